@@ -1,0 +1,1 @@
+//! A software CUDA driver: the driver API, for machines without a GPU.

@@ -1,0 +1,1 @@
+//! The CUDA driver API: types, the table of functions, and the loader.

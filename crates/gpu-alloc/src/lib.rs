@@ -1,0 +1,1 @@
+//! Caching allocators for device memory and page-locked host memory.

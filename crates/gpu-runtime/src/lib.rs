@@ -1,0 +1,1 @@
+//! Devices, streams, events, copies and launches on a CUDA driver.

@@ -1,0 +1,1 @@
+//! DataLoader and DataParallel: feeding and using several GPUs from one process.

@@ -1,0 +1,1 @@
+//! Tensors on the CPU and on CUDA devices, with automatic differentiation.

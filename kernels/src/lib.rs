@@ -1,0 +1,1 @@
+//! The CUDA kernels of Sluice as PTX, made by nvcc and embedded.

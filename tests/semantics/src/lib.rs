@@ -1,0 +1,1 @@
+//! The contract, clause by clause, as tests.

@@ -1,0 +1,44 @@
+//! `cargo xtask bindgen`: the generated files of cuda-sys, from cuda.h and an allow-list.
+
+#[cfg(feature = "bindgen")]
+mod allow;
+#[cfg(feature = "bindgen")]
+mod functions;
+#[cfg(feature = "bindgen")]
+mod generate;
+#[cfg(feature = "bindgen")]
+mod types;
+
+use anyhow::Result;
+
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// Write nothing; fail where the files differ from what would be written.
+    #[arg(long)]
+    check: bool,
+}
+
+#[cfg(feature = "bindgen")]
+pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+    generate::run(arguments.check)
+}
+
+/// Starts this command again with bindgen compiled in, which takes long to build and which no
+/// other command needs. The path of libclang is handed over by the environment, where bindgen
+/// looks for it.
+#[cfg(not(feature = "bindgen"))]
+pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+    use std::process::Command;
+
+    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    cargo
+        .current_dir(crate::paths::root())
+        .args(["run", "--quiet", "--package", "xtask", "--features", "bindgen", "--", "bindgen"]);
+    if arguments.check {
+        cargo.arg("--check");
+    }
+    if std::env::var_os("LIBCLANG_PATH").is_none() {
+        cargo.env("LIBCLANG_PATH", crate::paths::toolkit().join("clang/native"));
+    }
+    crate::process::run(&mut cargo)
+}

@@ -1,0 +1,26 @@
+//! Where things lie in the repository.
+
+use std::path::{Path, PathBuf};
+
+/// The root of the repository.
+pub(crate) fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask lies in the repository's root")
+}
+
+/// The folder that `cargo xtask toolkit` fills.
+///
+/// Always below the repository's own `target`, also where `CARGO_TARGET_DIR` is set, so that every
+/// later command finds it under any environment.
+pub(crate) fn toolkit() -> PathBuf {
+    root().join("target/toolkit")
+}
+
+/// The CUDA installation within [`toolkit`].
+pub(crate) fn toolkit_cuda() -> PathBuf {
+    toolkit().join("nvidia/cu13")
+}
+
+/// `path` as seen from the repository's root, for messages.
+pub(crate) fn relative(path: &Path) -> std::path::Display<'_> {
+    path.strip_prefix(root()).unwrap_or(path).display()
+}
