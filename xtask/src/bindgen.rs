@@ -31,9 +31,16 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     use std::process::Command;
 
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    cargo
-        .current_dir(crate::paths::root())
-        .args(["run", "--quiet", "--package", "xtask", "--features", "bindgen", "--", "bindgen"]);
+    cargo.current_dir(crate::paths::root()).args([
+        "run",
+        "--quiet",
+        "--package",
+        "xtask",
+        "--features",
+        "bindgen",
+        "--",
+        "bindgen",
+    ]);
     if arguments.check {
         cargo.arg("--check");
     }

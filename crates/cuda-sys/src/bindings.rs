@@ -51,78 +51,78 @@ pub struct CUuuid {
     pub bytes: [c_char; 16usize],
 }
 impl CUctx_flags {
-    pub const CU_CTX_SCHED_AUTO: CUctx_flags = CUctx_flags(0);
-    pub const CU_CTX_SCHED_SPIN: CUctx_flags = CUctx_flags(1);
-    pub const CU_CTX_SCHED_YIELD: CUctx_flags = CUctx_flags(2);
-    pub const CU_CTX_SCHED_BLOCKING_SYNC: CUctx_flags = CUctx_flags(4);
-    pub const CU_CTX_BLOCKING_SYNC: CUctx_flags = CUctx_flags(4);
-    pub const CU_CTX_SCHED_MASK: CUctx_flags = CUctx_flags(7);
-    pub const CU_CTX_MAP_HOST: CUctx_flags = CUctx_flags(8);
-    pub const CU_CTX_LMEM_RESIZE_TO_MAX: CUctx_flags = CUctx_flags(16);
-    pub const CU_CTX_COREDUMP_ENABLE: CUctx_flags = CUctx_flags(32);
-    pub const CU_CTX_USER_COREDUMP_ENABLE: CUctx_flags = CUctx_flags(64);
-    pub const CU_CTX_SYNC_MEMOPS: CUctx_flags = CUctx_flags(128);
-    pub const CU_CTX_FLAGS_MASK: CUctx_flags = CUctx_flags(255);
+    pub const CU_CTX_SCHED_AUTO: Self = Self(0);
+    pub const CU_CTX_SCHED_SPIN: Self = Self(1);
+    pub const CU_CTX_SCHED_YIELD: Self = Self(2);
+    pub const CU_CTX_SCHED_BLOCKING_SYNC: Self = Self(4);
+    pub const CU_CTX_BLOCKING_SYNC: Self = Self(4);
+    pub const CU_CTX_SCHED_MASK: Self = Self(7);
+    pub const CU_CTX_MAP_HOST: Self = Self(8);
+    pub const CU_CTX_LMEM_RESIZE_TO_MAX: Self = Self(16);
+    pub const CU_CTX_COREDUMP_ENABLE: Self = Self(32);
+    pub const CU_CTX_USER_COREDUMP_ENABLE: Self = Self(64);
+    pub const CU_CTX_SYNC_MEMOPS: Self = Self(128);
+    pub const CU_CTX_FLAGS_MASK: Self = Self(255);
 }
 #[repr(transparent)]
 #[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
 pub struct CUctx_flags(pub c_uint);
 impl CUstream_flags {
-    pub const CU_STREAM_DEFAULT: CUstream_flags = CUstream_flags(0);
-    pub const CU_STREAM_NON_BLOCKING: CUstream_flags = CUstream_flags(1);
+    pub const CU_STREAM_DEFAULT: Self = Self(0);
+    pub const CU_STREAM_NON_BLOCKING: Self = Self(1);
 }
 #[repr(transparent)]
 #[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
 pub struct CUstream_flags(pub c_uint);
 impl CUevent_flags {
-    pub const CU_EVENT_DEFAULT: CUevent_flags = CUevent_flags(0);
-    pub const CU_EVENT_BLOCKING_SYNC: CUevent_flags = CUevent_flags(1);
-    pub const CU_EVENT_DISABLE_TIMING: CUevent_flags = CUevent_flags(2);
-    pub const CU_EVENT_INTERPROCESS: CUevent_flags = CUevent_flags(4);
+    pub const CU_EVENT_DEFAULT: Self = Self(0);
+    pub const CU_EVENT_BLOCKING_SYNC: Self = Self(1);
+    pub const CU_EVENT_DISABLE_TIMING: Self = Self(2);
+    pub const CU_EVENT_INTERPROCESS: Self = Self(4);
 }
 #[repr(transparent)]
 #[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
 pub struct CUevent_flags(pub c_uint);
 impl CUevent_record_flags {
-    pub const CU_EVENT_RECORD_DEFAULT: CUevent_record_flags = CUevent_record_flags(0);
-    pub const CU_EVENT_RECORD_EXTERNAL: CUevent_record_flags = CUevent_record_flags(1);
+    pub const CU_EVENT_RECORD_DEFAULT: Self = Self(0);
+    pub const CU_EVENT_RECORD_EXTERNAL: Self = Self(1);
 }
 #[repr(transparent)]
 #[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
 pub struct CUevent_record_flags(pub c_uint);
 impl CUevent_wait_flags {
-    pub const CU_EVENT_WAIT_DEFAULT: CUevent_wait_flags = CUevent_wait_flags(0);
-    pub const CU_EVENT_WAIT_EXTERNAL: CUevent_wait_flags = CUevent_wait_flags(1);
+    pub const CU_EVENT_WAIT_DEFAULT: Self = Self(0);
+    pub const CU_EVENT_WAIT_EXTERNAL: Self = Self(1);
 }
 #[repr(transparent)]
 #[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
 pub struct CUevent_wait_flags(pub c_uint);
 impl CUdevice_attribute {
-    pub const CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK: CUdevice_attribute = CUdevice_attribute(1);
-    pub const CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X: CUdevice_attribute = CUdevice_attribute(2);
-    pub const CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y: CUdevice_attribute = CUdevice_attribute(3);
-    pub const CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z: CUdevice_attribute = CUdevice_attribute(4);
-    pub const CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X: CUdevice_attribute = CUdevice_attribute(5);
-    pub const CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y: CUdevice_attribute = CUdevice_attribute(6);
-    pub const CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z: CUdevice_attribute = CUdevice_attribute(7);
+    pub const CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK: Self = Self(1);
+    pub const CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X: Self = Self(2);
+    pub const CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y: Self = Self(3);
+    pub const CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z: Self = Self(4);
+    pub const CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X: Self = Self(5);
+    pub const CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y: Self = Self(6);
+    pub const CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z: Self = Self(7);
     pub const CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK: CUdevice_attribute =
         CUdevice_attribute(8);
     pub const CU_DEVICE_ATTRIBUTE_SHARED_MEMORY_PER_BLOCK: CUdevice_attribute =
         CUdevice_attribute(8);
-    pub const CU_DEVICE_ATTRIBUTE_TOTAL_CONSTANT_MEMORY: CUdevice_attribute = CUdevice_attribute(9);
-    pub const CU_DEVICE_ATTRIBUTE_WARP_SIZE: CUdevice_attribute = CUdevice_attribute(10);
-    pub const CU_DEVICE_ATTRIBUTE_MAX_PITCH: CUdevice_attribute = CUdevice_attribute(11);
+    pub const CU_DEVICE_ATTRIBUTE_TOTAL_CONSTANT_MEMORY: Self = Self(9);
+    pub const CU_DEVICE_ATTRIBUTE_WARP_SIZE: Self = Self(10);
+    pub const CU_DEVICE_ATTRIBUTE_MAX_PITCH: Self = Self(11);
     pub const CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK: CUdevice_attribute =
         CUdevice_attribute(12);
-    pub const CU_DEVICE_ATTRIBUTE_REGISTERS_PER_BLOCK: CUdevice_attribute = CUdevice_attribute(12);
-    pub const CU_DEVICE_ATTRIBUTE_CLOCK_RATE: CUdevice_attribute = CUdevice_attribute(13);
-    pub const CU_DEVICE_ATTRIBUTE_TEXTURE_ALIGNMENT: CUdevice_attribute = CUdevice_attribute(14);
-    pub const CU_DEVICE_ATTRIBUTE_GPU_OVERLAP: CUdevice_attribute = CUdevice_attribute(15);
-    pub const CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT: CUdevice_attribute = CUdevice_attribute(16);
-    pub const CU_DEVICE_ATTRIBUTE_KERNEL_EXEC_TIMEOUT: CUdevice_attribute = CUdevice_attribute(17);
-    pub const CU_DEVICE_ATTRIBUTE_INTEGRATED: CUdevice_attribute = CUdevice_attribute(18);
-    pub const CU_DEVICE_ATTRIBUTE_CAN_MAP_HOST_MEMORY: CUdevice_attribute = CUdevice_attribute(19);
-    pub const CU_DEVICE_ATTRIBUTE_COMPUTE_MODE: CUdevice_attribute = CUdevice_attribute(20);
+    pub const CU_DEVICE_ATTRIBUTE_REGISTERS_PER_BLOCK: Self = Self(12);
+    pub const CU_DEVICE_ATTRIBUTE_CLOCK_RATE: Self = Self(13);
+    pub const CU_DEVICE_ATTRIBUTE_TEXTURE_ALIGNMENT: Self = Self(14);
+    pub const CU_DEVICE_ATTRIBUTE_GPU_OVERLAP: Self = Self(15);
+    pub const CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT: Self = Self(16);
+    pub const CU_DEVICE_ATTRIBUTE_KERNEL_EXEC_TIMEOUT: Self = Self(17);
+    pub const CU_DEVICE_ATTRIBUTE_INTEGRATED: Self = Self(18);
+    pub const CU_DEVICE_ATTRIBUTE_CAN_MAP_HOST_MEMORY: Self = Self(19);
+    pub const CU_DEVICE_ATTRIBUTE_COMPUTE_MODE: Self = Self(20);
     pub const CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_WIDTH: CUdevice_attribute =
         CUdevice_attribute(21);
     pub const CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_WIDTH: CUdevice_attribute =
@@ -147,25 +147,25 @@ impl CUdevice_attribute {
         CUdevice_attribute(28);
     pub const CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_ARRAY_NUMSLICES: CUdevice_attribute =
         CUdevice_attribute(29);
-    pub const CU_DEVICE_ATTRIBUTE_SURFACE_ALIGNMENT: CUdevice_attribute = CUdevice_attribute(30);
-    pub const CU_DEVICE_ATTRIBUTE_CONCURRENT_KERNELS: CUdevice_attribute = CUdevice_attribute(31);
-    pub const CU_DEVICE_ATTRIBUTE_ECC_ENABLED: CUdevice_attribute = CUdevice_attribute(32);
-    pub const CU_DEVICE_ATTRIBUTE_PCI_BUS_ID: CUdevice_attribute = CUdevice_attribute(33);
-    pub const CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID: CUdevice_attribute = CUdevice_attribute(34);
-    pub const CU_DEVICE_ATTRIBUTE_TCC_DRIVER: CUdevice_attribute = CUdevice_attribute(35);
-    pub const CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE: CUdevice_attribute = CUdevice_attribute(36);
+    pub const CU_DEVICE_ATTRIBUTE_SURFACE_ALIGNMENT: Self = Self(30);
+    pub const CU_DEVICE_ATTRIBUTE_CONCURRENT_KERNELS: Self = Self(31);
+    pub const CU_DEVICE_ATTRIBUTE_ECC_ENABLED: Self = Self(32);
+    pub const CU_DEVICE_ATTRIBUTE_PCI_BUS_ID: Self = Self(33);
+    pub const CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID: Self = Self(34);
+    pub const CU_DEVICE_ATTRIBUTE_TCC_DRIVER: Self = Self(35);
+    pub const CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE: Self = Self(36);
     pub const CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH: CUdevice_attribute =
         CUdevice_attribute(37);
-    pub const CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE: CUdevice_attribute = CUdevice_attribute(38);
+    pub const CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE: Self = Self(38);
     pub const CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR: CUdevice_attribute =
         CUdevice_attribute(39);
-    pub const CU_DEVICE_ATTRIBUTE_ASYNC_ENGINE_COUNT: CUdevice_attribute = CUdevice_attribute(40);
-    pub const CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING: CUdevice_attribute = CUdevice_attribute(41);
+    pub const CU_DEVICE_ATTRIBUTE_ASYNC_ENGINE_COUNT: Self = Self(40);
+    pub const CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING: Self = Self(41);
     pub const CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_LAYERED_WIDTH: CUdevice_attribute =
         CUdevice_attribute(42);
     pub const CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_LAYERED_LAYERS: CUdevice_attribute =
         CUdevice_attribute(43);
-    pub const CU_DEVICE_ATTRIBUTE_CAN_TEX2D_GATHER: CUdevice_attribute = CUdevice_attribute(44);
+    pub const CU_DEVICE_ATTRIBUTE_CAN_TEX2D_GATHER: Self = Self(44);
     pub const CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_GATHER_WIDTH: CUdevice_attribute =
         CUdevice_attribute(45);
     pub const CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_GATHER_HEIGHT: CUdevice_attribute =
@@ -176,7 +176,7 @@ impl CUdevice_attribute {
         CUdevice_attribute(48);
     pub const CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE3D_DEPTH_ALTERNATE: CUdevice_attribute =
         CUdevice_attribute(49);
-    pub const CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID: CUdevice_attribute = CUdevice_attribute(50);
+    pub const CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID: Self = Self(50);
     pub const CU_DEVICE_ATTRIBUTE_TEXTURE_PITCH_ALIGNMENT: CUdevice_attribute =
         CUdevice_attribute(51);
     pub const CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURECUBEMAP_WIDTH: CUdevice_attribute =
@@ -241,8 +241,8 @@ impl CUdevice_attribute {
         CUdevice_attribute(81);
     pub const CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR: CUdevice_attribute =
         CUdevice_attribute(82);
-    pub const CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY: CUdevice_attribute = CUdevice_attribute(83);
-    pub const CU_DEVICE_ATTRIBUTE_MULTI_GPU_BOARD: CUdevice_attribute = CUdevice_attribute(84);
+    pub const CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY: Self = Self(83);
+    pub const CU_DEVICE_ATTRIBUTE_MULTI_GPU_BOARD: Self = Self(84);
     pub const CU_DEVICE_ATTRIBUTE_MULTI_GPU_BOARD_GROUP_ID: CUdevice_attribute =
         CUdevice_attribute(85);
     pub const CU_DEVICE_ATTRIBUTE_HOST_NATIVE_ATOMIC_SUPPORTED: CUdevice_attribute =
@@ -263,7 +263,7 @@ impl CUdevice_attribute {
         CUdevice_attribute(93);
     pub const CU_DEVICE_ATTRIBUTE_CAN_USE_STREAM_WAIT_VALUE_NOR_V1: CUdevice_attribute =
         CUdevice_attribute(94);
-    pub const CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH: CUdevice_attribute = CUdevice_attribute(95);
+    pub const CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH: Self = Self(95);
     pub const CU_DEVICE_ATTRIBUTE_COOPERATIVE_MULTI_DEVICE_LAUNCH: CUdevice_attribute =
         CUdevice_attribute(96);
     pub const CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN: CUdevice_attribute =
@@ -314,15 +314,15 @@ impl CUdevice_attribute {
         CUdevice_attribute(118);
     pub const CU_DEVICE_ATTRIBUTE_MEMPOOL_SUPPORTED_HANDLE_TYPES: CUdevice_attribute =
         CUdevice_attribute(119);
-    pub const CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH: CUdevice_attribute = CUdevice_attribute(120);
+    pub const CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH: Self = Self(120);
     pub const CU_DEVICE_ATTRIBUTE_DEFERRED_MAPPING_CUDA_ARRAY_SUPPORTED: CUdevice_attribute =
         CUdevice_attribute(121);
     pub const CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS: CUdevice_attribute =
         CUdevice_attribute(122);
     pub const CU_DEVICE_ATTRIBUTE_CAN_USE_STREAM_WAIT_VALUE_NOR: CUdevice_attribute =
         CUdevice_attribute(123);
-    pub const CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED: CUdevice_attribute = CUdevice_attribute(124);
-    pub const CU_DEVICE_ATTRIBUTE_IPC_EVENT_SUPPORTED: CUdevice_attribute = CUdevice_attribute(125);
+    pub const CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED: Self = Self(124);
+    pub const CU_DEVICE_ATTRIBUTE_IPC_EVENT_SUPPORTED: Self = Self(125);
     pub const CU_DEVICE_ATTRIBUTE_MEM_SYNC_DOMAIN_COUNT: CUdevice_attribute =
         CUdevice_attribute(126);
     pub const CU_DEVICE_ATTRIBUTE_TENSOR_MAP_ACCESS_SUPPORTED: CUdevice_attribute =
@@ -331,19 +331,19 @@ impl CUdevice_attribute {
         CUdevice_attribute(128);
     pub const CU_DEVICE_ATTRIBUTE_UNIFIED_FUNCTION_POINTERS: CUdevice_attribute =
         CUdevice_attribute(129);
-    pub const CU_DEVICE_ATTRIBUTE_NUMA_CONFIG: CUdevice_attribute = CUdevice_attribute(130);
-    pub const CU_DEVICE_ATTRIBUTE_NUMA_ID: CUdevice_attribute = CUdevice_attribute(131);
-    pub const CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED: CUdevice_attribute = CUdevice_attribute(132);
-    pub const CU_DEVICE_ATTRIBUTE_MPS_ENABLED: CUdevice_attribute = CUdevice_attribute(133);
-    pub const CU_DEVICE_ATTRIBUTE_HOST_NUMA_ID: CUdevice_attribute = CUdevice_attribute(134);
-    pub const CU_DEVICE_ATTRIBUTE_D3D12_CIG_SUPPORTED: CUdevice_attribute = CUdevice_attribute(135);
+    pub const CU_DEVICE_ATTRIBUTE_NUMA_CONFIG: Self = Self(130);
+    pub const CU_DEVICE_ATTRIBUTE_NUMA_ID: Self = Self(131);
+    pub const CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED: Self = Self(132);
+    pub const CU_DEVICE_ATTRIBUTE_MPS_ENABLED: Self = Self(133);
+    pub const CU_DEVICE_ATTRIBUTE_HOST_NUMA_ID: Self = Self(134);
+    pub const CU_DEVICE_ATTRIBUTE_D3D12_CIG_SUPPORTED: Self = Self(135);
     pub const CU_DEVICE_ATTRIBUTE_MEM_DECOMPRESS_ALGORITHM_MASK: CUdevice_attribute =
         CUdevice_attribute(136);
     pub const CU_DEVICE_ATTRIBUTE_MEM_DECOMPRESS_MAXIMUM_LENGTH: CUdevice_attribute =
         CUdevice_attribute(137);
     pub const CU_DEVICE_ATTRIBUTE_VULKAN_CIG_SUPPORTED: CUdevice_attribute =
         CUdevice_attribute(138);
-    pub const CU_DEVICE_ATTRIBUTE_GPU_PCI_DEVICE_ID: CUdevice_attribute = CUdevice_attribute(139);
+    pub const CU_DEVICE_ATTRIBUTE_GPU_PCI_DEVICE_ID: Self = Self(139);
     pub const CU_DEVICE_ATTRIBUTE_GPU_PCI_SUBSYSTEM_ID: CUdevice_attribute =
         CUdevice_attribute(140);
     pub const CU_DEVICE_ATTRIBUTE_HOST_NUMA_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED:
@@ -360,35 +360,35 @@ impl CUdevice_attribute {
         CUdevice_attribute(146);
     pub const CU_DEVICE_ATTRIBUTE_ONLY_PARTIAL_HOST_NATIVE_ATOMIC_SUPPORTED: CUdevice_attribute =
         CUdevice_attribute(147);
-    pub const CU_DEVICE_ATTRIBUTE_MAX: CUdevice_attribute = CUdevice_attribute(148);
+    pub const CU_DEVICE_ATTRIBUTE_MAX: Self = Self(148);
 }
 #[repr(transparent)]
 #[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
 pub struct CUdevice_attribute(pub c_uint);
 impl CUpointer_attribute {
-    pub const CU_POINTER_ATTRIBUTE_CONTEXT: CUpointer_attribute = CUpointer_attribute(1);
-    pub const CU_POINTER_ATTRIBUTE_MEMORY_TYPE: CUpointer_attribute = CUpointer_attribute(2);
-    pub const CU_POINTER_ATTRIBUTE_DEVICE_POINTER: CUpointer_attribute = CUpointer_attribute(3);
-    pub const CU_POINTER_ATTRIBUTE_HOST_POINTER: CUpointer_attribute = CUpointer_attribute(4);
-    pub const CU_POINTER_ATTRIBUTE_P2P_TOKENS: CUpointer_attribute = CUpointer_attribute(5);
-    pub const CU_POINTER_ATTRIBUTE_SYNC_MEMOPS: CUpointer_attribute = CUpointer_attribute(6);
-    pub const CU_POINTER_ATTRIBUTE_BUFFER_ID: CUpointer_attribute = CUpointer_attribute(7);
-    pub const CU_POINTER_ATTRIBUTE_IS_MANAGED: CUpointer_attribute = CUpointer_attribute(8);
-    pub const CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL: CUpointer_attribute = CUpointer_attribute(9);
+    pub const CU_POINTER_ATTRIBUTE_CONTEXT: Self = Self(1);
+    pub const CU_POINTER_ATTRIBUTE_MEMORY_TYPE: Self = Self(2);
+    pub const CU_POINTER_ATTRIBUTE_DEVICE_POINTER: Self = Self(3);
+    pub const CU_POINTER_ATTRIBUTE_HOST_POINTER: Self = Self(4);
+    pub const CU_POINTER_ATTRIBUTE_P2P_TOKENS: Self = Self(5);
+    pub const CU_POINTER_ATTRIBUTE_SYNC_MEMOPS: Self = Self(6);
+    pub const CU_POINTER_ATTRIBUTE_BUFFER_ID: Self = Self(7);
+    pub const CU_POINTER_ATTRIBUTE_IS_MANAGED: Self = Self(8);
+    pub const CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL: Self = Self(9);
     pub const CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE: CUpointer_attribute =
         CUpointer_attribute(10);
-    pub const CU_POINTER_ATTRIBUTE_RANGE_START_ADDR: CUpointer_attribute = CUpointer_attribute(11);
-    pub const CU_POINTER_ATTRIBUTE_RANGE_SIZE: CUpointer_attribute = CUpointer_attribute(12);
-    pub const CU_POINTER_ATTRIBUTE_MAPPED: CUpointer_attribute = CUpointer_attribute(13);
+    pub const CU_POINTER_ATTRIBUTE_RANGE_START_ADDR: Self = Self(11);
+    pub const CU_POINTER_ATTRIBUTE_RANGE_SIZE: Self = Self(12);
+    pub const CU_POINTER_ATTRIBUTE_MAPPED: Self = Self(13);
     pub const CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES: CUpointer_attribute =
         CUpointer_attribute(14);
     pub const CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE: CUpointer_attribute =
         CUpointer_attribute(15);
-    pub const CU_POINTER_ATTRIBUTE_ACCESS_FLAGS: CUpointer_attribute = CUpointer_attribute(16);
-    pub const CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE: CUpointer_attribute = CUpointer_attribute(17);
-    pub const CU_POINTER_ATTRIBUTE_MAPPING_SIZE: CUpointer_attribute = CUpointer_attribute(18);
-    pub const CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR: CUpointer_attribute = CUpointer_attribute(19);
-    pub const CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID: CUpointer_attribute = CUpointer_attribute(20);
+    pub const CU_POINTER_ATTRIBUTE_ACCESS_FLAGS: Self = Self(16);
+    pub const CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE: Self = Self(17);
+    pub const CU_POINTER_ATTRIBUTE_MAPPING_SIZE: Self = Self(18);
+    pub const CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR: Self = Self(19);
+    pub const CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID: Self = Self(20);
     pub const CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE: CUpointer_attribute =
         CUpointer_attribute(21);
 }
@@ -398,13 +398,13 @@ pub struct CUpointer_attribute(pub c_uint);
 impl CUfunction_attribute {
     pub const CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK: CUfunction_attribute =
         CUfunction_attribute(0);
-    pub const CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES: CUfunction_attribute = CUfunction_attribute(1);
-    pub const CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES: CUfunction_attribute = CUfunction_attribute(2);
-    pub const CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES: CUfunction_attribute = CUfunction_attribute(3);
-    pub const CU_FUNC_ATTRIBUTE_NUM_REGS: CUfunction_attribute = CUfunction_attribute(4);
-    pub const CU_FUNC_ATTRIBUTE_PTX_VERSION: CUfunction_attribute = CUfunction_attribute(5);
-    pub const CU_FUNC_ATTRIBUTE_BINARY_VERSION: CUfunction_attribute = CUfunction_attribute(6);
-    pub const CU_FUNC_ATTRIBUTE_CACHE_MODE_CA: CUfunction_attribute = CUfunction_attribute(7);
+    pub const CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES: Self = Self(1);
+    pub const CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES: Self = Self(2);
+    pub const CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES: Self = Self(3);
+    pub const CU_FUNC_ATTRIBUTE_NUM_REGS: Self = Self(4);
+    pub const CU_FUNC_ATTRIBUTE_PTX_VERSION: Self = Self(5);
+    pub const CU_FUNC_ATTRIBUTE_BINARY_VERSION: Self = Self(6);
+    pub const CU_FUNC_ATTRIBUTE_CACHE_MODE_CA: Self = Self(7);
     pub const CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES: CUfunction_attribute =
         CUfunction_attribute(8);
     pub const CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT: CUfunction_attribute =
@@ -421,72 +421,72 @@ impl CUfunction_attribute {
         CUfunction_attribute(14);
     pub const CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE: CUfunction_attribute =
         CUfunction_attribute(15);
-    pub const CU_FUNC_ATTRIBUTE_MAX: CUfunction_attribute = CUfunction_attribute(16);
+    pub const CU_FUNC_ATTRIBUTE_MAX: Self = Self(16);
 }
 #[repr(transparent)]
 #[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
 pub struct CUfunction_attribute(pub c_uint);
 impl CUmemorytype {
-    pub const CU_MEMORYTYPE_HOST: CUmemorytype = CUmemorytype(1);
-    pub const CU_MEMORYTYPE_DEVICE: CUmemorytype = CUmemorytype(2);
-    pub const CU_MEMORYTYPE_ARRAY: CUmemorytype = CUmemorytype(3);
-    pub const CU_MEMORYTYPE_UNIFIED: CUmemorytype = CUmemorytype(4);
+    pub const CU_MEMORYTYPE_HOST: Self = Self(1);
+    pub const CU_MEMORYTYPE_DEVICE: Self = Self(2);
+    pub const CU_MEMORYTYPE_ARRAY: Self = Self(3);
+    pub const CU_MEMORYTYPE_UNIFIED: Self = Self(4);
 }
 #[repr(transparent)]
 #[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
 pub struct CUmemorytype(pub c_uint);
 impl CUcomputemode {
-    pub const CU_COMPUTEMODE_DEFAULT: CUcomputemode = CUcomputemode(0);
-    pub const CU_COMPUTEMODE_PROHIBITED: CUcomputemode = CUcomputemode(2);
-    pub const CU_COMPUTEMODE_EXCLUSIVE_PROCESS: CUcomputemode = CUcomputemode(3);
+    pub const CU_COMPUTEMODE_DEFAULT: Self = Self(0);
+    pub const CU_COMPUTEMODE_PROHIBITED: Self = Self(2);
+    pub const CU_COMPUTEMODE_EXCLUSIVE_PROCESS: Self = Self(3);
 }
 #[repr(transparent)]
 #[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
 pub struct CUcomputemode(pub c_uint);
 impl CUjit_option {
-    pub const CU_JIT_MAX_REGISTERS: CUjit_option = CUjit_option(0);
-    pub const CU_JIT_THREADS_PER_BLOCK: CUjit_option = CUjit_option(1);
-    pub const CU_JIT_WALL_TIME: CUjit_option = CUjit_option(2);
-    pub const CU_JIT_INFO_LOG_BUFFER: CUjit_option = CUjit_option(3);
-    pub const CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES: CUjit_option = CUjit_option(4);
-    pub const CU_JIT_ERROR_LOG_BUFFER: CUjit_option = CUjit_option(5);
-    pub const CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES: CUjit_option = CUjit_option(6);
-    pub const CU_JIT_OPTIMIZATION_LEVEL: CUjit_option = CUjit_option(7);
-    pub const CU_JIT_TARGET_FROM_CUCONTEXT: CUjit_option = CUjit_option(8);
-    pub const CU_JIT_TARGET: CUjit_option = CUjit_option(9);
-    pub const CU_JIT_FALLBACK_STRATEGY: CUjit_option = CUjit_option(10);
-    pub const CU_JIT_GENERATE_DEBUG_INFO: CUjit_option = CUjit_option(11);
-    pub const CU_JIT_LOG_VERBOSE: CUjit_option = CUjit_option(12);
-    pub const CU_JIT_GENERATE_LINE_INFO: CUjit_option = CUjit_option(13);
-    pub const CU_JIT_CACHE_MODE: CUjit_option = CUjit_option(14);
-    pub const CU_JIT_NEW_SM3X_OPT: CUjit_option = CUjit_option(15);
-    pub const CU_JIT_FAST_COMPILE: CUjit_option = CUjit_option(16);
-    pub const CU_JIT_GLOBAL_SYMBOL_NAMES: CUjit_option = CUjit_option(17);
-    pub const CU_JIT_GLOBAL_SYMBOL_ADDRESSES: CUjit_option = CUjit_option(18);
-    pub const CU_JIT_GLOBAL_SYMBOL_COUNT: CUjit_option = CUjit_option(19);
-    pub const CU_JIT_LTO: CUjit_option = CUjit_option(20);
-    pub const CU_JIT_FTZ: CUjit_option = CUjit_option(21);
-    pub const CU_JIT_PREC_DIV: CUjit_option = CUjit_option(22);
-    pub const CU_JIT_PREC_SQRT: CUjit_option = CUjit_option(23);
-    pub const CU_JIT_FMA: CUjit_option = CUjit_option(24);
-    pub const CU_JIT_REFERENCED_KERNEL_NAMES: CUjit_option = CUjit_option(25);
-    pub const CU_JIT_REFERENCED_KERNEL_COUNT: CUjit_option = CUjit_option(26);
-    pub const CU_JIT_REFERENCED_VARIABLE_NAMES: CUjit_option = CUjit_option(27);
-    pub const CU_JIT_REFERENCED_VARIABLE_COUNT: CUjit_option = CUjit_option(28);
-    pub const CU_JIT_OPTIMIZE_UNUSED_DEVICE_VARIABLES: CUjit_option = CUjit_option(29);
-    pub const CU_JIT_POSITION_INDEPENDENT_CODE: CUjit_option = CUjit_option(30);
-    pub const CU_JIT_MIN_CTA_PER_SM: CUjit_option = CUjit_option(31);
-    pub const CU_JIT_MAX_THREADS_PER_BLOCK: CUjit_option = CUjit_option(32);
-    pub const CU_JIT_OVERRIDE_DIRECTIVE_VALUES: CUjit_option = CUjit_option(33);
-    pub const CU_JIT_SPLIT_COMPILE: CUjit_option = CUjit_option(34);
-    pub const CU_JIT_NUM_OPTIONS: CUjit_option = CUjit_option(35);
+    pub const CU_JIT_MAX_REGISTERS: Self = Self(0);
+    pub const CU_JIT_THREADS_PER_BLOCK: Self = Self(1);
+    pub const CU_JIT_WALL_TIME: Self = Self(2);
+    pub const CU_JIT_INFO_LOG_BUFFER: Self = Self(3);
+    pub const CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES: Self = Self(4);
+    pub const CU_JIT_ERROR_LOG_BUFFER: Self = Self(5);
+    pub const CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES: Self = Self(6);
+    pub const CU_JIT_OPTIMIZATION_LEVEL: Self = Self(7);
+    pub const CU_JIT_TARGET_FROM_CUCONTEXT: Self = Self(8);
+    pub const CU_JIT_TARGET: Self = Self(9);
+    pub const CU_JIT_FALLBACK_STRATEGY: Self = Self(10);
+    pub const CU_JIT_GENERATE_DEBUG_INFO: Self = Self(11);
+    pub const CU_JIT_LOG_VERBOSE: Self = Self(12);
+    pub const CU_JIT_GENERATE_LINE_INFO: Self = Self(13);
+    pub const CU_JIT_CACHE_MODE: Self = Self(14);
+    pub const CU_JIT_NEW_SM3X_OPT: Self = Self(15);
+    pub const CU_JIT_FAST_COMPILE: Self = Self(16);
+    pub const CU_JIT_GLOBAL_SYMBOL_NAMES: Self = Self(17);
+    pub const CU_JIT_GLOBAL_SYMBOL_ADDRESSES: Self = Self(18);
+    pub const CU_JIT_GLOBAL_SYMBOL_COUNT: Self = Self(19);
+    pub const CU_JIT_LTO: Self = Self(20);
+    pub const CU_JIT_FTZ: Self = Self(21);
+    pub const CU_JIT_PREC_DIV: Self = Self(22);
+    pub const CU_JIT_PREC_SQRT: Self = Self(23);
+    pub const CU_JIT_FMA: Self = Self(24);
+    pub const CU_JIT_REFERENCED_KERNEL_NAMES: Self = Self(25);
+    pub const CU_JIT_REFERENCED_KERNEL_COUNT: Self = Self(26);
+    pub const CU_JIT_REFERENCED_VARIABLE_NAMES: Self = Self(27);
+    pub const CU_JIT_REFERENCED_VARIABLE_COUNT: Self = Self(28);
+    pub const CU_JIT_OPTIMIZE_UNUSED_DEVICE_VARIABLES: Self = Self(29);
+    pub const CU_JIT_POSITION_INDEPENDENT_CODE: Self = Self(30);
+    pub const CU_JIT_MIN_CTA_PER_SM: Self = Self(31);
+    pub const CU_JIT_MAX_THREADS_PER_BLOCK: Self = Self(32);
+    pub const CU_JIT_OVERRIDE_DIRECTIVE_VALUES: Self = Self(33);
+    pub const CU_JIT_SPLIT_COMPILE: Self = Self(34);
+    pub const CU_JIT_NUM_OPTIONS: Self = Self(35);
 }
 #[repr(transparent)]
 #[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
 pub struct CUjit_option(pub c_uint);
-pub type CUhostFn = ::std::option::Option<unsafe extern "C" fn(userData: *mut c_void)>;
+pub type CUhostFn = Option<unsafe extern "C" fn(userData: *mut c_void)>;
 impl CUdriverProcAddress_flags {
-    pub const CU_GET_PROC_ADDRESS_DEFAULT: CUdriverProcAddress_flags = CUdriverProcAddress_flags(0);
+    pub const CU_GET_PROC_ADDRESS_DEFAULT: Self = Self(0);
     pub const CU_GET_PROC_ADDRESS_LEGACY_STREAM: CUdriverProcAddress_flags =
         CUdriverProcAddress_flags(1);
     pub const CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM: CUdriverProcAddress_flags =
@@ -507,110 +507,111 @@ impl CUdriverProcAddressQueryResult {
 #[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
 pub struct CUdriverProcAddressQueryResult(pub c_uint);
 impl CUresult {
-    pub const CUDA_SUCCESS: CUresult = CUresult(0);
-    pub const CUDA_ERROR_INVALID_VALUE: CUresult = CUresult(1);
-    pub const CUDA_ERROR_OUT_OF_MEMORY: CUresult = CUresult(2);
-    pub const CUDA_ERROR_NOT_INITIALIZED: CUresult = CUresult(3);
-    pub const CUDA_ERROR_DEINITIALIZED: CUresult = CUresult(4);
-    pub const CUDA_ERROR_PROFILER_DISABLED: CUresult = CUresult(5);
-    pub const CUDA_ERROR_PROFILER_NOT_INITIALIZED: CUresult = CUresult(6);
-    pub const CUDA_ERROR_PROFILER_ALREADY_STARTED: CUresult = CUresult(7);
-    pub const CUDA_ERROR_PROFILER_ALREADY_STOPPED: CUresult = CUresult(8);
-    pub const CUDA_ERROR_STUB_LIBRARY: CUresult = CUresult(34);
-    pub const CUDA_ERROR_CALL_REQUIRES_NEWER_DRIVER: CUresult = CUresult(36);
-    pub const CUDA_ERROR_DEVICE_UNAVAILABLE: CUresult = CUresult(46);
-    pub const CUDA_ERROR_NO_DEVICE: CUresult = CUresult(100);
-    pub const CUDA_ERROR_INVALID_DEVICE: CUresult = CUresult(101);
-    pub const CUDA_ERROR_DEVICE_NOT_LICENSED: CUresult = CUresult(102);
-    pub const CUDA_ERROR_INVALID_IMAGE: CUresult = CUresult(200);
-    pub const CUDA_ERROR_INVALID_CONTEXT: CUresult = CUresult(201);
-    pub const CUDA_ERROR_CONTEXT_ALREADY_CURRENT: CUresult = CUresult(202);
-    pub const CUDA_ERROR_MAP_FAILED: CUresult = CUresult(205);
-    pub const CUDA_ERROR_UNMAP_FAILED: CUresult = CUresult(206);
-    pub const CUDA_ERROR_ARRAY_IS_MAPPED: CUresult = CUresult(207);
-    pub const CUDA_ERROR_ALREADY_MAPPED: CUresult = CUresult(208);
-    pub const CUDA_ERROR_NO_BINARY_FOR_GPU: CUresult = CUresult(209);
-    pub const CUDA_ERROR_ALREADY_ACQUIRED: CUresult = CUresult(210);
-    pub const CUDA_ERROR_NOT_MAPPED: CUresult = CUresult(211);
-    pub const CUDA_ERROR_NOT_MAPPED_AS_ARRAY: CUresult = CUresult(212);
-    pub const CUDA_ERROR_NOT_MAPPED_AS_POINTER: CUresult = CUresult(213);
-    pub const CUDA_ERROR_ECC_UNCORRECTABLE: CUresult = CUresult(214);
-    pub const CUDA_ERROR_UNSUPPORTED_LIMIT: CUresult = CUresult(215);
-    pub const CUDA_ERROR_CONTEXT_ALREADY_IN_USE: CUresult = CUresult(216);
-    pub const CUDA_ERROR_PEER_ACCESS_UNSUPPORTED: CUresult = CUresult(217);
-    pub const CUDA_ERROR_INVALID_PTX: CUresult = CUresult(218);
-    pub const CUDA_ERROR_INVALID_GRAPHICS_CONTEXT: CUresult = CUresult(219);
-    pub const CUDA_ERROR_NVLINK_UNCORRECTABLE: CUresult = CUresult(220);
-    pub const CUDA_ERROR_JIT_COMPILER_NOT_FOUND: CUresult = CUresult(221);
-    pub const CUDA_ERROR_UNSUPPORTED_PTX_VERSION: CUresult = CUresult(222);
-    pub const CUDA_ERROR_JIT_COMPILATION_DISABLED: CUresult = CUresult(223);
-    pub const CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY: CUresult = CUresult(224);
-    pub const CUDA_ERROR_UNSUPPORTED_DEVSIDE_SYNC: CUresult = CUresult(225);
-    pub const CUDA_ERROR_CONTAINED: CUresult = CUresult(226);
-    pub const CUDA_ERROR_INVALID_SOURCE: CUresult = CUresult(300);
-    pub const CUDA_ERROR_FILE_NOT_FOUND: CUresult = CUresult(301);
-    pub const CUDA_ERROR_SHARED_OBJECT_SYMBOL_NOT_FOUND: CUresult = CUresult(302);
-    pub const CUDA_ERROR_SHARED_OBJECT_INIT_FAILED: CUresult = CUresult(303);
-    pub const CUDA_ERROR_OPERATING_SYSTEM: CUresult = CUresult(304);
-    pub const CUDA_ERROR_INVALID_HANDLE: CUresult = CUresult(400);
-    pub const CUDA_ERROR_ILLEGAL_STATE: CUresult = CUresult(401);
-    pub const CUDA_ERROR_LOSSY_QUERY: CUresult = CUresult(402);
-    pub const CUDA_ERROR_NOT_FOUND: CUresult = CUresult(500);
-    pub const CUDA_ERROR_NOT_READY: CUresult = CUresult(600);
-    pub const CUDA_ERROR_ILLEGAL_ADDRESS: CUresult = CUresult(700);
-    pub const CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES: CUresult = CUresult(701);
-    pub const CUDA_ERROR_LAUNCH_TIMEOUT: CUresult = CUresult(702);
-    pub const CUDA_ERROR_LAUNCH_INCOMPATIBLE_TEXTURING: CUresult = CUresult(703);
-    pub const CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED: CUresult = CUresult(704);
-    pub const CUDA_ERROR_PEER_ACCESS_NOT_ENABLED: CUresult = CUresult(705);
-    pub const CUDA_ERROR_PRIMARY_CONTEXT_ACTIVE: CUresult = CUresult(708);
-    pub const CUDA_ERROR_CONTEXT_IS_DESTROYED: CUresult = CUresult(709);
-    pub const CUDA_ERROR_ASSERT: CUresult = CUresult(710);
-    pub const CUDA_ERROR_TOO_MANY_PEERS: CUresult = CUresult(711);
-    pub const CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED: CUresult = CUresult(712);
-    pub const CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED: CUresult = CUresult(713);
-    pub const CUDA_ERROR_HARDWARE_STACK_ERROR: CUresult = CUresult(714);
-    pub const CUDA_ERROR_ILLEGAL_INSTRUCTION: CUresult = CUresult(715);
-    pub const CUDA_ERROR_MISALIGNED_ADDRESS: CUresult = CUresult(716);
-    pub const CUDA_ERROR_INVALID_ADDRESS_SPACE: CUresult = CUresult(717);
-    pub const CUDA_ERROR_INVALID_PC: CUresult = CUresult(718);
-    pub const CUDA_ERROR_LAUNCH_FAILED: CUresult = CUresult(719);
-    pub const CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE: CUresult = CUresult(720);
-    pub const CUDA_ERROR_TENSOR_MEMORY_LEAK: CUresult = CUresult(721);
-    pub const CUDA_ERROR_NOT_PERMITTED: CUresult = CUresult(800);
-    pub const CUDA_ERROR_NOT_SUPPORTED: CUresult = CUresult(801);
-    pub const CUDA_ERROR_SYSTEM_NOT_READY: CUresult = CUresult(802);
-    pub const CUDA_ERROR_SYSTEM_DRIVER_MISMATCH: CUresult = CUresult(803);
-    pub const CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE: CUresult = CUresult(804);
-    pub const CUDA_ERROR_MPS_CONNECTION_FAILED: CUresult = CUresult(805);
-    pub const CUDA_ERROR_MPS_RPC_FAILURE: CUresult = CUresult(806);
-    pub const CUDA_ERROR_MPS_SERVER_NOT_READY: CUresult = CUresult(807);
-    pub const CUDA_ERROR_MPS_MAX_CLIENTS_REACHED: CUresult = CUresult(808);
-    pub const CUDA_ERROR_MPS_MAX_CONNECTIONS_REACHED: CUresult = CUresult(809);
-    pub const CUDA_ERROR_MPS_CLIENT_TERMINATED: CUresult = CUresult(810);
-    pub const CUDA_ERROR_CDP_NOT_SUPPORTED: CUresult = CUresult(811);
-    pub const CUDA_ERROR_CDP_VERSION_MISMATCH: CUresult = CUresult(812);
-    pub const CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED: CUresult = CUresult(900);
-    pub const CUDA_ERROR_STREAM_CAPTURE_INVALIDATED: CUresult = CUresult(901);
-    pub const CUDA_ERROR_STREAM_CAPTURE_MERGE: CUresult = CUresult(902);
-    pub const CUDA_ERROR_STREAM_CAPTURE_UNMATCHED: CUresult = CUresult(903);
-    pub const CUDA_ERROR_STREAM_CAPTURE_UNJOINED: CUresult = CUresult(904);
-    pub const CUDA_ERROR_STREAM_CAPTURE_ISOLATION: CUresult = CUresult(905);
-    pub const CUDA_ERROR_STREAM_CAPTURE_IMPLICIT: CUresult = CUresult(906);
-    pub const CUDA_ERROR_CAPTURED_EVENT: CUresult = CUresult(907);
-    pub const CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD: CUresult = CUresult(908);
-    pub const CUDA_ERROR_TIMEOUT: CUresult = CUresult(909);
-    pub const CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE: CUresult = CUresult(910);
-    pub const CUDA_ERROR_EXTERNAL_DEVICE: CUresult = CUresult(911);
-    pub const CUDA_ERROR_INVALID_CLUSTER_SIZE: CUresult = CUresult(912);
-    pub const CUDA_ERROR_FUNCTION_NOT_LOADED: CUresult = CUresult(913);
-    pub const CUDA_ERROR_INVALID_RESOURCE_TYPE: CUresult = CUresult(914);
-    pub const CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION: CUresult = CUresult(915);
-    pub const CUDA_ERROR_KEY_ROTATION: CUresult = CUresult(916);
-    pub const CUDA_ERROR_UNKNOWN: CUresult = CUresult(999);
+    pub const CUDA_SUCCESS: Self = Self(0);
+    pub const CUDA_ERROR_INVALID_VALUE: Self = Self(1);
+    pub const CUDA_ERROR_OUT_OF_MEMORY: Self = Self(2);
+    pub const CUDA_ERROR_NOT_INITIALIZED: Self = Self(3);
+    pub const CUDA_ERROR_DEINITIALIZED: Self = Self(4);
+    pub const CUDA_ERROR_PROFILER_DISABLED: Self = Self(5);
+    pub const CUDA_ERROR_PROFILER_NOT_INITIALIZED: Self = Self(6);
+    pub const CUDA_ERROR_PROFILER_ALREADY_STARTED: Self = Self(7);
+    pub const CUDA_ERROR_PROFILER_ALREADY_STOPPED: Self = Self(8);
+    pub const CUDA_ERROR_STUB_LIBRARY: Self = Self(34);
+    pub const CUDA_ERROR_CALL_REQUIRES_NEWER_DRIVER: Self = Self(36);
+    pub const CUDA_ERROR_DEVICE_UNAVAILABLE: Self = Self(46);
+    pub const CUDA_ERROR_NO_DEVICE: Self = Self(100);
+    pub const CUDA_ERROR_INVALID_DEVICE: Self = Self(101);
+    pub const CUDA_ERROR_DEVICE_NOT_LICENSED: Self = Self(102);
+    pub const CUDA_ERROR_INVALID_IMAGE: Self = Self(200);
+    pub const CUDA_ERROR_INVALID_CONTEXT: Self = Self(201);
+    pub const CUDA_ERROR_CONTEXT_ALREADY_CURRENT: Self = Self(202);
+    pub const CUDA_ERROR_MAP_FAILED: Self = Self(205);
+    pub const CUDA_ERROR_UNMAP_FAILED: Self = Self(206);
+    pub const CUDA_ERROR_ARRAY_IS_MAPPED: Self = Self(207);
+    pub const CUDA_ERROR_ALREADY_MAPPED: Self = Self(208);
+    pub const CUDA_ERROR_NO_BINARY_FOR_GPU: Self = Self(209);
+    pub const CUDA_ERROR_ALREADY_ACQUIRED: Self = Self(210);
+    pub const CUDA_ERROR_NOT_MAPPED: Self = Self(211);
+    pub const CUDA_ERROR_NOT_MAPPED_AS_ARRAY: Self = Self(212);
+    pub const CUDA_ERROR_NOT_MAPPED_AS_POINTER: Self = Self(213);
+    pub const CUDA_ERROR_ECC_UNCORRECTABLE: Self = Self(214);
+    pub const CUDA_ERROR_UNSUPPORTED_LIMIT: Self = Self(215);
+    pub const CUDA_ERROR_CONTEXT_ALREADY_IN_USE: Self = Self(216);
+    pub const CUDA_ERROR_PEER_ACCESS_UNSUPPORTED: Self = Self(217);
+    pub const CUDA_ERROR_INVALID_PTX: Self = Self(218);
+    pub const CUDA_ERROR_INVALID_GRAPHICS_CONTEXT: Self = Self(219);
+    pub const CUDA_ERROR_NVLINK_UNCORRECTABLE: Self = Self(220);
+    pub const CUDA_ERROR_JIT_COMPILER_NOT_FOUND: Self = Self(221);
+    pub const CUDA_ERROR_UNSUPPORTED_PTX_VERSION: Self = Self(222);
+    pub const CUDA_ERROR_JIT_COMPILATION_DISABLED: Self = Self(223);
+    pub const CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY: Self = Self(224);
+    pub const CUDA_ERROR_UNSUPPORTED_DEVSIDE_SYNC: Self = Self(225);
+    pub const CUDA_ERROR_CONTAINED: Self = Self(226);
+    pub const CUDA_ERROR_INVALID_SOURCE: Self = Self(300);
+    pub const CUDA_ERROR_FILE_NOT_FOUND: Self = Self(301);
+    pub const CUDA_ERROR_SHARED_OBJECT_SYMBOL_NOT_FOUND: Self = Self(302);
+    pub const CUDA_ERROR_SHARED_OBJECT_INIT_FAILED: Self = Self(303);
+    pub const CUDA_ERROR_OPERATING_SYSTEM: Self = Self(304);
+    pub const CUDA_ERROR_INVALID_HANDLE: Self = Self(400);
+    pub const CUDA_ERROR_ILLEGAL_STATE: Self = Self(401);
+    pub const CUDA_ERROR_LOSSY_QUERY: Self = Self(402);
+    pub const CUDA_ERROR_NOT_FOUND: Self = Self(500);
+    pub const CUDA_ERROR_NOT_READY: Self = Self(600);
+    pub const CUDA_ERROR_ILLEGAL_ADDRESS: Self = Self(700);
+    pub const CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES: Self = Self(701);
+    pub const CUDA_ERROR_LAUNCH_TIMEOUT: Self = Self(702);
+    pub const CUDA_ERROR_LAUNCH_INCOMPATIBLE_TEXTURING: Self = Self(703);
+    pub const CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED: Self = Self(704);
+    pub const CUDA_ERROR_PEER_ACCESS_NOT_ENABLED: Self = Self(705);
+    pub const CUDA_ERROR_PRIMARY_CONTEXT_ACTIVE: Self = Self(708);
+    pub const CUDA_ERROR_CONTEXT_IS_DESTROYED: Self = Self(709);
+    pub const CUDA_ERROR_ASSERT: Self = Self(710);
+    pub const CUDA_ERROR_TOO_MANY_PEERS: Self = Self(711);
+    pub const CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED: Self = Self(712);
+    pub const CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED: Self = Self(713);
+    pub const CUDA_ERROR_HARDWARE_STACK_ERROR: Self = Self(714);
+    pub const CUDA_ERROR_ILLEGAL_INSTRUCTION: Self = Self(715);
+    pub const CUDA_ERROR_MISALIGNED_ADDRESS: Self = Self(716);
+    pub const CUDA_ERROR_INVALID_ADDRESS_SPACE: Self = Self(717);
+    pub const CUDA_ERROR_INVALID_PC: Self = Self(718);
+    pub const CUDA_ERROR_LAUNCH_FAILED: Self = Self(719);
+    pub const CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE: Self = Self(720);
+    pub const CUDA_ERROR_TENSOR_MEMORY_LEAK: Self = Self(721);
+    pub const CUDA_ERROR_NOT_PERMITTED: Self = Self(800);
+    pub const CUDA_ERROR_NOT_SUPPORTED: Self = Self(801);
+    pub const CUDA_ERROR_SYSTEM_NOT_READY: Self = Self(802);
+    pub const CUDA_ERROR_SYSTEM_DRIVER_MISMATCH: Self = Self(803);
+    pub const CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE: Self = Self(804);
+    pub const CUDA_ERROR_MPS_CONNECTION_FAILED: Self = Self(805);
+    pub const CUDA_ERROR_MPS_RPC_FAILURE: Self = Self(806);
+    pub const CUDA_ERROR_MPS_SERVER_NOT_READY: Self = Self(807);
+    pub const CUDA_ERROR_MPS_MAX_CLIENTS_REACHED: Self = Self(808);
+    pub const CUDA_ERROR_MPS_MAX_CONNECTIONS_REACHED: Self = Self(809);
+    pub const CUDA_ERROR_MPS_CLIENT_TERMINATED: Self = Self(810);
+    pub const CUDA_ERROR_CDP_NOT_SUPPORTED: Self = Self(811);
+    pub const CUDA_ERROR_CDP_VERSION_MISMATCH: Self = Self(812);
+    pub const CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED: Self = Self(900);
+    pub const CUDA_ERROR_STREAM_CAPTURE_INVALIDATED: Self = Self(901);
+    pub const CUDA_ERROR_STREAM_CAPTURE_MERGE: Self = Self(902);
+    pub const CUDA_ERROR_STREAM_CAPTURE_UNMATCHED: Self = Self(903);
+    pub const CUDA_ERROR_STREAM_CAPTURE_UNJOINED: Self = Self(904);
+    pub const CUDA_ERROR_STREAM_CAPTURE_ISOLATION: Self = Self(905);
+    pub const CUDA_ERROR_STREAM_CAPTURE_IMPLICIT: Self = Self(906);
+    pub const CUDA_ERROR_CAPTURED_EVENT: Self = Self(907);
+    pub const CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD: Self = Self(908);
+    pub const CUDA_ERROR_TIMEOUT: Self = Self(909);
+    pub const CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE: Self = Self(910);
+    pub const CUDA_ERROR_EXTERNAL_DEVICE: Self = Self(911);
+    pub const CUDA_ERROR_INVALID_CLUSTER_SIZE: Self = Self(912);
+    pub const CUDA_ERROR_FUNCTION_NOT_LOADED: Self = Self(913);
+    pub const CUDA_ERROR_INVALID_RESOURCE_TYPE: Self = Self(914);
+    pub const CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION: Self = Self(915);
+    pub const CUDA_ERROR_KEY_ROTATION: Self = Self(916);
+    pub const CUDA_ERROR_UNKNOWN: Self = Self(999);
 }
 #[repr(transparent)]
-#[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
+#[derive(Copy, Clone, Hash, PartialEq, Eq)]
+#[must_use]
 pub struct CUresult(pub c_uint);
 impl CUdevice_P2PAttribute {
     pub const CU_DEVICE_P2P_ATTRIBUTE_PERFORMANCE_RANK: CUdevice_P2PAttribute =
@@ -629,8 +630,7 @@ impl CUdevice_P2PAttribute {
 #[repr(transparent)]
 #[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
 pub struct CUdevice_P2PAttribute(pub c_uint);
-pub type CUoccupancyB2DSize =
-    ::std::option::Option<unsafe extern "C" fn(blockSize: c_int) -> usize>;
+pub type CUoccupancyB2DSize = Option<unsafe extern "C" fn(blockSize: c_int) -> usize>;
 
 impl CUresult {
     /// The name that cuda.h gives this value, if it has one.

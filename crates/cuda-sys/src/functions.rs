@@ -11,139 +11,115 @@
 /// bare names: they stand where `core::ffi::*` and `cuda_sys::*` are imported.
 #[macro_export]
 macro_rules! for_each_driver_function {
-    ($callback:path $(, $($context:tt)*)?) => {
-        $callback! {
+    ($($callback:tt)::+ $(, $($context:tt)*)?) => {
+        $($callback)::+! {
             $($($context)*)?
             required {
-                fn cuInit(Flags: c_uint) -> CUresult; #[must_use];
-                fn cuDriverGetVersion(driverVersion: *mut c_int) -> CUresult; #[must_use];
-                fn cuGetErrorName(
-                    error: CUresult,
-                    pStr: *mut *const c_char
-                ) -> CUresult; #[must_use];
-                fn cuGetErrorString(
-                    error: CUresult,
-                    pStr: *mut *const c_char
-                ) -> CUresult; #[must_use];
-                fn cuDeviceGet(device: *mut CUdevice, ordinal: c_int) -> CUresult; #[must_use];
-                fn cuDeviceGetCount(count: *mut c_int) -> CUresult; #[must_use];
-                fn cuDeviceGetName(
-                    name: *mut c_char,
-                    len: c_int,
-                    dev: CUdevice
-                ) -> CUresult; #[must_use];
-                fn cuDeviceGetUuid_v2(uuid: *mut CUuuid, dev: CUdevice) -> CUresult; #[must_use];
-                fn cuDeviceTotalMem_v2(bytes: *mut usize, dev: CUdevice) -> CUresult; #[must_use];
+                fn cuInit(Flags: c_uint) -> CUresult;
+                fn cuDriverGetVersion(driverVersion: *mut c_int) -> CUresult;
+                fn cuGetErrorName(error: CUresult, pStr: *mut *const c_char) -> CUresult;
+                fn cuGetErrorString(error: CUresult, pStr: *mut *const c_char) -> CUresult;
+                fn cuDeviceGet(device: *mut CUdevice, ordinal: c_int) -> CUresult;
+                fn cuDeviceGetCount(count: *mut c_int) -> CUresult;
+                fn cuDeviceGetName(name: *mut c_char, len: c_int, dev: CUdevice) -> CUresult;
+                fn cuDeviceGetUuid_v2(uuid: *mut CUuuid, dev: CUdevice) -> CUresult;
+                fn cuDeviceTotalMem_v2(bytes: *mut usize, dev: CUdevice) -> CUresult;
                 fn cuDeviceGetAttribute(
                     pi: *mut c_int,
                     attrib: CUdevice_attribute,
                     dev: CUdevice
-                ) -> CUresult; #[must_use];
+                ) -> CUresult;
                 fn cuDeviceGetPCIBusId(
                     pciBusId: *mut c_char,
                     len: c_int,
                     dev: CUdevice
-                ) -> CUresult; #[must_use];
-                fn cuDevicePrimaryCtxRetain(
-                    pctx: *mut CUcontext,
-                    dev: CUdevice
-                ) -> CUresult; #[must_use];
-                fn cuDevicePrimaryCtxRelease_v2(dev: CUdevice) -> CUresult; #[must_use];
+                ) -> CUresult;
+                fn cuDevicePrimaryCtxRetain(pctx: *mut CUcontext, dev: CUdevice) -> CUresult;
+                fn cuDevicePrimaryCtxRelease_v2(dev: CUdevice) -> CUresult;
                 fn cuDevicePrimaryCtxGetState(
                     dev: CUdevice,
                     flags: *mut c_uint,
                     active: *mut c_int
-                ) -> CUresult; #[must_use];
-                fn cuCtxCreate_v2(
-                    pctx: *mut CUcontext,
-                    flags: c_uint,
-                    dev: CUdevice
-                ) -> CUresult; #[must_use];
-                fn cuCtxDestroy_v2(ctx: CUcontext) -> CUresult; #[must_use];
-                fn cuCtxSetCurrent(ctx: CUcontext) -> CUresult; #[must_use];
-                fn cuCtxGetCurrent(pctx: *mut CUcontext) -> CUresult; #[must_use];
-                fn cuCtxPushCurrent_v2(ctx: CUcontext) -> CUresult; #[must_use];
-                fn cuCtxPopCurrent_v2(pctx: *mut CUcontext) -> CUresult; #[must_use];
-                fn cuCtxGetDevice(device: *mut CUdevice) -> CUresult; #[must_use];
-                fn cuCtxSynchronize() -> CUresult; #[must_use];
+                ) -> CUresult;
+                fn cuCtxCreate_v2(pctx: *mut CUcontext, flags: c_uint, dev: CUdevice) -> CUresult;
+                fn cuCtxDestroy_v2(ctx: CUcontext) -> CUresult;
+                fn cuCtxSetCurrent(ctx: CUcontext) -> CUresult;
+                fn cuCtxGetCurrent(pctx: *mut CUcontext) -> CUresult;
+                fn cuCtxPushCurrent_v2(ctx: CUcontext) -> CUresult;
+                fn cuCtxPopCurrent_v2(pctx: *mut CUcontext) -> CUresult;
+                fn cuCtxGetDevice(device: *mut CUdevice) -> CUresult;
+                fn cuCtxSynchronize() -> CUresult;
                 fn cuCtxGetStreamPriorityRange(
                     leastPriority: *mut c_int,
                     greatestPriority: *mut c_int
-                ) -> CUresult; #[must_use];
-                fn cuMemAlloc_v2(dptr: *mut CUdeviceptr, bytesize: usize) -> CUresult; #[must_use];
-                fn cuMemFree_v2(dptr: CUdeviceptr) -> CUresult; #[must_use];
-                fn cuMemGetInfo_v2(free: *mut usize, total: *mut usize) -> CUresult; #[must_use];
+                ) -> CUresult;
+                fn cuMemAlloc_v2(dptr: *mut CUdeviceptr, bytesize: usize) -> CUresult;
+                fn cuMemFree_v2(dptr: CUdeviceptr) -> CUresult;
+                fn cuMemGetInfo_v2(free: *mut usize, total: *mut usize) -> CUresult;
                 fn cuMemHostAlloc(
                     pp: *mut *mut c_void,
                     bytesize: usize,
                     Flags: c_uint
-                ) -> CUresult; #[must_use];
-                fn cuMemAllocHost_v2(
-                    pp: *mut *mut c_void,
-                    bytesize: usize
-                ) -> CUresult; #[must_use];
-                fn cuMemFreeHost(p: *mut c_void) -> CUresult; #[must_use];
+                ) -> CUresult;
+                fn cuMemAllocHost_v2(pp: *mut *mut c_void, bytesize: usize) -> CUresult;
+                fn cuMemFreeHost(p: *mut c_void) -> CUresult;
                 fn cuMemHostGetDevicePointer_v2(
                     pdptr: *mut CUdeviceptr,
                     p: *mut c_void,
                     Flags: c_uint
-                ) -> CUresult; #[must_use];
-                fn cuMemHostGetFlags(pFlags: *mut c_uint, p: *mut c_void) -> CUresult; #[must_use];
+                ) -> CUresult;
+                fn cuMemHostGetFlags(pFlags: *mut c_uint, p: *mut c_void) -> CUresult;
                 fn cuMemHostRegister_v2(
                     p: *mut c_void,
                     bytesize: usize,
                     Flags: c_uint
-                ) -> CUresult; #[must_use];
-                fn cuMemHostUnregister(p: *mut c_void) -> CUresult; #[must_use];
+                ) -> CUresult;
+                fn cuMemHostUnregister(p: *mut c_void) -> CUresult;
                 fn cuPointerGetAttribute(
                     data: *mut c_void,
                     attribute: CUpointer_attribute,
                     ptr: CUdeviceptr
-                ) -> CUresult; #[must_use];
-                fn cuMemcpy(
-                    dst: CUdeviceptr,
-                    src: CUdeviceptr,
-                    ByteCount: usize
-                ) -> CUresult; #[must_use];
+                ) -> CUresult;
+                fn cuMemcpy(dst: CUdeviceptr, src: CUdeviceptr, ByteCount: usize) -> CUresult;
                 fn cuMemcpyHtoD_v2(
                     dstDevice: CUdeviceptr,
                     srcHost: *const c_void,
                     ByteCount: usize
-                ) -> CUresult; #[must_use];
+                ) -> CUresult;
                 fn cuMemcpyDtoH_v2(
                     dstHost: *mut c_void,
                     srcDevice: CUdeviceptr,
                     ByteCount: usize
-                ) -> CUresult; #[must_use];
+                ) -> CUresult;
                 fn cuMemcpyDtoD_v2(
                     dstDevice: CUdeviceptr,
                     srcDevice: CUdeviceptr,
                     ByteCount: usize
-                ) -> CUresult; #[must_use];
+                ) -> CUresult;
                 fn cuMemcpyAsync(
                     dst: CUdeviceptr,
                     src: CUdeviceptr,
                     ByteCount: usize,
                     hStream: CUstream
-                ) -> CUresult; #[must_use];
+                ) -> CUresult;
                 fn cuMemcpyHtoDAsync_v2(
                     dstDevice: CUdeviceptr,
                     srcHost: *const c_void,
                     ByteCount: usize,
                     hStream: CUstream
-                ) -> CUresult; #[must_use];
+                ) -> CUresult;
                 fn cuMemcpyDtoHAsync_v2(
                     dstHost: *mut c_void,
                     srcDevice: CUdeviceptr,
                     ByteCount: usize,
                     hStream: CUstream
-                ) -> CUresult; #[must_use];
+                ) -> CUresult;
                 fn cuMemcpyDtoDAsync_v2(
                     dstDevice: CUdeviceptr,
                     srcDevice: CUdeviceptr,
                     ByteCount: usize,
                     hStream: CUstream
-                ) -> CUresult; #[must_use];
+                ) -> CUresult;
                 fn cuMemcpyPeerAsync(
                     dstDevice: CUdeviceptr,
                     dstContext: CUcontext,
@@ -151,130 +127,103 @@ macro_rules! for_each_driver_function {
                     srcContext: CUcontext,
                     ByteCount: usize,
                     hStream: CUstream
-                ) -> CUresult; #[must_use];
-                fn cuMemsetD8_v2(
-                    dstDevice: CUdeviceptr,
-                    uc: c_uchar,
-                    N: usize
-                ) -> CUresult; #[must_use];
-                fn cuMemsetD16_v2(
-                    dstDevice: CUdeviceptr,
-                    us: c_ushort,
-                    N: usize
-                ) -> CUresult; #[must_use];
-                fn cuMemsetD32_v2(
-                    dstDevice: CUdeviceptr,
-                    ui: c_uint,
-                    N: usize
-                ) -> CUresult; #[must_use];
+                ) -> CUresult;
+                fn cuMemsetD8_v2(dstDevice: CUdeviceptr, uc: c_uchar, N: usize) -> CUresult;
+                fn cuMemsetD16_v2(dstDevice: CUdeviceptr, us: c_ushort, N: usize) -> CUresult;
+                fn cuMemsetD32_v2(dstDevice: CUdeviceptr, ui: c_uint, N: usize) -> CUresult;
                 fn cuMemsetD8Async(
                     dstDevice: CUdeviceptr,
                     uc: c_uchar,
                     N: usize,
                     hStream: CUstream
-                ) -> CUresult; #[must_use];
+                ) -> CUresult;
                 fn cuMemsetD16Async(
                     dstDevice: CUdeviceptr,
                     us: c_ushort,
                     N: usize,
                     hStream: CUstream
-                ) -> CUresult; #[must_use];
+                ) -> CUresult;
                 fn cuMemsetD32Async(
                     dstDevice: CUdeviceptr,
                     ui: c_uint,
                     N: usize,
                     hStream: CUstream
-                ) -> CUresult; #[must_use];
+                ) -> CUresult;
                 fn cuDeviceCanAccessPeer(
                     canAccessPeer: *mut c_int,
                     dev: CUdevice,
                     peerDev: CUdevice
-                ) -> CUresult; #[must_use];
-                fn cuCtxEnablePeerAccess(
-                    peerContext: CUcontext,
-                    Flags: c_uint
-                ) -> CUresult; #[must_use];
-                fn cuCtxDisablePeerAccess(peerContext: CUcontext) -> CUresult; #[must_use];
+                ) -> CUresult;
+                fn cuCtxEnablePeerAccess(peerContext: CUcontext, Flags: c_uint) -> CUresult;
+                fn cuCtxDisablePeerAccess(peerContext: CUcontext) -> CUresult;
                 fn cuDeviceGetP2PAttribute(
                     value: *mut c_int,
                     attrib: CUdevice_P2PAttribute,
                     srcDevice: CUdevice,
                     dstDevice: CUdevice
-                ) -> CUresult; #[must_use];
-                fn cuStreamCreate(phStream: *mut CUstream, Flags: c_uint) -> CUresult; #[must_use];
+                ) -> CUresult;
+                fn cuStreamCreate(phStream: *mut CUstream, Flags: c_uint) -> CUresult;
                 fn cuStreamCreateWithPriority(
                     phStream: *mut CUstream,
                     flags: c_uint,
                     priority: c_int
-                ) -> CUresult; #[must_use];
-                fn cuStreamDestroy_v2(hStream: CUstream) -> CUresult; #[must_use];
-                fn cuStreamSynchronize(hStream: CUstream) -> CUresult; #[must_use];
-                fn cuStreamQuery(hStream: CUstream) -> CUresult; #[must_use];
+                ) -> CUresult;
+                fn cuStreamDestroy_v2(hStream: CUstream) -> CUresult;
+                fn cuStreamSynchronize(hStream: CUstream) -> CUresult;
+                fn cuStreamQuery(hStream: CUstream) -> CUresult;
                 fn cuStreamWaitEvent(
                     hStream: CUstream,
                     hEvent: CUevent,
                     Flags: c_uint
-                ) -> CUresult; #[must_use];
-                fn cuStreamGetPriority(
-                    hStream: CUstream,
-                    priority: *mut c_int
-                ) -> CUresult; #[must_use];
-                fn cuStreamGetFlags(
-                    hStream: CUstream,
-                    flags: *mut c_uint
-                ) -> CUresult; #[must_use];
-                fn cuStreamGetCtx(
-                    hStream: CUstream,
-                    pctx: *mut CUcontext
-                ) -> CUresult; #[must_use];
+                ) -> CUresult;
+                fn cuStreamGetPriority(hStream: CUstream, priority: *mut c_int) -> CUresult;
+                fn cuStreamGetFlags(hStream: CUstream, flags: *mut c_uint) -> CUresult;
+                fn cuStreamGetCtx(hStream: CUstream, pctx: *mut CUcontext) -> CUresult;
                 fn cuLaunchHostFunc(
                     hStream: CUstream,
                     fn_: CUhostFn,
                     userData: *mut c_void
                 ) -> CUresult;
-                fn cuEventCreate(phEvent: *mut CUevent, Flags: c_uint) -> CUresult; #[must_use];
-                fn cuEventDestroy_v2(hEvent: CUevent) -> CUresult; #[must_use];
-                fn cuEventRecord(hEvent: CUevent, hStream: CUstream) -> CUresult; #[must_use];
-                fn cuEventQuery(hEvent: CUevent) -> CUresult; #[must_use];
-                fn cuEventSynchronize(hEvent: CUevent) -> CUresult; #[must_use];
+                fn cuEventCreate(phEvent: *mut CUevent, Flags: c_uint) -> CUresult;
+                fn cuEventDestroy_v2(hEvent: CUevent) -> CUresult;
+                fn cuEventRecord(hEvent: CUevent, hStream: CUstream) -> CUresult;
+                fn cuEventQuery(hEvent: CUevent) -> CUresult;
+                fn cuEventSynchronize(hEvent: CUevent) -> CUresult;
                 fn cuEventElapsedTime(
                     pMilliseconds: *mut f32,
                     hStart: CUevent,
                     hEnd: CUevent
-                ) -> CUresult; #[must_use];
-                fn cuModuleLoadData(
-                    module: *mut CUmodule,
-                    image: *const c_void
-                ) -> CUresult; #[must_use];
+                ) -> CUresult;
+                fn cuModuleLoadData(module: *mut CUmodule, image: *const c_void) -> CUresult;
                 fn cuModuleLoadDataEx(
                     module: *mut CUmodule,
                     image: *const c_void,
                     numOptions: c_uint,
                     options: *mut CUjit_option,
                     optionValues: *mut *mut c_void
-                ) -> CUresult; #[must_use];
-                fn cuModuleUnload(hmod: CUmodule) -> CUresult; #[must_use];
+                ) -> CUresult;
+                fn cuModuleUnload(hmod: CUmodule) -> CUresult;
                 fn cuModuleGetFunction(
                     hfunc: *mut CUfunction,
                     hmod: CUmodule,
                     name: *const c_char
-                ) -> CUresult; #[must_use];
+                ) -> CUresult;
                 fn cuModuleGetGlobal_v2(
                     dptr: *mut CUdeviceptr,
                     bytes: *mut usize,
                     hmod: CUmodule,
                     name: *const c_char
-                ) -> CUresult; #[must_use];
+                ) -> CUresult;
                 fn cuFuncGetAttribute(
                     pi: *mut c_int,
                     attrib: CUfunction_attribute,
                     hfunc: CUfunction
-                ) -> CUresult; #[must_use];
+                ) -> CUresult;
                 fn cuFuncSetAttribute(
                     hfunc: CUfunction,
                     attrib: CUfunction_attribute,
                     value: c_int
-                ) -> CUresult; #[must_use];
+                ) -> CUresult;
                 fn cuLaunchKernel(
                     f: CUfunction,
                     gridDimX: c_uint,
@@ -287,13 +236,13 @@ macro_rules! for_each_driver_function {
                     hStream: CUstream,
                     kernelParams: *mut *mut c_void,
                     extra: *mut *mut c_void
-                ) -> CUresult; #[must_use];
+                ) -> CUresult;
                 fn cuOccupancyMaxActiveBlocksPerMultiprocessor(
                     numBlocks: *mut c_int,
                     func: CUfunction,
                     blockSize: c_int,
                     dynamicSMemSize: usize
-                ) -> CUresult; #[must_use];
+                ) -> CUresult;
                 fn cuOccupancyMaxPotentialBlockSize(
                     minGridSize: *mut c_int,
                     blockSize: *mut c_int,
@@ -301,7 +250,7 @@ macro_rules! for_each_driver_function {
                     blockSizeToDynamicSMemSize: CUoccupancyB2DSize,
                     dynamicSMemSize: usize,
                     blockSizeLimit: c_int
-                ) -> CUresult; #[must_use];
+                ) -> CUresult;
             }
             optional {
                 fn cuGetProcAddress_v2(
@@ -310,11 +259,8 @@ macro_rules! for_each_driver_function {
                     cudaVersion: c_int,
                     flags: cuuint64_t,
                     symbolStatus: *mut CUdriverProcAddressQueryResult
-                ) -> CUresult; #[must_use];
-                fn cuStreamGetId(
-                    hStream: CUstream,
-                    streamId: *mut c_ulonglong
-                ) -> CUresult; #[must_use];
+                ) -> CUresult;
+                fn cuStreamGetId(hStream: CUstream, streamId: *mut c_ulonglong) -> CUresult;
             }
         }
     };

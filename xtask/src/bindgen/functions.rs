@@ -20,8 +20,8 @@ const HEADER: &str = "\
 /// bare names: they stand where `core::ffi::*` and `cuda_sys::*` are imported.
 #[macro_export]
 macro_rules! for_each_driver_function {
-    ($callback:path $(, $($context:tt)*)?) => {
-        $callback! {
+    ($($callback:tt)::+ $(, $($context:tt)*)?) => {
+        $($callback)::+! {
             $($($context)*)?
 ";
 const FOOTER: &str = "        }\n    };\n}\n";
@@ -78,7 +78,7 @@ fn item(function: &str) -> Result<String> {
 }
 
 fn one_line(function: &str) -> String {
+    let function = function.split(';').next().unwrap_or_default();
     let words: Vec<_> = function.split_whitespace().collect();
-    let line = words.join(" ").replace("core::ffi::", "").replace("( ", "(").replace(", )", ")");
-    line.trim_end_matches(';').into()
+    words.join(" ").replace("core::ffi::", "").replace("( ", "(").replace(", )", ")")
 }

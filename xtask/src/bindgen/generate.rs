@@ -41,10 +41,7 @@ fn declarations(allow: &AllowList) -> Result<String> {
         .layout_tests(false)
         .merge_extern_blocks(true)
         .disable_header_comment()
-        .ctypes_prefix("core::ffi")
-        .must_use_type("CUresult")
-        // cuda-sys prints results by name.
-        .no_debug("CUresult");
+        .ctypes_prefix("core::ffi");
     for (_, name) in &allow.functions {
         builder = builder.allowlist_function(name);
     }

@@ -1,0 +1,4 @@
+//! The tests of cuda-sys as its users see it.
+
+mod load;
+mod table;
