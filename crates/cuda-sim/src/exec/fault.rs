@@ -1,0 +1,99 @@
+//! Faults: how a launch ends that does not end well.
+
+use std::fmt;
+
+use thiserror::Error;
+
+/// A kernel that was stopped, with the place where it was.
+///
+/// The first fault of a launch ends it; no statement is made about how far other threads got.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[error("kernel `{kernel}`, block {block:?}, thread {thread:?}, PTX line {line}: {kind}")]
+pub(crate) struct Fault {
+    /// The kernel's name.
+    pub(crate) kernel: String,
+    /// The block's index in the grid.
+    pub(crate) block: [u32; 3],
+    /// The thread's index in its block.
+    pub(crate) thread: [u32; 3],
+    /// The line of the instruction in the PTX text, from 1; 0 where no instruction is to blame.
+    pub(crate) line: u32,
+    /// What happened.
+    pub(crate) kind: FaultKind,
+}
+
+/// What stopped a kernel.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub(crate) enum FaultKind {
+    /// An access to memory that the thread may not touch.
+    #[error("illegal {access} of {bytes} bytes at {address:#x}")]
+    IllegalAddress {
+        /// The address, as the instruction gave it.
+        address: u64,
+        /// The size of the access.
+        bytes: u32,
+        /// What was attempted.
+        access: Access,
+    },
+    /// An access at an address that is no multiple of its size.
+    #[error("misaligned {access} of {bytes} bytes at {address:#x}")]
+    MisalignedAddress {
+        /// The address, as the instruction gave it.
+        address: u64,
+        /// The size of the access.
+        bytes: u32,
+        /// What was attempted.
+        access: Access,
+    },
+    /// A device-side `assert` that failed.
+    #[error("{file}:{source_line}: {function}: assertion `{message}` failed")]
+    Assert {
+        /// The asserted expression.
+        message: String,
+        /// The source file.
+        file: String,
+        /// The line in the source file.
+        source_line: u32,
+        /// The function that asserts.
+        function: String,
+    },
+    /// A `trap` instruction.
+    #[error("trap")]
+    Trap,
+    /// Every live thread of the block waits, and no barrier or warp operation can complete.
+    #[error("deadlock: {waiting} of the block's threads wait for others that will not come")]
+    BarrierDivergence {
+        /// How many threads wait.
+        waiting: u32,
+    },
+    /// Calls nested deeper than the thread's local memory allows.
+    #[error("local memory exhausted by nested calls: {bytes} bytes per thread")]
+    LocalStackOverflow {
+        /// The local memory of a thread.
+        bytes: usize,
+    },
+    /// The launch was asked to stop.
+    #[error("interrupted")]
+    Interrupted,
+}
+
+/// What an instruction does to memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Access {
+    /// Reads it.
+    Read,
+    /// Writes it.
+    Write,
+    /// Reads and writes it in one step.
+    Atomic,
+}
+
+impl fmt::Display for Access {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Access::Read => "read",
+            Access::Write => "write",
+            Access::Atomic => "atomic operation",
+        })
+    }
+}
