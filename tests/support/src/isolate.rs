@@ -1,0 +1,115 @@
+//! Running one test in a process of its own.
+
+use std::any::type_name;
+use std::process::{Command, Output};
+
+/// Set, to the test's name, in the child process.
+const CHILD: &str = "SLUICE_ISOLATED_TEST";
+
+/// Prepares a test that touches process-wide state: the environment, the choice of the driver,
+/// injected faults, exact statistics.
+///
+/// The test binary is executed again for the calling test alone, and `body` runs there.
+///
+/// ```no_run
+/// #[test]
+/// fn a_hidden_device_is_not_counted() {
+///     test_support::isolate(|| assert_eq!(std::env::var("CUDA_VISIBLE_DEVICES").unwrap(), "1"))
+///         .env("CUDA_VISIBLE_DEVICES", "1")
+///         .run();
+/// }
+/// ```
+pub fn isolate<F: FnOnce()>(body: F) -> Isolated<F> {
+    Isolated { body, command: None }
+}
+
+/// A test that is about to run in a process of its own; see [`isolate`].
+#[must_use = "nothing runs before `run`"]
+pub struct Isolated<F> {
+    body: F,
+    command: Option<Command>,
+}
+
+impl<F: FnOnce()> Isolated<F> {
+    /// Sets an environment variable of the child process.
+    pub fn env(mut self, name: &str, value: &str) -> Self {
+        self.command().env(name, value);
+        self
+    }
+
+    /// Removes an environment variable from the child process.
+    pub fn env_remove(mut self, name: &str) -> Self {
+        self.command().env_remove(name);
+        self
+    }
+
+    /// Runs the body in the child process and panics, with the child's output, if it failed there.
+    pub fn run(mut self) {
+        if is_child() {
+            return (self.body)();
+        }
+        let output = self.command().output().expect("the test binary can be executed again");
+        assert!(output.status.success(), "the isolated test failed:\n{}", transcript(&output));
+        // A name that matches no test also ends in success: it would pass without having run.
+        let ran = String::from_utf8_lossy(&output.stdout).contains("test result: ok. 1 passed");
+        assert!(ran, "the isolated test did not run:\n{}", transcript(&output));
+    }
+
+    fn command(&mut self) -> &mut Command {
+        self.command.get_or_insert_with(|| {
+            let test = test_name::<F>();
+            let binary = std::env::current_exe().expect("a test knows its own binary");
+            let mut command = Command::new(binary);
+            command.args([&test, "--exact", "--nocapture", "--test-threads=1"]);
+            command.env(CHILD, &test);
+            command
+        })
+    }
+}
+
+fn is_child() -> bool {
+    std::env::var_os(CHILD).is_some()
+}
+
+/// The test's path as the test harness knows it, from the path of the closure within it.
+fn test_name<F>() -> String {
+    let closure = type_name::<F>();
+    let function = closure.split("::{{closure}}").next().unwrap_or(closure);
+    function.split_once("::").map_or(function, |(_crate, path)| path).to_owned()
+}
+
+fn transcript(output: &Output) -> String {
+    format!(
+        "{}\n{}",
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr)
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::isolate;
+
+    #[test]
+    fn the_body_runs_in_another_process_with_its_environment() {
+        let parent = std::process::id().to_string();
+        isolate(|| {
+            assert_eq!(std::env::var("ISOLATED_VALUE").as_deref(), Ok("7"));
+            let parent = std::env::var("ISOLATED_PARENT").expect("set below");
+            assert_ne!(parent, std::process::id().to_string());
+        })
+        .env("ISOLATED_VALUE", "7")
+        .env("ISOLATED_PARENT", &parent)
+        .run();
+    }
+
+    #[test]
+    #[should_panic(expected = "the isolated test failed")]
+    fn a_failure_in_the_child_is_a_failure_here() {
+        if super::is_child() {
+            // The child must fail without panicking, or `should_panic` would count it as passed.
+            std::process::exit(3);
+        }
+        isolate(|| ()).run();
+    }
+}

@@ -1,0 +1,10 @@
+//! What the tests of several crates share: isolation in child processes, counted skips.
+//!
+//! The crate imports nothing of Sluice, so every crate may have it as a dev-dependency.
+#![forbid(unsafe_code)]
+
+mod isolate;
+mod skip;
+
+pub use isolate::{Isolated, isolate};
+pub use skip::skipped;
