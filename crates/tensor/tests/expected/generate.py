@@ -1,0 +1,23 @@
+"""Asks PyTorch (CPU) what the operations give, and writes the answers as JSON beside this file.
+
+    python generate.py        # needs the packages `torch` and `numpy`
+
+The seeds are fixed: the same version of PyTorch writes the same files.
+"""
+
+import torch
+
+from cases import write
+from gradients import gradients
+from operations import FAMILIES
+from printing import printed
+from promotion import table
+from training import training
+
+if __name__ == "__main__":
+    torch.set_num_threads(1)
+    others = {
+        "promotion": table, "printed": printed, "gradients": gradients, "training": training,
+    }
+    for name, family in {**FAMILIES, **others}.items():
+        write(name, list(family()))
