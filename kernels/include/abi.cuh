@@ -1,0 +1,108 @@
+// What a launch passes: one struct per family, by value, laid out as C lays it out.
+// The launch file of the crate `tensor` mirrors these with `#[repr(C)]`; the assertions at the end hold both to one layout.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+// Launches are one-dimensional, except matmul's. Every entry but matmul's may be started with blocks of any size:
+// without the bound the compiler may give a thread so many registers that the largest block does not fit.
+constexpr int MAX_THREADS = 1024;
+#define LAUNCH_BOUNDS __launch_bounds__(MAX_THREADS)
+
+// The host merges adjacent dimensions before a launch, so more than eight are rare and it copies first.
+constexpr int MAX_DIMS = 8;
+
+// Strides count elements; they may be zero (broadcast) or negative.
+// Without `data`, every element is `immediate`: the bits of one value of the operand's dtype, in the low bytes.
+struct Operand {
+    void* data;
+    uint64_t immediate;
+    int64_t strides[MAX_DIMS];
+};
+
+// Operand 0 is the output. sizes[0] is the outermost dimension.
+// `contiguous`: every operand with data is dense in linear order, and its strides are not set.
+template <int N>
+struct Elementwise {
+    int64_t numel;
+    int32_t dims;
+    int32_t contiguous;
+    int64_t sizes[MAX_DIMS];
+    Operand operands[N];
+};
+
+// Output element o (dense) folds the `reduced` elements of input that lie at its origin plus the reduced strides.
+// `lanes` threads, a power of two and at most a block, work on one output together.
+struct Reduce {
+    void* output;
+    const void* input;
+    int64_t outputs;
+    int64_t reduced;
+    int32_t output_dims;
+    int32_t reduced_dims;
+    int32_t lanes;
+    int32_t pad;
+    int64_t output_sizes[MAX_DIMS];
+    int64_t output_strides[MAX_DIMS];
+    int64_t reduced_sizes[MAX_DIMS];
+    int64_t reduced_strides[MAX_DIMS];
+};
+
+// c[batches, m, n] is dense; a and b have any strides, so a transposed operand needs no copy.
+struct Matmul {
+    void* c;
+    const void* a;
+    const void* b;
+    int64_t batches, m, n, k;
+    int64_t a_row, a_col, b_row, b_col;
+    int32_t batch_dims;
+    int32_t pad;
+    int64_t batch_sizes[MAX_DIMS];
+    int64_t a_batch[MAX_DIMS];
+    int64_t b_batch[MAX_DIMS];
+};
+
+// Dense [rows, cols] matrices.
+struct Rows {
+    void* out;
+    const void* a;
+    const void* b;
+    int64_t rows, cols;
+};
+
+// Dense arrays, seen as [outer, size or count, inner]; the indices choose along the middle dimension.
+struct Index {
+    void* out;
+    const void* source;
+    const int64_t* index;
+    int64_t outer, size, count, inner;
+};
+
+// `a`, `b`: bounds, or mean and standard deviation, or a probability in `a`. `low`, `high`: bounds of integers.
+struct Random {
+    void* out;
+    int64_t numel;
+    uint64_t seed;
+    uint64_t offset;
+    double a, b;
+    int64_t low, high;
+};
+
+// Floats use `start` and `step`, integers `istart` and `istep`.
+struct Range {
+    void* out;
+    int64_t numel;
+    double start, step;
+    int64_t istart, istep;
+};
+
+static_assert(sizeof(Operand) == 80 && offsetof(Operand, strides) == 16);
+static_assert(offsetof(Elementwise<2>, sizes) == 16 && offsetof(Elementwise<2>, operands) == 80);
+static_assert(sizeof(Elementwise<2>) == 240 && sizeof(Elementwise<5>) == 480);
+static_assert(sizeof(Reduce) == 304 && offsetof(Reduce, lanes) == 40 && offsetof(Reduce, output_sizes) == 48);
+static_assert(sizeof(Matmul) == 288 && offsetof(Matmul, batch_dims) == 88 && offsetof(Matmul, batch_sizes) == 96);
+static_assert(sizeof(Rows) == 40);
+static_assert(sizeof(Index) == 56);
+static_assert(sizeof(Random) == 64 && offsetof(Random, low) == 48);
+static_assert(sizeof(Range) == 48 && offsetof(Range, istart) == 32);

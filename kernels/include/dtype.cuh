@@ -1,0 +1,67 @@
+// The six dtypes: how each lies in memory, what arithmetic sees of it, and how values go from one to another.
+#pragma once
+
+#include <cstdint>
+#include <cuda_fp16.h>
+#include <type_traits>
+
+// Named as in the entries, so that one word of a table gives both an entry's name and its type.
+using f16 = __half;
+using f32 = float;
+using f64 = double;
+using i64 = int64_t;
+using u8 = uint8_t;
+
+// In memory a bool is a byte. It is never loaded as a C++ bool, which the compiler may assume to hold 0 or 1 only.
+template <class T>
+using Stored = std::conditional_t<std::is_same_v<T, bool>, uint8_t, T>;
+
+// What arithmetic works on: halves become floats, and are rounded once, when the result is stored.
+template <class T>
+using Value = std::conditional_t<std::is_same_v<T, f16>, float, T>;
+
+template <class T>
+__device__ Value<T> load(const Stored<T>& element) {
+    if constexpr (std::is_same_v<T, f16>) {
+        return __half2float(element);
+    } else if constexpr (std::is_same_v<T, bool>) {
+        return element != 0;
+    } else {
+        return element;
+    }
+}
+
+// The bits of one value in the low bytes of a word, as an immediate operand carries it.
+template <class T>
+__device__ Value<T> from_bits(uint64_t bits) {
+    if constexpr (std::is_same_v<T, f16>) {
+        return __half2float(__ushort_as_half(static_cast<unsigned short>(bits)));
+    } else if constexpr (std::is_same_v<T, f32>) {
+        return __uint_as_float(static_cast<unsigned>(bits));
+    } else if constexpr (std::is_same_v<T, f64>) {
+        return __longlong_as_double(static_cast<long long>(bits));
+    } else if constexpr (std::is_same_v<T, bool>) {
+        return static_cast<uint8_t>(bits) != 0;
+    } else {
+        return static_cast<T>(bits);
+    }
+}
+
+// From a value of any dtype to what is stored of dtype To, with one rounding at most.
+// Floats become integers by truncation; i64 saturates and takes NaN as 0, u8 is the low byte of that, bool is "not zero".
+template <class To, class V>
+__device__ Stored<To> convert(V value) {
+    if constexpr (std::is_same_v<To, f16>) {
+        if constexpr (std::is_same_v<V, f64>) {
+            return __double2half(value);
+        } else {
+            return __float2half_rn(static_cast<float>(value));
+        }
+    } else if constexpr (std::is_same_v<To, bool>) {
+        return value != 0;
+    } else if constexpr (std::is_same_v<To, u8>) {
+        return static_cast<u8>(static_cast<i64>(value));
+    } else {
+        return static_cast<To>(value);
+    }
+}
