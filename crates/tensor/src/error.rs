@@ -1,0 +1,198 @@
+//! What can go wrong with tensors: an error per kind, naming the operation and its arguments.
+
+use std::fmt;
+
+use crate::{DType, Device, Shape};
+
+/// The result of a tensor operation.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// Why a tensor operation failed. It never leaves a tensor half changed, but for a device that is lost.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    // What does not fit together.
+    /// The operands lie on different devices.
+    #[error(
+        "{op}: {}; move one with .to(..), or allow peer access between the two devices",
+        Places(arguments)
+    )]
+    DeviceMismatch {
+        /// The operation.
+        op: &'static str,
+        /// Each argument and where it lies.
+        arguments: Vec<(&'static str, Device)>,
+    },
+    /// The sizes of the operands do not fit together.
+    #[error("{op}: {}: {rule}", Shapes(shapes))]
+    ShapeMismatch {
+        /// The operation.
+        op: &'static str,
+        /// Each argument and its shape.
+        shapes: Vec<(&'static str, Shape)>,
+        /// What the operation needs.
+        rule: &'static str,
+    },
+    /// The dtypes of the operands do not fit together.
+    #[error("{op}: {}: {rule}; convert one with .to(dtype)", DTypes(arguments))]
+    DTypeMismatch {
+        /// The operation.
+        op: &'static str,
+        /// Each argument and its dtype.
+        arguments: Vec<(&'static str, DType)>,
+        /// What the operation needs.
+        rule: &'static str,
+    },
+    /// The operation does not exist for this dtype.
+    #[error("{op}: not available for {dtype} on {device}; convert with .to(dtype)")]
+    UnsupportedDType {
+        /// The operation.
+        op: &'static str,
+        /// The dtype it was asked for.
+        dtype: DType,
+        /// Where it was asked for.
+        device: Device,
+    },
+
+    // Arguments that are wrong by themselves.
+    /// The tensor has no such dimension.
+    #[error("{op}: dimension {dim} of a tensor with {dims} dimensions")]
+    DimOutOfRange {
+        /// The operation.
+        op: &'static str,
+        /// The dimension that was given; negative ones count from the end.
+        dim: isize,
+        /// How many dimensions there are.
+        dims: usize,
+    },
+    /// An index lies outside the dimension it selects from.
+    #[error("{op}: index {index} is out of range for a dimension of size {size}")]
+    IndexOutOfRange {
+        /// The operation.
+        op: &'static str,
+        /// The index.
+        index: i64,
+        /// The size of the dimension.
+        size: usize,
+    },
+    /// A number of elements does not fit the shape it should take.
+    #[error("{op}: {numel} elements do not fit the shape {shape}")]
+    WrongNumel {
+        /// The operation.
+        op: &'static str,
+        /// How many elements there are.
+        numel: usize,
+        /// The shape that was asked for.
+        shape: Shape,
+    },
+    /// An argument has a value that the operation does not take.
+    #[error("{op}: {argument} = {value}: {why}")]
+    InvalidArgument {
+        /// The operation.
+        op: &'static str,
+        /// The argument's name.
+        argument: &'static str,
+        /// The value, written out.
+        value: String,
+        /// What would be accepted.
+        why: &'static str,
+    },
+
+    // How the tensor lies in memory.
+    /// The elements do not lie in the order that a view of this shape, or a guard, needs.
+    #[error(
+        "{op}: shape {shape} with strides {strides:?} has no such view; use reshape, or contiguous() first"
+    )]
+    NotContiguous {
+        /// The operation.
+        op: &'static str,
+        /// The tensor's shape.
+        shape: Shape,
+        /// Its strides, in elements.
+        strides: Vec<isize>,
+    },
+    /// Host memory was asked for, but the tensor lies on a CUDA device.
+    #[error("{op}: the tensor is on {device}; bring it over with .cpu()")]
+    NotOnHost {
+        /// The operation.
+        op: &'static str,
+        /// Where it lies.
+        device: Device,
+    },
+    /// This thread holds a read guard of the memory that the operation would write.
+    #[error("{op}: this thread holds a read guard of the tensor's memory; drop it first")]
+    GuardHeld {
+        /// The operation.
+        op: &'static str,
+    },
+    /// A byte of a bool tensor is neither 0 nor 1: it was read before it was written.
+    #[error("{op}: the bool tensor holds a byte that is neither 0 nor 1; it was never written")]
+    InvalidBool {
+        /// The operation.
+        op: &'static str,
+    },
+
+    // Memory.
+    /// The shape has more elements than memory can have.
+    #[error("a tensor of shape {shape} and dtype {dtype} is larger than any memory")]
+    TooLarge {
+        /// The shape.
+        shape: Shape,
+        /// The dtype.
+        dtype: DType,
+    },
+    /// The host has no memory left.
+    #[error("the host has no {bytes} bytes of memory left")]
+    HostOutOfMemory {
+        /// How much was asked for.
+        bytes: usize,
+    },
+
+    // From the floors below.
+    /// The runtime or the driver failed.
+    #[error(transparent)]
+    Runtime(#[from] gpu_runtime::Error),
+    /// Device memory or page-locked memory could not be allocated.
+    #[error(transparent)]
+    Allocation(#[from] gpu_alloc::Error),
+}
+
+/// `` `self` is on cuda:1, `other` on cuda:0 ``
+struct Places<'a>(&'a [(&'static str, Device)]);
+
+impl fmt::Display for Places<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        list(f, self.0, " is on ", " on ")
+    }
+}
+
+/// `` `self` has shape [2], `other` [3] ``
+struct Shapes<'a>(&'a [(&'static str, Shape)]);
+
+impl fmt::Display for Shapes<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        list(f, self.0, " has shape ", " ")
+    }
+}
+
+/// `` `self` is float32, `other` int64 ``
+struct DTypes<'a>(&'a [(&'static str, DType)]);
+
+impl fmt::Display for DTypes<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        list(f, self.0, " is ", " ")
+    }
+}
+
+fn list<T: fmt::Display>(
+    f: &mut fmt::Formatter<'_>,
+    arguments: &[(&'static str, T)],
+    first: &str,
+    next: &str,
+) -> fmt::Result {
+    for (position, (name, what)) in arguments.iter().enumerate() {
+        let (comma, verb) = if position == 0 { ("", first) } else { (", ", next) };
+        write!(f, "{comma}`{name}`{verb}{what}")?;
+    }
+    Ok(())
+}

@@ -1,0 +1,119 @@
+//! A number without a device: what a Rust literal is when it meets a tensor.
+
+use half::f16;
+
+use crate::DType;
+
+/// A number of one of three kinds; it takes part in type promotion by its kind, not its width.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Scalar {
+    /// A floating-point number.
+    Float(f64),
+    /// An integer.
+    Int(i64),
+    /// A truth value.
+    Bool(bool),
+}
+
+impl Scalar {
+    /// The value as a float; a truth value counts as 0 or 1.
+    pub fn to_f64(self) -> f64 {
+        match self {
+            Scalar::Float(value) => value,
+            Scalar::Int(value) => value as f64,
+            Scalar::Bool(value) => f64::from(u8::from(value)),
+        }
+    }
+
+    /// The value as an integer; a float is truncated towards zero.
+    pub fn to_i64(self) -> i64 {
+        match self {
+            Scalar::Float(value) => value as i64,
+            Scalar::Int(value) => value,
+            Scalar::Bool(value) => i64::from(value),
+        }
+    }
+
+    /// Whether the value differs from zero.
+    pub fn to_bool(self) -> bool {
+        match self {
+            Scalar::Float(value) => value != 0.0,
+            Scalar::Int(value) => value != 0,
+            Scalar::Bool(value) => value,
+        }
+    }
+
+    /// The widest dtype of the scalar's kind: `F64`, `I64` or `Bool`.
+    pub fn dtype(self) -> DType {
+        match self {
+            Scalar::Float(_) => DType::F64,
+            Scalar::Int(_) => DType::I64,
+            Scalar::Bool(_) => DType::Bool,
+        }
+    }
+
+    /// The bits of the value converted to `dtype`, in the low bytes.
+    pub(crate) fn bits(self, dtype: DType) -> u64 {
+        match dtype {
+            DType::F16 => u64::from(f16::from_f64(self.to_f64()).to_bits()),
+            DType::F32 => u64::from((self.to_f64() as f32).to_bits()),
+            DType::F64 => self.to_f64().to_bits(),
+            DType::I64 => self.to_i64() as u64,
+            // Through i64, so that -1 wraps to 255 as a cast of an integer tensor does.
+            DType::U8 => u64::from(self.to_i64() as u8),
+            DType::Bool => u64::from(self.to_bool()),
+        }
+    }
+
+    /// The value of `dtype` whose bits are in the low bytes of `bits`.
+    pub(crate) fn from_bits(bits: u64, dtype: DType) -> Scalar {
+        match dtype {
+            DType::F16 => Scalar::Float(f16::from_bits(bits as u16).to_f64()),
+            DType::F32 => Scalar::Float(f64::from(f32::from_bits(bits as u32))),
+            DType::F64 => Scalar::Float(f64::from_bits(bits)),
+            DType::I64 => Scalar::Int(bits as i64),
+            DType::U8 => Scalar::Int(i64::from(bits as u8)),
+            DType::Bool => Scalar::Bool(bits as u8 != 0),
+        }
+    }
+}
+
+macro_rules! scalar_from {
+    ($($rust:ty => $kind:ident($convert:expr)),* $(,)?) => {$(
+        impl From<$rust> for Scalar {
+            fn from(value: $rust) -> Scalar {
+                let convert: fn($rust) -> _ = $convert;
+                Scalar::$kind(convert(value))
+            }
+        }
+    )*};
+}
+
+scalar_from! {
+    f16 => Float(f16::to_f64),
+    f32 => Float(f64::from),
+    f64 => Float(|value| value),
+    i64 => Int(|value| value),
+    i32 => Int(i64::from),
+    u8 => Int(i64::from),
+    usize => Int(|value| value as i64),
+    bool => Bool(|value| value),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bits_come_back_as_the_value_they_were_made_from() {
+        for dtype in DType::ALL {
+            let one = Scalar::from_bits(Scalar::Int(1).bits(dtype), dtype);
+            assert_eq!(one.to_f64(), 1.0, "{dtype}");
+        }
+    }
+
+    #[test]
+    fn a_negative_integer_wraps_in_u8() {
+        assert_eq!(Scalar::Int(-1).bits(DType::U8), 255);
+    }
+}

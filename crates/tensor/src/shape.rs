@@ -1,0 +1,201 @@
+//! Sizes along dimensions, and what follows from sizes alone.
+
+use std::fmt;
+use std::ops::Deref;
+
+use smallvec::SmallVec;
+
+use crate::{Error, Result};
+
+/// The sizes of a tensor, outermost first. It derefs to `[usize]`.
+#[derive(Clone, PartialEq, Eq, Hash, Default)]
+pub struct Shape(SmallVec<[usize; 4]>);
+
+impl Shape {
+    /// The number of elements; 1 for no dimensions.
+    pub fn numel(&self) -> usize {
+        // Every shape that a tensor has went through `checked_numel`.
+        self.iter().product()
+    }
+
+    /// The number of elements, or `None` where it does not fit into `isize`.
+    pub fn checked_numel(&self) -> Option<usize> {
+        if self.contains(&0) {
+            return Some(0);
+        }
+        let product = self.iter().try_fold(1usize, |product, &size| product.checked_mul(size))?;
+        (product <= isize::MAX as usize).then_some(product)
+    }
+
+    /// The shape that `self` and `other` broadcast to, or `None` where they do not fit: sizes are
+    /// aligned at the innermost dimension and must be equal, or one of them 1 or missing.
+    pub fn broadcast(&self, other: &[usize]) -> Option<Shape> {
+        let dims = self.len().max(other.len());
+        let size = |shape: &[usize], dim: usize| {
+            (dim + shape.len()).checked_sub(dims).map_or(1, |own| shape[own])
+        };
+        (0..dims)
+            .map(|dim| match (size(self, dim), size(other, dim)) {
+                (a, b) if a == b => Some(a),
+                (1, b) => Some(b),
+                (a, 1) => Some(a),
+                _ => None,
+            })
+            .collect()
+    }
+
+    /// The shape without dimension `dim`, which must exist.
+    pub(crate) fn without(&self, dim: usize) -> Shape {
+        self.iter().enumerate().filter(|(d, _)| *d != dim).map(|(_, &size)| size).collect()
+    }
+
+    /// The shape with the size along `dim`, which must exist, replaced.
+    pub(crate) fn with(&self, dim: usize, size: usize) -> Shape {
+        let mut shape = self.clone();
+        shape.0[dim] = size;
+        shape
+    }
+}
+
+/// The dimension that `dim` means in a tensor of `dims` dimensions: negative ones count from the
+/// end, and a 0-dimensional tensor accepts 0 and -1, as PyTorch has it.
+pub(crate) fn resolve_dim(op: &'static str, dim: isize, dims: usize) -> Result<usize> {
+    let count = dims.max(1) as isize;
+    let resolved = if dim < 0 { dim + count } else { dim };
+    if (0..count).contains(&resolved) {
+        Ok(resolved as usize)
+    } else {
+        Err(Error::DimOutOfRange { op, dim, dims })
+    }
+}
+
+/// The dimensions that `dims` mean, ascending; an empty list means all of them.
+///
+/// # Errors
+/// One is out of range, or given twice.
+pub(crate) fn resolve_dims(
+    op: &'static str,
+    dims: &[isize],
+    count: usize,
+) -> Result<SmallVec<[usize; 4]>> {
+    if dims.is_empty() {
+        return Ok((0..count).collect());
+    }
+    let mut resolved = SmallVec::with_capacity(dims.len());
+    for &dim in dims {
+        let own = resolve_dim(op, dim, count)?;
+        if resolved.contains(&own) {
+            return Err(Error::InvalidArgument {
+                op,
+                argument: "dims",
+                value: format!("{dims:?}"),
+                why: "a dimension may be given only once",
+            });
+        }
+        // A 0-dimensional tensor has no dimension to work on, though it accepts the number.
+        if own < count {
+            resolved.push(own);
+        }
+    }
+    resolved.sort_unstable();
+    Ok(resolved)
+}
+
+impl Deref for Shape {
+    type Target = [usize];
+
+    fn deref(&self) -> &[usize] {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Shape {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.iter()).finish()
+    }
+}
+
+/// Written as `[2, 3]`, on one line.
+impl fmt::Display for Shape {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}", self.0.as_slice())
+    }
+}
+
+impl FromIterator<usize> for Shape {
+    fn from_iter<I: IntoIterator<Item = usize>>(sizes: I) -> Shape {
+        Shape(sizes.into_iter().collect())
+    }
+}
+
+impl<const N: usize> From<[usize; N]> for Shape {
+    fn from(sizes: [usize; N]) -> Shape {
+        Shape(sizes.into_iter().collect())
+    }
+}
+
+impl From<&[usize]> for Shape {
+    fn from(sizes: &[usize]) -> Shape {
+        Shape(SmallVec::from_slice(sizes))
+    }
+}
+
+impl From<&Vec<usize>> for Shape {
+    fn from(sizes: &Vec<usize>) -> Shape {
+        Shape(SmallVec::from_slice(sizes))
+    }
+}
+
+impl From<Vec<usize>> for Shape {
+    fn from(sizes: Vec<usize>) -> Shape {
+        Shape(SmallVec::from_vec(sizes))
+    }
+}
+
+impl From<&Shape> for Shape {
+    fn from(shape: &Shape) -> Shape {
+        shape.clone()
+    }
+}
+
+/// One dimension of the given size.
+impl From<usize> for Shape {
+    fn from(size: usize) -> Shape {
+        Shape(SmallVec::from_slice(&[size]))
+    }
+}
+
+/// No dimensions: a single element.
+impl From<()> for Shape {
+    fn from((): ()) -> Shape {
+        Shape::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shapes_broadcast_from_the_innermost_dimension() {
+        let broadcast = |a: &[usize], b: &[usize]| Shape::from(a).broadcast(b);
+        assert_eq!(broadcast(&[2, 1, 3], &[4, 1]), Some([2, 4, 3].into()));
+        assert_eq!(broadcast(&[], &[5]), Some([5].into()));
+        assert_eq!(broadcast(&[0], &[1]), Some([0].into()));
+        assert_eq!(broadcast(&[2], &[3]), None);
+    }
+
+    #[test]
+    fn a_shape_with_a_zero_is_empty_whatever_its_other_sizes() {
+        assert_eq!(Shape::from([usize::MAX, 0, 2]).checked_numel(), Some(0));
+        assert_eq!(Shape::from([usize::MAX, 2]).checked_numel(), None);
+    }
+
+    #[test]
+    fn negative_dimensions_count_from_the_end() {
+        assert_eq!(resolve_dim("t", -1, 3).unwrap(), 2);
+        assert_eq!(resolve_dim("t", -1, 0).unwrap(), 0);
+        assert!(resolve_dim("t", 3, 3).is_err());
+        assert!(resolve_dims("t", &[0, -2], 2).is_err(), "given twice");
+    }
+}

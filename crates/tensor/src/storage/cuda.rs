@@ -1,0 +1,11 @@
+//! Device memory for storages: from the caching allocator, on the device's current stream.
+
+use gpu_alloc::DeviceMemory;
+use gpu_runtime::Device;
+
+use crate::Result;
+
+pub(super) fn allocate(device: Device, bytes: usize) -> Result<DeviceMemory> {
+    let stream = device.current_stream()?;
+    Ok(gpu_alloc::allocate(device, bytes, &stream)?)
+}

@@ -1,0 +1,132 @@
+//! Locks of host memory: for the dispatch, several at once in address order; for users, a guard.
+
+use std::cell::RefCell;
+use std::marker::PhantomData;
+use std::ops::Deref;
+use std::sync::{Mutex, PoisonError};
+
+use gpu_runtime::{Access, UseRecord};
+use parking_lot::{RwLockReadGuard, RwLockWriteGuard};
+use smallvec::SmallVec;
+
+use super::{HostMemory, Storage};
+use crate::{Error, Result};
+
+thread_local! {
+    /// The storages whose read guards this thread holds. Locking one of them for writing would wait
+    /// for the thread itself; locking it for reading again must not queue behind a waiting writer.
+    static HELD: RefCell<SmallVec<[*const Storage; 4]>> = const { RefCell::new(SmallVec::new_const()) };
+}
+
+/// A lock of one storage, held while a host kernel runs or a copy is enqueued.
+pub(crate) enum HostGuard<'a> {
+    Read { _guard: RwLockReadGuard<'a, ()> },
+    Write { _guard: RwLockWriteGuard<'a, ()> },
+}
+
+/// Locks the host storages among `operands`, each once and in address order, and waits until the
+/// copies in flight that the access must come after are done.
+///
+/// # Errors
+/// This thread holds a read guard of a storage to be written, or a copy in flight failed.
+pub(crate) fn lock<'a>(
+    op: &'static str,
+    operands: &[(&'a Storage, Access)],
+) -> Result<SmallVec<[HostGuard<'a>; 6]>> {
+    let mut sorted: SmallVec<[(&Storage, Access); 6]> = SmallVec::from_slice(operands);
+    // Writers first among equals, so that the one lock that is taken is the stronger.
+    sorted.sort_unstable_by_key(|(storage, access)| {
+        (std::ptr::from_ref(*storage), !matches!(access, Access::Write))
+    });
+    sorted.dedup_by_key(|(storage, _)| std::ptr::from_ref(*storage));
+    let mut guards = SmallVec::new();
+    for (storage, access) in sorted {
+        if let Some(memory) = storage.host() {
+            guards.push(lock_one(op, storage, memory, access)?);
+        }
+    }
+    Ok(guards)
+}
+
+fn lock_one<'a>(
+    op: &'static str,
+    storage: &Storage,
+    memory: &'a HostMemory,
+    access: Access,
+) -> Result<HostGuard<'a>> {
+    let held = HELD
+        .try_with(|held| held.borrow().contains(&std::ptr::from_ref(storage)))
+        .unwrap_or(false);
+    let guard = match access {
+        Access::Write if held => return Err(Error::GuardHeld { op }),
+        Access::Write => HostGuard::Write { _guard: memory.lock.write() },
+        Access::Read if held => HostGuard::Read { _guard: memory.lock.read_recursive() },
+        Access::Read => HostGuard::Read { _guard: memory.lock.read() },
+    };
+    if let Some(uses) = memory.uses() {
+        wait(uses, access)?;
+    }
+    Ok(guard)
+}
+
+/// Waits on a copy of the record: the wait itself must not hold up those who only mark a use.
+fn wait(uses: &Mutex<UseRecord>, access: Access) -> Result<()> {
+    let record = uses.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    match access {
+        Access::Read => record.wait_for_read()?,
+        Access::Write => record.wait_for_write()?,
+    }
+    Ok(())
+}
+
+/// The elements of a tensor on the CPU, as a slice. While it lives nothing writes the memory:
+/// operations of other threads that would wait for it, those of its own thread are errors.
+///
+/// A guard that is forgotten (`mem::forget`) leaves the memory readable and never writable again.
+pub struct ReadGuard<'a, T> {
+    elements: *const T,
+    len: usize,
+    storage: *const Storage,
+    _lock: HostGuard<'a>,
+    _memory: PhantomData<&'a [T]>,
+}
+
+impl<'a, T> ReadGuard<'a, T> {
+    /// Locks `storage` and gives its elements `offset..offset + len`.
+    ///
+    /// # Safety
+    /// The elements lie in the storage, are aligned, and are valid values of `T` once written.
+    pub(crate) unsafe fn new(
+        op: &'static str,
+        storage: &'a Storage,
+        memory: &'a HostMemory,
+        offset: usize,
+        len: usize,
+    ) -> Result<ReadGuard<'a, T>> {
+        let lock = lock_one(op, storage, memory, Access::Read)?;
+        HELD.with(|held| held.borrow_mut().push(std::ptr::from_ref(storage)));
+        // SAFETY: the caller's promise.
+        let elements = unsafe { memory.as_ptr().cast::<T>().add(offset) };
+        Ok(ReadGuard { elements, len, storage, _lock: lock, _memory: PhantomData })
+    }
+}
+
+impl<T> Deref for ReadGuard<'_, T> {
+    type Target = [T];
+
+    fn deref(&self) -> &[T] {
+        // SAFETY: `new`'s caller promised the elements; the lock keeps writers away.
+        unsafe { std::slice::from_raw_parts(self.elements, self.len) }
+    }
+}
+
+impl<T> Drop for ReadGuard<'_, T> {
+    fn drop(&mut self) {
+        let _gone_at_thread_end = HELD.try_with(|held| {
+            let mut held = held.borrow_mut();
+            if let Some(position) = held.iter().rposition(|&storage| storage == self.storage) {
+                held.swap_remove(position);
+            }
+        });
+    }
+}

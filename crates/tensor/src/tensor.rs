@@ -1,0 +1,240 @@
+//! The tensor: a cheap handle on a layout of a storage, and what can be asked of it.
+
+use std::sync::Arc;
+
+use crate::autograd::Meta;
+use crate::device::Place;
+use crate::layout::Layout;
+use crate::shape::resolve_dim;
+use crate::storage::{Fresh, ReadGuard, Storage};
+use crate::{DType, Device, Element, Error, Result, Shape};
+
+/// An array of numbers of one dtype on one device.
+///
+/// A tensor is a handle: cloning it is cheap, and the clones share memory, as views of it do.
+/// Handles may be sent to and used from any thread. Operations give new tensors; those whose names
+/// end in `_` change the memory that all its handles and views see.
+///
+/// On a CUDA device an operation enqueues its work on the device's current stream and returns.
+/// Work of different streams on the same memory is put into the order of the calls.
+///
+/// ```
+/// use tensor::{Tensor, tensor};
+/// let x = tensor![[1.0, 2.0], [3.0, 4.0]]?;
+/// let y = (&x * 2.0)?.matmul(&x.t()?)?;
+/// assert_eq!(y.to_vec::<f32>()?, [10.0, 22.0, 22.0, 50.0]);
+/// # Ok::<(), tensor::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Tensor {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    storage: Arc<Storage>,
+    layout: Layout,
+    dtype: DType,
+    autograd: Meta,
+}
+
+impl Tensor {
+    /// The sizes, outermost first.
+    pub fn shape(&self) -> &[usize] {
+        self.inner.layout.shape()
+    }
+
+    /// The number of dimensions; 0 for a single number.
+    pub fn dims(&self) -> usize {
+        self.shape().len()
+    }
+
+    /// The size along `dim`; negative ones count from the end.
+    ///
+    /// # Errors
+    /// There is no such dimension.
+    pub fn size(&self, dim: isize) -> Result<usize> {
+        let resolved = resolve_dim("size", dim, self.dims())?;
+        self.shape().get(resolved).copied().ok_or(Error::DimOutOfRange { op: "size", dim, dims: 0 })
+    }
+
+    /// The number of elements.
+    pub fn numel(&self) -> usize {
+        self.inner.layout.numel()
+    }
+
+    /// The distance between neighbours along each dimension, in elements.
+    pub fn strides(&self) -> &[isize] {
+        self.inner.layout.strides()
+    }
+
+    /// The type of the elements.
+    pub fn dtype(&self) -> DType {
+        self.inner.dtype
+    }
+
+    /// Where the tensor lies; on CUDA always with the device's index.
+    pub fn device(&self) -> Device {
+        self.place().device()
+    }
+
+    /// The index of the CUDA device the tensor lies on, -1 on the CPU.
+    pub fn get_device(&self) -> i64 {
+        match self.place() {
+            Place::Cpu => -1,
+            Place::Cuda(device) => device.index() as i64,
+        }
+    }
+
+    /// Whether the elements lie side by side in row-major order.
+    pub fn is_contiguous(&self) -> bool {
+        self.inner.layout.is_contiguous()
+    }
+
+    /// Whether the tensor lies in page-locked host memory, from where copies can be asynchronous.
+    pub fn is_pinned(&self) -> bool {
+        self.storage().is_pinned()
+    }
+
+    /// Whether the tensor lies on a CUDA device.
+    pub fn is_cuda(&self) -> bool {
+        matches!(self.place(), Place::Cuda(_))
+    }
+
+    /// Whether the two are views of the same memory.
+    pub fn shares_memory_with(&self, other: &Tensor) -> bool {
+        Arc::ptr_eq(self.storage(), other.storage())
+    }
+
+    /// The elements as a slice, without a copy, while the guard lives. Waits for copies in flight
+    /// into this memory.
+    ///
+    /// # Errors
+    /// The tensor is on a CUDA device, not contiguous, or of another dtype than `T`; or a copy in
+    /// flight failed.
+    pub fn read<T: Element>(&self) -> Result<ReadGuard<'_, T>> {
+        const OP: &str = "read";
+        let Some(memory) = self.storage().host() else {
+            return Err(Error::NotOnHost { op: OP, device: self.device() });
+        };
+        self.expect_dtype(OP, T::DTYPE)?;
+        if !self.is_contiguous() {
+            return Err(self.not_contiguous(OP));
+        }
+        if T::DTYPE == DType::Bool {
+            // SAFETY: as below; every byte is a valid `u8`.
+            let bytes = unsafe {
+                ReadGuard::<u8>::new(OP, self.storage(), memory, self.offset(), self.numel())?
+            };
+            if bytes.iter().any(|&byte| byte > 1) {
+                return Err(Error::InvalidBool { op: OP });
+            }
+        }
+        // SAFETY: the layout of a tensor lies inside its storage, whose memory is aligned for each
+        // dtype; any bytes are a number, and those of a bool were looked at.
+        unsafe { ReadGuard::new(OP, self.storage(), memory, self.offset(), self.numel()) }
+    }
+
+    /// A tensor of memory that an operation is about to write in full.
+    ///
+    /// # Errors
+    /// The shape is too large, or memory is short.
+    pub(crate) fn uninit(shape: Shape, dtype: DType, place: Place) -> Result<Tensor> {
+        let storage = Storage::allocate(place, bytes_of(&shape, dtype)?, Fresh::Overwritten)?;
+        Ok(Tensor::new_contiguous(storage, shape, dtype))
+    }
+
+    /// A tensor whose elements may be read before they are written; on the CPU they are zero.
+    ///
+    /// # Errors
+    /// As [`Tensor::uninit`].
+    pub(crate) fn unwritten(shape: Shape, dtype: DType, place: Place) -> Result<Tensor> {
+        let storage = Storage::allocate(place, bytes_of(&shape, dtype)?, Fresh::Zeroed)?;
+        Ok(Tensor::new_contiguous(storage, shape, dtype))
+    }
+
+    /// A CPU tensor in page-locked memory, its elements zero or about to be written.
+    ///
+    /// # Errors
+    /// The shape is too large, the limit of pinned memory is reached, or there is no driver.
+    pub(crate) fn pinned(shape: Shape, dtype: DType, fresh: Fresh) -> Result<Tensor> {
+        let storage = Storage::allocate_pinned(bytes_of(&shape, dtype)?, fresh)?;
+        Ok(Tensor::new_contiguous(storage, shape, dtype))
+    }
+
+    fn new_contiguous(storage: Storage, shape: Shape, dtype: DType) -> Tensor {
+        let layout = Layout::contiguous(shape);
+        Tensor::from_parts(Arc::new(storage), layout, dtype, Meta::none())
+    }
+
+    /// The parts must belong together: the layout lies inside the storage.
+    pub(crate) fn from_parts(
+        storage: Arc<Storage>,
+        layout: Layout,
+        dtype: DType,
+        autograd: Meta,
+    ) -> Tensor {
+        Tensor { inner: Arc::new(Inner { storage, layout, dtype, autograd }) }
+    }
+
+    /// Another layout of the same memory, unknown to autograd. It must lie inside the storage.
+    pub(crate) fn alias(&self, layout: Layout) -> Tensor {
+        Tensor::from_parts(Arc::clone(self.storage()), layout, self.dtype(), Meta::none())
+    }
+
+    /// The same elements with another history: for a freshly made tensor the handle is reused.
+    pub(crate) fn with_autograd(mut self, autograd: Meta) -> Tensor {
+        if let Some(inner) = Arc::get_mut(&mut self.inner) {
+            inner.autograd = autograd;
+            return self;
+        }
+        let (storage, layout) = (Arc::clone(self.storage()), self.layout().clone());
+        Tensor::from_parts(storage, layout, self.dtype(), autograd)
+    }
+
+    pub(crate) fn storage(&self) -> &Arc<Storage> {
+        &self.inner.storage
+    }
+
+    pub(crate) fn layout(&self) -> &Layout {
+        &self.inner.layout
+    }
+
+    pub(crate) fn autograd(&self) -> &Meta {
+        &self.inner.autograd
+    }
+
+    pub(crate) fn place(&self) -> Place {
+        self.storage().place()
+    }
+
+    pub(crate) fn offset(&self) -> usize {
+        self.layout().offset()
+    }
+
+    /// Whether the two are the same handle or clones of one.
+    pub(crate) fn is_same(&self, other: &Tensor) -> bool {
+        Arc::ptr_eq(&self.inner, &other.inner)
+    }
+
+    pub(crate) fn expect_dtype(&self, op: &'static str, dtype: DType) -> Result<()> {
+        if self.dtype() == dtype {
+            return Ok(());
+        }
+        let arguments = vec![("self", self.dtype()), ("asked for", dtype)];
+        Err(Error::DTypeMismatch { op, arguments, rule: "they must be equal" })
+    }
+
+    pub(crate) fn not_contiguous(&self, op: &'static str) -> Error {
+        let shape = self.layout().shape().clone();
+        Error::NotContiguous { op, shape, strides: self.strides().to_vec() }
+    }
+}
+
+/// The bytes that a dense tensor needs.
+fn bytes_of(shape: &Shape, dtype: DType) -> Result<usize> {
+    shape
+        .checked_numel()
+        .and_then(|numel| numel.checked_mul(dtype.size()))
+        .filter(|&bytes| bytes <= isize::MAX as usize)
+        .ok_or_else(|| Error::TooLarge { shape: shape.clone(), dtype })
+}
