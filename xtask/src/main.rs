@@ -1,9 +1,15 @@
 //! `cargo xtask`: the automation of this repository.
 #![forbid(unsafe_code)]
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "printing is how a command answers")]
 
 mod bindgen;
+mod build_kernels;
+mod parallel;
 mod paths;
 mod process;
+mod toolkit;
+
+use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
@@ -18,10 +24,26 @@ struct Arguments {
 enum Command {
     /// Write the types and the list of functions of cuda-sys anew from cuda.h.
     Bindgen(bindgen::Arguments),
+    /// Compile kernels/*.cu to kernels/ptx with nvcc.
+    BuildKernels(build_kernels::Arguments),
+    /// Install nvcc, the CUDA headers and libclang below target/toolkit.
+    Toolkit,
 }
 
-fn main() -> anyhow::Result<()> {
-    match Arguments::parse().command {
+fn main() -> ExitCode {
+    match run(Arguments::parse().command) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(command: Command) -> anyhow::Result<()> {
+    match command {
         Command::Bindgen(arguments) => bindgen::run(&arguments),
+        Command::BuildKernels(arguments) => build_kernels::run(&arguments),
+        Command::Toolkit => toolkit::run(),
     }
 }

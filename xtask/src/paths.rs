@@ -7,12 +7,17 @@ pub(crate) fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask lies in the repository's root")
 }
 
-/// The folder that `cargo xtask toolkit` fills.
+/// A folder for what xtask makes.
 ///
-/// Always below the repository's own `target`, also where `CARGO_TARGET_DIR` is set, so that every
-/// later command finds it under any environment.
+/// Always the repository's own `target`, also where `CARGO_TARGET_DIR` is set, so that every later
+/// command finds it under any environment.
+pub(crate) fn target() -> PathBuf {
+    root().join("target")
+}
+
+/// The folder that `cargo xtask toolkit` fills.
 pub(crate) fn toolkit() -> PathBuf {
-    root().join("target/toolkit")
+    target().join("toolkit")
 }
 
 /// The CUDA installation within [`toolkit`].

@@ -92,10 +92,18 @@ fn clang_arguments() -> Result<[String; 5]> {
     ])
 }
 
+/// `text` as rustfmt lays it out, by way of a file below `target`.
 fn format(text: &str) -> Result<String> {
-    let mut rustfmt = Command::new("rustfmt");
-    rustfmt.args(["--edition", "2024", "--config-path"]).arg(paths::root().join("rustfmt.toml"));
-    process::filter(&mut rustfmt, text)
+    let path = paths::target().join("bindgen.rs");
+    write(&path, text)?;
+    process::run(
+        Command::new("rustfmt")
+            .args(["--edition", "2024", "--config-path"])
+            .arg(paths::root().join("rustfmt.toml"))
+            .arg(&path),
+    )?;
+    std::fs::read_to_string(&path)
+        .with_context(|| format!("cannot read {}", paths::relative(&path)))
 }
 
 fn write(path: &Path, text: &str) -> Result<()> {

@@ -1,0 +1,77 @@
+//! `cargo xtask toolkit`: nvcc, the CUDA headers and libclang, from pip wheels into `target`.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::{Context, Result};
+
+use crate::{paths, process};
+
+/// The release of nvcc that the PTX in the repository is made with.
+pub(crate) const NVCC_VERSION: &str = "13.0.88";
+
+/// Exact versions, so that every machine makes the same PTX and the same bindings.
+const PACKAGES: [&str; 6] = [
+    "nvidia-cuda-nvcc==13.0.88",
+    "nvidia-nvvm==13.0.88",
+    "nvidia-cuda-runtime==13.0.96",
+    "nvidia-cuda-crt==13.0.88",
+    "nvidia-cuda-cccl==13.0.85",
+    "libclang==18.1.1",
+];
+
+/// The file in the toolkit that says which packages it was made from.
+const STAMP: &str = "packages.txt";
+
+pub(crate) fn run() -> Result<()> {
+    let folder = paths::toolkit();
+    let wanted = PACKAGES.join("\n") + "\n";
+    if fs::read_to_string(folder.join(STAMP)).is_ok_and(|present| present == wanted) {
+        println!("the toolkit is up to date");
+    } else {
+        install(&folder, &wanted)?;
+    }
+    println!("nvcc: {}", paths::relative(&paths::toolkit_cuda().join("bin/nvcc")));
+    Ok(())
+}
+
+/// Installs into a new folder and then puts it in the old one's place, so that an interrupted
+/// installation leaves nothing that looks like a toolkit.
+fn install(folder: &Path, stamp: &str) -> Result<()> {
+    let new = folder.with_extension("new");
+    let old = folder.with_extension("old");
+    remove(&new)?;
+    remove(&old)?;
+    pip(&new)?;
+    fs::write(new.join(STAMP), stamp).context("cannot write the toolkit's list of packages")?;
+    if folder.exists() {
+        rename(folder, &old)?;
+    }
+    rename(&new, folder)?;
+    remove(&old)
+}
+
+fn pip(folder: &Path) -> Result<()> {
+    println!("installing {}", PACKAGES.join(", "));
+    process::run(
+        Command::new("python3")
+            .args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"])
+            .args(["--no-deps", "--only-binary", ":all:", "--target"])
+            .arg(folder)
+            .args(PACKAGES),
+    )
+    .context("cannot install the toolkit: it needs python3 with pip, and a package index")
+}
+
+fn remove(folder: &Path) -> Result<()> {
+    if !folder.exists() {
+        return Ok(());
+    }
+    fs::remove_dir_all(folder).with_context(|| format!("cannot remove {}", paths::relative(folder)))
+}
+
+fn rename(from: &Path, to: &Path) -> Result<()> {
+    fs::rename(from, to)
+        .with_context(|| format!("cannot rename {} to {}", paths::relative(from), to.display()))
+}
