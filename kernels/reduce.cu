@@ -1,0 +1,153 @@
+// Reductions over any dimensions: one output element from the elements at a fixed set of strides around its origin.
+#include <limits>
+
+#include "arithmetic.cuh"
+#include "block_reduce.cuh"
+#include "layout.cuh"
+#include "tables.cuh"
+
+// A reducer says what is kept (State), what nothing and one element amount to (start, of), how two parts join (merge),
+// and what is written in the end (finish, Out). This is the part that most have in common.
+template <class T>
+struct Reducer {
+    using Out = T;
+    using State = Value<T>;
+    __device__ static State of(Value<T> x, int64_t) { return x; }
+    __device__ static State finish(State state, int64_t) { return state; }
+};
+
+template <class T>
+struct Sum : Reducer<T> {
+    using typename Reducer<T>::State;
+    __device__ static State start() { return 0; }
+    __device__ static State merge(State a, State b) { return plus(a, b); }
+};
+
+template <class T>
+struct Mean : Sum<T> {
+    using typename Sum<T>::State;
+    __device__ static State finish(State state, int64_t count) { return state / static_cast<State>(count); }
+};
+
+template <class T>
+struct Prod : Reducer<T> {
+    using typename Reducer<T>::State;
+    __device__ static State start() { return 1; }
+    __device__ static State merge(State a, State b) { return times(a, b); }
+};
+
+template <class V, class Limits = std::numeric_limits<V>>
+constexpr V LEAST = Limits::has_infinity ? -Limits::infinity() : Limits::lowest();
+
+template <class V, class Limits = std::numeric_limits<V>>
+constexpr V GREATEST = Limits::has_infinity ? Limits::infinity() : Limits::max();
+
+template <class T>
+struct Amax : Reducer<T> {
+    using typename Reducer<T>::State;
+    __device__ static State start() { return LEAST<State>; }
+    __device__ static State merge(State a, State b) { return larger(a, b); }
+};
+
+template <class T>
+struct Amin : Reducer<T> {
+    using typename Reducer<T>::State;
+    __device__ static State start() { return GREATEST<State>; }
+    __device__ static State merge(State a, State b) { return smaller(a, b); }
+};
+
+template <class T>
+struct Any : Reducer<T> {
+    __device__ static bool start() { return false; }
+    __device__ static bool merge(bool a, bool b) { return a || b; }
+};
+
+template <class T>
+struct All : Reducer<T> {
+    __device__ static bool start() { return true; }
+    __device__ static bool merge(bool a, bool b) { return a && b; }
+};
+
+template <class V>
+struct Place {
+    V value;
+    int64_t index;
+};
+
+// The first place of the extreme value, or of the first NaN. `Extreme` is the reducer of the value itself.
+template <class T, template <class> class Extreme>
+struct FirstPlace {
+    using Out = i64;
+    using State = Place<Value<T>>;
+
+    // Any element comes before this index, also where its value is the extreme of its dtype.
+    __device__ static State start() { return {Extreme<T>::start(), INT64_MAX}; }
+    __device__ static State of(Value<T> x, int64_t index) { return {x, index}; }
+    __device__ static int64_t finish(State state, int64_t) { return state.index; }
+
+    __device__ static State merge(State a, State b) {
+        const bool a_is_nan = a.value != a.value;
+        const bool b_is_nan = b.value != b.value;
+        if (a_is_nan != b_is_nan) return a_is_nan ? a : b;
+        if (a_is_nan || a.value == b.value) return a.index < b.index ? a : b;
+        return Extreme<T>::merge(a.value, b.value) == a.value ? a : b;
+    }
+};
+
+template <class T>
+using Argmax = FirstPlace<T, Amax>;
+
+template <class T>
+using Argmin = FirstPlace<T, Amin>;
+
+__device__ int64_t offset_of(int64_t linear, int64_t count, int32_t dims, const int64_t (&sizes)[MAX_DIMS],
+                             const int64_t (&strides)[MAX_DIMS]) {
+    int64_t offset = 0;
+    walk(linear, count, dims, sizes, [&](int32_t d, int64_t coordinate) { offset += coordinate * strides[d]; });
+    return offset;
+}
+
+// What one lane finds: every lanes-th element of an output's.
+template <class T, class R>
+__device__ typename R::State reduce_lane(const Reduce& args, int64_t output, int lane) {
+    const Stored<T>* const input = static_cast<const Stored<T>*>(args.input)
+        + offset_of(output, args.outputs, args.output_dims, args.output_sizes, args.output_strides);
+    typename R::State state = R::start();
+#pragma unroll 1
+    for (int64_t j = lane; j < args.reduced; j += args.lanes) {
+        const int64_t offset = offset_of(j, args.reduced, args.reduced_dims, args.reduced_sizes, args.reduced_strides);
+        state = R::merge(state, R::of(load<T>(input[offset]), j));
+    }
+    return state;
+}
+
+template <class T, class R>
+__device__ void reduce(const Reduce& args) {
+    Stored<typename R::Out>* const out = static_cast<Stored<typename R::Out>*>(args.output);
+    const int groups = blockDim.x / args.lanes;
+    const int group = threadIdx.x / args.lanes;
+    const int lane = threadIdx.x % args.lanes;
+    // The bound is the same for all threads of a block, as the barriers of merge_lanes() need it.
+    for (int64_t first = static_cast<int64_t>(blockIdx.x) * groups; first < args.outputs; first += static_cast<int64_t>(gridDim.x) * groups) {
+        const int64_t output = first + group;
+        const bool takes_part = group < groups && output < args.outputs;
+        const auto state = takes_part ? reduce_lane<T, R>(args, output, lane) : R::start();
+        const auto merged = merge_lanes(state, args.lanes, [](auto a, auto b) { return R::merge(a, b); });
+        if (takes_part && lane == 0) out[output] = convert<typename R::Out>(R::finish(merged, args.reduced));
+    }
+}
+
+#define REDUCE(name, Reducer, T)                                                        \
+    extern "C" __global__ void LAUNCH_BOUNDS name##_##T(Reduce args) {                  \
+        reduce<T, Reducer<T>>(args);                                                    \
+    }
+
+FOR_SIGNED(REDUCE, sum, Sum)
+FOR_SIGNED(REDUCE, prod, Prod)
+FOR_FLOATS(REDUCE, mean, Mean)
+FOR_ALL(REDUCE, amax, Amax)
+FOR_ALL(REDUCE, amin, Amin)
+FOR_ALL(REDUCE, argmax, Argmax)
+FOR_ALL(REDUCE, argmin, Argmin)
+REDUCE(any, Any, bool)
+REDUCE(all, All, bool)
