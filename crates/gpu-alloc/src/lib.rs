@@ -1,1 +1,5 @@
 //! Caching allocators for device memory and page-locked host memory.
+
+#![forbid(unsafe_code)]
+
+pub mod policy;

@@ -1,0 +1,54 @@
+//! The words that policies share: addresses, streams, and the block that is handed out.
+
+use std::fmt;
+
+use super::slab::Slot;
+
+/// An address in the memory that a source gives out.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Address(pub u64);
+
+/// A stream's identity, unique as long as the process runs.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct StreamId(pub u64);
+
+/// Memory handed out by a policy, to be given back to the same policy. It cannot be copied, hence not freed twice.
+#[derive(Debug)]
+#[must_use = "the memory stays taken until the block is given back to its policy"]
+pub struct Block {
+    pub(super) slot: Slot,
+    pub(super) address: Address,
+    pub(super) bytes: u64,
+    pub(super) last_use: u64,
+}
+
+impl Block {
+    /// The first byte.
+    pub fn address(&self) -> Address {
+        self.address
+    }
+
+    /// The size in bytes, at least what was asked for.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// The last work on the block's own stream that used any part of the memory before; 0 if there was none.
+    ///
+    /// On that stream the order of the queue protects it. Work on any other stream must come after this one: nothing else
+    /// keeps the new owner there from overtaking the old owner here.
+    pub fn last_use(&self) -> u64 {
+        self.last_use
+    }
+}
+
+/// A block that was given to a policy that did not hand it out.
+#[derive(Debug, thiserror::Error)]
+#[error("a block at {address} of {} bytes was given back to a policy that did not hand it out", .0.bytes, address = .0.address)]
+pub struct ForeignBlock(pub Block);
+
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:#x}", self.0)
+    }
+}

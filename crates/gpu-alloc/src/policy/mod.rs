@@ -1,0 +1,104 @@
+//! What the allocators decide: state machines without a driver, a clock or a thread.
+//!
+//! A [`Policy`] takes requests, frees with the uses that memory had, and the news that a stream has completed its work
+//! up to some sequence number; it hands out blocks of memory that it gets from a [`MemorySource`]. Because everything it
+//! knows comes through its arguments, a policy can be replayed, checked against a model, and run over a source that fails.
+//!
+//! - [`Pytorch`] keeps device memory as PyTorch's native allocator does: segments, split and merged, by stream.
+//! - [`SizeClasses`] keeps page-locked host memory: whole blocks of fixed sizes.
+//! - [`Limit`] and [`Log`] wrap a source; wrappers compose.
+//!
+//! ```
+//! use gpu_alloc::policy::{Address, Limit, MemorySource, Policy, Pytorch, SourceError, StreamId};
+//!
+//! /// Gives out addresses and never takes any back.
+//! struct Rising(u64);
+//! impl MemorySource for Rising {
+//!     type Error = std::convert::Infallible;
+//!     fn allocate(&mut self, bytes: u64) -> Result<Address, SourceError<Self::Error>> {
+//!         let address = Address(self.0);
+//!         self.0 += bytes;
+//!         Ok(address)
+//!     }
+//!     fn release(&mut self, _: Address, _: u64) {}
+//! }
+//!
+//! let mut source = Limit::new(Rising(1 << 32), Some(64 << 20));
+//! let mut policy = Pytorch::new();
+//! let (main, side) = (StreamId(1), StreamId(2));
+//! let block = policy.allocate(&mut source, 1000, main).unwrap();
+//! assert_eq!(block.bytes(), 1024);
+//! let address = block.address();
+//!
+//! // Stream 2 used the block as its 7th piece of work, so it is not handed out again before that is done.
+//! policy.free(block, &[(side, 7)]).unwrap();
+//! assert_ne!(policy.allocate(&mut source, 1000, main).unwrap().address(), address);
+//! policy.completed(side, 7);
+//! assert_eq!(policy.allocate(&mut source, 1000, main).unwrap().address(), address);
+//! ```
+
+mod block;
+mod limit;
+mod log;
+mod pending;
+mod pytorch;
+mod report;
+mod size_classes;
+mod slab;
+mod snapshot;
+mod source;
+mod statistics;
+
+pub use block::{Address, Block, ForeignBlock, StreamId};
+pub use limit::Limit;
+pub use log::{Log, SourceCall};
+pub use pytorch::Pytorch;
+pub use report::{AllocateError, OutOfMemoryReport, Refusal};
+pub use size_classes::SizeClasses;
+pub use snapshot::{BlockSnapshot, BlockState, Segment};
+pub use source::{MemorySource, SourceError};
+pub use statistics::{HostMemoryStats, MemoryStats, Pool, PoolStatistics, Statistic};
+
+/// A way to keep memory for reuse.
+///
+/// A sequence number counts the work enqueued on a stream; that work number `n` is done implies the same of all before.
+/// No method blocks, and none calls anything but the source it is given.
+pub trait Policy {
+    /// Hands out at least `bytes`, from what is kept or else from `source`.
+    ///
+    /// Work on `stream` may use the block at once; work on another stream only after what [`Block::last_use`] says.
+    /// A policy for memory that belongs to no stream ignores `stream`.
+    ///
+    /// When the source refuses, everything kept that may be released goes back to it, and it is asked once more.
+    ///
+    /// # Errors
+    /// [`AllocateError::OutOfMemory`] when the source refuses both times, [`AllocateError::Source`] when it fails in
+    /// another way. The state is as before, but for what was released.
+    fn allocate<S: MemorySource>(
+        &mut self,
+        source: &mut S,
+        bytes: u64,
+        stream: StreamId,
+    ) -> Result<Block, AllocateError<S::Error>>;
+
+    /// Takes a block back. `uses` holds the last use on each stream that used it, in any order.
+    ///
+    /// # Errors
+    /// [`ForeignBlock`] when the block is not one of this policy's; nothing has changed then.
+    fn free(&mut self, block: Block, uses: &[(StreamId, u64)]) -> Result<(), ForeignBlock>;
+
+    /// Learns that `stream` has completed its work up to and including number `sequence`.
+    fn completed(&mut self, stream: StreamId, sequence: u64);
+
+    /// Gives back to `source` what is kept, unused and no longer touched by any stream; returns the bytes.
+    fn release_cached<S: MemorySource>(&mut self, source: &mut S) -> u64;
+
+    /// What freed memory waits for before it can be handed out again: per stream, the highest sequence.
+    fn awaited_for_reuse(&self) -> impl Iterator<Item = (StreamId, u64)>;
+
+    /// What [`release_cached`](Self::release_cached) waits for, besides what is awaited for reuse.
+    fn awaited_for_release(&self) -> impl Iterator<Item = (StreamId, u64)>;
+
+    /// The highest sequence known to be completed on `stream`; 0 if nothing is known.
+    fn completed_on(&self, stream: StreamId) -> u64;
+}

@@ -1,0 +1,126 @@
+//! Which freed blocks wait for which streams, and how far each stream is known to have come.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::StreamId;
+use super::slab::Slot;
+
+/// Freed blocks whose last uses have not completed, as far as is known.
+#[derive(Debug, Default)]
+pub(super) struct Pending {
+    /// Ordered so that the uses which a completion ends are one range.
+    uses: BTreeSet<(StreamId, u64, Slot)>,
+    /// How many streams each waiting block still waits for.
+    streams_of: BTreeMap<Slot, usize>,
+    completed: BTreeMap<StreamId, u64>,
+}
+
+impl Pending {
+    /// Makes a freed block wait for those of its uses that have not completed; false if there is none.
+    pub(super) fn hold(
+        &mut self,
+        slot: Slot,
+        uses: impl IntoIterator<Item = (StreamId, u64)>,
+    ) -> bool {
+        let mut last_uses = BTreeMap::new();
+        for (stream, sequence) in uses {
+            if sequence > self.completed_on(stream) {
+                let last = last_uses.entry(stream).or_insert(sequence);
+                *last = sequence.max(*last);
+            }
+        }
+        if last_uses.is_empty() {
+            return false;
+        }
+        self.streams_of.insert(slot, last_uses.len());
+        self.uses.extend(last_uses.into_iter().map(|(stream, sequence)| (stream, sequence, slot)));
+        true
+    }
+
+    /// Notes how far `stream` has come; returns the blocks that now wait for nothing, oldest use first.
+    pub(super) fn complete(&mut self, stream: StreamId, sequence: u64) -> Vec<Slot> {
+        let known = self.completed.entry(stream).or_insert(0);
+        *known = sequence.max(*known);
+        let mut done = Vec::new();
+        while let Some(&(first_stream, first, slot)) =
+            self.uses.range((stream, 0, Slot::FIRST)..).next()
+        {
+            if first_stream != stream || first > sequence {
+                break;
+            }
+            self.uses.remove(&(stream, first, slot));
+            let left =
+                self.streams_of.get_mut(&slot).expect("a block with a pending use is counted");
+            *left -= 1;
+            if *left == 0 {
+                self.streams_of.remove(&slot);
+                done.push(slot);
+            }
+        }
+        done
+    }
+
+    pub(super) fn completed_on(&self, stream: StreamId) -> u64 {
+        self.completed.get(&stream).copied().unwrap_or(0)
+    }
+
+    /// Forgets how far the streams have come that nobody needs to be known; they count as not having begun.
+    pub(super) fn retain_streams(&mut self, needed: impl Fn(StreamId) -> bool) {
+        self.completed.retain(|stream, _| needed(*stream));
+    }
+
+    /// Per stream that a block waits for, the highest sequence that one waits for.
+    pub(super) fn awaited(&self) -> impl Iterator<Item = (StreamId, u64)> {
+        let last_on = |stream| {
+            let (stream, sequence, _) =
+                self.uses.range(..=(stream, u64::MAX, Slot::LAST)).next_back()?;
+            Some((*stream, *sequence))
+        };
+        let first = self.uses.first().and_then(|(stream, ..)| last_on(*stream));
+        std::iter::successors(first, move |(stream, _)| {
+            let past = (*stream, u64::MAX, Slot::LAST);
+            let (next, ..) = self.uses.range(past..).find(|(next, ..)| next != stream)?;
+            last_on(*next)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::policy::slab::Slab;
+
+    const A: StreamId = StreamId(1);
+    const B: StreamId = StreamId(2);
+
+    #[test]
+    fn a_block_waits_for_the_last_use_on_each_stream() {
+        let slot = Slab::default().insert(());
+        let mut pending = Pending::default();
+        assert!(pending.hold(slot, [(A, 3), (B, 9), (A, 5), (A, 4)]));
+        assert_eq!(pending.awaited().collect::<Vec<_>>(), [(A, 5), (B, 9)]);
+        assert_eq!(pending.complete(A, 4), []);
+        assert_eq!(pending.complete(B, 100), []);
+        assert_eq!(pending.complete(A, 5), [slot]);
+        assert_eq!(pending.awaited().count(), 0);
+    }
+
+    #[test]
+    fn uses_known_to_be_complete_hold_nothing() {
+        let slot = Slab::default().insert(());
+        let mut pending = Pending::default();
+        pending.complete(A, 5);
+        pending.complete(A, 2);
+        assert!(!pending.hold(slot, [(A, 5)]));
+        assert!(pending.hold(slot, [(A, 6)]));
+    }
+
+    #[test]
+    fn a_forgotten_stream_counts_as_not_having_begun() {
+        let mut pending = Pending::default();
+        pending.complete(A, 5);
+        pending.complete(B, 5);
+        pending.retain_streams(|stream| stream == B);
+        assert_eq!((pending.completed_on(A), pending.completed_on(B)), (0, 5));
+    }
+}

@@ -1,0 +1,155 @@
+//! The inputs of PyTorch's native policy: requests, frees, completions, release.
+
+use std::collections::BTreeSet;
+
+use super::size::Size;
+use super::{Pytorch, State};
+use crate::policy::report::refusal;
+use crate::policy::slab::Slot;
+use crate::policy::{
+    AllocateError, Block, ForeignBlock, MemorySource, OutOfMemoryReport, Policy, Refusal, StreamId,
+};
+
+impl Policy for Pytorch {
+    fn allocate<S: MemorySource>(
+        &mut self,
+        source: &mut S,
+        bytes: u64,
+        stream: StreamId,
+    ) -> Result<Block, AllocateError<S::Error>> {
+        let size = Size::of(bytes);
+        let slot = match self.free_set(size.pool).best_fit(stream, size.rounded) {
+            Some(free) => {
+                self.free_set(size.pool).remove(free);
+                free.slot
+            }
+            None => self.new_segment(source, bytes, size, stream)?,
+        };
+        Ok(self.hand_out(slot, bytes, size))
+    }
+
+    fn free(&mut self, block: Block, uses: &[(StreamId, u64)]) -> Result<(), ForeignBlock> {
+        let Block { slot, address, .. } = block;
+        let ours =
+            |record: &super::Record| record.state == State::Allocated && record.address == address;
+        if !self.blocks.get(slot).is_some_and(ours) {
+            return Err(ForeignBlock(block));
+        }
+        let record = &mut self.blocks[slot];
+        let (own, pool, bytes) = (record.stream, record.pool, record.bytes);
+        for (_, sequence) in uses.iter().filter(|(stream, _)| *stream == own) {
+            record.last_use = record.last_use.max(*sequence);
+        }
+        self.statistics.allocation.decrease(pool, 1);
+        self.statistics.allocated_bytes.decrease(pool, bytes);
+        if self.pending.hold(slot, uses.iter().copied().filter(|(stream, _)| *stream != own)) {
+            self.blocks[slot].state = State::Pending;
+        } else {
+            self.complete_free(slot);
+        }
+        Ok(())
+    }
+
+    fn completed(&mut self, stream: StreamId, sequence: u64) {
+        for slot in self.pending.complete(stream, sequence) {
+            self.complete_free(slot);
+        }
+    }
+
+    fn release_cached<S: MemorySource>(&mut self, source: &mut S) -> u64 {
+        let idle = |(_, last_use): &(super::FreeBlock, u64), stream| {
+            *last_use <= self.pending.completed_on(stream)
+        };
+        let idle: Vec<_> =
+            self.whole_segments().filter(|whole| idle(whole, whole.0.stream)).collect();
+        let mut released = 0;
+        for (free, _) in idle {
+            let pool = self.blocks[free.slot].pool;
+            self.free_set(pool).remove(free);
+            self.blocks.remove(free.slot);
+            source.release(free.address, free.bytes);
+            self.statistics.segment.decrease(pool, 1);
+            self.statistics.reserved_bytes.decrease(pool, free.bytes);
+            self.statistics.num_device_free += 1;
+            released += free.bytes;
+        }
+        let streams: BTreeSet<_> = self.blocks.iter().map(|block| block.stream).collect();
+        self.pending.retain_streams(|stream| streams.contains(&stream));
+        released
+    }
+
+    fn awaited_for_reuse(&self) -> impl Iterator<Item = (StreamId, u64)> {
+        self.pending.awaited()
+    }
+
+    fn awaited_for_release(&self) -> impl Iterator<Item = (StreamId, u64)> {
+        self.whole_segments()
+            .map(|(free, last_use)| (free.stream, last_use))
+            .filter(|(stream, last_use)| *last_use > self.pending.completed_on(*stream))
+    }
+
+    fn completed_on(&self, stream: StreamId) -> u64 {
+        self.pending.completed_on(stream)
+    }
+}
+
+impl Pytorch {
+    /// A block from the source, after everything that may be released was, if need be.
+    fn new_segment<S: MemorySource>(
+        &mut self,
+        source: &mut S,
+        requested: u64,
+        size: Size,
+        stream: StreamId,
+    ) -> Result<Slot, AllocateError<S::Error>> {
+        let bytes = size.segment();
+        let address = match source.allocate(bytes) {
+            Ok(address) => address,
+            Err(error) => {
+                refusal(error).map_err(AllocateError::Source)?;
+                self.release_cached(source);
+                self.statistics.num_alloc_retries += 1;
+                source.allocate(bytes).map_err(|error| match refusal(error) {
+                    Ok(refusal) => {
+                        AllocateError::OutOfMemory(self.report(requested, size, stream, refusal))
+                    }
+                    Err(failure) => AllocateError::Source(failure),
+                })?
+            }
+        };
+        Ok(self.add_segment(address, bytes, size.pool, stream))
+    }
+
+    fn report(
+        &self,
+        requested: u64,
+        size: Size,
+        stream: StreamId,
+        refusal: Refusal,
+    ) -> OutOfMemoryReport {
+        let allocated = self.statistics.allocated_bytes.all.current;
+        let own = match size.pool {
+            crate::policy::Pool::Small => &self.small,
+            crate::policy::Pool::Large => &self.large,
+        };
+        let free = self.small.iter().chain(self.large.iter());
+        OutOfMemoryReport {
+            requested,
+            segment: size.segment(),
+            refusal,
+            allocated,
+            pending: self.statistics.active_bytes.all.current - allocated,
+            reserved: self.statistics.reserved_bytes.all.current,
+            largest_free_block: own
+                .iter()
+                .filter(|free| free.stream == stream)
+                .map(|free| free.bytes)
+                .max()
+                .unwrap_or(0),
+            cached_for_other_streams: free
+                .filter(|free| free.stream != stream)
+                .map(|free| free.bytes)
+                .sum(),
+        }
+    }
+}

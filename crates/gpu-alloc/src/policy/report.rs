@@ -1,0 +1,58 @@
+//! What a policy says when it cannot serve a request.
+
+use super::SourceError;
+
+/// Why a request was not served.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum AllocateError<E> {
+    /// There is not enough memory, also after everything was released that may be.
+    OutOfMemory(OutOfMemoryReport),
+    /// The source failed in another way.
+    Source(E),
+}
+
+/// Why the source gave no memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Refusal {
+    /// It has not that much left.
+    Exhausted,
+    /// This many bytes in all may be taken from it, and no more.
+    Limit(u64),
+}
+
+/// The state in which a request could not be served. All sizes are in bytes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OutOfMemoryReport {
+    /// What was asked for.
+    pub requested: u64,
+    /// What the source was asked for on its behalf.
+    pub segment: u64,
+    /// What the source said.
+    pub refusal: Refusal,
+    /// Held by the program.
+    pub allocated: u64,
+    /// Freed by the program, but waiting for work on other streams.
+    pub pending: u64,
+    /// Taken from the source: the two above, and what is kept for reuse.
+    pub reserved: u64,
+    /// The largest block that is kept and that a request of this kind could get, too small for this one.
+    pub largest_free_block: u64,
+    /// Kept for requests on other streams.
+    pub cached_for_other_streams: u64,
+}
+
+impl OutOfMemoryReport {
+    /// The bytes kept for reuse.
+    pub fn cached(&self) -> u64 {
+        self.reserved.saturating_sub(self.allocated + self.pending)
+    }
+}
+
+/// Sorts a source's error into a refusal, after which releasing memory may help, or a failure.
+pub(super) fn refusal<E>(error: SourceError<E>) -> Result<Refusal, E> {
+    match error {
+        SourceError::Exhausted => Ok(Refusal::Exhausted),
+        SourceError::LimitReached { limit } => Ok(Refusal::Limit(limit)),
+        SourceError::Failed(failure) => Err(failure),
+    }
+}

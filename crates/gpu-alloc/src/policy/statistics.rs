@@ -1,0 +1,288 @@
+//! The allocators' statistics, under PyTorch's names.
+
+/// Which requests memory is kept for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Pool {
+    /// Requests of at most 1 MiB.
+    Small,
+    /// Larger requests.
+    Large,
+}
+
+/// One quantity over time.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Statistic {
+    /// Its value now.
+    pub current: u64,
+    /// Its highest value since the last reset of the peaks.
+    pub peak: u64,
+    /// All that was added since the last reset of the accumulated values.
+    pub allocated: u64,
+    /// All that was taken away since the last reset of the accumulated values.
+    pub freed: u64,
+}
+
+/// One quantity for both pools, and for each of them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct PoolStatistics {
+    /// The sum over the pools; its peak is the peak of the sum.
+    pub all: Statistic,
+    /// The pool of large requests.
+    pub large_pool: Statistic,
+    /// The pool of small requests.
+    pub small_pool: Statistic,
+}
+
+/// What a device's allocator has done and holds. Sizes are in bytes.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct MemoryStats {
+    /// Blocks that the program holds.
+    pub allocation: PoolStatistics,
+    /// Their sizes, rounded as they were handed out.
+    pub allocated_bytes: PoolStatistics,
+    /// What was asked for, before rounding; lasts until other streams are done with the block.
+    pub requested_bytes: PoolStatistics,
+    /// Blocks that the program holds, or has freed while other streams still use them.
+    pub active: PoolStatistics,
+    /// Their sizes.
+    pub active_bytes: PoolStatistics,
+    /// Pieces of memory taken from the driver.
+    pub segment: PoolStatistics,
+    /// Their sizes: what the driver counts as used by this process.
+    pub reserved_bytes: PoolStatistics,
+    /// Free blocks in segments that are partly in use, hence cannot be released.
+    pub inactive_split: PoolStatistics,
+    /// Their sizes.
+    pub inactive_split_bytes: PoolStatistics,
+    /// Blocks of at least `max_split_size`.
+    pub oversize_allocations: Statistic,
+    /// Segments of at least `max_split_size`.
+    pub oversize_segments: Statistic,
+    /// How often the driver refused memory, and was asked again after a release of everything unused.
+    pub num_alloc_retries: u64,
+    /// How many requests were refused for good. Whoever runs the policy counts them, as it may try again after a wait.
+    pub num_ooms: u64,
+    /// How often the host waited for streams so that freed memory could be reused or released. Whoever runs the policy
+    /// counts it, as the policy itself waits for nothing.
+    pub num_sync_all_streams: u64,
+    /// How often memory was taken from the driver.
+    pub num_device_alloc: u64,
+    /// How often memory was given back to the driver.
+    pub num_device_free: u64,
+    /// The size from which on blocks are not split; `None`, as there is no such limit.
+    pub max_split_size: Option<u64>,
+}
+
+/// What the allocator of page-locked host memory has done and holds. Sizes are in bytes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct HostMemoryStats {
+    /// Page-locked blocks, in use or kept for reuse.
+    pub allocations: Statistic,
+    /// Their sizes: the memory that the operating system cannot use otherwise.
+    pub allocated_bytes: Statistic,
+    /// Blocks that the program holds, or has released while copies still use them.
+    pub active_requests: Statistic,
+    /// Their sizes.
+    pub active_bytes: Statistic,
+    /// How often memory was page-locked.
+    pub num_host_alloc: u64,
+    /// How often page-locked memory was given back.
+    pub num_host_free: u64,
+}
+
+impl Statistic {
+    pub(super) fn increase(&mut self, amount: u64) {
+        self.current += amount;
+        self.allocated += amount;
+        self.peak = self.peak.max(self.current);
+    }
+
+    pub(super) fn decrease(&mut self, amount: u64) {
+        self.current -= amount;
+        self.freed += amount;
+    }
+
+    fn reset_peak(&mut self) {
+        self.peak = self.current;
+    }
+
+    fn reset_accumulated(&mut self) {
+        (self.allocated, self.freed) = (0, 0);
+    }
+
+    fn entries(&self) -> [(&'static str, u64); 4] {
+        [
+            ("current", self.current),
+            ("peak", self.peak),
+            ("allocated", self.allocated),
+            ("freed", self.freed),
+        ]
+    }
+}
+
+impl PoolStatistics {
+    /// The statistic of one pool.
+    pub fn of(&self, pool: Pool) -> &Statistic {
+        match pool {
+            Pool::Small => &self.small_pool,
+            Pool::Large => &self.large_pool,
+        }
+    }
+
+    pub(super) fn increase(&mut self, pool: Pool, amount: u64) {
+        self.both(pool).into_iter().for_each(|statistic| statistic.increase(amount));
+    }
+
+    pub(super) fn decrease(&mut self, pool: Pool, amount: u64) {
+        self.both(pool).into_iter().for_each(|statistic| statistic.decrease(amount));
+    }
+
+    /// Moves the pool's value to `value` in one step, so that what an operation adds and takes away again does not count.
+    pub(super) fn settle(&mut self, pool: Pool, value: u64) {
+        let before = self.of(pool).current;
+        if value > before {
+            self.increase(pool, value - before);
+        } else if value < before {
+            self.decrease(pool, before - value);
+        }
+    }
+
+    fn both(&mut self, pool: Pool) -> [&mut Statistic; 2] {
+        let one = match pool {
+            Pool::Small => &mut self.small_pool,
+            Pool::Large => &mut self.large_pool,
+        };
+        [&mut self.all, one]
+    }
+
+    fn each(&mut self) -> [&mut Statistic; 3] {
+        [&mut self.all, &mut self.large_pool, &mut self.small_pool]
+    }
+}
+
+impl HostMemoryStats {
+    pub(super) fn reset_peak(&mut self) {
+        let Self { allocations, allocated_bytes, active_requests, active_bytes, .. } = self;
+        [allocations, allocated_bytes, active_requests, active_bytes]
+            .into_iter()
+            .for_each(Statistic::reset_peak);
+    }
+}
+
+impl MemoryStats {
+    /// All values under PyTorch's flat names, such as `allocated_bytes.all.peak`.
+    ///
+    /// `max_split_size` is absent where there is none.
+    pub fn entries(&self) -> impl Iterator<Item = (String, u64)> {
+        let pools = self.by_pool().into_iter().flat_map(|(name, statistics)| {
+            let pools = [
+                ("all", statistics.all),
+                ("large_pool", statistics.large_pool),
+                ("small_pool", statistics.small_pool),
+            ];
+            pools
+                .into_iter()
+                .flat_map(move |(pool, statistic)| flat(format!("{name}.{pool}"), statistic))
+        });
+        let oversize = flat("oversize_allocations".into(), self.oversize_allocations)
+            .chain(flat("oversize_segments".into(), self.oversize_segments));
+        let counts = [
+            ("num_alloc_retries", Some(self.num_alloc_retries)),
+            ("num_ooms", Some(self.num_ooms)),
+            ("num_sync_all_streams", Some(self.num_sync_all_streams)),
+            ("num_device_alloc", Some(self.num_device_alloc)),
+            ("num_device_free", Some(self.num_device_free)),
+            ("max_split_size", self.max_split_size),
+        ];
+        let counts = counts.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
+        pools.chain(oversize).chain(counts)
+    }
+
+    /// Sets every peak to the current value.
+    pub(crate) fn reset_peak(&mut self) {
+        self.each().for_each(Statistic::reset_peak);
+    }
+
+    /// Sets all accumulated values and counts to zero.
+    pub(crate) fn reset_accumulated(&mut self) {
+        self.each().for_each(Statistic::reset_accumulated);
+        (self.num_alloc_retries, self.num_ooms, self.num_sync_all_streams) = (0, 0, 0);
+        (self.num_device_alloc, self.num_device_free) = (0, 0);
+    }
+
+    fn by_pool(&self) -> [(&'static str, &PoolStatistics); 9] {
+        [
+            ("allocation", &self.allocation),
+            ("allocated_bytes", &self.allocated_bytes),
+            ("requested_bytes", &self.requested_bytes),
+            ("active", &self.active),
+            ("active_bytes", &self.active_bytes),
+            ("segment", &self.segment),
+            ("reserved_bytes", &self.reserved_bytes),
+            ("inactive_split", &self.inactive_split),
+            ("inactive_split_bytes", &self.inactive_split_bytes),
+        ]
+    }
+
+    fn each(&mut self) -> impl Iterator<Item = &mut Statistic> {
+        [
+            &mut self.allocation,
+            &mut self.allocated_bytes,
+            &mut self.requested_bytes,
+            &mut self.active,
+            &mut self.active_bytes,
+            &mut self.segment,
+            &mut self.reserved_bytes,
+            &mut self.inactive_split,
+            &mut self.inactive_split_bytes,
+        ]
+        .into_iter()
+        .flat_map(PoolStatistics::each)
+        .chain([&mut self.oversize_allocations, &mut self.oversize_segments])
+    }
+}
+
+fn flat(name: String, statistic: Statistic) -> impl Iterator<Item = (String, u64)> {
+    statistic.entries().into_iter().map(move |(part, value)| (format!("{name}.{part}"), value))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn peak_of_the_sum_is_not_the_sum_of_the_peaks() {
+        let mut bytes = PoolStatistics::default();
+        bytes.increase(Pool::Small, 3);
+        bytes.decrease(Pool::Small, 3);
+        bytes.increase(Pool::Large, 5);
+        assert_eq!((bytes.small_pool.peak, bytes.large_pool.peak, bytes.all.peak), (3, 5, 5));
+    }
+
+    #[test]
+    fn resetting_the_peaks_leaves_the_totals_and_the_other_way_round() {
+        let mut stats = MemoryStats::default();
+        stats.allocated_bytes.increase(Pool::Small, 7);
+        stats.allocated_bytes.decrease(Pool::Small, 5);
+        stats.reset_peak();
+        assert_eq!(
+            stats.allocated_bytes.all,
+            Statistic { current: 2, peak: 2, allocated: 7, freed: 5 }
+        );
+        stats.reset_accumulated();
+        assert_eq!(
+            stats.allocated_bytes.all,
+            Statistic { current: 2, peak: 2, allocated: 0, freed: 0 }
+        );
+    }
+
+    #[test]
+    fn entries_have_the_names_that_pytorch_gives_them() {
+        let mut stats = MemoryStats::default();
+        stats.segment.increase(Pool::Large, 1);
+        let entries: std::collections::BTreeMap<_, _> = stats.entries().collect();
+        assert_eq!(entries["segment.large_pool.peak"], 1);
+        assert_eq!(entries["num_ooms"], 0);
+        assert_eq!(entries.len(), 9 * 3 * 4 + 2 * 4 + 5);
+    }
+}
