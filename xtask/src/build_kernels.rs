@@ -75,27 +75,11 @@ impl Job {
 
     fn check(&self) -> Result<()> {
         let mut wrong = self.orphans()?;
-        match Compiler::find() {
-            Ok(compiler) if compiler.is_pinned() => {
-                for (name, text) in self.compile_all(&compiler)? {
-                    if self.present(name).as_deref() != Some(&text) {
-                        wrong.push(self.ptx_path(name));
-                    }
-                }
-            }
-            other => {
-                let why = other.map_or_else(
-                    |error| error.to_string(),
-                    |compiler| format!("this is nvcc {}", compiler.version()),
-                );
-                eprintln!(
-                    "{why}\nOnly the hashes of the sources are compared: to compare the PTX takes \
-                     nvcc {NVCC_VERSION}, which `cargo xtask toolkit` installs."
-                );
-                let stale = self.names.iter().filter(|name| !self.has_current_hash(name));
-                wrong.extend(stale.map(|name| self.ptx_path(name)));
-            }
-        }
+        wrong.extend(match Compiler::find() {
+            Ok(compiler) if compiler.is_pinned() => self.differing(&compiler)?,
+            Ok(compiler) => self.stale(&format!("this is nvcc {}", compiler.version())),
+            Err(error) => self.stale(&error.to_string()),
+        });
         let wrong: Vec<_> = wrong.iter().map(|path| paths::relative(path).to_string()).collect();
         ensure!(
             wrong.is_empty(),
@@ -103,6 +87,23 @@ impl Job {
             wrong.join(", ")
         );
         Ok(())
+    }
+
+    /// The files that differ from what the compiler makes now.
+    fn differing(&self, compiler: &Compiler) -> Result<Vec<PathBuf>> {
+        let mut compiled = self.compile_all(compiler)?;
+        compiled.retain(|(name, text)| self.present(name).as_deref() != Some(text));
+        Ok(compiled.iter().map(|(name, _)| self.ptx_path(name)).collect())
+    }
+
+    /// The files that were made from other sources: all that can be said without the compiler.
+    fn stale(&self, why: &str) -> Vec<PathBuf> {
+        eprintln!(
+            "{why}\nOnly the hashes of the sources are compared: to compare the PTX takes nvcc \
+             {NVCC_VERSION}, which `cargo xtask toolkit` installs."
+        );
+        let stale = self.names.iter().filter(|name| !self.has_current_hash(name));
+        stale.map(|name| self.ptx_path(name)).collect()
     }
 
     /// The PTX of every kernel file by name, or all that is wrong with them.

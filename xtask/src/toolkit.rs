@@ -59,7 +59,9 @@ fn pip(folder: &Path) -> Result<()> {
             .args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"])
             .args(["--no-deps", "--only-binary", ":all:", "--target"])
             .arg(folder)
-            .args(PACKAGES),
+            .args(PACKAGES)
+            // It warns root about system packages, which a folder of our own never touches.
+            .env("PIP_ROOT_USER_ACTION", "ignore"),
     )
     .context("cannot install the toolkit: it needs python3 with pip, and a package index")
 }

@@ -82,3 +82,36 @@ fn one_line(function: &str) -> String {
     let words: Vec<_> = function.split_whitespace().collect();
     words.join(" ").replace("core::ffi::", "").replace("( ", "(").replace(", )", ")")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DECLARATIONS: &str = "pub type CUevent = *mut CUevent_st;\nunsafe extern \"C\" {\n    \
+        #[must_use]\n    pub fn cuEventCreate(\n        phEvent: *mut CUevent,\n        \
+        Flags: core::ffi::c_uint,\n    ) -> CUresult;\n    #[must_use]\n    \
+        pub fn cuCtxSynchronize() -> CUresult;\n}\npub type CUstream = *mut CUstream_st;\n";
+
+    #[test]
+    fn functions_are_taken_out_of_the_declarations() {
+        let (functions, types) = split(DECLARATIONS).expect("it has functions");
+        assert_eq!(functions.len(), 2);
+        assert_eq!(functions["cuCtxSynchronize"], "cuCtxSynchronize() -> CUresult");
+        let create = "cuEventCreate(phEvent: *mut CUevent, Flags: c_uint) -> CUresult";
+        assert_eq!(functions["cuEventCreate"], create);
+        assert!(types.contains("CUevent =") && types.contains("CUstream ="), "{types}");
+        assert!(!types.contains("fn "), "{types}");
+    }
+
+    #[test]
+    fn a_function_that_cuda_h_does_not_declare_is_an_error_that_names_it() {
+        let (functions, _) = split(DECLARATIONS).expect("it has functions");
+        let allow = AllowList {
+            functions: vec![(Presence::Required, "cuMemAlloc")],
+            types: vec![],
+            constants: vec![],
+        };
+        let error = file(&functions, &allow).expect_err("it is not declared");
+        assert!(error.to_string().contains("`cuMemAlloc`"), "{error}");
+    }
+}

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, bail, ensure};
+use tempfile::TempDir;
 
 use crate::toolkit::NVCC_VERSION;
 use crate::{paths, process};
@@ -23,6 +24,8 @@ const PTX_VERSIONS: [&str; 13] =
 pub(super) struct Compiler {
     nvcc: PathBuf,
     version: String,
+    /// A folder of its own for what comes in between, since two builds may run at the same time.
+    scratch: TempDir,
 }
 
 impl Compiler {
@@ -37,7 +40,8 @@ impl Compiler {
         let banner = process::output(Command::new(&nvcc).arg("--version"))?;
         let version = release(&banner)
             .with_context(|| format!("{} does not tell its version: {banner}", nvcc.display()))?;
-        Ok(Compiler { version: version.into(), nvcc })
+        let scratch = TempDir::new().context("cannot create a temporary folder")?;
+        Ok(Compiler { version: version.into(), nvcc, scratch })
     }
 
     pub(super) fn version(&self) -> &str {
@@ -51,11 +55,11 @@ impl Compiler {
 
     /// What nvcc makes of kernels/`name`.cu.
     pub(super) fn compile(&self, name: &str) -> Result<String> {
-        let output = scratch(&format!("{name}.raw.ptx"))?;
+        let output = self.scratch.path().join(format!("{name}.ptx"));
         let mut nvcc = Command::new(&self.nvcc);
         // The source's path gets into the PTX through `assert`, so it must be relative.
         nvcc.current_dir(paths::root())
-            .args(arguments()?)
+            .args(arguments(self.scratch.path())?)
             .arg(format!("kernels/{name}.cu"))
             .arg("-o")
             .arg(&output);
@@ -69,7 +73,7 @@ impl Compiler {
     /// The first version of the PTX language in which ptxas accepts `text`, whatever version that
     /// names itself: nvcc writes its own, which drivers older than nvcc refuse.
     pub(super) fn least_version(&self, name: &str, text: &str) -> Result<&'static str> {
-        let input = scratch(&format!("{name}.version.ptx"))?;
+        let input = self.scratch.path().join(format!("{name}.version.ptx"));
         let mut refusal = None;
         for version in PTX_VERSIONS {
             fs::write(&input, super::ptx::with_version(text, version))
@@ -127,9 +131,9 @@ fn release(banner: &str) -> Option<&str> {
 
 /// The options that the cc crate gives nvcc.
 ///
-/// cc adds flags from variables such as `CFLAGS`. They are refused: the PTX is to depend on the
+/// cc adds flags from variables such as `CXXFLAGS`. They are refused: the PTX is to depend on the
 /// sources and on nothing else.
-fn arguments() -> Result<Vec<OsString>> {
+fn arguments(out_dir: &Path) -> Result<Vec<OsString>> {
     const INCLUDE: &str = "kernels/include";
     // How cc tells nvcc that warnings of the host compiler are not wanted.
     const QUIET: [&str; 2] = ["-Xcompiler", "-w"];
@@ -147,7 +151,7 @@ fn arguments() -> Result<Vec<OsString>> {
         .host(&machine)
         .target(&machine)
         .opt_level(3)
-        .out_dir(scratch("")?)
+        .out_dir(out_dir)
         .include(INCLUDE)
         .flags(FLAGS)
         .try_get_compiler()
@@ -156,16 +160,9 @@ fn arguments() -> Result<Vec<OsString>> {
     if let Some(foreign) =
         tool.args().iter().find(|argument| !known.clone().any(|k| *argument == k))
     {
-        bail!("the option {foreign:?} comes from the environment (CFLAGS?): unset it");
+        bail!("the option {foreign:?} comes from the environment (CXXFLAGS?): unset it");
     }
     Ok(tool.args().to_vec())
-}
-
-/// The path of a file for what comes in between.
-fn scratch(file: &str) -> Result<PathBuf> {
-    let folder = paths::target().join("build-kernels");
-    fs::create_dir_all(&folder).with_context(|| format!("cannot create {}", folder.display()))?;
-    Ok(folder.join(file))
 }
 
 #[cfg(test)]
