@@ -19,15 +19,17 @@ pub(super) struct Sources {
 }
 
 impl Sources {
-    /// Reads `folder`/*.cu and `folder`/include/*.cuh.
+    /// Reads `folder`/*.cu and the headers in `folder`/include.
     pub(super) fn read(folder: &Path) -> Result<Sources> {
         let mut kernels = BTreeMap::new();
         for path in files(folder, "cu")? {
             kernels.insert(name(&path.with_extension("")), read(&path)?);
         }
         let mut headers = BTreeMap::new();
-        for path in files(&folder.join("include"), "cuh")? {
-            headers.insert(name(&path), read(&path)?);
+        for extension in ["cuh", "h"] {
+            for path in files(&folder.join("include"), extension)? {
+                headers.insert(name(&path), read(&path)?);
+            }
         }
         Ok(Sources { kernels, headers })
     }
