@@ -1,1 +1,42 @@
-//! The CUDA kernels of Sluice as PTX, made by nvcc and embedded.
+//! The CUDA kernels of Sluice, embedded: what nvcc made of `kernels/*.cu`.
+//!
+//! Neither building nor using this crate takes a CUDA toolkit: the PTX is checked in
+//! (`cargo xtask build-kernels` makes it anew), and a driver compiles it for the GPU at hand, the
+//! software driver too. Who has nvcc can ask for machine code: built with `CUDA_ARCHS=90`, or a list
+//! such as `80,90`, the images are fatbins for these architectures, which NVIDIA's driver loads
+//! without compiling, and the software driver refuses.
+//!
+//! What the kernels are called, what they compute and how they are launched is written in the
+//! folder's README. This crate knows bytes and names only.
+//!
+//! ```
+//! let module = kernels::module_of("add_f32").expect("there is such a kernel");
+//! assert_eq!(module.name, "binary");
+//! assert!(module.entries.contains(&"mul_i64"));
+//! ```
+
+#![forbid(unsafe_code)]
+
+/// The kernels of one source file, which are loaded together.
+pub struct Module {
+    /// The file's name without its extension.
+    pub name: &'static str,
+    /// What `cuModuleLoadData` takes: PTX that ends with a NUL, or a fatbin where `CUDA_ARCHS` was
+    /// set when the crate was built.
+    pub image: &'static [u8],
+    /// The kernels' names, which are unique among all modules.
+    pub entries: &'static [&'static str],
+}
+
+/// All modules, in the order of their names.
+pub fn modules() -> &'static [Module] {
+    MODULES
+}
+
+/// The module that holds the kernel `entry`.
+pub fn module_of(entry: &str) -> Option<&'static Module> {
+    let position = ENTRIES.binary_search_by_key(&entry, |&(name, _)| name).ok()?;
+    Some(&MODULES[ENTRIES[position].1])
+}
+
+include!(concat!(env!("OUT_DIR"), "/table.rs"));

@@ -1,0 +1,58 @@
+//! Embeds the kernels: the PTX that is checked in, or with `CUDA_ARCHS` what nvcc makes of the
+//! sources for these architectures.
+
+#![expect(clippy::print_stdout, reason = "a build script talks to cargo on its standard output")]
+
+mod fatbin;
+mod table;
+
+use std::error::Error;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::{env, fs};
+
+use fatbin::Architectures;
+use table::Module;
+
+fn main() -> ExitCode {
+    match embed() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            println!("cargo::error={}", error.to_string().replace('\n', " "));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn embed() -> Result<(), Box<dyn Error>> {
+    println!("cargo::rerun-if-changed=ptx");
+    println!("cargo::rerun-if-changed=build");
+    let package = PathBuf::from(env::var("CARGO_MANIFEST_DIR")?);
+    let out = PathBuf::from(env::var("OUT_DIR")?);
+    let architectures = Architectures::from_env()?;
+    let mut modules = Vec::new();
+    for path in ptx_files(&package.join("ptx"))? {
+        let text = fs::read_to_string(&path)?;
+        let module = Module::new(&path, &text, &out)?;
+        match &architectures {
+            None => fs::write(&module.image, text + "\0")?,
+            Some(architectures) => architectures.compile(&package, &module)?,
+        }
+        modules.push(module);
+    }
+    fs::write(out.join("table.rs"), table::render(&modules)?)?;
+    Ok(())
+}
+
+/// In the order of their names, so that two builds give the same crate.
+fn ptx_files(folder: &Path) -> Result<Vec<PathBuf>, Box<dyn Error>> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.extension().is_some_and(|extension| extension == "ptx") {
+            files.push(path);
+        }
+    }
+    files.sort();
+    Ok(files)
+}
