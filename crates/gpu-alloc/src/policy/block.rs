@@ -1,4 +1,4 @@
-//! The words that policies share: addresses, streams, and the block that is handed out.
+//! The words that policies share: addresses, names of streams, and the block that is handed out.
 
 use std::fmt;
 
@@ -8,9 +8,10 @@ use super::slab::Slot;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Address(pub u64);
 
-/// A stream's identity, unique as long as the process runs.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct StreamId(pub u64);
+/// What names a stream. A policy only compares the names; two streams never have the same one.
+pub trait StreamName: Copy + Ord + fmt::Debug {}
+
+impl<T: Copy + Ord + fmt::Debug> StreamName for T {}
 
 /// Memory handed out by a policy, to be given back to the same policy. It cannot be copied, hence not freed twice.
 #[derive(Debug)]

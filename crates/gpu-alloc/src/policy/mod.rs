@@ -9,7 +9,7 @@
 //! - [`Limit`] and [`Log`] wrap a source; wrappers compose.
 //!
 //! ```
-//! use gpu_alloc::policy::{Address, Limit, MemorySource, Policy, Pytorch, SourceError, StreamId};
+//! use gpu_alloc::policy::{Address, Limit, MemorySource, Policy, Pytorch, SourceError};
 //!
 //! /// Gives out addresses and never takes any back.
 //! struct Rising(u64);
@@ -25,12 +25,12 @@
 //!
 //! let mut source = Limit::new(Rising(1 << 32), Some(64 << 20));
 //! let mut policy = Pytorch::new();
-//! let (main, side) = (StreamId(1), StreamId(2));
+//! let (main, side) = ("main", "side");
 //! let block = policy.allocate(&mut source, 1000, main).unwrap();
 //! assert_eq!(block.bytes(), 1024);
 //! let address = block.address();
 //!
-//! // Stream 2 used the block as its 7th piece of work, so it is not handed out again before that is done.
+//! // The side stream used the block as its 7th piece of work, so it is not handed out again before that is done.
 //! policy.free(block, &[(side, 7)]).unwrap();
 //! assert_ne!(policy.allocate(&mut source, 1000, main).unwrap().address(), address);
 //! policy.completed(side, 7);
@@ -49,7 +49,7 @@ mod snapshot;
 mod source;
 mod statistics;
 
-pub use block::{Address, Block, ForeignBlock, StreamId};
+pub use block::{Address, Block, ForeignBlock, StreamName};
 pub use limit::Limit;
 pub use log::{Log, SourceCall};
 pub use pytorch::Pytorch;
@@ -64,10 +64,16 @@ pub use statistics::{HostMemoryStats, MemoryStats, Pool, PoolStatistics, Statist
 /// A sequence number counts the work enqueued on a stream; that work number `n` is done implies the same of all before.
 /// No method blocks, and none calls anything but the source it is given.
 pub trait Policy {
+    /// What names a stream.
+    type Stream: StreamName;
+
+    /// What a block belongs to: the stream on which it may be reused without waiting, or nothing.
+    type Home;
+
     /// Hands out at least `bytes`, from what is kept or else from `source`.
     ///
-    /// Work on `stream` may use the block at once; work on another stream only after what [`Block::last_use`] says.
-    /// A policy for memory that belongs to no stream ignores `stream`.
+    /// Where `home` is a stream, its work may use the block at once, and work on another stream only
+    /// after what [`Block::last_use`] says.
     ///
     /// When the source refuses, everything kept that may be released goes back to it, and it is asked once more.
     ///
@@ -78,27 +84,27 @@ pub trait Policy {
         &mut self,
         source: &mut S,
         bytes: u64,
-        stream: StreamId,
+        home: Self::Home,
     ) -> Result<Block, AllocateError<S::Error>>;
 
     /// Takes a block back. `uses` holds the last use on each stream that used it, in any order.
     ///
     /// # Errors
     /// [`ForeignBlock`] when the block is not one of this policy's; nothing has changed then.
-    fn free(&mut self, block: Block, uses: &[(StreamId, u64)]) -> Result<(), ForeignBlock>;
+    fn free(&mut self, block: Block, uses: &[(Self::Stream, u64)]) -> Result<(), ForeignBlock>;
 
     /// Learns that `stream` has completed its work up to and including number `sequence`.
-    fn completed(&mut self, stream: StreamId, sequence: u64);
+    fn completed(&mut self, stream: Self::Stream, sequence: u64);
 
     /// Gives back to `source` what is kept, unused and no longer touched by any stream; returns the bytes.
     fn release_cached<S: MemorySource>(&mut self, source: &mut S) -> u64;
 
     /// What freed memory waits for before it can be handed out again: per stream, the highest sequence.
-    fn awaited_for_reuse(&self) -> impl Iterator<Item = (StreamId, u64)>;
+    fn awaited_for_reuse(&self) -> impl Iterator<Item = (Self::Stream, u64)>;
 
     /// What [`release_cached`](Self::release_cached) waits for, besides what is awaited for reuse.
-    fn awaited_for_release(&self) -> impl Iterator<Item = (StreamId, u64)>;
+    fn awaited_for_release(&self) -> impl Iterator<Item = (Self::Stream, u64)>;
 
     /// The highest sequence known to be completed on `stream`; 0 if nothing is known.
-    fn completed_on(&self, stream: StreamId) -> u64;
+    fn completed_on(&self, stream: Self::Stream) -> u64;
 }

@@ -2,26 +2,22 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::StreamId;
+use super::StreamName;
 use super::slab::Slot;
 
 /// Freed blocks whose last uses have not completed, as far as is known.
-#[derive(Debug, Default)]
-pub(super) struct Pending {
+#[derive(Debug)]
+pub(super) struct Pending<K> {
     /// Ordered so that the uses which a completion ends are one range.
-    uses: BTreeSet<(StreamId, u64, Slot)>,
+    uses: BTreeSet<(K, u64, Slot)>,
     /// How many streams each waiting block still waits for.
     streams_of: BTreeMap<Slot, usize>,
-    completed: BTreeMap<StreamId, u64>,
+    completed: BTreeMap<K, u64>,
 }
 
-impl Pending {
+impl<K: StreamName> Pending<K> {
     /// Makes a freed block wait for those of its uses that have not completed; false if there is none.
-    pub(super) fn hold(
-        &mut self,
-        slot: Slot,
-        uses: impl IntoIterator<Item = (StreamId, u64)>,
-    ) -> bool {
+    pub(super) fn hold(&mut self, slot: Slot, uses: impl IntoIterator<Item = (K, u64)>) -> bool {
         let mut last_uses = BTreeMap::new();
         for (stream, sequence) in uses {
             if sequence > self.completed_on(stream) {
@@ -38,7 +34,7 @@ impl Pending {
     }
 
     /// Notes how far `stream` has come; returns the blocks that now wait for nothing, oldest use first.
-    pub(super) fn complete(&mut self, stream: StreamId, sequence: u64) -> Vec<Slot> {
+    pub(super) fn complete(&mut self, stream: K, sequence: u64) -> Vec<Slot> {
         let known = self.completed.entry(stream).or_insert(0);
         *known = sequence.max(*known);
         let mut done = Vec::new();
@@ -60,17 +56,17 @@ impl Pending {
         done
     }
 
-    pub(super) fn completed_on(&self, stream: StreamId) -> u64 {
+    pub(super) fn completed_on(&self, stream: K) -> u64 {
         self.completed.get(&stream).copied().unwrap_or(0)
     }
 
     /// Forgets how far the streams have come that nobody needs to be known; they count as not having begun.
-    pub(super) fn retain_streams(&mut self, needed: impl Fn(StreamId) -> bool) {
+    pub(super) fn retain_streams(&mut self, needed: impl Fn(K) -> bool) {
         self.completed.retain(|stream, _| needed(*stream));
     }
 
     /// Per stream that a block waits for, the highest sequence that one waits for.
-    pub(super) fn awaited(&self) -> impl Iterator<Item = (StreamId, u64)> {
+    pub(super) fn awaited(&self) -> impl Iterator<Item = (K, u64)> {
         let last_on = |stream| {
             let (stream, sequence, _) =
                 self.uses.range(..=(stream, u64::MAX, Slot::LAST)).next_back()?;
@@ -85,13 +81,19 @@ impl Pending {
     }
 }
 
+impl<K> Default for Pending<K> {
+    fn default() -> Self {
+        Pending { uses: BTreeSet::new(), streams_of: BTreeMap::new(), completed: BTreeMap::new() }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::policy::slab::Slab;
 
-    const A: StreamId = StreamId(1);
-    const B: StreamId = StreamId(2);
+    const A: char = 'a';
+    const B: char = 'b';
 
     #[test]
     fn a_block_waits_for_the_last_use_on_each_stream() {

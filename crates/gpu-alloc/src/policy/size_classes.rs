@@ -7,7 +7,7 @@ use super::report::refusal;
 use super::slab::{Slab, Slot};
 use super::{
     Address, AllocateError, Block, ForeignBlock, HostMemoryStats, MemorySource, OutOfMemoryReport,
-    Policy, Refusal, StreamId,
+    Policy, Refusal, StreamName,
 };
 
 /// The smallest class: what the operating system locks at least.
@@ -17,12 +17,12 @@ const PAGE: u64 = 4096;
 ///
 /// Sizes are rounded up to classes, eight between a power of two and the next, so that a block above a page is larger
 /// than the request by less than an eighth of it. Blocks are neither split nor merged.
-#[derive(Debug, Default)]
-pub struct SizeClasses {
+#[derive(Debug)]
+pub struct SizeClasses<K> {
     blocks: Slab<Record>,
     /// The free blocks of each class, the last freed last: it is the likeliest to be in a cache.
     free: BTreeMap<u64, Vec<Slot>>,
-    pending: Pending,
+    pending: Pending<K>,
     pending_bytes: u64,
     statistics: HostMemoryStats,
 }
@@ -34,10 +34,16 @@ struct Record {
     in_use: bool,
 }
 
-impl SizeClasses {
+impl<K: StreamName> SizeClasses<K> {
     /// A policy that has no memory yet.
     pub fn new() -> Self {
-        Self::default()
+        SizeClasses {
+            blocks: Slab::default(),
+            free: BTreeMap::new(),
+            pending: Pending::default(),
+            pending_bytes: 0,
+            statistics: HostMemoryStats::default(),
+        }
     }
 
     /// What it has done and holds.
@@ -97,12 +103,15 @@ impl SizeClasses {
     }
 }
 
-impl Policy for SizeClasses {
+impl<K: StreamName> Policy for SizeClasses<K> {
+    type Stream = K;
+    type Home = ();
+
     fn allocate<S: MemorySource>(
         &mut self,
         source: &mut S,
         bytes: u64,
-        _stream: StreamId,
+        (): (),
     ) -> Result<Block, AllocateError<S::Error>> {
         let class = class_of(bytes);
         let slot = match self.free.get_mut(&class).and_then(Vec::pop) {
@@ -116,7 +125,7 @@ impl Policy for SizeClasses {
         Ok(Block { slot, address: block.address, bytes: block.bytes, last_use: 0 })
     }
 
-    fn free(&mut self, block: Block, uses: &[(StreamId, u64)]) -> Result<(), ForeignBlock> {
+    fn free(&mut self, block: Block, uses: &[(K, u64)]) -> Result<(), ForeignBlock> {
         let Block { slot, address, bytes, .. } = block;
         if !self.blocks.get(slot).is_some_and(|record| record.in_use && record.address == address) {
             return Err(ForeignBlock(block));
@@ -130,7 +139,7 @@ impl Policy for SizeClasses {
         Ok(())
     }
 
-    fn completed(&mut self, stream: StreamId, sequence: u64) {
+    fn completed(&mut self, stream: K, sequence: u64) {
         for slot in self.pending.complete(stream, sequence) {
             self.pending_bytes -= self.blocks[slot].bytes;
             self.complete_free(slot);
@@ -152,16 +161,22 @@ impl Policy for SizeClasses {
         released
     }
 
-    fn awaited_for_reuse(&self) -> impl Iterator<Item = (StreamId, u64)> {
+    fn awaited_for_reuse(&self) -> impl Iterator<Item = (K, u64)> {
         self.pending.awaited()
     }
 
-    fn awaited_for_release(&self) -> impl Iterator<Item = (StreamId, u64)> {
+    fn awaited_for_release(&self) -> impl Iterator<Item = (K, u64)> {
         std::iter::empty()
     }
 
-    fn completed_on(&self, stream: StreamId) -> u64 {
+    fn completed_on(&self, stream: K) -> u64 {
         self.pending.completed_on(stream)
+    }
+}
+
+impl<K: StreamName> Default for SizeClasses<K> {
+    fn default() -> Self {
+        Self::new()
     }
 }
 

@@ -1,10 +1,10 @@
 //! Plain structs that show a policy's memory, segment by segment.
 
-use super::{Address, Pool, StreamId};
+use super::{Address, Pool};
 
 /// Memory that was taken from the source in one piece. The fields have PyTorch's names; sizes are in bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Segment {
+pub struct Segment<K> {
     /// The first byte.
     pub address: Address,
     /// The size of all blocks together.
@@ -16,7 +16,7 @@ pub struct Segment {
     /// What was asked for, of the active part, before rounding.
     pub requested_size: u64,
     /// The stream that the segment's memory is handed out to.
-    pub stream: StreamId,
+    pub stream: K,
     /// Whether it serves small or large requests.
     pub segment_type: Pool,
     /// The blocks, by address; they fill the segment.

@@ -3,12 +3,12 @@
 use std::collections::BTreeSet;
 
 use crate::policy::slab::Slot;
-use crate::policy::{Address, StreamId};
+use crate::policy::{Address, StreamName};
 
 /// A free block as the search sees it: by stream, then size, then address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct FreeBlock {
-    pub(super) stream: StreamId,
+pub(super) struct FreeBlock<K> {
+    pub(super) stream: K,
     pub(super) bytes: u64,
     pub(super) address: Address,
     pub(super) slot: Slot,
@@ -16,15 +16,15 @@ pub(super) struct FreeBlock {
     pub(super) split: bool,
 }
 
-#[derive(Debug, Default)]
-pub(super) struct FreeSet {
-    blocks: BTreeSet<FreeBlock>,
+#[derive(Debug)]
+pub(super) struct FreeSet<K> {
+    blocks: BTreeSet<FreeBlock<K>>,
     split_blocks: u64,
     split_bytes: u64,
 }
 
-impl FreeSet {
-    pub(super) fn insert(&mut self, block: FreeBlock) {
+impl<K: StreamName> FreeSet<K> {
+    pub(super) fn insert(&mut self, block: FreeBlock<K>) {
         if block.split {
             self.split_blocks += 1;
             self.split_bytes += block.bytes;
@@ -32,7 +32,7 @@ impl FreeSet {
         self.blocks.insert(block);
     }
 
-    pub(super) fn remove(&mut self, block: FreeBlock) {
+    pub(super) fn remove(&mut self, block: FreeBlock<K>) {
         let found = self.blocks.remove(&block);
         debug_assert!(found, "a free block is removed as it was inserted");
         if block.split {
@@ -42,18 +42,24 @@ impl FreeSet {
     }
 
     /// The smallest block of the stream that has `bytes`, the one with the lowest address among equals.
-    pub(super) fn best_fit(&self, stream: StreamId, bytes: u64) -> Option<FreeBlock> {
+    pub(super) fn best_fit(&self, stream: K, bytes: u64) -> Option<FreeBlock<K>> {
         let least =
             FreeBlock { stream, bytes, address: Address(0), slot: Slot::FIRST, split: false };
         self.blocks.range(least..).next().filter(|block| block.stream == stream).copied()
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = &FreeBlock> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = &FreeBlock<K>> {
         self.blocks.iter()
     }
 
     /// How many free blocks are in segments that are partly in use, and their bytes.
     pub(super) fn split(&self) -> (u64, u64) {
         (self.split_blocks, self.split_bytes)
+    }
+}
+
+impl<K> Default for FreeSet<K> {
+    fn default() -> Self {
+        FreeSet { blocks: BTreeSet::new(), split_blocks: 0, split_bytes: 0 }
     }
 }

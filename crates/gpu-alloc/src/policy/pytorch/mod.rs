@@ -9,7 +9,7 @@ use self::free_set::{FreeBlock, FreeSet};
 use self::size::Size;
 use super::pending::Pending;
 use super::slab::{Slab, Slot};
-use super::{Address, Block, MemoryStats, Pool, StreamId};
+use super::{Address, Block, MemoryStats, Pool, StreamName};
 
 /// PyTorch's native policy.
 ///
@@ -20,22 +20,22 @@ use super::{Address, Block, MemoryStats, Pool, StreamId};
 ///
 /// A block waits, after it was freed, for its uses on other streams. Its uses on its own stream hold nothing back, as
 /// whoever gets it next comes later in the same queue; a segment waits for them before it is released.
-#[derive(Debug, Default)]
-pub struct Pytorch {
-    blocks: Slab<Record>,
-    small: FreeSet,
-    large: FreeSet,
-    pending: Pending,
+#[derive(Debug)]
+pub struct Pytorch<K> {
+    blocks: Slab<Record<K>>,
+    small: FreeSet<K>,
+    large: FreeSet<K>,
+    pending: Pending<K>,
     statistics: MemoryStats,
 }
 
 /// A block, free or not. The blocks of a segment are linked in the order of their addresses.
 #[derive(Debug)]
-struct Record {
+struct Record<K> {
     address: Address,
     bytes: u64,
     requested: u64,
-    stream: StreamId,
+    stream: K,
     pool: Pool,
     state: State,
     previous: Option<Slot>,
@@ -52,10 +52,16 @@ enum State {
     Pending,
 }
 
-impl Pytorch {
+impl<K: StreamName> Pytorch<K> {
     /// A policy that has no memory yet.
     pub fn new() -> Self {
-        Self::default()
+        Pytorch {
+            blocks: Slab::default(),
+            small: FreeSet::default(),
+            large: FreeSet::default(),
+            pending: Pending::default(),
+            statistics: MemoryStats::default(),
+        }
     }
 
     /// What it has done and holds.
@@ -73,14 +79,14 @@ impl Pytorch {
         self.statistics.reset_accumulated();
     }
 
-    fn free_set(&mut self, pool: Pool) -> &mut FreeSet {
+    fn free_set(&mut self, pool: Pool) -> &mut FreeSet<K> {
         match pool {
             Pool::Small => &mut self.small,
             Pool::Large => &mut self.large,
         }
     }
 
-    fn free_block(&self, slot: Slot) -> FreeBlock {
+    fn free_block(&self, slot: Slot) -> FreeBlock<K> {
         let block = &self.blocks[slot];
         let split = block.previous.is_some() || block.next.is_some();
         FreeBlock { stream: block.stream, bytes: block.bytes, address: block.address, slot, split }
@@ -97,7 +103,7 @@ impl Pytorch {
     }
 
     /// Adds a segment that came from the source, as one block that is not in the free set yet.
-    fn add_segment(&mut self, address: Address, bytes: u64, pool: Pool, stream: StreamId) -> Slot {
+    fn add_segment(&mut self, address: Address, bytes: u64, pool: Pool, stream: K) -> Slot {
         self.statistics.segment.increase(pool, 1);
         self.statistics.reserved_bytes.increase(pool, bytes);
         self.statistics.num_device_alloc += 1;
@@ -206,8 +212,14 @@ impl Pytorch {
     }
 
     /// The free blocks that are whole segments, with the last use of each on its stream.
-    fn whole_segments(&self) -> impl Iterator<Item = (FreeBlock, u64)> {
+    fn whole_segments(&self) -> impl Iterator<Item = (FreeBlock<K>, u64)> {
         let free = self.small.iter().chain(self.large.iter());
         free.filter(|free| !free.split).map(|free| (*free, self.blocks[free.slot].last_use))
+    }
+}
+
+impl<K: StreamName> Default for Pytorch<K> {
+    fn default() -> Self {
+        Self::new()
     }
 }

@@ -7,15 +7,19 @@ use super::{Pytorch, State};
 use crate::policy::report::refusal;
 use crate::policy::slab::Slot;
 use crate::policy::{
-    AllocateError, Block, ForeignBlock, MemorySource, OutOfMemoryReport, Policy, Refusal, StreamId,
+    AllocateError, Block, ForeignBlock, MemorySource, OutOfMemoryReport, Policy, Refusal,
+    StreamName,
 };
 
-impl Policy for Pytorch {
+impl<K: StreamName> Policy for Pytorch<K> {
+    type Stream = K;
+    type Home = K;
+
     fn allocate<S: MemorySource>(
         &mut self,
         source: &mut S,
         bytes: u64,
-        stream: StreamId,
+        stream: K,
     ) -> Result<Block, AllocateError<S::Error>> {
         let size = Size::of(bytes);
         let slot = match self.free_set(size.pool).best_fit(stream, size.rounded) {
@@ -28,10 +32,11 @@ impl Policy for Pytorch {
         Ok(self.hand_out(slot, bytes, size))
     }
 
-    fn free(&mut self, block: Block, uses: &[(StreamId, u64)]) -> Result<(), ForeignBlock> {
+    fn free(&mut self, block: Block, uses: &[(K, u64)]) -> Result<(), ForeignBlock> {
         let Block { slot, address, .. } = block;
-        let ours =
-            |record: &super::Record| record.state == State::Allocated && record.address == address;
+        let ours = |record: &super::Record<K>| {
+            record.state == State::Allocated && record.address == address
+        };
         if !self.blocks.get(slot).is_some_and(ours) {
             return Err(ForeignBlock(block));
         }
@@ -50,14 +55,14 @@ impl Policy for Pytorch {
         Ok(())
     }
 
-    fn completed(&mut self, stream: StreamId, sequence: u64) {
+    fn completed(&mut self, stream: K, sequence: u64) {
         for slot in self.pending.complete(stream, sequence) {
             self.complete_free(slot);
         }
     }
 
     fn release_cached<S: MemorySource>(&mut self, source: &mut S) -> u64 {
-        let idle = |(_, last_use): &(super::FreeBlock, u64), stream| {
+        let idle = |(_, last_use): &(super::FreeBlock<K>, u64), stream| {
             *last_use <= self.pending.completed_on(stream)
         };
         let idle: Vec<_> =
@@ -78,29 +83,29 @@ impl Policy for Pytorch {
         released
     }
 
-    fn awaited_for_reuse(&self) -> impl Iterator<Item = (StreamId, u64)> {
+    fn awaited_for_reuse(&self) -> impl Iterator<Item = (K, u64)> {
         self.pending.awaited()
     }
 
-    fn awaited_for_release(&self) -> impl Iterator<Item = (StreamId, u64)> {
+    fn awaited_for_release(&self) -> impl Iterator<Item = (K, u64)> {
         self.whole_segments()
             .map(|(free, last_use)| (free.stream, last_use))
             .filter(|(stream, last_use)| *last_use > self.pending.completed_on(*stream))
     }
 
-    fn completed_on(&self, stream: StreamId) -> u64 {
+    fn completed_on(&self, stream: K) -> u64 {
         self.pending.completed_on(stream)
     }
 }
 
-impl Pytorch {
+impl<K: StreamName> Pytorch<K> {
     /// A block from the source, after everything that may be released was, if need be.
     fn new_segment<S: MemorySource>(
         &mut self,
         source: &mut S,
         requested: u64,
         size: Size,
-        stream: StreamId,
+        stream: K,
     ) -> Result<Slot, AllocateError<S::Error>> {
         let bytes = size.segment();
         let address = match source.allocate(bytes) {
@@ -120,13 +125,7 @@ impl Pytorch {
         Ok(self.add_segment(address, bytes, size.pool, stream))
     }
 
-    fn report(
-        &self,
-        requested: u64,
-        size: Size,
-        stream: StreamId,
-        refusal: Refusal,
-    ) -> OutOfMemoryReport {
+    fn report(&self, requested: u64, size: Size, stream: K, refusal: Refusal) -> OutOfMemoryReport {
         let allocated = self.statistics.allocated_bytes.all.current;
         let own = match size.pool {
             crate::policy::Pool::Small => &self.small,

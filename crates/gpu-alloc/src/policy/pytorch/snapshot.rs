@@ -1,18 +1,18 @@
 //! Shows PyTorch's native policy's memory as plain structs.
 
 use super::{Pytorch, Record, State};
-use crate::policy::{BlockSnapshot, BlockState, Segment};
+use crate::policy::{BlockSnapshot, BlockState, Segment, StreamName};
 
-impl Pytorch {
+impl<K: StreamName> Pytorch<K> {
     /// Every segment with its blocks, by address.
-    pub fn snapshot(&self) -> Vec<Segment> {
+    pub fn snapshot(&self) -> Vec<Segment<K>> {
         let heads = self.blocks.iter().filter(|block| block.previous.is_none());
         let mut segments: Vec<_> = heads.map(|head| self.segment(head)).collect();
         segments.sort_by_key(|segment| segment.address);
         segments
     }
 
-    fn segment(&self, head: &Record) -> Segment {
+    fn segment(&self, head: &Record<K>) -> Segment<K> {
         let records = std::iter::successors(Some(head), |block| Some(&self.blocks[block.next?]));
         let blocks: Vec<_> = records.map(block_snapshot).collect();
         let allocated = |block: &&BlockSnapshot| block.state == BlockState::ActiveAllocated;
@@ -30,7 +30,7 @@ impl Pytorch {
     }
 }
 
-fn block_snapshot(block: &Record) -> BlockSnapshot {
+fn block_snapshot<K>(block: &Record<K>) -> BlockSnapshot {
     BlockSnapshot {
         address: block.address,
         size: block.bytes,

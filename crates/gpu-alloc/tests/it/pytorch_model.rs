@@ -1,0 +1,358 @@
+//! PyTorch's native policy against a model that knows every byte's users and searches everything.
+
+use std::ops::Range;
+
+use gpu_alloc::policy::{
+    AllocateError, Block, BlockState, Log, Policy, Pool, Pytorch, Segment, SourceCall,
+};
+use proptest::prelude::*;
+
+use crate::test_source::{Broken, Fault, TestSource};
+
+const STREAMS: u64 = 3;
+const MIB: u64 = 1 << 20;
+
+#[derive(Debug, Clone)]
+enum Step {
+    Allocate { bytes: u64, stream: u64 },
+    Free { which: prop::sample::Index, users: Vec<u64> },
+    Complete { stream: u64, part: f64 },
+    Release,
+    Fail { after: u32, fault: Fault },
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let bytes = prop_oneof![
+        4 => 1..3000u64,
+        2 => 3000..=MIB,
+        3 => MIB + 1..10 * MIB,
+        1 => 10 * MIB..40 * MIB,
+    ];
+    let fault = prop_oneof![Just(Fault::Exhausted), Just(Fault::Broken)];
+    let step = prop_oneof![
+        8 => (bytes, 0..STREAMS).prop_map(|(bytes, stream)| Step::Allocate { bytes, stream }),
+        7 => (any::<prop::sample::Index>(), prop::collection::vec(0..STREAMS, 0..4))
+            .prop_map(|(which, users)| Step::Free { which, users }),
+        3 => (0..STREAMS, 0.0..1.2).prop_map(|(stream, part)| Step::Complete { stream, part }),
+        1 => Just(Step::Release),
+        1 => (0..2u32, fault).prop_map(|(after, fault)| Step::Fail { after, fault }),
+    ];
+    prop::collection::vec(step, 1..120)
+}
+
+/// A block that the program holds, or that waits for uses after it was freed.
+#[derive(Debug)]
+struct Held {
+    range: Range<u64>,
+    requested: u64,
+    /// `None` once it was freed.
+    block: Option<Block>,
+    awaits: Vec<(u64, u64)>,
+}
+
+/// Work that touched some memory.
+#[derive(Debug)]
+struct Use {
+    range: Range<u64>,
+    stream: u64,
+    sequence: u64,
+}
+
+struct Model {
+    policy: Pytorch<u64>,
+    source: Log<TestSource>,
+    held: Vec<Held>,
+    uses: Vec<Use>,
+    enqueued: [u64; STREAMS as usize],
+    completed: [u64; STREAMS as usize],
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn every_step_leaves_the_policy_as_the_model_says(steps in steps()) {
+        let mut model = Model::new(160 * MIB);
+        for step in &steps {
+            model.run(step);
+            model.check();
+        }
+        model.wind_down();
+    }
+}
+
+impl Model {
+    fn new(capacity: u64) -> Self {
+        Model {
+            policy: Pytorch::new(),
+            source: Log::new(TestSource::new(capacity)),
+            held: Vec::new(),
+            uses: Vec::new(),
+            enqueued: [0; STREAMS as usize],
+            completed: [0; STREAMS as usize],
+        }
+    }
+
+    fn run(&mut self, step: &Step) {
+        let calls = self.source.calls().len();
+        match step {
+            Step::Allocate { bytes, stream } => self.allocate(*bytes, *stream),
+            Step::Free { which, users } => self.free(which, users),
+            Step::Complete { stream, part } => self.complete(*stream, *part),
+            Step::Release => {
+                let before = self.policy.statistics().reserved_bytes.all.current;
+                let released = self.policy.release_cached(&mut self.source);
+                assert_eq!(self.policy.statistics().reserved_bytes.all.current, before - released);
+                self.check_nothing_left_to_release();
+            }
+            Step::Fail { after, fault } => self.source.source_mut().fail(*after, *fault),
+        }
+        self.check_releases(calls);
+    }
+
+    fn allocate(&mut self, bytes: u64, stream: u64) {
+        let before = self.policy.snapshot();
+        let expected = best_fit(&before, bytes, stream);
+        let calls = self.source.calls().len();
+        match self.policy.allocate(&mut self.source, bytes, stream) {
+            Ok(block) => {
+                let range = block.address().0..block.address().0 + block.bytes();
+                if let Some((address, hole)) = expected {
+                    assert_eq!(range.start, address, "best fit, lowest address");
+                    assert_eq!(
+                        self.source.calls().len(),
+                        calls,
+                        "reuse asks the source for nothing"
+                    );
+                    assert_eq!(block.bytes(), expected_bytes(bytes, hole));
+                }
+                self.check_free_for(&range, stream, block.last_use());
+                self.held.push(Held {
+                    range,
+                    requested: bytes,
+                    block: Some(block),
+                    awaits: vec![],
+                });
+            }
+            Err(AllocateError::OutOfMemory(report)) => {
+                assert!(expected.is_none(), "what fits is handed out");
+                assert_eq!(report.requested, bytes);
+                assert_eq!(report.reserved, self.policy.statistics().reserved_bytes.all.current);
+                assert!(report.largest_free_block < rounded(bytes));
+                self.check_nothing_left_to_release();
+            }
+            Err(AllocateError::Source(Broken)) => assert!(expected.is_none()),
+        }
+    }
+
+    fn free(&mut self, which: &prop::sample::Index, users: &[u64]) {
+        let live: Vec<_> = (0..self.held.len()).filter(|i| self.held[*i].block.is_some()).collect();
+        if live.is_empty() {
+            return;
+        }
+        let held = &mut self.held[*which.get(&live)];
+        let mut uses = Vec::new();
+        for &stream in users {
+            self.enqueued[stream as usize] += 1;
+            let sequence = self.enqueued[stream as usize];
+            uses.push((stream, sequence));
+            self.uses.push(Use { range: held.range.clone(), stream, sequence });
+        }
+        let home = home(&self.policy.snapshot(), held.range.start);
+        held.awaits =
+            uses.iter().map(|use_| (use_.0, use_.1)).filter(|(s, _)| *s != home).collect();
+        let block = held.block.take().expect("only live blocks are picked");
+        self.policy.free(block, &uses).expect("the block is the policy's own");
+        self.forget_what_is_done();
+    }
+
+    fn complete(&mut self, stream: u64, part: f64) {
+        let at = stream as usize;
+        let open = (self.enqueued[at] - self.completed[at]) as f64;
+        let step = ((open * part) as u64).min(self.enqueued[at] - self.completed[at]);
+        self.completed[at] += step;
+        self.policy.completed(stream, self.completed[at]);
+        self.forget_what_is_done();
+    }
+
+    fn forget_what_is_done(&mut self) {
+        let completed = self.completed;
+        let open = |stream: u64, sequence: u64| sequence > completed[stream as usize];
+        self.uses.retain(|work| open(work.stream, work.sequence));
+        for held in &mut self.held {
+            held.awaits.retain(|(stream, sequence)| open(*stream, *sequence));
+        }
+        self.held.retain(|held| held.block.is_some() || !held.awaits.is_empty());
+    }
+
+    /// A new block touches nothing that is held, and unfinished work on it is its own stream's, and declared.
+    fn check_free_for(&self, range: &Range<u64>, stream: u64, last_use: u64) {
+        assert_eq!(range.start % 512, 0, "alignment");
+        assert!(self.held.iter().all(|held| !overlap(&held.range, range)), "no overlap");
+        for work in self.uses.iter().filter(|work| overlap(&work.range, range)) {
+            assert_eq!(work.stream, stream, "reuse only after completion on other streams");
+            assert!(work.sequence <= last_use, "unfinished work on the own stream is declared");
+        }
+    }
+
+    fn check_releases(&self, since: usize) {
+        for call in &self.source.calls()[since..] {
+            if let SourceCall::Released { address, bytes } = call {
+                let range = address.0..address.0 + bytes;
+                assert!(
+                    self.uses.iter().all(|work| !overlap(&work.range, &range)),
+                    "released in use"
+                );
+            }
+        }
+    }
+
+    fn check_nothing_left_to_release(&self) {
+        let awaited: Vec<_> = self.policy.awaited_for_release().map(|(stream, _)| stream).collect();
+        for segment in self.policy.snapshot().iter().filter(|segment| segment.active_size == 0) {
+            assert!(
+                awaited.contains(&segment.stream),
+                "an unused segment stays only for its stream"
+            );
+        }
+    }
+
+    fn check(&self) {
+        let segments = self.policy.snapshot();
+        let of_source: Vec<_> = self.source.source().given().collect();
+        let of_policy: Vec<_> = segments.iter().map(|s| (s.address, s.total_size)).collect();
+        assert_eq!(of_policy, of_source, "conservation: the segments are what the source gave");
+        for segment in &segments {
+            check_segment(segment);
+        }
+        self.check_states(&segments);
+        check_statistics(&self.policy, &segments);
+    }
+
+    fn check_states(&self, segments: &[Segment<u64>]) {
+        let mut active: Vec<_> = self.held.iter().collect();
+        active.sort_by_key(|held| held.range.start);
+        let blocks = segments.iter().flat_map(|segment| &segment.blocks);
+        let of_policy: Vec<_> = blocks
+            .filter(|block| block.state != BlockState::Inactive)
+            .map(|block| (block.address.0, block.size, block.requested_size, block.state))
+            .collect();
+        let of_model: Vec<_> = active
+            .iter()
+            .map(|held| {
+                let live = held.block.is_some();
+                let state =
+                    if live { BlockState::ActiveAllocated } else { BlockState::ActiveAwaitingFree };
+                (held.range.start, held.range.end - held.range.start, held.requested, state)
+            })
+            .collect();
+        assert_eq!(of_policy, of_model);
+    }
+
+    /// Frees everything, completes everything, releases everything.
+    fn wind_down(mut self) {
+        for held in &mut self.held {
+            if let Some(block) = held.block.take() {
+                self.policy.free(block, &[]).expect("the block is the policy's own");
+            }
+        }
+        for stream in 0..STREAMS {
+            self.policy.completed(stream, u64::MAX);
+        }
+        self.policy.release_cached(&mut self.source);
+        assert_eq!(self.source.source().given().count(), 0, "nothing is lost");
+        let statistics = self.policy.statistics();
+        assert_eq!(statistics.num_device_alloc, statistics.num_device_free);
+    }
+}
+
+/// The blocks fill the segment, and no two neighbours are both free.
+fn check_segment(segment: &Segment<u64>) {
+    let mut end = segment.address.0;
+    for block in &segment.blocks {
+        assert_eq!(block.address.0, end);
+        end += block.size;
+    }
+    assert_eq!(end, segment.address.0 + segment.total_size);
+    let inactive = |state| state == BlockState::Inactive;
+    let unmerged = |pair: &[_]| matches!(pair, [a, b] if inactive(*a) && inactive(*b));
+    let states: Vec<_> = segment.blocks.iter().map(|block| block.state).collect();
+    assert!(!states.windows(2).any(unmerged), "merge completeness");
+}
+
+fn check_statistics(policy: &Pytorch<u64>, segments: &[Segment<u64>]) {
+    let statistics = policy.statistics();
+    for pool in [Pool::Small, Pool::Large] {
+        let segments: Vec<_> = segments.iter().filter(|s| s.segment_type == pool).collect();
+        let blocks: Vec<_> = segments.iter().flat_map(|segment| &segment.blocks).collect();
+        let count = |keep: fn(BlockState) -> bool| {
+            let kept: Vec<_> = blocks.iter().filter(|block| keep(block.state)).collect();
+            (kept.len() as u64, kept.iter().map(|block| block.size).sum::<u64>())
+        };
+        let current = |family: &gpu_alloc::policy::PoolStatistics| family.of(pool).current;
+        let allocated = count(|state| state == BlockState::ActiveAllocated);
+        assert_eq!(
+            (current(&statistics.allocation), current(&statistics.allocated_bytes)),
+            allocated
+        );
+        let active = count(|state| state != BlockState::Inactive);
+        assert_eq!((current(&statistics.active), current(&statistics.active_bytes)), active);
+        let requested: u64 = blocks.iter().map(|block| block.requested_size).sum();
+        assert_eq!(current(&statistics.requested_bytes), requested);
+        let reserved = (segments.len() as u64, segments.iter().map(|s| s.total_size).sum());
+        assert_eq!((current(&statistics.segment), current(&statistics.reserved_bytes)), reserved);
+        let split = segments.iter().filter(|s| s.active_size > 0).flat_map(|s| &s.blocks);
+        let split: Vec<_> =
+            split.filter(|b| b.state == BlockState::Inactive).map(|b| b.size).collect();
+        let inactive = (split.len() as u64, split.iter().sum());
+        let of_policy =
+            (current(&statistics.inactive_split), current(&statistics.inactive_split_bytes));
+        assert_eq!(of_policy, inactive);
+    }
+    for family in [&statistics.allocation, &statistics.active_bytes, &statistics.inactive_split] {
+        let [all, large, small] = [family.all, family.large_pool, family.small_pool];
+        assert_eq!(all.current, large.current + small.current);
+        assert_eq!(all.current, all.allocated - all.freed);
+        assert!(all.peak >= all.current && all.peak <= large.peak + small.peak);
+    }
+}
+
+fn rounded(bytes: u64) -> u64 {
+    bytes.next_multiple_of(512)
+}
+
+fn pool(bytes: u64) -> Pool {
+    if rounded(bytes) <= MIB { Pool::Small } else { Pool::Large }
+}
+
+/// The smallest hole that fits, the lowest among equals: its address and size.
+fn best_fit(segments: &[Segment<u64>], bytes: u64, stream: u64) -> Option<(u64, u64)> {
+    segments
+        .iter()
+        .filter(|segment| segment.stream == stream && segment.segment_type == pool(bytes))
+        .flat_map(|segment| &segment.blocks)
+        .filter(|block| block.state == BlockState::Inactive && block.size >= rounded(bytes))
+        .map(|block| (block.size, block.address.0))
+        .min()
+        .map(|(size, address)| (address, size))
+}
+
+fn expected_bytes(bytes: u64, hole: u64) -> u64 {
+    let rest = hole - rounded(bytes);
+    let splits = match pool(bytes) {
+        Pool::Small => rest >= 512,
+        Pool::Large => rest > MIB,
+    };
+    if splits { rounded(bytes) } else { hole }
+}
+
+fn home(segments: &[Segment<u64>], address: u64) -> u64 {
+    let holds = |segment: &&Segment<u64>| {
+        (segment.address.0..segment.address.0 + segment.total_size).contains(&address)
+    };
+    segments.iter().find(holds).expect("every block is in a segment").stream
+}
+
+fn overlap(a: &Range<u64>, b: &Range<u64>) -> bool {
+    a.start < b.end && b.start < a.end
+}
