@@ -1,1 +1,40 @@
 //! Modules, losses and optimizers.
+//!
+//! A [`Module`] is a function with parameters. It computes on the device where its parameters lie;
+//! [`Module::to`] moves them.
+//!
+//! ```
+//! use nn::optim::{Optimizer, Sgd};
+//! use nn::{Linear, Module, ReLU, Sequential};
+//! use tensor::{DType, Tensor};
+//!
+//! let model = Sequential::new().push(Linear::new(4, 16)?).push(ReLU).push(Linear::new(16, 3)?);
+//! let mut optimizer = Sgd::new(model.parameters(), 0.1).momentum(0.9).build()?;
+//!
+//! let (x, target) = (Tensor::randn([8, 4], ())?, Tensor::randint(0, 3, [8], DType::I64)?);
+//! let before = model.forward(&x)?.cross_entropy(&target)?;
+//! for _ in 0..10 {
+//!     let loss = model.forward(&x)?.cross_entropy(&target)?;
+//!     optimizer.zero_grad();
+//!     loss.backward()?;
+//!     optimizer.step()?;
+//! }
+//! let after = model.forward(&x)?.cross_entropy(&target)?;
+//! assert!(after.item::<f32>()? < before.item::<f32>()?);
+//! # Ok::<(), tensor::Error>(())
+//! ```
+#![forbid(unsafe_code)]
+
+pub mod init;
+mod layers;
+pub mod loss;
+mod module;
+pub mod optim;
+mod state;
+
+pub use layers::{Dropout, Flatten, Linear, ReLU, Sequential};
+pub use module::Module;
+pub use state::{StateDict, StateError};
+
+/// The result of a module's or an optimizer's work.
+pub type Result<T> = tensor::Result<T>;

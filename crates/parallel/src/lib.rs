@@ -1,1 +1,40 @@
-//! DataLoader and DataParallel: feeding and using several GPUs from one process.
+//! `DataLoader` and `DataParallel`: feeding and using several GPUs from one process.
+//!
+//! Workers and replicas are threads. Nothing forks, nothing is sent between processes, and no worker
+//! can be left behind: PyTorch's caveats of multiprocessing do not arise.
+//!
+//! ```
+//! use parallel::{DataLoader, TensorDataset};
+//! use tensor::{DType, Tensor};
+//!
+//! let images = Tensor::randn([100, 64], ())?;
+//! let labels = Tensor::randint(0, 10, [100], DType::I64)?;
+//! let loader = DataLoader::builder(TensorDataset::new((images, labels))?)
+//!     .batch_size(32)
+//!     .shuffle(17)
+//!     .workers(2)
+//!     .build()?;
+//! for batch in &loader {
+//!     let (images, labels) = batch?;
+//!     assert_eq!(images.shape()[0], labels.shape()[0]);
+//! }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+#![forbid(unsafe_code)]
+
+mod batch;
+mod data;
+mod data_parallel;
+mod loader;
+
+pub use batch::{Collate, PinMemory, ToDevice};
+pub use data::{Dataset, MapDataset, Subset, TensorDataset, TensorSample, random_split};
+pub use data_parallel::{DataParallel, DataParallelError};
+pub use loader::{Batches, BuildError, DataLoader, DataLoaderBuilder, LoaderError};
+
+/// What panicked threads leave behind, as text.
+fn panic_message(payload: &(dyn std::any::Any + Send)) -> String {
+    let text = payload.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    text.or_else(|| payload.downcast_ref::<String>().cloned())
+        .unwrap_or_else(|| "a value that is no text".to_owned())
+}

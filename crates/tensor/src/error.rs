@@ -148,6 +148,11 @@ pub enum Error {
         bytes: usize,
     },
 
+    // From the floors above.
+    /// Code that computes with tensors failed in its own way: a module, a replica of one.
+    #[error(transparent)]
+    Module(Box<dyn std::error::Error + Send + Sync>),
+
     // From the floors below.
     /// The runtime or the driver failed.
     #[error(transparent)]

@@ -1,0 +1,143 @@
+//! Adam.
+
+use tensor::{Tensor, no_grad};
+
+use super::{Optimizer, check_not_negative, check_parameters};
+use crate::Result;
+
+/// Adam: Kingma & Ba, "Adam: A Method for Stochastic Optimization" (2015), Algorithm 1, with the
+/// bias corrections where PyTorch has them (`torch.optim.Adam`):
+///
+/// ```text
+/// g = grad + weight_decay * p
+/// m = beta1 * m + (1 - beta1) * g
+/// v = beta2 * v + (1 - beta2) * g²
+/// p = p - lr / (1 - beta1^t) * m / (sqrt(v) / sqrt(1 - beta2^t) + eps)
+/// ```
+pub struct Adam {
+    parameters: Vec<Tensor>,
+    moments: Vec<Option<Moments>>,
+    options: Options,
+}
+
+struct Moments {
+    steps: i32,
+    mean: Tensor,
+    square: Tensor,
+}
+
+#[derive(Clone, Copy)]
+struct Options {
+    lr: f64,
+    betas: (f64, f64),
+    eps: f64,
+    weight_decay: f64,
+}
+
+/// Sets an [`Adam`] up.
+#[must_use = "call `build`"]
+pub struct AdamBuilder {
+    parameters: Vec<Tensor>,
+    options: Options,
+}
+
+impl Adam {
+    /// Begins with PyTorch's defaults: betas 0.9 and 0.999, eps 1e-8, no weight decay.
+    #[allow(clippy::new_ret_no_self, reason = "the optimizer is built from its options")]
+    pub fn new(parameters: Vec<Tensor>, lr: f64) -> AdamBuilder {
+        let options = Options { lr, betas: (0.9, 0.999), eps: 1e-8, weight_decay: 0.0 };
+        AdamBuilder { parameters, options }
+    }
+}
+
+impl Options {
+    fn update(&self, parameter: &Tensor, moments: &mut Moments, gradient: Tensor) -> Result<()> {
+        let Options { lr, betas: (beta1, beta2), eps, weight_decay } = *self;
+        let gradient = match weight_decay {
+            0.0 => gradient,
+            decay => gradient.add_scaled(parameter, decay)?,
+        };
+        moments.steps += 1;
+        moments.mean.mul_(beta1)?.add_scaled_(&gradient, 1.0 - beta1)?;
+        moments.square.mul_(beta2)?.addcmul_(&gradient, &gradient, 1.0 - beta2)?;
+
+        let step = lr / (1.0 - beta1.powi(moments.steps));
+        let correction = (1.0 - beta2.powi(moments.steps)).sqrt();
+        let denominator = moments.square.sqrt()?.div_(correction)?.add_(eps)?;
+        parameter.addcdiv_(&moments.mean, &denominator, -step)?;
+        Ok(())
+    }
+}
+
+impl Optimizer for Adam {
+    fn step(&mut self) -> Result<()> {
+        no_grad(|| {
+            for (parameter, slot) in self.parameters.iter().zip(&mut self.moments) {
+                let Some(gradient) = parameter.grad() else { continue };
+                let moments = match slot {
+                    Some(moments) => moments,
+                    None => slot.insert(Moments {
+                        steps: 0,
+                        mean: parameter.zeros_like()?,
+                        square: parameter.zeros_like()?,
+                    }),
+                };
+                self.options.update(parameter, moments, gradient)?;
+            }
+            Ok(())
+        })
+    }
+
+    fn parameters(&self) -> &[Tensor] {
+        &self.parameters
+    }
+
+    fn set_learning_rate(&mut self, rate: f64) {
+        self.options.lr = rate;
+    }
+}
+
+impl AdamBuilder {
+    /// How much of the running mean of the gradient, and of its square, is kept in each step.
+    pub fn betas(mut self, mean: f64, square: f64) -> Self {
+        self.options.betas = (mean, square);
+        self
+    }
+
+    /// What is added to the denominator.
+    pub fn eps(mut self, eps: f64) -> Self {
+        self.options.eps = eps;
+        self
+    }
+
+    /// The factor of an L2 penalty.
+    pub fn weight_decay(mut self, weight_decay: f64) -> Self {
+        self.options.weight_decay = weight_decay;
+        self
+    }
+
+    /// The optimizer.
+    ///
+    /// # Errors
+    /// A parameter is no leaf that requires a gradient, or an option is out of its range.
+    pub fn build(self) -> Result<Adam> {
+        const OP: &str = "Adam";
+        let AdamBuilder { parameters, options } = self;
+        check_parameters(OP, &parameters)?;
+        check_not_negative(OP, "lr", options.lr)?;
+        check_not_negative(OP, "eps", options.eps)?;
+        check_not_negative(OP, "weight_decay", options.weight_decay)?;
+        for (argument, beta) in [("betas.0", options.betas.0), ("betas.1", options.betas.1)] {
+            if !(0.0..1.0).contains(&beta) {
+                return Err(tensor::Error::InvalidArgument {
+                    op: OP,
+                    argument,
+                    value: beta.to_string(),
+                    why: "it must be at least 0 and below 1",
+                });
+            }
+        }
+        let moments = parameters.iter().map(|_| None).collect();
+        Ok(Adam { parameters, moments, options })
+    }
+}

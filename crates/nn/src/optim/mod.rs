@@ -1,0 +1,62 @@
+//! Optimizers.
+
+mod adam;
+mod sgd;
+
+use tensor::{Error, Tensor};
+
+use crate::Result;
+
+pub use adam::{Adam, AdamBuilder};
+pub use sgd::{Sgd, SgdBuilder};
+
+/// Something that changes parameters by their gradients.
+///
+/// The work is enqueued on the current stream of each parameter's device; nothing waits.
+pub trait Optimizer {
+    /// Changes every parameter that has a gradient.
+    ///
+    /// # Errors
+    /// A gradient does not fit its parameter, or memory is short. Parameters before the one that
+    /// failed are then changed already.
+    fn step(&mut self) -> Result<()>;
+
+    /// The parameters, in the order they were given in.
+    fn parameters(&self) -> &[Tensor];
+
+    /// Forgets the gradients.
+    fn zero_grad(&self) {
+        self.parameters().iter().for_each(|parameter| parameter.clear_grad());
+    }
+
+    /// Sets the learning rate for the steps to come.
+    fn set_learning_rate(&mut self, rate: f64);
+}
+
+/// An optimizer has leaves that require gradients, and nothing else.
+fn check_parameters(op: &'static str, parameters: &[Tensor]) -> Result<()> {
+    for parameter in parameters {
+        if !parameter.is_leaf() || !parameter.requires_grad() {
+            return Err(Error::InvalidArgument {
+                op,
+                argument: "parameters",
+                value: format!("a tensor of shape {:?}", parameter.shape()),
+                why: "each must be a leaf that requires a gradient",
+            });
+        }
+    }
+    Ok(())
+}
+
+/// A hyperparameter that must not be negative (and not NaN).
+fn check_not_negative(op: &'static str, argument: &'static str, value: f64) -> Result<()> {
+    if value >= 0.0 {
+        return Ok(());
+    }
+    Err(Error::InvalidArgument {
+        op,
+        argument,
+        value: value.to_string(),
+        why: "it must be zero or more",
+    })
+}

@@ -1,0 +1,55 @@
+//! State dicts: a module's parameters by name, and how they are loaded.
+
+use std::collections::BTreeMap;
+
+use tensor::{Tensor, no_grad};
+
+/// Parameters by their dotted names.
+pub type StateDict = BTreeMap<String, Tensor>;
+
+/// Why a state dict could not be loaded.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StateError {
+    /// Names or shapes do not fit; each entry says which.
+    #[error("the state does not fit the module: {}", .0.join("; "))]
+    Mismatch(Vec<String>),
+    /// A value could not be copied.
+    #[error(transparent)]
+    Tensor(#[from] tensor::Error),
+}
+
+/// Copies `state` into `parameters` after checking all of it.
+pub(crate) fn load(parameters: &[(String, Tensor)], state: &StateDict) -> Result<(), StateError> {
+    let mismatches = mismatches(parameters, state);
+    if !mismatches.is_empty() {
+        return Err(StateError::Mismatch(mismatches));
+    }
+    no_grad(|| {
+        for (name, parameter) in parameters {
+            if let Some(value) = state.get(name) {
+                parameter.copy_(value)?;
+            }
+        }
+        Ok(())
+    })
+}
+
+fn mismatches(parameters: &[(String, Tensor)], state: &StateDict) -> Vec<String> {
+    let mut found = Vec::new();
+    for (name, parameter) in parameters {
+        match state.get(name) {
+            None => found.push(format!("{name} is missing")),
+            Some(value) if value.shape() != parameter.shape() => found.push(format!(
+                "{name} has shape {:?} in the state and {:?} in the module",
+                value.shape(),
+                parameter.shape()
+            )),
+            Some(_) => {}
+        }
+    }
+    let known = |name: &String| parameters.iter().any(|(own, _)| own == name);
+    let unknown = state.keys().filter(|&name| !known(name));
+    found.extend(unknown.map(|name| format!("{name} is not in the module")));
+    found
+}

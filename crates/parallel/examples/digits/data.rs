@@ -1,0 +1,104 @@
+//! The handwritten digits: the reader of the file, the dataset, the split.
+
+use std::fs::File;
+use std::path::Path;
+
+use csv::StringRecord;
+use flate2::read::GzDecoder;
+use parallel::{Dataset, Subset, random_split};
+use tensor::{DType, Device, Tensor};
+
+use crate::error::Error;
+
+/// Pixels of an image.
+pub const PIXELS: usize = 64;
+/// The largest value of a pixel.
+const WHITE: u8 = 16;
+const TRAIN: usize = 1437;
+const TEST: usize = 360;
+/// The split into training and test is the same in every run.
+const SPLIT_SEED: u64 = 1998;
+
+/// Images of 8x8 pixels in `0..=1`, and the digits they show.
+#[derive(Clone, Debug)]
+pub struct Digits {
+    images: Vec<[f32; PIXELS]>,
+    labels: Vec<i64>,
+}
+
+impl Digits {
+    /// Reads a gzip-compressed file of rows of 64 pixels (0 to 16) and a digit.
+    pub fn read(path: &Path) -> Result<Digits, Error> {
+        let file = File::open(path)
+            .map_err(|source| Error::Unreadable { path: path.to_owned(), source })?;
+        let mut reader = csv::ReaderBuilder::new()
+            .has_headers(false)
+            .flexible(true)
+            .from_reader(GzDecoder::new(file));
+        let mut digits = Digits { images: Vec::new(), labels: Vec::new() };
+        let mut line = 0;
+        for record in reader.records() {
+            line += 1;
+            let record = record.map_err(|error| unreadable(path, line, error))?;
+            let (image, label) = row(&record).map_err(|what| Error::Malformed {
+                path: path.to_owned(),
+                line,
+                what,
+            })?;
+            digits.images.push(image);
+            digits.labels.push(label);
+        }
+        match digits.labels.len() {
+            found if found == TRAIN + TEST => Ok(digits),
+            found => {
+                Err(Error::WrongRows { path: path.to_owned(), found, expected: TRAIN + TEST })
+            }
+        }
+    }
+
+    /// The images to learn from, and those to be tested on.
+    pub fn split(self) -> Result<(Subset<Digits>, Subset<Digits>), Error> {
+        let [train, test] = random_split(self, [TRAIN, TEST], SPLIT_SEED)?;
+        Ok((train, test))
+    }
+}
+
+impl Dataset for Digits {
+    type Sample = (Tensor, i64);
+    type Error = tensor::Error;
+
+    fn len(&self) -> usize {
+        self.labels.len()
+    }
+
+    fn get(&self, index: usize) -> tensor::Result<(Tensor, i64)> {
+        let image = self.images[index].to_vec();
+        Ok((Tensor::from_vec(image, [PIXELS], (DType::F32, Device::Cpu))?, self.labels[index]))
+    }
+}
+
+fn row(record: &StringRecord) -> Result<([f32; PIXELS], i64), String> {
+    if record.len() != PIXELS + 1 {
+        return Err(format!("{} numbers, where {} are expected", record.len(), PIXELS + 1));
+    }
+    let number = |column: usize, most: u8| match record[column].trim().parse::<u8>() {
+        Ok(number) if number <= most => Ok(number),
+        _ => {
+            let (field, text) = (column + 1, &record[column]);
+            Err(format!("field {field} is {text:?}, where a number from 0 to {most} is expected"))
+        }
+    };
+    let mut image = [0.0; PIXELS];
+    for (column, pixel) in image.iter_mut().enumerate() {
+        *pixel = f32::from(number(column, WHITE)?) / f32::from(WHITE);
+    }
+    Ok((image, i64::from(number(PIXELS, 9)?)))
+}
+
+fn unreadable(path: &Path, line: u64, error: csv::Error) -> Error {
+    let path = path.to_owned();
+    match error.into_kind() {
+        csv::ErrorKind::Io(source) => Error::Unreadable { path, source },
+        kind => Error::Malformed { path, line, what: format!("{kind:?}") },
+    }
+}

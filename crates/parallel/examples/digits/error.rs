@@ -1,0 +1,42 @@
+//! What can go wrong, as the user is told it.
+
+use std::path::PathBuf;
+
+use parallel::{BuildError, DataParallelError, LoaderError};
+
+/// Why the program ended early.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error("{path}: {source}", path = .path.display())]
+    Unreadable { path: PathBuf, source: std::io::Error },
+    #[error("{path}, line {line}: {what}", path = .path.display())]
+    Malformed { path: PathBuf, line: u64, what: String },
+    #[error("{path}: {found} rows, where {expected} are expected", path = .path.display())]
+    WrongRows { path: PathBuf, found: usize, expected: usize },
+    #[error("CUDA is not available: {0}")]
+    NoCuda(gpu_runtime::Error),
+    #[error(transparent)]
+    Runtime(#[from] gpu_runtime::Error),
+    #[error(transparent)]
+    Tensor(#[from] tensor::Error),
+    #[error(transparent)]
+    Loader(#[from] LoaderError),
+    #[error(transparent)]
+    Build(#[from] BuildError),
+    #[error(transparent)]
+    DataParallel(#[from] DataParallelError),
+}
+
+impl Error {
+    /// Whether the user asked for something that cannot be had, as opposed to a failure on the way.
+    pub fn is_bad_input(&self) -> bool {
+        matches!(
+            self,
+            Error::Unreadable { .. }
+                | Error::Malformed { .. }
+                | Error::WrongRows { .. }
+                | Error::NoCuda(_)
+                | Error::Runtime(_)
+        )
+    }
+}

@@ -1,0 +1,16 @@
+//! The classifier.
+
+use nn::{Linear, ReLU, Sequential};
+
+use crate::data::PIXELS;
+
+const HIDDEN: usize = 128;
+const DIGITS: usize = 10;
+
+/// A perceptron with one hidden layer.
+pub fn classifier() -> tensor::Result<Sequential> {
+    Ok(Sequential::new()
+        .push(Linear::new(PIXELS, HIDDEN)?)
+        .push(ReLU)
+        .push(Linear::new(HIDDEN, DIGITS)?))
+}

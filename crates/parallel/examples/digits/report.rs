@@ -1,0 +1,70 @@
+//! What the user sees: the choice of devices, a progress bar, the result.
+
+use indicatif::{ProgressBar, ProgressStyle};
+use serde_json::json;
+use tensor::{Device, cuda};
+
+use crate::args::Args;
+use crate::error::Error;
+use crate::place::Place;
+use crate::train::{Outcome, Progress};
+
+/// Tells the user how the training goes.
+pub struct Report {
+    bar: ProgressBar,
+    epochs: u32,
+    json: bool,
+}
+
+impl Report {
+    /// Says where the training runs, and why there.
+    pub fn begin(args: &Args, place: &Place) -> Report {
+        println!("device: {}", place.reason);
+        // The bar draws on standard error, and only where that is a terminal.
+        let bar = if args.json { ProgressBar::hidden() } else { ProgressBar::no_length() };
+        let style = ProgressStyle::with_template("{bar:40} {pos}/{len} steps, {eta} left, {msg}")
+            .unwrap_or_else(|_| ProgressStyle::default_bar());
+        Report { bar: bar.with_style(style), epochs: args.epochs, json: args.json }
+    }
+
+    /// Moves the progress bar.
+    pub fn step(&mut self, progress: Progress) {
+        self.bar.set_length(progress.steps as u64);
+        self.bar.set_position(progress.step as u64);
+        if let Some(loss) = progress.loss {
+            self.bar.set_message(format!("epoch {}, loss {loss:.4}", progress.epoch + 1));
+        }
+    }
+
+    /// Prints the result.
+    pub fn end(self, place: &Place, outcome: &Outcome) -> Result<(), Error> {
+        self.bar.finish_and_clear();
+        let Outcome { train_loss, test_accuracy, seconds, .. } = outcome;
+        let epochs = self.epochs;
+        println!(
+            "test accuracy {test_accuracy:.4}, training loss {train_loss:.5} \
+             after {epochs} epochs in {seconds:.1} s"
+        );
+        if self.json {
+            println!(
+                "{}",
+                json!({
+                    "driver": place.driver,
+                    "devices": place.devices.iter().map(Device::to_string).collect::<Vec<_>>(),
+                    "epochs": epochs,
+                    "train_loss": train_loss,
+                    "test_accuracy": test_accuracy,
+                    "seconds": seconds,
+                    "peak_memory": peak_memory(&place.devices)?,
+                })
+            );
+        }
+        Ok(())
+    }
+}
+
+/// The most bytes that tensors held at a time, on each device.
+fn peak_memory(devices: &[Device]) -> Result<serde_json::Map<String, serde_json::Value>, Error> {
+    let peak = |device: &Device| Ok((device.to_string(), cuda::max_memory_allocated(*device)?.into()));
+    devices.iter().map(peak).collect()
+}

@@ -1,0 +1,119 @@
+//! The training, and the test at its end.
+
+use std::time::Instant;
+
+use nn::Module;
+use nn::optim::{Optimizer, Sgd};
+use parallel::{DataLoader, DataParallel, Dataset, Subset};
+use tensor::{Device, Tensor, no_grad};
+
+use crate::data::Digits;
+use crate::error::Error;
+use crate::model;
+
+const LEARNING_RATE: f64 = 0.1;
+const MOMENTUM: f64 = 0.9;
+const WEIGHT_DECAY: f64 = 1e-4;
+const WORKERS: usize = 2;
+
+/// What a run depends on.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// None means the CPU.
+    pub devices: Vec<Device>,
+    pub epochs: usize,
+    pub batch_size: usize,
+    pub seed: u64,
+}
+
+/// Where the training is.
+#[derive(Clone, Copy, Debug)]
+pub struct Progress {
+    pub step: usize,
+    pub steps: usize,
+    pub epoch: usize,
+    /// The mean loss of the epoch before.
+    pub loss: Option<f32>,
+}
+
+/// How a run ended.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// The loss of each step.
+    pub losses: Vec<f32>,
+    /// The mean loss of the last epoch.
+    pub train_loss: f32,
+    /// The share of the test images that are classified right.
+    pub test_accuracy: f64,
+    pub seconds: f64,
+}
+
+/// Trains on one part of the data and tests on the other.
+pub fn train(
+    train: Subset<Digits>,
+    test: Subset<Digits>,
+    options: &Options,
+    mut progress: impl FnMut(Progress),
+) -> Result<Outcome, Error> {
+    let begin = Instant::now();
+    tensor::manual_seed(options.seed);
+    let device = options.devices.first().copied().unwrap_or(Device::Cpu);
+    let mut model = model::classifier()?;
+    model.to(device)?;
+    let model = DataParallel::new(model, options.devices.iter().copied())?;
+    let mut optimizer = Sgd::new(model.parameters(), LEARNING_RATE)
+        .momentum(MOMENTUM)
+        .weight_decay(WEIGHT_DECAY)
+        .build()?;
+    let loader = DataLoader::builder(train)
+        .batch_size(options.batch_size)
+        .shuffle(options.seed)
+        .workers(WORKERS)
+        .pin_memory(device.is_cuda())
+        .prefetch_to(device)
+        .build()?;
+
+    let steps = options.epochs * loader.len();
+    let mut losses = Vec::with_capacity(steps);
+    let mut train_loss = None;
+    for epoch in 0..options.epochs {
+        // Reading a loss would wait for the device in each step; an epoch's are read at its end.
+        let mut enqueued = Vec::with_capacity(loader.len());
+        for batch in &loader {
+            let (images, labels) = batch?;
+            let loss = model.forward(&images)?.cross_entropy(&labels)?;
+            optimizer.zero_grad();
+            loss.backward()?;
+            optimizer.step()?;
+            enqueued.push(loss.detach());
+            let step = losses.len() + enqueued.len();
+            progress(Progress { step, steps, epoch, loss: train_loss });
+        }
+        let epoch_losses = Tensor::stack(&enqueued.iter().collect::<Vec<_>>(), 0)?.to_vec::<f32>()?;
+        train_loss = Some(epoch_losses.iter().sum::<f32>() / epoch_losses.len() as f32);
+        losses.extend(epoch_losses);
+    }
+    let test_accuracy = accuracy(&model, test, options.batch_size, device)?;
+    let train_loss = train_loss.unwrap_or(f32::NAN);
+    Ok(Outcome { losses, train_loss, test_accuracy, seconds: begin.elapsed().as_secs_f64() })
+}
+
+fn accuracy(
+    model: &impl Module,
+    test: Subset<Digits>,
+    batch_size: usize,
+    device: Device,
+) -> Result<f64, Error> {
+    let images = test.len();
+    let loader = DataLoader::builder(test).batch_size(batch_size).prefetch_to(device).build()?;
+    let mut right = 0;
+    no_grad(|| {
+        for batch in &loader {
+            let (images, labels) = batch?;
+            let guesses = model.forward(&images)?.argmax(1, false)?;
+            right += guesses.eq(&labels)?.sum()?.item::<i64>()?;
+        }
+        Ok::<_, Error>(())
+    })?;
+    Ok(right as f64 / images as f64)
+}

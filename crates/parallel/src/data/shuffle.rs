@@ -1,0 +1,45 @@
+//! Permutations that a seed decides.
+
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::{Rng, SeedableRng};
+
+/// A permutation of `0..len`. Different streams of one seed are independent.
+///
+/// Durstenfeld's algorithm (CACM 7, 1964) with numbers from ChaCha8. It is written out here because
+/// the order is a promise: a seed gives the same one with every version of the random number crates.
+pub(crate) fn permutation(len: usize, seed: u64, stream: u64) -> Vec<usize> {
+    let mut random = ChaCha8Rng::seed_from_u64(seed);
+    random.set_stream(stream);
+    let mut indices: Vec<usize> = (0..len).collect();
+    for last in (1..len).rev() {
+        indices.swap(last, below(&mut random, last as u64 + 1) as usize);
+    }
+    indices
+}
+
+/// A uniform number in `0..bound`, by rejection of the incomplete last interval.
+fn below(random: &mut ChaCha8Rng, bound: u64) -> u64 {
+    let incomplete = (u64::MAX % bound + 1) % bound;
+    loop {
+        let drawn = random.next_u64();
+        if drawn <= u64::MAX - incomplete {
+            return drawn % bound;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::permutation;
+
+    #[test]
+    fn every_permutation_is_about_equally_frequent() {
+        let mut counts = std::collections::HashMap::new();
+        for stream in 0..6000 {
+            *counts.entry(permutation(3, 5, stream)).or_insert(0) += 1;
+        }
+        assert_eq!(counts.len(), 6);
+        // 1000 are expected of each; six standard deviations are 173.
+        assert!(counts.values().all(|count| (827..=1173).contains(count)), "{counts:?}");
+    }
+}

@@ -1,0 +1,70 @@
+//! Parts of a dataset.
+
+use std::sync::Arc;
+
+use tensor::Error;
+
+use super::Dataset;
+use super::shuffle::permutation;
+
+/// Some samples of a dataset, in an order of their own.
+#[derive(Debug)]
+pub struct Subset<D> {
+    dataset: Arc<D>,
+    indices: Vec<usize>,
+}
+
+impl<D> Subset<D> {
+    /// Which samples of the whole these are.
+    pub fn indices(&self) -> &[usize] {
+        &self.indices
+    }
+}
+
+impl<D: Dataset> Dataset for Subset<D> {
+    type Sample = D::Sample;
+    type Error = D::Error;
+
+    fn len(&self) -> usize {
+        self.indices.len()
+    }
+
+    fn get(&self, index: usize) -> Result<D::Sample, D::Error> {
+        self.dataset.get(self.indices[index])
+    }
+}
+
+/// Cuts a dataset into disjoint parts of the given lengths, by a permutation that `seed` decides.
+///
+/// # Errors
+/// The lengths do not add up to the dataset's.
+///
+/// ```
+/// use parallel::{Dataset, TensorDataset, random_split};
+/// use tensor::Tensor;
+/// let data = TensorDataset::new(Tensor::ones([10, 2], ())?)?;
+/// let [train, test] = random_split(data, [8, 2], 0)?;
+/// assert_eq!((train.len(), test.len()), (8, 2));
+/// # Ok::<(), tensor::Error>(())
+/// ```
+pub fn random_split<D: Dataset, const N: usize>(
+    dataset: D,
+    lengths: [usize; N],
+    seed: u64,
+) -> tensor::Result<[Subset<D>; N]> {
+    let total = lengths.iter().try_fold(0usize, |sum, &length| sum.checked_add(length));
+    if total != Some(dataset.len()) {
+        return Err(Error::InvalidArgument {
+            op: "random_split",
+            argument: "lengths",
+            value: format!("{lengths:?} for {} samples", dataset.len()),
+            why: "the lengths must add up to the number of samples",
+        });
+    }
+    let dataset = Arc::new(dataset);
+    let mut order = permutation(dataset.len(), seed, 0).into_iter();
+    Ok(lengths.map(|length| Subset {
+        dataset: Arc::clone(&dataset),
+        indices: order.by_ref().take(length).collect(),
+    }))
+}

@@ -1,0 +1,49 @@
+//! What can go wrong when a module is spread over devices.
+
+use tensor::Device;
+
+/// Why a module could not be spread over devices, or a replica of it failed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum DataParallelError {
+    /// A parameter is not on the first device.
+    #[error(
+        "DataParallel: the parameter {name} is on {found}, but the first device is {expected}; \
+         move the module there first with .to({expected})"
+    )]
+    ParameterElsewhere {
+        /// The parameter's dotted name.
+        name: String,
+        /// Where it is.
+        found: Device,
+        /// Where it should be.
+        expected: Device,
+    },
+    /// A device was given twice.
+    #[error("DataParallel: {device} is given twice")]
+    DuplicateDevice {
+        /// The device.
+        device: Device,
+    },
+    /// A replica's forward pass panicked.
+    #[error("DataParallel: the replica on {device} panicked: {message}")]
+    ReplicaPanicked {
+        /// Where the replica ran.
+        device: Device,
+        /// The panic's message.
+        message: String,
+    },
+    /// A device does not exist, or there is no driver.
+    #[error(transparent)]
+    Tensor(#[from] tensor::Error),
+}
+
+/// A module's forward pass has one error type; this one travels inside it.
+impl From<DataParallelError> for tensor::Error {
+    fn from(error: DataParallelError) -> tensor::Error {
+        match error {
+            DataParallelError::Tensor(error) => error,
+            error => tensor::Error::Module(Box::new(error)),
+        }
+    }
+}

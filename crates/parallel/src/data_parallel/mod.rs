@@ -1,0 +1,124 @@
+//! `DataParallel`: one batch over several devices.
+
+mod error;
+mod replicas;
+
+use nn::{Module, Result};
+use tensor::{Device, Tensor};
+
+pub use error::DataParallelError;
+
+/// A module whose forward pass is spread over several devices.
+///
+/// The input is cut along its first dimension into one part per device (sizes differ by at most
+/// one part being shorter, as `Tensor::chunk` cuts; a batch smaller than the number of devices uses
+/// fewer). Each device gets its part and a replica of the module; the replicas run at the same
+/// time, a thread each; the outputs are joined on the first device.
+///
+/// All of that is recorded by autograd: in the backward pass the gradients of the replicas are
+/// summed into the parameters, which stay on the first device. With one device, or none, it is the
+/// module itself.
+///
+/// ```
+/// use nn::{Linear, Module};
+/// use parallel::DataParallel;
+/// use tensor::{Device, Tensor};
+/// # gpu_runtime::choose_driver("software:4".parse()?)?;
+///
+/// let devices = [Device::cuda_at(0), Device::cuda_at(1)];
+/// let mut model = Linear::new(3, 2)?;
+/// model.to(devices[0])?;
+/// let model = DataParallel::new(model, devices)?;
+///
+/// let output = model.forward(&Tensor::ones([5, 3], devices[0])?)?;
+/// assert_eq!((output.shape(), output.device()), (&[5, 2][..], devices[0]));
+/// output.sum()?.backward()?;
+/// assert!(model.parameters()[0].grad().is_some());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct DataParallel<M> {
+    module: M,
+    devices: Vec<Device>,
+}
+
+impl<M: Module + Clone> DataParallel<M> {
+    /// Spreads `module`, whose parameters are on the first of `devices`.
+    ///
+    /// # Errors
+    /// A device does not exist or is given twice, or a parameter is elsewhere.
+    pub fn new(
+        module: M,
+        devices: impl IntoIterator<Item = Device>,
+    ) -> std::result::Result<Self, DataParallelError> {
+        let mut resolved: Vec<Device> = Vec::new();
+        for device in devices {
+            let device = device.resolve()?;
+            if resolved.contains(&device) {
+                return Err(DataParallelError::DuplicateDevice { device });
+            }
+            resolved.push(device);
+        }
+        if let Some(&expected) = resolved.first() {
+            let elsewhere = |(_, parameter): &(String, Tensor)| parameter.device() != expected;
+            if let Some((name, parameter)) = module.named_parameters().into_iter().find(elsewhere) {
+                let found = parameter.device();
+                return Err(DataParallelError::ParameterElsewhere { name, found, expected });
+            }
+        }
+        Ok(DataParallel { module, devices: resolved })
+    }
+
+    /// The module, with the parameters.
+    pub fn module(&self) -> &M {
+        &self.module
+    }
+
+    /// The module, with the parameters.
+    pub fn into_module(self) -> M {
+        self.module
+    }
+
+    /// The devices.
+    pub fn devices(&self) -> &[Device] {
+        &self.devices
+    }
+}
+
+impl<M: Module + Clone> Module for DataParallel<M> {
+    /// # Errors
+    /// The first error of a replica, or that one panicked.
+    fn forward(&self, input: &Tensor) -> Result<Tensor> {
+        let [first, _, ..] = self.devices[..] else {
+            return self.module.forward(input);
+        };
+        let parts = input.chunk(self.devices.len(), 0)?;
+        let outputs = replicas::forward(&self.module, &self.devices, &parts)?;
+        gather(&outputs, first)
+    }
+
+    fn visit(&self, visitor: &mut dyn FnMut(&str, &Tensor)) {
+        self.module.visit(visitor);
+    }
+
+    fn visit_mut(
+        &mut self,
+        visitor: &mut dyn FnMut(&str, &mut Tensor) -> Result<()>,
+    ) -> Result<()> {
+        self.module.visit_mut(visitor)
+    }
+
+    fn set_training(&mut self, training: bool) {
+        self.module.set_training(training);
+    }
+}
+
+/// Joins the outputs on `device` along the first dimension; scalars become a vector.
+fn gather(outputs: &[Tensor], device: Device) -> Result<Tensor> {
+    let here = outputs.iter().map(|output| {
+        let output = output.to(device)?;
+        if output.dims() == 0 { output.unsqueeze(0) } else { Ok(output) }
+    });
+    let here = here.collect::<Result<Vec<_>>>()?;
+    Tensor::cat(&here.iter().collect::<Vec<_>>(), 0)
+}

@@ -1,0 +1,71 @@
+//! What can go wrong while batches are made.
+
+use std::error::Error;
+
+/// Why a batch could not be made. The batches after it are not concerned.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum LoaderError {
+    /// The dataset could not read a sample.
+    #[error("batch {batch}: sample {index} could not be read: {source}")]
+    Sample {
+        /// The batch's number in its epoch.
+        batch: usize,
+        /// The sample's index in the dataset.
+        index: usize,
+        /// The dataset's own error.
+        source: Box<dyn Error + Send + Sync>,
+    },
+    /// The dataset panicked.
+    #[error("batch {batch}: {thread} panicked at sample {index}: {message}")]
+    Panicked {
+        /// The batch's number in its epoch.
+        batch: usize,
+        /// The sample's index in the dataset; the first one where samples were joined.
+        index: usize,
+        /// Who it was: `worker 1`, or `the calling thread` of a loader without workers.
+        thread: String,
+        /// The panic's message.
+        message: String,
+    },
+    /// The samples could not be joined.
+    #[error("batch {batch}: the samples could not be joined: {source}")]
+    Collate {
+        /// The batch's number in its epoch.
+        batch: usize,
+        /// Why.
+        source: tensor::Error,
+    },
+    /// The batch could not be put into pinned memory.
+    #[error("batch {batch}: no pinned memory: {source}")]
+    Pin {
+        /// The batch's number in its epoch.
+        batch: usize,
+        /// Why.
+        source: tensor::Error,
+    },
+    /// The batch could not be copied to the device that it should be prefetched to.
+    #[error("batch {batch}: it could not be copied to {device}: {source}")]
+    Prefetch {
+        /// The batch's number in its epoch.
+        batch: usize,
+        /// The device.
+        device: tensor::Device,
+        /// Why.
+        source: tensor::Error,
+    },
+    /// A worker thread could not be started; the epoch ends here.
+    #[error("worker {worker} could not be started: {source}")]
+    Spawn {
+        /// The worker's number.
+        worker: usize,
+        /// The system's error.
+        source: std::io::Error,
+    },
+    /// All workers ended before their work was done; the epoch ends here.
+    #[error("the workers ended before batch {batch}")]
+    WorkersGone {
+        /// The batch that was waited for.
+        batch: usize,
+    },
+}

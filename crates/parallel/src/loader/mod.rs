@@ -1,0 +1,112 @@
+//! The `DataLoader`: batches of a dataset, in order, made by worker threads.
+
+mod batches;
+mod build;
+mod error;
+mod order;
+mod prefetch;
+mod task;
+mod workers;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use tensor::{Device, Result};
+
+pub use batches::Batches;
+pub use build::{BuildError, DataLoaderBuilder};
+pub use error::LoaderError;
+
+use crate::{Collate, Dataset};
+use order::BatchOrder;
+use prefetch::Prefetch;
+use task::Recipe;
+
+/// The batch that a dataset's samples are joined to.
+type BatchOf<D> = <<D as Dataset>::Sample as Collate>::Batch;
+
+/// Batches of a dataset.
+///
+/// Iterating over `&loader` is one epoch. Batches come in order, and for a given seed they are the
+/// same whatever the number of workers. Workers are threads that live as long as the iterator: they
+/// inherit the [`tensor::ExecutionContext`] of the thread that began the epoch, and dropping the
+/// iterator, also in the middle of an epoch, stops and joins them after the sample at hand.
+///
+/// A sample that cannot be read, or whose `get` panics, is an `Err` in place of its batch; the
+/// batches after it follow.
+pub struct DataLoader<D: Dataset>
+where
+    D::Sample: Collate,
+{
+    recipe: Arc<Recipe<D>>,
+    order: BatchOrder,
+    workers: usize,
+    prefetch_factor: usize,
+    prefetch: Option<Prefetch<BatchOf<D>>>,
+    epoch: AtomicU64,
+}
+
+/// How a batch is changed by pinning: a function where the batch's type can be pinned.
+type Pin<B> = fn(B) -> Result<B>;
+/// How a batch is moved to a device.
+type Move<B> = fn(B, Device, tensor::Blocking) -> Result<B>;
+
+impl<D> DataLoader<D>
+where
+    D: Dataset,
+    D::Sample: Collate,
+{
+    /// Sets a loader up.
+    pub fn builder(dataset: D) -> DataLoaderBuilder<D> {
+        DataLoaderBuilder::new(dataset)
+    }
+
+    /// The number of batches of an epoch.
+    pub fn len(&self) -> usize {
+        self.order.batches(self.recipe.dataset.len())
+    }
+
+    /// Whether an epoch has no batches.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The dataset.
+    pub fn dataset(&self) -> &D {
+        &self.recipe.dataset
+    }
+
+    /// Sets the number of the next epoch, and by that its permutation: to resume a training.
+    pub fn set_epoch(&self, epoch: u64) {
+        self.epoch.store(epoch, Ordering::Relaxed);
+    }
+}
+
+impl<D> DataLoader<D>
+where
+    D: Dataset + 'static,
+    D::Sample: Collate + 'static,
+    BatchOf<D>: Send + 'static,
+{
+    /// Begins the next epoch.
+    pub fn iter(&self) -> Batches<D> {
+        let epoch = self.epoch.fetch_add(1, Ordering::Relaxed);
+        let order = self.order.epoch(self.recipe.dataset.len(), epoch);
+        let ahead = self.workers * self.prefetch_factor;
+        Batches::new(Arc::clone(&self.recipe), order, self.workers, ahead, self.prefetch.clone())
+    }
+}
+
+impl<D> IntoIterator for &DataLoader<D>
+where
+    D: Dataset + 'static,
+    D::Sample: Collate + 'static,
+    BatchOf<D>: Send + 'static,
+{
+    type Item = std::result::Result<BatchOf<D>, LoaderError>;
+    type IntoIter = Batches<D>;
+
+    fn into_iter(self) -> Batches<D> {
+        self.iter()
+    }
+}

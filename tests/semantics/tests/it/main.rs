@@ -1,0 +1,9 @@
+//! The contract on four software devices, a module per chapter.
+
+mod agnostic;
+mod asynchronous;
+mod devices;
+mod memory;
+mod pinned;
+mod seeds;
+mod several_gpus;

@@ -1,0 +1,98 @@
+//! Memory: S20 to S22. Exact statistics need a process of their own.
+
+use tensor::{Device, Tensor, cuda};
+use test_support::isolate;
+
+const MIB: usize = 1 << 20;
+
+#[test]
+fn s20_freed_memory_is_reused_without_a_driver_call() {
+    isolate(|| {
+        let device = Device::cuda_at(1);
+        let first = Tensor::zeros([MIB], device).expect("4 MiB");
+        let calls = cuda::memory_stats(device).expect("statistics").num_device_alloc;
+        let reserved = cuda::memory_reserved(device).expect("statistics");
+        drop(first);
+        for _ in 0..10 {
+            drop(Tensor::zeros([MIB], device).expect("4 MiB again"));
+        }
+        let after = cuda::memory_stats(device).expect("statistics");
+        assert_eq!(after.num_device_alloc, calls);
+        assert_eq!(cuda::memory_reserved(device).expect("statistics"), reserved);
+    })
+    .env("GPU_DRIVER", "software:4")
+    .run();
+}
+
+#[test]
+fn s20_freeing_waits_for_nothing() {
+    isolate(|| {
+        let device = Device::cuda_at(0);
+        let side = cuda::Stream::new(device).expect("a stream");
+        let _in = side.enter().expect("entered");
+        let x = Tensor::zeros([1000], device).expect("made");
+        let (release, held) = std::sync::mpsc::channel::<()>();
+        side.add_callback(move || drop(held.recv())).expect("enqueued");
+        let y = (&x + &x).expect("enqueued");
+        // The work above cannot run before `release` is dropped below: a drop that waited for it
+        // would never return.
+        drop((x, y));
+        assert!(!side.query().expect("a question"));
+        drop(release);
+        side.synchronize().expect("the work ends");
+    })
+    .env("GPU_DRIVER", "software:4")
+    .run();
+}
+
+#[test]
+fn s21_allocated_and_reserved_and_their_peaks() {
+    isolate(|| {
+        let device = Device::cuda_at(0);
+        let allocated = || cuda::memory_allocated(device).expect("statistics");
+        let peak = || cuda::max_memory_allocated(device).expect("statistics");
+        assert_eq!((allocated(), peak()), (0, 0));
+        let x = Tensor::zeros([MIB], device).expect("4 MiB");
+        assert_eq!(allocated(), 4 * MIB as u64);
+        let y = Tensor::zeros([MIB], device).expect("4 MiB");
+        drop(x);
+        assert_eq!((allocated(), peak()), (4 * MIB as u64, 8 * MIB as u64));
+        assert!(cuda::memory_reserved(device).expect("statistics") >= peak());
+        assert_eq!(
+            cuda::memory_cached(device).expect("the older name"),
+            cuda::memory_reserved(device).expect("statistics")
+        );
+        assert_eq!(
+            cuda::max_memory_cached(device).expect("the older name"),
+            cuda::max_memory_reserved(device).expect("statistics")
+        );
+        cuda::reset_peak_memory_stats(device).expect("reset");
+        assert_eq!(peak(), 4 * MIB as u64);
+        assert_eq!(cuda::memory_allocated(Device::cuda_at(1)).expect("another device"), 0);
+        let summary = cuda::memory_summary(device).expect("a table");
+        assert!(summary.contains("Allocated memory"), "{summary}");
+        assert!(!cuda::memory_snapshot().expect("a snapshot").segments.is_empty());
+        drop(y);
+    })
+    .env("GPU_DRIVER", "software:4")
+    .run();
+}
+
+#[test]
+fn s22_empty_cache_returns_what_is_unused_and_nothing_else() {
+    isolate(|| {
+        let device = Device::cuda_at(2);
+        let free = || cuda::mem_get_info(device).expect("a question").free;
+        let kept = Tensor::ones([8 * MIB], device).expect("32 MiB");
+        let before = free();
+        let dropped = Tensor::zeros([8 * MIB], device).expect("32 MiB");
+        cuda::synchronize(device).expect("done");
+        drop(dropped);
+        assert_eq!(before - free(), 32 * MIB as u64, "cached memory counts as used");
+        cuda::empty_cache().expect("emptied");
+        assert_eq!(free(), before);
+        assert_eq!(kept.sum().and_then(|sum| sum.item::<f32>()).expect("intact"), 8.0 * MIB as f32);
+    })
+    .env("GPU_DRIVER", "software:4")
+    .run();
+}

@@ -1,0 +1,85 @@
+//! Pinned memory: S24, S25.
+
+use std::collections::BTreeMap;
+
+use parallel::{DataLoader, Dataset, PinMemory};
+use semantics::four_devices;
+use tensor::{DType, Device, Result, Tensor, tensor};
+use test_support::isolate;
+
+#[test]
+fn s24_pin_memory_returns_a_copy_in_page_locked_memory() -> Result<()> {
+    four_devices();
+    let x = tensor![1.0, 2.0, 3.0]?;
+    assert!(!x.is_pinned());
+    let pinned = x.pin_memory()?;
+    assert!(pinned.is_pinned() && !x.is_pinned());
+    x.fill_(0.0)?;
+    assert_eq!(pinned.to_vec::<f32>()?, [1.0, 2.0, 3.0], "a copy, not an alias");
+    assert_eq!(pinned.pin_memory()?.to_vec::<f32>()?, [1.0, 2.0, 3.0]);
+    assert!(Tensor::zeros([2], Device::cuda_at(0))?.pin_memory().is_err(), "only CPU tensors");
+    Ok(())
+}
+
+#[test]
+fn s24_pinning_beyond_the_cap_is_an_error_that_names_it() {
+    isolate(|| {
+        gpu_alloc::set_pinned_limit(1 << 20);
+        let x = Tensor::zeros([1 << 20], DType::F32).expect("4 MiB of ordinary memory");
+        let error = x.pin_memory().expect_err("four times the cap").to_string();
+        assert!(error.contains("1048576") || error.contains("1 MiB"), "{error}");
+    })
+    .env("GPU_DRIVER", "software:4")
+    .run();
+}
+
+struct Nested;
+
+impl Dataset for Nested {
+    type Sample = (Tensor, BTreeMap<String, Tensor>);
+    type Error = tensor::Error;
+
+    fn len(&self) -> usize {
+        10
+    }
+
+    fn get(&self, index: usize) -> Result<Self::Sample> {
+        let x = Tensor::full([2], index as f64, ())?;
+        Ok((x.clone(), BTreeMap::from([("twice".to_owned(), (&x + &x)?)])))
+    }
+}
+
+#[test]
+fn s25_a_loader_yields_batches_in_pinned_memory_nested_ones_included() {
+    four_devices();
+    for workers in [0, 2] {
+        let loader = DataLoader::builder(Nested)
+            .batch_size(4)
+            .workers(workers)
+            .pin_memory(true)
+            .build()
+            .expect("a loader");
+        let mut seen = 0;
+        for batch in &loader {
+            let (x, more) = batch.expect("a batch");
+            assert!(x.is_pinned() && more["twice"].is_pinned());
+            let twice = more["twice"].to_vec::<f32>().expect("values");
+            assert_eq!(twice[0], 2.0 * seen as f32);
+            seen += x.shape()[0];
+        }
+        assert_eq!(seen, 10);
+    }
+}
+
+#[test]
+fn s25_a_users_own_batch_type_can_be_pinned() {
+    struct Mine(Tensor);
+    impl PinMemory for Mine {
+        fn pin_memory(self) -> Result<Self> {
+            Ok(Mine(self.0.pin_memory()?))
+        }
+    }
+    four_devices();
+    let mine = Mine(tensor![1.0].expect("made")).pin_memory().expect("pinned");
+    assert!(mine.0.is_pinned());
+}
