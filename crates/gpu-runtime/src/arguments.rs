@@ -1,0 +1,134 @@
+//! What a kernel can be given: values, addresses, buffers, structs, in tuples.
+
+use std::ffi::c_void;
+use std::sync::Mutex;
+
+use bytemuck::Pod;
+use smallvec::SmallVec;
+
+use crate::buffer::DeviceBuffer;
+use crate::memory::DevicePtr;
+use crate::order::Access;
+use crate::uses::UseRecord;
+
+/// A use that a launch makes of a buffer.
+type Use<'a> = (&'a Mutex<UseRecord>, Access);
+
+/// One argument of a kernel.
+///
+/// # Safety
+/// The address is that of a value whose bytes are what the kernel takes, valid as long as `self`.
+pub unsafe trait KernelArgument {
+    /// Where the argument's bytes are.
+    fn address(&self) -> *const c_void;
+
+    /// The memory that the kernel uses through this argument, if it is known.
+    fn uses(&self) -> Option<(&Mutex<UseRecord>, Access)> {
+        None
+    }
+}
+
+/// The arguments of a kernel: a tuple of up to eight [`KernelArgument`]s.
+pub trait KernelArguments {
+    /// Calls `f` with the addresses of the arguments, in order, and with the uses of the buffers
+    /// among them. Nothing is allocated on the heap for that.
+    fn with<R>(&self, f: impl FnOnce(&mut [*mut c_void], &[Use<'_>]) -> R) -> R;
+}
+
+/// A struct that a kernel takes by value. It has the layout of the kernel's, so it is
+/// `#[repr(C)]`.
+///
+/// ```
+/// # use gpu_runtime::{ByValue, DevicePtr};
+/// #[repr(C)]
+/// #[derive(Clone, Copy)]
+/// struct Rows {
+///     out: DevicePtr,
+///     rows: i64,
+/// }
+/// let rows = Rows { out: DevicePtr::null(), rows: 3 };
+/// let arguments = (ByValue(&rows),);
+/// # let _ = arguments;
+/// ```
+#[derive(Debug, Clone, Copy)]
+pub struct ByValue<'a, T: Copy>(pub &'a T);
+
+// SAFETY: the address is that of the struct, which outlives the reference to it.
+unsafe impl<T: Copy> KernelArgument for ByValue<'_, T> {
+    fn address(&self) -> *const c_void {
+        std::ptr::from_ref(self.0).cast()
+    }
+}
+
+// SAFETY: the address is that of the device's address of the elements, within the buffer.
+unsafe impl<T: Pod> KernelArgument for &DeviceBuffer<T> {
+    fn address(&self) -> *const c_void {
+        self.address_of_ptr().cast()
+    }
+
+    fn uses(&self) -> Option<(&Mutex<UseRecord>, Access)> {
+        Some((DeviceBuffer::uses(self), Access::Read))
+    }
+}
+
+// SAFETY: as for a shared buffer.
+unsafe impl<T: Pod> KernelArgument for &mut DeviceBuffer<T> {
+    fn address(&self) -> *const c_void {
+        self.address_of_ptr().cast()
+    }
+
+    fn uses(&self) -> Option<(&Mutex<UseRecord>, Access)> {
+        Some((DeviceBuffer::uses(self), Access::Write))
+    }
+}
+
+macro_rules! values {
+    ($($value:ty),*) => {
+        $(
+            // SAFETY: the address is that of the value itself, which CUDA C lays out alike.
+            unsafe impl KernelArgument for $value {
+                fn address(&self) -> *const c_void {
+                    std::ptr::from_ref(self).cast()
+                }
+            }
+        )*
+    };
+}
+
+values!(u8, i8, u16, i16, u32, i32, u64, i64, usize, isize, f32, f64, DevicePtr);
+
+macro_rules! tuples {
+    ($($($argument:ident)*;)*) => {
+        $(
+            #[allow(non_snake_case, reason = "each argument has the name of its type")]
+            impl<$($argument: KernelArgument),*> KernelArguments for ($($argument,)*) {
+                #[inline]
+                fn with<R>(&self, f: impl FnOnce(&mut [*mut c_void], &[Use<'_>]) -> R) -> R {
+                    let ($($argument,)*) = self;
+                    let mut addresses = [$($argument.address().cast_mut()),*];
+                    let uses = [$($argument.uses()),*];
+                    let uses: SmallVec<[Use<'_>; 8]> = uses.into_iter().flatten().collect();
+                    f(&mut addresses, &uses)
+                }
+            }
+        )*
+    };
+}
+
+tuples! {
+    A;
+    A B;
+    A B C;
+    A B C D;
+    A B C D E;
+    A B C D E F;
+    A B C D E F G;
+    A B C D E F G H;
+}
+
+/// A kernel without arguments.
+impl KernelArguments for () {
+    fn with<R>(&self, f: impl FnOnce(&mut [*mut c_void], &[Use<'_>]) -> R) -> R {
+        f(&mut [], &[])
+    }
+}

@@ -1,0 +1,186 @@
+//! Typed memory for users of this crate alone: on a device, and page-locked on the host.
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::mem;
+use std::ops::{Deref, DerefMut};
+use std::slice;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use bytemuck::Pod;
+
+use crate::device::Device;
+use crate::error::{Error, Result};
+use crate::memory::{DeviceAllocation, DevicePtr, HostAllocation};
+use crate::order::{Access, ordered};
+use crate::retired;
+use crate::stream::Stream;
+use crate::uses::UseRecord;
+
+/// `T`s in the memory of a device, with a record of who uses them.
+///
+/// Copies and launches that are given a buffer order themselves after earlier ones on other streams
+/// ([`ordered`](crate::ordered)). It may be dropped while work on it is on its way: the memory is
+/// freed when that is done, and nobody waits.
+pub struct DeviceBuffer<T: Pod> {
+    /// Taken out by `Drop` only.
+    allocation: Option<DeviceAllocation>,
+    /// What a kernel gets for this buffer.
+    ptr: DevicePtr,
+    len: usize,
+    uses: Mutex<UseRecord>,
+    _elements: PhantomData<T>,
+}
+
+impl<T: Pod> DeviceBuffer<T> {
+    /// Memory for `len` elements, with any contents.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`] if the device has not enough left.
+    pub fn new(device: Device, len: usize) -> Result<DeviceBuffer<T>> {
+        let bytes = len.saturating_mul(mem::size_of::<T>());
+        let allocation = DeviceAllocation::new(device, bytes)?;
+        Ok(DeviceBuffer {
+            ptr: allocation.ptr(),
+            allocation: Some(allocation),
+            len,
+            uses: Mutex::default(),
+            _elements: PhantomData,
+        })
+    }
+
+    /// Memory for `len` elements on the stream's device, set to zero there.
+    ///
+    /// # Errors
+    /// As [`DeviceBuffer::new`], and the driver's.
+    pub fn zeroed(stream: &Stream, len: usize) -> Result<DeviceBuffer<T>> {
+        let buffer = DeviceBuffer::new(stream.device(), len)?;
+        ordered(stream, &[(buffer.uses(), Access::Write)], || {
+            // SAFETY: the buffer frees its memory only when its uses are over, and this is one.
+            unsafe { stream.enqueue_fill(buffer.ptr, 0, buffer.bytes()) }
+        })?;
+        Ok(buffer)
+    }
+
+    /// Where the elements begin.
+    pub fn ptr(&self) -> DevicePtr {
+        self.ptr
+    }
+
+    /// How many elements there are.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The size of the elements in bytes.
+    pub fn bytes(&self) -> usize {
+        self.len * mem::size_of::<T>()
+    }
+
+    /// The device in whose memory the elements are.
+    pub fn device(&self) -> Device {
+        let allocation = self.allocation.as_ref();
+        allocation.expect("it is taken only when the buffer is dropped").device()
+    }
+
+    /// Who uses the elements, for [`ordered`](crate::ordered).
+    pub fn uses(&self) -> &Mutex<UseRecord> {
+        &self.uses
+    }
+
+    pub(crate) fn address_of_ptr(&self) -> *const DevicePtr {
+        &self.ptr
+    }
+
+    pub(crate) fn check_len(&self, operation: &'static str, source_length: usize) -> Result<()> {
+        if source_length == self.len {
+            return Ok(());
+        }
+        Err(Error::LengthMismatch { operation, source_length, destination_length: self.len })
+    }
+
+    fn locked_uses(&self) -> MutexGuard<'_, UseRecord> {
+        self.uses.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<T: Pod> Drop for DeviceBuffer<T> {
+    fn drop(&mut self) {
+        let until: Vec<_> = self.locked_uses().points().cloned().collect();
+        if let Some(allocation) = self.allocation.take() {
+            retired::drop_after(until, allocation);
+        }
+    }
+}
+
+impl<T: Pod> fmt::Debug for DeviceBuffer<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "DeviceBuffer({} elements at {:?} on {})", self.len, self.ptr, self.device())
+    }
+}
+
+/// `T`s in page-locked memory of the host: a slice that devices copy from and to without a detour.
+///
+/// A copy takes the buffer by value and gives it back when it is done, so nobody can touch what is
+/// being copied.
+pub struct PinnedBuffer<T: Pod> {
+    allocation: HostAllocation,
+    len: usize,
+    _elements: PhantomData<T>,
+}
+
+impl<T: Pod> PinnedBuffer<T> {
+    /// `len` elements, all zero.
+    ///
+    /// # Errors
+    /// [`Error::HostOutOfMemory`] if the system gives no more page-locked memory.
+    pub fn zeroed(len: usize) -> Result<PinnedBuffer<T>> {
+        let bytes = len.saturating_mul(mem::size_of::<T>());
+        let allocation = HostAllocation::new(bytes)?;
+        // SAFETY: the allocation is new, writable and has `bytes` bytes.
+        unsafe { allocation.as_ptr().write_bytes(0, bytes) };
+        Ok(PinnedBuffer { allocation, len, _elements: PhantomData })
+    }
+
+    /// A copy of a slice.
+    ///
+    /// # Errors
+    /// As [`PinnedBuffer::zeroed`].
+    pub fn from_slice(elements: &[T]) -> Result<PinnedBuffer<T>> {
+        let mut buffer = PinnedBuffer::zeroed(elements.len())?;
+        buffer.copy_from_slice(elements);
+        Ok(buffer)
+    }
+
+    pub(crate) fn as_bytes_ptr(&self) -> *mut u8 {
+        self.allocation.as_ptr()
+    }
+}
+
+impl<T: Pod> Deref for PinnedBuffer<T> {
+    type Target = [T];
+
+    fn deref(&self) -> &[T] {
+        // SAFETY: the memory was initialised for `len` elements at an address aligned to a page;
+        // any bytes are a `T`; a device that copies here owns the buffer meanwhile.
+        unsafe { slice::from_raw_parts(self.allocation.as_ptr().cast(), self.len) }
+    }
+}
+
+impl<T: Pod> DerefMut for PinnedBuffer<T> {
+    fn deref_mut(&mut self) -> &mut [T] {
+        // SAFETY: as in `deref`, and the buffer is borrowed mutably.
+        unsafe { slice::from_raw_parts_mut(self.allocation.as_ptr().cast(), self.len) }
+    }
+}
+
+impl<T: Pod + fmt::Debug> fmt::Debug for PinnedBuffer<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("PinnedBuffer").field(&&**self).finish()
+    }
+}

@@ -1,0 +1,77 @@
+//! What a new thread should inherit from the one that starts it.
+
+use std::marker::PhantomData;
+
+use crate::current;
+use crate::order::{self, Order};
+use crate::stream::Stream;
+
+/// The calling thread's current device, current streams and order mode, to be entered elsewhere.
+///
+/// A new thread begins on device 0, on default streams, with automatic order. Work that belongs to
+/// the thread which started it should run where that one would run it:
+///
+/// ```
+/// # gpu_runtime::choose_driver(gpu_runtime::DriverChoice::Software { devices: Some(2) })?;
+/// use gpu_runtime::{Device, ExecutionContext};
+///
+/// let _one = Device::get(1)?.enter()?;
+/// let context = ExecutionContext::capture();
+/// std::thread::spawn(move || {
+///     let _entered = context.enter();
+///     assert_eq!(Device::current().unwrap().index(), 1);
+/// })
+/// .join()
+/// .unwrap();
+/// # Ok::<(), gpu_runtime::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct ExecutionContext {
+    device: u32,
+    streams: Vec<Option<Stream>>,
+    order: Order,
+}
+
+/// Restores, when dropped, all that [`ExecutionContext::enter`] replaced. As with the other guards,
+/// the last one dropped decides, and a forgotten one never restores.
+#[must_use = "the context holds only until the guard is dropped"]
+#[derive(Debug)]
+pub struct ExecutionContextGuard {
+    previous: Option<ExecutionContext>,
+    _of_this_thread: PhantomData<*const ()>,
+}
+
+impl ExecutionContext {
+    /// The context of the calling thread. It needs no driver and makes no call to one.
+    pub fn capture() -> ExecutionContext {
+        ExecutionContext {
+            device: current::device_index(),
+            streams: current::streams(),
+            order: order::current(),
+        }
+    }
+
+    /// Makes this the context of the calling thread until the guard is dropped.
+    pub fn enter(&self) -> ExecutionContextGuard {
+        let previous = Some(self.clone().replace());
+        ExecutionContextGuard { previous, _of_this_thread: PhantomData }
+    }
+
+    fn replace(self) -> ExecutionContext {
+        ExecutionContext {
+            device: current::replace_device(self.device),
+            streams: current::replace_streams(self.streams),
+            order: order::replace(self.order),
+        }
+    }
+}
+
+impl Drop for ExecutionContextGuard {
+    fn drop(&mut self) {
+        if let Some(previous) = self.previous.take() {
+            for stream in previous.replace().streams.iter().flatten() {
+                stream.mark();
+            }
+        }
+    }
+}

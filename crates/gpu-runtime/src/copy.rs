@@ -1,0 +1,132 @@
+//! Raw copies and fills: enqueued, never waited for, with both ends in the caller's care.
+
+use std::ffi::c_void;
+
+use cuda_sys::{CUresult, CUstream, Driver};
+
+use crate::device::Device;
+use crate::enqueue::enqueue;
+use crate::error::Result;
+use crate::ledger::{Direction, Work};
+use crate::memory::DevicePtr;
+use crate::stream::Stream;
+
+/// Copies for those who manage memory themselves. [`copy_htod`](Stream::copy_htod) and its like are
+/// the safe ones.
+impl Stream {
+    /// Enqueues a copy from the host to this stream's device.
+    ///
+    /// From pageable memory the driver first takes a copy of its own and returns when it has it;
+    /// from page-locked memory it returns at once.
+    ///
+    /// # Errors
+    /// The driver's, if it does not take the copy.
+    ///
+    /// # Safety
+    /// `src` is readable and `dst` is memory of a device, both for `bytes` bytes and until the copy
+    /// is done. Nobody writes the one or uses the other meanwhile, unless ordered after the copy.
+    pub unsafe fn enqueue_htod(&self, dst: DevicePtr, src: *const u8, bytes: usize) -> Result<()> {
+        let (dst, src) = (dst.address(), src.cast::<c_void>());
+        self.enqueue_copy(Direction::HostToDevice, "cuMemcpyHtoDAsync_v2", bytes, |driver, raw| {
+            // SAFETY: as the caller promises.
+            unsafe { (driver.cuMemcpyHtoDAsync_v2)(dst, src, bytes, raw) }
+        })
+    }
+
+    /// Enqueues a copy from this stream's device to the host.
+    ///
+    /// To pageable memory the driver waits until the copy is done; to page-locked memory it returns
+    /// at once.
+    ///
+    /// # Errors
+    /// The driver's, if it does not take the copy.
+    ///
+    /// # Safety
+    /// `dst` is writable and `src` is memory of a device, both for `bytes` bytes and until the copy
+    /// is done. Nobody uses the one or writes the other meanwhile, unless ordered after the copy.
+    pub unsafe fn enqueue_dtoh(&self, dst: *mut u8, src: DevicePtr, bytes: usize) -> Result<()> {
+        let (dst, src) = (dst.cast::<c_void>(), src.address());
+        self.enqueue_copy(Direction::DeviceToHost, "cuMemcpyDtoHAsync_v2", bytes, |driver, raw| {
+            // SAFETY: as the caller promises.
+            unsafe { (driver.cuMemcpyDtoHAsync_v2)(dst, src, bytes, raw) }
+        })
+    }
+
+    /// Enqueues a copy within this stream's device.
+    ///
+    /// # Errors
+    /// The driver's, if it does not take the copy.
+    ///
+    /// # Safety
+    /// Both ends are memory of this stream's device for `bytes` bytes and until the copy is done, and
+    /// do not overlap. Nobody uses `dst` or writes `src` meanwhile, unless ordered after the copy.
+    pub unsafe fn enqueue_dtod(&self, dst: DevicePtr, src: DevicePtr, bytes: usize) -> Result<()> {
+        let (dst, src) = (dst.address(), src.address());
+        let direction = Direction::DeviceToDevice;
+        self.enqueue_copy(direction, "cuMemcpyDtoDAsync_v2", bytes, |driver, raw| {
+            // SAFETY: as the caller promises.
+            unsafe { (driver.cuMemcpyDtoDAsync_v2)(dst, src, bytes, raw) }
+        })
+    }
+
+    /// Enqueues a copy from one device to another. It needs no peer access: without it, the driver
+    /// goes through the host. The stream may be one of either device.
+    ///
+    /// # Errors
+    /// The driver's, if it does not take the copy.
+    ///
+    /// # Safety
+    /// `dst` is memory of `dst_device` and `src` of `src_device`, both for `bytes` bytes and until
+    /// the copy is done. Nobody uses `dst` or writes `src` meanwhile, unless ordered after the copy.
+    pub unsafe fn enqueue_peer(
+        &self,
+        dst: DevicePtr,
+        dst_device: Device,
+        src: DevicePtr,
+        src_device: Device,
+        bytes: usize,
+    ) -> Result<()> {
+        let dst_context = dst_device.state().context()?.0;
+        let src_context = src_device.state().context()?.0;
+        let (dst, src) = (dst.address(), src.address());
+        self.enqueue_copy(Direction::PeerToPeer, "cuMemcpyPeerAsync", bytes, |driver, raw| {
+            // SAFETY: as the caller promises; contexts are never released.
+            unsafe { (driver.cuMemcpyPeerAsync)(dst, dst_context, src, src_context, bytes, raw) }
+        })
+    }
+
+    /// Enqueues a fill of memory of this stream's device with one byte.
+    ///
+    /// # Errors
+    /// The driver's, if it does not take the fill.
+    ///
+    /// # Safety
+    /// `dst` is memory of this stream's device for `bytes` bytes and until the fill is done. Nobody
+    /// uses it meanwhile, unless ordered after the fill.
+    pub unsafe fn enqueue_fill(&self, dst: DevicePtr, byte: u8, bytes: usize) -> Result<()> {
+        if bytes == 0 {
+            return Ok(());
+        }
+        enqueue(self, &Work::Fill { bytes }, "cuMemsetD8Async", |driver, raw| {
+            // SAFETY: as the caller promises.
+            unsafe { (driver.cuMemsetD8Async)(dst.address(), byte, bytes, raw) }
+        })
+    }
+
+    /// Copies end in an event at once: a copy that another stream waits for is typically a prefetch,
+    /// and must not be waited for together with the prefetches after it.
+    fn enqueue_copy(
+        &self,
+        direction: Direction,
+        call: &'static str,
+        bytes: usize,
+        issue: impl FnOnce(&Driver, CUstream) -> CUresult,
+    ) -> Result<()> {
+        if bytes == 0 {
+            return Ok(());
+        }
+        enqueue(self, &Work::Copy { direction, bytes }, call, issue)?;
+        self.mark();
+        Ok(())
+    }
+}

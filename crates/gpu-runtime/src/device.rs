@@ -1,0 +1,165 @@
+//! Devices: the GPUs that the driver shows, by index.
+
+use std::fmt;
+
+use crate::current;
+use crate::device_state::DeviceState;
+use crate::error::{Error, Result};
+use crate::module::Module;
+use crate::platform;
+use crate::properties::{MemoryInfo, Properties};
+use crate::retired;
+use crate::stream::Stream;
+use crate::wait::host_wait;
+
+/// A GPU, by the index that the driver gives it. The index was checked: a `Device` exists.
+///
+/// Each thread has a current device, 0 at first. It decides where something goes that names no
+/// device; whatever is on a device already stays there and is worked on there.
+///
+/// The indices are the driver's: `CUDA_VISIBLE_DEVICES` hides and reorders devices before this
+/// crate sees them. A device's context is created at the first call that needs it.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Device(pub(crate) u32);
+
+impl Device {
+    /// How many devices there are; 0 with a driver that has none. It creates no context.
+    ///
+    /// # Errors
+    /// Without a usable driver; see [`choose_driver`](crate::choose_driver).
+    pub fn count() -> Result<usize> {
+        match platform::get() {
+            Ok(platform) => Ok(platform.devices.len()),
+            Err(Error::NoDevice { .. }) => Ok(0),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The device with an index.
+    ///
+    /// # Errors
+    /// [`Error::InvalidDevice`] if there is none; else as [`Device::count`].
+    pub fn get(index: usize) -> Result<Device> {
+        let count = platform::get()?.devices.len();
+        if index < count {
+            Ok(Device(index as u32))
+        } else {
+            Err(Error::InvalidDevice { index, count })
+        }
+    }
+
+    /// All devices, by index.
+    ///
+    /// # Errors
+    /// As [`Device::count`].
+    pub fn all() -> Result<Vec<Device>> {
+        Ok((0..Device::count()? as u32).map(Device).collect())
+    }
+
+    /// The current device of this thread.
+    ///
+    /// # Errors
+    /// Without a usable driver; see [`choose_driver`](crate::choose_driver).
+    pub fn current() -> Result<Device> {
+        platform::get()?;
+        Ok(Device(current::device_index()))
+    }
+
+    /// The device's index.
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+
+    /// What the device is. It creates no context.
+    ///
+    /// # Errors
+    /// The driver's.
+    pub fn properties(self) -> Result<Properties> {
+        self.known_properties().cloned()
+    }
+
+    /// How much memory is free, as the driver counts it. What this process caches is not free.
+    ///
+    /// # Errors
+    /// The driver's.
+    pub fn memory_info(self) -> Result<MemoryInfo> {
+        let (mut free, mut total) = (0, 0);
+        self.state().call("cuMemGetInfo_v2", |driver| {
+            // SAFETY: both are writable, and the device's context is current.
+            unsafe { (driver.cuMemGetInfo_v2)(&mut free, &mut total) }
+        })?;
+        Ok(MemoryInfo { free, total })
+    }
+
+    /// Blocks until all work enqueued on the device so far is done, on all its streams.
+    ///
+    /// # Errors
+    /// [`Error::DeviceLost`] if some of it failed.
+    pub fn synchronize(self) -> Result<()> {
+        let state = self.state();
+        let points: Vec<_> = state.streams().iter().map(Stream::point).collect();
+        host_wait(state, None, "cuCtxSynchronize", |driver| {
+            // SAFETY: the device's context is current.
+            unsafe { (driver.cuCtxSynchronize)() }
+        })?;
+        for point in points {
+            point.stream().reached(point.sequence());
+        }
+        retired::collect();
+        Ok(())
+    }
+
+    /// The stream that work goes to unless another one is current, the same in every thread.
+    ///
+    /// # Errors
+    /// The driver's, if it cannot create the stream at its first use.
+    pub fn default_stream(self) -> Result<Stream> {
+        let stream = &self.state().default_stream;
+        stream.get_or_try_init(|| Stream::create_default(self)).cloned()
+    }
+
+    /// The current stream of this device in this thread; see [`Stream::enter`].
+    ///
+    /// # Errors
+    /// As [`Device::default_stream`].
+    pub fn current_stream(self) -> Result<Stream> {
+        match current::stream(self) {
+            Some(stream) => Ok(stream),
+            None => self.default_stream(),
+        }
+    }
+
+    /// Loads a module, PTX text or machine code, onto the device; see [`Module`].
+    ///
+    /// # Errors
+    /// [`Error::ModuleLoad`] with what the driver's compiler says, if the driver refuses it.
+    pub fn load(self, image: impl AsRef<[u8]>) -> Result<Module> {
+        Module::load(self, image.as_ref())
+    }
+
+    #[inline]
+    pub(crate) fn state(self) -> &'static DeviceState {
+        &platform::in_use().devices[self.0 as usize]
+    }
+
+    pub(crate) fn known_properties(self) -> Result<&'static Properties> {
+        let state = self.state();
+        state.properties.get_or_try_init(|| Properties::of(state))
+    }
+
+    pub(crate) fn usable(self) -> Result<()> {
+        self.state().lost().map_or(Ok(()), |lost| Err(lost.error()))
+    }
+}
+
+impl fmt::Display for Device {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "cuda:{}", self.0)
+    }
+}
+
+impl fmt::Debug for Device {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Device({})", self.0)
+    }
+}

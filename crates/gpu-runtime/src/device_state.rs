@@ -1,0 +1,148 @@
+//! What the runtime knows of one device: its context, its streams, whether it still works.
+
+use std::ffi::c_int;
+use std::ptr::null_mut;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
+
+use cuda_sys::{CUcontext, CUdevice, CUresult, Driver};
+
+use crate::check;
+use crate::device::Device;
+use crate::error::Result;
+use crate::event_pool::EventPool;
+use crate::handle::Handle;
+use crate::lost::LostDevice;
+use crate::once::TryOnce;
+use crate::properties::Properties;
+use crate::stream::{Stream, StreamInner};
+
+/// The lasting state of one device. There is one for each device, made when the driver is chosen,
+/// and it lives as long as the process: contexts are never released.
+pub(crate) struct DeviceState {
+    pub(crate) driver: &'static Driver,
+    pub(crate) device: Device,
+    pub(crate) raw: CUdevice,
+    pub(crate) properties: TryOnce<Properties>,
+    pub(crate) default_stream: TryOnce<Stream>,
+    pub(crate) events: EventPool,
+    /// Whether this device may access the memory of each other one.
+    pub(crate) peers: Box<[AtomicBool]>,
+    context: TryOnce<Handle<CUcontext>>,
+    lost: OnceLock<Arc<LostDevice>>,
+    streams: Mutex<Vec<Weak<StreamInner>>>,
+    next_stream: AtomicU64,
+}
+
+impl DeviceState {
+    pub(crate) fn new(driver: &'static Driver, device: Device, count: u32) -> Result<DeviceState> {
+        let mut raw: CUdevice = 0;
+        // SAFETY: `raw` is writable; the driver is initialised.
+        let got = unsafe { (driver.cuDeviceGet)(&mut raw, device.0 as c_int) };
+        check::without_device(driver, "cuDeviceGet", got)?;
+        Ok(DeviceState {
+            driver,
+            device,
+            raw,
+            properties: TryOnce::new(),
+            default_stream: TryOnce::new(),
+            events: EventPool::new(),
+            peers: (0..count).map(|_| AtomicBool::new(false)).collect(),
+            context: TryOnce::new(),
+            lost: OnceLock::new(),
+            streams: Mutex::new(Vec::new()),
+            // 0 is the default stream.
+            next_stream: AtomicU64::new(1),
+        })
+    }
+
+    /// Makes the device's primary context current in the calling thread.
+    ///
+    /// The driver is asked what is current. A value kept here would be wrong after any foreign code
+    /// that changed the context, and work would go to the wrong device.
+    #[inline]
+    pub(crate) fn bind(&self) -> Result<()> {
+        if let Some(lost) = self.lost.get() {
+            return Err(lost.error());
+        }
+        let context = self.context()?;
+        if self.current_context()? != context {
+            // SAFETY: the primary context was retained and is never released.
+            let set = unsafe { (self.driver.cuCtxSetCurrent)(context.0) };
+            check::on_device(self, "cuCtxSetCurrent", set)?;
+        }
+        Ok(())
+    }
+
+    /// As [`bind`](DeviceState::bind), for `Drop`: also for a lost device, and failing silently.
+    pub(crate) fn bind_to_destroy(&self) {
+        if let Some(context) = self.context.get() {
+            // SAFETY: the primary context was retained and is never released. Where the driver is
+            // gone already, it says so, and there is nothing left to destroy.
+            let _ = unsafe { (self.driver.cuCtxSetCurrent)(context.0) };
+        }
+    }
+
+    /// The primary context, created at first use.
+    #[inline]
+    pub(crate) fn context(&self) -> Result<Handle<CUcontext>> {
+        self.context.get_or_try_init(|| self.retain_context()).copied()
+    }
+
+    /// The error that made the device unusable, if one did.
+    pub(crate) fn lost(&self) -> Option<&Arc<LostDevice>> {
+        self.lost.get()
+    }
+
+    /// Declares the device unusable; the first declaration stays.
+    pub(crate) fn lose(&self, lost: LostDevice) -> &Arc<LostDevice> {
+        self.lost.get_or_init(|| Arc::new(lost))
+    }
+
+    pub(crate) fn next_stream_ordinal(&self) -> u64 {
+        self.next_stream.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// Notes a stream, so that errors and waits which concern the whole device find it.
+    pub(crate) fn register(&self, stream: &Stream) {
+        let mut streams = self.streams.lock().unwrap_or_else(PoisonError::into_inner);
+        // Only a full list is searched for dead streams: creating n streams then takes O(n) steps.
+        if streams.len() == streams.capacity() {
+            streams.retain(|stream| stream.strong_count() > 0);
+        }
+        streams.push(stream.downgrade());
+    }
+
+    /// The streams of this device that still exist.
+    pub(crate) fn streams(&self) -> Vec<Stream> {
+        let streams = self.streams.lock().unwrap_or_else(PoisonError::into_inner);
+        streams.iter().filter_map(Stream::upgrade).collect()
+    }
+
+    fn current_context(&self) -> Result<Handle<CUcontext>> {
+        let mut current: CUcontext = null_mut();
+        // SAFETY: `current` is writable.
+        let got = unsafe { (self.driver.cuCtxGetCurrent)(&mut current) };
+        check::on_device(self, "cuCtxGetCurrent", got)?;
+        Ok(Handle(current))
+    }
+
+    fn retain_context(&self) -> Result<Handle<CUcontext>> {
+        let mut context: CUcontext = null_mut();
+        // SAFETY: `context` is writable, and `raw` came from this driver.
+        let retained = unsafe { (self.driver.cuDevicePrimaryCtxRetain)(&mut context, self.raw) };
+        check::on_device(self, "cuDevicePrimaryCtxRetain", retained)?;
+        tracing::debug!(device = %self.device, "primary context retained");
+        Ok(Handle(context))
+    }
+
+    /// Calls the driver with the device's context current, outside any stream.
+    pub(crate) fn call(
+        &self,
+        call: &'static str,
+        run: impl FnOnce(&Driver) -> CUresult,
+    ) -> Result<()> {
+        self.bind()?;
+        check::on_device(self, call, run(self.driver))
+    }
+}

@@ -1,0 +1,233 @@
+//! The errors of the runtime, by kind.
+
+use std::sync::Arc;
+
+use crate::device::Device;
+use crate::driver::{DriverChoice, DriverKind};
+use crate::launch::LaunchProblem;
+use crate::ledger::LaunchRecord;
+use crate::lost::LostDevice;
+use crate::stream::StreamId;
+
+/// A result of this crate.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// What can go wrong between a program and a CUDA driver.
+#[derive(Debug, Clone, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    // Choosing a driver.
+    /// NVIDIA's driver is not there, or cannot be used.
+    #[error("{reason}. {ASK_FOR_SOFTWARE}")]
+    DriverNotFound {
+        /// What was tried, and what came of each try.
+        reason: cuda_sys::LoadError,
+    },
+    /// The driver works and has no device.
+    #[error("the {driver} driver has no device (is CUDA_VISIBLE_DEVICES hiding them?). {}", if *.driver == DriverKind::Nvidia { ASK_FOR_SOFTWARE } else { "" })]
+    NoDevice {
+        /// The driver that was asked.
+        driver: DriverKind,
+    },
+    /// The software driver was asked for in a build without it.
+    #[error(
+        "the software driver is not compiled in: build with the feature `software` of gpu-runtime"
+    )]
+    NotCompiledIn,
+    /// The name of a driver that does not exist.
+    #[error(
+        "there is no driver `{asked}`: GPU_DRIVER is `nvidia`, `software` or `software:N`, N being \
+         the number of devices, at least 1"
+    )]
+    UnknownDriver {
+        /// The name as it was given.
+        asked: String,
+    },
+    /// The software driver cannot be set up as asked.
+    #[error("the software driver cannot be set up: {reason}")]
+    SoftwareDriver {
+        /// What it objects to.
+        reason: Arc<dyn std::error::Error + Send + Sync>,
+    },
+    /// A process has one driver, and another one is in use.
+    #[error(
+        "the driver `{asked}` was asked for, but this process already uses `{chosen}`: choose a \
+         driver before the first use of a device"
+    )]
+    DriverAlreadyChosen {
+        /// The driver in use.
+        chosen: DriverChoice,
+        /// The driver that was asked for.
+        asked: DriverChoice,
+    },
+
+    // Devices and memory.
+    /// There is no device of that index.
+    #[error("there is no device {index}: {}", devices(*.count))]
+    InvalidDevice {
+        /// The index that was asked for.
+        index: usize,
+        /// How many devices there are.
+        count: usize,
+    },
+    /// A device has not enough memory left.
+    #[error("{device} has no {bytes} bytes left: {free} of its {total} bytes are free")]
+    OutOfMemory {
+        /// The device.
+        device: Device,
+        /// What was asked for.
+        bytes: usize,
+        /// What was free afterwards, as the driver counts; it may be in pieces.
+        free: usize,
+        /// The device's memory.
+        total: usize,
+    },
+    /// The system gave no page-locked memory.
+    #[error(
+        "the system gave no {bytes} bytes of page-locked memory: such memory cannot be swapped out, \
+         so pin less of it at a time"
+    )]
+    HostOutOfMemory {
+        /// What was asked for.
+        bytes: usize,
+    },
+    /// A device stopped working: a kernel before this call did something that it must not do.
+    #[error("{lost}")]
+    DeviceLost {
+        /// The device.
+        device: Device,
+        /// The launch that probably did it; [`LostDevice::suspects`] has all that may have.
+        launch: Option<LaunchRecord>,
+        /// All that is known.
+        lost: Arc<LostDevice>,
+    },
+    /// Two devices that cannot reach each other's memory.
+    #[error(
+        "{device} cannot access the memory of {peer}: the machine does not connect them for that; \
+         copies between them work nevertheless"
+    )]
+    PeerAccessUnsupported {
+        /// The device that would read and write.
+        device: Device,
+        /// The device whose memory it would reach.
+        peer: Device,
+    },
+
+    // Kernels.
+    /// A launch that the device cannot run.
+    #[error("`{function}` cannot be launched: {problem}")]
+    InvalidLaunch {
+        /// The kernel.
+        function: Arc<str>,
+        /// What does not fit.
+        problem: LaunchProblem,
+    },
+    /// The driver refused the code of a module.
+    #[error("{device} cannot load the module: {name}: {}", if .log.is_empty() { "the driver says nothing more" } else { .log })]
+    ModuleLoad {
+        /// The device.
+        device: Device,
+        /// The driver's name for the error.
+        name: &'static str,
+        /// What the driver's compiler wrote.
+        log: String,
+    },
+    /// A module has no kernel of that name.
+    #[error(
+        "the module has no kernel `{name}`: a kernel is found by its name in the PTX, which C++ mangles unless it is declared extern \"C\""
+    )]
+    FunctionNotFound {
+        /// The name that was asked for.
+        name: String,
+    },
+
+    // Events and buffers.
+    /// An event that is not in a state for what was asked of it.
+    #[error("{operation}: {problem}")]
+    InvalidEvent {
+        /// What was asked.
+        operation: &'static str,
+        /// Why the event cannot do it.
+        problem: EventProblem,
+    },
+    /// Two ends of a copy that differ in length.
+    #[error(
+        "{operation}: the source has {source_length} elements, the destination {destination_length}"
+    )]
+    LengthMismatch {
+        /// The copy.
+        operation: &'static str,
+        /// Elements of the source.
+        source_length: usize,
+        /// Elements of the destination.
+        destination_length: usize,
+    },
+
+    /// Any other error that the driver reported.
+    #[error("{call} failed{}: {name}: {text}", place(.device, .stream))]
+    Driver {
+        /// The function of the driver.
+        call: &'static str,
+        /// The device that it concerned.
+        device: Option<Device>,
+        /// The stream that it concerned.
+        stream: Option<StreamId>,
+        /// The driver's number for the error.
+        code: u32,
+        /// The driver's name for the error.
+        name: &'static str,
+        /// The driver's description of the error.
+        text: &'static str,
+    },
+}
+
+/// Why an event cannot do what was asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum EventProblem {
+    /// Elapsed times need [`Event::with_timing`](crate::Event::with_timing).
+    #[error("the event was made without timing; make it with Event::with_timing()")]
+    WithoutTiming,
+    /// The event was never recorded.
+    #[error("the event was never recorded")]
+    NotRecorded,
+    /// The stream has not reached the event yet.
+    #[error("the event is not complete yet; synchronize it first")]
+    NotComplete,
+    /// An event belongs to the device on which it was recorded first.
+    #[error("the event belongs to {event}, the stream is {stream}")]
+    OtherDevice {
+        /// The event's device.
+        event: Device,
+        /// The stream that it should be recorded on.
+        stream: StreamId,
+    },
+    /// Time passes only between events of one device.
+    #[error("the start was recorded on {start}, the end on {end}")]
+    TwoDevices {
+        /// The device of the start.
+        start: Device,
+        /// The device of the end.
+        end: Device,
+    },
+}
+
+const ASK_FOR_SOFTWARE: &str = "Without a GPU, ask for the software driver: GPU_DRIVER=software:N \
+     in the environment, or choose_driver(DriverChoice::Software { devices: Some(N) }) in the \
+     program";
+
+fn devices(count: usize) -> String {
+    match count {
+        0 => "there are none".to_owned(),
+        1 => "there is one, with index 0".to_owned(),
+        _ => format!("there are {count}, with indices 0 to {}", count - 1),
+    }
+}
+
+fn place(device: &Option<Device>, stream: &Option<StreamId>) -> String {
+    match (device, stream) {
+        (_, Some(stream)) => format!(" on {stream}"),
+        (Some(device), None) => format!(" on {device}"),
+        (None, None) => String::new(),
+    }
+}

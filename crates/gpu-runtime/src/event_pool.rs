@@ -1,0 +1,114 @@
+//! Events of the driver without timing, kept for reuse by each device.
+
+use std::ptr::null_mut;
+use std::sync::{Mutex, PoisonError};
+
+use cuda_sys::{CUevent, CUevent_flags, CUresult};
+
+use crate::check;
+use crate::device_state::DeviceState;
+use crate::error::Result;
+use crate::handle::Handle;
+use crate::teardown;
+use crate::wait;
+
+/// Events beyond this many are destroyed instead of kept.
+const KEPT: usize = 1024;
+
+/// The idle events of one device.
+pub(crate) struct EventPool {
+    idle: Mutex<Vec<Handle<CUevent>>>,
+}
+
+impl EventPool {
+    pub(crate) const fn new() -> EventPool {
+        EventPool { idle: Mutex::new(Vec::new()) }
+    }
+
+    fn pop(&self) -> Option<Handle<CUevent>> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop()
+    }
+
+    /// Keeps the event, unless there are enough.
+    fn push(&self, event: Handle<CUevent>) -> bool {
+        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        let room = idle.len() < KEPT;
+        if room {
+            idle.push(event);
+        }
+        room
+    }
+}
+
+/// An event of the driver, given back to its device's pool when dropped.
+///
+/// It may go back, and be recorded anew, while streams still wait for it: a wait holds to the
+/// recording that it saw.
+pub(crate) struct PooledEvent {
+    raw: Handle<CUevent>,
+    state: &'static DeviceState,
+}
+
+impl PooledEvent {
+    pub(crate) fn take(state: &'static DeviceState) -> Result<PooledEvent> {
+        let raw = match state.events.pop() {
+            Some(raw) => raw,
+            None => create(state, CUevent_flags::CU_EVENT_DISABLE_TIMING)?,
+        };
+        Ok(PooledEvent { raw, state })
+    }
+
+    pub(crate) fn raw(&self) -> CUevent {
+        self.raw.0
+    }
+
+    pub(crate) fn is_complete(&self) -> Result<bool> {
+        query(self.state, self.raw)
+    }
+
+    pub(crate) fn synchronize(&self) -> Result<()> {
+        synchronize(self.state, self.raw)
+    }
+}
+
+impl Drop for PooledEvent {
+    fn drop(&mut self) {
+        if !self.state.events.push(self.raw) {
+            destroy(self.state, self.raw);
+        }
+    }
+}
+
+/// Creates an event on a device.
+pub(crate) fn create(state: &DeviceState, flags: CUevent_flags) -> Result<Handle<CUevent>> {
+    let mut raw: CUevent = null_mut();
+    state.call("cuEventCreate", |driver| {
+        // SAFETY: `raw` is writable, and the device's context is current.
+        unsafe { (driver.cuEventCreate)(&mut raw, flags.0) }
+    })?;
+    Ok(Handle(raw))
+}
+
+/// Whether the newest recording of an event is complete.
+pub(crate) fn query(state: &DeviceState, event: Handle<CUevent>) -> Result<bool> {
+    state.bind()?;
+    // SAFETY: the caller owns the event, so it is not destroyed meanwhile.
+    let result: CUresult = unsafe { (state.driver.cuEventQuery)(event.0) };
+    check::query(state, None, "cuEventQuery", result)
+}
+
+/// Blocks until the newest recording of an event is complete.
+pub(crate) fn synchronize(state: &DeviceState, event: Handle<CUevent>) -> Result<()> {
+    wait::host_wait(state, None, "cuEventSynchronize", |driver| {
+        // SAFETY: the caller owns the event, so it is not destroyed meanwhile.
+        unsafe { (driver.cuEventSynchronize)(event.0) }
+    })
+}
+
+/// Destroys an event; the driver does so once no stream needs it any more.
+pub(crate) fn destroy(state: &DeviceState, event: Handle<CUevent>) {
+    teardown::destroy(state, "cuEventDestroy_v2", |driver| {
+        // SAFETY: the caller owns the event and gives it up.
+        unsafe { (driver.cuEventDestroy_v2)(event.0) }
+    });
+}

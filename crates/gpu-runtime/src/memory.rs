@@ -1,0 +1,201 @@
+//! Memory of devices and page-locked memory of the host, straight from the driver.
+
+use std::ffi::c_void;
+use std::fmt;
+use std::ptr::{NonNull, null_mut};
+
+use cuda_sys::{CUdeviceptr, CUresult};
+
+use crate::check;
+use crate::device::Device;
+use crate::error::{Error, Result};
+use crate::retired;
+use crate::teardown;
+
+/// What `cuMemHostAlloc` calls `CU_MEMHOSTALLOC_PORTABLE`: page-locked for all contexts.
+const PORTABLE: u32 = 1;
+
+/// An address in a device's memory. It is a number: whoever uses it keeps the memory behind it.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+#[repr(transparent)]
+pub struct DevicePtr(u64);
+
+impl DevicePtr {
+    /// The address of nothing.
+    pub const fn null() -> DevicePtr {
+        DevicePtr(0)
+    }
+
+    /// The address that a number stands for.
+    pub const fn from_address(address: u64) -> DevicePtr {
+        DevicePtr(address)
+    }
+
+    /// Whether it is the address of nothing.
+    pub const fn is_null(self) -> bool {
+        self.0 == 0
+    }
+
+    /// The address `bytes` further on.
+    pub const fn offset(self, bytes: usize) -> DevicePtr {
+        DevicePtr(self.0.wrapping_add(bytes as u64))
+    }
+
+    /// The number.
+    pub const fn address(self) -> u64 {
+        self.0
+    }
+}
+
+impl fmt::Debug for DevicePtr {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "DevicePtr({:#x})", self.0)
+    }
+}
+
+/// Memory of one device, freed when dropped.
+///
+/// Each one is a call to the driver, which may wait for the device at either end; the crate
+/// `gpu-alloc` keeps and shares such memory. It is freed at once when dropped: whoever enqueues work
+/// on it keeps it until the work is done, as [`DeviceBuffer`](crate::DeviceBuffer) does by itself.
+pub struct DeviceAllocation {
+    device: Device,
+    ptr: DevicePtr,
+    bytes: usize,
+}
+
+impl DeviceAllocation {
+    /// Allocates memory, aligned to 256 bytes or better and with any contents. No bytes are no
+    /// memory: the address is null.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`] if the device has not enough left.
+    pub fn new(device: Device, bytes: usize) -> Result<DeviceAllocation> {
+        retired::collect();
+        let ptr = if bytes == 0 { DevicePtr::null() } else { allocate(device, bytes)? };
+        Ok(DeviceAllocation { device, ptr, bytes })
+    }
+
+    /// Where it begins.
+    pub fn ptr(&self) -> DevicePtr {
+        self.ptr
+    }
+
+    /// Its size.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Its device.
+    pub fn device(&self) -> Device {
+        self.device
+    }
+}
+
+impl Drop for DeviceAllocation {
+    fn drop(&mut self) {
+        if !self.ptr.is_null() {
+            teardown::destroy(self.device.state(), "cuMemFree_v2", |driver| {
+                // SAFETY: the address came from `cuMemAlloc_v2`, and is freed here only.
+                unsafe { (driver.cuMemFree_v2)(self.ptr.0) }
+            });
+        }
+    }
+}
+
+impl fmt::Debug for DeviceAllocation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "DeviceAllocation({} bytes at {:#x} on {})", self.bytes, self.ptr.0, self.device)
+    }
+}
+
+/// Page-locked memory of the host, freed when dropped: every device copies from and to it without a
+/// detour, and reaches it from kernels.
+///
+/// Allocating and freeing it is slow and may wait for devices. It is freed at once when dropped:
+/// whoever enqueues a copy keeps it until the copy is done.
+pub struct HostAllocation {
+    /// The device whose context was current; `None` where there is no memory behind it.
+    device: Option<Device>,
+    start: NonNull<u8>,
+    bytes: usize,
+}
+
+// SAFETY: it owns its memory, which is the process's and not a thread's.
+unsafe impl Send for HostAllocation {}
+// SAFETY: a shared reference gives nothing but the address.
+unsafe impl Sync for HostAllocation {}
+
+impl HostAllocation {
+    /// Allocates page-locked memory, aligned to a page and with any contents. No bytes are no
+    /// memory: the address is one that may not be read.
+    ///
+    /// # Errors
+    /// [`Error::HostOutOfMemory`] if the system gives no more.
+    pub fn new(bytes: usize) -> Result<HostAllocation> {
+        retired::collect();
+        if bytes == 0 {
+            return Ok(HostAllocation { device: None, start: dangling(), bytes });
+        }
+        let device = Device::current()?;
+        let state = device.state();
+        state.bind()?;
+        let mut start: *mut c_void = null_mut();
+        // SAFETY: `start` is writable, and the device's context is current.
+        let result = unsafe { (state.driver.cuMemHostAlloc)(&mut start, bytes, PORTABLE) };
+        if result == CUresult::CUDA_ERROR_OUT_OF_MEMORY {
+            return Err(Error::HostOutOfMemory { bytes });
+        }
+        check::on_device(state, "cuMemHostAlloc", result)?;
+        match NonNull::new(start.cast()) {
+            Some(start) => Ok(HostAllocation { device: Some(device), start, bytes }),
+            None => Err(Error::HostOutOfMemory { bytes }),
+        }
+    }
+
+    /// Where it begins. Reading and writing there is up to the owner, who knows what is in flight.
+    pub fn as_ptr(&self) -> *mut u8 {
+        self.start.as_ptr()
+    }
+
+    /// Its size.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+}
+
+impl Drop for HostAllocation {
+    fn drop(&mut self) {
+        if let Some(device) = self.device {
+            teardown::destroy(device.state(), "cuMemFreeHost", |driver| {
+                // SAFETY: the address came from `cuMemHostAlloc`, and is freed here only.
+                unsafe { (driver.cuMemFreeHost)(self.start.as_ptr().cast()) }
+            });
+        }
+    }
+}
+
+impl fmt::Debug for HostAllocation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "HostAllocation({} bytes at {:p})", self.bytes, self.start)
+    }
+}
+
+fn allocate(device: Device, bytes: usize) -> Result<DevicePtr> {
+    let state = device.state();
+    state.bind()?;
+    let mut ptr: CUdeviceptr = 0;
+    // SAFETY: `ptr` is writable, and the device's context is current.
+    let result = unsafe { (state.driver.cuMemAlloc_v2)(&mut ptr, bytes) };
+    if result == CUresult::CUDA_ERROR_OUT_OF_MEMORY {
+        let info = device.memory_info()?;
+        return Err(Error::OutOfMemory { device, bytes, free: info.free, total: info.total });
+    }
+    check::on_device(state, "cuMemAlloc_v2", result)?;
+    Ok(DevicePtr(ptr))
+}
+
+/// An address for no memory, aligned for every plain type.
+fn dangling() -> NonNull<u8> {
+    NonNull::<u128>::dangling().cast()
+}

@@ -1,0 +1,189 @@
+//! Modules: kernels loaded onto a device.
+
+use std::ffi::{CString, c_int, c_uint, c_void};
+use std::fmt;
+use std::ptr::{null_mut, without_provenance_mut};
+use std::sync::Arc;
+
+use cuda_sys::{CUfunction, CUjit_option, CUmodule, CUresult};
+
+use crate::check;
+use crate::device::Device;
+use crate::device_state::DeviceState;
+use crate::error::{Error, Result};
+use crate::handle::Handle;
+use crate::launch::Function;
+use crate::retired;
+use crate::teardown;
+
+/// Room for what the driver's compiler says about a module that it refuses.
+const LOG_BYTES: usize = 16 * 1024;
+
+/// Code on a device, from which kernels are taken by name.
+///
+/// Handles are cheap to clone. The code stays on the device as long as a handle, or a [`Function`]
+/// of it, exists, and until the work that was enqueued by then is done.
+///
+/// ```no_run
+/// # fn main() -> gpu_runtime::Result<()> {
+/// let module = gpu_runtime::Device::get(0)?.load(std::fs::read("saxpy.ptx").unwrap())?;
+/// let saxpy = module.function("saxpy")?;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct Module(Arc<ModuleInner>);
+
+struct ModuleInner {
+    /// Taken out by `Drop` only.
+    loaded: Option<LoadedModule>,
+    state: &'static DeviceState,
+}
+
+/// A module of the driver, unloaded when dropped.
+struct LoadedModule {
+    raw: Handle<CUmodule>,
+    state: &'static DeviceState,
+}
+
+impl Module {
+    /// The device on which the code is.
+    pub fn device(&self) -> Device {
+        self.0.state.device
+    }
+
+    /// The kernel of a name.
+    ///
+    /// # Errors
+    /// [`Error::FunctionNotFound`] if there is none.
+    pub fn function(&self, name: &str) -> Result<Function> {
+        let not_found = || Error::FunctionNotFound { name: name.to_owned() };
+        let symbol = CString::new(name).map_err(|_| not_found())?;
+        let state = self.0.state;
+        let mut raw: CUfunction = null_mut();
+        state.bind()?;
+        // SAFETY: `raw` is writable, and the module is loaded in the context that is current.
+        let got =
+            unsafe { (state.driver.cuModuleGetFunction)(&mut raw, self.raw(), symbol.as_ptr()) };
+        if got == CUresult::CUDA_ERROR_NOT_FOUND {
+            return Err(not_found());
+        }
+        check::on_device(state, "cuModuleGetFunction", got)?;
+        Function::new(self.clone(), name, Handle(raw))
+    }
+
+    pub(crate) fn load(device: Device, image: &[u8]) -> Result<Module> {
+        let state = device.state();
+        state.bind()?;
+        let terminated;
+        let image = if is_binary(image) || image.last() == Some(&0) {
+            image
+        } else {
+            // The driver reads text up to its NUL.
+            terminated = [image, &[0]].concat();
+            &terminated
+        };
+        let raw = load(state, image)?;
+        Ok(Module(Arc::new(ModuleInner { loaded: Some(LoadedModule { raw, state }), state })))
+    }
+
+    pub(crate) fn state(&self) -> &'static DeviceState {
+        self.0.state
+    }
+
+    fn raw(&self) -> CUmodule {
+        let loaded = self.0.loaded.as_ref();
+        loaded.expect("it is taken only when the module is dropped").raw.0
+    }
+}
+
+/// Machine code, alone or in an archive for several devices, says its own length.
+fn is_binary(image: &[u8]) -> bool {
+    const ELF: [u8; 4] = *b"\x7fELF";
+    const FATBIN: [u8; 4] = 0xBA55_ED50u32.to_le_bytes();
+    image.starts_with(&ELF) || image.starts_with(&FATBIN)
+}
+
+fn load(state: &DeviceState, image: &[u8]) -> Result<Handle<CUmodule>> {
+    let mut log = vec![0u8; LOG_BYTES];
+    let mut options =
+        [CUjit_option::CU_JIT_ERROR_LOG_BUFFER, CUjit_option::CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES];
+    let mut values = [log.as_mut_ptr().cast::<c_void>(), without_provenance_mut(LOG_BYTES)];
+    let mut raw: CUmodule = null_mut();
+    // SAFETY: the image is machine code or ends in NUL; each option has its value, and the buffer
+    // that they name is as long as they say.
+    let result = unsafe {
+        (state.driver.cuModuleLoadDataEx)(
+            &mut raw,
+            image.as_ptr().cast(),
+            options.len() as c_uint,
+            options.as_mut_ptr(),
+            values.as_mut_ptr(),
+        )
+    };
+    if !refuses_image(result) {
+        check::on_device(state, "cuModuleLoadDataEx", result)?;
+        return Ok(Handle(raw));
+    }
+    let length = log.iter().position(|byte| *byte == 0).unwrap_or(log.len());
+    Err(Error::ModuleLoad {
+        device: state.device,
+        name: check::name(result),
+        log: String::from_utf8_lossy(&log[..length]).trim().to_owned(),
+    })
+}
+
+/// Whether an error is about the code rather than about the device.
+fn refuses_image(result: CUresult) -> bool {
+    matches!(
+        result,
+        CUresult::CUDA_ERROR_INVALID_IMAGE
+            | CUresult::CUDA_ERROR_INVALID_PTX
+            | CUresult::CUDA_ERROR_INVALID_SOURCE
+            | CUresult::CUDA_ERROR_UNSUPPORTED_PTX_VERSION
+            | CUresult::CUDA_ERROR_NO_BINARY_FOR_GPU
+            | CUresult::CUDA_ERROR_JIT_COMPILER_NOT_FOUND
+            | CUresult::CUDA_ERROR_JIT_COMPILATION_DISABLED
+            | CUresult::CUDA_ERROR_SHARED_OBJECT_SYMBOL_NOT_FOUND
+            | CUresult::CUDA_ERROR_NOT_SUPPORTED
+    )
+}
+
+impl Drop for ModuleInner {
+    fn drop(&mut self) {
+        let Some(loaded) = self.loaded.take() else { return };
+        // Launches keep no handle: any stream of the device may still be running this code.
+        let streams = self.state.streams();
+        let until = streams.iter().map(|stream| stream.point()).collect();
+        retired::drop_after(until, loaded);
+    }
+}
+
+impl Drop for LoadedModule {
+    fn drop(&mut self) {
+        teardown::destroy(self.state, "cuModuleUnload", |driver| {
+            // SAFETY: no handle is left, and the work that may use the code is done.
+            unsafe { (driver.cuModuleUnload)(self.raw.0) }
+        });
+    }
+}
+
+impl fmt::Debug for Module {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Module(on {})", self.device())
+    }
+}
+
+/// Reads an attribute of a function.
+pub(crate) fn attribute(
+    state: &DeviceState,
+    function: Handle<CUfunction>,
+    attribute: cuda_sys::CUfunction_attribute,
+) -> Result<u32> {
+    let mut value: c_int = 0;
+    state.call("cuFuncGetAttribute", |driver| {
+        // SAFETY: `value` is writable, and the caller keeps the function's module loaded.
+        unsafe { (driver.cuFuncGetAttribute)(&mut value, attribute, function.0) }
+    })?;
+    Ok(u32::try_from(value).unwrap_or(0))
+}

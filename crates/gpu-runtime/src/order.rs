@@ -1,0 +1,145 @@
+//! Order between streams: memory remembers its uses, and work waits for what it must come after.
+
+use std::cell::Cell;
+use std::cmp::Reverse;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use smallvec::SmallVec;
+
+use crate::error::Result;
+use crate::stream::Stream;
+use crate::uses::UseRecord;
+
+/// What a piece of work does with a piece of memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Access {
+    /// It reads only.
+    Read,
+    /// It writes, and may read.
+    Write,
+}
+
+/// Whether work waits by itself for work on other streams that it must come after.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Order {
+    /// It does: a result is as if everything ran in the order in which it was enqueued.
+    Automatic,
+    /// It does not: the program orders its streams itself, with
+    /// [`wait_stream`](Stream::wait_stream) and events, and what it forgets is a race. Uses are
+    /// recorded nevertheless, so memory is not given to somebody else before they are over.
+    Manual,
+}
+
+thread_local! {
+    static ORDER: Cell<Order> = const { Cell::new(Order::Automatic) };
+    /// How many calls of [`ordered`] this thread is in.
+    static HOLDING: Cell<u32> = const { Cell::new(0) };
+}
+
+/// Runs `f` with the given order in this thread; [`Order::Automatic`] is the default. The order
+/// before is restored afterwards, also on a panic.
+pub fn with_order<R>(order: Order, f: impl FnOnce() -> R) -> R {
+    struct Restore(Order);
+    impl Drop for Restore {
+        fn drop(&mut self) {
+            replace(self.0);
+        }
+    }
+    let _restore = Restore(replace(order));
+    f()
+}
+
+/// Enqueues work on a stream in order with all other uses of the memory that it works on.
+///
+/// `operands` names the use record of each piece of memory, and what the work does with it; one
+/// that is named twice counts once, with the stronger access. The records are locked, in the order
+/// of their addresses. The stream is made to wait for what each access must come after: a read for
+/// the last write, a write for all uses. Then `enqueue` runs, which enqueues on `stream` and nowhere
+/// else, and its uses are marked in the records, also if it fails or panics, since part of the work
+/// may be on its way by then.
+///
+/// Where all earlier uses were on the same stream this costs some comparisons and no call to the
+/// driver. Under [`Order::Manual`] nothing is waited for. The host never waits in here, and
+/// `enqueue` must not either: other threads may need the records.
+///
+/// # Errors
+/// The driver's, if it cannot order the streams (nothing is enqueued then), and those of `enqueue`.
+pub fn ordered<R>(
+    stream: &Stream,
+    operands: &[(&Mutex<UseRecord>, Access)],
+    enqueue: impl FnOnce() -> Result<R>,
+) -> Result<R> {
+    let order = current();
+    let _holding = Holding::begin();
+    let mut held = lock(operands);
+    if order == Order::Automatic {
+        for (record, access) in &held {
+            record.order_before(stream, *access)?;
+        }
+    }
+    let _marking = Marking { stream, order, held: &mut held };
+    enqueue()
+}
+
+/// The order mode of this thread.
+pub(crate) fn current() -> Order {
+    ORDER.get()
+}
+
+pub(crate) fn replace(order: Order) -> Order {
+    ORDER.replace(order)
+}
+
+/// Whether this thread holds use records, so that it must not wait for a device.
+pub(crate) fn holds_records() -> bool {
+    HOLDING.get() > 0
+}
+
+type Held<'a> = SmallVec<[(MutexGuard<'a, UseRecord>, Access); 8]>;
+
+/// Locks each record once, in the order of their addresses, which is the same for every thread.
+fn lock<'a>(operands: &[(&'a Mutex<UseRecord>, Access)]) -> Held<'a> {
+    let address = |record: &Mutex<UseRecord>| std::ptr::from_ref(record).addr();
+    let mut operands: SmallVec<[_; 8]> = operands.iter().copied().collect();
+    operands.sort_unstable_by_key(|(record, access)| {
+        (address(record), Reverse(*access == Access::Write))
+    });
+    operands.dedup_by_key(|(record, _)| address(record));
+    operands
+        .into_iter()
+        .map(|(record, access)| (record.lock().unwrap_or_else(PoisonError::into_inner), access))
+        .collect()
+}
+
+/// Marks the uses when `enqueue` is over, in whichever way it ended.
+struct Marking<'a, 'records> {
+    stream: &'a Stream,
+    order: Order,
+    held: &'a mut Held<'records>,
+}
+
+impl Drop for Marking<'_, '_> {
+    fn drop(&mut self) {
+        for (record, access) in self.held.iter_mut() {
+            record.mark(self.stream, *access, self.order);
+        }
+    }
+}
+
+/// A call of [`ordered`] by this thread.
+struct Holding;
+
+impl Holding {
+    fn begin() -> Holding {
+        // Records that are locked within the lock of others have no common order.
+        debug_assert!(!holds_records(), "`ordered` was called within `ordered`");
+        HOLDING.set(HOLDING.get() + 1);
+        Holding
+    }
+}
+
+impl Drop for Holding {
+    fn drop(&mut self) {
+        HOLDING.set(HOLDING.get() - 1);
+    }
+}

@@ -1,0 +1,78 @@
+//! Access of one device to another one's memory.
+
+use std::ffi::c_int;
+use std::sync::atomic::Ordering;
+
+use cuda_sys::CUresult;
+
+use crate::check;
+use crate::device::Device;
+use crate::error::{Error, Result};
+
+impl Device {
+    /// Whether the machine lets kernels of this device reach `peer`'s memory. A device is no peer of
+    /// itself. It creates no context.
+    ///
+    /// # Errors
+    /// The driver's.
+    pub fn can_access_peer(self, peer: Device) -> Result<bool> {
+        if self == peer {
+            return Ok(false);
+        }
+        let state = self.state();
+        let mut can: c_int = 0;
+        // SAFETY: `can` is writable.
+        let got =
+            unsafe { (state.driver.cuDeviceCanAccessPeer)(&mut can, state.raw, peer.state().raw) };
+        check::on_device(state, "cuDeviceCanAccessPeer", got)?;
+        Ok(can != 0)
+    }
+
+    /// Lets kernels of this device reach `peer`'s memory; not the other way round. To enable what is
+    /// enabled is fine. Copies between devices need no peer access.
+    ///
+    /// # Errors
+    /// [`Error::PeerAccessUnsupported`] if the machine does not connect the two, or for a device and
+    /// itself.
+    pub fn enable_peer_access(self, peer: Device) -> Result<()> {
+        if !self.can_access_peer(peer)? {
+            return Err(Error::PeerAccessUnsupported { device: self, peer });
+        }
+        let (state, context) = (self.state(), peer.state().context()?);
+        state.bind()?;
+        // SAFETY: the device's context is current, and the peer's is never released.
+        match unsafe { (state.driver.cuCtxEnablePeerAccess)(context.0, 0) } {
+            CUresult::CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED => {}
+            CUresult::CUDA_ERROR_PEER_ACCESS_UNSUPPORTED => {
+                return Err(Error::PeerAccessUnsupported { device: self, peer });
+            }
+            result => check::on_device(state, "cuCtxEnablePeerAccess", result)?,
+        }
+        state.peers[peer.index()].store(true, Ordering::Release);
+        Ok(())
+    }
+
+    /// Ends the access that [`enable_peer_access`](Device::enable_peer_access) gave; to end what was
+    /// not given is fine. Kernels in flight that use it must be waited for before.
+    ///
+    /// # Errors
+    /// The driver's.
+    pub fn disable_peer_access(self, peer: Device) -> Result<()> {
+        if !self.peer_access_enabled(peer) {
+            return Ok(());
+        }
+        let (state, context) = (self.state(), peer.state().context()?);
+        state.bind()?;
+        state.peers[peer.index()].store(false, Ordering::Release);
+        // SAFETY: the device's context is current, and the peer's is never released.
+        match unsafe { (state.driver.cuCtxDisablePeerAccess)(context.0) } {
+            CUresult::CUDA_ERROR_PEER_ACCESS_NOT_ENABLED => Ok(()),
+            result => check::on_device(state, "cuCtxDisablePeerAccess", result),
+        }
+    }
+
+    /// Whether [`enable_peer_access`](Device::enable_peer_access) holds. It asks no driver.
+    pub fn peer_access_enabled(self, peer: Device) -> bool {
+        self.state().peers[peer.index()].load(Ordering::Acquire)
+    }
+}

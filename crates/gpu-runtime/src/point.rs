@@ -1,0 +1,72 @@
+//! Points of a stream: "everything enqueued so far", as a value.
+
+use std::fmt;
+
+use crate::error::Result;
+use crate::stream::Stream;
+
+/// A point between two pieces of work on a stream: what came before it, and nothing after.
+///
+/// To take a point costs nothing at the driver. When somebody waits for one, an event that was
+/// recorded after it is used, or recorded then. Such a late event also stands for the work that was
+/// enqueued between the point and the wait; to bound that, the runtime records an event at once
+/// after each copy and where a [`StreamGuard`](crate::StreamGuard) ends.
+///
+/// ```
+/// # gpu_runtime::choose_driver(gpu_runtime::DriverChoice::Software { devices: None })?;
+/// use gpu_runtime::{Device, Stream};
+///
+/// let stream = Stream::new(Device::get(0)?)?;
+/// let point = stream.point();
+/// point.wait()?;
+/// assert!(point.is_complete()?);
+/// # Ok::<(), gpu_runtime::Error>(())
+/// ```
+#[derive(Clone, PartialEq, Eq)]
+pub struct StreamPoint {
+    stream: Stream,
+    sequence: u64,
+}
+
+impl StreamPoint {
+    pub(crate) fn new(stream: Stream, sequence: u64) -> StreamPoint {
+        StreamPoint { stream, sequence }
+    }
+
+    /// The stream.
+    pub fn stream(&self) -> &Stream {
+        &self.stream
+    }
+
+    /// How many pieces of the stream's work come before the point.
+    pub fn sequence(&self) -> u64 {
+        self.sequence
+    }
+
+    /// Blocks until the stream has passed the point.
+    ///
+    /// # Errors
+    /// [`Error::DeviceLost`](crate::Error::DeviceLost) if work before it failed.
+    pub fn wait(&self) -> Result<()> {
+        self.stream.wait_for(self.sequence)
+    }
+
+    /// Whether the stream has passed the point. It does not wait.
+    ///
+    /// # Errors
+    /// [`Error::DeviceLost`](crate::Error::DeviceLost) if work before it failed.
+    pub fn is_complete(&self) -> Result<bool> {
+        self.stream.has_reached(self.sequence)
+    }
+
+    /// Moves the point to the end of what is enqueued by now on the same stream.
+    pub(crate) fn advance(&mut self) {
+        self.sequence = self.stream.sequence();
+    }
+}
+
+impl fmt::Debug for StreamPoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "StreamPoint({} after {})", self.stream, self.sequence)
+    }
+}

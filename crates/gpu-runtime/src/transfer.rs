@@ -1,0 +1,167 @@
+//! Safe copies between buffers, slices and page-locked memory.
+
+use std::ffi::c_uint;
+use std::ptr;
+
+use bytemuck::Pod;
+use cuda_sys::{CUpointer_attribute, CUresult};
+
+use crate::buffer::{DeviceBuffer, PinnedBuffer};
+use crate::error::Result;
+use crate::memory::HostAllocation;
+use crate::order::{Access, ordered};
+use crate::pending::Pending;
+use crate::stream::Stream;
+
+/// Copies whose both ends are kept by what they are given or return. Each comes after earlier work
+/// on the same buffers, on whichever stream that is.
+///
+/// ```
+/// # gpu_runtime::choose_driver(gpu_runtime::DriverChoice::Software { devices: None })?;
+/// use gpu_runtime::Device;
+///
+/// let stream = Device::get(0)?.default_stream()?;
+/// let buffer = stream.copy_htod(&[1.0f32, 2.0, 3.0])?;
+/// let back: Vec<f32> = stream.copy_dtoh(&buffer)?.wait()?;
+/// assert_eq!(back, [1.0, 2.0, 3.0]);
+/// # Ok::<(), gpu_runtime::Error>(())
+/// ```
+impl Stream {
+    /// Copies a slice into new memory of this stream's device.
+    ///
+    /// The slice may be changed as soon as this returns. The driver stages it, so the copy itself
+    /// may still be on its way; if the slice lies in page-locked memory, this waits for the copy.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), and the driver's.
+    pub fn copy_htod<T: Pod>(&self, src: &[T]) -> Result<DeviceBuffer<T>> {
+        let mut dst = DeviceBuffer::new(self.device(), src.len())?;
+        self.copy_htod_into(src, &mut dst)?;
+        Ok(dst)
+    }
+
+    /// As [`copy_htod`](Stream::copy_htod), into memory that exists.
+    ///
+    /// # Errors
+    /// [`Error::LengthMismatch`](crate::Error::LengthMismatch), and the driver's.
+    pub fn copy_htod_into<T: Pod>(&self, src: &[T], dst: &mut DeviceBuffer<T>) -> Result<()> {
+        dst.check_len("copy_htod_into", src.len())?;
+        let bytes: &[u8] = bytemuck::cast_slice(src);
+        ordered(self, &[(dst.uses(), Access::Write)], || {
+            // SAFETY: `dst` frees its memory only when its uses are over. `src` is borrowed until
+            // the driver has staged it or, below, until the copy is done.
+            unsafe { self.enqueue_htod(dst.ptr(), bytes.as_ptr(), bytes.len()) }
+        })?;
+        if self.is_page_locked(bytes) {
+            self.point().wait()?;
+        }
+        Ok(())
+    }
+
+    /// Copies page-locked memory into new memory of this stream's device, and returns at once. The
+    /// page-locked memory comes back when the copy is done.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), and the driver's.
+    pub fn copy_htod_pinned<T: Pod + Send>(
+        &self,
+        src: PinnedBuffer<T>,
+    ) -> Result<(DeviceBuffer<T>, Pending<PinnedBuffer<T>>)> {
+        let dst = DeviceBuffer::<T>::new(self.device(), src.len())?;
+        ordered(self, &[(dst.uses(), Access::Write)], || {
+            // SAFETY: `dst` frees its memory only when its uses are over, and `src` goes into what
+            // is pending.
+            unsafe { self.enqueue_htod(dst.ptr(), src.as_bytes_ptr(), dst.bytes()) }
+        })?;
+        Ok((dst, Pending::new(self.point(), move || src)))
+    }
+
+    /// Copies memory of a device to the host, and returns at once.
+    ///
+    /// The copy goes through page-locked memory that is allocated for it; who copies often keeps a
+    /// [`PinnedBuffer`] and uses [`copy_dtoh_pinned`](Stream::copy_dtoh_pinned).
+    ///
+    /// # Errors
+    /// [`Error::HostOutOfMemory`](crate::Error::HostOutOfMemory), and the driver's.
+    pub fn copy_dtoh<T: Pod>(&self, src: &DeviceBuffer<T>) -> Result<Pending<Vec<T>>> {
+        let staging = HostAllocation::new(src.bytes())?;
+        self.enqueue_read(src, staging.as_ptr())?;
+        let len = src.len();
+        Ok(Pending::new(self.point(), move || {
+            let mut elements = Vec::with_capacity(len);
+            // SAFETY: the copy filled the staging memory with `len` elements, which any bytes are;
+            // the vector has room for them.
+            unsafe {
+                ptr::copy_nonoverlapping(staging.as_ptr().cast(), elements.as_mut_ptr(), len);
+                elements.set_len(len);
+            }
+            elements
+        }))
+    }
+
+    /// Copies memory of a device into page-locked memory, and returns at once. That memory comes
+    /// back, filled, when the copy is done.
+    ///
+    /// # Errors
+    /// [`Error::LengthMismatch`](crate::Error::LengthMismatch), and the driver's. `dst` is freed
+    /// then.
+    pub fn copy_dtoh_pinned<T: Pod + Send>(
+        &self,
+        src: &DeviceBuffer<T>,
+        dst: PinnedBuffer<T>,
+    ) -> Result<Pending<PinnedBuffer<T>>> {
+        src.check_len("copy_dtoh_pinned", dst.len())?;
+        self.enqueue_read(src, dst.as_bytes_ptr())?;
+        Ok(Pending::new(self.point(), move || dst))
+    }
+
+    /// Copies memory of a device, within that device or to another one, and returns at once.
+    ///
+    /// # Errors
+    /// [`Error::LengthMismatch`](crate::Error::LengthMismatch), and the driver's.
+    pub fn copy_dtod<T: Pod>(
+        &self,
+        src: &DeviceBuffer<T>,
+        dst: &mut DeviceBuffer<T>,
+    ) -> Result<()> {
+        dst.check_len("copy_dtod", src.len())?;
+        let operands = [(src.uses(), Access::Read), (dst.uses(), Access::Write)];
+        let (to, from, bytes) = (dst.ptr(), src.ptr(), src.bytes());
+        ordered(self, &operands, || {
+            if src.device() == self.device() && dst.device() == self.device() {
+                // SAFETY: both buffers free their memory only when their uses are over.
+                return unsafe { self.enqueue_dtod(to, from, bytes) };
+            }
+            // SAFETY: as above.
+            unsafe { self.enqueue_peer(to, dst.device(), from, src.device(), bytes) }
+        })
+    }
+
+    /// Enqueues the copy of a buffer to page-locked memory at `dst`, which the caller keeps.
+    fn enqueue_read<T: Pod>(&self, src: &DeviceBuffer<T>, dst: *mut u8) -> Result<()> {
+        ordered(self, &[(src.uses(), Access::Read)], || {
+            // SAFETY: `src` frees its memory only when its uses are over; the caller keeps `dst`,
+            // which is as long, until the copy is done.
+            unsafe { self.enqueue_dtoh(dst, src.ptr(), src.bytes()) }
+        })
+    }
+
+    /// Whether the driver knows either end of a slice: then it copies from it directly, later.
+    fn is_page_locked(&self, bytes: &[u8]) -> bool {
+        let [first, .., last] = bytes else { return !bytes.is_empty() };
+        [first, last].into_iter().any(|byte| {
+            let mut kind: c_uint = 0;
+            let attribute = CUpointer_attribute::CU_POINTER_ATTRIBUTE_MEMORY_TYPE;
+            let address = ptr::from_ref(byte).addr() as u64;
+            // SAFETY: `kind` is writable and as large as this attribute; the address is not read.
+            let known = unsafe {
+                (self.state().driver.cuPointerGetAttribute)(
+                    ptr::from_mut(&mut kind).cast(),
+                    attribute,
+                    address,
+                )
+            };
+            known == CUresult::CUDA_SUCCESS
+        })
+    }
+}

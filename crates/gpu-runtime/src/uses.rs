@@ -1,0 +1,99 @@
+//! The use record of a piece of memory.
+
+use smallvec::SmallVec;
+
+use crate::error::Result;
+use crate::order::{Access, Order};
+use crate::point::StreamPoint;
+use crate::stream::Stream;
+
+/// The uses of a piece of memory that later ones may have to come after: the last write, and the
+/// reads since.
+///
+/// It lies beside each piece of memory that devices work on, in a `Mutex` that is held while work
+/// is enqueued ([`ordered`](crate::ordered)). To wait for a use on the host, clone the record and
+/// wait with the clone: who waited under the lock would keep other threads from enqueuing.
+#[derive(Debug, Clone, Default)]
+pub struct UseRecord {
+    write: Option<StreamPoint>,
+    /// The newest read of each stream since the last write, and older uses that nobody ordered
+    /// before that write.
+    reads: SmallVec<[StreamPoint; 2]>,
+}
+
+impl UseRecord {
+    /// Notes a read that ends at `point`, or before.
+    pub fn record_read(&mut self, point: StreamPoint) {
+        match self.reads.iter_mut().find(|read| read.stream() == point.stream()) {
+            Some(read) if read.sequence() >= point.sequence() => {}
+            Some(read) => *read = point,
+            None => self.reads.push(point),
+        }
+    }
+
+    /// Notes a write that ends at `point`, or before, and comes after all uses noted so far.
+    pub fn record_write(&mut self, point: StreamPoint) {
+        self.reads.clear();
+        self.write = Some(point);
+    }
+
+    /// The points after which no use noted so far is under way.
+    pub fn points(&self) -> impl Iterator<Item = &StreamPoint> {
+        self.write.iter().chain(&self.reads)
+    }
+
+    /// Blocks until the memory may be read by the host: until the last write is done.
+    ///
+    /// # Errors
+    /// [`Error::DeviceLost`](crate::Error::DeviceLost) if work before that failed.
+    pub fn wait_for_read(&self) -> Result<()> {
+        self.write.iter().try_for_each(StreamPoint::wait)
+    }
+
+    /// Blocks until the memory may be written by the host, or freed: until all uses are done.
+    ///
+    /// # Errors
+    /// [`Error::DeviceLost`](crate::Error::DeviceLost) if work before that failed.
+    pub fn wait_for_write(&self) -> Result<()> {
+        self.points().try_for_each(StreamPoint::wait)
+    }
+
+    /// Makes later work on `stream` wait for what an access must come after.
+    pub(crate) fn order_before(&self, stream: &Stream, access: Access) -> Result<()> {
+        match access {
+            Access::Read => self.write.iter().try_for_each(|write| stream.wait_point(write)),
+            Access::Write => self.points().try_for_each(|point| stream.wait_point(point)),
+        }
+    }
+
+    /// Notes a use by work that was just enqueued on `stream`.
+    pub(crate) fn mark(&mut self, stream: &Stream, access: Access, order: Order) {
+        match (access, &mut self.write) {
+            (Access::Read, _) => match self.reads.iter_mut().find(|read| read.stream() == stream) {
+                // Spares the stream's reference count.
+                Some(read) => read.advance(),
+                None => self.reads.push(stream.point()),
+            },
+            (Access::Write, Some(write)) if write.stream() == stream => {
+                write.advance();
+                self.forget_reads(stream, order);
+            }
+            (Access::Write, write) => {
+                let earlier = write.replace(stream.point());
+                self.forget_reads(stream, order);
+                if order == Order::Manual {
+                    earlier.into_iter().for_each(|earlier| self.record_read(earlier));
+                }
+            }
+        }
+    }
+
+    /// Forgets the reads that a write on `stream` came after. Under manual order those are only the
+    /// ones on the same stream: the others may still be under way when the write is done.
+    fn forget_reads(&mut self, stream: &Stream, order: Order) {
+        match order {
+            Order::Automatic => self.reads.clear(),
+            Order::Manual => self.reads.retain(|read| read.stream() != stream),
+        }
+    }
+}
