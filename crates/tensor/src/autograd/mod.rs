@@ -1,61 +1,27 @@
-//! Automatic differentiation: what operations record, and how gradients are found from it.
+//! Automatic differentiation: the graph that operations leave behind, and the walk back through it.
+//!
+//! An operation on tensors that require gradients records a [`Node`](node::Node): its backward
+//! function, and edges to the nodes and leaves that its inputs came from. [`Tensor::backward`]
+//! walks the nodes in the reverse order of their making, each on the stream of its forward
+//! operation, and adds what arrives at the leaves to their gradients.
+//!
+//! [`Tensor::backward`]: crate::Tensor::backward
 
-use crate::{Result, Tensor};
+mod backward;
+mod engine;
+mod error;
+mod leaf;
+mod meta;
+mod methods;
+mod mode;
+mod node;
+mod record;
+mod saved;
 
-/// What autograd knows of a tensor.
-#[derive(Default)]
-pub(crate) struct Meta;
-
-impl Meta {
-    pub(crate) fn none() -> Meta {
-        Meta
-    }
-}
-
-/// Returns `output`, recorded as computed from `inputs` where grad mode is on and one requires grad.
-pub(crate) fn record<const N: usize, B>(
-    _name: &'static str,
-    _inputs: [&Tensor; N],
-    output: Tensor,
-    _save: impl FnOnce(&Tensor) -> B,
-) -> Tensor
-where
-    B: Fn(&Tensor, [bool; N]) -> Result<[Option<Tensor>; N]> + Send + Sync + 'static,
-{
-    output
-}
-
-/// As [`record`], for any number of inputs.
-pub(crate) fn record_many<B>(
-    _name: &'static str,
-    _inputs: &[&Tensor],
-    output: Tensor,
-    _save: impl FnOnce(&Tensor) -> B,
-) -> Tensor
-where
-    B: Fn(&Tensor, &[bool]) -> Result<Vec<Option<Tensor>>> + Send + Sync + 'static,
-{
-    output
-}
-
-/// A tensor kept for the backward pass.
-pub(crate) struct SavedTensor(Tensor);
-
-impl SavedTensor {
-    pub(crate) fn new(tensor: &Tensor) -> SavedTensor {
-        SavedTensor(tensor.clone())
-    }
-
-    pub(crate) fn get(&self) -> Result<Tensor> {
-        Ok(self.0.clone())
-    }
-}
-
-/// Fails where an in-place operation would falsify recorded gradients.
-pub(crate) fn check_in_place(
-    _name: &'static str,
-    _target: &Tensor,
-    _operands: &[&Tensor],
-) -> Result<()> {
-    Ok(())
-}
+pub use backward::{Backward, grad};
+pub use error::AutogradError;
+pub(crate) use meta::Meta;
+pub use mode::{NoGradGuard, enable_grad, is_grad_enabled, no_grad};
+pub(crate) use mode::{GradModeGuard, enter_grad_mode};
+pub(crate) use record::{check_in_place, record, record_many};
+pub(crate) use saved::SavedTensor;

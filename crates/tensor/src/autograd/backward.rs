@@ -1,0 +1,131 @@
+//! Asking for gradients.
+
+use super::engine::{self, Collection, Goal};
+use super::error::AutogradError;
+use super::leaf::Form;
+use super::node::{Edge, Graph};
+use crate::{Result, Tensor};
+
+/// A backward pass: from which outputs, with which gradients, and whether the graph is kept.
+///
+/// ```
+/// use tensor::{Backward, tensor};
+/// let x = tensor![1.0, 2.0, 3.0]?.requires_grad_(true)?;
+/// let y = x.square()?.sum()?;
+/// Backward::new().output(&y).retain_graph().run()?;
+/// Backward::new().output(&y).run()?;   // once more: the gradients add up
+/// assert_eq!(x.grad().expect("was computed").to_vec::<f32>()?, [4.0, 8.0, 12.0]);
+/// # Ok::<(), tensor::Error>(())
+/// ```
+#[must_use = "nothing is computed before run() or collect()"]
+#[derive(Clone)]
+pub struct Backward<'a> {
+    outputs: Vec<(&'a Tensor, Option<&'a Tensor>)>,
+    graph: Graph,
+}
+
+impl<'a> Backward<'a> {
+    /// A pass from no output yet, which frees the graph as it goes.
+    pub fn new() -> Backward<'a> {
+        Backward { outputs: Vec::new(), graph: Graph::Free }
+    }
+
+    /// Starts from `output` too, with the gradient 1; it must be a single number.
+    pub fn output(mut self, output: &'a Tensor) -> Backward<'a> {
+        self.outputs.push((output, None));
+        self
+    }
+
+    /// Starts from `output` too, with the given gradient, which must look like it.
+    pub fn output_with(mut self, output: &'a Tensor, gradient: &'a Tensor) -> Backward<'a> {
+        self.outputs.push((output, Some(gradient)));
+        self
+    }
+
+    /// Keeps what the operations saved, so that another pass can go through them.
+    pub fn retain_graph(mut self) -> Backward<'a> {
+        self.graph = Graph::Retain;
+        self
+    }
+
+    /// Adds the gradients of the outputs with respect to every leaf to the leaf's `grad()`.
+    /// On CUDA the work is enqueued: each operation's backward on the stream of its forward, and
+    /// this thread's current streams wait for them. Nothing blocks the host.
+    ///
+    /// # Errors
+    /// An output does not require gradients; one that is not a single number has no gradient given;
+    /// the graph was freed; a saved tensor was modified in place; an operation failed. Gradients
+    /// that were added before an error stay.
+    pub fn run(self) -> Result<()> {
+        engine::run(self.roots()?, Goal::Accumulate, self.graph)?;
+        Ok(())
+    }
+
+    /// The gradients with respect to `inputs`, leaves or not, without touching any `grad()`; `None`
+    /// for an input that no output depends on.
+    ///
+    /// # Errors
+    /// As [`Backward::run`]; or an input does not require gradients.
+    pub fn collect(self, inputs: &[&Tensor]) -> Result<Vec<Option<Tensor>>> {
+        let roots = self.roots()?;
+        let wanted = inputs
+            .iter()
+            .enumerate()
+            .map(|(index, input)| {
+                input.autograd().edge(input).ok_or(AutogradError::InputRequiresNoGrad { index })
+            })
+            .collect::<Result<Vec<Edge>, _>>()?;
+        let goal = Goal::Collect(Collection::new(&wanted, roots.iter().map(|(edge, _)| edge)));
+        engine::run(roots, goal, self.graph)
+    }
+
+    fn roots(&self) -> Result<Vec<(Edge, Tensor)>> {
+        self.outputs.iter().map(|(output, gradient)| root(output, *gradient)).collect()
+    }
+}
+
+impl Default for Backward<'_> {
+    fn default() -> Self {
+        Backward::new()
+    }
+}
+
+/// The gradients of the sum of `outputs`, each a single number, with respect to `inputs`; `None`
+/// for an input that no output depends on. The graph is freed.
+///
+/// # Errors
+/// As [`Backward::collect`].
+///
+/// ```
+/// use tensor::tensor;
+/// let x = tensor![3.0]?.requires_grad_(true)?;
+/// let y = x.square()?.sum()?;
+/// let gradients = tensor::grad(&[&y], &[&x])?;
+/// assert_eq!(gradients[0].as_ref().expect("y depends on x").to_vec::<f32>()?, [6.0]);
+/// assert!(x.grad().is_none());
+/// # Ok::<(), tensor::Error>(())
+/// ```
+pub fn grad(outputs: &[&Tensor], inputs: &[&Tensor]) -> Result<Vec<Option<Tensor>>> {
+    let pass = Backward { outputs: outputs.iter().map(|o| (*o, None)).collect(), graph: Graph::Free };
+    pass.collect(inputs)
+}
+
+/// Where a pass begins at `output`, and with which gradient.
+fn root(output: &Tensor, gradient: Option<&Tensor>) -> Result<(Edge, Tensor)> {
+    let edge = output.autograd().edge(output).ok_or(AutogradError::NothingRequiresGrad)?;
+    let gradient = match gradient {
+        Some(gradient) if edge.form().matches(gradient) => gradient.detach(),
+        Some(gradient) => {
+            let (expected, found) = (edge.form().describe(), Form::of(gradient).describe());
+            return Err(
+                AutogradError::GradientMismatch { op: "backward", expected, found }.into()
+            );
+        }
+        None if output.numel() == 1 => output.ones_like()?,
+        None => {
+            let shape = output.layout().shape().clone();
+            return Err(AutogradError::NotScalar { shape }.into());
+        }
+    };
+    Ok((edge, gradient))
+}

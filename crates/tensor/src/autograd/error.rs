@@ -1,0 +1,105 @@
+//! What can go wrong with gradients.
+
+use crate::{DType, Device, Error, Shape};
+
+/// Why gradients could not be computed, or a tensor could not take part in them.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum AutogradError {
+    // Before the walk.
+    /// Nothing that the output was computed from requires a gradient.
+    #[error(
+        "backward: the output does not require gradients: nothing it was computed from does; \
+         call .requires_grad_(true) on the leaves first, and mind no_grad"
+    )]
+    NothingRequiresGrad,
+    /// Only a single number has a gradient of its own.
+    #[error(
+        "backward: the output has shape {shape}, so its gradient is not obvious; \
+         reduce it to one number, or give the gradient with .backward_with(&gradient)"
+    )]
+    NotScalar {
+        /// The output's shape.
+        shape: Shape,
+    },
+    /// A gradient was given that does not look like the tensor it belongs to.
+    #[error(
+        "{op}: a gradient of shape {}, {} on {} for a tensor of shape {}, {} on {}; they must be equal",
+        found.0, found.1, found.2, expected.0, expected.1, expected.2
+    )]
+    GradientMismatch {
+        /// The operation.
+        op: &'static str,
+        /// Shape, dtype and device of the tensor.
+        expected: Box<(Shape, DType, Device)>,
+        /// Shape, dtype and device of the gradient.
+        found: Box<(Shape, DType, Device)>,
+    },
+    /// One of the tensors to differentiate by does not require gradients.
+    #[error("grad: input {index} does not require gradients; call .requires_grad_(true) before it is used")]
+    InputRequiresNoGrad {
+        /// Its position among the inputs.
+        index: usize,
+    },
+
+    // During the walk.
+    /// The graph was walked before, and gave its saved tensors back.
+    #[error(
+        "backward through `{op}` a second time: what it had saved was freed by the first; \
+         use Backward::retain_graph for the first, or run the forward pass again"
+    )]
+    GraphFreed {
+        /// The first operation that was met for the second time.
+        op: &'static str,
+    },
+    /// A tensor that the gradient needs was changed in place after it was saved.
+    #[error(
+        "a tensor of shape {shape} that the gradient needs was modified in place \
+         (saved at version {saved}, now at {now}); use the operation without `_`, or modify a copy"
+    )]
+    Modified {
+        /// The tensor's shape.
+        shape: Shape,
+        /// How often it had been modified when it was saved.
+        saved: u64,
+        /// How often it has been modified now.
+        now: u64,
+    },
+    /// The backward function of an operation failed.
+    #[error("backward through `{op}`: {source}")]
+    Backward {
+        /// The operation.
+        op: &'static str,
+        /// What failed in it.
+        source: Box<Error>,
+    },
+
+    // Changes of a tensor's part in the graph.
+    /// An operation in place would have to be differentiated.
+    #[error(
+        "{op}: `{argument}` requires gradients, and operations in place are not differentiated; \
+         use the operation without `_`, detach() it, or put the call into no_grad(|| ..)"
+    )]
+    InPlace {
+        /// The operation.
+        op: &'static str,
+        /// The argument that requires gradients.
+        argument: &'static str,
+    },
+    /// Only floating-point tensors have gradients.
+    #[error("{op}: a tensor of dtype {dtype} has no gradient; convert it with .to(DType::F32) first")]
+    NotDifferentiable {
+        /// The operation.
+        op: &'static str,
+        /// The tensor's dtype.
+        dtype: DType,
+    },
+    /// The flag or the gradient of a tensor can be set only on a leaf of the graph.
+    #[error("{op}: the tensor was computed by `{computed_by}`; only leaves can be changed, so detach() it first")]
+    NotLeaf {
+        /// The operation.
+        op: &'static str,
+        /// The operation that the tensor is the result of.
+        computed_by: &'static str,
+    },
+}

@@ -1,0 +1,88 @@
+//! Where gradients end: the leaf of a graph, and the form that a gradient must have.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::device::Place;
+use crate::ops::sum_to_shape;
+use crate::{DType, Device, Result, Shape, Tensor};
+
+/// What a tensor's gradient must look like: the tensor itself.
+pub(super) struct Form {
+    shape: Shape,
+    dtype: DType,
+    place: Place,
+}
+
+impl Form {
+    pub(super) fn of(tensor: &Tensor) -> Form {
+        let shape = tensor.layout().shape().clone();
+        Form { shape, dtype: tensor.dtype(), place: tensor.place() }
+    }
+
+    /// Brings a gradient to this form. A backward function works in the dtype, on the device and in
+    /// the broadcast shape of its operation, so it need not know what its operands looked like.
+    pub(super) fn conform(&self, gradient: Tensor) -> Result<Tensor> {
+        let mut gradient = gradient;
+        if gradient.shape() != &self.shape[..] {
+            gradient = sum_to_shape(&gradient, &self.shape)?;
+        }
+        if gradient.dtype() != self.dtype || gradient.place() != self.place {
+            gradient = gradient.to((self.dtype, self.place.device()))?;
+        }
+        Ok(gradient)
+    }
+
+    pub(super) fn matches(&self, gradient: &Tensor) -> bool {
+        gradient.shape() == &self.shape[..]
+            && gradient.dtype() == self.dtype
+            && gradient.place() == self.place
+    }
+
+    /// For an error message.
+    pub(super) fn describe(&self) -> Box<(Shape, DType, Device)> {
+        Box::new((self.shape.clone(), self.dtype, self.place.device()))
+    }
+}
+
+/// The end of a graph: a tensor that requires a gradient and was not computed. Graphs hold the leaf
+/// and not the tensor, so a tensor that is dropped frees its memory though graphs of it live on.
+pub(super) struct Leaf {
+    form: Form,
+    gradient: Mutex<Option<Tensor>>,
+}
+
+impl Leaf {
+    pub(super) fn new(form: Form) -> Leaf {
+        Leaf { form, gradient: Mutex::new(None) }
+    }
+
+    pub(super) fn form(&self) -> &Form {
+        &self.form
+    }
+
+    pub(super) fn gradient(&self) -> Option<Tensor> {
+        self.lock().clone()
+    }
+
+    pub(super) fn set(&self, gradient: Option<Tensor>) {
+        *self.lock() = gradient;
+    }
+
+    /// Adds to the gradient, in the memory that it has.
+    pub(super) fn accumulate(&self, gradient: Tensor) -> Result<()> {
+        let mut slot = self.lock();
+        match &*slot {
+            Some(sum) => {
+                sum.add_(&gradient)?;
+            }
+            // Later gradients are added in place, so this one must not be anybody else's memory.
+            None if gradient.is_sole_owner() && gradient.is_contiguous() => *slot = Some(gradient),
+            None => *slot = Some(gradient.clone_data()?),
+        }
+        Ok(())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<Tensor>> {
+        self.gradient.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

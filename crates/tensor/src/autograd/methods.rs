@@ -1,0 +1,113 @@
+//! A tensor's part in the graph, as its methods.
+
+use super::error::AutogradError;
+use super::leaf::Form;
+use super::{Backward, Meta};
+use crate::{Result, Tensor};
+
+impl Tensor {
+    /// Whether operations on this tensor are recorded for gradients: it is a leaf that was marked
+    /// with [`Tensor::requires_grad_`], or was computed from one.
+    pub fn requires_grad(&self) -> bool {
+        self.autograd().requires_grad()
+    }
+
+    /// Whether no recorded operation computed this tensor.
+    pub fn is_leaf(&self) -> bool {
+        self.autograd().node().is_none()
+    }
+
+    /// The operation that computed this tensor, where it was recorded: `"add"`, `"matmul"`.
+    pub fn grad_fn(&self) -> Option<&'static str> {
+        self.autograd().node().map(|node| node.name)
+    }
+
+    /// Marks a leaf as one that gradients are wanted for, or no longer, and gives the same handle.
+    ///
+    /// # Errors
+    /// The dtype is not a floating-point one, or the tensor is not a leaf and should lose the mark.
+    pub fn requires_grad_(&self, requires_grad: bool) -> Result<Tensor> {
+        const OP: &str = "requires_grad_";
+        match self.grad_fn() {
+            Some(_) if requires_grad => {}
+            Some(computed_by) => return Err(AutogradError::NotLeaf { op: OP, computed_by }.into()),
+            None if requires_grad && !self.dtype().is_float() => {
+                let dtype = self.dtype();
+                return Err(AutogradError::NotDifferentiable { op: OP, dtype }.into());
+            }
+            None => self.autograd().set_requires_grad(requires_grad),
+        }
+        Ok(self.clone())
+    }
+
+    /// The gradient of a leaf: the sum of all backward passes since it was cleared. `None` before
+    /// the first, and always for a tensor that is not a leaf.
+    pub fn grad(&self) -> Option<Tensor> {
+        self.autograd().existing_leaf()?.gradient()
+    }
+
+    /// Replaces the gradient of a leaf.
+    ///
+    /// # Errors
+    /// The tensor is not a leaf, or the gradient differs from it in shape, dtype or device.
+    pub fn set_grad(&self, gradient: Option<Tensor>) -> Result<()> {
+        const OP: &str = "set_grad";
+        let Some(gradient) = gradient else {
+            self.clear_grad();
+            return Ok(());
+        };
+        if let Some(computed_by) = self.grad_fn() {
+            return Err(AutogradError::NotLeaf { op: OP, computed_by }.into());
+        }
+        let leaf = self.autograd().leaf_of(self);
+        if !leaf.form().matches(&gradient) {
+            let (expected, found) = (leaf.form().describe(), Form::of(&gradient).describe());
+            return Err(AutogradError::GradientMismatch { op: OP, expected, found }.into());
+        }
+        leaf.set(Some(gradient));
+        Ok(())
+    }
+
+    /// Forgets the gradient, so that the next backward pass begins anew.
+    pub fn clear_grad(&self) {
+        if let Some(leaf) = self.autograd().existing_leaf() {
+            leaf.set(None);
+        }
+    }
+
+    /// The same memory, without the history: changes of either are seen by both, and gradients do
+    /// not flow through.
+    pub fn detach(&self) -> Tensor {
+        self.alias(self.layout().clone())
+    }
+
+    /// Computes the gradients of this single number with respect to every leaf it was computed
+    /// from, and adds them to the leaves' [`Tensor::grad`]. The graph is freed; to go through it
+    /// again see [`Backward::retain_graph`]. Enqueues only; see [`Backward::run`].
+    ///
+    /// # Errors
+    /// As [`Backward::run`].
+    pub fn backward(&self) -> Result<()> {
+        Backward::new().output(self).run()
+    }
+
+    /// [`Tensor::backward`] for a tensor of any shape, given the gradient with respect to it.
+    ///
+    /// # Errors
+    /// As [`Backward::run`].
+    pub fn backward_with(&self, gradient: &Tensor) -> Result<()> {
+        Backward::new().output_with(self, gradient).run()
+    }
+
+    /// This freshly made tensor as a leaf that requires gradients.
+    ///
+    /// # Errors
+    /// The dtype is not a floating-point one.
+    pub(crate) fn into_leaf(self, op: &'static str) -> Result<Tensor> {
+        let dtype = self.dtype();
+        if !dtype.is_float() {
+            return Err(AutogradError::NotDifferentiable { op, dtype }.into());
+        }
+        Ok(self.with_autograd(Meta::leaf(true)))
+    }
+}

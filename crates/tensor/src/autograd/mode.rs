@@ -1,0 +1,107 @@
+//! Grad mode: whether this thread's operations are recorded.
+
+use std::cell::Cell;
+use std::marker::PhantomData;
+
+thread_local! {
+    static ENABLED: Cell<bool> = const { Cell::new(true) };
+}
+
+/// Whether operations of this thread are recorded for gradients; so at first, in every thread.
+pub fn is_grad_enabled() -> bool {
+    ENABLED.get()
+}
+
+/// Runs `f` without recording: what it computes requires no gradients, and leaves may be modified
+/// in place.
+///
+/// ```
+/// use tensor::{no_grad, tensor};
+/// let weight = tensor![1.0, 2.0]?.requires_grad_(true)?;
+/// let doubled = no_grad(|| &weight * 2.0)?;
+/// assert!(!doubled.requires_grad());
+/// # Ok::<(), tensor::Error>(())
+/// ```
+pub fn no_grad<R>(f: impl FnOnce() -> R) -> R {
+    let _off = enter_grad_mode(false);
+    f()
+}
+
+/// Runs `f` with recording on, inside of [`no_grad`] too.
+pub fn enable_grad<R>(f: impl FnOnce() -> R) -> R {
+    let _on = enter_grad_mode(true);
+    f()
+}
+
+/// Recording is off while it lives; the form of [`no_grad`] for a scope.
+///
+/// Dropping restores the mode that was found, so guards that are dropped out of order leave the
+/// mode that the last one dropped had found.
+#[must_use = "recording is off only while the guard lives"]
+#[derive(Debug)]
+pub struct NoGradGuard {
+    _restores: GradModeGuard,
+}
+
+impl NoGradGuard {
+    /// Switches recording off for this thread.
+    pub fn new() -> NoGradGuard {
+        NoGradGuard { _restores: enter_grad_mode(false) }
+    }
+}
+
+impl Default for NoGradGuard {
+    fn default() -> NoGradGuard {
+        NoGradGuard::new()
+    }
+}
+
+/// Sets the mode of this thread until the guard is dropped.
+pub(crate) fn enter_grad_mode(enabled: bool) -> GradModeGuard {
+    GradModeGuard { found: ENABLED.replace(enabled), _of_this_thread: PhantomData }
+}
+
+/// Restores the mode that was found.
+#[derive(Debug)]
+pub(crate) struct GradModeGuard {
+    found: bool,
+    _of_this_thread: PhantomData<*const ()>,
+}
+
+impl Drop for GradModeGuard {
+    fn drop(&mut self) {
+        // A thread whose locals are gone records nothing any more.
+        let _gone_at_thread_end = ENABLED.try_with(|enabled| enabled.set(self.found));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn guards_nest_and_restore_what_they_found() {
+        assert!(is_grad_enabled());
+        no_grad(|| {
+            assert!(!is_grad_enabled());
+            enable_grad(|| assert!(is_grad_enabled()));
+            assert!(!is_grad_enabled());
+        });
+        let guard = NoGradGuard::new();
+        assert!(!is_grad_enabled());
+        drop(guard);
+        assert!(is_grad_enabled());
+    }
+
+    #[test]
+    fn the_mode_is_restored_when_the_closure_panics() {
+        let panicked = std::panic::catch_unwind(|| no_grad(|| panic!("on purpose")));
+        assert!(panicked.is_err());
+        assert!(is_grad_enabled());
+    }
+
+    #[test]
+    fn the_mode_belongs_to_its_thread() {
+        no_grad(|| assert!(std::thread::spawn(is_grad_enabled).join().expect("no panic")));
+    }
+}

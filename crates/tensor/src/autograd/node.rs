@@ -1,0 +1,120 @@
+//! The graph's nodes: one per recorded operation, each holding on to what it was computed from.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use gpu_runtime::Stream;
+use smallvec::SmallVec;
+
+use super::error::AutogradError;
+use super::leaf::{Form, Leaf};
+use crate::device::Place;
+use crate::{Result, Tensor};
+
+/// The gradients of an operation's inputs, in their order.
+pub(super) type Gradients = SmallVec<[Option<Tensor>; 3]>;
+
+/// From the gradient of the output, and which inputs need one, to the gradients of the inputs.
+pub(super) type Function = dyn Fn(&Tensor, &[bool]) -> Result<Gradients> + Send + Sync;
+
+/// Whether a walk through the graph gives back what the nodes had saved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Graph {
+    Free,
+    Retain,
+}
+
+/// One operation that was recorded.
+pub(super) struct Node {
+    pub(super) name: &'static str,
+    /// Nodes are numbered as they are made, so an operation's number is above those of its inputs.
+    pub(super) sequence: u64,
+    pub(super) inputs: SmallVec<[Option<Edge>; 3]>,
+    /// `None` once a walk freed it.
+    function: Mutex<Option<Arc<Function>>>,
+    form: Form,
+    /// The stream the operation was enqueued on, where its backward function will be too.
+    pub(super) stream: Option<Stream>,
+}
+
+impl Node {
+    /// The record of an operation that gave `output` just now, on its device's current stream.
+    pub(super) fn new(
+        name: &'static str,
+        inputs: SmallVec<[Option<Edge>; 3]>,
+        output: &Tensor,
+        function: Arc<Function>,
+    ) -> Node {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let stream = match output.place() {
+            Place::Cpu => None,
+            // Without a stream of its own the backward function runs on the current one.
+            Place::Cuda(device) => device.current_stream().ok(),
+        };
+        Node {
+            name,
+            sequence: NEXT.fetch_add(1, Ordering::Relaxed),
+            inputs,
+            function: Mutex::new(Some(function)),
+            form: Form::of(output),
+            stream,
+        }
+    }
+
+    /// The backward function; with [`Graph::Free`] the node lets go of it.
+    pub(super) fn function(&self, graph: Graph) -> Result<Arc<Function>, AutogradError> {
+        let mut function = self.lock();
+        match graph {
+            Graph::Free => function.take(),
+            Graph::Retain => function.clone(),
+        }
+        .ok_or(AutogradError::GraphFreed { op: self.name })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<Arc<Function>>> {
+        self.function.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Node {
+    /// Takes a chain apart link by link: recursion would overflow the stack on long ones.
+    fn drop(&mut self) {
+        let mut orphans: SmallVec<[Option<Edge>; 3]> = std::mem::take(&mut self.inputs);
+        while let Some(edge) = orphans.pop() {
+            if let Some(Edge::Node(node)) = edge
+                && let Some(mut last) = Arc::into_inner(node)
+            {
+                orphans.append(&mut last.inputs);
+            }
+        }
+    }
+}
+
+/// Where the gradient of an operation's input flows to.
+#[derive(Clone)]
+pub(super) enum Edge {
+    /// To the operation that computed the input.
+    Node(Arc<Node>),
+    /// To the input itself.
+    Leaf(Arc<Leaf>),
+}
+
+/// The identity of an edge's end, valid while the edge lives.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct EdgeId(usize);
+
+impl Edge {
+    pub(super) fn id(&self) -> EdgeId {
+        EdgeId(match self {
+            Edge::Node(node) => Arc::as_ptr(node).addr(),
+            Edge::Leaf(leaf) => Arc::as_ptr(leaf).addr(),
+        })
+    }
+
+    pub(super) fn form(&self) -> &Form {
+        match self {
+            Edge::Node(node) => &node.form,
+            Edge::Leaf(leaf) => leaf.form(),
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! What a new thread inherits from its parent.
+
+use crate::autograd::{GradModeGuard, enter_grad_mode, is_grad_enabled};
+use crate::default::{DefaultGuard, Scoped};
+
+/// What operations of a thread depend on beside their arguments: the current device, the current
+/// streams, the order between streams, grad mode, and the defaults of the scopes it is in.
+///
+/// A new thread begins on device 0 with none of it. A parent that wants a child to work as it does
+/// itself captures its context and lets the child enter it.
+///
+/// ```
+/// use tensor::{ExecutionContext, is_grad_enabled, no_grad};
+/// let context = no_grad(ExecutionContext::capture);
+/// let child = std::thread::spawn(move || {
+///     let _as_parent = context.enter();
+///     is_grad_enabled()
+/// });
+/// assert!(!child.join().expect("no panic"));
+/// ```
+#[derive(Clone, Debug)]
+pub struct ExecutionContext {
+    runtime: gpu_runtime::ExecutionContext,
+    grad_enabled: bool,
+    defaults: Scoped,
+}
+
+impl ExecutionContext {
+    /// This thread's context. Needs no driver.
+    pub fn capture() -> ExecutionContext {
+        ExecutionContext {
+            runtime: gpu_runtime::ExecutionContext::capture(),
+            grad_enabled: is_grad_enabled(),
+            defaults: Scoped::capture(),
+        }
+    }
+
+    /// Makes it this thread's context until the guard is dropped.
+    pub fn enter(&self) -> ExecutionContextGuard {
+        ExecutionContextGuard {
+            _runtime: self.runtime.enter(),
+            _grad_mode: enter_grad_mode(self.grad_enabled),
+            _defaults: self.defaults.enter(),
+        }
+    }
+}
+
+/// Restores what the thread had before it entered an [`ExecutionContext`].
+#[must_use = "the context holds only while the guard lives"]
+#[derive(Debug)]
+pub struct ExecutionContextGuard {
+    _runtime: gpu_runtime::ExecutionContextGuard,
+    _grad_mode: GradModeGuard,
+    _defaults: DefaultGuard,
+}

@@ -1,0 +1,247 @@
+//! Tensors of a shape: empty, of one value, of a sequence, of random numbers.
+
+use crate::device::Place;
+use crate::dispatch;
+use crate::dispatch::abi::Range;
+use crate::factories::Steps;
+use crate::layout::Layout;
+use crate::random::distribute;
+use crate::storage::Fresh;
+use crate::{DType, Device, Error, Result, Scalar, Shape, Tensor, TensorOptions};
+
+use super::from_data::place;
+
+/// Evenly spaced numbers.
+static ARANGE: dispatch::Operation<Range> =
+    dispatch::Operation::new("arange", crate::host::range::arange);
+
+impl Tensor {
+    /// Memory whose contents are whatever lies there, to be written before it is read.
+    ///
+    /// # Errors
+    /// There is no such device, no memory left, or the options contradict each other; so for all
+    /// factories.
+    pub fn empty(shape: impl Into<Shape>, options: impl Into<TensorOptions>) -> Result<Tensor> {
+        let options = options.into();
+        finish("empty", allocate("empty", shape.into(), options, Fresh::Zeroed)?, options)
+    }
+
+    /// Zeros.
+    ///
+    /// # Errors
+    /// As [`Tensor::empty`].
+    pub fn zeros(shape: impl Into<Shape>, options: impl Into<TensorOptions>) -> Result<Tensor> {
+        let options = options.into();
+        let tensor = allocate("zeros", shape.into(), options, Fresh::Zeroed)?;
+        if tensor.is_cuda() {
+            tensor.zero_()?;
+        }
+        finish("zeros", tensor, options)
+    }
+
+    /// Ones.
+    ///
+    /// # Errors
+    /// As [`Tensor::empty`].
+    pub fn ones(shape: impl Into<Shape>, options: impl Into<TensorOptions>) -> Result<Tensor> {
+        filled("ones", shape.into(), Scalar::Int(1), options.into())
+    }
+
+    /// One value everywhere. Without a dtype in the options it is the default one for a float, `I64`
+    /// for an integer and `Bool` for a truth value.
+    ///
+    /// # Errors
+    /// As [`Tensor::empty`].
+    pub fn full(
+        shape: impl Into<Shape>,
+        value: impl Into<Scalar>,
+        options: impl Into<TensorOptions>,
+    ) -> Result<Tensor> {
+        let value = value.into();
+        filled("full", shape.into(), value, of_kind(value, options.into()))
+    }
+
+    /// A single number, without dimensions; its dtype is as for [`Tensor::full`].
+    ///
+    /// # Errors
+    /// As [`Tensor::empty`].
+    pub fn scalar(value: impl Into<Scalar>, options: impl Into<TensorOptions>) -> Result<Tensor> {
+        let value = value.into();
+        filled("scalar", Shape::default(), value, of_kind(value, options.into()))
+    }
+
+    /// The identity matrix of `n` rows.
+    ///
+    /// # Errors
+    /// As [`Tensor::empty`].
+    pub fn eye(n: usize, options: impl Into<TensorOptions>) -> Result<Tensor> {
+        let options = options.into();
+        let matrix = Tensor::zeros([n, n], TensorOptions::requires_grad(options, false))?;
+        let strides = std::iter::once(n as isize + 1).collect();
+        let diagonal = matrix.alias(Layout::strided([n].into(), strides, 0));
+        diagonal.fill_(1)?;
+        finish("eye", matrix, options)
+    }
+
+    /// Numbers from a start, by steps, to before an end. Whole numbers give `I64`, others the
+    /// default dtype, where the options leave it open.
+    ///
+    /// ```
+    /// use tensor::Tensor;
+    /// assert_eq!(Tensor::arange(3, ())?.to_vec::<i64>()?, [0, 1, 2]);
+    /// assert_eq!(Tensor::arange(2.0..4.0, ())?.to_vec::<f32>()?, [2.0, 3.0]);
+    /// assert_eq!(Tensor::arange((5, 0, -2), ())?.to_vec::<i64>()?, [5, 3, 1]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Tensor::empty`]; or the steps are zero or lead away from the end, or a bound is not
+    /// finite.
+    pub fn arange(steps: impl Into<Steps>, options: impl Into<TensorOptions>) -> Result<Tensor> {
+        const OP: &str = "arange";
+        let (steps, mut options) = (steps.into(), options.into());
+        if steps.is_whole() {
+            options = options.or_dtype(DType::I64);
+        }
+        let tensor = allocate(OP, steps.count(OP)?.into(), options, Fresh::Overwritten)?;
+        let call = Range {
+            out: 0,
+            numel: 0,
+            start: steps.start.to_f64(),
+            step: steps.step.to_f64(),
+            istart: steps.start.to_i64(),
+            istep: steps.step.to_i64(),
+        };
+        dispatch::range(&ARANGE, &tensor, call)?;
+        finish(OP, tensor, options)
+    }
+
+    /// `count` evenly spaced numbers from `start` to `end`, both included.
+    ///
+    /// # Errors
+    /// As [`Tensor::empty`].
+    pub fn linspace(
+        start: f64,
+        end: f64,
+        count: usize,
+        options: impl Into<TensorOptions>,
+    ) -> Result<Tensor> {
+        let options = options.into();
+        let step = if count > 1 { (end - start) / (count - 1) as f64 } else { 0.0 };
+        // From both ends towards the middle, so that both are met exactly.
+        let number = |i: usize| match i {
+            _ if i < count.div_ceil(2) => start + step * i as f64,
+            _ => end - step * (count - 1 - i) as f64,
+        };
+        let numbers: Vec<f64> = (0..count).map(number).collect();
+        let options = options.or_dtype(crate::default_dtype());
+        place("linspace", &numbers, count.into(), options)
+    }
+
+    /// Uniform random numbers in [0, 1).
+    ///
+    /// # Errors
+    /// As [`Tensor::empty`]; or the dtype is not a floating-point one.
+    pub fn rand(shape: impl Into<Shape>, options: impl Into<TensorOptions>) -> Result<Tensor> {
+        let options = options.into();
+        let tensor = allocate("rand", shape.into(), options, Fresh::Overwritten)?;
+        distribute::uniform(&tensor, 0.0, 1.0)?;
+        finish("rand", tensor, options)
+    }
+
+    /// Normal random numbers of mean 0 and variance 1.
+    ///
+    /// # Errors
+    /// As [`Tensor::empty`]; or the dtype is not a floating-point one.
+    pub fn randn(shape: impl Into<Shape>, options: impl Into<TensorOptions>) -> Result<Tensor> {
+        let options = options.into();
+        let tensor = allocate("randn", shape.into(), options, Fresh::Overwritten)?;
+        distribute::normal(&tensor, 0.0, 1.0)?;
+        finish("randn", tensor, options)
+    }
+
+    /// Random integers in [low, high), of dtype `I64` where the options leave it open.
+    ///
+    /// # Errors
+    /// As [`Tensor::empty`]; or there is no number in the range, or not all fit the dtype.
+    pub fn randint(
+        low: i64,
+        high: i64,
+        shape: impl Into<Shape>,
+        options: impl Into<TensorOptions>,
+    ) -> Result<Tensor> {
+        const OP: &str = "randint";
+        let options = options.into().or_dtype(DType::I64);
+        distribute::check_integers(OP, low, high, options.resolve_dtype())?;
+        let tensor = allocate(OP, shape.into(), options, Fresh::Overwritten)?;
+        distribute::integers(&tensor, low, high)?;
+        finish(OP, tensor, options)
+    }
+
+    /// The numbers from 0 to `n - 1` in random order, of dtype `I64` where the options leave it
+    /// open. The order is made on the host, from the generator of the tensor's device.
+    ///
+    /// # Errors
+    /// As [`Tensor::empty`].
+    pub fn randperm(n: usize, options: impl Into<TensorOptions>) -> Result<Tensor> {
+        let options = options.into().or_dtype(DType::I64);
+        let order = distribute::permutation(options.resolve_place()?, n);
+        place("randperm", &order, n.into(), options)
+    }
+}
+
+/// Memory as the options say, not a leaf yet, so that it can be written.
+pub(super) fn allocate(
+    op: &'static str,
+    shape: Shape,
+    options: TensorOptions,
+    fresh: Fresh,
+) -> Result<Tensor> {
+    let (dtype, place) = (options.resolve_dtype(), options.resolve_place()?);
+    if options.is_pinned() {
+        only_on_host(op, place.device())?;
+        return Tensor::pinned(shape, dtype, fresh);
+    }
+    match (place, fresh) {
+        (Place::Cpu, Fresh::Zeroed) => Tensor::unwritten(shape, dtype, place),
+        _ => Tensor::uninit(shape, dtype, place),
+    }
+}
+
+/// The tensor, as a leaf where the options want one.
+pub(super) fn finish(op: &'static str, tensor: Tensor, options: TensorOptions) -> Result<Tensor> {
+    if options.wants_grad() { tensor.into_leaf(op) } else { Ok(tensor) }
+}
+
+pub(super) fn filled(
+    op: &'static str,
+    shape: Shape,
+    value: Scalar,
+    options: TensorOptions,
+) -> Result<Tensor> {
+    let tensor = allocate(op, shape, options, Fresh::Overwritten)?;
+    tensor.fill_(value)?;
+    finish(op, tensor, options)
+}
+
+/// Page-locked memory is the host's.
+pub(super) fn only_on_host(op: &'static str, device: Device) -> Result<()> {
+    if device == Device::Cpu {
+        return Ok(());
+    }
+    Err(Error::InvalidArgument {
+        op,
+        argument: "pinned",
+        value: format!("true on {device}"),
+        why: "only memory of the CPU can be page-locked",
+    })
+}
+
+/// The options with the dtype of the value's kind, where they leave it open.
+fn of_kind(value: Scalar, options: TensorOptions) -> TensorOptions {
+    match value {
+        Scalar::Float(_) => options,
+        Scalar::Int(_) => options.or_dtype(DType::I64),
+        Scalar::Bool(_) => options.or_dtype(DType::Bool),
+    }
+}

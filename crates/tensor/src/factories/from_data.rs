@@ -1,0 +1,88 @@
+//! Tensors of data that lies in Rust values.
+
+use crate::host;
+use crate::storage::Fresh;
+use crate::{DType, Element, Error, Result, Shape, Tensor, TensorOptions};
+
+use super::creation::{finish, only_on_host};
+use super::data::{Data, Number};
+
+impl Tensor {
+    /// A tensor of numbers, or of arrays, slices and vectors of them, nested as deep as it has
+    /// dimensions. Without a dtype in the options the Rust type's is kept (`I64` for `i32`).
+    ///
+    /// ```
+    /// use tensor::{DType, Tensor};
+    /// let x = Tensor::new([[1.0f32, 2.0], [3.0, 4.0]], ())?;
+    /// assert_eq!((x.shape(), x.dtype()), (&[2, 2][..], DType::F32));
+    /// let y = Tensor::new(vec![1, 2, 3], DType::F16)?;
+    /// assert_eq!((y.shape(), y.dtype()), (&[3][..], DType::F16));
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Tensor::empty`]; or the data is ragged ([`Error::Ragged`]).
+    pub fn new<D: Data>(data: D, options: impl Into<TensorOptions>) -> Result<Tensor> {
+        let (numbers, shape) = flatten("new", &data)?;
+        place("new", &numbers, shape, options.into())
+    }
+
+    /// A tensor of the given shape, of elements in row-major order.
+    ///
+    /// # Errors
+    /// As [`Tensor::empty`]; or there are not as many elements as the shape has.
+    pub fn from_vec<T: Element>(
+        elements: Vec<T>,
+        shape: impl Into<Shape>,
+        options: impl Into<TensorOptions>,
+    ) -> Result<Tensor> {
+        place("from_vec", &elements, shape.into(), options.into())
+    }
+
+    /// What `tensor![..]` expands to: as [`Tensor::new`], but floats take the default dtype.
+    #[doc(hidden)]
+    pub fn literal<D: Data>(data: D) -> Result<Tensor> {
+        let (numbers, shape) = flatten("tensor!", &data)?;
+        let own = <D::Number as Number>::Stored::DTYPE;
+        let dtype = if own.is_float() { crate::default_dtype() } else { own };
+        place("tensor!", &numbers, shape, dtype.into())
+    }
+}
+
+/// The elements of `D`, as they are stored.
+type Stored<D> = <<D as Data>::Number as Number>::Stored;
+
+pub(super) fn flatten<D: Data>(op: &'static str, data: &D) -> Result<(Vec<Stored<D>>, Shape)> {
+    let mut shape = Vec::new();
+    D::measure(Some(data), &mut shape);
+    let mut numbers = Vec::with_capacity(shape.iter().product());
+    data.append(op, &shape, &mut numbers)?;
+    Ok((numbers, shape.into()))
+}
+
+/// Elements in row-major order, in memory as the options say; of their own dtype where they leave it
+/// open. The elements were copied when it returns.
+pub(super) fn place<T: Element>(
+    op: &'static str,
+    elements: &[T],
+    shape: Shape,
+    options: TensorOptions,
+) -> Result<Tensor> {
+    if shape.checked_numel() != Some(elements.len()) {
+        return Err(Error::WrongNumel { op, numel: elements.len(), shape });
+    }
+    let options = options.or_dtype(T::DTYPE);
+    let (dtype, device) = (options.resolve_dtype(), options.resolve_place()?.device());
+    let tensor = if options.is_pinned() {
+        only_on_host(op, device)?;
+        pinned(elements, shape, dtype)?
+    } else {
+        host::elements::tensor_of(elements, shape)?.to((dtype, device))?
+    };
+    finish(op, tensor, options)
+}
+
+fn pinned<T: Element>(elements: &[T], shape: Shape, dtype: DType) -> Result<Tensor> {
+    let tensor = Tensor::pinned(shape.clone(), dtype, Fresh::Overwritten)?;
+    tensor.copy_(&host::elements::tensor_of(elements, shape)?)
+}

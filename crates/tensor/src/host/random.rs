@@ -1,0 +1,120 @@
+//! CPU kernels of random numbers: element `i` follows from seed, offset and `i`, as on CUDA.
+
+use std::ops::Range;
+
+use half::f16;
+
+use crate::DType;
+use crate::dispatch::HostKernel;
+use crate::dispatch::abi::Random;
+use crate::random::distribution::{self, Rounded};
+use crate::random::philox::Philox;
+
+/// Floats in [a, b).
+pub(crate) fn uniform(dtype: DType) -> Option<HostKernel<Random>> {
+    match dtype {
+        DType::F16 => Some(uniform_kernel::<f16>),
+        DType::F32 => Some(uniform_kernel::<f32>),
+        DType::F64 => Some(uniform_kernel::<f64>),
+        _ => None,
+    }
+}
+
+/// Floats of mean a and standard deviation b.
+pub(crate) fn normal(dtype: DType) -> Option<HostKernel<Random>> {
+    match dtype {
+        DType::F16 => Some(normal_kernel::<f16>),
+        DType::F32 => Some(normal_kernel::<f32>),
+        DType::F64 => Some(normal_kernel::<f64>),
+        _ => None,
+    }
+}
+
+/// Whole numbers in [low, high).
+pub(crate) fn random(dtype: DType) -> Option<HostKernel<Random>> {
+    Some(match dtype {
+        DType::F16 => random_kernel::<f16>,
+        DType::F32 => random_kernel::<f32>,
+        DType::F64 => random_kernel::<f64>,
+        DType::I64 => random_kernel::<i64>,
+        DType::U8 => random_kernel::<u8>,
+        DType::Bool => random_kernel::<bool>,
+    })
+}
+
+/// One with probability a, else zero.
+pub(crate) fn bernoulli(dtype: DType) -> Option<HostKernel<Random>> {
+    Some(match dtype {
+        DType::F16 => bernoulli_kernel::<f16>,
+        DType::F32 => bernoulli_kernel::<f32>,
+        DType::F64 => bernoulli_kernel::<f64>,
+        DType::I64 => bernoulli_kernel::<i64>,
+        DType::U8 => bernoulli_kernel::<u8>,
+        DType::Bool => bernoulli_kernel::<bool>,
+    })
+}
+
+/// An element that holds a whole number, as a cast from `i64` gives it.
+trait Whole: Copy {
+    fn whole(value: i64) -> Self;
+}
+
+macro_rules! whole {
+    ($($rust:ty: $value:ident => $converted:expr),* $(,)?) => {$(
+        impl Whole for $rust {
+            fn whole($value: i64) -> $rust {
+                $converted
+            }
+        }
+    )*};
+}
+
+whole! {
+    f16: value => f16::from_f32(value as f32),
+    f32: value => value as f32,
+    f64: value => value as f64,
+    i64: value => value,
+    u8: value => value as u8,
+    bool: value => value != 0,
+}
+
+/// # Safety
+/// As [`HostKernel`].
+unsafe fn uniform_kernel<T: Rounded>(call: &Random, units: Range<usize>) {
+    // SAFETY: the caller's promise; T is the dtype that the kernel was chosen by, here and below.
+    unsafe { fill::<T>(call, units, |words| distribution::uniform(words, call.a, call.b)) }
+}
+
+/// # Safety
+/// As [`HostKernel`].
+unsafe fn normal_kernel<T: Rounded>(call: &Random, units: Range<usize>) {
+    // SAFETY: as above.
+    unsafe { fill::<T>(call, units, |words| distribution::normal(words, call.a, call.b)) }
+}
+
+/// # Safety
+/// As [`HostKernel`].
+unsafe fn random_kernel<T: Whole>(call: &Random, units: Range<usize>) {
+    let number = |words| T::whole(distribution::integer(words, call.low, call.high));
+    // SAFETY: as above.
+    unsafe { fill(call, units, number) }
+}
+
+/// # Safety
+/// As [`HostKernel`].
+unsafe fn bernoulli_kernel<T: Whole>(call: &Random, units: Range<usize>) {
+    let number = |words| T::whole(i64::from(distribution::bernoulli(words, call.a)));
+    // SAFETY: as above.
+    unsafe { fill(call, units, number) }
+}
+
+/// # Safety
+/// `call.out` points to `call.numel` elements of T that nobody else uses; `units` are among them.
+unsafe fn fill<T>(call: &Random, units: Range<usize>, number: impl Fn([u32; 4]) -> T) {
+    let philox = Philox { seed: call.seed, offset: call.offset };
+    let out = std::ptr::with_exposed_provenance_mut::<T>(call.out as usize);
+    for i in units {
+        // SAFETY: the caller's promise.
+        unsafe { out.add(i).write(number(philox.words(i as u64))) };
+    }
+}

@@ -1,0 +1,98 @@
+//! Draws from the generator of a tensor's device into its memory.
+
+use super::distribution::integer;
+use super::generator::generator_at;
+use crate::device::Place;
+use crate::dispatch::abi::Random;
+use crate::dispatch::{self, Operation};
+use crate::host::random as kernels;
+use crate::{DType, Error, Result, Tensor};
+
+static UNIFORM: Operation<Random> = Operation::new("uniform", kernels::uniform);
+static NORMAL: Operation<Random> = Operation::new("normal", kernels::normal);
+static RANDOM: Operation<Random> = Operation::new("random", kernels::random);
+static BERNOULLI: Operation<Random> = Operation::new("bernoulli", kernels::bernoulli);
+
+/// The parameters of a distribution; which of them count depends on it.
+#[derive(Clone, Copy, Default)]
+struct Parameters {
+    a: f64,
+    b: f64,
+    low: i64,
+    high: i64,
+}
+
+/// Floats in [low, high).
+pub(crate) fn uniform(target: &Tensor, low: f64, high: f64) -> Result<()> {
+    draw(&UNIFORM, target, Parameters { a: low, b: high, ..Parameters::default() })
+}
+
+/// Floats of the given mean and standard deviation.
+pub(crate) fn normal(target: &Tensor, mean: f64, deviation: f64) -> Result<()> {
+    draw(&NORMAL, target, Parameters { a: mean, b: deviation, ..Parameters::default() })
+}
+
+/// Whole numbers in [low, high); see [`check_integers`].
+pub(crate) fn integers(target: &Tensor, low: i64, high: i64) -> Result<()> {
+    draw(&RANDOM, target, Parameters { low, high, ..Parameters::default() })
+}
+
+/// One with the given probability, else zero.
+pub(crate) fn bernoulli(target: &Tensor, probability: f64) -> Result<()> {
+    draw(&BERNOULLI, target, Parameters { a: probability, ..Parameters::default() })
+}
+
+/// # Errors
+/// There is no number in [low, high), or not every one can be represented.
+pub(crate) fn check_integers(op: &'static str, low: i64, high: i64, dtype: DType) -> Result<()> {
+    let refuse =
+        |why| Err(Error::InvalidArgument { op, argument: "high", value: high.to_string(), why });
+    if low >= high {
+        return refuse("it must be above `low`");
+    }
+    // The floats' bounds are those up to which every whole number has a value of its own.
+    let (least, most) = match dtype {
+        DType::F16 => (-(1 << 11), 1 << 11),
+        DType::F32 => (-(1 << 24), 1 << 24),
+        DType::F64 => (-(1 << 53), 1 << 53),
+        DType::I64 => (i64::MIN, i64::MAX),
+        DType::U8 => (0, 255),
+        DType::Bool => (0, 1),
+    };
+    if low < least || high - 1 > most {
+        return refuse("not every number of the range can be represented in the dtype");
+    }
+    Ok(())
+}
+
+/// The numbers from 0 to `n - 1` in random order (Fisher and Yates).
+pub(crate) fn permutation(place: Place, n: usize) -> Vec<i64> {
+    let philox = generator_at(place).draw();
+    let mut order: Vec<i64> = (0..n as i64).collect();
+    for last in (1..n).rev() {
+        let chosen = integer(philox.words(last as u64), 0, last as i64 + 1);
+        order.swap(last, chosen as usize);
+    }
+    order
+}
+
+fn draw(operation: &'static Operation<Random>, target: &Tensor, with: Parameters) -> Result<()> {
+    let philox = generator_at(target.place()).draw();
+    let call = Random {
+        out: 0,
+        numel: 0,
+        seed: philox.seed,
+        offset: philox.offset,
+        a: with.a,
+        b: with.b,
+        low: with.low,
+        high: with.high,
+    };
+    if target.is_contiguous() {
+        return dispatch::random(operation, target, call);
+    }
+    let dense = Tensor::uninit(target.layout().shape().clone(), target.dtype(), target.place())?;
+    dispatch::random(operation, &dense, call)?;
+    target.copy_(&dense)?;
+    Ok(())
+}

@@ -1,0 +1,73 @@
+//! Methods that overwrite a tensor with random numbers.
+
+use super::distribute;
+use crate::autograd::check_in_place;
+use crate::{Error, Result, Tensor};
+
+impl Tensor {
+    /// Overwrites the tensor with uniform random numbers in [low, high), drawn from the
+    /// [generator](crate::generator) of its device, and gives the same handle; so do the others.
+    ///
+    /// # Errors
+    /// The dtype is not a floating-point one, a bound is not finite, `low` is above `high`, or the
+    /// tensor requires gradients and grad mode is on.
+    pub fn uniform_(&self, low: f64, high: f64) -> Result<Tensor> {
+        const OP: &str = "uniform_";
+        let finite = low.is_finite() && high.is_finite();
+        expect(OP, "low", low, finite && low <= high, "both must be finite, and low <= high")?;
+        self.overwrite(OP, || distribute::uniform(self, low, high))
+    }
+
+    /// Overwrites the tensor with normal random numbers of the given mean and standard deviation.
+    ///
+    /// # Errors
+    /// The dtype is not a floating-point one, the deviation is negative, or the tensor requires
+    /// gradients and grad mode is on.
+    pub fn normal_(&self, mean: f64, deviation: f64) -> Result<Tensor> {
+        const OP: &str = "normal_";
+        expect(OP, "deviation", deviation, deviation >= 0.0, "it must not be negative")?;
+        self.overwrite(OP, || distribute::normal(self, mean, deviation))
+    }
+
+    /// Overwrites the tensor with random whole numbers in [low, high).
+    ///
+    /// # Errors
+    /// There is no number in the range, not all fit the dtype, or the tensor requires gradients and
+    /// grad mode is on.
+    pub fn random_(&self, low: i64, high: i64) -> Result<Tensor> {
+        const OP: &str = "random_";
+        distribute::check_integers(OP, low, high, self.dtype())?;
+        self.overwrite(OP, || distribute::integers(self, low, high))
+    }
+
+    /// Overwrites each element with 1, with the given probability, or else with 0.
+    ///
+    /// # Errors
+    /// The probability is not in [0, 1], or the tensor requires gradients and grad mode is on.
+    pub fn bernoulli_(&self, probability: f64) -> Result<Tensor> {
+        const OP: &str = "bernoulli_";
+        let valid = (0.0..=1.0).contains(&probability);
+        expect(OP, "probability", probability, valid, "it must lie in [0, 1]")?;
+        self.overwrite(OP, || distribute::bernoulli(self, probability))
+    }
+
+    fn overwrite(&self, op: &'static str, fill: impl FnOnce() -> Result<()>) -> Result<Tensor> {
+        check_in_place(op, self, &[])?;
+        fill()?;
+        self.storage().bump_version();
+        Ok(self.clone())
+    }
+}
+
+fn expect(
+    op: &'static str,
+    argument: &'static str,
+    value: f64,
+    holds: bool,
+    why: &'static str,
+) -> Result<()> {
+    if holds {
+        return Ok(());
+    }
+    Err(Error::InvalidArgument { op, argument, value: value.to_string(), why })
+}
