@@ -18,10 +18,55 @@ pub(crate) struct Error {
     pub(crate) kind: ErrorKind,
 }
 
+impl Error {
+    /// The error for the text between two byte positions, which is cut at the end of its line.
+    pub(super) fn at(source: &str, start: usize, end: usize, kind: ErrorKind) -> Error {
+        let before = &source.as_bytes()[..start.min(source.len())];
+        let line_start = before.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
+        let text = source.get(start..end).unwrap_or_default();
+        Error {
+            line: before.iter().filter(|&&byte| byte == b'\n').count() as u32 + 1,
+            column: (start - line_start) as u32 + 1,
+            text: text.lines().next().unwrap_or_default().chars().take(120).collect(),
+            kind,
+        }
+    }
+}
+
 /// What is wrong with a piece of PTX.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub(crate) enum ErrorKind {
-    /// The instruction, or one of its modifiers, is not supported.
+    /// A character that begins nothing in PTX.
+    #[error("unexpected character")]
+    UnexpectedCharacter,
+    /// A comment or string without an end.
+    #[error("unterminated comment or string")]
+    Unterminated,
+    /// Something else should stand here.
+    #[error("expected {0}")]
+    Expected(&'static str),
+    /// A number that cannot be read, or does not fit.
+    #[error("invalid number")]
+    InvalidNumber,
+    /// A name that nothing declares.
+    #[error("unknown {0}")]
+    Unknown(&'static str),
+    /// A name declared twice.
+    #[error("declared twice")]
+    Redeclared,
+    /// An instruction that the software driver does not know.
     #[error("instruction not supported by the software driver")]
     UnsupportedInstruction,
+    /// A modifier that the instruction does not have, or the software driver does not know.
+    #[error("modifier `.{0}` not supported here by the software driver")]
+    UnsupportedModifier(String),
+    /// A modifier that the instruction needs.
+    #[error("missing modifier: {0}")]
+    MissingModifier(&'static str),
+    /// An operand that the instruction cannot take.
+    #[error("operand must be {0}")]
+    Operand(&'static str),
+    /// Something legal that the software driver cannot do.
+    #[error("not supported by the software driver: {0}")]
+    Unsupported(&'static str),
 }

@@ -1,0 +1,112 @@
+//! Opcodes that compare and choose.
+
+use smallvec::smallvec;
+
+use super::modifiers::Modifiers;
+use super::{Form, Slot};
+use crate::ptx::error::ErrorKind;
+use crate::ptx::operation::{Combine, CompareForm, Comparison, FloatClass, Operation};
+use crate::ptx::types::ScalarType::{self, *};
+
+/// `set`, `setp`.
+pub(super) fn set(modifiers: &mut Modifiers<'_>) -> Result<Form, ErrorKind> {
+    let comparison = modifiers.require("a comparison", COMPARISONS)?;
+    let combine =
+        modifiers.choose(&[("and", Combine::And), ("or", Combine::Or), ("xor", Combine::Xor)]);
+    let ftz = modifiers.take("ftz");
+    let result = match modifiers.name {
+        "setp" => Pred,
+        _ => modifiers.scalar_of(&[U32, S32, F32, U16, S16, F16, BF16, F16x2, BF16x2])?,
+    };
+    let ty = modifiers.scalar()?;
+    if matches!(ty, Pred | B8 | U8 | S8) || !defined_on(comparison, ty) {
+        return Err(ErrorKind::Unsupported("this comparison of this type"));
+    }
+    if ftz && matches!(ty, F64) {
+        return Err(ErrorKind::UnsupportedModifier("ftz".to_owned()));
+    }
+    // A pair gives a pair of results, or one mask for both.
+    if result.is_half_pair() && result != ty
+        || ty.is_half_pair() && matches!(result, F32 | F16 | BF16 | U16 | S16)
+    {
+        return Err(ErrorKind::Unsupported("this result of a comparison of this type"));
+    }
+    let form = CompareForm { comparison, ty, ftz, combine, result };
+    let mut sources = smallvec![Slot::Value(ty), Slot::Value(ty)];
+    if combine.is_some() {
+        sources.push(Slot::Condition);
+    }
+    let mut destinations = smallvec![Slot::Value(result)];
+    if result == Pred {
+        destinations.push(Slot::Joined(Pred));
+    }
+    Ok(Form { operation: Operation::Compare(form), destinations, sources })
+}
+
+/// `selp`.
+pub(super) fn select(modifiers: &mut Modifiers<'_>) -> Result<Form, ErrorKind> {
+    let ty = selectable(modifiers)?;
+    let sources = [Slot::Value(ty), Slot::Value(ty), Slot::Condition];
+    Ok(Form::new(Operation::Select(ty), &[Slot::Value(ty)], &sources))
+}
+
+/// `slct`.
+pub(super) fn select_by_sign(modifiers: &mut Modifiers<'_>) -> Result<Form, ErrorKind> {
+    let ftz = modifiers.take("ftz");
+    let ty = selectable(modifiers)?;
+    let tested = modifiers.scalar_of(&[S32, F32])?;
+    let sources = [Slot::Value(ty), Slot::Value(ty), Slot::Value(tested)];
+    let operation = Operation::SelectBySign { ty, tested, ftz };
+    Ok(Form::new(operation, &[Slot::Value(ty)], &sources))
+}
+
+/// `testp`.
+pub(super) fn test(modifiers: &mut Modifiers<'_>) -> Result<Form, ErrorKind> {
+    let classes = [
+        ("finite", FloatClass::Finite),
+        ("infinite", FloatClass::Infinite),
+        ("number", FloatClass::Number),
+        ("notanumber", FloatClass::NotANumber),
+        ("normal", FloatClass::Normal),
+        ("subnormal", FloatClass::Subnormal),
+    ];
+    let class = modifiers.require("a class of numbers", &classes)?;
+    let ty = modifiers.scalar_of(&[F32, F64])?;
+    Ok(Form::new(Operation::Test(class, ty), &[Slot::Value(Pred)], &[Slot::Value(ty)]))
+}
+
+const COMPARISONS: &[(&str, Comparison)] = &[
+    ("eq", Comparison::Equal),
+    ("ne", Comparison::NotEqual),
+    ("lt", Comparison::Less),
+    ("le", Comparison::LessEqual),
+    ("gt", Comparison::Greater),
+    ("ge", Comparison::GreaterEqual),
+    ("lo", Comparison::Lower),
+    ("ls", Comparison::LowerSame),
+    ("hi", Comparison::Higher),
+    ("hs", Comparison::HigherSame),
+    ("equ", Comparison::EqualUnordered),
+    ("neu", Comparison::NotEqualUnordered),
+    ("ltu", Comparison::LessUnordered),
+    ("leu", Comparison::LessEqualUnordered),
+    ("gtu", Comparison::GreaterUnordered),
+    ("geu", Comparison::GreaterEqualUnordered),
+    ("num", Comparison::Ordered),
+    ("nan", Comparison::Unordered),
+];
+
+/// Untyped bits are only equal or not; the unordered comparisons are for floating-point numbers.
+fn defined_on(comparison: Comparison, ty: ScalarType) -> bool {
+    use Comparison::*;
+    match comparison {
+        Equal | NotEqual => true,
+        Less | LessEqual | Greater | GreaterEqual => ty.is_integer() || ty.is_float(),
+        Lower | LowerSame | Higher | HigherSame => ty.is_integer(),
+        _ => ty.is_float(),
+    }
+}
+
+fn selectable(modifiers: &mut Modifiers<'_>) -> Result<ScalarType, ErrorKind> {
+    modifiers.scalar_of(&[B16, B32, B64, U16, U32, U64, S16, S32, S64, F32, F64, F16, BF16])
+}

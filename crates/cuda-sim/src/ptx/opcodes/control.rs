@@ -1,0 +1,42 @@
+//! Opcodes of control flow that take no label.
+
+use super::modifiers::Modifiers;
+use super::{Form, Slot};
+use crate::ptx::error::ErrorKind;
+use crate::ptx::operation::{Operation, Suspension};
+use crate::ptx::types::ScalarType::U32;
+
+/// `ret`.
+pub(super) fn ret(modifiers: &mut Modifiers<'_>) -> Result<Form, ErrorKind> {
+    modifiers.take("uni");
+    Ok(Form::new(Operation::Return, &[], &[]))
+}
+
+/// `exit`.
+pub(super) fn exit(_: &mut Modifiers<'_>) -> Result<Form, ErrorKind> {
+    Ok(Form::new(Operation::Exit, &[], &[]))
+}
+
+/// `trap`, and `brkpt`, which without a debugger does the same.
+pub(super) fn trap(_: &mut Modifiers<'_>) -> Result<Form, ErrorKind> {
+    Ok(Form::new(Operation::Trap, &[], &[]))
+}
+
+/// `nanosleep`: the other threads get their turn.
+pub(super) fn nanosleep(modifiers: &mut Modifiers<'_>) -> Result<Form, ErrorKind> {
+    modifiers.scalar_of(&[U32])?;
+    let operation = Operation::Suspend(Suspension::Yield);
+    Ok(Form::new(operation, &[], &[Slot::Value(U32)]))
+}
+
+/// `pmevent`: a mark for profilers.
+pub(super) fn event(modifiers: &mut Modifiers<'_>) -> Result<Form, ErrorKind> {
+    modifiers.take("mask");
+    Ok(Form::new(Operation::Nothing, &[], &[Slot::Value(U32)]))
+}
+
+/// `griddepcontrol`: a grid starts when the one before it has ended, so there is nothing to wait for.
+pub(super) fn grid_dependency(modifiers: &mut Modifiers<'_>) -> Result<Form, ErrorKind> {
+    modifiers.require("an action", &[("launch_dependents", ()), ("wait", ())])?;
+    Ok(Form::new(Operation::Nothing, &[], &[]))
+}

@@ -1,0 +1,76 @@
+//! The opcode that converts between number types.
+
+use smallvec::smallvec;
+
+use super::modifiers::Modifiers;
+use super::{Form, Slot};
+use crate::ptx::error::ErrorKind;
+use crate::ptx::operation::{Clamp, ConvertForm, Operation, Rounding};
+use crate::ptx::types::ScalarType::{self, *};
+
+/// `cvt`.
+pub(super) fn cvt(modifiers: &mut Modifiers<'_>) -> Result<Form, ErrorKind> {
+    let integral_rounding = modifiers.choose(&[
+        ("rni", Rounding::Nearest),
+        ("rzi", Rounding::TowardZero),
+        ("rmi", Rounding::Down),
+        ("rpi", Rounding::Up),
+    ]);
+    let rounding = modifiers.rounding();
+    let ftz = modifiers.take("ftz");
+    let finite = modifiers.take("satfinite");
+    let clamp = modifiers.clamp();
+    let (to, from) = (modifiers.scalar()?, modifiers.scalar()?);
+    let form = ConvertForm {
+        to,
+        from,
+        rounding: integral_rounding.or(rounding).unwrap_or(Rounding::Nearest),
+        integral: integral_rounding.is_some(),
+        ftz,
+        clamp,
+        finite,
+    };
+    check(form, rounding.is_some())?;
+    let sources = if to.is_half_pair() {
+        smallvec![Slot::Value(from), Slot::Value(from)]
+    } else {
+        smallvec![Slot::Wide(from)]
+    };
+    Ok(Form {
+        operation: Operation::Convert(form),
+        destinations: smallvec![Slot::Wide(to)],
+        sources,
+    })
+}
+
+fn check(form: ConvertForm, rounded: bool) -> Result<(), ErrorKind> {
+    let ConvertForm { to, from, .. } = form;
+    let number = |ty: ScalarType| ty.is_integer() || ty.is_float();
+    if !number(to) || !number(from) || from.is_half_pair() || to.is_half_pair() && from != F32 {
+        return Err(ErrorKind::Unsupported("a conversion between these types"));
+    }
+    let narrowing = to.is_float() && from.is_float() && to.element().bits() < from.bits();
+    let needs_rounding = narrowing || from.is_integer() && to.is_float();
+    if needs_rounding && !rounded {
+        return Err(ErrorKind::MissingModifier("a rounding mode"));
+    }
+    let needs_integral = from.is_float() && to.is_integer();
+    if needs_integral && !form.integral {
+        return Err(ErrorKind::MissingModifier("a rounding mode to integers"));
+    }
+    let may_be_integral = needs_integral || from == to && from.is_float();
+    if form.integral && !may_be_integral || rounded && !needs_rounding {
+        return Err(ErrorKind::Unsupported("a rounding mode in this conversion"));
+    }
+    if form.ftz && ![to, from].contains(&F32) {
+        return Err(ErrorKind::UnsupportedModifier("ftz".to_owned()));
+    }
+    let to_half = to.element().is_half();
+    if form.clamp == Clamp::Relu && !(to_half && from == F32) {
+        return Err(ErrorKind::UnsupportedModifier("relu".to_owned()));
+    }
+    if form.finite && !(to_half && from == F32) {
+        return Err(ErrorKind::UnsupportedModifier("satfinite".to_owned()));
+    }
+    Ok(())
+}

@@ -1,0 +1,164 @@
+//! Opcodes of integer arithmetic.
+
+use super::modifiers::Modifiers;
+use super::{Form, Slot};
+use crate::ptx::error::ErrorKind;
+use crate::ptx::operation::{Carry, Clamp, IntegerForm, IntegerOp, Operation, Part};
+use crate::ptx::types::ScalarType::{self, *};
+
+pub(super) const INTEGERS: &[ScalarType] = &[U16, U32, U64, S16, S32, S64];
+const WORDS: &[ScalarType] = &[U32, S32];
+
+pub(super) fn operation(op: IntegerOp, ty: ScalarType) -> Operation {
+    Operation::Integer(IntegerForm { op, ty })
+}
+
+/// `add`, `sub` on integers, also with the carry as result.
+pub(super) fn sum(modifiers: &mut Modifiers<'_>, ty: ScalarType) -> Result<Form, ErrorKind> {
+    if modifiers.take("cc") {
+        return carry_sum(modifiers.name, ty, Carry { takes: false, gives: true });
+    }
+    let saturate = modifiers.clamp() == Clamp::Saturate;
+    if saturate && ty != S32 || !INTEGERS.contains(&ty) {
+        return Err(ErrorKind::Unsupported("this instruction with this type"));
+    }
+    let op = match modifiers.name {
+        "add" => IntegerOp::Add { saturate },
+        _ => IntegerOp::Sub { saturate },
+    };
+    Ok(Form::uniform(operation(op, ty), ty, 2))
+}
+
+/// `addc`, `subc`, `madc`.
+pub(super) fn with_carry(modifiers: &mut Modifiers<'_>) -> Result<Form, ErrorKind> {
+    let carry = Carry { takes: true, gives: modifiers.take("cc") };
+    if modifiers.name == "madc" {
+        let part = part(modifiers)?;
+        let ty = modifiers.scalar_of(&[U32, S32, U64, S64])?;
+        return Ok(carry_product(part, ty, carry));
+    }
+    let ty = modifiers.scalar_of(&[U32, S32, U64, S64])?;
+    carry_sum(modifiers.name, ty, carry)
+}
+
+/// `mul`, of integers or floating-point numbers.
+pub(super) fn multiply(modifiers: &mut Modifiers<'_>) -> Result<Form, ErrorKind> {
+    let Some(part) = modifiers.choose(PARTS) else {
+        return super::float::binary(modifiers, crate::ptx::operation::FloatOp::Multiply);
+    };
+    let ty = modifiers.scalar_of(allowed(part))?;
+    let mut form = Form::uniform(operation(IntegerOp::Multiply(part), ty), ty, 2);
+    form.destinations[0] = Slot::Value(product_type(part, ty));
+    Ok(form)
+}
+
+/// `mad`, of integers or floating-point numbers.
+pub(super) fn multiply_add(modifiers: &mut Modifiers<'_>) -> Result<Form, ErrorKind> {
+    let Some(part) = modifiers.choose(PARTS) else {
+        return super::float::fused(modifiers);
+    };
+    if modifiers.take("cc") {
+        let ty = modifiers.scalar_of(&[U32, S32, U64, S64])?;
+        return Ok(carry_product(part, ty, Carry { takes: false, gives: true }));
+    }
+    let saturate = modifiers.clamp() == Clamp::Saturate;
+    let ty = modifiers.scalar_of(allowed(part))?;
+    if saturate && (part != Part::High || ty != S32) {
+        return Err(ErrorKind::UnsupportedModifier("sat".to_owned()));
+    }
+    let mut form = Form::uniform(operation(IntegerOp::MultiplyAdd { part, saturate }, ty), ty, 3);
+    form.destinations[0] = Slot::Value(product_type(part, ty));
+    form.sources[2] = form.destinations[0];
+    Ok(form)
+}
+
+/// `mul24`, `mad24`.
+pub(super) fn multiply24(modifiers: &mut Modifiers<'_>) -> Result<Form, ErrorKind> {
+    let part = modifiers.require("lo or hi", &PARTS[..2])?;
+    let saturate = modifiers.clamp() == Clamp::Saturate;
+    let ty = modifiers.scalar_of(WORDS)?;
+    if modifiers.name == "mul24" {
+        return Ok(Form::uniform(operation(IntegerOp::Multiply24(part), ty), ty, 2));
+    }
+    if saturate && (part != Part::High || ty != S32) {
+        return Err(ErrorKind::UnsupportedModifier("sat".to_owned()));
+    }
+    Ok(Form::uniform(operation(IntegerOp::MultiplyAdd24 { part, saturate }, ty), ty, 3))
+}
+
+/// `rem`.
+pub(super) fn remainder(modifiers: &mut Modifiers<'_>) -> Result<Form, ErrorKind> {
+    let ty = modifiers.scalar_of(INTEGERS)?;
+    Ok(Form::uniform(operation(IntegerOp::Remainder, ty), ty, 2))
+}
+
+/// `sad`.
+pub(super) fn sum_of_differences(modifiers: &mut Modifiers<'_>) -> Result<Form, ErrorKind> {
+    let ty = modifiers.scalar_of(INTEGERS)?;
+    Ok(Form::uniform(operation(IntegerOp::SumOfDifferences, ty), ty, 3))
+}
+
+/// `dp4a`, `dp2a`.
+pub(super) fn dot_product(modifiers: &mut Modifiers<'_>) -> Result<Form, ErrorKind> {
+    let high = match modifiers.name {
+        "dp2a" => Some(modifiers.require("lo or hi", &[("lo", false), ("hi", true)])?),
+        _ => None,
+    };
+    let a_signed = modifiers.scalar_of(WORDS)? == S32;
+    let b_signed = modifiers.scalar_of(WORDS)? == S32;
+    let op = match high {
+        Some(high) => IntegerOp::DotProduct2 { a_signed, b_signed, high },
+        None => IntegerOp::DotProduct4 { a_signed, b_signed },
+    };
+    let ty = if a_signed || b_signed { S32 } else { U32 };
+    Ok(Form::uniform(operation(op, ty), ty, 3))
+}
+
+const PARTS: &[(&str, Part)] = &[("lo", Part::Low), ("hi", Part::High), ("wide", Part::Wide)];
+
+fn part(modifiers: &mut Modifiers<'_>) -> Result<Part, ErrorKind> {
+    modifiers.require("lo or hi", &PARTS[..2])
+}
+
+fn allowed(part: Part) -> &'static [ScalarType] {
+    match part {
+        Part::Wide => &[U16, U32, S16, S32],
+        _ => INTEGERS,
+    }
+}
+
+fn product_type(part: Part, ty: ScalarType) -> ScalarType {
+    match (part, ty) {
+        (Part::Wide, U16) => U32,
+        (Part::Wide, S16) => S32,
+        (Part::Wide, U32) => U64,
+        (Part::Wide, S32) => S64,
+        _ => ty,
+    }
+}
+
+fn carry_sum(name: &str, ty: ScalarType, carry: Carry) -> Result<Form, ErrorKind> {
+    if ![U32, S32, U64, S64].contains(&ty) {
+        return Err(ErrorKind::Unsupported("this instruction with this type"));
+    }
+    let op = match name {
+        "add" | "addc" => IntegerOp::AddCarry(carry),
+        _ => IntegerOp::SubCarry(carry),
+    };
+    Ok(with_flag(Form::uniform(operation(op, ty), ty, 2), carry))
+}
+
+fn carry_product(part: Part, ty: ScalarType, carry: Carry) -> Form {
+    let op = IntegerOp::MultiplyAddCarry { part, carry };
+    with_flag(Form::uniform(operation(op, ty), ty, 3), carry)
+}
+
+fn with_flag(mut form: Form, carry: Carry) -> Form {
+    if carry.takes {
+        form.sources.push(Slot::Carry);
+    }
+    if carry.gives {
+        form.destinations.push(Slot::Carry);
+    }
+    form
+}

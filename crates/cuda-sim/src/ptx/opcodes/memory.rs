@@ -1,0 +1,85 @@
+//! Opcodes that touch memory or compute addresses, but for atomic operations.
+
+use smallvec::{SmallVec, smallvec};
+
+use super::modifiers::Modifiers;
+use super::{Form, Slot};
+use crate::ptx::error::ErrorKind;
+use crate::ptx::operation::{MemoryForm, Operation};
+use crate::ptx::types::ScalarType::{self, *};
+use crate::ptx::types::StateSpace;
+
+/// `ld`, `ldu`.
+pub(super) fn load(modifiers: &mut Modifiers<'_>) -> Result<Form, ErrorKind> {
+    let form = access(modifiers)?;
+    let destinations = smallvec![Slot::Vector(form.ty, form.count)];
+    let sources = smallvec![Slot::Memory(form.space)];
+    Ok(Form { operation: Operation::Load(form), destinations, sources })
+}
+
+/// `st`.
+pub(super) fn store(modifiers: &mut Modifiers<'_>) -> Result<Form, ErrorKind> {
+    let form = access(modifiers)?;
+    if form.space == StateSpace::Const {
+        return Err(ErrorKind::Unsupported("a store to constant memory"));
+    }
+    let sources = smallvec![Slot::Memory(form.space), Slot::Vector(form.ty, form.count)];
+    Ok(Form { operation: Operation::Store(form), destinations: SmallVec::new(), sources })
+}
+
+fn access(modifiers: &mut Modifiers<'_>) -> Result<MemoryForm, ErrorKind> {
+    let order = modifiers.order();
+    let space = modifiers.space();
+    modifiers.cache_hints();
+    let count = modifiers.choose(&[("v2", 2), ("v4", 4), ("v8", 8)]).unwrap_or(1);
+    let ty = modifiers.scalar()?;
+    if ty == Pred || u32::from(count) * ty.bytes() > 32 {
+        return Err(ErrorKind::Unsupported("an access of this type"));
+    }
+    Ok(MemoryForm { space, ty, count, order })
+}
+
+/// `cvta`, `cvta.to`.
+pub(super) fn cvta(modifiers: &mut Modifiers<'_>) -> Result<Form, ErrorKind> {
+    let to = modifiers.take("to");
+    let space = modifiers.space();
+    if space == StateSpace::Generic {
+        return Err(ErrorKind::MissingModifier("a state space"));
+    }
+    let ty = modifiers.scalar_of(ADDRESSES)?;
+    let bits = ty.bits();
+    let operation = match to {
+        true => Operation::FromGeneric { space, bits },
+        false => Operation::ToGeneric { space, bits },
+    };
+    Ok(Form::uniform(operation, ty, 1))
+}
+
+/// `isspacep`.
+pub(super) fn is_space(modifiers: &mut Modifiers<'_>) -> Result<Form, ErrorKind> {
+    let space = modifiers.space();
+    if space == StateSpace::Generic {
+        return Err(ErrorKind::MissingModifier("a state space"));
+    }
+    Ok(Form::new(Operation::IsSpace(space), &[Slot::Value(Pred)], &[Slot::Value(U64)]))
+}
+
+/// `membar`, `fence`.
+pub(super) fn fence(modifiers: &mut Modifiers<'_>) -> Result<Form, ErrorKind> {
+    if modifiers.name == "fence" && !(modifiers.take("sc") || modifiers.take("acq_rel")) {
+        return Err(ErrorKind::UnsupportedInstruction);
+    }
+    if !modifiers.scope() {
+        return Err(ErrorKind::MissingModifier("a scope"));
+    }
+    Ok(Form::new(Operation::Fence, &[], &[]))
+}
+
+/// `prefetch`, `prefetchu`: nothing that a program can see.
+pub(super) fn hint(modifiers: &mut Modifiers<'_>) -> Result<Form, ErrorKind> {
+    let space = modifiers.space();
+    modifiers.cache_hints();
+    Ok(Form::new(Operation::Nothing, &[], &[Slot::Memory(space)]))
+}
+
+const ADDRESSES: &[ScalarType] = &[U32, U64];

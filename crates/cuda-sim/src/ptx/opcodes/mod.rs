@@ -1,0 +1,176 @@
+//! The opcode table: from an opcode with its modifiers to a typed operation and the operands it takes.
+
+mod atomic;
+mod bits;
+mod compare;
+mod control;
+mod convert;
+mod float;
+mod integer;
+mod memory;
+mod modifiers;
+mod warp;
+
+use smallvec::SmallVec;
+
+use super::error::ErrorKind;
+use super::operation::Operation;
+use super::types::{ScalarType, StateSpace};
+use modifiers::Modifiers;
+
+/// What an opcode means, and the operands that must follow it.
+#[derive(Clone, Debug)]
+pub(super) struct Form {
+    pub(super) operation: Operation,
+    pub(super) destinations: SmallVec<[Slot; 2]>,
+    pub(super) sources: SmallVec<[Slot; 4]>,
+}
+
+/// What an operand must be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Slot {
+    /// A value of exactly that width.
+    Value(ScalarType),
+    /// A value of a type in a register that may be wider.
+    Wide(ScalarType),
+    /// So many values in braces, in registers that may be wider; one value stands without braces.
+    Vector(ScalarType, u8),
+    /// A predicate that may stand negated.
+    Condition,
+    /// A second destination after `|`, which may be left out: a predicate, or a value.
+    Joined(ScalarType),
+    /// A 32-bit value that may be left out, which counts as 0.
+    Optional,
+    /// A place in memory.
+    Memory(StateSpace),
+    /// The carry flag, which is not written.
+    Carry,
+}
+
+/// Reads an opcode such as `add.rn.f32`.
+pub(super) fn parse(text: &str) -> Result<Form, ErrorKind> {
+    let (name, rest) = text.split_once('.').unwrap_or((text, ""));
+    let index = OPCODES
+        .binary_search_by_key(&name, |&(known, _)| known)
+        .map_err(|_| ErrorKind::UnsupportedInstruction)?;
+    let mut modifiers = Modifiers::new(name, rest)?;
+    let form = OPCODES[index].1(&mut modifiers)?;
+    modifiers.finish()?;
+    Ok(form)
+}
+
+impl Form {
+    fn new(operation: Operation, destinations: &[Slot], sources: &[Slot]) -> Form {
+        Form { operation, destinations: destinations.into(), sources: sources.into() }
+    }
+
+    /// One destination and so many sources, all of one type.
+    fn uniform(operation: Operation, ty: ScalarType, sources: usize) -> Form {
+        Form {
+            operation,
+            destinations: [Slot::Value(ty)].as_slice().into(),
+            sources: SmallVec::from_elem(Slot::Value(ty), sources),
+        }
+    }
+}
+
+type Parse = fn(&mut Modifiers<'_>) -> Result<Form, ErrorKind>;
+
+/// Sorted by name. `mov`, `call` and branches have operands of their own kind and are read by the parser itself.
+const OPCODES: &[(&str, Parse)] = &[
+    ("abs", float::unary),
+    ("activemask", warp::active_mask),
+    ("add", float::sum),
+    ("addc", integer::with_carry),
+    ("and", bits::logic),
+    ("atom", atomic::atom),
+    ("bar", warp::barrier),
+    ("barrier", warp::barrier),
+    ("bfe", bits::extract),
+    ("bfi", bits::insert),
+    ("bfind", bits::find),
+    ("bmsk", bits::mask),
+    ("brev", bits::unary),
+    ("brkpt", control::trap),
+    ("clz", bits::count),
+    ("cnot", bits::unary),
+    ("copysign", float::copy_sign),
+    ("cos", float::approximate),
+    ("cvt", convert::cvt),
+    ("cvta", memory::cvta),
+    ("div", float::divide),
+    ("dp2a", integer::dot_product),
+    ("dp4a", integer::dot_product),
+    ("ex2", float::approximate),
+    ("exit", control::exit),
+    ("fence", memory::fence),
+    ("fma", float::fused),
+    ("griddepcontrol", control::grid_dependency),
+    ("isspacep", memory::is_space),
+    ("ld", memory::load),
+    ("ldu", memory::load),
+    ("lg2", float::approximate),
+    ("lop3", bits::logic_table),
+    ("mad", integer::multiply_add),
+    ("mad24", integer::multiply24),
+    ("madc", integer::with_carry),
+    ("match", warp::match_lanes),
+    ("max", float::min_max),
+    ("membar", memory::fence),
+    ("min", float::min_max),
+    ("mul", integer::multiply),
+    ("mul24", integer::multiply24),
+    ("nanosleep", control::nanosleep),
+    ("neg", float::unary),
+    ("not", bits::unary),
+    ("or", bits::logic),
+    ("pmevent", control::event),
+    ("popc", bits::count),
+    ("prefetch", memory::hint),
+    ("prefetchu", memory::hint),
+    ("prmt", bits::permute),
+    ("rcp", float::root),
+    ("red", atomic::red),
+    ("redux", warp::reduce),
+    ("rem", integer::remainder),
+    ("ret", control::ret),
+    ("rsqrt", float::root),
+    ("sad", integer::sum_of_differences),
+    ("selp", compare::select),
+    ("set", compare::set),
+    ("setp", compare::set),
+    ("shf", bits::funnel),
+    ("shfl", warp::shuffle),
+    ("shl", bits::shift),
+    ("shr", bits::shift),
+    ("sin", float::approximate),
+    ("slct", compare::select_by_sign),
+    ("sqrt", float::root),
+    ("st", memory::store),
+    ("sub", float::sum),
+    ("subc", integer::with_carry),
+    ("tanh", float::approximate),
+    ("testp", compare::test),
+    ("trap", control::trap),
+    ("vote", warp::vote),
+    ("xor", bits::logic),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_is_sorted() {
+        assert!(OPCODES.is_sorted_by_key(|&(name, _)| name));
+    }
+
+    #[test]
+    fn what_is_not_supported_is_refused() {
+        for opcode in
+            ["add.rn.s32", "mma.sync.aligned.m8n8k4.f16", "add.f32.f32", "ld.global.b128", "add"]
+        {
+            assert!(parse(opcode).is_err(), "{opcode}");
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! Opcodes at which threads of a block or a warp wait for each other.
+
+use super::modifiers::Modifiers;
+use super::{Form, Slot};
+use crate::ptx::error::ErrorKind;
+use crate::ptx::operation::{BarrierOp, Operation, ReduceOp, ShuffleMode, Suspension, VoteMode};
+use crate::ptx::types::ScalarType::*;
+
+const WORD: Slot = Slot::Value(B32);
+
+/// `bar`, `barrier`.
+pub(super) fn barrier(modifiers: &mut Modifiers<'_>) -> Result<Form, ErrorKind> {
+    if modifiers.take("warp") {
+        modifiers.require("sync", &[("sync", ())])?;
+        return Ok(Form::new(Operation::Suspend(Suspension::WarpBarrier), &[], &[WORD]));
+    }
+    modifiers.take("cta");
+    modifiers.take("aligned");
+    let kinds = [("sync", BarrierOp::Sync), ("arrive", BarrierOp::Arrive)];
+    if let Some(op) = modifiers.choose(&kinds) {
+        let count = if op == BarrierOp::Arrive { WORD } else { Slot::Optional };
+        let operation = Operation::Suspend(Suspension::Barrier(op));
+        return Ok(Form::new(operation, &[], &[WORD, count]));
+    }
+    modifiers.require("sync, arrive or red", &[("red", ())])?;
+    let reductions =
+        [("popc", BarrierOp::PopulationCount), ("and", BarrierOp::And), ("or", BarrierOp::Or)];
+    let op = modifiers.require("a reduction", &reductions)?;
+    let result = if op == BarrierOp::PopulationCount { U32 } else { Pred };
+    modifiers.scalar_of(&[result])?;
+    let operation = Operation::Suspend(Suspension::Barrier(op));
+    Ok(Form::new(operation, &[Slot::Value(result)], &[WORD, Slot::Optional, Slot::Condition]))
+}
+
+/// `shfl.sync`.
+pub(super) fn shuffle(modifiers: &mut Modifiers<'_>) -> Result<Form, ErrorKind> {
+    sync(modifiers)?;
+    let modes = [
+        ("up", ShuffleMode::Up),
+        ("down", ShuffleMode::Down),
+        ("bfly", ShuffleMode::Butterfly),
+        ("idx", ShuffleMode::Index),
+    ];
+    let mode = modifiers.require("a mode", &modes)?;
+    modifiers.scalar_of(&[B32])?;
+    let operation = Operation::Suspend(Suspension::Shuffle(mode));
+    Ok(Form::new(operation, &[WORD, Slot::Joined(Pred)], &[WORD; 4]))
+}
+
+/// `vote.sync`.
+pub(super) fn vote(modifiers: &mut Modifiers<'_>) -> Result<Form, ErrorKind> {
+    sync(modifiers)?;
+    let modes = [
+        ("all", VoteMode::All),
+        ("any", VoteMode::Any),
+        ("uni", VoteMode::Uniform),
+        ("ballot", VoteMode::Ballot),
+    ];
+    let mode = modifiers.require("a mode", &modes)?;
+    let result = if mode == VoteMode::Ballot { B32 } else { Pred };
+    modifiers.scalar_of(&[result])?;
+    let operation = Operation::Suspend(Suspension::Vote(mode));
+    Ok(Form::new(operation, &[Slot::Value(result)], &[Slot::Condition, WORD]))
+}
+
+/// `match.sync`.
+pub(super) fn match_lanes(modifiers: &mut Modifiers<'_>) -> Result<Form, ErrorKind> {
+    let all = modifiers.require("any or all", &[("any", false), ("all", true)])?;
+    sync(modifiers)?;
+    let ty = modifiers.scalar_of(&[B32, B64])?;
+    let operation = Operation::Suspend(Suspension::Match { all, bits: ty.bits() });
+    let destinations: &[Slot] = if all { &[WORD, Slot::Joined(Pred)] } else { &[WORD] };
+    Ok(Form::new(operation, destinations, &[Slot::Value(ty), WORD]))
+}
+
+/// `redux.sync`.
+pub(super) fn reduce(modifiers: &mut Modifiers<'_>) -> Result<Form, ErrorKind> {
+    sync(modifiers)?;
+    let name = modifiers.require(
+        "an operation",
+        &[
+            ("add", "add"),
+            ("min", "min"),
+            ("max", "max"),
+            ("and", "and"),
+            ("or", "or"),
+            ("xor", "xor"),
+        ],
+    )?;
+    let arithmetic = matches!(name, "add" | "min" | "max");
+    let ty = modifiers.scalar_of(if arithmetic { &[U32, S32] } else { &[B32] })?;
+    let signed = ty == S32;
+    let op = match name {
+        "add" => ReduceOp::Add,
+        "min" => ReduceOp::Minimum { signed },
+        "max" => ReduceOp::Maximum { signed },
+        "and" => ReduceOp::And,
+        "or" => ReduceOp::Or,
+        _ => ReduceOp::Xor,
+    };
+    Ok(Form::new(Operation::Suspend(Suspension::Reduce(op)), &[WORD], &[WORD, WORD]))
+}
+
+/// `activemask`.
+pub(super) fn active_mask(modifiers: &mut Modifiers<'_>) -> Result<Form, ErrorKind> {
+    modifiers.scalar_of(&[B32])?;
+    Ok(Form::new(Operation::Suspend(Suspension::ActiveMask), &[WORD], &[]))
+}
+
+/// The forms without `sync` are gone since Volta.
+fn sync(modifiers: &mut Modifiers<'_>) -> Result<(), ErrorKind> {
+    modifiers.require("sync", &[("sync", ())])
+}

@@ -1,0 +1,240 @@
+//! The statements of a function's body.
+
+use smallvec::{SmallVec, smallvec};
+
+use super::Parser;
+use super::function::Draft;
+use super::scope::Reference;
+use crate::ptx::ast::{Address, AddressBase, Guard, Instruction, Operand, Place, VariableRef};
+use crate::ptx::error::{Error, ErrorKind};
+use crate::ptx::lexer::{Token, TokenKind};
+use crate::ptx::opcodes;
+use crate::ptx::operation::{BitsForm, BitsOp, MemoryForm, Operation};
+use crate::ptx::types::{RegisterType, ScalarType, StateSpace};
+
+impl<'s> Parser<'s> {
+    /// The statements between braces.
+    pub(super) fn body(&mut self, draft: &mut Draft<'s>) -> Result<(), Error> {
+        self.cursor.expect(b'{', "`{` or `;`")?;
+        while draft.scopes.depth() > 0 {
+            let token = self.cursor.peek();
+            match token.kind {
+                TokenKind::Punctuation(b'{') => {
+                    self.cursor.next();
+                    draft.scopes.open(draft.frame_end);
+                }
+                TokenKind::Punctuation(b'}') => self.close(draft)?,
+                TokenKind::Punctuation(b';') => {
+                    self.cursor.next();
+                }
+                TokenKind::Directive => self.directive(draft)?,
+                TokenKind::Word
+                    if self.cursor.peek_ahead(1).kind == TokenKind::Punctuation(b':') =>
+                {
+                    self.label(draft)?;
+                }
+                _ => self.instruction(draft)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn close(&mut self, draft: &mut Draft<'s>) -> Result<(), Error> {
+        self.cursor.next();
+        if let Some(closed) = draft.scopes.close() {
+            draft.frame_end = closed.frame_bytes;
+            for (target, instruction) in closed.resolved {
+                draft.function.targets[target] = instruction;
+            }
+        }
+        if draft.scopes.depth() > 0 {
+            return Ok(());
+        }
+        match draft.scopes.unresolved() {
+            Some(reference) => {
+                let (token, kind) = (reference.token, ErrorKind::Unknown("label"));
+                Err(self.cursor.error_between(token, token, kind))
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn directive(&mut self, draft: &mut Draft<'s>) -> Result<(), Error> {
+        let directive = self.cursor.directive()?;
+        match directive {
+            ".reg" => self.registers(draft),
+            ".loc" | ".file" => {
+                self.cursor.skip_line();
+                Ok(())
+            }
+            ".pragma" => self.cursor.skip_statement(),
+            _ => match StateSpace::from_name(&directive[1..]) {
+                Some(space) => self.function_variable(space, draft),
+                None => Err(self.cursor.last_error(ErrorKind::Unsupported("this directive"))),
+            },
+        }
+    }
+
+    /// A label, or a list of labels that has a name.
+    fn label(&mut self, draft: &mut Draft<'s>) -> Result<(), Error> {
+        let name = self.cursor.word()?;
+        self.cursor.next();
+        if self.cursor.accept_directive(".callprototype") {
+            return self.cursor.skip_statement();
+        }
+        if !self.cursor.accept_directive(".branchtargets") {
+            draft.scopes.add_label(name, draft.function.body.len());
+            return Ok(());
+        }
+        let mut targets = Vec::new();
+        loop {
+            targets.push(self.target_label(draft)?);
+            if !self.cursor.accept(b',') {
+                break;
+            }
+        }
+        draft.scopes.add_table(name, targets);
+        self.cursor.expect(b';', "`;`")
+    }
+
+    /// The name of a label, as a target whose place is known when the braces around it close.
+    fn target_label(&mut self, draft: &mut Draft<'s>) -> Result<usize, Error> {
+        let name = self.cursor.word()?;
+        let target = draft.function.targets.len();
+        draft.function.targets.push(0);
+        draft.scopes.add_reference(Reference { name, target, token: self.cursor.last() });
+        Ok(target)
+    }
+
+    fn instruction(&mut self, draft: &mut Draft<'s>) -> Result<(), Error> {
+        let guard = self.guard(draft)?;
+        let opcode = self.cursor.peek();
+        let text = self.cursor.word()?;
+        let line = opcode.line;
+        let mut instruction = Instruction {
+            guard,
+            operation: Operation::Nothing,
+            destinations: SmallVec::new(),
+            sources: SmallVec::new(),
+            line,
+        };
+        match text.split_once('.').map_or(text, |(name, _)| name) {
+            "mov" => self.mov(draft, text, &mut instruction)?,
+            "bra" => self.bra(draft, text, &mut instruction)?,
+            "brx" => self.brx(draft, text, &mut instruction)?,
+            "call" => self.call(draft, text, &mut instruction)?,
+            _ => self.ordinary(draft, opcode, text, &mut instruction)?,
+        }
+        self.cursor.expect(b';', "`;`")?;
+        draft.function.body.push(instruction);
+        Ok(())
+    }
+
+    fn guard(&mut self, draft: &Draft<'s>) -> Result<Option<Guard>, Error> {
+        if !self.cursor.accept(b'@') {
+            return Ok(None);
+        }
+        let negated = self.cursor.accept(b'!');
+        let register = self.register(draft)?;
+        if draft.function.registers[register.index()] != RegisterType::Predicate {
+            return Err(self.cursor.last_error(ErrorKind::Operand("a predicate")));
+        }
+        Ok(Some(Guard { register, negated }))
+    }
+
+    /// An instruction of the opcode table.
+    fn ordinary(
+        &mut self,
+        draft: &mut Draft<'s>,
+        opcode: Token,
+        text: &'s str,
+        instruction: &mut Instruction,
+    ) -> Result<(), Error> {
+        if !self.forms.contains_key(text) {
+            let form = opcodes::parse(text)
+                .map_err(|kind| self.cursor.error_between(opcode, self.end_of_statement(), kind))?;
+            self.forms.insert(text, form);
+        }
+        let form = self.forms[text].clone();
+        instruction.operation = form.operation;
+        self.operands(draft, &form, instruction)?;
+        if matches!(form.operation, Operation::Store(_)) && writes_parameters(draft, instruction) {
+            let kind = ErrorKind::Unsupported(
+                "stores to kernel parameters or to computed .param addresses",
+            );
+            return Err(self.cursor.error_between(opcode, self.cursor.last(), kind));
+        }
+        if let Operation::Bits(BitsForm { op: BitsOp::LogicTable(_), ty }) = form.operation {
+            self.cursor.expect(b',', "`,`")?;
+            let op = BitsOp::LogicTable(self.cursor.integer(255)? as u8);
+            instruction.operation = Operation::Bits(BitsForm { op, ty });
+        }
+        Ok(())
+    }
+
+    /// The last token before the semicolon, so that an error shows the whole instruction.
+    fn end_of_statement(&self) -> Token {
+        let mut ahead = 0;
+        loop {
+            match self.cursor.peek_ahead(ahead + 1).kind {
+                TokenKind::Punctuation(b';') | TokenKind::End => {
+                    return self.cursor.peek_ahead(ahead);
+                }
+                _ => ahead += 1,
+            }
+        }
+    }
+
+    fn bra(
+        &mut self,
+        draft: &mut Draft<'s>,
+        text: &str,
+        instruction: &mut Instruction,
+    ) -> Result<(), Error> {
+        self.only_uniform(text, "bra")?;
+        instruction.operation = Operation::Branch;
+        instruction.sources = smallvec![Operand::Target(self.target_label(draft)?)];
+        Ok(())
+    }
+
+    fn brx(
+        &mut self,
+        draft: &mut Draft<'s>,
+        text: &str,
+        instruction: &mut Instruction,
+    ) -> Result<(), Error> {
+        self.only_uniform(text, "brx.idx")?;
+        let index = self.value(draft, ScalarType::U32, false)?;
+        self.cursor.expect(b',', "`,`")?;
+        let name = self.cursor.word()?;
+        let Some(targets) = draft.scopes.table(name) else {
+            return Err(self.cursor.last_error(ErrorKind::Unknown("list of labels")));
+        };
+        instruction.operation = Operation::BranchTable;
+        instruction.sources.push(index);
+        instruction.sources.extend(targets.iter().copied().map(Operand::Target));
+        Ok(())
+    }
+
+    /// Refuses all modifiers of a branch or call but `.uni`, which only promises something.
+    pub(super) fn only_uniform(&self, text: &str, opcode: &str) -> Result<(), Error> {
+        match text.strip_prefix(opcode) {
+            Some("" | ".uni") => Ok(()),
+            _ => Err(self.cursor.last_error(ErrorKind::UnsupportedInstruction)),
+        }
+    }
+}
+
+/// Whether a store may hit the parameters of a kernel, which are read-only.
+fn writes_parameters(draft: &Draft<'_>, instruction: &Instruction) -> bool {
+    let Operation::Store(MemoryForm { space: StateSpace::Param, .. }) = instruction.operation
+    else {
+        return false;
+    };
+    match instruction.sources[0] {
+        Operand::Memory(Address {
+            base: AddressBase::Variable(VariableRef::Frame(index)), ..
+        }) => draft.function.variables[index].place == Place::KernelParameters,
+        _ => true,
+    }
+}

@@ -1,0 +1,101 @@
+//! Calls: of the module's functions, and of the two that the driver provides.
+
+use super::function::Draft;
+use super::{Parser, Symbol};
+use crate::ptx::ast::{Function, Instruction, Operand, Place, VariableRef};
+use crate::ptx::error::{Error, ErrorKind};
+use crate::ptx::lexer::TokenKind;
+use crate::ptx::operation::{Callee, Operation};
+
+impl<'s> Parser<'s> {
+    /// The operands of `call`. The sources are the arguments, then the variables for the results.
+    pub(super) fn call(
+        &mut self,
+        draft: &mut Draft<'s>,
+        text: &str,
+        instruction: &mut Instruction,
+    ) -> Result<(), Error> {
+        self.only_uniform(text, "call")?;
+        let mut results = Vec::new();
+        if self.cursor.at(b'(') {
+            results = self.arguments(draft)?;
+            self.cursor.expect(b',', "`,`")?;
+        }
+        let name = self.cursor.word()?;
+        let index = match self.symbols.get(name) {
+            Some(&Symbol::Function(index)) => index,
+            _ if draft.scopes.register(name).is_some() => {
+                return Err(self
+                    .cursor
+                    .last_error(ErrorKind::Unsupported("calls through pointers")));
+            }
+            _ => return Err(self.cursor.last_error(ErrorKind::Unknown("function"))),
+        };
+        instruction.operation = Operation::Call(match name {
+            "vprintf" => Callee::Print,
+            "__assertfail" => Callee::AssertFail,
+            _ if self.module.functions[index].is_kernel => {
+                return Err(self.cursor.last_error(ErrorKind::Operand("a function")));
+            }
+            _ => Callee::Function(index),
+        });
+        let callee = self.cursor.last();
+        if instruction.operation == Operation::Call(Callee::Function(index)) {
+            self.calls.push((index, callee));
+        }
+        let mut arguments = Vec::new();
+        if self.cursor.accept(b',') {
+            arguments = self.arguments(draft)?;
+        }
+        let function = &self.module.functions[index];
+        if !matches(draft, &arguments, function, &function.parameters)
+            || !matches(draft, &results, function, &function.returns)
+        {
+            let kind = ErrorKind::Operand("what the function takes and returns");
+            return Err(self.cursor.error_between(callee, self.cursor.last(), kind));
+        }
+        let variables = arguments.into_iter().chain(results);
+        instruction.sources = variables.map(Operand::Variable).collect();
+        Ok(())
+    }
+
+    fn arguments(&mut self, draft: &Draft<'s>) -> Result<Vec<VariableRef>, Error> {
+        self.cursor.expect(b'(', "`(`")?;
+        let mut variables = Vec::new();
+        while !self.cursor.accept(b')') {
+            if !variables.is_empty() {
+                self.cursor.expect(b',', "`,` or `)`")?;
+            }
+            if self.cursor.peek().kind != TokenKind::Word {
+                return Err(self
+                    .cursor
+                    .error(ErrorKind::Unsupported("arguments that are no .param variables")));
+            }
+            let name = self.cursor.word()?;
+            match self.variable(draft, name)? {
+                variable @ VariableRef::Frame(_) => variables.push(variable),
+                VariableRef::Module(_) => {
+                    return Err(self.cursor.last_error(ErrorKind::Operand("a .param variable")));
+                }
+            }
+        }
+        Ok(variables)
+    }
+}
+
+/// Whether the variables fit those of the function, in number and size.
+fn matches(
+    draft: &Draft<'_>,
+    variables: &[VariableRef],
+    function: &Function,
+    expected: &[usize],
+) -> bool {
+    let fits = |(variable, &index): (&VariableRef, &usize)| match *variable {
+        VariableRef::Frame(own) => {
+            let own = draft.function.variables[own];
+            own.place == Place::Frame && own.bytes == function.variables[index].bytes
+        }
+        VariableRef::Module(_) => false,
+    };
+    variables.len() == expected.len() && variables.iter().zip(expected).all(fits)
+}

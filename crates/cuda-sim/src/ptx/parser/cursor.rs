@@ -1,0 +1,152 @@
+//! A place in the token stream, with the small expectations that all parts of the parser have.
+
+use crate::ptx::error::{Error, ErrorKind};
+use crate::ptx::lexer::{Token, TokenKind};
+use crate::ptx::literal::Literal;
+
+pub(super) struct Cursor<'s> {
+    source: &'s str,
+    tokens: Vec<Token>,
+    at: usize,
+}
+
+impl<'s> Cursor<'s> {
+    /// At the first of the tokens, which end in [`TokenKind::End`].
+    pub(super) fn new(source: &'s str, tokens: Vec<Token>) -> Cursor<'s> {
+        Cursor { source, tokens, at: 0 }
+    }
+
+    pub(super) fn peek(&self) -> Token {
+        self.tokens[self.at]
+    }
+
+    /// The token so many places on; the end stays the end.
+    pub(super) fn peek_ahead(&self, ahead: usize) -> Token {
+        self.tokens[(self.at + ahead).min(self.tokens.len() - 1)]
+    }
+
+    pub(super) fn next(&mut self) -> Token {
+        let token = self.peek();
+        self.at = (self.at + 1).min(self.tokens.len() - 1);
+        token
+    }
+
+    pub(super) fn text(&self, token: Token) -> &'s str {
+        &self.source[token.start as usize..token.end as usize]
+    }
+
+    /// Whether the next token is that character.
+    pub(super) fn at(&self, character: u8) -> bool {
+        self.peek().kind == TokenKind::Punctuation(character)
+    }
+
+    /// Goes over the character if it is next.
+    pub(super) fn accept(&mut self, character: u8) -> bool {
+        let found = self.at(character);
+        if found {
+            self.next();
+        }
+        found
+    }
+
+    /// Goes over the directive if it is next.
+    pub(super) fn accept_directive(&mut self, text: &str) -> bool {
+        let token = self.peek();
+        let found = token.kind == TokenKind::Directive && self.text(token) == text;
+        if found {
+            self.next();
+        }
+        found
+    }
+
+    pub(super) fn expect(&mut self, character: u8, name: &'static str) -> Result<(), Error> {
+        if self.accept(character) {
+            return Ok(());
+        }
+        Err(self.error(ErrorKind::Expected(name)))
+    }
+
+    pub(super) fn word(&mut self) -> Result<&'s str, Error> {
+        self.of_kind(TokenKind::Word, "a name")
+    }
+
+    pub(super) fn directive(&mut self) -> Result<&'s str, Error> {
+        self.of_kind(TokenKind::Directive, "a directive")
+    }
+
+    pub(super) fn number(&mut self) -> Result<&'s str, Error> {
+        self.of_kind(TokenKind::Number, "a number")
+    }
+
+    /// A number with its signs.
+    pub(super) fn literal(&mut self) -> Result<Literal, Error> {
+        let mut negative = false;
+        while self.at(b'-') || self.at(b'+') {
+            negative ^= self.next().kind == TokenKind::Punctuation(b'-');
+        }
+        let text = self.number()?;
+        let literal =
+            Literal::parse(text).ok_or_else(|| self.last_error(ErrorKind::InvalidNumber))?;
+        Ok(if negative { literal.negated() } else { literal })
+    }
+
+    /// Whether a number, perhaps with a sign, is next.
+    pub(super) fn at_literal(&self) -> bool {
+        self.at(b'-') || self.peek().kind == TokenKind::Number
+    }
+
+    /// An integer that is no larger than `limit`.
+    pub(super) fn integer(&mut self, limit: u64) -> Result<u64, Error> {
+        match self.literal()? {
+            Literal::Integer(value) if value <= limit => Ok(value),
+            _ => Err(self.last_error(ErrorKind::InvalidNumber)),
+        }
+    }
+
+    /// Goes over all tokens on the line of the token before.
+    pub(super) fn skip_line(&mut self) {
+        let line = self.last().line;
+        while self.peek().line == line && self.peek().kind != TokenKind::End {
+            self.next();
+        }
+    }
+
+    /// Goes over all tokens up to the next semicolon.
+    pub(super) fn skip_statement(&mut self) -> Result<(), Error> {
+        while !self.accept(b';') {
+            if self.next().kind == TokenKind::End {
+                return Err(self.error(ErrorKind::Expected("`;`")));
+            }
+        }
+        Ok(())
+    }
+
+    /// An error at the next token.
+    pub(super) fn error(&self, kind: ErrorKind) -> Error {
+        self.error_between(self.peek(), self.peek(), kind)
+    }
+
+    /// An error at the token before.
+    pub(super) fn last_error(&self, kind: ErrorKind) -> Error {
+        self.error_between(self.last(), self.last(), kind)
+    }
+
+    /// An error from one token to another.
+    pub(super) fn error_between(&self, first: Token, last: Token, kind: ErrorKind) -> Error {
+        Error::at(self.source, first.start as usize, last.end as usize, kind)
+    }
+
+    /// The token before.
+    pub(super) fn last(&self) -> Token {
+        self.tokens[self.at.saturating_sub(1)]
+    }
+
+    fn of_kind(&mut self, kind: TokenKind, name: &'static str) -> Result<&'s str, Error> {
+        let token = self.peek();
+        if token.kind != kind {
+            return Err(self.error(ErrorKind::Expected(name)));
+        }
+        self.next();
+        Ok(self.text(token))
+    }
+}
