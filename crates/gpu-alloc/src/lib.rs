@@ -1,5 +1,76 @@
 //! Caching allocators for device memory and page-locked host memory.
+//!
+//! To ask a driver for memory takes long, and to give memory back waits for the device. The allocators here keep what
+//! is freed and hand it out again: [`allocate`] gives [`DeviceMemory`], [`allocate_pinned`] gives [`PinnedMemory`], and
+//! both return to their allocator when they are dropped. They behave as PyTorch's, down to the names of the statistics.
+//!
+//! # Memory and streams
+//! Device memory belongs to the stream that it was allocated for. What is dropped is at once free for the next request
+//! on that stream: its work comes later in the same queue. Uses on other streams, which the memory's
+//! [`UseRecord`](gpu_runtime::UseRecord) remembers, delay the reuse until they are over. Nobody waits for them: neither the
+//! drop nor the next request, which is given other memory.
+//!
+//! One race is left by that rule, and closed here. The next owner's memory may still be in use by the last owner's work
+//! on the allocation stream, and only that stream's order protects it. An owner that first touches it on *another* stream
+//! would overtake. So the use record of memory that was used before does not begin empty: it begins with a write at the
+//! last use on the allocation stream, and [`ordered`](gpu_runtime::ordered) work on another stream waits for that.
+//! PyTorch leaves this to its users; so does [`Order::Manual`](gpu_runtime::Order).
+//!
+//! # Blocking
+//! A drop never waits. An allocation waits in one case only: the driver has no memory left even after all unused memory
+//! was given back to it; see [`allocate`]. [`empty_cache`] waits for the work that still uses unused memory.
+//!
+//! ```
+//! use gpu_runtime::{Device, DriverChoice};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! gpu_runtime::choose_driver(DriverChoice::Software { devices: Some(2) })?;
+//! let device = Device::get(0)?;
+//! let stream = device.current_stream()?;
+//!
+//! let memory = gpu_alloc::allocate(device, 1000, &stream)?;
+//! assert_eq!(gpu_alloc::memory_allocated(device), 1024);
+//! let first = memory.ptr();
+//! drop(memory);
+//!
+//! // Freed memory stays reserved, and is handed out again without a call to the driver.
+//! assert_eq!(gpu_alloc::memory_allocated(device), 0);
+//! assert_eq!(gpu_alloc::memory_reserved(device), 2 << 20);
+//! assert_eq!(gpu_alloc::allocate(device, 600, &stream)?.ptr(), first);
+//!
+//! gpu_alloc::empty_cache()?;
+//! assert_eq!(gpu_alloc::memory_reserved(device), 0);
+//! # Ok(())
+//! # }
+//! ```
 
 #![forbid(unsafe_code)]
 
+mod bytes;
+mod cache;
+mod device;
+mod device_memory;
+mod error;
+mod out_of_memory;
+mod pinned;
+mod pinned_memory;
 pub mod policy;
+mod snapshot;
+mod statistics;
+mod summary;
+
+pub use device::{empty_cache, set_per_process_memory_fraction};
+pub use device_memory::{DeviceMemory, allocate};
+pub use error::{Error, Result};
+pub use out_of_memory::{Advice, OutOfMemory};
+pub use pinned::{
+    empty_host_cache, host_memory_stats, reset_peak_host_memory_stats, set_pinned_limit,
+};
+pub use pinned_memory::{PinnedMemory, allocate_pinned};
+pub use policy::{HostMemoryStats, MemoryStats, PoolStatistics, Statistic};
+pub use snapshot::{DeviceSegment, Snapshot, memory_snapshot};
+pub use statistics::{
+    max_memory_allocated, max_memory_reserved, memory_allocated, memory_reserved, memory_stats,
+    reset_accumulated_memory_stats, reset_peak_memory_stats,
+};
+pub use summary::memory_summary;

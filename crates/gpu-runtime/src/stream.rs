@@ -201,6 +201,12 @@ impl Stream {
         StreamPoint::new(self.clone(), self.sequence())
     }
 
+    /// The point after the first `sequence` pieces of work; [`point`](Stream::point) if that many were
+    /// not enqueued yet. Who remembers an earlier point as a number gets it back here.
+    pub fn point_at(&self, sequence: u64) -> StreamPoint {
+        StreamPoint::new(self.clone(), sequence.min(self.sequence()))
+    }
+
     /// How many pieces of work were enqueued so far: launches, copies, fills, callbacks, waits.
     pub fn sequence(&self) -> u64 {
         self.0.sequence.load(Ordering::Acquire)

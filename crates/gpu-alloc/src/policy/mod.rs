@@ -49,6 +49,8 @@ mod snapshot;
 mod source;
 mod statistics;
 
+use std::collections::BTreeSet;
+
 pub use block::{Address, Block, ForeignBlock, StreamName};
 pub use limit::Limit;
 pub use log::{Log, SourceCall};
@@ -105,6 +107,6 @@ pub trait Policy {
     /// What [`release_cached`](Self::release_cached) waits for, besides what is awaited for reuse.
     fn awaited_for_release(&self) -> impl Iterator<Item = (Self::Stream, u64)>;
 
-    /// The highest sequence known to be completed on `stream`; 0 if nothing is known.
-    fn completed_on(&self, stream: Self::Stream) -> u64;
+    /// The streams whose completions still matter: those that blocks belong to or wait for.
+    fn streams(&self) -> BTreeSet<Self::Stream>;
 }

@@ -156,8 +156,8 @@ impl<K: StreamName> Policy for SizeClasses<K> {
             self.statistics.num_host_free += 1;
             released += bytes;
         }
-        let awaited: BTreeSet<_> = self.pending.awaited().map(|(stream, _)| stream).collect();
-        self.pending.retain_streams(|stream| awaited.contains(&stream));
+        let streams = self.streams();
+        self.pending.retain_streams(|stream| streams.contains(&stream));
         released
     }
 
@@ -169,8 +169,8 @@ impl<K: StreamName> Policy for SizeClasses<K> {
         std::iter::empty()
     }
 
-    fn completed_on(&self, stream: K) -> u64 {
-        self.pending.completed_on(stream)
+    fn streams(&self) -> BTreeSet<K> {
+        self.pending.awaited().map(|(stream, _)| stream).collect()
     }
 }
 

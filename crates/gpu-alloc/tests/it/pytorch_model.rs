@@ -158,6 +158,8 @@ impl Model {
             uses.push((stream, sequence));
             self.uses.push(Use { range: held.range.clone(), stream, sequence });
         }
+        // The order in which the uses are given must not matter.
+        uses.reverse();
         let home = home(&self.policy.snapshot(), held.range.start);
         held.awaits =
             uses.iter().map(|use_| (use_.0, use_.1)).filter(|(s, _)| *s != home).collect();

@@ -78,7 +78,7 @@ impl<K: StreamName> Policy for Pytorch<K> {
             self.statistics.num_device_free += 1;
             released += free.bytes;
         }
-        let streams: BTreeSet<_> = self.blocks.iter().map(|block| block.stream).collect();
+        let streams = self.streams();
         self.pending.retain_streams(|stream| streams.contains(&stream));
         released
     }
@@ -93,8 +93,9 @@ impl<K: StreamName> Policy for Pytorch<K> {
             .filter(|(stream, last_use)| *last_use > self.pending.completed_on(*stream))
     }
 
-    fn completed_on(&self, stream: K) -> u64 {
-        self.pending.completed_on(stream)
+    fn streams(&self) -> BTreeSet<K> {
+        let homes = self.blocks.iter().map(|block| block.stream);
+        homes.chain(self.pending.awaited().map(|(stream, _)| stream)).collect()
     }
 }
 

@@ -1,0 +1,190 @@
+//! A policy at work: behind a lock, told of what the streams have completed, and given one wait before it gives up.
+
+use std::collections::BTreeMap;
+use std::mem;
+use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
+
+use gpu_runtime::{Error, Stream, StreamId, StreamPoint};
+use smallvec::SmallVec;
+
+use crate::policy::{AllocateError, Block, MemorySource, Policy};
+
+/// A policy with its source.
+///
+/// The lock is held while the source is asked, as its answer decides what the policy does next. It is never held while
+/// the host waits for a stream.
+#[derive(Debug)]
+pub(crate) struct Cache<P, S> {
+    state: Mutex<State<P, S>>,
+    /// What was freed while the lock was taken; whoever takes the lock next deals with it first. So a drop never waits
+    /// for another thread's call to the driver, nor for the lock of its own thread: the runtime, asked for memory, may
+    /// drop things that were kept for a copy, and there may be memory of ours among them.
+    returned: Mutex<Vec<Returned>>,
+}
+
+/// A block on its way back, with the points after which nobody uses it.
+#[derive(Debug)]
+struct Returned {
+    block: Block,
+    uses: SmallVec<[StreamPoint; 4]>,
+}
+
+#[derive(Debug)]
+pub(crate) struct State<P, S> {
+    pub(crate) policy: P,
+    pub(crate) source: S,
+    /// How often the host waited for streams so that memory could be reused or released.
+    pub(crate) waits: u64,
+    /// How many requests were refused for good.
+    pub(crate) refusals: u64,
+    /// The streams that the policy knows by name. They stay alive as long as memory belongs to them or waits for them,
+    /// since nobody else could tell how far they have come.
+    streams: BTreeMap<StreamId, Stream>,
+}
+
+impl<P, S> Cache<P, S>
+where
+    P: Policy<Stream = StreamId>,
+    P::Home: Copy,
+    S: MemorySource<Error = Error>,
+{
+    pub(crate) fn new(policy: P, source: S) -> Self {
+        let state = State { policy, source, waits: 0, refusals: 0, streams: BTreeMap::new() };
+        Cache { state: Mutex::new(state), returned: Mutex::default() }
+    }
+
+    /// The state after everything that was freed so far.
+    pub(crate) fn lock(&self) -> MutexGuard<'_, State<P, S>> {
+        self.lock_and_collect().0
+    }
+
+    /// Memory for `home`, which is named by `stream` where it is one.
+    ///
+    /// It waits for nothing as long as there is memory. Only when the source has refused, also after everything
+    /// unused was released to it, the host waits: once, for work that is already enqueued, until the memory that was
+    /// freed by then can be reused or released.
+    pub(crate) fn allocate(
+        &self,
+        bytes: u64,
+        home: P::Home,
+        stream: Option<&Stream>,
+    ) -> Result<Block, AllocateError<Error>> {
+        let mut outcome = self.lock().allocate(bytes, home, stream);
+        if matches!(outcome, Err(AllocateError::OutOfMemory(_))) && self.wait_for_freed() {
+            outcome = self.lock().allocate(bytes, home, stream);
+        }
+        if matches!(outcome, Err(AllocateError::OutOfMemory(_))) {
+            self.lock().refusals += 1;
+        }
+        outcome
+    }
+
+    /// Takes a block back, which waits for its uses before it is handed out again. The caller does not wait.
+    pub(crate) fn free(&self, block: Block, uses: impl IntoIterator<Item = StreamPoint>) {
+        let returned = Returned { block, uses: uses.into_iter().collect() };
+        match self.state.try_lock() {
+            Ok(mut state) => state.free(returned),
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner().free(returned),
+            Err(TryLockError::WouldBlock) => self.returned().push(returned),
+        }
+    }
+
+    /// Gives back to the source all memory that nobody holds, after it has waited for what still uses such memory.
+    pub(crate) fn release_cached(&self) {
+        self.wait_for_freed();
+        let state = &mut *self.lock();
+        let released = state.policy.release_cached(&mut state.source);
+        let streams = state.policy.streams();
+        state.streams.retain(|stream, _| streams.contains(stream));
+        tracing::debug!(released, "released cached memory");
+    }
+
+    /// Waits for the work that keeps freed memory from being reused or released; false if nothing has changed by that.
+    ///
+    /// What it waits for is fixed when it begins, and enqueued by then, so it ends when that work does.
+    fn wait_for_freed(&self) -> bool {
+        let (state, collected) = self.lock_and_collect();
+        let mut points = state.awaited();
+        drop(state);
+        // On a device that is lost nothing completes any more; its memory stays where it is.
+        points.retain(|point| point.wait().is_ok());
+        if points.is_empty() {
+            return collected;
+        }
+        let mut state = self.lock();
+        state.waits += 1;
+        for point in points {
+            state.policy.completed(point.stream().id(), point.sequence());
+        }
+        true
+    }
+
+    /// Takes the lock; also says whether blocks came back that nobody had dealt with.
+    fn lock_and_collect(&self) -> (MutexGuard<'_, State<P, S>>, bool) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let returned = mem::take(&mut *self.returned());
+        let collected = !returned.is_empty();
+        returned.into_iter().for_each(|returned| state.free(returned));
+        (state, collected)
+    }
+
+    fn returned(&self) -> MutexGuard<'_, Vec<Returned>> {
+        self.returned.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<P, S> State<P, S>
+where
+    P: Policy<Stream = StreamId>,
+    S: MemorySource<Error = Error>,
+{
+    fn allocate(
+        &mut self,
+        bytes: u64,
+        home: P::Home,
+        stream: Option<&Stream>,
+    ) -> Result<Block, AllocateError<Error>> {
+        self.poll();
+        let block = self.policy.allocate(&mut self.source, bytes, home)?;
+        if let Some(stream) = stream {
+            self.know(stream);
+        }
+        Ok(block)
+    }
+
+    fn free(&mut self, Returned { block, uses }: Returned) {
+        let name = |point: &StreamPoint| (point.stream().id(), point.sequence());
+        let names: SmallVec<[_; 4]> = uses.iter().map(name).collect();
+        uses.iter().for_each(|point| self.know(point.stream()));
+        if let Err(error) = self.policy.free(block, &names) {
+            tracing::error!(%error, "memory is lost to its allocator");
+        }
+    }
+
+    fn know(&mut self, stream: &Stream) {
+        self.streams.entry(stream.id()).or_insert_with(|| stream.clone());
+    }
+
+    /// Tells the policy how far the streams have come that freed memory waits for. Without such memory, it asks nobody.
+    fn poll(&mut self) {
+        let awaited: SmallVec<[_; 8]> = self.policy.awaited_for_reuse().map(|(id, _)| id).collect();
+        for id in awaited {
+            if let Some(stream) = self.streams.get(&id) {
+                self.policy.completed(id, stream.completed());
+            }
+        }
+    }
+
+    /// What freed memory waits for, before it can be reused or released.
+    fn awaited(&self) -> Vec<StreamPoint> {
+        let mut last = BTreeMap::new();
+        for (id, sequence) in
+            self.policy.awaited_for_reuse().chain(self.policy.awaited_for_release())
+        {
+            let known = last.entry(id).or_insert(sequence);
+            *known = sequence.max(*known);
+        }
+        let point = |(id, sequence)| Some(self.streams.get(&id)?.point_at(sequence));
+        last.into_iter().filter_map(point).collect()
+    }
+}

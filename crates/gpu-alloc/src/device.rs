@@ -1,0 +1,121 @@
+//! The caching allocators of the devices: one each, made at the first use.
+
+use std::collections::BTreeMap;
+use std::sync::OnceLock;
+
+use gpu_runtime::{Device, DeviceAllocation, StreamId};
+
+use crate::cache::Cache;
+use crate::error::{Error, Result};
+use crate::out_of_memory::OutOfMemory;
+use crate::policy::{
+    Address, AllocateError, Limit, MemorySource, OutOfMemoryReport, Pytorch, SourceError,
+};
+
+/// The allocator of one device. Which policy it follows is decided here and nowhere else.
+pub(crate) type DeviceCache = Cache<Pytorch<StreamId>, Limit<DeviceSource>>;
+
+static CACHES: OnceLock<Vec<(Device, DeviceCache)>> = OnceLock::new();
+
+/// Gives the memory that all devices' allocators keep, and nobody holds, back to the driver.
+///
+/// Cached memory counts as used for the driver and for other programs; this makes it available to them. It does not
+/// make more memory available to this process, which does the same by itself before it runs out of memory. Memory
+/// that is held is not touched; where a segment is partly held, the rest of it stays.
+///
+/// It blocks until the work is done that still uses memory which was freed.
+///
+/// # Errors
+/// None at present. What fails below leaves memory where it is, and goes to the log.
+pub fn empty_cache() -> Result<()> {
+    used().for_each(|(_, cache)| cache.release_cached());
+    Ok(())
+}
+
+/// Limits what this process may take of a device's memory, cached memory included, to a fraction of the whole.
+///
+/// A request that would exceed it fails as one that exceeds the device does. What is held already is not affected.
+///
+/// # Errors
+/// [`Error::InvalidMemoryFraction`] unless the fraction is between 0 and 1.
+pub fn set_per_process_memory_fraction(fraction: f64, device: Device) -> Result<()> {
+    if !(0.0..=1.0).contains(&fraction) {
+        return Err(Error::InvalidMemoryFraction { fraction });
+    }
+    let total = device.memory_info()?.total;
+    let limit = (fraction < 1.0).then_some((total as f64 * fraction) as u64);
+    cache(device)?.lock().source.set_limit(limit);
+    Ok(())
+}
+
+/// The allocator of a device.
+pub(crate) fn cache(device: Device) -> Result<&'static DeviceCache> {
+    if let Some(cache) = cache_in_use(device) {
+        return Ok(cache);
+    }
+    let devices = Device::all()?;
+    let new =
+        |device| (device, Cache::new(Pytorch::new(), Limit::new(DeviceSource::new(device), None)));
+    CACHES.get_or_init(|| devices.into_iter().map(new).collect());
+    cache_in_use(device).ok_or(Error::Runtime(gpu_runtime::Error::InvalidDevice {
+        index: device.index(),
+        count: used().count(),
+    }))
+}
+
+/// The allocator of a device, if any device's was used.
+pub(crate) fn cache_in_use(device: Device) -> Option<&'static DeviceCache> {
+    CACHES.get()?.get(device.index()).map(|(_, cache)| cache)
+}
+
+/// All allocators, by device; none if none was used.
+pub(crate) fn used() -> impl Iterator<Item = (Device, &'static DeviceCache)> {
+    CACHES.get().into_iter().flatten().map(|(device, cache)| (*device, cache))
+}
+
+/// Makes the policy's error the crate's.
+pub(crate) fn explain(device: Device, error: AllocateError<gpu_runtime::Error>) -> Error {
+    let out_of_memory = |report: OutOfMemoryReport| {
+        let memory = device.memory_info()?;
+        Ok(OutOfMemory::new(device, memory, &report))
+    };
+    match error {
+        AllocateError::Source(error) => Error::Runtime(error),
+        AllocateError::OutOfMemory(report) => match out_of_memory(report) {
+            Ok(report) => Error::OutOfMemory(Box::new(report)),
+            Err(error) => Error::Runtime(error),
+        },
+    }
+}
+
+/// The driver's memory on one device.
+#[derive(Debug)]
+pub(crate) struct DeviceSource {
+    device: Device,
+    segments: BTreeMap<Address, DeviceAllocation>,
+}
+
+impl DeviceSource {
+    fn new(device: Device) -> Self {
+        DeviceSource { device, segments: BTreeMap::new() }
+    }
+}
+
+impl MemorySource for DeviceSource {
+    type Error = gpu_runtime::Error;
+
+    fn allocate(&mut self, bytes: u64) -> std::result::Result<Address, SourceError<Self::Error>> {
+        let bytes = usize::try_from(bytes).map_err(|_| SourceError::Exhausted)?;
+        let segment = DeviceAllocation::new(self.device, bytes).map_err(|error| match error {
+            gpu_runtime::Error::OutOfMemory { .. } => SourceError::Exhausted,
+            error => SourceError::Failed(error),
+        })?;
+        let address = Address(segment.ptr().address());
+        self.segments.insert(address, segment);
+        Ok(address)
+    }
+
+    fn release(&mut self, address: Address, _bytes: u64) {
+        self.segments.remove(&address);
+    }
+}

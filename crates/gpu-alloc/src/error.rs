@@ -1,0 +1,49 @@
+//! The errors of the allocators, by kind.
+
+use crate::bytes::Bytes;
+use crate::out_of_memory::OutOfMemory;
+
+/// A result of this crate.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// Why memory was not allocated, or an allocator not set up.
+#[derive(Debug, Clone, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The device has no memory left for the request. The program can free some and ask again.
+    #[error(transparent)]
+    OutOfMemory(Box<OutOfMemory>),
+    /// So much page-locked memory is not allowed.
+    #[error(
+        "{} of page-locked memory were asked for, {} are in use, and the limit is {}: pinned memory is \
+         lost to the rest of the system. Release some, or raise the limit with set_pinned_limit() or \
+         SLUICE_PINNED_LIMIT", Bytes(*.requested as u64), Bytes(*.in_use as u64), Bytes(*.limit as u64)
+    )]
+    PinnedLimit {
+        /// The bytes that were asked for.
+        requested: usize,
+        /// The bytes that the program holds, or that copies still use.
+        in_use: usize,
+        /// The bytes that may be page-locked.
+        limit: usize,
+    },
+    /// The memory fraction of a device is not between 0 and 1.
+    #[error("a memory fraction of {fraction} was asked for: it must be between 0 and 1")]
+    InvalidMemoryFraction {
+        /// The fraction.
+        fraction: f64,
+    },
+    /// An environment variable is not what it should be.
+    #[error("{variable} is `{value}`: it must be {expected}")]
+    InvalidEnvironment {
+        /// The variable's name.
+        variable: &'static str,
+        /// What it is set to.
+        value: String,
+        /// What it may be set to.
+        expected: &'static str,
+    },
+    /// The runtime or the driver failed.
+    #[error(transparent)]
+    Runtime(#[from] gpu_runtime::Error),
+}

@@ -1,0 +1,60 @@
+//! The devices' memory statistics, by PyTorch's names. All are 0 for a device on which nothing was allocated.
+
+use gpu_runtime::Device;
+
+use crate::device::{self, DeviceCache};
+use crate::policy::MemoryStats;
+
+/// The bytes that the program holds on a device, rounded as they were handed out.
+pub fn memory_allocated(device: Device) -> usize {
+    read(device, |stats| stats.allocated_bytes.all.current)
+}
+
+/// The most that [`memory_allocated`] has been since [`reset_peak_memory_stats`].
+pub fn max_memory_allocated(device: Device) -> usize {
+    read(device, |stats| stats.allocated_bytes.all.peak)
+}
+
+/// The bytes that the allocator has taken from the driver: what the program holds, and what is cached.
+pub fn memory_reserved(device: Device) -> usize {
+    read(device, |stats| stats.reserved_bytes.all.current)
+}
+
+/// The most that [`memory_reserved`] has been since [`reset_peak_memory_stats`].
+pub fn max_memory_reserved(device: Device) -> usize {
+    read(device, |stats| stats.reserved_bytes.all.peak)
+}
+
+/// All statistics of a device's memory.
+pub fn memory_stats(device: Device) -> MemoryStats {
+    device::cache_in_use(device).map(complete).unwrap_or_default()
+}
+
+/// Sets the peaks of all statistics of a device to the current values.
+pub fn reset_peak_memory_stats(device: Device) {
+    if let Some(cache) = device::cache_in_use(device) {
+        cache.lock().policy.reset_peak_statistics();
+    }
+}
+
+/// Sets the totals of what was allocated and freed on a device, and all counts, to 0.
+pub fn reset_accumulated_memory_stats(device: Device) {
+    if let Some(cache) = device::cache_in_use(device) {
+        let mut state = cache.lock();
+        state.policy.reset_accumulated_statistics();
+        (state.waits, state.refusals) = (0, 0);
+    }
+}
+
+fn read(device: Device, value: impl Fn(&MemoryStats) -> u64) -> usize {
+    let cache = device::cache_in_use(device);
+    cache.map_or(0, |cache| value(cache.lock().policy.statistics())) as usize
+}
+
+/// The policy's statistics, with what only who runs it can count.
+fn complete(cache: &DeviceCache) -> MemoryStats {
+    let state = cache.lock();
+    let mut stats = state.policy.statistics().clone();
+    (stats.num_sync_all_streams, stats.num_ooms) = (state.waits, state.refusals);
+    stats
+}
