@@ -19,7 +19,8 @@ impl fmt::Display for Bytes {
     }
 }
 
-/// Reads a size such as `4096`, `512MiB` or `8 GiB`; nothing if it is none, or too large for the numbers.
+/// Reads a size such as `4096`, `512MiB` or `8 GiB`; nothing if it is none, or too large for the
+/// numbers.
 pub(crate) fn parse(text: &str) -> Option<u64> {
     let text = text.trim();
     let units = UNITS.iter().copied().chain([("B", 1), ("", 1)]);

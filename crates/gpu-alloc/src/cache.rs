@@ -1,5 +1,7 @@
-//! A policy at work: behind a lock, told of what the streams have completed, and given one wait before it gives up.
+//! A policy at work: behind a lock, told of what the streams have completed, and given one wait
+//! before it gives up.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::mem;
 use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
@@ -11,14 +13,15 @@ use crate::policy::{AllocateError, Block, MemorySource, Policy};
 
 /// A policy with its source.
 ///
-/// The lock is held while the source is asked, as its answer decides what the policy does next. It is never held while
-/// the host waits for a stream.
+/// The lock is held while the source is asked, as its answer decides what the policy does next. It
+/// is never held while the host waits for a stream.
 #[derive(Debug)]
 pub(crate) struct Cache<P, S> {
     state: Mutex<State<P, S>>,
-    /// What was freed while the lock was taken; whoever takes the lock next deals with it first. So a drop never waits
-    /// for another thread's call to the driver, nor for the lock of its own thread: the runtime, asked for memory, may
-    /// drop things that were kept for a copy, and there may be memory of ours among them.
+    /// What was freed while the lock was taken; whoever takes the lock next deals with it first. So
+    /// a drop never waits for another thread's call to the driver, nor for the lock of its own
+    /// thread: the runtime, asked for memory, may drop things that were kept for a copy, and there
+    /// may be memory of ours among them.
     returned: Mutex<Vec<Returned>>,
 }
 
@@ -37,8 +40,8 @@ pub(crate) struct State<P, S> {
     pub(crate) waits: u64,
     /// How many requests were refused for good.
     pub(crate) refusals: u64,
-    /// The streams that the policy knows by name. They stay alive as long as memory belongs to them or waits for them,
-    /// since nobody else could tell how far they have come.
+    /// The streams that the policy knows by name. They stay alive as long as memory belongs to them
+    /// or waits for them, since nobody else could tell how far they have come.
     streams: BTreeMap<StreamId, Stream>,
 }
 
@@ -60,26 +63,30 @@ where
 
     /// Memory for `home`, which is named by `stream` where it is one.
     ///
-    /// It waits for nothing as long as there is memory. Only when the source has refused, also after everything
-    /// unused was released to it, the host waits: once, for work that is already enqueued, until the memory that was
-    /// freed by then can be reused or released.
+    /// It waits for nothing as long as there is memory. Only when the source has refused, also
+    /// after everything unused was released to it, the host waits: once, for work that is already
+    /// enqueued, until the memory that was freed by then can be reused or released.
     pub(crate) fn allocate(
         &self,
         bytes: u64,
         home: P::Home,
         stream: Option<&Stream>,
     ) -> Result<Block, AllocateError<Error>> {
+        let full = |outcome: &Result<_, _>| matches!(outcome, Err(AllocateError::OutOfMemory(_)));
         let mut outcome = self.lock().allocate(bytes, home, stream);
-        if matches!(outcome, Err(AllocateError::OutOfMemory(_))) && self.wait_for_freed() {
-            outcome = self.lock().allocate(bytes, home, stream);
+        for make_room in [Self::ask_after_freed, Self::wait_for_freed] {
+            if full(&outcome) && make_room(self) {
+                outcome = self.lock().allocate(bytes, home, stream);
+            }
         }
-        if matches!(outcome, Err(AllocateError::OutOfMemory(_))) {
+        if full(&outcome) {
             self.lock().refusals += 1;
         }
         outcome
     }
 
-    /// Takes a block back, which waits for its uses before it is handed out again. The caller does not wait.
+    /// Takes a block back, which waits for its uses before it is handed out again. The caller does
+    /// not wait.
     pub(crate) fn free(&self, block: Block, uses: impl IntoIterator<Item = StreamPoint>) {
         let returned = Returned { block, uses: uses.into_iter().collect() };
         match self.state.try_lock() {
@@ -89,8 +96,10 @@ where
         }
     }
 
-    /// Gives back to the source all memory that nobody holds, after it has waited for what still uses such memory.
+    /// Gives back to the source all memory that nobody holds, after it has waited for what still
+    /// uses such memory.
     pub(crate) fn release_cached(&self) {
+        self.ask_after_freed();
         self.wait_for_freed();
         let state = &mut *self.lock();
         let released = state.policy.release_cached(&mut state.source);
@@ -99,24 +108,37 @@ where
         tracing::debug!(released, "released cached memory");
     }
 
-    /// Waits for the work that keeps freed memory from being reused or released; false if nothing has changed by that.
-    ///
-    /// What it waits for is fixed when it begins, and enqueued by then, so it ends when that work does.
+    /// Asks how far the work is that keeps freed memory from being reused or released; false if
+    /// nothing has changed.
+    fn ask_after_freed(&self) -> bool {
+        self.settle_freed(|point| point.is_complete().unwrap_or(false))
+    }
+
+    /// Waits for that work; false if nothing has changed. What it waits for is fixed when it
+    /// begins, and enqueued by then, so it ends when that work does.
     fn wait_for_freed(&self) -> bool {
+        let waited = Cell::new(false);
+        let changed = self.settle_freed(|point| {
+            waited.set(true);
+            // On a device that is lost nothing completes any more; its memory stays where it is.
+            point.wait().is_ok()
+        });
+        self.lock().waits += u64::from(waited.get());
+        changed
+    }
+
+    /// Tells the policy of those points that freed memory waits for and that are `over`, which is
+    /// asked without the lock; false if there are none, and no other memory came back either.
+    fn settle_freed(&self, over: impl Fn(&StreamPoint) -> bool) -> bool {
         let (state, collected) = self.lock_and_collect();
         let mut points = state.awaited();
         drop(state);
-        // On a device that is lost nothing completes any more; its memory stays where it is.
-        points.retain(|point| point.wait().is_ok());
-        if points.is_empty() {
-            return collected;
-        }
+        points.retain(over);
         let mut state = self.lock();
-        state.waits += 1;
-        for point in points {
+        for point in &points {
             state.policy.completed(point.stream().id(), point.sequence());
         }
-        true
+        collected || !points.is_empty()
     }
 
     /// Takes the lock; also says whether blocks came back that nobody had dealt with.
@@ -165,7 +187,8 @@ where
         self.streams.entry(stream.id()).or_insert_with(|| stream.clone());
     }
 
-    /// Tells the policy how far the streams have come that freed memory waits for. Without such memory, it asks nobody.
+    /// Tells the policy how far the streams have come that freed memory waits for. Without such
+    /// memory, it asks nobody.
     fn poll(&mut self) {
         let awaited: SmallVec<[_; 8]> = self.policy.awaited_for_reuse().map(|(id, _)| id).collect();
         for id in awaited {

@@ -19,9 +19,10 @@ static CACHES: OnceLock<Vec<(Device, DeviceCache)>> = OnceLock::new();
 
 /// Gives the memory that all devices' allocators keep, and nobody holds, back to the driver.
 ///
-/// Cached memory counts as used for the driver and for other programs; this makes it available to them. It does not
-/// make more memory available to this process, which does the same by itself before it runs out of memory. Memory
-/// that is held is not touched; where a segment is partly held, the rest of it stays.
+/// Cached memory counts as used for the driver and for other programs; this makes it available to
+/// them. It does not make more memory available to this process, which does the same by itself
+/// before it runs out of memory. Memory that is held is not touched; where a segment is partly
+/// held, the rest of it stays.
 ///
 /// It blocks until the work is done that still uses memory which was freed.
 ///
@@ -32,9 +33,11 @@ pub fn empty_cache() -> Result<()> {
     Ok(())
 }
 
-/// Limits what this process may take of a device's memory, cached memory included, to a fraction of the whole.
+/// Limits what this process may take of a device's memory, cached memory included, to a fraction of
+/// the whole.
 ///
-/// A request that would exceed it fails as one that exceeds the device does. What is held already is not affected.
+/// A request that would exceed it fails as one that exceeds the device does. What is held already
+/// is not affected.
 ///
 /// # Errors
 /// [`Error::InvalidMemoryFraction`] unless the fraction is between 0 and 1.

@@ -10,18 +10,21 @@ use crate::device::{self, DeviceCache};
 use crate::error::Result;
 use crate::policy::Block;
 
-/// Allocates `bytes` of memory on a device, for use on `stream`: at least 512-byte aligned, not initialised.
+/// Allocates `bytes` of memory on a device, for use on `stream`: at least 512-byte aligned, not
+/// initialised.
 ///
-/// Other streams may use it as well, in [`ordered`](gpu_runtime::ordered) work; but memory that is dropped is reused at
-/// once only by requests for the same stream. 0 bytes are a null pointer.
+/// Other streams may use it as well, in [`ordered`](gpu_runtime::ordered) work; but memory that is
+/// dropped is reused at once only by requests for the same stream. 0 bytes are a null pointer.
 ///
-/// It takes cached memory if some fits, and asks the driver otherwise. When the driver has none left, all unused memory
-/// is given back to it and it is asked again. If that does not help either, the host waits, once, until the memory
-/// that was freed so far is no longer in use on any stream; this is the only case in which an allocation blocks.
+/// It takes cached memory if some fits, and asks the driver otherwise. When the driver has none
+/// left, all unused memory is given back to it and it is asked again. If that does not help either,
+/// the host waits, once, until the memory that was freed so far is no longer in use on any stream;
+/// this is the only case in which an allocation blocks.
 ///
 /// # Errors
-/// [`Error::OutOfMemory`](crate::Error::OutOfMemory) when all of this was in vain. The program may drop something and
-/// try again. [`Error::Runtime`](crate::Error::Runtime) if the device cannot be used.
+/// [`Error::OutOfMemory`](crate::Error::OutOfMemory) when all of this was in vain. The program may
+/// drop something and try again. [`Error::Runtime`](crate::Error::Runtime) if the device cannot be
+/// used.
 pub fn allocate(device: Device, bytes: usize, stream: &Stream) -> Result<DeviceMemory> {
     let mut memory = DeviceMemory {
         taken: None,
@@ -41,8 +44,8 @@ pub fn allocate(device: Device, bytes: usize, stream: &Stream) -> Result<DeviceM
         .map_err(|error| device::explain(device, error))?;
     memory.ptr = DevicePtr::from_address(block.address().0);
     if block.last_use() > 0 {
-        // The last owner's work may still run. On this stream the new owner comes after it anyway; on another one
-        // it must wait, as if the last owner's use were a write of its own.
+        // The last owner's work may still run. On this stream the new owner comes after it anyway;
+        // on another one it must wait, as if the last owner's use were a write of its own.
         let uses = memory.uses.get_mut().unwrap_or_else(PoisonError::into_inner);
         uses.record_write(stream.point_at(block.last_use()));
     }
@@ -52,10 +55,11 @@ pub fn allocate(device: Device, bytes: usize, stream: &Stream) -> Result<DeviceM
 
 /// Memory on a device, which goes back to the device's allocator when dropped.
 ///
-/// The drop waits for nothing. Work that was enqueued before may still use the memory: on the stream that it was allocated
-/// for, because whoever gets the memory next comes later on the same stream; on other streams, because the memory is not
-/// handed out again before the uses in [`uses`](Self::uses) are over. What work uses the memory must therefore be noted
-/// there, which [`ordered`](gpu_runtime::ordered) does, or announced by [`record_stream`](Self::record_stream).
+/// The drop waits for nothing. Work that was enqueued before may still use the memory: on the
+/// stream that it was allocated for, because whoever gets the memory next comes later on the same
+/// stream; on other streams, because the memory is not handed out again before the uses in
+/// [`uses`](Self::uses) are over. What work uses the memory must therefore be noted there, which
+/// [`ordered`](gpu_runtime::ordered) does, or announced by [`record_stream`](Self::record_stream).
 #[derive(Debug)]
 pub struct DeviceMemory {
     /// Nothing for 0 bytes.
@@ -94,8 +98,9 @@ impl DeviceMemory {
         &self.uses
     }
 
-    /// Announces uses on `stream` that [`uses`](Self::uses) does not show, as work outside of the runtime makes them:
-    /// the memory is not handed out again before everything is done that is on that stream when the memory is dropped.
+    /// Announces uses on `stream` that [`uses`](Self::uses) does not show, as work outside of the
+    /// runtime makes them: the memory is not handed out again before everything is done that is on
+    /// that stream when the memory is dropped.
     pub fn record_stream(&self, stream: &Stream) {
         let mut recorded = self.recorded.lock().unwrap_or_else(PoisonError::into_inner);
         if *stream != self.stream && !recorded.contains(stream) {
@@ -110,8 +115,8 @@ impl Drop for DeviceMemory {
         let uses = mem::take(self.uses.get_mut().unwrap_or_else(PoisonError::into_inner));
         let recorded = self.recorded.get_mut().unwrap_or_else(PoisonError::into_inner);
         let announced = recorded.iter().map(Stream::point);
-        // To ask is also to have an event recorded right after the use, if there is none: later questions then wait
-        // for this use and not for what is enqueued in between.
+        // To ask is also to have an event recorded right after the use, if there is none: later
+        // questions then wait for this use and not for what is enqueued in between.
         let open = uses.points().cloned().chain(announced).filter(|point| {
             *point.stream() == self.stream || !point.is_complete().unwrap_or(false)
         });

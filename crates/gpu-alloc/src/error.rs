@@ -15,9 +15,10 @@ pub enum Error {
     OutOfMemory(Box<OutOfMemory>),
     /// So much page-locked memory is not allowed.
     #[error(
-        "{} of page-locked memory were asked for, {} are in use, and the limit is {}: pinned memory is \
-         lost to the rest of the system. Release some, or raise the limit with set_pinned_limit() or \
-         SLUICE_PINNED_LIMIT", Bytes(*.requested as u64), Bytes(*.in_use as u64), Bytes(*.limit as u64)
+        "{} of page-locked memory were asked for, {} are in use, and the limit is {}: what is \
+         pinned is lost to the rest of the system. Release some, or raise the limit with \
+         set_pinned_limit() or SLUICE_PINNED_LIMIT",
+        Bytes(*.requested as u64), Bytes(*.in_use as u64), Bytes(*.limit as u64)
     )]
     PinnedLimit {
         /// The bytes that were asked for.

@@ -1,24 +1,28 @@
 //! Caching allocators for device memory and page-locked host memory.
 //!
-//! To ask a driver for memory takes long, and to give memory back waits for the device. The allocators here keep what
-//! is freed and hand it out again: [`allocate`] gives [`DeviceMemory`], [`allocate_pinned`] gives [`PinnedMemory`], and
-//! both return to their allocator when they are dropped. They behave as PyTorch's, down to the names of the statistics.
+//! To ask a driver for memory takes long, and to give memory back waits for the device. The
+//! allocators here keep what is freed and hand it out again: [`allocate`] gives [`DeviceMemory`],
+//! [`allocate_pinned`] gives [`PinnedMemory`], and both return to their allocator when they are
+//! dropped. They behave as PyTorch's, down to the names of the statistics.
 //!
 //! # Memory and streams
-//! Device memory belongs to the stream that it was allocated for. What is dropped is at once free for the next request
-//! on that stream: its work comes later in the same queue. Uses on other streams, which the memory's
-//! [`UseRecord`](gpu_runtime::UseRecord) remembers, delay the reuse until they are over. Nobody waits for them: neither the
-//! drop nor the next request, which is given other memory.
+//! Device memory belongs to the stream that it was allocated for. What is dropped is at once free
+//! for the next request on that stream: its work comes later in the same queue. Uses on other
+//! streams, which the memory's [`UseRecord`](gpu_runtime::UseRecord) remembers, delay the reuse
+//! until they are over. Nobody waits for them: neither the drop nor the next request, which is
+//! given other memory.
 //!
-//! One race is left by that rule, and closed here. The next owner's memory may still be in use by the last owner's work
-//! on the allocation stream, and only that stream's order protects it. An owner that first touches it on *another* stream
-//! would overtake. So the use record of memory that was used before does not begin empty: it begins with a write at the
-//! last use on the allocation stream, and [`ordered`](gpu_runtime::ordered) work on another stream waits for that.
-//! PyTorch leaves this to its users; so does [`Order::Manual`](gpu_runtime::Order).
+//! One race is left by that rule, and closed here. The next owner's memory may still be in use by
+//! the last owner's work on the allocation stream, and only that stream's order protects it. An
+//! owner that first touches it on *another* stream would overtake. So the use record of memory that
+//! was used before does not begin empty: it begins with a write at the last use on the allocation
+//! stream, and [`ordered`](gpu_runtime::ordered) work on another stream waits for that. PyTorch
+//! leaves this to its users; so does [`Order::Manual`](gpu_runtime::Order).
 //!
 //! # Blocking
-//! A drop never waits. An allocation waits in one case only: the driver has no memory left even after all unused memory
-//! was given back to it; see [`allocate`]. [`empty_cache`] waits for the work that still uses unused memory.
+//! A drop never waits. An allocation waits in one case only: the driver has no memory left even
+//! after all unused memory was given back to it; see [`allocate`]. [`empty_cache`] waits for the
+//! work that still uses unused memory.
 //!
 //! ```
 //! use gpu_runtime::{Device, DriverChoice};

@@ -7,10 +7,12 @@ use gpu_runtime::{Device, MemoryInfo};
 use crate::bytes::Bytes;
 use crate::policy::{OutOfMemoryReport, Refusal};
 
-/// A request that a device's memory could not serve, also after all unused memory was given back to the driver and the
-/// host had waited for memory that was freed but still in use. All sizes are in bytes.
+/// A request that a device's memory could not serve, also after all unused memory was given back to
+/// the driver and the host had waited for memory that was freed but still in use. All sizes are in
+/// bytes.
 ///
-/// The program may free memory and go on: the allocator is as it was, but for the unused memory that it gave back.
+/// The program may free memory and go on: the allocator is as it was, but for the unused memory
+/// that it gave back.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub struct OutOfMemory {

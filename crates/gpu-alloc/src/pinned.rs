@@ -22,9 +22,10 @@ static CACHE: OnceLock<PinnedCache> = OnceLock::new();
 
 /// Limits the page-locked memory of this process, in use and cached, to so many bytes.
 ///
-/// The operating system can neither swap out nor otherwise use page-locked memory, so a program that pins too much slows
-/// down itself and others. The limit is what the environment variable `SLUICE_PINNED_LIMIT` says, such as `8GiB`, and
-/// without it half of the machine's memory. This call replaces it. What is pinned already is not affected.
+/// The operating system can neither swap out nor otherwise use page-locked memory, so a program
+/// that pins too much slows down itself and others. The limit is what the environment variable
+/// `SLUICE_PINNED_LIMIT` says, such as `8GiB`, and without it half of the machine's memory. This
+/// call replaces it. What is pinned already is not affected.
 pub fn set_pinned_limit(bytes: usize) {
     let cache = CACHE.get_or_init(|| new_cache(None));
     cache.lock().source.set_limit(Some(bytes as u64));

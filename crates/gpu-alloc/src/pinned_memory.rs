@@ -10,16 +10,19 @@ use crate::error::Result;
 use crate::pinned::{self, PinnedCache};
 use crate::policy::Block;
 
-/// Allocates `bytes` of page-locked host memory, which every device can copy from and to without waiting: aligned to at
-/// least 64 bytes, not initialised. 0 bytes are a null pointer.
+/// Allocates `bytes` of page-locked host memory, which every device can copy from and to without
+/// waiting: aligned to at least 64 bytes, not initialised. 0 bytes are a null pointer.
 ///
-/// It takes cached memory if some fits; pinning anew takes long. It blocks only at the limit, as [`allocate`](crate::allocate)
-/// does when the device is full: once, until copies have finished with memory that was dropped.
+/// It takes cached memory if some fits; pinning anew takes long. It blocks only at the limit, as
+/// [`allocate`](crate::allocate) does when the device is full: once, until copies have finished
+/// with memory that was dropped.
 ///
 /// # Errors
-/// [`Error::PinnedLimit`](crate::Error::PinnedLimit) at the limit of [`set_pinned_limit`](crate::set_pinned_limit),
-/// [`Error::InvalidEnvironment`](crate::Error::InvalidEnvironment) if `SLUICE_PINNED_LIMIT` is no size, and
-/// [`Error::Runtime`](crate::Error::Runtime) if the system has no such memory or there is no driver.
+/// [`Error::PinnedLimit`](crate::Error::PinnedLimit) at the limit of
+/// [`set_pinned_limit`](crate::set_pinned_limit),
+/// [`Error::InvalidEnvironment`](crate::Error::InvalidEnvironment) if `SLUICE_PINNED_LIMIT` is no
+/// size, and [`Error::Runtime`](crate::Error::Runtime) if the system has no such memory or there is
+/// no driver.
 pub fn allocate_pinned(bytes: usize) -> Result<PinnedMemory> {
     if bytes == 0 {
         return Ok(PinnedMemory { taken: None, address: 0, bytes, uses: Mutex::default() });
@@ -33,8 +36,9 @@ pub fn allocate_pinned(bytes: usize) -> Result<PinnedMemory> {
 
 /// Page-locked host memory, which goes back to its allocator when dropped.
 ///
-/// The drop waits for nothing. The memory is handed out again when all work in its [`uses`](Self::uses) is done, so a copy
-/// on its way keeps it; who enqueues such work notes it there, through [`ordered`](gpu_runtime::ordered).
+/// The drop waits for nothing. The memory is handed out again when all work in its
+/// [`uses`](Self::uses) is done, so a copy on its way keeps it; who enqueues such work notes it
+/// there, through [`ordered`](gpu_runtime::ordered).
 #[derive(Debug)]
 pub struct PinnedMemory {
     /// Nothing for 0 bytes.
@@ -47,8 +51,8 @@ pub struct PinnedMemory {
 impl PinnedMemory {
     /// The first byte; null for 0 bytes.
     ///
-    /// Devices may be reading and writing behind it. Wait with [`UseRecord::wait_for_read`] before reading, with
-    /// [`UseRecord::wait_for_write`] before writing.
+    /// Devices may be reading and writing behind it. Wait with [`UseRecord::wait_for_read`] before
+    /// reading, with [`UseRecord::wait_for_write`] before writing.
     pub fn as_ptr(&self) -> *mut u8 {
         ptr::with_exposed_provenance_mut(self.address)
     }
@@ -68,7 +72,8 @@ impl Drop for PinnedMemory {
     fn drop(&mut self) {
         let Some((cache, block)) = self.taken.take() else { return };
         let uses = mem::take(self.uses.get_mut().unwrap_or_else(PoisonError::into_inner));
-        // As for device memory: to ask has an event recorded right after the use, for later questions.
+        // As for device memory: to ask has an event recorded right after the use, for later
+        // questions.
         let open = uses.points().filter(|point| !point.is_complete().unwrap_or(false));
         cache.free(block, open.cloned());
     }

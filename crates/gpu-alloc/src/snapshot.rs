@@ -5,7 +5,8 @@ use gpu_runtime::{Device, StreamId};
 use crate::device;
 use crate::policy::Segment;
 
-/// All memory that the devices' allocators have taken from the driver, at one moment for each device.
+/// All memory that the devices' allocators have taken from the driver, at one moment for each
+/// device.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Snapshot {
     /// The segments, by device and address.

@@ -1,4 +1,5 @@
-//! The devices' memory statistics, by PyTorch's names. All are 0 for a device on which nothing was allocated.
+//! The devices' memory statistics, by PyTorch's names. All are 0 for a device on which nothing was
+//! allocated.
 
 use gpu_runtime::Device;
 
@@ -15,7 +16,8 @@ pub fn max_memory_allocated(device: Device) -> usize {
     read(device, |stats| stats.allocated_bytes.all.peak)
 }
 
-/// The bytes that the allocator has taken from the driver: what the program holds, and what is cached.
+/// The bytes that the allocator has taken from the driver: what the program holds, and what is
+/// cached.
 pub fn memory_reserved(device: Device) -> usize {
     read(device, |stats| stats.reserved_bytes.all.current)
 }

@@ -8,8 +8,8 @@ use crate::bytes::Bytes;
 use crate::policy::{MemoryStats, PoolStatistics, Statistic};
 use crate::statistics::memory_stats;
 
-/// The device's memory statistics as a table: for each quantity, in total and by pool, the current value, the peak, and
-/// all that was ever added and taken away.
+/// The device's memory statistics as a table: for each quantity, in total and by pool, the current
+/// value, the peak, and all that was ever added and taken away.
 pub fn memory_summary(device: Device) -> String {
     let mut table = String::new();
     write(&mut table, device, &memory_stats(device))

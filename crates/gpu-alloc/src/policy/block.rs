@@ -13,7 +13,8 @@ pub trait StreamName: Copy + Ord + fmt::Debug {}
 
 impl<T: Copy + Ord + fmt::Debug> StreamName for T {}
 
-/// Memory handed out by a policy, to be given back to the same policy. It cannot be copied, hence not freed twice.
+/// Memory handed out by a policy, to be given back to the same policy. It cannot be copied, hence
+/// not freed twice.
 #[derive(Debug)]
 #[must_use = "the memory stays taken until the block is given back to its policy"]
 pub struct Block {
@@ -34,10 +35,11 @@ impl Block {
         self.bytes
     }
 
-    /// The last work on the block's own stream that used any part of the memory before; 0 if there was none.
+    /// The last work on the block's own stream that used any part of the memory before; 0 if there
+    /// was none.
     ///
-    /// On that stream the order of the queue protects it. Work on any other stream must come after this one: nothing else
-    /// keeps the new owner there from overtaking the old owner here.
+    /// On that stream the order of the queue protects it. Work on any other stream must come after
+    /// this one: nothing else keeps the new owner there from overtaking the old owner here.
     pub fn last_use(&self) -> u64 {
         self.last_use
     }
@@ -45,7 +47,10 @@ impl Block {
 
 /// A block that was given to a policy that did not hand it out.
 #[derive(Debug, thiserror::Error)]
-#[error("a block at {address} of {} bytes was given back to a policy that did not hand it out", .0.bytes, address = .0.address)]
+#[error(
+    "a block of {} bytes at {} was given back to a policy that did not hand it out",
+    .0.bytes, .0.address
+)]
 pub struct ForeignBlock(pub Block);
 
 impl fmt::Display for Address {

@@ -1,4 +1,5 @@
-//! A source that gives out no more than a limit: the per-process memory fraction, the cap on page-locked memory.
+//! A source that gives out no more than a limit: the per-process memory fraction, the cap on
+//! page-locked memory.
 
 use super::{Address, MemorySource, SourceError};
 
@@ -16,7 +17,8 @@ impl<S> Limit<S> {
         Limit { source, limit, held: 0 }
     }
 
-    /// Changes the limit. What is held beyond a lower one stays held; no more is given until it has come back.
+    /// Changes the limit. What is held beyond a lower one stays held; no more is given until it has
+    /// come back.
     pub fn set_limit(&mut self, limit: Option<u64>) {
         self.limit = limit;
     }

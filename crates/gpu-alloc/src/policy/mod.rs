@@ -1,10 +1,12 @@
 //! What the allocators decide: state machines without a driver, a clock or a thread.
 //!
-//! A [`Policy`] takes requests, frees with the uses that memory had, and the news that a stream has completed its work
-//! up to some sequence number; it hands out blocks of memory that it gets from a [`MemorySource`]. Because everything it
-//! knows comes through its arguments, a policy can be replayed, checked against a model, and run over a source that fails.
+//! A [`Policy`] takes requests, frees with the uses that memory had, and the news that a stream has
+//! completed its work up to some sequence number; it hands out blocks of memory that it gets from a
+//! [`MemorySource`]. Because everything it knows comes through its arguments, a policy can be
+//! replayed, checked against a model, and run over a source that fails.
 //!
-//! - [`Pytorch`] keeps device memory as PyTorch's native allocator does: segments, split and merged, by stream.
+//! - [`Pytorch`] keeps device memory as PyTorch's native allocator does: segments, split and
+//!   merged, by stream.
 //! - [`SizeClasses`] keeps page-locked host memory: whole blocks of fixed sizes.
 //! - [`Limit`] and [`Log`] wrap a source; wrappers compose.
 //!
@@ -30,7 +32,7 @@
 //! assert_eq!(block.bytes(), 1024);
 //! let address = block.address();
 //!
-//! // The side stream used the block as its 7th piece of work, so it is not handed out again before that is done.
+//! // The side stream used the block as its 7th piece of work, and must have done that first.
 //! policy.free(block, &[(side, 7)]).unwrap();
 //! assert_ne!(policy.allocate(&mut source, 1000, main).unwrap().address(), address);
 //! policy.completed(side, 7);
@@ -63,8 +65,8 @@ pub use statistics::{HostMemoryStats, MemoryStats, Pool, PoolStatistics, Statist
 
 /// A way to keep memory for reuse.
 ///
-/// A sequence number counts the work enqueued on a stream; that work number `n` is done implies the same of all before.
-/// No method blocks, and none calls anything but the source it is given.
+/// A sequence number counts the work enqueued on a stream; that work number `n` is done implies the
+/// same of all before. No method blocks, and none calls anything but the source it is given.
 pub trait Policy {
     /// What names a stream.
     type Stream: StreamName;
@@ -74,14 +76,15 @@ pub trait Policy {
 
     /// Hands out at least `bytes`, from what is kept or else from `source`.
     ///
-    /// Where `home` is a stream, its work may use the block at once, and work on another stream only
-    /// after what [`Block::last_use`] says.
+    /// Where `home` is a stream, its work may use the block at once, and work on another stream
+    /// only after what [`Block::last_use`] says.
     ///
-    /// When the source refuses, everything kept that may be released goes back to it, and it is asked once more.
+    /// When the source refuses, everything kept that may be released goes back to it, and it is
+    /// asked once more.
     ///
     /// # Errors
-    /// [`AllocateError::OutOfMemory`] when the source refuses both times, [`AllocateError::Source`] when it fails in
-    /// another way. The state is as before, but for what was released.
+    /// [`AllocateError::OutOfMemory`] when the source refuses both times, [`AllocateError::Source`]
+    /// when it fails in another way. The state is as before, but for what was released.
     fn allocate<S: MemorySource>(
         &mut self,
         source: &mut S,
@@ -98,10 +101,12 @@ pub trait Policy {
     /// Learns that `stream` has completed its work up to and including number `sequence`.
     fn completed(&mut self, stream: Self::Stream, sequence: u64);
 
-    /// Gives back to `source` what is kept, unused and no longer touched by any stream; returns the bytes.
+    /// Gives back to `source` what is kept, unused and no longer touched by any stream; returns the
+    /// bytes.
     fn release_cached<S: MemorySource>(&mut self, source: &mut S) -> u64;
 
-    /// What freed memory waits for before it can be handed out again: per stream, the highest sequence.
+    /// What freed memory waits for before it can be handed out again: per stream, the highest
+    /// sequence.
     fn awaited_for_reuse(&self) -> impl Iterator<Item = (Self::Stream, u64)>;
 
     /// What [`release_cached`](Self::release_cached) waits for, besides what is awaited for reuse.

@@ -16,7 +16,8 @@ pub(super) struct Pending<K> {
 }
 
 impl<K: StreamName> Pending<K> {
-    /// Makes a freed block wait for those of its uses that have not completed; false if there is none.
+    /// Makes a freed block wait for those of its uses that have not completed; false if there is
+    /// none.
     pub(super) fn hold(&mut self, slot: Slot, uses: impl IntoIterator<Item = (K, u64)>) -> bool {
         let mut last_uses = BTreeMap::new();
         for (stream, sequence) in uses {
@@ -33,7 +34,8 @@ impl<K: StreamName> Pending<K> {
         true
     }
 
-    /// Notes how far `stream` has come; returns the blocks that now wait for nothing, oldest use first.
+    /// Notes how far `stream` has come; returns the blocks that now wait for nothing, oldest use
+    /// first.
     pub(super) fn complete(&mut self, stream: K, sequence: u64) -> Vec<Slot> {
         let known = self.completed.entry(stream).or_insert(0);
         *known = sequence.max(*known);
@@ -60,7 +62,8 @@ impl<K: StreamName> Pending<K> {
         self.completed.get(&stream).copied().unwrap_or(0)
     }
 
-    /// Forgets how far the streams have come that nobody needs to be known; they count as not having begun.
+    /// Forgets how far the streams have come that nobody needs to be known; they count as not
+    /// having begun.
     pub(super) fn retain_streams(&mut self, needed: impl Fn(K) -> bool) {
         self.completed.retain(|stream, _| needed(*stream));
     }

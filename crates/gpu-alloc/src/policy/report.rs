@@ -35,7 +35,8 @@ pub struct OutOfMemoryReport {
     pub pending: u64,
     /// Taken from the source: the two above, and what is kept for reuse.
     pub reserved: u64,
-    /// The largest block that is kept and that a request of this kind could get, too small for this one.
+    /// The largest block that is kept and that a request of this kind could get, too small for this
+    /// one.
     pub largest_free_block: u64,
     /// Kept for requests on other streams.
     pub cached_for_other_streams: u64,

@@ -13,10 +13,12 @@ use super::{
 /// The smallest class: what the operating system locks at least.
 const PAGE: u64 = 4096;
 
-/// A policy for memory that belongs to no stream: a block is handed out again when all its uses have completed.
+/// A policy for memory that belongs to no stream: a block is handed out again when all its uses
+/// have completed.
 ///
-/// Sizes are rounded up to classes, eight between a power of two and the next, so that a block above a page is larger
-/// than the request by less than an eighth of it. Blocks are neither split nor merged.
+/// Sizes are rounded up to classes, eight between a power of two and the next, so that a block
+/// above a page is larger than the request by less than an eighth of it. Blocks are neither split
+/// nor merged.
 #[derive(Debug)]
 pub struct SizeClasses<K> {
     blocks: Slab<Record>,

@@ -1,4 +1,5 @@
-//! Storage for records that point at each other: a vector with stable indices and a list of the vacant ones.
+//! Storage for records that point at each other: a vector with stable indices and a list of the
+//! vacant ones.
 
 use std::ops::{Index, IndexMut};
 

@@ -2,7 +2,8 @@
 
 use super::{Address, Pool};
 
-/// Memory that was taken from the source in one piece. The fields have PyTorch's names; sizes are in bytes.
+/// Memory that was taken from the source in one piece. The fields have PyTorch's names; sizes are
+/// in bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Segment<K> {
     /// The first byte.

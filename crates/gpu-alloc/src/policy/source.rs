@@ -13,7 +13,8 @@ pub trait MemorySource {
     /// See [`SourceError`]. Nothing is taken then.
     fn allocate(&mut self, bytes: u64) -> Result<Address, SourceError<Self::Error>>;
 
-    /// Takes back what [`allocate`](Self::allocate) gave, whole, with the size that was asked for then.
+    /// Takes back what [`allocate`](Self::allocate) gave, whole, with the size that was asked for
+    /// then.
     fn release(&mut self, address: Address, bytes: u64);
 }
 

@@ -58,12 +58,14 @@ pub struct MemoryStats {
     pub oversize_allocations: Statistic,
     /// Segments of at least `max_split_size`.
     pub oversize_segments: Statistic,
-    /// How often the driver refused memory, and was asked again after a release of everything unused.
+    /// How often the driver refused memory, and was asked again after a release of everything
+    /// unused.
     pub num_alloc_retries: u64,
-    /// How many requests were refused for good. Whoever runs the policy counts them, as it may try again after a wait.
+    /// How many requests were refused for good. Whoever runs the policy counts them, as it may try
+    /// again after a wait.
     pub num_ooms: u64,
-    /// How often the host waited for streams so that freed memory could be reused or released. Whoever runs the policy
-    /// counts it, as the policy itself waits for nothing.
+    /// How often the host waited for streams so that freed memory could be reused or released.
+    /// Whoever runs the policy counts it, as the policy itself waits for nothing.
     pub num_sync_all_streams: u64,
     /// How often memory was taken from the driver.
     pub num_device_alloc: u64,
@@ -137,7 +139,8 @@ impl PoolStatistics {
         self.both(pool).into_iter().for_each(|statistic| statistic.decrease(amount));
     }
 
-    /// Moves the pool's value to `value` in one step, so that what an operation adds and takes away again does not count.
+    /// Moves the pool's value to `value` in one step, so that what an operation adds and takes away
+    /// again does not count.
     pub(super) fn settle(&mut self, pool: Pool, value: u64) {
         let before = self.of(pool).current;
         if value > before {

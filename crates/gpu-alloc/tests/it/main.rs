@@ -1,6 +1,14 @@
 //! Tests of the allocators: the policies against models, the whole on the software driver.
+//!
+//! Statistics and caches are the process's, so each test of the whole runs in a process of its own.
 
+mod device_memory;
+mod device_support;
 mod host_model;
+mod out_of_memory;
+mod pinned_memory;
 mod pytorch_model;
 mod pytorch_policy;
+mod statistics;
 mod test_source;
+mod threads;

@@ -187,7 +187,8 @@ impl Model {
         self.held.retain(|held| held.block.is_some() || !held.awaits.is_empty());
     }
 
-    /// A new block touches nothing that is held, and unfinished work on it is its own stream's, and declared.
+    /// A new block touches nothing that is held, and unfinished work on it is its own stream's, and
+    /// declared.
     fn check_free_for(&self, range: &Range<u64>, stream: u64, last_use: u64) {
         assert_eq!(range.start % 512, 0, "alignment");
         assert!(self.held.iter().all(|held| !overlap(&held.range, range)), "no overlap");

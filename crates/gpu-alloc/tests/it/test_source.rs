@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use gpu_alloc::policy::{Address, MemorySource, SourceError};
 
-/// Gives out the lowest addresses that are free, so that segments are often neighbours, and are reused.
+/// Gives out the lowest addresses that are free, so that segments are often neighbours, and are
+/// reused.
 #[derive(Debug)]
 pub(crate) struct TestSource {
     capacity: u64,

@@ -12,7 +12,8 @@ pub(super) struct FreeBlock<K> {
     pub(super) bytes: u64,
     pub(super) address: Address,
     pub(super) slot: Slot,
-    /// Whether the rest of its segment is in use, so that it cannot be released. Last, as it decides no order.
+    /// Whether the rest of its segment is in use, so that it cannot be released. Last, as it
+    /// decides no order.
     pub(super) split: bool,
 }
 
@@ -41,7 +42,8 @@ impl<K: StreamName> FreeSet<K> {
         }
     }
 
-    /// The smallest block of the stream that has `bytes`, the one with the lowest address among equals.
+    /// The smallest block of the stream that has `bytes`, the one with the lowest address among
+    /// equals.
     pub(super) fn best_fit(&self, stream: K, bytes: u64) -> Option<FreeBlock<K>> {
         let least =
             FreeBlock { stream, bytes, address: Address(0), slot: Slot::FIRST, split: false };

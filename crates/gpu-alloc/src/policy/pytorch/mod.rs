@@ -1,4 +1,5 @@
-//! Device memory as PyTorch's native allocator keeps it: segments by pool and stream, split and merged, best fit.
+//! Device memory as PyTorch's native allocator keeps it: segments by pool and stream, split and
+//! merged, best fit.
 
 mod free_set;
 mod policy;
@@ -13,13 +14,15 @@ use super::{Address, Block, MemoryStats, Pool, StreamName};
 
 /// PyTorch's native policy.
 ///
-/// Requests are rounded to 512 bytes. Those up to 1 MiB share segments of 2 MiB, those below 10 MiB segments of 20 MiB,
-/// and larger ones get segments of their own, in multiples of 2 MiB. A request takes the smallest free block of its
-/// stream that fits, at the lowest address among equals; what is left over is split off and stays free. A freed block
-/// merges with free neighbours of the same segment, so two neighbours are never both free.
+/// Requests are rounded to 512 bytes. Those up to 1 MiB share segments of 2 MiB, those below 10 MiB
+/// segments of 20 MiB, and larger ones get segments of their own, in multiples of 2 MiB. A request
+/// takes the smallest free block of its stream that fits, at the lowest address among equals; what
+/// is left over is split off and stays free. A freed block merges with free neighbours of the same
+/// segment, so two neighbours are never both free.
 ///
-/// A block waits, after it was freed, for its uses on other streams. Its uses on its own stream hold nothing back, as
-/// whoever gets it next comes later in the same queue; a segment waits for them before it is released.
+/// A block waits, after it was freed, for its uses on other streams. Its uses on its own stream
+/// hold nothing back, as whoever gets it next comes later in the same queue; a segment waits for
+/// them before it is released.
 #[derive(Debug)]
 pub struct Pytorch<K> {
     blocks: Slab<Record<K>>,
@@ -40,8 +43,8 @@ struct Record<K> {
     state: State,
     previous: Option<Slot>,
     next: Option<Slot>,
-    /// The last use on `stream` of any byte since the segment came from the source. It only grows, through splits and
-    /// merges, so it holds for owners before the last one, too.
+    /// The last use on `stream` of any byte since the segment came from the source. It only grows,
+    /// through splits and merges, so it holds for owners before the last one, too.
     last_use: u64,
 }
 
@@ -79,7 +82,14 @@ impl<K: StreamName> Pytorch<K> {
         self.statistics.reset_accumulated();
     }
 
-    fn free_set(&mut self, pool: Pool) -> &mut FreeSet<K> {
+    fn free_set(&self, pool: Pool) -> &FreeSet<K> {
+        match pool {
+            Pool::Small => &self.small,
+            Pool::Large => &self.large,
+        }
+    }
+
+    fn free_set_mut(&mut self, pool: Pool) -> &mut FreeSet<K> {
         match pool {
             Pool::Small => &mut self.small,
             Pool::Large => &mut self.large,
@@ -94,12 +104,12 @@ impl<K: StreamName> Pytorch<K> {
 
     fn insert_free(&mut self, slot: Slot) {
         let entry = self.free_block(slot);
-        self.free_set(self.blocks[slot].pool).insert(entry);
+        self.free_set_mut(self.blocks[slot].pool).insert(entry);
     }
 
     fn remove_free(&mut self, slot: Slot) {
         let entry = self.free_block(slot);
-        self.free_set(self.blocks[slot].pool).remove(entry);
+        self.free_set_mut(self.blocks[slot].pool).remove(entry);
     }
 
     /// Adds a segment that came from the source, as one block that is not in the free set yet.
@@ -122,7 +132,8 @@ impl<K: StreamName> Pytorch<K> {
         })
     }
 
-    /// Makes a free block that is in no set the program's: splits it if there is enough to spare, and counts it.
+    /// Makes a free block that is in no set the program's: splits it if there is enough to spare,
+    /// and counts it.
     fn hand_out(&mut self, slot: Slot, requested: u64, size: Size) -> Block {
         if size.splits(self.blocks[slot].bytes - size.rounded) {
             let rest = self.split(slot, size.rounded);
@@ -164,7 +175,8 @@ impl<K: StreamName> Pytorch<K> {
         rest
     }
 
-    /// Ends the wait of a freed block: it merges with its free neighbours and can be handed out again.
+    /// Ends the wait of a freed block: it merges with its free neighbours and can be handed out
+    /// again.
     fn complete_free(&mut self, mut slot: Slot) {
         let block = &mut self.blocks[slot];
         let (pool, bytes, requested) = (block.pool, block.bytes, block.requested);

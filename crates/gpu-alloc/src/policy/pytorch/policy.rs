@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::size::Size;
-use super::{Pytorch, State};
+use super::{Pytorch, Record, State};
 use crate::policy::report::refusal;
 use crate::policy::slab::Slot;
 use crate::policy::{
@@ -24,7 +24,7 @@ impl<K: StreamName> Policy for Pytorch<K> {
         let size = Size::of(bytes);
         let slot = match self.free_set(size.pool).best_fit(stream, size.rounded) {
             Some(free) => {
-                self.free_set(size.pool).remove(free);
+                self.free_set_mut(size.pool).remove(free);
                 free.slot
             }
             None => self.new_segment(source, bytes, size, stream)?,
@@ -34,9 +34,8 @@ impl<K: StreamName> Policy for Pytorch<K> {
 
     fn free(&mut self, block: Block, uses: &[(K, u64)]) -> Result<(), ForeignBlock> {
         let Block { slot, address, .. } = block;
-        let ours = |record: &super::Record<K>| {
-            record.state == State::Allocated && record.address == address
-        };
+        let ours =
+            |record: &Record<K>| record.state == State::Allocated && record.address == address;
         if !self.blocks.get(slot).is_some_and(ours) {
             return Err(ForeignBlock(block));
         }
@@ -62,15 +61,14 @@ impl<K: StreamName> Policy for Pytorch<K> {
     }
 
     fn release_cached<S: MemorySource>(&mut self, source: &mut S) -> u64 {
-        let idle = |(_, last_use): &(super::FreeBlock<K>, u64), stream| {
-            *last_use <= self.pending.completed_on(stream)
-        };
-        let idle: Vec<_> =
-            self.whole_segments().filter(|whole| idle(whole, whole.0.stream)).collect();
+        let idle: Vec<_> = self
+            .whole_segments()
+            .filter(|(free, last_use)| *last_use <= self.pending.completed_on(free.stream))
+            .collect();
         let mut released = 0;
         for (free, _) in idle {
             let pool = self.blocks[free.slot].pool;
-            self.free_set(pool).remove(free);
+            self.free_set_mut(pool).remove(free);
             self.blocks.remove(free.slot);
             source.release(free.address, free.bytes);
             self.statistics.segment.decrease(pool, 1);
@@ -128,11 +126,8 @@ impl<K: StreamName> Pytorch<K> {
 
     fn report(&self, requested: u64, size: Size, stream: K, refusal: Refusal) -> OutOfMemoryReport {
         let allocated = self.statistics.allocated_bytes.all.current;
-        let own = match size.pool {
-            crate::policy::Pool::Small => &self.small,
-            crate::policy::Pool::Large => &self.large,
-        };
-        let free = self.small.iter().chain(self.large.iter());
+        let fits = self.free_set(size.pool).iter().filter(|free| free.stream == stream);
+        let elsewhere = self.small.iter().chain(self.large.iter());
         OutOfMemoryReport {
             requested,
             segment: size.segment(),
@@ -140,13 +135,8 @@ impl<K: StreamName> Pytorch<K> {
             allocated,
             pending: self.statistics.active_bytes.all.current - allocated,
             reserved: self.statistics.reserved_bytes.all.current,
-            largest_free_block: own
-                .iter()
-                .filter(|free| free.stream == stream)
-                .map(|free| free.bytes)
-                .max()
-                .unwrap_or(0),
-            cached_for_other_streams: free
+            largest_free_block: fits.map(|free| free.bytes).max().unwrap_or(0),
+            cached_for_other_streams: elsewhere
                 .filter(|free| free.stream != stream)
                 .map(|free| free.bytes)
                 .sum(),

@@ -2,7 +2,8 @@
 
 use crate::policy::Pool;
 
-/// Blocks are multiples of this, and segments begin at multiples of it, so every block is aligned to it.
+/// Blocks are multiples of this, and segments begin at multiples of it, so every block is aligned
+/// to it.
 pub(super) const ROUNDING: u64 = 512;
 /// The largest request of the small pool.
 const SMALL: u64 = 1 << 20;
@@ -48,7 +49,8 @@ impl Size {
     }
 }
 
-/// The next multiple of `unit`, a power of two; the last one there is for sizes that no source can serve anyway.
+/// The next multiple of `unit`, a power of two; the last one there is for sizes that no source can
+/// serve anyway.
 fn round_up(bytes: u64, unit: u64) -> u64 {
     bytes.checked_next_multiple_of(unit).unwrap_or(u64::MAX - (unit - 1))
 }

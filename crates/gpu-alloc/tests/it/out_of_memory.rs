@@ -1,0 +1,171 @@
+//! Running out of a device's memory, and going on.
+
+use gpu_alloc::{
+    Advice, DeviceMemory, Error, OutOfMemory, allocate, memory_reserved, memory_stats,
+    set_per_process_memory_fraction,
+};
+use gpu_runtime::{Device, Stream};
+use test_support::isolate;
+
+use crate::device_support::{Gate, devices, fill, read};
+
+const MIB: usize = 1 << 20;
+
+fn refusal(outcome: gpu_alloc::Result<DeviceMemory>) -> OutOfMemory {
+    match outcome {
+        Err(Error::OutOfMemory(report)) => *report,
+        other => panic!("the device should be full: {other:?}"),
+    }
+}
+
+/// All but `left` bytes of what is free.
+fn take_all_but(left: usize, device: Device, stream: &Stream) -> DeviceMemory {
+    let free = device.memory_info().unwrap().free;
+    allocate(device, free - left, stream).unwrap()
+}
+
+#[test]
+fn out_of_memory_is_an_error_after_which_the_program_goes_on() {
+    isolate(|| {
+        let [device, ..] = devices();
+        let stream = device.default_stream().unwrap();
+        let mut held = vec![take_all_but(40 * MIB, device, &stream)];
+        let small = allocate(device, 5000, &stream).unwrap();
+        fill(&stream, &small, 3);
+        let report = refusal(allocate(device, 60 * MIB, &stream));
+        assert_eq!((report.device, report.requested, report.limit), (device, 60 * MIB, None));
+        assert_eq!(report.free, device.memory_info().unwrap().free);
+        assert_eq!(report.reserved, memory_reserved(device));
+        assert_eq!(report.advice(), Advice::HoldLess);
+        assert_eq!(memory_stats(device).num_ooms, 1);
+
+        held.clear();
+        let memory = allocate(device, 60 * MIB, &stream).unwrap();
+        fill(&stream, &memory, 4);
+        assert!(read(&stream, &memory).iter().all(|byte| *byte == 4));
+        assert!(read(&stream, &small).iter().all(|byte| *byte == 3));
+    })
+    .run();
+}
+
+#[test]
+fn cached_memory_is_released_before_a_request_fails() {
+    isolate(|| {
+        let [device, ..] = devices();
+        let stream = device.default_stream().unwrap();
+        let held = take_all_but(64 * MIB, device, &stream);
+        let freed = allocate(device, 40 * MIB, &stream).unwrap();
+        fill(&stream, &freed, 1);
+        stream.synchronize().unwrap();
+        drop(freed);
+        drop(allocate(device, 60 * MIB, &stream).unwrap());
+        let stats = memory_stats(device);
+        assert_eq!((stats.num_device_free, stats.num_sync_all_streams, stats.num_ooms), (1, 0, 0));
+        drop(held);
+    })
+    .run();
+}
+
+#[test]
+fn a_full_device_is_waited_for_once() {
+    isolate(|| {
+        let [device, ..] = devices();
+        let (main, side) = (device.default_stream().unwrap(), Stream::new(device).unwrap());
+        let held = take_all_but(64 * MIB, device, &main);
+        let freed = allocate(device, 60 * MIB, &main).unwrap();
+        let gate = Gate::close(&side);
+        fill(&side, &freed, 1);
+        drop(freed);
+        let opener = std::thread::spawn(move || {
+            // Without this, the allocation would not have to be tried again.
+            while memory_stats(device).num_alloc_retries == 0 {
+                std::thread::yield_now();
+            }
+            gate.open();
+        });
+        let memory = allocate(device, 60 * MIB, &main).unwrap();
+        opener.join().unwrap();
+        assert!(side.query().unwrap());
+        let stats = memory_stats(device);
+        assert!(stats.num_alloc_retries > 0 && stats.num_sync_all_streams <= 1);
+        assert_eq!(stats.num_ooms, 0);
+        drop((held, memory));
+    })
+    .run();
+}
+
+#[test]
+fn memory_that_the_own_stream_still_uses_goes_back_to_the_driver_after_that() {
+    isolate(|| {
+        let [device, ..] = devices();
+        let stream = device.default_stream().unwrap();
+        let held = take_all_but(64 * MIB, device, &stream);
+        let freed = allocate(device, 40 * MIB, &stream).unwrap();
+        let gate = Gate::close(&stream);
+        fill(&stream, &freed, 1);
+        drop(freed);
+        let opener = std::thread::spawn(move || {
+            while memory_stats(device).num_alloc_retries == 0 {
+                std::thread::yield_now();
+            }
+            gate.open();
+        });
+        let memory = allocate(device, 60 * MIB, &stream).unwrap();
+        opener.join().unwrap();
+        assert_eq!(memory_stats(device).num_device_free, 1);
+        drop((held, memory));
+    })
+    .run();
+}
+
+#[test]
+fn a_memory_fraction_is_a_limit_that_the_error_names() {
+    isolate(|| {
+        let [device, other, ..] = devices();
+        let stream = device.default_stream().unwrap();
+        let total = device.memory_info().unwrap().total;
+        set_per_process_memory_fraction(0.25, device).unwrap();
+        let half = allocate(device, total / 8, &stream).unwrap();
+        let report = refusal(allocate(device, total / 4, &stream));
+        assert_eq!(report.limit, Some(total / 4));
+        assert_eq!(report.advice(), Advice::RaiseLimit);
+        assert!(report.to_string().contains("this process may take"), "{report}");
+        drop(allocate(other, total / 4, &other.default_stream().unwrap()).unwrap());
+        set_per_process_memory_fraction(1.0, device).unwrap();
+        drop(allocate(device, total / 4, &stream).unwrap());
+        drop(half);
+        for fraction in [-0.1, 1.1, f64::NAN] {
+            let refused = set_per_process_memory_fraction(fraction, device);
+            assert!(matches!(refused, Err(Error::InvalidMemoryFraction { .. })));
+        }
+    })
+    .run();
+}
+
+#[test]
+fn the_advice_fits_the_state() {
+    isolate(|| {
+        let [device, ..] = devices();
+        let (main, side) = (device.default_stream().unwrap(), Stream::new(device).unwrap());
+        let total = device.memory_info().unwrap().total;
+        assert_eq!(refusal(allocate(device, 2 * total, &main)).advice(), Advice::SplitRequest);
+        assert_eq!(refusal(allocate(device, usize::MAX, &main)).advice(), Advice::SplitRequest);
+
+        let held = take_all_but(110 * MIB, device, &main);
+        // Five segments of 20 MiB on each of which a small part is in use.
+        let mut parts: Vec<_> =
+            (0..10).map(|_| allocate(device, 9 * MIB, &main).unwrap()).collect();
+        let mut index = 0;
+        parts.retain(|_| {
+            index += 1;
+            index % 2 == 0
+        });
+        let report = refusal(allocate(device, 30 * MIB, &main));
+        assert_eq!(report.advice(), Advice::Defragment, "{report}");
+        assert!(report.cached() >= 45 * MIB && report.largest_free_block < 30 * MIB);
+        let report = refusal(allocate(device, 30 * MIB, &side));
+        assert_eq!(report.advice(), Advice::ShareStreams, "{report}");
+        drop((held, parts));
+    })
+    .run();
+}

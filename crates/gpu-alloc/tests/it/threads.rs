@@ -1,0 +1,54 @@
+//! Many threads on many streams and devices: each finds in its memory what it wrote.
+
+use std::thread;
+
+use gpu_alloc::{allocate, memory_allocated, memory_snapshot, memory_stats};
+use gpu_runtime::{Device, Stream};
+use test_support::isolate;
+
+use crate::device_support::{devices, fill, read};
+
+const THREADS: usize = 8;
+const ROUNDS: usize = 60;
+
+/// Fills, hands over and reads memory of many sizes on two streams of its own.
+fn churn(device: Device, seed: usize) {
+    let streams = [(); 2].map(|()| Stream::new(device).unwrap());
+    let mut held = Vec::new();
+    for round in 0..ROUNDS {
+        let mark = (seed * ROUNDS + round) as u8;
+        let bytes = 1 + (seed * 7919 + round * 104_729) % 300_000;
+        let memory = allocate(device, bytes, &streams[round % 2]).unwrap();
+        fill(&streams[(round / 2) % 2], &memory, mark);
+        held.push((mark, memory));
+        if held.len() > 5 {
+            let (mark, memory) = held.swap_remove(round % 5);
+            let found = read(&streams[round % 2], &memory);
+            assert!(found.iter().all(|byte| *byte == mark));
+        }
+    }
+}
+
+#[test]
+fn threads_and_streams_do_not_disturb_each_others_memory() {
+    isolate(|| {
+        let devices = devices();
+        thread::scope(|scope| {
+            for seed in 0..THREADS {
+                scope.spawn(move || churn(devices[seed % 2], seed));
+            }
+        });
+        for device in devices {
+            assert_eq!(memory_allocated(device), 0);
+            device.synchronize().unwrap();
+        }
+        let allocated: u64 =
+            devices.iter().map(|d| memory_stats(*d).allocation.all.allocated).sum();
+        assert_eq!(allocated, (THREADS * ROUNDS) as u64);
+        let segments = memory_snapshot().segments;
+        let reserved: u64 = segments.iter().map(|segment| segment.segment.total_size).sum();
+        let counted = devices.map(|d| memory_stats(d).reserved_bytes.all.current);
+        assert_eq!(reserved, counted.iter().sum::<u64>());
+    })
+    .run();
+}
