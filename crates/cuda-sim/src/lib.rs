@@ -1,5 +1,35 @@
 //! A software CUDA driver: the driver API, for machines without a GPU.
+//!
+//! [`driver`] is a table of the driver's functions, the same that `cuda_sys::Driver::load` fills
+//! from NVIDIA's driver. Kernels are PTX text, which is translated to the host's machine code.
+//! Devices have memories of their own, streams are asynchronous, errors of kernels come late and
+//! stay: what is wrong with a program on a GPU is wrong here.
+//!
+//! ```
+//! let driver = cuda_sim::driver();
+//! let mut count = 0;
+//! // SAFETY: `count` is writable.
+//! unsafe {
+//!     (driver.cuInit)(0).ok()?;
+//!     (driver.cuDeviceGetCount)(&mut count).ok()?;
+//! }
+//! assert!(count > 0);
+//! # Ok::<(), cuda_sys::CUresult>(())
+//! ```
+//!
+//! `cuInit` makes the devices, as the environment says ([`control::Config::from_env`]) or
+//! [`control::configure`]; the rest of [`control`] is what NVIDIA's driver does not have.
+//!
+//! The parts, from the outside in:
+//! - `api`: the functions of the table, a file per chapter. They check, and call the model.
+//! - `control`: configuration, faults on demand, counters, reset.
+//! - `device`: the model. Devices, memory, contexts, modules, and the handles that name them.
+//! - `queue`: streams, events and the workers that run what is enqueued.
+//! - `exec`: kernels. `ptx` reads them, `codegen` translates them, `exec` runs their blocks.
 
+mod api;
+pub mod control;
+mod device;
 #[allow(
     dead_code,
     unused_imports,
@@ -12,3 +42,11 @@ mod exec;
     reason = "the driver API that calls this is being built beside it"
 )]
 mod ptx;
+mod queue;
+
+/// The software driver's functions.
+///
+/// There are no devices before `cuInit`. The functions may be called from any thread.
+pub fn driver() -> &'static cuda_sys::Driver {
+    &api::DRIVER
+}

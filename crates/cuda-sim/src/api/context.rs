@@ -1,0 +1,105 @@
+//! Contexts, and the stack of them that each thread has.
+
+#![allow(non_snake_case, reason = "the names of the C API")]
+
+use std::ffi::{c_int, c_uint};
+
+use cuda_sys::{CUcontext, CUctx_flags, CUdevice, CUresult};
+
+use super::Result;
+use super::arguments::{self, Out, handle, number};
+use crate::device::{Context, current, platform};
+
+pub(super) unsafe fn cuCtxCreate_v2(
+    context: *mut CUcontext,
+    flags: c_uint,
+    device: CUdevice,
+) -> Result {
+    // SAFETY: the caller's promise.
+    let out = unsafe { Out::new(context) }?;
+    let platform = platform()?;
+    let device = platform.device(device)?;
+    if flags & !CUctx_flags::CU_CTX_FLAGS_MASK.0 != 0 {
+        return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+    }
+    device.health.check()?;
+    let make = |handle| Context::new(platform, device, handle, false);
+    let (number, context) =
+        platform.contexts.insert(make).ok_or(CUresult::CUDA_ERROR_OUT_OF_MEMORY)?;
+    current::push(platform, context)?;
+    out.set(handle(number));
+    Ok(())
+}
+
+pub(super) unsafe fn cuCtxDestroy_v2(context: CUcontext) -> Result {
+    let platform = platform()?;
+    let known = arguments::context(platform, context)?;
+    if known.is_primary {
+        return Err(CUresult::CUDA_ERROR_INVALID_CONTEXT);
+    }
+    if current::top_handle(platform)? == known.handle {
+        drop(current::pop(platform)?);
+    }
+    // Whoever removes it destroys it: two calls at a time do not both succeed.
+    let removed = platform.contexts.remove(known.handle);
+    removed.ok_or(CUresult::CUDA_ERROR_INVALID_CONTEXT)?.destroy(platform);
+    Ok(())
+}
+
+pub(super) unsafe fn cuCtxSetCurrent(context: CUcontext) -> Result {
+    let platform = platform()?;
+    let context =
+        (!context.is_null()).then(|| arguments::context(platform, context)).transpose()?;
+    current::set(platform, context)
+}
+
+pub(super) unsafe fn cuCtxGetCurrent(context: *mut CUcontext) -> Result {
+    // SAFETY: the caller's promise.
+    let out = unsafe { Out::new(context) }?;
+    out.set(handle(current::top_handle(platform()?)?));
+    Ok(())
+}
+
+pub(super) unsafe fn cuCtxPushCurrent_v2(context: CUcontext) -> Result {
+    let platform = platform()?;
+    if number(context) == 0 {
+        return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+    }
+    current::push(platform, arguments::context(platform, context)?)
+}
+
+pub(super) unsafe fn cuCtxPopCurrent_v2(context: *mut CUcontext) -> Result {
+    let popped = current::pop(platform()?)?;
+    // A program that does not care passes null.
+    // SAFETY: the caller's promise.
+    if let Ok(out) = unsafe { Out::new(context) } {
+        out.set(handle(popped.handle));
+    }
+    Ok(())
+}
+
+pub(super) unsafe fn cuCtxGetDevice(device: *mut CUdevice) -> Result {
+    // SAFETY: the caller's promise.
+    let out = unsafe { Out::new(device) }?;
+    out.set(current::current()?.device.id.ordinal as CUdevice);
+    Ok(())
+}
+
+pub(super) unsafe fn cuCtxSynchronize() -> Result {
+    let context = current::working()?;
+    platform()?.scheduler.wait_for_owner(context.id);
+    context.check()
+}
+
+pub(super) unsafe fn cuCtxGetStreamPriorityRange(
+    least: *mut c_int,
+    greatest: *mut c_int,
+) -> Result {
+    current::current()?;
+    // A program that does not care for one of them passes null.
+    // SAFETY: the caller's promise.
+    let (least, greatest) = unsafe { (Out::new(least), Out::new(greatest)) };
+    least.into_iter().for_each(|out| out.set(0));
+    greatest.into_iter().for_each(|out| out.set(crate::device::GREATEST_PRIORITY));
+    Ok(())
+}

@@ -1,0 +1,148 @@
+//! Copies.
+
+#![allow(non_snake_case, reason = "the names of the C API")]
+
+use std::ffi::c_void;
+
+use cuda_sys::{CUcontext, CUdeviceptr, CUresult, CUstream};
+
+use super::Result;
+use super::arguments::{self, number};
+use crate::device::copy::{End, Returns, copy};
+use crate::device::{Location, Platform, platform};
+
+/// The legacy default stream, which copies without a stream go to.
+const DEFAULT: CUstream = cuda_sys::CU_STREAM_LEGACY;
+
+/// What a call says about one end of its copy.
+#[derive(Clone, Copy)]
+enum Claim {
+    /// Nothing: unified addressing tells.
+    Anywhere,
+    /// It is device memory, or page-locked memory at its device address.
+    Device,
+    /// It is on the device of that context.
+    DeviceOf(CUcontext),
+}
+
+pub(super) unsafe fn cuMemcpy(to: CUdeviceptr, from: CUdeviceptr, bytes: usize) -> Result {
+    // SAFETY: the caller's promise, here and below.
+    unsafe { start((to, Claim::Anywhere), (from, Claim::Anywhere), bytes, DEFAULT, Returns::Done) }
+}
+
+pub(super) unsafe fn cuMemcpyHtoD_v2(to: CUdeviceptr, from: *const c_void, bytes: usize) -> Result {
+    let from = (host(from.cast_mut()), Claim::Anywhere);
+    // SAFETY: the caller's promise.
+    unsafe { start((to, Claim::Device), from, bytes, DEFAULT, Returns::Done) }
+}
+
+pub(super) unsafe fn cuMemcpyDtoH_v2(to: *mut c_void, from: CUdeviceptr, bytes: usize) -> Result {
+    let to = (host(to), Claim::Anywhere);
+    // SAFETY: the caller's promise.
+    unsafe { start(to, (from, Claim::Device), bytes, DEFAULT, Returns::Done) }
+}
+
+pub(super) unsafe fn cuMemcpyDtoD_v2(to: CUdeviceptr, from: CUdeviceptr, bytes: usize) -> Result {
+    // SAFETY: the caller's promise.
+    unsafe { start((to, Claim::Device), (from, Claim::Device), bytes, DEFAULT, Returns::Done) }
+}
+
+pub(super) unsafe fn cuMemcpyAsync(
+    to: CUdeviceptr,
+    from: CUdeviceptr,
+    bytes: usize,
+    stream: CUstream,
+) -> Result {
+    let (to, from) = ((to, Claim::Anywhere), (from, Claim::Anywhere));
+    // SAFETY: the caller's promise.
+    unsafe { start(to, from, bytes, stream, Returns::Enqueued) }
+}
+
+pub(super) unsafe fn cuMemcpyHtoDAsync_v2(
+    to: CUdeviceptr,
+    from: *const c_void,
+    bytes: usize,
+    stream: CUstream,
+) -> Result {
+    let from = (host(from.cast_mut()), Claim::Anywhere);
+    // SAFETY: the caller's promise.
+    unsafe { start((to, Claim::Device), from, bytes, stream, Returns::Enqueued) }
+}
+
+pub(super) unsafe fn cuMemcpyDtoHAsync_v2(
+    to: *mut c_void,
+    from: CUdeviceptr,
+    bytes: usize,
+    stream: CUstream,
+) -> Result {
+    let to = (host(to), Claim::Anywhere);
+    // SAFETY: the caller's promise.
+    unsafe { start(to, (from, Claim::Device), bytes, stream, Returns::Enqueued) }
+}
+
+pub(super) unsafe fn cuMemcpyDtoDAsync_v2(
+    to: CUdeviceptr,
+    from: CUdeviceptr,
+    bytes: usize,
+    stream: CUstream,
+) -> Result {
+    let (to, from) = ((to, Claim::Device), (from, Claim::Device));
+    // SAFETY: the caller's promise.
+    unsafe { start(to, from, bytes, stream, Returns::Enqueued) }
+}
+
+pub(super) unsafe fn cuMemcpyPeerAsync(
+    to: CUdeviceptr,
+    to_context: CUcontext,
+    from: CUdeviceptr,
+    from_context: CUcontext,
+    bytes: usize,
+    stream: CUstream,
+) -> Result {
+    let (to, from) = ((to, Claim::DeviceOf(to_context)), (from, Claim::DeviceOf(from_context)));
+    // SAFETY: the caller's promise.
+    unsafe { start(to, from, bytes, stream, Returns::Enqueued) }
+}
+
+unsafe fn start(
+    to: (CUdeviceptr, Claim),
+    from: (CUdeviceptr, Claim),
+    bytes: usize,
+    stream: CUstream,
+    returns: Returns,
+) -> Result {
+    let platform = platform()?;
+    let stream = arguments::stream(platform, stream)?;
+    if bytes == 0 {
+        return Ok(());
+    }
+    let bytes = bytes as u64;
+    let to = end(platform, to, bytes)?;
+    let from = end(platform, from, bytes)?;
+    // SAFETY: the caller's promise; what belongs to the driver has been checked.
+    unsafe { copy(to, from, bytes, &stream, returns) };
+    // If the call has waited, it can tell what went wrong.
+    stream.context().check()
+}
+
+fn end(platform: &Platform, (address, claim): (CUdeviceptr, Claim), bytes: u64) -> Result<End> {
+    let location = Location::of(platform, address, bytes)?;
+    let location = match claim {
+        Claim::Anywhere => location,
+        Claim::Device => location.device_accessible()?,
+        Claim::DeviceOf(context) => {
+            let context = arguments::context(platform, context)?;
+            match &location {
+                Location::Device(found) if found.device == context.device.id => location,
+                _ => return Err(CUresult::CUDA_ERROR_INVALID_VALUE),
+            }
+        }
+    };
+    Ok(End { address, location })
+}
+
+/// The address of host memory, which a worker will use.
+fn host(pointer: *mut c_void) -> CUdeviceptr {
+    pointer.expose_provenance();
+    number(pointer)
+}

@@ -1,0 +1,80 @@
+//! Events.
+
+#![allow(non_snake_case, reason = "the names of the C API")]
+
+use std::ffi::c_uint;
+
+use cuda_sys::{CUevent, CUevent_flags, CUresult, CUstream};
+
+use super::Result;
+use super::arguments::{self, Out, handle, number};
+use crate::device::{Event, current, platform};
+
+const FLAGS: c_uint = CUevent_flags::CU_EVENT_BLOCKING_SYNC.0
+    | CUevent_flags::CU_EVENT_DISABLE_TIMING.0
+    | CUevent_flags::CU_EVENT_INTERPROCESS.0;
+
+pub(super) unsafe fn cuEventCreate(event: *mut CUevent, flags: c_uint) -> Result {
+    // SAFETY: the caller's promise.
+    let out = unsafe { Out::new(event) }?;
+    let context = current::working()?;
+    let has = |flag: CUevent_flags| flags & flag.0 != 0;
+    let shared = has(CUevent_flags::CU_EVENT_INTERPROCESS);
+    if flags & !FLAGS != 0 || (shared && !has(CUevent_flags::CU_EVENT_DISABLE_TIMING)) {
+        return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+    }
+    if shared {
+        return Err(CUresult::CUDA_ERROR_NOT_SUPPORTED);
+    }
+    let inserted = platform()?.events.insert(|_| Event::new(context, flags));
+    out.set(handle(inserted.ok_or(CUresult::CUDA_ERROR_OUT_OF_MEMORY)?.0));
+    Ok(())
+}
+
+pub(super) unsafe fn cuEventDestroy_v2(event: CUevent) -> Result {
+    let removed = platform()?.events.remove(number(event));
+    removed.ok_or(CUresult::CUDA_ERROR_INVALID_HANDLE)?.context.check()
+}
+
+pub(super) unsafe fn cuEventRecord(event: CUevent, stream: CUstream) -> Result {
+    let platform = platform()?;
+    let event = arguments::event(platform, event)?;
+    let stream = arguments::stream(platform, stream)?;
+    if event.context.id != stream.context().id {
+        return Err(CUresult::CUDA_ERROR_INVALID_HANDLE);
+    }
+    event.record(&stream);
+    Ok(())
+}
+
+pub(super) unsafe fn cuEventQuery(event: CUevent) -> Result {
+    let event = arguments::event(platform()?, event)?;
+    event.context.check()?;
+    if !event.is_complete() {
+        return Err(CUresult::CUDA_ERROR_NOT_READY);
+    }
+    event.context.check()
+}
+
+pub(super) unsafe fn cuEventSynchronize(event: CUevent) -> Result {
+    let platform = platform()?;
+    let event = arguments::event(platform, event)?;
+    event.context.check()?;
+    if let Some(recording) = event.last() {
+        platform.scheduler.wait(&recording.point);
+    }
+    event.context.check()
+}
+
+pub(super) unsafe fn cuEventElapsedTime(
+    milliseconds: *mut f32,
+    start: CUevent,
+    end: CUevent,
+) -> Result {
+    // SAFETY: the caller's promise.
+    let out = unsafe { Out::new(milliseconds) }?;
+    let platform = platform()?;
+    let (start, end) = (arguments::event(platform, start)?, arguments::event(platform, end)?);
+    out.set(start.elapsed(&end)?);
+    Ok(())
+}

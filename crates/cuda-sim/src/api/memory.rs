@@ -1,0 +1,51 @@
+//! Device memory.
+
+#![allow(non_snake_case, reason = "the names of the C API")]
+
+use cuda_sys::{CUdeviceptr, CUresult};
+
+use super::Result;
+use super::arguments::Out;
+use crate::device::{Purpose, current, platform};
+
+pub(super) unsafe fn cuMemAlloc_v2(pointer: *mut CUdeviceptr, bytes: usize) -> Result {
+    // SAFETY: the caller's promise.
+    let out = unsafe { Out::new(pointer) }?;
+    let context = current::working()?;
+    if bytes == 0 {
+        return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+    }
+    let memory = &context.device.memory;
+    out.set(memory.allocate(bytes as u64, context.id, Purpose::Program)?.address);
+    Ok(())
+}
+
+/// Waits for the work of the memory's device, as NVIDIA's driver does: what is queued may use it.
+pub(super) unsafe fn cuMemFree_v2(pointer: CUdeviceptr) -> Result {
+    let context = current::current()?;
+    if pointer == 0 {
+        return Ok(());
+    }
+    let platform = platform()?;
+    let invalid = CUresult::CUDA_ERROR_INVALID_VALUE;
+    let device = platform.device_at(pointer).ok_or(invalid)?;
+    let allocation = device.memory.starting_at(pointer).ok_or(invalid)?;
+    if allocation.purpose != Purpose::Program {
+        return Err(invalid);
+    }
+    platform.scheduler.wait_for_device(&device.health);
+    if !device.memory.free(&allocation) {
+        return Err(invalid);
+    }
+    drop(allocation);
+    context.check()
+}
+
+pub(super) unsafe fn cuMemGetInfo_v2(free: *mut usize, total: *mut usize) -> Result {
+    // SAFETY: the caller's promise.
+    let (free, total) = unsafe { (Out::new(free)?, Out::new(total)?) };
+    let (free_bytes, total_bytes) = current::working()?.device.memory.free_and_total();
+    free.set(free_bytes as usize);
+    total.set(total_bytes as usize);
+    Ok(())
+}

@@ -1,0 +1,66 @@
+//! The functions of the driver API: each checks handles and arguments, calls the model, and says
+//! how it went.
+//!
+//! A chapter's functions return a `Result`, and nothing of C but the types of their arguments. One
+//! macro makes the table's functions of them: [`entry::enter`] is the way into each.
+//!
+//! Pointers of the program are written and read, when they are not null; beyond that they are the
+//! caller's promise, as in C. Handles are looked up, never followed.
+
+mod arguments;
+mod context;
+mod copy;
+mod device;
+mod entry;
+mod errors;
+mod events;
+mod functions;
+mod host_functions;
+mod host_memory;
+mod init;
+mod launch;
+mod memory;
+mod memset;
+mod modules;
+mod occupancy;
+mod peers;
+mod pointers;
+mod primary_context;
+mod proc_address;
+mod streams;
+
+use cuda_sys::CUresult;
+
+pub(crate) use entry::Call;
+
+/// How a call went; the error is what the program gets to see.
+type Result<T = ()> = std::result::Result<T, CUresult>;
+
+/// The table.
+pub(crate) static DRIVER: cuda_sys::Driver = {
+    use entry::exported;
+    cuda_sys::driver_table!(exported)
+};
+
+/// All functions under one roof, for the macro that wraps them.
+mod chapters {
+    pub(super) use super::context::*;
+    pub(super) use super::copy::*;
+    pub(super) use super::device::*;
+    pub(super) use super::errors::*;
+    pub(super) use super::events::*;
+    pub(super) use super::functions::*;
+    pub(super) use super::host_functions::*;
+    pub(super) use super::host_memory::*;
+    pub(super) use super::init::*;
+    pub(super) use super::launch::*;
+    pub(super) use super::memory::*;
+    pub(super) use super::memset::*;
+    pub(super) use super::modules::*;
+    pub(super) use super::occupancy::*;
+    pub(super) use super::peers::*;
+    pub(super) use super::pointers::*;
+    pub(super) use super::primary_context::*;
+    pub(super) use super::proc_address::*;
+    pub(super) use super::streams::*;
+}

@@ -1,0 +1,98 @@
+//! Streams.
+
+#![allow(non_snake_case, reason = "the names of the C API")]
+
+use std::ffi::{c_int, c_uint, c_ulonglong};
+
+use cuda_sys::{CUcontext, CUevent, CUresult, CUstream, CUstream_flags};
+
+use super::Result;
+use super::arguments::{self, Out, handle, number};
+use crate::device::{Stream, StreamRef, current, platform};
+
+pub(super) unsafe fn cuStreamCreate(stream: *mut CUstream, flags: c_uint) -> Result {
+    // SAFETY: the caller's promise.
+    unsafe { cuStreamCreateWithPriority(stream, flags, 0) }
+}
+
+pub(super) unsafe fn cuStreamCreateWithPriority(
+    stream: *mut CUstream,
+    flags: c_uint,
+    priority: c_int,
+) -> Result {
+    // SAFETY: the caller's promise.
+    let out = unsafe { Out::new(stream) }?;
+    let context = current::working()?;
+    if flags & !CUstream_flags::CU_STREAM_NON_BLOCKING.0 != 0 {
+        return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+    }
+    let platform = platform()?;
+    let make = |_| Stream::new(platform, context, flags, priority);
+    let (number, _) = platform.streams.insert(make).ok_or(CUresult::CUDA_ERROR_OUT_OF_MEMORY)?;
+    out.set(handle(number));
+    Ok(())
+}
+
+pub(super) unsafe fn cuStreamDestroy_v2(stream: CUstream) -> Result {
+    let removed = platform()?.streams.remove(number(stream));
+    removed.ok_or(CUresult::CUDA_ERROR_INVALID_HANDLE)?.context.check()
+}
+
+pub(super) unsafe fn cuStreamSynchronize(stream: CUstream) -> Result {
+    let stream = arguments::stream(platform()?, stream)?;
+    stream.queue().synchronize();
+    stream.context().check()
+}
+
+pub(super) unsafe fn cuStreamQuery(stream: CUstream) -> Result {
+    let stream = arguments::stream(platform()?, stream)?;
+    if !stream.queue().is_idle() {
+        return Err(CUresult::CUDA_ERROR_NOT_READY);
+    }
+    stream.context().check()
+}
+
+pub(super) unsafe fn cuStreamWaitEvent(stream: CUstream, event: CUevent, flags: c_uint) -> Result {
+    let platform = platform()?;
+    let stream = arguments::stream(platform, stream)?;
+    let event = arguments::event(platform, event)?;
+    if flags != 0 {
+        return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+    }
+    if let Some(recording) = event.last() {
+        stream.queue().wait_for(&recording.point);
+    }
+    Ok(())
+}
+
+pub(super) unsafe fn cuStreamGetPriority(stream: CUstream, priority: *mut c_int) -> Result {
+    // SAFETY: the caller's promise.
+    let out = unsafe { Out::new(priority) }?;
+    out.set(find(stream)?.priority());
+    Ok(())
+}
+
+pub(super) unsafe fn cuStreamGetFlags(stream: CUstream, flags: *mut c_uint) -> Result {
+    // SAFETY: the caller's promise.
+    let out = unsafe { Out::new(flags) }?;
+    out.set(find(stream)?.flags());
+    Ok(())
+}
+
+pub(super) unsafe fn cuStreamGetCtx(stream: CUstream, context: *mut CUcontext) -> Result {
+    // SAFETY: the caller's promise.
+    let out = unsafe { Out::new(context) }?;
+    out.set(handle(find(stream)?.context().handle));
+    Ok(())
+}
+
+pub(super) unsafe fn cuStreamGetId(stream: CUstream, id: *mut c_ulonglong) -> Result {
+    // SAFETY: the caller's promise.
+    let out = unsafe { Out::new(id) }?;
+    out.set(find(stream)?.id());
+    Ok(())
+}
+
+fn find(stream: CUstream) -> Result<StreamRef> {
+    StreamRef::resolve(platform()?, number(stream))
+}

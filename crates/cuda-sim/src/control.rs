@@ -1,0 +1,148 @@
+//! What NVIDIA's driver does not have: how many devices there are and how large, faults on demand,
+//! counters, and a way back to the start.
+//!
+//! ```
+//! use cuda_sim::control;
+//!
+//! control::configure(control::Config { devices: 4, ..control::Config::default() })?;
+//! let driver = cuda_sim::driver();
+//! let mut count = 0;
+//! // SAFETY: `count` is writable.
+//! unsafe {
+//!     (driver.cuInit)(0).ok()?;
+//!     (driver.cuDeviceGetCount)(&mut count).ok()?;
+//! }
+//! assert_eq!(count, 4);
+//! assert_eq!(control::counters().calls["cuDeviceGetCount"], 1);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod config;
+mod counters;
+mod faults;
+
+use std::sync::{Mutex, PoisonError};
+
+use cuda_sys::CUresult;
+
+pub use config::{Config, ConfigError};
+pub(crate) use counters::count;
+pub use counters::{Counters, counters};
+pub(crate) use faults::injected;
+pub use faults::{clear_faults, fail};
+
+use crate::device::{self, Device, platform};
+use crate::queue::in_host_function;
+
+/// What was asked for by [`configure`].
+static ASKED: Mutex<Option<Config>> = Mutex::new(None);
+
+/// Chooses the devices that `cuInit` makes, instead of what the environment says.
+///
+/// # Errors
+/// After `cuInit`, unless it is what the devices were made from.
+pub fn configure(config: Config) -> Result<(), AlreadyInitialised> {
+    let mut asked = ASKED.lock().unwrap_or_else(PoisonError::into_inner);
+    match platform() {
+        Ok(platform) if platform.config != config => {
+            Err(AlreadyInitialised { current: platform.config.clone(), asked: config })
+        }
+        _ => {
+            *asked = Some(config);
+            Ok(())
+        }
+    }
+}
+
+/// Makes all devices as new: no contexts, streams, events, modules or memory, page-locked memory
+/// included, no sticky errors, limits as configured. Handles and pointers from before are void.
+///
+/// What runs is interrupted and waited for, what is queued is dropped. Host functions that have
+/// begun are waited for too. No other thread may be in a call of the driver. Before `cuInit` there
+/// is nothing to do.
+///
+/// # Errors
+/// [`ControlError::InHostFunction`], which could only wait for itself.
+pub fn reset() -> Result<(), ControlError> {
+    if in_host_function() {
+        return Err(ControlError::InHostFunction);
+    }
+    clear_faults();
+    if let Ok(platform) = platform() {
+        platform.reset();
+    }
+    Ok(())
+}
+
+/// Changes how much memory a device has, until the next [`reset`]. What is allocated stays, also
+/// beyond the limit.
+///
+/// # Errors
+/// Before `cuInit`, and for a device that there is not.
+pub fn set_memory_limit(device: usize, bytes: u64) -> Result<(), ControlError> {
+    find(device)?.memory.set_limit(bytes);
+    Ok(())
+}
+
+/// What lost a device: kernel, block, thread and address, as far as they are known. `None` for a
+/// device that works.
+///
+/// # Errors
+/// Before `cuInit`, and for a device that there is not.
+pub fn last_fault(device: usize) -> Result<Option<String>, ControlError> {
+    Ok(find(device)?.health.text())
+}
+
+/// The devices were made from another configuration.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the software driver is initialised already, as {current:?}, and cannot become {asked:?}")]
+pub struct AlreadyInitialised {
+    /// What the devices were made from.
+    pub current: Config,
+    /// What was asked for.
+    pub asked: Config,
+}
+
+/// Why the software driver cannot be controlled so.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ControlError {
+    /// There are no devices before `cuInit`.
+    #[error("the software driver is not initialised: call cuInit first")]
+    NotInitialised,
+    /// There are fewer devices.
+    #[error("there is no device {device}: the software driver has {count}")]
+    NoSuchDevice {
+        /// What was asked for.
+        device: usize,
+        /// How many there are.
+        count: usize,
+    },
+    /// The driver has no such call.
+    #[error("the software driver has no function `{name}`; names are as exported: cuMemAlloc_v2")]
+    NoSuchCall {
+        /// What was asked for.
+        name: String,
+    },
+    /// A host function runs as part of a stream's work.
+    #[error("a host function cannot reset the driver that runs it")]
+    InHostFunction,
+}
+
+/// What `cuInit` makes the devices from.
+pub(crate) fn configuration() -> Result<Config, CUresult> {
+    let asked = ASKED.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    match asked.map_or_else(Config::from_env, Ok) {
+        Ok(config) => Ok(config),
+        Err(error) => {
+            tracing::error!("{error}");
+            Err(CUresult::CUDA_ERROR_INVALID_VALUE)
+        }
+    }
+}
+
+fn find(index: usize) -> Result<&'static Device, ControlError> {
+    let platform = device::platform().map_err(|_| ControlError::NotInitialised)?;
+    let count = platform.devices.len();
+    platform.devices.get(index).ok_or(ControlError::NoSuchDevice { device: index, count })
+}

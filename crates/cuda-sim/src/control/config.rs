@@ -1,0 +1,160 @@
+//! How many devices there are, and what they are like.
+
+use std::env;
+use std::num::NonZero;
+use std::thread;
+
+/// The simulated machine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Config {
+    /// How many devices there are, before `CUDA_VISIBLE_DEVICES`. With none, `cuInit` says
+    /// `CUDA_ERROR_NO_DEVICE`.
+    pub devices: u32,
+    /// Bytes of memory that each has.
+    pub memory_per_device: u64,
+    /// Threads that do the devices' work, at least 1.
+    pub workers: usize,
+    /// Whether each access of a kernel is checked against what is allocated. It costs time, and
+    /// tells block, thread and line of wild accesses.
+    pub check: bool,
+}
+
+impl Default for Config {
+    /// One device of 8 GiB, a worker for each processor, no checks.
+    fn default() -> Config {
+        Config {
+            devices: 1,
+            memory_per_device: 8 << 30,
+            workers: thread::available_parallelism().map_or(1, NonZero::get),
+            check: false,
+        }
+    }
+}
+
+impl Config {
+    /// The default, changed by the environment: `CUDA_SIM_DEVICES=4`, `CUDA_SIM_MEMORY=512MiB`
+    /// (or KiB, GiB, or a number of bytes), `CUDA_SIM_WORKERS=2`, `CUDA_SIM_CHECK=1`.
+    ///
+    /// # Errors
+    /// The first variable whose value means nothing.
+    pub fn from_env() -> Result<Config, ConfigError> {
+        Config::from_variables(|name| env::var_os(name).map(|value| value.to_string_lossy().into()))
+    }
+
+    fn from_variables(
+        variable: impl Fn(&'static str) -> Option<String>,
+    ) -> Result<Config, ConfigError> {
+        let mut config = Config::default();
+        let read = Reader { variable };
+        read.set(&mut config.devices, "CUDA_SIM_DEVICES", "a number of devices", number)?;
+        let size = "a size such as 512MiB or 8GiB";
+        read.set(&mut config.memory_per_device, "CUDA_SIM_MEMORY", size, bytes)?;
+        let workers = "a number of threads, at least 1";
+        read.set(&mut config.workers, "CUDA_SIM_WORKERS", workers, |value| {
+            number(value).filter(|&workers| workers > 0)
+        })?;
+        read.set(&mut config.check, "CUDA_SIM_CHECK", "0 or 1", switch)?;
+        Ok(config)
+    }
+}
+
+/// An environment variable that means nothing.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{variable}={value} is not {expected}")]
+pub struct ConfigError {
+    /// The variable's name.
+    pub variable: &'static str,
+    /// Its value.
+    pub value: String,
+    /// What would have been understood.
+    pub expected: &'static str,
+}
+
+struct Reader<F> {
+    variable: F,
+}
+
+impl<F: Fn(&'static str) -> Option<String>> Reader<F> {
+    fn set<T>(
+        &self,
+        field: &mut T,
+        variable: &'static str,
+        expected: &'static str,
+        parse: impl FnOnce(&str) -> Option<T>,
+    ) -> Result<(), ConfigError> {
+        if let Some(value) = (self.variable)(variable) {
+            let parsed = parse(value.trim());
+            *field = parsed.ok_or(ConfigError { variable, value, expected })?;
+        }
+        Ok(())
+    }
+}
+
+fn number<T: std::str::FromStr>(text: &str) -> Option<T> {
+    text.parse().ok()
+}
+
+fn bytes(text: &str) -> Option<u64> {
+    let digits = text.trim_end_matches(|c: char| !c.is_ascii_digit());
+    let shift = match text[digits.len()..].trim_start() {
+        "" | "B" => 0,
+        "KiB" | "K" => 10,
+        "MiB" | "M" => 20,
+        "GiB" | "G" => 30,
+        "TiB" | "T" => 40,
+        _ => return None,
+    };
+    digits.parse::<u64>().ok()?.checked_mul(1 << shift)
+}
+
+fn switch(text: &str) -> Option<bool> {
+    match text {
+        "1" | "true" | "on" => Some(true),
+        "" | "0" | "false" | "off" => Some(false),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(variables: &[(&str, &str)]) -> Result<Config, ConfigError> {
+        Config::from_variables(|name| {
+            let found = variables.iter().find(|(variable, _)| *variable == name);
+            found.map(|(_, value)| (*value).to_owned())
+        })
+    }
+
+    #[test]
+    fn without_variables_it_is_the_default() {
+        assert_eq!(read(&[]), Ok(Config::default()));
+    }
+
+    #[test]
+    fn each_variable_sets_its_field() {
+        let config = read(&[
+            ("CUDA_SIM_DEVICES", "4"),
+            ("CUDA_SIM_MEMORY", "512MiB"),
+            ("CUDA_SIM_WORKERS", "3"),
+            ("CUDA_SIM_CHECK", "1"),
+        ]);
+        let expected = Config { devices: 4, memory_per_device: 512 << 20, workers: 3, check: true };
+        assert_eq!(config, Ok(expected));
+    }
+
+    #[test]
+    fn a_value_that_means_nothing_is_an_error_that_says_what_would() {
+        let error = read(&[("CUDA_SIM_MEMORY", "much")]).expect_err("not a size");
+        assert_eq!(error.to_string(), "CUDA_SIM_MEMORY=much is not a size such as 512MiB or 8GiB");
+        for (variable, value) in [
+            ("CUDA_SIM_DEVICES", "-1"),
+            ("CUDA_SIM_MEMORY", "99999999TiB"),
+            ("CUDA_SIM_MEMORY", "8 Gib"),
+            ("CUDA_SIM_WORKERS", "0"),
+            ("CUDA_SIM_CHECK", "maybe"),
+        ] {
+            assert!(read(&[(variable, value)]).is_err(), "{variable}={value}");
+        }
+    }
+}

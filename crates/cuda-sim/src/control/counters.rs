@@ -1,0 +1,53 @@
+//! What lives, and how often each function was called.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::api::Call;
+use crate::device::platform;
+
+/// A census of the driver. Everything but the calls is zero again when a program has cleaned up.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Counters {
+    /// Contexts, active primary ones included.
+    pub contexts: usize,
+    /// Streams that were created; default streams do not count.
+    pub streams: usize,
+    /// Events.
+    pub events: usize,
+    /// Modules.
+    pub modules: usize,
+    /// Device allocations, on all devices; variables of modules do not count.
+    pub allocations: usize,
+    /// Ranges of page-locked host memory.
+    pub host_allocations: usize,
+    /// How often each function was called since the process began, by exported name. Functions
+    /// that were never called are not listed.
+    pub calls: BTreeMap<&'static str, u64>,
+}
+
+static CALLS: [AtomicU64; Call::NAMES.len()] = [const { AtomicU64::new(0) }; Call::NAMES.len()];
+
+/// Counts what there is now.
+pub fn counters() -> Counters {
+    let counts = Call::NAMES.iter().zip(&CALLS);
+    let calls = counts.map(|(&name, count)| (name, count.load(Ordering::Relaxed)));
+    let calls = calls.filter(|&(_, count)| count > 0).collect();
+    let Ok(platform) = platform() else { return Counters { calls, ..Counters::default() } };
+    let allocations = platform.devices.iter().map(|device| device.memory.allocation_count());
+    Counters {
+        contexts: platform.contexts.len(),
+        streams: platform.streams.len(),
+        events: platform.events.len(),
+        modules: platform.modules.len(),
+        allocations: allocations.sum(),
+        host_allocations: platform.host_memory.count(),
+        calls,
+    }
+}
+
+/// Counts a call.
+pub(crate) fn count(call: Call) {
+    CALLS[call as usize].fetch_add(1, Ordering::Relaxed);
+}

@@ -1,0 +1,49 @@
+//! One allocation of device memory.
+
+use std::ops::Range;
+
+use super::memory::DeviceMemory;
+use super::properties::DeviceId;
+
+/// Memory that was allocated on a device. It goes back to the device when the last one lets go:
+/// the books of what is allocated, or a copy in flight.
+#[derive(Debug)]
+pub(crate) struct Allocation {
+    /// The first byte, aligned to 512 bytes at least.
+    pub(crate) address: u64,
+    /// As many as were asked for.
+    pub(crate) bytes: u64,
+    /// Where it lies.
+    pub(crate) device: DeviceId,
+    /// The number of the context that it belongs to.
+    pub(crate) owner: u64,
+    /// What it is for.
+    pub(crate) purpose: Purpose,
+    /// A number that no other allocation of the process ever has.
+    pub(crate) id: u64,
+    pub(super) memory: &'static DeviceMemory,
+    /// What was taken of the device's window.
+    pub(super) taken: Range<u64>,
+}
+
+/// What memory is allocated for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// `cuMemAlloc`: the program frees it.
+    Program,
+    /// A variable of a module: it lives as long as that.
+    Module,
+}
+
+impl Allocation {
+    /// The addresses that belong to the program.
+    pub(crate) fn range(&self) -> Range<u64> {
+        self.address..self.address + self.bytes
+    }
+}
+
+impl Drop for Allocation {
+    fn drop(&mut self) {
+        self.memory.take_back(self.taken.clone());
+    }
+}

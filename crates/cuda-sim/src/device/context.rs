@@ -1,0 +1,97 @@
+//! Contexts.
+
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{PoisonError, RwLock};
+
+use cuda_sys::CUresult;
+
+use super::platform::{Device, Platform};
+use crate::queue::{self, StreamKind};
+
+/// A context: what streams, events, modules and memory belong to.
+#[derive(Debug)]
+pub(crate) struct Context {
+    /// A number that no other context of the process ever has.
+    pub(crate) id: u64,
+    pub(crate) handle: u64,
+    pub(crate) device: &'static Device,
+    pub(crate) is_primary: bool,
+    /// The legacy default stream.
+    pub(crate) default_stream: queue::Stream,
+    alive: AtomicBool,
+    /// The contexts whose memory kernels of this one may touch, by number.
+    peers: RwLock<BTreeSet<u64>>,
+}
+
+impl Context {
+    pub(crate) fn new(
+        platform: &'static Platform,
+        device: &'static Device,
+        handle: u64,
+        is_primary: bool,
+    ) -> Context {
+        static NEXT_ID: AtomicU64 = AtomicU64::new(1);
+        let id = NEXT_ID.fetch_add(1, Ordering::Relaxed);
+        let kind = StreamKind::Legacy;
+        let scheduler = platform.scheduler;
+        Context {
+            id,
+            handle,
+            device,
+            is_primary,
+            default_stream: queue::Stream::new(scheduler, &device.health, id, kind, 0),
+            alive: AtomicBool::new(true),
+            peers: RwLock::default(),
+        }
+    }
+
+    /// Whether it has not been destroyed.
+    pub(crate) fn is_alive(&self) -> bool {
+        self.alive.load(Ordering::Acquire)
+    }
+
+    /// The device's sticky error.
+    ///
+    /// # Errors
+    /// The code of the failure that lost the device.
+    pub(crate) fn check(&self) -> Result<(), CUresult> {
+        self.device.health.check()
+    }
+
+    /// Waits for its work and takes down all that belongs to it. The caller has made sure that the
+    /// handle names it no more.
+    pub(crate) fn destroy(&self, platform: &'static Platform) {
+        self.alive.store(false, Ordering::Release);
+        platform.scheduler.wait_for_owner(self.id);
+        drop(platform.functions.remove_all(|function| function.module.context.id == self.id));
+        drop(platform.modules.remove_all(|module| module.context.id == self.id));
+        drop(platform.streams.remove_all(|stream| stream.context.id == self.id));
+        drop(platform.events.remove_all(|event| event.context.id == self.id));
+        self.device.memory.free_all(Some(self.id));
+        platform.host_memory.free_all(Some(self.id));
+    }
+
+    /// Lets kernels touch the memory of `peer`.
+    ///
+    /// # Errors
+    /// `CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED`.
+    pub(crate) fn enable_peer(&self, peer: &Context) -> Result<(), CUresult> {
+        let new = self.peers.write().unwrap_or_else(PoisonError::into_inner).insert(peer.id);
+        if new { Ok(()) } else { Err(CUresult::CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED) }
+    }
+
+    /// Takes that back.
+    ///
+    /// # Errors
+    /// `CUDA_ERROR_PEER_ACCESS_NOT_ENABLED`.
+    pub(crate) fn disable_peer(&self, peer: &Context) -> Result<(), CUresult> {
+        let known = self.peers.write().unwrap_or_else(PoisonError::into_inner).remove(&peer.id);
+        if known { Ok(()) } else { Err(CUresult::CUDA_ERROR_PEER_ACCESS_NOT_ENABLED) }
+    }
+
+    /// Whether kernels may touch memory that belongs to the context of that number.
+    pub(crate) fn has_peer(&self, owner: u64) -> bool {
+        self.peers.read().unwrap_or_else(PoisonError::into_inner).contains(&owner)
+    }
+}

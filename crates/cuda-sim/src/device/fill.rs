@@ -1,0 +1,61 @@
+//! Fills: memory set to a repeated value.
+
+use std::ops::Range;
+use std::ptr;
+use std::sync::Arc;
+
+use super::copy::End;
+use super::stream::StreamRef;
+use crate::queue::{Failure, Job, Point, Work};
+
+/// Enqueues a fill of `count` values, which are not zero, of `size` bytes each: 1, 2 or 4, to
+/// which the address is aligned.
+pub(crate) fn fill(to: End, value: u32, size: u64, count: u64, stream: &StreamRef) -> Point {
+    let fill = Fill { to, value, size, bytes: size * count };
+    stream.queue().enqueue(Work::Job(Arc::new(fill)))
+}
+
+struct Fill {
+    to: End,
+    value: u32,
+    size: u64,
+    bytes: u64,
+}
+
+const PIECE: u64 = 1 << 20;
+
+impl Job for Fill {
+    fn pieces(&self) -> u64 {
+        self.bytes.div_ceil(PIECE)
+    }
+
+    fn run(&self, pieces: Range<u64>) -> Result<(), Failure> {
+        let start = pieces.start * PIECE;
+        let bytes = (pieces.end * PIECE).min(self.bytes) - start;
+        let to = (self.to.address + start) as usize;
+        let count = (bytes / self.size) as usize;
+        // SAFETY: the range was checked when the fill was enqueued, and the location that it holds
+        // keeps it in place; it is aligned to the size of a value, of which pieces are multiples.
+        unsafe {
+            match self.size {
+                1 => ptr::write_bytes(pointer::<u8>(to), self.value as u8, count),
+                2 => fill_with(pointer(to), self.value as u16, count),
+                _ => fill_with(pointer(to), self.value, count),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// # Safety
+/// `count` values can be written there, and the pointer is aligned.
+unsafe fn fill_with<T: Copy>(to: *mut T, value: T, count: usize) {
+    for index in 0..count {
+        // SAFETY: the caller's promise.
+        unsafe { to.add(index).write(value) };
+    }
+}
+
+fn pointer<T>(address: usize) -> *mut T {
+    ptr::with_exposed_provenance_mut(address)
+}

@@ -1,0 +1,141 @@
+//! Kernel launches.
+
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use cuda_sys::CUresult;
+use smallvec::SmallVec;
+
+use super::attributes::{MAX_BLOCK, MAX_GRID, MAX_THREADS_PER_BLOCK};
+use super::module::Function;
+use super::platform::Platform;
+use super::stream::StreamRef;
+use super::trap;
+use super::view::View;
+use crate::exec::{CheckLevel, CompiledKernel, Fault, FaultKind, Launch, MemoryView};
+use crate::queue::{Failure, Job, Work};
+
+/// A launch's parameter buffer.
+pub(crate) type Parameters = SmallVec<[u8; 128]>;
+
+/// Grid and block, and shared memory beyond what the kernel declares.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Shape {
+    pub(crate) grid: [u32; 3],
+    pub(crate) block: [u32; 3],
+    pub(crate) dynamic_shared: u32,
+}
+
+/// Enqueues a launch.
+///
+/// # Errors
+/// `CUDA_ERROR_INVALID_HANDLE` if function and stream are of different contexts,
+/// `CUDA_ERROR_INVALID_VALUE` for a shape that the device cannot run,
+/// `CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES` for one that this kernel cannot, and those of
+/// [`Function::code`].
+pub(crate) fn launch(
+    platform: &'static Platform,
+    function: &Arc<Function>,
+    shape: Shape,
+    parameters: Parameters,
+    stream: &StreamRef,
+) -> Result<(), CUresult> {
+    let context = stream.context();
+    if function.module.context.id != context.id {
+        return Err(CUresult::CUDA_ERROR_INVALID_HANDLE);
+    }
+    check_shape(function, shape)?;
+    let level = if platform.config.check { CheckLevel::Full } else { CheckLevel::Window };
+    let code = function.code(level)?;
+    let view = View::new(platform, Arc::clone(context), level);
+    let function = Arc::clone(function);
+    let launch = KernelLaunch { function, code, shape, parameters, view, level };
+    stream.queue().enqueue(Work::Job(Arc::new(launch)));
+    Ok(())
+}
+
+struct KernelLaunch {
+    function: Arc<Function>,
+    code: Arc<CompiledKernel>,
+    shape: Shape,
+    parameters: Parameters,
+    view: View,
+    level: CheckLevel,
+}
+
+impl Job for KernelLaunch {
+    fn pieces(&self) -> u64 {
+        self.shape.grid.iter().map(|&extent| u64::from(extent)).product()
+    }
+
+    fn run(&self, pieces: Range<u64>) -> Result<(), Failure> {
+        let health = &self.function.module.context.device.health;
+        let launch = Launch {
+            kernel: &self.code,
+            grid: self.shape.grid,
+            block: self.shape.block,
+            dynamic_shared_bytes: self.shape.dynamic_shared,
+            parameters: &self.parameters,
+            globals: self.function.module.variables(),
+            memory: &self.view,
+        };
+        let run = || launch.run(pieces, health.interrupt());
+        let (result, wild) = match self.level {
+            CheckLevel::Full => (run(), None),
+            CheckLevel::Window => trap::guarded(self.view.window(), health, run),
+        };
+        match (result, wild) {
+            (_, Some(address)) => Err(self.wild_access(address)),
+            (Err(fault), None) if fault.kind != FaultKind::Interrupted => Err(failure(&fault)),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl KernelLaunch {
+    fn wild_access(&self, address: u64) -> Failure {
+        let name = &self.function.name;
+        Failure {
+            code: CUresult::CUDA_ERROR_ILLEGAL_ADDRESS,
+            text: format!(
+                "kernel `{name}`: illegal access at {address:#x}, where nothing is allocated \
+                 (CUDA_SIM_CHECK=1 tells block, thread and line)"
+            ),
+        }
+    }
+}
+
+fn failure(fault: &Fault) -> Failure {
+    let code = match fault.kind {
+        FaultKind::IllegalAddress { .. } => CUresult::CUDA_ERROR_ILLEGAL_ADDRESS,
+        FaultKind::MisalignedAddress { .. } => CUresult::CUDA_ERROR_MISALIGNED_ADDRESS,
+        FaultKind::Assert { .. } => CUresult::CUDA_ERROR_ASSERT,
+        FaultKind::LocalStackOverflow { .. } => CUresult::CUDA_ERROR_HARDWARE_STACK_ERROR,
+        FaultKind::Trap | FaultKind::BarrierDivergence { .. } | FaultKind::Interrupted => {
+            CUresult::CUDA_ERROR_LAUNCH_FAILED
+        }
+    };
+    Failure { code, text: fault.to_string() }
+}
+
+fn check_shape(function: &Function, shape: Shape) -> Result<(), CUresult> {
+    let within = |extents: [u32; 3], most: [u32; 3]| {
+        extents.iter().zip(most).all(|(&extent, most)| (1..=most).contains(&extent))
+    };
+    let dynamic_shared = function.max_dynamic_shared.load(Ordering::Relaxed);
+    if !within(shape.grid, MAX_GRID)
+        || !within(shape.block, MAX_BLOCK)
+        || shape.dynamic_shared > dynamic_shared
+    {
+        return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+    }
+    let threads: u32 = shape.block.iter().product();
+    if threads > MAX_THREADS_PER_BLOCK {
+        return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+    }
+    if threads > function.max_threads {
+        return Err(CUresult::CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);
+    }
+    Ok(())
+}

@@ -1,0 +1,303 @@
+//! A device's memory: what is allocated where, and how much is left.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+use cuda_sys::CUresult;
+
+use super::allocation::{Allocation, Purpose};
+use super::properties::DeviceId;
+use super::ranges::Ranges;
+use super::window::{GRANULE, Window};
+
+/// Every allocation starts at a multiple of this.
+pub(super) const ALIGNMENT: u64 = 512;
+
+/// Allocations up to here share granules; larger ones have their own, as with NVIDIA's driver.
+const SMALL: u64 = GRANULE / 2;
+
+/// At least so much address space is reserved, so that a limit can grow and fragments do not hurt.
+const LEAST_WINDOW: u64 = 64 << 30;
+
+/// The memory of one device.
+#[derive(Debug)]
+pub(crate) struct DeviceMemory {
+    device: DeviceId,
+    window: Window,
+    limit: AtomicU64,
+    books: RwLock<Books>,
+}
+
+#[derive(Debug)]
+struct Books {
+    /// Free addresses, in whole granules that have no memory.
+    granules: Ranges,
+    /// Free addresses in granules that small allocations share.
+    small: Ranges,
+    live: BTreeMap<u64, Arc<Allocation>>,
+    /// Bytes in granules that are in use.
+    used: u64,
+    /// Addresses of all that is live, once somebody asked for it and until it changes.
+    map: Option<Arc<[Range<u64>]>>,
+}
+
+impl DeviceMemory {
+    /// Memory of that size.
+    ///
+    /// # Errors
+    /// The process may not have that much address space.
+    pub(super) fn new(device: DeviceId, limit: u64) -> io::Result<DeviceMemory> {
+        let wanted = limit.saturating_mul(2).max(LEAST_WINDOW).next_multiple_of(GRANULE);
+        let least = limit.next_multiple_of(GRANULE).max(GRANULE);
+        // Where address space is rationed, as much as the limit will do.
+        let window = Window::reserve(wanted).or_else(|_| Window::reserve(least))?;
+        let books = RwLock::new(Books::new(&window));
+        Ok(DeviceMemory { device, window, limit: AtomicU64::new(limit), books })
+    }
+
+    /// Allocates `bytes`, which are not zero.
+    ///
+    /// # Errors
+    /// `CUDA_ERROR_OUT_OF_MEMORY`: the limit is reached, or the machine's own.
+    pub(crate) fn allocate(
+        &'static self,
+        bytes: u64,
+        owner: u64,
+        purpose: Purpose,
+    ) -> Result<Arc<Allocation>, CUresult> {
+        static NEXT_ID: AtomicU64 = AtomicU64::new(1);
+        let out_of_memory = CUresult::CUDA_ERROR_OUT_OF_MEMORY;
+        let mut books = self.write();
+        let taken = books.take(self, bytes).ok_or(out_of_memory)?;
+        let allocation = Arc::new(Allocation {
+            address: taken.start,
+            bytes,
+            device: self.device,
+            owner,
+            purpose,
+            id: NEXT_ID.fetch_add(1, Ordering::Relaxed),
+            memory: self,
+            taken,
+        });
+        books.live.insert(allocation.address, Arc::clone(&allocation));
+        books.map = None;
+        Ok(allocation)
+    }
+
+    /// The allocation that starts at an address.
+    pub(crate) fn starting_at(&self, address: u64) -> Option<Arc<Allocation>> {
+        self.read().live.get(&address).cloned()
+    }
+
+    /// The allocation that an address lies in.
+    pub(crate) fn containing(&self, address: u64) -> Option<Arc<Allocation>> {
+        let books = self.read();
+        let (_, allocation) = books.live.range(..=address).next_back()?;
+        allocation.range().contains(&address).then(|| Arc::clone(allocation))
+    }
+
+    /// Strikes an allocation off the books. False if it was not in them: freed twice.
+    pub(crate) fn free(&self, allocation: &Arc<Allocation>) -> bool {
+        let mut books = self.write();
+        let known = books.live.get(&allocation.address);
+        if !known.is_some_and(|known| Arc::ptr_eq(known, allocation)) {
+            return false;
+        }
+        // The caller holds the allocation too, so it is not dropped under the lock.
+        books.live.remove(&allocation.address);
+        books.map = None;
+        true
+    }
+
+    /// Frees all that belongs to an owner, or everything.
+    pub(crate) fn free_all(&self, owner: Option<u64>) {
+        let mut books = self.write();
+        let leaves = |allocation: &Arc<Allocation>| owner.is_none_or(|id| allocation.owner == id);
+        let leaving =
+            books.live.extract_if(.., |_, allocation| leaves(allocation)).collect::<Vec<_>>();
+        books.map = None;
+        drop(books);
+        drop(leaving);
+    }
+
+    /// The device's addresses.
+    pub(crate) fn window(&self) -> Range<u64> {
+        self.window.range()
+    }
+
+    /// Where memory is allocated, in ascending order.
+    pub(crate) fn map(&self) -> Arc<[Range<u64>]> {
+        if let Some(map) = &self.read().map {
+            return Arc::clone(map);
+        }
+        let mut books = self.write();
+        let map: Arc<[Range<u64>]> = books.live.values().map(|live| live.range()).collect();
+        books.map = Some(Arc::clone(&map));
+        map
+    }
+
+    /// Bytes that are free, and the limit.
+    pub(crate) fn free_and_total(&self) -> (u64, u64) {
+        let limit = self.limit.load(Ordering::Relaxed);
+        (limit.saturating_sub(self.read().used), limit)
+    }
+
+    /// How many allocations the program has.
+    pub(crate) fn allocation_count(&self) -> usize {
+        self.read().live.values().filter(|live| live.purpose == Purpose::Program).count()
+    }
+
+    /// Changes the limit. What is allocated stays, also beyond it.
+    pub(crate) fn set_limit(&self, bytes: u64) {
+        self.limit.store(bytes, Ordering::Relaxed);
+    }
+
+    /// Takes all pages back, those too that a wild access brought in. Nothing is allocated.
+    pub(crate) fn discard(&self) {
+        let mut books = self.write();
+        if books.live.is_empty() && books.used == 0 {
+            self.window.release(self.window.range());
+            *books = Books::new(&self.window);
+        }
+    }
+
+    pub(super) fn take_back(&self, taken: Range<u64>) {
+        self.write().take_back(self, taken);
+    }
+
+    fn read(&self) -> RwLockReadGuard<'_, Books> {
+        self.books.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write(&self) -> RwLockWriteGuard<'_, Books> {
+        self.books.write().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Books {
+    fn new(window: &Window) -> Books {
+        Books {
+            granules: Ranges::new(window.range()),
+            small: Ranges::with_seam(GRANULE),
+            live: BTreeMap::new(),
+            used: 0,
+            map: None,
+        }
+    }
+
+    fn take(&mut self, memory: &DeviceMemory, bytes: u64) -> Option<Range<u64>> {
+        if bytes > SMALL {
+            return self.take_granules(memory, bytes);
+        }
+        let bytes = bytes.next_multiple_of(ALIGNMENT);
+        let address = self.small.take(bytes).or_else(|| {
+            let granule = self.take_granules(memory, GRANULE)?;
+            self.small.give(granule);
+            self.small.take(bytes)
+        })?;
+        Some(address..address + bytes)
+    }
+
+    fn take_granules(&mut self, memory: &DeviceMemory, bytes: u64) -> Option<Range<u64>> {
+        let bytes = bytes.checked_next_multiple_of(GRANULE)?;
+        let used = self.used.checked_add(bytes)?;
+        if used > memory.limit.load(Ordering::Relaxed) {
+            return None;
+        }
+        let address = self.granules.take(bytes)?;
+        let range = address..address + bytes;
+        if let Err(error) = memory.window.commit(range.clone()) {
+            tracing::warn!(%error, bytes, "the machine has no memory for a device");
+            self.granules.give(range);
+            return None;
+        }
+        self.used = used;
+        Some(range)
+    }
+
+    fn take_back(&mut self, memory: &DeviceMemory, taken: Range<u64>) {
+        let bytes = taken.end - taken.start;
+        if bytes > SMALL {
+            return self.take_granules_back(memory, taken);
+        }
+        let free = self.small.give(taken);
+        if free.end - free.start == GRANULE {
+            self.small.take_range(&free);
+            self.take_granules_back(memory, free);
+        }
+    }
+
+    fn take_granules_back(&mut self, memory: &DeviceMemory, range: Range<u64>) {
+        memory.window.release(range.clone());
+        self.used -= range.end - range.start;
+        self.granules.give(range);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn memory(limit: u64) -> &'static DeviceMemory {
+        let device = DeviceId { ordinal: 0, physical: 0 };
+        Box::leak(Box::new(DeviceMemory::new(device, limit).expect("address space")))
+    }
+
+    fn allocate(memory: &'static DeviceMemory, bytes: u64) -> Result<Arc<Allocation>, CUresult> {
+        memory.allocate(bytes, 1, Purpose::Program)
+    }
+
+    #[test]
+    fn small_allocations_share_a_granule_and_large_ones_have_their_own() {
+        let memory = memory(16 * GRANULE);
+        let free = || memory.free_and_total().0 / GRANULE;
+        let small: Vec<_> = (0..100).map(|_| allocate(memory, 1000).expect("room")).collect();
+        assert_eq!(free(), 15);
+        assert!(small.iter().all(|small| small.address % ALIGNMENT == 0));
+        let large = allocate(memory, GRANULE + 1).expect("room");
+        assert_eq!(free(), 13);
+        for allocation in small.iter().chain([&large]) {
+            assert!(memory.free(allocation));
+            assert!(!memory.free(allocation));
+        }
+        drop((small, large));
+        assert_eq!(free(), 16);
+    }
+
+    #[test]
+    fn the_limit_is_out_of_memory_and_no_allocation_is_lost_by_it() {
+        let memory = memory(4 * GRANULE);
+        let first = allocate(memory, 3 * GRANULE).expect("room");
+        let error = CUresult::CUDA_ERROR_OUT_OF_MEMORY;
+        assert_eq!(allocate(memory, 2 * GRANULE).err(), Some(error));
+        assert_eq!(allocate(memory, u64::MAX).err(), Some(error));
+        assert!(allocate(memory, GRANULE).is_ok());
+        assert_eq!(memory.allocation_count(), 2);
+        assert!(memory.free(&first));
+    }
+
+    #[test]
+    fn an_address_finds_its_allocation_up_to_the_last_byte_asked_for() {
+        let memory = memory(4 * GRANULE);
+        let allocation = allocate(memory, 1000).expect("room");
+        let id = |address| memory.containing(address).map(|found| found.id);
+        assert_eq!(id(allocation.address + 999), Some(allocation.id));
+        assert_eq!(id(allocation.address + 1000), None);
+        assert_eq!(id(memory.window().end - 1), None);
+        assert_eq!(*memory.map(), [allocation.range()]);
+    }
+
+    #[test]
+    fn memory_in_use_by_a_copy_returns_when_the_copy_lets_go() {
+        let memory = memory(4 * GRANULE);
+        let copy = allocate(memory, GRANULE).expect("room");
+        memory.free_all(Some(1));
+        assert_eq!(memory.allocation_count(), 0);
+        assert_eq!(memory.free_and_total().0, 3 * GRANULE);
+        drop(copy);
+        assert_eq!(memory.free_and_total().0, 4 * GRANULE);
+    }
+}

@@ -1,0 +1,34 @@
+//! What the driver's calls act on: devices, their memory, contexts, modules, and the handles that
+//! name them.
+
+mod allocation;
+pub(crate) mod attributes;
+mod context;
+pub(crate) mod copy;
+pub(crate) mod current;
+mod event;
+mod fill;
+mod host_memory;
+pub(crate) mod launch;
+mod location;
+mod memory;
+mod module;
+mod platform;
+mod properties;
+mod ranges;
+mod registry;
+mod stream;
+mod trap;
+mod view;
+mod visible;
+mod window;
+
+pub(crate) use allocation::Purpose;
+pub(crate) use context::Context;
+pub(crate) use event::Event;
+pub(crate) use fill::fill;
+pub(crate) use host_memory::{HostAllocation, HostSource};
+pub(crate) use location::Location;
+pub(crate) use module::{Function, Image, Module};
+pub(crate) use platform::{Device, Platform, initialise, platform};
+pub(crate) use stream::{GREATEST_PRIORITY, Stream, StreamRef};

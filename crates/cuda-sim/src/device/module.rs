@@ -1,0 +1,174 @@
+//! Modules, their variables and their functions.
+
+use std::collections::HashMap;
+use std::ptr;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use cuda_sys::CUresult;
+
+use super::allocation::{Allocation, Purpose};
+use super::attributes::{STATIC_SHARED, STATIC_SHARED_OPTIN};
+use super::context::Context;
+use super::platform::{Device, Platform};
+use crate::exec::{CheckLevel, CompiledKernel, Kernel, Parameter, Program};
+
+/// What `cuModuleLoadData` was given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Image<'a> {
+    /// PTX text.
+    Ptx(&'a str),
+    /// Machine code of some GPU, or a container of it.
+    MachineCode,
+}
+
+/// A module that was loaded into a context.
+pub(crate) struct Module {
+    pub(crate) context: Arc<Context>,
+    program: Program,
+    /// The addresses of the program's variables, in its order.
+    variables: Vec<u64>,
+    memory: Vec<Arc<Allocation>>,
+    /// Handles of the functions that were asked for.
+    functions: Mutex<HashMap<String, u64>>,
+}
+
+/// A kernel of a module.
+pub(crate) struct Function {
+    pub(crate) module: Arc<Module>,
+    pub(crate) name: String,
+    pub(crate) parameters: Vec<Parameter>,
+    pub(crate) parameter_bytes: usize,
+    pub(crate) static_shared: u32,
+    pub(crate) local_bytes: u32,
+    pub(crate) max_threads: u32,
+    /// How much dynamic shared memory a launch may ask for.
+    pub(crate) max_dynamic_shared: AtomicU32,
+    compiled: OnceLock<Arc<CompiledKernel>>,
+}
+
+impl Module {
+    /// Gives the program's variables memory on the context's device and initialises them.
+    ///
+    /// # Errors
+    /// `CUDA_ERROR_OUT_OF_MEMORY`; `CUDA_ERROR_INVALID_IMAGE` for a variable that is declared but
+    /// not defined.
+    pub(crate) fn new(context: Arc<Context>, program: Program) -> Result<Module, CUresult> {
+        let device: &'static Device = context.device;
+        let allocate = |bytes: usize| match bytes {
+            0 => Err(CUresult::CUDA_ERROR_INVALID_IMAGE),
+            _ => device.memory.allocate(bytes as u64, context.id, Purpose::Module),
+        };
+        let variables = program.globals().iter();
+        let memory =
+            variables.map(|variable| allocate(variable.bytes)).collect::<Result<Vec<_>, _>>();
+        let memory = memory?;
+        let variables = memory.iter().map(|allocation| allocation.address).collect();
+        let functions = Mutex::default();
+        let module = Module { context, program, variables, memory, functions };
+        module.initialise();
+        Ok(module)
+    }
+
+    /// The function of that name.
+    ///
+    /// # Errors
+    /// `CUDA_ERROR_NOT_FOUND`.
+    pub(crate) fn function(
+        self: &Arc<Module>,
+        platform: &Platform,
+        name: &str,
+    ) -> Result<u64, CUresult> {
+        let mut functions = self.functions.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(&handle) = functions.get(name) {
+            return Ok(handle);
+        }
+        let kernel = self.program.kernel(name).ok_or(CUresult::CUDA_ERROR_NOT_FOUND)?;
+        let function = Function::new(Arc::clone(self), kernel);
+        let (handle, _) =
+            platform.functions.insert(|_| function).ok_or(CUresult::CUDA_ERROR_OUT_OF_MEMORY)?;
+        functions.insert(name.to_owned(), handle);
+        Ok(handle)
+    }
+
+    /// Address and size of the variable of that name.
+    pub(crate) fn variable(&self, name: &str) -> Option<(u64, usize)> {
+        let index = self.program.globals().iter().position(|variable| variable.name == name)?;
+        Some((self.variables[index], self.program.globals()[index].bytes))
+    }
+
+    /// The addresses of all variables.
+    pub(super) fn variables(&self) -> &[u64] {
+        &self.variables
+    }
+
+    fn initialise(&self) {
+        for (variable, &address) in self.program.globals().iter().zip(&self.variables) {
+            let mut contents = variable.init.clone();
+            contents.resize(variable.bytes, 0);
+            for relocation in &variable.relocations {
+                let target = self.variables[relocation.target];
+                let value = target.wrapping_add_signed(relocation.addend).to_le_bytes();
+                contents[relocation.offset..relocation.offset + 8].copy_from_slice(&value);
+            }
+            let to: *mut u8 = ptr::with_exposed_provenance_mut(address as usize);
+            // SAFETY: the variable's memory was just allocated, with the size of the contents.
+            unsafe { ptr::copy_nonoverlapping(contents.as_ptr(), to, contents.len()) };
+        }
+    }
+}
+
+impl Drop for Module {
+    fn drop(&mut self) {
+        for allocation in &self.memory {
+            self.context.device.memory.free(allocation);
+        }
+    }
+}
+
+impl Function {
+    fn new(module: Arc<Module>, kernel: &Kernel) -> Function {
+        let clamped = |bytes: usize| u32::try_from(bytes).unwrap_or(u32::MAX);
+        let static_shared = clamped(kernel.static_shared_bytes());
+        Function {
+            module,
+            name: kernel.name().to_owned(),
+            parameters: kernel.parameters().to_vec(),
+            parameter_bytes: kernel.parameter_bytes(),
+            static_shared,
+            local_bytes: clamped(kernel.local_bytes()),
+            max_threads: kernel.max_threads_per_block(),
+            max_dynamic_shared: AtomicU32::new(STATIC_SHARED.saturating_sub(static_shared)),
+            compiled: OnceLock::new(),
+        }
+    }
+
+    /// The kernel's native code, made when first asked for.
+    ///
+    /// # Errors
+    /// `CUDA_ERROR_INVALID_PTX` if the kernel cannot be compiled for this host.
+    pub(crate) fn code(&self, level: CheckLevel) -> Result<Arc<CompiledKernel>, CUresult> {
+        if let Some(code) = self.compiled.get() {
+            return Ok(Arc::clone(code));
+        }
+        let kernel = self.module.program.kernel(&self.name);
+        let kernel = kernel.ok_or(CUresult::CUDA_ERROR_NOT_FOUND)?;
+        let code = kernel.compile(level).map_err(|error| {
+            tracing::error!("{error}");
+            CUresult::CUDA_ERROR_INVALID_PTX
+        })?;
+        Ok(Arc::clone(self.compiled.get_or_init(|| code)))
+    }
+
+    /// Sets how much dynamic shared memory a launch may ask for.
+    ///
+    /// # Errors
+    /// `CUDA_ERROR_INVALID_VALUE` if that is more than a block can have.
+    pub(crate) fn set_max_dynamic_shared(&self, bytes: u32) -> Result<(), CUresult> {
+        if bytes > STATIC_SHARED_OPTIN.saturating_sub(self.static_shared) {
+            return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+        }
+        self.max_dynamic_shared.store(bytes, Ordering::Relaxed);
+        Ok(())
+    }
+}

@@ -1,0 +1,190 @@
+//! Handles: numbers that look like pointers to the program and are never followed.
+
+use std::sync::{Arc, PoisonError, RwLock};
+
+/// What a handle names. Part of its number, so that a handle of one kind is never taken for another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum HandleKind {
+    Context = 1,
+    Stream = 2,
+    Event = 3,
+    Module = 4,
+    Function = 5,
+}
+
+/// The living objects of one kind, by handle.
+///
+/// A place is used again under a new number, so an old handle names nothing, rather than a
+/// stranger. Handles are not 0, 1 or 2, which name default streams.
+#[derive(Debug)]
+pub(crate) struct Registry<T> {
+    kind: HandleKind,
+    slots: RwLock<Slots<T>>,
+}
+
+#[derive(Debug)]
+struct Slots<T> {
+    slots: Vec<Slot<T>>,
+    vacant: Vec<usize>,
+}
+
+#[derive(Debug)]
+struct Slot<T> {
+    generation: u64,
+    object: Option<Arc<T>>,
+}
+
+const INDEX_BITS: u32 = 24;
+const GENERATION_BITS: u32 = 24;
+const ALIGNMENT_BITS: u32 = 4;
+
+impl<T> Registry<T> {
+    /// An empty registry.
+    pub(crate) const fn new(kind: HandleKind) -> Registry<T> {
+        Registry { kind, slots: RwLock::new(Slots { slots: Vec::new(), vacant: Vec::new() }) }
+    }
+
+    /// Registers what `make` makes of its handle. `None` when 16 million objects live.
+    pub(crate) fn insert(&self, make: impl FnOnce(u64) -> T) -> Option<(u64, Arc<T>)> {
+        let handle = self.reserve()?;
+        let object = Arc::new(make(handle));
+        self.fill(handle, Arc::clone(&object));
+        Some((handle, object))
+    }
+
+    /// A handle that names nothing yet.
+    pub(crate) fn reserve(&self) -> Option<u64> {
+        let mut slots = self.slots.write().unwrap_or_else(PoisonError::into_inner);
+        let index = slots.vacant.pop().unwrap_or(slots.slots.len());
+        if index >> INDEX_BITS != 0 {
+            return None;
+        }
+        if index == slots.slots.len() {
+            slots.slots.push(Slot { generation: 0, object: None });
+        }
+        Some(self.handle(index, slots.slots[index].generation))
+    }
+
+    /// Makes a reserved handle name `object`.
+    pub(crate) fn fill(&self, handle: u64, object: Arc<T>) {
+        self.replace(handle, Some(object));
+    }
+
+    /// Makes a handle name nothing, but keeps it for its owner.
+    pub(crate) fn vacate(&self, handle: u64) -> Option<Arc<T>> {
+        self.replace(handle, None)
+    }
+
+    /// What a handle names.
+    pub(crate) fn get(&self, handle: u64) -> Option<Arc<T>> {
+        let slots = self.slots.read().unwrap_or_else(PoisonError::into_inner);
+        slots
+            .slots
+            .get(self.index(handle)?)
+            .filter(|slot| self.is_current(slot, handle))?
+            .object
+            .clone()
+    }
+
+    /// The first object that is `wanted`.
+    pub(crate) fn find(&self, wanted: impl Fn(&T) -> bool) -> Option<Arc<T>> {
+        let slots = self.slots.read().unwrap_or_else(PoisonError::into_inner);
+        let mut objects = slots.slots.iter().filter_map(|slot| slot.object.as_ref());
+        objects.find(|object| wanted(object)).cloned()
+    }
+
+    /// Forgets a handle for good.
+    pub(crate) fn remove(&self, handle: u64) -> Option<Arc<T>> {
+        let index = self.index(handle)?;
+        let mut slots = self.slots.write().unwrap_or_else(PoisonError::into_inner);
+        let slot = slots.slots.get_mut(index).filter(|slot| self.is_current(slot, handle))?;
+        let object = slot.object.take()?;
+        slot.generation = (slot.generation + 1) & mask(GENERATION_BITS);
+        slots.vacant.push(index);
+        Some(object)
+    }
+
+    /// Forgets all objects that `leaving` picks, and returns them, to be dropped outside all locks.
+    pub(crate) fn remove_all(&self, leaving: impl Fn(&T) -> bool) -> Vec<Arc<T>> {
+        let handles: Vec<u64> = {
+            let slots = self.slots.read().unwrap_or_else(PoisonError::into_inner);
+            let leaves = |slot: &Slot<T>| slot.object.as_deref().is_some_and(&leaving);
+            let picked = slots.slots.iter().enumerate().filter(|(_, slot)| leaves(slot));
+            picked.map(|(index, slot)| self.handle(index, slot.generation)).collect()
+        };
+        handles.into_iter().filter_map(|handle| self.remove(handle)).collect()
+    }
+
+    /// How many objects are registered.
+    pub(crate) fn len(&self) -> usize {
+        let slots = self.slots.read().unwrap_or_else(PoisonError::into_inner);
+        slots.slots.iter().filter(|slot| slot.object.is_some()).count()
+    }
+
+    fn replace(&self, handle: u64, object: Option<Arc<T>>) -> Option<Arc<T>> {
+        let index = self.index(handle)?;
+        let mut slots = self.slots.write().unwrap_or_else(PoisonError::into_inner);
+        let slot = slots.slots.get_mut(index).filter(|slot| self.is_current(slot, handle))?;
+        std::mem::replace(&mut slot.object, object)
+    }
+
+    fn handle(&self, index: usize, generation: u64) -> u64 {
+        let kind = (self.kind as u64) << (INDEX_BITS + GENERATION_BITS + ALIGNMENT_BITS);
+        kind | generation << (INDEX_BITS + ALIGNMENT_BITS) | (index as u64) << ALIGNMENT_BITS
+    }
+
+    fn index(&self, handle: u64) -> Option<usize> {
+        let index = (handle >> ALIGNMENT_BITS & mask(INDEX_BITS)) as usize;
+        let generation = handle >> (INDEX_BITS + ALIGNMENT_BITS) & mask(GENERATION_BITS);
+        (self.handle(index, generation) == handle).then_some(index)
+    }
+
+    fn is_current(&self, slot: &Slot<T>, handle: u64) -> bool {
+        slot.generation == handle >> (INDEX_BITS + ALIGNMENT_BITS) & mask(GENERATION_BITS)
+    }
+}
+
+const fn mask(bits: u32) -> u64 {
+    (1 << bits) - 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_removed_handle_names_nothing_even_when_its_place_is_taken_again() {
+        let registry = Registry::new(HandleKind::Event);
+        let (old, _) = registry.insert(|_| "old").expect("room");
+        assert_eq!(registry.remove(old).as_deref(), Some(&"old"));
+        let (new, _) = registry.insert(|_| "new").expect("room");
+        assert_ne!(old, new);
+        assert_eq!(registry.get(old), None);
+        assert_eq!(registry.remove(old), None);
+        assert_eq!(registry.get(new).as_deref(), Some(&"new"));
+    }
+
+    #[test]
+    fn a_handle_of_another_kind_names_nothing() {
+        let events = Registry::new(HandleKind::Event);
+        let streams = Registry::<u8>::new(HandleKind::Stream);
+        let (event, _) = events.insert(|_| 1_u8).expect("room");
+        let _ = streams.insert(|_| 2);
+        assert_eq!(streams.get(event), None);
+        for wild in [0, 1, 2, 16, u64::MAX, event + 1, event + 16] {
+            assert_eq!(events.get(wild), None, "{wild:#x}");
+        }
+    }
+
+    #[test]
+    fn a_reserved_handle_keeps_its_number_from_one_object_to_the_next() {
+        let registry = Registry::new(HandleKind::Context);
+        let handle = registry.reserve().expect("room");
+        assert_eq!(registry.get(handle), None);
+        registry.fill(handle, Arc::new(1));
+        assert_eq!(registry.vacate(handle).as_deref(), Some(&1));
+        registry.fill(handle, Arc::new(2));
+        assert_eq!(registry.get(handle).as_deref(), Some(&2));
+        assert_eq!(registry.len(), 1);
+    }
+}

@@ -1,0 +1,79 @@
+//! The memory that the kernels of a context may touch.
+
+use std::io::Write;
+use std::ops::Range;
+use std::sync::{Arc, OnceLock};
+
+use super::context::Context;
+use super::platform::Platform;
+use crate::exec::{Access, CheckLevel, MemoryView};
+
+/// What a launch sees: its own device, peers that were enabled, page-locked host memory.
+pub(super) struct View {
+    platform: &'static Platform,
+    context: Arc<Context>,
+    level: CheckLevel,
+    /// Where memory is allocated on the own device, as of the first access that asked.
+    map: OnceLock<Arc<[Range<u64>]>>,
+}
+
+impl View {
+    pub(super) fn new(
+        platform: &'static Platform,
+        context: Arc<Context>,
+        level: CheckLevel,
+    ) -> View {
+        View { platform, context, level, map: OnceLock::new() }
+    }
+
+    fn permits_own(&self, accessed: &Range<u64>) -> bool {
+        let memory = &self.context.device.memory;
+        if self.level == CheckLevel::Window && covers(&memory.window(), accessed) {
+            return true;
+        }
+        let map = self.map.get_or_init(|| memory.map());
+        let after = map.partition_point(|live| live.start <= accessed.start);
+        let before = after.checked_sub(1).map(|index| &map[index]);
+        // What was allocated after the launch began is not in the map.
+        before.is_some_and(|live| covers(live, accessed))
+            || memory.containing(accessed.start).is_some_and(|live| covers(&live.range(), accessed))
+    }
+
+    fn permits_other(&self, accessed: &Range<u64>) -> bool {
+        match self.platform.device_at(accessed.start) {
+            Some(device) => device.memory.containing(accessed.start).is_some_and(|live| {
+                covers(&live.range(), accessed) && self.context.has_peer(live.owner)
+            }),
+            None => {
+                let host = self.platform.host_memory.containing(accessed.start);
+                host.is_some_and(|host| covers(&host.range(), accessed))
+            }
+        }
+    }
+}
+
+impl MemoryView for View {
+    fn window(&self) -> Range<u64> {
+        self.context.device.memory.window()
+    }
+
+    fn permits(&self, address: u64, bytes: u64, _access: Access) -> bool {
+        let Some(end) = address.checked_add(bytes) else { return false };
+        let accessed = address..end;
+        if self.window().contains(&address) {
+            self.permits_own(&accessed)
+        } else {
+            self.permits_other(&accessed)
+        }
+    }
+
+    fn print(&self, text: &str) {
+        // As `printf` on a GPU, which goes to the process's standard output; a closed one is not
+        // the kernel's fault.
+        let _ = std::io::stdout().lock().write_all(text.as_bytes());
+    }
+}
+
+fn covers(range: &Range<u64>, accessed: &Range<u64>) -> bool {
+    range.start <= accessed.start && accessed.end <= range.end
+}

@@ -1,0 +1,91 @@
+//! Whether a device still works, and what broke it.
+
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use cuda_sys::CUresult;
+
+/// Why a job failed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Failure {
+    /// What the driver's calls report from now on.
+    pub(crate) code: CUresult,
+    /// What happened, for a person.
+    pub(crate) text: String,
+}
+
+/// A device's sticky error.
+///
+/// The first failure of a job loses the device: what is queued on it is dropped, what runs is
+/// interrupted, and each later call reports the failure, until [`Health::restore`].
+#[derive(Debug, Default)]
+pub(crate) struct Health {
+    code: AtomicU32,
+    interrupt: AtomicBool,
+    text: Mutex<Option<String>>,
+}
+
+impl Health {
+    /// A device that works.
+    pub(crate) const fn new() -> Health {
+        Health {
+            code: AtomicU32::new(0),
+            interrupt: AtomicBool::new(false),
+            text: Mutex::new(None),
+        }
+    }
+
+    /// The sticky error.
+    ///
+    /// # Errors
+    /// The code of the first failure.
+    pub(crate) fn check(&self) -> Result<(), CUresult> {
+        CUresult(self.code.load(Ordering::Acquire)).ok()
+    }
+
+    /// Takes note of a failure. Only the first one counts.
+    pub(crate) fn fail(&self, failure: &Failure) {
+        let first = self.lose(failure.code);
+        let mut text = self.text.lock().unwrap_or_else(PoisonError::into_inner);
+        // The signal handler loses a device without a text, which the kernel's thread supplies.
+        let untold = text.is_none() && self.check() == Err(failure.code);
+        if first || untold {
+            tracing::error!(code = %failure.code, "{}", failure.text);
+            *text = Some(failure.text.clone());
+        }
+    }
+
+    /// Sets the sticky error if there is none, in a way that a signal handler may use.
+    pub(crate) fn lose(&self, code: CUresult) -> bool {
+        let first = self.code.compare_exchange(0, code.0, Ordering::AcqRel, Ordering::Acquire);
+        self.interrupt.store(true, Ordering::Release);
+        first.is_ok()
+    }
+
+    /// Interrupts what runs and drops what is queued, without an error: the device is being reset.
+    pub(crate) fn halt(&self) {
+        self.interrupt.store(true, Ordering::Release);
+    }
+
+    /// Whether work is to be dropped instead of run.
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.interrupt.load(Ordering::Acquire)
+    }
+
+    /// The flag that running kernels poll.
+    pub(crate) fn interrupt(&self) -> &AtomicBool {
+        &self.interrupt
+    }
+
+    /// What broke the device.
+    pub(crate) fn text(&self) -> Option<String> {
+        self.text.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Makes the device as new.
+    pub(crate) fn restore(&self) {
+        *self.text.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        self.code.store(0, Ordering::Release);
+        self.interrupt.store(false, Ordering::Release);
+    }
+}

@@ -1,0 +1,27 @@
+//! Streams: queues of work in order, run by a small pool of workers.
+//!
+//! A [`Stream`] is an entry in the [`Scheduler`]'s books, never a thread, so thousands of them cost
+//! nothing while idle. Work is a [`Job`] in pieces, which the workers share between them; events
+//! and waits are positions in streams ([`Point`]) and need no worker at all; host functions run on
+//! threads of their own, so that one that blocks stops its stream only.
+//!
+//! Everything is decided under one lock, and everything that takes time happens outside it:
+//! running, waking, dropping.
+
+mod health;
+mod host;
+mod job;
+mod parker;
+mod point;
+mod scheduler;
+mod state;
+mod stream;
+mod worker;
+
+pub(crate) use health::{Failure, Health};
+pub(crate) use host::in_host_function;
+pub(crate) use job::Job;
+pub(crate) use point::{Point, Timestamp};
+pub(crate) use scheduler::Scheduler;
+pub(crate) use state::Work;
+pub(crate) use stream::{Stream, StreamKind};

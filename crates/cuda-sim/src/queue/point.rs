@@ -1,0 +1,61 @@
+//! Points in streams, and how far streams have come.
+
+use std::sync::Arc;
+use std::sync::LazyLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
+
+/// How far a stream has come. Outlives the stream, so that its points stay answerable.
+#[derive(Debug)]
+pub(super) struct Progress {
+    /// The stream's place in the scheduler's books, as long as work is left in it.
+    pub(super) index: usize,
+    completed: AtomicU64,
+}
+
+impl Progress {
+    pub(super) fn new(index: usize) -> Arc<Progress> {
+        Arc::new(Progress { index, completed: AtomicU64::new(0) })
+    }
+
+    /// The sequence number of the last operation that is complete.
+    pub(super) fn completed(&self) -> u64 {
+        self.completed.load(Ordering::Acquire)
+    }
+
+    /// Counts one more operation as complete.
+    pub(super) fn advance(&self) -> u64 {
+        self.completed.fetch_add(1, Ordering::AcqRel) + 1
+    }
+}
+
+/// A position in a stream: all its operations up to one of them.
+#[derive(Debug, Clone)]
+pub(crate) struct Point {
+    pub(super) progress: Arc<Progress>,
+    pub(super) sequence: u64,
+}
+
+impl Point {
+    /// Whether all work up to here is done.
+    pub(crate) fn is_complete(&self) -> bool {
+        self.progress.completed() >= self.sequence
+    }
+}
+
+/// The time when a stream passed a point.
+#[derive(Debug, Default)]
+pub(crate) struct Timestamp(AtomicU64);
+
+impl Timestamp {
+    /// Nanoseconds since the process first asked for the time; `None` until the point is passed.
+    pub(crate) fn nanoseconds(&self) -> Option<u64> {
+        self.0.load(Ordering::Acquire).checked_sub(1)
+    }
+
+    pub(super) fn set_now(&self) {
+        static EPOCH: LazyLock<Instant> = LazyLock::new(Instant::now);
+        let nanoseconds = EPOCH.elapsed().as_nanos();
+        self.0.store(u64::try_from(nanoseconds).unwrap_or(u64::MAX - 1) + 1, Ordering::Release);
+    }
+}

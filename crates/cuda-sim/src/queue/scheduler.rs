@@ -1,0 +1,221 @@
+//! The scheduler: what streams, the host and the workers do to the books.
+
+use std::hint;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, Once, PoisonError};
+
+use super::health::Health;
+use super::host::HostThreads;
+use super::job::Running;
+use super::parker::Parker;
+use super::point::{Point, Progress};
+use super::state::{Effects, State, Unfinished, Work};
+use super::stream::StreamKind;
+
+/// Runs the work of streams on a pool of workers, which it starts at the first job.
+pub(crate) struct Scheduler {
+    state: Mutex<State>,
+    /// Jobs that want a thread, and those among them that nobody runs: for those who look without
+    /// the lock.
+    ready: AtomicUsize,
+    waiting: AtomicUsize,
+    work_arrived: Condvar,
+    host_threads: HostThreads,
+    workers: usize,
+    started: Once,
+}
+
+/// How often a thread looks before it sleeps: a few microseconds, about what waking it costs.
+const LOOKS: u32 = 200;
+
+impl std::fmt::Debug for Scheduler {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Scheduler").field("workers", &self.workers).finish_non_exhaustive()
+    }
+}
+
+impl Scheduler {
+    /// A scheduler with that many workers, at least one. It lives as long as the process: workers
+    /// are never joined, so that a process can exit whatever they do.
+    pub(crate) fn new(workers: usize) -> &'static Scheduler {
+        Box::leak(Box::new(Scheduler {
+            state: Mutex::default(),
+            ready: AtomicUsize::new(0),
+            waiting: AtomicUsize::new(0),
+            work_arrived: Condvar::new(),
+            host_threads: HostThreads::default(),
+            workers: workers.max(1),
+            started: Once::new(),
+        }))
+    }
+
+    /// Waits for all work of an owner's streams that is enqueued by now.
+    pub(crate) fn wait_for_owner(&'static self, owner: u64) {
+        self.wait_for_all(Unfinished::Owner(owner));
+    }
+
+    /// Waits for all work on a device that is enqueued by now.
+    pub(crate) fn wait_for_device(&'static self, health: &'static Health) {
+        self.wait_for_all(Unfinished::Device(health));
+    }
+
+    /// Waits for all work that is enqueued by now.
+    pub(crate) fn wait_for_everything(&'static self) {
+        self.wait_for_all(Unfinished::Any);
+    }
+
+    /// Waits until a point is complete. The calling thread takes part in the stream's work
+    /// meanwhile: that is quicker than to wake a worker and then to be woken by it.
+    pub(crate) fn wait(&'static self, point: &Point) {
+        while !point.is_complete() {
+            let running = self.lock().running(&point.progress);
+            let helped = running.is_some_and(|running| self.help(&running));
+            if !helped && !self.look(|| point.is_complete()) {
+                break;
+            }
+        }
+        let parker = Parker::current();
+        if !point.is_complete() && self.lock().wake_at(point, &parker) {
+            parker.sleep();
+        }
+    }
+
+    pub(super) fn open(
+        &'static self,
+        health: &'static Health,
+        owner: u64,
+        kind: StreamKind<'_>,
+        priority: usize,
+    ) -> Arc<Progress> {
+        self.lock().open(health, owner, kind, priority)
+    }
+
+    pub(super) fn close(&'static self, stream: &Arc<Progress>) {
+        self.lock().close(stream);
+    }
+
+    pub(super) fn enqueue(
+        &'static self,
+        stream: &Arc<Progress>,
+        after: Option<Point>,
+        work: Work,
+    ) -> Point {
+        if matches!(work, Work::Job(_)) {
+            self.started.call_once(|| self.start_workers());
+        }
+        self.update(|state, effects| state.enqueue(stream, after, work, effects))
+    }
+
+    pub(super) fn mark(&'static self, stream: &Arc<Progress>) -> Point {
+        self.update(|state, effects| match state.tail(stream) {
+            (tail, true) => tail,
+            (_, false) => state.enqueue(stream, None, Work::Nothing, effects),
+        })
+    }
+
+    pub(super) fn is_idle(&'static self, stream: &Arc<Progress>) -> bool {
+        let (tail, alone) = self.lock().tail(stream);
+        alone && tail.is_complete()
+    }
+
+    pub(super) fn finish_host_call(&'static self, stream: &Arc<Progress>) {
+        self.update(|state, effects| state.finish(stream, effects));
+    }
+
+    /// Ends a job, if one is given, and waits for the next one.
+    pub(super) fn exchange(&'static self, finished: Option<&Running>) -> Arc<Running> {
+        let next = self.update(|state, effects| {
+            if let Some(finished) = finished {
+                state.finish(&finished.stream, effects);
+            }
+            let next = state.ready.pop();
+            state.looking += usize::from(next.is_none());
+            next
+        });
+        next.unwrap_or_else(|| self.await_work())
+    }
+
+    /// Ends a job.
+    pub(super) fn finish(&'static self, running: &Running) {
+        self.update(|state, effects| state.finish(&running.stream, effects));
+    }
+
+    /// Offers a share in a job to a worker that has nothing to do, if there is one.
+    pub(super) fn share(&'static self, running: &Arc<Running>) {
+        self.update(|state, effects| {
+            if state.has_idle_worker() {
+                state.ready.share(Arc::clone(running));
+                state.call_worker(effects);
+            }
+        });
+    }
+
+    /// Puts a job back in line: its thread takes up another one.
+    pub(super) fn give_way(&'static self, running: &Arc<Running>) {
+        self.update(|state, _| state.ready.push(Arc::clone(running)));
+    }
+
+    /// Whether there are jobs that nobody runs.
+    pub(super) fn has_waiting(&self) -> bool {
+        self.waiting.load(Ordering::Relaxed) > 0
+    }
+
+    pub(super) fn worker_count(&self) -> usize {
+        self.workers
+    }
+
+    fn wait_for_all(&'static self, of: Unfinished) {
+        let ends = self.lock().unfinished(of);
+        ends.iter().for_each(|end| self.wait(end));
+    }
+
+    /// Looks for work for a while, then sleeps until there is some. The caller has counted itself
+    /// as looking.
+    fn await_work(&'static self) -> Arc<Running> {
+        self.look(|| self.ready.load(Ordering::Relaxed) > 0);
+        let mut state = self.lock();
+        state.looking -= 1;
+        loop {
+            if let Some(next) = state.ready.pop() {
+                self.publish(&state);
+                return next;
+            }
+            state.asleep += 1;
+            while state.signals == 0 {
+                state = self.work_arrived.wait(state).unwrap_or_else(PoisonError::into_inner);
+            }
+            state.signals -= 1;
+            state.asleep -= 1;
+        }
+    }
+
+    fn look(&self, mut found: impl FnMut() -> bool) -> bool {
+        (0..LOOKS).any(|_| {
+            hint::spin_loop();
+            found()
+        })
+    }
+
+    /// Changes the books, then does what the change asks for.
+    fn update<R>(&'static self, change: impl FnOnce(&mut State, &mut Effects) -> R) -> R {
+        let mut effects = Effects::default();
+        let mut state = self.lock();
+        let result = change(&mut state, &mut effects);
+        self.publish(&state);
+        drop(state);
+        if effects.call_worker {
+            self.work_arrived.notify_one();
+        }
+        effects.apply(|call| self.host_threads.submit(call, self));
+        result
+    }
+
+    fn publish(&self, state: &State) {
+        self.ready.store(state.ready.len(), Ordering::Relaxed);
+        self.waiting.store(state.ready.waiting(), Ordering::Relaxed);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,397 @@
+//! What the scheduler's lock protects: the streams' queues, and what may run now.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use smallvec::{SmallVec, smallvec};
+
+use super::health::Health;
+use super::host::HostCall;
+use super::job::{Job, Running};
+use super::parker::Parker;
+use super::point::{Point, Progress, Timestamp};
+use super::stream::StreamKind;
+
+/// How many priorities streams have, from 0, the ordinary one.
+pub(super) const PRIORITIES: usize = 6;
+
+/// What an operation does when its turn comes.
+pub(crate) enum Work {
+    /// Nothing: it stands for what it waits for.
+    Nothing,
+    /// Notes the time.
+    Timestamp(Arc<Timestamp>),
+    /// Calls a function of the program. It is dropped uncalled when the device is lost.
+    Host(Box<dyn FnOnce() + Send>),
+    /// Runs on the workers. It is dropped instead when the device is lost.
+    Job(Arc<dyn Job>),
+}
+
+/// What is to be done once the lock is released.
+#[derive(Default)]
+pub(super) struct Effects {
+    woken: SmallVec<[Arc<Parker>; 4]>,
+    host_calls: SmallVec<[HostCall; 1]>,
+    dropped: Vec<Work>,
+    pub(super) call_worker: bool,
+}
+
+impl Effects {
+    /// Wakes and drops, and hands each host function to `start`.
+    pub(super) fn apply(self, start: impl FnMut(HostCall)) {
+        drop(self.dropped);
+        self.woken.iter().for_each(|parker| parker.wake());
+        self.host_calls.into_iter().for_each(start);
+    }
+}
+
+/// The books.
+#[derive(Default)]
+pub(super) struct State {
+    queues: Vec<Option<Queue>>,
+    vacant: Vec<usize>,
+    pub(super) ready: Ready,
+    /// Workers that sleep, those among them that were sent a signal, and those that are looking.
+    pub(super) asleep: usize,
+    pub(super) signals: usize,
+    pub(super) looking: usize,
+}
+
+/// Jobs that want a thread.
+#[derive(Default)]
+pub(super) struct Ready {
+    waiting: [VecDeque<Arc<Running>>; PRIORITIES],
+    waiting_count: usize,
+    /// Jobs that somebody runs and others may join.
+    shared: VecDeque<Arc<Running>>,
+}
+
+struct Queue {
+    progress: Arc<Progress>,
+    health: &'static Health,
+    owner: u64,
+    order: Order,
+    priority: usize,
+    pending: VecDeque<Operation>,
+    enqueued: u64,
+    current: Current,
+    waiters: Vec<(u64, Waiter)>,
+    closed: bool,
+}
+
+struct Operation {
+    after: SmallVec<[Point; 2]>,
+    work: Work,
+}
+
+enum Order {
+    Legacy { followers: Vec<Arc<Progress>> },
+    Blocking { legacy: Arc<Progress> },
+    NonBlocking,
+}
+
+enum Current {
+    Idle,
+    Host,
+    Job(Arc<Running>),
+}
+
+enum Waiter {
+    Stream(Arc<Progress>),
+    Host(Arc<Parker>),
+}
+
+impl Ready {
+    pub(super) fn push(&mut self, running: Arc<Running>) {
+        self.waiting_count += 1;
+        self.waiting[running.priority].push_back(running);
+    }
+
+    pub(super) fn share(&mut self, running: Arc<Running>) {
+        self.shared.push_back(running);
+    }
+
+    pub(super) fn pop(&mut self) -> Option<Arc<Running>> {
+        let Some(next) = self.waiting.iter_mut().rev().find_map(VecDeque::pop_front) else {
+            return self.shared.pop_front();
+        };
+        self.waiting_count -= 1;
+        Some(next)
+    }
+
+    /// Jobs that nobody runs.
+    pub(super) fn waiting(&self) -> usize {
+        self.waiting_count
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.waiting_count + self.shared.len()
+    }
+}
+
+impl State {
+    pub(super) fn open(
+        &mut self,
+        health: &'static Health,
+        owner: u64,
+        kind: StreamKind<'_>,
+        priority: usize,
+    ) -> Arc<Progress> {
+        let index = self.vacant.pop().unwrap_or_else(|| {
+            self.queues.push(None);
+            self.queues.len() - 1
+        });
+        let progress = Progress::new(index);
+        let order = match kind {
+            StreamKind::Legacy => Order::Legacy { followers: Vec::new() },
+            StreamKind::NonBlocking => Order::NonBlocking,
+            StreamKind::Blocking(legacy) => {
+                self.add_follower(&legacy.progress, &progress);
+                Order::Blocking { legacy: Arc::clone(&legacy.progress) }
+            }
+        };
+        self.queues[index] = Some(Queue {
+            progress: Arc::clone(&progress),
+            health,
+            owner,
+            order,
+            priority: priority.min(PRIORITIES - 1),
+            pending: VecDeque::new(),
+            enqueued: 0,
+            current: Current::Idle,
+            waiters: Vec::new(),
+            closed: false,
+        });
+        progress
+    }
+
+    /// The stream's owner has let go of it: forget it once its work is done.
+    pub(super) fn close(&mut self, stream: &Arc<Progress>) {
+        if let Some(queue) = self.queue(stream) {
+            queue.closed = true;
+            self.forget_if_finished(stream);
+        }
+    }
+
+    pub(super) fn enqueue(
+        &mut self,
+        stream: &Arc<Progress>,
+        after: Option<Point>,
+        work: Work,
+        effects: &mut Effects,
+    ) -> Point {
+        let mut after: SmallVec<[Point; 2]> = after.into_iter().collect();
+        after.extend(self.default_stream_order(stream));
+        let Some(queue) = self.queue(stream) else {
+            // A stream is forgotten when its handle has gone, and handles enqueue.
+            effects.dropped.push(work);
+            return Point { progress: Arc::clone(stream), sequence: stream.completed() };
+        };
+        queue.enqueued += 1;
+        let sequence = queue.enqueued;
+        queue.pending.push_back(Operation { after, work });
+        if queue.pending.len() == 1 && matches!(queue.current, Current::Idle) {
+            self.advance(Arc::clone(stream), effects);
+        }
+        Point { progress: Arc::clone(stream), sequence }
+    }
+
+    /// The stream's last operation, and whether there is nothing that the next one would have to
+    /// wait for besides.
+    pub(super) fn tail(&self, stream: &Arc<Progress>) -> (Point, bool) {
+        let alone = self.default_stream_order(stream).is_empty();
+        let sequence = self.peek(stream).map_or(0, |queue| queue.enqueued);
+        (Point { progress: Arc::clone(stream), sequence }, alone)
+    }
+
+    /// The job that the stream runs at the moment.
+    pub(super) fn running(&self, stream: &Arc<Progress>) -> Option<Arc<Running>> {
+        match &self.peek(stream)?.current {
+            Current::Job(running) => Some(Arc::clone(running)),
+            _ => None,
+        }
+    }
+
+    /// Has `parker` woken when the point is complete. False if it is already.
+    pub(super) fn wake_at(&mut self, point: &Point, parker: &Arc<Parker>) -> bool {
+        if point.is_complete() {
+            return false;
+        }
+        let waiter = (point.sequence, Waiter::Host(Arc::clone(parker)));
+        self.queue(&point.progress).map(|queue| queue.waiters.push(waiter)).is_some()
+    }
+
+    /// The ends of all streams of an owner that have work left, or of all whose device has that
+    /// health.
+    pub(super) fn unfinished(&self, of: Unfinished) -> Vec<Point> {
+        let wanted = |queue: &&Queue| match of {
+            Unfinished::Owner(owner) => queue.owner == owner,
+            Unfinished::Device(health) => std::ptr::eq(queue.health, health),
+            Unfinished::Any => true,
+        };
+        let ends = self.queues.iter().flatten().filter(wanted).map(Queue::end);
+        ends.filter(|point| !point.is_complete()).collect()
+    }
+
+    /// The stream's current operation is done: goes on with what waited for it.
+    pub(super) fn finish(&mut self, stream: &Arc<Progress>, effects: &mut Effects) {
+        let mut todo = smallvec![Arc::clone(stream)];
+        self.complete(stream, &mut todo, effects);
+        self.advance_all(todo, effects);
+    }
+
+    fn advance(&mut self, stream: Arc<Progress>, effects: &mut Effects) {
+        self.advance_all(smallvec![stream], effects);
+    }
+
+    /// Starts what can start, in these streams and in those that waited for them.
+    fn advance_all(&mut self, mut todo: SmallVec<[Arc<Progress>; 8]>, effects: &mut Effects) {
+        while let Some(stream) = todo.pop() {
+            while let Some(work) = self.next(&stream) {
+                if !self.start(&stream, work, effects) {
+                    break;
+                }
+                self.complete(&stream, &mut todo, effects);
+            }
+            self.forget_if_finished(&stream);
+        }
+    }
+
+    /// The stream's next operation, if its turn has come; otherwise sees to it that the stream is
+    /// looked at again when it may have.
+    fn next(&mut self, stream: &Arc<Progress>) -> Option<Work> {
+        let queue = self.queue(stream)?;
+        if !matches!(queue.current, Current::Idle) {
+            return None;
+        }
+        let first = queue.pending.front_mut()?;
+        while first.after.last().is_some_and(Point::is_complete) {
+            first.after.pop();
+        }
+        let Some(awaited) = first.after.last().cloned() else {
+            return queue.pending.pop_front().map(|operation| operation.work);
+        };
+        let waiter = (awaited.sequence, Waiter::Stream(Arc::clone(stream)));
+        // An incomplete point keeps its stream in the books.
+        self.queue(&awaited.progress)?.waiters.push(waiter);
+        None
+    }
+
+    /// Starts an operation. True if that was all there was to do.
+    fn start(&mut self, stream: &Arc<Progress>, work: Work, effects: &mut Effects) -> bool {
+        let Some(queue) = self.queue(stream) else { return false };
+        match work {
+            Work::Nothing => return true,
+            Work::Timestamp(time) => {
+                time.set_now();
+                return true;
+            }
+            work if queue.health.is_stopped() => {
+                effects.dropped.push(work);
+                return true;
+            }
+            Work::Host(function) => {
+                queue.current = Current::Host;
+                effects.host_calls.push(HostCall { function, stream: Arc::clone(stream) });
+            }
+            Work::Job(job) => {
+                let (health, priority) = (queue.health, queue.priority);
+                let running = Arc::new(Running::new(job, Arc::clone(stream), health, priority));
+                queue.current = Current::Job(Arc::clone(&running));
+                self.ready.push(running);
+                self.call_worker(effects);
+            }
+        }
+        false
+    }
+
+    /// Whether a worker has nothing to do.
+    pub(super) fn has_idle_worker(&self) -> bool {
+        self.looking + self.asleep > self.ready.len()
+    }
+
+    /// Calls a worker if there is work that none of those awake will come for soon.
+    pub(super) fn call_worker(&mut self, effects: &mut Effects) {
+        let coming = self.looking + self.signals;
+        if self.ready.len() > coming && self.asleep > self.signals {
+            self.signals += 1;
+            effects.call_worker = true;
+        }
+    }
+
+    fn complete(
+        &mut self,
+        stream: &Arc<Progress>,
+        todo: &mut SmallVec<[Arc<Progress>; 8]>,
+        effects: &mut Effects,
+    ) {
+        let Some(queue) = self.queue(stream) else { return };
+        queue.current = Current::Idle;
+        let completed = queue.progress.advance();
+        queue.waiters.retain_mut(|(sequence, waiter)| {
+            let due = *sequence <= completed;
+            match waiter {
+                Waiter::Stream(other) if due => todo.push(Arc::clone(other)),
+                Waiter::Host(parker) if due => effects.woken.push(Arc::clone(parker)),
+                _ => {}
+            }
+            !due
+        });
+    }
+
+    /// What the legacy default stream's rule makes the stream's next operation wait for.
+    fn default_stream_order(&self, stream: &Arc<Progress>) -> SmallVec<[Point; 2]> {
+        let end_of = |other| self.peek(other).map(Queue::end).filter(|end| !end.is_complete());
+        match self.peek(stream).map(|queue| &queue.order) {
+            Some(Order::Legacy { followers }) => followers.iter().filter_map(end_of).collect(),
+            Some(Order::Blocking { legacy }) => end_of(legacy).into_iter().collect(),
+            Some(Order::NonBlocking) | None => SmallVec::new(),
+        }
+    }
+
+    fn add_follower(&mut self, legacy: &Arc<Progress>, follower: &Arc<Progress>) {
+        if let Some(Queue { order: Order::Legacy { followers }, .. }) = self.queue(legacy) {
+            followers.push(Arc::clone(follower));
+        }
+    }
+
+    fn forget_if_finished(&mut self, stream: &Arc<Progress>) {
+        let Some(queue) = self.queue(stream) else { return };
+        if !queue.closed || !queue.end().is_complete() {
+            return;
+        }
+        let index = stream.index;
+        let forgotten = self.queues[index].take();
+        self.vacant.push(index);
+        if let Some(Queue { order: Order::Blocking { legacy }, .. }) = forgotten
+            && let Some(Queue { order: Order::Legacy { followers }, .. }) = self.queue(&legacy)
+        {
+            followers.retain(|follower| !Arc::ptr_eq(follower, stream));
+        }
+    }
+
+    /// The stream's queue, unless the stream is forgotten and its place taken by another.
+    fn queue(&mut self, stream: &Arc<Progress>) -> Option<&mut Queue> {
+        let queue = self.queues.get_mut(stream.index)?.as_mut()?;
+        Arc::ptr_eq(&queue.progress, stream).then_some(queue)
+    }
+
+    fn peek(&self, stream: &Arc<Progress>) -> Option<&Queue> {
+        let queue = self.queues.get(stream.index)?.as_ref()?;
+        Arc::ptr_eq(&queue.progress, stream).then_some(queue)
+    }
+}
+
+/// Whose unfinished work is asked for.
+#[derive(Clone, Copy)]
+pub(super) enum Unfinished {
+    Owner(u64),
+    Device(&'static Health),
+    Any,
+}
+
+impl Queue {
+    fn end(&self) -> Point {
+        Point { progress: Arc::clone(&self.progress), sequence: self.enqueued }
+    }
+}

@@ -1,0 +1,83 @@
+//! The handle of a stream.
+
+use std::sync::Arc;
+
+use super::health::Health;
+use super::point::{Point, Progress};
+use super::scheduler::Scheduler;
+use super::state::Work;
+
+/// How a stream orders itself against its context's legacy default stream.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum StreamKind<'a> {
+    /// It is the legacy default stream: its work comes after all that was enqueued in its
+    /// [`Blocking`](StreamKind::Blocking) streams, and they wait for it in turn.
+    Legacy,
+    /// Ordered against that legacy stream.
+    Blocking(&'a Stream),
+    /// Ordered by events only.
+    NonBlocking,
+}
+
+/// A stream: what is enqueued here runs in order. Dropping it lets its work run to the end.
+///
+/// No method waits for device work, but those that say so.
+#[derive(Debug)]
+pub(crate) struct Stream {
+    scheduler: &'static Scheduler,
+    pub(super) progress: Arc<Progress>,
+}
+
+impl Stream {
+    /// A new stream on the device of that health. `owner` is the number of a context, for
+    /// [`Scheduler::wait_for_owner`]; greater priorities go first.
+    pub(crate) fn new(
+        scheduler: &'static Scheduler,
+        health: &'static Health,
+        owner: u64,
+        kind: StreamKind<'_>,
+        priority: usize,
+    ) -> Stream {
+        let progress = scheduler.open(health, owner, kind, priority);
+        Stream { scheduler, progress }
+    }
+
+    /// Enqueues work.
+    pub(crate) fn enqueue(&self, work: Work) -> Point {
+        self.scheduler.enqueue(&self.progress, None, work)
+    }
+
+    /// Makes all work enqueued from now on wait for a point, of any stream on any device.
+    pub(crate) fn wait_for(&self, point: &Point) {
+        if !point.is_complete() {
+            self.scheduler.enqueue(&self.progress, Some(point.clone()), Work::Nothing);
+        }
+    }
+
+    /// All work so far, including what the stream would have to wait for on account of the legacy
+    /// default stream.
+    pub(crate) fn mark(&self) -> Point {
+        self.scheduler.mark(&self.progress)
+    }
+
+    /// Whether all work so far is done.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.scheduler.is_idle(&self.progress)
+    }
+
+    /// Waits until a point is complete.
+    pub(crate) fn wait(&self, point: &Point) {
+        self.scheduler.wait(point);
+    }
+
+    /// Waits until all work so far is done.
+    pub(crate) fn synchronize(&self) {
+        self.scheduler.wait(&self.mark());
+    }
+}
+
+impl Drop for Stream {
+    fn drop(&mut self) {
+        self.scheduler.close(&self.progress);
+    }
+}
