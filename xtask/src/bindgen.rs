@@ -18,6 +18,13 @@ pub(crate) struct Arguments {
     check: bool,
 }
 
+impl Arguments {
+    /// Those of `--check`.
+    pub(crate) fn check() -> Arguments {
+        Arguments { check: true }
+    }
+}
+
 #[cfg(feature = "bindgen")]
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     generate::run(arguments.check)
@@ -28,10 +35,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
 /// looks for it.
 #[cfg(not(feature = "bindgen"))]
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
-    use std::process::Command;
-
-    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    cargo.current_dir(crate::paths::root()).args([
+    let mut cargo = crate::process::cargo(&[
         "run",
         "--quiet",
         "--package",

@@ -26,6 +26,13 @@ pub(crate) struct Arguments {
     names: Vec<String>,
 }
 
+impl Arguments {
+    /// Those of `--check`.
+    pub(crate) fn check() -> Arguments {
+        Arguments { check: true, names: Vec::new() }
+    }
+}
+
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let job = Job::new(&arguments.names)?;
     if arguments.check { job.check() } else { job.build() }

@@ -4,9 +4,14 @@
 
 mod bindgen;
 mod build_kernels;
+mod ci;
+mod conformance;
+mod libcuda;
 mod parallel;
 mod paths;
 mod process;
+mod test_results;
+mod tidy;
 mod toolkit;
 
 use std::process::ExitCode;
@@ -26,6 +31,15 @@ enum Command {
     Bindgen(bindgen::Arguments),
     /// Compile kernels/*.cu to kernels/ptx with nvcc.
     BuildKernels(build_kernels::Arguments),
+    /// Run all that CI runs: the checks, the tests, the documentation, the main job.
+    Ci,
+    /// Run the programs of others against the software driver.
+    #[command(subcommand)]
+    Conformance(conformance::Suite),
+    /// Build the software driver as libcuda.so.1 and print the folder that it is in.
+    Libcuda,
+    /// Check the rules of this repository: floors, headers, licences, clauses, links and more.
+    Tidy,
     /// Install nvcc, the CUDA headers and libclang below target/toolkit.
     Toolkit,
 }
@@ -44,6 +58,10 @@ fn run(command: Command) -> anyhow::Result<()> {
     match command {
         Command::Bindgen(arguments) => bindgen::run(&arguments),
         Command::BuildKernels(arguments) => build_kernels::run(&arguments),
+        Command::Ci => ci::run(),
+        Command::Conformance(suite) => conformance::run(&suite),
+        Command::Libcuda => libcuda::run(),
+        Command::Tidy => tidy::run(),
         Command::Toolkit => toolkit::run(),
     }
 }

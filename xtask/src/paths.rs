@@ -20,6 +20,11 @@ pub(crate) fn toolkit() -> PathBuf {
     target().join("toolkit")
 }
 
+/// The folder that `cargo xtask libcuda` fills.
+pub(crate) fn libcuda() -> PathBuf {
+    target().join("libcuda")
+}
+
 /// The CUDA installation within [`toolkit`].
 pub(crate) fn toolkit_cuda() -> PathBuf {
     toolkit().join("nvidia/cu13")

@@ -1,9 +1,22 @@
 //! Runs other programs: the one place where xtask shells out.
 
+use std::env;
 use std::ffi::OsStr;
-use std::process::Command;
+use std::io::{BufRead, BufReader, Read};
+use std::process::{Command, ExitStatus, Stdio};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
+
+use crate::paths;
+
+/// cargo, started in the repository's root.
+pub(crate) fn cargo(arguments: &[&str]) -> Command {
+    let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    cargo.current_dir(paths::root()).args(arguments);
+    cargo
+}
 
 /// Runs `command` with its output going where ours goes.
 ///
@@ -11,10 +24,7 @@ use anyhow::{Context, Result, bail};
 /// If it cannot be started or does not succeed; the message has the whole command line.
 pub(crate) fn run(command: &mut Command) -> Result<()> {
     let status = command.status().with_context(|| format!("cannot start {}", line(command)))?;
-    if !status.success() {
-        bail!("{} failed: {status}", line(command));
-    }
-    Ok(())
+    succeeded(command, status)
 }
 
 /// Runs `command` and gives what it wrote to its standard output.
@@ -28,6 +38,52 @@ pub(crate) fn output(command: &mut Command) -> Result<String> {
         bail!("{} failed: {}\n{}", line(command), output.status, errors.trim_end());
     }
     String::from_utf8(output.stdout).with_context(|| format!("{} wrote no UTF-8", line(command)))
+}
+
+/// What a command wrote, and whether it succeeded.
+pub(crate) struct Transcript {
+    pub(crate) lines: Vec<String>,
+    pub(crate) result: Result<()>,
+}
+
+/// Runs `command`, showing what it writes to both of its outputs and keeping it.
+///
+/// # Errors
+/// If it cannot be started. Whether it succeeded is in the transcript.
+pub(crate) fn transcript(command: &mut Command) -> Result<Transcript> {
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+    let mut child = child.with_context(|| format!("cannot start {}", line(command)))?;
+    let lines = Mutex::new(Vec::new());
+    let keep = |text: String| lines.lock().unwrap_or_else(PoisonError::into_inner).push(text);
+    let (output, errors) = (child.stdout.take(), child.stderr.take());
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            each_line(errors, |text| {
+                eprintln!("{text}");
+                keep(text);
+            })
+        });
+        each_line(output, |text| {
+            println!("{text}");
+            keep(text);
+        });
+    });
+    let status = child.wait().with_context(|| format!("cannot wait for {}", line(command)))?;
+    let result = succeeded(command, status);
+    Ok(Transcript { lines: lines.into_inner().unwrap_or_else(PoisonError::into_inner), result })
+}
+
+fn succeeded(command: &Command, status: ExitStatus) -> Result<()> {
+    ensure!(status.success(), "{} failed: {status}", line(command));
+    Ok(())
+}
+
+/// Hands on each line until there are no more. What is no UTF-8 is replaced.
+fn each_line(stream: Option<impl Read>, mut take: impl FnMut(String)) {
+    let lines = stream.into_iter().flat_map(|stream| BufReader::new(stream).split(b'\n'));
+    for line in lines.map_while(std::result::Result::ok) {
+        take(String::from_utf8_lossy(&line).into_owned());
+    }
 }
 
 fn line(command: &Command) -> String {

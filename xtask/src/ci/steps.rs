@@ -1,0 +1,85 @@
+//! The steps of `cargo xtask ci`, quick ones first.
+//!
+//! They share what they can: clippy, the documentation and the build without the software driver
+//! need only metadata of the dependencies, which is made once; the tests build the dependencies in
+//! the dev profile, the library and the main job in the release profile.
+
+use anyhow::{Context, Result, ensure};
+use serde_json::Value;
+
+use super::Report;
+use crate::process::{cargo, run, transcript};
+use crate::test_results::{Counts, closing_lines};
+use crate::{bindgen, build_kernels, conformance, tidy};
+
+pub(super) type Step = fn(&mut Report) -> Result<()>;
+
+pub(super) const ALL: [(&str, Step); 11] = [
+    ("format", format),
+    ("clippy", clippy),
+    ("tidy", |_| tidy::run()),
+    ("tests", tests),
+    ("documentation", documentation),
+    ("build-kernels --check", |_| build_kernels::run(&build_kernels::Arguments::check())),
+    ("bindgen --check", |_| bindgen::run(&bindgen::Arguments::check())),
+    ("without the software driver", without_software),
+    ("without the software driver, tests", without_software_tests),
+    ("conformance abi", conformance_abi),
+    ("main job", main_job),
+];
+
+fn format(_: &mut Report) -> Result<()> {
+    run(&mut cargo(&["fmt", "--all", "--check"]))
+}
+
+fn clippy(_: &mut Report) -> Result<()> {
+    run(&mut cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]))
+}
+
+/// The command of the README, to the letter.
+fn tests(report: &mut Report) -> Result<()> {
+    test(report, &["test", "--workspace"])
+}
+
+fn documentation(_: &mut Report) -> Result<()> {
+    run(cargo(&["doc", "--workspace", "--no-deps"]).env("RUSTDOCFLAGS", "-D warnings"))
+}
+
+/// Each crate that has the feature, as a user gets it who turns it off.
+fn without_software(_: &mut Report) -> Result<()> {
+    let crates = ["gpu-runtime", "gpu-alloc", "tensor", "nn", "parallel"];
+    let mut check = cargo(&["check", "--no-default-features"]);
+    run(check.args(crates.iter().flat_map(|name| ["--package", name])))
+}
+
+/// What a program is told that asks for a driver which is not compiled in.
+fn without_software_tests(report: &mut Report) -> Result<()> {
+    test(report, &["test", "--package", "gpu-runtime", "--no-default-features"])
+}
+
+fn conformance_abi(report: &mut Report) -> Result<()> {
+    let (counts, result) = conformance::abi()?;
+    report.note = counts.to_string();
+    result
+}
+
+/// The README's example, for a few epochs: enough to see that it learns.
+fn main_job(report: &mut Report) -> Result<()> {
+    let mut digits = cargo(&["run", "--release", "--example", "digits", "--"]);
+    digits.args(["--epochs", "3", "--json", "--device", "software:2"]);
+    let transcript = transcript(&mut digits)?;
+    transcript.result?;
+    let json = transcript.lines.iter().rfind(|line| line.starts_with('{'));
+    let json: Value = serde_json::from_str(json.context("the main job printed no JSON")?)?;
+    let accuracy = json["test_accuracy"].as_f64().context("there is no test_accuracy")?;
+    report.note = format!("test accuracy {accuracy:.3}");
+    ensure!(accuracy > 0.8, "three epochs must be enough for a test accuracy of 0.8");
+    Ok(())
+}
+
+fn test(report: &mut Report, arguments: &[&str]) -> Result<()> {
+    let transcript = transcript(&mut cargo(arguments))?;
+    report.note = Counts::of(&transcript.lines).to_string();
+    report.closing_lines = closing_lines(&transcript.lines).map(Into::into).collect();
+    transcript.result
+}

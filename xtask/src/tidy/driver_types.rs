@@ -1,0 +1,53 @@
+//! Only the runtime speaks to a driver: no crate above it names a type of the driver API.
+
+use super::code::{code, words};
+use super::finding::Finding;
+use super::project::Project;
+
+/// Those that are, or speak to, a driver.
+const ALLOWED: [&str; 5] = [
+    "crates/cuda-sys/",
+    "crates/cuda-sim/",
+    "crates/libcuda/",
+    "crates/gpu-runtime/",
+    "tests/abi-client/",
+];
+
+pub(super) fn check(project: &Project) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for file in project.with_extension(&["rs"]) {
+        if ALLOWED.iter().any(|folder| file.path.starts_with(folder)) {
+            continue;
+        }
+        for (number, line) in (1..).zip(code(&file.text).lines()) {
+            if let Some(word) = words(line).find(|word| is_of_the_driver(word)) {
+                let what = format!("`{word}`: only gpu-runtime speaks to the driver; ask it");
+                findings.push(file.finding(number, what));
+            }
+        }
+    }
+    findings
+}
+
+/// The crate itself, or a type: `CUstream`, but not `CUDA`.
+fn is_of_the_driver(word: &str) -> bool {
+    let is_type = word.strip_prefix("CU").is_some_and(|rest| rest.starts_with(char::is_lowercase));
+    word == "cuda_sys" || is_type
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn types_of_the_driver_are_found_above_the_runtime() {
+        let project = Project::of(&[
+            ("crates/gpu-runtime/src/stream.rs", "use cuda_sys::CUstream;"),
+            ("crates/tensor/src/cuda.rs", "//! About `CUstream`.\nuse cuda_sys::CUstream;"),
+            ("crates/tensor/src/device.rs", "const NAME: &str = \"CUdevice\"; // CUDA"),
+        ]);
+        let found = project.found(check);
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert!(found[0].starts_with("crates/tensor/src/cuda.rs:2: `cuda_sys`"), "{found:?}");
+    }
+}

@@ -1,0 +1,42 @@
+//! No source file is long.
+
+use super::finding::Finding;
+use super::project::Project;
+
+const MOST_LINES: usize = 500;
+
+/// Files that may be longer, each with the reason.
+const EXCEPTIONS: [(&str, &str); 1] =
+    [("crates/cuda-sys/src/bindings.rs", "generated: cuda.h's own list of values")];
+
+pub(super) fn check(project: &Project) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for file in project.with_extension(&["rs", "cu", "cuh", "py"]) {
+        let lines = file.text.lines().count();
+        let is_exception = EXCEPTIONS.iter().any(|(path, _)| *path == file.path);
+        if lines > MOST_LINES && !is_exception {
+            let what = format!("{lines} lines: a file has one job and at most {MOST_LINES} lines");
+            findings.push(file.finding(MOST_LINES + 1, what));
+        }
+    }
+    findings
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_files_are_found_unless_there_is_a_reason() {
+        let (most, more) = ("x\n".repeat(MOST_LINES), "x\n".repeat(MOST_LINES + 1));
+        let project = Project::of(&[
+            ("a.rs", &most),
+            ("b.rs", &more),
+            ("notes.txt", &more),
+            (EXCEPTIONS[0].0, &more),
+        ]);
+        let found = project.found(check);
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert!(found[0].starts_with("b.rs:501: 501 lines"), "{found:?}");
+    }
+}

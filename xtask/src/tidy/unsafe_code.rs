@@ -1,0 +1,75 @@
+//! `unsafe` is in few places, and crates without any forbid it.
+
+use super::code::{code, words};
+use super::finding::Finding;
+use super::launches::LAUNCH;
+use super::project::Project;
+
+/// Where `unsafe` may be: drivers and what speaks to them, kernels for the CPU, launches.
+const ALLOWED: [&str; 7] = [
+    "crates/cuda-sys/",
+    "crates/cuda-sim/",
+    "crates/libcuda/",
+    "crates/gpu-runtime/",
+    "crates/tensor/src/host/",
+    "tests/abi-client/",
+    LAUNCH,
+];
+
+/// The roots of the crates that have none, so that the compiler refuses it there.
+const FORBIDDING: [&str; 5] = [
+    "crates/gpu-alloc/src/lib.rs",
+    "crates/nn/src/lib.rs",
+    "crates/parallel/src/lib.rs",
+    "tests/support/src/lib.rs",
+    "xtask/src/main.rs",
+];
+
+const FORBID: &str = "#![forbid(unsafe_code)]";
+
+pub(super) fn check(project: &Project) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for root in FORBIDDING {
+        let file = project.file(root);
+        if !file.is_some_and(|file| file.text.lines().any(|line| line == FORBID)) {
+            findings.push(Finding::new(root, 1, format!("add `{FORBID}`: this crate needs none")));
+        }
+    }
+    for file in project.with_extension(&["rs"]) {
+        if ALLOWED.iter().any(|place| file.path.starts_with(place)) {
+            continue;
+        }
+        for (number, line) in (1..).zip(code(&file.text).lines()) {
+            if words(line).any(|word| word == "unsafe") {
+                let what = format!("no `unsafe` here: the places for it are listed in {}", file!());
+                findings.push(file.finding(number, what));
+            }
+        }
+    }
+    findings
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_crate_that_does_not_forbid_it_is_found() {
+        let mut files = FORBIDDING.map(|root| (root, "//! A crate.\n#![forbid(unsafe_code)]\n"));
+        assert_eq!(Project::of(&files).found(check), [""; 0]);
+        files[1].1 = "//! A crate.\n// #![forbid(unsafe_code)]\n";
+        let found = Project::of(&files).found(check);
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert!(found[0].starts_with(FORBIDDING[1]), "{found:?}");
+    }
+
+    #[test]
+    fn unsafe_code_outside_its_places_is_found() {
+        let root = FORBIDDING.map(|root| (root, "//! A crate.\n#![forbid(unsafe_code)]\n"));
+        let text = "//! Nothing unsafe.\nfn f() { unsafe { g() } }";
+        let more = [("crates/tensor/src/shape.rs", text), ("crates/tensor/src/host/f.rs", text)];
+        let found = Project::of(&[&root[..], &more[..]].concat()).found(check);
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert!(found[0].starts_with("crates/tensor/src/shape.rs:2:"), "{found:?}");
+    }
+}
