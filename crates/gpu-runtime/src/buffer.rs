@@ -10,7 +10,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use bytemuck::Pod;
 
 use crate::device::Device;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::memory::{DeviceAllocation, DevicePtr, HostAllocation};
 use crate::order::{Access, ordered};
 use crate::retired;
@@ -36,7 +36,7 @@ impl<T: Pod> DeviceBuffer<T> {
     /// Memory for `len` elements, with any contents.
     ///
     /// # Errors
-    /// [`Error::OutOfMemory`] if the device has not enough left.
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) if the device has not enough left.
     pub fn new(device: Device, len: usize) -> Result<DeviceBuffer<T>> {
         let bytes = len.saturating_mul(mem::size_of::<T>());
         let allocation = DeviceAllocation::new(device, bytes)?;
@@ -97,13 +97,6 @@ impl<T: Pod> DeviceBuffer<T> {
         &self.ptr
     }
 
-    pub(crate) fn check_len(&self, operation: &'static str, source_length: usize) -> Result<()> {
-        if source_length == self.len {
-            return Ok(());
-        }
-        Err(Error::LengthMismatch { operation, source_length, destination_length: self.len })
-    }
-
     fn locked_uses(&self) -> MutexGuard<'_, UseRecord> {
         self.uses.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -138,7 +131,7 @@ impl<T: Pod> PinnedBuffer<T> {
     /// `len` elements, all zero.
     ///
     /// # Errors
-    /// [`Error::HostOutOfMemory`] if the system gives no more page-locked memory.
+    /// [`Error::HostOutOfMemory`](crate::Error::HostOutOfMemory) if the system gives no more page-locked memory.
     pub fn zeroed(len: usize) -> Result<PinnedBuffer<T>> {
         let bytes = len.saturating_mul(mem::size_of::<T>());
         let allocation = HostAllocation::new(bytes)?;

@@ -22,10 +22,16 @@ pub(crate) fn enqueue(
 ) -> Result<()> {
     let state = stream.state();
     state.bind()?;
-    check::on_stream(state, stream.id(), call, issue(state.driver, stream.raw()))?;
-    stream.enqueued(work);
+    let blocking = platform::in_use().launch_blocking && work.runs_on_device();
+    let result = issue(state.driver, stream.raw());
+    if result == CUresult::CUDA_SUCCESS || blocking {
+        // NVIDIA's driver, too, knows that variable: it waits in the call, and fails there because
+        // of the very work that it took.
+        stream.enqueued(work);
+    }
+    check::on_stream(state, stream.id(), call, result)?;
     tracing::trace!(target: "gpu_runtime::enqueue", stream = %stream.id(), %work, call);
-    if platform::in_use().launch_blocking && work.runs_on_device() {
+    if blocking {
         stream.synchronize()?;
     }
     Ok(())

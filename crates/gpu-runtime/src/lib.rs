@@ -15,6 +15,7 @@ mod error;
 mod event;
 mod event_pool;
 mod handle;
+mod image;
 mod launch;
 mod ledger;
 mod lost;

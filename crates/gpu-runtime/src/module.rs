@@ -12,6 +12,7 @@ use crate::device::Device;
 use crate::device_state::DeviceState;
 use crate::error::{Error, Result};
 use crate::handle::Handle;
+use crate::image::Image;
 use crate::launch::Function;
 use crate::retired;
 use crate::teardown;
@@ -59,6 +60,9 @@ impl Module {
     pub fn function(&self, name: &str) -> Result<Function> {
         let not_found = || Error::FunctionNotFound { name: name.to_owned() };
         let symbol = CString::new(name).map_err(|_| not_found())?;
+        if name.is_empty() {
+            return Err(not_found());
+        }
         let state = self.0.state;
         let mut raw: CUfunction = null_mut();
         state.bind()?;
@@ -76,12 +80,17 @@ impl Module {
         let state = device.state();
         state.bind()?;
         let terminated;
-        let image = if is_binary(image) || image.last() == Some(&0) {
-            image
-        } else {
-            // The driver reads text up to its NUL.
-            terminated = [image, &[0]].concat();
-            &terminated
+        let image = match Image::of(image) {
+            Image::Text if image.last() != Some(&0) => {
+                terminated = [image, &[0]].concat();
+                &terminated
+            }
+            Image::Text | Image::Binary => image,
+            Image::CutOff => {
+                let name = check::name(CUresult::CUDA_ERROR_INVALID_IMAGE);
+                let log = "the machine code is cut off".to_owned();
+                return Err(Error::ModuleLoad { device, name, log });
+            }
         };
         let raw = load(state, image)?;
         Ok(Module(Arc::new(ModuleInner { loaded: Some(LoadedModule { raw, state }), state })))
@@ -95,13 +104,6 @@ impl Module {
         let loaded = self.0.loaded.as_ref();
         loaded.expect("it is taken only when the module is dropped").raw.0
     }
-}
-
-/// Machine code, alone or in an archive for several devices, says its own length.
-fn is_binary(image: &[u8]) -> bool {
-    const ELF: [u8; 4] = *b"\x7fELF";
-    const FATBIN: [u8; 4] = 0xBA55_ED50u32.to_le_bytes();
-    image.starts_with(&ELF) || image.starts_with(&FATBIN)
 }
 
 fn load(state: &DeviceState, image: &[u8]) -> Result<Handle<CUmodule>> {

@@ -14,6 +14,7 @@ use crate::once::TryOnce;
 use crate::software;
 
 pub(crate) struct Platform {
+    choice: DriverChoice,
     pub(crate) kind: DriverKind,
     pub(crate) version: (u32, u32),
     pub(crate) devices: Box<[DeviceState]>,
@@ -37,16 +38,10 @@ pub(crate) fn in_use() -> &'static Platform {
 
 pub(crate) fn choose(choice: DriverChoice) -> Result<()> {
     let platform = PLATFORM.get_or_try_init(|| Platform::start(choice))?;
-    let fits = match choice {
-        DriverChoice::Software { devices: Some(asked) } => {
-            platform.kind == DriverKind::Software && platform.devices.len() == asked as usize
-        }
-        _ => platform.kind == choice.kind(),
-    };
-    if fits {
+    if platform.is(choice) {
         Ok(())
     } else {
-        Err(Error::DriverAlreadyChosen { chosen: platform.choice(), asked: choice })
+        Err(Error::DriverAlreadyChosen { chosen: platform.choice, asked: choice })
     }
 }
 
@@ -69,6 +64,7 @@ impl Platform {
         }
         let devices = (0..count).map(|index| DeviceState::new(driver, Device(index), count));
         Ok(Platform {
+            choice,
             kind,
             version: version(driver)?,
             devices: devices.collect::<Result<_>>()?,
@@ -76,12 +72,14 @@ impl Platform {
         })
     }
 
-    fn choice(&self) -> DriverChoice {
-        match self.kind {
-            DriverKind::Nvidia => DriverChoice::Nvidia,
-            DriverKind::Software => {
-                DriverChoice::Software { devices: Some(self.devices.len() as u32) }
+    /// Whether `choice` asks for what is in use. Who names no number of devices takes any.
+    fn is(&self, choice: DriverChoice) -> bool {
+        match choice {
+            DriverChoice::Software { devices: Some(asked) } => {
+                choice == self.choice
+                    || (self.kind == DriverKind::Software && self.devices.len() == asked as usize)
             }
+            _ => self.kind == choice.kind(),
         }
     }
 }

@@ -5,6 +5,22 @@ use cuda_sys::Driver;
 use crate::error::{Error, Result};
 
 /// The software driver's table, with `devices` devices if that is said.
+#[cfg(feature = "software")]
+pub(crate) fn driver(devices: Option<u32>) -> Result<&'static Driver> {
+    use std::sync::Arc;
+
+    use cuda_sim::control::{Config, configure};
+
+    if let Some(devices) = devices {
+        let config = Config::from_env()
+            .map_err(|reason| Error::SoftwareDriver { reason: Arc::new(reason) })?;
+        configure(Config { devices, ..config })
+            .map_err(|reason| Error::SoftwareDriver { reason: Arc::new(reason) })?;
+    }
+    Ok(cuda_sim::driver())
+}
+
+#[cfg(not(feature = "software"))]
 pub(crate) fn driver(_devices: Option<u32>) -> Result<&'static Driver> {
     Err(Error::NotCompiledIn)
 }

@@ -7,7 +7,7 @@ use bytemuck::Pod;
 use cuda_sys::{CUpointer_attribute, CUresult};
 
 use crate::buffer::{DeviceBuffer, PinnedBuffer};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::memory::HostAllocation;
 use crate::order::{Access, ordered};
 use crate::pending::Pending;
@@ -45,7 +45,7 @@ impl Stream {
     /// # Errors
     /// [`Error::LengthMismatch`](crate::Error::LengthMismatch), and the driver's.
     pub fn copy_htod_into<T: Pod>(&self, src: &[T], dst: &mut DeviceBuffer<T>) -> Result<()> {
-        dst.check_len("copy_htod_into", src.len())?;
+        check_lengths("copy_htod_into", src.len(), dst.len())?;
         let bytes: &[u8] = bytemuck::cast_slice(src);
         ordered(self, &[(dst.uses(), Access::Write)], || {
             // SAFETY: `dst` frees its memory only when its uses are over. `src` is borrowed until
@@ -110,7 +110,7 @@ impl Stream {
         src: &DeviceBuffer<T>,
         dst: PinnedBuffer<T>,
     ) -> Result<Pending<PinnedBuffer<T>>> {
-        src.check_len("copy_dtoh_pinned", dst.len())?;
+        check_lengths("copy_dtoh_pinned", src.len(), dst.len())?;
         self.enqueue_read(src, dst.as_bytes_ptr())?;
         Ok(Pending::new(self.point(), move || dst))
     }
@@ -124,7 +124,7 @@ impl Stream {
         src: &DeviceBuffer<T>,
         dst: &mut DeviceBuffer<T>,
     ) -> Result<()> {
-        dst.check_len("copy_dtod", src.len())?;
+        check_lengths("copy_dtod", src.len(), dst.len())?;
         let operands = [(src.uses(), Access::Read), (dst.uses(), Access::Write)];
         let (to, from, bytes) = (dst.ptr(), src.ptr(), src.bytes());
         ordered(self, &operands, || {
@@ -164,4 +164,15 @@ impl Stream {
             known == CUresult::CUDA_SUCCESS
         })
     }
+}
+
+fn check_lengths(
+    operation: &'static str,
+    source_length: usize,
+    destination_length: usize,
+) -> Result<()> {
+    if source_length == destination_length {
+        return Ok(());
+    }
+    Err(Error::LengthMismatch { operation, source_length, destination_length })
 }

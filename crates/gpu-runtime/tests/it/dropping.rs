@@ -1,0 +1,146 @@
+//! Dropping things in any order, while devices still work with them.
+
+use gpu_runtime::{Device, DeviceBuffer, ExecutionContext, LaunchConfig, Stream, take_drop_errors};
+use test_support::isolate;
+
+use crate::fixture::{Gate, device, elementwise, fill, pinned, read, zeros};
+
+fn free() -> usize {
+    device().memory_info().expect("memory").free
+}
+
+#[test]
+fn memory_in_use_is_freed_when_the_use_is_over() {
+    isolate(|| {
+        let stream = Stream::new(device()).expect("a stream");
+        let function = elementwise(device(), "fill");
+        let before = free();
+        let mut buffer = DeviceBuffer::<u32>::new(device(), 16 << 20).expect("memory");
+        let with_buffer = free();
+        let gate = Gate::hold(&stream);
+        fill(&function, &stream, 7, &mut buffer).expect("the launch is taken");
+        drop(buffer);
+        assert_eq!(free(), with_buffer, "the launch still needs it");
+        gate.open();
+        stream.synchronize().expect("the device works");
+        assert_eq!(free(), before);
+    })
+    .run();
+}
+
+#[test]
+fn memory_that_nobody_uses_is_freed_at_once() {
+    isolate(|| {
+        let stream = Stream::new(device()).expect("a stream");
+        let before = free();
+        let buffer = DeviceBuffer::<u32>::zeroed(&stream, 16 << 20).expect("memory");
+        stream.synchronize().expect("the device works");
+        assert!(free() < before);
+        drop(buffer);
+        assert_eq!(free(), before);
+    })
+    .run();
+}
+
+#[test]
+fn a_stream_that_is_dropped_does_its_work() {
+    let function = elementwise(device(), "fill");
+    let mut buffer = zeros(device(), 4);
+    let stream = Stream::new(device()).expect("a stream");
+    let gate = Gate::hold(&stream);
+    fill(&function, &stream, 7, &mut buffer).expect("the launch is taken");
+    drop(stream);
+    gate.open();
+    assert_eq!(read(&buffer), [7; 4]);
+}
+
+#[test]
+fn a_module_that_is_dropped_is_kept_until_its_launches_are_done() {
+    let stream = Stream::new(device()).expect("a stream");
+    let mut buffer = zeros(device(), 4);
+    let function = elementwise(device(), "fill");
+    let gate = Gate::hold(&stream);
+    fill(&function, &stream, 7, &mut buffer).expect("the launch is taken");
+    drop(function);
+    gate.open();
+    assert_eq!(read(&buffer), [7; 4]);
+}
+
+#[test]
+fn a_pending_copy_may_be_dropped_or_forgotten() {
+    let stream = Stream::new(device()).expect("a stream");
+    let buffers = [zeros(device(), 1000), zeros(device(), 1000)];
+    let places = [pinned(1000), pinned(1000)];
+    let gate = Gate::hold(&stream);
+    let mut pending: Vec<_> = buffers
+        .iter()
+        .zip(places)
+        .map(|(buffer, into)| stream.copy_dtoh_pinned(buffer, into).expect("the copy is taken"))
+        .collect();
+    drop(buffers);
+    std::mem::forget(pending.pop());
+    drop(pending);
+    gate.open();
+    stream.synchronize().expect("the device works");
+}
+
+#[test]
+fn nothing_is_left_when_everything_is_dropped() {
+    isolate(|| {
+        let before = cuda_sim::control::counters();
+        {
+            let stream = Stream::new(device()).expect("a stream");
+            let increment = elementwise(device(), "increment");
+            let mut buffer = DeviceBuffer::<u32>::zeroed(&stream, 1000).expect("memory");
+            for _ in 0..10 {
+                let config = LaunchConfig::for_elements(1000);
+                // SAFETY: the kernel writes 1000 elements.
+                unsafe { increment.launch(&stream, config, (1000u64, &mut buffer)) }
+                    .expect("the launch is taken");
+            }
+            let event = stream.record_event().expect("the event is recorded");
+            assert_eq!(read(&buffer), [10; 1000]);
+            event.synchronize().expect("the device works");
+        }
+        // What was dropped while it was in use goes now.
+        device().synchronize().expect("the device works");
+        let after = cuda_sim::control::counters();
+        assert_eq!(after.streams, before.streams);
+        assert_eq!(after.allocations, before.allocations);
+        assert_eq!(after.modules, before.modules);
+        assert!(take_drop_errors().is_empty());
+    })
+    .env("GPU_DRIVER", "software:1")
+    .run();
+}
+
+#[test]
+fn destructors_of_a_thread_may_use_what_is_left() {
+    use std::cell::RefCell;
+
+    thread_local! {
+        /// Made before the runtime's own thread-locals, so destroyed after them.
+        static LATE: RefCell<Option<Late>> = const { RefCell::new(None) };
+    }
+    struct Late(Stream, Option<DeviceBuffer<u32>>);
+    impl Drop for Late {
+        fn drop(&mut self) {
+            let current = device().current_stream().expect("the default one");
+            assert_eq!(Device::current().expect("a driver"), device());
+            let _entered = ExecutionContext::capture().enter();
+            drop(self.0.enter().expect("it works"));
+            assert!(current.is_default() || current == self.0);
+            drop(self.1.take());
+        }
+    }
+    let thread = std::thread::spawn(|| {
+        LATE.with_borrow_mut(|late| {
+            let stream = Stream::new(device()).expect("a stream");
+            let buffer = DeviceBuffer::zeroed(&stream, 4).expect("memory");
+            *late = Some(Late(stream, Some(buffer)));
+        });
+        let stream = Stream::new(device()).expect("a stream");
+        std::mem::forget(stream.enter().expect("it works"));
+    });
+    thread.join().expect("no panic");
+}

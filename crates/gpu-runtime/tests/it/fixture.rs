@@ -1,0 +1,99 @@
+//! What the tests share: devices, kernels, and streams that are held back for certain.
+
+use std::sync::mpsc::{Receiver, Sender, channel};
+
+use gpu_runtime::{
+    Device, DeviceBuffer, DriverChoice, Function, LaunchConfig, PinnedBuffer, Result, Stream,
+    choose_driver,
+};
+
+/// Chooses the driver of the tests: four software devices, unless `GPU_DRIVER` says otherwise.
+pub(crate) fn start() {
+    if std::env::var_os("GPU_DRIVER").is_none() {
+        choose_driver(DriverChoice::Software { devices: Some(4) }).expect("nothing else is in use");
+    }
+}
+
+/// The device with an index, or `None` after reporting that the test is skipped for want of it.
+pub(crate) fn device_or_skip(index: usize, test: &str) -> Option<Device> {
+    start();
+    let device = Device::get(index).ok();
+    if device.is_none() {
+        test_support::skipped(test, &format!("there is no device {index}"));
+    }
+    device
+}
+
+/// Device 0.
+pub(crate) fn device() -> Device {
+    start();
+    Device::get(0).expect("there is a device")
+}
+
+/// A kernel of `tests/ptx/elementwise.ptx`.
+pub(crate) fn elementwise(device: Device, name: &str) -> Function {
+    let module = device.load(include_str!("../ptx/elementwise.ptx")).expect("the module loads");
+    module.function(name).expect("the kernel exists")
+}
+
+/// Zeros on a device, written before anything that follows.
+pub(crate) fn zeros(device: Device, len: usize) -> DeviceBuffer<u32> {
+    let stream = Stream::new(device).expect("a stream");
+    let buffer = DeviceBuffer::zeroed(&stream, len).expect("memory");
+    stream.synchronize().expect("the device works");
+    buffer
+}
+
+/// Page-locked memory, allocated ahead: to allocate it waits, on hardware, for streams that are held.
+pub(crate) fn pinned(len: usize) -> PinnedBuffer<u32> {
+    PinnedBuffer::zeroed(len).expect("page-locked memory")
+}
+
+/// Sets all elements to `value` on `stream`.
+pub(crate) fn fill(
+    function: &Function,
+    stream: &Stream,
+    value: u32,
+    buffer: &mut DeviceBuffer<u32>,
+) -> Result<()> {
+    let n = buffer.len();
+    // SAFETY: the kernel is `fill`, and writes `n` elements.
+    unsafe { function.launch(stream, LaunchConfig::for_elements(n), (n as u64, value, buffer)) }
+}
+
+/// The elements, read on a stream of its own, in order with whatever is on its way.
+pub(crate) fn read(buffer: &DeviceBuffer<u32>) -> Vec<u32> {
+    let stream = Stream::new(buffer.device()).expect("a stream");
+    let pending = stream.copy_dtoh(buffer).expect("the copy is taken");
+    pending.wait().expect("the device works")
+}
+
+/// Holds a stream back: what is enqueued after this runs only once the gate is opened or dropped.
+pub(crate) struct Gate {
+    open: Option<Sender<()>>,
+    reached: Receiver<()>,
+}
+
+impl Gate {
+    pub(crate) fn hold(stream: &Stream) -> Gate {
+        let (open, opened) = channel::<()>();
+        let (reach, reached) = channel();
+        stream
+            .add_callback(move || {
+                let _ = reach.send(());
+                // An error means that the gate was dropped, which opens it too.
+                let _ = opened.recv();
+            })
+            .expect("the callback is taken");
+        Gate { open: Some(open), reached }
+    }
+
+    /// Blocks until the stream stands before the gate.
+    pub(crate) fn wait_until_reached(&self) {
+        self.reached.recv().expect("the stream gets there");
+    }
+
+    pub(crate) fn open(mut self) {
+        self.open = None;
+    }
+}
