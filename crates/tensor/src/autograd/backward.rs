@@ -50,7 +50,8 @@ impl<'a> Backward<'a> {
 
     /// Adds the gradients of the outputs with respect to every leaf to the leaf's `grad()`.
     /// On CUDA the work is enqueued: each operation's backward on the stream of its forward, and
-    /// this thread's current streams wait for them. Nothing blocks the host.
+    /// this thread's current streams wait for them. The host waits only where a gradient flows from
+    /// CUDA to the CPU.
     ///
     /// # Errors
     /// An output does not require gradients; one that is not a single number has no gradient given;
@@ -106,7 +107,8 @@ impl Default for Backward<'_> {
 /// # Ok::<(), tensor::Error>(())
 /// ```
 pub fn grad(outputs: &[&Tensor], inputs: &[&Tensor]) -> Result<Vec<Option<Tensor>>> {
-    let pass = Backward { outputs: outputs.iter().map(|o| (*o, None)).collect(), graph: Graph::Free };
+    let pass =
+        Backward { outputs: outputs.iter().map(|o| (*o, None)).collect(), graph: Graph::Free };
     pass.collect(inputs)
 }
 
@@ -117,9 +119,7 @@ fn root(output: &Tensor, gradient: Option<&Tensor>) -> Result<(Edge, Tensor)> {
         Some(gradient) if edge.form().matches(gradient) => gradient.detach(),
         Some(gradient) => {
             let (expected, found) = (edge.form().describe(), Form::of(gradient).describe());
-            return Err(
-                AutogradError::GradientMismatch { op: "backward", expected, found }.into()
-            );
+            return Err(AutogradError::GradientMismatch { op: "backward", expected, found }.into());
         }
         None if output.numel() == 1 => output.ones_like()?,
         None => {

@@ -32,8 +32,7 @@ pub(super) fn run(
     // Neighbouring nodes may be on different streams: their order must not depend on the mode that
     // the forward pass ran in.
     with_order(Order::Automatic, || {
-        let mut walk =
-            Walk { ready: BTreeMap::new(), goal, graph, streams: Streams::default() };
+        let mut walk = Walk { ready: BTreeMap::new(), goal, graph, streams: Streams::default() };
         for (edge, gradient) in roots {
             walk.deliver(&edge, gradient)?;
         }

@@ -36,7 +36,9 @@ pub enum AutogradError {
         found: Box<(Shape, DType, Device)>,
     },
     /// One of the tensors to differentiate by does not require gradients.
-    #[error("grad: input {index} does not require gradients; call .requires_grad_(true) before it is used")]
+    #[error(
+        "grad: input {index} does not require gradients; call .requires_grad_(true) before it is used"
+    )]
     InputRequiresNoGrad {
         /// Its position among the inputs.
         index: usize,
@@ -87,7 +89,9 @@ pub enum AutogradError {
         argument: &'static str,
     },
     /// Only floating-point tensors have gradients.
-    #[error("{op}: a tensor of dtype {dtype} has no gradient; convert it with .to(DType::F32) first")]
+    #[error(
+        "{op}: a tensor of dtype {dtype} has no gradient; convert it with .to(DType::F32) first"
+    )]
     NotDifferentiable {
         /// The operation.
         op: &'static str,
@@ -95,7 +99,9 @@ pub enum AutogradError {
         dtype: DType,
     },
     /// The flag or the gradient of a tensor can be set only on a leaf of the graph.
-    #[error("{op}: the tensor was computed by `{computed_by}`; only leaves can be changed, so detach() it first")]
+    #[error(
+        "{op}: the tensor was computed by `{computed_by}`; only leaves can be changed, so detach() it first"
+    )]
     NotLeaf {
         /// The operation.
         op: &'static str,

@@ -9,7 +9,7 @@ use crate::random::distribute;
 use crate::storage::Fresh;
 use crate::{DType, Device, Error, Result, Scalar, Shape, Tensor, TensorOptions};
 
-use super::from_data::place;
+use super::from_data::from_elements;
 
 /// Evenly spaced numbers.
 static ARANGE: dispatch::Operation<Range> =
@@ -76,7 +76,7 @@ impl Tensor {
     /// As [`Tensor::empty`].
     pub fn eye(n: usize, options: impl Into<TensorOptions>) -> Result<Tensor> {
         let options = options.into();
-        let matrix = Tensor::zeros([n, n], TensorOptions::requires_grad(options, false))?;
+        let matrix = Tensor::zeros([n, n], options.requires_grad(false))?;
         let strides = std::iter::once(n as isize + 1).collect();
         let diagonal = matrix.alias(Layout::strided([n].into(), strides, 0));
         diagonal.fill_(1)?;
@@ -135,7 +135,7 @@ impl Tensor {
         };
         let numbers: Vec<f64> = (0..count).map(number).collect();
         let options = options.or_dtype(crate::default_dtype());
-        place("linspace", &numbers, count.into(), options)
+        from_elements("linspace", &numbers, count.into(), options)
     }
 
     /// Uniform random numbers in [0, 1).
@@ -186,7 +186,7 @@ impl Tensor {
     pub fn randperm(n: usize, options: impl Into<TensorOptions>) -> Result<Tensor> {
         let options = options.into().or_dtype(DType::I64);
         let order = distribute::permutation(options.resolve_place()?, n);
-        place("randperm", &order, n.into(), options)
+        from_elements("randperm", &order, n.into(), options)
     }
 }
 

@@ -24,7 +24,7 @@ impl Tensor {
     /// As [`Tensor::empty`]; or the data is ragged ([`Error::Ragged`]).
     pub fn new<D: Data>(data: D, options: impl Into<TensorOptions>) -> Result<Tensor> {
         let (numbers, shape) = flatten("new", &data)?;
-        place("new", &numbers, shape, options.into())
+        from_elements("new", &numbers, shape, options.into())
     }
 
     /// A tensor of the given shape, of elements in row-major order.
@@ -36,7 +36,7 @@ impl Tensor {
         shape: impl Into<Shape>,
         options: impl Into<TensorOptions>,
     ) -> Result<Tensor> {
-        place("from_vec", &elements, shape.into(), options.into())
+        from_elements("from_vec", &elements, shape.into(), options.into())
     }
 
     /// What `tensor![..]` expands to: as [`Tensor::new`], but floats take the default dtype.
@@ -45,7 +45,7 @@ impl Tensor {
         let (numbers, shape) = flatten("tensor!", &data)?;
         let own = <D::Number as Number>::Stored::DTYPE;
         let dtype = if own.is_float() { crate::default_dtype() } else { own };
-        place("tensor!", &numbers, shape, dtype.into())
+        from_elements("tensor!", &numbers, shape, dtype.into())
     }
 }
 
@@ -62,7 +62,7 @@ pub(super) fn flatten<D: Data>(op: &'static str, data: &D) -> Result<(Vec<Stored
 
 /// Elements in row-major order, in memory as the options say; of their own dtype where they leave it
 /// open. The elements were copied when it returns.
-pub(super) fn place<T: Element>(
+pub(super) fn from_elements<T: Element>(
     op: &'static str,
     elements: &[T],
     shape: Shape,

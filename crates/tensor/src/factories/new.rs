@@ -2,7 +2,7 @@
 
 use super::creation::filled;
 use super::data::Data;
-use super::from_data::{flatten, place};
+use super::from_data::{flatten, from_elements};
 use crate::{Result, Scalar, Shape, Tensor, TensorOptions};
 
 impl Tensor {
@@ -16,7 +16,7 @@ impl Tensor {
         options: impl Into<TensorOptions>,
     ) -> Result<Tensor> {
         let (numbers, shape) = flatten("new_tensor", &data)?;
-        place("new_tensor", &numbers, shape, options.into().or_as(self))
+        from_elements("new_tensor", &numbers, shape, options.into().or_as(self))
     }
 
     /// One value everywhere, on this tensor's device and of its dtype, where the options say

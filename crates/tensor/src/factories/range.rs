@@ -35,8 +35,9 @@ impl Steps {
         let count = match (self.start, self.end, self.step) {
             (Scalar::Int(start), Scalar::Int(end), Scalar::Int(step)) => {
                 // Whole steps are counted in integers, which no rounding can make one too many.
-                (i128::from(end) - i128::from(start)).unsigned_abs().div_ceil(step.unsigned_abs().into())
-                    as usize
+                (i128::from(end) - i128::from(start))
+                    .unsigned_abs()
+                    .div_ceil(step.unsigned_abs().into()) as usize
             }
             _ => ((end - start) / step).ceil() as usize,
         };

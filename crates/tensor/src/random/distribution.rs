@@ -146,8 +146,7 @@ fn cos_turns(u: f64) -> f64 {
     let nearest = (quarters + 0.5) as i32;
     let x = (quarters - f64::from(nearest)) * std::f64::consts::FRAC_PI_2;
     let z = x * x;
-    let magnitude =
-        if nearest & 1 == 1 { x * polynomial(z, &SIN) } else { polynomial(z, &COS) };
+    let magnitude = if nearest & 1 == 1 { x * polynomial(z, &SIN) } else { polynomial(z, &COS) };
     // A quarter turn on, the cosine is -sin; two, -cos; three, sin.
     if nearest == 1 || nearest == 2 { -magnitude } else { magnitude }
 }

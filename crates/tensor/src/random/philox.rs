@@ -71,8 +71,7 @@ mod tests {
 
     #[test]
     fn seed_and_offset_fill_the_key_and_the_counter_low_word_first() {
-        let philox =
-            Philox { seed: 0x299f_31d0_a409_3822, offset: 0x0370_7344_1319_8a2e };
+        let philox = Philox { seed: 0x299f_31d0_a409_3822, offset: 0x0370_7344_1319_8a2e };
         assert_eq!(
             philox.words(0x85a3_08d3_243f_6a88),
             [0xd16c_fe09, 0x94fd_cceb, 0x5001_e420, 0x2412_6ea1]

@@ -1,0 +1,141 @@
+//! The operation that a case of the expected data names, applied to its inputs.
+
+use tensor::{Result, Scalar, Tensor};
+
+use crate::expected::{Case, dtype_named};
+
+/// Runs the case's operation on `x`.
+pub fn apply(case: &Case, x: &[Tensor]) -> Result<Tensor> {
+    let op = case.op();
+    let one_of = |table: &[(&str, fn(&Case, &[Tensor]) -> Result<Tensor>)]| {
+        table.iter().find(|(name, _)| *name == op).map(|(_, run)| run(case, x))
+    };
+    one_of(UNARY)
+        .or_else(|| one_of(BINARY))
+        .or_else(|| one_of(SCALARS))
+        .or_else(|| one_of(REDUCTIONS))
+        .or_else(|| one_of(MOVEMENT))
+        .unwrap_or_else(|| panic!("no operation {op} here"))
+}
+
+type Table = &'static [(&'static str, fn(&Case, &[Tensor]) -> Result<Tensor>)];
+
+const UNARY: Table = &[
+    ("neg", |_, x| x[0].neg()),
+    ("abs", |_, x| x[0].abs()),
+    ("sign", |_, x| x[0].sign()),
+    ("square", |_, x| x[0].square()),
+    ("relu", |_, x| x[0].relu()),
+    ("exp", |_, x| x[0].exp()),
+    ("log", |_, x| x[0].log()),
+    ("sqrt", |_, x| x[0].sqrt()),
+    ("rsqrt", |_, x| x[0].rsqrt()),
+    ("reciprocal", |_, x| x[0].reciprocal()),
+    ("sin", |_, x| x[0].sin()),
+    ("cos", |_, x| x[0].cos()),
+    ("tanh", |_, x| x[0].tanh()),
+    ("sigmoid", |_, x| x[0].sigmoid()),
+    ("erf", |_, x| x[0].erf()),
+    ("log1p", |_, x| x[0].log1p()),
+    ("expm1", |_, x| x[0].expm1()),
+    ("floor", |_, x| x[0].floor()),
+    ("ceil", |_, x| x[0].ceil()),
+    ("round", |_, x| x[0].round()),
+    ("trunc", |_, x| x[0].trunc()),
+    ("logical_not", |_, x| x[0].logical_not()),
+];
+
+const BINARY: Table = &[
+    ("add", |_, x| x[0].add(&x[1])),
+    ("sub", |_, x| x[0].sub(&x[1])),
+    ("mul", |_, x| x[0].mul(&x[1])),
+    ("div", |_, x| x[0].div(&x[1])),
+    ("pow", |_, x| x[0].pow(&x[1])),
+    ("maximum", |_, x| x[0].maximum(&x[1])),
+    ("minimum", |_, x| x[0].minimum(&x[1])),
+    ("remainder", |_, x| x[0].remainder(&x[1])),
+    ("floor_divide", |_, x| x[0].floor_divide(&x[1])),
+    ("eq", |_, x| x[0].eq(&x[1])),
+    ("ne", |_, x| x[0].ne(&x[1])),
+    ("lt", |_, x| x[0].lt(&x[1])),
+    ("le", |_, x| x[0].le(&x[1])),
+    ("gt", |_, x| x[0].gt(&x[1])),
+    ("ge", |_, x| x[0].ge(&x[1])),
+    ("logical_and", |_, x| x[0].logical_and(&x[1])),
+    ("logical_or", |_, x| x[0].logical_or(&x[1])),
+    ("logical_xor", |_, x| x[0].logical_xor(&x[1])),
+    ("where", |_, x| Tensor::where_(&x[0], &x[1], &x[2])),
+    ("lerp", |_, x| x[0].lerp(&x[1], &x[2])),
+    ("addcmul", |case, x| x[0].addcmul(&x[1], &x[2], case.float("value"))),
+    ("addcdiv", |case, x| x[0].addcdiv(&x[1], &x[2], case.float("value"))),
+];
+
+const SCALARS: Table = &[
+    ("add_scalar", |case, x| x[0].add(scalar(case, "scalar"))),
+    ("sub_scalar", |case, x| x[0].sub(scalar(case, "scalar"))),
+    ("mul_scalar", |case, x| x[0].mul(scalar(case, "scalar"))),
+    ("div_scalar", |case, x| x[0].div(scalar(case, "scalar"))),
+    ("pow_scalar", |case, x| x[0].pow(scalar(case, "scalar"))),
+    ("eq_scalar", |case, x| x[0].eq(scalar(case, "scalar"))),
+    ("lt_scalar", |case, x| x[0].lt(scalar(case, "scalar"))),
+    ("clamp", |case, x| x[0].clamp(scalar(case, "min"), scalar(case, "max"))),
+];
+
+const REDUCTIONS: Table = &[
+    ("sum", |case, x| x[0].sum_dims(&case.ints("dims"), case.flag("keepdim"))),
+    ("mean", |case, x| x[0].mean_dims(&case.ints("dims"), case.flag("keepdim"))),
+    ("amax", |case, x| x[0].amax(&case.ints("dims"), case.flag("keepdim"))),
+    ("amin", |case, x| x[0].amin(&case.ints("dims"), case.flag("keepdim"))),
+    ("max", |_, x| x[0].max()),
+    ("prod", |_, x| x[0].prod()),
+    ("argmax", |case, x| x[0].argmax(dim(case), case.flag("keepdim"))),
+    ("argmin", |case, x| x[0].argmin(dim(case), case.flag("keepdim"))),
+    ("any", |case, x| x[0].any(dim(case), case.flag("keepdim"))),
+    ("all", |case, x| x[0].all(dim(case), case.flag("keepdim"))),
+    ("var", |case, x| {
+        x[0].var(&case.ints("dims"), case.int("correction") as usize, case.flag("keepdim"))
+    }),
+    ("softmax", |case, x| x[0].softmax(case.int("dim"))),
+    ("log_softmax", |case, x| x[0].log_softmax(case.int("dim"))),
+    ("cross_entropy", |_, x| x[0].cross_entropy(&x[1])),
+    ("nll_loss", |_, x| x[0].nll_loss(&x[1])),
+    ("mse_loss", |_, x| x[0].mse_loss(&x[1])),
+    ("matmul", |_, x| x[0].matmul(&x[1])),
+    ("matmul_transposed", |_, x| x[0].t()?.matmul(&x[1].t()?)),
+];
+
+const MOVEMENT: Table = &[
+    ("to", |case, x| x[0].to(dtype_named(case.arg("dtype").as_str().expect("a name")))),
+    ("reshape", |case, x| x[0].reshape(case.ints::<usize>("shape"))),
+    ("transpose", |case, x| x[0].transpose(case.int("dim0"), case.int("dim1"))),
+    ("permute", |case, x| x[0].permute(&case.ints("dims"))),
+    ("narrow", |case, x| {
+        x[0].narrow(case.int("dim"), case.int("start") as usize, case.int("length") as usize)
+    }),
+    ("select", |case, x| x[0].select(case.int("dim"), case.int("index"))),
+    ("unsqueeze", |case, x| x[0].unsqueeze(case.int("dim"))),
+    ("squeeze", |case, x| x[0].squeeze(case.int("dim"))),
+    ("flatten", |_, x| x[0].flatten()),
+    ("expand", |case, x| x[0].expand(case.ints::<usize>("shape"))),
+    ("cat", |case, x| Tensor::cat(&x.iter().collect::<Vec<_>>(), case.int("dim"))),
+    ("stack", |case, x| Tensor::stack(&x.iter().collect::<Vec<_>>(), case.int("dim"))),
+    ("gather", |case, x| x[0].gather(case.int("dim"), &x[1])),
+    ("index_select", |case, x| x[0].index_select(case.int("dim"), &x[1])),
+    ("scatter_add", |case, x| x[0].scatter_add(case.int("dim"), &x[1], &x[2])),
+    ("index_add", |case, x| x[0].index_add(case.int("dim"), &x[1], &x[2])),
+];
+
+/// A number of the kind that JSON has it as.
+fn scalar(case: &Case, name: &str) -> Scalar {
+    let value = case.arg(name);
+    match (value.as_bool(), value.as_i64()) {
+        (Some(truth), _) => truth.into(),
+        (_, Some(integer)) => integer.into(),
+        _ => case.float(name).into(),
+    }
+}
+
+/// The dimension, or none for the whole tensor.
+fn dim(case: &Case) -> Option<isize> {
+    case.arg("dim").as_i64().map(|dim| dim as isize)
+}

@@ -1,0 +1,5 @@
+//! Factories: their values, dtypes, devices, options and errors.
+
+mod data;
+mod options;
+mod sequences;
