@@ -38,6 +38,17 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     if arguments.check { job.check() } else { job.build() }
 }
 
+/// The PTX files that were made from other sources than those that are here.
+pub(crate) fn stale() -> Result<Vec<PathBuf>> {
+    Ok(Job::new(&[])?.stale())
+}
+
+/// Where the nvcc is that would be used, and its version.
+pub(crate) fn compiler() -> Result<(PathBuf, String)> {
+    let compiler = Compiler::find()?;
+    Ok((compiler.path().to_owned(), compiler.version().to_owned()))
+}
+
 /// The kernel files that are to be built or checked, and where their PTX goes.
 struct Job {
     sources: Sources,
@@ -84,8 +95,8 @@ impl Job {
         let mut wrong = self.orphans()?;
         wrong.extend(match Compiler::find() {
             Ok(compiler) if compiler.is_pinned() => self.differing(&compiler)?,
-            Ok(compiler) => self.stale(&format!("this is nvcc {}", compiler.version())),
-            Err(error) => self.stale(&error.to_string()),
+            Ok(compiler) => self.only_stale(&format!("this is nvcc {}", compiler.version())),
+            Err(error) => self.only_stale(&error.to_string()),
         });
         let wrong: Vec<_> = wrong.iter().map(|path| paths::relative(path).to_string()).collect();
         ensure!(
@@ -103,12 +114,17 @@ impl Job {
         Ok(compiled.iter().map(|(name, _)| self.ptx_path(name)).collect())
     }
 
-    /// The files that were made from other sources: all that can be said without the compiler.
-    fn stale(&self, why: &str) -> Vec<PathBuf> {
+    /// All that can be said without the compiler.
+    fn only_stale(&self, why: &str) -> Vec<PathBuf> {
         eprintln!(
             "{why}\nOnly the hashes of the sources are compared: to compare the PTX takes nvcc \
              {NVCC_VERSION}, which `cargo xtask toolkit` installs."
         );
+        self.stale()
+    }
+
+    /// The files that were made from other sources.
+    fn stale(&self) -> Vec<PathBuf> {
         let stale = self.names.iter().filter(|name| !self.has_current_hash(name));
         stale.map(|name| self.ptx_path(name)).collect()
     }

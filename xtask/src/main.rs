@@ -6,6 +6,7 @@ mod bindgen;
 mod build_kernels;
 mod ci;
 mod conformance;
+mod doctor;
 mod libcuda;
 mod parallel;
 mod paths;
@@ -36,6 +37,8 @@ enum Command {
     /// Run the programs of others against the software driver.
     #[command(subcommand)]
     Conformance(conformance::Suite),
+    /// Say what there is on this machine, what would run where, and what to do about the rest.
+    Doctor,
     /// Build the software driver as libcuda.so.1 and print the folder that it is in.
     Libcuda,
     /// Check the rules of this repository: floors, headers, licences, clauses, links and more.
@@ -60,6 +63,7 @@ fn run(command: Command) -> anyhow::Result<()> {
         Command::BuildKernels(arguments) => build_kernels::run(&arguments),
         Command::Ci => ci::run(),
         Command::Conformance(suite) => conformance::run(&suite),
+        Command::Doctor => doctor::run(),
         Command::Libcuda => libcuda::run(),
         Command::Tidy => tidy::run(),
         Command::Toolkit => toolkit::run(),

@@ -1,5 +1,6 @@
 //! Finds the driver's shared library at run time and fills the table from it.
 
+use std::error::Error as _;
 use std::ffi::{CStr, c_int, c_void};
 use std::fmt;
 use std::ptr::NonNull;
@@ -136,9 +137,10 @@ fn open(names: &[&'static str]) -> Result<(&'static str, &'static Library), Load
     Err(LoadError::NotFound { tried })
 }
 
-/// The loader's message without the library's name, which most loaders put first.
+/// The loader's message, which libloading keeps as the source of its error, without the library's
+/// name, which most loaders put first.
 fn reason(library: &str, error: &libloading::Error) -> String {
-    let message = error.to_string();
+    let message = error.source().map_or_else(|| error.to_string(), ToString::to_string);
     let reason = message.strip_prefix(library).and_then(|rest| rest.strip_prefix(": "));
     reason.unwrap_or(&message).to_owned()
 }
@@ -170,7 +172,7 @@ mod tests {
             tried.iter().map(|a| a.library).collect::<Vec<_>>(),
             ["libnothing.so.1", "libnothing.so"]
         );
-        assert!(tried.iter().all(|attempt| !attempt.reason.is_empty()));
+        assert!(tried.iter().all(|attempt| !attempt.reason.starts_with("dlopen")), "{tried:?}");
         let text = error.to_string();
         assert!(text.contains("libnothing.so.1: ") && text.contains("; libnothing.so: "), "{text}");
         assert!(text.contains("CUDA 12.0 or newer"), "{text}");

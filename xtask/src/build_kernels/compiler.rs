@@ -44,6 +44,10 @@ impl Compiler {
         Ok(Compiler { version: version.into(), nvcc, scratch })
     }
 
+    pub(super) fn path(&self) -> &Path {
+        &self.nvcc
+    }
+
     pub(super) fn version(&self) -> &str {
         &self.version
     }

@@ -92,7 +92,7 @@ mod tests {
 
     #[test]
     fn absolute_paths_are_refused() {
-        assert!(ensure_reproducible("\t.file\t1 \"/home/me/kernels/k.cu\"").is_err());
+        assert!(ensure_reproducible("\t.file\t1 \"/usr/src/kernels/k.cu\"").is_err());
         assert!(ensure_reproducible("\t.file\t1 \"kernels/k.cu\"").is_ok());
     }
 }

@@ -1,0 +1,48 @@
+//! One thing that the doctor looked at.
+
+use std::fmt;
+
+/// Displayed as a name, the lines of its state beside it, and a line that says what to do.
+pub(super) struct Entry {
+    name: String,
+    state: String,
+    advice: Option<String>,
+}
+
+impl Entry {
+    pub(super) fn new(name: impl Into<String>, state: impl Into<String>) -> Entry {
+        Entry { name: name.into(), state: state.into(), advice: None }
+    }
+
+    /// What to do about it.
+    pub(super) fn advice(self, advice: impl Into<String>) -> Entry {
+        Entry { advice: Some(advice.into()), ..self }
+    }
+}
+
+impl fmt::Display for Entry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut name = self.name.as_str();
+        for line in self.state.lines() {
+            writeln!(f, "  {name:<28}{line}")?;
+            name = "";
+        }
+        if let Some(advice) = &self.advice {
+            writeln!(f, "  {name:<28}-> {advice}")?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_stand_beside_the_name() {
+        let entry = Entry::new("nvcc", "not here\ntried a, b").advice("install it");
+        let expected =
+            format!("  {:<28}not here\n  {0:<28}tried a, b\n  {0:<28}-> install it\n", "");
+        assert_eq!(entry.to_string(), expected.replacen("    ", "nvcc", 1));
+    }
+}
