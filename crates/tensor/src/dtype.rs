@@ -4,6 +4,8 @@ use std::fmt;
 
 use half::f16;
 
+use crate::Scalar;
+
 /// The type of a tensor's elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum DType {
@@ -89,16 +91,33 @@ pub trait Element: sealed::Sealed + Copy + Send + Sync + fmt::Debug + 'static {
 }
 
 mod sealed {
-    pub trait Sealed {}
+    use crate::Scalar;
+
+    pub trait Sealed {
+        fn from_scalar(scalar: Scalar) -> Self;
+    }
 }
 
 macro_rules! elements {
-    ($($rust:ty => $dtype:ident),*) => {$(
-        impl sealed::Sealed for $rust {}
+    ($($rust:ty => $dtype:ident, $convert:expr;)*) => {$(
+        impl sealed::Sealed for $rust {
+            fn from_scalar(scalar: Scalar) -> $rust {
+                let convert: fn(Scalar) -> $rust = $convert;
+                convert(scalar)
+            }
+        }
+
         impl Element for $rust {
             const DTYPE: DType = DType::$dtype;
         }
     )*};
 }
 
-elements!(f16 => F16, f32 => F32, f64 => F64, i64 => I64, u8 => U8, bool => Bool);
+elements! {
+    f16 => F16, |scalar| f16::from_f64(scalar.to_f64());
+    f32 => F32, |scalar| scalar.to_f64() as f32;
+    f64 => F64, Scalar::to_f64;
+    i64 => I64, Scalar::to_i64;
+    u8 => U8, |scalar| scalar.to_i64() as u8;
+    bool => Bool, Scalar::to_bool;
+}

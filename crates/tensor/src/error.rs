@@ -2,10 +2,10 @@
 
 use std::fmt;
 
-use crate::{DType, Device, Shape};
+use crate::{AutogradError, DType, Device, Shape};
 
 /// The result of a tensor operation.
-pub type Result<T> = std::result::Result<T, Error>;
+pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// Why a tensor operation failed. It never leaves a tensor half changed, but for a device that is lost.
 #[derive(Debug, thiserror::Error)]
@@ -85,6 +85,20 @@ pub enum Error {
         /// The shape that was asked for.
         shape: Shape,
     },
+    /// Nested data whose entries differ in size.
+    #[error(
+        "{op}: an entry holds {found} of shape {inner}, where the first of its kind holds {expected}; rows must have equal lengths"
+    )]
+    Ragged {
+        /// The operation.
+        op: &'static str,
+        /// How many entries the first of its level holds.
+        expected: usize,
+        /// How many this one holds.
+        found: usize,
+        /// The shape of each of them.
+        inner: Shape,
+    },
     /// An argument has a value that the operation does not take.
     #[error("{op}: {argument} = {value}: {why}")]
     InvalidArgument {
@@ -147,6 +161,11 @@ pub enum Error {
         /// How much was asked for.
         bytes: usize,
     },
+
+    // Gradients.
+    /// Gradients could not be computed, or a tensor could not take part in them.
+    #[error(transparent)]
+    Autograd(#[from] AutogradError),
 
     // From the floors above.
     /// Code that computes with tensors failed in its own way: a module, a replica of one.

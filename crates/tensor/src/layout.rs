@@ -109,8 +109,7 @@ impl Layout {
     pub(crate) fn expand(&self, shape: &Shape) -> Option<Layout> {
         let added = shape.len().checked_sub(self.shape.len())?;
         let mut strides: Strides = SmallVec::from_elem(0, added);
-        for ((&own, &stride), &wanted) in
-            self.shape.iter().zip(&self.strides).zip(&shape[added..])
+        for ((&own, &stride), &wanted) in self.shape.iter().zip(&self.strides).zip(&shape[added..])
         {
             strides.push(match own {
                 _ if own == wanted => stride,

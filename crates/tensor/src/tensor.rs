@@ -211,9 +211,14 @@ impl Tensor {
         self.layout().offset()
     }
 
-    /// Whether the two are the same handle or clones of one.
-    pub(crate) fn is_same(&self, other: &Tensor) -> bool {
-        Arc::ptr_eq(&self.inner, &other.inner)
+    /// Where the first element lies, in the address space of the device's kernels.
+    pub(crate) fn address(&self) -> u64 {
+        self.storage().address() + (self.offset() * self.dtype().size()) as u64
+    }
+
+    /// Whether nobody else has this handle or a view of its memory.
+    pub(crate) fn is_sole_owner(&self) -> bool {
+        Arc::strong_count(&self.inner) == 1 && Arc::strong_count(self.storage()) == 1
     }
 
     pub(crate) fn expect_dtype(&self, op: &'static str, dtype: DType) -> Result<()> {

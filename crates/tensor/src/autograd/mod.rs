@@ -21,7 +21,7 @@ mod saved;
 pub use backward::{Backward, grad};
 pub use error::AutogradError;
 pub(crate) use meta::Meta;
-pub use mode::{NoGradGuard, enable_grad, is_grad_enabled, no_grad};
 pub(crate) use mode::{GradModeGuard, enter_grad_mode};
+pub use mode::{NoGradGuard, enable_grad, is_grad_enabled, no_grad};
 pub(crate) use record::{check_in_place, record, record_many};
 pub(crate) use saved::SavedTensor;

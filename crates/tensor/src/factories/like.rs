@@ -69,7 +69,7 @@ impl Tensor {
         value: impl Into<Scalar>,
         options: impl Into<TensorOptions>,
     ) -> Result<Tensor> {
-        filled("full_like", self.same_shape(), value.into(), options.into().or_as(self))
+        filled("full_like", self.same_shape().clone(), value.into(), options.into().or_as(self))
     }
 
     /// Uniform random numbers in [0, 1), of this tensor's shape, device and dtype.

@@ -1,7 +1,10 @@
-//! Rust values copied into host memory.
+//! Rust values copied into host memory, and out of it.
+
+use gpu_runtime::Access;
 
 use crate::device::Place;
-use crate::{Element, Error, Result, Shape, Tensor};
+use crate::storage;
+use crate::{Element, Error, Result, Scalar, Shape, Tensor};
 
 /// A CPU tensor of elements in row-major order.
 ///
@@ -19,4 +22,26 @@ pub(crate) fn tensor_of<T: Element>(elements: &[T], shape: Shape) -> Result<Tens
         memory.as_ptr().cast::<T>().copy_from_nonoverlapping(elements.as_ptr(), elements.len());
     }
     Ok(tensor)
+}
+
+/// The first element of a CPU tensor.
+///
+/// # Errors
+/// A copy into the tensor's memory failed.
+pub(crate) fn scalar_of(tensor: &Tensor) -> Result<Scalar> {
+    const OP: &str = "item";
+    let memory = tensor
+        .storage()
+        .host()
+        .ok_or_else(|| Error::NotOnHost { op: OP, device: tensor.device() })?;
+    let _lock = storage::lock(OP, &[(tensor.storage(), Access::Read)])?;
+    let size = tensor.dtype().size();
+    let mut bits = [0; 8];
+    assert!(tensor.numel() > 0, "an empty tensor has no first element");
+    // SAFETY: the layout lies inside the storage, which is locked; the low bytes come first.
+    unsafe {
+        let first = memory.as_ptr().add(tensor.offset() * size);
+        first.copy_to_nonoverlapping(bits.as_mut_ptr(), size);
+    }
+    Ok(Scalar::from_bits(u64::from_le_bytes(bits), tensor.dtype()))
 }

@@ -15,7 +15,7 @@ use crate::{Error, Result};
 thread_local! {
     /// The storages whose read guards this thread holds. Locking one of them for writing would wait
     /// for the thread itself; locking it for reading again must not queue behind a waiting writer.
-    static HELD: RefCell<SmallVec<[*const Storage; 4]>> = const { RefCell::new(SmallVec::new_const()) };
+    static HELD: RefCell<Vec<*const Storage>> = const { RefCell::new(Vec::new()) };
 }
 
 /// A lock of one storage, held while a host kernel runs or a copy is enqueued.
@@ -48,25 +48,45 @@ pub(crate) fn lock<'a>(
     Ok(guards)
 }
 
+/// Locks a host storage for a copy that a stream will order after the copies in flight.
+///
+/// # Errors
+/// The storage is to be written, and this thread holds a read guard of it.
+pub(crate) fn lock_unordered<'a>(
+    op: &'static str,
+    storage: &'a Storage,
+    access: Access,
+) -> Result<Option<HostGuard<'a>>> {
+    storage.host().map(|memory| guard(op, storage, memory, access)).transpose()
+}
+
 fn lock_one<'a>(
     op: &'static str,
     storage: &Storage,
     memory: &'a HostMemory,
     access: Access,
 ) -> Result<HostGuard<'a>> {
-    let held = HELD
-        .try_with(|held| held.borrow().contains(&std::ptr::from_ref(storage)))
-        .unwrap_or(false);
-    let guard = match access {
-        Access::Write if held => return Err(Error::GuardHeld { op }),
-        Access::Write => HostGuard::Write { _guard: memory.lock.write() },
-        Access::Read if held => HostGuard::Read { _guard: memory.lock.read_recursive() },
-        Access::Read => HostGuard::Read { _guard: memory.lock.read() },
-    };
+    let guard = guard(op, storage, memory, access)?;
     if let Some(uses) = memory.uses() {
         wait(uses, access)?;
     }
     Ok(guard)
+}
+
+fn guard<'a>(
+    op: &'static str,
+    storage: &Storage,
+    memory: &'a HostMemory,
+    access: Access,
+) -> Result<HostGuard<'a>> {
+    let held =
+        HELD.try_with(|held| held.borrow().contains(&std::ptr::from_ref(storage))).unwrap_or(false);
+    Ok(match access {
+        Access::Write if held => return Err(Error::GuardHeld { op }),
+        Access::Write => HostGuard::Write { _guard: memory.lock.write() },
+        Access::Read if held => HostGuard::Read { _guard: memory.lock.read_recursive() },
+        Access::Read => HostGuard::Read { _guard: memory.lock.read() },
+    })
 }
 
 /// Waits on a copy of the record: the wait itself must not hold up those who only mark a use.

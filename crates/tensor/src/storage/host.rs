@@ -2,10 +2,10 @@
 
 use std::alloc::{self, Layout};
 use std::ptr::NonNull;
-use std::sync::Mutex;
+use std::sync::{Mutex, PoisonError};
 
 use gpu_alloc::PinnedMemory;
-use gpu_runtime::UseRecord;
+use gpu_runtime::{StreamPoint, UseRecord};
 use parking_lot::RwLock;
 
 use super::Fresh;
@@ -58,6 +58,12 @@ impl HostMemory {
             Owner::Heap(_) => None,
             Owner::Pinned(memory) => Some(memory.uses()),
         }
+    }
+
+    /// The points after which no copy that was enqueued so far uses the memory.
+    pub(crate) fn copies(&self) -> Vec<StreamPoint> {
+        let uses = self.uses().map(|uses| uses.lock().unwrap_or_else(PoisonError::into_inner));
+        uses.map(|uses| uses.points().cloned().collect()).unwrap_or_default()
     }
 }
 

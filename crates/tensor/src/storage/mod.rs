@@ -7,7 +7,7 @@ mod host;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 pub use guard::ReadGuard;
-pub(crate) use guard::{HostGuard, lock};
+pub(crate) use guard::{lock, lock_unordered};
 pub(crate) use host::HostMemory;
 
 use crate::Result;
@@ -82,7 +82,7 @@ impl Storage {
     /// Where the block begins, in the address space that its device's kernels see.
     pub(crate) fn address(&self) -> u64 {
         match &self.memory {
-            Memory::Host(memory) => memory.as_ptr() as u64,
+            Memory::Host(memory) => memory.as_ptr().expose_provenance() as u64,
             Memory::Cuda(memory) => memory.ptr().address(),
         }
     }

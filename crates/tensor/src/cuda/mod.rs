@@ -1,0 +1,125 @@
+//! What PyTorch has as `torch.cuda`: devices, streams, events and memory, asked and chosen.
+
+mod memory;
+mod stream;
+
+use crate::device::Place;
+use crate::{Device, Error, Result};
+
+pub use gpu_alloc::{MemoryStats, Snapshot};
+pub use gpu_runtime::{DeviceGuard, Event, Order, Properties, StreamGuard, with_order};
+pub use memory::{
+    MemInfo, empty_cache, max_memory_allocated, max_memory_cached, max_memory_reserved,
+    mem_get_info, memory_allocated, memory_cached, memory_reserved, memory_snapshot, memory_stats,
+    memory_summary, reset_peak_memory_stats,
+};
+pub use stream::{Stream, current_stream, default_stream};
+
+/// Whether there is a driver and at least one device. It never fails and makes no context;
+/// [`gpu_runtime::availability`] says why not.
+pub fn is_available() -> bool {
+    gpu_runtime::is_available()
+}
+
+/// How many devices there are; 0 without a driver.
+pub fn device_count() -> usize {
+    gpu_runtime::Device::count().unwrap_or(0)
+}
+
+/// The index of this thread's current device, which is 0 at first.
+///
+/// # Errors
+/// There is no driver, or no device.
+pub fn current_device() -> Result<usize> {
+    Ok(gpu_runtime::Device::current()?.index())
+}
+
+/// Makes a device this thread's current one for good; [`device`] does so for a scope.
+///
+/// # Errors
+/// There is no such device.
+pub fn set_device(index: usize) -> Result<()> {
+    gpu_runtime::Device::get(index)?.make_current();
+    Ok(())
+}
+
+/// Makes a device this thread's current one until the guard is dropped.
+///
+/// # Errors
+/// There is no such device.
+pub fn device(index: usize) -> Result<DeviceGuard> {
+    Ok(gpu_runtime::Device::get(index)?.enter()?)
+}
+
+/// Runs `f` with a device as this thread's current one.
+///
+/// # Errors
+/// There is no such device; then `f` does not run.
+pub fn with_device<R>(index: usize, f: impl FnOnce() -> R) -> Result<R> {
+    Ok(gpu_runtime::with_device(gpu_runtime::Device::get(index)?, f)?)
+}
+
+/// Name, size and limits of a device.
+///
+/// # Errors
+/// There is no such device.
+pub fn get_device_properties(index: usize) -> Result<Properties> {
+    Ok(gpu_runtime::Device::get(index)?.properties()?)
+}
+
+/// The name of a device.
+///
+/// # Errors
+/// There is no such device.
+pub fn get_device_name(index: usize) -> Result<String> {
+    Ok(get_device_properties(index)?.name)
+}
+
+/// Waits for all work on all streams of a device.
+///
+/// # Errors
+/// `device` is not a CUDA device that there is; or its work failed.
+pub fn synchronize(device: Device) -> Result<()> {
+    Ok(physical("synchronize", device)?.synchronize()?)
+}
+
+/// Whether a kernel on `device` could read memory of `peer`, once that is switched on.
+///
+/// # Errors
+/// One of them is not a CUDA device that there is.
+pub fn can_device_access_peer(device: Device, peer: Device) -> Result<bool> {
+    const OP: &str = "can_device_access_peer";
+    Ok(physical(OP, device)?.can_access_peer(physical(OP, peer)?)?)
+}
+
+/// Lets kernels on `device` read memory of `peer`: operations then take operands there, and give
+/// their result on the first operand's device. Off at first; one call is for one direction.
+///
+/// # Errors
+/// One of them is not a CUDA device that there is, or the two cannot reach each other.
+pub fn enable_peer_access(device: Device, peer: Device) -> Result<()> {
+    const OP: &str = "enable_peer_access";
+    Ok(physical(OP, device)?.enable_peer_access(physical(OP, peer)?)?)
+}
+
+/// Takes [`enable_peer_access`] back.
+///
+/// # Errors
+/// One of them is not a CUDA device that there is.
+pub fn disable_peer_access(device: Device, peer: Device) -> Result<()> {
+    const OP: &str = "disable_peer_access";
+    Ok(physical(OP, device)?.disable_peer_access(physical(OP, peer)?)?)
+}
+
+/// The device's index, checked, for the floors below.
+fn physical(op: &'static str, device: Device) -> Result<gpu_runtime::Device> {
+    match Place::of(device)? {
+        Place::Cuda(device) => Ok(device),
+        Place::Cpu => Err(Error::InvalidArgument {
+            op,
+            argument: "device",
+            value: device.to_string(),
+            why: "it must be a CUDA device",
+        }),
+    }
+}

@@ -1,0 +1,81 @@
+//! Streams by tensor devices.
+
+use std::ops::Deref;
+
+use super::physical;
+use crate::{Device, Result};
+
+/// A queue of work on a CUDA device: [`gpu_runtime::Stream`], made for a [`Device`].
+///
+/// Operations of a thread go to the stream that is current for their device: the default stream, or
+/// the one that was entered last. Work on different streams may run at the same time; where two
+/// pieces of it use the same tensor they run in the order of the calls.
+///
+/// ```
+/// # gpu_runtime::choose_driver(gpu_runtime::DriverChoice::Software { devices: Some(1) })?;
+/// use tensor::{Device, Tensor, cuda};
+/// let side = cuda::Stream::new(Device::cuda())?;
+/// let x = Tensor::ones([3], Device::cuda())?;
+/// let sum = {
+///     let _in = side.enter()?;
+///     x.sum()?
+/// };
+/// assert_eq!(sum.item::<f32>()?, 3.0);
+/// # Ok::<(), tensor::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Stream(gpu_runtime::Stream);
+
+impl Stream {
+    /// A new stream.
+    ///
+    /// # Errors
+    /// `device` is not a CUDA device that there is; the driver has no stream left.
+    pub fn new(device: Device) -> Result<Stream> {
+        Ok(Stream(gpu_runtime::Stream::new(physical("Stream::new", device)?)?))
+    }
+
+    /// A new stream whose waiting work goes first where `priority` is lower.
+    ///
+    /// # Errors
+    /// As [`Stream::new`].
+    pub fn with_priority(device: Device, priority: i32) -> Result<Stream> {
+        let device = physical("Stream::with_priority", device)?;
+        Ok(Stream(gpu_runtime::Stream::with_priority(device, priority)?))
+    }
+
+    /// The device, with its index.
+    pub fn device(&self) -> Device {
+        Device::cuda_at(self.0.device().index())
+    }
+}
+
+impl Deref for Stream {
+    type Target = gpu_runtime::Stream;
+
+    fn deref(&self) -> &gpu_runtime::Stream {
+        &self.0
+    }
+}
+
+impl From<gpu_runtime::Stream> for Stream {
+    fn from(stream: gpu_runtime::Stream) -> Stream {
+        Stream(stream)
+    }
+}
+
+/// The stream that this thread's operations on a device go to.
+///
+/// # Errors
+/// `device` is not a CUDA device that there is.
+pub fn current_stream(device: Device) -> Result<Stream> {
+    Ok(Stream(physical("current_stream", device)?.current_stream()?))
+}
+
+/// The stream that operations on a device go to where no other was entered.
+///
+/// # Errors
+/// `device` is not a CUDA device that there is.
+pub fn default_stream(device: Device) -> Result<Stream> {
+    Ok(Stream(physical("default_stream", device)?.default_stream()?))
+}

@@ -1,0 +1,138 @@
+//! What a kernel is called with: one struct per family, the same for the CPU and for CUDA.
+//!
+//! The layouts are those of `kernels/include/abi.cuh`; the assertions at the end hold both to them.
+
+/// Layouts are merged before a call, so more than eight dimensions are rare and taken apart.
+pub(crate) const MAX_DIMS: usize = 8;
+
+/// An operand: memory with strides, or one value for every element.
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Operand {
+    /// Where the first element lies; 0 says that every element is `immediate`.
+    pub(crate) data: u64,
+    /// The bits of one value of the operand's dtype, in the low bytes.
+    pub(crate) immediate: u64,
+    /// In elements; zero repeats, negative ones go backwards.
+    pub(crate) strides: [i64; MAX_DIMS],
+}
+
+/// `operands[0] = f(operands[1], ..)`, element by element.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub(crate) struct Elementwise<const N: usize> {
+    pub(crate) numel: i64,
+    pub(crate) dims: i32,
+    /// Not 0: every operand with memory is dense in linear order.
+    pub(crate) contiguous: i32,
+    pub(crate) sizes: [i64; MAX_DIMS],
+    pub(crate) operands: [Operand; N],
+}
+
+/// Folds `reduced` elements of the input into each of `outputs` dense elements of the output.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub(crate) struct Reduce {
+    pub(crate) output: u64,
+    pub(crate) input: u64,
+    pub(crate) outputs: i64,
+    pub(crate) reduced: i64,
+    pub(crate) output_dims: i32,
+    pub(crate) reduced_dims: i32,
+    /// How many CUDA threads work on one output together; a power of two.
+    pub(crate) lanes: i32,
+    pub(crate) pad: i32,
+    pub(crate) output_sizes: [i64; MAX_DIMS],
+    /// The input's strides along the dimensions that are kept.
+    pub(crate) output_strides: [i64; MAX_DIMS],
+    pub(crate) reduced_sizes: [i64; MAX_DIMS],
+    pub(crate) reduced_strides: [i64; MAX_DIMS],
+}
+
+/// `c[batches, m, n] = a[.., m, k] b[.., k, n]`, where c is dense.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub(crate) struct Matmul {
+    pub(crate) c: u64,
+    pub(crate) a: u64,
+    pub(crate) b: u64,
+    pub(crate) batches: i64,
+    pub(crate) m: i64,
+    pub(crate) n: i64,
+    pub(crate) k: i64,
+    pub(crate) a_row: i64,
+    pub(crate) a_col: i64,
+    pub(crate) b_row: i64,
+    pub(crate) b_col: i64,
+    pub(crate) batch_dims: i32,
+    pub(crate) pad: i32,
+    pub(crate) batch_sizes: [i64; MAX_DIMS],
+    pub(crate) a_batch: [i64; MAX_DIMS],
+    pub(crate) b_batch: [i64; MAX_DIMS],
+}
+
+/// A function of each row of dense `[rows, cols]` matrices.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub(crate) struct Rows {
+    pub(crate) out: u64,
+    pub(crate) a: u64,
+    pub(crate) b: u64,
+    pub(crate) rows: i64,
+    pub(crate) cols: i64,
+}
+
+/// Dense arrays seen as `[outer, size or count, inner]`; indices choose along the middle.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub(crate) struct Index {
+    pub(crate) out: u64,
+    pub(crate) source: u64,
+    pub(crate) index: u64,
+    pub(crate) outer: i64,
+    pub(crate) size: i64,
+    pub(crate) count: i64,
+    pub(crate) inner: i64,
+}
+
+/// Random numbers from Philox into dense memory: element `i` depends on `seed`, `offset` and `i`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub(crate) struct Random {
+    pub(crate) out: u64,
+    pub(crate) numel: i64,
+    pub(crate) seed: u64,
+    pub(crate) offset: u64,
+    /// Bounds, or mean and standard deviation, or a probability in `a`.
+    pub(crate) a: f64,
+    pub(crate) b: f64,
+    /// Bounds of integers.
+    pub(crate) low: i64,
+    pub(crate) high: i64,
+}
+
+/// `start + i * step` into dense memory; integers use `istart` and `istep`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub(crate) struct Range {
+    pub(crate) out: u64,
+    pub(crate) numel: i64,
+    pub(crate) start: f64,
+    pub(crate) step: f64,
+    pub(crate) istart: i64,
+    pub(crate) istep: i64,
+}
+
+const _: () = {
+    use std::mem::{offset_of, size_of};
+    assert!(size_of::<Operand>() == 80 && offset_of!(Operand, strides) == 16);
+    assert!(size_of::<Elementwise<2>>() == 240 && size_of::<Elementwise<5>>() == 480);
+    assert!(offset_of!(Elementwise<2>, sizes) == 16 && offset_of!(Elementwise<2>, operands) == 80);
+    assert!(size_of::<Reduce>() == 304 && offset_of!(Reduce, lanes) == 40);
+    assert!(offset_of!(Reduce, output_sizes) == 48);
+    assert!(size_of::<Matmul>() == 288 && offset_of!(Matmul, batch_dims) == 88);
+    assert!(offset_of!(Matmul, batch_sizes) == 96);
+    assert!(size_of::<Rows>() == 40 && size_of::<Index>() == 56);
+    assert!(size_of::<Random>() == 64 && offset_of!(Random, low) == 48);
+    assert!(size_of::<Range>() == 48 && offset_of!(Range, istart) == 32);
+};

@@ -1,0 +1,107 @@
+//! The launch file: finds the kernel of an operation and enqueues it, in order between streams.
+
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+use gpu_runtime::{Access, ByValue, Device, Function, Module, UseRecord, ordered};
+use smallvec::SmallVec;
+
+use super::family::Family;
+use crate::storage::{Memory, Storage};
+use crate::{DType, Result};
+
+/// Blocks of 256 threads that a multiprocessor holds at one time, on every architecture so far.
+const BLOCKS_PER_MULTIPROCESSOR: u32 = 8;
+
+/// The kernels of one operation that were loaded so far, by device and dtype. After the first launch
+/// finding one is two array accesses: no formatting, no map, no lock.
+pub(super) struct KernelTable(OnceLock<Box<[OnceLock<Kernel>]>>);
+
+/// A loaded kernel, and what its launches need to know of its device.
+struct Kernel {
+    function: Function,
+    /// How many blocks of 256 threads fill the device.
+    blocks: u32,
+}
+
+/// Enqueues the call on the device's current stream.
+///
+/// # Safety
+/// As `Operation::run`.
+pub(super) unsafe fn launch<P: Family>(
+    op: &'static str,
+    table: &KernelTable,
+    dtype: DType,
+    device: Device,
+    operands: &[(&Storage, Access)],
+    call: &P,
+) -> Result<()> {
+    let kernel = table.get(op, dtype, device)?;
+    let stream = device.current_stream()?;
+    let uses: SmallVec<[(&Mutex<UseRecord>, Access); 6]> = operands
+        .iter()
+        .filter_map(|&(storage, access)| Some((uses_of(storage)?, access)))
+        .collect();
+    ordered(&stream, &uses, || {
+        // SAFETY: the caller promises that the struct describes memory of the operands, whose
+        // records are held and marked here; the allocator keeps memory until its uses are done.
+        unsafe { kernel.function.launch(&stream, call.launch(kernel.blocks), (ByValue(call),)) }
+    })?;
+    Ok(())
+}
+
+/// What orders the memory's users: nothing for ordinary host memory, which has its lock.
+pub(super) fn uses_of(storage: &Storage) -> Option<&Mutex<UseRecord>> {
+    match storage.memory() {
+        Memory::Cuda(memory) => Some(memory.uses()),
+        Memory::Host(memory) => memory.uses(),
+    }
+}
+
+impl KernelTable {
+    pub(super) const fn new() -> KernelTable {
+        KernelTable(OnceLock::new())
+    }
+
+    fn get(&self, op: &'static str, dtype: DType, device: Device) -> Result<&Kernel> {
+        let slots = match self.0.get() {
+            Some(slots) => slots,
+            None => {
+                let count = Device::count()? * DType::ALL.len();
+                self.0.get_or_init(|| (0..count).map(|_| OnceLock::new()).collect())
+            }
+        };
+        let slot = &slots[device.index() * DType::ALL.len() + dtype.index()];
+        match slot.get() {
+            Some(kernel) => Ok(kernel),
+            None => {
+                let kernel = Kernel::load(op, dtype, device)?;
+                Ok(slot.get_or_init(|| kernel))
+            }
+        }
+    }
+}
+
+impl Kernel {
+    #[cold]
+    fn load(op: &'static str, dtype: DType, device: Device) -> Result<Kernel> {
+        let entry = format!("{op}_{}", dtype.short_name());
+        let embedded = kernels::module_of(&entry)
+            .expect("`kernels` has an entry for each operation and dtype; its tests say so");
+        let function = module(device, embedded)?.function(&entry)?;
+        let multiprocessors = device.properties()?.multiprocessors;
+        Ok(Kernel { function, blocks: multiprocessors * BLOCKS_PER_MULTIPROCESSOR })
+    }
+}
+
+/// The module on the device, loaded at the first use of one of its kernels and kept.
+fn module(device: Device, embedded: &'static kernels::Module) -> Result<Module> {
+    static LOADED: Mutex<Vec<(Device, &'static str, Module)>> = Mutex::new(Vec::new());
+    let mut loaded = LOADED.lock().unwrap_or_else(PoisonError::into_inner);
+    let known = loaded.iter().find(|(d, name, _)| *d == device && *name == embedded.name);
+    if let Some((_, _, module)) = known {
+        return Ok(module.clone());
+    }
+    let module = device.load(embedded.image)?;
+    loaded.push((device, embedded.name, module.clone()));
+    Ok(module)
+}

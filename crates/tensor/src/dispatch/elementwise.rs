@@ -1,0 +1,132 @@
+//! Calls of elementwise operations: any shapes that broadcast, any strides, numbers in between.
+
+use gpu_runtime::Access;
+use smallvec::SmallVec;
+
+use super::Operation;
+use super::abi::{Elementwise, MAX_DIMS, Operand};
+use super::plan::{Dim, Plan};
+use crate::device::Place;
+use crate::storage::Storage;
+use crate::{DType, Error, Result, Tensor};
+
+/// An operand of an elementwise operation.
+#[derive(Clone, Copy)]
+pub(crate) enum Input<'a> {
+    /// A tensor of the dtype that the operation's signature asks for here.
+    Tensor(&'a Tensor),
+    /// The bits of one value of that dtype, for every element.
+    Immediate(u64),
+}
+
+/// Runs `operation` for `dtype` at `place`: writes `operands[0]`, a tensor, from the others.
+///
+/// # Errors
+/// An operand does not broadcast to the output's shape; the output repeats elements; the operation
+/// has no such dtype; the runtime failed.
+pub(crate) fn elementwise<const N: usize>(
+    operation: &'static Operation<Elementwise<N>>,
+    dtype: DType,
+    place: Place,
+    operands: [Input<'_>; N],
+) -> Result<()> {
+    let op = operation.name();
+    let layouts = operands.map(|operand| match operand {
+        Input::Tensor(tensor) => Some(tensor.layout()),
+        Input::Immediate(_) => None,
+    });
+    let plan = Plan::new(layouts).ok_or_else(|| does_not_broadcast(op, &operands))?;
+    if layouts[0].is_some_and(|output| output.overlaps_itself()) {
+        return Err(Error::InvalidArgument {
+            op,
+            argument: "self",
+            value: format!("a tensor with strides {:?}", layouts[0].map(|layout| layout.strides())),
+            why: "its elements share memory (expand), so each cannot be written; use contiguous()",
+        });
+    }
+    let mut storages: SmallVec<[(&Storage, Access); 6]> = SmallVec::new();
+    let mut call_operands = [Operand::default(); N];
+    for (position, operand) in operands.iter().enumerate() {
+        match operand {
+            Input::Immediate(bits) => call_operands[position].immediate = *bits,
+            Input::Tensor(tensor) => {
+                let expected = operation.operand_dtype(dtype, position);
+                assert_eq!(tensor.dtype(), expected, "{op}: operand {position} was not converted");
+                let access = if position == 0 { Access::Write } else { Access::Read };
+                storages.push((tensor.storage(), access));
+                call_operands[position].data = tensor.address();
+            }
+        }
+    }
+    if plan.dims.iter().any(|dim| dim.size == 0) {
+        return Ok(());
+    }
+    let call = Calls { operation, dtype, place, storages: &storages };
+    call.run(&plan.dims, call_operands)
+}
+
+/// What the calls that one operation may fall apart into have in common.
+struct Calls<'a, const N: usize> {
+    operation: &'static Operation<Elementwise<N>>,
+    dtype: DType,
+    place: Place,
+    storages: &'a [(&'a Storage, Access)],
+}
+
+impl<const N: usize> Calls<'_, N> {
+    /// One call, or where there are too many dimensions one for each index of the outermost.
+    fn run(&self, dims: &[Dim<N>], operands: [Operand; N]) -> Result<()> {
+        if dims.len() <= MAX_DIMS {
+            let call = call(dims, operands);
+            // SAFETY: each operand is a tensor of the dtype that the signature asks for (asserted
+            // above), whose layout lies inside its storage; the plan goes through that layout.
+            return unsafe { self.operation.run(self.dtype, self.place, self.storages, &call) };
+        }
+        let (outermost, inner) = dims.split_first().expect("there are more than MAX_DIMS");
+        for index in 0..outermost.size {
+            let mut at = operands;
+            for (position, operand) in at.iter_mut().enumerate().filter(|(_, o)| o.data != 0) {
+                let bytes = self.operation.operand_dtype(self.dtype, position).size() as isize;
+                let moved = index as isize * outermost.strides[position] * bytes;
+                operand.data = operand.data.wrapping_add_signed(moved as i64);
+            }
+            self.run(inner, at)?;
+        }
+        Ok(())
+    }
+}
+
+fn call<const N: usize>(dims: &[Dim<N>], mut operands: [Operand; N]) -> Elementwise<N> {
+    let mut sizes = [1; MAX_DIMS];
+    for (position, dim) in dims.iter().enumerate() {
+        sizes[position] = dim.size as i64;
+        for (operand, &stride) in operands.iter_mut().zip(&dim.strides) {
+            operand.strides[position] = stride as i64;
+        }
+    }
+    let contiguous = match dims {
+        [] => true,
+        [dim] => operands.iter().zip(&dim.strides).all(|(o, &stride)| o.data == 0 || stride == 1),
+        _ => false,
+    };
+    Elementwise {
+        numel: sizes.iter().product(),
+        dims: dims.len() as i32,
+        contiguous: i32::from(contiguous),
+        sizes,
+        operands,
+    }
+}
+
+fn does_not_broadcast<const N: usize>(op: &'static str, operands: &[Input<'_>; N]) -> Error {
+    const NAMES: [&str; 5] = ["output", "first", "second", "third", "fourth"];
+    let shapes = operands
+        .iter()
+        .zip(NAMES)
+        .filter_map(|(operand, name)| match operand {
+            Input::Tensor(tensor) => Some((name, tensor.layout().shape().clone())),
+            Input::Immediate(_) => None,
+        })
+        .collect();
+    Error::ShapeMismatch { op, shapes, rule: "the operands must broadcast to the output's shape" }
+}

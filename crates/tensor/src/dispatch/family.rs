@@ -1,0 +1,150 @@
+//! What the dispatch must know of a family of kernels: how its work splits on either backend.
+
+use gpu_runtime::LaunchConfig;
+
+use super::abi::{Elementwise, Index, Matmul, Random, Range, Reduce, Rows};
+
+/// Threads per block of the kernels that go through elements one by one.
+const THREADS: u32 = 256;
+
+/// The arguments of one call of a kernel.
+pub(crate) trait Family: Copy + Send + Sync + 'static {
+    /// The number of pieces that a host kernel can be asked for separately.
+    fn units(&self) -> usize;
+
+    /// Roughly how many elements each piece touches.
+    fn cost(&self) -> usize;
+
+    /// Grid and block for CUDA, where `blocks` of 256 threads fill the device. Kernels loop, so a
+    /// smaller grid than there are elements is complete.
+    fn launch(&self, blocks: u32) -> LaunchConfig;
+}
+
+impl<const N: usize> Family for Elementwise<N> {
+    fn units(&self) -> usize {
+        self.numel as usize
+    }
+
+    fn cost(&self) -> usize {
+        1
+    }
+
+    fn launch(&self, blocks: u32) -> LaunchConfig {
+        one_dimensional(self.numel, blocks)
+    }
+}
+
+impl Family for Reduce {
+    fn units(&self) -> usize {
+        self.outputs as usize
+    }
+
+    fn cost(&self) -> usize {
+        self.reduced as usize
+    }
+
+    fn launch(&self, blocks: u32) -> LaunchConfig {
+        one_dimensional(self.outputs.saturating_mul(i64::from(self.lanes)), blocks)
+    }
+}
+
+/// The side of the square of threads that compute a part of the matrix product.
+const SIDE: i64 = 16;
+
+/// The side of that part where both sizes of the product are at least as large; else it is `SIDE`.
+const LARGE_TILE: i64 = 64;
+
+/// The largest grid along y and z.
+const MAX_GRID: i64 = 65_535;
+
+impl Family for Matmul {
+    fn units(&self) -> usize {
+        self.batches as usize
+    }
+
+    fn cost(&self) -> usize {
+        // A multiplication is cheaper than what a thread costs to wake; this is in elements.
+        (self.m * self.n * self.k.max(1) / 8) as usize
+    }
+
+    fn launch(&self, _blocks: u32) -> LaunchConfig {
+        let large = self.m >= LARGE_TILE && self.n >= LARGE_TILE;
+        let tile = if large { LARGE_TILE } else { SIDE } as u64;
+        let tiles = |size: i64| (size as u64).div_ceil(tile) as i64;
+        let grid = [
+            tiles(self.n).clamp(1, i64::from(i32::MAX)) as u32,
+            tiles(self.m).clamp(1, MAX_GRID) as u32,
+            self.batches.clamp(1, MAX_GRID) as u32,
+        ];
+        LaunchConfig { grid, block: [SIDE as u32, SIDE as u32, 1], shared_bytes: 0 }
+    }
+}
+
+/// Threads that work on one row together.
+const ROW_THREADS: u32 = 128;
+
+impl Family for Rows {
+    fn units(&self) -> usize {
+        self.rows as usize
+    }
+
+    fn cost(&self) -> usize {
+        // Rows are gone over three times, once with an exponential.
+        self.cols as usize * 4
+    }
+
+    fn launch(&self, blocks: u32) -> LaunchConfig {
+        let grid = self.rows.clamp(1, i64::from(blocks) * 2) as u32;
+        LaunchConfig { grid: [grid, 1, 1], block: [ROW_THREADS, 1, 1], shared_bytes: 0 }
+    }
+}
+
+impl Family for Index {
+    fn units(&self) -> usize {
+        self.outer as usize
+    }
+
+    fn cost(&self) -> usize {
+        (self.count * self.inner) as usize
+    }
+
+    fn launch(&self, blocks: u32) -> LaunchConfig {
+        one_dimensional(self.outer * self.count * self.inner, blocks)
+    }
+}
+
+impl Family for Random {
+    fn units(&self) -> usize {
+        self.numel as usize
+    }
+
+    fn cost(&self) -> usize {
+        // Ten rounds of Philox.
+        16
+    }
+
+    fn launch(&self, blocks: u32) -> LaunchConfig {
+        one_dimensional(self.numel, blocks)
+    }
+}
+
+impl Family for Range {
+    fn units(&self) -> usize {
+        self.numel as usize
+    }
+
+    fn cost(&self) -> usize {
+        1
+    }
+
+    fn launch(&self, blocks: u32) -> LaunchConfig {
+        one_dimensional(self.numel, blocks)
+    }
+}
+
+/// Blocks for `threads` threads, but no more than fill the device.
+fn one_dimensional(threads: i64, blocks: u32) -> LaunchConfig {
+    let needed = (threads as u64).div_ceil(u64::from(THREADS));
+    let grid = needed.clamp(1, u64::from(blocks)) as u32;
+    LaunchConfig { grid: [grid, 1, 1], block: [THREADS, 1, 1], shared_bytes: 0 }
+}

@@ -1,0 +1,42 @@
+//! Calls that fill dense memory from numbers alone: random sequences and ranges.
+
+use gpu_runtime::Access;
+
+use super::Operation;
+use super::abi::{Random, Range};
+use super::family::Family;
+use crate::{Result, Tensor};
+
+/// Fills `output`, which must be contiguous; `call`'s `out` and `numel` are set here.
+///
+/// # Errors
+/// The operation has no such dtype; the runtime failed.
+pub(crate) fn random(
+    operation: &'static Operation<Random>,
+    output: &Tensor,
+    call: Random,
+) -> Result<()> {
+    fill(operation, output, Random { out: output.address(), numel: output.numel() as i64, ..call })
+}
+
+/// As [`random`], for ranges.
+///
+/// # Errors
+/// As [`random`].
+pub(crate) fn range(
+    operation: &'static Operation<Range>,
+    output: &Tensor,
+    call: Range,
+) -> Result<()> {
+    fill(operation, output, Range { out: output.address(), numel: output.numel() as i64, ..call })
+}
+
+fn fill<P: Family>(operation: &'static Operation<P>, output: &Tensor, call: P) -> Result<()> {
+    assert!(output.is_contiguous(), "{}: the output must be dense", operation.name());
+    if output.numel() == 0 {
+        return Ok(());
+    }
+    let operands = [(&**output.storage(), Access::Write)];
+    // SAFETY: the output is dense and has `numel` elements of the operation's dtype.
+    unsafe { operation.run(output.dtype(), output.place(), &operands, &call) }
+}

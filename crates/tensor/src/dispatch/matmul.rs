@@ -1,0 +1,98 @@
+//! Calls of the matrix product: operands of any strides, batches that broadcast.
+
+use gpu_runtime::Access;
+
+use super::Operation;
+use super::abi::{MAX_DIMS, Matmul};
+use super::plan::Plan;
+use crate::layout::Layout;
+use crate::{Error, Result, Shape, Tensor};
+
+/// The products of the matrices in the last two dimensions of `a` and `b`, which must fit and be of
+/// one dtype. The dimensions before them are batches of shape `batch`, to which both broadcast.
+///
+/// # Errors
+/// The operation has no such dtype; memory or the runtime failed.
+pub(crate) fn matmul(
+    operation: &'static Operation<Matmul>,
+    a: &Tensor,
+    b: &Tensor,
+    batch: &Shape,
+) -> Result<Tensor> {
+    let op = operation.name();
+    let ([m, k], [k_too, n]) = (matrix(a.shape()), matrix(b.shape()));
+    assert!(k == k_too && a.dtype() == b.dtype(), "{op}: the operands were not checked");
+    let shape = batch.iter().copied().chain([m, n]).collect();
+    let output = Tensor::uninit(shape, a.dtype(), a.place())?;
+    if output.numel() == 0 {
+        return Ok(output);
+    }
+    let (batches, a_batches, b_batches) =
+        (Layout::contiguous(batch.clone()), batch_layout(a), batch_layout(b));
+    let plan = Plan::new([Some(&batches), Some(&a_batches), Some(&b_batches)])
+        .expect("the caller found the batch shape by broadcasting");
+    if plan.dims.len() > MAX_DIMS {
+        return Err(Error::InvalidArgument {
+            op,
+            argument: "self",
+            value: format!("{} separate batch dimensions", plan.dims.len()),
+            why: "at most eight; use contiguous() on the operands",
+        });
+    }
+    let mut call = product(a, b, &output, [m, n, k]);
+    call.batches = batch.numel() as i64;
+    call.batch_dims = plan.dims.len() as i32;
+    for (position, dim) in plan.dims.iter().enumerate() {
+        call.batch_sizes[position] = dim.size as i64;
+        call.a_batch[position] = dim.strides[1] as i64;
+        call.b_batch[position] = dim.strides[2] as i64;
+    }
+    let operands = [
+        (&**output.storage(), Access::Write),
+        (&**a.storage(), Access::Read),
+        (&**b.storage(), Access::Read),
+    ];
+    // SAFETY: the output is dense and of the product's shape; the strides are those of the
+    // operands' layouts, and the batch plan broadcasts the rest of their dimensions.
+    unsafe { operation.run(a.dtype(), a.place(), &operands, &call)? };
+    Ok(output)
+}
+
+/// The sizes of the matrices: the last two.
+fn matrix(shape: &[usize]) -> [usize; 2] {
+    *shape.last_chunk().expect("matmul: the operands have two dimensions or more")
+}
+
+/// The layout of the dimensions before the matrices.
+fn batch_layout(tensor: &Tensor) -> Layout {
+    let batch_dims = tensor.dims() - 2;
+    let strides = tensor.strides()[..batch_dims].iter().copied().collect();
+    Layout::strided(Shape::from(&tensor.shape()[..batch_dims]), strides, 0)
+}
+
+/// The call for one batch.
+fn product(a: &Tensor, b: &Tensor, output: &Tensor, [m, n, k]: [usize; 3]) -> Matmul {
+    let strides = |tensor: &Tensor| {
+        let [row, col] = *tensor.strides().last_chunk().expect("matmul: the operands are matrices");
+        (row as i64, col as i64)
+    };
+    let ((a_row, a_col), (b_row, b_col)) = (strides(a), strides(b));
+    Matmul {
+        c: output.address(),
+        a: a.address(),
+        b: b.address(),
+        batches: 1,
+        m: m as i64,
+        n: n as i64,
+        k: k as i64,
+        a_row,
+        a_col,
+        b_row,
+        b_col,
+        batch_dims: 0,
+        pad: 0,
+        batch_sizes: [1; MAX_DIMS],
+        a_batch: [0; MAX_DIMS],
+        b_batch: [0; MAX_DIMS],
+    }
+}

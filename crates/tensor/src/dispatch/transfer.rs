@@ -1,0 +1,98 @@
+//! Copies between devices: enqueued in order with every other use of both ends.
+
+use std::sync::Mutex;
+
+use gpu_runtime::{Access, Device, DevicePtr, Stream, UseRecord, ordered};
+use smallvec::SmallVec;
+
+use super::cuda::uses_of;
+use crate::storage::{HostMemory, Memory, lock_unordered};
+use crate::{Blocking, Result, Tensor};
+
+/// Copies the elements of `source` to `target` on another device. Both are contiguous and of one
+/// dtype and as many elements. From the host and to the host the copy is done when this returns,
+/// unless it need not be and the host's side is page-locked.
+///
+/// # Errors
+/// The runtime failed, or a device is lost.
+pub(crate) fn transfer(target: &Tensor, source: &Tensor, blocking: Blocking) -> Result<()> {
+    let fits = target.dtype() == source.dtype() && target.numel() == source.numel();
+    let dense = target.is_contiguous() && source.is_contiguous();
+    assert!(fits && dense, "transfer: the ends were not staged");
+    if source.numel() == 0 {
+        return Ok(());
+    }
+    match (target.storage().memory(), source.storage().memory()) {
+        (Memory::Cuda(to), Memory::Host(from)) => {
+            let end = HostEnd { tensor: source, memory: from, access: Access::Read };
+            let to_device = at(to.ptr(), target);
+            with_host(target, to.device(), end, blocking, |stream, host, bytes| {
+                // SAFETY: both ends hold `bytes` from there on; the host's is waited for, or
+                // page-locked and kept by its use record until the copy is done.
+                unsafe { stream.enqueue_htod(to_device, host, bytes) }
+            })
+        }
+        (Memory::Host(to), Memory::Cuda(from)) => {
+            let end = HostEnd { tensor: target, memory: to, access: Access::Write };
+            let from_device = at(from.ptr(), source);
+            with_host(source, from.device(), end, blocking, |stream, host, bytes| {
+                // SAFETY: as above.
+                unsafe { stream.enqueue_dtoh(host, from_device, bytes) }
+            })
+        }
+        (Memory::Cuda(to), Memory::Cuda(from)) => {
+            // As PyTorch does: the device that has the data sends it.
+            let stream = from.device().current_stream()?;
+            let uses = [(to.uses(), Access::Write), (from.uses(), Access::Read)];
+            let (dst, src, bytes) = (at(to.ptr(), target), at(from.ptr(), source), bytes(source));
+            // SAFETY: both ends hold `bytes` from there on, and their records, which are marked
+            // here, keep them until the copy is done.
+            let copy =
+                || unsafe { stream.enqueue_peer(dst, to.device(), src, from.device(), bytes) };
+            Ok(ordered(&stream, &uses, copy)?)
+        }
+        (Memory::Host(_), Memory::Host(_)) => unreachable!("the ends are on different devices"),
+    }
+}
+
+/// The host's side of a copy.
+struct HostEnd<'a> {
+    tensor: &'a Tensor,
+    memory: &'a HostMemory,
+    access: Access,
+}
+
+/// Enqueues a copy between `on_device` and the host's end on the device's current stream, while the
+/// host's memory is locked, and waits for it where it must be waited for.
+fn with_host(
+    on_device: &Tensor,
+    device: Device,
+    end: HostEnd<'_>,
+    blocking: Blocking,
+    enqueue: impl FnOnce(&Stream, *mut u8, usize) -> gpu_runtime::Result<()>,
+) -> Result<()> {
+    let stream = device.current_stream()?;
+    let _lock = lock_unordered("copy_", end.tensor.storage(), end.access)?;
+    let device_access = match end.access {
+        Access::Read => Access::Write,
+        Access::Write => Access::Read,
+    };
+    let mut uses: SmallVec<[(&Mutex<UseRecord>, Access); 2]> = SmallVec::new();
+    uses.extend(uses_of(on_device.storage()).map(|uses| (uses, device_access)));
+    uses.extend(end.memory.uses().map(|uses| (uses, end.access)));
+    let start = end.memory.as_ptr().wrapping_add(end.tensor.offset() * end.tensor.dtype().size());
+    ordered(&stream, &uses, || enqueue(&stream, start, bytes(on_device)))?;
+    if blocking == Blocking::Yes || !end.memory.is_pinned() {
+        stream.point().wait()?;
+    }
+    Ok(())
+}
+
+/// Where the tensor's elements begin in its memory on a device.
+fn at(start: DevicePtr, tensor: &Tensor) -> DevicePtr {
+    start.offset(tensor.offset() * tensor.dtype().size())
+}
+
+fn bytes(tensor: &Tensor) -> usize {
+    tensor.numel() * tensor.dtype().size()
+}

@@ -1,0 +1,251 @@
+//! Functions of one to four operands, applied element by element, and the tables that list them.
+
+use std::ops::Range;
+use std::ptr;
+
+use super::element::Stored;
+use super::walk::for_each_run;
+use crate::dispatch::abi::{Elementwise, Operand};
+
+/// Where one operand's next elements lie, and how far apart; a stride of 0 repeats the first.
+struct Cursor<T: Stored> {
+    start: *mut T::Raw,
+    stride: isize,
+}
+
+impl<T: Stored> Cursor<T> {
+    /// # Safety
+    /// The operand's memory holds elements of `T`, among them the one at `offset`.
+    #[inline(always)]
+    unsafe fn new(operand: &Operand, offset: isize, stride: isize) -> Cursor<T> {
+        if operand.data == 0 {
+            // The low bytes come first; nothing writes through the cursor of an input.
+            return Cursor { start: (&raw const operand.immediate).cast_mut().cast(), stride: 0 };
+        }
+        let base = ptr::with_exposed_provenance_mut::<T::Raw>(operand.data as usize);
+        // SAFETY: the caller's promise.
+        Cursor { start: unsafe { base.offset(offset) }, stride }
+    }
+
+    /// # Safety
+    /// Element `index` from here lies in the operand's memory.
+    #[inline(always)]
+    unsafe fn at(&self, index: usize) -> *mut T::Raw {
+        // SAFETY: the caller's promise.
+        unsafe { self.start.offset(index as isize * self.stride) }
+    }
+
+    /// # Safety
+    /// As `at`.
+    #[inline(always)]
+    unsafe fn get(&self, index: usize) -> T::Value {
+        // SAFETY: the caller's promise.
+        T::load(unsafe { *self.at(index) })
+    }
+
+    /// # Safety
+    /// As `at`, and nobody else uses the element.
+    #[inline(always)]
+    unsafe fn set(&self, index: usize, value: T::Value) {
+        // SAFETY: the caller's promise.
+        unsafe { *self.at(index) = T::store(value) };
+    }
+
+    /// The same elements, with a stride that the compiler knows.
+    #[inline(always)]
+    fn assume(&self, stride: isize) -> Cursor<T> {
+        Cursor { start: self.start, stride }
+    }
+}
+
+/// Runs of the call's operands: `run(offsets, strides, length)`, in elements.
+///
+/// # Safety
+/// As `HostKernel`.
+#[inline(always)]
+unsafe fn runs<const N: usize>(
+    call: &Elementwise<N>,
+    units: Range<usize>,
+    mut run: impl FnMut([isize; N], [isize; N], usize),
+) {
+    if call.contiguous != 0 {
+        let strides = [1; N];
+        run([units.start as isize; N], strides, units.len());
+        return;
+    }
+    let dims = call.dims as usize;
+    let strides = call.operands.each_ref().map(|operand| &operand.strides[..dims]);
+    let innermost = strides.map(|strides| strides.last().map_or(0, |&stride| stride as isize));
+    for_each_run(&call.sizes[..dims], strides, units, |_, offsets, len| {
+        run(offsets, innermost, len);
+    });
+}
+
+/// `out = f(a)`
+///
+/// # Safety
+/// As `HostKernel`, for an output of `O` and an operand of `A`.
+#[inline(always)]
+pub(super) unsafe fn map1<O: Stored, A: Stored>(
+    call: &Elementwise<2>,
+    units: Range<usize>,
+    f: impl Fn(A::Value) -> O::Value,
+) {
+    // SAFETY: the caller's promise.
+    unsafe { convert::<O, A>(call, units, |raw| O::store(f(A::load(raw)))) }
+}
+
+/// `out = f(a)`, of what lies in memory.
+///
+/// # Safety
+/// As `HostKernel`, for an output of `O` and an operand of `A`.
+#[inline(always)]
+pub(super) unsafe fn convert<O: Stored, A: Stored>(
+    call: &Elementwise<2>,
+    units: Range<usize>,
+    f: impl Fn(A::Raw) -> O::Raw,
+) {
+    let [out, a] = &call.operands;
+    // SAFETY: the caller's promise covers every element that the walk reaches.
+    unsafe {
+        runs(call, units, |offsets, strides, len| {
+            let out = Cursor::<O>::new(out, offsets[0], strides[0]);
+            let a = Cursor::<A>::new(a, offsets[1], strides[1]);
+            let each = |out: Cursor<O>, a: Cursor<A>| {
+                for i in 0..len {
+                    *out.at(i) = f(*a.at(i));
+                }
+            };
+            match (out.stride, a.stride) {
+                (1, 1) => each(out.assume(1), a.assume(1)),
+                (1, 0) => each(out.assume(1), a.assume(0)),
+                _ => each(out, a),
+            }
+        });
+    }
+}
+
+/// `out = f(a, b)`
+///
+/// # Safety
+/// As `HostKernel`, for an output of `O` and operands of `A` and `B`.
+#[inline(always)]
+pub(super) unsafe fn map2<O: Stored, A: Stored, B: Stored>(
+    call: &Elementwise<3>,
+    units: Range<usize>,
+    f: impl Fn(A::Value, B::Value) -> O::Value,
+) {
+    let [out, a, b] = &call.operands;
+    // SAFETY: the caller's promise covers every element that the walk reaches.
+    unsafe {
+        runs(call, units, |offsets, strides, len| {
+            let out = Cursor::<O>::new(out, offsets[0], strides[0]);
+            let a = Cursor::<A>::new(a, offsets[1], strides[1]);
+            let b = Cursor::<B>::new(b, offsets[2], strides[2]);
+            let each = |out: Cursor<O>, a: Cursor<A>, b: Cursor<B>| {
+                for i in 0..len {
+                    out.set(i, f(a.get(i), b.get(i)));
+                }
+            };
+            match (out.stride, a.stride, b.stride) {
+                (1, 1, 1) => each(out.assume(1), a.assume(1), b.assume(1)),
+                (1, 1, 0) => each(out.assume(1), a.assume(1), b.assume(0)),
+                (1, 0, 1) => each(out.assume(1), a.assume(0), b.assume(1)),
+                _ => each(out, a, b),
+            }
+        });
+    }
+}
+
+/// `out = f(a, b, c)`
+///
+/// # Safety
+/// As `HostKernel`, for an output of `O` and operands of `A`, `B` and `C`.
+#[inline(always)]
+pub(super) unsafe fn map3<O: Stored, A: Stored, B: Stored, C: Stored>(
+    call: &Elementwise<4>,
+    units: Range<usize>,
+    f: impl Fn(A::Value, B::Value, C::Value) -> O::Value,
+) {
+    let [out, a, b, c] = &call.operands;
+    // SAFETY: the caller's promise covers every element that the walk reaches.
+    unsafe {
+        runs(call, units, |offsets, strides, len| {
+            let out = Cursor::<O>::new(out, offsets[0], strides[0]);
+            let a = Cursor::<A>::new(a, offsets[1], strides[1]);
+            let b = Cursor::<B>::new(b, offsets[2], strides[2]);
+            let c = Cursor::<C>::new(c, offsets[3], strides[3]);
+            let each = |out: Cursor<O>, a: Cursor<A>, b: Cursor<B>, c: Cursor<C>| {
+                for i in 0..len {
+                    out.set(i, f(a.get(i), b.get(i), c.get(i)));
+                }
+            };
+            match (out.stride, a.stride, b.stride, c.stride) {
+                // As an optimizer steps: two tensors and a number.
+                (1, 1, 1, 0) => each(out.assume(1), a.assume(1), b.assume(1), c.assume(0)),
+                (1, 1, 1, 1) => each(out.assume(1), a.assume(1), b.assume(1), c.assume(1)),
+                _ => each(out, a, b, c),
+            }
+        });
+    }
+}
+
+/// `out = f(a, b, c, d)`
+///
+/// # Safety
+/// As `HostKernel`, for operands that are all of `T`.
+#[inline(always)]
+pub(super) unsafe fn map4<T: Stored>(
+    call: &Elementwise<5>,
+    units: Range<usize>,
+    f: impl Fn(T::Value, T::Value, T::Value, T::Value) -> T::Value,
+) {
+    // SAFETY: the caller's promise covers every element that the walk reaches.
+    unsafe {
+        runs(call, units, |offsets, strides, len| {
+            let [out, a, b, c, d]: [Cursor<T>; 5] = std::array::from_fn(|position| {
+                Cursor::new(&call.operands[position], offsets[position], strides[position])
+            });
+            let each = |out: Cursor<T>, a: Cursor<T>, b: Cursor<T>, c: Cursor<T>| {
+                for i in 0..len {
+                    out.set(i, f(a.get(i), b.get(i), c.get(i), d.get(i)));
+                }
+            };
+            match [out.stride, a.stride, b.stride, c.stride] {
+                [1, 1, 1, 1] => each(out.assume(1), a.assume(1), b.assume(1), c.assume(1)),
+                _ => each(out, a, b, c),
+            }
+        });
+    }
+}
+
+/// Tables of kernels: `name: dtypes => function, dtypes => function;` makes a function from a dtype
+/// to the kernel that applies the function to elements of it. `$map` is one of the maps above, and
+/// `[..]` its types, in which `T` stands for the dtype's.
+macro_rules! kernels {
+    ($map:ident, $call:ty, $types:tt;
+     $($name:ident: $($($type:ident)+ => $function:expr),+;)+) => {$(
+        pub(crate) fn $name(dtype: crate::DType) -> Option<crate::dispatch::HostKernel<$call>> {
+            Some(match dtype {
+                $($(<$type as crate::Element>::DTYPE => {
+                    super::map::kernels!(@one $map, $call, $types, $type, $function)
+                })+)+
+                #[allow(unreachable_patterns, reason = "some tables have all dtypes")]
+                _ => return None,
+            })
+        }
+    )+};
+    (@one $map:ident, $call:ty, [$($types:tt)*], $type:ident, $function:expr) => {{
+        #[allow(dead_code, reason = "some maps name no type of the dtype's")]
+        type T = $type;
+        /// # Safety
+        /// As `HostKernel`.
+        unsafe fn kernel(call: &$call, units: std::ops::Range<usize>) {
+            // SAFETY: the caller's promise.
+            unsafe { super::map::$map::<$($types)*>(call, units, $function) }
+        }
+        kernel
+    }};
+}
+
+pub(super) use kernels;

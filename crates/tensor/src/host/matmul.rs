@@ -1,0 +1,156 @@
+//! CPU kernels of the matrix product: `gemm` for floats, a loop for integers.
+
+use std::ops::Range;
+use std::ptr;
+
+use gemm::Parallelism;
+use half::f16;
+
+use super::pool;
+use super::walk::for_each_run;
+use crate::dispatch::HostKernel;
+use crate::dispatch::abi::Matmul;
+use crate::{DType, Element};
+
+/// Multiplications from which on a product of its own is worth the pool.
+const PARALLEL: usize = 96 * 96 * 96;
+
+pub(crate) fn matmul(dtype: DType) -> Option<HostKernel<Matmul>> {
+    Some(match dtype {
+        DType::F16 => floats::<f16>,
+        DType::F32 => floats::<f32>,
+        DType::F64 => floats::<f64>,
+        DType::I64 => integers,
+        DType::U8 | DType::Bool => return None,
+    })
+}
+
+/// The two numbers that `gemm` scales by.
+trait Unit: Element {
+    const ZERO: Self;
+    const ONE: Self;
+}
+
+impl Unit for f16 {
+    const ZERO: f16 = f16::ZERO;
+    const ONE: f16 = f16::ONE;
+}
+
+impl Unit for f32 {
+    const ZERO: f32 = 0.0;
+    const ONE: f32 = 1.0;
+}
+
+impl Unit for f64 {
+    const ZERO: f64 = 0.0;
+    const ONE: f64 = 1.0;
+}
+
+/// # Safety
+/// As `HostKernel`, for elements of `T`; a unit is a batch.
+unsafe fn floats<T: Unit>(call: &Matmul, units: Range<usize>) {
+    let [m, n, k] = [call.m, call.n, call.k].map(|size| size as usize);
+    if units.len() == 1 && pool::threads() > 1 && m * n * k >= PARALLEL {
+        let parallelism = Parallelism::Rayon(pool::threads());
+        // SAFETY: the caller's promise, passed on to a thread of the pool.
+        return pool::run(|| unsafe { multiply::<T>(call, units, parallelism) });
+    }
+    // SAFETY: the caller's promise.
+    unsafe { multiply::<T>(call, units, Parallelism::None) }
+}
+
+/// # Safety
+/// As `floats`.
+unsafe fn multiply<T: Unit>(call: &Matmul, units: Range<usize>, parallelism: Parallelism) {
+    let [m, n, k] = [call.m, call.n, call.k].map(|size| size as usize);
+    let [a_row, a_col] = [call.a_row as isize, call.a_col as isize];
+    let [b_row, b_col] = [call.b_row as isize, call.b_col as isize];
+    // SAFETY: the matrices of each batch lie in memory with these strides, c is dense.
+    unsafe {
+        for_each_batch::<T>(call, units, |c, a, b| {
+            if k == 0 {
+                return c.write_bytes(0, m * n);
+            }
+            gemm::gemm(
+                m,
+                n,
+                k,
+                c,
+                1,
+                n as isize,
+                false,
+                a,
+                a_col,
+                a_row,
+                b,
+                b_col,
+                b_row,
+                T::ZERO,
+                T::ONE,
+                false,
+                false,
+                false,
+                parallelism,
+            );
+        });
+    }
+}
+
+/// # Safety
+/// As `HostKernel`, for elements of `i64`; a unit is a batch.
+unsafe fn integers(call: &Matmul, units: Range<usize>) {
+    let [m, n, k] = [call.m, call.n, call.k].map(|size| size as isize);
+    let element = |a: *const i64, b: *const i64, row: isize, col: isize| {
+        (0..k).fold(0i64, |sum, deep| {
+            // SAFETY: the matrices lie in memory with these strides, by the caller's promise.
+            let (a, b) = unsafe {
+                (
+                    *a.offset(row * call.a_row as isize + deep * call.a_col as isize),
+                    *b.offset(deep * call.b_row as isize + col * call.b_col as isize),
+                )
+            };
+            sum.wrapping_add(a.wrapping_mul(b))
+        })
+    };
+    // SAFETY: c is dense, of m by n elements.
+    unsafe {
+        for_each_batch::<i64>(call, units, |c, a, b| {
+            for row in 0..m {
+                for col in 0..n {
+                    *c.offset(row * n + col) = element(a, b, row, col);
+                }
+            }
+        });
+    }
+}
+
+/// Calls `product(c, a, b)` for each batch.
+///
+/// # Safety
+/// The batches lie in memory as the call says.
+unsafe fn for_each_batch<T>(
+    call: &Matmul,
+    units: Range<usize>,
+    product: impl Fn(*mut T, *const T, *const T),
+) {
+    let c = ptr::with_exposed_provenance_mut::<T>(call.c as usize);
+    let a = ptr::with_exposed_provenance::<T>(call.a as usize);
+    let b = ptr::with_exposed_provenance::<T>(call.b as usize);
+    let dims = call.batch_dims as usize;
+    let (sizes, strides) =
+        (&call.batch_sizes[..dims], [&call.a_batch[..dims], &call.b_batch[..dims]]);
+    let steps = strides.map(|strides| strides.last().map_or(0, |&stride| stride as isize));
+    let matrix = (call.m * call.n) as usize;
+    for_each_run(sizes, strides, units, |first, [a_start, b_start], len| {
+        for batch in 0..len {
+            // SAFETY: the caller's promise.
+            unsafe {
+                product(
+                    c.add((first + batch) * matrix),
+                    a.offset(a_start + batch as isize * steps[0]),
+                    b.offset(b_start + batch as isize * steps[1]),
+                );
+            }
+        }
+    });
+}

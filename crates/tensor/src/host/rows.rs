@@ -1,0 +1,112 @@
+//! CPU kernels of the softmax family, row by row.
+
+use std::ops::Range;
+use std::ptr;
+
+use half::f16;
+
+use super::arithmetic::{Arithmetic, Float};
+use super::element::Stored;
+use crate::dispatch::HostKernel;
+use crate::dispatch::abi::Rows;
+use crate::{DType, Element};
+
+/// A function of whole rows: fills `out` from `a`, and from `b` where the function has it.
+trait Row<T: Stored> {
+    fn apply(out: &mut [T::Raw], a: &[T::Raw], b: &[T::Raw]);
+}
+
+struct Softmax;
+struct LogSoftmax;
+struct SoftmaxBackward;
+struct LogSoftmaxBackward;
+
+impl<T: Stored<Value: Float>> Row<T> for Softmax {
+    fn apply(out: &mut [T::Raw], a: &[T::Raw], _b: &[T::Raw]) {
+        let (maximum, sum) = maximum_and_sum::<T>(a);
+        map::<T>(out, a, |x| x.minus(maximum).exp().divide(sum));
+    }
+}
+
+impl<T: Stored<Value: Float>> Row<T> for LogSoftmax {
+    fn apply(out: &mut [T::Raw], a: &[T::Raw], _b: &[T::Raw]) {
+        let (maximum, sum) = maximum_and_sum::<T>(a);
+        let log = sum.ln();
+        map::<T>(out, a, |x| x.minus(maximum).minus(log));
+    }
+}
+
+/// With y the result and g the gradient with respect to it: y * (g - sum(g * y)).
+impl<T: Stored<Value: Float>> Row<T> for SoftmaxBackward {
+    fn apply(out: &mut [T::Raw], a: &[T::Raw], b: &[T::Raw]) {
+        let terms = a.iter().zip(b).map(|(&g, &y)| T::load(g).times(T::load(y)));
+        let sum = terms.fold(T::Value::ZERO, T::Value::plus);
+        for ((out, &g), &y) in out.iter_mut().zip(a).zip(b) {
+            *out = T::store(T::load(y).times(T::load(g).minus(sum)));
+        }
+    }
+}
+
+/// With y the result and g the gradient with respect to it: g - exp(y) * sum(g).
+impl<T: Stored<Value: Float>> Row<T> for LogSoftmaxBackward {
+    fn apply(out: &mut [T::Raw], a: &[T::Raw], b: &[T::Raw]) {
+        let sum = a.iter().map(|&g| T::load(g)).fold(T::Value::ZERO, T::Value::plus);
+        for ((out, &g), &y) in out.iter_mut().zip(a).zip(b) {
+            *out = T::store(T::load(g).minus(T::load(y).exp().times(sum)));
+        }
+    }
+}
+
+/// The largest element, and the sum of exp(x - it), whose exponents cannot overflow.
+fn maximum_and_sum<T: Stored<Value: Float>>(a: &[T::Raw]) -> (T::Value, T::Value) {
+    let values = || a.iter().map(|&x| T::load(x));
+    let maximum = values().fold(T::Value::LEAST, T::Value::larger);
+    let terms = values().map(|x| x.minus(maximum).exp());
+    (maximum, terms.fold(T::Value::ZERO, T::Value::plus))
+}
+
+fn map<T: Stored>(out: &mut [T::Raw], a: &[T::Raw], f: impl Fn(T::Value) -> T::Value) {
+    for (out, &x) in out.iter_mut().zip(a) {
+        *out = T::store(f(T::load(x)));
+    }
+}
+
+/// # Safety
+/// As `HostKernel`, for matrices of `T`; a unit is a row.
+unsafe fn each_row<T: Stored, R: Row<T>>(call: &Rows, units: Range<usize>) {
+    let cols = call.cols as usize;
+    let row = |matrix: u64, row: usize| {
+        let start = ptr::with_exposed_provenance::<T::Raw>(matrix as usize);
+        match matrix {
+            0 => &[][..],
+            // SAFETY: the matrix has the row, by the caller's promise.
+            _ => unsafe { std::slice::from_raw_parts(start.add(row * cols), cols) },
+        }
+    };
+    for unit in units {
+        let start = ptr::with_exposed_provenance_mut::<T::Raw>(call.out as usize);
+        // SAFETY: as above, and nobody else has this row of the output.
+        let out = unsafe { std::slice::from_raw_parts_mut(start.add(unit * cols), cols) };
+        R::apply(out, row(call.a, unit), row(call.b, unit));
+    }
+}
+
+macro_rules! rows {
+    ($($name:ident: $row:ty;)+) => {$(
+        pub(crate) fn $name(dtype: DType) -> Option<HostKernel<Rows>> {
+            Some(match dtype {
+                f16::DTYPE => each_row::<f16, $row>,
+                f32::DTYPE => each_row::<f32, $row>,
+                f64::DTYPE => each_row::<f64, $row>,
+                _ => return None,
+            })
+        }
+    )+};
+}
+
+rows! {
+    softmax: Softmax;
+    log_softmax: LogSoftmax;
+    softmax_backward: SoftmaxBackward;
+    log_softmax_backward: LogSoftmaxBackward;
+}

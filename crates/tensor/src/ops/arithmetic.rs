@@ -1,0 +1,270 @@
+//! Functions of two operands, element by element: arithmetic, powers, extremes.
+
+use super::compare;
+use super::operand::{Operand, SavedOperand};
+use super::pointwise::{Promotion, pointwise, pointwise_in_place};
+use crate::autograd::record;
+use crate::dispatch::abi::Elementwise;
+use crate::dispatch::{HostKernel, Operation};
+use crate::host::binary;
+use crate::{DType, Result, Tensor};
+
+/// A function of two operands, with its derivatives.
+pub(super) struct Binary {
+    operation: Operation<Elementwise<3>>,
+    promotion: Promotion,
+    left: Derivative,
+    right: Derivative,
+}
+
+/// The gradient of one operand from that of the output, by what it needs beside it.
+enum Derivative {
+    /// Both operands.
+    OfOperands(fn(&Tensor, Operand<'_>, Operand<'_>) -> Result<Tensor>),
+    /// Nothing.
+    Linear(fn(&Tensor) -> Result<Tensor>),
+    /// There is none: the function goes in steps, and its result is a constant for autograd.
+    Constant,
+}
+use Derivative::{Constant, Linear, OfOperands};
+
+type Kernels = fn(DType) -> Option<HostKernel<Elementwise<3>>>;
+
+const fn binary(
+    name: &'static str,
+    kernels: Kernels,
+    promotion: Promotion,
+    left: Derivative,
+    right: Derivative,
+) -> Binary {
+    Binary { operation: Operation::new(name, kernels), promotion, left, right }
+}
+
+pub(super) static ADD: Binary =
+    binary("add", binary::add, Promotion::Common, Linear(same), Linear(same));
+pub(super) static SUB: Binary =
+    binary("sub", binary::sub, Promotion::Common, Linear(same), Linear(|grad| grad.neg()));
+pub(super) static MUL: Binary = binary(
+    "mul",
+    binary::mul,
+    Promotion::Common,
+    OfOperands(|grad, _, b| grad.mul(b)),
+    OfOperands(|grad, a, _| grad.mul(a)),
+);
+pub(super) static DIV: Binary = binary(
+    "div",
+    binary::div,
+    Promotion::Float,
+    OfOperands(|grad, _, b| grad.div(b)),
+    OfOperands(|grad, a, b| grad.mul(a)?.div(b)?.div(b)?.neg()),
+);
+pub(super) static POW: Binary = binary(
+    "pow",
+    binary::pow,
+    Promotion::Common,
+    OfOperands(pow_base_backward),
+    OfOperands(pow_exponent_backward),
+);
+static MAXIMUM: Binary = binary(
+    "maximum",
+    binary::maximum,
+    Promotion::Common,
+    OfOperands(|grad, a, b| chosen(grad, a, b)),
+    OfOperands(|grad, a, b| chosen(grad, b, a)),
+);
+static MINIMUM: Binary = binary(
+    "minimum",
+    binary::minimum,
+    Promotion::Common,
+    OfOperands(|grad, a, b| chosen(grad, b, a)),
+    OfOperands(|grad, a, b| chosen(grad, a, b)),
+);
+static REMAINDER: Binary = binary(
+    "remainder",
+    binary::remainder,
+    Promotion::Common,
+    Linear(same),
+    OfOperands(|grad, a, b| grad.mul(&FLOOR_DIVIDE.apply(a, b)?)?.neg()),
+);
+static FLOOR_DIVIDE: Binary =
+    binary("floor_divide", binary::floor_divide, Promotion::Common, Constant, Constant);
+
+fn same(grad: &Tensor) -> Result<Tensor> {
+    Ok(grad.clone())
+}
+
+/// b * a^(b - 1), and 0 where b is 0, also where a is 0 too.
+fn pow_base_backward(grad: &Tensor, a: Operand<'_>, b: Operand<'_>) -> Result<Tensor> {
+    match b {
+        Operand::Number(exponent) if exponent.to_f64() == 0.0 => grad.zeros_like(),
+        Operand::Number(exponent) => {
+            let power = POW.apply(a, (exponent.to_f64() - 1.0).into())?;
+            grad.mul(&power)?.mul(exponent)
+        }
+        Operand::Tensor(exponent) => {
+            let power = POW.apply(a, Operand::Tensor(&exponent.sub(1)?))?;
+            let slope = grad.mul(&power)?.mul(exponent)?;
+            Tensor::where_(&exponent.eq(0)?, 0, &slope)
+        }
+    }
+}
+
+/// a^b * ln(a), and 0 where a is 0 and b is not negative.
+fn pow_exponent_backward(grad: &Tensor, a: Operand<'_>, b: Operand<'_>) -> Result<Tensor> {
+    let power = grad.mul(&POW.apply(a, b)?)?;
+    let base = match a {
+        Operand::Tensor(base) => base.clone(),
+        Operand::Number(base) => Tensor::scalar(base, (grad.dtype(), crate::Device::Cpu))?,
+    };
+    let flat = base.eq(0)?.logical_and(&compare::GE.apply(b, 0.into())?)?;
+    Tensor::where_(&flat, 0, &power.mul(&base.log()?)?)
+}
+
+/// The part of the gradient that goes to `a` where the larger of `a` and `b` was taken; equal ones
+/// share it.
+fn chosen(grad: &Tensor, a: Operand<'_>, b: Operand<'_>) -> Result<Tensor> {
+    let alone = Tensor::where_(&compare::GT.apply(a, b)?, grad, 0)?;
+    Tensor::where_(&compare::EQ.apply(a, b)?, &grad.mul(0.5)?, &alone)
+}
+
+impl Binary {
+    pub(super) fn apply(&'static self, a: Operand<'_>, b: Operand<'_>) -> Result<Tensor> {
+        let output = pointwise(&self.operation, self.promotion, ["self", "other"], [a, b])?;
+        if matches!(self.left, Constant) {
+            return Ok(output);
+        }
+        let name = self.operation.name();
+        let save = || {
+            let needed = matches!(self.left, OfOperands(_)) || matches!(self.right, OfOperands(_));
+            needed.then(|| [SavedOperand::new(a), SavedOperand::new(b)])
+        };
+        Ok(match (a, b) {
+            (Operand::Tensor(x), Operand::Tensor(y)) => record(name, [x, y], output, |_| {
+                let saved = save();
+                move |grad: &Tensor, [x, y]| {
+                    let gradient = |side: &Derivative| side.apply(grad, saved.as_ref());
+                    Ok([
+                        x.then(|| gradient(&self.left)).transpose()?,
+                        y.then(|| gradient(&self.right)).transpose()?,
+                    ])
+                }
+            }),
+            (Operand::Tensor(x), Operand::Number(_)) => record(name, [x], output, |_| {
+                let saved = save();
+                move |grad: &Tensor, _| Ok([Some(self.left.apply(grad, saved.as_ref())?)])
+            }),
+            (Operand::Number(_), Operand::Tensor(y)) => record(name, [y], output, |_| {
+                let saved = save();
+                move |grad: &Tensor, _| Ok([Some(self.right.apply(grad, saved.as_ref())?)])
+            }),
+            (Operand::Number(_), Operand::Number(_)) => output,
+        })
+    }
+
+    fn apply_in_place(
+        &'static self,
+        name: &'static str,
+        target: &Tensor,
+        other: Operand<'_>,
+    ) -> Result<Tensor> {
+        let operands = [target.into(), other];
+        pointwise_in_place(name, &self.operation, self.promotion, target, operands)?;
+        Ok(target.clone())
+    }
+}
+
+impl Derivative {
+    fn apply(&self, grad: &Tensor, saved: Option<&[SavedOperand; 2]>) -> Result<Tensor> {
+        match (self, saved) {
+            (OfOperands(derivative), Some([a, b])) => {
+                let (a, b) = (a.get()?, b.get()?);
+                derivative(grad, a.operand(), b.operand())
+            }
+            (Linear(derivative), _) => derivative(grad),
+            (OfOperands(_), None) | (Constant, _) => {
+                unreachable!("`Binary::apply` saves for the former and does not record the latter")
+            }
+        }
+    }
+}
+
+/// Arithmetic with another tensor, which is broadcast, or with a number.
+///
+/// The result has the dtype that the operands are promoted to and lies on their device. All fail if
+/// the operands lie on different devices, if their shapes do not broadcast, or if the operation has
+/// no such dtype. Integers wrap around. Forms that end in `_` write the tensor's own memory and give
+/// the same handle; they also fail if the tensor or an operand requires gradients, or if the result
+/// would be of a higher kind than the tensor's dtype (a float for an integer tensor).
+impl Tensor {
+    /// `self + other`; for truth values "or".
+    pub fn add<'a>(&self, other: impl Into<Operand<'a>>) -> Result<Tensor> {
+        ADD.apply(self.into(), other.into())
+    }
+
+    /// `self - other`
+    pub fn sub<'a>(&self, other: impl Into<Operand<'a>>) -> Result<Tensor> {
+        SUB.apply(self.into(), other.into())
+    }
+
+    /// `self * other`, element by element; for truth values "and".
+    pub fn mul<'a>(&self, other: impl Into<Operand<'a>>) -> Result<Tensor> {
+        MUL.apply(self.into(), other.into())
+    }
+
+    /// `self / other`, a float also for integers.
+    pub fn div<'a>(&self, other: impl Into<Operand<'a>>) -> Result<Tensor> {
+        DIV.apply(self.into(), other.into())
+    }
+
+    /// `self` to the power of `exponent`. An integer to a negative power is 0, but for 1 and -1.
+    pub fn pow<'a>(&self, exponent: impl Into<Operand<'a>>) -> Result<Tensor> {
+        let exponent = exponent.into();
+        let dtype = Promotion::Common.dtype(&[Operand::Tensor(self).typed(), exponent.typed()]);
+        if dtype != DType::U8 {
+            return POW.apply(self.into(), exponent);
+        }
+        // Wrapping at 8 bits after the fact gives the same low byte as wrapping all along.
+        POW.apply(Operand::Tensor(&self.to(DType::I64)?), exponent)?.to(DType::U8)
+    }
+
+    /// The larger of the two; NaN where one is.
+    pub fn maximum<'a>(&self, other: impl Into<Operand<'a>>) -> Result<Tensor> {
+        MAXIMUM.apply(self.into(), other.into())
+    }
+
+    /// The smaller of the two; NaN where one is.
+    pub fn minimum<'a>(&self, other: impl Into<Operand<'a>>) -> Result<Tensor> {
+        MINIMUM.apply(self.into(), other.into())
+    }
+
+    /// What is left of `self` after whole multiples of `other`, with the sign of `other`; of
+    /// integers divided by zero 0.
+    pub fn remainder<'a>(&self, other: impl Into<Operand<'a>>) -> Result<Tensor> {
+        REMAINDER.apply(self.into(), other.into())
+    }
+
+    /// `self / other`, rounded down; of integers divided by zero 0. No gradient flows through.
+    pub fn floor_divide<'a>(&self, other: impl Into<Operand<'a>>) -> Result<Tensor> {
+        FLOOR_DIVIDE.apply(self.into(), other.into())
+    }
+
+    /// [`Tensor::add`] in place.
+    pub fn add_<'a>(&self, other: impl Into<Operand<'a>>) -> Result<Tensor> {
+        ADD.apply_in_place("add_", self, other.into())
+    }
+
+    /// [`Tensor::sub`] in place.
+    pub fn sub_<'a>(&self, other: impl Into<Operand<'a>>) -> Result<Tensor> {
+        SUB.apply_in_place("sub_", self, other.into())
+    }
+
+    /// [`Tensor::mul`] in place.
+    pub fn mul_<'a>(&self, other: impl Into<Operand<'a>>) -> Result<Tensor> {
+        MUL.apply_in_place("mul_", self, other.into())
+    }
+
+    /// [`Tensor::div`] in place; the tensor must be of a floating dtype.
+    pub fn div_<'a>(&self, other: impl Into<Operand<'a>>) -> Result<Tensor> {
+        DIV.apply_in_place("div_", self, other.into())
+    }
+}

@@ -1,0 +1,105 @@
+//! Comparisons and logic: truth values of two operands.
+
+use super::operand::Operand;
+use super::pointwise::{Promotion, pointwise};
+use crate::dispatch::abi::Elementwise;
+use crate::dispatch::{HostKernel, Operation, Signature};
+use crate::host::compare;
+use crate::{DType, Result, Tensor};
+
+/// A function of two operands that gives truth values, which no gradient flows through.
+pub(super) struct Predicate(Operation<Elementwise<3>>);
+
+const fn predicate(
+    name: &'static str,
+    kernels: fn(DType) -> Option<HostKernel<Elementwise<3>>>,
+) -> Predicate {
+    Predicate(Operation::new(name, kernels).with_signature(Signature::Gives(DType::Bool)))
+}
+
+pub(super) static EQ: Predicate = predicate("eq", compare::eq);
+static NE: Predicate = predicate("ne", compare::ne);
+static LT: Predicate = predicate("lt", compare::lt);
+static LE: Predicate = predicate("le", compare::le);
+pub(super) static GT: Predicate = predicate("gt", compare::gt);
+pub(super) static GE: Predicate = predicate("ge", compare::ge);
+static LOGICAL_AND: Predicate = predicate("logical_and", compare::logical_and);
+static LOGICAL_OR: Predicate = predicate("logical_or", compare::logical_or);
+static LOGICAL_XOR: Predicate = predicate("logical_xor", compare::logical_xor);
+
+impl Predicate {
+    pub(super) fn apply(&'static self, a: Operand<'_>, b: Operand<'_>) -> Result<Tensor> {
+        pointwise(&self.0, Promotion::Common, ["self", "other"], [a, b])
+    }
+}
+
+/// Comparisons with another tensor, which is broadcast, or with a number. The result is of dtype
+/// `Bool`; the operands are promoted to one dtype first. Comparisons with NaN are false, but for
+/// `ne`. All fail if the operands lie on different devices or their shapes do not broadcast.
+impl Tensor {
+    /// `self == other`
+    pub fn eq<'a>(&self, other: impl Into<Operand<'a>>) -> Result<Tensor> {
+        EQ.apply(self.into(), other.into())
+    }
+
+    /// `self != other`
+    pub fn ne<'a>(&self, other: impl Into<Operand<'a>>) -> Result<Tensor> {
+        NE.apply(self.into(), other.into())
+    }
+
+    /// `self < other`
+    pub fn lt<'a>(&self, other: impl Into<Operand<'a>>) -> Result<Tensor> {
+        LT.apply(self.into(), other.into())
+    }
+
+    /// `self <= other`
+    pub fn le<'a>(&self, other: impl Into<Operand<'a>>) -> Result<Tensor> {
+        LE.apply(self.into(), other.into())
+    }
+
+    /// `self > other`
+    pub fn gt<'a>(&self, other: impl Into<Operand<'a>>) -> Result<Tensor> {
+        GT.apply(self.into(), other.into())
+    }
+
+    /// `self >= other`
+    pub fn ge<'a>(&self, other: impl Into<Operand<'a>>) -> Result<Tensor> {
+        GE.apply(self.into(), other.into())
+    }
+
+    /// Whether both are not zero.
+    pub fn logical_and<'a>(&self, other: impl Into<Operand<'a>>) -> Result<Tensor> {
+        LOGICAL_AND.apply(self.into(), other.into())
+    }
+
+    /// Whether one is not zero, or both.
+    pub fn logical_or<'a>(&self, other: impl Into<Operand<'a>>) -> Result<Tensor> {
+        LOGICAL_OR.apply(self.into(), other.into())
+    }
+
+    /// Whether exactly one is not zero.
+    pub fn logical_xor<'a>(&self, other: impl Into<Operand<'a>>) -> Result<Tensor> {
+        LOGICAL_XOR.apply(self.into(), other.into())
+    }
+
+    /// Whether all elements are as close as `|self - other| <= atol + rtol * |other|`; equal ones
+    /// are, infinities too, and NaN is close to nothing. Waits for the answer.
+    ///
+    /// # Errors
+    /// The operands lie on different devices or do not broadcast.
+    pub fn allclose(&self, other: &Tensor, rtol: f64, atol: f64) -> Result<bool> {
+        let (a, b) = (self.detach(), other.detach());
+        let close = match Promotion::Common
+            .dtype(&[Operand::Tensor(&a).typed(), Operand::Tensor(&b).typed()])
+            .is_float()
+        {
+            true => {
+                let bound = b.abs()?.mul(rtol)?.add(atol)?;
+                let finite = b.abs()?.ne(f64::INFINITY)?;
+                a.sub(&b)?.abs()?.le(&bound)?.logical_and(&finite)?.logical_or(&a.eq(&b)?)?
+            }
+            false => a.eq(&b)?,
+        };
+        close.all()?.item()
+    }
+}

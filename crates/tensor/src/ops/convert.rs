@@ -1,0 +1,67 @@
+//! Copies on one device: conversion between dtypes, making dense, filling.
+
+use crate::autograd::record;
+use crate::dispatch::abi::Elementwise;
+use crate::dispatch::{self, Input, Operation, Signature};
+use crate::host::copy;
+use crate::{DType, Result, Scalar, Tensor};
+
+/// Copies from each dtype, by [`DType::index`].
+static COPY: [Operation<Elementwise<2>>; 6] = [
+    Operation::new("copy_f16", copy::from_f16).with_signature(Signature::Converts(DType::F16)),
+    Operation::new("copy_f32", copy::from_f32).with_signature(Signature::Converts(DType::F32)),
+    Operation::new("copy_f64", copy::from_f64).with_signature(Signature::Converts(DType::F64)),
+    Operation::new("copy_i64", copy::from_i64).with_signature(Signature::Converts(DType::I64)),
+    Operation::new("copy_u8", copy::from_u8).with_signature(Signature::Converts(DType::U8)),
+    Operation::new("copy_bool", copy::from_bool).with_signature(Signature::Converts(DType::Bool)),
+];
+
+impl Tensor {
+    /// The same elements side by side in row-major order: the tensor itself where they lie so
+    /// already, else a copy.
+    ///
+    /// # Errors
+    /// Memory or the runtime failed.
+    pub fn contiguous(&self) -> Result<Tensor> {
+        if self.is_contiguous() { Ok(self.clone()) } else { self.clone_data() }
+    }
+
+    /// A copy of the elements in memory of its own (PyTorch's `clone`). Gradients flow through.
+    ///
+    /// # Errors
+    /// Memory or the runtime failed.
+    pub fn clone_data(&self) -> Result<Tensor> {
+        let copy = convert(self, self.dtype())?;
+        Ok(record("clone", [self], copy, |_| |gradient: &Tensor, _| Ok([Some(gradient.clone())])))
+    }
+}
+
+/// A dense copy in `dtype` on the same device, unknown to autograd.
+pub(super) fn convert(source: &Tensor, dtype: DType) -> Result<Tensor> {
+    let copy = Tensor::uninit(source.layout().shape().clone(), dtype, source.place())?;
+    copy_into(&copy, source)?;
+    Ok(copy)
+}
+
+/// `source` itself where it has this dtype and is contiguous, else a copy that is.
+pub(super) fn dense(source: &Tensor, dtype: DType) -> Result<Tensor> {
+    if source.dtype() == dtype && source.is_contiguous() {
+        Ok(source.clone())
+    } else {
+        convert(source, dtype)
+    }
+}
+
+/// Copies the elements of `source`, broadcast and converted, into `target` on the same device.
+pub(super) fn copy_into(target: &Tensor, source: &Tensor) -> Result<()> {
+    let operands = [Input::Tensor(target), Input::Tensor(source)];
+    let operation = &COPY[source.dtype().index()];
+    dispatch::elementwise(operation, target.dtype(), target.place(), operands)
+}
+
+/// Writes `value` everywhere.
+pub(super) fn fill(target: &Tensor, value: Scalar) -> Result<()> {
+    let dtype = target.dtype();
+    let operands = [Input::Tensor(target), Input::Immediate(value.bits(dtype))];
+    dispatch::elementwise(&COPY[dtype.index()], dtype, target.place(), operands)
+}

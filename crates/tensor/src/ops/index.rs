@@ -1,0 +1,210 @@
+//! Elements chosen along a dimension by a tensor of indices.
+
+use super::convert::{convert, copy_into, dense};
+use crate::autograd::{SavedTensor, record};
+use crate::dispatch::abi::Index;
+use crate::dispatch::{self, IndexCall, Operation, indexed};
+use crate::host::index as kernels;
+use crate::shape::resolve_dim;
+use crate::{DType, Error, Result, Shape, Tensor};
+
+static GATHER: Operation<Index> = Operation::per_element("gather", kernels::gather);
+static SCATTER_ADD: Operation<Index> = Operation::per_element("scatter_add", kernels::scatter_add);
+static INDEX_SELECT: Operation<Index> = Operation::per_slice("index_select", kernels::index_select);
+static INDEX_ADD: Operation<Index> = Operation::per_slice("index_add", kernels::index_add);
+
+/// Indices are of dtype `I64` and lie on the tensor's device. One that is out of range is an error
+/// on the CPU, and on CUDA an assertion on the device: it shows at a later call, and the device is
+/// lost. Additions to one element on CUDA come in any order, so the last bits of floats may vary.
+impl Tensor {
+    /// `output[i][j] = self[i][index[i][j]]` for `dim` 1, and alike for others. The index may be
+    /// smaller than the tensor in the other dimensions.
+    ///
+    /// # Errors
+    /// The shapes or dtypes do not fit; an index is out of range.
+    pub fn gather(&self, dim: isize, index: &Tensor) -> Result<Tensor> {
+        let dim = check("gather", self, dim, index)?;
+        let source = cut("gather", self, index, dim)?;
+        let output = Tensor::uninit(index.layout().shape().clone(), self.dtype(), self.place())?;
+        let source = dense(&source, self.dtype())?;
+        let call = Call { output: &output, source: &source, index, large: source.shape(), dim };
+        call.run(&GATHER, index.shape().get(dim).copied().unwrap_or(1))?;
+        Ok(record("gather", [self], output, |_| {
+            let (shape, index) = (self.layout().shape().clone(), SavedTensor::new(index));
+            move |grad: &Tensor, _| {
+                let zeros = Tensor::zeros(&shape, (grad.dtype(), grad.device()))?;
+                Ok([Some(zeros.scatter_add(dim as isize, &index.get()?, grad)?)])
+            }
+        }))
+    }
+
+    /// The tensor with `output[i][index[i][j]] += source[i][j]` for `dim` 1, and alike for others.
+    ///
+    /// # Errors
+    /// As [`Tensor::gather`]; the dtypes of the two differ or have no addition (`U8`, `Bool`).
+    pub fn scatter_add(&self, dim: isize, index: &Tensor, source: &Tensor) -> Result<Tensor> {
+        const OP: &str = "scatter_add";
+        let own = check(OP, self, dim, index)?;
+        check_source(OP, self, source)?;
+        let part = cut(OP, source, index, usize::MAX)?;
+        let output = convert(self, self.dtype())?;
+        let target = cut(OP, &output, index, own)?;
+        // The kernel adds into dense memory: that of the output, unless the index covers less.
+        let sums = dense(&target, self.dtype())?;
+        let part = dense(&part, self.dtype())?;
+        let call = Call { output: &sums, source: &part, index, large: sums.shape(), dim: own };
+        call.run(&SCATTER_ADD, index.shape().get(own).copied().unwrap_or(1))?;
+        if !sums.shares_memory_with(&output) {
+            copy_into(&target, &sums)?;
+        }
+        Ok(record(OP, [self, source], output, |_| {
+            let (shape, index) = (source.layout().shape().clone(), SavedTensor::new(index));
+            move |grad: &Tensor, [_, needs_source]: [bool; 2]| {
+                let of_source = || unfold(&grad.gather(dim, &index.get()?)?, &shape);
+                Ok([Some(grad.clone()), needs_source.then(of_source).transpose()?])
+            }
+        }))
+    }
+
+    /// The slices of `dim` at the indices of a vector, in its order.
+    ///
+    /// # Errors
+    /// The index is not a vector of `I64` on the tensor's device; an index is out of range.
+    pub fn index_select(&self, dim: isize, index: &Tensor) -> Result<Tensor> {
+        let own = check_vector("index_select", self, dim, index)?;
+        let shape = match self.dims() {
+            0 => Shape::default(),
+            _ => self.layout().shape().with(own, index.numel()),
+        };
+        let output = Tensor::uninit(shape, self.dtype(), self.place())?;
+        let source = dense(self, self.dtype())?;
+        let call =
+            Call { output: &output, source: &source, index, large: source.shape(), dim: own };
+        call.run(&INDEX_SELECT, index.numel())?;
+        Ok(record("index_select", [self], output, |_| {
+            let (shape, index) = (self.layout().shape().clone(), SavedTensor::new(index));
+            move |grad: &Tensor, _| {
+                let zeros = Tensor::zeros(&shape, (grad.dtype(), grad.device()))?;
+                Ok([Some(zeros.index_add(dim, &index.get()?, grad)?)])
+            }
+        }))
+    }
+
+    /// The tensor with the slices of `source` added to those of `dim` at the indices of a vector.
+    ///
+    /// # Errors
+    /// As [`Tensor::index_select`]; `source` has another shape than the slices, or another dtype; the
+    /// dtype has no addition (`U8`, `Bool`).
+    pub fn index_add(&self, dim: isize, index: &Tensor, source: &Tensor) -> Result<Tensor> {
+        const OP: &str = "index_add";
+        let own = check_vector(OP, self, dim, index)?;
+        check_source(OP, self, source)?;
+        let expected = match self.dims() {
+            0 => Shape::default(),
+            _ => self.layout().shape().with(own, index.numel()),
+        };
+        if *source.shape() != *expected {
+            let shapes = shapes([("self", self), ("index", index), ("source", source)]);
+            let rule = "`source` must have the shape of the slices of `self` at `index`";
+            return Err(Error::ShapeMismatch { op: OP, shapes, rule });
+        }
+        let output = convert(self, self.dtype())?;
+        let source_dense = dense(source, self.dtype())?;
+        let call =
+            Call { output: &output, source: &source_dense, index, large: self.shape(), dim: own };
+        call.run(&INDEX_ADD, index.numel())?;
+        Ok(record(OP, [self, source], output, |_| {
+            let index = SavedTensor::new(index);
+            move |grad: &Tensor, [_, needs_source]: [bool; 2]| {
+                let of_source = || grad.index_select(dim, &index.get()?);
+                Ok([Some(grad.clone()), needs_source.then(of_source).transpose()?])
+            }
+        }))
+    }
+}
+
+/// A call, before its shapes are folded into outer, middle and inner.
+struct Call<'a> {
+    output: &'a Tensor,
+    source: &'a Tensor,
+    index: &'a Tensor,
+    /// The shape of the side that the indices choose from.
+    large: &'a [usize],
+    dim: usize,
+}
+
+impl Call<'_> {
+    fn run(&self, operation: &'static Operation<Index>, count: usize) -> Result<()> {
+        let index = dense(self.index, DType::I64)?;
+        let call = IndexCall {
+            output: self.output,
+            source: self.source,
+            index: &index,
+            outer: self.large.iter().take(self.dim).product(),
+            size: self.large.get(self.dim).copied().unwrap_or(1),
+            count,
+            inner: self.large.iter().skip(self.dim + 1).product(),
+        };
+        indexed(operation, &call)
+    }
+}
+
+/// The dimension, after what all these operations need was checked.
+fn check(op: &'static str, x: &Tensor, dim: isize, index: &Tensor) -> Result<usize> {
+    dispatch::same_place(op, &[("self", x), ("index", index)])?;
+    if index.dtype() != DType::I64 {
+        let arguments = vec![("index", index.dtype())];
+        return Err(Error::DTypeMismatch { op, arguments, rule: "indices are of dtype int64" });
+    }
+    resolve_dim(op, dim, x.dims())
+}
+
+fn check_vector(op: &'static str, x: &Tensor, dim: isize, index: &Tensor) -> Result<usize> {
+    let own = check(op, x, dim, index)?;
+    if index.dims() > 1 || (x.dims() == 0 && index.numel() != 1) {
+        let rule = "`index` must be a vector (of one entry where `self` is a single number)";
+        let shapes = shapes([("self", x), ("index", index)]);
+        return Err(Error::ShapeMismatch { op, shapes, rule });
+    }
+    Ok(own)
+}
+
+fn check_source(op: &'static str, x: &Tensor, source: &Tensor) -> Result<()> {
+    dispatch::same_place(op, &[("self", x), ("source", source)])?;
+    if x.dtype() != source.dtype() {
+        let arguments = vec![("self", x.dtype()), ("source", source.dtype())];
+        return Err(Error::DTypeMismatch { op, arguments, rule: "they must be equal" });
+    }
+    Ok(())
+}
+
+/// The part of `x` that `index` covers: its sizes, but for `dim`.
+fn cut(op: &'static str, x: &Tensor, index: &Tensor, dim: usize) -> Result<Tensor> {
+    let covers = |(d, (&own, &wanted)): (usize, (&usize, &usize))| d == dim || wanted <= own;
+    let fits =
+        index.dims() == x.dims() && x.shape().iter().zip(index.shape()).enumerate().all(covers);
+    if !fits {
+        let shapes = shapes([("self", x), ("index", index)]);
+        let rule = "`index` must have as many dimensions, and no larger sizes but along `dim`";
+        return Err(Error::ShapeMismatch { op, shapes, rule });
+    }
+    let mut layout = x.layout().clone();
+    for (d, &wanted) in index.shape().iter().enumerate().filter(|(d, _)| *d != dim) {
+        layout = layout.slice(d, 0, wanted, 1);
+    }
+    Ok(x.alias(layout))
+}
+
+/// `part` in the first corner of zeros of a larger shape.
+fn unfold(part: &Tensor, shape: &Shape) -> Result<Tensor> {
+    if *part.shape() == **shape {
+        return Ok(part.clone());
+    }
+    let zeros = Tensor::zeros(shape, (part.dtype(), part.device()))?;
+    copy_into(&cut("scatter_add", &zeros, part, usize::MAX)?, part)?;
+    Ok(zeros)
+}
+
+fn shapes<const N: usize>(named: [(&'static str, &Tensor); N]) -> Vec<(&'static str, Shape)> {
+    named.into_iter().map(|(name, tensor)| (name, tensor.layout().shape().clone())).collect()
+}

@@ -1,0 +1,98 @@
+//! Several tensors made one.
+
+use super::convert::copy_into;
+use crate::autograd::record_many;
+use crate::dispatch;
+use crate::promote::{Typed, result_type};
+use crate::shape::resolve_dim;
+use crate::{Error, Result, Shape, Tensor};
+
+/// Names of the joined tensors in errors; of the many there may be the first tell enough.
+const NAMES: [&str; 4] = ["tensors[0]", "tensors[1]", "tensors[2]", "tensors[3..]"];
+
+impl Tensor {
+    /// The tensors one after the other along `dim`, in the dtype that they are promoted to.
+    ///
+    /// # Errors
+    /// There is no tensor; they differ in another size than that of `dim`, or in their devices.
+    pub fn cat(tensors: &[&Tensor], dim: isize) -> Result<Tensor> {
+        const OP: &str = "cat";
+        let first = *tensors.first().ok_or_else(|| nothing(OP))?;
+        let dim = resolve_dim(OP, dim, first.dims())?;
+        let named = named(tensors);
+        let place = dispatch::same_place(OP, &named)?;
+        check_sizes(OP, &named, dim)?;
+        let length = tensors.iter().map(|tensor| tensor.shape()[dim]).sum();
+        let typed: Vec<Typed> = tensors.iter().map(|t| Typed::Dimensioned(t.dtype())).collect();
+        let shape = first.layout().shape().with(dim, length);
+        let output = Tensor::uninit(shape, result_type(&typed), place)?;
+        let mut start = 0;
+        for tensor in tensors {
+            let len = tensor.shape()[dim];
+            let part = output.alias(output.layout().slice(dim, start, len, 1));
+            copy_into(&part, tensor)?;
+            start += len;
+        }
+        Ok(record_many(OP, tensors, output, |_| {
+            let lengths: Vec<usize> = tensors.iter().map(|tensor| tensor.shape()[dim]).collect();
+            move |grad: &Tensor, needs: &[bool]| {
+                let mut start = 0;
+                let gradients = lengths.iter().zip(needs).map(|(&len, needed)| {
+                    start += len;
+                    let part = || grad.narrow(dim as isize, start - len, len);
+                    needed.then(part).transpose()
+                });
+                gradients.collect()
+            }
+        }))
+    }
+
+    /// Tensors of one shape side by side along a new dimension at `dim`.
+    ///
+    /// # Errors
+    /// There is no tensor; they differ in shape or device; `dim` is not 0 to their number of
+    /// dimensions.
+    pub fn stack(tensors: &[&Tensor], dim: isize) -> Result<Tensor> {
+        const OP: &str = "stack";
+        let first = *tensors.first().ok_or_else(|| nothing(OP))?;
+        if tensors.iter().any(|tensor| tensor.shape() != first.shape()) {
+            let rule = "they must be equal";
+            return Err(Error::ShapeMismatch { op: OP, shapes: shapes(&named(tensors)), rule });
+        }
+        let layers: Result<Vec<Tensor>> =
+            tensors.iter().map(|tensor| tensor.unsqueeze(dim)).collect();
+        Tensor::cat(&layers?.iter().collect::<Vec<_>>(), dim)
+    }
+}
+
+fn nothing(op: &'static str) -> Error {
+    Error::InvalidArgument {
+        op,
+        argument: "tensors",
+        value: "[]".to_owned(),
+        why: "there must be at least one",
+    }
+}
+
+fn named<'a>(tensors: &[&'a Tensor]) -> Vec<(&'static str, &'a Tensor)> {
+    let name = |position: usize| NAMES[position.min(NAMES.len() - 1)];
+    tensors.iter().enumerate().map(|(position, tensor)| (name(position), *tensor)).collect()
+}
+
+fn check_sizes(op: &'static str, tensors: &[(&'static str, &Tensor)], dim: usize) -> Result<()> {
+    let (_, first) = tensors[0];
+    let fits = |(_, tensor): &(&str, &Tensor)| {
+        first.dims() > 0
+            && tensor.dims() == first.dims()
+            && tensor.layout().shape().without(dim) == first.layout().shape().without(dim)
+    };
+    if tensors.iter().all(fits) {
+        return Ok(());
+    }
+    let rule = "they must have dimensions, and differ in none but the one they are joined along";
+    Err(Error::ShapeMismatch { op, shapes: shapes(tensors), rule })
+}
+
+fn shapes(tensors: &[(&'static str, &Tensor)]) -> Vec<(&'static str, Shape)> {
+    tensors.iter().map(|(name, tensor)| (*name, tensor.layout().shape().clone())).collect()
+}

@@ -1,0 +1,111 @@
+//! Products of vectors, matrices and batches of matrices.
+
+use crate::autograd::{SavedTensor, record};
+use crate::dispatch::abi::Matmul;
+use crate::dispatch::{self, Operation};
+use crate::host::matmul as kernels;
+use crate::{Error, Result, Shape, Tensor};
+
+static MATMUL: Operation<Matmul> = Operation::new("matmul", kernels::matmul);
+
+/// The matrix product. Transposed and otherwise strided operands are read as they lie, without
+/// copies. All fail if the shapes do not fit, if the dtypes differ or have no product (`U8`,
+/// `Bool`), or if the operands lie on different devices.
+impl Tensor {
+    /// The product of two vectors (a number), a matrix and a vector, two matrices, or of batches of
+    /// matrices in the last two dimensions, where the dimensions before are broadcast.
+    ///
+    /// ```
+    /// use tensor::tensor;
+    /// let a = tensor![[1.0, 2.0], [3.0, 4.0]]?;
+    /// assert_eq!(a.matmul(&tensor![1.0, 10.0]?)?.to_vec::<f32>()?, [21.0, 43.0]);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
+    pub fn matmul(&self, other: &Tensor) -> Result<Tensor> {
+        check("matmul", self, other)?;
+        match (self.dims(), other.dims()) {
+            (1, 1) => product(&self.unsqueeze(0)?, &other.unsqueeze(1)?)?.reshape(()),
+            (1, _) => product(&self.unsqueeze(0)?, other)?.squeeze(-2),
+            (_, 1) => product(self, &other.unsqueeze(1)?)?.squeeze(-1),
+            (3.., 2) if self.is_contiguous() => as_one_matrix(self, other),
+            _ => product(self, other),
+        }
+    }
+
+    /// [`Tensor::matmul`] of two matrices, and nothing else.
+    pub fn mm(&self, other: &Tensor) -> Result<Tensor> {
+        let rule = "both must have two dimensions; matmul takes others";
+        self.of_dims("mm", other, 2, rule)?.matmul(other)
+    }
+
+    /// [`Tensor::matmul`] of as many matrices as matrices, in three dimensions.
+    pub fn bmm(&self, other: &Tensor) -> Result<Tensor> {
+        let rule = "both must have three dimensions, the first of one size; matmul takes others";
+        let this = self.of_dims("bmm", other, 3, rule)?;
+        if self.shape()[0] != other.shape()[0] {
+            return Err(mismatch("bmm", self, other, rule));
+        }
+        this.matmul(other)
+    }
+
+    fn of_dims(
+        &self,
+        op: &'static str,
+        other: &Tensor,
+        dims: usize,
+        rule: &'static str,
+    ) -> Result<&Tensor> {
+        if self.dims() == dims && other.dims() == dims {
+            Ok(self)
+        } else {
+            Err(mismatch(op, self, other, rule))
+        }
+    }
+}
+
+fn check(op: &'static str, a: &Tensor, b: &Tensor) -> Result<()> {
+    dispatch::same_place(op, &[("self", a), ("other", b)])?;
+    if a.dtype() != b.dtype() {
+        let arguments = vec![("self", a.dtype()), ("other", b.dtype())];
+        return Err(Error::DTypeMismatch { op, arguments, rule: "they must be equal" });
+    }
+    if a.dims() == 0 || b.dims() == 0 {
+        return Err(mismatch(op, a, b, "both must have a dimension or more; mul takes numbers"));
+    }
+    let rows = b.shape()[b.dims().saturating_sub(2)];
+    if a.shape().last() != Some(&rows) {
+        let rule = "the last size of `self` must be the last but one of `other`";
+        return Err(mismatch(op, a, b, rule));
+    }
+    Ok(())
+}
+
+/// Batches times one matrix are one larger matrix times it.
+fn as_one_matrix(a: &Tensor, b: &Tensor) -> Result<Tensor> {
+    let (cols, batch) = a.shape().split_last().expect("it has three dimensions or more");
+    let rows: usize = batch.iter().product();
+    let shape: Shape = batch.iter().copied().chain([b.shape()[1]]).collect();
+    product(&a.reshape(Shape::from([rows, *cols]))?, b)?.reshape(shape)
+}
+
+/// The product of operands that have matrices in their last two dimensions.
+fn product(a: &Tensor, b: &Tensor) -> Result<Tensor> {
+    let batch_of = |t: &Tensor| Shape::from(&t.shape()[..t.dims() - 2]);
+    let batch = batch_of(a).broadcast(&batch_of(b)).ok_or_else(|| {
+        mismatch("matmul", a, b, "the dimensions before the last two must broadcast")
+    })?;
+    let output = dispatch::matmul(&MATMUL, a, b, &batch)?;
+    Ok(record("matmul", [a, b], output, |_| {
+        let (a, b) = (SavedTensor::new(a), SavedTensor::new(b));
+        move |grad: &Tensor, [needs_a, needs_b]: [bool; 2]| {
+            let of_a = || product(grad, &b.get()?.transpose(-2, -1)?);
+            let of_b = || product(&a.get()?.transpose(-2, -1)?, grad);
+            Ok([needs_a.then(of_a).transpose()?, needs_b.then(of_b).transpose()?])
+        }
+    }))
+}
+
+fn mismatch(op: &'static str, a: &Tensor, b: &Tensor, rule: &'static str) -> Error {
+    let shapes = vec![("self", a.layout().shape().clone()), ("other", b.layout().shape().clone())];
+    Error::ShapeMismatch { op, shapes, rule }
+}

@@ -1,0 +1,30 @@
+//! The operations: each a definition (kernel, promotion, derivative) and the methods made of it.
+
+mod arithmetic;
+mod compare;
+mod convert;
+mod in_place;
+mod index;
+mod join;
+mod large;
+mod loss;
+mod matmul;
+mod movement;
+mod operand;
+mod operators;
+mod pending;
+mod pointwise;
+mod reduce;
+mod reduce_arg;
+mod softmax;
+mod ternary;
+mod unary;
+mod values;
+mod view;
+mod view_shape;
+
+pub use movement::{Blocking, To};
+pub use operand::Operand;
+pub use pending::Pending;
+pub(crate) use reduce::sum_to_shape;
+pub use view_shape::ViewShape;

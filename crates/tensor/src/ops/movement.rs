@@ -1,0 +1,169 @@
+//! Tensors brought to other devices, dtypes and kinds of memory.
+
+use super::convert::{convert, copy_into, dense};
+use super::pending::Pending;
+use crate::autograd::record;
+use crate::device::Place;
+use crate::dispatch::transfer;
+use crate::storage::Fresh;
+use crate::{DType, Device, Error, Result, Tensor};
+
+/// Whether a copy between the host and a device is waited for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Blocking {
+    /// It is done when the call returns.
+    Yes,
+    /// The call returns as soon as the copy is enqueued (PyTorch's `non_blocking=True`). That needs
+    /// page-locked memory on the host's side; from other memory the copy is waited for.
+    No,
+}
+
+/// What [`Tensor::to`] brings a tensor to: a [`Device`], a [`DType`], or `(DType, Device)`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct To {
+    device: Option<Device>,
+    dtype: Option<DType>,
+}
+
+impl From<Device> for To {
+    fn from(device: Device) -> To {
+        To { device: Some(device), dtype: None }
+    }
+}
+
+impl From<DType> for To {
+    fn from(dtype: DType) -> To {
+        To { device: None, dtype: Some(dtype) }
+    }
+}
+
+impl From<(DType, Device)> for To {
+    fn from((dtype, device): (DType, Device)) -> To {
+        To { device: Some(device), dtype: Some(dtype) }
+    }
+}
+
+impl From<(Device, DType)> for To {
+    fn from((device, dtype): (Device, DType)) -> To {
+        To { device: Some(device), dtype: Some(dtype) }
+    }
+}
+
+/// Gradients flow through all of these. A tensor that is already as asked for is given back itself.
+impl Tensor {
+    /// The tensor on a device, in a dtype, or both. From and to the host it waits for the copy;
+    /// between devices it enqueues, on the current stream of the device the tensor lies on.
+    ///
+    /// # Errors
+    /// There is no such device; memory or the runtime failed.
+    pub fn to(&self, target: impl Into<To>) -> Result<Tensor> {
+        self.to_with(target, Blocking::Yes)
+    }
+
+    /// [`Tensor::to`] that waits or not.
+    ///
+    /// A copy that is not waited for keeps both ends alive and is put before everything that uses
+    /// either end later: reading the result on the host waits for it, and so does writing a
+    /// page-locked source. Towards the host the result lies in page-locked memory.
+    ///
+    /// # Errors
+    /// As [`Tensor::to`]; or the limit of page-locked memory is reached.
+    pub fn to_with(&self, target: impl Into<To>, blocking: Blocking) -> Result<Tensor> {
+        let target = target.into();
+        let place = target.device.map_or(Ok(self.place()), Place::of)?;
+        let dtype = target.dtype.unwrap_or(self.dtype());
+        if place == self.place() && dtype == self.dtype() {
+            return Ok(self.clone());
+        }
+        let output = moved(self, place, dtype, blocking)?;
+        Ok(record("to", [self], output, |_| |grad: &Tensor, _| Ok([Some(grad.clone())])))
+    }
+
+    /// The tensor on the current CUDA device.
+    ///
+    /// # Errors
+    /// As [`Tensor::to`].
+    pub fn cuda(&self) -> Result<Tensor> {
+        self.to(Device::cuda())
+    }
+
+    /// The tensor on a given CUDA device.
+    ///
+    /// # Errors
+    /// As [`Tensor::to`].
+    pub fn cuda_at(&self, index: usize) -> Result<Tensor> {
+        self.to(Device::cuda_at(index))
+    }
+
+    /// The tensor on the CPU; waits for its elements.
+    ///
+    /// # Errors
+    /// As [`Tensor::to`].
+    pub fn cpu(&self) -> Result<Tensor> {
+        self.to(Device::Cpu)
+    }
+
+    /// A copy in page-locked host memory, from where copies to devices need not be waited for; the
+    /// tensor itself where it lies there already.
+    ///
+    /// # Errors
+    /// The tensor is not on the CPU; the limit of page-locked memory is reached; there is no
+    /// driver.
+    pub fn pin_memory(&self) -> Result<Tensor> {
+        if self.is_pinned() {
+            return Ok(self.clone());
+        }
+        if self.is_cuda() {
+            return Err(Error::NotOnHost { op: "pin_memory", device: self.device() });
+        }
+        let pinned =
+            Tensor::pinned(self.layout().shape().clone(), self.dtype(), Fresh::Overwritten)?;
+        copy_into(&pinned, self)?;
+        Ok(record("pin_memory", [self], pinned, |_| |grad: &Tensor, _| Ok([Some(grad.clone())])))
+    }
+
+    /// Begins a copy to page-locked host memory and gives what it will be, without waiting.
+    ///
+    /// # Errors
+    /// As [`Tensor::to_with`].
+    pub fn to_host_async(&self) -> Result<Pending<Tensor>> {
+        let copy = self.to_with(Device::Cpu, Blocking::No)?;
+        Ok(Pending::new(copy))
+    }
+}
+
+/// Copies `source`, broadcast and converted, into `target` on another device.
+pub(super) fn bring(target: &Tensor, source: &Tensor, blocking: Blocking) -> Result<()> {
+    let alike = source.shape() == target.shape() && source.dtype() == target.dtype();
+    if alike && target.is_contiguous() {
+        return transfer(target, &staged(source, source.dtype())?, blocking);
+    }
+    copy_into(target, &moved(source, target.place(), target.dtype(), blocking)?)
+}
+
+/// A new dense tensor of the elements elsewhere, or in another dtype, or both.
+fn moved(source: &Tensor, place: Place, dtype: DType, blocking: Blocking) -> Result<Tensor> {
+    if place == source.place() {
+        return convert(source, dtype);
+    }
+    // Conversions run on a GPU, and before a copy between two of them or to the host.
+    let sent = if source.is_cuda() { dtype } else { source.dtype() };
+    let staged = staged(source, sent)?;
+    let shape = staged.layout().shape().clone();
+    let landed = match (place, blocking) {
+        (Place::Cpu, Blocking::No) => Tensor::pinned(shape, sent, Fresh::Overwritten)?,
+        _ => Tensor::uninit(shape, sent, place)?,
+    };
+    transfer(&landed, &staged, blocking)?;
+    if sent == dtype { Ok(landed) } else { convert(&landed, dtype) }
+}
+
+/// The source in one piece and in `dtype`, in memory of the same kind.
+fn staged(source: &Tensor, dtype: DType) -> Result<Tensor> {
+    if !source.is_pinned() || source.is_contiguous() {
+        return dense(source, dtype);
+    }
+    let pinned = Tensor::pinned(source.layout().shape().clone(), dtype, Fresh::Overwritten)?;
+    copy_into(&pinned, source)?;
+    Ok(pinned)
+}

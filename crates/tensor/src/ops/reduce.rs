@@ -1,0 +1,238 @@
+//! Reductions over dimensions: sums, means, products, extremes, truth.
+
+use super::convert::dense;
+use super::large::in_two_steps;
+use crate::autograd::{SavedTensor, record};
+use crate::dispatch::abi::Reduce;
+use crate::dispatch::{self, Operation};
+use crate::host::reduce as kernels;
+use crate::shape::resolve_dims;
+use crate::{DType, Error, Result, Shape, Tensor, no_grad};
+
+static SUM: Operation<Reduce> = Operation::new("sum", kernels::sum);
+static MEAN: Operation<Reduce> = Operation::new("mean", kernels::mean);
+static PROD: Operation<Reduce> = Operation::new("prod", kernels::prod);
+static AMAX: Operation<Reduce> = Operation::new("amax", kernels::amax);
+static AMIN: Operation<Reduce> = Operation::new("amin", kernels::amin);
+static ANY: Operation<Reduce> = Operation::new("any", kernels::any);
+static ALL: Operation<Reduce> = Operation::new("all", kernels::all);
+
+/// Which dimensions a reduction folds.
+struct Folded {
+    dims: smallvec::SmallVec<[usize; 4]>,
+    keepdim: bool,
+}
+
+impl Folded {
+    fn new(op: &'static str, x: &Tensor, dims: &[isize], keepdim: bool) -> Result<Folded> {
+        Ok(Folded { dims: resolve_dims(op, dims, x.dims())?, keepdim })
+    }
+
+    /// How many elements each output is made of.
+    fn count(&self, shape: &[usize]) -> usize {
+        self.dims.iter().map(|&dim| shape[dim]).product()
+    }
+
+    /// A gradient, or result, with the folded dimensions back as ones.
+    fn restore(&self, output: &Tensor) -> Result<Tensor> {
+        if self.keepdim {
+            return Ok(output.clone());
+        }
+        let mut layout = output.layout().clone();
+        for &dim in &self.dims {
+            layout = layout.unsqueeze(dim);
+        }
+        Ok(output.alias(layout))
+    }
+}
+
+fn fold(operation: &'static Operation<Reduce>, x: &Tensor, folded: &Folded) -> Result<Tensor> {
+    match in_two_steps(operation, x, &folded.dims, folded.keepdim)? {
+        Some(output) => Ok(output),
+        None => dispatch::reduce(operation, x, &folded.dims, folded.keepdim),
+    }
+}
+
+/// Reductions over all dimensions (an empty list says the same) or over some, which then are gone,
+/// or of size 1 with `keepdim`. Negative dimensions count from the end.
+///
+/// All fail if a dimension does not exist or is given twice, or if the operation has no such dtype.
+impl Tensor {
+    /// The sum of all elements; of integers and truth values as `I64`.
+    pub fn sum(&self) -> Result<Tensor> {
+        self.sum_dims(&[], false)
+    }
+
+    /// The sums over some dimensions; of integers and truth values as `I64`.
+    pub fn sum_dims(&self, dims: &[isize], keepdim: bool) -> Result<Tensor> {
+        let folded = Folded::new("sum", self, dims, keepdim)?;
+        let dtype = if self.dtype().is_float() { self.dtype() } else { DType::I64 };
+        let output = fold(&SUM, &converted(self, dtype)?, &folded)?;
+        Ok(record("sum", [self], output, |_| {
+            let shape = self.layout().shape().clone();
+            move |grad: &Tensor, _| Ok([Some(folded.restore(grad)?.expand(&shape)?)])
+        }))
+    }
+
+    /// The mean of all elements; floats only.
+    pub fn mean(&self) -> Result<Tensor> {
+        self.mean_dims(&[], false)
+    }
+
+    /// The means over some dimensions; floats only. The mean of nothing is NaN.
+    pub fn mean_dims(&self, dims: &[isize], keepdim: bool) -> Result<Tensor> {
+        let folded = Folded::new("mean", self, dims, keepdim)?;
+        let output = fold(&MEAN, self, &folded)?;
+        Ok(record("mean", [self], output, |_| {
+            let shape = self.layout().shape().clone();
+            let count = folded.count(&shape);
+            move |grad: &Tensor, _| {
+                let share = folded.restore(grad)?.div(count)?;
+                Ok([Some(share.expand(&shape)?)])
+            }
+        }))
+    }
+
+    /// The product of all elements; of integers and truth values as `I64`.
+    pub fn prod(&self) -> Result<Tensor> {
+        let folded = Folded::new("prod", self, &[], false)?;
+        let dtype = if self.dtype().is_float() { self.dtype() } else { DType::I64 };
+        let output = fold(&PROD, &converted(self, dtype)?, &folded)?;
+        Ok(record("prod", [self], output, |_| {
+            let x = SavedTensor::new(self);
+            move |grad: &Tensor, _| Ok([Some(prod_backward(&x.get()?, grad)?)])
+        }))
+    }
+
+    /// The largest element, NaN where there is one. Equal ones share the gradient.
+    pub fn max(&self) -> Result<Tensor> {
+        self.amax(&[], false)
+    }
+
+    /// The smallest element, NaN where there is one. Equal ones share the gradient.
+    pub fn min(&self) -> Result<Tensor> {
+        self.amin(&[], false)
+    }
+
+    /// The largest elements over some dimensions, which must not be empty.
+    pub fn amax(&self, dims: &[isize], keepdim: bool) -> Result<Tensor> {
+        extreme(&AMAX, self, dims, keepdim)
+    }
+
+    /// The smallest elements over some dimensions, which must not be empty.
+    pub fn amin(&self, dims: &[isize], keepdim: bool) -> Result<Tensor> {
+        extreme(&AMIN, self, dims, keepdim)
+    }
+
+    /// Whether any element is not zero.
+    pub fn any(&self) -> Result<Tensor> {
+        self.any_dims(&[], false)
+    }
+
+    /// Whether any element over some dimensions is not zero.
+    pub fn any_dims(&self, dims: &[isize], keepdim: bool) -> Result<Tensor> {
+        let folded = Folded::new("any", self, dims, keepdim)?;
+        fold(&ANY, &converted(self, DType::Bool)?, &folded)
+    }
+
+    /// Whether no element is zero.
+    pub fn all(&self) -> Result<Tensor> {
+        self.all_dims(&[], false)
+    }
+
+    /// Whether no element over some dimensions is zero.
+    pub fn all_dims(&self, dims: &[isize], keepdim: bool) -> Result<Tensor> {
+        let folded = Folded::new("all", self, dims, keepdim)?;
+        fold(&ALL, &converted(self, DType::Bool)?, &folded)
+    }
+
+    /// The variances over some dimensions: squared distances from the mean, added up and divided by
+    /// their number less `correction` (1 for a sample, 0 for all there is). Floats only.
+    pub fn var(&self, dims: &[isize], correction: usize, keepdim: bool) -> Result<Tensor> {
+        let folded = Folded::new("var", self, dims, keepdim)?;
+        let count = folded.count(self.shape()) as f64 - correction as f64;
+        let distance = self.sub(&self.mean_dims(dims, true)?)?;
+        distance.square()?.sum_dims(dims, keepdim)?.div(count.max(0.0))
+    }
+}
+
+/// `gradient` summed to `shape`, which broadcasts to the gradient's own: what each element of an
+/// operand of that shape gets.
+///
+/// # Errors
+/// Memory or the runtime failed.
+pub(crate) fn sum_to_shape(gradient: &Tensor, shape: &Shape) -> Result<Tensor> {
+    if gradient.shape() == &**shape {
+        return Ok(gradient.clone());
+    }
+    let added = gradient.dims() - shape.len();
+    let repeated =
+        |&dim: &usize| dim < added || (shape[dim - added] == 1 && gradient.shape()[dim] != 1);
+    let dims: Vec<isize> = (0..gradient.dims()).filter(repeated).map(|dim| dim as isize).collect();
+    no_grad(|| {
+        let summed =
+            if dims.is_empty() { gradient.clone() } else { gradient.sum_dims(&dims, true)? };
+        summed.reshape(shape)
+    })
+}
+
+/// `x` in a dtype that the reduction has, outside of autograd: only floats have gradients, and
+/// those are not converted.
+fn converted(x: &Tensor, dtype: DType) -> Result<Tensor> {
+    if x.dtype() == dtype { Ok(x.clone()) } else { dense(x, dtype) }
+}
+
+fn extreme(
+    operation: &'static Operation<Reduce>,
+    x: &Tensor,
+    dims: &[isize],
+    keepdim: bool,
+) -> Result<Tensor> {
+    let op = operation.name();
+    let folded = Folded::new(op, x, dims, keepdim)?;
+    not_of_nothing(op, x, &folded.dims)?;
+    let output = fold(operation, x, &folded)?;
+    Ok(record(op, [x], output, |output| {
+        let (x, output) = (SavedTensor::new(x), SavedTensor::new(output));
+        move |grad: &Tensor, _| {
+            let (x, output) = (x.get()?, folded.restore(&output.get()?)?);
+            let chosen = x.eq(&output)?;
+            let dims: Vec<isize> = folded.dims.iter().map(|&dim| dim as isize).collect();
+            let share = folded.restore(grad)?.div(&count_true(&chosen, &dims)?)?;
+            Ok([Some(Tensor::where_(&chosen, &share, 0)?)])
+        }
+    }))
+}
+
+/// How many hold along `dims`, which are kept; all of them for no dimensions at all.
+fn count_true(chosen: &Tensor, dims: &[isize]) -> Result<Tensor> {
+    if dims.is_empty() { chosen.to(DType::I64) } else { chosen.sum_dims(dims, true) }
+}
+
+/// # Errors
+/// There is no element to choose.
+pub(super) fn not_of_nothing(op: &'static str, x: &Tensor, dims: &[usize]) -> Result<()> {
+    let shape = x.layout().shape();
+    match dims.iter().find(|&&dim| shape[dim] == 0) {
+        Some(_) => Err(Error::InvalidArgument {
+            op,
+            argument: "self",
+            value: format!("a tensor of shape {shape}"),
+            why: "there is no element to choose in a dimension of size 0",
+        }),
+        None => Ok(()),
+    }
+}
+
+/// The product of the others, for each element. Where one element is zero only its own gradient is
+/// not, and where two are none is; so zeros are counted, and nothing is divided by them.
+fn prod_backward(x: &Tensor, grad: &Tensor) -> Result<Tensor> {
+    let is_zero = x.eq(0)?;
+    let zeros = is_zero.sum()?;
+    let others = Tensor::where_(&is_zero, 1, x)?;
+    let product = grad.mul(&others.prod()?)?;
+    let without_zeros = product.div(&others)?;
+    let of_the_zero = is_zero.logical_and(&zeros.eq(1)?)?;
+    let elsewhere = Tensor::where_(&zeros.eq(0)?, &without_zeros, 0)?;
+    Tensor::where_(&of_the_zero, &product, &elsewhere)
+}

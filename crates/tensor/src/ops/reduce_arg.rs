@@ -1,0 +1,49 @@
+//! Where the extremes are.
+
+use super::reduce::not_of_nothing;
+use crate::dispatch::abi::Reduce;
+use crate::dispatch::{self, Operation, Signature};
+use crate::host::reduce as kernels;
+use crate::shape::resolve_dim;
+use crate::{DType, Result, Tensor};
+
+static ARGMAX: Operation<Reduce> =
+    Operation::new("argmax", kernels::argmax).with_signature(Signature::Gives(DType::I64));
+static ARGMIN: Operation<Reduce> =
+    Operation::new("argmin", kernels::argmin).with_signature(Signature::Gives(DType::I64));
+
+/// Indices of extremes, as `I64`: along one dimension, or with `None` among all elements in
+/// row-major order. The first of equal ones counts, and NaN counts as the extreme.
+///
+/// They fail if the dimension does not exist or has no elements.
+impl Tensor {
+    /// Where the largest element is.
+    pub fn argmax(&self, dim: impl Into<Option<isize>>, keepdim: bool) -> Result<Tensor> {
+        arg(&ARGMAX, self, dim.into(), keepdim)
+    }
+
+    /// Where the smallest element is.
+    pub fn argmin(&self, dim: impl Into<Option<isize>>, keepdim: bool) -> Result<Tensor> {
+        arg(&ARGMIN, self, dim.into(), keepdim)
+    }
+}
+
+fn arg(
+    operation: &'static Operation<Reduce>,
+    x: &Tensor,
+    dim: Option<isize>,
+    keepdim: bool,
+) -> Result<Tensor> {
+    let op = operation.name();
+    let all = 0..x.dims();
+    let dims: Vec<usize> = match dim {
+        // A 0-dimensional tensor has no dimension to fold, though it accepts the number.
+        Some(dim) => {
+            let own = resolve_dim(op, dim, x.dims())?;
+            all.filter(|&dim| dim == own).collect()
+        }
+        None => all.collect(),
+    };
+    not_of_nothing(op, x, &dims)?;
+    dispatch::reduce(operation, x, &dims, keepdim)
+}

@@ -1,0 +1,67 @@
+//! Softmax and its logarithm along a dimension.
+
+use super::convert::dense;
+use crate::autograd::{SavedTensor, record};
+use crate::dispatch::abi::Rows;
+use crate::dispatch::{self, Operation};
+use crate::host::rows as kernels;
+use crate::shape::resolve_dim;
+use crate::{Result, Tensor};
+
+static SOFTMAX: Operation<Rows> = Operation::new("softmax", kernels::softmax);
+static LOG_SOFTMAX: Operation<Rows> = Operation::new("log_softmax", kernels::log_softmax);
+static SOFTMAX_BACKWARD: Operation<Rows> =
+    Operation::new("softmax_backward", kernels::softmax_backward);
+static LOG_SOFTMAX_BACKWARD: Operation<Rows> =
+    Operation::new("log_softmax_backward", kernels::log_softmax_backward);
+
+/// Floats only. They fail if the dimension does not exist.
+impl Tensor {
+    /// `exp(x)` divided by its sum along `dim`; computed without overflow.
+    pub fn softmax(&self, dim: isize) -> Result<Tensor> {
+        row_function(&SOFTMAX, &SOFTMAX_BACKWARD, self, dim)
+    }
+
+    /// The logarithm of [`Tensor::softmax`], exact also where that is nearly 0.
+    pub fn log_softmax(&self, dim: isize) -> Result<Tensor> {
+        row_function(&LOG_SOFTMAX, &LOG_SOFTMAX_BACKWARD, self, dim)
+    }
+}
+
+fn row_function(
+    forward: &'static Operation<Rows>,
+    backward: &'static Operation<Rows>,
+    x: &Tensor,
+    dim: isize,
+) -> Result<Tensor> {
+    let dim = resolve_dim(forward.name(), dim, x.dims())?;
+    let output = along(dim, [x], |[x]| dispatch::rows(forward, x, None))?;
+    Ok(record(forward.name(), [x], output, |output| {
+        let output = SavedTensor::new(output);
+        move |grad: &Tensor, _| {
+            let output = output.get()?;
+            let gradient = along(dim, [grad, &output], |[grad, output]| {
+                dispatch::rows(backward, grad, Some(output))
+            })?;
+            Ok([Some(gradient)])
+        }
+    }))
+}
+
+/// Applies a function of rows along `dim`: brings it to the end, and the result back.
+fn along<const N: usize>(
+    dim: usize,
+    tensors: [&Tensor; N],
+    function: impl FnOnce([&Tensor; N]) -> Result<Tensor>,
+) -> Result<Tensor> {
+    let last = tensors[0].dims().saturating_sub(1);
+    let swapped = |tensor: &Tensor| match dim == last {
+        true => tensor.clone(),
+        false => tensor.alias(tensor.layout().transpose(dim, last)),
+    };
+    let mut rows = tensors.map(swapped);
+    for tensor in &mut rows {
+        *tensor = dense(tensor, tensor.dtype())?;
+    }
+    function(rows.each_ref()).map(|output| swapped(&output))
+}

@@ -1,0 +1,230 @@
+//! Functions of one tensor, element by element.
+
+use super::operand::Operand;
+use super::pointwise::{Promotion, pointwise};
+use crate::autograd::{SavedTensor, record};
+use crate::dispatch::abi::Elementwise;
+use crate::dispatch::{HostKernel, Operation, Signature};
+use crate::host::{binary, unary};
+use crate::{DType, Result, Tensor};
+
+/// A function of one tensor, with its derivative.
+struct Unary {
+    operation: Operation<Elementwise<2>>,
+    promotion: Promotion,
+    derivative: Derivative,
+}
+
+/// The gradient of the input from that of the output, by what it needs beside it.
+enum Derivative {
+    /// The input.
+    OfInput(fn(&Tensor, &Tensor) -> Result<Tensor>),
+    /// The output.
+    OfOutput(fn(&Tensor, &Tensor) -> Result<Tensor>),
+    /// Nothing.
+    Linear(fn(&Tensor) -> Result<Tensor>),
+}
+use Derivative::{Linear, OfInput, OfOutput};
+
+type Kernels = fn(DType) -> Option<HostKernel<Elementwise<2>>>;
+
+/// A function that integers have too.
+const fn any(name: &'static str, kernels: Kernels, derivative: Derivative) -> Unary {
+    Unary { operation: Operation::new(name, kernels), promotion: Promotion::Common, derivative }
+}
+
+/// A function of floats; integers are converted to the default dtype.
+const fn float(name: &'static str, kernels: Kernels, derivative: Derivative) -> Unary {
+    Unary { operation: Operation::new(name, kernels), promotion: Promotion::Float, derivative }
+}
+
+const TWO_OVER_ROOT_PI: f64 = std::f64::consts::FRAC_2_SQRT_PI;
+
+static NEG: Unary = any("neg", unary::neg, Linear(|grad| grad.neg()));
+static ABS: Unary = any("abs", unary::abs, OfInput(|grad, x| grad.mul(&x.sign()?)));
+static SIGN: Unary = any("sign", unary::sign, Linear(Tensor::zeros_like));
+static SQUARE: Unary = any("square", unary::square, OfInput(|grad, x| grad.mul(x)?.mul(2)));
+static RELU: Unary = any("relu", unary::relu, OfOutput(relu_backward));
+static FLOOR: Unary = any("floor", unary::floor, Linear(Tensor::zeros_like));
+static CEIL: Unary = any("ceil", unary::ceil, Linear(Tensor::zeros_like));
+static ROUND: Unary = any("round", unary::round, Linear(Tensor::zeros_like));
+static TRUNC: Unary = any("trunc", unary::trunc, Linear(Tensor::zeros_like));
+static EXP: Unary = float("exp", unary::exp, OfOutput(|grad, y| grad.mul(y)));
+static EXPM1: Unary = float("expm1", unary::expm1, OfOutput(|grad, y| grad.mul(&y.add(1)?)));
+static LOG: Unary = float("log", unary::log, OfInput(|grad, x| grad.div(x)));
+static LOG1P: Unary = float("log1p", unary::log1p, OfInput(|grad, x| grad.div(&x.add(1)?)));
+static SQRT: Unary = float("sqrt", unary::sqrt, OfOutput(|grad, y| grad.div(&y.mul(2)?)));
+static RSQRT: Unary =
+    float("rsqrt", unary::rsqrt, OfOutput(|grad, y| grad.mul(&y.square()?.mul(y)?)?.mul(-0.5)));
+static RECIPROCAL: Unary =
+    float("reciprocal", unary::reciprocal, OfOutput(|grad, y| grad.mul(&y.square()?)?.neg()));
+static SIN: Unary = float("sin", unary::sin, OfInput(|grad, x| grad.mul(&x.cos()?)));
+static COS: Unary = float("cos", unary::cos, OfInput(|grad, x| grad.mul(&x.sin()?)?.neg()));
+static TANH: Unary =
+    float("tanh", unary::tanh, OfOutput(|grad, y| grad.sub(&grad.mul(&y.square()?)?)));
+static SIGMOID: Unary =
+    float("sigmoid", unary::sigmoid, OfOutput(|grad, y| grad.mul(&y.sub(&y.square()?)?)));
+static ERF: Unary = float(
+    "erf",
+    unary::erf,
+    OfInput(|grad, x| grad.mul(&x.square()?.neg()?.exp()?)?.mul(TWO_OVER_ROOT_PI)),
+);
+
+static LOGICAL_NOT: Operation<Elementwise<2>> =
+    Operation::new("logical_not", unary::logical_not).with_signature(Signature::Gives(DType::Bool));
+
+/// The gradient of relu: `grad` where its output is positive.
+static RELU_BACKWARD: Operation<Elementwise<3>> =
+    Operation::new("relu_backward", binary::relu_backward);
+
+fn relu_backward(grad: &Tensor, y: &Tensor) -> Result<Tensor> {
+    pointwise(&RELU_BACKWARD, Promotion::Common, ["grad", "self"], [grad.into(), y.into()])
+}
+
+impl Unary {
+    fn apply(&'static self, x: &Tensor) -> Result<Tensor> {
+        let output = pointwise(&self.operation, self.promotion, ["self"], [Operand::Tensor(x)])?;
+        Ok(record(self.operation.name(), [x], output, |output| {
+            let saved = match self.derivative {
+                OfInput(_) => Some(SavedTensor::new(x)),
+                OfOutput(_) => Some(SavedTensor::new(output)),
+                Linear(_) => None,
+            };
+            move |grad: &Tensor, _| Ok([Some(self.derivative.apply(grad, saved.as_ref())?)])
+        }))
+    }
+
+    /// As `apply`, for functions that leave whole numbers as they are.
+    fn apply_to_fractions(&'static self, x: &Tensor) -> Result<Tensor> {
+        if x.dtype().is_integer() { x.clone_data() } else { self.apply(x) }
+    }
+}
+
+impl Derivative {
+    fn apply(&self, grad: &Tensor, saved: Option<&SavedTensor>) -> Result<Tensor> {
+        match (self, saved) {
+            (OfInput(derivative) | OfOutput(derivative), Some(saved)) => {
+                derivative(grad, &saved.get()?)
+            }
+            (Linear(derivative), _) => derivative(grad),
+            (OfInput(_) | OfOutput(_), None) => unreachable!("it was saved by `Unary::apply`"),
+        }
+    }
+}
+
+/// Functions of each element. They keep the shape and the device.
+///
+/// All fail with [`Error::UnsupportedDType`](crate::Error::UnsupportedDType) for a dtype that they do
+/// not have, or if memory or the runtime fails. Where a function has floats only, other dtypes are
+/// converted to the default dtype.
+impl Tensor {
+    /// `-x`
+    pub fn neg(&self) -> Result<Tensor> {
+        NEG.apply(self)
+    }
+
+    /// The distance from zero.
+    pub fn abs(&self) -> Result<Tensor> {
+        ABS.apply(self)
+    }
+
+    /// -1, 0 or 1; NaN for NaN.
+    pub fn sign(&self) -> Result<Tensor> {
+        SIGN.apply(self)
+    }
+
+    /// `x * x`
+    pub fn square(&self) -> Result<Tensor> {
+        SQUARE.apply(self)
+    }
+
+    /// `max(x, 0)`; NaN for NaN.
+    pub fn relu(&self) -> Result<Tensor> {
+        RELU.apply(self)
+    }
+
+    /// The nearest whole number that is not above.
+    pub fn floor(&self) -> Result<Tensor> {
+        FLOOR.apply_to_fractions(self)
+    }
+
+    /// The nearest whole number that is not below.
+    pub fn ceil(&self) -> Result<Tensor> {
+        CEIL.apply_to_fractions(self)
+    }
+
+    /// The nearest whole number; halves go to the even neighbour.
+    pub fn round(&self) -> Result<Tensor> {
+        ROUND.apply_to_fractions(self)
+    }
+
+    /// The nearest whole number towards zero.
+    pub fn trunc(&self) -> Result<Tensor> {
+        TRUNC.apply_to_fractions(self)
+    }
+
+    /// e to the power of x.
+    pub fn exp(&self) -> Result<Tensor> {
+        EXP.apply(self)
+    }
+
+    /// `exp(x) - 1`, exact near zero.
+    pub fn expm1(&self) -> Result<Tensor> {
+        EXPM1.apply(self)
+    }
+
+    /// The natural logarithm.
+    pub fn log(&self) -> Result<Tensor> {
+        LOG.apply(self)
+    }
+
+    /// `log(1 + x)`, exact near zero.
+    pub fn log1p(&self) -> Result<Tensor> {
+        LOG1P.apply(self)
+    }
+
+    /// The square root; NaN below zero.
+    pub fn sqrt(&self) -> Result<Tensor> {
+        SQRT.apply(self)
+    }
+
+    /// `1 / sqrt(x)`
+    pub fn rsqrt(&self) -> Result<Tensor> {
+        RSQRT.apply(self)
+    }
+
+    /// `1 / x`
+    pub fn reciprocal(&self) -> Result<Tensor> {
+        RECIPROCAL.apply(self)
+    }
+
+    /// The sine of x in radians.
+    pub fn sin(&self) -> Result<Tensor> {
+        SIN.apply(self)
+    }
+
+    /// The cosine of x in radians.
+    pub fn cos(&self) -> Result<Tensor> {
+        COS.apply(self)
+    }
+
+    /// The hyperbolic tangent.
+    pub fn tanh(&self) -> Result<Tensor> {
+        TANH.apply(self)
+    }
+
+    /// `1 / (1 + exp(-x))`
+    pub fn sigmoid(&self) -> Result<Tensor> {
+        SIGMOID.apply(self)
+    }
+
+    /// The error function.
+    pub fn erf(&self) -> Result<Tensor> {
+        ERF.apply(self)
+    }
+
+    /// Whether each element is zero; of dtype `Bool`.
+    pub fn logical_not(&self) -> Result<Tensor> {
+        pointwise(&LOGICAL_NOT, Promotion::Common, ["self"], [self.into()])
+    }
+}

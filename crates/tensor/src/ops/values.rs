@@ -1,0 +1,38 @@
+//! Elements brought to the host as Rust values.
+
+use super::convert::dense;
+use crate::device::Place;
+use crate::host::elements::scalar_of;
+use crate::{Element, Error, Result, Tensor};
+
+impl Tensor {
+    /// The one element of the tensor, converted to `T` as by a cast. Waits for it.
+    ///
+    /// # Errors
+    /// The tensor has more elements than one, or none; the device failed before it was there.
+    pub fn item<T: Element>(&self) -> Result<T> {
+        if self.numel() != 1 {
+            return Err(Error::InvalidArgument {
+                op: "item",
+                argument: "self",
+                value: format!("a tensor of shape {}", self.layout().shape()),
+                why: "it must have exactly one element; to_vec gives more",
+            });
+        }
+        Ok(T::from_scalar(scalar_of(&self.detach().cpu()?)?))
+    }
+
+    /// The elements in row-major order, copied. Waits for them.
+    ///
+    /// # Errors
+    /// The tensor is of another dtype than `T`; memory is short; the device failed before they were
+    /// there.
+    pub fn to_vec<T: Element>(&self) -> Result<Vec<T>> {
+        self.expect_dtype("to_vec", T::DTYPE)?;
+        let on_host = match self.place() {
+            Place::Cpu => dense(self, self.dtype())?,
+            Place::Cuda(_) => self.detach().cpu()?,
+        };
+        Ok(on_host.read::<T>()?.to_vec())
+    }
+}

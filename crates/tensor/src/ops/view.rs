@@ -1,0 +1,272 @@
+//! Views: other sizes, orders and parts of the same memory.
+
+use super::convert::copy_into;
+use super::view_shape::ViewShape;
+use crate::autograd::record;
+use crate::layout::Layout;
+use crate::shape::resolve_dim;
+use crate::{Error, Result, Shape, Tensor};
+
+/// Views share the tensor's memory: what is written through one is seen through the others.
+/// Gradients flow through. They fail if a dimension does not exist or a part lies outside.
+impl Tensor {
+    /// The same elements in the same order under other sizes, one of which may be -1: what is left.
+    ///
+    /// # Errors
+    /// The sizes have another number of elements; or the elements do not lie evenly enough
+    /// ([`Error::NotContiguous`]), where [`Tensor::reshape`] would copy.
+    pub fn view(&self, shape: impl Into<ViewShape>) -> Result<Tensor> {
+        let shape = shape.into().resolve("view", self.numel())?;
+        let layout = self.layout().view(&shape).ok_or_else(|| self.not_contiguous("view"))?;
+        Ok(reshaped("view", self, layout))
+    }
+
+    /// [`Tensor::view`], of a copy where the elements do not lie so that a view is possible.
+    ///
+    /// # Errors
+    /// The sizes have another number of elements.
+    pub fn reshape(&self, shape: impl Into<ViewShape>) -> Result<Tensor> {
+        let shape = shape.into().resolve("reshape", self.numel())?;
+        match self.layout().view(&shape) {
+            Some(layout) => Ok(reshaped("view", self, layout)),
+            None => {
+                let dense = self.contiguous()?;
+                let layout = Layout::contiguous(shape);
+                Ok(reshaped("view", &dense, layout))
+            }
+        }
+    }
+
+    /// The dimensions from `start` to `end`, both included, as one; `flatten(1, -1)` keeps a batch.
+    pub fn flatten(&self, start: isize, end: isize) -> Result<Tensor> {
+        let (start, end) = (
+            resolve_dim("flatten", start, self.dims())?,
+            resolve_dim("flatten", end, self.dims())?,
+        );
+        if start > end {
+            return Err(Error::InvalidArgument {
+                op: "flatten",
+                argument: "start",
+                value: start.to_string(),
+                why: "it must not come after `end`",
+            });
+        }
+        let sizes = self.shape();
+        let end = (end + 1).min(sizes.len());
+        let merged = sizes[start.min(end)..end].iter().product();
+        let before = sizes[..start.min(end)].iter().copied();
+        let shape: Shape = before.chain([merged]).chain(sizes[end..].iter().copied()).collect();
+        self.reshape(shape)
+    }
+
+    /// Two dimensions exchanged.
+    pub fn transpose(&self, first: isize, second: isize) -> Result<Tensor> {
+        let (first, second) = (
+            resolve_dim("transpose", first, self.dims())?,
+            resolve_dim("transpose", second, self.dims())?,
+        );
+        if self.dims() == 0 {
+            return Ok(self.clone());
+        }
+        let view = self.alias(self.layout().transpose(first, second));
+        Ok(record("transpose", [self], view, |_| {
+            move |grad: &Tensor, _| Ok([Some(grad.alias(grad.layout().transpose(first, second)))])
+        }))
+    }
+
+    /// A matrix transposed; vectors and numbers stay.
+    ///
+    /// # Errors
+    /// There are more than two dimensions; `transpose` says which to exchange.
+    pub fn t(&self) -> Result<Tensor> {
+        match self.dims() {
+            0 | 1 => Ok(self.clone()),
+            2 => self.transpose(0, 1),
+            dims => Err(Error::InvalidArgument {
+                op: "t",
+                argument: "self",
+                value: format!("a tensor of {dims} dimensions"),
+                why: "at most two; transpose says which to exchange",
+            }),
+        }
+    }
+
+    /// The dimensions in another order: dimension `i` of the view is dimension `order[i]`.
+    ///
+    /// # Errors
+    /// `order` does not name each dimension once.
+    pub fn permute(&self, order: &[isize]) -> Result<Tensor> {
+        let resolved: Result<Vec<usize>> =
+            order.iter().map(|&dim| resolve_dim("permute", dim, self.dims())).collect();
+        let order_of = resolved?;
+        let mut inverse = vec![usize::MAX; self.dims()];
+        for (position, &dim) in order_of.iter().enumerate() {
+            if let Some(slot) = inverse.get_mut(dim) {
+                *slot = position;
+            }
+        }
+        if order_of.len() != self.dims() || inverse.contains(&usize::MAX) {
+            return Err(Error::InvalidArgument {
+                op: "permute",
+                argument: "order",
+                value: format!("{order:?}"),
+                why: "it must name each dimension once",
+            });
+        }
+        let view = self.alias(self.layout().permute(&order_of));
+        Ok(record("permute", [self], view, |_| {
+            move |grad: &Tensor, _| Ok([Some(grad.alias(grad.layout().permute(&inverse)))])
+        }))
+    }
+
+    /// The `len` indices of `dim` from `start` on.
+    pub fn narrow(&self, dim: isize, start: usize, len: usize) -> Result<Tensor> {
+        let own = self.existing_dim("narrow", dim)?;
+        let size = self.shape()[own];
+        if start.checked_add(len).is_none_or(|end| end > size) {
+            let index = start.saturating_add(len) as i64;
+            return Err(Error::IndexOutOfRange { op: "narrow", index, size });
+        }
+        Ok(self.part("narrow", move |layout| layout.slice(own, start, len, 1)))
+    }
+
+    /// Every `step`th index of `dim` from `start` to before `end`, as Python slices: negative bounds
+    /// count from the end, and bounds outside are brought to the nearest inside.
+    ///
+    /// # Errors
+    /// `step` is 0.
+    pub fn slice(&self, dim: isize, start: isize, end: isize, step: usize) -> Result<Tensor> {
+        let own = self.existing_dim("slice", dim)?;
+        if step == 0 {
+            return Err(Error::InvalidArgument {
+                op: "slice",
+                argument: "step",
+                value: "0".to_owned(),
+                why: "it must be 1 or more",
+            });
+        }
+        let size = self.shape()[own] as isize;
+        let bound = |at: isize| (if at < 0 { at + size } else { at }).clamp(0, size) as usize;
+        let (start, end) = (bound(start), bound(end));
+        let len = end.saturating_sub(start).div_ceil(step);
+        Ok(self.part("slice", move |layout| layout.slice(own, start, len, step)))
+    }
+
+    /// The view at `index` of `dim`, which is gone then. A negative index counts from the end.
+    pub fn select(&self, dim: isize, index: isize) -> Result<Tensor> {
+        let own = self.existing_dim("select", dim)?;
+        let size = self.shape()[own];
+        let at = if index < 0 { index + size as isize } else { index };
+        if !(0..size as isize).contains(&at) {
+            return Err(Error::IndexOutOfRange { op: "select", index: index as i64, size });
+        }
+        Ok(self.part("select", move |layout| layout.select(own, at as usize)))
+    }
+
+    /// The tensor without `dim`, where its size is 1; else as it is.
+    pub fn squeeze(&self, dim: isize) -> Result<Tensor> {
+        let own = resolve_dim("squeeze", dim, self.dims())?;
+        let layout = self.layout().without_dims(|candidate, size| candidate == own && size == 1);
+        Ok(reshaped("squeeze", self, layout))
+    }
+
+    /// The tensor without its dimensions of size 1.
+    pub fn squeeze_all(&self) -> Result<Tensor> {
+        let layout = self.layout().without_dims(|_, size| size == 1);
+        Ok(reshaped("squeeze", self, layout))
+    }
+
+    /// The tensor with a new dimension of size 1 at `dim`, from 0 to the number of dimensions;
+    /// negative ones count from behind the end.
+    pub fn unsqueeze(&self, dim: isize) -> Result<Tensor> {
+        let own = resolve_dim("unsqueeze", dim, self.dims() + 1)?;
+        Ok(reshaped("unsqueeze", self, self.layout().unsqueeze(own)))
+    }
+
+    /// Dimensions of size 1 repeated, and new ones put in front, without copies; -1 keeps a size.
+    ///
+    /// # Errors
+    /// The shape does not broadcast to the one that was asked for.
+    pub fn expand(&self, shape: impl Into<ViewShape>) -> Result<Tensor> {
+        let wanted = shape.into().expand("expand", self.shape())?;
+        let layout = self.layout().expand(&wanted).ok_or_else(|| Error::ShapeMismatch {
+            op: "expand",
+            shapes: vec![("self", self.layout().shape().clone()), ("shape", wanted)],
+            rule: "sizes must be equal, or 1 in `self`, counted from the innermost",
+        })?;
+        // The gradient is summed to the input's shape on its way.
+        Ok(record("expand", [self], self.alias(layout), |_| {
+            |grad: &Tensor, _| Ok([Some(grad.clone())])
+        }))
+    }
+
+    /// Parts of `size` along `dim`, the last of which may be smaller.
+    ///
+    /// # Errors
+    /// `size` is 0.
+    pub fn split(&self, size: usize, dim: isize) -> Result<Vec<Tensor>> {
+        let own = self.existing_dim("split", dim)?;
+        if size == 0 {
+            return Err(Error::InvalidArgument {
+                op: "split",
+                argument: "size",
+                value: "0".to_owned(),
+                why: "it must be 1 or more",
+            });
+        }
+        let length = self.shape()[own];
+        // A dimension of size 0 is one part.
+        let starts = (0..length.max(1)).step_by(size);
+        starts.map(|start| self.narrow(dim, start, size.min(length - start))).collect()
+    }
+
+    /// At most `count` parts along `dim`, of one size but for the last.
+    ///
+    /// # Errors
+    /// `count` is 0.
+    pub fn chunk(&self, count: usize, dim: isize) -> Result<Vec<Tensor>> {
+        let own = self.existing_dim("chunk", dim)?;
+        if count == 0 {
+            return Err(Error::InvalidArgument {
+                op: "chunk",
+                argument: "count",
+                value: "0".to_owned(),
+                why: "it must be 1 or more",
+            });
+        }
+        self.split(self.shape()[own].div_ceil(count).max(1), dim)
+    }
+
+    /// The part that a layout function cuts out; its gradient is zero elsewhere.
+    fn part(
+        &self,
+        name: &'static str,
+        cut: impl Fn(&Layout) -> Layout + Send + Sync + 'static,
+    ) -> Tensor {
+        let view = self.alias(cut(self.layout()));
+        record(name, [self], view, |_| {
+            let shape = self.layout().shape().clone();
+            move |grad: &Tensor, _| {
+                let zeros = Tensor::zeros(&shape, (grad.dtype(), grad.device()))?;
+                copy_into(&zeros.alias(cut(zeros.layout())), grad)?;
+                Ok([Some(zeros)])
+            }
+        })
+    }
+
+    /// A dimension that the tensor has; a single number has none.
+    fn existing_dim(&self, op: &'static str, dim: isize) -> Result<usize> {
+        match self.dims() {
+            0 => Err(Error::DimOutOfRange { op, dim, dims: 0 }),
+            dims => resolve_dim(op, dim, dims),
+        }
+    }
+}
+
+/// The view of a layout with the same elements in the same order.
+fn reshaped(name: &'static str, x: &Tensor, layout: Layout) -> Tensor {
+    record(name, [x], x.alias(layout), |_| {
+        let shape = x.layout().shape().clone();
+        move |grad: &Tensor, _| Ok([Some(grad.reshape(&shape)?)])
+    })
+}

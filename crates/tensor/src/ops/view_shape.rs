@@ -1,0 +1,127 @@
+//! Shapes of views, of which one size may be left open.
+
+use smallvec::SmallVec;
+
+use crate::{Error, Result, Shape};
+
+/// The sizes that a view should have, where -1 stands for whatever is left (in `view` and
+/// `reshape`) or for the size there is (in `expand`). Made from arrays, slices and vectors of
+/// integers, and from a [`Shape`].
+#[derive(Clone, Debug)]
+pub struct ViewShape(SmallVec<[isize; 4]>);
+
+impl ViewShape {
+    /// The shape of a view of `numel` elements.
+    ///
+    /// # Errors
+    /// More than one size is open; they do not multiply to `numel`.
+    pub(super) fn resolve(&self, op: &'static str, numel: usize) -> Result<Shape> {
+        let open = self.0.iter().filter(|&&size| size == -1).count();
+        let known = self.0.iter().filter(|&&size| size != -1);
+        let known = known.map(|&size| usize::try_from(size).ok()).collect::<Option<Shape>>();
+        let refuse = |why| {
+            let value = format!("{:?}", self.0.as_slice());
+            Error::InvalidArgument { op, argument: "shape", value, why }
+        };
+        let known = known.ok_or_else(|| refuse("sizes are 0 or more, or -1 for one left open"))?;
+        let rest = match (open, known.checked_numel()) {
+            (0, Some(product)) if product == numel => 0,
+            (1, Some(product)) if product > 0 && numel % product == 0 => numel / product,
+            (1, Some(0)) if numel == 0 => {
+                return Err(refuse("the size left open could be any, since there are no elements"));
+            }
+            (2.., _) => return Err(refuse("only one size may be left open")),
+            _ => return Err(Error::WrongNumel { op, numel, shape: self.written() }),
+        };
+        Ok(self.0.iter().map(|&size| if size == -1 { rest } else { size as usize }).collect())
+    }
+
+    /// The shape that `shape` is expanded to, where open sizes stay as they are.
+    ///
+    /// # Errors
+    /// There are fewer sizes than in `shape`; an open or negative one has no size to keep.
+    pub(super) fn expand(&self, op: &'static str, shape: &[usize]) -> Result<Shape> {
+        let refuse = || Error::InvalidArgument {
+            op,
+            argument: "shape",
+            value: format!("{:?}", self.0.as_slice()),
+            why: "-1 keeps a size that the tensor has; the others are 0 or more",
+        };
+        let added = self.0.len().saturating_sub(shape.len());
+        let size = |(dim, &size): (usize, &isize)| match size {
+            -1 => dim.checked_sub(added).and_then(|own| shape.get(own)).copied(),
+            _ => usize::try_from(size).ok(),
+        };
+        self.0.iter().enumerate().map(size).collect::<Option<Shape>>().ok_or_else(refuse)
+    }
+
+    /// As it was asked for, for an error; an open size counts as 1.
+    fn written(&self) -> Shape {
+        self.0.iter().map(|&size| usize::try_from(size).unwrap_or(1)).collect()
+    }
+}
+
+macro_rules! view_shape_from {
+    ($($integer:ty),*) => {$(
+        impl<const N: usize> From<[$integer; N]> for ViewShape {
+            fn from(sizes: [$integer; N]) -> ViewShape {
+                ViewShape(sizes.iter().map(|&size| size as isize).collect())
+            }
+        }
+
+        impl From<&[$integer]> for ViewShape {
+            fn from(sizes: &[$integer]) -> ViewShape {
+                ViewShape(sizes.iter().map(|&size| size as isize).collect())
+            }
+        }
+
+        impl From<Vec<$integer>> for ViewShape {
+            fn from(sizes: Vec<$integer>) -> ViewShape {
+                sizes.as_slice().into()
+            }
+        }
+    )*};
+}
+
+view_shape_from!(usize, isize, i64, i32);
+
+impl From<Shape> for ViewShape {
+    fn from(shape: Shape) -> ViewShape {
+        (&*shape).into()
+    }
+}
+
+impl From<&Shape> for ViewShape {
+    fn from(shape: &Shape) -> ViewShape {
+        (&**shape).into()
+    }
+}
+
+/// No dimensions: a single element.
+impl From<()> for ViewShape {
+    fn from((): ()) -> ViewShape {
+        ViewShape(SmallVec::new())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_open_size_takes_what_is_left() {
+        assert_eq!(ViewShape::from([2, -1]).resolve("view", 6).unwrap(), [2, 3].into());
+        assert_eq!(ViewShape::from([-1]).resolve("view", 0).unwrap(), [0].into());
+        assert!(ViewShape::from([4, -1]).resolve("view", 6).is_err());
+        assert!(ViewShape::from([-1, -1]).resolve("view", 6).is_err());
+        assert!(ViewShape::from([0, -1]).resolve("view", 0).is_err(), "it could be any size");
+        assert!(ViewShape::from([-2, -3]).resolve("view", 6).is_err());
+    }
+
+    #[test]
+    fn expand_keeps_open_sizes() {
+        let expanded = ViewShape::from([2, -1, 4]).expand("expand", &[3, 1]).unwrap();
+        assert_eq!(expanded, [2, 3, 4].into());
+        assert!(ViewShape::from([-1, 3]).expand("expand", &[3]).is_err());
+    }
+}
