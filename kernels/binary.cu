@@ -31,7 +31,7 @@ struct Div {
     }
 };
 
-struct Pow {
+struct Pow : Heavy {
     template <class T>
     __device__ T operator()(T base, T exponent) const {
         if constexpr (std::is_floating_point_v<T>) {
@@ -72,7 +72,7 @@ struct Minimum {
 };
 
 // The remainder has the sign of the divisor, as in Python.
-struct Remainder {
+struct Remainder : Heavy {
     template <class T>
     __device__ T operator()(T a, T b) const {
         if constexpr (std::is_floating_point_v<T>) {
@@ -99,7 +99,7 @@ struct Remainder {
 };
 
 // The quotient rounded down, such that a = b * floor_divide(a, b) + remainder(a, b).
-struct FloorDivide {
+struct FloorDivide : Heavy {
     template <class T>
     __device__ T operator()(T a, T b) const {
         if constexpr (std::is_floating_point_v<T>) {

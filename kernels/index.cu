@@ -13,28 +13,17 @@ __device__ inline int64_t checked(int64_t index, int64_t size) {
 
 // Visits every position [outer, count, inner] with its linear index and the element along `size` that it chooses.
 // The index tensor is [outer, count, inner] itself, or just [count].
-template <bool FULL, class Int, class Visit>
-__device__ void for_each_choice(const Index& args, Int total, Visit visit) {
-    const Int count = static_cast<Int>(args.count);
-    const Int inner = static_cast<Int>(args.inner);
-#pragma unroll 1
-    for (int64_t i = grid_thread(); i < total; i += grid_threads()) {
-        const Int linear = static_cast<Int>(i);
-        const Int row = linear / inner;
-        const Int o = row / count;
-        const Int j = row - o * count;
-        const int64_t chosen = checked(args.index[FULL ? linear : j], args.size);
-        visit(i, (static_cast<int64_t>(o) * args.size + chosen) * args.inner + (linear - row * inner));
-    }
-}
-
 template <bool FULL, class Visit>
 __device__ void for_each_choice(const Index& args, Visit visit) {
-    const int64_t total = args.outer * args.count * args.inner;
-    if (total <= INT32_MAX) {
-        for_each_choice<FULL>(args, static_cast<uint32_t>(total), visit);
-    } else {
-        for_each_choice<FULL>(args, static_cast<uint64_t>(total), visit);
+    const uint64_t count = args.count;
+    const uint64_t inner = args.inner;
+    const uint64_t total = args.outer * count * inner;
+#pragma unroll 1
+    for (uint64_t i = grid_thread(); i < total; i += grid_threads()) {
+        const uint64_t row = i / inner;
+        const uint64_t o = row / count;
+        const int64_t chosen = checked(args.index[FULL ? i : row - o * count], args.size);
+        visit(i, (o * args.size + chosen) * inner + (i - row * inner));
     }
 }
 
@@ -51,7 +40,7 @@ template <class T, bool FULL>
 __device__ void read(const Index& args) {
     Stored<T>* const out = static_cast<Stored<T>*>(args.out);
     const Stored<T>* const source = static_cast<const Stored<T>*>(args.source);
-    for_each_choice<FULL>(args, [&](int64_t position, int64_t element) { out[position] = source[element]; });
+    for_each_choice<FULL>(args, [&](uint64_t position, uint64_t element) { out[position] = source[element]; });
 }
 
 // Several positions may choose one element; the order of the additions, and so a float's last bits, is not fixed.
@@ -59,7 +48,7 @@ template <class T, bool FULL>
 __device__ void add(const Index& args) {
     T* const out = static_cast<T*>(args.out);
     const T* const source = static_cast<const T*>(args.source);
-    for_each_choice<FULL>(args, [&](int64_t position, int64_t element) { atomic_add(&out[element], source[position]); });
+    for_each_choice<FULL>(args, [&](uint64_t position, uint64_t element) { atomic_add(&out[element], source[position]); });
 }
 
 constexpr bool ELEMENTS = true;

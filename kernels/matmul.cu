@@ -7,58 +7,96 @@
 constexpr int SIDE = 16;
 constexpr int THREADS = SIDE * SIDE;
 
-// In large matrices a thread computes 4 x 4 elements, and so uses what it loads four times; in small ones that leaves too few blocks.
+// In large matrices a thread computes 4 x 4 elements, and so uses four times what it reads from shared memory.
+// In small ones that would leave too few blocks.
 constexpr int FEW = 1;
 constexpr int MANY = 4;
 
 // What a block sees of a matrix at one time: SIDE rows along the summed dimension.
-// One element of padding keeps threads that go down a column in different banks of shared memory.
-template <class T, int SIZE>
-using Tile = Value<T>[SIDE][SIZE + 1];
+// The padding keeps threads that go down a column in different banks of shared memory, and rows aligned for wide reads.
+template <class T, int EACH>
+struct alignas(16) Tile {
+    static constexpr int SIZE = SIDE * EACH;
+    Value<T> rows[SIDE][SIZE + 4];
+};
 
 // A matrix whose element (i, d), d counting along the dimension that is summed over, lies at i * stride + d * depth_stride.
 template <class T>
 struct View {
     const T* data;
     int64_t size, depth, stride, depth_stride;
+};
+
+// A thread's part in copying a strip of a matrix to tiles, one after the other in the direction of depth.
+template <class T, int EACH>
+struct Loader {
+    static constexpr int SIZE = SIDE * EACH;
+
+    // The first element that this thread copies, the distance to its next ones, and that from tile to tile.
+    const T* element;
+    int64_t step, advance;
+    // The same in rows and columns of the tile, and how far the matrix still reaches.
+    int i, d, i_step, d_step;
+    int64_t i_left, d_left;
+    Value<T> values[EACH];
+
+    // Neighbouring threads read what lies side by side.
+    __device__ Loader(const View<T>& view, int64_t first, int thread) {
+        const bool along_i = view.stride == 1;
+        i = along_i ? thread % SIZE : thread / SIDE;
+        d = along_i ? thread / SIZE : thread % SIDE;
+        i_step = along_i ? 0 : SIDE;
+        d_step = along_i ? THREADS / SIZE : 0;
+        i_left = view.size - first - i;
+        d_left = view.depth - d;
+        element = view.data + (first + i) * view.stride + d * view.depth_stride;
+        step = i_step * view.stride + d_step * view.depth_stride;
+        advance = SIDE * view.depth_stride;
+    }
 
     // Elements outside the matrix are zeros, which only meet the zeros outside the other one, or sums that are not stored.
-    __device__ Value<T> at(int64_t i, int64_t d) const {
-        return i < size && d < depth ? load<T>(data[i * stride + d * depth_stride]) : Value<T>{0};
+    __device__ void fetch() {
+#pragma unroll
+        for (int e = 0; e < EACH; ++e) {
+            const bool inside = e * i_step < i_left && e * d_step < d_left;
+            values[e] = inside ? load<T>(element[e * step]) : Value<T>{0};
+        }
+        element += advance;
+        d_left -= SIDE;
+    }
+
+    __device__ void put(Tile<T, EACH>& tile) const {
+#pragma unroll
+        for (int e = 0; e < EACH; ++e) tile.rows[d + e * d_step][i + e * i_step] = values[e];
     }
 };
 
-// Copies the part of a matrix from (first, deep) on; neighbouring threads read what lies side by side.
-template <class T, int SIZE>
-__device__ void stage(Tile<T, SIZE>& tile, const View<T>& view, int64_t first, int64_t deep, int thread) {
-#pragma unroll
-    for (int element = thread; element < SIZE * SIDE; element += THREADS) {
-        const int i = view.stride == 1 ? element % SIZE : element / SIDE;
-        const int d = view.stride == 1 ? element / SIZE : element % SIDE;
-        tile[d][i] = view.at(first + i, deep + d);
-    }
-}
-
-// The part of c whose first element is (row, col). Each thread has EACH x EACH elements of it, SIDE apart.
+// The part of c whose first element is (row, col).
 template <class T, int EACH>
 __device__ void multiply_tile(T* c, const View<T>& a, const View<T>& b, int64_t row, int64_t col) {
-    constexpr int SIZE = SIDE * EACH;
-    __shared__ Tile<T, SIZE> a_tile;
-    __shared__ Tile<T, SIZE> b_tile;
-    const int x = threadIdx.x;
-    const int y = threadIdx.y;
+    __shared__ Tile<T, EACH> a_tile;
+    __shared__ Tile<T, EACH> b_tile;
+    const int x = threadIdx.x * EACH;
+    const int y = threadIdx.y * EACH;
+    const int thread = threadIdx.y * SIDE + threadIdx.x;
+    Loader<T, EACH> a_loader(a, row, thread);
+    Loader<T, EACH> b_loader(b, col, thread);
     Value<T> sums[EACH][EACH] = {};
+    a_loader.fetch();
+    b_loader.fetch();
 #pragma unroll 1
     for (int64_t deep = 0; deep < a.depth; deep += SIDE) {
-        stage<T, SIZE>(a_tile, a, row, deep, y * SIDE + x);
-        stage<T, SIZE>(b_tile, b, col, deep, y * SIDE + x);
+        a_loader.put(a_tile);
+        b_loader.put(b_tile);
         __syncthreads();
+        // The next tiles are on their way while these are worked on; after the last ones, nothing is left to fetch.
+        a_loader.fetch();
+        b_loader.fetch();
 #pragma unroll 4
         for (int d = 0; d < SIDE; ++d) {
             for (int i = 0; i < EACH; ++i) {
                 for (int j = 0; j < EACH; ++j) {
-                    const Value<T> product = times(a_tile[d][y + i * SIDE], b_tile[d][x + j * SIDE]);
-                    sums[i][j] = plus(sums[i][j], product);
+                    sums[i][j] = plus(sums[i][j], times(a_tile.rows[d][y + i], b_tile.rows[d][x + j]));
                 }
             }
         }
@@ -66,8 +104,8 @@ __device__ void multiply_tile(T* c, const View<T>& a, const View<T>& b, int64_t 
     }
     for (int i = 0; i < EACH; ++i) {
         for (int j = 0; j < EACH; ++j) {
-            const int64_t r = row + y + i * SIDE;
-            const int64_t s = col + x + j * SIDE;
+            const int64_t r = row + y + i;
+            const int64_t s = col + x + j;
             if (r < a.size && s < b.size) c[r * b.size + s] = convert<T>(sums[i][j]);
         }
     }
@@ -79,7 +117,7 @@ __device__ void multiply(const Matmul& args) {
     for (int64_t batch = blockIdx.z; batch < args.batches; batch += gridDim.z) {
         View<T> a = {static_cast<const T*>(args.a), args.m, args.k, args.a_row, args.a_col};
         View<T> b = {static_cast<const T*>(args.b), args.n, args.k, args.b_col, args.b_row};
-        walk(batch, args.batches, args.batch_dims, args.batch_sizes, [&](int32_t d, int64_t coordinate) {
+        walk(batch, args.batch_dims, args.batch_sizes, [&](int32_t d, int64_t coordinate) {
             a.data += coordinate * args.a_batch[d];
             b.data += coordinate * args.b_batch[d];
         });

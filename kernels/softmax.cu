@@ -32,7 +32,8 @@ struct RowLoop {
     template <class Visit>
     __device__ void for_each_col(Visit visit) const {
         if (threadIdx.x >= lanes) return;
-#pragma unroll 1
+        // Unrolled, several loads are under way at a time.
+#pragma unroll 4
         for (int64_t col = threadIdx.x; col < cols; col += lanes) visit(col);
     }
 
@@ -40,7 +41,7 @@ struct RowLoop {
     __device__ V fold(V start, Merge merge, Value value) const {
         V state = start;
         for_each_col([&](int64_t col) { state = merge(state, value(col)); });
-        return merge_lanes(state, lanes, merge);
+        return merge_lanes(state, threadIdx.x, lanes, 1, merge);
     }
 };
 

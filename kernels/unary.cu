@@ -86,28 +86,28 @@ struct Trunc {
     }
 };
 
-struct Exp {
+struct Exp : Heavy {
     template <class T>
     __device__ T operator()(T x) const {
         return exp(x);
     }
 };
 
-struct Expm1 {
+struct Expm1 : Heavy {
     template <class T>
     __device__ T operator()(T x) const {
         return expm1(x);
     }
 };
 
-struct Log {
+struct Log : Heavy {
     template <class T>
     __device__ T operator()(T x) const {
         return log(x);
     }
 };
 
-struct Log1p {
+struct Log1p : Heavy {
     template <class T>
     __device__ T operator()(T x) const {
         return log1p(x);
@@ -136,21 +136,21 @@ struct Reciprocal {
     }
 };
 
-struct Sin {
+struct Sin : Heavy {
     template <class T>
     __device__ T operator()(T x) const {
         return sin(x);
     }
 };
 
-struct Cos {
+struct Cos : Heavy {
     template <class T>
     __device__ T operator()(T x) const {
         return cos(x);
     }
 };
 
-struct Tanh {
+struct Tanh : Heavy {
     template <class T>
     __device__ T operator()(T x) const {
         return tanh(x);
@@ -158,14 +158,14 @@ struct Tanh {
 };
 
 // Far below zero exp overflows to infinity, whose reciprocal is the right limit.
-struct Sigmoid {
+struct Sigmoid : Heavy {
     template <class T>
     __device__ T operator()(T x) const {
         return T{1} / (T{1} + exp(-x));
     }
 };
 
-struct Erf {
+struct Erf : Heavy {
     template <class T>
     __device__ T operator()(T x) const {
         return erf(x);

@@ -4,6 +4,7 @@ use std::env;
 use std::error::Error;
 use std::path::{Path, PathBuf};
 
+use crate::ptx;
 use crate::table::Module;
 
 /// The architectures to make machine code for, and the compiler that does it.
@@ -35,9 +36,17 @@ impl Architectures {
         Ok(Some(Architectures { names, nvcc: find_nvcc(&list)? }))
     }
 
-    /// Makes a fatbin of a module's source. Beside the machine code it has PTX, so that GPUs of
-    /// other architectures can run it as well.
-    pub(crate) fn compile(&self, package: &Path, module: &Module) -> Result<(), Box<dyn Error>> {
+    /// Makes a fatbin of the source of a PTX file. Beside the machine code it has PTX, so that GPUs
+    /// of other architectures can run it as well.
+    pub(crate) fn compile(
+        &self,
+        package: &Path,
+        path: &Path,
+        file: &ptx::File,
+    ) -> Result<Module, Box<dyn Error>> {
+        let name = path.file_stem().and_then(|name| name.to_str());
+        let name = name.ok_or_else(|| format!("{} is not UTF-8", path.display()))?.to_owned();
+        let image = PathBuf::from(env::var("OUT_DIR")?).join(&name).with_extension("fatbin");
         let mut build = cc::Build::new();
         build
             .cuda(true)
@@ -57,14 +66,14 @@ impl Architectures {
             .to_command()
             // Assertions contain the path of their source as nvcc got it.
             .current_dir(package.parent().ok_or("the package has no parent folder")?)
-            .arg(format!("kernels/{}.cu", module.name))
+            .arg(format!("kernels/{name}.cu"))
             .arg("-o")
-            .arg(&module.image)
+            .arg(&image)
             .status()?;
         if !status.success() {
-            return Err(format!("nvcc cannot compile {}.cu ({status})", module.name).into());
+            return Err(format!("nvcc cannot compile {name}.cu ({status})").into());
         }
-        Ok(())
+        Ok(Module { name, entries: file.entries().map(str::to_owned).collect(), image })
     }
 }
 

@@ -4,6 +4,7 @@
 #![expect(clippy::print_stdout, reason = "a build script talks to cargo on its standard output")]
 
 mod fatbin;
+mod ptx;
 mod table;
 
 use std::error::Error;
@@ -32,16 +33,25 @@ fn embed() -> Result<(), Box<dyn Error>> {
     let architectures = Architectures::from_env()?;
     let mut modules = Vec::new();
     for path in ptx_files(&package.join("ptx"))? {
-        let text = fs::read_to_string(&path)?;
-        let module = Module::new(&path, &text, &out)?;
+        let file = ptx::File::parse(&fs::read_to_string(&path)?);
         match &architectures {
-            None => fs::write(&module.image, text + "\0")?,
-            Some(architectures) => architectures.compile(&package, &module)?,
+            None => modules.extend(split(&file, &out)?),
+            Some(architectures) => modules.push(architectures.compile(&package, &path, &file)?),
         }
-        modules.push(module);
     }
     fs::write(out.join("table.rs"), table::render(&modules)?)?;
     Ok(())
+}
+
+/// A module for each kernel of a file.
+fn split(file: &ptx::File, out: &Path) -> Result<Vec<Module>, Box<dyn Error>> {
+    let mut modules = Vec::new();
+    for name in file.entries().map(str::to_owned) {
+        let image = out.join(&name).with_extension("ptx");
+        fs::write(&image, file.module_of(&name) + "\0")?;
+        modules.push(Module { entries: vec![name.clone()], name, image });
+    }
+    Ok(modules)
 }
 
 /// In the order of their names, so that two builds give the same crate.

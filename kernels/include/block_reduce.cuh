@@ -3,22 +3,21 @@
 
 #include "abi.cuh"
 
-// Gives every thread the merged states of its group of `lanes` neighbours (a power of two, the same for the whole block).
-// The tree is always the same, so the same states give the same bits. Every thread of the block must call it.
+// Gives every thread the merged states of its group: `lanes` threads (a power of two), `stride` apart, of which it is number `lane`.
+// The tree is always the same, so the same states give the same bits. Every thread of the block must call it, with the same `lanes`.
 template <class State, class Merge>
-__device__ State merge_lanes(State state, int lanes, Merge merge) {
+__device__ State merge_lanes(State state, int lane, int lanes, int stride, Merge merge) {
     if (lanes == 1) return state;
     __shared__ State states[MAX_THREADS];
-    const int thread = threadIdx.x;
-    const int lane = thread & (lanes - 1);
-    states[thread] = state;
+    State* const own = &states[threadIdx.x];
+    *own = state;
     __syncthreads();
 #pragma unroll 1
     for (int distance = lanes / 2; distance > 0; distance /= 2) {
-        if (lane < distance) states[thread] = merge(states[thread], states[thread + distance]);
+        if (lane < distance) *own = merge(*own, own[distance * stride]);
         __syncthreads();
     }
-    const State merged = states[thread - lane];
+    const State merged = own[-lane * stride];
     // Before the next call writes, all must have read.
     __syncthreads();
     return merged;

@@ -60,7 +60,10 @@ __device__ Stored<To> convert(V value) {
     } else if constexpr (std::is_same_v<To, bool>) {
         return value != 0;
     } else if constexpr (std::is_same_v<To, u8>) {
-        return static_cast<u8>(static_cast<i64>(value));
+        return static_cast<u8>(convert<i64>(value));
+    } else if constexpr (std::is_same_v<To, i64> && std::is_floating_point_v<V>) {
+        // GPUs saturate, but make the least i64 of NaN.
+        return value == value ? static_cast<i64>(value) : 0;
     } else {
         return static_cast<To>(value);
     }

@@ -7,27 +7,18 @@
 
 // Calls visit(dimension, coordinate) for each dimension, innermost first. The outermost coordinate is what the others leave,
 // so one dimension costs no division. The loop is not unrolled: sizes and strides are read from the parameters by address.
-template <class Int, class Visit>
-__device__ void for_each_coordinate(Int linear, int32_t dims, const int64_t (&sizes)[MAX_DIMS], Visit visit) {
-    Int rest = linear;
+// nvcc divides in 32 bits wherever the numbers of a division fit, which a second version of this loop would only repeat.
+template <class Visit>
+__device__ void walk(int64_t linear, int32_t dims, const int64_t (&sizes)[MAX_DIMS], Visit visit) {
+    uint64_t rest = linear;
 #pragma unroll 1
     for (int32_t d = dims - 1; d > 0; --d) {
-        const Int size = static_cast<Int>(sizes[d]);
-        const Int next = rest / size;
-        visit(d, rest - next * size);
+        const uint64_t size = sizes[d];
+        const uint64_t next = rest / size;
+        visit(d, static_cast<int64_t>(rest - next * size));
         rest = next;
     }
-    visit(0, rest);
-}
-
-// Divides in 32 bits where all of `count` elements can be numbered so: several times cheaper than in 64, and the same for all threads.
-template <class Visit>
-__device__ void walk(int64_t linear, int64_t count, int32_t dims, const int64_t (&sizes)[MAX_DIMS], Visit visit) {
-    if (count <= INT32_MAX) {
-        for_each_coordinate(static_cast<uint32_t>(linear), dims, sizes, visit);
-    } else {
-        for_each_coordinate(static_cast<uint64_t>(linear), dims, sizes, visit);
-    }
+    visit(0, static_cast<int64_t>(rest));
 }
 
 // Grid-stride loops start here and step by grid_threads(): right for any grid, also one smaller than the work.

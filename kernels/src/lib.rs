@@ -6,29 +6,31 @@
 //! such as `80,90`, the images are fatbins for these architectures, which NVIDIA's driver loads
 //! without compiling, and the software driver refuses.
 //!
+//! In PTX every kernel is a module of its own, since drivers compile whole modules; a fatbin holds all
+//! kernels of a source file.
+//!
 //! What the kernels are called, what they compute and how they are launched is written in the
 //! folder's README. This crate knows bytes and names only.
 //!
 //! ```
 //! let module = kernels::module_of("add_f32").expect("there is such a kernel");
-//! assert_eq!(module.name, "binary");
-//! assert!(module.entries.contains(&"mul_i64"));
+//! assert!(module.entries.contains(&"add_f32"));
 //! ```
 
 #![forbid(unsafe_code)]
 
-/// The kernels of one source file, which are loaded together.
+/// Kernels that are loaded together.
 pub struct Module {
-    /// The file's name without its extension.
+    /// Unique among the modules.
     pub name: &'static str,
     /// What `cuModuleLoadData` takes: PTX that ends with a NUL, or a fatbin where `CUDA_ARCHS` was
     /// set when the crate was built.
     pub image: &'static [u8],
-    /// The kernels' names, which are unique among all modules.
+    /// The kernels' names, each of which is in one module only.
     pub entries: &'static [&'static str],
 }
 
-/// All modules, in the order of their names.
+/// All modules.
 pub fn modules() -> &'static [Module] {
     MODULES
 }

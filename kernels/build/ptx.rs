@@ -1,0 +1,93 @@
+//! Taking a PTX file apart, so that each kernel is a module of its own.
+//!
+//! A driver compiles a whole module when it is loaded, which takes a second or two for a file of
+//! fifty kernels, of which a program uses a few.
+
+/// A PTX file in pieces. All text is of the file, without its comments.
+pub(crate) struct File {
+    /// `.version`, `.target` and `.address_size`.
+    head: String,
+    items: Vec<Item>,
+}
+
+/// A function, a variable, or a declaration.
+struct Item {
+    name: String,
+    is_entry: bool,
+    text: String,
+}
+
+impl File {
+    pub(crate) fn parse(text: &str) -> File {
+        let mut head = String::new();
+        let mut items = Vec::new();
+        let mut item = String::new();
+        let mut open = 0;
+        for line in text.lines().filter(|line| !line.is_empty() && !is_comment(line)) {
+            if [".version", ".target", ".address_size"].iter().any(|word| line.starts_with(word)) {
+                head = head + line + "\n";
+                continue;
+            }
+            item.push_str(line);
+            item.push('\n');
+            open += line.matches(['{', '(']).count();
+            open -= line.matches(['}', ')']).count();
+            if open == 0 && line.ends_with([';', '}']) {
+                items.push(Item::new(std::mem::take(&mut item)));
+            }
+        }
+        File { head, items }
+    }
+
+    /// The names of the kernels.
+    pub(crate) fn entries(&self) -> impl Iterator<Item = &str> {
+        self.items.iter().filter(|item| item.is_entry).map(|item| item.name.as_str())
+    }
+
+    /// A module of the kernel `entry` and of all that it refers to, directly or not.
+    pub(crate) fn module_of(&self, entry: &str) -> String {
+        let mut needed = vec![false; self.items.len()];
+        let mut names = vec![entry];
+        while let Some(name) = names.pop() {
+            // A function is declared and defined: two items of one name.
+            for (index, item) in self.items.iter().enumerate().filter(|(_, i)| i.name == name) {
+                if !std::mem::replace(&mut needed[index], true) {
+                    names.extend(
+                        self.helpers().filter(|helper| words(&item.text).any(|w| w == *helper)),
+                    );
+                }
+            }
+        }
+        let items = self.items.iter().zip(needed).filter(|(_, needed)| *needed);
+        items.fold(self.head.clone(), |module, (item, _)| module + &item.text)
+    }
+
+    /// The names of all that is no kernel.
+    fn helpers(&self) -> impl Iterator<Item = &str> {
+        self.items.iter().filter(|item| !item.is_entry).map(|item| item.name.as_str())
+    }
+}
+
+impl Item {
+    fn new(text: String) -> Item {
+        // What a function returns stands before its name.
+        let mut rest = text.as_str();
+        if let Some((_, function)) = rest.split_once(".func") {
+            let returns = function.trim_start().strip_prefix('(');
+            rest = returns.and_then(|list| list.split_once(')')).map_or(function, |(_, rest)| rest);
+        }
+        let name = words(rest).find(|word| !word.starts_with(|c: char| c.is_ascii_digit()));
+        let name = name.unwrap_or_default().to_owned();
+        Item { name, is_entry: text.contains(".entry "), text }
+    }
+}
+
+fn is_comment(line: &str) -> bool {
+    line.trim_start().starts_with("//")
+}
+
+/// All identifiers that are no directives, such as `.align`.
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| !(c.is_ascii_alphanumeric() || "_$%.".contains(c)))
+        .filter(|word| !word.is_empty() && !word.starts_with('.'))
+}
