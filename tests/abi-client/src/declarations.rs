@@ -44,8 +44,9 @@ fn on_one_line(text: &str) -> String {
 
 /// Name and value of `pub const NAME: TYPE = VALUE` or, in an enumeration, `NAME = VALUE`.
 fn constant(piece: &str) -> Option<(&str, &str)> {
-    let piece = piece.trim();
-    let (name, value) = piece.strip_prefix("pub const ").unwrap_or(piece).split_once(" = ")?;
+    // What stands before the declaration is a comment.
+    let declared = piece.rsplit("pub const ").next().unwrap_or(piece);
+    let (name, value) = declared.trim_start().split_once(" = ")?;
     let name = name.split(':').next().unwrap_or(name);
     let is_name = name.starts_with("CU") && name.chars().all(|c| c.is_alphanumeric() || c == '_');
     is_name.then_some((name, value.trim()))

@@ -97,8 +97,8 @@ fn wrong_calls_get_the_documented_codes() {
         assert_eq!(cuMemAlloc_v2(&mut pointer, 0), CUresult::CUDA_ERROR_INVALID_VALUE);
         assert_eq!(cuMemAlloc_v2(&mut pointer, 1 << 50), CUresult::CUDA_ERROR_OUT_OF_MEMORY);
         assert_eq!(cuMemFree_v2(0x1234), CUresult::CUDA_ERROR_INVALID_VALUE);
-        let handle = ptr::dangling_mut();
-        assert_eq!(cuStreamSynchronize(handle), CUresult::CUDA_ERROR_INVALID_HANDLE);
+        let no_stream = ptr::without_provenance_mut(0x1234);
+        assert_eq!(cuStreamSynchronize(no_stream), CUresult::CUDA_ERROR_INVALID_HANDLE);
     }
 }
 
