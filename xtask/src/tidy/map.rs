@@ -39,18 +39,22 @@ fn spans(file: &File) -> impl Iterator<Item = (usize, &str)> {
 fn looks_like_path(project: &Project, span: &str) -> bool {
     let is_word = !span.contains([' ', '(', '<']) && !span.contains("::");
     let starts_here = span.split_once('/').is_some_and(|(first, _)| project.exists(first));
-    is_word && (starts_here || EXTENSIONS.iter().any(|extension| span.ends_with(extension)))
+    is_word
+        && (starts_here
+            || span.ends_with('/')
+            || EXTENSIONS.iter().any(|extension| span.ends_with(extension)))
 }
 
-/// Whether something in the repository has this path from the root, or as the end of its own. Of a
+/// Whether a file or folder in the repository has this path, from the root or from any folder. Of a
 /// pattern only the folder is looked at.
 fn is_path(project: &Project, span: &str) -> bool {
     let path = match span.find(['*', '{']) {
         Some(at) => span[..at].rsplit_once('/').map_or("", |(folder, _)| folder),
-        None => span,
+        None => span.trim_end_matches('/'),
     };
-    let end = format!("/{path}");
-    project.exists(path) || project.files.iter().any(|file| file.path.ends_with(&end))
+    let (file, folder) = (format!("/{path}"), format!("/{path}/"));
+    let is_it = |path: &str| path.ends_with(&file) || path.contains(&folder);
+    project.exists(path) || project.files.iter().any(|file| is_it(&file.path))
 }
 
 #[cfg(test)]
@@ -66,8 +70,7 @@ mod tests {
 
     #[test]
     fn a_map_of_what_there_is_is_fine() {
-        let text =
-            "`nn`: `src/loss.rs`, `crates/nn/src`, `kernels/*.cu`, `a/b`, `x.relu()`, `1.rs 2`";
+        let text = "`nn`: `src/loss.rs`, `crates/nn/src`, `kernels/*.cu`, `src/`, `a/b`, `x.relu()`, `1.rs 2`";
         assert_eq!(found(text), [""; 0]);
     }
 
@@ -77,7 +80,8 @@ mod tests {
             format!("{MAP}:1: says nothing of `nn`"),
             format!("{MAP}:1: there is no `crates/tensor` in the repository"),
             format!("{MAP}:2: there is no `ops/unary.rs` in the repository"),
+            format!("{MAP}:3: there is no `src/ops/` in the repository"),
         ];
-        assert_eq!(found("`crates/tensor` and nn\n`ops/unary.rs`\n"), expected);
+        assert_eq!(found("`crates/tensor` and nn\n`ops/unary.rs`\n`src/ops/`\n"), expected);
     }
 }
