@@ -123,7 +123,7 @@ mod tests {
 
     #[test]
     fn a_suffix_that_does_not_fit_begins_a_line() {
-        let mut text = format!("{PREFIX}{}", "1".repeat(50));
+        let mut text = format!("{PREFIX}{}", "1".repeat(51));
         append(&mut text, &["dtype=torch.float64".to_owned(), "requires_grad=True".to_owned()]);
         let (first, second) = text.split_once('\n').expect("two lines");
         assert!(first.ends_with("1,"));

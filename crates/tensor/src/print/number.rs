@@ -151,7 +151,7 @@ mod tests {
     fn magnitudes_far_apart_or_far_from_one_are_scientific() {
         assert_eq!(written(&[1.0, 1001.0]), ["1.0000e+00", "1.0010e+03"]);
         assert_eq!(written(&[1e-5]), ["1.0000e-05"]);
-        assert_eq!(written(&[1e-300, -1e300]), ["1.0000e-300", "-1.0000e+300"]);
+        assert_eq!(written(&[1e-300, -1e300]), [" 1.0000e-300", "-1.0000e+300"]);
     }
 
     #[test]

@@ -174,7 +174,7 @@ def reduce():
     yield case("sum", [empty], {"dims": [0, 1], "keepdim": False}, output=empty.sum())
     yield case("mean", [empty], {"dims": [0], "keepdim": False}, output=empty.mean(dim=[0]))
     yield case("prod", [empty], {}, output=empty.prod())
-    for dtype in DTYPES.values():
+    for dtype in (F16, F32, F64, I64, BOOL):  # of U8 they are U8 in PyTorch, by history
         x = source.integers((3, 4), 0, 2, dtype)
         yield case("any", [x], {"dim": 1, "keepdim": False}, output=x.any(dim=1))
         yield case("all", [x], {"dim": 1, "keepdim": False}, output=x.all(dim=1))

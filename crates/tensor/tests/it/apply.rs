@@ -5,7 +5,7 @@ use tensor::{Result, Scalar, Tensor};
 use crate::expected::{Case, dtype_named};
 
 /// Runs the case's operation on `x`.
-pub fn apply(case: &Case, x: &[Tensor]) -> Result<Tensor> {
+pub(crate) fn apply(case: &Case, x: &[Tensor]) -> Result<Tensor> {
     let op = case.op();
     let one_of = |table: &[(&str, fn(&Case, &[Tensor]) -> Result<Tensor>)]| {
         table.iter().find(|(name, _)| *name == op).map(|(_, run)| run(case, x))
@@ -90,8 +90,8 @@ const REDUCTIONS: Table = &[
     ("prod", |_, x| x[0].prod()),
     ("argmax", |case, x| x[0].argmax(dim(case), case.flag("keepdim"))),
     ("argmin", |case, x| x[0].argmin(dim(case), case.flag("keepdim"))),
-    ("any", |case, x| x[0].any(dim(case), case.flag("keepdim"))),
-    ("all", |case, x| x[0].all(dim(case), case.flag("keepdim"))),
+    ("any", |case, x| x[0].any_dims(&[case.int("dim")], case.flag("keepdim"))),
+    ("all", |case, x| x[0].all_dims(&[case.int("dim")], case.flag("keepdim"))),
     ("var", |case, x| {
         x[0].var(&case.ints("dims"), case.int("correction") as usize, case.flag("keepdim"))
     }),

@@ -12,9 +12,9 @@ fn a_child_that_enters_the_context_works_as_its_parent() -> Result<()> {
     let devices = cuda_devices();
     let side = cuda::Stream::new(devices[1])?;
     let context = with_default_dtype(DType::F64, || {
-        with_default_device(Device::cuda(), || {
+        with_default_device(Device::cuda(), || -> Result<ExecutionContext> {
             let _in = side.enter()?;
-            Ok(no_grad(ExecutionContext::capture))
+            Ok::<_, tensor::Error>(no_grad(ExecutionContext::capture))
         })?
     })??;
     let child = std::thread::spawn(move || -> Result<()> {

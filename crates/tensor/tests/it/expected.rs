@@ -7,10 +7,10 @@ use serde_json::Value;
 use tensor::{DType, Device, Element, Result, Tensor, with_default_dtype};
 
 /// One case: an operation, its inputs and other arguments, and what it must give.
-pub struct Case(Value);
+pub(crate) struct Case(Value);
 
 /// The cases of a family, as `generate.py` wrote them.
-pub fn cases(family: &str) -> Vec<Case> {
+pub(crate) fn cases(family: &str) -> Vec<Case> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/expected/{family}.json"));
     let text = std::fs::read_to_string(&path).expect("generate.py wrote the file");
     let mut file: Value = serde_json::from_str(&text).expect("the file is JSON");
@@ -19,57 +19,57 @@ pub fn cases(family: &str) -> Vec<Case> {
 }
 
 impl Case {
-    pub fn op(&self) -> &str {
+    pub(crate) fn op(&self) -> &str {
         self.text("op")
     }
 
-    pub fn text(&self, field: &str) -> &str {
+    pub(crate) fn text(&self, field: &str) -> &str {
         self.0[field].as_str().unwrap_or_else(|| panic!("no {field} in {}", self.0))
     }
 
-    pub fn raw(&self, field: &str) -> &Value {
+    pub(crate) fn raw(&self, field: &str) -> &Value {
         &self.0[field]
     }
 
     /// An argument that is not a tensor.
-    pub fn arg(&self, name: &str) -> &Value {
+    pub(crate) fn arg(&self, name: &str) -> &Value {
         &self.0["args"][name]
     }
 
-    pub fn float(&self, name: &str) -> f64 {
+    pub(crate) fn float(&self, name: &str) -> f64 {
         self.arg(name).as_f64().unwrap_or_else(|| panic!("no {name} in {}", self.0["args"]))
     }
 
-    pub fn int(&self, name: &str) -> isize {
+    pub(crate) fn int(&self, name: &str) -> isize {
         self.arg(name).as_i64().unwrap_or_else(|| panic!("no {name} in {}", self.0["args"]))
             as isize
     }
 
-    pub fn ints<T: TryFrom<i64>>(&self, name: &str) -> Vec<T> {
+    pub(crate) fn ints<T: TryFrom<i64>>(&self, name: &str) -> Vec<T> {
         let list = self.arg(name).as_array().unwrap_or_else(|| panic!("no {name} in {}", self.0));
         let number = |item: &Value| T::try_from(item.as_i64().expect("an integer")).ok();
         list.iter().map(|item| number(item).expect("fits")).collect()
     }
 
-    pub fn flag(&self, name: &str) -> bool {
+    pub(crate) fn flag(&self, name: &str) -> bool {
         self.arg(name).as_bool().unwrap_or(false)
     }
 
-    pub fn inputs(&self, device: Device) -> Result<Vec<Tensor>> {
+    pub(crate) fn inputs(&self, device: Device) -> Result<Vec<Tensor>> {
         self.tensors("inputs", device)
     }
 
-    pub fn tensors(&self, field: &str, device: Device) -> Result<Vec<Tensor>> {
+    pub(crate) fn tensors(&self, field: &str, device: Device) -> Result<Vec<Tensor>> {
         let list = self.0[field].as_array().unwrap_or_else(|| panic!("no {field} in {}", self.0));
         list.iter().map(|item| tensor_of(item, device)).collect()
     }
 
-    pub fn tensor(&self, field: &str, device: Device) -> Result<Tensor> {
+    pub(crate) fn tensor(&self, field: &str, device: Device) -> Result<Tensor> {
         tensor_of(&self.0[field], device)
     }
 
     /// The case in an assertion's message.
-    pub fn describe(&self) -> String {
+    pub(crate) fn describe(&self) -> String {
         let shapes: Vec<String> = self.0["inputs"]
             .as_array()
             .into_iter()
@@ -81,7 +81,7 @@ impl Case {
 }
 
 /// Asserts that `actual` has the dtype, the shape and, within rounding, the numbers of `expected`.
-pub fn assert_is(actual: &Tensor, expected: &Value, what: &str) -> Result<()> {
+pub(crate) fn assert_is(actual: &Tensor, expected: &Value, what: &str) -> Result<()> {
     let dtype = dtype_of(expected);
     assert_eq!(actual.dtype(), dtype, "{what}: dtype");
     assert_eq!(actual.shape(), shape_of(expected), "{what}: shape");
@@ -100,7 +100,7 @@ pub fn assert_is(actual: &Tensor, expected: &Value, what: &str) -> Result<()> {
 }
 
 /// A tensor of the file's form, on a device.
-pub fn tensor_of(value: &Value, device: Device) -> Result<Tensor> {
+pub(crate) fn tensor_of(value: &Value, device: Device) -> Result<Tensor> {
     let shape = shape_of(value);
     match dtype_of(value) {
         DType::F16 => make(floats(value).into_iter().map(f16::from_f64), shape, device),
@@ -112,12 +112,12 @@ pub fn tensor_of(value: &Value, device: Device) -> Result<Tensor> {
     }
 }
 
-pub fn dtype_named(name: &str) -> DType {
+pub(crate) fn dtype_named(name: &str) -> DType {
     DType::ALL.into_iter().find(|dtype| dtype.short_name() == name).expect("a dtype's name")
 }
 
 /// Runs a body with the default dtype that the name says.
-pub fn with_default<R>(name: &str, body: impl FnOnce() -> R) -> R {
+pub(crate) fn with_default<R>(name: &str, body: impl FnOnce() -> R) -> R {
     with_default_dtype(dtype_named(name), body).expect("a floating-point dtype")
 }
 

@@ -129,7 +129,11 @@ fn check(steps: &[Step], numbers: &[f64]) -> Result<TestCaseResult> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig {
+        cases: 48,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
 
     #[test]
     fn random_programs_have_the_gradients_that_differences_show(

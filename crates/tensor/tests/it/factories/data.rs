@@ -1,7 +1,7 @@
 //! Tensors of Rust data and of literals.
 
 use half::f16;
-use tensor::{DType, Device, Error, Result, Tensor, tensor, with_default_dtype};
+use tensor::{DType, Error, Result, Tensor, tensor, with_default_dtype};
 
 use crate::devices::for_each_device;
 
