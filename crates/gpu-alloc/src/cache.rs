@@ -61,7 +61,7 @@ where
         self.lock_and_collect().0
     }
 
-    /// Memory for `home`, which is named by `stream` where it is one.
+    /// Memory for `home`.
     ///
     /// It waits for nothing as long as there is memory. Only when the source has refused, also
     /// after everything unused was released to it, the host waits: once, for work that is already
@@ -70,13 +70,12 @@ where
         &self,
         bytes: u64,
         home: P::Home,
-        stream: Option<&Stream>,
     ) -> Result<Block, AllocateError<Error>> {
         let full = |outcome: &Result<_, _>| matches!(outcome, Err(AllocateError::OutOfMemory(_)));
-        let mut outcome = self.lock().allocate(bytes, home, stream);
+        let mut outcome = self.lock().allocate(bytes, home);
         for make_room in [Self::ask_after_freed, Self::wait_for_freed] {
             if full(&outcome) && make_room(self) {
-                outcome = self.lock().allocate(bytes, home, stream);
+                outcome = self.lock().allocate(bytes, home);
             }
         }
         if full(&outcome) {
@@ -160,18 +159,9 @@ where
     P: Policy<Stream = StreamId>,
     S: MemorySource<Error = Error>,
 {
-    fn allocate(
-        &mut self,
-        bytes: u64,
-        home: P::Home,
-        stream: Option<&Stream>,
-    ) -> Result<Block, AllocateError<Error>> {
+    fn allocate(&mut self, bytes: u64, home: P::Home) -> Result<Block, AllocateError<Error>> {
         self.poll();
-        let block = self.policy.allocate(&mut self.source, bytes, home)?;
-        if let Some(stream) = stream {
-            self.know(stream);
-        }
-        Ok(block)
+        self.policy.allocate(&mut self.source, bytes, home)
     }
 
     fn free(&mut self, Returned { block, uses }: Returned) {

@@ -40,7 +40,7 @@ pub fn allocate(device: Device, bytes: usize, stream: &Stream) -> Result<DeviceM
     }
     let cache = device::cache(device)?;
     let block = cache
-        .allocate(bytes as u64, stream.id(), Some(stream))
+        .allocate(bytes as u64, stream.id())
         .map_err(|error| device::explain(device, error))?;
     memory.ptr = DevicePtr::from_address(block.address().0);
     if block.last_use() > 0 {

@@ -52,7 +52,8 @@ pub enum Advice {
     ShareStreams,
     /// Enough memory is free, but in pieces between blocks that are in use.
     Defragment,
-    /// Others hold enough memory: other programs, or this one outside of the allocator.
+    /// Others hold more than this program's allocator does: other programs, or this one outside of
+    /// the allocator.
     FreeElsewhere,
     /// The program itself holds too much.
     HoldLess,
@@ -99,7 +100,7 @@ impl OutOfMemory {
             Advice::Defragment
         } else if self.limit.is_some() {
             Advice::RaiseLimit
-        } else if self.elsewhere() >= self.requested {
+        } else if self.elsewhere() > self.reserved {
             Advice::FreeElsewhere
         } else {
             Advice::HoldLess

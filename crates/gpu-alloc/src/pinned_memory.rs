@@ -28,8 +28,7 @@ pub fn allocate_pinned(bytes: usize) -> Result<PinnedMemory> {
         return Ok(PinnedMemory { taken: None, address: 0, bytes, uses: Mutex::default() });
     }
     let cache = pinned::cache()?;
-    let block =
-        cache.allocate(bytes as u64, (), None).map_err(|error| pinned::explain(bytes, error))?;
+    let block = cache.allocate(bytes as u64, ()).map_err(|error| pinned::explain(bytes, error))?;
     let address = block.address().0 as usize;
     Ok(PinnedMemory { taken: Some((cache, block)), address, bytes, uses: Mutex::default() })
 }

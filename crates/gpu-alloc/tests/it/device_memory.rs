@@ -145,7 +145,8 @@ fn a_first_use_on_another_stream_waits_for_the_last_owners_work() {
         let new = allocate(device, 1000, &main).unwrap();
         assert_eq!(new.ptr(), first, "on its own stream the memory is free at once");
         fill(&side, &new, 2);
-        assert!(!side.query().unwrap(), "the side stream waits for the old owner's fill");
+        assert_eq!(side.sequence(), 2, "it waits for the old owner's fill, then it fills");
+        assert!(!side.query().unwrap());
         gate.open();
         assert!(read(&side, &new).iter().all(|byte| *byte == 2), "the old owner does not overtake");
     })
