@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::check;
 use crate::current;
 use crate::device_state::DeviceState;
 use crate::error::{Error, Result};
@@ -76,6 +77,22 @@ impl Device {
     /// The driver's.
     pub fn properties(self) -> Result<Properties> {
         self.known_properties().cloned()
+    }
+
+    /// Whether the device's primary context exists in this process: made by this library, or by
+    /// somebody else. To ask creates none.
+    ///
+    /// # Errors
+    /// The driver's.
+    pub fn has_context(self) -> Result<bool> {
+        let state = self.state();
+        let (mut flags, mut active) = (0, 0);
+        // SAFETY: both are writable, and `raw` came from this driver. No context is needed.
+        let got = unsafe {
+            (state.driver.cuDevicePrimaryCtxGetState)(state.raw, &mut flags, &mut active)
+        };
+        check::on_device(state, "cuDevicePrimaryCtxGetState", got)?;
+        Ok(active != 0)
     }
 
     /// How much memory is free, as the driver counts it. What this process caches is not free.

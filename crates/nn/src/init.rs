@@ -8,11 +8,7 @@ use crate::Result;
 ///
 /// # Errors
 /// The dtype is no floating one, the device does not exist, or its memory is short.
-pub fn uniform(
-    shape: &[usize],
-    bound: f64,
-    options: impl Into<TensorOptions>,
-) -> Result<Tensor> {
+pub fn uniform(shape: &[usize], bound: f64, options: impl Into<TensorOptions>) -> Result<Tensor> {
     Tensor::empty(shape, options)?.uniform_(-bound, bound)?.requires_grad_(true)
 }
 

@@ -58,10 +58,8 @@ pub trait Module: Send + Sync {
     ///
     /// # Errors
     /// Those of the visitor.
-    fn visit_mut(
-        &mut self,
-        visitor: &mut dyn FnMut(&str, &mut Tensor) -> Result<()>,
-    ) -> Result<()>;
+    fn visit_mut(&mut self, visitor: &mut dyn FnMut(&str, &mut Tensor) -> Result<()>)
+    -> Result<()>;
 
     /// Switches between training and evaluation, for modules that behave differently.
     fn set_training(&mut self, _training: bool) {}

@@ -17,10 +17,7 @@ macro_rules! no_parameters {
     () => {
         fn visit(&self, _: &mut dyn FnMut(&str, &Tensor)) {}
 
-        fn visit_mut(
-            &mut self,
-            _: &mut dyn FnMut(&str, &mut Tensor) -> Result<()>,
-        ) -> Result<()> {
+        fn visit_mut(&mut self, _: &mut dyn FnMut(&str, &mut Tensor) -> Result<()>) -> Result<()> {
             Ok(())
         }
     };

@@ -6,40 +6,40 @@ use std::str::FromStr;
 use clap::Parser;
 use gpu_runtime::DriverChoice;
 
-use crate::place::Place;
-use crate::train::Options;
+use super::place::Place;
+use super::train::Options;
 
 /// Trains a classifier of handwritten digits and reports its accuracy on digits it has not seen.
 #[derive(Debug, Parser)]
 #[command(name = "digits")]
-pub struct Args {
+pub(crate) struct Args {
     /// Where to compute: auto, cpu, cuda, or software:N. `auto` is NVIDIA's driver where there is
     /// one, and otherwise four software GPUs
     #[arg(long, default_value = "auto", value_name = "auto|cpu|cuda|software:N")]
-    pub device: DeviceArg,
+    pub(crate) device: DeviceArg,
     /// The same as `--device cpu`
     #[arg(long)]
-    pub disable_cuda: bool,
+    pub(crate) disable_cuda: bool,
     /// How many times each training image is seen
     #[arg(long, default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..))]
-    pub epochs: u32,
+    pub(crate) epochs: u32,
     /// How many images make one step
     #[arg(long, default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..))]
-    pub batch_size: u32,
+    pub(crate) batch_size: u32,
     /// Decides the initial weights and the order of the images
     #[arg(long, default_value_t = 0)]
-    pub seed: u64,
+    pub(crate) seed: u64,
     /// Print one JSON object as the last line
     #[arg(long)]
-    pub json: bool,
+    pub(crate) json: bool,
     /// The data: rows of 64 pixels and a digit, comma-separated, gzip-compressed
     #[arg(long, value_name = "FILE", default_value = concat!(env!("CARGO_MANIFEST_DIR"), "/../../data/digits.csv.gz"))]
-    pub data: PathBuf,
+    pub(crate) data: PathBuf,
 }
 
 /// What `--device` asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum DeviceArg {
+pub(crate) enum DeviceArg {
     Auto,
     Cpu,
     Cuda,
@@ -64,7 +64,7 @@ impl FromStr for DeviceArg {
 
 impl Args {
     /// What the training needs to know.
-    pub fn options(&self, place: &Place) -> Options {
+    pub(crate) fn options(&self, place: &Place) -> Options {
         Options {
             devices: place.devices.clone(),
             epochs: self.epochs as usize,

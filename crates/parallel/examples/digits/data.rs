@@ -8,10 +8,10 @@ use flate2::read::GzDecoder;
 use parallel::{Dataset, Subset, random_split};
 use tensor::{DType, Device, Tensor};
 
-use crate::error::Error;
+use super::error::Error;
 
 /// Pixels of an image.
-pub const PIXELS: usize = 64;
+pub(crate) const PIXELS: usize = 64;
 /// The largest value of a pixel.
 const WHITE: u8 = 16;
 const TRAIN: usize = 1437;
@@ -21,14 +21,14 @@ const SPLIT_SEED: u64 = 1998;
 
 /// Images of 8x8 pixels in `0..=1`, and the digits they show.
 #[derive(Clone, Debug)]
-pub struct Digits {
+pub(crate) struct Digits {
     images: Vec<[f32; PIXELS]>,
     labels: Vec<i64>,
 }
 
 impl Digits {
     /// Reads a gzip-compressed file of rows of 64 pixels (0 to 16) and a digit.
-    pub fn read(path: &Path) -> Result<Digits, Error> {
+    pub(crate) fn read(path: &Path) -> Result<Digits, Error> {
         let file = File::open(path)
             .map_err(|source| Error::Unreadable { path: path.to_owned(), source })?;
         let mut reader = csv::ReaderBuilder::new()
@@ -50,14 +50,12 @@ impl Digits {
         }
         match digits.labels.len() {
             found if found == TRAIN + TEST => Ok(digits),
-            found => {
-                Err(Error::WrongRows { path: path.to_owned(), found, expected: TRAIN + TEST })
-            }
+            found => Err(Error::WrongRows { path: path.to_owned(), found, expected: TRAIN + TEST }),
         }
     }
 
     /// The images to learn from, and those to be tested on.
-    pub fn split(self) -> Result<(Subset<Digits>, Subset<Digits>), Error> {
+    pub(crate) fn split(self) -> Result<(Subset<Digits>, Subset<Digits>), Error> {
         let [train, test] = random_split(self, [TRAIN, TEST], SPLIT_SEED)?;
         Ok((train, test))
     }

@@ -6,7 +6,7 @@ use parallel::{BuildError, DataParallelError, LoaderError};
 
 /// Why the program ended early.
 #[derive(Debug, thiserror::Error)]
-pub enum Error {
+pub(crate) enum Error {
     #[error("{path}: {source}", path = .path.display())]
     Unreadable { path: PathBuf, source: std::io::Error },
     #[error("{path}, line {line}: {what}", path = .path.display())]
@@ -29,7 +29,7 @@ pub enum Error {
 
 impl Error {
     /// Whether the user asked for something that cannot be had, as opposed to a failure on the way.
-    pub fn is_bad_input(&self) -> bool {
+    pub(crate) fn is_bad_input(&self) -> bool {
         matches!(
             self,
             Error::Unreadable { .. }

@@ -2,13 +2,13 @@
 
 use nn::{Linear, ReLU, Sequential};
 
-use crate::data::PIXELS;
+use super::data::PIXELS;
 
 const HIDDEN: usize = 128;
 const DIGITS: usize = 10;
 
 /// A perceptron with one hidden layer.
-pub fn classifier() -> tensor::Result<Sequential> {
+pub(crate) fn classifier() -> tensor::Result<Sequential> {
     Ok(Sequential::new()
         .push(Linear::new(PIXELS, HIDDEN)?)
         .push(ReLU)

@@ -3,27 +3,29 @@
 use gpu_runtime::{Availability, DriverChoice, DriverKind};
 use tensor::Device;
 
-use crate::args::{Args, DeviceArg};
-use crate::error::Error;
+use super::args::{Args, DeviceArg};
+use super::error::Error;
 
 /// The devices that were chosen; none means the CPU.
 #[derive(Debug)]
-pub struct Place {
-    pub driver: &'static str,
-    pub devices: Vec<Device>,
+pub(crate) struct Place {
+    pub(crate) driver: &'static str,
+    pub(crate) devices: Vec<Device>,
     /// For the user: what was chosen and why.
-    pub reason: String,
+    pub(crate) reason: String,
 }
 
 /// Chooses by the command line.
-pub fn choose(args: &Args) -> Result<Place, Error> {
+pub(crate) fn choose(args: &Args) -> Result<Place, Error> {
     if args.disable_cuda {
         return Ok(cpu("--disable-cuda was given"));
     }
     match &args.device {
         DeviceArg::Cpu => Ok(cpu("--device cpu was given")),
         DeviceArg::Cuda => match gpu_runtime::availability() {
-            Availability::Available { kind, devices } => Ok(cuda(kind, devices, "--device cuda was given")),
+            Availability::Available { kind, devices } => {
+                Ok(cuda(kind, devices, "--device cuda was given"))
+            }
             Availability::Unavailable { reason } => Err(Error::NoCuda(reason)),
         },
         DeviceArg::Software(choice) => software(*choice, "it was asked for"),

@@ -4,13 +4,13 @@ use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
 use tensor::{Device, cuda};
 
-use crate::args::Args;
-use crate::error::Error;
-use crate::place::Place;
-use crate::train::{Outcome, Progress};
+use super::args::Args;
+use super::error::Error;
+use super::place::Place;
+use super::train::{Outcome, Progress};
 
 /// Tells the user how the training goes.
-pub struct Report {
+pub(crate) struct Report {
     bar: ProgressBar,
     epochs: u32,
     json: bool,
@@ -18,7 +18,7 @@ pub struct Report {
 
 impl Report {
     /// Says where the training runs, and why there.
-    pub fn begin(args: &Args, place: &Place) -> Report {
+    pub(crate) fn begin(args: &Args, place: &Place) -> Report {
         println!("device: {}", place.reason);
         // The bar draws on standard error, and only where that is a terminal.
         let bar = if args.json { ProgressBar::hidden() } else { ProgressBar::no_length() };
@@ -28,7 +28,7 @@ impl Report {
     }
 
     /// Moves the progress bar.
-    pub fn step(&mut self, progress: Progress) {
+    pub(crate) fn step(&mut self, progress: Progress) {
         self.bar.set_length(progress.steps as u64);
         self.bar.set_position(progress.step as u64);
         if let Some(loss) = progress.loss {
@@ -37,13 +37,13 @@ impl Report {
     }
 
     /// Prints the result.
-    pub fn end(self, place: &Place, outcome: &Outcome) -> Result<(), Error> {
+    pub(crate) fn end(self, place: &Place, outcome: &Outcome) -> Result<(), Error> {
         self.bar.finish_and_clear();
-        let Outcome { train_loss, test_accuracy, seconds, .. } = outcome;
-        let epochs = self.epochs;
+        let Outcome { losses, train_loss, test_accuracy, seconds } = outcome;
+        let (epochs, first) = (self.epochs, losses.first().copied().unwrap_or(f32::NAN));
         println!(
-            "test accuracy {test_accuracy:.4}, training loss {train_loss:.5} \
-             after {epochs} epochs in {seconds:.1} s"
+            "test accuracy {test_accuracy:.4}; training loss from {first:.3} to {train_loss:.4} \
+             in {epochs} epochs, {seconds:.1} s"
         );
         if self.json {
             println!(
@@ -65,6 +65,7 @@ impl Report {
 
 /// The most bytes that tensors held at a time, on each device.
 fn peak_memory(devices: &[Device]) -> Result<serde_json::Map<String, serde_json::Value>, Error> {
-    let peak = |device: &Device| Ok((device.to_string(), cuda::max_memory_allocated(*device)?.into()));
+    let peak =
+        |device: &Device| Ok((device.to_string(), cuda::max_memory_allocated(*device)?.into()));
     devices.iter().map(peak).collect()
 }

@@ -7,9 +7,9 @@ use nn::optim::{Optimizer, Sgd};
 use parallel::{DataLoader, DataParallel, Dataset, Subset};
 use tensor::{Device, Tensor, no_grad};
 
-use crate::data::Digits;
-use crate::error::Error;
-use crate::model;
+use super::data::Digits;
+use super::error::Error;
+use super::model;
 
 const LEARNING_RATE: f64 = 0.1;
 const MOMENTUM: f64 = 0.9;
@@ -18,38 +18,38 @@ const WORKERS: usize = 2;
 
 /// What a run depends on.
 #[derive(Clone, Debug)]
-pub struct Options {
+pub(crate) struct Options {
     /// None means the CPU.
-    pub devices: Vec<Device>,
-    pub epochs: usize,
-    pub batch_size: usize,
-    pub seed: u64,
+    pub(crate) devices: Vec<Device>,
+    pub(crate) epochs: usize,
+    pub(crate) batch_size: usize,
+    pub(crate) seed: u64,
 }
 
 /// Where the training is.
 #[derive(Clone, Copy, Debug)]
-pub struct Progress {
-    pub step: usize,
-    pub steps: usize,
-    pub epoch: usize,
+pub(crate) struct Progress {
+    pub(crate) step: usize,
+    pub(crate) steps: usize,
+    pub(crate) epoch: usize,
     /// The mean loss of the epoch before.
-    pub loss: Option<f32>,
+    pub(crate) loss: Option<f32>,
 }
 
 /// How a run ended.
 #[derive(Clone, Debug)]
-pub struct Outcome {
+pub(crate) struct Outcome {
     /// The loss of each step.
-    pub losses: Vec<f32>,
+    pub(crate) losses: Vec<f32>,
     /// The mean loss of the last epoch.
-    pub train_loss: f32,
+    pub(crate) train_loss: f32,
     /// The share of the test images that are classified right.
-    pub test_accuracy: f64,
-    pub seconds: f64,
+    pub(crate) test_accuracy: f64,
+    pub(crate) seconds: f64,
 }
 
 /// Trains on one part of the data and tests on the other.
-pub fn train(
+pub(crate) fn train(
     train: Subset<Digits>,
     test: Subset<Digits>,
     options: &Options,
@@ -89,7 +89,8 @@ pub fn train(
             let step = losses.len() + enqueued.len();
             progress(Progress { step, steps, epoch, loss: train_loss });
         }
-        let epoch_losses = Tensor::stack(&enqueued.iter().collect::<Vec<_>>(), 0)?.to_vec::<f32>()?;
+        let epoch_losses =
+            Tensor::stack(&enqueued.iter().collect::<Vec<_>>(), 0)?.to_vec::<f32>()?;
         train_loss = Some(epoch_losses.iter().sum::<f32>() / epoch_losses.len() as f32);
         losses.extend(epoch_losses);
     }

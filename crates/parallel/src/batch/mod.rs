@@ -22,7 +22,7 @@ pub use collate::Collate;
 /// }
 ///
 /// impl PinMemory for Batch {
-///     fn pin_memory(self) -> Result<Self> {
+///     fn into_pinned(self) -> Result<Self> {
 ///         Ok(Batch { images: self.images.pin_memory()?, names: self.names })
 ///     }
 /// }
@@ -32,7 +32,7 @@ pub trait PinMemory: Sized {
     ///
     /// # Errors
     /// There is no driver, or the limit of pinned memory is reached.
-    fn pin_memory(self) -> Result<Self>;
+    fn into_pinned(self) -> Result<Self>;
 }
 
 /// A batch, or a part of one, that can be moved to a device.
@@ -42,17 +42,17 @@ pub trait ToDevice: Sized {
     ///
     /// # Errors
     /// The device does not exist, or its memory is short.
-    fn to_device(self, device: Device, blocking: Blocking) -> Result<Self>;
+    fn into_device(self, device: Device, blocking: Blocking) -> Result<Self>;
 }
 
 impl PinMemory for Tensor {
-    fn pin_memory(self) -> Result<Self> {
+    fn into_pinned(self) -> Result<Self> {
         Tensor::pin_memory(&self)
     }
 }
 
 impl ToDevice for Tensor {
-    fn to_device(self, device: Device, blocking: Blocking) -> Result<Self> {
+    fn into_device(self, device: Device, blocking: Blocking) -> Result<Self> {
         self.to_with(device, blocking)
     }
 }

@@ -8,64 +8,64 @@ use tensor::{Blocking, Device, Result};
 use super::{PinMemory, ToDevice};
 
 impl<T: PinMemory> PinMemory for Vec<T> {
-    fn pin_memory(self) -> Result<Self> {
-        self.into_iter().map(T::pin_memory).collect()
+    fn into_pinned(self) -> Result<Self> {
+        self.into_iter().map(T::into_pinned).collect()
     }
 }
 
 impl<T: ToDevice> ToDevice for Vec<T> {
-    fn to_device(self, device: Device, blocking: Blocking) -> Result<Self> {
-        self.into_iter().map(|part| part.to_device(device, blocking)).collect()
+    fn into_device(self, device: Device, blocking: Blocking) -> Result<Self> {
+        self.into_iter().map(|part| part.into_device(device, blocking)).collect()
     }
 }
 
 impl<T: PinMemory> PinMemory for Option<T> {
-    fn pin_memory(self) -> Result<Self> {
-        self.map(T::pin_memory).transpose()
+    fn into_pinned(self) -> Result<Self> {
+        self.map(T::into_pinned).transpose()
     }
 }
 
 impl<T: ToDevice> ToDevice for Option<T> {
-    fn to_device(self, device: Device, blocking: Blocking) -> Result<Self> {
-        self.map(|part| part.to_device(device, blocking)).transpose()
+    fn into_device(self, device: Device, blocking: Blocking) -> Result<Self> {
+        self.map(|part| part.into_device(device, blocking)).transpose()
     }
 }
 
 impl<K: Ord, T: PinMemory> PinMemory for BTreeMap<K, T> {
-    fn pin_memory(self) -> Result<Self> {
-        self.into_iter().map(|(key, part)| Ok((key, part.pin_memory()?))).collect()
+    fn into_pinned(self) -> Result<Self> {
+        self.into_iter().map(|(key, part)| Ok((key, part.into_pinned()?))).collect()
     }
 }
 
 impl<K: Ord, T: ToDevice> ToDevice for BTreeMap<K, T> {
-    fn to_device(self, device: Device, blocking: Blocking) -> Result<Self> {
-        self.into_iter().map(|(key, part)| Ok((key, part.to_device(device, blocking)?))).collect()
+    fn into_device(self, device: Device, blocking: Blocking) -> Result<Self> {
+        self.into_iter().map(|(key, part)| Ok((key, part.into_device(device, blocking)?))).collect()
     }
 }
 
 impl<K: Hash + Eq, T: PinMemory, S: BuildHasher + Default> PinMemory for HashMap<K, T, S> {
-    fn pin_memory(self) -> Result<Self> {
-        self.into_iter().map(|(key, part)| Ok((key, part.pin_memory()?))).collect()
+    fn into_pinned(self) -> Result<Self> {
+        self.into_iter().map(|(key, part)| Ok((key, part.into_pinned()?))).collect()
     }
 }
 
 impl<K: Hash + Eq, T: ToDevice, S: BuildHasher + Default> ToDevice for HashMap<K, T, S> {
-    fn to_device(self, device: Device, blocking: Blocking) -> Result<Self> {
-        self.into_iter().map(|(key, part)| Ok((key, part.to_device(device, blocking)?))).collect()
+    fn into_device(self, device: Device, blocking: Blocking) -> Result<Self> {
+        self.into_iter().map(|(key, part)| Ok((key, part.into_device(device, blocking)?))).collect()
     }
 }
 
 macro_rules! for_tuples {
     ($(($($part:ident $index:tt),+))+) => {$(
         impl<$($part: PinMemory),+> PinMemory for ($($part,)+) {
-            fn pin_memory(self) -> Result<Self> {
-                Ok(($(self.$index.pin_memory()?,)+))
+            fn into_pinned(self) -> Result<Self> {
+                Ok(($(self.$index.into_pinned()?,)+))
             }
         }
 
         impl<$($part: ToDevice),+> ToDevice for ($($part,)+) {
-            fn to_device(self, device: Device, blocking: Blocking) -> Result<Self> {
-                Ok(($(self.$index.to_device(device, blocking)?,)+))
+            fn into_device(self, device: Device, blocking: Blocking) -> Result<Self> {
+                Ok(($(self.$index.into_device(device, blocking)?,)+))
             }
         }
     )+};
@@ -75,13 +75,13 @@ for_tuples! { (A 0) (A 0, B 1) (A 0, B 1, C 2) (A 0, B 1, C 2, D 3) (A 0, B 1, C
 macro_rules! unchanged {
     ($($type:ty)+) => {$(
         impl PinMemory for $type {
-            fn pin_memory(self) -> Result<Self> {
+            fn into_pinned(self) -> Result<Self> {
                 Ok(self)
             }
         }
 
         impl ToDevice for $type {
-            fn to_device(self, _: Device, _: Blocking) -> Result<Self> {
+            fn into_device(self, _: Device, _: Blocking) -> Result<Self> {
                 Ok(self)
             }
         }

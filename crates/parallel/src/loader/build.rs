@@ -94,7 +94,7 @@ where
     where
         BatchOf<D>: PinMemory,
     {
-        self.pin = pin_memory.then_some(BatchOf::<D>::pin_memory as Pin<BatchOf<D>>);
+        self.pin = pin_memory.then_some(BatchOf::<D>::into_pinned as Pin<BatchOf<D>>);
         self
     }
 
@@ -104,7 +104,7 @@ where
     where
         BatchOf<D>: ToDevice,
     {
-        self.prefetch = Some(Prefetch::new(device, BatchOf::<D>::to_device));
+        self.prefetch = Some(Prefetch::new(device, BatchOf::<D>::into_device));
         self
     }
 

@@ -62,8 +62,8 @@ where
     }
 
     fn finish(&self, batch: usize, samples: Vec<D::Sample>) -> Result<BatchOf<D>, LoaderError> {
-        let joined = D::Sample::collate(samples)
-            .map_err(|source| LoaderError::Collate { batch, source })?;
+        let joined =
+            D::Sample::collate(samples).map_err(|source| LoaderError::Collate { batch, source })?;
         match self.pin {
             Some(pin) => pin(joined).map_err(|source| LoaderError::Pin { batch, source }),
             None => Ok(joined),

@@ -10,7 +10,7 @@ use tensor::{Device, Result, Tensor, cuda};
 /// used.
 fn hold(stream: &Stream) -> Result<mpsc::Sender<()>> {
     let (release, held) = mpsc::channel::<()>();
-    stream.add_callback(move || drop(held.recv()))?;
+    stream.add_callback(move || _ = held.recv())?;
     Ok(release)
 }
 
@@ -99,7 +99,7 @@ fn s17_streams_run_at_the_same_time_and_wait_for_each_other_when_told() -> Resul
     let release = hold(&first)?;
 
     let (ran, runs) = mpsc::channel();
-    second.add_callback(move || drop(ran.send("second")))?;
+    second.add_callback(move || _ = ran.send("second"))?;
     assert_eq!(runs.recv(), Ok("second"), "the second stream does not wait for the first");
     second.synchronize()?;
 

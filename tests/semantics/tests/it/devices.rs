@@ -14,13 +14,11 @@ fn on(index: usize) -> Device {
 fn s01_a_new_thread_begins_on_device_zero() -> Result<()> {
     four_devices();
     let _guard = cuda::device(2)?;
-    let (current, made) = std::thread::scope(|scope| {
-        let thread =
-            scope.spawn(|| Ok((cuda::current_device()?, Tensor::zeros([2], CUDA)?.device())));
-        thread.join().expect("the thread ends")
-    })?
-    as (usize, Device);
-    assert_eq!((current, made), (0, on(0)));
+    let in_thread = || -> Result<(usize, Device)> {
+        Ok((cuda::current_device()?, Tensor::zeros([2], CUDA)?.device()))
+    };
+    let seen = std::thread::scope(|scope| scope.spawn(in_thread).join().expect("the thread ends"))?;
+    assert_eq!(seen, (0, on(0)));
     Ok(())
 }
 

@@ -32,7 +32,7 @@ fn s20_freeing_waits_for_nothing() {
         let _in = side.enter().expect("entered");
         let x = Tensor::zeros([1000], device).expect("made");
         let (release, held) = std::sync::mpsc::channel::<()>();
-        side.add_callback(move || drop(held.recv())).expect("enqueued");
+        side.add_callback(move || _ = held.recv()).expect("enqueued");
         let y = (&x + &x).expect("enqueued");
         // The work above cannot run before `release` is dropped below: a drop that waited for it
         // would never return.

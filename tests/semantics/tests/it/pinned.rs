@@ -75,11 +75,11 @@ fn s25_a_loader_yields_batches_in_pinned_memory_nested_ones_included() {
 fn s25_a_users_own_batch_type_can_be_pinned() {
     struct Mine(Tensor);
     impl PinMemory for Mine {
-        fn pin_memory(self) -> Result<Self> {
+        fn into_pinned(self) -> Result<Self> {
             Ok(Mine(self.0.pin_memory()?))
         }
     }
     four_devices();
-    let mine = Mine(tensor![1.0].expect("made")).pin_memory().expect("pinned");
+    let mine = Mine(tensor![1.0].expect("made")).into_pinned().expect("pinned");
     assert!(mine.0.is_pinned());
 }

@@ -16,7 +16,8 @@ fn model(device: Device) -> Result<Sequential> {
 fn gradients(model: &impl Module, x: &Tensor) -> Result<(Vec<f32>, Vec<Vec<f32>>)> {
     let y = model.forward(x)?;
     (&y * &y)?.sum()?.backward()?;
-    let gradients = model.parameters().iter().map(|p| p.grad().expect("a leaf").to_vec());
+    let parameters = model.parameters();
+    let gradients = parameters.iter().map(|p| p.grad().expect("a leaf").to_vec());
     Ok((y.to_vec()?, gradients.collect::<Result<_>>()?))
 }
 
@@ -65,10 +66,11 @@ fn s27_with_one_device_or_none_it_is_transparent() -> Result<()> {
 #[test]
 fn s27_parameters_elsewhere_are_an_error_that_names_one() -> Result<()> {
     four_devices();
-    let error = DataParallel::new(model(Device::cuda_at(1))?, [Device::cuda_at(0), Device::cuda_at(1)])
-        .err()
-        .expect("the parameters are not on the first device")
-        .to_string();
+    let error =
+        DataParallel::new(model(Device::cuda_at(1))?, [Device::cuda_at(0), Device::cuda_at(1)])
+            .err()
+            .expect("the parameters are not on the first device")
+            .to_string();
     assert!(error.contains("cuda:1") && error.contains("cuda:0"), "{error}");
     Ok(())
 }

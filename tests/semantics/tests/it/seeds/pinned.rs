@@ -17,7 +17,8 @@ fn a_pinned_tensor_is_copied_without_blocking() -> Result<()> {
 fn the_loader_returns_batches_in_pinned_memory() -> Result<()> {
     four_devices();
     let data = TensorDataset::new(Tensor::ones([5, 2], ())?)?;
-    let loader = DataLoader::builder(data).batch_size(2).pin_memory(true).build().expect("a loader");
+    let loader =
+        DataLoader::builder(data).batch_size(2).pin_memory(true).build().expect("a loader");
     for batch in &loader {
         assert!(batch.expect("a batch").is_pinned());
     }

@@ -11,7 +11,7 @@ fn sum_on_a_side_stream_waits_for_normal_on_the_default_stream() -> Result<()> {
 
     // `normal_` is held back, so that `sum` would certainly be first if it did not wait.
     let (release, held) = std::sync::mpsc::channel::<()>();
-    cuda::default_stream(cuda)?.add_callback(move || drop(held.recv()))?;
+    cuda::default_stream(cuda)?.add_callback(move || _ = held.recv())?;
     tensor::manual_seed(5);
     let a = Tensor::empty([100, 100], cuda)?.normal_(0.0, 1.0)?; // A = torch.empty(...).normal_(0.0, 1.0)
     let b = {

@@ -1,0 +1,129 @@
+//! What a module promises: names, places, states.
+
+use nn::{Dropout, Flatten, Linear, Module, ReLU, Sequential, StateError};
+use tensor::{DType, Device, Result, Tensor};
+
+use crate::devices;
+
+fn network() -> Result<Sequential> {
+    Ok(Sequential::new().push(Linear::new(6, 8)?).push(ReLU).push(Linear::new(8, 4)?))
+}
+
+#[test]
+fn parameters_have_pytorchs_names_and_shapes() -> Result<()> {
+    let named = network()?.named_parameters();
+    let described: Vec<_> = named.iter().map(|(name, p)| (name.as_str(), p.shape())).collect();
+    let expected: [(&str, &[usize]); 4] =
+        [("0.weight", &[8, 6]), ("0.bias", &[8]), ("2.weight", &[4, 8]), ("2.bias", &[4])];
+    assert_eq!(described, expected);
+    assert!(named.iter().all(|(_, p)| p.requires_grad() && p.is_leaf()));
+    Ok(())
+}
+
+#[test]
+fn initial_weights_lie_within_the_bound_and_depend_on_the_seed() -> Result<()> {
+    let weights = |seed| -> Result<Vec<f32>> {
+        tensor::manual_seed(seed);
+        Linear::new(25, 40)?.weight().to_vec()
+    };
+    let first = weights(1)?;
+    assert!(first.iter().all(|w| w.abs() <= 0.2));
+    assert!(first.iter().any(|w| *w > 0.15) && first.iter().any(|w| *w < -0.15));
+    assert_eq!(first, weights(1)?);
+    assert_ne!(first, weights(2)?);
+    Ok(())
+}
+
+#[test]
+fn a_module_moves_with_its_parameters_which_stay_leaves() -> Result<()> {
+    for device in devices::all() {
+        let mut module = network()?;
+        let before = module.forward(&Tensor::ones([2, 6], ())?)?.to_vec::<f32>()?;
+        module.to(device)?;
+        for parameter in module.parameters() {
+            assert_eq!(parameter.device(), device);
+            assert!(parameter.is_leaf() && parameter.requires_grad());
+        }
+        let after = module.forward(&Tensor::ones([2, 6], device)?)?;
+        for (left, right) in before.iter().zip(after.to_vec::<f32>()?) {
+            assert!((left - right).abs() < 1e-5, "{left} and {right} on {device}");
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn a_move_to_a_device_that_does_not_exist_changes_nothing() -> Result<()> {
+    devices::all();
+    let mut module = network()?;
+    assert!(module.to(Device::cuda_at(9)).is_err());
+    assert!(module.parameters().iter().all(|p| p.device() == Device::Cpu));
+    Ok(())
+}
+
+#[test]
+fn an_input_elsewhere_is_an_error_that_names_both_places() -> Result<()> {
+    devices::all();
+    let error = network()?.forward(&Tensor::ones([2, 6], Device::cuda_at(1))?);
+    let text = error.expect_err("the module is on the CPU").to_string();
+    assert!(text.contains("cpu") && text.contains("cuda:1"), "{text}");
+    Ok(())
+}
+
+#[test]
+fn a_state_dict_carries_a_module_over() -> Result<()> {
+    for device in devices::all() {
+        tensor::manual_seed(1);
+        let source = network()?;
+        tensor::manual_seed(2);
+        let mut target = network()?;
+        target.to(device)?;
+        target.load_state_dict(&source.state_dict()).expect("it fits");
+        for (left, right) in source.parameters().iter().zip(target.parameters()) {
+            assert_eq!(left.to_vec::<f32>()?, right.to_vec::<f32>()?);
+            assert_eq!(right.device(), device);
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn a_state_that_does_not_fit_names_everything_and_changes_nothing() -> Result<()> {
+    let mut module = network()?;
+    let before = module.parameters()[1].to_vec::<f32>()?;
+    let mut state = network()?.state_dict();
+    state.remove("2.bias");
+    state.insert("0.weight".to_owned(), Tensor::zeros([8, 5], ())?);
+    state.insert("3.weight".to_owned(), Tensor::zeros([1], ())?);
+    let error = module.load_state_dict(&state).expect_err("it does not fit");
+    let StateError::Mismatch(mismatches) = &error else { panic!("{error}") };
+    assert_eq!(mismatches.len(), 3, "{error}");
+    for name in ["2.bias", "0.weight", "3.weight"] {
+        assert!(error.to_string().contains(name), "{error}");
+    }
+    assert_eq!(module.parameters()[1].to_vec::<f32>()?, before);
+    Ok(())
+}
+
+#[test]
+fn flatten_keeps_the_batch() -> Result<()> {
+    assert_eq!(Flatten.forward(&Tensor::ones([2, 3, 4], ())?)?.shape(), [2, 12]);
+    assert!(Flatten.forward(&Tensor::scalar(1.0, DType::F32)?).is_err());
+    Ok(())
+}
+
+#[test]
+fn dropout_drops_in_training_only_and_keeps_the_mean() -> Result<()> {
+    for device in devices::all() {
+        tensor::manual_seed(4);
+        let mut dropout = Dropout::new(0.25);
+        let x = Tensor::ones([10_000], device)?;
+        let values = dropout.forward(&x)?.to_vec::<f32>()?;
+        assert!(values.iter().all(|&v| v == 0.0 || (v - 4.0 / 3.0).abs() < 1e-6));
+        let mean = values.iter().sum::<f32>() / 10_000.0;
+        assert!((mean - 1.0).abs() < 0.03, "{mean} on {device}");
+        dropout.set_training(false);
+        assert_eq!(dropout.forward(&x)?.to_vec::<f32>()?, x.to_vec::<f32>()?);
+    }
+    Ok(())
+}

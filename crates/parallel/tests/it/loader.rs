@@ -1,0 +1,180 @@
+//! What a loader yields.
+
+use std::collections::{BTreeMap, HashMap};
+use std::convert::Infallible;
+
+use parallel::{BuildError, DataLoader, Dataset, PinMemory, TensorDataset, ToDevice};
+use tensor::{Blocking, DType, Device, Tensor, cuda};
+
+use crate::four_devices;
+
+/// The sample at an index is the index.
+#[derive(Clone)]
+struct Counting(usize);
+
+impl Dataset for Counting {
+    type Sample = i64;
+    type Error = Infallible;
+
+    fn len(&self) -> usize {
+        self.0
+    }
+
+    fn get(&self, index: usize) -> Result<i64, Infallible> {
+        Ok(index as i64)
+    }
+}
+
+fn batches(loader: &DataLoader<Counting>) -> Vec<Vec<i64>> {
+    loader.iter().map(|batch| batch.expect("a batch").to_vec().expect("values")).collect()
+}
+
+#[test]
+fn batches_come_in_order_whatever_the_number_of_workers() {
+    for workers in [0, 1, 2, 4] {
+        let loader = DataLoader::builder(Counting(10)).batch_size(4).workers(workers).build();
+        let loader = loader.expect("a loader");
+        assert_eq!(loader.len(), 3);
+        assert_eq!(batches(&loader), [vec![0, 1, 2, 3], vec![4, 5, 6, 7], vec![8, 9]]);
+    }
+}
+
+#[test]
+fn a_seed_gives_the_same_batches_whatever_the_number_of_workers() {
+    let epochs = |workers| -> Vec<Vec<Vec<i64>>> {
+        let loader = DataLoader::builder(Counting(50)).batch_size(8).shuffle(3).workers(workers);
+        let loader = loader.build().expect("a loader");
+        (0..3).map(|_| batches(&loader)).collect()
+    };
+    let alone = epochs(0);
+    assert_ne!(alone[0], alone[1], "each epoch has its own order");
+    for workers in [1, 2, 4] {
+        assert_eq!(epochs(workers), alone);
+    }
+}
+
+#[test]
+fn an_epoch_can_be_begun_again() {
+    let loader = DataLoader::builder(Counting(50)).batch_size(8).shuffle(3).build();
+    let loader = loader.expect("a loader");
+    let first = batches(&loader);
+    batches(&loader);
+    loader.set_epoch(0);
+    assert_eq!(batches(&loader), first);
+}
+
+#[test]
+fn an_empty_dataset_gives_no_batches() {
+    for workers in [0, 2] {
+        let loader = DataLoader::builder(Counting(0)).batch_size(4).workers(workers).build();
+        let loader = loader.expect("a loader");
+        assert!(loader.is_empty() && loader.iter().next().is_none());
+    }
+}
+
+#[test]
+fn drop_last_leaves_the_short_batch_out() {
+    let loader = DataLoader::builder(Counting(10)).batch_size(4).drop_last(true).workers(2).build();
+    assert_eq!(batches(&loader.expect("a loader")), [vec![0, 1, 2, 3], vec![4, 5, 6, 7]]);
+}
+
+#[test]
+fn arguments_that_contradict_each_other_are_errors() {
+    let error = |builder: parallel::DataLoaderBuilder<Counting>| builder.build().err();
+    let builder = || DataLoader::builder(Counting(10));
+    assert_eq!(error(builder().batch_size(0)), Some(BuildError::ZeroBatchSize));
+    assert_eq!(
+        error(builder().workers(2).prefetch_factor(0)),
+        Some(BuildError::ZeroPrefetchFactor)
+    );
+    assert_eq!(
+        error(builder().prefetch_factor(3)),
+        Some(BuildError::PrefetchFactorWithoutWorkers(3))
+    );
+}
+
+#[test]
+fn samples_are_mapped_and_joined_part_by_part() {
+    let data = Counting(4).map(|i| {
+        let named = BTreeMap::from([("half".to_owned(), i as f64 / 2.0)]);
+        Ok((i, (i % 2 == 0, format!("#{i}")), named))
+    });
+    let loader = DataLoader::builder(data).batch_size(4).workers(1).build().expect("a loader");
+    let (numbers, (even, names), named) = loader.iter().next().expect("one").expect("a batch");
+    assert_eq!(numbers.to_vec::<i64>().expect("values"), [0, 1, 2, 3]);
+    assert_eq!(even.to_vec::<bool>().expect("values"), [true, false, true, false]);
+    assert_eq!(names, ["#0", "#1", "#2", "#3"]);
+    assert_eq!(named["half"].to_vec::<f64>().expect("values"), [0.0, 0.5, 1.0, 1.5]);
+}
+
+#[test]
+fn whatever_is_nested_is_pinned_and_moved() {
+    four_devices();
+    let tensor = || Tensor::ones([3], ()).expect("made");
+    let nested = (
+        vec![tensor(), tensor()],
+        Some(tensor()),
+        HashMap::from([("a", tensor())]),
+        "text".to_owned(),
+        7i64,
+    );
+    let (list, option, map, text, number) = nested.into_pinned().expect("pinned");
+    assert!(list.iter().all(Tensor::is_pinned) && map["a"].is_pinned());
+    assert!(option.as_ref().is_some_and(Tensor::is_pinned));
+    let moved = (list, option, map).into_device(Device::cuda_at(1), Blocking::No).expect("moved");
+    let all = moved.0.iter().chain(&moved.1).chain(moved.2.values());
+    for tensor in all {
+        assert_eq!(tensor.device(), Device::cuda_at(1));
+        assert_eq!(tensor.to_vec::<f32>().expect("values"), [1.0; 3]);
+    }
+    assert_eq!((text.as_str(), number), ("text", 7));
+}
+
+#[test]
+fn prefetched_batches_are_on_the_device_in_order() {
+    four_devices();
+    let images = Tensor::arange(0..40, DType::F32).and_then(|x| x.reshape([20, 2]));
+    let data = TensorDataset::new(images.expect("made")).expect("rows");
+    for (workers, pin) in [(0, false), (0, true), (2, false), (2, true)] {
+        let loader = DataLoader::builder(data.clone())
+            .batch_size(3)
+            .workers(workers)
+            .pin_memory(pin)
+            .prefetch_to(Device::cuda_at(2))
+            .build()
+            .expect("a loader");
+        let mut seen = Vec::new();
+        for batch in &loader {
+            let batch = batch.expect("a batch");
+            assert_eq!(batch.device(), Device::cuda_at(2));
+            // The work on the current stream must wait for the copy on the loader's stream.
+            seen.extend((&batch + 1.0).and_then(|x| x.to_vec::<f32>()).expect("values"));
+        }
+        assert_eq!(seen, (1..=40).map(|i| i as f32).collect::<Vec<_>>(), "{workers} workers");
+    }
+}
+
+#[test]
+fn workers_inherit_the_callers_device_and_defaults() {
+    four_devices();
+    let _two = cuda::device(2).expect("a third device");
+    let data = Counting(4).map(|_| Ok(Tensor::zeros([1], Device::cuda()).expect("made")));
+    tensor::with_default_dtype(DType::F64, || {
+        let loader = DataLoader::builder(data).batch_size(2).workers(2).build().expect("a loader");
+        for batch in &loader {
+            let batch = batch.expect("a batch");
+            assert_eq!((batch.device(), batch.dtype()), (Device::cuda_at(2), DType::F64));
+        }
+    })
+    .expect("a floating dtype");
+}
+
+#[test]
+fn datasets_whose_rows_differ_in_number_are_refused() {
+    let (three, two) = (Tensor::ones([3, 1], ()), Tensor::ones([2], ()));
+    let error = TensorDataset::new((three.expect("made"), two.expect("made"))).err();
+    let text = error.expect("3 and 2 rows").to_string();
+    assert!(text.contains('3') && text.contains('2'), "{text}");
+    let scalar = Tensor::scalar(1.0, DType::F32).expect("made");
+    assert!(TensorDataset::new(scalar).is_err());
+}

@@ -1,0 +1,155 @@
+//! What a loader does when something goes wrong: it says what and where, and it never hangs.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, mpsc};
+
+use parallel::{DataLoader, Dataset, LoaderError};
+use tensor::Tensor;
+
+#[derive(Debug, thiserror::Error)]
+#[error("no such file: image-{0}.png")]
+struct Missing(usize);
+
+/// Fails at sample 5 and panics at sample 9.
+struct Faulty;
+
+impl Dataset for Faulty {
+    type Sample = i64;
+    type Error = Missing;
+
+    fn len(&self) -> usize {
+        16
+    }
+
+    fn get(&self, index: usize) -> Result<i64, Missing> {
+        match index {
+            5 => Err(Missing(5)),
+            9 => panic!("sample {index} is cursed"),
+            _ => Ok(index as i64),
+        }
+    }
+}
+
+#[test]
+fn errors_and_panics_take_the_place_of_their_batches_and_the_others_follow() {
+    for workers in [0, 1, 3] {
+        let loader = DataLoader::builder(Faulty).batch_size(4).workers(workers).build();
+        let results: Vec<_> = loader.expect("a loader").iter().collect();
+        let [Ok(first), Err(error), Err(panic), Ok(last)] = &results[..] else {
+            panic!("{results:?}");
+        };
+        assert_eq!(first.to_vec::<i64>().expect("values"), [0, 1, 2, 3]);
+        assert_eq!(last.to_vec::<i64>().expect("values"), [12, 13, 14, 15]);
+        assert!(matches!(error, LoaderError::Sample { batch: 1, index: 5, .. }), "{error}");
+        assert!(error.to_string().contains("image-5.png"), "{error}");
+        assert!(matches!(panic, LoaderError::Panicked { batch: 2, index: 9, .. }), "{panic}");
+        let who = if workers == 0 { "the calling thread" } else { "worker" };
+        assert!(panic.to_string().contains(who) && panic.to_string().contains("cursed"), "{panic}");
+    }
+}
+
+/// Samples of different shapes cannot be joined.
+struct Ragged;
+
+impl Dataset for Ragged {
+    type Sample = Tensor;
+    type Error = tensor::Error;
+
+    fn len(&self) -> usize {
+        4
+    }
+
+    fn get(&self, index: usize) -> tensor::Result<Tensor> {
+        Tensor::zeros([index + 1], ())
+    }
+}
+
+#[test]
+fn samples_that_do_not_fit_together_are_an_error_of_their_batch() {
+    for workers in [0, 2] {
+        let loader = DataLoader::builder(Ragged).batch_size(2).workers(workers).build();
+        let results: Vec<_> = loader.expect("a loader").iter().collect();
+        assert_eq!(results.len(), 2);
+        for (batch, result) in results.iter().enumerate() {
+            let error = result.as_ref().expect_err("shapes differ");
+            assert!(
+                matches!(error, LoaderError::Collate { batch: b, .. } if *b == batch),
+                "{error}"
+            );
+        }
+    }
+}
+
+/// Counts the threads that hold it, and its calls.
+struct Counted {
+    calls: Arc<AtomicUsize>,
+}
+
+impl Dataset for Counted {
+    type Sample = i64;
+    type Error = Missing;
+
+    fn len(&self) -> usize {
+        1_000_000
+    }
+
+    fn get(&self, index: usize) -> Result<i64, Missing> {
+        self.calls.fetch_add(1, Ordering::Relaxed);
+        Ok(index as i64)
+    }
+}
+
+#[test]
+fn dropping_an_epoch_in_the_middle_stops_and_joins_the_workers() {
+    let calls = Arc::new(AtomicUsize::new(0));
+    let loader = DataLoader::builder(Counted { calls: Arc::clone(&calls) })
+        .batch_size(10)
+        .workers(4)
+        .build()
+        .expect("a loader");
+    let mut epoch = loader.iter();
+    assert!(epoch.next().is_some());
+    drop(epoch);
+    // The workers hold the dataset; when they are joined, only the loader's own handle is left.
+    drop(loader);
+    assert_eq!(Arc::strong_count(&calls), 1);
+    // One batch was taken: at most that and what may be ahead of it was begun.
+    assert!(calls.load(Ordering::Relaxed) <= 10 * (1 + 4 * 2));
+}
+
+/// Its samples can be read once somebody allows it.
+struct Held {
+    allowed: std::sync::Mutex<mpsc::Receiver<()>>,
+    begun: AtomicUsize,
+}
+
+impl Dataset for Held {
+    type Sample = i64;
+    type Error = Missing;
+
+    fn len(&self) -> usize {
+        100
+    }
+
+    fn get(&self, index: usize) -> Result<i64, Missing> {
+        self.begun.fetch_add(1, Ordering::Relaxed);
+        let _ = self.allowed.lock().expect("not poisoned").recv();
+        Ok(index as i64)
+    }
+}
+
+#[test]
+fn no_more_is_made_ahead_than_was_agreed() {
+    let (allow, allowed) = mpsc::channel();
+    let data = Arc::new(Held { allowed: std::sync::Mutex::new(allowed), begun: 0.into() });
+    let loader = DataLoader::builder(Arc::clone(&data)).workers(2).prefetch_factor(3).build();
+    let loader = loader.expect("a loader");
+    let mut epoch = loader.iter();
+    for _ in 0..100 {
+        let _ = allow.send(());
+    }
+    epoch.next().expect("the first").expect("a batch");
+    // Six were allowed ahead, and one more when the first was taken.
+    drop(epoch);
+    assert!(data.begun.load(Ordering::Relaxed) <= 7);
+}
