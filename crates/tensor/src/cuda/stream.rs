@@ -2,6 +2,8 @@
 
 use std::ops::Deref;
 
+use gpu_runtime::StreamGuard;
+
 use super::physical;
 use crate::{Device, Result};
 
@@ -42,6 +44,14 @@ impl Stream {
     pub fn with_priority(device: Device, priority: i32) -> Result<Stream> {
         let device = physical("Stream::with_priority", device)?;
         Ok(Stream(gpu_runtime::Stream::with_priority(device, priority)?))
+    }
+
+    /// Makes the stream, and its device, this thread's current ones until the guard is dropped.
+    ///
+    /// # Errors
+    /// The device is lost.
+    pub fn enter(&self) -> Result<StreamGuard> {
+        Ok(self.0.enter()?)
     }
 
     /// The device, with its index.

@@ -184,7 +184,7 @@ type Raw<T> = <T as Stored>::Raw;
 
 /// Whether going along the outputs is nearer in memory than going along what is folded.
 fn columns_are_closer(call: &Reduce) -> bool {
-    let innermost = |strides: &[i64], dims: i32| dims.checked_sub(1).map(|d| strides[d as usize]);
+    let innermost = |strides: &[i64], dims: i32| strides[..dims as usize].last().copied();
     let kept = innermost(&call.output_strides, call.output_dims);
     let folded = innermost(&call.reduced_strides, call.reduced_dims);
     kept.zip(folded).is_some_and(|(kept, folded)| kept.abs() < folded.abs())

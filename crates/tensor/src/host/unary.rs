@@ -9,8 +9,8 @@ kernels! {
     map1, Elementwise<2>, [T, T];
     neg: f16 f32 f64 => |x| -x, i64 u8 => |x| x.wrapping_neg();
     abs: f16 f32 f64 => |x| x.abs(), i64 => |x| x.wrapping_abs(), u8 => |x| x;
-    // The signum of a float is never 0, so zeros and NaN pass as they are.
-    sign: f16 f32 f64 => |x| if x == 0.0 || x.is_nan() { x } else { x.signum() },
+    // NaN is neither above nor below zero, and so its sign is 0, as PyTorch has it.
+    sign: f16 f32 f64 => |x| if x > 0.0 { 1.0 } else if x < 0.0 { -1.0 } else { 0.0 },
         i64 => |x| x.signum(),
         u8 => |x| x.min(1);
     square: f16 f32 f64 => |x| x * x, i64 u8 => |x| x.wrapping_mul(x);

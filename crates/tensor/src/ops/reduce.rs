@@ -131,8 +131,7 @@ impl Tensor {
 
     /// Whether any element over some dimensions is not zero.
     pub fn any_dims(&self, dims: &[isize], keepdim: bool) -> Result<Tensor> {
-        let folded = Folded::new("any", self, dims, keepdim)?;
-        fold(&ANY, &converted(self, DType::Bool)?, &folded)
+        truth(&ANY, self, dims, keepdim)
     }
 
     /// Whether no element is zero.
@@ -142,8 +141,7 @@ impl Tensor {
 
     /// Whether no element over some dimensions is zero.
     pub fn all_dims(&self, dims: &[isize], keepdim: bool) -> Result<Tensor> {
-        let folded = Folded::new("all", self, dims, keepdim)?;
-        fold(&ALL, &converted(self, DType::Bool)?, &folded)
+        truth(&ALL, self, dims, keepdim)
     }
 
     /// The variances over some dimensions: squared distances from the mean, added up and divided by
@@ -180,6 +178,16 @@ pub(crate) fn sum_to_shape(gradient: &Tensor, shape: &Shape) -> Result<Tensor> {
 /// those are not converted.
 fn converted(x: &Tensor, dtype: DType) -> Result<Tensor> {
     if x.dtype() == dtype { Ok(x.clone()) } else { dense(x, dtype) }
+}
+
+fn truth(
+    operation: &'static Operation<Reduce>,
+    x: &Tensor,
+    dims: &[isize],
+    keepdim: bool,
+) -> Result<Tensor> {
+    let folded = Folded::new(operation.name(), x, dims, keepdim)?;
+    fold(operation, &converted(x, DType::Bool)?, &folded)
 }
 
 fn extreme(

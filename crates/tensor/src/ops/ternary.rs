@@ -67,7 +67,8 @@ impl Tensor {
             let x = SavedTensor::new(self);
             move |grad: &Tensor, _| {
                 let x = x.get()?;
-                let inside = x.ge(min)?.logical_and(&x.le(max)?)?;
+                // At the bounds themselves there is none, as PyTorch has it.
+                let inside = x.gt(min)?.logical_and(&x.lt(max)?)?;
                 Ok([Some(Tensor::where_(&inside, grad, 0)?)])
             }
         }))

@@ -128,7 +128,7 @@ impl Tensor {
         ABS.apply(self)
     }
 
-    /// -1, 0 or 1; NaN for NaN.
+    /// -1, 0 or 1; 0 for NaN.
     pub fn sign(&self) -> Result<Tensor> {
         SIGN.apply(self)
     }

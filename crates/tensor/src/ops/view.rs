@@ -37,8 +37,13 @@ impl Tensor {
         }
     }
 
-    /// The dimensions from `start` to `end`, both included, as one; `flatten(1, -1)` keeps a batch.
-    pub fn flatten(&self, start: isize, end: isize) -> Result<Tensor> {
+    /// All dimensions as one.
+    pub fn flatten(&self) -> Result<Tensor> {
+        self.reshape([self.numel()])
+    }
+
+    /// The dimensions from `start` to `end`, both included, as one; (1, -1) keeps a batch.
+    pub fn flatten_dims(&self, start: isize, end: isize) -> Result<Tensor> {
         let (start, end) = (
             resolve_dim("flatten", start, self.dims())?,
             resolve_dim("flatten", end, self.dims())?,
