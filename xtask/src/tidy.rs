@@ -61,6 +61,6 @@ pub(crate) fn run() -> Result<()> {
     for finding in &findings {
         println!("{finding}");
     }
-    ensure!(findings.is_empty(), "{} findings", findings.len());
+    ensure!(findings.is_empty(), "findings: {}", findings.len());
     Ok(())
 }

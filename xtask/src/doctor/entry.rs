@@ -41,8 +41,8 @@ mod tests {
     #[test]
     fn lines_stand_beside_the_name() {
         let entry = Entry::new("nvcc", "not here\ntried a, b").advice("install it");
-        let expected =
-            format!("  {:<28}not here\n  {0:<28}tried a, b\n  {0:<28}-> install it\n", "");
-        assert_eq!(entry.to_string(), expected.replacen("    ", "nvcc", 1));
+        let expected = [("nvcc", "not here"), ("", "tried a, b"), ("", "-> install it")]
+            .map(|(name, line)| format!("  {name:<28}{line}\n"));
+        assert_eq!(entry.to_string(), expected.concat());
     }
 }
