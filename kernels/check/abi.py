@@ -1,0 +1,71 @@
+"""The structs of include/abi.cuh."""
+
+from ctypes import Structure, c_double, c_int32, c_int64, c_uint64
+
+MAX_DIMS = 8
+Dims = c_int64 * MAX_DIMS
+
+
+def dims(values):
+    return Dims(*values, *[0] * (MAX_DIMS - len(values)))
+
+
+class Operand(Structure):
+    _fields_ = [("data", c_uint64), ("immediate", c_uint64), ("strides", Dims)]
+
+
+def elementwise(operands):
+    """The type for this many operands."""
+
+    class Elementwise(Structure):
+        _fields_ = [
+            ("numel", c_int64), ("dims", c_int32), ("contiguous", c_int32), ("sizes", Dims),
+            ("operands", Operand * operands),
+        ]
+
+    return Elementwise
+
+
+class Reduce(Structure):
+    _fields_ = [
+        ("output", c_uint64), ("input", c_uint64), ("outputs", c_int64), ("reduced", c_int64),
+        ("output_dims", c_int32), ("reduced_dims", c_int32), ("lanes", c_int32), ("pad", c_int32),
+        ("output_sizes", Dims), ("output_strides", Dims),
+        ("reduced_sizes", Dims), ("reduced_strides", Dims),
+    ]
+
+
+class Matmul(Structure):
+    _fields_ = [
+        ("c", c_uint64), ("a", c_uint64), ("b", c_uint64),
+        *[(name, c_int64) for name in "batches m n k a_row a_col b_row b_col".split()],
+        ("batch_dims", c_int32), ("pad", c_int32),
+        ("batch_sizes", Dims), ("a_batch", Dims), ("b_batch", Dims),
+    ]
+
+
+class Rows(Structure):
+    _fields_ = [
+        ("out", c_uint64), ("a", c_uint64), ("b", c_uint64), ("rows", c_int64), ("cols", c_int64),
+    ]
+
+
+class Index(Structure):
+    _fields_ = [
+        ("out", c_uint64), ("source", c_uint64), ("index", c_uint64),
+        *[(name, c_int64) for name in "outer size count inner".split()],
+    ]
+
+
+class Random(Structure):
+    _fields_ = [
+        ("out", c_uint64), ("numel", c_int64), ("seed", c_uint64), ("offset", c_uint64),
+        ("a", c_double), ("b", c_double), ("low", c_int64), ("high", c_int64),
+    ]
+
+
+class Range(Structure):
+    _fields_ = [
+        ("out", c_uint64), ("numel", c_int64), ("start", c_double), ("step", c_double),
+        ("istart", c_int64), ("istep", c_int64),
+    ]

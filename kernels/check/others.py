@@ -1,0 +1,258 @@
+"""The kernels that are not elementwise: reductions, matmul, softmax, index, random, range."""
+
+import itertools
+import math
+from ctypes import c_float, c_uint64
+
+import torch
+
+from abi import Index, Matmul, Random, Range, Reduce, Rows, dims
+from values import DTYPES, disagreement, sample, widen
+
+FLOATS = ["f16", "f32", "f64"]
+SIGNED = [*FLOATS, "i64"]
+ALL = [*SIGNED, "u8", "bool"]
+
+
+def check(driver):
+    yield from saxpy(driver)
+    yield from reductions(driver)
+    yield from matmuls(driver)
+    yield from softmaxes(driver)
+    yield from indexing(driver)
+    yield from random(driver)
+    yield from ranges(driver)
+
+
+def saxpy(driver):
+    x, y = torch.randn(1000), torch.randn(1000)
+    there, result = driver.memory(x), driver.memory(y)
+    pointers = c_uint64(there.address), c_uint64(result.address)
+    driver.launch("saxpy", c_uint64(1000), c_float(2), *pointers)
+    yield "saxpy", disagreement(result.read(), 2 * x + y, 2)
+
+
+# Name: what PyTorch says of a matrix with the reduced elements in its rows, and the dtypes.
+REDUCTIONS = {
+    "sum": (lambda x: x.sum(-1), SIGNED),
+    "prod": (lambda x: x.prod(-1), SIGNED),
+    "mean": (lambda x: x.mean(-1), FLOATS),
+    "amax": (lambda x: x.amax(-1), ALL),
+    "amin": (lambda x: x.amin(-1), ALL),
+    "argmax": (lambda x: x.int().argmax(-1) if x.dtype == torch.bool else x.argmax(-1), ALL),
+    "argmin": (lambda x: x.int().argmin(-1) if x.dtype == torch.bool else x.argmin(-1), ALL),
+    "any": (lambda x: x.any(-1), ["bool"]),
+    "all": (lambda x: x.all(-1), ["bool"]),
+}
+
+
+def reductions(driver):
+    shapes = [((13, 5, 7), [1]), ((6, 5, 7), [0, 2]), ((3, 400), [1]), ((37,), [0]), ((4, 1), [1])]
+    # Threads that work on one output, and threads in a block.
+    groups = [(1, 128), (32, 100), (128, 128)]
+    for name, (function, dtypes) in REDUCTIONS.items():
+        for dtype, (shape, over), group in itertools.product(dtypes, shapes, groups):
+            exact = name not in ("sum", "prod", "mean")
+            values = sample(DTYPES[dtype], shape, special=exact)
+            if not exact and values.is_floating_point():
+                values = (values / 3).exp().clamp(0.5, 1.9)
+            yield from reduction(driver, name, function, dtype, values, over, *group)
+
+
+def reduction(driver, name, function, dtype, values, over, lanes, block):
+    kept = [d for d in range(values.dim()) if d not in over]
+    matrix = values.permute(*kept, *over).reshape([values.shape[d] for d in kept] + [-1])
+    expected = function(widen(matrix))
+    if expected.dtype == torch.float32:
+        expected = expected.to(DTYPES[dtype])
+    result = driver.memory(torch.zeros_like(expected))
+    there = driver.memory(values)
+    args = Reduce(
+        output=result.address, input=there.address, outputs=expected.numel(),
+        reduced=matrix.shape[-1], output_dims=len(kept), reduced_dims=len(over), lanes=lanes,
+    )
+    args.output_sizes = dims([values.shape[d] for d in kept])
+    args.output_strides = dims([values.stride(d) for d in kept])
+    args.reduced_sizes = dims([values.shape[d] for d in over])
+    args.reduced_strides = dims([values.stride(d) for d in over])
+    driver.launch(f"{name}_{dtype}", args, block=(block, 1, 1))
+    ulps = 2 if expected.dtype == torch.float16 else 100
+    yield f"{name}_{dtype} {tuple(values.shape)} over {over}, {lanes} lanes", disagreement(
+        result.read(), expected, ulps
+    )
+
+
+def matmuls(driver):
+    sizes = [(1, 1, 1), (5, 7, 3), (33, 17, 40), (70, 65, 1), (2, 3, 0), (130, 140, 33)]
+    both = [False, True]
+    for dtype, (m, n, k), left, right in itertools.product(SIGNED, sizes, both, both):
+        a = sample(DTYPES[dtype], (2, 1, k, m) if left else (2, 1, m, k), special=False)
+        b = sample(DTYPES[dtype], (3, n, k) if right else (3, k, n), special=False)
+        a = (a.transpose(-1, -2) if left else a).expand(2, 3, m, k)
+        b = (b.transpose(-1, -2) if right else b).expand(2, 3, k, n)
+        yield from multiplication(driver, dtype, a, b)
+
+
+def multiplication(driver, dtype, a, b):
+    (m, k), n = a.shape[-2:], b.shape[-1]
+    wide = (lambda t: t.double()) if a.is_floating_point() else (lambda t: t)
+    expected = torch.matmul(wide(a), wide(b))
+    result = driver.memory(torch.zeros(2, 3, m, n, dtype=a.dtype))
+    left, right = driver.memory(a), driver.memory(b)
+    args = Matmul(
+        c=result.address, a=left.address, b=right.address, batches=6, m=m, n=n, k=k,
+        a_row=a.stride(-2), a_col=a.stride(-1), b_row=b.stride(-2), b_col=b.stride(-1),
+        batch_dims=2, batch_sizes=dims([2, 3]),
+        a_batch=dims(a.stride()[:2]), b_batch=dims(b.stride()[:2]),
+    )
+    driver.launch(f"matmul_{dtype}", args, grid=(2, 2, 4), block=(16, 16, 1))
+    actual = result.read()
+    label = f"matmul_{dtype} {m} {n} {k}, strides {a.stride()} {b.stride()}"
+    if not a.is_floating_point():
+        yield label, disagreement(actual, expected, 0)
+        return
+    # Each of the k roundings is relative to the size of the terms, not of their sum.
+    size = torch.matmul(wide(a).abs(), wide(b).abs())
+    epsilon = 2.0**-11 if dtype == "f16" else torch.finfo(a.dtype).eps
+    worst = ((wide(actual) - expected).abs() - size * epsilon * 4).max().item()
+    yield label, None if worst <= 1e-12 else f"off by {worst} more than rounding explains"
+
+
+def softmaxes(driver):
+    for dtype, cols in itertools.product(FLOATS, [1, 10, 128, 300]):
+        x = sample(DTYPES[dtype], (5, cols), special=False)
+        grad = sample(DTYPES[dtype], (5, cols), special=False)
+        wide, g = x.double(), grad.double()
+        for name, function in [("softmax", torch.softmax), ("log_softmax", torch.log_softmax)]:
+            y = function(wide, -1)
+            yield from rows(driver, name, dtype, x, x, y)
+            rounded = y.to(DTYPES[dtype])
+            y = rounded.double()
+            sums = (g * y if name == "softmax" else g).sum(-1, keepdim=True)
+            expected = y * (g - sums) if name == "softmax" else g - y.exp() * sums
+            yield from rows(driver, f"{name}_backward", dtype, grad, rounded, expected)
+
+
+def rows(driver, name, dtype, a, b, expected):
+    result, first, second = driver.memory(torch.zeros_like(a)), driver.memory(a), driver.memory(b)
+    addresses = dict(out=result.address, a=first.address, b=second.address)
+    driver.launch(f"{name}_{dtype}", Rows(**addresses, rows=a.shape[0], cols=a.shape[1]))
+    bound = {"f16": 2e-3, "f32": 3e-6, "f64": 1e-14}[dtype] * (1 + expected.abs().max().item())
+    worst = (result.read().double() - expected).abs().max().item()
+    yield f"{name}_{dtype} {a.shape[1]} columns", None if worst <= bound else f"off by {worst}"
+
+
+def indexing(driver):
+    outer, size, count, inner = 3, 6, 4, 5
+    for dtype in ALL:
+        table = sample(DTYPES[dtype], (outer, size, inner), special=False)
+        places = torch.randint(size, (outer, count, inner))
+        chosen = torch.randint(size, (count,))
+        none = torch.zeros(outer, count, inner, dtype=table.dtype)
+        shape = dict(outer=outer, size=size, count=count, inner=inner)
+        wanted = table.gather(1, places)
+        yield from index(driver, f"gather_{dtype}", none, table, places, shape, wanted)
+        wanted = table[:, chosen]
+        yield from index(driver, f"index_select_{dtype}", none, table, chosen, shape, wanted)
+        if dtype not in SIGNED:
+            continue
+        # Whole numbers: the order of the additions then makes no difference.
+        table = table.round()
+        source = sample(table.dtype, (outer, count, inner), special=False).round()
+        added = table.scatter_add(1, places, source)
+        yield from index(driver, f"scatter_add_{dtype}", table, source, places, shape, added)
+        added = table.index_add(1, chosen, source)
+        yield from index(driver, f"index_add_{dtype}", table, source, chosen, shape, added)
+
+
+def index(driver, entry, out, source, places, shape, expected):
+    result, there, where = driver.memory(out), driver.memory(source), driver.memory(places)
+    addresses = dict(out=result.address, source=there.address, index=where.address)
+    driver.launch(entry, Index(**addresses, **shape))
+    yield entry, disagreement(result.read(), expected, 0)
+
+
+def out_of_range(driver):
+    """An index out of range must stop the kernel. The device is of no use afterwards."""
+    table, places = torch.zeros(1, 4, 2), torch.tensor([[[0, 1], [4, 2]]])
+    none = torch.zeros(1, 2, 2)
+    shape = dict(outer=1, size=4, count=2, inner=2)
+    try:
+        list(index(driver, "gather_f32", none, table, places, shape, none))
+        result = "no error"
+    except RuntimeError as error:
+        result = str(error)
+    expected = "CUDA_ERROR_ASSERT" in result
+    yield "gather_f32 out of range", None if expected else f"gave {result}"
+
+
+def philox(seed, index, offset):
+    """The four words of one element, by the paper."""
+    mask = 2**32 - 1
+    key, c = [seed & mask, seed >> 32], [index & mask, index >> 32, offset & mask, offset >> 32]
+    for _ in range(10):
+        first, second = 0xD2511F53 * c[0], 0xCD9E8D57 * c[2]
+        c = [second >> 32 ^ c[1] ^ key[0], second & mask, first >> 32 ^ c[3] ^ key[1], first & mask]
+        key = [(key[0] + 0x9E3779B9) & mask, (key[1] + 0xBB67AE85) & mask]
+    return c
+
+
+def uniform(dtype, w, a, b):
+    u = ((w[0] << 32 | w[1]) >> 11) * 2.0**-53 if dtype == "f64" else (w[0] >> 8) * 2.0**-24
+    return a + (b - a) * u
+
+
+def normal(dtype, w, a, b):
+    if dtype == "f64":
+        u1 = (((w[0] << 32 | w[1]) >> 11) + 1) * 2.0**-53
+        u2 = ((w[2] << 32 | w[3]) >> 11) * 2.0**-53
+    else:
+        u1, u2 = ((w[0] >> 8) + 1) * 2.0**-24, (w[1] >> 8) * 2.0**-24
+    return a + b * (math.sqrt(-2 * math.log(u1)) * math.cos(2 * math.pi * u2))
+
+
+def random(driver):
+    if philox(0, 0, 0) != [0x6627E8D5, 0xE169C58D, 0xBC57AC4C, 0x9B00DBD8]:
+        raise AssertionError("this is not Philox")
+    n, seed, offset = 3000, 0x123456789ABCDEF0, 2**33 + 7
+    words = [philox(seed, i, offset) for i in range(n)]
+    for dtype in ALL:
+        def run(name, **fields):
+            result = driver.memory(torch.zeros(n, dtype=DTYPES[dtype]))
+            args = Random(out=result.address, numel=n, seed=seed, offset=offset, **fields)
+            driver.launch(f"{name}_{dtype}", args)
+            return result.read()
+
+        def stored(values):
+            tensor = torch.tensor(values, dtype=torch.float64)
+            return (tensor.float() if dtype != "f64" else tensor).to(DTYPES[dtype])
+
+        if dtype in FLOATS:
+            wanted = stored([uniform(dtype, w, -1.5, 2.25) for w in words])
+            wanted = torch.where(wanted < 2.25, wanted, -1.5)
+            yield f"uniform_{dtype}", disagreement(run("uniform", a=-1.5, b=2.25), wanted, 0)
+            wanted = stored([normal(dtype, w, 0.25, 2.0) for w in words])
+            # The mean is added last, which takes digits from small sums.
+            off = (run("normal", a=0.25, b=2.0).double() - wanted.double()).abs().max().item()
+            bound = {"f16": 2e-3, "f32": 2.5e-7, "f64": 2e-15}[dtype]
+            yield f"normal_{dtype}", None if off <= bound * 4 else f"off by {off}"
+        low, high = (0, 2) if dtype == "bool" else (3, 250) if dtype == "u8" else (-700, 800)
+        wanted = [low + (w[0] << 32 | w[1]) % (high - low) for w in words]
+        wanted = torch.tensor(wanted).to(DTYPES[dtype])
+        yield f"random_{dtype}", disagreement(run("random", low=low, high=high), wanted, 0)
+        wanted = torch.tensor([(w[0] >> 8) * 2.0**-24 < 0.3 for w in words]).to(DTYPES[dtype])
+        yield f"bernoulli_{dtype}", disagreement(run("bernoulli", a=0.3), wanted, 0)
+
+
+def ranges(driver):
+    for dtype in [*SIGNED, "u8"]:
+        result = driver.memory(torch.zeros(1000, dtype=DTYPES[dtype]))
+        args = Range(out=result.address, numel=1000, start=-3.7, step=0.1, istart=-5, istep=3)
+        driver.launch(f"arange_{dtype}", args)
+        steps = torch.arange(1000)
+        if dtype in FLOATS:
+            wanted = -3.7 + steps.double() * 0.1
+            wanted = (wanted.float() if dtype == "f16" else wanted).to(DTYPES[dtype])
+        else:
+            wanted = (-5 + steps * 3).to(DTYPES[dtype])
+        yield f"arange_{dtype}", disagreement(result.read(), wanted, 0)
