@@ -127,14 +127,13 @@ impl fmt::Display for OutOfMemory {
             write!(f, ", work on other streams still uses {} that were freed", size(self.pending))?;
         }
         if self.cached() > 0 {
-            write!(
-                f,
-                ", {} are cached in pieces, the largest one for such a request {}",
-                size(self.cached()),
-                size(self.largest_free_block)
-            )?;
+            write!(f, ", {} are cached in pieces, ", size(self.cached()))?;
+            match self.largest_free_block {
+                0 => write!(f, "none of them for such a request")?,
+                largest => write!(f, "the largest one for such a request {}", size(largest))?,
+            }
         }
-        write!(f, "; others hold {}. {}", size(self.elsewhere()), self.advice())
+        write!(f, "; others hold {}. {}.", size(self.elsewhere()), self.advice())
     }
 }
 

@@ -33,12 +33,13 @@ fn write(table: &mut String, device: Device, stats: &MemoryStats) -> fmt::Result
     writeln!(table, "{device}: memory of this process")?;
     writeln!(
         table,
-        "{} from the driver, {} to the driver, {} retries, {} waits, {} refused requests",
-        count(stats.num_device_alloc, "call"),
-        count(stats.num_device_free, "call"),
-        stats.num_alloc_retries,
-        stats.num_sync_all_streams,
-        stats.num_ooms
+        "segments: {} taken from the driver, {} given back, after {} refusals",
+        stats.num_device_alloc, stats.num_device_free, stats.num_alloc_retries
+    )?;
+    writeln!(
+        table,
+        "requests: {} waits of the host, {} refused for good",
+        stats.num_sync_all_streams, stats.num_ooms
     )?;
     writeln!(table, "{line}")?;
     let columns = ["current", "peak", "added", "taken away"].map(|name| format!("{name:>14}"));
@@ -77,8 +78,4 @@ fn write_row(table: &mut String, name: &str, unit: Unit, statistic: &Statistic) 
         }
     }
     writeln!(table)
-}
-
-fn count(number: u64, what: &str) -> String {
-    format!("{number} {what}{}", if number == 1 { "" } else { "s" })
 }
