@@ -24,3 +24,16 @@ pub(crate) fn driver(devices: Option<u32>) -> Result<&'static Driver> {
 pub(crate) fn driver(_devices: Option<u32>) -> Result<&'static Driver> {
     Err(Error::NotCompiledIn)
 }
+
+#[cfg(all(test, not(feature = "software")))]
+mod tests {
+    use crate::{DriverChoice, Error, choose_driver};
+
+    #[test]
+    fn without_the_feature_asking_for_it_is_an_error_that_names_the_feature() {
+        let choice = DriverChoice::Software { devices: Some(4) };
+        let error = choose_driver(choice).expect_err("it is not compiled in");
+        assert!(matches!(error, Error::NotCompiledIn), "{error}");
+        assert!(error.to_string().contains("feature `software`"), "{error}");
+    }
+}
