@@ -7,9 +7,8 @@ use crate::expected::{Case, dtype_named};
 /// Runs the case's operation on `x`.
 pub(crate) fn apply(case: &Case, x: &[Tensor]) -> Result<Tensor> {
     let op = case.op();
-    let one_of = |table: &[(&str, fn(&Case, &[Tensor]) -> Result<Tensor>)]| {
-        table.iter().find(|(name, _)| *name == op).map(|(_, run)| run(case, x))
-    };
+    let one_of =
+        |table: Table| table.iter().find(|(name, _)| *name == op).map(|(_, run)| run(case, x));
     one_of(UNARY)
         .or_else(|| one_of(BINARY))
         .or_else(|| one_of(SCALARS))
@@ -18,7 +17,8 @@ pub(crate) fn apply(case: &Case, x: &[Tensor]) -> Result<Tensor> {
         .unwrap_or_else(|| panic!("no operation {op} here"))
 }
 
-type Table = &'static [(&'static str, fn(&Case, &[Tensor]) -> Result<Tensor>)];
+type Run = fn(&Case, &[Tensor]) -> Result<Tensor>;
+type Table = &'static [(&'static str, Run)];
 
 const UNARY: Table = &[
     ("neg", |_, x| x[0].neg()),

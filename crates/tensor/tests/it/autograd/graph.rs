@@ -187,8 +187,8 @@ fn a_part_of_the_graph_that_leads_nowhere_is_not_walked() -> Result<()> {
 
 #[test]
 fn long_chains_are_walked_and_dropped_without_recursion() -> Result<()> {
-    const LENGTH: usize = 100_000;
-    let on_a_small_stack = std::thread::Builder::new().stack_size(128 * 1024).spawn(|| {
+    on_a_small_stack(|| {
+        const LENGTH: usize = 100_000;
         let x = leaf(&[1.0])?;
         let chain = |length: usize| (0..length).try_fold(x.clone(), |y, _| y.add(1.0));
         drop(chain(LENGTH)?);
@@ -196,6 +196,29 @@ fn long_chains_are_walked_and_dropped_without_recursion() -> Result<()> {
         y.backward()?;
         assert_eq!(gradient(&x)?, [1.0]);
         Ok(())
-    });
-    on_a_small_stack.expect("a thread").join().expect("no overflow")
+    })
+}
+
+#[test]
+fn chains_of_all_kinds_of_operations_are_dropped_without_recursion() -> Result<()> {
+    on_a_small_stack(|| {
+        let x = Tensor::ones([2, 2], ())?.requires_grad_(true)?;
+        let mut y = x.clone();
+        for _ in 0..1000 {
+            let product = y.matmul(&x)?.softmax(1)?.mul(&y)?;
+            let views = product.t()?.reshape([4])?.narrow(0, 0, 2)?.unsqueeze(0)?;
+            let joined = Tensor::cat(&[&views, &views], 0)?.maximum(&x)?;
+            y = joined.sum_dims(&[0], true)?.expand([2, 2])?.relu()?.div(4.0)?.tanh()?;
+            y = Tensor::where_(&y.gt(0.5)?, &y, &y.exp()?)?;
+        }
+        assert!(!y.is_leaf());
+        drop(y);
+        Ok(())
+    })
+}
+
+/// Runs the body where a recursion over thousands of nodes would overflow.
+fn on_a_small_stack(body: impl FnOnce() -> Result<()> + Send + 'static) -> Result<()> {
+    let thread = std::thread::Builder::new().stack_size(128 * 1024).spawn(body);
+    thread.expect("a thread").join().expect("no overflow")
 }

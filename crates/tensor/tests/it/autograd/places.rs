@@ -4,14 +4,16 @@ use std::sync::mpsc;
 
 use tensor::{DType, Device, Result, Tensor, cuda, tensor};
 
-use crate::devices::{cuda_devices, for_each_device};
+use crate::devices::{cuda_devices, for_each_device, two_cuda_devices};
 
 #[test]
 fn gradients_flow_back_over_devices() -> Result<()> {
-    let devices = cuda_devices();
+    let Some([first, second]) = two_cuda_devices("gradients_flow_back_over_devices") else {
+        return Ok(());
+    };
     let x = tensor![1.0, 2.0]?.requires_grad_(true)?;
-    let there = x.to(devices[0])?.square()?;
-    let further = there.to((DType::F64, devices[1]))?.mul(3.0)?;
+    let there = x.to(first)?.square()?;
+    let further = there.to((DType::F64, second))?.mul(3.0)?;
     further.sum()?.backward()?;
     let gradient = x.grad().expect("it has one");
     assert_eq!((gradient.device(), gradient.dtype()), (Device::Cpu, DType::F32));
@@ -58,7 +60,7 @@ fn the_backward_pass_runs_on_the_streams_of_the_forward_pass() -> Result<()> {
     side.synchronize()?;
     // Whatever the backward pass enqueues on the side stream stays there until it is released.
     let (release, held) = mpsc::channel::<()>();
-    side.add_callback(move || drop(held.recv()))?;
+    side.add_callback(move || held.recv().unwrap_or_default())?;
     y.backward()?;
     assert!(!side.query()?);
     let here = cuda::current_stream(device)?;
