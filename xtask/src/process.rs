@@ -87,7 +87,33 @@ fn each_line(stream: Option<impl Read>, mut take: impl FnMut(String)) {
 }
 
 fn line(command: &Command) -> String {
-    let words = std::iter::once(command.get_program()).chain(command.get_args());
+    let cargo = env::var_os("CARGO");
+    let is_cargo = cargo.as_deref() == Some(command.get_program());
+    // What a person would type, not where rustup keeps it.
+    let program = if is_cargo { OsStr::new("cargo") } else { command.get_program() };
+    let words = std::iter::once(program).chain(command.get_args());
     let words: Vec<_> = words.map(OsStr::to_string_lossy).collect();
     format!("`{}`", words.join(" "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_transcript_has_both_outputs_and_whether_the_command_succeeded() {
+        let mut shell = Command::new("sh");
+        let Transcript { mut lines, result } =
+            transcript(shell.args(["-c", "echo out; echo err >&2; exit 3"])).expect("there is sh");
+        lines.sort();
+        assert_eq!(lines, ["err", "out"]);
+        let error = result.expect_err("it does not succeed").to_string();
+        assert!(error.starts_with("`sh -c echo") && error.contains('3'), "{error}");
+    }
+
+    #[test]
+    fn a_command_that_does_not_exist_is_an_error_that_names_it() {
+        let error = run(&mut Command::new("no-such-program")).expect_err("there is none");
+        assert!(error.to_string().contains("cannot start `no-such-program`"), "{error}");
+    }
 }

@@ -3,8 +3,8 @@
 use super::finding::Finding;
 use super::project::Project;
 
-/// Folders of a machine.
-const FOLDERS: [&str; 3] = ["/root/", "/home/", "/work/"];
+/// Folders of a machine. What is temporary belongs below `target` or comes from `tempfile`.
+const FOLDERS: [&str; 4] = ["/root/", "/home/", "/work/", "/tmp/"];
 
 /// Where packages come from is each user's own setting.
 const HOSTS: [&str; 5] = [
