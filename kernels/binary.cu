@@ -49,7 +49,8 @@ struct Pow : Heavy {
         return result;
     }
 
-    // 1 / base^n is a whole number for 1 and -1 only; truncation makes the rest 0, and so is what 0 would divide.
+    // 1 / base^n is a whole number for 1 and -1 only; truncation makes the rest 0, and so is what 0
+    // would divide.
     __device__ static i64 reciprocal_power(i64 base, i64 exponent) {
         if (base == 1) return 1;
         if (base == -1) return exponent & 1 ? -1 : 1;
@@ -91,7 +92,8 @@ struct Remainder : Heavy {
         return truncated != 0 && negative(truncated) != negative(b);
     }
 
-    // The quotient of the least i64 and -1 is not an i64; any other number divided by -1 leaves nothing either.
+    // The quotient of the least i64 and -1 is not an i64; any other number divided by -1 leaves
+    // nothing either.
     template <class T>
     __device__ static bool overflows(T b) {
         return std::is_signed_v<T> && b == static_cast<T>(-1);
@@ -111,8 +113,9 @@ struct FloorDivide : Heavy {
         }
     }
 
-    // floor(a / b) is one too large where the division rounds up to a whole number.
-    // Less its remainder, `a` is a multiple of b up to rounding, so the nearest whole number is the quotient.
+    // floor(a / b) is one too large where the division rounds up to a whole number. Less its
+    // remainder, `a` is a multiple of b up to rounding, so the nearest whole number is the
+    // quotient.
     template <class T>
     __device__ static T of_floats(T a, T b) {
         if (b == 0) return a / b;
@@ -130,9 +133,9 @@ struct ReluBackward {
     }
 };
 
-#define BINARY(name, Op, T)                                                             \
-    extern "C" __global__ void LAUNCH_BOUNDS name##_##T(Elementwise<3> args) {          \
-        map<T, T, T>(args, Op{});                                                       \
+#define BINARY(name, Op, T)                                                    \
+    extern "C" __global__ void LAUNCH_BOUNDS name##_##T(Elementwise<3> args) { \
+        map<T, T, T>(args, Op{});                                              \
     }
 
 FOR_ALL(BINARY, add, Add)

@@ -1,4 +1,5 @@
-// out = op(a, b) as bool: comparisons, and the logical operations of truth values (anything but zero is true, NaN too).
+// out = op(a, b) as bool: comparisons, and the logical operations of truth values (anything but
+// zero is true, NaN too).
 #include "elementwise.cuh"
 #include "tables.cuh"
 
@@ -65,9 +66,9 @@ struct LogicalXor {
     }
 };
 
-#define COMPARE(name, Op, T)                                                            \
-    extern "C" __global__ void LAUNCH_BOUNDS name##_##T(Elementwise<3> args) {          \
-        map<bool, T, T>(args, Op{});                                                    \
+#define COMPARE(name, Op, T)                                                   \
+    extern "C" __global__ void LAUNCH_BOUNDS name##_##T(Elementwise<3> args) { \
+        map<bool, T, T>(args, Op{});                                           \
     }
 
 FOR_ALL(COMPARE, eq, Eq)

@@ -1,4 +1,5 @@
-// out = a, converted where the dtypes differ: `copy_{from}_{to}`. Also fills (an immediate) and makes strided data dense.
+// out = a, converted where the dtypes differ: `copy_{from}_{to}`. Also fills (an immediate) and
+// makes strided data dense.
 #include "elementwise.cuh"
 #include "tables.cuh"
 
@@ -9,9 +10,9 @@ struct Identity {
     }
 };
 
-#define COPY(name, From, To)                                                            \
-    extern "C" __global__ void LAUNCH_BOUNDS name##_##To(Elementwise<2> args) {         \
-        map<To, From>(args, Identity{});                                                \
+#define COPY(name, From, To)                                                    \
+    extern "C" __global__ void LAUNCH_BOUNDS name##_##To(Elementwise<2> args) { \
+        map<To, From>(args, Identity{});                                        \
     }
 
 FOR_ALL(COPY, copy_f16, f16)

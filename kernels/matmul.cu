@@ -1,4 +1,5 @@
-// c = a b for batches of matrices. Tiles of both operands pass through shared memory; each thread keeps its sums in registers.
+// c = a b for batches of matrices. Tiles of both operands pass through shared memory; each thread
+// keeps its sums in registers.
 #include "arithmetic.cuh"
 #include "layout.cuh"
 #include "tables.cuh"
@@ -7,32 +8,36 @@
 constexpr int SIDE = 16;
 constexpr int THREADS = SIDE * SIDE;
 
-// In large matrices a thread computes 4 x 4 elements, and so uses four times what it reads from shared memory.
-// In small ones that would leave too few blocks.
+// In large matrices a thread computes 4 x 4 elements, and so uses four times what it reads from
+// shared memory. In small ones that would leave too few blocks.
 constexpr int FEW = 1;
 constexpr int MANY = 4;
 
-// What a block sees of a matrix at one time: SIDE rows along the summed dimension.
-// The padding keeps threads that go down a column in different banks of shared memory, and rows aligned for wide reads.
+// What a block sees of a matrix at one time: SIDE rows along the summed dimension. The padding
+// keeps threads that go down a column in different banks of shared memory, and rows aligned for
+// wide reads.
 template <class T, int EACH>
 struct alignas(16) Tile {
     static constexpr int SIZE = SIDE * EACH;
     Value<T> rows[SIDE][SIZE + 4];
 };
 
-// A matrix whose element (i, d), d counting along the dimension that is summed over, lies at i * stride + d * depth_stride.
+// A matrix whose element (i, d), d counting along the dimension that is summed over, lies at i *
+// stride + d * depth_stride.
 template <class T>
 struct View {
     const T* data;
     int64_t size, depth, stride, depth_stride;
 };
 
-// A thread's part in copying a strip of a matrix to tiles, one after the other in the direction of depth.
+// A thread's part in copying a strip of a matrix to tiles, one after the other in the direction of
+// depth.
 template <class T, int EACH>
 struct Loader {
     static constexpr int SIZE = SIDE * EACH;
 
-    // The first element that this thread copies, the distance to its next ones, and that from tile to tile.
+    // The first element that this thread copies, the distance to its next ones, and that from tile
+    // to tile.
     const T* element;
     int64_t step, advance;
     // The same in rows and columns of the tile, and how far the matrix still reaches.
@@ -54,7 +59,8 @@ struct Loader {
         advance = SIDE * view.depth_stride;
     }
 
-    // Elements outside the matrix are zeros, which only meet the zeros outside the other one, or sums that are not stored.
+    // Elements outside the matrix are zeros, which only meet the zeros outside the other one, or
+    // sums that are not stored.
     __device__ void fetch() {
 #pragma unroll
         for (int e = 0; e < EACH; ++e) {
@@ -89,14 +95,16 @@ __device__ void multiply_tile(T* c, const View<T>& a, const View<T>& b, int64_t 
         a_loader.put(a_tile);
         b_loader.put(b_tile);
         __syncthreads();
-        // The next tiles are on their way while these are worked on; after the last ones, nothing is left to fetch.
+        // The next tiles are on their way while these are worked on; after the last ones, nothing
+        // is left to fetch.
         a_loader.fetch();
         b_loader.fetch();
 #pragma unroll 4
         for (int d = 0; d < SIDE; ++d) {
             for (int i = 0; i < EACH; ++i) {
                 for (int j = 0; j < EACH; ++j) {
-                    sums[i][j] = plus(sums[i][j], times(a_tile.rows[d][y + i], b_tile.rows[d][x + j]));
+                    sums[i][j] =
+                        plus(sums[i][j], times(a_tile.rows[d][y + i], b_tile.rows[d][x + j]));
                 }
             }
         }
@@ -140,9 +148,9 @@ __device__ void matmul(const Matmul& args) {
     }
 }
 
-#define MATMUL(name, function, T)                                                       \
-    extern "C" __global__ void __launch_bounds__(THREADS) name##_##T(Matmul args) {     \
-        function<T>(args);                                                              \
+#define MATMUL(name, function, T)                                                   \
+    extern "C" __global__ void __launch_bounds__(THREADS) name##_##T(Matmul args) { \
+        function<T>(args);                                                          \
     }
 
 FOR_SIGNED(MATMUL, matmul, matmul)

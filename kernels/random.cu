@@ -1,4 +1,5 @@
-// Random numbers: element i depends on seed, offset and i alone, not on the grid, and is the same on every device.
+// Random numbers: element i depends on seed, offset and i alone, not on the grid, and is the same
+// on every device.
 #include "dtype.cuh"
 #include "exact.cuh"
 #include "layout.cuh"
@@ -28,7 +29,8 @@ struct Uniform {
     }
 };
 
-// Box and Muller's transformation; of its two numbers one is used. The radius is taken from (0, 1], where the logarithm is finite.
+// Box and Muller's transformation; of its two numbers one is used. The radius is taken from (0, 1],
+// where the logarithm is finite.
 struct Normal {
     template <class T>
     __device__ static T at(const Random& args, const Words& words) {
@@ -73,9 +75,9 @@ __device__ void sample(const Random& args) {
     }
 }
 
-#define RANDOM(name, Distribution, T)                                                   \
-    extern "C" __global__ void LAUNCH_BOUNDS name##_##T(Random args) {                  \
-        sample<T, Distribution>(args);                                                  \
+#define RANDOM(name, Distribution, T)                                  \
+    extern "C" __global__ void LAUNCH_BOUNDS name##_##T(Random args) { \
+        sample<T, Distribution>(args);                                 \
     }
 
 FOR_FLOATS(RANDOM, uniform, Uniform)

@@ -18,12 +18,11 @@ template <class T>
 __device__ void arange(const Range& args) {
     T* const out = static_cast<T*>(args.out);
 #pragma unroll 1
-    for (int64_t i = grid_thread(); i < args.numel; i += grid_threads()) out[i] = arange_at<T>(args, i);
+    for (int64_t i = grid_thread(); i < args.numel; i += grid_threads())
+        out[i] = arange_at<T>(args, i);
 }
 
-#define RANGE(name, function, T)                                                        \
-    extern "C" __global__ void LAUNCH_BOUNDS name##_##T(Range args) {                   \
-        function<T>(args);                                                              \
-    }
+#define RANGE(name, function, T) \
+    extern "C" __global__ void LAUNCH_BOUNDS name##_##T(Range args) { function<T>(args); }
 
 FOR_NUMBERS(RANGE, arange, arange)

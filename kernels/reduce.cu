@@ -1,4 +1,5 @@
-// Reductions over any dimensions: one output element from the elements at a fixed set of strides around its origin.
+// Reductions over any dimensions: one output element from the elements at a fixed set of strides
+// around its origin.
 #include <limits>
 
 #include "arithmetic.cuh"
@@ -6,8 +7,9 @@
 #include "layout.cuh"
 #include "tables.cuh"
 
-// A reducer says what is kept (State), what nothing and one element amount to (start, of), how two parts join (merge),
-// and what is written in the end (finish, Out). This is the part that most have in common.
+// A reducer says what is kept (State), what nothing and one element amount to (start, of), how two
+// parts join (merge), and what is written in the end (finish, Out). This is the part that most have
+// in common.
 template <class T>
 struct Reducer {
     using Out = T;
@@ -26,7 +28,9 @@ struct Sum : Reducer<T> {
 template <class T>
 struct Mean : Sum<T> {
     using typename Sum<T>::State;
-    __device__ static State finish(State state, int64_t count) { return state / static_cast<State>(count); }
+    __device__ static State finish(State state, int64_t count) {
+        return state / static_cast<State>(count);
+    }
 };
 
 template <class T>
@@ -74,7 +78,8 @@ struct Place {
     int64_t index;
 };
 
-// The first place of the extreme value, or of the first NaN. `Extreme` is the reducer of the value itself.
+// The first place of the extreme value, or of the first NaN. `Extreme` is the reducer of the value
+// itself.
 template <class T, template <class> class Extreme>
 struct FirstPlace {
     using Out = i64;
@@ -100,27 +105,32 @@ using Argmax = FirstPlace<T, Amax>;
 template <class T>
 using Argmin = FirstPlace<T, Amin>;
 
-__device__ inline int64_t offset_of(int64_t linear, int32_t dims, const int64_t (&sizes)[MAX_DIMS], const int64_t (&strides)[MAX_DIMS]) {
+__device__ inline int64_t offset_of(int64_t linear, int32_t dims, const int64_t (&sizes)[MAX_DIMS],
+                                    const int64_t (&strides)[MAX_DIMS]) {
     int64_t offset = 0;
-    walk(linear, dims, sizes, [&](int32_t d, int64_t coordinate) { offset += coordinate * strides[d]; });
+    walk(linear, dims, sizes,
+         [&](int32_t d, int64_t coordinate) { offset += coordinate * strides[d]; });
     return offset;
 }
 
 // What one lane finds: every lanes-th of the elements of an output.
 template <class T, class R>
 __device__ typename R::State reduce_lane(const Reduce& args, int64_t output, int lane) {
-    const Stored<T>* const input = static_cast<const Stored<T>*>(args.input)
-        + offset_of(output, args.output_dims, args.output_sizes, args.output_strides);
+    const Stored<T>* const input =
+        static_cast<const Stored<T>*>(args.input) +
+        offset_of(output, args.output_dims, args.output_sizes, args.output_strides);
     typename R::State state = R::start();
     if (args.reduced_dims == 1) {
         const int64_t stride = args.reduced_strides[0];
         // Unrolled, several loads are under way at a time.
 #pragma unroll 4
-        for (int64_t j = lane; j < args.reduced; j += args.lanes) state = R::merge(state, R::of(load<T>(input[j * stride]), j));
+        for (int64_t j = lane; j < args.reduced; j += args.lanes)
+            state = R::merge(state, R::of(load<T>(input[j * stride]), j));
     } else {
 #pragma unroll 1
         for (int64_t j = lane; j < args.reduced; j += args.lanes) {
-            const int64_t offset = offset_of(j, args.reduced_dims, args.reduced_sizes, args.reduced_strides);
+            const int64_t offset =
+                offset_of(j, args.reduced_dims, args.reduced_sizes, args.reduced_strides);
             state = R::merge(state, R::of(load<T>(input[offset]), j));
         }
     }
@@ -130,11 +140,13 @@ __device__ typename R::State reduce_lane(const Reduce& args, int64_t output, int
 // Whether the elements of neighbouring outputs lie nearer to each other than those of one output.
 __device__ inline bool outputs_are_nearer(const Reduce& args) {
     if (args.output_dims == 0 || args.reduced_dims == 0) return false;
-    return llabs(args.output_strides[args.output_dims - 1]) < llabs(args.reduced_strides[args.reduced_dims - 1]);
+    return llabs(args.output_strides[args.output_dims - 1]) <
+           llabs(args.reduced_strides[args.reduced_dims - 1]);
 }
 
-// A block takes as many outputs at a time as it has groups of `lanes` threads.
-// Neighbouring threads are lanes of one output or work on neighbouring outputs, so that they read what lies side by side.
+// A block takes as many outputs at a time as it has groups of `lanes` threads. Neighbouring threads
+// are lanes of one output or work on neighbouring outputs, so that they read what lies side by
+// side.
 template <class T, class R>
 __device__ void reduce(const Reduce& args) {
     Stored<typename R::Out>* const out = static_cast<Stored<typename R::Out>*>(args.output);
@@ -145,19 +157,22 @@ __device__ void reduce(const Reduce& args) {
     const int lane = across ? thread / groups : thread % args.lanes;
     const int group = across ? thread % groups : thread / args.lanes;
     // The same for all threads of a block, as the barriers of merge_lanes() need it.
-    for (int64_t first = static_cast<int64_t>(blockIdx.x) * groups; first < args.outputs; first += static_cast<int64_t>(gridDim.x) * groups) {
+    for (int64_t first = static_cast<int64_t>(blockIdx.x) * groups; first < args.outputs;
+         first += static_cast<int64_t>(gridDim.x) * groups) {
         const int64_t output = first + group;
         // Threads beyond the last whole group only keep the others company.
         const bool takes_part = lane < args.lanes && group < groups && output < args.outputs;
         const auto state = takes_part ? reduce_lane<T, R>(args, output, lane) : R::start();
-        const auto merged = merge_lanes(state, lane, args.lanes, stride, [](auto a, auto b) { return R::merge(a, b); });
-        if (takes_part && lane == 0) out[output] = convert<typename R::Out>(R::finish(merged, args.reduced));
+        const auto merged = merge_lanes(state, lane, args.lanes, stride,
+                                        [](auto a, auto b) { return R::merge(a, b); });
+        if (takes_part && lane == 0)
+            out[output] = convert<typename R::Out>(R::finish(merged, args.reduced));
     }
 }
 
-#define REDUCE(name, Reducer, T)                                                        \
-    extern "C" __global__ void LAUNCH_BOUNDS name##_##T(Reduce args) {                  \
-        reduce<T, Reducer<T>>(args);                                                    \
+#define REDUCE(name, Reducer, T)                                       \
+    extern "C" __global__ void LAUNCH_BOUNDS name##_##T(Reduce args) { \
+        reduce<T, Reducer<T>>(args);                                   \
     }
 
 FOR_SIGNED(REDUCE, sum, Sum)

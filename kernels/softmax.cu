@@ -1,4 +1,5 @@
-// Softmax and its logarithm over the rows of a dense matrix, and their gradients. One block works on a row.
+// Softmax and its logarithm over the rows of a dense matrix, and their gradients. One block works
+// on a row.
 #include "arithmetic.cuh"
 #include "block_reduce.cuh"
 #include "tables.cuh"
@@ -17,12 +18,14 @@ struct Larger {
     }
 };
 
-// Rows of a grid-stride loop, columns of one row for one lane, and folding over all columns of a row.
+// Rows of a grid-stride loop, columns of one row for one lane, and folding over all columns of a
+// row.
 struct RowLoop {
     int64_t rows, cols;
     int lanes;
 
-    __device__ explicit RowLoop(const Rows& args) : rows(args.rows), cols(args.cols), lanes(lanes_of_block()) {}
+    __device__ explicit RowLoop(const Rows& args)
+        : rows(args.rows), cols(args.cols), lanes(lanes_of_block()) {}
 
     template <class Visit>
     __device__ void for_each_row(Visit visit) const {
@@ -45,7 +48,8 @@ struct RowLoop {
     }
 };
 
-// What of exp(x - maximum) is needed to end: the exponent cannot overflow, and the largest term is 1.
+// What of exp(x - maximum) is needed to end: the exponent cannot overflow, and the largest term is
+// 1.
 struct Softmax {
     template <class V>
     __device__ static V of(V shifted, V sum) {
@@ -67,14 +71,17 @@ __device__ void forward(const Rows& args) {
     loop.for_each_row([&](int64_t first) {
         const Stored<T>* const in = static_cast<const T*>(args.a) + first;
         T* const out = static_cast<T*>(args.out) + first;
-        const V maximum = loop.fold(-static_cast<V>(INFINITY), Larger{}, [&](int64_t col) { return load<T>(in[col]); });
-        const V sum = loop.fold(V{0}, Plus{}, [&](int64_t col) { return exp(load<T>(in[col]) - maximum); });
-        loop.for_each_col([&](int64_t col) { out[col] = convert<T>(Op::of(load<T>(in[col]) - maximum, sum)); });
+        const V maximum = loop.fold(-static_cast<V>(INFINITY), Larger{},
+                                    [&](int64_t col) { return load<T>(in[col]); });
+        const V sum =
+            loop.fold(V{0}, Plus{}, [&](int64_t col) { return exp(load<T>(in[col]) - maximum); });
+        loop.for_each_col(
+            [&](int64_t col) { out[col] = convert<T>(Op::of(load<T>(in[col]) - maximum, sum)); });
     });
 }
 
-// With y the result of the forward pass and g the gradient with respect to it:
-// y * (g - sum(g * y)) for softmax, g - exp(y) * sum(g) for log_softmax.
+// With y the result of the forward pass and g the gradient with respect to it: y * (g - sum(g * y))
+// for softmax, g - exp(y) * sum(g) for log_softmax.
 struct SoftmaxBackward {
     template <class V>
     __device__ static V term(V g, V y) {
@@ -105,19 +112,18 @@ __device__ void backward(const Rows& args) {
         const T* const g = static_cast<const T*>(args.a) + first;
         const T* const y = static_cast<const T*>(args.b) + first;
         T* const out = static_cast<T*>(args.out) + first;
-        const V sum = loop.fold(V{0}, Plus{}, [&](int64_t col) { return Op::term(load<T>(g[col]), load<T>(y[col])); });
-        loop.for_each_col([&](int64_t col) { out[col] = convert<T>(Op::of(load<T>(g[col]), load<T>(y[col]), sum)); });
+        const V sum = loop.fold(
+            V{0}, Plus{}, [&](int64_t col) { return Op::term(load<T>(g[col]), load<T>(y[col])); });
+        loop.for_each_col([&](int64_t col) {
+            out[col] = convert<T>(Op::of(load<T>(g[col]), load<T>(y[col]), sum));
+        });
     });
 }
 
-#define FORWARD(name, Op, T)                                                            \
-    extern "C" __global__ void LAUNCH_BOUNDS name##_##T(Rows args) {                    \
-        forward<T, Op>(args);                                                           \
-    }
-#define BACKWARD(name, Op, T)                                                           \
-    extern "C" __global__ void LAUNCH_BOUNDS name##_##T(Rows args) {                    \
-        backward<T, Op>(args);                                                          \
-    }
+#define FORWARD(name, Op, T) \
+    extern "C" __global__ void LAUNCH_BOUNDS name##_##T(Rows args) { forward<T, Op>(args); }
+#define BACKWARD(name, Op, T) \
+    extern "C" __global__ void LAUNCH_BOUNDS name##_##T(Rows args) { backward<T, Op>(args); }
 
 FOR_FLOATS(FORWARD, softmax, Softmax)
 FOR_FLOATS(FORWARD, log_softmax, LogSoftmax)

@@ -1,4 +1,5 @@
-// Operations of three and four inputs. Scalars such as an optimizer's learning rate arrive as immediates.
+// Operations of three and four inputs. Scalars such as an optimizer's learning rate arrive as
+// immediates.
 #include "arithmetic.cuh"
 #include "elementwise.cuh"
 #include "tables.cuh"
@@ -48,17 +49,17 @@ struct Lerp {
     }
 };
 
-#define CHOICE(name, Op, T)                                                             \
-    extern "C" __global__ void LAUNCH_BOUNDS name##_##T(Elementwise<4> args) {          \
-        map<T, bool, T, T>(args, Op{});                                                 \
+#define CHOICE(name, Op, T)                                                    \
+    extern "C" __global__ void LAUNCH_BOUNDS name##_##T(Elementwise<4> args) { \
+        map<T, bool, T, T>(args, Op{});                                        \
     }
-#define TERNARY(name, Op, T)                                                            \
-    extern "C" __global__ void LAUNCH_BOUNDS name##_##T(Elementwise<4> args) {          \
-        map<T, T, T, T>(args, Op{});                                                    \
+#define TERNARY(name, Op, T)                                                   \
+    extern "C" __global__ void LAUNCH_BOUNDS name##_##T(Elementwise<4> args) { \
+        map<T, T, T, T>(args, Op{});                                           \
     }
-#define QUATERNARY(name, Op, T)                                                         \
-    extern "C" __global__ void LAUNCH_BOUNDS name##_##T(Elementwise<5> args) {          \
-        map<T, T, T, T, T>(args, Op{});                                                 \
+#define QUATERNARY(name, Op, T)                                                \
+    extern "C" __global__ void LAUNCH_BOUNDS name##_##T(Elementwise<5> args) { \
+        map<T, T, T, T, T>(args, Op{});                                        \
     }
 
 FOR_ALL(CHOICE, where, Where)

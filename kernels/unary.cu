@@ -121,7 +121,8 @@ struct Sqrt {
     }
 };
 
-// Two correctly rounded steps, which any machine repeats to the bit; CUDA's rsqrt() is an approximation.
+// Two correctly rounded steps, which any machine repeats to the bit; CUDA's rsqrt() is an
+// approximation.
 struct Rsqrt {
     template <class T>
     __device__ T operator()(T x) const {
@@ -172,13 +173,13 @@ struct Erf : Heavy {
     }
 };
 
-#define UNARY(name, Op, T)                                                              \
-    extern "C" __global__ void LAUNCH_BOUNDS name##_##T(Elementwise<2> args) {          \
-        map<T, T>(args, Op{});                                                          \
+#define UNARY(name, Op, T)                                                     \
+    extern "C" __global__ void LAUNCH_BOUNDS name##_##T(Elementwise<2> args) { \
+        map<T, T>(args, Op{});                                                 \
     }
-#define PREDICATE(name, Op, T)                                                          \
-    extern "C" __global__ void LAUNCH_BOUNDS name##_##T(Elementwise<2> args) {          \
-        map<bool, T>(args, Op{});                                                       \
+#define PREDICATE(name, Op, T)                                                 \
+    extern "C" __global__ void LAUNCH_BOUNDS name##_##T(Elementwise<2> args) { \
+        map<bool, T>(args, Op{});                                              \
     }
 
 FOR_NUMBERS(UNARY, neg, Neg)

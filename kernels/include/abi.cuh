@@ -1,28 +1,31 @@
-// What a launch passes: one struct per family, by value, laid out as C lays it out.
-// The launch file of the crate `tensor` mirrors these with `#[repr(C)]`; the assertions at the end hold both to one layout.
+// What a launch passes: one struct per family, by value, laid out as C lays it out. The launch file
+// of the crate `tensor` mirrors these with `#[repr(C)]`; the assertions at the end hold both to one
+// layout.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
-// Launches are one-dimensional, except matmul's. Every entry but matmul's may be started with blocks of any size:
-// without the bound the compiler may give a thread so many registers that the largest block does not fit.
+// Launches are one-dimensional, except matmul's. Every entry but matmul's may be started with
+// blocks of any size: without the bound the compiler may give a thread so many registers that the
+// largest block does not fit.
 constexpr int MAX_THREADS = 1024;
 #define LAUNCH_BOUNDS __launch_bounds__(MAX_THREADS)
 
-// The host merges adjacent dimensions before a launch, so more than eight are rare and it copies first.
+// The host merges adjacent dimensions before a launch, so more than eight are rare and it copies
+// first.
 constexpr int MAX_DIMS = 8;
 
-// Strides count elements; they may be zero (broadcast) or negative.
-// Without `data`, every element is `immediate`: the bits of one value of the operand's dtype, in the low bytes.
+// Strides count elements; they may be zero (broadcast) or negative. Without `data`, every element
+// is `immediate`: the bits of one value of the operand's dtype, in the low bytes.
 struct Operand {
     void* data;
     uint64_t immediate;
     int64_t strides[MAX_DIMS];
 };
 
-// Operand 0 is the output. sizes[0] is the outermost dimension.
-// `contiguous`: every operand with data is dense in linear order, and its strides are not set.
+// Operand 0 is the output. sizes[0] is the outermost dimension. `contiguous`: every operand with
+// data is dense in linear order, and its strides are not set.
 template <int N>
 struct Elementwise {
     int64_t numel;
@@ -32,8 +35,9 @@ struct Elementwise {
     Operand operands[N];
 };
 
-// Output element o (dense) folds the `reduced` elements of input that lie at its origin plus the reduced strides.
-// `lanes` threads, a power of two and at most a block, work on one output together.
+// Output element o (dense) folds the `reduced` elements of input that lie at its origin plus the
+// reduced strides. `lanes` threads, a power of two and at most a block, work on one output
+// together.
 struct Reduce {
     void* output;
     const void* input;
@@ -71,7 +75,8 @@ struct Rows {
     int64_t rows, cols;
 };
 
-// Dense arrays, seen as [outer, size or count, inner]; the indices choose along the middle dimension.
+// Dense arrays, seen as [outer, size or count, inner]; the indices choose along the middle
+// dimension.
 struct Index {
     void* out;
     const void* source;
@@ -79,7 +84,8 @@ struct Index {
     int64_t outer, size, count, inner;
 };
 
-// `a`, `b`: bounds, or mean and standard deviation, or a probability in `a`. `low`, `high`: bounds of integers.
+// `a`, `b`: bounds, or mean and standard deviation, or a probability in `a`. `low`, `high`: bounds
+// of integers.
 struct Random {
     void* out;
     int64_t numel;
@@ -100,8 +106,10 @@ struct Range {
 static_assert(sizeof(Operand) == 80 && offsetof(Operand, strides) == 16);
 static_assert(offsetof(Elementwise<2>, sizes) == 16 && offsetof(Elementwise<2>, operands) == 80);
 static_assert(sizeof(Elementwise<2>) == 240 && sizeof(Elementwise<5>) == 480);
-static_assert(sizeof(Reduce) == 304 && offsetof(Reduce, lanes) == 40 && offsetof(Reduce, output_sizes) == 48);
-static_assert(sizeof(Matmul) == 288 && offsetof(Matmul, batch_dims) == 88 && offsetof(Matmul, batch_sizes) == 96);
+static_assert(sizeof(Reduce) == 304 && offsetof(Reduce, lanes) == 40 &&
+              offsetof(Reduce, output_sizes) == 48);
+static_assert(sizeof(Matmul) == 288 && offsetof(Matmul, batch_dims) == 88 &&
+              offsetof(Matmul, batch_sizes) == 96);
 static_assert(sizeof(Rows) == 40);
 static_assert(sizeof(Index) == 56);
 static_assert(sizeof(Random) == 64 && offsetof(Random, low) == 48);

@@ -1,12 +1,14 @@
-// Arithmetic with the same rules for every dtype: integers wrap, NaN wins, integer division by zero gives zero.
+// Arithmetic with the same rules for every dtype: integers wrap, NaN wins, integer division by zero
+// gives zero.
 #pragma once
 
 #include <type_traits>
 
 #include "dtype.cuh"
 
-// The type in which sums and products of T are formed: i64 overflows, which is defined for unsigned numbers only.
-// Narrower integers are promoted to int and cut when converted back; for bool that makes + "or" and * "and".
+// The type in which sums and products of T are formed: i64 overflows, which is defined for unsigned
+// numbers only. Narrower integers are promoted to int and cut when converted back; for bool that
+// makes + "or" and * "and".
 template <class T>
 using Ring = std::conditional_t<std::is_same_v<T, i64>, uint64_t, T>;
 
@@ -34,7 +36,8 @@ __device__ bool negative(T a) {
     }
 }
 
-// With a NaN on either side the result is NaN: `a` if it is one, else the comparison fails and it is `b`.
+// With a NaN on either side the result is NaN: `a` if it is one, else the comparison fails and it
+// is `b`.
 template <class T>
 __device__ T larger(T a, T b) {
     return a > b || a != a ? a : b;

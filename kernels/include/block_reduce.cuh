@@ -3,8 +3,9 @@
 
 #include "abi.cuh"
 
-// Gives every thread the merged states of its group: `lanes` threads (a power of two), `stride` apart, of which it is number `lane`.
-// The tree is always the same, so the same states give the same bits. Every thread of the block must call it, with the same `lanes`.
+// Gives every thread the merged states of its group: `lanes` threads (a power of two), `stride`
+// apart, of which it is number `lane`. The tree is always the same, so the same states give the
+// same bits. Every thread of the block must call it, with the same `lanes`.
 template <class State, class Merge>
 __device__ State merge_lanes(State state, int lane, int lanes, int stride, Merge merge) {
     if (lanes == 1) return state;
@@ -24,6 +25,4 @@ __device__ State merge_lanes(State state, int lane, int lanes, int stride, Merge
 }
 
 // The most threads of a block that merge_lanes() can take as one group.
-__device__ inline int lanes_of_block() {
-    return 1 << (31 - __clz(blockDim.x));
-}
+__device__ inline int lanes_of_block() { return 1 << (31 - __clz(blockDim.x)); }

@@ -1,8 +1,9 @@
-// The six dtypes: how each lies in memory, what arithmetic sees of it, and how values go from one to another.
+// The six dtypes: how each lies in memory, what arithmetic sees of it, and how values go from one
+// to another.
 #pragma once
 
-#include <cstdint>
 #include <cuda_fp16.h>
+#include <cstdint>
 #include <type_traits>
 
 // Named as in the entries, so that one word of a table gives both an entry's name and its type.
@@ -12,7 +13,8 @@ using f64 = double;
 using i64 = int64_t;
 using u8 = uint8_t;
 
-// In memory a bool is a byte. It is never loaded as a C++ bool, which the compiler may assume to hold 0 or 1 only.
+// In memory a bool is a byte. It is never loaded as a C++ bool, which the compiler may assume to
+// hold 0 or 1 only.
 template <class T>
 using Stored = std::conditional_t<std::is_same_v<T, bool>, uint8_t, T>;
 
@@ -47,8 +49,9 @@ __device__ Value<T> from_bits(uint64_t bits) {
     }
 }
 
-// From a value of any dtype to what is stored of dtype To, with one rounding at most.
-// Floats become integers by truncation; i64 saturates and takes NaN as 0, u8 is the low byte of that, bool is "not zero".
+// From a value of any dtype to what is stored of dtype To, with one rounding at most. Floats become
+// integers by truncation; i64 saturates and takes NaN as 0, u8 is the low byte of that, bool is
+// "not zero".
 template <class To, class V>
 __device__ Stored<To> convert(V value) {
     if constexpr (std::is_same_v<To, f16>) {

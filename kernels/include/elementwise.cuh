@@ -1,4 +1,5 @@
-// The loops of every elementwise kernel: one operation over operands of any strides, some of which may be immediates.
+// The loops of every elementwise kernel: one operation over operands of any strides, some of which
+// may be immediates.
 #pragma once
 
 #include <type_traits>
@@ -13,7 +14,8 @@ constexpr int CHUNK = 4;
 constexpr int WIDEST_ACCESS = 16;
 
 template <class T>
-constexpr int CHUNK_ALIGNMENT = CHUNK * sizeof(Stored<T>) < WIDEST_ACCESS ? CHUNK * sizeof(Stored<T>) : WIDEST_ACCESS;
+constexpr int CHUNK_ALIGNMENT =
+    CHUNK * sizeof(Stored<T>) < WIDEST_ACCESS ? CHUNK * sizeof(Stored<T>) : WIDEST_ACCESS;
 
 template <class T>
 struct alignas(CHUNK_ALIGNMENT<T>) Chunk {
@@ -25,8 +27,8 @@ struct Values {
     Value<T> of[CHUNK];
 };
 
-// An operation whose code is long derives from this, and is compiled once per kernel, not once more for each element of a chunk:
-// its kernels wait for arithmetic more than for memory.
+// An operation whose code is long derives from this, and is compiled once per kernel, not once more
+// for each element of a chunk: its kernels wait for arithmetic more than for memory.
 struct Heavy {};
 
 // An input: elements in memory, or one value that was read from the parameters before the loop.
@@ -36,9 +38,12 @@ struct Source {
     Value<T> immediate;
 
     __device__ explicit Source(const Operand& operand)
-        : data(static_cast<const Stored<T>*>(operand.data)), immediate(from_bits<T>(operand.immediate)) {}
+        : data(static_cast<const Stored<T>*>(operand.data)),
+          immediate(from_bits<T>(operand.immediate)) {}
 
-    __device__ Value<T> at(int64_t offset) const { return data ? load<T>(data[offset]) : immediate; }
+    __device__ Value<T> at(int64_t offset) const {
+        return data ? load<T>(data[offset]) : immediate;
+    }
 
     __device__ Values<T> chunk(int64_t number) const {
         Values<T> values;
@@ -57,7 +62,8 @@ __device__ bool is_aligned(const Operand& operand) {
     return reinterpret_cast<uintptr_t>(operand.data) % CHUNK_ALIGNMENT<T> == 0;
 }
 
-// Where element `linear` of each operand lies. The branch goes the same way in every thread of the grid.
+// Where element `linear` of each operand lies. The branch goes the same way in every thread of the
+// grid.
 template <int N>
 __device__ void locate(const Elementwise<N>& args, int64_t linear, int64_t (&offsets)[N]) {
     if (args.contiguous) {
@@ -87,10 +93,12 @@ __device__ void map(const Elementwise<1 + sizeof...(In)>& args, Op op, std::inde
     const auto loop = [&](const Source<In>... sources) {
         int64_t done = 0;
         if constexpr (!std::is_base_of_v<Heavy, Op>) {
-            if (args.contiguous && is_aligned<Out>(args.operands[0]) && (is_aligned<In>(args.operands[1 + I]) && ...)) {
+            if (args.contiguous && is_aligned<Out>(args.operands[0]) &&
+                (is_aligned<In>(args.operands[1 + I]) && ...)) {
                 const int64_t chunks = args.numel / CHUNK;
 #pragma unroll 1
-                for (int64_t n = grid_thread(); n < chunks; n += grid_threads()) map_chunk<Out>(out, n, op, sources...);
+                for (int64_t n = grid_thread(); n < chunks; n += grid_threads())
+                    map_chunk<Out>(out, n, op, sources...);
                 done = chunks * CHUNK;
             }
         }
@@ -104,7 +112,8 @@ __device__ void map(const Elementwise<1 + sizeof...(In)>& args, Op op, std::inde
     loop(Source<In>(args.operands[1 + I])...);
 }
 
-// out = op(in...), for each element. The operation sees values (see dtype.cuh), and its result is converted to Out.
+// out = op(in...), for each element. The operation sees values (see dtype.cuh), and its result is
+// converted to Out.
 template <class Out, class... In, class Op>
 __device__ void map(const Elementwise<1 + sizeof...(In)>& args, Op op) {
     map<Out, In...>(args, op, std::index_sequence_for<In...>{});

@@ -1,18 +1,15 @@
-// Steps in f64 that every machine repeats to the bit, so that the CPU's kernels can give the same numbers as these.
-// Written as * and +, nvcc would fuse them into one rounding where it can; the intrinsics are never fused.
+// Steps in f64 that every machine repeats to the bit, so that the CPU's kernels can give the same
+// numbers as these. Written as * and +, nvcc would fuse them into one rounding where it can; the
+// intrinsics are never fused.
 #pragma once
 
 #include "dtype.cuh"
 
 namespace exact {
 
-__device__ inline double add(double a, double b) {
-    return __dadd_rn(a, b);
-}
+__device__ inline double add(double a, double b) { return __dadd_rn(a, b); }
 
-__device__ inline double mul(double a, double b) {
-    return __dmul_rn(a, b);
-}
+__device__ inline double mul(double a, double b) { return __dmul_rn(a, b); }
 
 // c[0] + z * (c[1] + z * (c[2] + ...)), from the innermost outwards.
 template <int N>
@@ -23,8 +20,8 @@ __device__ double polynomial(double z, const double (&c)[N]) {
     return sum;
 }
 
-// The natural logarithm for normal u > 0, to about one unit in the last place.
-// u = 2^e * m with m between sqrt(1/2) and sqrt(2); ln m = 2 atanh(s), s = (m - 1) / (m + 1), |s| < 0.172.
+// The natural logarithm for normal u > 0, to about one unit in the last place. u = 2^e * m with m
+// between sqrt(1/2) and sqrt(2); ln m = 2 atanh(s), s = (m - 1) / (m + 1), |s| < 0.172.
 __device__ inline double log(double u) {
     constexpr double SQRT_2 = 1.4142135623730951;
     constexpr double LN_2 = 0.6931471805599453;
@@ -38,12 +35,14 @@ __device__ inline double log(double u) {
         ++e;
     }
     const double s = __ddiv_rn(add(m, -1.0), add(m, 1.0));
-    constexpr double SERIES[] = {2.0,        2.0 / 3.0,  2.0 / 5.0,  2.0 / 7.0,  2.0 / 9.0, 2.0 / 11.0,
-                                 2.0 / 13.0, 2.0 / 15.0, 2.0 / 17.0, 2.0 / 19.0, 2.0 / 21.0};
+    constexpr double SERIES[] = {2.0,        2.0 / 3.0,  2.0 / 5.0,  2.0 / 7.0,
+                                 2.0 / 9.0,  2.0 / 11.0, 2.0 / 13.0, 2.0 / 15.0,
+                                 2.0 / 17.0, 2.0 / 19.0, 2.0 / 21.0};
     return add(mul(e, LN_2), mul(s, polynomial(mul(s, s), SERIES)));
 }
 
-// cos(2 pi u) for 0 <= u < 1. The angle is taken from the nearest quarter turn, which is exact, and lies within pi / 4.
+// cos(2 pi u) for 0 <= u < 1. The angle is taken from the nearest quarter turn, which is exact, and
+// lies within pi / 4.
 __device__ inline double cos_turns(double u) {
     constexpr double HALF_PI = 1.5707963267948966;
     const double quarters = mul(u, 4.0);

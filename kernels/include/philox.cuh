@@ -1,5 +1,6 @@
-// Philox4x32-10: 128 random bits from a counter and a key, with no state, so that element i needs nothing but its number.
-// Salmon, Moraes, Dror, Shaw: "Parallel random numbers: as easy as 1, 2, 3" (2011).
+// Philox4x32-10: 128 random bits from a counter and a key, with no state, so that element i needs
+// nothing but its number. Salmon, Moraes, Dror, Shaw: "Parallel random numbers: as easy as 1, 2, 3"
+// (2011).
 #pragma once
 
 #include <cstdint>
@@ -15,8 +16,8 @@ struct Words {
 __device__ inline Words philox(uint64_t seed, uint64_t index, uint64_t offset) {
     uint32_t key0 = static_cast<uint32_t>(seed);
     uint32_t key1 = static_cast<uint32_t>(seed >> 32);
-    Words c = {static_cast<uint32_t>(index), static_cast<uint32_t>(index >> 32), static_cast<uint32_t>(offset),
-               static_cast<uint32_t>(offset >> 32)};
+    Words c = {static_cast<uint32_t>(index), static_cast<uint32_t>(index >> 32),
+               static_cast<uint32_t>(offset), static_cast<uint32_t>(offset >> 32)};
 #pragma unroll
     for (int round = 0; round < 10; ++round) {
         const uint64_t product0 = static_cast<uint64_t>(0xD2511F53u) * c.w0;

@@ -1,10 +1,16 @@
-// The groups of dtypes that the entry tables at the end of each .cu file are written in.
-// ENTRY is a file's own macro: it names the entry and forwards to a template, nothing else.
+// The groups of dtypes that the entry tables at the end of each .cu file are written in. ENTRY is a
+// file's own macro: it names the entry and forwards to a template, nothing else.
 #pragma once
 
 #include "dtype.cuh"
 
 #define FOR_FLOATS(ENTRY, name, Op) ENTRY(name, Op, f16) ENTRY(name, Op, f32) ENTRY(name, Op, f64)
-#define FOR_SIGNED(ENTRY, name, Op) FOR_FLOATS(ENTRY, name, Op) ENTRY(name, Op, i64)
-#define FOR_NUMBERS(ENTRY, name, Op) FOR_SIGNED(ENTRY, name, Op) ENTRY(name, Op, u8)
-#define FOR_ALL(ENTRY, name, Op) FOR_NUMBERS(ENTRY, name, Op) ENTRY(name, Op, bool)
+#define FOR_SIGNED(ENTRY, name, Op) \
+    FOR_FLOATS(ENTRY, name, Op)     \
+    ENTRY(name, Op, i64)
+#define FOR_NUMBERS(ENTRY, name, Op) \
+    FOR_SIGNED(ENTRY, name, Op)      \
+    ENTRY(name, Op, u8)
+#define FOR_ALL(ENTRY, name, Op) \
+    FOR_NUMBERS(ENTRY, name, Op) \
+    ENTRY(name, Op, bool)
