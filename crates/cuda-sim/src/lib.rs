@@ -28,6 +28,12 @@
 //! - `exec`: kernels. `ptx` reads them, `codegen` translates them, `exec` runs their blocks.
 
 mod api;
+#[allow(
+    dead_code,
+    unused_imports,
+    reason = "the driver API that calls this is being built beside it"
+)]
+mod codegen;
 pub mod control;
 mod device;
 #[allow(
@@ -36,6 +42,12 @@ mod device;
     reason = "the driver API that calls this is being built beside it"
 )]
 mod exec;
+#[allow(
+    dead_code,
+    unused_imports,
+    reason = "the driver API that calls this is being built beside it"
+)]
+mod ir;
 #[allow(
     dead_code,
     unused_imports,

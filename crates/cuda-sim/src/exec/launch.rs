@@ -3,7 +3,11 @@
 use std::ops::Range;
 use std::sync::atomic::AtomicBool;
 
-use super::{Access, CompiledKernel, Fault, FaultKind};
+use super::block::{Block, Round};
+use super::{Access, CompiledKernel, Fault};
+
+/// So many blocks are begun at most while none can go on.
+const MOST_BLOCKS: usize = 1024;
 
 /// A grid of blocks of one kernel.
 ///
@@ -38,14 +42,54 @@ impl Launch<'_> {
     /// # Errors
     ///
     /// The first fault of a thread, which ends the run.
-    pub(crate) fn run(&self, _range: Range<u64>, _interrupted: &AtomicBool) -> Result<(), Fault> {
-        Err(Fault {
-            kernel: String::new(),
-            block: [0; 3],
-            thread: [0; 3],
-            line: 0,
-            kind: FaultKind::Trap,
-        })
+    pub(crate) fn run(&self, range: Range<u64>, interrupted: &AtomicBool) -> Result<(), Fault> {
+        if range.is_empty() || self.block.contains(&0) {
+            return Ok(());
+        }
+        if self.kernel.suspends {
+            return self.run_waiting(range, interrupted);
+        }
+        let mut block = Block::new(self, interrupted);
+        for index in range {
+            block.start(index);
+            block.run_all()?;
+        }
+        Ok(())
+    }
+
+    /// Blocks whose threads may wait. One runs at a time, unless all that run only wait for something outside.
+    fn run_waiting(&self, range: Range<u64>, interrupted: &AtomicBool) -> Result<(), Fault> {
+        let mut coming = range;
+        let mut running: Vec<Block<'_>> = Vec::new();
+        let mut idle: Vec<Block<'_>> = Vec::new();
+        loop {
+            let mut spinning = true;
+            let mut place = 0;
+            while place < running.len() {
+                match running[place].round()? {
+                    Round::Ended => {
+                        idle.push(running.swap_remove(place));
+                        spinning = false;
+                    }
+                    round => {
+                        spinning &= round == Round::Spun;
+                        place += 1;
+                    }
+                }
+            }
+            let may_join = running.is_empty() || spinning && running.len() < MOST_BLOCKS;
+            let next = if may_join { coming.next() } else { None };
+            match next {
+                Some(index) => {
+                    let mut block = idle.pop().unwrap_or_else(|| Block::new(self, interrupted));
+                    block.start(index);
+                    running.push(block);
+                }
+                None if running.is_empty() => return Ok(()),
+                None if spinning => std::thread::yield_now(),
+                None => {}
+            }
+        }
     }
 }
 

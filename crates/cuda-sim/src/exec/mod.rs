@@ -1,8 +1,22 @@
 //! Execution: a PTX module as a [`Program`], its kernels, and launches of them on the calling thread.
+//!
+//! Several host threads may run different blocks of a launch at the same time: code is shared, and everything that
+//! changes belongs to one call of [`Launch::run`].
 
+mod barrier;
+mod block;
+mod buffer;
 mod fault;
 mod launch;
+mod print;
 mod program;
+mod runner;
+pub(crate) mod runtime;
+pub(crate) mod state;
+mod warp;
+
+#[cfg(test)]
+mod tests;
 
 pub(crate) use fault::{Access, Fault, FaultKind};
 pub(crate) use launch::{Launch, MemoryView};

@@ -1,10 +1,13 @@
 //! A loaded PTX module and its kernels.
 
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use thiserror::Error;
 
-use crate::ptx;
+use crate::codegen::{self, NativeKernel};
+use crate::ir::{self, CallGraph, KernelSummary};
+use crate::ptx::{self, Module, StateSpace};
 
 /// One PTX module: parsed and validated. Kernels are compiled at their first launch.
 pub(crate) struct Program {
@@ -19,12 +22,19 @@ impl Program {
     ///
     /// A module that is malformed, or uses what is not supported, with the position of the first such place.
     pub(crate) fn load(source: &str) -> Result<Program, ptx::Error> {
-        Err(ptx::Error {
-            line: 1,
-            column: 1,
-            text: source.lines().next().unwrap_or_default().to_owned(),
-            kind: ptx::ErrorKind::UnsupportedInstruction,
-        })
+        let module = ptx::parse(source)?;
+        let calls = ir::analyse_calls(&module)?;
+        let globals = globals(&module);
+        let defined = |&index: &usize| {
+            module.functions[index].is_kernel && module.functions[index].is_defined
+        };
+        let summaries: Vec<KernelSummary> = (0..module.functions.len())
+            .filter(defined)
+            .map(|index| ir::summarize(&module, &calls, index))
+            .collect();
+        let source = Arc::new(Source { module, calls });
+        let kernels = summaries.into_iter().map(|summary| Kernel::new(&source, summary)).collect();
+        Ok(Program { kernels, globals })
     }
 
     /// The names of the module's kernels, in the order of the text.
@@ -43,16 +53,36 @@ impl Program {
     }
 }
 
+/// What kernels are compiled from.
+struct Source {
+    module: Module,
+    calls: CallGraph,
+}
+
 /// A kernel of a module.
 pub(crate) struct Kernel {
-    name: String,
+    source: Arc<Source>,
+    summary: KernelSummary,
     parameters: Vec<Parameter>,
+    compiled: Mutex<HashMap<CheckLevel, Arc<CompiledKernel>>>,
 }
 
 impl Kernel {
+    fn new(source: &Arc<Source>, summary: KernelSummary) -> Kernel {
+        let parameters = summary.parameters.iter();
+        let parameters =
+            parameters.map(|&(offset, bytes, align)| Parameter { offset, bytes, align });
+        Kernel {
+            source: Arc::clone(source),
+            parameters: parameters.collect(),
+            summary,
+            compiled: Mutex::default(),
+        }
+    }
+
     /// The name in the PTX text.
     pub(crate) fn name(&self) -> &str {
-        &self.name
+        &self.summary.name
     }
 
     /// The parameters, in order.
@@ -67,17 +97,17 @@ impl Kernel {
 
     /// Shared memory that the kernel declares with a size, per block.
     pub(crate) fn static_shared_bytes(&self) -> usize {
-        0
+        self.summary.static_shared_bytes
     }
 
     /// Local memory, per thread.
     pub(crate) fn local_bytes(&self) -> usize {
-        0
+        self.summary.local_bytes
     }
 
     /// The largest block that the kernel may be launched with.
     pub(crate) fn max_threads_per_block(&self) -> u32 {
-        1024
+        self.summary.max_threads.map_or(1024, |threads| threads.min(1024))
     }
 
     /// Translates the kernel to native code, or returns the translation made before for that level.
@@ -85,8 +115,33 @@ impl Kernel {
     /// # Errors
     ///
     /// The host's processor is not supported, or the code generator refused the kernel.
-    pub(crate) fn compile(&self, _check: CheckLevel) -> Result<Arc<CompiledKernel>, CompileError> {
-        Err(CompileError { kernel: self.name.clone(), reason: "not available yet".to_owned() })
+    pub(crate) fn compile(&self, check: CheckLevel) -> Result<Arc<CompiledKernel>, CompileError> {
+        // Held while compiling, so that several launches at a time make one translation.
+        let mut compiled = self.compiled.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = compiled.get(&check) {
+            return Ok(Arc::clone(known));
+        }
+        let kernel = Arc::new(self.translate(check)?);
+        compiled.insert(check, Arc::clone(&kernel));
+        Ok(kernel)
+    }
+
+    fn translate(&self, check: CheckLevel) -> Result<CompiledKernel, CompileError> {
+        let error = |reason: String| CompileError { kernel: self.name().to_owned(), reason };
+        let Source { module, calls } = &*self.source;
+        let plan = ir::plan(module, calls, self.summary.function);
+        let plan =
+            plan.map_err(|ir::TooLarge| error("nested calls make it too large".to_owned()))?;
+        let native = codegen::compile(&plan, check).map_err(error)?;
+        Ok(CompiledKernel {
+            native,
+            check,
+            name: plan.name,
+            suspends: plan.suspends,
+            parameter_bytes: plan.parameter_bytes,
+            local_bytes: plan.local_bytes,
+            dynamic_shared_offset: plan.dynamic_shared_offset,
+        })
     }
 }
 
@@ -110,15 +165,15 @@ pub(crate) struct GlobalVariable {
     pub(crate) bytes: usize,
     /// The alignment in bytes.
     pub(crate) align: usize,
-    /// The initial contents: `bytes` long.
+    /// The beginning of the initial contents; the rest is zero.
     pub(crate) init: Vec<u8>,
-    /// Addresses to be written into the initial contents once they are known.
+    /// Addresses to be written over the initial contents once they are known.
     pub(crate) relocations: Vec<Relocation>,
     /// Where it lies.
     pub(crate) space: Space,
 }
 
-/// The place in an initialiser that holds the address of a variable: 8 bytes, little-endian.
+/// The place in an initial value that holds the address of a variable: 8 bytes, little-endian.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Relocation {
     /// Bytes from the start of the variable that holds the address.
@@ -158,4 +213,41 @@ pub(crate) struct CompileError {
 }
 
 /// A kernel as native code. Shared between the threads that run its blocks.
-pub(crate) struct CompiledKernel {}
+pub(crate) struct CompiledKernel {
+    pub(super) native: NativeKernel,
+    pub(super) check: CheckLevel,
+    pub(super) name: String,
+    pub(super) suspends: bool,
+    pub(super) parameter_bytes: usize,
+    pub(super) local_bytes: usize,
+    pub(super) dynamic_shared_offset: usize,
+}
+
+fn globals(module: &Module) -> Vec<GlobalVariable> {
+    let listed = |index: usize| {
+        let before = module.variables[..index].iter();
+        before.filter(|variable| variable.space != StateSpace::Shared).count()
+    };
+    let variables = module.variables.iter().filter(|variable| variable.space != StateSpace::Shared);
+    variables
+        .map(|variable| GlobalVariable {
+            name: variable.name.clone(),
+            bytes: variable.bytes,
+            align: variable.align,
+            init: variable.initial.clone(),
+            relocations: variable
+                .pointers
+                .iter()
+                .map(|pointer| Relocation {
+                    offset: pointer.offset,
+                    target: listed(pointer.target),
+                    addend: pointer.addend,
+                })
+                .collect(),
+            space: match variable.space {
+                StateSpace::Const => Space::Const,
+                _ => Space::Global,
+            },
+        })
+        .collect()
+}

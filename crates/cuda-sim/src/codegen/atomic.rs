@@ -1,0 +1,104 @@
+//! Atomic operations.
+//!
+//! All threads of a block run on one thread of the host, so operations on shared memory are plain; those on global
+//! memory, which other blocks may access at the same time, are the host's atomic operations.
+
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{AtomicRmwOp, InstBuilder, MemFlagsData, Value, types};
+
+use super::function::Lowering;
+use super::value::machine_type;
+use crate::exec::Access;
+use crate::exec::runtime::Helper;
+use crate::ptx::{AtomicForm, AtomicOp, Instruction, ScalarType, StateSpace};
+
+impl Lowering<'_, '_> {
+    pub(super) fn atomic(&mut self, instruction: &Instruction, form: AtomicForm) {
+        let ty = form.ty;
+        let operand = self.source(instruction, 1, ty);
+        let compared = operand;
+        let address = self.locate(instruction.sources[0], form.space, ty.bytes(), Access::Atomic);
+        let old = if form.op == AtomicOp::CompareExchange {
+            let new = self.source(instruction, 2, ty);
+            self.builder.ins().atomic_cas(MemFlagsData::trusted(), address, compared, new)
+        } else if ty.is_float() {
+            self.atomic_float_add(address, operand, ty)
+        } else if let Some(op) = native_operation(form) {
+            match form.space {
+                StateSpace::Shared => self.plain_update(address, operand, form),
+                _ => self.builder.ins().atomic_rmw(
+                    machine_type(ty),
+                    MemFlagsData::trusted(),
+                    op,
+                    address,
+                    operand,
+                ),
+            }
+        } else {
+            let helper = match form.op {
+                AtomicOp::Increment => Helper::AtomicIncrement,
+                _ => Helper::AtomicDecrement,
+            };
+            self.helper(helper, &[address, operand])
+        };
+        if !instruction.destinations.is_empty() {
+            self.define(instruction, 0, old, ty);
+        }
+    }
+
+    fn atomic_float_add(&mut self, address: Value, operand: Value, ty: ScalarType) -> Value {
+        let helper = match ty {
+            ScalarType::F32 => Helper::AtomicAddF32,
+            ScalarType::F64 => Helper::AtomicAddF64,
+            ScalarType::F16 => Helper::AtomicAddF16,
+            ScalarType::BF16 => Helper::AtomicAddBf16,
+            ScalarType::F16x2 => Helper::AtomicAddF16x2,
+            _ => Helper::AtomicAddBf16x2,
+        };
+        if !ty.is_half() {
+            return self.helper(helper, &[address, operand]);
+        }
+        let wide = self.resize(operand, types::I32, false);
+        let old = self.helper(helper, &[address, wide]);
+        self.resize(old, types::I16, false)
+    }
+
+    /// An update that no other thread of the host can see.
+    fn plain_update(&mut self, address: Value, operand: Value, form: AtomicForm) -> Value {
+        let flags = MemFlagsData::new().with_notrap();
+        let old = self.builder.ins().load(machine_type(form.ty), flags, address, 0);
+        let signed = form.ty.is_signed();
+        let new = match form.op {
+            AtomicOp::Add => self.builder.ins().iadd(old, operand),
+            AtomicOp::And => self.builder.ins().band(old, operand),
+            AtomicOp::Or => self.builder.ins().bor(old, operand),
+            AtomicOp::Xor => self.builder.ins().bxor(old, operand),
+            AtomicOp::Minimum if signed => self.choose_integer(IntCC::SignedLessThan, old, operand),
+            AtomicOp::Minimum => self.choose_integer(IntCC::UnsignedLessThan, old, operand),
+            AtomicOp::Maximum if signed => {
+                self.choose_integer(IntCC::SignedGreaterThan, old, operand)
+            }
+            AtomicOp::Maximum => self.choose_integer(IntCC::UnsignedGreaterThan, old, operand),
+            _ => operand,
+        };
+        self.builder.ins().store(flags, new, address, 0);
+        old
+    }
+}
+
+/// The host's operation, if it has one.
+fn native_operation(form: AtomicForm) -> Option<AtomicRmwOp> {
+    let signed = form.ty.is_signed();
+    Some(match form.op {
+        AtomicOp::Add => AtomicRmwOp::Add,
+        AtomicOp::And => AtomicRmwOp::And,
+        AtomicOp::Or => AtomicRmwOp::Or,
+        AtomicOp::Xor => AtomicRmwOp::Xor,
+        AtomicOp::Exchange => AtomicRmwOp::Xchg,
+        AtomicOp::Minimum if signed => AtomicRmwOp::Smin,
+        AtomicOp::Minimum => AtomicRmwOp::Umin,
+        AtomicOp::Maximum if signed => AtomicRmwOp::Smax,
+        AtomicOp::Maximum => AtomicRmwOp::Umax,
+        AtomicOp::CompareExchange | AtomicOp::Increment | AtomicOp::Decrement => return None,
+    })
+}

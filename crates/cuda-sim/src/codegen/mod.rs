@@ -1,0 +1,26 @@
+//! Native code for kernels, made with Cranelift.
+//!
+//! One thread at a time: a kernel without suspension points becomes a loop over the threads of a block with registers
+//! in SSA form; any other becomes a resumable function that runs one thread until it must wait.
+//! Everything here relies on the front end having refused what cannot be lowered.
+
+mod access;
+mod atomic;
+mod bits;
+mod call;
+mod carry;
+mod compare;
+mod control;
+mod convert;
+mod dot;
+mod float;
+mod function;
+mod half;
+mod integer;
+mod memory;
+mod native;
+mod special;
+mod suspend;
+mod value;
+
+pub(crate) use native::{NativeKernel, Site, compile};

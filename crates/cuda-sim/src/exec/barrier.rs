@@ -1,0 +1,73 @@
+//! Barriers of a block.
+
+use crate::ptx::BarrierOp;
+
+/// The number of barriers that a block has.
+pub(super) const BARRIERS: usize = 16;
+
+/// One barrier of a block: who has arrived since it last opened.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Barrier {
+    arrived: u32,
+    /// How many threads it waits for; 0 for all that have not ended.
+    expected: u32,
+    /// How many of those that arrived brought a predicate that holds.
+    holds: u32,
+}
+
+impl Barrier {
+    /// A thread arrives.
+    pub(super) fn arrive(&mut self, expected: u32, predicate: bool) {
+        self.arrived += 1;
+        self.expected = expected;
+        self.holds += u32::from(predicate);
+    }
+
+    /// Opens the barrier if all are there, of a block with so many threads that have not ended.
+    pub(super) fn open(&mut self, live: u32) -> Option<Opened> {
+        let expected = if self.expected == 0 { live } else { self.expected };
+        if self.arrived == 0 || self.arrived < expected {
+            return None;
+        }
+        let Barrier { arrived, holds, .. } = std::mem::take(self);
+        Some(Opened { arrived, holds })
+    }
+}
+
+/// What a barrier saw while it was closed.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Opened {
+    arrived: u32,
+    holds: u32,
+}
+
+impl Opened {
+    /// What the instruction gives to a thread.
+    pub(super) fn result(self, op: BarrierOp) -> u32 {
+        match op {
+            BarrierOp::Sync | BarrierOp::Arrive => 0,
+            BarrierOp::And => u32::from(self.holds == self.arrived),
+            BarrierOp::Or => u32::from(self.holds > 0),
+            BarrierOp::PopulationCount => self.holds,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_barrier_opens_when_all_live_threads_are_there() {
+        let mut barrier = Barrier::default();
+        barrier.arrive(0, true);
+        barrier.arrive(0, false);
+        assert!(barrier.open(3).is_none());
+        // The third thread has ended meanwhile.
+        let opened = barrier.open(2).expect("all are there");
+        assert_eq!(opened.result(BarrierOp::PopulationCount), 1);
+        assert_eq!(opened.result(BarrierOp::And), 0);
+        assert_eq!(opened.result(BarrierOp::Or), 1);
+        assert!(barrier.open(0).is_none());
+    }
+}

@@ -1,0 +1,120 @@
+//! The Rust side of a running block: what the functions called by native code need.
+
+use std::cell::{Cell, RefCell};
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use super::state::{Context, Thread};
+use super::{Access, CheckLevel, Fault, FaultKind, Launch, print};
+
+/// No text that a kernel hands over is longer.
+const LONGEST_TEXT: u64 = 1 << 16;
+
+/// The surroundings of a running block.
+pub(crate) struct Runner<'a> {
+    pub(super) launch: &'a Launch<'a>,
+    pub(super) interrupted: &'a AtomicBool,
+    pub(super) block: Cell<[u32; 3]>,
+    /// Host addresses of the block's shared memory.
+    pub(super) shared: Range<u64>,
+    /// Host addresses of the kernel parameters.
+    pub(super) parameters: Range<u64>,
+    pub(super) fault: RefCell<Option<Fault>>,
+}
+
+impl<'a> Runner<'a> {
+    /// The runner of a context.
+    ///
+    /// # Safety
+    ///
+    /// The context is one that [`Block`](super::block::Block) made, and the block is running.
+    pub(crate) unsafe fn of<'c>(context: *const Context) -> &'c Runner<'c> {
+        // SAFETY: a block keeps its runner where its context says for as long as it lives.
+        unsafe { &*(*context).runner.cast::<Runner<'c>>() }
+    }
+
+    /// Stops the launch. The first fault is kept.
+    pub(crate) fn stop(&self, thread: &Thread, line: u32, kind: FaultKind) {
+        let mut fault = self.fault.borrow_mut();
+        if fault.is_none() {
+            let kernel = self.launch.kernel.name.clone();
+            let (block, thread) = (self.block.get(), thread.index);
+            *fault = Some(Fault { kernel, block, thread, line, kind });
+        }
+    }
+
+    pub(crate) fn is_interrupted(&self) -> bool {
+        self.interrupted.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn local_bytes(&self) -> usize {
+        self.launch.kernel.local_bytes
+    }
+
+    /// Whether a thread may make an access at a generic address that is not known to be in the device's window.
+    pub(crate) fn permits(
+        &self,
+        thread: &Thread,
+        address: u64,
+        bytes: u64,
+        access: Access,
+    ) -> bool {
+        let within = |range: &Range<u64>| {
+            range.start <= address && address <= range.end && bytes <= range.end - address
+        };
+        let local = thread.local as u64;
+        within(&self.shared)
+            || within(&(local..local + self.local_bytes() as u64))
+            || access == Access::Read && within(&self.parameters)
+            || self.launch.memory.permits(address, bytes, access)
+    }
+
+    /// Prints; the number of arguments that were printed.
+    pub(crate) fn print(
+        &self,
+        thread: &Thread,
+        format: u64,
+        arguments: u64,
+    ) -> Result<i32, FaultKind> {
+        let format = self.text(thread, format)?;
+        let mut next = arguments;
+        let (text, count) = print::format(&format, |argument| {
+            let bytes = argument.bytes();
+            let place = u64::next_multiple_of(next, bytes);
+            next = place + bytes;
+            let mut raw = [0; 8];
+            for (index, byte) in raw[..bytes as usize].iter_mut().enumerate() {
+                *byte = self.byte(thread, place + index as u64)?;
+            }
+            let value = u64::from_le_bytes(raw);
+            match argument {
+                print::Argument::Text => self.text(thread, value).map(print::Value::Text),
+                _ => Ok(print::Value::Bits(value)),
+            }
+        })?;
+        self.launch.memory.print(&text);
+        Ok(count)
+    }
+
+    /// A text that ends in a NUL.
+    pub(crate) fn text(&self, thread: &Thread, address: u64) -> Result<String, FaultKind> {
+        let mut bytes = Vec::new();
+        for place in address..address.saturating_add(LONGEST_TEXT) {
+            match self.byte(thread, place)? {
+                0 => break,
+                byte => bytes.push(byte),
+            }
+        }
+        Ok(String::from_utf8_lossy(&bytes).into_owned())
+    }
+
+    fn byte(&self, thread: &Thread, address: u64) -> Result<u8, FaultKind> {
+        let in_window = self.launch.kernel.check == CheckLevel::Window
+            && self.launch.memory.window().contains(&address);
+        if !in_window && !self.permits(thread, address, 1, Access::Read) {
+            return Err(FaultKind::IllegalAddress { address, bytes: 1, access: Access::Read });
+        }
+        // SAFETY: whoever permits an access vouches for the memory; other threads may write it, so it is volatile.
+        Ok(unsafe { std::ptr::read_volatile(address as *const u8) })
+    }
+}

@@ -1,0 +1,188 @@
+//! Arithmetic and conversions in every format and rounding mode, rounded once.
+
+use half::{bf16, f16};
+
+use super::exact::{Exact, add, divide, multiply, negate, square_root};
+use super::format::{Format, Number};
+use crate::ptx::Rounding;
+
+/// The operations that take a rounding mode.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub(crate) enum RoundedOp {
+    Add,
+    Sub,
+    Multiply,
+    FusedMultiplyAdd,
+    Divide,
+    SquareRoot,
+    Reciprocal,
+}
+
+pub(super) extern "C" fn rounded_f32(a: u32, b: u32, c: u32, op: u32, mode: u32) -> u32 {
+    let operands = [a, b, c].map(u64::from);
+    compute(Format::F32, operands, op_from_code(op), rounding_from_code(mode)) as u32
+}
+
+pub(super) extern "C" fn rounded_f64(a: u64, b: u64, c: u64, op: u32, mode: u32) -> u64 {
+    compute(Format::F64, [a, b, c], op_from_code(op), rounding_from_code(mode))
+}
+
+pub(super) extern "C" fn fma_f16(a: u32, b: u32, c: u32) -> u32 {
+    let operands = [a, b, c].map(u64::from);
+    compute(Format::F16, operands, RoundedOp::FusedMultiplyAdd, Rounding::Nearest) as u32
+}
+
+pub(super) extern "C" fn fma_bf16(a: u32, b: u32, c: u32) -> u32 {
+    let operands = [a, b, c].map(u64::from);
+    compute(Format::Bf16, operands, RoundedOp::FusedMultiplyAdd, Rounding::Nearest) as u32
+}
+
+/// Rounds to the nearest half; NaN becomes the canonical one.
+pub(super) extern "C" fn f32_to_f16(value: f32) -> u32 {
+    if value.is_nan() {
+        Format::F16.nan() as u32
+    } else {
+        u32::from(f16::from_f32(value).to_bits())
+    }
+}
+
+/// Rounds to the nearest half; NaN becomes the canonical one.
+pub(super) extern "C" fn f32_to_bf16(value: f32) -> u32 {
+    if value.is_nan() {
+        Format::Bf16.nan() as u32
+    } else {
+        u32::from(bf16::from_f32(value).to_bits())
+    }
+}
+
+/// A 64-bit integer as a number of a format.
+pub(super) extern "C" fn integer_to_float(value: u64, signed: u32, format: u32, mode: u32) -> u64 {
+    let negative = signed != 0 && (value as i64) < 0;
+    let magnitude = if negative { value.wrapping_neg() } else { value };
+    let number = Number::Finite { negative, significand: u128::from(magnitude), exponent: 0 };
+    Format::from_code(format).pack(number, false, rounding_from_code(mode))
+}
+
+/// A number of one format as a number of another.
+pub(super) extern "C" fn float_to_float(bits: u64, from: u32, to: u32, mode: u32) -> u64 {
+    let number = Format::from_code(from).unpack(bits);
+    Format::from_code(to).pack(number, false, rounding_from_code(mode))
+}
+
+/// An operation on the bits of numbers of a format.
+pub(crate) fn compute(
+    format: Format,
+    operands: [u64; 3],
+    op: RoundedOp,
+    rounding: Rounding,
+) -> u64 {
+    let [a, b, c] = operands.map(|bits| format.unpack(bits));
+    let one = Number::Finite { negative: false, significand: 1, exponent: 0 };
+    let Exact { number, inexact } = match op {
+        RoundedOp::Add => add(a, b, rounding),
+        RoundedOp::Sub => add(a, negate(b), rounding),
+        RoundedOp::Multiply => Exact { number: multiply(a, b), inexact: false },
+        RoundedOp::FusedMultiplyAdd => add(multiply(a, b), c, rounding),
+        RoundedOp::Divide => divide(a, b),
+        RoundedOp::SquareRoot => square_root(a),
+        RoundedOp::Reciprocal => divide(one, a),
+    };
+    format.pack(number, inexact, rounding)
+}
+
+fn op_from_code(code: u32) -> RoundedOp {
+    use RoundedOp::*;
+    let known = [Add, Sub, Multiply, FusedMultiplyAdd, Divide, SquareRoot];
+    known.get(code as usize).copied().unwrap_or(Reciprocal)
+}
+
+fn rounding_from_code(code: u32) -> Rounding {
+    use Rounding::*;
+    [Nearest, TowardZero, Down].get(code as usize).copied().unwrap_or(Up)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn same32(ours: u64, host: f32) -> bool {
+        ours as u32 == host.to_bits() || host.is_nan() && ours == Format::F32.nan()
+    }
+
+    fn same64(ours: u64, host: f64) -> bool {
+        ours == host.to_bits() || host.is_nan() && ours == Format::F64.nan()
+    }
+
+    proptest! {
+        #[test]
+        fn rounding_to_nearest_agrees_with_the_host(a: u64, b: u64, c: u64, close in -3i64..4) {
+            // Numbers next to each other make sums that cancel.
+            for b in [b, a.wrapping_add_signed(close), a.wrapping_add_signed(close) ^ 1 << 63] {
+                let [x, y, z] = [a, b, c].map(f64::from_bits);
+                let run = |op| compute(Format::F64, [a, b, c], op, Rounding::Nearest);
+                prop_assert!(same64(run(RoundedOp::Add), x + y));
+                prop_assert!(same64(run(RoundedOp::Sub), x - y));
+                prop_assert!(same64(run(RoundedOp::Multiply), x * y));
+                prop_assert!(same64(run(RoundedOp::Divide), x / y));
+                prop_assert!(same64(run(RoundedOp::SquareRoot), x.sqrt()));
+                prop_assert!(same64(run(RoundedOp::Reciprocal), 1.0 / x));
+                prop_assert!(same64(run(RoundedOp::FusedMultiplyAdd), x.mul_add(y, z)));
+                let near = (-(x * y)).to_bits();
+                let fused = compute(Format::F64, [a, b, near], RoundedOp::FusedMultiplyAdd, Rounding::Nearest);
+                prop_assert!(same64(fused, x.mul_add(y, f64::from_bits(near))));
+            }
+            let [x, y, z] = [a, b, c].map(|bits| f32::from_bits(bits as u32));
+            let operands = [a, b, c].map(|bits| bits & 0xffff_ffff);
+            let run = |op| compute(Format::F32, operands, op, Rounding::Nearest);
+            prop_assert!(same32(run(RoundedOp::Add), x + y));
+            prop_assert!(same32(run(RoundedOp::Multiply), x * y));
+            prop_assert!(same32(run(RoundedOp::Divide), x / y));
+            prop_assert!(same32(run(RoundedOp::FusedMultiplyAdd), x.mul_add(y, z)));
+        }
+
+        #[test]
+        fn directed_modes_enclose_the_nearest_result(a: u64, b: u64, c: u64) {
+            for op in [RoundedOp::Add, RoundedOp::Multiply, RoundedOp::Divide, RoundedOp::FusedMultiplyAdd, RoundedOp::SquareRoot] {
+                let run = |rounding| f64::from_bits(compute(Format::F64, [a, b, c], op, rounding));
+                let (down, up) = (run(Rounding::Down), run(Rounding::Up));
+                let (nearest, zero) = (run(Rounding::Nearest), run(Rounding::TowardZero));
+                if nearest.is_nan() {
+                    prop_assert!(down.is_nan() && up.is_nan() && zero.is_nan());
+                    continue;
+                }
+                prop_assert!(down <= nearest && nearest <= up);
+                prop_assert!(down == up || down.next_up() == up);
+                let towards_zero = if nearest > 0.0 { down } else { up };
+                prop_assert_eq!(zero, towards_zero);
+            }
+        }
+
+        #[test]
+        fn conversions_agree_with_the_host(bits: u64) {
+            let (nearest, f16_code, f32_code, f64_code) = (0, Format::F16 as u32, Format::F32 as u32, Format::F64 as u32);
+            prop_assert!(same32(float_to_float(bits, f64_code, f32_code, nearest), f64::from_bits(bits) as f32));
+            let single = f32::from_bits(bits as u32);
+            prop_assert!(same64(float_to_float(bits & 0xffff_ffff, f32_code, f64_code, nearest), f64::from(single)));
+            prop_assert_eq!(float_to_float(bits & 0xffff_ffff, f32_code, f16_code, nearest), u64::from(f32_to_f16(single)));
+            prop_assert_eq!(integer_to_float(bits, 0, f32_code, nearest) as u32, (bits as f32).to_bits());
+            prop_assert_eq!(integer_to_float(bits, 1, f64_code, nearest), (bits as i64 as f64).to_bits());
+            prop_assert!(integer_to_float(bits, 0, f64_code, Rounding::TowardZero as u32) <= (bits as f64).to_bits());
+        }
+    }
+
+    #[test]
+    fn fused_halves_are_rounded_once() {
+        // 1 + 2^-8 lies halfway between two numbers; the tiny addend decides.
+        let (a, b) = (0x3f81, 0x3f80);
+        let halfway =
+            |c| compute(Format::Bf16, [a, b, c], RoundedOp::FusedMultiplyAdd, Rounding::Nearest);
+        let half_step = 0x3b80;
+        assert_eq!(halfway(half_step), 0x3f82);
+        assert_eq!(halfway(half_step - 1), 0x3f81);
+        assert_eq!(f32_to_f16(65519.0), 0x7bff);
+        assert_eq!(f32_to_f16(65520.0), 0x7c00);
+    }
+}

@@ -1,0 +1,180 @@
+//! A device for tests: some memory, parameters put together, and a launch.
+
+use std::ops::Range;
+use std::sync::Mutex;
+use std::sync::atomic::AtomicBool;
+
+use crate::exec::{Access, CheckLevel, Fault, Launch, MemoryView, Program};
+
+/// A module on a device of its own.
+pub(super) struct Device {
+    program: Program,
+    memory: Box<[u128]>,
+    /// Bytes of the memory that are taken.
+    taken: usize,
+    globals: Vec<u64>,
+    printed: Mutex<String>,
+    pub(super) check: CheckLevel,
+}
+
+/// Memory of a [`Device`].
+#[derive(Clone, Copy, Debug)]
+pub(super) struct DeviceSlice {
+    pub(super) address: u64,
+    pub(super) bytes: usize,
+}
+
+impl Device {
+    /// Loads a module, and puts its variables into memory.
+    pub(super) fn new(source: &str) -> Device {
+        let program = Program::load(source).unwrap_or_else(|error| panic!("{error}"));
+        let mut device = Device {
+            program,
+            memory: vec![0; 1 << 16].into_boxed_slice(),
+            taken: 0,
+            globals: Vec::new(),
+            printed: Mutex::default(),
+            check: CheckLevel::Full,
+        };
+        let variables = device.program.globals().to_vec();
+        let places: Vec<DeviceSlice> =
+            variables.iter().map(|variable| device.allocate(variable.bytes)).collect();
+        for (variable, place) in variables.iter().zip(&places) {
+            device.bytes_mut(*place)[..variable.init.len()].copy_from_slice(&variable.init);
+            for relocation in &variable.relocations {
+                let address =
+                    places[relocation.target].address.wrapping_add_signed(relocation.addend);
+                let at = relocation.offset;
+                device.bytes_mut(*place)[at..at + 8].copy_from_slice(&address.to_le_bytes());
+            }
+        }
+        device.globals = places.iter().map(|place| place.address).collect();
+        device
+    }
+
+    /// Zeroed memory.
+    pub(super) fn allocate(&mut self, bytes: usize) -> DeviceSlice {
+        let address = self.memory.as_ptr() as u64 + self.taken as u64;
+        self.taken += bytes.next_multiple_of(256);
+        assert!(self.taken <= self.memory.len() * 16, "the device's memory is full");
+        DeviceSlice { address, bytes }
+    }
+
+    /// Memory with these contents.
+    pub(super) fn upload<T: Plain>(&mut self, values: &[T]) -> DeviceSlice {
+        let place = self.allocate(size_of_val(values));
+        for (bytes, value) in self.bytes_mut(place).chunks_exact_mut(size_of::<T>()).zip(values) {
+            value.write(bytes);
+        }
+        place
+    }
+
+    /// The contents of some memory.
+    pub(super) fn download<T: Plain>(&mut self, place: DeviceSlice) -> Vec<T> {
+        self.bytes_mut(place).chunks_exact(size_of::<T>()).map(T::read).collect()
+    }
+
+    /// Runs a kernel.
+    pub(super) fn launch(
+        &self,
+        kernel: &str,
+        grid: [u32; 3],
+        block: [u32; 3],
+        dynamic_shared_bytes: u32,
+        arguments: &[&dyn Argument],
+    ) -> Result<(), Fault> {
+        let kernel = self.program.kernel(kernel).expect("the module has the kernel");
+        let compiled = kernel.compile(self.check).unwrap_or_else(|error| panic!("{error}"));
+        let mut parameters = vec![0; kernel.parameter_bytes()];
+        for (parameter, argument) in kernel.parameters().iter().zip(arguments) {
+            argument.put(&mut parameters[parameter.offset..parameter.offset + parameter.bytes]);
+        }
+        assert_eq!(kernel.parameters().len(), arguments.len());
+        let launch = Launch {
+            kernel: &compiled,
+            grid,
+            block,
+            dynamic_shared_bytes,
+            parameters: &parameters,
+            globals: &self.globals,
+            memory: self,
+        };
+        launch.run(0..launch.block_count(), &AtomicBool::new(false))
+    }
+
+    /// What kernels have printed.
+    pub(super) fn printed(&self) -> String {
+        self.printed.lock().expect("no test panics while it prints").clone()
+    }
+
+    fn bytes_mut(&mut self, place: DeviceSlice) -> &mut [u8] {
+        let start = (place.address - self.memory.as_ptr() as u64) as usize;
+        // SAFETY: `u128` has no invalid bytes and no padding, and `self` is borrowed as long as the result.
+        let bytes = unsafe {
+            std::slice::from_raw_parts_mut(
+                self.memory.as_mut_ptr().cast::<u8>(),
+                self.memory.len() * 16,
+            )
+        };
+        &mut bytes[start..start + place.bytes]
+    }
+}
+
+impl MemoryView for Device {
+    fn window(&self) -> Range<u64> {
+        let start = self.memory.as_ptr() as u64;
+        start..start + self.taken as u64
+    }
+
+    fn permits(&self, address: u64, bytes: u64, _: Access) -> bool {
+        let window = self.window();
+        window.contains(&address) && bytes <= window.end - address
+    }
+
+    fn print(&self, text: &str) {
+        self.printed.lock().expect("no test panics while it prints").push_str(text);
+    }
+}
+
+/// A value in device memory.
+pub(super) trait Plain: Copy {
+    fn read(bytes: &[u8]) -> Self;
+    fn write(&self, bytes: &mut [u8]);
+}
+
+/// A kernel argument.
+pub(super) trait Argument {
+    fn put(&self, place: &mut [u8]);
+}
+
+macro_rules! plain {
+    ($($ty:ty),*) => {
+        $(impl Plain for $ty {
+            fn read(bytes: &[u8]) -> $ty {
+                <$ty>::from_le_bytes(bytes.try_into().expect("a value's bytes"))
+            }
+            fn write(&self, bytes: &mut [u8]) {
+                bytes.copy_from_slice(&self.to_le_bytes());
+            }
+        }
+        impl Argument for $ty {
+            fn put(&self, place: &mut [u8]) {
+                self.write(place);
+            }
+        })*
+    };
+}
+
+plain!(u8, u16, u32, u64, i32, i64, f32, f64);
+
+impl Argument for DeviceSlice {
+    fn put(&self, place: &mut [u8]) {
+        place.copy_from_slice(&self.address.to_le_bytes());
+    }
+}
+
+impl Argument for Vec<u8> {
+    fn put(&self, place: &mut [u8]) {
+        place.copy_from_slice(self);
+    }
+}

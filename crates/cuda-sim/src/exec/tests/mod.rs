@@ -1,0 +1,4 @@
+//! Tests of execution: kernels as nvcc translates them, and small ones written for one thing each.
+
+mod harness;
+mod scratch;

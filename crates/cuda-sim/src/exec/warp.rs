@@ -1,0 +1,148 @@
+//! Operations of a warp, once all members have arrived: from what each lane brings to what each gets.
+
+use crate::ptx::{ReduceOp, ShuffleMode, Suspension, VoteMode};
+
+/// What the lanes of a warp bring or get.
+pub(super) type Lanes<T> = [T; 32];
+
+/// The results of an operation for the lanes in `members`. `operands` are in the order of the instruction.
+pub(super) fn resolve(
+    suspension: Suspension,
+    members: u32,
+    operands: &Lanes<[u64; 4]>,
+) -> Lanes<[u32; 2]> {
+    let mut results = [[0; 2]; 32];
+    for lane in lanes(members) {
+        results[lane] = match suspension {
+            Suspension::Shuffle(mode) => shuffle(mode, members, operands, lane),
+            Suspension::Vote(mode) => [vote(mode, members, operands), 0],
+            Suspension::Match { all, .. } => matching(all, members, operands, lane),
+            Suspension::Reduce(op) => [reduce(op, members, operands), 0],
+            Suspension::ActiveMask => [members, 0],
+            Suspension::WarpBarrier | Suspension::Barrier(_) | Suspension::Yield => [0, 0],
+        };
+    }
+    results
+}
+
+/// The member mask that a lane gives, where the operation has one.
+pub(super) fn member_mask(suspension: Suspension, operands: &[u64; 4]) -> Option<u32> {
+    let index = match suspension {
+        Suspension::WarpBarrier => 0,
+        Suspension::Vote(_) | Suspension::Match { .. } | Suspension::Reduce(_) => 1,
+        Suspension::Shuffle(_) => 3,
+        Suspension::ActiveMask | Suspension::Barrier(_) | Suspension::Yield => return None,
+    };
+    Some(operands[index] as u32)
+}
+
+/// The lanes of a mask.
+pub(super) fn lanes(mask: u32) -> impl Iterator<Item = usize> {
+    (0..32).filter(move |lane| mask >> lane & 1 != 0)
+}
+
+fn shuffle(mode: ShuffleMode, members: u32, operands: &Lanes<[u64; 4]>, lane: usize) -> [u32; 2] {
+    let [_, b, c, _] = operands[lane].map(|value| value as usize);
+    let (offset, clamp, segment) = (b & 31, c & 31, c >> 8 & 31);
+    let bound = (lane & segment) | (clamp & !segment);
+    let (source, inside) = match mode {
+        ShuffleMode::Up => (lane.wrapping_sub(offset), lane >= bound + offset),
+        ShuffleMode::Down => (lane + offset, lane + offset <= bound),
+        ShuffleMode::Butterfly => (lane ^ offset, lane ^ offset <= bound),
+        ShuffleMode::Index => {
+            let source = (lane & segment) | (offset & !segment);
+            (source, source <= bound)
+        }
+    };
+    let source = if inside { source } else { lane };
+    // What a lane reads from one that takes no part is left open; it gets its own value.
+    let source = if members >> source & 1 != 0 { source } else { lane };
+    [operands[source][0] as u32, u32::from(inside)]
+}
+
+fn vote(mode: VoteMode, members: u32, operands: &Lanes<[u64; 4]>) -> u32 {
+    let ballot: u32 =
+        lanes(members).filter(|&lane| operands[lane][0] != 0).map(|lane| 1 << lane).sum();
+    match mode {
+        VoteMode::All => u32::from(ballot == members),
+        VoteMode::Any => u32::from(ballot != 0),
+        VoteMode::Uniform => u32::from(ballot == members || ballot == 0),
+        VoteMode::Ballot => ballot,
+    }
+}
+
+fn matching(all: bool, members: u32, operands: &Lanes<[u64; 4]>, lane: usize) -> [u32; 2] {
+    let equal: u32 = lanes(members)
+        .filter(|&other| operands[other][0] == operands[lane][0])
+        .map(|other| 1 << other)
+        .sum();
+    match all {
+        false => [equal, 0],
+        true if equal == members => [members, 1],
+        true => [0, 0],
+    }
+}
+
+fn reduce(op: ReduceOp, members: u32, operands: &Lanes<[u64; 4]>) -> u32 {
+    let values = lanes(members).map(|lane| operands[lane][0] as u32);
+    let signed = |value: u32| value as i32;
+    let reduced = match op {
+        ReduceOp::Add => values.reduce(u32::wrapping_add),
+        ReduceOp::Minimum { signed: false } => values.min(),
+        ReduceOp::Maximum { signed: false } => values.max(),
+        ReduceOp::Minimum { signed: true } => values.map(signed).min().map(|value| value as u32),
+        ReduceOp::Maximum { signed: true } => values.map(signed).max().map(|value| value as u32),
+        ReduceOp::And => values.reduce(|a, b| a & b),
+        ReduceOp::Or => values.reduce(|a, b| a | b),
+        ReduceOp::Xor => values.reduce(|a, b| a ^ b),
+    };
+    reduced.unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shuffled(mode: ShuffleMode, b: u64, c: u64) -> Lanes<[u32; 2]> {
+        let operands = std::array::from_fn(|lane| [100 + lane as u64, b, c, u64::from(u32::MAX)]);
+        resolve(Suspension::Shuffle(mode), u32::MAX, &operands)
+    }
+
+    #[test]
+    fn shuffles_stay_inside_their_segments() {
+        assert_eq!(shuffled(ShuffleMode::Down, 16, 31)[3], [119, 1]);
+        assert_eq!(shuffled(ShuffleMode::Down, 16, 31)[20], [120, 0]);
+        assert_eq!(shuffled(ShuffleMode::Up, 4, 0)[3], [103, 0]);
+        assert_eq!(shuffled(ShuffleMode::Up, 4, 0)[4], [100, 1]);
+        assert_eq!(shuffled(ShuffleMode::Butterfly, 1, 31)[6], [107, 1]);
+        // Segments of eight lanes.
+        let segment = (32 - 8) << 8;
+        assert_eq!(shuffled(ShuffleMode::Index, 3, segment | 31)[12], [111, 1]);
+        assert_eq!(shuffled(ShuffleMode::Down, 4, segment | 31)[13], [113, 0]);
+        assert_eq!(shuffled(ShuffleMode::Up, 4, segment)[13], [109, 1]);
+        assert_eq!(shuffled(ShuffleMode::Up, 6, segment)[13], [113, 0]);
+    }
+
+    #[test]
+    fn votes_count_members_only() {
+        let operands = std::array::from_fn(|lane| [u64::from(lane % 2 == 0), 0, 0, 0]);
+        let vote = |mode, members| resolve(Suspension::Vote(mode), members, &operands)[0][0];
+        assert_eq!(vote(VoteMode::Ballot, 0xff), 0x55);
+        assert_eq!(vote(VoteMode::All, 0x55), 1);
+        assert_eq!(vote(VoteMode::All, 0x57), 0);
+        assert_eq!(vote(VoteMode::Any, 0xab), 1);
+        assert_eq!(vote(VoteMode::Uniform, 0x55), 1);
+        assert_eq!(vote(VoteMode::Uniform, 0x3), 0);
+    }
+
+    #[test]
+    fn matches_group_equal_values() {
+        let operands = std::array::from_fn(|lane| [lane as u64 / 16, 0, 0, 0]);
+        let any = resolve(Suspension::Match { all: false, bits: 64 }, u32::MAX, &operands);
+        assert_eq!((any[0][0], any[31][0]), (0xffff, 0xffff_0000));
+        let all = resolve(Suspension::Match { all: true, bits: 32 }, 0xff, &operands);
+        assert_eq!(all[7], [0xff, 1]);
+        let all = resolve(Suspension::Match { all: true, bits: 32 }, u32::MAX, &operands);
+        assert_eq!(all[7], [0, 0]);
+    }
+}

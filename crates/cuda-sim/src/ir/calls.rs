@@ -1,0 +1,269 @@
+//! The call graph: who calls whom, who waits for other threads, and what that means for local and shared memory.
+
+use crate::ptx::{
+    AddressBase, AtomicOp, Callee, Error, ErrorKind, Function, Instruction, Module, Operand,
+    Operation, Order, StateSpace, VariableRef,
+};
+
+use super::graph::targets;
+use super::liveness::{RegisterSet, reads};
+
+/// What is known about the functions of a module, by their indices.
+pub(crate) struct CallGraph {
+    nodes: Vec<Node>,
+}
+
+struct Node {
+    /// The functions called, each once.
+    callees: Vec<usize>,
+    /// The shared variables named, each once.
+    shared: Vec<usize>,
+    /// Whether it, or what it calls, makes accesses by which a thread can wait for another.
+    observes: bool,
+    /// Whether a thread may have to wait in it, or in what it calls.
+    suspends: bool,
+    /// Whether it may call itself, perhaps through others.
+    recursive: bool,
+    frame_bytes: usize,
+    /// The frame with those of the waiting functions that are inlined into it.
+    inlined_bytes: usize,
+    /// The frames of the deepest chain of calls that begins here, recursion not counted.
+    depth_bytes: usize,
+    /// All that it may call, directly or not; itself only if it is recursive.
+    reachable: Vec<usize>,
+}
+
+/// Frames begin at multiples of this.
+pub(crate) const FRAME_ALIGN: usize = 16;
+
+/// The local memory that a thread of a kernel with recursive functions gets for them.
+const RECURSION_BYTES: usize = 256 << 10;
+
+/// Builds the call graph of a module.
+///
+/// # Errors
+///
+/// A function that calls itself and waits for other threads.
+pub(crate) fn analyse_calls(module: &Module) -> Result<CallGraph, Error> {
+    let nodes = module.functions.iter().map(|function| {
+        let frame_bytes = function.frame_bytes.next_multiple_of(FRAME_ALIGN);
+        Node {
+            callees: distinct(function.body.iter().filter_map(called)),
+            shared: distinct(function.body.iter().flat_map(|at| shared(module, at))),
+            observes: observes(function),
+            suspends: false,
+            recursive: false,
+            frame_bytes,
+            inlined_bytes: frame_bytes,
+            depth_bytes: frame_bytes,
+            reachable: Vec::new(),
+        }
+    });
+    let mut graph = CallGraph { nodes: nodes.collect() };
+    for index in 0..graph.nodes.len() {
+        let reachable = graph.reachable_from_callees(index);
+        let node = &mut graph.nodes[index];
+        node.recursive = reachable.contains(&index);
+        node.reachable = reachable;
+    }
+    graph.find_suspension(module);
+    graph.measure_frames();
+    match graph.nodes.iter().position(|node| node.recursive && node.suspends) {
+        Some(index) => Err(recursion_error(&module.functions[index])),
+        None => Ok(graph),
+    }
+}
+
+impl CallGraph {
+    /// Whether threads may have to wait in a function.
+    pub(crate) fn suspends(&self, function: usize) -> bool {
+        self.nodes[function].suspends
+    }
+
+    /// Whether a function makes accesses by which a thread can wait for another.
+    pub(crate) fn observes(&self, function: usize) -> bool {
+        self.nodes[function].observes
+    }
+
+    /// All that a function may call, directly or not.
+    pub(crate) fn reachable(&self, function: usize) -> &[usize] {
+        &self.nodes[function].reachable
+    }
+
+    /// The shared variables that a function and all that it may call name, in the order of the text.
+    pub(crate) fn shared_variables(&self, function: usize) -> Vec<usize> {
+        let own = self.nodes[function].shared.iter();
+        let called = self.reachable(function).iter().flat_map(|&callee| &self.nodes[callee].shared);
+        let mut shared = distinct(own.chain(called).copied());
+        shared.sort_unstable();
+        shared
+    }
+
+    /// The frame of a function itself.
+    pub(crate) fn frame_bytes(&self, function: usize) -> usize {
+        self.nodes[function].frame_bytes
+    }
+
+    /// The frame of a function with those of the waiting functions that are inlined into it.
+    pub(crate) fn inlined_frame_bytes(&self, function: usize) -> usize {
+        self.nodes[function].inlined_bytes
+    }
+
+    /// The local memory that a thread needs.
+    pub(crate) fn local_bytes(&self, kernel: usize) -> usize {
+        let called = self.reachable(kernel).iter().filter(|&&function| !self.suspends(function));
+        let deepest = called.map(|&function| self.nodes[function].depth_bytes).max().unwrap_or(0);
+        let recursion = if self.calls_recursively(kernel) { RECURSION_BYTES } else { 0 };
+        self.inlined_frame_bytes(kernel) + deepest + recursion
+    }
+
+    /// Whether a kernel may call functions that call themselves.
+    pub(crate) fn calls_recursively(&self, kernel: usize) -> bool {
+        self.reachable(kernel).iter().any(|&function| self.nodes[function].recursive)
+    }
+
+    /// A function waits, or observes others, if one that it may call does.
+    fn find_suspension(&mut self, module: &Module) {
+        let spread = |nodes: &[Node], direct: &dyn Fn(usize) -> bool| -> Vec<bool> {
+            let any = |node: &Node| node.reachable.iter().any(|&callee| direct(callee));
+            nodes.iter().enumerate().map(|(index, node)| direct(index) || any(node)).collect()
+        };
+        let observes = spread(&self.nodes, &|index| self.nodes[index].observes);
+        let direct: Vec<bool> =
+            module.functions.iter().map(|at| suspends(at, |callee| observes[callee])).collect();
+        let suspends = spread(&self.nodes, &|index| direct[index]);
+        for (index, node) in self.nodes.iter_mut().enumerate() {
+            (node.observes, node.suspends) = (observes[index], suspends[index]);
+        }
+    }
+
+    fn measure_frames(&mut self) {
+        // A function reaches more than any that it calls, unless they call each other.
+        let mut callees_first: Vec<usize> = (0..self.nodes.len()).collect();
+        callees_first.sort_by_key(|&index| self.nodes[index].reachable.len());
+        for index in callees_first {
+            let callees = || self.nodes[index].callees.iter().map(|&callee| &self.nodes[callee]);
+            let waiting = callees().filter(|callee| callee.suspends);
+            let inlined = waiting.map(|callee| callee.inlined_bytes).max().unwrap_or(0);
+            let deepest = callees().map(|callee| callee.depth_bytes).max().unwrap_or(0);
+            let node = &mut self.nodes[index];
+            node.inlined_bytes += inlined;
+            if !node.recursive {
+                node.depth_bytes += deepest;
+            }
+        }
+    }
+
+    fn reachable_from_callees(&self, function: usize) -> Vec<usize> {
+        let mut seen = vec![false; self.nodes.len()];
+        let mut reachable = Vec::new();
+        let mut open = self.nodes[function].callees.clone();
+        while let Some(index) = open.pop() {
+            if !std::mem::replace(&mut seen[index], true) {
+                reachable.push(index);
+                open.extend(&self.nodes[index].callees);
+            }
+        }
+        reachable
+    }
+}
+
+/// The function that an instruction calls.
+pub(crate) fn called(instruction: &Instruction) -> Option<usize> {
+    match instruction.operation {
+        Operation::Call(Callee::Function(index)) => Some(index),
+        _ => None,
+    }
+}
+
+/// Whether a loop from a branch back to its target may be one in which a thread waits for another.
+///
+/// `observes` says whether a function makes accesses by which a thread can wait for another.
+pub(crate) fn may_spin(
+    function: &Function,
+    loop_start: usize,
+    branch: usize,
+    used: &RegisterSet,
+    observes: impl Fn(usize) -> bool,
+) -> bool {
+    function.body[loop_start..=branch].iter().any(|instruction| {
+        observes_others(instruction, used) || called(instruction).is_some_and(&observes)
+    })
+}
+
+/// Whether an instruction is an access by which a thread can wait for another.
+///
+/// Compilers write such loops with accesses that must not be optimised away, and use what these read.
+fn observes_others(instruction: &Instruction, used: &RegisterSet) -> bool {
+    let result_used = || instruction.destinations.iter().flatten().any(|&at| used.contains(at));
+    match instruction.operation {
+        Operation::Load(form) => form.order == Order::Strong,
+        Operation::Atomic(form) => {
+            !matches!(form.op, AtomicOp::Increment | AtomicOp::Decrement) && result_used()
+        }
+        _ => false,
+    }
+}
+
+/// The registers that any instruction reads.
+pub(crate) fn used_registers(function: &Function) -> RegisterSet {
+    let mut used = RegisterSet::empty(function.registers.len());
+    for register in function.body.iter().flat_map(reads) {
+        used.insert(register);
+    }
+    used
+}
+
+/// Whether a thread may have to wait in a function, calls of others that wait not counted.
+fn suspends(function: &Function, observes: impl Fn(usize) -> bool + Copy) -> bool {
+    let mut used = None;
+    function.body.iter().enumerate().any(|(index, instruction)| {
+        matches!(instruction.operation, Operation::Suspend(_))
+            || targets(function, instruction).filter(|&target| target <= index).any(|target| {
+                let used = used.get_or_insert_with(|| used_registers(function));
+                may_spin(function, target, index, used, observes)
+            })
+    })
+}
+
+fn shared(module: &Module, instruction: &Instruction) -> impl Iterator<Item = usize> {
+    let variables = instruction.sources.iter().filter_map(|source| match *source {
+        Operand::AddressOf(variable, _) => Some(variable),
+        Operand::Memory(address) => match address.base {
+            AddressBase::Variable(variable) => Some(variable),
+            _ => None,
+        },
+        _ => None,
+    });
+    variables.filter_map(|variable| match variable {
+        VariableRef::Module(index) if module.variables[index].space == StateSpace::Shared => {
+            Some(index)
+        }
+        _ => None,
+    })
+}
+
+fn observes(function: &Function) -> bool {
+    let used = used_registers(function);
+    function.body.iter().any(|instruction| observes_others(instruction, &used))
+}
+
+fn distinct(items: impl Iterator<Item = usize>) -> Vec<usize> {
+    let mut distinct = Vec::new();
+    for item in items {
+        if !distinct.contains(&item) {
+            distinct.push(item);
+        }
+    }
+    distinct
+}
+
+fn recursion_error(function: &Function) -> Error {
+    let line = function.body.iter().find(|at| called(at).is_some()).map_or(0, |at| at.line);
+    Error {
+        line,
+        column: 1,
+        text: format!("call {}", function.name),
+        kind: ErrorKind::Unsupported("recursion in a function that waits for other threads"),
+    }
+}

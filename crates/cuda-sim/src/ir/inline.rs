@@ -1,0 +1,205 @@
+//! Inlining: functions in which threads wait become part of the kernel, so that only kernels need be resumable.
+
+use smallvec::{SmallVec, smallvec};
+
+use super::calls::{CallGraph, called};
+use crate::ptx::{
+    Address, AddressBase, FrameVariable, Function, Guard, Instruction, Module, Operand, Operation,
+    Place, Register, VariableRef,
+};
+
+/// Beyond this many instructions a kernel is refused: nested calls can grow without bound.
+const MOST_INSTRUCTIONS: usize = 4 << 20;
+
+/// A kernel that would become too large.
+#[derive(Debug)]
+pub(crate) struct TooLarge;
+
+/// The kernel with all waiting functions inlined.
+pub(crate) fn inline(
+    module: &Module,
+    calls: &CallGraph,
+    kernel: usize,
+) -> Result<Function, TooLarge> {
+    let function = &module.functions[kernel];
+    let inlines = |at| called(at).is_some_and(|callee| calls.suspends(callee));
+    if !function.body.iter().any(inlines) {
+        return Ok(function.clone());
+    }
+    let mut result = function.clone();
+    result.registers.clear();
+    result.variables.clear();
+    result.body.clear();
+    result.targets.clear();
+    result.frame_bytes = calls.inlined_frame_bytes(kernel);
+    let mut inliner = Inliner { module, calls, result };
+    inliner.splice(kernel, 0, None)?;
+    Ok(inliner.result)
+}
+
+struct Inliner<'m> {
+    module: &'m Module,
+    calls: &'m CallGraph,
+    result: Function,
+}
+
+/// How far the names of a function move in the result.
+#[derive(Clone, Copy)]
+struct Shift {
+    registers: u32,
+    variables: usize,
+    targets: usize,
+}
+
+impl Inliner<'_> {
+    /// Appends a function whose frame begins at `frame`; returns go to the target `end`, if given.
+    fn splice(&mut self, index: usize, frame: usize, end: Option<usize>) -> Result<(), TooLarge> {
+        let function = &self.module.functions[index];
+        let result = &mut self.result;
+        let shift = Shift {
+            registers: result.registers.len() as u32,
+            variables: result.variables.len(),
+            targets: result.targets.len(),
+        };
+        result.registers.extend(&function.registers);
+        result.targets.resize(shift.targets + function.targets.len(), 0);
+        result.variables.extend(function.variables.iter().map(|&variable| match variable.place {
+            Place::Frame => FrameVariable { offset: frame + variable.offset, ..variable },
+            Place::KernelParameters => variable,
+        }));
+        let mut starts = Vec::with_capacity(function.body.len() + 1);
+        for instruction in &function.body {
+            starts.push(self.result.body.len());
+            if self.result.body.len() > MOST_INSTRUCTIONS {
+                return Err(TooLarge);
+            }
+            let mut moved = shift.instruction(instruction);
+            let callee = called(instruction).filter(|&callee| self.calls.suspends(callee));
+            if let Some(callee) = callee {
+                let frame = frame + self.calls.frame_bytes(index);
+                self.splice_call(callee, frame, &moved)?;
+                continue;
+            }
+            if let (Operation::Return, Some(end)) = (moved.operation, end) {
+                moved.operation = Operation::Branch;
+                moved.sources = smallvec![Operand::Target(end)];
+            }
+            self.result.body.push(moved);
+        }
+        starts.push(self.result.body.len());
+        for (target, &place) in function.targets.iter().enumerate() {
+            self.result.targets[shift.targets + target] = starts[place];
+        }
+        Ok(())
+    }
+
+    /// Puts a function in the place of a call, whose operands are already those of the result.
+    fn splice_call(
+        &mut self,
+        callee: usize,
+        frame: usize,
+        call: &Instruction,
+    ) -> Result<(), TooLarge> {
+        let (returned, end) = (self.new_target(), self.new_target());
+        if let Some(Guard { register, negated }) = call.guard {
+            let guard = Some(Guard { register, negated: !negated });
+            let sources = smallvec![Operand::Target(end)];
+            self.push(guard, Operation::Branch, sources, call.line);
+        }
+        let function = &self.module.functions[callee];
+        // The variables of the callee come next.
+        let first = self.result.variables.len();
+        let own = |index: usize| Operand::Variable(VariableRef::Frame(first + index));
+        let (arguments, results) = call.sources.split_at(function.parameters.len());
+        for (&argument, &parameter) in arguments.iter().zip(&function.parameters) {
+            self.copy(function, parameter, smallvec![own(parameter), argument], call.line);
+        }
+        self.splice(callee, frame, Some(returned))?;
+        self.result.targets[returned] = self.result.body.len();
+        for (&result, &value) in results.iter().zip(&function.returns) {
+            self.copy(function, value, smallvec![result, own(value)], call.line);
+        }
+        self.result.targets[end] = self.result.body.len();
+        Ok(())
+    }
+
+    fn new_target(&mut self) -> usize {
+        self.result.targets.push(0);
+        self.result.targets.len() - 1
+    }
+
+    /// Copies a variable as large as one of the function; the operands are its destination and its source.
+    fn copy(
+        &mut self,
+        function: &Function,
+        variable: usize,
+        operands: SmallVec<[Operand; 4]>,
+        line: u32,
+    ) {
+        let bytes = function.variables[variable].bytes as u32;
+        self.push(None, Operation::CopyVariable { bytes }, operands, line);
+    }
+
+    fn push(
+        &mut self,
+        guard: Option<Guard>,
+        operation: Operation,
+        sources: SmallVec<[Operand; 4]>,
+        line: u32,
+    ) {
+        let destinations = SmallVec::new();
+        self.result.body.push(Instruction { guard, operation, destinations, sources, line });
+    }
+}
+
+impl Shift {
+    fn instruction(self, instruction: &Instruction) -> Instruction {
+        let mut moved = instruction.clone();
+        if let Some(guard) = &mut moved.guard {
+            guard.register = self.register(guard.register);
+        }
+        for register in moved.destinations.iter_mut().flatten() {
+            *register = self.register(*register);
+        }
+        for source in &mut moved.sources {
+            *source = self.operand(*source);
+        }
+        moved
+    }
+
+    fn operand(self, operand: Operand) -> Operand {
+        match operand {
+            Operand::Register(register) => Operand::Register(self.register(register)),
+            Operand::Negated(register) => Operand::Negated(self.register(register)),
+            Operand::Memory(Address { base, offset }) => {
+                let base = match base {
+                    AddressBase::Register(register) => {
+                        AddressBase::Register(self.register(register))
+                    }
+                    AddressBase::Variable(variable) => {
+                        AddressBase::Variable(self.variable(variable))
+                    }
+                    AddressBase::Absolute => AddressBase::Absolute,
+                };
+                Operand::Memory(Address { base, offset })
+            }
+            Operand::AddressOf(variable, offset) => {
+                Operand::AddressOf(self.variable(variable), offset)
+            }
+            Operand::Variable(variable) => Operand::Variable(self.variable(variable)),
+            Operand::Target(target) => Operand::Target(target + self.targets),
+            Operand::Immediate(_) | Operand::Special(_) => operand,
+        }
+    }
+
+    fn register(self, register: Register) -> Register {
+        Register(register.0 + self.registers)
+    }
+
+    fn variable(self, variable: VariableRef) -> VariableRef {
+        match variable {
+            VariableRef::Frame(index) => VariableRef::Frame(index + self.variables),
+            module => module,
+        }
+    }
+}

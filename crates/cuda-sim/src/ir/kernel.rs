@@ -1,0 +1,140 @@
+//! A kernel with all that belongs to it: its code, the functions that it calls, and where its variables lie.
+
+use super::calls::CallGraph;
+use super::graph::Graph;
+use super::inline::{TooLarge, inline};
+use crate::ptx::{Function, Module, StateSpace};
+
+/// What a driver is told about a kernel before it is compiled.
+pub(crate) struct KernelSummary {
+    /// Index in the module's functions.
+    pub(crate) function: usize,
+    pub(crate) name: String,
+    /// Offset, size and alignment of each parameter.
+    pub(crate) parameters: Vec<(usize, usize, usize)>,
+    pub(crate) static_shared_bytes: usize,
+    pub(crate) local_bytes: usize,
+    pub(crate) max_threads: Option<u32>,
+}
+
+/// A kernel, ready for a code generator.
+pub(crate) struct Kernel {
+    pub(crate) name: String,
+    pub(crate) entry: Code,
+    /// The functions that are called natively, with their indices in the module.
+    pub(crate) callees: Vec<(usize, Code)>,
+    /// Those of them by whose accesses a thread can wait for another.
+    pub(crate) observers: Vec<usize>,
+    /// Where the module's variables lie, by index.
+    pub(crate) places: Vec<VariablePlace>,
+    /// Whether threads may have to wait for others.
+    pub(crate) suspends: bool,
+    /// Whether nested calls may run out of local memory.
+    pub(crate) recursive: bool,
+    pub(crate) parameter_bytes: usize,
+    pub(crate) local_bytes: usize,
+    /// Where shared memory without a declared size begins.
+    pub(crate) dynamic_shared_offset: usize,
+}
+
+/// A function with its control flow.
+pub(crate) struct Code {
+    pub(crate) function: Function,
+    pub(crate) graph: Graph,
+}
+
+/// Where a variable of the module lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum VariablePlace {
+    /// In memory whose address the launch gives: an index in its list.
+    Global(usize),
+    /// In the block's shared memory, so many bytes from its start.
+    Shared(u64),
+    /// In shared memory that this kernel does not use.
+    Unused,
+}
+
+/// The summary of a kernel.
+pub(crate) fn summarize(module: &Module, calls: &CallGraph, index: usize) -> KernelSummary {
+    let function = &module.functions[index];
+    let (_, static_shared_bytes, _) = places(module, calls, index);
+    let parameters = function.parameters.iter().map(|&parameter| {
+        let variable = function.variables[parameter];
+        (variable.offset, variable.bytes, variable.align)
+    });
+    KernelSummary {
+        function: index,
+        name: function.name.clone(),
+        parameters: parameters.collect(),
+        static_shared_bytes,
+        local_bytes: calls.local_bytes(index),
+        max_threads: function.max_threads,
+    }
+}
+
+/// Collects a kernel's code and lays out its memory.
+pub(crate) fn plan(module: &Module, calls: &CallGraph, index: usize) -> Result<Kernel, TooLarge> {
+    let function = inline(module, calls, index)?;
+    let (places, _, dynamic_shared_offset) = places(module, calls, index);
+    let native = calls.reachable(index).iter().filter(|&&callee| !calls.suspends(callee));
+    let callees = native.map(|&callee| (callee, Code::new(module.functions[callee].clone())));
+    let last = function.parameters.last().map(|&parameter| function.variables[parameter]);
+    Ok(Kernel {
+        name: function.name.clone(),
+        suspends: calls.suspends(index),
+        recursive: calls.calls_recursively(index),
+        parameter_bytes: last.map_or(0, |last| last.offset + last.bytes),
+        local_bytes: calls.local_bytes(index),
+        callees: callees.collect(),
+        observers: calls
+            .reachable(index)
+            .iter()
+            .copied()
+            .filter(|&at| calls.observes(at))
+            .collect(),
+        entry: Code::new(function),
+        places,
+        dynamic_shared_offset,
+    })
+}
+
+impl Code {
+    fn new(function: Function) -> Code {
+        let graph = Graph::new(&function);
+        Code { function, graph }
+    }
+}
+
+/// Where the module's variables lie for a kernel, the size of its static shared memory, and where dynamic one begins.
+pub(crate) fn places(
+    module: &Module,
+    calls: &CallGraph,
+    kernel: usize,
+) -> (Vec<VariablePlace>, usize, usize) {
+    let mut places = vec![VariablePlace::Unused; module.variables.len()];
+    let mut global = 0;
+    for (place, variable) in places.iter_mut().zip(&module.variables) {
+        if variable.space != StateSpace::Shared {
+            *place = VariablePlace::Global(global);
+            global += 1;
+        }
+    }
+    let shared = calls.shared_variables(kernel);
+    let mut end = 0;
+    let mut dynamic_align = 16;
+    for &index in &shared {
+        let variable = &module.variables[index];
+        if variable.bytes == 0 {
+            dynamic_align = dynamic_align.max(variable.align);
+            continue;
+        }
+        let offset = usize::next_multiple_of(end, variable.align);
+        places[index] = VariablePlace::Shared(offset as u64);
+        end = offset + variable.bytes;
+    }
+    let dynamic = end.next_multiple_of(dynamic_align);
+    for &index in shared.iter().filter(|&&index| module.variables[index].bytes == 0) {
+        places[index] = VariablePlace::Shared(dynamic as u64);
+    }
+    (places, end, dynamic)
+}

@@ -1,0 +1,175 @@
+//! Liveness: which registers hold values that are still needed.
+
+use smallvec::SmallVec;
+
+use super::graph::Graph;
+use crate::ptx::{AddressBase, Function, Instruction, Operand, Register};
+
+/// A set of a function's registers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct RegisterSet {
+    words: Vec<u64>,
+}
+
+impl RegisterSet {
+    /// No registers, of a function that has so many.
+    pub(crate) fn empty(registers: usize) -> RegisterSet {
+        RegisterSet { words: vec![0; registers.div_ceil(64)] }
+    }
+
+    pub(crate) fn insert(&mut self, register: Register) {
+        self.words[register.index() / 64] |= 1 << (register.index() % 64);
+    }
+
+    pub(crate) fn remove(&mut self, register: Register) {
+        self.words[register.index() / 64] &= !(1 << (register.index() % 64));
+    }
+
+    pub(crate) fn contains(&self, register: Register) -> bool {
+        self.words[register.index() / 64] >> (register.index() % 64) & 1 != 0
+    }
+
+    /// Adds the other set's registers; whether that changed anything.
+    pub(crate) fn extend(&mut self, other: &RegisterSet) -> bool {
+        let mut changed = false;
+        for (own, other) in self.words.iter_mut().zip(&other.words) {
+            changed |= *other & !*own != 0;
+            *own |= *other;
+        }
+        changed
+    }
+
+    /// The registers in ascending order.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = Register> + '_ {
+        self.words.iter().enumerate().flat_map(|(index, &word)| {
+            (0..64)
+                .filter(move |bit| word >> bit & 1 != 0)
+                .map(move |bit| Register((index * 64 + bit) as u32))
+        })
+    }
+}
+
+/// The registers that are live where blocks begin.
+pub(crate) struct Liveness {
+    live_in: Vec<RegisterSet>,
+}
+
+impl Liveness {
+    /// Solves the data-flow equations, going backwards until nothing changes.
+    pub(crate) fn new(function: &Function, graph: &Graph) -> Liveness {
+        let empty = RegisterSet::empty(function.registers.len());
+        let mut liveness = Liveness { live_in: vec![empty; graph.blocks.len()] };
+        loop {
+            let mut changed = false;
+            for index in (0..graph.blocks.len()).rev() {
+                let mut live = liveness.live_out(graph, index, function.registers.len());
+                for instruction in
+                    function.body[graph.blocks[index].instructions.clone()].iter().rev()
+                {
+                    step_back(&mut live, instruction);
+                }
+                changed |= liveness.live_in[index].extend(&live);
+            }
+            if !changed {
+                return liveness;
+            }
+        }
+    }
+
+    /// The registers that are live where a block begins.
+    pub(crate) fn live_in(&self, block: usize) -> &RegisterSet {
+        &self.live_in[block]
+    }
+
+    /// The registers that are live after an instruction of a block.
+    pub(crate) fn live_after(
+        &self,
+        function: &Function,
+        graph: &Graph,
+        block: usize,
+        instruction: usize,
+    ) -> RegisterSet {
+        let mut live = self.live_out(graph, block, function.registers.len());
+        for later in
+            function.body[instruction + 1..graph.blocks[block].instructions.end].iter().rev()
+        {
+            step_back(&mut live, later);
+        }
+        live
+    }
+
+    fn live_out(&self, graph: &Graph, block: usize, registers: usize) -> RegisterSet {
+        let mut live = RegisterSet::empty(registers);
+        for &successor in &graph.blocks[block].successors {
+            live.extend(&self.live_in[successor]);
+        }
+        live
+    }
+}
+
+/// The registers that an instruction reads.
+pub(crate) fn reads(instruction: &Instruction) -> SmallVec<[Register; 6]> {
+    let sources = instruction.sources.iter().filter_map(|source| match *source {
+        Operand::Register(register) | Operand::Negated(register) => Some(register),
+        Operand::Memory(address) => match address.base {
+            AddressBase::Register(register) => Some(register),
+            _ => None,
+        },
+        _ => None,
+    });
+    sources.chain(instruction.guard.map(|guard| guard.register)).collect()
+}
+
+/// From the registers that are live after an instruction to those live before it.
+fn step_back(live: &mut RegisterSet, instruction: &Instruction) {
+    // A guarded instruction may leave the old value in place.
+    if instruction.guard.is_none() {
+        for &register in instruction.destinations.iter().flatten() {
+            live.remove(register);
+        }
+    }
+    for register in reads(instruction) {
+        live.insert(register);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ptx;
+
+    fn function(body: &str) -> Function {
+        let source = format!(
+            ".version 6.3 .target sm_75 .address_size 64
+             .entry k() {{ .reg .b32 %r<8>; .reg .pred %p<4>; {body} }}"
+        );
+        ptx::parse(&source).expect("valid PTX").functions.remove(0)
+    }
+
+    fn live(set: &RegisterSet) -> Vec<u32> {
+        set.iter().map(|register| register.0).collect()
+    }
+
+    #[test]
+    fn a_loop_keeps_what_its_next_round_reads() {
+        let function = function(
+            "mov.u32 %r0, 1; mov.u32 %r1, 2; L: add.u32 %r0, %r0, %r1; setp.lt.u32 %p0, %r0, 9; \
+             @%p0 bra L; mov.u32 %r2, %r0; ret;",
+        );
+        let graph = Graph::new(&function);
+        let liveness = Liveness::new(&function, &graph);
+        assert_eq!(graph.blocks.len(), 4);
+        assert_eq!(live(liveness.live_in(0)), [] as [u32; 0]);
+        assert_eq!(live(liveness.live_in(1)), [0, 1]);
+        assert_eq!(live(&liveness.live_after(&function, &graph, 1, 2)), [0, 1]);
+        assert_eq!(live(liveness.live_in(2)), [0]);
+    }
+
+    #[test]
+    fn a_guarded_write_keeps_the_old_value_alive() {
+        let function = function("@%p1 mov.u32 %r3, 1; st.global.u32 [%r3], %r3; ret;");
+        let graph = Graph::new(&function);
+        let liveness = Liveness::new(&function, &graph);
+        assert_eq!(live(liveness.live_in(0)), [3, 9]);
+    }
+}
