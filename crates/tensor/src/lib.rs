@@ -37,6 +37,7 @@ pub use device::Device;
 pub use dtype::{DType, Element};
 pub use error::{Error, Result};
 pub use factories::{Data, Number, Steps};
+pub use host::pool::set_num_threads;
 pub use ops::{Blocking, Operand, Pending, To, ViewShape};
 pub use options::TensorOptions;
 pub use random::{Generator, GeneratorState, generator, manual_seed};

@@ -10,10 +10,10 @@ kernels! {
     map2, Elementwise<3>, [bool, T, T];
     eq: f16 f32 f64 i64 u8 bool => |a, b| a == b;
     ne: f16 f32 f64 i64 u8 bool => |a, b| a != b;
-    lt: f16 f32 f64 i64 u8 bool => |a, b| a < b;
-    le: f16 f32 f64 i64 u8 bool => |a, b| a <= b;
-    gt: f16 f32 f64 i64 u8 bool => |a, b| a > b;
-    ge: f16 f32 f64 i64 u8 bool => |a, b| a >= b;
+    lt: f16 f32 f64 i64 u8 bool => |a, b| PartialOrd::lt(&a, &b);
+    le: f16 f32 f64 i64 u8 bool => |a, b| PartialOrd::le(&a, &b);
+    gt: f16 f32 f64 i64 u8 bool => |a, b| PartialOrd::gt(&a, &b);
+    ge: f16 f32 f64 i64 u8 bool => |a, b| PartialOrd::ge(&a, &b);
     logical_and: f16 f32 f64 i64 u8 bool => |a, b| truth(a) && truth(b);
     logical_or: f16 f32 f64 i64 u8 bool => |a, b| truth(a) || truth(b);
     logical_xor: f16 f32 f64 i64 u8 bool => |a, b| truth(a) != truth(b);

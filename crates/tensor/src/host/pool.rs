@@ -6,11 +6,47 @@ use std::sync::OnceLock;
 use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
+use crate::{Error, Result};
+
 /// The least number of elements that is worth a thread's waking up.
 const GRAIN: usize = 1 << 15;
 
 /// Pieces per thread: more than one, so that a thread which is held up does not hold up the rest.
 const PIECES_PER_THREAD: usize = 4;
+
+/// What rayon takes to mean as many threads as there are cores.
+const ONE_PER_CORE: usize = 0;
+
+/// Decides how many threads the CPU's kernels are split between. Without it there is one for each core.
+///
+/// It counts for the whole process and is settled at the first operation that could be split, so it
+/// belongs at the beginning of a program.
+///
+/// # Errors
+/// `threads` is 0, or another number is settled already, or the system refused the threads.
+///
+/// ```
+/// tensor::set_num_threads(2)?;
+/// assert!(tensor::set_num_threads(3).is_err());
+/// # Ok::<(), tensor::Error>(())
+/// ```
+pub fn set_num_threads(threads: usize) -> Result<()> {
+    let refuse = |why| {
+        let value = threads.to_string();
+        Err(Error::InvalidArgument { op: "set_num_threads", argument: "threads", value, why })
+    };
+    if threads == 0 {
+        return refuse("at least one is needed");
+    }
+    let pool = POOL.get_or_init(|| start(threads));
+    match pool.as_ref().map(ThreadPool::current_num_threads) {
+        Some(settled) if settled != threads => {
+            refuse("another number is settled already; call it before the first operation")
+        }
+        None if threads > 1 => refuse("the system refused to start the threads"),
+        _ => Ok(()),
+    }
+}
 
 /// Runs `work` on all units, in pieces on the pool where `units * cost` elements are enough for it.
 pub(crate) fn split(units: usize, cost: usize, work: impl Fn(Range<usize>) + Sync) {
@@ -46,13 +82,16 @@ pub(crate) fn threads() -> usize {
     pool().map_or(1, ThreadPool::current_num_threads)
 }
 
-/// One thread per core. Without threads (the system refused them) callers do their work themselves.
+/// Without threads (the system refused them) callers do their work themselves.
+static POOL: OnceLock<Option<ThreadPool>> = OnceLock::new();
+
 fn pool() -> Option<&'static ThreadPool> {
-    static POOL: OnceLock<Option<ThreadPool>> = OnceLock::new();
-    POOL.get_or_init(|| {
-        ThreadPoolBuilder::new().thread_name(|index| format!("tensor-cpu-{index}")).build().ok()
-    })
-    .as_ref()
+    POOL.get_or_init(|| start(ONE_PER_CORE)).as_ref()
+}
+
+fn start(threads: usize) -> Option<ThreadPool> {
+    let name = |index| format!("tensor-cpu-{index}");
+    ThreadPoolBuilder::new().num_threads(threads).thread_name(name).build().ok()
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use std::ops::Range;
 use std::ptr;
 
 use half::f16;
+use smallvec::SmallVec;
 
 use super::arithmetic::{Arithmetic, Float};
 use super::element::Stored;
@@ -20,8 +21,12 @@ const LANES: usize = 8;
 /// Outputs that are folded side by side where the elements of one are far apart.
 const COLUMNS: usize = 64;
 
-/// Elements that one partial result covers. The chunks do not depend on the number of threads, so
-/// neither does the result; and the error of a sum grows with the number of chunks, not of elements.
+/// Elements that are folded one after the other. More are halved, and the halves' results joined:
+/// so the error of a sum grows with the logarithm of their number.
+const LEAF: usize = 512;
+
+/// Elements that a thread folds at a time. Chunks do not depend on how many threads there are, so
+/// neither does the result.
 const CHUNK: usize = 1 << 15;
 
 /// What is kept while folding, what nothing and one element amount to, how two parts join, and what
@@ -165,7 +170,7 @@ unsafe fn fold_all<R: Reducer>(call: &Reduce, units: Range<usize>) {
                 for start in (0..len).step_by(COLUMNS) {
                     let columns = input.offset(origin + start as isize * step);
                     let width = COLUMNS.min(len - start);
-                    let states = fold_columns::<R>(call, columns, step, width);
+                    let states = fold_columns::<R>(call, columns, step, width, 0..count);
                     for (column, &state) in states[..width].iter().enumerate() {
                         write(first + start + column, state);
                     }
@@ -190,7 +195,7 @@ fn columns_are_closer(call: &Reduce) -> bool {
     kept.zip(folded).is_some_and(|(kept, folded)| kept.abs() < folded.abs())
 }
 
-/// Folds `width` neighbouring outputs, element by element through all of them.
+/// Folds the elements `folded` of each of `width` neighbouring outputs, side by side.
 ///
 /// # Safety
 /// The call's reduced elements of each of the columns lie in memory.
@@ -199,23 +204,43 @@ unsafe fn fold_columns<R: Reducer>(
     columns: *const Raw<R::Input>,
     step: isize,
     width: usize,
+    folded: Range<usize>,
 ) -> [R::State; COLUMNS] {
+    if folded.len() > LEAF {
+        let [first, second] = halves(folded);
+        // SAFETY: the caller's promise, for parts of the elements.
+        let (mut states, others) = unsafe {
+            (
+                fold_columns::<R>(call, columns, step, width, first),
+                fold_columns::<R>(call, columns, step, width, second),
+            )
+        };
+        for (state, other) in states[..width].iter_mut().zip(others) {
+            *state = R::merge(*state, other);
+        }
+        return states;
+    }
     let mut states = [R::START; COLUMNS];
     let dims = call.reduced_dims as usize;
     let strides = &call.reduced_strides[..dims];
     let stride = strides.last().map_or(0, |&stride| stride as isize);
-    let folded = 0..call.reduced as usize;
     for_each_run(&call.reduced_sizes[..dims], [strides], folded, |first, [offset], len| {
         for index in 0..len {
+            let row = offset + index as isize * stride;
             for (column, state) in states[..width].iter_mut().enumerate() {
-                let at = offset + index as isize * stride + column as isize * step;
                 // SAFETY: the caller's promise.
-                let value = R::Input::load(unsafe { *columns.offset(at) });
+                let value =
+                    R::Input::load(unsafe { *columns.offset(row + column as isize * step) });
                 *state = R::merge(*state, R::of(value, first + index));
             }
         }
     });
     states
+}
+
+fn halves(range: Range<usize>) -> [Range<usize>; 2] {
+    let middle = range.start + (range.len() / 2).next_multiple_of(LANES);
+    [range.start..middle, middle..range.end]
 }
 
 /// Folds one output, in chunks: those of a huge one on the pool, when it is alone.
@@ -232,9 +257,21 @@ unsafe fn fold_one<R: Reducer>(call: &Reduce, row: *const Raw<R::Input>) -> R::S
         unsafe { fold_range::<R>(call, ptr::with_exposed_provenance(address), range) }
     };
     if chunks > 1 && call.outputs == 1 {
-        return pool::map(chunks, chunk).into_iter().fold(R::START, R::merge);
+        return merge_all::<R>(&pool::map(chunks, chunk));
     }
-    (0..chunks).map(chunk).fold(R::START, R::merge)
+    // The same chunks joined in the same way, so that a row gives the same alone or among others.
+    merge_all::<R>(&(0..chunks).map(chunk).collect::<SmallVec<[_; 1]>>())
+}
+
+fn merge_all<R: Reducer>(states: &[R::State]) -> R::State {
+    match states {
+        [] => R::START,
+        [state] => *state,
+        _ => {
+            let (first, second) = states.split_at(states.len() / 2);
+            R::merge(merge_all::<R>(first), merge_all::<R>(second))
+        }
+    }
 }
 
 /// Folds the elements `range` of those that one output is made of.
@@ -246,6 +283,11 @@ unsafe fn fold_range<R: Reducer>(
     row: *const Raw<R::Input>,
     range: Range<usize>,
 ) -> R::State {
+    if range.len() > LEAF {
+        // SAFETY: the caller's promise, for parts of the elements.
+        let [first, second] = halves(range).map(|half| unsafe { fold_range::<R>(call, row, half) });
+        return R::merge(first, second);
+    }
     let dims = call.reduced_dims as usize;
     let strides = &call.reduced_strides[..dims];
     let stride = strides.last().map_or(0, |&stride| stride as isize);

@@ -69,7 +69,7 @@ static MAXIMUM: Binary = binary(
     "maximum",
     binary::maximum,
     Promotion::Common,
-    OfOperands(|grad, a, b| chosen(grad, a, b)),
+    OfOperands(chosen),
     OfOperands(|grad, a, b| chosen(grad, b, a)),
 );
 static MINIMUM: Binary = binary(
@@ -77,7 +77,7 @@ static MINIMUM: Binary = binary(
     binary::minimum,
     Promotion::Common,
     OfOperands(|grad, a, b| chosen(grad, b, a)),
-    OfOperands(|grad, a, b| chosen(grad, a, b)),
+    OfOperands(chosen),
 );
 static REMAINDER: Binary = binary(
     "remainder",

@@ -23,7 +23,8 @@ pub(super) fn in_two_steps(
     let count = x.numel();
     let whole = dims.len() == x.dims() && x.is_contiguous();
     // The parts must be of one size. Sizes in practice are even many times over.
-    let parts = [PARTS, PARTS / 2, PARTS / 4, PARTS / 8].into_iter().find(|n| count % n == 0);
+    let parts =
+        [PARTS, PARTS / 2, PARTS / 4, PARTS / 8].into_iter().find(|&n| count.is_multiple_of(n));
     let Some(parts) = parts else { return Ok(None) };
     if !x.is_cuda() || !whole || count < LARGE || x.dtype() == DType::F16 {
         return Ok(None);

@@ -26,7 +26,7 @@ impl ViewShape {
         let known = known.ok_or_else(|| refuse("sizes are 0 or more, or -1 for one left open"))?;
         let rest = match (open, known.checked_numel()) {
             (0, Some(product)) if product == numel => 0,
-            (1, Some(product)) if product > 0 && numel % product == 0 => numel / product,
+            (1, Some(product)) if product > 0 && numel.is_multiple_of(product) => numel / product,
             (1, Some(0)) if numel == 0 => {
                 return Err(refuse("the size left open could be any, since there are no elements"));
             }

@@ -1,12 +1,18 @@
 //! Tests of the crate as its users see it, on the CPU and on software GPUs.
 
+mod agreement;
 mod apply;
 mod autograd;
 mod context;
 mod devices;
+mod errors;
 mod expected;
 mod factories;
+mod guards;
+mod movement;
 mod printing;
 mod promotion;
 mod random;
+mod sums;
 mod values;
+mod views;
