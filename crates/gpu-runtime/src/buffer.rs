@@ -4,6 +4,7 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::mem;
 use std::ops::{Deref, DerefMut};
+use std::ptr::NonNull;
 use std::slice;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -20,8 +21,9 @@ use crate::uses::UseRecord;
 /// `T`s in the memory of a device, with a record of who uses them.
 ///
 /// Copies and launches that are given a buffer order themselves after earlier ones on other streams
-/// ([`ordered`](crate::ordered)). It may be dropped while work on it is on its way: the memory is
-/// freed when that is done, and nobody waits.
+/// ([`ordered`](crate::ordered)). It may be dropped while work on it is on its way, and nobody waits:
+/// the memory is freed once that is done, where the device is next synchronized, or where memory is
+/// allocated and the device has nothing to do or none left.
 pub struct DeviceBuffer<T: Pod> {
     /// Taken out by `Drop` only.
     allocation: Option<DeviceAllocation>,
@@ -106,7 +108,7 @@ impl<T: Pod> Drop for DeviceBuffer<T> {
     fn drop(&mut self) {
         let until: Vec<_> = self.locked_uses().points().cloned().collect();
         if let Some(allocation) = self.allocation.take() {
-            retired::drop_after(until, allocation);
+            allocation.device().state().retired.keep(until, allocation);
         }
     }
 }
@@ -120,24 +122,33 @@ impl<T: Pod> fmt::Debug for DeviceBuffer<T> {
 /// `T`s in page-locked memory of the host: a slice that devices copy from and to without a detour.
 ///
 /// A copy takes the buffer by value and gives it back when it is done, so nobody can touch what is
-/// being copied.
+/// being copied. To drop a buffer waits for nothing: its memory is freed where such memory is next
+/// allocated.
 pub struct PinnedBuffer<T: Pod> {
-    allocation: HostAllocation,
+    /// Taken out by `Drop` only.
+    allocation: Option<HostAllocation>,
+    start: NonNull<T>,
     len: usize,
-    _elements: PhantomData<T>,
 }
+
+// SAFETY: it owns its elements, which are plain data.
+unsafe impl<T: Pod + Send> Send for PinnedBuffer<T> {}
+// SAFETY: a shared reference gives nothing but shared elements, which are plain data.
+unsafe impl<T: Pod + Sync> Sync for PinnedBuffer<T> {}
 
 impl<T: Pod> PinnedBuffer<T> {
     /// `len` elements, all zero.
     ///
     /// # Errors
-    /// [`Error::HostOutOfMemory`](crate::Error::HostOutOfMemory) if the system gives no more page-locked memory.
+    /// [`Error::HostOutOfMemory`](crate::Error::HostOutOfMemory) if the system gives no more
+    /// page-locked memory.
     pub fn zeroed(len: usize) -> Result<PinnedBuffer<T>> {
         let bytes = len.saturating_mul(mem::size_of::<T>());
         let allocation = HostAllocation::new(bytes)?;
         // SAFETY: the allocation is new, writable and has `bytes` bytes.
         unsafe { allocation.as_ptr().write_bytes(0, bytes) };
-        Ok(PinnedBuffer { allocation, len, _elements: PhantomData })
+        let start = NonNull::new(allocation.as_ptr().cast()).unwrap_or(NonNull::dangling());
+        Ok(PinnedBuffer { allocation: Some(allocation), start, len })
     }
 
     /// A copy of a slice.
@@ -151,7 +162,15 @@ impl<T: Pod> PinnedBuffer<T> {
     }
 
     pub(crate) fn as_bytes_ptr(&self) -> *mut u8 {
-        self.allocation.as_ptr()
+        self.start.as_ptr().cast()
+    }
+}
+
+impl<T: Pod> Drop for PinnedBuffer<T> {
+    fn drop(&mut self) {
+        if let Some(allocation) = self.allocation.take() {
+            retired::HOST_MEMORY.keep(Vec::new(), allocation);
+        }
     }
 }
 
@@ -161,14 +180,14 @@ impl<T: Pod> Deref for PinnedBuffer<T> {
     fn deref(&self) -> &[T] {
         // SAFETY: the memory was initialised for `len` elements at an address aligned to a page;
         // any bytes are a `T`; a device that copies here owns the buffer meanwhile.
-        unsafe { slice::from_raw_parts(self.allocation.as_ptr().cast(), self.len) }
+        unsafe { slice::from_raw_parts(self.start.as_ptr(), self.len) }
     }
 }
 
 impl<T: Pod> DerefMut for PinnedBuffer<T> {
     fn deref_mut(&mut self) -> &mut [T] {
         // SAFETY: as in `deref`, and the buffer is borrowed mutably.
-        unsafe { slice::from_raw_parts_mut(self.allocation.as_ptr().cast(), self.len) }
+        unsafe { slice::from_raw_parts_mut(self.start.as_ptr(), self.len) }
     }
 }
 

@@ -108,7 +108,8 @@ impl Device {
         Ok(MemoryInfo { free, total })
     }
 
-    /// Blocks until all work enqueued on the device so far is done, on all its streams.
+    /// Blocks until all work enqueued on the device so far is done, on all its streams. What was
+    /// dropped while the device used it is freed then.
     ///
     /// # Errors
     /// [`Error::DeviceLost`] if some of it failed.
@@ -122,7 +123,8 @@ impl Device {
         for point in points {
             point.stream().reached(point.sequence());
         }
-        retired::collect();
+        retired::VALUES.collect();
+        state.retired.collect();
         Ok(())
     }
 

@@ -15,6 +15,7 @@ use crate::handle::Handle;
 use crate::lost::LostDevice;
 use crate::once::TryOnce;
 use crate::properties::Properties;
+use crate::retired::Retired;
 use crate::stream::{Stream, StreamInner};
 
 /// The lasting state of one device. There is one for each device, made when the driver is chosen,
@@ -26,6 +27,7 @@ pub(crate) struct DeviceState {
     pub(crate) properties: TryOnce<Properties>,
     pub(crate) default_stream: TryOnce<Stream>,
     pub(crate) events: EventPool,
+    pub(crate) retired: Retired,
     /// Whether this device may access the memory of each other one.
     pub(crate) peers: Box<[AtomicBool]>,
     context: TryOnce<Handle<CUcontext>>,
@@ -47,6 +49,7 @@ impl DeviceState {
             properties: TryOnce::new(),
             default_stream: TryOnce::new(),
             events: EventPool::new(),
+            retired: Retired::new(),
             peers: (0..count).map(|_| AtomicBool::new(false)).collect(),
             context: TryOnce::new(),
             lost: OnceLock::new(),
@@ -117,6 +120,11 @@ impl DeviceState {
     pub(crate) fn streams(&self) -> Vec<Stream> {
         let streams = self.streams.lock().unwrap_or_else(PoisonError::into_inner);
         streams.iter().filter_map(Stream::upgrade).collect()
+    }
+
+    /// Whether no work is on its way on any stream of the runtime.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.streams().iter().all(|stream| stream.has_reached(stream.sequence()).unwrap_or(true))
     }
 
     fn current_context(&self) -> Result<Handle<CUcontext>> {

@@ -8,6 +8,7 @@ use cuda_sys::{CUdeviceptr, CUresult};
 
 use crate::check;
 use crate::device::Device;
+use crate::device_state::DeviceState;
 use crate::error::{Error, Result};
 use crate::retired;
 use crate::teardown;
@@ -55,9 +56,10 @@ impl fmt::Debug for DevicePtr {
 
 /// Memory of one device, freed when dropped.
 ///
-/// Each one is a call to the driver, which may wait for the device at either end; the crate
-/// `gpu-alloc` keeps and shares such memory. It is freed at once when dropped: whoever enqueues work
-/// on it keeps it until the work is done, as [`DeviceBuffer`](crate::DeviceBuffer) does by itself.
+/// To allocate it and to drop it are calls to the driver, and NVIDIA's waits for the whole device in
+/// the latter; the crate `gpu-alloc` keeps such memory and shares it out. It is freed at once when
+/// dropped: whoever enqueues work on it keeps it until the work is done. A
+/// [`DeviceBuffer`](crate::DeviceBuffer) does that by itself, and is dropped without waiting.
 pub struct DeviceAllocation {
     device: Device,
     ptr: DevicePtr,
@@ -71,7 +73,6 @@ impl DeviceAllocation {
     /// # Errors
     /// [`Error::OutOfMemory`] if the device has not enough left.
     pub fn new(device: Device, bytes: usize) -> Result<DeviceAllocation> {
-        retired::collect();
         let ptr = if bytes == 0 { DevicePtr::null() } else { allocate(device, bytes)? };
         Ok(DeviceAllocation { device, ptr, bytes })
     }
@@ -112,8 +113,9 @@ impl fmt::Debug for DeviceAllocation {
 /// Page-locked memory of the host, freed when dropped: every device copies from and to it without a
 /// detour, and reaches it from kernels.
 ///
-/// Allocating and freeing it is slow and may wait for devices. It is freed at once when dropped:
-/// whoever enqueues a copy keeps it until the copy is done.
+/// To allocate it and to drop it is slow, and waits for all devices. It is freed at once when
+/// dropped: whoever enqueues a copy keeps it until the copy is done. A
+/// [`PinnedBuffer`](crate::PinnedBuffer) is dropped without waiting.
 pub struct HostAllocation {
     /// The device whose context was current; `None` where there is no memory behind it.
     device: Option<Device>,
@@ -133,11 +135,11 @@ impl HostAllocation {
     /// # Errors
     /// [`Error::HostOutOfMemory`] if the system gives no more.
     pub fn new(bytes: usize) -> Result<HostAllocation> {
-        retired::collect();
+        retired::HOST_MEMORY.collect();
         if bytes == 0 {
             return Ok(HostAllocation { device: None, start: dangling(), bytes });
         }
-        let device = Device::current()?;
+        let device = any_usable()?;
         let state = device.state();
         state.bind()?;
         let mut start: *mut c_void = null_mut();
@@ -183,16 +185,40 @@ impl fmt::Debug for HostAllocation {
 
 fn allocate(device: Device, bytes: usize) -> Result<DevicePtr> {
     let state = device.state();
+    if !state.retired.is_empty() && state.is_idle() {
+        state.retired.collect();
+    }
+    if let Some(ptr) = try_allocate(state, bytes)? {
+        return Ok(ptr);
+    }
+    // Now it is worth the wait.
+    state.retired.collect();
+    if let Some(ptr) = try_allocate(state, bytes)? {
+        return Ok(ptr);
+    }
+    let info = device.memory_info()?;
+    Err(Error::OutOfMemory { device, bytes, free: info.free, total: info.total })
+}
+
+/// The current device, or another one if it is lost: page-locked memory is that of all devices.
+fn any_usable() -> Result<Device> {
+    let current = Device::current()?;
+    let usable = |device: &Device| device.usable().is_ok();
+    let other = || Device::all().ok()?.into_iter().find(usable);
+    Ok(if usable(&current) { current } else { other().unwrap_or(current) })
+}
+
+/// Nothing if the device has not enough memory left.
+fn try_allocate(state: &DeviceState, bytes: usize) -> Result<Option<DevicePtr>> {
     state.bind()?;
     let mut ptr: CUdeviceptr = 0;
     // SAFETY: `ptr` is writable, and the device's context is current.
     let result = unsafe { (state.driver.cuMemAlloc_v2)(&mut ptr, bytes) };
     if result == CUresult::CUDA_ERROR_OUT_OF_MEMORY {
-        let info = device.memory_info()?;
-        return Err(Error::OutOfMemory { device, bytes, free: info.free, total: info.total });
+        return Ok(None);
     }
     check::on_device(state, "cuMemAlloc_v2", result)?;
-    Ok(DevicePtr(ptr))
+    Ok(Some(DevicePtr(ptr)))
 }
 
 /// An address for no memory, aligned for every plain type.

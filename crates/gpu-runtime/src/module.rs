@@ -14,7 +14,6 @@ use crate::error::{Error, Result};
 use crate::handle::Handle;
 use crate::image::Image;
 use crate::launch::Function;
-use crate::retired;
 use crate::teardown;
 
 /// Room for what the driver's compiler says about a module that it refuses.
@@ -157,7 +156,7 @@ impl Drop for ModuleInner {
         // Launches keep no handle: any stream of the device may still be running this code.
         let streams = self.state.streams();
         let until = streams.iter().map(|stream| stream.point()).collect();
-        retired::drop_after(until, loaded);
+        self.state.retired.keep(until, loaded);
     }
 }
 

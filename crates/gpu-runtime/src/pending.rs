@@ -56,8 +56,10 @@ impl<T> Pending<T> {
 
 impl<T> Drop for Pending<T> {
     fn drop(&mut self) {
-        if let Some(land) = self.land.take() {
-            retired::drop_after(vec![self.point.clone()], land);
+        if let Some(land) = self.land.take()
+            && !matches!(self.point.is_complete(), Ok(true))
+        {
+            retired::VALUES.keep(vec![self.point.clone()], land);
         }
     }
 }

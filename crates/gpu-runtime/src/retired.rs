@@ -1,4 +1,4 @@
-//! What was dropped while devices still used it, kept until they are done.
+//! What was dropped, kept until nobody uses it and until it can go without keeping anyone waiting.
 
 use std::mem;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -7,39 +7,68 @@ use std::sync::{Mutex, PoisonError};
 use crate::error::Error;
 use crate::point::StreamPoint;
 
-/// Something that waits for its end.
-struct Retired {
+/// Values that wait for their end.
+///
+/// There are three such lists, by what the end of a value costs:
+/// - each device's, of its memory and its modules. The driver waits for the whole device when it
+///   takes them back, so that happens where the device was waited for, where memory is allocated
+///   and the device has nothing to do, and where it has no memory left.
+/// - [`HOST_MEMORY`], of page-locked memory, which is given back where such memory is allocated.
+/// - [`VALUES`], of everything else, looked through whenever the host waited for a device.
+///
+/// Without them, dropping a buffer would wait for work that has nothing to do with it.
+pub(crate) struct Retired {
+    entries: Mutex<Vec<Entry>>,
+    /// How many there are, so that usually nobody takes the lock.
+    count: AtomicUsize,
+}
+
+pub(crate) static HOST_MEMORY: Retired = Retired::new();
+pub(crate) static VALUES: Retired = Retired::new();
+
+struct Entry {
     until: Vec<StreamPoint>,
     _value: Box<dyn Send>,
 }
 
-static RETIRED: Mutex<Vec<Retired>> = Mutex::new(Vec::new());
-/// How many there are, so that usually nobody takes the lock.
-static COUNT: AtomicUsize = AtomicUsize::new(0);
-
-/// Drops `value` once all the points are past: now, if they are, else in a later call of
-/// [`collect`]. It waits for nothing.
-pub(crate) fn drop_after(until: Vec<StreamPoint>, value: impl Send + 'static) {
-    let retired = Retired { until, _value: Box::new(value) };
-    if !retired.is_over() {
-        put_back(vec![retired]);
-    }
-}
-
-/// Drops what nobody uses any more. It is called where memory is asked for, and where the host
-/// waited for a device.
-pub(crate) fn collect() {
-    if COUNT.load(Ordering::Acquire) == 0 {
-        return;
-    }
-    let all = mem::take(&mut *RETIRED.lock().unwrap_or_else(PoisonError::into_inner));
-    COUNT.fetch_sub(all.len(), Ordering::AcqRel);
-    // Outside the lock: the destructors of what is over may retire other things.
-    let (_over, rest): (Vec<_>, Vec<_>) = all.into_iter().partition(Retired::is_over);
-    put_back(rest);
-}
-
 impl Retired {
+    pub(crate) const fn new() -> Retired {
+        Retired { entries: Mutex::new(Vec::new()), count: AtomicUsize::new(0) }
+    }
+
+    /// Keeps `value` until all the points are past, and then until the next
+    /// [`collect`](Retired::collect).
+    pub(crate) fn keep(&self, until: Vec<StreamPoint>, value: impl Send + 'static) {
+        self.put(vec![Entry { until, _value: Box::new(value) }]);
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.count.load(Ordering::Acquire) == 0
+    }
+
+    /// Drops what nobody uses any more.
+    pub(crate) fn collect(&self) {
+        if self.is_empty() {
+            return;
+        }
+        let all = mem::take(&mut *self.entries.lock().unwrap_or_else(PoisonError::into_inner));
+        self.count.fetch_sub(all.len(), Ordering::AcqRel);
+        // Outside the lock: the destructors of what is over may retire other things.
+        let (_over, rest): (Vec<_>, Vec<_>) = all.into_iter().partition(Entry::is_over);
+        self.put(rest);
+    }
+
+    fn put(&self, mut new: Vec<Entry>) {
+        if new.is_empty() {
+            return;
+        }
+        let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+        self.count.fetch_add(new.len(), Ordering::AcqRel);
+        entries.append(&mut new);
+    }
+}
+
+impl Entry {
     fn is_over(&self) -> bool {
         self.until.iter().all(|point| match point.is_complete() {
             Ok(complete) => complete,
@@ -47,13 +76,4 @@ impl Retired {
             Err(error) => matches!(error, Error::DeviceLost { .. }),
         })
     }
-}
-
-fn put_back(mut retired: Vec<Retired>) {
-    if retired.is_empty() {
-        return;
-    }
-    let mut all = RETIRED.lock().unwrap_or_else(PoisonError::into_inner);
-    COUNT.fetch_add(retired.len(), Ordering::AcqRel);
-    all.append(&mut retired);
 }

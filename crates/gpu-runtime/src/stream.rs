@@ -123,7 +123,7 @@ impl Stream {
             unsafe { (driver.cuStreamSynchronize)(self.raw()) }
         })?;
         self.0.milestones.reached(sequence);
-        retired::collect();
+        retired::VALUES.collect();
         Ok(())
     }
 
@@ -314,7 +314,7 @@ impl Stream {
             milestone.event.synchronize()?;
             self.0.milestones.reached(milestone.sequence);
         }
-        retired::collect();
+        retired::VALUES.collect();
         Ok(())
     }
 

@@ -8,7 +8,6 @@ use cuda_sys::{CUpointer_attribute, CUresult};
 
 use crate::buffer::{DeviceBuffer, PinnedBuffer};
 use crate::error::{Error, Result};
-use crate::memory::HostAllocation;
 use crate::order::{Access, ordered};
 use crate::pending::Pending;
 use crate::stream::Stream;
@@ -83,20 +82,9 @@ impl Stream {
     ///
     /// # Errors
     /// [`Error::HostOutOfMemory`](crate::Error::HostOutOfMemory), and the driver's.
-    pub fn copy_dtoh<T: Pod>(&self, src: &DeviceBuffer<T>) -> Result<Pending<Vec<T>>> {
-        let staging = HostAllocation::new(src.bytes())?;
-        self.enqueue_read(src, staging.as_ptr())?;
-        let len = src.len();
-        Ok(Pending::new(self.point(), move || {
-            let mut elements = Vec::with_capacity(len);
-            // SAFETY: the copy filled the staging memory with `len` elements, which any bytes are;
-            // the vector has room for them.
-            unsafe {
-                ptr::copy_nonoverlapping(staging.as_ptr().cast(), elements.as_mut_ptr(), len);
-                elements.set_len(len);
-            }
-            elements
-        }))
+    pub fn copy_dtoh<T: Pod + Send>(&self, src: &DeviceBuffer<T>) -> Result<Pending<Vec<T>>> {
+        let staging = PinnedBuffer::zeroed(src.len())?;
+        Ok(self.copy_dtoh_pinned(src, staging)?.map(|arrived| arrived.to_vec()))
     }
 
     /// Copies memory of a device into page-locked memory, and returns at once. That memory comes

@@ -35,13 +35,15 @@ fn a_thread_inherits_manual_order() {
     let gate = Gate::hold(&writer);
     fill(&function, &writer, 7, &mut buffer).expect("the launch is taken");
     let context = with_order(Order::Manual, ExecutionContext::capture);
-    std::thread::scope(|scope| {
-        scope.spawn(|| {
+    let arrived = std::thread::scope(|scope| {
+        let thread = scope.spawn(|| {
             let _inherited = context.enter();
             let pending = reader.copy_dtoh_pinned(&buffer, into).expect("the copy is taken");
-            // Nobody ordered the read after the write, which is still held back.
-            assert_eq!(*pending.wait().expect("the device works"), [0; 4]);
+            pending.wait().expect("the device works")
         });
+        thread.join().expect("no panic")
     });
+    // Nobody ordered the read after the write, which is still held back.
+    assert_eq!(*arrived, [0; 4]);
     gate.open();
 }

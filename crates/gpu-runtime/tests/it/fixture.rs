@@ -44,7 +44,8 @@ pub(crate) fn zeros(device: Device, len: usize) -> DeviceBuffer<u32> {
     buffer
 }
 
-/// Page-locked memory, allocated ahead: to allocate it waits, on hardware, for streams that are held.
+/// Page-locked memory. To allocate or to free it waits for all streams, also those that are held:
+/// tests allocate it before they hold one, and keep it until they let go.
 pub(crate) fn pinned(len: usize) -> PinnedBuffer<u32> {
     PinnedBuffer::zeroed(len).expect("page-locked memory")
 }
@@ -69,6 +70,9 @@ pub(crate) fn read(buffer: &DeviceBuffer<u32>) -> Vec<u32> {
 }
 
 /// Holds a stream back: what is enqueued after this runs only once the gate is opened or dropped.
+///
+/// Meanwhile memory must not be freed nor a module loaded, and callbacks of other streams may be
+/// held too: NVIDIA's driver waits for the device in the former, and has one thread for the latter.
 pub(crate) struct Gate {
     open: Option<Sender<()>>,
     reached: Receiver<()>,

@@ -24,7 +24,8 @@ fn a_read_on_another_stream_comes_after_the_write() {
     let pending = reader.copy_dtoh_pinned(&buffer, into).expect("the copy is taken");
     assert!(!pending.is_complete().expect("the device works"));
     gate.open();
-    assert_eq!(*pending.wait().expect("the device works"), [7; 1000]);
+    let arrived = pending.wait().expect("the device works");
+    assert_eq!(*arrived, [7; 1000]);
 }
 
 #[test]
@@ -39,7 +40,8 @@ fn under_manual_order_the_same_program_is_a_race() {
         reader.copy_dtoh_pinned(&buffer, into).expect("the copy is taken")
     });
     // The read does not wait: it is over while the write is still held back.
-    assert_eq!(*pending.wait().expect("the device works"), [0; 1000]);
+    let arrived = pending.wait().expect("the device works");
+    assert_eq!(*arrived, [0; 1000]);
     gate.open();
     assert_eq!(read(&buffer), [7; 1000]);
 }
@@ -55,7 +57,8 @@ fn a_write_on_another_stream_comes_after_the_reads() {
     fill(&function, &writer, 7, &mut buffer).expect("the launch is taken");
     assert!(!writer.query().expect("the device works"));
     gate.open();
-    assert_eq!(*pending.wait().expect("the device works"), [0; 4]);
+    let arrived = pending.wait().expect("the device works");
+    assert_eq!(*arrived, [0; 4]);
     assert_eq!(read(&buffer), [7; 4]);
 }
 
@@ -68,7 +71,7 @@ fn reads_do_not_wait_for_each_other() {
     let gate = Gate::hold(&held);
     let _held = held.copy_dtoh_pinned(&buffer, first).expect("the copy is taken");
     let pending = free.copy_dtoh_pinned(&buffer, second).expect("the copy is taken");
-    pending.wait().expect("it is not held");
+    let _arrived = pending.wait().expect("it is not held");
     gate.open();
 }
 
@@ -176,14 +179,18 @@ fn what_fails_or_panics_is_marked_too() {
 #[test]
 fn under_manual_order_uses_are_recorded_nevertheless() {
     let (first, second) = (stream(), stream());
+    let memory = zeros(device(), 4);
     let gate = Gate::hold(&first);
     let record = Mutex::new(UseRecord::default());
     with_order(Order::Manual, || {
         for (stream, access) in
             [(&first, Access::Write), (&first, Access::Read), (&second, Access::Write)]
         {
-            ordered(stream, &[(&record, access)], || stream.add_callback(|| ()))
-                .expect("the callback is taken");
+            ordered(stream, &[(&record, access)], || {
+                // SAFETY: the memory outlives the fill.
+                unsafe { stream.enqueue_fill(memory.ptr(), 0, memory.bytes()) }
+            })
+            .expect("the fill is taken");
         }
     });
     let uses = record.into_inner().expect("not poisoned");

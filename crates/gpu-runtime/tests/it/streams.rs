@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use gpu_runtime::{Stream, StreamId};
+use gpu_runtime::{LaunchConfig, Stream, StreamId};
 
 use crate::fixture::{Gate, device, device_or_skip, elementwise, fill, read, zeros};
 
@@ -60,9 +60,13 @@ fn enqueuing_returns_before_the_work_is_done() {
 #[test]
 fn a_held_stream_holds_no_other() {
     let (held, free) = (stream(), stream());
+    let increment = elementwise(device(), "increment");
+    let mut buffer = zeros(device(), 4);
     let gate = Gate::hold(&held);
     gate.wait_until_reached();
-    free.add_callback(|| ()).expect("the callback is taken");
+    // SAFETY: the kernel writes 4 elements.
+    unsafe { increment.launch(&free, LaunchConfig::for_elements(4), (4u64, &mut buffer)) }
+        .expect("the launch is taken");
     free.synchronize().expect("the device works");
     assert!(!held.query().expect("the device works"));
     gate.open();

@@ -67,7 +67,8 @@ fn a_copy_is_waited_for_alone() {
     let gate = Gate::hold(&loader);
     loader.copy_htod_into(&[5, 6, 7, 8], &mut second).expect("the copy is taken");
     let pending = reader.copy_dtoh_pinned(&first, into).expect("the copy is taken");
-    assert_eq!(*pending.wait().expect("the device works"), [1, 2, 3, 4]);
+    let arrived = pending.wait().expect("the device works");
+    assert_eq!(*arrived, [1, 2, 3, 4]);
     gate.open();
 }
 
@@ -83,7 +84,8 @@ fn the_work_in_a_stream_guard_is_waited_for_alone() {
     }
     let gate = Gate::hold(&side);
     let pending = reader.copy_dtoh_pinned(&buffer, into).expect("the copy is taken");
-    assert_eq!(*pending.wait().expect("the device works"), [7; 4]);
+    let arrived = pending.wait().expect("the device works");
+    assert_eq!(*arrived, [7; 4]);
     gate.open();
 }
 
@@ -97,7 +99,8 @@ fn other_work_is_waited_for_with_what_was_enqueued_before_the_wait_and_no_more()
     side.add_callback(|| ()).expect("the callback is taken");
     let pending = reader.copy_dtoh_pinned(&buffer, into).expect("the copy is taken");
     let gate = Gate::hold(&side);
-    assert_eq!(*pending.wait().expect("the device works"), [7; 4]);
+    let arrived = pending.wait().expect("the device works");
+    assert_eq!(*arrived, [7; 4]);
     gate.open();
 }
 
@@ -118,7 +121,8 @@ fn many_copies_on_their_way_are_all_waited_for_rightly() {
         .collect();
     gate.open();
     for (value, pending) in (0..).zip(pending) {
-        assert_eq!(*pending.wait().expect("the device works"), [value]);
+        let arrived = pending.wait().expect("the device works");
+        assert_eq!(*arrived, [value]);
     }
 }
 
