@@ -25,13 +25,13 @@ struct Abs {
     }
 };
 
-// -1, 0 or 1; NaN stays NaN, since it is neither above nor below zero nor equal to it.
+// -1, 0 or 1; of NaN it is 0, since NaN is neither above nor below zero.
 struct Sign {
     template <class T>
     __device__ T operator()(T x) const {
         if (x > 0) return 1;
         if (negative(x)) return static_cast<T>(-1);
-        return x == 0 ? T{0} : x;
+        return 0;
     }
 };
 

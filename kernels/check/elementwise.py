@@ -15,10 +15,6 @@ ALL = [*NUMBERS, "bool"]
 FORMATS = {"f16": "<e6x", "f32": "<f4x", "f64": "<d", "i64": "<q", "u8": "<B7x", "bool": "<?7x"}
 
 
-def sign(x):
-    return torch.where(x.isnan(), x, torch.sign(x)) if x.is_floating_point() else torch.sign(x)
-
-
 def relu_backward(grad, x):
     return torch.where(x > 0, grad, torch.zeros_like(grad))
 
@@ -55,7 +51,7 @@ def clamp(x, low, high):
 OPERATIONS = {
     "neg": (lambda x: 0 - x if x.dtype == torch.uint8 else -x, 1, NUMBERS, False),
     "abs": (torch.abs, 1, NUMBERS, False),
-    "sign": (sign, 1, NUMBERS, False),
+    "sign": (torch.sign, 1, NUMBERS, False),
     "square": (lambda x: x * x, 1, NUMBERS, False),
     "relu": (torch.relu, 1, NUMBERS, False),
     "floor": (torch.floor, 1, FLOATS, False),
