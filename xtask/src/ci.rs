@@ -9,6 +9,13 @@ use anyhow::{Result, ensure};
 
 use self::steps::Step;
 
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// The steps to run, as the summary calls them; all of them if none is named.
+    #[arg(value_name = "STEP", value_parser = steps::names())]
+    steps: Vec<String>,
+}
+
 /// What came of a step.
 struct Outcome {
     name: &'static str,
@@ -26,12 +33,15 @@ struct Report {
     closing_lines: Vec<String>,
 }
 
-/// Runs every step, whatever becomes of those before it: one run is to show all that is wrong.
+/// Runs each step, whatever becomes of those before it: one run is to show all that is wrong.
 ///
 /// # Errors
 /// If any step fails.
-pub(crate) fn run() -> Result<()> {
-    let outcomes: Vec<_> = steps::ALL.iter().map(outcome).collect();
+pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+    let asked = &arguments.steps;
+    let is_asked = |name: &str| asked.is_empty() || asked.iter().any(|step| step == name);
+    let steps = steps::ALL.iter().filter(|(name, _)| is_asked(name));
+    let outcomes: Vec<_> = steps.map(outcome).collect();
     summary::print(&outcomes);
     let failed: Vec<_> = outcomes.iter().filter(|o| o.result.is_err()).map(|o| o.name).collect();
     ensure!(failed.is_empty(), "failed: {}", failed.join(", "));

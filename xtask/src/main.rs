@@ -33,7 +33,7 @@ enum Command {
     /// Compile kernels/*.cu to kernels/ptx with nvcc.
     BuildKernels(build_kernels::Arguments),
     /// Run all that CI runs: the checks, the tests, the documentation, the main job.
-    Ci,
+    Ci(ci::Arguments),
     /// Run the programs of others against the software driver.
     #[command(subcommand)]
     Conformance(conformance::Suite),
@@ -61,7 +61,7 @@ fn run(command: Command) -> anyhow::Result<()> {
     match command {
         Command::Bindgen(arguments) => bindgen::run(&arguments),
         Command::BuildKernels(arguments) => build_kernels::run(&arguments),
-        Command::Ci => ci::run(),
+        Command::Ci(arguments) => ci::run(&arguments),
         Command::Conformance(suite) => conformance::run(&suite),
         Command::Doctor => doctor::run(),
         Command::Libcuda => libcuda::run(),

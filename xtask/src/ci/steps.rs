@@ -23,12 +23,16 @@ pub(super) const ALL: [(&str, Step); 10] = [
     ("tidy", |_| tidy::run()),
     ("tests", tests),
     ("documentation", documentation),
-    ("build-kernels --check", |_| build_kernels::run(&build_kernels::Arguments::check())),
-    ("bindgen --check", |_| bindgen::run(&bindgen::Arguments::check())),
-    ("without the software driver", without_software),
-    ("conformance abi", conformance_abi),
-    ("main job", main_job),
+    ("kernels", |_| build_kernels::run(&build_kernels::Arguments::check())),
+    ("bindings", |_| bindgen::run(&bindgen::Arguments::check())),
+    ("without-software", without_software),
+    ("abi", conformance_abi),
+    ("digits", main_job),
 ];
+
+pub(super) fn names() -> [&'static str; ALL.len()] {
+    ALL.map(|(name, _)| name)
+}
 
 fn format(_: &mut Report) -> Result<()> {
     run(&mut cargo(&["fmt", "--all", "--check"]))?;
