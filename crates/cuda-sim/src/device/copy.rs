@@ -73,6 +73,10 @@ impl Job for Copy {
         self.bytes.div_ceil(PIECE)
     }
 
+    fn is_heavy(&self) -> bool {
+        self.bytes > PIECE
+    }
+
     fn run(&self, pieces: Range<u64>) -> Result<(), Failure> {
         let start = pieces.start * PIECE;
         let length = (pieces.end * PIECE).min(self.bytes) - start;

@@ -29,6 +29,10 @@ impl Job for Fill {
         self.bytes.div_ceil(PIECE)
     }
 
+    fn is_heavy(&self) -> bool {
+        self.bytes > PIECE
+    }
+
     fn run(&self, pieces: Range<u64>) -> Result<(), Failure> {
         let start = pieces.start * PIECE;
         let bytes = (pieces.end * PIECE).min(self.bytes) - start;

@@ -69,6 +69,13 @@ impl Job for KernelLaunch {
         self.shape.grid.iter().map(|&extent| u64::from(extent)).product()
     }
 
+    fn is_heavy(&self) -> bool {
+        /// Running so many threads of a short kernel takes some ten times what waking a worker does.
+        const HEAVY: u64 = 1 << 14;
+        let threads: u32 = self.shape.block.iter().product();
+        self.pieces().saturating_mul(u64::from(threads)) >= HEAVY
+    }
+
     fn run(&self, pieces: Range<u64>) -> Result<(), Failure> {
         let health = &self.function.module.context.device.health;
         let launch = Launch {

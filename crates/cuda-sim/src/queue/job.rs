@@ -15,6 +15,10 @@ pub(crate) trait Job: Send + Sync {
     /// How many pieces there are, at least 1. They may run in any order and at the same time.
     fn pieces(&self) -> u64;
 
+    /// Whether there is so much to do that it pays to wake threads for it at once, rather than
+    /// after a look at how long the first piece takes.
+    fn is_heavy(&self) -> bool;
+
     /// Runs some of the pieces on the calling thread.
     ///
     /// # Errors

@@ -16,6 +16,8 @@ mod point;
 mod scheduler;
 mod state;
 mod stream;
+#[cfg(test)]
+mod tests;
 mod worker;
 
 pub(crate) use health::{Failure, Health};

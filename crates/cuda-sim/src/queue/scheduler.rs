@@ -19,6 +19,8 @@ pub(crate) struct Scheduler {
     /// the lock.
     ready: AtomicUsize,
     waiting: AtomicUsize,
+    /// How many workers look for work.
+    looking: AtomicUsize,
     work_arrived: Condvar,
     host_threads: HostThreads,
     workers: usize,
@@ -38,13 +40,15 @@ impl Scheduler {
     /// A scheduler with that many workers, at least one. It lives as long as the process: workers
     /// are never joined, so that a process can exit whatever they do.
     pub(crate) fn new(workers: usize) -> &'static Scheduler {
+        let workers = workers.max(1);
         Box::leak(Box::new(Scheduler {
-            state: Mutex::default(),
+            state: Mutex::new(State::new(workers)),
             ready: AtomicUsize::new(0),
             waiting: AtomicUsize::new(0),
+            looking: AtomicUsize::new(0),
             work_arrived: Condvar::new(),
             host_threads: HostThreads::default(),
-            workers: workers.max(1),
+            workers,
             started: Once::new(),
         }))
     }
@@ -122,13 +126,18 @@ impl Scheduler {
         self.update(|state, effects| state.finish(stream, effects));
     }
 
-    /// Ends a job, if one is given, and waits for the next one.
-    pub(super) fn exchange(&'static self, finished: Option<&Running>) -> Arc<Running> {
+    /// A worker's next job. It has come from work before, and ends a job if one is given.
+    pub(super) fn exchange(
+        &'static self,
+        from_work: bool,
+        ended: Option<&Running>,
+    ) -> Arc<Running> {
         let next = self.update(|state, effects| {
-            if let Some(finished) = finished {
-                state.finish(&finished.stream, effects);
+            if let Some(ended) = ended {
+                state.finish(&ended.stream, effects);
             }
             let next = state.ready.pop();
+            state.busy = state.busy + usize::from(next.is_some()) - usize::from(from_work);
             state.looking += usize::from(next.is_none());
             next
         });
@@ -140,14 +149,20 @@ impl Scheduler {
         self.update(|state, effects| state.finish(&running.stream, effects));
     }
 
-    /// Offers a share in a job to a worker that has nothing to do, if there is one.
-    pub(super) fn share(&'static self, running: &Arc<Running>) {
+    /// Offers a share in a job to a worker that is looking for work, or, if it is worth waking one
+    /// for, that is asleep. False if there is none.
+    pub(super) fn share(&'static self, running: &Arc<Running>, worth_waking: bool) -> bool {
+        if !worth_waking && self.looking.load(Ordering::Relaxed) == 0 {
+            return false;
+        }
         self.update(|state, effects| {
-            if state.has_idle_worker() {
+            let idle = state.has_idle_worker();
+            if idle {
                 state.ready.share(Arc::clone(running));
                 state.call_worker(effects);
             }
-        });
+            idle
+        })
     }
 
     /// Puts a job back in line: its thread takes up another one.
@@ -177,10 +192,12 @@ impl Scheduler {
         state.looking -= 1;
         loop {
             if let Some(next) = state.ready.pop() {
+                state.busy += 1;
                 self.publish(&state);
                 return next;
             }
             state.asleep += 1;
+            self.publish(&state);
             while state.signals == 0 {
                 state = self.work_arrived.wait(state).unwrap_or_else(PoisonError::into_inner);
             }
@@ -213,6 +230,7 @@ impl Scheduler {
     fn publish(&self, state: &State) {
         self.ready.store(state.ready.len(), Ordering::Relaxed);
         self.waiting.store(state.ready.waiting(), Ordering::Relaxed);
+        self.looking.store(state.looking, Ordering::Relaxed);
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {

@@ -51,6 +51,9 @@ pub(super) struct State {
     queues: Vec<Option<Queue>>,
     vacant: Vec<usize>,
     pub(super) ready: Ready,
+    /// Workers that run something, of all there are.
+    pub(super) busy: usize,
+    pub(super) workers: usize,
     /// Workers that sleep, those among them that were sent a signal, and those that are looking.
     pub(super) asleep: usize,
     pub(super) signals: usize,
@@ -130,6 +133,10 @@ impl Ready {
 }
 
 impl State {
+    pub(super) fn new(workers: usize) -> State {
+        State { workers, ..State::default() }
+    }
+
     pub(super) fn open(
         &mut self,
         health: &'static Health,
@@ -305,9 +312,9 @@ impl State {
         false
     }
 
-    /// Whether a worker has nothing to do.
+    /// Whether a worker has nothing to do, or has yet to begin.
     pub(super) fn has_idle_worker(&self) -> bool {
-        self.looking + self.asleep > self.ready.len()
+        self.workers.saturating_sub(self.busy) > self.ready.len()
     }
 
     /// Calls a worker if there is work that none of those awake will come for soon.

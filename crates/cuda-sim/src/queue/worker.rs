@@ -35,11 +35,11 @@ impl Scheduler {
     }
 
     fn work(&'static self) {
-        let mut finished: Option<Arc<Running>> = None;
+        let mut running = self.exchange(false, None);
         loop {
-            let running = self.exchange(finished.as_deref());
             let share = self.take_part(&running, Leave::ForOthers);
-            finished = share.is_some_and(|share| share.was_last).then_some(running);
+            let ended = share.is_some_and(|share| share.was_last).then_some(running);
+            running = self.exchange(true, ended.as_deref());
         }
     }
 
@@ -48,7 +48,7 @@ impl Scheduler {
     fn take_part(&'static self, running: &Arc<Running>, leave: Leave) -> Option<Share> {
         let mut pieces = running.claim()?;
         let job = running.job()?;
-        let mut shared = false;
+        let mut shared = running.unclaimed() == 0 || self.share(running, job.is_heavy());
         let mut done = 0;
         loop {
             let count = pieces.end - pieces.start;
@@ -64,8 +64,7 @@ impl Scheduler {
             }
             let took = started.elapsed();
             if !shared && took.saturating_mul(clamped(left)) / clamped(count) > WORTH_SHARING {
-                self.share(running);
-                shared = true;
+                shared = self.share(running, true);
             }
             if took < CLAIM / 2 {
                 running.claim_more(count * 2);

@@ -1,0 +1,91 @@
+//! Page-locked host memory.
+
+use std::ffi::c_void;
+use std::ptr;
+
+use cuda_sys::CUpointer_attribute;
+
+use crate::sim::{Gate, Gpu, NON_BLOCKING, assert_holds, download};
+use crate::{fails, ok};
+
+fn allocate(bytes: usize) -> *mut c_void {
+    let mut pointer = ptr::null_mut();
+    ok!(cuMemHostAlloc(&mut pointer, bytes, 0));
+    pointer
+}
+
+#[test]
+fn page_locked_memory_is_the_hosts_and_every_devices() {
+    let gpu = Gpu::take();
+    let pointer = allocate(4096);
+    let words = unsafe { std::slice::from_raw_parts_mut(pointer.cast::<u32>(), 1024) };
+    words.fill(7);
+    let mut device_pointer = 0;
+    ok!(cuMemHostGetDevicePointer_v2(&mut device_pointer, pointer, 0));
+    assert_eq!(device_pointer, pointer.addr() as u64);
+    let mut kind = 0_u32;
+    ok!(cuPointerGetAttribute(
+        ptr::from_mut(&mut kind).cast(),
+        CUpointer_attribute::CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
+        device_pointer
+    ));
+    assert_eq!(kind, 1);
+    let on_device = gpu.allocate(4096);
+    ok!(cuMemcpyDtoD_v2(on_device, device_pointer, 4096));
+    assert_eq!(download::<u32, 4>(on_device), [7; 4]);
+    ok!(cuMemsetD32_v2(device_pointer, 9, 1024));
+    assert!(words.iter().all(|&word| word == 9));
+    ok!(cuMemFreeHost(pointer));
+}
+
+#[test]
+fn a_copy_from_page_locked_memory_reads_it_when_its_turn_comes() {
+    let gpu = Gpu::take();
+    let stream = gpu.stream(NON_BLOCKING);
+    let host = allocate(4).cast::<u32>();
+    let device = gpu.allocate(4);
+    unsafe { host.write(1) };
+    let gate = Gate::close(stream);
+    ok!(cuMemcpyHtoDAsync_v2(device, host.cast(), 4, stream));
+    unsafe { host.write(2) };
+    gate.open();
+    ok!(cuStreamSynchronize(stream));
+    assert_holds(device, [2_u32]);
+    ok!(cuMemFreeHost(host.cast()));
+}
+
+#[test]
+fn memory_of_the_program_can_be_registered() {
+    let _gpu = Gpu::take();
+    let mut memory = vec![0_u8; 8192];
+    let start: *mut c_void = memory.as_mut_ptr().cast();
+    let inner: *mut c_void = memory[4096..].as_mut_ptr().cast();
+    let mut flags = 0;
+    fails!(CUDA_ERROR_INVALID_VALUE, cuMemHostGetFlags(&mut flags, start));
+    ok!(cuMemHostRegister_v2(start, 8192, 1));
+    ok!(cuMemHostGetFlags(&mut flags, inner));
+    assert_eq!(flags, 1);
+    fails!(CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED, cuMemHostRegister_v2(start, 8192, 0));
+    fails!(CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED, cuMemHostRegister_v2(inner, 16, 0));
+    fails!(CUDA_ERROR_INVALID_VALUE, cuMemFreeHost(start));
+    fails!(CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED, cuMemHostUnregister(inner));
+    ok!(cuMemHostUnregister(start));
+    fails!(CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED, cuMemHostUnregister(start));
+}
+
+#[test]
+fn wrong_host_memory_is_an_error() {
+    let gpu = Gpu::take();
+    let mut pointer = ptr::null_mut();
+    fails!(CUDA_ERROR_INVALID_VALUE, cuMemHostAlloc(&mut pointer, 0, 0));
+    fails!(CUDA_ERROR_INVALID_VALUE, cuMemHostAlloc(&mut pointer, 16, 0x80));
+    fails!(CUDA_ERROR_OUT_OF_MEMORY, cuMemHostAlloc(&mut pointer, usize::MAX - 1, 0));
+    fails!(CUDA_ERROR_OUT_OF_MEMORY, cuMemAllocHost_v2(&mut pointer, 1 << 60));
+    fails!(CUDA_ERROR_INVALID_VALUE, cuMemFreeHost(ptr::null_mut()));
+    let device: *mut c_void = ptr::without_provenance_mut(gpu.allocate(16) as usize);
+    fails!(CUDA_ERROR_INVALID_VALUE, cuMemHostRegister_v2(device, 16, 0));
+    fails!(CUDA_ERROR_INVALID_VALUE, cuMemHostRegister_v2(ptr::null_mut(), 16, 0));
+    ok!(cuMemAllocHost_v2(&mut pointer, 16));
+    ok!(cuMemFreeHost(pointer));
+    fails!(CUDA_ERROR_INVALID_VALUE, cuMemFreeHost(pointer));
+}

@@ -1,0 +1,157 @@
+//! Initialisation, versions, error texts, and which devices there are.
+
+use std::ffi::CStr;
+use std::ptr;
+
+use cuda_sys::{CUdevice_attribute, CUresult, CUuuid};
+
+use crate::sim::{self, in_child};
+use crate::{fails, ok};
+
+fn count() -> i32 {
+    let mut count = -1;
+    ok!(cuDeviceGetCount(&mut count));
+    count
+}
+
+fn name(ordinal: i32) -> String {
+    let mut name = [0; 64];
+    ok!(cuDeviceGetName(name.as_mut_ptr(), 64, ordinal));
+    unsafe { CStr::from_ptr(name.as_ptr()) }.to_str().expect("ASCII").to_owned()
+}
+
+#[test]
+fn calls_before_initialisation_say_so() {
+    in_child(&[], || {
+        let mut value = 0;
+        let mut pointer = 0;
+        fails!(CUDA_ERROR_NOT_INITIALIZED, cuDeviceGetCount(&mut value));
+        fails!(CUDA_ERROR_NOT_INITIALIZED, cuMemAlloc_v2(&mut pointer, 16));
+        fails!(CUDA_ERROR_NOT_INITIALIZED, cuStreamSynchronize(ptr::null_mut()));
+        ok!(cuDriverGetVersion(&mut value));
+        assert!(value >= 12_000);
+        fails!(CUDA_ERROR_INVALID_VALUE, cuInit(1));
+        ok!(cuInit(0));
+        ok!(cuInit(0));
+        assert_eq!(count(), 1);
+    });
+}
+
+#[test]
+fn the_environment_says_what_devices_there_are() {
+    in_child(&[("CUDA_SIM_DEVICES", "3"), ("CUDA_SIM_MEMORY", "64MiB")], || {
+        ok!(cuInit(0));
+        assert_eq!(count(), 3);
+        let mut bytes = 0;
+        ok!(cuDeviceTotalMem_v2(&mut bytes, 2));
+        assert_eq!(bytes, 64 << 20);
+    });
+}
+
+#[test]
+fn an_environment_that_means_nothing_fails_initialisation() {
+    in_child(&[("CUDA_SIM_DEVICES", "many")], || {
+        fails!(CUDA_ERROR_INVALID_VALUE, cuInit(0));
+    });
+}
+
+#[test]
+fn without_a_visible_device_initialisation_says_so() {
+    in_child(&[("CUDA_VISIBLE_DEVICES", "")], || {
+        fails!(CUDA_ERROR_NO_DEVICE, cuInit(0));
+        let mut value = 0;
+        fails!(CUDA_ERROR_NOT_INITIALIZED, cuDeviceGetCount(&mut value));
+    });
+}
+
+#[test]
+fn visible_devices_select_and_reorder_and_keep_their_names() {
+    in_child(&[("CUDA_SIM_DEVICES", "4"), ("CUDA_VISIBLE_DEVICES", "3,1,9,0")], || {
+        ok!(cuInit(0));
+        assert_eq!(count(), 2);
+        assert_eq!(name(0), "Sluice software GPU 3");
+        assert_eq!(name(1), "Sluice software GPU 1");
+    });
+}
+
+#[test]
+fn a_device_describes_itself() {
+    sim::start();
+    let mut device = -1;
+    ok!(cuDeviceGet(&mut device, 1));
+    assert_eq!(name(device), "Sluice software GPU 1");
+    let attribute = |attribute| {
+        let mut value = -1;
+        ok!(cuDeviceGetAttribute(&mut value, attribute, device));
+        value
+    };
+    assert_eq!(attribute(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_WARP_SIZE), 32);
+    assert_eq!(attribute(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR), 7);
+    assert_eq!(attribute(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK), 1024);
+    let mut address = [0; 13];
+    ok!(cuDeviceGetPCIBusId(address.as_mut_ptr(), 13, device));
+    assert_eq!(unsafe { CStr::from_ptr(address.as_ptr()) }, c"0000:11:00.0");
+    let uuid = |device| {
+        let mut uuid = CUuuid { bytes: [0; 16] };
+        ok!(cuDeviceGetUuid_v2(&mut uuid, device));
+        uuid.bytes
+    };
+    assert_eq!(uuid(1), uuid(1));
+    assert_ne!(uuid(1), uuid(2));
+}
+
+#[test]
+fn wrong_devices_and_null_places_are_errors() {
+    sim::start();
+    let mut value = 0;
+    let warp = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_WARP_SIZE;
+    for device in [-1, sim::DEVICES as i32, i32::MAX] {
+        fails!(CUDA_ERROR_INVALID_DEVICE, cuDeviceGet(&mut value, device));
+        fails!(CUDA_ERROR_INVALID_DEVICE, cuDeviceGetAttribute(&mut value, warp, device));
+        fails!(CUDA_ERROR_INVALID_DEVICE, cuDevicePrimaryCtxRetain(&mut ptr::null_mut(), device));
+    }
+    fails!(CUDA_ERROR_INVALID_VALUE, cuDeviceGetAttribute(&mut value, CUdevice_attribute(9999), 0));
+    fails!(CUDA_ERROR_INVALID_VALUE, cuDeviceGet(ptr::null_mut(), 0));
+    fails!(CUDA_ERROR_INVALID_VALUE, cuDeviceGetCount(ptr::null_mut()));
+    fails!(CUDA_ERROR_INVALID_VALUE, cuDeviceGetName(ptr::null_mut(), 10, 0));
+    fails!(CUDA_ERROR_INVALID_VALUE, cuDriverGetVersion(ptr::null_mut()));
+    let mut short = [0; 8];
+    fails!(CUDA_ERROR_INVALID_VALUE, cuDeviceGetPCIBusId(short.as_mut_ptr(), 8, 0));
+    fails!(CUDA_ERROR_INVALID_VALUE, cuDeviceGetName(short.as_mut_ptr(), 0, 0));
+    ok!(cuDeviceGetName(short.as_mut_ptr(), 8, 0));
+    assert_eq!(unsafe { CStr::from_ptr(short.as_ptr()) }, c"Sluice ");
+}
+
+#[test]
+fn results_have_names_and_descriptions() {
+    let text = |result| {
+        let (mut name, mut description) = (ptr::null(), ptr::null());
+        ok!(cuGetErrorName(result, &mut name));
+        ok!(cuGetErrorString(result, &mut description));
+        [name, description].map(|text| unsafe { CStr::from_ptr(text) }.to_str().expect("ASCII"))
+    };
+    assert_eq!(
+        text(CUresult::CUDA_ERROR_OUT_OF_MEMORY),
+        ["CUDA_ERROR_OUT_OF_MEMORY", "out of memory"]
+    );
+    assert_eq!(text(CUresult::CUDA_SUCCESS), ["CUDA_SUCCESS", "no error"]);
+    let mut name = ptr::null();
+    fails!(CUDA_ERROR_INVALID_VALUE, cuGetErrorName(CUresult(4711), &mut name));
+    assert!(name.is_null());
+}
+
+#[test]
+fn functions_are_found_by_name_and_version() {
+    let get = cuda_sim::driver().cuGetProcAddress_v2.expect("the software driver has it");
+    let find = |name: &CStr, version| {
+        let mut address = ptr::null_mut();
+        let mut status = cuda_sys::CUdriverProcAddressQueryResult(99);
+        let result = unsafe { get(name.as_ptr(), &mut address, version, 0, &mut status) };
+        (result.ok().map(|()| address.addr()), status.0)
+    };
+    let expected = cuda_sim::driver().cuMemAlloc_v2 as usize;
+    assert_eq!(find(c"cuMemAlloc", 12_000), (Ok(expected), 0));
+    let not_found = CUresult::CUDA_ERROR_NOT_FOUND;
+    assert_eq!(find(c"cuMemAlloc", 2_000), (Err(not_found), 2));
+    assert_eq!(find(c"cuTexRefCreate", 12_000), (Err(not_found), 1));
+}

@@ -1,0 +1,20 @@
+//! The software driver as programs see it: through its table of functions, and `control`.
+
+#![allow(clippy::undocumented_unsafe_blocks, reason = "the macro `cuda!` says it for all calls")]
+
+mod contexts;
+mod control;
+mod copies;
+mod events;
+mod faults;
+mod host_functions;
+mod host_memory;
+mod init;
+mod launches;
+mod memory;
+mod modules;
+mod peers;
+mod random_calls;
+mod sim;
+mod streams;
+mod stress;

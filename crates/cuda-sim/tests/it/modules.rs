@@ -1,0 +1,139 @@
+//! Modules: loading, functions, variables.
+
+use std::ffi::c_void;
+use std::ptr;
+
+use cuda_sys::{CUfunction_attribute, CUjit_option, CUmodule};
+
+use crate::sim::{DEFAULT, Gpu, KERNELS, assert_holds, download, function, launch};
+use crate::{fails, ok};
+
+#[test]
+fn a_module_gives_its_functions_and_variables_by_name() {
+    let gpu = Gpu::take();
+    let module = gpu.load(KERNELS);
+    let store = function(module, c"store");
+    assert_eq!(store, function(module, c"store"));
+    assert_ne!(store, function(module, c"copy"));
+    let mut none = ptr::null_mut();
+    fails!(CUDA_ERROR_NOT_FOUND, cuModuleGetFunction(&mut none, module, c"stor".as_ptr()));
+    fails!(CUDA_ERROR_INVALID_VALUE, cuModuleGetFunction(&mut none, module, ptr::null()));
+    let (mut address, mut bytes) = (0, 0);
+    ok!(cuModuleGetGlobal_v2(&mut address, &mut bytes, module, c"table".as_ptr()));
+    assert_eq!(bytes, 16);
+    assert_holds(address, [10_u32, 11, 12, 13]);
+    ok!(cuModuleGetGlobal_v2(&mut address, ptr::null_mut(), module, c"counter".as_ptr()));
+    assert_holds(address, [5_u32]);
+    fails!(
+        CUDA_ERROR_NOT_FOUND,
+        cuModuleGetGlobal_v2(&mut address, &mut bytes, module, c"store".as_ptr())
+    );
+    fails!(CUDA_ERROR_INVALID_VALUE, cuMemFree_v2(address));
+}
+
+#[test]
+fn each_load_of_a_module_has_variables_of_its_own() {
+    let gpu = Gpu::take();
+    let out = gpu.allocate(4);
+    let [one, two] = [gpu.load(KERNELS), gpu.load(KERNELS)];
+    let counter = |module| {
+        let mut address = 0;
+        ok!(cuModuleGetGlobal_v2(&mut address, ptr::null_mut(), module, c"counter".as_ptr()));
+        download::<u32, 1>(address)
+    };
+    for index in 0..3 {
+        let variables = function(one, c"variables");
+        launch(variables, [1, 1], DEFAULT, &[out, index]).ok().expect("it is enqueued");
+        assert_holds(out, [10 + index as u32]);
+    }
+    assert_eq!((counter(one), counter(two)), ([8], [5]));
+}
+
+#[test]
+fn unloading_a_module_ends_its_functions() {
+    let gpu = Gpu::take();
+    let module = gpu.load(KERNELS);
+    let store = function(module, c"store");
+    ok!(cuModuleUnload(module));
+    fails!(CUDA_ERROR_INVALID_HANDLE, cuModuleUnload(module));
+    let pointer = gpu.allocate(8);
+    let result = launch(store, [1, 1], DEFAULT, &[pointer, 1]);
+    assert_eq!(result, cuda_sys::CUresult::CUDA_ERROR_INVALID_HANDLE);
+}
+
+#[test]
+fn text_that_is_no_module_is_an_error_whose_log_says_where() {
+    let _gpu = Gpu::take();
+    let source = c".version 6.3\n.target sm_75\n.address_size 64\nnonsense\n";
+    let mut module = ptr::null_mut();
+    let image = source.as_ptr().cast();
+    fails!(CUDA_ERROR_INVALID_PTX, cuModuleLoadData(&mut module, image));
+    let mut log = [1_u8; 200];
+    let mut options = [
+        CUjit_option::CU_JIT_ERROR_LOG_BUFFER,
+        CUjit_option::CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES,
+        CUjit_option::CU_JIT_OPTIMIZATION_LEVEL,
+    ];
+    let size: *mut c_void = ptr::without_provenance_mut(log.len());
+    let level = ptr::without_provenance_mut(3);
+    let mut values = [log.as_mut_ptr().cast(), size, level];
+    fails!(
+        CUDA_ERROR_INVALID_PTX,
+        cuModuleLoadDataEx(&mut module, image, 3, options.as_mut_ptr(), values.as_mut_ptr())
+    );
+    let length = values[1].addr();
+    let log = str::from_utf8(&log[..length]).expect("a text");
+    assert!(log.contains("line 4") && log.contains("nonsense"), "{log}");
+    assert!(module.is_null());
+}
+
+#[test]
+fn machine_code_and_null_are_no_modules() {
+    let _gpu = Gpu::take();
+    let mut module = ptr::null_mut();
+    let elf = b"\x7fELF\x02\x01\x01\0";
+    fails!(CUDA_ERROR_NO_BINARY_FOR_GPU, cuModuleLoadData(&mut module, elf.as_ptr().cast()));
+    let fat = 0xba55_ed50_u32.to_le_bytes();
+    fails!(CUDA_ERROR_NO_BINARY_FOR_GPU, cuModuleLoadData(&mut module, fat.as_ptr().cast()));
+    fails!(CUDA_ERROR_INVALID_IMAGE, cuModuleLoadData(&mut module, b"\xff\xfe\0".as_ptr().cast()));
+    fails!(CUDA_ERROR_INVALID_VALUE, cuModuleLoadData(&mut module, ptr::null()));
+    let image = KERNELS.as_ptr().cast();
+    fails!(CUDA_ERROR_INVALID_VALUE, cuModuleLoadData(ptr::null_mut(), image));
+    fails!(
+        CUDA_ERROR_INVALID_VALUE,
+        cuModuleLoadDataEx(&mut module, image, 1, ptr::null_mut(), ptr::null_mut())
+    );
+    let wild: CUmodule = ptr::without_provenance_mut(0xdead_beef_0000);
+    fails!(CUDA_ERROR_INVALID_HANDLE, cuModuleUnload(wild));
+}
+
+#[test]
+fn functions_have_attributes_and_occupancy() {
+    let gpu = Gpu::take();
+    let function = function(gpu.load(KERNELS), c"blocks");
+    let get = |attribute| {
+        let mut value = -1;
+        ok!(cuFuncGetAttribute(&mut value, attribute, function));
+        value
+    };
+    assert_eq!(get(CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK), 1024);
+    assert_eq!(get(CUfunction_attribute::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES), 0);
+    let dynamic = CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+    assert_eq!(get(dynamic), 48 << 10);
+    ok!(cuFuncSetAttribute(function, dynamic, 64 << 10));
+    assert_eq!(get(dynamic), 64 << 10);
+    fails!(CUDA_ERROR_INVALID_VALUE, cuFuncSetAttribute(function, dynamic, (64 << 10) + 1));
+    fails!(CUDA_ERROR_INVALID_VALUE, cuFuncSetAttribute(function, dynamic, -1));
+    let mut blocks = 0;
+    ok!(cuOccupancyMaxActiveBlocksPerMultiprocessor(&mut blocks, function, 256, 0));
+    assert_eq!(blocks, 4);
+    ok!(cuOccupancyMaxActiveBlocksPerMultiprocessor(&mut blocks, function, 256, 32 << 10));
+    assert_eq!(blocks, 2);
+    fails!(
+        CUDA_ERROR_INVALID_VALUE,
+        cuOccupancyMaxActiveBlocksPerMultiprocessor(&mut blocks, function, 0, 0)
+    );
+    let (mut grid, mut block) = (0, 0);
+    ok!(cuOccupancyMaxPotentialBlockSize(&mut grid, &mut block, function, None, 0, 0));
+    assert_eq!((grid, block), (40, 1024));
+}
