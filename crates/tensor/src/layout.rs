@@ -29,6 +29,11 @@ impl Layout {
         Layout { shape, strides, offset, contiguous }
     }
 
+    /// The same view, beginning at `offset`.
+    pub(crate) fn at(self, offset: usize) -> Layout {
+        Layout { offset, ..self }
+    }
+
     pub(crate) fn shape(&self) -> &Shape {
         &self.shape
     }

@@ -6,8 +6,9 @@ use gpu_runtime::{Access, ByValue, Device, Function, Module, UseRecord, ordered}
 use smallvec::SmallVec;
 
 use super::family::Family;
+use crate::device::Place;
 use crate::storage::{Memory, Storage};
-use crate::{DType, Result};
+use crate::{DType, Error, Result};
 
 /// Blocks of 256 threads that a multiprocessor holds at one time, on every architecture so far.
 const BLOCKS_PER_MULTIPROCESSOR: u32 = 8;
@@ -85,8 +86,11 @@ impl Kernel {
     #[cold]
     fn load(op: &'static str, dtype: DType, device: Device) -> Result<Kernel> {
         let entry = format!("{op}_{}", dtype.short_name());
-        let embedded = kernels::module_of(&entry)
-            .expect("`kernels` has an entry for each operation and dtype; its tests say so");
+        let embedded = kernels::module_of(&entry).ok_or_else(|| Error::UnsupportedDType {
+            op,
+            dtype,
+            device: Place::Cuda(device).device(),
+        })?;
         let function = module(device, embedded)?.function(&entry)?;
         let multiprocessors = device.properties()?.multiprocessors;
         Ok(Kernel { function, blocks: multiprocessors * BLOCKS_PER_MULTIPROCESSOR })

@@ -7,6 +7,7 @@ use super::Operation;
 use super::abi::{Elementwise, MAX_DIMS, Operand};
 use super::plan::{Dim, Plan};
 use crate::device::Place;
+use crate::layout::Layout;
 use crate::storage::Storage;
 use crate::{DType, Error, Result, Tensor};
 
@@ -36,14 +37,6 @@ pub(crate) fn elementwise<const N: usize>(
         Input::Immediate(_) => None,
     });
     let plan = Plan::new(layouts).ok_or_else(|| does_not_broadcast(op, &operands))?;
-    if layouts[0].is_some_and(|output| output.overlaps_itself()) {
-        return Err(Error::InvalidArgument {
-            op,
-            argument: "self",
-            value: format!("a tensor with strides {:?}", layouts[0].map(|layout| layout.strides())),
-            why: "its elements share memory (expand), so each cannot be written; use contiguous()",
-        });
-    }
     let mut storages: SmallVec<[(&Storage, Access); 6]> = SmallVec::new();
     let mut call_operands = [Operand::default(); N];
     for (position, operand) in operands.iter().enumerate() {
@@ -57,6 +50,17 @@ pub(crate) fn elementwise<const N: usize>(
                 call_operands[position].data = tensor.address();
             }
         }
+    }
+    if layouts[0].is_some_and(Layout::overlaps_itself) {
+        return Err(Error::InvalidArgument {
+            op,
+            argument: "self",
+            value: format!(
+                "a tensor with strides {:?}",
+                layouts[0].map_or(&[][..], Layout::strides)
+            ),
+            why: "its elements share memory (expand), so each cannot be written; use contiguous()",
+        });
     }
     if plan.dims.iter().any(|dim| dim.size == 0) {
         return Ok(());

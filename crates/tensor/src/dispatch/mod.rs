@@ -24,7 +24,7 @@ use family::Family;
 pub(crate) use fill::{random, range};
 pub(crate) use index::{IndexCall, indexed};
 pub(crate) use matmul::matmul;
-pub(crate) use reduce::reduce;
+pub(crate) use reduce::{reduce, reduced_shape};
 pub(crate) use rows::rows;
 pub(crate) use transfer::transfer;
 

@@ -51,11 +51,10 @@ pub fn set_num_threads(threads: usize) -> Result<()> {
 /// Runs `work` on all units, in pieces on the pool where `units * cost` elements are enough for it.
 pub(crate) fn split(units: usize, cost: usize, work: impl Fn(Range<usize>) + Sync) {
     let pieces = (units.saturating_mul(cost.max(1)) / GRAIN).min(units);
-    let threads = threads();
-    if pieces < 2 || threads < 2 {
+    if pieces < 2 || threads() < 2 {
         return work(0..units);
     }
-    let piece = units.div_ceil(pieces.min(threads * PIECES_PER_THREAD));
+    let piece = units.div_ceil(pieces.min(threads() * PIECES_PER_THREAD));
     run(|| {
         (0..units.div_ceil(piece)).into_par_iter().for_each(|index| {
             let start = index * piece;

@@ -1,7 +1,7 @@
 //! Elements chosen along a dimension by a tensor of indices.
 
 use super::convert::{convert, copy_into, dense};
-use crate::autograd::{SavedTensor, record};
+use crate::autograd::{SavedTensor, check_in_place, record};
 use crate::dispatch::abi::Index;
 use crate::dispatch::{self, IndexCall, Operation, indexed};
 use crate::host::index as kernels;
@@ -33,7 +33,7 @@ impl Tensor {
             let (shape, index) = (self.layout().shape().clone(), SavedTensor::new(index));
             move |grad: &Tensor, _| {
                 let zeros = Tensor::zeros(&shape, (grad.dtype(), grad.device()))?;
-                Ok([Some(zeros.scatter_add(dim as isize, &index.get()?, grad)?)])
+                Ok([Some(zeros.scatter_add_(dim as isize, &index.get()?, grad)?)])
             }
         }))
     }
@@ -43,21 +43,9 @@ impl Tensor {
     /// # Errors
     /// As [`Tensor::gather`]; the dtypes of the two differ or have no addition (`U8`, `Bool`).
     pub fn scatter_add(&self, dim: isize, index: &Tensor, source: &Tensor) -> Result<Tensor> {
-        const OP: &str = "scatter_add";
-        let own = check(OP, self, dim, index)?;
-        check_source(OP, self, source)?;
-        let part = cut(OP, source, index, usize::MAX)?;
         let output = convert(self, self.dtype())?;
-        let target = cut(OP, &output, index, own)?;
-        // The kernel adds into dense memory: that of the output, unless the index covers less.
-        let sums = dense(&target, self.dtype())?;
-        let part = dense(&part, self.dtype())?;
-        let call = Call { output: &sums, source: &part, index, large: sums.shape(), dim: own };
-        call.run(&SCATTER_ADD, index.shape().get(own).copied().unwrap_or(1))?;
-        if !sums.shares_memory_with(&output) {
-            copy_into(&target, &sums)?;
-        }
-        Ok(record(OP, [self, source], output, |_| {
+        scatter_into(&output, dim, index, source)?;
+        Ok(record("scatter_add", [self, source], output, |_| {
             let (shape, index) = (source.layout().shape().clone(), SavedTensor::new(index));
             move |grad: &Tensor, [_, needs_source]: [bool; 2]| {
                 let of_source = || unfold(&grad.gather(dim, &index.get()?)?, &shape);
@@ -66,16 +54,24 @@ impl Tensor {
         }))
     }
 
+    /// [`Tensor::scatter_add`] in place; gives the same handle.
+    ///
+    /// # Errors
+    /// As [`Tensor::scatter_add`] and [`Tensor::add_`].
+    pub fn scatter_add_(&self, dim: isize, index: &Tensor, source: &Tensor) -> Result<Tensor> {
+        check_in_place("scatter_add_", self, &[source])?;
+        scatter_into(self, dim, index, source)?;
+        self.storage().bump_version();
+        Ok(self.clone())
+    }
+
     /// The slices of `dim` at the indices of a vector, in its order.
     ///
     /// # Errors
     /// The index is not a vector of `I64` on the tensor's device; an index is out of range.
     pub fn index_select(&self, dim: isize, index: &Tensor) -> Result<Tensor> {
         let own = check_vector("index_select", self, dim, index)?;
-        let shape = match self.dims() {
-            0 => Shape::default(),
-            _ => self.layout().shape().with(own, index.numel()),
-        };
+        let shape = selected_shape(self, own, index);
         let output = Tensor::uninit(shape, self.dtype(), self.place())?;
         let source = dense(self, self.dtype())?;
         let call =
@@ -85,7 +81,7 @@ impl Tensor {
             let (shape, index) = (self.layout().shape().clone(), SavedTensor::new(index));
             move |grad: &Tensor, _| {
                 let zeros = Tensor::zeros(&shape, (grad.dtype(), grad.device()))?;
-                Ok([Some(zeros.index_add(dim, &index.get()?, grad)?)])
+                Ok([Some(zeros.index_add_(dim, &index.get()?, grad)?)])
             }
         }))
     }
@@ -96,30 +92,86 @@ impl Tensor {
     /// As [`Tensor::index_select`]; `source` has another shape than the slices, or another dtype; the
     /// dtype has no addition (`U8`, `Bool`).
     pub fn index_add(&self, dim: isize, index: &Tensor, source: &Tensor) -> Result<Tensor> {
-        const OP: &str = "index_add";
-        let own = check_vector(OP, self, dim, index)?;
-        check_source(OP, self, source)?;
-        let expected = match self.dims() {
-            0 => Shape::default(),
-            _ => self.layout().shape().with(own, index.numel()),
-        };
-        if *source.shape() != *expected {
-            let shapes = shapes([("self", self), ("index", index), ("source", source)]);
-            let rule = "`source` must have the shape of the slices of `self` at `index`";
-            return Err(Error::ShapeMismatch { op: OP, shapes, rule });
-        }
         let output = convert(self, self.dtype())?;
-        let source_dense = dense(source, self.dtype())?;
-        let call =
-            Call { output: &output, source: &source_dense, index, large: self.shape(), dim: own };
-        call.run(&INDEX_ADD, index.numel())?;
-        Ok(record(OP, [self, source], output, |_| {
+        add_slices(&output, dim, index, source)?;
+        Ok(record("index_add", [self, source], output, |_| {
             let index = SavedTensor::new(index);
             move |grad: &Tensor, [_, needs_source]: [bool; 2]| {
                 let of_source = || grad.index_select(dim, &index.get()?);
                 Ok([Some(grad.clone()), needs_source.then(of_source).transpose()?])
             }
         }))
+    }
+
+    /// [`Tensor::index_add`] in place; gives the same handle.
+    ///
+    /// # Errors
+    /// As [`Tensor::index_add`] and [`Tensor::add_`].
+    pub fn index_add_(&self, dim: isize, index: &Tensor, source: &Tensor) -> Result<Tensor> {
+        check_in_place("index_add_", self, &[source])?;
+        add_slices(self, dim, index, source)?;
+        self.storage().bump_version();
+        Ok(self.clone())
+    }
+}
+
+/// `target[..][index][..] += source`, element by element of the index.
+fn scatter_into(target: &Tensor, dim: isize, index: &Tensor, source: &Tensor) -> Result<()> {
+    const OP: &str = "scatter_add";
+    let own = check(OP, target, dim, index)?;
+    check_source(OP, target, source)?;
+    let part = cut(OP, source, index, usize::MAX)?;
+    let covered = cut(OP, target, index, own)?;
+    let index = &apart(target, index)?;
+    let count = index.shape().get(own).copied().unwrap_or(1);
+    add_into_dense(&covered, &part, |sums, part| {
+        Call { output: sums, source: part, index, large: covered.shape(), dim: own }
+            .run(&SCATTER_ADD, count)
+    })
+}
+
+/// `target[..][index][..] += source`, slice by slice.
+fn add_slices(target: &Tensor, dim: isize, index: &Tensor, source: &Tensor) -> Result<()> {
+    const OP: &str = "index_add";
+    let own = check_vector(OP, target, dim, index)?;
+    check_source(OP, target, source)?;
+    if *source.shape() != *selected_shape(target, own, index) {
+        let shapes = shapes([("self", target), ("index", index), ("source", source)]);
+        let rule = "`source` must have the shape of the slices of `self` at `index`";
+        return Err(Error::ShapeMismatch { op: OP, shapes, rule });
+    }
+    let index = &apart(target, index)?;
+    add_into_dense(target, source, |sums, source| {
+        Call { output: sums, source, index, large: target.shape(), dim: own }
+            .run(&INDEX_ADD, index.numel())
+    })
+}
+
+/// Runs `add` on dense memory: the target's own, or a copy that is written back.
+fn add_into_dense(
+    target: &Tensor,
+    source: &Tensor,
+    add: impl FnOnce(&Tensor, &Tensor) -> Result<()>,
+) -> Result<()> {
+    let source = dense(&apart(target, source)?, source.dtype())?;
+    let sums = dense(target, target.dtype())?;
+    add(&sums, &source)?;
+    if !sums.shares_memory_with(target) {
+        copy_into(target, &sums)?;
+    }
+    Ok(())
+}
+
+/// `x`, or a copy where writing `target` would change it.
+fn apart(target: &Tensor, x: &Tensor) -> Result<Tensor> {
+    if x.shares_memory_with(target) { convert(x, x.dtype()) } else { Ok(x.clone()) }
+}
+
+/// The shape of the slices of `dim` at the entries of `index`.
+fn selected_shape(x: &Tensor, dim: usize, index: &Tensor) -> Shape {
+    match x.dims() {
+        0 => Shape::default(),
+        _ => x.layout().shape().with(dim, index.numel()),
     }
 }
 

@@ -3,43 +3,65 @@
 use crate::dispatch::abi::Reduce;
 use crate::dispatch::{self, Operation};
 use crate::layout::Layout;
-use crate::{DType, Result, Tensor};
+use crate::{DType, Result, Shape, Tensor};
 
-/// A kernel folds each output within one block, so one output keeps one multiprocessor busy; from
-/// this many elements on a second launch costs less than that.
+/// A kernel folds each output within one block, so few outputs keep few multiprocessors busy. From
+/// this many elements on, a second launch costs less than that.
 const LARGE: usize = 1 << 17;
 
-/// Parts of the first step: enough blocks for any device.
+/// The number of parts that the first step aims at: enough blocks for any device.
 const PARTS: usize = 1 << 10;
 
-/// The reduction of all elements of a large dense tensor on CUDA, in two launches; nothing where
-/// one launch is better, or where the partial results would be rounded to halves.
+/// The reduction over neighbouring dimensions of a large dense tensor on CUDA to few outputs, in two
+/// launches; nothing where one launch is better, or where parts would be rounded to halves.
 pub(super) fn in_two_steps(
     operation: &'static Operation<Reduce>,
     x: &Tensor,
     dims: &[usize],
     keepdim: bool,
 ) -> Result<Option<Tensor>> {
-    let count = x.numel();
-    let whole = dims.len() == x.dims() && x.is_contiguous();
-    // The parts must be of one size. Sizes in practice are even many times over.
-    let parts =
-        [PARTS, PARTS / 2, PARTS / 4, PARTS / 8].into_iter().find(|&n| count.is_multiple_of(n));
-    let Some(parts) = parts else { return Ok(None) };
-    if !x.is_cuda() || !whole || count < LARGE || x.dtype() == DType::F16 {
+    let suits = x.is_cuda() && x.numel() >= LARGE && x.dtype() != DType::F16 && x.is_contiguous();
+    let neighbours = dims.windows(2).all(|pair| pair[0] + 1 == pair[1]);
+    let (Some(&first), Some(&last)) = (dims.first(), dims.last()) else { return Ok(None) };
+    if !suits || !neighbours {
         return Ok(None);
     }
-    let rows = x.alias(dense_at(x, &[parts, count / parts]));
-    let partial = dispatch::reduce(operation, &rows, &[1], false)?;
-    let output = dispatch::reduce(operation, &partial, &[0], false)?;
-    if !keepdim {
-        return Ok(Some(output));
-    }
-    let ones = Layout::contiguous(std::iter::repeat_n(1, x.dims()).collect());
-    Ok(Some(output.alias(ones)))
+    let sizes = x.shape();
+    let product = |sizes: &[usize]| sizes.iter().product::<usize>();
+    let (outer, folded, inner) =
+        (product(&sizes[..first]), product(&sizes[first..=last]), product(&sizes[last + 1..]));
+    let Some(parts) = parts(outer * inner, folded) else { return Ok(None) };
+    let rows = dense(x, [outer, parts, folded / parts, inner].into(), x.offset());
+    let partial = dispatch::reduce(operation, &rows, &[2], false)?;
+    let output = dispatch::reduce(operation, &partial, &[1], false)?;
+    Ok(Some(dense(&output, dispatch::reduced_shape(sizes, dims, keepdim), 0)))
 }
 
-fn dense_at(x: &Tensor, sizes: &[usize; 2]) -> Layout {
-    let strides = [sizes[1] as isize, 1].into_iter().collect();
-    Layout::strided((*sizes).into(), strides, x.offset())
+/// How many parts the elements of each output are cut into. They are of one size, since the mean of
+/// means is a mean only then; sizes in practice are even many times over.
+fn parts(outputs: usize, folded: usize) -> Option<usize> {
+    let wanted = PARTS.checked_div(outputs)?.next_power_of_two();
+    let halved = std::iter::successors(Some(wanted), |parts| Some(parts / 2));
+    let mut useful = halved.take_while(|&parts| parts >= 8);
+    useful.find(|&parts| folded.is_multiple_of(parts))
+}
+
+/// The elements from `offset` on, seen as row-major of `shape`.
+fn dense(x: &Tensor, shape: Shape, offset: usize) -> Tensor {
+    x.alias(Layout::contiguous(shape).at(offset))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_are_equal_and_enough_to_be_worth_a_launch() {
+        assert_eq!(parts(1, 1 << 20), Some(1024));
+        assert_eq!(parts(10, 1 << 14), Some(128));
+        assert_eq!(parts(1, 8 * 999_983), Some(8));
+        assert_eq!(parts(1, 999_983), None, "a prime has no parts");
+        assert_eq!(parts(500, 1 << 10), None, "the outputs are enough blocks");
+        assert_eq!(parts(0, 1 << 20), None);
+    }
 }

@@ -34,7 +34,7 @@ impl Tensor {
                 let chosen = chosen.get()?;
                 let share = grad.div(chosen.numel())?.neg()?.expand(chosen.shape())?;
                 let zeros = Tensor::zeros(&shape, (dtype, grad.device()))?;
-                Ok([Some(zeros.scatter_add(dim, &chosen, &share)?)])
+                Ok([Some(zeros.scatter_add_(dim, &chosen, &share)?)])
             }
         }))
     }

@@ -194,6 +194,9 @@ impl Tensor {
     /// The shape does not broadcast to the one that was asked for.
     pub fn expand(&self, shape: impl Into<ViewShape>) -> Result<Tensor> {
         let wanted = shape.into().expand("expand", self.shape())?;
+        if wanted.checked_numel().is_none() {
+            return Err(Error::TooLarge { shape: wanted, dtype: self.dtype() });
+        }
         let layout = self.layout().expand(&wanted).ok_or_else(|| Error::ShapeMismatch {
             op: "expand",
             shapes: vec![("self", self.layout().shape().clone()), ("shape", wanted)],

@@ -125,8 +125,8 @@ impl<'a, T> ReadGuard<'a, T> {
     ) -> Result<ReadGuard<'a, T>> {
         let lock = lock_one(op, storage, memory, Access::Read)?;
         HELD.with(|held| held.borrow_mut().push(std::ptr::from_ref(storage)));
-        // SAFETY: the caller's promise.
-        let elements = unsafe { memory.as_ptr().cast::<T>().add(offset) };
+        // Wrapping, since a view of no elements may begin anywhere.
+        let elements = memory.as_ptr().cast::<T>().wrapping_add(offset);
         Ok(ReadGuard { elements, len, storage, _lock: lock, _memory: PhantomData })
     }
 }

@@ -119,6 +119,20 @@ fn an_index_out_of_range_is_an_error_on_the_cpu_and_nothing_is_touched() -> Resu
 }
 
 #[test]
+fn an_index_may_be_the_tensor_that_it_writes() -> Result<()> {
+    for_each_device(|device| {
+        let x = Tensor::new([0i64, 0, 1], device)?;
+        x.scatter_add_(0, &x, &Tensor::full([3], 1i64 << 40, device)?)?;
+        assert_eq!(x.to_vec::<i64>()?, [2 << 40, 1 << 40, 1]);
+        let y = Tensor::new([0i64, 2], device)?;
+        y.narrow(0, 1, 1)?.fill_(1)?;
+        y.index_add_(0, &y, &y)?;
+        assert_eq!(y.to_vec::<i64>()?, [0, 2]);
+        Ok(())
+    })
+}
+
+#[test]
 fn an_extreme_of_nothing_and_a_join_of_nothing_are_refused() -> Result<()> {
     for_each_device(|device| {
         let empty = Tensor::zeros([0, 3], device)?;

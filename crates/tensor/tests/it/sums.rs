@@ -25,6 +25,26 @@ fn large_sums_are_exact_where_the_numbers_allow() -> Result<()> {
 }
 
 #[test]
+fn large_sums_to_few_outputs_are_those_of_a_loop() -> Result<()> {
+    let numbers = pattern(3 << 18);
+    for_each_device(|device| {
+        let x = Tensor::from_vec(numbers.clone(), [3, 1 << 16, 4], device)?;
+        let mut middle = vec![0.0f32; 12];
+        for (at, number) in numbers.iter().enumerate() {
+            middle[at >> 18 << 2 | at & 3] += number;
+        }
+        let sums = x.sum_dims(&[1], true)?;
+        assert_eq!((sums.shape(), sums.to_vec::<f32>()?), (&[3, 1, 4][..], middle.clone()));
+        let means: Vec<f32> = middle.iter().map(|sum| sum / 65536.0).collect();
+        assert_eq!(x.mean_dims(&[1], false)?.to_vec::<f32>()?, means);
+        let rows: Vec<f32> = middle.chunks(4).map(|row| row.iter().sum()).collect();
+        assert_eq!(x.sum_dims(&[1, 2], false)?.to_vec::<f32>()?, rows);
+        assert_eq!(x.amax(&[0, 1], false)?.to_vec::<f32>()?, [8.0; 4]);
+        Ok(())
+    })
+}
+
+#[test]
 fn a_long_sum_of_small_parts_keeps_its_digits() -> Result<()> {
     for_each_device(|device| {
         let x = Tensor::full([1 << 20], 0.1, (DType::F32, device))?;
