@@ -112,7 +112,6 @@ impl Lowering<'_, '_> {
         self.builder.ins().brif(left, self.blocks[target], &[], empty, &[]);
 
         self.builder.switch_to_block(empty);
-        let full = self.builder.ins().iconst(types::I32, FUEL);
         let start = self.code.graph.blocks[target].instructions.start;
         let observes = |callee| self.unit.kernel.observers.contains(&callee);
         let spins = ir::may_spin(&self.code.function, start, self.at, &self.used, observes);
@@ -128,6 +127,8 @@ impl Lowering<'_, '_> {
                 self.builder.switch_to_block(go_on);
             }
         }
+        // Made here: after a suspension, execution comes to this point from the resumed entry.
+        let full = self.builder.ins().iconst(types::I32, FUEL);
         self.builder.def_var(self.fuel, full);
         self.builder.ins().jump(self.blocks[target], &[]);
     }
