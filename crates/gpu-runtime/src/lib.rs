@@ -1,4 +1,87 @@
 //! Devices, streams, events, copies and launches on a CUDA driver.
+//!
+//! This is CUDA's driver API as Rust values: what is created is destroyed when dropped, errors are
+//! `Result`s, and order between streams is kept without the program's help. It serves those who
+//! bring their own kernels, and is the floor that Sluice's allocator and tensors stand on.
+//!
+//! ```
+//! use gpu_runtime::{Availability, Device, DriverChoice, LaunchConfig, availability, choose_driver};
+//!
+//! if let Availability::Unavailable { reason } = availability() {
+//!     eprintln!("{reason}");
+//!     choose_driver(DriverChoice::Software { devices: Some(1) })?;
+//! }
+//! let device = Device::get(0)?;
+//! let saxpy = device.load(include_str!("../../../kernels/ptx/saxpy.ptx"))?.function("saxpy")?;
+//!
+//! let stream = device.current_stream()?;
+//! let x = stream.copy_htod(&[1.0f32, 2.0, 3.0])?;
+//! let mut y = stream.copy_htod(&[10.0f32, 20.0, 30.0])?;
+//! let n = x.len();
+//! // SAFETY: the kernel takes (n, a, x, y), reads x[..n], and reads and writes y[..n].
+//! unsafe { saxpy.launch(&stream, LaunchConfig::for_elements(n), (n as u64, 2.0f32, &x, &mut y))? };
+//! assert_eq!(stream.copy_dtoh(&y)?.wait()?, [12.0, 24.0, 36.0]);
+//! # Ok::<(), gpu_runtime::Error>(())
+//! ```
+//!
+//! # The driver
+//!
+//! A process uses one driver, settled at the first use of a device: NVIDIA's, found at run time, or
+//! the software driver if the program ([`choose_driver`]) or the environment
+//! (`GPU_DRIVER=software:4`) asks for it. Nothing here tells the two apart afterwards. Without any,
+//! [`availability`] says what was tried. The software driver is the default feature `software`;
+//! without it, asking for it is [`Error::NotCompiledIn`].
+//!
+//! # Where work goes
+//!
+//! Each thread has a current [`Device`], and on each device a current [`Stream`]; both begin as
+//! device 0 and the device's default stream, and are changed by guards ([`Device::enter`],
+//! [`Stream::enter`]) or for a closure ([`with_device`], [`with_stream`]). They only decide where
+//! new things go. A new thread inherits nothing; [`ExecutionContext`] carries it over.
+//!
+//! # When things happen
+//!
+//! Enqueuing (a launch, a copy, a fill, a wait of one stream for another, a callback) returns before
+//! the work is done. The host waits only in functions whose documentation says "blocks".
+//!
+//! Work on one stream runs in order. Work on different streams may run at the same time, but memory
+//! remembers its uses ([`UseRecord`]), and work on a [`DeviceBuffer`] comes after what it must come
+//! after, on whichever stream and device that is:
+//!
+//! ```
+//! # gpu_runtime::choose_driver(gpu_runtime::DriverChoice::Software { devices: None })?;
+//! # use gpu_runtime::{Device, Stream};
+//! # let device = Device::get(0)?;
+//! let (loader, reader) = (Stream::new(device)?, Stream::new(device)?);
+//! let data = loader.copy_htod(&vec![7u32; 1000])?;
+//! let back = reader.copy_dtoh(&data)?; // waits, on the device, for the copy on `loader`
+//! assert_eq!(back.wait()?, vec![7; 1000]);
+//! # Ok::<(), gpu_runtime::Error>(())
+//! ```
+//!
+//! Those who manage memory themselves get the same from [`ordered`], and [`with_order`] switches it
+//! off where a program orders its streams itself.
+//!
+//! # What is safe
+//!
+//! Launching a kernel is `unsafe`, since nobody but its author knows what it accesses, and so are
+//! raw copies ([`Stream::enqueue_htod`] and its like). Everything else is safe: copies keep or own
+//! both ends, buffers, modules and streams may be dropped while work on them is on its way, in any
+//! order and in any thread, and to drop them waits for nothing ([`DeviceAllocation`] and
+//! [`HostAllocation`] are the exceptions, and say so). Arguments are trusted to fit each other; the
+//! layers above check shapes and types.
+//!
+//! # When things go wrong
+//!
+//! A kernel that accesses memory it must not, or fails an assertion, makes its device unusable. The
+//! driver says so late, at some other call: the runtime answers that call and all later ones on the
+//! device with [`Error::DeviceLost`], which names the launches that may have done it
+//! ([`LostDevice`]). With `CUDA_LAUNCH_BLOCKING=1` in the environment each launch is waited for, and
+//! the error appears where it arises. What goes wrong in a destructor goes to `tracing` and to
+//! [`take_drop_errors`].
+//!
+//! `tracing` events of the targets `gpu_runtime::enqueue` and `gpu_runtime::wait` tell of each piece
+//! of work and of each wait of the host.
 
 mod arguments;
 mod buffer;

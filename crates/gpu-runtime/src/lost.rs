@@ -8,8 +8,11 @@ use cuda_sys::CUresult;
 use crate::check;
 use crate::device::Device;
 use crate::device_state::DeviceState;
+use crate::driver::DriverKind;
 use crate::error::Error;
 use crate::ledger::{LaunchRecord, Work};
+use crate::platform;
+use crate::software;
 use crate::stream::StreamId;
 
 /// What is known of a device that stopped working.
@@ -31,6 +34,9 @@ pub struct LostDevice {
     pub name: &'static str,
     /// The driver's description of the error.
     pub text: &'static str,
+    /// What the driver tells of the kernel beyond that. The software driver tells the thread, the
+    /// line and the address; NVIDIA's tells nothing.
+    pub detail: Option<String>,
     /// The work that may have caused it, oldest first within each stream; work on the stream that
     /// the failed call was about comes first.
     pub suspects: Vec<LaunchRecord>,
@@ -55,8 +61,11 @@ impl LostDevice {
 
 impl fmt::Display for LostDevice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let LostDevice { device, call, name, text, suspects } = self;
+        let LostDevice { device, call, name, text, detail, suspects } = self;
         write!(f, "{device} is lost: {name} ({text}), first reported by {call}")?;
+        if let Some(detail) = detail {
+            write!(f, "; {detail}")?;
+        }
         match suspects.as_slice() {
             [] => f.write_str("; no launch of this program is known that may have caused it")?,
             [launch] => write!(f, "; caused by {launch}")?,
@@ -104,16 +113,35 @@ pub(crate) fn declare(
     if let Some(lost) = state.lost() {
         return Arc::clone(lost);
     }
-    let mut streams = state.streams();
-    streams.sort_by_key(|candidate| (Some(candidate.id()) != stream, candidate.id()));
-    let suspects = streams.iter().flat_map(|stream| stream.unfinished()).collect();
+    let detail = match platform::in_use().kind {
+        DriverKind::Software => software::fault(state.device),
+        DriverKind::Nvidia => None,
+    };
+    let suspects = suspects(state, stream, detail.as_deref());
     let lost = state.lose(LostDevice {
         device: state.device,
         call,
         name: check::name(result),
         text: check::text(state.driver, result),
+        detail,
         suspects,
     });
     tracing::error!(device = %state.device, "{lost}");
     Arc::clone(lost)
+}
+
+/// All unfinished work, or the kernel among it that the driver names.
+fn suspects(
+    state: &DeviceState,
+    stream: Option<StreamId>,
+    detail: Option<&str>,
+) -> Vec<LaunchRecord> {
+    let mut streams = state.streams();
+    streams.sort_by_key(|candidate| (Some(candidate.id()) != stream, candidate.id()));
+    let unfinished = || streams.iter().flat_map(|stream| stream.unfinished());
+    let named = |launch: &LaunchRecord| {
+        detail.is_some_and(|detail| detail.starts_with(&launch.work.to_string()))
+    };
+    let culprits: Vec<_> = unfinished().filter(named).collect();
+    if culprits.is_empty() { unfinished().collect() } else { culprits }
 }

@@ -1,7 +1,9 @@
-//! The one place that knows of the software driver: where its table comes from.
+//! The one place that knows of the software driver: where its table comes from, and what it tells
+//! beyond NVIDIA's.
 
 use cuda_sys::Driver;
 
+use crate::device::Device;
 use crate::error::{Error, Result};
 
 /// The software driver's table, with `devices` devices if that is said.
@@ -20,6 +22,12 @@ pub(crate) fn driver(devices: Option<u32>) -> Result<&'static Driver> {
     Ok(cuda_sim::driver())
 }
 
+/// What stopped a device of the software driver: the kernel, the thread, the address.
+#[cfg(feature = "software")]
+pub(crate) fn fault(device: Device) -> Option<String> {
+    cuda_sim::control::last_fault(device.index()).ok()?
+}
+
 #[cfg(not(feature = "software"))]
 pub(crate) fn driver(_devices: Option<u32>) -> Result<&'static Driver> {
     Err(Error::NotCompiledIn)
@@ -36,4 +44,9 @@ mod tests {
         assert!(matches!(error, Error::NotCompiledIn), "{error}");
         assert!(error.to_string().contains("feature `software`"), "{error}");
     }
+}
+
+#[cfg(not(feature = "software"))]
+pub(crate) fn fault(_device: Device) -> Option<String> {
+    None
 }

@@ -1,30 +1,32 @@
 //! Streams: queues of work on a device.
 
 mod edges;
+mod id;
 mod milestones;
+mod progress;
 
 use std::ffi::c_int;
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::ptr::null_mut;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Weak};
 
 use cuda_sys::{CUstream, CUstream_flags};
 
 use crate::check;
 use crate::device::Device;
 use crate::device_state::DeviceState;
-use crate::enqueue::enqueue;
 use crate::error::Result;
 use crate::event::Event;
 use crate::handle::Handle;
-use crate::ledger::{LaunchRecord, Ledger, Work};
+use crate::ledger::Ledger;
 use crate::point::StreamPoint;
 use crate::retired;
 use crate::teardown;
 use crate::wait::host_wait;
 use edges::Edges;
+pub use id::StreamId;
 use milestones::Milestones;
 
 /// A queue of work on one device: work on a stream runs in the order in which it was enqueued, work
@@ -55,13 +57,6 @@ use milestones::Milestones;
 /// ```
 #[derive(Clone)]
 pub struct Stream(Arc<StreamInner>);
-
-/// The name of a stream: unique in a process, and never used again for another one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct StreamId {
-    device: Device,
-    ordinal: u64,
-}
 
 pub(crate) struct StreamInner {
     id: StreamId,
@@ -221,7 +216,7 @@ impl Stream {
     }
 }
 
-/// What the runtime itself needs of a stream.
+/// Making streams.
 impl Stream {
     /// The default stream of a device. It is ordered with respect to foreign work on the driver's
     /// legacy stream, which the runtime itself never uses.
@@ -252,111 +247,6 @@ impl Stream {
         }));
         state.register(&stream);
         Ok(stream)
-    }
-
-    #[inline]
-    pub(crate) fn state(&self) -> &'static DeviceState {
-        self.0.state
-    }
-
-    #[inline]
-    pub(crate) fn raw(&self) -> CUstream {
-        self.0.raw.0
-    }
-
-    pub(crate) fn downgrade(&self) -> Weak<StreamInner> {
-        Arc::downgrade(&self.0)
-    }
-
-    pub(crate) fn upgrade(stream: &Weak<StreamInner>) -> Option<Stream> {
-        stream.upgrade().map(Stream)
-    }
-
-    /// Counts and notes a piece of work that the driver took.
-    #[inline]
-    pub(crate) fn enqueued(&self, work: &Work) {
-        if work.advances() {
-            let sequence = self.0.sequence.fetch_add(1, Ordering::AcqRel) + 1;
-            if work.runs_on_device() {
-                self.0.ledger.note(sequence, work);
-            }
-        }
-    }
-
-    /// Makes later work on this stream wait for an event that was recorded.
-    pub(crate) fn enqueue_wait(&self, event: cuda_sys::CUevent) -> Result<()> {
-        enqueue(self, &Work::Wait, "cuStreamWaitEvent", |driver, stream| {
-            // SAFETY: the caller keeps the event until this call returns, and the driver remembers
-            // by itself what the event stood for.
-            unsafe { (driver.cuStreamWaitEvent)(stream, event, 0) }
-        })
-    }
-
-    /// Notes that later work on this stream waits for the first `sequence` pieces of another.
-    pub(crate) fn note_edge(&self, other: StreamId, sequence: u64) {
-        self.0.edges.lock().note(other, sequence);
-    }
-
-    /// Records an event now, if work was enqueued since the newest one, so that who later waits for
-    /// this work waits for nothing else. A failure only costs that precision.
-    pub(crate) fn mark(&self) {
-        if let Err(error) = self.0.milestones.mark(self) {
-            tracing::debug!(%error, stream = %self.id(), "no event recorded");
-        }
-    }
-
-    /// Blocks until the first `sequence` pieces of work are done.
-    pub(crate) fn wait_for(&self, sequence: u64) -> Result<()> {
-        if self.0.milestones.completed() >= sequence {
-            return Ok(());
-        }
-        if let Some(milestone) = self.0.milestones.covering(self, sequence)? {
-            milestone.event.synchronize()?;
-            self.0.milestones.reached(milestone.sequence);
-        }
-        retired::VALUES.collect();
-        Ok(())
-    }
-
-    /// Whether the first `sequence` pieces of work are done.
-    pub(crate) fn has_reached(&self, sequence: u64) -> Result<bool> {
-        if self.0.milestones.completed() >= sequence {
-            return Ok(true);
-        }
-        match self.0.milestones.covering(self, sequence)? {
-            None => Ok(true),
-            Some(milestone) => {
-                let reached = milestone.event.is_complete()?;
-                if reached {
-                    self.0.milestones.reached(milestone.sequence);
-                }
-                Ok(reached)
-            }
-        }
-    }
-
-    /// Notes that the first `sequence` pieces of work are done.
-    pub(crate) fn reached(&self, sequence: u64) {
-        self.0.milestones.reached(sequence);
-    }
-
-    /// The work that is not known to be done, as far as the ledger remembers, oldest first.
-    pub(crate) fn unfinished(&self) -> impl Iterator<Item = LaunchRecord> + use<> {
-        let stream = self.id();
-        let work = self.0.ledger.after(self.0.milestones.completed());
-        work.into_iter().map(move |(sequence, work)| LaunchRecord { stream, sequence, work })
-    }
-}
-
-impl StreamId {
-    /// The device of the stream.
-    pub fn device(self) -> Device {
-        self.device
-    }
-
-    /// Whether it names the default stream of its device.
-    pub fn is_default(self) -> bool {
-        self.ordinal == 0
     }
 }
 
@@ -393,14 +283,5 @@ impl fmt::Debug for Stream {
 impl fmt::Display for Stream {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.id.fmt(f)
-    }
-}
-
-impl fmt::Display for StreamId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.ordinal {
-            0 => write!(f, "{} default stream", self.device),
-            ordinal => write!(f, "{} stream {ordinal}", self.device),
-        }
     }
 }

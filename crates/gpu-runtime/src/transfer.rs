@@ -32,7 +32,7 @@ impl Stream {
     /// may still be on its way; if the slice lies in page-locked memory, this waits for the copy.
     ///
     /// # Errors
-    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), and the driver's.
+    /// [`Error::OutOfMemory`], and the driver's.
     pub fn copy_htod<T: Pod>(&self, src: &[T]) -> Result<DeviceBuffer<T>> {
         let mut dst = DeviceBuffer::new(self.device(), src.len())?;
         self.copy_htod_into(src, &mut dst)?;
@@ -42,7 +42,7 @@ impl Stream {
     /// As [`copy_htod`](Stream::copy_htod), into memory that exists.
     ///
     /// # Errors
-    /// [`Error::LengthMismatch`](crate::Error::LengthMismatch), and the driver's.
+    /// [`Error::LengthMismatch`], and the driver's.
     pub fn copy_htod_into<T: Pod>(&self, src: &[T], dst: &mut DeviceBuffer<T>) -> Result<()> {
         check_lengths("copy_htod_into", src.len(), dst.len())?;
         let bytes: &[u8] = bytemuck::cast_slice(src);
@@ -61,7 +61,7 @@ impl Stream {
     /// page-locked memory comes back when the copy is done.
     ///
     /// # Errors
-    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), and the driver's.
+    /// [`Error::OutOfMemory`], and the driver's.
     pub fn copy_htod_pinned<T: Pod + Send>(
         &self,
         src: PinnedBuffer<T>,
@@ -81,7 +81,7 @@ impl Stream {
     /// [`PinnedBuffer`] and uses [`copy_dtoh_pinned`](Stream::copy_dtoh_pinned).
     ///
     /// # Errors
-    /// [`Error::HostOutOfMemory`](crate::Error::HostOutOfMemory), and the driver's.
+    /// [`Error::HostOutOfMemory`], and the driver's.
     pub fn copy_dtoh<T: Pod + Send>(&self, src: &DeviceBuffer<T>) -> Result<Pending<Vec<T>>> {
         let staging = PinnedBuffer::zeroed(src.len())?;
         Ok(self.copy_dtoh_pinned(src, staging)?.map(|arrived| arrived.to_vec()))
@@ -91,7 +91,7 @@ impl Stream {
     /// back, filled, when the copy is done.
     ///
     /// # Errors
-    /// [`Error::LengthMismatch`](crate::Error::LengthMismatch), and the driver's. `dst` is freed
+    /// [`Error::LengthMismatch`], and the driver's. `dst` is freed
     /// then.
     pub fn copy_dtoh_pinned<T: Pod + Send>(
         &self,
@@ -103,10 +103,25 @@ impl Stream {
         Ok(Pending::new(self.point(), move || dst))
     }
 
+    /// Copies memory of a device into a slice, and blocks until it is there.
+    ///
+    /// # Errors
+    /// [`Error::LengthMismatch`], [`Error::HostOutOfMemory`], and the driver's.
+    pub fn copy_dtoh_into<T: Pod + Send>(
+        &self,
+        src: &DeviceBuffer<T>,
+        dst: &mut [T],
+    ) -> Result<()> {
+        check_lengths("copy_dtoh_into", src.len(), dst.len())?;
+        let staging = PinnedBuffer::zeroed(src.len())?;
+        dst.copy_from_slice(&self.copy_dtoh_pinned(src, staging)?.wait()?);
+        Ok(())
+    }
+
     /// Copies memory of a device, within that device or to another one, and returns at once.
     ///
     /// # Errors
-    /// [`Error::LengthMismatch`](crate::Error::LengthMismatch), and the driver's.
+    /// [`Error::LengthMismatch`], and the driver's.
     pub fn copy_dtod<T: Pod>(
         &self,
         src: &DeviceBuffer<T>,

@@ -17,6 +17,9 @@ fn what_goes_in_comes_out() {
         assert_eq!((buffer.len(), buffer.bytes()), (len, len * 8));
         let back = stream.copy_dtoh(&buffer).expect("the copy is taken");
         assert_eq!(back.wait().expect("the device works"), numbers);
+        let mut into = vec![0.0; len];
+        stream.copy_dtoh_into(&buffer, &mut into).expect("the device works");
+        assert_eq!(into, numbers);
     }
 }
 

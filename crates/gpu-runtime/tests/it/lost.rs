@@ -6,7 +6,7 @@ use gpu_runtime::{
 };
 use test_support::isolate;
 
-use crate::fixture::device;
+use crate::fixture::{Gate, device};
 
 const ONE_THREAD: LaunchConfig = LaunchConfig::new([1, 1, 1], [1, 1, 1]);
 
@@ -52,10 +52,14 @@ fn all_launches_that_may_have_caused_a_late_error_are_named() {
     isolate(|| {
         let (stream, other) =
             (Stream::new(device()).expect("a stream"), Stream::new(device()).expect("a stream"));
-        let nothing = faults(device(), "nothing");
+        let (nothing, write_nowhere) =
+            (faults(device(), "nothing"), faults(device(), "write_nowhere"));
+        let gate = Gate::hold(&stream);
+        for function in [&nothing, &write_nowhere, &write_nowhere] {
+            launch(function, &stream).expect("the launch is taken");
+        }
         launch(&nothing, &other).expect("the launch is taken");
-        launch(&nothing, &stream).expect("the launch is taken");
-        launch(&faults(device(), "write_nowhere"), &stream).expect("the launch is taken");
+        gate.open();
         let error = stream.synchronize().expect_err("the kernel wrote nowhere");
         let Error::DeviceLost { lost, .. } = &error else { panic!("{error:?}") };
         assert!(lost.suspects.iter().any(|launch| is_kernel(launch, "write_nowhere")), "{error}");

@@ -1,0 +1,34 @@
+//! The names of streams.
+
+use std::fmt;
+
+use crate::device::Device;
+
+/// The name of a stream: unique in a process, and never used again for another one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct StreamId {
+    pub(super) device: Device,
+    /// 0 is the default stream.
+    pub(super) ordinal: u64,
+}
+
+impl StreamId {
+    /// The device of the stream.
+    pub fn device(self) -> Device {
+        self.device
+    }
+
+    /// Whether it names the default stream of its device.
+    pub fn is_default(self) -> bool {
+        self.ordinal == 0
+    }
+}
+
+impl fmt::Display for StreamId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.ordinal {
+            0 => write!(f, "{} default stream", self.device),
+            ordinal => write!(f, "{} stream {ordinal}", self.device),
+        }
+    }
+}
