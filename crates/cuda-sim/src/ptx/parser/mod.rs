@@ -59,10 +59,14 @@ enum Symbol {
 
 impl<'s> Parser<'s> {
     fn module(&mut self) -> Result<(), Error> {
+        // Every module begins with its version: an empty text is none.
+        if !self.cursor.accept_directive(".version") {
+            return Err(self.cursor.error(ErrorKind::Expected("`.version`")));
+        }
+        self.version()?;
         while self.cursor.peek().kind != TokenKind::End {
             let directive = self.cursor.directive()?;
             match directive {
-                ".version" => self.version()?,
                 ".target" => self.target()?,
                 ".address_size" => self.address_size()?,
                 ".file" | ".loc" => self.cursor.skip_line(),
