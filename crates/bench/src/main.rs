@@ -1,2 +1,76 @@
-//! The benchmark program.
-fn main() {}
+//! The benchmark program: named cases, one JSON line for each.
+//!
+//! ```sh
+//! cargo run --release -p bench -- --filter ew/,matmul/f32 --threads 2
+//! ```
+//!
+//! `docs/results/README.md` says what each case measures, and how.
+#![allow(clippy::print_stderr, reason = "a program tells its user what failed")]
+
+mod alloc;
+mod args;
+mod broadcast;
+mod conv;
+mod data;
+mod dispatch;
+mod elementwise;
+mod error;
+mod harness;
+mod launch;
+mod launcher;
+mod line;
+mod matmul;
+mod metric;
+mod place;
+mod reduce;
+mod samples;
+mod sim;
+mod train;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use args::Args;
+use error::Result;
+use harness::Bench;
+use place::Place;
+
+/// Measures and reports the wanted cases of a group.
+type Group = fn(&mut Bench, &Place) -> Result<()>;
+
+/// The cases by the prefix that their names share, in the order in which they run.
+const GROUPS: [(&str, Group); 11] = [
+    ("dispatch/", dispatch::run),
+    ("ew/", elementwise::run),
+    ("bcast/", broadcast::run),
+    ("reduce/", reduce::run),
+    ("matmul/", matmul::run),
+    ("conv/", conv::run),
+    ("train/", train::run),
+    ("data/", data::run),
+    ("alloc/", alloc::run),
+    ("launch/", launch::run),
+    ("sim/", sim::run),
+];
+
+fn main() -> ExitCode {
+    match run(Args::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::from(if error.is_bad_input() { 2 } else { 1 })
+        }
+    }
+}
+
+fn run(args: Args) -> Result<()> {
+    let place = Place::prepare(args.device, args.threads.into())?;
+    let mut bench = Bench::new(args);
+    for (group, run) in GROUPS {
+        if bench.wants_group(group) {
+            run(&mut bench, &place)?;
+        }
+    }
+    bench.finish()
+}

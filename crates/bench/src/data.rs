@@ -1,0 +1,164 @@
+//! The loader: shuffled batches of images, with transformations of different weight.
+
+use std::time::{Duration, Instant};
+
+use parallel::{DataLoader, Dataset};
+use rustix::time::{ClockId, clock_gettime};
+use tensor::{DType, Device, Tensor};
+
+use crate::error::Result;
+use crate::harness::Bench;
+use crate::metric::Metric;
+use crate::place::Place;
+
+/// Pixels along each edge of an image.
+const EDGE: usize = 28;
+const PIXELS: usize = EDGE * EDGE;
+/// How far an image is shifted, at most.
+const SHIFT: usize = 2;
+/// What the pixels are normalised by.
+const MEAN: f32 = 0.1307;
+const DEVIATION: f32 = 0.3081;
+
+const BATCH: usize = 64;
+/// How long a heavy transformation keeps its thread busy.
+const HEAVY: Duration = Duration::from_micros(200);
+
+/// What is done with an image before it goes into a batch.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Transform {
+    None,
+    /// A shift and a normalisation.
+    Light,
+    /// The same, and as much again as keeps a thread busy for a while.
+    Heavy,
+}
+
+struct Images {
+    pixels: Vec<[f32; PIXELS]>,
+    transform: Transform,
+}
+
+pub(crate) fn run(bench: &mut Bench, _place: &Place) -> Result<()> {
+    for (name, transform, count) in [
+        ("none", Transform::None, 60_000),
+        ("light", Transform::Light, 60_000),
+        ("heavy", Transform::Heavy, 6_000),
+    ] {
+        for workers in [0, 2] {
+            let case = format!("data/{name}_w{workers}");
+            if bench.wants(&case) {
+                let images = Images { pixels: vec![[0.5; PIXELS]; count], transform };
+                let metric = Metric::Samples { count };
+                bench.report(&case, metric, epochs(images, workers))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The seconds of two epochs. One before them, in which memory is touched first, does not count.
+fn epochs(images: Images, workers: usize) -> Result<Vec<f64>> {
+    let loader =
+        DataLoader::builder(images).batch_size(BATCH).shuffle(0).workers(workers).build()?;
+    let epoch = |_| {
+        let start = Instant::now();
+        for batch in &loader {
+            std::hint::black_box(batch?);
+        }
+        Ok(start.elapsed().as_secs_f64())
+    };
+    let seconds: Vec<f64> = (0..3).map(epoch).collect::<Result<_>>()?;
+    Ok(seconds[1..].to_vec())
+}
+
+impl Dataset for Images {
+    type Sample = (Tensor, i64);
+    type Error = tensor::Error;
+
+    fn len(&self) -> usize {
+        self.pixels.len()
+    }
+
+    fn get(&self, index: usize) -> tensor::Result<(Tensor, i64)> {
+        let pixels = match self.transform {
+            Transform::None => self.pixels[index].to_vec(),
+            Transform::Light | Transform::Heavy => light(&self.pixels[index], index),
+        };
+        if self.transform == Transform::Heavy {
+            keep_busy(HEAVY);
+        }
+        let image = Tensor::from_vec(pixels, [EDGE, EDGE], (DType::F32, Device::Cpu))?;
+        Ok((image, (index % 10) as i64))
+    }
+}
+
+/// The image, normalised and shifted by a distance that differs from index to index. What comes in
+/// from outside is zero.
+fn light(image: &[f32; PIXELS], index: usize) -> Vec<f32> {
+    let distances = 2 * SHIFT + 1;
+    // Knuth's multiplicative hashing: neighbours are shifted differently.
+    let hash = index.wrapping_mul(2_654_435_761) >> 7;
+    let (down, right) = (hash % distances, hash / distances % distances);
+
+    let mut shifted = vec![0.0; PIXELS];
+    for row in down.saturating_sub(SHIFT)..EDGE.min(EDGE + down - SHIFT) {
+        let columns = right.saturating_sub(SHIFT)..EDGE.min(EDGE + right - SHIFT);
+        let source = (row + SHIFT - down) * EDGE + columns.start + SHIFT - right;
+        let into = &mut shifted[row * EDGE..][columns];
+        for (into, from) in into.iter_mut().zip(&image[source..]) {
+            *into = (from - MEAN) / DEVIATION;
+        }
+    }
+    shifted
+}
+
+/// Uses so much of the processor's time; waiting for the processor does not count.
+fn keep_busy(time: Duration) {
+    let begin = time_of_thread();
+    while time_of_thread() - begin < time {}
+}
+
+/// How long this thread has had a processor.
+fn time_of_thread() -> Duration {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    Duration::new(time.tv_sec.unsigned_abs(), time.tv_nsec.unsigned_abs() as u32)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_light_transformation_shifts_and_normalises() {
+        let mut image = [MEAN; PIXELS];
+        image[14 * EDGE + 14] = MEAN + DEVIATION;
+        let mut places: Vec<_> = (0..1000)
+            .map(|index| {
+                let lit = |pixel: &f32| (pixel - 1.0).abs() < 1e-6;
+                light(&image, index).iter().position(lit).expect("the pixel stays inside")
+            })
+            .collect();
+        places.sort_unstable();
+        places.dedup();
+        let all: Vec<_> =
+            (12..=16).flat_map(|row| (12..=16).map(move |col| row * EDGE + col)).collect();
+        assert_eq!(places, all);
+    }
+
+    #[test]
+    fn what_comes_in_from_outside_is_zero() {
+        for index in 0..100 {
+            let shifted = light(&[1.0; PIXELS], index);
+            let kept = shifted.iter().filter(|pixel| **pixel != 0.0).count();
+            assert!((26 * 26..=PIXELS).contains(&kept), "{kept} of {PIXELS} at {index}");
+        }
+    }
+
+    #[test]
+    fn time_of_the_thread_passes() {
+        let begin = time_of_thread();
+        keep_busy(Duration::from_micros(50));
+        assert!(time_of_thread() - begin >= Duration::from_micros(50));
+    }
+}

@@ -1,0 +1,60 @@
+//! What can go wrong, as the user is told it.
+
+use std::io;
+
+/// What comes of a group of cases.
+pub(crate) type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Why the program, or one of its cases, failed.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Error {
+    #[error("--filter: no case has a name that begins with {}", quoted(.0))]
+    NoSuchCase(Vec<String>),
+    #[error("--threads {threads}: {source}")]
+    Threads { threads: usize, source: tensor::Error },
+    #[error("--device cuda: {0}")]
+    NoCuda(gpu_runtime::Error),
+    #[error(transparent)]
+    SimulatorConfig(#[from] cuda_sim::control::ConfigError),
+    #[error(transparent)]
+    SimulatorStarted(#[from] cuda_sim::control::AlreadyInitialised),
+    #[error("{} failed; the reasons are above", quoted(.0))]
+    Failed(Vec<String>),
+    #[error("{call} failed: {result}")]
+    Driver { call: &'static str, result: cuda_sys::CUresult },
+    #[error(transparent)]
+    DriverNotFound(#[from] cuda_sys::LoadError),
+    #[error("there is no kernel `{0}`")]
+    NoKernel(&'static str),
+    #[error("the output cannot be written: {0}")]
+    Output(#[from] io::Error),
+    #[error(transparent)]
+    Tensor(#[from] tensor::Error),
+    #[error(transparent)]
+    Runtime(#[from] gpu_runtime::Error),
+    #[error(transparent)]
+    Allocation(#[from] gpu_alloc::Error),
+    #[error(transparent)]
+    Loader(#[from] parallel::LoaderError),
+    #[error(transparent)]
+    LoaderOptions(#[from] parallel::BuildError),
+}
+
+impl Error {
+    /// Whether the user asked for something that cannot be had, as opposed to a failure on the way.
+    pub(crate) fn is_bad_input(&self) -> bool {
+        matches!(
+            self,
+            Error::NoSuchCase(_)
+                | Error::Threads { .. }
+                | Error::NoCuda(_)
+                | Error::SimulatorConfig(_)
+                | Error::SimulatorStarted(_)
+        )
+    }
+}
+
+/// `` `a`, `b` ``
+fn quoted(names: &[String]) -> String {
+    names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+}

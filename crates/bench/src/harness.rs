@@ -1,0 +1,256 @@
+//! How a case is timed: warm up, size a sample, take several, report the median.
+
+use std::cell::Cell;
+use std::hint::black_box;
+use std::io;
+use std::time::{Duration, Instant};
+
+use crate::args::Args;
+use crate::error::{Error, Result};
+use crate::line::Line;
+use crate::metric::Metric;
+use crate::place::Place;
+use crate::samples::Samples;
+
+/// How long caches, allocators and the processor's clock are given to settle.
+const WARM_UP: Duration = Duration::from_millis(100);
+/// A warm-up of slow calls ends after this, also if there was only one.
+const LONGEST_WARM_UP: Duration = Duration::from_secs(1);
+/// How long a sample is, unless one call takes longer.
+const SAMPLE: f64 = 0.03;
+
+/// The run of the program: which cases are wanted, and what became of them.
+pub(crate) struct Bench {
+    peer: String,
+    filters: Vec<Filter>,
+    samples: usize,
+    failed: Vec<String>,
+}
+
+/// A prefix of names, and whether any case had it.
+struct Filter {
+    prefix: String,
+    matched: Cell<bool>,
+}
+
+impl Bench {
+    pub(crate) fn new(args: Args) -> Bench {
+        let peer = args.peer();
+        let prefixes = args.filter.into_iter().filter(|prefix| !prefix.is_empty());
+        let filters = prefixes.map(|prefix| Filter { prefix, matched: Cell::new(false) });
+        let (filters, samples) = (filters.collect(), args.samples.into());
+        Bench { peer, filters, samples, failed: Vec::new() }
+    }
+
+    /// Whether there may be wanted cases among those whose names begin with `group`.
+    pub(crate) fn wants_group(&self, group: &str) -> bool {
+        let may_match = |prefix: &str| prefix.starts_with(group) || group.starts_with(prefix);
+        self.filters.is_empty() || self.filters.iter().any(|filter| may_match(&filter.prefix))
+    }
+
+    /// Whether the case is wanted. Groups ask it before they set up what takes long.
+    pub(crate) fn wants(&self, case: &str) -> bool {
+        let matching = self.filters.iter().filter(|filter| case.starts_with(&filter.prefix));
+        let count = matching.map(|filter| filter.matched.set(true)).count();
+        self.filters.is_empty() || count > 0
+    }
+
+    /// Times calls of `work`. What they return is dropped within the time; on a GPU a sample ends
+    /// when the device has done the work.
+    pub(crate) fn case<T, E: Into<Error>>(
+        &mut self,
+        place: &Place,
+        case: &str,
+        metric: Metric,
+        mut work: impl FnMut() -> Result<T, E>,
+    ) -> Result<()> {
+        self.timed(case, metric, |calls| {
+            let start = Instant::now();
+            for _ in 0..calls {
+                black_box(work().map_err(Into::into)?);
+            }
+            place.finish()?;
+            Ok(start.elapsed())
+        })
+    }
+
+    /// As [`case`](Self::case), for work that takes its time itself: of as many calls as it is told.
+    pub(crate) fn timed(
+        &mut self,
+        case: &str,
+        metric: Metric,
+        sample: impl FnMut(u32) -> Result<Duration>,
+    ) -> Result<()> {
+        if !self.wants(case) {
+            return Ok(());
+        }
+        let samples = measure(self.samples, sample);
+        self.report(case, metric, samples)
+    }
+
+    /// Times calls of `work` and of something that it is compared with, in turns.
+    pub(crate) fn against(
+        &mut self,
+        case: &str,
+        mut other: impl FnMut(),
+        mut work: impl FnMut() -> Result<()>,
+    ) -> Result<()> {
+        let others = |calls| {
+            let start = Instant::now();
+            (0..calls).for_each(|_| other());
+            Ok(start.elapsed())
+        };
+        let works = |calls| {
+            let start = Instant::now();
+            (0..calls).try_for_each(|_| work())?;
+            Ok(start.elapsed())
+        };
+        let times = compare(self.samples, works, others);
+        self.report(case, Metric::Ratio, times)
+    }
+
+    /// Reports a case that was measured in a way of its own: the seconds of one call, by sample. A
+    /// case that failed is reported without a number, and fails the program when all others ran.
+    pub(crate) fn report(
+        &mut self,
+        case: &str,
+        metric: Metric,
+        seconds: Result<Vec<f64>>,
+    ) -> Result<()> {
+        let seconds = seconds.unwrap_or_else(|error| {
+            eprintln!("{case}: {error}");
+            self.failed.push(case.to_owned());
+            Vec::new()
+        });
+        self.print(case, metric, Samples::new(seconds).as_ref())
+    }
+
+    /// Reports a case for which the library lacks the operation.
+    pub(crate) fn missing(&self, case: &str, metric: Metric) -> Result<()> {
+        if self.wants(case) { self.print(case, metric, None) } else { Ok(()) }
+    }
+
+    /// Ends the run.
+    ///
+    /// # Errors
+    /// Cases failed, or a prefix was given that no case has.
+    pub(crate) fn finish(self) -> Result<()> {
+        let unmatched = self.filters.into_iter().filter(|filter| !filter.matched.get());
+        let unmatched: Vec<_> = unmatched.map(|filter| filter.prefix).collect();
+        match (self.failed, unmatched) {
+            (failed, _) if !failed.is_empty() => Err(Error::Failed(failed)),
+            (_, unmatched) if !unmatched.is_empty() => Err(Error::NoSuchCase(unmatched)),
+            _ => Ok(()),
+        }
+    }
+
+    fn print(&self, case: &str, metric: Metric, samples: Option<&Samples>) -> Result<()> {
+        let line = Line::new(&self.peer, case, metric, samples);
+        Ok(line.write(io::stdout().lock())?)
+    }
+}
+
+/// The seconds of one call, for each of `count` samples. `sample` makes so many calls, and says how
+/// long they took.
+fn measure(count: usize, mut sample: impl FnMut(u32) -> Result<Duration>) -> Result<Vec<f64>> {
+    let calls = calls_in_sample(warm_up(&mut sample)?);
+    (0..count).map(|_| Ok(sample(calls)?.as_secs_f64() / f64::from(calls))).collect()
+}
+
+/// As [`measure`], in multiples of the time of another sample that is taken right before.
+fn compare(
+    count: usize,
+    mut sample: impl FnMut(u32) -> Result<Duration>,
+    mut other: impl FnMut(u32) -> Result<Duration>,
+) -> Result<Vec<f64>> {
+    let (warm, other_warm) = (warm_up(&mut sample)?, warm_up(&mut other)?);
+    let (calls, other_calls) = (calls_in_sample(warm), calls_in_sample(other_warm));
+    let ratio = |_| {
+        let unit = other(other_calls)?.as_secs_f64() / f64::from(other_calls);
+        Ok(sample(calls)?.as_secs_f64() / f64::from(calls) / unit)
+    };
+    (0..count).map(ratio).collect()
+}
+
+/// Makes more and more calls, until the last of them say how long a call takes.
+fn warm_up(sample: &mut impl FnMut(u32) -> Result<Duration>) -> Result<f64> {
+    let start = Instant::now();
+    let mut calls: u32 = 1;
+    loop {
+        let took = sample(calls)?;
+        let passed = start.elapsed();
+        if passed >= LONGEST_WARM_UP || (passed >= WARM_UP && calls > 1) {
+            return Ok(took.as_secs_f64() / f64::from(calls));
+        }
+        calls = calls.saturating_mul(2);
+    }
+}
+
+/// How many calls of so many seconds make a sample.
+fn calls_in_sample(seconds: f64) -> u32 {
+    (SAMPLE / seconds).clamp(1.0, f64::from(u32::MAX)) as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    fn bench(line: &str) -> Bench {
+        Bench::new(Args::try_parse_from(line.split_whitespace()).expect("the line is right"))
+    }
+
+    #[test]
+    fn without_filters_everything_is_wanted() {
+        let bench = bench("bench");
+        assert!(bench.wants_group("ew/") && bench.wants("ew/add_1M"));
+        assert!(bench.finish().is_ok());
+    }
+
+    #[test]
+    fn a_filter_is_a_prefix_of_groups_and_cases() {
+        let bench = bench("bench --filter ew/add,d");
+        assert!(bench.wants_group("ew/") && bench.wants_group("dispatch/"));
+        assert!(!bench.wants_group("matmul/"));
+        assert!(bench.wants("ew/add_1M") && bench.wants("data/none_w0"));
+        assert!(!bench.wants("ew/exp_1M"));
+    }
+
+    #[test]
+    fn a_filter_that_no_case_has_is_an_error_that_repeats_it() {
+        let bench = bench("bench --filter ew/,wm/");
+        assert!(bench.wants("ew/add_1M"));
+        let error = bench.finish().expect_err("no case begins with wm/");
+        assert!(error.is_bad_input());
+        assert!(error.to_string().contains("`wm/`") && !error.to_string().contains("`ew/`"));
+    }
+
+    #[test]
+    fn a_sample_has_calls_for_its_time_and_at_least_one() {
+        assert_eq!([0.25, 0.03, 0.0075, 0.0].map(calls_in_sample), [1, 1, 4, u32::MAX]);
+    }
+
+    #[test]
+    fn each_sample_is_divided_by_its_calls() {
+        let mut asked = Vec::new();
+        let seconds = measure(3, |calls| {
+            asked.push(calls);
+            Ok(Duration::from_secs(2) * calls)
+        });
+        assert_eq!(seconds.expect("nothing fails"), [2.0; 3]);
+        assert_eq!(asked[asked.len() - 3..], [1; 3], "calls of two seconds are made one by one");
+    }
+
+    #[test]
+    fn a_comparison_is_in_multiples_of_the_other_time() {
+        let of = |seconds| move |calls| Ok(Duration::from_secs(seconds) * calls);
+        assert_eq!(compare(2, of(6), of(2)).expect("nothing fails"), [3.0; 2]);
+    }
+
+    #[test]
+    fn a_failing_case_ends_with_its_error() {
+        let failing = |_| Err(Error::NoKernel("none"));
+        assert!(matches!(measure(3, failing), Err(Error::NoKernel("none"))));
+    }
+}

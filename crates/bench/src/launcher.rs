@@ -1,0 +1,165 @@
+//! All that is `unsafe` here: kernels are launched, by the runtime and by the driver's bare calls.
+
+use std::ffi::CString;
+use std::ptr::null_mut;
+
+use cuda_sys::{CUcontext, CUdevice, CUfunction, CUmodule, CUresult, CUstream, Driver};
+use gpu_runtime::{Device, DeviceBuffer, DriverKind, Function, LaunchConfig, Stream, driver_kind};
+
+use crate::error::{Error, Result};
+
+const EMPTY: &str = include_str!("empty.ptx");
+/// One thread.
+const ONE: LaunchConfig = LaunchConfig::new([1, 1, 1], [1, 1, 1]);
+
+/// Launches the kernel that does nothing.
+pub(crate) trait Launcher {
+    /// Enqueues one launch.
+    fn launch(&self) -> Result<()>;
+
+    /// Waits until all launches were executed.
+    fn finish(&self) -> Result<()>;
+}
+
+/// Launches as users of `gpu-runtime` do.
+pub(crate) struct Runtime {
+    function: Function,
+    stream: Stream,
+}
+
+impl Runtime {
+    pub(crate) fn new(device: Device) -> Result<Runtime> {
+        let function = device.load(EMPTY)?.function("empty")?;
+        Ok(Runtime { function, stream: Stream::new(device)? })
+    }
+}
+
+impl Launcher for Runtime {
+    fn launch(&self) -> Result<()> {
+        // SAFETY: the kernel takes no arguments and touches no memory.
+        unsafe { self.function.launch(&self.stream, ONE, ())? };
+        Ok(())
+    }
+
+    fn finish(&self) -> Result<()> {
+        Ok(self.stream.synchronize()?)
+    }
+}
+
+/// `y = a * x + y` on buffers of a device.
+pub(crate) struct Saxpy {
+    function: Function,
+    stream: Stream,
+    x: DeviceBuffer<f32>,
+    y: DeviceBuffer<f32>,
+}
+
+impl Saxpy {
+    pub(crate) fn new(device: Device, x: &[f32], y: &[f32]) -> Result<Saxpy> {
+        let module = kernels::module_of("saxpy").ok_or(Error::NoKernel("saxpy"))?;
+        let function = device.load(module.image)?.function("saxpy")?;
+        let stream = Stream::new(device)?;
+        let (x, y) = (stream.copy_htod(x)?, stream.copy_htod(y)?);
+        Ok(Saxpy { function, stream, x, y })
+    }
+
+    /// Computes, and waits for it.
+    pub(crate) fn run(&mut self, a: f32) -> Result<()> {
+        let n = self.x.len().min(self.y.len());
+        let arguments = (n as u64, a, &self.x, &mut self.y);
+        // SAFETY: the kernel takes (n, a, x, y), reads x[..n], and reads and writes y[..n].
+        unsafe { self.function.launch(&self.stream, LaunchConfig::for_elements(n), arguments)? };
+        Ok(self.stream.synchronize()?)
+    }
+}
+
+/// Launches by the driver's functions and nothing else: what the runtime is compared with.
+pub(crate) struct Bare {
+    driver: Driver,
+    device: CUdevice,
+    module: CUmodule,
+    function: CUfunction,
+    stream: CUstream,
+}
+
+impl Bare {
+    /// On the driver that the runtime has chosen.
+    pub(crate) fn new(device: Device) -> Result<Bare> {
+        let driver = match driver_kind()? {
+            DriverKind::Software => *cuda_sim::driver(),
+            DriverKind::Nvidia => Driver::load()?,
+        };
+        let mut context: CUcontext = null_mut();
+        let mut bare = Bare {
+            driver,
+            device: 0,
+            module: null_mut(),
+            function: null_mut(),
+            stream: null_mut(),
+        };
+        let image = CString::new(EMPTY).expect("the source has no NUL in it");
+        // SAFETY: what is written to is writable, the driver is initialised, the context is current
+        // before it is needed, and the image ends with a NUL.
+        unsafe {
+            check("cuDeviceGet", (driver.cuDeviceGet)(&mut bare.device, device.index() as i32))?;
+            let retained = (driver.cuDevicePrimaryCtxRetain)(&mut context, bare.device);
+            check("cuDevicePrimaryCtxRetain", retained)?;
+            check("cuCtxSetCurrent", (driver.cuCtxSetCurrent)(context))?;
+            let loaded = (driver.cuModuleLoadData)(&mut bare.module, image.as_ptr().cast());
+            check("cuModuleLoadData", loaded)?;
+            let found =
+                (driver.cuModuleGetFunction)(&mut bare.function, bare.module, c"empty".as_ptr());
+            check("cuModuleGetFunction", found)?;
+            check("cuStreamCreate", (driver.cuStreamCreate)(&mut bare.stream, 0))?;
+        }
+        Ok(bare)
+    }
+}
+
+impl Launcher for Bare {
+    fn launch(&self) -> Result<()> {
+        let ([gx, gy, gz], [bx, by, bz]) = (ONE.grid, ONE.block);
+        // SAFETY: function and stream live as long as `self`; the kernel takes no arguments.
+        let launched = unsafe {
+            (self.driver.cuLaunchKernel)(
+                self.function,
+                gx,
+                gy,
+                gz,
+                bx,
+                by,
+                bz,
+                0,
+                self.stream,
+                null_mut(),
+                null_mut(),
+            )
+        };
+        check("cuLaunchKernel", launched)
+    }
+
+    fn finish(&self) -> Result<()> {
+        // SAFETY: the stream lives as long as `self`.
+        check("cuStreamSynchronize", unsafe { (self.driver.cuStreamSynchronize)(self.stream) })
+    }
+}
+
+impl Drop for Bare {
+    fn drop(&mut self) {
+        // SAFETY: each handle came from this driver, is destroyed here only, and not used again.
+        // Nobody can be told of a failure, and the program is about to end.
+        unsafe {
+            if !self.stream.is_null() {
+                let _ = (self.driver.cuStreamDestroy_v2)(self.stream);
+            }
+            if !self.module.is_null() {
+                let _ = (self.driver.cuModuleUnload)(self.module);
+            }
+            let _ = (self.driver.cuDevicePrimaryCtxRelease_v2)(self.device);
+        }
+    }
+}
+
+fn check(call: &'static str, result: CUresult) -> Result<()> {
+    result.ok().map_err(|result| Error::Driver { call, result })
+}
