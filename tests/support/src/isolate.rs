@@ -3,6 +3,8 @@
 use std::any::type_name;
 use std::process::{Command, Output};
 
+use crate::skip;
+
 /// Set, to the test's name, in the child process.
 const CHILD: &str = "SLUICE_ISOLATED_TEST";
 
@@ -53,6 +55,7 @@ impl<F: FnOnce()> Isolated<F> {
         // A name that matches no test also ends in success: it would pass without having run.
         let ran = String::from_utf8_lossy(&output.stdout).contains("test result: ok. 1 passed");
         assert!(ran, "the isolated test did not run:\n{}", transcript(&output));
+        skip::hand_on(&String::from_utf8_lossy(&output.stderr));
     }
 
     fn command(&mut self) -> &mut Command {
