@@ -126,7 +126,8 @@ impl Lowering<'_, '_> {
         if form.ftz && to == ScalarType::F32 {
             value = self.flush(value, to);
         }
-        if to == ScalarType::F32 {
+        // A bf16 is the upper half of a 32-bit number, a NaN too.
+        if to == ScalarType::F32 && from != ScalarType::BF16 {
             value = self.canonical_nan(value, to);
         }
         self.saturated(form, value)

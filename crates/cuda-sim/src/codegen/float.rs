@@ -257,7 +257,7 @@ impl Lowering<'_, '_> {
 /// The bits of the NaN that operations of a type give.
 pub(super) fn canonical_nan(ty: ScalarType) -> u64 {
     match ty {
-        ScalarType::F64 => 0x7fff_ffff_ffff_ffff,
+        ScalarType::F64 => 0xfff8_0000_0000_0000,
         ScalarType::F32 => 0x7fff_ffff,
         _ => 0x7fff,
     }

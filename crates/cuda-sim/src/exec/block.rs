@@ -94,7 +94,7 @@ impl<'a> Block<'a> {
             block_index: [0; 3],
             dynamic_shared_bytes: launch.dynamic_shared_bytes,
             total_shared_bytes: shared_bytes as u32,
-            runner: (&raw const *runner).cast(),
+            runner: std::ptr::null(),
         });
         Block {
             context,
@@ -113,6 +113,7 @@ impl<'a> Block<'a> {
     pub(super) fn start(&mut self, index: u64) {
         let place = position(index, self.runner.launch.grid);
         self.context.block_index = place;
+        self.context.runner = (&raw const *self.runner).cast();
         self.runner.block.set(place);
         self.live = self.threads.len() as u32;
         self.turns.fill(Turn::Ready);

@@ -345,6 +345,6 @@ mod tests {
             &[65, 255],
             "[text] [  text] [text  ] [te] A % 0xff",
         );
-        check("100% sure, 5%", &[], "100% sure, 5%");
+        check("100%! 5%", &[], "100%! 5%");
     }
 }

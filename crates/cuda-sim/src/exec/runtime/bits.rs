@@ -52,6 +52,6 @@ mod tests {
         check(PermuteMode::ClampLeft, 2, 0x3322_2222);
         check(PermuteMode::ClampRight, 1, 0x1111_1100);
         check(PermuteMode::ReplicateHalf, 1, 0x3322_3322);
-        assert_eq!(permute(0x80, 0x7f, 0x8c, PermuteMode::Selector as u32), 0x8080_00ff);
+        assert_eq!(permute(0x80, 0x7f, 0x8c, PermuteMode::Selector as u32), 0x8080_ff00);
     }
 }

@@ -76,9 +76,12 @@ impl Format {
         1 << (self.exponent_bits() + self.fraction_bits())
     }
 
-    /// The NaN that operations give.
+    /// The NaN that operations give where no operand is one.
     pub(super) fn nan(self) -> u64 {
-        self.sign() - 1
+        match self {
+            Format::F64 => 0xfff8_0000_0000_0000,
+            _ => self.sign() - 1,
+        }
     }
 
     /// The number that some bits stand for.

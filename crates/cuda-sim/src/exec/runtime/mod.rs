@@ -18,6 +18,8 @@ use super::state::{Context, Thread};
 pub(crate) use format::Format;
 pub(crate) use memory::describe_access;
 pub(crate) use rounded::RoundedOp;
+#[cfg(test)]
+pub(crate) use rounded::{compute, convert, convert_integer};
 
 /// A type that native code passes in a register.
 trait Native {

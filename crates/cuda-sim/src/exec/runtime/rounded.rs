@@ -25,7 +25,18 @@ pub(super) extern "C" fn rounded_f32(a: u32, b: u32, c: u32, op: u32, mode: u32)
 }
 
 pub(super) extern "C" fn rounded_f64(a: u64, b: u64, c: u64, op: u32, mode: u32) -> u64 {
-    compute(Format::F64, [a, b, c], op_from_code(op), rounding_from_code(mode))
+    let op = op_from_code(op);
+    let operands = [a, b, c];
+    let used = match op {
+        RoundedOp::SquareRoot | RoundedOp::Reciprocal => &operands[..1],
+        RoundedOp::FusedMultiplyAdd => &operands[..],
+        _ => &operands[..2],
+    };
+    // The first NaN among the operands is handed on, made quiet.
+    if let Some(nan) = used.iter().find(|&&bits| f64::from_bits(bits).is_nan()) {
+        return nan | 1 << 51;
+    }
+    compute(Format::F64, operands, op, rounding_from_code(mode))
 }
 
 pub(super) extern "C" fn fma_f16(a: u32, b: u32, c: u32) -> u32 {
@@ -58,16 +69,24 @@ pub(super) extern "C" fn f32_to_bf16(value: f32) -> u32 {
 
 /// A 64-bit integer as a number of a format.
 pub(super) extern "C" fn integer_to_float(value: u64, signed: u32, format: u32, mode: u32) -> u64 {
-    let negative = signed != 0 && (value as i64) < 0;
-    let magnitude = if negative { value.wrapping_neg() } else { value };
-    let number = Number::Finite { negative, significand: u128::from(magnitude), exponent: 0 };
-    Format::from_code(format).pack(number, false, rounding_from_code(mode))
+    let value = if signed != 0 { i128::from(value as i64) } else { i128::from(value) };
+    convert_integer(value, Format::from_code(format), rounding_from_code(mode))
 }
 
 /// A number of one format as a number of another.
 pub(super) extern "C" fn float_to_float(bits: u64, from: u32, to: u32, mode: u32) -> u64 {
-    let number = Format::from_code(from).unpack(bits);
-    Format::from_code(to).pack(number, false, rounding_from_code(mode))
+    convert(bits, Format::from_code(from), Format::from_code(to), rounding_from_code(mode))
+}
+
+/// An integer as the bits of a number.
+pub(crate) fn convert_integer(value: i128, format: Format, rounding: Rounding) -> u64 {
+    let (negative, significand) = (value < 0, value.unsigned_abs());
+    format.pack(Number::Finite { negative, significand, exponent: 0 }, false, rounding)
+}
+
+/// The bits of a number as those of another format.
+pub(crate) fn convert(bits: u64, from: Format, to: Format, rounding: Rounding) -> u64 {
+    to.pack(from.unpack(bits), false, rounding)
 }
 
 /// An operation on the bits of numbers of a format.
@@ -155,7 +174,7 @@ mod tests {
                 }
                 prop_assert!(down <= nearest && nearest <= up);
                 prop_assert!(down == up || down.next_up() == up);
-                let towards_zero = if nearest > 0.0 { down } else { up };
+                let towards_zero = if down.abs() < up.abs() { down } else { up };
                 prop_assert_eq!(zero, towards_zero);
             }
         }

@@ -60,6 +60,12 @@ impl Device {
         DeviceSlice { address, bytes }
     }
 
+    /// Takes all memory back; only for modules without variables.
+    pub(super) fn reset(&mut self) {
+        assert!(self.globals.is_empty());
+        self.taken = 0;
+    }
+
     /// Memory with these contents.
     pub(super) fn upload<T: Plain>(&mut self, values: &[T]) -> DeviceSlice {
         let place = self.allocate(size_of_val(values));
