@@ -24,7 +24,7 @@ pub enum DType {
 }
 
 impl DType {
-    /// Every dtype, in the order of [`DType::index`].
+    /// Every dtype, in the order of the variants.
     pub const ALL: [DType; 6] =
         [DType::F16, DType::F32, DType::F64, DType::I64, DType::U8, DType::Bool];
 

@@ -6,7 +6,7 @@ use crate::autograd::Meta;
 use crate::device::Place;
 use crate::layout::Layout;
 use crate::shape::resolve_dim;
-use crate::storage::{Fresh, ReadGuard, Storage};
+use crate::storage::{self, Fresh, ReadGuard, Storage};
 use crate::{DType, Device, Element, Error, Result, Shape};
 
 /// An array of numbers of one dtype on one device.
@@ -112,26 +112,7 @@ impl Tensor {
     /// The tensor is on a CUDA device, not contiguous, or of another dtype than `T`; or a copy in
     /// flight failed.
     pub fn read<T: Element>(&self) -> Result<ReadGuard<'_, T>> {
-        const OP: &str = "read";
-        let Some(memory) = self.storage().host() else {
-            return Err(Error::NotOnHost { op: OP, device: self.device() });
-        };
-        self.expect_dtype(OP, T::DTYPE)?;
-        if !self.is_contiguous() {
-            return Err(self.not_contiguous(OP));
-        }
-        if T::DTYPE == DType::Bool {
-            // SAFETY: as below; every byte is a valid `u8`.
-            let bytes = unsafe {
-                ReadGuard::<u8>::new(OP, self.storage(), memory, self.offset(), self.numel())?
-            };
-            if bytes.iter().any(|&byte| byte > 1) {
-                return Err(Error::InvalidBool { op: OP });
-            }
-        }
-        // SAFETY: the layout of a tensor lies inside its storage, whose memory is aligned for each
-        // dtype; any bytes are a number, and those of a bool were looked at.
-        unsafe { ReadGuard::new(OP, self.storage(), memory, self.offset(), self.numel()) }
+        storage::read("read", self)
     }
 
     /// A tensor of memory that an operation is about to write in full.

@@ -10,7 +10,7 @@ use parking_lot::{RwLockReadGuard, RwLockWriteGuard};
 use smallvec::SmallVec;
 
 use super::{HostMemory, Storage};
-use crate::{Error, Result};
+use crate::{DType, Element, Error, Result, Tensor};
 
 thread_local! {
     /// The storages whose read guards this thread holds. Locking one of them for writing would wait
@@ -111,31 +111,44 @@ pub struct ReadGuard<'a, T> {
     _memory: PhantomData<&'a [T]>,
 }
 
-impl<'a, T> ReadGuard<'a, T> {
-    /// Locks `storage` and gives its elements `offset..offset + len`.
-    ///
-    /// # Safety
-    /// The elements lie in the storage, are aligned, and are valid values of `T` once written.
-    pub(crate) unsafe fn new(
-        op: &'static str,
-        storage: &'a Storage,
-        memory: &'a HostMemory,
-        offset: usize,
-        len: usize,
-    ) -> Result<ReadGuard<'a, T>> {
-        let lock = lock_one(op, storage, memory, Access::Read)?;
-        HELD.with(|held| held.borrow_mut().push(std::ptr::from_ref(storage)));
-        // Wrapping, since a view of no elements may begin anywhere.
-        let elements = memory.as_ptr().cast::<T>().wrapping_add(offset);
-        Ok(ReadGuard { elements, len, storage, _lock: lock, _memory: PhantomData })
+/// The elements of a CPU tensor, once the copies in flight into them are done.
+///
+/// # Errors
+/// The tensor is on a CUDA device, not contiguous, or of another dtype than `T`; or a copy failed.
+pub(crate) fn read<'a, T: Element>(
+    op: &'static str,
+    tensor: &'a Tensor,
+) -> Result<ReadGuard<'a, T>> {
+    let Some(memory) = tensor.storage().host() else {
+        return Err(Error::NotOnHost { op, device: tensor.device() });
+    };
+    tensor.expect_dtype(op, T::DTYPE)?;
+    if !tensor.is_contiguous() {
+        return Err(tensor.not_contiguous(op));
     }
+    let storage: &Storage = tensor.storage();
+    let lock = lock_one(op, storage, memory, Access::Read)?;
+    // Wrapping, since a view of no elements may begin anywhere.
+    let elements = memory.as_ptr().cast::<T>().wrapping_add(tensor.offset());
+    if T::DTYPE == DType::Bool {
+        // SAFETY: the layout of a tensor lies inside its storage, which is locked; any byte is a
+        // valid `u8`.
+        let bytes = unsafe { std::slice::from_raw_parts(elements.cast::<u8>(), tensor.numel()) };
+        if bytes.iter().any(|&byte| byte > 1) {
+            return Err(Error::InvalidBool { op });
+        }
+    }
+    HELD.with(|held| held.borrow_mut().push(std::ptr::from_ref(storage)));
+    Ok(ReadGuard { elements, len: tensor.numel(), storage, _lock: lock, _memory: PhantomData })
 }
 
 impl<T> Deref for ReadGuard<'_, T> {
     type Target = [T];
 
     fn deref(&self) -> &[T] {
-        // SAFETY: `new`'s caller promised the elements; the lock keeps writers away.
+        // SAFETY: the layout of the tensor that `read` was given lies inside its storage, whose memory
+        // is aligned for each dtype; any bytes are a number, and those of a bool were looked at. The
+        // lock keeps writers away.
         unsafe { std::slice::from_raw_parts(self.elements, self.len) }
     }
 }

@@ -7,7 +7,7 @@ mod host;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 pub use guard::ReadGuard;
-pub(crate) use guard::{lock, lock_unordered};
+pub(crate) use guard::{lock, lock_unordered, read};
 pub(crate) use host::HostMemory;
 
 use crate::Result;
