@@ -20,20 +20,15 @@ pub(crate) fn choose(args: &Args) -> Result<Place, Error> {
     if args.disable_cuda {
         return Ok(cpu("--disable-cuda was given"));
     }
-    match &args.device {
+    match args.device {
         DeviceArg::Cpu => Ok(cpu("--device cpu was given")),
-        DeviceArg::Cuda => match gpu_runtime::availability() {
-            Availability::Available { kind, devices } => {
-                Ok(cuda(kind, devices, "--device cuda was given"))
-            }
-            Availability::Unavailable { reason } => Err(Error::NoCuda(reason)),
-        },
-        DeviceArg::Software(choice) => software(*choice, "it was asked for"),
-        DeviceArg::Auto => match gpu_runtime::availability() {
-            Availability::Available { kind, devices } => Ok(cuda(kind, devices, "it is there")),
-            Availability::Unavailable { reason } => {
-                let four = DriverChoice::Software { devices: Some(4) };
-                software(four, &format!("there is no NVIDIA driver ({reason})"))
+        DeviceArg::Cuda => present("--device cuda was given").map_err(Error::NoCuda),
+        DeviceArg::Software(choice) => software(choice, "it was asked for"),
+        DeviceArg::Auto => match present("it is there") {
+            Ok(place) => Ok(place),
+            Err(reason) => {
+                let why = why_no_gpu(&reason).ok_or(Error::NoCuda(reason))?;
+                software(DriverChoice::Software { devices: Some(4) }, why)
             }
         },
     }
@@ -41,6 +36,23 @@ pub(crate) fn choose(args: &Args) -> Result<Place, Error> {
 
 fn cpu(why: &str) -> Place {
     Place { driver: "none", devices: Vec::new(), reason: format!("the CPU, since {why}") }
+}
+
+/// What `GPU_DRIVER` names, or NVIDIA's driver.
+fn present(why: &str) -> Result<Place, gpu_runtime::Error> {
+    match gpu_runtime::availability() {
+        Availability::Available { kind, devices } => Ok(cuda(kind, devices, why)),
+        Availability::Unavailable { reason } => Err(reason),
+    }
+}
+
+/// Why there is no GPU, where that is what the error says; any other error is the user's to mend.
+fn why_no_gpu(reason: &gpu_runtime::Error) -> Option<&'static str> {
+    match reason {
+        gpu_runtime::Error::DriverNotFound { .. } => Some("no NVIDIA driver was found"),
+        gpu_runtime::Error::NoDevice { .. } => Some("NVIDIA's driver has no GPU"),
+        _ => None,
+    }
 }
 
 fn software(choice: DriverChoice, why: &str) -> Result<Place, Error> {
