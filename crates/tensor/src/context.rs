@@ -2,9 +2,11 @@
 
 use crate::autograd::{GradModeGuard, enter_grad_mode, is_grad_enabled};
 use crate::default::{DefaultGuard, Scoped};
+use crate::random::{SeedGuard, SeedScope};
 
 /// What operations of a thread depend on beside their arguments: the current device, the current
-/// streams, the order between streams, grad mode, and the defaults of the scopes it is in.
+/// streams, the order between streams, grad mode, and the defaults and the seed of the scopes that
+/// it is in.
 ///
 /// A new thread begins on device 0 with none of it. A parent that wants a child to work as it does
 /// itself captures its context and lets the child enter it.
@@ -23,6 +25,7 @@ pub struct ExecutionContext {
     runtime: gpu_runtime::ExecutionContext,
     grad_enabled: bool,
     defaults: Scoped,
+    seed: SeedScope,
 }
 
 impl ExecutionContext {
@@ -32,6 +35,7 @@ impl ExecutionContext {
             runtime: gpu_runtime::ExecutionContext::capture(),
             grad_enabled: is_grad_enabled(),
             defaults: Scoped::capture(),
+            seed: SeedScope::capture(),
         }
     }
 
@@ -41,6 +45,7 @@ impl ExecutionContext {
             _runtime: self.runtime.enter(),
             _grad_mode: enter_grad_mode(self.grad_enabled),
             _defaults: self.defaults.enter(),
+            _seed: self.seed.clone().enter(),
         }
     }
 }
@@ -52,4 +57,5 @@ pub struct ExecutionContextGuard {
     _runtime: gpu_runtime::ExecutionContextGuard,
     _grad_mode: GradModeGuard,
     _defaults: DefaultGuard,
+    _seed: SeedGuard,
 }

@@ -40,7 +40,10 @@ pub use factories::{Data, Number, Steps};
 pub use host::pool::set_num_threads;
 pub use ops::{Blocking, Operand, Pending, To, ViewShape};
 pub use options::TensorOptions;
-pub use random::{Generator, GeneratorState, generator, manual_seed};
+pub use random::{
+    Generator, GeneratorState, SeedGuard, enter_manual_seed, generator, manual_seed,
+    with_manual_seed,
+};
 pub use scalar::Scalar;
 pub use shape::Shape;
 pub use storage::ReadGuard;

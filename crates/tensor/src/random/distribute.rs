@@ -1,7 +1,7 @@
 //! Draws from the generator of a tensor's device into its memory.
 
 use super::distribution::integer;
-use super::generator::generator_at;
+use super::seed::generator_at;
 use crate::device::Place;
 use crate::dispatch::abi::Random;
 use crate::dispatch::{self, Operation};

@@ -1,19 +1,15 @@
-//! Generators of random numbers: one per device, all from one seed.
+//! A generator of random numbers: a seed, and how many draws there were.
 
-use std::collections::HashMap;
-use std::hash::{BuildHasher, RandomState};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::philox::Philox;
-use crate::device::Place;
-use crate::{Device, Result};
 
 /// The generator that the random numbers of one device come from; a handle, shared by all threads.
 ///
 /// It is counter-based: the numbers of a draw follow from the seed and from how many draws there
 /// were before, not from the device. The same calls after the same seed give the same numbers on the
 /// CPU and on any CUDA device. Threads that draw at the same time share the sequence in whatever
-/// order they come.
+/// order they come; a sequence of one's own is [`with_manual_seed`](crate::with_manual_seed)'s.
 #[derive(Clone, Debug)]
 pub struct Generator {
     state: Arc<Mutex<GeneratorState>>,
@@ -28,40 +24,8 @@ pub struct GeneratorState {
     pub draws: u64,
 }
 
-/// Seeds the generators of all devices, those that are not in use yet too.
-///
-/// ```
-/// use tensor::{Tensor, manual_seed};
-/// manual_seed(7);
-/// let first = Tensor::randn([3], ())?.to_vec::<f32>()?;
-/// manual_seed(7);
-/// assert_eq!(Tensor::randn([3], ())?.to_vec::<f32>()?, first);
-/// # Ok::<(), tensor::Error>(())
-/// ```
-pub fn manual_seed(seed: u64) {
-    let mut defaults = defaults();
-    defaults.seed = seed;
-    for generator in defaults.generators.values() {
-        generator.manual_seed(seed);
-    }
-}
-
-/// The generator of a device. Before the first seed it has one that differs from run to run.
-///
-/// # Errors
-/// There is no such device.
-pub fn generator(device: Device) -> Result<Generator> {
-    Ok(generator_at(Place::of(device)?))
-}
-
-pub(crate) fn generator_at(place: Place) -> Generator {
-    let mut defaults = defaults();
-    let seed = defaults.seed;
-    defaults.generators.entry(place).or_insert_with(|| Generator::new(seed)).clone()
-}
-
 impl Generator {
-    fn new(seed: u64) -> Generator {
+    pub(super) fn new(seed: u64) -> Generator {
         Generator { state: Arc::new(Mutex::new(GeneratorState { seed, draws: 0 })) }
     }
 
@@ -96,24 +60,6 @@ impl Generator {
     fn lock(&self) -> MutexGuard<'_, GeneratorState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// The seed for devices that come into use, and the generators of those that are.
-struct Defaults {
-    seed: u64,
-    generators: HashMap<Place, Generator>,
-}
-
-fn defaults() -> MutexGuard<'static, Defaults> {
-    static DEFAULTS: OnceLock<Mutex<Defaults>> = OnceLock::new();
-    DEFAULTS
-        .get_or_init(|| {
-            // The standard library's hasher is keyed by the system's source of randomness.
-            let seed = RandomState::new().hash_one("seed");
-            Mutex::new(Defaults { seed, generators: HashMap::new() })
-        })
-        .lock()
-        .unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

@@ -5,5 +5,8 @@ pub(crate) mod distribution;
 mod generator;
 mod ops;
 pub(crate) mod philox;
+mod seed;
 
-pub use generator::{Generator, GeneratorState, generator, manual_seed};
+pub use generator::{Generator, GeneratorState};
+pub(crate) use seed::SeedScope;
+pub use seed::{SeedGuard, enter_manual_seed, generator, manual_seed, with_manual_seed};

@@ -1,22 +1,16 @@
 //! Random numbers: the same on every device, repeatable, and distributed as they should be.
 
-use tensor::{DType, Device, GeneratorState, Result, Tensor, generator};
+use tensor::{
+    DType, Device, ExecutionContext, GeneratorState, Result, Tensor, generator, manual_seed,
+    with_manual_seed,
+};
 
 use crate::devices::{cuda_devices, for_each_device};
-
-/// Tests of one binary run at the same time and share the generators, so each puts a device's
-/// generator back only while it holds the lock.
-fn seeded<R>(device: Device, seed: u64, body: impl FnOnce() -> Result<R>) -> Result<R> {
-    static ONE_AT_A_TIME: std::sync::Mutex<()> = std::sync::Mutex::new(());
-    let _lock = ONE_AT_A_TIME.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-    generator(device)?.manual_seed(seed);
-    body()
-}
 
 const COUNT: usize = 1000;
 
 fn draws(device: Device) -> Result<Vec<Vec<f64>>> {
-    seeded(device, 42, || {
+    with_manual_seed(42, || {
         let floats = [DType::F16, DType::F32, DType::F64];
         let mut made = Vec::new();
         for dtype in floats {
@@ -49,7 +43,7 @@ fn one_seed_gives_the_same_numbers_on_every_device() -> Result<()> {
 #[test]
 fn a_seed_repeats_and_draws_differ() -> Result<()> {
     for_each_device(|device| {
-        seeded(device, 1, || {
+        with_manual_seed(1, || {
             let first = Tensor::rand([8], device)?.to_vec::<f32>()?;
             let second = Tensor::rand([8], device)?.to_vec::<f32>()?;
             assert_ne!(first, second);
@@ -63,6 +57,32 @@ fn a_seed_repeats_and_draws_differ() -> Result<()> {
 }
 
 #[test]
+fn one_call_seeds_the_generators_of_all_devices() {
+    test_support::isolate(|| {
+        let devices = [Device::Cpu, cuda_devices()[0]];
+        let draw =
+            |device| Tensor::rand([4], device).and_then(|x| x.to_vec::<f32>()).expect("drawn");
+        // The one is in use before the seed, the other only afterwards.
+        draw(devices[0]);
+        manual_seed(9);
+        assert_eq!(draw(devices[0]), draw(devices[1]));
+    })
+    .run();
+}
+
+#[test]
+fn threads_draw_from_the_scope_that_they_enter() -> Result<()> {
+    let alone = with_manual_seed(4, || Tensor::rand([2], ())?.to_vec::<f32>())?;
+    let context = with_manual_seed(4, ExecutionContext::capture);
+    let child = std::thread::spawn(move || {
+        let _as_parent = context.enter();
+        Tensor::rand([2], ())?.to_vec::<f32>()
+    });
+    assert_eq!(child.join().expect("no panic")?, alone);
+    Ok(())
+}
+
+#[test]
 fn distributions_have_their_mean_and_spread() -> Result<()> {
     let moments = |x: &Tensor| -> Result<(f64, f64)> {
         let values = x.to_vec::<f64>()?;
@@ -70,7 +90,7 @@ fn distributions_have_their_mean_and_spread() -> Result<()> {
         let spread = values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / values.len() as f64;
         Ok((mean, spread.sqrt()))
     };
-    seeded(Device::Cpu, 5, || {
+    with_manual_seed(5, || {
         let (mean, spread) = moments(&Tensor::rand([20_000], DType::F64)?)?;
         assert!((mean - 0.5).abs() < 0.01 && (spread - 1.0 / 12f64.sqrt()).abs() < 0.01);
         let x = Tensor::empty([20_000], DType::F64)?.normal_(3.0, 2.0)?;
