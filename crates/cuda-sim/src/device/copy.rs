@@ -3,6 +3,7 @@
 use std::ops::Range;
 use std::ptr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::location::Location;
 use super::stream::StreamRef;
@@ -24,29 +25,27 @@ pub(crate) enum Returns {
     Enqueued,
 }
 
-/// Pageable sources up to this size are set aside while the copy waits for its turn; for larger
-/// ones the call waits, as NVIDIA's driver does when its staging buffers are full.
-const STAGING: u64 = 64 << 20;
+/// So many bytes of pageable sources are set aside at a time while their copies wait for their
+/// turn. Beyond that calls wait, as with NVIDIA's driver when its staging buffers are full.
+const STAGING: u64 = 256 << 20;
 
 /// Enqueues a copy of `bytes` bytes, which are not zero, and waits for it where the rules say so.
 ///
 /// # Safety
 /// Pageable ends are valid for `bytes` bytes until this returns, pinned ones until the copy is done.
 pub(crate) unsafe fn copy(to: End, from: End, bytes: u64, stream: &StreamRef, returns: Returns) {
-    let touches_host = !to.location.is_device() || !from.location.is_device();
-    let host_only = !to.location.is_device() && !from.location.is_device();
-    let stage = from.location.is_pageable() && to.location.is_device() && bytes <= STAGING;
+    let on_device = [&to, &from].map(|end| end.location.is_device());
     let waits = match returns {
-        Returns::Done => touches_host,
-        Returns::Enqueued => {
-            host_only || to.location.is_pageable() || (from.location.is_pageable() && !stage)
-        }
+        Returns::Done => on_device != [true, true],
+        Returns::Enqueued => on_device == [false, false] || to.location.is_pageable(),
     };
-    let source = if stage && !waits {
-        // SAFETY: the caller vouches for pageable sources.
-        Source::Staged(unsafe { read(from.address, bytes) })
-    } else {
-        Source::InPlace(from)
+    // SAFETY: the caller vouches for pageable sources.
+    let staged = (!waits && from.location.is_pageable())
+        .then(|| unsafe { Staged::read(from.address, bytes) });
+    let (source, waits) = match staged {
+        None => (Source::InPlace(from), waits),
+        Some(None) => (Source::InPlace(from), true),
+        Some(Some(staged)) => (Source::Staged(staged), false),
     };
     let point = stream.queue().enqueue(Work::Job(Arc::new(Copy { to, source, bytes })));
     if waits {
@@ -62,8 +61,14 @@ struct Copy {
 
 enum Source {
     InPlace(End),
-    Staged(Box<[u8]>),
+    Staged(Staged),
 }
+
+/// A copy of pageable memory.
+struct Staged(Box<[u8]>);
+
+/// Bytes in copies of pageable memory.
+static STAGED: AtomicU64 = AtomicU64::new(0);
 
 /// Large copies go in pieces, which several workers share.
 const PIECE: u64 = 1 << 20;
@@ -83,7 +88,7 @@ impl Job for Copy {
         let to: *mut u8 = ptr::with_exposed_provenance_mut((self.to.address + start) as usize);
         let from: *const u8 = match &self.source {
             Source::InPlace(from) => ptr::with_exposed_provenance((from.address + start) as usize),
-            Source::Staged(bytes) => bytes[start as usize..].as_ptr(),
+            Source::Staged(staged) => staged.0[start as usize..].as_ptr(),
         };
         // SAFETY: both ends were checked when the copy was enqueued; the locations that it holds
         // keep the driver's memory in place, and the caller of `copy` vouches for the program's.
@@ -93,16 +98,30 @@ impl Job for Copy {
     }
 }
 
-/// # Safety
-/// `bytes` bytes can be read there.
-unsafe fn read(address: u64, bytes: u64) -> Box<[u8]> {
-    let source: *const u8 = ptr::with_exposed_provenance(address as usize);
-    let length = bytes as usize;
-    let mut copy = Vec::with_capacity(length);
-    // SAFETY: the source is the caller's promise, the destination has just been allocated.
-    unsafe {
-        ptr::copy_nonoverlapping(source, copy.as_mut_ptr(), length);
-        copy.set_len(length);
+impl Staged {
+    /// Sets a source aside, if there is room.
+    ///
+    /// # Safety
+    /// `bytes` bytes can be read there.
+    unsafe fn read(address: u64, bytes: u64) -> Option<Staged> {
+        if STAGED.fetch_add(bytes, Ordering::Relaxed) + bytes > STAGING {
+            STAGED.fetch_sub(bytes, Ordering::Relaxed);
+            return None;
+        }
+        let source: *const u8 = ptr::with_exposed_provenance(address as usize);
+        let length = bytes as usize;
+        let mut copy = Vec::with_capacity(length);
+        // SAFETY: the source is the caller's promise, the destination has just been allocated.
+        unsafe {
+            ptr::copy_nonoverlapping(source, copy.as_mut_ptr(), length);
+            copy.set_len(length);
+        }
+        Some(Staged(copy.into_boxed_slice()))
     }
-    copy.into_boxed_slice()
+}
+
+impl Drop for Staged {
+    fn drop(&mut self) {
+        STAGED.fetch_sub(self.0.len() as u64, Ordering::Relaxed);
+    }
 }

@@ -13,7 +13,7 @@ use super::platform::Platform;
 use super::stream::StreamRef;
 use super::trap;
 use super::view::View;
-use crate::exec::{CheckLevel, CompiledKernel, Fault, FaultKind, Launch, MemoryView};
+use crate::exec::{CheckLevel, CompiledKernel, Fault, FaultKind, Launch};
 use crate::queue::{Failure, Job, Work};
 
 /// A launch's parameter buffer.
@@ -87,10 +87,10 @@ impl Job for KernelLaunch {
             globals: self.function.module.variables(),
             memory: &self.view,
         };
-        let run = || launch.run(pieces, health.interrupt());
+        let run = || launch.run(pieces, health.interrupt()).map_err(Box::new);
         let (result, wild) = match self.level {
             CheckLevel::Full => (run(), None),
-            CheckLevel::Window => trap::guarded(self.view.window(), health, run),
+            CheckLevel::Window => trap::guarded(health, run),
         };
         match (result, wild) {
             (_, Some(address)) => Err(self.wild_access(address)),

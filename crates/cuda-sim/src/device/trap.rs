@@ -1,4 +1,4 @@
-//! Wild accesses of kernels to their own device's addresses: a page fault becomes a sticky error.
+//! Wild accesses of kernels to device memory: a page fault becomes a sticky error.
 //!
 //! Without checks, a kernel's accesses inside its device's window are not looked at. Where nothing
 //! is allocated the window has no memory behind it, so the processor faults. The handler then puts
@@ -7,7 +7,6 @@
 
 use std::cell::Cell;
 use std::mem::MaybeUninit;
-use std::ops::Range;
 use std::ptr;
 use std::sync::Once;
 use std::sync::OnceLock;
@@ -15,17 +14,17 @@ use std::sync::OnceLock;
 use cuda_sys::CUresult;
 use libc::{PROT_READ, PROT_WRITE, SA_ONSTACK, SA_SIGINFO, c_int, c_void, siginfo_t};
 
+use super::platform::platform;
 use crate::queue::Health;
 
 /// What the calling thread runs, as the handler needs it.
 #[derive(Clone, Copy)]
 struct Guarded {
-    window: (u64, u64),
     health: Option<&'static Health>,
     fault: u64,
 }
 
-const IDLE: Guarded = Guarded { window: (0, 0), health: None, fault: 0 };
+const IDLE: Guarded = Guarded { health: None, fault: 0 };
 
 thread_local! {
     static GUARDED: Cell<Guarded> = const { Cell::new(IDLE) };
@@ -33,16 +32,15 @@ thread_local! {
 
 static PREVIOUS: OnceLock<libc::sigaction> = OnceLock::new();
 
-/// Runs kernel code; returns its result and the first address in `window` that had no memory.
+/// Runs kernel code of the device with that health; returns its result and the first address of
+/// device memory that it touched where there is none.
 pub(super) fn guarded<R>(
-    window: Range<u64>,
     health: &'static Health,
     run: impl FnOnce() -> R,
 ) -> (R, Option<u64>) {
     static INSTALLED: Once = Once::new();
     INSTALLED.call_once(install);
-    let window = (window.start, window.end);
-    let outer = GUARDED.replace(Guarded { window, health: Some(health), fault: 0 });
+    let outer = GUARDED.replace(Guarded { health: Some(health), fault: 0 });
     let result = run();
     let fault = GUARDED.replace(outer).fault;
     (result, (fault != 0).then_some(fault))
@@ -76,16 +74,17 @@ extern "C" fn handle(signal: c_int, info: *mut siginfo_t, context: *mut c_void) 
     }
 }
 
-/// Uses nothing that a signal handler may not: cells without destructors, atomics, `mprotect`.
+/// Uses nothing that a signal handler may not: cells without destructors, atomics, what never
+/// changes once it is there, `mprotect`.
 fn put_memory_at(address: u64) -> bool {
     const PAGE: u64 = 4096;
     let Ok(guarded) = GUARDED.try_with(Cell::get) else { return false };
-    let (start, end) = guarded.window;
-    let Some(health) = guarded.health.filter(|_| (start..end).contains(&address)) else {
+    let Some(health) = guarded.health else { return false };
+    if !platform().is_ok_and(|platform| platform.device_at(address).is_some()) {
         return false;
-    };
+    }
     let page = ptr::with_exposed_provenance_mut((address - address % PAGE) as usize);
-    // SAFETY: the page lies in the device's window, where the driver alone decides what is there.
+    // SAFETY: the page lies in a device's window, where the driver alone decides what is there.
     if unsafe { libc::mprotect(page, PAGE as usize, PROT_READ | PROT_WRITE) } != 0 {
         return false;
     }

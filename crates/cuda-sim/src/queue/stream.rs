@@ -19,6 +19,9 @@ pub(crate) enum StreamKind<'a> {
     NonBlocking,
 }
 
+/// How many operations may wait in a stream.
+const LONGEST: u64 = 1 << 16;
+
 /// A stream: what is enqueued here runs in order. Dropping it lets its work run to the end.
 ///
 /// No method waits for device work, but those that say so.
@@ -42,9 +45,17 @@ impl Stream {
         Stream { scheduler, progress }
     }
 
-    /// Enqueues work.
+    /// Enqueues work. Waits if the stream is very far behind, so that a host that never waits
+    /// cannot fill its memory with work.
     pub(crate) fn enqueue(&self, work: Work) -> Point {
-        self.scheduler.enqueue(&self.progress, None, work)
+        let point = self.scheduler.enqueue(&self.progress, None, work);
+        if let Some(sequence) = point.sequence.checked_sub(LONGEST)
+            && self.progress.completed() < sequence
+        {
+            let progress = Arc::clone(&self.progress);
+            self.scheduler.wait(&Point { progress, sequence });
+        }
+        point
     }
 
     /// Makes all work enqueued from now on wait for a point, of any stream on any device.

@@ -6,7 +6,7 @@ use std::ptr;
 use cuda_sys::{CUdevice_attribute, CUresult, CUuuid};
 
 use crate::sim::{self, in_child};
-use crate::{fails, ok};
+use crate::{cuda, fails, ok};
 
 fn count() -> i32 {
     let mut count = -1;
@@ -71,6 +71,25 @@ fn visible_devices_select_and_reorder_and_keep_their_names() {
         assert_eq!(count(), 2);
         assert_eq!(name(0), "Sluice software GPU 3");
         assert_eq!(name(1), "Sluice software GPU 1");
+    });
+}
+
+#[test]
+fn a_forked_child_has_no_driver() {
+    in_child(&[], || {
+        ok!(cuInit(0));
+        // SAFETY: the child makes calls that take no lock, and ends without running destructors.
+        let child = unsafe { libc::fork() };
+        if child == 0 {
+            let mut count = 0;
+            let results = [cuda!(cuDeviceGetCount(&mut count)), cuda!(cuInit(0))];
+            let expected = [CUresult::CUDA_ERROR_NOT_INITIALIZED; 2];
+            unsafe { libc::_exit(i32::from(results != expected)) };
+        }
+        let mut status = -1;
+        assert_eq!(unsafe { libc::waitpid(child, &mut status, 0) }, child);
+        assert_eq!(status, 0);
+        assert_eq!(count(), 1);
     });
 }
 

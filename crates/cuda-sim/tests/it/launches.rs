@@ -48,6 +48,7 @@ fn a_launch_returns_before_it_runs_and_takes_its_arguments_along() {
     let stream = gpu.stream(NON_BLOCKING);
     let pointer = gpu.allocate(8);
     ok!(cuMemsetD8_v2(pointer, 0, 8));
+    ok!(cuCtxSynchronize());
     let gate = Gate::close(stream);
     launch(store, [1, 1], stream, &[pointer, 77]).ok().expect("it is enqueued");
     assert_holds(pointer, [0_u64]);
@@ -149,6 +150,8 @@ fn two_streams_make_progress_at_the_same_time_as_a_long_kernel() {
     let (counter, value) = (gpu.allocate(8), gpu.allocate(8));
     ok!(cuMemsetD8_v2(counter, 0, 8));
     ok!(cuMemsetD8_v2(counter + 2, 1, 1));
+    // Non-blocking streams do not wait for the default one.
+    ok!(cuCtxSynchronize());
     launch(countdown, [1, 1], busy, &[counter]).ok().expect("it is enqueued");
     launch(store, [1, 1], free, &[value, 9]).ok().expect("it is enqueued");
     ok!(cuStreamSynchronize(free));
