@@ -2,6 +2,7 @@
 
 use std::sync::mpsc;
 
+use gpu_runtime::{Order, with_order};
 use tensor::{DType, Device, Result, Tensor, cuda, tensor};
 
 use crate::devices::{cuda_devices, for_each_device, two_cuda_devices};
@@ -50,6 +51,15 @@ fn a_number_from_the_cpu_gets_its_gradient_on_the_cpu() -> Result<()> {
 
 #[test]
 fn the_backward_pass_runs_on_the_streams_of_the_forward_pass() -> Result<()> {
+    backward_waits_for_the_side_stream()
+}
+
+#[test]
+fn the_backward_pass_orders_its_streams_in_manual_order_too() -> Result<()> {
+    with_order(Order::Manual, backward_waits_for_the_side_stream)
+}
+
+fn backward_waits_for_the_side_stream() -> Result<()> {
     let device = cuda_devices()[0];
     let side = cuda::Stream::new(device)?;
     let x = Tensor::new([3.0f32], device)?.requires_grad_(true)?;
