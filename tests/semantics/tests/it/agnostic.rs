@@ -130,3 +130,17 @@ fn s12_everything_in_a_loop_is_cast_to_one_type_and_device() -> Result<()> {
     }
     Ok(())
 }
+
+#[test]
+fn s13_printing_shows_values_device_and_dtype_as_pytorch_does() -> Result<()> {
+    four_devices();
+    let x = Tensor::new([[1.0f32, -2.5], [3.0, 1000.0]], Device::Cpu)?;
+    let numbers = "tensor([[   1.0000,   -2.5000],\n        [   3.0000, 1000.0000]]";
+    assert_eq!(x.to_string(), format!("{numbers})"));
+    assert_eq!(x.to(Device::cuda_at(2))?.to_string(), format!("{numbers}, device='cuda:2')"));
+    let y = Tensor::new([true, false], Device::cuda_at(0))?;
+    assert_eq!(y.to_string(), "tensor([ True, False], device='cuda:0')");
+    let z = Tensor::new([1.0f64], Device::Cpu)?;
+    assert_eq!(z.to_string(), "tensor([1.], dtype=torch.float64)");
+    Ok(())
+}

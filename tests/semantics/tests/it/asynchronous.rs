@@ -1,10 +1,11 @@
-//! Asynchronous execution: S14, S17.
+//! Asynchronous execution: S14 to S17, S19.
 
 use std::sync::mpsc;
 
 use semantics::four_devices;
-use tensor::cuda::Stream;
-use tensor::{Device, Result, Tensor, cuda};
+use tensor::cuda::{Event, Stream};
+use tensor::{Blocking, Device, Result, Tensor, cuda, tensor};
+use test_support::isolate;
 
 /// Holds back everything that is enqueued on `stream` from now on, until the sender is dropped or
 /// used.
@@ -113,5 +114,83 @@ fn s17_streams_run_at_the_same_time_and_wait_for_each_other_when_told() -> Resul
     drop(release);
     cuda::synchronize(device)?;
     assert!(first.query()? && second.query()? && third.query()? && event.query()?);
+    Ok(())
+}
+
+/// An operation that fails on the device, some time after it was enqueued.
+fn index_out_of_range() -> Result<Tensor> {
+    let device = Device::cuda_at(0);
+    let x = Tensor::ones([3], device)?;
+    x.gather(0, &tensor![7]?.to(device)?)
+}
+
+#[test]
+fn s15_with_launch_blocking_the_call_that_caused_an_error_returns_it() {
+    isolate(|| {
+        let error = index_out_of_range().expect_err("index 7 of 3 elements").to_string();
+        assert!(error.contains("gather_f32"), "{error}");
+    })
+    .env("GPU_DRIVER", "software:2")
+    .env("CUDA_LAUNCH_BLOCKING", "1")
+    .run();
+}
+
+#[test]
+fn s15_a_late_error_names_its_launch_and_the_device_stays_lost() {
+    isolate(|| {
+        let device = Device::cuda_at(0);
+        let late = index_out_of_range().expect("it is only enqueued");
+        let first = late.to_vec::<f32>().expect_err("waiting finds the error").to_string();
+        assert!(first.contains("gather_f32"), "{first}");
+        let later = Tensor::ones([2], device).and_then(|x| &x + &x);
+        let later = later.expect_err("the device is lost").to_string();
+        assert!(later.contains("cuda:0") && later.contains("gather_f32"), "{later}");
+        drop(late);
+
+        let other = Tensor::ones([2], Device::cuda_at(1)).and_then(|x| (&x + &x)?.to_vec::<f32>());
+        assert_eq!(other.expect("the other device goes on"), [2.0, 2.0]);
+    })
+    .env("GPU_DRIVER", "software:2")
+    .run();
+}
+
+#[test]
+fn s16_copies_between_pinned_memory_and_a_device_return_before_they_are_done() -> Result<()> {
+    four_devices();
+    let device = Device::cuda_at(3);
+    let side = Stream::new(device)?;
+    let _in = side.enter()?;
+    let pinned = Tensor::ones([1000], ())?.pin_memory()?;
+    let release = hold(&side)?;
+    let on_device = pinned.to_with(device, Blocking::No)?;
+    let back = (&on_device + 1.0)?.to_host_async()?;
+    assert!(!side.query()?, "neither copy can be done: the stream is held back");
+    drop((pinned, on_device));
+    drop(release);
+    assert_eq!(back.wait()?.to_vec::<f32>()?, [2.0; 1000]);
+    Ok(())
+}
+
+#[test]
+fn s19_events_mark_points_in_streams_and_measure_time_between_them() -> Result<()> {
+    four_devices();
+    let device = Device::cuda_at(2);
+    let side = Stream::new(device)?;
+    let (begin, end) = (Event::with_timing(), Event::with_timing());
+    assert!(begin.query()?, "an event that was never recorded counts as complete");
+    begin.record(&side)?;
+    let release = hold(&side)?;
+    end.record(&side)?;
+    assert!(begin.query()? || begin.synchronize().is_ok());
+    assert!(!end.query()?);
+    assert!(begin.elapsed_time(&end).is_err(), "the end has not been reached");
+    drop(release);
+    end.synchronize()?;
+    assert!(end.query()?);
+    assert!(begin.elapsed_time(&end)? >= 0.0);
+
+    let untimed = side.record_event()?;
+    untimed.synchronize()?;
+    assert!(begin.elapsed_time(&untimed).is_err(), "it was made without timing");
     Ok(())
 }

@@ -150,6 +150,24 @@ fn s05_a_zero_dimensional_cpu_tensor_acts_as_a_scalar() -> Result<()> {
 }
 
 #[test]
+fn s06_with_peer_access_an_operation_reads_a_peers_tensor() {
+    isolate(|| {
+        let here = Tensor::new([1.0f32, 2.0], on(0)).expect("made");
+        let there = Tensor::new([10.0f32, 20.0], on(1)).expect("made");
+        assert!((&here + &there).is_err(), "off by default");
+        cuda::enable_peer_access(on(0), on(1)).expect("software devices are all peers");
+        let sum = (&here + &there).expect("the first operand's device reads its peer");
+        assert_eq!(sum.device(), on(0));
+        assert_eq!(sum.to_vec::<f32>().expect("values"), [11.0, 22.0]);
+        assert!((&there + &here).is_err(), "access is given in one direction");
+        cuda::disable_peer_access(on(0), on(1)).expect("it was on");
+        assert!((&here + &there).is_err());
+    })
+    .env("GPU_DRIVER", "software:4")
+    .run();
+}
+
+#[test]
 fn s07_visible_devices_selects_and_reorders() {
     isolate(|| {
         assert_eq!(cuda::device_count(), 2);

@@ -1,4 +1,4 @@
-//! Memory: S20 to S22. Exact statistics need a process of their own.
+//! Memory: S20 to S23. Exact statistics need a process of their own.
 
 use tensor::{Device, Tensor, cuda};
 use test_support::isolate;
@@ -94,5 +94,22 @@ fn s22_empty_cache_returns_what_is_unused_and_nothing_else() {
         assert_eq!(kept.sum().and_then(|sum| sum.item::<f32>()).expect("intact"), 8.0 * MIB as f32);
     })
     .env("GPU_DRIVER", "software:4")
+    .run();
+}
+
+#[test]
+fn s23_out_of_memory_is_a_value_that_the_program_recovers_from() {
+    isolate(|| {
+        let device = Device::cuda_at(0);
+        let kept = Tensor::ones([4 * MIB], device).expect("16 MiB");
+        let error = Tensor::zeros([64 * MIB], device).expect_err("256 MiB of 64 MiB");
+        assert!(matches!(error, tensor::Error::Allocation(gpu_alloc::Error::OutOfMemory(_))));
+        assert!(error.to_string().contains("cuda:0"), "{error}");
+        let smaller = Tensor::ones([4 * MIB], device).expect("16 MiB are left");
+        let sum = (&kept + &smaller).and_then(|x| x.sum()?.item::<f32>()).expect("they work");
+        assert_eq!(sum, 8.0 * MIB as f32);
+    })
+    .env("GPU_DRIVER", "software:1")
+    .env("CUDA_SIM_MEMORY", "64MiB")
     .run();
 }
