@@ -1,6 +1,8 @@
 //! Says what there is by one driver, the one that `GPU_DRIVER` asks for: its version, its devices
 //! and their memory. `cargo xtask doctor` runs it for each driver.
 
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a report is what it is for")]
+
 use std::error::Error;
 use std::process::ExitCode;
 

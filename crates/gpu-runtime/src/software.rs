@@ -13,9 +13,11 @@ pub(crate) fn driver(devices: Option<u32>) -> Result<&'static Driver> {
 
     use cuda_sim::control::{Config, configure};
 
+    // Also read where nothing is configured here: the driver itself has only a code for a variable
+    // that means nothing, and this has its name.
+    let config =
+        Config::from_env().map_err(|reason| Error::SoftwareDriver { reason: Arc::new(reason) })?;
     if let Some(devices) = devices {
-        let config = Config::from_env()
-            .map_err(|reason| Error::SoftwareDriver { reason: Arc::new(reason) })?;
         configure(Config { devices, ..config })
             .map_err(|reason| Error::SoftwareDriver { reason: Arc::new(reason) })?;
     }
@@ -33,6 +35,11 @@ pub(crate) fn driver(_devices: Option<u32>) -> Result<&'static Driver> {
     Err(Error::NotCompiledIn)
 }
 
+#[cfg(not(feature = "software"))]
+pub(crate) fn fault(_device: Device) -> Option<String> {
+    None
+}
+
 #[cfg(all(test, not(feature = "software")))]
 mod tests {
     use crate::{DriverChoice, Error, choose_driver};
@@ -44,9 +51,4 @@ mod tests {
         assert!(matches!(error, Error::NotCompiledIn), "{error}");
         assert!(error.to_string().contains("feature `software`"), "{error}");
     }
-}
-
-#[cfg(not(feature = "software"))]
-pub(crate) fn fault(_device: Device) -> Option<String> {
-    None
 }

@@ -62,6 +62,17 @@ fn an_unknown_driver_in_the_environment_is_an_error_and_not_another_driver() {
 }
 
 #[test]
+fn a_setting_of_the_software_driver_that_means_nothing_is_named() {
+    isolate(|| {
+        let text = Device::count().expect_err("it means nothing").to_string();
+        assert!(text.contains("CUDA_SIM_MEMORY=plenty"), "{text}");
+    })
+    .env("GPU_DRIVER", "software")
+    .env("CUDA_SIM_MEMORY", "plenty")
+    .run();
+}
+
+#[test]
 fn a_call_wins_over_the_environment() {
     isolate(|| {
         choose_driver(DriverChoice::Software { devices: Some(3) }).expect("nothing is in use");

@@ -2,15 +2,18 @@
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 
+use cuda_sim::control::{Config, configure};
 use gpu_runtime::{
     Device, DeviceBuffer, DriverChoice, Function, LaunchConfig, PinnedBuffer, Result, Stream,
     choose_driver,
 };
 
-/// Chooses the driver of the tests: four software devices, unless `GPU_DRIVER` says otherwise.
+/// Chooses the driver of the tests: four software devices that check each access, unless
+/// `GPU_DRIVER` says otherwise.
 pub(crate) fn start() {
     if std::env::var_os("GPU_DRIVER").is_none() {
-        choose_driver(DriverChoice::Software { devices: Some(4) }).expect("nothing else is in use");
+        configure(Config { devices: 4, check: true, ..Config::default() }).expect("as before");
+        choose_driver(DriverChoice::Software { devices: None }).expect("nothing else is in use");
     }
 }
 

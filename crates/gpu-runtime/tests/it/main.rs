@@ -12,6 +12,7 @@ mod launches;
 mod lost;
 mod order;
 mod peers;
+mod programs;
 mod streams;
 mod stress;
 mod waiting;
