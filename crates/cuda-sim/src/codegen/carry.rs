@@ -1,4 +1,7 @@
 //! Arithmetic over several registers, linked by the carry flag.
+//!
+//! Subtraction adds the complement, so the flag that it sets is the opposite of a borrow. The two kinds meet: what nvcc
+//! writes for a division of 128 bits ends a chain of `subc.cc` with an `addc` that looks at the flag.
 
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value};
@@ -13,8 +16,8 @@ impl Lowering<'_, '_> {
         let b = self.source(instruction, 1, ty);
         let (result, out) = match form.op {
             IntegerOp::SubCarry(carry) => {
-                let borrow = self.carry_in(instruction, 2, carry, a);
-                self.subtract(a, b, borrow)
+                let carry = self.carry_in(instruction, 2, carry, a);
+                self.subtract(a, b, carry)
             }
             IntegerOp::MultiplyAddCarry { part, carry } => {
                 let product = self.product(part, a, b, ty.is_signed());
@@ -59,14 +62,15 @@ impl Lowering<'_, '_> {
         (total, self.builder.ins().bor(out, again))
     }
 
-    fn subtract(&mut self, a: Value, b: Value, borrow: Option<Value>) -> (Value, Value) {
+    fn subtract(&mut self, a: Value, b: Value, carry: Option<Value>) -> (Value, Value) {
         let difference = self.builder.ins().isub(a, b);
-        let out = self.builder.ins().icmp(IntCC::UnsignedLessThan, a, b);
-        let Some(borrow) = borrow else {
+        let out = self.builder.ins().icmp(IntCC::UnsignedGreaterThanOrEqual, a, b);
+        let Some(carry) = carry else {
             return (difference, out);
         };
+        let borrow = self.builder.ins().bxor_imm_u(carry, 1);
         let total = self.builder.ins().isub(difference, borrow);
-        let again = self.builder.ins().icmp(IntCC::UnsignedLessThan, difference, borrow);
-        (total, self.builder.ins().bor(out, again))
+        let still = self.builder.ins().icmp(IntCC::UnsignedGreaterThanOrEqual, difference, borrow);
+        (total, self.builder.ins().band(out, still))
     }
 }

@@ -17,6 +17,24 @@ pub(super) struct Device {
     pub(super) check: CheckLevel,
 }
 
+/// The PTX of the corpus.
+macro_rules! corpus {
+    ($name:literal) => {
+        include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/ptx/", $name, ".ptx"))
+    };
+}
+
+pub(super) use corpus;
+
+/// Runs a test on a device of each level of checks.
+pub(super) fn at_each_level(source: &str, test: impl Fn(&mut Device)) {
+    for check in [CheckLevel::Window, CheckLevel::Full] {
+        let mut device = Device::new(source);
+        device.check = check;
+        test(&mut device);
+    }
+}
+
 /// Memory of a [`Device`].
 #[derive(Clone, Copy, Debug)]
 pub(super) struct DeviceSlice {
@@ -89,6 +107,24 @@ impl Device {
         dynamic_shared_bytes: u32,
         arguments: &[&dyn Argument],
     ) -> Result<(), Fault> {
+        self.launch_until(
+            &AtomicBool::new(false),
+            kernel,
+            (grid, block),
+            dynamic_shared_bytes,
+            arguments,
+        )
+    }
+
+    /// Runs a kernel until it ends or is interrupted.
+    pub(super) fn launch_until(
+        &self,
+        interrupted: &AtomicBool,
+        kernel: &str,
+        (grid, block): ([u32; 3], [u32; 3]),
+        dynamic_shared_bytes: u32,
+        arguments: &[&dyn Argument],
+    ) -> Result<(), Fault> {
         let kernel = self.program.kernel(kernel).expect("the module has the kernel");
         let compiled = kernel.compile(self.check).unwrap_or_else(|error| panic!("{error}"));
         let mut parameters = vec![0; kernel.parameter_bytes()];
@@ -105,7 +141,7 @@ impl Device {
             globals: &self.globals,
             memory: self,
         };
-        launch.run(0..launch.block_count(), &AtomicBool::new(false))
+        launch.run(0..launch.block_count(), interrupted)
     }
 
     /// What kernels have printed.

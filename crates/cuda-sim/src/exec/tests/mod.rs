@@ -1,4 +1,14 @@
 //! Tests of execution: kernels as nvcc translates them, and small ones written for one thing each.
 
+mod atomics;
+mod blocks;
+mod calls;
+mod elementwise;
+mod faults;
 mod forms;
+mod globals;
 mod harness;
+mod instructions;
+mod math;
+mod waiting;
+mod warps;
