@@ -104,7 +104,7 @@ pub(crate) trait Float: Arithmetic {
 }
 
 macro_rules! floats {
-    ($($type:ty)*) => {$(
+    ($($type:ty, $exp:path;)*) => {$(
         impl Float for $type {
             #[inline(always)]
             fn divide(self, other: $type) -> $type {
@@ -118,7 +118,7 @@ macro_rules! floats {
 
             #[inline(always)]
             fn exp(self) -> $type {
-                self.exp()
+                $exp(self)
             }
 
             #[inline(always)]
@@ -133,4 +133,7 @@ macro_rules! floats {
     )*};
 }
 
-floats!(f32 f64);
+floats! {
+    f32, super::functions::exp;
+    f64, f64::exp;
+}

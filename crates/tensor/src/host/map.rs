@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::ptr;
 
 use super::element::Stored;
-use super::walk::for_each_run;
+use super::walk::{for_each_run, for_each_tiled_run};
 use crate::dispatch::abi::{Elementwise, Operand};
 
 /// Where one operand's next elements lie, and how far apart; a stride of 0 repeats the first.
@@ -76,9 +76,20 @@ unsafe fn runs<const N: usize>(
     let dims = call.dims as usize;
     let strides = call.operands.each_ref().map(|operand| &operand.strides[..dims]);
     let innermost = strides.map(|strides| strides.last().map_or(0, |&stride| stride as isize));
-    for_each_run(&call.sizes[..dims], strides, units, |_, offsets, len| {
-        run(offsets, innermost, len);
-    });
+    let sizes = &call.sizes[..dims];
+    if strides.iter().any(|strides| is_transposed(strides)) {
+        for_each_tiled_run(sizes, strides, units, |offsets, len| run(offsets, innermost, len));
+    } else {
+        for_each_run(sizes, strides, units, |_, offsets, len| run(offsets, innermost, len));
+    }
+}
+
+/// Whether neighbours along the last dimension but one are nearer than those along the last.
+fn is_transposed(strides: &[i64]) -> bool {
+    match *strides {
+        [.., down, right] => down != 0 && down.abs() < right.abs(),
+        _ => false,
+    }
 }
 
 /// `out = f(a)`

@@ -39,8 +39,7 @@ impl<T: Stored<Value: Float>> Row<T> for LogSoftmax {
 /// With y the result and g the gradient with respect to it: y * (g - sum(g * y)).
 impl<T: Stored<Value: Float>> Row<T> for SoftmaxBackward {
     fn apply(out: &mut [T::Raw], a: &[T::Raw], b: &[T::Raw]) {
-        let terms = a.iter().zip(b).map(|(&g, &y)| T::load(g).times(T::load(y)));
-        let sum = terms.fold(T::Value::ZERO, T::Value::plus);
+        let sum = sum(a.len(), |col| T::load(a[col]).times(T::load(b[col])));
         for ((out, &g), &y) in out.iter_mut().zip(a).zip(b) {
             *out = T::store(T::load(y).times(T::load(g).minus(sum)));
         }
@@ -50,7 +49,7 @@ impl<T: Stored<Value: Float>> Row<T> for SoftmaxBackward {
 /// With y the result and g the gradient with respect to it: g - exp(y) * sum(g).
 impl<T: Stored<Value: Float>> Row<T> for LogSoftmaxBackward {
     fn apply(out: &mut [T::Raw], a: &[T::Raw], b: &[T::Raw]) {
-        let sum = a.iter().map(|&g| T::load(g)).fold(T::Value::ZERO, T::Value::plus);
+        let sum = sum(a.len(), |col| T::load(a[col]));
         for ((out, &g), &y) in out.iter_mut().zip(a).zip(b) {
             *out = T::store(T::load(g).minus(T::load(y).exp().times(sum)));
         }
@@ -59,10 +58,29 @@ impl<T: Stored<Value: Float>> Row<T> for LogSoftmaxBackward {
 
 /// The largest element, and the sum of exp(x - it), whose exponents cannot overflow.
 fn maximum_and_sum<T: Stored<Value: Float>>(a: &[T::Raw]) -> (T::Value, T::Value) {
-    let values = || a.iter().map(|&x| T::load(x));
-    let maximum = values().fold(T::Value::LEAST, T::Value::larger);
-    let terms = values().map(|x| x.minus(maximum).exp());
-    (maximum, terms.fold(T::Value::ZERO, T::Value::plus))
+    let maximum = fold(T::Value::LEAST, T::Value::larger, a.len(), |col| T::load(a[col]));
+    (maximum, sum(a.len(), |col| T::load(a[col]).minus(maximum).exp()))
+}
+
+fn sum<V: Float>(cols: usize, term: impl Fn(usize) -> V) -> V {
+    fold(V::ZERO, V::plus, cols, term)
+}
+
+/// Folds the terms of a row in lanes, which do not wait for each other.
+#[inline(always)]
+fn fold<V: Copy>(start: V, merge: impl Fn(V, V) -> V, cols: usize, term: impl Fn(usize) -> V) -> V {
+    const LANES: usize = 16;
+    let mut lanes = [start; LANES];
+    let whole = cols - cols % LANES;
+    for group in (0..whole).step_by(LANES) {
+        for (lane, state) in lanes.iter_mut().enumerate() {
+            *state = merge(*state, term(group + lane));
+        }
+    }
+    for (state, col) in lanes.iter_mut().zip(whole..cols) {
+        *state = merge(*state, term(col));
+    }
+    lanes.into_iter().fold(start, merge)
 }
 
 fn map<T: Stored>(out: &mut [T::Raw], a: &[T::Raw], f: impl Fn(T::Value) -> T::Value) {

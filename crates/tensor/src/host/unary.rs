@@ -2,6 +2,7 @@
 
 use half::f16;
 
+use super::arithmetic::Float;
 use super::map::kernels;
 use crate::dispatch::abi::Elementwise;
 
@@ -22,7 +23,7 @@ kernels! {
     ceil: f16 f32 f64 => |x| x.ceil();
     round: f16 f32 f64 => |x| x.round_ties_even();
     trunc: f16 f32 f64 => |x| x.trunc();
-    exp: f16 f32 f64 => |x| x.exp();
+    exp: f16 f32 f64 => Float::exp;
     expm1: f16 f32 f64 => |x| x.exp_m1();
     log: f16 f32 f64 => |x| x.ln();
     log1p: f16 f32 f64 => |x| x.ln_1p();
@@ -33,7 +34,7 @@ kernels! {
     cos: f16 f32 f64 => |x| x.cos();
     tanh: f16 f32 f64 => |x| x.tanh();
     // Far below zero exp overflows to infinity, whose reciprocal is the right limit.
-    sigmoid: f16 f32 f64 => |x| 1.0 / (1.0 + (-x).exp());
+    sigmoid: f16 f32 f64 => |x| 1.0 / (1.0 + Float::exp(-x));
     erf: f16 f32 => libm::erff, f64 => libm::erf;
 }
 

@@ -8,11 +8,11 @@ use gpu_alloc::PinnedMemory;
 use gpu_runtime::{StreamPoint, UseRecord};
 use parking_lot::RwLock;
 
-use super::Fresh;
+use super::{Fresh, cache};
 use crate::{Error, Result};
 
 /// Cache lines, and the widest vector registers, begin at multiples of this.
-const ALIGNMENT: usize = 64;
+pub(super) const ALIGNMENT: usize = 64;
 
 /// Host memory with the lock that orders its users. Only a holder of the lock touches the bytes.
 pub(crate) struct HostMemory {
@@ -81,10 +81,17 @@ unsafe impl Sync for Heap {}
 impl Heap {
     fn new(bytes: usize, fresh: Fresh) -> Result<Heap> {
         let out_of_memory = || Error::HostOutOfMemory { bytes };
-        let layout =
-            Layout::from_size_align(bytes, ALIGNMENT).map_err(|_too_large| out_of_memory())?;
+        let layout = Layout::from_size_align(cache::block_size(bytes), ALIGNMENT)
+            .map_err(|_too_large| out_of_memory())?;
         if bytes == 0 {
             return Ok(Heap { start: dangling(), layout });
+        }
+        if let Some(start) = cache::take(layout) {
+            if fresh == Fresh::Zeroed {
+                // SAFETY: the block is as large as its layout says, and nobody else knows it.
+                unsafe { start.write_bytes(0, layout.size()) };
+            }
+            return Ok(Heap { start, layout });
         }
         // SAFETY: the layout has a size.
         let start = unsafe {
@@ -100,8 +107,8 @@ impl Heap {
 impl Drop for Heap {
     fn drop(&mut self) {
         if self.layout.size() > 0 {
-            // SAFETY: `new` allocated the block with this layout.
-            unsafe { alloc::dealloc(self.start.as_ptr(), self.layout) };
+            // SAFETY: `new` allocated the block with this layout, and its owner is gone.
+            unsafe { cache::keep(self.start, self.layout) };
         }
     }
 }

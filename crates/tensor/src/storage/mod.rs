@@ -1,5 +1,6 @@
 //! The memory of tensors: a block on one device that tensors and their views share.
 
+mod cache;
 mod cuda;
 mod guard;
 mod host;

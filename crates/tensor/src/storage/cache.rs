@@ -1,0 +1,129 @@
+//! Freed host memory, kept for the next tensor of its size.
+//!
+//! The system hands out large blocks page by page, at a price above that of most operations on
+//! them, and takes them back as soon as they are freed. Programs make tensors of the same few sizes
+//! again and again, so the last blocks are kept; how much in all is limited.
+
+use std::alloc::{self, Layout};
+use std::collections::VecDeque;
+use std::ptr::NonNull;
+use std::sync::{Mutex, PoisonError};
+
+/// Smaller blocks come from the global allocator as fast as from here.
+const SMALLEST: usize = 1 << 16;
+
+/// The most that is kept, in bytes; the oldest blocks go first.
+const LIMIT: usize = 256 << 20;
+
+static CACHE: Mutex<Cache> = Mutex::new(Cache { blocks: VecDeque::new(), bytes: 0 });
+
+/// A block that nobody uses.
+struct Block {
+    start: NonNull<u8>,
+    layout: Layout,
+}
+
+// SAFETY: the block is owned, and nobody else knows its address.
+unsafe impl Send for Block {}
+
+impl Drop for Block {
+    fn drop(&mut self) {
+        // SAFETY: `keep` was given the block with the layout that it was allocated with.
+        unsafe { alloc::dealloc(self.start.as_ptr(), self.layout) };
+    }
+}
+
+struct Cache {
+    /// The one that was freed last is at the back.
+    blocks: VecDeque<Block>,
+    bytes: usize,
+}
+
+/// The size of the block for a request: at most an eighth more, so that sizes which are almost equal
+/// share their blocks.
+pub(super) fn block_size(bytes: usize) -> usize {
+    if bytes < SMALLEST {
+        return bytes;
+    }
+    let step = 1 << (bytes.ilog2() - 3);
+    bytes.checked_next_multiple_of(step).unwrap_or(bytes)
+}
+
+/// A block of exactly this layout that was kept, with whatever lies in it.
+pub(super) fn take(layout: Layout) -> Option<NonNull<u8>> {
+    if layout.size() < SMALLEST {
+        return None;
+    }
+    let mut cache = CACHE.lock().unwrap_or_else(PoisonError::into_inner);
+    let position = cache.blocks.iter().rposition(|block| block.layout == layout)?;
+    let block = cache.blocks.remove(position)?;
+    cache.bytes -= layout.size();
+    let start = block.start;
+    // The caller owns the memory now.
+    std::mem::forget(block);
+    Some(start)
+}
+
+/// Takes a block back, for a later [`take`] or for the system.
+///
+/// # Safety
+/// The global allocator gave the block with this layout, and nobody uses it any more.
+pub(super) unsafe fn keep(start: NonNull<u8>, layout: Layout) {
+    let block = Block { start, layout };
+    if layout.size() < SMALLEST || layout.size() > LIMIT {
+        return;
+    }
+    // Freed after the lock is: giving memory to the system takes long.
+    let mut surplus: Vec<Block> = Vec::new();
+    let mut cache = CACHE.lock().unwrap_or_else(PoisonError::into_inner);
+    cache.bytes += layout.size();
+    cache.blocks.push_back(block);
+    while cache.bytes > LIMIT {
+        let Some(oldest) = cache.blocks.pop_front() else { break };
+        cache.bytes -= oldest.layout.size();
+        surplus.push(oldest);
+    }
+    drop(cache);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::host::ALIGNMENT;
+    use super::*;
+
+    fn fresh(bytes: usize) -> (NonNull<u8>, Layout) {
+        let layout = Layout::from_size_align(bytes, ALIGNMENT).expect("small");
+        // SAFETY: the layout has a size.
+        let start = unsafe { alloc::alloc(layout) };
+        (NonNull::new(start).expect("there is memory"), layout)
+    }
+
+    #[test]
+    fn a_kept_block_is_given_once_to_a_request_of_its_size() {
+        // A size that no other test has.
+        let (start, layout) = fresh(SMALLEST + 8 * 1234);
+        // SAFETY: the block was just allocated with the layout, and is not used.
+        unsafe { keep(start, layout) };
+        assert_eq!(take(layout), Some(start));
+        assert_eq!(take(layout), None);
+        // SAFETY: as above.
+        unsafe { keep(start, layout) };
+    }
+
+    #[test]
+    fn small_blocks_are_not_kept() {
+        let (start, layout) = fresh(SMALLEST / 2);
+        // SAFETY: as above.
+        unsafe { keep(start, layout) };
+        assert_eq!(take(layout), None);
+    }
+
+    #[test]
+    fn blocks_are_at_most_an_eighth_larger_than_asked_for() {
+        for bytes in [1, 100, SMALLEST, SMALLEST + 1, 1_000_000, (1 << 26) + 5] {
+            let size = block_size(bytes);
+            assert!(size >= bytes && size - bytes <= bytes / 8, "{bytes} in {size}");
+        }
+        assert_eq!(block_size(1 << 20), 1 << 20);
+    }
+}
