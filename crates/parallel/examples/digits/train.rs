@@ -56,7 +56,7 @@ pub(crate) fn train(
     mut progress: impl FnMut(Progress),
 ) -> Result<Outcome, Error> {
     let begin = Instant::now();
-    tensor::manual_seed(options.seed);
+    let _seed = tensor::enter_manual_seed(options.seed);
     let device = options.devices.first().copied().unwrap_or(Device::Cpu);
     let mut model = model::classifier()?;
     model.to(device)?;

@@ -13,7 +13,7 @@ fn places() -> [Device; 3] {
 fn s09_the_same_program_runs_where_a_device_was_chosen_once() -> Result<()> {
     let mut results = Vec::new();
     for device in places() {
-        tensor::manual_seed(7);
+        let _seed = tensor::enter_manual_seed(7);
         let mut net =
             Sequential::new().push(Linear::new(4, 8)?).push(ReLU).push(Linear::new(8, 2)?);
         net.to(device)?;

@@ -72,7 +72,7 @@ fn s02_a_guard_restores_on_early_return_and_on_panic() -> Result<()> {
 #[test]
 fn s02_a_device_out_of_range_is_an_error_that_says_how_many_there_are() {
     four_devices();
-    let error = cuda::device(4).err().expect("there is no fifth device").to_string();
+    let error = cuda::device(4).expect_err("there is no fifth device").to_string();
     assert!(error.contains('4'), "{error}");
     assert!(Tensor::zeros([2], on(17)).is_err());
     assert!(tensor![1.0].and_then(|x| x.to(on(17))).is_err());

@@ -6,7 +6,7 @@ use semantics::four_devices;
 use tensor::{Device, Result, Tensor};
 
 fn model(device: Device) -> Result<Sequential> {
-    tensor::manual_seed(3);
+    let _seed = tensor::enter_manual_seed(3);
     let mut model =
         Sequential::new().push(Linear::new(6, 16)?).push(ReLU).push(Linear::new(16, 3)?);
     model.to(device)?;
@@ -33,7 +33,7 @@ fn s27_outputs_and_gradients_equal_one_devices() -> Result<()> {
     four_devices();
     let devices: Vec<_> = (0..4).map(Device::cuda_at).collect();
     for batch in [1, 3, 4, 10] {
-        tensor::manual_seed(11);
+        let _seed = tensor::enter_manual_seed(11);
         let x = Tensor::randn([batch, 6], devices[0])?;
         let (alone, alone_gradients) = gradients(&model(devices[0])?, &x)?;
         let parallel = DataParallel::new(model(devices[0])?, devices.clone())?;

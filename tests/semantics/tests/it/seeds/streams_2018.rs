@@ -12,8 +12,10 @@ fn sum_on_a_side_stream_waits_for_normal_on_the_default_stream() -> Result<()> {
     // `normal_` is held back, so that `sum` would certainly be first if it did not wait.
     let (release, held) = std::sync::mpsc::channel::<()>();
     cuda::default_stream(cuda)?.add_callback(move || _ = held.recv())?;
-    tensor::manual_seed(5);
-    let a = Tensor::empty([100, 100], cuda)?.normal_(0.0, 1.0)?; // A = torch.empty(...).normal_(0.0, 1.0)
+    let normal = |device| {
+        tensor::with_manual_seed(5, || Tensor::empty([100, 100], device)?.normal_(0.0, 1.0))
+    };
+    let a = normal(cuda)?; // A = torch.empty(...).normal_(0.0, 1.0)
     let b = {
         let _in = s.enter()?; // with torch.cuda.stream(s):
         a.sum()? // B = torch.sum(A)
@@ -21,8 +23,7 @@ fn sum_on_a_side_stream_waits_for_normal_on_the_default_stream() -> Result<()> {
     assert!(!s.query()?, "sum waits");
     drop(release);
 
-    tensor::manual_seed(5);
-    let expected = Tensor::empty([100, 100], Device::Cpu)?.normal_(0.0, 1.0)?.sum()?;
+    let expected = normal(Device::Cpu)?.sum()?;
     let (sum, expected) = (b.item::<f32>()?, expected.item::<f32>()?);
     assert!((sum - expected).abs() < 1e-2, "{sum} and {expected}");
     Ok(())
