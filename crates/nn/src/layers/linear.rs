@@ -41,7 +41,7 @@ impl Linear {
     ) -> Result<Linear> {
         let options = options.into();
         let shape = [out_features, in_features];
-        let weight = init::fan_in_uniform(&shape, in_features, options.clone())?;
+        let weight = init::fan_in_uniform(&shape, in_features, options)?;
         let bias = init::fan_in_uniform(&[out_features], in_features, options)?;
         Ok(Linear { weight, bias: Some(bias) })
     }

@@ -36,9 +36,7 @@ impl Digits {
             .flexible(true)
             .from_reader(GzDecoder::new(file));
         let mut digits = Digits { images: Vec::new(), labels: Vec::new() };
-        let mut line = 0;
-        for record in reader.records() {
-            line += 1;
+        for (line, record) in (1..).zip(reader.records()) {
             let record = record.map_err(|error| unreadable(path, line, error))?;
             let (image, label) = row(&record).map_err(|what| Error::Malformed {
                 path: path.to_owned(),
