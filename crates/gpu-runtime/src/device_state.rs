@@ -77,6 +77,16 @@ impl DeviceState {
         Ok(())
     }
 
+    /// Calls the driver with the device's context current, outside any stream.
+    pub(crate) fn call(
+        &self,
+        call: &'static str,
+        run: impl FnOnce(&Driver) -> CUresult,
+    ) -> Result<()> {
+        self.bind()?;
+        check::on_device(self, call, run(self.driver))
+    }
+
     /// As [`bind`](DeviceState::bind), for `Drop`: also for a lost device, and failing silently.
     pub(crate) fn bind_to_destroy(&self) {
         if let Some(context) = self.context.get() {
@@ -142,15 +152,5 @@ impl DeviceState {
         check::on_device(self, "cuDevicePrimaryCtxRetain", retained)?;
         tracing::debug!(device = %self.device, "primary context retained");
         Ok(Handle(context))
-    }
-
-    /// Calls the driver with the device's context current, outside any stream.
-    pub(crate) fn call(
-        &self,
-        call: &'static str,
-        run: impl FnOnce(&Driver) -> CUresult,
-    ) -> Result<()> {
-        self.bind()?;
-        check::on_device(self, call, run(self.driver))
     }
 }

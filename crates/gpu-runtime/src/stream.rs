@@ -58,6 +58,9 @@ use milestones::Milestones;
 #[derive(Clone)]
 pub struct Stream(Arc<StreamInner>);
 
+/// A stream's locks are taken after those of use records, and in this order: `edges` of the stream
+/// that waits, `milestones` of the one that is waited for, the pool of events. A ledger's lock is
+/// taken by itself. No lock is held while the host waits.
 pub(crate) struct StreamInner {
     id: StreamId,
     raw: Handle<CUstream>,
