@@ -2,7 +2,7 @@
 //! how it went.
 //!
 //! A chapter's functions return a `Result`, and nothing of C but the types of their arguments. One
-//! macro makes the table's functions of them: [`entry::enter`] is the way into each.
+//! macro makes the table's functions of them: `entry` is the way into each.
 //!
 //! Pointers of the program are written and read, when they are not null; beyond that they are the
 //! caller's promise, as in C. Handles are looked up, never followed.

@@ -13,6 +13,7 @@ mod host;
 mod job;
 mod parker;
 mod point;
+mod ready;
 mod scheduler;
 mod state;
 mod stream;

@@ -10,10 +10,8 @@ use super::host::HostCall;
 use super::job::{Job, Running};
 use super::parker::Parker;
 use super::point::{Point, Progress, Timestamp};
+use super::ready::{PRIORITIES, Ready};
 use super::stream::StreamKind;
-
-/// How many priorities streams have, from 0, the ordinary one.
-pub(super) const PRIORITIES: usize = 6;
 
 /// What an operation does when its turn comes.
 pub(crate) enum Work {
@@ -60,15 +58,6 @@ pub(super) struct State {
     pub(super) looking: usize,
 }
 
-/// Jobs that want a thread.
-#[derive(Default)]
-pub(super) struct Ready {
-    waiting: [VecDeque<Arc<Running>>; PRIORITIES],
-    waiting_count: usize,
-    /// Jobs that somebody runs and others may join.
-    shared: VecDeque<Arc<Running>>,
-}
-
 struct Queue {
     progress: Arc<Progress>,
     health: &'static Health,
@@ -102,34 +91,6 @@ enum Current {
 enum Waiter {
     Stream(Arc<Progress>),
     Host(Arc<Parker>),
-}
-
-impl Ready {
-    pub(super) fn push(&mut self, running: Arc<Running>) {
-        self.waiting_count += 1;
-        self.waiting[running.priority].push_back(running);
-    }
-
-    pub(super) fn share(&mut self, running: Arc<Running>) {
-        self.shared.push_back(running);
-    }
-
-    pub(super) fn pop(&mut self) -> Option<Arc<Running>> {
-        let Some(next) = self.waiting.iter_mut().rev().find_map(VecDeque::pop_front) else {
-            return self.shared.pop_front();
-        };
-        self.waiting_count -= 1;
-        Some(next)
-    }
-
-    /// Jobs that nobody runs.
-    pub(super) fn waiting(&self) -> usize {
-        self.waiting_count
-    }
-
-    pub(super) fn len(&self) -> usize {
-        self.waiting_count + self.shared.len()
-    }
 }
 
 impl State {

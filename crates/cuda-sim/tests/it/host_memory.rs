@@ -18,6 +18,7 @@ fn allocate(bytes: usize) -> *mut c_void {
 fn page_locked_memory_is_the_hosts_and_every_devices() {
     let gpu = Gpu::take();
     let pointer = allocate(4096);
+    // SAFETY: so much was allocated, and the device's accesses below are waited for.
     let words = unsafe { std::slice::from_raw_parts_mut(pointer.cast::<u32>(), 1024) };
     words.fill(7);
     let mut device_pointer = 0;
@@ -44,9 +45,11 @@ fn a_copy_from_page_locked_memory_reads_it_when_its_turn_comes() {
     let stream = gpu.stream(NON_BLOCKING);
     let host = allocate(4).cast::<u32>();
     let device = gpu.allocate(4);
+    // SAFETY: it was allocated, here and below; the device reads it after the gate.
     unsafe { host.write(1) };
     let gate = Gate::close(stream);
     ok!(cuMemcpyHtoDAsync_v2(device, host.cast(), 4, stream));
+    // SAFETY: as above.
     unsafe { host.write(2) };
     gate.open();
     ok!(cuStreamSynchronize(stream));

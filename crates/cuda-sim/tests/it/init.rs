@@ -1,6 +1,6 @@
 //! Initialisation, versions, error texts, and which devices there are.
 
-use std::ffi::CStr;
+use std::ffi::{CStr, c_char};
 use std::ptr;
 
 use cuda_sys::{CUdevice_attribute, CUresult, CUuuid};
@@ -17,7 +17,13 @@ fn count() -> i32 {
 fn name(ordinal: i32) -> String {
     let mut name = [0; 64];
     ok!(cuDeviceGetName(name.as_mut_ptr(), 64, ordinal));
-    unsafe { CStr::from_ptr(name.as_ptr()) }.to_str().expect("ASCII").to_owned()
+    text(&name)
+}
+
+/// The text in a buffer, up to its NUL.
+fn text(buffer: &[c_char]) -> String {
+    let bytes = buffer.iter().map(|&byte| byte as u8).take_while(|&byte| byte != 0).collect();
+    String::from_utf8(bytes).expect("ASCII")
 }
 
 #[test]
@@ -84,9 +90,11 @@ fn a_forked_child_has_no_driver() {
             let mut count = 0;
             let results = [cuda!(cuDeviceGetCount(&mut count)), cuda!(cuInit(0))];
             let expected = [CUresult::CUDA_ERROR_NOT_INITIALIZED; 2];
+            // SAFETY: it ends the process.
             unsafe { libc::_exit(i32::from(results != expected)) };
         }
         let mut status = -1;
+        // SAFETY: `status` is writable.
         assert_eq!(unsafe { libc::waitpid(child, &mut status, 0) }, child);
         assert_eq!(status, 0);
         assert_eq!(count(), 1);
@@ -109,7 +117,7 @@ fn a_device_describes_itself() {
     assert_eq!(attribute(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK), 1024);
     let mut address = [0; 13];
     ok!(cuDeviceGetPCIBusId(address.as_mut_ptr(), 13, device));
-    assert_eq!(unsafe { CStr::from_ptr(address.as_ptr()) }, c"0000:11:00.0");
+    assert_eq!(text(&address), "0000:11:00.0");
     let uuid = |device| {
         let mut uuid = CUuuid { bytes: [0; 16] };
         ok!(cuDeviceGetUuid_v2(&mut uuid, device));
@@ -138,22 +146,23 @@ fn wrong_devices_and_null_places_are_errors() {
     fails!(CUDA_ERROR_INVALID_VALUE, cuDeviceGetPCIBusId(short.as_mut_ptr(), 8, 0));
     fails!(CUDA_ERROR_INVALID_VALUE, cuDeviceGetName(short.as_mut_ptr(), 0, 0));
     ok!(cuDeviceGetName(short.as_mut_ptr(), 8, 0));
-    assert_eq!(unsafe { CStr::from_ptr(short.as_ptr()) }, c"Sluice ");
+    assert_eq!(text(&short), "Sluice ");
 }
 
 #[test]
 fn results_have_names_and_descriptions() {
-    let text = |result| {
+    let texts = |result| {
         let (mut name, mut description) = (ptr::null(), ptr::null());
         ok!(cuGetErrorName(result, &mut name));
         ok!(cuGetErrorString(result, &mut description));
+        // SAFETY: the driver's texts are constants that end with a NUL.
         [name, description].map(|text| unsafe { CStr::from_ptr(text) }.to_str().expect("ASCII"))
     };
     assert_eq!(
-        text(CUresult::CUDA_ERROR_OUT_OF_MEMORY),
+        texts(CUresult::CUDA_ERROR_OUT_OF_MEMORY),
         ["CUDA_ERROR_OUT_OF_MEMORY", "out of memory"]
     );
-    assert_eq!(text(CUresult::CUDA_SUCCESS), ["CUDA_SUCCESS", "no error"]);
+    assert_eq!(texts(CUresult::CUDA_SUCCESS), ["CUDA_SUCCESS", "no error"]);
     let mut name = ptr::null();
     fails!(CUDA_ERROR_INVALID_VALUE, cuGetErrorName(CUresult(4711), &mut name));
     assert!(name.is_null());
@@ -165,6 +174,7 @@ fn functions_are_found_by_name_and_version() {
     let find = |name: &CStr, version| {
         let mut address = ptr::null_mut();
         let mut status = cuda_sys::CUdriverProcAddressQueryResult(99);
+        // SAFETY: the name ends with a NUL, and the places are writable.
         let result = unsafe { get(name.as_ptr(), &mut address, version, 0, &mut status) };
         (result.ok().map(|()| address.addr()), status.0)
     };

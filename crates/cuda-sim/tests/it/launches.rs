@@ -137,6 +137,7 @@ fn kernels_reach_page_locked_host_memory() {
     ok!(cuMemHostAlloc(&mut host, 8, 0));
     launch(store, [1, 1], DEFAULT, &[host.addr() as u64, 3]).ok().expect("it is enqueued");
     ok!(cuCtxSynchronize());
+    // SAFETY: it was allocated, and the kernel is done.
     assert_eq!(unsafe { host.cast::<u64>().read() }, 3);
     ok!(cuMemFreeHost(host));
 }

@@ -1,7 +1,5 @@
 //! The software driver as programs see it: through its table of functions, and `control`.
 
-#![allow(clippy::undocumented_unsafe_blocks, reason = "the macro `cuda!` says it for all calls")]
-
 mod contexts;
 mod control;
 mod copies;
@@ -18,3 +16,5 @@ mod random_calls;
 mod sim;
 mod streams;
 mod stress;
+
+pub(crate) use sim::{cuda, fails, ok};

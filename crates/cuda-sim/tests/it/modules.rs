@@ -1,6 +1,7 @@
 //! Modules: loading, functions, variables.
 
-use std::ffi::c_void;
+use std::ffi::{CString, c_void};
+use std::fs;
 use std::ptr;
 
 use cuda_sys::{CUfunction_attribute, CUjit_option, CUmodule};
@@ -29,6 +30,28 @@ fn a_module_gives_its_functions_and_variables_by_name() {
         cuModuleGetGlobal_v2(&mut address, &mut bytes, module, c"store".as_ptr())
     );
     fails!(CUDA_ERROR_INVALID_VALUE, cuMemFree_v2(address));
+}
+
+#[test]
+fn modules_that_nvcc_made_load_and_give_all_their_functions() {
+    let _gpu = Gpu::take();
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/ptx");
+    let files = fs::read_dir(folder).expect("the folder is there").map(|file| file.unwrap().path());
+    let mut functions = 0;
+    for path in files.filter(|path| path.extension().is_some_and(|extension| extension == "ptx")) {
+        let text = fs::read_to_string(&path).expect("a text");
+        let names = text.split(".entry ").skip(1).map(|rest| rest.split('(').next().unwrap());
+        let names: Vec<_> = names.map(|name| CString::new(name.trim()).unwrap()).collect();
+        let image = CString::new(text).expect("no NUL within");
+        let mut module = ptr::null_mut();
+        ok!(cuModuleLoadData(&mut module, image.as_ptr().cast()));
+        for name in names {
+            function(module, &name);
+            functions += 1;
+        }
+        ok!(cuModuleUnload(module));
+    }
+    assert!(functions > 0);
 }
 
 #[test]
@@ -95,7 +118,7 @@ fn machine_code_and_null_are_no_modules() {
     fails!(CUDA_ERROR_NO_BINARY_FOR_GPU, cuModuleLoadData(&mut module, elf.as_ptr().cast()));
     let fat = 0xba55_ed50_u32.to_le_bytes();
     fails!(CUDA_ERROR_NO_BINARY_FOR_GPU, cuModuleLoadData(&mut module, fat.as_ptr().cast()));
-    fails!(CUDA_ERROR_INVALID_IMAGE, cuModuleLoadData(&mut module, b"\xff\xfe\0".as_ptr().cast()));
+    fails!(CUDA_ERROR_INVALID_IMAGE, cuModuleLoadData(&mut module, c"\xff\xfe".as_ptr().cast()));
     fails!(CUDA_ERROR_INVALID_VALUE, cuModuleLoadData(&mut module, ptr::null()));
     let image = KERNELS.as_ptr().cast();
     fails!(CUDA_ERROR_INVALID_VALUE, cuModuleLoadData(ptr::null_mut(), image));

@@ -14,30 +14,25 @@ use cuda_sys::{
 };
 
 /// Calls a function of the driver and returns its `CUresult`.
-///
-/// SAFETY, for all tests: what is pointed to lives until the call, and what it enqueues, is done.
-#[macro_export]
 macro_rules! cuda {
-    ($name:ident($($argument:expr),* $(,)?)) => {{
-        #[allow(unused_unsafe, reason = "an argument may be unsafe too")]
-        let result = unsafe { (cuda_sim::driver().$name)($($argument),*) };
-        result
-    }};
+    ($name:ident($($argument:expr),* $(,)?)) => {
+        // SAFETY: in all tests, what is pointed to lives until the call, and what it enqueues, is
+        // done; everything else is the driver's to check.
+        unsafe { (cuda_sim::driver().$name)($($argument),*) }
+    };
 }
 
 /// Calls a function of the driver, which is to succeed.
-#[macro_export]
 macro_rules! ok {
     ($name:ident($($argument:expr),* $(,)?)) => {
-        assert_eq!($crate::cuda!($name($($argument),*)), cuda_sys::CUresult::CUDA_SUCCESS)
+        assert_eq!($crate::sim::cuda!($name($($argument),*)), cuda_sys::CUresult::CUDA_SUCCESS)
     };
 }
 
 /// Calls a function of the driver, which is to fail with that error.
-#[macro_export]
 macro_rules! fails {
     ($error:ident, $name:ident($($argument:expr),* $(,)?)) => {
-        assert_eq!($crate::cuda!($name($($argument),*)), cuda_sys::CUresult::$error)
+        assert_eq!($crate::sim::cuda!($name($($argument),*)), cuda_sys::CUresult::$error)
     };
 }
 
@@ -192,6 +187,7 @@ impl Gate {
 /// Enqueues a host function.
 pub(crate) fn enqueue(stream: CUstream, function: impl FnOnce() + Send + 'static) {
     unsafe extern "C" fn call<F: FnOnce()>(argument: *mut c_void) {
+        // SAFETY: the argument is the box below, which nobody else takes back.
         let function = unsafe { Box::from_raw(argument.cast::<F>()) };
         function();
     }
@@ -223,6 +219,8 @@ where
 {
     assert_eq!(download::<T, N>(pointer), expected);
 }
+
+pub(crate) use {cuda, fails, ok};
 
 /// The legacy default stream of the current context.
 pub(crate) const DEFAULT: CUstream = CU_STREAM_LEGACY;

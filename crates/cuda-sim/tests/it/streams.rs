@@ -153,6 +153,7 @@ fn a_stream_describes_itself() {
     ok!(cuStreamGetCtx(stream, &mut context));
     assert_eq!((priority, flags, context), (greatest, NON_BLOCKING, gpu.context));
     let get_id = cuda_sim::driver().cuStreamGetId.expect("the software driver has it");
+    // SAFETY: `id` is writable.
     assert_eq!(unsafe { get_id(stream, &mut id) }, CUresult::CUDA_SUCCESS);
     assert!(id > 2);
 }
