@@ -21,9 +21,9 @@ use crate::uses::UseRecord;
 /// `T`s in the memory of a device, with a record of who uses them.
 ///
 /// Copies and launches that are given a buffer order themselves after earlier ones on other streams
-/// ([`ordered`](crate::ordered)). It may be dropped while work on it is on its way, and nobody waits:
-/// the memory is freed once that is done, where the device is next synchronized, or where memory is
-/// allocated and the device has nothing to do or none left.
+/// ([`ordered`](crate::ordered)). It may be dropped while work on it is on its way, and nobody
+/// waits: the memory is freed once that is done, where the device is next synchronized, or where
+/// memory is allocated and the device has nothing to do or none left.
 pub struct DeviceBuffer<T: Pod> {
     /// Taken out by `Drop` only.
     allocation: Option<DeviceAllocation>,

@@ -15,8 +15,8 @@ impl Stream {
     /// on with later work when it returns.
     ///
     /// It runs on a thread of the driver and must not use any device, nor wait for anything that
-    /// does: the driver may need that very thread. If the device is lost before, it is never called.
-    /// A panic in it ends it, and is reported through `tracing`.
+    /// does: the driver may need that very thread. If the device is lost before, it is never
+    /// called. A panic in it ends it, and is reported through `tracing`.
     ///
     /// # Errors
     /// The driver's, if it cannot enqueue the call.

@@ -58,8 +58,9 @@ impl Stream {
     /// The driver's, if it does not take the copy.
     ///
     /// # Safety
-    /// Both ends are memory of this stream's device for `bytes` bytes and until the copy is done, and
-    /// do not overlap. Nobody uses `dst` or writes `src` meanwhile, unless ordered after the copy.
+    /// Both ends are memory of this stream's device for `bytes` bytes and until the copy is done,
+    /// and do not overlap. Nobody uses `dst` or writes `src` meanwhile, unless ordered after the
+    /// copy.
     pub unsafe fn enqueue_dtod(&self, dst: DevicePtr, src: DevicePtr, bytes: usize) -> Result<()> {
         let (dst, src) = (dst.address(), src.address());
         let direction = Direction::DeviceToDevice;
@@ -77,7 +78,8 @@ impl Stream {
     ///
     /// # Safety
     /// `dst` is memory of `dst_device` and `src` of `src_device`, both for `bytes` bytes and until
-    /// the copy is done. Nobody uses `dst` or writes `src` meanwhile, unless ordered after the copy.
+    /// the copy is done. Nobody uses `dst` or writes `src` meanwhile, unless ordered after the
+    /// copy.
     pub unsafe fn enqueue_peer(
         &self,
         dst: DevicePtr,
@@ -113,8 +115,8 @@ impl Stream {
         })
     }
 
-    /// Copies end in an event at once: a copy that another stream waits for is typically a prefetch,
-    /// and must not be waited for together with the prefetches after it.
+    /// Copies end in an event at once: a copy that another stream waits for is typically a
+    /// prefetch, and must not be waited for together with the prefetches after it.
     fn enqueue_copy(
         &self,
         direction: Direction,

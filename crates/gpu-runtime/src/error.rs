@@ -24,7 +24,10 @@ pub enum Error {
         reason: cuda_sys::LoadError,
     },
     /// The driver works and has no device.
-    #[error("the {driver} driver has no device (is CUDA_VISIBLE_DEVICES hiding them?). {}", if *.driver == DriverKind::Nvidia { ASK_FOR_SOFTWARE } else { "" })]
+    #[error(
+        "the {driver} driver has no device (is CUDA_VISIBLE_DEVICES hiding them?). {}",
+        way_out(*.driver)
+    )]
     NoDevice {
         /// The driver that was asked.
         driver: DriverKind,
@@ -84,8 +87,8 @@ pub enum Error {
     },
     /// The system gave no page-locked memory.
     #[error(
-        "the system gave no {bytes} bytes of page-locked memory: such memory cannot be swapped out, \
-         so pin less of it at a time"
+        "the system gave no {bytes} bytes of page-locked memory: such memory cannot be swapped \
+         out, so pin less of it at a time"
     )]
     HostOutOfMemory {
         /// What was asked for.
@@ -123,7 +126,7 @@ pub enum Error {
         problem: LaunchProblem,
     },
     /// The driver refused the code of a module.
-    #[error("{device} cannot load the module: {name}: {}", if .log.is_empty() { "the driver says nothing more" } else { .log })]
+    #[error("{device} cannot load the module: {name}: {}", said(.log))]
     ModuleLoad {
         /// The device.
         device: Device,
@@ -134,7 +137,8 @@ pub enum Error {
     },
     /// A module has no kernel of that name.
     #[error(
-        "the module has no kernel `{name}`: a kernel is found by its name in the PTX, which C++ mangles unless it is declared extern \"C\""
+        "the module has no kernel `{name}`: a kernel is found by its name in the PTX, which C++ \
+         mangles unless it is declared extern \"C\""
     )]
     FunctionNotFound {
         /// The name that was asked for.
@@ -215,6 +219,17 @@ pub enum EventProblem {
 const ASK_FOR_SOFTWARE: &str = "Without a GPU, ask for the software driver: GPU_DRIVER=software:N \
      in the environment, or choose_driver(DriverChoice::Software { devices: Some(N) }) in the \
      program";
+
+fn way_out(driver: DriverKind) -> &'static str {
+    match driver {
+        DriverKind::Nvidia => ASK_FOR_SOFTWARE,
+        DriverKind::Software => "CUDA_SIM_DEVICES says how many there are.",
+    }
+}
+
+fn said(log: &str) -> &str {
+    if log.is_empty() { "the driver says nothing more" } else { log }
+}
 
 fn devices(count: usize) -> String {
     match count {

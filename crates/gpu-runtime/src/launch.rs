@@ -88,7 +88,8 @@ pub enum LaunchProblem {
     },
     /// More shared memory than a launch may ask for.
     #[error(
-        "{bytes} bytes of shared memory are asked for, but at most {max} are allowed; Function::allow_shared_bytes raises that as far as the device can"
+        "{bytes} bytes of shared memory are asked for, but at most {max} are allowed; \
+         Function::allow_shared_bytes raises that as far as the device can"
     )]
     TooMuchSharedMemory {
         /// What was asked for.
@@ -183,14 +184,14 @@ impl Function {
 
     /// Enqueues a run of the kernel, and returns at once.
     ///
-    /// `args` is a tuple of what the kernel takes, in order: integers, floats, [`DevicePtr`], buffers
-    /// and [`ByValue`] structs. A launch that is given buffers comes after earlier work on them, on
-    /// whichever stream that is: `&buffer` counts as read, `&mut buffer` as written. Memory that is
-    /// given by address is in the caller's care.
+    /// `args` is a tuple of what the kernel takes, in order: integers, floats, [`DevicePtr`],
+    /// buffers and [`ByValue`] structs. A launch that is given buffers comes after earlier work on
+    /// them, on whichever stream that is: `&buffer` counts as read, `&mut buffer` as written.
+    /// Memory that is given by address is in the caller's care.
     ///
     /// # Errors
-    /// [`Error::InvalidLaunch`] if the launch does not fit the kernel or the device. What goes wrong
-    /// while the kernel runs appears at a later call, as [`Error::DeviceLost`].
+    /// [`Error::InvalidLaunch`] if the launch does not fit the kernel or the device. What goes
+    /// wrong while the kernel runs appears at a later call, as [`Error::DeviceLost`].
     ///
     /// # Safety
     /// The kernel takes exactly these arguments. With them it accesses only memory that the device

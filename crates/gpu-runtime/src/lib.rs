@@ -5,7 +5,9 @@
 //! bring their own kernels, and is the floor that Sluice's allocator and tensors stand on.
 //!
 //! ```
-//! use gpu_runtime::{Availability, Device, DriverChoice, LaunchConfig, availability, choose_driver};
+//! use gpu_runtime::{
+//!     Availability, Device, DriverChoice, LaunchConfig, availability, choose_driver,
+//! };
 //!
 //! if let Availability::Unavailable { reason } = availability() {
 //!     eprintln!("{reason}");
@@ -19,7 +21,8 @@
 //! let mut y = stream.copy_htod(&[10.0f32, 20.0, 30.0])?;
 //! let n = x.len();
 //! // SAFETY: the kernel takes (n, a, x, y), reads x[..n], and reads and writes y[..n].
-//! unsafe { saxpy.launch(&stream, LaunchConfig::for_elements(n), (n as u64, 2.0f32, &x, &mut y))? };
+//! let config = LaunchConfig::for_elements(n);
+//! unsafe { saxpy.launch(&stream, config, (n as u64, 2.0f32, &x, &mut y))? };
 //! assert_eq!(stream.copy_dtoh(&y)?.wait()?, [12.0, 24.0, 36.0]);
 //! # Ok::<(), gpu_runtime::Error>(())
 //! ```
@@ -41,8 +44,8 @@
 //!
 //! # When things happen
 //!
-//! Enqueuing (a launch, a copy, a fill, a wait of one stream for another, a callback) returns before
-//! the work is done. The host waits only in functions whose documentation says "blocks".
+//! Enqueuing (a launch, a copy, a fill, a wait of one stream for another, a callback) returns
+//! before the work is done. The host waits only in functions whose documentation says "blocks".
 //!
 //! Work on one stream runs in order. Work on different streams may run at the same time, but memory
 //! remembers its uses ([`UseRecord`]), and work on a [`DeviceBuffer`] comes after what it must come
@@ -76,12 +79,12 @@
 //! A kernel that accesses memory it must not, or fails an assertion, makes its device unusable. The
 //! driver says so late, at some other call: the runtime answers that call and all later ones on the
 //! device with [`Error::DeviceLost`], which names the launches that may have done it
-//! ([`LostDevice`]). With `CUDA_LAUNCH_BLOCKING=1` in the environment each launch is waited for, and
-//! the error appears where it arises. What goes wrong in a destructor goes to `tracing` and to
+//! ([`LostDevice`]). With `CUDA_LAUNCH_BLOCKING=1` in the environment each launch is waited for,
+//! and the error appears where it arises. What goes wrong in a destructor goes to `tracing` and to
 //! [`take_drop_errors`].
 //!
-//! `tracing` events of the targets `gpu_runtime::enqueue` and `gpu_runtime::wait` tell of each piece
-//! of work and of each wait of the host.
+//! `tracing` events of the targets `gpu_runtime::enqueue` and `gpu_runtime::wait` tell of each
+//! piece of work and of each wait of the host.
 
 mod arguments;
 mod buffer;

@@ -56,9 +56,9 @@ impl fmt::Debug for DevicePtr {
 
 /// Memory of one device, freed when dropped.
 ///
-/// To allocate it and to drop it are calls to the driver, and NVIDIA's waits for the whole device in
-/// the latter; the crate `gpu-alloc` keeps such memory and shares it out. It is freed at once when
-/// dropped: whoever enqueues work on it keeps it until the work is done. A
+/// To allocate it and to drop it are calls to the driver, and NVIDIA's waits for the whole device
+/// in the latter; the crate `gpu-alloc` keeps such memory and shares it out. It is freed at once
+/// when dropped: whoever enqueues work on it keeps it until the work is done. A
 /// [`DeviceBuffer`](crate::DeviceBuffer) does that by itself, and is dropped without waiting.
 pub struct DeviceAllocation {
     device: Device,

@@ -54,9 +54,9 @@ pub fn with_order<R>(order: Order, f: impl FnOnce() -> R) -> R {
 /// `operands` names the use record of each piece of memory, and what the work does with it; one
 /// that is named twice counts once, with the stronger access. The records are locked, in the order
 /// of their addresses. The stream is made to wait for what each access must come after: a read for
-/// the last write, a write for all uses. Then `enqueue` runs, which enqueues on `stream` and nowhere
-/// else, and its uses are marked in the records, also if it fails or panics, since part of the work
-/// may be on its way by then.
+/// the last write, a write for all uses. Then `enqueue` runs, which enqueues on `stream` and
+/// nowhere else, and its uses are marked in the records, also if it fails or panics, since part of
+/// the work may be on its way by then.
 ///
 /// Where all earlier uses were on the same stream this costs some comparisons and no call to the
 /// driver. Under [`Order::Manual`] nothing is waited for. The host never waits in here, and

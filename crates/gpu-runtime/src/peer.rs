@@ -10,8 +10,8 @@ use crate::device::Device;
 use crate::error::{Error, Result};
 
 impl Device {
-    /// Whether the machine lets kernels of this device reach `peer`'s memory. A device is no peer of
-    /// itself. It creates no context.
+    /// Whether the machine lets kernels of this device reach `peer`'s memory. A device is no peer
+    /// of itself. It creates no context.
     ///
     /// # Errors
     /// The driver's.
@@ -28,12 +28,12 @@ impl Device {
         Ok(can != 0)
     }
 
-    /// Lets kernels of this device reach `peer`'s memory; not the other way round. To enable what is
-    /// enabled is fine. Copies between devices need no peer access.
+    /// Lets kernels of this device reach `peer`'s memory; not the other way round. To enable what
+    /// is enabled is fine. Copies between devices need no peer access.
     ///
     /// # Errors
-    /// [`Error::PeerAccessUnsupported`] if the machine does not connect the two, or for a device and
-    /// itself.
+    /// [`Error::PeerAccessUnsupported`] if the machine does not connect the two, or for a device
+    /// and itself.
     pub fn enable_peer_access(self, peer: Device) -> Result<()> {
         if !self.can_access_peer(peer)? {
             return Err(Error::PeerAccessUnsupported { device: self, peer });
@@ -52,8 +52,8 @@ impl Device {
         Ok(())
     }
 
-    /// Ends the access that [`enable_peer_access`](Device::enable_peer_access) gave; to end what was
-    /// not given is fine. Kernels in flight that use it must be waited for before.
+    /// Ends the access that [`enable_peer_access`](Device::enable_peer_access) gave; to end what
+    /// was not given is fine. Kernels in flight that use it must be waited for before.
     ///
     /// # Errors
     /// The driver's.

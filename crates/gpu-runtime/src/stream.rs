@@ -199,8 +199,8 @@ impl Stream {
         StreamPoint::new(self.clone(), self.sequence())
     }
 
-    /// The point after the first `sequence` pieces of work; [`point`](Stream::point) if that many were
-    /// not enqueued yet. Who remembers an earlier point as a number gets it back here.
+    /// The point after the first `sequence` pieces of work; [`point`](Stream::point) if that many
+    /// were not enqueued yet. Who remembers an earlier point as a number gets it back here.
     pub fn point_at(&self, sequence: u64) -> StreamPoint {
         StreamPoint::new(self.clone(), sequence.min(self.sequence()))
     }

@@ -17,8 +17,8 @@ static FAILURES: Mutex<VecDeque<Error>> = Mutex::new(VecDeque::new());
 
 /// The errors that occurred while something was dropped, oldest first, and forgets them.
 ///
-/// `Drop` cannot return an error, and reporting it at a later, unrelated call would mislead. Each is
-/// also a `tracing` event. Only the newest 64 are kept. A healthy program never sees one.
+/// `Drop` cannot return an error, and reporting it at a later, unrelated call would mislead. Each
+/// is also a `tracing` event. Only the newest 64 are kept. A healthy program never sees one.
 pub fn take_drop_errors() -> Vec<Error> {
     FAILURES.lock().unwrap_or_else(PoisonError::into_inner).drain(..).collect()
 }

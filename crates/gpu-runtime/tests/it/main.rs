@@ -1,4 +1,4 @@
-//! The runtime on a driver: the software one with four devices, or NVIDIA's with `GPU_DRIVER=nvidia`.
+//! The runtime on the software driver with four devices, or on another one by `GPU_DRIVER`.
 
 mod context;
 mod copies;

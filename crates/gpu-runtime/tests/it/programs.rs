@@ -32,9 +32,9 @@ fn step() -> impl Strategy<Value = Step> {
     let place = (device.clone(), stream.clone());
     let memory = (device.clone(), buffer.clone());
     prop_oneof![
-        4 => (place.clone(), buffer.clone(), 1u32..100).prop_map(|((device, stream), buffer, value)| {
-            Step::Fill { device, stream, buffer, value }
-        }),
+        4 => (place.clone(), buffer.clone(), 1u32..100).prop_map(
+            |((device, stream), buffer, value)| Step::Fill { device, stream, buffer, value }
+        ),
         6 => (place.clone(), buffer.clone(), buffer.clone())
             .prop_map(|((device, stream), from, to)| Step::Add { device, stream, from, to }),
         2 => (place.clone(), buffer, 1u32..100).prop_map(|((device, stream), buffer, value)| {
@@ -153,7 +153,11 @@ fn expected(steps: &[Step]) -> [[u32; BUFFERS]; DEVICES] {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..Default::default() })]
+    #![proptest_config(ProptestConfig {
+        cases: 48,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
 
     #[test]
     fn the_result_is_as_if_everything_ran_at_once(steps in prop::collection::vec(step(), 1..60)) {
