@@ -28,31 +28,11 @@
 //! - `exec`: kernels. `ptx` reads them, `codegen` translates them, `exec` runs their blocks.
 
 mod api;
-#[allow(
-    dead_code,
-    unused_imports,
-    reason = "the driver API that calls this is being built beside it"
-)]
 mod codegen;
 pub mod control;
 mod device;
-#[allow(
-    dead_code,
-    unused_imports,
-    reason = "the driver API that calls this is being built beside it"
-)]
 mod exec;
-#[allow(
-    dead_code,
-    unused_imports,
-    reason = "the driver API that calls this is being built beside it"
-)]
 mod ir;
-#[allow(
-    dead_code,
-    unused_imports,
-    reason = "the driver API that calls this is being built beside it"
-)]
 mod ptx;
 mod queue;
 

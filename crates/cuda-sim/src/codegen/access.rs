@@ -74,7 +74,7 @@ impl Lowering<'_, '_> {
     }
 
     /// `cvta`: an address in a space as a generic one.
-    pub(super) fn generic_from(&mut self, value: Value, space: StateSpace) -> Value {
+    pub(super) fn with_base(&mut self, value: Value, space: StateSpace) -> Value {
         match self.window(space) {
             Some(window) => {
                 let base = self.window_base(window);
@@ -85,7 +85,7 @@ impl Lowering<'_, '_> {
     }
 
     /// `cvta.to`: a generic address as one in a space.
-    pub(super) fn generic_to(&mut self, value: Value, space: StateSpace) -> Value {
+    pub(super) fn without_base(&mut self, value: Value, space: StateSpace) -> Value {
         match self.window(space) {
             Some(window) => {
                 let base = self.window_base(window);
@@ -125,7 +125,7 @@ impl Lowering<'_, '_> {
         let offset = usize::try_from(address.offset).ok()?;
         let bytes = bytes as usize;
         let fits = offset.checked_add(bytes)? <= variable.bytes;
-        let aligned = offset % bytes == 0 && variable.align % bytes == 0;
+        let aligned = offset.is_multiple_of(bytes) && variable.align.is_multiple_of(bytes);
         (fits && aligned).then_some(match variable.place {
             Place::Frame => Window::Local,
             Place::KernelParameters => Window::Parameters,

@@ -8,7 +8,7 @@ use cranelift_module::Module;
 
 use super::function::{Lowering, Role};
 use crate::exec::runtime::Helper;
-use crate::exec::state::{Context, EXITED, FAULTED, Thread};
+use crate::exec::state::{Context, FAULTED, Thread};
 use crate::ptx::{Callee, Instruction, Operand, Place, VariableRef};
 
 /// What a frame counts for at least where functions call themselves, because each takes some of the host's stack too.
@@ -86,7 +86,6 @@ impl Lowering<'_, '_> {
         if self.role == Role::Function {
             self.builder.ins().return_(&[status]);
         } else {
-            debug_assert!(EXITED != FAULTED);
             let faulted = self.builder.ins().icmp_imm_u(IntCC::Equal, status, i64::from(FAULTED));
             self.builder.ins().brif(faulted, self.fault, &[], self.end, &[]);
         }

@@ -116,8 +116,8 @@ impl Lowering<'_, '_> {
         let mut value = match (from, to) {
             _ if from == to => self.same_type(form, value),
             (ScalarType::F32, ScalarType::F64) => self.builder.ins().fpromote(types::F64, value),
-            (ScalarType::F16 | ScalarType::BF16, _) => self.from_half(form, value),
-            (_, ScalarType::F16 | ScalarType::BF16) => return self.to_half(form, value),
+            (ScalarType::F16 | ScalarType::BF16, _) => self.half_to_float(form, value),
+            (_, ScalarType::F16 | ScalarType::BF16) => return self.float_to_half(form, value),
             _ if form.rounding == Rounding::Nearest => {
                 self.builder.ins().fdemote(types::F32, value)
             }
@@ -146,16 +146,16 @@ impl Lowering<'_, '_> {
         self.narrow_to_half(whole, form.to)
     }
 
-    fn from_half(&mut self, form: ConvertForm, value: Value) -> Value {
+    fn half_to_float(&mut self, form: ConvertForm, value: Value) -> Value {
         let wide = self.widen_half(value, form.from);
         match form.to {
             ScalarType::F32 => wide,
             ScalarType::F64 => self.builder.ins().fpromote(types::F64, wide),
-            _ => self.to_half(ConvertForm { from: ScalarType::F32, ..form }, wide),
+            _ => self.float_to_half(ConvertForm { from: ScalarType::F32, ..form }, wide),
         }
     }
 
-    fn to_half(&mut self, form: ConvertForm, value: Value) -> Value {
+    fn float_to_half(&mut self, form: ConvertForm, value: Value) -> Value {
         let nearest = form.rounding == Rounding::Nearest && form.from == ScalarType::F32;
         let value = if form.clamp == Clamp::Relu { self.clamp(value, Clamp::Relu) } else { value };
         let half = match nearest {

@@ -311,8 +311,8 @@ impl<'a, 'k> Lowering<'a, 'k> {
             Operation::Load(form) => self.load(instruction, form),
             Operation::Store(form) => self.store(instruction, form),
             Operation::Atomic(form) => self.atomic(instruction, form),
-            Operation::ToGeneric { space, bits } => self.to_generic(instruction, space, bits),
-            Operation::FromGeneric { space, bits } => self.from_generic(instruction, space, bits),
+            Operation::ToGeneric { space, bits } => self.cvta(instruction, space, bits),
+            Operation::FromGeneric { space, bits } => self.cvta_to(instruction, space, bits),
             Operation::IsSpace(space) => self.is_space(instruction, space),
             Operation::Fence => {
                 self.builder.ins().fence();

@@ -41,15 +41,15 @@ impl Lowering<'_, '_> {
         }
     }
 
-    pub(super) fn to_generic(&mut self, instruction: &Instruction, space: StateSpace, bits: u32) {
+    pub(super) fn cvta(&mut self, instruction: &Instruction, space: StateSpace, bits: u32) {
         let value = self.address_operand(instruction, bits);
-        let generic = self.generic_from(value, space);
+        let generic = self.with_base(value, space);
         self.define_address(instruction, generic, bits);
     }
 
-    pub(super) fn from_generic(&mut self, instruction: &Instruction, space: StateSpace, bits: u32) {
+    pub(super) fn cvta_to(&mut self, instruction: &Instruction, space: StateSpace, bits: u32) {
         let value = self.address_operand(instruction, bits);
-        let place = self.generic_to(value, space);
+        let place = self.without_base(value, space);
         self.define_address(instruction, place, bits);
     }
 

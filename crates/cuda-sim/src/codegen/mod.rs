@@ -23,4 +23,4 @@ mod special;
 mod suspend;
 mod value;
 
-pub(crate) use native::{NativeKernel, Site, compile};
+pub(crate) use native::{NativeKernel, compile};

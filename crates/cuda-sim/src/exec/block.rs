@@ -275,11 +275,11 @@ impl<'a> Block<'a> {
                 if self.turns[index] != Turn::Waiting {
                     continue;
                 }
-                if let Suspension::Barrier(op) = self.suspension(index) {
-                    if self.threads[index].operands[0] as usize == barrier {
-                        self.threads[index].results[0] = opened.result(op);
-                        self.turns[index] = Turn::Ready;
-                    }
+                if let Suspension::Barrier(op) = self.suspension(index)
+                    && self.threads[index].operands[0] as usize == barrier
+                {
+                    self.threads[index].results[0] = opened.result(op);
+                    self.turns[index] = Turn::Ready;
                 }
             }
         }

@@ -46,17 +46,8 @@ pub(crate) enum FaultKind {
         access: Access,
     },
     /// A device-side `assert` that failed.
-    #[error("{file}:{source_line}: {function}: assertion `{message}` failed")]
-    Assert {
-        /// The asserted expression.
-        message: String,
-        /// The source file.
-        file: String,
-        /// The line in the source file.
-        source_line: u32,
-        /// The function that asserts.
-        function: String,
-    },
+    #[error("{0}")]
+    Assert(Box<Assertion>),
     /// A `trap` instruction.
     #[error("trap")]
     Trap,
@@ -75,6 +66,26 @@ pub(crate) enum FaultKind {
     /// The launch was asked to stop.
     #[error("interrupted")]
     Interrupted,
+}
+
+/// A device-side `assert` that failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Assertion {
+    /// The asserted expression.
+    pub(crate) message: String,
+    /// The source file.
+    pub(crate) file: String,
+    /// The line in the source file.
+    pub(crate) line: u32,
+    /// The function that asserts.
+    pub(crate) function: String,
+}
+
+impl fmt::Display for Assertion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Assertion { message, file, line, function } = self;
+        write!(f, "{file}:{line}: {function}: assertion `{message}` failed")
+    }
 }
 
 /// What an instruction does to memory.

@@ -17,7 +17,7 @@ pub(crate) struct Launch<'a> {
     pub(crate) kernel: &'a CompiledKernel,
     /// Blocks per axis.
     pub(crate) grid: [u32; 3],
-    /// Threads of a block per axis.
+    /// Threads of a block per axis: at most 1024 in all.
     pub(crate) block: [u32; 3],
     /// Shared memory per block beyond what the kernel declares with a size.
     pub(crate) dynamic_shared_bytes: u32,
@@ -30,11 +30,6 @@ pub(crate) struct Launch<'a> {
 }
 
 impl Launch<'_> {
-    /// The number of blocks.
-    pub(crate) fn block_count(&self) -> u64 {
-        self.grid.iter().map(|&extent| u64::from(extent)).product()
-    }
-
     /// Runs the blocks of `range` on the calling thread, in no particular order.
     ///
     /// `interrupted` is polled between blocks, and every so often in loops.

@@ -18,9 +18,8 @@ mod warp;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use fault::{Access, Fault, FaultKind};
+pub(crate) use fault::{Access, Assertion, Fault, FaultKind};
 pub(crate) use launch::{Launch, MemoryView};
-pub(crate) use program::{
-    CheckLevel, CompileError, CompiledKernel, GlobalVariable, Kernel, Parameter, Program,
-    Relocation, Space,
-};
+#[cfg(test)]
+pub(crate) use program::Space;
+pub(crate) use program::{CheckLevel, CompiledKernel, Kernel, Parameter, Program};

@@ -38,6 +38,7 @@ impl Program {
     }
 
     /// The names of the module's kernels, in the order of the text.
+    #[cfg(test)]
     pub(crate) fn kernel_names(&self) -> impl Iterator<Item = &str> {
         self.kernels.iter().map(Kernel::name)
     }

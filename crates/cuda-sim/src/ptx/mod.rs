@@ -10,6 +10,7 @@ mod literal;
 mod opcodes;
 mod operation;
 mod parser;
+mod suspension;
 #[cfg(test)]
 mod tests;
 mod types;
@@ -18,4 +19,5 @@ pub(crate) use ast::*;
 pub(crate) use error::{Error, ErrorKind};
 pub(crate) use operation::*;
 pub(crate) use parser::parse;
+pub(crate) use suspension::*;
 pub(crate) use types::{RegisterType, ScalarType, StateSpace};

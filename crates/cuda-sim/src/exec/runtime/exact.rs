@@ -135,7 +135,7 @@ pub(super) fn divide(a: Number, b: Number) -> Exact {
             let dividend = raised(a);
             let (divisor, scale) = parts(b);
             let significand = dividend.significand / divisor;
-            let inexact = dividend.significand % divisor != 0;
+            let inexact = !dividend.significand.is_multiple_of(divisor);
             let exponent = dividend.exponent - scale;
             Exact { number: Number::Finite { negative, significand, exponent }, inexact }
         }

@@ -29,7 +29,7 @@ pub(super) unsafe extern "C" fn check(
     // SAFETY: native code hands on what it was called with.
     let (runner, thread) = unsafe { (Runner::of(context), &*thread) };
     let (bytes, access) = described(what);
-    let kind = if address % u64::from(bytes) != 0 {
+    let kind = if !address.is_multiple_of(u64::from(bytes)) {
         FaultKind::MisalignedAddress { address, bytes, access }
     } else if runner.permits(thread, address, u64::from(bytes), access) {
         return 0;
@@ -51,9 +51,9 @@ pub(super) unsafe extern "C" fn deny(
     // SAFETY: native code hands on what it was called with.
     let (runner, thread) = unsafe { (Runner::of(context), &*thread) };
     let (bytes, access) = described(what);
-    let kind = match address % u64::from(bytes) {
-        0 => FaultKind::IllegalAddress { address, bytes, access },
-        _ => FaultKind::MisalignedAddress { address, bytes, access },
+    let kind = match address.is_multiple_of(u64::from(bytes)) {
+        true => FaultKind::IllegalAddress { address, bytes, access },
+        false => FaultKind::MisalignedAddress { address, bytes, access },
     };
     runner.stop(thread, line, kind);
 }

@@ -3,9 +3,9 @@
 use std::sync::LazyLock;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-use crate::exec::FaultKind;
 use crate::exec::runner::Runner;
 use crate::exec::state::{Context, Thread};
+use crate::exec::{Assertion, FaultKind};
 
 pub(super) unsafe extern "C" fn trap(context: *const Context, thread: *const Thread, line: u32) {
     // SAFETY: native code hands on what it was called with.
@@ -67,7 +67,8 @@ pub(super) unsafe extern "C" fn assert_fail(
     let (runner, thread) = unsafe { (Runner::of(context), &*thread) };
     let [message, file, function] =
         [message, file, function].map(|address| runner.text(thread, address).unwrap_or_default());
-    runner.stop(thread, line, FaultKind::Assert { message, file, source_line, function });
+    let assertion = Assertion { message, file, line: source_line, function };
+    runner.stop(thread, line, FaultKind::Assert(Box::new(assertion)));
 }
 
 /// A counter that goes up with time: nanoseconds since the first look.

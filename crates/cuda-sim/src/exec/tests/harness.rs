@@ -141,7 +141,7 @@ impl Device {
             globals: &self.globals,
             memory: self,
         };
-        launch.run(0..launch.block_count(), interrupted)
+        launch.run(0..grid.map(u64::from).iter().product(), interrupted)
     }
 
     /// What kernels have printed.

@@ -17,7 +17,8 @@ fn check32(kernel: &str, function: fn(f64) -> f64, ulps: f64, x: &[f32]) {
     for (&x, got) in x.iter().zip(apply(&mut device, kernel, x)) {
         let expected = function(f64::from(x));
         let unit = f64::from((expected as f32).abs().next_up() - (expected as f32).abs());
-        let close = (f64::from(got) - expected).abs() <= (ulps + 0.5) * unit || f64::from(got) == expected;
+        let close =
+            (f64::from(got) - expected).abs() <= (ulps + 0.5) * unit || f64::from(got) == expected;
         let same = got == expected as f32 || got.is_nan() && expected.is_nan();
         assert!(close || same, "{kernel}({x:e}) = {got:e}, not {expected:e}");
     }

@@ -3,7 +3,8 @@
 use super::modifiers::Modifiers;
 use super::{Form, Slot};
 use crate::ptx::error::ErrorKind;
-use crate::ptx::operation::{Operation, Suspension};
+use crate::ptx::operation::Operation;
+use crate::ptx::suspension::Suspension;
 use crate::ptx::types::ScalarType::U32;
 
 /// `ret`.

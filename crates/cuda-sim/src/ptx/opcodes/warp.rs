@@ -3,7 +3,8 @@
 use super::modifiers::Modifiers;
 use super::{Form, Slot};
 use crate::ptx::error::ErrorKind;
-use crate::ptx::operation::{BarrierOp, Operation, ReduceOp, ShuffleMode, Suspension, VoteMode};
+use crate::ptx::operation::Operation;
+use crate::ptx::suspension::{BarrierOp, ReduceOp, ShuffleMode, Suspension, VoteMode};
 use crate::ptx::types::ScalarType::*;
 
 const WORD: Slot = Slot::Value(B32);

@@ -148,10 +148,10 @@ impl<'s> Parser<'s> {
             });
         }
         let text = self.cursor.text(self.cursor.peek());
-        if draft.scopes.register(text).is_none() {
-            if let Some(special) = self.special(text, ty)? {
-                return Ok(special);
-            }
+        if draft.scopes.register(text).is_none()
+            && let Some(special) = self.special(text, ty)?
+        {
+            return Ok(special);
         }
         let register = self.register(draft)?;
         self.check_width(draft, register, ty, wider)?;

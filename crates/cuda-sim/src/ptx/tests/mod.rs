@@ -1,1 +1,4 @@
 //! Tests of the front end as a whole.
+
+mod errors;
+mod mutations;

@@ -1,5 +1,7 @@
 //! Comparisons and choices.
 
+use std::cmp::Ordering;
+
 use super::half::{is_nan, to_f64};
 use super::table::{Form, binary, check, ternary, unary};
 use super::value::{F16, Value};
@@ -29,10 +31,8 @@ pub(super) fn forms() -> Vec<Form> {
             F16(if to_f64(a) == to_f64(b) { 0x3c00 } else { 0 })
         }),
         binary("set.gt.f16x2.f16x2", |a: u32, b: u32| {
-            [0, 16]
-                .map(|at| (half(a, at) > half(b, at)).then_some(0x3c00 << at).unwrap_or(0))
-                .iter()
-                .sum::<u32>()
+            let one = |at| if half(a, at) > half(b, at) { 0x3c00 << at } else { 0 };
+            one(0) | one(16)
         }),
         ternary("slct.u32.s32", |a: u32, b: u32, c: i32| if c >= 0 { a } else { b }),
         ternary("slct.f32.f32", |a: f32, b: f32, c: f32| if c >= 0.0 { a } else { b }),
@@ -63,24 +63,27 @@ fn integers<T: Value + Ord>(ty: &str) -> Vec<Form> {
 }
 
 fn floats<T: Value + 'static>(ty: &str, number: fn(T) -> f64) -> Vec<Form> {
-    let form = |name: &str, holds: fn(f64, f64) -> bool| {
-        binary(&format!("setp.{name}.{ty}"), move |a: T, b: T| holds(number(a), number(b)))
+    use std::cmp::Ordering::{Equal, Greater, Less};
+    let form = |name: &str, holds: fn(Option<Ordering>) -> bool| {
+        binary(&format!("setp.{name}.{ty}"), move |a: T, b: T| {
+            holds(number(a).partial_cmp(&number(b)))
+        })
     };
     vec![
-        form("eq", |a, b| a == b),
-        form("ne", |a, b| a < b || a > b),
-        form("lt", |a, b| a < b),
-        form("le", |a, b| a <= b),
-        form("gt", |a, b| a > b),
-        form("ge", |a, b| a >= b),
-        form("equ", |a, b| !(a < b || a > b)),
-        form("neu", |a, b| a != b),
-        form("ltu", |a, b| !(a >= b)),
-        form("leu", |a, b| !(a > b)),
-        form("gtu", |a, b| !(a <= b)),
-        form("geu", |a, b| !(a < b)),
-        form("num", |a, b| !a.is_nan() && !b.is_nan()),
-        form("nan", |a, b| a.is_nan() || b.is_nan()),
+        form("eq", |order| matches!(order, Some(Equal))),
+        form("ne", |order| matches!(order, Some(Less | Greater))),
+        form("lt", |order| matches!(order, Some(Less))),
+        form("le", |order| matches!(order, Some(Less | Equal))),
+        form("gt", |order| matches!(order, Some(Greater))),
+        form("ge", |order| matches!(order, Some(Greater | Equal))),
+        form("equ", |order| matches!(order, None | Some(Equal))),
+        form("neu", |order| matches!(order, None | Some(Less | Greater))),
+        form("ltu", |order| matches!(order, None | Some(Less))),
+        form("leu", |order| matches!(order, None | Some(Less | Equal))),
+        form("gtu", |order| matches!(order, None | Some(Greater))),
+        form("geu", |order| matches!(order, None | Some(Greater | Equal))),
+        form("num", |order| order.is_some()),
+        form("nan", |order| order.is_none()),
     ]
 }
 

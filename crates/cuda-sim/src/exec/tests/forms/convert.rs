@@ -16,7 +16,7 @@ const MODES: [(&str, Rounding); 4] = [
 
 pub(super) fn forms() -> Vec<Form> {
     let mut forms = integers();
-    forms.extend(float_to_integer::<f32>("f32", |value| f64::from(value)));
+    forms.extend(float_to_integer::<f32>("f32", f64::from));
     forms.extend(float_to_integer::<f64>("f64", |value| value));
     forms.extend(float_to_integer::<F16>("f16", |value| {
         if is_nan(value) { f64::NAN } else { to_f64(value) }
@@ -124,9 +124,12 @@ fn integers() -> Vec<Form> {
     forms
 }
 
+/// Rounding to a whole number.
+type Round = fn(f64) -> f64;
+
 fn float_to_integer<T: Value + 'static>(ty: &str, number: fn(T) -> f64) -> Vec<Form> {
     let mut forms = Vec::new();
-    let modes: [(&str, fn(f64) -> f64); 4] = [
+    let modes: [(&str, Round); 4] = [
         ("rni", f64::round_ties_even),
         ("rzi", f64::trunc),
         ("rmi", f64::floor),

@@ -50,7 +50,7 @@ pub(super) fn forms() -> Vec<Form> {
         binary("add.sat.s32", i32::saturating_add),
         binary("sub.sat.s32", i32::saturating_sub),
         ternary("mad.hi.sat.s32", |a: i32, b: i32, c: i32| {
-            ((i64::from(a) * i64::from(b) >> 32) as i32).saturating_add(c)
+            (((i64::from(a) * i64::from(b)) >> 32) as i32).saturating_add(c)
         }),
         binary("mul24.lo.u32", |a: u32, b: u32| product24(low24(a), low24(b), 0)),
         binary("mul24.hi.u32", |a: u32, b: u32| product24(low24(a), low24(b), 16)),
@@ -82,7 +82,7 @@ fn signed24(value: i32) -> i64 {
 }
 
 fn product24(a: i64, b: i64, shift: u32) -> u32 {
-    (a * b >> shift) as u32
+    ((a * b) >> shift) as u32
 }
 
 fn bytes(word: i32) -> [i32; 4] {

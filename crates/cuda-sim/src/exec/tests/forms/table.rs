@@ -6,12 +6,15 @@ use super::value::{Kind, Value, tuples};
 use crate::exec::tests::harness::Device;
 
 /// A form of an instruction, and its meaning.
-pub(in crate::exec::tests) struct Form {
-    pub(in crate::exec::tests) opcode: String,
-    pub(in crate::exec::tests) operands: Vec<Kind>,
-    pub(in crate::exec::tests) result: Kind,
-    expected: Box<dyn Fn(&[u64]) -> u64>,
+pub(super) struct Form {
+    pub(super) opcode: String,
+    pub(super) operands: Vec<Kind>,
+    pub(super) result: Kind,
+    expected: Meaning,
 }
+
+/// From the bits of the operands to those of the result.
+type Meaning = Box<dyn Fn(&[u64]) -> u64>;
 
 /// An instruction with one source.
 pub(super) fn unary<A: Value, R: Value>(opcode: &str, meaning: impl Fn(A) -> R + 'static) -> Form {
@@ -50,7 +53,7 @@ impl Form {
     }
 
     /// A kernel that applies the instruction to one tuple per thread.
-    pub(in crate::exec::tests) fn kernel(&self, name: &str) -> String {
+    pub(super) fn kernel(&self, name: &str) -> String {
         let mut text = format!(".visible .entry {name}(.param .u64 out");
         for index in 0..self.operands.len() {
             let _ = write!(text, ", .param .u64 in{index}");
@@ -101,17 +104,12 @@ impl Form {
         text
     }
 
-    pub(in crate::exec::tests) fn result_bytes(&self) -> usize {
+    pub(super) fn result_bytes(&self) -> usize {
         if self.result == Kind::Predicate { 4 } else { self.result.bits() as usize / 8 }
     }
 
     /// What the instruction gives for some tuples.
-    pub(in crate::exec::tests) fn run(
-        &self,
-        device: &mut Device,
-        name: &str,
-        tuples: &[Vec<u64>],
-    ) -> Vec<u64> {
+    pub(super) fn run(&self, device: &mut Device, name: &str, tuples: &[Vec<u64>]) -> Vec<u64> {
         let out = device.allocate(tuples.len() * self.result_bytes());
         let mut places = vec![out];
         for (index, kind) in self.operands.iter().enumerate() {
@@ -151,7 +149,7 @@ impl Form {
 }
 
 /// The kernels of some forms as one module.
-pub(in crate::exec::tests) fn module(forms: &[Form]) -> String {
+pub(super) fn module(forms: &[Form]) -> String {
     let mut text = ".version 7.8\n.target sm_75\n.address_size 64\n".to_owned();
     for (index, form) in forms.iter().enumerate() {
         text += &form.kernel(&format!("form{index}"));

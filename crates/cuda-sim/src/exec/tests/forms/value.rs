@@ -2,7 +2,7 @@
 
 /// What a register holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::exec::tests) enum Kind {
+pub(super) enum Kind {
     Predicate,
     Integer(u32),
     F16,
@@ -12,7 +12,7 @@ pub(in crate::exec::tests) enum Kind {
 }
 
 impl Kind {
-    pub(in crate::exec::tests) fn bits(self) -> u32 {
+    pub(super) fn bits(self) -> u32 {
         match self {
             Kind::Predicate => 1,
             Kind::Integer(bits) => bits,
@@ -87,12 +87,12 @@ fn integers(bits: u32) -> Vec<u64> {
         .collect()
 }
 
-pub(in crate::exec::tests) fn mask(bits: u32) -> u64 {
+pub(super) fn mask(bits: u32) -> u64 {
     u64::MAX >> (64 - bits)
 }
 
 /// Tuples of operands: every combination of two special values, then random ones.
-pub(in crate::exec::tests) fn tuples(kinds: &[Kind], count: usize) -> Vec<Vec<u64>> {
+pub(super) fn tuples(kinds: &[Kind], count: usize) -> Vec<Vec<u64>> {
     let mut random = Random(0x9e37_79b9_7f4a_7c15);
     let special: Vec<Vec<u64>> = kinds.iter().map(|kind| kind.special()).collect();
     let mut tuples = Vec::with_capacity(count);
@@ -108,10 +108,10 @@ pub(in crate::exec::tests) fn tuples(kinds: &[Kind], count: usize) -> Vec<Vec<u6
     }
     tuples.truncate(count / 2);
     while tuples.len() < count {
-        let mixed = random.next() % 4 == 0;
+        let mixed = random.next().is_multiple_of(4);
         let value = |place: usize, random: &mut Random| {
             let values = &special[place];
-            match mixed && random.next() % 2 == 0 {
+            match mixed && random.next().is_multiple_of(2) {
                 true => values[random.next() as usize % values.len()],
                 false => kinds[place].random(random),
             }
@@ -134,7 +134,7 @@ impl Random {
 }
 
 /// A Rust value that a register holds.
-pub(in crate::exec::tests) trait Value: Copy {
+pub(super) trait Value: Copy {
     const KIND: Kind;
     fn from_bits(bits: u64) -> Self;
     fn into_bits(self) -> u64;
@@ -188,11 +188,11 @@ impl Value for f64 {
 
 /// The bits of an f16.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::exec::tests) struct F16(pub(in crate::exec::tests) u16);
+pub(super) struct F16(pub(super) u16);
 
 /// The bits of a bf16.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::exec::tests) struct Bf16(pub(in crate::exec::tests) u16);
+pub(super) struct Bf16(pub(super) u16);
 
 impl Value for F16 {
     const KIND: Kind = Kind::F16;

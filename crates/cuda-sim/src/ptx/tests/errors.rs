@@ -1,0 +1,118 @@
+//! What is refused, with its place in the text.
+
+use crate::ptx::{ErrorKind, parse};
+
+/// The error for a kernel with that body, which begins on the third line.
+fn refused(body: &str) -> crate::ptx::Error {
+    let source = format!(
+        ".version 7.0\n.target sm_75\n.entry k(.param .u64 p) {{ .reg .b32 %r<9>; .reg .b64 %d<4>; .reg .pred %p<2>; \
+         .reg .f32 %f<3>; .reg .b16 %h<2>; .shared .b32 s;\n{body}\n}}"
+    );
+    parse(&source).expect_err("this is not supported")
+}
+
+#[test]
+fn an_unsupported_instruction_is_shown_with_its_place() {
+    let error =
+        refused("mov.u32 %r1, 0;\n  wmma.load.a.sync.aligned.row.m16n16k16.f16 {%r1}, [%d1];");
+    assert_eq!((error.line, error.column), (5, 3));
+    assert_eq!(error.kind, ErrorKind::UnsupportedInstruction);
+    assert_eq!(error.text, "wmma.load.a.sync.aligned.row.m16n16k16.f16 {%r1}, [%d1]");
+    let text = error.to_string();
+    assert!(text.starts_with("PTX line 5, column 3: instruction not supported"), "{text}");
+}
+
+#[test]
+fn an_unsupported_modifier_is_named() {
+    let error = refused("add.rn.fast.f32 %f0, %f1, %f2;");
+    assert_eq!(error.kind, ErrorKind::UnsupportedModifier("fast".to_owned()));
+    let error = refused("ld.global.L2::cache_hint.u32 %r1, [%d1], %d2;");
+    assert_eq!(error.kind, ErrorKind::UnsupportedModifier("L2::cache_hint".to_owned()));
+}
+
+#[test]
+fn operands_are_checked() {
+    let check = |body: &str, kind: ErrorKind, text: &str| {
+        let error = refused(body);
+        assert_eq!((error.kind, error.text.as_str()), (kind, text), "{body}");
+    };
+    let width = || ErrorKind::Operand("a register of the instruction's width");
+    check("add.u32 %r1, %r2, %d1;", width(), "%d1");
+    check("add.u32 %p1, %r2, %r1;", width(), "%p1");
+    check("cvt.u64.u32 %r1, %r2;", width(), "%r1");
+    check("ld.global.u64 %r1, [%d1];", width(), "%r1");
+    check("add.f32 %f1, %f2, 1;", ErrorKind::Operand("a constant of the type"), "1");
+    check("add.u32 %r1, %r2;", ErrorKind::Expected("`,`"), ";");
+    check("add.u32 %r1, %r2, %r3, %r4;", ErrorKind::Expected("`;`"), ",");
+    check("add.u32 %r1, %r2, %r9;", ErrorKind::Unknown("register"), "%r9");
+    check("ld.global.u32 %r1, [nowhere];", ErrorKind::Unknown("variable"), "nowhere");
+    check("ld.global.u32 %r1, [s];", ErrorKind::Operand("in the instruction's state space"), "s");
+    check("ld.global.u32 %r1, [%h1];", ErrorKind::Operand("an address"), "%h1");
+    check("bra nowhere;", ErrorKind::Unknown("label"), "nowhere");
+    check("call nowhere;", ErrorKind::Unknown("function"), "nowhere");
+    check("@%r1 ret;", ErrorKind::Operand("a predicate"), "%r1");
+}
+
+#[test]
+fn what_would_give_wrong_results_is_refused() {
+    for body in [
+        "st.param.u64 [p], %d1;",
+        "st.const.u32 [%d1], %r1;",
+        "mov.u64 %d1, k;",
+        "call (%r1), %d1, (%r2);",
+        "cvt.f32.s32 %f1, %r1;",
+        "cvt.s32.f32 %r1, %f1;",
+        "add.ftz.f64 %d1, %d2, %d3;",
+        "shfl.down.b32 %r1, %r2, 1, 31;",
+        "vote.ballot.b32 %r1, %p1;",
+        "mov.v2.u32 {%r1, %r2}, {%r3, %r4};",
+        "membar;",
+        "fence.proxy.async;",
+        "tex.2d.v4.f32.s32 {%f0, %f1, %f2, %f0}, [t, {%r1, %r2}];",
+        "{ .reg .b8 %b; }",
+        "{ .reg .v2 .f32 %v; }",
+        "{ .local .b8 big[600000]; }",
+    ] {
+        let error = refused(body);
+        assert_eq!(error.line, 4, "{body}: {error}");
+    }
+}
+
+#[test]
+fn modules_are_checked() {
+    let check = |source: &str, line: u32| {
+        let source = format!(".version 7.0 .target sm_75 {source}");
+        let error = parse(&source).expect_err("this is not supported");
+        assert_eq!(error.line, line, "{source}: {error}");
+    };
+    check("\n.address_size 32\n", 2);
+    check(".global .texref t;", 1);
+    check(".shared .b32 s = 5;", 1);
+    check(".global .b32 a;\n.global .b32 a;", 2);
+    check(".global .u64 p = nothing;", 1);
+    check(".global .b8 a[2] = {1, 2, 3};", 1);
+    check(".func f();\n.entry k() { call f; }", 2);
+    check(".entry k() {\n", 2);
+    check(".entry k() { /* no end", 1);
+    check(".func f(.reg .b32 %r) { ret; }", 1);
+    check(".entry k() { ret; }\n.entry k() { ret; }", 2);
+}
+
+#[test]
+fn what_compilers_write_around_the_code_is_taken() {
+    let source = "\u{feff}";
+    assert!(parse(source).is_err());
+    let source = "//\n.version 8.3\n.target sm_75, debug\n.address_size 64\n.file 1 \"a b.cu\"\n
+        .visible .func (.param .b32 r) f(.param .b64 p);
+        .extern .func unused(.param .b64 p);
+        .weak .entry k(.param .u64 .ptr .global .align 4 a, .param .align 8 .b8 b[16])
+        .maxntid 128, 2, 1 .minnctapersm 2 {
+        .loc 1 5 3, function_name $L__info, inlined_at 1 2 3
+        .pragma \"nounroll\";
+        ret; }
+        .visible .func (.param .b32 r) f(.param .b64 p) { st.param.b32 [r], 0; ret; }
+        .section .debug_str { $L__info: .b8 1,2 \n}\0";
+    let module = parse(source).expect("nothing unusual");
+    let kernel = module.functions.iter().find(|function| function.name == "k").expect("a kernel");
+    assert_eq!(kernel.max_threads, Some(256));
+}
