@@ -73,6 +73,7 @@ impl DeviceAllocation {
     /// # Errors
     /// [`Error::OutOfMemory`] if the device has not enough left.
     pub fn new(device: Device, bytes: usize) -> Result<DeviceAllocation> {
+        retired::VALUES.collect();
         let ptr = if bytes == 0 { DevicePtr::null() } else { allocate(device, bytes)? };
         Ok(DeviceAllocation { device, ptr, bytes })
     }
@@ -135,6 +136,7 @@ impl HostAllocation {
     /// # Errors
     /// [`Error::HostOutOfMemory`] if the system gives no more.
     pub fn new(bytes: usize) -> Result<HostAllocation> {
+        retired::VALUES.collect();
         retired::HOST_MEMORY.collect();
         if bytes == 0 {
             return Ok(HostAllocation { device: None, start: dangling(), bytes });

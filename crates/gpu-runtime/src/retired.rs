@@ -14,7 +14,9 @@ use crate::point::StreamPoint;
 ///   takes them back, so that happens where the device was waited for, where memory is allocated
 ///   and the device has nothing to do, and where it has no memory left.
 /// - [`HOST_MEMORY`], of page-locked memory, which is given back where such memory is allocated.
-/// - [`VALUES`], of everything else, looked through whenever the host waited for a device.
+/// - [`VALUES`], of everything else, looked through whenever the host waited for a device, and where
+///   memory is allocated, since they may hold some. Their destructors run in whichever thread that
+///   is.
 ///
 /// Without them, dropping a buffer would wait for work that has nothing to do with it.
 pub(crate) struct Retired {
