@@ -34,10 +34,7 @@ static PREVIOUS: OnceLock<libc::sigaction> = OnceLock::new();
 
 /// Runs kernel code of the device with that health; returns its result and the first address of
 /// device memory that it touched where there is none.
-pub(super) fn guarded<R>(
-    health: &'static Health,
-    run: impl FnOnce() -> R,
-) -> (R, Option<u64>) {
+pub(super) fn guarded<R>(health: &'static Health, run: impl FnOnce() -> R) -> (R, Option<u64>) {
     static INSTALLED: Once = Once::new();
     INSTALLED.call_once(install);
     let outer = GUARDED.replace(Guarded { health: Some(health), fault: 0 });

@@ -35,6 +35,15 @@ impl Ready {
         Some(next)
     }
 
+    /// Takes a job out of line, if it is the next of its priority.
+    pub(super) fn remove(&mut self, running: &Arc<Running>) {
+        let line = &mut self.waiting[running.priority];
+        if line.front().is_some_and(|first| Arc::ptr_eq(first, running)) {
+            line.pop_front();
+            self.waiting_count -= 1;
+        }
+    }
+
     /// Jobs that nobody runs.
     pub(super) fn waiting(&self) -> usize {
         self.waiting_count

@@ -72,8 +72,8 @@ impl Scheduler {
     /// meanwhile: that is quicker than to wake a worker and then to be woken by it.
     pub(crate) fn wait(&'static self, point: &Point) {
         while !point.is_complete() {
-            let running = self.lock().running(&point.progress);
-            let helped = running.is_some_and(|running| self.help(&running));
+            let running = self.lock().take_running(&point.progress);
+            let helped = running.is_some_and(|running| self.help(&running, point));
             if !helped && !self.look(|| point.is_complete()) {
                 break;
             }
@@ -133,20 +133,31 @@ impl Scheduler {
         ended: Option<&Running>,
     ) -> Arc<Running> {
         let next = self.update(|state, effects| {
+            state.busy -= usize::from(from_work);
+            // Counted before the job ends: what becomes ready by that needs nobody else.
+            state.looking += 1;
             if let Some(ended) = ended {
                 state.finish(&ended.stream, effects);
             }
             let next = state.ready.pop();
-            state.busy = state.busy + usize::from(next.is_some()) - usize::from(from_work);
-            state.looking += usize::from(next.is_none());
+            if next.is_some() {
+                state.looking -= 1;
+                state.busy += 1;
+            }
             next
         });
         next.unwrap_or_else(|| self.await_work())
     }
 
-    /// Ends a job.
-    pub(super) fn finish(&'static self, running: &Running) {
-        self.update(|state, effects| state.finish(&running.stream, effects));
+    /// Ends a job. If the calling thread waits for a later point of its stream, it takes part in
+    /// what comes next, and nobody else is called for that.
+    pub(super) fn finish(&'static self, running: &Running, awaited: &Point) {
+        self.update(|state, effects| {
+            let goes_on = usize::from(awaited.sequence > awaited.progress.completed() + 1);
+            state.looking += goes_on;
+            state.finish(&running.stream, effects);
+            state.looking -= goes_on;
+        });
     }
 
     /// Offers a share in a job to a worker that is looking for work, or, if it is worth waking one

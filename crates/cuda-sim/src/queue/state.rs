@@ -172,12 +172,13 @@ impl State {
         (Point { progress: Arc::clone(stream), sequence }, alone)
     }
 
-    /// The job that the stream runs at the moment.
-    pub(super) fn running(&self, stream: &Arc<Progress>) -> Option<Arc<Running>> {
-        match &self.peek(stream)?.current {
-            Current::Job(running) => Some(Arc::clone(running)),
-            _ => None,
-        }
+    /// The job that the stream runs at the moment, or would if a thread were free: the caller is
+    /// one.
+    pub(super) fn take_running(&mut self, stream: &Arc<Progress>) -> Option<Arc<Running>> {
+        let Current::Job(running) = &self.peek(stream)?.current else { return None };
+        let running = Arc::clone(running);
+        self.ready.remove(&running);
+        Some(running)
     }
 
     /// Has `parker` woken when the point is complete. False if it is already.

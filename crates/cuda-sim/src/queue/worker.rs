@@ -5,6 +5,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::job::Running;
+use super::point::Point;
 use super::scheduler::Scheduler;
 
 /// How long one claim of pieces should take: long enough that claiming costs nothing, short enough
@@ -25,11 +26,12 @@ impl Scheduler {
         }
     }
 
-    /// Takes part in a job. False if there was nothing left to take.
-    pub(super) fn help(&'static self, running: &Arc<Running>) -> bool {
+    /// Takes part in a job on the way to a point that the calling thread waits for. False if there
+    /// was nothing left to take.
+    pub(super) fn help(&'static self, running: &Arc<Running>, awaited: &Point) -> bool {
         let Some(share) = self.take_part(running, Leave::Never) else { return false };
         if share.was_last {
-            self.finish(running);
+            self.finish(running, awaited);
         }
         true
     }
