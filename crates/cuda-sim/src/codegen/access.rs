@@ -21,7 +21,8 @@ pub(super) enum Window {
 }
 
 impl Lowering<'_, '_> {
-    /// The host address of a memory operand at which `bytes` bytes may be accessed; the thread is stopped if not.
+    /// The host address of a memory operand at which `bytes` bytes may be accessed; the thread is
+    /// stopped if not.
     pub(super) fn locate(
         &mut self,
         operand: Operand,

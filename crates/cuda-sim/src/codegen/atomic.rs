@@ -1,7 +1,8 @@
 //! Atomic operations.
 //!
-//! All threads of a block run on one thread of the host, so operations on shared memory are plain; those on global
-//! memory, which other blocks may access at the same time, are the host's atomic operations.
+//! All threads of a block run on one thread of the host, so operations on shared memory are plain;
+//! those on global memory, which other blocks may access at the same time, are the host's atomic
+//! operations.
 
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{AtomicRmwOp, InstBuilder, MemFlagsData, Value, types};

@@ -163,7 +163,8 @@ impl Lowering<'_, '_> {
         if !ty.is_signed() {
             return field;
         }
-        // Where the field's highest bit is set, everything above it is; shifting has done so beyond the register.
+        // Where the field's highest bit is set, everything above it is; shifting has done so beyond
+        // the register.
         let last = self.int(types::I32, bits - 1);
         let end = self.builder.ins().iadd(position, length);
         let end = self.builder.ins().iadd_imm_s(end, -1);

@@ -1,4 +1,5 @@
-//! Calls of functions. Arguments and results travel in local memory: the frame of a function begins with them.
+//! Calls of functions. Arguments and results travel in local memory: the frame of a function begins
+//! with them.
 
 use std::mem::offset_of;
 
@@ -11,7 +12,8 @@ use crate::exec::runtime::Helper;
 use crate::exec::state::{Context, FAULTED, Thread};
 use crate::ptx::{Callee, Instruction, Operand, Place, VariableRef};
 
-/// What a frame counts for at least where functions call themselves, because each takes some of the host's stack too.
+/// What a frame counts for at least where functions call themselves, because each takes some of the
+/// host's stack too.
 const LEAST_FRAME: usize = 1024;
 
 impl Lowering<'_, '_> {

@@ -1,7 +1,8 @@
 //! Arithmetic over several registers, linked by the carry flag.
 //!
-//! Subtraction adds the complement, so the flag that it sets is the opposite of a borrow. The two kinds meet: what nvcc
-//! writes for a division of 128 bits ends a chain of `subc.cc` with an `addc` that looks at the flag.
+//! Subtraction adds the complement, so the flag that it sets is the opposite of a borrow. The two
+//! kinds meet: what nvcc writes for a division of 128 bits ends a chain of `subc.cc` with an `addc`
+//! that looks at the flag.
 
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value};

@@ -102,7 +102,8 @@ impl Lowering<'_, '_> {
         target <= self.block
     }
 
-    /// A round of a loop ends: from time to time, look whether the launch is to end, or let other threads go on.
+    /// A round of a loop ends: from time to time, look whether the launch is to end, or let other
+    /// threads go on.
     fn back_edge(&mut self, target: usize) {
         let fuel = self.builder.use_var(self.fuel);
         let left = self.builder.ins().iadd_imm_s(fuel, -1);

@@ -89,7 +89,8 @@ impl Lowering<'_, '_> {
         self.builder.ins().fdemote(types::F32, inverse)
     }
 
-    /// A reciprocal (of the root) of which only the upper half is given, for only the upper half of the operand.
+    /// A reciprocal (of the root) of which only the upper half is given, for only the upper half of
+    /// the operand.
     fn gross(&mut self, a: Value, root: bool) -> Value {
         let high = self.upper_half(a);
         let mut divisor = self.flush(high, ScalarType::F64);
@@ -99,7 +100,8 @@ impl Lowering<'_, '_> {
         let one = self.f64(1.0);
         let inverse = self.builder.ins().fdiv(one, divisor);
         let inverse = self.flush(inverse, ScalarType::F64);
-        // Rounding to nearest makes the result a better start for what follows; infinities have no lower half.
+        // Rounding to nearest makes the result a better start for what follows; infinities have no
+        // lower half.
         let bits = self.cast(inverse, types::I64);
         let rounded = self.builder.ins().iadd_imm_s(bits, 1 << 31);
         self.upper_half(rounded)
@@ -112,7 +114,8 @@ impl Lowering<'_, '_> {
         self.cast(high, types::F64)
     }
 
-    /// An operation with one of the other rounding modes, which the host's instructions do not offer one by one.
+    /// An operation with one of the other rounding modes, which the host's instructions do not
+    /// offer one by one.
     fn rounded(&mut self, form: FloatForm, operands: &[Value]) -> Value {
         let op = match form.op {
             FloatOp::Add => RoundedOp::Add,
@@ -180,7 +183,8 @@ impl Lowering<'_, '_> {
         self.builder.ins().band(value, magnitude)
     }
 
-    /// Minimum or maximum. Zeros are ordered by their signs; NaN loses, or wins where the variant says so.
+    /// Minimum or maximum. Zeros are ordered by their signs; NaN loses, or wins where the variant
+    /// says so.
     fn min_max(
         &mut self,
         operands: &[Value],
@@ -232,7 +236,8 @@ impl Lowering<'_, '_> {
         self.cast(result, machine_type(ty))
     }
 
-    /// Whether the result may be a NaN whose bits somebody sees. Only 32-bit arithmetic has one NaN for all.
+    /// Whether the result may be a NaN whose bits somebody sees. Only 32-bit arithmetic has one NaN
+    /// for all.
     fn needs_canonical_nan(&self, instruction: &Instruction, form: FloatForm) -> bool {
         let arithmetic = !matches!(
             form.op,

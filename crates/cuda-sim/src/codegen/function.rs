@@ -90,7 +90,8 @@ impl<'a, 'k> Lowering<'a, 'k> {
             (role == Role::AllThreads).then(|| [(); 4].map(|()| builder.declare_var(types::I32)));
         let (end, fault) = (builder.create_block(), builder.create_block());
         builder.set_cold_block(fault);
-        // Functions start from an entry that is no loop, so that only kernels need to know what lives.
+        // Functions start from an entry that is no loop, so that only kernels need to know what
+        // lives.
         let liveness =
             (role != Role::Function).then(|| ir::Liveness::new(&code.function, &code.graph));
         Lowering {
@@ -161,7 +162,8 @@ impl<'a, 'k> Lowering<'a, 'k> {
         self.builder.ins().jump(head, &[]);
 
         self.builder.switch_to_block(head);
-        // A register that is read before it is written must not hold what the thread before left in it.
+        // A register that is read before it is written must not hold what the thread before left in
+        // it.
         let live: Vec<Register> = self
             .liveness
             .as_ref()

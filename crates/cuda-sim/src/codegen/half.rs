@@ -1,4 +1,5 @@
-//! Arithmetic of 16 bits: computed with 32 bits and rounded once more, which gives the exact result but for `fma`.
+//! Arithmetic of 16 bits: computed with 32 bits and rounded once more, which gives the exact result
+//! but for `fma`.
 
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
 use cranelift_codegen::ir::{InstBuilder, Value, types};
@@ -88,7 +89,8 @@ impl Lowering<'_, '_> {
             let bits = self.builder.ins().ishl_imm_u(bits, 16);
             return self.cast(bits, types::F32);
         }
-        // In place of the wider number's exponent and fraction, the half is 2^112 times too small, also if subnormal.
+        // In place of the wider number's exponent and fraction, the half is 2^112 times too small,
+        // also if subnormal.
         let magnitude = self.builder.ins().band_imm_u(bits, 0x7fff);
         let placed = self.builder.ins().ishl_imm_u(magnitude, 13);
         let number = self.cast(placed, types::F32);

@@ -136,8 +136,8 @@ impl Lowering<'_, '_> {
         self.builder.ins().ireduce(types::I32, clamped)
     }
 
-    /// Quotient or remainder. The host traps where the manual leaves the result open: a division by 0 gives all ones
-    /// and the dividend here, the lowest number divided by -1 gives itself and 0.
+    /// Quotient or remainder. The host traps where the manual leaves the result open: a division by
+    /// 0 gives all ones and the dividend here, the lowest number divided by -1 gives itself and 0.
     fn divide(&mut self, a: Value, b: Value, signed: bool, quotient: bool) -> Value {
         let ty = self.builder.func.dfg.value_type(b);
         let is_zero = self.builder.ins().icmp_imm_u(IntCC::Equal, b, 0);

@@ -1,8 +1,9 @@
 //! Native code for kernels, made with Cranelift.
 //!
-//! One thread at a time: a kernel without suspension points becomes a loop over the threads of a block with registers
-//! in SSA form; any other becomes a resumable function that runs one thread until it must wait.
-//! Everything here relies on the front end having refused what cannot be lowered.
+//! One thread at a time: a kernel without suspension points becomes a loop over the threads of a
+//! block with registers in SSA form; any other becomes a resumable function that runs one thread
+//! until it must wait. Everything here relies on the front end having refused what cannot be
+//! lowered.
 
 mod access;
 mod atomic;

@@ -106,7 +106,8 @@ impl Unit<'_> {
         }
         self.module.finalize_definitions().map_err(describe)?;
         let code = self.module.get_finalized_function(entry);
-        // SAFETY: the code was made with `entry_signature`, which is that of `Entry`, in the C calling convention.
+        // SAFETY: the code was made with `entry_signature`, which is that of `Entry`, in the C
+        // calling convention.
         Ok(unsafe { std::mem::transmute::<*const u8, Entry>(code) })
     }
 

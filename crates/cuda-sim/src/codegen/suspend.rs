@@ -1,4 +1,5 @@
-//! Suspension: a thread leaves the function with its live registers in its frame, and comes back to go on.
+//! Suspension: a thread leaves the function with its live registers in its frame, and comes back to
+//! go on.
 
 use std::mem::offset_of;
 

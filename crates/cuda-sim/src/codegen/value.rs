@@ -1,4 +1,5 @@
-//! Values: operands as typed values, results into registers, and small steps that many operations share.
+//! Values: operands as typed values, results into registers, and small steps that many operations
+//! share.
 
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Type, Value, types};

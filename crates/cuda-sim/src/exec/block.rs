@@ -47,7 +47,8 @@ pub(super) enum Round {
 }
 
 impl<'a> Block<'a> {
-    /// Memory for one block of a launch at a time. In kernels where no thread waits, all threads share one's memory.
+    /// Memory for one block of a launch at a time. In kernels where no thread waits, all threads
+    /// share one's memory.
     pub(super) fn new(launch: &'a Launch<'a>, interrupted: &'a AtomicBool) -> Block<'a> {
         let kernel = launch.kernel;
         let count: u32 = launch.block.iter().product();
@@ -122,7 +123,8 @@ impl<'a> Block<'a> {
             thread.state = 0;
         }
         if self.runner.launch.kernel.check == CheckLevel::Full {
-            // Kernels that read what nobody wrote see NaN or -1, not the zeros that hide the mistake.
+            // Kernels that read what nobody wrote see NaN or -1, not the zeros that hide the
+            // mistake.
             self.shared.fill(0xff);
         }
     }
@@ -188,8 +190,9 @@ impl<'a> Block<'a> {
 
     fn call(&mut self, index: usize) -> u32 {
         let entry = self.runner.launch.kernel.native.entry();
-        // SAFETY: context and thread point to live memory of the sizes that the kernel was compiled for, the launch
-        // keeps parameters and globals alive, and the code lives as long as the kernel.
+        // SAFETY: context and thread point to live memory of the sizes that the kernel was compiled
+        // for, the launch keeps parameters and globals alive, and the code lives as long as the
+        // kernel.
         unsafe { entry(&raw const *self.context, &raw mut self.threads[index]) }
     }
 

@@ -5,7 +5,8 @@ use std::ptr::NonNull;
 
 /// Zeroed memory at an address that is a multiple of 4096, so that every PTX alignment holds in it.
 ///
-/// Native code reads and writes it through pointers; the pages of what is never touched take no memory.
+/// Native code reads and writes it through pointers; the pages of what is never touched take no
+/// memory.
 pub(super) struct Buffer {
     start: NonNull<u8>,
     layout: Layout,
@@ -28,7 +29,8 @@ impl Buffer {
 
     /// Overwrites everything with a byte.
     pub(super) fn fill(&mut self, byte: u8) {
-        // SAFETY: the memory belongs to `self`, and no native code runs while it is borrowed mutably.
+        // SAFETY: the memory belongs to `self`, and no native code runs while it is borrowed
+        // mutably.
         unsafe { self.start.as_ptr().write_bytes(byte, self.layout.size()) };
     }
 }

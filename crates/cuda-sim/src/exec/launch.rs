@@ -23,7 +23,8 @@ pub(crate) struct Launch<'a> {
     pub(crate) dynamic_shared_bytes: u32,
     /// The parameter buffer, laid out as [`Kernel::parameters`](super::Kernel::parameters) says.
     pub(crate) parameters: &'a [u8],
-    /// The addresses of the module's variables, in the order of [`Program::globals`](super::Program::globals).
+    /// The addresses of the module's variables, in the order of
+    /// [`Program::globals`](super::Program::globals).
     pub(crate) globals: &'a [u64],
     /// The memory that kernels see.
     pub(crate) memory: &'a dyn MemoryView,
@@ -52,7 +53,8 @@ impl Launch<'_> {
         Ok(())
     }
 
-    /// Blocks whose threads may wait. One runs at a time, unless all that run only wait for something outside.
+    /// Blocks whose threads may wait. One runs at a time, unless all that run only wait for
+    /// something outside.
     fn run_waiting(&self, range: Range<u64>, interrupted: &AtomicBool) -> Result<(), Fault> {
         let mut coming = range;
         let mut running: Vec<Block<'_>> = Vec::new();
@@ -90,9 +92,11 @@ impl Launch<'_> {
 
 /// The device memory that the threads of a launch may touch.
 ///
-/// Device addresses are addresses of the host process. None of the methods may panic: they are called from native code.
+/// Device addresses are addresses of the host process. None of the methods may panic: they are
+/// called from native code.
 pub(crate) trait MemoryView: Sync {
-    /// The device's own address range. At [`CheckLevel::Window`](super::CheckLevel::Window), accesses inside pass unasked.
+    /// The device's own address range. At [`CheckLevel::Window`](super::CheckLevel::Window),
+    /// accesses inside pass unasked.
     fn window(&self) -> Range<u64>;
 
     /// Whether a thread may access `bytes` bytes at `address`.

@@ -1,7 +1,8 @@
-//! Execution: a PTX module as a [`Program`], its kernels, and launches of them on the calling thread.
+//! Execution: a PTX module as a [`Program`], its kernels, and launches of them on the calling
+//! thread.
 //!
-//! Several host threads may run different blocks of a launch at the same time: code is shared, and everything that
-//! changes belongs to one call of [`Launch::run`].
+//! Several host threads may run different blocks of a launch at the same time: code is shared, and
+//! everything that changes belongs to one call of [`Launch::run`].
 
 mod barrier;
 mod block;

@@ -24,7 +24,8 @@ impl Argument {
     }
 }
 
-/// Writes out a format; `next` takes arguments from memory one by one. Gives the text and the number of arguments.
+/// Writes out a format; `next` takes arguments from memory one by one. Gives the text and the
+/// number of arguments.
 pub(super) fn format<E>(
     format: &str,
     mut next: impl FnMut(Argument) -> Result<Value, E>,

@@ -20,7 +20,8 @@ impl Program {
     ///
     /// # Errors
     ///
-    /// A module that is malformed, or uses what is not supported, with the position of the first such place.
+    /// A module that is malformed, or uses what is not supported, with the position of the first
+    /// such place.
     pub(crate) fn load(source: &str) -> Result<Program, ptx::Error> {
         let module = ptx::parse(source)?;
         let calls = ir::analyse_calls(&module)?;

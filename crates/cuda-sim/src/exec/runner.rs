@@ -51,7 +51,8 @@ impl<'a> Runner<'a> {
         self.launch.kernel.local_bytes
     }
 
-    /// Whether a thread may make an access at a generic address that is not known to be in the device's window.
+    /// Whether a thread may make an access at a generic address that is not known to be in the
+    /// device's window.
     pub(crate) fn permits(
         &self,
         thread: &Thread,
@@ -114,7 +115,8 @@ impl<'a> Runner<'a> {
         if !in_window && !self.permits(thread, address, 1, Access::Read) {
             return Err(FaultKind::IllegalAddress { address, bytes: 1, access: Access::Read });
         }
-        // SAFETY: whoever permits an access vouches for the memory; other threads may write it, so it is volatile.
+        // SAFETY: whoever permits an access vouches for the memory; other threads may write it, so
+        // it is volatile.
         Ok(unsafe { std::ptr::read_volatile(address as *const u8) })
     }
 }

@@ -29,8 +29,8 @@ pub(crate) struct Context {
 
 /// The number of places for accesses of each size, aligned to it, in a range of `bytes` bytes.
 ///
-/// An access is inside the range and aligned where its distance from the start, rotated right by the logarithm of
-/// its size, is smaller than this.
+/// An access is inside the range and aligned where its distance from the start, rotated right by
+/// the logarithm of its size, is smaller than this.
 pub(crate) fn slots(bytes: u64) -> [u64; SIZES] {
     std::array::from_fn(|log| bytes >> log)
 }
@@ -63,6 +63,7 @@ pub(crate) const FAULTED: u32 = 2;
 /// A function ended its thread.
 pub(crate) const EXITED: u32 = 3;
 
-/// A kernel as a function. Where threads may have to wait, it runs one thread up to the next wait or its end;
-/// otherwise it runs all threads of the block one after the other, with one thread's memory.
+/// A kernel as a function. Where threads may have to wait, it runs one thread up to the next wait
+/// or its end; otherwise it runs all threads of the block one after the other, with one thread's
+/// memory.
 pub(crate) type Entry = unsafe extern "C" fn(*const Context, *mut Thread) -> u32;

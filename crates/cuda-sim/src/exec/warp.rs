@@ -1,11 +1,13 @@
-//! Operations of a warp, once all members have arrived: from what each lane brings to what each gets.
+//! Operations of a warp, once all members have arrived: from what each lane brings to what each
+//! gets.
 
 use crate::ptx::{ReduceOp, ShuffleMode, Suspension, VoteMode};
 
 /// What the lanes of a warp bring or get.
 pub(super) type Lanes<T> = [T; 32];
 
-/// The results of an operation for the lanes in `members`. `operands` are in the order of the instruction.
+/// The results of an operation for the lanes in `members`. `operands` are in the order of the
+/// instruction.
 pub(super) fn resolve(
     suspension: Suspension,
     members: u32,

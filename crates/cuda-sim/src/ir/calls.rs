@@ -1,4 +1,5 @@
-//! The call graph: who calls whom, who waits for other threads, and what that means for local and shared memory.
+//! The call graph: who calls whom, who waits for other threads, and what that means for local and
+//! shared memory.
 
 use crate::ptx::{
     AddressBase, AtomicOp, Callee, Error, ErrorKind, Function, Instruction, Module, Operand,
@@ -90,7 +91,8 @@ impl CallGraph {
         &self.nodes[function].reachable
     }
 
-    /// The shared variables that a function and all that it may call name, in the order of the text.
+    /// The shared variables that a function and all that it may call name, in the order of the
+    /// text.
     pub(crate) fn shared_variables(&self, function: usize) -> Vec<usize> {
         let own = self.nodes[function].shared.iter();
         let called = self.reachable(function).iter().flat_map(|&callee| &self.nodes[callee].shared);
@@ -193,7 +195,8 @@ pub(crate) fn may_spin(
 
 /// Whether an instruction is an access by which a thread can wait for another.
 ///
-/// Compilers write such loops with accesses that must not be optimised away, and use what these read.
+/// Compilers write such loops with accesses that must not be optimised away, and use what these
+/// read.
 fn observes_others(instruction: &Instruction, used: &RegisterSet) -> bool {
     let result_used = || instruction.destinations.iter().flatten().any(|&at| used.contains(at));
     match instruction.operation {

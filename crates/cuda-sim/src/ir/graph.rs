@@ -15,10 +15,12 @@ pub(crate) struct Graph {
 
 /// Instructions that are executed one after the other.
 ///
-/// Only the last one may branch, return, exit or trap. A block without successors ends the function.
+/// Only the last one may branch, return, exit or trap. A block without successors ends the
+/// function.
 pub(crate) struct Block {
     pub(crate) instructions: Range<usize>,
-    /// Indices of blocks. Where the last instruction is guarded or falls through, the next block is the last of them.
+    /// Indices of blocks. Where the last instruction is guarded or falls through, the next block is
+    /// the last of them.
     pub(crate) successors: SmallVec<[usize; 2]>,
 }
 

@@ -1,4 +1,5 @@
-//! Inlining: functions in which threads wait become part of the kernel, so that only kernels need be resumable.
+//! Inlining: functions in which threads wait become part of the kernel, so that only kernels need
+//! be resumable.
 
 use smallvec::{SmallVec, smallvec};
 
@@ -128,7 +129,8 @@ impl Inliner<'_> {
         self.result.targets.len() - 1
     }
 
-    /// Copies a variable as large as one of the function; the operands are its destination and its source.
+    /// Copies a variable as large as one of the function; the operands are its destination and its
+    /// source.
     fn copy(
         &mut self,
         function: &Function,

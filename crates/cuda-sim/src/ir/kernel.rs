@@ -1,4 +1,5 @@
-//! A kernel with all that belongs to it: its code, the functions that it calls, and where its variables lie.
+//! A kernel with all that belongs to it: its code, the functions that it calls, and where its
+//! variables lie.
 
 use super::calls::CallGraph;
 use super::graph::Graph;
@@ -105,7 +106,8 @@ impl Code {
     }
 }
 
-/// Where the module's variables lie for a kernel, the size of its static shared memory, and where dynamic one begins.
+/// Where the module's variables lie for a kernel, the size of its static shared memory, and where
+/// dynamic one begins.
 pub(crate) fn places(
     module: &Module,
     calls: &CallGraph,

@@ -1,4 +1,5 @@
-//! The intermediate representation: what a code generator needs to know about a kernel beside its instructions.
+//! The intermediate representation: what a code generator needs to know about a kernel beside its
+//! instructions.
 //!
 //! Nothing here depends on how kernels are executed, or on the code generator.
 

@@ -2,7 +2,8 @@
 
 use thiserror::Error;
 
-/// A PTX module that cannot be loaded: it is malformed, or it uses what this driver does not support.
+/// A PTX module that cannot be loaded: it is malformed, or it uses what this driver does not
+/// support.
 ///
 /// Positions count from 1. `text` is the offending text, cut to one line.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]

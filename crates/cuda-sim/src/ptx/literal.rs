@@ -38,7 +38,8 @@ impl Literal {
         }
     }
 
-    /// The bits of the number as a value of `ty`; integers are cut to its width. `None` where the kinds do not match.
+    /// The bits of the number as a value of `ty`; integers are cut to its width. `None` where the
+    /// kinds do not match.
     pub(super) fn bits(self, ty: ScalarType) -> Option<u64> {
         let bits = match (self, ty) {
             (Literal::Integer(_), ScalarType::F32 | ScalarType::F64) => return None,

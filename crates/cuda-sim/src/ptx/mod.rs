@@ -1,7 +1,7 @@
 //! The PTX front end: text to a typed, validated syntax tree.
 //!
-//! What passes [`parse`] can be translated: every operation, operand and modifier that the code generator does not
-//! know is refused here, with its position in the text.
+//! What passes [`parse`] can be translated: every operation, operand and modifier that the code
+//! generator does not know is refused here, with its position in the text.
 
 mod ast;
 mod error;

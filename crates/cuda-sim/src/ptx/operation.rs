@@ -1,4 +1,5 @@
-//! What instructions do: typed operations with their modifiers, which the code generator lowers one by one.
+//! What instructions do: typed operations with their modifiers, which the code generator lowers one
+//! by one.
 //!
 //! An operation is complete: the opcode table makes none that the code generator cannot translate.
 

@@ -7,7 +7,8 @@ pub(crate) enum Suspension {
     Barrier(BarrierOp),
     /// Source: member mask.
     WarpBarrier,
-    /// Sources: value, lane or offset, clamp and segment, member mask. Destinations: value, whether it was in range.
+    /// Sources: value, lane or offset, clamp and segment, member mask. Destinations: value, whether
+    /// it was in range.
     Shuffle(ShuffleMode),
     /// Sources: predicate, member mask.
     Vote(VoteMode),

@@ -119,7 +119,8 @@ impl ScalarType {
 
 /// What a register holds: its width, and whether floating-point instructions mostly use it.
 ///
-/// PTX lets instructions of any type use a register of the right width, so the class is a hint for the code generator.
+/// PTX lets instructions of any type use a register of the right width, so the class is a hint for
+/// the code generator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum RegisterType {
     Predicate,

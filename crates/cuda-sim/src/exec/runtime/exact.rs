@@ -1,9 +1,11 @@
-//! Arithmetic without rounding: results as whole significands, with a mark for what lies below them.
+//! Arithmetic without rounding: results as whole significands, with a mark for what lies below
+//! them.
 
 use super::format::Number;
 use crate::ptx::Rounding;
 
-/// A result before rounding. Where `inexact`, the magnitude is a little larger than the number says.
+/// A result before rounding. Where `inexact`, the magnitude is a little larger than the number
+/// says.
 pub(super) struct Exact {
     pub(super) number: Number,
     pub(super) inexact: bool,
@@ -78,7 +80,8 @@ fn add_finite(a: Number, b: Number, rounding: Rounding) -> Exact {
             Number::Finite { negative: large.negative, significand, exponent: large.exponent };
         return Exact { number, inexact: lost };
     }
-    // What is lost would make the difference smaller; counting it whole makes the rest a surplus again.
+    // What is lost would make the difference smaller; counting it whole makes the rest a surplus
+    // again.
     moved += u128::from(lost);
     let (negative, significand) = match large.significand >= moved {
         true => (large.negative, large.significand - moved),

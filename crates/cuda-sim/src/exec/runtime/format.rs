@@ -101,7 +101,8 @@ impl Format {
         Number::Finite { negative, significand: fraction | hidden, exponent }
     }
 
-    /// The bits of a number, rounded to the format. `inexact` says that the number is a little larger than given.
+    /// The bits of a number, rounded to the format. `inexact` says that the number is a little
+    /// larger than given.
     pub(super) fn pack(self, number: Number, inexact: bool, rounding: Rounding) -> u64 {
         let (negative, significand, exponent) = match number {
             Number::NaN => return self.nan(),
@@ -120,7 +121,8 @@ impl Format {
         if rounds_up(rounding, negative, kept & 1 != 0, rest) {
             kept += 1;
         }
-        // A carry into a new bit, or out of the subnormal numbers, is right in the sum of both fields.
+        // A carry into a new bit, or out of the subnormal numbers, is right in the sum of both
+        // fields.
         let biased = (lowest - self.least_exponent()) as u64;
         let bits = (biased << self.fraction_bits()) + kept as u64;
         if bits < self.infinity() {

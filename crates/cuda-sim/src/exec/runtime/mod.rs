@@ -1,6 +1,7 @@
 //! The functions that native code calls, and the table by which the code generator knows them.
 //!
-//! Each takes and gives plain machine values. None may panic: nothing can unwind through native code.
+//! Each takes and gives plain machine values. None may panic: nothing can unwind through native
+//! code.
 
 mod atomic;
 mod bits;

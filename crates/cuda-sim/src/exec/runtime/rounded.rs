@@ -150,7 +150,8 @@ mod tests {
                 prop_assert!(same64(run(RoundedOp::Reciprocal), 1.0 / x));
                 prop_assert!(same64(run(RoundedOp::FusedMultiplyAdd), x.mul_add(y, z)));
                 let near = (-(x * y)).to_bits();
-                let fused = compute(Format::F64, [a, b, near], RoundedOp::FusedMultiplyAdd, Rounding::Nearest);
+                let (fma, nearest) = (RoundedOp::FusedMultiplyAdd, Rounding::Nearest);
+                let fused = compute(Format::F64, [a, b, near], fma, nearest);
                 prop_assert!(same64(fused, x.mul_add(y, f64::from_bits(near))));
             }
             let [x, y, z] = [a, b, c].map(|bits| f32::from_bits(bits as u32));
@@ -164,7 +165,14 @@ mod tests {
 
         #[test]
         fn directed_modes_enclose_the_nearest_result(a: u64, b: u64, c: u64) {
-            for op in [RoundedOp::Add, RoundedOp::Multiply, RoundedOp::Divide, RoundedOp::FusedMultiplyAdd, RoundedOp::SquareRoot] {
+            let operations = [
+                RoundedOp::Add,
+                RoundedOp::Multiply,
+                RoundedOp::Divide,
+                RoundedOp::FusedMultiplyAdd,
+                RoundedOp::SquareRoot,
+            ];
+            for op in operations {
                 let run = |rounding| f64::from_bits(compute(Format::F64, [a, b, c], op, rounding));
                 let (down, up) = (run(Rounding::Down), run(Rounding::Up));
                 let (nearest, zero) = (run(Rounding::Nearest), run(Rounding::TowardZero));
@@ -181,14 +189,17 @@ mod tests {
 
         #[test]
         fn conversions_agree_with_the_host(bits: u64) {
-            let (nearest, f16_code, f32_code, f64_code) = (0, Format::F16 as u32, Format::F32 as u32, Format::F64 as u32);
-            prop_assert!(same32(float_to_float(bits, f64_code, f32_code, nearest), f64::from_bits(bits) as f32));
-            let single = f32::from_bits(bits as u32);
-            prop_assert!(same64(float_to_float(bits & 0xffff_ffff, f32_code, f64_code, nearest), f64::from(single)));
-            prop_assert_eq!(float_to_float(bits & 0xffff_ffff, f32_code, f16_code, nearest), u64::from(f32_to_f16(single)));
-            prop_assert_eq!(integer_to_float(bits, 0, f32_code, nearest) as u32, (bits as f32).to_bits());
-            prop_assert_eq!(integer_to_float(bits, 1, f64_code, nearest), (bits as i64 as f64).to_bits());
-            prop_assert!(integer_to_float(bits, 0, f64_code, Rounding::TowardZero as u32) <= (bits as f64).to_bits());
+            use Format::{F16, F32, F64};
+            let (low, single) = (bits & 0xffff_ffff, f32::from_bits(bits as u32));
+            let nearest = |bits, from, to| convert(bits, from, to, Rounding::Nearest);
+            prop_assert!(same32(nearest(bits, F64, F32), f64::from_bits(bits) as f32));
+            prop_assert!(same64(nearest(low, F32, F64), f64::from(single)));
+            prop_assert_eq!(nearest(low, F32, F16), u64::from(f32_to_f16(single)));
+            let number = |value, format, rounding| convert_integer(value, format, rounding);
+            let (unsigned, signed) = (i128::from(bits), i128::from(bits as i64));
+            prop_assert_eq!(number(unsigned, F32, Rounding::Nearest) as u32, (bits as f32).to_bits());
+            prop_assert_eq!(number(signed, F64, Rounding::Nearest), (bits as i64 as f64).to_bits());
+            prop_assert!(number(unsigned, F64, Rounding::TowardZero) <= (bits as f64).to_bits());
         }
     }
 

@@ -37,12 +37,14 @@ fn a_program_lists_what_the_driver_needs_to_know() {
 #[test]
 fn shared_memory_counts_what_a_kernel_reaches() {
     let source = ".version 7.0 .target sm_75 .address_size 64
-        .shared .align 4 .b8 first[100]; .shared .align 16 .f64 second[4]; .extern .shared .align 32 .b8 rest[];
+        .shared .align 4 .b8 first[100]; .shared .align 16 .f64 second[4];
+        .extern .shared .align 32 .b8 rest[];
         .func f() { .reg .f64 %d; ld.shared.f64 %d, [second]; ret; }
         .visible .entry none() { ret; }
         .visible .entry one() { .reg .b32 %r; ld.shared.u32 %r, [first+4]; ret; }
         .visible .entry both(.param .u64 out) {
-            .reg .b32 %r<3>; .reg .b64 %p; call f; mov.u32 %r0, first; mov.u32 %r1, rest; sub.u32 %r2, %r1, %r0;
+            .reg .b32 %r<3>; .reg .b64 %p; call f; mov.u32 %r0, first; mov.u32 %r1, rest;
+        sub.u32 %r2, %r1, %r0;
             ld.param.u64 %p, [out]; st.global.u32 [%p], %r2; st.shared.u32 [rest+60], %r2; ret;
         }";
     let mut device = Device::new(source);

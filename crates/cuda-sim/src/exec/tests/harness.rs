@@ -151,7 +151,8 @@ impl Device {
 
     fn bytes_mut(&mut self, place: DeviceSlice) -> &mut [u8] {
         let start = (place.address - self.memory.as_ptr() as u64) as usize;
-        // SAFETY: `u128` has no invalid bytes and no padding, and `self` is borrowed as long as the result.
+        // SAFETY: `u128` has no invalid bytes and no padding, and `self` is borrowed as long as the
+        // result.
         let bytes = unsafe {
             std::slice::from_raw_parts_mut(
                 self.memory.as_mut_ptr().cast::<u8>(),

@@ -7,7 +7,8 @@ fn module(body: &str) -> String {
     format!(
         ".version 7.8 .target sm_90 .address_size 64
         .visible .entry k(.param .u64 out, .param .u64 in) {{
-        .reg .b64 %d<8>; .reg .b64 %o, %i; .reg .b32 %r<16>; .reg .b32 %t; .reg .b16 %h<4>; .reg .pred %p<4>;
+        .reg .b64 %d<8>; .reg .b64 %o, %i; .reg .b32 %r<16>; .reg .b32 %t; .reg .b16 %h<4>;
+        .reg .pred %p<4>;
         .reg .f32 %f<4>;
         ld.param.u64 %o, [out]; ld.param.u64 %i, [in]; mov.u32 %t, %tid.x; mul.wide.u32 %d0, %t, 4;
         add.u64 %o, %o, %d0;
@@ -42,8 +43,10 @@ fn braces_hide_names() {
 
 #[test]
 fn guarded_instructions_leave_the_old_value() {
-    let result = run("setp.lt.u32 %p0, %t, 2; mov.u32 %r0, 1; @%p0 mov.u32 %r0, 2; @!%p0 add.u32 %r0, %r0, %t;
-        setp.eq.u32 %p1|%p2, %t, 5; @%p1 mov.u32 %r0, 50; selp.u32 %r1, 100, 0, %p2; add.u32 %r0, %r0, %r1;");
+    let result = run("setp.lt.u32 %p0, %t, 2; mov.u32 %r0, 1; @%p0 mov.u32 %r0, 2;
+        @!%p0 add.u32 %r0, %r0, %t;
+        setp.eq.u32 %p1|%p2, %t, 5; @%p1 mov.u32 %r0, 50; selp.u32 %r1, 100, 0, %p2;
+        add.u32 %r0, %r0, %r1;");
     assert_eq!(result[..6], [102, 102, 103, 104, 105, 50]);
 }
 
@@ -59,7 +62,8 @@ fn warps_reduce() {
 
 #[test]
 fn special_registers_tell_the_thread_its_place() {
-    let result = run("mov.u32 %r0, %laneid; mov.u32 %r1, %lanemask_lt; popc.b32 %r1, %r1; mad.lo.u32 %r0, %r1, 100, %r0;
+    let result = run("mov.u32 %r0, %laneid; mov.u32 %r1, %lanemask_lt; popc.b32 %r1, %r1;
+        mad.lo.u32 %r0, %r1, 100, %r0;
         mov.u32 %r1, %lanemask_ge; popc.b32 %r1, %r1; mad.lo.u32 %r0, %r1, 10000, %r0;
         mov.u32 %r1, %nwarpid; mad.lo.u32 %r0, %r1, 1000000, %r0;");
     let expected: Vec<u32> =
@@ -69,12 +73,16 @@ fn special_registers_tell_the_thread_its_place() {
 
 #[test]
 fn generic_addresses_know_their_space() {
-    let result = run(".shared .b32 s; .local .b32 l; cvta.shared.u64 %d1, 0; mov.u64 %d2, l; cvta.local.u64 %d2, %d2;
+    let result = run(".shared .b32 s; .local .b32 l; cvta.shared.u64 %d1, 0; mov.u64 %d2, l;
+        cvta.local.u64 %d2, %d2;
         mov.u32 %r0, 0;
-        isspacep.shared %p0, %d1; @%p0 or.b32 %r0, %r0, 1; isspacep.local %p0, %d1; @%p0 or.b32 %r0, %r0, 2;
-        isspacep.local %p0, %d2; @%p0 or.b32 %r0, %r0, 4; isspacep.global %p0, %o; @%p0 or.b32 %r0, %r0, 8;
+        isspacep.shared %p0, %d1; @%p0 or.b32 %r0, %r0, 1; isspacep.local %p0, %d1;
+        @%p0 or.b32 %r0, %r0, 2;
+        isspacep.local %p0, %d2; @%p0 or.b32 %r0, %r0, 4; isspacep.global %p0, %o;
+        @%p0 or.b32 %r0, %r0, 8;
         isspacep.global %p0, %d2; @%p0 or.b32 %r0, %r0, 16;
-        st.shared.u32 [s], 3; st.local.u32 [l], %t; ld.u32 %r1, [%d2]; cvta.to.local.u64 %d3, %d2; ld.local.u32 %r2, [%d3];
+        st.shared.u32 [s], 3; st.local.u32 [l], %t; ld.u32 %r1, [%d2];
+        cvta.to.local.u64 %d3, %d2; ld.local.u32 %r2, [%d3];
         add.u32 %r1, %r1, %r2; mad.lo.u32 %r0, %r1, 100, %r0;");
     assert_eq!(result[3], 13 + 600);
 }
@@ -84,7 +92,8 @@ fn parameters_have_addresses() {
     let source = ".version 7.8 .target sm_75 .address_size 64
         .visible .entry k(.param .u64 out, .param .align 4 .b8 values[64]) {
         .reg .b64 %d<4>; .reg .b32 %r<4>;
-        ld.param.u64 %d0, [out]; mov.u32 %r0, %tid.x; mul.wide.u32 %d1, %r0, 4; add.u64 %d0, %d0, %d1;
+        ld.param.u64 %d0, [out]; mov.u32 %r0, %tid.x; mul.wide.u32 %d1, %r0, 4;
+        add.u64 %d0, %d0, %d1;
         mov.b64 %d2, values; add.u64 %d2, %d2, %d1; ld.param.u32 %r1, [%d2+4];
         cvta.param.u64 %d3, %d2; ld.u32 %r2, [%d3]; mad.lo.u32 %r1, %r1, 1000, %r2;
         st.global.u32 [%d0], %r1; ret; }";
@@ -104,24 +113,29 @@ fn parameters_have_addresses() {
 
 #[test]
 fn loads_and_stores_extend_and_cut() {
-    let result = run("st.global.b32 [%o], -2; ld.global.s8 %r1, [%o]; ld.global.u8 %r2, [%o]; ld.global.s16 %d1, [%o];
+    let result = run("st.global.b32 [%o], -2; ld.global.s8 %r1, [%o]; ld.global.u8 %r2, [%o];
+        ld.global.s16 %d1, [%o];
         cvt.u32.u64 %r3, %d1; st.global.u8 [%o+1], %r2; ld.global.u16 %r4, [%o];
-        add.u32 %r0, %r1, %r2; add.u32 %r0, %r0, %r3; shl.b32 %r4, %r4, 16; add.u32 %r0, %r0, %r4;");
+        add.u32 %r0, %r1, %r2; add.u32 %r0, %r0, %r3; shl.b32 %r4, %r4, 16;
+        add.u32 %r0, %r0, %r4;");
     // -2 and 254 and -2, and two bytes of 254 above them.
     assert_eq!(result[0], 0xfefe_0000 + 250);
 }
 
 #[test]
 fn times_go_forward() {
-    let result = run("mov.u64 %d1, %globaltimer; mov.u64 %d2, %clock64; mov.u64 %d3, %clock64; mov.u64 %d4, %globaltimer;
+    let result = run("mov.u64 %d1, %globaltimer; mov.u64 %d2, %clock64; mov.u64 %d3, %clock64;
+        mov.u64 %d4, %globaltimer;
         setp.le.u64 %p0, %d1, %d4; setp.le.and.u64 %p0, %d2, %d3, %p0; selp.u32 %r0, 1, 0, %p0;");
     assert_eq!(result, [1; 32]);
 }
 
 #[test]
 fn packing_and_unpacking_keep_the_order() {
-    let result = run("mov.b32 {%h0, %h1}, 0x12345678; mov.b32 %r1, {%h1, %h0}; mov.b64 %d1, {%r1, 5}; mov.b64 {_, %r2}, %d1;
-        mov.b64 {%h0, %h1, %h2, %h3}, %d1; mov.b32 %r3, {%h2, %h0}; add.u32 %r0, %r1, %r2; xor.b32 %r0, %r0, %r3;");
+    let result = run("mov.b32 {%h0, %h1}, 0x12345678; mov.b32 %r1, {%h1, %h0};
+        mov.b64 %d1, {%r1, 5}; mov.b64 {_, %r2}, %d1;
+        mov.b64 {%h0, %h1, %h2, %h3}, %d1; mov.b32 %r3, {%h2, %h0}; add.u32 %r0, %r1, %r2;
+        xor.b32 %r0, %r0, %r3;");
     assert_eq!(result[0], (0x5678_1234 + 5) ^ 0x1234_0005);
 }
 
@@ -129,7 +143,8 @@ fn packing_and_unpacking_keep_the_order() {
 fn a_logic_table_is_any_function_of_three_bits() {
     for table in [0x00u32, 0x80, 0x96, 0xe8, 0xca, 0xff, 0x1b] {
         let result = run(&format!(
-            "mov.u32 %r1, 0xf0f0f0f0; mov.u32 %r2, 0xcccccccc; lop3.b32 %r0, %r1, %r2, 0xaaaaaaaa, {table};"
+            "mov.u32 %r1, 0xf0f0f0f0; mov.u32 %r2, 0xcccccccc;
+        lop3.b32 %r0, %r1, %r2, 0xaaaaaaaa, {table};"
         ));
         assert_eq!(result[0], table * 0x0101_0101);
     }
@@ -140,6 +155,7 @@ fn the_carry_runs_through_a_chain() {
     let result = run("add.cc.u32 %r1, -1, 1; addc.cc.u32 %r2, -1, 0; addc.u32 %r3, 4, 5;
         sub.cc.u32 %r4, 0, 1; subc.u32 %r5, 10, 3;
         mad.lo.cc.u32 %r6, -1, 2, 2; madc.hi.u32 %r7, -1, 2, 0;
-        shl.b32 %r5, %r5, 8; shl.b32 %r7, %r7, 16; add.u32 %r0, %r3, %r5; add.u32 %r0, %r0, %r7; add.u32 %r0, %r0, %r2;");
+        shl.b32 %r5, %r5, 8; shl.b32 %r7, %r7, 16; add.u32 %r0, %r3, %r5; add.u32 %r0, %r0, %r7;
+        add.u32 %r0, %r0, %r2;");
     assert_eq!(result[0], 10 + (6 << 8) + (2 << 16));
 }

@@ -60,8 +60,8 @@ fn numbers32(lowest: f64, highest: f64) -> Vec<f32> {
     numbers(lowest, highest).into_iter().map(|x| x as f32).collect()
 }
 
-// The errors allowed are those that CUDA documents, in units of the last place; for 64 bits one more, because the
-// host's own functions are not exact either.
+// The errors allowed are those that CUDA documents, in units of the last place; for 64 bits one
+// more, because the host's own functions are not exact either.
 
 #[test]
 fn functions_of_32_bits_are_as_exact_as_documented() {

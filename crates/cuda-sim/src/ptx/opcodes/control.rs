@@ -36,7 +36,8 @@ pub(super) fn event(modifiers: &mut Modifiers<'_>) -> Result<Form, ErrorKind> {
     Ok(Form::new(Operation::Nothing, &[], &[Slot::Value(U32)]))
 }
 
-/// `griddepcontrol`: a grid starts when the one before it has ended, so there is nothing to wait for.
+/// `griddepcontrol`: a grid starts when the one before it has ended, so there is nothing to wait
+/// for.
 pub(super) fn grid_dependency(modifiers: &mut Modifiers<'_>) -> Result<Form, ErrorKind> {
     modifiers.require("an action", &[("launch_dependents", ()), ("wait", ())])?;
     Ok(Form::new(Operation::Nothing, &[], &[]))

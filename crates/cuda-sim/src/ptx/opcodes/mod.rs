@@ -1,4 +1,5 @@
-//! The opcode table: from an opcode with its modifiers to a typed operation and the operands it takes.
+//! The opcode table: from an opcode with its modifiers to a typed operation and the operands it
+//! takes.
 
 mod atomic;
 mod bits;
@@ -76,7 +77,8 @@ impl Form {
 
 type Parse = fn(&mut Modifiers<'_>) -> Result<Form, ErrorKind>;
 
-/// Sorted by name. `mov`, `call` and branches have operands of their own kind and are read by the parser itself.
+/// Sorted by name. `mov`, `call` and branches have operands of their own kind and are read by the
+/// parser itself.
 const OPCODES: &[(&str, Parse)] = &[
     ("abs", float::unary),
     ("activemask", warp::active_mask),

@@ -10,7 +10,8 @@ use crate::ptx::lexer::TokenKind;
 pub(super) struct Draft<'s> {
     pub(super) function: Function,
     pub(super) scopes: Scopes<'s>,
-    /// How much of the frame the variables of the open braces take; those of disjoint braces share their place.
+    /// How much of the frame the variables of the open braces take; those of disjoint braces share
+    /// their place.
     pub(super) frame_end: usize,
     /// The register that stands for the carry flag, once an instruction used it.
     pub(super) carry: Option<Register>,
@@ -57,7 +58,8 @@ impl<'s> Parser<'s> {
         Ok(())
     }
 
-    /// The directives between head and body. Those that only guide the register allocation do not matter here.
+    /// The directives between head and body. Those that only guide the register allocation do not
+    /// matter here.
     fn attributes(&mut self, function: &mut Function) -> Result<(), Error> {
         while self.cursor.peek().kind == TokenKind::Directive {
             match self.cursor.directive()? {

@@ -82,7 +82,8 @@ impl<'s> Parser<'s> {
         Ok(())
     }
 
-    /// `name`, `name+8` or `generic(name)+8`: the spaces of global variables are all the generic one.
+    /// `name`, `name+8` or `generic(name)+8`: the spaces of global variables are all the generic
+    /// one.
     fn pointer(
         &mut self,
         ty: ScalarType,

@@ -122,7 +122,8 @@ impl<'s> Parser<'s> {
         Ok(())
     }
 
-    /// Refuses calls of functions that were only declared: there is nothing to link the module with.
+    /// Refuses calls of functions that were only declared: there is nothing to link the module
+    /// with.
     fn check_calls(&self) -> Result<(), Error> {
         match self.calls.iter().find(|&&(callee, _)| !self.module.functions[callee].is_defined) {
             Some(&(_, token)) => {

@@ -44,7 +44,8 @@ impl<'s> Parser<'s> {
         Ok(())
     }
 
-    /// Whether an operand follows that is neither the predicate after the optional one, nor the end.
+    /// Whether an operand follows that is neither the predicate after the optional one, nor the
+    /// end.
     fn optional_follows(&self, draft: &Draft<'s>) -> bool {
         let next = self.cursor.peek_ahead(1);
         let predicate = |text| {

@@ -67,7 +67,8 @@ impl<'s> Scopes<'s> {
         });
     }
 
-    /// A brace closes: its names are forgotten, and branches that found no label in it look further out.
+    /// A brace closes: its names are forgotten, and branches that found no label in it look further
+    /// out.
     pub(super) fn close(&mut self) -> Option<Closed> {
         let mark = self.open.pop()?;
         self.registers.truncate(mark.registers);

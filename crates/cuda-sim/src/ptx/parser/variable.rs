@@ -208,7 +208,8 @@ impl<'s> Parser<'s> {
         Ok(indices)
     }
 
-    /// As [`Parser::declaration`], with what compilers say about pointers, which does not matter here.
+    /// As [`Parser::declaration`], with what compilers say about pointers, which does not matter
+    /// here.
     fn parameter_declaration(&mut self) -> Result<Declaration, Error> {
         let declaration = self.declaration()?;
         if self.cursor.accept_directive(".ptr") {

@@ -5,7 +5,8 @@ use crate::ptx::{ErrorKind, parse};
 /// The error for a kernel with that body, which begins on the third line.
 fn refused(body: &str) -> crate::ptx::Error {
     let source = format!(
-        ".version 7.0\n.target sm_75\n.entry k(.param .u64 p) {{ .reg .b32 %r<9>; .reg .b64 %d<4>; .reg .pred %p<2>; \
+        ".version 7.0\n.target sm_75\n\
+         .entry k(.param .u64 p) {{ .reg .b32 %r<9>; .reg .b64 %d<4>; .reg .pred %p<2>; \
          .reg .f32 %f<3>; .reg .b16 %h<2>; .shared .b32 s;\n{body}\n}}"
     );
     parse(&source).expect_err("this is not supported")

@@ -1,6 +1,7 @@
 //! Whatever is done to a text: it is refused with an error, or it can be translated.
 
 use proptest::prelude::*;
+use proptest::sample::Index;
 
 use crate::exec::{CheckLevel, Program};
 use crate::ptx::parse;
@@ -12,7 +13,8 @@ const TEXTS: [&str; 4] = [
     include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/ptx/atomics.ptx")),
 ];
 
-/// A text cut into pieces that a mutation may exchange: words with their dots, numbers, single characters.
+/// A text cut into pieces that a mutation may exchange: words with their dots, numbers, single
+/// characters.
 fn pieces(text: &str) -> Vec<&str> {
     let mut pieces = Vec::new();
     let mut rest = text;
@@ -56,6 +58,53 @@ const PARTS: [&str; 24] = [
     ".wide",
 ];
 
+/// Words of which sentences are made that look like PTX.
+const WORDS: [&str; 43] = [
+    ".entry",
+    ".func",
+    "k",
+    "f",
+    "(",
+    ")",
+    "{",
+    "}",
+    "[",
+    "]",
+    ",",
+    ";",
+    ":",
+    ".param",
+    ".u64",
+    ".b8",
+    ".reg",
+    "%r",
+    "<",
+    ">",
+    "4",
+    "-1",
+    "0f3F800000",
+    "mov.b32",
+    "add.s32",
+    "ld.global.v2.f32",
+    "bra",
+    "call",
+    "@",
+    "!",
+    "%p1",
+    "|",
+    "setp.lt.s32",
+    "bar.sync",
+    "0",
+    ".shared",
+    ".align",
+    ".global",
+    "=",
+    "generic",
+    "+",
+    "\"s\"",
+    "atom.add.u32",
+];
+
 /// What is done to a piece, chosen by a number.
 fn mutate(pieces: &mut [String], at: usize, with: usize, kind: u8) {
     match kind % 5 {
@@ -82,7 +131,7 @@ proptest! {
     #[test]
     fn a_mutated_module_is_refused_or_translated(
         text in 0..TEXTS.len(),
-        changes in prop::collection::vec((any::<prop::sample::Index>(), any::<prop::sample::Index>(), any::<u8>()), 1..4),
+        changes in prop::collection::vec(any::<(Index, Index, u8)>(), 1..4),
     ) {
         let mut pieces: Vec<String> = pieces(TEXTS[text]).into_iter().map(str::to_owned).collect();
         for (at, with, kind) in changes {
@@ -101,7 +150,7 @@ proptest! {
     }
 
     #[test]
-    fn a_module_cut_short_is_refused(text in 0..TEXTS.len(), at: prop::sample::Index) {
+    fn a_module_cut_short_is_refused(text in 0..TEXTS.len(), at: Index) {
         let whole = TEXTS[text];
         let end = at.index(whole.len());
         // Cut between functions, it is a module still.
@@ -117,11 +166,7 @@ proptest! {
 
     #[test]
     fn any_sequence_of_words_is_refused_or_parsed(
-        words in prop::collection::vec(prop::sample::select(vec![
-            ".entry", ".func", "k", "f", "(", ")", "{", "}", "[", "]", ",", ";", ":", ".param", ".u64", ".b8", ".reg", "%r",
-            "<", ">", "4", "-1", "0f3F800000", "mov.b32", "add.s32", "ld.global.v2.f32", "bra", "call", "@", "!", "%p1", "|",
-            "setp.lt.s32", "bar.sync", "0", ".shared", ".align", ".global", "=", "generic", "+", "\"s\"", "atom.add.u32",
-        ]), 0..60),
+        words in prop::collection::vec(prop::sample::select(&WORDS[..]), 0..60),
     ) {
         let _ = parse(&words.join(" "));
     }
