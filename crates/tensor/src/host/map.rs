@@ -239,7 +239,9 @@ macro_rules! kernels {
         pub(crate) fn $name(dtype: crate::DType) -> Option<crate::dispatch::HostKernel<$call>> {
             Some(match dtype {
                 $($(<$type as crate::Element>::DTYPE => {
-                    super::map::kernels!(@one $map, $call, $types, $type, $function)
+                    let kernel: crate::dispatch::HostKernel<$call> =
+                        super::map::kernels!(@one $map, $call, $types, $type, $function);
+                    kernel
                 })+)+
                 #[allow(unreachable_patterns, reason = "some tables have all dtypes")]
                 _ => return None,
@@ -249,13 +251,10 @@ macro_rules! kernels {
     (@one $map:ident, $call:ty, [$($types:tt)*], $type:ident, $function:expr) => {{
         #[allow(dead_code, reason = "some maps name no type of the dtype's")]
         type T = $type;
-        /// # Safety
-        /// As `HostKernel`.
-        unsafe fn kernel(call: &$call, units: std::ops::Range<usize>) {
+        super::vector::vectorized!(fn(call: &$call, units) {
             // SAFETY: the caller's promise.
             unsafe { super::map::$map::<$($types)*>(call, units, $function) }
-        }
-        kernel
+        })
     }};
 }
 

@@ -19,4 +19,5 @@ pub(crate) mod reduce;
 pub(crate) mod rows;
 pub(crate) mod ternary;
 pub(crate) mod unary;
+mod vector;
 mod walk;

@@ -7,6 +7,7 @@ use half::f16;
 
 use super::arithmetic::{Arithmetic, Float};
 use super::element::Stored;
+use super::vector::vectorized;
 use crate::dispatch::HostKernel;
 use crate::dispatch::abi::Rows;
 use crate::{DType, Element};
@@ -22,6 +23,7 @@ struct SoftmaxBackward;
 struct LogSoftmaxBackward;
 
 impl<T: Stored<Value: Float>> Row<T> for Softmax {
+    #[inline(always)]
     fn apply(out: &mut [T::Raw], a: &[T::Raw], _b: &[T::Raw]) {
         let (maximum, sum) = maximum_and_sum::<T>(a);
         map::<T>(out, a, |x| x.minus(maximum).exp().divide(sum));
@@ -29,6 +31,7 @@ impl<T: Stored<Value: Float>> Row<T> for Softmax {
 }
 
 impl<T: Stored<Value: Float>> Row<T> for LogSoftmax {
+    #[inline(always)]
     fn apply(out: &mut [T::Raw], a: &[T::Raw], _b: &[T::Raw]) {
         let (maximum, sum) = maximum_and_sum::<T>(a);
         let log = sum.ln();
@@ -38,8 +41,9 @@ impl<T: Stored<Value: Float>> Row<T> for LogSoftmax {
 
 /// With y the result and g the gradient with respect to it: y * (g - sum(g * y)).
 impl<T: Stored<Value: Float>> Row<T> for SoftmaxBackward {
+    #[inline(always)]
     fn apply(out: &mut [T::Raw], a: &[T::Raw], b: &[T::Raw]) {
-        let sum = sum(a.len(), |col| T::load(a[col]).times(T::load(b[col])));
+        let sum = sum([a, b], |g, y| T::load(g).times(T::load(y)));
         for ((out, &g), &y) in out.iter_mut().zip(a).zip(b) {
             *out = T::store(T::load(y).times(T::load(g).minus(sum)));
         }
@@ -48,8 +52,9 @@ impl<T: Stored<Value: Float>> Row<T> for SoftmaxBackward {
 
 /// With y the result and g the gradient with respect to it: g - exp(y) * sum(g).
 impl<T: Stored<Value: Float>> Row<T> for LogSoftmaxBackward {
+    #[inline(always)]
     fn apply(out: &mut [T::Raw], a: &[T::Raw], b: &[T::Raw]) {
-        let sum = sum(a.len(), |col| T::load(a[col]));
+        let sum = sum([a, a], |g, _| T::load(g));
         for ((out, &g), &y) in out.iter_mut().zip(a).zip(b) {
             *out = T::store(T::load(g).minus(T::load(y).exp().times(sum)));
         }
@@ -57,32 +62,40 @@ impl<T: Stored<Value: Float>> Row<T> for LogSoftmaxBackward {
 }
 
 /// The largest element, and the sum of exp(x - it), whose exponents cannot overflow.
+#[inline(always)]
 fn maximum_and_sum<T: Stored<Value: Float>>(a: &[T::Raw]) -> (T::Value, T::Value) {
-    let maximum = fold(T::Value::LEAST, T::Value::larger, a.len(), |col| T::load(a[col]));
-    (maximum, sum(a.len(), |col| T::load(a[col]).minus(maximum).exp()))
+    let maximum = fold(T::Value::LEAST, T::Value::larger, [a, a], |x, _| T::load(x));
+    (maximum, sum([a, a], |x, _| T::load(x).minus(maximum).exp()))
 }
 
-fn sum<V: Float>(cols: usize, term: impl Fn(usize) -> V) -> V {
-    fold(V::ZERO, V::plus, cols, term)
+#[inline(always)]
+fn sum<R: Copy, V: Float>(rows: [&[R]; 2], term: impl Fn(R, R) -> V) -> V {
+    fold(V::ZERO, V::plus, rows, term)
 }
 
 /// Folds the terms of a row in lanes, which do not wait for each other.
 #[inline(always)]
-fn fold<V: Copy>(start: V, merge: impl Fn(V, V) -> V, cols: usize, term: impl Fn(usize) -> V) -> V {
+fn fold<R: Copy, V: Copy>(
+    start: V,
+    merge: impl Fn(V, V) -> V,
+    [a, b]: [&[R]; 2],
+    term: impl Fn(R, R) -> V,
+) -> V {
     const LANES: usize = 16;
     let mut lanes = [start; LANES];
-    let whole = cols - cols % LANES;
-    for group in (0..whole).step_by(LANES) {
-        for (lane, state) in lanes.iter_mut().enumerate() {
-            *state = merge(*state, term(group + lane));
-        }
+    let (a, b) = (a.chunks_exact(LANES), b.chunks_exact(LANES));
+    for ((lane, &a), &b) in lanes.iter_mut().zip(a.remainder()).zip(b.remainder()) {
+        *lane = term(a, b);
     }
-    for (state, col) in lanes.iter_mut().zip(whole..cols) {
-        *state = merge(*state, term(col));
+    for (a, b) in a.zip(b) {
+        for ((lane, &a), &b) in lanes.iter_mut().zip(a).zip(b) {
+            *lane = merge(*lane, term(a, b));
+        }
     }
     lanes.into_iter().fold(start, merge)
 }
 
+#[inline(always)]
 fn map<T: Stored>(out: &mut [T::Raw], a: &[T::Raw], f: impl Fn(T::Value) -> T::Value) {
     for (out, &x) in out.iter_mut().zip(a) {
         *out = T::store(f(T::load(x)));
@@ -91,6 +104,7 @@ fn map<T: Stored>(out: &mut [T::Raw], a: &[T::Raw], f: impl Fn(T::Value) -> T::V
 
 /// # Safety
 /// As `HostKernel`, for matrices of `T`; a unit is a row.
+#[inline(always)]
 unsafe fn each_row<T: Stored, R: Row<T>>(call: &Rows, units: Range<usize>) {
     let cols = call.cols as usize;
     let row = |matrix: u64, row: usize| {
@@ -110,12 +124,13 @@ unsafe fn each_row<T: Stored, R: Row<T>>(call: &Rows, units: Range<usize>) {
 }
 
 macro_rules! rows {
-    ($($name:ident: $row:ty;)+) => {$(
+    ($($name:ident: $($type:ident)+ => $row:ty;)+) => {$(
         pub(crate) fn $name(dtype: DType) -> Option<HostKernel<Rows>> {
             Some(match dtype {
-                f16::DTYPE => each_row::<f16, $row>,
-                f32::DTYPE => each_row::<f32, $row>,
-                f64::DTYPE => each_row::<f64, $row>,
+                $(<$type as Element>::DTYPE => vectorized!(fn(call: &Rows, units) {
+                    // SAFETY: the caller's promise.
+                    unsafe { each_row::<$type, $row>(call, units) }
+                }),)+
                 _ => return None,
             })
         }
@@ -123,8 +138,8 @@ macro_rules! rows {
 }
 
 rows! {
-    softmax: Softmax;
-    log_softmax: LogSoftmax;
-    softmax_backward: SoftmaxBackward;
-    log_softmax_backward: LogSoftmaxBackward;
+    softmax: f16 f32 f64 => Softmax;
+    log_softmax: f16 f32 f64 => LogSoftmax;
+    softmax_backward: f16 f32 f64 => SoftmaxBackward;
+    log_softmax_backward: f16 f32 f64 => LogSoftmaxBackward;
 }
