@@ -157,6 +157,11 @@ impl Scheduler {
             state.looking += goes_on;
             state.finish(&running.stream, effects);
             state.looking -= goes_on;
+            if !state.runs_job(&awaited.progress) {
+                // What became ready, if anything, is another stream's, and the thread may well be
+                // waiting for just that.
+                state.call_worker(effects);
+            }
         });
     }
 

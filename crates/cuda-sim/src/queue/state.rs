@@ -172,6 +172,11 @@ impl State {
         (Point { progress: Arc::clone(stream), sequence }, alone)
     }
 
+    /// Whether the stream's current operation is a job.
+    pub(super) fn runs_job(&self, stream: &Arc<Progress>) -> bool {
+        self.peek(stream).is_some_and(|queue| matches!(queue.current, Current::Job(_)))
+    }
+
     /// The job that the stream runs at the moment, or would if a thread were free: the caller is
     /// one.
     pub(super) fn take_running(&mut self, stream: &Arc<Progress>) -> Option<Arc<Running>> {
