@@ -2,7 +2,35 @@
 //!
 //! One program serves both: choose a [`Device`] once, make tensors there, and every operation runs
 //! where its operands lie. On CUDA an operation enqueues its work on the device's current stream
-//! and returns; whatever needs the numbers on the host waits for them.
+//! and returns; whatever needs the numbers on the host waits for them. Names and semantics are
+//! PyTorch's; operations give a [`Result`], whose [`Error`] names the operation, its arguments and a
+//! way out.
+//!
+//! ```
+//! use tensor::{Device, Tensor, cuda, tensor};
+//!
+//! let device = if cuda::is_available() { Device::cuda() } else { Device::Cpu };
+//! let x = tensor![[1.0, 2.0], [3.0, 4.0]]?.to(device)?;
+//! let w = Tensor::ones([2, 1], device)?.requires_grad_(true)?;
+//! let loss = (x.matmul(&w)? - 1.0)?.square()?.mean()?;
+//! loss.backward()?;
+//! assert_eq!(w.grad().expect("it was computed").to_vec::<f32>()?, [20.0, 28.0]);
+//! # Ok::<(), tensor::Error>(())
+//! ```
+//!
+//! # Memory
+//! A [`Tensor`] is a handle on a view of a storage, which other handles and views share. What one
+//! thread writes is seen by all; two uses of one storage never race. On the CPU each storage has a
+//! lock that operations take; on CUDA each storage remembers its uses, and work on one stream waits
+//! for the work on others that it must come after ([`cuda::with_order`] switches that off). The host
+//! reaches elements through copies ([`Tensor::to_vec`], [`Tensor::item`]) and a guard
+//! ([`Tensor::read`]), all of which wait for copies in flight.
+//!
+//! # How it is built
+//! An operation is data: the CPU's kernel by dtype, the name of the CUDA kernel, how its dtype is
+//! found, its derivative (`ops`). There is one dispatch point (`dispatch`), whose calls are structs
+//! that the kernels of both backends take; `host` has the CPU's kernels, the crate `kernels` the
+//! others. `autograd` records operations and walks back through them.
 
 mod autograd;
 mod context;

@@ -11,7 +11,7 @@ pub(super) fn exp(x: f32) -> f32 {
     // Adding it leaves no room for a fraction, so that it rounds; the low bits are the number.
     const ROUND: f32 = 12_582_912.0;
     // ln 2 in two parts, of which the first times a small whole number is exact.
-    const LN_2_HIGH: f32 = 0.693_359_375;
+    const LN_2_HIGH: f32 = 355.0 / 512.0;
     const LN_2_LOW: f32 = -2.121_944_4e-4;
     let x = if x > HIGHEST { HIGHEST } else { x };
     let x = if x < LOWEST { LOWEST } else { x };

@@ -163,3 +163,19 @@ fn a_device_is_written_and_read_as_text() {
         assert!(wrong.parse::<Device>().is_err(), "{wrong:?}");
     }
 }
+
+#[test]
+fn a_target_that_is_no_class_loses_the_cuda_device_and_the_launch_is_named() {
+    test_support::isolate(|| {
+        let device = cuda_devices()[0];
+        let logits = Tensor::zeros([2, 3], device).expect("made");
+        let target = Tensor::new([0i64, 3], device).expect("made");
+        let loss = logits.cross_entropy(&target);
+        let late = loss.and_then(|loss| loss.item::<f32>()).expect_err("there is no class 3");
+        let text = late.to_string();
+        assert!(text.contains("gather"), "{text:?} does not name the launch");
+        assert!(Tensor::zeros([2], device).and_then(|x| x.to_vec::<f32>()).is_err(), "it is lost");
+        assert_eq!(Tensor::ones([2], Device::Cpu).unwrap().to_vec::<f32>().unwrap(), [1.0, 1.0]);
+    })
+    .run();
+}
