@@ -236,9 +236,7 @@ impl Scheduler {
         let result = change(&mut state, &mut effects);
         self.publish(&state);
         drop(state);
-        if effects.call_worker {
-            self.work_arrived.notify_one();
-        }
+        (0..effects.called_workers).for_each(|_| self.work_arrived.notify_one());
         effects.apply(|call| self.host_threads.submit(call, self));
         result
     }

@@ -31,7 +31,8 @@ pub(super) struct Effects {
     woken: SmallVec<[Arc<Parker>; 4]>,
     host_calls: SmallVec<[HostCall; 1]>,
     dropped: Vec<Work>,
-    pub(super) call_worker: bool,
+    /// Workers that were sent a signal, and are to be woken.
+    pub(super) called_workers: usize,
 }
 
 impl Effects {
@@ -289,7 +290,7 @@ impl State {
         let coming = self.looking + self.signals;
         if self.ready.len() > coming && self.asleep > self.signals {
             self.signals += 1;
-            effects.call_worker = true;
+            effects.called_workers += 1;
         }
     }
 

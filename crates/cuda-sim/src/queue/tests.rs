@@ -99,6 +99,42 @@ fn several_workers_share_a_job_that_takes_long() {
 }
 
 #[test]
+fn jobs_that_become_ready_at_once_get_a_worker_each() {
+    const WORKERS: usize = 3;
+    let (scheduler, health) = (Scheduler::new(WORKERS), device());
+    let first = stream(scheduler, health);
+    let others = [(); WORKERS].map(|()| stream(scheduler, health));
+    for _ in 0..100 {
+        let everybody = Arc::new(Barrier::new(WORKERS));
+        let start = first.enqueue(job(1, |_| Ok(())));
+        let ends = others.each_ref().map(|other| {
+            let everybody = Arc::clone(&everybody);
+            other.wait_for(&start);
+            other.enqueue(job(1, move |_| {
+                everybody.wait();
+                Ok(())
+            }))
+        });
+        while !ends.iter().all(Point::is_complete) {
+            std::thread::yield_now();
+        }
+    }
+}
+
+#[test]
+fn streams_that_wait_for_each_other_in_turns_come_to_an_end() {
+    let (scheduler, health) = (Scheduler::new(2), device());
+    let (one, two) = (stream(scheduler, health), stream(scheduler, health));
+    for _ in 0..500 {
+        for _ in 0..3 {
+            two.wait_for(&one.enqueue(job(1, |_| Ok(()))));
+            one.wait_for(&two.enqueue(job(1, |_| Ok(()))));
+        }
+        one.synchronize();
+    }
+}
+
+#[test]
 fn a_long_job_gives_way_to_another_stream() {
     let (scheduler, health) = (Scheduler::new(1), device());
     let (long, short) = (stream(scheduler, health), stream(scheduler, health));
