@@ -5,20 +5,23 @@
 //! yet; `cargo xtask tidy` fails on a clause that is in neither place.
 #![forbid(unsafe_code)]
 
+use cuda_sim::control::{Config, configure};
 use gpu_runtime::DriverChoice;
 
 /// How many software GPUs the contract is tested on.
 pub const DEVICES: usize = 4;
 
-/// Chooses the driver that the tests of this process run on: four software GPUs, unless
-/// `GPU_DRIVER` asks for another one.
+/// Chooses the driver that the tests of this process run on: four software GPUs that check each
+/// access of a kernel, unless `GPU_DRIVER` asks for another driver.
 ///
 /// # Panics
 ///
 /// When the driver cannot be had: a test on another driver would prove nothing.
 pub fn four_devices() {
     if std::env::var_os("GPU_DRIVER").is_none() {
-        gpu_runtime::choose_driver(DriverChoice::Software { devices: Some(DEVICES as u32) })
+        let checked = Config { devices: DEVICES as u32, check: true, ..Config::default() };
+        configure(checked).expect("as before");
+        gpu_runtime::choose_driver(DriverChoice::Software { devices: None })
             .expect("the software driver with four devices");
     }
     let found = gpu_runtime::Device::count().expect("a driver");

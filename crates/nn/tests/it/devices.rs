@@ -1,11 +1,13 @@
 //! Where the tests run.
 
+use cuda_sim::control::{Config, configure};
 use gpu_runtime::DriverChoice;
 use tensor::Device;
 
-/// The CPU and two of four software GPUs.
+/// The CPU and two of four software GPUs, with every access of a kernel checked.
 pub(crate) fn all() -> [Device; 3] {
-    gpu_runtime::choose_driver(DriverChoice::Software { devices: Some(4) })
+    configure(Config { devices: 4, check: true, ..Config::default() }).expect("as before");
+    gpu_runtime::choose_driver(DriverChoice::Software { devices: None })
         .expect("the software driver with four devices");
     [Device::Cpu, Device::cuda_at(0), Device::cuda_at(2)]
 }

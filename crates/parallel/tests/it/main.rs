@@ -5,10 +5,12 @@ mod digits;
 mod loader;
 mod loader_failures;
 
+use cuda_sim::control::{Config, configure};
 use gpu_runtime::DriverChoice;
 
-/// Chooses four software GPUs.
+/// Chooses four software GPUs, with every access of a kernel checked.
 fn four_devices() {
-    gpu_runtime::choose_driver(DriverChoice::Software { devices: Some(4) })
+    configure(Config { devices: 4, check: true, ..Config::default() }).expect("as before");
+    gpu_runtime::choose_driver(DriverChoice::Software { devices: None })
         .expect("the software driver with four devices");
 }

@@ -1,8 +1,9 @@
 //! The devices that tests run on: the CPU, and the first two CUDA devices.
 //!
-//! They are those of the software driver, four in all; or of the driver that `GPU_DRIVER` names, so
+//! They are those of the software driver, four in all, with every access of a kernel checked; or of the driver that `GPU_DRIVER` names, so
 //! `GPU_DRIVER=nvidia cargo test -p tensor` runs the same tests on real GPUs.
 
+use cuda_sim::control::{Config, configure};
 use gpu_runtime::{DriverChoice, choose_driver};
 use tensor::{Device, Result, cuda};
 
@@ -14,7 +15,8 @@ pub(crate) fn for_each_device(body: impl Fn(Device) -> Result<()>) -> Result<()>
 /// The first two CUDA devices, or the only one.
 pub(crate) fn cuda_devices() -> Vec<Device> {
     if std::env::var_os("GPU_DRIVER").is_none() {
-        choose_driver(DriverChoice::Software { devices: Some(4) })
+        configure(Config { devices: 4, check: true, ..Config::default() }).expect("as before");
+        choose_driver(DriverChoice::Software { devices: None })
             .expect("no test of this binary chooses another driver");
     }
     assert!(cuda::is_available(), "the driver that GPU_DRIVER names has no device");
