@@ -1,6 +1,5 @@
 //! All that is `unsafe` here: kernels are launched, by the runtime and by the driver's bare calls.
 
-use std::ffi::CString;
 use std::ptr::null_mut;
 
 use cuda_sys::{CUcontext, CUdevice, CUfunction, CUmodule, CUresult, CUstream, Driver};
@@ -8,7 +7,8 @@ use gpu_runtime::{Device, DeviceBuffer, DriverKind, Function, LaunchConfig, Stre
 
 use crate::error::{Error, Result};
 
-const EMPTY: &str = include_str!("empty.ptx");
+/// With the NUL that a driver looks for.
+const EMPTY: &str = concat!(include_str!("empty.ptx"), "\0");
 /// One thread.
 const ONE: LaunchConfig = LaunchConfig::new([1, 1, 1], [1, 1, 1]);
 
@@ -77,6 +77,7 @@ impl Saxpy {
 pub(crate) struct Bare {
     driver: Driver,
     device: CUdevice,
+    context: CUcontext,
     module: CUmodule,
     function: CUfunction,
     stream: CUstream,
@@ -89,23 +90,22 @@ impl Bare {
             DriverKind::Software => *cuda_sim::driver(),
             DriverKind::Nvidia => Driver::load()?,
         };
-        let mut context: CUcontext = null_mut();
         let mut bare = Bare {
             driver,
             device: 0,
+            context: null_mut(),
             module: null_mut(),
             function: null_mut(),
             stream: null_mut(),
         };
-        let image = CString::new(EMPTY).expect("the source has no NUL in it");
         // SAFETY: what is written to is writable, the driver is initialised, the context is current
         // before it is needed, and the image ends with a NUL.
         unsafe {
             check("cuDeviceGet", (driver.cuDeviceGet)(&mut bare.device, device.index() as i32))?;
-            let retained = (driver.cuDevicePrimaryCtxRetain)(&mut context, bare.device);
+            let retained = (driver.cuDevicePrimaryCtxRetain)(&mut bare.context, bare.device);
             check("cuDevicePrimaryCtxRetain", retained)?;
-            check("cuCtxSetCurrent", (driver.cuCtxSetCurrent)(context))?;
-            let loaded = (driver.cuModuleLoadData)(&mut bare.module, image.as_ptr().cast());
+            check("cuCtxSetCurrent", (driver.cuCtxSetCurrent)(bare.context))?;
+            let loaded = (driver.cuModuleLoadData)(&mut bare.module, EMPTY.as_ptr().cast());
             check("cuModuleLoadData", loaded)?;
             let found =
                 (driver.cuModuleGetFunction)(&mut bare.function, bare.module, c"empty".as_ptr());
@@ -146,8 +146,8 @@ impl Launcher for Bare {
 
 impl Drop for Bare {
     fn drop(&mut self) {
+        // Nobody can be told of a failure.
         // SAFETY: each handle came from this driver, is destroyed here only, and not used again.
-        // Nobody can be told of a failure, and the program is about to end.
         unsafe {
             if !self.stream.is_null() {
                 let _ = (self.driver.cuStreamDestroy_v2)(self.stream);
@@ -155,7 +155,9 @@ impl Drop for Bare {
             if !self.module.is_null() {
                 let _ = (self.driver.cuModuleUnload)(self.module);
             }
-            let _ = (self.driver.cuDevicePrimaryCtxRelease_v2)(self.device);
+            if !self.context.is_null() {
+                let _ = (self.driver.cuDevicePrimaryCtxRelease_v2)(self.device);
+            }
         }
     }
 }
