@@ -14,7 +14,7 @@ use crate::{DType, Element, Error, Result, Tensor};
 
 thread_local! {
     /// The storages whose read guards this thread holds. Locking one of them for writing would wait
-    /// for the thread itself; locking it for reading again must not queue behind a waiting writer.
+    /// for the thread itself.
     static HELD: RefCell<Vec<*const Storage>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -79,13 +79,16 @@ fn guard<'a>(
     memory: &'a HostMemory,
     access: Access,
 ) -> Result<HostGuard<'a>> {
-    let held =
-        HELD.try_with(|held| held.borrow().contains(&std::ptr::from_ref(storage))).unwrap_or(false);
+    let held_here = || {
+        let contains = HELD.try_with(|held| held.borrow().contains(&std::ptr::from_ref(storage)));
+        contains.unwrap_or(false)
+    };
     Ok(match access {
-        Access::Write if held => return Err(Error::GuardHeld { op }),
+        Access::Write if held_here() => return Err(Error::GuardHeld { op }),
         Access::Write => HostGuard::Write { _guard: memory.lock.write() },
-        Access::Read if held => HostGuard::Read { _guard: memory.lock.read_recursive() },
-        Access::Read => HostGuard::Read { _guard: memory.lock.read() },
+        // A reader that queued behind a writer could wait for a guard of its own thread, directly
+        // or over other threads' locks; so readers never queue.
+        Access::Read => HostGuard::Read { _guard: memory.lock.read_recursive() },
     })
 }
 
@@ -138,7 +141,8 @@ pub(crate) fn read<'a, T: Element>(
             return Err(Error::InvalidBool { op });
         }
     }
-    HELD.with(|held| held.borrow_mut().push(std::ptr::from_ref(storage)));
+    let _gone_at_thread_end =
+        HELD.try_with(|held| held.borrow_mut().push(std::ptr::from_ref(storage)));
     Ok(ReadGuard { elements, len: tensor.numel(), storage, _lock: lock, _memory: PhantomData })
 }
 
