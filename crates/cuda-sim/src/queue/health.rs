@@ -1,7 +1,7 @@
 //! Whether a device still works, and what broke it.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Condvar, Mutex, PoisonError};
 
 use cuda_sys::CUresult;
 
@@ -23,6 +23,7 @@ pub(crate) struct Health {
     code: AtomicU32,
     interrupt: AtomicBool,
     text: Mutex<Option<String>>,
+    told: Condvar,
 }
 
 impl Health {
@@ -32,6 +33,7 @@ impl Health {
             code: AtomicU32::new(0),
             interrupt: AtomicBool::new(false),
             text: Mutex::new(None),
+            told: Condvar::new(),
         }
     }
 
@@ -48,10 +50,10 @@ impl Health {
         let first = self.lose(failure.code);
         let mut text = self.text.lock().unwrap_or_else(PoisonError::into_inner);
         // The signal handler loses a device without a text, which the kernel's thread supplies.
-        let untold = text.is_none() && self.check() == Err(failure.code);
-        if first || untold {
+        if first || text.is_none() {
             tracing::error!(code = %failure.code, "{}", failure.text);
             *text = Some(failure.text.clone());
+            self.told.notify_all();
         }
     }
 
@@ -77,15 +79,21 @@ impl Health {
         &self.interrupt
     }
 
-    /// What broke the device.
+    /// What broke the device, if it is broken. Waits for the failing job to tell.
     pub(crate) fn text(&self) -> Option<String> {
-        self.text.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        let mut text = self.text.lock().unwrap_or_else(PoisonError::into_inner);
+        while text.is_none() && self.check().is_err() {
+            text = self.told.wait(text).unwrap_or_else(PoisonError::into_inner);
+        }
+        text.clone()
     }
 
     /// Makes the device as new.
     pub(crate) fn restore(&self) {
-        *self.text.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        let mut text = self.text.lock().unwrap_or_else(PoisonError::into_inner);
+        *text = None;
         self.code.store(0, Ordering::Release);
         self.interrupt.store(false, Ordering::Release);
+        self.told.notify_all();
     }
 }
