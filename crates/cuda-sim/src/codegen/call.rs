@@ -10,6 +10,7 @@ use cranelift_module::Module;
 use super::function::{Lowering, Role};
 use crate::exec::runtime::Helper;
 use crate::exec::state::{Context, FAULTED, Thread};
+use crate::ir::FRAME_ALIGN;
 use crate::ptx::{Callee, Instruction, Operand, Place, VariableRef};
 
 /// What a frame counts for at least where functions call themselves, because each takes some of the
@@ -58,7 +59,7 @@ impl Lowering<'_, '_> {
 
     /// Where the frame of a called function begins: behind the caller's.
     fn callee_frame(&mut self) -> Value {
-        let mut bytes = self.code.function.frame_bytes.next_multiple_of(16);
+        let mut bytes = self.code.function.frame_bytes.next_multiple_of(FRAME_ALIGN);
         if self.unit.kernel.recursive {
             bytes = bytes.max(LEAST_FRAME);
         }
@@ -130,8 +131,7 @@ impl Lowering<'_, '_> {
             unreachable!("the parser takes variables of the frame as arguments only");
         };
         let ty = match self.code.function.variables[variable].bytes {
-            0..4 => types::I8,
-            4..8 => types::I32,
+            4 => types::I32,
             _ => types::I64,
         };
         let value = self.builder.ins().load(ty, MemFlagsData::new().with_notrap(), place, 0);

@@ -19,21 +19,29 @@ pub(super) struct Block<'a> {
     _local: Buffer,
     _frames: Buffer,
     threads: Vec<Thread>,
-    turns: Vec<Turn>,
+    warps: Vec<Warp>,
     barriers: [Barrier; BARRIERS],
     /// Threads that have not ended.
     live: u32,
 }
 
-/// What a thread does next.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Turn {
-    Ready,
-    /// It let the others go first.
-    Yielded,
-    /// It waits at its site.
-    Waiting,
-    Ended,
+/// What the lanes of a warp do next: each that has not ended is in one of these masks.
+#[derive(Clone, Copy, Debug, Default)]
+struct Warp {
+    ready: u32,
+    /// Let the others go first.
+    yielded: u32,
+    /// Wait for members of the warp.
+    waiting: u32,
+    /// Wait at a barrier of the block.
+    blocked: u32,
+}
+
+impl Warp {
+    /// The lanes that have not ended.
+    fn live(self) -> u32 {
+        self.ready | self.yielded | self.waiting | self.blocked
+    }
 }
 
 /// What came of a round in which each thread had its turn.
@@ -104,7 +112,7 @@ impl<'a> Block<'a> {
             _local: local,
             _frames: frames,
             threads,
-            turns: vec![Turn::Ended; own],
+            warps: vec![Warp::default(); own.div_ceil(32)],
             barriers: [Barrier::default(); BARRIERS],
             live: 0,
         }
@@ -117,7 +125,10 @@ impl<'a> Block<'a> {
         self.context.runner = (&raw const *self.runner).cast();
         self.runner.block.set(place);
         self.live = self.threads.len() as u32;
-        self.turns.fill(Turn::Ready);
+        for (index, warp) in self.warps.iter_mut().enumerate() {
+            let count = (self.threads.len() - 32 * index).min(32);
+            *warp = Warp { ready: u32::MAX >> (32 - count), ..Warp::default() };
+        }
         self.barriers = [Barrier::default(); BARRIERS];
         for thread in &mut self.threads {
             thread.state = 0;
@@ -143,47 +154,47 @@ impl<'a> Block<'a> {
             return Err(self.fault(0, FaultKind::Interrupted));
         }
         let mut advanced = false;
-        for turn in self.turns.iter_mut().filter(|turn| **turn == Turn::Yielded) {
-            *turn = Turn::Ready;
-        }
-        for first in (0..self.threads.len()).step_by(32) {
+        for warp in 0..self.warps.len() {
+            let yielded = std::mem::take(&mut self.warps[warp].yielded);
+            self.warps[warp].ready |= yielded;
             // Members of a warp go on together as far as they need no others.
-            loop {
-                advanced |= self.run_warp(first)?;
-                if !self.release_warp(first) {
-                    break;
-                }
-                advanced = true;
+            while self.warps[warp].ready != 0 {
+                advanced |= self.run_warp(warp)?;
+                advanced |= self.warps[warp].waiting != 0 && self.release_warp(warp);
             }
         }
         advanced |= self.open_barriers();
         if self.live == 0 {
             return Ok(Round::Ended);
         }
-        let waiting = self.turns.iter().filter(|&&turn| turn == Turn::Waiting).count() as u32;
-        if waiting == self.live {
-            let first = self.turns.iter().position(|&turn| turn == Turn::Waiting).unwrap_or(0);
-            return Err(self.fault(first, FaultKind::BarrierDivergence { waiting }));
+        match self.warps.iter().any(|warp| warp.ready | warp.yielded != 0) {
+            true if advanced => Ok(Round::Advanced),
+            true => Ok(Round::Spun),
+            false => {
+                let waits = |warp: &Warp| warp.live() != 0;
+                let warp = self.warps.iter().position(waits).unwrap_or(0);
+                let lane = self.warps[warp].live().trailing_zeros() as usize;
+                let kind = FaultKind::BarrierDivergence { waiting: self.live };
+                Err(self.fault(32 * warp + lane, kind))
+            }
         }
-        Ok(if advanced { Round::Advanced } else { Round::Spun })
     }
 
     /// Runs the ready threads of a warp; whether any did more than to let others go first.
-    fn run_warp(&mut self, first: usize) -> Result<bool, Fault> {
+    fn run_warp(&mut self, warp: usize) -> Result<bool, Fault> {
+        let ready = std::mem::take(&mut self.warps[warp].ready);
         let mut advanced = false;
-        for index in first..self.threads.len().min(first + 32) {
-            if self.turns[index] != Turn::Ready {
-                continue;
-            }
-            self.turns[index] = match self.call(index) {
+        for lane in lanes(ready) {
+            let index = 32 * warp + lane;
+            let status = self.call(index);
+            advanced |= match status {
                 FINISHED => {
                     self.live -= 1;
-                    Turn::Ended
+                    true
                 }
                 SUSPENDED => self.suspended(index)?,
                 _ => return Err(self.fault(index, FaultKind::Trap)),
             };
-            advanced |= self.turns[index] != Turn::Yielded;
         }
         Ok(advanced)
     }
@@ -196,62 +207,63 @@ impl<'a> Block<'a> {
         unsafe { entry(&raw const *self.context, &raw mut self.threads[index]) }
     }
 
-    /// What a thread does that has just reached a suspension.
-    fn suspended(&mut self, index: usize) -> Result<Turn, Fault> {
+    /// Puts a thread where it belongs that has just been suspended; whether it has got on.
+    fn suspended(&mut self, index: usize) -> Result<bool, Fault> {
         let operands = self.threads[index].operands;
-        match self.suspension(index) {
-            Suspension::Yield => Ok(Turn::Yielded),
+        let suspension = self.suspension(index);
+        let (warp, bit) = (&mut self.warps[index / 32], 1 << (index % 32));
+        match suspension {
+            Suspension::Yield => {
+                warp.yielded |= bit;
+                return Ok(false);
+            }
             Suspension::Barrier(op) => {
+                match op {
+                    BarrierOp::Arrive => warp.ready |= bit,
+                    _ => warp.blocked |= bit,
+                }
                 let Some(barrier) = self.barriers.get_mut(operands[0] as usize) else {
                     return Err(self.fault(index, FaultKind::Trap));
                 };
                 barrier.arrive(operands[1] as u32, operands[2] != 0);
-                Ok(if op == BarrierOp::Arrive { Turn::Ready } else { Turn::Waiting })
             }
-            _ => Ok(Turn::Waiting),
+            _ => warp.waiting |= bit,
         }
+        Ok(true)
     }
 
     /// Completes operations of a warp whose members are all there; whether there was one.
-    fn release_warp(&mut self, first: usize) -> bool {
-        let count = (self.threads.len() - first).min(32);
-        let is = |turn: Turn| {
-            (0..count)
-                .filter(|&lane| self.turns[first + lane] == turn)
-                .fold(0u32, |mask, lane| mask | 1 << lane)
-        };
-        let (waiting, ended) = (is(Turn::Waiting), is(Turn::Ended));
-        let exists = if count == 32 { u32::MAX } else { (1 << count) - 1 };
+    fn release_warp(&mut self, warp: usize) -> bool {
+        let (waiting, live) = (self.warps[warp].waiting, self.warps[warp].live());
+        let first = 32 * warp;
         let mut handled = 0;
         for lane in lanes(waiting) {
             if handled >> lane & 1 != 0 {
                 continue;
             }
             let suspension = self.suspension(first + lane);
-            if matches!(suspension, Suspension::Barrier(_)) {
-                continue;
-            }
             let mask = member_mask(suspension, &self.threads[first + lane].operands);
-            let peers =
-                lanes(waiting).filter(|&other| self.same_operation(first + lane, first + other));
-            let peers: u32 = peers.map(|other| 1 << other).sum();
+            let same = |&other: &usize| self.same_operation(first + lane, first + other);
+            let peers: u32 = lanes(waiting).filter(same).map(|other| 1 << other).sum();
             // Without a mask, all that have come so far take part; the others are elsewhere.
-            let members = mask.map_or(peers, |mask| mask & exists & !ended);
+            let members = mask.map_or(peers, |mask| mask & live);
             if members & peers == members && members >> lane & 1 != 0 {
                 self.complete(first, suspension, members);
                 handled |= members;
             }
         }
+        self.warps[warp].waiting &= !handled;
+        self.warps[warp].ready |= handled;
         handled != 0
     }
 
     /// Whether two waiting threads of a warp are in the same operation, with the same members.
     fn same_operation(&self, a: usize, b: usize) -> bool {
         let (first, second) = (self.suspension(a), self.suspension(b));
-        let mask = |index: usize| member_mask(first, &self.threads[index].operands);
-        let same_place =
-            first != Suspension::ActiveMask || self.threads[a].site == self.threads[b].site;
-        first == second && mask(a) == mask(b) && same_place
+        let (own, other) = (&self.threads[a], &self.threads[b]);
+        let same_place = first != Suspension::ActiveMask || own.site == other.site;
+        let mask = |thread: &Thread| member_mask(first, &thread.operands);
+        first == second && same_place && mask(own) == mask(other)
     }
 
     fn complete(&mut self, first: usize, suspension: Suspension, members: u32) {
@@ -262,7 +274,6 @@ impl<'a> Block<'a> {
         let results = resolve(suspension, members, &operands);
         for lane in lanes(members) {
             self.threads[first + lane].results = results[lane];
-            self.turns[first + lane] = Turn::Ready;
         }
     }
 
@@ -274,16 +285,18 @@ impl<'a> Block<'a> {
                 continue;
             };
             any = true;
-            for index in 0..self.threads.len() {
-                if self.turns[index] != Turn::Waiting {
-                    continue;
+            for warp in 0..self.warps.len() {
+                let at =
+                    |&lane: &usize| self.threads[32 * warp + lane].operands[0] == barrier as u64;
+                let released: u32 =
+                    lanes(self.warps[warp].blocked).filter(at).map(|lane| 1 << lane).sum();
+                for lane in lanes(released) {
+                    if let Suspension::Barrier(op) = self.suspension(32 * warp + lane) {
+                        self.threads[32 * warp + lane].results[0] = opened.result(op);
+                    }
                 }
-                if let Suspension::Barrier(op) = self.suspension(index)
-                    && self.threads[index].operands[0] as usize == barrier
-                {
-                    self.threads[index].results[0] = opened.result(op);
-                    self.turns[index] = Turn::Ready;
-                }
+                self.warps[warp].blocked &= !released;
+                self.warps[warp].ready |= released;
             }
         }
         any

@@ -6,8 +6,9 @@ use std::sync::atomic::AtomicBool;
 use super::block::{Block, Round};
 use super::{Access, CompiledKernel, Fault};
 
-/// So many blocks are begun at most while none can go on.
-const MOST_BLOCKS: usize = 1024;
+/// So many threads are begun at most while none can go on: some more than a GPU of the size that
+/// devices here say they have.
+const MOST_THREADS: u64 = 1 << 16;
 
 /// A grid of blocks of one kernel.
 ///
@@ -56,6 +57,8 @@ impl Launch<'_> {
     /// Blocks whose threads may wait. One runs at a time, unless all that run only wait for
     /// something outside.
     fn run_waiting(&self, range: Range<u64>, interrupted: &AtomicBool) -> Result<(), Fault> {
+        let threads: u64 = self.block.into_iter().map(u64::from).product();
+        let most_blocks = (MOST_THREADS / threads).max(1) as usize;
         let mut coming = range;
         let mut running: Vec<Block<'_>> = Vec::new();
         let mut idle: Vec<Block<'_>> = Vec::new();
@@ -74,7 +77,7 @@ impl Launch<'_> {
                     }
                 }
             }
-            let may_join = running.is_empty() || spinning && running.len() < MOST_BLOCKS;
+            let may_join = running.is_empty() || spinning && running.len() < most_blocks;
             let next = if may_join { coming.next() } else { None };
             match next {
                 Some(index) => {

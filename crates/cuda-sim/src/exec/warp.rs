@@ -39,8 +39,12 @@ pub(super) fn member_mask(suspension: Suspension, operands: &[u64; 4]) -> Option
 }
 
 /// The lanes of a mask.
-pub(super) fn lanes(mask: u32) -> impl Iterator<Item = usize> {
-    (0..32).filter(move |lane| mask >> lane & 1 != 0)
+pub(super) fn lanes(mut mask: u32) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let lane = (mask != 0).then(|| mask.trailing_zeros() as usize)?;
+        mask &= mask - 1;
+        Some(lane)
+    })
 }
 
 fn shuffle(mode: ShuffleMode, members: u32, operands: &Lanes<[u64; 4]>, lane: usize) -> [u32; 2] {

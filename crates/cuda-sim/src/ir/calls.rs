@@ -34,8 +34,8 @@ struct Node {
     reachable: Vec<usize>,
 }
 
-/// Frames begin at multiples of this.
-pub(crate) const FRAME_ALIGN: usize = 16;
+/// Frames begin at multiples of this, which suits every access.
+pub(crate) const FRAME_ALIGN: usize = 32;
 
 /// The local memory that a thread of a kernel with recursive functions gets for them.
 const RECURSION_BYTES: usize = 256 << 10;
@@ -201,6 +201,7 @@ fn observes_others(instruction: &Instruction, used: &RegisterSet) -> bool {
     let result_used = || instruction.destinations.iter().flatten().any(|&at| used.contains(at));
     match instruction.operation {
         Operation::Load(form) => form.order == Order::Strong,
+        Operation::Fence => true,
         Operation::Atomic(form) => {
             !matches!(form.op, AtomicOp::Increment | AtomicOp::Decrement) && result_used()
         }

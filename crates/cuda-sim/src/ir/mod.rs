@@ -10,7 +10,7 @@ mod kernel;
 mod liveness;
 mod uses;
 
-pub(crate) use calls::{CallGraph, analyse_calls, may_spin, used_registers};
+pub(crate) use calls::{CallGraph, FRAME_ALIGN, analyse_calls, may_spin, used_registers};
 pub(crate) use inline::TooLarge;
 pub(crate) use kernel::{Code, Kernel, KernelSummary, VariablePlace, plan, summarize};
 pub(crate) use liveness::{Liveness, RegisterSet};

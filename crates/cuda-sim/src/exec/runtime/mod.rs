@@ -9,6 +9,7 @@ mod exact;
 mod format;
 mod math;
 mod memory;
+mod odd;
 mod rounded;
 mod system;
 

@@ -4,6 +4,7 @@ use half::{bf16, f16};
 
 use super::exact::{Exact, add, divide, multiply, negate, square_root};
 use super::format::{Format, Number};
+use super::odd;
 use crate::ptx::Rounding;
 
 /// The operations that take a rounding mode.
@@ -20,8 +21,27 @@ pub(crate) enum RoundedOp {
 }
 
 pub(super) extern "C" fn rounded_f32(a: u32, b: u32, c: u32, op: u32, mode: u32) -> u32 {
-    let operands = [a, b, c].map(u64::from);
-    compute(Format::F32, operands, op_from_code(op), rounding_from_code(mode)) as u32
+    let rounding = rounding_from_code(mode);
+    let [a, b, c] = [a, b, c].map(|bits| f64::from(f32::from_bits(bits)));
+    // The product of two numbers of 32 bits is exact.
+    let (odd, addends) = match op_from_code(op) {
+        RoundedOp::Add => (odd::add(a, b), Some((a, b))),
+        RoundedOp::Sub => (odd::add(a, -b), Some((a, -b))),
+        RoundedOp::Multiply => (a * b, None),
+        RoundedOp::FusedMultiplyAdd => (odd::add(a * b, c), Some((a * b, c))),
+        RoundedOp::Divide => (odd::divide(a, b), None),
+        RoundedOp::SquareRoot => (odd::square_root(a), None),
+        RoundedOp::Reciprocal => (odd::divide(1.0, a), None),
+    };
+    if odd.is_nan() {
+        return Format::F32.nan() as u32;
+    }
+    // A sum of opposites is the negative zero where rounding goes down.
+    let opposites = |(x, y): (f64, f64)| x.is_sign_negative() != y.is_sign_negative();
+    if odd == 0.0 && rounding == Rounding::Down && addends.is_some_and(opposites) {
+        return (-0f32).to_bits();
+    }
+    odd::narrow(odd, rounding).to_bits()
 }
 
 pub(super) extern "C" fn rounded_f64(a: u64, b: u64, c: u64, op: u32, mode: u32) -> u64 {
@@ -40,13 +60,13 @@ pub(super) extern "C" fn rounded_f64(a: u64, b: u64, c: u64, op: u32, mode: u32)
 }
 
 pub(super) extern "C" fn fma_f16(a: u32, b: u32, c: u32) -> u32 {
-    let operands = [a, b, c].map(u64::from);
-    compute(Format::F16, operands, RoundedOp::FusedMultiplyAdd, Rounding::Nearest) as u32
+    let [a, b, c] = [a, b, c].map(|bits| f16::from_bits(bits as u16).to_f64());
+    f32_to_f16(odd::narrow_to_odd(odd::add(a * b, c)))
 }
 
 pub(super) extern "C" fn fma_bf16(a: u32, b: u32, c: u32) -> u32 {
-    let operands = [a, b, c].map(u64::from);
-    compute(Format::Bf16, operands, RoundedOp::FusedMultiplyAdd, Rounding::Nearest) as u32
+    let [a, b, c] = [a, b, c].map(|bits| bf16::from_bits(bits as u16).to_f64());
+    f32_to_bf16(odd::narrow_to_odd(odd::add(a * b, c)))
 }
 
 /// Rounds to the nearest half; NaN becomes the canonical one.
@@ -161,6 +181,26 @@ mod tests {
             prop_assert!(same32(run(RoundedOp::Multiply), x * y));
             prop_assert!(same32(run(RoundedOp::Divide), x / y));
             prop_assert!(same32(run(RoundedOp::FusedMultiplyAdd), x.mul_add(y, z)));
+        }
+
+        #[test]
+        fn the_fast_ways_agree_with_the_exact_one(a: u32, b: u32, c: u32, near in -3i32..4) {
+            use RoundedOp::*;
+            for b in [b, a.wrapping_add_signed(near) ^ 1 << 31] {
+                let operands = [a, b, c].map(u64::from);
+                for op in [Add, Sub, Multiply, FusedMultiplyAdd, Divide, SquareRoot, Reciprocal] {
+                    for mode in [Rounding::Nearest, Rounding::TowardZero, Rounding::Down, Rounding::Up] {
+                        let exact = compute(Format::F32, operands, op, mode);
+                        prop_assert_eq!(rounded_f32(a, b, c, op as u32, mode as u32), exact as u32);
+                    }
+                }
+            }
+            let halves = [a, b, c].map(|bits| bits & 0xffff);
+            let fused = |format| {
+                compute(format, halves.map(u64::from), FusedMultiplyAdd, Rounding::Nearest) as u32
+            };
+            prop_assert_eq!(fma_f16(halves[0], halves[1], halves[2]), fused(Format::F16));
+            prop_assert_eq!(fma_bf16(halves[0], halves[1], halves[2]), fused(Format::Bf16));
         }
 
         #[test]

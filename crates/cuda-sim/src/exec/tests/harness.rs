@@ -10,6 +10,8 @@ use crate::exec::{Access, CheckLevel, Fault, Launch, MemoryView, Program};
 pub(super) struct Device {
     program: Program,
     memory: Box<[u128]>,
+    /// The first address in use.
+    start: u64,
     /// Bytes of the memory that are taken.
     taken: usize,
     globals: Vec<u64>,
@@ -45,10 +47,17 @@ pub(super) struct DeviceSlice {
 impl Device {
     /// Loads a module, and puts its variables into memory.
     pub(super) fn new(source: &str) -> Device {
+        Device::with(source, 1 << 20)
+    }
+
+    /// Loads a module on a device with so many bytes of memory.
+    pub(super) fn with(source: &str, bytes: usize) -> Device {
         let program = Program::load(source).unwrap_or_else(|error| panic!("{error}"));
+        let memory = vec![0; bytes / 16].into_boxed_slice();
         let mut device = Device {
             program,
-            memory: vec![0; 1 << 16].into_boxed_slice(),
+            start: (memory.as_ptr() as u64).next_multiple_of(256),
+            memory,
             taken: 0,
             globals: Vec::new(),
             printed: Mutex::default(),
@@ -72,9 +81,9 @@ impl Device {
 
     /// Zeroed memory.
     pub(super) fn allocate(&mut self, bytes: usize) -> DeviceSlice {
-        let address = self.memory.as_ptr() as u64 + self.taken as u64;
+        let address = self.start + self.taken as u64;
         self.taken += bytes.next_multiple_of(256);
-        assert!(self.taken <= self.memory.len() * 16, "the device's memory is full");
+        assert!(self.taken + 256 <= self.memory.len() * 16, "the device's memory is full");
         DeviceSlice { address, bytes }
     }
 
@@ -165,8 +174,7 @@ impl Device {
 
 impl MemoryView for Device {
     fn window(&self) -> Range<u64> {
-        let start = self.memory.as_ptr() as u64;
-        start..start + self.taken as u64
+        self.start..self.start + self.taken as u64
     }
 
     fn permits(&self, address: u64, bytes: u64, _: Access) -> bool {

@@ -159,3 +159,11 @@ fn the_carry_runs_through_a_chain() {
         add.u32 %r0, %r0, %r2;");
     assert_eq!(result[0], 10 + (6 << 8) + (2 << 16));
 }
+
+#[test]
+fn halves_of_words_are_compared_and_swapped() {
+    let result = run("st.global.u32 [%o], 0x00050007; mov.b16 %h1, 7; mov.b16 %h2, 9;
+        atom.global.cas.b16 %h0, [%o], %h1, %h2; atom.global.cas.b16 %h3, [%o+2], %h1, %h2;
+        ld.global.u32 %r1, [%o]; mov.b32 %r0, {%h0, %h3}; add.u32 %r0, %r0, %r1;");
+    assert_eq!(result[0], 0x0005_0007 + 0x0005_0009);
+}

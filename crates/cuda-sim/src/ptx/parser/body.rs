@@ -5,11 +5,11 @@ use smallvec::{SmallVec, smallvec};
 use super::Parser;
 use super::function::Draft;
 use super::scope::Reference;
-use crate::ptx::ast::{Address, AddressBase, Guard, Instruction, Operand, Place, VariableRef};
+use crate::ptx::ast::{AddressBase, Guard, Instruction, Operand, Place, VariableRef};
 use crate::ptx::error::{Error, ErrorKind};
 use crate::ptx::lexer::{Token, TokenKind};
 use crate::ptx::opcodes;
-use crate::ptx::operation::{BitsForm, BitsOp, MemoryForm, Operation};
+use crate::ptx::operation::{BitsForm, BitsOp, Operation};
 use crate::ptx::types::{RegisterType, ScalarType, StateSpace};
 
 impl<'s> Parser<'s> {
@@ -42,6 +42,9 @@ impl<'s> Parser<'s> {
     fn close(&mut self, draft: &mut Draft<'s>) -> Result<(), Error> {
         self.cursor.next();
         if let Some(closed) = draft.scopes.close() {
+            if closed.ambiguous {
+                return Err(self.cursor.last_error(ErrorKind::Redeclared));
+            }
             draft.frame_end = closed.frame_bytes;
             for (target, instruction) in closed.resolved {
                 draft.function.targets[target] = instruction;
@@ -158,12 +161,8 @@ impl<'s> Parser<'s> {
         let form = self.forms[text].clone();
         instruction.operation = form.operation;
         self.operands(draft, &form, instruction)?;
-        if matches!(form.operation, Operation::Store(_)) && writes_parameters(draft, instruction) {
-            let kind = ErrorKind::Unsupported(
-                "stores to kernel parameters or to computed .param addresses",
-            );
-            return Err(self.cursor.error_between(opcode, self.cursor.last(), kind));
-        }
+        self.check_parameter_access(draft, instruction)
+            .map_err(|kind| self.cursor.error_between(opcode, self.cursor.last(), kind))?;
         if let Operation::Bits(BitsForm { op: BitsOp::LogicTable(_), ty }) = form.operation {
             self.cursor.expect(b',', "`,`")?;
             let op = BitsOp::LogicTable(self.cursor.integer(255)? as u8);
@@ -223,18 +222,37 @@ impl<'s> Parser<'s> {
             _ => Err(self.cursor.last_error(ErrorKind::UnsupportedInstruction)),
         }
     }
-}
 
-/// Whether a store may hit the parameters of a kernel, which are read-only.
-fn writes_parameters(draft: &Draft<'_>, instruction: &Instruction) -> bool {
-    let Operation::Store(MemoryForm { space: StateSpace::Param, .. }) = instruction.operation
-    else {
-        return false;
-    };
-    match instruction.sources[0] {
-        Operand::Memory(Address {
-            base: AddressBase::Variable(VariableRef::Frame(index)), ..
-        }) => draft.function.variables[index].place == Place::KernelParameters,
-        _ => true,
+    /// Parameters of kernels are read-only, and an access to those of functions stays inside one:
+    /// otherwise it would be another variable that it hits.
+    fn check_parameter_access(
+        &self,
+        draft: &Draft<'_>,
+        instruction: &Instruction,
+    ) -> Result<(), ErrorKind> {
+        let (form, stores) = match instruction.operation {
+            Operation::Load(form) => (form, false),
+            Operation::Store(form) => (form, true),
+            _ => return Ok(()),
+        };
+        let Some(&Operand::Memory(address)) = instruction.sources.first() else { return Ok(()) };
+        let AddressBase::Variable(VariableRef::Frame(index)) = address.base else {
+            return match form.space == StateSpace::Param && stores {
+                true => Err(ErrorKind::Unsupported("a store to a computed .param address")),
+                false => Ok(()),
+            };
+        };
+        let variable = draft.function.variables[index];
+        if form.space != StateSpace::Param || variable.place == Place::KernelParameters && !stores {
+            return Ok(());
+        }
+        let bytes = (form.ty.bytes() * u32::from(form.count)) as usize;
+        let offset = usize::try_from(address.offset).unwrap_or(usize::MAX);
+        let fits = offset.saturating_add(bytes) <= variable.bytes && offset.is_multiple_of(bytes);
+        match (variable.place, fits) {
+            (Place::KernelParameters, _) => Err(ErrorKind::Unsupported("a store to a parameter")),
+            (Place::Frame, true) => Ok(()),
+            (Place::Frame, false) => Err(ErrorKind::Operand("inside the variable")),
+        }
     }
 }

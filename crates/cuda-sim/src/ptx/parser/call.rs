@@ -48,6 +48,16 @@ impl<'s> Parser<'s> {
             arguments = self.arguments(draft)?;
         }
         let function = &self.module.functions[index];
+        let sizes = function.parameters.iter().map(|&at| function.variables[at].bytes);
+        let provided: &[usize] = match instruction.operation {
+            Operation::Call(Callee::Print) => &[8, 8],
+            Operation::Call(Callee::AssertFail) => &[8, 8, 4, 8, 8],
+            _ => &[],
+        };
+        if !provided.is_empty() && !sizes.eq(provided.iter().copied()) {
+            let kind = ErrorKind::Unsupported("this declaration of the function");
+            return Err(self.cursor.error_between(callee, callee, kind));
+        }
         if !matches(draft, &arguments, function, &function.parameters)
             || !matches(draft, &results, function, &function.returns)
         {

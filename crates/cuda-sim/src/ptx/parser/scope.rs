@@ -52,6 +52,8 @@ pub(super) struct Closed {
     pub(super) resolved: Vec<(usize, usize)>,
     /// How large the frame was when the brace was opened.
     pub(super) frame_bytes: usize,
+    /// Whether a label was defined twice.
+    pub(super) ambiguous: bool,
 }
 
 impl<'s> Scopes<'s> {
@@ -74,7 +76,9 @@ impl<'s> Scopes<'s> {
         self.registers.truncate(mark.registers);
         self.variables.truncate(mark.variables);
         self.tables.truncate(mark.tables);
+        let defined = self.labels.len() - mark.labels;
         let labels: HashMap<&str, usize> = self.labels.drain(mark.labels..).collect();
+        let ambiguous = labels.len() < defined;
         let mut resolved = Vec::new();
         let mut kept = mark.pending;
         for index in mark.pending..self.pending.len() {
@@ -87,7 +91,7 @@ impl<'s> Scopes<'s> {
             }
         }
         self.pending.truncate(kept);
-        Some(Closed { resolved, frame_bytes: mark.frame_bytes })
+        Some(Closed { resolved, frame_bytes: mark.frame_bytes, ambiguous })
     }
 
     /// How many braces are open.

@@ -71,6 +71,10 @@ fn what_would_give_wrong_results_is_refused() {
         "fence.proxy.async;",
         "tex.2d.v4.f32.s32 {%f0, %f1, %f2, %f0}, [t, {%r1, %r2}];",
         "{ .reg .b8 %b; }",
+        "{ .param .b32 v; ld.param.b64 %d1, [v]; }",
+        "{ .param .b32 v; st.param.b32 [v+4], %r1; }",
+        "{ .param .b64 v; st.param.b32 [v+-4], %r1; }",
+        "st.param.b32 [%d1], %r1;",
         "{ .reg .v2 .f32 %v; }",
         "{ .local .b8 big[600000]; }",
     ] {
@@ -93,6 +97,11 @@ fn modules_are_checked() {
     check(".global .u64 p = nothing;", 1);
     check(".global .b8 a[2] = {1, 2, 3};", 1);
     check(".func f();\n.entry k() { call f; }", 2);
+    check(".entry k() { L: ret;\nL: ret; }", 2);
+    check(
+        ".extern .func vprintf(.param .b64 f);\n.entry k() { .param .b64 a; call vprintf, (a); }",
+        2,
+    );
     check(".entry k() {\n", 2);
     check(".entry k() { /* no end", 1);
     check(".func f(.reg .b32 %r) { ret; }", 1);
