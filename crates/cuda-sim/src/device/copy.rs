@@ -32,7 +32,8 @@ const STAGING: u64 = 256 << 20;
 /// Enqueues a copy of `bytes` bytes, which are not zero, and waits for it where the rules say so.
 ///
 /// # Safety
-/// Pageable ends are valid for `bytes` bytes until this returns, pinned ones until the copy is done.
+/// Pageable ends are valid for `bytes` bytes until this returns, pinned ones until the copy is
+/// done.
 pub(crate) unsafe fn copy(to: End, from: End, bytes: u64, stream: &StreamRef, returns: Returns) {
     let on_device = [&to, &from].map(|end| end.location.is_device());
     let waits = match returns {

@@ -70,7 +70,7 @@ impl Job for KernelLaunch {
     }
 
     fn is_heavy(&self) -> bool {
-        /// Running so many threads of a short kernel takes some ten times what waking a worker does.
+        /// To run so many threads of a short kernel takes ten times what it takes to wake a worker.
         const HEAVY: u64 = 1 << 14;
         let threads: u32 = self.shape.block.iter().product();
         self.pieces().saturating_mul(u64::from(threads)) >= HEAVY

@@ -82,6 +82,7 @@ impl Ranges {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+    use proptest::sample::Index;
 
     use super::*;
 
@@ -125,7 +126,7 @@ mod tests {
 
         #[test]
         fn taken_ranges_never_overlap_and_everything_comes_back(
-            steps in prop::collection::vec((any::<bool>(), 1_u64..64, any::<prop::sample::Index>()), 1..200)
+            steps in prop::collection::vec((any::<bool>(), 1_u64..64, any::<Index>()), 1..200)
         ) {
             let mut ranges = Ranges::new(1000..3000);
             let mut taken: Vec<(u64, u64)> = Vec::new();
@@ -133,7 +134,8 @@ mod tests {
                 if take {
                     if let Some(address) = ranges.take(bytes) {
                         prop_assert!(address >= 1000 && address + bytes <= 3000);
-                        prop_assert!(taken.iter().all(|&(a, b)| address + bytes <= a || a + b <= address));
+                        let apart = |&(a, b): &(u64, u64)| address + bytes <= a || a + b <= address;
+                        prop_assert!(taken.iter().all(apart));
                         taken.push((address, bytes));
                     }
                 } else if !taken.is_empty() {

@@ -2,7 +2,8 @@
 
 use std::sync::{Arc, PoisonError, RwLock};
 
-/// What a handle names. Part of its number, so that a handle of one kind is never taken for another.
+/// What a handle names. It is part of the number, so that no handle is taken for one of another
+/// kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum HandleKind {
     Context = 1,

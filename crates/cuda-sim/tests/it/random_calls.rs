@@ -74,7 +74,7 @@ fn pick() -> impl Strategy<Value = Pick> {
 
 fn call() -> impl Strategy<Value = Call> {
     let (device, bytes) = (|| -1..4_i32, || prop_oneof![0..5000_usize, 0..300_000_000_usize]);
-    let small = || 0..5000_usize;
+    let (small, offset) = (|| 0..5000_usize, || 0..64_u64);
     let contexts = prop_oneof![
         4 => device().prop_map(Call::RetainPrimary),
         1 => device().prop_map(Call::ReleasePrimary),
@@ -92,8 +92,9 @@ fn call() -> impl Strategy<Value = Call> {
         1 => pick().prop_map(Call::Free),
         1 => bytes().prop_map(Call::AllocateHost),
         1 => pick().prop_map(Call::FreeHost),
-        2 => (pick(), 0..64_u64, small(), pick()).prop_map(|(p, o, n, s)| Call::Upload(p, o, n, s)),
-        2 => (pick(), 0..64_u64, small(), pick()).prop_map(|(p, o, n, s)| Call::Download(p, o, n, s)),
+        2 => (pick(), offset(), small(), pick()).prop_map(|(p, o, n, s)| Call::Upload(p, o, n, s)),
+        2 => (pick(), offset(), small(), pick())
+            .prop_map(|(p, o, n, s)| Call::Download(p, o, n, s)),
         2 => (pick(), pick(), small(), pick()).prop_map(|(t, f, n, s)| Call::Copy(t, f, n, s)),
         2 => (pick(), bytes(), pick()).prop_map(|(p, n, s)| Call::Fill(p, n, s)),
         1 => (0..30_u32, pick()).prop_map(|(a, p)| Call::PointerAttribute(a, p)),

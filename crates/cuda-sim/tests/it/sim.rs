@@ -45,7 +45,8 @@ pub(crate) const KERNELS: &str = concat!(include_str!("kernels.ptx"), "\0");
 /// Non-blocking, as flags of `cuStreamCreate`.
 pub(crate) const NON_BLOCKING: u32 = 1;
 
-/// Initialises the driver, for all tests of the process alike. The environment may switch checks on.
+/// Initialises the driver, for all tests of the process alike. The environment may switch checks
+/// on.
 pub(crate) fn start() {
     static STARTED: Once = Once::new();
     STARTED.call_once(|| {
