@@ -23,7 +23,16 @@ pub(super) struct Block<'a> {
     barriers: [Barrier; BARRIERS],
     /// Threads that have not ended.
     live: u32,
+    /// Rounds since a thread ended or a barrier opened.
+    quiet_rounds: u32,
 }
+
+/// So often the members of a warp go on together before the next warp has its turn.
+const TURNS: u32 = 1024;
+
+/// After so many rounds in which no thread ended and no barrier opened, all that goes on may be
+/// warps that wait together for something outside.
+const QUIET_ROUNDS: u32 = 16;
 
 /// What the lanes of a warp do next: each that has not ended is in one of these masks.
 #[derive(Clone, Copy, Debug, Default)]
@@ -115,6 +124,7 @@ impl<'a> Block<'a> {
             warps: vec![Warp::default(); own.div_ceil(32)],
             barriers: [Barrier::default(); BARRIERS],
             live: 0,
+            quiet_rounds: 0,
         }
     }
 
@@ -125,6 +135,7 @@ impl<'a> Block<'a> {
         self.context.runner = (&raw const *self.runner).cast();
         self.runner.block.set(place);
         self.live = self.threads.len() as u32;
+        self.quiet_rounds = 0;
         for (index, warp) in self.warps.iter_mut().enumerate() {
             let count = (self.threads.len() - 32 * index).min(32);
             *warp = Warp { ready: u32::MAX >> (32 - count), ..Warp::default() };
@@ -153,31 +164,40 @@ impl<'a> Block<'a> {
         if self.runner.is_interrupted() {
             return Err(self.fault(0, FaultKind::Interrupted));
         }
+        let live = self.live;
         let mut advanced = false;
         for warp in 0..self.warps.len() {
             let yielded = std::mem::take(&mut self.warps[warp].yielded);
             self.warps[warp].ready |= yielded;
-            // Members of a warp go on together as far as they need no others.
-            while self.warps[warp].ready != 0 {
-                advanced |= self.run_warp(warp)?;
-                advanced |= self.warps[warp].waiting != 0 && self.release_warp(warp);
-            }
+            advanced |= self.run_together(warp)?;
         }
-        advanced |= self.open_barriers();
+        let opened = self.open_barriers();
         if self.live == 0 {
             return Ok(Round::Ended);
         }
-        match self.warps.iter().any(|warp| warp.ready | warp.yielded != 0) {
-            true if advanced => Ok(Round::Advanced),
-            true => Ok(Round::Spun),
-            false => {
-                let waits = |warp: &Warp| warp.live() != 0;
-                let warp = self.warps.iter().position(waits).unwrap_or(0);
-                let lane = self.warps[warp].live().trailing_zeros() as usize;
-                let kind = FaultKind::BarrierDivergence { waiting: self.live };
-                Err(self.fault(32 * warp + lane, kind))
-            }
+        if !self.warps.iter().any(|warp| warp.ready | warp.yielded != 0) {
+            return Err(self.deadlock());
         }
+        self.quiet_rounds += 1;
+        if opened || self.live < live {
+            self.quiet_rounds = 0;
+        }
+        let spins = !(advanced || opened) || self.quiet_rounds > QUIET_ROUNDS;
+        Ok(if spins { Round::Spun } else { Round::Advanced })
+    }
+
+    /// Runs a warp as far as its members need no others; whether any did more than to let others
+    /// go first.
+    fn run_together(&mut self, warp: usize) -> Result<bool, Fault> {
+        let mut advanced = false;
+        for _ in 0..TURNS {
+            if self.warps[warp].ready == 0 {
+                break;
+            }
+            advanced |= self.run_warp(warp)?;
+            advanced |= self.warps[warp].waiting != 0 && self.release_warp(warp);
+        }
+        Ok(advanced)
     }
 
     /// Runs the ready threads of a warp; whether any did more than to let others go first.
@@ -300,6 +320,14 @@ impl<'a> Block<'a> {
             }
         }
         any
+    }
+
+    /// The fault of a block whose threads all wait.
+    fn deadlock(&mut self) -> Fault {
+        let warp = self.warps.iter().position(|warp| warp.live() != 0).unwrap_or(0);
+        let lane = self.warps[warp].live().trailing_zeros() as usize;
+        let kind = FaultKind::BarrierDivergence { waiting: self.live };
+        self.fault(32 * warp + lane, kind)
     }
 
     fn suspension(&self, index: usize) -> Suspension {

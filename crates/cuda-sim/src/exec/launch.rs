@@ -40,6 +40,7 @@ impl Launch<'_> {
     ///
     /// The first fault of a thread, which ends the run.
     pub(crate) fn run(&self, range: Range<u64>, interrupted: &AtomicBool) -> Result<(), Fault> {
+        debug_assert!(self.parameters.len() >= self.kernel.parameter_bytes);
         if range.is_empty() || self.block.contains(&0) {
             return Ok(());
         }

@@ -58,3 +58,17 @@ extern "C" __global__ void forever_quietly(int* out) {
     while (x) x = x * 1664525u + 1013904222u | 1u;
     out[0] = x;
 }
+
+// A warp that waits together, for a thread of its own block or of another.
+extern "C" __global__ void warp_spins(volatile int* ready, int* out) {
+    if (blockIdx.x == 0 && threadIdx.x < 32) {
+        while (*ready == 0) __syncwarp();
+        out[threadIdx.x] = 1;
+    } else if (blockIdx.x == gridDim.x - 1 && threadIdx.x == blockDim.x - 1) {
+        *ready = 1;
+    }
+}
+
+extern "C" __global__ void warp_forever(int* out) {
+    while (__any_sync(0xffffffffu, out[0] == 0)) {}
+}

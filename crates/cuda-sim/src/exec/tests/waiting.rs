@@ -26,6 +26,19 @@ fn a_thread_that_spins_lets_the_others_go_on() {
 }
 
 #[test]
+fn a_warp_that_spins_together_lets_the_others_go_on() {
+    at_each_level(corpus!("waiting"), |device| {
+        for blocks in [1, 2, 20] {
+            let (ready, output) = (device.allocate(4), device.allocate(32 * 4));
+            device
+                .launch("warp_spins", [blocks, 1, 1], [64, 1, 1], 0, &[&ready, &output])
+                .expect("no fault");
+            assert_eq!(device.download::<i32>(output), [1; 32]);
+        }
+    });
+}
+
+#[test]
 fn all_blocks_of_a_run_can_meet() {
     at_each_level(corpus!("waiting"), |device| {
         let (arrived, values) = (device.allocate(4), device.allocate(20 * 4));
@@ -41,7 +54,7 @@ fn all_blocks_of_a_run_can_meet() {
 fn a_launch_that_would_not_end_can_be_ended() {
     at_each_level(corpus!("waiting"), |device| {
         let place = device.allocate(4);
-        for kernel in ["forever", "forever_quietly"] {
+        for kernel in ["forever", "forever_quietly", "warp_forever"] {
             let interrupted = AtomicBool::new(false);
             let result = std::thread::scope(|scope| {
                 let run = || {

@@ -46,7 +46,10 @@ impl<'s> Modifiers<'s> {
 
     /// The next type.
     pub(super) fn scalar(&mut self) -> Result<ScalarType, ErrorKind> {
-        self.find(ScalarType::from_name).ok_or(ErrorKind::MissingModifier("a type"))
+        self.find(ScalarType::from_name).ok_or_else(|| match self.words.last() {
+            Some(word) => ErrorKind::UnsupportedModifier((*word).to_owned()),
+            None => ErrorKind::MissingModifier("a type"),
+        })
     }
 
     /// The next type, which must be among those.

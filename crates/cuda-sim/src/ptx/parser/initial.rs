@@ -103,7 +103,11 @@ impl<'s> Parser<'s> {
         let name = self.cursor.word()?;
         let target = match self.symbols.get(name) {
             Some(&Symbol::Variable(index)) => index,
-            _ => return Err(self.cursor.last_error(ErrorKind::Unknown("variable"))),
+            Some(Symbol::Function(_)) => {
+                let kind = ErrorKind::Unsupported("addresses of functions");
+                return Err(self.cursor.last_error(kind));
+            }
+            None => return Err(self.cursor.last_error(ErrorKind::Unknown("variable"))),
         };
         if self.module.variables[target].space == StateSpace::Shared {
             return Err(self

@@ -249,12 +249,15 @@ impl<'s> Parser<'s> {
 
     /// The variable of that name.
     pub(super) fn variable(&self, draft: &Draft<'s>, name: &str) -> Result<VariableRef, Error> {
-        let symbol = || match self.symbols.get(name) {
-            Some(&Symbol::Variable(index)) => Some(VariableRef::Module(index)),
-            _ => None,
+        let symbol = match (draft.scopes.variable(name), self.symbols.get(name)) {
+            (Some(variable), _) => Ok(variable),
+            (None, Some(&Symbol::Variable(index))) => Ok(VariableRef::Module(index)),
+            (None, Some(Symbol::Function(_))) => {
+                Err(ErrorKind::Unsupported("addresses of functions"))
+            }
+            (None, None) => Err(ErrorKind::Unknown("variable")),
         };
-        let found = draft.scopes.variable(name).or_else(symbol);
-        found.ok_or_else(|| self.cursor.last_error(ErrorKind::Unknown("variable")))
+        symbol.map_err(|kind| self.cursor.last_error(kind))
     }
 
     fn lies_in(&self, draft: &Draft<'s>, variable: VariableRef, space: StateSpace) -> bool {
