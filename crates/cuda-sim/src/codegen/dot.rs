@@ -1,6 +1,6 @@
 //! Dot products of bytes.
 
-use cranelift_codegen::ir::{InstBuilder, Value, types};
+use cranelift_codegen::ir::{InstBuilder, Type, Value, types};
 
 use super::function::Lowering;
 use crate::ptx::{Instruction, IntegerOp, ScalarType};
@@ -35,7 +35,7 @@ impl Lowering<'_, '_> {
     /// Some bits of a word, extended to a word.
     fn part(&mut self, word: Value, from: i64, bits: u16, signed: bool) -> Value {
         let shifted = self.builder.ins().ushr_imm_u(word, from);
-        let ty = cranelift_codegen::ir::Type::int(bits).expect("8 and 16 are widths of integers");
+        let ty = Type::int(bits).expect("8 and 16 are widths of integers");
         let low = self.builder.ins().ireduce(ty, shifted);
         self.resize(low, types::I32, signed)
     }

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::mem::offset_of;
 
+use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self as clif, FuncRef, InstBuilder, MemFlagsData, Type, Value, types};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext, Variable};
 use cranelift_module::{Linkage, Module};
@@ -190,11 +191,7 @@ impl<'a, 'k> Lowering<'a, 'k> {
         for (axis, variable) in [x, y, z].into_iter().enumerate() {
             let next = self.increment(variable);
             self.builder.def_var(variable, next);
-            let inside = self.builder.ins().icmp(
-                clif::condcodes::IntCC::UnsignedLessThan,
-                next,
-                extents[axis],
-            );
+            let inside = self.builder.ins().icmp(IntCC::UnsignedLessThan, next, extents[axis]);
             let carry = if axis == 2 { done } else { self.builder.create_block() };
             self.builder.ins().brif(inside, head, &[], carry, &[]);
             if axis < 2 {
@@ -310,6 +307,7 @@ impl<'a, 'k> Lowering<'a, 'k> {
                 self.select_by_sign(instruction, ty, tested, ftz);
             }
             Operation::Convert(form) => self.convert(instruction, form),
+            Operation::ConvertBytes(form) => self.convert_bytes(instruction, form),
             Operation::Load(form) => self.load(instruction, form),
             Operation::Store(form) => self.store(instruction, form),
             Operation::Atomic(form) => self.atomic(instruction, form),

@@ -2,6 +2,7 @@
 
 use cranelift_codegen::ir::condcodes::{CondCode, IntCC};
 use cranelift_codegen::ir::{InstBuilder, Type, Value, types};
+use cranelift_frontend::FuncInstBuilder;
 
 use super::function::Lowering;
 use super::value::integer_type;
@@ -125,7 +126,7 @@ impl Lowering<'_, '_> {
         &mut self,
         a: Value,
         b: Value,
-        operation: impl Fn(cranelift_frontend::FuncInstBuilder<'_, '_>, Value, Value) -> Value,
+        operation: impl Fn(FuncInstBuilder<'_, '_>, Value, Value) -> Value,
     ) -> Value {
         let (a, b) = (self.resize(a, types::I64, true), self.resize(b, types::I64, true));
         let exact = operation(self.builder.ins(), a, b);

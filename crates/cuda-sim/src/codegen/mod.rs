@@ -8,6 +8,7 @@
 mod access;
 mod atomic;
 mod bits;
+mod bytes;
 mod call;
 mod carry;
 mod compare;

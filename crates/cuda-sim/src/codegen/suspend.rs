@@ -3,14 +3,14 @@
 
 use std::mem::offset_of;
 
-use cranelift_codegen::ir::{InstBuilder, MemFlagsData, types};
+use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value, types};
 
 use super::function::Lowering;
 use super::native::Site;
 use super::value::{integer_type, register_type};
 use crate::exec::state::{SUSPENDED, Thread};
 use crate::ir::RegisterSet;
-use crate::ptx::{Instruction, RegisterType, ScalarType, Suspension};
+use crate::ptx::{BarrierOp, Instruction, Register, RegisterType, ScalarType, Suspension};
 
 impl Lowering<'_, '_> {
     /// An instruction at which the thread waits.
@@ -76,12 +76,12 @@ impl Lowering<'_, '_> {
         }
     }
 
-    fn frame_pointer(&mut self) -> cranelift_codegen::ir::Value {
+    fn frame_pointer(&mut self) -> Value {
         self.load_constant(types::I64, self.thread, offset_of!(Thread, frame))
     }
 
     /// The byte offset of a register in the frame.
-    fn slot(&mut self, register: crate::ptx::Register) -> i32 {
+    fn slot(&mut self, register: Register) -> i32 {
         let next = self.slots.len() as u32;
         8 * *self.slots.entry(register).or_insert(next) as i32
     }
@@ -92,7 +92,7 @@ fn operand_types(suspension: Suspension) -> &'static [ScalarType] {
     use ScalarType::{B32, B64, Pred};
     match suspension {
         Suspension::Barrier(op) => match op {
-            crate::ptx::BarrierOp::Sync | crate::ptx::BarrierOp::Arrive => &[B32, B32],
+            BarrierOp::Sync | BarrierOp::Arrive => &[B32, B32],
             _ => &[B32, B32, Pred],
         },
         Suspension::WarpBarrier => &[B32],

@@ -32,6 +32,7 @@ pub(crate) enum Operation {
         ftz: bool,
     },
     Convert(ConvertForm),
+    ConvertBytes(ConvertBytesForm),
     Load(MemoryForm),
     Store(MemoryForm),
     Atomic(AtomicForm),
@@ -318,6 +319,16 @@ pub(crate) struct ConvertForm {
     pub(crate) clamp: Clamp,
     /// Infinities and values out of range become the largest finite number.
     pub(crate) finite: bool,
+}
+
+/// Conversion between pairs of 8-bit floating-point numbers and wider ones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct ConvertBytesForm {
+    pub(crate) to: ScalarType,
+    /// `F32` for two sources, the first one for the upper byte; else a pair.
+    pub(crate) from: ScalarType,
+    /// Negative numbers become 0.
+    pub(crate) relu: bool,
 }
 
 /// A load or store.

@@ -1,6 +1,6 @@
 //! The types that PTX instructions and declarations name.
 
-/// A fundamental type of PTX, or a packed pair of halves.
+/// A fundamental type of PTX, or a packed pair of small numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum ScalarType {
     Pred,
@@ -20,6 +20,8 @@ pub(crate) enum ScalarType {
     F16x2,
     BF16,
     BF16x2,
+    E4M3x2,
+    E5M2x2,
     F32,
     F64,
 }
@@ -46,6 +48,8 @@ impl ScalarType {
             "f16x2" => F16x2,
             "bf16" => BF16,
             "bf16x2" => BF16x2,
+            "e4m3x2" => E4M3x2,
+            "e5m2x2" => E5M2x2,
             "f32" => F32,
             "f64" => F64,
             _ => return None,
@@ -58,7 +62,7 @@ impl ScalarType {
         match self {
             Pred => 1,
             B8 | U8 | S8 => 8,
-            B16 | U16 | S16 | F16 | BF16 => 16,
+            B16 | U16 | S16 | F16 | BF16 | E4M3x2 | E5M2x2 => 16,
             B32 | U32 | S32 | F32 | F16x2 | BF16x2 => 32,
             B64 | U64 | S64 | F64 => 64,
         }
@@ -94,6 +98,11 @@ impl ScalarType {
     /// Whether it is a packed pair of 16-bit floating-point numbers.
     pub(crate) fn is_half_pair(self) -> bool {
         matches!(self, ScalarType::F16x2 | ScalarType::BF16x2)
+    }
+
+    /// Whether it is a packed pair of 8-bit floating-point numbers, which are only converted.
+    pub(crate) fn is_byte_pair(self) -> bool {
+        matches!(self, ScalarType::E4M3x2 | ScalarType::E5M2x2)
     }
 
     /// The type of one number: the half of a packed pair, the type itself otherwise.

@@ -10,6 +10,9 @@ pub(crate) enum Format {
     Bf16,
     F32,
     F64,
+    /// Without infinities.
+    E4M3,
+    E5M2,
 }
 
 /// A number of some format.
@@ -33,16 +36,16 @@ impl Format {
             ScalarType::F16 | ScalarType::F16x2 => Format::F16,
             ScalarType::BF16 | ScalarType::BF16x2 => Format::Bf16,
             ScalarType::F32 => Format::F32,
+            ScalarType::E4M3x2 => Format::E4M3,
+            ScalarType::E5M2x2 => Format::E5M2,
             _ => Format::F64,
         }
     }
 
     /// The format that native code names by its number.
     pub(super) fn from_code(code: u32) -> Format {
-        [Format::F16, Format::Bf16, Format::F32][..]
-            .get(code as usize)
-            .copied()
-            .unwrap_or(Format::F64)
+        let known = [Format::F16, Format::Bf16, Format::F32, Format::F64, Format::E4M3];
+        known.get(code as usize).copied().unwrap_or(Format::E5M2)
     }
 
     /// The bits of the fraction.
@@ -52,14 +55,17 @@ impl Format {
             Format::Bf16 => 7,
             Format::F32 => 23,
             Format::F64 => 52,
+            Format::E4M3 => 3,
+            Format::E5M2 => 2,
         }
     }
 
     fn exponent_bits(self) -> u32 {
         match self {
-            Format::F16 => 5,
+            Format::F16 | Format::E5M2 => 5,
             Format::Bf16 | Format::F32 => 8,
             Format::F64 => 11,
+            Format::E4M3 => 4,
         }
     }
 
@@ -68,8 +74,12 @@ impl Format {
         2 - (1 << (self.exponent_bits() - 1)) - self.fraction_bits() as i32
     }
 
+    /// The least magnitude that is not finite.
     fn infinity(self) -> u64 {
-        ((1 << self.exponent_bits()) - 1) << self.fraction_bits()
+        match self {
+            Format::E4M3 => self.nan(),
+            _ => ((1 << self.exponent_bits()) - 1) << self.fraction_bits(),
+        }
     }
 
     fn sign(self) -> u64 {
@@ -89,7 +99,7 @@ impl Format {
         let negative = bits & self.sign() != 0;
         let magnitude = bits & (self.sign() - 1);
         if magnitude >= self.infinity() {
-            return match magnitude == self.infinity() {
+            return match magnitude == self.infinity() && self != Format::E4M3 {
                 true => Number::Infinity { negative },
                 false => Number::NaN,
             };
@@ -99,6 +109,16 @@ impl Format {
         let hidden = if exponent == 0 { 0 } else { 1 << self.fraction_bits() };
         let exponent = self.least_exponent() + exponent.max(1) - 1;
         Number::Finite { negative, significand: fraction | hidden, exponent }
+    }
+
+    /// The bits of the number of the format that is nearest, of which there is always a finite one.
+    pub(super) fn pack_finite(self, number: Number) -> u64 {
+        let bits = self.pack(number, false, Rounding::Nearest);
+        match number {
+            Number::NaN => bits,
+            _ if bits & (self.sign() - 1) >= self.infinity() => bits - 1,
+            _ => bits,
+        }
     }
 
     /// The bits of a number, rounded to the format. `inexact` says that the number is a little

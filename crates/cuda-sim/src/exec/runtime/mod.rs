@@ -128,6 +128,8 @@ helpers! {
     FmaBf16 = rounded::fma_bf16(u32, u32, u32) -> u32;
     F32ToF16 = rounded::f32_to_f16(f32) -> u32;
     F32ToBf16 = rounded::f32_to_bf16(f32) -> u32;
+    F32ToByte = rounded::f32_to_byte(f32, u32) -> u32;
+    ByteToF32 = rounded::byte_to_f32(u32, u32) -> f32;
     IntegerToFloat = rounded::integer_to_float(u64, u32, u32, u32) -> u64;
     FloatToFloat = rounded::float_to_float(u64, u32, u32, u32) -> u64;
 }

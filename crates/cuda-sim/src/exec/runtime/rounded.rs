@@ -87,6 +87,17 @@ pub(super) extern "C" fn f32_to_bf16(value: f32) -> u32 {
     }
 }
 
+/// The nearest finite 8-bit number.
+pub(super) extern "C" fn f32_to_byte(value: f32, format: u32) -> u32 {
+    let number = Format::F32.unpack(u64::from(value.to_bits()));
+    Format::from_code(format).pack_finite(number) as u32
+}
+
+pub(super) extern "C" fn byte_to_f32(bits: u32, format: u32) -> f32 {
+    let bits = convert(u64::from(bits), Format::from_code(format), Format::F32, Rounding::Nearest);
+    f32::from_bits(bits as u32)
+}
+
 /// A 64-bit integer as a number of a format.
 pub(super) extern "C" fn integer_to_float(value: u64, signed: u32, format: u32, mode: u32) -> u64 {
     let value = if signed != 0 { i128::from(value as i64) } else { i128::from(value) };

@@ -167,3 +167,39 @@ fn halves_of_words_are_compared_and_swapped() {
         ld.global.u32 %r1, [%o]; mov.b32 %r0, {%h0, %h3}; add.u32 %r0, %r0, %r1;");
     assert_eq!(result[0], 0x0005_0007 + 0x0005_0009);
 }
+
+#[test]
+fn bytes_are_the_nearest_finite_numbers() {
+    // 448 is the largest of the one format, 57344 of the other; 2^-9 and 2^-16 are the least.
+    let convert = |ty: &str, number: f32| {
+        let bits = number.to_bits();
+        run(&format!(
+            "mov.b32 %f0, {bits}; mov.f32 %f1, 0f3F800000;
+            cvt.rn.satfinite.{ty}.f32 %h0, %f1, %f0; cvt.u32.u16 %r0, %h0;"
+        ))[0]
+    };
+    for (number, e4m3, e5m2) in [
+        (1.0, 0x38, 0x3c),
+        (-1.5, 0xbc, 0xbe),
+        (448.0, 0x7e, 0x5f),
+        (464.0, 0x7e, 0x5f),
+        (1e9, 0x7e, 0x7b),
+        (f32::NEG_INFINITY, 0xfe, 0xfb),
+        (f32::NAN, 0x7f, 0x7f),
+        (1.0625, 0x38, 0x3c),
+        (1.1875, 0x3a, 0x3d),
+        (0.001_953_125, 0x01, 0x18),
+        (1e-9, 0, 0),
+    ] {
+        assert_eq!(convert("e4m3x2", number), 0x3800 | e4m3, "{number}");
+        assert_eq!(convert("e5m2x2", number), 0x3c00 | e5m2, "{number}");
+    }
+    let back = run("mov.b16 %h0, 0xbe38; cvt.rn.f16x2.e4m3x2 %r0, %h0;");
+    assert_eq!(back[0], 0xbf00_3c00);
+    let back = run("mov.b16 %h0, 0x7fbe; cvt.rn.relu.f16x2.e5m2x2 %r0, %h0;");
+    assert_eq!(back[0], 0x7fff_0000);
+    let halves = run(
+        "mov.b32 %r1, 0xbc003e00; cvt.rn.satfinite.e4m3x2.f16x2 %h0, %r1; cvt.u32.u16 %r0, %h0;",
+    );
+    assert_eq!(halves[0], 0xb83c);
+}

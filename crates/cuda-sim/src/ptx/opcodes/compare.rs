@@ -19,7 +19,7 @@ pub(super) fn set(modifiers: &mut Modifiers<'_>) -> Result<Form, ErrorKind> {
         _ => modifiers.scalar_of(&[U32, S32, F32, U16, S16, F16, BF16, F16x2, BF16x2])?,
     };
     let ty = modifiers.scalar()?;
-    if matches!(ty, Pred | B8 | U8 | S8) || !defined_on(comparison, ty) {
+    if matches!(ty, Pred | B8 | U8 | S8 | E4M3x2 | E5M2x2) || !defined_on(comparison, ty) {
         return Err(ErrorKind::Unsupported("this comparison of this type"));
     }
     if ftz && matches!(ty, F64) {

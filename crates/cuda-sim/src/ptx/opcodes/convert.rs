@@ -5,7 +5,7 @@ use smallvec::smallvec;
 use super::modifiers::Modifiers;
 use super::{Form, Slot};
 use crate::ptx::error::ErrorKind;
-use crate::ptx::operation::{Clamp, ConvertForm, Operation, Rounding};
+use crate::ptx::operation::{Clamp, ConvertBytesForm, ConvertForm, Operation, Rounding};
 use crate::ptx::types::ScalarType::{self, *};
 
 /// `cvt`.
@@ -21,6 +21,14 @@ pub(super) fn cvt(modifiers: &mut Modifiers<'_>) -> Result<Form, ErrorKind> {
     let finite = modifiers.take("satfinite");
     let clamp = modifiers.clamp();
     let (to, from) = (modifiers.scalar()?, modifiers.scalar()?);
+    if to.is_byte_pair() || from.is_byte_pair() {
+        let plain = rounding == Some(Rounding::Nearest) && !ftz && integral_rounding.is_none();
+        let fits = finite == to.is_byte_pair() && clamp != Clamp::Saturate;
+        return match plain && fits {
+            true => byte_pairs(ConvertBytesForm { to, from, relu: clamp == Clamp::Relu }),
+            false => Err(ErrorKind::Unsupported("a conversion with these modifiers")),
+        };
+    }
     let form = ConvertForm {
         to,
         from,
@@ -41,6 +49,18 @@ pub(super) fn cvt(modifiers: &mut Modifiers<'_>) -> Result<Form, ErrorKind> {
         destinations: smallvec![Slot::Wide(to)],
         sources,
     })
+}
+
+/// 8-bit numbers are always made of and made to pairs.
+fn byte_pairs(form: ConvertBytesForm) -> Result<Form, ErrorKind> {
+    let sources: &[Slot] = match (form.to, form.from) {
+        (E4M3x2 | E5M2x2, F32) => &[Slot::Value(F32), Slot::Value(F32)],
+        (E4M3x2 | E5M2x2, F16x2) => &[Slot::Value(B32)],
+        (F16x2, E4M3x2 | E5M2x2) => &[Slot::Value(B16)],
+        _ => return Err(ErrorKind::Unsupported("a conversion between these types")),
+    };
+    let result = ScalarType::untyped(form.to.bits());
+    Ok(Form::new(Operation::ConvertBytes(form), &[Slot::Value(result)], sources))
 }
 
 fn check(form: ConvertForm, rounded: bool) -> Result<(), ErrorKind> {

@@ -3,7 +3,7 @@
 use super::modifiers::Modifiers;
 use super::{Form, Slot};
 use crate::ptx::error::ErrorKind;
-use crate::ptx::operation::{Carry, Clamp, IntegerForm, IntegerOp, Operation, Part};
+use crate::ptx::operation::{Carry, Clamp, FloatOp, IntegerForm, IntegerOp, Operation, Part};
 use crate::ptx::types::ScalarType::{self, *};
 
 pub(super) const INTEGERS: &[ScalarType] = &[U16, U32, U64, S16, S32, S64];
@@ -44,7 +44,7 @@ pub(super) fn with_carry(modifiers: &mut Modifiers<'_>) -> Result<Form, ErrorKin
 /// `mul`, of integers or floating-point numbers.
 pub(super) fn multiply(modifiers: &mut Modifiers<'_>) -> Result<Form, ErrorKind> {
     let Some(part) = modifiers.choose(PARTS) else {
-        return super::float::binary(modifiers, crate::ptx::operation::FloatOp::Multiply);
+        return super::float::binary(modifiers, FloatOp::Multiply);
     };
     let ty = modifiers.scalar_of(allowed(part))?;
     let mut form = Form::uniform(operation(IntegerOp::Multiply(part), ty), ty, 2);

@@ -33,7 +33,7 @@ fn access(modifiers: &mut Modifiers<'_>) -> Result<MemoryForm, ErrorKind> {
     modifiers.cache_hints();
     let count = modifiers.choose(&[("v2", 2), ("v4", 4), ("v8", 8)]).unwrap_or(1);
     let ty = modifiers.scalar()?;
-    if ty == Pred || u32::from(count) * ty.bytes() > 32 {
+    if ty == Pred || ty.is_byte_pair() || u32::from(count) * ty.bytes() > 32 {
         return Err(ErrorKind::Unsupported("an access of this type"));
     }
     Ok(MemoryForm { space, ty, count, order })

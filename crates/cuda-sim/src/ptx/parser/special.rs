@@ -17,7 +17,7 @@ impl<'s> Parser<'s> {
         instruction: &mut Instruction,
     ) -> Result<(), Error> {
         let ty = text.strip_prefix("mov.").and_then(ScalarType::from_name);
-        let Some(ty) = ty.filter(|ty| ty.bits() != 8) else {
+        let Some(ty) = ty.filter(|ty| ty.bits() != 8 && !ty.is_byte_pair()) else {
             return Err(self.cursor.last_error(ErrorKind::UnsupportedInstruction));
         };
         if self.cursor.at(b'{') {

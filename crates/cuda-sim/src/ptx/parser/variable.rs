@@ -105,7 +105,7 @@ impl<'s> Parser<'s> {
                 ".v2" => lanes = 2,
                 ".v4" => lanes = 4,
                 _ => match ScalarType::from_name(&directive[1..]) {
-                    Some(ty) if ty != ScalarType::Pred => {
+                    Some(ty) if ty != ScalarType::Pred && !ty.is_byte_pair() => {
                         let size = ty.bytes() as usize * lanes;
                         let align = align.unwrap_or(size).max(size.min(16));
                         return Ok(Declaration { ty, lanes, align });
@@ -144,7 +144,8 @@ impl<'s> Parser<'s> {
     /// `.reg`, after the directive.
     pub(super) fn registers(&mut self, draft: &mut Draft<'s>) -> Result<(), Error> {
         let directive = self.cursor.directive()?;
-        let class = ScalarType::from_name(&directive[1..]).and_then(RegisterType::declared);
+        let class = ScalarType::from_name(&directive[1..]);
+        let class = class.filter(|ty| !ty.is_byte_pair()).and_then(RegisterType::declared);
         let Some(class) = class else {
             return Err(self.cursor.last_error(ErrorKind::Unsupported("registers of this type")));
         };

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::value::{Kind, Value, tuples};
-use crate::exec::tests::harness::Device;
+use crate::exec::tests::harness::{Argument, Device};
 
 /// A form of an instruction, and its meaning.
 pub(super) struct Form {
@@ -120,8 +120,7 @@ impl Form {
                 .collect();
             places.push(device.upload(&column));
         }
-        let arguments: Vec<&dyn crate::exec::tests::harness::Argument> =
-            places.iter().map(|place| place as _).collect();
+        let arguments: Vec<&dyn Argument> = places.iter().map(|place| place as _).collect();
         let blocks = (tuples.len() / 128) as u32;
         let result = device.launch(name, [blocks, 1, 1], [128, 1, 1], 0, &arguments);
         result.unwrap_or_else(|fault| panic!("{}: {fault}", self.opcode));
