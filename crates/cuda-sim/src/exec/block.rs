@@ -86,34 +86,16 @@ impl<'a> Block<'a> {
             results: [0; 2],
         };
         let threads = (0..own).map(thread).collect();
-        let parameters = launch.parameters.as_ptr();
         let address_range = |start: u64, bytes: usize| start..start + bytes as u64;
         let runner = Box::new(Runner {
             launch,
             interrupted,
             block: Cell::new([0; 3]),
             shared: address_range(shared.start() as u64, shared_bytes),
-            parameters: address_range(parameters as u64, kernel.parameter_bytes),
+            parameters: address_range(launch.parameters.as_ptr() as u64, kernel.parameter_bytes),
             fault: RefCell::new(None),
         });
-        let window = launch.memory.window();
-        let aligned = window.start.is_multiple_of(32);
-        let context = Box::new(Context {
-            window_start: window.start,
-            window_slots: slots(if aligned { window.end - window.start } else { 0 }),
-            parameters,
-            parameter_slots: slots(kernel.parameter_bytes as u64),
-            shared: shared.start(),
-            shared_slots: slots(shared_bytes as u64),
-            local_slots: slots(kernel.local_bytes as u64),
-            globals: launch.globals.as_ptr(),
-            grid: launch.grid,
-            block: launch.block,
-            block_index: [0; 3],
-            dynamic_shared_bytes: launch.dynamic_shared_bytes,
-            total_shared_bytes: shared_bytes as u32,
-            runner: std::ptr::null(),
-        });
+        let context = Box::new(context(launch, shared.start(), shared_bytes));
         Block {
             context,
             runner,
@@ -344,6 +326,30 @@ impl<'a> Block<'a> {
         self.runner.stop(thread, line, kind);
         let fault = self.runner.fault.take();
         fault.expect("a stopped thread left its fault")
+    }
+}
+
+/// What native code is told about a launch. The block that runs is filled in when it starts.
+fn context(launch: &Launch<'_>, shared: *mut u8, shared_bytes: usize) -> Context {
+    let kernel = launch.kernel;
+    let window = launch.memory.window();
+    // In a window that is not aligned, places would be; so all accesses are asked for.
+    let known = window.start.is_multiple_of(32);
+    Context {
+        window_start: window.start,
+        window_slots: slots(if known { window.end - window.start } else { 0 }),
+        parameters: launch.parameters.as_ptr(),
+        parameter_slots: slots(kernel.parameter_bytes as u64),
+        shared,
+        shared_slots: slots(shared_bytes as u64),
+        local_slots: slots(kernel.local_bytes as u64),
+        globals: launch.globals.as_ptr(),
+        grid: launch.grid,
+        block: launch.block,
+        block_index: [0; 3],
+        dynamic_shared_bytes: launch.dynamic_shared_bytes,
+        total_shared_bytes: shared_bytes as u32,
+        runner: std::ptr::null(),
     }
 }
 

@@ -18,7 +18,9 @@ pub(super) fn forms() -> Vec<Form> {
         binary(&format!("add.{ty}"), T::wrapping_add),
         binary(&format!("sub.{ty}"), T::wrapping_sub),
         binary(&format!("mul.lo.{ty}"), T::wrapping_mul),
-        binary(&format!("mul.hi.{ty}"), |a: T, b: T| ((a as i128).wrapping_mul(b as i128) >> T::BITS) as T),
+        binary(&format!("mul.hi.{ty}"), |a: T, b: T| {
+            ((a as i128).wrapping_mul(b as i128) >> T::BITS) as T
+        }),
         ternary(&format!("mad.lo.{ty}"), |a: T, b: T, c: T| a.wrapping_mul(b).wrapping_add(c)),
         ternary(&format!("mad.hi.{ty}"), |a: T, b: T, c: T| {
             (((a as i128).wrapping_mul(b as i128) >> T::BITS) as T).wrapping_add(c)

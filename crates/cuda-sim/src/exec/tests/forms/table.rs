@@ -98,7 +98,8 @@ impl Form {
         };
         let _ = writeln!(
             text,
-            "ld.param.u64 %p, [out]; mul.lo.u64 %o, %i, {}; add.u64 %p, %p, %o;\n{store}{value};\nret;\n}}",
+            "ld.param.u64 %p, [out]; mul.lo.u64 %o, %i, {}; add.u64 %p, %p, %o;\n\
+             {store}{value};\nret;\n}}",
             self.result_bytes(),
         );
         text
