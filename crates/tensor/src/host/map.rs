@@ -69,10 +69,21 @@ unsafe fn runs<const N: usize>(
     mut run: impl FnMut([isize; N], [isize; N], usize),
 ) {
     if call.contiguous != 0 {
-        let strides = [1; N];
-        run([units.start as isize; N], strides, units.len());
-        return;
+        run([units.start as isize; N], [1; N], units.len());
+    } else {
+        strided_runs(call, units, &mut run);
     }
+}
+
+/// The runs of operands that do not all lie densely.
+///
+/// It is one function for all kernels, which hand themselves over by reference: inlined, each kernel
+/// would have its loops once for each way through memory, and take many times as long to compile.
+fn strided_runs<const N: usize>(
+    call: &Elementwise<N>,
+    units: Range<usize>,
+    run: &mut dyn FnMut([isize; N], [isize; N], usize),
+) {
     let dims = call.dims as usize;
     let strides = call.operands.each_ref().map(|operand| &operand.strides[..dims]);
     let innermost = strides.map(|strides| strides.last().map_or(0, |&stride| stride as isize));
