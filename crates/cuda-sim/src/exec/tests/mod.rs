@@ -10,5 +10,6 @@ mod globals;
 mod harness;
 mod instructions;
 mod math;
+mod random;
 mod waiting;
 mod warps;

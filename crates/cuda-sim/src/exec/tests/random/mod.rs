@@ -1,0 +1,67 @@
+//! Random kernels, run in both modes: whatever a kernel does, lockstep and thread at a time leave
+//! the same memory behind.
+
+mod collective;
+mod kernel;
+mod statements;
+mod straight;
+mod tape;
+
+use proptest::prelude::*;
+
+use super::harness::Device;
+use crate::exec::CheckLevel;
+use kernel::{COUNTERS, INPUT, OWN, RandomKernel};
+
+/// What a kernel leaves in memory.
+fn run(kernel: &RandomKernel, level: CheckLevel) -> Result<(Vec<u32>, Vec<u32>), String> {
+    let mut device = Device::with(&kernel.text, 1 << 18);
+    device.check = level;
+    let input: Vec<u32> = (0..INPUT as u32).map(|at| at.wrapping_mul(0x9e37_79b9) ^ at).collect();
+    let input = device.upload(&input);
+    let threads: u32 = kernel.grid.iter().chain(&kernel.block).product();
+    let out = device.allocate(threads as usize * OWN * 4);
+    let counters = device.allocate(COUNTERS * 4);
+    device
+        .launch("k", kernel.grid, kernel.block, 0, &[&input, &out, &counters, &5u32])
+        .map_err(|fault| fault.to_string())?;
+    Ok((device.download(out), device.download(counters)))
+}
+
+fn compare(bytes: &[u8]) -> Result<(), String> {
+    let kernel = kernel::kernel(bytes);
+    let fast = run(&kernel, CheckLevel::Window)?;
+    let simple = run(&kernel, CheckLevel::Full)?;
+    if fast == simple {
+        return Ok(());
+    }
+    let words = fast.0.iter().zip(&simple.0).enumerate();
+    let differing: Vec<String> = words
+        .filter(|(_, (a, b))| a != b)
+        .take(8)
+        .map(|(at, (a, b))| format!("thread {} word {}: {a:#x} {b:#x}", at / OWN, at % OWN))
+        .collect();
+    let (grid, block) = (kernel.grid, kernel.block);
+    Err(format!(
+        "{grid:?} x {block:?}: {differing:?}, counters {:?} {:?}\n{}",
+        fast.1, simple.1, kernel.text
+    ))
+}
+
+/// `RANDOM_KERNELS=10000 cargo test -p cuda-sim --lib random` tries so many.
+fn cases() -> u32 {
+    std::env::var("RANDOM_KERNELS").ok().and_then(|count| count.parse().ok()).unwrap_or(200)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: cases(), max_shrink_iters: 4096, ..ProptestConfig::default() })]
+
+    #[test]
+    fn random_kernels_do_the_same_in_lockstep_and_thread_at_a_time(
+        bytes in prop::collection::vec(any::<u8>(), 4..400),
+    ) {
+        if let Err(difference) = compare(&bytes) {
+            prop_assert!(false, "{difference}");
+        }
+    }
+}
