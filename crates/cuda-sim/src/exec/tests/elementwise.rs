@@ -2,7 +2,7 @@
 
 use half::f16;
 
-use super::harness::{Device, at_each_level, corpus};
+use super::harness::{at_each_level, corpus};
 
 /// The structure that `copy_strided` takes by value.
 fn strided(device: &[u64; 2], sizes: &[i32], from: &[i64], to: &[i64]) -> Vec<u8> {
@@ -84,32 +84,39 @@ fn halves_are_computed_wide_and_rounded_once() {
 
 #[test]
 fn vectors_of_several_types_are_loaded_and_stored() {
-    let mut device = Device::new(corpus!("elementwise"));
-    let x: Vec<f32> = (0..16).map(|value| value as f32).collect();
-    let bytes: Vec<u8> = (0..16).map(|value| value * 15).collect();
-    let (input, output, small) = (device.upload(&x), device.allocate(64), device.upload(&bytes));
-    let wide = device.allocate(64);
-    device
-        .launch("vectors", [1, 1, 1], [32, 1, 1], 0, &[&4i32, &input, &output, &small, &wide])
-        .expect("no fault");
-    let reversed: Vec<f32> = device.download(output);
-    assert_eq!(reversed[4..8], [7.0, 6.0, 5.0, 4.0]);
-    let wide: Vec<f64> = device.download(wide);
-    assert_eq!(wide[2..4], [60.0 + 256.0 * 75.0, -15.0]);
+    at_each_level(corpus!("elementwise"), |device| {
+        let x: Vec<f32> = (0..16).map(|value| value as f32).collect();
+        let bytes: Vec<u8> = (0..16).map(|value| value * 15).collect();
+        let (input, output, small) =
+            (device.upload(&x), device.allocate(64), device.upload(&bytes));
+        let wide = device.allocate(64);
+        device
+            .launch("vectors", [1, 1, 1], [32, 1, 1], 0, &[&4i32, &input, &output, &small, &wide])
+            .expect("no fault");
+        let reversed: Vec<f32> = device.download(output);
+        assert_eq!(reversed[4..8], [7.0, 6.0, 5.0, 4.0]);
+        let wide: Vec<f64> = device.download(wide);
+        assert_eq!(wide[2..4], [60.0 + 256.0 * 75.0, -15.0]);
+    });
 }
 
 #[test]
 fn philox_gives_the_published_numbers() {
-    let mut device = Device::new(corpus!("elementwise"));
-    let output = device.allocate(32 * 16);
-    device.launch("philox", [1, 1, 1], [32, 1, 1], 0, &[&0u64, &0u64, &output]).expect("no fault");
-    let words: Vec<u32> = device.download(output);
-    assert_eq!(words[..4], [0x6627_e8d5, 0xe169_c58d, 0xbc57_ac4c, 0x9b00_dbd8]);
-    let ones = u64::MAX;
-    device.launch("philox", [1, 1, 1], [1, 1, 1], 0, &[&ones, &ones, &output]).expect("no fault");
-    // With the index 0 in place of all ones in the counter's lower half, compare with Rust.
-    let words: Vec<u32> = device.download(output);
-    assert_eq!(words[..4], philox([0, 0, u32::MAX, u32::MAX], [u32::MAX, u32::MAX]));
+    at_each_level(corpus!("elementwise"), |device| {
+        let output = device.allocate(32 * 16);
+        device
+            .launch("philox", [1, 1, 1], [32, 1, 1], 0, &[&0u64, &0u64, &output])
+            .expect("no fault");
+        let words: Vec<u32> = device.download(output);
+        assert_eq!(words[..4], [0x6627_e8d5, 0xe169_c58d, 0xbc57_ac4c, 0x9b00_dbd8]);
+        let ones = u64::MAX;
+        device
+            .launch("philox", [1, 1, 1], [1, 1, 1], 0, &[&ones, &ones, &output])
+            .expect("no fault");
+        // With the index 0 in place of all ones in the counter's lower half, compare with Rust.
+        let words: Vec<u32> = device.download(output);
+        assert_eq!(words[..4], philox([0, 0, u32::MAX, u32::MAX], [u32::MAX, u32::MAX]));
+    });
 }
 
 fn philox(mut counter: [u32; 4], mut key: [u32; 2]) -> [u32; 4] {
@@ -129,23 +136,24 @@ fn philox(mut counter: [u32; 4], mut key: [u32; 2]) -> [u32; 4] {
 
 #[test]
 fn integers_of_128_bits_divide() {
-    let mut device = Device::new(corpus!("elementwise"));
-    let operands = [
-        [1, 0, 3],
-        [0, 100, 7],
-        [u64::MAX, u64::MAX, 10],
-        [5, 7, u64::MAX],
-        [1 << 63, 1, 1 << 63 | 1],
-    ];
-    let flat: Vec<u64> = operands.iter().flatten().copied().collect();
-    let (input, output) = (device.upload(&flat), device.allocate(operands.len() * 16));
-    let count = operands.len() as i32;
-    device
-        .launch("wide_division", [1, 1, 1], [32, 1, 1], 0, &[&count, &input, &output])
-        .expect("no fault");
-    let result: Vec<u64> = device.download(output);
-    for (quotient, [high, low, divisor]) in result.chunks(2).zip(operands) {
-        let expected = (u128::from(high) << 64 | u128::from(low)) / u128::from(divisor);
-        assert_eq!(u128::from(quotient[1]) << 64 | u128::from(quotient[0]), expected);
-    }
+    at_each_level(corpus!("elementwise"), |device| {
+        let operands = [
+            [1, 0, 3],
+            [0, 100, 7],
+            [u64::MAX, u64::MAX, 10],
+            [5, 7, u64::MAX],
+            [1 << 63, 1, 1 << 63 | 1],
+        ];
+        let flat: Vec<u64> = operands.iter().flatten().copied().collect();
+        let (input, output) = (device.upload(&flat), device.allocate(operands.len() * 16));
+        let count = operands.len() as i32;
+        device
+            .launch("wide_division", [1, 1, 1], [32, 1, 1], 0, &[&count, &input, &output])
+            .expect("no fault");
+        let result: Vec<u64> = device.download(output);
+        for (quotient, [high, low, divisor]) in result.chunks(2).zip(operands) {
+            let expected = (u128::from(high) << 64 | u128::from(low)) / u128::from(divisor);
+            assert_eq!(u128::from(quotient[1]) << 64 | u128::from(quotient[0]), expected);
+        }
+    });
 }

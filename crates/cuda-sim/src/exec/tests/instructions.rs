@@ -1,6 +1,8 @@
 //! Instructions that nvcc seldom writes, by hand.
 
-use super::harness::{Argument, Device, at_each_level};
+use std::cell::RefCell;
+
+use super::harness::{Argument, at_each_level};
 
 /// A kernel `k` with parameters `out` and `in`, and registers to work with.
 fn module(body: &str) -> String {
@@ -17,12 +19,18 @@ fn module(body: &str) -> String {
     )
 }
 
-/// What a body leaves in `%r0` for each thread of a warp.
+/// What a body leaves in `%r0` for each thread of a warp, which is the same in lockstep and thread
+/// at a time.
 fn run(body: &str) -> Vec<u32> {
-    let mut device = Device::new(&module(body));
-    let (output, input) = (device.allocate(128), device.upload(&[7u32, 8, 9, 10]));
-    device.launch("k", [1; 3], [32, 1, 1], 0, &[&output, &input]).expect("no fault");
-    device.download(output)
+    let results = RefCell::new(Vec::new());
+    at_each_level(&module(body), |device| {
+        let (output, input) = (device.allocate(128), device.upload(&[7u32, 8, 9, 10]));
+        device.launch("k", [1; 3], [32, 1, 1], 0, &[&output, &input]).expect("no fault");
+        results.borrow_mut().push(device.download(output));
+    });
+    let mut results = results.into_inner();
+    assert!(results.windows(2).all(|pair| pair[0] == pair[1]), "{body}: {results:?}");
+    results.remove(0)
 }
 
 #[test]

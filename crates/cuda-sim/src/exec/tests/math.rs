@@ -1,6 +1,6 @@
 //! The mathematical functions of CUDA, as nvcc writes them out, against those of the host.
 
-use super::harness::{Device, Plain, corpus};
+use super::harness::{Device, Plain, at_each_level, corpus};
 
 /// Applies a kernel to numbers.
 fn apply<T: Plain>(device: &mut Device, kernel: &str, x: &[T]) -> Vec<T> {
@@ -13,26 +13,28 @@ fn apply<T: Plain>(device: &mut Device, kernel: &str, x: &[T]) -> Vec<T> {
 }
 
 fn check32(kernel: &str, function: fn(f64) -> f64, ulps: f64, x: &[f32]) {
-    let mut device = Device::new(corpus!("math"));
-    for (&x, got) in x.iter().zip(apply(&mut device, kernel, x)) {
-        let expected = function(f64::from(x));
-        let unit = f64::from((expected as f32).abs().next_up() - (expected as f32).abs());
-        let close =
-            (f64::from(got) - expected).abs() <= (ulps + 0.5) * unit || f64::from(got) == expected;
-        let same = got == expected as f32 || got.is_nan() && expected.is_nan();
-        assert!(close || same, "{kernel}({x:e}) = {got:e}, not {expected:e}");
-    }
+    at_each_level(corpus!("math"), |device| {
+        for (&x, got) in x.iter().zip(apply(device, kernel, x)) {
+            let expected = function(f64::from(x));
+            let unit = f64::from((expected as f32).abs().next_up() - (expected as f32).abs());
+            let close = (f64::from(got) - expected).abs() <= (ulps + 0.5) * unit
+                || f64::from(got) == expected;
+            let same = got == expected as f32 || got.is_nan() && expected.is_nan();
+            assert!(close || same, "{kernel}({x:e}) = {got:e}, not {expected:e}");
+        }
+    });
 }
 
 fn check64(kernel: &str, function: fn(f64) -> f64, ulps: f64, x: &[f64]) {
-    let mut device = Device::new(corpus!("math"));
-    for (&x, got) in x.iter().zip(apply(&mut device, kernel, x)) {
-        let expected = function(x);
-        let unit = expected.abs().next_up() - expected.abs();
-        let close = (got - expected).abs() <= ulps * unit;
-        let same = got == expected || got.is_nan() && expected.is_nan();
-        assert!(close || same, "{kernel}({x:e}) = {got:e}, not {expected:e}");
-    }
+    at_each_level(corpus!("math"), |device| {
+        for (&x, got) in x.iter().zip(apply(device, kernel, x)) {
+            let expected = function(x);
+            let unit = expected.abs().next_up() - expected.abs();
+            let close = (got - expected).abs() <= ulps * unit;
+            let same = got == expected || got.is_nan() && expected.is_nan();
+            assert!(close || same, "{kernel}({x:e}) = {got:e}, not {expected:e}");
+        }
+    });
 }
 
 const SPECIAL: [f64; 12] = [

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::value::{Kind, Value, tuples};
-use crate::exec::tests::harness::{Argument, Device};
+use crate::exec::tests::harness::{Argument, Device, at_each_level};
 
 /// A form of an instruction, and its meaning.
 pub(super) struct Form {
@@ -157,14 +157,14 @@ pub(super) fn module(forms: &[Form]) -> String {
     text
 }
 
-/// Checks forms against their meanings.
+/// Checks forms against their meanings, in lockstep and thread at a time.
 pub(super) fn check(forms: &[Form]) {
-    let text = module(forms);
-    let mut device = Device::new(&text);
-    for (index, form) in forms.iter().enumerate() {
-        device.reset();
-        form.check(&mut device, &format!("form{index}"));
-    }
+    at_each_level(&module(forms), |device| {
+        for (index, form) in forms.iter().enumerate() {
+            device.reset();
+            form.check(device, &format!("form{index}"));
+        }
+    });
 }
 
 fn register_type(kind: Kind) -> &'static str {
