@@ -32,6 +32,8 @@ mod codegen;
 pub mod control;
 mod device;
 mod exec;
+#[cfg(fuzzing)]
+pub mod fuzzing;
 mod ir;
 mod ptx;
 mod queue;

@@ -8,9 +8,13 @@ mod barrier;
 mod block;
 mod buffer;
 mod fault;
+#[cfg(any(test, fuzzing))]
+mod harness;
 mod launch;
 mod print;
 mod program;
+#[cfg(any(test, fuzzing))]
+pub(crate) mod random;
 mod runner;
 pub(crate) mod runtime;
 pub(crate) mod state;

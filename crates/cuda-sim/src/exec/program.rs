@@ -39,7 +39,7 @@ impl Program {
     }
 
     /// The names of the module's kernels, in the order of the text.
-    #[cfg(test)]
+    #[cfg(any(test, fuzzing))]
     pub(crate) fn kernel_names(&self) -> impl Iterator<Item = &str> {
         self.kernels.iter().map(Kernel::name)
     }

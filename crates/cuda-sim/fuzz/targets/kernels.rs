@@ -1,0 +1,5 @@
+//! Kernels made from any bytes do the same in lockstep and thread at a time.
+
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| cuda_sim::fuzzing::kernel(bytes));

@@ -1,0 +1,5 @@
+//! Any text is refused with an error, or its kernels can be translated.
+
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|text: &str| cuda_sim::fuzzing::text(text));
