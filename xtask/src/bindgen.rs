@@ -1,4 +1,5 @@
-//! `cargo xtask bindgen`: the generated files of cuda-sys, from cuda.h and an allow-list.
+//! `cargo xtask bindgen`: the generated files of cuda-sys, from cuda.h and an allow-list, and the
+//! list of what the software driver refuses.
 
 #[cfg(feature = "bindgen")]
 mod allow;
@@ -6,6 +7,10 @@ mod allow;
 mod functions;
 #[cfg(feature = "bindgen")]
 mod generate;
+#[cfg(feature = "bindgen")]
+mod headers;
+#[cfg(feature = "bindgen")]
+mod names;
 #[cfg(feature = "bindgen")]
 mod types;
 

@@ -38,6 +38,8 @@ mod ir;
 mod ptx;
 mod queue;
 
+pub use api::exports;
+
 /// The software driver's functions.
 ///
 /// There are no devices before `cuInit`. The functions may be called from any thread.

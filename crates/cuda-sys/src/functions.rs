@@ -260,6 +260,16 @@ macro_rules! for_each_driver_function {
                     flags: cuuint64_t,
                     symbolStatus: *mut CUdriverProcAddressQueryResult
                 ) -> CUresult;
+                fn cuGetProcAddress(
+                    symbol: *const c_char,
+                    pfn: *mut *mut c_void,
+                    cudaVersion: c_int,
+                    flags: cuuint64_t
+                ) -> CUresult;
+                fn cuGetExportTable(
+                    ppExportTable: *mut *const c_void,
+                    pExportTableId: *const CUuuid
+                ) -> CUresult;
                 fn cuStreamGetId(hStream: CUstream, streamId: *mut c_ulonglong) -> CUresult;
             }
         }

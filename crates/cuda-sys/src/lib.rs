@@ -38,6 +38,7 @@ mod driver;
 mod functions;
 mod handles;
 mod loader;
+mod per_thread;
 mod result;
 
 pub use bindings::*;

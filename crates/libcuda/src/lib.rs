@@ -3,40 +3,50 @@
 //! A program that was made for NVIDIA's driver finds this one in its place and runs without a GPU.
 //! There is no Rust interface: what is exported is the C API, and the environment configures it.
 
-/// The exported functions. Each calls the function of the same name in the software driver's table.
+/// The exported functions. Each calls the function of the same name in the software driver.
 mod exported {
     #![allow(non_snake_case, reason = "the names of the C API")]
 
     use core::ffi::*;
 
+    use cuda_sim::exports;
     use cuda_sys::*;
 
     macro_rules! export {
-        (
-            required { $(fn $name:ident($($argument:ident: $type:ty),*) -> $result:ty;)* }
-            optional { $(fn $newer:ident($($its:ident: $kind:ty),*) -> $answer:ty;)* }
-        ) => {
-            $(
-                // SAFETY: nothing else in this library has the name.
-                #[unsafe(no_mangle)]
-                unsafe extern "C" fn $name($($argument: $type),*) -> $result {
-                    // SAFETY: the caller keeps to the C API, which is the same on both sides.
-                    unsafe { (cuda_sim::driver().$name)($($argument),*) }
-                }
-            )*
-            $(
-                // SAFETY: as above.
-                #[unsafe(no_mangle)]
-                unsafe extern "C" fn $newer($($its: $kind),*) -> $answer {
-                    match cuda_sim::driver().$newer {
-                        // SAFETY: as above.
-                        Some(function) => unsafe { function($($its),*) },
-                        None => CUresult::CUDA_ERROR_NOT_SUPPORTED,
-                    }
-                }
-            )*
+        ($(fn $name:ident($($argument:ident: $type:ty),*) -> $result:ty;)*) => {$(
+            // SAFETY: nothing else in this library has the name.
+            #[unsafe(no_mangle)]
+            unsafe extern "C" fn $name($($argument: $type),*) -> $result {
+                // SAFETY: the caller keeps to the C API, which is the same on both sides.
+                unsafe { exports::$name($($argument),*) }
+            }
+        )*};
+    }
+
+    macro_rules! export_table {
+        (required { $($required:tt)* } optional { $($optional:tt)* }) => {
+            export! { $($required)* }
+            export! { $($optional)* }
         };
     }
 
-    cuda_sys::for_each_driver_function!(export);
+    macro_rules! export_variants {
+        ($(fn $name:ident $arguments:tt -> $result:ty = $original:ident;)*) => {
+            export! { $(fn $name $arguments -> $result;)* }
+        };
+    }
+
+    macro_rules! export_refusals {
+        ($($name:ident)*) => {$(
+            // SAFETY: as above.
+            #[unsafe(no_mangle)]
+            extern "C" fn $name() -> CUresult {
+                exports::$name()
+            }
+        )*};
+    }
+
+    cuda_sys::for_each_driver_function!(export_table);
+    cuda_sys::for_each_per_thread_function!(export_variants);
+    cuda_sim::for_each_refused_function!(export_refusals);
 }

@@ -57,15 +57,15 @@ fn group(
     for (_, name) in allow.functions.iter().filter(|(p, _)| *p == presence) {
         let function =
             functions.get(name).with_context(|| format!("cuda.h declares no function `{name}`"))?;
-        text += &item(function)?;
+        text += &item(function, 16)?;
     }
     Ok(text + "            }\n")
 }
 
 /// One function, its arguments on lines of their own if one line cannot hold it. rustfmt does not
 /// look into the list.
-fn item(function: &str) -> Result<String> {
-    let indent = " ".repeat(16);
+pub(super) fn item(function: &str, indent: usize) -> Result<String> {
+    let indent = " ".repeat(indent);
     let line = format!("{indent}fn {function};\n");
     if line.len() <= WIDTH {
         return Ok(line);

@@ -8,6 +8,8 @@ use bindgen::callbacks::{ItemInfo, ParseCallbacks};
 use bindgen::{Builder, EnumVariation};
 
 use super::allow::{self, AllowList};
+use super::headers;
+use super::names::Names;
 use super::{functions, types};
 use crate::{paths, process};
 
@@ -17,9 +19,14 @@ pub(super) fn run(check: bool) -> Result<()> {
     let declarations = declarations(&allow)?;
     let (functions, types) = functions::split(&declarations)?;
     let source = paths::root().join("crates/cuda-sys/src");
+    let api = paths::root().join("crates/cuda-sim/src/api");
+    let names = Names::read()?;
+    headers::check(&names, &toolkit_include())?;
     let files = [
         (source.join("bindings.rs"), types::file(&types)?),
         (source.join("functions.rs"), functions::file(&functions, &allow)?),
+        (source.join("per_thread.rs"), names.per_thread(&functions, &allow)?),
+        (api.join("refused_names.rs"), names.refused(&allow)),
     ];
     for (path, text) in files {
         let text = format(&text)?;
@@ -69,8 +76,12 @@ impl ParseCallbacks for TypedefNames {
     }
 }
 
+fn toolkit_include() -> PathBuf {
+    paths::toolkit_cuda().join("include")
+}
+
 fn header() -> Result<PathBuf> {
-    let header = paths::toolkit_cuda().join("include/cuda.h");
+    let header = toolkit_include().join("cuda.h");
     if !header.exists() {
         bail!("there is no {}: run `cargo xtask toolkit`", paths::relative(&header));
     }

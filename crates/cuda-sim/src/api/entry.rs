@@ -10,7 +10,7 @@ use crate::device::platform;
 use crate::queue::in_host_function;
 
 /// Runs the body of a call.
-fn enter(call: Call, body: impl FnOnce() -> Result) -> CUresult {
+pub(super) fn enter(call: Call, body: impl FnOnce() -> Result) -> CUresult {
     control::count(call);
     if let Some(result) = control::injected(call) {
         tracing::debug!(call = call.name(), %result, "fails on demand");
@@ -45,7 +45,9 @@ impl Call {
                 | Call::cuDriverGetVersion
                 | Call::cuGetErrorName
                 | Call::cuGetErrorString
+                | Call::cuGetProcAddress
                 | Call::cuGetProcAddress_v2
+                | Call::cuGetExportTable
         ) {
             return Ok(());
         }
@@ -56,10 +58,10 @@ impl Call {
     }
 }
 
-macro_rules! define_entries {
+macro_rules! define_calls {
     (
-        required { $(fn $name:ident($($argument:ident: $type:ty),*) -> $result:ty;)* }
-        optional { $(fn $newer:ident($($its:ident: $kind:ty),*) -> $answer:ty;)* }
+        required { $(fn $name:ident $arguments:tt -> $result:ty;)* }
+        optional { $(fn $newer:ident $its_arguments:tt -> $answer:ty;)* }
     ) => {
         /// A function of the table.
         #[allow(non_camel_case_types, reason = "the names of the C API")]
@@ -73,28 +75,7 @@ macro_rules! define_entries {
             /// The exported names, in the order of the variants.
             pub(crate) const NAMES: &[&str] = &[$(stringify!($name),)* $(stringify!($newer),)*];
         }
-
-        /// The functions as C sees them.
-        pub(super) mod exported {
-            #![allow(non_snake_case, reason = "the names of the C API")]
-
-            use core::ffi::*;
-
-            use cuda_sys::*;
-
-            use super::super::chapters;
-            use super::{Call, enter};
-
-            $(pub(in super::super) unsafe extern "C" fn $name($($argument: $type),*) -> $result {
-                // SAFETY: what the function asks of its arguments is what this one asks.
-                enter(Call::$name, || unsafe { chapters::$name($($argument),*) })
-            })*
-            $(pub(in super::super) unsafe extern "C" fn $newer($($its: $kind),*) -> $answer {
-                // SAFETY: as above.
-                enter(Call::$newer, || unsafe { chapters::$newer($($its),*) })
-            })*
-        }
     };
 }
 
-cuda_sys::for_each_driver_function!(define_entries);
+cuda_sys::for_each_driver_function!(define_calls);

@@ -2,7 +2,7 @@
 //! how it went.
 //!
 //! A chapter's functions return a `Result`, and nothing of C but the types of their arguments. One
-//! macro makes the table's functions of them: `entry` is the way into each.
+//! macro makes the table's functions of them, in `exports`: `entry` is the way into each.
 //!
 //! Pointers of the program are written and read, when they are not null; beyond that they are the
 //! caller's promise, as in C. Handles are looked up, never followed.
@@ -14,6 +14,7 @@ mod device;
 mod entry;
 mod errors;
 mod events;
+pub mod exports;
 mod functions;
 mod host_functions;
 mod host_memory;
@@ -27,6 +28,8 @@ mod peers;
 mod pointers;
 mod primary_context;
 mod proc_address;
+mod refused;
+mod refused_names;
 mod streams;
 
 use cuda_sys::CUresult;
@@ -37,10 +40,7 @@ pub(crate) use entry::Call;
 type Result<T = ()> = std::result::Result<T, CUresult>;
 
 /// The table.
-pub(crate) static DRIVER: cuda_sys::Driver = {
-    use entry::exported;
-    cuda_sys::driver_table!(exported)
-};
+pub(crate) static DRIVER: cuda_sys::Driver = cuda_sys::driver_table!(exports);
 
 /// All functions under one roof, for the macro that wraps them.
 mod chapters {

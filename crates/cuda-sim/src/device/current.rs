@@ -1,6 +1,6 @@
 //! What each host thread has of its own: the stack of contexts, and its default streams.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 
 use cuda_sys::CUresult;
@@ -99,6 +99,29 @@ pub(crate) fn thread_stream(
     });
     gone.map(|gone: Vec<_>| drop(gone))?;
     Ok(stream)
+}
+
+thread_local! {
+    /// Whether the call that runs is a variant for which stream 0 is the thread's own.
+    static OWN_DEFAULT_STREAM: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Makes a call for which stream 0 is the thread's own default stream.
+pub(crate) fn with_own_default_stream<R>(call: impl FnOnce() -> R) -> R {
+    /// Puts the old value back, however the call ends.
+    struct Restore(bool);
+    impl Drop for Restore {
+        fn drop(&mut self) {
+            OWN_DEFAULT_STREAM.set(self.0);
+        }
+    }
+    let _restore = Restore(OWN_DEFAULT_STREAM.replace(true));
+    call()
+}
+
+/// Whether stream 0 is the thread's own for the call that runs.
+pub(crate) fn has_own_default_stream() -> bool {
+    OWN_DEFAULT_STREAM.get()
 }
 
 /// The current context; `None` if the stack is empty.

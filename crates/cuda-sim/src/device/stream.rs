@@ -67,6 +67,7 @@ impl StreamRef {
     /// streams, `CUDA_ERROR_CONTEXT_IS_DESTROYED`.
     pub(crate) fn resolve(platform: &'static Platform, handle: u64) -> Result<StreamRef, CUresult> {
         match handle {
+            0 if current::has_own_default_stream() => StreamRef::resolve(platform, PER_THREAD),
             0 | LEGACY => Ok(StreamRef::Legacy(current::current()?)),
             PER_THREAD => {
                 let context = current::current()?;

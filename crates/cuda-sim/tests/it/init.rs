@@ -167,20 +167,3 @@ fn results_have_names_and_descriptions() {
     fails!(CUDA_ERROR_INVALID_VALUE, cuGetErrorName(CUresult(4711), &mut name));
     assert!(name.is_null());
 }
-
-#[test]
-fn functions_are_found_by_name_and_version() {
-    let get = cuda_sim::driver().cuGetProcAddress_v2.expect("the software driver has it");
-    let find = |name: &CStr, version| {
-        let mut address = ptr::null_mut();
-        let mut status = cuda_sys::CUdriverProcAddressQueryResult(99);
-        // SAFETY: the name ends with a NUL, and the places are writable.
-        let result = unsafe { get(name.as_ptr(), &mut address, version, 0, &mut status) };
-        (result.ok().map(|()| address.addr()), status.0)
-    };
-    let expected = cuda_sim::driver().cuMemAlloc_v2 as usize;
-    assert_eq!(find(c"cuMemAlloc", 12_000), (Ok(expected), 0));
-    let not_found = CUresult::CUDA_ERROR_NOT_FOUND;
-    assert_eq!(find(c"cuMemAlloc", 2_000), (Err(not_found), 2));
-    assert_eq!(find(c"cuTexRefCreate", 12_000), (Err(not_found), 1));
-}

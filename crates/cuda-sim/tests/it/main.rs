@@ -11,6 +11,7 @@ mod init;
 mod launches;
 mod memory;
 mod modules;
+mod names;
 mod peers;
 mod random_calls;
 mod sim;

@@ -18,7 +18,7 @@ macro_rules! cuda {
     ($name:ident($($argument:expr),* $(,)?)) => {
         // SAFETY: in all tests, what is pointed to lives until the call, and what it enqueues, is
         // done; everything else is the driver's to check.
-        unsafe { (cuda_sim::driver().$name)($($argument),*) }
+        unsafe { cuda_sim::exports::$name($($argument),*) }
     };
 }
 

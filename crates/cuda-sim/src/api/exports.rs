@@ -1,0 +1,72 @@
+//! All functions that a driver exports, by their exported names: for a library that exports them.
+//!
+//! Those of the table; their variants for which stream 0 is the thread's own; and refusals, which
+//! take whatever arguments C passes.
+
+#![allow(non_snake_case, reason = "the names of the C API")]
+
+use core::ffi::*;
+use std::sync::atomic::AtomicBool;
+
+use cuda_sys::*;
+
+use super::entry::{Call, enter};
+use super::{chapters, refused};
+use crate::device::current;
+
+macro_rules! define_entries {
+    (
+        required { $(fn $name:ident($($argument:ident: $type:ty),*) -> $result:ty;)* }
+        optional { $(fn $newer:ident($($its:ident: $kind:ty),*) -> $answer:ty;)* }
+    ) => {
+        $(
+            #[doc = concat!("`", stringify!($name), "`.")]
+            ///
+            /// # Safety
+            /// As NVIDIA's reference says.
+            pub unsafe extern "C" fn $name($($argument: $type),*) -> $result {
+                // SAFETY: what the function asks of its arguments is what this one asks.
+                enter(Call::$name, || unsafe { chapters::$name($($argument),*) })
+            }
+        )*
+        $(
+            #[doc = concat!("`", stringify!($newer), "`.")]
+            ///
+            /// # Safety
+            /// As NVIDIA's reference says.
+            pub unsafe extern "C" fn $newer($($its: $kind),*) -> $answer {
+                // SAFETY: as above.
+                enter(Call::$newer, || unsafe { chapters::$newer($($its),*) })
+            }
+        )*
+    };
+}
+
+cuda_sys::for_each_driver_function!(define_entries);
+
+macro_rules! define_variants {
+    ($(fn $name:ident($($argument:ident: $type:ty),*) -> $result:ty = $original:ident;)*) => {$(
+        #[doc = concat!("`", stringify!($name), "`.")]
+        ///
+        /// # Safety
+        /// As NVIDIA's reference says.
+        pub unsafe extern "C" fn $name($($argument: $type),*) -> $result {
+            // SAFETY: what the function asks of its arguments is what this one asks.
+            current::with_own_default_stream(|| unsafe { $original($($argument),*) })
+        }
+    )*};
+}
+
+cuda_sys::for_each_per_thread_function!(define_variants);
+
+macro_rules! define_refusals {
+    ($($name:ident)*) => {$(
+        #[doc = concat!("`", stringify!($name), "`, which is not here.")]
+        pub extern "C" fn $name() -> CUresult {
+            static SAID: AtomicBool = AtomicBool::new(false);
+            refused::refuse(stringify!($name), &SAID)
+        }
+    )*};
+}
+
+crate::for_each_refused_function!(define_refusals);
