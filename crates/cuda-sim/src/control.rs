@@ -20,6 +20,7 @@
 mod config;
 mod counters;
 mod faults;
+mod schedules;
 
 use std::sync::{Mutex, PoisonError};
 
@@ -30,9 +31,13 @@ pub(crate) use counters::count;
 pub use counters::{Counters, counters};
 pub(crate) use faults::injected;
 pub use faults::{clear_faults, fail};
+pub use schedules::{
+    Bound, Exploration, explore, schedule, schedule_diverged, set_schedule, try_schedules,
+};
 
 use crate::device::{self, Device, platform};
 use crate::queue::in_host_function;
+pub use crate::queue::{Choice, Schedule, ScheduleError, Trace};
 
 /// What was asked for by [`configure`].
 static ASKED: Mutex<Option<Config>> = Mutex::new(None);
@@ -45,7 +50,8 @@ pub fn configure(config: Config) -> Result<(), AlreadyInitialised> {
     let mut asked = ASKED.lock().unwrap_or_else(PoisonError::into_inner);
     match platform() {
         Ok(platform) if platform.config != config => {
-            Err(AlreadyInitialised { current: platform.config.clone(), asked: config })
+            let current = Box::new(platform.config.clone());
+            Err(AlreadyInitialised { current, asked: Box::new(config) })
         }
         _ => {
             *asked = Some(config);
@@ -98,9 +104,9 @@ pub fn last_fault(device: usize) -> Result<Option<String>, ControlError> {
 #[error("the software driver is initialised already, as {current:?}, and cannot become {asked:?}")]
 pub struct AlreadyInitialised {
     /// What the devices were made from.
-    pub current: Config,
+    pub current: Box<Config>,
     /// What was asked for.
-    pub asked: Config,
+    pub asked: Box<Config>,
 }
 
 /// Why the software driver cannot be controlled so.

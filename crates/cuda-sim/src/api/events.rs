@@ -48,9 +48,10 @@ pub(super) unsafe fn cuEventRecord(event: CUevent, stream: CUstream) -> Result {
 }
 
 pub(super) unsafe fn cuEventQuery(event: CUevent) -> Result {
-    let event = arguments::event(platform()?, event)?;
+    let platform = platform()?;
+    let event = arguments::event(platform, event)?;
     event.context.check()?;
-    if !event.is_complete() {
+    if !event.is_complete(platform.scheduler) {
         return Err(CUresult::CUDA_ERROR_NOT_READY);
     }
     event.context.check()

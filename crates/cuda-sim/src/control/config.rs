@@ -4,6 +4,8 @@ use std::env;
 use std::num::NonZero;
 use std::thread;
 
+use super::Schedule;
+
 /// The simulated machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Config {
@@ -17,6 +19,9 @@ pub struct Config {
     /// Whether each access of a kernel is checked against what is allocated. It costs time, and
     /// tells block, thread and line of wild accesses.
     pub check: bool,
+    /// The order in which the work of streams runs, unless
+    /// [`set_schedule`](super::set_schedule) asks for another.
+    pub schedule: Schedule,
 }
 
 impl Default for Config {
@@ -27,13 +32,15 @@ impl Default for Config {
             memory_per_device: 8 << 30,
             workers: thread::available_parallelism().map_or(1, NonZero::get),
             check: false,
+            schedule: Schedule::Fast,
         }
     }
 }
 
 impl Config {
     /// The default, changed by the environment: `CUDA_SIM_DEVICES=4`, `CUDA_SIM_MEMORY=512MiB`
-    /// (or KiB, GiB, or a number of bytes), `CUDA_SIM_WORKERS=2`, `CUDA_SIM_CHECK=1`.
+    /// (or KiB, GiB, or a number of bytes), `CUDA_SIM_WORKERS=2`, `CUDA_SIM_CHECK=1`,
+    /// `CUDA_SIM_SCHEDULE=adversarial:7` (any text of a [`Schedule`]).
     ///
     /// # Errors
     /// The first variable whose value means nothing.
@@ -54,6 +61,8 @@ impl Config {
             number(value).filter(|&workers| workers > 0)
         })?;
         read.set(&mut config.check, "CUDA_SIM_CHECK", "0 or 1", switch)?;
+        let schedule = "a schedule: fast, seed:7, adversarial:7, replay:7:0.1.-";
+        read.set(&mut config.schedule, "CUDA_SIM_SCHEDULE", schedule, number)?;
         Ok(config)
     }
 }
@@ -138,8 +147,15 @@ mod tests {
             ("CUDA_SIM_MEMORY", "512MiB"),
             ("CUDA_SIM_WORKERS", "3"),
             ("CUDA_SIM_CHECK", "1"),
+            ("CUDA_SIM_SCHEDULE", "adversarial:7"),
         ]);
-        let expected = Config { devices: 4, memory_per_device: 512 << 20, workers: 3, check: true };
+        let expected = Config {
+            devices: 4,
+            memory_per_device: 512 << 20,
+            workers: 3,
+            check: true,
+            schedule: Schedule::Adversarial(7),
+        };
         assert_eq!(config, Ok(expected));
     }
 
@@ -153,6 +169,7 @@ mod tests {
             ("CUDA_SIM_MEMORY", "8 Gib"),
             ("CUDA_SIM_WORKERS", "0"),
             ("CUDA_SIM_CHECK", "maybe"),
+            ("CUDA_SIM_SCHEDULE", "sometimes"),
         ] {
             assert!(read(&[(variable, value)]).is_err(), "{variable}={value}");
         }

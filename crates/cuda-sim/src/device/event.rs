@@ -6,7 +6,7 @@ use cuda_sys::{CUevent_flags, CUresult};
 
 use super::context::Context;
 use super::stream::StreamRef;
-use crate::queue::{Point, Timestamp, Work};
+use crate::queue::{Point, Scheduler, Timestamp, Work};
 
 /// An event of a context.
 #[derive(Debug)]
@@ -45,9 +45,9 @@ impl Event {
         self.last.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Whether the work that it captured is done.
-    pub(crate) fn is_complete(&self) -> bool {
-        self.last().is_none_or(|recording| recording.point.is_complete())
+    /// Whether the work that it captured is done, for a program that may ask until it is.
+    pub(crate) fn is_complete(&self, scheduler: &'static Scheduler) -> bool {
+        self.last().is_none_or(|recording| scheduler.is_done(&recording.point))
     }
 
     /// Milliseconds from this event to a later one.

@@ -16,7 +16,7 @@ use super::registry::{HandleKind, Registry};
 use super::stream::Stream;
 use super::visible::visible_devices;
 use crate::control::Config;
-use crate::queue::{Health, Scheduler};
+use crate::queue::{Health, Schedule, Scheduler};
 
 /// A simulated GPU.
 #[derive(Debug)]
@@ -98,10 +98,14 @@ impl Platform {
             tracing::error!(%error, "no address space for the devices' memory");
             CUresult::CUDA_ERROR_OUT_OF_MEMORY
         })?;
+        let scheduler = Scheduler::new(config.workers);
+        if config.schedule != Schedule::Fast {
+            scheduler.set_schedule(&config.schedule);
+        }
         Ok(Platform {
             devices,
             host_memory: HostMemory::default(),
-            scheduler: Scheduler::new(config.workers),
+            scheduler,
             contexts,
             streams: Registry::new(HandleKind::Stream),
             events: Registry::new(HandleKind::Event),
@@ -146,6 +150,7 @@ impl Platform {
             device.memory.set_limit(self.config.memory_per_device);
         }
         self.host_memory.free_all(None);
+        self.scheduler.set_schedule(&self.config.schedule);
         self.epoch.fetch_add(1, Ordering::AcqRel);
         self.devices.iter().for_each(|device| device.health.restore());
     }

@@ -1,4 +1,5 @@
-//! Threads for host functions: as many as are blocked at the same time, and one more.
+//! Threads for host functions: as many as are blocked at the same time, and one more. They run
+//! device work too where operations run one at a time.
 
 use std::cell::Cell;
 use std::collections::VecDeque;
@@ -9,10 +10,12 @@ use std::time::Duration;
 use super::point::Progress;
 use super::scheduler::Scheduler;
 
-/// A host function whose turn has come.
+/// A function whose turn has come.
 pub(super) struct HostCall {
     pub(super) function: Box<dyn FnOnce() + Send>,
     pub(super) stream: Arc<Progress>,
+    /// Whether it is the program's, which must not call the driver.
+    pub(super) is_host_function: bool,
 }
 
 /// Whether the calling thread runs a host function, which must not call the driver.
@@ -60,7 +63,7 @@ impl HostThreads {
 
     fn serve(&self, scheduler: &'static Scheduler) {
         while let Some(call) = self.next() {
-            RUNNING.set(true);
+            RUNNING.set(call.is_host_function);
             (call.function)();
             RUNNING.set(false);
             scheduler.finish_host_call(&call.stream);

@@ -91,17 +91,7 @@ impl Running {
         if self.health.is_stopped() {
             return count + self.abandon();
         }
-        match catch_unwind(AssertUnwindSafe(|| job.run(pieces))) {
-            Ok(Ok(())) => count,
-            Ok(Err(failure)) => {
-                self.health.fail(&failure);
-                count + self.abandon()
-            }
-            Err(panic) => {
-                self.health.fail(&panicked(panic.as_ref()));
-                count + self.abandon()
-            }
-        }
+        if run_pieces(job, pieces, self.health) { count } else { count + self.abandon() }
     }
 
     /// Counts pieces as done. True for the last ones: the job is dropped, and its stream goes on
@@ -122,6 +112,17 @@ impl Running {
         let claimed = self.claimed.swap(self.pieces, Ordering::Relaxed);
         self.pieces.saturating_sub(claimed)
     }
+}
+
+/// Runs pieces of a job. False if they failed, and the device is lost.
+pub(super) fn run_pieces(job: &dyn Job, pieces: Range<u64>, health: &Health) -> bool {
+    let failure = match catch_unwind(AssertUnwindSafe(|| job.run(pieces))) {
+        Ok(Ok(())) => return true,
+        Ok(Err(failure)) => failure,
+        Err(panic) => panicked(panic.as_ref()),
+    };
+    health.fail(&failure);
+    false
 }
 
 fn panicked(panic: &(dyn std::any::Any + Send)) -> Failure {

@@ -5,17 +5,25 @@
 //! and waits are positions in streams ([`Point`]) and need no worker at all; host functions run on
 //! threads of their own, so that one that blocks stops its stream only.
 //!
+//! Other [`Schedule`]s than the fast one run one operation at a time and choose which.
+//!
 //! Everything is decided under one lock, and everything that takes time happens outside it:
 //! running, waking, dropping.
 
+mod choice;
 mod health;
 mod host;
 mod job;
 mod parker;
 mod point;
+mod policy;
+mod random;
 mod ready;
+mod schedule;
 mod scheduler;
 mod state;
+mod stepper;
+mod steps;
 mod stream;
 #[cfg(test)]
 mod tests;
@@ -25,6 +33,8 @@ pub(crate) use health::{Failure, Health};
 pub(crate) use host::in_host_function;
 pub(crate) use job::Job;
 pub(crate) use point::{Point, Timestamp};
+pub(crate) use policy::Places;
+pub use schedule::{Choice, Schedule, ScheduleError, Trace};
 pub(crate) use scheduler::Scheduler;
 pub(crate) use state::Work;
 pub(crate) use stream::{Stream, StreamKind};

@@ -1,7 +1,7 @@
 //! The scheduler: what streams, the host and the workers do to the books.
 
 use std::hint;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, Once, PoisonError};
 
 use super::health::Health;
@@ -24,7 +24,12 @@ pub(crate) struct Scheduler {
     work_arrived: Condvar,
     host_threads: HostThreads,
     workers: usize,
-    started: Once,
+    pub(super) started: Once,
+    /// Whether operations run one at a time, as a schedule chooses.
+    stepping: AtomicBool,
+    /// An operation of those has ended, or something was enqueued.
+    pub(super) stepped: Condvar,
+    pub(super) watching: Once,
 }
 
 /// How often a thread looks before it sleeps: a few microseconds, about what waking it costs.
@@ -50,6 +55,9 @@ impl Scheduler {
             host_threads: HostThreads::default(),
             workers,
             started: Once::new(),
+            stepping: AtomicBool::new(false),
+            stepped: Condvar::new(),
+            watching: Once::new(),
         }))
     }
 
@@ -71,6 +79,9 @@ impl Scheduler {
     /// Waits until a point is complete. The calling thread takes part in the stream's work
     /// meanwhile: that is quicker than to wake a worker and then to be woken by it.
     pub(crate) fn wait(&'static self, point: &Point) {
+        if self.is_stepping() {
+            return self.step_to(point);
+        }
         while !point.is_complete() {
             let running = self.lock().take_running(&point.progress);
             let helped = running.is_some_and(|running| self.help(&running, point));
@@ -104,10 +115,31 @@ impl Scheduler {
         after: Option<Point>,
         work: Work,
     ) -> Point {
+        if self.is_stepping() {
+            return self.enqueue_for_steps(stream, after, work);
+        }
         if matches!(work, Work::Job(_)) {
             self.started.call_once(|| self.start_workers());
         }
         self.update(|state, effects| state.enqueue(stream, after, work, effects))
+    }
+
+    fn enqueue_for_steps(
+        &'static self,
+        stream: &Arc<Progress>,
+        after: Option<Point>,
+        work: Work,
+    ) -> Point {
+        let has_body = work.has_body();
+        let point = self.update(|state, effects| {
+            state.number(stream);
+            state.enqueue(stream, after, work, effects)
+        });
+        self.stepped.notify_all();
+        if has_body {
+            self.take_early_steps();
+        }
+        point
     }
 
     pub(super) fn mark(&'static self, stream: &Arc<Progress>) -> Point {
@@ -119,11 +151,35 @@ impl Scheduler {
 
     pub(super) fn is_idle(&'static self, stream: &Arc<Progress>) -> bool {
         let (tail, alone) = self.lock().tail(stream);
-        alone && tail.is_complete()
+        let idle = alone && tail.is_complete();
+        if !idle && self.is_stepping() {
+            self.take_step();
+        }
+        idle
+    }
+
+    /// Whether a point is complete, for a program that asks and may ask until it is.
+    pub(crate) fn is_done(&'static self, point: &Point) -> bool {
+        let done = point.is_complete();
+        if !done && self.is_stepping() {
+            self.take_step();
+        }
+        done
     }
 
     pub(super) fn finish_host_call(&'static self, stream: &Arc<Progress>) {
         self.update(|state, effects| state.finish(stream, effects));
+        if self.is_stepping() {
+            self.stepped.notify_all();
+        }
+    }
+
+    pub(super) fn is_stepping(&self) -> bool {
+        self.stepping.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn note_stepping(&self, stepping: bool) {
+        self.stepping.store(stepping, Ordering::Relaxed);
     }
 
     /// A worker's next job. It has come from work before, and ends a job if one is given.
@@ -230,15 +286,22 @@ impl Scheduler {
     }
 
     /// Changes the books, then does what the change asks for.
-    fn update<R>(&'static self, change: impl FnOnce(&mut State, &mut Effects) -> R) -> R {
+    pub(super) fn update<R>(
+        &'static self,
+        change: impl FnOnce(&mut State, &mut Effects) -> R,
+    ) -> R {
         let mut effects = Effects::default();
         let mut state = self.lock();
         let result = change(&mut state, &mut effects);
         self.publish(&state);
         drop(state);
+        self.apply(effects);
+        result
+    }
+
+    pub(super) fn apply(&'static self, effects: Effects) {
         (0..effects.called_workers).for_each(|_| self.work_arrived.notify_one());
         effects.apply(|call| self.host_threads.submit(call, self));
-        result
     }
 
     fn publish(&self, state: &State) {
@@ -247,7 +310,7 @@ impl Scheduler {
         self.looking.store(state.looking, Ordering::Relaxed);
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    pub(super) fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -11,6 +11,7 @@ use super::job::{Job, Running};
 use super::parker::Parker;
 use super::point::{Point, Progress, Timestamp};
 use super::ready::{PRIORITIES, Ready};
+use super::stepper::Stepper;
 use super::stream::StreamKind;
 
 /// What an operation does when its turn comes.
@@ -29,7 +30,7 @@ pub(crate) enum Work {
 #[derive(Default)]
 pub(super) struct Effects {
     woken: SmallVec<[Arc<Parker>; 4]>,
-    host_calls: SmallVec<[HostCall; 1]>,
+    pub(super) host_calls: SmallVec<[HostCall; 1]>,
     dropped: Vec<Work>,
     /// Workers that were sent a signal, and are to be woken.
     pub(super) called_workers: usize,
@@ -47,7 +48,7 @@ impl Effects {
 /// The books.
 #[derive(Default)]
 pub(super) struct State {
-    queues: Vec<Option<Queue>>,
+    pub(super) queues: Vec<Option<Queue>>,
     vacant: Vec<usize>,
     pub(super) ready: Ready,
     /// Workers that run something, of all there are.
@@ -57,24 +58,35 @@ pub(super) struct State {
     pub(super) asleep: usize,
     pub(super) signals: usize,
     pub(super) looking: usize,
+    /// Where operations are chosen one by one.
+    pub(super) stepper: Option<Stepper>,
 }
 
-struct Queue {
-    progress: Arc<Progress>,
-    health: &'static Health,
+pub(super) struct Queue {
+    pub(super) progress: Arc<Progress>,
+    pub(super) health: &'static Health,
     owner: u64,
     order: Order,
     priority: usize,
-    pending: VecDeque<Operation>,
+    pub(super) pending: VecDeque<Operation>,
     enqueued: u64,
-    current: Current,
+    pub(super) current: Current,
     waiters: Vec<(u64, Waiter)>,
     closed: bool,
+    /// Its number in the schedule, once it got work.
+    pub(super) number: Option<u32>,
 }
 
-struct Operation {
-    after: SmallVec<[Point; 2]>,
-    work: Work,
+pub(super) struct Operation {
+    pub(super) after: SmallVec<[Point; 2]>,
+    pub(super) work: Work,
+}
+
+impl Work {
+    /// Whether it takes a thread.
+    pub(super) fn has_body(&self) -> bool {
+        matches!(self, Work::Host(_) | Work::Job(_))
+    }
 }
 
 enum Order {
@@ -83,9 +95,10 @@ enum Order {
     NonBlocking,
 }
 
-enum Current {
+pub(super) enum Current {
     Idle,
-    Host,
+    /// A host function, or any operation of those that run one at a time.
+    Called,
     Job(Arc<Running>),
 }
 
@@ -130,6 +143,7 @@ impl State {
             current: Current::Idle,
             waiters: Vec::new(),
             closed: false,
+            number: None,
         });
         progress
     }
@@ -210,6 +224,9 @@ impl State {
 
     /// The stream's current operation is done: goes on with what waited for it.
     pub(super) fn finish(&mut self, stream: &Arc<Progress>, effects: &mut Effects) {
+        if let Some(stepper) = &mut self.stepper {
+            stepper.end(stream);
+        }
         let mut todo = smallvec![Arc::clone(stream)];
         self.complete(stream, &mut todo, effects);
         self.advance_all(todo, effects);
@@ -220,7 +237,11 @@ impl State {
     }
 
     /// Starts what can start, in these streams and in those that waited for them.
-    fn advance_all(&mut self, mut todo: SmallVec<[Arc<Progress>; 8]>, effects: &mut Effects) {
+    pub(super) fn advance_all(
+        &mut self,
+        mut todo: SmallVec<[Arc<Progress>; 8]>,
+        effects: &mut Effects,
+    ) {
         while let Some(stream) = todo.pop() {
             while let Some(work) = self.next(&stream) {
                 if !self.start(&stream, work, effects) {
@@ -235,6 +256,7 @@ impl State {
     /// The stream's next operation, if its turn has come; otherwise sees to it that the stream is
     /// looked at again when it may have.
     fn next(&mut self, stream: &Arc<Progress>) -> Option<Work> {
+        let stepping = self.stepper.is_some();
         let queue = self.queue(stream)?;
         if !matches!(queue.current, Current::Idle) {
             return None;
@@ -244,6 +266,10 @@ impl State {
             first.after.pop();
         }
         let Some(awaited) = first.after.last().cloned() else {
+            if stepping && first.work.has_body() {
+                self.enable(stream);
+                return None;
+            }
             return queue.pending.pop_front().map(|operation| operation.work);
         };
         let waiter = (awaited.sequence, Waiter::Stream(Arc::clone(stream)));
@@ -253,7 +279,13 @@ impl State {
     }
 
     /// Starts an operation. True if that was all there was to do.
-    fn start(&mut self, stream: &Arc<Progress>, work: Work, effects: &mut Effects) -> bool {
+    pub(super) fn start(
+        &mut self,
+        stream: &Arc<Progress>,
+        work: Work,
+        effects: &mut Effects,
+    ) -> bool {
+        let stepping = self.stepper.is_some();
         let Some(queue) = self.queue(stream) else { return false };
         match work {
             Work::Nothing => return true,
@@ -266,9 +298,11 @@ impl State {
                 return true;
             }
             Work::Host(function) => {
-                queue.current = Current::Host;
-                effects.host_calls.push(HostCall { function, stream: Arc::clone(stream) });
+                queue.current = Current::Called;
+                let stream = Arc::clone(stream);
+                effects.host_calls.push(HostCall { function, stream, is_host_function: true });
             }
+            Work::Job(job) if stepping => self.start_in_order(stream, job, effects),
             Work::Job(job) => {
                 let (health, priority) = (queue.health, queue.priority);
                 let running = Arc::new(Running::new(job, Arc::clone(stream), health, priority));
@@ -294,7 +328,7 @@ impl State {
         }
     }
 
-    fn complete(
+    pub(super) fn complete(
         &mut self,
         stream: &Arc<Progress>,
         todo: &mut SmallVec<[Arc<Progress>; 8]>,
@@ -346,12 +380,12 @@ impl State {
     }
 
     /// The stream's queue, unless the stream is forgotten and its place taken by another.
-    fn queue(&mut self, stream: &Arc<Progress>) -> Option<&mut Queue> {
+    pub(super) fn queue(&mut self, stream: &Arc<Progress>) -> Option<&mut Queue> {
         let queue = self.queues.get_mut(stream.index)?.as_mut()?;
         Arc::ptr_eq(&queue.progress, stream).then_some(queue)
     }
 
-    fn peek(&self, stream: &Arc<Progress>) -> Option<&Queue> {
+    pub(super) fn peek(&self, stream: &Arc<Progress>) -> Option<&Queue> {
         let queue = self.queues.get(stream.index)?.as_ref()?;
         Arc::ptr_eq(&queue.progress, stream).then_some(queue)
     }

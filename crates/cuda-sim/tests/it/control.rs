@@ -25,7 +25,7 @@ fn a_configuration_can_be_chosen_until_the_driver_is_initialised() {
         control::configure(config.clone()).expect("it is the same");
         let other = Config { devices: 4, ..config.clone() };
         let error = control::configure(other.clone()).expect_err("it is another");
-        assert_eq!((error.current, error.asked), (config, other));
+        assert_eq!((*error.current, *error.asked), (config, other));
     });
 }
 
