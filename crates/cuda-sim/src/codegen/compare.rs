@@ -165,7 +165,7 @@ impl Lowering<'_, '_> {
     }
 }
 
-fn integer_condition(comparison: Comparison, signed: bool) -> IntCC {
+pub(super) fn integer_condition(comparison: Comparison, signed: bool) -> IntCC {
     match comparison {
         Comparison::Equal => IntCC::Equal,
         Comparison::NotEqual => IntCC::NotEqual,
@@ -181,7 +181,7 @@ fn integer_condition(comparison: Comparison, signed: bool) -> IntCC {
     }
 }
 
-fn float_condition(comparison: Comparison) -> FloatCC {
+pub(super) fn float_condition(comparison: Comparison) -> FloatCC {
     match comparison {
         Comparison::Equal => FloatCC::Equal,
         Comparison::NotEqual => FloatCC::OrderedNotEqual,

@@ -268,12 +268,12 @@ pub(super) fn canonical_nan(ty: ScalarType) -> u64 {
     }
 }
 
-fn sign_bit(ty: ScalarType) -> u64 {
+pub(super) fn sign_bit(ty: ScalarType) -> u64 {
     1 << (ty.bits() - 1)
 }
 
 /// The bits of positive infinity, which are those of the exponent.
-fn infinity(ty: ScalarType) -> u64 {
+pub(super) fn infinity(ty: ScalarType) -> u64 {
     match ty {
         ScalarType::F64 => 0x7ff0_0000_0000_0000,
         ScalarType::F32 => 0x7f80_0000,
