@@ -152,7 +152,7 @@ impl Unit<'_> {
     }
 }
 
-fn new_module() -> Result<JITModule, String> {
+pub(super) fn new_module() -> Result<JITModule, String> {
     let mut flags = settings::builder();
     // The verifier finds mistakes of ours only, so our own tests are its place.
     let verify = if cfg!(test) { "true" } else { "false" };

@@ -21,7 +21,7 @@ pub(crate) mod state;
 mod warp;
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 pub(crate) use fault::{Access, Assertion, Fault, FaultKind};
 pub(crate) use launch::{Launch, MemoryView};

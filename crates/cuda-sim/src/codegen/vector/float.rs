@@ -58,9 +58,8 @@ fn nearest(
         FloatOp::Divide => x.zip(&operands[1], |x, y| b.ins().fdiv(x, y)),
         FloatOp::FusedMultiplyAdd => {
             let factors = x.values.iter().zip(&operands[1].values);
-            let values = factors
-                .zip(&operands[2].values)
-                .map(|((&x, &y), &z)| b.ins().fma(x, y, z));
+            let values =
+                factors.zip(&operands[2].values).map(|((&x, &y), &z)| b.ins().fma(x, y, z));
             Lanes { values: values.collect() }
         }
         FloatOp::SquareRoot => x.map(|x| b.ins().sqrt(x)),

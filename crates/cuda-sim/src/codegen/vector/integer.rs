@@ -117,13 +117,7 @@ fn wide_product(b: &mut FunctionBuilder<'_>, x: &Lanes, y: &Lanes, signed: bool)
 }
 
 /// A product of the low 24 bits: its low 32 bits, or its bits 16 to 47.
-fn product24(
-    b: &mut FunctionBuilder<'_>,
-    part: Part,
-    x: &Lanes,
-    y: &Lanes,
-    signed: bool,
-) -> Lanes {
+fn product24(b: &mut FunctionBuilder<'_>, part: Part, x: &Lanes, y: &Lanes, signed: bool) -> Lanes {
     let [x, y] = [x, y].map(|lanes| {
         lanes.map(|value| {
             let top = b.ins().ishl_imm_u(value, 8);

@@ -50,7 +50,9 @@ fn integer(form: IntegerForm) -> Types {
         IntegerOp::MultiplyAdd { .. }
         | IntegerOp::MultiplyAdd24 { .. }
         | IntegerOp::SumOfDifferences => smallvec![ty; 3],
-        IntegerOp::AddCarry(carry) | IntegerOp::SubCarry(carry) => with_flag(smallvec![ty; 2], carry),
+        IntegerOp::AddCarry(carry) | IntegerOp::SubCarry(carry) => {
+            with_flag(smallvec![ty; 2], carry)
+        }
         IntegerOp::MultiplyAddCarry { carry, .. } => with_flag(smallvec![ty; 3], carry),
         IntegerOp::DotProduct4 { .. } | IntegerOp::DotProduct2 { .. } => {
             smallvec![ScalarType::B32; 3]

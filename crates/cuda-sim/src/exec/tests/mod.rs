@@ -5,7 +5,7 @@ mod blocks;
 mod calls;
 mod elementwise;
 mod faults;
-mod forms;
+pub(crate) mod forms;
 mod globals;
 use super::harness;
 mod instructions;

@@ -6,10 +6,10 @@ use super::value::{Kind, Value, tuples};
 use crate::exec::tests::harness::{Argument, Device, at_each_level};
 
 /// A form of an instruction, and its meaning.
-pub(super) struct Form {
-    pub(super) opcode: String,
-    pub(super) operands: Vec<Kind>,
-    pub(super) result: Kind,
+pub(crate) struct Form {
+    pub(crate) opcode: String,
+    pub(crate) operands: Vec<Kind>,
+    pub(crate) result: Kind,
     expected: Meaning,
 }
 
@@ -50,6 +50,11 @@ impl Form {
     ) -> Form {
         let expected = Box::new(expected);
         Form { opcode: opcode.to_owned(), operands: operands.to_vec(), result, expected }
+    }
+
+    /// What the instruction should give for some operands.
+    pub(crate) fn expected(&self, operands: &[u64]) -> u64 {
+        (self.expected)(operands)
     }
 
     /// A kernel that applies the instruction to one tuple per thread.
@@ -149,7 +154,7 @@ impl Form {
 }
 
 /// The kernels of some forms as one module.
-pub(super) fn module(forms: &[Form]) -> String {
+pub(crate) fn module(forms: &[Form]) -> String {
     let mut text = ".version 7.8\n.target sm_75\n.address_size 64\n".to_owned();
     for (index, form) in forms.iter().enumerate() {
         text += &form.kernel(&format!("form{index}"));

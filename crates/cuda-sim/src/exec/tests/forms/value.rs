@@ -2,7 +2,7 @@
 
 /// What a register holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     Predicate,
     Integer(u32),
     F16,
@@ -12,7 +12,7 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    pub(super) fn bits(self) -> u32 {
+    pub(crate) fn bits(self) -> u32 {
         match self {
             Kind::Predicate => 1,
             Kind::Integer(bits) => bits,
@@ -92,7 +92,7 @@ pub(super) fn mask(bits: u32) -> u64 {
 }
 
 /// Tuples of operands: every combination of two special values, then random ones.
-pub(super) fn tuples(kinds: &[Kind], count: usize) -> Vec<Vec<u64>> {
+pub(crate) fn tuples(kinds: &[Kind], count: usize) -> Vec<Vec<u64>> {
     let mut random = Random(0x9e37_79b9_7f4a_7c15);
     let special: Vec<Vec<u64>> = kinds.iter().map(|kind| kind.special()).collect();
     let mut tuples = Vec::with_capacity(count);
