@@ -218,8 +218,10 @@ impl State {
             Unfinished::Device(health) => std::ptr::eq(queue.health, health),
             Unfinished::Any => true,
         };
-        let ends = self.queues.iter().flatten().filter(wanted).map(Queue::end);
-        ends.filter(|point| !point.is_complete()).collect()
+        let mut streams: Vec<&Queue> = self.queues.iter().flatten().filter(wanted).collect();
+        // Places in the books follow from when streams were forgotten; numbers from the calls.
+        streams.sort_by_key(|queue| queue.number);
+        streams.into_iter().map(Queue::end).filter(|point| !point.is_complete()).collect()
     }
 
     /// The stream's current operation is done: goes on with what waited for it.

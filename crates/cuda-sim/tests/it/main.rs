@@ -14,6 +14,7 @@ mod modules;
 mod names;
 mod peers;
 mod random_calls;
+mod schedules;
 mod sim;
 mod streams;
 mod stress;
