@@ -4,7 +4,7 @@ use std::env;
 use std::num::NonZero;
 use std::thread;
 
-use super::Schedule;
+use super::{Capability, Schedule};
 
 /// The simulated machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,6 +19,8 @@ pub struct Config {
     /// Whether each access of a kernel is checked against what is allocated. It costs time, and
     /// tells block, thread and line of wild accesses.
     pub check: bool,
+    /// The compute capability that devices say they have. PTX for a higher one is refused.
+    pub capability: Capability,
     /// The order in which the work of streams runs, unless
     /// [`set_schedule`](super::set_schedule) asks for another.
     pub schedule: Schedule,
@@ -32,6 +34,7 @@ impl Default for Config {
             memory_per_device: 8 << 30,
             workers: thread::available_parallelism().map_or(1, NonZero::get),
             check: false,
+            capability: Capability::default(),
             schedule: Schedule::Fast,
         }
     }
@@ -40,6 +43,7 @@ impl Default for Config {
 impl Config {
     /// The default, changed by the environment: `CUDA_SIM_DEVICES=4`, `CUDA_SIM_MEMORY=512MiB`
     /// (or KiB, GiB, or a number of bytes), `CUDA_SIM_WORKERS=2`, `CUDA_SIM_CHECK=1`,
+    /// `CUDA_SIM_CAPABILITY=8.0`,
     /// `CUDA_SIM_SCHEDULE=adversarial:7` (any text of a [`Schedule`]).
     ///
     /// # Errors
@@ -61,6 +65,8 @@ impl Config {
             number(value).filter(|&workers| workers > 0)
         })?;
         read.set(&mut config.check, "CUDA_SIM_CHECK", "0 or 1", switch)?;
+        let capability = "a compute capability from 5.0 to 12.1";
+        read.set(&mut config.capability, "CUDA_SIM_CAPABILITY", capability, Capability::parse)?;
         let schedule = "a schedule: fast, seed:7, adversarial:7, replay:7:0.1.-";
         read.set(&mut config.schedule, "CUDA_SIM_SCHEDULE", schedule, number)?;
         Ok(config)
@@ -147,6 +153,7 @@ mod tests {
             ("CUDA_SIM_MEMORY", "512MiB"),
             ("CUDA_SIM_WORKERS", "3"),
             ("CUDA_SIM_CHECK", "1"),
+            ("CUDA_SIM_CAPABILITY", "8.6"),
             ("CUDA_SIM_SCHEDULE", "adversarial:7"),
         ]);
         let expected = Config {
@@ -154,6 +161,7 @@ mod tests {
             memory_per_device: 512 << 20,
             workers: 3,
             check: true,
+            capability: Capability { major: 8, minor: 6 },
             schedule: Schedule::Adversarial(7),
         };
         assert_eq!(config, Ok(expected));
@@ -169,6 +177,8 @@ mod tests {
             ("CUDA_SIM_MEMORY", "8 Gib"),
             ("CUDA_SIM_WORKERS", "0"),
             ("CUDA_SIM_CHECK", "maybe"),
+            ("CUDA_SIM_CAPABILITY", "90"),
+            ("CUDA_SIM_CAPABILITY", "3.5"),
             ("CUDA_SIM_SCHEDULE", "sometimes"),
         ] {
             assert!(read(&[(variable, value)]).is_err(), "{variable}={value}");

@@ -134,7 +134,11 @@ impl<'s> Parser<'s> {
     }
 
     fn version(&mut self) -> Result<(), Error> {
-        self.cursor.number()?;
+        let parts = self.cursor.number()?.split_once('.');
+        let version =
+            parts.and_then(|(major, minor)| Some((major.parse().ok()?, minor.parse().ok()?)));
+        self.module.version =
+            version.ok_or_else(|| self.cursor.last_error(ErrorKind::InvalidNumber))?;
         Ok(())
     }
 
@@ -143,6 +147,12 @@ impl<'s> Parser<'s> {
             let name = self.cursor.word()?;
             if matches!(name, "texmode_independent" | "map_f64_to_f32") {
                 return Err(self.cursor.last_error(ErrorKind::Unsupported("this target option")));
+            }
+            if let Some(number) = name.strip_prefix("sm_") {
+                // A letter behind the number says that newer architectures cannot run it.
+                let number = number.trim_end_matches(['a', 'f']).parse();
+                self.module.target =
+                    number.map_err(|_| self.cursor.last_error(ErrorKind::InvalidNumber))?;
             }
             if !self.cursor.accept(b',') {
                 return Ok(());
