@@ -17,7 +17,6 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod capability;
 mod config;
 mod counters;
 mod faults;
@@ -27,7 +26,6 @@ use std::sync::{Mutex, PoisonError};
 
 use cuda_sys::CUresult;
 
-pub use capability::Capability;
 pub use config::{Config, ConfigError};
 pub(crate) use counters::count;
 pub use counters::{Counters, counters};
@@ -38,6 +36,7 @@ pub use schedules::{
 };
 
 use crate::device::{self, Device, platform};
+pub use crate::exec::Mode;
 use crate::queue::in_host_function;
 pub use crate::queue::{Choice, Schedule, ScheduleError, Trace};
 

@@ -86,7 +86,7 @@ impl Lowering<'_, '_> {
         self.builder.ins().brif(predicate, yes, &[], no, &[]);
     }
 
-    fn target_block(&self, operand: Operand) -> usize {
+    pub(super) fn target_block(&self, operand: Operand) -> usize {
         let Operand::Target(target) = operand else {
             unreachable!("the parser puts labels where branches expect them");
         };
@@ -94,11 +94,11 @@ impl Lowering<'_, '_> {
     }
 
     /// The block after the current one, or the end.
-    fn next_block(&self) -> clif::Block {
+    pub(super) fn next_block(&self) -> clif::Block {
         self.blocks.get(self.block + 1).copied().unwrap_or(self.end)
     }
 
-    fn goes_back(&self, target: usize) -> bool {
+    pub(super) fn goes_back(&self, target: usize) -> bool {
         target <= self.block
     }
 
@@ -116,9 +116,9 @@ impl Lowering<'_, '_> {
         let start = self.code.graph.blocks[target].instructions.start;
         let observes = |callee| self.unit.kernel.observers.contains(&callee);
         let spins = ir::may_spin(&self.code.function, start, self.at, &self.used, observes);
-        match self.liveness.as_ref().filter(|_| spins && self.unit.kernel.suspends) {
-            Some(liveness) => {
-                let live = liveness.live_in(target).clone();
+        match self.plan.filter(|_| spins && self.unit.kernel.suspends) {
+            Some(plan) => {
+                let live = plan.liveness.live_in(target).clone();
                 self.wait(Suspension::Yield, &live);
             }
             None => {

@@ -22,6 +22,8 @@ pub(super) enum Role {
     AllThreads,
     /// A kernel that runs one thread until it waits or ends.
     Resumable,
+    /// A kernel that runs a warp in lockstep; here, what a lane does by itself.
+    Lane,
     /// A function that kernels call.
     Function,
 }
@@ -32,14 +34,15 @@ pub(super) struct Lowering<'a, 'k> {
     pub(super) builder: FunctionBuilder<'a>,
     pub(super) code: &'a ir::Code,
     pub(super) role: Role,
-    pub(super) liveness: Option<ir::Liveness>,
+    /// What a kernel keeps where its threads wait.
+    pub(super) plan: Option<&'a ir::Resumable>,
+    /// Where threads begin and stop besides.
+    pub(super) points: &'a [Point],
     /// Registers of which more than the value is seen.
     pub(super) observed: ir::RegisterSet,
     /// Registers that something reads.
     pub(super) used: ir::RegisterSet,
     pub(super) registers: Vec<Variable>,
-    /// The slots of registers in the frame of a suspended thread.
-    pub(super) slots: HashMap<Register, u32>,
     /// The blocks of the graph.
     pub(super) blocks: Vec<clif::Block>,
     /// Where suspended threads go on, from state 1 on.
@@ -57,10 +60,23 @@ pub(super) struct Lowering<'a, 'k> {
     /// Where a thread goes that was stopped.
     pub(super) fault: clif::Block,
     helpers: HashMap<Helper, FuncRef>,
+    /// Where the blocks go on at whose beginning a thread may stop.
+    pub(super) behind_stops: HashMap<usize, clif::Block>,
     /// The instruction being lowered: its index, its block, and its line in the text.
     pub(super) at: usize,
     pub(super) block: usize,
     pub(super) line: u32,
+}
+
+/// A place between the instructions of a kernel.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Point {
+    /// The block that begins there.
+    pub(super) block: usize,
+    /// Whether threads are asked to stop there.
+    pub(super) stops: bool,
+    /// The state in which a warp goes on there, in its own function.
+    pub(crate) warp_state: u32,
 }
 
 /// Loop rounds between two looks at whether the launch is to end, or turns of other threads.
@@ -73,6 +89,7 @@ impl<'a, 'k> Lowering<'a, 'k> {
         builder_context: &'a mut FunctionBuilderContext,
         code: &'a ir::Code,
         role: Role,
+        (plan, points): (Option<&'a ir::Resumable>, &'a [Point]),
     ) -> Lowering<'a, 'k> {
         let mut builder = FunctionBuilder::new(function, builder_context);
         let entry = builder.create_block();
@@ -91,20 +108,16 @@ impl<'a, 'k> Lowering<'a, 'k> {
             (role == Role::AllThreads).then(|| [(); 4].map(|()| builder.declare_var(types::I32)));
         let (end, fault) = (builder.create_block(), builder.create_block());
         builder.set_cold_block(fault);
-        // Functions start from an entry that is no loop, so that only kernels need to know what
-        // lives.
-        let liveness =
-            (role != Role::Function).then(|| ir::Liveness::new(&code.function, &code.graph));
         Lowering {
             unit,
             builder,
             code,
             role,
-            liveness,
+            plan,
+            points,
             observed: ir::observed_bits(&code.function),
             used: ir::used_registers(&code.function),
             registers,
-            slots: HashMap::new(),
             blocks,
             resumptions: Vec::new(),
             fuel,
@@ -115,6 +128,7 @@ impl<'a, 'k> Lowering<'a, 'k> {
             end,
             fault,
             helpers: HashMap::new(),
+            behind_stops: HashMap::new(),
             at: 0,
             block: 0,
             line: 0,
@@ -128,6 +142,7 @@ impl<'a, 'k> Lowering<'a, 'k> {
         match self.role {
             Role::AllThreads => self.thread_loop(),
             Role::Resumable => self.dispatch(),
+            Role::Lane => unreachable!("the warp's own lowering runs it"),
             Role::Function => {
                 self.builder.ins().jump(self.blocks[0], &[]);
                 self.body();
@@ -165,10 +180,8 @@ impl<'a, 'k> Lowering<'a, 'k> {
         self.builder.switch_to_block(head);
         // A register that is read before it is written must not hold what the thread before left in
         // it.
-        let live: Vec<Register> = self
-            .liveness
-            .as_ref()
-            .map_or_else(Vec::new, |liveness| liveness.live_in(0).iter().collect());
+        let live: Vec<Register> =
+            self.plan.map_or_else(Vec::new, |plan| plan.liveness.live_in(0).iter().collect());
         for register in live {
             let zero = self.zero(register_type(self.code.function.registers[register.index()]));
             self.builder.def_var(self.registers[register.index()], zero);
@@ -229,6 +242,7 @@ impl<'a, 'k> Lowering<'a, 'k> {
     fn dispatch(&mut self) {
         let dispatch = self.builder.create_block();
         self.builder.ins().jump(dispatch, &[]);
+        self.enter_points();
         self.body();
         self.return_at(self.end, FINISHED);
 
@@ -241,7 +255,6 @@ impl<'a, 'k> Lowering<'a, 'k> {
         let table: Vec<_> = std::iter::once(start).chain(resumptions).collect();
         let table = self.builder.create_jump_table(clif::JumpTableData::new(start, &table));
         self.builder.ins().br_table(state, table);
-        self.unit.frame_words = self.slots.len();
     }
 
     /// All blocks of the graph.
@@ -249,6 +262,7 @@ impl<'a, 'k> Lowering<'a, 'k> {
         for index in 0..self.blocks.len() {
             self.block = index;
             self.builder.switch_to_block(self.blocks[index]);
+            self.stop_here(index);
             let code = self.code;
             let block = &code.graph.blocks[index];
             let mut open = true;
@@ -278,7 +292,7 @@ impl<'a, 'k> Lowering<'a, 'k> {
         false
     }
 
-    fn guarded(&mut self, instruction: &Instruction) {
+    pub(super) fn guarded(&mut self, instruction: &Instruction) {
         let Some(guard) = instruction.guard else {
             return self.operation(instruction);
         };
@@ -292,7 +306,7 @@ impl<'a, 'k> Lowering<'a, 'k> {
         self.builder.switch_to_block(after);
     }
 
-    fn operation(&mut self, instruction: &Instruction) {
+    pub(super) fn operation(&mut self, instruction: &Instruction) {
         match instruction.operation {
             Operation::Move(ty) => self.mov(instruction, ty),
             Operation::Pack => self.pack(instruction),

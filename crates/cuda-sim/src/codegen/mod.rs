@@ -19,6 +19,7 @@ mod float;
 mod function;
 mod half;
 mod integer;
+mod lockstep;
 mod memory;
 mod native;
 mod special;
@@ -27,4 +28,5 @@ mod value;
 #[allow(dead_code, unused_imports, reason = "the lowering of warps comes to use it step by step")]
 mod vector;
 
-pub(crate) use native::{NativeKernel, compile};
+pub(crate) use function::Point;
+pub(crate) use native::{NativeKernel, Site, compile_threads, compile_warps};

@@ -3,26 +3,25 @@
 use std::mem::ManuallyDrop;
 use std::sync::Mutex;
 
-use cranelift_codegen::ir::{AbiParam, Signature, UserFuncName, types};
+use cranelift_codegen::ir::{AbiParam, Function, Signature, UserFuncName, types};
 use cranelift_codegen::settings::{self, Configurable};
 use cranelift_frontend::FunctionBuilderContext;
 use cranelift_jit::{JITBuilder, JITModule};
 use cranelift_module::{FuncId, Linkage, Module, ModuleError, default_libcall_names};
 
-use super::function::{Lowering, Role};
+use super::function::{Lowering, Point, Role};
+use super::lockstep::WarpLowering;
 use crate::exec::CheckLevel;
 use crate::exec::runtime::Helper;
-use crate::exec::state::Entry;
+use crate::exec::state::{Entry, WarpEntry};
 use crate::ir;
 use crate::ptx::Suspension;
 
-/// A kernel as native code.
-pub(crate) struct NativeKernel {
-    entry: Entry,
+/// A kernel as native code: a function with a signature of `F`.
+pub(crate) struct NativeKernel<F> {
+    entry: F,
     /// Keeps the code alive.
     module: ManuallyDrop<Mutex<JITModule>>,
-    /// The registers that a suspended thread keeps, 8 bytes each.
-    pub(crate) frame_words: usize,
     /// Where threads may have to wait.
     pub(crate) sites: Vec<Site>,
 }
@@ -35,14 +34,14 @@ pub(crate) struct Site {
     pub(crate) line: u32,
 }
 
-impl NativeKernel {
+impl<F: Copy> NativeKernel<F> {
     /// The kernel as a function, which may be called while `self` lives.
-    pub(crate) fn entry(&self) -> Entry {
+    pub(crate) fn entry(&self) -> F {
         self.entry
     }
 }
 
-impl Drop for NativeKernel {
+impl<F> Drop for NativeKernel<F> {
     fn drop(&mut self) {
         // SAFETY: `module` is taken nowhere else.
         let module = unsafe { ManuallyDrop::take(&mut self.module) };
@@ -60,25 +59,64 @@ pub(super) struct Unit<'k> {
     /// The native functions for [`ir::Kernel::callees`].
     pub(super) callees: Vec<FuncId>,
     pub(super) sites: Vec<Site>,
-    pub(super) frame_words: usize,
 }
 
-/// Translates a kernel.
+/// Translates a kernel for one thread at a time. With points, which may be none, it is one that
+/// runs beside its warps: its threads may begin and stop there.
 ///
 /// # Errors
 ///
 /// What Cranelift says against the host or the code.
-pub(crate) fn compile(kernel: &ir::Kernel, check: CheckLevel) -> Result<NativeKernel, String> {
-    let mut unit = Unit {
-        kernel,
-        check,
-        module: new_module()?,
-        callees: Vec::new(),
-        sites: Vec::new(),
-        frame_words: 0,
-    };
-    match unit.define_all() {
-        Ok(entry) => Ok(unit.finish(entry)),
+pub(crate) fn compile_threads(
+    kernel: &ir::Kernel,
+    check: CheckLevel,
+    plan: &ir::Resumable,
+    points: Option<&[Point]>,
+) -> Result<NativeKernel<Entry>, String> {
+    let resumable = kernel.suspends || points.is_some();
+    let points = points.unwrap_or_default();
+    let role = if resumable { Role::Resumable } else { Role::AllThreads };
+    let (native, ()) = compile(kernel, check, |unit, function, context| {
+        let code = &plan.code;
+        Lowering::new(unit, function, context, code, role, (Some(plan), points)).run();
+    })?;
+    // SAFETY: the code has the signature of `Entry`, in the C calling convention.
+    Ok(unsafe { native.with_entry(|code| std::mem::transmute::<*const u8, Entry>(code)) })
+}
+
+/// Translates a kernel for full warps in lockstep; the points at which its threads may go on or
+/// come back.
+///
+/// # Errors
+///
+/// What Cranelift says against the host or the code.
+pub(crate) fn compile_warps(
+    kernel: &ir::Kernel,
+    check: CheckLevel,
+    plan: &ir::Lockstep,
+) -> Result<(NativeKernel<WarpEntry>, Vec<Point>), String> {
+    let (native, points) = compile(kernel, check, |unit, function, context| {
+        WarpLowering::new(unit, function, context, plan).run()
+    })?;
+    // SAFETY: the code has the signature of `WarpEntry`, in the C calling convention.
+    let native =
+        unsafe { native.with_entry(|code| std::mem::transmute::<*const u8, WarpEntry>(code)) };
+    Ok((native, points))
+}
+
+/// Translates a kernel: its entry, which `lower` fills, and all that it calls.
+fn compile<T>(
+    kernel: &ir::Kernel,
+    check: CheckLevel,
+    lower: impl FnOnce(&mut Unit<'_>, &mut Function, &mut FunctionBuilderContext) -> T,
+) -> Result<(NativeKernel<*const u8>, T), String> {
+    let module = new_module()?;
+    let mut unit = Unit { kernel, check, module, callees: Vec::new(), sites: Vec::new() };
+    match unit.define_all(lower) {
+        Ok((entry, result)) => {
+            let module = ManuallyDrop::new(Mutex::new(unit.module));
+            Ok((NativeKernel { entry, module, sites: unit.sites }, result))
+        }
         Err(error) => {
             // SAFETY: none of the code was handed out.
             unsafe { unit.module.free_memory() };
@@ -87,8 +125,26 @@ pub(crate) fn compile(kernel: &ir::Kernel, check: CheckLevel) -> Result<NativeKe
     }
 }
 
+impl NativeKernel<*const u8> {
+    /// The kernel with its entry as a function.
+    ///
+    /// # Safety
+    ///
+    /// The entry has the signature of `F`.
+    unsafe fn with_entry<F>(mut self, entry: impl FnOnce(*const u8) -> F) -> NativeKernel<F> {
+        let (entry, sites) = (entry(self.entry), std::mem::take(&mut self.sites));
+        let mut left = ManuallyDrop::new(self);
+        // SAFETY: what is left of `self` is not dropped, so the module is taken only here.
+        let module = unsafe { ManuallyDrop::take(&mut left.module) };
+        NativeKernel { entry, module: ManuallyDrop::new(module), sites }
+    }
+}
+
 impl Unit<'_> {
-    fn define_all(&mut self) -> Result<Entry, String> {
+    fn define_all<T>(
+        &mut self,
+        lower: impl FnOnce(&mut Self, &mut Function, &mut FunctionBuilderContext) -> T,
+    ) -> Result<(*const u8, T), String> {
         let function = self.function_signature();
         for (index, _) in &self.kernel.callees {
             let name = format!("function{index}");
@@ -99,34 +155,33 @@ impl Unit<'_> {
         let entry = self.module.declare_function("kernel", Linkage::Local, &signature);
         let entry = entry.map_err(describe)?;
         let kernel = self.kernel;
-        let role = if kernel.suspends { Role::Resumable } else { Role::AllThreads };
-        self.define(entry, signature, &kernel.entry, role)?;
+        let result = self.define(entry, signature, lower)?;
         for (index, (_, code)) in kernel.callees.iter().enumerate() {
-            self.define(self.callees[index], function.clone(), code, Role::Function)?;
+            self.define(self.callees[index], function.clone(), |unit, function, context| {
+                let role = Role::Function;
+                Lowering::new(unit, function, context, code, role, (None, &[])).run();
+            })?;
         }
         self.module.finalize_definitions().map_err(describe)?;
-        let code = self.module.get_finalized_function(entry);
-        // SAFETY: the code was made with `entry_signature`, which is that of `Entry`, in the C
-        // calling convention.
-        Ok(unsafe { std::mem::transmute::<*const u8, Entry>(code) })
+        Ok((self.module.get_finalized_function(entry), result))
     }
 
-    fn define(
+    fn define<T>(
         &mut self,
         id: FuncId,
         signature: Signature,
-        code: &ir::Code,
-        role: Role,
-    ) -> Result<(), String> {
+        lower: impl FnOnce(&mut Self, &mut Function, &mut FunctionBuilderContext) -> T,
+    ) -> Result<T, String> {
         let mut context = self.module.make_context();
         context.func.signature = signature;
         context.func.name = UserFuncName::user(0, id.as_u32());
         let mut builder_context = FunctionBuilderContext::new();
-        Lowering::new(self, &mut context.func, &mut builder_context, code, role).run();
-        self.module.define_function(id, &mut context).map_err(describe)
+        let result = lower(self, &mut context.func, &mut builder_context);
+        self.module.define_function(id, &mut context).map_err(describe)?;
+        Ok(result)
     }
 
-    /// As [`Entry`]: context and thread, giving a status.
+    /// As [`Entry`] and [`WarpEntry`]: two pointers, giving a status.
     fn entry_signature(&self) -> Signature {
         let mut signature = self.module.make_signature();
         let pointer = AbiParam::new(self.module.target_config().pointer_type());
@@ -140,15 +195,6 @@ impl Unit<'_> {
         let mut signature = self.entry_signature();
         signature.params.push(AbiParam::new(types::I64));
         signature
-    }
-
-    fn finish(self, entry: Entry) -> NativeKernel {
-        NativeKernel {
-            entry,
-            module: ManuallyDrop::new(Mutex::new(self.module)),
-            frame_words: self.frame_words,
-            sites: self.sites,
-        }
     }
 }
 

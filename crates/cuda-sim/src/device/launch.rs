@@ -13,7 +13,7 @@ use super::platform::Platform;
 use super::stream::StreamRef;
 use super::trap;
 use super::view::View;
-use crate::exec::{CheckLevel, CompiledKernel, Fault, FaultKind, Launch};
+use crate::exec::{CheckLevel, CompiledKernel, Execution, Fault, FaultKind, Launch};
 use crate::queue::{Failure, Job, Work};
 
 /// A launch's parameter buffer.
@@ -47,7 +47,8 @@ pub(crate) fn launch(
     }
     check_shape(function, shape)?;
     let level = if platform.config.check { CheckLevel::Full } else { CheckLevel::Window };
-    let code = function.code(level)?;
+    let code =
+        function.code(level, Execution::of(platform.config.execution, level, shape.block))?;
     let view = View::new(platform, Arc::clone(context), level);
     let function = Arc::clone(function);
     let launch = KernelLaunch { function, code, shape, parameters, view, level };
@@ -119,9 +120,10 @@ fn failure(fault: &Fault) -> Failure {
         FaultKind::MisalignedAddress { .. } => CUresult::CUDA_ERROR_MISALIGNED_ADDRESS,
         FaultKind::Assert { .. } => CUresult::CUDA_ERROR_ASSERT,
         FaultKind::LocalStackOverflow { .. } => CUresult::CUDA_ERROR_HARDWARE_STACK_ERROR,
-        FaultKind::Trap | FaultKind::BarrierDivergence { .. } | FaultKind::Interrupted => {
-            CUresult::CUDA_ERROR_LAUNCH_FAILED
-        }
+        FaultKind::Trap
+        | FaultKind::BarrierDivergence { .. }
+        | FaultKind::NotCompiled(_)
+        | FaultKind::Interrupted => CUresult::CUDA_ERROR_LAUNCH_FAILED,
     };
     Failure { code, text: fault.to_string() }
 }

@@ -11,7 +11,16 @@ use super::allocation::{Allocation, Purpose};
 use super::attributes::{STATIC_SHARED, STATIC_SHARED_OPTIN};
 use super::context::Context;
 use super::platform::{Device, Platform};
-use crate::exec::{CheckLevel, CompiledKernel, Kernel, Parameter, Program};
+use crate::exec::{CheckLevel, CompiledKernel, Execution, Kernel, Parameter, Program};
+
+/// What `cuModuleLoadData` was given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Image<'a> {
+    /// PTX text.
+    Ptx(&'a str),
+    /// Machine code of some GPU, or a container of it.
+    MachineCode,
+}
 
 /// A module that was loaded into a context.
 pub(crate) struct Module {
@@ -35,7 +44,7 @@ pub(crate) struct Function {
     pub(crate) max_threads: u32,
     /// How much dynamic shared memory a launch may ask for.
     pub(crate) max_dynamic_shared: AtomicU32,
-    compiled: OnceLock<Arc<CompiledKernel>>,
+    compiled: [OnceLock<Arc<CompiledKernel>>; Execution::COUNT],
 }
 
 impl Module {
@@ -130,7 +139,7 @@ impl Function {
             local_bytes: clamped(kernel.local_bytes()),
             max_threads: kernel.max_threads_per_block(),
             max_dynamic_shared: AtomicU32::new(STATIC_SHARED.saturating_sub(static_shared)),
-            compiled: OnceLock::new(),
+            compiled: Default::default(),
         }
     }
 
@@ -138,17 +147,22 @@ impl Function {
     ///
     /// # Errors
     /// `CUDA_ERROR_INVALID_PTX` if the kernel cannot be compiled for this host.
-    pub(crate) fn code(&self, level: CheckLevel) -> Result<Arc<CompiledKernel>, CUresult> {
-        if let Some(code) = self.compiled.get() {
+    pub(crate) fn code(
+        &self,
+        level: CheckLevel,
+        execution: Execution,
+    ) -> Result<Arc<CompiledKernel>, CUresult> {
+        let compiled = &self.compiled[execution.index()];
+        if let Some(code) = compiled.get() {
             return Ok(Arc::clone(code));
         }
         let kernel = self.module.program.kernel(&self.name);
         let kernel = kernel.ok_or(CUresult::CUDA_ERROR_NOT_FOUND)?;
-        let code = kernel.compile(level).map_err(|error| {
+        let code = kernel.compile(level, execution).map_err(|error| {
             tracing::error!("{error}");
             CUresult::CUDA_ERROR_INVALID_PTX
         })?;
-        Ok(Arc::clone(self.compiled.get_or_init(|| code)))
+        Ok(Arc::clone(compiled.get_or_init(|| code)))
     }
 
     /// Sets how much dynamic shared memory a launch may ask for.

@@ -18,9 +18,14 @@ pub(super) struct Barrier {
 impl Barrier {
     /// A thread arrives.
     pub(super) fn arrive(&mut self, expected: u32, predicate: bool) {
-        self.arrived += 1;
+        self.arrive_together(expected, 1, u32::from(predicate));
+    }
+
+    /// Threads arrive, for `holds` of which the predicate holds.
+    pub(super) fn arrive_together(&mut self, expected: u32, threads: u32, holds: u32) {
+        self.arrived += threads;
         self.expected = expected;
-        self.holds += u32::from(predicate);
+        self.holds += holds;
     }
 
     /// Opens the barrier if all are there, of a block with so many threads that have not ended.

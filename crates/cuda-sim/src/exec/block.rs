@@ -6,23 +6,25 @@ use std::sync::atomic::AtomicBool;
 use super::barrier::{BARRIERS, Barrier};
 use super::buffer::Buffer;
 use super::runner::Runner;
-use super::state::{Context, FINISHED, SUSPENDED, Thread, slots};
+use super::state::{Context, FINISHED, STOPPED, SUSPENDED, Thread, WarpRecord, slots};
 use super::warp::{lanes, member_mask, resolve};
 use super::{CheckLevel, Fault, FaultKind, Launch};
 use crate::ptx::{BarrierOp, Suspension};
 
 /// The memory and the threads of a block. It can run one block after the other.
 pub(super) struct Block<'a> {
-    context: Box<Context>,
-    runner: Box<Runner<'a>>,
+    pub(super) context: Box<Context>,
+    pub(super) runner: Box<Runner<'a>>,
     shared: Buffer,
     _local: Buffer,
     _frames: Buffer,
-    threads: Vec<Thread>,
-    warps: Vec<Warp>,
-    barriers: [Barrier; BARRIERS],
+    pub(super) threads: Vec<Thread>,
+    /// The full warps, as native code knows them, where it knows warps.
+    pub(super) records: Vec<WarpRecord>,
+    pub(super) warps: Vec<Warp>,
+    pub(super) barriers: [Barrier; BARRIERS],
     /// Threads that have not ended.
-    live: u32,
+    pub(super) live: u32,
     /// Rounds since a thread ended or a barrier opened.
     quiet_rounds: u32,
 }
@@ -36,20 +38,24 @@ const QUIET_ROUNDS: u32 = 16;
 
 /// What the lanes of a warp do next: each that has not ended is in one of these masks.
 #[derive(Clone, Copy, Debug, Default)]
-struct Warp {
-    ready: u32,
+pub(super) struct Warp {
+    pub(super) ready: u32,
     /// Let the others go first.
-    yielded: u32,
+    pub(super) yielded: u32,
     /// Wait for members of the warp.
-    waiting: u32,
+    pub(super) waiting: u32,
     /// Wait at a barrier of the block.
-    blocked: u32,
+    pub(super) blocked: u32,
+    /// Have come to where the warp goes on together.
+    pub(super) held: u32,
+    /// Whether the lanes run in lockstep; all are then in the same mask.
+    pub(super) together: bool,
 }
 
 impl Warp {
     /// The lanes that have not ended.
     fn live(self) -> u32 {
-        self.ready | self.yielded | self.waiting | self.blocked
+        self.ready | self.yielded | self.waiting | self.blocked | self.held
     }
 }
 
@@ -69,23 +75,33 @@ impl<'a> Block<'a> {
     pub(super) fn new(launch: &'a Launch<'a>, interrupted: &'a AtomicBool) -> Block<'a> {
         let kernel = launch.kernel;
         let count: u32 = launch.block.iter().product();
-        let own = if kernel.suspends { count as usize } else { 1 };
+        let own = if kernel.suspends || kernel.warps().is_some() { count as usize } else { 1 };
         let shared_bytes = kernel.dynamic_shared_offset + launch.dynamic_shared_bytes as usize;
         let local_stride = kernel.local_bytes.next_multiple_of(64);
         let shared = Buffer::new(shared_bytes);
         let local = Buffer::new(own * local_stride);
-        let frames = Buffer::new(own * kernel.native.frame_words * 8);
+        let frames = Buffer::new(own.div_ceil(32) * kernel.frame_bytes());
+        let frame = |warp: usize| frames.start().wrapping_add(warp * kernel.frame_bytes());
         let thread = |index: usize| Thread {
             local: local.start().wrapping_add(index * local_stride),
-            frame: frames.start().cast::<u64>().wrapping_add(index * kernel.native.frame_words),
+            frame: frame(index / 32),
             linear: index as u32,
             index: position(index as u64, launch.block),
             state: 0,
+            stop: 0,
             site: 0,
             operands: [0; 4],
             results: [0; 2],
         };
-        let threads = (0..own).map(thread).collect();
+        let mut threads: Vec<Thread> = (0..own).map(thread).collect();
+        let full = if kernel.warps().is_some() { own / 32 } else { 0 };
+        let first = threads.as_mut_ptr();
+        let records = (0..full).map(|warp| WarpRecord {
+            threads: first.wrapping_add(32 * warp),
+            frame: frame(warp),
+            ..WarpRecord::default()
+        });
+        let records = records.collect();
         let address_range = |start: u64, bytes: usize| start..start + bytes as u64;
         let runner = Box::new(Runner {
             launch,
@@ -103,6 +119,7 @@ impl<'a> Block<'a> {
             _local: local,
             _frames: frames,
             threads,
+            records,
             warps: vec![Warp::default(); own.div_ceil(32)],
             barriers: [Barrier::default(); BARRIERS],
             live: 0,
@@ -120,11 +137,16 @@ impl<'a> Block<'a> {
         self.quiet_rounds = 0;
         for (index, warp) in self.warps.iter_mut().enumerate() {
             let count = (self.threads.len() - 32 * index).min(32);
-            *warp = Warp { ready: u32::MAX >> (32 - count), ..Warp::default() };
+            let together = index < self.records.len();
+            *warp = Warp { ready: u32::MAX >> (32 - count), together, ..Warp::default() };
         }
         self.barriers = [Barrier::default(); BARRIERS];
-        for thread in &mut self.threads {
-            thread.state = 0;
+        for record in &mut self.records {
+            record.state = 0;
+        }
+        // Threads of full warps are given their states when they leave the lockstep.
+        for thread in &mut self.threads[32 * self.records.len()..] {
+            (thread.state, thread.stop) = (0, 0);
         }
         if self.runner.launch.kernel.check == CheckLevel::Full {
             // Kernels that read what nobody wrote see NaN or -1, not the zeros that hide the
@@ -135,7 +157,7 @@ impl<'a> Block<'a> {
 
     /// Runs a block of a kernel in which no thread waits.
     pub(super) fn run_all(&mut self) -> Result<(), Fault> {
-        match self.call(0) {
+        match self.call(0)? {
             FINISHED => Ok(()),
             _ => Err(self.fault(0, FaultKind::Trap)),
         }
@@ -173,9 +195,16 @@ impl<'a> Block<'a> {
     fn run_together(&mut self, warp: usize) -> Result<bool, Fault> {
         let mut advanced = false;
         for _ in 0..TURNS {
-            if self.warps[warp].ready == 0 {
+            let Warp { ready, waiting, .. } = self.warps[warp];
+            let released = ready == 0 && waiting != 0 && self.release_warp(warp);
+            if ready == 0 && !released && !self.gather(warp) {
                 break;
             }
+            if self.warps[warp].together {
+                advanced |= self.run_lockstep(warp)?;
+                continue;
+            }
+            advanced |= released;
             advanced |= self.run_warp(warp)?;
             advanced |= self.warps[warp].waiting != 0 && self.release_warp(warp);
         }
@@ -188,29 +217,40 @@ impl<'a> Block<'a> {
         let mut advanced = false;
         for lane in lanes(ready) {
             let index = 32 * warp + lane;
-            let status = self.call(index);
+            let status = self.call(index)?;
             advanced |= match status {
                 FINISHED => {
                     self.live -= 1;
                     true
                 }
                 SUSPENDED => self.suspended(index)?,
+                STOPPED => {
+                    self.warps[warp].held |= 1 << lane;
+                    true
+                }
                 _ => return Err(self.fault(index, FaultKind::Trap)),
             };
         }
         Ok(advanced)
     }
 
-    fn call(&mut self, index: usize) -> u32 {
-        let entry = self.runner.launch.kernel.native.entry();
+    fn call(&mut self, index: usize) -> Result<u32, Fault> {
+        let entry = match self.runner.launch.kernel.threads() {
+            Ok(native) => native.entry(),
+            Err(reason) => {
+                let kind = FaultKind::NotCompiled(reason.to_owned());
+                return Err(self.fault(index, kind));
+            }
+        };
+        let thread = self.threads.as_mut_ptr().wrapping_add(index);
         // SAFETY: context and thread point to live memory of the sizes that the kernel was compiled
         // for, the launch keeps parameters and globals alive, and the code lives as long as the
         // kernel.
-        unsafe { entry(&raw const *self.context, &raw mut self.threads[index]) }
+        Ok(unsafe { entry(&raw const *self.context, thread) })
     }
 
     /// Puts a thread where it belongs that has just been suspended; whether it has got on.
-    fn suspended(&mut self, index: usize) -> Result<bool, Fault> {
+    pub(super) fn suspended(&mut self, index: usize) -> Result<bool, Fault> {
         let operands = self.threads[index].operands;
         let suspension = self.suspension(index);
         let (warp, bit) = (&mut self.warps[index / 32], 1 << (index % 32));
@@ -288,6 +328,10 @@ impl<'a> Block<'a> {
             };
             any = true;
             for warp in 0..self.warps.len() {
+                if self.warps[warp].together {
+                    self.open_for_warp(warp, barrier, opened);
+                    continue;
+                }
                 let at =
                     |&lane: &usize| self.threads[32 * warp + lane].operands[0] == barrier as u64;
                 let released: u32 =
@@ -313,15 +357,19 @@ impl<'a> Block<'a> {
     }
 
     fn suspension(&self, index: usize) -> Suspension {
-        let site = self.threads[index].site as usize;
-        self.runner.launch.kernel.native.sites[site].suspension
+        let site = self.runner.launch.kernel.thread_site(self.threads[index].site);
+        site.expect("a suspended thread has left its site").suspension
     }
 
     /// The fault that native code left behind, or else the given one.
-    fn fault(&mut self, index: usize, kind: FaultKind) -> Fault {
+    pub(super) fn fault(&mut self, index: usize, kind: FaultKind) -> Fault {
         let thread = &self.threads[index];
-        let sites = &self.runner.launch.kernel.native.sites;
-        let line = sites.get(thread.site as usize).map_or(0, |site| site.line);
+        let kernel = self.runner.launch.kernel;
+        let site = match self.warps[index / 32].together {
+            true => kernel.warp_site(self.records[index / 32].site),
+            false => kernel.thread_site(thread.site),
+        };
+        let line = site.map_or(0, |site| site.line);
         let line = if kind == FaultKind::Interrupted { 0 } else { line };
         self.runner.stop(thread, line, kind);
         let fault = self.runner.fault.take();

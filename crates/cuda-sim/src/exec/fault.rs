@@ -63,6 +63,9 @@ pub(crate) enum FaultKind {
         /// The local memory of a thread.
         bytes: usize,
     },
+    /// The code generator refused the kernel.
+    #[error("could not be compiled for this host: {0}")]
+    NotCompiled(String),
     /// The launch was asked to stop.
     #[error("interrupted")]
     Interrupted,

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
 
-use crate::exec::{Access, CheckLevel, Fault, Launch, MemoryView, Program};
+use crate::exec::{Access, CheckLevel, Execution, Fault, Launch, MemoryView, Mode, Program};
 
 /// A module on a device of its own.
 pub(super) struct Device {
@@ -17,6 +17,7 @@ pub(super) struct Device {
     globals: Vec<u64>,
     printed: Mutex<String>,
     pub(super) check: CheckLevel,
+    pub(super) mode: Mode,
 }
 
 /// The PTX of the corpus.
@@ -62,6 +63,7 @@ impl Device {
             globals: Vec::new(),
             printed: Mutex::default(),
             check: CheckLevel::Full,
+            mode: Mode::Lockstep,
         };
         let variables = device.program.globals().to_vec();
         let places: Vec<DeviceSlice> =
@@ -135,7 +137,9 @@ impl Device {
         arguments: &[&dyn Argument],
     ) -> Result<(), Fault> {
         let kernel = self.program.kernel(kernel).expect("the module has the kernel");
-        let compiled = kernel.compile(self.check).unwrap_or_else(|error| panic!("{error}"));
+        let compiled = kernel
+            .compile(self.check, Execution::of(self.mode, self.check, block))
+            .unwrap_or_else(|error| panic!("{error}"));
         let mut parameters = vec![0; kernel.parameter_bytes()];
         for (parameter, argument) in kernel.parameters().iter().zip(arguments) {
             argument.put(&mut parameters[parameter.offset..parameter.offset + parameter.bytes]);

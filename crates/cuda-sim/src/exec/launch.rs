@@ -44,7 +44,7 @@ impl Launch<'_> {
         if range.is_empty() || self.block.contains(&0) {
             return Ok(());
         }
-        if self.kernel.suspends {
+        if self.kernel.suspends || self.kernel.warps().is_some() {
             return self.run_waiting(range, interrupted);
         }
         let mut block = Block::new(self, interrupted);

@@ -7,10 +7,12 @@
 mod barrier;
 mod block;
 mod buffer;
+mod execution;
 mod fault;
 #[cfg(any(test, fuzzing))]
 mod harness;
 mod launch;
+mod lockstep;
 mod print;
 mod program;
 #[cfg(any(test, fuzzing))]
@@ -23,6 +25,8 @@ mod warp;
 #[cfg(test)]
 pub(crate) mod tests;
 
+pub(crate) use execution::Execution;
+pub use execution::Mode;
 pub(crate) use fault::{Access, Assertion, Fault, FaultKind};
 pub(crate) use launch::{Launch, MemoryView};
 #[cfg(test)]

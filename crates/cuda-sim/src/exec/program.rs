@@ -1,11 +1,13 @@
 //! A loaded PTX module and its kernels.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use thiserror::Error;
 
-use crate::codegen::{self, NativeKernel};
+use super::execution::Execution;
+use super::state::{Entry, WarpEntry};
+use crate::codegen::{self, NativeKernel, Point, Site};
 use crate::ir::{self, CallGraph, KernelSummary};
 use crate::ptx::{self, Module, StateSpace};
 
@@ -13,8 +15,6 @@ use crate::ptx::{self, Module, StateSpace};
 pub(crate) struct Program {
     kernels: Vec<Kernel>,
     globals: Vec<GlobalVariable>,
-    version: (u32, u32),
-    target: u32,
 }
 
 impl Program {
@@ -28,7 +28,6 @@ impl Program {
         let module = ptx::parse(source)?;
         let calls = ir::analyse_calls(&module)?;
         let globals = globals(&module);
-        let (version, target) = (module.version, module.target);
         let defined = |&index: &usize| {
             module.functions[index].is_kernel && module.functions[index].is_defined
         };
@@ -38,17 +37,7 @@ impl Program {
             .collect();
         let source = Arc::new(Source { module, calls });
         let kernels = summaries.into_iter().map(|summary| Kernel::new(&source, summary)).collect();
-        Ok(Program { kernels, globals, version, target })
-    }
-
-    /// The version of the PTX language that the text is written in.
-    pub(crate) fn version(&self) -> (u32, u32) {
-        self.version
-    }
-
-    /// The architecture that the text is for, as 75 for sm_75.
-    pub(crate) fn target(&self) -> u32 {
-        self.target
+        Ok(Program { kernels, globals })
     }
 
     /// The names of the module's kernels, in the order of the text.
@@ -79,7 +68,7 @@ pub(crate) struct Kernel {
     source: Arc<Source>,
     summary: KernelSummary,
     parameters: Vec<Parameter>,
-    compiled: Mutex<HashMap<CheckLevel, Arc<CompiledKernel>>>,
+    compiled: Mutex<HashMap<(CheckLevel, Execution), Arc<CompiledKernel>>>,
 }
 
 impl Kernel {
@@ -125,38 +114,60 @@ impl Kernel {
         self.summary.max_threads.map_or(1024, |threads| threads.min(1024))
     }
 
-    /// Translates the kernel to native code, or returns the translation made before for that level.
+    /// Translates the kernel to native code, or returns the translation made before.
     ///
     /// # Errors
     ///
     /// The host's processor is not supported, or the code generator refused the kernel.
-    pub(crate) fn compile(&self, check: CheckLevel) -> Result<Arc<CompiledKernel>, CompileError> {
+    pub(crate) fn compile(
+        &self,
+        check: CheckLevel,
+        execution: Execution,
+    ) -> Result<Arc<CompiledKernel>, CompileError> {
         // Held while compiling, so that several launches at a time make one translation.
         let mut compiled = self.compiled.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = compiled.get(&check) {
+        if let Some(known) = compiled.get(&(check, execution)) {
             return Ok(Arc::clone(known));
         }
-        let kernel = Arc::new(self.translate(check)?);
-        compiled.insert(check, Arc::clone(&kernel));
+        let kernel = Arc::new(self.translate(check, execution)?);
+        compiled.insert((check, execution), Arc::clone(&kernel));
         Ok(kernel)
     }
 
-    fn translate(&self, check: CheckLevel) -> Result<CompiledKernel, CompileError> {
+    fn translate(
+        &self,
+        check: CheckLevel,
+        execution: Execution,
+    ) -> Result<CompiledKernel, CompileError> {
         let error = |reason: String| CompileError { kernel: self.name().to_owned(), reason };
         let Source { module, calls } = &*self.source;
-        let plan = ir::plan(module, calls, self.summary.function);
-        let plan =
-            plan.map_err(|ir::TooLarge| error("nested calls make it too large".to_owned()))?;
-        let native = codegen::compile(&plan, check).map_err(error)?;
-        Ok(CompiledKernel {
-            native,
+        let kernel = ir::plan(module, calls, self.summary.function);
+        let kernel =
+            kernel.map_err(|ir::TooLarge| error("nested calls make it too large".to_owned()))?;
+        let code = match execution {
+            Execution::Warps(shape) if ir::runs_in_lockstep(&kernel) => {
+                let plan = ir::Lockstep::new(&kernel, shape);
+                let compiled = codegen::compile_warps(&kernel, check, &plan);
+                let (native, points) = compiled.map_err(error)?;
+                Code::Warps(Box::new(Warps { native, points, plan }))
+            }
+            _ => Code::Threads(ir::Resumable::new(&kernel.entry.function, std::iter::empty())),
+        };
+        let compiled = CompiledKernel {
             check,
-            name: plan.name,
-            suspends: plan.suspends,
-            parameter_bytes: plan.parameter_bytes,
-            local_bytes: plan.local_bytes,
-            dynamic_shared_offset: plan.dynamic_shared_offset,
-        })
+            name: kernel.name.clone(),
+            suspends: kernel.suspends,
+            parameter_bytes: kernel.parameter_bytes,
+            local_bytes: kernel.local_bytes,
+            dynamic_shared_offset: kernel.dynamic_shared_offset,
+            kernel,
+            code,
+            threads: OnceLock::new(),
+        };
+        if compiled.warps().is_none() {
+            compiled.threads().map_err(|reason| error(reason.to_owned()))?;
+        }
+        Ok(compiled)
     }
 }
 
@@ -229,13 +240,77 @@ pub(crate) struct CompileError {
 
 /// A kernel as native code. Shared between the threads that run its blocks.
 pub(crate) struct CompiledKernel {
-    pub(super) native: NativeKernel,
     pub(super) check: CheckLevel,
     pub(super) name: String,
     pub(super) suspends: bool,
     pub(super) parameter_bytes: usize,
     pub(super) local_bytes: usize,
     pub(super) dynamic_shared_offset: usize,
+    kernel: ir::Kernel,
+    code: Code,
+    /// The code for one thread at a time; beside that for warps, made when first needed.
+    threads: OnceLock<Result<NativeKernel<Entry>, String>>,
+}
+
+/// The way in which a kernel runs.
+enum Code {
+    Threads(ir::Resumable),
+    Warps(Box<Warps>),
+}
+
+/// A kernel's code for warps in lockstep.
+pub(super) struct Warps {
+    pub(super) native: NativeKernel<WarpEntry>,
+    /// The states of threads, from 1 on, in which they leave the lockstep or come back to it.
+    points: Vec<Point>,
+    plan: ir::Lockstep,
+}
+
+impl Warps {
+    /// The state of a warp whose threads have all come to a state.
+    pub(super) fn state_of(&self, thread_state: u32) -> u32 {
+        self.points[thread_state as usize - 1].warp_state
+    }
+}
+
+impl CompiledKernel {
+    /// The code for warps in lockstep, if the kernel runs so.
+    pub(super) fn warps(&self) -> Option<&Warps> {
+        match &self.code {
+            Code::Threads(_) => None,
+            Code::Warps(warps) => Some(warps),
+        }
+    }
+
+    /// The code for one thread at a time.
+    pub(super) fn threads(&self) -> Result<&NativeKernel<Entry>, &str> {
+        let compile = || match &self.code {
+            Code::Threads(plan) => codegen::compile_threads(&self.kernel, self.check, plan, None),
+            Code::Warps(warps) => {
+                let points = Some(&warps.points[..]);
+                codegen::compile_threads(&self.kernel, self.check, &warps.plan.resumable, points)
+            }
+        };
+        self.threads.get_or_init(compile).as_ref().map_err(String::as_str)
+    }
+
+    /// Where a thread waits that was suspended.
+    pub(super) fn thread_site(&self, site: u32) -> Option<Site> {
+        self.threads().ok()?.sites.get(site as usize).copied()
+    }
+
+    /// Where a warp waits that was suspended.
+    pub(super) fn warp_site(&self, site: u32) -> Option<Site> {
+        self.warps()?.native.sites.get(site as usize).copied()
+    }
+
+    /// The size of a warp's frame.
+    pub(super) fn frame_bytes(&self) -> usize {
+        match &self.code {
+            Code::Threads(plan) => plan.layout.bytes,
+            Code::Warps(warps) => warps.plan.resumable.layout.bytes,
+        }
+    }
 }
 
 fn globals(module: &Module) -> Vec<GlobalVariable> {

@@ -39,13 +39,15 @@ pub(crate) fn slots(bytes: u64) -> [u64; SIZES] {
 #[repr(C)]
 pub(crate) struct Thread {
     pub(crate) local: *mut u8,
-    /// Registers of a suspended thread.
-    pub(crate) frame: *mut u64,
+    /// The frame of the thread's warp, in which its lane has its cells.
+    pub(crate) frame: *mut u8,
     /// The index in the block.
     pub(crate) linear: u32,
     pub(crate) index: [u32; 3],
     /// Where a suspended thread goes on; 0 is the beginning.
     pub(crate) state: u32,
+    /// The state at which the thread stops, to go on with its warp; 0 for none.
+    pub(crate) stop: u32,
     /// The suspension at which it waits.
     pub(crate) site: u32,
     /// What it hands to the suspension.
@@ -53,6 +55,57 @@ pub(crate) struct Thread {
     /// What the suspension gives back.
     pub(crate) results: [u32; 2],
 }
+
+/// A full warp of the running block.
+#[repr(C)]
+pub(crate) struct WarpRecord {
+    /// The thread of the first lane; the others follow.
+    pub(crate) threads: *mut Thread,
+    pub(crate) frame: *mut u8,
+    /// Where the warp goes on; 0 is the beginning.
+    pub(crate) state: u32,
+    /// The suspension at which it waits.
+    pub(crate) site: u32,
+    /// What it hands to a barrier: which one, how many threads it waits for, and in how many lanes
+    /// the predicate holds.
+    pub(crate) operands: [u32; 3],
+    /// What the barrier gives back.
+    pub(crate) result: u32,
+    /// After the lanes have parted: the state in which they come together again, 0 for none.
+    pub(crate) stop: u32,
+    /// The state of the lanes in `there`.
+    pub(crate) point: u32,
+    /// The lanes that have come to `point`.
+    pub(crate) there: u32,
+    /// The lanes that wait elsewhere.
+    pub(crate) waiting: u32,
+    /// What the lanes hand to an operation of the warp.
+    pub(crate) given: [[u64; LANES]; 4],
+    /// What it gives back.
+    pub(crate) taken: [[u32; LANES]; 2],
+}
+
+impl Default for WarpRecord {
+    fn default() -> WarpRecord {
+        WarpRecord {
+            threads: std::ptr::null_mut(),
+            frame: std::ptr::null_mut(),
+            state: 0,
+            site: 0,
+            operands: [0; 3],
+            result: 0,
+            stop: 0,
+            point: 0,
+            there: 0,
+            waiting: 0,
+            given: [[0; LANES]; 4],
+            taken: [[0; LANES]; 2],
+        }
+    }
+}
+
+/// The lanes of a warp.
+pub(crate) const LANES: usize = 32;
 
 /// The kernel has run to its end: the thread of a suspending kernel, all threads of any other.
 pub(crate) const FINISHED: u32 = 0;
@@ -62,6 +115,15 @@ pub(crate) const SUSPENDED: u32 = 1;
 pub(crate) const FAULTED: u32 = 2;
 /// A function ended its thread.
 pub(crate) const EXITED: u32 = 3;
+
+/// The thread has come to the state at which it is to stop.
+pub(crate) const STOPPED: u32 = 4;
+/// The lanes of the warp have parted; its record says where they are.
+pub(crate) const PARTED: u32 = 5;
+
+/// A kernel as a function of a warp. It runs a full warp up to the next wait or its end, or to
+/// where its lanes part for more than a short way.
+pub(crate) type WarpEntry = unsafe extern "C" fn(*const Context, *mut WarpRecord) -> u32;
 
 /// A kernel as a function. Where threads may have to wait, it runs one thread up to the next wait
 /// or its end; otherwise it runs all threads of the block one after the other, with one thread's

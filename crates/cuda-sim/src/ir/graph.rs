@@ -27,8 +27,16 @@ pub(crate) struct Block {
 impl Graph {
     /// The graph of a function's body. Its end counts as an instruction that returns.
     pub(crate) fn new(function: &Function) -> Graph {
+        Graph::split(function, [])
+    }
+
+    /// The graph in which a block begins at each of those instructions too.
+    pub(crate) fn split(function: &Function, at: impl IntoIterator<Item = usize>) -> Graph {
         let body = &function.body;
         let mut leads = vec![false; body.len() + 1];
+        for index in at {
+            leads[index] = true;
+        }
         leads[0] = true;
         for &target in &function.targets {
             leads[target] = true;

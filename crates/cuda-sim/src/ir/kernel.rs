@@ -1,6 +1,8 @@
 //! A kernel with all that belongs to it: its code, the functions that it calls, and where its
 //! variables lie.
 
+use std::sync::Arc;
+
 use super::calls::CallGraph;
 use super::graph::Graph;
 use super::inline::{TooLarge, inline};
@@ -40,7 +42,7 @@ pub(crate) struct Kernel {
 
 /// A function with its control flow.
 pub(crate) struct Code {
-    pub(crate) function: Function,
+    pub(crate) function: Arc<Function>,
     pub(crate) graph: Graph,
 }
 
@@ -100,9 +102,9 @@ pub(crate) fn plan(module: &Module, calls: &CallGraph, index: usize) -> Result<K
 }
 
 impl Code {
-    fn new(function: Function) -> Code {
+    pub(super) fn new(function: Function) -> Code {
         let graph = Graph::new(&function);
-        Code { function, graph }
+        Code { function: Arc::new(function), graph }
     }
 }
 

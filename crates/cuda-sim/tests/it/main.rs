@@ -18,6 +18,5 @@ mod schedules;
 mod sim;
 mod streams;
 mod stress;
-mod virtual_memory;
 
 pub(crate) use sim::{cuda, fails, ok};

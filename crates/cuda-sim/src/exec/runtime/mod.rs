@@ -15,7 +15,8 @@ mod system;
 
 use cranelift_codegen::ir::{Type, types};
 
-use super::state::{Context, Thread};
+use super::lockstep;
+use super::state::{Context, Thread, WarpRecord};
 
 pub(crate) use format::Format;
 pub(crate) use memory::describe_access;
@@ -43,6 +44,7 @@ native! {
     f32 => F32,
     *const Context => I64,
     *const Thread => I64,
+    *mut WarpRecord => I64,
     *mut u32 => I64,
     *mut f32 => I64,
     *mut f64 => I64,
@@ -104,6 +106,8 @@ helpers! {
     Trap = system::trap(*const Context, *const Thread, u32);
     StackOverflow = system::stack_overflow(*const Context, *const Thread, u32);
     Poll = system::poll(*const Context, *const Thread) -> u32;
+    RunLanes = lockstep::run_lanes(*const Context, *mut WarpRecord, u32, u32, u32, u32) -> u32;
+    Exchange = lockstep::exchange(*const Context, *mut WarpRecord, u32) -> u32;
     Print = system::print(*const Context, *const Thread, u64, u64, u32) -> i32;
     AssertFail = system::assert_fail(*const Context, *const Thread, u64, u64, u32, u64, u32);
     Clock = system::clock() -> u64;

@@ -3,7 +3,8 @@
 use proptest::prelude::*;
 use proptest::sample::Index;
 
-use crate::exec::{CheckLevel, Program};
+use crate::exec::{CheckLevel, Execution, Program};
+use crate::ir::WarpShape;
 use crate::ptx::parse;
 
 const TEXTS: [&str; 4] = [
@@ -142,7 +143,7 @@ proptest! {
         if let Ok(program) = Program::load(&mutated) {
             for name in program.kernel_names() {
                 let kernel = program.kernel(name).expect("it was just listed");
-                if let Err(error) = kernel.compile(CheckLevel::Window) {
+                if let Err(error) = kernel.compile(CheckLevel::Window, Execution::Warps(WarpShape::Rows(32))) {
                     prop_assert!(false, "{error}");
                 }
             }

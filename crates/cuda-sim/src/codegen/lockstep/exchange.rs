@@ -1,0 +1,192 @@
+//! Where the lanes of a warp wait for each other, or the warp for others.
+
+use std::mem::offset_of;
+
+use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value, types};
+use smallvec::SmallVec;
+
+use super::{Lanes, WarpLowering, vector};
+use crate::codegen::native::Site;
+use crate::codegen::suspend::operand_types;
+use crate::exec::runtime::Helper;
+use crate::exec::state::{LANES, SUSPENDED, WarpRecord};
+use crate::ir::{Kind, RegisterSet};
+use crate::ptx::{Instruction, RegisterType, ScalarType, Suspension};
+
+impl WarpLowering<'_, '_> {
+    pub(super) fn suspend(&mut self, instruction: &Instruction, suspension: Suspension) {
+        match suspension {
+            Suspension::Barrier(_) => self.barrier(instruction, suspension),
+            Suspension::ActiveMask => {
+                let all = self.one.int(types::I32, -1);
+                self.give_all(instruction, &[all]);
+            }
+            _ => self.exchange(instruction, suspension),
+        }
+    }
+
+    /// A barrier of the block, at which the warp arrives as one.
+    fn barrier(&mut self, instruction: &Instruction, suspension: Suspension) {
+        let uniform = |index: usize| {
+            let source = instruction.sources[index];
+            self.plan.kinds.operand(self.function(), source) == Some(Kind::Uniform)
+        };
+        if !uniform(0) || !uniform(1) {
+            return self.part_here();
+        }
+        for (index, &ty) in operand_types(suspension).iter().enumerate() {
+            let value = match ty {
+                ScalarType::Pred => {
+                    let Some(mask) = self.operand_lanes(instruction.sources[index], ty) else {
+                        return self.part_here();
+                    };
+                    let bits = vector::bits(self.builder(), &mask);
+                    self.builder().ins().popcnt(bits)
+                }
+                ty => self.one.source(instruction, index, ty),
+            };
+            self.store_to_record(value, offset_of!(WarpRecord, operands) + 4 * index);
+        }
+        let plan = self.plan;
+        let mut live = plan.resumable.liveness.live_in(self.one.block + 1).clone();
+        for &register in instruction.destinations.iter().flatten() {
+            live.remove(register);
+        }
+        self.wait(suspension, &live);
+        if !instruction.destinations.is_empty() {
+            let (record, offset) = (self.record, offset_of!(WarpRecord, result) as i32);
+            let flags = MemFlagsData::trusted();
+            let result = self.builder().ins().load(types::I32, flags, record, offset);
+            self.give_all(instruction, &[result]);
+        }
+    }
+
+    /// The same results for all lanes.
+    fn give_all(&mut self, instruction: &Instruction, results: &[Value]) {
+        for (&register, &result) in instruction.destinations.iter().zip(results) {
+            let Some(register) = register else {
+                continue;
+            };
+            let class = self.function().registers[register.index()];
+            let value = match class {
+                RegisterType::Predicate => self.one.resize(result, types::I8, false),
+                _ => result,
+            };
+            self.one.write(register, value, false);
+            if self.kind(register) == Kind::Varying {
+                let value = self.shared(register);
+                let lanes = self.spread(value, Kind::Uniform, class);
+                self.set_lanes(register, &lanes);
+            }
+        }
+    }
+
+    /// Leaves the function; what is lowered next is executed when the warp goes on.
+    pub(super) fn wait(&mut self, suspension: Suspension, live: &RegisterSet) {
+        self.store_registers(live);
+        let site = self.site(suspension);
+        self.store_to_record(site, offset_of!(WarpRecord, site));
+        let resumption = self.builder().create_block();
+        self.one.resumptions.push(resumption);
+        let state = self.one.resumptions.len() as i64;
+        let state = self.one.int(types::I32, state);
+        self.store_to_record(state, offset_of!(WarpRecord, state));
+        self.one.return_status(SUSPENDED);
+
+        self.builder().switch_to_block(resumption);
+        self.load_registers(live);
+        self.refuel();
+    }
+
+    fn site(&mut self, suspension: Suspension) -> Value {
+        let site = self.one.unit.sites.len() as i64;
+        let line = self.one.line;
+        self.one.unit.sites.push(Site { suspension, line });
+        self.one.int(types::I32, site)
+    }
+
+    /// An operation among the lanes, which are all there.
+    fn exchange(&mut self, instruction: &Instruction, suspension: Suspension) {
+        let types = operand_types(suspension);
+        let mut operands: SmallVec<[(Lanes, ScalarType); 4]> = SmallVec::new();
+        for (index, &ty) in types.iter().enumerate() {
+            match self.operand_lanes(instruction.sources[index], ty) {
+                Some(lanes) => operands.push((lanes, ty)),
+                None => return self.part_here(),
+            }
+        }
+        let record = self.record;
+        for (index, (lanes, ty)) in operands.iter().enumerate() {
+            let (lanes, ty) = match ty {
+                // Masks as 0 and 1.
+                ScalarType::Pred => {
+                    let ones = vector::constant(self.builder(), 1, ScalarType::B32);
+                    let bits = lanes.values.iter().zip(ones.values);
+                    let bits = bits.map(|(&mask, one)| self.builder().ins().band(mask, one));
+                    (Lanes { values: bits.collect() }, ScalarType::B32)
+                }
+                ty => (lanes.clone(), *ty),
+            };
+            let wide = vector::resize(self.builder(), &lanes, ty, ScalarType::B64);
+            let offset = offset_of!(WarpRecord, given) + 8 * LANES * index;
+            self.store_unaligned(&wide, record, offset as i32);
+        }
+        let site = self.site(suspension);
+        self.store_to_record(site, offset_of!(WarpRecord, site));
+        let arguments = [self.one.context, record, site];
+        let apart = self.one.helper(Helper::Exchange, &arguments);
+        let (part, together) = (self.builder().create_block(), self.builder().create_block());
+        self.builder().set_cold_block(part);
+        self.builder().ins().brif(apart, part, &[], together, &[]);
+        self.builder().switch_to_block(part);
+        self.part_for_good();
+        self.builder().switch_to_block(together);
+        for (index, &register) in instruction.destinations.iter().enumerate() {
+            let Some(register) = register else {
+                continue;
+            };
+            let offset = offset_of!(WarpRecord, taken) + 4 * LANES * index;
+            self.take(register, record, offset as i32);
+        }
+    }
+
+    /// A result of an operation among the lanes, from the record.
+    fn take(&mut self, register: crate::ptx::Register, record: Value, offset: i32) {
+        let class = self.function().registers[register.index()];
+        if self.kind(register) != Kind::Varying {
+            let flags = MemFlagsData::trusted();
+            let mut value = self.builder().ins().load(types::I32, flags, record, offset);
+            if class == RegisterType::Predicate {
+                value = self.one.resize(value, types::I8, false);
+            }
+            return self.one.write(register, value, false);
+        }
+        let flags = MemFlagsData::new().with_notrap();
+        let values = (0..8).map(|index| {
+            self.builder().ins().load(types::I32X4, flags, record, offset + 16 * index)
+        });
+        let lanes = Lanes { values: values.collect() };
+        let lanes = match class {
+            RegisterType::Predicate => {
+                let not = lanes.values.iter().map(|&value| self.builder().ins().ineg(value));
+                Lanes { values: not.collect() }
+            }
+            _ => vector::write(self.builder(), &lanes, ScalarType::B32, class),
+        };
+        self.set_lanes(register, &lanes);
+    }
+
+    fn store_unaligned(&mut self, lanes: &Lanes, place: Value, offset: i32) {
+        let flags = MemFlagsData::new().with_notrap();
+        for (index, &value) in lanes.values.iter().enumerate() {
+            self.builder().ins().store(flags, value, place, offset + 16 * index as i32);
+        }
+    }
+
+    /// Leaves the lockstep for good here, and what is lowered next is never executed.
+    fn part_here(&mut self) {
+        self.part_for_good();
+        let unreachable = self.builder().create_block();
+        self.builder().switch_to_block(unreachable);
+    }
+}

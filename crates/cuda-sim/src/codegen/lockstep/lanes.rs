@@ -1,0 +1,137 @@
+//! Loops over the lanes of a warp, for what each does by itself.
+
+use cranelift_codegen::ir::{
+    InstBuilder, MemFlagsData, StackSlot, StackSlotData, StackSlotKind, Value, types,
+};
+use smallvec::SmallVec;
+
+use super::WarpLowering;
+use crate::exec::state::Thread;
+use crate::ir::{Kind, Strides, reads};
+use crate::ptx::{Instruction, Register, RegisterType};
+
+impl WarpLowering<'_, '_> {
+    /// An instruction in one lane after the other, with its guard.
+    pub(super) fn by_lanes(&mut self, instruction: &Instruction) {
+        let written: SmallVec<[Register; 2]> =
+            instruction.destinations.iter().flatten().copied().collect();
+        let mut read = reads(instruction);
+        if instruction.guard.is_some() {
+            // Lanes whose guard does not hold keep the old value.
+            read.extend(written.iter().copied());
+        }
+        read.sort_unstable();
+        read.dedup();
+        let mut kept: SmallVec<[(Register, Value); 4]> = SmallVec::new();
+        for &register in &read {
+            if let Kind::Affine(_) = self.kind(register) {
+                let first = self.shared(register);
+                kept.push((register, first));
+            }
+        }
+        let mut cells: SmallVec<[(Register, StackSlot); 8]> = SmallVec::new();
+        for &register in read.iter().chain(&written) {
+            let varies = self.kind(register) == Kind::Varying;
+            if varies && !cells.iter().any(|&(known, _)| known == register) {
+                let slot = self.scratch(cells.len());
+                cells.push((register, slot));
+                if read.contains(&register) {
+                    let lanes = self.lanes(register);
+                    let place = self.builder().ins().stack_addr(types::I64, slot, 0);
+                    self.store_vectors(&lanes, place, 0);
+                }
+            }
+        }
+
+        self.for_each_lane(|this, lane| {
+            for &(register, first) in &kept {
+                if let Kind::Affine(strides) = this.kind(register) {
+                    let value = this.in_lane(first, strides, lane);
+                    this.set_shared(register, value);
+                }
+            }
+            for &(register, slot) in cells.iter().filter(|(register, _)| read.contains(register)) {
+                let class = this.function().registers[register.index()];
+                let place = this.scratch_cell(slot, lane, class);
+                let value = this.load_cell(class, place, 0);
+                this.set_shared(register, value);
+            }
+            this.one.guarded(instruction);
+            for &(register, slot) in cells.iter().filter(|(register, _)| written.contains(register))
+            {
+                let class = this.function().registers[register.index()];
+                let mut value = this.shared(register);
+                if class == RegisterType::Predicate {
+                    value = this.builder().ins().bmask(types::I32, value);
+                }
+                let place = this.scratch_cell(slot, lane, class);
+                this.builder().ins().store(MemFlagsData::trusted(), value, place, 0);
+            }
+        });
+
+        for (register, first) in kept {
+            self.set_shared(register, first);
+        }
+        for &(register, slot) in cells.iter().filter(|(register, _)| written.contains(register)) {
+            let class = self.function().registers[register.index()];
+            let place = self.builder().ins().stack_addr(types::I64, slot, 0);
+            let lanes = self.load_vectors(class, place, 0);
+            self.set_lanes(register, &lanes);
+        }
+    }
+
+    /// A loop over all lanes, in each of which the thread is that of the lane.
+    fn for_each_lane(&mut self, body: impl FnOnce(&mut Self, Value)) {
+        let head = self.builder().create_block();
+        let after = self.builder().create_block();
+        self.builder().append_block_param(head, types::I64);
+        let zero = self.builder().ins().iconst(types::I64, 0);
+        self.builder().ins().jump(head, &[zero.into()]);
+
+        self.builder().switch_to_block(head);
+        let lane = self.builder().block_params(head)[0];
+        let first = self.one.thread;
+        let distance = self.builder().ins().imul_imm_s(lane, size_of::<Thread>() as i64);
+        self.one.thread = self.builder().ins().iadd(first, distance);
+        body(self, lane);
+        self.one.thread = first;
+        let next = self.builder().ins().iadd_imm_s(lane, 1);
+        let done = self.builder().ins().icmp_imm_u(
+            cranelift_codegen::ir::condcodes::IntCC::Equal,
+            next,
+            32,
+        );
+        self.builder().ins().brif(done, after, &[], head, &[next.into()]);
+
+        self.builder().switch_to_block(after);
+    }
+
+    /// A lane's value of an affine register.
+    fn in_lane(&mut self, first: Value, strides: Strides, lane: Value) -> Value {
+        let width = i64::from(self.plan.kinds.shape().width());
+        let column = self.builder().ins().band_imm_u(lane, width - 1);
+        let along = self.builder().ins().imul_imm_s(column, strides.along);
+        let row = self.builder().ins().ushr_imm_u(lane, i64::from(width.trailing_zeros()));
+        let across = self.builder().ins().imul_imm_s(row, strides.across);
+        let distance = self.builder().ins().iadd(along, across);
+        let ty = self.builder().func.dfg.value_type(first);
+        let distance = self.one.resize(distance, ty, false);
+        self.builder().ins().iadd(first, distance)
+    }
+
+    fn scratch(&mut self, index: usize) -> StackSlot {
+        while self.scratch.len() <= index {
+            // 32 cells of 8 bytes, at a multiple of 16.
+            let data = StackSlotData::new(StackSlotKind::ExplicitSlot, 256, 4);
+            let slot = self.builder().create_sized_stack_slot(data);
+            self.scratch.push(slot);
+        }
+        self.scratch[index]
+    }
+
+    fn scratch_cell(&mut self, slot: StackSlot, lane: Value, class: RegisterType) -> Value {
+        let place = self.builder().ins().stack_addr(types::I64, slot, 0);
+        let distance = self.cell_distance(lane, class);
+        self.builder().ins().iadd(place, distance)
+    }
+}

@@ -1,0 +1,186 @@
+//! Lowering of a kernel for a full warp: all 32 lanes go through its code together.
+//!
+//! A register is a scalar where all lanes share its value or it lies at equal distances from lane
+//! to lane (`ir::kinds`), and vectors elsewhere. An instruction is lowered once for all lanes if its
+//! operands allow it, as vector operations if there are some, and else in a loop over the lanes with
+//! the lowering of one thread. Where lanes go different ways, those ways are run one thread at a
+//! time (`exec::lockstep`), up to the place where they come together again.
+
+mod diverge;
+mod exchange;
+mod execute;
+mod lanes;
+mod registers;
+
+use std::collections::HashMap;
+use std::mem::offset_of;
+
+use cranelift_codegen::ir::{self as clif, InstBuilder, MemFlagsData, StackSlot, Value, types};
+use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext, Variable};
+use cranelift_module::Module;
+use smallvec::SmallVec;
+
+use super::function::{FUEL, Lowering, Point, Role};
+use super::native::Unit;
+use super::value::register_type;
+use super::vector::{self, Lanes};
+use crate::exec::state::{FAULTED, FINISHED, WarpRecord};
+use crate::ir::{self, Kind};
+use crate::ptx::{Function, Instruction, Operation, Register};
+
+/// The state of the translation of a kernel for warps.
+pub(super) struct WarpLowering<'a, 'k> {
+    /// What one lane does. Its registers are those that all lanes share, and the first lane's of
+    /// affine ones; in loops over lanes also those of the lane.
+    one: Lowering<'a, 'k>,
+    plan: &'a ir::Lockstep,
+    record: Value,
+    /// The vectors of varying registers, declared when first used.
+    vectors: Vec<Option<SmallVec<[Variable; 16]>>>,
+    points: Vec<Point>,
+    /// By block, the index of its point.
+    point_of: HashMap<usize, usize>,
+    /// Entries at which warps come together again, with the blocks where they do.
+    rejoining: Vec<(clif::Block, usize)>,
+    /// Memory for loops over lanes: cells of up to 64 bits.
+    scratch: Vec<StackSlot>,
+}
+
+impl<'a, 'k> WarpLowering<'a, 'k> {
+    pub(super) fn new(
+        unit: &'a mut Unit<'k>,
+        function: &'a mut clif::Function,
+        builder_context: &'a mut FunctionBuilderContext,
+        plan: &'a ir::Lockstep,
+    ) -> WarpLowering<'a, 'k> {
+        let code = &plan.resumable.code;
+        let context = builder_context;
+        let one = Lowering::new(unit, function, context, code, Role::Lane, (None, &[]));
+        let record = one.thread;
+        WarpLowering {
+            one,
+            plan,
+            record,
+            vectors: vec![None; code.function.registers.len()],
+            points: Vec::new(),
+            point_of: HashMap::new(),
+            rejoining: Vec::new(),
+            scratch: Vec::new(),
+        }
+    }
+
+    /// Translates the kernel; the points at which its threads go on by themselves or stop.
+    pub(super) fn run(mut self) -> Vec<Point> {
+        let fuel = self.builder().ins().iconst(types::I32, FUEL);
+        let variable = self.one.fuel;
+        self.builder().def_var(variable, fuel);
+        let (threads, record) = (offset_of!(WarpRecord, threads), self.record);
+        self.one.thread = self.one.load_constant(types::I64, record, threads);
+        let dispatch = self.builder().create_block();
+        self.builder().ins().jump(dispatch, &[]);
+
+        let start = self.builder().create_block();
+        self.builder().switch_to_block(start);
+        self.clear_registers();
+        let first = self.one.blocks[0];
+        self.builder().ins().jump(first, &[]);
+        self.body();
+        self.rejoin();
+        for (block, status) in [(self.one.end, FINISHED), (self.one.fault, FAULTED)] {
+            self.builder().switch_to_block(block);
+            self.one.return_status(status);
+        }
+
+        self.builder().switch_to_block(dispatch);
+        self.dispatch(start);
+        let config = self.one.unit.module.target_config();
+        let WarpLowering { mut one, points, .. } = self;
+        one.builder.seal_all_blocks();
+        one.builder.finalize(config);
+        points
+    }
+
+    fn builder(&mut self) -> &mut FunctionBuilder<'a> {
+        &mut self.one.builder
+    }
+
+    fn function(&self) -> &'a Function {
+        &self.plan.resumable.code.function
+    }
+
+    fn kind(&self, register: Register) -> Kind {
+        self.plan.kinds.of(register)
+    }
+
+    /// Registers that are read before they are written hold 0.
+    fn clear_registers(&mut self) {
+        let plan = self.plan;
+        for register in plan.resumable.liveness.live_in(0).iter() {
+            let ty = self.function().registers[register.index()];
+            let zero = self.one.zero(register_type(ty));
+            self.set_shared(register, zero);
+            if self.kind(register) == Kind::Varying {
+                let lanes = vector::splat(self.builder(), zero, registers::scalar_type(ty));
+                self.set_lanes(register, &lanes);
+            }
+        }
+    }
+
+    fn body(&mut self) {
+        let code = &self.plan.resumable.code;
+        for (index, block) in code.graph.blocks.iter().enumerate() {
+            self.one.block = index;
+            let start = self.one.blocks[index];
+            self.builder().switch_to_block(start);
+            let mut open = true;
+            for at in block.instructions.clone() {
+                self.one.at = at;
+                open = self.instruction(&code.function.body[at]);
+            }
+            if open {
+                let next = block.successors.last().map_or(self.one.end, |&at| self.one.blocks[at]);
+                self.builder().ins().jump(next, &[]);
+            }
+        }
+    }
+
+    /// Lowers an instruction; whether control may reach the code after it without a jump.
+    fn instruction(&mut self, instruction: &Instruction) -> bool {
+        self.one.line = instruction.line;
+        match instruction.operation {
+            Operation::Branch => self.branch(instruction),
+            Operation::BranchTable => self.branch_table(instruction),
+            Operation::Return | Operation::Exit | Operation::Trap => self.leave(instruction),
+            _ => {
+                self.execute(instruction);
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Goes on where the warp was suspended.
+    fn dispatch(&mut self, start: clif::Block) {
+        let resumptions = self.one.resumptions.clone();
+        if resumptions.is_empty() {
+            self.builder().ins().jump(start, &[]);
+            return;
+        }
+        let offset = offset_of!(WarpRecord, state) as i32;
+        let record = self.record;
+        let flags = MemFlagsData::trusted();
+        let state = self.builder().ins().load(types::I32, flags, record, offset);
+        let pool = &mut self.builder().func.dfg.value_lists;
+        let start = clif::BlockCall::new(start, [], pool);
+        let others = resumptions.iter().map(|&block| clif::BlockCall::new(block, [], pool));
+        let others: Vec<_> = others.collect();
+        let table: Vec<_> = std::iter::once(start).chain(others).collect();
+        let table = self.builder().create_jump_table(clif::JumpTableData::new(start, &table));
+        self.builder().ins().br_table(state, table);
+    }
+
+    fn store_to_record(&mut self, value: Value, offset: usize) {
+        let record = self.record;
+        self.builder().ins().store(MemFlagsData::trusted(), value, record, offset as i32);
+    }
+}

@@ -1,0 +1,125 @@
+//! Warps in lockstep as a block schedules them, and how they leave it and come back.
+
+use crate::exec::barrier::Opened;
+use crate::exec::block::{Block, Warp};
+use crate::exec::state::{FINISHED, PARTED, SUSPENDED};
+use crate::exec::warp::lanes;
+use crate::exec::{Fault, FaultKind};
+use crate::ptx::{BarrierOp, Suspension};
+
+/// All lanes of a warp.
+const ALL: u32 = u32::MAX;
+
+impl Block<'_> {
+    /// Runs a warp in lockstep until it waits, ends or parts; whether it did more than to let others
+    /// go first.
+    pub(in crate::exec) fn run_lockstep(&mut self, warp: usize) -> Result<bool, Fault> {
+        self.warps[warp].ready = 0;
+        match self.call_warp(warp) {
+            FINISHED => {
+                self.live -= 32;
+                Ok(true)
+            }
+            SUSPENDED => self.warp_suspended(warp),
+            PARTED => self.parted(warp),
+            _ => Err(self.fault(32 * warp, FaultKind::Trap)),
+        }
+    }
+
+    fn call_warp(&mut self, warp: usize) -> u32 {
+        let warps = self.runner.launch.kernel.warps();
+        let entry = warps.expect("only kernels with code for warps run in lockstep").native.entry();
+        let record = self.records.as_mut_ptr().wrapping_add(warp);
+        // SAFETY: context and record point to live memory of the sizes that the kernel was compiled
+        // for, the launch keeps parameters and globals alive, and the code lives as long as the
+        // kernel.
+        unsafe { entry(&raw const *self.context, record) }
+    }
+
+    fn warp_suspended(&mut self, warp: usize) -> Result<bool, Fault> {
+        let record = &self.records[warp];
+        let site = self.runner.launch.kernel.warp_site(record.site);
+        match site.expect("a suspended warp has left its site").suspension {
+            Suspension::Barrier(op) => {
+                let [barrier, expected, holds] = record.operands;
+                let Some(barrier) = self.barriers.get_mut(barrier as usize) else {
+                    return Err(self.fault(32 * warp, FaultKind::Trap));
+                };
+                barrier.arrive_together(expected, 32, holds);
+                match op {
+                    BarrierOp::Arrive => self.warps[warp].ready = ALL,
+                    _ => self.warps[warp].blocked = ALL,
+                }
+                Ok(true)
+            }
+            _ => {
+                self.warps[warp].yielded = ALL;
+                Ok(false)
+            }
+        }
+    }
+
+    /// Lets a warp go on that waits in lockstep at a barrier which has opened, if it does.
+    pub(in crate::exec) fn open_for_warp(&mut self, warp: usize, barrier: usize, opened: Opened) {
+        let record = &mut self.records[warp];
+        if self.warps[warp].blocked == 0 || record.operands[0] != barrier as u32 {
+            return;
+        }
+        let site = self.runner.launch.kernel.warp_site(record.site);
+        if let Some(Suspension::Barrier(op)) = site.map(|site| site.suspension) {
+            record.result = opened.result(op);
+        }
+        self.warps[warp].blocked = 0;
+        self.warps[warp].ready = ALL;
+    }
+
+    /// The lanes of a warp go on by themselves, from where its record says that they are.
+    fn parted(&mut self, warp: usize) -> Result<bool, Fault> {
+        let record = &mut self.records[warp];
+        let (there, waiting) = (record.there, record.waiting);
+        let ended = !(there | waiting);
+        self.live -= ended.count_ones();
+        self.warps[warp] = Warp { held: there, ..Warp::default() };
+        let point = record.point;
+        for lane in lanes(there) {
+            self.threads[32 * warp + lane].state = point;
+        }
+        if record.stop == 0 || ended != 0 {
+            self.release_held(warp);
+        }
+        for lane in lanes(waiting) {
+            self.suspended(32 * warp + lane)?;
+        }
+        Ok(true)
+    }
+
+    /// When no lane of a warp is ready: goes back to the lockstep if all have come to where it goes
+    /// on, and otherwise lets those go on that have, because the others may wait for them. Whether
+    /// there is something to run now.
+    pub(in crate::exec) fn gather(&mut self, warp: usize) -> bool {
+        match self.warps[warp].held {
+            0 => false,
+            ALL => {
+                let record = &mut self.records[warp];
+                let warps = self.runner.launch.kernel.warps();
+                record.state = warps.map_or(0, |warps| warps.state_of(record.stop));
+                self.warps[warp] = Warp { ready: ALL, together: true, ..Warp::default() };
+                true
+            }
+            _ => {
+                self.release_held(warp);
+                true
+            }
+        }
+    }
+
+    /// Gives up that a warp comes together again: each of its lanes runs to its end by itself.
+    fn release_held(&mut self, warp: usize) {
+        for thread in &mut self.threads[32 * warp..32 * (warp + 1)] {
+            thread.stop = 0;
+        }
+        self.records[warp].stop = 0;
+        let warp = &mut self.warps[warp];
+        warp.ready |= std::mem::take(&mut warp.held);
+    }
+}

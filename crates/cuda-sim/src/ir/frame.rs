@@ -1,0 +1,104 @@
+//! The frame of a warp: where its registers lie while its lanes are not in them.
+//!
+//! A register has a slot with a cell for each lane, next to each other, so that a whole warp's
+//! values are stored as vectors and a single lane finds its own.
+
+use std::sync::Arc;
+
+use super::graph::Graph;
+use super::kernel::Code;
+use super::liveness::{Liveness, RegisterSet};
+use crate::ptx::{Function, Operation, Register, RegisterType};
+
+/// Code in which threads wait, with what must be kept meanwhile.
+pub(crate) struct Resumable {
+    pub(crate) code: Code,
+    pub(crate) liveness: Liveness,
+    pub(crate) layout: FrameLayout,
+}
+
+impl Resumable {
+    /// The function with its blocks cut at some instructions, and around those that wait.
+    pub(crate) fn new(function: &Arc<Function>, cuts: impl Iterator<Item = usize>) -> Resumable {
+        let waits = function
+            .body
+            .iter()
+            .enumerate()
+            .filter(|(_, instruction)| matches!(instruction.operation, Operation::Suspend(_)));
+        let around = waits.flat_map(|(at, _)| [at, at + 1]);
+        let graph = Graph::split(function, cuts.chain(around));
+        let code = Code { function: Arc::clone(function), graph };
+        let liveness = Liveness::new(&code.function, &code.graph);
+        let layout = FrameLayout::new(&code, &liveness);
+        Resumable { code, liveness, layout }
+    }
+}
+
+/// The layout of a frame.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct FrameLayout {
+    /// By register, from the start of the frame; -1 for those that never leave registers.
+    offsets: Vec<i32>,
+    pub(crate) bytes: usize,
+}
+
+/// The lanes of a warp, each of which has a cell.
+const LANES: usize = 32;
+
+impl FrameLayout {
+    /// Slots for the registers that are live where a block of the code begins.
+    fn new(code: &Code, liveness: &Liveness) -> FrameLayout {
+        let registers = &code.function.registers;
+        let mut kept = RegisterSet::empty(registers.len());
+        for block in 0..code.graph.blocks.len() {
+            kept.extend(liveness.live_in(block));
+        }
+        let mut layout = FrameLayout { offsets: vec![-1; registers.len()], bytes: 0 };
+        for register in kept.iter() {
+            layout.offsets[register.index()] = layout.bytes as i32;
+            layout.bytes += LANES * cell_bytes(registers[register.index()]);
+        }
+        layout
+    }
+
+    /// Where the cells of a register begin.
+    pub(crate) fn slot(&self, register: Register) -> i32 {
+        let offset = self.offsets[register.index()];
+        debug_assert!(
+            offset >= 0,
+            "a register that is kept in a frame lives across a block's start"
+        );
+        offset
+    }
+}
+
+/// The size of one lane's cell. Predicates are masks: 32 bits, all ones or zero.
+pub(crate) fn cell_bytes(ty: RegisterType) -> usize {
+    match ty {
+        RegisterType::Bits16 => 2,
+        RegisterType::Predicate | RegisterType::Bits32 | RegisterType::Float32 => 4,
+        RegisterType::Bits64 | RegisterType::Float64 => 8,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ptx;
+
+    #[test]
+    fn only_what_lives_from_block_to_block_has_a_place() {
+        let source = ".version 6.3 .target sm_75 .address_size 64
+             .entry k() { .reg .b32 %r<3>; .reg .b64 %d; .reg .b16 %h; .reg .pred %p;
+             mov.u32 %r0, 1; mov.u32 %r1, %r0; mov.b64 %d, 2; mov.b16 %h, 3;
+             setp.eq.u32 %p, %r1, 1; L: add.u64 %d, %d, 1; add.u16 %h, %h, 1; @%p bra L;
+             mov.u32 %r2, %r1; ret; }";
+        let function = ptx::parse(source).expect("valid PTX").functions.remove(0);
+        let code = Code::new(function);
+        let layout = FrameLayout::new(&code, &Liveness::new(&code.function, &code.graph));
+        let slots: Vec<i32> = layout.offsets.clone();
+        // %r0, %r1, %r2, %d, %h, %p
+        assert_eq!(slots, [-1, 0, -1, 128, 384, 448]);
+        assert_eq!(layout.bytes, 576);
+    }
+}

@@ -1,0 +1,148 @@
+//! What the lanes of a warp have in common: which registers hold one value for all of them, or
+//! values that lie at equal distances.
+//!
+//! The analysis is a fixed point over all instructions of a kernel. It relies on the lanes being
+//! together, and so holds where a warp runs in lockstep.
+
+use super::common::{Kind, result};
+use super::graph::Graph;
+use super::liveness::{Liveness, RegisterSet};
+use super::shape::WarpShape;
+use crate::ptx::{Function, Instruction, Operation, Register};
+
+/// The kinds of a kernel's registers.
+pub(crate) struct Kinds {
+    pub(super) shape: WarpShape,
+    /// Nothing for those that have not been reached yet.
+    pub(super) registers: Vec<Option<Kind>>,
+}
+
+impl Kinds {
+    /// Finds the kinds for warps of a shape.
+    pub(crate) fn new(
+        function: &Function,
+        graph: &Graph,
+        liveness: &Liveness,
+        joins: &[Option<usize>],
+        shape: WarpShape,
+    ) -> Kinds {
+        let mut kinds = Kinds { shape, registers: vec![None; function.registers.len()] };
+        let mut parted = vec![false; graph.blocks.len()];
+        loop {
+            let mut changed = false;
+            for instruction in &function.body {
+                changed |= kinds.visit(function, instruction);
+            }
+            for block in 0..graph.blocks.len() {
+                if parted[block] || !kinds.parts(function, graph, block) {
+                    continue;
+                }
+                parted[block] = true;
+                changed = true;
+                for register in written_on_the_way(function, graph, liveness, block, joins[block]) {
+                    kinds.registers[register.index()] = Some(Kind::Varying);
+                }
+            }
+            // What is still open now is read before it is written, and so 0.
+            if !changed && !kinds.close() {
+                return kinds;
+            }
+        }
+    }
+
+    /// Makes all uniform of which nothing else is known; whether there was such a register.
+    fn close(&mut self) -> bool {
+        let open = self.registers.iter_mut().filter(|kind| kind.is_none());
+        open.map(|kind| *kind = Some(Kind::Uniform)).count() > 0
+    }
+
+    pub(crate) fn shape(&self) -> WarpShape {
+        self.shape
+    }
+
+    /// What the lanes' values of a register have in common.
+    pub(crate) fn of(&self, register: Register) -> Kind {
+        self.registers[register.index()].unwrap_or(Kind::Uniform)
+    }
+
+    /// What the lanes' values of an instruction's results have in common, if all lanes execute it.
+    pub(crate) fn result(&self, function: &Function, instruction: &Instruction) -> Kind {
+        result(self, function, instruction).unwrap_or(Kind::Uniform)
+    }
+
+    /// Whether the lanes may leave a block in different ways.
+    pub(crate) fn parts(&self, function: &Function, graph: &Graph, block: usize) -> bool {
+        let Some(last) = function.body[graph.blocks[block].instructions.clone()].last() else {
+            return false;
+        };
+        let varies = |register: Register| self.of(register) == Kind::Varying;
+        let guard = last.guard.is_some_and(|guard| varies(guard.register));
+        match last.operation {
+            Operation::Branch | Operation::Return | Operation::Exit | Operation::Trap => guard,
+            Operation::BranchTable => {
+                guard || self.operand(function, last.sources[0]) != Some(Kind::Uniform)
+            }
+            _ => false,
+        }
+    }
+
+    fn visit(&mut self, function: &Function, instruction: &Instruction) -> bool {
+        if instruction.destinations.iter().flatten().next().is_none() {
+            return false;
+        }
+        let guarded = instruction.guard.map(|guard| self.registers[guard.register.index()]);
+        let kind = match guarded {
+            Some(Some(Kind::Varying)) => Some(Kind::Varying),
+            _ => result(self, function, instruction),
+        };
+        let Some(kind) = kind else {
+            return false;
+        };
+        let mut changed = false;
+        for &register in instruction.destinations.iter().flatten() {
+            let known = &mut self.registers[register.index()];
+            let joined = known.map_or(kind, |known| known.join(kind));
+            changed |= *known != Some(joined);
+            *known = Some(joined);
+        }
+        changed
+    }
+}
+
+/// The blocks that are reached from a block before `join`.
+pub(crate) fn between(graph: &Graph, block: usize, join: Option<usize>) -> Vec<usize> {
+    let mut seen = vec![false; graph.blocks.len()];
+    let mut found = Vec::new();
+    let mut open = graph.blocks[block].successors.to_vec();
+    while let Some(next) = open.pop() {
+        if Some(next) != join && !std::mem::replace(&mut seen[next], true) {
+            found.push(next);
+            open.extend(&graph.blocks[next].successors);
+        }
+    }
+    found
+}
+
+/// The registers that may be written between a block and the one where its ways come together, and
+/// are needed there: each lane may bring another value.
+fn written_on_the_way(
+    function: &Function,
+    graph: &Graph,
+    liveness: &Liveness,
+    block: usize,
+    join: Option<usize>,
+) -> Vec<Register> {
+    let Some(join) = join else {
+        return Vec::new();
+    };
+    let live: &RegisterSet = liveness.live_in(join);
+    let mut written = RegisterSet::empty(function.registers.len());
+    for between in between(graph, block, Some(join)) {
+        for instruction in &function.body[graph.blocks[between].instructions.clone()] {
+            for &register in instruction.destinations.iter().flatten() {
+                written.insert(register);
+            }
+        }
+    }
+    written.iter().filter(|&register| live.contains(register)).collect()
+}
