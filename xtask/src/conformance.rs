@@ -1,30 +1,47 @@
 //! `cargo xtask conformance`: programs of others against the software driver.
 
+pub(crate) mod cudarc;
+mod lists;
+mod nvrtc;
+mod package;
+
+use std::path::PathBuf;
+
 use anyhow::Result;
 use clap::Subcommand;
 
+use crate::libcuda::Profile;
 use crate::test_results::Counts;
-use crate::{libcuda, process};
+use crate::{libcuda, paths, process};
 
 #[derive(Subcommand)]
 pub(crate) enum Suite {
     /// A client that was built from another header, linked against our libcuda.so: calls,
     /// constants, signatures and sizes.
     Abi,
+    /// The unit tests of published versions of cudarc, which open our libcuda.so.
+    Cudarc,
 }
 
-/// Runs a suite and prints `passed N failed N`.
+/// Runs a suite and prints `passed N failed N`, with the suite's own counts after it.
 pub(crate) fn run(suite: &Suite) -> Result<()> {
-    let (counts, result) = match suite {
-        Suite::Abi => abi()?,
-    };
-    println!("{counts}");
-    result
+    match suite {
+        Suite::Abi => {
+            let (counts, result) = abi()?;
+            println!("{counts}");
+            result
+        }
+        Suite::Cudarc => {
+            let scores = cudarc::run()?;
+            scores.iter().for_each(|score| println!("{score}"));
+            cudarc::verdict(&scores)
+        }
+    }
 }
 
 /// What came of the tests in tests/abi-client, and whether all is well.
 pub(crate) fn abi() -> Result<(Counts, Result<()>)> {
-    let folder = libcuda::build()?;
+    let folder = libcuda::build(Profile::Release)?;
     let mut cargo = process::cargo(&["test", "--manifest-path", "tests/abi-client/Cargo.toml"]);
     // The one is for the linker, by way of cuda-driver-sys' build script, the other for the loader.
     cargo.env("CUDA_LIBRARY_PATH", &folder).env("LD_LIBRARY_PATH", &folder);
@@ -32,4 +49,9 @@ pub(crate) fn abi() -> Result<(Counts, Result<()>)> {
     cargo.env("CUDA_SIM_DEVICES", "2").env_remove("CUDA_VISIBLE_DEVICES");
     let transcript = process::transcript(&mut cargo)?;
     Ok((Counts::of(&transcript.lines), transcript.result))
+}
+
+/// Where packages, compilers and builds of the suites lie.
+fn folder() -> PathBuf {
+    paths::target().join("conformance")
 }

@@ -13,20 +13,32 @@ use crate::{paths, process};
 
 /// Prints the folder and nothing else, for `LD_LIBRARY_PATH=$(cargo xtask libcuda)`.
 pub(crate) fn run() -> Result<()> {
-    println!("{}", build()?.display());
+    println!("{}", build(Profile::Release)?.display());
     Ok(())
+}
+
+/// How the library is built.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Profile {
+    /// For use.
+    Release,
+    /// As the tests are, with which it shares what is built.
+    Dev,
 }
 
 /// Builds the library and gives the folder that it is in.
 ///
 /// The folder passes for a CUDA installation too, since build scripts look for `lib64` in one.
-pub(crate) fn build() -> Result<PathBuf> {
-    let mut cargo = process::cargo(&["build", "--release", "--package", "libcuda"]);
+pub(crate) fn build(profile: Profile) -> Result<PathBuf> {
+    let (name, folder) = match profile {
+        Profile::Release => ("release", paths::libcuda()),
+        Profile::Dev => ("dev", paths::libcuda().with_extension("dev")),
+    };
+    let mut cargo = process::cargo(&["build", "--profile", name, "--package", "libcuda"]);
     // JSON tells where cargo put the file, whatever target folder the environment sets.
     cargo.arg("--message-format=json-render-diagnostics").stderr(Stdio::inherit());
     let messages = process::output(&mut cargo)?;
     let built = shared_library(&messages).context("cargo tells of no shared library")?;
-    let folder = paths::libcuda();
     let installed = install(&built, &folder);
     installed.with_context(|| format!("cannot write to {}", paths::relative(&folder)))?;
     Ok(folder)

@@ -2,10 +2,11 @@
 
 use std::env;
 use std::ffi::OsStr;
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, Read, Seek};
 use std::process::{Command, ExitStatus, Stdio};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
 
@@ -73,6 +74,43 @@ pub(crate) fn transcript(command: &mut Command) -> Result<Transcript> {
     Ok(Transcript { lines: lines.into_inner().unwrap_or_else(PoisonError::into_inner), result })
 }
 
+/// How a command ended, and what it wrote to both of its outputs.
+pub(crate) struct Ended {
+    pub(crate) succeeded: bool,
+    pub(crate) text: String,
+}
+
+/// Runs `command`, and kills it if it takes longer than `limit`.
+///
+/// # Errors
+/// If it cannot be started.
+pub(crate) fn ended_within(command: &mut Command, limit: Duration) -> Result<Ended> {
+    const LOOK: Duration = Duration::from_millis(5);
+    let mut output = tempfile::tempfile().context("cannot make a temporary file")?;
+    command.stdout(output.try_clone()?).stderr(output.try_clone()?);
+    let mut child = command.spawn().with_context(|| format!("cannot start {}", line(command)))?;
+    let start = Instant::now();
+    let status = loop {
+        match child.try_wait()? {
+            Some(status) => break Some(status),
+            None if start.elapsed() > limit => break None,
+            None => thread::sleep(LOOK),
+        }
+    };
+    if status.is_none() {
+        child.kill()?;
+        child.wait()?;
+    }
+    let mut text = Vec::new();
+    output.rewind()?;
+    output.read_to_end(&mut text)?;
+    let mut text = String::from_utf8_lossy(&text).into_owned();
+    if status.is_none() {
+        text += &format!("\nkilled after {} seconds\n", limit.as_secs());
+    }
+    Ok(Ended { succeeded: status.is_some_and(|status| status.success()), text })
+}
+
 fn succeeded(command: &Command, status: ExitStatus) -> Result<()> {
     ensure!(status.success(), "{} failed: {status}", line(command));
     Ok(())
@@ -110,6 +148,19 @@ mod tests {
         let error = result.expect_err("it does not succeed").to_string();
         assert!(error.starts_with("`sh -c echo") && error.contains('3'), "{error}");
     }
+
+    #[test]
+    fn a_command_that_takes_too_long_is_killed() {
+        let hour = ["-c", "echo begun; exec sleep 3600"];
+        let ended = ended_within(Command::new("sh").args(hour), Duration::from_millis(300));
+        let ended = ended.expect("there is sh");
+        assert!(!ended.succeeded);
+        assert!(ended.text.starts_with("begun\n\nkilled"), "{}", ended.text);
+        let quick = ended_within(Command::new("sh").args(["-c", "echo done"]), PATIENCE);
+        assert!(quick.is_ok_and(|ended| ended.succeeded && ended.text == "done\n"));
+    }
+
+    const PATIENCE: Duration = Duration::from_secs(60);
 
     #[test]
     fn a_command_that_does_not_exist_is_an_error_that_names_it() {

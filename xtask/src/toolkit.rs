@@ -21,49 +21,52 @@ const PACKAGES: [&str; 6] = [
     "libclang==18.1.1",
 ];
 
-/// The file in the toolkit that says which packages it was made from.
+/// The file in such a folder that says which packages it was made from.
 const STAMP: &str = "packages.txt";
 
 pub(crate) fn run() -> Result<()> {
-    let folder = paths::toolkit();
-    let wanted = PACKAGES.join("\n") + "\n";
-    if fs::read_to_string(folder.join(STAMP)).is_ok_and(|present| present == wanted) {
+    if !install(&paths::toolkit(), &PACKAGES)? {
         println!("the toolkit is up to date");
-    } else {
-        install(&folder, &wanted)?;
     }
     println!("nvcc: {}", paths::relative(&paths::toolkit_cuda().join("bin/nvcc")));
     Ok(())
 }
 
-/// Installs into a new folder and then puts it in the old one's place, so that an interrupted
-/// installation leaves nothing that looks like a toolkit.
-fn install(folder: &Path, stamp: &str) -> Result<()> {
+/// Installs packages into a folder, unless that holds these packages already. Says whether it did.
+///
+/// It installs into a new folder and then puts it in the old one's place, so that an interrupted
+/// installation leaves nothing that looks complete.
+pub(crate) fn install(folder: &Path, packages: &[&str]) -> Result<bool> {
+    let wanted = packages.join("\n") + "\n";
+    if fs::read_to_string(folder.join(STAMP)).is_ok_and(|present| present == wanted) {
+        return Ok(false);
+    }
     let new = folder.with_extension("new");
     let old = folder.with_extension("old");
     remove(&new)?;
     remove(&old)?;
-    pip(&new)?;
-    fs::write(new.join(STAMP), stamp).context("cannot write the toolkit's list of packages")?;
+    pip(&new, packages)?;
+    fs::write(new.join(STAMP), wanted).context("cannot write the list of packages")?;
     if folder.exists() {
         rename(folder, &old)?;
     }
     rename(&new, folder)?;
-    remove(&old)
+    remove(&old)?;
+    Ok(true)
 }
 
-fn pip(folder: &Path) -> Result<()> {
-    println!("installing {}", PACKAGES.join(", "));
+fn pip(folder: &Path, packages: &[&str]) -> Result<()> {
+    println!("installing {}", packages.join(", "));
     process::run(
         Command::new("python3")
             .args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"])
             .args(["--no-deps", "--only-binary", ":all:", "--target"])
             .arg(folder)
-            .args(PACKAGES)
+            .args(packages)
             // It warns root about system packages, which a folder of our own never touches.
             .env("PIP_ROOT_USER_ACTION", "ignore"),
     )
-    .context("cannot install the toolkit: it needs python3 with pip, and a package index")
+    .context("cannot install it: that needs python3 with pip, and a package index")
 }
 
 fn remove(folder: &Path) -> Result<()> {

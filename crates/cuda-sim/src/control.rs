@@ -17,6 +17,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod capability;
 mod config;
 mod counters;
 mod faults;
@@ -26,6 +27,7 @@ use std::sync::{Mutex, PoisonError};
 
 use cuda_sys::CUresult;
 
+pub use capability::Capability;
 pub use config::{Config, ConfigError};
 pub(crate) use counters::count;
 pub use counters::{Counters, counters};

@@ -32,10 +32,12 @@ mod codegen;
 pub mod control;
 mod device;
 mod exec;
+mod fatbin;
 #[cfg(fuzzing)]
 pub mod fuzzing;
 mod ir;
 mod ptx;
+pub mod ptx_check;
 mod queue;
 
 pub use api::exports;

@@ -270,6 +270,80 @@ macro_rules! for_each_driver_function {
                     ppExportTable: *mut *const c_void,
                     pExportTableId: *const CUuuid
                 ) -> CUresult;
+                fn cuPointerGetAttributes(
+                    numAttributes: c_uint,
+                    attributes: *mut CUpointer_attribute,
+                    data: *mut *mut c_void,
+                    ptr: CUdeviceptr
+                ) -> CUresult;
+                fn cuPointerSetAttribute(
+                    value: *const c_void,
+                    attribute: CUpointer_attribute,
+                    ptr: CUdeviceptr
+                ) -> CUresult;
+                fn cuMemGetAddressRange_v2(
+                    pbase: *mut CUdeviceptr,
+                    psize: *mut usize,
+                    dptr: CUdeviceptr
+                ) -> CUresult;
+                fn cuMemAddressReserve(
+                    ptr: *mut CUdeviceptr,
+                    size: usize,
+                    alignment: usize,
+                    addr: CUdeviceptr,
+                    flags: c_ulonglong
+                ) -> CUresult;
+                fn cuMemAddressFree(ptr: CUdeviceptr, size: usize) -> CUresult;
+                fn cuMemCreate(
+                    handle: *mut CUmemGenericAllocationHandle,
+                    size: usize,
+                    prop: *const CUmemAllocationProp,
+                    flags: c_ulonglong
+                ) -> CUresult;
+                fn cuMemRelease(handle: CUmemGenericAllocationHandle) -> CUresult;
+                fn cuMemMap(
+                    ptr: CUdeviceptr,
+                    size: usize,
+                    offset: usize,
+                    handle: CUmemGenericAllocationHandle,
+                    flags: c_ulonglong
+                ) -> CUresult;
+                fn cuMemUnmap(ptr: CUdeviceptr, size: usize) -> CUresult;
+                fn cuMemSetAccess(
+                    ptr: CUdeviceptr,
+                    size: usize,
+                    desc: *const CUmemAccessDesc,
+                    count: usize
+                ) -> CUresult;
+                fn cuMemGetAccess(
+                    flags: *mut c_ulonglong,
+                    location: *const CUmemLocation,
+                    ptr: CUdeviceptr
+                ) -> CUresult;
+                fn cuMemGetAllocationGranularity(
+                    granularity: *mut usize,
+                    prop: *const CUmemAllocationProp,
+                    option: CUmemAllocationGranularity_flags
+                ) -> CUresult;
+                fn cuMemGetAllocationPropertiesFromHandle(
+                    prop: *mut CUmemAllocationProp,
+                    handle: CUmemGenericAllocationHandle
+                ) -> CUresult;
+                fn cuMemRetainAllocationHandle(
+                    handle: *mut CUmemGenericAllocationHandle,
+                    addr: *mut c_void
+                ) -> CUresult;
+                fn cuMemExportToShareableHandle(
+                    shareableHandle: *mut c_void,
+                    handle: CUmemGenericAllocationHandle,
+                    handleType: CUmemAllocationHandleType,
+                    flags: c_ulonglong
+                ) -> CUresult;
+                fn cuMemImportFromShareableHandle(
+                    handle: *mut CUmemGenericAllocationHandle,
+                    osHandle: *mut c_void,
+                    shHandleType: CUmemAllocationHandleType
+                ) -> CUresult;
                 fn cuStreamGetId(hStream: CUstream, streamId: *mut c_ulonglong) -> CUresult;
             }
         }

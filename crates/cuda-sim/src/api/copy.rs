@@ -10,6 +10,7 @@ use super::Result;
 use super::arguments::{self, number};
 use crate::device::copy::{End, Returns, copy};
 use crate::device::{Location, Platform, platform};
+use crate::exec::Access;
 
 /// The legacy default stream, which copies without a stream go to.
 const DEFAULT: CUstream = cuda_sys::CU_STREAM_LEGACY;
@@ -117,27 +118,42 @@ unsafe fn start(
         return Ok(());
     }
     let bytes = bytes as u64;
-    let to = end(platform, to, bytes)?;
-    let from = end(platform, from, bytes)?;
+    let device = stream.context().device.id.ordinal;
+    let to = end(platform, to, bytes, device, Access::Write)?;
+    let from = end(platform, from, bytes, device, Access::Read)?;
+    let synchronous = [&to, &from].iter().any(|end| end.location.is_synchronous());
+    let returns = match returns {
+        Returns::Done if synchronous => Returns::AlwaysDone,
+        other => other,
+    };
     // SAFETY: the caller's promise; what belongs to the driver has been checked.
     unsafe { copy(to, from, bytes, &stream, returns) };
     // If the call has waited, it can tell what went wrong.
     stream.context().check()
 }
 
-fn end(platform: &Platform, (address, claim): (CUdeviceptr, Claim), bytes: u64) -> Result<End> {
+/// One end of a copy that a device makes.
+fn end(
+    platform: &Platform,
+    (address, claim): (CUdeviceptr, Claim),
+    bytes: u64,
+    device: u32,
+    access: Access,
+) -> Result<End> {
     let location = Location::of(platform, address, bytes)?;
-    let location = match claim {
-        Claim::Anywhere => location,
-        Claim::Device => location.device_accessible()?,
+    let (location, device) = match claim {
+        Claim::Anywhere => (location, device),
+        Claim::Device => (location.device_accessible()?, device),
         Claim::DeviceOf(context) => {
             let context = arguments::context(platform, context)?;
-            match &location {
-                Location::Device(found) if found.device == context.device.id => location,
-                _ => return Err(CUresult::CUDA_ERROR_INVALID_VALUE),
+            let named = context.device.id.ordinal;
+            if location.device() != Some(named) {
+                return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
             }
+            (location, named)
         }
     };
+    let location = location.open_to(platform, device, address..address + bytes, access)?;
     Ok(End { address, location })
 }
 

@@ -54,8 +54,9 @@ pub(super) unsafe fn cuDeviceGetAttribute(
 ) -> Result {
     // SAFETY: the caller's promise.
     let out = unsafe { Out::new(value) }?;
-    let device = platform()?.device(device)?;
-    let value = attributes::attribute(device.id, attribute);
+    let platform = platform()?;
+    let capability = platform.config.capability;
+    let value = attributes::attribute(platform.device(device)?.id, capability, attribute);
     out.set(value.ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)?);
     Ok(())
 }

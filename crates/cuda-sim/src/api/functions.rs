@@ -9,7 +9,7 @@ use cuda_sys::{CUfunction, CUfunction_attribute as Attribute, CUresult};
 
 use super::Result;
 use super::arguments::{self, Out};
-use crate::device::attributes::{CAPABILITY, REGISTERS};
+use crate::device::attributes::REGISTERS;
 use crate::device::{Function, platform};
 
 pub(super) unsafe fn cuFuncGetAttribute(
@@ -49,7 +49,7 @@ pub(super) unsafe fn cuFuncSetAttribute(
 
 fn get(function: &Function, attribute: Attribute) -> Option<c_int> {
     let signed = |value: u32| Some(c_int::try_from(value).unwrap_or(c_int::MAX));
-    let version = CAPABILITY.0 * 10 + CAPABILITY.1;
+    let version = platform().ok()?.config.capability.number() as c_int;
     match attribute {
         Attribute::CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK => signed(function.max_threads),
         Attribute::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES => signed(function.static_shared),

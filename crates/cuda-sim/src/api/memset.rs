@@ -10,6 +10,7 @@ use super::Result;
 use super::arguments;
 use crate::device::copy::End;
 use crate::device::{Location, fill, platform};
+use crate::exec::Access;
 
 /// The legacy default stream, which fills without a stream go to.
 const DEFAULT: CUstream = cuda_sys::CU_STREAM_LEGACY;
@@ -80,7 +81,9 @@ fn start(
         return Err(invalid);
     }
     let location = Location::of(platform, to, bytes)?.device_accessible()?;
-    let waits = host == Host::Wait && !location.is_device();
+    let device = stream.context().device.id.ordinal;
+    let location = location.open_to(platform, device, to..to + bytes, Access::Write)?;
+    let waits = host == Host::Wait && (!location.is_device() || location.is_synchronous());
     let point = fill(End { address: to, location }, value, size, count, &stream);
     if waits {
         stream.queue().wait(&point);

@@ -31,6 +31,7 @@ mod proc_address;
 mod refused;
 mod refused_names;
 mod streams;
+mod virtual_memory;
 
 use cuda_sys::CUresult;
 
@@ -63,4 +64,5 @@ mod chapters {
     pub(super) use super::primary_context::*;
     pub(super) use super::proc_address::*;
     pub(super) use super::streams::*;
+    pub(super) use super::virtual_memory::*;
 }

@@ -2,15 +2,14 @@
 
 #![allow(non_snake_case, reason = "the names of the C API")]
 
-use std::ffi::{CStr, c_char, c_uint, c_void};
+use std::ffi::{c_char, c_uint, c_void};
 use std::sync::Arc;
 
 use cuda_sys::{CUdeviceptr, CUfunction, CUjit_option, CUmodule, CUresult};
 
 use super::Result;
 use super::arguments::{self, Out, handle, number, text, write_text};
-use crate::device::{Image, Module, current, platform};
-use crate::exec::Program;
+use crate::device::{Module, current, image, platform};
 
 pub(super) unsafe fn cuModuleLoadData(module: *mut CUmodule, image: *const c_void) -> Result {
     // SAFETY: the caller's promise.
@@ -72,48 +71,18 @@ unsafe fn load(module: *mut CUmodule, image: *const c_void, logs: Logs) -> Resul
     // SAFETY: the caller's promise.
     let out = unsafe { Out::new(module) }?;
     let context = current::working()?;
+    let capability = platform()?.config.capability;
     // SAFETY: as above.
-    let source = match unsafe { self::image(image) }? {
-        Image::Ptx(source) => source,
-        Image::MachineCode => {
-            logs.error("the image is machine code; the software driver takes PTX text");
-            return Err(CUresult::CUDA_ERROR_NO_BINARY_FOR_GPU);
-        }
-    };
-    let program = Program::load(source).map_err(|error| {
-        tracing::warn!("{error}");
-        logs.error(&error.to_string());
-        CUresult::CUDA_ERROR_INVALID_PTX
+    let program = unsafe { image::load(image, capability.number()) }.map_err(|refusal| {
+        tracing::warn!("{}", refusal.reason);
+        logs.error(&refusal.reason);
+        refusal.error
     })?;
     let loaded = Module::new(context, program)?;
     let inserted = platform()?.modules.insert(|_| loaded);
     out.set(handle(inserted.ok_or(CUresult::CUDA_ERROR_OUT_OF_MEMORY)?.0));
     logs.done();
     Ok(())
-}
-
-/// Tells what an image is from its first bytes.
-///
-/// # Safety
-/// It is null, or one of the formats that the driver takes: a fat binary, an ELF file, or text
-/// that ends with a NUL.
-unsafe fn image<'a>(image: *const c_void) -> Result<Image<'a>> {
-    const ELF: [u8; 4] = *b"\x7fELF";
-    const FAT_BINARY: [u8; 4] = 0xba55_ed50_u32.to_le_bytes();
-    const FAT_BINARY_WRAPPER: [u8; 4] = 0x4662_43b1_u32.to_le_bytes();
-    if image.is_null() {
-        return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
-    }
-    // SAFETY: the caller's promise: a text may be shorter than four bytes, but has its NUL.
-    let starts_with = |magic: [u8; 4]| unsafe {
-        (0..4).all(|index| image.cast::<u8>().add(index).read() == magic[index])
-    };
-    if [ELF, FAT_BINARY, FAT_BINARY_WRAPPER].into_iter().any(starts_with) {
-        return Ok(Image::MachineCode);
-    }
-    // SAFETY: the caller's promise.
-    let text = unsafe { CStr::from_ptr(image.cast()) };
-    text.to_str().map(Image::Ptx).map_err(|_| CUresult::CUDA_ERROR_INVALID_IMAGE)
 }
 
 /// The buffers for messages that a program may pass when it loads a module.

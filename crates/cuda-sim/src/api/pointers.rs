@@ -2,101 +2,270 @@
 
 #![allow(non_snake_case, reason = "the names of the C API")]
 
-use std::ffi::{c_int, c_uint, c_ulonglong, c_void};
+use std::ffi::{c_uint, c_void};
+use std::ops::Range;
+use std::sync::atomic::Ordering;
 
-use cuda_sys::{CUcontext, CUdeviceptr, CUmemorytype, CUpointer_attribute as Attribute, CUresult};
+use cuda_sys::{CUdeviceptr, CUmemorytype, CUpointer_attribute as Attribute, CUresult};
 
 use super::Result;
-use super::arguments::{Out, handle};
-use crate::device::{Location, Platform, current, platform};
+use super::arguments::Out;
+use crate::device::virtual_memory::Protection;
+use crate::device::{Context, Location, Platform, current, platform};
 
-/// What is known about memory, whichever kind it is.
-struct Known {
-    kind: CUmemorytype,
-    start: u64,
-    bytes: u64,
-    owner: u64,
-    ordinal: Option<u32>,
-    id: u64,
-}
+const INVALID: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
+
+/// `CU_DEVICE_INVALID` of cuda.h: no device.
+const NO_DEVICE: u64 = -2_i32 as u32 as u64;
 
 pub(super) unsafe fn cuPointerGetAttribute(
     data: *mut c_void,
     attribute: Attribute,
     pointer: CUdeviceptr,
 ) -> Result {
-    let invalid = CUresult::CUDA_ERROR_INVALID_VALUE;
     let platform = platform()?;
-    current::current()?;
-    let known = known(platform, pointer)?;
-    let on_device = known.kind == CUmemorytype::CU_MEMORYTYPE_DEVICE;
+    let width = width(attribute).ok_or(INVALID)?;
+    let value = value(platform, attribute, pointer)?;
     // SAFETY: the caller's promise: there is room for what the attribute's value is.
-    unsafe {
-        match attribute {
-            Attribute::CU_POINTER_ATTRIBUTE_CONTEXT => {
-                let context: CUcontext = handle(owner_handle(platform, known.owner));
-                set(data, context)
-            }
-            Attribute::CU_POINTER_ATTRIBUTE_MEMORY_TYPE => set::<c_uint>(data, known.kind.0),
-            Attribute::CU_POINTER_ATTRIBUTE_DEVICE_POINTER => set::<CUdeviceptr>(data, pointer),
-            Attribute::CU_POINTER_ATTRIBUTE_HOST_POINTER if !on_device => {
-                set::<*mut c_void>(data, handle(pointer))
-            }
-            Attribute::CU_POINTER_ATTRIBUTE_BUFFER_ID => set::<c_ulonglong>(data, known.id),
-            Attribute::CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL => {
-                // Host memory is as near to every device; it counts as the first one's.
-                set::<c_int>(data, known.ordinal.unwrap_or(0) as c_int)
-            }
-            Attribute::CU_POINTER_ATTRIBUTE_RANGE_START_ADDR
-            | Attribute::CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR => {
-                set::<CUdeviceptr>(data, known.start)
-            }
-            Attribute::CU_POINTER_ATTRIBUTE_RANGE_SIZE
-            | Attribute::CU_POINTER_ATTRIBUTE_MAPPING_SIZE => {
-                set::<usize>(data, known.bytes as usize)
-            }
-            Attribute::CU_POINTER_ATTRIBUTE_MAPPED => set::<c_int>(data, 1),
-            Attribute::CU_POINTER_ATTRIBUTE_IS_MANAGED
-            | Attribute::CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE
-            | Attribute::CU_POINTER_ATTRIBUTE_SYNC_MEMOPS
-            | Attribute::CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE => set::<c_int>(data, 0),
-            Attribute::CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES => set::<c_ulonglong>(data, 0),
-            Attribute::CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE => set::<*mut c_void>(data, handle(0)),
-            _ => Err(invalid),
+    unsafe { write(data, width, value) }
+}
+
+/// Says nothing of pointers that are no memory of the driver's: their values are null.
+pub(super) unsafe fn cuPointerGetAttributes(
+    count: c_uint,
+    attributes: *mut Attribute,
+    data: *mut *mut c_void,
+    pointer: CUdeviceptr,
+) -> Result {
+    if attributes.is_null() || data.is_null() || count == 0 {
+        return Err(INVALID);
+    }
+    let platform = platform()?;
+    for index in 0..count as usize {
+        // SAFETY: the caller's promise: there are that many of both.
+        let (attribute, place) =
+            unsafe { (attributes.add(index).read_unaligned(), data.add(index).read_unaligned()) };
+        let width = width(attribute).ok_or(INVALID)?;
+        let value = value(platform, attribute, pointer).unwrap_or(match attribute {
+            Attribute::CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL => NO_DEVICE,
+            _ => 0,
+        });
+        // SAFETY: as above.
+        unsafe { write(place, width, value) }?;
+    }
+    Ok(())
+}
+
+pub(super) unsafe fn cuPointerSetAttribute(
+    value: *const c_void,
+    attribute: Attribute,
+    pointer: CUdeviceptr,
+) -> Result {
+    if value.is_null() || attribute != Attribute::CU_POINTER_ATTRIBUTE_SYNC_MEMOPS {
+        return Err(INVALID);
+    }
+    // SAFETY: the caller's promise: it points to an unsigned integer.
+    let value = unsafe { value.cast::<c_uint>().read_unaligned() };
+    let platform = platform()?;
+    let Location::Device(allocation) = Location::of(platform, pointer, 1)? else {
+        return Err(INVALID);
+    };
+    if value > 1 {
+        return Err(INVALID);
+    }
+    allocation.synchronous.store(value == 1, Ordering::Release);
+    if value == 1 {
+        // What was begun before and is still pending is waited for.
+        let device = platform.device_at(allocation.address).ok_or(INVALID)?;
+        platform.scheduler.wait_for_device(&device.health);
+    }
+    Ok(())
+}
+
+pub(super) unsafe fn cuMemGetAddressRange_v2(
+    base: *mut CUdeviceptr,
+    size: *mut usize,
+    pointer: CUdeviceptr,
+) -> Result {
+    current::working()?;
+    // Either may be null, and is not asked for then.
+    // SAFETY: the caller's promise.
+    let (base, size) = unsafe { (Out::new(base), Out::new(size)) };
+    let not_found = CUresult::CUDA_ERROR_NOT_FOUND;
+    let location = Location::of(platform()?, pointer, 1).map_err(|_| not_found)?;
+    let range = mapped_range(&location).ok_or(not_found)?;
+    base.into_iter().for_each(|out| out.set(range.start));
+    size.into_iter().for_each(|out| out.set((range.end - range.start) as usize));
+    Ok(())
+}
+
+/// How an attribute's value is stored.
+#[derive(Clone, Copy)]
+enum Width {
+    /// In 32 bits.
+    Single,
+    /// In 64 bits: addresses, handles and sizes.
+    Double,
+}
+
+/// `None` for what is not supported here, or not known.
+fn width(attribute: Attribute) -> Option<Width> {
+    match attribute {
+        Attribute::CU_POINTER_ATTRIBUTE_MEMORY_TYPE
+        | Attribute::CU_POINTER_ATTRIBUTE_SYNC_MEMOPS
+        | Attribute::CU_POINTER_ATTRIBUTE_IS_MANAGED
+        | Attribute::CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL
+        | Attribute::CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE
+        | Attribute::CU_POINTER_ATTRIBUTE_MAPPED
+        | Attribute::CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE
+        | Attribute::CU_POINTER_ATTRIBUTE_ACCESS_FLAGS
+        | Attribute::CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE => Some(Width::Single),
+        Attribute::CU_POINTER_ATTRIBUTE_CONTEXT
+        | Attribute::CU_POINTER_ATTRIBUTE_DEVICE_POINTER
+        | Attribute::CU_POINTER_ATTRIBUTE_HOST_POINTER
+        | Attribute::CU_POINTER_ATTRIBUTE_BUFFER_ID
+        | Attribute::CU_POINTER_ATTRIBUTE_RANGE_START_ADDR
+        | Attribute::CU_POINTER_ATTRIBUTE_RANGE_SIZE
+        | Attribute::CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES
+        | Attribute::CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE
+        | Attribute::CU_POINTER_ATTRIBUTE_MAPPING_SIZE
+        | Attribute::CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR
+        | Attribute::CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID => Some(Width::Double),
+        // Tokens for a kernel interface that is not there.
+        _ => None,
+    }
+}
+
+fn value(platform: &Platform, attribute: Attribute, pointer: CUdeviceptr) -> Result<u64> {
+    let location = match Location::of(platform, pointer, 1) {
+        Ok(Location::Pageable) => return Err(INVALID),
+        Ok(location) => location,
+        Err(error) => {
+            let reserved = platform.virtual_memory.reservation(pointer).ok_or(error)?;
+            return match attribute {
+                Attribute::CU_POINTER_ATTRIBUTE_RANGE_START_ADDR => Ok(reserved.start),
+                Attribute::CU_POINTER_ATTRIBUTE_RANGE_SIZE => Ok(reserved.end - reserved.start),
+                Attribute::CU_POINTER_ATTRIBUTE_MAPPED => Ok(0),
+                _ => Err(INVALID),
+            };
         }
+    };
+    let size = |range: Range<u64>| range.end - range.start;
+    let invalid = || INVALID;
+    Ok(match attribute {
+        Attribute::CU_POINTER_ATTRIBUTE_CONTEXT => owner_handle(platform, &location),
+        Attribute::CU_POINTER_ATTRIBUTE_MEMORY_TYPE => u64::from(match location.is_device() {
+            true => CUmemorytype::CU_MEMORYTYPE_DEVICE.0,
+            false => CUmemorytype::CU_MEMORYTYPE_HOST.0,
+        }),
+        Attribute::CU_POINTER_ATTRIBUTE_DEVICE_POINTER => {
+            let context = current::current()?;
+            let reachable = access(&context, &location) != Protection::None;
+            reachable.then_some(pointer).ok_or_else(invalid)?
+        }
+        Attribute::CU_POINTER_ATTRIBUTE_HOST_POINTER => {
+            is_the_hosts(&location).then_some(pointer).ok_or_else(invalid)?
+        }
+        Attribute::CU_POINTER_ATTRIBUTE_BUFFER_ID
+        | Attribute::CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID => id(&location),
+        // Host memory is as near to every device; it counts as the first one's.
+        Attribute::CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL => location.device().map_or(0, u64::from),
+        Attribute::CU_POINTER_ATTRIBUTE_RANGE_START_ADDR => {
+            reserved_range(&location).ok_or_else(invalid)?.start
+        }
+        Attribute::CU_POINTER_ATTRIBUTE_RANGE_SIZE => {
+            size(reserved_range(&location).ok_or_else(invalid)?)
+        }
+        Attribute::CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR => {
+            mapped_range(&location).ok_or_else(invalid)?.start
+        }
+        Attribute::CU_POINTER_ATTRIBUTE_MAPPING_SIZE => {
+            size(mapped_range(&location).ok_or_else(invalid)?)
+        }
+        Attribute::CU_POINTER_ATTRIBUTE_ACCESS_FLAGS => {
+            match access(&*current::current()?, &location) {
+                Protection::None => 0,
+                Protection::Read => 1,
+                Protection::ReadWrite => 3,
+            }
+        }
+        Attribute::CU_POINTER_ATTRIBUTE_MAPPED => 1,
+        Attribute::CU_POINTER_ATTRIBUTE_SYNC_MEMOPS => match &location {
+            Location::Device(allocation) => {
+                u64::from(allocation.synchronous.load(Ordering::Acquire))
+            }
+            _ => 0,
+        },
+        // Neither shared with other processes, nor reached by other machines.
+        _ => 0,
+    })
+}
+
+/// The addresses that belong together, also where not all of them are mapped.
+fn reserved_range(location: &Location) -> Option<Range<u64>> {
+    match location {
+        Location::Mapped(mapping) => Some(mapping.reserved.clone()),
+        other => mapped_range(other),
     }
 }
 
-fn known(platform: &Platform, pointer: CUdeviceptr) -> Result<Known> {
-    match Location::of(platform, pointer, 1)? {
-        Location::Device(allocation) => Ok(Known {
-            kind: CUmemorytype::CU_MEMORYTYPE_DEVICE,
-            start: allocation.address,
-            bytes: allocation.bytes,
-            owner: allocation.owner,
-            ordinal: Some(allocation.device.ordinal),
-            id: allocation.id,
-        }),
-        Location::Pinned(host) => Ok(Known {
-            kind: CUmemorytype::CU_MEMORYTYPE_HOST,
-            start: host.address,
-            bytes: host.bytes,
-            owner: host.owner,
-            ordinal: None,
-            id: host.address,
-        }),
-        Location::Pageable => Err(CUresult::CUDA_ERROR_INVALID_VALUE),
+fn mapped_range(location: &Location) -> Option<Range<u64>> {
+    match location {
+        Location::Device(allocation) => Some(allocation.range()),
+        Location::Mapped(mapping) => Some(mapping.range.clone()),
+        Location::Pinned(host) => Some(host.range()),
+        Location::Pageable => None,
     }
 }
 
-fn owner_handle(platform: &Platform, owner: u64) -> u64 {
+fn id(location: &Location) -> u64 {
+    match location {
+        Location::Device(allocation) => allocation.id,
+        Location::Mapped(mapping) => mapping.id,
+        Location::Pinned(host) => host.id,
+        Location::Pageable => 0,
+    }
+}
+
+/// Whether the program may touch it itself.
+fn is_the_hosts(location: &Location) -> bool {
+    match location {
+        Location::Device(_) => false,
+        Location::Mapped(mapping) => mapping.host_protection() != Protection::None,
+        Location::Pinned(_) | Location::Pageable => true,
+    }
+}
+
+/// What kernels of a context may do with memory.
+fn access(context: &Context, location: &Location) -> Protection {
+    let ordinal = context.device.id.ordinal;
+    match location {
+        Location::Device(allocation) if context.may_touch(allocation) => Protection::ReadWrite,
+        Location::Device(_) | Location::Pageable => Protection::None,
+        Location::Mapped(mapping) => mapping.device_protection(ordinal),
+        Location::Pinned(_) => Protection::ReadWrite,
+    }
+}
+
+/// The handle of the context that memory belongs to. Mapped memory belongs to none.
+fn owner_handle(platform: &Platform, location: &Location) -> u64 {
+    let owner = match location {
+        Location::Device(allocation) => allocation.owner,
+        Location::Pinned(host) => host.owner,
+        Location::Mapped(_) | Location::Pageable => return 0,
+    };
     platform.contexts.find(|context| context.id == owner).map_or(0, |context| context.handle)
 }
 
 /// # Safety
-/// `data` is null, or has room for a `T`.
-unsafe fn set<T>(data: *mut c_void, value: T) -> Result {
+/// `data` is null, or has room for a value of that width.
+unsafe fn write(data: *mut c_void, width: Width, value: u64) -> Result {
     // SAFETY: the caller's promise.
-    unsafe { Out::new(data.cast::<T>()) }?.set(value);
+    unsafe {
+        match width {
+            Width::Single => Out::new(data.cast::<u32>())?.set(value as u32),
+            Width::Double => Out::new(data.cast::<u64>())?.set(value),
+        }
+    }
     Ok(())
 }

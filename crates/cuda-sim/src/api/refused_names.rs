@@ -349,8 +349,6 @@ macro_rules! for_each_refused_function {
             cuLogsDumpToMemory
             cuLogsRegisterCallback
             cuLogsUnregisterCallback
-            cuMemAddressFree
-            cuMemAddressReserve
             cuMemAdvise
             cuMemAdvise_v2
             cuMemAlloc
@@ -364,28 +362,20 @@ macro_rules! for_each_refused_function {
             cuMemAllocPitch_v2
             cuMemBatchDecompressAsync
             cuMemBatchDecompressAsync_ptsz
-            cuMemCreate
             cuMemDiscardAndPrefetchBatchAsync
             cuMemDiscardAndPrefetchBatchAsync_ptsz
             cuMemDiscardBatchAsync
             cuMemDiscardBatchAsync_ptsz
-            cuMemExportToShareableHandle
             cuMemFree
             cuMemFreeAsync
             cuMemFreeAsync_ptsz
-            cuMemGetAccess
             cuMemGetAddressRange
-            cuMemGetAddressRange_v2
-            cuMemGetAllocationGranularity
-            cuMemGetAllocationPropertiesFromHandle
             cuMemGetDefaultMemPool
             cuMemGetHandleForAddressRange
             cuMemGetInfo
             cuMemGetMemPool
             cuMemHostGetDevicePointer
             cuMemHostRegister
-            cuMemImportFromShareableHandle
-            cuMemMap
             cuMemMapArrayAsync
             cuMemMapArrayAsync_ptsz
             cuMemPoolCreate
@@ -407,11 +397,7 @@ macro_rules! for_each_refused_function {
             cuMemPrefetchBatchAsync_ptsz
             cuMemRangeGetAttribute
             cuMemRangeGetAttributes
-            cuMemRelease
-            cuMemRetainAllocationHandle
-            cuMemSetAccess
             cuMemSetMemPool
-            cuMemUnmap
             cuMemcpy2D
             cuMemcpy2DAsync
             cuMemcpy2DAsync_v2
@@ -517,8 +503,6 @@ macro_rules! for_each_refused_function {
             cuParamSetf
             cuParamSeti
             cuParamSetv
-            cuPointerGetAttributes
-            cuPointerSetAttribute
             cuProfilerInitialize
             cuProfilerStart
             cuProfilerStop

@@ -4,7 +4,7 @@ use std::env;
 use std::num::NonZero;
 use std::thread;
 
-use super::{Mode, Schedule};
+use super::{Capability, Mode, Schedule};
 
 /// The simulated machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,6 +19,8 @@ pub struct Config {
     /// Whether each access of a kernel is checked against what is allocated. It costs time, and
     /// tells block, thread and line of wild accesses.
     pub check: bool,
+    /// The compute capability that devices say they have. PTX for a higher one is refused.
+    pub capability: Capability,
     /// How kernels run where accesses are not checked; where they are, it is one thread at a time.
     pub execution: Mode,
     /// The order in which the work of streams runs, unless
@@ -34,6 +36,7 @@ impl Default for Config {
             memory_per_device: 8 << 30,
             workers: thread::available_parallelism().map_or(1, NonZero::get),
             check: false,
+            capability: Capability::default(),
             execution: Mode::Lockstep,
             schedule: Schedule::Fast,
         }
@@ -43,7 +46,8 @@ impl Default for Config {
 impl Config {
     /// The default, changed by the environment: `CUDA_SIM_DEVICES=4`, `CUDA_SIM_MEMORY=512MiB`
     /// (or KiB, GiB, or a number of bytes), `CUDA_SIM_WORKERS=2`, `CUDA_SIM_CHECK=1`,
-    /// `CUDA_SIM_EXECUTION=threads` (or `lockstep`), `CUDA_SIM_SCHEDULE=adversarial:7` (any text of a [`Schedule`]).
+    /// `CUDA_SIM_CAPABILITY=8.0`, `CUDA_SIM_EXECUTION=threads` (or `lockstep`),
+    /// `CUDA_SIM_SCHEDULE=adversarial:7` (any text of a [`Schedule`]).
     ///
     /// # Errors
     /// The first variable whose value means nothing.
@@ -64,6 +68,8 @@ impl Config {
             number(value).filter(|&workers| workers > 0)
         })?;
         read.set(&mut config.check, "CUDA_SIM_CHECK", "0 or 1", switch)?;
+        let capability = "a compute capability from 5.0 to 12.1";
+        read.set(&mut config.capability, "CUDA_SIM_CAPABILITY", capability, Capability::parse)?;
         let modes = "lockstep or threads";
         read.set(&mut config.execution, "CUDA_SIM_EXECUTION", modes, number)?;
         let schedule = "a schedule: fast, seed:7, adversarial:7, replay:7:0.1.-";
@@ -152,6 +158,7 @@ mod tests {
             ("CUDA_SIM_MEMORY", "512MiB"),
             ("CUDA_SIM_WORKERS", "3"),
             ("CUDA_SIM_CHECK", "1"),
+            ("CUDA_SIM_CAPABILITY", "8.6"),
             ("CUDA_SIM_EXECUTION", "threads"),
             ("CUDA_SIM_SCHEDULE", "adversarial:7"),
         ]);
@@ -160,6 +167,7 @@ mod tests {
             memory_per_device: 512 << 20,
             workers: 3,
             check: true,
+            capability: Capability { major: 8, minor: 6 },
             execution: Mode::Threads,
             schedule: Schedule::Adversarial(7),
         };
@@ -176,6 +184,8 @@ mod tests {
             ("CUDA_SIM_MEMORY", "8 Gib"),
             ("CUDA_SIM_WORKERS", "0"),
             ("CUDA_SIM_CHECK", "maybe"),
+            ("CUDA_SIM_CAPABILITY", "90"),
+            ("CUDA_SIM_CAPABILITY", "3.5"),
             ("CUDA_SIM_EXECUTION", "warps"),
             ("CUDA_SIM_SCHEDULE", "sometimes"),
         ] {

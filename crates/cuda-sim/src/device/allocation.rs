@@ -1,6 +1,7 @@
 //! One allocation of device memory.
 
 use std::ops::Range;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use super::memory::DeviceMemory;
 use super::properties::DeviceId;
@@ -21,6 +22,8 @@ pub(crate) struct Allocation {
     pub(crate) purpose: Purpose,
     /// A number that no other allocation of the process ever has.
     pub(crate) id: u64,
+    /// Whether copies and fills that do not wait otherwise wait where this memory is concerned.
+    pub(crate) synchronous: AtomicBool,
     pub(super) memory: &'static DeviceMemory,
     /// What was taken of the device's window.
     pub(super) taken: Range<u64>,
@@ -33,6 +36,12 @@ pub(crate) enum Purpose {
     Program,
     /// A variable of a module: it lives as long as that.
     Module,
+}
+
+/// A number that no other allocation of the process has.
+pub(super) fn next_id() -> u64 {
+    static NEXT: AtomicU64 = AtomicU64::new(1);
+    NEXT.fetch_add(1, Ordering::Relaxed)
 }
 
 impl Allocation {

@@ -4,9 +4,8 @@
 use cuda_sys::CUdevice_attribute as Attribute;
 
 use super::properties::DeviceId;
+use crate::control::Capability;
 
-/// Compute capability. Compilers emit few exotic instructions for it.
-pub(crate) const CAPABILITY: (i32, i32) = (7, 5);
 /// Threads of a block in all.
 pub(crate) const MAX_THREADS_PER_BLOCK: u32 = 1024;
 /// Threads of a block per axis.
@@ -28,9 +27,19 @@ pub(crate) const SHARED_PER_MULTIPROCESSOR: u32 = 64 << 10;
 pub(crate) const REGISTERS: i32 = 32;
 
 /// The value of an attribute; `None` for those that cuda.h does not name.
-pub(crate) fn attribute(device: DeviceId, attribute: Attribute) -> Option<i32> {
+pub(crate) fn attribute(
+    device: DeviceId,
+    capability: Capability,
+    attribute: Attribute,
+) -> Option<i32> {
     let [domain, bus, slot] = device.pci().map(signed);
     match attribute {
+        Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR => {
+            return Some(signed(capability.major));
+        }
+        Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR => {
+            return Some(signed(capability.minor));
+        }
         Attribute::CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID => return Some(domain),
         Attribute::CU_DEVICE_ATTRIBUTE_PCI_BUS_ID => return Some(bus),
         Attribute::CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID => return Some(slot),
@@ -53,8 +62,6 @@ const LARGEST: i32 = i32::MAX;
 
 #[rustfmt::skip]
 const TABLE: &[(Attribute, i32)] = &[
-    (Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, CAPABILITY.0),
-    (Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, CAPABILITY.1),
     // Launches.
     (Attribute::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK, signed(MAX_THREADS_PER_BLOCK)),
     (Attribute::CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X, signed(MAX_BLOCK[0])),
@@ -94,6 +101,7 @@ const TABLE: &[(Attribute, i32)] = &[
     (Attribute::CU_DEVICE_ATTRIBUTE_CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM, 1),
     (Attribute::CU_DEVICE_ATTRIBUTE_HOST_NATIVE_ATOMIC_SUPPORTED, 1),
     (Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_PREEMPTION_SUPPORTED, 1),
+    (Attribute::CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, 1),
     // Textures cannot be made here; their limits are asked for all the same.
     (Attribute::CU_DEVICE_ATTRIBUTE_TEXTURE_ALIGNMENT, 512),
     (Attribute::CU_DEVICE_ATTRIBUTE_TEXTURE_PITCH_ALIGNMENT, 32),
@@ -110,7 +118,7 @@ mod tests {
     #[test]
     fn every_attribute_of_cuda_h_has_a_value_and_no_other() {
         let device = DeviceId { ordinal: 0, physical: 1 };
-        let value = |number| attribute(device, Attribute(number));
+        let value = |number| attribute(device, Capability::default(), Attribute(number));
         assert!((1..Attribute::CU_DEVICE_ATTRIBUTE_MAX.0).all(|number| value(number).is_some()));
         assert_eq!(value(0), None);
         assert_eq!(value(Attribute::CU_DEVICE_ATTRIBUTE_MAX.0), None);

@@ -6,6 +6,7 @@ use std::sync::{PoisonError, RwLock};
 
 use cuda_sys::CUresult;
 
+use super::allocation::Allocation;
 use super::platform::{Device, Platform};
 use crate::queue::{self, StreamKind};
 
@@ -88,6 +89,11 @@ impl Context {
     pub(crate) fn disable_peer(&self, peer: &Context) -> Result<(), CUresult> {
         let known = self.peers.write().unwrap_or_else(PoisonError::into_inner).remove(&peer.id);
         if known { Ok(()) } else { Err(CUresult::CUDA_ERROR_PEER_ACCESS_NOT_ENABLED) }
+    }
+
+    /// Whether kernels may touch an allocation.
+    pub(crate) fn may_touch(&self, allocation: &Allocation) -> bool {
+        allocation.device == self.device.id || self.has_peer(allocation.owner)
     }
 
     /// Whether kernels may touch memory that belongs to the context of that number.

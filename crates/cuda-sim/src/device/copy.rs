@@ -5,9 +5,12 @@ use std::ptr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use cuda_sys::CUresult;
+
 use super::location::Location;
 use super::stream::StreamRef;
-use crate::queue::{Failure, Job, Work};
+use super::trap;
+use crate::queue::{Failure, Health, Job, Work};
 
 /// One end of a copy.
 #[derive(Debug, Clone)]
@@ -21,6 +24,8 @@ pub(crate) struct End {
 pub(crate) enum Returns {
     /// When the copy is done, except between devices, where the host has nothing to wait for.
     Done,
+    /// When the copy is done, between devices too.
+    AlwaysDone,
     /// When the program may use pageable memory again: at once, if none is concerned.
     Enqueued,
 }
@@ -38,6 +43,7 @@ pub(crate) unsafe fn copy(to: End, from: End, bytes: u64, stream: &StreamRef, re
     let on_device = [&to, &from].map(|end| end.location.is_device());
     let waits = match returns {
         Returns::Done => on_device != [true, true],
+        Returns::AlwaysDone => true,
         Returns::Enqueued => on_device == [false, false] || to.location.is_pageable(),
     };
     // SAFETY: the caller vouches for pageable sources.
@@ -48,7 +54,9 @@ pub(crate) unsafe fn copy(to: End, from: End, bytes: u64, stream: &StreamRef, re
         Some(None) => (Source::InPlace(from), true),
         Some(Some(staged)) => (Source::Staged(staged), false),
     };
-    let point = stream.queue().enqueue(Work::Job(Arc::new(Copy { to, source, bytes })));
+    let health = &stream.context().device.health;
+    let copy = Copy { to, source, bytes, health };
+    let point = stream.queue().enqueue(Work::Job(Arc::new(copy)));
     if waits {
         stream.queue().wait(&point);
     }
@@ -58,6 +66,7 @@ struct Copy {
     to: End,
     source: Source,
     bytes: u64,
+    health: &'static Health,
 }
 
 enum Source {
@@ -93,10 +102,21 @@ impl Job for Copy {
         };
         // SAFETY: both ends were checked when the copy was enqueued; the locations that it holds
         // keep the driver's memory in place, and the caller of `copy` vouches for the program's.
-        // Programs may race on it, as on a GPU: bytes are copied, whatever they are.
-        unsafe { ptr::copy(from, to, length as usize) };
-        Ok(())
+        // What was mapped may have been unmapped since, which the trap sees. Programs may race on
+        // it, as on a GPU: bytes are copied, whatever they are.
+        let copy = || unsafe { ptr::copy(from, to, length as usize) };
+        unmapped("copy", trap::guarded(self.health, copy).1)
     }
+}
+
+/// The failure of an operation that touched memory which was there when it was enqueued.
+pub(super) fn unmapped(operation: &str, address: Option<u64>) -> Result<(), Failure> {
+    address.map_or(Ok(()), |address| {
+        Err(Failure {
+            code: CUresult::CUDA_ERROR_ILLEGAL_ADDRESS,
+            text: format!("a {operation} touched {address:#x}, which was unmapped before its turn"),
+        })
+    })
 }
 
 impl Staged {

@@ -4,14 +4,16 @@ use std::ops::Range;
 use std::ptr;
 use std::sync::Arc;
 
-use super::copy::End;
+use super::copy::{End, unmapped};
 use super::stream::StreamRef;
-use crate::queue::{Failure, Job, Point, Work};
+use super::trap;
+use crate::queue::{Failure, Health, Job, Point, Work};
 
 /// Enqueues a fill of `count` values, which are not zero, of `size` bytes each: 1, 2 or 4, to
 /// which the address is aligned.
 pub(crate) fn fill(to: End, value: u32, size: u64, count: u64, stream: &StreamRef) -> Point {
-    let fill = Fill { to, value, size, bytes: size * count };
+    let health = &stream.context().device.health;
+    let fill = Fill { to, value, size, bytes: size * count, health };
     stream.queue().enqueue(Work::Job(Arc::new(fill)))
 }
 
@@ -20,6 +22,7 @@ struct Fill {
     value: u32,
     size: u64,
     bytes: u64,
+    health: &'static Health,
 }
 
 const PIECE: u64 = 1 << 20;
@@ -40,14 +43,15 @@ impl Job for Fill {
         let count = (bytes / self.size) as usize;
         // SAFETY: the range was checked when the fill was enqueued, and the location that it holds
         // keeps it in place; it is aligned to the size of a value, of which pieces are multiples.
-        unsafe {
+        // What was mapped may have been unmapped since, which the trap sees.
+        let fill = || unsafe {
             match self.size {
                 1 => ptr::write_bytes(pointer::<u8>(to), self.value as u8, count),
                 2 => fill_with(pointer(to), self.value as u16, count),
                 _ => fill_with(pointer(to), self.value, count),
             }
-        }
-        Ok(())
+        };
+        unmapped("fill", trap::guarded(self.health, fill).1)
     }
 }
 

@@ -9,6 +9,8 @@ use std::sync::{Arc, PoisonError, RwLock};
 use cuda_sys::CUresult;
 use libc::{MAP_ANONYMOUS, MAP_FAILED, MAP_PRIVATE, PROT_READ, PROT_WRITE};
 
+use super::allocation::next_id;
+
 /// Host memory that every device can reach at the host's own addresses.
 #[derive(Debug)]
 pub(crate) struct HostAllocation {
@@ -18,6 +20,8 @@ pub(crate) struct HostAllocation {
     pub(crate) bytes: u64,
     /// The number of the context that it belongs to.
     pub(crate) owner: u64,
+    /// A number that no other allocation of the process ever has.
+    pub(crate) id: u64,
     /// Flags of `cuMemHostAlloc` or `cuMemHostRegister`.
     pub(crate) flags: u32,
     /// Whose memory it is.
@@ -75,7 +79,9 @@ impl HostMemory {
             CUresult::CUDA_ERROR_OUT_OF_MEMORY
         })?;
         let source = HostSource::Driver;
-        let allocation = Arc::new(HostAllocation { address, bytes, owner, flags, source, mapped });
+        let id = next_id();
+        let allocation =
+            Arc::new(HostAllocation { address, bytes, owner, id, flags, source, mapped });
         self.write(|live| live.insert(address, Arc::clone(&allocation)));
         Ok(allocation)
     }
@@ -92,8 +98,9 @@ impl HostMemory {
     ) -> Result<(), CUresult> {
         let (address, bytes) = (range.start, range.end - range.start);
         let source = HostSource::Program;
+        let id = next_id();
         let allocation =
-            Arc::new(HostAllocation { address, bytes, owner, flags, source, mapped: 0 });
+            Arc::new(HostAllocation { address, bytes, owner, id, flags, source, mapped: 0 });
         self.write(|live| {
             let before = live.range(..range.end).next_back();
             if before.is_some_and(|(_, other)| other.range().end > address) {

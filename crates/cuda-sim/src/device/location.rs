@@ -1,18 +1,25 @@
 //! What memory a pointer points to: unified addressing.
 
+use std::ops::Range;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use cuda_sys::CUresult;
 
 use super::allocation::Allocation;
 use super::host_memory::HostAllocation;
+use super::physical::Place;
 use super::platform::Platform;
+use super::virtual_memory::{Mapping, Protection};
+use crate::exec::Access;
 
 /// Where a range of bytes lies. Holding it keeps driver-owned memory from going away.
 #[derive(Debug, Clone)]
 pub(crate) enum Location {
     /// In one allocation on a device.
     Device(Arc<Allocation>),
+    /// In mappings that follow on each other, of which this is the first.
+    Mapped(Arc<Mapping>),
     /// In page-locked host memory.
     Pinned(Arc<HostAllocation>),
     /// Anywhere else: it is taken to be the program's own memory.
@@ -29,6 +36,11 @@ impl Location {
         let invalid = CUresult::CUDA_ERROR_INVALID_VALUE;
         let end = address.checked_add(bytes).filter(|_| address != 0).ok_or(invalid)?;
         if let Some(device) = platform.device_at(address) {
+            if device.memory.is_reserved_part(address) {
+                let mapped = platform.virtual_memory.all(&(address..end), |_| true);
+                let first = platform.virtual_memory.containing(address);
+                return first.filter(|_| mapped).map(Location::Mapped).ok_or(invalid);
+            }
             let allocation = device.memory.containing(address).ok_or(invalid)?;
             let fits = end <= allocation.range().end;
             return if fits { Ok(Location::Device(allocation)) } else { Err(invalid) };
@@ -42,7 +54,49 @@ impl Location {
     }
 
     pub(crate) fn is_device(&self) -> bool {
-        matches!(self, Location::Device(_))
+        self.device().is_some()
+    }
+
+    /// The ordinal of the device on which it is.
+    pub(crate) fn device(&self) -> Option<u32> {
+        match self {
+            Location::Device(allocation) => Some(allocation.device.ordinal),
+            Location::Mapped(mapping) => match mapping.physical.place {
+                Place::Device(ordinal) => Some(ordinal),
+                Place::Host | Place::HostNode => None,
+            },
+            Location::Pinned(_) | Location::Pageable => None,
+        }
+    }
+
+    /// Passes the location of a range on if a copy or fill that the device of that ordinal makes
+    /// may access it so. Mapped memory needs access for that, other memory does not.
+    ///
+    /// # Errors
+    /// `CUDA_ERROR_INVALID_VALUE`.
+    pub(crate) fn open_to(
+        self,
+        platform: &Platform,
+        ordinal: u32,
+        range: Range<u64>,
+        access: Access,
+    ) -> Result<Location, CUresult> {
+        let permits = |mapping: &Mapping| {
+            mapping.permits(ordinal, access) || mapping.host_protection() == Protection::ReadWrite
+        };
+        let open = match &self {
+            Location::Mapped(_) => platform.virtual_memory.all(&range, permits),
+            _ => true,
+        };
+        if open { Ok(self) } else { Err(CUresult::CUDA_ERROR_INVALID_VALUE) }
+    }
+
+    /// Whether the program asked for calls to wait that do not wait otherwise.
+    pub(crate) fn is_synchronous(&self) -> bool {
+        match self {
+            Location::Device(allocation) => allocation.synchronous.load(Ordering::Acquire),
+            _ => false,
+        }
     }
 
     pub(crate) fn is_pageable(&self) -> bool {

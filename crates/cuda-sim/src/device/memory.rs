@@ -3,14 +3,15 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::ops::Range;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use cuda_sys::CUresult;
 
-use super::allocation::{Allocation, Purpose};
+use super::allocation::{Allocation, Purpose, next_id};
 use super::properties::DeviceId;
 use super::ranges::Ranges;
+use super::reserved::Reserved;
 use super::window::{GRANULE, Window};
 
 /// Every allocation starts at a multiple of this.
@@ -22,11 +23,16 @@ const SMALL: u64 = GRANULE / 2;
 /// At least so much address space is reserved, so that a limit can grow and fragments do not hurt.
 const LEAST_WINDOW: u64 = 64 << 30;
 
+/// So much address space is there for the program to reserve. Allocators that grow in place
+/// reserve more than the device's memory several times over.
+const RESERVABLE: u64 = 2 << 40;
+
 /// The memory of one device.
 #[derive(Debug)]
 pub(crate) struct DeviceMemory {
     device: DeviceId,
-    window: Window,
+    pub(super) window: Window,
+    pub(super) reserved: Reserved,
     limit: AtomicU64,
     books: RwLock<Books>,
 }
@@ -53,9 +59,14 @@ impl DeviceMemory {
         let wanted = limit.saturating_mul(2).max(LEAST_WINDOW).next_multiple_of(GRANULE);
         let least = limit.next_multiple_of(GRANULE).max(GRANULE);
         // Where address space is rationed, as much as the limit will do.
-        let window = Window::reserve(wanted).or_else(|_| Window::reserve(least))?;
-        let books = RwLock::new(Books::new(&window));
-        Ok(DeviceMemory { device, window, limit: AtomicU64::new(limit), books })
+        let sizes = [(wanted, RESERVABLE), (wanted, 2 * wanted), (least, 2 * least)];
+        let reserve = |(own, rest)| Window::reserve(own + rest).map(|window| (window, own));
+        let [most, less, least] = sizes;
+        let (window, own) = reserve(most).or_else(|_| reserve(less)).or_else(|_| reserve(least))?;
+        let Range { start, end } = window.range();
+        let reserved = Reserved::new(start + own..end);
+        let books = RwLock::new(Books::new(start..start + own));
+        Ok(DeviceMemory { device, window, reserved, limit: AtomicU64::new(limit), books })
     }
 
     /// Allocates `bytes`, which are not zero.
@@ -68,7 +79,6 @@ impl DeviceMemory {
         owner: u64,
         purpose: Purpose,
     ) -> Result<Arc<Allocation>, CUresult> {
-        static NEXT_ID: AtomicU64 = AtomicU64::new(1);
         let out_of_memory = CUresult::CUDA_ERROR_OUT_OF_MEMORY;
         let mut books = self.write();
         let taken = books.take(self, bytes).ok_or(out_of_memory)?;
@@ -78,7 +88,8 @@ impl DeviceMemory {
             device: self.device,
             owner,
             purpose,
-            id: NEXT_ID.fetch_add(1, Ordering::Relaxed),
+            id: next_id(),
+            synchronous: AtomicBool::new(false),
             memory: self,
             taken,
         });
@@ -128,6 +139,29 @@ impl DeviceMemory {
         self.window.range()
     }
 
+    /// The addresses which the device's kernels may touch wherever there is memory.
+    pub(crate) fn open_window(&self) -> Range<u64> {
+        let Range { start, end } = self.window.range();
+        let enforced = self.reserved.is_enforced_by_pages();
+        start..if enforced { end } else { self.reserved.range().start }
+    }
+
+    /// Counts memory that is not in the window. False if that would exceed the limit.
+    pub(super) fn charge(&self, bytes: u64) -> bool {
+        let mut books = self.write();
+        let Some(used) = books.used.checked_add(bytes) else { return false };
+        let fits = used <= self.limit.load(Ordering::Relaxed);
+        if fits {
+            books.used = used;
+        }
+        fits
+    }
+
+    /// Counts it no more.
+    pub(super) fn discharge(&self, bytes: u64) {
+        self.write().used -= bytes;
+    }
+
     /// Where memory is allocated, in ascending order.
     pub(crate) fn map(&self) -> Arc<[Range<u64>]> {
         if let Some(map) = &self.read().map {
@@ -160,8 +194,12 @@ impl DeviceMemory {
         let mut books = self.write();
         if books.live.is_empty() && books.used == 0 {
             self.window.release(self.window.range());
-            *books = Books::new(&self.window);
+            *books = Books::new(self.own_part());
         }
+    }
+
+    fn own_part(&self) -> Range<u64> {
+        self.window.range().start..self.reserved.range().start
     }
 
     pub(super) fn take_back(&self, taken: Range<u64>) {
@@ -178,9 +216,9 @@ impl DeviceMemory {
 }
 
 impl Books {
-    fn new(window: &Window) -> Books {
+    fn new(addresses: Range<u64>) -> Books {
         Books {
-            granules: Ranges::new(window.range()),
+            granules: Ranges::new(addresses),
             small: Ranges::with_seam(GRANULE),
             live: BTreeMap::new(),
             used: 0,

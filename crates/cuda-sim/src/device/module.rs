@@ -13,15 +13,6 @@ use super::context::Context;
 use super::platform::{Device, Platform};
 use crate::exec::{CheckLevel, CompiledKernel, Execution, Kernel, Parameter, Program};
 
-/// What `cuModuleLoadData` was given.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Image<'a> {
-    /// PTX text.
-    Ptx(&'a str),
-    /// Machine code of some GPU, or a container of it.
-    MachineCode,
-}
-
 /// A module that was loaded into a context.
 pub(crate) struct Module {
     pub(crate) context: Arc<Context>,

@@ -14,6 +14,7 @@ use super::module::{Function, Module};
 use super::properties::DeviceId;
 use super::registry::{HandleKind, Registry};
 use super::stream::Stream;
+use super::virtual_memory::VirtualMemory;
 use super::visible::visible_devices;
 use crate::control::Config;
 use crate::queue::{Health, Schedule, Scheduler};
@@ -34,6 +35,7 @@ pub(crate) struct Platform {
     pub(crate) config: Config,
     pub(crate) devices: Vec<Device>,
     pub(crate) host_memory: HostMemory,
+    pub(crate) virtual_memory: VirtualMemory,
     pub(crate) scheduler: &'static Scheduler,
     pub(crate) contexts: Registry<Context>,
     pub(crate) streams: Registry<Stream>,
@@ -105,6 +107,7 @@ impl Platform {
         Ok(Platform {
             devices,
             host_memory: HostMemory::default(),
+            virtual_memory: VirtualMemory::default(),
             scheduler,
             contexts,
             streams: Registry::new(HandleKind::Stream),
@@ -143,8 +146,9 @@ impl Platform {
         for context in self.contexts.remove_all(|context| !context.is_primary) {
             context.destroy(self);
         }
+        self.devices.iter().for_each(|device| device.deactivate(self));
+        self.virtual_memory.reset(self);
         for device in &self.devices {
-            device.deactivate(self);
             device.memory.free_all(None);
             device.memory.discard();
             device.memory.set_limit(self.config.memory_per_device);

@@ -36,6 +36,28 @@ impl Ranges {
         Some(address)
     }
 
+    /// Takes `bytes` at a multiple of `alignment`, a power of two, from the smallest range that has
+    /// room for them.
+    pub(super) fn take_aligned(&mut self, bytes: u64, alignment: u64) -> Option<u64> {
+        let fitting = self.by_size.range((bytes, 0)..).find_map(|&(size, address)| {
+            let start = address.checked_next_multiple_of(alignment)?;
+            (start.checked_add(bytes)? <= address + size).then_some(start)
+        })?;
+        self.take_at(fitting..fitting + bytes).then_some(fitting)
+    }
+
+    /// Takes just this range. False if not all of it is free.
+    pub(super) fn take_at(&mut self, range: Range<u64>) -> bool {
+        let before = self.by_address.range(..=range.start).next_back();
+        let Some((&address, &size)) = before.filter(|(a, size)| *a + *size >= range.end) else {
+            return false;
+        };
+        self.remove(address, size);
+        self.insert(address, range.start - address);
+        self.insert(range.end, address + size - range.end);
+        true
+    }
+
     /// Gives a range back, which was taken, and returns the free range that it is now part of.
     pub(super) fn give(&mut self, range: Range<u64>) -> Range<u64> {
         let Range { mut start, mut end } = range;
@@ -108,6 +130,17 @@ mod tests {
         assert_eq!(ranges.give(0..30), 0..30);
         assert_eq!(ranges.give(60..90), 60..90);
         assert_eq!(ranges.give(30..60), 0..90);
+    }
+
+    #[test]
+    fn a_range_is_taken_at_an_address_or_at_a_multiple_if_it_is_free_there() {
+        let mut ranges = Ranges::new(10..100);
+        assert!(ranges.take_at(50..60));
+        assert!(!ranges.take_at(55..65));
+        assert!(!ranges.take_at(90..101));
+        assert_eq!(ranges.take_aligned(20, 32), Some(64));
+        assert_eq!(ranges.take_aligned(32, 32), None);
+        assert_eq!(ranges.take_aligned(8, 16), Some(16));
     }
 
     #[test]

@@ -26,10 +26,13 @@ impl View {
         View { platform, context, level, map: OnceLock::new() }
     }
 
-    fn permits_own(&self, accessed: &Range<u64>) -> bool {
+    fn permits_own(&self, accessed: &Range<u64>, access: Access) -> bool {
         let memory = &self.context.device.memory;
-        if self.level == CheckLevel::Window && covers(&memory.window(), accessed) {
+        if self.level == CheckLevel::Window && covers(&memory.open_window(), accessed) {
             return true;
+        }
+        if memory.is_reserved_part(accessed.start) {
+            return self.permits_mapped(accessed, access);
         }
         let map = self.map.get_or_init(|| memory.map());
         let after = map.partition_point(|live| live.start <= accessed.start);
@@ -39,10 +42,18 @@ impl View {
             || memory.containing(accessed.start).is_some_and(|live| covers(&live.range(), accessed))
     }
 
-    fn permits_other(&self, accessed: &Range<u64>) -> bool {
+    fn permits_mapped(&self, accessed: &Range<u64>, access: Access) -> bool {
+        let device = self.context.device.id.ordinal;
+        self.platform.virtual_memory.all(accessed, |mapping| mapping.permits(device, access))
+    }
+
+    fn permits_other(&self, accessed: &Range<u64>, access: Access) -> bool {
         match self.platform.device_at(accessed.start) {
+            Some(device) if device.memory.is_reserved_part(accessed.start) => {
+                self.permits_mapped(accessed, access)
+            }
             Some(device) => device.memory.containing(accessed.start).is_some_and(|live| {
-                covers(&live.range(), accessed) && self.context.has_peer(live.owner)
+                covers(&live.range(), accessed) && self.context.may_touch(&live)
             }),
             None => {
                 let host = self.platform.host_memory.containing(accessed.start);
@@ -54,16 +65,16 @@ impl View {
 
 impl MemoryView for View {
     fn window(&self) -> Range<u64> {
-        self.context.device.memory.window()
+        self.context.device.memory.open_window()
     }
 
-    fn permits(&self, address: u64, bytes: u64, _access: Access) -> bool {
+    fn permits(&self, address: u64, bytes: u64, access: Access) -> bool {
         let Some(end) = address.checked_add(bytes) else { return false };
         let accessed = address..end;
-        if self.window().contains(&address) {
-            self.permits_own(&accessed)
+        if self.context.device.memory.window().contains(&address) {
+            self.permits_own(&accessed, access)
         } else {
-            self.permits_other(&accessed)
+            self.permits_other(&accessed, access)
         }
     }
 

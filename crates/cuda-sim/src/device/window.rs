@@ -7,6 +7,8 @@ use std::ptr;
 use libc::{MADV_HUGEPAGE, MAP_ANONYMOUS, MAP_FAILED, MAP_FIXED, MAP_NORESERVE, MAP_PRIVATE};
 use libc::{PROT_NONE, PROT_READ, PROT_WRITE};
 
+use super::virtual_memory::Protection;
+
 /// The unit in which memory is given to and taken from a window: the size of a huge page.
 pub(super) const GRANULE: u64 = 2 << 20;
 
@@ -55,6 +57,22 @@ impl Window {
             let _ = unsafe { libc::madvise(address, length, MADV_HUGEPAGE) };
         }
         Ok(())
+    }
+
+    /// Sets what may be done with the memory of a part.
+    ///
+    /// # Errors
+    /// The kernel may have no room for another mapping.
+    pub(super) fn protect(&self, part: &Range<u64>, protection: Protection) -> io::Result<()> {
+        let (address, length) = self.place(part);
+        let pages = match protection {
+            Protection::None => PROT_NONE,
+            Protection::Read => PROT_READ,
+            Protection::ReadWrite => PROT_READ | PROT_WRITE,
+        };
+        // SAFETY: the part lies in the window, where the driver alone decides what is there.
+        let result = unsafe { libc::mprotect(address, length, pages) };
+        if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
     }
 
     /// Takes the memory of a part back; touching it is a fault from now on.

@@ -15,6 +15,8 @@ use crate::ptx::{self, Module, StateSpace};
 pub(crate) struct Program {
     kernels: Vec<Kernel>,
     globals: Vec<GlobalVariable>,
+    version: (u32, u32),
+    target: u32,
 }
 
 impl Program {
@@ -28,6 +30,7 @@ impl Program {
         let module = ptx::parse(source)?;
         let calls = ir::analyse_calls(&module)?;
         let globals = globals(&module);
+        let (version, target) = (module.version, module.target);
         let defined = |&index: &usize| {
             module.functions[index].is_kernel && module.functions[index].is_defined
         };
@@ -37,7 +40,17 @@ impl Program {
             .collect();
         let source = Arc::new(Source { module, calls });
         let kernels = summaries.into_iter().map(|summary| Kernel::new(&source, summary)).collect();
-        Ok(Program { kernels, globals })
+        Ok(Program { kernels, globals, version, target })
+    }
+
+    /// The version of the PTX language that the text is written in.
+    pub(crate) fn version(&self) -> (u32, u32) {
+        self.version
+    }
+
+    /// The architecture that the text is for, as 75 for sm_75.
+    pub(crate) fn target(&self) -> u32 {
+        self.target
     }
 
     /// The names of the module's kernels, in the order of the text.

@@ -8,6 +8,10 @@ use super::types::{RegisterType, StateSpace};
 /// A PTX module.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Module {
+    /// The version of the language.
+    pub(crate) version: (u32, u32),
+    /// The architecture that the text is for, as 75 for sm_75.
+    pub(crate) target: u32,
     /// Variables in global, constant and shared memory, also those declared inside functions.
     pub(crate) variables: Vec<Variable>,
     /// Kernels and functions, declared ones included.

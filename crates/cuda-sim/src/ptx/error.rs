@@ -1,5 +1,7 @@
 //! What can be wrong with a PTX module, and where.
 
+use std::ops::Range;
+
 use thiserror::Error;
 
 /// A PTX module that cannot be loaded: it is malformed, or it uses what this driver does not
@@ -23,14 +25,18 @@ impl Error {
     /// The error for the text between two byte positions, which is cut at the end of its line.
     pub(super) fn at(source: &str, start: usize, end: usize, kind: ErrorKind) -> Error {
         let before = &source.as_bytes()[..start.min(source.len())];
+        let line = before.iter().filter(|&&byte| byte == b'\n').count() as u32 + 1;
+        Error::on_line(source, line, start..end, kind)
+    }
+
+    /// As [`Error::at`], where the line is known.
+    pub(super) fn on_line(source: &str, line: u32, text: Range<usize>, kind: ErrorKind) -> Error {
+        let before = &source.as_bytes()[..text.start.min(source.len())];
         let line_start = before.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
-        let text = source.get(start..end).unwrap_or_default();
-        Error {
-            line: before.iter().filter(|&&byte| byte == b'\n').count() as u32 + 1,
-            column: (start - line_start) as u32 + 1,
-            text: text.lines().next().unwrap_or_default().chars().take(120).collect(),
-            kind,
-        }
+        let column = (text.start - line_start) as u32 + 1;
+        let text = source.get(text).unwrap_or_default();
+        let text = text.lines().next().unwrap_or_default().chars().take(120).collect();
+        Error { line, column, text, kind }
     }
 }
 

@@ -18,6 +18,6 @@ mod types;
 pub(crate) use ast::*;
 pub(crate) use error::{Error, ErrorKind};
 pub(crate) use operation::*;
-pub(crate) use parser::parse;
+pub(crate) use parser::{parse, survey};
 pub(crate) use suspension::*;
 pub(crate) use types::{RegisterType, ScalarType, StateSpace};

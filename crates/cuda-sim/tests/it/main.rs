@@ -18,5 +18,6 @@ mod schedules;
 mod sim;
 mod streams;
 mod stress;
+mod virtual_memory;
 
 pub(crate) use sim::{cuda, fails, ok};

@@ -116,8 +116,6 @@ fn machine_code_and_null_are_no_modules() {
     let mut module = ptr::null_mut();
     let elf = b"\x7fELF\x02\x01\x01\0";
     fails!(CUDA_ERROR_NO_BINARY_FOR_GPU, cuModuleLoadData(&mut module, elf.as_ptr().cast()));
-    let fat = 0xba55_ed50_u32.to_le_bytes();
-    fails!(CUDA_ERROR_NO_BINARY_FOR_GPU, cuModuleLoadData(&mut module, fat.as_ptr().cast()));
     fails!(CUDA_ERROR_INVALID_IMAGE, cuModuleLoadData(&mut module, c"\xff\xfe".as_ptr().cast()));
     fails!(CUDA_ERROR_INVALID_VALUE, cuModuleLoadData(&mut module, ptr::null()));
     let image = KERNELS.as_ptr().cast();
@@ -159,4 +157,75 @@ fn functions_have_attributes_and_occupancy() {
     let (mut grid, mut block) = (0, 0);
     ok!(cuOccupancyMaxPotentialBlockSize(&mut grid, &mut block, function, None, 0, 0));
     assert_eq!((grid, block), (40, 1024));
+}
+
+macro_rules! fatbin {
+    ($name:literal) => {
+        include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fatbin/", $name)).as_slice()
+    };
+}
+
+/// What `architecture` of the module in a fat binary writes: 750 for compute_75.
+fn architecture(gpu: &Gpu, image: *const c_void) -> [u32; 1] {
+    let mut module = ptr::null_mut();
+    ok!(cuModuleLoadData(&mut module, image));
+    let out = gpu.allocate(4);
+    let architecture = function(module, c"architecture");
+    launch(architecture, [1, 1], DEFAULT, &[out]).ok().expect("it is enqueued");
+    download(out)
+}
+
+#[test]
+fn the_ptx_of_a_fat_binary_that_suits_the_device_is_loaded() {
+    let gpu = Gpu::take();
+    let containers = [
+        fatbin!("none.fatbin"),
+        fatbin!("speed.fatbin"),
+        fatbin!("size.fatbin"),
+        fatbin!("balance.fatbin"),
+        fatbin!("both.fatbin"),
+    ];
+    for container in containers {
+        assert_eq!(architecture(&gpu, container.as_ptr().cast()), [750]);
+        // As programs refer to it that nvcc made.
+        let wrapper = [0x1_4662_43b1, container.as_ptr().addr() as u64, 0];
+        assert_eq!(architecture(&gpu, wrapper.as_ptr().cast()), [750]);
+    }
+}
+
+#[test]
+fn fat_binaries_without_ptx_for_the_device_and_broken_ones_are_told_apart() {
+    let _gpu = Gpu::take();
+    let mut module = ptr::null_mut();
+    let changed = |at: usize, byte: u8| {
+        let mut container = fatbin!("both.fatbin").to_vec();
+        container[at] = byte;
+        container
+    };
+    // The kind and the architecture of the entry of PTX; the size of its header.
+    for (at, byte) in [(16, 2), (16 + 28, 90)] {
+        let container = changed(at, byte);
+        let image = container.as_ptr().cast();
+        fails!(CUDA_ERROR_NO_BINARY_FOR_GPU, cuModuleLoadData(&mut module, image));
+    }
+    for (at, byte) in [(4, 9), (6, 0), (16 + 4, 8), (16 + 16, 255), (16 + 80 + 20, 0)] {
+        let container = changed(at, byte);
+        let image = container.as_ptr().cast();
+        fails!(CUDA_ERROR_INVALID_IMAGE, cuModuleLoadData(&mut module, image));
+    }
+    let nowhere = [0x1_4662_43b1_u64, 0, 0];
+    fails!(CUDA_ERROR_INVALID_IMAGE, cuModuleLoadData(&mut module, nowhere.as_ptr().cast()));
+}
+
+#[test]
+fn ptx_for_newer_devices_or_of_a_newer_language_is_refused() {
+    let _gpu = Gpu::take();
+    let mut module = ptr::null_mut();
+    let newer = c".version 8.0\n.target sm_90\n.address_size 64\n";
+    fails!(CUDA_ERROR_INVALID_PTX, cuModuleLoadData(&mut module, newer.as_ptr().cast()));
+    let language = c".version 42.0\n.target sm_75\n.address_size 64\n";
+    fails!(
+        CUDA_ERROR_UNSUPPORTED_PTX_VERSION,
+        cuModuleLoadData(&mut module, language.as_ptr().cast())
+    );
 }

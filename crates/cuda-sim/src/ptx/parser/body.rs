@@ -17,33 +17,42 @@ impl<'s> Parser<'s> {
     pub(super) fn body(&mut self, draft: &mut Draft<'s>) -> Result<(), Error> {
         self.cursor.expect(b'{', "`{` or `;`")?;
         while draft.scopes.depth() > 0 {
-            let token = self.cursor.peek();
-            match token.kind {
-                TokenKind::Punctuation(b'{') => {
-                    self.cursor.next();
-                    draft.scopes.open(draft.frame_end);
+            if let Err(error) = self.statement(draft) {
+                self.note(error)?;
+                if self.cursor.peek().kind == TokenKind::End {
+                    break;
                 }
-                TokenKind::Punctuation(b'}') => self.close(draft)?,
-                TokenKind::Punctuation(b';') => {
-                    self.cursor.next();
-                }
-                TokenKind::Directive => self.directive(draft)?,
-                TokenKind::Word
-                    if self.cursor.peek_ahead(1).kind == TokenKind::Punctuation(b':') =>
-                {
-                    self.label(draft)?;
-                }
-                _ => self.instruction(draft)?,
+                self.cursor.skip_broken_statement();
             }
         }
         Ok(())
+    }
+
+    fn statement(&mut self, draft: &mut Draft<'s>) -> Result<(), Error> {
+        match self.cursor.peek().kind {
+            TokenKind::Punctuation(b'{') => {
+                self.cursor.next();
+                draft.scopes.open(draft.frame_end);
+                Ok(())
+            }
+            TokenKind::Punctuation(b'}') => self.close(draft),
+            TokenKind::Punctuation(b';') => {
+                self.cursor.next();
+                Ok(())
+            }
+            TokenKind::Directive => self.directive(draft),
+            TokenKind::Word if self.cursor.peek_ahead(1).kind == TokenKind::Punctuation(b':') => {
+                self.label(draft)
+            }
+            _ => self.instruction(draft),
+        }
     }
 
     fn close(&mut self, draft: &mut Draft<'s>) -> Result<(), Error> {
         self.cursor.next();
         if let Some(closed) = draft.scopes.close() {
             if closed.ambiguous {
-                return Err(self.cursor.last_error(ErrorKind::Redeclared));
+                self.note(self.cursor.last_error(ErrorKind::Redeclared))?;
             }
             draft.frame_end = closed.frame_bytes;
             for (target, instruction) in closed.resolved {
@@ -53,13 +62,11 @@ impl<'s> Parser<'s> {
         if draft.scopes.depth() > 0 {
             return Ok(());
         }
-        match draft.scopes.unresolved() {
-            Some(reference) => {
-                let (token, kind) = (reference.token, ErrorKind::Unknown("label"));
-                Err(self.cursor.error_between(token, token, kind))
-            }
-            None => Ok(()),
+        for reference in draft.scopes.unresolved() {
+            let (token, kind) = (reference.token, ErrorKind::Unknown("label"));
+            self.note(self.cursor.error_between(token, token, kind))?;
         }
+        Ok(())
     }
 
     fn directive(&mut self, draft: &mut Draft<'s>) -> Result<(), Error> {

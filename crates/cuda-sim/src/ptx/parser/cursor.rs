@@ -121,6 +121,48 @@ impl<'s> Cursor<'s> {
         Ok(())
     }
 
+    /// Goes behind the statement that an error was found in: behind its semicolon, or up to the
+    /// brace that closes what is around it.
+    pub(super) fn skip_broken_statement(&mut self) {
+        let mut depth = 0usize;
+        loop {
+            let in_operand = matches!(self.peek_ahead(1).kind, TokenKind::Punctuation(b',' | b';'));
+            match self.peek().kind {
+                TokenKind::End => return,
+                TokenKind::Punctuation(b';') if depth == 0 => {
+                    self.next();
+                    return;
+                }
+                TokenKind::Punctuation(b'{') => depth += 1,
+                TokenKind::Punctuation(b'}') if depth == 0 && !in_operand => return,
+                TokenKind::Punctuation(b'}') => depth = depth.saturating_sub(1),
+                _ => {}
+            }
+            self.next();
+        }
+    }
+
+    /// Goes behind a declaration of the module's level that an error was found in: behind its
+    /// semicolon, or behind a function's body.
+    pub(super) fn skip_item(&mut self) {
+        let mut depth = 0usize;
+        loop {
+            let token = self.next();
+            match token.kind {
+                TokenKind::End => return,
+                TokenKind::Punctuation(b';') if depth == 0 => return,
+                TokenKind::Punctuation(b'{') => depth += 1,
+                TokenKind::Punctuation(b'}') => {
+                    depth = depth.saturating_sub(1);
+                    if depth == 0 && !self.at(b';') {
+                        return;
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
     /// An error at the next token.
     pub(super) fn error(&self, kind: ErrorKind) -> Error {
         self.error_between(self.peek(), self.peek(), kind)
@@ -133,7 +175,7 @@ impl<'s> Cursor<'s> {
 
     /// An error from one token to another.
     pub(super) fn error_between(&self, first: Token, last: Token, kind: ErrorKind) -> Error {
-        Error::at(self.source, first.start as usize, last.end as usize, kind)
+        Error::on_line(self.source, first.line, first.start as usize..last.end as usize, kind)
     }
 
     /// The token before.

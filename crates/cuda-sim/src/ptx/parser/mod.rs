@@ -24,19 +24,24 @@ use cursor::Cursor;
 ///
 /// The first place that is malformed or not supported.
 pub(crate) fn parse(source: &str) -> Result<Module, Error> {
-    // The driver API passes texts that may end in a NUL.
-    let source = source.trim_end_matches('\0');
-    let tokens = tokenize(source)?;
-    let mut parser = Parser {
-        cursor: Cursor::new(source, tokens),
-        module: Module::default(),
-        symbols: HashMap::new(),
-        forms: HashMap::new(),
-        calls: Vec::new(),
-    };
+    let mut parser = Parser::new(source, None)?;
     parser.module()?;
-    parser.check_calls()?;
     Ok(parser.module)
+}
+
+/// Reads all of a module, going on behind each place that is malformed or not supported.
+///
+/// The module is what could be read of it; it may only be used if there were no errors.
+pub(crate) fn survey(source: &str) -> (Module, Vec<Error>) {
+    let mut parser = match Parser::new(source, Some(Vec::new())) {
+        Ok(parser) => parser,
+        Err(error) => return (Module::default(), vec![error]),
+    };
+    let last = parser.module().err();
+    let mut errors = parser.errors.unwrap_or_default();
+    errors.extend(last);
+    errors.sort_by_key(|error| (error.line, error.column));
+    (parser.module, errors)
 }
 
 struct Parser<'s> {
@@ -48,6 +53,8 @@ struct Parser<'s> {
     forms: HashMap<&'s str, Form>,
     /// The functions that are called, and where.
     calls: Vec<(usize, Token)>,
+    /// What was wrong so far, where all of it is wanted.
+    errors: Option<Vec<Error>>,
 }
 
 /// What a name of the module's level stands for: an index in the module.
@@ -58,6 +65,31 @@ enum Symbol {
 }
 
 impl<'s> Parser<'s> {
+    fn new(source: &'s str, errors: Option<Vec<Error>>) -> Result<Parser<'s>, Error> {
+        // The driver API passes texts that may end in a NUL.
+        let source = source.trim_end_matches('\0');
+        let tokens = tokenize(source)?;
+        Ok(Parser {
+            cursor: Cursor::new(source, tokens),
+            module: Module::default(),
+            symbols: HashMap::new(),
+            forms: HashMap::new(),
+            calls: Vec::new(),
+            errors,
+        })
+    }
+
+    /// Keeps an error where all are wanted; otherwise it ends the parsing.
+    fn note(&mut self, error: Error) -> Result<(), Error> {
+        match &mut self.errors {
+            Some(errors) => {
+                errors.push(error);
+                Ok(())
+            }
+            None => Err(error),
+        }
+    }
+
     fn module(&mut self) -> Result<(), Error> {
         // Every module begins with its version: an empty text is none.
         if !self.cursor.accept_directive(".version") {
@@ -65,24 +97,48 @@ impl<'s> Parser<'s> {
         }
         self.version()?;
         while self.cursor.peek().kind != TokenKind::End {
-            let directive = self.cursor.directive()?;
-            match directive {
-                ".target" => self.target()?,
-                ".address_size" => self.address_size()?,
-                ".file" | ".loc" => self.cursor.skip_line(),
-                ".section" => self.section()?,
-                ".visible" | ".extern" | ".weak" | ".common" => {}
-                ".entry" => self.function(true)?,
-                ".func" => self.function(false)?,
-                ".pragma" => self.cursor.skip_statement()?,
-                _ => self.module_variable(directive)?,
+            if let Err(error) = self.item() {
+                self.note(error)?;
+                self.cursor.skip_item();
             }
+        }
+        self.check_calls()
+    }
+
+    /// A directive of the module's level with all that belongs to it.
+    fn item(&mut self) -> Result<(), Error> {
+        let directive = self.cursor.directive()?;
+        match directive {
+            ".target" => self.header(Parser::target),
+            ".address_size" => self.header(Parser::address_size),
+            ".file" | ".loc" => {
+                self.cursor.skip_line();
+                Ok(())
+            }
+            ".section" => self.section(),
+            ".visible" | ".extern" | ".weak" | ".common" => Ok(()),
+            ".entry" => self.function(true),
+            ".func" => self.function(false),
+            ".pragma" => self.cursor.skip_statement(),
+            _ => self.module_variable(directive),
+        }
+    }
+
+    /// A line of the module's head, which ends without a semicolon.
+    fn header(&mut self, read: fn(&mut Self) -> Result<(), Error>) -> Result<(), Error> {
+        if let Err(error) = read(self) {
+            self.note(error)?;
+            self.cursor.skip_line();
         }
         Ok(())
     }
 
     fn version(&mut self) -> Result<(), Error> {
-        self.cursor.number()?;
+        let parts = self.cursor.number()?.split_once('.');
+        let version =
+            parts.and_then(|(major, minor)| Some((major.parse().ok()?, minor.parse().ok()?)));
+        self.module.version =
+            version.ok_or_else(|| self.cursor.last_error(ErrorKind::InvalidNumber))?;
         Ok(())
     }
 
@@ -91,6 +147,12 @@ impl<'s> Parser<'s> {
             let name = self.cursor.word()?;
             if matches!(name, "texmode_independent" | "map_f64_to_f32") {
                 return Err(self.cursor.last_error(ErrorKind::Unsupported("this target option")));
+            }
+            if let Some(number) = name.strip_prefix("sm_") {
+                // A letter behind the number says that newer architectures cannot run it.
+                let number = number.trim_end_matches(['a', 'f']).parse();
+                self.module.target =
+                    number.map_err(|_| self.cursor.last_error(ErrorKind::InvalidNumber))?;
             }
             if !self.cursor.accept(b',') {
                 return Ok(());
@@ -124,14 +186,15 @@ impl<'s> Parser<'s> {
 
     /// Refuses calls of functions that were only declared: there is nothing to link the module
     /// with.
-    fn check_calls(&self) -> Result<(), Error> {
-        match self.calls.iter().find(|&&(callee, _)| !self.module.functions[callee].is_defined) {
-            Some(&(_, token)) => {
+    fn check_calls(&mut self) -> Result<(), Error> {
+        for (callee, token) in std::mem::take(&mut self.calls) {
+            if !self.module.functions[callee].is_defined {
                 let kind = ErrorKind::Unsupported("a function that the module does not define");
-                Err(self.cursor.error_between(token, token, kind))
+                let error = self.cursor.error_between(token, token, kind);
+                self.note(error)?;
             }
-            None => Ok(()),
         }
+        Ok(())
     }
 
     /// Declares a name of the module's level.

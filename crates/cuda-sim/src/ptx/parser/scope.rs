@@ -99,9 +99,9 @@ impl<'s> Scopes<'s> {
         self.open.len()
     }
 
-    /// The first branch that found no label.
-    pub(super) fn unresolved(&self) -> Option<&Reference<'s>> {
-        self.pending.first()
+    /// The branches that found no label.
+    pub(super) fn unresolved(&self) -> &[Reference<'s>] {
+        &self.pending
     }
 
     pub(super) fn add_registers(&mut self, name: &'s str, count: Option<u32>, first: Register) {

@@ -1,0 +1,120 @@
+//! What modules are loaded from: PTX text, fat binaries with PTX in them, and machine code, which
+//! is refused.
+
+use std::borrow::Cow;
+use std::ffi::{CStr, c_void};
+use std::slice;
+
+use cuda_sys::CUresult;
+
+use crate::exec::Program;
+use crate::fatbin::{self, FatbinError};
+
+/// The newest version of the PTX language that the driver reads: that of CUDA 13.1.
+const NEWEST_PTX: (u32, u32) = (9, 1);
+
+/// Why an image cannot be loaded.
+#[derive(Debug)]
+pub(crate) struct Refusal {
+    pub(crate) error: CUresult,
+    /// For the logs.
+    pub(crate) reason: String,
+}
+
+impl Refusal {
+    fn new(error: CUresult, reason: impl Into<String>) -> Refusal {
+        Refusal { error, reason: reason.into() }
+    }
+}
+
+/// The program of an image, for a device of that compute capability: 75 for 7.5.
+///
+/// # Errors
+/// - `CUDA_ERROR_INVALID_VALUE` for null.
+/// - `CUDA_ERROR_NO_BINARY_FOR_GPU` for machine code, and fat binaries without PTX for the device.
+/// - `CUDA_ERROR_INVALID_IMAGE` for what is none of the formats.
+/// - `CUDA_ERROR_UNSUPPORTED_PTX_VERSION` for PTX that is newer than the driver: "the provided PTX
+///   was compiled with an unsupported toolchain" (driver API, `CUresult`).
+/// - `CUDA_ERROR_INVALID_PTX` for malformed PTX, what the software driver does not support, and
+///   PTX for a higher architecture than the device has: PTX can be compiled "to binary code of
+///   greater or equal compute capability" only (CUDA Programming Guide, PTX compatibility).
+///
+/// # Safety
+/// The image is null, a fat binary, a reference to one, an ELF file, or text that ends with a NUL.
+pub(crate) unsafe fn load(image: *const c_void, capability: u32) -> Result<Program, Refusal> {
+    // SAFETY: the caller's promise.
+    let source = unsafe { text(image, capability) }?;
+    program(&source, capability)
+}
+
+/// The program of a PTX text, as [`load`].
+pub(crate) fn program(source: &str, capability: u32) -> Result<Program, Refusal> {
+    let program = Program::load(source)
+        .map_err(|error| Refusal::new(CUresult::CUDA_ERROR_INVALID_PTX, error.to_string()))?;
+    let ((major, minor), target) = (program.version(), program.target());
+    if (major, minor) > NEWEST_PTX {
+        let (newest, least) = NEWEST_PTX;
+        let error = CUresult::CUDA_ERROR_UNSUPPORTED_PTX_VERSION;
+        let reason = format!(
+            "PTX {major}.{minor} is newer than the driver, which reads up to {newest}.{least}"
+        );
+        return Err(Refusal::new(error, reason));
+    }
+    if target > capability {
+        let reason = format!(
+            "the PTX is for sm_{target}, but the device has compute capability {}.{} \
+             (CUDA_SIM_CAPABILITY sets it)",
+            capability / 10,
+            capability % 10
+        );
+        return Err(Refusal::new(CUresult::CUDA_ERROR_INVALID_PTX, reason));
+    }
+    Ok(program)
+}
+
+/// # Safety
+/// As [`load`].
+unsafe fn text<'a>(image: *const c_void, capability: u32) -> Result<Cow<'a, str>, Refusal> {
+    if image.is_null() {
+        return Err(Refusal::new(CUresult::CUDA_ERROR_INVALID_VALUE, "no image"));
+    }
+    // SAFETY: the caller's promise: a text may be shorter than four bytes, but has its NUL.
+    let starts_with = |magic: [u8; 4]| unsafe {
+        (0..4).all(|index| image.cast::<u8>().add(index).read() == magic[index])
+    };
+    if starts_with(*b"\x7fELF") {
+        let reason = "the image is machine code; the software driver takes PTX: compile with \
+                      `-ptx`, or to a fat binary with `-gencode arch=compute_75,code=compute_75`";
+        return Err(Refusal::new(CUresult::CUDA_ERROR_NO_BINARY_FOR_GPU, reason));
+    }
+    let container = if starts_with(fatbin::WRAPPER) {
+        // SAFETY: a reference to a container has its address at byte 8.
+        unsafe { image.byte_add(8).cast::<*const c_void>().read_unaligned() }
+    } else if starts_with(fatbin::CONTAINER) {
+        image
+    } else {
+        // SAFETY: the caller's promise.
+        let text = unsafe { CStr::from_ptr(image.cast()) };
+        let invalid =
+            || Refusal::new(CUresult::CUDA_ERROR_INVALID_IMAGE, "neither PTX nor a binary");
+        return text.to_str().map(Cow::Borrowed).map_err(|_| invalid());
+    };
+    if container.is_null() {
+        return Err(refusal(FatbinError::Malformed { offset: 8, what: "no container" }));
+    }
+    // SAFETY: the caller's promise: a container has a header, which says how long it is.
+    let bytes = unsafe {
+        let header = container.cast::<[u8; fatbin::HEADER_BYTES]>();
+        let length = fatbin::container_bytes(&*header).map_err(refusal)?;
+        slice::from_raw_parts(container.cast::<u8>(), length)
+    };
+    fatbin::choose(bytes, capability).map(Cow::Owned).map_err(refusal)
+}
+
+fn refusal(error: FatbinError) -> Refusal {
+    let code = match error {
+        FatbinError::Malformed { .. } => CUresult::CUDA_ERROR_INVALID_IMAGE,
+        FatbinError::NoPtx(_) | FatbinError::Newer { .. } => CUresult::CUDA_ERROR_NO_BINARY_FOR_GPU,
+    };
+    Refusal::new(code, error.to_string())
+}

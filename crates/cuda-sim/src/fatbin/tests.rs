@@ -1,0 +1,109 @@
+//! Fat binaries as nvcc writes them, and what is left of them after damage.
+
+use proptest::prelude::*;
+
+use super::*;
+
+macro_rules! fatbin {
+    ($name:literal) => {
+        include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fatbin/", $name))
+    };
+}
+
+/// The same three entries of PTX, packed in every way that nvcc 13.0 knows.
+const ALL: [(&str, &[u8]); 4] = [
+    ("none", fatbin!("none.fatbin")),
+    ("speed", fatbin!("speed.fatbin")),
+    ("size", fatbin!("size.fatbin")),
+    ("balance", fatbin!("balance.fatbin")),
+];
+
+#[test]
+fn the_highest_architecture_that_the_device_has_is_chosen() {
+    for (name, bytes) in ALL {
+        for (capability, target) in [
+            (75, "sm_75"),
+            (79, "sm_75"),
+            (80, "sm_80"),
+            (89, "sm_80"),
+            (90, "sm_90"),
+            (120, "sm_90"),
+        ] {
+            let text = choose(bytes, capability).unwrap_or_else(|error| panic!("{name}: {error}"));
+            assert!(text.contains(&format!(".target {target}\n")), "{name}, {capability}");
+        }
+    }
+}
+
+#[test]
+fn every_compression_holds_the_same_text() {
+    let texts: Vec<String> =
+        ALL.iter().map(|(_, bytes)| choose(bytes, 80).expect("PTX for it")).collect();
+    for text in &texts {
+        assert_eq!(text.trim(), texts[0].trim());
+        assert!(crate::ptx::parse(text).is_ok());
+    }
+}
+
+#[test]
+fn what_is_for_newer_devices_only_is_refused_with_both_sides() {
+    let error = choose(fatbin!("none.fatbin"), 61).expect_err("nothing for it");
+    let found = "compute_75, compute_80, compute_90".to_owned();
+    assert_eq!(error, FatbinError::Newer { found, capability: 61 });
+    assert!(error.to_string().contains("capability 6.1"), "{error}");
+}
+
+#[test]
+fn machine_code_beside_ptx_is_passed_over_and_alone_it_is_refused() {
+    let both = fatbin!("both.fatbin");
+    assert!(choose(both, 75).expect("PTX for it").contains(".target sm_75\n"));
+    let kinds: Vec<Kind> =
+        entries(both).expect("well-formed").iter().map(|entry| entry.kind).collect();
+    assert!(kinds.contains(&Kind::Other) && kinds.contains(&Kind::Ptx));
+    // The same container with the kind of its PTX changed.
+    let mut machine = both.to_vec();
+    machine[HEADER_BYTES] = 2;
+    let error = choose(&machine, 75).expect_err("no PTX");
+    assert_eq!(error, FatbinError::NoPtx("sm_75".to_owned()));
+    assert!(error.to_string().contains("code=compute_75"), "{error}");
+}
+
+#[test]
+fn a_container_that_ends_too_early_is_malformed() {
+    for (name, bytes) in ALL {
+        for length in 0..bytes.len() {
+            let result = choose(&bytes[..length], 90);
+            assert!(
+                matches!(result, Err(FatbinError::Malformed { .. })),
+                "{name}, {length}: {result:?}"
+            );
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn damage_is_an_error_or_another_text(
+        which in 0usize..4,
+        changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..8),
+    ) {
+        let mut bytes = ALL[which].1.to_vec();
+        for (place, value) in changes {
+            let place = place.index(bytes.len());
+            bytes[place] = value;
+        }
+        for capability in [75, 90] {
+            let _ = choose(&bytes, capability);
+        }
+    }
+
+    #[test]
+    fn any_bytes_behind_a_header_are_read_or_refused(
+        mut bytes in prop::collection::vec(any::<u8>(), 16..400),
+    ) {
+        let size = (bytes.len() - HEADER_BYTES) as u64;
+        bytes[..8].copy_from_slice(&[0x50, 0xed, 0x55, 0xba, 1, 0, 16, 0]);
+        bytes[8..16].copy_from_slice(&size.to_le_bytes());
+        let _ = choose(&bytes, 75);
+    }
+}

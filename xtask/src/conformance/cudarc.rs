@@ -1,0 +1,152 @@
+//! The tests of published versions of cudarc, each in a process of its own.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::Duration;
+
+use anyhow::{Context, Result, ensure};
+
+use super::lists::{Lists, Verdict};
+use super::nvrtc::Compilers;
+use super::package::{self, TestBinary};
+use crate::libcuda::{self, Profile};
+use crate::{paths, process};
+
+const VERSIONS: [&str; 2] = ["0.19.0", "0.19.10"];
+const FEATURES: &str = "std,driver,nvrtc,f16,cuda-13000,dynamic-loading";
+/// Far longer than each takes.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// Tests that use a second device. Another of these names sees one only: it was written for that.
+const TWO_DEVICES: [(&str, &str); 4] = [
+    ("0.19.0", "driver::result::tests::re_associate_context_for_memory_op"),
+    ("0.19.10", "driver::result::tests::re_associate_context_for_memory_op"),
+    ("0.19.10", "driver::result::tests::peer_transfer_contexts"),
+    ("0.19.10", "driver::safe::launch::tests::test_peer_memcpy_waits_for_src_stream"),
+];
+
+/// The test that compiles for a GPU which NVRTC 13 does not know any more.
+const HALF: &str = "driver::safe::launch::tests::test_launch_with_half";
+
+/// What came of the tests of one version.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Score {
+    version: String,
+    passed: u32,
+    failed: u32,
+    cannot: u32,
+    timing: u32,
+}
+
+impl fmt::Display for Score {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Score { version, passed, failed, cannot, timing } = self;
+        write!(
+            f,
+            "cudarc {version}: passed {passed} failed {failed} cannot {cannot} timing {timing}"
+        )
+    }
+}
+
+/// Runs the tests of all versions.
+///
+/// # Errors
+/// If they cannot be run, or if one of the lists is wrong. Whether tests failed is in the scores.
+pub(crate) fn run() -> Result<Vec<Score>> {
+    let lists = Lists::read("cudarc")?;
+    let compilers = Compilers::install()?;
+    let driver = libcuda::build(Profile::Dev)?;
+    let suites = VERSIONS.map(|version| Suite { version, driver: &driver, compilers: &compilers });
+    suites.iter().map(|suite| suite.run(&lists)).collect()
+}
+
+/// Fails if a test did.
+pub(crate) fn verdict(scores: &[Score]) -> Result<()> {
+    let failed: u32 = scores.iter().map(|score| score.failed).sum();
+    ensure!(failed == 0, "{failed} tests of cudarc fail");
+    Ok(())
+}
+
+struct Suite<'a> {
+    version: &'static str,
+    driver: &'a PathBuf,
+    compilers: &'a Compilers,
+}
+
+impl Suite<'_> {
+    fn run(&self, lists: &Lists) -> Result<Score> {
+        let binary = package::test_binary("cudarc", self.version, FEATURES)?;
+        let tests = binary.tests()?;
+        lists.check(self.version, &tests)?;
+        let mut score = Score { version: self.version.into(), ..Score::default() };
+        for test in &tests {
+            self.judge(&binary, test, lists.verdict(self.version, test), &mut score)?;
+        }
+        Ok(score)
+    }
+
+    fn judge(
+        &self,
+        binary: &TestBinary,
+        test: &str,
+        expected: Verdict,
+        score: &mut Score,
+    ) -> Result<()> {
+        let attempts = if expected == Verdict::Timing { 3 } else { 1 };
+        let mut outcome = self.attempt(binary, test)?;
+        for _ in 1..attempts {
+            if !outcome.succeeded {
+                outcome = self.attempt(binary, test)?;
+            }
+        }
+        let counted = match (expected, outcome.succeeded) {
+            (Verdict::Timing, _) => &mut score.timing,
+            (Verdict::Cannot, false) => &mut score.cannot,
+            (Verdict::Passes, true) => &mut score.passed,
+            (Verdict::Passes, false) | (Verdict::Cannot, true) => &mut score.failed,
+        };
+        *counted += 1;
+        let said = match (expected, outcome.succeeded) {
+            (Verdict::Passes, true) => return Ok(()),
+            (Verdict::Passes, false) => "fails",
+            (Verdict::Cannot, true) => "passes, though the list says that it cannot",
+            (Verdict::Cannot, false) => "cannot pass",
+            (Verdict::Timing, true) => "is in time",
+            (Verdict::Timing, false) => "is not in time",
+        };
+        println!("cudarc {}: {test} {said}", self.version);
+        if matches!((expected, outcome.succeeded), (Verdict::Passes, false)) {
+            println!("{}", outcome.text.trim_end());
+        }
+        Ok(())
+    }
+
+    /// Runs one test.
+    fn attempt(&self, binary: &TestBinary, test: &str) -> Result<process::Ended> {
+        let compiler = if test == HALF { &self.compilers.old } else { &self.compilers.new };
+        let libraries = std::env::join_paths([self.driver, compiler])
+            .context("a folder's name cannot be in LD_LIBRARY_PATH")?;
+        let devices = if TWO_DEVICES.contains(&(self.version, test)) { "2" } else { "1" };
+        let mut command = Command::new(&binary.path);
+        command.args(["--exact", test, "--include-ignored"]);
+        // NVRTC looks for included files in the current folder first.
+        command.current_dir(paths::toolkit_cuda().join("include"));
+        command.env("LD_LIBRARY_PATH", libraries).env("CUDA_SIM_DEVICES", devices);
+        command.env_remove("CUDA_VISIBLE_DEVICES").env("RUST_BACKTRACE", "0");
+        process::ended_within(&mut command, PATIENCE)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_score_reads_as_counts() {
+        let score = Score { version: "1.2".into(), passed: 3, timing: 1, ..Score::default() };
+        assert_eq!(score.to_string(), "cudarc 1.2: passed 3 failed 0 cannot 0 timing 1");
+        assert!(verdict(&[score]).is_ok());
+        assert!(verdict(&[Score { failed: 1, ..Score::default() }]).is_err());
+    }
+}

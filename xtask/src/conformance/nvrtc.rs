@@ -1,0 +1,31 @@
+//! NVIDIA's run-time compiler, from pip wheels.
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+
+use super::folder;
+use crate::toolkit;
+
+/// The folders of two versions of the library.
+pub(super) struct Compilers {
+    /// The last one for GPUs before compute capability 7.5.
+    pub(super) old: PathBuf,
+    /// That of the toolkit's release.
+    pub(super) new: PathBuf,
+}
+
+impl Compilers {
+    /// Installs both, if they are not there.
+    pub(super) fn install() -> Result<Compilers> {
+        let old = install("nvrtc-12", "nvidia-cuda-nvrtc-cu12==12.9.86")?;
+        let new = install("nvrtc-13", "nvidia-cuda-nvrtc==13.0.88")?;
+        Ok(Compilers { old: old.join("nvidia/cuda_nvrtc/lib"), new: new.join("nvidia/cu13/lib") })
+    }
+}
+
+fn install(name: &str, package: &str) -> Result<PathBuf> {
+    let target = folder().join(name);
+    toolkit::install(&target, &[package])?;
+    Ok(target)
+}
