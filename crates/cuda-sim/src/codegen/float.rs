@@ -117,16 +117,7 @@ impl Lowering<'_, '_> {
     /// An operation with one of the other rounding modes, which the host's instructions do not
     /// offer one by one.
     fn rounded(&mut self, form: FloatForm, operands: &[Value]) -> Value {
-        let op = match form.op {
-            FloatOp::Add => RoundedOp::Add,
-            FloatOp::Sub => RoundedOp::Sub,
-            FloatOp::Multiply => RoundedOp::Multiply,
-            FloatOp::FusedMultiplyAdd => RoundedOp::FusedMultiplyAdd,
-            FloatOp::Divide => RoundedOp::Divide,
-            FloatOp::SquareRoot => RoundedOp::SquareRoot,
-            FloatOp::Reciprocal => RoundedOp::Reciprocal,
-            _ => unreachable!("the opcode table gives other operations no rounding mode"),
-        };
+        let op = rounded_op(form.op);
         let (integer, helper) = match form.ty {
             ScalarType::F32 => (types::I32, Helper::RoundedF32),
             _ => (types::I64, Helper::RoundedF64),
@@ -256,6 +247,20 @@ impl Lowering<'_, '_> {
         let nan = self.constant(ty, canonical_nan(ty));
         let is_number = self.builder.ins().fcmp(FloatCC::Ordered, value, value);
         self.builder.ins().select(is_number, value, nan)
+    }
+}
+
+/// The operation as the runtime's functions for rounding modes know it.
+pub(super) fn rounded_op(op: FloatOp) -> RoundedOp {
+    match op {
+        FloatOp::Add => RoundedOp::Add,
+        FloatOp::Sub => RoundedOp::Sub,
+        FloatOp::Multiply => RoundedOp::Multiply,
+        FloatOp::FusedMultiplyAdd => RoundedOp::FusedMultiplyAdd,
+        FloatOp::Divide => RoundedOp::Divide,
+        FloatOp::SquareRoot => RoundedOp::SquareRoot,
+        FloatOp::Reciprocal => RoundedOp::Reciprocal,
+        _ => unreachable!("the opcode table gives other operations no rounding mode"),
     }
 }
 

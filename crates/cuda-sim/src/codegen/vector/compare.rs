@@ -9,7 +9,7 @@ use super::float::flush;
 use super::make::{constant, vector};
 use super::mask::{choose, fit, predicates};
 use super::shape::{cast, vector_type};
-use super::{Lanes, Results};
+use super::{Lanes, Results, half};
 use crate::codegen::compare::{float_condition, integer_condition};
 use crate::ptx::{Combine, CompareForm, FloatClass, ScalarType};
 
@@ -18,19 +18,45 @@ pub(super) fn compare(
     b: &mut FunctionBuilder<'_>,
     form: CompareForm,
     operands: &[Lanes],
-) -> Option<Results> {
-    if form.ty.is_half() || form.ty.is_half_pair() {
-        return None;
+) -> Results {
+    if form.ty.is_half_pair() {
+        return compare_pairs(b, form, operands);
     }
     let mask = comparison(b, form, &operands[0], &operands[1]);
     let holds = predicates(b, &mask);
     let result = combined(b, form, &holds, operands);
     if form.result != ScalarType::Pred {
-        return Some(smallvec![(truth(b, &result, form.result), form.result)]);
+        return smallvec![(truth(b, &result, form.result), form.result)];
     }
     let holds_not = holds.map(|holds| b.ins().bnot(holds));
     let opposite = combined(b, form, &holds_not, operands);
-    Some(smallvec![(result, ScalarType::Pred), (opposite, ScalarType::Pred)])
+    smallvec![(result, ScalarType::Pred), (opposite, ScalarType::Pred)]
+}
+
+fn compare_pairs(b: &mut FunctionBuilder<'_>, form: CompareForm, operands: &[Lanes]) -> Results {
+    let mask = half::comparison(b, form, &operands[0], &operands[1]);
+    let words = cast(b, &mask, types::I32X4);
+    let low = words.map(|value| {
+        let raised = b.ins().ishl_imm_u(value, 16);
+        b.ins().sshr_imm_u(raised, 16)
+    });
+    let high = words.map(|value| b.ins().sshr_imm_u(value, 16));
+    let [low, high] = [low, high].map(|holds| combined(b, form, &holds, operands));
+    if form.result == ScalarType::Pred {
+        return smallvec![(low, ScalarType::Pred), (high, ScalarType::Pred)];
+    }
+    // Of each half's mask, the bits of 1.0 or all of them.
+    let one = match form.result {
+        ScalarType::F16x2 => 0x3c00,
+        ScalarType::BF16x2 => 0x3f80,
+        _ => 0xffff,
+    };
+    let (lower, upper) = (vector(b, types::I32X4, one), vector(b, types::I32X4, one << 16));
+    let pair = low.zip(&high, |low, high| {
+        let (low, high) = (b.ins().band(low, lower), b.ins().band(high, upper));
+        b.ins().bor(low, high)
+    });
+    smallvec![(pair, ScalarType::B32)]
 }
 
 /// Whether a comparison holds, as masks of the operands' width.
@@ -38,6 +64,9 @@ fn comparison(b: &mut FunctionBuilder<'_>, form: CompareForm, x: &Lanes, y: &Lan
     if !form.ty.is_float() {
         let condition = integer_condition(form.comparison, form.ty.is_signed());
         return x.zip(y, |x, y| b.ins().icmp(condition, x, y));
+    }
+    if form.ty.is_half() {
+        return half::comparison(b, form, x, y);
     }
     let condition = float_condition(form.comparison);
     let [x, y] = [x, y].map(|lanes| match form.ftz {

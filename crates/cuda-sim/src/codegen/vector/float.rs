@@ -4,12 +4,14 @@ use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
 use cranelift_codegen::ir::{InstBuilder, Type, Value, types};
 use cranelift_frontend::FunctionBuilder;
 
-use super::Lanes;
-use super::make::vector;
+use super::arrays::{Call, call};
+use super::make::{constant, vector};
 use super::mask::pick;
 use super::min_max::min_max;
 use super::shape::bitcast;
-use crate::codegen::float::{canonical_nan, infinity, sign_bit};
+use super::{Lanes, half};
+use crate::codegen::float::{canonical_nan, infinity, rounded_op, sign_bit};
+use crate::exec::runtime::FloatCall;
 use crate::ptx::{Clamp, FloatForm, FloatOp, Rounding, ScalarType};
 
 pub(super) fn float(
@@ -20,7 +22,7 @@ pub(super) fn float(
 ) -> Option<Lanes> {
     let ty = form.ty;
     if ty.is_half() || ty.is_half_pair() {
-        return None;
+        return half::float(b, form, operands);
     }
     let operands: Vec<Lanes> = operands.iter().map(|lanes| flushed(b, lanes, form)).collect();
     let value = match form.op {
@@ -31,7 +33,7 @@ pub(super) fn float(
         }
         FloatOp::Minimum(variant) => return Some(min_max(b, &operands, ty, variant, true)),
         FloatOp::Maximum(variant) => return Some(min_max(b, &operands, ty, variant, false)),
-        _ if form.rounding != Rounding::Nearest => return None,
+        _ if form.rounding != Rounding::Nearest => rounded(b, form, &operands),
         _ => nearest(b, form.op, ty, &operands)?,
     };
     let value = flushed(b, &value, form);
@@ -51,11 +53,18 @@ fn nearest(
     operands: &[Lanes],
 ) -> Option<Lanes> {
     let x = &operands[0];
+    let all: Vec<&Lanes> = operands.iter().collect();
+    let in_array = |b: &mut FunctionBuilder<'_>, function, parameter| {
+        call(b, Call::Float(function), parameter, &all, ty)
+    };
     Some(match op {
         FloatOp::Add => x.zip(&operands[1], |x, y| b.ins().fadd(x, y)),
         FloatOp::Sub => x.zip(&operands[1], |x, y| b.ins().fsub(x, y)),
         FloatOp::Multiply => x.zip(&operands[1], |x, y| b.ins().fmul(x, y)),
         FloatOp::Divide => x.zip(&operands[1], |x, y| b.ins().fdiv(x, y)),
+        FloatOp::FusedMultiplyAdd if !has_fma() => {
+            in_array(b, FloatCall::FusedMultiplyAdd, ty.bits())
+        }
         FloatOp::FusedMultiplyAdd => {
             let factors = x.values.iter().zip(&operands[1].values);
             let values =
@@ -74,8 +83,61 @@ fn nearest(
                 b.ins().fdiv(one, root)
             })
         }
+        FloatOp::ReciprocalSquareRoot => in_array(b, FloatCall::ReciprocalSquareRoot, 0),
+        FloatOp::Sine => in_array(b, FloatCall::Sine, 0),
+        FloatOp::Cosine => in_array(b, FloatCall::Cosine, 0),
+        FloatOp::Log2 => in_array(b, FloatCall::Log2, 0),
+        FloatOp::Exp2 => in_array(b, FloatCall::Exp2, 0),
+        FloatOp::Tanh => in_array(b, FloatCall::Tanh, 0),
+        FloatOp::GrossReciprocal => x.map(|x| gross(b, x, false)),
+        FloatOp::GrossReciprocalSquareRoot => x.map(|x| gross(b, x, true)),
         _ => return None,
     })
+}
+
+/// A reciprocal (of the root) of which only the upper half is given, for only the upper half of
+/// the operand.
+fn gross(b: &mut FunctionBuilder<'_>, value: Value, root: bool) -> Value {
+    let upper = vector(b, types::I64X2, !0 << 32);
+    let bits = bitcast(b, value, types::I64X2);
+    let high = b.ins().band(bits, upper);
+    let high = bitcast(b, high, types::F64X2);
+    let mut divisor = flush(b, high, ScalarType::F64);
+    if root {
+        divisor = b.ins().sqrt(divisor);
+    }
+    let one = one(b, ScalarType::F64);
+    let inverse = b.ins().fdiv(one, divisor);
+    let inverse = flush(b, inverse, ScalarType::F64);
+    let bits = bitcast(b, inverse, types::I64X2);
+    let half = vector(b, types::I64X2, 1 << 31);
+    let rounded = b.ins().iadd(bits, half);
+    let high = b.ins().band(rounded, upper);
+    bitcast(b, high, types::F64X2)
+}
+
+/// Whether the host fuses products and sums; without, Cranelift would call a function per lane.
+fn has_fma() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    return std::is_x86_feature_detected!("fma");
+    #[cfg(not(target_arch = "x86_64"))]
+    true
+}
+
+/// An operation with one of the other rounding modes, which the host's instructions do not offer
+/// one by one.
+fn rounded(b: &mut FunctionBuilder<'_>, form: FloatForm, operands: &[Lanes]) -> Lanes {
+    let op = rounded_op(form.op);
+    let (function, ty) = match form.ty {
+        ScalarType::F32 => (FloatCall::Rounded, ScalarType::F32),
+        _ => (FloatCall::RoundedWide, ScalarType::F64),
+    };
+    // What an operation does not have is zero, as the function looks at all of three.
+    let zero = constant(b, 0, ty);
+    let mut all = [&zero; 3];
+    all.iter_mut().zip(operands).for_each(|(place, lanes)| *place = lanes);
+    let parameter = op as u32 | (form.rounding as u32) << 8;
+    call(b, Call::Float(function), parameter, &all, ty)
 }
 
 fn one(b: &mut FunctionBuilder<'_>, ty: ScalarType) -> Value {

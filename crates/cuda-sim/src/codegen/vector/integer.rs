@@ -5,22 +5,31 @@ use cranelift_codegen::ir::{InstBuilder, Value, types};
 use cranelift_frontend::FunctionBuilder;
 use smallvec::smallvec;
 
+use super::arrays::{Call, call};
 use super::make::vector;
 use super::mask::{fit, pick, predicates};
 use super::shape::{narrow, upper, widen};
 use super::signature::double;
 use super::{Lanes, Results};
+use crate::exec::runtime::IntegerCall;
 use crate::ptx::{Carry, IntegerForm, IntegerOp, Part, ScalarType};
 
 pub(super) fn integer(
     b: &mut FunctionBuilder<'_>,
     form: IntegerForm,
     operands: &[Lanes],
-) -> Option<Results> {
+) -> Results {
     let IntegerForm { op, ty } = form;
     let signed = ty.is_signed();
     let x = &operands[0];
     let mut result = ty;
+    let all: Vec<&Lanes> = operands.iter().collect();
+    let in_array = |b: &mut FunctionBuilder<'_>, function, parameter| {
+        call(b, Call::Integer(function), parameter, &all, ty)
+    };
+    let divide = |b: &mut FunctionBuilder<'_>, unsigned, of_signed| {
+        in_array(b, if signed { of_signed } else { unsigned }, ty.bits())
+    };
     let lanes = match op {
         IntegerOp::Negate => x.map(|x| b.ins().ineg(x)),
         IntegerOp::Absolute => x.map(|x| b.ins().iabs(x)),
@@ -29,11 +38,11 @@ pub(super) fn integer(
         IntegerOp::Sub { saturate: true } => x.zip(&operands[1], |x, y| subtract_clamped(b, x, y)),
         IntegerOp::Multiply(part) => {
             result = if part == Part::Wide { double(ty) } else { ty };
-            product(b, part, x, &operands[1], signed)?
+            product(b, part, x, &operands[1], signed)
         }
         IntegerOp::MultiplyAdd { part, saturate } => {
             result = if part == Part::Wide { double(ty) } else { ty };
-            let product = product(b, part, x, &operands[1], signed)?;
+            let product = product(b, part, x, &operands[1], signed);
             add(b, &product, &operands[2], saturate)
         }
         IntegerOp::Multiply24(part) => product24(b, part, x, &operands[1], signed),
@@ -52,12 +61,16 @@ pub(super) fn integer(
         IntegerOp::AddCarry(_) | IntegerOp::SubCarry(_) | IntegerOp::MultiplyAddCarry { .. } => {
             return with_carry(b, form, operands);
         }
-        IntegerOp::Divide
-        | IntegerOp::Remainder
-        | IntegerOp::DotProduct4 { .. }
-        | IntegerOp::DotProduct2 { .. } => return None,
+        IntegerOp::Divide => divide(b, IntegerCall::Divide, IntegerCall::DivideSigned),
+        IntegerOp::Remainder => divide(b, IntegerCall::Remainder, IntegerCall::RemainderSigned),
+        IntegerOp::DotProduct4 { a_signed, b_signed } => {
+            in_array(b, IntegerCall::DotProduct4, flags([a_signed, b_signed, false]))
+        }
+        IntegerOp::DotProduct2 { a_signed, b_signed, high } => {
+            in_array(b, IntegerCall::DotProduct2, flags([a_signed, b_signed, high]))
+        }
     };
-    Some(smallvec![(lanes, result)])
+    smallvec![(lanes, result)]
 }
 
 /// A sum; clamped sums are of signed 32-bit integers.
@@ -91,23 +104,26 @@ fn clamp(b: &mut FunctionBuilder<'_>, x: Value, result: Value, over: Value) -> V
     b.ins().bitselect(over, extreme, result)
 }
 
-/// A part of a product; nothing for the upper half of 128 bits.
-fn product(
-    b: &mut FunctionBuilder<'_>,
-    part: Part,
-    x: &Lanes,
-    y: &Lanes,
-    signed: bool,
-) -> Option<Lanes> {
+/// Bits of a parameter.
+fn flags(flags: [bool; 3]) -> u32 {
+    flags.into_iter().enumerate().map(|(bit, set)| u32::from(set) << bit).sum()
+}
+
+/// A part of a product.
+fn product(b: &mut FunctionBuilder<'_>, part: Part, x: &Lanes, y: &Lanes, signed: bool) -> Lanes {
     let ty = b.func.dfg.value_type(x.values[0]);
     match part {
-        Part::Low => Some(x.zip(y, |x, y| b.ins().imul(x, y))),
-        _ if ty == types::I64X2 => None,
-        Part::Wide => Some(wide_product(b, x, y, signed)),
+        Part::Low => x.zip(y, |x, y| b.ins().imul(x, y)),
+        Part::High if ty == types::I64X2 => {
+            let function =
+                if signed { IntegerCall::MultiplyHighSigned } else { IntegerCall::MultiplyHigh };
+            call(b, Call::Integer(function), 64, &[x, y], ScalarType::B64)
+        }
         Part::High => {
             let wide = wide_product(b, x, y, signed);
-            Some(upper(b, &wide))
+            upper(b, &wide)
         }
+        Part::Wide => wide_product(b, x, y, signed),
     }
 }
 
@@ -135,7 +151,8 @@ fn product24(b: &mut FunctionBuilder<'_>, part: Part, x: &Lanes, y: &Lanes, sign
     narrow(b, &shifted)
 }
 
-fn extreme(
+/// The smaller or larger ones.
+pub(super) fn extreme(
     b: &mut FunctionBuilder<'_>,
     x: &Lanes,
     y: &Lanes,
@@ -161,11 +178,7 @@ fn extreme(
 }
 
 /// Arithmetic linked by the carry flag, which subtraction sets to the opposite of a borrow.
-fn with_carry(
-    b: &mut FunctionBuilder<'_>,
-    form: IntegerForm,
-    operands: &[Lanes],
-) -> Option<Results> {
+fn with_carry(b: &mut FunctionBuilder<'_>, form: IntegerForm, operands: &[Lanes]) -> Results {
     let ty = b.func.dfg.value_type(operands[0].values[0]);
     let flag = |b: &mut FunctionBuilder<'_>, carry: Carry, index: usize| {
         carry.takes.then(|| fit(b, &operands[index], ty))
@@ -176,7 +189,7 @@ fn with_carry(
             difference_and_carry(b, &operands[0], &operands[1], carry)
         }
         IntegerOp::MultiplyAddCarry { part, carry } => {
-            let product = product(b, part, &operands[0], &operands[1], form.ty.is_signed())?;
+            let product = product(b, part, &operands[0], &operands[1], form.ty.is_signed());
             let carry = flag(b, carry, 3);
             sum_and_carry(b, &product, &operands[2], carry)
         }
@@ -184,10 +197,10 @@ fn with_carry(
             let carry = flag(b, carry, 2);
             sum_and_carry(b, &operands[0], &operands[1], carry)
         }
-        _ => return None,
+        _ => unreachable!("only operations with a carry are lowered here"),
     };
     let out = predicates(b, &out);
-    Some(smallvec![(result, form.ty), (out, ScalarType::Pred)])
+    smallvec![(result, form.ty), (out, ScalarType::Pred)]
 }
 
 fn sum_and_carry(

@@ -4,16 +4,23 @@
 //! form in vector instructions is a call of a function over arrays of lanes; what has no form at
 //! all is left to the caller, who then goes lane by lane.
 
+mod arrays;
+mod bits;
 mod compare;
+mod convert;
 mod float;
+mod half;
 mod integer;
 mod make;
 mod mask;
+mod memory;
 mod min_max;
 mod shape;
+mod shift;
 mod signature;
 #[cfg(test)]
 mod tests;
+mod warp;
 
 use cranelift_codegen::ir::Value;
 use cranelift_frontend::FunctionBuilder;
@@ -23,8 +30,10 @@ use crate::ptx::{Operation, ScalarType};
 
 pub(in crate::codegen) use make::{affine, affine_by, constant, from_lanes, lane, splat, uniform};
 pub(in crate::codegen) use mask::{all, any, bits, from_bits, select};
+pub(in crate::codegen) use memory::{RAW, Raw, from_memory, join, part, raw_vectors, to_memory};
 pub(in crate::codegen) use shape::{read, resize, vector_type, write};
 pub(in crate::codegen) use signature::source_types;
+pub(in crate::codegen) use warp::{match_any, permute, permute_by, reduce};
 
 /// Lanes of a warp.
 pub(in crate::codegen) const LANES: usize = 32;
@@ -67,6 +76,14 @@ impl Lanes {
     }
 }
 
+/// Whether the host has the vector instructions that everything here is made of.
+pub(in crate::codegen) fn is_supported() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    return std::is_x86_feature_detected!("sse4.2");
+    #[cfg(not(target_arch = "x86_64"))]
+    false
+}
+
 /// What an operation gives: for each destination the lanes, and the type that they have.
 pub(in crate::codegen) type Results = SmallVec<[(Lanes, ScalarType); 2]>;
 
@@ -81,9 +98,15 @@ pub(in crate::codegen) fn operation(
 ) -> Option<Results> {
     match operation {
         Operation::Move(ty) => Some(smallvec![(operands[0].clone(), ty)]),
-        Operation::Integer(form) => integer::integer(b, form, operands),
+        Operation::Integer(form) => Some(integer::integer(b, form, operands)),
+        Operation::Bits(form) => Some(smallvec![bits::bits(b, form, operands)]),
         Operation::Float(form) => one(float::float(b, form, operands, observed), form.ty),
-        Operation::Compare(form) => compare::compare(b, form, operands),
+        Operation::Convert(form) => one(convert::convert(b, form, operands), form.to),
+        Operation::ConvertBytes(form) => {
+            let lanes = convert::convert_bytes(b, form, operands);
+            Some(smallvec![(lanes, ScalarType::untyped(form.to.bits()))])
+        }
+        Operation::Compare(form) => Some(compare::compare(b, form, operands)),
         Operation::Test(class, ty) => {
             Some(smallvec![(compare::test(b, class, ty, &operands[0]), ScalarType::Pred)])
         }

@@ -7,6 +7,7 @@ mod atomic;
 mod bits;
 mod exact;
 mod format;
+mod lanes;
 mod math;
 mod memory;
 mod odd;
@@ -19,6 +20,7 @@ use super::lockstep;
 use super::state::{Context, Thread, WarpRecord};
 
 pub(crate) use format::Format;
+pub(crate) use lanes::{Area, BitsCall, ConvertCall, FloatCall, HalfCall, IntegerCall, WarpCall};
 pub(crate) use memory::describe_access;
 pub(crate) use rounded::RoundedOp;
 #[cfg(test)]
@@ -50,6 +52,13 @@ native! {
     *mut f64 => I64,
     *mut u16 => I64,
     f64 => F64,
+    *mut Area => I64,
+    BitsCall => I32,
+    ConvertCall => I32,
+    FloatCall => I32,
+    HalfCall => I32,
+    IntegerCall => I32,
+    WarpCall => I32,
 }
 
 macro_rules! helpers {
@@ -136,4 +145,10 @@ helpers! {
     ByteToF32 = rounded::byte_to_f32(u32, u32) -> f32;
     IntegerToFloat = rounded::integer_to_float(u64, u32, u32, u32) -> u64;
     FloatToFloat = rounded::float_to_float(u64, u32, u32, u32) -> u64;
+    LanesBits = lanes::bits(*mut Area, BitsCall, u32);
+    LanesConvert = lanes::convert(*mut Area, ConvertCall, u32);
+    LanesFloat = lanes::float(*mut Area, FloatCall, u32);
+    LanesHalf = lanes::half(*mut Area, HalfCall, u32);
+    LanesInteger = lanes::integer(*mut Area, IntegerCall, u32);
+    LanesWarp = lanes::warp(*mut Area, WarpCall, u32);
 }

@@ -1,0 +1,50 @@
+//! Floating-point operations without vector instructions.
+
+use super::super::{math, rounded};
+use super::area::Area;
+use super::widest;
+
+/// What is computed, with 32 bits unless it says otherwise.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub(crate) enum FloatCall {
+    /// For hosts without such an instruction; the parameter is the width.
+    FusedMultiplyAdd,
+    /// In a rounding mode: the parameter is the operation, and the mode from its eighth bit on.
+    Rounded,
+    /// The same with 64 bits.
+    RoundedWide,
+    ReciprocalSquareRoot,
+    Sine,
+    Cosine,
+    Log2,
+    Exp2,
+    Tanh,
+}
+
+pub(crate) unsafe extern "C" fn float(area: *mut Area, call: FloatCall, parameter: u32) {
+    // SAFETY: native code hands over an area of its own stack.
+    let area = unsafe { &mut *area };
+    let (op, mode) = (parameter & 0xff, parameter >> 8);
+    widest(
+        #[inline(always)]
+        || match call {
+            FloatCall::FusedMultiplyAdd if parameter == 32 => area.zip3(f32::mul_add),
+            FloatCall::FusedMultiplyAdd => area.zip3(f64::mul_add),
+            FloatCall::Rounded => {
+                area.zip3(|a, b, c| rounded::rounded_f32(a, b, c, op, mode));
+            }
+            FloatCall::RoundedWide => {
+                area.zip3(|a, b, c| rounded::rounded_f64(a, b, c, op, mode));
+            }
+            FloatCall::ReciprocalSquareRoot => {
+                area.map(|a: f32| (1.0 / f64::from(a).sqrt()) as f32);
+            }
+            FloatCall::Sine => area.map(|a| math::sine(a)),
+            FloatCall::Cosine => area.map(|a| math::cosine(a)),
+            FloatCall::Log2 => area.map(|a| math::log2(a)),
+            FloatCall::Exp2 => area.map(|a| math::exp2(a)),
+            FloatCall::Tanh => area.map(|a| math::tanh(a)),
+        },
+    );
+}
