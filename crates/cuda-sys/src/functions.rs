@@ -270,6 +270,72 @@ macro_rules! for_each_driver_function {
                     ppExportTable: *mut *const c_void,
                     pExportTableId: *const CUuuid
                 ) -> CUresult;
+                fn cuDeviceGetUuid(uuid: *mut CUuuid, dev: CUdevice) -> CUresult;
+                fn cuDeviceGetLuid(
+                    luid: *mut c_char,
+                    deviceNodeMask: *mut c_uint,
+                    dev: CUdevice
+                ) -> CUresult;
+                fn cuDeviceTotalMem(bytes: *mut c_uint, dev: CUdevice) -> CUresult;
+                fn cuDeviceGetByPCIBusId(dev: *mut CUdevice, pciBusId: *const c_char) -> CUresult;
+                fn cuDeviceComputeCapability(
+                    major: *mut c_int,
+                    minor: *mut c_int,
+                    dev: CUdevice
+                ) -> CUresult;
+                fn cuDeviceGetProperties(prop: *mut CUdevprop, dev: CUdevice) -> CUresult;
+                fn cuDeviceGetExecAffinitySupport(
+                    pi: *mut c_int,
+                    type_: CUexecAffinityType,
+                    dev: CUdevice
+                ) -> CUresult;
+                fn cuDeviceGetTexture1DLinearMaxWidth(
+                    maxWidthInElements: *mut usize,
+                    format: CUarray_format,
+                    numChannels: c_uint,
+                    dev: CUdevice
+                ) -> CUresult;
+                fn cuDevicePrimaryCtxRelease(dev: CUdevice) -> CUresult;
+                fn cuDevicePrimaryCtxSetFlags(dev: CUdevice, flags: c_uint) -> CUresult;
+                fn cuDevicePrimaryCtxSetFlags_v2(dev: CUdevice, flags: c_uint) -> CUresult;
+                fn cuDevicePrimaryCtxReset(dev: CUdevice) -> CUresult;
+                fn cuDevicePrimaryCtxReset_v2(dev: CUdevice) -> CUresult;
+                fn cuCtxCreate(pctx: *mut CUcontext, flags: c_uint, dev: CUdevice) -> CUresult;
+                fn cuCtxCreate_v3(
+                    pctx: *mut CUcontext,
+                    paramsArray: *mut CUexecAffinityParam,
+                    numParams: c_int,
+                    flags: c_uint,
+                    dev: CUdevice
+                ) -> CUresult;
+                fn cuCtxCreate_v4(
+                    pctx: *mut CUcontext,
+                    ctxCreateParams: *mut CUctxCreateParams,
+                    flags: c_uint,
+                    dev: CUdevice
+                ) -> CUresult;
+                fn cuCtxDestroy(ctx: CUcontext) -> CUresult;
+                fn cuCtxPushCurrent(ctx: CUcontext) -> CUresult;
+                fn cuCtxPopCurrent(pctx: *mut CUcontext) -> CUresult;
+                fn cuCtxAttach(pctx: *mut CUcontext, flags: c_uint) -> CUresult;
+                fn cuCtxDetach(ctx: CUcontext) -> CUresult;
+                fn cuCtxGetDevice_v2(device: *mut CUdevice, ctx: CUcontext) -> CUresult;
+                fn cuCtxSynchronize_v2(ctx: CUcontext) -> CUresult;
+                fn cuCtxGetApiVersion(ctx: CUcontext, version: *mut c_uint) -> CUresult;
+                fn cuCtxGetId(ctx: CUcontext, ctxId: *mut c_ulonglong) -> CUresult;
+                fn cuCtxGetFlags(flags: *mut c_uint) -> CUresult;
+                fn cuCtxSetFlags(flags: c_uint) -> CUresult;
+                fn cuCtxGetLimit(pvalue: *mut usize, limit: CUlimit) -> CUresult;
+                fn cuCtxSetLimit(limit: CUlimit, value: usize) -> CUresult;
+                fn cuCtxGetCacheConfig(pconfig: *mut CUfunc_cache) -> CUresult;
+                fn cuCtxSetCacheConfig(config: CUfunc_cache) -> CUresult;
+                fn cuCtxGetSharedMemConfig(pConfig: *mut CUsharedconfig) -> CUresult;
+                fn cuCtxSetSharedMemConfig(config: CUsharedconfig) -> CUresult;
+                fn cuCtxResetPersistingL2Cache() -> CUresult;
+                fn cuCtxGetExecAffinity(
+                    pExecAffinity: *mut CUexecAffinityParam,
+                    type_: CUexecAffinityType
+                ) -> CUresult;
                 fn cuPointerGetAttributes(
                     numAttributes: c_uint,
                     attributes: *mut CUpointer_attribute,

@@ -2,12 +2,15 @@
 
 #![allow(non_snake_case, reason = "the names of the C API")]
 
-use std::ffi::{c_int, c_uint};
+use std::ffi::{c_int, c_uint, c_ulonglong};
+use std::ptr;
+use std::sync::Arc;
 
-use cuda_sys::{CUcontext, CUctx_flags, CUdevice, CUresult};
+use cuda_sys::{CUcontext, CUctxCreateParams, CUdevice, CUresult};
 
 use super::Result;
 use super::arguments::{self, Out, handle, number};
+use crate::device::settings::checked_flags;
 use crate::device::{Context, current, platform};
 
 pub(super) unsafe fn cuCtxCreate_v2(
@@ -19,16 +22,34 @@ pub(super) unsafe fn cuCtxCreate_v2(
     let out = unsafe { Out::new(context) }?;
     let platform = platform()?;
     let device = platform.device(device)?;
-    if flags & !CUctx_flags::CU_CTX_FLAGS_MASK.0 != 0 {
-        return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
-    }
+    let flags = checked_flags(flags)?;
     device.health.check()?;
-    let make = |handle| Context::new(platform, device, handle, false);
+    let make = |handle| Context::new(platform, device, handle, false, flags);
     let (number, context) =
         platform.contexts.insert(make).ok_or(CUresult::CUDA_ERROR_OUT_OF_MEMORY)?;
     current::push(platform, context)?;
     out.set(handle(number));
     Ok(())
+}
+
+/// A context of all multiprocessors that shares nothing with graphics.
+pub(super) unsafe fn cuCtxCreate_v4(
+    context: *mut CUcontext,
+    parameters: *mut CUctxCreateParams,
+    flags: c_uint,
+    device: CUdevice,
+) -> Result {
+    // SAFETY: the caller's promise: null, or parameters.
+    let (affinities, graphics) = match unsafe { parameters.as_ref() } {
+        Some(asked) => (asked.numExecAffinityParams, asked.cigParams),
+        None => (0, ptr::null_mut()),
+    };
+    match (affinities, graphics.is_null()) {
+        // SAFETY: the caller's promise.
+        (0, true) => unsafe { cuCtxCreate_v2(context, flags, device) },
+        (0, false) => Err(CUresult::CUDA_ERROR_NOT_SUPPORTED),
+        _ => Err(CUresult::CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY),
+    }
 }
 
 pub(super) unsafe fn cuCtxDestroy_v2(context: CUcontext) -> Result {
@@ -85,10 +106,47 @@ pub(super) unsafe fn cuCtxGetDevice(device: *mut CUdevice) -> Result {
     Ok(())
 }
 
+/// Null stands for the current context.
+pub(super) unsafe fn cuCtxGetDevice_v2(device: *mut CUdevice, context: CUcontext) -> Result {
+    // SAFETY: the caller's promise.
+    let out = unsafe { Out::new(device) }?;
+    out.set(given_or_current(context)?.device.id.ordinal as CUdevice);
+    Ok(())
+}
+
 pub(super) unsafe fn cuCtxSynchronize() -> Result {
-    let context = current::working()?;
+    // SAFETY: null asks nothing.
+    unsafe { cuCtxSynchronize_v2(ptr::null_mut()) }
+}
+
+/// Null stands for the current context.
+pub(super) unsafe fn cuCtxSynchronize_v2(context: CUcontext) -> Result {
+    let context = given_or_current(context)?;
+    context.check()?;
     platform()?.scheduler.wait_for_owner(context.id);
     context.check()
+}
+
+/// Contexts are those of CUDA 3.2 and newer, whoever makes them.
+pub(super) unsafe fn cuCtxGetApiVersion(context: CUcontext, version: *mut c_uint) -> Result {
+    const VERSION: c_uint = 3020;
+    // SAFETY: the caller's promise.
+    let out = unsafe { Out::new(version) }?;
+    arguments::context(platform()?, context)?;
+    out.set(VERSION);
+    Ok(())
+}
+
+/// Null stands for the current context.
+pub(super) unsafe fn cuCtxGetId(context: CUcontext, id: *mut c_ulonglong) -> Result {
+    // SAFETY: the caller's promise.
+    let out = unsafe { Out::new(id) }?;
+    out.set(given_or_current(context)?.id);
+    Ok(())
+}
+
+fn given_or_current(context: CUcontext) -> Result<Arc<Context>> {
+    if context.is_null() { current::current() } else { arguments::context(platform()?, context) }
 }
 
 pub(super) unsafe fn cuCtxGetStreamPriorityRange(

@@ -9,6 +9,7 @@ use cuda_sys::{CUcontext, CUdevice};
 use super::Result;
 use super::arguments::{Out, handle};
 use crate::device::platform;
+use crate::device::settings::checked_flags;
 
 pub(super) unsafe fn cuDevicePrimaryCtxRetain(context: *mut CUcontext, device: CUdevice) -> Result {
     // SAFETY: the caller's promise.
@@ -30,9 +31,22 @@ pub(super) unsafe fn cuDevicePrimaryCtxGetState(
 ) -> Result {
     // SAFETY: the caller's promise.
     let (flags, active) = unsafe { (Out::new(flags)?, Out::new(active)?) };
-    let is_active = platform()?.device(device)?.primary_is_active();
-    // The list of functions has none that would set flags.
-    flags.set(0);
-    active.set(c_int::from(is_active));
+    let platform = platform()?;
+    let device = platform.device(device)?;
+    flags.set(device.primary_flags());
+    active.set(c_int::from(device.primary_is_active(platform)));
+    Ok(())
+}
+
+pub(super) unsafe fn cuDevicePrimaryCtxSetFlags_v2(device: CUdevice, flags: c_uint) -> Result {
+    let platform = platform()?;
+    let device = platform.device(device)?;
+    device.set_primary_flags(platform, checked_flags(flags)?);
+    Ok(())
+}
+
+pub(super) unsafe fn cuDevicePrimaryCtxReset_v2(device: CUdevice) -> Result {
+    let platform = platform()?;
+    platform.device(device)?.reset_primary(platform);
     Ok(())
 }

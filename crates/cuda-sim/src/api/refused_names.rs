@@ -28,31 +28,9 @@ macro_rules! for_each_refused_function {
             cuCoredumpGetAttributeGlobal
             cuCoredumpSetAttribute
             cuCoredumpSetAttributeGlobal
-            cuCtxAttach
-            cuCtxCreate
-            cuCtxCreate_v3
-            cuCtxCreate_v4
-            cuCtxDestroy
-            cuCtxDetach
             cuCtxFromGreenCtx
-            cuCtxGetApiVersion
-            cuCtxGetCacheConfig
             cuCtxGetDevResource
-            cuCtxGetDevice_v2
-            cuCtxGetExecAffinity
-            cuCtxGetFlags
-            cuCtxGetId
-            cuCtxGetLimit
-            cuCtxGetSharedMemConfig
-            cuCtxPopCurrent
-            cuCtxPushCurrent
             cuCtxRecordEvent
-            cuCtxResetPersistingL2Cache
-            cuCtxSetCacheConfig
-            cuCtxSetFlags
-            cuCtxSetLimit
-            cuCtxSetSharedMemConfig
-            cuCtxSynchronize_v2
             cuCtxWaitEvent
             cuD3D10CtxCreate
             cuD3D10CtxCreateOnDevice
@@ -112,30 +90,17 @@ macro_rules! for_each_refused_function {
             cuDevResourceGenerateDesc
             cuDevSmResourceSplit
             cuDevSmResourceSplitByCount
-            cuDeviceComputeCapability
-            cuDeviceGetByPCIBusId
             cuDeviceGetDefaultMemPool
             cuDeviceGetDevResource
-            cuDeviceGetExecAffinitySupport
             cuDeviceGetGraphMemAttribute
             cuDeviceGetHostAtomicCapabilities
-            cuDeviceGetLuid
             cuDeviceGetMemPool
             cuDeviceGetNvSciSyncAttributes
             cuDeviceGetP2PAtomicCapabilities
-            cuDeviceGetProperties
-            cuDeviceGetTexture1DLinearMaxWidth
-            cuDeviceGetUuid
             cuDeviceGraphMemTrim
-            cuDevicePrimaryCtxRelease
-            cuDevicePrimaryCtxReset
-            cuDevicePrimaryCtxReset_v2
-            cuDevicePrimaryCtxSetFlags
-            cuDevicePrimaryCtxSetFlags_v2
             cuDeviceRegisterAsyncNotification
             cuDeviceSetGraphMemAttribute
             cuDeviceSetMemPool
-            cuDeviceTotalMem
             cuDeviceUnregisterAsyncNotification
             cuEGLStreamConsumerAcquireFrame
             cuEGLStreamConsumerConnect

@@ -1,13 +1,14 @@
 //! Contexts.
 
 use std::collections::BTreeSet;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{PoisonError, RwLock};
 
 use cuda_sys::CUresult;
 
 use super::allocation::Allocation;
 use super::platform::{Device, Platform};
+use super::settings::Settings;
 use crate::queue::{self, StreamKind};
 
 /// A context: what streams, events, modules and memory belong to.
@@ -20,7 +21,10 @@ pub(crate) struct Context {
     pub(crate) is_primary: bool,
     /// The legacy default stream.
     pub(crate) default_stream: queue::Stream,
+    pub(crate) settings: Settings,
     alive: AtomicBool,
+    /// Uses beside the first, which `cuCtxAttach` counts.
+    attached: AtomicU32,
     /// The contexts whose memory kernels of this one may touch, by number.
     peers: RwLock<BTreeSet<u64>>,
 }
@@ -31,6 +35,7 @@ impl Context {
         device: &'static Device,
         handle: u64,
         is_primary: bool,
+        flags: u32,
     ) -> Context {
         static NEXT_ID: AtomicU64 = AtomicU64::new(1);
         let id = NEXT_ID.fetch_add(1, Ordering::Relaxed);
@@ -42,7 +47,9 @@ impl Context {
             device,
             is_primary,
             default_stream: queue::Stream::new(scheduler, &device.health, id, kind, 0),
+            settings: Settings::new(flags),
             alive: AtomicBool::new(true),
+            attached: AtomicU32::new(0),
             peers: RwLock::default(),
         }
     }
@@ -50,6 +57,17 @@ impl Context {
     /// Whether it has not been destroyed.
     pub(crate) fn is_alive(&self) -> bool {
         self.alive.load(Ordering::Acquire)
+    }
+
+    /// Counts one more use.
+    pub(crate) fn attach(&self) {
+        self.attached.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Counts one use less; `false` if that was the last.
+    pub(crate) fn detach(&self) -> bool {
+        let less = |uses: u32| uses.checked_sub(1);
+        self.attached.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less).is_ok()
     }
 
     /// The device's sticky error.

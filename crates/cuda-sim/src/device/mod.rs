@@ -20,6 +20,7 @@ mod properties;
 mod ranges;
 mod registry;
 mod reserved;
+pub(crate) mod settings;
 mod stream;
 mod trap;
 mod view;

@@ -1,7 +1,7 @@
 //! The simulated machine: its devices and all that lives on them.
 
 use std::io;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use cuda_sys::CUresult;
@@ -28,6 +28,8 @@ pub(crate) struct Device {
     /// The handle of the primary context, which it keeps from one activation to the next.
     pub(super) primary_handle: u64,
     pub(super) primary_retains: Mutex<u32>,
+    /// The flags of the primary context, active or not.
+    primary_flags: AtomicU32,
 }
 
 /// The machine. There is one, made by `cuInit`, and it lives as long as the process.
@@ -168,6 +170,7 @@ impl Device {
             health: Health::new(),
             primary_handle: contexts.reserve().ok_or(io::ErrorKind::OutOfMemory)?,
             primary_retains: Mutex::new(0),
+            primary_flags: AtomicU32::new(0),
         })
     }
 
@@ -185,7 +188,8 @@ impl Device {
             Some(context) => context,
             None => {
                 self.health.check()?;
-                let context = Context::new(platform, self, self.primary_handle, true);
+                let flags = self.primary_flags();
+                let context = Context::new(platform, self, self.primary_handle, true, flags);
                 let context = Arc::new(context);
                 platform.contexts.fill(self.primary_handle, Arc::clone(&context));
                 context
@@ -212,8 +216,31 @@ impl Device {
     }
 
     /// Whether the primary context is active.
-    pub(crate) fn primary_is_active(&self) -> bool {
-        *self.primary_retains.lock().unwrap_or_else(PoisonError::into_inner) > 0
+    pub(crate) fn primary_is_active(&self, platform: &Platform) -> bool {
+        platform.contexts.get(self.primary_handle).is_some()
+    }
+
+    pub(crate) fn primary_flags(&self) -> u32 {
+        self.primary_flags.load(Ordering::Relaxed)
+    }
+
+    /// Sets the primary context's flags, now and for each time that it becomes active.
+    pub(crate) fn set_primary_flags(&self, platform: &Platform, flags: u32) {
+        self.primary_flags.store(flags, Ordering::Relaxed);
+        if let Some(context) = platform.contexts.get(self.primary_handle) {
+            context.settings.set_flags(flags);
+        }
+    }
+
+    /// Destroys the primary context. Who retains it still does: the next one to do so makes it
+    /// active again.
+    pub(crate) fn reset_primary(&self, platform: &'static Platform) {
+        let retains = self.primary_retains.lock().unwrap_or_else(PoisonError::into_inner);
+        let context = platform.contexts.vacate(self.primary_handle);
+        drop(retains);
+        if let Some(context) = context {
+            context.destroy(platform);
+        }
     }
 
     fn deactivate(&self, platform: &'static Platform) {

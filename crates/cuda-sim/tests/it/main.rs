@@ -15,6 +15,7 @@ mod names;
 mod peers;
 mod random_calls;
 mod schedules;
+mod settings;
 mod sim;
 mod streams;
 mod stress;

@@ -1,0 +1,8 @@
+//! What functions were before they got other arguments or another meaning. cuda.h keeps these for
+//! programs that were made with older headers.
+
+mod contexts;
+mod devices;
+
+pub(super) use contexts::*;
+pub(super) use devices::*;
