@@ -24,6 +24,7 @@
 //! - `api`: the functions of the table, a file per chapter. They check, and call the model.
 //! - `control`: configuration, faults on demand, counters, reset.
 //! - `device`: the model. Devices, memory, contexts, modules, and the handles that name them.
+//! - `graph`: graphs of operations, made by hand or captured from streams.
 //! - `queue`: streams, events and the workers that run what is enqueued.
 //! - `exec`: kernels. `ptx` reads them, `codegen` translates them, `exec` runs their blocks.
 
@@ -35,6 +36,7 @@ mod exec;
 mod fatbin;
 #[cfg(fuzzing)]
 pub mod fuzzing;
+mod graph;
 mod ir;
 mod ptx;
 pub mod ptx_check;

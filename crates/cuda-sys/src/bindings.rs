@@ -3,6 +3,9 @@
 use core::ffi::{c_char, c_int, c_uchar, c_uint, c_ulonglong, c_ushort, c_void};
 
 pub const CUDA_VERSION: u32 = 13000;
+pub const CU_GRAPH_KERNEL_NODE_PORT_DEFAULT: u32 = 0;
+pub const CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC: u32 = 1;
+pub const CU_GRAPH_KERNEL_NODE_PORT_LAUNCH_ORDER: u32 = 2;
 pub const CU_MEMHOSTALLOC_PORTABLE: u32 = 1;
 pub const CU_MEMHOSTALLOC_DEVICEMAP: u32 = 2;
 pub const CU_MEMHOSTALLOC_WRITECOMBINED: u32 = 4;
@@ -35,6 +38,18 @@ pub struct CUfunc_st {
 pub type CUfunction = *mut CUfunc_st;
 #[repr(C)]
 #[derive(Debug)]
+pub struct CUkern_st {
+    _unused: [u8; 0],
+}
+pub type CUkernel = *mut CUkern_st;
+#[repr(C)]
+#[derive(Debug)]
+pub struct CUarray_st {
+    _unused: [u8; 0],
+}
+pub type CUarray = *mut CUarray_st;
+#[repr(C)]
+#[derive(Debug)]
 pub struct CUevent_st {
     _unused: [u8; 0],
 }
@@ -45,6 +60,24 @@ pub struct CUstream_st {
     _unused: [u8; 0],
 }
 pub type CUstream = *mut CUstream_st;
+#[repr(C)]
+#[derive(Debug)]
+pub struct CUgraph_st {
+    _unused: [u8; 0],
+}
+pub type CUgraph = *mut CUgraph_st;
+#[repr(C)]
+#[derive(Debug)]
+pub struct CUgraphNode_st {
+    _unused: [u8; 0],
+}
+pub type CUgraphNode = *mut CUgraphNode_st;
+#[repr(C)]
+#[derive(Debug)]
+pub struct CUgraphExec_st {
+    _unused: [u8; 0],
+}
+pub type CUgraphExec = *mut CUgraphExec_st;
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct CUuuid {
@@ -97,63 +130,15 @@ impl CUevent_wait_flags {
 #[repr(transparent)]
 #[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
 pub struct CUevent_wait_flags(pub c_uint);
-impl CUarray_format {
-    pub const CU_AD_FORMAT_UNSIGNED_INT8: Self = Self(1);
-    pub const CU_AD_FORMAT_UNSIGNED_INT16: Self = Self(2);
-    pub const CU_AD_FORMAT_UNSIGNED_INT32: Self = Self(3);
-    pub const CU_AD_FORMAT_SIGNED_INT8: Self = Self(8);
-    pub const CU_AD_FORMAT_SIGNED_INT16: Self = Self(9);
-    pub const CU_AD_FORMAT_SIGNED_INT32: Self = Self(10);
-    pub const CU_AD_FORMAT_HALF: Self = Self(16);
-    pub const CU_AD_FORMAT_FLOAT: Self = Self(32);
-    pub const CU_AD_FORMAT_NV12: Self = Self(176);
-    pub const CU_AD_FORMAT_UNORM_INT8X1: Self = Self(192);
-    pub const CU_AD_FORMAT_UNORM_INT8X2: Self = Self(193);
-    pub const CU_AD_FORMAT_UNORM_INT8X4: Self = Self(194);
-    pub const CU_AD_FORMAT_UNORM_INT16X1: Self = Self(195);
-    pub const CU_AD_FORMAT_UNORM_INT16X2: Self = Self(196);
-    pub const CU_AD_FORMAT_UNORM_INT16X4: Self = Self(197);
-    pub const CU_AD_FORMAT_SNORM_INT8X1: Self = Self(198);
-    pub const CU_AD_FORMAT_SNORM_INT8X2: Self = Self(199);
-    pub const CU_AD_FORMAT_SNORM_INT8X4: Self = Self(200);
-    pub const CU_AD_FORMAT_SNORM_INT16X1: Self = Self(201);
-    pub const CU_AD_FORMAT_SNORM_INT16X2: Self = Self(202);
-    pub const CU_AD_FORMAT_SNORM_INT16X4: Self = Self(203);
-    pub const CU_AD_FORMAT_BC1_UNORM: Self = Self(145);
-    pub const CU_AD_FORMAT_BC1_UNORM_SRGB: Self = Self(146);
-    pub const CU_AD_FORMAT_BC2_UNORM: Self = Self(147);
-    pub const CU_AD_FORMAT_BC2_UNORM_SRGB: Self = Self(148);
-    pub const CU_AD_FORMAT_BC3_UNORM: Self = Self(149);
-    pub const CU_AD_FORMAT_BC3_UNORM_SRGB: Self = Self(150);
-    pub const CU_AD_FORMAT_BC4_UNORM: Self = Self(151);
-    pub const CU_AD_FORMAT_BC4_SNORM: Self = Self(152);
-    pub const CU_AD_FORMAT_BC5_UNORM: Self = Self(153);
-    pub const CU_AD_FORMAT_BC5_SNORM: Self = Self(154);
-    pub const CU_AD_FORMAT_BC6H_UF16: Self = Self(155);
-    pub const CU_AD_FORMAT_BC6H_SF16: Self = Self(156);
-    pub const CU_AD_FORMAT_BC7_UNORM: Self = Self(157);
-    pub const CU_AD_FORMAT_BC7_UNORM_SRGB: Self = Self(158);
-    pub const CU_AD_FORMAT_P010: Self = Self(159);
-    pub const CU_AD_FORMAT_P016: Self = Self(161);
-    pub const CU_AD_FORMAT_NV16: Self = Self(162);
-    pub const CU_AD_FORMAT_P210: Self = Self(163);
-    pub const CU_AD_FORMAT_P216: Self = Self(164);
-    pub const CU_AD_FORMAT_YUY2: Self = Self(165);
-    pub const CU_AD_FORMAT_Y210: Self = Self(166);
-    pub const CU_AD_FORMAT_Y216: Self = Self(167);
-    pub const CU_AD_FORMAT_AYUV: Self = Self(168);
-    pub const CU_AD_FORMAT_Y410: Self = Self(169);
-    pub const CU_AD_FORMAT_Y416: Self = Self(177);
-    pub const CU_AD_FORMAT_Y444_PLANAR8: Self = Self(178);
-    pub const CU_AD_FORMAT_Y444_PLANAR10: Self = Self(179);
-    pub const CU_AD_FORMAT_YUV444_8bit_SemiPlanar: Self = Self(180);
-    pub const CU_AD_FORMAT_YUV444_16bit_SemiPlanar: Self = Self(181);
-    pub const CU_AD_FORMAT_UNORM_INT_101010_2: Self = Self(80);
-    pub const CU_AD_FORMAT_MAX: Self = Self(2147483647);
+impl CUstreamUpdateCaptureDependencies_flags {
+    pub const CU_STREAM_ADD_CAPTURE_DEPENDENCIES: CUstreamUpdateCaptureDependencies_flags =
+        CUstreamUpdateCaptureDependencies_flags(0);
+    pub const CU_STREAM_SET_CAPTURE_DEPENDENCIES: CUstreamUpdateCaptureDependencies_flags =
+        CUstreamUpdateCaptureDependencies_flags(1);
 }
 #[repr(transparent)]
 #[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
-pub struct CUarray_format(pub c_uint);
+pub struct CUstreamUpdateCaptureDependencies_flags(pub c_uint);
 impl CUdevice_attribute {
     pub const CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK: Self = Self(1);
     pub const CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X: Self = Self(2);
@@ -422,22 +407,6 @@ impl CUdevice_attribute {
 #[repr(transparent)]
 #[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
 pub struct CUdevice_attribute(pub c_uint);
-#[repr(C)]
-#[derive(Debug, Copy, Clone)]
-pub struct CUdevprop_st {
-    pub maxThreadsPerBlock: c_int,
-    pub maxThreadsDim: [c_int; 3usize],
-    pub maxGridSize: [c_int; 3usize],
-    pub sharedMemPerBlock: c_int,
-    pub totalConstantMemory: c_int,
-    pub SIMDWidth: c_int,
-    pub memPitch: c_int,
-    pub regsPerBlock: c_int,
-    pub clockRate: c_int,
-    pub textureAlign: c_int,
-}
-pub type CUdevprop_v1 = CUdevprop_st;
-pub type CUdevprop = CUdevprop_v1;
 impl CUpointer_attribute {
     pub const CU_POINTER_ATTRIBUTE_CONTEXT: Self = Self(1);
     pub const CU_POINTER_ATTRIBUTE_MEMORY_TYPE: Self = Self(2);
@@ -499,23 +468,6 @@ impl CUfunction_attribute {
 #[repr(transparent)]
 #[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
 pub struct CUfunction_attribute(pub c_uint);
-impl CUfunc_cache {
-    pub const CU_FUNC_CACHE_PREFER_NONE: Self = Self(0);
-    pub const CU_FUNC_CACHE_PREFER_SHARED: Self = Self(1);
-    pub const CU_FUNC_CACHE_PREFER_L1: Self = Self(2);
-    pub const CU_FUNC_CACHE_PREFER_EQUAL: Self = Self(3);
-}
-#[repr(transparent)]
-#[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
-pub struct CUfunc_cache(pub c_uint);
-impl CUsharedconfig {
-    pub const CU_SHARED_MEM_CONFIG_DEFAULT_BANK_SIZE: Self = Self(0);
-    pub const CU_SHARED_MEM_CONFIG_FOUR_BYTE_BANK_SIZE: Self = Self(1);
-    pub const CU_SHARED_MEM_CONFIG_EIGHT_BYTE_BANK_SIZE: Self = Self(2);
-}
-#[repr(transparent)]
-#[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
-pub struct CUsharedconfig(pub c_uint);
 impl CUmemorytype {
     pub const CU_MEMORYTYPE_HOST: Self = Self(1);
     pub const CU_MEMORYTYPE_DEVICE: Self = Self(2);
@@ -574,23 +526,123 @@ impl CUjit_option {
 #[repr(transparent)]
 #[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
 pub struct CUjit_option(pub c_uint);
-impl CUlimit {
-    pub const CU_LIMIT_STACK_SIZE: Self = Self(0);
-    pub const CU_LIMIT_PRINTF_FIFO_SIZE: Self = Self(1);
-    pub const CU_LIMIT_MALLOC_HEAP_SIZE: Self = Self(2);
-    pub const CU_LIMIT_DEV_RUNTIME_SYNC_DEPTH: Self = Self(3);
-    pub const CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT: Self = Self(4);
-    pub const CU_LIMIT_MAX_L2_FETCH_GRANULARITY: Self = Self(5);
-    pub const CU_LIMIT_PERSISTING_L2_CACHE_SIZE: Self = Self(6);
-    pub const CU_LIMIT_SHMEM_SIZE: Self = Self(7);
-    pub const CU_LIMIT_CIG_ENABLED: Self = Self(8);
-    pub const CU_LIMIT_CIG_SHMEM_FALLBACK_ENABLED: Self = Self(9);
-    pub const CU_LIMIT_MAX: Self = Self(10);
+pub type CUhostFn = Option<unsafe extern "C" fn(userData: *mut c_void)>;
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct CUDA_KERNEL_NODE_PARAMS_v2_st {
+    pub func: CUfunction,
+    pub gridDimX: c_uint,
+    pub gridDimY: c_uint,
+    pub gridDimZ: c_uint,
+    pub blockDimX: c_uint,
+    pub blockDimY: c_uint,
+    pub blockDimZ: c_uint,
+    pub sharedMemBytes: c_uint,
+    pub kernelParams: *mut *mut c_void,
+    pub extra: *mut *mut c_void,
+    pub kern: CUkernel,
+    pub ctx: CUcontext,
+}
+pub type CUDA_KERNEL_NODE_PARAMS_v2 = CUDA_KERNEL_NODE_PARAMS_v2_st;
+pub type CUDA_KERNEL_NODE_PARAMS = CUDA_KERNEL_NODE_PARAMS_v2;
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct CUDA_MEMSET_NODE_PARAMS_st {
+    pub dst: CUdeviceptr,
+    pub pitch: usize,
+    pub value: c_uint,
+    pub elementSize: c_uint,
+    pub width: usize,
+    pub height: usize,
+}
+pub type CUDA_MEMSET_NODE_PARAMS_v1 = CUDA_MEMSET_NODE_PARAMS_st;
+pub type CUDA_MEMSET_NODE_PARAMS = CUDA_MEMSET_NODE_PARAMS_v1;
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct CUDA_HOST_NODE_PARAMS_st {
+    pub fn_: CUhostFn,
+    pub userData: *mut c_void,
+}
+pub type CUDA_HOST_NODE_PARAMS_v1 = CUDA_HOST_NODE_PARAMS_st;
+pub type CUDA_HOST_NODE_PARAMS = CUDA_HOST_NODE_PARAMS_v1;
+impl CUgraphNodeType {
+    pub const CU_GRAPH_NODE_TYPE_KERNEL: Self = Self(0);
+    pub const CU_GRAPH_NODE_TYPE_MEMCPY: Self = Self(1);
+    pub const CU_GRAPH_NODE_TYPE_MEMSET: Self = Self(2);
+    pub const CU_GRAPH_NODE_TYPE_HOST: Self = Self(3);
+    pub const CU_GRAPH_NODE_TYPE_GRAPH: Self = Self(4);
+    pub const CU_GRAPH_NODE_TYPE_EMPTY: Self = Self(5);
+    pub const CU_GRAPH_NODE_TYPE_WAIT_EVENT: Self = Self(6);
+    pub const CU_GRAPH_NODE_TYPE_EVENT_RECORD: Self = Self(7);
+    pub const CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL: Self = Self(8);
+    pub const CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT: Self = Self(9);
+    pub const CU_GRAPH_NODE_TYPE_MEM_ALLOC: Self = Self(10);
+    pub const CU_GRAPH_NODE_TYPE_MEM_FREE: Self = Self(11);
+    pub const CU_GRAPH_NODE_TYPE_BATCH_MEM_OP: Self = Self(12);
+    pub const CU_GRAPH_NODE_TYPE_CONDITIONAL: Self = Self(13);
 }
 #[repr(transparent)]
 #[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
-pub struct CUlimit(pub c_uint);
-pub type CUhostFn = Option<unsafe extern "C" fn(userData: *mut c_void)>;
+pub struct CUgraphNodeType(pub c_uint);
+impl CUgraphDependencyType {
+    pub const CU_GRAPH_DEPENDENCY_TYPE_DEFAULT: Self = Self(0);
+    pub const CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC: CUgraphDependencyType =
+        CUgraphDependencyType(1);
+}
+#[repr(transparent)]
+#[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
+pub struct CUgraphDependencyType(pub c_uint);
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct CUgraphEdgeData_st {
+    pub from_port: c_uchar,
+    pub to_port: c_uchar,
+    pub type_: c_uchar,
+    pub reserved: [c_uchar; 5usize],
+}
+pub type CUgraphEdgeData = CUgraphEdgeData_st;
+impl CUgraphInstantiateResult {
+    pub const CUDA_GRAPH_INSTANTIATE_SUCCESS: CUgraphInstantiateResult =
+        CUgraphInstantiateResult(0);
+    pub const CUDA_GRAPH_INSTANTIATE_ERROR: Self = Self(1);
+    pub const CUDA_GRAPH_INSTANTIATE_INVALID_STRUCTURE: CUgraphInstantiateResult =
+        CUgraphInstantiateResult(2);
+    pub const CUDA_GRAPH_INSTANTIATE_NODE_OPERATION_NOT_SUPPORTED: CUgraphInstantiateResult =
+        CUgraphInstantiateResult(3);
+    pub const CUDA_GRAPH_INSTANTIATE_MULTIPLE_CTXS_NOT_SUPPORTED: CUgraphInstantiateResult =
+        CUgraphInstantiateResult(4);
+    pub const CUDA_GRAPH_INSTANTIATE_CONDITIONAL_HANDLE_UNUSED: CUgraphInstantiateResult =
+        CUgraphInstantiateResult(5);
+}
+#[repr(transparent)]
+#[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
+pub struct CUgraphInstantiateResult(pub c_uint);
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct CUDA_GRAPH_INSTANTIATE_PARAMS_st {
+    pub flags: cuuint64_t,
+    pub hUploadStream: CUstream,
+    pub hErrNode_out: CUgraphNode,
+    pub result_out: CUgraphInstantiateResult,
+}
+pub type CUDA_GRAPH_INSTANTIATE_PARAMS = CUDA_GRAPH_INSTANTIATE_PARAMS_st;
+impl CUstreamCaptureStatus {
+    pub const CU_STREAM_CAPTURE_STATUS_NONE: Self = Self(0);
+    pub const CU_STREAM_CAPTURE_STATUS_ACTIVE: Self = Self(1);
+    pub const CU_STREAM_CAPTURE_STATUS_INVALIDATED: CUstreamCaptureStatus =
+        CUstreamCaptureStatus(2);
+}
+#[repr(transparent)]
+#[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
+pub struct CUstreamCaptureStatus(pub c_uint);
+impl CUstreamCaptureMode {
+    pub const CU_STREAM_CAPTURE_MODE_GLOBAL: Self = Self(0);
+    pub const CU_STREAM_CAPTURE_MODE_THREAD_LOCAL: Self = Self(1);
+    pub const CU_STREAM_CAPTURE_MODE_RELAXED: Self = Self(2);
+}
+#[repr(transparent)]
+#[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
+pub struct CUstreamCaptureMode(pub c_uint);
 impl CUdriverProcAddress_flags {
     pub const CU_GET_PROC_ADDRESS_DEFAULT: Self = Self(0);
     pub const CU_GET_PROC_ADDRESS_LEGACY_STREAM: CUdriverProcAddress_flags =
@@ -612,55 +664,6 @@ impl CUdriverProcAddressQueryResult {
 #[repr(transparent)]
 #[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
 pub struct CUdriverProcAddressQueryResult(pub c_uint);
-impl CUexecAffinityType {
-    pub const CU_EXEC_AFFINITY_TYPE_SM_COUNT: Self = Self(0);
-    pub const CU_EXEC_AFFINITY_TYPE_MAX: Self = Self(1);
-}
-#[repr(transparent)]
-#[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
-pub struct CUexecAffinityType(pub c_uint);
-#[repr(C)]
-#[derive(Debug, Copy, Clone)]
-pub struct CUexecAffinitySmCount_st {
-    pub val: c_uint,
-}
-pub type CUexecAffinitySmCount_v1 = CUexecAffinitySmCount_st;
-pub type CUexecAffinitySmCount = CUexecAffinitySmCount_v1;
-#[repr(C)]
-#[derive(Copy, Clone)]
-pub struct CUexecAffinityParam_st {
-    pub type_: CUexecAffinityType,
-    pub param: CUexecAffinityParam_st__bindgen_ty_1,
-}
-#[repr(C)]
-#[derive(Copy, Clone)]
-pub union CUexecAffinityParam_st__bindgen_ty_1 {
-    pub smCount: CUexecAffinitySmCount,
-}
-pub type CUexecAffinityParam_v1 = CUexecAffinityParam_st;
-pub type CUexecAffinityParam = CUexecAffinityParam_v1;
-impl CUcigDataType {
-    pub const CIG_DATA_TYPE_D3D12_COMMAND_QUEUE: Self = Self(1);
-    pub const CIG_DATA_TYPE_NV_BLOB: Self = Self(2);
-}
-#[repr(transparent)]
-#[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
-pub struct CUcigDataType(pub c_uint);
-#[repr(C)]
-#[derive(Debug, Copy, Clone)]
-pub struct CUctxCigParam_st {
-    pub sharedDataType: CUcigDataType,
-    pub sharedData: *mut c_void,
-}
-pub type CUctxCigParam = CUctxCigParam_st;
-#[repr(C)]
-#[derive(Debug, Copy, Clone)]
-pub struct CUctxCreateParams_st {
-    pub execAffinityParams: *mut CUexecAffinityParam,
-    pub numExecAffinityParams: c_int,
-    pub cigParams: *mut CUctxCigParam,
-}
-pub type CUctxCreateParams = CUctxCreateParams_st;
 impl CUresult {
     pub const CUDA_SUCCESS: Self = Self(0);
     pub const CUDA_ERROR_INVALID_VALUE: Self = Self(1);
@@ -786,6 +789,37 @@ impl CUdevice_P2PAttribute {
 #[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
 pub struct CUdevice_P2PAttribute(pub c_uint);
 pub type CUoccupancyB2DSize = Option<unsafe extern "C" fn(blockSize: c_int) -> usize>;
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct CUDA_MEMCPY3D_st {
+    pub srcXInBytes: usize,
+    pub srcY: usize,
+    pub srcZ: usize,
+    pub srcLOD: usize,
+    pub srcMemoryType: CUmemorytype,
+    pub srcHost: *const c_void,
+    pub srcDevice: CUdeviceptr,
+    pub srcArray: CUarray,
+    pub reserved0: *mut c_void,
+    pub srcPitch: usize,
+    pub srcHeight: usize,
+    pub dstXInBytes: usize,
+    pub dstY: usize,
+    pub dstZ: usize,
+    pub dstLOD: usize,
+    pub dstMemoryType: CUmemorytype,
+    pub dstHost: *mut c_void,
+    pub dstDevice: CUdeviceptr,
+    pub dstArray: CUarray,
+    pub reserved1: *mut c_void,
+    pub dstPitch: usize,
+    pub dstHeight: usize,
+    pub WidthInBytes: usize,
+    pub Height: usize,
+    pub Depth: usize,
+}
+pub type CUDA_MEMCPY3D_v2 = CUDA_MEMCPY3D_st;
+pub type CUDA_MEMCPY3D = CUDA_MEMCPY3D_v2;
 pub type CUmemGenericAllocationHandle_v1 = c_ulonglong;
 pub type CUmemGenericAllocationHandle = CUmemGenericAllocationHandle_v1;
 impl CUmemAllocationHandleType {
@@ -876,6 +910,19 @@ pub struct CUmemAccessDesc_st {
 }
 pub type CUmemAccessDesc_v1 = CUmemAccessDesc_st;
 pub type CUmemAccessDesc = CUmemAccessDesc_v1;
+impl CUgraphInstantiate_flags {
+    pub const CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH: CUgraphInstantiate_flags =
+        CUgraphInstantiate_flags(1);
+    pub const CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD: CUgraphInstantiate_flags =
+        CUgraphInstantiate_flags(2);
+    pub const CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH: CUgraphInstantiate_flags =
+        CUgraphInstantiate_flags(4);
+    pub const CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY: CUgraphInstantiate_flags =
+        CUgraphInstantiate_flags(8);
+}
+#[repr(transparent)]
+#[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
+pub struct CUgraphInstantiate_flags(pub c_uint);
 
 impl CUresult {
     /// The name that cuda.h gives this value, if it has one.

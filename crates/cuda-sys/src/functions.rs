@@ -411,6 +411,145 @@ macro_rules! for_each_driver_function {
                     shHandleType: CUmemAllocationHandleType
                 ) -> CUresult;
                 fn cuStreamGetId(hStream: CUstream, streamId: *mut c_ulonglong) -> CUresult;
+                fn cuEventRecordWithFlags(
+                    hEvent: CUevent,
+                    hStream: CUstream,
+                    flags: c_uint
+                ) -> CUresult;
+                fn cuStreamBeginCapture_v2(
+                    hStream: CUstream,
+                    mode: CUstreamCaptureMode
+                ) -> CUresult;
+                fn cuStreamBeginCaptureToGraph(
+                    hStream: CUstream,
+                    hGraph: CUgraph,
+                    dependencies: *const CUgraphNode,
+                    dependencyData: *const CUgraphEdgeData,
+                    numDependencies: usize,
+                    mode: CUstreamCaptureMode
+                ) -> CUresult;
+                fn cuStreamEndCapture(hStream: CUstream, phGraph: *mut CUgraph) -> CUresult;
+                fn cuStreamIsCapturing(
+                    hStream: CUstream,
+                    captureStatus: *mut CUstreamCaptureStatus
+                ) -> CUresult;
+                fn cuStreamGetCaptureInfo_v3(
+                    hStream: CUstream,
+                    captureStatus_out: *mut CUstreamCaptureStatus,
+                    id_out: *mut cuuint64_t,
+                    graph_out: *mut CUgraph,
+                    dependencies_out: *mut *const CUgraphNode,
+                    edgeData_out: *mut *const CUgraphEdgeData,
+                    numDependencies_out: *mut usize
+                ) -> CUresult;
+                fn cuStreamUpdateCaptureDependencies_v2(
+                    hStream: CUstream,
+                    dependencies: *mut CUgraphNode,
+                    dependencyData: *const CUgraphEdgeData,
+                    numDependencies: usize,
+                    flags: c_uint
+                ) -> CUresult;
+                fn cuThreadExchangeStreamCaptureMode(mode: *mut CUstreamCaptureMode) -> CUresult;
+                fn cuGraphCreate(phGraph: *mut CUgraph, flags: c_uint) -> CUresult;
+                fn cuGraphDestroy(hGraph: CUgraph) -> CUresult;
+                fn cuGraphDestroyNode(hNode: CUgraphNode) -> CUresult;
+                fn cuGraphGetNodes(
+                    hGraph: CUgraph,
+                    nodes: *mut CUgraphNode,
+                    numNodes: *mut usize
+                ) -> CUresult;
+                fn cuGraphGetRootNodes(
+                    hGraph: CUgraph,
+                    rootNodes: *mut CUgraphNode,
+                    numRootNodes: *mut usize
+                ) -> CUresult;
+                fn cuGraphGetEdges_v2(
+                    hGraph: CUgraph,
+                    from: *mut CUgraphNode,
+                    to: *mut CUgraphNode,
+                    edgeData: *mut CUgraphEdgeData,
+                    numEdges: *mut usize
+                ) -> CUresult;
+                fn cuGraphNodeGetType(hNode: CUgraphNode, type_: *mut CUgraphNodeType) -> CUresult;
+                fn cuGraphNodeGetDependencies_v2(
+                    hNode: CUgraphNode,
+                    dependencies: *mut CUgraphNode,
+                    edgeData: *mut CUgraphEdgeData,
+                    numDependencies: *mut usize
+                ) -> CUresult;
+                fn cuGraphNodeGetDependentNodes_v2(
+                    hNode: CUgraphNode,
+                    dependentNodes: *mut CUgraphNode,
+                    edgeData: *mut CUgraphEdgeData,
+                    numDependentNodes: *mut usize
+                ) -> CUresult;
+                fn cuGraphAddDependencies_v2(
+                    hGraph: CUgraph,
+                    from: *const CUgraphNode,
+                    to: *const CUgraphNode,
+                    edgeData: *const CUgraphEdgeData,
+                    numDependencies: usize
+                ) -> CUresult;
+                fn cuGraphRemoveDependencies_v2(
+                    hGraph: CUgraph,
+                    from: *const CUgraphNode,
+                    to: *const CUgraphNode,
+                    edgeData: *const CUgraphEdgeData,
+                    numDependencies: usize
+                ) -> CUresult;
+                fn cuGraphAddEmptyNode(
+                    phGraphNode: *mut CUgraphNode,
+                    hGraph: CUgraph,
+                    dependencies: *const CUgraphNode,
+                    numDependencies: usize
+                ) -> CUresult;
+                fn cuGraphAddHostNode(
+                    phGraphNode: *mut CUgraphNode,
+                    hGraph: CUgraph,
+                    dependencies: *const CUgraphNode,
+                    numDependencies: usize,
+                    nodeParams: *const CUDA_HOST_NODE_PARAMS
+                ) -> CUresult;
+                fn cuGraphAddKernelNode_v2(
+                    phGraphNode: *mut CUgraphNode,
+                    hGraph: CUgraph,
+                    dependencies: *const CUgraphNode,
+                    numDependencies: usize,
+                    nodeParams: *const CUDA_KERNEL_NODE_PARAMS
+                ) -> CUresult;
+                fn cuGraphAddMemcpyNode(
+                    phGraphNode: *mut CUgraphNode,
+                    hGraph: CUgraph,
+                    dependencies: *const CUgraphNode,
+                    numDependencies: usize,
+                    copyParams: *const CUDA_MEMCPY3D,
+                    ctx: CUcontext
+                ) -> CUresult;
+                fn cuGraphAddMemsetNode(
+                    phGraphNode: *mut CUgraphNode,
+                    hGraph: CUgraph,
+                    dependencies: *const CUgraphNode,
+                    numDependencies: usize,
+                    memsetParams: *const CUDA_MEMSET_NODE_PARAMS,
+                    ctx: CUcontext
+                ) -> CUresult;
+                fn cuGraphInstantiateWithFlags(
+                    phGraphExec: *mut CUgraphExec,
+                    hGraph: CUgraph,
+                    flags: c_ulonglong
+                ) -> CUresult;
+                fn cuGraphInstantiateWithParams(
+                    phGraphExec: *mut CUgraphExec,
+                    hGraph: CUgraph,
+                    instantiateParams: *mut CUDA_GRAPH_INSTANTIATE_PARAMS
+                ) -> CUresult;
+                fn cuGraphUpload(hGraph: CUgraphExec, hStream: CUstream) -> CUresult;
+                fn cuGraphLaunch(hGraph: CUgraphExec, hStream: CUstream) -> CUresult;
+                fn cuGraphExecGetFlags(
+                    hGraphExec: CUgraphExec,
+                    flags: *mut cuuint64_t
+                ) -> CUresult;
+                fn cuGraphExecDestroy(hGraphExec: CUgraphExec) -> CUresult;
             }
         }
     };

@@ -95,6 +95,51 @@ macro_rules! for_each_per_thread_function {
                 userData: *mut c_void
             ) -> CUresult = cuLaunchHostFunc;
             fn cuEventRecord_ptsz(hEvent: CUevent, hStream: CUstream) -> CUresult = cuEventRecord;
+            fn cuEventRecordWithFlags_ptsz(
+                hEvent: CUevent,
+                hStream: CUstream,
+                flags: c_uint
+            ) -> CUresult = cuEventRecordWithFlags;
+            fn cuStreamBeginCapture_v2_ptsz(
+                hStream: CUstream,
+                mode: CUstreamCaptureMode
+            ) -> CUresult = cuStreamBeginCapture_v2;
+            fn cuStreamBeginCaptureToGraph_ptsz(
+                hStream: CUstream,
+                hGraph: CUgraph,
+                dependencies: *const CUgraphNode,
+                dependencyData: *const CUgraphEdgeData,
+                numDependencies: usize,
+                mode: CUstreamCaptureMode
+            ) -> CUresult = cuStreamBeginCaptureToGraph;
+            fn cuStreamEndCapture_ptsz(hStream: CUstream, phGraph: *mut CUgraph) -> CUresult = cuStreamEndCapture;
+            fn cuStreamIsCapturing_ptsz(
+                hStream: CUstream,
+                captureStatus: *mut CUstreamCaptureStatus
+            ) -> CUresult = cuStreamIsCapturing;
+            fn cuStreamGetCaptureInfo_v3_ptsz(
+                hStream: CUstream,
+                captureStatus_out: *mut CUstreamCaptureStatus,
+                id_out: *mut cuuint64_t,
+                graph_out: *mut CUgraph,
+                dependencies_out: *mut *const CUgraphNode,
+                edgeData_out: *mut *const CUgraphEdgeData,
+                numDependencies_out: *mut usize
+            ) -> CUresult = cuStreamGetCaptureInfo_v3;
+            fn cuStreamUpdateCaptureDependencies_v2_ptsz(
+                hStream: CUstream,
+                dependencies: *mut CUgraphNode,
+                dependencyData: *const CUgraphEdgeData,
+                numDependencies: usize,
+                flags: c_uint
+            ) -> CUresult = cuStreamUpdateCaptureDependencies_v2;
+            fn cuGraphInstantiateWithParams_ptsz(
+                phGraphExec: *mut CUgraphExec,
+                hGraph: CUgraph,
+                instantiateParams: *mut CUDA_GRAPH_INSTANTIATE_PARAMS
+            ) -> CUresult = cuGraphInstantiateWithParams;
+            fn cuGraphUpload_ptsz(hGraph: CUgraphExec, hStream: CUstream) -> CUresult = cuGraphUpload;
+            fn cuGraphLaunch_ptsz(hGraph: CUgraphExec, hStream: CUstream) -> CUresult = cuGraphLaunch;
             fn cuLaunchKernel_ptsz(
                 f: CUfunction,
                 gridDimX: c_uint,

@@ -4,10 +4,13 @@ use std::ffi::{CStr, c_char};
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
 
-use cuda_sys::{CUcontext, CUevent, CUfunction, CUmodule, CUresult, CUstream};
+use cuda_sys::{
+    CUcontext, CUevent, CUfunction, CUgraph, CUgraphExec, CUgraphNode, CUmodule, CUresult, CUstream,
+};
 
 use super::Result;
 use crate::device::{Context, Event, Function, Module, Platform, StreamRef};
+use crate::graph::{Executable, Graph, NodeId};
 
 /// A place of the program's for a result.
 pub(super) struct Out<T>(NonNull<T>);
@@ -83,12 +86,20 @@ pub(super) fn context(platform: &Platform, handle: CUcontext) -> Result<Arc<Cont
     platform.contexts.get(number(handle)).ok_or(CUresult::CUDA_ERROR_INVALID_CONTEXT)
 }
 
-/// A stream on a device that works.
+/// A stream on a device that works, for a call that has no part in captures.
 ///
 /// # Errors
 /// Those of [`StreamRef::working`].
 pub(super) fn stream(platform: &'static Platform, handle: CUstream) -> Result<StreamRef> {
     StreamRef::working(platform, number(handle))
+}
+
+/// A stream on a device that works, for a call that can become a node of a graph.
+///
+/// # Errors
+/// Those of [`StreamRef::capturable`].
+pub(super) fn capturable(platform: &'static Platform, handle: CUstream) -> Result<StreamRef> {
+    StreamRef::capturable(platform, number(handle))
 }
 
 /// # Errors
@@ -107,4 +118,26 @@ pub(super) fn module(platform: &Platform, handle: CUmodule) -> Result<Arc<Module
 /// `CUDA_ERROR_INVALID_HANDLE` if the handle names no function.
 pub(super) fn function(platform: &Platform, handle: CUfunction) -> Result<Arc<Function>> {
     platform.functions.get(number(handle)).ok_or(CUresult::CUDA_ERROR_INVALID_HANDLE)
+}
+
+/// # Errors
+/// `CUDA_ERROR_INVALID_VALUE` if the handle names no graph.
+pub(super) fn graph(platform: &Platform, handle: CUgraph) -> Result<Arc<Graph>> {
+    platform.graphs.graphs.get(number(handle)).ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)
+}
+
+/// A node and the graph that it is in.
+///
+/// # Errors
+/// `CUDA_ERROR_INVALID_VALUE` if the handle names none.
+pub(super) fn node(platform: &Platform, handle: CUgraphNode) -> Result<(Arc<Graph>, NodeId)> {
+    let named = platform.graphs.nodes.get(number(handle));
+    let found = named.and_then(|named| Some((named.graph()?, named.node)));
+    found.ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)
+}
+
+/// # Errors
+/// `CUDA_ERROR_INVALID_VALUE` if the handle names no executable graph.
+pub(super) fn executable(platform: &Platform, handle: CUgraphExec) -> Result<Arc<Executable>> {
+    platform.graphs.executables.get(number(handle)).ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)
 }

@@ -12,8 +12,8 @@ use crate::device::copy::{End, Returns, copy};
 use crate::device::{Location, Platform, platform};
 use crate::exec::Access;
 
-/// The legacy default stream, which copies without a stream go to.
-const DEFAULT: CUstream = cuda_sys::CU_STREAM_LEGACY;
+/// The default stream, which copies without a stream go to.
+const DEFAULT: CUstream = std::ptr::null_mut();
 
 /// What a call says about one end of its copy.
 #[derive(Clone, Copy)]
@@ -113,7 +113,7 @@ unsafe fn start(
     returns: Returns,
 ) -> Result {
     let platform = platform()?;
-    let stream = arguments::stream(platform, stream)?;
+    let stream = arguments::capturable(platform, stream)?;
     if bytes == 0 {
         return Ok(());
     }
@@ -127,7 +127,7 @@ unsafe fn start(
         other => other,
     };
     // SAFETY: the caller's promise; what belongs to the driver has been checked.
-    unsafe { copy(to, from, bytes, &stream, returns) };
+    unsafe { copy(to, from, bytes, &stream, returns) }?;
     // If the call has waited, it can tell what went wrong.
     stream.context().check()
 }

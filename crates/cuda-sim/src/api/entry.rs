@@ -54,7 +54,7 @@ impl Call {
         if in_host_function() {
             return Err(CUresult::CUDA_ERROR_NOT_PERMITTED);
         }
-        platform().map(drop)
+        super::capture::permit(self, platform()?)
     }
 }
 

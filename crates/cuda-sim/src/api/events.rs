@@ -4,11 +4,12 @@
 
 use std::ffi::c_uint;
 
-use cuda_sys::{CUevent, CUevent_flags, CUresult, CUstream};
+use cuda_sys::{CUevent, CUevent_flags, CUevent_record_flags, CUresult, CUstream};
 
 use super::Result;
 use super::arguments::{self, Out, handle, number};
 use crate::device::{Event, current, platform};
+use crate::graph::Operation;
 
 const FLAGS: c_uint = CUevent_flags::CU_EVENT_BLOCKING_SYNC.0
     | CUevent_flags::CU_EVENT_DISABLE_TIMING.0
@@ -37,21 +38,40 @@ pub(super) unsafe fn cuEventDestroy_v2(event: CUevent) -> Result {
 }
 
 pub(super) unsafe fn cuEventRecord(event: CUevent, stream: CUstream) -> Result {
+    // SAFETY: the caller's promise.
+    unsafe {
+        cuEventRecordWithFlags(event, stream, CUevent_record_flags::CU_EVENT_RECORD_DEFAULT.0)
+    }
+}
+
+pub(super) unsafe fn cuEventRecordWithFlags(
+    event: CUevent,
+    stream: CUstream,
+    flags: c_uint,
+) -> Result {
     let platform = platform()?;
     let event = arguments::event(platform, event)?;
-    let stream = arguments::stream(platform, stream)?;
+    let stream = arguments::capturable(platform, stream)?;
     if event.context.id != stream.context().id {
         return Err(CUresult::CUDA_ERROR_INVALID_HANDLE);
     }
-    event.record(&stream);
-    Ok(())
+    match CUevent_record_flags(flags) {
+        CUevent_record_flags::CU_EVENT_RECORD_DEFAULT => event.record(&stream),
+        // A node of the graph records it; outside of captures there is no such thing.
+        CUevent_record_flags::CU_EVENT_RECORD_EXTERNAL
+            if stream.capture_operation(|| Operation::Record(event))? =>
+        {
+            Ok(())
+        }
+        _ => Err(CUresult::CUDA_ERROR_INVALID_VALUE),
+    }
 }
 
 pub(super) unsafe fn cuEventQuery(event: CUevent) -> Result {
     let platform = platform()?;
     let event = arguments::event(platform, event)?;
     event.context.check()?;
-    if !event.is_complete(platform.scheduler) {
+    if !event.point()?.is_none_or(|point| platform.scheduler.is_done(&point)) {
         return Err(CUresult::CUDA_ERROR_NOT_READY);
     }
     event.context.check()
@@ -61,8 +81,8 @@ pub(super) unsafe fn cuEventSynchronize(event: CUevent) -> Result {
     let platform = platform()?;
     let event = arguments::event(platform, event)?;
     event.context.check()?;
-    if let Some(recording) = event.last() {
-        platform.scheduler.wait(&recording.point);
+    if let Some(point) = event.point()? {
+        platform.scheduler.wait(&point);
     }
     event.context.check()
 }

@@ -28,22 +28,35 @@ pub(super) unsafe fn cuLaunchKernel(
 ) -> Result {
     let platform = platform()?;
     let function = arguments::function(platform, function)?;
-    let stream = arguments::stream(platform, stream)?;
+    let stream = arguments::capturable(platform, stream)?;
     let shape = Shape {
         grid: [grid_x, grid_y, grid_z],
         block: [block_x, block_y, block_z],
         dynamic_shared,
     };
     // SAFETY: the caller's promise.
-    let parameters = unsafe {
+    let parameters = unsafe { self::parameters(&function, parameters, extra) }?;
+    launch(platform, &function, shape, parameters, &stream)
+}
+
+/// Copies a launch's parameters, which come in one of two ways.
+///
+/// # Safety
+/// Either list is null, or as [`gathered`] or [`packed`] want it.
+pub(super) unsafe fn parameters(
+    function: &Function,
+    parameters: *mut *mut c_void,
+    extra: *mut *mut c_void,
+) -> Result<Parameters> {
+    // SAFETY: the caller's promise.
+    unsafe {
         match (parameters.is_null(), extra.is_null()) {
-            (false, true) => gathered(&function, parameters),
-            (true, false) => packed(&function, extra),
+            (false, true) => gathered(function, parameters),
+            (true, false) => packed(function, extra),
             (true, true) if function.parameters.is_empty() => Ok(Parameters::new()),
             _ => Err(CUresult::CUDA_ERROR_INVALID_VALUE),
         }
-    }?;
-    launch(platform, &function, shape, parameters, &stream)
+    }
 }
 
 /// # Safety

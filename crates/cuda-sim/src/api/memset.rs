@@ -12,8 +12,8 @@ use crate::device::copy::End;
 use crate::device::{Location, fill, platform};
 use crate::exec::Access;
 
-/// The legacy default stream, which fills without a stream go to.
-const DEFAULT: CUstream = cuda_sys::CU_STREAM_LEGACY;
+/// The default stream, which fills without a stream go to.
+const DEFAULT: CUstream = std::ptr::null_mut();
 
 /// Whether the call waits where page-locked host memory is concerned.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -70,7 +70,7 @@ fn start(
     host: Host,
 ) -> Result {
     let platform = platform()?;
-    let stream = arguments::stream(platform, stream)?;
+    let stream = arguments::capturable(platform, stream)?;
     if count == 0 {
         return Ok(());
     }
@@ -84,8 +84,8 @@ fn start(
     let device = stream.context().device.id.ordinal;
     let location = location.open_to(platform, device, to..to + bytes, Access::Write)?;
     let waits = host == Host::Wait && (!location.is_device() || location.is_synchronous());
-    let point = fill(End { address: to, location }, value, size, count, &stream);
-    if waits {
+    let point = fill(End { address: to, location }, value, size, count, &stream)?;
+    if let Some(point) = point.filter(|_| waits) {
         stream.queue().wait(&point);
     }
     stream.context().check()

@@ -8,6 +8,7 @@
 //! caller's promise, as in C. Handles are looked up, never followed.
 
 mod arguments;
+mod capture;
 mod context;
 mod copy;
 mod device;
@@ -16,6 +17,9 @@ mod errors;
 mod events;
 pub mod exports;
 mod functions;
+mod graph_exec;
+mod graph_nodes;
+mod graphs;
 mod host_functions;
 mod host_memory;
 mod init;
@@ -47,12 +51,16 @@ pub(crate) static DRIVER: cuda_sys::Driver = cuda_sys::driver_table!(exports);
 
 /// All functions under one roof, for the macro that wraps them.
 mod chapters {
+    pub(super) use super::capture::*;
     pub(super) use super::context::*;
     pub(super) use super::copy::*;
     pub(super) use super::device::*;
     pub(super) use super::errors::*;
     pub(super) use super::events::*;
     pub(super) use super::functions::*;
+    pub(super) use super::graph_exec::*;
+    pub(super) use super::graph_nodes::*;
+    pub(super) use super::graphs::*;
     pub(super) use super::host_functions::*;
     pub(super) use super::host_memory::*;
     pub(super) use super::init::*;

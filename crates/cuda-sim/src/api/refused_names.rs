@@ -114,8 +114,6 @@ macro_rules! for_each_refused_function {
             cuEventCreateFromEGLSync
             cuEventDestroy
             cuEventElapsedTime_v2
-            cuEventRecordWithFlags
-            cuEventRecordWithFlags_ptsz
             cuExternalMemoryGetMappedBuffer
             cuExternalMemoryGetMappedMipmappedArray
             cuFlushGPUDirectRDMAWrites
@@ -147,19 +145,13 @@ macro_rules! for_each_refused_function {
             cuGraphAddBatchMemOpNode
             cuGraphAddChildGraphNode
             cuGraphAddDependencies
-            cuGraphAddDependencies_v2
-            cuGraphAddEmptyNode
             cuGraphAddEventRecordNode
             cuGraphAddEventWaitNode
             cuGraphAddExternalSemaphoresSignalNode
             cuGraphAddExternalSemaphoresWaitNode
-            cuGraphAddHostNode
             cuGraphAddKernelNode
-            cuGraphAddKernelNode_v2
             cuGraphAddMemAllocNode
             cuGraphAddMemFreeNode
-            cuGraphAddMemcpyNode
-            cuGraphAddMemsetNode
             cuGraphAddNode
             cuGraphAddNode_v2
             cuGraphBatchMemOpNodeGetParams
@@ -167,22 +159,17 @@ macro_rules! for_each_refused_function {
             cuGraphChildGraphNodeGetGraph
             cuGraphClone
             cuGraphConditionalHandleCreate
-            cuGraphCreate
             cuGraphDebugDotPrint
-            cuGraphDestroy
-            cuGraphDestroyNode
             cuGraphEventRecordNodeGetEvent
             cuGraphEventRecordNodeSetEvent
             cuGraphEventWaitNodeGetEvent
             cuGraphEventWaitNodeSetEvent
             cuGraphExecBatchMemOpNodeSetParams
             cuGraphExecChildGraphNodeSetParams
-            cuGraphExecDestroy
             cuGraphExecEventRecordNodeSetEvent
             cuGraphExecEventWaitNodeSetEvent
             cuGraphExecExternalSemaphoresSignalNodeSetParams
             cuGraphExecExternalSemaphoresWaitNodeSetParams
-            cuGraphExecGetFlags
             cuGraphExecGetId
             cuGraphExecHostNodeSetParams
             cuGraphExecKernelNodeSetParams
@@ -197,16 +184,10 @@ macro_rules! for_each_refused_function {
             cuGraphExternalSemaphoresWaitNodeGetParams
             cuGraphExternalSemaphoresWaitNodeSetParams
             cuGraphGetEdges
-            cuGraphGetEdges_v2
             cuGraphGetId
-            cuGraphGetNodes
-            cuGraphGetRootNodes
             cuGraphHostNodeGetParams
             cuGraphHostNodeSetParams
             cuGraphInstantiate
-            cuGraphInstantiateWithFlags
-            cuGraphInstantiateWithParams
-            cuGraphInstantiateWithParams_ptsz
             cuGraphInstantiate_v2
             cuGraphKernelNodeCopyAttributes
             cuGraphKernelNodeGetAttribute
@@ -215,8 +196,6 @@ macro_rules! for_each_refused_function {
             cuGraphKernelNodeSetAttribute
             cuGraphKernelNodeSetParams
             cuGraphKernelNodeSetParams_v2
-            cuGraphLaunch
-            cuGraphLaunch_ptsz
             cuGraphMemAllocNodeGetParams
             cuGraphMemFreeNodeGetParams
             cuGraphMemcpyNodeGetParams
@@ -226,21 +205,15 @@ macro_rules! for_each_refused_function {
             cuGraphNodeFindInClone
             cuGraphNodeGetContainingGraph
             cuGraphNodeGetDependencies
-            cuGraphNodeGetDependencies_v2
             cuGraphNodeGetDependentNodes
-            cuGraphNodeGetDependentNodes_v2
             cuGraphNodeGetEnabled
             cuGraphNodeGetLocalId
             cuGraphNodeGetToolsId
-            cuGraphNodeGetType
             cuGraphNodeSetEnabled
             cuGraphNodeSetParams
             cuGraphReleaseUserObject
             cuGraphRemoveDependencies
-            cuGraphRemoveDependencies_v2
             cuGraphRetainUserObject
-            cuGraphUpload
-            cuGraphUpload_ptsz
             cuGraphicsD3D10RegisterResource
             cuGraphicsD3D11RegisterResource
             cuGraphicsD3D9RegisterResource
@@ -482,24 +455,16 @@ macro_rules! for_each_refused_function {
             cuStreamBatchMemOp_v2
             cuStreamBatchMemOp_v2_ptsz
             cuStreamBeginCapture
-            cuStreamBeginCaptureToGraph
-            cuStreamBeginCaptureToGraph_ptsz
             cuStreamBeginCapture_ptsz
-            cuStreamBeginCapture_v2
-            cuStreamBeginCapture_v2_ptsz
             cuStreamCopyAttributes
             cuStreamCopyAttributes_ptsz
             cuStreamDestroy
-            cuStreamEndCapture
-            cuStreamEndCapture_ptsz
             cuStreamGetAttribute
             cuStreamGetAttribute_ptsz
             cuStreamGetCaptureInfo
             cuStreamGetCaptureInfo_ptsz
             cuStreamGetCaptureInfo_v2
             cuStreamGetCaptureInfo_v2_ptsz
-            cuStreamGetCaptureInfo_v3
-            cuStreamGetCaptureInfo_v3_ptsz
             cuStreamGetCtx_v2
             cuStreamGetCtx_v2_ptsz
             cuStreamGetDevResource
@@ -507,14 +472,10 @@ macro_rules! for_each_refused_function {
             cuStreamGetDevice
             cuStreamGetDevice_ptsz
             cuStreamGetGreenCtx
-            cuStreamIsCapturing
-            cuStreamIsCapturing_ptsz
             cuStreamSetAttribute
             cuStreamSetAttribute_ptsz
             cuStreamUpdateCaptureDependencies
             cuStreamUpdateCaptureDependencies_ptsz
-            cuStreamUpdateCaptureDependencies_v2
-            cuStreamUpdateCaptureDependencies_v2_ptsz
             cuStreamWaitValue32
             cuStreamWaitValue32_ptsz
             cuStreamWaitValue32_v2
@@ -576,7 +537,6 @@ macro_rules! for_each_refused_function {
             cuTexRefSetMipmapLevelBias
             cuTexRefSetMipmapLevelClamp
             cuTexRefSetMipmappedArray
-            cuThreadExchangeStreamCaptureMode
             cuUserObjectCreate
             cuUserObjectRelease
             cuUserObjectRetain

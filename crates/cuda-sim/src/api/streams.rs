@@ -4,11 +4,12 @@
 
 use std::ffi::{c_int, c_uint, c_ulonglong};
 
-use cuda_sys::{CUcontext, CUevent, CUresult, CUstream, CUstream_flags};
+use cuda_sys::{CUcontext, CUevent, CUevent_wait_flags, CUresult, CUstream, CUstream_flags};
 
 use super::Result;
 use super::arguments::{self, Out, handle, number};
 use crate::device::{Stream, StreamRef, current, platform};
+use crate::graph::Operation;
 
 pub(super) unsafe fn cuStreamCreate(stream: *mut CUstream, flags: c_uint) -> Result {
     // SAFETY: the caller's promise.
@@ -35,7 +36,11 @@ pub(super) unsafe fn cuStreamCreateWithPriority(
 
 pub(super) unsafe fn cuStreamDestroy_v2(stream: CUstream) -> Result {
     let removed = platform()?.streams.remove(number(stream));
-    removed.ok_or(CUresult::CUDA_ERROR_INVALID_HANDLE)?.context.check()
+    let stream = removed.ok_or(CUresult::CUDA_ERROR_INVALID_HANDLE)?;
+    if let Some(capture) = stream.capture() {
+        capture.leave(&stream);
+    }
+    stream.context.check()
 }
 
 pub(super) unsafe fn cuStreamSynchronize(stream: CUstream) -> Result {
@@ -54,15 +59,19 @@ pub(super) unsafe fn cuStreamQuery(stream: CUstream) -> Result {
 
 pub(super) unsafe fn cuStreamWaitEvent(stream: CUstream, event: CUevent, flags: c_uint) -> Result {
     let platform = platform()?;
-    let stream = arguments::stream(platform, stream)?;
+    let stream = arguments::capturable(platform, stream)?;
     let event = arguments::event(platform, event)?;
-    if flags != 0 {
-        return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+    let is_external = match CUevent_wait_flags(flags) {
+        CUevent_wait_flags::CU_EVENT_WAIT_DEFAULT => false,
+        CUevent_wait_flags::CU_EVENT_WAIT_EXTERNAL => true,
+        _ => return Err(CUresult::CUDA_ERROR_INVALID_VALUE),
+    };
+    if is_external {
+        let captured = stream.capture_operation(|| Operation::Wait(event))?;
+        // Outside of captures there is no such thing.
+        return if captured { Ok(()) } else { Err(CUresult::CUDA_ERROR_INVALID_VALUE) };
     }
-    if let Some(recording) = event.last() {
-        stream.queue().wait_for(&recording.point);
-    }
-    Ok(())
+    stream.wait_for(&event)
 }
 
 pub(super) unsafe fn cuStreamGetPriority(stream: CUstream, priority: *mut c_int) -> Result {

@@ -10,6 +10,7 @@ use cuda_sys::CUresult;
 use super::location::Location;
 use super::stream::StreamRef;
 use super::trap;
+use crate::graph::{CopyParameters, Operation};
 use crate::queue::{Failure, Health, Job, Work};
 
 /// One end of a copy.
@@ -39,7 +40,20 @@ const STAGING: u64 = 256 << 20;
 /// # Safety
 /// Pageable ends are valid for `bytes` bytes until this returns, pinned ones until the copy is
 /// done.
-pub(crate) unsafe fn copy(to: End, from: End, bytes: u64, stream: &StreamRef, returns: Returns) {
+pub(crate) unsafe fn copy(
+    to: End,
+    from: End,
+    bytes: u64,
+    stream: &StreamRef,
+    returns: Returns,
+) -> Result<(), CUresult> {
+    let node = || {
+        let parameters = CopyParameters::plain(&to, &from, bytes);
+        Operation::Copy(parameters, Arc::clone(stream.context()))
+    };
+    if stream.capture_operation(node)? {
+        return Ok(());
+    }
     let on_device = [&to, &from].map(|end| end.location.is_device());
     let waits = match returns {
         Returns::Done => on_device != [true, true],
@@ -60,6 +74,12 @@ pub(crate) unsafe fn copy(to: End, from: End, bytes: u64, stream: &StreamRef, re
     if waits {
         stream.queue().wait(&point);
     }
+    Ok(())
+}
+
+/// A copy for a graph, which reads its source when it runs, whatever memory that is in.
+pub(crate) fn in_place(to: End, from: End, bytes: u64, health: &'static Health) -> Arc<dyn Job> {
+    Arc::new(Copy { to, source: Source::InPlace(from), bytes, health })
 }
 
 struct Copy {

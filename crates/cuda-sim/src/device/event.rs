@@ -6,17 +6,30 @@ use cuda_sys::{CUevent_flags, CUresult};
 
 use super::context::Context;
 use super::stream::StreamRef;
-use crate::queue::{Point, Scheduler, Timestamp, Work};
+use crate::graph::Recorded;
+use crate::queue::{Point, Timestamp, Work};
 
 /// An event of a context.
 #[derive(Debug)]
 pub(crate) struct Event {
     pub(crate) context: Arc<Context>,
     flags: u32,
-    last: Mutex<Option<Recording>>,
+    last: Mutex<Last>,
 }
 
-/// What one call of `cuEventRecord` captured.
+/// What an event was recorded for last.
+#[derive(Debug, Clone, Default)]
+pub(crate) enum Last {
+    /// Nothing: it stands for no work at all.
+    #[default]
+    Never,
+    /// Work in a stream.
+    Work(Recording),
+    /// What goes to a graph instead of running.
+    Capture(Recorded),
+}
+
+/// What one recording stands for.
 #[derive(Debug, Clone)]
 pub(crate) struct Recording {
     pub(crate) point: Point,
@@ -25,11 +38,20 @@ pub(crate) struct Recording {
 
 impl Event {
     pub(crate) fn new(context: Arc<Context>, flags: u32) -> Event {
-        Event { context, flags, last: Mutex::new(None) }
+        Event { context, flags, last: Mutex::default() }
     }
 
-    /// Captures the work that is in a stream now, in place of what was captured before.
-    pub(crate) fn record(&self, stream: &StreamRef) {
+    /// Stands for the work that is in a stream now, in place of what it stood for before.
+    ///
+    /// # Errors
+    /// `CUDA_ERROR_STREAM_CAPTURE_INVALIDATED`.
+    pub(crate) fn record(&self, stream: &StreamRef) -> Result<(), CUresult> {
+        if let StreamRef::Other(stream) = stream
+            && let Some(capture) = stream.capture()
+        {
+            self.replace(Last::Capture(capture.record(stream)?));
+            return Ok(());
+        }
         let recording = if self.has_timing() {
             let time = Arc::new(Timestamp::default());
             let point = stream.queue().enqueue(Work::Timestamp(Arc::clone(&time)));
@@ -37,17 +59,33 @@ impl Event {
         } else {
             Recording { point: stream.queue().mark(), time: None }
         };
-        *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Some(recording);
+        self.set(recording);
+        Ok(())
     }
 
-    /// The last recording. `None` stands for no work at all.
-    pub(crate) fn last(&self) -> Option<Recording> {
+    /// Makes it stand for work that was enqueued in its name.
+    pub(crate) fn set(&self, recording: Recording) {
+        self.replace(Last::Work(recording));
+    }
+
+    /// What it was recorded for last.
+    pub(crate) fn last(&self) -> Last {
         self.last.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Whether the work that it captured is done, for a program that may ask until it is.
-    pub(crate) fn is_complete(&self, scheduler: &'static Scheduler) -> bool {
-        self.last().is_none_or(|recording| scheduler.is_done(&recording.point))
+    /// The end of the work that it stands for. `None` stands for no work at all.
+    ///
+    /// # Errors
+    /// `CUDA_ERROR_CAPTURED_EVENT` if it was recorded in a capture, which is thereby invalid.
+    pub(crate) fn point(&self) -> Result<Option<Point>, CUresult> {
+        match self.last() {
+            Last::Never => Ok(None),
+            Last::Work(recording) => Ok(Some(recording.point)),
+            Last::Capture(recorded) => {
+                recorded.invalidate();
+                Err(CUresult::CUDA_ERROR_CAPTURED_EVENT)
+            }
+        }
     }
 
     /// Milliseconds from this event to a later one.
@@ -60,19 +98,39 @@ impl Event {
         if !same_device || !self.has_timing() || !end.has_timing() {
             return Err(CUresult::CUDA_ERROR_INVALID_HANDLE);
         }
-        let [start, end] = [self.last(), end.last()];
-        let invalid = CUresult::CUDA_ERROR_INVALID_HANDLE;
-        let (start, end) = (start.ok_or(invalid)?, end.ok_or(invalid)?);
-        let nanoseconds = end.nanoseconds()? - start.nanoseconds()?;
+        let nanoseconds = end.last().nanoseconds()? - self.last().nanoseconds()?;
         Ok((nanoseconds as f64 / 1e6) as f32)
     }
 
-    fn has_timing(&self) -> bool {
+    /// Whether it takes the time.
+    pub(crate) fn has_timing(&self) -> bool {
         self.flags & CUevent_flags::CU_EVENT_DISABLE_TIMING.0 == 0
+    }
+
+    fn replace(&self, new: Last) {
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        let old = std::mem::replace(&mut *last, new);
+        drop(last);
+        drop(old);
+    }
+}
+
+impl Last {
+    fn nanoseconds(&self) -> Result<i64, CUresult> {
+        match self {
+            Last::Never => Err(CUresult::CUDA_ERROR_INVALID_HANDLE),
+            Last::Work(recording) => recording.nanoseconds(),
+            Last::Capture(_) => Err(CUresult::CUDA_ERROR_CAPTURED_EVENT),
+        }
     }
 }
 
 impl Recording {
+    /// Work up to a point, passed at a time.
+    pub(crate) fn new(point: Point, time: Option<Arc<Timestamp>>) -> Recording {
+        Recording { point, time }
+    }
+
     fn nanoseconds(&self) -> Result<i64, CUresult> {
         let time = self.time.as_ref().ok_or(CUresult::CUDA_ERROR_INVALID_HANDLE)?;
         let passed = time.nanoseconds().filter(|_| self.point.is_complete());

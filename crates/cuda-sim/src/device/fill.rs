@@ -4,17 +4,47 @@ use std::ops::Range;
 use std::ptr;
 use std::sync::Arc;
 
+use cuda_sys::CUresult;
+
 use super::copy::{End, unmapped};
 use super::stream::StreamRef;
 use super::trap;
+use crate::graph::{FillParameters, Operation};
 use crate::queue::{Failure, Health, Job, Point, Work};
 
 /// Enqueues a fill of `count` values, which are not zero, of `size` bytes each: 1, 2 or 4, to
-/// which the address is aligned.
-pub(crate) fn fill(to: End, value: u32, size: u64, count: u64, stream: &StreamRef) -> Point {
+/// which the address is aligned. Returns its point, or `None` if it went to the stream's capture.
+///
+/// # Errors
+/// `CUDA_ERROR_STREAM_CAPTURE_INVALIDATED`.
+pub(crate) fn fill(
+    to: End,
+    value: u32,
+    size: u64,
+    count: u64,
+    stream: &StreamRef,
+) -> Result<Option<Point>, CUresult> {
+    let node = || {
+        let (address, pitch, width, height) = (to.address, 0, count, 1);
+        let parameters = FillParameters { address, pitch, value, size, width, height };
+        Operation::Fill(parameters, Arc::clone(stream.context()))
+    };
+    if stream.capture_operation(node)? {
+        return Ok(None);
+    }
     let health = &stream.context().device.health;
-    let fill = Fill { to, value, size, bytes: size * count, health };
-    stream.queue().enqueue(Work::Job(Arc::new(fill)))
+    Ok(Some(stream.queue().enqueue(Work::Job(fill_job(to, value, size, count, health)))))
+}
+
+/// The same as work for a graph.
+pub(crate) fn fill_job(
+    to: End,
+    value: u32,
+    size: u64,
+    count: u64,
+    health: &'static Health,
+) -> Arc<dyn Job> {
+    Arc::new(Fill { to, value, size, bytes: size * count, health })
 }
 
 struct Fill {

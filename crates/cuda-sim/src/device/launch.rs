@@ -14,6 +14,7 @@ use super::stream::StreamRef;
 use super::trap;
 use super::view::View;
 use crate::exec::{CheckLevel, CompiledKernel, Execution, Fault, FaultKind, Launch};
+use crate::graph::Operation;
 use crate::queue::{Failure, Job, Work};
 
 /// A launch's parameter buffer.
@@ -27,7 +28,15 @@ pub(crate) struct Shape {
     pub(crate) dynamic_shared: u32,
 }
 
-/// Enqueues a launch.
+/// A kernel with all that a launch of it takes.
+#[derive(Clone)]
+pub(crate) struct KernelCall {
+    pub(crate) function: Arc<Function>,
+    pub(crate) shape: Shape,
+    pub(crate) parameters: Parameters,
+}
+
+/// Enqueues a launch, or adds it to the stream's capture.
 ///
 /// # Errors
 /// `CUDA_ERROR_INVALID_HANDLE` if function and stream are of different contexts,
@@ -45,15 +54,36 @@ pub(crate) fn launch(
     if function.module.context.id != context.id {
         return Err(CUresult::CUDA_ERROR_INVALID_HANDLE);
     }
-    check_shape(function, shape)?;
-    let level = if platform.config.check { CheckLevel::Full } else { CheckLevel::Window };
-    let code =
-        function.code(level, Execution::of(platform.config.execution, level, shape.block))?;
-    let view = View::new(platform, Arc::clone(context), level);
-    let function = Arc::clone(function);
-    let launch = KernelLaunch { function, code, shape, parameters, view, level };
-    stream.queue().enqueue(Work::Job(Arc::new(launch)));
+    let call = KernelCall { function: Arc::clone(function), shape, parameters };
+    call.check()?;
+    if !stream.capture_operation(|| Operation::Kernel(call.clone()))? {
+        stream.queue().enqueue(Work::Job(call.into_job(platform)?));
+    }
     Ok(())
+}
+
+impl KernelCall {
+    /// Checks grid, block and shared memory.
+    ///
+    /// # Errors
+    /// `CUDA_ERROR_INVALID_VALUE` for a shape that the device cannot run,
+    /// `CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES` for one that this kernel cannot.
+    pub(crate) fn check(&self) -> Result<(), CUresult> {
+        check_shape(&self.function, self.shape)
+    }
+
+    /// The launch as work.
+    ///
+    /// # Errors
+    /// Those of [`Function::code`].
+    pub(crate) fn into_job(self, platform: &'static Platform) -> Result<Arc<dyn Job>, CUresult> {
+        let KernelCall { function, shape, parameters } = self;
+        let level = if platform.config.check { CheckLevel::Full } else { CheckLevel::Window };
+        let execution = Execution::of(platform.config.execution, level, shape.block);
+        let code = function.code(level, execution)?;
+        let view = View::new(platform, Arc::clone(&function.module.context), level);
+        Ok(Arc::new(KernelLaunch { function, code, shape, parameters, view, level }))
+    }
 }
 
 struct KernelLaunch {

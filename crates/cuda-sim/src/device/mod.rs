@@ -30,11 +30,12 @@ mod window;
 
 pub(crate) use allocation::Purpose;
 pub(crate) use context::Context;
-pub(crate) use event::Event;
-pub(crate) use fill::fill;
+pub(crate) use event::{Event, Recording};
+pub(crate) use fill::{fill, fill_job};
 pub(crate) use host_memory::{HostAllocation, HostSource};
 pub(crate) use location::Location;
 pub(crate) use module::{Function, Module};
 pub(crate) use physical::Place;
 pub(crate) use platform::{Device, Platform, initialise, platform};
+pub(crate) use registry::{HandleKind, Registry};
 pub(crate) use stream::{GREATEST_PRIORITY, Stream, StreamRef};

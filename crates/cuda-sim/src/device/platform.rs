@@ -17,6 +17,7 @@ use super::stream::Stream;
 use super::virtual_memory::VirtualMemory;
 use super::visible::visible_devices;
 use crate::control::Config;
+use crate::graph::Graphs;
 use crate::queue::{Health, Schedule, Scheduler};
 
 /// A simulated GPU.
@@ -44,6 +45,7 @@ pub(crate) struct Platform {
     pub(crate) events: Registry<Event>,
     pub(crate) modules: Registry<Module>,
     pub(crate) functions: Registry<Function>,
+    pub(crate) graphs: Graphs,
     /// Counts resets: what a thread remembers from before one is void.
     epoch: AtomicU64,
 }
@@ -116,6 +118,7 @@ impl Platform {
             events: Registry::new(HandleKind::Event),
             modules: Registry::new(HandleKind::Module),
             functions: Registry::new(HandleKind::Function),
+            graphs: Graphs::new(),
             epoch: AtomicU64::new(0),
             config,
         })
@@ -145,6 +148,7 @@ impl Platform {
     pub(crate) fn reset(&'static self) {
         self.devices.iter().for_each(|device| device.health.halt());
         self.scheduler.wait_for_everything();
+        self.graphs.clear();
         for context in self.contexts.remove_all(|context| !context.is_primary) {
             context.destroy(self);
         }

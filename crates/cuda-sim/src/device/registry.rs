@@ -11,6 +11,9 @@ pub(crate) enum HandleKind {
     Event = 3,
     Module = 4,
     Function = 5,
+    Graph = 32,
+    GraphNode = 33,
+    Executable = 34,
 }
 
 /// The living objects of one kind, by handle.

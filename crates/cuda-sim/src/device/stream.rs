@@ -1,13 +1,15 @@
 //! Streams as the program knows them.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use cuda_sys::{CUresult, CUstream_flags};
 
 use super::context::Context;
 use super::current;
+use super::event::{Event, Last};
 use super::platform::Platform;
+use crate::graph::{Capture, Operation};
 use crate::queue::{self, StreamKind};
 
 /// The greatest priority that a stream may have; smaller numbers go first, and 0 is ordinary.
@@ -21,6 +23,8 @@ pub(crate) struct Stream {
     pub(crate) priority: i32,
     pub(crate) id: u64,
     pub(crate) queue: queue::Stream,
+    /// What the stream takes part in, where its operations go instead.
+    capture: Mutex<Option<Arc<Capture>>>,
 }
 
 /// A stream that a call names: a created one or a default one.
@@ -50,12 +54,27 @@ impl Stream {
         let (health, rank) = (&context.device.health, priority.unsigned_abs() as usize);
         let queue = queue::Stream::new(platform.scheduler, health, context.id, kind, rank);
         let id = NEXT_ID.fetch_add(1, Ordering::Relaxed);
-        Stream { context, flags, priority, id, queue }
+        Stream { context, flags, priority, id, queue, capture: Mutex::default() }
     }
 
     /// A thread's default stream.
     pub(super) fn per_thread(platform: &'static Platform, context: Arc<Context>) -> Stream {
         Stream::new(platform, context, CUstream_flags::CU_STREAM_DEFAULT.0, 0)
+    }
+
+    /// Whether it orders itself against the legacy default stream.
+    pub(crate) fn is_blocking(&self) -> bool {
+        self.flags & CUstream_flags::CU_STREAM_NON_BLOCKING.0 == 0
+    }
+
+    /// The capture that it takes part in.
+    pub(crate) fn capture(&self) -> Option<Arc<Capture>> {
+        self.capture_slot().clone()
+    }
+
+    /// The place of that, to be changed.
+    pub(crate) fn capture_slot(&self) -> MutexGuard<'_, Option<Arc<Capture>>> {
+        self.capture.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -80,14 +99,101 @@ impl StreamRef {
         }
     }
 
-    /// As [`resolve`](StreamRef::resolve), on a device that works.
+    /// As [`resolve`](StreamRef::resolve), for work that runs: on a device that works, in a stream
+    /// that is not being captured.
     ///
     /// # Errors
-    /// The device's sticky error too.
+    /// Those of [`capturable`](StreamRef::capturable) too, and
+    /// `CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED`, which makes the capture invalid.
     pub(crate) fn working(platform: &'static Platform, handle: u64) -> Result<StreamRef, CUresult> {
+        let stream = StreamRef::capturable(platform, handle)?;
+        if !platform.graphs.captures.is_empty()
+            && let Some(capture) = stream.capture()
+        {
+            capture.invalidate();
+            return Err(CUresult::CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+        }
+        Ok(stream)
+    }
+
+    /// As [`resolve`](StreamRef::resolve), for work that runs or goes to a graph: on a device that
+    /// works, in a stream that may be used.
+    ///
+    /// # Errors
+    /// The device's sticky error too; `CUDA_ERROR_STREAM_CAPTURE_INVALIDATED` if a rule of the
+    /// stream's capture was broken; `CUDA_ERROR_STREAM_CAPTURE_IMPLICIT` for a legacy default stream
+    /// while streams that it would wait for are being captured.
+    pub(crate) fn capturable(
+        platform: &'static Platform,
+        handle: u64,
+    ) -> Result<StreamRef, CUresult> {
         let stream = StreamRef::resolve(platform, handle)?;
         stream.context().check()?;
+        let captures = &platform.graphs.captures;
+        if captures.is_empty() {
+            return Ok(stream);
+        }
+        match &stream {
+            StreamRef::Legacy(context) => captures.permit_legacy(context.id)?,
+            StreamRef::Other(stream) if stream.capture().is_some_and(|own| !own.is_valid()) => {
+                return Err(CUresult::CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+            }
+            StreamRef::Other(_) => {}
+        }
         Ok(stream)
+    }
+
+    /// The capture that the stream takes part in.
+    pub(crate) fn capture(&self) -> Option<Arc<Capture>> {
+        match self {
+            StreamRef::Legacy(_) => None,
+            StreamRef::Other(stream) => stream.capture(),
+        }
+    }
+
+    /// Makes later work wait for an event. One that was recorded in a capture takes the stream into
+    /// it.
+    ///
+    /// # Errors
+    /// `CUDA_ERROR_STREAM_CAPTURE_ISOLATION` if a captured stream would wait for work that is not
+    /// captured, `CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED` if a legacy default stream would be
+    /// captured, and those of [`Recorded::hold_back`](crate::graph::Recorded::hold_back).
+    pub(crate) fn wait_for(&self, event: &Event) -> Result<(), CUresult> {
+        match (event.last(), self) {
+            (Last::Capture(recorded), StreamRef::Other(stream)) => recorded.hold_back(stream),
+            (Last::Capture(recorded), StreamRef::Legacy(_)) => {
+                recorded.invalidate();
+                Err(CUresult::CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED)
+            }
+            (last, _) => {
+                if let Some(capture) = self.capture() {
+                    capture.invalidate();
+                    return Err(CUresult::CUDA_ERROR_STREAM_CAPTURE_ISOLATION);
+                }
+                if let Last::Work(recording) = last {
+                    self.queue().wait_for(&recording.point);
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// Adds an operation to the capture that the stream takes part in. False if there is none: the
+    /// operation is to run.
+    ///
+    /// # Errors
+    /// `CUDA_ERROR_STREAM_CAPTURE_INVALIDATED`, and those of adding a node.
+    pub(crate) fn capture_operation(
+        &self,
+        operation: impl FnOnce() -> Operation,
+    ) -> Result<bool, CUresult> {
+        match self {
+            StreamRef::Other(stream) => match stream.capture() {
+                Some(capture) => capture.add(stream, operation()).map(|_| true),
+                None => Ok(false),
+            },
+            StreamRef::Legacy(_) => Ok(false),
+        }
     }
 
     pub(crate) fn context(&self) -> &Arc<Context> {

@@ -10,6 +10,7 @@
 //! Everything is decided under one lock, and everything that takes time happens outside it:
 //! running, waking, dropping.
 
+mod batch;
 mod choice;
 mod health;
 mod host;
@@ -29,6 +30,7 @@ mod stream;
 mod tests;
 mod worker;
 
+pub(crate) use batch::Step;
 pub(crate) use health::{Failure, Health};
 pub(crate) use host::in_host_function;
 pub(crate) use job::Job;

@@ -119,7 +119,7 @@ impl Scheduler {
             return self.enqueue_for_steps(stream, after, work);
         }
         if matches!(work, Work::Job(_)) {
-            self.started.call_once(|| self.start_workers());
+            self.start();
         }
         self.update(|state, effects| state.enqueue(stream, after, work, effects))
     }
@@ -140,6 +140,26 @@ impl Scheduler {
             self.take_early_steps();
         }
         point
+    }
+
+    /// Enqueues operations in several streams at once.
+    pub(super) fn enqueue_several<R>(
+        &'static self,
+        enqueue: impl FnOnce(&mut State, &mut Effects) -> R,
+    ) -> R {
+        if !self.is_stepping() {
+            self.start();
+            return self.update(enqueue);
+        }
+        let result = self.update(enqueue);
+        self.stepped.notify_all();
+        self.take_early_steps();
+        result
+    }
+
+    /// Makes sure that there are workers.
+    pub(super) fn start(&'static self) {
+        self.started.call_once(|| self.start_workers());
     }
 
     pub(super) fn mark(&'static self, stream: &Arc<Progress>) -> Point {

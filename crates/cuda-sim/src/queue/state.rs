@@ -159,7 +159,7 @@ impl State {
     pub(super) fn enqueue(
         &mut self,
         stream: &Arc<Progress>,
-        after: Option<Point>,
+        after: impl IntoIterator<Item = Point>,
         work: Work,
         effects: &mut Effects,
     ) -> Point {

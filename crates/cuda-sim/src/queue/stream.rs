@@ -27,7 +27,7 @@ const LONGEST: u64 = 1 << 16;
 /// No method waits for device work, but those that say so.
 #[derive(Debug)]
 pub(crate) struct Stream {
-    scheduler: &'static Scheduler,
+    pub(super) scheduler: &'static Scheduler,
     pub(super) progress: Arc<Progress>,
 }
 

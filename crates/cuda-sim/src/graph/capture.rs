@@ -1,0 +1,361 @@
+//! Captures: what is enqueued in some streams becomes a graph instead of running.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::thread::{self, ThreadId};
+
+use cuda_sys::CUresult;
+
+use super::body::{Edge, Graph, NodeId, Ports};
+use super::captures::Mode;
+use super::handles::Graphs;
+use super::operation::Operation;
+use super::order::with_ancestors;
+use crate::device::Stream;
+
+/// One capture, from `cuStreamBeginCapture` to `cuStreamEndCapture`: in the stream where it began,
+/// and in those that came to it by waiting for its events.
+pub(crate) struct Capture {
+    /// A number that no other capture of the process has.
+    pub(crate) id: u64,
+    pub(crate) graph: Arc<Graph>,
+    books: &'static Graphs,
+    /// The graph was made for the capture, and goes with it if it fails.
+    owns_graph: bool,
+    pub(super) mode: Mode,
+    pub(super) thread: ThreadId,
+    state: Mutex<State>,
+}
+
+/// What an event was recorded after, in a stream that was being captured.
+#[derive(Debug, Clone)]
+pub(crate) struct Recorded {
+    capture: Weak<Capture>,
+    after: Vec<Edge>,
+}
+
+/// What a program may know of a stream's part in a capture.
+pub(crate) struct Info {
+    pub(crate) dependencies: *const u64,
+    pub(crate) ports: *const [u8; 8],
+    pub(crate) count: usize,
+    pub(crate) has_ports: bool,
+}
+
+#[derive(Default)]
+struct State {
+    stage: Stage,
+    /// The first one is where the capture began.
+    branches: Vec<Branch>,
+    /// Nodes that the program took out of what its streams depend on.
+    excused: BTreeSet<NodeId>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum Stage {
+    #[default]
+    Valid,
+    Invalid,
+    Ended,
+}
+
+/// A stream that is being captured.
+struct Branch {
+    id: u64,
+    stream: Weak<Stream>,
+    context: u64,
+    is_blocking: bool,
+    /// What the next operation depends on.
+    dependencies: Vec<Edge>,
+    /// What the program was shown of them: it stays where it is until the next call.
+    shown: (Box<[u64]>, Box<[[u8; 8]]>),
+}
+
+impl Capture {
+    /// Begins a capture in a stream: into a graph of its own, or into one of the program's after
+    /// some of its nodes.
+    ///
+    /// # Errors
+    /// `CUDA_ERROR_ILLEGAL_STATE` if the stream is being captured already.
+    pub(crate) fn begin(
+        books: &'static Graphs,
+        stream: &Arc<Stream>,
+        mode: Mode,
+        into: Option<(Arc<Graph>, Vec<Edge>)>,
+    ) -> Result<(), CUresult> {
+        static NEXT_ID: AtomicU64 = AtomicU64::new(1);
+        let mut slot = stream.capture_slot();
+        if slot.is_some() {
+            return Err(CUresult::CUDA_ERROR_ILLEGAL_STATE);
+        }
+        let owns_graph = into.is_none();
+        let (graph, dependencies) = match into {
+            Some(into) => into,
+            None => (Graph::new(books)?, Vec::new()),
+        };
+        graph.begin_capture();
+        let branches = vec![Branch::new(stream, dependencies)];
+        let capture = Arc::new(Capture {
+            id: NEXT_ID.fetch_add(1, Ordering::Relaxed),
+            graph,
+            books,
+            owns_graph,
+            mode,
+            thread: thread::current().id(),
+            state: Mutex::new(State { branches, ..State::default() }),
+        });
+        books.captures.add(&capture);
+        *slot = Some(capture);
+        Ok(())
+    }
+
+    /// Adds what is enqueued in a stream to the graph.
+    ///
+    /// # Errors
+    /// `CUDA_ERROR_STREAM_CAPTURE_INVALIDATED`, and those of [`Graph::add`].
+    pub(crate) fn add(&self, stream: &Stream, operation: Operation) -> Result<NodeId, CUresult> {
+        let mut state = self.valid()?;
+        let branch = state.branch(stream.id)?;
+        let node = self.graph.add(operation, branch.dependencies.clone())?;
+        branch.dependencies = vec![Edge { from: node, ports: Ports::default() }];
+        Ok(node)
+    }
+
+    /// What an event stands for that is recorded in a stream.
+    ///
+    /// # Errors
+    /// `CUDA_ERROR_STREAM_CAPTURE_INVALIDATED`.
+    pub(crate) fn record(self: &Arc<Capture>, stream: &Stream) -> Result<Recorded, CUresult> {
+        let after = self.valid()?.branch(stream.id)?.dependencies.clone();
+        Ok(Recorded { capture: Arc::downgrade(self), after })
+    }
+
+    /// Ends the capture, from the stream where it began.
+    ///
+    /// # Errors
+    /// `CUDA_ERROR_STREAM_CAPTURE_UNMATCHED` in another stream,
+    /// `CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD` on another thread, `CUDA_ERROR_STREAM_CAPTURE_INVALIDATED`, and
+    /// `CUDA_ERROR_STREAM_CAPTURE_UNJOINED` if another stream has work that the first one does not
+    /// wait for. The last two end it, too.
+    pub(crate) fn end(&self, stream: &Stream) -> Result<Arc<Graph>, CUresult> {
+        let state = self.state();
+        if !state.branches.first().is_some_and(|origin| origin.id == stream.id) {
+            drop(state);
+            self.invalidate();
+            return Err(CUresult::CUDA_ERROR_STREAM_CAPTURE_UNMATCHED);
+        }
+        if self.mode != Mode::Relaxed && self.thread != thread::current().id() {
+            return Err(CUresult::CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD);
+        }
+        let result = match state.stage {
+            Stage::Valid if self.is_joined(&state) => Ok(Arc::clone(&self.graph)),
+            Stage::Valid => Err(CUresult::CUDA_ERROR_STREAM_CAPTURE_UNJOINED),
+            _ => Err(CUresult::CUDA_ERROR_STREAM_CAPTURE_INVALIDATED),
+        };
+        drop(state);
+        self.finish(result.is_ok());
+        result
+    }
+
+    /// A stream is going away: the capture cannot succeed any more.
+    pub(crate) fn leave(&self, stream: &Stream) {
+        let is_origin = self.state().branches.first().is_some_and(|first| first.id == stream.id);
+        self.invalidate();
+        if is_origin {
+            self.finish(false);
+        }
+    }
+
+    /// Takes note that a rule was broken.
+    pub(crate) fn invalidate(&self) {
+        let mut state = self.state();
+        if state.stage == Stage::Valid {
+            state.stage = Stage::Invalid;
+        }
+    }
+
+    /// Whether no rule was broken yet.
+    pub(crate) fn is_valid(&self) -> bool {
+        self.state().stage == Stage::Valid
+    }
+
+    /// Whether a stream of that context takes part, one that the legacy default stream waits for.
+    pub(super) fn has_blocking_stream(&self, context: u64) -> bool {
+        let is_one = |branch: &Branch| branch.context == context && branch.is_blocking;
+        self.state().branches.iter().any(is_one)
+    }
+
+    /// Whether a stream of that context takes part.
+    pub(super) fn has_stream(&self, context: u64) -> bool {
+        self.state().branches.iter().any(|branch| branch.context == context)
+    }
+
+    /// What the next operation in a stream depends on, to be seen until the next call.
+    ///
+    /// # Errors
+    /// `CUDA_ERROR_STREAM_CAPTURE_INVALIDATED`.
+    pub(crate) fn info(&self, stream: &Stream) -> Result<Info, CUresult> {
+        let mut state = self.valid()?;
+        let branch = state.branch(stream.id)?;
+        let edges = branch.dependencies.iter();
+        let handles = edges.clone().map(|edge| self.graph.handle_of(edge.from)).collect();
+        let ports = edges.map(|edge| edge.ports.bytes()).collect();
+        branch.shown = (handles, ports);
+        Ok(Info {
+            dependencies: branch.shown.0.as_ptr(),
+            ports: branch.shown.1.as_ptr(),
+            count: branch.dependencies.len(),
+            has_ports: branch.dependencies.iter().any(|edge| edge.ports != Ports::default()),
+        })
+    }
+
+    /// Changes what the next operation in a stream depends on.
+    ///
+    /// # Errors
+    /// `CUDA_ERROR_STREAM_CAPTURE_INVALIDATED`.
+    pub(crate) fn update(
+        &self,
+        stream: &Stream,
+        edges: Vec<Edge>,
+        replaces: bool,
+    ) -> Result<(), CUresult> {
+        let mut state = self.valid()?;
+        let branch = state.branch(stream.id)?;
+        if !replaces {
+            branch.depend_on(&edges);
+            return Ok(());
+        }
+        let dropped = std::mem::replace(&mut branch.dependencies, edges);
+        state.excused.extend(dropped.into_iter().map(|edge| edge.from));
+        Ok(())
+    }
+
+    /// Whether all that was captured comes before what the first stream depends on at last.
+    fn is_joined(&self, state: &State) -> bool {
+        let nodes = self.graph.nodes();
+        let Some((origin, others)) = state.branches.split_first() else { return false };
+        let ends = origin.dependencies.iter().map(|edge| edge.from.0);
+        let ends = ends.chain(state.excused.iter().map(|node| node.0));
+        let reached = with_ancestors(ends, nodes.len(), |node| {
+            let edges = nodes[node].iter().flat_map(|node| &node.dependencies);
+            edges.map(|edge| edge.from.0).collect()
+        });
+        let last = others.iter().flat_map(|branch| &branch.dependencies);
+        last.into_iter().all(|edge| reached[edge.from.0])
+    }
+
+    /// Lets go of the streams, and of the graph if that is not to be had.
+    fn finish(&self, succeeded: bool) {
+        let mut state = self.state();
+        if state.stage == Stage::Ended {
+            return;
+        }
+        state.stage = Stage::Ended;
+        let branches = std::mem::take(&mut state.branches);
+        drop(state);
+        self.graph.end_capture();
+        self.books.captures.count_out();
+        if self.owns_graph && !succeeded {
+            drop(self.books.graphs.remove(self.graph.handle));
+        }
+        for stream in branches.iter().filter_map(|branch| branch.stream.upgrade()) {
+            drop(stream.capture_slot().take());
+        }
+    }
+
+    /// Takes a stream in, or makes it wait for more.
+    fn join(self: &Arc<Capture>, stream: &Arc<Stream>, edges: &[Edge]) -> Result<(), CUresult> {
+        let mut slot = stream.capture_slot();
+        let mut state = self.valid()?;
+        if slot.is_none() {
+            state.branches.push(Branch::new(stream, edges.to_vec()));
+            *slot = Some(Arc::clone(self));
+            return Ok(());
+        }
+        state.branch(stream.id)?.depend_on(edges);
+        Ok(())
+    }
+
+    fn valid(&self) -> Result<MutexGuard<'_, State>, CUresult> {
+        let state = self.state();
+        match state.stage {
+            Stage::Valid => Ok(state),
+            _ => Err(CUresult::CUDA_ERROR_STREAM_CAPTURE_INVALIDATED),
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Recorded {
+    /// Makes a stream wait for the event: it becomes part of the capture, if it is not yet.
+    ///
+    /// # Errors
+    /// `CUDA_ERROR_CAPTURED_EVENT` if the capture is over, `CUDA_ERROR_STREAM_CAPTURE_MERGE` if the
+    /// stream is part of another, `CUDA_ERROR_STREAM_CAPTURE_INVALIDATED`.
+    pub(crate) fn hold_back(&self, stream: &Arc<Stream>) -> Result<(), CUresult> {
+        let over = CUresult::CUDA_ERROR_CAPTURED_EVENT;
+        let capture = self.capture.upgrade().ok_or(over)?;
+        if capture.state().stage == Stage::Ended {
+            return Err(over);
+        }
+        let other = stream.capture().filter(|other| !Arc::ptr_eq(other, &capture));
+        if let Some(other) = other {
+            other.invalidate();
+            capture.invalidate();
+            return Err(CUresult::CUDA_ERROR_STREAM_CAPTURE_MERGE);
+        }
+        capture.join(stream, &self.after)
+    }
+
+    /// Breaks the capture: the event was used for what it cannot be.
+    pub(crate) fn invalidate(&self) {
+        if let Some(capture) = self.capture.upgrade() {
+            capture.invalidate();
+        }
+    }
+}
+
+impl State {
+    fn branch(&mut self, id: u64) -> Result<&mut Branch, CUresult> {
+        let branch = self.branches.iter_mut().find(|branch| branch.id == id);
+        branch.ok_or(CUresult::CUDA_ERROR_STREAM_CAPTURE_INVALIDATED)
+    }
+}
+
+impl Branch {
+    fn new(stream: &Arc<Stream>, dependencies: Vec<Edge>) -> Branch {
+        Branch {
+            id: stream.id,
+            stream: Arc::downgrade(stream),
+            context: stream.context.id,
+            is_blocking: stream.is_blocking(),
+            dependencies,
+            shown: Default::default(),
+        }
+    }
+
+    fn depend_on(&mut self, edges: &[Edge]) {
+        for edge in edges {
+            if self.dependencies.iter().all(|known| known.from != edge.from) {
+                self.dependencies.push(*edge);
+            }
+        }
+    }
+}
+
+impl Drop for Capture {
+    fn drop(&mut self) {
+        self.finish(false);
+    }
+}
+
+impl fmt::Debug for Capture {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Capture").field("id", &self.id).finish_non_exhaustive()
+    }
+}

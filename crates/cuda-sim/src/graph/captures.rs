@@ -1,0 +1,156 @@
+//! The captures in progress, and what they forbid to whom.
+
+use std::cell::Cell;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::thread::{self, ThreadId};
+
+use cuda_sys::{CUresult, CUstreamCaptureMode};
+
+use super::capture::Capture;
+
+/// How a capture, or a thread, goes about calls that are not safe while something is captured:
+/// those that a capture does not see, and on which the work that it sees may depend.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Mode {
+    /// A capture forbids them to all threads; a thread heeds what others capture.
+    #[default]
+    Global,
+    /// A capture forbids them to its own thread; a thread heeds only what it captures itself.
+    ThreadLocal,
+    /// A capture forbids nothing; a thread heeds nothing.
+    Relaxed,
+}
+
+/// The captures in progress.
+#[derive(Debug, Default)]
+pub(crate) struct Captures {
+    /// How many there are, for calls while there are none.
+    active: AtomicUsize,
+    list: Mutex<Vec<Weak<Capture>>>,
+}
+
+thread_local! {
+    static MODE: Cell<Mode> = const { Cell::new(Mode::Global) };
+}
+
+impl Mode {
+    /// The mode of that number.
+    ///
+    /// # Errors
+    /// `CUDA_ERROR_INVALID_VALUE` if there is none.
+    pub(crate) fn new(mode: CUstreamCaptureMode) -> Result<Mode, CUresult> {
+        match mode {
+            CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_GLOBAL => Ok(Mode::Global),
+            CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL => Ok(Mode::ThreadLocal),
+            CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED => Ok(Mode::Relaxed),
+            _ => Err(CUresult::CUDA_ERROR_INVALID_VALUE),
+        }
+    }
+
+    /// Its number.
+    pub(crate) fn number(self) -> CUstreamCaptureMode {
+        match self {
+            Mode::Global => CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_GLOBAL,
+            Mode::ThreadLocal => CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL,
+            Mode::Relaxed => CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED,
+        }
+    }
+
+    /// Makes it the calling thread's mode, and returns what that was.
+    pub(crate) fn exchange(self) -> Mode {
+        MODE.try_with(|mode| mode.replace(self)).unwrap_or_default()
+    }
+
+    fn of_thread() -> Mode {
+        MODE.try_with(Cell::get).unwrap_or_default()
+    }
+}
+
+impl Captures {
+    /// Whether there are none.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.active.load(Ordering::Acquire) == 0
+    }
+
+    /// Asks whether the calling thread may make a call that is not safe during a capture
+    /// (`cuThreadExchangeStreamCaptureMode`).
+    ///
+    /// # Errors
+    /// `CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED`: it may not, and the captures that forbid it are
+    /// thereby invalid.
+    pub(crate) fn permit(&self) -> Result<(), CUresult> {
+        let (mode, here) = (Mode::of_thread(), thread::current().id());
+        self.refuse(CUresult::CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, |capture| {
+            forbids(capture, mode, here)
+        })
+    }
+
+    /// Asks whether the legacy default stream of a context may be used: not while a stream that it
+    /// would wait for is being captured.
+    ///
+    /// # Errors
+    /// `CUDA_ERROR_STREAM_CAPTURE_IMPLICIT`, and the captures are invalid.
+    pub(crate) fn permit_legacy(&self, context: u64) -> Result<(), CUresult> {
+        self.refuse(CUresult::CUDA_ERROR_STREAM_CAPTURE_IMPLICIT, |capture| {
+            capture.has_blocking_stream(context)
+        })
+    }
+
+    /// Asks whether all of a context's work may be waited for: not while some is being captured.
+    ///
+    /// # Errors
+    /// `CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED`, and the captures are invalid.
+    pub(crate) fn permit_context(&self, context: u64) -> Result<(), CUresult> {
+        self.refuse(CUresult::CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, |capture| {
+            capture.has_stream(context)
+        })
+    }
+
+    /// Whether the legacy default stream of a context is unusable.
+    pub(crate) fn blocks_legacy(&self, context: u64) -> bool {
+        !self.is_empty() && self.list().iter().any(|capture| capture.has_blocking_stream(context))
+    }
+
+    pub(super) fn add(&self, capture: &Arc<Capture>) {
+        let mut list = self.list.lock().unwrap_or_else(PoisonError::into_inner);
+        list.retain(|known| known.strong_count() > 0);
+        list.push(Arc::downgrade(capture));
+        self.active.fetch_add(1, Ordering::AcqRel);
+    }
+
+    pub(super) fn count_out(&self) {
+        self.active.fetch_sub(1, Ordering::AcqRel);
+    }
+
+    fn refuse(
+        &self,
+        error: CUresult,
+        is_offended: impl Fn(&Capture) -> bool,
+    ) -> Result<(), CUresult> {
+        if self.is_empty() {
+            return Ok(());
+        }
+        let offended = self.list().into_iter().filter(|capture| is_offended(capture));
+        // All of them are to learn of it.
+        match offended.map(|capture| capture.invalidate()).count() {
+            0 => Ok(()),
+            _ => Err(error),
+        }
+    }
+
+    /// The captures that are valid.
+    fn list(&self) -> Vec<Arc<Capture>> {
+        let list = self.list.lock().unwrap_or_else(PoisonError::into_inner);
+        list.iter().filter_map(Weak::upgrade).filter(|capture| capture.is_valid()).collect()
+    }
+}
+
+fn forbids(capture: &Capture, thread: Mode, here: ThreadId) -> bool {
+    match thread {
+        Mode::Relaxed => false,
+        _ if capture.thread == here => capture.mode != Mode::Relaxed,
+        Mode::ThreadLocal => false,
+        Mode::Global => capture.mode == Mode::Global,
+    }
+}

@@ -1,0 +1,143 @@
+//! Executable graphs.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use cuda_sys::{CUgraphInstantiate_flags as Flags, CUresult};
+
+use super::body::Graph;
+use super::handles::Graphs;
+use super::operation::Operation;
+use super::plan::Plan;
+use crate::device::{Context, Platform, Recording, StreamRef};
+use crate::queue::{self, Point, Step, StreamKind, Work};
+
+/// A graph that can be launched. Launches of one come one after the other, whatever their streams.
+pub(crate) struct Executable {
+    pub(crate) flags: u64,
+    state: Mutex<State>,
+}
+
+pub(super) struct State {
+    pub(super) plan: Plan,
+    lanes: Vec<queue::Stream>,
+    /// The end of the last launch.
+    last: Option<Point>,
+}
+
+/// How instantiating went wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Instantiation {
+    /// For a reason that the error says.
+    Failed(CUresult),
+    /// The node of that handle is on a cycle.
+    Cycle(u64),
+}
+
+const FLAGS: u64 = Flags::CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH.0 as u64
+    | Flags::CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD.0 as u64
+    | Flags::CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH.0 as u64
+    | Flags::CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY.0 as u64;
+
+impl Executable {
+    /// Makes a graph executable, as it is now. Operations of no context of their own run in
+    /// `context`.
+    ///
+    /// # Errors
+    /// `CUDA_ERROR_INVALID_VALUE` for unknown flags and for a graph that is being captured,
+    /// `CUDA_ERROR_NOT_SUPPORTED` for launches from the device, and a cycle.
+    pub(crate) fn new(
+        platform: &'static Platform,
+        graph: &Arc<Graph>,
+        context: &Arc<Context>,
+        flags: u64,
+    ) -> Result<(u64, Arc<Executable>), Instantiation> {
+        let failed = |error| Err(Instantiation::Failed(error));
+        let has = |flag: Flags| flags & u64::from(flag.0) != 0;
+        let from_device = has(Flags::CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH);
+        let frees = has(Flags::CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH);
+        if flags & !FLAGS != 0 || (from_device && frees) || graph.is_being_captured() {
+            return failed(CUresult::CUDA_ERROR_INVALID_VALUE);
+        }
+        if from_device {
+            return failed(CUresult::CUDA_ERROR_NOT_SUPPORTED);
+        }
+        let plan = Plan::new(graph, context).map_err(|cycle| Instantiation::Cycle(cycle.0))?;
+        let lane = |context: &Arc<Context>| {
+            let health = &context.device.health;
+            let kind = StreamKind::NonBlocking;
+            queue::Stream::new(platform.scheduler, health, context.id, kind, 0)
+        };
+        let lanes = plan.lanes.iter().map(lane).collect();
+        let executable = Executable { flags, state: Mutex::new(State { plan, lanes, last: None }) };
+        let books: &'static Graphs = &platform.graphs;
+        let inserted = books.executables.insert(|_| executable);
+        inserted.ok_or(Instantiation::Failed(CUresult::CUDA_ERROR_OUT_OF_MEMORY))
+    }
+
+    /// Enqueues a launch, as one operation of the stream.
+    ///
+    /// # Errors
+    /// `CUDA_ERROR_CONTEXT_IS_DESTROYED` if a context of the graph's is gone, a sticky error of its
+    /// devices, and those of preparing its kernels.
+    pub(crate) fn launch(
+        &self,
+        platform: &'static Platform,
+        stream: &StreamRef,
+    ) -> Result<(), CUresult> {
+        let mut state = self.state();
+        for context in &state.plan.lanes {
+            if !context.is_alive() {
+                return Err(CUresult::CUDA_ERROR_CONTEXT_IS_DESTROYED);
+            }
+            context.check()?;
+        }
+        let mut recordings = Vec::new();
+        let steps = state.steps(platform, &mut recordings)?;
+        let lanes: Vec<&queue::Stream> = state.lanes.iter().collect();
+        let enqueued = stream.queue().enqueue_batch(&lanes, state.last.clone(), steps);
+        for (step, event, time) in recordings {
+            event.set(Recording::new(enqueued.steps[step].clone(), time));
+        }
+        state.last = Some(enqueued.end);
+        Ok(())
+    }
+
+    pub(super) fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// An event that a launch records: in which step, and where the time goes.
+type Record = (usize, Arc<crate::device::Event>, Option<Arc<queue::Timestamp>>);
+
+impl State {
+    fn steps(
+        &self,
+        platform: &'static Platform,
+        recordings: &mut Vec<Record>,
+    ) -> Result<Vec<Step>, CUresult> {
+        let mut steps = Vec::with_capacity(self.plan.steps.len());
+        for (index, planned) in self.plan.steps.iter().enumerate() {
+            let mut after = planned.after.clone();
+            let (mut outside, mut work) = (None, Work::Nothing);
+            match &planned.operation {
+                _ if !planned.is_enabled => {}
+                Operation::Record(event) => {
+                    let time = event.has_timing().then(Arc::<queue::Timestamp>::default);
+                    work = time.clone().map_or(Work::Nothing, Work::Timestamp);
+                    recordings.push((index, Arc::clone(event), time));
+                }
+                Operation::Wait(event) => {
+                    let here = |(_, recorded, _): &&Record| Arc::ptr_eq(recorded, event);
+                    match recordings.iter().rev().find(here) {
+                        Some((step, ..)) => after.push(*step),
+                        None => outside = event.point()?,
+                    }
+                }
+                operation => work = operation.work(platform)?,
+            }
+            steps.push(Step { lane: planned.lane, after, outside, work });
+        }
+        Ok(steps)
+    }
+}

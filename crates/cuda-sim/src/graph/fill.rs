@@ -1,0 +1,78 @@
+//! Fill nodes: rows of memory set to a repeated value.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use cuda_sys::CUresult;
+
+use super::copy::Rows;
+use crate::device::copy::End;
+use crate::device::{Context, Location, Platform, fill_job};
+use crate::exec::Access;
+use crate::queue::Job;
+
+/// `height` rows of `width` values of `size` bytes each, none of which is zero.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct FillParameters {
+    pub(crate) address: u64,
+    /// Bytes from one row to the next, where there are several.
+    pub(crate) pitch: u64,
+    pub(crate) value: u32,
+    pub(crate) size: u64,
+    pub(crate) width: u64,
+    pub(crate) height: u64,
+}
+
+impl FillParameters {
+    /// Checks sizes and memory.
+    ///
+    /// # Errors
+    /// `CUDA_ERROR_INVALID_VALUE` for an element that is not 1, 2 or 4 bytes, an address or pitch
+    /// that is not aligned to it, an empty extent, and memory that is not there.
+    pub(crate) fn check(&self, platform: &Platform) -> Result<(), CUresult> {
+        let several_rows = self.height > 1;
+        let row = self.width.saturating_mul(self.size);
+        let is_aligned = |value: u64| value.is_multiple_of(self.size);
+        if !matches!(self.size, 1 | 2 | 4)
+            || self.width == 0
+            || self.height == 0
+            || !is_aligned(self.address)
+            || (several_rows && (self.pitch < row || !is_aligned(self.pitch)))
+        {
+            return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+        }
+        self.location(platform).map(drop)
+    }
+
+    /// The fill as work.
+    ///
+    /// # Errors
+    /// Those of [`check`](FillParameters::check) about memory.
+    pub(super) fn job(
+        &self,
+        platform: &Platform,
+        context: &Context,
+    ) -> Result<Arc<dyn Job>, CUresult> {
+        let device = context.device;
+        let (location, bytes) = self.location(platform)?;
+        let location = location.open_to(platform, device.id.ordinal, bytes, Access::Write)?;
+        let row = |row: u64| {
+            let address = self.address + row * self.pitch;
+            let end = End { address, location: location.clone() };
+            fill_job(end, self.value, self.size, self.width, &device.health)
+        };
+        if self.height == 1 {
+            return Ok(row(0));
+        }
+        Ok(Arc::new(Rows((0..self.height).map(row).collect())))
+    }
+
+    fn location(&self, platform: &Platform) -> Result<(Location, Range<u64>), CUresult> {
+        let bytes = self.width.checked_mul(self.size);
+        let rows = (self.height - 1).checked_mul(if self.height > 1 { self.pitch } else { 0 });
+        let bytes = bytes.zip(rows).and_then(|(row, rows)| row.checked_add(rows));
+        let bytes = bytes.ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)?;
+        let location = Location::of(platform, self.address, bytes)?.device_accessible()?;
+        Ok((location, self.address..self.address + bytes))
+    }
+}

@@ -1,0 +1,52 @@
+//! What names graphs, nodes and executable graphs, for all of the machine.
+
+use std::sync::{Arc, Weak};
+
+use super::body::{Graph, NodeId};
+use super::captures::Captures;
+use super::executable::Executable;
+use crate::device::{HandleKind, Registry};
+
+/// All graphs of the machine.
+pub(crate) struct Graphs {
+    pub(crate) graphs: Registry<Graph>,
+    pub(crate) nodes: Registry<NodeRef>,
+    pub(crate) executables: Registry<Executable>,
+    pub(crate) captures: Captures,
+}
+
+/// What a node's handle names.
+pub(crate) struct NodeRef {
+    graph: Weak<Graph>,
+    pub(crate) node: NodeId,
+}
+
+impl Graphs {
+    /// No graphs.
+    pub(crate) fn new() -> Graphs {
+        Graphs {
+            graphs: Registry::new(HandleKind::Graph),
+            nodes: Registry::new(HandleKind::GraphNode),
+            executables: Registry::new(HandleKind::Executable),
+            captures: Captures::default(),
+        }
+    }
+
+    /// Forgets everything.
+    pub(crate) fn clear(&self) {
+        drop(self.executables.remove_all(|_| true));
+        drop(self.graphs.remove_all(|_| true));
+        drop(self.nodes.remove_all(|_| true));
+    }
+}
+
+impl NodeRef {
+    pub(super) fn new(graph: &Arc<Graph>, node: NodeId) -> NodeRef {
+        NodeRef { graph: Arc::downgrade(graph), node }
+    }
+
+    /// The node's graph, as long as there is one.
+    pub(crate) fn graph(&self) -> Option<Arc<Graph>> {
+        self.graph.upgrade()
+    }
+}

@@ -1,0 +1,144 @@
+//! What the nodes of a graph do.
+
+use std::sync::Arc;
+
+use cuda_sys::{CUgraphNodeType as NodeType, CUresult};
+
+use super::body::Graph;
+use super::copy::CopyParameters;
+use super::fill::FillParameters;
+use crate::device::launch::KernelCall;
+use crate::device::{Context, Event, Platform};
+use crate::queue::{Failure, Job, Work};
+
+/// What a node does, with all its parameters: none of them is looked at in the program's memory
+/// again.
+#[derive(Clone)]
+pub(crate) enum Operation {
+    /// Nothing: it stands for what it depends on.
+    Empty,
+    /// Launches a kernel.
+    Kernel(KernelCall),
+    /// Copies memory.
+    Copy(CopyParameters, Arc<Context>),
+    /// Fills memory.
+    Fill(FillParameters, Arc<Context>),
+    /// Calls a function of the program.
+    Host(HostCall),
+    /// Runs a graph that belongs to the node.
+    Child(Arc<Graph>),
+    /// Records an event, for work outside the graph.
+    Record(Arc<Event>),
+    /// Waits for an event that was recorded outside the graph.
+    Wait(Arc<Event>),
+}
+
+/// A function of the program, and its argument.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct HostCall {
+    function: unsafe extern "C" fn(*mut std::ffi::c_void),
+    argument: usize,
+}
+
+impl Operation {
+    /// The node's type.
+    pub(crate) fn node_type(&self) -> NodeType {
+        match self {
+            Operation::Empty => NodeType::CU_GRAPH_NODE_TYPE_EMPTY,
+            Operation::Kernel(_) => NodeType::CU_GRAPH_NODE_TYPE_KERNEL,
+            Operation::Copy(..) => NodeType::CU_GRAPH_NODE_TYPE_MEMCPY,
+            Operation::Fill(..) => NodeType::CU_GRAPH_NODE_TYPE_MEMSET,
+            Operation::Host(_) => NodeType::CU_GRAPH_NODE_TYPE_HOST,
+            Operation::Child(_) => NodeType::CU_GRAPH_NODE_TYPE_GRAPH,
+            Operation::Record(_) => NodeType::CU_GRAPH_NODE_TYPE_EVENT_RECORD,
+            Operation::Wait(_) => NodeType::CU_GRAPH_NODE_TYPE_WAIT_EVENT,
+        }
+    }
+
+    /// The context that the operation is bound to, if any.
+    pub(crate) fn context(&self) -> Option<&Arc<Context>> {
+        match self {
+            Operation::Kernel(call) => Some(&call.function.module.context),
+            Operation::Copy(_, context) | Operation::Fill(_, context) => Some(context),
+            Operation::Record(event) => Some(&event.context),
+            _ => None,
+        }
+    }
+
+    /// What one launch enqueues for the node. Events are the launch's business.
+    ///
+    /// # Errors
+    /// Those of preparing a kernel. Memory that is gone is an error of the work itself, as it is on
+    /// a GPU.
+    pub(super) fn work(&self, platform: &'static Platform) -> Result<Work, CUresult> {
+        let job = match self {
+            Operation::Empty | Operation::Child(_) | Operation::Record(_) | Operation::Wait(_) => {
+                return Ok(Work::Nothing);
+            }
+            Operation::Host(call) => return Ok(call.work()),
+            Operation::Kernel(call) => call.clone().into_job(platform)?,
+            Operation::Copy(parameters, context) => {
+                parameters.job(platform, context).unwrap_or_else(|_| Gone::job("copy"))
+            }
+            Operation::Fill(parameters, context) => {
+                parameters.job(platform, context).unwrap_or_else(|_| Gone::job("fill"))
+            }
+        };
+        Ok(Work::Job(job))
+    }
+}
+
+impl HostCall {
+    /// A call that is to be made on a thread of the driver's.
+    pub(crate) fn new(
+        function: unsafe extern "C" fn(*mut std::ffi::c_void),
+        argument: *mut std::ffi::c_void,
+    ) -> HostCall {
+        HostCall { function, argument: argument.expose_provenance() }
+    }
+
+    /// Function and argument, as the program gave them.
+    pub(crate) fn parts(
+        self,
+    ) -> (unsafe extern "C" fn(*mut std::ffi::c_void), *mut std::ffi::c_void) {
+        (self.function, std::ptr::with_exposed_provenance_mut(self.argument))
+    }
+
+    /// The call as work in a stream.
+    pub(crate) fn work(self) -> Work {
+        Work::Host(Box::new(move || {
+            let (function, argument) = self.parts();
+            // SAFETY: the caller gave the function and its argument to be put together on a thread
+            // of the driver's.
+            unsafe { function(argument) }
+        }))
+    }
+}
+
+/// A node whose memory was freed after the node was made.
+struct Gone {
+    what: &'static str,
+}
+
+impl Gone {
+    fn job(what: &'static str) -> Arc<dyn Job> {
+        Arc::new(Gone { what })
+    }
+}
+
+impl Job for Gone {
+    fn pieces(&self) -> u64 {
+        1
+    }
+
+    fn is_heavy(&self) -> bool {
+        false
+    }
+
+    fn run(&self, _: std::ops::Range<u64>) -> Result<(), Failure> {
+        Err(Failure {
+            code: CUresult::CUDA_ERROR_ILLEGAL_ADDRESS,
+            text: format!("a {} of a graph: its memory is not allocated any more", self.what),
+        })
+    }
+}
