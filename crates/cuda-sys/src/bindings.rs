@@ -139,6 +139,63 @@ impl CUstreamUpdateCaptureDependencies_flags {
 #[repr(transparent)]
 #[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
 pub struct CUstreamUpdateCaptureDependencies_flags(pub c_uint);
+impl CUarray_format {
+    pub const CU_AD_FORMAT_UNSIGNED_INT8: Self = Self(1);
+    pub const CU_AD_FORMAT_UNSIGNED_INT16: Self = Self(2);
+    pub const CU_AD_FORMAT_UNSIGNED_INT32: Self = Self(3);
+    pub const CU_AD_FORMAT_SIGNED_INT8: Self = Self(8);
+    pub const CU_AD_FORMAT_SIGNED_INT16: Self = Self(9);
+    pub const CU_AD_FORMAT_SIGNED_INT32: Self = Self(10);
+    pub const CU_AD_FORMAT_HALF: Self = Self(16);
+    pub const CU_AD_FORMAT_FLOAT: Self = Self(32);
+    pub const CU_AD_FORMAT_NV12: Self = Self(176);
+    pub const CU_AD_FORMAT_UNORM_INT8X1: Self = Self(192);
+    pub const CU_AD_FORMAT_UNORM_INT8X2: Self = Self(193);
+    pub const CU_AD_FORMAT_UNORM_INT8X4: Self = Self(194);
+    pub const CU_AD_FORMAT_UNORM_INT16X1: Self = Self(195);
+    pub const CU_AD_FORMAT_UNORM_INT16X2: Self = Self(196);
+    pub const CU_AD_FORMAT_UNORM_INT16X4: Self = Self(197);
+    pub const CU_AD_FORMAT_SNORM_INT8X1: Self = Self(198);
+    pub const CU_AD_FORMAT_SNORM_INT8X2: Self = Self(199);
+    pub const CU_AD_FORMAT_SNORM_INT8X4: Self = Self(200);
+    pub const CU_AD_FORMAT_SNORM_INT16X1: Self = Self(201);
+    pub const CU_AD_FORMAT_SNORM_INT16X2: Self = Self(202);
+    pub const CU_AD_FORMAT_SNORM_INT16X4: Self = Self(203);
+    pub const CU_AD_FORMAT_BC1_UNORM: Self = Self(145);
+    pub const CU_AD_FORMAT_BC1_UNORM_SRGB: Self = Self(146);
+    pub const CU_AD_FORMAT_BC2_UNORM: Self = Self(147);
+    pub const CU_AD_FORMAT_BC2_UNORM_SRGB: Self = Self(148);
+    pub const CU_AD_FORMAT_BC3_UNORM: Self = Self(149);
+    pub const CU_AD_FORMAT_BC3_UNORM_SRGB: Self = Self(150);
+    pub const CU_AD_FORMAT_BC4_UNORM: Self = Self(151);
+    pub const CU_AD_FORMAT_BC4_SNORM: Self = Self(152);
+    pub const CU_AD_FORMAT_BC5_UNORM: Self = Self(153);
+    pub const CU_AD_FORMAT_BC5_SNORM: Self = Self(154);
+    pub const CU_AD_FORMAT_BC6H_UF16: Self = Self(155);
+    pub const CU_AD_FORMAT_BC6H_SF16: Self = Self(156);
+    pub const CU_AD_FORMAT_BC7_UNORM: Self = Self(157);
+    pub const CU_AD_FORMAT_BC7_UNORM_SRGB: Self = Self(158);
+    pub const CU_AD_FORMAT_P010: Self = Self(159);
+    pub const CU_AD_FORMAT_P016: Self = Self(161);
+    pub const CU_AD_FORMAT_NV16: Self = Self(162);
+    pub const CU_AD_FORMAT_P210: Self = Self(163);
+    pub const CU_AD_FORMAT_P216: Self = Self(164);
+    pub const CU_AD_FORMAT_YUY2: Self = Self(165);
+    pub const CU_AD_FORMAT_Y210: Self = Self(166);
+    pub const CU_AD_FORMAT_Y216: Self = Self(167);
+    pub const CU_AD_FORMAT_AYUV: Self = Self(168);
+    pub const CU_AD_FORMAT_Y410: Self = Self(169);
+    pub const CU_AD_FORMAT_Y416: Self = Self(177);
+    pub const CU_AD_FORMAT_Y444_PLANAR8: Self = Self(178);
+    pub const CU_AD_FORMAT_Y444_PLANAR10: Self = Self(179);
+    pub const CU_AD_FORMAT_YUV444_8bit_SemiPlanar: Self = Self(180);
+    pub const CU_AD_FORMAT_YUV444_16bit_SemiPlanar: Self = Self(181);
+    pub const CU_AD_FORMAT_UNORM_INT_101010_2: Self = Self(80);
+    pub const CU_AD_FORMAT_MAX: Self = Self(2147483647);
+}
+#[repr(transparent)]
+#[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
+pub struct CUarray_format(pub c_uint);
 impl CUdevice_attribute {
     pub const CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK: Self = Self(1);
     pub const CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X: Self = Self(2);
@@ -407,6 +464,22 @@ impl CUdevice_attribute {
 #[repr(transparent)]
 #[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
 pub struct CUdevice_attribute(pub c_uint);
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct CUdevprop_st {
+    pub maxThreadsPerBlock: c_int,
+    pub maxThreadsDim: [c_int; 3usize],
+    pub maxGridSize: [c_int; 3usize],
+    pub sharedMemPerBlock: c_int,
+    pub totalConstantMemory: c_int,
+    pub SIMDWidth: c_int,
+    pub memPitch: c_int,
+    pub regsPerBlock: c_int,
+    pub clockRate: c_int,
+    pub textureAlign: c_int,
+}
+pub type CUdevprop_v1 = CUdevprop_st;
+pub type CUdevprop = CUdevprop_v1;
 impl CUpointer_attribute {
     pub const CU_POINTER_ATTRIBUTE_CONTEXT: Self = Self(1);
     pub const CU_POINTER_ATTRIBUTE_MEMORY_TYPE: Self = Self(2);
@@ -468,6 +541,23 @@ impl CUfunction_attribute {
 #[repr(transparent)]
 #[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
 pub struct CUfunction_attribute(pub c_uint);
+impl CUfunc_cache {
+    pub const CU_FUNC_CACHE_PREFER_NONE: Self = Self(0);
+    pub const CU_FUNC_CACHE_PREFER_SHARED: Self = Self(1);
+    pub const CU_FUNC_CACHE_PREFER_L1: Self = Self(2);
+    pub const CU_FUNC_CACHE_PREFER_EQUAL: Self = Self(3);
+}
+#[repr(transparent)]
+#[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
+pub struct CUfunc_cache(pub c_uint);
+impl CUsharedconfig {
+    pub const CU_SHARED_MEM_CONFIG_DEFAULT_BANK_SIZE: Self = Self(0);
+    pub const CU_SHARED_MEM_CONFIG_FOUR_BYTE_BANK_SIZE: Self = Self(1);
+    pub const CU_SHARED_MEM_CONFIG_EIGHT_BYTE_BANK_SIZE: Self = Self(2);
+}
+#[repr(transparent)]
+#[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
+pub struct CUsharedconfig(pub c_uint);
 impl CUmemorytype {
     pub const CU_MEMORYTYPE_HOST: Self = Self(1);
     pub const CU_MEMORYTYPE_DEVICE: Self = Self(2);
@@ -526,6 +616,22 @@ impl CUjit_option {
 #[repr(transparent)]
 #[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
 pub struct CUjit_option(pub c_uint);
+impl CUlimit {
+    pub const CU_LIMIT_STACK_SIZE: Self = Self(0);
+    pub const CU_LIMIT_PRINTF_FIFO_SIZE: Self = Self(1);
+    pub const CU_LIMIT_MALLOC_HEAP_SIZE: Self = Self(2);
+    pub const CU_LIMIT_DEV_RUNTIME_SYNC_DEPTH: Self = Self(3);
+    pub const CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT: Self = Self(4);
+    pub const CU_LIMIT_MAX_L2_FETCH_GRANULARITY: Self = Self(5);
+    pub const CU_LIMIT_PERSISTING_L2_CACHE_SIZE: Self = Self(6);
+    pub const CU_LIMIT_SHMEM_SIZE: Self = Self(7);
+    pub const CU_LIMIT_CIG_ENABLED: Self = Self(8);
+    pub const CU_LIMIT_CIG_SHMEM_FALLBACK_ENABLED: Self = Self(9);
+    pub const CU_LIMIT_MAX: Self = Self(10);
+}
+#[repr(transparent)]
+#[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
+pub struct CUlimit(pub c_uint);
 pub type CUhostFn = Option<unsafe extern "C" fn(userData: *mut c_void)>;
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
@@ -664,6 +770,55 @@ impl CUdriverProcAddressQueryResult {
 #[repr(transparent)]
 #[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
 pub struct CUdriverProcAddressQueryResult(pub c_uint);
+impl CUexecAffinityType {
+    pub const CU_EXEC_AFFINITY_TYPE_SM_COUNT: Self = Self(0);
+    pub const CU_EXEC_AFFINITY_TYPE_MAX: Self = Self(1);
+}
+#[repr(transparent)]
+#[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
+pub struct CUexecAffinityType(pub c_uint);
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct CUexecAffinitySmCount_st {
+    pub val: c_uint,
+}
+pub type CUexecAffinitySmCount_v1 = CUexecAffinitySmCount_st;
+pub type CUexecAffinitySmCount = CUexecAffinitySmCount_v1;
+#[repr(C)]
+#[derive(Copy, Clone)]
+pub struct CUexecAffinityParam_st {
+    pub type_: CUexecAffinityType,
+    pub param: CUexecAffinityParam_st__bindgen_ty_1,
+}
+#[repr(C)]
+#[derive(Copy, Clone)]
+pub union CUexecAffinityParam_st__bindgen_ty_1 {
+    pub smCount: CUexecAffinitySmCount,
+}
+pub type CUexecAffinityParam_v1 = CUexecAffinityParam_st;
+pub type CUexecAffinityParam = CUexecAffinityParam_v1;
+impl CUcigDataType {
+    pub const CIG_DATA_TYPE_D3D12_COMMAND_QUEUE: Self = Self(1);
+    pub const CIG_DATA_TYPE_NV_BLOB: Self = Self(2);
+}
+#[repr(transparent)]
+#[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
+pub struct CUcigDataType(pub c_uint);
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct CUctxCigParam_st {
+    pub sharedDataType: CUcigDataType,
+    pub sharedData: *mut c_void,
+}
+pub type CUctxCigParam = CUctxCigParam_st;
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct CUctxCreateParams_st {
+    pub execAffinityParams: *mut CUexecAffinityParam,
+    pub numExecAffinityParams: c_int,
+    pub cigParams: *mut CUctxCigParam,
+}
+pub type CUctxCreateParams = CUctxCreateParams_st;
 impl CUresult {
     pub const CUDA_SUCCESS: Self = Self(0);
     pub const CUDA_ERROR_INVALID_VALUE: Self = Self(1);

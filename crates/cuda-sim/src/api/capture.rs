@@ -183,9 +183,7 @@ const UNSAFE: &[&str] = &[
     "cuEventQuery",
     "cuEventSynchronize",
     "cuCtxSynchronize",
-    "cuCtxCreate",
-    "cuCtxDestroy",
-    "cuDevicePrimaryCtxRe",
+    "cuDevicePrimaryCtxReset",
     "cuCtxEnablePeerAccess",
     "cuCtxDisablePeerAccess",
 ];

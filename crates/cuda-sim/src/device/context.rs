@@ -83,6 +83,7 @@ impl Context {
     pub(crate) fn destroy(&self, platform: &'static Platform) {
         self.alive.store(false, Ordering::Release);
         platform.scheduler.wait_for_owner(self.id);
+        platform.graphs.orphan(self.id);
         drop(platform.functions.remove_all(|function| function.module.context.id == self.id));
         drop(platform.modules.remove_all(|module| module.context.id == self.id));
         drop(platform.streams.remove_all(|stream| stream.context.id == self.id));

@@ -97,6 +97,12 @@ impl<T> Registry<T> {
         objects.find(|object| wanted(object)).cloned()
     }
 
+    /// All objects.
+    pub(crate) fn all(&self) -> Vec<Arc<T>> {
+        let slots = self.slots.read().unwrap_or_else(PoisonError::into_inner);
+        slots.slots.iter().filter_map(|slot| slot.object.clone()).collect()
+    }
+
     /// Forgets a handle for good.
     pub(crate) fn remove(&self, handle: u64) -> Option<Arc<T>> {
         let index = self.index(handle)?;

@@ -216,6 +216,15 @@ impl Graph {
         self.captures.load(Ordering::Acquire) > 0
     }
 
+    /// Takes from its nodes what belongs to a context.
+    pub(super) fn orphan(&self, context: u64) {
+        let mut body = self.body();
+        let nodes = body.nodes.iter_mut().flatten();
+        let lost: Vec<_> = nodes.filter_map(|node| node.operation.orphan(context)).collect();
+        drop(body);
+        drop(lost);
+    }
+
     pub(super) fn begin_capture(&self) {
         self.captures.fetch_add(1, Ordering::AcqRel);
     }

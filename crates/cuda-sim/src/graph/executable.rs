@@ -102,6 +102,15 @@ impl Executable {
         Ok(())
     }
 
+    /// Takes from its steps what belongs to a context. It cannot be launched any more.
+    pub(super) fn orphan(&self, context: u64) {
+        let mut state = self.state();
+        let steps = state.plan.steps.iter_mut();
+        let lost: Vec<_> = steps.filter_map(|step| step.operation.orphan(context)).collect();
+        drop(state);
+        drop(lost);
+    }
+
     pub(super) fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -32,6 +32,12 @@ impl Graphs {
         }
     }
 
+    /// Takes from all graphs what belongs to a context that is going away.
+    pub(crate) fn orphan(&self, context: u64) {
+        self.graphs.all().iter().for_each(|graph| graph.orphan(context));
+        self.executables.all().iter().for_each(|executable| executable.orphan(context));
+    }
+
     /// Forgets everything.
     pub(crate) fn clear(&self) {
         drop(self.executables.remove_all(|_| true));

@@ -31,6 +31,8 @@ pub(crate) enum Operation {
     Record(Arc<Event>),
     /// Waits for an event that was recorded outside the graph.
     Wait(Arc<Event>),
+    /// What it was went with its context.
+    Orphan(NodeType),
 }
 
 /// A function of the program, and its argument.
@@ -52,6 +54,7 @@ impl Operation {
             Operation::Child(_) => NodeType::CU_GRAPH_NODE_TYPE_GRAPH,
             Operation::Record(_) => NodeType::CU_GRAPH_NODE_TYPE_EVENT_RECORD,
             Operation::Wait(_) => NodeType::CU_GRAPH_NODE_TYPE_WAIT_EVENT,
+            Operation::Orphan(node_type) => *node_type,
         }
     }
 
@@ -65,16 +68,30 @@ impl Operation {
         }
     }
 
+    /// Takes from it what belongs to a context that is going away, and hands it back.
+    pub(super) fn orphan(&mut self, context: u64) -> Option<Operation> {
+        let owner = match self {
+            Operation::Wait(event) => &event.context,
+            _ => self.context()?,
+        };
+        if owner.id != context {
+            return None;
+        }
+        let orphan = Operation::Orphan(self.node_type());
+        Some(std::mem::replace(self, orphan))
+    }
+
     /// What one launch enqueues for the node. Events are the launch's business.
     ///
     /// # Errors
-    /// Those of preparing a kernel. Memory that is gone is an error of the work itself, as it is on
+    /// Those of preparing a kernel, and `CUDA_ERROR_CONTEXT_IS_DESTROYED`. Memory that is gone is an error of the work itself, as it is on
     /// a GPU.
     pub(super) fn work(&self, platform: &'static Platform) -> Result<Work, CUresult> {
         let job = match self {
             Operation::Empty | Operation::Child(_) | Operation::Record(_) | Operation::Wait(_) => {
                 return Ok(Work::Nothing);
             }
+            Operation::Orphan(_) => return Err(CUresult::CUDA_ERROR_CONTEXT_IS_DESTROYED),
             Operation::Host(call) => return Ok(call.work()),
             Operation::Kernel(call) => call.clone().into_job(platform)?,
             Operation::Copy(parameters, context) => {

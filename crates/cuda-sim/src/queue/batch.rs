@@ -37,9 +37,9 @@ impl Stream {
         previous: Option<Point>,
         steps: Vec<Step>,
     ) -> Enqueued {
-        self.scheduler.start();
-        self.scheduler
-            .update(|state, effects| state.enqueue_batch(self, lanes, previous, steps, effects))
+        self.scheduler.enqueue_several(|state, effects| {
+            state.enqueue_batch(self, lanes, previous, steps, effects)
+        })
     }
 }
 

@@ -5,6 +5,7 @@ mod control;
 mod copies;
 mod events;
 mod faults;
+mod graphs;
 mod host_functions;
 mod host_memory;
 mod init;
