@@ -133,7 +133,7 @@ impl Lowering<'_, '_> {
         })
     }
 
-    fn effective_address(&mut self, address: Address) -> Value {
+    pub(super) fn effective_address(&mut self, address: Address) -> Value {
         match address.base {
             AddressBase::Absolute => self.int(types::I64, address.offset),
             AddressBase::Variable(variable) => self.address_of(variable, address.offset),
@@ -152,7 +152,7 @@ impl Lowering<'_, '_> {
     }
 
     /// Which window a space is, if it is one. The parameters of functions lie in their frames.
-    fn window(&self, space: StateSpace) -> Option<Window> {
+    pub(super) fn window(&self, space: StateSpace) -> Option<Window> {
         match space {
             StateSpace::Shared => Some(Window::Shared),
             StateSpace::Local => Some(Window::Local),
@@ -162,7 +162,7 @@ impl Lowering<'_, '_> {
         }
     }
 
-    fn window_base(&mut self, window: Window) -> Value {
+    pub(super) fn window_base(&mut self, window: Window) -> Value {
         match window {
             Window::Shared => self.context_pointer(offset_of!(Context, shared)),
             Window::Parameters => self.context_pointer(offset_of!(Context, parameters)),
@@ -170,7 +170,7 @@ impl Lowering<'_, '_> {
         }
     }
 
-    fn window_slots(&mut self, window: Window, log: usize) -> Value {
+    pub(super) fn window_slots(&mut self, window: Window, log: usize) -> Value {
         let offset = match window {
             Window::Shared => offset_of!(Context, shared_slots),
             Window::Parameters => offset_of!(Context, parameter_slots),

@@ -30,3 +30,8 @@ mod vector;
 
 pub(crate) use function::Point;
 pub(crate) use native::{NativeKernel, Site, compile_threads, compile_warps};
+
+/// Whether kernels can be translated for warps in lockstep on this host.
+pub(crate) fn has_vectors() -> bool {
+    vector::is_supported()
+}

@@ -36,7 +36,7 @@ impl WarpLowering<'_, '_> {
         if self.is_shared(instruction) || self.is_affine(instruction) {
             return self.once(instruction);
         }
-        if !self.as_vectors(instruction, None) {
+        if !self.access(instruction, None) && !self.as_vectors(instruction, None) {
             self.by_lanes(instruction);
         }
     }
@@ -49,7 +49,8 @@ impl WarpLowering<'_, '_> {
             return self.builder().switch_to_block(unreachable);
         }
         let each = is_for_each_lane(self.function(), instruction);
-        if each || !self.as_vectors(instruction, Some(guard)) {
+        let guard = Some(guard);
+        if each || !self.access(instruction, guard) && !self.as_vectors(instruction, guard) {
             self.by_lanes(instruction);
         }
     }
@@ -130,8 +131,54 @@ impl WarpLowering<'_, '_> {
         fits.expect("affine registers differ between lanes")
     }
 
+    /// `mov` of several values into one or of one into several.
+    fn pack_or_unpack(&mut self, instruction: &Instruction, guard: Option<Guard>) -> bool {
+        let class = |register: Register| self.function().registers[register.index()];
+        let whole_of = |part: u32, count: usize| ScalarType::untyped(part * count as u32);
+        match instruction.operation {
+            Operation::Pack => {
+                let Some(register) = instruction.destinations[0] else {
+                    return true;
+                };
+                let whole = ScalarType::untyped(class(register).bits());
+                let part = ScalarType::untyped(whole.bits() / instruction.sources.len() as u32);
+                let parts: Option<Vec<Lanes>> = instruction
+                    .sources
+                    .iter()
+                    .map(|&source| self.operand_lanes(source, part))
+                    .collect();
+                let Some(parts) = parts else {
+                    return false;
+                };
+                let joined = vector::join(self.builder(), &parts, part, whole);
+                self.write_lanes(register, &joined, whole, guard);
+            }
+            Operation::Unpack => {
+                let Some(&first) = instruction.destinations.iter().flatten().next() else {
+                    return true;
+                };
+                let part = ScalarType::untyped(class(first).bits());
+                let whole = whole_of(part.bits(), instruction.destinations.len());
+                let Some(lanes) = self.operand_lanes(instruction.sources[0], whole) else {
+                    return false;
+                };
+                for (index, &register) in instruction.destinations.iter().enumerate() {
+                    if let Some(register) = register {
+                        let lanes = vector::part(self.builder(), &lanes, whole, index, part);
+                        self.write_lanes(register, &lanes, part, guard);
+                    }
+                }
+            }
+            _ => return false,
+        }
+        true
+    }
+
     /// Vector operations on all lanes; whether there are some.
     fn as_vectors(&mut self, instruction: &Instruction, guard: Option<Guard>) -> bool {
+        if matches!(instruction.operation, Operation::Pack | Operation::Unpack) {
+            return self.pack_or_unpack(instruction, guard);
+        }
         let count = instruction.sources.len();
         let types = vector::source_types(instruction.operation, count);
         let Some(types) = types.filter(|types| types.len() >= count) else {

@@ -10,6 +10,7 @@ mod diverge;
 mod exchange;
 mod execute;
 mod lanes;
+mod memory;
 mod registers;
 
 use std::collections::HashMap;
