@@ -158,9 +158,7 @@ impl Kernel {
         let kernel =
             kernel.map_err(|ir::TooLarge| error("nested calls make it too large".to_owned()))?;
         let code = match execution {
-            Execution::Warps(shape)
-                if codegen::has_vectors() && ir::runs_in_lockstep(&kernel) =>
-            {
+            Execution::Warps(shape) if codegen::has_vectors() && ir::runs_in_lockstep(&kernel) => {
                 let plan = ir::Lockstep::new(&kernel, shape);
                 let compiled = codegen::compile_warps(&kernel, check, &plan);
                 let (native, points) = compiled.map_err(error)?;
