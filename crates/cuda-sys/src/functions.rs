@@ -410,6 +410,86 @@ macro_rules! for_each_driver_function {
                     osHandle: *mut c_void,
                     shHandleType: CUmemAllocationHandleType
                 ) -> CUresult;
+                fn cuMemAllocAsync(
+                    dptr: *mut CUdeviceptr,
+                    bytesize: usize,
+                    hStream: CUstream
+                ) -> CUresult;
+                fn cuMemAllocFromPoolAsync(
+                    dptr: *mut CUdeviceptr,
+                    bytesize: usize,
+                    pool: CUmemoryPool,
+                    hStream: CUstream
+                ) -> CUresult;
+                fn cuMemFreeAsync(dptr: CUdeviceptr, hStream: CUstream) -> CUresult;
+                fn cuMemPoolCreate(
+                    pool: *mut CUmemoryPool,
+                    poolProps: *const CUmemPoolProps
+                ) -> CUresult;
+                fn cuMemPoolDestroy(pool: CUmemoryPool) -> CUresult;
+                fn cuMemPoolSetAttribute(
+                    pool: CUmemoryPool,
+                    attr: CUmemPool_attribute,
+                    value: *mut c_void
+                ) -> CUresult;
+                fn cuMemPoolGetAttribute(
+                    pool: CUmemoryPool,
+                    attr: CUmemPool_attribute,
+                    value: *mut c_void
+                ) -> CUresult;
+                fn cuMemPoolTrimTo(pool: CUmemoryPool, minBytesToKeep: usize) -> CUresult;
+                fn cuMemPoolSetAccess(
+                    pool: CUmemoryPool,
+                    map: *const CUmemAccessDesc,
+                    count: usize
+                ) -> CUresult;
+                fn cuMemPoolGetAccess(
+                    flags: *mut CUmemAccess_flags,
+                    memPool: CUmemoryPool,
+                    location: *mut CUmemLocation
+                ) -> CUresult;
+                fn cuDeviceGetDefaultMemPool(
+                    pool_out: *mut CUmemoryPool,
+                    dev: CUdevice
+                ) -> CUresult;
+                fn cuDeviceGetMemPool(pool: *mut CUmemoryPool, dev: CUdevice) -> CUresult;
+                fn cuDeviceSetMemPool(dev: CUdevice, pool: CUmemoryPool) -> CUresult;
+                fn cuMemGetDefaultMemPool(
+                    pool_out: *mut CUmemoryPool,
+                    location: *mut CUmemLocation,
+                    type_: CUmemAllocationType
+                ) -> CUresult;
+                fn cuMemGetMemPool(
+                    pool: *mut CUmemoryPool,
+                    location: *mut CUmemLocation,
+                    type_: CUmemAllocationType
+                ) -> CUresult;
+                fn cuMemSetMemPool(
+                    location: *mut CUmemLocation,
+                    type_: CUmemAllocationType,
+                    pool: CUmemoryPool
+                ) -> CUresult;
+                fn cuMemPoolExportToShareableHandle(
+                    handle_out: *mut c_void,
+                    pool: CUmemoryPool,
+                    handleType: CUmemAllocationHandleType,
+                    flags: c_ulonglong
+                ) -> CUresult;
+                fn cuMemPoolImportFromShareableHandle(
+                    pool_out: *mut CUmemoryPool,
+                    handle: *mut c_void,
+                    handleType: CUmemAllocationHandleType,
+                    flags: c_ulonglong
+                ) -> CUresult;
+                fn cuMemPoolExportPointer(
+                    shareData_out: *mut CUmemPoolPtrExportData,
+                    ptr: CUdeviceptr
+                ) -> CUresult;
+                fn cuMemPoolImportPointer(
+                    ptr_out: *mut CUdeviceptr,
+                    pool: CUmemoryPool,
+                    shareData: *mut CUmemPoolPtrExportData
+                ) -> CUresult;
                 fn cuStreamGetId(hStream: CUstream, streamId: *mut c_ulonglong) -> CUresult;
                 fn cuEventRecordWithFlags(
                     hEvent: CUevent,

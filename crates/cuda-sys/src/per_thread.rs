@@ -9,6 +9,18 @@
 macro_rules! for_each_per_thread_function {
     ($($callback:tt)::+) => {
         $($callback)::+! {
+            fn cuMemAllocAsync_ptsz(
+                dptr: *mut CUdeviceptr,
+                bytesize: usize,
+                hStream: CUstream
+            ) -> CUresult = cuMemAllocAsync;
+            fn cuMemAllocFromPoolAsync_ptsz(
+                dptr: *mut CUdeviceptr,
+                bytesize: usize,
+                pool: CUmemoryPool,
+                hStream: CUstream
+            ) -> CUresult = cuMemAllocFromPoolAsync;
+            fn cuMemFreeAsync_ptsz(dptr: CUdeviceptr, hStream: CUstream) -> CUresult = cuMemFreeAsync;
             fn cuMemcpy_ptds(dst: CUdeviceptr, src: CUdeviceptr, ByteCount: usize) -> CUresult = cuMemcpy;
             fn cuMemcpyHtoD_v2_ptds(
                 dstDevice: CUdeviceptr,

@@ -123,7 +123,9 @@ pub(super) unsafe fn cuCtxSynchronize() -> Result {
 pub(super) unsafe fn cuCtxSynchronize_v2(context: CUcontext) -> Result {
     let context = given_or_current(context)?;
     context.check()?;
-    platform()?.scheduler.wait_for_owner(context.id);
+    let platform = platform()?;
+    platform.scheduler.wait_for_owner(context.id);
+    platform.pools.synchronised(platform);
     context.check()
 }
 

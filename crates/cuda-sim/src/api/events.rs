@@ -84,6 +84,7 @@ pub(super) unsafe fn cuEventSynchronize(event: CUevent) -> Result {
     if let Some(point) = event.point()? {
         platform.scheduler.wait(&point);
     }
+    platform.pools.synchronised(platform);
     event.context.check()
 }
 

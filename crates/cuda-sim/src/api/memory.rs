@@ -21,6 +21,8 @@ pub(super) unsafe fn cuMemAlloc_v2(pointer: *mut CUdeviceptr, bytes: usize) -> R
 }
 
 /// Waits for the work of the memory's device, as NVIDIA's driver does: what is queued may use it.
+/// Memory of a pool is freed at once: that its use is over is the program's to see to (CUDA
+/// programming guide, "Stream-ordered memory allocator", interoperability with `cudaFree`).
 pub(super) unsafe fn cuMemFree_v2(pointer: CUdeviceptr) -> Result {
     let context = current::current()?;
     if pointer == 0 {
@@ -30,11 +32,15 @@ pub(super) unsafe fn cuMemFree_v2(pointer: CUdeviceptr) -> Result {
     let invalid = CUresult::CUDA_ERROR_INVALID_VALUE;
     let device = platform.device_at(pointer).ok_or(invalid)?;
     let allocation = device.memory.starting_at(pointer).ok_or(invalid)?;
-    if allocation.purpose != Purpose::Program {
-        return Err(invalid);
-    }
-    platform.scheduler.wait_for_device(&device.health);
-    if !device.memory.free(&allocation) {
+    let freed = match allocation.purpose {
+        Purpose::Module => false,
+        Purpose::Pool => platform.pools.free(&device.memory, &allocation, None),
+        Purpose::Program => {
+            platform.scheduler.wait_for_device(&device.health);
+            device.memory.free(&allocation)
+        }
+    };
+    if !freed {
         return Err(invalid);
     }
     drop(allocation);

@@ -32,6 +32,7 @@ mod occupancy;
 mod older;
 mod peers;
 mod pointers;
+mod pools;
 mod primary_context;
 mod proc_address;
 mod refused;
@@ -73,6 +74,7 @@ mod chapters {
     pub(super) use super::older::*;
     pub(super) use super::peers::*;
     pub(super) use super::pointers::*;
+    pub(super) use super::pools::*;
     pub(super) use super::primary_context::*;
     pub(super) use super::proc_address::*;
     pub(super) use super::streams::*;

@@ -196,6 +196,12 @@ fn value(platform: &Platform, attribute: Attribute, pointer: CUdeviceptr) -> Res
             }
             _ => 0,
         },
+        Attribute::CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE => match &location {
+            Location::Device(allocation) => {
+                allocation.pool.as_ref().map_or(0, |part| part.pool.handle)
+            }
+            _ => 0,
+        },
         // Neither shared with other processes, nor reached by other machines.
         _ => 0,
     })
@@ -240,14 +246,15 @@ fn is_the_hosts(location: &Location) -> bool {
 fn access(context: &Context, location: &Location) -> Protection {
     let ordinal = context.device.id.ordinal;
     match location {
-        Location::Device(allocation) if context.may_touch(allocation) => Protection::ReadWrite,
-        Location::Device(_) | Location::Pageable => Protection::None,
+        Location::Device(allocation) => context.access_to(allocation),
+        Location::Pageable => Protection::None,
         Location::Mapped(mapping) => mapping.device_protection(ordinal),
         Location::Pinned(_) => Protection::ReadWrite,
     }
 }
 
-/// The handle of the context that memory belongs to. Mapped memory belongs to none.
+/// The handle of the context that memory belongs to. That of pools and mapped memory belong to
+/// none.
 fn owner_handle(platform: &Platform, location: &Location) -> u64 {
     let owner = match location {
         Location::Device(allocation) => allocation.owner,

@@ -90,17 +90,14 @@ macro_rules! for_each_refused_function {
             cuDevResourceGenerateDesc
             cuDevSmResourceSplit
             cuDevSmResourceSplitByCount
-            cuDeviceGetDefaultMemPool
             cuDeviceGetDevResource
             cuDeviceGetGraphMemAttribute
             cuDeviceGetHostAtomicCapabilities
-            cuDeviceGetMemPool
             cuDeviceGetNvSciSyncAttributes
             cuDeviceGetP2PAtomicCapabilities
             cuDeviceGraphMemTrim
             cuDeviceRegisterAsyncNotification
             cuDeviceSetGraphMemAttribute
-            cuDeviceSetMemPool
             cuDeviceUnregisterAsyncNotification
             cuEGLStreamConsumerAcquireFrame
             cuEGLStreamConsumerConnect
@@ -290,10 +287,6 @@ macro_rules! for_each_refused_function {
             cuMemAdvise
             cuMemAdvise_v2
             cuMemAlloc
-            cuMemAllocAsync
-            cuMemAllocAsync_ptsz
-            cuMemAllocFromPoolAsync
-            cuMemAllocFromPoolAsync_ptsz
             cuMemAllocHost
             cuMemAllocManaged
             cuMemAllocPitch
@@ -305,28 +298,13 @@ macro_rules! for_each_refused_function {
             cuMemDiscardBatchAsync
             cuMemDiscardBatchAsync_ptsz
             cuMemFree
-            cuMemFreeAsync
-            cuMemFreeAsync_ptsz
             cuMemGetAddressRange
-            cuMemGetDefaultMemPool
             cuMemGetHandleForAddressRange
             cuMemGetInfo
-            cuMemGetMemPool
             cuMemHostGetDevicePointer
             cuMemHostRegister
             cuMemMapArrayAsync
             cuMemMapArrayAsync_ptsz
-            cuMemPoolCreate
-            cuMemPoolDestroy
-            cuMemPoolExportPointer
-            cuMemPoolExportToShareableHandle
-            cuMemPoolGetAccess
-            cuMemPoolGetAttribute
-            cuMemPoolImportFromShareableHandle
-            cuMemPoolImportPointer
-            cuMemPoolSetAccess
-            cuMemPoolSetAttribute
-            cuMemPoolTrimTo
             cuMemPrefetchAsync
             cuMemPrefetchAsync_ptsz
             cuMemPrefetchAsync_v2
@@ -335,7 +313,6 @@ macro_rules! for_each_refused_function {
             cuMemPrefetchBatchAsync_ptsz
             cuMemRangeGetAttribute
             cuMemRangeGetAttributes
-            cuMemSetMemPool
             cuMemcpy2D
             cuMemcpy2DAsync
             cuMemcpy2DAsync_v2

@@ -44,8 +44,10 @@ pub(super) unsafe fn cuStreamDestroy_v2(stream: CUstream) -> Result {
 }
 
 pub(super) unsafe fn cuStreamSynchronize(stream: CUstream) -> Result {
-    let stream = arguments::stream(platform()?, stream)?;
+    let platform = platform()?;
+    let stream = arguments::stream(platform, stream)?;
     stream.queue().synchronize();
+    platform.pools.synchronised(platform);
     stream.context().check()
 }
 

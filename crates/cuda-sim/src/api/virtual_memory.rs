@@ -125,11 +125,7 @@ pub(super) unsafe fn cuMemGetAccess(
     let mapping = platform.virtual_memory.containing(pointer).ok_or(INVALID)?;
     let protection =
         accessor.map_or(mapping.host_protection(), |ordinal| mapping.device_protection(ordinal));
-    out.set(c_ulonglong::from(match protection {
-        Protection::None => Flags::CU_MEM_ACCESS_FLAGS_PROT_NONE.0,
-        Protection::Read => Flags::CU_MEM_ACCESS_FLAGS_PROT_READ.0,
-        Protection::ReadWrite => Flags::CU_MEM_ACCESS_FLAGS_PROT_READWRITE.0,
-    }));
+    out.set(c_ulonglong::from(access_flags(protection).0));
     Ok(())
 }
 
@@ -249,7 +245,7 @@ fn check(
 }
 
 /// The ordinal of the device that a location names, or `None` for the host.
-fn accessor(platform: &Platform, location: CUmemLocation) -> Result<Option<u32>> {
+pub(super) fn accessor(platform: &Platform, location: CUmemLocation) -> Result<Option<u32>> {
     match location.type_ {
         Kind::CU_MEM_LOCATION_TYPE_DEVICE => {
             platform.device(location.id).map(|device| Some(device.id.ordinal))
@@ -259,11 +255,19 @@ fn accessor(platform: &Platform, location: CUmemLocation) -> Result<Option<u32>>
     }
 }
 
-fn protection(flags: Flags) -> Result<Protection> {
+pub(super) fn protection(flags: Flags) -> Result<Protection> {
     match flags {
         Flags::CU_MEM_ACCESS_FLAGS_PROT_NONE => Ok(Protection::None),
         Flags::CU_MEM_ACCESS_FLAGS_PROT_READ => Ok(Protection::Read),
         Flags::CU_MEM_ACCESS_FLAGS_PROT_READWRITE => Ok(Protection::ReadWrite),
         _ => Err(INVALID),
+    }
+}
+
+pub(super) fn access_flags(protection: Protection) -> Flags {
+    match protection {
+        Protection::None => Flags::CU_MEM_ACCESS_FLAGS_PROT_NONE,
+        Protection::Read => Flags::CU_MEM_ACCESS_FLAGS_PROT_READ,
+        Protection::ReadWrite => Flags::CU_MEM_ACCESS_FLAGS_PROT_READWRITE,
     }
 }

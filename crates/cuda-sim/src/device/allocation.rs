@@ -4,6 +4,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use super::memory::DeviceMemory;
+use super::pool::PoolPart;
 use super::properties::DeviceId;
 
 /// Memory that was allocated on a device. It goes back to the device when the last one lets go:
@@ -27,6 +28,8 @@ pub(crate) struct Allocation {
     pub(super) memory: &'static DeviceMemory,
     /// What was taken of the device's window.
     pub(super) taken: Range<u64>,
+    /// The pool that it was taken from.
+    pub(crate) pool: Option<PoolPart>,
 }
 
 /// What memory is allocated for.
@@ -34,6 +37,8 @@ pub(crate) struct Allocation {
 pub(crate) enum Purpose {
     /// `cuMemAlloc`: the program frees it.
     Program,
+    /// `cuMemAllocAsync`: the program frees it.
+    Pool,
     /// A variable of a module: it lives as long as that.
     Module,
 }
@@ -53,6 +58,8 @@ impl Allocation {
 
 impl Drop for Allocation {
     fn drop(&mut self) {
-        self.memory.take_back(self.taken.clone());
+        if self.pool.is_none() {
+            self.memory.take_back(self.taken.clone());
+        }
     }
 }

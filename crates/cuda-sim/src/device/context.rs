@@ -9,6 +9,7 @@ use cuda_sys::CUresult;
 use super::allocation::Allocation;
 use super::platform::{Device, Platform};
 use super::settings::Settings;
+use super::virtual_memory::Protection;
 use crate::queue::{self, StreamKind};
 
 /// A context: what streams, events, modules and memory belong to.
@@ -110,9 +111,14 @@ impl Context {
         if known { Ok(()) } else { Err(CUresult::CUDA_ERROR_PEER_ACCESS_NOT_ENABLED) }
     }
 
-    /// Whether kernels may touch an allocation.
-    pub(crate) fn may_touch(&self, allocation: &Allocation) -> bool {
-        allocation.device == self.device.id || self.has_peer(allocation.owner)
+    /// What kernels may do with an allocation.
+    pub(crate) fn access_to(&self, allocation: &Allocation) -> Protection {
+        match &allocation.pool {
+            Some(part) => part.pool.access(self.device.id.ordinal),
+            None if allocation.device == self.device.id => Protection::ReadWrite,
+            None if self.has_peer(allocation.owner) => Protection::ReadWrite,
+            None => Protection::None,
+        }
     }
 
     /// Whether kernels may touch memory that belongs to the context of that number.

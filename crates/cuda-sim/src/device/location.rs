@@ -70,7 +70,8 @@ impl Location {
     }
 
     /// Passes the location of a range on if a copy or fill that the device of that ordinal makes
-    /// may access it so. Mapped memory needs access for that, other memory does not.
+    /// may access it so. Mapped memory and that of pools needs access for that, other memory does
+    /// not.
     ///
     /// # Errors
     /// `CUDA_ERROR_INVALID_VALUE`.
@@ -86,7 +87,11 @@ impl Location {
         };
         let open = match &self {
             Location::Mapped(_) => platform.virtual_memory.all(&range, permits),
-            _ => true,
+            Location::Device(allocation) => match &allocation.pool {
+                Some(part) => part.pool.access(ordinal).permits(access),
+                None => true,
+            },
+            Location::Pinned(_) | Location::Pageable => true,
         };
         if open { Ok(self) } else { Err(CUresult::CUDA_ERROR_INVALID_VALUE) }
     }

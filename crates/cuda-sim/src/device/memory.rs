@@ -9,10 +9,12 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use cuda_sys::CUresult;
 
 use super::allocation::{Allocation, Purpose, next_id};
+use super::pool::PoolPart;
 use super::properties::DeviceId;
 use super::ranges::Ranges;
 use super::reserved::Reserved;
 use super::window::{GRANULE, Window};
+use crate::queue::Point;
 
 /// Every allocation starts at a multiple of this.
 pub(super) const ALIGNMENT: u64 = 512;
@@ -44,6 +46,8 @@ struct Books {
     /// Free addresses in granules that small allocations share.
     small: Ranges,
     live: BTreeMap<u64, Arc<Allocation>>,
+    /// What was freed, but only after work up to a point.
+    leaving: Vec<(Arc<Allocation>, Point)>,
     /// Bytes in granules that are in use.
     used: u64,
     /// Addresses of all that is live, once somebody asked for it and until it changes.
@@ -92,10 +96,37 @@ impl DeviceMemory {
             synchronous: AtomicBool::new(false),
             memory: self,
             taken,
+            pool: None,
         });
-        books.live.insert(allocation.address, Arc::clone(&allocation));
-        books.map = None;
+        books.enter(&allocation);
         Ok(allocation)
+    }
+
+    /// Enters a block of a pool.
+    pub(super) fn enter_pooled(&'static self, bytes: u64, taken: Range<u64>, part: PoolPart) {
+        let allocation = Arc::new(Allocation {
+            address: taken.start,
+            bytes,
+            device: self.device,
+            // Memory of pools belongs to no context.
+            owner: 0,
+            purpose: Purpose::Pool,
+            id: next_id(),
+            synchronous: AtomicBool::new(false),
+            memory: self,
+            taken,
+            pool: Some(part),
+        });
+        self.write().enter(&allocation);
+    }
+
+    /// Takes whole granules for a pool.
+    pub(super) fn take_segment(&self, bytes: u64) -> Option<Range<u64>> {
+        self.write().take_granules(self, bytes)
+    }
+
+    pub(super) fn take_segment_back(&self, range: Range<u64>) {
+        self.write().take_granules_back(self, range);
     }
 
     /// The allocation that starts at an address.
@@ -108,6 +139,51 @@ impl DeviceMemory {
         let books = self.read();
         let (_, allocation) = books.live.range(..=address).next_back()?;
         allocation.range().contains(&address).then(|| Arc::clone(allocation))
+    }
+
+    /// The allocation that work in flight may touch a range of: also one that is freed only after
+    /// that work.
+    pub(crate) fn touchable(&self, range: &Range<u64>) -> Option<Arc<Allocation>> {
+        let covers = |allocation: &&Arc<Allocation>| {
+            let own = allocation.range();
+            own.start <= range.start && range.end <= own.end
+        };
+        let books = self.read();
+        let live = books.live.range(..=range.start).next_back().map(|(_, live)| live);
+        let leaving = || {
+            let pending = books.leaving.iter().filter(|(_, after)| !after.is_complete());
+            pending.map(|(allocation, _)| allocation).find(covers)
+        };
+        live.filter(covers).or_else(leaving).cloned()
+    }
+
+    /// Strikes an allocation off the books that work before a point may still touch. False if it
+    /// was not in them.
+    pub(super) fn leave(&self, allocation: &Arc<Allocation>, after: Option<Point>) -> bool {
+        if !self.free(allocation) {
+            return false;
+        }
+        let Some(after) = after else { return true };
+        let mut books = self.write();
+        books.leaving.push((Arc::clone(allocation), after));
+        let many = books.leaving.len();
+        drop(books);
+        // Now and then, for programs that never synchronise.
+        if many >= 64 && many.is_power_of_two() {
+            self.forget_left();
+        }
+        true
+    }
+
+    /// Forgets what was freed after work that is complete.
+    pub(super) fn forget_left(&self) {
+        if self.read().leaving.is_empty() {
+            return;
+        }
+        let mut books = self.write();
+        let gone: Vec<_> = books.leaving.extract_if(.., |(_, after)| after.is_complete()).collect();
+        drop(books);
+        drop(gone);
     }
 
     /// Strikes an allocation off the books. False if it was not in them: freed twice.
@@ -129,9 +205,10 @@ impl DeviceMemory {
         let leaves = |allocation: &Arc<Allocation>| owner.is_none_or(|id| allocation.owner == id);
         let leaving =
             books.live.extract_if(.., |_, allocation| leaves(allocation)).collect::<Vec<_>>();
+        let left: Vec<_> = books.leaving.extract_if(.., |(left, _)| leaves(left)).collect();
         books.map = None;
         drop(books);
-        drop(leaving);
+        drop((leaving, left));
     }
 
     /// The device's addresses.
@@ -181,7 +258,7 @@ impl DeviceMemory {
 
     /// How many allocations the program has.
     pub(crate) fn allocation_count(&self) -> usize {
-        self.read().live.values().filter(|live| live.purpose == Purpose::Program).count()
+        self.read().live.values().filter(|live| live.purpose != Purpose::Module).count()
     }
 
     /// Changes the limit. What is allocated stays, also beyond it.
@@ -221,9 +298,15 @@ impl Books {
             granules: Ranges::new(addresses),
             small: Ranges::with_seam(GRANULE),
             live: BTreeMap::new(),
+            leaving: Vec::new(),
             used: 0,
             map: None,
         }
+    }
+
+    fn enter(&mut self, allocation: &Arc<Allocation>) {
+        self.live.insert(allocation.address, Arc::clone(allocation));
+        self.map = None;
     }
 
     fn take(&mut self, memory: &DeviceMemory, bytes: u64) -> Option<Range<u64>> {

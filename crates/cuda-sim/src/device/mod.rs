@@ -16,6 +16,7 @@ mod memory;
 mod module;
 mod physical;
 mod platform;
+pub(crate) mod pool;
 mod properties;
 mod ranges;
 mod registry;

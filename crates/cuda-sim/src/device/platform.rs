@@ -11,6 +11,7 @@ use super::event::Event;
 use super::host_memory::HostMemory;
 use super::memory::DeviceMemory;
 use super::module::{Function, Module};
+use super::pool::Pools;
 use super::properties::DeviceId;
 use super::registry::{HandleKind, Registry};
 use super::stream::Stream;
@@ -39,6 +40,7 @@ pub(crate) struct Platform {
     pub(crate) devices: Vec<Device>,
     pub(crate) host_memory: HostMemory,
     pub(crate) virtual_memory: VirtualMemory,
+    pub(crate) pools: Pools,
     pub(crate) scheduler: &'static Scheduler,
     pub(crate) contexts: Registry<Context>,
     pub(crate) streams: Registry<Stream>,
@@ -112,6 +114,7 @@ impl Platform {
             devices,
             host_memory: HostMemory::default(),
             virtual_memory: VirtualMemory::default(),
+            pools: Pools::default(),
             scheduler,
             contexts,
             streams: Registry::new(HandleKind::Stream),
@@ -154,6 +157,7 @@ impl Platform {
         }
         self.devices.iter().for_each(|device| device.deactivate(self));
         self.virtual_memory.reset(self);
+        self.pools.reset();
         for device in &self.devices {
             device.memory.free_all(None);
             device.memory.discard();

@@ -14,6 +14,7 @@ pub(crate) enum HandleKind {
     Graph = 32,
     GraphNode = 33,
     Executable = 34,
+    Pool = 16,
 }
 
 /// The living objects of one kind, by handle.

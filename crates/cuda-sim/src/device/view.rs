@@ -38,8 +38,7 @@ impl View {
         let after = map.partition_point(|live| live.start <= accessed.start);
         let before = after.checked_sub(1).map(|index| &map[index]);
         // What was allocated after the launch began is not in the map.
-        before.is_some_and(|live| covers(live, accessed))
-            || memory.containing(accessed.start).is_some_and(|live| covers(&live.range(), accessed))
+        before.is_some_and(|live| covers(live, accessed)) || memory.touchable(accessed).is_some()
     }
 
     fn permits_mapped(&self, accessed: &Range<u64>, access: Access) -> bool {
@@ -52,9 +51,10 @@ impl View {
             Some(device) if device.memory.is_reserved_part(accessed.start) => {
                 self.permits_mapped(accessed, access)
             }
-            Some(device) => device.memory.containing(accessed.start).is_some_and(|live| {
-                covers(&live.range(), accessed) && self.context.may_touch(&live)
-            }),
+            Some(device) => device
+                .memory
+                .touchable(accessed)
+                .is_some_and(|live| self.context.access_to(&live).permits(access)),
             None => {
                 let host = self.platform.host_memory.containing(accessed.start);
                 host.is_some_and(|host| covers(&host.range(), accessed))

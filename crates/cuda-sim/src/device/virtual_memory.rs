@@ -27,6 +27,16 @@ pub(crate) enum Protection {
     ReadWrite,
 }
 
+impl Protection {
+    /// Whether it lets someone do so.
+    pub(crate) fn permits(self, access: Access) -> bool {
+        match access {
+            Access::Read => self >= Protection::Read,
+            Access::Write | Access::Atomic => self == Protection::ReadWrite,
+        }
+    }
+}
+
 /// Physical memory at an address.
 #[derive(Debug)]
 pub(crate) struct Mapping {
@@ -357,12 +367,7 @@ impl Mapping {
 
     /// Whether kernels of the device of that ordinal may do so.
     pub(crate) fn permits(&self, ordinal: u32, access: Access) -> bool {
-        match access {
-            Access::Read => self.device_protection(ordinal) >= Protection::Read,
-            Access::Write | Access::Atomic => {
-                self.device_protection(ordinal) == Protection::ReadWrite
-            }
-        }
+        self.device_protection(ordinal).permits(access)
     }
 
     /// The most that anyone may do.

@@ -15,6 +15,7 @@ mod choice;
 mod health;
 mod host;
 mod job;
+mod order;
 mod parker;
 mod point;
 mod policy;

@@ -41,6 +41,16 @@ impl Point {
     pub(crate) fn is_complete(&self) -> bool {
         self.progress.completed() >= self.sequence
     }
+
+    /// Whether it is in the same stream as another point.
+    pub(crate) fn shares_stream(&self, other: &Point) -> bool {
+        Arc::ptr_eq(&self.progress, &other.progress)
+    }
+
+    /// Whether another point is in the same stream, and there or later.
+    pub(crate) fn precedes(&self, later: &Point) -> bool {
+        self.shares_stream(later) && self.sequence <= later.sequence
+    }
 }
 
 /// The time when a stream passed a point.

@@ -169,6 +169,10 @@ impl Scheduler {
         })
     }
 
+    pub(super) fn awaited(&'static self, stream: &Arc<Progress>) -> Vec<Point> {
+        self.lock().awaited(stream)
+    }
+
     pub(super) fn is_idle(&'static self, stream: &Arc<Progress>) -> bool {
         let (tail, alone) = self.lock().tail(stream);
         let idle = alone && tail.is_complete();

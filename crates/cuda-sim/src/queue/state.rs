@@ -69,7 +69,7 @@ pub(super) struct Queue {
     order: Order,
     priority: usize,
     pub(super) pending: VecDeque<Operation>,
-    enqueued: u64,
+    pub(super) enqueued: u64,
     pub(super) current: Current,
     waiters: Vec<(u64, Waiter)>,
     closed: bool,
@@ -351,7 +351,7 @@ impl State {
     }
 
     /// What the legacy default stream's rule makes the stream's next operation wait for.
-    fn default_stream_order(&self, stream: &Arc<Progress>) -> SmallVec<[Point; 2]> {
+    pub(super) fn default_stream_order(&self, stream: &Arc<Progress>) -> SmallVec<[Point; 2]> {
         let end_of = |other| self.peek(other).map(Queue::end).filter(|end| !end.is_complete());
         match self.peek(stream).map(|queue| &queue.order) {
             Some(Order::Legacy { followers }) => followers.iter().filter_map(end_of).collect(),

@@ -71,6 +71,17 @@ impl Stream {
         self.scheduler.mark(&self.progress)
     }
 
+    /// The end of the stream, after whatever is enqueued: for comparisons only.
+    pub(crate) fn end(&self) -> Point {
+        Point { progress: Arc::clone(&self.progress), sequence: u64::MAX }
+    }
+
+    /// Points that what is enqueued next comes after, one for each stream that it depends on. Work
+    /// that is complete is not looked into.
+    pub(crate) fn awaited(&self) -> Vec<Point> {
+        self.scheduler.awaited(&self.progress)
+    }
+
     /// Whether all work so far is done.
     pub(crate) fn is_idle(&self) -> bool {
         self.scheduler.is_idle(&self.progress)

@@ -14,6 +14,7 @@ mod memory;
 mod modules;
 mod names;
 mod peers;
+mod pools;
 mod random_calls;
 mod schedules;
 mod settings;

@@ -1,0 +1,162 @@
+//! The blocks of a pool: what is free in its segments, and since when.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::Arc;
+
+use smallvec::SmallVec;
+
+use super::Segment;
+use crate::queue::Point;
+
+/// The segments of a pool by address.
+#[derive(Debug, Default)]
+pub(super) struct Blocks {
+    segments: BTreeMap<u64, Free>,
+}
+
+/// What is free in a segment.
+#[derive(Debug)]
+struct Free {
+    segment: Arc<Segment>,
+    blocks: BTreeMap<u64, Block>,
+}
+
+/// A free block that ends there. It was freed at a point, or is nobody's.
+#[derive(Debug)]
+struct Block {
+    end: u64,
+    freed: Option<Point>,
+}
+
+/// What was taken.
+#[derive(Debug)]
+pub(super) struct Taken {
+    pub(super) start: u64,
+    pub(super) segment: Arc<Segment>,
+    /// When the parts of it were freed.
+    pub(super) freed: SmallVec<[Point; 2]>,
+}
+
+impl Blocks {
+    pub(super) fn add(&mut self, segment: Segment) {
+        let Range { start, end } = segment.range;
+        let blocks = BTreeMap::from([(start, Block { end, freed: None })]);
+        self.segments.insert(start, Free { segment: Arc::new(segment), blocks });
+    }
+
+    /// Takes `size` bytes from the smallest run of blocks that has room for them, and of which each
+    /// is nobody's or was freed at a point that is `usable`.
+    pub(super) fn take(&mut self, size: u64, usable: impl Fn(&Point) -> bool) -> Option<Taken> {
+        let runs = self.segments.iter().flat_map(|(&key, free)| {
+            free.runs(&usable).into_iter().map(move |run| (run.end - run.start, run.start, key))
+        });
+        let (_, start, key) = runs.filter(|&(length, ..)| length >= size).min()?;
+        let free = self.segments.get_mut(&key)?;
+        let freed = free.take(start..start + size);
+        Some(Taken { start, segment: Arc::clone(&free.segment), freed })
+    }
+
+    /// Takes a block back.
+    pub(super) fn give(&mut self, range: Range<u64>, freed: Option<Point>) {
+        let around = self.segments.range_mut(..=range.start).next_back();
+        around.into_iter().for_each(|(_, free)| free.give(range.clone(), freed.clone()));
+    }
+
+    /// Makes what was freed at points that are complete nobody's. Returns how many blocks are left
+    /// of which that cannot be said.
+    pub(super) fn settle(&mut self) -> usize {
+        self.segments.values_mut().map(Free::settle).sum()
+    }
+
+    /// Removes segments that are nobody's, the highest ones first, as long as no fewer than `keep`
+    /// bytes of the `reserved` ones are left.
+    pub(super) fn release(&mut self, reserved: u64, keep: u64) -> Vec<Arc<Segment>> {
+        let (mut left, mut gone) = (reserved, Vec::new());
+        let unused = |(&key, free): (&u64, &Free)| free.is_unused().then_some(key);
+        for key in self.segments.iter().rev().filter_map(unused).collect::<Vec<_>>() {
+            let bytes = self.segments[&key].segment.bytes();
+            if left < keep.saturating_add(bytes) {
+                continue;
+            }
+            left -= bytes;
+            gone.extend(self.segments.remove(&key).map(|free| free.segment));
+        }
+        gone
+    }
+}
+
+impl Free {
+    /// The longest ranges of usable blocks.
+    fn runs(&self, usable: impl Fn(&Point) -> bool) -> Vec<Range<u64>> {
+        let mut runs: Vec<Range<u64>> = Vec::new();
+        for (&start, block) in &self.blocks {
+            if !block.freed.as_ref().is_none_or(&usable) {
+                continue;
+            }
+            match runs.last_mut() {
+                Some(run) if run.end == start => run.end = block.end,
+                _ => runs.push(start..block.end),
+            }
+        }
+        runs
+    }
+
+    /// Takes a range of free blocks out, and returns when they were freed.
+    fn take(&mut self, range: Range<u64>) -> SmallVec<[Point; 2]> {
+        let inside = self.blocks.range(..range.end).rev();
+        let inside = inside.take_while(|(_, block)| block.end > range.start);
+        let starts: SmallVec<[u64; 4]> = inside.map(|(&start, _)| start).collect();
+        let mut freed = SmallVec::new();
+        for start in starts {
+            let Some(Block { end, freed: point }) = self.blocks.remove(&start) else { continue };
+            if start < range.start {
+                self.blocks.insert(start, Block { end: range.start, freed: point.clone() });
+            }
+            if end > range.end {
+                self.blocks.insert(range.end, Block { end, freed: point.clone() });
+            }
+            freed.extend(point);
+        }
+        freed
+    }
+
+    fn give(&mut self, range: Range<u64>, freed: Option<Point>) {
+        self.blocks.insert(range.start, Block { end: range.end, freed });
+        self.merge(range.start);
+        let before = self.blocks.range(..range.start).next_back().map(|(&start, _)| start);
+        before.into_iter().for_each(|start| self.merge(start));
+    }
+
+    /// Merges a block with the one that follows on it, if both were freed in the same stream, or
+    /// are nobody's.
+    fn merge(&mut self, start: u64) {
+        let Some(block) = self.blocks.get(&start) else { return };
+        let Some(next) = self.blocks.get(&block.end) else { return };
+        let freed = match (&block.freed, &next.freed) {
+            (None, None) => None,
+            (Some(one), Some(other)) if one.precedes(other) => Some(other.clone()),
+            (Some(one), Some(other)) if other.precedes(one) => Some(one.clone()),
+            _ => return,
+        };
+        let (middle, end) = (block.end, next.end);
+        self.blocks.remove(&middle);
+        self.blocks.insert(start, Block { end, freed });
+    }
+
+    fn settle(&mut self) -> usize {
+        for block in self.blocks.values_mut() {
+            block.freed.take_if(|freed| freed.is_complete());
+        }
+        let starts: Vec<u64> = self.blocks.keys().rev().copied().collect();
+        starts.into_iter().for_each(|start| self.merge(start));
+        self.blocks.values().filter(|block| block.freed.is_some()).count()
+    }
+
+    fn is_unused(&self) -> bool {
+        let first = self.blocks.first_key_value();
+        first.is_some_and(|(&start, block)| {
+            block.freed.is_none() && (start..block.end) == self.segment.range
+        })
+    }
+}
