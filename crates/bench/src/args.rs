@@ -23,6 +23,9 @@ pub(crate) struct Args {
     /// Where tensors are: cpu, cuda (the driver that GPU_DRIVER names, or NVIDIA's), or software:N
     #[arg(long, default_value = "cpu", value_name = "cpu|cuda|software:N")]
     pub(crate) device: Where,
+    /// Measure for another process, on a software driver with so many workers
+    #[arg(long, hide = true, value_name = "WORKERS")]
+    pub(crate) serve: Option<u16>,
 }
 
 impl Args {

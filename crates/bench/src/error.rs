@@ -24,10 +24,10 @@ pub(crate) enum Error {
     Driver { call: &'static str, result: cuda_sys::CUresult },
     #[error(transparent)]
     DriverNotFound(#[from] cuda_sys::LoadError),
-    #[error("there is no kernel `{0}`")]
-    NoKernel(&'static str),
     #[error("the output cannot be written: {0}")]
     Output(#[from] io::Error),
+    #[error("measured in a process of its own: {0}")]
+    Apart(String),
     #[error(transparent)]
     Tensor(#[from] tensor::Error),
     #[error(transparent)]

@@ -1,9 +1,10 @@
-//! All that is `unsafe` here: kernels are launched, by the runtime and by the driver's bare calls.
+//! Launches of a kernel that does nothing, by the runtime and by the driver's bare calls: all that
+//! is `unsafe` here, but for the kernels of `sim/`.
 
 use std::ptr::null_mut;
 
 use cuda_sys::{CUcontext, CUdevice, CUfunction, CUmodule, CUresult, CUstream, Driver};
-use gpu_runtime::{Device, DeviceBuffer, DriverKind, Function, LaunchConfig, Stream, driver_kind};
+use gpu_runtime::{Device, DriverKind, Function, LaunchConfig, Stream, driver_kind};
 
 use crate::error::{Error, Result};
 
@@ -42,33 +43,6 @@ impl Launcher for Runtime {
     }
 
     fn finish(&self) -> Result<()> {
-        Ok(self.stream.synchronize()?)
-    }
-}
-
-/// `y = a * x + y` on buffers of a device.
-pub(crate) struct Saxpy {
-    function: Function,
-    stream: Stream,
-    x: DeviceBuffer<f32>,
-    y: DeviceBuffer<f32>,
-}
-
-impl Saxpy {
-    pub(crate) fn new(device: Device, x: &[f32], y: &[f32]) -> Result<Saxpy> {
-        let module = kernels::module_of("saxpy").ok_or(Error::NoKernel("saxpy"))?;
-        let function = device.load(module.image)?.function("saxpy")?;
-        let stream = Stream::new(device)?;
-        let (x, y) = (stream.copy_htod(x)?, stream.copy_htod(y)?);
-        Ok(Saxpy { function, stream, x, y })
-    }
-
-    /// Computes, and waits for it.
-    pub(crate) fn run(&mut self, a: f32) -> Result<()> {
-        let n = self.x.len().min(self.y.len());
-        let arguments = (n as u64, a, &self.x, &mut self.y);
-        // SAFETY: the kernel takes (n, a, x, y), reads x[..n], and reads and writes y[..n].
-        unsafe { self.function.launch(&self.stream, LaunchConfig::for_elements(n), arguments)? };
         Ok(self.stream.synchronize()?)
     }
 }

@@ -65,6 +65,9 @@ fn main() -> ExitCode {
 }
 
 fn run(args: Args) -> Result<()> {
+    if let Some(workers) = args.serve {
+        return sim::serve(workers.into());
+    }
     let place = Place::prepare(args.device, args.threads.into())?;
     let mut bench = Bench::new(args);
     for (group, run) in GROUPS {

@@ -68,11 +68,6 @@ impl Place {
         self.device
     }
 
-    /// The number of threads that work may be split between.
-    pub(crate) fn threads(&self) -> usize {
-        self.threads
-    }
-
     /// A tensor of normally distributed numbers.
     pub(crate) fn randn(&self, shape: impl Into<Shape>) -> tensor::Result<Tensor> {
         Tensor::randn(shape, self.device)
