@@ -48,19 +48,8 @@ pub(super) fn lanes(mut mask: u32) -> impl Iterator<Item = usize> {
 }
 
 fn shuffle(mode: ShuffleMode, members: u32, operands: &Lanes<[u64; 4]>, lane: usize) -> [u32; 2] {
-    let [_, b, c, _] = operands[lane].map(|value| value as usize);
-    let (offset, clamp, segment) = (b & 31, c & 31, c >> 8 & 31);
-    let bound = (lane & segment) | (clamp & !segment);
-    let (source, inside) = match mode {
-        ShuffleMode::Up => (lane.wrapping_sub(offset), lane >= bound + offset),
-        ShuffleMode::Down => (lane + offset, lane + offset <= bound),
-        ShuffleMode::Butterfly => (lane ^ offset, lane ^ offset <= bound),
-        ShuffleMode::Index => {
-            let source = (lane & segment) | (offset & !segment);
-            (source, source <= bound)
-        }
-    };
-    let source = if inside { source } else { lane };
+    let [_, offset, clamp, _] = operands[lane].map(|value| value as usize);
+    let (source, inside) = mode.source(lane, offset, clamp);
     // What a lane reads from one that takes no part is left open; it gets its own value.
     let source = if members >> source & 1 != 0 { source } else { lane };
     [operands[source][0] as u32, u32::from(inside)]

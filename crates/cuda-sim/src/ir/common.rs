@@ -182,7 +182,7 @@ pub(super) fn result(
     let sources = instruction.sources.iter().map(|&source| kinds.operand(function, source));
     let sources = sources.collect::<Option<smallvec::SmallVec<[Kind; 4]>>>()?;
     if let Operation::Suspend(suspension) = instruction.operation {
-        return Some(exchanged(suspension, instruction, &sources));
+        return Some(exchanged(kinds, suspension, instruction, &sources));
     }
     if sources.iter().all(|&kind| kind == Kind::Uniform) {
         return Some(Kind::Uniform);
@@ -192,13 +192,18 @@ pub(super) fn result(
 
 /// What the results of an operation of a warp or a barrier have in common, where all lanes are its
 /// members.
-fn exchanged(suspension: Suspension, instruction: &Instruction, sources: &[Kind]) -> Kind {
+fn exchanged(
+    kinds: &Kinds,
+    suspension: Suspension,
+    instruction: &Instruction,
+    sources: &[Kind],
+) -> Kind {
     let uniform = |index: usize| sources[index] == Kind::Uniform;
     let shared = match suspension {
         Suspension::Barrier(_) | Suspension::ActiveMask => true,
         Suspension::Vote(_) | Suspension::Reduce(_) => uniform(1),
         Suspension::Shuffle(ShuffleMode::Index) => {
-            let whole_warp = instruction.sources[2] == Operand::Immediate(31);
+            let whole_warp = kinds.constant(instruction.sources[2]) == Some(31);
             uniform(1) && whole_warp && uniform(3)
         }
         _ => false,

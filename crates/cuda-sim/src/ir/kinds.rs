@@ -8,13 +8,15 @@ use super::common::{Kind, result};
 use super::graph::Graph;
 use super::liveness::{Liveness, RegisterSet};
 use super::shape::WarpShape;
-use crate::ptx::{Function, Instruction, Operation, Register};
+use crate::ptx::{Function, Instruction, Operand, Operation, Register};
 
 /// The kinds of a kernel's registers.
 pub(crate) struct Kinds {
     pub(super) shape: WarpShape,
     /// Nothing for those that have not been reached yet.
     pub(super) registers: Vec<Option<Kind>>,
+    /// The constants that registers hold which are written once.
+    constants: Vec<Option<u64>>,
 }
 
 impl Kinds {
@@ -26,7 +28,9 @@ impl Kinds {
         joins: &[Option<usize>],
         shape: WarpShape,
     ) -> Kinds {
-        let mut kinds = Kinds { shape, registers: vec![None; function.registers.len()] };
+        let registers = vec![None; function.registers.len()];
+        let constants = constants(function, liveness);
+        let mut kinds = Kinds { shape, registers, constants };
         let mut parted = vec![false; graph.blocks.len()];
         loop {
             let mut changed = false;
@@ -63,6 +67,15 @@ impl Kinds {
     /// What the lanes' values of a register have in common.
     pub(crate) fn of(&self, register: Register) -> Kind {
         self.registers[register.index()].unwrap_or(Kind::Uniform)
+    }
+
+    /// The bits of an operand that is always the same.
+    pub(crate) fn constant(&self, operand: Operand) -> Option<u64> {
+        match operand {
+            Operand::Immediate(bits) => Some(bits),
+            Operand::Register(register) => self.constants[register.index()],
+            _ => None,
+        }
     }
 
     /// What the lanes' values of an instruction's results have in common, if all lanes execute it.
@@ -107,6 +120,30 @@ impl Kinds {
         }
         changed
     }
+}
+
+/// The constants in registers that a `mov` writes and nothing else.
+fn constants(function: &Function, liveness: &Liveness) -> Vec<Option<u64>> {
+    let mut writes = vec![0_u32; function.registers.len()];
+    let mut constants = vec![None; function.registers.len()];
+    for instruction in &function.body {
+        for register in instruction.destinations.iter().flatten() {
+            writes[register.index()] += 1;
+            constants[register.index()] = match (instruction.operation, instruction.guard) {
+                (Operation::Move(_), None) => match instruction.sources[0] {
+                    Operand::Immediate(bits) => Some(bits),
+                    _ => None,
+                },
+                _ => None,
+            };
+        }
+    }
+    for (index, constant) in constants.iter_mut().enumerate() {
+        if writes[index] > 1 || liveness.live_in(0).contains(Register(index as u32)) {
+            *constant = None;
+        }
+    }
+    constants
 }
 
 /// The blocks that are reached from a block before `join`.

@@ -59,3 +59,22 @@ pub(crate) enum ReduceOp {
     Or,
     Xor,
 }
+
+impl ShuffleMode {
+    /// The lane that a lane's value comes from, and whether that is in range; `offset` and `clamp`
+    /// are the instruction's operands b and c (PTX ISA, `shfl.sync`).
+    pub(crate) fn source(self, lane: usize, offset: usize, clamp: usize) -> (usize, bool) {
+        let (offset, segment, clamp) = (offset & 31, clamp >> 8 & 31, clamp & 31);
+        let bound = (lane & segment) | (clamp & !segment);
+        let (source, inside) = match self {
+            ShuffleMode::Up => (lane.wrapping_sub(offset), lane >= bound + offset),
+            ShuffleMode::Down => (lane + offset, lane + offset <= bound),
+            ShuffleMode::Butterfly => (lane ^ offset, lane ^ offset <= bound),
+            ShuffleMode::Index => {
+                let source = (lane & segment) | (offset & !segment);
+                (source, source <= bound)
+            }
+        };
+        (if inside { source } else { lane }, inside)
+    }
+}

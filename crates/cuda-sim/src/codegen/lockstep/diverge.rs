@@ -30,19 +30,48 @@ impl WarpLowering<'_, '_> {
             self.builder().ins().brif(holds, yes, &[], no, &[]);
             return self.finish_ways(&[(taken, target), (other, next)]);
         }
+        let (taken, other) = (self.way(target), self.way(next));
+        if let Some(known) = self.agreement(guard) {
+            let [agreed, apart] = [(); 2].map(|()| self.builder().create_block());
+            self.builder().set_cold_block(apart);
+            self.builder().ins().brif(known.agreed, agreed, &[], apart, &[]);
+            self.builder().switch_to_block(agreed);
+            self.builder().ins().brif(known.truth, taken, &[], other, &[]);
+            self.builder().switch_to_block(apart);
+        }
         let mask = self.mask(guard);
         let bits = vector::bits(self.builder(), &mask);
         let [some, mixed] = [(); 2].map(|()| self.builder().create_block());
-        let yes = self.way(target);
-        let no = self.way(next);
-        self.builder().set_cold_block(mixed);
-        self.builder().ins().brif(bits, some, &[], no, &[]);
+        self.builder().ins().brif(bits, some, &[], other, &[]);
         self.builder().switch_to_block(some);
         let all = self.builder().ins().icmp_imm_s(IntCC::Equal, bits, -1);
-        self.builder().ins().brif(all, yes, &[], mixed, &[]);
+        self.builder().ins().brif(all, taken, &[], mixed, &[]);
         self.builder().switch_to_block(mixed);
-        self.part(bits, target, next);
-        self.finish_ways(&[(yes, target), (no, next)]);
+        if !self.take_short_ways(bits, target, next) {
+            self.part(bits, target, next);
+        }
+        self.finish_ways(&[(taken, target), (other, next)]);
+    }
+
+    /// Runs the ways of the lanes in `bits`, to `target`, and of the others, to `next`, inside this
+    /// function; whether they are short enough for that.
+    fn take_short_ways(&mut self, bits: Value, target: usize, next: usize) -> bool {
+        let Some(join) = self.plan.joins[self.one.block] else {
+            return false;
+        };
+        let fits = |block: usize| block == join || self.is_short_way(block, join);
+        if !fits(target) || !fits(next) {
+            return false;
+        }
+        if target != join {
+            self.run_short_way(target, join, bits);
+        }
+        if next != join {
+            let others = self.builder().ins().bnot(bits);
+            self.run_short_way(next, join, others);
+        }
+        self.jump_to(join);
+        true
     }
 
     pub(super) fn branch_table(&mut self, instruction: &Instruction) {

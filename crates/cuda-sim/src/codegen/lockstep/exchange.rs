@@ -21,6 +21,7 @@ impl WarpLowering<'_, '_> {
                 let all = self.one.int(types::I32, -1);
                 self.give_all(instruction, &[all]);
             }
+            _ if self.among_all(instruction, suspension) => {}
             _ => self.exchange(instruction, suspension),
         }
     }
@@ -62,7 +63,7 @@ impl WarpLowering<'_, '_> {
     }
 
     /// The same results for all lanes.
-    fn give_all(&mut self, instruction: &Instruction, results: &[Value]) {
+    pub(super) fn give_all(&mut self, instruction: &Instruction, results: &[Value]) {
         for (&register, &result) in instruction.destinations.iter().zip(results) {
             let Some(register) = register else {
                 continue;

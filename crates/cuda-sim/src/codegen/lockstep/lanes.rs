@@ -91,8 +91,7 @@ impl WarpLowering<'_, '_> {
         self.builder().switch_to_block(head);
         let lane = self.builder().block_params(head)[0];
         let first = self.one.thread;
-        let distance = self.builder().ins().imul_imm_s(lane, size_of::<Thread>() as i64);
-        self.one.thread = self.builder().ins().iadd(first, distance);
+        self.one.thread = self.thread_of(lane);
         body(self, lane);
         self.one.thread = first;
         let next = self.builder().ins().iadd_imm_s(lane, 1);
@@ -106,8 +105,15 @@ impl WarpLowering<'_, '_> {
         self.builder().switch_to_block(after);
     }
 
+    /// The thread of a lane; `one` is set to the first lane's.
+    pub(super) fn thread_of(&mut self, lane: Value) -> Value {
+        let distance = self.builder().ins().imul_imm_s(lane, size_of::<Thread>() as i64);
+        let first = self.one.thread;
+        self.builder().ins().iadd(first, distance)
+    }
+
     /// A lane's value of an affine register.
-    fn in_lane(&mut self, first: Value, strides: Strides, lane: Value) -> Value {
+    pub(super) fn in_lane(&mut self, first: Value, strides: Strides, lane: Value) -> Value {
         let width = i64::from(self.plan.kinds.shape().width());
         let column = self.builder().ins().band_imm_u(lane, width - 1);
         let along = self.builder().ins().imul_imm_s(column, strides.along);
@@ -119,7 +125,7 @@ impl WarpLowering<'_, '_> {
         self.builder().ins().iadd(first, distance)
     }
 
-    fn scratch(&mut self, index: usize) -> StackSlot {
+    pub(super) fn scratch(&mut self, index: usize) -> StackSlot {
         while self.scratch.len() <= index {
             // 32 cells of 8 bytes, at a multiple of 16.
             let data = StackSlotData::new(StackSlotKind::ExplicitSlot, 256, 4);
@@ -129,7 +135,12 @@ impl WarpLowering<'_, '_> {
         self.scratch[index]
     }
 
-    fn scratch_cell(&mut self, slot: StackSlot, lane: Value, class: RegisterType) -> Value {
+    pub(super) fn scratch_cell(
+        &mut self,
+        slot: StackSlot,
+        lane: Value,
+        class: RegisterType,
+    ) -> Value {
         let place = self.builder().ins().stack_addr(types::I64, slot, 0);
         let distance = self.cell_distance(lane, class);
         self.builder().ins().iadd(place, distance)

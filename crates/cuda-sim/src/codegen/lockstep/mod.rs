@@ -6,11 +6,14 @@
 //! the lowering of one thread. Where lanes go different ways, those ways are run one thread at a
 //! time (`exec::lockstep`), up to the place where they come together again.
 
+mod agree;
+mod among;
 mod diverge;
 mod exchange;
 mod execute;
 mod lanes;
 mod memory;
+mod region;
 mod registers;
 
 use std::collections::HashMap;
@@ -28,6 +31,7 @@ use super::vector::{self, Lanes};
 use crate::exec::state::{FAULTED, FINISHED, WarpRecord};
 use crate::ir::{self, Kind};
 use crate::ptx::{Function, Instruction, Operation, Register};
+use agree::Agreement;
 
 /// The state of the translation of a kernel for warps.
 pub(super) struct WarpLowering<'a, 'k> {
@@ -43,6 +47,8 @@ pub(super) struct WarpLowering<'a, 'k> {
     point_of: HashMap<usize, usize>,
     /// Entries at which warps come together again, with the blocks where they do.
     rejoining: Vec<(clif::Block, usize)>,
+    /// What is known about predicates of the current block.
+    agreements: HashMap<Register, Agreement>,
     /// Memory for loops over lanes: cells of up to 64 bits.
     scratch: Vec<StackSlot>,
 }
@@ -66,6 +72,7 @@ impl<'a, 'k> WarpLowering<'a, 'k> {
             points: Vec::new(),
             point_of: HashMap::new(),
             rejoining: Vec::new(),
+            agreements: HashMap::new(),
             scratch: Vec::new(),
         }
     }
@@ -131,6 +138,7 @@ impl<'a, 'k> WarpLowering<'a, 'k> {
         let code = &self.plan.resumable.code;
         for (index, block) in code.graph.blocks.iter().enumerate() {
             self.one.block = index;
+            self.agreements.clear();
             let start = self.one.blocks[index];
             self.builder().switch_to_block(start);
             let mut open = true;
@@ -154,6 +162,7 @@ impl<'a, 'k> WarpLowering<'a, 'k> {
             Operation::Return | Operation::Exit | Operation::Trap => self.leave(instruction),
             _ => {
                 self.execute(instruction);
+                self.note(instruction);
                 return true;
             }
         }
