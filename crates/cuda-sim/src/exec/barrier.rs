@@ -1,9 +1,9 @@
 //! Barriers of a block.
 
-use crate::ptx::BarrierOp;
+use crate::ptx::{BarrierOp, CLUSTER_BARRIER};
 
-/// The number of barriers that a block has.
-pub(super) const BARRIERS: usize = 16;
+/// The number of barriers that a block has: those that instructions name, and the cluster's.
+pub(super) const BARRIERS: usize = CLUSTER_BARRIER as usize + 1;
 
 /// One barrier of a block: who has arrived since it last opened.
 #[derive(Clone, Copy, Debug, Default)]

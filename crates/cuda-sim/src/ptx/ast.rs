@@ -197,6 +197,19 @@ pub(crate) enum LaneRelation {
 }
 
 impl SpecialRegister {
+    /// The value of a register of that name that always holds the same.
+    pub(crate) fn constant(name: &str) -> Option<u64> {
+        let name =
+            name.strip_suffix(['x', 'y', 'z']).filter(|name| name.ends_with('.')).unwrap_or(name);
+        Some(match name {
+            "WARP_SZ" => 32,
+            "%cluster_nctaid." | "%cluster_nctarank" => 1,
+            "%cluster_ctaid." | "%cluster_ctarank" | "%is_explicit_cluster" => 0,
+            "%current_graph_exec" => 0,
+            _ => return None,
+        })
+    }
+
     /// The register of that name, `%` included.
     pub(crate) fn from_name(name: &str) -> Option<SpecialRegister> {
         use SpecialRegister::*;
@@ -212,6 +225,9 @@ impl SpecialRegister {
                 "%ntid" => BlockExtent(axis),
                 "%ctaid" => BlockIndex(axis),
                 "%nctaid" => GridExtent(axis),
+                // Each block is a cluster of its own.
+                "%clusterid" => BlockIndex(axis),
+                "%nclusterid" => GridExtent(axis),
                 _ => return None,
             });
         }

@@ -1,5 +1,8 @@
 //! The operations at which threads wait for each other.
 
+/// The number of a block's barrier beyond those that instructions name: that of its cluster.
+pub(crate) const CLUSTER_BARRIER: u64 = 16;
+
 /// Where threads wait for each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Suspension {

@@ -184,7 +184,7 @@ impl StateSpace {
         Some(match name {
             "global" => StateSpace::Global,
             "const" => StateSpace::Const,
-            "shared" | "shared::cta" => StateSpace::Shared,
+            "shared" | "shared::cta" | "shared::cluster" => StateSpace::Shared,
             "local" => StateSpace::Local,
             "param" | "param::entry" | "param::func" => StateSpace::Param,
             _ => return None,

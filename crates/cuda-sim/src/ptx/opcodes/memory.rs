@@ -82,4 +82,13 @@ pub(super) fn hint(modifiers: &mut Modifiers<'_>) -> Result<Form, ErrorKind> {
     Ok(Form::new(Operation::Nothing, &[], &[Slot::Memory(space)]))
 }
 
+/// `applypriority`, `discard`: hints about a line of a cache. What is discarded may hold anything,
+/// also what it held.
+pub(super) fn line_hint(modifiers: &mut Modifiers<'_>) -> Result<Form, ErrorKind> {
+    let space = modifiers.space();
+    modifiers.cache_hints();
+    let sources = [Slot::Memory(space), Slot::Value(U32)];
+    Ok(Form::new(Operation::Nothing, &[], &sources))
+}
+
 const ADDRESSES: &[ScalarType] = &[U32, U64];

@@ -46,6 +46,8 @@ pub(super) enum Slot {
     Memory(StateSpace),
     /// The carry flag, which is not written.
     Carry,
+    /// A cache policy at the end, which does not matter here.
+    Ignored,
 }
 
 /// Reads an opcode such as `add.rn.f32`.
@@ -55,7 +57,11 @@ pub(super) fn parse(text: &str) -> Result<Form, ErrorKind> {
         .binary_search_by_key(&name, |&(known, _)| known)
         .map_err(|_| ErrorKind::UnsupportedInstruction)?;
     let mut modifiers = Modifiers::new(name, rest)?;
-    let form = OPCODES[index].1(&mut modifiers)?;
+    let has_policy = MEMORY.contains(&name) && modifiers.take("L2::cache_hint");
+    let mut form = OPCODES[index].1(&mut modifiers)?;
+    if has_policy {
+        form.sources.push(Slot::Ignored);
+    }
     modifiers.finish()?;
     Ok(form)
 }
@@ -75,6 +81,9 @@ impl Form {
     }
 }
 
+/// The opcodes that may take a cache policy.
+const MEMORY: &[&str] = &["atom", "ld", "red", "st"];
+
 type Parse = fn(&mut Modifiers<'_>) -> Result<Form, ErrorKind>;
 
 /// Sorted by name. `mov`, `call` and branches have operands of their own kind and are read by the
@@ -85,6 +94,7 @@ const OPCODES: &[(&str, Parse)] = &[
     ("add", float::sum),
     ("addc", integer::with_carry),
     ("and", bits::logic),
+    ("applypriority", memory::line_hint),
     ("atom", atomic::atom),
     ("bar", warp::barrier),
     ("barrier", warp::barrier),
@@ -100,6 +110,7 @@ const OPCODES: &[(&str, Parse)] = &[
     ("cos", float::approximate),
     ("cvt", convert::cvt),
     ("cvta", memory::cvta),
+    ("discard", memory::line_hint),
     ("div", float::divide),
     ("dp2a", integer::dot_product),
     ("dp4a", integer::dot_product),

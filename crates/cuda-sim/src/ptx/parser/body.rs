@@ -3,6 +3,7 @@
 use smallvec::{SmallVec, smallvec};
 
 use super::Parser;
+use super::expand::Site;
 use super::function::Draft;
 use super::scope::Reference;
 use crate::ptx::ast::{AddressBase, Guard, Instruction, Operand, Place, VariableRef};
@@ -128,6 +129,9 @@ impl<'s> Parser<'s> {
             sources: SmallVec::new(),
             line,
         };
+        if self.expand(draft, text, Site { guard, line })? {
+            return self.cursor.expect(b';', "`;`");
+        }
         match text.split_once('.').map_or(text, |(name, _)| name) {
             "mov" => self.mov(draft, text, &mut instruction)?,
             "bra" => self.bra(draft, text, &mut instruction)?,

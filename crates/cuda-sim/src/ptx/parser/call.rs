@@ -25,9 +25,7 @@ impl<'s> Parser<'s> {
         let index = match self.symbols.get(name) {
             Some(&Symbol::Function(index)) => index,
             _ if draft.scopes.register(name).is_some() => {
-                return Err(self
-                    .cursor
-                    .last_error(ErrorKind::Unsupported("calls through pointers")));
+                return self.call_through_pointer(draft, name, &results, instruction);
             }
             _ => return Err(self.cursor.last_error(ErrorKind::Unknown("function"))),
         };
@@ -66,6 +64,33 @@ impl<'s> Parser<'s> {
         }
         let variables = arguments.into_iter().chain(results);
         instruction.sources = variables.map(Operand::Variable).collect();
+        Ok(())
+    }
+
+    /// The rest of a call whose target is a register: arguments, and the name of a prototype or of a
+    /// list of functions, which say no more than the sizes of the variables do.
+    fn call_through_pointer(
+        &mut self,
+        draft: &Draft<'s>,
+        name: &str,
+        results: &[VariableRef],
+        instruction: &mut Instruction,
+    ) -> Result<(), Error> {
+        let pointer = draft.scopes.register(name);
+        let pointer = pointer.filter(|at| draft.function.registers[at.index()].bits() == 64);
+        let Some(pointer) = pointer else {
+            return Err(self.cursor.last_error(ErrorKind::Operand("a 64-bit register")));
+        };
+        self.cursor.expect(b',', "`,`")?;
+        let mut arguments = Vec::new();
+        if self.cursor.at(b'(') {
+            arguments = self.arguments(draft)?;
+            self.cursor.expect(b',', "`,`")?;
+        }
+        self.cursor.word()?;
+        self.add_pointer_call(draft, Operand::Register(pointer), arguments.len());
+        let variables = arguments.iter().chain(results);
+        instruction.sources = variables.map(|&variable| Operand::Variable(variable)).collect();
         Ok(())
     }
 

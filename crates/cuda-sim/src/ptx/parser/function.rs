@@ -1,5 +1,6 @@
 //! Kernels and functions: their heads, and what is collected while their bodies are read.
 
+use super::expand::{Stack, finish_stack};
 use super::scope::Scopes;
 use super::{Parser, Symbol};
 use crate::ptx::ast::{Function, Place, Register};
@@ -8,6 +9,8 @@ use crate::ptx::lexer::TokenKind;
 
 /// A function that is being read.
 pub(super) struct Draft<'s> {
+    /// Its index in the module.
+    pub(super) index: usize,
     pub(super) function: Function,
     pub(super) scopes: Scopes<'s>,
     /// How much of the frame the variables of the open braces take; those of disjoint braces share
@@ -15,12 +18,15 @@ pub(super) struct Draft<'s> {
     pub(super) frame_end: usize,
     /// The register that stands for the carry flag, once an instruction used it.
     pub(super) carry: Option<Register>,
+    /// Memory that is given out while the function runs, once an instruction used it.
+    pub(super) stack: Option<Stack>,
 }
 
 impl<'s> Parser<'s> {
     /// A kernel or function, after its directive.
     pub(super) fn function(&mut self, is_kernel: bool) -> Result<(), Error> {
         let mut draft = Draft {
+            index: 0,
             function: Function {
                 name: String::new(),
                 is_kernel,
@@ -37,6 +43,7 @@ impl<'s> Parser<'s> {
             scopes: Scopes::default(),
             frame_end: 0,
             carry: None,
+            stack: None,
         };
         draft.scopes.open(0);
         if !is_kernel && self.cursor.accept(b'(') {
@@ -50,8 +57,12 @@ impl<'s> Parser<'s> {
         }
         self.attributes(&mut draft.function)?;
         let index = self.declare_function(name, &draft.function)?;
+        draft.index = index;
         if !self.cursor.accept(b';') {
             self.body(&mut draft)?;
+            if finish_stack(&mut draft) {
+                self.move_pointer_calls(index);
+            }
             draft.function.is_defined = true;
             self.module.functions[index] = draft.function;
         }

@@ -74,11 +74,7 @@ impl<'s> Parser<'s> {
         let literal = self.cursor.literal()?;
         let bits =
             literal.bits(ty).ok_or_else(|| self.cursor.last_error(ErrorKind::InvalidNumber))?;
-        let end = offset + ty.bytes() as usize;
-        if variable.initial.len() < end {
-            variable.initial.resize(end, 0);
-        }
-        variable.initial[offset..end].copy_from_slice(&bits.to_le_bytes()[..ty.bytes() as usize]);
+        put(variable, offset, &bits.to_le_bytes()[..ty.bytes() as usize]);
         Ok(())
     }
 
@@ -103,9 +99,10 @@ impl<'s> Parser<'s> {
         let name = self.cursor.word()?;
         let target = match self.symbols.get(name) {
             Some(&Symbol::Variable(index)) => index,
-            Some(Symbol::Function(_)) => {
-                let kind = ErrorKind::Unsupported("addresses of functions");
-                return Err(self.cursor.last_error(kind));
+            Some(&Symbol::Function(index)) => {
+                let address = self.function_address(index)?;
+                put(variable, offset, &address.to_le_bytes());
+                return if generic { self.cursor.expect(b')', "`)`") } else { Ok(()) };
             }
             None => return Err(self.cursor.last_error(ErrorKind::Unknown("variable"))),
         };
@@ -127,4 +124,12 @@ impl<'s> Parser<'s> {
         variable.pointers.push(Pointer { offset, target, addend });
         Ok(())
     }
+}
+
+fn put(variable: &mut Variable, offset: usize, bytes: &[u8]) {
+    let end = offset + bytes.len();
+    if variable.initial.len() < end {
+        variable.initial.resize(end, 0);
+    }
+    variable.initial[offset..end].copy_from_slice(bytes);
 }

@@ -3,9 +3,11 @@
 mod body;
 mod call;
 mod cursor;
+mod expand;
 mod function;
 mod initial;
 mod operand;
+mod pointers;
 mod scope;
 mod special;
 mod variable;
@@ -17,6 +19,7 @@ use super::error::{Error, ErrorKind};
 use super::lexer::{Token, TokenKind, tokenize};
 use super::opcodes::Form;
 use cursor::Cursor;
+use pointers::Pointers;
 
 /// Parses and validates a module.
 ///
@@ -53,6 +56,7 @@ struct Parser<'s> {
     forms: HashMap<&'s str, Form>,
     /// The functions that are called, and where.
     calls: Vec<(usize, Token)>,
+    pointers: Pointers,
     /// What was wrong so far, where all of it is wanted.
     errors: Option<Vec<Error>>,
 }
@@ -75,6 +79,7 @@ impl<'s> Parser<'s> {
             symbols: HashMap::new(),
             forms: HashMap::new(),
             calls: Vec::new(),
+            pointers: Pointers::default(),
             errors,
         })
     }
@@ -102,7 +107,8 @@ impl<'s> Parser<'s> {
                 self.cursor.skip_item();
             }
         }
-        self.check_calls()
+        self.check_calls()?;
+        self.resolve_pointers()
     }
 
     /// A directive of the module's level with all that belongs to it.

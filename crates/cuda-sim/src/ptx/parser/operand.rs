@@ -31,6 +31,10 @@ impl<'s> Parser<'s> {
                 instruction.sources.push(Operand::Register(draft.carry()));
                 continue;
             }
+            if slot == Slot::Ignored {
+                self.ignored(draft)?;
+                continue;
+            }
             if slot == Slot::Optional && !self.optional_follows(draft) {
                 instruction.sources.push(Operand::Immediate(0));
                 continue;
@@ -42,6 +46,12 @@ impl<'s> Parser<'s> {
             self.source(draft, slot, instruction)?;
         }
         Ok(())
+    }
+
+    /// A cache policy at the end of an instruction.
+    pub(super) fn ignored(&mut self, draft: &Draft<'s>) -> Result<(), Error> {
+        self.cursor.expect(b',', "`,`")?;
+        self.value(draft, ScalarType::B64, false).map(drop)
     }
 
     /// Whether an operand follows that is neither the predicate after the optional one, nor the
@@ -84,7 +94,7 @@ impl<'s> Parser<'s> {
                 }
                 return self.cursor.expect(b'}', "`}`");
             }
-            Slot::Condition | Slot::Optional | Slot::Memory(_) => None,
+            Slot::Condition | Slot::Optional | Slot::Memory(_) | Slot::Ignored => None,
         };
         instruction.destinations.push(destination);
         Ok(())
@@ -103,6 +113,7 @@ impl<'s> Parser<'s> {
             Slot::Condition => self.condition(draft)?,
             Slot::Memory(space) => self.memory(draft, space)?,
             Slot::Carry => Operand::Register(draft.carry()),
+            Slot::Ignored => return self.ignored(draft),
             Slot::Vector(ty, count) => {
                 self.cursor.expect(b'{', "`{`")?;
                 for index in 0..count {
@@ -160,14 +171,18 @@ impl<'s> Parser<'s> {
     }
 
     fn special(&mut self, text: &str, ty: ScalarType) -> Result<Option<Operand>, Error> {
+        let constant = || SpecialRegister::constant(text).map(Operand::Immediate);
         let operand = match SpecialRegister::from_name(text) {
             Some(special) => Operand::Special(special),
-            None if text == "WARP_SZ" => Operand::Immediate(32),
-            None => return Ok(None),
+            None => match constant() {
+                Some(constant) => constant,
+                None => return Ok(None),
+            },
         };
         self.cursor.next();
         match ty.bits() {
             16 | 32 | 64 => Ok(Some(operand)),
+            1 if text == "%is_explicit_cluster" => Ok(Some(operand)),
             _ => Err(self.cursor.last_error(ErrorKind::Operand("of another width"))),
         }
     }
@@ -207,7 +222,11 @@ impl<'s> Parser<'s> {
     }
 
     /// A place in memory: `[register+offset]`, `[variable+offset]` or `[address]`.
-    fn memory(&mut self, draft: &Draft<'s>, space: StateSpace) -> Result<Operand, Error> {
+    pub(super) fn memory(
+        &mut self,
+        draft: &Draft<'s>,
+        space: StateSpace,
+    ) -> Result<Operand, Error> {
         self.cursor.expect(b'[', "`[`")?;
         let mut base = AddressBase::Absolute;
         if self.cursor.peek().kind == TokenKind::Word {

@@ -1,7 +1,7 @@
 //! `mov`, whose operands may be anything: values, addresses, vectors.
 
-use super::Parser;
 use super::function::Draft;
+use super::{Parser, Symbol};
 use crate::ptx::ast::{Instruction, Operand};
 use crate::ptx::error::{Error, ErrorKind};
 use crate::ptx::lexer::TokenKind;
@@ -96,7 +96,11 @@ impl<'s> Parser<'s> {
     }
 
     /// The address of a variable, if its name comes next.
-    fn address_of(&mut self, draft: &Draft<'s>, ty: ScalarType) -> Result<Option<Operand>, Error> {
+    pub(super) fn address_of(
+        &mut self,
+        draft: &Draft<'s>,
+        ty: ScalarType,
+    ) -> Result<Option<Operand>, Error> {
         let token = self.cursor.peek();
         let text = self.cursor.text(token);
         let is_value = token.kind != TokenKind::Word
@@ -107,6 +111,12 @@ impl<'s> Parser<'s> {
             return Ok(None);
         }
         self.cursor.next();
+        if let Some(&Symbol::Function(index)) = self.symbols.get(text)
+            && draft.scopes.variable(text).is_none()
+            && ty.bits() == 64
+        {
+            return self.function_address(index).map(|address| Some(Operand::Immediate(address)));
+        }
         let variable = self.variable(draft, text)?;
         if !matches!(ty.bits(), 32 | 64) {
             return Err(self.cursor.last_error(ErrorKind::Operand("of another width")));
