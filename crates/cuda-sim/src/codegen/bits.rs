@@ -54,6 +54,10 @@ impl Lowering<'_, '_> {
                 result = ScalarType::U32;
                 self.find_leading(a, ty, as_shift)
             }
+            BitsOp::FindCounted => {
+                let (base, count) = (self.word(instruction, 1), self.word(instruction, 2));
+                self.helper(Helper::FindCounted, &[a, base, count])
+            }
             BitsOp::Extract => self.extract(instruction, a, ty),
             BitsOp::Insert => self.insert(instruction, a, ty),
             BitsOp::Mask { wrap } => self.mask(instruction, a, wrap),

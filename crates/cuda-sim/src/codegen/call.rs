@@ -23,6 +23,8 @@ impl Lowering<'_, '_> {
             Callee::Function(index) => self.call_function(instruction, index),
             Callee::Print => self.call_print(instruction),
             Callee::AssertFail => self.call_assert_fail(instruction),
+            Callee::Allocate => self.call_allocate(instruction),
+            Callee::Release => self.call_release(instruction),
         }
     }
 
@@ -121,6 +123,24 @@ impl Lowering<'_, '_> {
         self.builder.ins().jump(self.fault, &[]);
         let unreachable = self.builder.create_block();
         self.builder.switch_to_block(unreachable);
+    }
+
+    fn call_allocate(&mut self, instruction: &Instruction) {
+        let bytes = self.argument(instruction, 0);
+        let address = self.helper(Helper::Allocate, &[self.context, bytes]);
+        if let Some(&result) = instruction.sources.get(1) {
+            let to = self.own_variable(result);
+            self.builder.ins().store(MemFlagsData::new().with_notrap(), address, to, 0);
+        }
+    }
+
+    fn call_release(&mut self, instruction: &Instruction) {
+        let address = self.argument(instruction, 0);
+        let line = self.int(types::I32, i64::from(self.line));
+        let stopped = self.helper(Helper::Release, &[self.context, self.thread, address, line]);
+        let good = self.builder.create_block();
+        self.builder.ins().brif(stopped, self.fault, &[], good, &[]);
+        self.builder.switch_to_block(good);
     }
 
     /// The value of an argument variable, as 64 bits.

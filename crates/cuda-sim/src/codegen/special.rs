@@ -8,7 +8,7 @@ use super::function::Lowering;
 use super::value::{integer_type, register_type};
 use crate::exec::runtime::Helper;
 use crate::exec::state::{Context, Thread};
-use crate::ptx::{Axis, Instruction, LaneRelation, ScalarType, SpecialRegister};
+use crate::ptx::{Axis, Half, Instruction, LaneRelation, ScalarType, SpecialRegister};
 
 impl Lowering<'_, '_> {
     /// The value of a special register, 32 or 64 bits wide.
@@ -35,6 +35,7 @@ impl Lowering<'_, '_> {
             Multiprocessor | Grid => self.int(types::I32, 0),
             MultiprocessorCount => self.int(types::I32, 1),
             DynamicSharedBytes => self.context_word(offset_of!(Context, dynamic_shared_bytes)),
+            Workspace(half) => self.workspace(half),
             TotalSharedBytes => self.context_word(offset_of!(Context, total_shared_bytes)),
         }
     }
@@ -79,6 +80,16 @@ impl Lowering<'_, '_> {
                 self.write(register, low, false);
             }
         }
+    }
+
+    /// A half of what the driver puts behind the kernel's parameters.
+    fn workspace(&mut self, half: Half) -> Value {
+        let Some(offset) = self.unit.kernel.workspace else {
+            unreachable!("a kernel that asks for the workspace has a place for its address");
+        };
+        let parameters = self.context_pointer(offset_of!(Context, parameters));
+        let offset = offset + if half == Half::High { 4 } else { 0 };
+        self.load_constant(types::I32, parameters, offset)
     }
 
     fn thread_index(&mut self, axis: usize) -> Value {

@@ -41,6 +41,8 @@ pub(crate) enum Purpose {
     Pool,
     /// A variable of a module: it lives as long as that.
     Module,
+    /// `malloc` in a kernel: kernels free it, or it lives as long as the context.
+    Heap,
 }
 
 /// A number that no other allocation of the process has.

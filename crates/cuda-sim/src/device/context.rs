@@ -7,6 +7,7 @@ use std::sync::{PoisonError, RwLock};
 use cuda_sys::CUresult;
 
 use super::allocation::Allocation;
+use super::heap::Heap;
 use super::platform::{Device, Platform};
 use super::settings::Settings;
 use super::virtual_memory::Protection;
@@ -23,6 +24,8 @@ pub(crate) struct Context {
     /// The legacy default stream.
     pub(crate) default_stream: queue::Stream,
     pub(crate) settings: Settings,
+    /// What kernels allocate from.
+    pub(super) heap: Heap,
     alive: AtomicBool,
     /// Uses beside the first, which `cuCtxAttach` counts.
     attached: AtomicU32,
@@ -49,6 +52,7 @@ impl Context {
             is_primary,
             default_stream: queue::Stream::new(scheduler, &device.health, id, kind, 0),
             settings: Settings::new(flags),
+            heap: Heap::default(),
             alive: AtomicBool::new(true),
             attached: AtomicU32::new(0),
             peers: RwLock::default(),

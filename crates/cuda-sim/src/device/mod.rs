@@ -8,6 +8,7 @@ pub(crate) mod copy;
 pub(crate) mod current;
 mod event;
 mod fill;
+mod heap;
 mod host_memory;
 pub(crate) mod image;
 pub(crate) mod launch;

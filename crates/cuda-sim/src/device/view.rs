@@ -78,6 +78,14 @@ impl MemoryView for View {
         }
     }
 
+    fn heap_allocate(&self, bytes: u64) -> Option<u64> {
+        self.context.heap.allocate(&self.context.device.memory, self.context.id, bytes)
+    }
+
+    fn heap_release(&self, address: u64) -> bool {
+        self.context.heap.release(&self.context.device.memory, address)
+    }
+
     fn print(&self, text: &str) {
         // As `printf` on a GPU, which goes to the process's standard output; a closed one is not
         // the kernel's fault.

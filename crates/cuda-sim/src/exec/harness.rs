@@ -1,5 +1,6 @@
 //! A device for tests: some memory, parameters put together, and a launch.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
@@ -16,9 +17,21 @@ pub(super) struct Device {
     taken: usize,
     globals: Vec<u64>,
     printed: Mutex<String>,
+    heap: Mutex<Heap>,
+    /// What the blocks of cooperative launches share.
+    pub(super) workspace: Option<DeviceSlice>,
     pub(super) check: CheckLevel,
     pub(super) mode: Mode,
 }
+
+/// The end of the memory, from which kernels allocate.
+#[derive(Default)]
+struct Heap {
+    taken: u64,
+    live: BTreeSet<u64>,
+}
+
+const HEAP_BYTES: u64 = 1 << 16;
 
 /// The PTX of the corpus.
 macro_rules! corpus {
@@ -62,6 +75,8 @@ impl Device {
             taken: 0,
             globals: Vec::new(),
             printed: Mutex::default(),
+            heap: Mutex::default(),
+            workspace: None,
             check: CheckLevel::Full,
             mode: Mode::Lockstep,
         };
@@ -145,6 +160,11 @@ impl Device {
             argument.put(&mut parameters[parameter.offset..parameter.offset + parameter.bytes]);
         }
         assert_eq!(kernel.parameters().len(), arguments.len());
+        if let Some(offset) = kernel.workspace() {
+            parameters.resize(offset, 0);
+            let workspace = self.workspace.map_or(0, |place| place.address);
+            parameters.extend(workspace.to_le_bytes());
+        }
         let launch = Launch {
             kernel: &compiled,
             grid,
@@ -160,6 +180,10 @@ impl Device {
     /// What kernels have printed.
     pub(super) fn printed(&self) -> String {
         self.printed.lock().expect("no test panics while it prints").clone()
+    }
+
+    fn heap_start(&self) -> u64 {
+        self.start + self.memory.len() as u64 * 16 - 512 - HEAP_BYTES
     }
 
     fn bytes_mut(&mut self, place: DeviceSlice) -> &mut [u8] {
@@ -182,8 +206,24 @@ impl MemoryView for Device {
     }
 
     fn permits(&self, address: u64, bytes: u64, _: Access) -> bool {
-        let window = self.window();
-        window.contains(&address) && bytes <= window.end - address
+        let within = |range: Range<u64>| range.contains(&address) && bytes <= range.end - address;
+        within(self.window()) || within(self.heap_start()..self.heap_start() + HEAP_BYTES)
+    }
+
+    fn heap_allocate(&self, bytes: u64) -> Option<u64> {
+        let mut heap = self.heap.lock().expect("no test panics while it allocates");
+        let start = heap.taken;
+        if bytes > HEAP_BYTES.saturating_sub(start) {
+            return None;
+        }
+        heap.taken += bytes.max(1).next_multiple_of(16);
+        let address = self.heap_start() + start;
+        heap.live.insert(address);
+        Some(address)
+    }
+
+    fn heap_release(&self, address: u64) -> bool {
+        self.heap.lock().expect("no test panics while it allocates").live.remove(&address)
     }
 
     fn print(&self, text: &str) {

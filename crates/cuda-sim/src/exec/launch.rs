@@ -106,6 +106,12 @@ pub(crate) trait MemoryView: Sync {
     /// Whether a thread may access `bytes` bytes at `address`.
     fn permits(&self, address: u64, bytes: u64, access: Access) -> bool;
 
+    /// Memory that a kernel asks for; nothing if there is not so much.
+    fn heap_allocate(&self, bytes: u64) -> Option<u64>;
+
+    /// Takes back what a kernel asked for; `false` if that is nothing which begins there.
+    fn heap_release(&self, address: u64) -> bool;
+
     /// Takes what kernels print.
     fn print(&self, text: &str);
 }

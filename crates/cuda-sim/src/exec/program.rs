@@ -107,9 +107,15 @@ impl Kernel {
         &self.parameters
     }
 
-    /// The size of the parameter buffer that a launch provides.
+    /// The size of the parameters.
     pub(crate) fn parameter_bytes(&self) -> usize {
         self.parameters.last().map_or(0, |last| last.offset + last.bytes)
+    }
+
+    /// Where behind the parameters the kernel expects the address of the workspace that the blocks
+    /// of a cooperative launch share, if it does: 8 bytes, zero in other launches.
+    pub(crate) fn workspace(&self) -> Option<usize> {
+        self.summary.workspace
     }
 
     /// Shared memory that the kernel declares with a size, per block.

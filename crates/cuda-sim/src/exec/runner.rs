@@ -70,6 +70,16 @@ impl<'a> Runner<'a> {
             || self.launch.memory.permits(address, bytes, access)
     }
 
+    /// Memory that a thread asks for, or 0.
+    pub(crate) fn allocate(&self, bytes: u64) -> u64 {
+        self.launch.memory.heap_allocate(bytes).unwrap_or(0)
+    }
+
+    /// Takes that back; `false` if it is none.
+    pub(crate) fn release(&self, address: u64) -> bool {
+        self.launch.memory.heap_release(address)
+    }
+
     /// Prints; the number of arguments that were printed.
     pub(crate) fn print(
         &self,

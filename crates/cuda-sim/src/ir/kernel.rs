@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::calls::CallGraph;
 use super::graph::Graph;
 use super::inline::{TooLarge, inline};
-use crate::ptx::{Function, Module, StateSpace};
+use crate::ptx::{Function, Module, Operand, SpecialRegister, StateSpace};
 
 /// What a driver is told about a kernel before it is compiled.
 pub(crate) struct KernelSummary {
@@ -15,6 +15,8 @@ pub(crate) struct KernelSummary {
     pub(crate) name: String,
     /// Offset, size and alignment of each parameter.
     pub(crate) parameters: Vec<(usize, usize, usize)>,
+    /// Where in the parameter buffer the workspace's address is expected, if it is.
+    pub(crate) workspace: Option<usize>,
     pub(crate) static_shared_bytes: usize,
     pub(crate) local_bytes: usize,
     pub(crate) max_threads: Option<u32>,
@@ -35,6 +37,8 @@ pub(crate) struct Kernel {
     /// Whether nested calls may run out of local memory.
     pub(crate) recursive: bool,
     pub(crate) parameter_bytes: usize,
+    /// Where in the parameter buffer the workspace's address is expected, if it is.
+    pub(crate) workspace: Option<usize>,
     pub(crate) local_bytes: usize,
     /// Where shared memory without a declared size begins.
     pub(crate) dynamic_shared_offset: usize,
@@ -69,6 +73,7 @@ pub(crate) fn summarize(module: &Module, calls: &CallGraph, index: usize) -> Ker
         function: index,
         name: function.name.clone(),
         parameters: parameters.collect(),
+        workspace: workspace(module, calls, index),
         static_shared_bytes,
         local_bytes: calls.local_bytes(index),
         max_threads: function.max_threads,
@@ -81,12 +86,17 @@ pub(crate) fn plan(module: &Module, calls: &CallGraph, index: usize) -> Result<K
     let (places, _, dynamic_shared_offset) = places(module, calls, index);
     let native = calls.reachable(index).iter().filter(|&&callee| !calls.suspends(callee));
     let callees = native.map(|&callee| (callee, Code::new(module.functions[callee].clone())));
-    let last = function.parameters.last().map(|&parameter| function.variables[parameter]);
+    let workspace = workspace(module, calls, index);
+    let parameter_bytes = match workspace {
+        Some(offset) => offset + size_of::<u64>(),
+        None => parameters_end(&function),
+    };
     Ok(Kernel {
         name: function.name.clone(),
         suspends: calls.suspends(index),
         recursive: calls.calls_recursively(index),
-        parameter_bytes: last.map_or(0, |last| last.offset + last.bytes),
+        parameter_bytes,
+        workspace,
         local_bytes: calls.local_bytes(index),
         callees: callees.collect(),
         observers: calls
@@ -99,6 +109,24 @@ pub(crate) fn plan(module: &Module, calls: &CallGraph, index: usize) -> Result<K
         places,
         dynamic_shared_offset,
     })
+}
+
+fn parameters_end(function: &Function) -> usize {
+    let last = function.parameters.last().map(|&parameter| function.variables[parameter]);
+    last.map_or(0, |last| last.offset + last.bytes)
+}
+
+/// Where a kernel expects the address of the workspace of cooperative launches: behind its
+/// parameters, if it or what it calls asks for it.
+fn workspace(module: &Module, calls: &CallGraph, index: usize) -> Option<usize> {
+    let asks = |&function: &usize| {
+        let sources = module.functions[function].body.iter().flat_map(|at| &at.sources);
+        sources
+            .into_iter()
+            .any(|source| matches!(source, Operand::Special(SpecialRegister::Workspace(_))))
+    };
+    let asks = asks(&index) || calls.reachable(index).iter().any(asks);
+    asks.then(|| parameters_end(&module.functions[index]).next_multiple_of(size_of::<u64>()))
 }
 
 impl Code {

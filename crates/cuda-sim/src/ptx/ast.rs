@@ -177,6 +177,14 @@ pub(crate) enum SpecialRegister {
     Grid,
     DynamicSharedBytes,
     TotalSharedBytes,
+    /// Half of the address of what the blocks of a cooperative launch share, or of null.
+    Workspace(Half),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Half {
+    Low,
+    High,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -206,6 +214,12 @@ impl SpecialRegister {
             "%cluster_nctaid." | "%cluster_nctarank" => 1,
             "%cluster_ctaid." | "%cluster_ctarank" | "%is_explicit_cluster" => 0,
             "%current_graph_exec" => 0,
+            _ if name
+                .strip_prefix("%envreg")
+                .is_some_and(|number| number.parse().is_ok_and(|number: u32| number < 32)) =>
+            {
+                0
+            }
             _ => return None,
         })
     }
@@ -250,7 +264,11 @@ impl SpecialRegister {
             "%nsmid" => MultiprocessorCount,
             "%gridid" => Grid,
             "%dynamic_smem_size" => DynamicSharedBytes,
-            "%total_smem_size" => TotalSharedBytes,
+            "%total_smem_size" | "%aggr_smem_size" => TotalSharedBytes,
+            // The meaning of these is the driver's own matter (PTX ISA, `%envreg<32>`); it is what
+            // cooperative groups expect of it.
+            "%envreg1" => Workspace(Half::High),
+            "%envreg2" => Workspace(Half::Low),
             _ => return None,
         })
     }

@@ -169,6 +169,8 @@ pub(crate) enum BitsOp {
     Reverse,
     Extract,
     Insert,
+    /// The place of the c-th set bit of a, counted from bit b on, or down from there.
+    FindCounted,
     /// A mask of b bits from bit a on.
     Mask {
         wrap: bool,
@@ -383,4 +385,8 @@ pub(crate) enum Callee {
     Print,
     /// `__assertfail`.
     AssertFail,
+    /// `malloc`.
+    Allocate,
+    /// `free`.
+    Release,
 }

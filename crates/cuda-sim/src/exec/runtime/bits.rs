@@ -1,4 +1,4 @@
-//! `prmt` where the choice of bytes is not known when the kernel is compiled.
+//! `prmt` where the choice of bytes is not known when the kernel is compiled, and `fns`.
 
 use crate::ptx::PermuteMode;
 
@@ -15,6 +15,23 @@ pub(super) extern "C" fn permute(a: u32, b: u32, c: u32, mode: u32) -> u32 {
         bytes[source(mode, low, place)]
     });
     u32::from_le_bytes(chosen)
+}
+
+/// The place of the n-th set bit from bit `base` on, or down from there for negative n; all ones
+/// where there is none (PTX ISA, `fns`).
+pub(super) extern "C" fn find_counted(mask: u32, base: u32, n: u32) -> u32 {
+    let n = n as i32;
+    if base > 31 {
+        return u32::MAX;
+    }
+    let set = |&place: &u32| mask >> place & 1 != 0;
+    let nth = n.unsigned_abs().saturating_sub(1) as usize;
+    let found = match n {
+        0 => Some(base).filter(set),
+        1.. => (base..32).filter(set).nth(nth),
+        _ => (0..=base).rev().filter(set).nth(nth),
+    };
+    found.unwrap_or(u32::MAX)
 }
 
 /// Which of the eight bytes goes to a place, in the modes that count from the low bits of `c`.

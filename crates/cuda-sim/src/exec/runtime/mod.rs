@@ -119,6 +119,8 @@ helpers! {
     Exchange = lockstep::exchange(*const Context, *mut WarpRecord, u32) -> u32;
     Print = system::print(*const Context, *const Thread, u64, u64, u32) -> i32;
     AssertFail = system::assert_fail(*const Context, *const Thread, u64, u64, u32, u64, u32);
+    Allocate = system::allocate(*const Context, u64) -> u64;
+    Release = system::release(*const Context, *const Thread, u64, u32) -> u32;
     Clock = system::clock() -> u64;
     GlobalTimer = system::global_timer() -> u64;
     AtomicAddF32 = atomic::add_f32(*mut f32, f32) -> f32;
@@ -129,6 +131,7 @@ helpers! {
     AtomicAddBf16x2 = atomic::add_bf16x2(*mut u32, u32) -> u32;
     AtomicIncrement = atomic::increment(*mut u32, u32) -> u32;
     AtomicDecrement = atomic::decrement(*mut u32, u32) -> u32;
+    FindCounted = bits::find_counted(u32, u32, u32) -> u32;
     Permute = bits::permute(u32, u32, u32, u32) -> u32;
     Sine = math::sine(f32) -> f32;
     Cosine = math::cosine(f32) -> f32;

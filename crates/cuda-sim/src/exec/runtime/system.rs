@@ -5,7 +5,7 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use crate::exec::runner::Runner;
 use crate::exec::state::{Context, Thread};
-use crate::exec::{Assertion, FaultKind};
+use crate::exec::{Access, Assertion, FaultKind};
 
 pub(super) unsafe extern "C" fn trap(context: *const Context, thread: *const Thread, line: u32) {
     // SAFETY: native code hands on what it was called with.
@@ -51,6 +51,29 @@ pub(super) unsafe extern "C" fn print(
             -1
         }
     }
+}
+
+/// `malloc`: an address, or 0.
+pub(super) unsafe extern "C" fn allocate(context: *const Context, bytes: u64) -> u64 {
+    // SAFETY: native code hands on what it was called with.
+    unsafe { Runner::of(context) }.allocate(bytes)
+}
+
+/// `free`: whether the thread was stopped.
+pub(super) unsafe extern "C" fn release(
+    context: *const Context,
+    thread: *const Thread,
+    address: u64,
+    line: u32,
+) -> u32 {
+    // SAFETY: native code hands on what it was called with.
+    let (runner, thread) = unsafe { (Runner::of(context), &*thread) };
+    let wild = address != 0 && !runner.release(address);
+    if wild {
+        let access = Access::Write;
+        runner.stop(thread, line, FaultKind::IllegalAddress { address, bytes: 1, access });
+    }
+    u32::from(wild)
 }
 
 /// `__assertfail`.

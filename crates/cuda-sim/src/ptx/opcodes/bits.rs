@@ -85,6 +85,12 @@ pub(super) fn find(modifiers: &mut Modifiers<'_>) -> Result<Form, ErrorKind> {
     Ok(Form::new(operation, &[Slot::Value(U32)], &[Slot::Value(ty)]))
 }
 
+/// `fns`.
+pub(super) fn find_counted(modifiers: &mut Modifiers<'_>) -> Result<Form, ErrorKind> {
+    modifiers.scalar_of(&[B32])?;
+    Ok(Form::uniform(operation(BitsOp::FindCounted, B32), B32, 3))
+}
+
 /// `bfe`.
 pub(super) fn extract(modifiers: &mut Modifiers<'_>) -> Result<Form, ErrorKind> {
     let ty = modifiers.scalar_of(&[U32, S32, U64, S64])?;

@@ -118,6 +118,7 @@ const OPCODES: &[(&str, Parse)] = &[
     ("exit", control::exit),
     ("fence", memory::fence),
     ("fma", float::fused),
+    ("fns", bits::find_counted),
     ("griddepcontrol", control::grid_dependency),
     ("isspacep", memory::is_space),
     ("ld", memory::load),

@@ -32,6 +32,8 @@ impl<'s> Parser<'s> {
         instruction.operation = Operation::Call(match name {
             "vprintf" => Callee::Print,
             "__assertfail" => Callee::AssertFail,
+            "malloc" if !self.module.functions[index].is_defined => Callee::Allocate,
+            "free" if !self.module.functions[index].is_defined => Callee::Release,
             _ if self.module.functions[index].is_kernel => {
                 return Err(self.cursor.last_error(ErrorKind::Operand("a function")));
             }
@@ -50,6 +52,7 @@ impl<'s> Parser<'s> {
         let provided: &[usize] = match instruction.operation {
             Operation::Call(Callee::Print) => &[8, 8],
             Operation::Call(Callee::AssertFail) => &[8, 8, 4, 8, 8],
+            Operation::Call(Callee::Allocate | Callee::Release) => &[8],
             _ => &[],
         };
         if !provided.is_empty() && !sizes.eq(provided.iter().copied()) {

@@ -1,0 +1,56 @@
+//! The heap of a context, from which kernels allocate with `malloc` and `new`.
+//!
+//! Each block of it is an allocation of the device like any other, so that accesses beyond its end
+//! and after its release are found where others are.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::allocation::{Allocation, Purpose};
+use super::memory::DeviceMemory;
+
+/// How large the heap is: what CUDA gives it by default (driver API,
+/// `CU_LIMIT_MALLOC_HEAP_SIZE`).
+const HEAP_BYTES: u64 = 8 << 20;
+
+#[derive(Debug, Default)]
+pub(crate) struct Heap {
+    books: Mutex<Books>,
+}
+
+#[derive(Debug, Default)]
+struct Books {
+    blocks: HashMap<u64, Arc<Allocation>>,
+    taken: u64,
+}
+
+impl Heap {
+    /// Memory for a kernel of the context `owner`; nothing if there is not so much.
+    pub(super) fn allocate(
+        &self,
+        memory: &'static DeviceMemory,
+        owner: u64,
+        bytes: u64,
+    ) -> Option<u64> {
+        // Even nothing has an address of its own.
+        let bytes = bytes.max(1);
+        let mut books = self.books.lock().unwrap_or_else(PoisonError::into_inner);
+        if bytes > HEAP_BYTES - books.taken {
+            return None;
+        }
+        let allocation = memory.allocate(bytes, owner, Purpose::Heap).ok()?;
+        let address = allocation.address;
+        books.taken += bytes;
+        books.blocks.insert(address, allocation);
+        Some(address)
+    }
+
+    /// Takes a block back; `false` if there is none that begins there.
+    pub(super) fn release(&self, memory: &'static DeviceMemory, address: u64) -> bool {
+        let mut books = self.books.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(block) = books.blocks.remove(&address) else { return false };
+        books.taken -= block.bytes;
+        memory.free(&block);
+        true
+    }
+}
