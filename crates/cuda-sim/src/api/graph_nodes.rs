@@ -131,6 +131,7 @@ unsafe fn kernel(
         grid: [given.gridDimX, given.gridDimY, given.gridDimZ],
         block: [given.blockDimX, given.blockDimY, given.blockDimZ],
         dynamic_shared: given.sharedMemBytes,
+        cooperative: false,
     };
     // SAFETY: as above.
     let parameters = unsafe { parameters(&function, given.kernelParams, given.extra) }?;

@@ -33,6 +33,7 @@ pub(super) unsafe fn cuLaunchKernel(
         grid: [grid_x, grid_y, grid_z],
         block: [block_x, block_y, block_z],
         dynamic_shared,
+        cooperative: false,
     };
     // SAFETY: the caller's promise.
     let parameters = unsafe { self::parameters(&function, parameters, extra) }?;

@@ -9,10 +9,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use super::allocation::{Allocation, Purpose};
 use super::memory::DeviceMemory;
 
-/// How large the heap is: what CUDA gives it by default (driver API,
-/// `CU_LIMIT_MALLOC_HEAP_SIZE`).
-const HEAP_BYTES: u64 = 8 << 20;
-
 #[derive(Debug, Default)]
 pub(crate) struct Heap {
     books: Mutex<Books>,
@@ -25,17 +21,19 @@ struct Books {
 }
 
 impl Heap {
-    /// Memory for a kernel of the context `owner`; nothing if there is not so much.
+    /// Memory for a kernel of the context `owner`; nothing if the heap, which may have so many bytes
+    /// as `limit` says, has not so much.
     pub(super) fn allocate(
         &self,
         memory: &'static DeviceMemory,
         owner: u64,
         bytes: u64,
+        limit: u64,
     ) -> Option<u64> {
         // Even nothing has an address of its own.
         let bytes = bytes.max(1);
         let mut books = self.books.lock().unwrap_or_else(PoisonError::into_inner);
-        if bytes > HEAP_BYTES - books.taken {
+        if bytes > limit.saturating_sub(books.taken) {
             return None;
         }
         let allocation = memory.allocate(bytes, owner, Purpose::Heap).ok()?;

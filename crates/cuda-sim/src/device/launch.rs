@@ -13,6 +13,7 @@ use super::platform::Platform;
 use super::stream::StreamRef;
 use super::trap;
 use super::view::View;
+use super::workspace::Workspace;
 use crate::exec::{CheckLevel, CompiledKernel, Execution, Fault, FaultKind, Launch};
 use crate::graph::Operation;
 use crate::queue::{Failure, Job, Work};
@@ -26,6 +27,14 @@ pub(crate) struct Shape {
     pub(crate) grid: [u32; 3],
     pub(crate) block: [u32; 3],
     pub(crate) dynamic_shared: u32,
+    /// Whether all blocks run at the same time, and may wait for each other.
+    pub(crate) cooperative: bool,
+}
+
+impl Shape {
+    fn blocks(self) -> u64 {
+        self.grid.iter().map(|&extent| u64::from(extent)).product()
+    }
 }
 
 /// A kernel with all that a launch of it takes.
@@ -77,12 +86,15 @@ impl KernelCall {
     /// # Errors
     /// Those of [`Function::code`].
     pub(crate) fn into_job(self, platform: &'static Platform) -> Result<Arc<dyn Job>, CUresult> {
-        let KernelCall { function, shape, parameters } = self;
+        let KernelCall { function, shape, mut parameters } = self;
         let level = if platform.config.check { CheckLevel::Full } else { CheckLevel::Window };
         let execution = Execution::of(platform.config.execution, level, shape.block);
         let code = function.code(level, execution)?;
         let view = View::new(platform, Arc::clone(&function.module.context), level);
-        Ok(Arc::new(KernelLaunch { function, code, shape, parameters, view, level }))
+        let workspace = Workspace::new(&function, shape, &mut parameters)?;
+        let launch =
+            KernelLaunch { function, code, shape, parameters, _workspace: workspace, view, level };
+        Ok(Arc::new(launch))
     }
 }
 
@@ -91,20 +103,22 @@ struct KernelLaunch {
     code: Arc<CompiledKernel>,
     shape: Shape,
     parameters: Parameters,
+    _workspace: Option<Workspace>,
     view: View,
     level: CheckLevel,
 }
 
 impl Job for KernelLaunch {
     fn pieces(&self) -> u64 {
-        self.shape.grid.iter().map(|&extent| u64::from(extent)).product()
+        // Blocks that wait for each other must not wait for a worker too.
+        if self.shape.cooperative { 1 } else { self.shape.blocks() }
     }
 
     fn is_heavy(&self) -> bool {
         /// To run so many threads of a short kernel takes ten times what it takes to wake a worker.
         const HEAVY: u64 = 1 << 14;
         let threads: u32 = self.shape.block.iter().product();
-        self.pieces().saturating_mul(u64::from(threads)) >= HEAVY
+        self.shape.blocks().saturating_mul(u64::from(threads)) >= HEAVY
     }
 
     fn run(&self, pieces: Range<u64>) -> Result<(), Failure> {
@@ -118,7 +132,8 @@ impl Job for KernelLaunch {
             globals: self.function.module.variables(),
             memory: &self.view,
         };
-        let run = || launch.run(pieces, health.interrupt()).map_err(Box::new);
+        let blocks = if self.shape.cooperative { 0..self.shape.blocks() } else { pieces };
+        let run = || launch.run(blocks, health.interrupt()).map_err(Box::new);
         let (result, wild) = match self.level {
             CheckLevel::Full => (run(), None),
             CheckLevel::Window => trap::guarded(health, run),

@@ -29,6 +29,7 @@ mod view;
 pub(crate) mod virtual_memory;
 mod visible;
 mod window;
+mod workspace;
 
 pub(crate) use allocation::Purpose;
 pub(crate) use context::Context;

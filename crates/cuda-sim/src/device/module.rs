@@ -30,6 +30,8 @@ pub(crate) struct Function {
     pub(crate) name: String,
     pub(crate) parameters: Vec<Parameter>,
     pub(crate) parameter_bytes: usize,
+    /// Where behind the parameters the address of a cooperative launch's workspace is expected.
+    pub(crate) workspace: Option<usize>,
     pub(crate) static_shared: u32,
     pub(crate) local_bytes: u32,
     pub(crate) max_threads: u32,
@@ -126,6 +128,7 @@ impl Function {
             name: kernel.name().to_owned(),
             parameters: kernel.parameters().to_vec(),
             parameter_bytes: kernel.parameter_bytes(),
+            workspace: kernel.workspace(),
             static_shared,
             local_bytes: clamped(kernel.local_bytes()),
             max_threads: kernel.max_threads_per_block(),

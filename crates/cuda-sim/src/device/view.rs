@@ -4,6 +4,8 @@ use std::io::Write;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
+use cuda_sys::CUlimit;
+
 use super::context::Context;
 use super::platform::Platform;
 use crate::exec::{Access, CheckLevel, MemoryView};
@@ -79,7 +81,9 @@ impl MemoryView for View {
     }
 
     fn heap_allocate(&self, bytes: u64) -> Option<u64> {
-        self.context.heap.allocate(&self.context.device.memory, self.context.id, bytes)
+        let Context { heap, settings, device, id, .. } = &*self.context;
+        let limit = settings.limit(CUlimit::CU_LIMIT_MALLOC_HEAP_SIZE).unwrap_or(0) as u64;
+        heap.allocate(&device.memory, *id, bytes, limit)
     }
 
     fn heap_release(&self, address: u64) -> bool {

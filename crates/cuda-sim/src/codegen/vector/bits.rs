@@ -55,6 +55,7 @@ pub(super) fn bits(
             };
             return in_array(b, function, ScalarType::U32);
         }
+        BitsOp::FindCounted => return in_array(b, BitsCall::FindCounted, ty),
         BitsOp::Extract => match field(b, &operands[1], &operands[2], ty) {
             Some((position, length)) => extract(b, x, position, length, ty),
             None if signed => return in_array(b, BitsCall::ExtractSigned, ty),

@@ -53,9 +53,8 @@ pub(super) enum Slot {
 /// Reads an opcode such as `add.rn.f32`.
 pub(super) fn parse(text: &str) -> Result<Form, ErrorKind> {
     let (name, rest) = text.split_once('.').unwrap_or((text, ""));
-    let index = OPCODES
-        .binary_search_by_key(&name, |&(known, _)| known)
-        .map_err(|_| ErrorKind::UnsupportedInstruction)?;
+    let index =
+        OPCODES.binary_search_by_key(&name, |&(known, _)| known).map_err(|_| unsupported(name))?;
     let mut modifiers = Modifiers::new(name, rest)?;
     let has_policy = MEMORY.contains(&name) && modifiers.take("L2::cache_hint");
     let mut form = OPCODES[index].1(&mut modifiers)?;
@@ -64,6 +63,15 @@ pub(super) fn parse(text: &str) -> Result<Form, ErrorKind> {
     }
     modifiers.finish()?;
     Ok(form)
+}
+
+/// Why an opcode is not known.
+fn unsupported(name: &str) -> ErrorKind {
+    const TEXTURES: &[&str] = &["istypep", "suld", "suq", "sured", "sust", "tex", "tld4", "txq"];
+    match TEXTURES.contains(&name) {
+        true => ErrorKind::Unsupported("textures and surfaces"),
+        false => ErrorKind::UnsupportedInstruction,
+    }
 }
 
 impl Form {

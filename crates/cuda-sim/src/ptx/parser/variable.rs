@@ -110,6 +110,10 @@ impl<'s> Parser<'s> {
                         let align = align.unwrap_or(size).max(size.min(16));
                         return Ok(Declaration { ty, lanes, align });
                     }
+                    _ if matches!(directive, ".texref" | ".surfref" | ".samplerref") => {
+                        let kind = ErrorKind::Unsupported("textures and surfaces");
+                        return Err(self.cursor.last_error(kind));
+                    }
                     _ => return Err(self.cursor.last_error(ErrorKind::Unsupported("this type"))),
                 },
             }

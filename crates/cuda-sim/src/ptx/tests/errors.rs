@@ -27,8 +27,17 @@ fn an_unsupported_instruction_is_shown_with_its_place() {
 fn an_unsupported_modifier_is_named() {
     let error = refused("add.rn.fast.f32 %f0, %f1, %f2;");
     assert_eq!(error.kind, ErrorKind::UnsupportedModifier("fast".to_owned()));
-    let error = refused("ld.global.L2::cache_hint.u32 %r1, [%d1], %d2;");
-    assert_eq!(error.kind, ErrorKind::UnsupportedModifier("L2::cache_hint".to_owned()));
+    let error = refused("ld.global.L3::cache_hint.u32 %r1, [%d1], %d2;");
+    assert_eq!(error.kind, ErrorKind::UnsupportedModifier("L3::cache_hint".to_owned()));
+}
+
+#[test]
+fn textures_are_refused_by_their_name() {
+    let textures = ErrorKind::Unsupported("textures and surfaces");
+    let error = refused("tex.1d.v4.f32.s32 {%f0, %f1, %f2, %f0}, [%d1, {%r1}];");
+    assert_eq!(error.kind, textures);
+    let error = parse(".version 7.0 .target sm_75 .global .texref t;").expect_err("a texture");
+    assert_eq!((error.kind, error.text.as_str()), (textures, ".texref"));
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Operations on bits whose amounts and places differ from lane to lane.
 
-use super::super::bits::permute;
+use super::super::bits::{find_counted, permute};
 use super::area::{Area, Plain};
 use super::widest;
 
@@ -30,6 +30,8 @@ pub(crate) enum BitsCall {
     FunnelRight,
     /// `prmt`; the parameter is the mode.
     Permute,
+    /// `fns`.
+    FindCounted,
 }
 
 pub(crate) unsafe extern "C" fn bits(area: *mut Area, call: BitsCall, parameter: u32) {
@@ -45,6 +47,7 @@ pub(crate) unsafe extern "C" fn bits(area: *mut Area, call: BitsCall, parameter:
 fn apply(area: &mut Area, call: BitsCall, parameter: u32) {
     match (call, parameter) {
         (BitsCall::Permute, mode) => area.zip3(|a, b, c| permute(a, b, c, mode)),
+        (BitsCall::FindCounted, _) => area.zip3(|a, b, c| find_counted(a, b, c)),
         (BitsCall::Mask, _) => {
             area.zip(|position: u32, length: u32| u32::low_ones(length).left(position));
         }
@@ -81,7 +84,11 @@ fn of_width<T: Word>(area: &mut Area, call: BitsCall) {
             let mask = T::low_ones(length & 255).left(position & 255);
             a.left(position & 255).and(mask).or(b.and(mask.not()))
         }),
-        BitsCall::Mask | BitsCall::FunnelLeft | BitsCall::FunnelRight | BitsCall::Permute => {}
+        BitsCall::Mask
+        | BitsCall::FunnelLeft
+        | BitsCall::FunnelRight
+        | BitsCall::Permute
+        | BitsCall::FindCounted => {}
     }
 }
 
