@@ -33,7 +33,7 @@ pub(super) unsafe fn cuMemFree_v2(pointer: CUdeviceptr) -> Result {
     let device = platform.device_at(pointer).ok_or(invalid)?;
     let allocation = device.memory.starting_at(pointer).ok_or(invalid)?;
     let freed = match allocation.purpose {
-        Purpose::Module => false,
+        Purpose::Module | Purpose::Heap => false,
         Purpose::Pool => platform.pools.free(&device.memory, &allocation, None),
         Purpose::Program => {
             platform.scheduler.wait_for_device(&device.health);
