@@ -89,6 +89,14 @@ pub type CUmemoryPool = *mut CUmemPoolHandle_st;
 pub struct CUuuid {
     pub bytes: [c_char; 16usize],
 }
+impl CUmemAttach_flags {
+    pub const CU_MEM_ATTACH_GLOBAL: Self = Self(1);
+    pub const CU_MEM_ATTACH_HOST: Self = Self(2);
+    pub const CU_MEM_ATTACH_SINGLE: Self = Self(4);
+}
+#[repr(transparent)]
+#[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
+pub struct CUmemAttach_flags(pub c_uint);
 impl CUctx_flags {
     pub const CU_CTX_SCHED_AUTO: Self = Self(0);
     pub const CU_CTX_SCHED_SPIN: Self = Self(1);
@@ -581,6 +589,36 @@ impl CUcomputemode {
 #[repr(transparent)]
 #[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
 pub struct CUcomputemode(pub c_uint);
+impl CUmem_advise {
+    pub const CU_MEM_ADVISE_SET_READ_MOSTLY: Self = Self(1);
+    pub const CU_MEM_ADVISE_UNSET_READ_MOSTLY: Self = Self(2);
+    pub const CU_MEM_ADVISE_SET_PREFERRED_LOCATION: Self = Self(3);
+    pub const CU_MEM_ADVISE_UNSET_PREFERRED_LOCATION: Self = Self(4);
+    pub const CU_MEM_ADVISE_SET_ACCESSED_BY: Self = Self(5);
+    pub const CU_MEM_ADVISE_UNSET_ACCESSED_BY: Self = Self(6);
+}
+#[repr(transparent)]
+#[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
+pub struct CUmem_advise(pub c_uint);
+impl CUmem_range_attribute {
+    pub const CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY: Self = Self(1);
+    pub const CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION: CUmem_range_attribute =
+        CUmem_range_attribute(2);
+    pub const CU_MEM_RANGE_ATTRIBUTE_ACCESSED_BY: Self = Self(3);
+    pub const CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION: CUmem_range_attribute =
+        CUmem_range_attribute(4);
+    pub const CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION_TYPE: CUmem_range_attribute =
+        CUmem_range_attribute(5);
+    pub const CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION_ID: CUmem_range_attribute =
+        CUmem_range_attribute(6);
+    pub const CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION_TYPE: CUmem_range_attribute =
+        CUmem_range_attribute(7);
+    pub const CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION_ID: CUmem_range_attribute =
+        CUmem_range_attribute(8);
+}
+#[repr(transparent)]
+#[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
+pub struct CUmem_range_attribute(pub c_uint);
 impl CUjit_option {
     pub const CU_JIT_MAX_REGISTERS: Self = Self(0);
     pub const CU_JIT_THREADS_PER_BLOCK: Self = Self(1);

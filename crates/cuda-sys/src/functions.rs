@@ -410,6 +410,57 @@ macro_rules! for_each_driver_function {
                     osHandle: *mut c_void,
                     shHandleType: CUmemAllocationHandleType
                 ) -> CUresult;
+                fn cuMemAllocManaged(
+                    dptr: *mut CUdeviceptr,
+                    bytesize: usize,
+                    flags: c_uint
+                ) -> CUresult;
+                fn cuMemAdvise(
+                    devPtr: CUdeviceptr,
+                    count: usize,
+                    advice: CUmem_advise,
+                    device: CUdevice
+                ) -> CUresult;
+                fn cuMemAdvise_v2(
+                    devPtr: CUdeviceptr,
+                    count: usize,
+                    advice: CUmem_advise,
+                    location: CUmemLocation
+                ) -> CUresult;
+                fn cuMemPrefetchAsync(
+                    devPtr: CUdeviceptr,
+                    count: usize,
+                    dstDevice: CUdevice,
+                    hStream: CUstream
+                ) -> CUresult;
+                fn cuMemPrefetchAsync_v2(
+                    devPtr: CUdeviceptr,
+                    count: usize,
+                    location: CUmemLocation,
+                    flags: c_uint,
+                    hStream: CUstream
+                ) -> CUresult;
+                fn cuMemRangeGetAttribute(
+                    data: *mut c_void,
+                    dataSize: usize,
+                    attribute: CUmem_range_attribute,
+                    devPtr: CUdeviceptr,
+                    count: usize
+                ) -> CUresult;
+                fn cuMemRangeGetAttributes(
+                    data: *mut *mut c_void,
+                    dataSizes: *mut usize,
+                    attributes: *mut CUmem_range_attribute,
+                    numAttributes: usize,
+                    devPtr: CUdeviceptr,
+                    count: usize
+                ) -> CUresult;
+                fn cuStreamAttachMemAsync(
+                    hStream: CUstream,
+                    dptr: CUdeviceptr,
+                    length: usize,
+                    flags: c_uint
+                ) -> CUresult;
                 fn cuMemAllocAsync(
                     dptr: *mut CUdeviceptr,
                     bytesize: usize,

@@ -9,6 +9,25 @@
 macro_rules! for_each_per_thread_function {
     ($($callback:tt)::+) => {
         $($callback)::+! {
+            fn cuMemPrefetchAsync_ptsz(
+                devPtr: CUdeviceptr,
+                count: usize,
+                dstDevice: CUdevice,
+                hStream: CUstream
+            ) -> CUresult = cuMemPrefetchAsync;
+            fn cuMemPrefetchAsync_v2_ptsz(
+                devPtr: CUdeviceptr,
+                count: usize,
+                location: CUmemLocation,
+                flags: c_uint,
+                hStream: CUstream
+            ) -> CUresult = cuMemPrefetchAsync_v2;
+            fn cuStreamAttachMemAsync_ptsz(
+                hStream: CUstream,
+                dptr: CUdeviceptr,
+                length: usize,
+                flags: c_uint
+            ) -> CUresult = cuStreamAttachMemAsync;
             fn cuMemAllocAsync_ptsz(
                 dptr: *mut CUdeviceptr,
                 bytesize: usize,

@@ -36,7 +36,11 @@ pub(super) unsafe fn cuMemFree_v2(pointer: CUdeviceptr) -> Result {
         Purpose::Module | Purpose::Heap => false,
         Purpose::Pool => platform.pools.free(&device.memory, &allocation, None),
         Purpose::Program => {
-            platform.scheduler.wait_for_device(&device.health);
+            // Managed memory may be in use on any device.
+            match allocation.managed {
+                Some(_) => platform.scheduler.wait_for_everything(),
+                None => platform.scheduler.wait_for_device(&device.health),
+            }
             device.memory.free(&allocation)
         }
     };

@@ -15,7 +15,7 @@ use crate::exec::Access;
 /// The default stream, which fills without a stream go to.
 const DEFAULT: CUstream = std::ptr::null_mut();
 
-/// Whether the call waits where page-locked host memory is concerned.
+/// Whether the call waits where page-locked host memory or managed memory is concerned.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Host {
     Wait,
@@ -83,7 +83,8 @@ fn start(
     let location = Location::of(platform, to, bytes)?.device_accessible()?;
     let device = stream.context().device.id.ordinal;
     let location = location.open_to(platform, device, to..to + bytes, Access::Write)?;
-    let waits = host == Host::Wait && (!location.is_device() || location.is_synchronous());
+    let is_waited_for = !location.is_device() || location.is_managed() || location.is_synchronous();
+    let waits = host == Host::Wait && is_waited_for;
     let point = fill(End { address: to, location }, value, size, count, &stream)?;
     if let Some(point) = point.filter(|_| waits) {
         stream.queue().wait(&point);

@@ -25,6 +25,7 @@ mod host_memory;
 mod init;
 mod launch;
 mod limits;
+mod managed;
 mod memory;
 mod memset;
 mod modules;
@@ -67,6 +68,7 @@ mod chapters {
     pub(super) use super::init::*;
     pub(super) use super::launch::*;
     pub(super) use super::limits::*;
+    pub(super) use super::managed::*;
     pub(super) use super::memory::*;
     pub(super) use super::memset::*;
     pub(super) use super::modules::*;

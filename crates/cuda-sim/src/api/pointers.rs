@@ -190,6 +190,7 @@ fn value(platform: &Platform, attribute: Attribute, pointer: CUdeviceptr) -> Res
             }
         }
         Attribute::CU_POINTER_ATTRIBUTE_MAPPED => 1,
+        Attribute::CU_POINTER_ATTRIBUTE_IS_MANAGED => u64::from(location.is_managed()),
         Attribute::CU_POINTER_ATTRIBUTE_SYNC_MEMOPS => match &location {
             Location::Device(allocation) => {
                 u64::from(allocation.synchronous.load(Ordering::Acquire))
@@ -236,7 +237,7 @@ fn id(location: &Location) -> u64 {
 /// Whether the program may touch it itself.
 fn is_the_hosts(location: &Location) -> bool {
     match location {
-        Location::Device(_) => false,
+        Location::Device(allocation) => allocation.managed.is_some(),
         Location::Mapped(mapping) => mapping.host_protection() != Protection::None,
         Location::Pinned(_) | Location::Pageable => true,
     }

@@ -284,11 +284,8 @@ macro_rules! for_each_refused_function {
             cuLogsDumpToMemory
             cuLogsRegisterCallback
             cuLogsUnregisterCallback
-            cuMemAdvise
-            cuMemAdvise_v2
             cuMemAlloc
             cuMemAllocHost
-            cuMemAllocManaged
             cuMemAllocPitch
             cuMemAllocPitch_v2
             cuMemBatchDecompressAsync
@@ -305,14 +302,8 @@ macro_rules! for_each_refused_function {
             cuMemHostRegister
             cuMemMapArrayAsync
             cuMemMapArrayAsync_ptsz
-            cuMemPrefetchAsync
-            cuMemPrefetchAsync_ptsz
-            cuMemPrefetchAsync_v2
-            cuMemPrefetchAsync_v2_ptsz
             cuMemPrefetchBatchAsync
             cuMemPrefetchBatchAsync_ptsz
-            cuMemRangeGetAttribute
-            cuMemRangeGetAttributes
             cuMemcpy2D
             cuMemcpy2DAsync
             cuMemcpy2DAsync_v2
@@ -425,8 +416,6 @@ macro_rules! for_each_refused_function {
             cuSignalExternalSemaphoresAsync_ptsz
             cuStreamAddCallback
             cuStreamAddCallback_ptsz
-            cuStreamAttachMemAsync
-            cuStreamAttachMemAsync_ptsz
             cuStreamBatchMemOp
             cuStreamBatchMemOp_ptsz
             cuStreamBatchMemOp_v2

@@ -3,6 +3,7 @@
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+use super::managed::Managed;
 use super::memory::DeviceMemory;
 use super::pool::PoolPart;
 use super::properties::DeviceId;
@@ -30,12 +31,14 @@ pub(crate) struct Allocation {
     pub(super) taken: Range<u64>,
     /// The pool that it was taken from.
     pub(crate) pool: Option<PoolPart>,
+    /// What the program said of it, if it is managed memory.
+    pub(crate) managed: Option<Managed>,
 }
 
 /// What memory is allocated for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Purpose {
-    /// `cuMemAlloc`: the program frees it.
+    /// `cuMemAlloc`, `cuMemAllocManaged`: the program frees it.
     Program,
     /// `cuMemAllocAsync`: the program frees it.
     Pool,
@@ -60,8 +63,11 @@ impl Allocation {
 
 impl Drop for Allocation {
     fn drop(&mut self) {
-        if self.pool.is_none() {
-            self.memory.take_back(self.taken.clone());
+        let taken = self.taken.clone();
+        match (&self.pool, &self.managed) {
+            (Some(_), _) => {}
+            (None, Some(_)) => self.memory.take_managed_back(taken),
+            (None, None) => self.memory.take_back(taken),
         }
     }
 }

@@ -119,6 +119,7 @@ impl Context {
     pub(crate) fn access_to(&self, allocation: &Allocation) -> Protection {
         match &allocation.pool {
             Some(part) => part.pool.access(self.device.id.ordinal),
+            None if allocation.managed.is_some() => Protection::ReadWrite,
             None if allocation.device == self.device.id => Protection::ReadWrite,
             None if self.has_peer(allocation.owner) => Protection::ReadWrite,
             None => Protection::None,

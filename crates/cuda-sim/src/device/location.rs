@@ -104,6 +104,11 @@ impl Location {
         }
     }
 
+    /// Whether the host may touch it as devices do.
+    pub(crate) fn is_managed(&self) -> bool {
+        matches!(self, Location::Device(allocation) if allocation.managed.is_some())
+    }
+
     pub(crate) fn is_pageable(&self) -> bool {
         matches!(self, Location::Pageable)
     }

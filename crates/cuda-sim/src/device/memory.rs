@@ -1,5 +1,8 @@
 //! A device's memory: what is allocated where, and how much is left.
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::BTreeMap;
 use std::io;
 use std::ops::Range;
@@ -9,6 +12,7 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use cuda_sys::CUresult;
 
 use super::allocation::{Allocation, Purpose, next_id};
+use super::managed::Managed;
 use super::pool::PoolPart;
 use super::properties::DeviceId;
 use super::ranges::Ranges;
@@ -83,10 +87,44 @@ impl DeviceMemory {
         owner: u64,
         purpose: Purpose,
     ) -> Result<Arc<Allocation>, CUresult> {
-        let out_of_memory = CUresult::CUDA_ERROR_OUT_OF_MEMORY;
         let mut books = self.write();
-        let taken = books.take(self, bytes).ok_or(out_of_memory)?;
-        let allocation = Arc::new(Allocation {
+        let taken = books.take(self, bytes).ok_or(CUresult::CUDA_ERROR_OUT_OF_MEMORY)?;
+        Ok(books.enter(self.allocation(bytes, owner, purpose, taken)))
+    }
+
+    /// Allocates managed memory, which is not zero. It may be anywhere, so no limit counts it.
+    ///
+    /// # Errors
+    /// `CUDA_ERROR_OUT_OF_MEMORY`: the machine has no memory left, or the window no addresses.
+    pub(crate) fn allocate_managed(
+        &'static self,
+        bytes: u64,
+        owner: u64,
+    ) -> Result<Arc<Allocation>, CUresult> {
+        let out_of_memory = CUresult::CUDA_ERROR_OUT_OF_MEMORY;
+        let whole = bytes.checked_next_multiple_of(GRANULE).ok_or(out_of_memory)?;
+        let mut books = self.write();
+        let taken = books.commit(self, whole).ok_or(out_of_memory)?;
+        let mut allocation = self.allocation(bytes, owner, Purpose::Program, taken);
+        allocation.managed = Some(Managed::new(bytes));
+        Ok(books.enter(allocation))
+    }
+
+    /// Enters a block of a pool, which belongs to no context.
+    pub(super) fn enter_pooled(&'static self, bytes: u64, taken: Range<u64>, part: PoolPart) {
+        let mut allocation = self.allocation(bytes, 0, Purpose::Pool, taken);
+        allocation.pool = Some(part);
+        self.write().enter(allocation);
+    }
+
+    fn allocation(
+        &'static self,
+        bytes: u64,
+        owner: u64,
+        purpose: Purpose,
+        taken: Range<u64>,
+    ) -> Allocation {
+        Allocation {
             address: taken.start,
             bytes,
             device: self.device,
@@ -97,27 +135,8 @@ impl DeviceMemory {
             memory: self,
             taken,
             pool: None,
-        });
-        books.enter(&allocation);
-        Ok(allocation)
-    }
-
-    /// Enters a block of a pool.
-    pub(super) fn enter_pooled(&'static self, bytes: u64, taken: Range<u64>, part: PoolPart) {
-        let allocation = Arc::new(Allocation {
-            address: taken.start,
-            bytes,
-            device: self.device,
-            // Memory of pools belongs to no context.
-            owner: 0,
-            purpose: Purpose::Pool,
-            id: next_id(),
-            synchronous: AtomicBool::new(false),
-            memory: self,
-            taken,
-            pool: Some(part),
-        });
-        self.write().enter(&allocation);
+            managed: None,
+        }
     }
 
     /// Takes whole granules for a pool.
@@ -283,6 +302,10 @@ impl DeviceMemory {
         self.write().take_back(self, taken);
     }
 
+    pub(super) fn take_managed_back(&self, taken: Range<u64>) {
+        self.write().release(self, taken);
+    }
+
     fn read(&self) -> RwLockReadGuard<'_, Books> {
         self.books.read().unwrap_or_else(PoisonError::into_inner)
     }
@@ -304,9 +327,11 @@ impl Books {
         }
     }
 
-    fn enter(&mut self, allocation: &Arc<Allocation>) {
-        self.live.insert(allocation.address, Arc::clone(allocation));
+    fn enter(&mut self, allocation: Allocation) -> Arc<Allocation> {
+        let allocation = Arc::new(allocation);
+        self.live.insert(allocation.address, Arc::clone(&allocation));
         self.map = None;
+        allocation
     }
 
     fn take(&mut self, memory: &DeviceMemory, bytes: u64) -> Option<Range<u64>> {
@@ -328,6 +353,13 @@ impl Books {
         if used > memory.limit.load(Ordering::Relaxed) {
             return None;
         }
+        let range = self.commit(memory, bytes)?;
+        self.used = used;
+        Some(range)
+    }
+
+    /// Takes whole granules that no limit counts.
+    fn commit(&mut self, memory: &DeviceMemory, bytes: u64) -> Option<Range<u64>> {
         let address = self.granules.take(bytes)?;
         let range = address..address + bytes;
         if let Err(error) = memory.window.commit(range.clone()) {
@@ -335,7 +367,6 @@ impl Books {
             self.granules.give(range);
             return None;
         }
-        self.used = used;
         Some(range)
     }
 
@@ -352,73 +383,12 @@ impl Books {
     }
 
     fn take_granules_back(&mut self, memory: &DeviceMemory, range: Range<u64>) {
-        memory.window.release(range.clone());
         self.used -= range.end - range.start;
+        self.release(memory, range);
+    }
+
+    fn release(&mut self, memory: &DeviceMemory, range: Range<u64>) {
+        memory.window.release(range.clone());
         self.granules.give(range);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn memory(limit: u64) -> &'static DeviceMemory {
-        let device = DeviceId { ordinal: 0, physical: 0 };
-        Box::leak(Box::new(DeviceMemory::new(device, limit).expect("address space")))
-    }
-
-    fn allocate(memory: &'static DeviceMemory, bytes: u64) -> Result<Arc<Allocation>, CUresult> {
-        memory.allocate(bytes, 1, Purpose::Program)
-    }
-
-    #[test]
-    fn small_allocations_share_a_granule_and_large_ones_have_their_own() {
-        let memory = memory(16 * GRANULE);
-        let free = || memory.free_and_total().0 / GRANULE;
-        let small: Vec<_> = (0..100).map(|_| allocate(memory, 1000).expect("room")).collect();
-        assert_eq!(free(), 15);
-        assert!(small.iter().all(|small| small.address % ALIGNMENT == 0));
-        let large = allocate(memory, GRANULE + 1).expect("room");
-        assert_eq!(free(), 13);
-        for allocation in small.iter().chain([&large]) {
-            assert!(memory.free(allocation));
-            assert!(!memory.free(allocation));
-        }
-        drop((small, large));
-        assert_eq!(free(), 16);
-    }
-
-    #[test]
-    fn the_limit_is_out_of_memory_and_no_allocation_is_lost_by_it() {
-        let memory = memory(4 * GRANULE);
-        let first = allocate(memory, 3 * GRANULE).expect("room");
-        let error = CUresult::CUDA_ERROR_OUT_OF_MEMORY;
-        assert_eq!(allocate(memory, 2 * GRANULE).err(), Some(error));
-        assert_eq!(allocate(memory, u64::MAX).err(), Some(error));
-        assert!(allocate(memory, GRANULE).is_ok());
-        assert_eq!(memory.allocation_count(), 2);
-        assert!(memory.free(&first));
-    }
-
-    #[test]
-    fn an_address_finds_its_allocation_up_to_the_last_byte_asked_for() {
-        let memory = memory(4 * GRANULE);
-        let allocation = allocate(memory, 1000).expect("room");
-        let id = |address| memory.containing(address).map(|found| found.id);
-        assert_eq!(id(allocation.address + 999), Some(allocation.id));
-        assert_eq!(id(allocation.address + 1000), None);
-        assert_eq!(id(memory.window().end - 1), None);
-        assert_eq!(*memory.map(), [allocation.range()]);
-    }
-
-    #[test]
-    fn memory_in_use_by_a_copy_returns_when_the_copy_lets_go() {
-        let memory = memory(4 * GRANULE);
-        let copy = allocate(memory, GRANULE).expect("room");
-        memory.free_all(Some(1));
-        assert_eq!(memory.allocation_count(), 0);
-        assert_eq!(memory.free_and_total().0, 3 * GRANULE);
-        drop(copy);
-        assert_eq!(memory.free_and_total().0, 4 * GRANULE);
     }
 }

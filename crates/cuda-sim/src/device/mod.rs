@@ -13,6 +13,7 @@ mod host_memory;
 pub(crate) mod image;
 pub(crate) mod launch;
 mod location;
+pub(crate) mod managed;
 mod memory;
 mod module;
 mod physical;
@@ -31,7 +32,7 @@ mod visible;
 mod window;
 mod workspace;
 
-pub(crate) use allocation::Purpose;
+pub(crate) use allocation::{Allocation, Purpose};
 pub(crate) use context::Context;
 pub(crate) use event::{Event, Recording};
 pub(crate) use fill::{fill, fill_job};
