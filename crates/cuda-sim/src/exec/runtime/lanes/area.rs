@@ -33,6 +33,21 @@ impl Area {
         }
     }
 
+    /// Writes another function of those lanes of the first operand that need it.
+    #[inline(always)]
+    pub(super) fn mend<A: Plain, R: Plain>(
+        &mut self,
+        needs: impl Fn(A) -> bool,
+        function: impl Fn(A) -> R,
+    ) {
+        let (a, result) = self.one();
+        for (result, &a) in result.iter_mut().zip(a) {
+            if needs(a) {
+                *result = function(a);
+            }
+        }
+    }
+
     /// Writes a function of each lane of two operands.
     #[inline(always)]
     pub(super) fn zip<A: Plain, B: Plain, R: Plain>(&mut self, function: impl Fn(A, B) -> R) {

@@ -40,11 +40,17 @@ pub(crate) unsafe extern "C" fn float(area: *mut Area, call: FloatCall, paramete
             FloatCall::ReciprocalSquareRoot => {
                 area.map(|a: f32| (1.0 / f64::from(a).sqrt()) as f32);
             }
-            FloatCall::Sine => area.map(|a| math::sine(a)),
-            FloatCall::Cosine => area.map(|a| math::cosine(a)),
-            FloatCall::Log2 => area.map(|a| math::log2(a)),
-            FloatCall::Exp2 => area.map(|a| math::exp2(a)),
-            FloatCall::Tanh => area.map(|a| math::tanh(a)),
+            FloatCall::Sine => {
+                area.map(math::small_sine);
+                area.mend(|a| !math::is_small(a), |a| math::sine(a));
+            }
+            FloatCall::Cosine => {
+                area.map(math::small_cosine);
+                area.mend(|a| !math::is_small(a), |a| math::cosine(a));
+            }
+            FloatCall::Log2 => area.map(math::binary_logarithm),
+            FloatCall::Exp2 => area.map(math::power_of_two),
+            FloatCall::Tanh => area.map(math::hyperbolic_tangent),
         },
     );
 }

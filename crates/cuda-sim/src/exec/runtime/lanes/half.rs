@@ -79,8 +79,8 @@ fn apply<H: Half, L: LaneOfHalves>(area: &mut Area, call: HalfCall, parameter: u
                 clamp::<H>(H::narrow(fused), parameter)
             })
         }),
-        HalfCall::Exp2 => unary(area, |a| math::exp2(a)),
-        HalfCall::Tanh => unary(area, |a| math::tanh(a)),
+        HalfCall::Exp2 => unary(area, math::power_of_two),
+        HalfCall::Tanh => unary(area, math::hyperbolic_tangent),
         HalfCall::Clamp => area.map(|a: L| L::each([a; 3], |[a, ..]| clamp::<H>(a, parameter))),
     }
 }
