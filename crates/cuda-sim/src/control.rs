@@ -22,6 +22,7 @@ mod config;
 mod counters;
 mod faults;
 mod schedules;
+mod virtual_time;
 
 use std::sync::{Mutex, PoisonError};
 
@@ -37,9 +38,17 @@ pub use schedules::{
     Bound, Exploration, explore, schedule, schedule_diverged, set_schedule, try_schedules,
 };
 
+pub use virtual_time::{declare_kernel, expect_host_threads, spend, virtual_now, wait_until};
+
 use crate::device::{self, Device, platform};
 pub use crate::exec::Mode;
 use crate::queue::in_host_function;
+pub use crate::time::{KernelWork, Time, TimeModel};
+
+/// By how much the way between two places is slowed down.
+pub(crate) fn slowness(_to: crate::time::Site, _from: crate::time::Site) -> u64 {
+    1
+}
 pub use crate::queue::{Choice, Schedule, ScheduleError, Trace};
 
 /// What was asked for by [`configure`].
@@ -134,8 +143,11 @@ pub enum ControlError {
         name: String,
     },
     /// A host function runs as part of a stream's work.
-    #[error("a host function cannot reset the driver that runs it")]
+    #[error("a host function cannot control the driver that runs it")]
     InHostFunction,
+    /// Time is this machine's.
+    #[error("time is not virtual: configure a model of it, or set CUDA_SIM_TIME=h200")]
+    RealTime,
 }
 
 /// What `cuInit` makes the devices from.

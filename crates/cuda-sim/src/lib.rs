@@ -26,6 +26,7 @@
 //! - `device`: the model. Devices, memory, contexts, modules, and the handles that name them.
 //! - `graph`: graphs of operations, made by hand or captured from streams.
 //! - `queue`: streams, events and the workers that run what is enqueued.
+//! - `time`: virtual time, which says what all that would take on other hardware.
 //! - `exec`: kernels. `ptx` reads them, `codegen` translates them, `exec` runs their blocks.
 
 mod api;
@@ -41,6 +42,7 @@ mod ir;
 mod ptx;
 pub mod ptx_check;
 mod queue;
+mod time;
 
 pub use api::exports;
 

@@ -8,6 +8,7 @@ use super::Result;
 use crate::control;
 use crate::device::platform;
 use crate::queue::in_host_function;
+use crate::time;
 
 /// Runs the body of a call.
 pub(super) fn enter(call: Call, body: impl FnOnce() -> Result) -> CUresult {
@@ -18,7 +19,11 @@ pub(super) fn enter(call: Call, body: impl FnOnce() -> Result) -> CUresult {
     }
     // Locks recover from poison and what they protect is changed in single steps, so that a panic
     // leaves nothing half done that matters to later calls.
-    let run = AssertUnwindSafe(|| call.check_allowed().and_then(|()| body()));
+    let run = AssertUnwindSafe(|| {
+        call.check_allowed()?;
+        time::begin_call();
+        body()
+    });
     match catch_unwind(run) {
         Ok(Ok(())) => CUresult::CUDA_SUCCESS,
         Ok(Err(result)) => {

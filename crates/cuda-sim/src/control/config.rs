@@ -4,7 +4,7 @@ use std::env;
 use std::num::NonZero;
 use std::thread;
 
-use super::{Capability, Mode, Schedule};
+use super::{Capability, Mode, Schedule, Time};
 
 /// The simulated machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,6 +26,8 @@ pub struct Config {
     /// The order in which the work of streams runs, unless
     /// [`set_schedule`](super::set_schedule) asks for another.
     pub schedule: Schedule,
+    /// Which clock events and waits go by.
+    pub time: Time,
 }
 
 impl Default for Config {
@@ -39,6 +41,7 @@ impl Default for Config {
             capability: Capability::default(),
             execution: Mode::Lockstep,
             schedule: Schedule::Fast,
+            time: Time::Real,
         }
     }
 }
@@ -47,7 +50,8 @@ impl Config {
     /// The default, changed by the environment: `CUDA_SIM_DEVICES=4`, `CUDA_SIM_MEMORY=512MiB`
     /// (or KiB, GiB, or a number of bytes), `CUDA_SIM_WORKERS=2`, `CUDA_SIM_CHECK=1`,
     /// `CUDA_SIM_CAPABILITY=8.0`, `CUDA_SIM_EXECUTION=threads` (or `lockstep`),
-    /// `CUDA_SIM_SCHEDULE=adversarial:7` (any text of a [`Schedule`]).
+    /// `CUDA_SIM_SCHEDULE=adversarial:7` (any text of a [`Schedule`]),
+    /// `CUDA_SIM_TIME=h200` (or real).
     ///
     /// # Errors
     /// The first variable whose value means nothing.
@@ -74,6 +78,7 @@ impl Config {
         read.set(&mut config.execution, "CUDA_SIM_EXECUTION", modes, number)?;
         let schedule = "a schedule: fast, seed:7, adversarial:7, replay:7:0.1.-";
         read.set(&mut config.schedule, "CUDA_SIM_SCHEDULE", schedule, number)?;
+        read.set(&mut config.time, "CUDA_SIM_TIME", "real or h200", Time::named)?;
         Ok(config)
     }
 }
@@ -137,6 +142,7 @@ fn switch(text: &str) -> Option<bool> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::TimeModel;
     use super::*;
 
     fn read(variables: &[(&str, &str)]) -> Result<Config, ConfigError> {
@@ -161,6 +167,7 @@ mod tests {
             ("CUDA_SIM_CAPABILITY", "8.6"),
             ("CUDA_SIM_EXECUTION", "threads"),
             ("CUDA_SIM_SCHEDULE", "adversarial:7"),
+            ("CUDA_SIM_TIME", "h200"),
         ]);
         let expected = Config {
             devices: 4,
@@ -170,6 +177,7 @@ mod tests {
             capability: Capability { major: 8, minor: 6 },
             execution: Mode::Threads,
             schedule: Schedule::Adversarial(7),
+            time: Time::Virtual(TimeModel::H200),
         };
         assert_eq!(config, Ok(expected));
     }
@@ -188,6 +196,7 @@ mod tests {
             ("CUDA_SIM_CAPABILITY", "3.5"),
             ("CUDA_SIM_EXECUTION", "warps"),
             ("CUDA_SIM_SCHEDULE", "sometimes"),
+            ("CUDA_SIM_TIME", "soon"),
         ] {
             assert!(read(&[(variable, value)]).is_err(), "{variable}={value}");
         }

@@ -12,6 +12,7 @@ use super::stream::StreamRef;
 use super::trap;
 use crate::graph::{CopyParameters, Operation};
 use crate::queue::{Failure, Health, Job, Work};
+use crate::time::{self, Demand, Site};
 
 /// One end of a copy.
 #[derive(Debug, Clone)]
@@ -108,6 +109,14 @@ impl Job for Copy {
         self.bytes.div_ceil(PIECE)
     }
 
+    fn demand(&self) -> Demand {
+        let from = match &self.source {
+            Source::InPlace(from) => from.location.site(),
+            Source::Staged(_) => Site::Pageable,
+        };
+        Demand::Copy { to: self.to.location.site(), from, bytes: self.bytes }
+    }
+
     fn is_heavy(&self) -> bool {
         self.bytes > PIECE
     }
@@ -157,6 +166,7 @@ impl Staged {
             ptr::copy_nonoverlapping(source, copy.as_mut_ptr(), length);
             copy.set_len(length);
         }
+        time::stage(bytes);
         Some(Staged(copy.into_boxed_slice()))
     }
 }

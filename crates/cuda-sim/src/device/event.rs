@@ -133,7 +133,7 @@ impl Recording {
 
     fn nanoseconds(&self) -> Result<i64, CUresult> {
         let time = self.time.as_ref().ok_or(CUresult::CUDA_ERROR_INVALID_HANDLE)?;
-        let passed = time.nanoseconds().filter(|_| self.point.is_complete());
+        let passed = if self.point.is_passed() { time.nanoseconds() } else { None };
         let nanoseconds = passed.ok_or(CUresult::CUDA_ERROR_NOT_READY)?;
         i64::try_from(nanoseconds).map_err(|_| CUresult::CUDA_ERROR_UNKNOWN)
     }

@@ -11,6 +11,7 @@ use super::stream::StreamRef;
 use super::trap;
 use crate::graph::{FillParameters, Operation};
 use crate::queue::{Failure, Health, Job, Point, Work};
+use crate::time::Demand;
 
 /// Enqueues a fill of `count` values, which are not zero, of `size` bytes each: 1, 2 or 4, to
 /// which the address is aligned. Returns its point, or `None` if it went to the stream's capture.
@@ -60,6 +61,10 @@ const PIECE: u64 = 1 << 20;
 impl Job for Fill {
     fn pieces(&self) -> u64 {
         self.bytes.div_ceil(PIECE)
+    }
+
+    fn demand(&self) -> Demand {
+        Demand::Fill { at: self.to.location.site(), bytes: self.bytes }
     }
 
     fn is_heavy(&self) -> bool {

@@ -17,6 +17,7 @@ use super::workspace::Workspace;
 use crate::exec::{CheckLevel, CompiledKernel, Execution, Fault, FaultKind, Launch};
 use crate::graph::Operation;
 use crate::queue::{Failure, Job, Work};
+use crate::time::{self, Demand};
 
 /// A launch's parameter buffer.
 pub(crate) type Parameters = SmallVec<[u8; 128]>;
@@ -112,6 +113,14 @@ impl Job for KernelLaunch {
     fn pieces(&self) -> u64 {
         // Blocks that wait for each other must not wait for a worker too.
         if self.shape.cooperative { 1 } else { self.shape.blocks() }
+    }
+
+    fn demand(&self) -> Demand {
+        let Shape { grid, block, .. } = self.shape;
+        let threads: u64 = grid.iter().chain(&block).map(|&extent| u64::from(extent)).product();
+        let declared = time::declared(&self.function.name, grid, block, &self.parameters);
+        let work = declared.unwrap_or_else(|| self.function.work.times(threads));
+        Demand::Kernel { device: self.function.module.context.device.id.ordinal as usize, work }
     }
 
     fn is_heavy(&self) -> bool {

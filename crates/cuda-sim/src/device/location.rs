@@ -12,6 +12,7 @@ use super::physical::Place;
 use super::platform::Platform;
 use super::virtual_memory::{Mapping, Protection};
 use crate::exec::Access;
+use crate::time::Site;
 
 /// Where a range of bytes lies. Holding it keeps driver-owned memory from going away.
 #[derive(Debug, Clone)]
@@ -50,6 +51,19 @@ impl Location {
             Some(_) => Err(invalid),
             None if platform.device_at(end.saturating_sub(1)).is_some() => Err(invalid),
             None => Ok(Location::Pageable),
+        }
+    }
+
+    /// Where it lies, as virtual time sees it.
+    pub(crate) fn site(&self) -> Site {
+        match self {
+            Location::Device(allocation) => Site::Device(allocation.device.ordinal as usize),
+            Location::Mapped(mapping) => match mapping.physical.place {
+                Place::Device(ordinal) => Site::Device(ordinal as usize),
+                Place::Host | Place::HostNode => Site::Pinned,
+            },
+            Location::Pinned(_) => Site::Pinned,
+            Location::Pageable => Site::Pageable,
         }
     }
 

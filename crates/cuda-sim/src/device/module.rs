@@ -12,6 +12,7 @@ use super::attributes::{STATIC_SHARED, STATIC_SHARED_OPTIN};
 use super::context::Context;
 use super::platform::{Device, Platform};
 use crate::exec::{CheckLevel, CompiledKernel, Execution, Kernel, Parameter, Program};
+use crate::time::PerThread;
 
 /// A module that was loaded into a context.
 pub(crate) struct Module {
@@ -35,6 +36,8 @@ pub(crate) struct Function {
     pub(crate) static_shared: u32,
     pub(crate) local_bytes: u32,
     pub(crate) max_threads: u32,
+    /// What each of its threads does.
+    pub(super) work: PerThread,
     /// How much dynamic shared memory a launch may ask for.
     pub(crate) max_dynamic_shared: AtomicU32,
     compiled: [OnceLock<Arc<CompiledKernel>>; Execution::COUNT],
@@ -132,6 +135,7 @@ impl Function {
             static_shared,
             local_bytes: clamped(kernel.local_bytes()),
             max_threads: kernel.max_threads_per_block(),
+            work: kernel.work(),
             max_dynamic_shared: AtomicU32::new(STATIC_SHARED.saturating_sub(static_shared)),
             compiled: Default::default(),
         }

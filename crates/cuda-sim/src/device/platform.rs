@@ -20,6 +20,7 @@ use super::visible::visible_devices;
 use crate::control::Config;
 use crate::graph::Graphs;
 use crate::queue::{Health, Schedule, Scheduler};
+use crate::time;
 
 /// A simulated GPU.
 #[derive(Debug)]
@@ -106,6 +107,7 @@ impl Platform {
             tracing::error!(%error, "no address space for the devices' memory");
             CUresult::CUDA_ERROR_OUT_OF_MEMORY
         })?;
+        time::set(&config.time);
         let scheduler = Scheduler::new(config.workers);
         if config.schedule != Schedule::Fast {
             scheduler.set_schedule(&config.schedule);
@@ -165,6 +167,8 @@ impl Platform {
         }
         self.host_memory.free_all(None);
         self.scheduler.set_schedule(&self.config.schedule);
+        time::set(&self.config.time);
+        time::forget_declared();
         self.epoch.fetch_add(1, Ordering::AcqRel);
         self.devices.iter().for_each(|device| device.health.restore());
     }

@@ -10,6 +10,7 @@ use super::state::{Entry, WarpEntry};
 use crate::codegen::{self, NativeKernel, Point, Site};
 use crate::ir::{self, CallGraph, KernelSummary};
 use crate::ptx::{self, Module, StateSpace};
+use crate::time::{self, PerThread};
 
 /// One PTX module: parsed and validated. Kernels are compiled at their first launch.
 pub(crate) struct Program {
@@ -131,6 +132,11 @@ impl Kernel {
     /// The largest block that the kernel may be launched with.
     pub(crate) fn max_threads_per_block(&self) -> u32 {
         self.summary.max_threads.map_or(1024, |threads| threads.min(1024))
+    }
+
+    /// What one thread does, as far as the code tells.
+    pub(crate) fn work(&self) -> PerThread {
+        time::count(&self.source.module.functions[self.summary.function])
     }
 
     /// Translates the kernel to native code, or returns the translation made before.

@@ -9,6 +9,7 @@ use cuda_sys::CUresult;
 
 use super::health::{Failure, Health};
 use super::point::Progress;
+use crate::time::Demand;
 
 /// Device work: a launch, a copy, a fill.
 pub(crate) trait Job: Send + Sync {
@@ -18,6 +19,11 @@ pub(crate) trait Job: Send + Sync {
     /// Whether there is so much to do that it pays to wake threads for it at once, rather than
     /// after a look at how long the first piece takes.
     fn is_heavy(&self) -> bool;
+
+    /// What it would need of the hardware whose time is simulated.
+    fn demand(&self) -> Demand {
+        Demand::Nothing
+    }
 
     /// Runs some of the pieces on the calling thread.
     ///

@@ -5,17 +5,23 @@ use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
+use crate::time::{self, LaneId, Position};
+
 /// How far a stream has come. Outlives the stream, so that its points stay answerable.
 #[derive(Debug)]
 pub(super) struct Progress {
     /// The stream's place in the scheduler's books, as long as work is left in it.
     pub(super) index: usize,
+    /// The number of the stream, which no other ever has.
+    id: LaneId,
     completed: AtomicU64,
 }
 
 impl Progress {
     pub(super) fn new(index: usize) -> Arc<Progress> {
-        Arc::new(Progress { index, completed: AtomicU64::new(0) })
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let id = NEXT.fetch_add(1, Ordering::Relaxed);
+        Arc::new(Progress { index, id, completed: AtomicU64::new(0) })
     }
 
     /// The sequence number of the last operation that is complete.
@@ -26,6 +32,12 @@ impl Progress {
     /// Counts one more operation as complete.
     pub(super) fn advance(&self) -> u64 {
         self.completed.fetch_add(1, Ordering::AcqRel) + 1
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        time::forget(self.id);
     }
 }
 
@@ -51,6 +63,16 @@ impl Point {
     pub(crate) fn precedes(&self, later: &Point) -> bool {
         self.shares_stream(later) && self.sequence <= later.sequence
     }
+
+    /// Whether all work up to here is done by the clock that the program sees.
+    pub(crate) fn is_passed(&self) -> bool {
+        if time::is_virtual() { time::has_passed(self.position()) } else { self.is_complete() }
+    }
+
+    /// The position in virtual time.
+    pub(super) fn position(&self) -> Position {
+        Position { lane: self.progress.id, sequence: self.sequence }
+    }
 }
 
 /// The time when a stream passed a point.
@@ -66,6 +88,10 @@ impl Timestamp {
     pub(super) fn set_now(&self) {
         static EPOCH: LazyLock<Instant> = LazyLock::new(Instant::now);
         let nanoseconds = EPOCH.elapsed().as_nanos();
-        self.0.store(u64::try_from(nanoseconds).unwrap_or(u64::MAX - 1) + 1, Ordering::Release);
+        self.set(u64::try_from(nanoseconds).unwrap_or(u64::MAX));
+    }
+
+    pub(crate) fn set(&self, nanoseconds: u64) {
+        self.0.store(nanoseconds.saturating_add(1), Ordering::Release);
     }
 }

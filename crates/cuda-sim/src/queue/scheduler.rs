@@ -11,6 +11,7 @@ use super::parker::Parker;
 use super::point::{Point, Progress};
 use super::state::{Effects, State, Unfinished, Work};
 use super::stream::StreamKind;
+use crate::time;
 
 /// Runs the work of streams on a pool of workers, which it starts at the first job.
 pub(crate) struct Scheduler {
@@ -71,14 +72,23 @@ impl Scheduler {
         self.wait_for_all(Unfinished::Device(health));
     }
 
-    /// Waits for all work that is enqueued by now.
+    /// Waits for all work that is enqueued by now, in no time that the program sees.
     pub(crate) fn wait_for_everything(&'static self) {
-        self.wait_for_all(Unfinished::Any);
+        let ends = self.lock().unfinished(Unfinished::Any);
+        ends.iter().for_each(|end| self.wait_for_work(end));
     }
 
     /// Waits until a point is complete. The calling thread takes part in the stream's work
     /// meanwhile: that is quicker than to wake a worker and then to be woken by it.
     pub(crate) fn wait(&'static self, point: &Point) {
+        self.wait_for_work(point);
+        if time::is_virtual() {
+            time::join(point.position());
+        }
+    }
+
+    /// Waits until a point is complete, in no time that the program sees.
+    fn wait_for_work(&'static self, point: &Point) {
         if self.is_stepping() {
             return self.step_to(point);
         }
@@ -175,6 +185,10 @@ impl Scheduler {
 
     pub(super) fn is_idle(&'static self, stream: &Arc<Progress>) -> bool {
         let (tail, alone) = self.lock().tail(stream);
+        if time::is_virtual() {
+            // What it would have to wait for besides is a point then.
+            return self.is_done(&self.mark(stream));
+        }
         let idle = alone && tail.is_complete();
         if !idle && self.is_stepping() {
             self.take_step();
@@ -184,8 +198,10 @@ impl Scheduler {
 
     /// Whether a point is complete, for a program that asks and may ask until it is.
     pub(crate) fn is_done(&'static self, point: &Point) -> bool {
-        let done = point.is_complete();
-        if !done && self.is_stepping() {
+        let done = point.is_passed();
+        if done {
+            self.wait_for_work(point);
+        } else if self.is_stepping() {
             self.take_step();
         }
         done

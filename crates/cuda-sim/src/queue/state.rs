@@ -13,6 +13,7 @@ use super::point::{Point, Progress, Timestamp};
 use super::ready::{PRIORITIES, Ready};
 use super::stepper::Stepper;
 use super::stream::StreamKind;
+use crate::time::{self, Demand, Entry};
 
 /// What an operation does when its turn comes.
 pub(crate) enum Work {
@@ -83,6 +84,21 @@ pub(super) struct Operation {
 }
 
 impl Work {
+    fn demand(&self) -> Demand {
+        match self {
+            Work::Nothing | Work::Timestamp(_) => Demand::Nothing,
+            Work::Host(_) => Demand::HostFunction,
+            Work::Job(job) => job.demand(),
+        }
+    }
+
+    fn stamp(&self) -> Option<Arc<Timestamp>> {
+        match self {
+            Work::Timestamp(time) => Some(Arc::clone(time)),
+            _ => None,
+        }
+    }
+
     /// Whether it takes a thread.
     pub(super) fn has_body(&self) -> bool {
         matches!(self, Work::Host(_) | Work::Job(_))
@@ -172,6 +188,11 @@ impl State {
         };
         queue.enqueued += 1;
         let sequence = queue.enqueued;
+        if time::is_virtual() {
+            let at = Point { progress: Arc::clone(stream), sequence }.position();
+            let after = after.iter().map(Point::position).collect();
+            time::enqueue(Entry { at, after, demand: work.demand(), stamp: work.stamp() });
+        }
         queue.pending.push_back(Operation { after, work });
         if queue.pending.len() == 1 && matches!(queue.current, Current::Idle) {
             self.advance(Arc::clone(stream), effects);
@@ -221,7 +242,7 @@ impl State {
         let mut streams: Vec<&Queue> = self.queues.iter().flatten().filter(wanted).collect();
         // Places in the books follow from when streams were forgotten; numbers from the calls.
         streams.sort_by_key(|queue| queue.number);
-        streams.into_iter().map(Queue::end).filter(|point| !point.is_complete()).collect()
+        streams.into_iter().map(Queue::end).filter(may_be_awaited).collect()
     }
 
     /// The stream's current operation is done: goes on with what waited for it.
@@ -292,7 +313,9 @@ impl State {
         match work {
             Work::Nothing => return true,
             Work::Timestamp(time) => {
-                time.set_now();
+                if !time::is_virtual() {
+                    time.set_now();
+                }
                 return true;
             }
             work if queue.health.is_stopped() => {
@@ -352,7 +375,7 @@ impl State {
 
     /// What the legacy default stream's rule makes the stream's next operation wait for.
     pub(super) fn default_stream_order(&self, stream: &Arc<Progress>) -> SmallVec<[Point; 2]> {
-        let end_of = |other| self.peek(other).map(Queue::end).filter(|end| !end.is_complete());
+        let end_of = |other| self.peek(other).map(Queue::end).filter(may_be_awaited);
         match self.peek(stream).map(|queue| &queue.order) {
             Some(Order::Legacy { followers }) => followers.iter().filter_map(end_of).collect(),
             Some(Order::Blocking { legacy }) => end_of(legacy).into_iter().collect(),
@@ -391,6 +414,12 @@ impl State {
         let queue = self.queues.get(stream.index)?.as_ref()?;
         Arc::ptr_eq(&queue.progress, stream).then_some(queue)
     }
+}
+
+/// Whether something may have to wait for a point. In virtual time what is done may yet lie in the
+/// future.
+pub(super) fn may_be_awaited(point: &Point) -> bool {
+    !point.is_complete() || time::is_virtual()
 }
 
 /// Whose unfinished work is asked for.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::health::Health;
 use super::point::{Point, Progress};
 use super::scheduler::Scheduler;
-use super::state::Work;
+use super::state::{Work, may_be_awaited};
 
 /// How a stream orders itself against its context's legacy default stream.
 #[derive(Debug, Clone, Copy)]
@@ -60,7 +60,7 @@ impl Stream {
 
     /// Makes all work enqueued from now on wait for a point, of any stream on any device.
     pub(crate) fn wait_for(&self, point: &Point) {
-        if !point.is_complete() {
+        if may_be_awaited(point) {
             self.scheduler.enqueue(&self.progress, Some(point.clone()), Work::Nothing);
         }
     }

@@ -23,5 +23,6 @@ mod sim;
 mod streams;
 mod stress;
 mod virtual_memory;
+mod virtual_time;
 
 pub(crate) use sim::{cuda, fails, ok};

@@ -66,7 +66,11 @@ fn nothing_changes_under_load() {
         let stop = AtomicBool::new(false);
         std::thread::scope(|scope| {
             for _ in 0..4 {
-                scope.spawn(|| while !stop.load(Ordering::Relaxed) {});
+                scope.spawn(|| {
+                    while !stop.load(Ordering::Relaxed) {
+                        std::hint::spin_loop()
+                    }
+                });
             }
             let loaded: Vec<_> = (0..20).map(|seed| calls(&Schedule::Adversarial(seed))).collect();
             stop.store(true, Ordering::Relaxed);

@@ -29,7 +29,6 @@ fn every_missing_wait_is_found_and_what_is_found_replays() {
             let tried = tried.expect("the driver is initialised");
             let found = tried.failure.unwrap_or_else(|| panic!("not found: {}", program.name));
             let (schedule, computed) = found;
-            println!("{}: schedule {}, {schedule}", program.name, tried.schedules);
             for _ in 0..3 {
                 let read = schedule.to_string().parse().expect("it is a schedule's text");
                 let mut diverged = true;
@@ -74,7 +73,6 @@ fn exploring_finds_missing_waits_too_and_nothing_else() {
             let broken = explore(Wait::Missing);
             assert!(broken.failure.is_some(), "not found: {}", program.name);
             let right = explore(Wait::There);
-            println!("{}: {} and {}", program.name, broken.schedules, right.schedules);
             assert_eq!(right.failure, None, "{}", program.name);
         }
     });

@@ -1,0 +1,257 @@
+//! The process's timeline, and what its threads have to do with it.
+
+use std::cell::RefCell;
+use std::fs;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use super::model::{Time, TimeModel};
+use super::timeline::{Entry, LaneId, Position, Timeline};
+use crate::control;
+
+struct Machine {
+    model: TimeModel,
+    timeline: Timeline,
+}
+
+static MACHINE: Mutex<Option<Machine>> = Mutex::new(None);
+static CHANGED: Condvar = Condvar::new();
+
+/// So that nothing is locked where time is real.
+static VIRTUAL: AtomicBool = AtomicBool::new(false);
+
+/// Counts restarts: clocks from before one are void.
+static EPOCH: AtomicU64 = AtomicU64::new(0);
+
+/// So long a thread that holds up a decision is given to make its next call before it is looked at.
+const PATIENCE: Duration = Duration::from_millis(50);
+
+/// So long it is given if it does not sleep.
+const LAST_PATIENCE: Duration = Duration::from_secs(10);
+
+/// A thread's number in the timeline of an epoch.
+struct Thread {
+    epoch: u64,
+    number: u64,
+}
+
+thread_local! {
+    static THREAD: RefCell<Option<Thread>> = const { RefCell::new(None) };
+}
+
+impl Drop for Thread {
+    fn drop(&mut self) {
+        if is_virtual() && self.epoch == EPOCH.load(Ordering::Acquire) {
+            with(|machine| machine.timeline.hosts.leave(self.number));
+            CHANGED.notify_all();
+        }
+    }
+}
+
+/// Chooses the clock, and starts it at zero.
+pub(crate) fn set(time: &Time) {
+    let mut machine = lock();
+    *machine = match time {
+        Time::Real => None,
+        Time::Virtual(model) => {
+            Some(Machine { model: model.clone(), timeline: Timeline::default() })
+        }
+    };
+    EPOCH.fetch_add(1, Ordering::AcqRel);
+    VIRTUAL.store(machine.is_some(), Ordering::Release);
+    drop(machine);
+    CHANGED.notify_all();
+}
+
+/// Whether time is virtual.
+pub(crate) fn is_virtual() -> bool {
+    VIRTUAL.load(Ordering::Relaxed)
+}
+
+/// The calling thread makes a call of the driver.
+pub(crate) fn begin_call() {
+    if !is_virtual() {
+        return;
+    }
+    let number = thread();
+    with(|machine| {
+        let (cost, decided) = (machine.model.call, machine.timeline.decided());
+        machine.timeline.hosts.spend(number, cost, decided);
+    });
+    CHANGED.notify_all();
+}
+
+/// The calling thread does something that takes so many nanoseconds.
+pub(crate) fn spend(nanoseconds: u64) {
+    let number = thread();
+    with(|machine| {
+        let decided = machine.timeline.decided();
+        machine.timeline.hosts.spend(number, nanoseconds, decided);
+    });
+    CHANGED.notify_all();
+}
+
+/// The calling thread copies so many bytes of the program's memory to the driver's.
+pub(crate) fn stage(bytes: u64) {
+    if is_virtual() {
+        let bandwidth = with(|machine| machine.model.host_copy).unwrap_or(u64::MAX);
+        spend(TimeModel::transfer(bytes, bandwidth));
+    }
+}
+
+/// The calling thread goes on no earlier than at that time.
+pub(crate) fn advance(to: u64) {
+    let number = thread();
+    with(|machine| machine.timeline.hosts.advance(number, to));
+    CHANGED.notify_all();
+}
+
+/// The calling thread's clock.
+pub(crate) fn now() -> Option<u64> {
+    is_virtual().then(|| {
+        let number = thread();
+        with(|machine| machine.timeline.hosts.clock(number)).unwrap_or(0)
+    })
+}
+
+/// Has nothing decided before so many threads have called the driver.
+pub(crate) fn expect_threads(count: usize) {
+    with(|machine| machine.timeline.hosts.expect(count));
+}
+
+/// Enters an operation.
+pub(crate) fn enqueue(entry: Entry) {
+    let number = known_thread();
+    with(|machine| {
+        // Other threads than the host's enqueue when something else is done.
+        let issued = number.map_or(0, |number| machine.timeline.hosts.clock(number));
+        machine.timeline.enqueue(entry, issued);
+        machine.decide(None);
+    });
+}
+
+/// The stream gets no more work, and nobody asks for it.
+pub(crate) fn forget(lane: LaneId) {
+    if is_virtual() {
+        with(|machine| machine.timeline.forget(lane));
+    }
+}
+
+/// The calling thread has waited for a position: its clock moves on to when it is reached.
+pub(crate) fn join(awaited: Position) {
+    let Some(number) = known_thread() else { return };
+    let epoch = EPOCH.load(Ordering::Acquire);
+    with(|machine| machine.timeline.hosts.wait(number, awaited));
+    wait_for_decision(number, u64::MAX, epoch, |machine| {
+        machine.decide(None);
+        let end = machine.timeline.end_of(awaited)?;
+        machine.timeline.hosts.spend(number, 0, 0);
+        machine.timeline.hosts.advance(number, end);
+        Some(())
+    });
+}
+
+/// Whether a position is reached by the calling thread's clock.
+pub(crate) fn has_passed(asked: Position) -> bool {
+    let number = thread();
+    let epoch = EPOCH.load(Ordering::Acquire);
+    let now = now().unwrap_or(0);
+    let answer = wait_for_decision(number, now, epoch, |machine| {
+        machine.decide(Some(number));
+        if let Some(end) = machine.timeline.end_of(asked) {
+            return Some(end <= now);
+        }
+        // What is not decided now ends later, if nobody can come before.
+        (machine.timeline.hosts.horizon(Some(number)) >= now).then_some(false)
+    });
+    answer.unwrap_or(true)
+}
+
+impl Machine {
+    /// Decides what can be. `asking` is a thread that makes no call before the answer: only what
+    /// could begin by its clock is decided.
+    fn decide(&mut self, asking: Option<u64>) {
+        let most = asking.map_or(u64::MAX, |number| self.timeline.hosts.clock(number));
+        let horizon = |hosts: &super::hosts::Hosts| hosts.horizon(asking).min(most);
+        self.timeline.decide(horizon, &self.model, control::slowness);
+    }
+}
+
+/// Waits until `decision` gives an answer, which other threads may hold up that are behind `time`.
+/// `None` if the timeline is started anew meanwhile.
+fn wait_for_decision<R>(
+    number: u64,
+    time: u64,
+    epoch: u64,
+    mut decision: impl FnMut(&mut Machine) -> Option<R>,
+) -> Option<R> {
+    let mut guard = lock();
+    let mut since = Instant::now();
+    let mut last = 0;
+    loop {
+        let machine = guard.as_mut().filter(|_| EPOCH.load(Ordering::Acquire) == epoch)?;
+        if let Some(answer) = decision(machine) {
+            CHANGED.notify_all();
+            return Some(answer);
+        }
+        let horizon = machine.timeline.hosts.horizon(Some(number));
+        if std::mem::replace(&mut last, horizon) != horizon {
+            since = Instant::now();
+        }
+        if since.elapsed() >= PATIENCE {
+            let given_up = since.elapsed() >= LAST_PATIENCE;
+            let holds_up = horizon.saturating_add(1).min(time);
+            let is_asleep = |system| given_up || sleeps(system);
+            if given_up {
+                machine.timeline.hosts.expect(0);
+            }
+            if machine.timeline.hosts.set_aside(number, holds_up, is_asleep) {
+                continue;
+            }
+        }
+        guard = CHANGED.wait_timeout(guard, PATIENCE).unwrap_or_else(PoisonError::into_inner).0;
+    }
+}
+
+/// Whether a thread waits for something, as the operating system sees it (proc(5), the third field
+/// of `stat`), rather than for its turn on a processor.
+fn sleeps(system: i32) -> bool {
+    let Ok(stat) = fs::read_to_string(format!("/proc/self/task/{system}/stat")) else {
+        return true;
+    };
+    let state = stat.rsplit_once(')').and_then(|(_, rest)| rest.trim_start().chars().next());
+    state != Some('R')
+}
+
+/// The calling thread's number, entered if it has none.
+fn thread() -> u64 {
+    if let Some(number) = known_thread() {
+        return number;
+    }
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    let (epoch, number) = (EPOCH.load(Ordering::Acquire), NEXT.fetch_add(1, Ordering::Relaxed));
+    // SAFETY: the call takes nothing and only returns a number.
+    let system = unsafe { libc::gettid() };
+    with(|machine| machine.timeline.hosts.enter(number, system));
+    let entered = THREAD.try_with(|thread| thread.replace(Some(Thread { epoch, number })));
+    drop(entered);
+    number
+}
+
+fn known_thread() -> Option<u64> {
+    let epoch = EPOCH.load(Ordering::Acquire);
+    let known = THREAD.try_with(|thread| {
+        let thread = thread.borrow();
+        thread.as_ref().filter(|thread| thread.epoch == epoch).map(|thread| thread.number)
+    });
+    known.ok().flatten()
+}
+
+fn with<R>(change: impl FnOnce(&mut Machine) -> R) -> Option<R> {
+    lock().as_mut().map(change)
+}
+
+fn lock() -> MutexGuard<'static, Option<Machine>> {
+    MACHINE.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,109 @@
+//! What an operation needs, and what that takes.
+
+use smallvec::{SmallVec, smallvec};
+
+use super::kernel::KernelWork;
+use super::model::{TimeModel, per_second};
+
+/// What an operation needs of the hardware. Devices are given by their ordinals.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Demand {
+    /// Nothing: it takes no time.
+    Nothing,
+    /// A thread of the host.
+    HostFunction,
+    Kernel {
+        device: usize,
+        work: KernelWork,
+    },
+    Copy {
+        to: Site,
+        from: Site,
+        bytes: u64,
+    },
+    Fill {
+        at: Site,
+        bytes: u64,
+    },
+}
+
+/// Where bytes lie.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Site {
+    Device(usize),
+    Pinned,
+    Pageable,
+}
+
+/// What one operation can use at a time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Engine {
+    Compute(usize),
+    /// The link from the host.
+    Upload(usize),
+    /// The link to the host.
+    Download(usize),
+    /// Copies and fills within a device's memory.
+    Local(usize),
+    /// The port to the other devices.
+    Send(usize),
+    /// The port from them.
+    Receive(usize),
+}
+
+pub(super) type Engines = SmallVec<[Engine; 2]>;
+
+impl Demand {
+    /// Whether the operation is sent to a device, so that it begins some time after its call.
+    pub(super) fn is_sent(&self) -> bool {
+        !matches!(self, Demand::Nothing)
+    }
+
+    /// The engines that are needed, and for how long. `slowness` is by how much the way between two
+    /// places is slowed down.
+    pub(super) fn cost(
+        &self,
+        model: &TimeModel,
+        slowness: impl Fn(Site, Site) -> u64,
+    ) -> (Engines, u64) {
+        match *self {
+            Demand::Nothing => (Engines::new(), 0),
+            Demand::HostFunction => (Engines::new(), model.host_function),
+            Demand::Kernel { device, work } => {
+                let memory = per_second(work.bytes, model.memory);
+                let time = memory.max(per_second(work.instructions, model.instructions));
+                (smallvec![Engine::Compute(device)], time.max(model.kernel_least))
+            }
+            Demand::Copy { to, from, bytes } => {
+                let (engines, bandwidth) = way(model, to, from);
+                let time = TimeModel::transfer(bytes, bandwidth).saturating_mul(slowness(to, from));
+                (engines, time.saturating_add(model.copy_least))
+            }
+            Demand::Fill { at, bytes } => {
+                let (engines, bandwidth) = match at {
+                    Site::Device(device) => (smallvec![Engine::Local(device)], model.memory),
+                    Site::Pinned | Site::Pageable => (Engines::new(), model.host_copy),
+                };
+                let time = TimeModel::transfer(bytes, bandwidth);
+                (engines, time.saturating_add(model.kernel_least))
+            }
+        }
+    }
+}
+
+/// The engines of a copy, and its bandwidth.
+fn way(model: &TimeModel, to: Site, from: Site) -> (Engines, u64) {
+    let host = |site| if site == Site::Pinned { model.pinned } else { model.pageable };
+    match (to, from) {
+        (Site::Device(to), Site::Device(from)) if to == from => {
+            // Each byte is read and written.
+            (smallvec![Engine::Local(to)], model.memory / 2)
+        }
+        (Site::Device(to), Site::Device(from)) => {
+            (smallvec![Engine::Send(from), Engine::Receive(to)], model.port)
+        }
+        (Site::Device(to), from) => (smallvec![Engine::Upload(to)], host(from)),
+        (to, Site::Device(from)) => (smallvec![Engine::Download(from)], host(to)),
+        _ => (Engines::new(), model.host_copy),
+    }
+}

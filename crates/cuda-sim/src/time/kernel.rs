@@ -1,0 +1,76 @@
+//! What kernels take: counted in their code, or declared by the program.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::ptx::{Function, Operation, StateSpace};
+
+/// What a launch does in all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct KernelWork {
+    /// Bytes that it moves between its device's memory and its processors.
+    pub bytes: u64,
+    /// Instructions of its threads.
+    pub instructions: u64,
+}
+
+/// What one thread of a kernel does if it executes each instruction once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct PerThread {
+    pub(crate) bytes: u64,
+    pub(crate) instructions: u64,
+}
+
+impl PerThread {
+    /// What so many threads do.
+    pub(crate) fn times(self, threads: u64) -> KernelWork {
+        KernelWork {
+            bytes: self.bytes.saturating_mul(threads),
+            instructions: self.instructions.saturating_mul(threads),
+        }
+    }
+}
+
+/// Counts a kernel's instructions and what its accesses to global memory move, each once: loops as
+/// if they ran once, both sides of branches, calls without what is called.
+pub(crate) fn count(kernel: &Function) -> PerThread {
+    let is_global = |space: StateSpace| matches!(space, StateSpace::Global | StateSpace::Generic);
+    let bytes = kernel.body.iter().map(|instruction| match instruction.operation {
+        Operation::Load(form) | Operation::Store(form) if is_global(form.space) => {
+            u64::from(form.ty.bytes()) * u64::from(form.count)
+        }
+        // Read and written.
+        Operation::Atomic(form) if is_global(form.space) => 2 * u64::from(form.ty.bytes()),
+        _ => 0,
+    });
+    PerThread { bytes: bytes.sum(), instructions: kernel.body.len() as u64 }
+}
+
+/// What a program says of its kernels: the work of a launch, of its grid, block and parameters.
+type Declaration = Arc<dyn Fn([u32; 3], [u32; 3], &[u8]) -> KernelWork + Send + Sync>;
+
+static DECLARED: Mutex<Option<HashMap<String, Declaration>>> = Mutex::new(None);
+
+/// Says what launches of kernels of that name do, until the next reset.
+pub(crate) fn declare(name: &str, work: Declaration) {
+    let mut declared = DECLARED.lock().unwrap_or_else(PoisonError::into_inner);
+    declared.get_or_insert_default().insert(name.to_owned(), work);
+}
+
+/// What a launch does, if the program has said so.
+pub(crate) fn declared(
+    name: &str,
+    grid: [u32; 3],
+    block: [u32; 3],
+    parameters: &[u8],
+) -> Option<KernelWork> {
+    let declared = DECLARED.lock().unwrap_or_else(PoisonError::into_inner);
+    let work = Arc::clone(declared.as_ref()?.get(name)?);
+    drop(declared);
+    Some(work(grid, block, parameters))
+}
+
+/// Forgets what was declared.
+pub(crate) fn forget_declared() {
+    *DECLARED.lock().unwrap_or_else(PoisonError::into_inner) = None;
+}

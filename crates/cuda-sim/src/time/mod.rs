@@ -1,0 +1,24 @@
+//! Virtual time: what the program's work would take on other hardware, computed while it runs here.
+//!
+//! Operations run for real, whenever they do; beside that each is entered in a [`Timeline`], which
+//! computes when it would begin and end from what the host's calls and the operations before it
+//! would take. Nothing of that depends on how quick this machine is.
+
+mod clock;
+mod demand;
+mod hosts;
+mod kernel;
+mod model;
+#[cfg(test)]
+mod tests;
+mod timeline;
+
+pub(crate) use clock::{
+    advance, begin_call, enqueue, expect_threads, forget, has_passed, is_virtual, join, now, set,
+    spend, stage,
+};
+pub(crate) use demand::{Demand, Site};
+pub use kernel::KernelWork;
+pub(crate) use kernel::{PerThread, count, declare, declared, forget_declared};
+pub use model::{Time, TimeModel};
+pub(crate) use timeline::{Entry, LaneId, Position};
