@@ -38,6 +38,12 @@ pub struct CUfunc_st {
 pub type CUfunction = *mut CUfunc_st;
 #[repr(C)]
 #[derive(Debug)]
+pub struct CUlib_st {
+    _unused: [u8; 0],
+}
+pub type CUlibrary = *mut CUlib_st;
+#[repr(C)]
+#[derive(Debug)]
 pub struct CUkern_st {
     _unused: [u8; 0],
 }
@@ -84,6 +90,12 @@ pub struct CUmemPoolHandle_st {
     _unused: [u8; 0],
 }
 pub type CUmemoryPool = *mut CUmemPoolHandle_st;
+#[repr(C)]
+#[derive(Debug)]
+pub struct CUgraphDeviceUpdatableNode_st {
+    _unused: [u8; 0],
+}
+pub type CUgraphDeviceNode = *mut CUgraphDeviceUpdatableNode_st;
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct CUuuid {
@@ -144,6 +156,13 @@ impl CUevent_wait_flags {
 #[repr(transparent)]
 #[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
 pub struct CUevent_wait_flags(pub c_uint);
+impl CUoccupancy_flags {
+    pub const CU_OCCUPANCY_DEFAULT: Self = Self(0);
+    pub const CU_OCCUPANCY_DISABLE_CACHING_OVERRIDE: Self = Self(1);
+}
+#[repr(transparent)]
+#[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
+pub struct CUoccupancy_flags(pub c_uint);
 impl CUstreamUpdateCaptureDependencies_flags {
     pub const CU_STREAM_ADD_CAPTURE_DEPENDENCIES: CUstreamUpdateCaptureDependencies_flags =
         CUstreamUpdateCaptureDependencies_flags(0);
@@ -660,6 +679,24 @@ impl CUjit_option {
 #[repr(transparent)]
 #[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
 pub struct CUjit_option(pub c_uint);
+impl CUjitInputType {
+    pub const CU_JIT_INPUT_CUBIN: Self = Self(0);
+    pub const CU_JIT_INPUT_PTX: Self = Self(1);
+    pub const CU_JIT_INPUT_FATBINARY: Self = Self(2);
+    pub const CU_JIT_INPUT_OBJECT: Self = Self(3);
+    pub const CU_JIT_INPUT_LIBRARY: Self = Self(4);
+    pub const CU_JIT_INPUT_NVVM: Self = Self(5);
+    pub const CU_JIT_NUM_INPUT_TYPES: Self = Self(6);
+}
+#[repr(transparent)]
+#[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
+pub struct CUjitInputType(pub c_uint);
+#[repr(C)]
+#[derive(Debug)]
+pub struct CUlinkState_st {
+    _unused: [u8; 0],
+}
+pub type CUlinkState = *mut CUlinkState_st;
 impl CUlimit {
     pub const CU_LIMIT_STACK_SIZE: Self = Self(0);
     pub const CU_LIMIT_PRINTF_FIFO_SIZE: Self = Self(1);
@@ -677,6 +714,25 @@ impl CUlimit {
 #[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
 pub struct CUlimit(pub c_uint);
 pub type CUhostFn = Option<unsafe extern "C" fn(userData: *mut c_void)>;
+impl CUaccessProperty {
+    pub const CU_ACCESS_PROPERTY_NORMAL: Self = Self(0);
+    pub const CU_ACCESS_PROPERTY_STREAMING: Self = Self(1);
+    pub const CU_ACCESS_PROPERTY_PERSISTING: Self = Self(2);
+}
+#[repr(transparent)]
+#[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
+pub struct CUaccessProperty(pub c_uint);
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct CUaccessPolicyWindow_st {
+    pub base_ptr: *mut c_void,
+    pub num_bytes: usize,
+    pub hitRatio: f32,
+    pub hitProp: CUaccessProperty,
+    pub missProp: CUaccessProperty,
+}
+pub type CUaccessPolicyWindow_v1 = CUaccessPolicyWindow_st;
+pub type CUaccessPolicyWindow = CUaccessPolicyWindow_v1;
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct CUDA_KERNEL_NODE_PARAMS_v2_st {
@@ -776,6 +832,147 @@ pub struct CUDA_GRAPH_INSTANTIATE_PARAMS_st {
     pub result_out: CUgraphInstantiateResult,
 }
 pub type CUDA_GRAPH_INSTANTIATE_PARAMS = CUDA_GRAPH_INSTANTIATE_PARAMS_st;
+impl CUsynchronizationPolicy {
+    pub const CU_SYNC_POLICY_AUTO: Self = Self(1);
+    pub const CU_SYNC_POLICY_SPIN: Self = Self(2);
+    pub const CU_SYNC_POLICY_YIELD: Self = Self(3);
+    pub const CU_SYNC_POLICY_BLOCKING_SYNC: Self = Self(4);
+}
+#[repr(transparent)]
+#[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
+pub struct CUsynchronizationPolicy(pub c_uint);
+impl CUclusterSchedulingPolicy {
+    pub const CU_CLUSTER_SCHEDULING_POLICY_DEFAULT: CUclusterSchedulingPolicy =
+        CUclusterSchedulingPolicy(0);
+    pub const CU_CLUSTER_SCHEDULING_POLICY_SPREAD: CUclusterSchedulingPolicy =
+        CUclusterSchedulingPolicy(1);
+    pub const CU_CLUSTER_SCHEDULING_POLICY_LOAD_BALANCING: CUclusterSchedulingPolicy =
+        CUclusterSchedulingPolicy(2);
+}
+#[repr(transparent)]
+#[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
+pub struct CUclusterSchedulingPolicy(pub c_uint);
+impl CUlaunchMemSyncDomain {
+    pub const CU_LAUNCH_MEM_SYNC_DOMAIN_DEFAULT: Self = Self(0);
+    pub const CU_LAUNCH_MEM_SYNC_DOMAIN_REMOTE: Self = Self(1);
+}
+#[repr(transparent)]
+#[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
+pub struct CUlaunchMemSyncDomain(pub c_uint);
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct CUlaunchMemSyncDomainMap_st {
+    pub default_: c_uchar,
+    pub remote: c_uchar,
+}
+pub type CUlaunchMemSyncDomainMap = CUlaunchMemSyncDomainMap_st;
+impl CUlaunchAttributeID {
+    pub const CU_LAUNCH_ATTRIBUTE_IGNORE: Self = Self(0);
+    pub const CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW: CUlaunchAttributeID =
+        CUlaunchAttributeID(1);
+    pub const CU_LAUNCH_ATTRIBUTE_COOPERATIVE: Self = Self(2);
+    pub const CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY: CUlaunchAttributeID =
+        CUlaunchAttributeID(3);
+    pub const CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION: Self = Self(4);
+    pub const CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE: CUlaunchAttributeID =
+        CUlaunchAttributeID(5);
+    pub const CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION: CUlaunchAttributeID =
+        CUlaunchAttributeID(6);
+    pub const CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT: Self = Self(7);
+    pub const CU_LAUNCH_ATTRIBUTE_PRIORITY: Self = Self(8);
+    pub const CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP: Self = Self(9);
+    pub const CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN: Self = Self(10);
+    pub const CU_LAUNCH_ATTRIBUTE_PREFERRED_CLUSTER_DIMENSION: CUlaunchAttributeID =
+        CUlaunchAttributeID(11);
+    pub const CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT: CUlaunchAttributeID =
+        CUlaunchAttributeID(12);
+    pub const CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE: CUlaunchAttributeID =
+        CUlaunchAttributeID(13);
+    pub const CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT: CUlaunchAttributeID =
+        CUlaunchAttributeID(14);
+    pub const CU_LAUNCH_ATTRIBUTE_NVLINK_UTIL_CENTRIC_SCHEDULING: CUlaunchAttributeID =
+        CUlaunchAttributeID(16);
+}
+#[repr(transparent)]
+#[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
+pub struct CUlaunchAttributeID(pub c_uint);
+#[repr(C)]
+#[derive(Copy, Clone)]
+pub union CUlaunchAttributeValue_union {
+    pub pad: [c_char; 64usize],
+    pub accessPolicyWindow: CUaccessPolicyWindow,
+    pub cooperative: c_int,
+    pub syncPolicy: CUsynchronizationPolicy,
+    pub clusterDim: CUlaunchAttributeValue_union__bindgen_ty_1,
+    pub clusterSchedulingPolicyPreference: CUclusterSchedulingPolicy,
+    pub programmaticStreamSerializationAllowed: c_int,
+    pub programmaticEvent: CUlaunchAttributeValue_union__bindgen_ty_2,
+    pub launchCompletionEvent: CUlaunchAttributeValue_union__bindgen_ty_3,
+    pub priority: c_int,
+    pub memSyncDomainMap: CUlaunchMemSyncDomainMap,
+    pub memSyncDomain: CUlaunchMemSyncDomain,
+    pub preferredClusterDim: CUlaunchAttributeValue_union__bindgen_ty_4,
+    pub deviceUpdatableKernelNode: CUlaunchAttributeValue_union__bindgen_ty_5,
+    pub sharedMemCarveout: c_uint,
+    pub nvlinkUtilCentricScheduling: c_uint,
+}
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct CUlaunchAttributeValue_union__bindgen_ty_1 {
+    pub x: c_uint,
+    pub y: c_uint,
+    pub z: c_uint,
+}
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct CUlaunchAttributeValue_union__bindgen_ty_2 {
+    pub event: CUevent,
+    pub flags: c_int,
+    pub triggerAtBlockStart: c_int,
+}
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct CUlaunchAttributeValue_union__bindgen_ty_3 {
+    pub event: CUevent,
+    pub flags: c_int,
+}
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct CUlaunchAttributeValue_union__bindgen_ty_4 {
+    pub x: c_uint,
+    pub y: c_uint,
+    pub z: c_uint,
+}
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct CUlaunchAttributeValue_union__bindgen_ty_5 {
+    pub deviceUpdatable: c_int,
+    pub devNode: CUgraphDeviceNode,
+}
+pub type CUlaunchAttributeValue = CUlaunchAttributeValue_union;
+#[repr(C)]
+#[derive(Copy, Clone)]
+pub struct CUlaunchAttribute_st {
+    pub id: CUlaunchAttributeID,
+    pub pad: [c_char; 4usize],
+    pub value: CUlaunchAttributeValue,
+}
+pub type CUlaunchAttribute = CUlaunchAttribute_st;
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct CUlaunchConfig_st {
+    pub gridDimX: c_uint,
+    pub gridDimY: c_uint,
+    pub gridDimZ: c_uint,
+    pub blockDimX: c_uint,
+    pub blockDimY: c_uint,
+    pub blockDimZ: c_uint,
+    pub sharedMemBytes: c_uint,
+    pub hStream: CUstream,
+    pub attrs: *mut CUlaunchAttribute,
+    pub numAttrs: c_uint,
+}
+pub type CUlaunchConfig = CUlaunchConfig_st;
 impl CUstreamCaptureStatus {
     pub const CU_STREAM_CAPTURE_STATUS_NONE: Self = Self(0);
     pub const CU_STREAM_CAPTURE_STATUS_ACTIVE: Self = Self(1);
@@ -863,6 +1060,15 @@ pub struct CUctxCreateParams_st {
     pub cigParams: *mut CUctxCigParam,
 }
 pub type CUctxCreateParams = CUctxCreateParams_st;
+impl CUlibraryOption {
+    pub const CU_LIBRARY_HOST_UNIVERSAL_FUNCTION_AND_DATA_TABLE: CUlibraryOption =
+        CUlibraryOption(0);
+    pub const CU_LIBRARY_BINARY_IS_PRESERVED: Self = Self(1);
+    pub const CU_LIBRARY_NUM_OPTIONS: Self = Self(2);
+}
+#[repr(transparent)]
+#[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
+pub struct CUlibraryOption(pub c_uint);
 impl CUresult {
     pub const CUDA_SUCCESS: Self = Self(0);
     pub const CUDA_ERROR_INVALID_VALUE: Self = Self(1);
@@ -1158,6 +1364,22 @@ impl CUgraphInstantiate_flags {
 #[repr(transparent)]
 #[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
 pub struct CUgraphInstantiate_flags(pub c_uint);
+impl CUmoduleLoadingMode {
+    pub const CU_MODULE_EAGER_LOADING: Self = Self(1);
+    pub const CU_MODULE_LAZY_LOADING: Self = Self(2);
+}
+#[repr(transparent)]
+#[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
+pub struct CUmoduleLoadingMode(pub c_uint);
+impl CUfunctionLoadingState {
+    pub const CU_FUNCTION_LOADING_STATE_UNLOADED: CUfunctionLoadingState =
+        CUfunctionLoadingState(0);
+    pub const CU_FUNCTION_LOADING_STATE_LOADED: Self = Self(1);
+    pub const CU_FUNCTION_LOADING_STATE_MAX: Self = Self(2);
+}
+#[repr(transparent)]
+#[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
+pub struct CUfunctionLoadingState(pub c_uint);
 
 impl CUresult {
     /// The name that cuda.h gives this value, if it has one.

@@ -681,6 +681,205 @@ macro_rules! for_each_driver_function {
                     flags: *mut cuuint64_t
                 ) -> CUresult;
                 fn cuGraphExecDestroy(hGraphExec: CUgraphExec) -> CUresult;
+                fn cuModuleLoad(module: *mut CUmodule, fname: *const c_char) -> CUresult;
+                fn cuModuleLoadFatBinary(
+                    module: *mut CUmodule,
+                    fatCubin: *const c_void
+                ) -> CUresult;
+                fn cuModuleGetLoadingMode(mode: *mut CUmoduleLoadingMode) -> CUresult;
+                fn cuModuleGetFunctionCount(count: *mut c_uint, mod_: CUmodule) -> CUresult;
+                fn cuModuleEnumerateFunctions(
+                    functions: *mut CUfunction,
+                    numFunctions: c_uint,
+                    mod_: CUmodule
+                ) -> CUresult;
+                fn cuFuncGetName(name: *mut *const c_char, hfunc: CUfunction) -> CUresult;
+                fn cuFuncGetModule(hmod: *mut CUmodule, hfunc: CUfunction) -> CUresult;
+                fn cuFuncGetParamInfo(
+                    func: CUfunction,
+                    paramIndex: usize,
+                    paramOffset: *mut usize,
+                    paramSize: *mut usize
+                ) -> CUresult;
+                fn cuFuncIsLoaded(
+                    state: *mut CUfunctionLoadingState,
+                    function: CUfunction
+                ) -> CUresult;
+                fn cuFuncLoad(function: CUfunction) -> CUresult;
+                fn cuFuncSetCacheConfig(hfunc: CUfunction, config: CUfunc_cache) -> CUresult;
+                fn cuFuncSetSharedMemConfig(hfunc: CUfunction, config: CUsharedconfig) -> CUresult;
+                fn cuLaunchKernelEx(
+                    config: *const CUlaunchConfig,
+                    f: CUfunction,
+                    kernelParams: *mut *mut c_void,
+                    extra: *mut *mut c_void
+                ) -> CUresult;
+                fn cuLaunchCooperativeKernel(
+                    f: CUfunction,
+                    gridDimX: c_uint,
+                    gridDimY: c_uint,
+                    gridDimZ: c_uint,
+                    blockDimX: c_uint,
+                    blockDimY: c_uint,
+                    blockDimZ: c_uint,
+                    sharedMemBytes: c_uint,
+                    hStream: CUstream,
+                    kernelParams: *mut *mut c_void
+                ) -> CUresult;
+                fn cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
+                    numBlocks: *mut c_int,
+                    func: CUfunction,
+                    blockSize: c_int,
+                    dynamicSMemSize: usize,
+                    flags: c_uint
+                ) -> CUresult;
+                fn cuOccupancyMaxPotentialBlockSizeWithFlags(
+                    minGridSize: *mut c_int,
+                    blockSize: *mut c_int,
+                    func: CUfunction,
+                    blockSizeToDynamicSMemSize: CUoccupancyB2DSize,
+                    dynamicSMemSize: usize,
+                    blockSizeLimit: c_int,
+                    flags: c_uint
+                ) -> CUresult;
+                fn cuOccupancyAvailableDynamicSMemPerBlock(
+                    dynamicSmemSize: *mut usize,
+                    func: CUfunction,
+                    numBlocks: c_int,
+                    blockSize: c_int
+                ) -> CUresult;
+                fn cuLibraryLoadData(
+                    library: *mut CUlibrary,
+                    code: *const c_void,
+                    jitOptions: *mut CUjit_option,
+                    jitOptionsValues: *mut *mut c_void,
+                    numJitOptions: c_uint,
+                    libraryOptions: *mut CUlibraryOption,
+                    libraryOptionValues: *mut *mut c_void,
+                    numLibraryOptions: c_uint
+                ) -> CUresult;
+                fn cuLibraryLoadFromFile(
+                    library: *mut CUlibrary,
+                    fileName: *const c_char,
+                    jitOptions: *mut CUjit_option,
+                    jitOptionsValues: *mut *mut c_void,
+                    numJitOptions: c_uint,
+                    libraryOptions: *mut CUlibraryOption,
+                    libraryOptionValues: *mut *mut c_void,
+                    numLibraryOptions: c_uint
+                ) -> CUresult;
+                fn cuLibraryUnload(library: CUlibrary) -> CUresult;
+                fn cuLibraryGetKernel(
+                    pKernel: *mut CUkernel,
+                    library: CUlibrary,
+                    name: *const c_char
+                ) -> CUresult;
+                fn cuLibraryGetKernelCount(count: *mut c_uint, lib: CUlibrary) -> CUresult;
+                fn cuLibraryEnumerateKernels(
+                    kernels: *mut CUkernel,
+                    numKernels: c_uint,
+                    lib: CUlibrary
+                ) -> CUresult;
+                fn cuLibraryGetModule(pMod: *mut CUmodule, library: CUlibrary) -> CUresult;
+                fn cuLibraryGetGlobal(
+                    dptr: *mut CUdeviceptr,
+                    bytes: *mut usize,
+                    library: CUlibrary,
+                    name: *const c_char
+                ) -> CUresult;
+                fn cuLibraryGetManaged(
+                    dptr: *mut CUdeviceptr,
+                    bytes: *mut usize,
+                    library: CUlibrary,
+                    name: *const c_char
+                ) -> CUresult;
+                fn cuLibraryGetUnifiedFunction(
+                    fptr: *mut *mut c_void,
+                    library: CUlibrary,
+                    symbol: *const c_char
+                ) -> CUresult;
+                fn cuKernelGetFunction(pFunc: *mut CUfunction, kernel: CUkernel) -> CUresult;
+                fn cuKernelGetLibrary(pLib: *mut CUlibrary, kernel: CUkernel) -> CUresult;
+                fn cuKernelGetName(name: *mut *const c_char, hfunc: CUkernel) -> CUresult;
+                fn cuKernelGetAttribute(
+                    pi: *mut c_int,
+                    attrib: CUfunction_attribute,
+                    kernel: CUkernel,
+                    dev: CUdevice
+                ) -> CUresult;
+                fn cuKernelSetAttribute(
+                    attrib: CUfunction_attribute,
+                    val: c_int,
+                    kernel: CUkernel,
+                    dev: CUdevice
+                ) -> CUresult;
+                fn cuKernelSetCacheConfig(
+                    kernel: CUkernel,
+                    config: CUfunc_cache,
+                    dev: CUdevice
+                ) -> CUresult;
+                fn cuKernelGetParamInfo(
+                    kernel: CUkernel,
+                    paramIndex: usize,
+                    paramOffset: *mut usize,
+                    paramSize: *mut usize
+                ) -> CUresult;
+                fn cuLinkCreate_v2(
+                    numOptions: c_uint,
+                    options: *mut CUjit_option,
+                    optionValues: *mut *mut c_void,
+                    stateOut: *mut CUlinkState
+                ) -> CUresult;
+                fn cuLinkCreate(
+                    numOptions: c_uint,
+                    options: *mut CUjit_option,
+                    optionValues: *mut *mut c_void,
+                    stateOut: *mut CUlinkState
+                ) -> CUresult;
+                fn cuLinkAddData_v2(
+                    state: CUlinkState,
+                    type_: CUjitInputType,
+                    data: *mut c_void,
+                    size: usize,
+                    name: *const c_char,
+                    numOptions: c_uint,
+                    options: *mut CUjit_option,
+                    optionValues: *mut *mut c_void
+                ) -> CUresult;
+                fn cuLinkAddData(
+                    state: CUlinkState,
+                    type_: CUjitInputType,
+                    data: *mut c_void,
+                    size: usize,
+                    name: *const c_char,
+                    numOptions: c_uint,
+                    options: *mut CUjit_option,
+                    optionValues: *mut *mut c_void
+                ) -> CUresult;
+                fn cuLinkAddFile_v2(
+                    state: CUlinkState,
+                    type_: CUjitInputType,
+                    path: *const c_char,
+                    numOptions: c_uint,
+                    options: *mut CUjit_option,
+                    optionValues: *mut *mut c_void
+                ) -> CUresult;
+                fn cuLinkAddFile(
+                    state: CUlinkState,
+                    type_: CUjitInputType,
+                    path: *const c_char,
+                    numOptions: c_uint,
+                    options: *mut CUjit_option,
+                    optionValues: *mut *mut c_void
+                ) -> CUresult;
+                fn cuLinkComplete(
+                    state: CUlinkState,
+                    cubinOut: *mut *mut c_void,
+                    sizeOut: *mut usize
+                ) -> CUresult;
+                fn cuLinkDestroy(state: CUlinkState) -> CUresult;
+                fn cuProfilerStart() -> CUresult;
+                fn cuProfilerStop() -> CUresult;
             }
         }
     };

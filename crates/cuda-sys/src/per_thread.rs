@@ -184,6 +184,24 @@ macro_rules! for_each_per_thread_function {
                 kernelParams: *mut *mut c_void,
                 extra: *mut *mut c_void
             ) -> CUresult = cuLaunchKernel;
+            fn cuLaunchKernelEx_ptsz(
+                config: *const CUlaunchConfig,
+                f: CUfunction,
+                kernelParams: *mut *mut c_void,
+                extra: *mut *mut c_void
+            ) -> CUresult = cuLaunchKernelEx;
+            fn cuLaunchCooperativeKernel_ptsz(
+                f: CUfunction,
+                gridDimX: c_uint,
+                gridDimY: c_uint,
+                gridDimZ: c_uint,
+                blockDimX: c_uint,
+                blockDimY: c_uint,
+                blockDimZ: c_uint,
+                sharedMemBytes: c_uint,
+                hStream: CUstream,
+                kernelParams: *mut *mut c_void
+            ) -> CUresult = cuLaunchCooperativeKernel;
         }
     };
 }

@@ -13,6 +13,9 @@ use super::names::Names;
 use super::{functions, types};
 use crate::{paths, process};
 
+/// What the driver exports for profilers, whose header comes with them and not with the toolkit.
+const PROFILER: &str = "CUresult cuProfilerStart(void); CUresult cuProfilerStop(void);";
+
 /// Writes the generated files, or with `check` compares them with what they should be.
 pub(super) fn run(check: bool) -> Result<()> {
     let allow = allow::read()?;
@@ -37,8 +40,11 @@ pub(super) fn run(check: bool) -> Result<()> {
 
 /// All that the allow-list names, as bindgen translates it.
 fn declarations(allow: &AllowList) -> Result<String> {
+    let header = header()?;
+    let profiler = format!("#include \"{}\"\n{PROFILER}", header.display());
     let mut builder = Builder::default()
-        .header(header()?.to_string_lossy())
+        .header(header.to_string_lossy())
+        .header_contents("profiler.h", &profiler)
         .clang_args(clang_arguments()?)
         .parse_callbacks(Box::new(TypedefNames))
         // A driver may be newer than these headers and give values that no variant has.

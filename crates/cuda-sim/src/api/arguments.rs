@@ -5,11 +5,14 @@ use std::ptr::{self, NonNull};
 use std::sync::Arc;
 
 use cuda_sys::{
-    CUcontext, CUevent, CUfunction, CUgraph, CUgraphExec, CUgraphNode, CUmodule, CUresult, CUstream,
+    CUcontext, CUevent, CUfunction, CUgraph, CUgraphExec, CUgraphNode, CUkernel, CUlibrary,
+    CUmodule, CUresult, CUstream,
 };
 
 use super::Result;
-use crate::device::{Context, Event, Function, Module, Platform, StreamRef};
+use crate::device::{
+    Context, Event, Function, Library, LibraryKernel, Module, Platform, StreamRef, current,
+};
 use crate::graph::{Executable, Graph, NodeId};
 
 /// A place of the program's for a result.
@@ -140,4 +143,28 @@ pub(super) fn node(platform: &Platform, handle: CUgraphNode) -> Result<(Arc<Grap
 /// `CUDA_ERROR_INVALID_VALUE` if the handle names no executable graph.
 pub(super) fn executable(platform: &Platform, handle: CUgraphExec) -> Result<Arc<Executable>> {
     platform.graphs.executables.get(number(handle)).ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)
+}
+
+/// A function, or a kernel's function in the current context: where something is launched, either
+/// will do.
+///
+/// # Errors
+/// `CUDA_ERROR_INVALID_HANDLE` if the handle names neither.
+pub(super) fn launchable(platform: &Platform, handle: CUfunction) -> Result<Arc<Function>> {
+    match platform.kernels.get(number(handle)) {
+        Some(kernel) => Ok(kernel.function(platform, &current::current()?)?.1),
+        None => function(platform, handle),
+    }
+}
+
+/// # Errors
+/// `CUDA_ERROR_INVALID_HANDLE` if the handle names no library.
+pub(super) fn library(platform: &Platform, handle: CUlibrary) -> Result<Arc<Library>> {
+    platform.libraries.get(number(handle)).ok_or(CUresult::CUDA_ERROR_INVALID_HANDLE)
+}
+
+/// # Errors
+/// `CUDA_ERROR_INVALID_HANDLE` if the handle names no kernel of a library.
+pub(super) fn kernel(platform: &Platform, handle: CUkernel) -> Result<Arc<LibraryKernel>> {
+    platform.kernels.get(number(handle)).ok_or(CUresult::CUDA_ERROR_INVALID_HANDLE)
 }

@@ -23,8 +23,11 @@ mod graphs;
 mod host_functions;
 mod host_memory;
 mod init;
+mod jit_options;
 mod launch;
+mod libraries;
 mod limits;
+mod linker;
 mod managed;
 mod memory;
 mod memset;
@@ -36,6 +39,7 @@ mod pointers;
 mod pools;
 mod primary_context;
 mod proc_address;
+mod profiler;
 mod refused;
 mod refused_names;
 mod streams;
@@ -67,7 +71,9 @@ mod chapters {
     pub(super) use super::host_memory::*;
     pub(super) use super::init::*;
     pub(super) use super::launch::*;
+    pub(super) use super::libraries::*;
     pub(super) use super::limits::*;
+    pub(super) use super::linker::*;
     pub(super) use super::managed::*;
     pub(super) use super::memory::*;
     pub(super) use super::memset::*;
@@ -79,6 +85,7 @@ mod chapters {
     pub(super) use super::pools::*;
     pub(super) use super::primary_context::*;
     pub(super) use super::proc_address::*;
+    pub(super) use super::profiler::*;
     pub(super) use super::streams::*;
     pub(super) use super::virtual_memory::*;
 }

@@ -2,18 +2,32 @@
 
 #![allow(non_snake_case, reason = "the names of the C API")]
 
+use std::env;
 use std::ffi::{c_char, c_uint, c_void};
 use std::sync::Arc;
 
-use cuda_sys::{CUdeviceptr, CUfunction, CUjit_option, CUmodule, CUresult};
+use cuda_sys::{
+    CUdeviceptr, CUfunction, CUjit_option, CUmodule, CUmoduleLoadingMode as LoadingMode, CUresult,
+};
 
 use super::Result;
-use super::arguments::{self, Out, handle, number, text, write_text};
-use crate::device::{Module, current, image, platform};
+use super::arguments::{self, Out, handle, number, text};
+use super::jit_options::Logs;
+use crate::device::image::{self, Refusal};
+use crate::device::{Module, current, platform};
+use crate::exec::Program;
+
+pub(super) unsafe fn cuModuleLoad(module: *mut CUmodule, path: *const c_char) -> Result {
+    // SAFETY: the caller's promise.
+    let (out, path) = unsafe { (Out::new(module)?, text(path)?) };
+    load(&out, &Logs::default(), |capability| image::load_file(path, capability))
+}
 
 pub(super) unsafe fn cuModuleLoadData(module: *mut CUmodule, image: *const c_void) -> Result {
-    // SAFETY: the caller's promise.
-    unsafe { load(module, image, Logs::default()) }
+    // SAFETY: the caller's promise, here and in the closure.
+    let out = unsafe { Out::new(module) }?;
+    // SAFETY: as above.
+    load(&out, &Logs::default(), |capability| unsafe { image::load(image, capability) })
 }
 
 pub(super) unsafe fn cuModuleLoadDataEx(
@@ -23,18 +37,68 @@ pub(super) unsafe fn cuModuleLoadDataEx(
     options: *mut CUjit_option,
     values: *mut *mut c_void,
 ) -> Result {
-    // SAFETY: the caller's promise.
-    unsafe { load(module, image, Logs::new(count, options, values)?) }
+    // SAFETY: the caller's promise, here and in the closure.
+    let (out, logs) = unsafe { (Out::new(module)?, Logs::new(count, options, values)?) };
+    // SAFETY: as above.
+    load(&out, &logs, |capability| unsafe { image::load(image, capability) })
 }
 
+pub(super) unsafe fn cuModuleLoadFatBinary(module: *mut CUmodule, image: *const c_void) -> Result {
+    // SAFETY: the caller's promise.
+    unsafe { cuModuleLoadData(module, image) }
+}
+
+/// A library's modules go with the library.
 pub(super) unsafe fn cuModuleUnload(module: CUmodule) -> Result {
     let platform = platform()?;
+    if arguments::module(platform, module)?.is_of_library() {
+        return Err(CUresult::CUDA_ERROR_NOT_PERMITTED);
+    }
     let removed = platform.modules.remove(number(module));
     let module = removed.ok_or(CUresult::CUDA_ERROR_INVALID_HANDLE)?;
-    // What is queued keeps the module alive, but may use its variables through pointers too.
-    platform.scheduler.wait_for_owner(module.context.id);
-    drop(platform.functions.remove_all(|function| Arc::ptr_eq(&function.module, &module)));
+    module.unload(platform);
     module.context.check()
+}
+
+/// Kernels are translated when they are first launched, whatever the program asks for; it is told
+/// what NVIDIA's driver would do.
+pub(super) unsafe fn cuModuleGetLoadingMode(mode: *mut LoadingMode) -> Result {
+    // SAFETY: the caller's promise.
+    let out = unsafe { Out::new(mode) }?;
+    let asked = env::var_os("CUDA_MODULE_LOADING");
+    let is_eager = asked.is_some_and(|mode| mode == "EAGER");
+    out.set(if is_eager {
+        LoadingMode::CU_MODULE_EAGER_LOADING
+    } else {
+        LoadingMode::CU_MODULE_LAZY_LOADING
+    });
+    Ok(())
+}
+
+pub(super) unsafe fn cuModuleGetFunctionCount(count: *mut c_uint, module: CUmodule) -> Result {
+    // SAFETY: the caller's promise.
+    let out = unsafe { Out::new(count) }?;
+    out.set(arguments::module(platform()?, module)?.kernel_names().count() as c_uint);
+    Ok(())
+}
+
+/// Gives as many as the program has room for.
+pub(super) unsafe fn cuModuleEnumerateFunctions(
+    functions: *mut CUfunction,
+    room: c_uint,
+    module: CUmodule,
+) -> Result {
+    let platform = platform()?;
+    let module = arguments::module(platform, module)?;
+    if functions.is_null() || room == 0 {
+        return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+    }
+    for (index, name) in module.kernel_names().take(room as usize).enumerate() {
+        let function = module.function(platform, name)?;
+        // SAFETY: the caller's promise: there is room for so many.
+        unsafe { functions.add(index).write(handle(function)) };
+    }
+    Ok(())
 }
 
 pub(super) unsafe fn cuModuleGetFunction(
@@ -67,92 +131,18 @@ pub(super) unsafe fn cuModuleGetGlobal_v2(
     Ok(())
 }
 
-unsafe fn load(module: *mut CUmodule, image: *const c_void, logs: Logs) -> Result {
-    // SAFETY: the caller's promise.
-    let out = unsafe { Out::new(module) }?;
+fn load(
+    out: &Out<CUmodule>,
+    logs: &Logs,
+    read: impl FnOnce(u32) -> std::result::Result<Program, Refusal>,
+) -> Result {
+    let platform = platform()?;
     let context = current::working()?;
-    let capability = platform()?.config.capability;
-    // SAFETY: as above.
-    let program = unsafe { image::load(image, capability.number()) }.map_err(|refusal| {
-        tracing::warn!("{}", refusal.reason);
-        logs.error(&refusal.reason);
-        refusal.error
-    })?;
-    let loaded = Module::new(context, program)?;
-    let inserted = platform()?.modules.insert(|_| loaded);
+    let capability = platform.config.capability.number();
+    let program = read(capability).map_err(|refusal| logs.refused(&refusal))?;
+    let module = Module::new(context, Arc::new(program))?;
+    let inserted = platform.modules.insert(|handle| module.named(handle));
     out.set(handle(inserted.ok_or(CUresult::CUDA_ERROR_OUT_OF_MEMORY)?.0));
     logs.done();
     Ok(())
-}
-
-/// The buffers for messages that a program may pass when it loads a module.
-#[derive(Default)]
-struct Logs {
-    info: Log,
-    error: Log,
-}
-
-#[derive(Default)]
-struct Log {
-    buffer: Option<*mut c_char>,
-    bytes: usize,
-    /// Where the program wants to know how much was written: in place of the size.
-    written: Option<Out<*mut c_void>>,
-}
-
-impl Logs {
-    /// # Safety
-    /// There are `count` options and values, and the values that are buffers have the sizes that
-    /// others among them say.
-    unsafe fn new(
-        count: c_uint,
-        options: *mut CUjit_option,
-        values: *mut *mut c_void,
-    ) -> Result<Logs> {
-        let mut logs = Logs::default();
-        if count > 0 && (options.is_null() || values.is_null()) {
-            return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
-        }
-        for index in 0..count as usize {
-            // SAFETY: the caller's promise.
-            let (option, place) = unsafe { (options.add(index).read(), values.add(index)) };
-            // SAFETY: as above.
-            let (value, place) = unsafe { (place.read(), Out::new(place)?) };
-            match option {
-                CUjit_option::CU_JIT_INFO_LOG_BUFFER => logs.info.buffer = Some(value.cast()),
-                CUjit_option::CU_JIT_ERROR_LOG_BUFFER => logs.error.buffer = Some(value.cast()),
-                CUjit_option::CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES => logs.info.size(value, place),
-                CUjit_option::CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES => logs.error.size(value, place),
-                // The others are about machine code that is not made here.
-                option if option.0 < CUjit_option::CU_JIT_NUM_OPTIONS.0 => {}
-                _ => return Err(CUresult::CUDA_ERROR_INVALID_VALUE),
-            }
-        }
-        Ok(logs)
-    }
-
-    fn error(&self, message: &str) {
-        self.info.write("");
-        self.error.write(message);
-    }
-
-    fn done(&self) {
-        self.error("");
-    }
-}
-
-impl Log {
-    fn size(&mut self, value: *mut c_void, place: Out<*mut c_void>) {
-        self.bytes = value.addr();
-        self.written = Some(place);
-    }
-
-    fn write(&self, message: &str) {
-        let Some(buffer) = self.buffer else { return };
-        // SAFETY: the program says how large its buffer is. Null and empty ones are left alone.
-        let fits = unsafe { write_text(buffer, self.bytes, message) }.is_ok();
-        if let Some(written) = self.written.as_ref().filter(|_| fits) {
-            written.set(std::ptr::without_provenance_mut(message.len().min(self.bytes - 1)));
-        }
-    }
 }

@@ -2,14 +2,14 @@
 
 #![allow(non_snake_case, reason = "the names of the C API")]
 
-use std::ffi::c_int;
+use std::ffi::{c_int, c_uint};
 
-use cuda_sys::{CUfunction, CUoccupancyB2DSize, CUresult};
+use cuda_sys::{CUfunction, CUoccupancy_flags, CUoccupancyB2DSize, CUresult};
 
 use super::Result;
 use super::arguments::{self, Out};
 use crate::device::attributes::{
-    BLOCKS_PER_MULTIPROCESSOR, MULTIPROCESSORS, SHARED_PER_MULTIPROCESSOR,
+    BLOCKS_PER_MULTIPROCESSOR, MULTIPROCESSORS, SHARED_PER_MULTIPROCESSOR, STATIC_SHARED_OPTIN,
     THREADS_PER_MULTIPROCESSOR, WARP,
 };
 use crate::device::{Function, platform};
@@ -22,7 +22,7 @@ pub(super) unsafe fn cuOccupancyMaxActiveBlocksPerMultiprocessor(
 ) -> Result {
     // SAFETY: the caller's promise.
     let out = unsafe { Out::new(blocks) }?;
-    let function = arguments::function(platform()?, function)?;
+    let function = arguments::launchable(platform()?, function)?;
     let block_size = u32::try_from(block_size).ok().filter(|&threads| threads > 0);
     let block_size = block_size.ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)?;
     out.set(blocks_per_multiprocessor(&function, block_size, dynamic_shared) as c_int);
@@ -39,7 +39,7 @@ pub(super) unsafe fn cuOccupancyMaxPotentialBlockSize(
 ) -> Result {
     // SAFETY: the caller's promise.
     let (grid, block) = unsafe { (Out::new(grid)?, Out::new(block)?) };
-    let function = arguments::function(platform()?, function)?;
+    let function = arguments::launchable(platform()?, function)?;
     let limit = u32::try_from(limit).map_err(|_| CUresult::CUDA_ERROR_INVALID_VALUE)?;
     let most = if limit == 0 { function.max_threads } else { limit.min(function.max_threads) };
     let shared = |threads: u32| match shared_for_block {
@@ -58,6 +58,76 @@ pub(super) unsafe fn cuOccupancyMaxPotentialBlockSize(
     grid.set((blocks * MULTIPROCESSORS) as c_int);
     block.set(threads as c_int);
     Ok(())
+}
+
+pub(super) unsafe fn cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
+    blocks: *mut c_int,
+    function: CUfunction,
+    block_size: c_int,
+    dynamic_shared: usize,
+    flags: c_uint,
+) -> Result {
+    check_flags(flags)?;
+    // SAFETY: the caller's promise.
+    unsafe {
+        cuOccupancyMaxActiveBlocksPerMultiprocessor(blocks, function, block_size, dynamic_shared)
+    }
+}
+
+pub(super) unsafe fn cuOccupancyMaxPotentialBlockSizeWithFlags(
+    grid: *mut c_int,
+    block: *mut c_int,
+    function: CUfunction,
+    shared_for_block: CUoccupancyB2DSize,
+    dynamic_shared: usize,
+    limit: c_int,
+    flags: c_uint,
+) -> Result {
+    check_flags(flags)?;
+    // SAFETY: the caller's promise.
+    unsafe {
+        cuOccupancyMaxPotentialBlockSize(
+            grid,
+            block,
+            function,
+            shared_for_block,
+            dynamic_shared,
+            limit,
+        )
+    }
+}
+
+/// What each of so many blocks on a multiprocessor can have.
+pub(super) unsafe fn cuOccupancyAvailableDynamicSMemPerBlock(
+    bytes: *mut usize,
+    function: CUfunction,
+    blocks: c_int,
+    block_size: c_int,
+) -> Result {
+    // SAFETY: the caller's promise.
+    let out = unsafe { Out::new(bytes) }?;
+    let function = arguments::launchable(platform()?, function)?;
+    let invalid = CUresult::CUDA_ERROR_INVALID_VALUE;
+    let blocks = u32::try_from(blocks).ok().filter(|&blocks| blocks > 0).ok_or(invalid)?;
+    let block_size = u32::try_from(block_size).ok().filter(|&size| size > 0).ok_or(invalid)?;
+    if blocks > blocks_per_multiprocessor(&function, block_size, 0) {
+        return Err(invalid);
+    }
+    let share = (SHARED_PER_MULTIPROCESSOR / blocks).min(STATIC_SHARED_OPTIN);
+    out.set(share.saturating_sub(function.static_shared) as usize);
+    Ok(())
+}
+
+/// How many blocks of a kernel fit on the device at once.
+pub(super) fn blocks_at_once(function: &Function, threads: u32, dynamic_shared: u32) -> u64 {
+    let blocks = blocks_per_multiprocessor(function, threads, dynamic_shared as usize);
+    u64::from(blocks * MULTIPROCESSORS)
+}
+
+/// The one flag there is is about a cache.
+fn check_flags(flags: c_uint) -> Result {
+    let known = CUoccupancy_flags::CU_OCCUPANCY_DISABLE_CACHING_OVERRIDE.0;
+    if flags & !known == 0 { Ok(()) } else { Err(CUresult::CUDA_ERROR_INVALID_VALUE) }
 }
 
 fn blocks_per_multiprocessor(function: &Function, threads: u32, dynamic_shared: usize) -> u32 {

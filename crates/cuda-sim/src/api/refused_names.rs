@@ -114,14 +114,7 @@ macro_rules! for_each_refused_function {
             cuExternalMemoryGetMappedBuffer
             cuExternalMemoryGetMappedMipmappedArray
             cuFlushGPUDirectRDMAWrites
-            cuFuncGetModule
-            cuFuncGetName
-            cuFuncGetParamInfo
-            cuFuncIsLoaded
-            cuFuncLoad
             cuFuncSetBlockShape
-            cuFuncSetCacheConfig
-            cuFuncSetSharedMemConfig
             cuFuncSetSharedSize
             cuGLCtxCreate
             cuGLCtxCreate_v2
@@ -246,39 +239,10 @@ macro_rules! for_each_refused_function {
             cuIpcOpenEventHandle
             cuIpcOpenMemHandle
             cuIpcOpenMemHandle_v2
-            cuKernelGetAttribute
-            cuKernelGetFunction
-            cuKernelGetLibrary
-            cuKernelGetName
-            cuKernelGetParamInfo
-            cuKernelSetAttribute
-            cuKernelSetCacheConfig
             cuLaunch
-            cuLaunchCooperativeKernel
             cuLaunchCooperativeKernelMultiDevice
-            cuLaunchCooperativeKernel_ptsz
             cuLaunchGrid
             cuLaunchGridAsync
-            cuLaunchKernelEx
-            cuLaunchKernelEx_ptsz
-            cuLibraryEnumerateKernels
-            cuLibraryGetGlobal
-            cuLibraryGetKernel
-            cuLibraryGetKernelCount
-            cuLibraryGetManaged
-            cuLibraryGetModule
-            cuLibraryGetUnifiedFunction
-            cuLibraryLoadData
-            cuLibraryLoadFromFile
-            cuLibraryUnload
-            cuLinkAddData
-            cuLinkAddData_v2
-            cuLinkAddFile
-            cuLinkAddFile_v2
-            cuLinkComplete
-            cuLinkCreate
-            cuLinkCreate_v2
-            cuLinkDestroy
             cuLogsCurrent
             cuLogsDumpToFile
             cuLogsDumpToMemory
@@ -383,14 +347,9 @@ macro_rules! for_each_refused_function {
             cuMipmappedArrayGetLevel
             cuMipmappedArrayGetMemoryRequirements
             cuMipmappedArrayGetSparseProperties
-            cuModuleEnumerateFunctions
-            cuModuleGetFunctionCount
             cuModuleGetGlobal
-            cuModuleGetLoadingMode
             cuModuleGetSurfRef
             cuModuleGetTexRef
-            cuModuleLoad
-            cuModuleLoadFatBinary
             cuMulticastAddDevice
             cuMulticastBindAddr
             cuMulticastBindAddr_v2
@@ -399,10 +358,7 @@ macro_rules! for_each_refused_function {
             cuMulticastCreate
             cuMulticastGetGranularity
             cuMulticastUnbind
-            cuOccupancyAvailableDynamicSMemPerBlock
-            cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags
             cuOccupancyMaxActiveClusters
-            cuOccupancyMaxPotentialBlockSizeWithFlags
             cuOccupancyMaxPotentialClusterSize
             cuParamSetSize
             cuParamSetTexRef
@@ -410,8 +366,6 @@ macro_rules! for_each_refused_function {
             cuParamSeti
             cuParamSetv
             cuProfilerInitialize
-            cuProfilerStart
-            cuProfilerStop
             cuSignalExternalSemaphoresAsync
             cuSignalExternalSemaphoresAsync_ptsz
             cuStreamAddCallback

@@ -3,6 +3,7 @@
 
 use std::borrow::Cow;
 use std::ffi::{CStr, c_void};
+use std::fs;
 use std::slice;
 
 use cuda_sys::CUresult;
@@ -22,7 +23,7 @@ pub(crate) struct Refusal {
 }
 
 impl Refusal {
-    fn new(error: CUresult, reason: impl Into<String>) -> Refusal {
+    pub(crate) fn new(error: CUresult, reason: impl Into<String>) -> Refusal {
         Refusal { error, reason: reason.into() }
     }
 }
@@ -45,6 +46,46 @@ pub(crate) unsafe fn load(image: *const c_void, capability: u32) -> Result<Progr
     // SAFETY: the caller's promise.
     let source = unsafe { text(image, capability) }?;
     program(&source, capability)
+}
+
+/// The program in a file, as [`load`].
+///
+/// # Errors
+/// `CUDA_ERROR_FILE_NOT_FOUND` too.
+pub(crate) fn load_file(path: &str, capability: u32) -> Result<Program, Refusal> {
+    load_bytes(read_file(path)?, capability)
+}
+
+/// What is in a file.
+///
+/// # Errors
+/// `CUDA_ERROR_FILE_NOT_FOUND` if it cannot be read.
+pub(crate) fn read_file(path: &str) -> Result<Vec<u8>, Refusal> {
+    fs::read(path).map_err(|error| {
+        Refusal::new(CUresult::CUDA_ERROR_FILE_NOT_FOUND, format!("cannot read `{path}`: {error}"))
+    })
+}
+
+/// The program of an image whose length is known, as [`load`].
+pub(crate) fn load_bytes(image: Vec<u8>, capability: u32) -> Result<Program, Refusal> {
+    program(&text_of_bytes(image, capability)?, capability)
+}
+
+/// The PTX of an image whose length is known, as [`load`].
+pub(crate) fn text_of_bytes(mut image: Vec<u8>, capability: u32) -> Result<String, Refusal> {
+    let invalid = |what| Refusal::new(CUresult::CUDA_ERROR_INVALID_IMAGE, what);
+    if image.starts_with(&fatbin::CONTAINER) {
+        let header = image.first_chunk().ok_or_else(|| invalid("a truncated fat binary"))?;
+        let length = fatbin::container_bytes(header).map_err(refusal)?;
+        let bytes = image.get(..length).ok_or_else(|| invalid("a truncated fat binary"))?;
+        return fatbin::choose(bytes, capability).map_err(refusal);
+    }
+    if image.starts_with(&fatbin::WRAPPER) {
+        return Err(invalid("a reference to a fat binary means nothing outside its process"));
+    }
+    image.push(0);
+    // SAFETY: it is an ELF file, or text that ends with a NUL.
+    unsafe { text(image.as_ptr().cast(), capability) }.map(Cow::into_owned)
 }
 
 /// The program of a PTX text, as [`load`].

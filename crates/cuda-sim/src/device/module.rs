@@ -1,6 +1,7 @@
 //! Modules, their variables and their functions.
 
 use std::collections::HashMap;
+use std::ffi::{CStr, CString};
 use std::ptr;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -17,7 +18,9 @@ use crate::time::PerThread;
 /// A module that was loaded into a context.
 pub(crate) struct Module {
     pub(crate) context: Arc<Context>,
-    program: Program,
+    pub(crate) handle: u64,
+    is_of_library: bool,
+    program: Arc<Program>,
     /// The addresses of the program's variables, in its order.
     variables: Vec<u64>,
     memory: Vec<Arc<Allocation>>,
@@ -40,6 +43,7 @@ pub(crate) struct Function {
     pub(super) work: PerThread,
     /// How much dynamic shared memory a launch may ask for.
     pub(crate) max_dynamic_shared: AtomicU32,
+    c_name: OnceLock<CString>,
     compiled: [OnceLock<Arc<CompiledKernel>>; Execution::COUNT],
 }
 
@@ -49,7 +53,7 @@ impl Module {
     /// # Errors
     /// `CUDA_ERROR_OUT_OF_MEMORY`; `CUDA_ERROR_INVALID_IMAGE` for a variable that is declared but
     /// not defined.
-    pub(crate) fn new(context: Arc<Context>, program: Program) -> Result<Module, CUresult> {
+    pub(crate) fn new(context: Arc<Context>, program: Arc<Program>) -> Result<Module, CUresult> {
         let device: &'static Device = context.device;
         let allocate = |bytes: usize| match bytes {
             0 => Err(CUresult::CUDA_ERROR_INVALID_IMAGE),
@@ -61,9 +65,40 @@ impl Module {
         let memory = memory?;
         let variables = memory.iter().map(|allocation| allocation.address).collect();
         let functions = Mutex::default();
-        let module = Module { context, program, variables, memory, functions };
+        let (handle, is_of_library) = (0, false);
+        let module =
+            Module { context, handle, is_of_library, program, variables, memory, functions };
         module.initialise();
         Ok(module)
+    }
+
+    /// The module with its handle.
+    pub(crate) fn named(mut self, handle: u64) -> Module {
+        self.handle = handle;
+        self
+    }
+
+    /// The module, of a library, with its handle.
+    pub(crate) fn of_library(mut self, handle: u64) -> Module {
+        self.is_of_library = true;
+        self.named(handle)
+    }
+
+    pub(crate) fn is_of_library(&self) -> bool {
+        self.is_of_library
+    }
+
+    /// The names of its kernels.
+    pub(crate) fn kernel_names(&self) -> impl Iterator<Item = &str> {
+        self.program.kernel_names()
+    }
+
+    /// Waits for what may use it, and forgets its functions. The caller has made sure that the
+    /// handle names it no more.
+    pub(crate) fn unload(self: &Arc<Module>, platform: &'static Platform) {
+        // What is queued keeps the module alive, but may use its variables through pointers too.
+        platform.scheduler.wait_for_owner(self.context.id);
+        drop(platform.functions.remove_all(|function| Arc::ptr_eq(&function.module, self)));
     }
 
     /// The function of that name.
@@ -137,8 +172,15 @@ impl Function {
             max_threads: kernel.max_threads_per_block(),
             work: kernel.work(),
             max_dynamic_shared: AtomicU32::new(STATIC_SHARED.saturating_sub(static_shared)),
+            c_name: OnceLock::new(),
             compiled: Default::default(),
         }
+    }
+
+    /// The name as C wants it, for as long as the function lives.
+    pub(crate) fn c_name(&self) -> &CStr {
+        // Names in PTX have no NUL.
+        self.c_name.get_or_init(|| CString::new(self.name.as_str()).unwrap_or_default())
     }
 
     /// The kernel's native code, made when first asked for.

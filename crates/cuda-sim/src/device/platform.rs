@@ -9,6 +9,8 @@ use cuda_sys::CUresult;
 use super::context::Context;
 use super::event::Event;
 use super::host_memory::HostMemory;
+use super::library::{Library, LibraryKernel};
+use super::linker::Linker;
 use super::memory::DeviceMemory;
 use super::module::{Function, Module};
 use super::pool::Pools;
@@ -49,6 +51,9 @@ pub(crate) struct Platform {
     pub(crate) modules: Registry<Module>,
     pub(crate) functions: Registry<Function>,
     pub(crate) graphs: Graphs,
+    pub(crate) libraries: Registry<Library>,
+    pub(crate) kernels: Registry<LibraryKernel>,
+    pub(crate) linkers: Registry<Mutex<Linker>>,
     /// Counts resets: what a thread remembers from before one is void.
     epoch: AtomicU64,
 }
@@ -124,6 +129,9 @@ impl Platform {
             modules: Registry::new(HandleKind::Module),
             functions: Registry::new(HandleKind::Function),
             graphs: Graphs::new(),
+            libraries: Registry::new(HandleKind::Library),
+            kernels: Registry::new(HandleKind::Kernel),
+            linkers: Registry::new(HandleKind::Linker),
             epoch: AtomicU64::new(0),
             config,
         })
@@ -165,6 +173,9 @@ impl Platform {
             device.memory.discard();
             device.memory.set_limit(self.config.memory_per_device);
         }
+        drop(self.libraries.remove_all(|_| true));
+        drop(self.kernels.remove_all(|_| true));
+        drop(self.linkers.remove_all(|_| true));
         self.host_memory.free_all(None);
         self.scheduler.set_schedule(&self.config.schedule);
         time::set(&self.config.time);

@@ -15,6 +15,9 @@ pub(crate) enum HandleKind {
     GraphNode = 33,
     Executable = 34,
     Pool = 16,
+    Library = 6,
+    Kernel = 7,
+    Linker = 8,
 }
 
 /// The living objects of one kind, by handle.

@@ -55,7 +55,6 @@ impl Program {
     }
 
     /// The names of the module's kernels, in the order of the text.
-    #[cfg(any(test, fuzzing))]
     pub(crate) fn kernel_names(&self) -> impl Iterator<Item = &str> {
         self.kernels.iter().map(Kernel::name)
     }

@@ -3,6 +3,8 @@
 
 mod contexts;
 mod devices;
+mod linker;
 
 pub(super) use contexts::*;
 pub(super) use devices::*;
+pub(super) use linker::*;
