@@ -25,6 +25,7 @@ mod host_memory;
 mod init;
 mod jit_options;
 mod launch;
+mod launch_attributes;
 mod libraries;
 mod limits;
 mod linker;

@@ -64,7 +64,8 @@ fn join(inputs: &[String]) -> String {
     let mut text = match (version(first), newest) {
         (Some(own), Some(newest)) if own < newest => {
             let (before, after) = first.split_once(".version").unwrap_or(("", first));
-            let rest = after.trim_start().trim_start_matches(|c: char| c.is_digit(10) || c == '.');
+            let rest =
+                after.trim_start().trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
             format!("{before}.version {}.{}{rest}", newest.0, newest.1)
         }
         _ => first.clone(),

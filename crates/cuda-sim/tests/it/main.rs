@@ -10,6 +10,7 @@ mod host_functions;
 mod host_memory;
 mod init;
 mod launches;
+mod libraries;
 mod managed;
 mod memory;
 mod modules;
