@@ -40,6 +40,8 @@ pub use schedules::{
 
 pub use virtual_time::{declare_kernel, expect_host_threads, spend, virtual_now, wait_until};
 
+use crate::check;
+pub use crate::check::{Actor, AllocationInfo, CheckKinds, Report, ReportKind, Site, UnknownCheck};
 use crate::device::{self, Device, platform};
 pub use crate::exec::Mode;
 use crate::queue::in_host_function;
@@ -109,6 +111,20 @@ pub fn set_memory_limit(device: usize, bytes: u64) -> Result<(), ControlError> {
 /// Before `cuInit`, and for a device that there is not.
 pub fn last_fault(device: usize) -> Result<Option<String>, ControlError> {
     Ok(find(device)?.health.text())
+}
+
+/// What checks have found ([`Config::check`]) since the process began or the reports were last
+/// cleared, in the order in which it was found: each as a value, and as text by `Display`.
+///
+/// What ends a launch is the device's [`last_fault`] too. A few thousand reports are kept.
+#[must_use]
+pub fn reports() -> Vec<Report> {
+    check::reports()
+}
+
+/// Forgets all reports. A [`reset`] does not.
+pub fn clear_reports() {
+    check::clear();
 }
 
 /// The devices were made from another configuration.

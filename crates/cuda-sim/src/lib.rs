@@ -27,9 +27,11 @@
 //! - `graph`: graphs of operations, made by hand or captured from streams.
 //! - `queue`: streams, events and the workers that run what is enqueued.
 //! - `time`: virtual time, which says what all that would take on other hardware.
+//! - `check`: checked mode.
 //! - `exec`: kernels. `ptx` reads them, `codegen` translates them, `exec` runs their blocks.
 
 mod api;
+mod check;
 mod codegen;
 pub mod control;
 mod device;

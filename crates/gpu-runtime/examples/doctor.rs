@@ -36,10 +36,7 @@ fn report() -> Result<(), Box<dyn Error>> {
     }
     if gpu_runtime::driver_kind()? == DriverKind::Software {
         let Config { workers, check, .. } = Config::from_env()?;
-        let check = if check { "checked" } else { "not checked" };
-        println!(
-            "worker threads: {workers} (CUDA_SIM_WORKERS); accesses: {check} (CUDA_SIM_CHECK)"
-        );
+        println!("worker threads: {workers} (CUDA_SIM_WORKERS); checks: {check} (CUDA_SIM_CHECK)");
     }
     Ok(())
 }

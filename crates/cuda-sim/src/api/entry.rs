@@ -5,6 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use cuda_sys::CUresult;
 
 use super::Result;
+use crate::check;
 use crate::control;
 use crate::device::platform;
 use crate::queue::in_host_function;
@@ -13,6 +14,7 @@ use crate::time;
 /// Runs the body of a call.
 pub(super) fn enter(call: Call, body: impl FnOnce() -> Result) -> CUresult {
     control::count(call);
+    check::enter(call.name());
     if let Some(result) = control::injected(call) {
         tracing::debug!(call = call.name(), %result, "fails on demand");
         return result;

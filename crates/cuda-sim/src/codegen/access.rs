@@ -6,6 +6,7 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value, types};
 
 use super::function::Lowering;
+use crate::check::What;
 use crate::exec::runtime::{Helper, describe_access};
 use crate::exec::state::{Context, Thread};
 use crate::exec::{Access, CheckLevel};
@@ -21,27 +22,79 @@ pub(super) enum Window {
 }
 
 impl Lowering<'_, '_> {
-    /// The host address of a memory operand at which `bytes` bytes may be accessed; the thread is
-    /// stopped if not.
+    /// The host address of a memory operand for an access; the thread is stopped if that is
+    /// refused. `written` is what a write writes, if that is one value.
     pub(super) fn locate(
         &mut self,
         operand: Operand,
         space: StateSpace,
-        bytes: u32,
-        access: Access,
+        what: What,
+        written: Option<Value>,
     ) -> Value {
         let Operand::Memory(address) = operand else {
             unreachable!("the parser puts addresses where operations expect them");
         };
         let value = self.effective_address(address);
-        if let Some(window) = self.known_window(address, bytes) {
+        if let Some(window) = self.known_window(address, what.bytes) {
             let base = self.window_base(window);
-            return self.builder.ins().iadd(base, value);
+            let place = self.builder.ins().iadd(base, value);
+            return self.tell(window, space, place, what, written);
         }
         match self.window(space) {
-            Some(window) => self.check_window(window, value, bytes, access),
-            None => self.check_generic(value, bytes, access),
+            Some(window) => {
+                let place = self.check_window(window, value, what);
+                self.tell(window, space, place, what, written)
+            }
+            None => self.check_generic(value, what, written),
         }
+    }
+
+    /// Tells checked mode of an access to memory of the block or the thread.
+    fn tell(
+        &mut self,
+        window: Window,
+        space: StateSpace,
+        place: Value,
+        what: What,
+        written: Option<Value>,
+    ) -> Value {
+        if self.unit.check == CheckLevel::Window || window == Window::Parameters {
+            return place;
+        }
+        if space == StateSpace::Param {
+            if what.access == Access::Write {
+                self.tell_passed(place, what.bytes);
+            }
+            return place;
+        }
+        self.ask(place, what, written)
+    }
+
+    /// Tells checked mode of arguments or results of a call that were put into local memory.
+    pub(super) fn tell_passed(&mut self, place: Value, bytes: u32) {
+        if self.unit.check == CheckLevel::Full {
+            let bytes = self.int(types::I32, i64::from(bytes));
+            self.call_helper(Helper::Passed, &[self.context, self.thread, place, bytes]);
+        }
+    }
+
+    /// Asks whether an access may be made; the thread is stopped if not.
+    fn ask(&mut self, address: Value, what: What, written: Option<Value>) -> Value {
+        let good = self.builder.create_block();
+        let [context, thread, place, described, line] =
+            self.access_arguments(address, what, written.is_some());
+        let written = match written {
+            Some(value) => {
+                let bits = self.cast(value, self.builder.func.dfg.value_type(value).as_int());
+                self.resize(bits, types::I64, false)
+            }
+            None => self.int(types::I64, 0),
+        };
+        let arguments = [context, thread, place, described, line, written];
+        let refused = self.helper(Helper::Check, &arguments);
+        self.builder.ins().brif(refused, self.fault, &[], good, &[]);
+        self.builder.switch_to_block(good);
+        address
     }
 
     /// The address of a variable in its own space.
@@ -179,8 +232,8 @@ impl Lowering<'_, '_> {
         self.context_pointer(offset + 8 * log)
     }
 
-    fn check_window(&mut self, window: Window, place: Value, bytes: u32, access: Access) -> Value {
-        let log = bytes.trailing_zeros();
+    fn check_window(&mut self, window: Window, place: Value, what: What) -> Value {
+        let log = what.bytes.trailing_zeros();
         let slot = self.builder.ins().rotr_imm_u(place, i64::from(log));
         let slots = self.window_slots(window, log as usize);
         let inside = self.builder.ins().icmp(IntCC::UnsignedLessThan, slot, slots);
@@ -189,7 +242,7 @@ impl Lowering<'_, '_> {
         self.builder.ins().brif(inside, good, &[], bad, &[]);
 
         self.builder.switch_to_block(bad);
-        let arguments = self.access_arguments(place, bytes, access);
+        let arguments = self.access_arguments(place, what, false);
         self.call_helper(Helper::Deny, &arguments);
         self.builder.ins().jump(self.fault, &[]);
 
@@ -198,30 +251,28 @@ impl Lowering<'_, '_> {
         self.builder.ins().iadd(base, place)
     }
 
-    fn check_generic(&mut self, address: Value, bytes: u32, access: Access) -> Value {
-        let (good, ask) = (self.builder.create_block(), self.builder.create_block());
-        if self.unit.check == CheckLevel::Window {
-            let log = bytes.trailing_zeros();
-            let start = self.context_pointer(offset_of!(Context, window_start));
-            let distance = self.builder.ins().isub(address, start);
-            let slot = self.builder.ins().rotr_imm_u(distance, i64::from(log));
-            let slots = self.context_pointer(offset_of!(Context, window_slots) + 8 * log as usize);
-            let inside = self.builder.ins().icmp(IntCC::UnsignedLessThan, slot, slots);
-            self.builder.set_cold_block(ask);
-            self.builder.ins().brif(inside, good, &[], ask, &[]);
-        } else {
-            self.builder.ins().jump(ask, &[]);
+    fn check_generic(&mut self, address: Value, what: What, written: Option<Value>) -> Value {
+        if self.unit.check == CheckLevel::Full {
+            return self.ask(address, what, written);
         }
+        let (good, ask) = (self.builder.create_block(), self.builder.create_block());
+        let log = what.bytes.trailing_zeros();
+        let start = self.context_pointer(offset_of!(Context, window_start));
+        let distance = self.builder.ins().isub(address, start);
+        let slot = self.builder.ins().rotr_imm_u(distance, i64::from(log));
+        let slots = self.context_pointer(offset_of!(Context, window_slots) + 8 * log as usize);
+        let inside = self.builder.ins().icmp(IntCC::UnsignedLessThan, slot, slots);
+        self.builder.set_cold_block(ask);
+        self.builder.ins().brif(inside, good, &[], ask, &[]);
         self.builder.switch_to_block(ask);
-        let arguments = self.access_arguments(address, bytes, access);
-        let refused = self.helper(Helper::Check, &arguments);
-        self.builder.ins().brif(refused, self.fault, &[], good, &[]);
+        self.ask(address, what, None);
+        self.builder.ins().jump(good, &[]);
         self.builder.switch_to_block(good);
         address
     }
 
-    fn access_arguments(&mut self, address: Value, bytes: u32, access: Access) -> [Value; 5] {
-        let what = self.int(types::I32, i64::from(describe_access(bytes, access)));
+    fn access_arguments(&mut self, address: Value, what: What, has_value: bool) -> [Value; 5] {
+        let what = self.int(types::I32, i64::from(describe_access(what, has_value)));
         let line = self.int(types::I32, i64::from(self.line));
         [self.context, self.thread, address, what, line]
     }

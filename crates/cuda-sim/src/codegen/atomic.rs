@@ -9,16 +9,19 @@ use cranelift_codegen::ir::{AtomicRmwOp, InstBuilder, MemFlagsData, Value, types
 
 use super::function::Lowering;
 use super::value::machine_type;
+use crate::check::What;
 use crate::exec::Access;
 use crate::exec::runtime::Helper;
-use crate::ptx::{AtomicForm, AtomicOp, Instruction, ScalarType, StateSpace};
+use crate::ptx::{AtomicForm, AtomicOp, Instruction, Order, ScalarType, StateSpace};
 
 impl Lowering<'_, '_> {
     pub(super) fn atomic(&mut self, instruction: &Instruction, form: AtomicForm) {
         let ty = form.ty;
         let operand = self.source(instruction, 1, ty);
         let compared = operand;
-        let address = self.locate(instruction.sources[0], form.space, ty.bytes(), Access::Atomic);
+        let releases = form.order == Order::Release;
+        let what = What { bytes: ty.bytes(), access: Access::Atomic, strong: true, releases };
+        let address = self.locate(instruction.sources[0], form.space, what, None);
         let old = if form.op == AtomicOp::CompareExchange {
             let new = self.source(instruction, 2, ty);
             self.builder.ins().atomic_cas(MemFlagsData::trusted(), address, compared, new)
@@ -42,6 +45,7 @@ impl Lowering<'_, '_> {
             };
             self.helper(helper, &[address, operand])
         };
+        self.tell_acquired(address);
         if !instruction.destinations.is_empty() {
             self.define(instruction, 0, old, ty);
         }

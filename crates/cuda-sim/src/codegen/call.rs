@@ -45,6 +45,7 @@ impl Lowering<'_, '_> {
             let to = self.builder.ins().iadd_imm_s(base, variable.offset as i64);
             let from = self.own_variable(argument);
             self.copy_bytes(to, from, variable.bytes as u32);
+            self.tell_passed(to, variable.bytes as u32);
         }
         let target = self.unit.callees[place];
         let target = self.unit.module.declare_func_in_func(target, self.builder.func);
@@ -56,6 +57,7 @@ impl Lowering<'_, '_> {
             let from = self.builder.ins().iadd_imm_s(base, variable.offset as i64);
             let to = self.own_variable(result);
             self.copy_bytes(to, from, variable.bytes as u32);
+            self.tell_passed(to, variable.bytes as u32);
         }
     }
 

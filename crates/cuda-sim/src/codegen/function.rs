@@ -10,6 +10,7 @@ use cranelift_module::{Linkage, Module};
 
 use super::native::Unit;
 use super::value::register_type;
+use crate::exec::CheckLevel;
 use crate::exec::runtime::Helper;
 use crate::exec::state::{Context, EXITED, FAULTED, FINISHED, Thread};
 use crate::ir;
@@ -330,6 +331,9 @@ impl<'a, 'k> Lowering<'a, 'k> {
             Operation::IsSpace(space) => self.is_space(instruction, space),
             Operation::Fence => {
                 self.builder.ins().fence();
+                if self.unit.check == CheckLevel::Full {
+                    self.call_helper(Helper::Fence, &[self.context, self.thread]);
+                }
             }
             Operation::Suspend(suspension) => self.suspend(instruction, suspension),
             Operation::Call(callee) => self.call(instruction, callee),

@@ -5,12 +5,14 @@ use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value, types};
 use super::access::Window;
 use super::function::Lowering;
 use super::value::machine_type;
-use crate::exec::Access;
+use crate::check::What;
+use crate::exec::runtime::Helper;
+use crate::exec::{Access, CheckLevel};
 use crate::ptx::{Instruction, MemoryForm, Operand, Order, ScalarType, StateSpace};
 
 impl Lowering<'_, '_> {
     pub(super) fn load(&mut self, instruction: &Instruction, form: MemoryForm) {
-        let address = self.place_of(instruction, form, Access::Read);
+        let address = self.place_of(instruction, form, Access::Read, None);
         let flags = self.load_flags(instruction, form.ty.bytes() * u32::from(form.count));
         for index in 0..usize::from(form.count) {
             let offset = index as i32 * form.ty.bytes() as i32;
@@ -18,9 +20,12 @@ impl Lowering<'_, '_> {
                 Order::Weak => {
                     self.builder.ins().load(machine_type(form.ty), flags, address, offset)
                 }
-                Order::Strong => self.strong_load(form.ty, address, offset),
+                Order::Strong | Order::Release => self.strong_load(form.ty, address, offset),
             };
             self.define(instruction, index, value, form.ty);
+        }
+        if form.order != Order::Weak {
+            self.tell_acquired(address);
         }
     }
 
@@ -28,7 +33,8 @@ impl Lowering<'_, '_> {
         let values: Vec<Value> = (0..usize::from(form.count))
             .map(|index| self.source(instruction, 1 + index, form.ty))
             .collect();
-        let address = self.place_of(instruction, form, Access::Write);
+        let only = if values.len() == 1 { values.first().copied() } else { None };
+        let address = self.place_of(instruction, form, Access::Write, only);
         for (index, value) in values.into_iter().enumerate() {
             let offset = index as i32 * form.ty.bytes() as i32;
             match form.order {
@@ -36,7 +42,7 @@ impl Lowering<'_, '_> {
                     let flags = MemFlagsData::new().with_notrap();
                     self.builder.ins().store(flags, value, address, offset);
                 }
-                Order::Strong => self.strong_store(value, address, offset),
+                Order::Strong | Order::Release => self.strong_store(value, address, offset),
             }
         }
     }
@@ -68,6 +74,14 @@ impl Lowering<'_, '_> {
         };
         let (to, from) = (self.frame_variable(to), self.frame_variable(from));
         self.copy_bytes(to, from, bytes);
+        self.tell_passed(to, bytes);
+    }
+
+    /// Tells checked mode that a strong read or an atomic operation is done.
+    pub(super) fn tell_acquired(&mut self, address: Value) {
+        if self.unit.check == CheckLevel::Full {
+            self.call_helper(Helper::Acquired, &[self.context, self.thread, address]);
+        }
     }
 
     /// Copies memory that both ends of which are the thread's own.
@@ -83,9 +97,17 @@ impl Lowering<'_, '_> {
         }
     }
 
-    fn place_of(&mut self, instruction: &Instruction, form: MemoryForm, access: Access) -> Value {
+    fn place_of(
+        &mut self,
+        instruction: &Instruction,
+        form: MemoryForm,
+        access: Access,
+        written: Option<Value>,
+    ) -> Value {
         let bytes = form.ty.bytes() * u32::from(form.count);
-        self.locate(instruction.sources[0], form.space, bytes, access)
+        let (strong, releases) = (form.order != Order::Weak, form.order == Order::Release);
+        let what = What { bytes, access, strong, releases };
+        self.locate(instruction.sources[0], form.space, what, written)
     }
 
     /// Kernel parameters do not change, so the optimiser may load them once for all threads.

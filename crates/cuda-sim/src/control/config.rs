@@ -4,7 +4,7 @@ use std::env;
 use std::num::NonZero;
 use std::thread;
 
-use super::{Capability, Mode, Schedule, Time};
+use super::{Capability, CheckKinds, Mode, Schedule, Time};
 
 /// The simulated machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,9 +16,9 @@ pub struct Config {
     pub memory_per_device: u64,
     /// Threads that do the devices' work, at least 1.
     pub workers: usize,
-    /// Whether each access of a kernel is checked against what is allocated. It costs time, and
-    /// tells block, thread and line of wild accesses.
-    pub check: bool,
+    /// What is checked: none of it costs anything where it is off. See
+    /// [`reports`](super::reports).
+    pub check: CheckKinds,
     /// The compute capability that devices say they have. PTX for a higher one is refused.
     pub capability: Capability,
     /// How kernels run where accesses are not checked; where they are, it is one thread at a time.
@@ -37,7 +37,7 @@ impl Default for Config {
             devices: 1,
             memory_per_device: 8 << 30,
             workers: thread::available_parallelism().map_or(1, NonZero::get),
-            check: false,
+            check: CheckKinds::NONE,
             capability: Capability::default(),
             execution: Mode::Lockstep,
             schedule: Schedule::Fast,
@@ -48,10 +48,10 @@ impl Default for Config {
 
 impl Config {
     /// The default, changed by the environment: `CUDA_SIM_DEVICES=4`, `CUDA_SIM_MEMORY=512MiB`
-    /// (or KiB, GiB, or a number of bytes), `CUDA_SIM_WORKERS=2`, `CUDA_SIM_CHECK=1`,
-    /// `CUDA_SIM_CAPABILITY=8.0`, `CUDA_SIM_EXECUTION=threads` (or `lockstep`),
-    /// `CUDA_SIM_SCHEDULE=adversarial:7` (any text of a [`Schedule`]),
-    /// `CUDA_SIM_TIME=h200` (or real).
+    /// (or KiB, GiB, or a number of bytes), `CUDA_SIM_WORKERS=2`, `CUDA_SIM_CHECK=1` (or a list
+    /// such as `memory,init`), `CUDA_SIM_CAPABILITY=8.0`, `CUDA_SIM_EXECUTION=threads` (or
+    /// `lockstep`), `CUDA_SIM_SCHEDULE=adversarial:7` (any text of a
+    /// [`Schedule`]), `CUDA_SIM_TIME=h200` (or real).
     ///
     /// # Errors
     /// The first variable whose value means nothing.
@@ -71,7 +71,8 @@ impl Config {
         read.set(&mut config.workers, "CUDA_SIM_WORKERS", workers, |value| {
             number(value).filter(|&workers| workers > 0)
         })?;
-        read.set(&mut config.check, "CUDA_SIM_CHECK", "0 or 1", switch)?;
+        let checks = "0, 1, or a list such as memory,init,shared,global,streams,leaks";
+        read.set(&mut config.check, "CUDA_SIM_CHECK", checks, number)?;
         let capability = "a compute capability from 5.0 to 12.1";
         read.set(&mut config.capability, "CUDA_SIM_CAPABILITY", capability, Capability::parse)?;
         let modes = "lockstep or threads";
@@ -132,14 +133,6 @@ fn bytes(text: &str) -> Option<u64> {
     digits.parse::<u64>().ok()?.checked_mul(1 << shift)
 }
 
-fn switch(text: &str) -> Option<bool> {
-    match text {
-        "1" | "true" | "on" => Some(true),
-        "" | "0" | "false" | "off" => Some(false),
-        _ => None,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::TimeModel;
@@ -173,7 +166,7 @@ mod tests {
             devices: 4,
             memory_per_device: 512 << 20,
             workers: 3,
-            check: true,
+            check: CheckKinds::ALL,
             capability: Capability { major: 8, minor: 6 },
             execution: Mode::Threads,
             schedule: Schedule::Adversarial(7),

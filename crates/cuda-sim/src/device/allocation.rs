@@ -7,6 +7,7 @@ use super::managed::Managed;
 use super::memory::DeviceMemory;
 use super::pool::PoolPart;
 use super::properties::DeviceId;
+use crate::check::MemoryKind;
 
 /// Memory that was allocated on a device. It goes back to the device when the last one lets go:
 /// the books of what is allocated, or a copy in flight.
@@ -52,6 +53,17 @@ pub(crate) enum Purpose {
 pub(super) fn next_id() -> u64 {
     static NEXT: AtomicU64 = AtomicU64::new(1);
     NEXT.fetch_add(1, Ordering::Relaxed)
+}
+
+impl Purpose {
+    /// What checks are to know of it.
+    pub(super) fn memory_kind(self) -> MemoryKind {
+        match self {
+            Purpose::Module => MemoryKind::Variable,
+            Purpose::Heap => MemoryKind::Heap,
+            _ => MemoryKind::Device,
+        }
+    }
 }
 
 impl Allocation {

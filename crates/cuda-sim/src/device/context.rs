@@ -11,6 +11,7 @@ use super::heap::Heap;
 use super::platform::{Device, Platform};
 use super::settings::Settings;
 use super::virtual_memory::Protection;
+use crate::check;
 use crate::queue::{self, StreamKind};
 
 /// A context: what streams, events, modules and memory belong to.
@@ -88,6 +89,12 @@ impl Context {
     pub(crate) fn destroy(&self, platform: &'static Platform) {
         self.alive.store(false, Ordering::Release);
         platform.scheduler.wait_for_owner(self.id);
+        if check::is_on() {
+            let modules = platform.modules.handles(|module| module.context.id == self.id);
+            let streams = platform.streams.handles(|stream| stream.context.id == self.id);
+            let events = platform.events.handles(|event| event.context.id == self.id);
+            check::context_ends(self.id, modules.into_iter().chain(streams).chain(events));
+        }
         platform.graphs.orphan(self.id);
         drop(platform.functions.remove_all(|function| function.module.context.id == self.id));
         drop(platform.modules.remove_all(|module| module.context.id == self.id));

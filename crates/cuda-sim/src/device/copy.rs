@@ -10,6 +10,7 @@ use cuda_sys::CUresult;
 use super::location::Location;
 use super::stream::StreamRef;
 use super::trap;
+use crate::check;
 use crate::graph::{CopyParameters, Operation};
 use crate::queue::{Failure, Health, Job, Work};
 use crate::time::{self, Demand, Site};
@@ -121,9 +122,18 @@ impl Job for Copy {
         self.bytes > PIECE
     }
 
+    fn label(&self) -> check::Label {
+        check::Label::Copy
+    }
+
     fn run(&self, pieces: Range<u64>) -> Result<(), Failure> {
         let start = pieces.start * PIECE;
         let length = (pieces.end * PIECE).min(self.bytes) - start;
+        let in_place = match &self.source {
+            Source::InPlace(from) => Some(from.address + start),
+            Source::Staged(_) => None,
+        };
+        check::copying(self.to.address + start, in_place, length)?;
         let to: *mut u8 = ptr::with_exposed_provenance_mut((self.to.address + start) as usize);
         let from: *const u8 = match &self.source {
             Source::InPlace(from) => ptr::with_exposed_provenance((from.address + start) as usize),

@@ -9,6 +9,7 @@ use cuda_sys::CUresult;
 use super::copy::{End, unmapped};
 use super::stream::StreamRef;
 use super::trap;
+use crate::check;
 use crate::graph::{FillParameters, Operation};
 use crate::queue::{Failure, Health, Job, Point, Work};
 use crate::time::Demand;
@@ -71,9 +72,14 @@ impl Job for Fill {
         self.bytes > PIECE
     }
 
+    fn label(&self) -> check::Label {
+        check::Label::Fill
+    }
+
     fn run(&self, pieces: Range<u64>) -> Result<(), Failure> {
         let start = pieces.start * PIECE;
         let bytes = (pieces.end * PIECE).min(self.bytes) - start;
+        check::filling(self.to.address + start, bytes)?;
         let to = (self.to.address + start) as usize;
         let count = (bytes / self.size) as usize;
         // SAFETY: the range was checked when the fill was enqueued, and the location that it holds

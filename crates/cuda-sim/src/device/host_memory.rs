@@ -10,6 +10,7 @@ use cuda_sys::CUresult;
 use libc::{MAP_ANONYMOUS, MAP_FAILED, MAP_PRIVATE, PROT_READ, PROT_WRITE};
 
 use super::allocation::next_id;
+use crate::check::{self, MemoryKind};
 
 /// Host memory that every device can reach at the host's own addresses.
 #[derive(Debug)]
@@ -83,6 +84,7 @@ impl HostMemory {
         let allocation =
             Arc::new(HostAllocation { address, bytes, owner, id, flags, source, mapped });
         self.write(|live| live.insert(address, Arc::clone(&allocation)));
+        check::allocated(allocation.range(), MemoryKind::Host, owner);
         Ok(allocation)
     }
 
@@ -107,6 +109,7 @@ impl HostMemory {
                 return Err(CUresult::CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED);
             }
             live.insert(address, allocation);
+            check::allocated(range, MemoryKind::Host, owner);
             Ok(())
         })
     }
@@ -129,6 +132,9 @@ impl HostMemory {
         self.write(|live| {
             let known = live.get(&allocation.address);
             let known = known.is_some_and(|known| Arc::ptr_eq(known, allocation));
+            if known {
+                check::freed(allocation.address);
+            }
             known && live.remove(&allocation.address).is_some()
         })
     }
@@ -140,6 +146,7 @@ impl HostMemory {
         let leaving = self.write(|live| {
             live.extract_if(.., |_, allocation| leaves(allocation)).collect::<Vec<_>>()
         });
+        leaving.iter().for_each(|&(address, _)| check::freed(address));
         drop(leaving);
     }
 

@@ -14,6 +14,7 @@ use super::stream::StreamRef;
 use super::trap;
 use super::view::View;
 use super::workspace::Workspace;
+use crate::check::{CheckKinds, Label};
 use crate::exec::{CheckLevel, CompiledKernel, Execution, Fault, FaultKind, Launch};
 use crate::graph::Operation;
 use crate::queue::{Failure, Job, Work};
@@ -88,7 +89,10 @@ impl KernelCall {
     /// Those of [`Function::code`].
     pub(crate) fn into_job(self, platform: &'static Platform) -> Result<Arc<dyn Job>, CUresult> {
         let KernelCall { function, shape, mut parameters } = self;
-        let level = if platform.config.check { CheckLevel::Full } else { CheckLevel::Window };
+        let level = match in_kernels(platform.config.check) {
+            true => CheckLevel::Full,
+            false => CheckLevel::Window,
+        };
         let execution = Execution::of(platform.config.execution, level, shape.block);
         let code = function.code(level, execution)?;
         let view = View::new(platform, Arc::clone(&function.module.context), level);
@@ -130,6 +134,11 @@ impl Job for KernelLaunch {
         self.shape.blocks().saturating_mul(u64::from(threads)) >= HEAVY
     }
 
+    fn label(&self) -> Label {
+        let Shape { grid, block, .. } = self.shape;
+        Label::Launch { kernel: self.code.name(), grid, block, lines: self.code.lines() }
+    }
+
     fn run(&self, pieces: Range<u64>) -> Result<(), Failure> {
         let health = &self.function.module.context.device.health;
         let launch = Launch {
@@ -169,9 +178,12 @@ impl KernelLaunch {
 }
 
 fn failure(fault: &Fault) -> Failure {
-    let code = match fault.kind {
+    let code = match &fault.kind {
         FaultKind::IllegalAddress { .. } => CUresult::CUDA_ERROR_ILLEGAL_ADDRESS,
         FaultKind::MisalignedAddress { .. } => CUresult::CUDA_ERROR_MISALIGNED_ADDRESS,
+        FaultKind::Reported(report) => {
+            report.kind.error().unwrap_or(CUresult::CUDA_ERROR_LAUNCH_FAILED)
+        }
         FaultKind::Assert { .. } => CUresult::CUDA_ERROR_ASSERT,
         FaultKind::LocalStackOverflow { .. } => CUresult::CUDA_ERROR_HARDWARE_STACK_ERROR,
         FaultKind::Trap
@@ -179,7 +191,22 @@ fn failure(fault: &Fault) -> Failure {
         | FaultKind::NotCompiled(_)
         | FaultKind::Interrupted => CUresult::CUDA_ERROR_LAUNCH_FAILED,
     };
-    Failure { code, text: fault.to_string() }
+    let text = match &fault.kind {
+        FaultKind::Reported(report) => report.to_string(),
+        _ => fault.to_string(),
+    };
+    Failure { code, text }
+}
+
+/// Whether a kernel's own code has a part in those checks.
+fn in_kernels(kinds: CheckKinds) -> bool {
+    kinds.has(
+        CheckKinds::MEMORY
+            | CheckKinds::INIT
+            | CheckKinds::SHARED
+            | CheckKinds::GLOBAL
+            | CheckKinds::STREAMS,
+    )
 }
 
 fn check_shape(function: &Function, shape: Shape) -> Result<(), CUresult> {

@@ -15,9 +15,11 @@ use super::allocation::{Allocation, Purpose, next_id};
 use super::managed::Managed;
 use super::pool::PoolPart;
 use super::properties::DeviceId;
+use super::quarantine::{Quarantine, red_zone};
 use super::ranges::Ranges;
 use super::reserved::Reserved;
 use super::window::{GRANULE, Window};
+use crate::check::{self, MemoryKind};
 use crate::queue::Point;
 
 /// Every allocation starts at a multiple of this.
@@ -49,6 +51,8 @@ struct Books {
     granules: Ranges,
     /// Free addresses in granules that small allocations share.
     small: Ranges,
+    /// What was freed lately, in checked mode.
+    quarantine: Quarantine,
     live: BTreeMap<u64, Arc<Allocation>>,
     /// What was freed, but only after work up to a point.
     leaving: Vec<(Arc<Allocation>, Point)>,
@@ -89,7 +93,10 @@ impl DeviceMemory {
     ) -> Result<Arc<Allocation>, CUresult> {
         let mut books = self.write();
         let taken = books.take(self, bytes).ok_or(CUresult::CUDA_ERROR_OUT_OF_MEMORY)?;
-        Ok(books.enter(self.allocation(bytes, owner, purpose, taken)))
+        let allocation = books.enter(self.allocation(bytes, owner, purpose, taken));
+        drop(books);
+        check::allocated(allocation.range(), purpose.memory_kind(), owner);
+        Ok(allocation)
     }
 
     /// Allocates managed memory, which is not zero. It may be anywhere, so no limit counts it.
@@ -107,7 +114,10 @@ impl DeviceMemory {
         let taken = books.commit(self, whole).ok_or(out_of_memory)?;
         let mut allocation = self.allocation(bytes, owner, Purpose::Program, taken);
         allocation.managed = Some(Managed::new(bytes));
-        Ok(books.enter(allocation))
+        let allocation = books.enter(allocation);
+        drop(books);
+        check::allocated(allocation.range(), MemoryKind::Managed, owner);
+        Ok(allocation)
     }
 
     /// Enters a block of a pool, which belongs to no context.
@@ -215,6 +225,8 @@ impl DeviceMemory {
         // The caller holds the allocation too, so it is not dropped under the lock.
         books.live.remove(&allocation.address);
         books.map = None;
+        drop(books);
+        check::freed(allocation.address);
         true
     }
 
@@ -227,6 +239,8 @@ impl DeviceMemory {
         let left: Vec<_> = books.leaving.extract_if(.., |(left, _)| leaves(left)).collect();
         books.map = None;
         drop(books);
+        leaving.iter().for_each(|&(address, _)| check::freed(address));
+        left.iter().for_each(|(left, _)| check::freed(left.address));
         drop((leaving, left));
     }
 
@@ -320,6 +334,7 @@ impl Books {
         Books {
             granules: Ranges::new(addresses),
             small: Ranges::with_seam(GRANULE),
+            quarantine: Quarantine::default(),
             live: BTreeMap::new(),
             leaving: Vec::new(),
             used: 0,
@@ -335,16 +350,20 @@ impl Books {
     }
 
     fn take(&mut self, memory: &DeviceMemory, bytes: u64) -> Option<Range<u64>> {
-        if bytes > SMALL {
+        let small = bytes.checked_next_multiple_of(ALIGNMENT)?.checked_add(red_zone(ALIGNMENT))?;
+        if small > SMALL {
             return self.take_granules(memory, bytes);
         }
-        let bytes = bytes.next_multiple_of(ALIGNMENT);
-        let address = self.small.take(bytes).or_else(|| {
-            let granule = self.take_granules(memory, GRANULE)?;
+        let address = self.small.take(small).or_else(|| {
+            let Some(granule) = self.take_granules(memory, GRANULE) else {
+                self.quarantine.release_small(&mut self.small);
+                return self.small.take(small);
+            };
             self.small.give(granule);
-            self.small.take(bytes)
+            self.small.take(small)
         })?;
-        Some(address..address + bytes)
+        self.quarantine.took_small(address);
+        Some(address..address + small)
     }
 
     fn take_granules(&mut self, memory: &DeviceMemory, bytes: u64) -> Option<Range<u64>> {
@@ -360,11 +379,15 @@ impl Books {
 
     /// Takes whole granules that no limit counts.
     fn commit(&mut self, memory: &DeviceMemory, bytes: u64) -> Option<Range<u64>> {
-        let address = self.granules.take(bytes)?;
+        let spaced = bytes + red_zone(GRANULE);
+        let address = self.granules.take(spaced).or_else(|| {
+            self.quarantine.release_granules(&mut self.granules);
+            self.granules.take(spaced)
+        })?;
         let range = address..address + bytes;
         if let Err(error) = memory.window.commit(range.clone()) {
             tracing::warn!(%error, bytes, "the machine has no memory for a device");
-            self.granules.give(range);
+            self.granules.give(address..address + spaced);
             return None;
         }
         Some(range)
@@ -375,6 +398,7 @@ impl Books {
         if bytes > SMALL {
             return self.take_granules_back(memory, taken);
         }
+        let Some(taken) = self.quarantine.keep_small(taken, &mut self.small) else { return };
         let free = self.small.give(taken);
         if free.end - free.start == GRANULE {
             self.small.take_range(&free);
@@ -389,6 +413,9 @@ impl Books {
 
     fn release(&mut self, memory: &DeviceMemory, range: Range<u64>) {
         memory.window.release(range.clone());
-        self.granules.give(range);
+        let spaced = range.start..range.end + red_zone(GRANULE);
+        if let Some(free) = self.quarantine.keep_granules(spaced) {
+            self.granules.give(free);
+        }
     }
 }

@@ -22,6 +22,7 @@ mod physical;
 mod platform;
 pub(crate) mod pool;
 mod properties;
+mod quarantine;
 mod ranges;
 mod registry;
 mod reserved;

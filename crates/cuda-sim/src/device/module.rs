@@ -12,7 +12,8 @@ use super::allocation::{Allocation, Purpose};
 use super::attributes::{STATIC_SHARED, STATIC_SHARED_OPTIN};
 use super::context::Context;
 use super::platform::{Device, Platform};
-use crate::exec::{CheckLevel, CompiledKernel, Execution, Kernel, Parameter, Program};
+use crate::check;
+use crate::exec::{CheckLevel, CompiledKernel, Execution, Kernel, Parameter, Program, Space};
 use crate::time::PerThread;
 
 /// A module that was loaded into a context.
@@ -63,6 +64,11 @@ impl Module {
         let memory =
             variables.map(|variable| allocate(variable.bytes)).collect::<Result<Vec<_>, _>>();
         let memory = memory?;
+        for (allocation, variable) in memory.iter().zip(program.globals()) {
+            if variable.space == Space::Const {
+                check::constant(allocation.address);
+            }
+        }
         let variables = memory.iter().map(|allocation| allocation.address).collect();
         let functions = Mutex::default();
         let (handle, is_of_library) = (0, false);

@@ -19,6 +19,7 @@ use super::registry::{HandleKind, Registry};
 use super::stream::Stream;
 use super::virtual_memory::VirtualMemory;
 use super::visible::visible_devices;
+use crate::check;
 use crate::control::Config;
 use crate::graph::Graphs;
 use crate::queue::{Health, Schedule, Scheduler};
@@ -96,6 +97,8 @@ pub(crate) fn initialise(
 
 impl Platform {
     fn new(config: Config) -> Result<Platform, CUresult> {
+        check::enable(config.check);
+        check::watch_the_end();
         let list = std::env::var_os("CUDA_VISIBLE_DEVICES");
         let list = list.as_ref().map(|list| list.to_string_lossy());
         let visible = visible_devices(list.as_deref(), config.devices);

@@ -2,6 +2,8 @@
 
 use std::sync::{Arc, PoisonError, RwLock};
 
+use crate::check;
+
 /// What a handle names. It is part of the number, so that no handle is taken for one of another
 /// kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,6 +20,18 @@ pub(crate) enum HandleKind {
     Library = 6,
     Kernel = 7,
     Linker = 8,
+}
+
+impl HandleKind {
+    /// What an object of the kind is called where it leaks: what programs make and destroy.
+    fn leaks_as(self) -> Option<&'static str> {
+        match self {
+            HandleKind::Stream => Some("stream"),
+            HandleKind::Event => Some("event"),
+            HandleKind::Module => Some("module"),
+            _ => None,
+        }
+    }
 }
 
 /// The living objects of one kind, by handle.
@@ -57,6 +71,9 @@ impl<T> Registry<T> {
         let handle = self.reserve()?;
         let object = Arc::new(make(handle));
         self.fill(handle, Arc::clone(&object));
+        if let Some(what) = self.kind.leaks_as() {
+            check::made(what, handle);
+        }
         Some((handle, object))
     }
 
@@ -113,6 +130,7 @@ impl<T> Registry<T> {
         let mut slots = self.slots.write().unwrap_or_else(PoisonError::into_inner);
         let slot = slots.slots.get_mut(index).filter(|slot| self.is_current(slot, handle))?;
         let object = slot.object.take()?;
+        check::taken_back(handle);
         slot.generation = (slot.generation + 1) & mask(GENERATION_BITS);
         slots.vacant.push(index);
         Some(object)
@@ -120,13 +138,16 @@ impl<T> Registry<T> {
 
     /// Forgets all objects that `leaving` picks, and returns them, to be dropped outside all locks.
     pub(crate) fn remove_all(&self, leaving: impl Fn(&T) -> bool) -> Vec<Arc<T>> {
-        let handles: Vec<u64> = {
-            let slots = self.slots.read().unwrap_or_else(PoisonError::into_inner);
-            let leaves = |slot: &Slot<T>| slot.object.as_deref().is_some_and(&leaving);
-            let picked = slots.slots.iter().enumerate().filter(|(_, slot)| leaves(slot));
-            picked.map(|(index, slot)| self.handle(index, slot.generation)).collect()
-        };
+        let handles = self.handles(leaving);
         handles.into_iter().filter_map(|handle| self.remove(handle)).collect()
+    }
+
+    /// The handles of all objects that are `wanted`.
+    pub(crate) fn handles(&self, wanted: impl Fn(&T) -> bool) -> Vec<u64> {
+        let slots = self.slots.read().unwrap_or_else(PoisonError::into_inner);
+        let picks = |slot: &Slot<T>| slot.object.as_deref().is_some_and(&wanted);
+        let picked = slots.slots.iter().enumerate().filter(|(_, slot)| picks(slot));
+        picked.map(|(index, slot)| self.handle(index, slot.generation)).collect()
     }
 
     /// How many objects are registered.

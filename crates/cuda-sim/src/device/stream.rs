@@ -54,6 +54,7 @@ impl Stream {
         let (health, rank) = (&context.device.health, priority.unsigned_abs() as usize);
         let queue = queue::Stream::new(platform.scheduler, health, context.id, kind, rank);
         let id = NEXT_ID.fetch_add(1, Ordering::Relaxed);
+        queue.name(id);
         Stream { context, flags, priority, id, queue, capture: Mutex::default() }
     }
 

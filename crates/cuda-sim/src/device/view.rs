@@ -8,6 +8,7 @@ use cuda_sys::CUlimit;
 
 use super::context::Context;
 use super::platform::Platform;
+use crate::check::{self, CheckKinds};
 use crate::exec::{Access, CheckLevel, MemoryView};
 
 /// What a launch sees: its own device, peers that were enabled, page-locked host memory.
@@ -88,6 +89,10 @@ impl MemoryView for View {
 
     fn heap_release(&self, address: u64) -> bool {
         self.context.heap.release(&self.context.device.memory, address)
+    }
+
+    fn checks(&self) -> CheckKinds {
+        check::kinds()
     }
 
     fn print(&self, text: &str) {

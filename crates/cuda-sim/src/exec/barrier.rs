@@ -16,6 +16,11 @@ pub(super) struct Barrier {
 }
 
 impl Barrier {
+    /// How many threads it waits for, by those who have arrived; `None` if nobody has.
+    pub(super) fn expected(&self) -> Option<u32> {
+        (self.arrived > 0).then_some(self.expected)
+    }
+
     /// A thread arrives.
     pub(super) fn arrive(&mut self, expected: u32, predicate: bool) {
         self.arrive_together(expected, 1, u32::from(predicate));

@@ -8,6 +8,7 @@ use super::buffer::Buffer;
 use super::runner::Runner;
 use super::state::{Context, FINISHED, STOPPED, SUSPENDED, Thread, WarpRecord, slots};
 use super::warp::{lanes, member_mask, resolve};
+use super::watch::new_check;
 use super::{CheckLevel, Fault, FaultKind, Launch};
 use crate::ptx::{BarrierOp, Suspension};
 
@@ -110,6 +111,7 @@ impl<'a> Block<'a> {
             shared: address_range(shared.start() as u64, shared_bytes),
             parameters: address_range(launch.parameters.as_ptr() as u64, kernel.parameter_bytes),
             fault: RefCell::new(None),
+            check: new_check(launch, shared_bytes, own),
         });
         let context = Box::new(context(launch, shared.start(), shared_bytes));
         Block {
@@ -141,6 +143,7 @@ impl<'a> Block<'a> {
             *warp = Warp { ready: u32::MAX >> (32 - count), together, ..Warp::default() };
         }
         self.barriers = [Barrier::default(); BARRIERS];
+        self.runner.with_check(|check| check.start(place));
         for record in &mut self.records {
             record.state = 0;
         }
@@ -267,6 +270,8 @@ impl<'a> Block<'a> {
                 let Some(barrier) = self.barriers.get_mut(operands[0] as usize) else {
                     return Err(self.fault(index, FaultKind::Trap));
                 };
+                let waiting = barrier.expected();
+                self.runner.arrives(&self.threads[index], &operands, waiting);
                 barrier.arrive(operands[1] as u32, operands[2] != 0);
             }
             _ => warp.waiting |= bit,
@@ -313,6 +318,7 @@ impl<'a> Block<'a> {
         for lane in lanes(members) {
             operands[lane] = self.threads[first + lane].operands;
         }
+        self.runner.meets(suspension, &self.threads[first..], members);
         let results = resolve(suspension, members, &operands);
         for lane in lanes(members) {
             self.threads[first + lane].results = results[lane];
@@ -327,6 +333,8 @@ impl<'a> Block<'a> {
                 continue;
             };
             any = true;
+            let ended = self.threads.len() as u32 - self.live;
+            let mut waiting = Vec::new();
             for warp in 0..self.warps.len() {
                 if self.warps[warp].together {
                     self.open_for_warp(warp, barrier, opened);
@@ -336,6 +344,7 @@ impl<'a> Block<'a> {
                     |&lane: &usize| self.threads[32 * warp + lane].operands[0] == barrier as u64;
                 let released: u32 =
                     lanes(self.warps[warp].blocked).filter(at).map(|lane| 1 << lane).sum();
+                waiting.extend(lanes(released).map(|lane| 32 * warp + lane));
                 for lane in lanes(released) {
                     if let Suspension::Barrier(op) = self.suspension(32 * warp + lane) {
                         self.threads[32 * warp + lane].results[0] = opened.result(op);
@@ -344,6 +353,7 @@ impl<'a> Block<'a> {
                 self.warps[warp].blocked &= !released;
                 self.warps[warp].ready |= released;
             }
+            self.runner.opens(barrier, &waiting, &self.threads, ended);
         }
         any
     }

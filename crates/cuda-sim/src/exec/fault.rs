@@ -4,10 +4,12 @@ use std::fmt;
 
 use thiserror::Error;
 
+use crate::check::Report;
+
 /// A kernel that was stopped, with the place where it was.
 ///
 /// The first fault of a launch ends it; no statement is made about how far other threads got.
-#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[derive(Clone, Debug, Error, PartialEq)]
 #[error("kernel `{kernel}`, block {block:?}, thread {thread:?}, PTX line {line}: {kind}")]
 pub(crate) struct Fault {
     /// The kernel's name.
@@ -23,7 +25,7 @@ pub(crate) struct Fault {
 }
 
 /// What stopped a kernel.
-#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[derive(Clone, Debug, Error, PartialEq)]
 pub(crate) enum FaultKind {
     /// An access to memory that the thread may not touch.
     #[error("illegal {access} of {bytes} bytes at {address:#x}")]
@@ -66,6 +68,9 @@ pub(crate) enum FaultKind {
     /// The code generator refused the kernel.
     #[error("could not be compiled for this host: {0}")]
     NotCompiled(String),
+    /// What a check found.
+    #[error("{0}")]
+    Reported(Box<Report>),
     /// The launch was asked to stop.
     #[error("interrupted")]
     Interrupted,

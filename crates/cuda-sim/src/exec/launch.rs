@@ -5,6 +5,7 @@ use std::sync::atomic::AtomicBool;
 
 use super::block::{Block, Round};
 use super::{Access, CompiledKernel, Fault};
+use crate::check::CheckKinds;
 
 /// So many threads are begun at most while none can go on: some more than a GPU of the size that
 /// devices here say they have.
@@ -111,6 +112,12 @@ pub(crate) trait MemoryView: Sync {
 
     /// Takes back what a kernel asked for; `false` if that is nothing which begins there.
     fn heap_release(&self, address: u64) -> bool;
+
+    /// What is checked besides, of kernels that were compiled at
+    /// [`CheckLevel::Full`](super::CheckLevel::Full).
+    fn checks(&self) -> CheckKinds {
+        CheckKinds::NONE
+    }
 
     /// Takes what kernels print.
     fn print(&self, text: &str);

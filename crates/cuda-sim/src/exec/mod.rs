@@ -21,6 +21,7 @@ mod runner;
 pub(crate) mod runtime;
 pub(crate) mod state;
 mod warp;
+mod watch;
 
 #[cfg(test)]
 pub(crate) mod tests;
@@ -29,6 +30,4 @@ pub(crate) use execution::Execution;
 pub use execution::Mode;
 pub(crate) use fault::{Access, Assertion, Fault, FaultKind};
 pub(crate) use launch::{Launch, MemoryView};
-#[cfg(test)]
-pub(crate) use program::Space;
-pub(crate) use program::{CheckLevel, CompiledKernel, Kernel, Parameter, Program};
+pub(crate) use program::{CheckLevel, CompiledKernel, Kernel, Parameter, Program, Space};

@@ -7,6 +7,7 @@ use thiserror::Error;
 
 use super::execution::Execution;
 use super::state::{Entry, WarpEntry};
+use crate::check::LineMap;
 use crate::codegen::{self, NativeKernel, Point, Site};
 use crate::ir::{self, CallGraph, KernelSummary};
 use crate::ptx::{self, Module, StateSpace};
@@ -39,7 +40,8 @@ impl Program {
             .filter(defined)
             .map(|index| ir::summarize(&module, &calls, index))
             .collect();
-        let source = Arc::new(Source { module, calls });
+        let lines = Arc::new(LineMap::new(source));
+        let source = Arc::new(Source { lines, module, calls });
         let kernels = summaries.into_iter().map(|summary| Kernel::new(&source, summary)).collect();
         Ok(Program { kernels, globals, version, target })
     }
@@ -72,6 +74,7 @@ impl Program {
 
 /// What kernels are compiled from.
 struct Source {
+    lines: Arc<LineMap>,
     module: Module,
     calls: CallGraph,
 }
@@ -164,7 +167,7 @@ impl Kernel {
         execution: Execution,
     ) -> Result<CompiledKernel, CompileError> {
         let error = |reason: String| CompileError { kernel: self.name().to_owned(), reason };
-        let Source { module, calls } = &*self.source;
+        let Source { lines, module, calls } = &*self.source;
         let kernel = ir::plan(module, calls, self.summary.function);
         let kernel =
             kernel.map_err(|ir::TooLarge| error("nested calls make it too large".to_owned()))?;
@@ -179,7 +182,8 @@ impl Kernel {
         };
         let compiled = CompiledKernel {
             check,
-            name: kernel.name.clone(),
+            name: kernel.name.as_str().into(),
+            lines: Arc::clone(lines),
             suspends: kernel.suspends,
             parameter_bytes: kernel.parameter_bytes,
             local_bytes: kernel.local_bytes,
@@ -265,7 +269,9 @@ pub(crate) struct CompileError {
 /// A kernel as native code. Shared between the threads that run its blocks.
 pub(crate) struct CompiledKernel {
     pub(super) check: CheckLevel,
-    pub(super) name: String,
+    pub(super) name: Arc<str>,
+    /// Where its instructions come from.
+    lines: Arc<LineMap>,
     pub(super) suspends: bool,
     pub(super) parameter_bytes: usize,
     pub(super) local_bytes: usize,
@@ -298,6 +304,16 @@ impl Warps {
 }
 
 impl CompiledKernel {
+    /// The name in the PTX text.
+    pub(crate) fn name(&self) -> Arc<str> {
+        Arc::clone(&self.name)
+    }
+
+    /// Where its instructions come from.
+    pub(crate) fn lines(&self) -> Arc<LineMap> {
+        Arc::clone(&self.lines)
+    }
+
     /// The code for warps in lockstep, if the kernel runs so.
     pub(super) fn warps(&self) -> Option<&Warps> {
         match &self.code {

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::state::{Context, Thread};
 use super::{Access, CheckLevel, Fault, FaultKind, Launch, print};
+use crate::check::{BlockCheck, ReportKind, Surroundings, What};
 
 /// No text that a kernel hands over is longer.
 const LONGEST_TEXT: u64 = 1 << 16;
@@ -20,6 +21,8 @@ pub(crate) struct Runner<'a> {
     /// Host addresses of the kernel parameters.
     pub(super) parameters: Range<u64>,
     pub(super) fault: RefCell<Option<Fault>>,
+    /// What checked mode knows of the block.
+    pub(super) check: Option<RefCell<BlockCheck>>,
 }
 
 impl<'a> Runner<'a> {
@@ -37,7 +40,7 @@ impl<'a> Runner<'a> {
     pub(crate) fn stop(&self, thread: &Thread, line: u32, kind: FaultKind) {
         let mut fault = self.fault.borrow_mut();
         if fault.is_none() {
-            let kernel = self.launch.kernel.name.clone();
+            let kernel = self.launch.kernel.name.to_string();
             let (block, thread) = (self.block.get(), thread.index);
             *fault = Some(Fault { kernel, block, thread, line, kind });
         }
@@ -49,6 +52,86 @@ impl<'a> Runner<'a> {
 
     pub(crate) fn local_bytes(&self) -> usize {
         self.launch.kernel.local_bytes
+    }
+
+    /// Checks an access in all ways that were asked for. `value` is what a small write writes.
+    pub(crate) fn check_access(
+        &self,
+        thread: &Thread,
+        address: u64,
+        what: What,
+        value: Option<u64>,
+        line: u32,
+    ) -> Result<(), FaultKind> {
+        let (bytes, access) = (what.bytes, what.access);
+        let aligned = address.is_multiple_of(u64::from(bytes));
+        let Some(check) = &self.check else {
+            return if !aligned {
+                Err(FaultKind::MisalignedAddress { address, bytes, access })
+            } else if self.permits(thread, address, u64::from(bytes), access) {
+                Ok(())
+            } else {
+                Err(FaultKind::IllegalAddress { address, bytes, access })
+            };
+        };
+        let mut check = check.borrow_mut();
+        let around = self.surroundings(thread, line);
+        let end = address.saturating_add(u64::from(bytes));
+        let within = |range: &Range<u64>| range.contains(&address) && end <= range.end;
+        let local = thread.local as u64;
+        let checked = if !aligned {
+            Err(check.illegal(ReportKind::Misaligned, address, what, &around))
+        } else if within(&self.shared) {
+            check.shared(address, self.shared.start, what, value, &around)
+        } else if within(&(local..local + self.local_bytes() as u64)) {
+            check.local(address - local..end - local, what, &around)
+        } else if within(&self.parameters) {
+            match access {
+                Access::Read => Ok(()),
+                _ => Err(check.illegal(ReportKind::ReadOnly, address, what, &around)),
+            }
+        } else {
+            check.global(address, what, value, &around)
+        };
+        checked.map_err(FaultKind::Reported)
+    }
+
+    /// The fault of an access that left shared, local or parameter memory, or is misaligned in it.
+    pub(crate) fn denied(&self, thread: &Thread, address: u64, what: What, line: u32) -> FaultKind {
+        let (bytes, access) = (what.bytes, what.access);
+        let aligned = address.is_multiple_of(u64::from(bytes));
+        match (&self.check, aligned) {
+            (Some(check), _) => {
+                let kind = if aligned { ReportKind::OutOfBounds } else { ReportKind::Misaligned };
+                let around = self.surroundings(thread, line);
+                FaultKind::Reported(check.borrow().illegal(kind, address, what, &around))
+            }
+            (None, true) => FaultKind::IllegalAddress { address, bytes, access },
+            (None, false) => FaultKind::MisalignedAddress { address, bytes, access },
+        }
+    }
+
+    /// Who a thread is, for reports.
+    pub(crate) fn surroundings(&self, thread: &Thread, line: u32) -> Surroundings<'_> {
+        Surroundings {
+            kernel: &self.launch.kernel.name,
+            linear: thread.linear,
+            thread: thread.index,
+            line,
+            memory: self.launch.memory,
+        }
+    }
+
+    /// Does something to what checked mode knows of the block, if it is on.
+    pub(crate) fn with_check(&self, change: impl FnOnce(&mut BlockCheck)) {
+        if let Some(check) = &self.check {
+            change(&mut check.borrow_mut());
+        }
+    }
+
+    /// Whether a generic address points into the block's shared memory.
+    pub(crate) fn is_shared(&self, address: u64) -> bool {
+        self.shared.contains(&address)
     }
 
     /// Whether a thread may make an access at a generic address that is not known to be in the

@@ -39,7 +39,7 @@ pub(super) fn member_mask(suspension: Suspension, operands: &[u64; 4]) -> Option
 }
 
 /// The lanes of a mask.
-pub(super) fn lanes(mut mask: u32) -> impl Iterator<Item = usize> {
+pub(super) fn lanes(mut mask: u32) -> impl Iterator<Item = usize> + Clone {
     std::iter::from_fn(move || {
         let lane = (mask != 0).then(|| mask.trailing_zeros() as usize)?;
         mask &= mask - 1;

@@ -348,13 +348,17 @@ pub(crate) struct MemoryForm {
 pub(crate) enum Order {
     /// Nothing: it may be moved and merged within the thread.
     Weak,
-    /// It happens when it is written; also acquire and release.
+    /// It happens when it is written; also acquire.
     Strong,
+    /// What the thread did before is seen by who sees this.
+    Release,
 }
 
 /// An atomic operation on memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct AtomicForm {
+    /// [`Order::Weak`] where the text says nothing, which means relaxed here.
+    pub(crate) order: Order,
     pub(crate) op: AtomicOp,
     pub(crate) ty: ScalarType,
     pub(crate) space: StateSpace,

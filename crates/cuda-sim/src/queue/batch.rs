@@ -53,21 +53,28 @@ impl State {
         effects: &mut Effects,
     ) -> Enqueued {
         self.number(&stream.progress);
-        let start = self.enqueue(&stream.progress, previous, Work::Nothing, effects);
+        let before: Vec<Point> = previous.into_iter().collect();
+        let start = stream.progress.watched(&before, Work::Nothing, |work| {
+            self.enqueue(&stream.progress, before.iter().cloned(), work, effects)
+        });
         let mut ends: Vec<Option<Point>> = vec![None; lanes.len()];
         let mut points: Vec<Point> = Vec::with_capacity(steps.len());
         for step in steps {
             let earlier = step.after.iter().map(|&index| points[index].clone());
             let begins = ends[step.lane].is_none().then(|| start.clone());
-            let after = earlier.chain(begins).chain(step.outside);
+            let after: Vec<Point> = earlier.chain(begins).chain(step.outside).collect();
             let lane = &lanes[step.lane].progress;
             self.number(lane);
-            let point = self.enqueue(lane, after, step.work, effects);
+            let point = lane.watched(&after, step.work, |work| {
+                self.enqueue(lane, after.iter().cloned(), work, effects)
+            });
             ends[step.lane] = Some(point.clone());
             points.push(point);
         }
-        let ends = ends.into_iter().flatten();
-        let end = self.enqueue(&stream.progress, ends, Work::Nothing, effects);
+        let ends: Vec<Point> = ends.into_iter().flatten().collect();
+        let end = stream.progress.watched(&ends, Work::Nothing, |work| {
+            self.enqueue(&stream.progress, ends.iter().cloned(), work, effects)
+        });
         Enqueued { steps: points, end }
     }
 }

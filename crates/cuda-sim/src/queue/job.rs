@@ -9,6 +9,7 @@ use cuda_sys::CUresult;
 
 use super::health::{Failure, Health};
 use super::point::Progress;
+use crate::check::Label;
 use crate::time::Demand;
 
 /// Device work: a launch, a copy, a fill.
@@ -23,6 +24,11 @@ pub(crate) trait Job: Send + Sync {
     /// What it would need of the hardware whose time is simulated.
     fn demand(&self) -> Demand {
         Demand::Nothing
+    }
+
+    /// What it is, for reports.
+    fn label(&self) -> Label {
+        Label::Other
     }
 
     /// Runs some of the pieces on the calling thread.

@@ -1,10 +1,11 @@
 //! Points in streams, and how far streams have come.
 
-use std::sync::Arc;
-use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, LazyLock, OnceLock};
 use std::time::Instant;
 
+use super::state::Work;
+use crate::check::StreamClock;
 use crate::time::{self, LaneId, Position};
 
 /// How far a stream has come. Outlives the stream, so that its points stay answerable.
@@ -15,13 +16,37 @@ pub(super) struct Progress {
     /// The number of the stream, which no other ever has.
     id: LaneId,
     completed: AtomicU64,
+    /// What checks know of the stream, if they are on.
+    pub(super) clock: OnceLock<Arc<StreamClock>>,
 }
 
 impl Progress {
     pub(super) fn new(index: usize) -> Arc<Progress> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let id = NEXT.fetch_add(1, Ordering::Relaxed);
-        Arc::new(Progress { index, id, completed: AtomicU64::new(0) })
+        Arc::new(Progress { index, id, completed: AtomicU64::new(0), clock: OnceLock::new() })
+    }
+
+    /// Has checks, if they are on, know what is enqueued after those points.
+    pub(super) fn watched(
+        &self,
+        after: &[Point],
+        work: Work,
+        enqueue: impl FnOnce(Work) -> Point,
+    ) -> Point {
+        let Some(clock) = self.clock.get() else { return enqueue(work) };
+        after.iter().for_each(|point| self.comes_after(point));
+        let (work, before) = clock.enqueue(work);
+        let point = enqueue(work);
+        clock.remember(point.sequence, before);
+        point
+    }
+
+    /// Has checks know that what is enqueued from now on comes after a point.
+    pub(super) fn comes_after(&self, point: &Point) {
+        if let (Some(clock), Some(other)) = (self.clock.get(), point.progress.clock.get()) {
+            clock.wait_for(other, point.sequence);
+        }
     }
 
     /// The sequence number of the last operation that is complete.
@@ -72,6 +97,13 @@ impl Point {
     /// The position in virtual time.
     pub(super) fn position(&self) -> Position {
         Position { lane: self.progress.id, sequence: self.sequence }
+    }
+
+    /// The host knows now that the point is complete.
+    pub(crate) fn host_saw(&self) {
+        if let Some(clock) = self.progress.clock.get() {
+            clock.host_saw(self.sequence);
+        }
     }
 }
 

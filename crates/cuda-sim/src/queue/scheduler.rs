@@ -1,6 +1,7 @@
 //! The scheduler: what streams, the host and the workers do to the books.
 
 use std::hint;
+use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, Once, PoisonError};
 
@@ -11,6 +12,7 @@ use super::parker::Parker;
 use super::point::{Point, Progress};
 use super::state::{Effects, State, Unfinished, Work};
 use super::stream::StreamKind;
+use crate::check;
 use crate::time;
 
 /// Runs the work of streams on a pool of workers, which it starts at the first job.
@@ -65,23 +67,27 @@ impl Scheduler {
     /// Waits for all work of an owner's streams that is enqueued by now.
     pub(crate) fn wait_for_owner(&'static self, owner: u64) {
         self.wait_for_all(Unfinished::Owner(owner));
+        check::host_saw_all(|other, _| other == owner);
     }
 
     /// Waits for all work on a device that is enqueued by now.
     pub(crate) fn wait_for_device(&'static self, health: &'static Health) {
         self.wait_for_all(Unfinished::Device(health));
+        check::host_saw_all(|_, other| ptr::eq(other, health));
     }
 
     /// Waits for all work that is enqueued by now, in no time that the program sees.
     pub(crate) fn wait_for_everything(&'static self) {
         let ends = self.lock().unfinished(Unfinished::Any);
         ends.iter().for_each(|end| self.wait_for_work(end));
+        check::host_saw_all(|_, _| true);
     }
 
     /// Waits until a point is complete. The calling thread takes part in the stream's work
     /// meanwhile: that is quicker than to wake a worker and then to be woken by it.
     pub(crate) fn wait(&'static self, point: &Point) {
         self.wait_for_work(point);
+        point.host_saw();
         if time::is_virtual() {
             time::join(point.position());
         }
@@ -201,6 +207,7 @@ impl Scheduler {
         let done = point.is_passed();
         if done {
             self.wait_for_work(point);
+            point.host_saw();
         } else if self.is_stepping() {
             self.take_step();
         }

@@ -6,6 +6,7 @@ use super::health::Health;
 use super::point::{Point, Progress};
 use super::scheduler::Scheduler;
 use super::state::{Work, may_be_awaited};
+use crate::check::{self, StreamClock};
 
 /// How a stream orders itself against its context's legacy default stream.
 #[derive(Debug, Clone, Copy)]
@@ -42,13 +43,28 @@ impl Stream {
         priority: usize,
     ) -> Stream {
         let progress = scheduler.open(health, owner, kind, priority);
+        if check::is_on() {
+            let legacy = || match kind {
+                StreamKind::Blocking(legacy) => legacy.progress.clock.get().cloned(),
+                _ => None,
+            };
+            let _ = progress.clock.set(StreamClock::open(health, owner, kind, legacy));
+        }
         Stream { scheduler, progress }
+    }
+
+    /// The program knows the stream by this number.
+    pub(crate) fn name(&self, number: u64) {
+        if let Some(clock) = self.progress.clock.get() {
+            clock.name(number);
+        }
     }
 
     /// Enqueues work. Waits if the stream is very far behind, so that a host that never waits
     /// cannot fill its memory with work.
     pub(crate) fn enqueue(&self, work: Work) -> Point {
-        let point = self.scheduler.enqueue(&self.progress, None, work);
+        let enqueue = |work| self.scheduler.enqueue(&self.progress, None, work);
+        let point = self.progress.watched(&[], work, enqueue);
         if let Some(sequence) = point.sequence.checked_sub(LONGEST)
             && self.progress.completed() < sequence
         {
@@ -60,6 +76,7 @@ impl Stream {
 
     /// Makes all work enqueued from now on wait for a point, of any stream on any device.
     pub(crate) fn wait_for(&self, point: &Point) {
+        self.progress.comes_after(point);
         if may_be_awaited(point) {
             self.scheduler.enqueue(&self.progress, Some(point.clone()), Work::Nothing);
         }
@@ -68,7 +85,11 @@ impl Stream {
     /// All work so far, including what the stream would have to wait for on account of the legacy
     /// default stream.
     pub(crate) fn mark(&self) -> Point {
-        self.scheduler.mark(&self.progress)
+        let point = self.scheduler.mark(&self.progress);
+        if let Some(clock) = self.progress.clock.get() {
+            clock.mark(point.sequence);
+        }
+        point
     }
 
     /// The end of the stream, after whatever is enqueued: for comparisons only.
@@ -84,7 +105,11 @@ impl Stream {
 
     /// Whether all work so far is done.
     pub(crate) fn is_idle(&self) -> bool {
-        self.scheduler.is_idle(&self.progress)
+        let idle = self.scheduler.is_idle(&self.progress);
+        if idle && check::is_on() {
+            self.mark().host_saw();
+        }
+        idle
     }
 
     /// Waits until a point is complete.
@@ -100,6 +125,9 @@ impl Stream {
 
 impl Drop for Stream {
     fn drop(&mut self) {
+        if let Some(clock) = self.progress.clock.get() {
+            clock.close();
+        }
         self.scheduler.close(&self.progress);
     }
 }

@@ -3,13 +3,14 @@
 use std::sync::Mutex;
 use std::sync::mpsc::{Sender, channel};
 
-use cuda_sim::control::{Config, configure};
+use cuda_sim::control::{CheckKinds, Config, configure};
 use gpu_alloc::{DeviceMemory, PinnedMemory};
 use gpu_runtime::{Access, Device, DriverChoice, Stream, UseRecord, ordered};
 
 /// The four devices of the software driver, with every access of a kernel checked.
 pub(crate) fn devices() -> [Device; 4] {
-    configure(Config { devices: 4, check: true, ..Config::default() }).expect("as before");
+    configure(Config { devices: 4, check: CheckKinds::ALL, ..Config::default() })
+        .expect("as before");
     gpu_runtime::choose_driver(DriverChoice::Software { devices: None })
         .expect("no test chooses another driver");
     [0, 1, 2, 3].map(|index| Device::get(index).expect("there are four"))

@@ -2,7 +2,7 @@
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 
-use cuda_sim::control::{Config, configure};
+use cuda_sim::control::{CheckKinds, Config, configure};
 use gpu_runtime::{
     Device, DeviceBuffer, DriverChoice, Function, LaunchConfig, PinnedBuffer, Result, Stream,
     choose_driver,
@@ -12,7 +12,8 @@ use gpu_runtime::{
 /// `GPU_DRIVER` says otherwise.
 pub(crate) fn start() {
     if std::env::var_os("GPU_DRIVER").is_none() {
-        configure(Config { devices: 4, check: true, ..Config::default() }).expect("as before");
+        configure(Config { devices: 4, check: CheckKinds::ALL, ..Config::default() })
+            .expect("as before");
         choose_driver(DriverChoice::Software { devices: None }).expect("nothing else is in use");
     }
 }

@@ -5,12 +5,13 @@ mod digits;
 mod loader;
 mod loader_failures;
 
-use cuda_sim::control::{Config, configure};
+use cuda_sim::control::{CheckKinds, Config, configure};
 use gpu_runtime::DriverChoice;
 
 /// Chooses four software GPUs, with every access of a kernel checked.
 fn four_devices() {
-    configure(Config { devices: 4, check: true, ..Config::default() }).expect("as before");
+    configure(Config { devices: 4, check: CheckKinds::ALL, ..Config::default() })
+        .expect("as before");
     gpu_runtime::choose_driver(DriverChoice::Software { devices: None })
         .expect("the software driver with four devices");
 }

@@ -3,7 +3,7 @@
 //! They are those of the software driver, four in all, with every access of a kernel checked; or of the driver that `GPU_DRIVER` names, so
 //! `GPU_DRIVER=nvidia cargo test -p tensor` runs the same tests on real GPUs.
 
-use cuda_sim::control::{Config, configure};
+use cuda_sim::control::{CheckKinds, Config, configure};
 use gpu_runtime::{DriverChoice, choose_driver};
 use tensor::{Device, Result, cuda};
 
@@ -15,7 +15,8 @@ pub(crate) fn for_each_device(body: impl Fn(Device) -> Result<()>) -> Result<()>
 /// The first two CUDA devices, or the only one.
 pub(crate) fn cuda_devices() -> Vec<Device> {
     if std::env::var_os("GPU_DRIVER").is_none() {
-        configure(Config { devices: 4, check: true, ..Config::default() }).expect("as before");
+        configure(Config { devices: 4, check: CheckKinds::ALL, ..Config::default() })
+            .expect("as before");
         choose_driver(DriverChoice::Software { devices: None })
             .expect("no test of this binary chooses another driver");
     }

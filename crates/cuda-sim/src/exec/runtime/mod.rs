@@ -110,8 +110,11 @@ macro_rules! helpers {
 }
 
 helpers! {
-    Check = memory::check(*const Context, *const Thread, u64, u32, u32) -> u32;
+    Check = memory::check(*const Context, *const Thread, u64, u32, u32, u64) -> u32;
     Deny = memory::deny(*const Context, *const Thread, u64, u32, u32);
+    Acquired = memory::acquired(*const Context, *const Thread, u64);
+    Fence = memory::fence(*const Context, *const Thread);
+    Passed = memory::passed(*const Context, *const Thread, u64, u32);
     Trap = system::trap(*const Context, *const Thread, u32);
     StackOverflow = system::stack_overflow(*const Context, *const Thread, u32);
     Poll = system::poll(*const Context, *const Thread) -> u32;

@@ -30,7 +30,7 @@ pub(super) fn red(modifiers: &mut Modifiers<'_>) -> Result<Form, ErrorKind> {
 }
 
 fn read(modifiers: &mut Modifiers<'_>) -> Result<AtomicForm, ErrorKind> {
-    modifiers.order();
+    let order = modifiers.order();
     let space = modifiers.space();
     if !matches!(space, StateSpace::Generic | StateSpace::Global | StateSpace::Shared) {
         return Err(ErrorKind::Unsupported("an atomic operation in this state space"));
@@ -51,7 +51,7 @@ fn read(modifiers: &mut Modifiers<'_>) -> Result<AtomicForm, ErrorKind> {
     let op = modifiers.require("an operation", &operations)?;
     modifiers.take("noftz");
     let ty = modifiers.scalar_of(types(op))?;
-    Ok(AtomicForm { op, ty, space })
+    Ok(AtomicForm { order, op, ty, space })
 }
 
 fn types(op: AtomicOp) -> &'static [ScalarType] {

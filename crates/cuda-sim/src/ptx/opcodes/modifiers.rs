@@ -87,9 +87,16 @@ impl<'s> Modifiers<'s> {
 
     /// The memory order, with the scope, which does not matter here: all threads see one memory.
     pub(super) fn order(&mut self) -> Order {
-        let strong = ["volatile", "relaxed", "acquire", "release", "acq_rel", "sc", "mmio"];
-        let order =
-            if strong.iter().any(|word| self.take(word)) { Order::Strong } else { Order::Weak };
+        let order = self.choose(&[
+            ("volatile", Order::Strong),
+            ("relaxed", Order::Strong),
+            ("acquire", Order::Strong),
+            ("release", Order::Release),
+            ("acq_rel", Order::Release),
+            ("sc", Order::Release),
+            ("mmio", Order::Strong),
+        ]);
+        let order = order.unwrap_or(Order::Weak);
         self.take("weak");
         self.scope();
         order

@@ -27,7 +27,7 @@ impl<'s> Parser<'s> {
             let kind = ErrorKind::UnsupportedInstruction;
             return Err(self.cursor.error_between(opcode, opcode, kind));
         };
-        let AtomicForm { op, ty, space } = element;
+        let AtomicForm { op, ty, space, .. } = element;
         if !matches!(op, AtomicOp::Add | AtomicOp::Minimum | AtomicOp::Maximum) {
             let kind = ErrorKind::Unsupported("this operation on vectors");
             return Err(self.cursor.error_between(opcode, opcode, kind));

@@ -1,0 +1,444 @@
+//! The checks of a running block: each access of its threads, and what orders them.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::cells::Cell;
+use super::findings::{Findings, Wronged};
+use super::flags::{Place, Release};
+use super::kinds::CheckKinds;
+use super::operation::{self, Operation};
+use super::own::Written;
+use super::record::{Author, Kind, Record};
+use super::report::{Report, ReportKind};
+use super::shadow::{Wanted, Wrong};
+use super::threads::Threads;
+use super::tracked::{self, Tracked};
+use crate::exec::{Access, MemoryView};
+
+/// What an instruction does to memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct What {
+    pub(crate) bytes: u32,
+    pub(crate) access: Access,
+    /// `.volatile`, `.relaxed` or stronger; atomic operations always are.
+    pub(crate) strong: bool,
+    /// With release semantics of its own.
+    pub(crate) releases: bool,
+}
+
+impl What {
+    fn kind(self) -> Kind {
+        match (self.access, self.strong) {
+            (Access::Atomic, _) => Kind::Atomic,
+            (Access::Read, false) => Kind::Read,
+            (Access::Read, true) => Kind::StrongRead,
+            (Access::Write, false) => Kind::Write,
+            (Access::Write, true) => Kind::StrongWrite,
+        }
+    }
+}
+
+/// Who makes an access, and in what surroundings.
+pub(crate) struct Surroundings<'a> {
+    pub(crate) kernel: &'a str,
+    /// The thread in its block.
+    pub(crate) linear: u32,
+    pub(crate) thread: [u32; 3],
+    /// The line of the instruction in the PTX text.
+    pub(crate) line: u32,
+    pub(crate) memory: &'a dyn MemoryView,
+}
+
+/// The checks of one block after the other, on one thread of the host.
+pub(crate) struct BlockCheck {
+    kinds: CheckKinds,
+    operation: Option<Arc<Operation>>,
+    grid: [u32; 3],
+    extent: [u32; 3],
+    index: [u32; 3],
+    linear: u32,
+    threads: Threads,
+    shared: Vec<Cell>,
+    shared_written: Written,
+    local_written: Vec<Written>,
+    /// Whose local memory it is at the moment, where all threads share one's.
+    local_thread: u32,
+    touched_shared: bool,
+    /// Allocations that were accessed lately, and whether they may be.
+    known: Vec<(Arc<Tracked>, bool)>,
+    /// Operations that were met lately, and whether this one comes after them.
+    met: Vec<(u32, bool)>,
+}
+
+/// So many allocations and operations are remembered.
+const KNOWN: usize = 16;
+
+const SHARED_GRANULE: u64 = 4;
+
+impl BlockCheck {
+    /// For blocks of a launch with that much shared memory, and that much local memory for each of
+    /// so many threads: one, if all share it.
+    pub(crate) fn new(
+        kinds: CheckKinds,
+        (grid, extent): ([u32; 3], [u32; 3]),
+        shared_bytes: usize,
+        (local_bytes, locals): (usize, usize),
+    ) -> BlockCheck {
+        let threads: u32 = extent.iter().product();
+        let cells = if kinds.has(CheckKinds::SHARED) { shared_bytes.div_ceil(4) } else { 0 };
+        BlockCheck {
+            kinds,
+            operation: operation::current(),
+            grid,
+            extent,
+            index: [0; 3],
+            linear: 0,
+            threads: Threads::new(threads as usize),
+            shared: vec![Cell::default(); cells],
+            shared_written: Written::new(shared_bytes),
+            local_written: (0..locals).map(|_| Written::new(local_bytes)).collect(),
+            local_thread: 0,
+            touched_shared: false,
+            known: Vec::new(),
+            met: Vec::new(),
+        }
+    }
+
+    /// Another block begins.
+    pub(crate) fn start(&mut self, index: [u32; 3]) {
+        let [x, y, z] = index;
+        self.index = index;
+        self.linear = (z * self.grid[1] + y).wrapping_mul(self.grid[0]).wrapping_add(x);
+        if !self.threads.start(self.touched_shared) {
+            self.shared.fill(Cell::default());
+        }
+        if std::mem::take(&mut self.touched_shared) {
+            self.shared_written.clear();
+        }
+        self.local_written.iter_mut().for_each(Written::clear);
+        self.local_thread = 0;
+    }
+
+    /// An access to global memory.
+    pub(crate) fn global(
+        &mut self,
+        address: u64,
+        what: What,
+        value: Option<u64>,
+        around: &Surroundings<'_>,
+    ) -> Result<(), Box<Report>> {
+        let tracked = match self.allocation(address, what, around) {
+            Ok(Some(tracked)) => tracked,
+            Ok(None) => return Ok(()),
+            Err(kind) => return Err(self.illegal(kind, address, what, around)),
+        };
+        let kinds = self.kinds;
+        let wanted = Wanted {
+            written: kinds.has(CheckKinds::INIT),
+            races: kinds.has(CheckKinds::GLOBAL | CheckKinds::STREAMS),
+        };
+        if !wanted.written && !wanted.races {
+            return Ok(());
+        }
+        let kind = what.kind();
+        let bytes = u64::from(what.bytes);
+        let clock = self.threads.clock(around.linear);
+        let author = self.author(kind, around, clock.unwrap_or(0));
+        let wanted = Wanted { races: wanted.races && clock.is_some(), ..wanted };
+        let shadow = tracked.shadow();
+        let found = shadow.access(address, bytes, &author, wanted, |record| {
+            self.is_ordered(record, kind, around.linear)
+        });
+        match found {
+            Ok(()) => {}
+            Err(Wrong::Unwritten) => {
+                let findings = self.findings(around);
+                return Err(findings.unwritten(address, what, Some(tracked.info(address))));
+            }
+            // Who writes what is there anyway does nothing that others of the launch could see.
+            Err(Wrong::Race(record))
+                if record.operation() == author.operation
+                    && changes_nothing(address, what, value) =>
+            {
+                return Ok(());
+            }
+            Err(Wrong::Race(record)) => {
+                let findings = self.findings(around);
+                return Err(findings.race(address, what, record, Some(tracked.info(address))));
+            }
+        }
+        if kind.is_strong() && kind.writes() {
+            self.release((address, None), what, around.linear);
+        }
+        Ok(())
+    }
+
+    /// An access inside the block's shared memory, which starts at `base`.
+    pub(crate) fn shared(
+        &mut self,
+        address: u64,
+        base: u64,
+        what: What,
+        value: Option<u64>,
+        around: &Surroundings<'_>,
+    ) -> Result<(), Box<Report>> {
+        self.touched_shared = true;
+        let kind = what.kind();
+        let (place, bytes) = (address - base, u64::from(what.bytes));
+        let range = place..place + bytes;
+        if self.kinds.has(CheckKinds::INIT)
+            && (!kind.writes() || kind == Kind::Atomic)
+            && !self.shared_written.any(&range)
+        {
+            return Err(self.findings(around).unwritten(place, what, None));
+        }
+        if kind.writes() {
+            self.shared_written.set(&range);
+        }
+        if let Some(clock) = self.threads.clock(around.linear).filter(|_| !self.shared.is_empty()) {
+            let author = Author { block: 0, ..self.author(kind, around, clock) };
+            let mut cells = std::mem::take(&mut self.shared);
+            let found = (place / SHARED_GRANULE..(place + bytes).div_ceil(SHARED_GRANULE))
+                .try_for_each(|index| {
+                    let touched = touched(index * SHARED_GRANULE, &range);
+                    cells[index as usize].access(&author, touched, &mut |record: Record| {
+                        self.knows(around.linear, self.linear, record)
+                    })
+                });
+            self.shared = cells;
+            if let Err(record) = found
+                && !changes_nothing(address, what, value)
+            {
+                return Err(self.findings(around).shared_race(place, what, record));
+            }
+        }
+        if kind.is_strong() && kind.writes() {
+            self.release((address, Some(self.linear)), what, around.linear);
+        }
+        Ok(())
+    }
+
+    /// An access to the thread's local memory, of which `range` is a part.
+    pub(crate) fn local(
+        &mut self,
+        range: Range<u64>,
+        what: What,
+        around: &Surroundings<'_>,
+    ) -> Result<(), Box<Report>> {
+        let kinds = self.kinds;
+        let written = self.local_memory(around.linear);
+        let unwritten =
+            what.access == Access::Read && kinds.has(CheckKinds::INIT) && !written.any(&range);
+        if unwritten {
+            return Err(self.findings(around).unwritten(range.start, what, None));
+        }
+        if what.access != Access::Read {
+            written.set(&range);
+        }
+        Ok(())
+    }
+
+    /// The arguments of a call were put into local memory.
+    pub(crate) fn passed(&mut self, linear: u32, range: &Range<u64>) {
+        self.local_memory(linear).set(range);
+    }
+
+    /// A strong read or an atomic operation is done.
+    pub(crate) fn acquired(&mut self, address: u64, is_shared: bool, linear: u32) {
+        let Some(operation) = &self.operation else { return };
+        if operation.flags.is_enabled() {
+            let place = (address, is_shared.then_some(self.linear));
+            if let Some(acquired) = operation.flags.acquire(place) {
+                self.threads.acquire(linear, acquired);
+            }
+        }
+    }
+
+    /// A fence of the thread.
+    pub(crate) fn fence(&mut self, linear: u32) {
+        if let Some(operation) = &self.operation {
+            operation.flags.enable();
+            self.threads.fence(linear);
+        }
+    }
+
+    /// A thread comes to a barrier of the block.
+    pub(crate) fn arrive(&mut self, linear: u32, barrier: usize) {
+        self.threads.arrive(linear, barrier);
+    }
+
+    /// A barrier opens for those who wait at it.
+    pub(crate) fn open(&mut self, barrier: usize, waiting: impl Iterator<Item = u32>) {
+        self.threads.open(barrier, waiting);
+    }
+
+    /// `bar.warp.sync` of lanes of the warp that begins with the thread `first`.
+    pub(crate) fn sync_warp(&mut self, first: u32, lanes: impl Iterator<Item = u32> + Clone) {
+        self.threads.sync_warp(first, lanes);
+    }
+
+    /// A report that is no fault.
+    pub(crate) fn remark(&self, kind: ReportKind, detail: String, around: &Surroundings<'_>) {
+        if self.kinds.has(CheckKinds::SHARED) {
+            self.findings(around).remark(kind, detail);
+        }
+    }
+
+    /// A refused access.
+    pub(crate) fn illegal(
+        &self,
+        kind: ReportKind,
+        address: u64,
+        what: What,
+        around: &Surroundings<'_>,
+    ) -> Box<Report> {
+        self.findings(around).illegal(kind, address, what)
+    }
+
+    fn findings<'a>(&'a self, around: &'a Surroundings<'a>) -> Findings<'a> {
+        let wronged = Wronged { block: self.index, extent: self.extent };
+        Findings::new(self.operation.as_deref(), wronged, around)
+    }
+
+    fn local_memory(&mut self, linear: u32) -> &mut Written {
+        let all = self.local_written.len() == 1;
+        if all && self.local_thread != linear {
+            self.local_thread = linear;
+            self.local_written[0].clear();
+        }
+        &mut self.local_written[if all { 0 } else { linear as usize }]
+    }
+
+    fn author(&self, kind: Kind, around: &Surroundings<'_>, clock: u32) -> Author {
+        let operation = self.operation.as_ref().map_or(0, |operation| operation.bits());
+        let (block, thread, line) = (self.linear, around.linear, around.line);
+        Author { kind, operation, block, thread, clock, line }
+    }
+
+    /// The allocation of an access that may be made; `None` for memory that is known to the device
+    /// only.
+    fn allocation(
+        &mut self,
+        address: u64,
+        what: What,
+        around: &Surroundings<'_>,
+    ) -> Result<Option<Arc<Tracked>>, ReportKind> {
+        let accessed = address..address.saturating_add(u64::from(what.bytes));
+        let known = self
+            .known
+            .iter()
+            .position(|(tracked, _)| tracked.range.contains(&address) && !tracked.is_freed());
+        let (tracked, permitted) = match known {
+            Some(place) => {
+                if place > 0 {
+                    self.known.swap(place, place - 1);
+                }
+                &self.known[place.saturating_sub(1)]
+            }
+            None => match tracked::find(address) {
+                Some(tracked) => {
+                    let permitted = around.memory.window().contains(&address)
+                        || around.memory.permits(address, 1, what.access);
+                    self.known.insert(0, (tracked, permitted));
+                    self.known.truncate(KNOWN);
+                    &self.known[0]
+                }
+                None if tracked::find_freed(address).is_some() => {
+                    return Err(ReportKind::UseAfterFree);
+                }
+                None => {
+                    let bytes = u64::from(what.bytes);
+                    let permitted = around.memory.permits(address, bytes, what.access);
+                    return if permitted { Ok(None) } else { Err(ReportKind::OutOfBounds) };
+                }
+            },
+        };
+        if !tracked.covers(&accessed) {
+            return Err(ReportKind::OutOfBounds);
+        }
+        if !permitted {
+            return Err(ReportKind::NoPeerAccess);
+        }
+        if tracked.is_constant() && what.access != Access::Read {
+            return Err(ReportKind::ReadOnly);
+        }
+        Ok(Some(Arc::clone(tracked)))
+    }
+
+    /// Whether the author of a record was done before the access of a thread.
+    fn is_ordered(&mut self, record: Record, kind: Kind, linear: u32) -> bool {
+        let Some(operation) = &self.operation else { return true };
+        let bits = record.operation();
+        if bits == operation.bits() {
+            return !self.kinds.has(CheckKinds::GLOBAL)
+                || self.knows(linear, record.block(), record);
+        }
+        if !self.kinds.has(CheckKinds::STREAMS) || kind.is_strong() && is_strong(record) {
+            return true;
+        }
+        if let Some(&(_, after)) = self.met.iter().find(|&&(met, _)| met == bits) {
+            return after;
+        }
+        let after = operation.is_after(bits);
+        self.met.insert(0, (bits, after));
+        self.met.truncate(KNOWN);
+        after
+    }
+
+    /// Whether a thread knows what a record's author did, who was in that block of the launch.
+    fn knows(&self, linear: u32, block: u32, record: Record) -> bool {
+        let known = self.threads.known(linear);
+        let (thread, clock) = (record.thread(), record.clock());
+        if block == self.linear && (thread == linear || known.of(thread) >= clock) {
+            return true;
+        }
+        let acquired = known.acquired();
+        !acquired.is_empty()
+            && self
+                .operation
+                .as_ref()
+                .is_some_and(|operation| operation.flags.know(acquired, block, thread, clock))
+    }
+
+    fn release(&mut self, place: Place, what: What, linear: u32) {
+        let Some(operation) = &self.operation else { return };
+        if what.releases {
+            operation.flags.enable();
+            let known = self.threads.snapshot(linear);
+            let clock = known.of(linear);
+            let release = Release { block: self.linear, thread: linear, clock, known };
+            operation.flags.release(place, release);
+        } else if operation.flags.is_enabled()
+            && let Some(known) = self.threads.fenced(linear)
+        {
+            let (known, clock) = (Arc::clone(known), known.of(linear));
+            let release = Release { block: self.linear, thread: linear, clock, known };
+            operation.flags.release(place, release);
+        }
+    }
+}
+
+fn is_strong(record: Record) -> bool {
+    record.kind().is_some_and(Kind::is_strong)
+}
+
+/// Which bytes of the granule that begins there lie in a range.
+fn touched(start: u64, range: &Range<u64>) -> u16 {
+    let bytes = 0..SHARED_GRANULE;
+    bytes.filter(|byte| range.contains(&(start + byte))).map(|byte| 1 << byte).sum()
+}
+
+/// Whether a weak write would write what is there.
+fn changes_nothing(address: u64, what: What, value: Option<u64>) -> bool {
+    let Some(value) = value.filter(|_| what.access == Access::Write && !what.strong) else {
+        return false;
+    };
+    let bytes = value.to_le_bytes();
+    bytes.iter().take(what.bytes as usize).enumerate().all(|(index, byte)| {
+        let place = std::ptr::with_exposed_provenance::<u8>(address as usize + index);
+        // SAFETY: the access has been found to lie in memory that the thread may touch; others may
+        // write it meanwhile, so it is volatile.
+        *byte == unsafe { place.read_volatile() }
+    })
+}

@@ -1,0 +1,117 @@
+//! The last accesses to a granule of memory, and the rule by which two of them are a race.
+
+use super::record::{Author, Kind, Record};
+
+/// The last accesses to a granule. Reads are kept of two different threads, so that a write is
+/// unordered with one of them whenever more than one thread has read at the same time.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Cell {
+    pub(super) write: Record,
+    pub(super) reads: [Record; 2],
+}
+
+impl Cell {
+    /// Takes note of an access to some bytes of the granule. `is_ordered` tells whether the author
+    /// of a record was done before.
+    ///
+    /// # Errors
+    /// The access that this one races with; nothing is noted then.
+    pub(super) fn access(
+        &mut self,
+        author: &Author,
+        bytes: u16,
+        is_ordered: &mut impl FnMut(Record) -> bool,
+    ) -> Result<(), Record> {
+        let kind = author.kind;
+        let mut races = |record: Record| {
+            record.conflicts(kind, bytes) && !record.is_by(author) && !is_ordered(record)
+        };
+        if races(self.write) {
+            return Err(self.write);
+        }
+        if !kind.writes() {
+            let record = Record::new(*author, bytes);
+            self.note_read(record, author);
+            return Ok(());
+        }
+        for read in &mut self.reads {
+            if races(*read) {
+                return Err(*read);
+            }
+            // Whoever is ordered with this write is ordered with the read too.
+            if read.bytes() & !bytes == 0 {
+                *read = Record::default();
+            }
+        }
+        self.write = Record::new(*author, bytes);
+        Ok(())
+    }
+
+    fn note_read(&mut self, record: Record, author: &Author) {
+        let [first, second] = &mut self.reads;
+        if first.is_none() || first.is_by(author) {
+            *first = record;
+        } else if first.operation() != author.operation && second.is_none() {
+            // An earlier operation's read makes room, but is kept as long as there is some.
+            *second = *first;
+            *first = record;
+        } else {
+            *second = record;
+        }
+    }
+
+    /// As [`access`](Cell::access), without taking note.
+    pub(super) fn look(
+        &self,
+        kind: Kind,
+        is_ordered: &mut impl FnMut(Record) -> bool,
+    ) -> Result<(), Record> {
+        let records = [self.write, self.reads[0], self.reads[1]];
+        let mut races = |record: &Record| record.conflicts(kind, u16::MAX) && !is_ordered(*record);
+        records.into_iter().find(|record| races(record)).map_or(Ok(()), Err)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn author(kind: Kind, thread: u32) -> Author {
+        Author { kind, operation: 1, block: 0, thread, clock: 1, line: thread }
+    }
+
+    fn unordered(_: Record) -> bool {
+        false
+    }
+
+    #[test]
+    fn a_write_races_with_one_of_several_readers_also_if_the_last_one_is_itself() {
+        let mut cell = Cell::default();
+        for thread in [1, 2, 3] {
+            assert_eq!(cell.access(&author(Kind::Read, thread), 1, &mut unordered), Ok(()));
+        }
+        assert!(cell.access(&author(Kind::Write, 3), 1, &mut unordered).is_err());
+        assert!(cell.access(&author(Kind::Write, 1), 1, &mut unordered).is_err());
+    }
+
+    #[test]
+    fn threads_that_write_different_bytes_do_not_race() {
+        let mut cell = Cell::default();
+        for thread in 0..4 {
+            let bytes = 1 << thread;
+            assert_eq!(cell.access(&author(Kind::Write, thread), bytes, &mut unordered), Ok(()));
+        }
+        let last = cell.write;
+        assert_eq!(cell.access(&author(Kind::Read, 0), 8, &mut unordered), Err(last));
+    }
+
+    #[test]
+    fn what_is_ordered_is_no_race() {
+        let mut cell = Cell::default();
+        let mut ordered = |_| true;
+        assert_eq!(cell.access(&author(Kind::Read, 1), 1, &mut ordered), Ok(()));
+        assert_eq!(cell.access(&author(Kind::Write, 2), 1, &mut ordered), Ok(()));
+        assert_eq!(cell.reads, [Record::default(); 2]);
+        assert_eq!(cell.access(&author(Kind::Atomic, 3), 1, &mut unordered), Err(cell.write));
+    }
+}

@@ -1,0 +1,227 @@
+//! From what is wrong with an access of a thread to the report that says so.
+
+use super::block::{Surroundings, What};
+use super::operation::{Label, Operation, by_bits};
+use super::record::{Kind, Record};
+use super::report::{self, Actor, AllocationInfo, Report, ReportKind};
+use super::tracked;
+use crate::exec::Access;
+
+/// The block that a finding is about.
+pub(super) struct Wronged {
+    pub(super) block: [u32; 3],
+    /// Threads of a block per axis.
+    pub(super) extent: [u32; 3],
+}
+
+/// Makes reports about a thread.
+pub(super) struct Findings<'a> {
+    operation: Option<&'a Operation>,
+    wronged: Wronged,
+    around: &'a Surroundings<'a>,
+}
+
+impl<'a> Findings<'a> {
+    pub(super) fn new(
+        operation: Option<&'a Operation>,
+        wronged: Wronged,
+        around: &'a Surroundings<'a>,
+    ) -> Findings<'a> {
+        Findings { operation, wronged, around }
+    }
+
+    /// An access that is not allowed.
+    pub(super) fn illegal(&self, kind: ReportKind, address: u64, what: What) -> Box<Report> {
+        let near = match kind {
+            ReportKind::UseAfterFree => tracked::find_freed(address),
+            _ => tracked::find(address).or_else(|| tracked::nearest(address)),
+        };
+        let detail = match (kind, &near) {
+            (ReportKind::OutOfBounds, None) => {
+                "nothing is allocated near the address: it may be \
+                 host memory that is not page-locked, or an address of another memory space"
+            }
+            (ReportKind::NoPeerAccess, _) => "cuCtxEnablePeerAccess was not called",
+            _ => "",
+        };
+        let allocation = near.map(|tracked| tracked.info(address));
+        self.file(kind, Some((address, what)), allocation, None, detail)
+    }
+
+    /// A read of memory that nobody wrote: global, or else at a place in shared or local memory.
+    pub(super) fn unwritten(
+        &self,
+        address: u64,
+        what: What,
+        allocation: Option<AllocationInfo>,
+    ) -> Box<Report> {
+        let detail = match allocation {
+            Some(_) => "",
+            None => {
+                "the address counts from the start of the block's shared or the thread's \
+                     local memory"
+            }
+        };
+        self.file(ReportKind::Uninitialized, Some((address, what)), allocation, None, detail)
+    }
+
+    /// A race in global memory.
+    pub(super) fn race(
+        &self,
+        address: u64,
+        what: What,
+        record: Record,
+        allocation: Option<AllocationInfo>,
+    ) -> Box<Report> {
+        let same = self.operation.is_some_and(|own| own.bits() == record.operation());
+        let other = by_bits(record.operation());
+        let actor = self.author_of(record, other.as_deref());
+        let same_block = actor.block == Some(self.wronged.block);
+        let (kind, detail) = match (self.operation, &other) {
+            (Some(own), Some(other)) if !same => (ReportKind::StreamRace, missing_edge(own, other)),
+            _ if same_block => (
+                ReportKind::GlobalRace,
+                "no barrier orders the two threads of the block: __syncthreads() is missing \
+                 between the accesses, or __syncwarp() among lanes of one warp"
+                    .to_owned(),
+            ),
+            _ => (
+                ReportKind::GlobalRace,
+                "nothing orders the two blocks of the launch: it takes atomic operations, a flag \
+                 that is set after __threadfence(), or two launches"
+                    .to_owned(),
+            ),
+        };
+        self.file(kind, Some((address, what)), allocation, Some(actor), &detail)
+    }
+
+    /// A race in shared memory, at a place in it.
+    pub(super) fn shared_race(&self, place: u64, what: What, record: Record) -> Box<Report> {
+        let mut actor = self.author_of(record, self.operation);
+        actor.block = Some(self.wronged.block);
+        let same_warp = record.thread() / 32 == self.around.linear / 32;
+        let detail = match same_warp {
+            true => {
+                "__syncwarp() is missing between the accesses: lanes of a warp do not wait \
+                     for each other; the address counts from the start of shared memory"
+            }
+            false => {
+                "__syncthreads() is missing between the accesses; the address counts from \
+                      the start of shared memory"
+            }
+        };
+        self.file(ReportKind::SharedRace, Some((place, what)), None, Some(actor), detail)
+    }
+
+    /// What is wrong without an access.
+    pub(super) fn remark(&self, kind: ReportKind, detail: String) {
+        let _ = self.file(kind, None, None, None, &detail);
+    }
+
+    fn file(
+        &self,
+        kind: ReportKind,
+        accessed: Option<(u64, What)>,
+        allocation: Option<AllocationInfo>,
+        other: Option<Actor>,
+        detail: &str,
+    ) -> Box<Report> {
+        let words = accessed.map_or("operation", |(_, what)| match what.access {
+            Access::Read => "read",
+            Access::Write => "write",
+            Access::Atomic => "atomic operation",
+        });
+        let report = Report {
+            kind,
+            actor: Some(self.actor(words)),
+            address: accessed.map(|(address, _)| address),
+            bytes: accessed.map_or(0, |(_, what)| u64::from(what.bytes)),
+            allocation,
+            other,
+            detail: detail.to_owned(),
+        };
+        report::file(report.clone());
+        Box::new(report)
+    }
+
+    fn actor(&self, access: &'static str) -> Actor {
+        let Surroundings { kernel, thread, line, .. } = *self.around;
+        let mut actor = described(access, self.operation, line);
+        actor.kernel = Some(kernel.to_owned());
+        actor.block = Some(self.wronged.block);
+        actor.thread = Some(thread);
+        actor
+    }
+
+    /// Who made a recorded access.
+    fn author_of(&self, record: Record, operation: Option<&Operation>) -> Actor {
+        author(record, operation, self.wronged.extent)
+    }
+}
+
+/// Who made a recorded access. `extent` is that of blocks, where the operation does not tell.
+pub(super) fn author(record: Record, operation: Option<&Operation>, extent: [u32; 3]) -> Actor {
+    let access = match record.kind() {
+        Some(Kind::Write | Kind::StrongWrite | Kind::BulkWrite) => "write",
+        Some(Kind::Atomic) => "atomic operation",
+        _ => "read",
+    };
+    let mut actor = described(access, operation, record.line());
+    if !matches!(record.kind(), Some(Kind::BulkRead | Kind::BulkWrite)) {
+        let (grid, extent) = match operation.map(|operation| &operation.label) {
+            Some(Label::Launch { grid, block, .. }) => (*grid, *block),
+            _ => ([1; 3], extent),
+        };
+        actor.block = Some(position(record.block(), grid));
+        actor.thread = Some(position(record.thread(), extent));
+    }
+    actor
+}
+
+/// An operation as an actor.
+pub(super) fn described(
+    access: &'static str,
+    operation: Option<&Operation>,
+    ptx_line: u32,
+) -> Actor {
+    let mut actor = Actor {
+        access,
+        kernel: None,
+        operation: String::new(),
+        stream: String::new(),
+        device: None,
+        block: None,
+        thread: None,
+        ptx_line,
+        source: None,
+        enqueued: None,
+    };
+    if let Some(operation) = operation {
+        actor.operation = operation.label.to_string();
+        actor.stream = operation.stream.describe();
+        actor.device = operation.device();
+        actor.enqueued = Some(operation.site.clone());
+        if let Label::Launch { kernel, lines, .. } = &operation.label {
+            actor.kernel = Some(kernel.to_string());
+            actor.source = lines.source(ptx_line).map(|(file, line)| (file.to_owned(), line));
+        }
+    }
+    actor
+}
+
+/// The smallest order that is missing between two operations, in words.
+pub(super) fn missing_edge(a: &Operation, b: &Operation) -> String {
+    let (first, second) = if a.id < b.id { (a, b) } else { (b, a) };
+    let [from, to] = [first, second].map(|operation| operation.stream.describe());
+    format!(
+        "{to} must wait for an event recorded in {from} after the {} and before the {} is \
+         enqueued, or the host must wait for the one before it enqueues the other",
+        first.label, second.label
+    )
+}
+
+/// The place of an index in a grid or block of those extents, x first.
+fn position(index: u32, [x, y, _]: [u32; 3]) -> [u32; 3] {
+    let (x, y) = (x.max(1), y.max(1));
+    [index % x, index / x % y, index / x / y]
+}

@@ -1,0 +1,135 @@
+//! Flags, counters and locks in memory, by which threads of a launch order themselves.
+//!
+//! The rule, after the PTX memory model ("Release and acquire patterns"): a strong write or an
+//! atomic operation of a thread that has executed a fence releases what the thread knew at the fence
+//! (one with release semantics releases what it knows now); a strong read or an atomic operation
+//! on the same address acquires all that was released there before. More generous than the model in
+//! one thing: reading needs no fence, because what follows depends on what was read.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::threads::Known;
+
+/// The flags of one launch.
+#[derive(Default)]
+pub(super) struct Flags {
+    /// Whether anybody releases anything.
+    any: AtomicBool,
+    all: Mutex<All>,
+}
+
+#[derive(Default)]
+struct All {
+    by_place: HashMap<Place, u32>,
+    logs: Vec<Log>,
+}
+
+/// An address, and the block for addresses in shared memory.
+pub(super) type Place = (u64, Option<u32>);
+
+#[derive(Default)]
+struct Log {
+    releases: Vec<Release>,
+    by_block: HashMap<u32, Vec<u32>>,
+}
+
+/// What a thread released.
+pub(super) struct Release {
+    pub(super) block: u32,
+    pub(super) thread: u32,
+    pub(super) clock: u32,
+    pub(super) known: Arc<Known>,
+}
+
+/// How far somebody has read the log of a flag.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Acquired {
+    flag: u32,
+    upto: u32,
+}
+
+/// No chain of flags is followed further.
+const DEPTH: u32 = 4;
+
+impl Flags {
+    pub(super) fn enable(&self) {
+        self.any.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether there is anything to acquire at all.
+    pub(super) fn is_enabled(&self) -> bool {
+        self.any.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn release(&self, place: Place, release: Release) {
+        let mut all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
+        let next = all.logs.len() as u32;
+        let flag = *all.by_place.entry(place).or_insert(next);
+        if flag == next {
+            all.logs.push(Log::default());
+        }
+        let log = &mut all.logs[flag as usize];
+        let same = |last: &Release| {
+            (last.block, last.thread, last.clock) == (release.block, release.thread, release.clock)
+        };
+        if !log.releases.last().is_some_and(same) {
+            let index = log.releases.len() as u32;
+            log.by_block.entry(release.block).or_default().push(index);
+            log.releases.push(release);
+        }
+    }
+
+    /// What reading a flag makes known.
+    pub(super) fn acquire(&self, place: Place) -> Option<Acquired> {
+        let all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
+        let &flag = all.by_place.get(&place)?;
+        Some(Acquired { flag, upto: all.logs[flag as usize].releases.len() as u32 })
+    }
+
+    /// Whether what a thread of a block did at a clock is known to who has acquired that.
+    pub(super) fn know(&self, acquired: &[Acquired], block: u32, thread: u32, clock: u32) -> bool {
+        let all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
+        all.know(acquired, (block, thread, clock), DEPTH)
+    }
+}
+
+impl All {
+    fn know(&self, acquired: &[Acquired], wanted: (u32, u32, u32), depth: u32) -> bool {
+        let (block, thread, clock) = wanted;
+        let direct = acquired.iter().any(|acquired| {
+            let log = &self.logs[acquired.flag as usize];
+            let indices = log.by_block.get(&block).map_or(&[][..], Vec::as_slice);
+            let upto = indices.partition_point(|&index| index < acquired.upto);
+            // Later releases know more.
+            indices[..upto].iter().rev().any(|&index| {
+                let release = &log.releases[index as usize];
+                release.known.of(thread) >= clock
+                    || release.thread == thread && release.clock >= clock
+            })
+        });
+        direct
+            || depth > 0
+                && acquired.iter().any(|acquired| {
+                    let log = &self.logs[acquired.flag as usize];
+                    let others = log.releases[..acquired.upto as usize].iter().rev();
+                    let others = others.filter(|release| {
+                        release.known.acquired().iter().any(|other| other.flag != acquired.flag)
+                    });
+                    others
+                        .take(64)
+                        .any(|release| self.know(release.known.acquired(), wanted, depth - 1))
+                })
+    }
+}
+
+/// What two have acquired between them.
+pub(super) fn join(into: &mut Vec<Acquired>, other: &[Acquired]) {
+    for acquired in other {
+        match into.iter_mut().find(|own| own.flag == acquired.flag) {
+            Some(own) => own.upto = own.upto.max(acquired.upto),
+            None => into.push(*acquired),
+        }
+    }
+}

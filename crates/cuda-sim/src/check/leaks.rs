@@ -1,0 +1,106 @@
+//! What was not given back when a context or the process ends.
+
+use std::collections::HashMap;
+use std::io::Write;
+use std::sync::{Mutex, Once, PoisonError};
+
+use super::kinds::CheckKinds;
+use super::report::{self, Report, ReportKind};
+use super::site::Site;
+use super::tracked::{self, Tracked};
+
+/// Where the living objects that handles name were made.
+static MADE: Mutex<Option<HashMap<u64, (&'static str, Site)>>> = Mutex::new(None);
+
+/// An object has been made, of that kind in words.
+pub(crate) fn made(what: &'static str, handle: u64) {
+    if super::kinds().has(CheckKinds::LEAKS) {
+        let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
+        made.get_or_insert_default().insert(handle, (what, Site::with_backtrace()));
+    }
+}
+
+/// An object has been destroyed.
+pub(crate) fn taken_back(handle: u64) {
+    if super::kinds().has(CheckKinds::LEAKS) {
+        forget(handle);
+    }
+}
+
+/// A context ends: its memory, and the objects that still belong to it, are leaks.
+pub(crate) fn context_ends(owner: u64, handles: impl IntoIterator<Item = u64>) {
+    if !super::kinds().has(CheckKinds::LEAKS) {
+        return;
+    }
+    tracked::owned_by(owner).iter().for_each(|tracked| report::file(of_memory(tracked)));
+    for handle in handles {
+        if let Some((what, site)) = forget(handle) {
+            report::file(of_object(what, &site));
+        }
+    }
+}
+
+/// Tells on the standard error stream what is left when the process ends.
+pub(crate) fn watch_the_end() {
+    static WATCHED: Once = Once::new();
+    if super::kinds().has(CheckKinds::LEAKS) {
+        WATCHED.call_once(|| {
+            // SAFETY: the function may be called when the process exits: it takes no lock that is
+            // held while a program's code runs.
+            let registered = unsafe { libc::atexit(at_the_end) };
+            debug_assert_eq!(registered, 0, "there is room for a handler");
+        });
+    }
+}
+
+extern "C" fn at_the_end() {
+    const MOST: usize = 10;
+    let memory = tracked::of_the_program();
+    let made = MADE.lock().unwrap_or_else(PoisonError::into_inner).take().unwrap_or_default();
+    let count = memory.len() + made.len();
+    if count == 0 {
+        return;
+    }
+    let mut objects: Vec<_> = made.into_values().collect();
+    objects.sort_by_key(|(_, site)| site.call);
+    let memory = memory.iter().map(|tracked| of_memory(tracked));
+    let objects = objects.iter().map(|(what, site)| of_object(what, site));
+    let mut text = format!("cuda-sim: {count} objects were not given back:\n");
+    for report in memory.chain(objects).take(MOST) {
+        text.push_str(&format!("  {report}\n"));
+    }
+    if count > MOST {
+        text.push_str(&format!("  and {} more\n", count - MOST));
+    }
+    let _ = std::io::stderr().write_all(text.as_bytes());
+}
+
+fn forget(handle: u64) -> Option<(&'static str, Site)> {
+    MADE.lock().unwrap_or_else(PoisonError::into_inner).as_mut()?.remove(&handle)
+}
+
+fn of_memory(tracked: &Tracked) -> Report {
+    let address = tracked.range.start;
+    Report {
+        bytes: tracked.range.end - address,
+        address: Some(address),
+        allocation: Some(tracked.info(address)),
+        ..leak(String::new())
+    }
+}
+
+fn of_object(what: &str, made: &Site) -> Report {
+    leak(format!("{what} made by {made}"))
+}
+
+fn leak(detail: String) -> Report {
+    Report {
+        kind: ReportKind::Leak,
+        actor: None,
+        address: None,
+        bytes: 0,
+        allocation: None,
+        other: None,
+        detail,
+    }
+}

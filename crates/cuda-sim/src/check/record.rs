@@ -1,0 +1,171 @@
+//! What memory remembers of an access: who made it, and when.
+
+/// How memory was accessed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(super) enum Kind {
+    Read = 1,
+    Write = 2,
+    /// A read that is `.volatile`, `.relaxed` or stronger.
+    StrongRead = 3,
+    StrongWrite = 4,
+    Atomic = 5,
+    /// By a copy.
+    BulkRead = 6,
+    /// By a copy or a fill.
+    BulkWrite = 7,
+}
+
+impl Kind {
+    pub(super) fn writes(self) -> bool {
+        !matches!(self, Kind::Read | Kind::StrongRead | Kind::BulkRead)
+    }
+
+    /// Whether two threads may do so at the same time: strong operations of the same scope are not
+    /// a data race with each other (PTX ISA, memory consistency model, "Data races").
+    pub(super) fn is_strong(self) -> bool {
+        matches!(self, Kind::StrongRead | Kind::StrongWrite | Kind::Atomic)
+    }
+
+    fn from_bits(bits: u64) -> Option<Kind> {
+        Some(match bits {
+            1 => Kind::Read,
+            2 => Kind::Write,
+            3 => Kind::StrongRead,
+            4 => Kind::StrongWrite,
+            5 => Kind::Atomic,
+            6 => Kind::BulkRead,
+            7 => Kind::BulkWrite,
+            _ => return None,
+        })
+    }
+}
+
+/// An access in 16 bytes: an epoch in the sense of Flanagan and Freund's FastTrack (2009), with
+/// what a report needs besides. All zero: none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Record {
+    /// Block (32 bits), operation (28), kind (4).
+    high: u64,
+    /// Bytes of the granule (16 bits), line (18), clock (20), thread (10).
+    low: u64,
+}
+
+const LINE_BITS: u32 = 18;
+const CLOCK_BITS: u32 = 20;
+const THREAD_BITS: u32 = 10;
+
+/// The last clock of a thread that can be told from others.
+pub(super) const LAST_CLOCK: u32 = (1 << CLOCK_BITS) - 1;
+
+/// What a record is made from, but for the bytes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Author {
+    pub(super) kind: Kind,
+    /// The low bits of the operation's number.
+    pub(super) operation: u32,
+    pub(super) block: u32,
+    pub(super) thread: u32,
+    pub(super) clock: u32,
+    pub(super) line: u32,
+}
+
+impl Record {
+    pub(super) fn new(author: Author, bytes: u16) -> Record {
+        let Author { kind, operation, block, thread, clock, line } = author;
+        let line = u64::from(line).min((1 << LINE_BITS) - 1);
+        Record {
+            high: u64::from(block) | u64::from(operation) << 32 | (kind as u64) << 60,
+            low: u64::from(thread)
+                | u64::from(clock.min(LAST_CLOCK)) << THREAD_BITS
+                | line << (THREAD_BITS + CLOCK_BITS)
+                | u64::from(bytes) << (THREAD_BITS + CLOCK_BITS + LINE_BITS),
+        }
+    }
+
+    pub(super) fn kind(self) -> Option<Kind> {
+        Kind::from_bits(self.high >> 60)
+    }
+
+    pub(super) fn is_none(self) -> bool {
+        self.high >> 60 == 0
+    }
+
+    pub(super) fn operation(self) -> u32 {
+        (self.high >> 32) as u32 & ((1 << super::operation::ID_BITS) - 1)
+    }
+
+    pub(super) fn block(self) -> u32 {
+        self.high as u32
+    }
+
+    pub(super) fn thread(self) -> u32 {
+        self.low as u32 & ((1 << THREAD_BITS) - 1)
+    }
+
+    pub(super) fn clock(self) -> u32 {
+        (self.low >> THREAD_BITS) as u32 & LAST_CLOCK
+    }
+
+    /// In the PTX text; 0 for copies and fills.
+    pub(super) fn line(self) -> u32 {
+        (self.low >> (THREAD_BITS + CLOCK_BITS)) as u32 & ((1 << LINE_BITS) - 1)
+    }
+
+    /// Which bytes of the granule were accessed.
+    pub(super) fn bytes(self) -> u16 {
+        (self.low >> (THREAD_BITS + CLOCK_BITS + LINE_BITS)) as u16
+    }
+
+    /// Whether the same thread of the same operation made both accesses.
+    pub(super) fn is_by(self, author: &Author) -> bool {
+        self.operation() == author.operation
+            && self.block() == author.block
+            && self.thread() == author.thread
+    }
+
+    /// Whether two accesses would be a race if nothing orders them.
+    pub(super) fn conflicts(self, kind: Kind, bytes: u16) -> bool {
+        let Some(own) = self.kind() else { return false };
+        self.bytes() & bytes != 0
+            && (own.writes() || kind.writes())
+            && !(own.is_strong() && kind.is_strong())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_record_gives_back_what_it_was_made_from() {
+        let author = Author {
+            kind: Kind::Atomic,
+            operation: (1 << 28) - 1,
+            block: u32::MAX,
+            thread: 1023,
+            clock: LAST_CLOCK,
+            line: 262_143,
+        };
+        let record = Record::new(author, 0xf00f);
+        assert_eq!((record.kind(), record.operation()), (Some(Kind::Atomic), (1 << 28) - 1));
+        assert_eq!((record.block(), record.thread()), (u32::MAX, 1023));
+        assert_eq!((record.clock(), record.line()), (LAST_CLOCK, 262_143));
+        assert_eq!(record.bytes(), 0xf00f);
+        assert!(record.is_by(&author) && !record.is_none() && Record::default().is_none());
+    }
+
+    #[test]
+    fn two_accesses_conflict_where_one_writes_and_not_both_are_strong() {
+        let record = |kind| {
+            let author = Author { kind, operation: 1, block: 0, thread: 0, clock: 1, line: 1 };
+            Record::new(author, 0b11)
+        };
+        assert!(record(Kind::Read).conflicts(Kind::Write, 1));
+        assert!(!record(Kind::Read).conflicts(Kind::Read, 1));
+        assert!(!record(Kind::Write).conflicts(Kind::Write, 0b100));
+        assert!(!record(Kind::Atomic).conflicts(Kind::StrongRead, 1));
+        assert!(record(Kind::Atomic).conflicts(Kind::Read, 1));
+        assert!(!Record::default().conflicts(Kind::Write, 1));
+    }
+}

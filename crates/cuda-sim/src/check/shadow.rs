@@ -1,0 +1,350 @@
+//! What is known of each byte of an allocation: whether somebody wrote it, and who accessed it
+//! last.
+//!
+//! Kept in pages, so that untouched memory costs next to nothing and copies of whole pages leave one
+//! record each. Where threads have been, a page has a cell for each granule: 4 bytes in small
+//! allocations, 16 in others, which keeps the cost of large ones at three times their size. A cell
+//! knows which bytes of its granule were touched, so neighbours are never mistaken for each other;
+//! but of accesses to different bytes of a granule only the last is remembered.
+
+use std::ops::Range;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use super::cells::Cell;
+use super::record::{Author, Kind, Record};
+
+/// The bytes of a page.
+const PAGE: u64 = 4096;
+
+/// Allocations up to here have the small granule.
+const SMALL: u64 = 1 << 20;
+
+/// The shadow of an allocation.
+pub(super) struct Shadow {
+    /// The first address of the first page.
+    start: u64,
+    granule: u64,
+    pages: Box<[Mutex<Page>]>,
+}
+
+#[derive(Default)]
+struct Page {
+    /// Accesses to the whole page.
+    whole: Cell,
+    cells: Option<Box<[Cell]>>,
+    written: Written,
+}
+
+/// Which bytes of a page somebody has written.
+#[derive(Default)]
+enum Written {
+    #[default]
+    None,
+    All,
+    Some(Box<[u64; 64]>),
+}
+
+/// What is wrong with an access.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Wrong {
+    /// None of the bytes was ever written.
+    Unwritten,
+    /// It is unordered with that one.
+    Race(Record),
+}
+
+/// Which checks an access is put to.
+#[derive(Clone, Copy)]
+pub(super) struct Wanted {
+    pub(super) written: bool,
+    pub(super) races: bool,
+}
+
+impl Shadow {
+    /// For a range of addresses. `written`: all of it counts as written.
+    pub(super) fn new(range: &Range<u64>, written: bool) -> Shadow {
+        let start = range.start / PAGE * PAGE;
+        let count = (range.end - start).div_ceil(PAGE);
+        let page = || {
+            let written = if written { Written::All } else { Written::None };
+            Mutex::new(Page { written, ..Page::default() })
+        };
+        let granule = if range.end - range.start <= SMALL { 4 } else { 16 };
+        Shadow { start, granule, pages: (0..count).map(|_| page()).collect() }
+    }
+
+    fn page(&self, address: u64) -> MutexGuard<'_, Page> {
+        let index = ((address - self.start) / PAGE) as usize;
+        self.pages[index].lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// An access of a thread, aligned to its size, which is 32 bytes at most.
+    pub(super) fn access(
+        &self,
+        address: u64,
+        bytes: u64,
+        author: &Author,
+        wanted: Wanted,
+        mut is_ordered: impl FnMut(Record) -> bool,
+    ) -> Result<(), Wrong> {
+        let mut page = self.page(address);
+        let place = address % PAGE;
+        if wanted.written {
+            // Atomic operations read too.
+            let reads = !author.kind.writes() || author.kind == Kind::Atomic;
+            if reads && !page.written.any(place, bytes) {
+                return Err(Wrong::Unwritten);
+            }
+        }
+        if author.kind.writes() {
+            page.written.set(place..place + bytes);
+        }
+        if !wanted.races {
+            return Ok(());
+        }
+        page.whole.look(author.kind, &mut is_ordered).map_err(Wrong::Race)?;
+        let granule = self.granule;
+        let cells = page.cells(granule);
+        for index in place / granule..(place + bytes).div_ceil(granule) {
+            let touched = mask(index * granule, granule, place..place + bytes);
+            let cell = &mut cells[index as usize];
+            cell.access(author, touched, &mut is_ordered).map_err(Wrong::Race)?;
+        }
+        Ok(())
+    }
+
+    /// An access of a copy or a fill to a range.
+    pub(super) fn bulk(
+        &self,
+        range: Range<u64>,
+        author: &Author,
+        mut is_ordered: impl FnMut(Record) -> bool,
+    ) -> Result<(), (u64, Record)> {
+        for (start, part) in parts(range) {
+            let mut page = self.page(start);
+            let found = page.bulk(part, self.granule, author, &mut is_ordered);
+            found.map_err(|(place, record)| (start + place, record))?;
+        }
+        Ok(())
+    }
+
+    /// Which bytes of a range were written, as bits for up to 64 bytes from an address.
+    pub(super) fn written(&self, address: u64, bytes: u64) -> u64 {
+        let place = address % PAGE;
+        let now = bytes.min(PAGE - place);
+        let mut bits = self.page(address).written.bits(place, now);
+        if now < bytes {
+            bits |= self.page(address + now).written.bits(0, bytes - now) << now;
+        }
+        bits
+    }
+
+    /// Sets for up to 64 bytes from an address whether they count as written.
+    pub(super) fn set_written(&self, address: u64, bytes: u64, bits: u64) {
+        let place = address % PAGE;
+        let now = bytes.min(PAGE - place);
+        self.page(address).written.assign(place, now, bits);
+        if now < bytes {
+            self.page(address + now).written.assign(0, bytes - now, bits >> now);
+        }
+    }
+
+    /// A whole range counts as written.
+    pub(super) fn set_all_written(&self, range: Range<u64>) {
+        for (start, part) in parts(range) {
+            self.page(start).written.set(part);
+        }
+    }
+
+    /// Whether all of a page-aligned page counts as written.
+    pub(super) fn is_all_written(&self, range: Range<u64>) -> bool {
+        parts(range).all(|(start, part)| {
+            let page = self.page(start);
+            match &page.written {
+                Written::All => true,
+                Written::None => false,
+                Written::Some(_) => {
+                    let mut place = part.start;
+                    std::iter::from_fn(|| {
+                        let next = (place < part.end).then_some(place)?;
+                        place = (next + 64).min(part.end);
+                        Some((next, place - next))
+                    })
+                    .all(|(place, bytes)| page.written.bits(place, bytes) == ones(bytes))
+                }
+            }
+        })
+    }
+}
+
+/// A range page by page: the address of the page, and the part of it.
+fn parts(range: Range<u64>) -> impl Iterator<Item = (u64, Range<u64>)> {
+    let mut next = range.start;
+    std::iter::from_fn(move || {
+        let start = next / PAGE * PAGE;
+        let end = (start + PAGE).min(range.end);
+        let part = (next < range.end).then(|| (start, next - start..end - start))?;
+        next = end;
+        Some(part)
+    })
+}
+
+/// Which bytes of the granule that begins there lie in a range.
+fn mask(start: u64, granule: u64, range: Range<u64>) -> u16 {
+    let first = range.start.saturating_sub(start).min(granule);
+    let end = (range.end - start).min(granule);
+    (ones(end) & !ones(first)) as u16
+}
+
+fn ones(count: u64) -> u64 {
+    if count >= 64 { u64::MAX } else { (1 << count) - 1 }
+}
+
+impl Page {
+    fn cells(&mut self, granule: u64) -> &mut [Cell] {
+        self.cells.get_or_insert_with(|| vec![Cell::default(); (PAGE / granule) as usize].into())
+    }
+
+    fn bulk(
+        &mut self,
+        part: Range<u64>,
+        granule: u64,
+        author: &Author,
+        is_ordered: &mut impl FnMut(Record) -> bool,
+    ) -> Result<(), (u64, Record)> {
+        self.whole.look(author.kind, is_ordered).map_err(|record| (part.start, record))?;
+        let is_whole = part == (0..PAGE);
+        if is_whole && self.cells.is_none() {
+            return self.whole.access(author, u16::MAX, is_ordered).map_err(|r| (0, r));
+        }
+        let cells = self.cells(granule);
+        let indices = part.start / granule..part.end.div_ceil(granule);
+        for index in indices.clone() {
+            let touched = mask(index * granule, granule, part.clone());
+            let cell = &mut cells[index as usize];
+            cell.access(author, touched, is_ordered)
+                .map_err(|record| ((index * granule).max(part.start), record))?;
+        }
+        if is_whole && author.kind.writes() {
+            // All cells say the same now.
+            self.cells = None;
+            self.whole = Cell { write: Record::new(*author, u16::MAX), ..Cell::default() };
+        }
+        Ok(())
+    }
+}
+
+impl Written {
+    fn any(&self, place: u64, bytes: u64) -> bool {
+        self.bits(place, bytes) != 0
+    }
+
+    /// Up to 64 bytes.
+    fn bits(&self, place: u64, bytes: u64) -> u64 {
+        match self {
+            Written::None => 0,
+            Written::All => ones(bytes),
+            Written::Some(words) => {
+                let (word, shift) = ((place / 64) as usize, place % 64);
+                let high = match words.get(word + 1) {
+                    Some(high) if shift > 0 => high << (64 - shift),
+                    _ => 0,
+                };
+                (words[word] >> shift | high) & ones(bytes)
+            }
+        }
+    }
+
+    fn assign(&mut self, place: u64, bytes: u64, bits: u64) {
+        let bits = bits & ones(bytes);
+        match self {
+            Written::All if bits == ones(bytes) => return,
+            Written::None if bits == 0 => return,
+            _ => {}
+        }
+        let words = self.words();
+        let (word, shift) = ((place / 64) as usize, place % 64);
+        words[word] = words[word] & !(ones(bytes) << shift) | bits << shift;
+        if shift > 0 && shift + bytes > 64 {
+            let done = 64 - shift;
+            words[word + 1] = words[word + 1] & !ones(bytes - done) | bits >> done;
+        }
+    }
+
+    fn set(&mut self, part: Range<u64>) {
+        match self {
+            Written::All => return,
+            _ if part == (0..PAGE) => return *self = Written::All,
+            _ => {}
+        }
+        let words = self.words();
+        let mut place = part.start;
+        while place < part.end {
+            let count = (64 - place % 64).min(part.end - place);
+            words[(place / 64) as usize] |= ones(count) << (place % 64);
+            place += count;
+        }
+    }
+
+    fn words(&mut self) -> &mut [u64; 64] {
+        if let Written::None | Written::All = self {
+            let word = if matches!(self, Written::All) { u64::MAX } else { 0 };
+            *self = Written::Some(Box::new([word; 64]));
+        }
+        match self {
+            Written::Some(words) => words,
+            _ => unreachable!("it was just made so"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn author(kind: Kind, thread: u32) -> Author {
+        Author { kind, operation: 1, block: 0, thread, clock: 1, line: 5 }
+    }
+
+    const BOTH: Wanted = Wanted { written: true, races: true };
+
+    #[test]
+    fn only_bytes_that_somebody_wrote_may_be_read() {
+        let shadow = Shadow::new(&(512..10_000), false);
+        let read = |address| shadow.access(address, 4, &author(Kind::Read, 0), BOTH, |_| true);
+        assert_eq!(read(4096), Err(Wrong::Unwritten));
+        shadow.access(4096, 4, &author(Kind::Write, 0), BOTH, |_| true).expect("nothing wrong");
+        assert_eq!((read(4096), read(4100)), (Ok(()), Err(Wrong::Unwritten)));
+        shadow.set_all_written(4000..9000);
+        assert_eq!((read(4092), read(8996)), (Ok(()), Ok(())));
+        assert_eq!(read(9000), Err(Wrong::Unwritten));
+        assert!(shadow.is_all_written(4000..9000) && !shadow.is_all_written(4000..9001));
+    }
+
+    #[test]
+    fn written_bits_move_over_the_edges_of_pages_and_words() {
+        let shadow = Shadow::new(&(0..20_000), false);
+        for (address, bytes, bits) in [(4090, 20, 0xa_5a5a), (30, 64, u64::MAX / 3), (8191, 2, 3)] {
+            shadow.set_written(address, bytes, bits);
+            assert_eq!(shadow.written(address, bytes), bits & ones(bytes), "{address}");
+        }
+        shadow.set_written(8191, 2, 0);
+        assert_eq!(shadow.written(8190, 4), 0);
+    }
+
+    #[test]
+    fn copies_and_threads_see_each_other() {
+        for bytes in [64 << 10, 4 << 20] {
+            let shadow = Shadow::new(&(0..bytes), true);
+            let copy = Author { operation: 2, ..author(Kind::BulkWrite, 0) };
+            let access =
+                |address| shadow.access(address, 4, &author(Kind::Write, 1), BOTH, |_| false);
+            shadow.bulk(0..12_288, &copy, |_| false).expect("nothing was there");
+            assert!(matches!(access(8192), Err(Wrong::Race(record)) if record.operation() == 2));
+            assert_eq!(access(20_000), Ok(()));
+            let found = shadow.bulk(16_384..24_576, &copy, |_| false).map_err(|(at, _)| at);
+            assert_eq!(found, Err(20_000 / shadow.granule * shadow.granule));
+            assert_eq!(shadow.bulk(16_384..24_576, &copy, |_| true), Ok(()));
+        }
+    }
+}

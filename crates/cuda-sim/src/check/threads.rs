@@ -1,0 +1,250 @@
+//! What the threads of a block know of each other: vector clocks, shared by threads that know the
+//! same.
+//!
+//! Barriers of the block order those that take part, and so does `bar.warp.sync` ("guarantees
+//! memory ordering among participating threads", PTX ISA). Shuffles, votes, matches and reductions
+//! of a warp exchange values and order nothing: the manual promises no more. Lanes are not ordered
+//! by being in a warp: since Volta each goes its own way.
+
+use std::sync::Arc;
+
+use super::flags::{self, Acquired};
+use super::record::LAST_CLOCK;
+
+/// What a thread knows.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Known {
+    /// Up to which clock, of each thread of the block.
+    clocks: Vec<u32>,
+    /// By what other blocks, or threads of the own, released.
+    acquired: Vec<Acquired>,
+}
+
+impl Known {
+    pub(super) fn of(&self, thread: u32) -> u32 {
+        self.clocks.get(thread as usize).copied().unwrap_or(0)
+    }
+
+    pub(super) fn acquired(&self) -> &[Acquired] {
+        &self.acquired
+    }
+
+    fn join(&mut self, other: &Known) {
+        for (own, other) in self.clocks.iter_mut().zip(&other.clocks) {
+            *own = (*own).max(*other);
+        }
+        flags::join(&mut self.acquired, &other.acquired);
+    }
+}
+
+/// The threads of a running block.
+pub(super) struct Threads {
+    clocks: Vec<u32>,
+    known: Vec<Arc<Known>>,
+    /// What each knew at its last fence, its own doings included.
+    fenced: Vec<Option<Arc<Known>>>,
+    barriers: [Option<Meeting>; 16],
+    /// Clocks up to here belong to blocks that ran before.
+    base: u32,
+    is_fresh: bool,
+}
+
+/// What those know between them that have come to a barrier.
+#[derive(Default)]
+struct Meeting {
+    known: Known,
+    fenced: Option<Known>,
+    /// The last two that came in: threads mostly know the same.
+    last: Option<(Arc<Known>, Option<Arc<Known>>)>,
+}
+
+impl Meeting {
+    fn join(&mut self, known: &Arc<Known>, fenced: Option<&Arc<Known>>) {
+        let (same, same_fence) = match &self.last {
+            None => (false, false),
+            Some((last, fence)) => (
+                Arc::ptr_eq(last, known),
+                fenced.is_none()
+                    || matches!((fence, fenced), (Some(a), Some(b)) if Arc::ptr_eq(a, b)),
+            ),
+        };
+        if self.known.clocks.is_empty() {
+            self.known = Known::clone(known);
+        } else if !same {
+            self.known.join(known);
+        }
+        if let Some(fenced) = fenced.filter(|_| !same_fence) {
+            match &mut self.fenced {
+                Some(own) => own.join(fenced),
+                None => self.fenced = Some(Known::clone(fenced)),
+            }
+        }
+        self.last = Some((Arc::clone(known), fenced.cloned()));
+    }
+
+    fn done(self) -> (Arc<Known>, Option<Arc<Known>>) {
+        (Arc::new(self.known), self.fenced.map(Arc::new))
+    }
+}
+
+impl Threads {
+    pub(super) fn new(count: usize) -> Threads {
+        let known = Arc::new(Known { clocks: vec![0; count], acquired: Vec::new() });
+        Threads {
+            clocks: vec![1; count],
+            known: vec![known; count],
+            fenced: vec![None; count],
+            barriers: Default::default(),
+            base: 0,
+            is_fresh: true,
+        }
+    }
+
+    /// Another block begins. False if clocks begin anew too, so that whatever remembers some must
+    /// forget them.
+    pub(super) fn start(&mut self, touched_shared: bool) -> bool {
+        if self.is_fresh && !touched_shared {
+            return true;
+        }
+        let count = self.clocks.len();
+        let last = self.clocks.iter().copied().max().unwrap_or(0);
+        let goes_on = last < LAST_CLOCK / 2;
+        self.base = if goes_on { last } else { 0 };
+        let known = Arc::new(Known { clocks: vec![self.base; count], acquired: Vec::new() });
+        self.clocks.fill(self.base + 1);
+        self.known.fill(known);
+        self.fenced.fill(None);
+        self.barriers = Default::default();
+        self.is_fresh = true;
+        goes_on
+    }
+
+    /// The thread's clock. `None` where it has run out of clocks.
+    pub(super) fn clock(&self, thread: u32) -> Option<u32> {
+        Some(self.clocks[thread as usize]).filter(|&clock| clock < LAST_CLOCK)
+    }
+
+    pub(super) fn known(&self, thread: u32) -> &Arc<Known> {
+        &self.known[thread as usize]
+    }
+
+    /// What a strong write releases now, if the thread has executed a fence.
+    pub(super) fn fenced(&self, thread: u32) -> Option<&Arc<Known>> {
+        self.fenced[thread as usize].as_ref()
+    }
+
+    /// A fence of the thread.
+    pub(super) fn fence(&mut self, thread: u32) {
+        let snapshot = self.snapshot(thread);
+        self.fenced[thread as usize] = Some(snapshot);
+    }
+
+    /// What the thread knows, its own doings included, which end a stretch thereby.
+    pub(super) fn snapshot(&mut self, thread: u32) -> Arc<Known> {
+        self.is_fresh = false;
+        let index = thread as usize;
+        let mut known = Known::clone(&self.known[index]);
+        known.clocks[index] = self.clocks[index];
+        self.clocks[index] += 1;
+        Arc::new(known)
+    }
+
+    /// The thread has read what others released.
+    pub(super) fn acquire(&mut self, thread: u32, acquired: Acquired) {
+        self.is_fresh = false;
+        let known = &mut self.known[thread as usize];
+        if !known.acquired.contains(&acquired) {
+            flags::join(&mut Arc::make_mut(known).acquired, &[acquired]);
+        }
+    }
+
+    /// A thread comes to a barrier of the block.
+    pub(super) fn arrive(&mut self, thread: u32, barrier: usize) {
+        self.is_fresh = false;
+        let index = thread as usize;
+        let meeting = self.barriers[barrier].get_or_insert_default();
+        meeting.join(&self.known[index], self.fenced[index].as_ref());
+        meeting.known.clocks[index] = self.clocks[index];
+        self.clocks[index] += 1;
+    }
+
+    /// The barrier opens for those who wait at it.
+    pub(super) fn open(&mut self, barrier: usize, waiting: impl Iterator<Item = u32>) {
+        let Some(meeting) = self.barriers[barrier].take() else { return };
+        let (known, fenced) = meeting.done();
+        for thread in waiting {
+            self.known[thread as usize] = Arc::clone(&known);
+            if fenced.is_some() {
+                self.fenced[thread as usize].clone_from(&fenced);
+            }
+        }
+    }
+
+    /// `bar.warp.sync` of those lanes of the warp that begins with the thread `first`.
+    pub(super) fn sync_warp(&mut self, first: u32, lanes: impl Iterator<Item = u32> + Clone) {
+        self.is_fresh = false;
+        let mut meeting = Meeting::default();
+        for lane in lanes.clone() {
+            let index = (first + lane) as usize;
+            meeting.join(&self.known[index], self.fenced[index].as_ref());
+        }
+        for lane in lanes.clone() {
+            let index = (first + lane) as usize;
+            meeting.known.clocks[index] = self.clocks[index];
+            self.clocks[index] += 1;
+        }
+        let (known, fenced) = meeting.done();
+        for lane in lanes {
+            let index = (first + lane) as usize;
+            self.known[index] = Arc::clone(&known);
+            if fenced.is_some() {
+                self.fenced[index].clone_from(&fenced);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whether `second` knows what `first` did just before its last synchronisation.
+    fn knows(threads: &Threads, second: u32, first: u32) -> bool {
+        threads.known(second).of(first) >= threads.clocks[first as usize] - 1
+    }
+
+    #[test]
+    fn a_barrier_orders_those_who_wait_and_those_who_only_arrive_are_known() {
+        let mut threads = Threads::new(64);
+        (0..33).for_each(|thread| threads.arrive(thread, 1));
+        threads.open(1, 0..32);
+        assert!(knows(&threads, 0, 31) && knows(&threads, 0, 32));
+        assert!(!knows(&threads, 32, 0));
+    }
+
+    #[test]
+    fn a_warp_barrier_orders_its_members_only() {
+        let mut threads = Threads::new(64);
+        threads.sync_warp(32, [0, 1, 5].into_iter());
+        assert!(knows(&threads, 33, 37) && knows(&threads, 32, 33));
+        assert_eq!((threads.known(34).of(33), threads.known(33).of(34)), (0, 0));
+    }
+
+    #[test]
+    fn knowledge_passes_on_from_barrier_to_barrier() {
+        let mut threads = Threads::new(4);
+        threads.sync_warp(0, 0..2);
+        threads.sync_warp(0, 1..3);
+        assert_eq!(threads.known(2).of(0), 1);
+        assert_eq!(threads.known(0).of(2), 0);
+    }
+
+    #[test]
+    fn a_new_block_knows_all_of_the_one_before() {
+        let mut threads = Threads::new(2);
+        threads.sync_warp(0, 0..2);
+        assert!(threads.start(true));
+        let clock = threads.clock(0).expect("early");
+        assert!(threads.known(1).of(0) == clock - 1 && clock > 2);
+    }
+}

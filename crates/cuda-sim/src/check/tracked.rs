@@ -1,0 +1,214 @@
+//! Allocations as checks know them: the living ones and, for a while, those that were freed.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
+
+use super::report::AllocationInfo;
+use super::shadow::Shadow;
+use super::site::Site;
+
+/// What memory is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum MemoryKind {
+    /// What the program allocated on a device.
+    Device,
+    /// A variable of a module.
+    Variable,
+    /// What kernels allocated.
+    Heap,
+    /// Managed memory, which the host can write.
+    Managed,
+    /// Page-locked host memory.
+    Host,
+}
+
+impl MemoryKind {
+    /// Whether the program is to free it.
+    fn is_the_programs(self) -> bool {
+        matches!(self, MemoryKind::Device | MemoryKind::Managed | MemoryKind::Host)
+    }
+
+    fn words(self) -> &'static str {
+        match self {
+            MemoryKind::Device => "allocation",
+            MemoryKind::Variable => "module variable",
+            MemoryKind::Heap => "memory of the device's heap",
+            MemoryKind::Managed => "managed memory",
+            MemoryKind::Host => "page-locked memory",
+        }
+    }
+}
+
+/// An allocation.
+pub(crate) struct Tracked {
+    pub(super) id: u64,
+    pub(super) range: Range<u64>,
+    kind: MemoryKind,
+    /// Whether kernels only read it.
+    is_constant: AtomicBool,
+    /// The number of the context that it belongs to.
+    pub(super) owner: u64,
+    pub(super) made: Site,
+    freed: OnceLock<Site>,
+    shadow: OnceLock<Shadow>,
+}
+
+impl Tracked {
+    pub(super) fn covers(&self, accessed: &Range<u64>) -> bool {
+        self.range.start <= accessed.start && accessed.end <= self.range.end
+    }
+
+    /// Whether kernels only read it.
+    pub(super) fn is_constant(&self) -> bool {
+        self.is_constant.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn set_constant(&self) {
+        self.is_constant.store(true, Ordering::Relaxed);
+    }
+
+    pub(super) fn is_freed(&self) -> bool {
+        self.freed.get().is_some()
+    }
+
+    /// What is known of its bytes. Device memory starts unwritten; the rest the host can write.
+    pub(super) fn shadow(&self) -> &Shadow {
+        let written = !matches!(self.kind, MemoryKind::Device | MemoryKind::Heap);
+        self.shadow.get_or_init(|| Shadow::new(&self.range, written))
+    }
+
+    /// As a part of a report on an address.
+    pub(super) fn info(&self, address: u64) -> AllocationInfo {
+        AllocationInfo {
+            id: self.id,
+            address: self.range.start,
+            bytes: self.range.end - self.range.start,
+            offset: address.wrapping_sub(self.range.start) as i64,
+            what: self.kind.words(),
+            made: self.made.clone(),
+            freed: self.freed.get().cloned(),
+        }
+    }
+}
+
+struct Books {
+    live: BTreeMap<u64, Arc<Tracked>>,
+    /// Freed ones, none of which overlaps with what lives, and their order.
+    freed: BTreeMap<u64, Arc<Tracked>>,
+    order: VecDeque<u64>,
+}
+
+static BOOKS: RwLock<Books> =
+    RwLock::new(Books { live: BTreeMap::new(), freed: BTreeMap::new(), order: VecDeque::new() });
+
+/// So many freed allocations are remembered.
+const FREED: usize = 4096;
+
+/// So far from an allocation an address still counts as next to it.
+const NEAR: u64 = 16 << 20;
+
+/// Memory has been allocated.
+pub(super) fn allocated(range: Range<u64>, kind: MemoryKind, owner: u64) {
+    static NEXT: AtomicU64 = AtomicU64::new(1);
+    let tracked = Arc::new(Tracked {
+        id: NEXT.fetch_add(1, Ordering::Relaxed),
+        range: range.clone(),
+        kind,
+        is_constant: AtomicBool::new(false),
+        owner,
+        made: Site::with_backtrace(),
+        freed: OnceLock::new(),
+        shadow: OnceLock::new(),
+    });
+    let mut books = BOOKS.write().unwrap_or_else(PoisonError::into_inner);
+    let overlapping: Vec<u64> = books
+        .freed
+        .range(..range.end)
+        .rev()
+        .take_while(|(_, freed)| freed.range.end > range.start)
+        .map(|(&start, _)| start)
+        .collect();
+    for start in overlapping {
+        books.freed.remove(&start);
+    }
+    books.live.insert(range.start, tracked);
+}
+
+/// Memory that starts there has been freed.
+pub(super) fn freed(start: u64) {
+    let mut books = BOOKS.write().unwrap_or_else(PoisonError::into_inner);
+    let Some(tracked) = books.live.remove(&start) else { return };
+    let _ = tracked.freed.set(Site::with_backtrace());
+    books.freed.insert(start, tracked);
+    books.order.push_back(start);
+    while books.order.len() > FREED {
+        let oldest = books.order.pop_front();
+        oldest.and_then(|start| books.freed.remove(&start));
+    }
+}
+
+/// The living allocation that an address lies in.
+pub(super) fn find(address: u64) -> Option<Arc<Tracked>> {
+    let books = BOOKS.read().unwrap_or_else(PoisonError::into_inner);
+    let (_, tracked) = books.live.range(..=address).next_back()?;
+    tracked.range.contains(&address).then(|| Arc::clone(tracked))
+}
+
+/// The freed allocation that an address lies in.
+pub(super) fn find_freed(address: u64) -> Option<Arc<Tracked>> {
+    let books = BOOKS.read().unwrap_or_else(PoisonError::into_inner);
+    let (_, tracked) = books.freed.range(..=address).next_back()?;
+    tracked.range.contains(&address).then(|| Arc::clone(tracked))
+}
+
+/// The living allocation that an address lies next to.
+pub(super) fn nearest(address: u64) -> Option<Arc<Tracked>> {
+    let books = BOOKS.read().unwrap_or_else(PoisonError::into_inner);
+    let below = books.live.range(..=address).next_back().map(|(_, tracked)| tracked);
+    let above = books.live.range(address..).next().map(|(_, tracked)| tracked);
+    let distance = |tracked: &&Arc<Tracked>| {
+        let Range { start, end } = tracked.range;
+        start.saturating_sub(address).max(address.saturating_sub(end))
+    };
+    let closest = below.into_iter().chain(above).min_by_key(distance)?;
+    (distance(&closest) <= NEAR).then(|| Arc::clone(closest))
+}
+
+/// The living allocations of the program that belong to a context.
+pub(super) fn owned_by(owner: u64) -> Vec<Arc<Tracked>> {
+    let books = BOOKS.read().unwrap_or_else(PoisonError::into_inner);
+    let belongs =
+        |tracked: &&Arc<Tracked>| tracked.owner == owner && tracked.kind.is_the_programs();
+    books.live.values().filter(belongs).cloned().collect()
+}
+
+/// The living allocations of the program.
+pub(super) fn of_the_program() -> Vec<Arc<Tracked>> {
+    let books = BOOKS.read().unwrap_or_else(PoisonError::into_inner);
+    let of_the_program = |tracked: &&Arc<Tracked>| tracked.kind.is_the_programs();
+    books.live.values().filter(of_the_program).cloned().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_freed_is_remembered_until_its_place_is_taken() {
+        let place = |offset: u64| (1 << 60) + offset;
+        allocated(place(0)..place(100), MemoryKind::Device, 7);
+        allocated(place(512)..place(612), MemoryKind::Device, 7);
+        assert!(find(place(99)).is_some() && find(place(100)).is_none());
+        assert_eq!(nearest(place(110)).expect("near").info(place(110)).offset, 110);
+        assert_eq!(nearest(place(500)).expect("near").info(place(500)).offset, -12);
+        assert_eq!(owned_by(7).len(), 2);
+        freed(place(0));
+        assert!(find(place(0)).is_none() && find_freed(place(99)).is_some());
+        allocated(place(64)..place(80), MemoryKind::Device, 7);
+        assert!(find_freed(place(0)).is_none());
+        freed(place(64));
+        freed(place(512));
+    }
+}

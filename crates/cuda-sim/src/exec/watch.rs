@@ -1,0 +1,90 @@
+//! What checked mode is told of barriers and of what warps do together.
+
+use std::cell::RefCell;
+
+use super::runner::Runner;
+use super::state::Thread;
+use super::warp::lanes;
+use super::{CheckLevel, Launch};
+use crate::check::{BlockCheck, ReportKind, Surroundings};
+use crate::ptx::Suspension;
+
+/// The checks for the blocks of a launch, if any are on; `threads` have local memory of their own.
+pub(super) fn new_check(
+    launch: &Launch<'_>,
+    shared_bytes: usize,
+    threads: usize,
+) -> Option<RefCell<BlockCheck>> {
+    let (kernel, kinds) = (launch.kernel, launch.memory.checks());
+    if kernel.check != CheckLevel::Full || kinds.is_empty() {
+        return None;
+    }
+    let shape = (launch.grid, launch.block);
+    let local = (kernel.local_bytes, threads);
+    Some(RefCell::new(BlockCheck::new(kinds, shape, shared_bytes, local)))
+}
+
+impl Runner<'_> {
+    /// A thread arrives at a barrier, where those who came before wait for `waiting` threads.
+    pub(super) fn arrives(&self, thread: &Thread, operands: &[u64; 4], waiting: Option<u32>) {
+        let Some(check) = &self.check else { return };
+        let (barrier, expected) = (operands[0], operands[1] as u32);
+        let mut check = check.borrow_mut();
+        check.arrive(thread.linear, barrier as usize);
+        let detail = if !expected.is_multiple_of(32) {
+            format!("barrier {barrier} with {expected} threads, which are not whole warps")
+        } else if waiting.is_some_and(|waiting| waiting != expected) {
+            let others = waiting.unwrap_or(0);
+            format!(
+                "barrier {barrier} with {expected} threads, where others said {others} (0: all)"
+            )
+        } else {
+            return;
+        };
+        check.remark(ReportKind::Barrier, detail, &self.around(thread));
+    }
+
+    /// A barrier opens for those who wait at it; so many threads of the block have ended.
+    pub(super) fn opens(&self, barrier: usize, waiting: &[usize], threads: &[Thread], ended: u32) {
+        let Some(check) = &self.check else { return };
+        let mut check = check.borrow_mut();
+        check.open(barrier, waiting.iter().map(|&index| index as u32));
+        let Some(thread) = waiting.first().map(|&index| &threads[index]) else { return };
+        if ended > 0 && thread.operands[1] as u32 == 0 {
+            let detail = format!(
+                "barrier {barrier} is for all threads of the block, of which {ended} had ended"
+            );
+            check.remark(ReportKind::Barrier, detail, &self.around(thread));
+        }
+    }
+
+    /// The members of a warp, which begins with the first of `threads`, do something together.
+    pub(super) fn meets(&self, suspension: Suspension, threads: &[Thread], members: u32) {
+        let Some(check) = &self.check else { return };
+        let mut check = check.borrow_mut();
+        match suspension {
+            Suspension::WarpBarrier => {
+                let first = threads[0].linear;
+                check.sync_warp(first, lanes(members).map(|lane| lane as u32));
+            }
+            Suspension::Shuffle(mode) => {
+                let source = |lane: usize| {
+                    let [_, offset, clamp, _] = threads[lane].operands;
+                    mode.source(lane, offset as usize, clamp as usize).0
+                };
+                let missing = |&lane: &usize| members >> source(lane) & 1 == 0;
+                let Some(lane) = lanes(members).find(missing) else { return };
+                let (thread, source) = (&threads[lane], source(lane));
+                let detail = format!("lane {lane} reads from lane {source}, which takes no part");
+                check.remark(ReportKind::InactiveLane, detail, &self.around(thread));
+            }
+            _ => {}
+        }
+    }
+
+    /// A thread at the place where it waits.
+    fn around(&self, thread: &Thread) -> Surroundings<'_> {
+        let site = self.launch.kernel.thread_site(thread.site);
+        self.surroundings(thread, site.map_or(0, |site| site.line))
+    }
+}
