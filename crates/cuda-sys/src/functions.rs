@@ -542,6 +542,11 @@ macro_rules! for_each_driver_function {
                     shareData: *mut CUmemPoolPtrExportData
                 ) -> CUresult;
                 fn cuStreamGetId(hStream: CUstream, streamId: *mut c_ulonglong) -> CUresult;
+                fn cuEventElapsedTime_v2(
+                    pMilliseconds: *mut f32,
+                    hStart: CUevent,
+                    hEnd: CUevent
+                ) -> CUresult;
                 fn cuEventRecordWithFlags(
                     hEvent: CUevent,
                     hStream: CUstream,

@@ -139,7 +139,7 @@ pub(super) unsafe fn cuThreadExchangeStreamCaptureMode(mode: *mut CUstreamCaptur
 
 /// Refuses calls that are not safe while something is being captured: those that do their work at
 /// once, where a capture cannot see it (`cuThreadExchangeStreamCaptureMode`), and those that wait
-/// for what does not run.
+/// for what does not run. To ask events is not safe either; whether one is captured goes first.
 ///
 /// # Errors
 /// `CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED`, `CUDA_ERROR_STREAM_CAPTURE_IMPLICIT`.
@@ -180,8 +180,6 @@ const UNSAFE: &[&str] = &[
     "cuLibraryLoad",
     "cuLibraryUnload",
     "cuLinkComplete",
-    "cuEventQuery",
-    "cuEventSynchronize",
     "cuCtxSynchronize",
     "cuDevicePrimaryCtxReset",
     "cuCtxEnablePeerAccess",

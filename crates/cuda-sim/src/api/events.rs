@@ -71,7 +71,9 @@ pub(super) unsafe fn cuEventQuery(event: CUevent) -> Result {
     let platform = platform()?;
     let event = arguments::event(platform, event)?;
     event.context.check()?;
-    if !event.point()?.is_none_or(|point| platform.scheduler.is_done(&point)) {
+    let point = event.point()?;
+    platform.graphs.captures.permit()?;
+    if !point.is_none_or(|point| platform.scheduler.is_done(&point)) {
         return Err(CUresult::CUDA_ERROR_NOT_READY);
     }
     event.context.check()
@@ -81,11 +83,23 @@ pub(super) unsafe fn cuEventSynchronize(event: CUevent) -> Result {
     let platform = platform()?;
     let event = arguments::event(platform, event)?;
     event.context.check()?;
-    if let Some(point) = event.point()? {
+    let point = event.point()?;
+    platform.graphs.captures.permit()?;
+    if let Some(point) = point {
         platform.scheduler.wait(&point);
     }
     platform.pools.synchronised(platform);
     event.context.check()
+}
+
+/// As [`cuEventElapsedTime`]: the errors that CUDA 12.8 told apart are told apart by both.
+pub(super) unsafe fn cuEventElapsedTime_v2(
+    milliseconds: *mut f32,
+    start: CUevent,
+    end: CUevent,
+) -> Result {
+    // SAFETY: the caller's promise.
+    unsafe { cuEventElapsedTime(milliseconds, start, end) }
 }
 
 pub(super) unsafe fn cuEventElapsedTime(

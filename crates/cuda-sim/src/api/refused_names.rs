@@ -110,7 +110,6 @@ macro_rules! for_each_refused_function {
             cuEGLStreamProducerReturnFrame
             cuEventCreateFromEGLSync
             cuEventDestroy
-            cuEventElapsedTime_v2
             cuExternalMemoryGetMappedBuffer
             cuExternalMemoryGetMappedMipmappedArray
             cuFlushGPUDirectRDMAWrites
