@@ -54,3 +54,8 @@ pub use api::exports;
 pub fn driver() -> &'static cuda_sys::Driver {
     &api::DRIVER
 }
+
+/// The README's example is tested as the documentation's are.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
