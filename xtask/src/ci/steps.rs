@@ -17,7 +17,7 @@ const ABI_CLIENT: &str = "tests/abi-client/Cargo.toml";
 
 pub(super) type Step = fn(&mut Report) -> Result<()>;
 
-pub(super) const ALL: [(&str, Step); 10] = [
+pub(super) const ALL: [(&str, Step); 11] = [
     ("format", format),
     ("clippy", clippy),
     ("tidy", |_| tidy::run()),
@@ -27,6 +27,7 @@ pub(super) const ALL: [(&str, Step); 10] = [
     ("bindings", |_| bindgen::run(&bindgen::Arguments::check())),
     ("without-software", without_software),
     ("abi", conformance_abi),
+    ("cudarc", conformance_cudarc),
     ("digits", main_job),
 ];
 
@@ -69,6 +70,12 @@ fn conformance_abi(report: &mut Report) -> Result<()> {
     let (counts, result) = conformance::abi()?;
     report.note = counts.to_string();
     result
+}
+
+fn conformance_cudarc(report: &mut Report) -> Result<()> {
+    let scores = conformance::cudarc::run()?;
+    report.closing_lines = scores.iter().map(ToString::to_string).collect();
+    conformance::cudarc::verdict(&scores)
 }
 
 /// The README's example, for a few epochs: enough to see that it learns.
