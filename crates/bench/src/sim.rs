@@ -31,7 +31,7 @@ const AGAINST_RUST: [(&str, Plain); 5] = [
 ];
 
 /// What takes its time: one launch, or one kernel's compilation.
-const TIMES: [&str; 3] = ["launch_enqueue", "launch_executed", "compile"];
+const TIMES: [&str; 4] = ["launch_enqueue", "launch_executed", "compile", "compile_unrolled"];
 
 const TWO_WORKERS: &str = "sim/two_workers";
 

@@ -26,6 +26,13 @@ pub(super) struct Kernels {
     module: Module,
 }
 
+/// A kernel that is only compiled: a small one, and one with an unrolled loop.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Compiled {
+    Sum,
+    Matmul,
+}
+
 /// A kernel with its operands, which can be launched again and again.
 pub(super) struct Work {
     stream: Stream,
@@ -137,24 +144,35 @@ impl Kernels {
 
     /// How long it takes to load the module and launch a kernel of it for the first time, until it
     /// has run.
-    pub(super) fn compile(&self) -> Result<Duration> {
+    pub(super) fn compile(&self, kernel: Compiled) -> Result<Duration> {
         // Each text is another one, so that nothing remembers it.
         static NUMBER: AtomicU64 = AtomicU64::new(0);
         let text = format!("{KERNELS}\n// {}\n", NUMBER.fetch_add(1, Ordering::Relaxed));
         let stream = Stream::new(self.device)?;
-        let a = stream.copy_htod(&[0.0f32; TILE as usize])?;
-        let b = stream.copy_htod(&[0.0f32; TILE as usize])?;
-        let mut c = stream.copy_htod(&[1.0f32; TILE as usize])?;
+        let input = stream.copy_htod(&[0.0f32; TILE as usize])?;
+        let mut output = stream.copy_htod(&[0.0f32; TILE as usize])?;
         stream.synchronize()?;
         let start = Instant::now();
-        let function = self.device.load(&text)?.function("matmul")?;
-        let config = LaunchConfig::new([1, 1, 1], [TILE, TILE, 1]);
-        // SAFETY: the kernel takes (a, b, c, n); of matrices without rows it writes the first tile's
-        // columns of c.
-        unsafe { function.launch(&stream, config, (&a, &b, &mut c, 0i32))? };
+        let module = self.device.load(&text)?;
+        // SAFETY: these are the kernels' parameters, with sizes of 0: one sum, and one row of a
+        // tile, are written all the same.
+        unsafe {
+            match kernel {
+                Compiled::Sum => {
+                    let config = LaunchConfig::new([1, 1, 1], [256, 1, 1]);
+                    let function = module.function("block_sum")?;
+                    function.launch(&stream, config, (&input, &mut output, 0i32))
+                }
+                Compiled::Matmul => {
+                    let config = LaunchConfig::new([1, 1, 1], [TILE, TILE, 1]);
+                    let function = module.function("matmul")?;
+                    function.launch(&stream, config, (&input, &input, &mut output, 0i32))
+                }
+            }?;
+        }
         stream.synchronize()?;
         let time = start.elapsed();
-        expect("compile", &stream.copy_dtoh(&c)?.wait()?, 0.0)?;
+        expect("compile", &stream.copy_dtoh(&output)?.wait()?, 0.0)?;
         Ok(time)
     }
 }

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::time::{Duration, Instant};
 
-use super::launches::{Kernels, Work};
+use super::launches::{Compiled, Kernels, Work};
 use crate::error::{Error, Result};
 use crate::launcher::{Bare, Launcher};
 use crate::place::{Place, Where};
@@ -47,7 +47,7 @@ enum Case<'a> {
     Work(Work),
     Enqueue(Bare),
     Execute(Bare),
-    Compile(&'a Kernels),
+    Compile(&'a Kernels, Compiled),
 }
 
 impl Case<'_> {
@@ -55,7 +55,8 @@ impl Case<'_> {
         Ok(match name {
             "launch_enqueue" => Case::Enqueue(Bare::new(kernels.device())?),
             "launch_executed" => Case::Execute(Bare::new(kernels.device())?),
-            "compile" => Case::Compile(kernels),
+            "compile" => Case::Compile(kernels, Compiled::Sum),
+            "compile_unrolled" => Case::Compile(kernels, Compiled::Matmul),
             _ => Case::Work(kernels.prepare(name)?),
         })
     }
@@ -71,7 +72,7 @@ impl Case<'_> {
             }
             Case::Enqueue(bare) => of_many(bare, calls, false),
             Case::Execute(bare) => of_many(bare, calls, true),
-            Case::Compile(kernels) => (0..calls).map(|_| kernels.compile()).sum(),
+            Case::Compile(kernels, kernel) => (0..calls).map(|_| kernels.compile(*kernel)).sum(),
         }
     }
 }

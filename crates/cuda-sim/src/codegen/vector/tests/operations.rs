@@ -120,3 +120,32 @@ fn both_results_of_a_comparison_are_joined_with_the_predicate() {
         }
     }
 }
+
+#[test]
+fn hosts_without_fused_products_get_the_same_sums() {
+    use crate::codegen::vector::arrays::{Call, call};
+    use crate::exec::runtime::FloatCall;
+
+    let number = |lane: usize| f64::from(lane as f32 * 1.1 - 9.0).to_bits();
+    for (ty, width) in [(ScalarType::F64, 8), (ScalarType::F32, 4)] {
+        let value = |lane| match ty {
+            ScalarType::F64 => number(lane),
+            _ => u64::from((f64::from_bits(number(lane)) as f32).to_bits()),
+        };
+        let input = bytes(&[(width, &value), (width, &|lane| value(31 - lane)), (width, &value)]);
+        let output = run(&input, |b, places| {
+            let [x, y, z] = [0, 1, 2].map(|index| places.load(b, index, ty));
+            let function = Call::Float(FloatCall::FusedMultiplyAdd);
+            let sum = call(b, function, ty.bits(), &[&x, &y, &z], ty);
+            places.store(b, 0, &sum.values);
+        });
+        for (lane, got) in lanes_of(&output, 0, width).into_iter().enumerate() {
+            let [x, y] = [lane, 31 - lane].map(|lane| f64::from_bits(number(lane)));
+            let expected = match ty {
+                ScalarType::F64 => x.mul_add(y, x).to_bits(),
+                _ => u64::from((x as f32).mul_add(y as f32, x as f32).to_bits()),
+            };
+            assert_eq!(got, expected, "{ty:?} {lane}");
+        }
+    }
+}
