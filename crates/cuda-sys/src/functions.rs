@@ -541,6 +541,158 @@ macro_rules! for_each_driver_function {
                     pool: CUmemoryPool,
                     shareData: *mut CUmemPoolPtrExportData
                 ) -> CUresult;
+                fn cuMemAllocPitch_v2(
+                    dptr: *mut CUdeviceptr,
+                    pPitch: *mut usize,
+                    WidthInBytes: usize,
+                    Height: usize,
+                    ElementSizeBytes: c_uint
+                ) -> CUresult;
+                fn cuArrayCreate_v2(
+                    pHandle: *mut CUarray,
+                    pAllocateArray: *const CUDA_ARRAY_DESCRIPTOR
+                ) -> CUresult;
+                fn cuArray3DCreate_v2(
+                    pHandle: *mut CUarray,
+                    pAllocateArray: *const CUDA_ARRAY3D_DESCRIPTOR
+                ) -> CUresult;
+                fn cuArrayGetDescriptor_v2(
+                    pArrayDescriptor: *mut CUDA_ARRAY_DESCRIPTOR,
+                    hArray: CUarray
+                ) -> CUresult;
+                fn cuArray3DGetDescriptor_v2(
+                    pArrayDescriptor: *mut CUDA_ARRAY3D_DESCRIPTOR,
+                    hArray: CUarray
+                ) -> CUresult;
+                fn cuArrayDestroy(hArray: CUarray) -> CUresult;
+                fn cuMemcpy2D_v2(pCopy: *const CUDA_MEMCPY2D) -> CUresult;
+                fn cuMemcpy2DUnaligned_v2(pCopy: *const CUDA_MEMCPY2D) -> CUresult;
+                fn cuMemcpy2DAsync_v2(pCopy: *const CUDA_MEMCPY2D, hStream: CUstream) -> CUresult;
+                fn cuMemcpy3D_v2(pCopy: *const CUDA_MEMCPY3D) -> CUresult;
+                fn cuMemcpy3DAsync_v2(pCopy: *const CUDA_MEMCPY3D, hStream: CUstream) -> CUresult;
+                fn cuMemcpy3DPeer(pCopy: *const CUDA_MEMCPY3D_PEER) -> CUresult;
+                fn cuMemcpy3DPeerAsync(
+                    pCopy: *const CUDA_MEMCPY3D_PEER,
+                    hStream: CUstream
+                ) -> CUresult;
+                fn cuMemcpyAtoA_v2(
+                    dstArray: CUarray,
+                    dstOffset: usize,
+                    srcArray: CUarray,
+                    srcOffset: usize,
+                    ByteCount: usize
+                ) -> CUresult;
+                fn cuMemcpyAtoD_v2(
+                    dstDevice: CUdeviceptr,
+                    srcArray: CUarray,
+                    srcOffset: usize,
+                    ByteCount: usize
+                ) -> CUresult;
+                fn cuMemcpyDtoA_v2(
+                    dstArray: CUarray,
+                    dstOffset: usize,
+                    srcDevice: CUdeviceptr,
+                    ByteCount: usize
+                ) -> CUresult;
+                fn cuMemcpyAtoH_v2(
+                    dstHost: *mut c_void,
+                    srcArray: CUarray,
+                    srcOffset: usize,
+                    ByteCount: usize
+                ) -> CUresult;
+                fn cuMemcpyHtoA_v2(
+                    dstArray: CUarray,
+                    dstOffset: usize,
+                    srcHost: *const c_void,
+                    ByteCount: usize
+                ) -> CUresult;
+                fn cuMemcpyAtoHAsync_v2(
+                    dstHost: *mut c_void,
+                    srcArray: CUarray,
+                    srcOffset: usize,
+                    ByteCount: usize,
+                    hStream: CUstream
+                ) -> CUresult;
+                fn cuMemcpyHtoAAsync_v2(
+                    dstArray: CUarray,
+                    dstOffset: usize,
+                    srcHost: *const c_void,
+                    ByteCount: usize,
+                    hStream: CUstream
+                ) -> CUresult;
+                fn cuMemsetD2D8_v2(
+                    dstDevice: CUdeviceptr,
+                    dstPitch: usize,
+                    uc: c_uchar,
+                    Width: usize,
+                    Height: usize
+                ) -> CUresult;
+                fn cuMemsetD2D16_v2(
+                    dstDevice: CUdeviceptr,
+                    dstPitch: usize,
+                    us: c_ushort,
+                    Width: usize,
+                    Height: usize
+                ) -> CUresult;
+                fn cuMemsetD2D32_v2(
+                    dstDevice: CUdeviceptr,
+                    dstPitch: usize,
+                    ui: c_uint,
+                    Width: usize,
+                    Height: usize
+                ) -> CUresult;
+                fn cuMemsetD2D8Async(
+                    dstDevice: CUdeviceptr,
+                    dstPitch: usize,
+                    uc: c_uchar,
+                    Width: usize,
+                    Height: usize,
+                    hStream: CUstream
+                ) -> CUresult;
+                fn cuMemsetD2D16Async(
+                    dstDevice: CUdeviceptr,
+                    dstPitch: usize,
+                    us: c_ushort,
+                    Width: usize,
+                    Height: usize,
+                    hStream: CUstream
+                ) -> CUresult;
+                fn cuMemsetD2D32Async(
+                    dstDevice: CUdeviceptr,
+                    dstPitch: usize,
+                    ui: c_uint,
+                    Width: usize,
+                    Height: usize,
+                    hStream: CUstream
+                ) -> CUresult;
+                fn cuMemcpyPeer(
+                    dstDevice: CUdeviceptr,
+                    dstContext: CUcontext,
+                    srcDevice: CUdeviceptr,
+                    srcContext: CUcontext,
+                    ByteCount: usize
+                ) -> CUresult;
+                fn cuMemcpyBatchAsync(
+                    dsts: *mut CUdeviceptr,
+                    srcs: *mut CUdeviceptr,
+                    sizes: *mut usize,
+                    count: usize,
+                    attrs: *mut CUmemcpyAttributes,
+                    attrsIdxs: *mut usize,
+                    numAttrs: usize,
+                    failIdx: *mut usize,
+                    hStream: CUstream
+                ) -> CUresult;
+                fn cuMemcpyBatchAsync_v2(
+                    dsts: *mut CUdeviceptr,
+                    srcs: *mut CUdeviceptr,
+                    sizes: *mut usize,
+                    count: usize,
+                    attrs: *mut CUmemcpyAttributes,
+                    attrsIdxs: *mut usize,
+                    numAttrs: usize,
+                    hStream: CUstream
+                ) -> CUresult;
                 fn cuStreamGetId(hStream: CUstream, streamId: *mut c_ulonglong) -> CUresult;
                 fn cuEventElapsedTime_v2(
                     pMilliseconds: *mut f32,

@@ -40,6 +40,134 @@ macro_rules! for_each_per_thread_function {
                 hStream: CUstream
             ) -> CUresult = cuMemAllocFromPoolAsync;
             fn cuMemFreeAsync_ptsz(dptr: CUdeviceptr, hStream: CUstream) -> CUresult = cuMemFreeAsync;
+            fn cuMemcpy2D_v2_ptds(pCopy: *const CUDA_MEMCPY2D) -> CUresult = cuMemcpy2D_v2;
+            fn cuMemcpy2DUnaligned_v2_ptds(pCopy: *const CUDA_MEMCPY2D) -> CUresult = cuMemcpy2DUnaligned_v2;
+            fn cuMemcpy2DAsync_v2_ptsz(pCopy: *const CUDA_MEMCPY2D, hStream: CUstream) -> CUresult = cuMemcpy2DAsync_v2;
+            fn cuMemcpy3D_v2_ptds(pCopy: *const CUDA_MEMCPY3D) -> CUresult = cuMemcpy3D_v2;
+            fn cuMemcpy3DAsync_v2_ptsz(pCopy: *const CUDA_MEMCPY3D, hStream: CUstream) -> CUresult = cuMemcpy3DAsync_v2;
+            fn cuMemcpy3DPeer_ptds(pCopy: *const CUDA_MEMCPY3D_PEER) -> CUresult = cuMemcpy3DPeer;
+            fn cuMemcpy3DPeerAsync_ptsz(
+                pCopy: *const CUDA_MEMCPY3D_PEER,
+                hStream: CUstream
+            ) -> CUresult = cuMemcpy3DPeerAsync;
+            fn cuMemcpyAtoA_v2_ptds(
+                dstArray: CUarray,
+                dstOffset: usize,
+                srcArray: CUarray,
+                srcOffset: usize,
+                ByteCount: usize
+            ) -> CUresult = cuMemcpyAtoA_v2;
+            fn cuMemcpyAtoD_v2_ptds(
+                dstDevice: CUdeviceptr,
+                srcArray: CUarray,
+                srcOffset: usize,
+                ByteCount: usize
+            ) -> CUresult = cuMemcpyAtoD_v2;
+            fn cuMemcpyDtoA_v2_ptds(
+                dstArray: CUarray,
+                dstOffset: usize,
+                srcDevice: CUdeviceptr,
+                ByteCount: usize
+            ) -> CUresult = cuMemcpyDtoA_v2;
+            fn cuMemcpyAtoH_v2_ptds(
+                dstHost: *mut c_void,
+                srcArray: CUarray,
+                srcOffset: usize,
+                ByteCount: usize
+            ) -> CUresult = cuMemcpyAtoH_v2;
+            fn cuMemcpyHtoA_v2_ptds(
+                dstArray: CUarray,
+                dstOffset: usize,
+                srcHost: *const c_void,
+                ByteCount: usize
+            ) -> CUresult = cuMemcpyHtoA_v2;
+            fn cuMemcpyAtoHAsync_v2_ptsz(
+                dstHost: *mut c_void,
+                srcArray: CUarray,
+                srcOffset: usize,
+                ByteCount: usize,
+                hStream: CUstream
+            ) -> CUresult = cuMemcpyAtoHAsync_v2;
+            fn cuMemcpyHtoAAsync_v2_ptsz(
+                dstArray: CUarray,
+                dstOffset: usize,
+                srcHost: *const c_void,
+                ByteCount: usize,
+                hStream: CUstream
+            ) -> CUresult = cuMemcpyHtoAAsync_v2;
+            fn cuMemsetD2D8_v2_ptds(
+                dstDevice: CUdeviceptr,
+                dstPitch: usize,
+                uc: c_uchar,
+                Width: usize,
+                Height: usize
+            ) -> CUresult = cuMemsetD2D8_v2;
+            fn cuMemsetD2D16_v2_ptds(
+                dstDevice: CUdeviceptr,
+                dstPitch: usize,
+                us: c_ushort,
+                Width: usize,
+                Height: usize
+            ) -> CUresult = cuMemsetD2D16_v2;
+            fn cuMemsetD2D32_v2_ptds(
+                dstDevice: CUdeviceptr,
+                dstPitch: usize,
+                ui: c_uint,
+                Width: usize,
+                Height: usize
+            ) -> CUresult = cuMemsetD2D32_v2;
+            fn cuMemsetD2D8Async_ptsz(
+                dstDevice: CUdeviceptr,
+                dstPitch: usize,
+                uc: c_uchar,
+                Width: usize,
+                Height: usize,
+                hStream: CUstream
+            ) -> CUresult = cuMemsetD2D8Async;
+            fn cuMemsetD2D16Async_ptsz(
+                dstDevice: CUdeviceptr,
+                dstPitch: usize,
+                us: c_ushort,
+                Width: usize,
+                Height: usize,
+                hStream: CUstream
+            ) -> CUresult = cuMemsetD2D16Async;
+            fn cuMemsetD2D32Async_ptsz(
+                dstDevice: CUdeviceptr,
+                dstPitch: usize,
+                ui: c_uint,
+                Width: usize,
+                Height: usize,
+                hStream: CUstream
+            ) -> CUresult = cuMemsetD2D32Async;
+            fn cuMemcpyPeer_ptds(
+                dstDevice: CUdeviceptr,
+                dstContext: CUcontext,
+                srcDevice: CUdeviceptr,
+                srcContext: CUcontext,
+                ByteCount: usize
+            ) -> CUresult = cuMemcpyPeer;
+            fn cuMemcpyBatchAsync_ptsz(
+                dsts: *mut CUdeviceptr,
+                srcs: *mut CUdeviceptr,
+                sizes: *mut usize,
+                count: usize,
+                attrs: *mut CUmemcpyAttributes,
+                attrsIdxs: *mut usize,
+                numAttrs: usize,
+                failIdx: *mut usize,
+                hStream: CUstream
+            ) -> CUresult = cuMemcpyBatchAsync;
+            fn cuMemcpyBatchAsync_v2_ptsz(
+                dsts: *mut CUdeviceptr,
+                srcs: *mut CUdeviceptr,
+                sizes: *mut usize,
+                count: usize,
+                attrs: *mut CUmemcpyAttributes,
+                attrsIdxs: *mut usize,
+                numAttrs: usize,
+                hStream: CUstream
+            ) -> CUresult = cuMemcpyBatchAsync_v2;
             fn cuMemcpy_ptds(dst: CUdeviceptr, src: CUdeviceptr, ByteCount: usize) -> CUresult = cuMemcpy;
             fn cuMemcpyHtoD_v2_ptds(
                 dstDevice: CUdeviceptr,

@@ -9,15 +9,15 @@ use cuda_sys::{CUcontext, CUdeviceptr, CUresult, CUstream};
 use super::Result;
 use super::arguments::{self, number};
 use crate::device::copy::{End, Returns, copy};
-use crate::device::{Location, Platform, platform};
+use crate::device::{Location, Platform, current, platform};
 use crate::exec::Access;
 
 /// The default stream, which copies without a stream go to.
-const DEFAULT: CUstream = std::ptr::null_mut();
+pub(super) const DEFAULT: CUstream = std::ptr::null_mut();
 
 /// What a call says about one end of its copy.
 #[derive(Clone, Copy)]
-enum Claim {
+pub(super) enum Claim {
     /// Nothing: unified addressing tells.
     Anywhere,
     /// It is device memory, or page-locked memory at its device address.
@@ -105,6 +105,33 @@ pub(super) unsafe fn cuMemcpyPeerAsync(
     unsafe { start(to, from, bytes, stream, Returns::Enqueued) }
 }
 
+/// Comes after the work of both contexts and before what they are given next, as far as their
+/// default streams see to that. The host does not wait.
+pub(super) unsafe fn cuMemcpyPeer(
+    to: CUdeviceptr,
+    to_context: CUcontext,
+    from: CUdeviceptr,
+    from_context: CUcontext,
+    bytes: usize,
+) -> Result {
+    let platform = platform()?;
+    let own = current::working()?;
+    let [one, two] =
+        [to_context, from_context].map(|context| arguments::context(platform, context));
+    let others = [one?, two?];
+    let others: Vec<_> = others.iter().filter(|other| other.id != own.id).collect();
+    for other in &others {
+        own.default_stream.wait_for(&other.default_stream.mark());
+    }
+    let (to, from) = ((to, Claim::DeviceOf(to_context)), (from, Claim::DeviceOf(from_context)));
+    // SAFETY: the caller's promise.
+    unsafe { start(to, from, bytes, DEFAULT, Returns::Done) }?;
+    for other in &others {
+        other.default_stream.wait_for(&own.default_stream.mark());
+    }
+    Ok(())
+}
+
 unsafe fn start(
     to: (CUdeviceptr, Claim),
     from: (CUdeviceptr, Claim),
@@ -121,11 +148,7 @@ unsafe fn start(
     let device = stream.context().device.id.ordinal;
     let to = end(platform, to, bytes, device, Access::Write)?;
     let from = end(platform, from, bytes, device, Access::Read)?;
-    let synchronous = [&to, &from].iter().any(|end| end.location.is_synchronous());
-    let returns = match returns {
-        Returns::Done if synchronous => Returns::AlwaysDone,
-        other => other,
-    };
+    let returns = returns_for(returns, [&to.location, &from.location]);
     // SAFETY: the caller's promise; what belongs to the driver has been checked.
     unsafe { copy(to, from, bytes, &stream, returns) }?;
     // If the call has waited, it can tell what went wrong.
@@ -133,7 +156,7 @@ unsafe fn start(
 }
 
 /// One end of a copy that a device makes.
-fn end(
+pub(super) fn end(
     platform: &Platform,
     (address, claim): (CUdeviceptr, Claim),
     bytes: u64,
@@ -155,6 +178,14 @@ fn end(
     };
     let location = location.open_to(platform, device, address..address + bytes, access)?;
     Ok(End { address, location })
+}
+
+/// When a call returns that copies between these places: the program may have asked for more waits.
+pub(super) fn returns_for(returns: Returns, places: [&Location; 2]) -> Returns {
+    match returns {
+        Returns::Done if places.iter().any(|place| place.is_synchronous()) => Returns::AlwaysDone,
+        other => other,
+    }
 }
 
 /// The address of host memory, which a worker will use.

@@ -2,11 +2,16 @@
 
 #![allow(non_snake_case, reason = "the names of the C API")]
 
+use std::ffi::c_uint;
+
 use cuda_sys::{CUdeviceptr, CUresult};
 
 use super::Result;
 use super::arguments::Out;
 use crate::device::{Purpose, current, platform};
+
+/// Rows of pitched memory begin at multiples of this.
+const PITCH: usize = 512;
 
 pub(super) unsafe fn cuMemAlloc_v2(pointer: *mut CUdeviceptr, bytes: usize) -> Result {
     // SAFETY: the caller's promise.
@@ -17,6 +22,31 @@ pub(super) unsafe fn cuMemAlloc_v2(pointer: *mut CUdeviceptr, bytes: usize) -> R
     }
     let memory = &context.device.memory;
     out.set(memory.allocate(bytes as u64, context.id, Purpose::Program)?.address);
+    Ok(())
+}
+
+/// Rows begin where copies and fills of them are quickest on a GPU.
+pub(super) unsafe fn cuMemAllocPitch_v2(
+    pointer: *mut CUdeviceptr,
+    pitch: *mut usize,
+    width: usize,
+    height: usize,
+    element: c_uint,
+) -> Result {
+    // SAFETY: the caller's promise.
+    let (out, pitch_out) = unsafe { (Out::new(pointer)?, Out::new(pitch)?) };
+    let context = current::working()?;
+    if width == 0 || height == 0 || !matches!(element, 4 | 8 | 16) {
+        return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+    }
+    let pitch = width.checked_next_multiple_of(PITCH);
+    let bytes = pitch.and_then(|pitch| pitch.checked_mul(height));
+    let (Some(pitch), Some(bytes)) = (pitch, bytes) else {
+        return Err(CUresult::CUDA_ERROR_OUT_OF_MEMORY);
+    };
+    let memory = &context.device.memory;
+    out.set(memory.allocate(bytes as u64, context.id, Purpose::Program)?.address);
+    pitch_out.set(pitch);
     Ok(())
 }
 
@@ -33,7 +63,7 @@ pub(super) unsafe fn cuMemFree_v2(pointer: CUdeviceptr) -> Result {
     let device = platform.device_at(pointer).ok_or(invalid)?;
     let allocation = device.memory.starting_at(pointer).ok_or(invalid)?;
     let freed = match allocation.purpose {
-        Purpose::Module | Purpose::Heap => false,
+        Purpose::Array | Purpose::Module | Purpose::Heap => false,
         Purpose::Pool => platform.pools.free(&device.memory, &allocation, None),
         Purpose::Program => {
             // Managed memory may be in use on any device.

@@ -8,8 +8,8 @@ use cuda_sys::{CUdeviceptr, CUresult, CUstream};
 
 use super::Result;
 use super::arguments;
-use crate::device::copy::End;
-use crate::device::{Location, fill, platform};
+use crate::device::rows::{Extent, Rows, fill_rows};
+use crate::device::{Location, platform};
 use crate::exec::Access;
 
 /// The default stream, which fills without a stream go to.
@@ -61,6 +61,69 @@ pub(super) unsafe fn cuMemsetD32Async(
     start(to, value, 4, count, stream, Host::Enqueue)
 }
 
+pub(super) unsafe fn cuMemsetD2D8_v2(
+    to: CUdeviceptr,
+    pitch: usize,
+    value: c_uchar,
+    width: usize,
+    height: usize,
+) -> Result {
+    start_rows(to, pitch, u32::from(value), 1, [width, height], DEFAULT, Host::Wait)
+}
+
+pub(super) unsafe fn cuMemsetD2D16_v2(
+    to: CUdeviceptr,
+    pitch: usize,
+    value: c_ushort,
+    width: usize,
+    height: usize,
+) -> Result {
+    start_rows(to, pitch, u32::from(value), 2, [width, height], DEFAULT, Host::Wait)
+}
+
+pub(super) unsafe fn cuMemsetD2D32_v2(
+    to: CUdeviceptr,
+    pitch: usize,
+    value: c_uint,
+    width: usize,
+    height: usize,
+) -> Result {
+    start_rows(to, pitch, value, 4, [width, height], DEFAULT, Host::Wait)
+}
+
+pub(super) unsafe fn cuMemsetD2D8Async(
+    to: CUdeviceptr,
+    pitch: usize,
+    value: c_uchar,
+    width: usize,
+    height: usize,
+    stream: CUstream,
+) -> Result {
+    start_rows(to, pitch, u32::from(value), 1, [width, height], stream, Host::Enqueue)
+}
+
+pub(super) unsafe fn cuMemsetD2D16Async(
+    to: CUdeviceptr,
+    pitch: usize,
+    value: c_ushort,
+    width: usize,
+    height: usize,
+    stream: CUstream,
+) -> Result {
+    start_rows(to, pitch, u32::from(value), 2, [width, height], stream, Host::Enqueue)
+}
+
+pub(super) unsafe fn cuMemsetD2D32Async(
+    to: CUdeviceptr,
+    pitch: usize,
+    value: c_uint,
+    width: usize,
+    height: usize,
+    stream: CUstream,
+) -> Result {
+    start_rows(to, pitch, value, 4, [width, height], stream, Host::Enqueue)
+}
+
 fn start(
     to: CUdeviceptr,
     value: u32,
@@ -69,23 +132,40 @@ fn start(
     stream: CUstream,
     host: Host,
 ) -> Result {
+    start_rows(to, 0, value, size, [count, 1], stream, host)
+}
+
+/// Rows of `width` values of `size` bytes each.
+fn start_rows(
+    to: CUdeviceptr,
+    pitch: usize,
+    value: u32,
+    size: u64,
+    shape: [usize; 2],
+    stream: CUstream,
+    host: Host,
+) -> Result {
     let platform = platform()?;
     let stream = arguments::capturable(platform, stream)?;
-    if count == 0 {
+    if shape.contains(&0) {
         return Ok(());
     }
     let invalid = CUresult::CUDA_ERROR_INVALID_VALUE;
-    let count = count as u64;
-    let bytes = count.checked_mul(size).ok_or(invalid)?;
-    if !to.is_multiple_of(size) {
+    let ([count, height], pitch) = (shape.map(|extent| extent as u64), pitch as u64);
+    let width = count.checked_mul(size).ok_or(invalid)?;
+    let wrong_pitch = height > 1 && (pitch < width || !pitch.is_multiple_of(size));
+    if !to.is_multiple_of(size) || wrong_pitch {
         return Err(invalid);
     }
-    let location = Location::of(platform, to, bytes)?.device_accessible()?;
+    let extent = Extent { width, height, depth: 1 };
+    let span = Rows::span(pitch, height, extent).ok_or(invalid)?;
+    let location = Location::of(platform, to, span)?.device_accessible()?;
     let device = stream.context().device.id.ordinal;
-    let location = location.open_to(platform, device, to..to + bytes, Access::Write)?;
+    let location = location.open_to(platform, device, to..to + span, Access::Write)?;
     let is_waited_for = !location.is_device() || location.is_managed() || location.is_synchronous();
     let waits = host == Host::Wait && is_waited_for;
-    let point = fill(End { address: to, location }, value, size, count, &stream)?;
+    let rows = Rows { address: to, pitch, rows: height, location };
+    let point = fill_rows(rows, value, size, [count, height], &stream)?;
     if let Some(point) = point.filter(|_| waits) {
         stream.queue().wait(&point);
     }

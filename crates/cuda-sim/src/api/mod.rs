@@ -8,6 +8,9 @@
 //! caller's promise, as in C. Handles are looked up, never followed.
 
 mod arguments;
+mod array_copies;
+mod arrays;
+mod batch;
 mod capture;
 mod context;
 mod copy;
@@ -43,6 +46,7 @@ mod proc_address;
 mod profiler;
 mod refused;
 mod refused_names;
+mod rows;
 mod streams;
 mod virtual_memory;
 
@@ -58,6 +62,9 @@ pub(crate) static DRIVER: cuda_sys::Driver = cuda_sys::driver_table!(exports);
 
 /// All functions under one roof, for the macro that wraps them.
 mod chapters {
+    pub(super) use super::array_copies::*;
+    pub(super) use super::arrays::*;
+    pub(super) use super::batch::*;
     pub(super) use super::capture::*;
     pub(super) use super::context::*;
     pub(super) use super::copy::*;
@@ -87,6 +94,7 @@ mod chapters {
     pub(super) use super::primary_context::*;
     pub(super) use super::proc_address::*;
     pub(super) use super::profiler::*;
+    pub(super) use super::rows::*;
     pub(super) use super::streams::*;
     pub(super) use super::virtual_memory::*;
 }

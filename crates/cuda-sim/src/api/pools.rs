@@ -53,7 +53,7 @@ pub(super) unsafe fn cuMemFreeAsync(pointer: CUdeviceptr, stream: CUstream) -> R
     let stream = arguments::stream(platform, stream)?;
     let device = platform.device_at(pointer).ok_or(INVALID)?;
     let allocation = device.memory.starting_at(pointer).ok_or(INVALID)?;
-    if allocation.purpose == Purpose::Module {
+    if !matches!(allocation.purpose, Purpose::Program | Purpose::Pool) {
         return Err(INVALID);
     }
     // An operation of its own: what waits for the work before it does not wait for the free.

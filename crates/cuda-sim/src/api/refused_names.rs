@@ -7,14 +7,9 @@ macro_rules! for_each_refused_function {
     ($($callback:tt)::+) => {
         $($callback)::+! {
             cuArray3DCreate
-            cuArray3DCreate_v2
             cuArray3DGetDescriptor
-            cuArray3DGetDescriptor_v2
             cuArrayCreate
-            cuArrayCreate_v2
-            cuArrayDestroy
             cuArrayGetDescriptor
-            cuArrayGetDescriptor_v2
             cuArrayGetMemoryRequirements
             cuArrayGetPlane
             cuArrayGetSparseProperties
@@ -250,7 +245,6 @@ macro_rules! for_each_refused_function {
             cuMemAlloc
             cuMemAllocHost
             cuMemAllocPitch
-            cuMemAllocPitch_v2
             cuMemBatchDecompressAsync
             cuMemBatchDecompressAsync_ptsz
             cuMemDiscardAndPrefetchBatchAsync
@@ -269,76 +263,30 @@ macro_rules! for_each_refused_function {
             cuMemPrefetchBatchAsync_ptsz
             cuMemcpy2D
             cuMemcpy2DAsync
-            cuMemcpy2DAsync_v2
-            cuMemcpy2DAsync_v2_ptsz
             cuMemcpy2DUnaligned
-            cuMemcpy2DUnaligned_v2
-            cuMemcpy2DUnaligned_v2_ptds
-            cuMemcpy2D_v2
-            cuMemcpy2D_v2_ptds
             cuMemcpy3D
             cuMemcpy3DAsync
-            cuMemcpy3DAsync_v2
-            cuMemcpy3DAsync_v2_ptsz
             cuMemcpy3DBatchAsync
             cuMemcpy3DBatchAsync_ptsz
             cuMemcpy3DBatchAsync_v2
             cuMemcpy3DBatchAsync_v2_ptsz
-            cuMemcpy3DPeer
-            cuMemcpy3DPeerAsync
-            cuMemcpy3DPeerAsync_ptsz
-            cuMemcpy3DPeer_ptds
-            cuMemcpy3D_v2
-            cuMemcpy3D_v2_ptds
             cuMemcpyAtoA
-            cuMemcpyAtoA_v2
-            cuMemcpyAtoA_v2_ptds
             cuMemcpyAtoD
-            cuMemcpyAtoD_v2
-            cuMemcpyAtoD_v2_ptds
             cuMemcpyAtoH
             cuMemcpyAtoHAsync
-            cuMemcpyAtoHAsync_v2
-            cuMemcpyAtoHAsync_v2_ptsz
-            cuMemcpyAtoH_v2
-            cuMemcpyAtoH_v2_ptds
-            cuMemcpyBatchAsync
-            cuMemcpyBatchAsync_ptsz
-            cuMemcpyBatchAsync_v2
-            cuMemcpyBatchAsync_v2_ptsz
             cuMemcpyDtoA
-            cuMemcpyDtoA_v2
-            cuMemcpyDtoA_v2_ptds
             cuMemcpyDtoD
             cuMemcpyDtoDAsync
             cuMemcpyDtoH
             cuMemcpyDtoHAsync
             cuMemcpyHtoA
             cuMemcpyHtoAAsync
-            cuMemcpyHtoAAsync_v2
-            cuMemcpyHtoAAsync_v2_ptsz
-            cuMemcpyHtoA_v2
-            cuMemcpyHtoA_v2_ptds
             cuMemcpyHtoD
             cuMemcpyHtoDAsync
-            cuMemcpyPeer
-            cuMemcpyPeer_ptds
             cuMemsetD16
             cuMemsetD2D16
-            cuMemsetD2D16Async
-            cuMemsetD2D16Async_ptsz
-            cuMemsetD2D16_v2
-            cuMemsetD2D16_v2_ptds
             cuMemsetD2D32
-            cuMemsetD2D32Async
-            cuMemsetD2D32Async_ptsz
-            cuMemsetD2D32_v2
-            cuMemsetD2D32_v2_ptds
             cuMemsetD2D8
-            cuMemsetD2D8Async
-            cuMemsetD2D8Async_ptsz
-            cuMemsetD2D8_v2
-            cuMemsetD2D8_v2_ptds
             cuMemsetD32
             cuMemsetD8
             cuMipmappedArrayCreate

@@ -43,6 +43,8 @@ pub(crate) enum Purpose {
     Program,
     /// `cuMemAllocAsync`: the program frees it.
     Pool,
+    /// An array's: it lives as long as that.
+    Array,
     /// A variable of a module: it lives as long as that.
     Module,
     /// `malloc` in a kernel: kernels free it, or it lives as long as the context.

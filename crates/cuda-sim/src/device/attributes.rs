@@ -58,7 +58,8 @@ const fn signed(value: u32) -> i32 {
     value as i32
 }
 
-const LARGEST: i32 = i32::MAX;
+/// The greatest distance of rows that two-dimensional copies take.
+pub(crate) const LARGEST_PITCH: i32 = i32::MAX;
 
 #[rustfmt::skip]
 const TABLE: &[(Attribute, i32)] = &[
@@ -90,7 +91,7 @@ const TABLE: &[(Attribute, i32)] = &[
     (Attribute::CU_DEVICE_ATTRIBUTE_GLOBAL_L1_CACHE_SUPPORTED, 1),
     (Attribute::CU_DEVICE_ATTRIBUTE_LOCAL_L1_CACHE_SUPPORTED, 1),
     // Memory and copies.
-    (Attribute::CU_DEVICE_ATTRIBUTE_MAX_PITCH, LARGEST),
+    (Attribute::CU_DEVICE_ATTRIBUTE_MAX_PITCH, LARGEST_PITCH),
     (Attribute::CU_DEVICE_ATTRIBUTE_GPU_OVERLAP, 1),
     (Attribute::CU_DEVICE_ATTRIBUTE_ASYNC_ENGINE_COUNT, 2),
     (Attribute::CU_DEVICE_ATTRIBUTE_CONCURRENT_KERNELS, 1),

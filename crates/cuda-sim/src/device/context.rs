@@ -100,6 +100,7 @@ impl Context {
         drop(platform.modules.remove_all(|module| module.context.id == self.id));
         drop(platform.streams.remove_all(|stream| stream.context.id == self.id));
         drop(platform.events.remove_all(|event| event.context.id == self.id));
+        drop(platform.arrays.remove_all(|array| array.context.id == self.id));
         self.device.memory.free_all(Some(self.id));
         platform.host_memory.free_all(Some(self.id));
     }

@@ -31,6 +31,34 @@ pub(crate) enum Returns {
     AlwaysDone,
     /// When the program may use pageable memory again: at once, if none is concerned.
     Enqueued,
+    /// At once, whatever memory is concerned: it is used when the copy's turn comes.
+    AtOnce,
+    /// When the source has been read, wherever it is.
+    SourceRead,
+}
+
+impl Returns {
+    /// Whether a source is set aside, so that the call need not wait for the copy.
+    pub(super) fn stages(self, from: &Location) -> bool {
+        match self {
+            Returns::AtOnce => false,
+            Returns::SourceRead => !from.is_device(),
+            _ => from.is_pageable(),
+        }
+    }
+}
+
+/// Whether a call waits for its copy by the rules ("API synchronization behavior" in the driver
+/// API's reference).
+pub(super) fn waits(to: &Location, from: &Location, returns: Returns) -> bool {
+    let on_device = [to, from].map(Location::is_device);
+    match returns {
+        Returns::Done => on_device != [true, true],
+        Returns::AlwaysDone => true,
+        Returns::Enqueued => on_device == [false, false] || to.is_pageable(),
+        Returns::AtOnce => false,
+        Returns::SourceRead => from.is_device(),
+    }
 }
 
 /// So many bytes of pageable sources are set aside at a time while their copies wait for their
@@ -56,15 +84,10 @@ pub(crate) unsafe fn copy(
     if stream.capture_operation(node)? {
         return Ok(());
     }
-    let on_device = [&to, &from].map(|end| end.location.is_device());
-    let waits = match returns {
-        Returns::Done => on_device != [true, true],
-        Returns::AlwaysDone => true,
-        Returns::Enqueued => on_device == [false, false] || to.location.is_pageable(),
-    };
+    let waits = waits(&to.location, &from.location, returns);
     // SAFETY: the caller vouches for pageable sources.
-    let staged = (!waits && from.location.is_pageable())
-        .then(|| unsafe { Staged::read(from.address, bytes) });
+    let staged = (!waits && returns.stages(&from.location))
+        .then(|| unsafe { Staged::gather([(from.address, bytes)], bytes) });
     let (source, waits) = match staged {
         None => (Source::InPlace(from), waits),
         Some(None) => (Source::InPlace(from), true),
@@ -97,7 +120,7 @@ enum Source {
 }
 
 /// A copy of pageable memory.
-struct Staged(Box<[u8]>);
+pub(super) struct Staged(Box<[u8]>);
 
 /// Bytes in copies of pageable memory.
 static STAGED: AtomicU64 = AtomicU64::new(0);
@@ -137,7 +160,7 @@ impl Job for Copy {
         let to: *mut u8 = ptr::with_exposed_provenance_mut((self.to.address + start) as usize);
         let from: *const u8 = match &self.source {
             Source::InPlace(from) => ptr::with_exposed_provenance((from.address + start) as usize),
-            Source::Staged(staged) => staged.0[start as usize..].as_ptr(),
+            Source::Staged(staged) => staged.from(start),
         };
         // SAFETY: both ends were checked when the copy was enqueued; the locations that it holds
         // keep the driver's memory in place, and the caller of `copy` vouches for the program's.
@@ -159,25 +182,37 @@ pub(super) fn unmapped(operation: &str, address: Option<u64>) -> Result<(), Fail
 }
 
 impl Staged {
-    /// Sets a source aside, if there is room.
+    /// Sets a source aside, if there is room: parts by address and length, `bytes` in all.
     ///
     /// # Safety
-    /// `bytes` bytes can be read there.
-    unsafe fn read(address: u64, bytes: u64) -> Option<Staged> {
+    /// They can be read.
+    pub(super) unsafe fn gather(
+        parts: impl IntoIterator<Item = (u64, u64)>,
+        bytes: u64,
+    ) -> Option<Staged> {
         if STAGED.fetch_add(bytes, Ordering::Relaxed) + bytes > STAGING {
             STAGED.fetch_sub(bytes, Ordering::Relaxed);
             return None;
         }
-        let source: *const u8 = ptr::with_exposed_provenance(address as usize);
-        let length = bytes as usize;
-        let mut copy = Vec::with_capacity(length);
-        // SAFETY: the source is the caller's promise, the destination has just been allocated.
-        unsafe {
-            ptr::copy_nonoverlapping(source, copy.as_mut_ptr(), length);
-            copy.set_len(length);
+        let mut copy = Vec::<u8>::with_capacity(bytes as usize);
+        for (address, length) in parts {
+            let source: *const u8 = ptr::with_exposed_provenance(address as usize);
+            debug_assert!(copy.len() + length as usize <= bytes as usize);
+            // SAFETY: the source is the caller's promise; the destination was allocated with room
+            // for all parts.
+            unsafe {
+                let end = copy.as_mut_ptr().add(copy.len());
+                ptr::copy_nonoverlapping(source, end, length as usize);
+                copy.set_len(copy.len() + length as usize);
+            }
         }
         time::stage(bytes);
         Some(Staged(copy.into_boxed_slice()))
+    }
+
+    /// The bytes from an offset on.
+    pub(super) fn from(&self, offset: u64) -> *const u8 {
+        self.0[offset as usize..].as_ptr()
     }
 }
 

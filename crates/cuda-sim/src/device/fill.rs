@@ -80,19 +80,28 @@ impl Job for Fill {
         let start = pieces.start * PIECE;
         let bytes = (pieces.end * PIECE).min(self.bytes) - start;
         check::filling(self.to.address + start, bytes)?;
-        let to = (self.to.address + start) as usize;
-        let count = (bytes / self.size) as usize;
+        let to = self.to.address + start;
         // SAFETY: the range was checked when the fill was enqueued, and the location that it holds
         // keeps it in place; it is aligned to the size of a value, of which pieces are multiples.
         // What was mapped may have been unmapped since, which the trap sees.
-        let fill = || unsafe {
-            match self.size {
-                1 => ptr::write_bytes(pointer::<u8>(to), self.value as u8, count),
-                2 => fill_with(pointer(to), self.value as u16, count),
-                _ => fill_with(pointer(to), self.value, count),
-            }
-        };
+        let fill = || unsafe { fill_values(to, self.value, self.size, bytes) };
         unmapped("fill", trap::guarded(self.health, fill).1)
+    }
+}
+
+/// Fills memory with a value of `size` bytes: 1, 2 or 4.
+///
+/// # Safety
+/// `bytes` bytes, a multiple of the size, can be written there, and the address is aligned to it.
+pub(super) unsafe fn fill_values(to: u64, value: u32, size: u64, bytes: u64) {
+    let (to, count) = (to as usize, (bytes / size) as usize);
+    // SAFETY: the caller's promise.
+    unsafe {
+        match size {
+            1 => ptr::write_bytes(pointer::<u8>(to), value as u8, count),
+            2 => fill_with(pointer(to), value as u16, count),
+            _ => fill_with(pointer(to), value, count),
+        }
     }
 }
 

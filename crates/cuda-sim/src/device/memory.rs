@@ -291,7 +291,10 @@ impl DeviceMemory {
 
     /// How many allocations the program has.
     pub(crate) fn allocation_count(&self) -> usize {
-        self.read().live.values().filter(|live| live.purpose != Purpose::Module).count()
+        let is_the_programs = |live: &&Arc<Allocation>| {
+            matches!(live.purpose, Purpose::Program | Purpose::Pool | Purpose::Array)
+        };
+        self.read().live.values().filter(is_the_programs).count()
     }
 
     /// Changes the limit. What is allocated stays, also beyond it.

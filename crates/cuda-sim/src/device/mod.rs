@@ -2,6 +2,7 @@
 //! name them.
 
 mod allocation;
+mod array;
 pub(crate) mod attributes;
 mod context;
 pub(crate) mod copy;
@@ -26,6 +27,7 @@ mod quarantine;
 mod ranges;
 mod registry;
 mod reserved;
+pub(crate) mod rows;
 pub(crate) mod settings;
 mod stream;
 mod trap;
@@ -36,9 +38,10 @@ mod window;
 mod workspace;
 
 pub(crate) use allocation::{Allocation, Purpose};
+pub(crate) use array::{Array, ArrayShape};
 pub(crate) use context::Context;
 pub(crate) use event::{Event, Recording};
-pub(crate) use fill::{fill, fill_job};
+pub(crate) use fill::fill_job;
 pub(crate) use host_memory::{HostAllocation, HostSource};
 pub(crate) use library::{Library, LibraryKernel};
 pub(crate) use linker::Linker;

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use cuda_sys::CUresult;
 
+use super::array::Array;
 use super::context::Context;
 use super::event::Event;
 use super::host_memory::HostMemory;
@@ -45,6 +46,7 @@ pub(crate) struct Platform {
     pub(crate) host_memory: HostMemory,
     pub(crate) virtual_memory: VirtualMemory,
     pub(crate) pools: Pools,
+    pub(crate) arrays: Registry<Array>,
     pub(crate) scheduler: &'static Scheduler,
     pub(crate) contexts: Registry<Context>,
     pub(crate) streams: Registry<Stream>,
@@ -125,6 +127,7 @@ impl Platform {
             host_memory: HostMemory::default(),
             virtual_memory: VirtualMemory::default(),
             pools: Pools::default(),
+            arrays: Registry::new(HandleKind::Array),
             scheduler,
             contexts,
             streams: Registry::new(HandleKind::Stream),

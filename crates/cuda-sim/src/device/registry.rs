@@ -13,13 +13,14 @@ pub(crate) enum HandleKind {
     Event = 3,
     Module = 4,
     Function = 5,
-    Graph = 32,
-    GraphNode = 33,
-    Executable = 34,
-    Pool = 16,
     Library = 6,
     Kernel = 7,
     Linker = 8,
+    Pool = 16,
+    Array = 17,
+    Graph = 32,
+    GraphNode = 33,
+    Executable = 34,
 }
 
 impl HandleKind {

@@ -37,9 +37,9 @@ pub(crate) struct Side {
 impl Side {
     /// Bytes without gaps from an address on.
     fn plain(address: u64, location: &Location, bytes: u64) -> Side {
-        let kind = match location {
-            Location::Device(_) => Kind::CU_MEMORYTYPE_DEVICE,
-            _ => Kind::CU_MEMORYTYPE_HOST,
+        let kind = match location.is_device() {
+            true => Kind::CU_MEMORYTYPE_DEVICE,
+            false => Kind::CU_MEMORYTYPE_HOST,
         };
         Side { kind, address, x: 0, y: 0, z: 0, pitch: bytes, height: 1 }
     }

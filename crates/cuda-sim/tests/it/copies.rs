@@ -4,6 +4,8 @@ use std::ffi::c_void;
 use std::ptr;
 use std::sync::mpsc::channel;
 
+use cuda_sys::{CUmemcpyAttributes, CUmemcpySrcAccessOrder as Order};
+
 use crate::sim::{DEFAULT, Gate, Gpu, NON_BLOCKING, assert_holds, enqueue, upload};
 use crate::{cuda, fails, ok};
 
@@ -164,4 +166,74 @@ fn copies_between_devices_wait_for_what_their_stream_waits_for() {
     told.recv().expect("the copy is done");
     two.enter();
     assert_holds(to, [6_u32, 6]);
+}
+
+#[test]
+fn a_batch_is_copied_in_the_streams_order() {
+    let gpu = Gpu::take();
+    let stream = gpu.stream(NON_BLOCKING);
+    let (one, two) = (gpu.allocate(8), gpu.allocate(8));
+    upload(one, &[5_u32, 6]);
+    let mut ephemeral = 7_u32;
+    let attributes = |order| CUmemcpyAttributes {
+        srcAccessOrder: order,
+        srcLocHint: crate::virtual_memory::on_device(0),
+        dstLocHint: crate::virtual_memory::on_device(0),
+        flags: 0,
+    };
+    let mut attributes = [
+        attributes(Order::CU_MEMCPY_SRC_ACCESS_ORDER_STREAM),
+        attributes(Order::CU_MEMCPY_SRC_ACCESS_ORDER_DURING_API_CALL),
+    ];
+    let address = ptr::from_mut(&mut ephemeral).expose_provenance() as u64;
+    let (mut to, mut from, mut sizes) = ([two, two + 4], [one + 4, address], [4, 4]);
+    let gate = Gate::close(stream);
+    let mut batch = |count, firsts: &mut [usize], stream| {
+        cuda!(cuMemcpyBatchAsync_v2(
+            to.as_mut_ptr(),
+            from.as_mut_ptr(),
+            sizes.as_mut_ptr(),
+            count,
+            attributes.as_mut_ptr(),
+            firsts.as_mut_ptr(),
+            firsts.len(),
+            stream
+        ))
+    };
+    batch(2, &mut [0, 1], stream).ok().expect("it is enqueued");
+    ephemeral = 0;
+    let invalid = cuda_sys::CUresult::CUDA_ERROR_INVALID_VALUE;
+    for (count, firsts, stream) in [
+        (2, &mut [0, 1][..], DEFAULT),
+        (2, &mut [0, 0], stream),
+        (2, &mut [1], stream),
+        (1, &mut [0, 1], stream),
+        (0, &mut [0], stream),
+        (2, &mut [], stream),
+    ] {
+        assert_eq!(batch(count, firsts, stream), invalid);
+    }
+    gate.open();
+    ok!(cuStreamSynchronize(stream));
+    assert_holds(two, [6_u32, 7]);
+    assert_eq!(ephemeral, 0);
+}
+
+#[test]
+fn a_peer_copy_without_a_stream_comes_after_the_work_of_both_devices() {
+    let [one, two] = Gpu::take_several();
+    let (from, to) = (two.allocate(8), one.allocate(8));
+    two.enter();
+    let gate = Gate::close(DEFAULT);
+    ok!(cuMemsetD32_v2(from, 3, 2));
+    one.enter();
+    ok!(cuMemcpyPeer(to, one.context, from, two.context, 8));
+    fails!(CUDA_ERROR_NOT_READY, cuStreamQuery(DEFAULT));
+    two.enter();
+    ok!(cuMemsetD32_v2(from, 4, 2));
+    gate.open();
+    ok!(cuCtxSynchronize());
+    one.enter();
+    assert_holds(to, [3_u32, 3]);
+    assert_holds(from, [4_u32, 4]);
 }

@@ -18,6 +18,7 @@ mod names;
 mod peers;
 mod pools;
 mod random_calls;
+mod rows;
 mod schedules;
 mod settings;
 mod sim;
