@@ -694,6 +694,59 @@ macro_rules! for_each_driver_function {
                     hStream: CUstream
                 ) -> CUresult;
                 fn cuStreamGetId(hStream: CUstream, streamId: *mut c_ulonglong) -> CUresult;
+                fn cuStreamAddCallback(
+                    hStream: CUstream,
+                    callback: CUstreamCallback,
+                    userData: *mut c_void,
+                    flags: c_uint
+                ) -> CUresult;
+                fn cuStreamGetDevice(hStream: CUstream, device: *mut CUdevice) -> CUresult;
+                fn cuStreamGetCtx_v2(
+                    hStream: CUstream,
+                    pCtx: *mut CUcontext,
+                    pGreenCtx: *mut CUgreenCtx
+                ) -> CUresult;
+                fn cuStreamCopyAttributes(dstStream: CUstream, srcStream: CUstream) -> CUresult;
+                fn cuStreamGetAttribute(
+                    hStream: CUstream,
+                    attr: CUstreamAttrID,
+                    value: *mut CUstreamAttrValue
+                ) -> CUresult;
+                fn cuStreamSetAttribute(
+                    hStream: CUstream,
+                    attr: CUstreamAttrID,
+                    param: *const CUstreamAttrValue
+                ) -> CUresult;
+                fn cuStreamWaitValue32_v2(
+                    stream: CUstream,
+                    addr: CUdeviceptr,
+                    value: cuuint32_t,
+                    flags: c_uint
+                ) -> CUresult;
+                fn cuStreamWaitValue64_v2(
+                    stream: CUstream,
+                    addr: CUdeviceptr,
+                    value: cuuint64_t,
+                    flags: c_uint
+                ) -> CUresult;
+                fn cuStreamWriteValue32_v2(
+                    stream: CUstream,
+                    addr: CUdeviceptr,
+                    value: cuuint32_t,
+                    flags: c_uint
+                ) -> CUresult;
+                fn cuStreamWriteValue64_v2(
+                    stream: CUstream,
+                    addr: CUdeviceptr,
+                    value: cuuint64_t,
+                    flags: c_uint
+                ) -> CUresult;
+                fn cuStreamBatchMemOp_v2(
+                    stream: CUstream,
+                    count: c_uint,
+                    paramArray: *mut CUstreamBatchMemOpParams,
+                    flags: c_uint
+                ) -> CUresult;
                 fn cuEventElapsedTime_v2(
                     pMilliseconds: *mut f32,
                     hStart: CUevent,
@@ -820,6 +873,237 @@ macro_rules! for_each_driver_function {
                     numDependencies: usize,
                     memsetParams: *const CUDA_MEMSET_NODE_PARAMS,
                     ctx: CUcontext
+                ) -> CUresult;
+                fn cuGraphKernelNodeGetParams_v2(
+                    hNode: CUgraphNode,
+                    nodeParams: *mut CUDA_KERNEL_NODE_PARAMS
+                ) -> CUresult;
+                fn cuGraphKernelNodeSetParams_v2(
+                    hNode: CUgraphNode,
+                    nodeParams: *const CUDA_KERNEL_NODE_PARAMS
+                ) -> CUresult;
+                fn cuGraphKernelNodeCopyAttributes(dst: CUgraphNode, src: CUgraphNode) -> CUresult;
+                fn cuGraphKernelNodeGetAttribute(
+                    hNode: CUgraphNode,
+                    attr: CUkernelNodeAttrID,
+                    value_out: *mut CUkernelNodeAttrValue
+                ) -> CUresult;
+                fn cuGraphKernelNodeSetAttribute(
+                    hNode: CUgraphNode,
+                    attr: CUkernelNodeAttrID,
+                    value: *const CUkernelNodeAttrValue
+                ) -> CUresult;
+                fn cuGraphMemcpyNodeGetParams(
+                    hNode: CUgraphNode,
+                    nodeParams: *mut CUDA_MEMCPY3D
+                ) -> CUresult;
+                fn cuGraphMemcpyNodeSetParams(
+                    hNode: CUgraphNode,
+                    nodeParams: *const CUDA_MEMCPY3D
+                ) -> CUresult;
+                fn cuGraphMemsetNodeGetParams(
+                    hNode: CUgraphNode,
+                    nodeParams: *mut CUDA_MEMSET_NODE_PARAMS
+                ) -> CUresult;
+                fn cuGraphMemsetNodeSetParams(
+                    hNode: CUgraphNode,
+                    nodeParams: *const CUDA_MEMSET_NODE_PARAMS
+                ) -> CUresult;
+                fn cuGraphHostNodeGetParams(
+                    hNode: CUgraphNode,
+                    nodeParams: *mut CUDA_HOST_NODE_PARAMS
+                ) -> CUresult;
+                fn cuGraphHostNodeSetParams(
+                    hNode: CUgraphNode,
+                    nodeParams: *const CUDA_HOST_NODE_PARAMS
+                ) -> CUresult;
+                fn cuGraphAddChildGraphNode(
+                    phGraphNode: *mut CUgraphNode,
+                    hGraph: CUgraph,
+                    dependencies: *const CUgraphNode,
+                    numDependencies: usize,
+                    childGraph: CUgraph
+                ) -> CUresult;
+                fn cuGraphChildGraphNodeGetGraph(
+                    hNode: CUgraphNode,
+                    phGraph: *mut CUgraph
+                ) -> CUresult;
+                fn cuGraphAddEventRecordNode(
+                    phGraphNode: *mut CUgraphNode,
+                    hGraph: CUgraph,
+                    dependencies: *const CUgraphNode,
+                    numDependencies: usize,
+                    event: CUevent
+                ) -> CUresult;
+                fn cuGraphEventRecordNodeGetEvent(
+                    hNode: CUgraphNode,
+                    event_out: *mut CUevent
+                ) -> CUresult;
+                fn cuGraphEventRecordNodeSetEvent(hNode: CUgraphNode, event: CUevent) -> CUresult;
+                fn cuGraphAddEventWaitNode(
+                    phGraphNode: *mut CUgraphNode,
+                    hGraph: CUgraph,
+                    dependencies: *const CUgraphNode,
+                    numDependencies: usize,
+                    event: CUevent
+                ) -> CUresult;
+                fn cuGraphEventWaitNodeGetEvent(
+                    hNode: CUgraphNode,
+                    event_out: *mut CUevent
+                ) -> CUresult;
+                fn cuGraphEventWaitNodeSetEvent(hNode: CUgraphNode, event: CUevent) -> CUresult;
+                fn cuGraphAddMemAllocNode(
+                    phGraphNode: *mut CUgraphNode,
+                    hGraph: CUgraph,
+                    dependencies: *const CUgraphNode,
+                    numDependencies: usize,
+                    nodeParams: *mut CUDA_MEM_ALLOC_NODE_PARAMS
+                ) -> CUresult;
+                fn cuGraphMemAllocNodeGetParams(
+                    hNode: CUgraphNode,
+                    params_out: *mut CUDA_MEM_ALLOC_NODE_PARAMS
+                ) -> CUresult;
+                fn cuGraphAddMemFreeNode(
+                    phGraphNode: *mut CUgraphNode,
+                    hGraph: CUgraph,
+                    dependencies: *const CUgraphNode,
+                    numDependencies: usize,
+                    dptr: CUdeviceptr
+                ) -> CUresult;
+                fn cuGraphMemFreeNodeGetParams(
+                    hNode: CUgraphNode,
+                    dptr_out: *mut CUdeviceptr
+                ) -> CUresult;
+                fn cuGraphAddBatchMemOpNode(
+                    phGraphNode: *mut CUgraphNode,
+                    hGraph: CUgraph,
+                    dependencies: *const CUgraphNode,
+                    numDependencies: usize,
+                    nodeParams: *const CUDA_BATCH_MEM_OP_NODE_PARAMS
+                ) -> CUresult;
+                fn cuGraphBatchMemOpNodeGetParams(
+                    hNode: CUgraphNode,
+                    nodeParams_out: *mut CUDA_BATCH_MEM_OP_NODE_PARAMS
+                ) -> CUresult;
+                fn cuGraphBatchMemOpNodeSetParams(
+                    hNode: CUgraphNode,
+                    nodeParams: *const CUDA_BATCH_MEM_OP_NODE_PARAMS
+                ) -> CUresult;
+                fn cuGraphAddNode_v2(
+                    phGraphNode: *mut CUgraphNode,
+                    hGraph: CUgraph,
+                    dependencies: *const CUgraphNode,
+                    dependencyData: *const CUgraphEdgeData,
+                    numDependencies: usize,
+                    nodeParams: *mut CUgraphNodeParams
+                ) -> CUresult;
+                fn cuGraphNodeSetParams(
+                    hNode: CUgraphNode,
+                    nodeParams: *mut CUgraphNodeParams
+                ) -> CUresult;
+                fn cuGraphClone(phGraphClone: *mut CUgraph, originalGraph: CUgraph) -> CUresult;
+                fn cuGraphNodeFindInClone(
+                    phNode: *mut CUgraphNode,
+                    hOriginalNode: CUgraphNode,
+                    hClonedGraph: CUgraph
+                ) -> CUresult;
+                fn cuGraphDebugDotPrint(
+                    hGraph: CUgraph,
+                    path: *const c_char,
+                    flags: c_uint
+                ) -> CUresult;
+                fn cuUserObjectCreate(
+                    object_out: *mut CUuserObject,
+                    ptr: *mut c_void,
+                    destroy: CUhostFn,
+                    initialRefcount: c_uint,
+                    flags: c_uint
+                ) -> CUresult;
+                fn cuUserObjectRetain(object: CUuserObject, count: c_uint) -> CUresult;
+                fn cuUserObjectRelease(object: CUuserObject, count: c_uint) -> CUresult;
+                fn cuGraphRetainUserObject(
+                    graph: CUgraph,
+                    object: CUuserObject,
+                    count: c_uint,
+                    flags: c_uint
+                ) -> CUresult;
+                fn cuGraphReleaseUserObject(
+                    graph: CUgraph,
+                    object: CUuserObject,
+                    count: c_uint
+                ) -> CUresult;
+                fn cuDeviceGraphMemTrim(device: CUdevice) -> CUresult;
+                fn cuDeviceGetGraphMemAttribute(
+                    device: CUdevice,
+                    attr: CUgraphMem_attribute,
+                    value: *mut c_void
+                ) -> CUresult;
+                fn cuDeviceSetGraphMemAttribute(
+                    device: CUdevice,
+                    attr: CUgraphMem_attribute,
+                    value: *mut c_void
+                ) -> CUresult;
+                fn cuGraphExecKernelNodeSetParams_v2(
+                    hGraphExec: CUgraphExec,
+                    hNode: CUgraphNode,
+                    nodeParams: *const CUDA_KERNEL_NODE_PARAMS
+                ) -> CUresult;
+                fn cuGraphExecMemcpyNodeSetParams(
+                    hGraphExec: CUgraphExec,
+                    hNode: CUgraphNode,
+                    copyParams: *const CUDA_MEMCPY3D,
+                    ctx: CUcontext
+                ) -> CUresult;
+                fn cuGraphExecMemsetNodeSetParams(
+                    hGraphExec: CUgraphExec,
+                    hNode: CUgraphNode,
+                    memsetParams: *const CUDA_MEMSET_NODE_PARAMS,
+                    ctx: CUcontext
+                ) -> CUresult;
+                fn cuGraphExecHostNodeSetParams(
+                    hGraphExec: CUgraphExec,
+                    hNode: CUgraphNode,
+                    nodeParams: *const CUDA_HOST_NODE_PARAMS
+                ) -> CUresult;
+                fn cuGraphExecChildGraphNodeSetParams(
+                    hGraphExec: CUgraphExec,
+                    hNode: CUgraphNode,
+                    childGraph: CUgraph
+                ) -> CUresult;
+                fn cuGraphExecEventRecordNodeSetEvent(
+                    hGraphExec: CUgraphExec,
+                    hNode: CUgraphNode,
+                    event: CUevent
+                ) -> CUresult;
+                fn cuGraphExecEventWaitNodeSetEvent(
+                    hGraphExec: CUgraphExec,
+                    hNode: CUgraphNode,
+                    event: CUevent
+                ) -> CUresult;
+                fn cuGraphExecBatchMemOpNodeSetParams(
+                    hGraphExec: CUgraphExec,
+                    hNode: CUgraphNode,
+                    nodeParams: *const CUDA_BATCH_MEM_OP_NODE_PARAMS
+                ) -> CUresult;
+                fn cuGraphExecNodeSetParams(
+                    hGraphExec: CUgraphExec,
+                    hNode: CUgraphNode,
+                    nodeParams: *mut CUgraphNodeParams
+                ) -> CUresult;
+                fn cuGraphExecUpdate_v2(
+                    hGraphExec: CUgraphExec,
+                    hGraph: CUgraph,
+                    resultInfo: *mut CUgraphExecUpdateResultInfo
+                ) -> CUresult;
+                fn cuGraphNodeSetEnabled(
+                    hGraphExec: CUgraphExec,
+                    hNode: CUgraphNode,
+                    isEnabled: c_uint
+                ) -> CUresult;
+                fn cuGraphNodeGetEnabled(
+                    hGraphExec: CUgraphExec,
+                    hNode: CUgraphNode,
+                    isEnabled: *mut c_uint
                 ) -> CUresult;
                 fn cuGraphInstantiateWithFlags(
                     phGraphExec: *mut CUgraphExec,

@@ -253,6 +253,59 @@ macro_rules! for_each_per_thread_function {
                 fn_: CUhostFn,
                 userData: *mut c_void
             ) -> CUresult = cuLaunchHostFunc;
+            fn cuStreamAddCallback_ptsz(
+                hStream: CUstream,
+                callback: CUstreamCallback,
+                userData: *mut c_void,
+                flags: c_uint
+            ) -> CUresult = cuStreamAddCallback;
+            fn cuStreamGetDevice_ptsz(hStream: CUstream, device: *mut CUdevice) -> CUresult = cuStreamGetDevice;
+            fn cuStreamGetCtx_v2_ptsz(
+                hStream: CUstream,
+                pCtx: *mut CUcontext,
+                pGreenCtx: *mut CUgreenCtx
+            ) -> CUresult = cuStreamGetCtx_v2;
+            fn cuStreamCopyAttributes_ptsz(dstStream: CUstream, srcStream: CUstream) -> CUresult = cuStreamCopyAttributes;
+            fn cuStreamGetAttribute_ptsz(
+                hStream: CUstream,
+                attr: CUstreamAttrID,
+                value: *mut CUstreamAttrValue
+            ) -> CUresult = cuStreamGetAttribute;
+            fn cuStreamSetAttribute_ptsz(
+                hStream: CUstream,
+                attr: CUstreamAttrID,
+                param: *const CUstreamAttrValue
+            ) -> CUresult = cuStreamSetAttribute;
+            fn cuStreamWaitValue32_v2_ptsz(
+                stream: CUstream,
+                addr: CUdeviceptr,
+                value: cuuint32_t,
+                flags: c_uint
+            ) -> CUresult = cuStreamWaitValue32_v2;
+            fn cuStreamWaitValue64_v2_ptsz(
+                stream: CUstream,
+                addr: CUdeviceptr,
+                value: cuuint64_t,
+                flags: c_uint
+            ) -> CUresult = cuStreamWaitValue64_v2;
+            fn cuStreamWriteValue32_v2_ptsz(
+                stream: CUstream,
+                addr: CUdeviceptr,
+                value: cuuint32_t,
+                flags: c_uint
+            ) -> CUresult = cuStreamWriteValue32_v2;
+            fn cuStreamWriteValue64_v2_ptsz(
+                stream: CUstream,
+                addr: CUdeviceptr,
+                value: cuuint64_t,
+                flags: c_uint
+            ) -> CUresult = cuStreamWriteValue64_v2;
+            fn cuStreamBatchMemOp_v2_ptsz(
+                stream: CUstream,
+                count: c_uint,
+                paramArray: *mut CUstreamBatchMemOpParams,
+                flags: c_uint
+            ) -> CUresult = cuStreamBatchMemOp_v2;
             fn cuEventRecord_ptsz(hEvent: CUevent, hStream: CUstream) -> CUresult = cuEventRecord;
             fn cuEventRecordWithFlags_ptsz(
                 hEvent: CUevent,

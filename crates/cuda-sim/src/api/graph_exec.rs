@@ -78,7 +78,7 @@ pub(super) unsafe fn cuGraphUpload(executable: CUgraphExec, stream: CUstream) ->
 pub(super) unsafe fn cuGraphLaunch(executable: CUgraphExec, stream: CUstream) -> Result {
     let platform = platform()?;
     let executable = arguments::executable(platform, executable)?;
-    executable.launch(platform, &arguments::stream(platform, stream)?)
+    executable.launch(platform, &arguments::capturable(platform, stream)?)
 }
 
 pub(super) unsafe fn cuGraphExecGetFlags(

@@ -1,21 +1,28 @@
-//! Nodes of graphs, by kind.
+//! Adding nodes to graphs, by kind.
 
 #![allow(non_snake_case, reason = "the names of the C API")]
 
-use std::sync::Arc;
-
 use cuda_sys::{
-    CUDA_HOST_NODE_PARAMS, CUDA_KERNEL_NODE_PARAMS, CUDA_MEMCPY3D, CUDA_MEMSET_NODE_PARAMS,
-    CUcontext, CUgraph, CUgraphNode, CUmemorytype, CUresult,
+    CUDA_BATCH_MEM_OP_NODE_PARAMS, CUDA_HOST_NODE_PARAMS, CUDA_KERNEL_NODE_PARAMS, CUDA_MEMCPY3D,
+    CUDA_MEMSET_NODE_PARAMS, CUcontext, CUevent, CUgraph, CUgraphChildGraphNodeOwnership,
+    CUgraphEdgeData, CUgraphNode, CUgraphNodeParams, CUgraphNodeType as Type, CUresult,
 };
 
 use super::Result;
-use super::arguments::{self, Out, number};
+use super::arguments::{self, Out, handle};
+use super::graph_memory::{add_allocation, add_free};
+use super::graph_parameters::{self as given, read};
 use super::graphs::{edges, set_node};
-use super::launch::parameters;
-use crate::device::launch::{KernelCall, Shape};
-use crate::device::{Context, Platform, current, platform};
-use crate::graph::{CopyParameters, FillParameters, HostCall, Operation, Side};
+use crate::device::{Platform, platform};
+use crate::graph::Operation;
+
+/// The dependencies that a call lists.
+#[derive(Clone, Copy)]
+pub(super) struct After {
+    pub(super) nodes: *const CUgraphNode,
+    pub(super) data: *const CUgraphEdgeData,
+    pub(super) count: usize,
+}
 
 pub(super) unsafe fn cuGraphAddEmptyNode(
     node: *mut CUgraphNode,
@@ -23,8 +30,9 @@ pub(super) unsafe fn cuGraphAddEmptyNode(
     dependencies: *const CUgraphNode,
     count: usize,
 ) -> Result {
+    let after = after(dependencies, count);
     // SAFETY: the caller's promise.
-    unsafe { add(node, graph, dependencies, count, |_| Ok(Operation::Empty)) }
+    unsafe { add(node, graph, after, |_| Ok(Operation::Empty)) }
 }
 
 pub(super) unsafe fn cuGraphAddHostNode(
@@ -32,12 +40,11 @@ pub(super) unsafe fn cuGraphAddHostNode(
     graph: CUgraph,
     dependencies: *const CUgraphNode,
     count: usize,
-    given: *const CUDA_HOST_NODE_PARAMS,
+    parameters: *const CUDA_HOST_NODE_PARAMS,
 ) -> Result {
+    let after = after(dependencies, count);
     // SAFETY: the caller's promise.
-    let operation = |_| Ok(Operation::Host(unsafe { host(given) }?));
-    // SAFETY: the caller's promise.
-    unsafe { add(node, graph, dependencies, count, operation) }
+    unsafe { add(node, graph, after, |_| given::host(parameters)) }
 }
 
 pub(super) unsafe fn cuGraphAddKernelNode_v2(
@@ -45,12 +52,11 @@ pub(super) unsafe fn cuGraphAddKernelNode_v2(
     graph: CUgraph,
     dependencies: *const CUgraphNode,
     count: usize,
-    given: *const CUDA_KERNEL_NODE_PARAMS,
+    parameters: *const CUDA_KERNEL_NODE_PARAMS,
 ) -> Result {
+    let after = after(dependencies, count);
     // SAFETY: the caller's promise.
-    let operation = |platform| Ok(Operation::Kernel(unsafe { kernel(platform, given) }?));
-    // SAFETY: the caller's promise.
-    unsafe { add(node, graph, dependencies, count, operation) }
+    unsafe { add(node, graph, after, |platform| given::kernel(platform, parameters)) }
 }
 
 pub(super) unsafe fn cuGraphAddMemcpyNode(
@@ -58,16 +64,12 @@ pub(super) unsafe fn cuGraphAddMemcpyNode(
     graph: CUgraph,
     dependencies: *const CUgraphNode,
     count: usize,
-    given: *const CUDA_MEMCPY3D,
+    parameters: *const CUDA_MEMCPY3D,
     context: CUcontext,
 ) -> Result {
-    let operation = |platform| {
-        // SAFETY: the caller's promise.
-        let parameters = unsafe { copy(platform, given) }?;
-        Ok(Operation::Copy(parameters, context_or_current(platform, context)?))
-    };
+    let after = after(dependencies, count);
     // SAFETY: the caller's promise.
-    unsafe { add(node, graph, dependencies, count, operation) }
+    unsafe { add(node, graph, after, |platform| given::copy(platform, parameters, context)) }
 }
 
 pub(super) unsafe fn cuGraphAddMemsetNode(
@@ -75,27 +77,117 @@ pub(super) unsafe fn cuGraphAddMemsetNode(
     graph: CUgraph,
     dependencies: *const CUgraphNode,
     count: usize,
-    given: *const CUDA_MEMSET_NODE_PARAMS,
+    parameters: *const CUDA_MEMSET_NODE_PARAMS,
     context: CUcontext,
+) -> Result {
+    let after = after(dependencies, count);
+    // SAFETY: the caller's promise.
+    unsafe { add(node, graph, after, |platform| given::fill(platform, parameters, context)) }
+}
+
+pub(super) unsafe fn cuGraphAddEventRecordNode(
+    node: *mut CUgraphNode,
+    graph: CUgraph,
+    dependencies: *const CUgraphNode,
+    count: usize,
+    event: CUevent,
+) -> Result {
+    let after = after(dependencies, count);
+    // SAFETY: the caller's promise.
+    unsafe { add(node, graph, after, |platform| given::record(platform, event)) }
+}
+
+pub(super) unsafe fn cuGraphAddEventWaitNode(
+    node: *mut CUgraphNode,
+    graph: CUgraph,
+    dependencies: *const CUgraphNode,
+    count: usize,
+    event: CUevent,
+) -> Result {
+    let after = after(dependencies, count);
+    // SAFETY: the caller's promise.
+    unsafe { add(node, graph, after, |platform| given::wait(platform, event)) }
+}
+
+pub(super) unsafe fn cuGraphAddBatchMemOpNode(
+    node: *mut CUgraphNode,
+    graph: CUgraph,
+    dependencies: *const CUgraphNode,
+    count: usize,
+    parameters: *const CUDA_BATCH_MEM_OP_NODE_PARAMS,
 ) -> Result {
     let operation = |platform| {
         // SAFETY: the caller's promise.
-        let parameters = unsafe { fill(platform, given) }?;
-        Ok(Operation::Fill(parameters, context_or_current(platform, context)?))
+        unsafe {
+            let all = read(parameters)?;
+            given::batch(platform, all.paramArray, all.count, all.flags, all.ctx)
+        }
     };
+    let after = after(dependencies, count);
     // SAFETY: the caller's promise.
-    unsafe { add(node, graph, dependencies, count, operation) }
+    unsafe { add(node, graph, after, operation) }
+}
+
+pub(super) unsafe fn cuGraphAddChildGraphNode(
+    node: *mut CUgraphNode,
+    graph: CUgraph,
+    dependencies: *const CUgraphNode,
+    count: usize,
+    child: CUgraph,
+) -> Result {
+    let after = after(dependencies, count);
+    // SAFETY: the caller's promise.
+    unsafe { add(node, graph, after, |platform| child_of(platform, graph, child)) }
+}
+
+pub(super) unsafe fn cuGraphAddNode_v2(
+    node: *mut CUgraphNode,
+    graph: CUgraph,
+    dependencies: *const CUgraphNode,
+    data: *const CUgraphEdgeData,
+    count: usize,
+    parameters: *mut CUgraphNodeParams,
+) -> Result {
+    let after = After { nodes: dependencies, data, count };
+    // SAFETY: the caller's promise.
+    let place = unsafe { Out::new(parameters) }?;
+    // SAFETY: as above.
+    let mut all = unsafe { read(parameters) }?;
+    // SAFETY: the type says which member it is, and the caller vouches for what it points to.
+    unsafe {
+        match all.type_ {
+            Type::CU_GRAPH_NODE_TYPE_MEM_ALLOC => {
+                let mut allocation = all.__bindgen_anon_1.alloc;
+                add_allocation(node, graph, after, (&raw mut allocation).cast())?;
+                all.__bindgen_anon_1.alloc = allocation;
+            }
+            Type::CU_GRAPH_NODE_TYPE_MEM_FREE => {
+                add_free(node, graph, after, all.__bindgen_anon_1.free.dptr)?;
+            }
+            Type::CU_GRAPH_NODE_TYPE_GRAPH => {
+                let child = all.__bindgen_anon_1.graph;
+                let clone = CUgraphChildGraphNodeOwnership::CU_GRAPH_CHILD_GRAPH_OWNERSHIP_CLONE;
+                if child.ownership != clone {
+                    return Err(CUresult::CUDA_ERROR_NOT_SUPPORTED);
+                }
+                add(node, graph, after, |platform| child_of(platform, graph, child.graph))?;
+                all.__bindgen_anon_1.graph.graph = handle(child_graph(node.read_unaligned())?);
+            }
+            _ => add(node, graph, after, |platform| given::any(platform, &all))?,
+        }
+    }
+    place.set(all);
+    Ok(())
 }
 
 /// Adds a node that does what `operation` says.
 ///
 /// # Safety
-/// `node` is null or writable; `dependencies` has `count` elements.
-unsafe fn add(
+/// `node` is null or writable; what `after` lists is there.
+pub(super) unsafe fn add(
     node: *mut CUgraphNode,
     graph: CUgraph,
-    dependencies: *const CUgraphNode,
-    count: usize,
+    after: After,
     operation: impl FnOnce(&'static Platform) -> Result<Operation>,
 ) -> Result {
     // SAFETY: the caller's promise.
@@ -103,114 +195,29 @@ unsafe fn add(
     let platform = platform()?;
     let graph = arguments::graph(platform, graph)?;
     // SAFETY: as above.
-    let edges = unsafe { edges(platform, &graph, dependencies, std::ptr::null(), count) }?;
+    let edges = unsafe { edges(platform, &graph, after.nodes, after.data, after.count) }?;
     let added = graph.add(operation(platform)?, edges)?;
     set_node(&out, &graph, added);
     Ok(())
 }
 
-/// # Safety
-/// `given` is null or readable.
-unsafe fn host(given: *const CUDA_HOST_NODE_PARAMS) -> Result<HostCall> {
-    // SAFETY: the caller's promise.
-    let given = unsafe { read(given) }?;
-    let function = given.fn_.ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)?;
-    Ok(HostCall::new(function, given.userData))
+pub(super) fn after(nodes: *const CUgraphNode, count: usize) -> After {
+    After { nodes, data: std::ptr::null(), count }
 }
 
-/// # Safety
-/// `given` is null or readable, and the kernel's parameters are as it says.
-unsafe fn kernel(
-    platform: &'static Platform,
-    given: *const CUDA_KERNEL_NODE_PARAMS,
-) -> Result<KernelCall> {
-    // SAFETY: the caller's promise.
-    let given = unsafe { read(given) }?;
-    let function = arguments::function(platform, given.func)?;
-    let shape = Shape {
-        grid: [given.gridDimX, given.gridDimY, given.gridDimZ],
-        block: [given.blockDimX, given.blockDimY, given.blockDimZ],
-        dynamic_shared: given.sharedMemBytes,
-        cooperative: false,
-    };
-    // SAFETY: as above.
-    let parameters = unsafe { parameters(&function, given.kernelParams, given.extra) }?;
-    let call = KernelCall { function, shape, parameters };
-    call.check()?;
-    Ok(call)
-}
-
-/// # Safety
-/// `given` is null or readable.
-unsafe fn copy(platform: &Platform, given: *const CUDA_MEMCPY3D) -> Result<CopyParameters> {
-    // SAFETY: the caller's promise.
-    let given = unsafe { read(given) }?;
-    given.srcHost.expose_provenance();
-    given.dstHost.expose_provenance();
-    let from = Side {
-        kind: given.srcMemoryType,
-        address: match given.srcMemoryType {
-            CUmemorytype::CU_MEMORYTYPE_HOST => number(given.srcHost.cast_mut()),
-            _ => given.srcDevice,
-        },
-        x: given.srcXInBytes as u64,
-        y: given.srcY as u64,
-        z: given.srcZ as u64,
-        pitch: given.srcPitch as u64,
-        height: given.srcHeight as u64,
-    };
-    let to = Side {
-        kind: given.dstMemoryType,
-        address: match given.dstMemoryType {
-            CUmemorytype::CU_MEMORYTYPE_HOST => number(given.dstHost),
-            _ => given.dstDevice,
-        },
-        x: given.dstXInBytes as u64,
-        y: given.dstY as u64,
-        z: given.dstZ as u64,
-        pitch: given.dstPitch as u64,
-        height: given.dstHeight as u64,
-    };
-    let [width, height, depth] =
-        [given.WidthInBytes, given.Height, given.Depth].map(|extent| extent as u64);
-    let parameters = CopyParameters { from, to, width, height, depth };
-    parameters.check(platform)?;
-    Ok(parameters)
-}
-
-/// # Safety
-/// `given` is null or readable.
-unsafe fn fill(
-    platform: &Platform,
-    given: *const CUDA_MEMSET_NODE_PARAMS,
-) -> Result<FillParameters> {
-    // SAFETY: the caller's promise.
-    let given = unsafe { read(given) }?;
-    let parameters = FillParameters {
-        address: given.dst,
-        pitch: given.pitch as u64,
-        value: given.value,
-        size: u64::from(given.elementSize),
-        width: given.width as u64,
-        height: given.height as u64,
-    };
-    parameters.check(platform)?;
-    Ok(parameters)
-}
-
-fn context_or_current(platform: &Platform, context: CUcontext) -> Result<Arc<Context>> {
-    match context.is_null() {
-        true => current::current(),
-        false => arguments::context(platform, context),
+/// The handle of the graph that a node runs.
+pub(super) fn child_graph(node: CUgraphNode) -> Result<u64> {
+    let (graph, node) = arguments::node(platform()?, node)?;
+    match graph.operation(node) {
+        Some(Operation::Child(child)) => Ok(child.handle),
+        _ => Err(CUresult::CUDA_ERROR_INVALID_VALUE),
     }
 }
 
-/// # Safety
-/// `given` is null or readable.
-unsafe fn read<T>(given: *const T) -> Result<T> {
-    if given.is_null() {
+fn child_of(platform: &Platform, parent: CUgraph, child: CUgraph) -> Result<Operation> {
+    let child = arguments::graph(platform, child)?;
+    if parent == handle(child.handle) || child.is_being_captured() {
         return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
     }
-    // SAFETY: the caller's promise; it need not be aligned.
-    Ok(unsafe { given.read_unaligned() })
+    Ok(Operation::Child(child.duplicate()?.into_child()))
 }

@@ -2,15 +2,18 @@
 
 #![allow(non_snake_case, reason = "the names of the C API")]
 
-use std::ffi::c_uint;
+use std::ffi::{c_char, c_uint};
 use std::sync::Arc;
 
-use cuda_sys::{CUgraph, CUgraphEdgeData, CUgraphNode, CUgraphNodeType, CUresult};
+use cuda_sys::{
+    CUgraph, CUgraphDebugDot_flags as DotFlags, CUgraphEdgeData, CUgraphNode, CUgraphNodeType,
+    CUresult,
+};
 
 use super::Result;
-use super::arguments::{self, Out, handle};
+use super::arguments::{self, Out, handle, number, text};
 use crate::device::{Platform, platform};
-use crate::graph::{Edge, Graph, NodeId, Ports};
+use crate::graph::{Edge, Graph, NodeId, Ports, dot};
 
 pub(super) unsafe fn cuGraphCreate(graph: *mut CUgraph, flags: c_uint) -> Result {
     // SAFETY: the caller's promise.
@@ -34,10 +37,48 @@ pub(super) unsafe fn cuGraphDestroy(graph: CUgraph) -> Result {
 
 pub(super) unsafe fn cuGraphDestroyNode(node: CUgraphNode) -> Result {
     let (graph, node) = arguments::node(platform()?, node)?;
-    if graph.is_being_captured() || !graph.remove(node) {
+    if graph.is_being_captured() || graph.has_memory_nodes() || !graph.remove(node) {
         return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
     }
     Ok(())
+}
+
+pub(super) unsafe fn cuGraphClone(clone: *mut CUgraph, original: CUgraph) -> Result {
+    // SAFETY: the caller's promise.
+    let out = unsafe { Out::new(clone) }?;
+    out.set(handle(arguments::graph(platform()?, original)?.duplicate()?.handle));
+    Ok(())
+}
+
+pub(super) unsafe fn cuGraphNodeFindInClone(
+    node: *mut CUgraphNode,
+    original: CUgraphNode,
+    clone: CUgraph,
+) -> Result {
+    // SAFETY: the caller's promise.
+    let out = unsafe { Out::new(node) }?;
+    let platform = platform()?;
+    arguments::node(platform, original)?;
+    let found = arguments::graph(platform, clone)?.copy_of(number(original));
+    out.set(handle(found.ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)?));
+    Ok(())
+}
+
+pub(super) unsafe fn cuGraphDebugDotPrint(
+    graph: CUgraph,
+    path: *const c_char,
+    flags: c_uint,
+) -> Result {
+    // SAFETY: the caller's promise.
+    let path = unsafe { text(path) }?;
+    let graph = arguments::graph(platform()?, graph)?;
+    let handles =
+        DotFlags::CU_GRAPH_DEBUG_DOT_FLAGS_HANDLES.0 | DotFlags::CU_GRAPH_DEBUG_DOT_FLAGS_VERBOSE.0;
+    let written = std::fs::write(path, dot(&graph, flags & handles != 0));
+    written.map_err(|error| {
+        tracing::warn!(%error, path, "a graph could not be written");
+        CUresult::CUDA_ERROR_OPERATING_SYSTEM
+    })
 }
 
 pub(super) unsafe fn cuGraphNodeGetType(

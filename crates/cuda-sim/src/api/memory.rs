@@ -64,6 +64,10 @@ pub(super) unsafe fn cuMemFree_v2(pointer: CUdeviceptr) -> Result {
     let allocation = device.memory.starting_at(pointer).ok_or(invalid)?;
     let freed = match allocation.purpose {
         Purpose::Array | Purpose::Module | Purpose::Heap => false,
+        Purpose::Graph => {
+            platform.scheduler.wait_for_device(&device.health);
+            platform.graphs.memories.free(pointer).is_ok()
+        }
         Purpose::Pool => platform.pools.free(&device.memory, &allocation, None),
         Purpose::Program => {
             // Managed memory may be in use on any device.

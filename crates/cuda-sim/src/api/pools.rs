@@ -17,6 +17,7 @@ use super::virtual_memory::{access_flags, accessor, protection};
 use crate::device::pool::{Pool, Settings};
 use crate::device::virtual_memory::Protection;
 use crate::device::{Device, Platform, Purpose, StreamRef, platform};
+use crate::graph::Operation;
 use crate::queue::Work;
 
 const INVALID: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
@@ -29,7 +30,7 @@ pub(super) unsafe fn cuMemAllocAsync(
     // SAFETY: the caller's promise.
     let out = unsafe { Out::new(pointer) }?;
     let platform = platform()?;
-    let stream = arguments::stream(platform, stream)?;
+    let stream = arguments::capturable(platform, stream)?;
     let pool = platform.pools.current_of(stream.context().device)?;
     allocate(&out, bytes, &pool, &stream)
 }
@@ -43,18 +44,27 @@ pub(super) unsafe fn cuMemAllocFromPoolAsync(
     // SAFETY: the caller's promise.
     let out = unsafe { Out::new(pointer) }?;
     let platform = platform()?;
-    let stream = arguments::stream(platform, stream)?;
+    let stream = arguments::capturable(platform, stream)?;
     allocate(&out, bytes, &find(platform, pool)?, &stream)
 }
 
 /// Memory of `cuMemAlloc` may be freed so too; it goes when the program next synchronises.
 pub(super) unsafe fn cuMemFreeAsync(pointer: CUdeviceptr, stream: CUstream) -> Result {
     let platform = platform()?;
-    let stream = arguments::stream(platform, stream)?;
+    let stream = arguments::capturable(platform, stream)?;
+    if stream.capture().is_some() {
+        let memory = platform.graphs.memories.add_free_node(pointer)?;
+        return stream.capture_operation(|| Operation::Free(memory)).map(drop);
+    }
     let device = platform.device_at(pointer).ok_or(INVALID)?;
     let allocation = device.memory.starting_at(pointer).ok_or(INVALID)?;
     if !matches!(allocation.purpose, Purpose::Program | Purpose::Pool) {
         return Err(INVALID);
+    }
+    if allocation.purpose == Purpose::Graph {
+        let memory = platform.graphs.memories.free(pointer)?;
+        stream.queue().enqueue(Work::Job(memory));
+        return Ok(());
     }
     // An operation of its own: what waits for the work before it does not wait for the free.
     let point = stream.queue().enqueue(Work::Nothing);
@@ -317,6 +327,14 @@ fn allocate(out: &Out<CUdeviceptr>, bytes: usize, pool: &Arc<Pool>, stream: &Str
         return Err(INVALID);
     }
     pool.device.health.check()?;
+    if stream.capture().is_some() {
+        let (owner, memories) = (stream.context().id, &platform()?.graphs.memories);
+        let memory = memories.reserve(pool.device, bytes as u64, owner, Box::default())?;
+        let address = memory.allocation.address;
+        stream.capture_operation(|| Operation::Allocate(memory))?;
+        out.set(address);
+        return Ok(());
+    }
     out.set(pool.allocate(bytes as u64, stream)?);
     Ok(())
 }

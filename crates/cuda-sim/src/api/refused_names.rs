@@ -86,13 +86,10 @@ macro_rules! for_each_refused_function {
             cuDevSmResourceSplit
             cuDevSmResourceSplitByCount
             cuDeviceGetDevResource
-            cuDeviceGetGraphMemAttribute
             cuDeviceGetHostAtomicCapabilities
             cuDeviceGetNvSciSyncAttributes
             cuDeviceGetP2PAtomicCapabilities
-            cuDeviceGraphMemTrim
             cuDeviceRegisterAsyncNotification
-            cuDeviceSetGraphMemAttribute
             cuDeviceUnregisterAsyncNotification
             cuEGLStreamConsumerAcquireFrame
             cuEGLStreamConsumerConnect
@@ -126,78 +123,33 @@ macro_rules! for_each_refused_function {
             cuGLUnmapBufferObject
             cuGLUnmapBufferObjectAsync
             cuGLUnregisterBufferObject
-            cuGraphAddBatchMemOpNode
-            cuGraphAddChildGraphNode
             cuGraphAddDependencies
-            cuGraphAddEventRecordNode
-            cuGraphAddEventWaitNode
             cuGraphAddExternalSemaphoresSignalNode
             cuGraphAddExternalSemaphoresWaitNode
             cuGraphAddKernelNode
-            cuGraphAddMemAllocNode
-            cuGraphAddMemFreeNode
             cuGraphAddNode
-            cuGraphAddNode_v2
-            cuGraphBatchMemOpNodeGetParams
-            cuGraphBatchMemOpNodeSetParams
-            cuGraphChildGraphNodeGetGraph
-            cuGraphClone
             cuGraphConditionalHandleCreate
-            cuGraphDebugDotPrint
-            cuGraphEventRecordNodeGetEvent
-            cuGraphEventRecordNodeSetEvent
-            cuGraphEventWaitNodeGetEvent
-            cuGraphEventWaitNodeSetEvent
-            cuGraphExecBatchMemOpNodeSetParams
-            cuGraphExecChildGraphNodeSetParams
-            cuGraphExecEventRecordNodeSetEvent
-            cuGraphExecEventWaitNodeSetEvent
             cuGraphExecExternalSemaphoresSignalNodeSetParams
             cuGraphExecExternalSemaphoresWaitNodeSetParams
             cuGraphExecGetId
-            cuGraphExecHostNodeSetParams
             cuGraphExecKernelNodeSetParams
-            cuGraphExecKernelNodeSetParams_v2
-            cuGraphExecMemcpyNodeSetParams
-            cuGraphExecMemsetNodeSetParams
-            cuGraphExecNodeSetParams
             cuGraphExecUpdate
-            cuGraphExecUpdate_v2
             cuGraphExternalSemaphoresSignalNodeGetParams
             cuGraphExternalSemaphoresSignalNodeSetParams
             cuGraphExternalSemaphoresWaitNodeGetParams
             cuGraphExternalSemaphoresWaitNodeSetParams
             cuGraphGetEdges
             cuGraphGetId
-            cuGraphHostNodeGetParams
-            cuGraphHostNodeSetParams
             cuGraphInstantiate
             cuGraphInstantiate_v2
-            cuGraphKernelNodeCopyAttributes
-            cuGraphKernelNodeGetAttribute
             cuGraphKernelNodeGetParams
-            cuGraphKernelNodeGetParams_v2
-            cuGraphKernelNodeSetAttribute
             cuGraphKernelNodeSetParams
-            cuGraphKernelNodeSetParams_v2
-            cuGraphMemAllocNodeGetParams
-            cuGraphMemFreeNodeGetParams
-            cuGraphMemcpyNodeGetParams
-            cuGraphMemcpyNodeSetParams
-            cuGraphMemsetNodeGetParams
-            cuGraphMemsetNodeSetParams
-            cuGraphNodeFindInClone
             cuGraphNodeGetContainingGraph
             cuGraphNodeGetDependencies
             cuGraphNodeGetDependentNodes
-            cuGraphNodeGetEnabled
             cuGraphNodeGetLocalId
             cuGraphNodeGetToolsId
-            cuGraphNodeSetEnabled
-            cuGraphNodeSetParams
-            cuGraphReleaseUserObject
             cuGraphRemoveDependencies
-            cuGraphRetainUserObject
             cuGraphicsD3D10RegisterResource
             cuGraphicsD3D11RegisterResource
             cuGraphicsD3D9RegisterResource
@@ -315,50 +267,28 @@ macro_rules! for_each_refused_function {
             cuProfilerInitialize
             cuSignalExternalSemaphoresAsync
             cuSignalExternalSemaphoresAsync_ptsz
-            cuStreamAddCallback
-            cuStreamAddCallback_ptsz
             cuStreamBatchMemOp
             cuStreamBatchMemOp_ptsz
-            cuStreamBatchMemOp_v2
-            cuStreamBatchMemOp_v2_ptsz
             cuStreamBeginCapture
             cuStreamBeginCapture_ptsz
-            cuStreamCopyAttributes
-            cuStreamCopyAttributes_ptsz
             cuStreamDestroy
-            cuStreamGetAttribute
-            cuStreamGetAttribute_ptsz
             cuStreamGetCaptureInfo
             cuStreamGetCaptureInfo_ptsz
             cuStreamGetCaptureInfo_v2
             cuStreamGetCaptureInfo_v2_ptsz
-            cuStreamGetCtx_v2
-            cuStreamGetCtx_v2_ptsz
             cuStreamGetDevResource
             cuStreamGetDevResource_ptsz
-            cuStreamGetDevice
-            cuStreamGetDevice_ptsz
             cuStreamGetGreenCtx
-            cuStreamSetAttribute
-            cuStreamSetAttribute_ptsz
             cuStreamUpdateCaptureDependencies
             cuStreamUpdateCaptureDependencies_ptsz
             cuStreamWaitValue32
             cuStreamWaitValue32_ptsz
-            cuStreamWaitValue32_v2
-            cuStreamWaitValue32_v2_ptsz
             cuStreamWaitValue64
             cuStreamWaitValue64_ptsz
-            cuStreamWaitValue64_v2
-            cuStreamWaitValue64_v2_ptsz
             cuStreamWriteValue32
             cuStreamWriteValue32_ptsz
-            cuStreamWriteValue32_v2
-            cuStreamWriteValue32_v2_ptsz
             cuStreamWriteValue64
             cuStreamWriteValue64_ptsz
-            cuStreamWriteValue64_v2
-            cuStreamWriteValue64_v2_ptsz
             cuSurfObjectCreate
             cuSurfObjectDestroy
             cuSurfObjectGetResourceDesc
@@ -404,9 +334,6 @@ macro_rules! for_each_refused_function {
             cuTexRefSetMipmapLevelBias
             cuTexRefSetMipmapLevelClamp
             cuTexRefSetMipmappedArray
-            cuUserObjectCreate
-            cuUserObjectRelease
-            cuUserObjectRetain
             cuVDPAUCtxCreate
             cuVDPAUCtxCreate_v2
             cuVDPAUGetDevice

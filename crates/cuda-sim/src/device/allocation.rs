@@ -47,6 +47,8 @@ pub(crate) enum Purpose {
     Array,
     /// A variable of a module: it lives as long as that.
     Module,
+    /// A node of a graph allocates it.
+    Graph,
     /// `malloc` in a kernel: kernels free it, or it lives as long as the context.
     Heap,
 }

@@ -30,6 +30,7 @@ mod reserved;
 pub(crate) mod rows;
 pub(crate) mod settings;
 mod stream;
+pub(crate) mod stream_memory;
 mod trap;
 mod view;
 pub(crate) mod virtual_memory;

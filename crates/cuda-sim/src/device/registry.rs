@@ -21,6 +21,7 @@ pub(crate) enum HandleKind {
     Graph = 32,
     GraphNode = 33,
     Executable = 34,
+    UserObject = 35,
 }
 
 impl HandleKind {
@@ -117,6 +118,15 @@ impl<T> Registry<T> {
         let slots = self.slots.read().unwrap_or_else(PoisonError::into_inner);
         let mut objects = slots.slots.iter().filter_map(|slot| slot.object.as_ref());
         objects.find(|object| wanted(object)).cloned()
+    }
+
+    /// The handle of an object, as long as it has one.
+    pub(crate) fn handle_of(&self, object: &Arc<T>) -> Option<u64> {
+        let slots = self.slots.read().unwrap_or_else(PoisonError::into_inner);
+        let is_it =
+            |slot: &Slot<T>| slot.object.as_ref().is_some_and(|own| Arc::ptr_eq(own, object));
+        let index = slots.slots.iter().position(is_it)?;
+        Some(self.handle(index, slots.slots[index].generation))
     }
 
     /// All objects.

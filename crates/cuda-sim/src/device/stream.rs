@@ -9,7 +9,7 @@ use super::context::Context;
 use super::current;
 use super::event::{Event, Last};
 use super::platform::Platform;
-use crate::graph::{Capture, Operation};
+use crate::graph::{Attributes, Capture, Operation};
 use crate::queue::{self, StreamKind};
 
 /// The greatest priority that a stream may have; smaller numbers go first, and 0 is ordinary.
@@ -25,6 +25,7 @@ pub(crate) struct Stream {
     pub(crate) queue: queue::Stream,
     /// What the stream takes part in, where its operations go instead.
     capture: Mutex<Option<Arc<Capture>>>,
+    attributes: Mutex<Attributes>,
 }
 
 /// A stream that a call names: a created one or a default one.
@@ -55,7 +56,15 @@ impl Stream {
         let queue = queue::Stream::new(platform.scheduler, health, context.id, kind, rank);
         let id = NEXT_ID.fetch_add(1, Ordering::Relaxed);
         queue.name(id);
-        Stream { context, flags, priority, id, queue, capture: Mutex::default() }
+        Stream {
+            context,
+            flags,
+            priority,
+            id,
+            queue,
+            capture: Mutex::default(),
+            attributes: Mutex::default(),
+        }
     }
 
     /// A thread's default stream.
@@ -71,6 +80,11 @@ impl Stream {
     /// The capture that it takes part in.
     pub(crate) fn capture(&self) -> Option<Arc<Capture>> {
         self.capture_slot().clone()
+    }
+
+    /// What the program set about it.
+    pub(crate) fn attributes(&self) -> MutexGuard<'_, Attributes> {
+        self.attributes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The place of that, to be changed.

@@ -4,19 +4,25 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use cuda_sys::{CUgraphDependencyType as Dependency, CUresult};
+use cuda_sys::CUresult;
 
+use super::attributes::Attributes;
+use super::edges::Edge;
 use super::handles::{Graphs, NodeRef};
-use super::operation::Operation;
+use super::operation::{KernelCall, Operation};
+use super::shown::Shown;
+use super::user_object::Held;
 
 /// A graph that can be edited.
 pub(crate) struct Graph {
     pub(crate) handle: u64,
-    books: &'static Graphs,
+    pub(super) books: &'static Graphs,
     /// Belongs to a node of another graph.
     is_child: AtomicBool,
     /// Captures that fill it at the moment.
     captures: AtomicUsize,
+    /// Shared with the executable graphs that were made of it.
+    pub(super) token: Arc<()>,
     body: Mutex<Body>,
 }
 
@@ -24,27 +30,11 @@ pub(crate) struct Graph {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct NodeId(pub(super) usize);
 
-/// What a node depends on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Edge {
-    pub(crate) from: NodeId,
-    pub(crate) ports: Ports,
-}
-
-/// The data of an edge. The default one is a full dependency.
-///
-/// The others let a kernel begin before an earlier one has ended. Here it never does, which is one
-/// of the ways that it may go.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Ports {
-    pub(crate) from: u8,
-    pub(crate) to: u8,
-    pub(crate) kind: u8,
-}
-
 #[derive(Default)]
 pub(super) struct Body {
-    nodes: Vec<Option<Node>>,
+    pub(super) nodes: Vec<Option<Node>>,
+    /// Objects of the program's that the graph keeps.
+    pub(super) held: Vec<Held>,
 }
 
 #[derive(Clone)]
@@ -52,6 +42,11 @@ pub(super) struct Node {
     pub(super) handle: u64,
     pub(super) operation: Operation,
     pub(super) dependencies: Vec<Edge>,
+    pub(super) attributes: Attributes,
+    /// The node that it was cloned from.
+    pub(super) origin: u64,
+    /// What the program was shown of its parameters.
+    pub(super) shown: Option<Arc<Shown>>,
 }
 
 impl Graph {
@@ -65,6 +60,7 @@ impl Graph {
             books,
             is_child: AtomicBool::new(false),
             captures: AtomicUsize::new(0),
+            token: Arc::default(),
             body: Mutex::default(),
         };
         let made = books.graphs.insert(make).ok_or(CUresult::CUDA_ERROR_OUT_OF_MEMORY)?;
@@ -90,8 +86,32 @@ impl Graph {
         let id = NodeId(body.nodes.len());
         let named = self.books.nodes.insert(|_| NodeRef::new(self, id));
         let (handle, _) = named.ok_or(CUresult::CUDA_ERROR_OUT_OF_MEMORY)?;
-        body.nodes.push(Some(Node { handle, operation, dependencies }));
+        body.nodes.push(Some(Node::new(handle, operation, dependencies)));
         Ok(id)
+    }
+
+    /// Makes a graph of nodes that are not checked again. Edges lead to nodes by their place.
+    pub(super) fn of_nodes(
+        books: &'static Graphs,
+        nodes: Vec<Option<Node>>,
+        held: Vec<Held>,
+    ) -> Result<Arc<Graph>, CUresult> {
+        let graph = Graph::new(books)?;
+        let named = |(place, mut node): (usize, Option<Node>)| {
+            if let Some(node) = &mut node {
+                let named = books.nodes.insert(|_| NodeRef::new(&graph, NodeId(place)));
+                node.handle = named.map_or(0, |(handle, _)| handle);
+            }
+            node
+        };
+        let nodes: Vec<_> = nodes.into_iter().enumerate().map(named).collect();
+        let is_complete = nodes.iter().flatten().all(|node| node.handle != 0);
+        *graph.body() = Body { nodes, held };
+        if !is_complete {
+            drop(books.graphs.remove(graph.handle));
+            return Err(CUresult::CUDA_ERROR_OUT_OF_MEMORY);
+        }
+        Ok(graph)
     }
 
     /// Removes a node and its edges. False if there is none.
@@ -106,94 +126,67 @@ impl Graph {
         removed.is_some()
     }
 
-    /// Adds edges, all of them or none.
-    ///
-    /// # Errors
-    /// `CUDA_ERROR_INVALID_VALUE` for nodes that are not here, an edge that there is already, one
-    /// from a node to itself, and data that does not fit the nodes.
-    pub(crate) fn add_edges(&self, edges: &[(NodeId, Edge)]) -> Result<(), CUresult> {
-        let mut body = self.body();
-        let mut seen = BTreeSet::new();
-        for (to, edge) in edges {
-            let fits = body.node(*to).is_some_and(|node| {
-                node.dependencies.iter().all(|known| known.from != edge.from)
-                    && body.accepts(*edge, &node.operation)
-            });
-            if !fits || edge.from == *to || !seen.insert((edge.from, *to)) {
-                return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
-            }
-        }
-        for (to, edge) in edges {
-            if let Some(node) = body.node_mut(*to) {
-                node.dependencies.push(*edge);
-            }
-        }
-        Ok(())
-    }
-
-    /// Removes edges, all of them or none.
-    ///
-    /// # Errors
-    /// `CUDA_ERROR_INVALID_VALUE` if one is not there, with that data.
-    pub(crate) fn remove_edges(&self, edges: &[(NodeId, Edge)]) -> Result<(), CUresult> {
-        let mut body = self.body();
-        let known = edges
-            .iter()
-            .all(|(to, edge)| body.node(*to).is_some_and(|node| node.dependencies.contains(edge)));
-        if !known {
-            return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
-        }
-        for (to, edge) in edges {
-            if let Some(node) = body.node_mut(*to) {
-                node.dependencies.retain(|known| known != edge);
-            }
-        }
-        Ok(())
-    }
-
-    /// The handles of all nodes, in the order of making.
-    pub(crate) fn handles(&self) -> Vec<u64> {
-        self.body().nodes.iter().flatten().map(|node| node.handle).collect()
-    }
-
-    /// The handles of the nodes that depend on nothing.
-    pub(crate) fn roots(&self) -> Vec<u64> {
-        let body = self.body();
-        let nodes = body.nodes.iter().flatten();
-        nodes.filter(|node| node.dependencies.is_empty()).map(|node| node.handle).collect()
-    }
-
-    /// All edges: from a node, to a node.
-    pub(crate) fn edges(&self) -> Vec<(u64, u64, Ports)> {
-        let body = self.body();
-        let into = |node: &Node| {
-            let edge = |edge: &Edge| (body.handle(edge.from), node.handle, edge.ports);
-            node.dependencies.iter().map(edge).collect::<Vec<_>>()
-        };
-        body.nodes.iter().flatten().flat_map(into).collect()
-    }
-
-    /// What a node depends on.
-    pub(crate) fn dependencies(&self, id: NodeId) -> Vec<(u64, Ports)> {
-        let body = self.body();
-        let edges = body.node(id).map(|node| node.dependencies.iter());
-        let edges = edges.into_iter().flatten();
-        edges.map(|edge| (body.handle(edge.from), edge.ports)).collect()
-    }
-
-    /// What depends on a node.
-    pub(crate) fn dependents(&self, id: NodeId) -> Vec<(u64, Ports)> {
-        let body = self.body();
-        let on = |node: &Node| {
-            let edge = node.dependencies.iter().find(|edge| edge.from == id)?;
-            Some((node.handle, edge.ports))
-        };
-        body.nodes.iter().flatten().filter_map(on).collect()
-    }
-
     /// What a node does.
     pub(crate) fn operation(&self, id: NodeId) -> Option<Operation> {
         self.body().node(id).map(|node| node.operation.clone())
+    }
+
+    /// Gives a node other parameters.
+    ///
+    /// # Errors
+    /// `CUDA_ERROR_INVALID_VALUE` if the node does not do that kind of thing.
+    pub(crate) fn set_operation(&self, id: NodeId, operation: Operation) -> Result<(), CUresult> {
+        let mut body = self.body();
+        let node =
+            body.node_mut(id).filter(|node| node.operation.node_type() == operation.node_type());
+        let node = node.ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)?;
+        node.shown = None;
+        let old = std::mem::replace(&mut node.operation, operation);
+        drop(body);
+        drop(old);
+        Ok(())
+    }
+
+    /// What the program is shown of a node's parameters, for as long as they stay.
+    pub(crate) fn show(&self, id: NodeId, make: impl FnOnce() -> Shown) -> Option<Arc<Shown>> {
+        let mut body = self.body();
+        let node = body.node_mut(id)?;
+        Some(Arc::clone(node.shown.get_or_insert_with(|| Arc::new(make()))))
+    }
+
+    /// Looks at a kernel node, and may change how it launches its kernel.
+    ///
+    /// # Errors
+    /// `CUDA_ERROR_INVALID_VALUE` if it is none.
+    pub(crate) fn with_kernel<R>(
+        &self,
+        id: NodeId,
+        change: impl FnOnce(&mut KernelCall) -> R,
+    ) -> Result<R, CUresult> {
+        match self.body().node_mut(id).map(|node| &mut node.operation) {
+            Some(Operation::Kernel(call)) => Ok(change(call)),
+            _ => Err(CUresult::CUDA_ERROR_INVALID_VALUE),
+        }
+    }
+
+    /// The attributes of a kernel node.
+    ///
+    /// # Errors
+    /// `CUDA_ERROR_INVALID_VALUE` if it is none.
+    pub(crate) fn with_attributes<R>(
+        &self,
+        id: NodeId,
+        change: impl FnOnce(&mut Attributes) -> R,
+    ) -> Result<R, CUresult> {
+        let mut body = self.body();
+        let node = body.node_mut(id);
+        let node = node.filter(|node| matches!(node.operation, Operation::Kernel(_)));
+        Ok(change(&mut node.ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)?.attributes))
+    }
+
+    /// Whether one of its nodes allocates or frees memory.
+    pub(crate) fn has_memory_nodes(&self) -> bool {
+        self.body().nodes.iter().flatten().any(|node| node.operation.is_about_memory())
     }
 
     /// A node's handle.
@@ -245,7 +238,7 @@ impl Graph {
         }
     }
 
-    fn body(&self) -> MutexGuard<'_, Body> {
+    pub(super) fn body(&self) -> MutexGuard<'_, Body> {
         self.body.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -258,42 +251,37 @@ impl Drop for Graph {
     }
 }
 
+impl Node {
+    pub(super) fn new(handle: u64, operation: Operation, dependencies: Vec<Edge>) -> Node {
+        Node {
+            handle,
+            operation,
+            dependencies,
+            attributes: Attributes::default(),
+            origin: 0,
+            shown: None,
+        }
+    }
+}
+
 impl Body {
-    fn node(&self, id: NodeId) -> Option<&Node> {
+    pub(super) fn node(&self, id: NodeId) -> Option<&Node> {
         self.nodes.get(id.0)?.as_ref()
     }
 
-    fn node_mut(&mut self, id: NodeId) -> Option<&mut Node> {
+    pub(super) fn node_mut(&mut self, id: NodeId) -> Option<&mut Node> {
         self.nodes.get_mut(id.0)?.as_mut()
     }
 
-    fn handle(&self, id: NodeId) -> u64 {
+    pub(super) fn handle(&self, id: NodeId) -> u64 {
         self.node(id).map_or(0, |node| node.handle)
     }
 
     /// Whether an edge may lead to a node that does `operation`.
-    fn accepts(&self, edge: Edge, operation: &Operation) -> bool {
+    pub(super) fn accepts(&self, edge: Edge, operation: &Operation) -> bool {
         let Some(from) = self.node(edge.from) else { return false };
         let kernels = [&from.operation, operation];
         let kernels = kernels.iter().all(|operation| matches!(operation, Operation::Kernel(_)));
         edge.ports.fits(kernels)
-    }
-}
-
-impl Ports {
-    /// As `CUgraphEdgeData` has it.
-    pub(crate) fn bytes(self) -> [u8; 8] {
-        [self.from, self.to, self.kind, 0, 0, 0, 0, 0]
-    }
-
-    /// Whether an edge can have this data, between two kernels or other nodes (cuda.h,
-    /// `CUgraphEdgeData`).
-    fn fits(self, between_kernels: bool) -> bool {
-        let programmatic = Dependency::CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC.0 as u8;
-        match self {
-            Ports { from: 0, to: 0, kind: 0 } => true,
-            Ports { from: 1..=2, to: 0, kind } => between_kernels && kind == programmatic,
-            _ => false,
-        }
     }
 }

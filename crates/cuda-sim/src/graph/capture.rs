@@ -8,8 +8,9 @@ use std::thread::{self, ThreadId};
 
 use cuda_sys::CUresult;
 
-use super::body::{Edge, Graph, NodeId, Ports};
+use super::body::{Graph, NodeId};
 use super::captures::Mode;
+use super::edges::{Edge, Ports};
 use super::handles::Graphs;
 use super::operation::Operation;
 use super::order::with_ancestors;

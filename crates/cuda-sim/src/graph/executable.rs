@@ -8,12 +8,16 @@ use super::body::Graph;
 use super::handles::Graphs;
 use super::operation::Operation;
 use super::plan::Plan;
+use super::user_object::Held;
 use crate::device::{Context, Platform, Recording, StreamRef};
 use crate::queue::{self, Point, Step, StreamKind, Work};
 
 /// A graph that can be launched. Launches of one come one after the other, whatever their streams.
 pub(crate) struct Executable {
     pub(crate) flags: u64,
+    books: &'static Graphs,
+    /// The graph's, which knows by it that there is an executable one.
+    _token: Arc<()>,
     state: Mutex<State>,
 }
 
@@ -22,6 +26,8 @@ pub(super) struct State {
     lanes: Vec<queue::Stream>,
     /// The end of the last launch.
     last: Option<Point>,
+    /// Objects of the program's that launches may use.
+    held: Vec<Held>,
 }
 
 /// How instantiating went wrong.
@@ -61,6 +67,10 @@ impl Executable {
         if from_device {
             return failed(CUresult::CUDA_ERROR_NOT_SUPPORTED);
         }
+        // Only one may be in existence, since its memory is.
+        if graph.has_memory_nodes() && Arc::strong_count(&graph.token) > 1 {
+            return failed(CUresult::CUDA_ERROR_INVALID_VALUE);
+        }
         let plan = Plan::new(graph, context).map_err(|cycle| Instantiation::Cycle(cycle.0))?;
         let lane = |context: &Arc<Context>| {
             let health = &context.device.health;
@@ -68,13 +78,16 @@ impl Executable {
             queue::Stream::new(platform.scheduler, health, context.id, kind, 0)
         };
         let lanes = plan.lanes.iter().map(lane).collect();
-        let executable = Executable { flags, state: Mutex::new(State { plan, lanes, last: None }) };
         let books: &'static Graphs = &platform.graphs;
+        let state = State { plan, lanes, last: None, held: graph.held() };
+        let executable =
+            Executable { flags, books, _token: Arc::clone(&graph.token), state: Mutex::new(state) };
         let inserted = books.executables.insert(|_| executable);
         inserted.ok_or(Instantiation::Failed(CUresult::CUDA_ERROR_OUT_OF_MEMORY))
     }
 
-    /// Enqueues a launch, as one operation of the stream.
+    /// Enqueues a launch, as one operation of the stream, or adds the graph as a node to the
+    /// stream's capture.
     ///
     /// # Errors
     /// `CUDA_ERROR_CONTEXT_IS_DESTROYED` if a context of the graph's is gone, a sticky error of its
@@ -84,6 +97,12 @@ impl Executable {
         platform: &'static Platform,
         stream: &StreamRef,
     ) -> Result<(), CUresult> {
+        if let StreamRef::Other(captured) = stream
+            && let Some(capture) = captured.capture()
+        {
+            let child = self.to_graph()?.into_child();
+            return capture.add(captured, Operation::Child(child)).map(drop);
+        }
         let mut state = self.state();
         for context in &state.plan.lanes {
             if !context.is_alive() {
@@ -93,12 +112,29 @@ impl Executable {
         }
         let mut recordings = Vec::new();
         let steps = state.steps(platform, &mut recordings)?;
+        self.use_memory(&state)?;
         let lanes: Vec<&queue::Stream> = state.lanes.iter().collect();
         let enqueued = stream.queue().enqueue_batch(&lanes, state.last.clone(), steps);
         for (step, event, time) in recordings {
             event.set(Recording::new(enqueued.steps[step].clone(), time));
         }
         state.last = Some(enqueued.end);
+        Ok(())
+    }
+
+    /// Notes which memory of graphs a launch allocates and frees.
+    fn use_memory(&self, state: &State) -> Result<(), CUresult> {
+        let again = Flags::CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH.0;
+        let again = self.flags & u64::from(again) != 0;
+        for step in &state.plan.steps {
+            match &step.operation {
+                Operation::Allocate(memory) => self.books.memories.begin(memory, again)?,
+                Operation::Free(memory) => {
+                    self.books.memories.end(memory.allocation.address).map(drop)?;
+                }
+                _ => {}
+            }
+        }
         Ok(())
     }
 
@@ -111,8 +147,24 @@ impl Executable {
         drop(lost);
     }
 
+    pub(super) fn books(&self) -> &'static Graphs {
+        self.books
+    }
+
     pub(super) fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Executable {
+    fn drop(&mut self) {
+        let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let (held, last) = (std::mem::take(&mut state.held), state.last.take());
+        // What launches may use goes when the last one has ended.
+        if let (false, Some(last), Some(lane)) = (held.is_empty(), last, state.lanes.first()) {
+            lane.wait_for(&last);
+            lane.enqueue(Work::Host(Box::new(move || drop(held))));
+        }
     }
 }
 

@@ -5,6 +5,8 @@ use std::sync::{Arc, Weak};
 use super::body::{Graph, NodeId};
 use super::captures::Captures;
 use super::executable::Executable;
+use super::memory::Memories;
+use super::user_object::UserObject;
 use crate::device::{HandleKind, Registry};
 
 /// All graphs of the machine.
@@ -12,7 +14,9 @@ pub(crate) struct Graphs {
     pub(crate) graphs: Registry<Graph>,
     pub(crate) nodes: Registry<NodeRef>,
     pub(crate) executables: Registry<Executable>,
+    pub(crate) user_objects: Registry<UserObject>,
     pub(crate) captures: Captures,
+    pub(crate) memories: Memories,
 }
 
 /// What a node's handle names.
@@ -28,7 +32,9 @@ impl Graphs {
             graphs: Registry::new(HandleKind::Graph),
             nodes: Registry::new(HandleKind::GraphNode),
             executables: Registry::new(HandleKind::Executable),
+            user_objects: Registry::new(HandleKind::UserObject),
             captures: Captures::default(),
+            memories: Memories::default(),
         }
     }
 
@@ -36,6 +42,7 @@ impl Graphs {
     pub(crate) fn orphan(&self, context: u64) {
         self.graphs.all().iter().for_each(|graph| graph.orphan(context));
         self.executables.all().iter().for_each(|executable| executable.orphan(context));
+        self.memories.orphan(context);
     }
 
     /// Forgets everything.
@@ -43,6 +50,8 @@ impl Graphs {
         drop(self.executables.remove_all(|_| true));
         drop(self.graphs.remove_all(|_| true));
         drop(self.nodes.remove_all(|_| true));
+        drop(self.user_objects.remove_all(|_| true));
+        self.memories.clear();
     }
 }
 

@@ -2,12 +2,14 @@
 
 use std::sync::Arc;
 
-use cuda_sys::{CUgraphNodeType as NodeType, CUresult};
+use cuda_sys::{CUgraphExecUpdateResult as Outcome, CUgraphNodeType as NodeType, CUresult};
 
 use super::body::Graph;
 use super::copy::CopyParameters;
 use super::fill::FillParameters;
-use crate::device::launch::KernelCall;
+use super::memory::GraphMemory;
+pub(super) use crate::device::launch::KernelCall;
+use crate::device::stream_memory::{MemoryOperation, memory_operations};
 use crate::device::{Context, Event, Platform};
 use crate::queue::{Failure, Job, Work};
 
@@ -31,6 +33,12 @@ pub(crate) enum Operation {
     Record(Arc<Event>),
     /// Waits for an event that was recorded outside the graph.
     Wait(Arc<Event>),
+    /// Operations on single values.
+    Batch(Arc<[MemoryOperation]>, Arc<Context>),
+    /// Allocates memory that was set aside for it.
+    Allocate(Arc<GraphMemory>),
+    /// Frees memory of an allocation node.
+    Free(Arc<GraphMemory>),
     /// What it was went with its context.
     Orphan(NodeType),
 }
@@ -54,6 +62,9 @@ impl Operation {
             Operation::Child(_) => NodeType::CU_GRAPH_NODE_TYPE_GRAPH,
             Operation::Record(_) => NodeType::CU_GRAPH_NODE_TYPE_EVENT_RECORD,
             Operation::Wait(_) => NodeType::CU_GRAPH_NODE_TYPE_WAIT_EVENT,
+            Operation::Batch(..) => NodeType::CU_GRAPH_NODE_TYPE_BATCH_MEM_OP,
+            Operation::Allocate(_) => NodeType::CU_GRAPH_NODE_TYPE_MEM_ALLOC,
+            Operation::Free(_) => NodeType::CU_GRAPH_NODE_TYPE_MEM_FREE,
             Operation::Orphan(node_type) => *node_type,
         }
     }
@@ -62,19 +73,67 @@ impl Operation {
     pub(crate) fn context(&self) -> Option<&Arc<Context>> {
         match self {
             Operation::Kernel(call) => Some(&call.function.module.context),
-            Operation::Copy(_, context) | Operation::Fill(_, context) => Some(context),
+            Operation::Copy(_, context)
+            | Operation::Fill(_, context)
+            | Operation::Batch(_, context) => Some(context),
             Operation::Record(event) => Some(&event.context),
             _ => None,
         }
     }
 
+    /// Whether it allocates or frees memory.
+    pub(crate) fn is_about_memory(&self) -> bool {
+        matches!(self, Operation::Allocate(_) | Operation::Free(_))
+    }
+
+    /// Asks whether a step that does this can do `successor` instead (`cuGraphExecUpdate`).
+    ///
+    /// # Errors
+    /// Why it cannot.
+    pub(super) fn check_successor(&self, successor: &Operation) -> Result<(), Outcome> {
+        let same_context = match (self.context(), successor.context()) {
+            (Some(present), Some(next)) => present.id == next.id,
+            (present, next) => present.is_none() == next.is_none(),
+        };
+        let (fits, otherwise) = match (self, successor) {
+            (Operation::Kernel(_), Operation::Kernel(_)) => {
+                (true, Outcome::CU_GRAPH_EXEC_UPDATE_ERROR_UNSUPPORTED_FUNCTION_CHANGE)
+            }
+            (Operation::Copy(present, _), Operation::Copy(next, _)) => {
+                let same_kinds =
+                    present.from.kind == next.from.kind && present.to.kind == next.to.kind;
+                (same_kinds, Outcome::CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED)
+            }
+            (Operation::Fill(present, _), Operation::Fill(next, _)) => {
+                let extent = |fill: &FillParameters| (fill.size, fill.width, fill.height);
+                let plain = present.height == 1 && next.height == 1;
+                let fits = plain || extent(present) == extent(next);
+                (fits, Outcome::CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED)
+            }
+            (Operation::Batch(present, _), Operation::Batch(next, _)) => (
+                present.len() == next.len(),
+                Outcome::CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED,
+            ),
+            (Operation::Allocate(present), Operation::Allocate(next))
+            | (Operation::Free(present), Operation::Free(next)) => {
+                (Arc::ptr_eq(present, next), Outcome::CU_GRAPH_EXEC_UPDATE_ERROR_NOT_SUPPORTED)
+            }
+            (present, next) => (
+                present.node_type() == next.node_type(),
+                Outcome::CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED,
+            ),
+        };
+        if fits && same_context { Ok(()) } else { Err(otherwise) }
+    }
+
     /// Takes from it what belongs to a context that is going away, and hands it back.
     pub(super) fn orphan(&mut self, context: u64) -> Option<Operation> {
         let owner = match self {
-            Operation::Wait(event) => &event.context,
-            _ => self.context()?,
+            Operation::Wait(event) => event.context.id,
+            Operation::Allocate(memory) | Operation::Free(memory) => memory.allocation.owner,
+            _ => self.context()?.id,
         };
-        if owner.id != context {
+        if owner != context {
             return None;
         }
         let orphan = Operation::Orphan(self.node_type());
@@ -88,9 +147,18 @@ impl Operation {
     /// a GPU.
     pub(super) fn work(&self, platform: &'static Platform) -> Result<Work, CUresult> {
         let job = match self {
-            Operation::Empty | Operation::Child(_) | Operation::Record(_) | Operation::Wait(_) => {
+            Operation::Empty
+            | Operation::Allocate(_)
+            | Operation::Child(_)
+            | Operation::Record(_)
+            | Operation::Wait(_) => {
                 return Ok(Work::Nothing);
             }
+            Operation::Batch(operations, context) => {
+                let work = memory_operations(platform, operations, context);
+                return Ok(work.unwrap_or_else(|_| Work::Job(Gone::job("memory operation"))));
+            }
+            Operation::Free(memory) => Arc::clone(memory) as Arc<dyn Job>,
             Operation::Orphan(_) => return Err(CUresult::CUDA_ERROR_CONTEXT_IS_DESTROYED),
             Operation::Host(call) => return Ok(call.work()),
             Operation::Kernel(call) => call.clone().into_job(platform)?,
@@ -123,12 +191,14 @@ impl HostCall {
 
     /// The call as work in a stream.
     pub(crate) fn work(self) -> Work {
-        Work::Host(Box::new(move || {
-            let (function, argument) = self.parts();
-            // SAFETY: the caller gave the function and its argument to be put together on a thread
-            // of the driver's.
-            unsafe { function(argument) }
-        }))
+        Work::Host(Box::new(move || self.call()))
+    }
+
+    /// Makes the call.
+    pub(super) fn call(self) {
+        let (function, argument) = self.parts();
+        // SAFETY: the caller gave the function and its argument to be put together, on any thread.
+        unsafe { function(argument) }
     }
 }
 

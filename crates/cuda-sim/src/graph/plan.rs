@@ -7,7 +7,8 @@ use std::sync::Arc;
 use cuda_sys::CUgraphNodeType as NodeType;
 use smallvec::SmallVec;
 
-use super::body::{Graph, Node, NodeId, Ports};
+use super::body::{Graph, Node, NodeId};
+use super::edges::Ports;
 use super::operation::Operation;
 use super::order::topological;
 use crate::device::Context;
@@ -108,7 +109,12 @@ impl Layout<'_> {
             let node = &nodes[number];
             let mut before: Vec<usize> = dependencies[number].iter().map(|&n| last[n]).collect();
             before.extend(entry.filter(|_| before.is_empty()));
-            first[number] = self.add(node.operation.clone(), &before);
+            let operation = match &node.operation {
+                // What it runs has steps of its own.
+                Operation::Child(_) => Operation::Empty,
+                operation => operation.clone(),
+            };
+            first[number] = self.add(operation, &before);
             self.by_node.insert(node.handle, first[number]);
             last[number] = first[number];
             if let Operation::Child(child) = &node.operation {

@@ -1,7 +1,12 @@
-//! Graphs and the capture of streams into them.
+//! Graphs, the capture of streams into them, and the rest of what streams can do.
 
 mod capture;
 mod capture_rules;
+mod children;
 mod common;
 mod launches;
+mod memory;
+mod nodes;
+mod stream_memory;
 mod structure;
+mod updates;

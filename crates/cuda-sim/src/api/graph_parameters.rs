@@ -1,0 +1,278 @@
+//! Parameters of nodes: what programs give, and what they get back.
+
+use std::ffi::c_void;
+use std::ptr;
+use std::sync::Arc;
+
+use cuda_sys::{
+    CUDA_HOST_NODE_PARAMS, CUDA_KERNEL_NODE_PARAMS, CUDA_MEMCPY3D, CUDA_MEMSET_NODE_PARAMS,
+    CUcontext, CUevent, CUgraphNodeParams, CUgraphNodeType as Type, CUmemorytype, CUresult,
+};
+
+use super::Result;
+use super::arguments::{self, handle, number};
+use super::launch::parameters;
+use super::stream_memory::operations;
+use crate::device::launch::{KernelCall, Shape};
+use crate::device::{Context, Event, Platform, current};
+use crate::graph::{CopyParameters, FillParameters, HostCall, Operation, Shown, Side};
+
+/// # Safety
+/// `given` is null or readable.
+pub(super) unsafe fn host(given: *const CUDA_HOST_NODE_PARAMS) -> Result<Operation> {
+    // SAFETY: the caller's promise.
+    let given = unsafe { read(given) }?;
+    let function = given.fn_.ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)?;
+    Ok(Operation::Host(HostCall::new(function, given.userData)))
+}
+
+/// # Safety
+/// `given` is null or readable, and the kernel's parameters are as it says.
+pub(super) unsafe fn kernel(
+    platform: &'static Platform,
+    given: *const CUDA_KERNEL_NODE_PARAMS,
+) -> Result<Operation> {
+    // SAFETY: the caller's promise.
+    let given = unsafe { read(given) }?;
+    let function = arguments::function(platform, given.func)?;
+    let shape = Shape {
+        grid: [given.gridDimX, given.gridDimY, given.gridDimZ],
+        block: [given.blockDimX, given.blockDimY, given.blockDimZ],
+        dynamic_shared: given.sharedMemBytes,
+        cooperative: false,
+    };
+    // SAFETY: as above.
+    let parameters = unsafe { parameters(&function, given.kernelParams, given.extra) }?;
+    let call = KernelCall { function, shape, parameters };
+    call.check()?;
+    Ok(Operation::Kernel(call))
+}
+
+/// # Safety
+/// `given` is null or readable.
+pub(super) unsafe fn copy(
+    platform: &'static Platform,
+    given: *const CUDA_MEMCPY3D,
+    context: CUcontext,
+) -> Result<Operation> {
+    // SAFETY: the caller's promise.
+    let given = unsafe { read(given) }?;
+    given.srcHost.expose_provenance();
+    given.dstHost.expose_provenance();
+    let is_host = |kind| kind == CUmemorytype::CU_MEMORYTYPE_HOST;
+    let (from_host, to_host) = (number(given.srcHost.cast_mut()), number(given.dstHost));
+    let from = Side {
+        kind: given.srcMemoryType,
+        address: if is_host(given.srcMemoryType) { from_host } else { given.srcDevice },
+        x: given.srcXInBytes as u64,
+        y: given.srcY as u64,
+        z: given.srcZ as u64,
+        pitch: given.srcPitch as u64,
+        height: given.srcHeight as u64,
+    };
+    let to = Side {
+        kind: given.dstMemoryType,
+        address: if is_host(given.dstMemoryType) { to_host } else { given.dstDevice },
+        x: given.dstXInBytes as u64,
+        y: given.dstY as u64,
+        z: given.dstZ as u64,
+        pitch: given.dstPitch as u64,
+        height: given.dstHeight as u64,
+    };
+    let extents = [given.WidthInBytes, given.Height, given.Depth];
+    let [width, height, depth] = extents.map(|extent| extent as u64);
+    let parameters = CopyParameters { from, to, width, height, depth };
+    parameters.check(platform)?;
+    Ok(Operation::Copy(parameters, context_or_current(platform, context)?))
+}
+
+/// # Safety
+/// `given` is null or readable.
+pub(super) unsafe fn fill(
+    platform: &'static Platform,
+    given: *const CUDA_MEMSET_NODE_PARAMS,
+    context: CUcontext,
+) -> Result<Operation> {
+    // SAFETY: the caller's promise.
+    let given = unsafe { read(given) }?;
+    let parameters = FillParameters {
+        address: given.dst,
+        pitch: given.pitch as u64,
+        value: given.value,
+        size: u64::from(given.elementSize),
+        width: given.width as u64,
+        height: given.height as u64,
+    };
+    parameters.check(platform)?;
+    Ok(Operation::Fill(parameters, context_or_current(platform, context)?))
+}
+
+/// The parameters of a node of any kind but those that give something back.
+///
+/// # Safety
+/// What they point to is as they say.
+pub(super) unsafe fn any(
+    platform: &'static Platform,
+    given: &CUgraphNodeParams,
+) -> Result<Operation> {
+    let invalid = CUresult::CUDA_ERROR_INVALID_VALUE;
+    if given.reserved0 != [0; 3] || given.reserved2 != 0 {
+        return Err(invalid);
+    }
+    let of = &given.__bindgen_anon_1;
+    // SAFETY: the type says which member it is; all of them may hold any bytes but the host node's
+    // function, which the caller vouches for. The first members of the newer structures are the
+    // older ones.
+    unsafe {
+        match given.type_ {
+            Type::CU_GRAPH_NODE_TYPE_EMPTY => Ok(Operation::Empty),
+            Type::CU_GRAPH_NODE_TYPE_KERNEL => kernel(platform, (&raw const of.kernel).cast()),
+            Type::CU_GRAPH_NODE_TYPE_MEMCPY => {
+                let context = of.memcpy.copyCtx;
+                copy(platform, &raw const of.memcpy.copyParams, context)
+            }
+            Type::CU_GRAPH_NODE_TYPE_MEMSET => {
+                fill(platform, (&raw const of.memset).cast(), of.memset.ctx)
+            }
+            Type::CU_GRAPH_NODE_TYPE_HOST => host((&raw const of.host).cast()),
+            Type::CU_GRAPH_NODE_TYPE_EVENT_RECORD => record(platform, of.eventRecord.event),
+            Type::CU_GRAPH_NODE_TYPE_WAIT_EVENT => wait(platform, of.eventWait.event),
+            Type::CU_GRAPH_NODE_TYPE_BATCH_MEM_OP => {
+                let (list, count) = (of.memOp.paramArray, of.memOp.count);
+                batch(platform, list, count, of.memOp.flags, of.memOp.ctx)
+            }
+            Type::CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL
+            | Type::CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT
+            | Type::CU_GRAPH_NODE_TYPE_CONDITIONAL => Err(CUresult::CUDA_ERROR_NOT_SUPPORTED),
+            _ => Err(invalid),
+        }
+    }
+}
+
+/// # Errors
+/// `CUDA_ERROR_INVALID_HANDLE` if the handle names no event.
+pub(super) fn record(platform: &'static Platform, event: CUevent) -> Result<Operation> {
+    arguments::event(platform, event).map(Operation::Record)
+}
+
+/// # Errors
+/// `CUDA_ERROR_INVALID_HANDLE` if the handle names no event.
+pub(super) fn wait(platform: &'static Platform, event: CUevent) -> Result<Operation> {
+    arguments::event(platform, event).map(Operation::Wait)
+}
+
+/// # Safety
+/// `list` has `count` elements.
+pub(super) unsafe fn batch(
+    platform: &'static Platform,
+    list: *const cuda_sys::CUstreamBatchMemOpParams,
+    count: u32,
+    flags: u32,
+    context: CUcontext,
+) -> Result<Operation> {
+    // SAFETY: the caller's promise.
+    let operations = unsafe { operations(platform, list, count, flags) }?;
+    Ok(Operation::Batch(operations.into(), context_or_current(platform, context)?))
+}
+
+/// What a kernel node was given. The lists are the node's.
+pub(super) fn kernel_back(
+    platform: &'static Platform,
+    call: &KernelCall,
+    shown: &Shown,
+) -> Result<CUDA_KERNEL_NODE_PARAMS> {
+    let [grid, block] = [call.shape.grid, call.shape.block];
+    Ok(CUDA_KERNEL_NODE_PARAMS {
+        func: handle(call.function.module.function(platform, &call.function.name)?),
+        gridDimX: grid[0],
+        gridDimY: grid[1],
+        gridDimZ: grid[2],
+        blockDimX: block[0],
+        blockDimY: block[1],
+        blockDimZ: block[2],
+        sharedMemBytes: call.shape.dynamic_shared,
+        kernelParams: shown.pointers::<c_void>(),
+        extra: ptr::null_mut(),
+        kern: ptr::null_mut(),
+        ctx: handle(call.function.module.context.handle),
+    })
+}
+
+/// What a copy node was given.
+pub(super) fn copy_back(given: &CopyParameters) -> CUDA_MEMCPY3D {
+    let CopyParameters { from, to, width, height, depth } = *given;
+    let host = |side: Side| match side.kind {
+        CUmemorytype::CU_MEMORYTYPE_HOST => ptr::with_exposed_provenance_mut(side.address as usize),
+        _ => ptr::null_mut(),
+    };
+    let device = |side: Side| match side.kind {
+        CUmemorytype::CU_MEMORYTYPE_HOST => 0,
+        _ => side.address,
+    };
+    CUDA_MEMCPY3D {
+        srcXInBytes: from.x as usize,
+        srcY: from.y as usize,
+        srcZ: from.z as usize,
+        srcLOD: 0,
+        srcMemoryType: from.kind,
+        srcHost: host(from),
+        srcDevice: device(from),
+        srcArray: ptr::null_mut(),
+        reserved0: ptr::null_mut(),
+        srcPitch: from.pitch as usize,
+        srcHeight: from.height as usize,
+        dstXInBytes: to.x as usize,
+        dstY: to.y as usize,
+        dstZ: to.z as usize,
+        dstLOD: 0,
+        dstMemoryType: to.kind,
+        dstHost: host(to),
+        dstDevice: device(to),
+        dstArray: ptr::null_mut(),
+        reserved1: ptr::null_mut(),
+        dstPitch: to.pitch as usize,
+        dstHeight: to.height as usize,
+        WidthInBytes: width as usize,
+        Height: height as usize,
+        Depth: depth as usize,
+    }
+}
+
+/// What a fill node was given.
+pub(super) fn fill_back(given: &FillParameters) -> CUDA_MEMSET_NODE_PARAMS {
+    CUDA_MEMSET_NODE_PARAMS {
+        dst: given.address,
+        pitch: given.pitch as usize,
+        value: given.value,
+        elementSize: given.size as u32,
+        width: given.width as usize,
+        height: given.height as usize,
+    }
+}
+
+/// The handle of an event that a node uses, null if it was destroyed.
+pub(super) fn event_back(platform: &Platform, event: &Arc<Event>) -> CUevent {
+    handle(platform.events.handle_of(event).unwrap_or(0))
+}
+
+/// # Errors
+/// `CUDA_ERROR_INVALID_CONTEXT`, and those of [`current::current`] for null.
+pub(super) fn context_or_current(platform: &Platform, context: CUcontext) -> Result<Arc<Context>> {
+    match context.is_null() {
+        true => current::current(),
+        false => arguments::context(platform, context),
+    }
+}
+
+/// # Errors
+/// `CUDA_ERROR_INVALID_VALUE` for null.
+///
+/// # Safety
+/// `given` is null or readable.
+pub(super) unsafe fn read<T>(given: *const T) -> Result<T> {
+    if given.is_null() {
+        return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+    }
+    // SAFETY: the caller's promise; it need not be aligned.
+    Ok(unsafe { given.read_unaligned() })
+}

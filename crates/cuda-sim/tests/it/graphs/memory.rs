@@ -1,0 +1,153 @@
+//! Memory that graphs allocate and free.
+
+use std::mem::zeroed;
+use std::ptr;
+
+use cuda_sys::{
+    CUDA_MEM_ALLOC_NODE_PARAMS, CUgraph, CUgraphMem_attribute as Attribute, CUgraphNode,
+    CUgraphNodeType as Type, CUmemAllocationType, CUmemLocationType,
+};
+
+use super::common::*;
+use crate::sim::{Gpu, NON_BLOCKING, assert_holds};
+use crate::{fails, ok};
+
+fn allocation(gpu: &Gpu, graph: CUgraph, bytes: usize) -> (CUgraphNode, u64) {
+    // SAFETY: the structure may be all zeros.
+    let mut given: CUDA_MEM_ALLOC_NODE_PARAMS = unsafe { zeroed() };
+    given.poolProps.allocType = CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED;
+    given.poolProps.location.type_ = CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE;
+    given.poolProps.location.id = gpu.ordinal;
+    given.bytesize = bytes;
+    let mut node = ptr::null_mut();
+    done!(cuGraphAddMemAllocNode(&mut node, graph, ptr::null(), 0, &mut given));
+    let mut told = given;
+    done!(cuGraphMemAllocNodeGetParams(node, &mut told));
+    assert_eq!((told.dptr, told.bytesize), (given.dptr, bytes));
+    (node, given.dptr)
+}
+
+fn amount(gpu: &Gpu, attribute: Attribute) -> u64 {
+    let mut value = 99_u64;
+    done!(cuDeviceGetGraphMemAttribute(gpu.ordinal, attribute, (&raw mut value).cast()));
+    value
+}
+
+#[test]
+fn memory_of_a_graph_keeps_its_address_and_is_freed_in_one_place() {
+    let gpu = Gpu::take();
+    let (stream, graph) = (gpu.stream(NON_BLOCKING), new_graph());
+    let (node, pointer) = allocation(&gpu, graph, 1000);
+    let (mut free, mut again) = (ptr::null_mut(), ptr::null_mut());
+    done!(cuGraphAddMemFreeNode(&mut free, graph, &node, 1, pointer));
+    let invalid = ptr::null();
+    refused!(
+        CUDA_ERROR_INVALID_VALUE,
+        cuGraphAddMemFreeNode(&mut again, graph, invalid, 0, pointer)
+    );
+    refused!(
+        CUDA_ERROR_INVALID_VALUE,
+        cuGraphAddMemFreeNode(&mut again, graph, invalid, 0, gpu.allocate(8))
+    );
+    let executable = instantiate(graph);
+    for _ in 0..3 {
+        done!(cuGraphLaunch(executable, stream));
+    }
+    ok!(cuStreamSynchronize(stream));
+    fails!(CUDA_ERROR_INVALID_VALUE, cuMemFree_v2(pointer));
+    let mut told = 0;
+    done!(cuGraphMemFreeNodeGetParams(free, &mut told));
+    assert_eq!(told, pointer);
+    // What the rules for graphs with memory say.
+    let mut other = ptr::null_mut();
+    refused!(CUDA_ERROR_INVALID_VALUE, cuGraphInstantiateWithFlags(&mut other, graph, 0));
+    refused!(CUDA_ERROR_INVALID_VALUE, cuGraphDestroyNode(free));
+    refused!(
+        CUDA_ERROR_INVALID_VALUE,
+        cuGraphRemoveDependencies_v2(graph, &node, &free, ptr::null(), 1)
+    );
+    refused!(CUDA_ERROR_NOT_SUPPORTED, cuGraphClone(&mut ptr::null_mut(), graph));
+    done!(cuGraphExecDestroy(executable));
+    done!(cuGraphExecDestroy(instantiate(graph)));
+}
+
+#[test]
+fn memory_that_a_graph_does_not_free_is_the_programs_to_free_before_the_next_launch() {
+    let gpu = Gpu::take();
+    let (stream, graph) = (gpu.stream(NON_BLOCKING), new_graph());
+    let (_, pointer) = allocation(&gpu, graph, 8);
+    let executable = instantiate(graph);
+    fails!(CUDA_ERROR_INVALID_VALUE, cuMemFree_v2(pointer));
+    done!(cuGraphLaunch(executable, stream));
+    refused!(CUDA_ERROR_INVALID_VALUE, cuGraphLaunch(executable, stream));
+    ok!(cuMemsetD8Async(pointer, 5, 8, stream));
+    ok!(cuStreamSynchronize(stream));
+    done!(cuGraphExecDestroy(executable));
+    // It outlives its graph while it is in use.
+    assert_eq!(amount(&gpu, Attribute::CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT), 8);
+    assert_holds(pointer, [[5_u8; 8]]);
+    done!(cuMemFreeAsync(pointer, stream));
+    let executable = instantiate(graph);
+    done!(cuGraphLaunch(executable, stream));
+    ok!(cuMemFree_v2(pointer));
+    fails!(CUDA_ERROR_INVALID_VALUE, cuMemFree_v2(pointer));
+    done!(cuGraphExecDestroy(executable));
+    let mut frees = ptr::null_mut();
+    done!(cuGraphInstantiateWithFlags(&mut frees, graph, 1));
+    done!(cuGraphLaunch(frees, stream));
+    done!(cuGraphLaunch(frees, stream));
+    ok!(cuStreamSynchronize(stream));
+}
+
+#[test]
+fn allocations_of_a_captured_stream_become_nodes() {
+    let gpu = Gpu::take();
+    let (stream, result) = (gpu.stream(NON_BLOCKING), gpu.allocate(8));
+    let graph = capture(stream, || {
+        let mut pointer = 0;
+        done!(cuMemAllocAsync(&mut pointer, 8, stream));
+        ok!(cuMemsetD8Async(pointer, 3, 8, stream));
+        ok!(cuMemcpyDtoDAsync_v2(result, pointer, 8, stream));
+        done!(cuMemFreeAsync(pointer, stream));
+    });
+    let expected = [
+        Type::CU_GRAPH_NODE_TYPE_MEM_ALLOC,
+        Type::CU_GRAPH_NODE_TYPE_MEMSET,
+        Type::CU_GRAPH_NODE_TYPE_MEMCPY,
+        Type::CU_GRAPH_NODE_TYPE_MEM_FREE,
+    ];
+    assert_eq!(kinds(graph), expected);
+    let executable = instantiate(graph);
+    for _ in 0..3 {
+        done!(cuGraphLaunch(executable, stream));
+    }
+    ok!(cuStreamSynchronize(stream));
+    assert_holds(result, [[3_u8; 8]]);
+}
+
+#[test]
+fn a_device_counts_the_memory_of_its_graphs() {
+    let gpu = Gpu::take();
+    let (stream, graph) = (gpu.stream(NON_BLOCKING), new_graph());
+    let used = || amount(&gpu, Attribute::CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT);
+    let reserved = || amount(&gpu, Attribute::CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT);
+    assert_eq!((used(), reserved()), (0, 0));
+    let (_, pointer) = allocation(&gpu, graph, 4096);
+    assert_eq!((used(), reserved()), (0, 4096));
+    done!(cuGraphLaunch(instantiate(graph), stream));
+    assert_eq!(used(), 4096);
+    ok!(cuMemFree_v2(pointer));
+    assert_eq!(used(), 0);
+    let high = Attribute::CU_GRAPH_MEM_ATTR_USED_MEM_HIGH;
+    assert_eq!(amount(&gpu, high), 4096);
+    let mut value = 0_u64;
+    done!(cuDeviceSetGraphMemAttribute(gpu.ordinal, high, (&raw mut value).cast()));
+    assert_eq!(amount(&gpu, high), 0);
+    value = 5;
+    refused!(
+        CUDA_ERROR_INVALID_VALUE,
+        cuDeviceSetGraphMemAttribute(gpu.ordinal, high, (&raw mut value).cast())
+    );
+    done!(cuDeviceGraphMemTrim(gpu.ordinal));
+    refused!(CUDA_ERROR_INVALID_DEVICE, cuDeviceGraphMemTrim(-1));
+}
