@@ -1,6 +1,6 @@
 //! Conversion between number types.
 
-use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
 use cranelift_codegen::ir::{InstBuilder, Value, types};
 
 use super::function::Lowering;
@@ -92,16 +92,22 @@ impl Lowering<'_, '_> {
         }
         let whole = self.round_to_integral(value, form.rounding);
         let width = if to.bits() == 64 { types::I64 } else { types::I32 };
-        let integer = match to.is_signed() {
+        let mut integer = match to.is_signed() {
             true => self.builder.ins().fcvt_to_sint_sat(width, whole),
             false => self.builder.ins().fcvt_to_uint_sat(width, whole),
         };
-        if to.bits() >= 32 {
+        if to.bits() < 32 {
+            let wide = self.resize(integer, types::I64, to.is_signed());
+            let clamped = self.clamp_integer(wide, to.is_signed(), to);
+            integer = self.resize(clamped, integer_type(to.bits()), false);
+        }
+        if from != ScalarType::F64 && to.bits() < 64 {
             return integer;
         }
-        let wide = self.resize(integer, types::I64, to.is_signed());
-        let clamped = self.clamp_integer(wide, to.is_signed(), to);
-        self.resize(clamped, integer_type(to.bits()), false)
+        // NaN gives 0 between narrow types, and the highest bit alone else (PTX ISA, `cvt`).
+        let is_nan = self.builder.ins().fcmp(FloatCC::Unordered, whole, whole);
+        let highest_bit = self.int(integer_type(to.bits()), (1_u64 << (to.bits() - 1)) as i64);
+        self.builder.ins().select(is_nan, highest_bit, integer)
     }
 
     fn float_to_float(&mut self, form: ConvertForm, value: Value) -> Value {

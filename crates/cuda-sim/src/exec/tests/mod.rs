@@ -3,6 +3,7 @@
 mod atomics;
 mod blocks;
 mod calls;
+mod corpus;
 mod elementwise;
 mod faults;
 pub(crate) mod forms;

@@ -139,7 +139,8 @@ pub(super) fn float_to_integer(
         have = ScalarType::F32;
     }
     let word = if signed { ScalarType::S32 } else { ScalarType::U32 };
-    let parameter = ConvertCall::parameter(Format::of(have), Format::F64, rounding, signed);
+    let parameter = ConvertCall::parameter(Format::of(have), Format::F64, rounding, signed)
+        | ConvertCall::width(to.bits());
     let integer = if to.bits() == 64 {
         let function = Call::Convert(ConvertCall::FloatToInteger);
         return call(b, function, parameter, &[&lanes], to);

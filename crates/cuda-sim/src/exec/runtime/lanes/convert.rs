@@ -40,6 +40,12 @@ impl ConvertCall {
     pub(crate) fn parameter(from: Format, to: Format, mode: Rounding, flag: bool) -> u32 {
         from as u32 | (to as u32) << 4 | (mode as u32) << 8 | if flag { FLAG } else { 0 }
     }
+
+    /// The part of the parameter that says how wide the integers are that come of NaN: their
+    /// highest bit is set.
+    pub(crate) fn width(bits: u32) -> u32 {
+        bits << 16
+    }
 }
 
 pub(crate) unsafe extern "C" fn convert(area: *mut Area, call: ConvertCall, parameter: u32) {
@@ -75,14 +81,18 @@ fn apply(area: &mut Area, call: ConvertCall, parameter: u32) {
             }
         }
         ConvertCall::FloatToInteger => match (from == Format::F32 as u32, flag) {
-            (true, true) => area.map(|value: f32| whole(f64::from(value), mode) as i64),
-            (true, false) => area.map(|value: f32| whole(f64::from(value), mode) as u64),
-            (false, true) => area.map(|value: f64| whole(value, mode) as i64),
-            (false, false) => area.map(|value: f64| whole(value, mode) as u64),
+            (true, true) => area.map(|value: f32| signed(f64::from(value), mode, 64)),
+            (true, false) => area.map(|value: f32| unsigned(f64::from(value), mode, 64)),
+            (false, true) => area.map(|value: f64| signed(value, mode, 64)),
+            (false, false) => area.map(|value: f64| unsigned(value, mode, 64)),
         },
-        ConvertCall::FloatToWord => match flag {
-            true => area.map(|value: f64| whole(value, mode) as i32),
-            false => area.map(|value: f64| whole(value, mode) as u32),
+        ConvertCall::FloatToWord => match (flag, parameter >> 16) {
+            (true, bits) => area.map(|value: f64| {
+                signed(value, mode, bits).clamp(i32::MIN.into(), i32::MAX.into()) as i32
+            }),
+            (false, bits) => {
+                area.map(|value: f64| unsigned(value, mode, bits).min(u32::MAX.into()) as u32)
+            }
         },
         ConvertCall::FloatToFloat => {
             let convert = |bits| rounded::float_to_float(bits, from, to, mode);
@@ -118,6 +128,18 @@ fn to_format<A: Plain>(area: &mut Area, to: u32, convert: impl Fn(A) -> u64) {
         _ if to == Format::F64 as u32 => area.map(convert),
         _ => area.map(|value| convert(value) as u16),
     }
+}
+
+/// The nearest signed integer. NaN gives the least one with so many bits (PTX ISA, `cvt`).
+#[inline(always)]
+fn signed(value: f64, mode: u32, bits: u32) -> i64 {
+    if value.is_nan() { i64::MIN >> (64 - bits) } else { whole(value, mode) as i64 }
+}
+
+/// The nearest unsigned integer. NaN gives the highest bit of so many.
+#[inline(always)]
+fn unsigned(value: f64, mode: u32, bits: u32) -> u64 {
+    if value.is_nan() { 1 << (bits - 1) } else { whole(value, mode) as u64 }
 }
 
 /// Rounded to a whole number.

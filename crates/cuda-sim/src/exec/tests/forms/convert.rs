@@ -140,6 +140,9 @@ fn float_to_integer<T: Value + 'static>(ty: &str, number: fn(T) -> f64) -> Vec<F
             let name = format!("cvt.{mode}.{}.{ty}", to.name);
             forms.push(Form::new(&name, &[T::KIND], to.register(), move |x| {
                 let whole = round(number(T::from_bits(x[0])));
+                if whole.is_nan() && (T::KIND == Kind::F64 || to.bits == 64) {
+                    return to.write(1 << (to.bits - 1));
+                }
                 to.write((whole as i128).clamp(to.lowest(), to.highest()))
             }));
         }
