@@ -43,6 +43,11 @@ pub(crate) fn stale() -> Result<Vec<PathBuf>> {
     Ok(Job::new(&[])?.stale())
 }
 
+/// nvcc's output without what differs from build to build.
+pub(crate) fn tidy(raw: &str) -> Result<String> {
+    ptx::tidy(raw)
+}
+
 /// Where the nvcc is that would be used, and its version.
 pub(crate) fn compiler() -> Result<(PathBuf, String)> {
     let compiler = Compiler::find()?;

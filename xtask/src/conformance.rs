@@ -4,6 +4,7 @@ pub(crate) mod cudarc;
 mod lists;
 mod nvrtc;
 mod package;
+mod ptx;
 
 use std::path::PathBuf;
 
@@ -21,6 +22,9 @@ pub(crate) enum Suite {
     Abi,
     /// The unit tests of published versions of cudarc, which open our libcuda.so.
     Cudarc,
+    /// What nvcc makes of all kernels here, ours and the software driver's corpus, for three
+    /// architectures: is it all supported?
+    Ptx(ptx::Arguments),
 }
 
 /// Runs a suite and prints `passed N failed N`, with the suite's own counts after it.
@@ -28,6 +32,11 @@ pub(crate) fn run(suite: &Suite) -> Result<()> {
     match suite {
         Suite::Abi => {
             let (counts, result) = abi()?;
+            println!("{counts}");
+            result
+        }
+        Suite::Ptx(arguments) => {
+            let (counts, result) = ptx::run(arguments)?;
             println!("{counts}");
             result
         }
@@ -49,6 +58,11 @@ pub(crate) fn abi() -> Result<(Counts, Result<()>)> {
     cargo.env("CUDA_SIM_DEVICES", "2").env_remove("CUDA_VISIBLE_DEVICES");
     let transcript = process::transcript(&mut cargo)?;
     Ok((Counts::of(&transcript.lines), transcript.result))
+}
+
+/// As `cargo xtask conformance ptx`.
+pub(crate) fn ptx() -> Result<(Counts, Result<()>)> {
+    ptx::run(&ptx::Arguments::check())
 }
 
 /// Where packages, compilers and builds of the suites lie.

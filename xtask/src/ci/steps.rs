@@ -17,7 +17,7 @@ const ABI_CLIENT: &str = "tests/abi-client/Cargo.toml";
 
 pub(super) type Step = fn(&mut Report) -> Result<()>;
 
-pub(super) const ALL: [(&str, Step); 11] = [
+pub(super) const ALL: [(&str, Step); 12] = [
     ("format", format),
     ("clippy", clippy),
     ("tidy", |_| tidy::run()),
@@ -28,6 +28,7 @@ pub(super) const ALL: [(&str, Step); 11] = [
     ("without-software", without_software),
     ("abi", conformance_abi),
     ("cudarc", conformance_cudarc),
+    ("ptx", conformance_ptx),
     ("digits", main_job),
 ];
 
@@ -76,6 +77,17 @@ fn conformance_cudarc(report: &mut Report) -> Result<()> {
     let scores = conformance::cudarc::run()?;
     report.closing_lines = scores.iter().map(ToString::to_string).collect();
     conformance::cudarc::verdict(&scores)
+}
+
+/// With the nvcc that `cargo xtask toolkit` installs.
+fn conformance_ptx(report: &mut Report) -> Result<()> {
+    if let Err(error) = build_kernels::compiler() {
+        report.note = format!("left out: {error}");
+        return Ok(());
+    }
+    let (counts, result) = conformance::ptx()?;
+    report.note = counts.to_string();
+    result
 }
 
 /// The README's example, for a few epochs: enough to see that it learns.

@@ -152,14 +152,32 @@ impl Lowering<'_, '_> {
     /// Whether a generic address points into a space.
     pub(super) fn in_space(&mut self, value: Value, space: StateSpace) -> Value {
         let Some(window) = self.window(space) else {
-            // Global memory is what is neither of the others; constant memory is a part of it.
+            let constant = self.in_constants(value);
+            if space == StateSpace::Const {
+                return constant;
+            }
+            // Global memory is what is none of the others.
             let others = [Window::Shared, Window::Local, Window::Parameters];
             let [shared, local, parameters] = others.map(|window| self.in_window(value, window));
             let either = self.builder.ins().bor(shared, local);
             let any = self.builder.ins().bor(either, parameters);
+            let any = self.builder.ins().bor(any, constant);
             return self.builder.ins().bxor_imm_u(any, 1);
         };
         self.in_window(value, window)
+    }
+
+    /// Whether a generic address points into one of the module's constants.
+    fn in_constants(&mut self, value: Value) -> Value {
+        let mut inside = self.int(types::I8, 0);
+        for (index, bytes) in self.unit.kernel.constants.clone() {
+            let start = self.address_of(VariableRef::Module(index), 0);
+            let distance = self.builder.ins().isub(value, start);
+            let within =
+                self.builder.ins().icmp_imm_u(IntCC::UnsignedLessThan, distance, bytes as i64);
+            inside = self.builder.ins().bor(inside, within);
+        }
+        inside
     }
 
     fn in_window(&mut self, value: Value, window: Window) -> Value {

@@ -32,6 +32,8 @@ pub(crate) struct Kernel {
     pub(crate) observers: Vec<usize>,
     /// Where the module's variables lie, by index.
     pub(crate) places: Vec<VariablePlace>,
+    /// The module's variables in constant memory, by index, and their sizes.
+    pub(crate) constants: Vec<(usize, usize)>,
     /// Whether threads may have to wait for others.
     pub(crate) suspends: bool,
     /// Whether nested calls may run out of local memory.
@@ -86,6 +88,8 @@ pub(crate) fn plan(module: &Module, calls: &CallGraph, index: usize) -> Result<K
     let (places, _, dynamic_shared_offset) = places(module, calls, index);
     let native = calls.reachable(index).iter().filter(|&&callee| !calls.suspends(callee));
     let callees = native.map(|&callee| (callee, Code::new(module.functions[callee].clone())));
+    let constants = module.variables.iter().enumerate();
+    let constants = constants.filter(|(_, variable)| variable.space == StateSpace::Const);
     let workspace = workspace(module, calls, index);
     let parameter_bytes = match workspace {
         Some(offset) => offset + size_of::<u64>(),
@@ -97,6 +101,7 @@ pub(crate) fn plan(module: &Module, calls: &CallGraph, index: usize) -> Result<K
         recursive: calls.calls_recursively(index),
         parameter_bytes,
         workspace,
+        constants: constants.map(|(index, variable)| (index, variable.bytes)).collect(),
         local_bytes: calls.local_bytes(index),
         callees: callees.collect(),
         observers: calls
