@@ -5,7 +5,7 @@
 //! yet; `cargo xtask tidy` fails on a clause that is in neither place.
 #![forbid(unsafe_code)]
 
-use cuda_sim::control::{Config, configure};
+use cuda_sim::control::{CheckKinds, Config, configure};
 use gpu_runtime::DriverChoice;
 
 /// How many software GPUs the contract is tested on.
@@ -19,7 +19,8 @@ pub const DEVICES: usize = 4;
 /// When the driver cannot be had: a test on another driver would prove nothing.
 pub fn four_devices() {
     if std::env::var_os("GPU_DRIVER").is_none() {
-        let checked = Config { devices: DEVICES as u32, check: true, ..Config::default() };
+        let checked =
+            Config { devices: DEVICES as u32, check: CheckKinds::ALL, ..Config::default() };
         configure(checked).expect("as before");
         gpu_runtime::choose_driver(DriverChoice::Software { devices: None })
             .expect("the software driver with four devices");
