@@ -11,6 +11,7 @@ use libc::{MAP_ANONYMOUS, MAP_FAILED, MAP_PRIVATE, PROT_READ, PROT_WRITE};
 
 use super::allocation::next_id;
 use crate::check::{self, MemoryKind};
+use crate::exec::Access;
 
 /// Host memory that every device can reach at the host's own addresses.
 #[derive(Debug)]
@@ -47,6 +48,13 @@ pub(crate) struct HostMemory {
 }
 
 impl HostAllocation {
+    /// Whether devices may do so: what was registered as read-only they only read.
+    pub(crate) fn permits(&self, access: Access) -> bool {
+        let is_read_only = self.source == HostSource::Program
+            && self.flags & cuda_sys::CU_MEMHOSTREGISTER_READ_ONLY != 0;
+        !is_read_only || access == Access::Read
+    }
+
     /// The addresses.
     pub(crate) fn range(&self) -> Range<u64> {
         self.address..self.address + self.bytes

@@ -84,8 +84,8 @@ impl Location {
     }
 
     /// Passes the location of a range on if a copy or fill that the device of that ordinal makes
-    /// may access it so. Mapped memory and that of pools needs access for that, other memory does
-    /// not.
+    /// may access it so. Mapped memory and that of pools needs access for that, and registered
+    /// memory may be read-only.
     ///
     /// # Errors
     /// `CUDA_ERROR_INVALID_VALUE`.
@@ -105,7 +105,8 @@ impl Location {
                 Some(part) => part.pool.access(ordinal).permits(access),
                 None => true,
             },
-            Location::Pinned(_) | Location::Pageable => true,
+            Location::Pinned(host) => host.permits(access),
+            Location::Pageable => true,
         };
         if open { Ok(self) } else { Err(CUresult::CUDA_ERROR_INVALID_VALUE) }
     }

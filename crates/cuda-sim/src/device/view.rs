@@ -60,7 +60,7 @@ impl View {
                 .is_some_and(|live| self.context.access_to(&live).permits(access)),
             None => {
                 let host = self.platform.host_memory.containing(accessed.start);
-                host.is_some_and(|host| covers(&host.range(), accessed))
+                host.is_some_and(|host| covers(&host.range(), accessed) && host.permits(access))
             }
         }
     }

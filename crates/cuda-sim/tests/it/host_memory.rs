@@ -5,7 +5,9 @@ use std::ptr;
 
 use cuda_sys::CUpointer_attribute;
 
-use crate::sim::{Gate, Gpu, NON_BLOCKING, assert_holds, download};
+use crate::sim::{
+    DEFAULT, Gate, Gpu, KERNELS, NON_BLOCKING, assert_holds, download, function, in_child, launch,
+};
 use crate::{fails, ok};
 
 fn allocate(bytes: usize) -> *mut c_void {
@@ -91,4 +93,31 @@ fn wrong_host_memory_is_an_error() {
     ok!(cuMemAllocHost_v2(&mut pointer, 16));
     ok!(cuMemFreeHost(pointer));
     fails!(CUDA_ERROR_INVALID_VALUE, cuMemFreeHost(pointer));
+}
+
+#[test]
+fn devices_only_read_what_is_registered_as_read_only() {
+    for check in ["0", "1"] {
+        in_child(&[("CUDA_SIM_CHECK", check)], || {
+            const READ_ONLY: u32 = 8;
+            const IO_MEMORY: u32 = 4;
+            let gpu = Gpu::take();
+            let mut memory = vec![5_u64; 512];
+            let start: *mut c_void = memory.as_mut_ptr().cast();
+            fails!(CUDA_ERROR_NOT_SUPPORTED, cuMemHostRegister_v2(start, 4096, IO_MEMORY));
+            fails!(CUDA_ERROR_INVALID_VALUE, cuMemHostRegister_v2(start, 4096, 0x10));
+            ok!(cuMemHostRegister_v2(start, 4096, READ_ONLY));
+            let address = start.expose_provenance() as u64;
+            let pointer = gpu.allocate(16);
+            let copy = function(gpu.load(KERNELS), c"copy");
+            launch(copy, [1, 1], DEFAULT, &[pointer, address]).ok().expect("it is enqueued");
+            ok!(cuMemcpyHtoD_v2(pointer + 8, start, 8));
+            assert_holds(pointer, [5_u64, 5]);
+            fails!(CUDA_ERROR_INVALID_VALUE, cuMemcpyDtoH_v2(start, pointer, 8));
+            fails!(CUDA_ERROR_INVALID_VALUE, cuMemsetD8_v2(address, 1, 8));
+            launch(copy, [1, 1], DEFAULT, &[address, pointer]).ok().expect("it is enqueued");
+            fails!(CUDA_ERROR_ILLEGAL_ADDRESS, cuCtxSynchronize());
+            assert_eq!(memory[0], 5);
+        });
+    }
 }

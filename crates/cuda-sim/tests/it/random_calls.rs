@@ -9,6 +9,7 @@ use proptest::sample::Index;
 
 use crate::cuda;
 use crate::sim::{KERNELS, in_child, start};
+use crate::virtual_memory::{self, GRANULE};
 
 /// A value that a call is given: one that an earlier call returned, or one from nowhere.
 #[derive(Debug, Clone)]
@@ -53,6 +54,16 @@ enum Call {
     DisablePeer(Pick),
     HostFunction(Pick),
     PointerAttribute(u32, Pick),
+    AllocateAsync(usize, Pick),
+    FreeAsync(Pick, Pick),
+    AllocateManaged(usize),
+    Reserve(usize),
+    CreateMemory(i32, usize),
+    ReleaseMemory(Pick),
+    Map(Pick, u64, Pick, usize),
+    Unmap(Pick, u64, usize),
+    SetAccess(Pick, u64, i32, usize),
+    FillRows(Pick, usize, [usize; 2], Pick),
 }
 
 /// What earlier calls returned. Dead ones stay: using them is part of the test.
@@ -65,6 +76,7 @@ struct World {
     functions: Vec<u64>,
     pointers: Vec<u64>,
     host_pointers: Vec<u64>,
+    memory: Vec<u64>,
 }
 
 fn pick() -> impl Strategy<Value = Pick> {
@@ -98,6 +110,21 @@ fn call() -> impl Strategy<Value = Call> {
         2 => (pick(), pick(), small(), pick()).prop_map(|(t, f, n, s)| Call::Copy(t, f, n, s)),
         2 => (pick(), bytes(), pick()).prop_map(|(p, n, s)| Call::Fill(p, n, s)),
         1 => (0..30_u32, pick()).prop_map(|(a, p)| Call::PointerAttribute(a, p)),
+        2 => (bytes(), pick()).prop_map(|(n, s)| Call::AllocateAsync(n, s)),
+        1 => (pick(), pick()).prop_map(|(p, s)| Call::FreeAsync(p, s)),
+        1 => bytes().prop_map(Call::AllocateManaged),
+        1 => (pick(), small(), [small(), 0..9_usize], pick())
+            .prop_map(|(p, n, size, s)| Call::FillRows(p, n, size, s)),
+    ];
+    let (granules, granule) = (|| 0..4_usize, || 0..4_u64);
+    let virtual_memory = prop_oneof![
+        2 => granules().prop_map(Call::Reserve),
+        2 => (device(), granules()).prop_map(|(d, n)| Call::CreateMemory(d, n)),
+        1 => pick().prop_map(Call::ReleaseMemory),
+        3 => (pick(), granule(), pick(), granules()).prop_map(|(p, o, h, n)| Call::Map(p, o, h, n)),
+        1 => (pick(), granule(), granules()).prop_map(|(p, o, n)| Call::Unmap(p, o, n)),
+        3 => (pick(), granule(), device(), granules())
+            .prop_map(|(p, o, d, n)| Call::SetAccess(p, o, d, n)),
     ];
     let streams = prop_oneof![
         3 => (0..4_u32).prop_map(Call::CreateStream),
@@ -119,7 +146,7 @@ fn call() -> impl Strategy<Value = Call> {
         3 => (pick(), 0..70_u32, 0..1100_u32, pick(), pick())
             .prop_map(|(f, g, b, p, s)| Call::Launch(f, g, b, p, s)),
     ];
-    prop_oneof![contexts, memory, streams, modules]
+    prop_oneof![contexts, memory, virtual_memory, streams, modules]
 }
 
 fn handle<T>(pick: &Pick, known: &[u64]) -> *mut T {
@@ -201,6 +228,40 @@ impl World {
             Call::EnablePeer(pick) => cuda!(cuCtxEnablePeerAccess(context(pick), 0)),
             Call::DisablePeer(pick) => cuda!(cuCtxDisablePeerAccess(context(pick))),
             Call::HostFunction(on) => cuda!(cuLaunchHostFunc(stream(on), Some(idle), host)),
+            Call::AllocateAsync(bytes, on) => {
+                cuda!(cuMemAllocAsync(&mut pointer, *bytes, stream(on)))
+            }
+            Call::FreeAsync(pick, on) => cuda!(cuMemFreeAsync(device_pointer(pick), stream(on))),
+            Call::AllocateManaged(bytes) => cuda!(cuMemAllocManaged(&mut pointer, *bytes, 1)),
+            Call::Reserve(granules) => {
+                cuda!(cuMemAddressReserve(&mut pointer, granules * GRANULE, 0, 0, 0))
+            }
+            Call::CreateMemory(device, granules) => {
+                let properties = virtual_memory::properties(virtual_memory::on_device(*device));
+                let mut made = 0;
+                let result = cuda!(cuMemCreate(&mut made, granules * GRANULE, &properties, 0));
+                self.memory.extend((made != 0).then_some(made));
+                result
+            }
+            Call::ReleaseMemory(pick) => cuda!(cuMemRelease(number(pick, &self.memory))),
+            Call::Map(at, offset, pick, granules) => {
+                let at = device_pointer(at).wrapping_add(offset * GRANULE as u64);
+                let memory = number(pick, &self.memory);
+                cuda!(cuMemMap(at, granules * GRANULE, 0, memory, 0))
+            }
+            Call::Unmap(at, offset, granules) => {
+                let at = device_pointer(at).wrapping_add(offset * GRANULE as u64);
+                cuda!(cuMemUnmap(at, granules * GRANULE))
+            }
+            Call::SetAccess(at, offset, device, granules) => {
+                let at = device_pointer(at).wrapping_add(offset * GRANULE as u64);
+                let flags = virtual_memory::READ_WRITE;
+                virtual_memory::allow(at, granules * GRANULE, *device, flags)
+            }
+            Call::FillRows(to, pitch, [width, height], on) => {
+                let to = device_pointer(to);
+                cuda!(cuMemsetD2D8Async(to, *pitch, 1, *width, *height, stream(on)))
+            }
             Call::PointerAttribute(attribute, of) => {
                 let attribute = cuda_sys::CUpointer_attribute(*attribute);
                 cuda!(cuPointerGetAttribute(host, attribute, device_pointer(of)))
@@ -217,7 +278,12 @@ impl World {
             Call::Load => &mut self.modules,
             Call::GetFunction(_) => &mut self.functions,
             Call::AllocateHost(_) => &mut self.host_pointers,
-            Call::Allocate(_) => return self.pointers.extend((pointer != 0).then_some(pointer)),
+            Call::Allocate(_)
+            | Call::AllocateAsync(..)
+            | Call::AllocateManaged(_)
+            | Call::Reserve(_) => {
+                return self.pointers.extend((pointer != 0).then_some(pointer));
+            }
             _ => return,
         };
         known.extend((handle != 0).then_some(handle));
