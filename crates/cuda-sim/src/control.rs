@@ -20,7 +20,9 @@
 mod capability;
 mod config;
 mod counters;
+mod fault;
 mod faults;
+mod links;
 mod schedules;
 mod virtual_time;
 
@@ -32,8 +34,11 @@ pub use capability::Capability;
 pub use config::{Config, ConfigError};
 pub(crate) use counters::count;
 pub use counters::{Counters, counters};
+pub use fault::{Fault, FaultError, Link, PeerFault, WorkKind};
+pub(crate) use faults::apply;
 pub(crate) use faults::injected;
-pub use faults::{clear_faults, fail};
+pub use faults::{clear_faults, fail, inject};
+pub(crate) use links::{broken, delay, slowness};
 pub use schedules::{
     Bound, Exploration, explore, schedule, schedule_diverged, set_schedule, try_schedules,
 };
@@ -45,13 +50,8 @@ pub use crate::check::{Actor, AllocationInfo, CheckKinds, Report, ReportKind, Si
 use crate::device::{self, Device, platform};
 pub use crate::exec::Mode;
 use crate::queue::in_host_function;
-pub use crate::time::{KernelWork, Time, TimeModel};
-
-/// By how much the way between two places is slowed down.
-pub(crate) fn slowness(_to: crate::time::Site, _from: crate::time::Site) -> u64 {
-    1
-}
 pub use crate::queue::{Choice, Schedule, ScheduleError, Trace};
+pub use crate::time::{KernelWork, Time, TimeModel};
 
 /// What was asked for by [`configure`].
 static ASKED: Mutex<Option<Config>> = Mutex::new(None);

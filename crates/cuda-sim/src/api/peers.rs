@@ -18,9 +18,8 @@ pub(super) unsafe fn cuDeviceCanAccessPeer(
     // SAFETY: the caller's promise.
     let out = unsafe { Out::new(can) }?;
     let platform = platform()?;
-    platform.device(device)?;
-    platform.device(peer)?;
-    out.set(c_int::from(device != peer));
+    let cut_off = platform.device(device)?.is_cut_off_from(platform.device(peer)?);
+    out.set(c_int::from(device != peer && !cut_off));
     Ok(())
 }
 
@@ -33,6 +32,9 @@ pub(super) unsafe fn cuCtxEnablePeerAccess(peer: CUcontext, flags: c_uint) -> Re
     if peer.device.id == context.device.id {
         // Contexts of one device share its memory's addresses anyway.
         return Err(CUresult::CUDA_ERROR_INVALID_DEVICE);
+    }
+    if context.device.is_cut_off_from(peer.device) {
+        return Err(CUresult::CUDA_ERROR_PEER_ACCESS_UNSUPPORTED);
     }
     context.enable_peer(&peer)
 }
@@ -54,15 +56,14 @@ pub(super) unsafe fn cuDeviceGetP2PAttribute(
     // SAFETY: the caller's promise.
     let out = unsafe { Out::new(value) }?;
     let platform = platform()?;
-    platform.device(from)?;
-    platform.device(to)?;
+    let cut_off = platform.device(from)?.is_cut_off_from(platform.device(to)?);
     if from == to {
         return Err(CUresult::CUDA_ERROR_INVALID_DEVICE);
     }
     out.set(match attribute {
         Attribute::CU_DEVICE_P2P_ATTRIBUTE_PERFORMANCE_RANK => 0,
-        Attribute::CU_DEVICE_P2P_ATTRIBUTE_ACCESS_SUPPORTED => 1,
-        Attribute::CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED => 1,
+        Attribute::CU_DEVICE_P2P_ATTRIBUTE_ACCESS_SUPPORTED
+        | Attribute::CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED => c_int::from(!cut_off),
         Attribute::CU_DEVICE_P2P_ATTRIBUTE_CUDA_ARRAY_ACCESS_SUPPORTED => 0,
         Attribute::CU_DEVICE_P2P_ATTRIBUTE_ONLY_PARTIAL_NATIVE_ATOMIC_SUPPORTED => 0,
         _ => return Err(CUresult::CUDA_ERROR_INVALID_VALUE),

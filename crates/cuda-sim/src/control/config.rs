@@ -4,7 +4,7 @@ use std::env;
 use std::num::NonZero;
 use std::thread;
 
-use super::{Capability, CheckKinds, Mode, Schedule, Time};
+use super::{Capability, CheckKinds, Fault, Mode, Schedule, Time};
 
 /// The simulated machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,6 +28,8 @@ pub struct Config {
     pub schedule: Schedule,
     /// Which clock events and waits go by.
     pub time: Time,
+    /// What is wrong with it from the start, and after each reset.
+    pub faults: Vec<Fault>,
 }
 
 impl Default for Config {
@@ -42,6 +44,7 @@ impl Default for Config {
             execution: Mode::Lockstep,
             schedule: Schedule::Fast,
             time: Time::Real,
+            faults: Vec::new(),
         }
     }
 }
@@ -51,7 +54,9 @@ impl Config {
     /// (or KiB, GiB, or a number of bytes), `CUDA_SIM_WORKERS=2`, `CUDA_SIM_CHECK=1` (or a list
     /// such as `memory,init`), `CUDA_SIM_CAPABILITY=8.0`, `CUDA_SIM_EXECUTION=threads` (or
     /// `lockstep`), `CUDA_SIM_SCHEDULE=adversarial:7` (any text of a
-    /// [`Schedule`]), `CUDA_SIM_TIME=h200` (or real).
+    /// [`Schedule`]), `CUDA_SIM_TIME=h200` (or real),
+    /// `CUDA_SIM_FAULTS=slow:0-1=8; launch:0@2=LAUNCH_FAILED` (texts of [`Fault`]s, with semicolons
+    /// between them).
     ///
     /// # Errors
     /// The first variable whose value means nothing.
@@ -80,6 +85,8 @@ impl Config {
         let schedule = "a schedule: fast, seed:7, adversarial:7, replay:7:0.1.-";
         read.set(&mut config.schedule, "CUDA_SIM_SCHEDULE", schedule, number)?;
         read.set(&mut config.time, "CUDA_SIM_TIME", "real or h200", Time::named)?;
+        let faults = "a list of faults such as slow:0-1=8; launch:0@2=LAUNCH_FAILED";
+        read.set(&mut config.faults, "CUDA_SIM_FAULTS", faults, Fault::list)?;
         Ok(config)
     }
 }
@@ -120,7 +127,7 @@ fn number<T: std::str::FromStr>(text: &str) -> Option<T> {
     text.parse().ok()
 }
 
-fn bytes(text: &str) -> Option<u64> {
+pub(super) fn bytes(text: &str) -> Option<u64> {
     let digits = text.trim_end_matches(|c: char| !c.is_ascii_digit());
     let shift = match text[digits.len()..].trim_start() {
         "" | "B" => 0,
@@ -135,7 +142,7 @@ fn bytes(text: &str) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::TimeModel;
+    use super::super::{Link, TimeModel};
     use super::*;
 
     fn read(variables: &[(&str, &str)]) -> Result<Config, ConfigError> {
@@ -161,6 +168,7 @@ mod tests {
             ("CUDA_SIM_EXECUTION", "threads"),
             ("CUDA_SIM_SCHEDULE", "adversarial:7"),
             ("CUDA_SIM_TIME", "h200"),
+            ("CUDA_SIM_FAULTS", "memory:1=64MiB; slow:host-0=4"),
         ]);
         let expected = Config {
             devices: 4,
@@ -171,6 +179,10 @@ mod tests {
             execution: Mode::Threads,
             schedule: Schedule::Adversarial(7),
             time: Time::Virtual(TimeModel::H200),
+            faults: vec![
+                Fault::Memory { device: 1, bytes: 64 << 20 },
+                Fault::Slow { link: Link::Host(0), times: 4 },
+            ],
         };
         assert_eq!(config, Ok(expected));
     }
@@ -190,6 +202,7 @@ mod tests {
             ("CUDA_SIM_EXECUTION", "warps"),
             ("CUDA_SIM_SCHEDULE", "sometimes"),
             ("CUDA_SIM_TIME", "soon"),
+            ("CUDA_SIM_FAULTS", "memory:1"),
         ] {
             assert!(read(&[(variable, value)]).is_err(), "{variable}={value}");
         }

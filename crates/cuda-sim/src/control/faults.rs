@@ -1,12 +1,15 @@
-//! Calls that fail on demand.
+//! Faults on demand: those that are planned, and making them happen.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use cuda_sys::CUresult;
 
-use super::ControlError;
+use super::fault::{Fault, Link};
+use super::{ControlError, links};
 use crate::api::Call;
+use crate::device::{Platform, platform};
+use crate::queue::Failure;
 
 struct Planned {
     call: &'static str,
@@ -34,10 +37,72 @@ pub fn fail(call: &str, nth: u64, result: CUresult) -> Result<(), ControlError> 
     Ok(())
 }
 
-/// Forgets all plans.
+/// Makes something go wrong, until [`clear_faults`] or the next [`reset`](super::reset).
+///
+/// ```
+/// use cuda_sim::control;
+/// use cuda_sys::CUresult;
+///
+/// let driver = cuda_sim::driver();
+/// # unsafe { (driver.cuInit)(0).ok()? };
+/// control::inject(&"dead:0=ECC_UNCORRECTABLE".parse()?)?;
+/// let mut context = std::ptr::null_mut();
+/// // SAFETY: `context` is writable.
+/// let retained = unsafe { (driver.cuDevicePrimaryCtxRetain)(&mut context, 0) };
+/// assert_eq!(retained, CUresult::CUDA_ERROR_ECC_UNCORRECTABLE);
+/// control::reset()?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// [`ControlError::NoSuchCall`]; before `cuInit`, and for devices that there are not.
+pub fn inject(fault: &Fault) -> Result<(), ControlError> {
+    if let Fault::Call { name, nth, result } = fault {
+        return fail(name, *nth, *result);
+    }
+    let platform = platform().map_err(|_| ControlError::NotInitialised)?;
+    apply(platform, fault)
+}
+
+/// Makes something go wrong on a machine.
+pub(crate) fn apply(platform: &Platform, fault: &Fault) -> Result<(), ControlError> {
+    let count = platform.devices.len();
+    let find = |device: usize| {
+        platform.devices.get(device).ok_or(ControlError::NoSuchDevice { device, count })
+    };
+    match *fault {
+        Fault::Call { ref name, nth, result } => fail(name, nth, result)?,
+        Fault::Work { kind, device, nth, result } => find(device)?.health.plan(kind, nth, result),
+        Fault::Memory { device, bytes } => find(device)?.memory.set_limit(bytes),
+        Fault::Slow { link, times } => {
+            match link {
+                Link::Host(device) => drop(find(device)?),
+                Link::Devices(one, other) => drop((find(one)?, find(other)?)),
+            }
+            links::slow_down(link, times);
+        }
+        Fault::Peer { one, other, fault } => {
+            find(one)?;
+            find(other)?;
+            links::break_up(Link::Devices(one, other), fault);
+        }
+        Fault::Dead { device, result } => {
+            let text = "the device was lost on demand".to_owned();
+            find(device)?.health.fail(&Failure { code: result, text });
+        }
+    }
+    Ok(())
+}
+
+/// Forgets all that is planned, and mends slow and broken ways. Devices that are lost stay lost, and
+/// memory limits stay.
 pub fn clear_faults() {
     PLANNED.lock().unwrap_or_else(PoisonError::into_inner).clear();
     ANY.store(false, Ordering::Release);
+    links::mend();
+    if let Ok(platform) = platform() {
+        platform.devices.iter().for_each(|device| device.health.forget_plans());
+    }
 }
 
 /// The result that a call is to return, if it is to fail.

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use cuda_sys::CUresult;
 
+use super::faults;
 use super::location::Location;
 use super::stream::StreamRef;
 use super::trap;
@@ -167,7 +168,13 @@ impl Job for Copy {
         // What was mapped may have been unmapped since, which the trap sees. Programs may race on
         // it, as on a GPU: bytes are copied, whatever they are.
         let copy = || unsafe { ptr::copy(from, to, length as usize) };
-        unmapped("copy", trap::guarded(self.health, copy).1)
+        unmapped("copy", trap::guarded(self.health, copy).1)?;
+        let source = match &self.source {
+            Source::InPlace(from) => from.location.site(),
+            Source::Staged(_) => Site::Pageable,
+        };
+        // SAFETY: the piece was written just now.
+        unsafe { faults::disturb(self.to.location.site(), source, to, length, self.health) }
     }
 }
 

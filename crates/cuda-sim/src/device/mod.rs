@@ -8,6 +8,7 @@ mod context;
 pub(crate) mod copy;
 pub(crate) mod current;
 mod event;
+mod faults;
 mod fill;
 mod heap;
 mod host_memory;

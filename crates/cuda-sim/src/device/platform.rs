@@ -21,7 +21,7 @@ use super::stream::Stream;
 use super::virtual_memory::VirtualMemory;
 use super::visible::visible_devices;
 use crate::check;
-use crate::control::Config;
+use crate::control::{self, Config, ControlError, PeerFault};
 use crate::graph::Graphs;
 use crate::queue::{Health, Schedule, Scheduler};
 use crate::time;
@@ -122,7 +122,7 @@ impl Platform {
         if config.schedule != Schedule::Fast {
             scheduler.set_schedule(&config.schedule);
         }
-        Ok(Platform {
+        let platform = Platform {
             devices,
             host_memory: HostMemory::default(),
             virtual_memory: VirtualMemory::default(),
@@ -140,7 +140,17 @@ impl Platform {
             linkers: Registry::new(HandleKind::Linker),
             epoch: AtomicU64::new(0),
             config,
-        })
+        };
+        platform.apply_faults().map_err(|error| {
+            tracing::error!("{error}");
+            CUresult::CUDA_ERROR_INVALID_VALUE
+        })?;
+        Ok(platform)
+    }
+
+    /// Makes what was configured to be wrong go wrong.
+    fn apply_faults(&self) -> Result<(), ControlError> {
+        self.config.faults.iter().try_for_each(|fault| control::apply(self, fault))
     }
 
     /// The device of that ordinal.
@@ -188,6 +198,9 @@ impl Platform {
         time::forget_declared();
         self.epoch.fetch_add(1, Ordering::AcqRel);
         self.devices.iter().for_each(|device| device.health.restore());
+        // They were good when the machine was made, and so they are now.
+        let applied = self.apply_faults();
+        debug_assert_eq!(applied, Ok(()), "the machine is as it was");
     }
 }
 
@@ -201,6 +214,12 @@ impl Device {
             primary_retains: Mutex::new(0),
             primary_flags: AtomicU32::new(0),
         })
+    }
+
+    /// Whether the way to another device is broken, on demand.
+    pub(crate) fn is_cut_off_from(&self, other: &Device) -> bool {
+        let fault = control::broken(self.id.ordinal as usize, other.id.ordinal as usize);
+        fault == Some(PeerFault::Errors)
     }
 
     /// Retains the primary context, and makes it if it is not active.

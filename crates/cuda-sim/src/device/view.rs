@@ -54,6 +54,7 @@ impl View {
             Some(device) if device.memory.is_reserved_part(accessed.start) => {
                 self.permits_mapped(accessed, access)
             }
+            Some(device) if self.context.device.is_cut_off_from(device) => false,
             Some(device) => device
                 .memory
                 .touchable(accessed)

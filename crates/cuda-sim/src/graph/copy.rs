@@ -9,6 +9,7 @@ use crate::device::copy::{End, in_place};
 use crate::device::{Context, Location, Platform};
 use crate::exec::Access;
 use crate::queue::{Failure, Job};
+use crate::time::Demand;
 
 /// A copy of `depth` planes of `height` rows of `width` bytes, none of which is zero.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -149,6 +150,11 @@ pub(super) struct Rows(pub(super) Vec<Arc<dyn Job>>);
 impl Job for Rows {
     fn pieces(&self) -> u64 {
         self.0.len() as u64
+    }
+
+    fn demand(&self) -> Demand {
+        let first = self.0.first().map_or(Demand::Nothing, |row| row.demand());
+        first.times(self.0.len() as u64)
     }
 
     fn is_heavy(&self) -> bool {

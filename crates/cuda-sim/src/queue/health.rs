@@ -1,9 +1,13 @@
 //! Whether a device still works, and what broke it.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Condvar, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
 use cuda_sys::CUresult;
+
+use super::job::Job;
+use super::plan::{self, Plan};
+use crate::control::WorkKind;
 
 /// Why a job failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,6 +28,8 @@ pub(crate) struct Health {
     interrupt: AtomicBool,
     text: Mutex<Option<String>>,
     told: Condvar,
+    plans: Mutex<Vec<Plan>>,
+    has_plans: AtomicBool,
 }
 
 impl Health {
@@ -34,6 +40,8 @@ impl Health {
             interrupt: AtomicBool::new(false),
             text: Mutex::new(None),
             told: Condvar::new(),
+            plans: Mutex::new(Vec::new()),
+            has_plans: AtomicBool::new(false),
         }
     }
 
@@ -86,6 +94,36 @@ impl Health {
             text = self.told.wait(text).unwrap_or_else(PoisonError::into_inner);
         }
         text.clone()
+    }
+
+    /// Makes the `nth` work of a kind that is enqueued from now on fail when its turn comes.
+    pub(crate) fn plan(&self, kind: WorkKind, nth: u64, result: CUresult) {
+        let plan = Plan { kind, left: nth.max(1), result };
+        self.plans.lock().unwrap_or_else(PoisonError::into_inner).push(plan);
+        self.has_plans.store(true, Ordering::Release);
+    }
+
+    /// Forgets what was planned.
+    pub(crate) fn forget_plans(&self) {
+        self.plans.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        self.has_plans.store(false, Ordering::Release);
+    }
+
+    /// What is enqueued in place of a job, which is to fail if that was planned.
+    pub(super) fn planned(&self, job: Arc<dyn Job>) -> Arc<dyn Job> {
+        if !self.has_plans.load(Ordering::Acquire) {
+            return job;
+        }
+        let Some(kind) = plan::kind(job.as_ref()) else { return job };
+        let mut plans = self.plans.lock().unwrap_or_else(PoisonError::into_inner);
+        plans
+            .iter_mut()
+            .filter(|plan| plan.kind == kind)
+            .for_each(|plan| plan.left = plan.left.saturating_sub(1));
+        match plans.iter().position(|plan| plan.left == 0) {
+            Some(due) => plan::doomed(job.as_ref(), kind, plans.swap_remove(due).result),
+            None => job,
+        }
     }
 
     /// Makes the device as new.

@@ -3,6 +3,7 @@
 
 use std::cell::Cell;
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
@@ -28,6 +29,8 @@ pub(crate) fn in_host_function() -> bool {
 pub(super) struct HostThreads {
     calls: Mutex<Calls>,
     arrived: Condvar,
+    /// How many host functions run.
+    busy: AtomicUsize,
 }
 
 #[derive(Default)]
@@ -61,10 +64,18 @@ impl HostThreads {
         }
     }
 
+    /// Whether a host function runs.
+    pub(super) fn are_busy(&self) -> bool {
+        self.busy.load(Ordering::Relaxed) > 0
+    }
+
     fn serve(&self, scheduler: &'static Scheduler) {
         while let Some(call) = self.next() {
+            let busy = usize::from(call.is_host_function);
             RUNNING.set(call.is_host_function);
+            self.busy.fetch_add(busy, Ordering::Relaxed);
             (call.function)();
+            self.busy.fetch_sub(busy, Ordering::Relaxed);
             RUNNING.set(false);
             scheduler.finish_host_call(&call.stream);
         }

@@ -17,6 +17,7 @@ mod host;
 mod job;
 mod order;
 mod parker;
+mod plan;
 mod point;
 mod policy;
 mod random;

@@ -188,6 +188,10 @@ impl State {
         };
         queue.enqueued += 1;
         let sequence = queue.enqueued;
+        let work = match work {
+            Work::Job(job) => Work::Job(queue.health.planned(job)),
+            work => work,
+        };
         if time::is_virtual() {
             let at = Point { progress: Arc::clone(stream), sequence }.position();
             let after = after.iter().map(Point::position).collect();

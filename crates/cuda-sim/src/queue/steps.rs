@@ -58,6 +58,25 @@ impl Scheduler {
         self.step(Reason::Asked);
     }
 
+    /// Sees to it that what is done by the virtual clock is done in fact. False if it takes so long
+    /// that it may be waiting for the program that asks.
+    pub(super) fn catch_up(&'static self, point: &Point) -> bool {
+        const MOST: Duration = Duration::from_secs(20);
+        let begun = Instant::now();
+        while !point.is_complete() {
+            let most = if self.host_threads.are_busy() { PATIENCE } else { MOST };
+            if begun.elapsed() > most {
+                return false;
+            }
+            if self.is_stepping() {
+                self.take_step();
+            } else {
+                thread::sleep(Duration::from_micros(50));
+            }
+        }
+        true
+    }
+
     /// Takes steps until a point is complete.
     pub(super) fn step_to(&'static self, point: &Point) {
         while !point.is_complete() {

@@ -54,6 +54,17 @@ pub(super) enum Engine {
 pub(super) type Engines = SmallVec<[Engine; 2]>;
 
 impl Demand {
+    /// What so many operations like this need together.
+    pub(crate) fn times(self, count: u64) -> Demand {
+        match self {
+            Demand::Copy { to, from, bytes } => {
+                Demand::Copy { to, from, bytes: bytes.saturating_mul(count) }
+            }
+            Demand::Fill { at, bytes } => Demand::Fill { at, bytes: bytes.saturating_mul(count) },
+            other => other,
+        }
+    }
+
     /// Whether the operation is sent to a device, so that it begins some time after its call.
     pub(super) fn is_sent(&self) -> bool {
         !matches!(self, Demand::Nothing)
@@ -75,8 +86,8 @@ impl Demand {
                 (smallvec![Engine::Compute(device)], time.max(model.kernel_least))
             }
             Demand::Copy { to, from, bytes } => {
-                let (engines, bandwidth) = way(model, to, from);
-                let time = TimeModel::transfer(bytes, bandwidth).saturating_mul(slowness(to, from));
+                let (engines, _) = way(model, to, from);
+                let time = model.copy(to, from, bytes).saturating_mul(slowness(to, from));
                 (engines, time.saturating_add(model.copy_least))
             }
             Demand::Fill { at, bytes } => {
@@ -88,6 +99,13 @@ impl Demand {
                 (engines, time.saturating_add(model.kernel_least))
             }
         }
+    }
+}
+
+impl TimeModel {
+    /// What a copy takes on a way that is free.
+    pub(crate) fn copy(&self, to: Site, from: Site, bytes: u64) -> u64 {
+        TimeModel::transfer(bytes, way(self, to, from).1)
     }
 }
 

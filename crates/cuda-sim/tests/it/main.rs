@@ -5,6 +5,7 @@ mod control;
 mod copies;
 mod events;
 mod faults;
+mod faults_on_demand;
 mod graphs;
 mod host_functions;
 mod host_memory;
