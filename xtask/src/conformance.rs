@@ -50,7 +50,7 @@ pub(crate) fn run(suite: &Suite) -> Result<()> {
 
 /// What came of the tests in tests/abi-client, and whether all is well.
 pub(crate) fn abi() -> Result<(Counts, Result<()>)> {
-    let folder = libcuda::build(Profile::Release)?;
+    let folder = libcuda::build(Profile::Dev)?;
     let mut cargo = process::cargo(&["test", "--manifest-path", "tests/abi-client/Cargo.toml"]);
     // The one is for the linker, by way of cuda-driver-sys' build script, the other for the loader.
     cargo.env("CUDA_LIBRARY_PATH", &folder).env("LD_LIBRARY_PATH", &folder);
