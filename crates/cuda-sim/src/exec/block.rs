@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 use super::barrier::{BARRIERS, Barrier};
 use super::buffer::Buffer;
 use super::runner::Runner;
-use super::state::{Context, FINISHED, STOPPED, SUSPENDED, Thread, WarpRecord, slots};
+use super::state::{Context, FINISHED, STOPPED, SUSPENDED, Thread, WarpRecord};
 use super::warp::{lanes, member_mask, resolve};
 use super::watch::new_check;
 use super::{CheckLevel, Fault, FaultKind, Launch};
@@ -24,6 +24,8 @@ pub(super) struct Block<'a> {
     pub(super) records: Vec<WarpRecord>,
     pub(super) warps: Vec<Warp>,
     pub(super) barriers: [Barrier; BARRIERS],
+    /// Whether nothing of the block has run yet.
+    pub(super) fresh: bool,
     /// Threads that have not ended.
     pub(super) live: u32,
     /// Rounds since a thread ended or a barrier opened.
@@ -102,7 +104,7 @@ impl<'a> Block<'a> {
             frame: frame(warp),
             ..WarpRecord::default()
         });
-        let records = records.collect();
+        let mut records: Vec<WarpRecord> = records.collect();
         let address_range = |start: u64, bytes: usize| start..start + bytes as u64;
         let runner = Box::new(Runner {
             launch,
@@ -113,7 +115,10 @@ impl<'a> Block<'a> {
             fault: RefCell::new(None),
             check: new_check(launch, shared_bytes, own),
         });
-        let context = Box::new(context(launch, shared.start(), shared_bytes));
+        let mut context = Box::new(launch.context(shared.start(), shared_bytes));
+        let warps = records.as_mut_ptr_range();
+        (context.warps, context.warps_end) = (warps.start, warps.end);
+        context.warp_count = records.len() as u32;
         Block {
             context,
             runner,
@@ -124,6 +129,7 @@ impl<'a> Block<'a> {
             records,
             warps: vec![Warp::default(); own.div_ceil(32)],
             barriers: [Barrier::default(); BARRIERS],
+            fresh: true,
             live: 0,
             quiet_rounds: 0,
         }
@@ -135,6 +141,20 @@ impl<'a> Block<'a> {
         self.context.block_index = place;
         self.context.runner = (&raw const *self.runner).cast();
         self.runner.block.set(place);
+        self.fresh = true;
+        self.runner.with_check(|check| check.start(place));
+        for record in &mut self.records {
+            (record.state, record.progress) = (0, 0);
+        }
+        if self.runner.launch.kernel.check == CheckLevel::Full {
+            // Kernels that read what nobody wrote see NaN or -1, not the zeros that hide the
+            // mistake.
+            self.shared.fill(0xff);
+        }
+    }
+
+    /// Puts all warps at their beginning.
+    fn reset_warps(&mut self) {
         self.live = self.threads.len() as u32;
         self.quiet_rounds = 0;
         for (index, warp) in self.warps.iter_mut().enumerate() {
@@ -143,18 +163,9 @@ impl<'a> Block<'a> {
             *warp = Warp { ready: u32::MAX >> (32 - count), together, ..Warp::default() };
         }
         self.barriers = [Barrier::default(); BARRIERS];
-        self.runner.with_check(|check| check.start(place));
-        for record in &mut self.records {
-            record.state = 0;
-        }
         // Threads of full warps are given their states when they leave the lockstep.
         for thread in &mut self.threads[32 * self.records.len()..] {
             (thread.state, thread.stop) = (0, 0);
-        }
-        if self.runner.launch.kernel.check == CheckLevel::Full {
-            // Kernels that read what nobody wrote see NaN or -1, not the zeros that hide the
-            // mistake.
-            self.shared.fill(0xff);
         }
     }
 
@@ -170,6 +181,9 @@ impl<'a> Block<'a> {
     pub(super) fn round(&mut self) -> Result<Round, Fault> {
         if self.runner.is_interrupted() {
             return Err(self.fault(0, FaultKind::Interrupted));
+        }
+        if std::mem::take(&mut self.fresh) && self.begin()? {
+            return Ok(Round::Ended);
         }
         let live = self.live;
         let mut advanced = false;
@@ -212,6 +226,19 @@ impl<'a> Block<'a> {
             advanced |= self.warps[warp].waiting != 0 && self.release_warp(warp);
         }
         Ok(advanced)
+    }
+
+    /// Begins a block, in a chain if that can be; whether it has ended already.
+    fn begin(&mut self) -> Result<bool, Fault> {
+        let status = self.can_chain().then(|| self.run_chain());
+        if status == Some(FINISHED) && self.threads.len().is_multiple_of(32) {
+            return Ok(true);
+        }
+        self.reset_warps();
+        if let Some(status) = status {
+            self.leave_chain(status)?;
+        }
+        Ok(self.live == 0)
     }
 
     /// Runs the ready threads of a warp; whether any did more than to let others go first.
@@ -384,30 +411,6 @@ impl<'a> Block<'a> {
         self.runner.stop(thread, line, kind);
         let fault = self.runner.fault.take();
         fault.expect("a stopped thread left its fault")
-    }
-}
-
-/// What native code is told about a launch. The block that runs is filled in when it starts.
-fn context(launch: &Launch<'_>, shared: *mut u8, shared_bytes: usize) -> Context {
-    let kernel = launch.kernel;
-    let window = launch.memory.window();
-    // In a window that is not aligned, places would be; so all accesses are asked for.
-    let known = window.start.is_multiple_of(32);
-    Context {
-        window_start: window.start,
-        window_slots: slots(if known { window.end - window.start } else { 0 }),
-        parameters: launch.parameters.as_ptr(),
-        parameter_slots: slots(kernel.parameter_bytes as u64),
-        shared,
-        shared_slots: slots(shared_bytes as u64),
-        local_slots: slots(kernel.local_bytes as u64),
-        globals: launch.globals.as_ptr(),
-        grid: launch.grid,
-        block: launch.block,
-        block_index: [0; 3],
-        dynamic_shared_bytes: launch.dynamic_shared_bytes,
-        total_shared_bytes: shared_bytes as u32,
-        runner: std::ptr::null(),
     }
 }
 

@@ -4,6 +4,7 @@ use std::ops::Range;
 use std::sync::atomic::AtomicBool;
 
 use super::block::{Block, Round};
+use super::state::{Context, slots};
 use super::{Access, CompiledKernel, Fault};
 use crate::check::CheckKinds;
 
@@ -54,6 +55,39 @@ impl Launch<'_> {
             block.run_all()?;
         }
         Ok(())
+    }
+
+    /// What native code is told about a self. The block that runs is filled in when it starts.
+    pub(super) fn context(&self, shared: *mut u8, shared_bytes: usize) -> Context {
+        let kernel = self.kernel;
+        let window = self.memory.window();
+        // In a window that is not aligned, places would be; so all accesses are asked for.
+        let known = window.start.is_multiple_of(32);
+        Context {
+            window_start: window.start,
+            window_slots: slots(if known { window.end - window.start } else { 0 }),
+            parameters: self.parameters.as_ptr(),
+            parameter_slots: slots(kernel.parameter_bytes as u64),
+            shared,
+            shared_slots: slots(shared_bytes as u64),
+            local_slots: slots(kernel.local_bytes as u64),
+            globals: self.globals.as_ptr(),
+            grid: self.grid,
+            block: self.block,
+            block_index: [0; 3],
+            dynamic_shared_bytes: self.dynamic_shared_bytes,
+            total_shared_bytes: shared_bytes as u32,
+            warps: std::ptr::null_mut(),
+            warps_end: std::ptr::null_mut(),
+            warp_count: 0,
+            chained: 0,
+            phase: 0,
+            ended: 0,
+            arrived: 0,
+            sweeps: 0,
+            running: std::ptr::null_mut(),
+            runner: std::ptr::null(),
+        }
     }
 
     /// Blocks whose threads may wait. One runs at a time, unless all that run only wait for

@@ -23,6 +23,21 @@ pub(crate) struct Context {
     pub(crate) block_index: [u32; 3],
     pub(crate) dynamic_shared_bytes: u32,
     pub(crate) total_shared_bytes: u32,
+    /// The block's full warps, the first and behind the last.
+    pub(crate) warps: *mut WarpRecord,
+    pub(crate) warps_end: *mut WarpRecord,
+    pub(crate) warp_count: u32,
+    /// Whether they are run in a chain, and not one at a time.
+    pub(crate) chained: u32,
+    /// The phase of the block's barrier, one more after each time that it has opened.
+    pub(crate) phase: u32,
+    /// The warps that have been found ended, or waiting at the barrier, in the running sweep.
+    pub(crate) ended: u32,
+    pub(crate) arrived: u32,
+    /// The sweeps so far.
+    pub(crate) sweeps: u32,
+    /// The warp that came to something which the scheduler sees to.
+    pub(crate) running: *mut WarpRecord,
     /// The [`Runner`](super::runner::Runner), for the functions that native code calls.
     pub(crate) runner: *const (),
 }
@@ -69,6 +84,8 @@ pub(crate) struct WarpRecord {
     /// What it hands to a barrier: which one, how many threads it waits for, and in how many lanes
     /// the predicate holds.
     pub(crate) operands: [u32; 3],
+    /// In a chain: [`ENDED`], the phase of the barrier at which it waits, or 0.
+    pub(crate) progress: u32,
     /// What the barrier gives back.
     pub(crate) result: u32,
     /// After the lanes have parted: the state in which they come together again, 0 for none.
@@ -93,6 +110,7 @@ impl Default for WarpRecord {
             state: 0,
             site: 0,
             operands: [0; 3],
+            progress: 0,
             result: 0,
             stop: 0,
             point: 0,
@@ -106,6 +124,11 @@ impl Default for WarpRecord {
 
 /// The lanes of a warp.
 pub(crate) const LANES: usize = 32;
+
+/// The progress of a warp that has run to its end.
+pub(crate) const ENDED: u32 = 1;
+/// The first phase of a block's barrier.
+pub(crate) const FIRST_PHASE: u32 = 2;
 
 /// The kernel has run to its end: the thread of a suspending kernel, all threads of any other.
 pub(crate) const FINISHED: u32 = 0;
@@ -122,8 +145,8 @@ pub(crate) const STOPPED: u32 = 4;
 pub(crate) const PARTED: u32 = 5;
 
 /// A kernel as a function of a warp. It runs a full warp up to the next wait or its end, or to
-/// where its lanes part for more than a short way.
-pub(crate) type WarpEntry = unsafe extern "C" fn(*const Context, *mut WarpRecord) -> u32;
+/// where its lanes part for more than a short way; in a chain, all warps from that one on.
+pub(crate) type WarpEntry = unsafe extern "C" fn(*mut Context, *mut WarpRecord) -> u32;
 
 /// A kernel as a function. Where threads may have to wait, it runs one thread up to the next wait
 /// or its end; otherwise it runs all threads of the block one after the other, with one thread's

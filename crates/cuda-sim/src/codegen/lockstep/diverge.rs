@@ -6,6 +6,7 @@ use std::mem::offset_of;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self as clif, InstBuilder, Value, types};
 
+use super::chain::TURN;
 use super::{WarpLowering, vector};
 use crate::codegen::function::{FUEL, Point};
 use crate::exec::runtime::Helper;
@@ -162,6 +163,16 @@ impl WarpLowering<'_, '_> {
     /// A round of a loop ends: from time to time, look whether the launch is to end, or let other
     /// warps go on.
     fn back_edge(&mut self, target: usize) {
+        let code = &self.plan.resumable.code;
+        let start = code.graph.blocks[target].instructions.start;
+        let kernel = self.one.unit.kernel;
+        let observes = |callee| kernel.observers.contains(&callee);
+        let spins = kernel.suspends
+            && ir::may_spin(&code.function, start, self.one.at, &self.one.used, observes);
+        // A loop that waits for others must come to where it lets them go on.
+        if !spins && self.walks_memory(target) {
+            self.count_round(target);
+        }
         let variable = self.one.fuel;
         let fuel = self.builder().use_var(variable);
         let left = self.builder().ins().iadd_imm_s(fuel, -1);
@@ -172,12 +183,7 @@ impl WarpLowering<'_, '_> {
         self.builder().ins().brif(left, head, &[], empty, &[]);
 
         self.builder().switch_to_block(empty);
-        let code = &self.plan.resumable.code;
-        let start = code.graph.blocks[target].instructions.start;
-        let kernel = self.one.unit.kernel;
-        let observes = |callee| kernel.observers.contains(&callee);
-        let spins = ir::may_spin(&code.function, start, self.one.at, &self.one.used, observes);
-        if spins && kernel.suspends {
+        if spins {
             let live = self.plan.resumable.liveness.live_in(target).clone();
             self.wait(Suspension::Yield, &live);
         } else {
@@ -190,6 +196,32 @@ impl WarpLowering<'_, '_> {
         let full = self.builder().ins().iconst(types::I32, FUEL);
         self.builder().def_var(variable, full);
         self.builder().ins().jump(head, &[]);
+    }
+
+    /// A round of a loop that walks memory: after some, it is the next warp's turn.
+    fn count_round(&mut self, target: usize) {
+        let (variable, head) = (self.turns, self.one.blocks[target]);
+        let left = self.builder().use_var(variable);
+        let left = self.builder().ins().iadd_imm_s(left, -1);
+        self.builder().def_var(variable, left);
+        let empty = self.builder().create_block();
+        self.builder().ins().brif(left, head, &[], empty, &[]);
+        self.builder().switch_to_block(empty);
+        let full = self.one.int(types::I32, TURN);
+        self.builder().def_var(variable, full);
+        let (turn, stay) = (self.builder().create_block(), self.builder().create_block());
+        let chained = self.is_chained();
+        self.builder().ins().brif(chained, turn, &[], stay, &[]);
+        self.builder().switch_to_block(turn);
+        let live = self.plan.resumable.liveness.live_in(target).clone();
+        self.store_registers(&live);
+        let (resumption, state) = self.resumption();
+        self.take_turn(state, false);
+        self.builder().switch_to_block(resumption);
+        self.load_registers(&live);
+        self.refuel();
+        self.builder().ins().jump(head, &[]);
+        self.builder().switch_to_block(stay);
     }
 
     /// The index of the point where a block begins, from 1 on: the state of threads there.
@@ -224,6 +256,8 @@ impl WarpLowering<'_, '_> {
     pub(super) fn refuel(&mut self) {
         let variable = self.one.fuel;
         let full = self.builder().ins().iconst(types::I32, FUEL);
+        self.builder().def_var(variable, full);
+        let (variable, full) = (self.turns, self.one.int(types::I32, TURN));
         self.builder().def_var(variable, full);
     }
 
@@ -273,7 +307,7 @@ impl WarpLowering<'_, '_> {
 
         self.builder().switch_to_block(apart);
         self.store_lanes(&rest);
-        self.builder().ins().return_(&[parted]);
+        self.return_to_scheduler(parted);
 
         self.builder().switch_to_block(together);
         match join {
@@ -340,7 +374,8 @@ impl WarpLowering<'_, '_> {
         for offset in [offset_of!(WarpRecord, stop), offset_of!(WarpRecord, waiting)] {
             self.store_to_record(none, offset);
         }
-        self.one.return_status(PARTED);
+        let parted = self.one.int(types::I32, i64::from(PARTED));
+        self.return_to_scheduler(parted);
     }
 }
 

@@ -2,7 +2,8 @@
 
 use std::mem::offset_of;
 
-use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value, types};
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{self as clif, InstBuilder, MemFlagsData, Value, types};
 use smallvec::SmallVec;
 
 use super::{Lanes, WarpLowering, vector};
@@ -11,7 +12,7 @@ use crate::codegen::suspend::operand_types;
 use crate::exec::runtime::Helper;
 use crate::exec::state::{LANES, SUSPENDED, WarpRecord};
 use crate::ir::{Kind, RegisterSet};
-use crate::ptx::{Instruction, RegisterType, ScalarType, Suspension};
+use crate::ptx::{BarrierOp, Instruction, RegisterType, ScalarType, Suspension};
 
 impl WarpLowering<'_, '_> {
     pub(super) fn suspend(&mut self, instruction: &Instruction, suspension: Suspension) {
@@ -82,21 +83,48 @@ impl WarpLowering<'_, '_> {
         }
     }
 
-    /// Leaves the function; what is lowered next is executed when the warp goes on.
+    /// Leaves the warp; what is lowered next is executed when it goes on.
     pub(super) fn wait(&mut self, suspension: Suspension, live: &RegisterSet) {
         self.store_registers(live);
         let site = self.site(suspension);
         self.store_to_record(site, offset_of!(WarpRecord, site));
-        let resumption = self.builder().create_block();
-        self.one.resumptions.push(resumption);
-        let state = self.one.resumptions.len() as i64;
-        let state = self.one.int(types::I32, state);
+        let (resumption, state) = self.resumption();
+        if suspension == Suspension::Barrier(BarrierOp::Sync) {
+            self.turn_at_barrier(state);
+        }
         self.store_to_record(state, offset_of!(WarpRecord, state));
-        self.one.return_status(SUSPENDED);
+        let suspended = self.one.int(types::I32, i64::from(SUSPENDED));
+        self.return_to_scheduler(suspended);
 
         self.builder().switch_to_block(resumption);
         self.load_registers(live);
         self.refuel();
+    }
+
+    /// A place where the warp goes on, and the state that leads there.
+    pub(super) fn resumption(&mut self) -> (clif::Block, Value) {
+        let resumption = self.builder().create_block();
+        self.one.resumptions.push(resumption);
+        let state = self.one.resumptions.len() as i64;
+        (resumption, self.one.int(types::I32, state))
+    }
+
+    /// In a chain, waits at the barrier 0 for all threads of the block.
+    fn turn_at_barrier(&mut self, state: Value) {
+        let (turn, others) = (self.builder().create_block(), self.builder().create_block());
+        let record = self.record;
+        let operands = offset_of!(WarpRecord, operands) as i32;
+        let flags = MemFlagsData::trusted();
+        // Both operands of the usual barrier are 0.
+        let both = self.builder().ins().load(types::I64, flags, record, operands);
+        let usual = self.builder().ins().icmp_imm_u(IntCC::Equal, both, 0);
+        let chained = self.is_chained();
+        let chained = self.builder().ins().icmp_imm_u(IntCC::NotEqual, chained, 0);
+        let turns = self.builder().ins().band(usual, chained);
+        self.builder().ins().brif(turns, turn, &[], others, &[]);
+        self.builder().switch_to_block(turn);
+        self.take_turn(state, true);
+        self.builder().switch_to_block(others);
     }
 
     fn site(&mut self, suspension: Suspension) -> Value {

@@ -8,6 +8,7 @@
 
 mod agree;
 mod among;
+mod chain;
 mod diverge;
 mod exchange;
 mod execute;
@@ -24,11 +25,11 @@ use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext, Variable};
 use cranelift_module::Module;
 use smallvec::SmallVec;
 
-use super::function::{FUEL, Lowering, Point, Role};
+use super::function::{Lowering, Point, Role};
 use super::native::Unit;
 use super::value::register_type;
 use super::vector::{self, Lanes};
-use crate::exec::state::{FAULTED, FINISHED, WarpRecord};
+use crate::exec::state::{FAULTED, WarpRecord};
 use crate::ir::{self, Kind};
 use crate::ptx::{Function, Instruction, Operation, Register};
 use agree::Agreement;
@@ -40,6 +41,13 @@ pub(super) struct WarpLowering<'a, 'k> {
     one: Lowering<'a, 'k>,
     plan: &'a ir::Lockstep,
     record: Value,
+    /// Where a warp begins or goes on, and where the next one has its turn.
+    head: clif::Block,
+    advance: clif::Block,
+    /// Whether warps take turns before they end.
+    takes_turns: bool,
+    /// Counts down to the next warp's turn in loops that walk memory.
+    turns: Variable,
     /// The vectors of varying registers, declared when first used.
     vectors: Vec<Option<SmallVec<[Variable; 16]>>>,
     points: Vec<Point>,
@@ -63,11 +71,23 @@ impl<'a, 'k> WarpLowering<'a, 'k> {
         let code = &plan.resumable.code;
         let context = builder_context;
         let one = Lowering::new(unit, function, context, code, Role::Lane, (None, &[]));
+        let mut one = one;
         let record = one.thread;
+        let [head, advance] = [(); 2].map(|()| {
+            let block = one.builder.create_block();
+            one.builder.append_block_param(block, types::I64);
+            block
+        });
+        let turns = one.builder.declare_var(types::I32);
+        let takes_turns = chain::takes_turns(plan);
         WarpLowering {
             one,
             plan,
             record,
+            head,
+            advance,
+            takes_turns,
+            turns,
             vectors: vec![None; code.function.registers.len()],
             points: Vec::new(),
             point_of: HashMap::new(),
@@ -79,11 +99,10 @@ impl<'a, 'k> WarpLowering<'a, 'k> {
 
     /// Translates the kernel; the points at which its threads go on by themselves or stop.
     pub(super) fn run(mut self) -> Vec<Point> {
-        let fuel = self.builder().ins().iconst(types::I32, FUEL);
-        let variable = self.one.fuel;
-        self.builder().def_var(variable, fuel);
-        let (threads, record) = (offset_of!(WarpRecord, threads), self.record);
-        self.one.thread = self.one.load_constant(types::I64, record, threads);
+        let (head, record) = (self.head, self.record);
+        self.builder().ins().jump(head, &[record.into()]);
+        self.begin_warp();
+        self.refuel();
         let dispatch = self.builder().create_block();
         self.builder().ins().jump(dispatch, &[]);
 
@@ -94,10 +113,12 @@ impl<'a, 'k> WarpLowering<'a, 'k> {
         self.builder().ins().jump(first, &[]);
         self.body();
         self.rejoin();
-        for (block, status) in [(self.one.end, FINISHED), (self.one.fault, FAULTED)] {
-            self.builder().switch_to_block(block);
-            self.one.return_status(status);
-        }
+        let (end, fault) = (self.one.end, self.one.fault);
+        self.builder().switch_to_block(end);
+        self.end_warp();
+        self.builder().switch_to_block(fault);
+        self.one.return_status(FAULTED);
+        self.finish_chain();
 
         self.builder().switch_to_block(dispatch);
         self.dispatch(start);

@@ -2,7 +2,7 @@
 
 use crate::exec::barrier::Opened;
 use crate::exec::block::{Block, Warp};
-use crate::exec::state::{FINISHED, PARTED, SUSPENDED};
+use crate::exec::state::{ENDED, FINISHED, FIRST_PHASE, PARTED, SUSPENDED, WarpRecord};
 use crate::exec::warp::lanes;
 use crate::exec::{Fault, FaultKind};
 use crate::ptx::{BarrierOp, Suspension};
@@ -26,6 +26,54 @@ impl Block<'_> {
         }
     }
 
+    /// Whether the full warps of the block can be run in a chain: no other threads come to its
+    /// barriers.
+    pub(in crate::exec) fn can_chain(&self) -> bool {
+        let whole = self.threads.len().is_multiple_of(32);
+        !self.records.is_empty() && (whole || !self.runner.launch.kernel.suspends)
+    }
+
+    /// Runs the full warps from their beginning, one after the other, until all have ended or one
+    /// has come to something that is to be scheduled.
+    pub(in crate::exec) fn run_chain(&mut self) -> u32 {
+        let context = &mut self.context;
+        (context.chained, context.phase) = (1, FIRST_PHASE);
+        (context.ended, context.arrived) = (0, 0);
+        let status = self.call_warp(0);
+        self.context.chained = 0;
+        status
+    }
+
+    /// Takes over the warps of a block from their chain, which has returned a status.
+    pub(in crate::exec) fn leave_chain(&mut self, status: u32) -> Result<(), Fault> {
+        if status == FINISHED {
+            self.live -= 32 * self.records.len() as u32;
+            self.warps[..self.records.len()].fill(Warp::default());
+            return Ok(());
+        }
+        if status != PARTED && status != SUSPENDED {
+            return Err(self.fault(0, FaultKind::Trap));
+        }
+        let running = self.context.running.addr() - self.context.warps.addr();
+        let running = running / size_of::<WarpRecord>();
+        for warp in (0..self.records.len()).filter(|&warp| warp != running) {
+            let record = &mut self.records[warp];
+            if record.progress == ENDED {
+                self.warps[warp] = Warp::default();
+                self.live -= 32;
+            } else if record.progress == self.context.phase {
+                self.warps[warp] = Warp { blocked: ALL, together: true, ..Warp::default() };
+                self.barriers[0].arrive_together(0, 32, 0);
+            }
+        }
+        self.warps[running].ready = 0;
+        match status {
+            PARTED => self.parted(running)?,
+            _ => self.warp_suspended(running)?,
+        };
+        Ok(())
+    }
+
     fn call_warp(&mut self, warp: usize) -> u32 {
         let warps = self.runner.launch.kernel.warps();
         let entry = warps.expect("only kernels with code for warps run in lockstep").native.entry();
@@ -33,7 +81,7 @@ impl Block<'_> {
         // SAFETY: context and record point to live memory of the sizes that the kernel was compiled
         // for, the launch keeps parameters and globals alive, and the code lives as long as the
         // kernel.
-        unsafe { entry(&raw const *self.context, record) }
+        unsafe { entry(&raw mut *self.context, record) }
     }
 
     fn warp_suspended(&mut self, warp: usize) -> Result<bool, Fault> {
