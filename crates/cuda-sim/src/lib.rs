@@ -28,7 +28,8 @@
 //! - `queue`: streams, events and the workers that run what is enqueued.
 //! - `time`: virtual time, which says what all that would take on other hardware.
 //! - `check`: checked mode.
-//! - `exec`: kernels. `ptx` reads them, `codegen` translates them, `exec` runs their blocks.
+//! - `exec`: kernels. `ptx` reads them, `ir` finds what lanes have in common, `codegen` translates
+//!   them, for warps in lockstep and for single threads, and `exec` runs their blocks.
 
 mod api;
 mod check;

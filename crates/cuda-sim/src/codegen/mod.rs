@@ -1,8 +1,11 @@
 //! Native code for kernels, made with Cranelift.
 //!
-//! One thread at a time: a kernel without suspension points becomes a loop over the threads of a
-//! block with registers in SSA form; any other becomes a resumable function that runs one thread
-//! until it must wait. Everything here relies on the front end having refused what cannot be
+//! In two ways. `lockstep` translates a kernel for a full warp, whose lanes go through the code
+//! together, with `vector` for what differs between them. The other modules translate for one
+//! thread: a loop over the threads of a block where none of them waits, and else a resumable
+//! function that runs a thread until it must wait. That is the simple way, in which checked runs
+//! are made; and lockstep uses it for what each lane does by itself, inside its own code and where
+//! lanes go different ways. Everything here relies on the front end having refused what cannot be
 //! lowered.
 
 mod access;

@@ -3,6 +3,10 @@
 //!
 //! Several host threads may run different blocks of a launch at the same time: code is shared, and
 //! everything that changes belongs to one call of [`Launch::run`].
+//!
+//! `block` schedules the warps and threads of a block. A full warp runs in lockstep (`lockstep`)
+//! unless the launch is checked or asks otherwise; where its lanes part, they go on as threads, and
+//! come back if they can.
 
 mod barrier;
 mod block;
