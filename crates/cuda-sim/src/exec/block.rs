@@ -389,6 +389,7 @@ impl<'a> Block<'a> {
     fn deadlock(&mut self) -> Fault {
         let warp = self.warps.iter().position(|warp| warp.live() != 0).unwrap_or(0);
         let lane = self.warps[warp].live().trailing_zeros() as usize;
+        self.runner.is_stuck(&self.threads[32 * warp + lane], self.live);
         let kind = FaultKind::BarrierDivergence { waiting: self.live };
         self.fault(32 * warp + lane, kind)
     }

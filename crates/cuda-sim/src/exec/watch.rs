@@ -82,6 +82,13 @@ impl Runner<'_> {
         }
     }
 
+    /// The threads of the block wait for each other, that one among them.
+    pub(super) fn is_stuck(&self, thread: &Thread, waiting: u32) {
+        let Some(check) = &self.check else { return };
+        let detail = format!("{waiting} threads of the block wait for others that will not come");
+        check.borrow().remark(ReportKind::Barrier, detail, &self.around(thread));
+    }
+
     /// A thread at the place where it waits.
     fn around(&self, thread: &Thread) -> Surroundings<'_> {
         let site = self.launch.kernel.thread_site(thread.site);

@@ -1,5 +1,6 @@
 //! The software driver as programs see it: through its table of functions, and `control`.
 
+mod checked;
 mod contexts;
 mod control;
 mod copies;

@@ -1,0 +1,8 @@
+//! Checked mode: every fault of a corpus is reported for what it is, and nothing that is right.
+
+mod bench;
+mod faulty_kernels;
+mod leaks;
+mod programs;
+mod races;
+mod sound_kernels;
