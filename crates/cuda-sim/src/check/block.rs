@@ -12,6 +12,7 @@ use super::own::Written;
 use super::record::{Author, Kind, Record};
 use super::report::{Report, ReportKind};
 use super::shadow::{Wanted, Wrong};
+use super::silent::changes_nothing;
 use super::threads::Threads;
 use super::tracked::{self, Tracked};
 use crate::exec::{Access, MemoryView};
@@ -427,18 +428,4 @@ fn is_strong(record: Record) -> bool {
 fn touched(start: u64, range: &Range<u64>) -> u16 {
     let bytes = 0..SHARED_GRANULE;
     bytes.filter(|byte| range.contains(&(start + byte))).map(|byte| 1 << byte).sum()
-}
-
-/// Whether a weak write would write what is there.
-fn changes_nothing(address: u64, what: What, value: Option<u64>) -> bool {
-    let Some(value) = value.filter(|_| what.access == Access::Write && !what.strong) else {
-        return false;
-    };
-    let bytes = value.to_le_bytes();
-    bytes.iter().take(what.bytes as usize).enumerate().all(|(index, byte)| {
-        let place = std::ptr::with_exposed_provenance::<u8>(address as usize + index);
-        // SAFETY: the access has been found to lie in memory that the thread may touch; others may
-        // write it meanwhile, so it is volatile.
-        *byte == unsafe { place.read_volatile() }
-    })
 }

@@ -33,6 +33,11 @@ pub(super) type Place = (u64, Option<u32>);
 struct Log {
     releases: Vec<Release>,
     by_block: HashMap<u32, Vec<u32>>,
+    /// The clocks at which threads, of blocks, released last: one that spins does so again and
+    /// again.
+    last: HashMap<(u32, u32), u32>,
+    /// Those releases by who had acquired another flag.
+    chained: Vec<u32>,
 }
 
 /// What a thread released.
@@ -51,7 +56,10 @@ pub(super) struct Acquired {
 }
 
 /// No chain of flags is followed further.
-const DEPTH: u32 = 4;
+const DEPTH: u32 = 3;
+
+/// So many of the last releases of a flag are followed to others.
+const WIDTH: usize = 16;
 
 impl Flags {
     pub(super) fn enable(&self) {
@@ -71,14 +79,16 @@ impl Flags {
             all.logs.push(Log::default());
         }
         let log = &mut all.logs[flag as usize];
-        let same = |last: &Release| {
-            (last.block, last.thread, last.clock) == (release.block, release.thread, release.clock)
-        };
-        if !log.releases.last().is_some_and(same) {
-            let index = log.releases.len() as u32;
-            log.by_block.entry(release.block).or_default().push(index);
-            log.releases.push(release);
+        let author = (release.block, release.thread);
+        if log.last.insert(author, release.clock) == Some(release.clock) {
+            return;
         }
+        let index = log.releases.len() as u32;
+        log.by_block.entry(release.block).or_default().push(index);
+        if release.known.acquired().iter().any(|other| other.flag != flag) {
+            log.chained.push(index);
+        }
+        log.releases.push(release);
     }
 
     /// What reading a flag makes known.
@@ -113,13 +123,11 @@ impl All {
             || depth > 0
                 && acquired.iter().any(|acquired| {
                     let log = &self.logs[acquired.flag as usize];
-                    let others = log.releases[..acquired.upto as usize].iter().rev();
-                    let others = others.filter(|release| {
-                        release.known.acquired().iter().any(|other| other.flag != acquired.flag)
-                    });
-                    others
-                        .take(64)
-                        .any(|release| self.know(release.known.acquired(), wanted, depth - 1))
+                    let upto = log.chained.partition_point(|&index| index < acquired.upto);
+                    log.chained[..upto].iter().rev().take(WIDTH).any(|&index| {
+                        let known = &log.releases[index as usize].known;
+                        self.know(known.acquired(), wanted, depth - 1)
+                    })
                 })
     }
 }

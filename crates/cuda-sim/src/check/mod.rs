@@ -23,6 +23,7 @@ mod own;
 mod record;
 mod report;
 mod shadow;
+mod silent;
 mod site;
 mod streams;
 mod threads;

@@ -35,7 +35,7 @@ const CASES: &[Faulty] = &[
     case("read_double", 1, &[Zeros(8), Zeros(12), Number(8)], OutOfBounds, 0, At::Argument(1, 8)),
     case("read_vector", 1, &[Zeros(16), Zeros(40), Number(32)], OutOfBounds, 0, At::Argument(1, 32)),
     case("table_at", 1, &[Variable("table"), Number(4)], OutOfBounds, 0, At::Argument(0, 16)),
-    case("fixed_at", 1, &[Variable("fixed"), Number(4)], ReadOnly, 0, At::Argument(0, 0)),
+    case("fixed_at", 1, &[Zeros(4), Variable("fixed"), Number(4)], OutOfBounds, 0, At::Argument(1, 16)),
     case("write_at", 8, &[Variable("fixed"), Number(2)], ReadOnly, 0, At::Argument(0, 8)),
     case("add_at", 1, &[Variable("fixed"), Number(1)], ReadOnly, 0, At::Argument(0, 4)),
     case("shared_at", 64, &[Zeros(256), Number(128)], OutOfBounds, 0, At::Place(512)),

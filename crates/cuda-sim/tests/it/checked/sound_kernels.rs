@@ -32,7 +32,7 @@ const CASES: &[Launch] = &[
     case("acquire_release", [4, 1], &[Unwritten(16), Zeros(4)]),
     case("spin_lock", [8, 1], &[Zeros(4), Zeros(4)]),
     case("last_block", [8, 64], &[Unwritten(256), Zeros(4)]),
-    case("grid_barrier", [4, 32], &[Unwritten(1024), Zeros(4)]),
+    case("grid_barrier", [1, 32], &[Unwritten(1024), Zeros(4)]),
     case("same_value", [8, 64], &[Unwritten(4)]),
     case("same_value", [8, 64], &[Pinned(4)]),
     case("broadcast", [4, 64], &[Unwritten(1024)]),
