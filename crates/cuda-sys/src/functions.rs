@@ -1122,6 +1122,101 @@ macro_rules! for_each_driver_function {
                     flags: *mut cuuint64_t
                 ) -> CUresult;
                 fn cuGraphExecDestroy(hGraphExec: CUgraphExec) -> CUresult;
+                fn cuStreamBeginCapture(hStream: CUstream) -> CUresult;
+                fn cuStreamGetCaptureInfo(
+                    hStream: CUstream,
+                    captureStatus_out: *mut CUstreamCaptureStatus,
+                    id_out: *mut cuuint64_t
+                ) -> CUresult;
+                fn cuStreamGetCaptureInfo_v2(
+                    hStream: CUstream,
+                    captureStatus_out: *mut CUstreamCaptureStatus,
+                    id_out: *mut cuuint64_t,
+                    graph_out: *mut CUgraph,
+                    dependencies_out: *mut *const CUgraphNode,
+                    numDependencies_out: *mut usize
+                ) -> CUresult;
+                fn cuStreamUpdateCaptureDependencies(
+                    hStream: CUstream,
+                    dependencies: *mut CUgraphNode,
+                    numDependencies: usize,
+                    flags: c_uint
+                ) -> CUresult;
+                fn cuGraphAddDependencies(
+                    hGraph: CUgraph,
+                    from: *const CUgraphNode,
+                    to: *const CUgraphNode,
+                    numDependencies: usize
+                ) -> CUresult;
+                fn cuGraphRemoveDependencies(
+                    hGraph: CUgraph,
+                    from: *const CUgraphNode,
+                    to: *const CUgraphNode,
+                    numDependencies: usize
+                ) -> CUresult;
+                fn cuGraphGetEdges(
+                    hGraph: CUgraph,
+                    from: *mut CUgraphNode,
+                    to: *mut CUgraphNode,
+                    numEdges: *mut usize
+                ) -> CUresult;
+                fn cuGraphNodeGetDependencies(
+                    hNode: CUgraphNode,
+                    dependencies: *mut CUgraphNode,
+                    numDependencies: *mut usize
+                ) -> CUresult;
+                fn cuGraphNodeGetDependentNodes(
+                    hNode: CUgraphNode,
+                    dependentNodes: *mut CUgraphNode,
+                    numDependentNodes: *mut usize
+                ) -> CUresult;
+                fn cuGraphAddNode(
+                    phGraphNode: *mut CUgraphNode,
+                    hGraph: CUgraph,
+                    dependencies: *const CUgraphNode,
+                    numDependencies: usize,
+                    nodeParams: *mut CUgraphNodeParams
+                ) -> CUresult;
+                fn cuGraphAddKernelNode(
+                    phGraphNode: *mut CUgraphNode,
+                    hGraph: CUgraph,
+                    dependencies: *const CUgraphNode,
+                    numDependencies: usize,
+                    nodeParams: *const CUDA_KERNEL_NODE_PARAMS_v1
+                ) -> CUresult;
+                fn cuGraphKernelNodeGetParams(
+                    hNode: CUgraphNode,
+                    nodeParams: *mut CUDA_KERNEL_NODE_PARAMS_v1
+                ) -> CUresult;
+                fn cuGraphKernelNodeSetParams(
+                    hNode: CUgraphNode,
+                    nodeParams: *const CUDA_KERNEL_NODE_PARAMS_v1
+                ) -> CUresult;
+                fn cuGraphExecKernelNodeSetParams(
+                    hGraphExec: CUgraphExec,
+                    hNode: CUgraphNode,
+                    nodeParams: *const CUDA_KERNEL_NODE_PARAMS_v1
+                ) -> CUresult;
+                fn cuGraphInstantiate(
+                    phGraphExec: *mut CUgraphExec,
+                    hGraph: CUgraph,
+                    phErrorNode: *mut CUgraphNode,
+                    logBuffer: *mut c_char,
+                    bufferSize: usize
+                ) -> CUresult;
+                fn cuGraphInstantiate_v2(
+                    phGraphExec: *mut CUgraphExec,
+                    hGraph: CUgraph,
+                    phErrorNode: *mut CUgraphNode,
+                    logBuffer: *mut c_char,
+                    bufferSize: usize
+                ) -> CUresult;
+                fn cuGraphExecUpdate(
+                    hGraphExec: CUgraphExec,
+                    hGraph: CUgraph,
+                    hErrorNode_out: *mut CUgraphNode,
+                    updateResult_out: *mut CUgraphExecUpdateResult
+                ) -> CUresult;
                 fn cuModuleLoad(module: *mut CUmodule, fname: *const c_char) -> CUresult;
                 fn cuModuleLoadFatBinary(
                     module: *mut CUmodule,

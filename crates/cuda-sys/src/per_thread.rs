@@ -352,6 +352,26 @@ macro_rules! for_each_per_thread_function {
             ) -> CUresult = cuGraphInstantiateWithParams;
             fn cuGraphUpload_ptsz(hGraph: CUgraphExec, hStream: CUstream) -> CUresult = cuGraphUpload;
             fn cuGraphLaunch_ptsz(hGraph: CUgraphExec, hStream: CUstream) -> CUresult = cuGraphLaunch;
+            fn cuStreamBeginCapture_ptsz(hStream: CUstream) -> CUresult = cuStreamBeginCapture;
+            fn cuStreamGetCaptureInfo_ptsz(
+                hStream: CUstream,
+                captureStatus_out: *mut CUstreamCaptureStatus,
+                id_out: *mut cuuint64_t
+            ) -> CUresult = cuStreamGetCaptureInfo;
+            fn cuStreamGetCaptureInfo_v2_ptsz(
+                hStream: CUstream,
+                captureStatus_out: *mut CUstreamCaptureStatus,
+                id_out: *mut cuuint64_t,
+                graph_out: *mut CUgraph,
+                dependencies_out: *mut *const CUgraphNode,
+                numDependencies_out: *mut usize
+            ) -> CUresult = cuStreamGetCaptureInfo_v2;
+            fn cuStreamUpdateCaptureDependencies_ptsz(
+                hStream: CUstream,
+                dependencies: *mut CUgraphNode,
+                numDependencies: usize,
+                flags: c_uint
+            ) -> CUresult = cuStreamUpdateCaptureDependencies;
             fn cuLaunchKernel_ptsz(
                 f: CUfunction,
                 gridDimX: c_uint,

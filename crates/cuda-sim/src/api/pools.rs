@@ -58,13 +58,13 @@ pub(super) unsafe fn cuMemFreeAsync(pointer: CUdeviceptr, stream: CUstream) -> R
     }
     let device = platform.device_at(pointer).ok_or(INVALID)?;
     let allocation = device.memory.starting_at(pointer).ok_or(INVALID)?;
-    if !matches!(allocation.purpose, Purpose::Program | Purpose::Pool) {
-        return Err(INVALID);
-    }
     if allocation.purpose == Purpose::Graph {
         let memory = platform.graphs.memories.free(pointer)?;
         stream.queue().enqueue(Work::Job(memory));
         return Ok(());
+    }
+    if !matches!(allocation.purpose, Purpose::Program | Purpose::Pool) {
+        return Err(INVALID);
     }
     // An operation of its own: what waits for the work before it does not wait for the free.
     let point = stream.queue().enqueue(Work::Nothing);

@@ -123,33 +123,20 @@ macro_rules! for_each_refused_function {
             cuGLUnmapBufferObject
             cuGLUnmapBufferObjectAsync
             cuGLUnregisterBufferObject
-            cuGraphAddDependencies
             cuGraphAddExternalSemaphoresSignalNode
             cuGraphAddExternalSemaphoresWaitNode
-            cuGraphAddKernelNode
-            cuGraphAddNode
             cuGraphConditionalHandleCreate
             cuGraphExecExternalSemaphoresSignalNodeSetParams
             cuGraphExecExternalSemaphoresWaitNodeSetParams
             cuGraphExecGetId
-            cuGraphExecKernelNodeSetParams
-            cuGraphExecUpdate
             cuGraphExternalSemaphoresSignalNodeGetParams
             cuGraphExternalSemaphoresSignalNodeSetParams
             cuGraphExternalSemaphoresWaitNodeGetParams
             cuGraphExternalSemaphoresWaitNodeSetParams
-            cuGraphGetEdges
             cuGraphGetId
-            cuGraphInstantiate
-            cuGraphInstantiate_v2
-            cuGraphKernelNodeGetParams
-            cuGraphKernelNodeSetParams
             cuGraphNodeGetContainingGraph
-            cuGraphNodeGetDependencies
-            cuGraphNodeGetDependentNodes
             cuGraphNodeGetLocalId
             cuGraphNodeGetToolsId
-            cuGraphRemoveDependencies
             cuGraphicsD3D10RegisterResource
             cuGraphicsD3D11RegisterResource
             cuGraphicsD3D9RegisterResource
@@ -269,18 +256,10 @@ macro_rules! for_each_refused_function {
             cuSignalExternalSemaphoresAsync_ptsz
             cuStreamBatchMemOp
             cuStreamBatchMemOp_ptsz
-            cuStreamBeginCapture
-            cuStreamBeginCapture_ptsz
             cuStreamDestroy
-            cuStreamGetCaptureInfo
-            cuStreamGetCaptureInfo_ptsz
-            cuStreamGetCaptureInfo_v2
-            cuStreamGetCaptureInfo_v2_ptsz
             cuStreamGetDevResource
             cuStreamGetDevResource_ptsz
             cuStreamGetGreenCtx
-            cuStreamUpdateCaptureDependencies
-            cuStreamUpdateCaptureDependencies_ptsz
             cuStreamWaitValue32
             cuStreamWaitValue32_ptsz
             cuStreamWaitValue64

@@ -3,8 +3,10 @@
 
 mod contexts;
 mod devices;
+mod graphs;
 mod linker;
 
 pub(super) use contexts::*;
 pub(super) use devices::*;
+pub(super) use graphs::*;
 pub(super) use linker::*;

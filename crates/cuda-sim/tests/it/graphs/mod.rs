@@ -7,6 +7,7 @@ mod common;
 mod launches;
 mod memory;
 mod nodes;
+mod random;
 mod stream_memory;
 mod structure;
 mod updates;
