@@ -16,6 +16,33 @@
 //! assert_eq!(control::counters().calls["cuDeviceGetCount"], 1);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+//!
+//! What can be controlled, from a program or by environment variables of any client:
+//!
+//! | what | call | variable |
+//! |---|---|---|
+//! | the machine | [`configure`], [`Config`] | `CUDA_SIM_DEVICES`, `CUDA_SIM_MEMORY`, and others |
+//! | the order of operations | [`set_schedule`], [`schedule`] | `CUDA_SIM_SCHEDULE` |
+//! | many orders | [`try_schedules`], [`explore`] | |
+//! | the clock | [`Config::time`], [`virtual_now`], [`spend`], [`wait_until`] | `CUDA_SIM_TIME` |
+//! | what kernels take by it | [`declare_kernel`] | |
+//! | faults | [`inject`], [`fail`], [`clear_faults`], [`last_fault`] | `CUDA_SIM_FAULTS` |
+//! | a way back to the start | [`reset`] | |
+//! | what there is | [`counters()`] | |
+//!
+//! A missing wait is found so: run the test under `CUDA_SIM_SCHEDULE=adversarial:0`, `:1`, and so
+//! on, or in a loop of [`try_schedules`]; [`schedule`] gives a short text of the order in which it
+//! failed, and `CUDA_SIM_SCHEDULE=replay:...` brings just that order back.
+//!
+//! Under schedules that run one operation at a time, a host function or a kernel that shows no sign
+//! of life for half a second is taken to wait for the program, and others run beside it; and if no
+//! call comes for as long, operations go on by themselves. Nothing hangs for want of a call, but
+//! what such a program does when may differ from run to run.
+//!
+//! Under virtual time, a thread that sleeps outside the driver holds nothing up for longer than a
+//! moment; its clock then goes on from what is decided. Programs with several host threads get the
+//! same times in each run if they say how many there are ([`expect_host_threads`]) and make their
+//! streams in one of them. What a stream had left when it was destroyed is not waited for.
 
 mod capability;
 mod config;

@@ -257,6 +257,8 @@ fn program() -> Result<u64, CUresult> {
         cuda!(cuCtxSetCurrent(contexts[device])).ok()?;
         cuda!(cuMemAlloc_v2(&mut buffers[device], 1 << 12)).ok()?;
         cuda!(cuMemsetD8_v2(buffers[device], 0, 1 << 12)).ok()?;
+        // The other device's copy into it does not wait for that.
+        cuda!(cuCtxSynchronize()).ok()?;
     }
     let mut module = ptr::null_mut();
     cuda!(cuModuleLoadData(&mut module, KERNELS.as_ptr().cast())).ok()?;
