@@ -1,5 +1,6 @@
 //! Tests of vector forms: functions over arrays of lanes, compiled and called.
 
+mod choices;
 mod exchange;
 mod forms;
 mod memory;
