@@ -115,8 +115,7 @@ struct KernelLaunch {
 
 impl Job for KernelLaunch {
     fn pieces(&self) -> u64 {
-        // Blocks that wait for each other must not wait for a worker too.
-        if self.shape.cooperative { 1 } else { self.shape.blocks() }
+        if self.runs_as_one() { 1 } else { self.shape.blocks() }
     }
 
     fn demand(&self) -> Demand {
@@ -150,7 +149,7 @@ impl Job for KernelLaunch {
             globals: self.function.module.variables(),
             memory: &self.view,
         };
-        let blocks = if self.shape.cooperative { 0..self.shape.blocks() } else { pieces };
+        let blocks = if self.runs_as_one() { 0..self.shape.blocks() } else { pieces };
         let run = || launch.run(blocks, health.interrupt()).map_err(Box::new);
         let (result, wild) = match self.level {
             CheckLevel::Full => (run(), None),
@@ -165,6 +164,12 @@ impl Job for KernelLaunch {
 }
 
 impl KernelLaunch {
+    /// Whether one worker runs all blocks in turns: those that wait for each other, as they may in
+    /// ordinary launches too, must not wait for a worker besides.
+    fn runs_as_one(&self) -> bool {
+        self.shape.cooperative || self.code.spins()
+    }
+
     fn wild_access(&self, address: u64) -> Failure {
         let name = &self.function.name;
         Failure {

@@ -304,6 +304,11 @@ impl Warps {
 }
 
 impl CompiledKernel {
+    /// Whether threads may wait in loops for what others do, of other blocks too.
+    pub(crate) fn spins(&self) -> bool {
+        self.kernel.spins
+    }
+
     /// The name in the PTX text.
     pub(crate) fn name(&self) -> Arc<str> {
         Arc::clone(&self.name)

@@ -220,13 +220,19 @@ pub(crate) fn used_registers(function: &Function) -> RegisterSet {
 
 /// Whether a thread may have to wait in a function, calls of others that wait not counted.
 fn suspends(function: &Function, observes: impl Fn(usize) -> bool + Copy) -> bool {
+    let operations = || function.body.iter().map(|instruction| instruction.operation);
+    operations().any(|operation| matches!(operation, Operation::Suspend(_)))
+        || spins(function, observes)
+}
+
+/// Whether a function has a loop in which a thread may wait for what others do.
+pub(super) fn spins(function: &Function, observes: impl Fn(usize) -> bool + Copy) -> bool {
     let mut used = None;
     function.body.iter().enumerate().any(|(index, instruction)| {
-        matches!(instruction.operation, Operation::Suspend(_))
-            || targets(function, instruction).filter(|&target| target <= index).any(|target| {
-                let used = used.get_or_insert_with(|| used_registers(function));
-                may_spin(function, target, index, used, observes)
-            })
+        targets(function, instruction).filter(|&target| target <= index).any(|target| {
+            let used = used.get_or_insert_with(|| used_registers(function));
+            may_spin(function, target, index, used, observes)
+        })
     })
 }
 

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use super::calls::CallGraph;
+use super::calls::{CallGraph, spins};
 use super::graph::Graph;
 use super::inline::{TooLarge, inline};
 use crate::ptx::{Function, Module, Operand, SpecialRegister, StateSpace};
@@ -36,6 +36,8 @@ pub(crate) struct Kernel {
     pub(crate) constants: Vec<(usize, usize)>,
     /// Whether threads may have to wait for others.
     pub(crate) suspends: bool,
+    /// Whether threads may wait in loops for what others do, of other blocks too.
+    pub(crate) spins: bool,
     /// Whether nested calls may run out of local memory.
     pub(crate) recursive: bool,
     pub(crate) parameter_bytes: usize,
@@ -98,6 +100,7 @@ pub(crate) fn plan(module: &Module, calls: &CallGraph, index: usize) -> Result<K
     Ok(Kernel {
         name: function.name.clone(),
         suspends: calls.suspends(index),
+        spins: spins(&function, |callee| calls.observes(callee)),
         recursive: calls.calls_recursively(index),
         parameter_bytes,
         workspace,

@@ -32,7 +32,7 @@ const CASES: &[Launch] = &[
     case("acquire_release", [4, 1], &[Unwritten(16), Zeros(4)]),
     case("spin_lock", [8, 1], &[Zeros(4), Zeros(4)]),
     case("last_block", [8, 64], &[Unwritten(256), Zeros(4)]),
-    case("grid_barrier", [1, 32], &[Unwritten(1024), Zeros(4)]),
+    case("grid_barrier", [4, 32], &[Unwritten(1024), Zeros(4)]),
     case("same_value", [8, 64], &[Unwritten(4)]),
     case("same_value", [8, 64], &[Pinned(4)]),
     case("broadcast", [4, 64], &[Unwritten(1024)]),
@@ -40,11 +40,30 @@ const CASES: &[Launch] = &[
     case("bytes", [4, 61], &[Unwritten(2 << 20)]),
     case("shorts", [4, 63], &[Unwritten(2 << 20)]),
     case("shared_bytes", [2, 64], &[Unwritten(256)]),
+    case("three_of_four", [2, 32], &[Unwritten(4096)]),
+    case("scan", [2, 64], &[Unwritten(256)]),
+    case("producer_and_consumer", [2, 64], &[Unwritten(256)]),
+    case("grid_stride", [2, 64], &[Unwritten(4000), Number(1000)]),
+    case("local_array", [2, 64], &[Unwritten(512)]),
+    case("calls", [2, 64], &[Unwritten(512)]),
+    case("constants", [2, 64], &[Unwritten(512)]),
+    case("variables", [1, 64], &[Unwritten(256)]),
+    case("carved", [2, 64], &[Unwritten(256)]),
+    case("transpose", [2, 64], &[Unwritten(256)]),
+    case("in_place", [4, 64], &[Zeros(1024)]),
+    case("in_place", [4, 64], &[Zeros(4 << 20)]),
+    case("read_first", [2, 64], &[Unwritten(512), Partly(512, 400), Number(100)]),
+    case("read_first", [2, 64], &[Unwritten(512), Pinned(512), Number(128)]),
+    case("ballots", [2, 64], &[Unwritten(256)]),
+    case("whole_warps_leave", [2, 64], &[Unwritten(256)]),
+    case("vectors", [2, 64], &[Unwritten(2048)]),
+    case("shared_atomic_flag", [1, 64], &[Unwritten(4)]),
 ];
 
 #[test]
 fn kernels_that_are_right_are_not_reported() {
     in_child(CHECKED, || {
+        assert!(CASES.len() >= 40);
         for case in CASES {
             let outcome = case.run(SOUND);
             let texts: Vec<String> = outcome.reports.iter().map(ToString::to_string).collect();
