@@ -183,3 +183,66 @@ fn written_on_the_way(
     }
     written.iter().filter(|&register| live.contains(register)).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::postdominators::postdominators;
+    use super::*;
+    use crate::ptx;
+
+    /// The kinds of `%r0` to `%r7` in blocks whose warps are rows of 32 lanes.
+    fn kinds(body: &str) -> Vec<Kind> {
+        let source = format!(
+            ".version 6.3 .target sm_75 .address_size 64
+             .entry k() {{ .reg .b32 %r<8>; .reg .b64 %d<4>; .reg .pred %p<4>; {body} }}"
+        );
+        let function = ptx::parse(&source).expect("valid PTX").functions.remove(0);
+        let graph = Graph::new(&function);
+        let liveness = Liveness::new(&function, &graph);
+        let joins = postdominators(&function, &graph);
+        let kinds = Kinds::new(&function, &graph, &liveness, &joins, WarpShape::Rows(32));
+        (0..8).map(|register| kinds.of(Register(register))).collect()
+    }
+
+    fn along(kind: Kind) -> Option<i64> {
+        match kind {
+            Kind::Affine(strides) => Some(strides.along),
+            _ => None,
+        }
+    }
+
+    #[test]
+    fn indices_are_affine_and_what_all_lanes_share_is_uniform() {
+        let kinds = kinds(
+            "mov.u32 %r0, %tid.x; mov.u32 %r1, %ctaid.x; mov.u32 %r2, %ntid.x; \
+             mad.lo.u32 %r3, %r1, %r2, %r0; shl.b32 %r4, %r3, 2; shr.u32 %r5, %r0, 5; \
+             and.b32 %r6, %r0, 31; mul.lo.u32 %r7, %r0, %r0; ret;",
+        );
+        assert_eq!([0, 3, 4, 6].map(|at| along(kinds[at])), [Some(1), Some(1), Some(4), Some(1)]);
+        assert_eq!([1, 2, 5].map(|at| kinds[at]), [Kind::Uniform; 3]);
+        assert_eq!(kinds[7], Kind::Varying);
+    }
+
+    #[test]
+    fn what_only_some_lanes_may_write_varies_where_it_is_needed_after() {
+        let kinds = kinds(
+            "mov.u32 %r0, %tid.x; mov.u32 %r1, 1; setp.lt.u32 %p0, %r0, 7; @%p0 bra A; \
+             mov.u32 %r1, 2; mov.u32 %r2, 3; add.u32 %r3, %r2, 1; A: add.u32 %r4, %r1, 1; \
+             mov.u32 %r5, %r4; ret;",
+        );
+        assert_eq!([1, 4, 5].map(|at| kinds[at]), [Kind::Varying; 3]);
+        // Nobody asks for these behind the branch.
+        assert_eq!([2, 3].map(|at| kinds[at]), [Kind::Uniform; 2]);
+    }
+
+    #[test]
+    fn a_counter_varies_behind_a_loop_that_lanes_leave_at_different_times() {
+        let kinds = kinds(
+            "mov.u32 %r0, %tid.x; mov.u32 %r1, 0; mov.u32 %r2, 0; L: add.u32 %r1, %r1, 1; \
+             setp.lt.u32 %p0, %r1, %r0; @%p0 bra L; mov.u32 %r3, %r1; \
+             M: add.u32 %r2, %r2, 1; setp.lt.u32 %p1, %r2, 9; @%p1 bra M; mov.u32 %r4, %r2; ret;",
+        );
+        assert_eq!([1, 3].map(|at| kinds[at]), [Kind::Varying; 2]);
+        assert_eq!([2, 4].map(|at| kinds[at]), [Kind::Uniform; 2]);
+    }
+}

@@ -57,15 +57,17 @@ impl Block<'_> {
         let running = self.context.running.addr() - self.context.warps.addr();
         let running = running / size_of::<WarpRecord>();
         for warp in (0..self.records.len()).filter(|&warp| warp != running) {
-            let record = &mut self.records[warp];
-            if record.progress == ENDED {
+            // Alone, a warp runs whatever it did in the chain.
+            let progress = std::mem::take(&mut self.records[warp].progress);
+            if progress == ENDED {
                 self.warps[warp] = Warp::default();
                 self.live -= 32;
-            } else if record.progress == self.context.phase {
+            } else if progress == self.context.phase {
                 self.warps[warp] = Warp { blocked: ALL, together: true, ..Warp::default() };
                 self.barriers[0].arrive_together(0, 32, 0);
             }
         }
+        self.records[running].progress = 0;
         self.warps[running].ready = 0;
         match status {
             PARTED => self.parted(running)?,

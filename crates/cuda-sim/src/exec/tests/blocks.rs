@@ -76,3 +76,20 @@ fn named_barriers_join_two_warps() {
         assert_eq!(device.download::<i32>(output), expected);
     });
 }
+
+#[test]
+fn a_warp_that_waits_goes_on_after_another_one_has_parted() {
+    let source = ".version 7.0 .target sm_75 .address_size 64
+        .visible .entry k(.param .u64 out) {
+        .reg .pred %p; .reg .b32 %r<2>; .reg .b64 %rd<3>;
+        mov.u32 %r0, %tid.x; setp.lt.u32 %p, %r0, 40; @%p bra MEET;
+        bar.warp.sync 0xffffff00;
+        MEET: bar.sync 0;
+        ld.param.u64 %rd0, [out]; mul.wide.u32 %rd1, %r0, 4; add.u64 %rd2, %rd0, %rd1;
+        add.u32 %r1, %r0, 1; st.global.u32 [%rd2], %r1; ret; }";
+    at_each_level(source, |device| {
+        let output = device.allocate(64 * 4);
+        device.launch("k", [1; 3], [64, 1, 1], 0, &[&output]).expect("no fault");
+        assert_eq!(device.download::<u32>(output), (1..=64).collect::<Vec<u32>>());
+    });
+}
