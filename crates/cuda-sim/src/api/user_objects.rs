@@ -31,7 +31,7 @@ pub(super) unsafe fn cuUserObjectCreate(
         return Err(INVALID);
     }
     let books = &platform()?.graphs;
-    out.set(handle(UserObject::new(books, destroy, pointer, some(references)?)?));
+    out.set(handle(UserObject::register(books, destroy, pointer, some(references)?)?));
     Ok(())
 }
 

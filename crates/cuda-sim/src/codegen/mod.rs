@@ -28,7 +28,6 @@ mod native;
 mod special;
 mod suspend;
 mod value;
-#[allow(dead_code, unused_imports, reason = "the lowering of warps comes to use it step by step")]
 mod vector;
 
 pub(crate) use function::Point;

@@ -142,7 +142,7 @@ impl Capture {
     /// wait for. The last two end it, too.
     pub(crate) fn end(&self, stream: &Stream) -> Result<Arc<Graph>, CUresult> {
         let state = self.state();
-        if !state.branches.first().is_some_and(|origin| origin.id == stream.id) {
+        if state.branches.first().is_none_or(|origin| origin.id != stream.id) {
             drop(state);
             self.invalidate();
             return Err(CUresult::CUDA_ERROR_STREAM_CAPTURE_UNMATCHED);

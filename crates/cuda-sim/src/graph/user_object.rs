@@ -24,11 +24,11 @@ pub(crate) struct Held {
 }
 
 impl UserObject {
-    /// An object that `destroy` is called for when the last reference is gone.
+    /// Makes an object that `destroy` is called for when the last reference is gone; its handle.
     ///
     /// # Errors
     /// `CUDA_ERROR_OUT_OF_MEMORY` when there are no handles left.
-    pub(crate) fn new(
+    pub(crate) fn register(
         books: &'static Graphs,
         destroy: unsafe extern "C" fn(*mut c_void),
         object: *mut c_void,

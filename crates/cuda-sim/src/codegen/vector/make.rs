@@ -5,8 +5,8 @@ use cranelift_codegen::ir::{
 };
 use cranelift_frontend::FunctionBuilder;
 
+use super::Lanes;
 use super::shape::{count, vector_type};
-use super::{LANES, Lanes};
 use crate::codegen::value::machine_type;
 use crate::ptx::ScalarType;
 
@@ -42,41 +42,6 @@ pub(in crate::codegen) fn constant(
     Lanes::repeated(value, count(vector_ty))
 }
 
-/// `base + lane * stride`, in integers of a type; wraps.
-pub(in crate::codegen) fn affine(
-    b: &mut FunctionBuilder<'_>,
-    base: Value,
-    stride: i64,
-    ty: ScalarType,
-) -> Lanes {
-    let base = splat(b, base, ty);
-    let offsets = multiples(b, stride, ty);
-    base.zip(&offsets, |base, offset| b.ins().iadd(base, offset))
-}
-
-/// [`affine`] with a stride that is no constant.
-pub(in crate::codegen) fn affine_by(
-    b: &mut FunctionBuilder<'_>,
-    base: Value,
-    stride: Value,
-    ty: ScalarType,
-) -> Lanes {
-    let (base, stride) = (splat(b, base, ty), splat(b, stride, ty));
-    let lanes = multiples(b, 1, ty);
-    let offsets = lanes.zip(&stride, |lane, stride| b.ins().imul(lane, stride));
-    base.zip(&offsets, |base, offset| b.ins().iadd(base, offset))
-}
-
-/// 0, `stride`, 2 `stride`, ...
-pub(super) fn multiples(b: &mut FunctionBuilder<'_>, stride: i64, ty: ScalarType) -> Lanes {
-    let vector = vector_type(ty);
-    let lanes = vector.lane_count() as usize;
-    let values = (0..count(vector)).map(|index| {
-        elements(b, vector, |lane| ((index * lanes + lane) as i64).wrapping_mul(stride) as u64)
-    });
-    Lanes { values: values.collect() }
-}
-
 /// One lane's value, as the lowering of one thread has it.
 pub(in crate::codegen) fn lane(
     b: &mut FunctionBuilder<'_>,
@@ -95,25 +60,6 @@ pub(in crate::codegen) fn lane(
         ty if ty.bits() == 8 => b.ins().ireduce(types::I8, element),
         _ => element,
     }
-}
-
-/// Lanes from one value for each, as the lowering of one thread has them.
-pub(in crate::codegen) fn from_lanes(
-    b: &mut FunctionBuilder<'_>,
-    scalars: &[Value; LANES],
-    ty: ScalarType,
-) -> Lanes {
-    let vector = vector_type(ty);
-    let values = scalars.chunks_exact(vector.lane_count() as usize).map(|scalars| {
-        let first = to_element(b, scalars[0], ty);
-        let mut value = b.ins().scalar_to_vector(vector, first);
-        for (index, &scalar) in scalars.iter().enumerate().skip(1) {
-            let element = to_element(b, scalar, ty);
-            value = b.ins().insertlane(value, element, index as u8);
-        }
-        value
-    });
-    Lanes { values: values.collect() }
 }
 
 /// The value that all lanes share, if it is made so that this can be seen.

@@ -28,9 +28,9 @@ use smallvec::{SmallVec, smallvec};
 
 use crate::ptx::{Operation, ScalarType};
 
-pub(in crate::codegen) use make::{affine, affine_by, constant, from_lanes, lane, splat, uniform};
+pub(in crate::codegen) use make::{constant, lane, splat};
 pub(in crate::codegen) use mask::{all, any, bits, from_bits, select};
-pub(in crate::codegen) use memory::{RAW, Raw, from_memory, join, part, raw_vectors, to_memory};
+pub(in crate::codegen) use memory::{RAW, from_memory, join, part, raw_vectors, to_memory};
 pub(in crate::codegen) use shape::{read, resize, vector_type, write};
 pub(in crate::codegen) use signature::source_types;
 pub(in crate::codegen) use warp::{match_any, permute, permute_by, reduce};

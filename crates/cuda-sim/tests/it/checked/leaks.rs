@@ -20,12 +20,14 @@ fn leaks(make: fn(&Gpu)) -> Vec<String> {
 #[test]
 fn what_a_context_still_owns_when_it_ends_is_a_leak() {
     in_child(CHECKED, || {
-        let cases: [(fn(&Gpu), &str); 5] = [
-            (|gpu| drop(gpu.allocate(100)), "cuMemAlloc_v2"),
-            (|gpu| drop(gpu.stream(0)), "cuStreamCreate"),
-            (|gpu| drop(gpu.event(0)), "cuEventCreate"),
-            (|gpu| drop(gpu.load(KERNELS)), "cuModuleLoadData"),
-            (|gpu| drop(pinned(gpu, 100)), "cuMemAllocHost_v2"),
+        /// Makes an object, and forgets it.
+        type Make = fn(&Gpu);
+        let cases: [(Make, &str); 5] = [
+            (|gpu| _ = gpu.allocate(100), "cuMemAlloc_v2"),
+            (|gpu| _ = gpu.stream(0), "cuStreamCreate"),
+            (|gpu| _ = gpu.event(0), "cuEventCreate"),
+            (|gpu| _ = gpu.load(KERNELS), "cuModuleLoadData"),
+            (|gpu| _ = pinned(gpu, 100), "cuMemAllocHost_v2"),
         ];
         for (make, function) in cases {
             let leaks = leaks(make);

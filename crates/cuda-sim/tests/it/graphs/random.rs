@@ -168,7 +168,7 @@ fn nodes_of_random_graphs_run_after_all_that_they_depend_on() {
         let graph = new_graph();
         let cell = |node: usize| memory + 8 * node as u64;
         let mut nodes = Vec::new();
-        let mut expected = vec![0_u64; NODES];
+        let mut expected = [0_u64; NODES];
         for (node, earlier) in dependencies.iter().enumerate() {
             let after: Vec<_> = earlier.iter().filter(|&&other| other < node).copied().collect();
             let handles: Vec<_> = after.iter().map(|&other: &usize| nodes[other]).collect();

@@ -111,11 +111,11 @@ fn products_have_upper_halves() {
         for ((&x, &y), got) in a.iter().zip(&b).zip(got.chunks(10)) {
             let (u, v) = (x as u32, y as u32);
             let (p, q) = (i64::from(x), i64::from(y));
-            let high = |a: i128, b: i128| (a * b >> 64) as i64;
+            let high = |a: i128, b: i128| ((a * b) >> 64) as i64;
             let low24 = |x: i32| i64::from(x << 8 >> 8);
             let expected = [
-                p * q >> 32,
-                (u64::from(u) * u64::from(v) >> 32) as i64,
+                (p * q) >> 32,
+                ((u64::from(u) * u64::from(v)) >> 32) as i64,
                 high((p << 31).into(), (q << 31).into()),
                 ((u128::from(p as u64) * u128::from(q as u64)) >> 64) as i64,
                 i64::from((low24(x) * low24(y)) as i32),

@@ -208,7 +208,8 @@ fn mathematical_functions_are_as_good_as_the_hosts() {
     on_each!("math", |device| {
         let inputs: Vec<f64> = numbers(64, 47).into_iter().map(|x| x.abs() * 3.0 + 0.05).collect();
         let place = device.upload(&inputs);
-        let functions: [(&str, fn(f64) -> f64); 5] = [
+        type Function = fn(f64) -> f64;
+        let functions: [(&str, Function); 5] = [
             ("power", |x| x.powf(2.5) + 1.1f64.powf(x)),
             ("trigonometry", |x| x.sin() * 2.0 + x.cos() + x.tan()),
             ("exponentials", |x| x.exp() - (x * 0.5).exp_m1() + x.exp2() + 10f64.powf(-x)),

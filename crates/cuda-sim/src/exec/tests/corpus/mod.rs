@@ -36,6 +36,7 @@ use on_each;
 struct Running(&'static str);
 
 impl Drop for Running {
+    #[allow(clippy::print_stderr, reason = "as the panic's message, which it belongs to")]
     fn drop(&mut self) {
         if std::thread::panicking() {
             eprintln!("for compute_{}", self.0);

@@ -30,7 +30,7 @@ fn shuffles_move_every_type_in_every_way() {
 #[test]
 fn matches_find_the_same_values() {
     on_each!("warp", |device| {
-        let inputs: Vec<u64> = (0..32).map(|lane| (lane * lane % 5) << 35 | lane % 3).collect();
+        let inputs: Vec<u64> = (0..32).map(|lane| ((lane * lane % 5) << 35) | (lane % 3)).collect();
         let place = device.upload(&inputs);
         let got: Vec<u32> = run(device, "matches", 32, &[&place], 5 * 32);
         let mask = |same: &dyn Fn(u64) -> bool| -> u32 {
