@@ -1,6 +1,7 @@
 //! Ways in for the fuzz targets in `fuzz/`, which exist in their builds only.
 
-use crate::exec::{CheckLevel, Program, random};
+use crate::exec::{CheckLevel, Execution, Program, random};
+use crate::ir::WarpShape;
 
 /// Any text is refused, or its kernels can be translated.
 ///
@@ -10,7 +11,9 @@ pub fn text(text: &str) {
     let Ok(program) = Program::load(text) else { return };
     for name in program.kernel_names() {
         let kernel = program.kernel(name).expect("it was just listed");
-        if let Err(error) = kernel.compile(CheckLevel::Window) {
+        if let Err(error) =
+            kernel.compile(CheckLevel::Window, Execution::Warps(WarpShape::Rows(32)))
+        {
             panic!("{error}");
         }
     }

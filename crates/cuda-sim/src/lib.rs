@@ -38,7 +38,7 @@ pub mod control;
 mod device;
 mod exec;
 mod fatbin;
-#[cfg(fuzzing)]
+#[cfg(any(test, fuzzing))]
 pub mod fuzzing;
 mod graph;
 mod ir;
