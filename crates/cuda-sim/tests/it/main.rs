@@ -1,5 +1,8 @@
 //! The software driver as programs see it: through its table of functions, and `control`.
 
+#![cfg_attr(fuzzing, no_main)]
+#![cfg_attr(fuzzing, allow(dead_code, unused, reason = "the tests themselves are left out"))]
+
 mod checked;
 mod contexts;
 mod control;
@@ -30,3 +33,7 @@ mod virtual_memory;
 mod virtual_time;
 
 pub(crate) use sim::{cuda, fails, ok};
+
+// The fuzz target `calls` is this program without its tests.
+#[cfg(fuzzing)]
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| random_calls::from_bytes(bytes));
