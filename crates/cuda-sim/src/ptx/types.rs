@@ -156,6 +156,15 @@ impl RegisterType {
         })
     }
 
+    /// The type of the values that it mostly holds.
+    pub(crate) fn scalar(self) -> ScalarType {
+        match self {
+            RegisterType::Float32 => ScalarType::F32,
+            RegisterType::Float64 => ScalarType::F64,
+            other => ScalarType::untyped(other.bits()),
+        }
+    }
+
     /// The width in bits; 1 for predicates.
     pub(crate) fn bits(self) -> u32 {
         match self {

@@ -219,7 +219,7 @@ impl WarpLowering<'_, '_> {
         if let Some(guard) = guard {
             let mask = self.mask(guard);
             let old = self.lanes(register);
-            let ty = super::registers::scalar_type(class);
+            let ty = class.scalar();
             lanes = vector::select(self.builder(), &mask, &lanes, &old, ty);
         }
         debug_assert_eq!(self.kind(register), Kind::Varying);

@@ -1,5 +1,6 @@
 //! Loops over the lanes of a warp, for what each does by itself.
 
+use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{
     InstBuilder, MemFlagsData, StackSlot, StackSlotData, StackSlotKind, Value, types,
 };
@@ -22,15 +23,29 @@ impl WarpLowering<'_, '_> {
         }
         read.sort_unstable();
         read.dedup();
-        let mut kept: SmallVec<[(Register, Value); 4]> = SmallVec::new();
-        for &register in &read {
+        self.run_in_lanes(&read, &written, None, |this| this.one.guarded(instruction));
+    }
+
+    /// Something that lanes do one after the other: all, or those in the bits `among`, of which
+    /// there is at least one. They find in the registers in `read` what each has in them, and each
+    /// keeps what it leaves in those in `written`. What only some lanes may write is to be among
+    /// `read` too, so that the others keep their old values.
+    pub(super) fn run_in_lanes(
+        &mut self,
+        read: &[Register],
+        written: &[Register],
+        among: Option<Value>,
+        body: impl FnOnce(&mut Self),
+    ) {
+        let mut kept: SmallVec<[(Register, Value); 8]> = SmallVec::new();
+        for &register in read {
             if let Kind::Affine(_) = self.kind(register) {
                 let first = self.shared(register);
                 kept.push((register, first));
             }
         }
         let mut cells: SmallVec<[(Register, StackSlot); 8]> = SmallVec::new();
-        for &register in read.iter().chain(&written) {
+        for &register in read.iter().chain(written) {
             let varies = self.kind(register) == Kind::Varying;
             if varies && !cells.iter().any(|&(known, _)| known == register) {
                 let slot = self.scratch(cells.len());
@@ -43,7 +58,7 @@ impl WarpLowering<'_, '_> {
             }
         }
 
-        self.for_each_lane(|this, lane| {
+        let in_lane = |this: &mut Self, lane| {
             for &(register, first) in &kept {
                 if let Kind::Affine(strides) = this.kind(register) {
                     let value = this.in_lane(first, strides, lane);
@@ -56,7 +71,7 @@ impl WarpLowering<'_, '_> {
                 let value = this.load_cell(class, place, 0);
                 this.set_shared(register, value);
             }
-            this.one.guarded(instruction);
+            body(this);
             for &(register, slot) in cells.iter().filter(|(register, _)| written.contains(register))
             {
                 let class = this.function().registers[register.index()];
@@ -67,9 +82,13 @@ impl WarpLowering<'_, '_> {
                 let place = this.scratch_cell(slot, lane, class);
                 this.builder().ins().store(MemFlagsData::trusted(), value, place, 0);
             }
-        });
+        };
+        match among {
+            Some(bits) => self.for_lanes(bits, in_lane),
+            None => self.for_each_lane(in_lane),
+        }
 
-        for (register, first) in kept {
+        for &(register, first) in &kept {
             self.set_shared(register, first);
         }
         for &(register, slot) in cells.iter().filter(|(register, _)| written.contains(register)) {
@@ -95,12 +114,30 @@ impl WarpLowering<'_, '_> {
         body(self, lane);
         self.one.thread = first;
         let next = self.builder().ins().iadd_imm_s(lane, 1);
-        let done = self.builder().ins().icmp_imm_u(
-            cranelift_codegen::ir::condcodes::IntCC::Equal,
-            next,
-            32,
-        );
+        let done = self.builder().ins().icmp_imm_u(IntCC::Equal, next, 32);
         self.builder().ins().brif(done, after, &[], head, &[next.into()]);
+
+        self.builder().switch_to_block(after);
+    }
+
+    /// A loop over the lanes in `bits`, of which there is at least one.
+    fn for_lanes(&mut self, bits: Value, body: impl FnOnce(&mut Self, Value)) {
+        let (head, after) = (self.builder().create_block(), self.builder().create_block());
+        self.builder().append_block_param(head, types::I32);
+        self.builder().ins().jump(head, &[bits.into()]);
+
+        self.builder().switch_to_block(head);
+        let bits = self.builder().block_params(head)[0];
+        let lane = self.builder().ins().ctz(bits);
+        let lane = self.builder().ins().uextend(types::I64, lane);
+        let first = self.one.thread;
+        self.one.thread = self.thread_of(lane);
+        body(self, lane);
+        self.one.thread = first;
+        let below = self.builder().ins().iadd_imm_s(bits, -1);
+        let rest = self.builder().ins().band(bits, below);
+        let done = self.builder().ins().icmp_imm_u(IntCC::Equal, rest, 0);
+        self.builder().ins().brif(done, after, &[], head, &[rest.into()]);
 
         self.builder().switch_to_block(after);
     }

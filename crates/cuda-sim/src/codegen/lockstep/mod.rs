@@ -149,7 +149,7 @@ impl<'a, 'k> WarpLowering<'a, 'k> {
             let zero = self.one.zero(register_type(ty));
             self.set_shared(register, zero);
             if self.kind(register) == Kind::Varying {
-                let lanes = vector::splat(self.builder(), zero, registers::scalar_type(ty));
+                let lanes = vector::splat(self.builder(), zero, ty.scalar());
                 self.set_lanes(register, &lanes);
             }
         }

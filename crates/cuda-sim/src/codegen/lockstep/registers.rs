@@ -10,21 +10,9 @@ use crate::exec::state::WarpRecord;
 use crate::ir::{Kind, RegisterSet, Strides, cell_bytes};
 use crate::ptx::{Operand, Register, RegisterType, ScalarType};
 
-/// What a register of a class holds, untyped.
-pub(super) fn scalar_type(class: RegisterType) -> ScalarType {
-    match class {
-        RegisterType::Predicate => ScalarType::Pred,
-        RegisterType::Bits16 => ScalarType::B16,
-        RegisterType::Bits32 => ScalarType::B32,
-        RegisterType::Bits64 => ScalarType::B64,
-        RegisterType::Float32 => ScalarType::F32,
-        RegisterType::Float64 => ScalarType::F64,
-    }
-}
-
 /// The vectors that hold a register of a class: their type and number.
 pub(super) fn vectors(class: RegisterType) -> (Type, usize) {
-    let ty = vector::vector_type(scalar_type(class));
+    let ty = vector::vector_type(class.scalar());
     (ty, vector::LANES / ty.lane_count() as usize)
 }
 
@@ -81,7 +69,7 @@ impl WarpLowering<'_, '_> {
 
     /// The lanes of a value that they share or, if affine, that of the first lane.
     pub(super) fn spread(&mut self, value: Value, kind: Kind, class: RegisterType) -> Lanes {
-        let ty = scalar_type(class);
+        let ty = class.scalar();
         match kind {
             Kind::Affine(strides) => {
                 let first = vector::splat(self.builder(), value, ty);

@@ -27,18 +27,6 @@ pub(super) fn count(ty: Type) -> usize {
     LANES / ty.lane_count() as usize
 }
 
-/// The type of the numbers that a register of a class mostly holds.
-fn scalar_type(register: RegisterType) -> ScalarType {
-    match register {
-        RegisterType::Predicate => ScalarType::Pred,
-        RegisterType::Bits16 => ScalarType::B16,
-        RegisterType::Bits32 => ScalarType::B32,
-        RegisterType::Bits64 => ScalarType::B64,
-        RegisterType::Float32 => ScalarType::F32,
-        RegisterType::Float64 => ScalarType::F64,
-    }
-}
-
 /// The low bits of a register's lanes as values of a type.
 pub(in crate::codegen) fn read(
     b: &mut FunctionBuilder<'_>,
@@ -46,7 +34,7 @@ pub(in crate::codegen) fn read(
     register: RegisterType,
     ty: ScalarType,
 ) -> Lanes {
-    resize(b, lanes, scalar_type(register), ty)
+    resize(b, lanes, register.scalar(), ty)
 }
 
 /// Lanes of a type, extended to what a register of a class holds.
@@ -56,7 +44,7 @@ pub(in crate::codegen) fn write(
     ty: ScalarType,
     register: RegisterType,
 ) -> Lanes {
-    resize(b, lanes, ty, scalar_type(register))
+    resize(b, lanes, ty, register.scalar())
 }
 
 /// The bits of lanes cut or extended to the width of another type; signed numbers by their sign.

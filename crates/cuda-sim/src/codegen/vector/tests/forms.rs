@@ -67,7 +67,7 @@ fn lower(
     let mut operands = Vec::new();
     for (index, &ty) in types.iter().enumerate() {
         let register = register(form.operands[index]);
-        let own = scalar_type(register);
+        let own = register.scalar();
         operands.push(match given {
             Given::Constant(first, values) if index >= *first => {
                 constant(b, values[index - first], ty)
@@ -108,14 +108,6 @@ fn register(kind: Kind) -> RegisterType {
             64 => RegisterType::Bits64,
             _ => RegisterType::Predicate,
         },
-    }
-}
-
-fn scalar_type(register: RegisterType) -> ScalarType {
-    match register {
-        RegisterType::Float32 => ScalarType::F32,
-        RegisterType::Float64 => ScalarType::F64,
-        other => ScalarType::untyped(other.bits()),
     }
 }
 
