@@ -7,6 +7,7 @@ use std::sync::Arc;
 use cuda_sys::{CUmemorytype as Kind, CUresult};
 
 use super::copy::{End, Returns, Staged, copy, unmapped, waits};
+use super::faults;
 use super::fill::{fill, fill_values};
 use super::location::Location;
 use super::stream::StreamRef;
@@ -136,6 +137,16 @@ pub(crate) unsafe fn copy_rows(
     Ok(())
 }
 
+/// A copy of rows as work, from the place where they are.
+pub(crate) fn copy_rows_job(
+    to: Rows,
+    from: Rows,
+    extent: Extent,
+    health: &'static Health,
+) -> Arc<dyn Job> {
+    Arc::new(CopyRows { to, from, staged: None, extent, health })
+}
+
 struct CopyRows {
     to: Rows,
     from: Rows,
@@ -143,6 +154,16 @@ struct CopyRows {
     staged: Option<Staged>,
     extent: Extent,
     health: &'static Health,
+}
+
+impl CopyRows {
+    /// Where the bytes come from.
+    fn source(&self) -> Site {
+        match self.staged {
+            Some(_) => Site::Pageable,
+            None => self.from.location.site(),
+        }
+    }
 }
 
 impl Job for CopyRows {
@@ -155,11 +176,8 @@ impl Job for CopyRows {
     }
 
     fn demand(&self) -> Demand {
-        let from = match self.staged {
-            Some(_) => Site::Pageable,
-            None => self.from.location.site(),
-        };
-        Demand::Copy { to: self.to.location.site(), from, bytes: self.extent.bytes() }
+        let (to, from) = (self.to.location.site(), self.source());
+        Demand::Copy { to, from, bytes: self.extent.bytes() }
     }
 
     fn label(&self) -> check::Label {
@@ -173,7 +191,7 @@ impl Job for CopyRows {
             check::copying(self.to.row(at), in_place, width)?;
         }
         let copy = || {
-            for (plane, row) in self.extent.rows_of(pieces) {
+            for (plane, row) in self.extent.rows_of(pieces.clone()) {
                 let to: *mut u8 =
                     ptr::with_exposed_provenance_mut(self.to.row((plane, row)) as usize);
                 let from: *const u8 = match &self.staged {
@@ -186,7 +204,14 @@ impl Job for CopyRows {
                 unsafe { ptr::copy(from, to, width as usize) };
             }
         };
-        unmapped("copy", trap::guarded(self.health, copy).1)
+        unmapped("copy", trap::guarded(self.health, copy).1)?;
+        let (to, from) = (self.to.location.site(), self.source());
+        for at in self.extent.rows_of(pieces) {
+            let row: *mut u8 = ptr::with_exposed_provenance_mut(self.to.row(at) as usize);
+            // SAFETY: the row was written just now.
+            unsafe { faults::disturb(to, from, row, width, self.health) }?;
+        }
+        Ok(())
     }
 }
 
@@ -215,9 +240,19 @@ pub(crate) fn fill_rows(
     if stream.capture_operation(node)? {
         return Ok(None);
     }
-    let health = &stream.context().device.health;
-    let fill = FillRows { to, value, size, extent, health };
-    Ok(Some(stream.queue().enqueue(Work::Job(Arc::new(fill)))))
+    let fill = fill_rows_job(to, value, size, extent, &stream.context().device.health);
+    Ok(Some(stream.queue().enqueue(Work::Job(fill))))
+}
+
+/// A fill of rows as work. The extent's width is in bytes.
+pub(crate) fn fill_rows_job(
+    to: Rows,
+    value: u32,
+    size: u64,
+    extent: Extent,
+    health: &'static Health,
+) -> Arc<dyn Job> {
+    Arc::new(FillRows { to, value, size, extent, health })
 }
 
 struct FillRows {

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use cuda_sys::{CUmemorytype as Kind, CUresult};
 
 use crate::device::copy::{End, in_place};
+use crate::device::rows::{Extent, Rows, copy_rows_job};
 use crate::device::{Context, Location, Platform};
 use crate::exec::Access;
-use crate::queue::{Failure, Job};
-use crate::time::Demand;
+use crate::queue::Job;
 
 /// A copy of `depth` planes of `height` rows of `width` bytes, none of which is zero.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -110,19 +110,20 @@ impl CopyParameters {
             location.open_to(platform, device.id.ordinal, bytes, access)
         };
         let (to, from) = (open(&self.to, Access::Write)?, open(&self.from, Access::Read)?);
-        let row = |plane, row| {
-            let end = |side: &Side, location: &Location| {
-                let address = side.row(row, plane).ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)?;
-                Ok(End { address, location: location.clone() })
-            };
-            Ok(in_place(end(&self.to, &to)?, end(&self.from, &from)?, self.width, &device.health))
-        };
+        let start = |side: &Side| side.row(0, 0).ok_or(CUresult::CUDA_ERROR_INVALID_VALUE);
+        let (to_start, from_start) = (start(&self.to)?, start(&self.from)?);
         if (self.height, self.depth) == (1, 1) {
-            return row(0, 0);
+            let end = |address, location| End { address, location };
+            let (to, from) = (end(to_start, to), end(from_start, from));
+            return Ok(in_place(to, from, self.width, &device.health));
         }
-        let rows = (0..self.depth).flat_map(|z| (0..self.height).map(move |y| (z, y)));
-        let rows = rows.map(|(z, y)| row(z, y)).collect::<Result<_, CUresult>>()?;
-        Ok(Arc::new(Rows(rows)))
+        let rows = |side: &Side, address, location| {
+            let (pitch, rows) = (side.pitch, side.height.max(1));
+            Rows { address, pitch, rows, location }
+        };
+        let (to, from) = (rows(&self.to, to_start, to), rows(&self.from, from_start, from));
+        let extent = Extent { width: self.width, height: self.height, depth: self.depth };
+        Ok(copy_rows_job(to, from, extent, &device.health))
     }
 
     /// Where all rows of an end are together, and from where to where.
@@ -141,28 +142,5 @@ impl CopyParameters {
             _ => location,
         };
         Ok((location, start..end))
-    }
-}
-
-/// Work of which each piece is work of its own.
-pub(super) struct Rows(pub(super) Vec<Arc<dyn Job>>);
-
-impl Job for Rows {
-    fn pieces(&self) -> u64 {
-        self.0.len() as u64
-    }
-
-    fn demand(&self) -> Demand {
-        let first = self.0.first().map_or(Demand::Nothing, |row| row.demand());
-        first.times(self.0.len() as u64)
-    }
-
-    fn is_heavy(&self) -> bool {
-        self.0.iter().any(|row| row.is_heavy())
-    }
-
-    fn run(&self, pieces: Range<u64>) -> Result<(), Failure> {
-        let rows = &self.0[pieces.start as usize..pieces.end as usize];
-        rows.iter().try_for_each(|row| row.run(0..row.pieces()))
     }
 }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use cuda_sys::CUresult;
 
-use super::copy::Rows;
 use crate::device::copy::End;
+use crate::device::rows::{Extent, Rows, fill_rows_job};
 use crate::device::{Context, Location, Platform, fill_job};
 use crate::exec::Access;
 use crate::queue::Job;
@@ -56,15 +56,14 @@ impl FillParameters {
         let device = context.device;
         let (location, bytes) = self.location(platform)?;
         let location = location.open_to(platform, device.id.ordinal, bytes, Access::Write)?;
-        let row = |row: u64| {
-            let address = self.address + row * self.pitch;
-            let end = End { address, location: location.clone() };
-            fill_job(end, self.value, self.size, self.width, &device.health)
-        };
+        let address = self.address;
         if self.height == 1 {
-            return Ok(row(0));
+            let end = End { address, location };
+            return Ok(fill_job(end, self.value, self.size, self.width, &device.health));
         }
-        Ok(Arc::new(Rows((0..self.height).map(row).collect())))
+        let to = Rows { address, pitch: self.pitch, rows: self.height, location };
+        let extent = Extent { width: self.width * self.size, height: self.height, depth: 1 };
+        Ok(fill_rows_job(to, self.value, self.size, extent, &device.health))
     }
 
     fn location(&self, platform: &Platform) -> Result<(Location, Range<u64>), CUresult> {

@@ -54,17 +54,6 @@ pub(super) enum Engine {
 pub(super) type Engines = SmallVec<[Engine; 2]>;
 
 impl Demand {
-    /// What so many operations like this need together.
-    pub(crate) fn times(self, count: u64) -> Demand {
-        match self {
-            Demand::Copy { to, from, bytes } => {
-                Demand::Copy { to, from, bytes: bytes.saturating_mul(count) }
-            }
-            Demand::Fill { at, bytes } => Demand::Fill { at, bytes: bytes.saturating_mul(count) },
-            other => other,
-        }
-    }
-
     /// Whether the operation is sent to a device, so that it begins some time after its call.
     pub(super) fn is_sent(&self) -> bool {
         !matches!(self, Demand::Nothing)
