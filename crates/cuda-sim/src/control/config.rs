@@ -6,6 +6,9 @@ use std::thread;
 
 use super::{Capability, CheckKinds, Fault, Mode, Schedule, Time};
 
+/// No variable asks for more devices or threads: a slip of the finger is not to fill the machine.
+const MOST: u32 = 1024;
+
 /// The simulated machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Config {
@@ -64,17 +67,20 @@ impl Config {
         Config::from_variables(|name| env::var_os(name).map(|value| value.to_string_lossy().into()))
     }
 
-    fn from_variables(
+    pub(crate) fn from_variables(
         variable: impl Fn(&'static str) -> Option<String>,
     ) -> Result<Config, ConfigError> {
         let mut config = Config::default();
         let read = Reader { variable };
-        read.set(&mut config.devices, "CUDA_SIM_DEVICES", "a number of devices", number)?;
+        let devices = "a number of devices, at most 1024";
+        read.set(&mut config.devices, "CUDA_SIM_DEVICES", devices, |value| {
+            number(value).filter(|&devices: &u32| devices <= MOST)
+        })?;
         let size = "a size such as 512MiB or 8GiB";
         read.set(&mut config.memory_per_device, "CUDA_SIM_MEMORY", size, bytes)?;
-        let workers = "a number of threads, at least 1";
+        let workers = "a number of threads, from 1 to 1024";
         read.set(&mut config.workers, "CUDA_SIM_WORKERS", workers, |value| {
-            number(value).filter(|&workers| workers > 0)
+            number(value).filter(|workers| (1..=MOST as usize).contains(workers))
         })?;
         let checks = "0, 1, or a list such as memory,init,shared,global,streams,leaks";
         read.set(&mut config.check, "CUDA_SIM_CHECK", checks, number)?;
@@ -193,9 +199,11 @@ mod tests {
         assert_eq!(error.to_string(), "CUDA_SIM_MEMORY=much is not a size such as 512MiB or 8GiB");
         for (variable, value) in [
             ("CUDA_SIM_DEVICES", "-1"),
+            ("CUDA_SIM_DEVICES", "4000000000"),
             ("CUDA_SIM_MEMORY", "99999999TiB"),
             ("CUDA_SIM_MEMORY", "8 Gib"),
             ("CUDA_SIM_WORKERS", "0"),
+            ("CUDA_SIM_WORKERS", "1000000000000"),
             ("CUDA_SIM_CHECK", "maybe"),
             ("CUDA_SIM_CAPABILITY", "90"),
             ("CUDA_SIM_CAPABILITY", "3.5"),

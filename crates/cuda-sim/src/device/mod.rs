@@ -53,3 +53,5 @@ pub(crate) use physical::Place;
 pub(crate) use platform::{Device, Platform, initialise, platform};
 pub(crate) use registry::{HandleKind, Registry};
 pub(crate) use stream::{GREATEST_PRIORITY, Stream, StreamRef};
+#[cfg(any(test, fuzzing))]
+pub(crate) use visible::visible_devices;

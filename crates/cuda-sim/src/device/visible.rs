@@ -6,7 +6,7 @@ use super::properties::DeviceId;
 ///
 /// Entries are numbers, or the beginnings of UUIDs. The list ends at the first entry that names no
 /// device, or more than one; naming a device twice makes none visible, as with NVIDIA's driver.
-pub(super) fn visible_devices(list: Option<&str>, count: u32) -> Vec<u32> {
+pub(crate) fn visible_devices(list: Option<&str>, count: u32) -> Vec<u32> {
     let Some(list) = list else { return (0..count).collect() };
     let mut visible = Vec::new();
     for physical in list.split(',').map_while(|entry| device(entry.trim(), count)) {

@@ -17,7 +17,7 @@ pub(super) enum Compression {
 }
 
 /// No PTX is larger: what says so is broken, or means harm.
-const LARGEST: u64 = 1 << 30;
+const LARGEST: u64 = 256 << 20;
 
 /// LZ4 makes no more than so many bytes out of one.
 const LZ4_RATIO: u64 = 256;

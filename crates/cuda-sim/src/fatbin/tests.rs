@@ -92,9 +92,7 @@ proptest! {
             let place = place.index(bytes.len());
             bytes[place] = value;
         }
-        for capability in [75, 90] {
-            let _ = choose(&bytes, capability);
-        }
+        crate::fuzzing::fatbin(&bytes);
     }
 
     #[test]
@@ -104,6 +102,6 @@ proptest! {
         let size = (bytes.len() - HEADER_BYTES) as u64;
         bytes[..8].copy_from_slice(&[0x50, 0xed, 0x55, 0xba, 1, 0, 16, 0]);
         bytes[8..16].copy_from_slice(&size.to_le_bytes());
-        let _ = choose(&bytes, 75);
+        crate::fuzzing::fatbin(&bytes);
     }
 }

@@ -120,13 +120,14 @@ fn trace(text: &str) -> Option<Trace> {
             "-" => Choice::Stop,
             stream => Choice::Run(stream.parse().ok()?),
         };
-        let times: usize = times.parse().ok().filter(|&times| times <= LONGEST)?;
+        let room = LONGEST - trace.choices.len();
+        let times: usize = times.parse().ok().filter(|&times| times <= room)?;
         trace.choices.extend(std::iter::repeat_n(choice, times));
     }
     Some(trace)
 }
 
-/// No run of equal choices in a text is longer: a text is a page long, not a memory full.
+/// No text stands for more choices: it is a page long, and what it says must not fill a memory.
 const LONGEST: usize = 1 << 24;
 
 #[cfg(test)]
@@ -164,7 +165,10 @@ mod tests {
 
     #[test]
     fn a_text_that_names_no_schedule_is_an_error_that_says_what_would() {
-        for text in ["", "quick", "seed:", "seed:-1", "replay:1", "replay:1:0..1", "fast:1"] {
+        let endless = format!("replay:1:{}", vec!["0*16777216"; 1000].join("."));
+        for text in
+            ["", "quick", "seed:", "seed:-1", "replay:1", "replay:1:0..1", "fast:1", &endless]
+        {
             let error = text.parse::<Schedule>().expect_err("no schedule");
             assert!(error.to_string().contains("adversarial:NUMBER"), "{error}");
         }
