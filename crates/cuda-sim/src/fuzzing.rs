@@ -44,9 +44,8 @@ pub fn fatbin(bytes: &[u8]) {
             assert!(chosen.is_err(), "PTX was found in what cannot be read");
             continue;
         };
-        let fits = |entry: &fatbin::Entry<'_>| {
-            entry.kind == Kind::Ptx && entry.architecture <= capability
-        };
+        let fits =
+            |entry: &fatbin::Entry<'_>| entry.kind == Kind::Ptx && entry.architecture <= capability;
         if chosen.is_ok() {
             assert!(entries.iter().any(fits), "what was found is for another device");
         }

@@ -131,6 +131,26 @@ pub type CUgreenCtx = *mut CUgreenCtx_st;
 pub struct CUuuid {
     pub bytes: [c_char; 16usize],
 }
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct CUipcEventHandle_st {
+    pub reserved: [c_char; 64usize],
+}
+pub type CUipcEventHandle_v1 = CUipcEventHandle_st;
+pub type CUipcEventHandle = CUipcEventHandle_v1;
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct CUipcMemHandle_st {
+    pub reserved: [c_char; 64usize],
+}
+pub type CUipcMemHandle_v1 = CUipcMemHandle_st;
+pub type CUipcMemHandle = CUipcMemHandle_v1;
+impl CUipcMem_flags {
+    pub const CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS: Self = Self(1);
+}
+#[repr(transparent)]
+#[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
+pub struct CUipcMem_flags(pub c_uint);
 impl CUmemAttach_flags {
     pub const CU_MEM_ATTACH_GLOBAL: Self = Self(1);
     pub const CU_MEM_ATTACH_HOST: Self = Self(2);

@@ -693,6 +693,23 @@ macro_rules! for_each_driver_function {
                     numAttrs: usize,
                     hStream: CUstream
                 ) -> CUresult;
+                fn cuIpcGetEventHandle(pHandle: *mut CUipcEventHandle, event: CUevent) -> CUresult;
+                fn cuIpcOpenEventHandle(
+                    phEvent: *mut CUevent,
+                    handle: CUipcEventHandle
+                ) -> CUresult;
+                fn cuIpcGetMemHandle(pHandle: *mut CUipcMemHandle, dptr: CUdeviceptr) -> CUresult;
+                fn cuIpcOpenMemHandle(
+                    pdptr: *mut CUdeviceptr,
+                    handle: CUipcMemHandle,
+                    Flags: c_uint
+                ) -> CUresult;
+                fn cuIpcOpenMemHandle_v2(
+                    pdptr: *mut CUdeviceptr,
+                    handle: CUipcMemHandle,
+                    Flags: c_uint
+                ) -> CUresult;
+                fn cuIpcCloseMemHandle(dptr: CUdeviceptr) -> CUresult;
                 fn cuStreamGetId(hStream: CUstream, streamId: *mut c_ulonglong) -> CUresult;
                 fn cuStreamAddCallback(
                     hStream: CUstream,
@@ -757,6 +774,8 @@ macro_rules! for_each_driver_function {
                     hStream: CUstream,
                     flags: c_uint
                 ) -> CUresult;
+                fn cuCtxRecordEvent(hCtx: CUcontext, hEvent: CUevent) -> CUresult;
+                fn cuCtxWaitEvent(hCtx: CUcontext, hEvent: CUevent) -> CUresult;
                 fn cuStreamBeginCapture_v2(
                     hStream: CUstream,
                     mode: CUstreamCaptureMode
@@ -1283,6 +1302,30 @@ macro_rules! for_each_driver_function {
                     func: CUfunction,
                     numBlocks: c_int,
                     blockSize: c_int
+                ) -> CUresult;
+                fn cuFuncSetBlockShape(
+                    hfunc: CUfunction,
+                    x: c_int,
+                    y: c_int,
+                    z: c_int
+                ) -> CUresult;
+                fn cuFuncSetSharedSize(hfunc: CUfunction, bytes: c_uint) -> CUresult;
+                fn cuParamSetSize(hfunc: CUfunction, numbytes: c_uint) -> CUresult;
+                fn cuParamSeti(hfunc: CUfunction, offset: c_int, value: c_uint) -> CUresult;
+                fn cuParamSetf(hfunc: CUfunction, offset: c_int, value: f32) -> CUresult;
+                fn cuParamSetv(
+                    hfunc: CUfunction,
+                    offset: c_int,
+                    ptr: *mut c_void,
+                    numbytes: c_uint
+                ) -> CUresult;
+                fn cuLaunch(f: CUfunction) -> CUresult;
+                fn cuLaunchGrid(f: CUfunction, grid_width: c_int, grid_height: c_int) -> CUresult;
+                fn cuLaunchGridAsync(
+                    f: CUfunction,
+                    grid_width: c_int,
+                    grid_height: c_int,
+                    hStream: CUstream
                 ) -> CUresult;
                 fn cuLibraryLoadData(
                     library: *mut CUlibrary,

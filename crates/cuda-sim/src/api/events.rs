@@ -4,7 +4,7 @@
 
 use std::ffi::c_uint;
 
-use cuda_sys::{CUevent, CUevent_flags, CUevent_record_flags, CUresult, CUstream};
+use cuda_sys::{CUcontext, CUevent, CUevent_flags, CUevent_record_flags, CUresult, CUstream};
 
 use super::Result;
 use super::arguments::{self, Out, handle, number};
@@ -65,6 +65,30 @@ pub(super) unsafe fn cuEventRecordWithFlags(
         }
         _ => Err(CUresult::CUDA_ERROR_INVALID_VALUE),
     }
+}
+
+pub(super) unsafe fn cuCtxRecordEvent(context: CUcontext, event: CUevent) -> Result {
+    let platform = platform()?;
+    let context = arguments::context(platform, context)?;
+    let event = arguments::event(platform, event)?;
+    context.check()?;
+    if event.context.id != context.id {
+        return Err(CUresult::CUDA_ERROR_INVALID_HANDLE);
+    }
+    platform.graphs.captures.permit_context(context.id)?;
+    event.record_context(platform);
+    Ok(())
+}
+
+pub(super) unsafe fn cuCtxWaitEvent(context: CUcontext, event: CUevent) -> Result {
+    let platform = platform()?;
+    let context = arguments::context(platform, context)?;
+    let event = arguments::event(platform, event)?;
+    context.check()?;
+    platform.graphs.captures.permit_context(context.id)?;
+    let point = event.point().map_err(|_| CUresult::CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED)?;
+    point.into_iter().for_each(|point| context.awaited.add(point));
+    Ok(())
 }
 
 pub(super) unsafe fn cuEventQuery(event: CUevent) -> Result {

@@ -31,6 +31,7 @@ mod graphs;
 mod host_functions;
 mod host_memory;
 mod init;
+mod ipc;
 mod jit_options;
 mod launch;
 mod launch_attributes;
@@ -90,6 +91,7 @@ mod chapters {
     pub(super) use super::host_functions::*;
     pub(super) use super::host_memory::*;
     pub(super) use super::init::*;
+    pub(super) use super::ipc::*;
     pub(super) use super::launch::*;
     pub(super) use super::libraries::*;
     pub(super) use super::limits::*;

@@ -25,8 +25,6 @@ macro_rules! for_each_refused_function {
             cuCoredumpSetAttributeGlobal
             cuCtxFromGreenCtx
             cuCtxGetDevResource
-            cuCtxRecordEvent
-            cuCtxWaitEvent
             cuD3D10CtxCreate
             cuD3D10CtxCreateOnDevice
             cuD3D10CtxCreate_v2
@@ -105,8 +103,6 @@ macro_rules! for_each_refused_function {
             cuExternalMemoryGetMappedBuffer
             cuExternalMemoryGetMappedMipmappedArray
             cuFlushGPUDirectRDMAWrites
-            cuFuncSetBlockShape
-            cuFuncSetSharedSize
             cuGLCtxCreate
             cuGLCtxCreate_v2
             cuGLGetDevices
@@ -166,16 +162,7 @@ macro_rules! for_each_refused_function {
             cuGreenCtxWaitEvent
             cuImportExternalMemory
             cuImportExternalSemaphore
-            cuIpcCloseMemHandle
-            cuIpcGetEventHandle
-            cuIpcGetMemHandle
-            cuIpcOpenEventHandle
-            cuIpcOpenMemHandle
-            cuIpcOpenMemHandle_v2
-            cuLaunch
             cuLaunchCooperativeKernelMultiDevice
-            cuLaunchGrid
-            cuLaunchGridAsync
             cuLogsCurrent
             cuLogsDumpToFile
             cuLogsDumpToMemory
@@ -246,11 +233,7 @@ macro_rules! for_each_refused_function {
             cuMulticastUnbind
             cuOccupancyMaxActiveClusters
             cuOccupancyMaxPotentialClusterSize
-            cuParamSetSize
             cuParamSetTexRef
-            cuParamSetf
-            cuParamSeti
-            cuParamSetv
             cuProfilerInitialize
             cuSignalExternalSemaphoresAsync
             cuSignalExternalSemaphoresAsync_ptsz

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
-use std::sync::{PoisonError, RwLock};
+use std::sync::{OnceLock, PoisonError, RwLock};
 
 use cuda_sys::CUresult;
 
 use super::allocation::Allocation;
+use super::awaited::{Awaited, Heeded};
 use super::heap::Heap;
 use super::platform::{Device, Platform};
 use super::settings::Settings;
@@ -25,6 +26,11 @@ pub(crate) struct Context {
     /// The legacy default stream.
     pub(crate) default_stream: queue::Stream,
     pub(crate) settings: Settings,
+    /// What all later work waits for, and how much of it the default stream knows.
+    pub(crate) awaited: Awaited,
+    pub(super) heeded: Heeded,
+    /// Where the work of all streams comes together, once somebody asked for that.
+    joined: OnceLock<queue::Stream>,
     /// What kernels allocate from.
     pub(super) heap: Heap,
     alive: AtomicBool,
@@ -53,6 +59,9 @@ impl Context {
             is_primary,
             default_stream: queue::Stream::new(scheduler, &device.health, id, kind, 0),
             settings: Settings::new(flags),
+            awaited: Awaited::default(),
+            heeded: Heeded::default(),
+            joined: OnceLock::new(),
             heap: Heap::default(),
             alive: AtomicBool::new(true),
             attached: AtomicU32::new(0),
@@ -82,6 +91,17 @@ impl Context {
     /// The code of the failure that lost the device.
     pub(crate) fn check(&self) -> Result<(), CUresult> {
         self.device.health.check()
+    }
+
+    /// A stream of the driver's that comes after all work of the context so far.
+    pub(super) fn joined(&self, platform: &'static Platform) -> &queue::Stream {
+        let joined = self.joined.get_or_init(|| {
+            let (kind, health) = (StreamKind::NonBlocking, &self.device.health);
+            queue::Stream::new(platform.scheduler, health, self.id, kind, 0)
+        });
+        let ends = platform.scheduler.ends_of(self.id);
+        ends.iter().for_each(|end| joined.wait_for(end));
+        joined
     }
 
     /// Waits for its work and takes down all that belongs to it. The caller has made sure that the

@@ -5,9 +5,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use cuda_sys::{CUevent_flags, CUresult};
 
 use super::context::Context;
+use super::platform::Platform;
 use super::stream::StreamRef;
 use crate::graph::Recorded;
-use crate::queue::{Point, Timestamp, Work};
+use crate::queue::{self, Point, Timestamp, Work};
 
 /// An event of a context.
 #[derive(Debug)]
@@ -52,15 +53,24 @@ impl Event {
             self.replace(Last::Capture(capture.record(stream)?));
             return Ok(());
         }
+        self.record_in(stream.queue());
+        Ok(())
+    }
+
+    /// Stands for all the work that is in its context now.
+    pub(crate) fn record_context(&self, platform: &'static Platform) {
+        self.record_in(self.context.joined(platform));
+    }
+
+    fn record_in(&self, stream: &queue::Stream) {
         let recording = if self.has_timing() {
             let time = Arc::new(Timestamp::default());
-            let point = stream.queue().enqueue(Work::Timestamp(Arc::clone(&time)));
+            let point = stream.enqueue(Work::Timestamp(Arc::clone(&time)));
             Recording { point, time: Some(time) }
         } else {
-            Recording { point: stream.queue().mark(), time: None }
+            Recording { point: stream.mark(), time: None }
         };
         self.set(recording);
-        Ok(())
     }
 
     /// Makes it stand for work that was enqueued in its name.

@@ -4,6 +4,7 @@
 mod allocation;
 mod array;
 pub(crate) mod attributes;
+mod awaited;
 mod context;
 pub(crate) mod copy;
 pub(crate) mod current;
@@ -23,6 +24,7 @@ mod module;
 mod physical;
 mod platform;
 pub(crate) mod pool;
+mod prepared;
 mod properties;
 mod quarantine;
 mod ranges;

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::ffi::{CStr, CString};
 use std::ptr;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use cuda_sys::CUresult;
 
@@ -12,6 +12,7 @@ use super::allocation::{Allocation, Purpose};
 use super::attributes::{STATIC_SHARED, STATIC_SHARED_OPTIN};
 use super::context::Context;
 use super::platform::{Device, Platform};
+use super::prepared::Prepared;
 use crate::check;
 use crate::exec::{CheckLevel, CompiledKernel, Execution, Kernel, Parameter, Program, Space};
 use crate::time::PerThread;
@@ -45,6 +46,7 @@ pub(crate) struct Function {
     /// How much dynamic shared memory a launch may ask for.
     pub(crate) max_dynamic_shared: AtomicU32,
     c_name: OnceLock<CString>,
+    prepared: Mutex<Prepared>,
     compiled: [OnceLock<Arc<CompiledKernel>>; Execution::COUNT],
 }
 
@@ -179,6 +181,7 @@ impl Function {
             work: kernel.work(),
             max_dynamic_shared: AtomicU32::new(STATIC_SHARED.saturating_sub(static_shared)),
             c_name: OnceLock::new(),
+            prepared: Mutex::default(),
             compiled: Default::default(),
         }
     }
@@ -187,6 +190,11 @@ impl Function {
     pub(crate) fn c_name(&self) -> &CStr {
         // Names in PTX have no NUL.
         self.c_name.get_or_init(|| CString::new(self.name.as_str()).unwrap_or_default())
+    }
+
+    /// What the program has said of the next launch, by the functions of before CUDA 4.0.
+    pub(crate) fn prepared(&self) -> MutexGuard<'_, Prepared> {
+        self.prepared.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The kernel's native code, made when first asked for.

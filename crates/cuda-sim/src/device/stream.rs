@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use cuda_sys::{CUresult, CUstream_flags};
 
+use super::awaited::Heeded;
 use super::context::Context;
 use super::current;
 use super::event::{Event, Last};
@@ -26,6 +27,8 @@ pub(crate) struct Stream {
     /// What the stream takes part in, where its operations go instead.
     capture: Mutex<Option<Arc<Capture>>>,
     attributes: Mutex<Attributes>,
+    /// What of the context's waits it knows.
+    heeded: Heeded,
 }
 
 /// A stream that a call names: a created one or a default one.
@@ -64,6 +67,7 @@ impl Stream {
             queue,
             capture: Mutex::default(),
             attributes: Mutex::default(),
+            heeded: Heeded::default(),
         }
     }
 
@@ -144,6 +148,7 @@ impl StreamRef {
     ) -> Result<StreamRef, CUresult> {
         let stream = StreamRef::resolve(platform, handle)?;
         stream.context().check()?;
+        stream.heed_context();
         let captures = &platform.graphs.captures;
         if captures.is_empty() {
             return Ok(stream);
@@ -156,6 +161,15 @@ impl StreamRef {
             StreamRef::Other(_) => {}
         }
         Ok(stream)
+    }
+
+    /// Makes later work wait for what the context was told to wait for.
+    fn heed_context(&self) {
+        let heeded = match self {
+            StreamRef::Legacy(context) => &context.heeded,
+            StreamRef::Other(stream) => &stream.heeded,
+        };
+        self.context().awaited.hold_back(self.queue(), heeded);
     }
 
     /// The capture that the stream takes part in.

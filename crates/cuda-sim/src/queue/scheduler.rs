@@ -70,6 +70,11 @@ impl Scheduler {
         check::host_saw_all(|other, _| other == owner);
     }
 
+    /// The ends of all streams of an owner, whether their work is done or not.
+    pub(crate) fn ends_of(&self, owner: u64) -> Vec<Point> {
+        self.lock().ends_of(owner)
+    }
+
     /// Waits for all work on a device that is enqueued by now.
     pub(crate) fn wait_for_device(&'static self, health: &'static Health) {
         self.wait_for_all(Unfinished::Device(health));

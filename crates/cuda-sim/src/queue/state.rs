@@ -249,6 +249,11 @@ impl State {
         streams.into_iter().map(Queue::end).filter(may_be_awaited).collect()
     }
 
+    /// The ends of all streams of an owner.
+    pub(super) fn ends_of(&self, owner: u64) -> Vec<Point> {
+        self.queues.iter().flatten().filter(|queue| queue.owner == owner).map(Queue::end).collect()
+    }
+
     /// The stream's current operation is done: goes on with what waited for it.
     pub(super) fn finish(&mut self, stream: &Arc<Progress>, effects: &mut Effects) {
         if let Some(stepper) = &mut self.stepper {

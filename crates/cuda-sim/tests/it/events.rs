@@ -3,8 +3,10 @@
 use std::ptr;
 use std::sync::mpsc::channel;
 
+use cuda_sys::{CU_STREAM_PER_THREAD, CUcontext, CUevent, CUresult, CUstreamCaptureMode};
+
 use crate::sim::{DEFAULT, Gate, Gpu, NON_BLOCKING, enqueue};
-use crate::{fails, ok};
+use crate::{cuda, fails, ok};
 
 const DISABLE_TIMING: u32 = 2;
 
@@ -153,4 +155,77 @@ fn wrong_events_are_errors() {
         fails!(CUDA_ERROR_INVALID_HANDLE, cuStreamWaitEvent(stream, wild, 0));
     }
     fails!(CUDA_ERROR_INVALID_VALUE, cuStreamWaitEvent(stream, gpu.event(0), 1));
+}
+
+#[test]
+fn an_event_of_a_context_captures_what_is_in_all_its_streams() {
+    for flags in [0, DISABLE_TIMING] {
+        let [gpu, other] = Gpu::take_several();
+        let (elsewhere, event) = (other.stream(NON_BLOCKING), gpu.event(flags));
+        let streams = [gpu.stream(NON_BLOCKING), gpu.stream(0), CU_STREAM_PER_THREAD, DEFAULT];
+        let unrelated = Gate::close(elsewhere);
+        for stream in streams {
+            let gate = Gate::close(stream);
+            ok!(cuCtxRecordEvent(gpu.context, event));
+            let later = Gate::close(streams[0]);
+            fails!(CUDA_ERROR_NOT_READY, cuEventQuery(event));
+            gate.open();
+            ok!(cuEventSynchronize(event));
+            later.open();
+            ok!(cuCtxSynchronize());
+        }
+        unrelated.open();
+        fails!(CUDA_ERROR_INVALID_HANDLE, cuCtxRecordEvent(other.context, event));
+        fails!(CUDA_ERROR_INVALID_CONTEXT, cuCtxRecordEvent(ptr::null_mut(), event));
+        fails!(CUDA_ERROR_INVALID_HANDLE, cuCtxRecordEvent(gpu.context, ptr::null_mut()));
+    }
+}
+
+#[test]
+fn all_later_work_of_a_context_waits_for_an_event_also_in_streams_made_later() {
+    let [gpu, other] = Gpu::take_several();
+    let (far, event) = (other.stream(NON_BLOCKING), other.event(DISABLE_TIMING));
+    let own = gpu.stream(NON_BLOCKING);
+    let earlier = Gate::close(own);
+    let gate = Gate::close(far);
+    other.enter();
+    ok!(cuEventRecord(event, far));
+    ok!(cuCtxWaitEvent(gpu.context, event));
+    // What was there before does not wait.
+    earlier.wait_until_reached();
+    earlier.open();
+    let streams = [own, gpu.stream(NON_BLOCKING), gpu.stream(0), CU_STREAM_PER_THREAD];
+    let (done, order) = channel();
+    for stream in streams {
+        let done = done.clone();
+        enqueue(stream, move || done.send(()).expect("the test waits"));
+    }
+    for stream in streams {
+        fails!(CUDA_ERROR_NOT_READY, cuStreamQuery(stream));
+    }
+    assert!(order.try_recv().is_err());
+    gate.open();
+    streams.iter().for_each(|_| order.recv().expect("it runs"));
+    ok!(cuCtxSynchronize());
+    fails!(CUDA_ERROR_INVALID_CONTEXT, cuCtxWaitEvent(ptr::null_mut(), event));
+    fails!(CUDA_ERROR_INVALID_HANDLE, cuCtxWaitEvent(gpu.context, ptr::null_mut()));
+}
+
+#[test]
+fn a_context_with_a_stream_that_is_captured_neither_records_nor_waits() {
+    let gpu = Gpu::take();
+    let (stream, event) = (gpu.stream(NON_BLOCKING), gpu.event(DISABLE_TIMING));
+    let calls: [fn(CUcontext, CUevent) -> CUresult; 2] = [
+        |context, event| cuda!(cuCtxRecordEvent(context, event)),
+        |context, event| cuda!(cuCtxWaitEvent(context, event)),
+    ];
+    for call in calls {
+        let mode = CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED;
+        ok!(cuStreamBeginCapture_v2(stream, mode));
+        let refused = CUresult::CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+        assert_eq!(call(gpu.context, event), refused);
+        let mut graph = ptr::null_mut();
+        fails!(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, cuStreamEndCapture(stream, &mut graph));
+        assert_eq!(call(gpu.context, event), CUresult::CUDA_SUCCESS);
+    }
 }

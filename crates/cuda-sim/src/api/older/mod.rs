@@ -4,9 +4,11 @@
 mod contexts;
 mod devices;
 mod graphs;
+mod launches;
 mod linker;
 
 pub(super) use contexts::*;
 pub(super) use devices::*;
 pub(super) use graphs::*;
+pub(super) use launches::*;
 pub(super) use linker::*;

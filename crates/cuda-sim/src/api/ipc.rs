@@ -1,0 +1,60 @@
+//! Memory and events that processes share. Devices are each process's own here, so there are none:
+//! `CU_DEVICE_ATTRIBUTE_IPC_EVENT_SUPPORTED` says so, and right calls are not supported.
+
+#![allow(non_snake_case, reason = "the names of the C API")]
+
+use std::ffi::c_uint;
+
+use cuda_sys::{
+    CUdeviceptr, CUevent, CUipcEventHandle, CUipcMem_flags as Flags, CUipcMemHandle, CUresult,
+};
+
+use super::Result;
+use super::arguments::{self, Out};
+use crate::device::{current, platform};
+
+const INVALID: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
+
+pub(super) unsafe fn cuIpcGetEventHandle(place: *mut CUipcEventHandle, event: CUevent) -> Result {
+    // SAFETY: the caller's promise.
+    unsafe { Out::new(place) }?;
+    arguments::event(platform()?, event)?.context.check()?;
+    Err(CUresult::CUDA_ERROR_NOT_SUPPORTED)
+}
+
+pub(super) unsafe fn cuIpcOpenEventHandle(place: *mut CUevent, _: CUipcEventHandle) -> Result {
+    // SAFETY: the caller's promise.
+    unsafe { Out::new(place) }?;
+    current::working()?;
+    Err(CUresult::CUDA_ERROR_NOT_SUPPORTED)
+}
+
+/// Memory can be shared that `cuMemAlloc` gave, by its first address.
+pub(super) unsafe fn cuIpcGetMemHandle(place: *mut CUipcMemHandle, pointer: CUdeviceptr) -> Result {
+    // SAFETY: the caller's promise.
+    unsafe { Out::new(place) }?;
+    current::working()?;
+    let device = platform()?.device_at(pointer).ok_or(INVALID)?;
+    device.memory.starting_at(pointer).ok_or(INVALID)?;
+    Err(CUresult::CUDA_ERROR_NOT_SUPPORTED)
+}
+
+pub(super) unsafe fn cuIpcOpenMemHandle_v2(
+    place: *mut CUdeviceptr,
+    _: CUipcMemHandle,
+    flags: c_uint,
+) -> Result {
+    // SAFETY: the caller's promise.
+    unsafe { Out::new(place) }?;
+    current::working()?;
+    if flags & !Flags::CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS.0 != 0 {
+        return Err(INVALID);
+    }
+    Err(CUresult::CUDA_ERROR_NOT_SUPPORTED)
+}
+
+/// No memory was opened that could be closed.
+pub(super) unsafe fn cuIpcCloseMemHandle(_: CUdeviceptr) -> Result {
+    current::working()?;
+    Err(INVALID)
+}

@@ -1,0 +1,121 @@
+//! Launches before CUDA 4.0, when a function kept what its next launch was to be like.
+
+#![allow(non_snake_case, reason = "the names of the C API")]
+
+use std::ffi::{c_float, c_int, c_uint, c_void};
+use std::sync::Arc;
+use std::{ptr, slice};
+
+use cuda_sys::{CUdeviceptr, CUfunction, CUipcMemHandle, CUresult, CUstream};
+
+use super::super::Result;
+use super::super::arguments;
+use super::super::ipc;
+use crate::device::launch::launch;
+use crate::device::{Function, platform};
+
+const INVALID: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
+
+pub(in super::super) unsafe fn cuFuncSetBlockShape(
+    function: CUfunction,
+    x: c_int,
+    y: c_int,
+    z: c_int,
+) -> Result {
+    working(function)?.prepared().set_block([extent(x)?, extent(y)?, extent(z)?])
+}
+
+pub(in super::super) unsafe fn cuFuncSetSharedSize(function: CUfunction, bytes: c_uint) -> Result {
+    working(function)?.prepared().dynamic_shared = bytes;
+    Ok(())
+}
+
+/// How many of the parameters' bytes count.
+pub(in super::super) unsafe fn cuParamSetSize(function: CUfunction, bytes: c_uint) -> Result {
+    working(function)?.prepared().set_size(bytes as usize)
+}
+
+pub(in super::super) unsafe fn cuParamSeti(
+    function: CUfunction,
+    offset: c_int,
+    value: c_uint,
+) -> Result {
+    set(function, offset, &value.to_ne_bytes())
+}
+
+pub(in super::super) unsafe fn cuParamSetf(
+    function: CUfunction,
+    offset: c_int,
+    value: c_float,
+) -> Result {
+    set(function, offset, &value.to_ne_bytes())
+}
+
+pub(in super::super) unsafe fn cuParamSetv(
+    function: CUfunction,
+    offset: c_int,
+    source: *mut c_void,
+    bytes: c_uint,
+) -> Result {
+    if source.is_null() {
+        return Err(INVALID);
+    }
+    // SAFETY: the caller's promise: there are that many.
+    set(function, offset, unsafe { slice::from_raw_parts(source.cast::<u8>(), bytes as usize) })
+}
+
+/// One block.
+pub(in super::super) unsafe fn cuLaunch(function: CUfunction) -> Result {
+    // SAFETY: handles are looked up.
+    unsafe { cuLaunchGrid(function, 1, 1) }
+}
+
+pub(in super::super) unsafe fn cuLaunchGrid(
+    function: CUfunction,
+    width: c_int,
+    height: c_int,
+) -> Result {
+    // SAFETY: as above.
+    unsafe { cuLaunchGridAsync(function, width, height, ptr::null_mut()) }
+}
+
+pub(in super::super) unsafe fn cuLaunchGridAsync(
+    function: CUfunction,
+    width: c_int,
+    height: c_int,
+    stream: CUstream,
+) -> Result {
+    let platform = platform()?;
+    let function = arguments::function(platform, function)?;
+    let stream = arguments::capturable(platform, stream)?;
+    let grid = [extent(width)?, extent(height)?, 1];
+    let (shape, parameters) = function.prepared().launch(&function, grid)?;
+    launch(platform, &function, shape, parameters, &stream)
+}
+
+/// Before CUDA 11.0.
+pub(in super::super) unsafe fn cuIpcOpenMemHandle(
+    place: *mut CUdeviceptr,
+    shared: CUipcMemHandle,
+    flags: c_uint,
+) -> Result {
+    // SAFETY: the caller's promise.
+    unsafe { ipc::cuIpcOpenMemHandle_v2(place, shared, flags) }
+}
+
+fn set(function: CUfunction, offset: c_int, bytes: &[u8]) -> Result {
+    let offset = usize::try_from(offset).map_err(|_| INVALID)?;
+    let function = working(function)?;
+    let mut prepared = function.prepared();
+    prepared.set_parameters(&function, offset, bytes)
+}
+
+fn extent(given: c_int) -> Result<u32> {
+    u32::try_from(given).map_err(|_| INVALID)
+}
+
+fn working(function: CUfunction) -> Result<Arc<Function>> {
+    let function = arguments::function(platform()?, function)?;
+    function.module.context.check()?;
+    Ok(function)
+}
