@@ -62,7 +62,7 @@ pub fn settings(text: &str) {
         let mut lines = text.lines().filter_map(|line| line.split_once('='));
         lines.find(|(variable, _)| *variable == name).map(|(_, value)| value.to_owned())
     };
-    let devices = match Config::from_variables(&value) {
+    let devices = match Config::from_variables(value) {
         Ok(config) => {
             means_the_same(&config);
             config.devices
