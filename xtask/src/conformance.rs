@@ -2,6 +2,7 @@
 
 pub(crate) mod cudarc;
 mod lists;
+mod numba;
 mod nvrtc;
 mod package;
 mod ptx;
@@ -22,6 +23,9 @@ pub(crate) enum Suite {
     Abi,
     /// The unit tests of published versions of cudarc, which open our libcuda.so.
     Cudarc,
+    /// Simple kernels of a published version of numba-cuda, with and without checks. Needs a
+    /// python3 for which there are wheels of it.
+    Numba,
     /// What nvcc makes of all kernels here, ours and the software driver's corpus, for three
     /// architectures: is it all supported?
     Ptx(ptx::Arguments),
@@ -32,6 +36,11 @@ pub(crate) fn run(suite: &Suite) -> Result<()> {
     match suite {
         Suite::Abi => {
             let (counts, result) = abi()?;
+            println!("{counts}");
+            result
+        }
+        Suite::Numba => {
+            let (counts, result) = numba::run()?;
             println!("{counts}");
             result
         }
