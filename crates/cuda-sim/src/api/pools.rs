@@ -14,11 +14,11 @@ use cuda_sys::{
 use super::Result;
 use super::arguments::{self, Out, handle, number};
 use super::virtual_memory::{access_flags, accessor, protection};
+use crate::check;
 use crate::device::pool::{Pool, Settings};
 use crate::device::virtual_memory::Protection;
 use crate::device::{Device, Platform, Purpose, StreamRef, platform};
 use crate::graph::Operation;
-use crate::queue::Work;
 
 const INVALID: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
 
@@ -60,14 +60,14 @@ pub(super) unsafe fn cuMemFreeAsync(pointer: CUdeviceptr, stream: CUstream) -> R
     let allocation = device.memory.starting_at(pointer).ok_or(INVALID)?;
     if allocation.purpose == Purpose::Graph {
         let memory = platform.graphs.memories.free(pointer)?;
-        stream.queue().enqueue(Work::Job(memory));
+        stream.queue().enqueue(memory.freeing());
         return Ok(());
     }
     if !matches!(allocation.purpose, Purpose::Program | Purpose::Pool) {
         return Err(INVALID);
     }
     // An operation of its own: what waits for the work before it does not wait for the free.
-    let point = stream.queue().enqueue(Work::Nothing);
+    let point = stream.queue().enqueue(check::ends(pointer, &allocation));
     let freed = platform.pools.free(&device.memory, &allocation, Some(point));
     if freed { Ok(()) } else { Err(INVALID) }
 }
@@ -335,7 +335,11 @@ fn allocate(out: &Out<CUdeviceptr>, bytes: usize, pool: &Arc<Pool>, stream: &Str
         out.set(address);
         return Ok(());
     }
-    out.set(pool.allocate(bytes as u64, stream)?);
+    let allocation = pool.allocate(bytes as u64, stream)?;
+    if check::is_on() {
+        stream.queue().enqueue(check::begins(&allocation));
+    }
+    out.set(allocation.address);
     Ok(())
 }
 

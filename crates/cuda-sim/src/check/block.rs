@@ -147,8 +147,8 @@ impl BlockCheck {
         let clock = self.threads.clock(around.linear);
         let author = self.author(kind, around, clock.unwrap_or(0));
         let wanted = Wanted { races: wanted.races && clock.is_some(), ..wanted };
-        let shadow = tracked.shadow();
-        let found = shadow.access(address, bytes, &author, wanted, |record| {
+        let (shadow, place) = (tracked.shadow(), tracked.place(address));
+        let found = shadow.access(place, bytes, &author, wanted, |record| {
             self.is_ordered(record, kind, around.linear)
         });
         match found {
@@ -348,6 +348,10 @@ impl BlockCheck {
                 None if tracked::find_freed(address).is_some() => {
                     return Err(ReportKind::UseAfterFree);
                 }
+                // Were it ordered after the allocation, that would have been made.
+                None if tracked::find_coming(address).is_some() => {
+                    return Err(ReportKind::StreamRace);
+                }
                 None => {
                     let bytes = u64::from(what.bytes);
                     let permitted = around.memory.permits(address, bytes, what.access);
@@ -360,6 +364,9 @@ impl BlockCheck {
         }
         if !permitted {
             return Err(ReportKind::NoPeerAccess);
+        }
+        if tracked.has_protection() {
+            check_protection(&accessed, what.access, around.memory)?;
         }
         if tracked.is_constant() && what.access != Access::Read {
             return Err(ReportKind::ReadOnly);
@@ -417,6 +424,20 @@ impl BlockCheck {
             let release = Release { block: self.linear, thread: linear, clock, known };
             operation.flags.release(place, release);
         }
+    }
+}
+
+/// Memory whose protection may differ from device to device, and from access to access.
+fn check_protection(
+    accessed: &Range<u64>,
+    access: Access,
+    memory: &dyn MemoryView,
+) -> Result<(), ReportKind> {
+    let permits = |access| memory.permits(accessed.start, accessed.end - accessed.start, access);
+    match access {
+        access if permits(access) => Ok(()),
+        Access::Write | Access::Atomic if permits(Access::Read) => Err(ReportKind::ReadOnly),
+        _ => Err(ReportKind::NoPeerAccess),
     }
 }
 

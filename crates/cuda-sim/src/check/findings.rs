@@ -7,6 +7,11 @@ use super::report::{self, Actor, AllocationInfo, Report, ReportKind};
 use super::tracked;
 use crate::exec::Access;
 
+/// What is missing where memory is used before its stream allocates it.
+pub(super) const USED_TOO_EARLY: &str = "nothing orders it after the allocation: the stream must \
+    wait for an event recorded after the allocation in the stream that it is made in, or the host \
+    must wait for that before it enqueues the other";
+
 /// The block that a finding is about.
 pub(super) struct Wronged {
     pub(super) block: [u32; 3],
@@ -34,6 +39,7 @@ impl<'a> Findings<'a> {
     pub(super) fn illegal(&self, kind: ReportKind, address: u64, what: What) -> Box<Report> {
         let near = match kind {
             ReportKind::UseAfterFree => tracked::find_freed(address),
+            ReportKind::StreamRace => tracked::find_coming(address),
             _ => tracked::find(address).or_else(|| tracked::nearest(address)),
         };
         let detail = match (kind, &near) {
@@ -41,7 +47,11 @@ impl<'a> Findings<'a> {
                 "nothing is allocated near the address: it may be \
                  host memory that is not page-locked, or an address of another memory space"
             }
-            (ReportKind::NoPeerAccess, _) => "cuCtxEnablePeerAccess was not called",
+            (ReportKind::StreamRace, _) => USED_TOO_EARLY,
+            (ReportKind::NoPeerAccess, Some(tracked)) => tracked.permission(),
+            (ReportKind::ReadOnly, Some(tracked)) if tracked.has_protection() => {
+                tracked.permission()
+            }
             _ => "",
         };
         let allocation = near.map(|tracked| tracked.info(address));

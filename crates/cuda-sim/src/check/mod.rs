@@ -2,7 +2,8 @@
 //!
 //! Off, it costs nothing: kernels are compiled without it, and all else is one look at whether it
 //! is on. On, each access of a kernel asks first, and each copy and fill tells what it does:
-//! - memory: `tracked` knows what is allocated and what was freed, and where in the program;
+//! - memory: `tracked` knows what is allocated and what was freed, and where in the program; where a
+//!   stream's order says when that is, `ordered` does;
 //! - initialisation: `shadow` knows which bytes somebody wrote; copies hand that on;
 //! - races: `shadow` and `cells` know who accessed memory last. Two accesses are a race if one of
 //!   them writes and nothing orders them: within a block, `threads`; between blocks of a launch,
@@ -12,13 +13,14 @@
 mod block;
 mod cells;
 mod clock;
-
+mod contents;
 mod findings;
 mod flags;
 mod kinds;
 mod leaks;
 mod lines;
 mod operation;
+mod ordered;
 mod own;
 mod record;
 mod report;
@@ -31,19 +33,22 @@ mod tracked;
 mod transfer;
 
 use std::ops::Range;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 
 pub(crate) use block::{BlockCheck, Surroundings, What};
+pub(crate) use contents::Contents;
 pub use kinds::{CheckKinds, UnknownCheck};
 pub(crate) use leaks::{context_ends, made, taken_back, watch_the_end};
 pub(crate) use lines::LineMap;
 pub(crate) use operation::Label;
+pub(crate) use ordered::{begins, ends};
 pub use report::{Actor, AllocationInfo, Report, ReportKind};
 pub(crate) use report::{clear, reports};
 pub use site::Site;
 pub(crate) use streams::{StreamClock, host_saw_all};
 pub(crate) use tracked::MemoryKind;
-pub(crate) use transfer::{copying, filling};
+pub(crate) use transfer::{copying, filling, written};
 
 static KINDS: AtomicU8 = AtomicU8::new(0);
 
@@ -73,6 +78,13 @@ pub(crate) fn enter(function: &'static str) {
 pub(crate) fn allocated(range: Range<u64>, kind: MemoryKind, owner: u64) {
     if is_on() {
         tracked::allocated(range, kind, owner);
+    }
+}
+
+/// Physical memory has been mapped.
+pub(crate) fn mapped(range: Range<u64>, contents: &Arc<Contents>) {
+    if is_on() {
+        tracked::enter(Arc::new(tracked::Tracked::mapping(range, Arc::clone(contents))));
     }
 }
 

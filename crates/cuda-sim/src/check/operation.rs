@@ -54,6 +54,10 @@ pub(crate) enum Label {
     Copy,
     /// A fill.
     Fill,
+    /// Memory is allocated in the stream's order.
+    Allocation,
+    /// Memory is freed in the stream's order.
+    Free,
     /// Anything else.
     Other,
 }
@@ -64,6 +68,8 @@ impl fmt::Display for Label {
             Label::Launch { kernel, .. } => write!(f, "launch of `{kernel}`"),
             Label::Copy => f.write_str("copy"),
             Label::Fill => f.write_str("fill"),
+            Label::Allocation => f.write_str("allocation"),
+            Label::Free => f.write_str("free"),
             Label::Other => f.write_str("operation"),
         }
     }

@@ -5,6 +5,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
+use super::contents::Contents;
 use super::report::AllocationInfo;
 use super::shadow::Shadow;
 use super::site::Site;
@@ -14,6 +15,12 @@ use super::site::Site;
 pub(crate) enum MemoryKind {
     /// What the program allocated on a device.
     Device,
+    /// What the program allocated from a pool.
+    Pool,
+    /// What a launch of a graph allocated.
+    Graph,
+    /// Physical memory that the program mapped.
+    Mapped,
     /// A variable of a module.
     Variable,
     /// What kernels allocated.
@@ -27,12 +34,25 @@ pub(crate) enum MemoryKind {
 impl MemoryKind {
     /// Whether the program is to free it.
     fn is_the_programs(self) -> bool {
-        matches!(self, MemoryKind::Device | MemoryKind::Managed | MemoryKind::Host)
+        !matches!(self, MemoryKind::Variable | MemoryKind::Heap)
+    }
+
+    /// Whether its first bytes are nobody's; the rest the host can write.
+    fn starts_unwritten(self) -> bool {
+        !matches!(self, MemoryKind::Variable | MemoryKind::Managed | MemoryKind::Host)
+    }
+
+    /// Whether each device has a say in what its kernels may do.
+    fn has_protection(self) -> bool {
+        matches!(self, MemoryKind::Pool | MemoryKind::Mapped)
     }
 
     fn words(self) -> &'static str {
         match self {
             MemoryKind::Device => "allocation",
+            MemoryKind::Pool => "allocation from a pool",
+            MemoryKind::Graph => "allocation of a graph",
+            MemoryKind::Mapped => "mapped memory",
             MemoryKind::Variable => "module variable",
             MemoryKind::Heap => "memory of the device's heap",
             MemoryKind::Managed => "managed memory",
@@ -52,10 +72,34 @@ pub(crate) struct Tracked {
     pub(super) owner: u64,
     pub(super) made: Site,
     freed: OnceLock<Site>,
-    shadow: OnceLock<Shadow>,
+    contents: Arc<Contents>,
+    /// The address of the contents' first byte; 0 if they go by addresses.
+    base: u64,
 }
 
 impl Tracked {
+    /// An allocation that the calling thread's call makes.
+    pub(super) fn new(range: Range<u64>, kind: MemoryKind, owner: u64) -> Tracked {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        Tracked {
+            id: NEXT.fetch_add(1, Ordering::Relaxed),
+            range,
+            kind,
+            is_constant: AtomicBool::new(false),
+            owner,
+            made: Site::with_backtrace(),
+            freed: OnceLock::new(),
+            contents: Arc::default(),
+            base: 0,
+        }
+    }
+
+    /// A mapping of memory whose contents outlive it.
+    pub(super) fn mapping(range: Range<u64>, contents: Arc<Contents>) -> Tracked {
+        let base = range.start;
+        Tracked { contents, base, ..Tracked::new(range, MemoryKind::Mapped, 0) }
+    }
+
     pub(super) fn covers(&self, accessed: &Range<u64>) -> bool {
         self.range.start <= accessed.start && accessed.end <= self.range.end
     }
@@ -73,10 +117,34 @@ impl Tracked {
         self.freed.get().is_some()
     }
 
-    /// What is known of its bytes. Device memory starts unwritten; the rest the host can write.
+    /// Whether each device has a say in what its kernels may do to it.
+    pub(super) fn has_protection(&self) -> bool {
+        self.kind.has_protection()
+    }
+
+    /// What lets kernels of a device touch it.
+    pub(super) fn permission(&self) -> &'static str {
+        match self.kind {
+            MemoryKind::Mapped => "cuMemSetAccess did not allow it to the device",
+            MemoryKind::Pool => "cuMemPoolSetAccess did not allow it to the device",
+            _ => "cuCtxEnablePeerAccess was not called",
+        }
+    }
+
+    /// What is known of its bytes, by their places.
     pub(super) fn shadow(&self) -> &Shadow {
-        let written = !matches!(self.kind, MemoryKind::Device | MemoryKind::Heap);
-        self.shadow.get_or_init(|| Shadow::new(&self.range, written))
+        let places = self.place(self.range.start)..self.place(self.range.end);
+        self.contents.shadow(&places, !self.kind.starts_unwritten())
+    }
+
+    /// The place of an address in the shadow.
+    pub(super) fn place(&self, address: u64) -> u64 {
+        address - self.base
+    }
+
+    /// The address of a place in the shadow.
+    pub(super) fn address(&self, place: u64) -> u64 {
+        place + self.base
     }
 
     /// As a part of a report on an address.
@@ -95,13 +163,19 @@ impl Tracked {
 
 struct Books {
     live: BTreeMap<u64, Arc<Tracked>>,
+    /// Those whose stream has not come to them yet.
+    coming: Vec<Arc<Tracked>>,
     /// Freed ones, none of which overlaps with what lives, and their order.
     freed: BTreeMap<u64, Arc<Tracked>>,
     order: VecDeque<u64>,
 }
 
-static BOOKS: RwLock<Books> =
-    RwLock::new(Books { live: BTreeMap::new(), freed: BTreeMap::new(), order: VecDeque::new() });
+static BOOKS: RwLock<Books> = RwLock::new(Books {
+    live: BTreeMap::new(),
+    coming: Vec::new(),
+    freed: BTreeMap::new(),
+    order: VecDeque::new(),
+});
 
 /// So many freed allocations are remembered.
 const FREED: usize = 4096;
@@ -111,17 +185,30 @@ const NEAR: u64 = 16 << 20;
 
 /// Memory has been allocated.
 pub(super) fn allocated(range: Range<u64>, kind: MemoryKind, owner: u64) {
-    static NEXT: AtomicU64 = AtomicU64::new(1);
-    let tracked = Arc::new(Tracked {
-        id: NEXT.fetch_add(1, Ordering::Relaxed),
-        range: range.clone(),
-        kind,
-        is_constant: AtomicBool::new(false),
-        owner,
-        made: Site::with_backtrace(),
-        freed: OnceLock::new(),
-        shadow: OnceLock::new(),
-    });
+    enter(Arc::new(Tracked::new(range, kind, owner)));
+}
+
+/// An allocation's life will begin, or never will.
+pub(super) fn expect(tracked: &Arc<Tracked>) {
+    let mut books = BOOKS.write().unwrap_or_else(PoisonError::into_inner);
+    books.coming.push(Arc::clone(tracked));
+}
+
+/// That is over.
+pub(super) fn expect_no_more(tracked: &Arc<Tracked>) {
+    let mut books = BOOKS.write().unwrap_or_else(PoisonError::into_inner);
+    books.coming.retain(|coming| !Arc::ptr_eq(coming, tracked));
+}
+
+/// The allocation that an address will lie in.
+pub(super) fn find_coming(address: u64) -> Option<Arc<Tracked>> {
+    let books = BOOKS.read().unwrap_or_else(PoisonError::into_inner);
+    books.coming.iter().find(|coming| coming.range.contains(&address)).cloned()
+}
+
+/// An allocation's life begins.
+pub(super) fn enter(tracked: Arc<Tracked>) {
+    let range = tracked.range.clone();
     let mut books = BOOKS.write().unwrap_or_else(PoisonError::into_inner);
     let overlapping: Vec<u64> = books
         .freed
@@ -133,14 +220,22 @@ pub(super) fn allocated(range: Range<u64>, kind: MemoryKind, owner: u64) {
     for start in overlapping {
         books.freed.remove(&start);
     }
-    books.live.insert(range.start, tracked);
+    if let Some(old) = books.live.insert(range.start, tracked) {
+        // A graph that is launched again frees what its last launch left.
+        let _ = old.freed.set(old.made.clone());
+    }
 }
 
 /// Memory that starts there has been freed.
 pub(super) fn freed(start: u64) {
+    freed_by(start, Site::with_backtrace());
+}
+
+/// Memory that starts there has been freed by a call that was made earlier.
+pub(super) fn freed_by(start: u64, site: Site) {
     let mut books = BOOKS.write().unwrap_or_else(PoisonError::into_inner);
     let Some(tracked) = books.live.remove(&start) else { return };
-    let _ = tracked.freed.set(Site::with_backtrace());
+    let _ = tracked.freed.set(site);
     books.freed.insert(start, tracked);
     books.order.push_back(start);
     while books.order.len() > FREED {

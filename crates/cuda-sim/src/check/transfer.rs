@@ -1,8 +1,10 @@
 //! The checks of copies and fills.
 
+use std::sync::Arc;
+
 use cuda_sys::CUresult;
 
-use super::findings::{author, described, missing_edge};
+use super::findings::{USED_TOO_EARLY, author, described, missing_edge};
 use super::kinds::CheckKinds;
 use super::operation::{self, Operation, by_bits};
 use super::record::{Author, Kind, Record};
@@ -20,21 +22,95 @@ pub(crate) fn copying(to: u64, from: Option<u64>, bytes: u64) -> Result<(), Fail
     if !super::is_on() {
         return Ok(());
     }
-    let source = from.and_then(|from| tracked::find(from).map(|tracked| (from, tracked)));
+    let mut done = 0;
+    while done < bytes {
+        let source = from.map(|from| from + done);
+        let source = source.map(|from| Ok((from, living(from, bytes - done, Kind::BulkRead)?)));
+        let source = source.transpose()?.and_then(known);
+        let target = known((to + done, living(to + done, bytes - done, Kind::BulkWrite)?));
+        // Mappings may follow on each other.
+        let room = |(at, tracked): &(u64, Arc<Tracked>)| tracked.range.end - at;
+        let sides = [&source, &target].into_iter().flatten();
+        let part = sides.map(room).fold(bytes - done, u64::min);
+        copying_part(target, source, part)?;
+        done += part;
+    }
+    Ok(())
+}
+
+fn known((at, tracked): (u64, Option<Arc<Tracked>>)) -> Option<(u64, Arc<Tracked>)> {
+    tracked.map(|tracked| (at, tracked))
+}
+
+/// The allocation that an address lies in; `None` for memory that checks do not know.
+///
+/// # Errors
+/// It was freed, or is not yet allocated.
+fn living(address: u64, bytes: u64, kind: Kind) -> Result<Option<Arc<Tracked>>, Failure> {
+    let found = tracked::find(address);
+    if found.is_some() {
+        return Ok(found);
+    }
+    let wrong = match (tracked::find_freed(address), tracked::find_coming(address)) {
+        (Some(freed), _) => Some((ReportKind::UseAfterFree, freed, "")),
+        (None, Some(coming)) => Some((ReportKind::StreamRace, coming, USED_TOO_EARLY)),
+        (None, None) => None,
+    };
+    let Some((what, tracked, detail)) = wrong else { return Ok(None) };
+    let operation = operation::current();
+    let report = Report {
+        kind: what,
+        actor: Some(described(access(kind), operation.as_deref(), 0)),
+        address: Some(address),
+        bytes,
+        allocation: Some(tracked.info(address)),
+        other: None,
+        detail: detail.to_owned(),
+    };
+    Err(filed(report))
+}
+
+/// As [`copying`], from one allocation to one.
+fn copying_part(
+    target: Option<(u64, Arc<Tracked>)>,
+    source: Option<(u64, Arc<Tracked>)>,
+    bytes: u64,
+) -> Result<(), Failure> {
     if let Some((from, tracked)) = &source {
         check(tracked, *from, bytes, Kind::BulkRead)?;
     }
-    let Some(target) = tracked::find(to) else { return Ok(()) };
+    let Some((to, target)) = target else { return Ok(()) };
     check(&target, to, bytes, Kind::BulkWrite)?;
-    if super::kinds().has(CheckKinds::INIT) && holds(&target, to, bytes) {
+    if super::kinds().has(CheckKinds::INIT) {
+        let place = target.place(to);
         match &source {
-            Some((from, source)) if holds(source, *from, bytes) => {
-                hand_on(source.shadow(), *from, target.shadow(), to, bytes);
+            Some((from, source)) => {
+                hand_on(source.shadow(), source.place(*from), target.shadow(), place, bytes);
             }
-            _ => target.shadow().set_all_written(to..to + bytes),
+            None => target.shadow().set_all_written(place..place + bytes),
         }
     }
     Ok(())
+}
+
+/// Something else than a copy or a fill has written those bytes, in an order of its own.
+pub(crate) fn written(to: u64, bytes: u64) {
+    if super::kinds().has(CheckKinds::INIT)
+        && let Some(target) = tracked::find(to)
+        && target.covers(&(to..to + bytes))
+    {
+        let place = target.place(to);
+        target.shadow().set_all_written(place..place + bytes);
+    }
+}
+
+/// The calling thread's operation begins or ends an allocation.
+///
+/// # Errors
+/// It races with another operation.
+pub(super) fn touches_all(tracked: &Tracked) -> Result<(), Failure> {
+    let bytes = tracked.range.end - tracked.range.start;
+    check(tracked, tracked.range.start, bytes, Kind::BulkWrite)
 }
 
 /// The calling thread is about to fill `bytes` bytes.
@@ -43,10 +119,6 @@ pub(crate) fn copying(to: u64, from: Option<u64>, bytes: u64) -> Result<(), Fail
 /// The fill races with another operation.
 pub(crate) fn filling(to: u64, bytes: u64) -> Result<(), Failure> {
     copying(to, None, bytes)
-}
-
-fn holds(tracked: &Tracked, address: u64, bytes: u64) -> bool {
-    tracked.covers(&(address..address + bytes))
 }
 
 /// What was written in the source is written in the target.
@@ -62,7 +134,7 @@ fn hand_on(source: &Shadow, from: u64, target: &Shadow, to: u64, bytes: u64) {
 
 fn check(tracked: &Tracked, address: u64, bytes: u64, kind: Kind) -> Result<(), Failure> {
     let Some(operation) = operation::current() else { return Ok(()) };
-    if !super::kinds().has(CheckKinds::STREAMS) || !holds(tracked, address, bytes) {
+    if !super::kinds().has(CheckKinds::STREAMS) {
         return Ok(());
     }
     let bits = operation.bits();
@@ -74,29 +146,41 @@ fn check(tracked: &Tracked, address: u64, bytes: u64, kind: Kind) -> Result<(), 
         }
         last.1
     };
-    let found = tracked.shadow().bulk(address..address + bytes, &author, is_ordered);
-    found.map_err(|(place, record)| race(&operation, kind, (place, bytes), record, tracked))
+    let start = tracked.place(address);
+    let found = tracked.shadow().bulk(start..start + bytes, &author, is_ordered);
+    found.map_err(|(place, record)| {
+        race(&operation, kind, (tracked.address(place), bytes), record, tracked)
+    })
 }
 
 fn race(
     operation: &Operation,
     kind: Kind,
-    (place, bytes): (u64, u64),
+    (address, bytes): (u64, u64),
     record: Record,
     tracked: &Tracked,
 ) -> Failure {
     let other = by_bits(record.operation());
-    let access = if kind.writes() { "write" } else { "read" };
     let report = Report {
         kind: ReportKind::StreamRace,
-        actor: Some(described(access, Some(operation), 0)),
-        address: Some(place),
+        actor: Some(described(access(kind), Some(operation), 0)),
+        address: Some(address),
         bytes,
-        allocation: Some(tracked.info(place)),
+        allocation: Some(tracked.info(address)),
         other: Some(author(record, other.as_deref(), [1; 3])),
         detail: other.map_or_else(String::new, |other| missing_edge(operation, &other)),
     };
-    let failure = Failure { code: CUresult::CUDA_ERROR_LAUNCH_FAILED, text: report.to_string() };
+    filed(report)
+}
+
+fn access(kind: Kind) -> &'static str {
+    if kind.writes() { "write" } else { "read" }
+}
+
+/// What comes of a report.
+fn filed(report: Report) -> Failure {
+    let code = report.kind.error().unwrap_or(CUresult::CUDA_ERROR_LAUNCH_FAILED);
+    let failure = Failure { code, text: report.to_string() };
     report::file(report);
     failure
 }

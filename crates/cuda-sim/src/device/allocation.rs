@@ -61,11 +61,13 @@ pub(super) fn next_id() -> u64 {
 
 impl Purpose {
     /// What checks are to know of it.
-    pub(super) fn memory_kind(self) -> MemoryKind {
+    pub(crate) fn memory_kind(self) -> MemoryKind {
         match self {
             Purpose::Module => MemoryKind::Variable,
             Purpose::Heap => MemoryKind::Heap,
-            _ => MemoryKind::Device,
+            Purpose::Pool => MemoryKind::Pool,
+            Purpose::Graph => MemoryKind::Graph,
+            Purpose::Program | Purpose::Array => MemoryKind::Device,
         }
     }
 }

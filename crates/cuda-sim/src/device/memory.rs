@@ -95,7 +95,10 @@ impl DeviceMemory {
         let taken = books.take(self, bytes).ok_or(CUresult::CUDA_ERROR_OUT_OF_MEMORY)?;
         let allocation = books.enter(self.allocation(bytes, owner, purpose, taken));
         drop(books);
-        check::allocated(allocation.range(), purpose.memory_kind(), owner);
+        if purpose != Purpose::Graph {
+            // That begins when a launch comes to it.
+            check::allocated(allocation.range(), purpose.memory_kind(), owner);
+        }
         Ok(allocation)
     }
 
@@ -121,10 +124,15 @@ impl DeviceMemory {
     }
 
     /// Enters a block of a pool, which belongs to no context.
-    pub(super) fn enter_pooled(&'static self, bytes: u64, taken: Range<u64>, part: PoolPart) {
+    pub(super) fn enter_pooled(
+        &'static self,
+        bytes: u64,
+        taken: Range<u64>,
+        part: PoolPart,
+    ) -> Arc<Allocation> {
         let mut allocation = self.allocation(bytes, 0, Purpose::Pool, taken);
         allocation.pool = Some(part);
-        self.write().enter(allocation);
+        self.write().enter(allocation)
     }
 
     fn allocation(
@@ -189,10 +197,10 @@ impl DeviceMemory {
     /// Strikes an allocation off the books that work before a point may still touch. False if it
     /// was not in them.
     pub(super) fn leave(&self, allocation: &Arc<Allocation>, after: Option<Point>) -> bool {
-        if !self.free(allocation) {
+        let Some(after) = after else { return self.free(allocation) };
+        if !self.strike(allocation) {
             return false;
         }
-        let Some(after) = after else { return true };
         let mut books = self.write();
         books.leaving.push((Arc::clone(allocation), after));
         let many = books.leaving.len();
@@ -215,8 +223,16 @@ impl DeviceMemory {
         drop(gone);
     }
 
-    /// Strikes an allocation off the books. False if it was not in them: freed twice.
+    /// Frees an allocation. False if it was not in the books: freed twice.
     pub(crate) fn free(&self, allocation: &Arc<Allocation>) -> bool {
+        let known = self.strike(allocation);
+        if known {
+            check::freed(allocation.address);
+        }
+        known
+    }
+
+    fn strike(&self, allocation: &Arc<Allocation>) -> bool {
         let mut books = self.write();
         let known = books.live.get(&allocation.address);
         if !known.is_some_and(|known| Arc::ptr_eq(known, allocation)) {
@@ -225,8 +241,6 @@ impl DeviceMemory {
         // The caller holds the allocation too, so it is not dropped under the lock.
         books.live.remove(&allocation.address);
         books.map = None;
-        drop(books);
-        check::freed(allocation.address);
         true
     }
 

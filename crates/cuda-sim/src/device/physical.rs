@@ -6,7 +6,7 @@ use std::io;
 use std::ops::Range;
 use std::os::fd::{AsRawFd, FromRawFd};
 use std::ptr;
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use cuda_sys::CUresult;
 use libc::{FALLOC_FL_KEEP_SIZE, FALLOC_FL_PUNCH_HOLE, MAP_FAILED, MAP_FIXED, MAP_NORESERVE};
@@ -15,6 +15,7 @@ use libc::{MAP_SHARED, PROT_NONE};
 use super::memory::DeviceMemory;
 use super::ranges::Ranges;
 use super::window::GRANULE;
+use crate::check::Contents;
 
 /// Where physical memory is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,6 +41,8 @@ pub(crate) struct Physical {
     memory: Option<&'static DeviceMemory>,
     file: &'static MemoryFile,
     offset: u64,
+    /// What checks know of it, wherever it is mapped.
+    pub(super) contents: Arc<Contents>,
 }
 
 impl Physical {
@@ -62,7 +65,11 @@ impl Physical {
             memory.into_iter().for_each(|memory| memory.discharge(bytes));
             return Err(out_of_memory);
         };
-        Ok(Physical { handle, bytes, place, memory, file, offset })
+        let contents = match place {
+            Place::Device(_) => Contents::default(),
+            Place::Host | Place::HostNode => Contents::of_the_host(bytes),
+        };
+        Ok(Physical { handle, bytes, place, memory, file, offset, contents: Arc::new(contents) })
     }
 
     /// Maps all of it at an address, without access.

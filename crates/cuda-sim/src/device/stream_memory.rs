@@ -10,6 +10,7 @@ use cuda_sys::CUresult;
 use super::context::Context;
 use super::location::Location;
 use super::platform::Platform;
+use crate::check;
 use crate::queue::{Failure, Health, Job, Work};
 
 /// One operation.
@@ -74,6 +75,7 @@ impl MemoryOperation {
                 condition.holds(place.load(), value, place.is_wide)
             }
             MemoryOperation::Write { place, value, .. } => {
+                check::written(place.address, if place.is_wide { 8 } else { 4 });
                 place.store(value);
                 true
             }

@@ -13,6 +13,7 @@ use cuda_sys::CUresult;
 use super::physical::{Physical, Place};
 use super::platform::{Device, Platform};
 use super::window::GRANULE;
+use crate::check;
 use crate::exec::Access;
 
 /// Sizes and addresses of mappings are multiples of this, the recommended granularity too.
@@ -102,6 +103,7 @@ impl VirtualMemory {
         let start = taken.start;
         let reservation = Reservation { bytes, taken, window_of: device.id.ordinal };
         self.write().reserved.insert(start, reservation);
+        check::made("reserved range of addresses", start);
         Ok(start)
     }
 
@@ -123,6 +125,7 @@ impl VirtualMemory {
         }
         let reservation = books.reserved.remove(&address).ok_or(INVALID)?;
         platform.give_addresses_back(&reservation);
+        check::taken_back(address);
         Ok(())
     }
 
@@ -143,6 +146,8 @@ impl VirtualMemory {
         let memory = device.map(|device| &device.memory);
         let physical = Arc::new(Physical::new(handle, bytes, place, memory)?);
         books.handles.insert(handle, Handle { physical, references: 1 });
+        drop(books);
+        check::made("handle of physical memory", handle);
         Ok(handle)
     }
 
@@ -165,6 +170,9 @@ impl VirtualMemory {
         known.references -= 1;
         let gone = (known.references == 0).then(|| books.handles.remove(&handle));
         drop(books);
+        if gone.is_some() {
+            check::taken_back(handle);
+        }
         drop(gone);
         Ok(())
     }
@@ -179,6 +187,11 @@ impl VirtualMemory {
         let handle = physical.handle;
         let known = books.handles.entry(handle).or_insert(Handle { physical, references: 0 });
         known.references += 1;
+        let is_new = known.references == 1;
+        drop(books);
+        if is_new {
+            check::made("handle of physical memory", handle);
+        }
         Ok(handle)
     }
 
@@ -205,6 +218,7 @@ impl VirtualMemory {
             return Err(CUresult::CUDA_ERROR_OUT_OF_MEMORY);
         }
         let id = super::allocation::next_id();
+        check::mapped(range.clone(), &physical.contents);
         let (devices, host) = (BTreeMap::new(), Protection::None);
         let mapping = Mapping { range, physical, id, reserved, devices, host };
         books.mapped.insert(address, Arc::new(mapping));
@@ -227,6 +241,7 @@ impl VirtualMemory {
             gone.extend(books.mapped.remove(&start));
         }
         for mapping in &gone {
+            check::freed(mapping.range.start);
             if let Some(device) = platform.device_at(mapping.range.start) {
                 device.memory.unmap(mapping.range.clone(), mapping.is_exposed(device));
             }
@@ -305,7 +320,9 @@ impl VirtualMemory {
         let old = std::mem::take(&mut *books);
         // Handles are numbered on, so that an old one names nothing new.
         books.made = old.made;
+        old.handles.keys().chain(old.reserved.keys()).for_each(|&made| check::taken_back(made));
         for mapping in old.mapped.values() {
+            check::freed(mapping.range.start);
             if let Some(device) = platform.device_at(mapping.range.start) {
                 device.memory.unmap(mapping.range.clone(), mapping.is_exposed(device));
             }

@@ -6,8 +6,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use cuda_sys::{CUmemAccessDesc, CUresult};
 
+use crate::check;
 use crate::device::{Allocation, Device, Purpose};
-use crate::queue::{Failure, Job};
+use crate::queue::{Failure, Job, Work};
 
 /// The memory of one allocation node.
 pub(crate) struct GraphMemory {
@@ -178,6 +179,16 @@ impl Books {
         let now = [Amount::Used, Amount::Reserved].map(|amount| self.sum(device, amount));
         let high = self.high.entry(device).or_default();
         high.iter_mut().zip(now).for_each(|(high, now)| *high = now.max(*high));
+    }
+}
+
+impl GraphMemory {
+    /// The work of a free node or call.
+    pub(crate) fn freeing(self: &Arc<GraphMemory>) -> Work {
+        match check::ends(self.allocation.address, self) {
+            Work::Nothing => Work::Job(Arc::clone(self) as Arc<dyn Job>),
+            checked => checked,
+        }
     }
 }
 

@@ -8,6 +8,7 @@ use super::body::Graph;
 use super::copy::CopyParameters;
 use super::fill::FillParameters;
 use super::memory::GraphMemory;
+use crate::check;
 pub(super) use crate::device::launch::KernelCall;
 use crate::device::stream_memory::{MemoryOperation, memory_operations};
 use crate::device::{Context, Event, Platform};
@@ -147,18 +148,15 @@ impl Operation {
     /// a GPU.
     pub(super) fn work(&self, platform: &'static Platform) -> Result<Work, CUresult> {
         let job = match self {
-            Operation::Empty
-            | Operation::Allocate(_)
-            | Operation::Child(_)
-            | Operation::Record(_)
-            | Operation::Wait(_) => {
+            Operation::Allocate(memory) => return Ok(check::begins(&memory.allocation)),
+            Operation::Empty | Operation::Child(_) | Operation::Record(_) | Operation::Wait(_) => {
                 return Ok(Work::Nothing);
             }
             Operation::Batch(operations, context) => {
                 let work = memory_operations(platform, operations, context);
                 return Ok(work.unwrap_or_else(|_| Work::Job(Gone::job("memory operation"))));
             }
-            Operation::Free(memory) => Arc::clone(memory) as Arc<dyn Job>,
+            Operation::Free(memory) => return Ok(memory.freeing()),
             Operation::Orphan(_) => return Err(CUresult::CUDA_ERROR_CONTEXT_IS_DESTROYED),
             Operation::Host(call) => return Ok(call.work()),
             Operation::Kernel(call) => call.clone().into_job(platform)?,

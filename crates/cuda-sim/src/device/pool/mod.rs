@@ -111,7 +111,7 @@ impl Pool {
         self: &Arc<Pool>,
         bytes: u64,
         stream: &StreamRef,
-    ) -> Result<u64, CUresult> {
+    ) -> Result<Arc<Allocation>, CUresult> {
         let out_of_memory = CUresult::CUDA_ERROR_OUT_OF_MEMORY;
         let size = bytes.checked_next_multiple_of(ALIGNMENT).ok_or(out_of_memory)?;
         let mut state = self.lock();
@@ -143,8 +143,7 @@ impl Pool {
         let address = taken.start;
         let part = PoolPart { pool: Arc::clone(self), _segment: taken.segment };
         let taken = address..address + size;
-        self.device.memory.enter_pooled(bytes, taken, part);
-        Ok(address)
+        Ok(self.device.memory.enter_pooled(bytes, taken, part))
     }
 
     /// Takes a block back, after the work up to a point, or as it is: nobody uses it.

@@ -3,7 +3,8 @@
 use cuda_sim::control::{self, Report, ReportKind};
 use cuda_sys::{CUdeviceptr, CUmodule, CUresult};
 
-use crate::sim::{self, Gpu, NON_BLOCKING};
+use crate::sim::{self, DEFAULT, Gpu, NON_BLOCKING};
+use crate::virtual_memory::{GRANULE, READ, allow, create, map, reserve};
 use crate::{cuda, ok};
 
 pub(super) const CHECKED: &[(&str, &str)] =
@@ -24,6 +25,26 @@ pub(super) enum Argument {
     Freed(usize),
     /// A buffer of another device.
     Foreign(usize),
+    /// Memory of a pool that nobody writes.
+    Pooled(usize),
+    /// Memory of a pool, all zero.
+    PooledZeros(usize),
+    /// Memory of a pool that was written, freed, and allocated again.
+    PooledAgain(usize),
+    /// Memory of a pool that was freed.
+    PooledFreed(usize),
+    /// Memory of another device's pool.
+    PooledForeign(usize),
+    /// A mapping that nobody writes, of one granule.
+    Mapped,
+    /// A mapping, all zero.
+    MappedZeros,
+    /// A second mapping of memory that was written by way of the first.
+    MappedTwice,
+    /// A mapping that may be read only, all zero.
+    MappedReadOnly,
+    /// A mapping of before.
+    Unmapped,
     /// Page-locked memory.
     Pinned(usize),
     /// Page-locked memory that was freed.
@@ -64,6 +85,8 @@ impl Launch {
         let addresses: Vec<u64> =
             self.arguments.iter().map(|argument| argument.make(&gpu, &other, module)).collect();
         gpu.enter();
+        // What was allocated in a stream's order is there.
+        ok!(cuCtxSynchronize());
         let name = std::ffi::CString::new(self.kernel).expect("no NUL");
         let function = sim::function(module, &name);
         let stream = gpu.stream(NON_BLOCKING);
@@ -122,6 +145,48 @@ impl Argument {
                 buffer
             }
             Argument::Foreign(bytes) => zeros(other, bytes),
+            Argument::Pooled(bytes) => pooled(gpu, bytes),
+            Argument::PooledZeros(bytes) => {
+                let memory = pooled(gpu, bytes);
+                zero(memory, bytes);
+                memory
+            }
+            Argument::PooledAgain(bytes) => {
+                let memory = Argument::PooledZeros(bytes).make(gpu, other, module);
+                ok!(cuMemFreeAsync(memory, DEFAULT));
+                let again = pooled(gpu, bytes);
+                assert_eq!(again, memory, "a pool uses it again in the same stream");
+                again
+            }
+            Argument::PooledFreed(bytes) => {
+                let memory = Argument::PooledZeros(bytes).make(gpu, other, module);
+                ok!(cuMemFreeAsync(memory, DEFAULT));
+                memory
+            }
+            Argument::PooledForeign(bytes) => pooled(other, bytes),
+            Argument::Mapped => mapped(gpu, create(gpu.ordinal, GRANULE)),
+            Argument::MappedZeros => {
+                let memory = mapped(gpu, create(gpu.ordinal, GRANULE));
+                zero(memory, GRANULE);
+                memory
+            }
+            Argument::MappedTwice => {
+                let handle = create(gpu.ordinal, GRANULE);
+                zero(mapped(gpu, handle), GRANULE);
+                mapped(gpu, handle)
+            }
+            Argument::MappedReadOnly => {
+                let memory = Argument::MappedZeros.make(gpu, other, module);
+                ok!(cuCtxSynchronize());
+                allow(memory, GRANULE, gpu.ordinal, READ).ok().expect("it is mapped");
+                memory
+            }
+            Argument::Unmapped => {
+                let memory = Argument::MappedZeros.make(gpu, other, module);
+                ok!(cuCtxSynchronize());
+                ok!(cuMemUnmap(memory, GRANULE));
+                memory
+            }
             Argument::Pinned(bytes) => pinned(gpu, bytes),
             Argument::FreedPinned(bytes) => {
                 let memory = pinned(gpu, bytes);
@@ -138,6 +203,26 @@ impl Argument {
             Argument::Number(number) => number.cast_unsigned(),
         }
     }
+}
+
+/// Memory of a device's pool, allocated in its default stream.
+fn pooled(gpu: &Gpu, bytes: usize) -> CUdeviceptr {
+    gpu.enter();
+    let mut pointer = 0;
+    ok!(cuMemAllocAsync(&mut pointer, bytes, DEFAULT));
+    pointer
+}
+
+fn zero(buffer: CUdeviceptr, bytes: usize) {
+    ok!(cuMemsetD8Async(buffer, 0, bytes, DEFAULT));
+}
+
+/// A mapping of a granule, which its device may read and write.
+pub(super) fn mapped(gpu: &Gpu, handle: u64) -> CUdeviceptr {
+    gpu.enter();
+    let pointer = reserve(GRANULE);
+    map(pointer, GRANULE, handle, gpu.ordinal);
+    pointer
 }
 
 pub(super) fn zeros(gpu: &Gpu, bytes: usize) -> CUdeviceptr {

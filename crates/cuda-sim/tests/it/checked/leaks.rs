@@ -5,6 +5,7 @@ use cuda_sim::control::{self, ReportKind};
 use super::bench::{CHECKED, pinned};
 use crate::ok;
 use crate::sim::{DEFAULT, Gpu, KERNELS, in_child};
+use crate::virtual_memory::{GRANULE, create, map, reserve};
 
 /// What leaked with a context in which that was done.
 fn leaks(make: fn(&Gpu)) -> Vec<String> {
@@ -49,4 +50,65 @@ fn what_was_given_back_is_no_leak() {
         });
         assert!(leaks.is_empty(), "{leaks:#?}");
     });
+}
+
+/// Makes what no context owns, and gives it back, but for the object of that number.
+fn without_context(left: u32) {
+    let gpu = Gpu::take();
+    let give_back = |number| number != left;
+    let mut pooled = 0;
+    ok!(cuMemAllocAsync(&mut pooled, 100, DEFAULT));
+    if give_back(0) {
+        ok!(cuMemFreeAsync(pooled, DEFAULT));
+    }
+    ok!(cuCtxSynchronize());
+    let (address, handle) = (reserve(GRANULE), create(gpu.ordinal, GRANULE));
+    map(address, GRANULE, handle, gpu.ordinal);
+    if give_back(1) {
+        ok!(cuMemUnmap(address, GRANULE));
+        if give_back(2) {
+            ok!(cuMemAddressFree(address, GRANULE));
+        }
+    }
+    if give_back(3) {
+        ok!(cuMemRelease(handle));
+    }
+}
+
+#[test]
+fn what_no_context_owns_is_a_leak_when_the_process_ends() {
+    let cases = [
+        "allocation from a pool",
+        "mapped memory",
+        "reserved range of addresses made by cuMemAddressReserve",
+        "handle of physical memory made by cuMemCreate",
+    ];
+    for (number, leak) in (0..).zip(cases) {
+        let text = stderr_of_child(number);
+        assert!(text.contains("were not given back") && text.contains(leak), "{leak}: {text}");
+    }
+    let text = stderr_of_child(9);
+    assert!(!text.contains("not given back"), "{text}");
+}
+
+/// What a process says in which that is left.
+fn stderr_of_child(left: u32) -> String {
+    let child = std::env::current_exe().expect("this test");
+    let output = std::process::Command::new(child)
+        .args(["checked::leaks::child", "--exact"])
+        .env_remove("CUDA_VISIBLE_DEVICES")
+        .envs(CHECKED.iter().copied())
+        .env("LEFT", left.to_string())
+        .output();
+    let output = output.expect("it starts");
+    assert!(output.status.success());
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// The test above in its child; nothing otherwise.
+#[test]
+fn child() {
+    if let Ok(left) = std::env::var("LEFT") {
+        without_context(left.parse().expect("a number"));
+    }
 }

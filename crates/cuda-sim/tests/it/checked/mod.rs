@@ -3,6 +3,7 @@
 mod bench;
 mod faulty_kernels;
 mod leaks;
+mod ordered_memory;
 mod programs;
 mod races;
 mod sound_kernels;

@@ -205,6 +205,7 @@ fn mapped_memory_is_closed_to_everyone_until_access_is_given() {
     assert_eq!(download::<u8, 1>(on_two), [1]);
     allow(range, GRANULE, two.ordinal, READ).ok().expect("it is mapped");
     ok!(cuMemcpyAsync(on_two, range, 1, DEFAULT));
+    ok!(cuCtxSynchronize());
     let host = CUmemLocation { type_: Kind::CU_MEM_LOCATION_TYPE_HOST, id: 0 };
     let description = cuda_sys::CUmemAccessDesc { location: host, flags: READ };
     fails!(CUDA_ERROR_INVALID_VALUE, cuMemSetAccess(range, GRANULE, &description, 1));
