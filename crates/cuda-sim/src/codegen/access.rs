@@ -14,8 +14,8 @@ use crate::ir::VariablePlace;
 use crate::ptx::{Address, AddressBase, Operand, Place, Register, StateSpace, VariableRef};
 
 /// A piece of memory that belongs to the block or thread, with its own addresses that begin at 0.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Window {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Window {
     Shared,
     Local,
     Parameters,
@@ -91,7 +91,10 @@ impl Lowering<'_, '_> {
             None => self.int(types::I64, 0),
         };
         let arguments = [context, thread, place, described, line, written];
-        let refused = self.helper(Helper::Check, &arguments);
+        let refused = match self.unit.check {
+            CheckLevel::Window => self.cold_helper(Helper::Check, &arguments),
+            CheckLevel::Full => self.helper(Helper::Check, &arguments),
+        };
         self.builder.ins().brif(refused, self.fault, &[], good, &[]);
         self.builder.switch_to_block(good);
         address
@@ -261,7 +264,7 @@ impl Lowering<'_, '_> {
 
         self.builder.switch_to_block(bad);
         let arguments = self.access_arguments(place, what, false);
-        self.call_helper(Helper::Deny, &arguments);
+        self.call_cold_helper(Helper::Deny, &arguments);
         self.builder.ins().jump(self.fault, &[]);
 
         self.builder.switch_to_block(good);

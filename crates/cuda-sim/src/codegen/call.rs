@@ -79,7 +79,7 @@ impl Lowering<'_, '_> {
         self.builder.ins().brif(fits, good, &[], bad, &[]);
         self.builder.switch_to_block(bad);
         let line = self.int(types::I32, i64::from(self.line));
-        self.call_helper(Helper::StackOverflow, &[self.context, self.thread, line]);
+        self.call_cold_helper(Helper::StackOverflow, &[self.context, self.thread, line]);
         self.builder.ins().jump(self.fault, &[]);
         self.builder.switch_to_block(good);
     }

@@ -73,7 +73,7 @@ impl Lowering<'_, '_> {
             Operation::Exit => self.exit_thread(),
             _ => {
                 let line = self.int(types::I32, i64::from(self.line));
-                self.call_helper(Helper::Trap, &[self.context, self.thread, line]);
+                self.call_cold_helper(Helper::Trap, &[self.context, self.thread, line]);
                 self.builder.ins().jump(self.fault, &[]);
             }
         }
@@ -122,7 +122,7 @@ impl Lowering<'_, '_> {
                 self.wait(Suspension::Yield, &live);
             }
             None => {
-                let stop = self.helper(Helper::Poll, &[self.context, self.thread]);
+                let stop = self.cold_helper(Helper::Poll, &[self.context, self.thread]);
                 let go_on = self.builder.create_block();
                 self.builder.ins().brif(stop, self.fault, &[], go_on, &[]);
                 self.builder.switch_to_block(go_on);

@@ -8,6 +8,7 @@ use cranelift_codegen::ir::{self as clif, FuncRef, InstBuilder, MemFlagsData, Ty
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext, Variable};
 use cranelift_module::{Linkage, Module};
 
+use super::cold;
 use super::native::Unit;
 use super::value::register_type;
 use crate::exec::CheckLevel;
@@ -61,6 +62,7 @@ pub(super) struct Lowering<'a, 'k> {
     /// Where a thread goes that was stopped.
     pub(super) fault: clif::Block,
     helpers: HashMap<Helper, FuncRef>,
+    cold_helpers: HashMap<Helper, FuncRef>,
     /// Where the blocks go on at whose beginning a thread may stop.
     pub(super) behind_stops: HashMap<usize, clif::Block>,
     /// The instruction being lowered: its index, its block, and its line in the text.
@@ -129,6 +131,7 @@ impl<'a, 'k> Lowering<'a, 'k> {
             end,
             fault,
             helpers: HashMap::new(),
+            cold_helpers: HashMap::new(),
             behind_stops: HashMap::new(),
             at: 0,
             block: 0,
@@ -362,15 +365,45 @@ impl<'a, 'k> Lowering<'a, 'k> {
         self.call_helper(helper, arguments).expect("the caller knows that this helper has a result")
     }
 
+    /// Calls a function of the runtime where that hardly ever happens, so that the code around it
+    /// pays nothing for the call; its answer, if it has one.
+    pub(super) fn call_cold_helper(
+        &mut self,
+        helper: Helper,
+        arguments: &[Value],
+    ) -> Option<Value> {
+        let function = match self.cold_helpers.get(&helper) {
+            Some(&function) => function,
+            None => {
+                let function = self.import(&cold::name(helper), &cold::signature(helper));
+                *self.cold_helpers.entry(helper).or_insert(function)
+            }
+        };
+        self.builder.ins().call(function, arguments);
+        let (context, offset) = (self.context, offset_of!(Context, answer) as i32);
+        let flags = MemFlagsData::trusted();
+        helper.result().map(|ty| self.builder.ins().load(ty, flags, context, offset))
+    }
+
+    /// The same for a function that has an answer.
+    pub(super) fn cold_helper(&mut self, helper: Helper, arguments: &[Value]) -> Value {
+        let answer = self.call_cold_helper(helper, arguments);
+        answer.expect("the caller knows that this helper has an answer")
+    }
+
     fn declare_helper(&mut self, helper: Helper) -> FuncRef {
         let mut signature = self.unit.module.make_signature();
         signature.params.extend(helper.parameters().iter().map(|&ty| clif::AbiParam::new(ty)));
         signature.returns.extend(helper.result().map(clif::AbiParam::new));
-        let id = self.unit.module.declare_function(helper.name(), Linkage::Import, &signature);
-        let id = id.expect("a helper is declared with the same signature every time");
-        let function = self.unit.module.declare_func_in_func(id, self.builder.func);
+        let function = self.import(helper.name(), &signature);
         self.helpers.insert(helper, function);
         function
+    }
+
+    fn import(&mut self, name: &str, signature: &clif::Signature) -> FuncRef {
+        let id = self.unit.module.declare_function(name, Linkage::Import, signature);
+        let id = id.expect("a helper is declared with the same signature every time");
+        self.unit.module.declare_func_in_func(id, self.builder.func)
     }
 
     /// A 32-bit value that does not change while the function runs.

@@ -14,6 +14,7 @@ mod bits;
 mod bytes;
 mod call;
 mod carry;
+mod cold;
 mod compare;
 mod control;
 mod convert;
@@ -30,8 +31,9 @@ mod suspend;
 mod value;
 mod vector;
 
+pub(crate) use access::Window;
 pub(crate) use function::Point;
-pub(crate) use native::{NativeKernel, Site, compile_threads, compile_warps};
+pub(crate) use native::{LaneAccess, NativeKernel, Site, compile_threads, compile_warps};
 
 /// Whether kernels can be translated for warps in lockstep on this host.
 pub(crate) fn has_vectors() -> bool {

@@ -9,6 +9,8 @@ use cranelift_frontend::FunctionBuilderContext;
 use cranelift_jit::{JITBuilder, JITModule};
 use cranelift_module::{FuncId, Linkage, Module, ModuleError, default_libcall_names};
 
+use super::access::Window;
+use super::cold;
 use super::function::{Lowering, Point, Role};
 use super::lockstep::WarpLowering;
 use crate::exec::CheckLevel;
@@ -24,6 +26,23 @@ pub(crate) struct NativeKernel<F> {
     module: ManuallyDrop<Mutex<JITModule>>,
     /// Where threads may have to wait.
     pub(crate) sites: Vec<Site>,
+    /// Accesses of warps that native code may leave to the runtime.
+    pub(crate) accesses: Vec<LaneAccess>,
+}
+
+/// An access that the lanes of a warp make one by one: lane `l` at
+/// [`Strides::at`](ir::Strides::at) from the first.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LaneAccess {
+    /// What each lane accesses.
+    pub(crate) bytes: u32,
+    pub(crate) window: Option<Window>,
+    pub(crate) shape: ir::WarpShape,
+    pub(crate) strides: ir::Strides,
+    /// Whether the lanes of a row are at one place.
+    pub(crate) shares_rows: bool,
+    /// In the PTX text.
+    pub(crate) line: u32,
 }
 
 /// A place in a kernel at which threads may have to wait.
@@ -59,6 +78,7 @@ pub(super) struct Unit<'k> {
     /// The native functions for [`ir::Kernel::callees`].
     pub(super) callees: Vec<FuncId>,
     pub(super) sites: Vec<Site>,
+    pub(super) accesses: Vec<LaneAccess>,
 }
 
 /// Translates a kernel for one thread at a time. With points, which may be none, it is one that
@@ -110,12 +130,20 @@ fn compile<T>(
     check: CheckLevel,
     lower: impl FnOnce(&mut Unit<'_>, &mut Function, &mut FunctionBuilderContext) -> T,
 ) -> Result<(NativeKernel<*const u8>, T), String> {
-    let module = new_module()?;
-    let mut unit = Unit { kernel, check, module, callees: Vec::new(), sites: Vec::new() };
+    let module = new_module(cold::symbols()?)?;
+    let mut unit = Unit {
+        kernel,
+        check,
+        module,
+        callees: Vec::new(),
+        sites: Vec::new(),
+        accesses: Vec::new(),
+    };
     match unit.define_all(lower) {
         Ok((entry, result)) => {
-            let module = ManuallyDrop::new(Mutex::new(unit.module));
-            Ok((NativeKernel { entry, module, sites: unit.sites }, result))
+            let Unit { module, sites, accesses, .. } = unit;
+            let module = ManuallyDrop::new(Mutex::new(module));
+            Ok((NativeKernel { entry, module, sites, accesses }, result))
         }
         Err(error) => {
             // SAFETY: none of the code was handed out.
@@ -132,11 +160,13 @@ impl NativeKernel<*const u8> {
     ///
     /// The entry has the signature of `F`.
     unsafe fn with_entry<F>(mut self, entry: impl FnOnce(*const u8) -> F) -> NativeKernel<F> {
-        let (entry, sites) = (entry(self.entry), std::mem::take(&mut self.sites));
+        let entry = entry(self.entry);
+        let sites = std::mem::take(&mut self.sites);
+        let accesses = std::mem::take(&mut self.accesses);
         let mut left = ManuallyDrop::new(self);
         // SAFETY: what is left of `self` is not dropped, so the module is taken only here.
         let module = unsafe { ManuallyDrop::take(&mut left.module) };
-        NativeKernel { entry, module: ManuallyDrop::new(module), sites }
+        NativeKernel { entry, module: ManuallyDrop::new(module), sites, accesses }
     }
 }
 
@@ -198,7 +228,8 @@ impl Unit<'_> {
     }
 }
 
-pub(super) fn new_module() -> Result<JITModule, String> {
+/// A module whose code can call the helpers, and functions at some more addresses.
+pub(super) fn new_module(others: &[(String, usize)]) -> Result<JITModule, String> {
     let mut flags = settings::builder();
     // The verifier finds mistakes of ours only, so our own tests are its place.
     let verify = if cfg!(test) { "true" } else { "false" };
@@ -217,10 +248,13 @@ pub(super) fn new_module() -> Result<JITModule, String> {
     for helper in Helper::ALL {
         builder.symbol(helper.name(), helper.address());
     }
+    for (name, address) in others {
+        builder.symbol(name.as_str(), *address as *const u8);
+    }
     Ok(JITModule::new(builder))
 }
 
-fn describe(error: ModuleError) -> String {
+pub(super) fn describe(error: ModuleError) -> String {
     // The plain text of a compilation error only says that there was one.
     match error {
         ModuleError::Compilation(inner) => format!("{inner:?}"),

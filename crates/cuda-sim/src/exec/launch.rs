@@ -86,6 +86,8 @@ impl Launch<'_> {
             arrived: 0,
             sweeps: 0,
             running: std::ptr::null_mut(),
+            lanes: [0; _],
+            answer: 0,
             runner: std::ptr::null(),
         }
     }

@@ -8,7 +8,7 @@ use thiserror::Error;
 use super::execution::Execution;
 use super::state::{Entry, WarpEntry};
 use crate::check::LineMap;
-use crate::codegen::{self, NativeKernel, Point, Site};
+use crate::codegen::{self, LaneAccess, NativeKernel, Point, Site};
 use crate::ir::{self, CallGraph, KernelSummary};
 use crate::ptx::{self, Module, StateSpace};
 use crate::time::{self, PerThread};
@@ -347,6 +347,11 @@ impl CompiledKernel {
     /// Where a warp waits that was suspended.
     pub(super) fn warp_site(&self, site: u32) -> Option<Site> {
         self.warps()?.native.sites.get(site as usize).copied()
+    }
+
+    /// An access that lanes of a warp make one by one.
+    pub(super) fn lane_access(&self, access: u32) -> Option<LaneAccess> {
+        self.warps()?.native.accesses.get(access as usize).copied()
     }
 
     /// The size of a warp's frame.

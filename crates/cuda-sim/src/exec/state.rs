@@ -3,6 +3,9 @@
 /// The number of access sizes that are checked: 1 to 32 bytes, by their logarithms.
 pub(crate) const SIZES: usize = 6;
 
+/// What a thread accesses at once, at most.
+pub(crate) const MOST_BYTES: usize = 1 << (SIZES - 1);
+
 /// What native code is given about the launch and the running block.
 #[repr(C)]
 pub(crate) struct Context {
@@ -38,6 +41,11 @@ pub(crate) struct Context {
     pub(crate) sweeps: u32,
     /// The warp that came to something which the scheduler sees to.
     pub(crate) running: *mut WarpRecord,
+    /// What the lanes of a warp have read one by one, or are to write: as it would lie in memory,
+    /// rows without gaps.
+    pub(crate) lanes: [u64; LANES * MOST_BYTES / 8],
+    /// What a helper that was called on the cold way answers.
+    pub(crate) answer: u32,
     /// The [`Runner`](super::runner::Runner), for the functions that native code calls.
     pub(crate) runner: *const (),
 }

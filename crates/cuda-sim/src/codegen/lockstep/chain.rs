@@ -139,7 +139,7 @@ impl WarpLowering<'_, '_> {
         let first = self.one.context_pointer(offset_of!(Context, warps));
         let thread = self.one.load_constant(types::I64, first, offset_of!(WarpRecord, threads));
         let arguments = [self.one.context, thread];
-        let stop = self.one.helper(Helper::Poll, &arguments);
+        let stop = self.one.cold_helper(Helper::Poll, &arguments);
         let fault = self.one.fault;
         self.builder().ins().brif(stop, fault, &[], go_on, &[]);
         self.builder().switch_to_block(go_on);

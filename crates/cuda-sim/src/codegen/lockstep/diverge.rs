@@ -185,10 +185,10 @@ impl WarpLowering<'_, '_> {
         self.builder().switch_to_block(empty);
         if spins {
             let live = self.plan.resumable.liveness.live_in(target).clone();
-            self.wait(Suspension::Yield, &live);
+            self.wait(Suspension::Yield, &[], &live);
         } else {
             let arguments = [self.one.context, self.one.thread];
-            let stop = self.one.helper(Helper::Poll, &arguments);
+            let stop = self.one.cold_helper(Helper::Poll, &arguments);
             let (go_on, fault) = (self.builder().create_block(), self.one.fault);
             self.builder().ins().brif(stop, fault, &[], go_on, &[]);
             self.builder().switch_to_block(go_on);
@@ -301,7 +301,7 @@ impl WarpLowering<'_, '_> {
         let [taken, other, stop] =
             [states[0], states[1], stop].map(|state| self.one.int(types::I32, state));
         let arguments = [self.one.context, self.record, bits, taken, other, stop];
-        let parted = self.one.helper(Helper::RunLanes, &arguments);
+        let parted = self.one.cold_helper(Helper::RunLanes, &arguments);
         let (apart, together) = (self.builder().create_block(), self.builder().create_block());
         self.builder().ins().brif(parted, apart, &[], together, &[]);
 

@@ -36,8 +36,9 @@ impl WarpLowering<'_, '_> {
         if !uniform(0) || !uniform(1) {
             return self.part_here();
         }
+        let mut operands: SmallVec<[Value; 3]> = SmallVec::new();
         for (index, &ty) in operand_types(suspension).iter().enumerate() {
-            let value = match ty {
+            operands.push(match ty {
                 ScalarType::Pred => {
                     let Some(mask) = self.operand_lanes(instruction.sources[index], ty) else {
                         return self.part_here();
@@ -46,15 +47,14 @@ impl WarpLowering<'_, '_> {
                     self.builder().ins().popcnt(bits)
                 }
                 ty => self.one.source(instruction, index, ty),
-            };
-            self.store_to_record(value, offset_of!(WarpRecord, operands) + 4 * index);
+            });
         }
         let plan = self.plan;
         let mut live = plan.resumable.liveness.live_in(self.one.block + 1).clone();
         for &register in instruction.destinations.iter().flatten() {
             live.remove(register);
         }
-        self.wait(suspension, &live);
+        self.wait(suspension, &operands, &live);
         if !instruction.destinations.is_empty() {
             let (record, offset) = (self.record, offset_of!(WarpRecord, result) as i32);
             let flags = MemFlagsData::trusted();
@@ -83,15 +83,19 @@ impl WarpLowering<'_, '_> {
         }
     }
 
-    /// Leaves the warp; what is lowered next is executed when it goes on.
-    pub(super) fn wait(&mut self, suspension: Suspension, live: &RegisterSet) {
+    /// Leaves the warp, which hands on some operands; what is lowered next is executed when it goes
+    /// on.
+    pub(super) fn wait(&mut self, suspension: Suspension, operands: &[Value], live: &RegisterSet) {
         self.store_registers(live);
-        let site = self.site(suspension);
-        self.store_to_record(site, offset_of!(WarpRecord, site));
         let (resumption, state) = self.resumption();
         if suspension == Suspension::Barrier(BarrierOp::Sync) {
-            self.turn_at_barrier(state);
+            self.turn_at_barrier(operands, state);
         }
+        for (index, &operand) in operands.iter().enumerate() {
+            self.store_to_record(operand, offset_of!(WarpRecord, operands) + 4 * index);
+        }
+        let site = self.site(suspension);
+        self.store_to_record(site, offset_of!(WarpRecord, site));
         self.store_to_record(state, offset_of!(WarpRecord, state));
         let suspended = self.one.int(types::I32, i64::from(SUSPENDED));
         self.return_to_scheduler(suspended);
@@ -109,17 +113,14 @@ impl WarpLowering<'_, '_> {
         (resumption, self.one.int(types::I32, state))
     }
 
-    /// In a chain, waits at the barrier 0 for all threads of the block.
-    fn turn_at_barrier(&mut self, state: Value) {
+    /// In a chain, waits at the barrier 0 for all threads of the block: both operands are 0 then.
+    fn turn_at_barrier(&mut self, operands: &[Value], state: Value) {
         let (turn, others) = (self.builder().create_block(), self.builder().create_block());
-        let record = self.record;
-        let operands = offset_of!(WarpRecord, operands) as i32;
-        let flags = MemFlagsData::trusted();
-        // Both operands of the usual barrier are 0.
-        let both = self.builder().ins().load(types::I64, flags, record, operands);
-        let usual = self.builder().ins().icmp_imm_u(IntCC::Equal, both, 0);
+        self.builder().set_cold_block(others);
         let chained = self.is_chained();
         let chained = self.builder().ins().icmp_imm_u(IntCC::NotEqual, chained, 0);
+        let any = self.builder().ins().bor(operands[0], operands[1]);
+        let usual = self.builder().ins().icmp_imm_u(IntCC::Equal, any, 0);
         let turns = self.builder().ins().band(usual, chained);
         self.builder().ins().brif(turns, turn, &[], others, &[]);
         self.builder().switch_to_block(turn);
@@ -163,7 +164,7 @@ impl WarpLowering<'_, '_> {
         let site = self.site(suspension);
         self.store_to_record(site, offset_of!(WarpRecord, site));
         let arguments = [self.one.context, record, site];
-        let apart = self.one.helper(Helper::Exchange, &arguments);
+        let apart = self.one.cold_helper(Helper::Exchange, &arguments);
         let (part, together) = (self.builder().create_block(), self.builder().create_block());
         self.builder().set_cold_block(part);
         self.builder().ins().brif(apart, part, &[], together, &[]);

@@ -1,7 +1,10 @@
 //! What native code of warps asks for: to run lanes one by one where they go different ways, and
 //! operations among the lanes.
 
+mod access;
 mod schedule;
+
+pub(in crate::exec) use access::{gather, scatter};
 
 use super::FaultKind;
 use super::runner::Runner;

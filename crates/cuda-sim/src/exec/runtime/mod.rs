@@ -45,6 +45,7 @@ native! {
     u64 => I64,
     f32 => F32,
     *const Context => I64,
+    *mut Context => I64,
     *const Thread => I64,
     *mut WarpRecord => I64,
     *mut u32 => I64,
@@ -120,6 +121,8 @@ helpers! {
     Poll = system::poll(*const Context, *const Thread) -> u32;
     RunLanes = lockstep::run_lanes(*const Context, *mut WarpRecord, u32, u32, u32, u32) -> u32;
     Exchange = lockstep::exchange(*const Context, *mut WarpRecord, u32) -> u32;
+    GatherLanes = lockstep::gather(*mut Context, *mut WarpRecord, u64, u32, u32) -> u32;
+    ScatterLanes = lockstep::scatter(*mut Context, *mut WarpRecord, u64, u32, u32) -> u32;
     Print = system::print(*const Context, *const Thread, u64, u64, u32) -> i32;
     AssertFail = system::assert_fail(*const Context, *const Thread, u64, u64, u32, u64, u32);
     Allocate = system::allocate(*const Context, u64) -> u64;

@@ -129,7 +129,7 @@ fn results(form: &Form, function: Compiled, warp: &[Vec<u64>]) -> Vec<u64> {
 }
 
 fn check(forms: &[Form]) {
-    let mut module = new_module().expect("the host is supported");
+    let mut module = new_module(&[]).expect("the host is supported");
     let operands: Vec<Vec<Vec<u64>>> =
         forms.iter().map(|form| tuples(&form.operands, 1536)).collect();
     let mut functions = Vec::new();

@@ -93,7 +93,7 @@ fn call(function: Compiled, input: &Bytes) -> Bytes {
 
 /// Compiles one function, and calls it.
 fn run(input: &Bytes, lower: impl FnOnce(&mut FunctionBuilder<'_>, &Places)) -> Bytes {
-    let mut module = new_module().expect("the host is supported");
+    let mut module = new_module(&[]).expect("the host is supported");
     let id = define(&mut module, |b, places| {
         lower(b, places);
         Some(())

@@ -1,0 +1,140 @@
+//! Accesses of a warp of which it is not known that all lanes may make them: one lane after the
+//! other, by way of an area in the block's context.
+
+use std::ops::Range;
+
+use crate::check::What;
+use crate::codegen::{LaneAccess, Window};
+use crate::exec::runner::Runner;
+use crate::exec::state::{Context, Thread, WarpRecord};
+use crate::exec::warp::lanes;
+use crate::exec::{Access, FaultKind};
+
+/// Reads what the lanes in `members` load, the first lane of all being at `place`; 1 if one of them
+/// may not, and the warp is stopped.
+pub(in crate::exec) unsafe extern "C" fn gather(
+    context: *mut Context,
+    record: *mut WarpRecord,
+    place: u64,
+    access: u32,
+    members: u32,
+) -> u32 {
+    // SAFETY: as the caller's; the area is as large as what a warp accesses.
+    unsafe {
+        let area = (&raw mut (*context).lanes).cast::<u8>();
+        each(context, record, (place, access, members), Access::Read, |memory, at, bytes| {
+            copy(area.wrapping_add(at), memory, bytes);
+        })
+    }
+}
+
+/// Writes what the lanes in `members` store, in the same way.
+pub(in crate::exec) unsafe extern "C" fn scatter(
+    context: *mut Context,
+    record: *mut WarpRecord,
+    place: u64,
+    access: u32,
+    members: u32,
+) -> u32 {
+    // SAFETY: as the caller's; the area is as large as what a warp accesses.
+    unsafe {
+        let area = (&raw mut (*context).lanes).cast::<u8>();
+        each(context, record, (place, access, members), Access::Write, |memory, at, bytes| {
+            copy(memory, area.wrapping_add(at), bytes);
+        })
+    }
+}
+
+/// Does something at each lane's place in memory and in the area.
+///
+/// # Safety
+///
+/// Context and record are those of the running block, and native code of the warp waits.
+unsafe fn each(
+    context: *mut Context,
+    record: *mut WarpRecord,
+    (place, access, members): (u64, u32, u32),
+    kind: Access,
+    act: impl Fn(*mut u8, usize, u32),
+) -> u32 {
+    // SAFETY: as the caller's.
+    let (runner, context, warp) = unsafe { (Runner::of(context), &*context, &*record) };
+    let Some(access) = runner.launch.kernel.lane_access(access) else {
+        return 1;
+    };
+    let what = What { bytes: access.bytes, access: kind, strong: false, releases: false };
+    for lane in lanes(members) {
+        // SAFETY: a warp's record points to its 32 threads.
+        let thread = unsafe { &*warp.threads.add(lane) };
+        let address = place.wrapping_add(access.strides.at(lane as i64, access.shape) as u64);
+        match locate(runner, context, thread, &access, address, what) {
+            Ok(memory) => act(memory as *mut u8, place_in_area(&access, lane), access.bytes),
+            Err(kind) => {
+                runner.stop(thread, access.line, kind);
+                return 1;
+            }
+        }
+    }
+    0
+}
+
+/// The host address of a lane's access.
+fn locate(
+    runner: &Runner<'_>,
+    context: &Context,
+    thread: &Thread,
+    access: &LaneAccess,
+    address: u64,
+    what: What,
+) -> Result<u64, FaultKind> {
+    let log = what.bytes.trailing_zeros();
+    let local = thread.local as u64;
+    let window: Range<u64> = match access.window {
+        Some(Window::Shared) => runner.shared.clone(),
+        Some(Window::Parameters) => runner.parameters.clone(),
+        Some(Window::Local) => local..local + runner.local_bytes() as u64,
+        None => {
+            let slot = address.wrapping_sub(context.window_start).rotate_right(log);
+            if slot >= context.window_slots[log as usize] {
+                runner.check_access(thread, address, what, None, access.line)?;
+            }
+            return Ok(address);
+        }
+    };
+    match address.rotate_right(log) < (window.end - window.start) >> log {
+        true => Ok(window.start + address),
+        false => Err(runner.denied(thread, address, what, access.line)),
+    }
+}
+
+/// Bytes from the beginning of the area.
+fn place_in_area(access: &LaneAccess, lane: usize) -> usize {
+    let index = match access.shares_rows {
+        true => lane / access.shape.width() as usize,
+        false => lane,
+    };
+    index * access.bytes as usize
+}
+
+/// Copies a number of bytes that is a power of two, in pieces of at most 8. Other threads of the
+/// host may write the same memory.
+///
+/// # Safety
+///
+/// Both places may be accessed, and are multiples of the number, or of 8.
+unsafe fn copy(to: *mut u8, from: *const u8, bytes: u32) {
+    // SAFETY: as the caller's.
+    unsafe {
+        match bytes {
+            1 => to.write_volatile(from.read_volatile()),
+            2 => to.cast::<u16>().write_volatile(from.cast::<u16>().read_volatile()),
+            4 => to.cast::<u32>().write_volatile(from.cast::<u32>().read_volatile()),
+            _ => {
+                let (to, from) = (to.cast::<u64>(), from.cast::<u64>());
+                for index in 0..bytes as usize / 8 {
+                    to.add(index).write_volatile(from.add(index).read_volatile());
+                }
+            }
+        }
+    }
+}
