@@ -25,8 +25,10 @@ impl Lowering<'_, '_> {
         let old = if form.op == AtomicOp::CompareExchange {
             let new = self.source(instruction, 2, ty);
             self.builder.ins().atomic_cas(MemFlagsData::trusted(), address, compared, new)
+        } else if ty.is_half() || ty.is_half_pair() {
+            self.atomic_half_add(address, operand, ty)
         } else if ty.is_float() {
-            self.atomic_float_add(address, operand, ty)
+            self.atomic_float_add(address, operand, form)
         } else if let Some(op) = native_operation(form) {
             match form.space {
                 StateSpace::Shared => self.plain_update(address, operand, form),
@@ -51,16 +53,41 @@ impl Lowering<'_, '_> {
         }
     }
 
-    fn atomic_float_add(&mut self, address: Value, operand: Value, ty: ScalarType) -> Value {
+    /// The sum is what it is when it is written: as long as another one comes in between, a new one.
+    fn atomic_float_add(&mut self, address: Value, operand: Value, form: AtomicForm) -> Value {
+        let machine = machine_type(form.ty);
+        if form.space == StateSpace::Shared {
+            let flags = MemFlagsData::new().with_notrap();
+            let old = self.builder.ins().load(machine, flags, address, 0);
+            let sum = self.builder.ins().fadd(old, operand);
+            self.builder.ins().store(flags, sum, address, 0);
+            return old;
+        }
+        let (again, done) = (self.builder.create_block(), self.builder.create_block());
+        self.builder.append_block_param(again, machine.as_int());
+        let flags = MemFlagsData::trusted();
+        let seen = self.builder.ins().atomic_load(machine.as_int(), flags, address);
+        self.builder.ins().jump(again, &[seen.into()]);
+        self.builder.switch_to_block(again);
+        let bits = self.builder.block_params(again)[0];
+        let old = self.cast(bits, machine);
+        let sum = self.builder.ins().fadd(old, operand);
+        let sum = self.cast(sum, machine.as_int());
+        let seen = self.builder.ins().atomic_cas(flags, address, bits, sum);
+        let written = self.builder.ins().icmp(IntCC::Equal, seen, bits);
+        self.builder.ins().brif(written, done, &[], again, &[seen.into()]);
+        self.builder.switch_to_block(done);
+        old
+    }
+
+    fn atomic_half_add(&mut self, address: Value, operand: Value, ty: ScalarType) -> Value {
         let helper = match ty {
-            ScalarType::F32 => Helper::AtomicAddF32,
-            ScalarType::F64 => Helper::AtomicAddF64,
             ScalarType::F16 => Helper::AtomicAddF16,
             ScalarType::BF16 => Helper::AtomicAddBf16,
             ScalarType::F16x2 => Helper::AtomicAddF16x2,
             _ => Helper::AtomicAddBf16x2,
         };
-        if !ty.is_half() {
+        if ty.is_half_pair() {
             return self.helper(helper, &[address, operand]);
         }
         let wide = self.resize(operand, types::I32, false);

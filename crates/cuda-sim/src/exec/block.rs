@@ -26,6 +26,8 @@ pub(super) struct Block<'a> {
     pub(super) barriers: [Barrier; BARRIERS],
     /// Whether nothing of the block has run yet.
     pub(super) fresh: bool,
+    /// Whether the records of warps may no longer be as they are when a block begins.
+    pub(super) has_moved: bool,
     /// Threads that have not ended.
     pub(super) live: u32,
     /// Rounds since a thread ended or a barrier opened.
@@ -109,7 +111,7 @@ impl<'a> Block<'a> {
         let runner = Box::new(Runner {
             launch,
             interrupted,
-            block: Cell::new([0; 3]),
+            block: Cell::new(0),
             shared: address_range(shared.start() as u64, shared_bytes),
             parameters: address_range(launch.parameters.as_ptr() as u64, kernel.parameter_bytes),
             fault: RefCell::new(None),
@@ -130,6 +132,7 @@ impl<'a> Block<'a> {
             warps: vec![Warp::default(); own.div_ceil(32)],
             barriers: [Barrier::default(); BARRIERS],
             fresh: true,
+            has_moved: false,
             live: 0,
             quiet_rounds: 0,
         }
@@ -137,19 +140,33 @@ impl<'a> Block<'a> {
 
     /// Gets ready to run a block from its beginning.
     pub(super) fn start(&mut self, index: u64) {
-        let place = position(index, self.runner.launch.grid);
-        self.context.block_index = place;
+        self.go_to(index);
         self.context.runner = (&raw const *self.runner).cast();
-        self.runner.block.set(place);
+        self.runner.block.set(index);
         self.fresh = true;
-        self.runner.with_check(|check| check.start(place));
-        for record in &mut self.records {
-            (record.state, record.progress) = (0, 0);
+        self.runner.with_check(|check| check.start(position(index, self.runner.launch.grid)));
+        if std::mem::take(&mut self.has_moved) {
+            for record in &mut self.records {
+                (record.state, record.progress) = (0, 0);
+            }
         }
         if self.runner.launch.kernel.check == CheckLevel::Full {
             // Kernels that read what nobody wrote see NaN or -1, not the zeros that hide the
             // mistake.
             self.shared.fill(0xff);
+        }
+    }
+
+    /// Tells native code which block runs: most often the one behind the last that ran, for which
+    /// nothing needs to be divided.
+    fn go_to(&mut self, index: u64) {
+        let grid = self.runner.launch.grid;
+        let place = &mut self.context.block_index;
+        let is_next = index == self.runner.block.get() + 1 && place[0] + 1 < grid[0];
+        if is_next {
+            place[0] += 1;
+        } else {
+            *place = position(index, grid);
         }
     }
 
@@ -231,6 +248,7 @@ impl<'a> Block<'a> {
     /// Begins a block, in a chain if that can be; whether it has ended already.
     fn begin(&mut self) -> Result<bool, Fault> {
         let status = self.can_chain().then(|| self.run_chain());
+        self.has_moved = status != Some(FINISHED) || self.runner.launch.kernel.takes_turns();
         if status == Some(FINISHED) && self.threads.len().is_multiple_of(32) {
             return Ok(true);
         }
@@ -416,7 +434,7 @@ impl<'a> Block<'a> {
 }
 
 /// The place of an index in a grid or block of those extents, x first.
-fn position(index: u64, extents: [u32; 3]) -> [u32; 3] {
+pub(super) fn position(index: u64, extents: [u32; 3]) -> [u32; 3] {
     let [x, y, _] = extents.map(u64::from);
     [(index % x) as u32, (index / x % y) as u32, (index / (x * y)) as u32]
 }

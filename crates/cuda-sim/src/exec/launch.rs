@@ -98,8 +98,8 @@ impl Launch<'_> {
         let threads: u64 = self.block.into_iter().map(u64::from).product();
         let most_blocks = (MOST_THREADS / threads).max(1) as usize;
         let mut coming = range;
-        let mut running: Vec<Block<'_>> = Vec::new();
-        let mut idle: Vec<Block<'_>> = Vec::new();
+        let mut running: Vec<Box<Block<'_>>> = Vec::new();
+        let mut idle: Vec<Box<Block<'_>>> = Vec::new();
         loop {
             let mut spinning = true;
             let mut place = 0;
@@ -119,7 +119,9 @@ impl Launch<'_> {
             let next = if may_join { coming.next() } else { None };
             match next {
                 Some(index) => {
-                    let mut block = idle.pop().unwrap_or_else(|| Block::new(self, interrupted));
+                    let block = idle.pop();
+                    let mut block =
+                        block.unwrap_or_else(|| Box::new(Block::new(self, interrupted)));
                     block.start(index);
                     running.push(block);
                 }

@@ -176,7 +176,8 @@ impl Kernel {
                 let plan = ir::Lockstep::new(&kernel, shape);
                 let compiled = codegen::compile_warps(&kernel, check, &plan);
                 let (native, points) = compiled.map_err(error)?;
-                Code::Warps(Box::new(Warps { native, points, plan }))
+                let takes_turns = plan.takes_turns();
+                Code::Warps(Box::new(Warps { native, points, plan, takes_turns }))
             }
             _ => Code::Threads(ir::Resumable::new(&kernel.entry.function, std::iter::empty())),
         };
@@ -294,6 +295,7 @@ pub(super) struct Warps {
     /// The states of threads, from 1 on, in which they leave the lockstep or come back to it.
     points: Vec<Point>,
     plan: ir::Lockstep,
+    takes_turns: bool,
 }
 
 impl Warps {
@@ -347,6 +349,11 @@ impl CompiledKernel {
     /// Where a warp waits that was suspended.
     pub(super) fn warp_site(&self, site: u32) -> Option<Site> {
         self.warps()?.native.sites.get(site as usize).copied()
+    }
+
+    /// Whether warps in a chain may go on to the next one before they end.
+    pub(super) fn takes_turns(&self) -> bool {
+        self.warps().is_some_and(|warps| warps.takes_turns)
     }
 
     /// An access that lanes of a warp make one by one.

@@ -4,6 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use super::block::position;
 use super::state::{Context, Thread};
 use super::{Access, CheckLevel, Fault, FaultKind, Launch, print};
 use crate::check::{BlockCheck, ReportKind, Surroundings, What};
@@ -15,7 +16,8 @@ const LONGEST_TEXT: u64 = 1 << 16;
 pub(crate) struct Runner<'a> {
     pub(super) launch: &'a Launch<'a>,
     pub(super) interrupted: &'a AtomicBool,
-    pub(super) block: Cell<[u32; 3]>,
+    /// The index of the running block, of the last one, or of the first.
+    pub(super) block: Cell<u64>,
     /// Host addresses of the block's shared memory.
     pub(super) shared: Range<u64>,
     /// Host addresses of the kernel parameters.
@@ -41,7 +43,8 @@ impl<'a> Runner<'a> {
         let mut fault = self.fault.borrow_mut();
         if fault.is_none() {
             let kernel = self.launch.kernel.name.to_string();
-            let (block, thread) = (self.block.get(), thread.index);
+            let block = position(self.block.get(), self.launch.grid);
+            let thread = thread.index;
             *fault = Some(Fault { kernel, block, thread, line, kind });
         }
     }

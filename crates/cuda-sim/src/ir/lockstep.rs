@@ -33,6 +33,16 @@ impl Lockstep {
         let joins = postdominators(function, &resumable.code.graph);
         Lockstep { resumable, kinds, joins }
     }
+
+    /// Whether warps may let others go on before they end: at barriers, and in loops.
+    pub(crate) fn takes_turns(&self) -> bool {
+        let code = &self.resumable.code;
+        let waits =
+            |instruction: &Instruction| matches!(instruction.operation, Operation::Suspend(_));
+        let mut blocks = code.graph.blocks.iter().enumerate();
+        blocks.any(|(at, block)| block.successors.iter().any(|&to| to <= at))
+            || code.function.body.iter().any(waits)
+    }
 }
 
 /// Whether lanes may go on one by one from before an instruction.

@@ -2,7 +2,7 @@
 //! the greatest of them, without looking at each lane.
 
 use cranelift_codegen::ir::condcodes::{CondCode, IntCC};
-use cranelift_codegen::ir::{InstBuilder, Value};
+use cranelift_codegen::ir::{InstBuilder, Value, types};
 
 use super::WarpLowering;
 use crate::codegen::compare::integer_condition;
@@ -14,6 +14,21 @@ use crate::ptx::{BitsOp, CompareForm, Guard, Instruction, Operand, Operation, Sc
 pub(super) struct Agreement {
     pub(super) agreed: Value,
     pub(super) truth: Value,
+    pub(super) apart: Apart,
+}
+
+/// Where a predicate holds on which lanes do not agree.
+#[derive(Clone, Copy)]
+pub(super) enum Apart {
+    Unknown,
+    /// In one lane it has this truth, in all others the opposite.
+    One(u32, bool),
+    /// Where 32-bit integers that count up from lane to lane compare so with a limit.
+    Ramp {
+        condition: IntCC,
+        first: Value,
+        limit: Value,
+    },
 }
 
 impl WarpLowering<'_, '_> {
@@ -44,7 +59,15 @@ impl WarpLowering<'_, '_> {
     }
 
     fn opposite(&mut self, known: Agreement) -> Agreement {
-        Agreement { truth: self.builder().ins().bxor_imm_u(known.truth, 1), ..known }
+        let apart = match known.apart {
+            Apart::Unknown => Apart::Unknown,
+            Apart::One(lane, truth) => Apart::One(lane, !truth),
+            Apart::Ramp { condition, first, limit } => {
+                Apart::Ramp { condition: condition.complement(), first, limit }
+            }
+        };
+        let truth = self.builder().ins().bxor_imm_u(known.truth, 1);
+        Agreement { truth, apart, ..known }
     }
 
     /// What is known about a predicate as an operand.
@@ -58,8 +81,8 @@ impl WarpLowering<'_, '_> {
             return self.agreement(Guard { register, negated });
         }
         let truth = self.one.operand(operand, ScalarType::Pred);
-        let agreed = self.one.int(cranelift_codegen::ir::types::I8, 1);
-        Some(Agreement { agreed, truth })
+        let agreed = self.one.int(types::I8, 1);
+        Some(Agreement { agreed, truth, apart: Apart::Unknown })
     }
 
     fn connective(&mut self, instruction: &Instruction, op: BitsOp) -> Option<Agreement> {
@@ -75,7 +98,7 @@ impl WarpLowering<'_, '_> {
             BitsOp::Xor => self.builder().ins().bxor(a.truth, b.truth),
             _ => return None,
         };
-        Some(Agreement { agreed, truth })
+        Some(Agreement { agreed, truth, apart: Apart::Unknown })
     }
 
     fn comparison(&mut self, instruction: &Instruction, form: CompareForm) -> Option<Agreement> {
@@ -103,7 +126,18 @@ impl WarpLowering<'_, '_> {
         let (affine, other) = if swapped { (1, 0) } else { (0, 1) };
         let first = self.one.source(instruction, affine, form.ty);
         let limit = self.one.source(instruction, other, form.ty);
-        Some(self.compare_range(condition, first, strides, limit))
+        let known = self.compare_range(condition, first, strides, limit);
+        let constant = self.plan.kinds.constant(instruction.sources[other]);
+        let counts = strides.along == 1 && self.plan.kinds.shape().width() == 32;
+        let apart = match (condition, constant) {
+            (IntCC::Equal | IntCC::NotEqual, Some(constant)) if strides.lanes => {
+                Apart::One(constant as u32 % 32, condition == IntCC::Equal)
+            }
+            (IntCC::Equal | IntCC::NotEqual, _) => Apart::Unknown,
+            _ if counts && form.ty.bits() == 32 => Apart::Ramp { condition, first, limit },
+            _ => Apart::Unknown,
+        };
+        Some(Agreement { apart, ..known })
     }
 
     /// Compares affine values with one for all lanes.
@@ -115,13 +149,7 @@ impl WarpLowering<'_, '_> {
         limit: Value,
     ) -> Agreement {
         let (least, greatest) = strides.range(self.plan.kinds.shape());
-        let signed = matches!(
-            condition,
-            IntCC::SignedLessThan
-                | IntCC::SignedLessThanOrEqual
-                | IntCC::SignedGreaterThan
-                | IntCC::SignedGreaterThanOrEqual
-        );
+        let signed = is_signed(condition);
         let fits = self.does_not_wrap(first, strides, signed);
         let [least, greatest] =
             [least, greatest].map(|distance| self.builder().ins().iadd_imm_s(first, distance));
@@ -130,7 +158,7 @@ impl WarpLowering<'_, '_> {
                 let below = self.builder().ins().icmp(IntCC::UnsignedLessThan, limit, least);
                 let above = self.builder().ins().icmp(IntCC::UnsignedGreaterThan, limit, greatest);
                 let differs = i64::from(condition == IntCC::NotEqual);
-                let truth = self.one.int(cranelift_codegen::ir::types::I8, differs);
+                let truth = self.one.int(types::I8, differs);
                 (self.builder().ins().bor(below, above), truth)
             }
             _ => {
@@ -139,6 +167,70 @@ impl WarpLowering<'_, '_> {
                 (self.builder().ins().icmp(IntCC::Equal, low, high), low)
             }
         };
-        Agreement { agreed: self.builder().ins().band(fits, same), truth }
+        let agreed = self.builder().ins().band(fits, same);
+        Agreement { agreed, truth, apart: Apart::Unknown }
     }
+
+    /// The lanes in which a predicate holds that they do not agree on; nothing if its mask must be
+    /// looked at.
+    pub(super) fn lanes_apart(&mut self, apart: Apart) -> Option<Value> {
+        match apart {
+            Apart::Unknown => None,
+            Apart::One(lane, truth) => {
+                let bits = if truth { 1_u32 << lane } else { !(1_u32 << lane) };
+                Some(self.one.int(types::I32, i64::from(bits as i32)))
+            }
+            Apart::Ramp { condition, first, limit } => {
+                Some(self.ramp_bits(condition, first, limit))
+            }
+        }
+    }
+
+    /// The lanes in which `first` plus the lane's number compares so with a limit.
+    fn ramp_bits(&mut self, condition: IntCC, first: Value, limit: Value) -> Value {
+        use IntCC::{
+            SignedGreaterThan, SignedGreaterThanOrEqual, SignedLessThanOrEqual,
+            UnsignedGreaterThan, UnsignedGreaterThanOrEqual, UnsignedLessThanOrEqual,
+        };
+        let signed = is_signed(condition);
+        let [first, limit] = [first, limit].map(|value| self.one.resize(value, types::I64, signed));
+        let (includes_limit, complement) = match condition {
+            SignedLessThanOrEqual | UnsignedLessThanOrEqual => (1, false),
+            SignedGreaterThan | UnsignedGreaterThan => (1, true),
+            SignedGreaterThanOrEqual | UnsignedGreaterThanOrEqual => (0, true),
+            _ => (0, false),
+        };
+        // How many lanes come before the limit, and before the values wrap; behind that they are
+        // less by 2 to the 32.
+        let to_limit = self.builder().ins().isub(limit, first);
+        let to_limit = self.builder().ins().iadd_imm_s(to_limit, includes_limit);
+        let from_wrapped = self.builder().ins().iadd_imm_s(to_limit, 1 << 32);
+        let top = self.one.int(types::I64, if signed { 1 << 31 } else { 1 << 32 });
+        let to_wrap = self.builder().ins().isub(top, first);
+        let [before, wrapped, inside] =
+            [to_limit, from_wrapped, to_wrap].map(|count| self.first_lanes(count));
+        let bits = self.builder().ins().bitselect(inside, before, wrapped);
+        if complement { self.builder().ins().bnot(bits) } else { bits }
+    }
+
+    /// The bits of so many lanes, from the first one; of none or all if there are fewer or more.
+    fn first_lanes(&mut self, count: Value) -> Value {
+        let [none, all] = [0, 32].map(|count| self.one.int(types::I64, count));
+        let some = self.one.choose_integer(IntCC::SignedGreaterThan, count, none);
+        let some = self.one.choose_integer(IntCC::SignedLessThan, some, all);
+        let one = self.one.int(types::I64, 1);
+        let above = self.builder().ins().ishl(one, some);
+        let bits = self.builder().ins().iadd_imm_s(above, -1);
+        self.builder().ins().ireduce(types::I32, bits)
+    }
+}
+
+fn is_signed(condition: IntCC) -> bool {
+    matches!(
+        condition,
+        IntCC::SignedLessThan
+            | IntCC::SignedLessThanOrEqual
+            | IntCC::SignedGreaterThan
+            | IntCC::SignedGreaterThanOrEqual
+    )
 }

@@ -13,8 +13,7 @@ use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value, types};
 use super::WarpLowering;
 use crate::exec::runtime::Helper;
 use crate::exec::state::{Context, ENDED, FINISHED, FIRST_PHASE, WarpRecord};
-use crate::ir;
-use crate::ptx::{Instruction, Operation, StateSpace};
+use crate::ptx::{Operation, StateSpace};
 
 /// So many sweeps over all warps are made between two looks at whether the launch is to end.
 const SWEEPS: i64 = 256;
@@ -65,9 +64,9 @@ impl WarpLowering<'_, '_> {
         self.builder().switch_to_block(alone);
         self.one.return_status(FINISHED);
         self.builder().switch_to_block(chained);
-        let ended = self.one.int(types::I32, i64::from(ENDED));
-        self.store_to_record(ended, offset_of!(WarpRecord, progress));
         if self.takes_turns {
+            let ended = self.one.int(types::I32, i64::from(ENDED));
+            self.store_to_record(ended, offset_of!(WarpRecord, progress));
             self.count(offset_of!(Context, ended));
         }
         let (advance, record) = (self.advance, self.record);
@@ -187,15 +186,6 @@ impl WarpLowering<'_, '_> {
         let next = self.builder().ins().iadd_imm_s(counter, 1);
         self.store_counter(next, offset);
     }
-}
-
-/// Whether warps of a kernel may take turns before they end: at barriers, and in loops.
-pub(super) fn takes_turns(plan: &ir::Lockstep) -> bool {
-    let code = &plan.resumable.code;
-    let waits = |instruction: &Instruction| matches!(instruction.operation, Operation::Suspend(_));
-    let goes_back = code.graph.blocks.iter().enumerate();
-    let mut goes_back = goes_back.filter(|(at, block)| block.successors.iter().any(|to| to <= at));
-    goes_back.next().is_some() || code.function.body.iter().any(waits)
 }
 
 const _: () = assert!(FIRST_PHASE > ENDED, "a warp that has ended waits at no barrier");

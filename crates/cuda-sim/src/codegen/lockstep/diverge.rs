@@ -6,7 +6,9 @@ use std::mem::offset_of;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self as clif, InstBuilder, Value, types};
 
+use super::agree::Apart;
 use super::chain::TURN;
+use super::lanes::Among;
 use super::{WarpLowering, vector};
 use crate::codegen::function::{FUEL, Point};
 use crate::exec::runtime::Helper;
@@ -32,23 +34,27 @@ impl WarpLowering<'_, '_> {
             return self.finish_ways(&[(taken, target), (other, next)]);
         }
         let (taken, other) = (self.way(target), self.way(next));
+        let mut apart = Apart::Unknown;
         if let Some(known) = self.agreement(guard) {
-            let [agreed, apart] = [(); 2].map(|()| self.builder().create_block());
-            self.builder().set_cold_block(apart);
-            self.builder().ins().brif(known.agreed, agreed, &[], apart, &[]);
+            let [agreed, differ] = [(); 2].map(|()| self.builder().create_block());
+            self.builder().set_cold_block(differ);
+            self.builder().ins().brif(known.agreed, agreed, &[], differ, &[]);
             self.builder().switch_to_block(agreed);
             self.builder().ins().brif(known.truth, taken, &[], other, &[]);
-            self.builder().switch_to_block(apart);
+            self.builder().switch_to_block(differ);
+            apart = known.apart;
         }
-        let mask = self.mask(guard);
-        let bits = vector::bits(self.builder(), &mask);
+        let bits = self.lanes_apart(apart).unwrap_or_else(|| {
+            let mask = self.mask(guard);
+            vector::bits(self.builder(), &mask)
+        });
         let [some, mixed] = [(); 2].map(|()| self.builder().create_block());
         self.builder().ins().brif(bits, some, &[], other, &[]);
         self.builder().switch_to_block(some);
         let all = self.builder().ins().icmp_imm_s(IntCC::Equal, bits, -1);
         self.builder().ins().brif(all, taken, &[], mixed, &[]);
         self.builder().switch_to_block(mixed);
-        if !self.take_short_ways(bits, target, next) {
+        if !self.take_short_ways(bits, apart, target, next) {
             self.part(bits, target, next);
         }
         self.finish_ways(&[(taken, target), (other, next)]);
@@ -56,7 +62,7 @@ impl WarpLowering<'_, '_> {
 
     /// Runs the ways of the lanes in `bits`, to `target`, and of the others, to `next`, inside this
     /// function; whether they are short enough for that.
-    fn take_short_ways(&mut self, bits: Value, target: usize, next: usize) -> bool {
+    fn take_short_ways(&mut self, bits: Value, apart: Apart, target: usize, next: usize) -> bool {
         let Some(join) = self.plan.joins[self.one.block] else {
             return false;
         };
@@ -64,12 +70,20 @@ impl WarpLowering<'_, '_> {
         if !fits(target) || !fits(next) {
             return false;
         }
+        let only = |taken: bool| match apart {
+            Apart::One(lane, truth) if truth == taken => Some(Among::One(lane)),
+            _ => None,
+        };
         if target != join {
-            self.run_short_way(target, join, bits);
+            let among = only(true).unwrap_or(Among::Bits(bits));
+            self.run_short_way(target, join, among);
         }
         if next != join {
-            let others = self.builder().ins().bnot(bits);
-            self.run_short_way(next, join, others);
+            let among = only(false).unwrap_or_else(|| {
+                let others = self.builder().ins().bnot(bits);
+                Among::Bits(others)
+            });
+            self.run_short_way(next, join, among);
         }
         self.jump_to(join);
         true

@@ -6,10 +6,19 @@ use cranelift_codegen::ir::{
 };
 use smallvec::SmallVec;
 
-use super::WarpLowering;
+use super::{WarpLowering, vector};
 use crate::exec::state::Thread;
 use crate::ir::{Kind, Strides, reads};
 use crate::ptx::{Instruction, Register, RegisterType};
+
+/// Lanes that do something.
+#[derive(Clone, Copy)]
+pub(super) enum Among {
+    All,
+    /// Those whose bits are set, of which there is at least one.
+    Bits(Value),
+    One(u32),
+}
 
 impl WarpLowering<'_, '_> {
     /// An instruction in one lane after the other, with its guard.
@@ -23,27 +32,86 @@ impl WarpLowering<'_, '_> {
         }
         read.sort_unstable();
         read.dedup();
-        self.run_in_lanes(&read, &written, None, |this| this.one.guarded(instruction));
+        self.run_in_lanes(&read, &written, Among::All, |this| this.one.guarded(instruction));
     }
 
-    /// Something that lanes do one after the other: all, or those in the bits `among`, of which
-    /// there is at least one. They find in the registers in `read` what each has in them, and each
-    /// keeps what it leaves in those in `written`. What only some lanes may write is to be among
-    /// `read` too, so that the others keep their old values.
+    /// Something that lanes do one after the other. They find in the registers in `read` what each
+    /// has in them, and each keeps what it leaves in those in `written`. What only some lanes may
+    /// write is to be among `read` too, so that the others keep their old values.
     pub(super) fn run_in_lanes(
         &mut self,
         read: &[Register],
         written: &[Register],
-        among: Option<Value>,
+        among: Among,
         body: impl FnOnce(&mut Self),
     ) {
-        let mut kept: SmallVec<[(Register, Value); 8]> = SmallVec::new();
-        for &register in read {
-            if let Kind::Affine(_) = self.kind(register) {
-                let first = self.shared(register);
-                kept.push((register, first));
-            }
+        let affine = |register: &Register| match self.kind(*register) {
+            Kind::Affine(strides) => Some((*register, strides)),
+            _ => None,
+        };
+        let affine: SmallVec<[(Register, Strides); 8]> = read.iter().filter_map(affine).collect();
+        let kept: SmallVec<[Value; 8]> =
+            affine.iter().map(|&(register, _)| self.shared(register)).collect();
+        match among {
+            Among::One(lane) => self.run_in_lane(read, written, lane as usize, &affine, body),
+            _ => self.run_in_loop(read, written, among, &affine, body),
         }
+        for (&(register, _), first) in affine.iter().zip(kept) {
+            self.set_shared(register, first);
+        }
+    }
+
+    fn run_in_lane(
+        &mut self,
+        read: &[Register],
+        written: &[Register],
+        lane: usize,
+        affine: &[(Register, Strides)],
+        body: impl FnOnce(&mut Self),
+    ) {
+        let class =
+            |this: &Self, register: Register| this.function().registers[register.index()].scalar();
+        for &register in read {
+            if self.kind(register) != Kind::Varying {
+                continue;
+            }
+            let (lanes, ty) = (self.lanes(register), class(self, register));
+            let value = vector::lane(self.builder(), &lanes, lane, ty);
+            self.set_shared(register, value);
+        }
+        for &(register, strides) in affine {
+            let distance = strides.at(lane as i64, self.plan.kinds.shape());
+            let first = self.shared(register);
+            let value = self.builder().ins().iadd_imm_s(first, distance);
+            self.set_shared(register, value);
+        }
+        let first = self.one.thread;
+        let distance = (lane * size_of::<Thread>()) as i64;
+        self.one.thread = self.builder().ins().iadd_imm_s(first, distance);
+        body(self);
+        self.one.thread = first;
+        for &register in written {
+            if self.kind(register) != Kind::Varying {
+                continue;
+            }
+            let (lanes, ty) = (self.lanes(register), class(self, register));
+            let value = self.shared(register);
+            let lanes = vector::with_lane(self.builder(), &lanes, lane, value, ty);
+            self.set_lanes(register, &lanes);
+        }
+    }
+
+    /// The lanes' registers are in memory meanwhile.
+    fn run_in_loop(
+        &mut self,
+        read: &[Register],
+        written: &[Register],
+        among: Among,
+        affine: &[(Register, Strides)],
+        body: impl FnOnce(&mut Self),
+    ) {
+        let firsts: SmallVec<[Value; 8]> =
+            affine.iter().map(|&(register, _)| self.shared(register)).collect();
         let mut cells: SmallVec<[(Register, StackSlot); 8]> = SmallVec::new();
         for &register in read.iter().chain(written) {
             let varies = self.kind(register) == Kind::Varying;
@@ -59,11 +127,9 @@ impl WarpLowering<'_, '_> {
         }
 
         let in_lane = |this: &mut Self, lane| {
-            for &(register, first) in &kept {
-                if let Kind::Affine(strides) = this.kind(register) {
-                    let value = this.in_lane(first, strides, lane);
-                    this.set_shared(register, value);
-                }
+            for (&(register, strides), &first) in affine.iter().zip(&firsts) {
+                let value = this.in_lane(first, strides, lane);
+                this.set_shared(register, value);
             }
             for &(register, slot) in cells.iter().filter(|(register, _)| read.contains(register)) {
                 let class = this.function().registers[register.index()];
@@ -84,12 +150,8 @@ impl WarpLowering<'_, '_> {
             }
         };
         match among {
-            Some(bits) => self.for_lanes(bits, in_lane),
-            None => self.for_each_lane(in_lane),
-        }
-
-        for &(register, first) in &kept {
-            self.set_shared(register, first);
+            Among::Bits(bits) => self.for_lanes(bits, in_lane),
+            _ => self.for_each_lane(in_lane),
         }
         for &(register, slot) in cells.iter().filter(|(register, _)| written.contains(register)) {
             let class = self.function().registers[register.index()];

@@ -79,7 +79,7 @@ impl<'a, 'k> WarpLowering<'a, 'k> {
             block
         });
         let turns = one.builder.declare_var(types::I32);
-        let takes_turns = chain::takes_turns(plan);
+        let takes_turns = plan.takes_turns();
         WarpLowering {
             one,
             plan,

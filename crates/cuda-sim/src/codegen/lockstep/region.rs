@@ -1,9 +1,9 @@
 //! Short ways that only some lanes take: run inside the warp's function, lane by lane.
 
-use cranelift_codegen::ir::Value;
 use smallvec::SmallVec;
 
 use super::WarpLowering;
+use super::lanes::Among;
 use crate::ir::{RegisterSet, reads};
 use crate::ptx::{Callee, Instruction, Operation, Register};
 
@@ -30,8 +30,8 @@ impl WarpLowering<'_, '_> {
             && code.function.body[block.instructions.clone()].iter().all(simple)
     }
 
-    /// The instructions of a block, executed by the lanes in `bits` one after the other.
-    pub(super) fn run_short_way(&mut self, block: usize, join: usize, bits: Value) {
+    /// The instructions of a block, executed by some lanes one after the other.
+    pub(super) fn run_short_way(&mut self, block: usize, join: usize, among: Among) {
         let code = &self.plan.resumable.code;
         let liveness = &self.plan.resumable.liveness;
         let instructions: &[Instruction] =
@@ -62,7 +62,7 @@ impl WarpLowering<'_, '_> {
         let mut read = used.clone();
         read.extend(&written);
         let read: SmallVec<[Register; 8]> = read.iter().filter(is_read).collect();
-        self.run_in_lanes(&read, &changed, Some(bits), |this| {
+        self.run_in_lanes(&read, &changed, among, |this| {
             for instruction in instructions {
                 this.one.line = instruction.line;
                 if instruction.operation != Operation::Branch {

@@ -42,6 +42,26 @@ pub(in crate::codegen) fn constant(
     Lanes::repeated(value, count(vector_ty))
 }
 
+/// Lanes with another value in one of them, as the lowering of one thread has it.
+pub(in crate::codegen) fn with_lane(
+    b: &mut FunctionBuilder<'_>,
+    lanes: &Lanes,
+    index: usize,
+    value: Value,
+    ty: ScalarType,
+) -> Lanes {
+    let per_vector = vector_type(ty).lane_count() as usize;
+    let element = match ty {
+        ScalarType::Pred => b.ins().bmask(types::I32, value),
+        ty if ty.bits() == 8 => b.ins().uextend(types::I16, value),
+        _ => value,
+    };
+    let mut lanes = lanes.clone();
+    let vector = &mut lanes.values[index / per_vector];
+    *vector = b.ins().insertlane(*vector, element, (index % per_vector) as u8);
+    lanes
+}
+
 /// One lane's value, as the lowering of one thread has it.
 pub(in crate::codegen) fn lane(
     b: &mut FunctionBuilder<'_>,

@@ -28,7 +28,7 @@ use smallvec::{SmallVec, smallvec};
 
 use crate::ptx::{Operation, ScalarType};
 
-pub(in crate::codegen) use make::{constant, lane, splat};
+pub(in crate::codegen) use make::{constant, lane, splat, with_lane};
 pub(in crate::codegen) use mask::{all, any, bits, from_bits, select};
 pub(in crate::codegen) use memory::{RAW, from_memory, join, part, raw_vectors, to_memory};
 pub(in crate::codegen) use shape::{read, resize, vector_type, write};

@@ -56,10 +56,13 @@ impl Block<'_> {
         }
         let running = self.context.running.addr() - self.context.warps.addr();
         let running = running / size_of::<WarpRecord>();
+        let takes_turns = self.runner.launch.kernel.takes_turns();
         for warp in (0..self.records.len()).filter(|&warp| warp != running) {
             // Alone, a warp runs whatever it did in the chain.
             let progress = std::mem::take(&mut self.records[warp].progress);
-            if progress == ENDED {
+            // Without turns, each warp has run to its end before the next one began.
+            let has_ended = if takes_turns { progress == ENDED } else { warp < running };
+            if has_ended {
                 self.warps[warp] = Warp::default();
                 self.live -= 32;
             } else if progress == self.context.phase {

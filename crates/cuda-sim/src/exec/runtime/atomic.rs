@@ -2,23 +2,9 @@
 //!
 //! Native code has checked that the thread may access the memory, and that the address is aligned.
 
-use std::sync::atomic::{AtomicU16, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU16, AtomicU32, Ordering};
 
 use half::{bf16, f16};
-
-pub(super) unsafe extern "C" fn add_f32(place: *mut f32, value: f32) -> f32 {
-    // SAFETY: the place is valid and aligned (module documentation).
-    let place = unsafe { AtomicU32::from_ptr(place.cast()) };
-    let add = |old| (f32::from_bits(old) + value).to_bits();
-    f32::from_bits(update(place, add))
-}
-
-pub(super) unsafe extern "C" fn add_f64(place: *mut f64, value: f64) -> f64 {
-    // SAFETY: the place is valid and aligned (module documentation).
-    let place = unsafe { AtomicU64::from_ptr(place.cast()) };
-    let add = |old| Some((f64::from_bits(old) + value).to_bits());
-    f64::from_bits(settled(place.fetch_update(Ordering::AcqRel, Ordering::Acquire, add)))
-}
 
 pub(super) unsafe extern "C" fn add_f16(place: *mut u16, value: u32) -> u32 {
     // SAFETY: as the caller's.

@@ -49,8 +49,6 @@ native! {
     *const Thread => I64,
     *mut WarpRecord => I64,
     *mut u32 => I64,
-    *mut f32 => I64,
-    *mut f64 => I64,
     *mut u16 => I64,
     f64 => F64,
     *mut Area => I64,
@@ -129,8 +127,6 @@ helpers! {
     Release = system::release(*const Context, *const Thread, u64, u32) -> u32;
     Clock = system::clock() -> u64;
     GlobalTimer = system::global_timer() -> u64;
-    AtomicAddF32 = atomic::add_f32(*mut f32, f32) -> f32;
-    AtomicAddF64 = atomic::add_f64(*mut f64, f64) -> f64;
     AtomicAddF16 = atomic::add_f16(*mut u16, u32) -> u32;
     AtomicAddBf16 = atomic::add_bf16(*mut u16, u32) -> u32;
     AtomicAddF16x2 = atomic::add_f16x2(*mut u32, u32) -> u32;
