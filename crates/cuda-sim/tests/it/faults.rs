@@ -5,7 +5,7 @@ use std::ptr;
 use cuda_sim::control;
 use cuda_sys::CUresult;
 
-use crate::sim::{DEFAULT, Gate, Gpu, KERNELS, NON_BLOCKING, function, in_child, launch};
+use crate::sim::{DEFAULT, Gate, Gpu, KERNELS, NON_BLOCKING, function, in_child, launch, upload};
 use crate::{cuda, fails, ok};
 
 const CHECKED: &[(&str, &str)] = &[("CUDA_SIM_CHECK", "1")];
@@ -149,6 +149,7 @@ fn a_fault_interrupts_what_runs_on_the_device() {
         let gpu = Gpu::take();
         let module = gpu.load(KERNELS);
         let pointer = gpu.allocate(8);
+        upload(pointer, &[0_u64]);
         let stream = gpu.stream(NON_BLOCKING);
         let forever = function(module, c"forever");
         assert_eq!(launch(forever, [1, 1], stream, &[pointer]), CUresult::CUDA_SUCCESS);
@@ -162,6 +163,7 @@ fn a_process_can_end_whatever_its_devices_do() {
     in_child(CHECKED, || {
         let gpu = Gpu::take();
         let pointer = gpu.allocate(8);
+        upload(pointer, &[0_u64]);
         let forever = function(gpu.load(KERNELS), c"forever");
         let [busy, blocked] = [(); 2].map(|()| gpu.stream(NON_BLOCKING));
         assert_eq!(launch(forever, [64, 1], busy, &[pointer]), CUresult::CUDA_SUCCESS);

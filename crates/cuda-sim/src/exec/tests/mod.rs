@@ -4,6 +4,7 @@ mod atomics;
 mod blocks;
 mod calls;
 mod corpus;
+mod edges;
 mod elementwise;
 mod faults;
 pub(crate) mod forms;

@@ -1,0 +1,230 @@
+//! Warps at the edges of what all lanes do alike: accesses that only some may make, and ways that
+//! only some go.
+
+use super::harness::{Device, DeviceSlice, at_each_level};
+use crate::exec::{Access, FaultKind, MemoryView};
+
+const HEAD: &str = ".version 8.0\n.target sm_80\n.address_size 64\n";
+
+/// A kernel of the parameters `out`, `a` and `b` whose threads do something with their index in
+/// `%t`, and write `%r` to `out[%t]`.
+fn kernel(body: &str) -> String {
+    format!(
+        "{HEAD}
+        .visible .entry kernel(.param .u64 out, .param .u64 a, .param .u64 b)
+        {{
+            .shared .align 4 .b8 few[80];
+            .reg .pred %p<4>;
+            .reg .b32 %t, %r, %x<8>;
+            .reg .b64 %out, %a, %b, %o, %d<8>;
+            ld.param.u64 %out, [out];
+            ld.param.u64 %a, [a];
+            ld.param.u64 %b, [b];
+            mov.u32 %t, %tid.x;
+            mul.wide.u32 %o, %t, 4;
+            mov.u32 %r, 7;
+            {body}
+            add.s64 %out, %out, %o;
+            st.global.u32 [%out], %r;
+            ret;
+        }}"
+    )
+}
+
+fn run(device: &mut Device, threads: u32, a: u64, b: u64) -> Vec<u32> {
+    let out = device.allocate(4 * threads as usize);
+    device.launch("kernel", [1; 3], [threads, 1, 1], 0, &[&out, &a, &b]).expect("no fault");
+    device.download(out)
+}
+
+#[test]
+fn lanes_that_do_not_load_may_point_anywhere() {
+    let source = kernel(
+        "setp.lt.u32 %p1, %t, 20;
+        mov.u64 %d1, few;
+        mov.u64 %d2, few;
+        cvt.u32.u64 %x1, %d2;
+        shl.b32 %x2, %t, 2;
+        add.u32 %x1, %x1, %x2;
+        @%p1 st.shared.u32 [%x1], %x2;
+        @%p1 ld.shared.u32 %r, [%x1];
+        setp.gt.u32 %p2, %t, 40;
+        add.s64 %d3, %a, %o;
+        @%p2 ld.global.u32 %r, [%d3];",
+    );
+    at_each_level(&source, |device| {
+        let values: Vec<u32> = (0..64).map(|value| value * value).collect();
+        // The array begins where the lanes that load begin.
+        let memory = device.upload(&values[41..]);
+        let result = run(device, 64, memory.address - 4 * 41, 0);
+        for (thread, result) in result.into_iter().enumerate() {
+            let expected = match thread {
+                0..20 => 4 * thread as u32,
+                41.. => values[thread],
+                _ => 7,
+            };
+            assert_eq!(result, expected, "thread {thread}");
+        }
+    });
+}
+
+#[test]
+fn memory_beside_the_devices_own_is_reached_lane_by_lane() {
+    let source = kernel(
+        "setp.ne.u32 %p1, %t, 9;
+        add.s64 %d1, %a, %o;
+        ld.global.u32 %x1, [%d1];
+        mul.lo.u32 %x1, %x1, 3;
+        st.global.u32 [%d1], %x1;
+        @%p1 st.global.u32 [%d1], %t;
+        ld.global.u32 %r, [%d1];",
+    );
+    at_each_level(&source, |device| {
+        let address = device.heap_allocate(256).expect("there is memory");
+        let result = run(device, 64, address, 0);
+        let expected = (0..64).map(|thread| if thread == 9 { 0 } else { thread });
+        assert_eq!(result, expected.collect::<Vec<u32>>());
+    });
+}
+
+#[test]
+fn the_first_lane_that_leaves_memory_is_named() {
+    let load = kernel("add.s64 %d1, %a, %o; ld.global.u32 %r, [%d1];");
+    let store = kernel("add.s64 %d1, %a, %o; st.global.u32 [%d1], %t;");
+    for (source, access) in [(load, Access::Read), (store, Access::Write)] {
+        at_each_level(&source, |device| {
+            let out = device.allocate(256);
+            let DeviceSlice { address, .. } = device.allocate(256);
+            let start = address + 256 - 4 * 45;
+            let launched = device.launch("kernel", [1; 3], [64, 1, 1], 0, &[&out, &start, &0_u64]);
+            let fault = launched.expect_err("thread 45 is outside");
+            assert_eq!(fault.thread, [45, 0, 0]);
+            let address = address + 256;
+            assert_eq!(fault.kind, FaultKind::IllegalAddress { address, bytes: 4, access });
+        });
+    }
+}
+
+#[test]
+fn a_way_of_one_lane_changes_that_lane_only() {
+    for lane in [0, 9, 31, 40] {
+        for (condition, lane_of) in [("eq", "%t"), ("ne", "%t"), ("eq", "%laneid")] {
+            let (branch, index) = match condition {
+                "eq" => ("@!%p1 bra $END;", lane),
+                _ => ("@%p1 bra $END;", lane),
+            };
+            let source = kernel(&format!(
+                "mov.u32 %x1, {lane_of};
+                mul.lo.u32 %x3, %t, %t;
+                setp.{condition}.u32 %p1, %x1, {index};
+                {branch}
+                add.u32 %r, %x3, %x1;
+                add.s64 %d1, %a, %o;
+                st.global.u32 [%d1], %r;
+                $END:",
+            ));
+            at_each_level(&source, |device| {
+                let marks = device.allocate(256);
+                let result = run(device, 64, marks.address, 0);
+                let marks: Vec<u32> = device.download(marks);
+                for thread in 0..64 {
+                    let own = if lane_of == "%t" { thread } else { thread % 32 };
+                    let takes = own == lane;
+                    let value = thread * thread + own;
+                    let place = thread as usize;
+                    assert_eq!(result[place], if takes { value } else { 7 }, "thread {thread}");
+                    assert_eq!(marks[place], if takes { value } else { 0 }, "thread {thread}");
+                }
+            });
+        }
+    }
+}
+
+/// The limits of what 32 bits hold, and the numbers around them.
+const EDGES: [u32; 12] = [
+    0,
+    1,
+    31,
+    32,
+    40,
+    0x7fff_ffd0,
+    0x7fff_fff3,
+    0x7fff_ffff,
+    0x8000_0000,
+    0x8000_0011,
+    0xffff_ffe5,
+    0xffff_ffff,
+];
+
+#[test]
+fn lanes_part_where_a_count_passes_a_limit_and_where_it_wraps() {
+    type Holds = fn(u32, u32) -> bool;
+    let conditions: [(&str, Holds); 8] = [
+        ("lt.u32", |x, limit| x < limit),
+        ("le.u32", |x, limit| x <= limit),
+        ("gt.u32", |x, limit| x > limit),
+        ("ge.u32", |x, limit| x >= limit),
+        ("lt.s32", |x, limit| x.cast_signed() < limit.cast_signed()),
+        ("le.s32", |x, limit| x.cast_signed() <= limit.cast_signed()),
+        ("gt.s32", |x, limit| x.cast_signed() > limit.cast_signed()),
+        ("ge.s32", |x, limit| x.cast_signed() >= limit.cast_signed()),
+    ];
+    for (condition, holds) in conditions {
+        for swapped in [false, true] {
+            let operands = if swapped { "%x2, %x3" } else { "%x3, %x2" };
+            let source = kernel(&format!(
+                "cvt.u32.u64 %x1, %a;
+                cvt.u32.u64 %x2, %b;
+                add.u32 %x3, %x1, %t;
+                setp.{condition} %p1, {operands};
+                @%p1 bra $THERE;
+                mov.u32 %r, 1;
+                bra $END;
+                $THERE:
+                mov.u32 %r, 2;
+                $END:",
+            ));
+            at_each_level(&source, |device| {
+                for first in EDGES {
+                    for limit in EDGES.into_iter().chain([first.wrapping_add(13)]) {
+                        device.reset();
+                        let result = run(device, 64, first.into(), limit.into());
+                        for (thread, result) in (0..).zip(result) {
+                            let x = first.wrapping_add(thread);
+                            let is_there = if swapped { holds(limit, x) } else { holds(x, limit) };
+                            let expected = if is_there { 2 } else { 1 };
+                            assert_eq!(
+                                result, expected,
+                                "{condition} {x} {limit}, swapped: {swapped}"
+                            );
+                        }
+                    }
+                }
+            });
+        }
+    }
+}
+
+#[test]
+fn floats_are_added_atomically_in_shared_and_global_memory() {
+    let source = kernel(
+        "mov.u64 %d1, few;
+        cvt.u32.u64 %x1, %d1;
+        setp.eq.u32 %p1, %t, 0;
+        @%p1 st.shared.f32 [%x1], 0f40000000;
+        bar.sync 0;
+        atom.shared.add.f32 %x3, [%x1], 0f3F800000;
+        bar.sync 0;
+        ld.shared.u32 %r, [%x1];
+        red.global.add.f32 [%a], 0f3F000000;
+        red.global.add.f64 [%b], 0d3FE0000000000000;",
+    )
+    .replace("%x<8>;", "%x<3>;\n.reg .f32 %x3;");
+    at_each_level(&source, |device| {
+        let (single, double) = (device.upload(&[0.5_f32]), device.upload(&[0.25_f64]));
+        let result = run(device, 64, single.address, double.address);
+        assert!(result.iter().all(|&bits| f32::from_bits(bits) == 66.0));
+        assert_eq!(device.download::<f32>(single), [32.5]);
+        assert_eq!(device.download::<f64>(double), [32.25]);
+    });
+}
