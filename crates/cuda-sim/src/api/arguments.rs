@@ -1,6 +1,6 @@
 //! What calls are given: places for results, names, handles.
 
-use std::ffi::{CStr, c_char};
+use std::ffi::{CStr, c_char, c_uint};
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
 
@@ -69,6 +69,28 @@ pub(super) unsafe fn write_text(buffer: *mut c_char, length: usize, text: &str) 
     unsafe {
         ptr::copy_nonoverlapping(text.as_ptr(), buffer.cast::<u8>(), copied);
         buffer.add(copied).write(0);
+    }
+    Ok(())
+}
+
+/// Writes as many handles as the program has room for.
+///
+/// # Errors
+/// `CUDA_ERROR_INVALID_VALUE` for null and for no room, and what making a handle fails with.
+///
+/// # Safety
+/// Otherwise, there is that much room.
+pub(super) unsafe fn write_handles<T>(
+    place: *mut *mut T,
+    room: c_uint,
+    handles: impl Iterator<Item = Result<u64>>,
+) -> Result {
+    if place.is_null() || room == 0 {
+        return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+    }
+    for (index, number) in handles.take(room as usize).enumerate() {
+        // SAFETY: the caller's promise.
+        unsafe { place.add(index).write(handle(number?)) };
     }
     Ok(())
 }

@@ -10,12 +10,13 @@ use cuda_sys::{
 };
 
 use super::Result;
-use super::arguments::{self, handle, number};
+use super::arguments::{self, handle};
 use super::launch::parameters;
+use super::rows::Side;
 use super::stream_memory::operations;
 use crate::device::launch::{KernelCall, Shape};
 use crate::device::{Context, Event, Platform, current};
-use crate::graph::{CopyParameters, FillParameters, HostCall, Operation, Shown, Side};
+use crate::graph::{CopyParameters, FillParameters, HostCall, Operation, Shown};
 
 /// # Safety
 /// `given` is null or readable.
@@ -57,28 +58,7 @@ pub(super) unsafe fn copy(
 ) -> Result<Operation> {
     // SAFETY: the caller's promise.
     let given = unsafe { read(given) }?;
-    given.srcHost.expose_provenance();
-    given.dstHost.expose_provenance();
-    let is_host = |kind| kind == CUmemorytype::CU_MEMORYTYPE_HOST;
-    let (from_host, to_host) = (number(given.srcHost.cast_mut()), number(given.dstHost));
-    let from = Side {
-        kind: given.srcMemoryType,
-        address: if is_host(given.srcMemoryType) { from_host } else { given.srcDevice },
-        x: given.srcXInBytes as u64,
-        y: given.srcY as u64,
-        z: given.srcZ as u64,
-        pitch: given.srcPitch as u64,
-        height: given.srcHeight as u64,
-    };
-    let to = Side {
-        kind: given.dstMemoryType,
-        address: if is_host(given.dstMemoryType) { to_host } else { given.dstDevice },
-        x: given.dstXInBytes as u64,
-        y: given.dstY as u64,
-        z: given.dstZ as u64,
-        pitch: given.dstPitch as u64,
-        height: given.dstHeight as u64,
-    };
+    let (to, from) = (Side::destination(&given).of_node(), Side::source(&given).of_node());
     let extents = [given.WidthInBytes, given.Height, given.Depth];
     let [width, height, depth] = extents.map(|extent| extent as u64);
     let parameters = CopyParameters { from, to, width, height, depth };
@@ -201,11 +181,11 @@ pub(super) fn kernel_back(
 /// What a copy node was given.
 pub(super) fn copy_back(given: &CopyParameters) -> CUDA_MEMCPY3D {
     let CopyParameters { from, to, width, height, depth } = *given;
-    let host = |side: Side| match side.kind {
+    let host = |side: crate::graph::Side| match side.kind {
         CUmemorytype::CU_MEMORYTYPE_HOST => ptr::with_exposed_provenance_mut(side.address as usize),
         _ => ptr::null_mut(),
     };
-    let device = |side: Side| match side.kind {
+    let device = |side: crate::graph::Side| match side.kind {
         CUmemorytype::CU_MEMORYTYPE_HOST => 0,
         _ => side.address,
     };

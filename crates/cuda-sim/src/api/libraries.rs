@@ -10,7 +10,7 @@ use cuda_sys::{
 };
 
 use super::Result;
-use super::arguments::{self, Out, handle, number, text};
+use super::arguments::{self, Out, handle, number, text, write_handles};
 use super::functions::{self, Facts};
 use super::jit_options::Logs;
 use crate::device::image::{self, Refusal};
@@ -88,15 +88,9 @@ pub(super) unsafe fn cuLibraryEnumerateKernels(
 ) -> Result {
     let platform = platform()?;
     let library = arguments::library(platform, library)?;
-    if kernels.is_null() || room == 0 {
-        return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
-    }
-    for (index, name) in library.kernel_names().take(room as usize).enumerate() {
-        let kernel = library.kernel(platform, name)?;
-        // SAFETY: the caller's promise: there is room for so many.
-        unsafe { kernels.add(index).write(handle(kernel)) };
-    }
-    Ok(())
+    let handles = library.kernel_names().map(|name| library.kernel(platform, name));
+    // SAFETY: the caller's promise.
+    unsafe { write_handles(kernels, room, handles) }
 }
 
 pub(super) unsafe fn cuLibraryGetModule(module: *mut CUmodule, library: CUlibrary) -> Result {

@@ -40,7 +40,8 @@ pub(super) unsafe fn cuMemAllocManaged(
 }
 
 /// Devices may access managed memory while others do, so this changes nothing but for the order of
-/// the stream.
+/// the stream. A capture refuses it (CUDA programming guide, stream capture, "Prohibited and
+/// unhandled operations"), and a prefetch likewise: graphs have no nodes for either.
 pub(super) unsafe fn cuStreamAttachMemAsync(
     stream: CUstream,
     pointer: CUdeviceptr,

@@ -11,7 +11,7 @@ use cuda_sys::{
 };
 
 use super::Result;
-use super::arguments::{self, Out, handle, number, text};
+use super::arguments::{self, Out, handle, number, text, write_handles};
 use super::jit_options::Logs;
 use crate::device::image::{self, Refusal};
 use crate::device::{Module, current, platform};
@@ -90,15 +90,9 @@ pub(super) unsafe fn cuModuleEnumerateFunctions(
 ) -> Result {
     let platform = platform()?;
     let module = arguments::module(platform, module)?;
-    if functions.is_null() || room == 0 {
-        return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
-    }
-    for (index, name) in module.kernel_names().take(room as usize).enumerate() {
-        let function = module.function(platform, name)?;
-        // SAFETY: the caller's promise: there is room for so many.
-        unsafe { functions.add(index).write(handle(function)) };
-    }
-    Ok(())
+    let handles = module.kernel_names().map(|name| module.function(platform, name));
+    // SAFETY: the caller's promise.
+    unsafe { write_handles(functions, room, handles) }
 }
 
 pub(super) unsafe fn cuModuleGetFunction(

@@ -17,6 +17,7 @@ use crate::device::copy::Returns;
 use crate::device::rows::{Extent, Rows, copy_rows};
 use crate::device::{Location, Platform, attributes, platform};
 use crate::exec::Access;
+use crate::graph;
 
 const INVALID: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
 
@@ -222,7 +223,7 @@ impl Side {
         Side { kind: Kind::CU_MEMORYTYPE_ARRAY, array, x, ..Side::NOWHERE }
     }
 
-    fn source(given: &CUDA_MEMCPY3D) -> Side {
+    pub(super) fn source(given: &CUDA_MEMCPY3D) -> Side {
         Side {
             kind: given.srcMemoryType,
             host: given.srcHost.cast_mut(),
@@ -237,7 +238,7 @@ impl Side {
         }
     }
 
-    fn destination(given: &CUDA_MEMCPY3D) -> Side {
+    pub(super) fn destination(given: &CUDA_MEMCPY3D) -> Side {
         Side {
             kind: given.dstMemoryType,
             host: given.dstHost,
@@ -252,6 +253,21 @@ impl Side {
         }
     }
 
+    /// As a copy node keeps it, which copies no arrays.
+    pub(super) fn of_node(self) -> graph::Side {
+        let [x, y, z, pitch, height] =
+            [self.x, self.y, self.z, self.pitch, self.height].map(|value| value as u64);
+        graph::Side { kind: self.kind, address: self.address(), x, y, z, pitch, height }
+    }
+
+    /// The address that it counts from.
+    fn address(&self) -> u64 {
+        match self.kind {
+            Kind::CU_MEMORYTYPE_HOST => self.host.expose_provenance() as u64,
+            _ => self.device,
+        }
+    }
+
     /// Where the rows lie that the device of that ordinal copies.
     fn rows(
         &self,
@@ -262,11 +278,9 @@ impl Side {
     ) -> Result<Rows> {
         let base = match self.kind {
             Kind::CU_MEMORYTYPE_ARRAY => return self.rows_of_array(platform, extent),
-            Kind::CU_MEMORYTYPE_HOST => {
-                self.host.expose_provenance();
-                number(self.host)
+            Kind::CU_MEMORYTYPE_HOST | Kind::CU_MEMORYTYPE_DEVICE | Kind::CU_MEMORYTYPE_UNIFIED => {
+                self.address()
             }
-            Kind::CU_MEMORYTYPE_DEVICE | Kind::CU_MEMORYTYPE_UNIFIED => self.device,
             _ => return Err(INVALID),
         };
         let [x, y, z, pitch, rows] =

@@ -363,3 +363,32 @@ fn real_time_is_not_controlled() {
         assert_eq!(control::spend(Duration::ZERO), Err(real));
     });
 }
+
+/// A program that asks until another thread, whose clock is far ahead, lets it go on.
+#[test]
+fn a_thread_that_asks_in_a_loop_does_not_hold_up_those_that_are_far_ahead() {
+    in_child(&[], || {
+        start(256 << 20);
+        let gpu = &Gpu::new(0);
+        let (asked, own) = (gpu.stream(), gpu.stream());
+        let gate = sim::Gate::close(asked);
+        gate.wait_until_reached();
+        control::spend(Duration::from_secs(10)).expect("time is virtual");
+        let address = asked.addr();
+        let (begun, begins) = std::sync::mpsc::channel();
+        std::thread::scope(|scope| {
+            scope.spawn(move || {
+                gpu.enter();
+                let asked = ptr::without_provenance_mut(address);
+                while cuda!(cuStreamQuery(asked)) == CUresult::CUDA_ERROR_NOT_READY {
+                    let _ = begun.send(());
+                }
+            });
+            begins.recv().expect("it asks");
+            // What it waits for cannot come before this does.
+            ok!(cuMemsetD8Async(gpu.buffer(64), 1, 64, own));
+            ok!(cuStreamSynchronize(own));
+            gate.open();
+        });
+    });
+}

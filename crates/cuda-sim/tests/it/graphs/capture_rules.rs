@@ -7,6 +7,7 @@ use cuda_sys::CUresult;
 
 use super::common::*;
 use crate::sim::{DEFAULT, Gpu, NON_BLOCKING, in_child};
+use crate::virtual_memory::on_device;
 use crate::{cuda, fails, ok};
 
 fn begin(gpu: &Gpu) -> cuda_sys::CUstream {
@@ -240,4 +241,19 @@ fn a_global_capture_forbids_unsafe_calls_to_all_threads_that_heed_it() {
         assert_eq!(allocate(GLOBAL), CUresult::CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
         assert_broken(stream);
     });
+}
+
+#[test]
+fn what_no_node_stands_for_is_not_captured() {
+    let gpu = Gpu::take();
+    let mut managed = 0;
+    ok!(cuMemAllocManaged(&mut managed, 4096, 1));
+    let stream = begin(&gpu);
+    fails!(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, cuStreamAttachMemAsync(stream, managed, 0, 1));
+    assert_broken(stream);
+    let stream = begin(&gpu);
+    let here = on_device(gpu.ordinal);
+    let refused = cuda!(cuMemPrefetchAsync_v2(managed, 4096, here, 0, stream));
+    assert_eq!(refused, CUresult::CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+    assert_broken(stream);
 }
