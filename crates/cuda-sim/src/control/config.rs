@@ -17,7 +17,8 @@ pub struct Config {
     pub devices: u32,
     /// Bytes of memory that each has.
     pub memory_per_device: u64,
-    /// Threads that do the devices' work, at least 1.
+    /// How many threads do the devices' work at once, at least 1: workers, and threads of the
+    /// program that wait for what they do. Host functions have threads of their own.
     pub workers: usize,
     /// What is checked: none of it costs anything where it is off. See
     /// [`reports`](super::reports).

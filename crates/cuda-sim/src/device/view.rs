@@ -10,6 +10,7 @@ use super::context::Context;
 use super::platform::Platform;
 use crate::check::{self, CheckKinds};
 use crate::exec::{Access, CheckLevel, MemoryView};
+use crate::queue;
 
 /// What a launch sees: its own device, peers that were enabled, page-locked host memory.
 pub(super) struct View {
@@ -94,6 +95,10 @@ impl MemoryView for View {
 
     fn checks(&self) -> CheckKinds {
         check::kinds()
+    }
+
+    fn rest(&self) {
+        queue::rest();
     }
 
     fn print(&self, text: &str) {

@@ -126,7 +126,7 @@ impl Launch<'_> {
                     running.push(block);
                 }
                 None if running.is_empty() => return Ok(()),
-                None if spinning => std::thread::yield_now(),
+                None if spinning => self.memory.rest(),
                 None => {}
             }
         }
@@ -155,6 +155,11 @@ pub(crate) trait MemoryView: Sync {
     /// [`CheckLevel::Full`](super::CheckLevel::Full).
     fn checks(&self) -> CheckKinds {
         CheckKinds::NONE
+    }
+
+    /// Lets others go first: no thread can go on before somebody else does something.
+    fn rest(&self) {
+        std::thread::yield_now();
     }
 
     /// Takes what kernels print.

@@ -1,9 +1,10 @@
 //! Streams: queues of work in order, run by a small pool of workers.
 //!
 //! A [`Stream`] is an entry in the [`Scheduler`]'s books, never a thread, so thousands of them cost
-//! nothing while idle. Work is a [`Job`] in pieces, which the workers share between them; events
-//! and waits are positions in streams ([`Point`]) and need no worker at all; host functions run on
-//! threads of their own, so that one that blocks stops its stream only.
+//! nothing while idle. Work is a [`Job`] in pieces, which workers share between them, and with host
+//! threads that wait; no more threads run pieces at once than there are seats. Events and waits are
+//! positions in streams ([`Point`]) and need no thread at all; host functions run on threads of
+//! their own, so that one that blocks stops its stream only.
 //!
 //! Other [`Schedule`]s than the fast one run one operation at a time and choose which.
 //!
@@ -22,8 +23,10 @@ mod point;
 mod policy;
 mod random;
 mod ready;
+mod rest;
 mod schedule;
 mod scheduler;
+mod seats;
 mod state;
 mod stepper;
 mod steps;
@@ -38,6 +41,7 @@ pub(crate) use host::in_host_function;
 pub(crate) use job::Job;
 pub(crate) use point::{Point, Timestamp};
 pub(crate) use policy::Places;
+pub(crate) use rest::rest;
 pub use schedule::{Choice, Schedule, ScheduleError, Trace};
 pub(crate) use scheduler::Scheduler;
 pub(crate) use state::Work;

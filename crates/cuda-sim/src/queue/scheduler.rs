@@ -1,5 +1,6 @@
 //! The scheduler: what streams, the host and the workers do to the books.
 
+use std::cell::RefCell;
 use std::hint;
 use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -10,24 +11,23 @@ use super::host::HostThreads;
 use super::job::Running;
 use super::parker::Parker;
 use super::point::{Point, Progress};
+use super::seats::{Part, Wait, Wake};
 use super::state::{Effects, State, Unfinished, Work};
 use super::stream::StreamKind;
 use crate::check;
 use crate::time;
 
-/// Runs the work of streams on a pool of workers, which it starts at the first job.
+/// Runs the work of streams, on no more threads at once than it has seats: on workers, which it
+/// starts when they are needed, and on host threads that wait.
 pub(crate) struct Scheduler {
     state: Mutex<State>,
-    /// Jobs that want a thread, and those among them that nobody runs: for those who look without
-    /// the lock.
-    ready: AtomicUsize,
-    waiting: AtomicUsize,
-    /// How many workers look for work.
+    /// How many threads would find a seat and something to do, how many stand in line for whom
+    /// there is no seat, and how many workers look for work: for those who look without the lock.
+    openings: AtomicUsize,
+    outnumbered: AtomicUsize,
     looking: AtomicUsize,
-    work_arrived: Condvar,
+    workers_called: Condvar,
     pub(super) host_threads: HostThreads,
-    workers: usize,
-    pub(super) started: Once,
     /// Whether operations run one at a time, as a schedule chooses.
     stepping: AtomicBool,
     /// An operation of those has ended, or something was enqueued.
@@ -40,24 +40,21 @@ const LOOKS: u32 = 200;
 
 impl std::fmt::Debug for Scheduler {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Scheduler").field("workers", &self.workers).finish_non_exhaustive()
+        f.debug_struct("Scheduler").finish_non_exhaustive()
     }
 }
 
 impl Scheduler {
-    /// A scheduler with that many workers, at least one. It lives as long as the process: workers
-    /// are never joined, so that a process can exit whatever they do.
+    /// A scheduler with seats for that many threads, at least one. It lives as long as the process:
+    /// workers are never joined, so that a process can exit whatever they do.
     pub(crate) fn new(workers: usize) -> &'static Scheduler {
-        let workers = workers.max(1);
         Box::leak(Box::new(Scheduler {
-            state: Mutex::new(State::new(workers)),
-            ready: AtomicUsize::new(0),
-            waiting: AtomicUsize::new(0),
+            state: Mutex::new(State::new(workers.max(1))),
+            openings: AtomicUsize::new(0),
+            outnumbered: AtomicUsize::new(0),
             looking: AtomicUsize::new(0),
-            work_arrived: Condvar::new(),
+            workers_called: Condvar::new(),
             host_threads: HostThreads::default(),
-            workers,
-            started: Once::new(),
             stepping: AtomicBool::new(false),
             stepped: Condvar::new(),
             watching: Once::new(),
@@ -103,16 +100,27 @@ impl Scheduler {
         if self.is_stepping() {
             return self.step_to(point);
         }
-        while !point.is_complete() {
-            let running = self.lock().take_running(&point.progress);
-            let helped = running.is_some_and(|running| self.help(&running, point));
-            if !helped && !self.look(|| point.is_complete()) {
-                break;
-            }
+        if point.is_complete() {
+            return;
         }
-        let parker = Parker::current();
-        if !point.is_complete() && self.lock().wake_at(point, &parker) {
-            parker.sleep();
+        let mut seated = self.update(|state, _| state.sit_down(point));
+        loop {
+            while let Some(running) = seated.take() {
+                let part = self.take_part(running);
+                seated = self.update(|state, effects| state.stay_seated(part, point, effects));
+            }
+            if point.is_complete() || self.look(|| point.is_complete()) {
+                return;
+            }
+            let parker = spare_parker();
+            seated = match self.update(|state, _| state.sit_down_or_sleep(point, &parker)) {
+                Wait::Over => return,
+                Wait::Seated(running) => Some(running),
+                Wait::Asleep => match parker.sleep() {
+                    Wake::Complete => return,
+                    Wake::Seat(running) => Some(running),
+                },
+            };
         }
     }
 
@@ -138,9 +146,6 @@ impl Scheduler {
     ) -> Point {
         if self.is_stepping() {
             return self.enqueue_for_steps(stream, after, work);
-        }
-        if matches!(work, Work::Job(_)) {
-            self.start();
         }
         self.update(|state, effects| state.enqueue(stream, after, work, effects))
     }
@@ -169,18 +174,12 @@ impl Scheduler {
         enqueue: impl FnOnce(&mut State, &mut Effects) -> R,
     ) -> R {
         if !self.is_stepping() {
-            self.start();
             return self.update(enqueue);
         }
         let result = self.update(enqueue);
         self.stepped.notify_all();
         self.take_early_steps();
         result
-    }
-
-    /// Makes sure that there are workers.
-    pub(super) fn start(&'static self) {
-        self.started.call_once(|| self.start_workers());
     }
 
     pub(super) fn mark(&'static self, stream: &Arc<Progress>) -> Point {
@@ -237,100 +236,62 @@ impl Scheduler {
         self.stepping.store(stepping, Ordering::Relaxed);
     }
 
-    /// A worker's next job. It has come from work before, and ends a job if one is given.
-    pub(super) fn exchange(
-        &'static self,
-        from_work: bool,
-        ended: Option<&Running>,
-    ) -> Arc<Running> {
-        let next = self.update(|state, effects| {
-            state.busy -= usize::from(from_work);
-            // Counted before the job ends: what becomes ready by that needs nobody else.
-            state.looking += 1;
-            if let Some(ended) = ended {
-                state.finish(&ended.stream, effects);
-            }
-            let next = state.ready.pop();
-            if next.is_some() {
-                state.looking -= 1;
-                state.busy += 1;
-            }
-            next
-        });
+    /// A worker's next job after the one that it took part in. Waits until there is one.
+    pub(super) fn exchange(&'static self, part: Part) -> Arc<Running> {
+        let next = self.update(|state, effects| state.change_seat(part, effects));
         next.unwrap_or_else(|| self.await_work())
     }
 
-    /// Ends a job. If the calling thread waits for a later point of its stream, it takes part in
-    /// what comes next, and nobody else is called for that.
-    pub(super) fn finish(&'static self, running: &Running, awaited: &Point) {
-        self.update(|state, effects| {
-            let goes_on = usize::from(awaited.sequence > awaited.progress.completed() + 1);
-            state.looking += goes_on;
-            state.finish(&running.stream, effects);
-            state.looking -= goes_on;
-            if !state.runs_job(&awaited.progress) {
-                // What became ready, if anything, is another stream's, and the thread may well be
-                // waiting for just that.
-                state.call_worker(effects);
+    /// A worker's first job, or the next one after it found none: looks for a while, then sleeps
+    /// until it is called. The caller is counted as looking.
+    pub(super) fn await_work(&'static self) -> Arc<Running> {
+        self.look(|| self.openings.load(Ordering::Relaxed) > 0);
+        loop {
+            if let Some(next) = self.update(State::take_seat_or_sleep) {
+                return next;
             }
-        });
+            let mut state = self.lock();
+            while !state.seats.answer_call() {
+                state = self.workers_called.wait(state).unwrap_or_else(PoisonError::into_inner);
+            }
+        }
     }
 
     /// Offers a share in a job to a worker that is looking for work, or, if it is worth waking one
-    /// for, that is asleep. False if there is none.
+    /// for, that is asleep. False if there is none, or no seat for it.
     pub(super) fn share(&'static self, running: &Arc<Running>, worth_waking: bool) -> bool {
         if !worth_waking && self.looking.load(Ordering::Relaxed) == 0 {
             return false;
         }
-        self.update(|state, effects| {
-            let idle = state.has_idle_worker();
-            if idle {
+        self.update(|state, _| {
+            let has_seat = state.has_spare_seat();
+            if has_seat {
                 state.ready.share(Arc::clone(running));
-                state.call_worker(effects);
             }
-            idle
+            has_seat
         })
     }
 
-    /// Puts a job back in line: its thread takes up another one.
-    pub(super) fn give_way(&'static self, running: &Arc<Running>) {
-        self.update(|state, _| state.ready.push(Arc::clone(running)));
+    /// Whether there are more who want a seat than seats.
+    pub(super) fn is_full(&self) -> bool {
+        self.outnumbered.load(Ordering::Relaxed) > 0
     }
 
-    /// Whether there are jobs that nobody runs.
-    pub(super) fn has_waiting(&self) -> bool {
-        self.waiting.load(Ordering::Relaxed) > 0
-    }
-
-    pub(super) fn worker_count(&self) -> usize {
-        self.workers
+    /// A worker that was to start did not: there are no threads left. Host threads that wait for
+    /// what it was to do can do it.
+    pub(super) fn do_without_worker(&'static self) {
+        let mut effects = Effects::default();
+        let mut state = self.lock();
+        state.seats.lose_worker();
+        state.seat_host(&mut effects);
+        self.publish(&state);
+        drop(state);
+        self.apply(effects);
     }
 
     fn wait_for_all(&'static self, of: Unfinished) {
         let ends = self.lock().unfinished(of);
         ends.iter().for_each(|end| self.wait(end));
-    }
-
-    /// Looks for work for a while, then sleeps until there is some. The caller has counted itself
-    /// as looking.
-    fn await_work(&'static self) -> Arc<Running> {
-        self.look(|| self.ready.load(Ordering::Relaxed) > 0);
-        let mut state = self.lock();
-        state.looking -= 1;
-        loop {
-            if let Some(next) = state.ready.pop() {
-                state.busy += 1;
-                self.publish(&state);
-                return next;
-            }
-            state.asleep += 1;
-            self.publish(&state);
-            while state.signals == 0 {
-                state = self.work_arrived.wait(state).unwrap_or_else(PoisonError::into_inner);
-            }
-            state.signals -= 1;
-            state.asleep -= 1;
-        }
     }
 
     fn look(&self, mut found: impl FnMut() -> bool) -> bool {
@@ -340,7 +301,7 @@ impl Scheduler {
         })
     }
 
-    /// Changes the books, then does what the change asks for.
+    /// Changes the books, calls those who can go on, and does what else the change asks for.
     pub(super) fn update<R>(
         &'static self,
         change: impl FnOnce(&mut State, &mut Effects) -> R,
@@ -348,6 +309,7 @@ impl Scheduler {
         let mut effects = Effects::default();
         let mut state = self.lock();
         let result = change(&mut state, &mut effects);
+        state.settle(&mut effects);
         self.publish(&state);
         drop(state);
         self.apply(effects);
@@ -355,17 +317,27 @@ impl Scheduler {
     }
 
     pub(super) fn apply(&'static self, effects: Effects) {
-        (0..effects.called_workers).for_each(|_| self.work_arrived.notify_one());
+        (0..effects.called_workers).for_each(|_| self.workers_called.notify_one());
+        (0..effects.new_workers).for_each(|_| self.start_worker());
         effects.apply(|call| self.host_threads.submit(call, self));
     }
 
     fn publish(&self, state: &State) {
-        self.ready.store(state.ready.len(), Ordering::Relaxed);
-        self.waiting.store(state.ready.waiting(), Ordering::Relaxed);
-        self.looking.store(state.looking, Ordering::Relaxed);
+        self.openings.store(state.openings(), Ordering::Relaxed);
+        self.outnumbered.store(state.outnumbered(), Ordering::Relaxed);
+        self.looking.store(state.seats.looking(), Ordering::Relaxed);
     }
 
     pub(super) fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// The calling thread's own parker, which nobody else knows.
+fn spare_parker() -> Arc<Parker<Wake>> {
+    thread_local! {
+        static SPARE: RefCell<Option<Arc<Parker<Wake>>>> = const { RefCell::new(None) };
+    }
+    let spare = SPARE.try_with(|spare| spare.borrow_mut().get_or_insert_default().clone());
+    spare.unwrap_or_default()
 }

@@ -11,6 +11,7 @@ use super::job::{Job, Running};
 use super::parker::Parker;
 use super::point::{Point, Progress, Timestamp};
 use super::ready::{PRIORITIES, Ready};
+use super::seats::{Seats, Wake};
 use super::stepper::Stepper;
 use super::stream::StreamKind;
 use crate::time::{self, Demand, Entry};
@@ -30,18 +31,21 @@ pub(crate) enum Work {
 /// What is to be done once the lock is released.
 #[derive(Default)]
 pub(super) struct Effects {
-    woken: SmallVec<[Arc<Parker>; 4]>,
+    pub(super) woken: SmallVec<[(Arc<Parker<Wake>>, Wake); 4]>,
+    pub(super) reseated: SmallVec<[Arc<Parker<()>>; 1]>,
     pub(super) host_calls: SmallVec<[HostCall; 1]>,
     dropped: Vec<Work>,
-    /// Workers that were sent a signal, and are to be woken.
+    /// Sleeping workers that were called, and workers that are to start.
     pub(super) called_workers: usize,
+    pub(super) new_workers: usize,
 }
 
 impl Effects {
     /// Wakes and drops, and hands each host function to `start`.
     pub(super) fn apply(self, start: impl FnMut(HostCall)) {
         drop(self.dropped);
-        self.woken.iter().for_each(|parker| parker.wake());
+        self.reseated.iter().for_each(|parker| parker.wake(()));
+        self.woken.into_iter().for_each(|(parker, wake)| parker.wake(wake));
         self.host_calls.into_iter().for_each(start);
     }
 }
@@ -52,13 +56,7 @@ pub(super) struct State {
     pub(super) queues: Vec<Option<Queue>>,
     vacant: Vec<usize>,
     pub(super) ready: Ready,
-    /// Workers that run something, of all there are.
-    pub(super) busy: usize,
-    pub(super) workers: usize,
-    /// Workers that sleep, those among them that were sent a signal, and those that are looking.
-    pub(super) asleep: usize,
-    pub(super) signals: usize,
-    pub(super) looking: usize,
+    pub(super) seats: Seats,
     /// Where operations are chosen one by one.
     pub(super) stepper: Option<Stepper>,
 }
@@ -120,12 +118,12 @@ pub(super) enum Current {
 
 enum Waiter {
     Stream(Arc<Progress>),
-    Host(Arc<Parker>),
+    Host(Arc<Parker<Wake>>),
 }
 
 impl State {
-    pub(super) fn new(workers: usize) -> State {
-        State { workers, ..State::default() }
+    pub(super) fn new(seats: usize) -> State {
+        State { seats: Seats::new(seats), ..State::default() }
     }
 
     pub(super) fn open(
@@ -212,22 +210,8 @@ impl State {
         (Point { progress: Arc::clone(stream), sequence }, alone)
     }
 
-    /// Whether the stream's current operation is a job.
-    pub(super) fn runs_job(&self, stream: &Arc<Progress>) -> bool {
-        self.peek(stream).is_some_and(|queue| matches!(queue.current, Current::Job(_)))
-    }
-
-    /// The job that the stream runs at the moment, or would if a thread were free: the caller is
-    /// one.
-    pub(super) fn take_running(&mut self, stream: &Arc<Progress>) -> Option<Arc<Running>> {
-        let Current::Job(running) = &self.peek(stream)?.current else { return None };
-        let running = Arc::clone(running);
-        self.ready.remove(&running);
-        Some(running)
-    }
-
     /// Has `parker` woken when the point is complete. False if it is already.
-    pub(super) fn wake_at(&mut self, point: &Point, parker: &Arc<Parker>) -> bool {
+    pub(super) fn wake_at(&mut self, point: &Point, parker: &Arc<Parker<Wake>>) -> bool {
         if point.is_complete() {
             return false;
         }
@@ -342,24 +326,9 @@ impl State {
                 let running = Arc::new(Running::new(job, Arc::clone(stream), health, priority));
                 queue.current = Current::Job(Arc::clone(&running));
                 self.ready.push(running);
-                self.call_worker(effects);
             }
         }
         false
-    }
-
-    /// Whether a worker has nothing to do, or has yet to begin.
-    pub(super) fn has_idle_worker(&self) -> bool {
-        self.workers.saturating_sub(self.busy) > self.ready.len()
-    }
-
-    /// Calls a worker if there is work that none of those awake will come for soon.
-    pub(super) fn call_worker(&mut self, effects: &mut Effects) {
-        let coming = self.looking + self.signals;
-        if self.ready.len() > coming && self.asleep > self.signals {
-            self.signals += 1;
-            effects.called_workers += 1;
-        }
     }
 
     pub(super) fn complete(
@@ -375,7 +344,9 @@ impl State {
             let due = *sequence <= completed;
             match waiter {
                 Waiter::Stream(other) if due => todo.push(Arc::clone(other)),
-                Waiter::Host(parker) if due => effects.woken.push(Arc::clone(parker)),
+                Waiter::Host(parker) if due => {
+                    effects.woken.push((Arc::clone(parker), Wake::Complete));
+                }
                 _ => {}
             }
             !due
@@ -440,6 +411,16 @@ pub(super) enum Unfinished {
 }
 
 impl Queue {
+    /// A host thread that waits for a point of the stream: it is not to be woken any more.
+    pub(super) fn forget_host(&mut self) -> Option<Arc<Parker<Wake>>> {
+        let is_host = |(_, waiter): &(u64, Waiter)| matches!(waiter, Waiter::Host(_));
+        let index = self.waiters.iter().position(is_host)?;
+        match self.waiters.swap_remove(index).1 {
+            Waiter::Host(parker) => Some(parker),
+            Waiter::Stream(_) => None,
+        }
+    }
+
     fn end(&self) -> Point {
         Point { progress: Arc::clone(&self.progress), sequence: self.enqueued }
     }

@@ -139,16 +139,13 @@ impl Scheduler {
 
     fn change_stepper(&'static self, stepper: Option<Stepper>) {
         self.wait_for_everything();
-        let (stepped, was_stepped) = (stepper.is_some(), self.is_stepping());
+        let stepped = stepper.is_some();
         self.update(|state, effects| {
             self.note_stepping(stepped);
             state.set_stepper(stepper, effects);
         });
         if stepped {
             self.watching.call_once(|| self.start_watching());
-        } else if was_stepped {
-            // What was enqueued meanwhile may want them.
-            self.started.call_once(|| self.start_workers());
         }
     }
 

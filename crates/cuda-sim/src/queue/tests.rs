@@ -2,9 +2,10 @@
 //! driver's functions.
 
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{channel, sync_channel};
 use std::sync::{Arc, Barrier, Mutex};
+use std::thread;
 
 use cuda_sys::CUresult;
 
@@ -94,7 +95,7 @@ fn several_workers_share_a_job_that_takes_long() {
         Ok(())
     }));
     while !point.is_complete() {
-        std::thread::yield_now();
+        thread::yield_now();
     }
 }
 
@@ -116,7 +117,7 @@ fn jobs_that_become_ready_at_once_get_a_worker_each() {
             }))
         });
         while !ends.iter().all(Point::is_complete) {
-            std::thread::yield_now();
+            thread::yield_now();
         }
     }
 }
@@ -155,7 +156,150 @@ fn a_long_job_gives_way_to_another_stream() {
     }));
     enqueued.send(()).expect("the job waits");
     while !point.is_complete() {
-        std::thread::yield_now();
+        thread::yield_now();
+    }
+    assert_eq!(health.check(), Ok(()));
+}
+
+#[test]
+fn a_long_job_gives_way_to_another_stream_also_where_the_host_helps() {
+    let (scheduler, health) = (Scheduler::new(1), device());
+    let (long, short) = (stream(scheduler, health), stream(scheduler, health));
+    for _ in 0..200 {
+        let short_has_run = Arc::new(AtomicBool::new(false));
+        let (seen, enqueued) = (Arc::clone(&short_has_run), Arc::new(Barrier::new(2)));
+        let begun = Arc::clone(&enqueued);
+        let point = long.enqueue(job(1000, move |pieces| {
+            if pieces.start == 0 {
+                begun.wait();
+                return Ok(());
+            }
+            if seen.load(Ordering::Acquire) { Ok(()) } else { Err(failure()) }
+        }));
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                short.enqueue(job(1, move |_| {
+                    short_has_run.store(true, Ordering::Release);
+                    Ok(())
+                }));
+                enqueued.wait();
+            });
+            long.wait(&point);
+        });
+        assert_eq!(health.check(), Ok(()));
+    }
+}
+
+#[test]
+fn no_more_threads_run_jobs_at_once_than_there_are_workers_whoever_waits() {
+    const HOSTS: usize = 4;
+    for workers in 1..4 {
+        let (scheduler, health) = (Scheduler::new(workers), device());
+        let (inside, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+        let counted = |pieces| {
+            let (inside, most) = (Arc::clone(&inside), Arc::clone(&most));
+            job(pieces, move |_| {
+                most.fetch_max(inside.fetch_add(1, Ordering::AcqRel) + 1, Ordering::AcqRel);
+                // As long as it takes others to come too, if any may.
+                (0..20).for_each(|_| thread::yield_now());
+                inside.fetch_sub(1, Ordering::AcqRel);
+                Ok(())
+            })
+        };
+        let shared = stream(scheduler, health);
+        let all: [Stream; HOSTS] = [(); HOSTS].map(|()| stream(scheduler, health));
+        thread::scope(|scope| {
+            for own in &all {
+                let (counted, shared) = (&counted, &shared);
+                scope.spawn(move || {
+                    for round in 0..100 {
+                        own.enqueue(counted(1 + round % 7));
+                        own.enqueue(counted(1));
+                        let common = shared.enqueue(counted(3));
+                        if round % 3 == 0 {
+                            own.wait_for(&common);
+                        }
+                        own.synchronize();
+                        shared.wait(&common);
+                    }
+                });
+            }
+        });
+        assert!((1..=workers).contains(&most.load(Ordering::Acquire)), "{workers} workers");
+    }
+}
+
+#[test]
+fn hosts_that_wait_share_one_worker_with_host_functions_that_enqueue() {
+    let (scheduler, health) = (Scheduler::new(1), device());
+    let done = AtomicU64::new(0);
+    thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                let (own, other) = (stream(scheduler, health), stream(scheduler, health));
+                let (own, other) = (Arc::new(own), Arc::new(other));
+                for _ in 0..200 {
+                    own.enqueue(job(2, |_| Ok(())));
+                    let (next, enqueued) = (Arc::clone(&other), Arc::new(Barrier::new(2)));
+                    let begun = Arc::clone(&enqueued);
+                    own.enqueue(Work::Host(Box::new(move || {
+                        next.enqueue(job(2, |_| Ok(())));
+                        begun.wait();
+                    })));
+                    own.enqueue(job(1, |_| Ok(())));
+                    enqueued.wait();
+                    other.synchronize();
+                    own.synchronize();
+                    done.fetch_add(1, Ordering::Relaxed);
+                }
+            });
+        }
+    });
+    assert_eq!(done.load(Ordering::Relaxed), 800);
+}
+
+#[test]
+fn jobs_that_wait_for_each_other_take_turns_in_one_seat() {
+    let (scheduler, health) = (Scheduler::new(1), device());
+    let streams = [(); 3].map(|()| stream(scheduler, health));
+    let turn = Arc::new(AtomicU64::new(0));
+    let points = [0, 1, 2].map(|index: usize| {
+        let turn = Arc::clone(&turn);
+        streams[index].enqueue(job(1, move |_| {
+            for round in 0..20 {
+                while turn.load(Ordering::Acquire) != 3 * round + index as u64 {
+                    rest();
+                }
+                turn.fetch_add(1, Ordering::AcqRel);
+            }
+            Ok(())
+        }))
+    });
+    streams[1].wait(&points[1]);
+    streams[0].wait(&points[0]);
+    streams[2].wait(&points[2]);
+    assert_eq!(turn.load(Ordering::Acquire), 60);
+}
+
+#[test]
+fn a_job_that_gives_way_does_so_to_those_who_rest() {
+    let (scheduler, health) = (Scheduler::new(1), device());
+    let (waiting, long) = (stream(scheduler, health), stream(scheduler, health));
+    let (flag, gone_on) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
+    let (raised, seen) = (Arc::clone(&flag), Arc::clone(&gone_on));
+    waiting.enqueue(job(1, move |_| {
+        while !flag.load(Ordering::Acquire) {
+            rest();
+        }
+        gone_on.store(true, Ordering::Release);
+        Ok(())
+    }));
+    let point = long.enqueue(job(1000, move |pieces| {
+        raised.store(true, Ordering::Release);
+        if pieces.start == 0 || seen.load(Ordering::Acquire) { Ok(()) } else { Err(failure()) }
+    }));
+    while !point.is_complete() {
+        thread::yield_now();
     }
     assert_eq!(health.check(), Ok(()));
 }
@@ -185,7 +329,7 @@ fn streams_of_higher_priority_go_first() {
     let ends = [low.enqueue(note("low")), high.enqueue(note("high"))];
     go.send(()).expect("the job waits");
     while !ends.iter().all(Point::is_complete) {
-        std::thread::yield_now();
+        thread::yield_now();
     }
     assert_eq!(*order.lock().expect("no panic"), ["high", "low"]);
 }
@@ -217,7 +361,7 @@ fn a_panic_in_a_job_loses_the_device_and_no_worker() {
     assert!(health.text().is_some_and(|text| text.contains("a bug")));
     let point = other.enqueue(job(1, |_| Ok(())));
     while !point.is_complete() {
-        std::thread::yield_now();
+        thread::yield_now();
     }
 }
 

@@ -1,12 +1,13 @@
-//! What a worker does, and a host thread that helps while it waits.
+//! What threads do that run device work: workers, and host threads that help while they wait.
 
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use super::job::Running;
-use super::point::Point;
+use super::rest::Seat;
 use super::scheduler::Scheduler;
+use super::seats::Part;
 
 /// How long one claim of pieces should take: long enough that claiming costs nothing, short enough
 /// that other streams get their turn.
@@ -16,40 +17,32 @@ const CLAIM: Duration = Duration::from_micros(200);
 const WORTH_SHARING: Duration = Duration::from_micros(50);
 
 impl Scheduler {
-    pub(super) fn start_workers(&'static self) {
-        for index in 0..self.worker_count() {
-            let thread = thread::Builder::new().name(format!("cuda-sim worker {index}"));
-            if let Err(error) = thread.spawn(|| self.work()) {
-                // Those that wait for work help with it, so even none at all is only slow.
-                tracing::error!(%error, index, "a worker could not be started");
-            }
+    /// Starts a worker, which has been counted as looking for work.
+    pub(super) fn start_worker(&'static self) {
+        let thread = thread::Builder::new().name("cuda-sim worker".to_owned());
+        if let Err(error) = thread.spawn(|| self.work()) {
+            // Those that wait for work help with it, so even none at all is only slow.
+            tracing::error!(%error, "a worker could not be started");
+            self.do_without_worker();
         }
-    }
-
-    /// Takes part in a job on the way to a point that the calling thread waits for. False if there
-    /// was nothing left to take.
-    pub(super) fn help(&'static self, running: &Arc<Running>, awaited: &Point) -> bool {
-        let Some(share) = self.take_part(running, Leave::Never) else { return false };
-        if share.was_last {
-            self.finish(running, awaited);
-        }
-        true
     }
 
     fn work(&'static self) {
-        let mut running = self.exchange(false, None);
+        let mut running = self.await_work();
         loop {
-            let share = self.take_part(&running, Leave::ForOthers);
-            let ended = share.is_some_and(|share| share.was_last).then_some(running);
-            running = self.exchange(true, ended.as_deref());
+            let part = self.take_part(running);
+            running = self.exchange(part);
         }
     }
 
-    /// Runs pieces of the job until none is left, or until other jobs want the worker. `None` if
-    /// there was nothing to run.
-    fn take_part(&'static self, running: &Arc<Running>, leave: Leave) -> Option<Share> {
-        let mut pieces = running.claim()?;
-        let job = running.job()?;
+    /// Runs pieces of the job until none is left, or until others want the seat, which the calling
+    /// thread has.
+    pub(super) fn take_part(&'static self, running: Arc<Running>) -> Part {
+        let mut part = Part { running, ended: false, gives_way: false };
+        let running = &part.running;
+        let Some(mut pieces) = running.claim() else { return part };
+        let Some(job) = running.job() else { return part };
+        let _seat = Seat::take(self);
         let mut shared = running.unclaimed() == 0 || self.share(running, job.is_heavy());
         let mut done = 0;
         loop {
@@ -60,8 +53,8 @@ impl Scheduler {
             if left == 0 {
                 break;
             }
-            if leave == Leave::ForOthers && self.has_waiting() {
-                self.give_way(running);
+            if self.is_full() {
+                part.gives_way = true;
                 break;
             }
             let took = started.elapsed();
@@ -77,19 +70,9 @@ impl Scheduler {
             }
         }
         drop(job);
-        Some(Share { was_last: running.done(done) })
+        part.ended = running.done(done);
+        part
     }
-}
-
-/// Whether a thread leaves a job to others when other jobs are ready.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Leave {
-    Never,
-    ForOthers,
-}
-
-struct Share {
-    was_last: bool,
 }
 
 fn clamped(count: u64) -> u32 {

@@ -98,6 +98,7 @@ fn a_dead_device_fails_every_call_and_no_other_device_does() {
     in_child(&[], || {
         let [gpu, other] = Gpu::take_several();
         let (pointer, stream) = (gpu.allocate(16), gpu.stream(0));
+        upload(pointer, &[0_u64; 2]);
         let forever = function(gpu.load(KERNELS), c"forever");
         assert_eq!(launch(forever, [1, 1], stream, &[pointer]), CUresult::CUDA_SUCCESS);
         enqueue(stream, || panic!("the device is lost by now"));

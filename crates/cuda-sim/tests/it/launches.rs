@@ -6,7 +6,7 @@ use std::ptr;
 use cuda_sys::{CUfunction, CUresult, CUstream};
 
 use crate::sim::{
-    DEFAULT, Gate, Gpu, KERNELS, NON_BLOCKING, assert_holds, download, function, launch,
+    DEFAULT, Gate, Gpu, KERNELS, NON_BLOCKING, assert_holds, download, function, launch, upload,
 };
 use crate::{cuda, fails, ok};
 
@@ -159,4 +159,24 @@ fn two_streams_make_progress_at_the_same_time_as_a_long_kernel() {
     assert_holds(value, [9_u64]);
     ok!(cuStreamSynchronize(busy));
     assert_holds(counter, [0_u64]);
+}
+
+#[test]
+fn kernels_that_wait_for_another_stream_leave_it_a_worker_however_many_they_are() {
+    let gpu = Gpu::take();
+    let module = gpu.load(KERNELS);
+    let (awaits, announce) = (function(module, c"await"), function(module, c"announce"));
+    let memory = gpu.allocate(8 * 9);
+    upload(memory, &[0_u64; 9]);
+    // More than there are workers.
+    let streams = [(); 8].map(|()| gpu.stream(NON_BLOCKING));
+    for (index, &stream) in streams.iter().enumerate() {
+        let out = memory + 8 * (index as u64 + 1);
+        launch(awaits, [1, 1], stream, &[memory, out]).ok().expect("it is enqueued");
+    }
+    let other = gpu.stream(NON_BLOCKING);
+    launch(announce, [1, 1], other, &[memory, 7]).ok().expect("it is enqueued");
+    ok!(cuStreamSynchronize(other));
+    ok!(cuCtxSynchronize());
+    assert_holds(memory, [7_u64; 9]);
 }
