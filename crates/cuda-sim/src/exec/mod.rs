@@ -24,6 +24,7 @@ pub(crate) mod random;
 mod runner;
 pub(crate) mod runtime;
 pub(crate) mod state;
+mod waits;
 mod warp;
 mod watch;
 

@@ -14,6 +14,7 @@ mod exchange;
 mod execute;
 mod lanes;
 mod memory;
+mod part;
 mod region;
 mod registers;
 
