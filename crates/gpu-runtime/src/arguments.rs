@@ -1,18 +1,13 @@
 //! What a kernel can be given: values, addresses, buffers, structs, in tuples.
 
 use std::ffi::c_void;
-use std::sync::Mutex;
 
 use bytemuck::Pod;
 use smallvec::SmallVec;
 
 use crate::buffer::DeviceBuffer;
 use crate::memory::DevicePtr;
-use crate::order::Access;
-use crate::uses::UseRecord;
-
-/// A use that a launch makes of a buffer.
-type Use<'a> = (&'a Mutex<UseRecord>, Access);
+use crate::order::{Access, Operand};
 
 /// One argument of a kernel.
 ///
@@ -23,16 +18,16 @@ pub unsafe trait KernelArgument {
     fn address(&self) -> *const c_void;
 
     /// The memory that the kernel uses through this argument, if it is known.
-    fn uses(&self) -> Option<(&Mutex<UseRecord>, Access)> {
+    fn operand(&self) -> Option<Operand<'_>> {
         None
     }
 }
 
 /// The arguments of a kernel: a tuple of up to eight [`KernelArgument`]s.
 pub trait KernelArguments {
-    /// Calls `f` with the addresses of the arguments, in order, and with the uses of the buffers
+    /// Calls `f` with the addresses of the arguments, in order, and with the buffers
     /// among them. Nothing is allocated on the heap for that.
-    fn with<R>(&self, f: impl FnOnce(&mut [*mut c_void], &[Use<'_>]) -> R) -> R;
+    fn with<R>(&self, f: impl FnOnce(&mut [*mut c_void], &[Operand<'_>]) -> R) -> R;
 }
 
 /// A struct that a kernel takes by value. It has the layout of the kernel's, so it is
@@ -66,8 +61,8 @@ unsafe impl<T: Pod> KernelArgument for &DeviceBuffer<T> {
         self.address_of_ptr().cast()
     }
 
-    fn uses(&self) -> Option<(&Mutex<UseRecord>, Access)> {
-        Some((DeviceBuffer::uses(self), Access::Read))
+    fn operand(&self) -> Option<Operand<'_>> {
+        Some(Operand::new(self.uses(), Access::Read).over(self.ptr(), self.bytes()))
     }
 }
 
@@ -77,8 +72,8 @@ unsafe impl<T: Pod> KernelArgument for &mut DeviceBuffer<T> {
         self.address_of_ptr().cast()
     }
 
-    fn uses(&self) -> Option<(&Mutex<UseRecord>, Access)> {
-        Some((DeviceBuffer::uses(self), Access::Write))
+    fn operand(&self) -> Option<Operand<'_>> {
+        Some(Operand::new(self.uses(), Access::Write).over(self.ptr(), self.bytes()))
     }
 }
 
@@ -103,12 +98,13 @@ macro_rules! tuples {
             #[allow(non_snake_case, reason = "each argument has the name of its type")]
             impl<$($argument: KernelArgument),*> KernelArguments for ($($argument,)*) {
                 #[inline]
-                fn with<R>(&self, f: impl FnOnce(&mut [*mut c_void], &[Use<'_>]) -> R) -> R {
+                fn with<R>(&self, f: impl FnOnce(&mut [*mut c_void], &[Operand<'_>]) -> R) -> R {
                     let ($($argument,)*) = self;
                     let mut addresses = [$($argument.address().cast_mut()),*];
-                    let uses = [$($argument.uses()),*];
-                    let uses: SmallVec<[Use<'_>; 8]> = uses.into_iter().flatten().collect();
-                    f(&mut addresses, &uses)
+                    let operands = [$($argument.operand()),*];
+                    let operands: SmallVec<[Operand<'_>; 8]> =
+                        operands.into_iter().flatten().collect();
+                    f(&mut addresses, &operands)
                 }
             }
         )*
@@ -128,7 +124,7 @@ tuples! {
 
 /// A kernel without arguments.
 impl KernelArguments for () {
-    fn with<R>(&self, f: impl FnOnce(&mut [*mut c_void], &[Use<'_>]) -> R) -> R {
+    fn with<R>(&self, f: impl FnOnce(&mut [*mut c_void], &[Operand<'_>]) -> R) -> R {
         f(&mut [], &[])
     }
 }

@@ -55,6 +55,7 @@ impl<T: Pod> DeviceBuffer<T> {
     ///
     /// # Errors
     /// As [`DeviceBuffer::new`], and the driver's.
+    #[track_caller]
     pub fn zeroed(stream: &Stream, len: usize) -> Result<DeviceBuffer<T>> {
         let buffer = DeviceBuffer::new(stream.device(), len)?;
         ordered(stream, &[(buffer.uses(), Access::Write)], || {

@@ -6,6 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use crate::enqueue::enqueue;
 use crate::error::Result;
 use crate::ledger::Work;
+use crate::observe::Request;
 use crate::stream::Stream;
 
 type Callback = Box<dyn FnOnce() + Send>;
@@ -20,10 +21,12 @@ impl Stream {
     ///
     /// # Errors
     /// The driver's, if it cannot enqueue the call.
+    #[track_caller]
     pub fn add_callback(&self, callback: impl FnOnce() + Send + 'static) -> Result<()> {
         let boxed: Box<Callback> = Box::new(Box::new(callback));
         let data = Box::into_raw(boxed).cast::<c_void>();
-        let enqueued = enqueue(self, &Work::Callback, "cuLaunchHostFunc", |driver, stream| {
+        let request = Request::new(&Work::Callback, "cuLaunchHostFunc");
+        let enqueued = enqueue(self, &request, |driver, stream| {
             // SAFETY: the driver calls `run` once with `data`, which `run` owns from then on.
             unsafe { (driver.cuLaunchHostFunc)(stream, Some(run), data) }
         });

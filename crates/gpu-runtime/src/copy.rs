@@ -9,6 +9,7 @@ use crate::enqueue::enqueue;
 use crate::error::Result;
 use crate::ledger::{Direction, Work};
 use crate::memory::DevicePtr;
+use crate::observe::{MemoryAccess, Request};
 use crate::stream::Stream;
 
 /// Copies for those who manage memory themselves. [`copy_htod`](Stream::copy_htod) and its like are
@@ -25,9 +26,11 @@ impl Stream {
     /// # Safety
     /// `src` is readable and `dst` is memory of a device, both for `bytes` bytes and until the copy
     /// is done. Nobody writes the one or uses the other meanwhile, unless ordered after the copy.
+    #[track_caller]
     pub unsafe fn enqueue_htod(&self, dst: DevicePtr, src: *const u8, bytes: usize) -> Result<()> {
+        let ends = [MemoryAccess::write(dst, bytes), MemoryAccess::read(host(src), bytes)];
         let (dst, src) = (dst.address(), src.cast::<c_void>());
-        self.enqueue_copy(Direction::HostToDevice, "cuMemcpyHtoDAsync_v2", bytes, |driver, raw| {
+        self.enqueue_copy(Direction::HostToDevice, "cuMemcpyHtoDAsync_v2", &ends, |driver, raw| {
             // SAFETY: as the caller promises.
             unsafe { (driver.cuMemcpyHtoDAsync_v2)(dst, src, bytes, raw) }
         })
@@ -44,9 +47,11 @@ impl Stream {
     /// # Safety
     /// `dst` is writable and `src` is memory of a device, both for `bytes` bytes and until the copy
     /// is done. Nobody uses the one or writes the other meanwhile, unless ordered after the copy.
+    #[track_caller]
     pub unsafe fn enqueue_dtoh(&self, dst: *mut u8, src: DevicePtr, bytes: usize) -> Result<()> {
+        let ends = [MemoryAccess::write(host(dst), bytes), MemoryAccess::read(src, bytes)];
         let (dst, src) = (dst.cast::<c_void>(), src.address());
-        self.enqueue_copy(Direction::DeviceToHost, "cuMemcpyDtoHAsync_v2", bytes, |driver, raw| {
+        self.enqueue_copy(Direction::DeviceToHost, "cuMemcpyDtoHAsync_v2", &ends, |driver, raw| {
             // SAFETY: as the caller promises.
             unsafe { (driver.cuMemcpyDtoHAsync_v2)(dst, src, bytes, raw) }
         })
@@ -61,10 +66,12 @@ impl Stream {
     /// Both ends are memory of this stream's device for `bytes` bytes and until the copy is done,
     /// and do not overlap. Nobody uses `dst` or writes `src` meanwhile, unless ordered after the
     /// copy.
+    #[track_caller]
     pub unsafe fn enqueue_dtod(&self, dst: DevicePtr, src: DevicePtr, bytes: usize) -> Result<()> {
+        let ends = [MemoryAccess::write(dst, bytes), MemoryAccess::read(src, bytes)];
         let (dst, src) = (dst.address(), src.address());
         let direction = Direction::DeviceToDevice;
-        self.enqueue_copy(direction, "cuMemcpyDtoDAsync_v2", bytes, |driver, raw| {
+        self.enqueue_copy(direction, "cuMemcpyDtoDAsync_v2", &ends, |driver, raw| {
             // SAFETY: as the caller promises.
             unsafe { (driver.cuMemcpyDtoDAsync_v2)(dst, src, bytes, raw) }
         })
@@ -80,6 +87,7 @@ impl Stream {
     /// `dst` is memory of `dst_device` and `src` of `src_device`, both for `bytes` bytes and until
     /// the copy is done. Nobody uses `dst` or writes `src` meanwhile, unless ordered after the
     /// copy.
+    #[track_caller]
     pub unsafe fn enqueue_peer(
         &self,
         dst: DevicePtr,
@@ -90,8 +98,9 @@ impl Stream {
     ) -> Result<()> {
         let dst_context = dst_device.state().context()?.0;
         let src_context = src_device.state().context()?.0;
+        let ends = [MemoryAccess::write(dst, bytes), MemoryAccess::read(src, bytes)];
         let (dst, src) = (dst.address(), src.address());
-        self.enqueue_copy(Direction::PeerToPeer, "cuMemcpyPeerAsync", bytes, |driver, raw| {
+        self.enqueue_copy(Direction::PeerToPeer, "cuMemcpyPeerAsync", &ends, |driver, raw| {
             // SAFETY: as the caller promises; contexts are never released.
             unsafe { (driver.cuMemcpyPeerAsync)(dst, dst_context, src, src_context, bytes, raw) }
         })
@@ -105,11 +114,15 @@ impl Stream {
     /// # Safety
     /// `dst` is memory of this stream's device for `bytes` bytes and until the fill is done. Nobody
     /// uses it meanwhile, unless ordered after the fill.
+    #[track_caller]
     pub unsafe fn enqueue_fill(&self, dst: DevicePtr, byte: u8, bytes: usize) -> Result<()> {
         if bytes == 0 {
             return Ok(());
         }
-        enqueue(self, &Work::Fill { bytes }, "cuMemsetD8Async", |driver, raw| {
+        let accesses = &[MemoryAccess::write(dst, bytes)];
+        let work = Work::Fill { bytes };
+        let request = Request { accesses, ..Request::new(&work, "cuMemsetD8Async") };
+        enqueue(self, &request, |driver, raw| {
             // SAFETY: as the caller promises.
             unsafe { (driver.cuMemsetD8Async)(dst.address(), byte, bytes, raw) }
         })
@@ -117,18 +130,26 @@ impl Stream {
 
     /// Copies end in an event at once: a copy that another stream waits for is typically a
     /// prefetch, and must not be waited for together with the prefetches after it.
+    #[track_caller]
     fn enqueue_copy(
         &self,
         direction: Direction,
         call: &'static str,
-        bytes: usize,
+        accesses: &[MemoryAccess; 2],
         issue: impl FnOnce(&Driver, CUstream) -> CUresult,
     ) -> Result<()> {
+        let [MemoryAccess { bytes, .. }, _] = *accesses;
         if bytes == 0 {
             return Ok(());
         }
-        enqueue(self, &Work::Copy { direction, bytes }, call, issue)?;
+        let work = Work::Copy { direction, bytes };
+        enqueue(self, &Request { accesses, ..Request::new(&work, call) }, issue)?;
         self.mark();
         Ok(())
     }
+}
+
+/// An address of the host: no device has the same.
+fn host(start: *const u8) -> DevicePtr {
+    DevicePtr::from_address(start.addr() as u64)
 }

@@ -7,7 +7,9 @@ use crate::current;
 use crate::device_state::DeviceState;
 use crate::error::{Error, Result};
 use crate::module::Module;
+use crate::observe::{WaitReason, WorkId};
 use crate::platform;
+use crate::point::StreamPoint;
 use crate::properties::{MemoryInfo, Properties};
 use crate::retired;
 use crate::stream::Stream;
@@ -113,10 +115,16 @@ impl Device {
     ///
     /// # Errors
     /// [`Error::DeviceLost`] if some of it failed.
+    #[track_caller]
     pub fn synchronize(self) -> Result<()> {
         let state = self.state();
         let points: Vec<_> = state.streams().iter().map(Stream::point).collect();
-        host_wait(state, None, "cuCtxSynchronize", |driver| {
+        let id = |point: &StreamPoint| WorkId {
+            stream: point.stream().id(),
+            sequence: point.sequence(),
+        };
+        let awaits: Vec<_> = points.iter().map(id).collect();
+        host_wait(state, WaitReason::Device, &awaits, "cuCtxSynchronize", |driver| {
             // SAFETY: the device's context is current.
             unsafe { (driver.cuCtxSynchronize)() }
         })?;

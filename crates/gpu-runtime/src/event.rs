@@ -11,6 +11,7 @@ use crate::error::{Error, EventProblem, Result};
 use crate::event_pool as raw_event;
 use crate::handle::Handle;
 use crate::ledger::Work;
+use crate::observe::{Request, WaitReason, WorkId};
 use crate::stream::{Stream, StreamId};
 
 /// A mark that can be recorded on a stream, and be waited for there and elsewhere.
@@ -68,6 +69,7 @@ impl Event {
     ///
     /// # Errors
     /// [`Error::InvalidEvent`] if the event belongs to another device than the stream.
+    #[track_caller]
     pub fn record(&self, stream: &Stream) -> Result<()> {
         let mut recording = self.lock();
         let event = match recording.as_ref() {
@@ -80,7 +82,7 @@ impl Event {
             return Err(Error::InvalidEvent { operation: "record", problem });
         }
         let sequence = stream.sequence();
-        enqueue(stream, &Work::Record, "cuEventRecord", |driver, raw| {
+        enqueue(stream, &Request::new(&Work::Record, "cuEventRecord"), |driver, raw| {
             // SAFETY: the event lives as long as `event`, on the stream's device.
             unsafe { (driver.cuEventRecord)(event.raw.0, raw) }
         })?;
@@ -92,6 +94,7 @@ impl Event {
     ///
     /// # Errors
     /// The driver's, for either device.
+    #[track_caller]
     pub fn wait(&self, stream: &Stream) -> Result<()> {
         let recording = self.lock();
         let Some(Recording { event, stream: recorded_on, sequence }) = recording.as_ref() else {
@@ -100,7 +103,8 @@ impl Event {
         if *recorded_on == stream.id() {
             return Ok(());
         }
-        stream.enqueue_wait(event.raw.0)?;
+        let awaited = WorkId { stream: *recorded_on, sequence: *sequence };
+        stream.enqueue_wait(event.raw.0, awaited)?;
         stream.note_edge(*recorded_on, *sequence);
         Ok(())
     }
@@ -120,9 +124,13 @@ impl Event {
     ///
     /// # Errors
     /// [`Error::DeviceLost`] if work before the event failed.
+    #[track_caller]
     pub fn synchronize(&self) -> Result<()> {
         match self.newest() {
-            Some(Recording { event, .. }) => raw_event::synchronize(event.state, event.raw),
+            Some(Recording { event, stream, sequence }) => {
+                let awaited = WorkId { stream, sequence };
+                raw_event::synchronize(event.state, event.raw, WaitReason::Event, awaited)
+            }
             None => Ok(()),
         }
     }

@@ -9,8 +9,9 @@ use crate::check;
 use crate::device_state::DeviceState;
 use crate::error::Result;
 use crate::handle::Handle;
+use crate::observe::{WaitReason, WorkId};
 use crate::teardown;
-use crate::wait;
+use crate::wait::host_wait;
 
 /// Events beyond this many are destroyed instead of kept.
 const KEPT: usize = 1024;
@@ -66,8 +67,10 @@ impl PooledEvent {
         query(self.state, self.raw)
     }
 
-    pub(crate) fn synchronize(&self) -> Result<()> {
-        synchronize(self.state, self.raw)
+    /// Blocks until what was awaited when the event was recorded is done.
+    #[track_caller]
+    pub(crate) fn synchronize(&self, awaited: WorkId) -> Result<()> {
+        synchronize(self.state, self.raw, WaitReason::Point, awaited)
     }
 }
 
@@ -97,9 +100,15 @@ pub(crate) fn query(state: &DeviceState, event: Handle<CUevent>) -> Result<bool>
     check::query(state, None, "cuEventQuery", result)
 }
 
-/// Blocks until the newest recording of an event is complete.
-pub(crate) fn synchronize(state: &DeviceState, event: Handle<CUevent>) -> Result<()> {
-    wait::host_wait(state, None, "cuEventSynchronize", |driver| {
+/// Blocks until the newest recording of an event, which came after `awaited`, is complete.
+#[track_caller]
+pub(crate) fn synchronize(
+    state: &DeviceState,
+    event: Handle<CUevent>,
+    reason: WaitReason,
+    awaited: WorkId,
+) -> Result<()> {
+    host_wait(state, reason, &[awaited], "cuEventSynchronize", |driver| {
         // SAFETY: the caller owns the event, so it is not destroyed meanwhile.
         unsafe { (driver.cuEventSynchronize)(event.0) }
     })

@@ -2,6 +2,7 @@
 
 use std::ffi::{c_int, c_void};
 use std::fmt;
+use std::panic::Location;
 use std::ptr::null_mut;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -15,7 +16,8 @@ use crate::error::{Error, Result};
 use crate::handle::Handle;
 use crate::ledger::Work;
 use crate::module::{Module, attribute};
-use crate::order::ordered;
+use crate::observe::Request;
+use crate::order::ordered_at;
 use crate::properties::Properties;
 use crate::stream::{Stream, StreamId};
 
@@ -201,6 +203,7 @@ impl Function {
     /// [`DevicePtr`]: crate::DevicePtr
     /// [`ByValue`]: crate::ByValue
     #[inline]
+    #[track_caller]
     pub unsafe fn launch(
         &self,
         stream: &Stream,
@@ -210,12 +213,16 @@ impl Function {
         if let Some(problem) = self.problem(stream, &config) {
             return Err(self.invalid(problem));
         }
-        args.with(|parameters, uses| {
+        let place = Location::caller();
+        args.with(|parameters, operands| {
             let mut issue = || {
                 // SAFETY: as the caller promises.
-                unsafe { self.issue(stream, &config, parameters) }
+                unsafe { self.issue(stream, &config, parameters, place) }
             };
-            if uses.is_empty() { issue() } else { ordered(stream, uses, issue) }
+            match operands {
+                [] => issue(),
+                operands => ordered_at(place, stream, operands, issue),
+            }
         })
     }
 
@@ -226,10 +233,12 @@ impl Function {
         stream: &Stream,
         config: &LaunchConfig,
         parameters: &mut [*mut c_void],
+        place: &'static Location<'static>,
     ) -> Result<()> {
         let ([gx, gy, gz], [bx, by, bz]) = (config.grid, config.block);
         let (function, shared) = (self.0.raw.0, config.shared_bytes);
-        enqueue(stream, &self.0.work, "cuLaunchKernel", |driver, raw| {
+        let request = Request { place, ..Request::new(&self.0.work, "cuLaunchKernel") };
+        enqueue(stream, &request, |driver, raw| {
             // SAFETY: as the caller promises; the driver copies the arguments before it returns.
             unsafe {
                 (driver.cuLaunchKernel)(

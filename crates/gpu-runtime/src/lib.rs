@@ -83,8 +83,11 @@
 //! and the error appears where it arises. What goes wrong in a destructor goes to `tracing` and to
 //! [`take_drop_errors`].
 //!
-//! `tracing` events of the targets `gpu_runtime::enqueue` and `gpu_runtime::wait` tell of each
-//! piece of work and of each wait of the host.
+//! # Who listens
+//!
+//! [`Observer`]s are told of each piece of work and of each wait of the host, with places in the
+//! source and ranges of memory ([`observe()`]). `tracing` events of the targets
+//! `gpu_runtime::enqueue` and `gpu_runtime::wait` tell of the same in short.
 
 mod arguments;
 mod buffer;
@@ -107,6 +110,7 @@ mod ledger;
 mod lost;
 mod memory;
 mod module;
+mod observe;
 mod once;
 mod order;
 mod peer;
@@ -138,7 +142,10 @@ pub use ledger::{Direction, LaunchRecord, Work};
 pub use lost::LostDevice;
 pub use memory::{DeviceAllocation, DevicePtr, HostAllocation};
 pub use module::Module;
-pub use order::{Access, Order, ordered, with_order};
+pub use observe::{
+    HostWait, MemoryAccess, Observation, Observer, Operation, WaitReason, WorkId, at_place, observe,
+};
+pub use order::{Access, Operand, Order, ordered, with_order};
 pub use pending::Pending;
 pub use point::StreamPoint;
 pub use properties::{MemoryInfo, Properties};

@@ -2,11 +2,14 @@
 
 use std::cell::Cell;
 use std::cmp::Reverse;
+use std::panic::Location;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use smallvec::SmallVec;
 
 use crate::error::Result;
+use crate::memory::DevicePtr;
+use crate::observe::{Ambient, MemoryAccess};
 use crate::stream::Stream;
 use crate::uses::UseRecord;
 
@@ -30,6 +33,39 @@ pub enum Order {
     Manual,
 }
 
+/// A piece of memory that work uses, as [`ordered`] is told of it.
+#[derive(Debug, Clone, Copy)]
+pub struct Operand<'a> {
+    record: &'a Mutex<UseRecord>,
+    access: Access,
+    /// Where it is and how large, if that is known.
+    range: Option<(DevicePtr, usize)>,
+}
+
+impl<'a> Operand<'a> {
+    /// Memory that is read, or written, somewhere.
+    pub const fn new(record: &'a Mutex<UseRecord>, access: Access) -> Operand<'a> {
+        Operand { record, access, range: None }
+    }
+
+    /// The same, of which only this range is accessed. It changes nothing about the order;
+    /// [`Observer`](crate::Observer)s are told of it.
+    pub const fn over(self, start: DevicePtr, bytes: usize) -> Operand<'a> {
+        Operand { range: Some((start, bytes)), ..self }
+    }
+
+    fn memory(&self) -> Option<MemoryAccess> {
+        let (start, bytes) = self.range?;
+        Some(MemoryAccess { start: start.address(), bytes, access: self.access })
+    }
+}
+
+impl<'a> From<(&'a Mutex<UseRecord>, Access)> for Operand<'a> {
+    fn from((record, access): (&'a Mutex<UseRecord>, Access)) -> Operand<'a> {
+        Operand::new(record, access)
+    }
+}
+
 thread_local! {
     static ORDER: Cell<Order> = const { Cell::new(Order::Automatic) };
     /// How many calls of [`ordered`] this thread is in.
@@ -51,8 +87,8 @@ pub fn with_order<R>(order: Order, f: impl FnOnce() -> R) -> R {
 
 /// Enqueues work on a stream in order with all other uses of the memory that it works on.
 ///
-/// `operands` names the use record of each piece of memory, and what the work does with it; one
-/// that is named twice counts once, with the stronger access. The records are locked, in the order
+/// `operands` names the use record of each piece of memory, and what the work does with it, as
+/// pairs or as [`Operand`]s; one that is named twice counts once, with the stronger access. The records are locked, in the order
 /// of their addresses. The stream is made to wait for what each access must come after: a read for
 /// the last write, a write for all uses. Then `enqueue` runs, which enqueues on `stream` and
 /// nowhere else, and its uses are marked in the records, also if it fails or panics, since part of
@@ -64,14 +100,27 @@ pub fn with_order<R>(order: Order, f: impl FnOnce() -> R) -> R {
 ///
 /// # Errors
 /// The driver's, if it cannot order the streams (nothing is enqueued then), and those of `enqueue`.
-pub fn ordered<R>(
+#[track_caller]
+pub fn ordered<'a, R, O: Into<Operand<'a>> + Copy>(
     stream: &Stream,
-    operands: &[(&Mutex<UseRecord>, Access)],
+    operands: &[O],
+    enqueue: impl FnOnce() -> Result<R>,
+) -> Result<R> {
+    ordered_at(Location::caller(), stream, operands, enqueue)
+}
+
+/// As [`ordered`], asked for at a place that the caller knows.
+pub(crate) fn ordered_at<'a, R, O: Into<Operand<'a>> + Copy>(
+    place: &'static Location<'static>,
+    stream: &Stream,
+    operands: &[O],
     enqueue: impl FnOnce() -> Result<R>,
 ) -> Result<R> {
     let order = current();
     let _holding = Holding::begin();
-    let mut held = lock(operands);
+    let operands = || operands.iter().map(|&operand| operand.into());
+    let _told = Ambient::enter(place, || operands().filter_map(|operand| operand.memory()));
+    let mut held = lock(operands());
     if order == Order::Automatic {
         for (record, access) in &held {
             record.order_before(stream, *access)?;
@@ -98,9 +147,10 @@ pub(crate) fn holds_records() -> bool {
 type Held<'a> = SmallVec<[(MutexGuard<'a, UseRecord>, Access); 8]>;
 
 /// Locks each record once, in the order of their addresses, which is the same for every thread.
-fn lock<'a>(operands: &[(&'a Mutex<UseRecord>, Access)]) -> Held<'a> {
+fn lock<'a>(operands: impl Iterator<Item = Operand<'a>>) -> Held<'a> {
     let address = |record: &Mutex<UseRecord>| std::ptr::from_ref(record).addr();
-    let mut operands: SmallVec<[_; 8]> = operands.iter().copied().collect();
+    let mut operands: SmallVec<[_; 8]> =
+        operands.map(|operand| (operand.record, operand.access)).collect();
     operands.sort_unstable_by_key(|(record, access)| {
         (address(record), Reverse(*access == Access::Write))
     });

@@ -28,6 +28,7 @@ impl<T> Pending<T> {
     ///
     /// # Errors
     /// [`Error::DeviceLost`](crate::Error::DeviceLost) if work before it failed.
+    #[track_caller]
     pub fn wait(mut self) -> Result<T> {
         self.point.wait()?;
         let land = self.land.take().expect("only `wait`, `map` and `drop` take it, and each once");
@@ -38,6 +39,7 @@ impl<T> Pending<T> {
     ///
     /// # Errors
     /// [`Error::DeviceLost`](crate::Error::DeviceLost) if work before it failed.
+    #[track_caller]
     pub fn is_complete(&self) -> Result<bool> {
         self.point.is_complete()
     }

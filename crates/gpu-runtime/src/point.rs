@@ -47,6 +47,7 @@ impl StreamPoint {
     ///
     /// # Errors
     /// [`Error::DeviceLost`](crate::Error::DeviceLost) if work before it failed.
+    #[track_caller]
     pub fn wait(&self) -> Result<()> {
         self.stream.wait_for(self.sequence)
     }
@@ -55,6 +56,7 @@ impl StreamPoint {
     ///
     /// # Errors
     /// [`Error::DeviceLost`](crate::Error::DeviceLost) if work before it failed.
+    #[track_caller]
     pub fn is_complete(&self) -> Result<bool> {
         self.stream.has_reached(self.sequence)
     }

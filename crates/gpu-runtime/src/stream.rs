@@ -9,8 +9,8 @@ use std::ffi::c_int;
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::ptr::null_mut;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 
 use cuda_sys::{CUstream, CUstream_flags};
 
@@ -21,10 +21,9 @@ use crate::error::Result;
 use crate::event::Event;
 use crate::handle::Handle;
 use crate::ledger::Ledger;
+use crate::observe::{WaitReason, WorkId};
 use crate::point::StreamPoint;
-use crate::retired;
 use crate::teardown;
-use crate::wait::host_wait;
 use edges::Edges;
 pub use id::StreamId;
 use milestones::Milestones;
@@ -59,8 +58,9 @@ use milestones::Milestones;
 pub struct Stream(Arc<StreamInner>);
 
 /// A stream's locks are taken after those of use records, and in this order: `edges` of the stream
-/// that waits, `milestones` of the one that is waited for, the pool of events. A ledger's lock is
-/// taken by itself. No lock is held while the host waits.
+/// that waits, `milestones` of the one that is waited for, the pool of events. `observed`, while
+/// observers are told of what is enqueued here, is taken after all of those, and a ledger's lock
+/// after it. No lock is held while the host waits.
 pub(crate) struct StreamInner {
     id: StreamId,
     raw: Handle<CUstream>,
@@ -73,6 +73,7 @@ pub(crate) struct StreamInner {
     milestones: Milestones,
     edges: Edges,
     ledger: Ledger,
+    observed: Mutex<()>,
 }
 
 impl Stream {
@@ -114,15 +115,9 @@ impl Stream {
     ///
     /// # Errors
     /// [`Error::DeviceLost`](crate::Error::DeviceLost) if some of it failed.
+    #[track_caller]
     pub fn synchronize(&self) -> Result<()> {
-        let sequence = self.sequence();
-        host_wait(self.state(), Some(self.id()), "cuStreamSynchronize", |driver| {
-            // SAFETY: the stream lives as long as `self`.
-            unsafe { (driver.cuStreamSynchronize)(self.raw()) }
-        })?;
-        self.0.milestones.reached(sequence);
-        retired::VALUES.collect();
-        Ok(())
+        self.synchronize_because(WaitReason::Stream)
     }
 
     /// Whether all work enqueued so far is done. It does not wait.
@@ -147,6 +142,7 @@ impl Stream {
     ///
     /// # Errors
     /// The driver's, for either device.
+    #[track_caller]
     pub fn wait_stream(&self, other: &Stream) -> Result<()> {
         self.wait_point(&other.point())
     }
@@ -155,6 +151,7 @@ impl Stream {
     ///
     /// # Errors
     /// The driver's, for either device.
+    #[track_caller]
     pub fn wait_event(&self, event: &Event) -> Result<()> {
         event.wait(self)
     }
@@ -167,6 +164,7 @@ impl Stream {
     ///
     /// # Errors
     /// The driver's, for either device.
+    #[track_caller]
     pub fn wait_point(&self, point: &StreamPoint) -> Result<()> {
         let other = point.stream();
         if self == other || other.0.milestones.completed() >= point.sequence() {
@@ -178,7 +176,8 @@ impl Stream {
             return Ok(());
         }
         if let Some(milestone) = other.0.milestones.covering(other, point.sequence())? {
-            self.enqueue_wait(milestone.event.raw())?;
+            let awaited = WorkId { stream: other.id(), sequence: milestone.sequence };
+            self.enqueue_wait(milestone.event.raw(), awaited)?;
             edges.note(other.id(), milestone.sequence);
         }
         Ok(())
@@ -188,6 +187,7 @@ impl Stream {
     ///
     /// # Errors
     /// The driver's, if it cannot create or record an event.
+    #[track_caller]
     pub fn record_event(&self) -> Result<Event> {
         let event = Event::new();
         event.record(self)?;
@@ -214,6 +214,7 @@ impl Stream {
     ///
     /// It polls, and waits for nothing. If no event is on its way that could tell of unfinished
     /// work, it records one, so that who polls again and again learns of every completion.
+    #[track_caller]
     pub fn completed(&self) -> u64 {
         self.0.milestones.poll(self)
     }
@@ -247,6 +248,7 @@ impl Stream {
             milestones: Milestones::new(),
             edges: Edges::new(),
             ledger: Ledger::default(),
+            observed: Mutex::default(),
         }));
         state.register(&stream);
         Ok(stream)

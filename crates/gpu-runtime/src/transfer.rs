@@ -33,6 +33,7 @@ impl Stream {
     ///
     /// # Errors
     /// [`Error::OutOfMemory`], and the driver's.
+    #[track_caller]
     pub fn copy_htod<T: Pod>(&self, src: &[T]) -> Result<DeviceBuffer<T>> {
         let mut dst = DeviceBuffer::new(self.device(), src.len())?;
         self.copy_htod_into(src, &mut dst)?;
@@ -43,6 +44,7 @@ impl Stream {
     ///
     /// # Errors
     /// [`Error::LengthMismatch`], and the driver's.
+    #[track_caller]
     pub fn copy_htod_into<T: Pod>(&self, src: &[T], dst: &mut DeviceBuffer<T>) -> Result<()> {
         check_lengths("copy_htod_into", src.len(), dst.len())?;
         let bytes: &[u8] = bytemuck::cast_slice(src);
@@ -62,6 +64,7 @@ impl Stream {
     ///
     /// # Errors
     /// [`Error::OutOfMemory`], and the driver's.
+    #[track_caller]
     pub fn copy_htod_pinned<T: Pod + Send>(
         &self,
         src: PinnedBuffer<T>,
@@ -82,6 +85,7 @@ impl Stream {
     ///
     /// # Errors
     /// [`Error::HostOutOfMemory`], and the driver's.
+    #[track_caller]
     pub fn copy_dtoh<T: Pod + Send>(&self, src: &DeviceBuffer<T>) -> Result<Pending<Vec<T>>> {
         let staging = PinnedBuffer::zeroed(src.len())?;
         Ok(self.copy_dtoh_pinned(src, staging)?.map(|arrived| arrived.to_vec()))
@@ -93,6 +97,7 @@ impl Stream {
     /// # Errors
     /// [`Error::LengthMismatch`], and the driver's. `dst` is freed
     /// then.
+    #[track_caller]
     pub fn copy_dtoh_pinned<T: Pod + Send>(
         &self,
         src: &DeviceBuffer<T>,
@@ -107,6 +112,7 @@ impl Stream {
     ///
     /// # Errors
     /// [`Error::LengthMismatch`], [`Error::HostOutOfMemory`], and the driver's.
+    #[track_caller]
     pub fn copy_dtoh_into<T: Pod + Send>(
         &self,
         src: &DeviceBuffer<T>,
@@ -122,6 +128,7 @@ impl Stream {
     ///
     /// # Errors
     /// [`Error::LengthMismatch`], and the driver's.
+    #[track_caller]
     pub fn copy_dtod<T: Pod>(
         &self,
         src: &DeviceBuffer<T>,
@@ -141,6 +148,7 @@ impl Stream {
     }
 
     /// Enqueues the copy of a buffer to page-locked memory at `dst`, which the caller keeps.
+    #[track_caller]
     fn enqueue_read<T: Pod>(&self, src: &DeviceBuffer<T>, dst: *mut u8) -> Result<()> {
         ordered(self, &[(src.uses(), Access::Read)], || {
             // SAFETY: `src` frees its memory only when its uses are over; the caller keeps `dst`,

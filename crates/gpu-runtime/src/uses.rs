@@ -46,16 +46,25 @@ impl UseRecord {
     ///
     /// # Errors
     /// [`Error::DeviceLost`](crate::Error::DeviceLost) if work before that failed.
+    #[track_caller]
     pub fn wait_for_read(&self) -> Result<()> {
-        self.write.iter().try_for_each(StreamPoint::wait)
+        match &self.write {
+            Some(write) => write.wait(),
+            None => Ok(()),
+        }
     }
 
     /// Blocks until the memory may be written by the host, or freed: until all uses are done.
     ///
     /// # Errors
     /// [`Error::DeviceLost`](crate::Error::DeviceLost) if work before that failed.
+    #[track_caller]
     pub fn wait_for_write(&self) -> Result<()> {
-        self.points().try_for_each(StreamPoint::wait)
+        // A loop: a closure would not know its caller's place.
+        for point in self.points() {
+            point.wait()?;
+        }
+        Ok(())
     }
 
     /// Makes later work on `stream` wait for what an access must come after.

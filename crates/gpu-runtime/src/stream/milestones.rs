@@ -8,6 +8,7 @@ use crate::enqueue::enqueue;
 use crate::error::Result;
 use crate::event_pool::PooledEvent;
 use crate::ledger::Work;
+use crate::observe::Request;
 use crate::stream::Stream;
 
 /// With this many events on their way, every second one is given up: to wait for work before it
@@ -52,6 +53,7 @@ impl Milestones {
 
     /// The earliest event after the first `sequence` pieces of work, recorded now if there is none;
     /// nothing if they are known to be done.
+    #[track_caller]
     pub(crate) fn covering(&self, stream: &Stream, sequence: u64) -> Result<Option<Milestone>> {
         let mut recorded = self.lock();
         self.forget_completed(&mut recorded);
@@ -61,11 +63,12 @@ impl Milestones {
         let first = recorded.partition_point(|milestone| milestone.sequence < sequence);
         match recorded.get(first) {
             Some(milestone) => Ok(Some(milestone.clone())),
-            None => self.record(stream, &mut recorded).map(Some),
+            None => Ok(Some(self.record(stream, &mut recorded)?)),
         }
     }
 
     /// Records an event if work was enqueued since the newest one.
+    #[track_caller]
     pub(crate) fn mark(&self, stream: &Stream) -> Result<()> {
         let sequence = stream.sequence();
         if self.newest.load(Ordering::Acquire) >= sequence || self.completed() >= sequence {
@@ -76,6 +79,7 @@ impl Milestones {
     }
 
     /// Asks the driver how far the stream is, and records an event if none is on its way.
+    #[track_caller]
     pub(crate) fn poll(&self, stream: &Stream) -> u64 {
         if self.completed() >= stream.sequence() {
             return self.completed();
@@ -95,6 +99,7 @@ impl Milestones {
         self.completed()
     }
 
+    #[track_caller]
     fn record(&self, stream: &Stream, recorded: &mut VecDeque<Milestone>) -> Result<Milestone> {
         if recorded.len() == REMEMBERED {
             thin_out(recorded);
@@ -102,7 +107,7 @@ impl Milestones {
         let event = PooledEvent::take(stream.state())?;
         // Read before the record: what is counted by now is on the stream by now.
         let sequence = stream.sequence();
-        enqueue(stream, &Work::Record, "cuEventRecord", |driver, raw| {
+        enqueue(stream, &Request::new(&Work::Record, "cuEventRecord"), |driver, raw| {
             // SAFETY: the event was taken from the pool of the stream's device.
             unsafe { (driver.cuEventRecord)(event.raw(), raw) }
         })?;

@@ -1,7 +1,7 @@
 //! What the rest of the runtime does with a stream: count its work, and follow how far it is.
 
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, MutexGuard, PoisonError, Weak};
 
 use cuda_sys::{CUevent, CUstream};
 
@@ -9,8 +9,10 @@ use crate::device_state::DeviceState;
 use crate::enqueue::enqueue;
 use crate::error::Result;
 use crate::ledger::{LaunchRecord, Work};
+use crate::observe::{Request, WaitReason, WorkId};
 use crate::retired;
 use crate::stream::{Stream, StreamId, StreamInner};
+use crate::wait::host_wait;
 
 impl Stream {
     #[inline]
@@ -31,20 +33,30 @@ impl Stream {
         stream.upgrade().map(Stream)
     }
 
-    /// Counts and notes a piece of work that the driver took.
+    /// Counts and notes a piece of work that the driver took. Its number, or for what is not
+    /// counted that of the newest work.
     #[inline]
-    pub(crate) fn enqueued(&self, work: &Work) {
-        if work.advances() {
-            let sequence = self.0.sequence.fetch_add(1, Ordering::AcqRel) + 1;
-            if work.runs_on_device() {
-                self.0.ledger.note(sequence, work);
-            }
+    pub(crate) fn enqueued(&self, work: &Work) -> u64 {
+        if !work.advances() {
+            return self.sequence();
         }
+        let sequence = self.0.sequence.fetch_add(1, Ordering::AcqRel) + 1;
+        if work.runs_on_device() {
+            self.0.ledger.note(sequence, work);
+        }
+        sequence
     }
 
-    /// Makes later work on this stream wait for an event that was recorded.
-    pub(crate) fn enqueue_wait(&self, event: CUevent) -> Result<()> {
-        enqueue(self, &Work::Wait, "cuStreamWaitEvent", |driver, stream| {
+    /// Keeps other threads from enqueuing here while observers are told of something.
+    pub(crate) fn lock_for_observers(&self) -> MutexGuard<'_, ()> {
+        self.0.observed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Makes later work on this stream wait for an event that was recorded after `awaited`.
+    #[track_caller]
+    pub(crate) fn enqueue_wait(&self, event: CUevent, awaited: WorkId) -> Result<()> {
+        let request = Request::new(&Work::Wait, "cuStreamWaitEvent");
+        enqueue(self, &Request { awaits: Some(awaited), ..request }, |driver, stream| {
             // SAFETY: the caller keeps the event until this call returns, and the driver remembers
             // by itself what the event stood for.
             unsafe { (driver.cuStreamWaitEvent)(stream, event, 0) }
@@ -58,19 +70,35 @@ impl Stream {
 
     /// Records an event now, if work was enqueued since the newest one, so that who later waits for
     /// this work waits for nothing else. A failure only costs that precision.
+    #[track_caller]
     pub(crate) fn mark(&self) {
         if let Err(error) = self.0.milestones.mark(self) {
             tracing::debug!(%error, stream = %self.id(), "no event recorded");
         }
     }
 
+    /// Blocks until all work enqueued so far is done.
+    #[track_caller]
+    pub(crate) fn synchronize_because(&self, reason: WaitReason) -> Result<()> {
+        let awaited = WorkId { stream: self.id(), sequence: self.sequence() };
+        host_wait(self.state(), reason, &[awaited], "cuStreamSynchronize", |driver| {
+            // SAFETY: the stream lives as long as `self`.
+            unsafe { (driver.cuStreamSynchronize)(self.raw()) }
+        })?;
+        self.0.milestones.reached(awaited.sequence);
+        retired::VALUES.collect();
+        Ok(())
+    }
+
     /// Blocks until the first `sequence` pieces of work are done.
+    #[track_caller]
     pub(crate) fn wait_for(&self, sequence: u64) -> Result<()> {
         if self.0.milestones.completed() >= sequence {
             return Ok(());
         }
         if let Some(milestone) = self.0.milestones.covering(self, sequence)? {
-            milestone.event.synchronize()?;
+            let awaited = WorkId { stream: self.id(), sequence: milestone.sequence };
+            milestone.event.synchronize(awaited)?;
             self.0.milestones.reached(milestone.sequence);
         }
         retired::VALUES.collect();
@@ -78,6 +106,7 @@ impl Stream {
     }
 
     /// Whether the first `sequence` pieces of work are done.
+    #[track_caller]
     pub(crate) fn has_reached(&self, sequence: u64) -> Result<bool> {
         if self.0.milestones.completed() >= sequence {
             return Ok(true);

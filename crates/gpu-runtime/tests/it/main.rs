@@ -10,6 +10,7 @@ mod fixture;
 mod guards;
 mod launches;
 mod lost;
+mod observers;
 mod order;
 mod peers;
 mod programs;

@@ -4,7 +4,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
 
 use gpu_runtime::{
-    Access, DeviceBuffer, Error, LaunchConfig, Order, Stream, UseRecord, ordered, with_order,
+    Access, DeviceBuffer, Error, LaunchConfig, Operand, Order, Stream, UseRecord, ordered,
+    with_order,
 };
 
 use crate::fixture::{Gate, device, device_or_skip, elementwise, fill, pinned, read, zeros};
@@ -172,7 +173,7 @@ fn what_fails_or_panics_is_marked_too() {
         let uses = record.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
         assert_eq!(uses.points().next().expect("it is marked"), &stream.point());
         // The locks are free again.
-        ordered(&stream, &[], || Ok(())).expect("nothing to do");
+        ordered(&stream, &[] as &[Operand<'_>], || Ok(())).expect("nothing to do");
     }
 }
 

@@ -1,0 +1,101 @@
+//! What a thread's calls further up say of the work that is enqueued within them.
+
+use std::cell::{Cell, RefCell};
+use std::panic::Location;
+
+use smallvec::SmallVec;
+
+use super::is_on;
+use super::operation::MemoryAccess;
+
+thread_local! {
+    /// The place that the outermost call which knows one says.
+    static PLACE: Cell<Option<&'static Location<'static>>> = const { Cell::new(None) };
+    /// The ranges among the operands of [`ordered`](crate::ordered).
+    static ACCESSES: RefCell<SmallVec<[MemoryAccess; 8]>> = RefCell::default();
+}
+
+/// Runs `f`; what it enqueues or waits for counts as asked for at that place in the source, for
+/// [`Observer`](crate::Observer)s and the ledger of waits.
+///
+/// Functions of this crate take the place of their callers by themselves. A layer above that calls
+/// them says so for its own callers, in functions with `#[track_caller]`. Of several, nested in each
+/// other, the outermost holds.
+///
+/// ```
+/// use std::panic::Location;
+///
+/// #[track_caller]
+/// fn all_done(device: gpu_runtime::Device) -> gpu_runtime::Result<()> {
+///     gpu_runtime::at_place(Location::caller(), || device.synchronize())
+/// }
+/// # gpu_runtime::choose_driver(gpu_runtime::DriverChoice::Software { devices: None })?;
+/// # all_done(gpu_runtime::Device::get(0)?)?;
+/// # Ok::<(), gpu_runtime::Error>(())
+/// ```
+#[inline]
+pub fn at_place<R>(place: &'static Location<'static>, f: impl FnOnce() -> R) -> R {
+    let _within = Within::enter(place);
+    f()
+}
+
+/// The place of what is asked for at `place`, as far as that is known there.
+#[inline]
+pub(crate) fn place(place: &'static Location<'static>) -> &'static Location<'static> {
+    PLACE.get().unwrap_or(place)
+}
+
+/// Being in [`at_place`], where it is the outermost.
+struct Within {
+    is_outermost: bool,
+}
+
+impl Within {
+    #[inline]
+    fn enter(place: &'static Location<'static>) -> Within {
+        let is_outermost = PLACE.get().is_none();
+        if is_outermost {
+            PLACE.set(Some(place));
+        }
+        Within { is_outermost }
+    }
+}
+
+impl Drop for Within {
+    #[inline]
+    fn drop(&mut self) {
+        if self.is_outermost {
+            PLACE.set(None);
+        }
+    }
+}
+
+/// Being in a call of [`ordered`](crate::ordered) that observers are told of.
+pub(crate) struct Ambient {
+    _within: Within,
+}
+
+impl Ambient {
+    /// Nothing if there is nobody to tell.
+    #[inline]
+    pub(crate) fn enter<A: Iterator<Item = MemoryAccess>>(
+        place: &'static Location<'static>,
+        accesses: impl FnOnce() -> A,
+    ) -> Option<Ambient> {
+        is_on().then(|| {
+            ACCESSES.with_borrow_mut(|known| known.extend(accesses()));
+            Ambient { _within: Within::enter(place) }
+        })
+    }
+
+    /// The ranges of the call that this thread is in.
+    pub(crate) fn accesses() -> SmallVec<[MemoryAccess; 8]> {
+        ACCESSES.with_borrow(Clone::clone)
+    }
+}
+
+impl Drop for Ambient {
+    fn drop(&mut self) {
+        ACCESSES.with_borrow_mut(SmallVec::clear);
+    }
+}
