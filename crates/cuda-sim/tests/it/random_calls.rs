@@ -40,6 +40,8 @@ enum Call {
     DestroyEvent(Pick),
     Record(Pick, Pick),
     Wait(Pick, Pick),
+    RecordContext(Pick, Pick),
+    WaitContext(Pick, Pick),
     QueryEvent(Pick),
     Elapsed(Pick, Pick),
     Upload(Pick, u64, usize, Pick),
@@ -50,6 +52,10 @@ enum Call {
     Unload(Pick),
     GetFunction(Pick),
     Launch(Pick, u32, u32, Pick, Pick),
+    SetBlock(Pick, i32),
+    SetParameter(Pick, i32, Pick),
+    SetParameterSize(Pick, u32),
+    LaunchPrepared(Pick, i32, Pick),
     EnablePeer(Pick),
     DisablePeer(Pick),
     HostFunction(Pick),
@@ -135,6 +141,8 @@ fn call() -> impl Strategy<Value = Call> {
         1 => pick().prop_map(Call::DestroyEvent),
         2 => (pick(), pick()).prop_map(|(e, s)| Call::Record(e, s)),
         2 => (pick(), pick()).prop_map(|(e, s)| Call::Wait(e, s)),
+        1 => (pick(), pick()).prop_map(|(c, e)| Call::RecordContext(c, e)),
+        1 => (pick(), pick()).prop_map(|(c, e)| Call::WaitContext(c, e)),
         1 => pick().prop_map(Call::QueryEvent),
         1 => (pick(), pick()).prop_map(|(a, b)| Call::Elapsed(a, b)),
         1 => pick().prop_map(Call::HostFunction),
@@ -145,6 +153,11 @@ fn call() -> impl Strategy<Value = Call> {
         3 => pick().prop_map(Call::GetFunction),
         3 => (pick(), 0..70_u32, 0..1100_u32, pick(), pick())
             .prop_map(|(f, g, b, p, s)| Call::Launch(f, g, b, p, s)),
+        1 => (pick(), -1..1100_i32).prop_map(|(f, b)| Call::SetBlock(f, b)),
+        1 => (pick(), -8..16_i32, pick()).prop_map(|(f, o, p)| Call::SetParameter(f, o, p)),
+        1 => (pick(), prop_oneof![Just(8), any::<u32>()])
+            .prop_map(|(f, n)| Call::SetParameterSize(f, n)),
+        2 => (pick(), -1..70_i32, pick()).prop_map(|(f, g, s)| Call::LaunchPrepared(f, g, s)),
     ];
     prop_oneof![contexts, memory, virtual_memory, streams, modules]
 }
@@ -196,6 +209,8 @@ impl World {
             Call::DestroyEvent(pick) => cuda!(cuEventDestroy_v2(event(pick))),
             Call::Record(pick, on) => cuda!(cuEventRecord(event(pick), stream(on))),
             Call::Wait(pick, on) => cuda!(cuStreamWaitEvent(stream(on), event(pick), 0)),
+            Call::RecordContext(of, pick) => cuda!(cuCtxRecordEvent(context(of), event(pick))),
+            Call::WaitContext(of, pick) => cuda!(cuCtxWaitEvent(context(of), event(pick))),
             Call::QueryEvent(pick) => cuda!(cuEventQuery(event(pick))),
             Call::Elapsed(start, end) => {
                 cuda!(cuEventElapsedTime(&mut 0.0, event(start), event(end)))
@@ -224,6 +239,18 @@ impl World {
                 let argument = device_pointer(argument);
                 let launch = crate::sim::launch;
                 launch(function(pick), [*blocks, *threads], stream(on), &[argument])
+            }
+            Call::SetBlock(pick, threads) => {
+                cuda!(cuFuncSetBlockShape(function(pick), *threads, 1, 1))
+            }
+            Call::SetParameter(pick, offset, argument) => {
+                let mut argument = device_pointer(argument);
+                let value = (&raw mut argument).cast();
+                cuda!(cuParamSetv(function(pick), *offset, value, 8))
+            }
+            Call::SetParameterSize(pick, bytes) => cuda!(cuParamSetSize(function(pick), *bytes)),
+            Call::LaunchPrepared(pick, blocks, on) => {
+                cuda!(cuLaunchGridAsync(function(pick), *blocks, 1, stream(on)))
             }
             Call::EnablePeer(pick) => cuda!(cuCtxEnablePeerAccess(context(pick), 0)),
             Call::DisablePeer(pick) => cuda!(cuCtxDisablePeerAccess(context(pick))),
