@@ -5,8 +5,9 @@ use std::marker::PhantomData;
 use crate::current;
 use crate::order::{self, Order};
 use crate::stream::Stream;
+use crate::waits::{self, WaitMode};
 
-/// The calling thread's current device, current streams and order mode, to be entered elsewhere.
+/// The calling thread's current device, current streams, order mode and wait mode, to be entered elsewhere.
 ///
 /// A new thread begins on device 0, on default streams, with automatic order. Work that belongs to
 /// the thread which started it should run where that one would run it:
@@ -30,6 +31,7 @@ pub struct ExecutionContext {
     device: u32,
     streams: Vec<Option<Stream>>,
     order: Order,
+    wait_mode: Option<WaitMode>,
 }
 
 /// Restores, when dropped, all that [`ExecutionContext::enter`] replaced. As with the other guards,
@@ -48,6 +50,7 @@ impl ExecutionContext {
             device: current::device_index(),
             streams: current::streams(),
             order: order::current(),
+            wait_mode: waits::mode_of_thread(),
         }
     }
 
@@ -62,6 +65,7 @@ impl ExecutionContext {
             device: current::replace_device(self.device),
             streams: current::replace_streams(self.streams),
             order: order::replace(self.order),
+            wait_mode: waits::replace_mode(self.wait_mode),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Raw copies and fills: enqueued, never waited for, with both ends in the caller's care.
 
 use std::ffi::c_void;
+use std::panic::Location;
 
 use cuda_sys::{CUresult, CUstream, Driver};
 
@@ -9,8 +10,10 @@ use crate::enqueue::enqueue;
 use crate::error::Result;
 use crate::ledger::{Direction, Work};
 use crate::memory::DevicePtr;
-use crate::observe::{MemoryAccess, Request};
+use crate::observe::{self, MemoryAccess, Request, WaitReason, WorkId, at_place};
 use crate::stream::Stream;
+use crate::wait::waited;
+use crate::waits::{Leave, WaitMode, wait_mode};
 
 /// Copies for those who manage memory themselves. [`copy_htod`](Stream::copy_htod) and its like are
 /// the safe ones.
@@ -50,11 +53,24 @@ impl Stream {
     #[track_caller]
     pub unsafe fn enqueue_dtoh(&self, dst: *mut u8, src: DevicePtr, bytes: usize) -> Result<()> {
         let ends = [MemoryAccess::write(host(dst), bytes), MemoryAccess::read(src, bytes)];
+        let leave = self.leave_for_copy_to(dst, bytes)?;
         let (dst, src) = (dst.cast::<c_void>(), src.address());
-        self.enqueue_copy(Direction::DeviceToHost, "cuMemcpyDtoHAsync_v2", &ends, |driver, raw| {
-            // SAFETY: as the caller promises.
-            unsafe { (driver.cuMemcpyDtoHAsync_v2)(dst, src, bytes, raw) }
-        })
+        let (call, place) = ("cuMemcpyDtoHAsync_v2", Location::caller());
+        let enqueue = || {
+            at_place(place, || {
+                self.enqueue_copy(Direction::DeviceToHost, call, &ends, |driver, raw| {
+                    // SAFETY: as the caller promises.
+                    unsafe { (driver.cuMemcpyDtoHAsync_v2)(dst, src, bytes, raw) }
+                })
+            })
+        };
+        match leave {
+            Some(leave) => {
+                let awaited = WorkId { stream: self.id(), sequence: self.sequence() + 1 };
+                waited(self.state(), leave, &[awaited], call, enqueue)
+            }
+            None => enqueue(),
+        }
     }
 
     /// Enqueues a copy within this stream's device.
@@ -126,6 +142,17 @@ impl Stream {
             // SAFETY: as the caller promises.
             unsafe { (driver.cuMemsetD8Async)(dst.address(), byte, bytes, raw) }
         })
+    }
+
+    /// Leave to wait for a copy to the host, where the driver waits for it and anybody wants to know.
+    /// Only then is the driver asked what memory it is.
+    #[track_caller]
+    fn leave_for_copy_to(&self, dst: *mut u8, bytes: usize) -> Result<Option<Leave>> {
+        let unnoticed = wait_mode() == WaitMode::Off && !observe::is_on();
+        if unnoticed || bytes == 0 || self.is_page_locked(dst, bytes) {
+            return Ok(None);
+        }
+        Leave::ask(self.device(), WaitReason::PageableCopy).map(Some)
     }
 
     /// Copies end in an event at once: a copy that another stream waits for is typically a

@@ -14,6 +14,7 @@ use crate::properties::{MemoryInfo, Properties};
 use crate::retired;
 use crate::stream::Stream;
 use crate::wait::host_wait;
+use crate::waits::Leave;
 
 /// A GPU, by the index that the driver gives it. The index was checked: a `Device` exists.
 ///
@@ -118,13 +119,14 @@ impl Device {
     #[track_caller]
     pub fn synchronize(self) -> Result<()> {
         let state = self.state();
+        let leave = Leave::ask(self, WaitReason::Device)?;
         let points: Vec<_> = state.streams().iter().map(Stream::point).collect();
         let id = |point: &StreamPoint| WorkId {
             stream: point.stream().id(),
             sequence: point.sequence(),
         };
         let awaits: Vec<_> = points.iter().map(id).collect();
-        host_wait(state, WaitReason::Device, &awaits, "cuCtxSynchronize", |driver| {
+        host_wait(state, leave, &awaits, "cuCtxSynchronize", |driver| {
             // SAFETY: the device's context is current.
             unsafe { (driver.cuCtxSynchronize)() }
         })?;

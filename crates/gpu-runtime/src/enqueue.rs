@@ -8,6 +8,7 @@ use crate::ledger::Work;
 use crate::observe::{self, Ambient, Operation, Request, WaitReason};
 use crate::platform;
 use crate::stream::Stream;
+use crate::waits::Leave;
 
 /// Enqueues work by calling the driver's function in `issue`.
 ///
@@ -35,7 +36,7 @@ pub(crate) fn enqueue(
     let Request { work, call, .. } = *request;
     tracing::trace!(target: "gpu_runtime::enqueue", stream = %stream.id(), %work, call);
     if blocking {
-        stream.synchronize_because(WaitReason::LaunchBlocking)?;
+        stream.synchronize_with(Leave::ask(state.device, WaitReason::LaunchBlocking)?)?;
     }
     Ok(())
 }

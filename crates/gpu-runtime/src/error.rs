@@ -1,5 +1,6 @@
 //! The errors of the runtime, by kind.
 
+use std::panic::Location;
 use std::sync::Arc;
 
 use crate::device::Device;
@@ -7,6 +8,7 @@ use crate::driver::{DriverChoice, DriverKind};
 use crate::launch::LaunchProblem;
 use crate::ledger::LaunchRecord;
 use crate::lost::LostDevice;
+use crate::observe::WaitReason;
 use crate::stream::StreamId;
 
 /// A result of this crate.
@@ -165,6 +167,20 @@ pub enum Error {
         source_length: usize,
         /// Elements of the destination.
         destination_length: usize,
+    },
+
+    /// The host was about to wait where it must not.
+    #[error(
+        "the host would wait for {device} at {place} ({reason}), which WaitMode::Fail forbids \
+         here; nothing was done"
+    )]
+    WaitRefused {
+        /// The device.
+        device: Device,
+        /// Why it would wait.
+        reason: WaitReason,
+        /// The place in the source that asked for it.
+        place: &'static Location<'static>,
     },
 
     /// Any other error that the driver reported.

@@ -13,6 +13,7 @@ use crate::handle::Handle;
 use crate::ledger::Work;
 use crate::observe::{Request, WaitReason, WorkId};
 use crate::stream::{Stream, StreamId};
+use crate::waits::Leave;
 
 /// A mark that can be recorded on a stream, and be waited for there and elsewhere.
 ///
@@ -129,7 +130,8 @@ impl Event {
         match self.newest() {
             Some(Recording { event, stream, sequence }) => {
                 let awaited = WorkId { stream, sequence };
-                raw_event::synchronize(event.state, event.raw, WaitReason::Event, awaited)
+                let leave = Leave::ask(event.state.device, WaitReason::Event)?;
+                raw_event::synchronize(event.state, event.raw, leave, awaited)
             }
             None => Ok(()),
         }

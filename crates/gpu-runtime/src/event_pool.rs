@@ -9,9 +9,10 @@ use crate::check;
 use crate::device_state::DeviceState;
 use crate::error::Result;
 use crate::handle::Handle;
-use crate::observe::{WaitReason, WorkId};
+use crate::observe::WorkId;
 use crate::teardown;
 use crate::wait::host_wait;
+use crate::waits::Leave;
 
 /// Events beyond this many are destroyed instead of kept.
 const KEPT: usize = 1024;
@@ -68,9 +69,8 @@ impl PooledEvent {
     }
 
     /// Blocks until what was awaited when the event was recorded is done.
-    #[track_caller]
-    pub(crate) fn synchronize(&self, awaited: WorkId) -> Result<()> {
-        synchronize(self.state, self.raw, WaitReason::Point, awaited)
+    pub(crate) fn synchronize(&self, leave: Leave, awaited: WorkId) -> Result<()> {
+        synchronize(self.state, self.raw, leave, awaited)
     }
 }
 
@@ -101,14 +101,13 @@ pub(crate) fn query(state: &DeviceState, event: Handle<CUevent>) -> Result<bool>
 }
 
 /// Blocks until the newest recording of an event, which came after `awaited`, is complete.
-#[track_caller]
 pub(crate) fn synchronize(
     state: &DeviceState,
     event: Handle<CUevent>,
-    reason: WaitReason,
+    leave: Leave,
     awaited: WorkId,
 ) -> Result<()> {
-    host_wait(state, reason, &[awaited], "cuEventSynchronize", |driver| {
+    host_wait(state, leave, &[awaited], "cuEventSynchronize", |driver| {
         // SAFETY: the caller owns the event, so it is not destroyed meanwhile.
         unsafe { (driver.cuEventSynchronize)(event.0) }
     })

@@ -86,7 +86,8 @@
 //! # Who listens
 //!
 //! [`Observer`]s are told of each piece of work and of each wait of the host, with places in the
-//! source and ranges of memory ([`observe()`]). `tracing` events of the targets
+//! source and ranges of memory ([`observe()`]). The ledger of waits has where the host waited, why
+//! and for how long, and can refuse it ([`WaitMode`]). `tracing` events of the targets
 //! `gpu_runtime::enqueue` and `gpu_runtime::wait` tell of the same in short.
 
 mod arguments;
@@ -125,6 +126,7 @@ mod teardown;
 mod transfer;
 mod uses;
 mod wait;
+mod waits;
 
 pub use arguments::{ByValue, KernelArgument, KernelArguments};
 pub use buffer::{DeviceBuffer, PinnedBuffer};
@@ -152,3 +154,6 @@ pub use properties::{MemoryInfo, Properties};
 pub use stream::{Stream, StreamId};
 pub use teardown::take_drop_errors;
 pub use uses::UseRecord;
+pub use waits::{
+    WaitMode, WaitModeGuard, WaitRecord, set_wait_mode, take_waits, wait_mode, with_wait_mode,
+};

@@ -5,6 +5,7 @@ use std::fmt;
 use crate::error::Result;
 use crate::point::StreamPoint;
 use crate::retired;
+use crate::waits::Leave;
 
 /// A value that arrives when a stream passes a point: the only way to it is to wait.
 ///
@@ -29,10 +30,20 @@ impl<T> Pending<T> {
     /// # Errors
     /// [`Error::DeviceLost`](crate::Error::DeviceLost) if work before it failed.
     #[track_caller]
-    pub fn wait(mut self) -> Result<T> {
+    pub fn wait(self) -> Result<T> {
         self.point.wait()?;
+        Ok(self.land())
+    }
+
+    /// As [`wait`](Pending::wait), with leave that was asked for before.
+    pub(crate) fn wait_with(self, leave: Leave) -> Result<T> {
+        self.point.stream().wait_with(leave, self.point.sequence())?;
+        Ok(self.land())
+    }
+
+    fn land(mut self) -> T {
         let land = self.land.take().expect("only `wait`, `map` and `drop` take it, and each once");
-        Ok(land())
+        land()
     }
 
     /// Whether [`wait`](Pending::wait) would return at once. It does not wait.

@@ -24,6 +24,7 @@ use crate::ledger::Ledger;
 use crate::observe::{WaitReason, WorkId};
 use crate::point::StreamPoint;
 use crate::teardown;
+use crate::waits::Leave;
 use edges::Edges;
 pub use id::StreamId;
 use milestones::Milestones;
@@ -117,7 +118,7 @@ impl Stream {
     /// [`Error::DeviceLost`](crate::Error::DeviceLost) if some of it failed.
     #[track_caller]
     pub fn synchronize(&self) -> Result<()> {
-        self.synchronize_because(WaitReason::Stream)
+        self.synchronize_with(Leave::ask(self.device(), WaitReason::Stream)?)
     }
 
     /// Whether all work enqueued so far is done. It does not wait.

@@ -8,9 +8,11 @@ use cuda_sys::{CUpointer_attribute, CUresult};
 
 use crate::buffer::{DeviceBuffer, PinnedBuffer};
 use crate::error::{Error, Result};
+use crate::observe::WaitReason;
 use crate::order::{Access, ordered};
 use crate::pending::Pending;
 use crate::stream::Stream;
+use crate::waits::Leave;
 
 /// Copies whose both ends are kept by what they are given or return. Each comes after earlier work
 /// on the same buffers, on whichever stream that is.
@@ -48,15 +50,20 @@ impl Stream {
     pub fn copy_htod_into<T: Pod>(&self, src: &[T], dst: &mut DeviceBuffer<T>) -> Result<()> {
         check_lengths("copy_htod_into", src.len(), dst.len())?;
         let bytes: &[u8] = bytemuck::cast_slice(src);
+        // Before the copy is on its way: then it must be waited for.
+        let leave = match self.is_page_locked(bytes.as_ptr(), bytes.len()) {
+            true => Some(Leave::ask(self.device(), WaitReason::Point)?),
+            false => None,
+        };
         ordered(self, &[(dst.uses(), Access::Write)], || {
             // SAFETY: `dst` frees its memory only when its uses are over. `src` is borrowed until
             // the driver has staged it or, below, until the copy is done.
             unsafe { self.enqueue_htod(dst.ptr(), bytes.as_ptr(), bytes.len()) }
         })?;
-        if self.is_page_locked(bytes) {
-            self.point().wait()?;
+        match leave {
+            Some(leave) => self.wait_with(leave, self.sequence()),
+            None => Ok(()),
         }
-        Ok(())
     }
 
     /// Copies page-locked memory into new memory of this stream's device, and returns at once. The
@@ -119,8 +126,9 @@ impl Stream {
         dst: &mut [T],
     ) -> Result<()> {
         check_lengths("copy_dtoh_into", src.len(), dst.len())?;
+        let leave = Leave::ask(self.device(), WaitReason::Point)?;
         let staging = PinnedBuffer::zeroed(src.len())?;
-        dst.copy_from_slice(&self.copy_dtoh_pinned(src, staging)?.wait()?);
+        dst.copy_from_slice(&self.copy_dtoh_pinned(src, staging)?.wait_with(leave)?);
         Ok(())
     }
 
@@ -157,23 +165,23 @@ impl Stream {
         })
     }
 
-    /// Whether the driver knows either end of a slice: then it copies from it directly, later.
-    fn is_page_locked(&self, bytes: &[u8]) -> bool {
-        let [first, .., last] = bytes else { return !bytes.is_empty() };
-        [first, last].into_iter().any(|byte| {
-            let mut kind: c_uint = 0;
-            let attribute = CUpointer_attribute::CU_POINTER_ATTRIBUTE_MEMORY_TYPE;
-            let address = ptr::from_ref(byte).addr() as u64;
-            // SAFETY: `kind` is writable and as large as this attribute; the address is not read.
-            let known = unsafe {
-                (self.state().driver.cuPointerGetAttribute)(
-                    ptr::from_mut(&mut kind).cast(),
-                    attribute,
-                    address,
-                )
-            };
-            known == CUresult::CUDA_SUCCESS
-        })
+    /// Whether the driver knows either end of memory of the host: then it copies from it and to it
+    /// directly, later.
+    pub(crate) fn is_page_locked(&self, start: *const u8, bytes: usize) -> bool {
+        let ends = [start, start.wrapping_add(bytes.saturating_sub(1))];
+        bytes > 0 && ends.into_iter().any(|byte| self.is_known(byte.addr() as u64))
+    }
+
+    /// Whether the driver has allocated or locked the memory there.
+    fn is_known(&self, address: u64) -> bool {
+        let mut kind: c_uint = 0;
+        let attribute = CUpointer_attribute::CU_POINTER_ATTRIBUTE_MEMORY_TYPE;
+        // SAFETY: `kind` is writable and as large as this attribute; the address is not read.
+        let known = unsafe {
+            let kind = ptr::from_mut(&mut kind).cast();
+            (self.state().driver.cuPointerGetAttribute)(kind, attribute, address)
+        };
+        known == CUresult::CUDA_SUCCESS
     }
 }
 

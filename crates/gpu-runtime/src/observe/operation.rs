@@ -77,6 +77,8 @@ pub enum WaitReason {
     /// [`StreamPoint::wait`](crate::StreamPoint::wait), and all that stands on it:
     /// [`Pending::wait`](crate::Pending::wait), blocking copies, [`UseRecord`](crate::UseRecord)s.
     Point,
+    /// A copy to pageable memory ([`Stream::enqueue_dtoh`]), which the driver waits for.
+    PageableCopy,
     /// `CUDA_LAUNCH_BLOCKING=1`: the work was waited for where it was enqueued.
     LaunchBlocking,
 }
@@ -100,6 +102,7 @@ impl fmt::Display for WaitReason {
             WaitReason::Device => "the device was synchronized",
             WaitReason::Event => "an event was synchronized",
             WaitReason::Point => "data was waited for",
+            WaitReason::PageableCopy => "memory was copied to pageable memory",
             WaitReason::LaunchBlocking => "CUDA_LAUNCH_BLOCKING is set",
         })
     }

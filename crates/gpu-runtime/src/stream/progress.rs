@@ -13,6 +13,7 @@ use crate::observe::{Request, WaitReason, WorkId};
 use crate::retired;
 use crate::stream::{Stream, StreamId, StreamInner};
 use crate::wait::host_wait;
+use crate::waits::Leave;
 
 impl Stream {
     #[inline]
@@ -78,10 +79,9 @@ impl Stream {
     }
 
     /// Blocks until all work enqueued so far is done.
-    #[track_caller]
-    pub(crate) fn synchronize_because(&self, reason: WaitReason) -> Result<()> {
+    pub(crate) fn synchronize_with(&self, leave: Leave) -> Result<()> {
         let awaited = WorkId { stream: self.id(), sequence: self.sequence() };
-        host_wait(self.state(), reason, &[awaited], "cuStreamSynchronize", |driver| {
+        host_wait(self.state(), leave, &[awaited], "cuStreamSynchronize", |driver| {
             // SAFETY: the stream lives as long as `self`.
             unsafe { (driver.cuStreamSynchronize)(self.raw()) }
         })?;
@@ -96,9 +96,14 @@ impl Stream {
         if self.0.milestones.completed() >= sequence {
             return Ok(());
         }
+        self.wait_with(Leave::ask(self.device(), WaitReason::Point)?, sequence)
+    }
+
+    /// As [`wait_for`](Stream::wait_for), with leave that was asked for before.
+    pub(crate) fn wait_with(&self, leave: Leave, sequence: u64) -> Result<()> {
         if let Some(milestone) = self.0.milestones.covering(self, sequence)? {
             let awaited = WorkId { stream: self.id(), sequence: milestone.sequence };
-            milestone.event.synchronize(awaited)?;
+            milestone.event.synchronize(leave, awaited)?;
             self.0.milestones.reached(milestone.sequence);
         }
         retired::VALUES.collect();

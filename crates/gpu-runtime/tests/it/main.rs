@@ -17,3 +17,4 @@ mod programs;
 mod streams;
 mod stress;
 mod waiting;
+mod waits;

@@ -72,6 +72,10 @@ fn with_host(
     enqueue: impl FnOnce(&Stream, *mut u8, usize) -> gpu_runtime::Result<()>,
 ) -> Result<()> {
     let stream = device.current_stream()?;
+    let waits = blocking == Blocking::Yes || !end.memory.is_pinned();
+    if waits {
+        stream.may_wait()?;
+    }
     let _lock = lock_unordered("copy_", end.tensor.storage(), end.access)?;
     let device_access = match end.access {
         Access::Read => Access::Write,
@@ -82,7 +86,7 @@ fn with_host(
     uses.extend(end.memory.uses().map(|uses| (uses, end.access)));
     let start = end.memory.as_ptr().wrapping_add(end.tensor.offset() * end.tensor.dtype().size());
     ordered(&stream, &uses, || enqueue(&stream, start, bytes(on_device)))?;
-    if blocking == Blocking::Yes || !end.memory.is_pinned() {
+    if waits {
         stream.point().wait()?;
     }
     Ok(())
