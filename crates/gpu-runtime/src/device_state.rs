@@ -16,7 +16,7 @@ use crate::lost::LostDevice;
 use crate::once::TryOnce;
 use crate::properties::Properties;
 use crate::retired::Retired;
-use crate::stream::{Stream, StreamInner};
+use crate::stream::{Stream, StreamInner, StreamPool};
 
 /// The lasting state of one device. There is one for each device, made when the driver is chosen,
 /// and it lives as long as the process: contexts are never released.
@@ -27,6 +27,7 @@ pub(crate) struct DeviceState {
     pub(crate) properties: TryOnce<Properties>,
     pub(crate) default_stream: TryOnce<Stream>,
     pub(crate) events: EventPool,
+    pub(crate) pool: StreamPool,
     pub(crate) retired: Retired,
     /// Whether this device may access the memory of each other one.
     pub(crate) peers: Box<[AtomicBool]>,
@@ -49,6 +50,7 @@ impl DeviceState {
             properties: TryOnce::new(),
             default_stream: TryOnce::new(),
             events: EventPool::new(),
+            pool: StreamPool::new(),
             retired: Retired::new(),
             peers: (0..count).map(|_| AtomicBool::new(false)).collect(),
             context: TryOnce::new(),
@@ -134,7 +136,7 @@ impl DeviceState {
 
     /// Whether no work is on its way on any stream of the runtime.
     pub(crate) fn is_idle(&self) -> bool {
-        self.streams().iter().all(|stream| stream.has_reached(stream.sequence()).unwrap_or(true))
+        self.streams().iter().all(|stream| stream.has_reached(stream.now()).unwrap_or(true))
     }
 
     fn current_context(&self) -> Result<Handle<CUcontext>> {

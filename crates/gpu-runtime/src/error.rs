@@ -147,7 +147,15 @@ pub enum Error {
         name: String,
     },
 
-    // Events and buffers.
+    // Streams, events and buffers.
+    /// A stream that other code made, on another device or in another context.
+    #[error(
+        "the stream is not one of {device}'s primary context: make it where that context is current"
+    )]
+    ForeignStream {
+        /// The device that it should be a stream of.
+        device: Device,
+    },
     /// An event that is not in a state for what was asked of it.
     #[error("{operation}: {problem}")]
     InvalidEvent {

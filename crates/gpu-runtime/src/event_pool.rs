@@ -1,5 +1,6 @@
 //! Events of the driver without timing, kept for reuse by each device.
 
+use std::mem;
 use std::ptr::null_mut;
 use std::sync::{Mutex, PoisonError};
 
@@ -39,6 +40,12 @@ impl EventPool {
             idle.push(event);
         }
         room
+    }
+
+    /// Destroys all that are kept.
+    pub(crate) fn clear(&self, state: &DeviceState) {
+        let idle = mem::take(&mut *self.idle.lock().unwrap_or_else(PoisonError::into_inner));
+        idle.into_iter().for_each(|event| destroy(state, event));
     }
 }
 

@@ -63,7 +63,7 @@ impl StreamPoint {
 
     /// Moves the point to the end of what is enqueued by now on the same stream.
     pub(crate) fn advance(&mut self) {
-        self.sequence = self.stream.sequence();
+        self.sequence = self.stream.now();
     }
 }
 

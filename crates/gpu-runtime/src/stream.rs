@@ -3,16 +3,16 @@
 mod edges;
 mod id;
 mod milestones;
+mod origin;
+mod pool;
 mod progress;
 
-use std::ffi::c_int;
 use std::fmt;
 use std::hash::{Hash, Hasher};
-use std::ptr::null_mut;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-use cuda_sys::{CUstream, CUstream_flags};
+use cuda_sys::CUstream;
 
 use crate::check;
 use crate::device::Device;
@@ -23,20 +23,22 @@ use crate::handle::Handle;
 use crate::ledger::Ledger;
 use crate::observe::{WaitReason, WorkId};
 use crate::point::StreamPoint;
-use crate::teardown;
 use crate::waits::Leave;
 use edges::Edges;
 pub use id::StreamId;
 use milestones::Milestones;
+use origin::Origin;
+pub(crate) use pool::StreamPool;
 
 /// A queue of work on one device: work on a stream runs in the order in which it was enqueued, work
 /// on different streams may run at the same time.
 ///
 /// Each device has one default stream, the same in every thread ([`Device::default_stream`]); all
-/// others are made here. Which stream a thread's work goes to is the thread's *current stream* of
+/// others are taken from a pool ([`Stream::new`]) or were made by other code
+/// ([`Stream::from_raw`]). Which stream a thread's work goes to is the thread's *current stream* of
 /// that device, changed by [`enter`](Stream::enter). Handles are cheap to clone, equal if they name
 /// the same stream, and may be used from several threads at once. A stream whose last handle is
-/// dropped is destroyed once it has done its work; nobody waits for that.
+/// dropped does its work to the end; nobody waits for that.
 ///
 /// Enqueuing returns before the work is done. The host waits only in
 /// [`synchronize`](Stream::synchronize), [`StreamPoint::wait`], [`Event::synchronize`] and
@@ -66,6 +68,10 @@ pub(crate) struct StreamInner {
     id: StreamId,
     raw: Handle<CUstream>,
     state: &'static DeviceState,
+    priority: i32,
+    origin: Origin,
+    /// Whether code outside of the runtime may enqueue here, of which nobody tells.
+    shared: AtomicBool,
     /// How many pieces of work were enqueued.
     ///
     /// It is raised *after* the driver took the work. Whoever reads n and then records an event
@@ -78,25 +84,6 @@ pub(crate) struct StreamInner {
 }
 
 impl Stream {
-    /// A new stream, which does not order itself against any other.
-    ///
-    /// # Errors
-    /// The driver's, if it cannot create a stream.
-    pub fn new(device: Device) -> Result<Stream> {
-        let ordinal = device.state().next_stream_ordinal();
-        Stream::create(device, ordinal, CUstream_flags::CU_STREAM_NON_BLOCKING, 0)
-    }
-
-    /// A new stream with a priority: lower numbers run first, 0 is what [`Stream::new`] gives, and
-    /// the driver clamps what is out of its range.
-    ///
-    /// # Errors
-    /// As [`Stream::new`].
-    pub fn with_priority(device: Device, priority: i32) -> Result<Stream> {
-        let ordinal = device.state().next_stream_ordinal();
-        Stream::create(device, ordinal, CUstream_flags::CU_STREAM_NON_BLOCKING, priority)
-    }
-
     /// The device on which the stream's work runs.
     pub fn device(&self) -> Device {
         self.0.id.device
@@ -197,7 +184,7 @@ impl Stream {
 
     /// The point after everything enqueued so far. It costs no call to the driver.
     pub fn point(&self) -> StreamPoint {
-        StreamPoint::new(self.clone(), self.sequence())
+        StreamPoint::new(self.clone(), self.now())
     }
 
     /// The point after the first `sequence` pieces of work; [`point`](Stream::point) if that many
@@ -218,50 +205,6 @@ impl Stream {
     #[track_caller]
     pub fn completed(&self) -> u64 {
         self.0.milestones.poll(self)
-    }
-}
-
-/// Making streams.
-impl Stream {
-    /// The default stream of a device. It is ordered with respect to foreign work on the driver's
-    /// legacy stream, which the runtime itself never uses.
-    pub(crate) fn create_default(device: Device) -> Result<Stream> {
-        Stream::create(device, 0, CUstream_flags::CU_STREAM_DEFAULT, 0)
-    }
-
-    fn create(
-        device: Device,
-        ordinal: u64,
-        flags: CUstream_flags,
-        priority: i32,
-    ) -> Result<Stream> {
-        let state = device.state();
-        let mut raw: CUstream = null_mut();
-        state.call("cuStreamCreateWithPriority", |driver| {
-            // SAFETY: `raw` is writable, and the device's context is current.
-            unsafe { (driver.cuStreamCreateWithPriority)(&mut raw, flags.0, priority as c_int) }
-        })?;
-        let stream = Stream(Arc::new(StreamInner {
-            id: StreamId { device, ordinal },
-            raw: Handle(raw),
-            state,
-            sequence: AtomicU64::new(0),
-            milestones: Milestones::new(),
-            edges: Edges::new(),
-            ledger: Ledger::default(),
-            observed: Mutex::default(),
-        }));
-        state.register(&stream);
-        Ok(stream)
-    }
-}
-
-impl Drop for StreamInner {
-    fn drop(&mut self) {
-        teardown::destroy(self.state, "cuStreamDestroy_v2", |driver| {
-            // SAFETY: this was the last handle. The driver finishes the stream's work by itself.
-            unsafe { (driver.cuStreamDestroy_v2)(self.raw.0) }
-        });
     }
 }
 

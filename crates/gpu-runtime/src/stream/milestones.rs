@@ -70,7 +70,7 @@ impl Milestones {
     /// Records an event if work was enqueued since the newest one.
     #[track_caller]
     pub(crate) fn mark(&self, stream: &Stream) -> Result<()> {
-        let sequence = stream.sequence();
+        let sequence = stream.now();
         if self.newest.load(Ordering::Acquire) >= sequence || self.completed() >= sequence {
             return Ok(());
         }

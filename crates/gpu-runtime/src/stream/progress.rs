@@ -34,6 +34,16 @@ impl Stream {
         stream.upgrade().map(Stream)
     }
 
+    /// The number of the point after everything enqueued so far. Where others may enqueue as well,
+    /// what they did counts as one more piece of work, each time that anybody asks.
+    #[inline]
+    pub(crate) fn now(&self) -> u64 {
+        match self.0.shared.load(Ordering::Relaxed) {
+            true => self.0.sequence.fetch_add(1, Ordering::AcqRel) + 1,
+            false => self.sequence(),
+        }
+    }
+
     /// Counts and notes a piece of work that the driver took. Its number, or for what is not
     /// counted that of the newest work.
     #[inline]

@@ -38,9 +38,13 @@ fn a_name_is_never_used_again() {
 
 #[test]
 fn a_priority_out_of_range_is_clamped() {
+    let range = device().stream_priorities().expect("a range");
+    assert!(range.contains(&0) && range.start() < &0, "{range:?}");
     for priority in [-100, -1, 0, 100] {
-        Stream::with_priority(device(), priority).expect("a stream");
+        let stream = Stream::with_priority(device(), priority).expect("a stream");
+        assert_eq!(stream.priority(), priority.clamp(*range.start(), *range.end()));
     }
+    assert_eq!(stream().priority(), 0);
 }
 
 #[test]
