@@ -4,7 +4,6 @@ use std::mem;
 use std::sync::{Mutex, PoisonError};
 
 use gpu_runtime::{Device, DevicePtr, Stream, UseRecord};
-use smallvec::SmallVec;
 
 use crate::device::{self, DeviceCache};
 use crate::error::Result;
@@ -33,7 +32,6 @@ pub fn allocate(device: Device, bytes: usize, stream: &Stream) -> Result<DeviceM
         device,
         stream: stream.clone(),
         uses: Mutex::default(),
-        recorded: Mutex::default(),
     };
     if bytes == 0 {
         return Ok(memory);
@@ -69,7 +67,6 @@ pub struct DeviceMemory {
     device: Device,
     stream: Stream,
     uses: Mutex<UseRecord>,
-    recorded: Mutex<SmallVec<[Stream; 1]>>,
 }
 
 impl DeviceMemory {
@@ -102,9 +99,8 @@ impl DeviceMemory {
     /// runtime makes them: the memory is not handed out again before everything is done that is on
     /// that stream when the memory is dropped.
     pub fn record_stream(&self, stream: &Stream) {
-        let mut recorded = self.recorded.lock().unwrap_or_else(PoisonError::into_inner);
-        if *stream != self.stream && !recorded.contains(stream) {
-            recorded.push(stream.clone());
+        if *stream != self.stream {
+            self.uses.lock().unwrap_or_else(PoisonError::into_inner).record_stream(stream);
         }
     }
 }
@@ -113,11 +109,9 @@ impl Drop for DeviceMemory {
     fn drop(&mut self) {
         let Some((cache, block)) = self.taken.take() else { return };
         let uses = mem::take(self.uses.get_mut().unwrap_or_else(PoisonError::into_inner));
-        let recorded = self.recorded.get_mut().unwrap_or_else(PoisonError::into_inner);
-        let announced = recorded.iter().map(Stream::point);
         // To ask is also to have an event recorded right after the use, if there is none: later
         // questions then wait for this use and not for what is enqueued in between.
-        let open = uses.points().cloned().chain(announced).filter(|point| {
+        let open = uses.points_to_free().filter(|point| {
             *point.stream() == self.stream || !point.is_complete().unwrap_or(false)
         });
         cache.free(block, open);

@@ -73,7 +73,7 @@ impl Drop for PinnedMemory {
         let uses = mem::take(self.uses.get_mut().unwrap_or_else(PoisonError::into_inner));
         // As for device memory: to ask has an event recorded right after the use, for later
         // questions.
-        let open = uses.points().filter(|point| !point.is_complete().unwrap_or(false));
-        cache.free(block, open.cloned());
+        let open = uses.points_to_free().filter(|point| !point.is_complete().unwrap_or(false));
+        cache.free(block, open);
     }
 }

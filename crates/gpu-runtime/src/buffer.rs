@@ -107,7 +107,7 @@ impl<T: Pod> DeviceBuffer<T> {
 
 impl<T: Pod> Drop for DeviceBuffer<T> {
     fn drop(&mut self) {
-        let until: Vec<_> = self.locked_uses().points().cloned().collect();
+        let until: Vec<_> = self.locked_uses().points_to_free().collect();
         if let Some(allocation) = self.allocation.take() {
             allocation.device().state().retired.keep(until, allocation);
         }

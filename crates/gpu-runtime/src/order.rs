@@ -29,7 +29,8 @@ pub enum Order {
     Automatic,
     /// It does not: the program orders its streams itself, with
     /// [`wait_stream`](Stream::wait_stream) and events, and what it forgets is a race. Uses are
-    /// recorded nevertheless, so memory is not given to somebody else before they are over.
+    /// recorded nevertheless, so memory is not given to somebody else before they are over. Uses
+    /// that the runtime does not see are announced by [`UseRecord::record_stream`].
     Manual,
 }
 

@@ -19,6 +19,8 @@ pub struct UseRecord {
     /// The newest read of each stream since the last write, and older uses that nobody ordered
     /// before that write.
     reads: SmallVec<[StreamPoint; 2]>,
+    /// Streams whose work may use the memory without being noted.
+    announced: SmallVec<[Stream; 1]>,
 }
 
 impl UseRecord {
@@ -40,6 +42,35 @@ impl UseRecord {
     /// The points after which no use noted so far is under way.
     pub fn points(&self) -> impl Iterator<Item = &StreamPoint> {
         self.write.iter().chain(&self.reads)
+    }
+
+    /// Announces uses on `stream` that nobody notes one by one, as work of other code makes them: the
+    /// memory is kept until everything is done that is on the stream when it is dropped. This is
+    /// PyTorch's `record_stream`. It orders no work; to do so is up to who announces it.
+    ///
+    /// ```
+    /// # gpu_runtime::choose_driver(gpu_runtime::DriverChoice::Software { devices: None })?;
+    /// use gpu_runtime::{Device, DeviceBuffer, Stream};
+    ///
+    /// let stream = Stream::new(Device::get(0)?)?;
+    /// let buffer = DeviceBuffer::<u32>::zeroed(&stream, 1000)?;
+    /// let side = Stream::new(Device::get(0)?)?;
+    /// side.wait_stream(&stream)?;
+    /// buffer.uses().lock().unwrap().record_stream(&side);
+    /// // ... here a library enqueues on `side.as_raw()` what reads the buffer ...
+    /// drop(buffer); // its memory stays until `side` has done that
+    /// # Ok::<(), gpu_runtime::Error>(())
+    /// ```
+    pub fn record_stream(&mut self, stream: &Stream) {
+        if !self.announced.contains(stream) {
+            self.announced.push(stream.clone());
+        }
+    }
+
+    /// The points after which the memory may be given to somebody else, if it is dropped now: those
+    /// of [`points`](UseRecord::points), and the ends of the streams that were announced.
+    pub fn points_to_free(&self) -> impl Iterator<Item = StreamPoint> + '_ {
+        self.points().cloned().chain(self.announced.iter().map(Stream::point))
     }
 
     /// Blocks until the memory may be read by the host: until the last write is done.

@@ -1,11 +1,13 @@
 //! Streams by tensor devices.
 
 use std::ops::Deref;
+use std::sync::PoisonError;
 
 use gpu_runtime::StreamGuard;
 
 use super::physical;
-use crate::{Device, Result};
+use crate::storage::Memory;
+use crate::{Device, Error, Result, Tensor};
 
 /// A queue of work on a CUDA device: [`gpu_runtime::Stream`], made for a [`Device`].
 ///
@@ -71,6 +73,46 @@ impl Deref for Stream {
 impl From<gpu_runtime::Stream> for Stream {
     fn from(stream: gpu_runtime::Stream) -> Stream {
         Stream(stream)
+    }
+}
+
+impl Tensor {
+    /// Announces that work on `stream` uses the tensor's memory without the library knowing, as
+    /// kernels of other libraries do: when the last tensor with this memory is dropped, it is not
+    /// given to another one before everything is done that is then on the stream.
+    ///
+    /// Operations of tensors need no such announcement, whichever stream they run on and in
+    /// whichever [`Order`](super::Order). It waits for nothing, and puts nothing in order.
+    ///
+    /// ```
+    /// # gpu_runtime::choose_driver(gpu_runtime::DriverChoice::Software { devices: Some(1) })?;
+    /// use tensor::{Device, Tensor, cuda};
+    /// let side = cuda::Stream::new(Device::cuda())?;
+    /// let x = Tensor::ones([3], Device::cuda())?;
+    /// side.wait_stream(&cuda::current_stream(Device::cuda())?)?;
+    /// x.record_stream(&side)?;
+    /// // ... here a library enqueues on `side.as_raw()` what reads `x` ...
+    /// drop(x);
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The tensor is in host memory that is not page-locked, which no device can use.
+    pub fn record_stream(&self, stream: &Stream) -> Result<()> {
+        let uses = match self.storage().memory() {
+            Memory::Cuda(memory) => {
+                memory.record_stream(&stream.0);
+                return Ok(());
+            }
+            Memory::Host(memory) => memory.uses().ok_or_else(|| Error::InvalidArgument {
+                op: "record_stream",
+                argument: "self",
+                value: self.device().to_string(),
+                why: "it must be on a CUDA device or in page-locked memory",
+            })?,
+        };
+        uses.lock().unwrap_or_else(PoisonError::into_inner).record_stream(&stream.0);
+        Ok(())
     }
 }
 
