@@ -11,6 +11,7 @@ use crate::error::Result;
 use crate::ledger::{Direction, Work};
 use crate::memory::DevicePtr;
 use crate::observe::{self, MemoryAccess, Request, WaitReason, WorkId, at_place};
+use crate::peer_link;
 use crate::stream::Stream;
 use crate::wait::waited;
 use crate::waits::{Leave, WaitMode, wait_mode};
@@ -94,7 +95,8 @@ impl Stream {
     }
 
     /// Enqueues a copy from one device to another. It needs no peer access: without it, the driver
-    /// goes through the host. The stream may be one of either device.
+    /// goes through the host, and so does the runtime where the devices are known to be badly
+    /// connected ([`Device::enable_peer_access`]). The stream may be one of either device.
     ///
     /// # Errors
     /// The driver's, if it does not take the copy.
@@ -105,6 +107,27 @@ impl Stream {
     /// copy.
     #[track_caller]
     pub unsafe fn enqueue_peer(
+        &self,
+        dst: DevicePtr,
+        dst_device: Device,
+        src: DevicePtr,
+        src_device: Device,
+        bytes: usize,
+    ) -> Result<()> {
+        match peer_link::relay(src_device, dst_device) {
+            // SAFETY: as the caller promises.
+            Some(relay) if bytes > 0 => unsafe { relay.enqueue(self, dst, src, bytes) },
+            // SAFETY: as the caller promises.
+            _ => unsafe { self.enqueue_peer_directly(dst, dst_device, src, src_device, bytes) },
+        }
+    }
+
+    /// As [`enqueue_peer`](Stream::enqueue_peer), trusting the way between the devices.
+    ///
+    /// # Safety
+    /// As for that.
+    #[track_caller]
+    pub(crate) unsafe fn enqueue_peer_directly(
         &self,
         dst: DevicePtr,
         dst_device: Device,

@@ -2,7 +2,7 @@
 
 use std::ffi::c_int;
 use std::ptr::null_mut;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
 use cuda_sys::{CUcontext, CUdevice, CUresult, Driver};
@@ -14,6 +14,7 @@ use crate::event_pool::EventPool;
 use crate::handle::Handle;
 use crate::lost::LostDevice;
 use crate::once::TryOnce;
+use crate::peer_link::PeerLink;
 use crate::properties::Properties;
 use crate::retired::Retired;
 use crate::stream::{Stream, StreamInner, StreamPool};
@@ -29,8 +30,8 @@ pub(crate) struct DeviceState {
     pub(crate) events: EventPool,
     pub(crate) pool: StreamPool,
     pub(crate) retired: Retired,
-    /// Whether this device may access the memory of each other one.
-    pub(crate) peers: Box<[AtomicBool]>,
+    /// The ways to the other devices, by index.
+    pub(crate) links: Box<[PeerLink]>,
     context: TryOnce<Handle<CUcontext>>,
     lost: OnceLock<Arc<LostDevice>>,
     streams: Mutex<Vec<Weak<StreamInner>>>,
@@ -52,7 +53,7 @@ impl DeviceState {
             events: EventPool::new(),
             pool: StreamPool::new(),
             retired: Retired::new(),
-            peers: (0..count).map(|_| AtomicBool::new(false)).collect(),
+            links: (0..count).map(|_| PeerLink::new()).collect(),
             context: TryOnce::new(),
             lost: OnceLock::new(),
             streams: Mutex::new(Vec::new()),

@@ -9,6 +9,7 @@ use crate::launch::LaunchProblem;
 use crate::ledger::LaunchRecord;
 use crate::lost::LostDevice;
 use crate::observe::WaitReason;
+use crate::rows::Rows;
 use crate::stream::StreamId;
 
 /// A result of this crate.
@@ -118,6 +119,19 @@ pub enum Error {
         peer: Device,
     },
 
+    /// Two devices that say they are connected, and between which bytes change.
+    #[error(
+        "{device} gets no access to the memory of {peer}: what one sends does not arrive at the \
+         other as it was (often an IOMMU or PCIe access control is the cause); copies between them \
+         go through the host"
+    )]
+    PeerLinkCorrupt {
+        /// The device that would read and write.
+        device: Device,
+        /// The device whose memory it would reach.
+        peer: Device,
+    },
+
     // Kernels.
     /// A launch that the device cannot run.
     #[error("`{function}` cannot be launched: {problem}")]
@@ -189,6 +203,30 @@ pub enum Error {
         reason: WaitReason,
         /// The place in the source that asked for it.
         place: &'static Location<'static>,
+    },
+
+    /// Rows that are not where they are said to be.
+    #[error(
+        "{operation}: {rows} do not lie in {elements} elements, or overlap each other: they must \
+         end within them, and the stride must be at least the length"
+    )]
+    InvalidRows {
+        /// The copy.
+        operation: &'static str,
+        /// The rows.
+        rows: Rows,
+        /// How many elements there are.
+        elements: usize,
+    },
+    /// Two ends of a strided copy that differ in shape.
+    #[error("{operation}: the source is {source_rows}, the destination {destination_rows}")]
+    RowsMismatch {
+        /// The copy.
+        operation: &'static str,
+        /// The rows of the source.
+        source_rows: Rows,
+        /// The rows of the destination.
+        destination_rows: Rows,
     },
 
     /// Any other error that the driver reported.

@@ -8,6 +8,9 @@ use cuda_sys::CUresult;
 use crate::check;
 use crate::device::Device;
 use crate::error::{Error, Result};
+use crate::observe::WaitReason;
+use crate::peer_link;
+use crate::waits::Leave;
 
 impl Device {
     /// Whether the machine lets kernels of this device reach `peer`'s memory. A device is no peer
@@ -31,12 +34,22 @@ impl Device {
     /// Lets kernels of this device reach `peer`'s memory; not the other way round. To enable what
     /// is enabled is fine. Copies between devices need no peer access.
     ///
+    /// The first call for two devices blocks: a pattern is sent from each to the other. There are
+    /// machines that say they connect them and deliver something else. Where that is so, no access
+    /// is given, a `tracing` warning says it once, and copies between the two go through the host
+    /// from then on.
+    ///
     /// # Errors
     /// [`Error::PeerAccessUnsupported`] if the machine does not connect the two, or for a device
-    /// and itself.
+    /// and itself; [`Error::PeerLinkCorrupt`] if it connects them badly.
+    #[track_caller]
     pub fn enable_peer_access(self, peer: Device) -> Result<()> {
         if !self.can_access_peer(peer)? {
             return Err(Error::PeerAccessUnsupported { device: self, peer });
+        }
+        if !peer_link::is_tested(self, peer) {
+            // Before anything is done that a refusal would have to undo.
+            drop(Leave::ask(self, WaitReason::Point)?);
         }
         let (state, context) = (self.state(), peer.state().context()?);
         state.bind()?;
@@ -48,8 +61,16 @@ impl Device {
             }
             result => check::on_device(state, "cuCtxEnablePeerAccess", result)?,
         }
-        state.peers[peer.index()].store(true, Ordering::Release);
-        Ok(())
+        // Only now: without access the driver may take another way, and nothing would be tested.
+        let sound = peer_link::is_sound(self, peer);
+        state.links[peer.index()].enabled.store(true, Ordering::Release);
+        if !matches!(sound, Ok(true)) {
+            self.disable_peer_access(peer)?;
+        }
+        match sound? {
+            true => Ok(()),
+            false => Err(Error::PeerLinkCorrupt { device: self, peer }),
+        }
     }
 
     /// Ends the access that [`enable_peer_access`](Device::enable_peer_access) gave; to end what
@@ -63,7 +84,7 @@ impl Device {
         }
         let (state, context) = (self.state(), peer.state().context()?);
         state.bind()?;
-        state.peers[peer.index()].store(false, Ordering::Release);
+        state.links[peer.index()].enabled.store(false, Ordering::Release);
         // SAFETY: the device's context is current, and the peer's is never released.
         match unsafe { (state.driver.cuCtxDisablePeerAccess)(context.0) } {
             CUresult::CUDA_ERROR_PEER_ACCESS_NOT_ENABLED => Ok(()),
@@ -73,6 +94,6 @@ impl Device {
 
     /// Whether [`enable_peer_access`](Device::enable_peer_access) holds. It asks no driver.
     pub fn peer_access_enabled(self, peer: Device) -> bool {
-        self.state().peers[peer.index()].load(Ordering::Acquire)
+        self.state().links[peer.index()].enabled.load(Ordering::Acquire)
     }
 }

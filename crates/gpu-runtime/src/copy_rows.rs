@@ -1,0 +1,280 @@
+//! Strided copies: rows between buffers, slices and page-locked memory.
+
+use std::ffi::c_void;
+use std::mem;
+
+use bytemuck::Pod;
+use cuda_sys::{CUDA_MEMCPY2D, CUDA_MEMCPY3D_PEER, CUmemorytype, CUresult};
+
+use crate::buffer::{DeviceBuffer, PinnedBuffer};
+use crate::device::Device;
+use crate::enqueue::enqueue;
+use crate::error::{Error, Result};
+use crate::ledger::{Direction, Work};
+use crate::memory::DevicePtr;
+use crate::observe::{self, MemoryAccess, Request, WaitReason};
+use crate::order::{Access, ordered};
+use crate::peer_link;
+use crate::pending::Pending;
+use crate::rows::{Rows, check};
+use crate::stream::Stream;
+use crate::waits::Leave;
+
+/// Strided copies, ordered and kept as the others are. Parts of buffers are copied as one row
+/// ([`Rows::part`]).
+impl Stream {
+    /// Copies rows of a slice, and blocks until they are there.
+    ///
+    /// # Errors
+    /// [`Error::InvalidRows`], [`Error::RowsMismatch`], and the driver's.
+    #[track_caller]
+    pub fn copy_htod_rows<T: Pod>(
+        &self,
+        src: &[T],
+        from: Rows,
+        dst: &mut DeviceBuffer<T>,
+        to: Rows,
+    ) -> Result<()> {
+        check("copy_htod_rows", (from, src.len()), (to, dst.len()))?;
+        let leave = Leave::ask(self.device(), WaitReason::Point)?;
+        let copy = Ends { src: host(src.as_ptr(), from), dst: on(dst, to) };
+        ordered(self, &[(dst.uses(), Access::Write)], || {
+            // SAFETY: `check` saw that the rows lie within both. `dst` frees its memory only when
+            // its uses are over, and `src` is borrowed until the copy is done, below.
+            unsafe { self.enqueue_rows::<T>(&copy, to) }
+        })?;
+        self.wait_with(leave, self.sequence())
+    }
+
+    /// Copies rows of page-locked memory, and returns at once. That memory comes back when the copy
+    /// is done.
+    ///
+    /// # Errors
+    /// [`Error::InvalidRows`], [`Error::RowsMismatch`], and the driver's. `src` is freed then.
+    #[track_caller]
+    pub fn copy_htod_rows_pinned<T: Pod + Send>(
+        &self,
+        src: PinnedBuffer<T>,
+        from: Rows,
+        dst: &mut DeviceBuffer<T>,
+        to: Rows,
+    ) -> Result<Pending<PinnedBuffer<T>>> {
+        check("copy_htod_rows_pinned", (from, src.len()), (to, dst.len()))?;
+        let copy = Ends { src: host(src.as_ptr(), from), dst: on(dst, to) };
+        ordered(self, &[(dst.uses(), Access::Write)], || {
+            // SAFETY: as above, and `src` goes into what is pending.
+            unsafe { self.enqueue_rows::<T>(&copy, to) }
+        })?;
+        Ok(Pending::new(self.point(), move || src))
+    }
+
+    /// Copies rows of a device's memory into rows of page-locked memory, and returns at once. That
+    /// memory comes back when the copy is done.
+    ///
+    /// # Errors
+    /// [`Error::InvalidRows`], [`Error::RowsMismatch`], and the driver's. `dst` is freed then.
+    #[track_caller]
+    pub fn copy_dtoh_rows_pinned<T: Pod + Send>(
+        &self,
+        src: &DeviceBuffer<T>,
+        from: Rows,
+        mut dst: PinnedBuffer<T>,
+        to: Rows,
+    ) -> Result<Pending<PinnedBuffer<T>>> {
+        check("copy_dtoh_rows_pinned", (from, src.len()), (to, dst.len()))?;
+        let copy = Ends { src: on(src, from), dst: host(dst.as_mut_ptr(), to) };
+        ordered(self, &[(src.uses(), Access::Read)], || {
+            // SAFETY: as above, and `dst` goes into what is pending.
+            unsafe { self.enqueue_rows::<T>(&copy, to) }
+        })?;
+        Ok(Pending::new(self.point(), move || dst))
+    }
+
+    /// Copies rows of a device's memory to the host, without the gaps, and returns at once.
+    ///
+    /// # Errors
+    /// [`Error::InvalidRows`], [`Error::HostOutOfMemory`], and the driver's.
+    #[track_caller]
+    pub fn copy_dtoh_rows<T: Pod + Send>(
+        &self,
+        src: &DeviceBuffer<T>,
+        from: Rows,
+    ) -> Result<Pending<Vec<T>>> {
+        let dense = Rows::dense(from.count, from.length);
+        let operation = "copy_dtoh_rows";
+        let elements = src.len();
+        let length =
+            from.elements().ok_or(Error::InvalidRows { operation, rows: from, elements })?;
+        check(operation, (from, elements), (dense, length))?;
+        let staging = PinnedBuffer::zeroed(length)?;
+        let arriving = self.copy_dtoh_rows_pinned(src, from, staging, dense)?;
+        Ok(arriving.map(|arrived| arrived.to_vec()))
+    }
+
+    /// Copies rows of a device's memory, within that device or to another one, and returns at once.
+    ///
+    /// # Errors
+    /// [`Error::InvalidRows`], [`Error::RowsMismatch`], and the driver's.
+    #[track_caller]
+    pub fn copy_dtod_rows<T: Pod>(
+        &self,
+        src: &DeviceBuffer<T>,
+        from: Rows,
+        dst: &mut DeviceBuffer<T>,
+        to: Rows,
+    ) -> Result<()> {
+        check("copy_dtod_rows", (from, src.len()), (to, dst.len()))?;
+        let copy = Ends { src: on(src, from), dst: on(dst, to) };
+        let operands = [(src.uses(), Access::Read), (dst.uses(), Access::Write)];
+        ordered(self, &operands, || {
+            // SAFETY: as above.
+            unsafe { self.enqueue_rows::<T>(&copy, to) }
+        })
+    }
+
+    /// Enqueues a copy of as many rows of as many elements as `shape` has.
+    ///
+    /// # Safety
+    /// As for the raw copies: both ends are memory for the rows until the copy is done.
+    #[track_caller]
+    unsafe fn enqueue_rows<T>(&self, copy: &Ends, shape: Rows) -> Result<()> {
+        let (width, height) = (shape.length * mem::size_of::<T>(), shape.count);
+        if width == 0 || height == 0 {
+            return Ok(());
+        }
+        let direction = match (copy.src.device, copy.dst.device) {
+            (None, _) => Direction::HostToDevice,
+            (_, None) => Direction::DeviceToHost,
+            (Some(from), Some(to)) if from == to => Direction::DeviceToDevice,
+            (Some(from), Some(to)) => match peer_link::relay(from, to) {
+                None => Direction::PeerToPeer,
+                Some(relay) => {
+                    return (0..height).try_for_each(|row| {
+                        let (to, from) = (copy.dst.row(row), copy.src.row(row));
+                        // SAFETY: the caller's promise.
+                        unsafe { relay.enqueue(self, to, from, width) }
+                    });
+                }
+            },
+        };
+        let accesses = if observe::is_on() { copy.accesses(width, height) } else { Vec::new() };
+        let work = Work::Copy { direction, bytes: width * height };
+        match (direction, copy.src.device, copy.dst.device) {
+            (Direction::PeerToPeer, Some(from), Some(to)) => {
+                let mut given = copy.between_devices(width, height);
+                given.srcContext = from.state().context()?.0;
+                given.dstContext = to.state().context()?.0;
+                let request =
+                    Request { accesses: &accesses, ..Request::new(&work, "cuMemcpy3DPeerAsync") };
+                enqueue(self, &request, |driver, raw| {
+                    let copy = |copy: unsafe extern "C" fn(_, _) -> _| {
+                        // SAFETY: the caller's promise; contexts are never released.
+                        unsafe { copy(&raw const given, raw) }
+                    };
+                    driver.cuMemcpy3DPeerAsync.map_or(CUresult::CUDA_ERROR_NOT_SUPPORTED, copy)
+                })?;
+            }
+            _ => {
+                let given = copy.in_two_dimensions(width, height);
+                let request =
+                    Request { accesses: &accesses, ..Request::new(&work, "cuMemcpy2DAsync_v2") };
+                enqueue(self, &request, |driver, raw| {
+                    let copy = |copy: unsafe extern "C" fn(_, _) -> _| {
+                        // SAFETY: the caller's promise.
+                        unsafe { copy(&raw const given, raw) }
+                    };
+                    driver.cuMemcpy2DAsync_v2.map_or(CUresult::CUDA_ERROR_NOT_SUPPORTED, copy)
+                })?;
+            }
+        }
+        self.mark();
+        Ok(())
+    }
+}
+
+/// Both ends of a strided copy.
+struct Ends {
+    src: End,
+    dst: End,
+}
+
+/// One end: where the first row begins, and how far apart the rows are, in bytes.
+struct End {
+    /// Nothing for the host.
+    device: Option<Device>,
+    start: DevicePtr,
+    pitch: usize,
+}
+
+fn on<T: Pod>(buffer: &DeviceBuffer<T>, rows: Rows) -> End {
+    let start = buffer.ptr().offset(rows.start * mem::size_of::<T>());
+    End { device: Some(buffer.device()), start, pitch: rows.pitch::<T>() }
+}
+
+fn host<T>(first: *const T, rows: Rows) -> End {
+    let start = first.wrapping_add(rows.start).expose_provenance() as u64;
+    End { device: None, start: DevicePtr::from_address(start), pitch: rows.pitch::<T>() }
+}
+
+impl End {
+    fn row(&self, row: usize) -> DevicePtr {
+        self.start.offset(row * self.pitch)
+    }
+
+    fn kind(&self) -> CUmemorytype {
+        match self.device {
+            Some(_) => CUmemorytype::CU_MEMORYTYPE_DEVICE,
+            None => CUmemorytype::CU_MEMORYTYPE_HOST,
+        }
+    }
+
+    fn host_address(&self) -> *mut c_void {
+        std::ptr::with_exposed_provenance_mut(self.start.address() as usize)
+    }
+}
+
+impl Ends {
+    fn accesses(&self, width: usize, height: usize) -> Vec<MemoryAccess> {
+        let rows = 0..height;
+        let writes = rows.clone().map(|row| MemoryAccess::write(self.dst.row(row), width));
+        writes.chain(rows.map(|row| MemoryAccess::read(self.src.row(row), width))).collect()
+    }
+
+    fn in_two_dimensions(&self, width: usize, height: usize) -> CUDA_MEMCPY2D {
+        // SAFETY: it is numbers and pointers, for all of which zero is a value.
+        let nothing: CUDA_MEMCPY2D = unsafe { mem::zeroed() };
+        CUDA_MEMCPY2D {
+            srcMemoryType: self.src.kind(),
+            srcHost: self.src.host_address(),
+            srcDevice: self.src.start.address(),
+            srcPitch: self.src.pitch,
+            dstMemoryType: self.dst.kind(),
+            dstHost: self.dst.host_address(),
+            dstDevice: self.dst.start.address(),
+            dstPitch: self.dst.pitch,
+            WidthInBytes: width,
+            Height: height,
+            ..nothing
+        }
+    }
+
+    /// Without the contexts.
+    fn between_devices(&self, width: usize, height: usize) -> CUDA_MEMCPY3D_PEER {
+        // SAFETY: as above.
+        let nothing: CUDA_MEMCPY3D_PEER = unsafe { mem::zeroed() };
+        CUDA_MEMCPY3D_PEER {
+            srcMemoryType: self.src.kind(),
+            srcDevice: self.src.start.address(),
+            srcPitch: self.src.pitch,
+            srcHeight: height,
+            dstMemoryType: self.dst.kind(),
+            dstDevice: self.dst.start.address(),
+            dstPitch: self.dst.pitch,
+            dstHeight: height,
+            WidthInBytes: width,
+            Height: height,
+            Depth: 1,
+            ..nothing
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! Copies between two devices by way of the host, where the direct way cannot be trusted.
+
+use std::sync::{Mutex, PoisonError};
+
+use crate::device::Device;
+use crate::error::Result;
+use crate::memory::{DevicePtr, HostAllocation};
+use crate::stream::Stream;
+
+/// How much is on its way at a time.
+const PIECE: usize = 4 << 20;
+
+/// The way from one device to another through page-locked memory. All copies share it, one after
+/// the other on the devices; the host never waits.
+pub(crate) struct Relay {
+    memory: HostAllocation,
+    /// The stream of the device that sends, and the stream of the one that receives. While a piece
+    /// is in the memory, no other is: `out` waits for `into` before each.
+    out: Stream,
+    into: Stream,
+    /// Held while a copy is enqueued, after use records and before any lock of a stream.
+    turn: Mutex<()>,
+}
+
+impl Relay {
+    /// It waits where the driver does: page-locked memory is allocated.
+    pub(crate) fn new(from: Device, to: Device) -> Result<Relay> {
+        Ok(Relay {
+            memory: HostAllocation::new(PIECE)?,
+            out: Stream::new(from)?,
+            into: Stream::new(to)?,
+            turn: Mutex::new(()),
+        })
+    }
+
+    /// Enqueues a copy that is work of `stream`, as far as others can tell.
+    ///
+    /// # Safety
+    /// `dst` is memory of the device that receives and `src` of the one that sends, both for
+    /// `bytes` bytes and until `stream` has passed what is enqueued here. Nobody uses `dst` or
+    /// writes `src` meanwhile.
+    #[track_caller]
+    pub(crate) unsafe fn enqueue(
+        &self,
+        stream: &Stream,
+        dst: DevicePtr,
+        src: DevicePtr,
+        bytes: usize,
+    ) -> Result<()> {
+        let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
+        self.out.wait_stream(stream)?;
+        // SAFETY: as the caller promises.
+        let enqueued = (0..bytes).step_by(PIECE).try_for_each(|start| unsafe {
+            let bytes = PIECE.min(bytes - start);
+            self.piece(dst.offset(start), src.offset(start), bytes)
+        });
+        // Also after a failure: a part of the copy may be on its way.
+        let joined = stream.wait_stream(&self.out).and(stream.wait_stream(&self.into));
+        enqueued.and(joined)
+    }
+
+    /// # Safety
+    /// As for [`enqueue`](Relay::enqueue), and `bytes` are at most a piece.
+    #[track_caller]
+    unsafe fn piece(&self, dst: DevicePtr, src: DevicePtr, bytes: usize) -> Result<()> {
+        self.out.wait_stream(&self.into)?;
+        // SAFETY: the caller keeps `src`. The memory holds a piece, lives as long as the process,
+        // and what was in it before has left it.
+        unsafe { self.out.enqueue_dtoh(self.memory.as_ptr(), src, bytes)? };
+        self.into.wait_stream(&self.out)?;
+        // SAFETY: the caller keeps `dst`, and the next piece comes after this one.
+        unsafe { self.into.enqueue_htod(dst, self.memory.as_ptr(), bytes) }
+    }
+}
