@@ -26,6 +26,7 @@
 //! | many orders | [`try_schedules`], [`explore`] | |
 //! | the clock | [`Config::time`], [`virtual_now`], [`spend`], [`wait_until`] | `CUDA_SIM_TIME` |
 //! | what kernels take by it | [`declare_kernel`] | |
+//! | when operations ran by it | [`tell_operation_times`], [`take_operation_times`] | |
 //! | faults | [`inject`], [`fail`], [`clear_faults`], [`last_fault`] | `CUDA_SIM_FAULTS` |
 //! | a way back to the start | [`reset`] | |
 //! | what there is | [`counters()`] | |
@@ -70,7 +71,10 @@ pub use schedules::{
     Bound, Exploration, explore, schedule, schedule_diverged, set_schedule, try_schedules,
 };
 
-pub use virtual_time::{declare_kernel, expect_host_threads, spend, virtual_now, wait_until};
+pub use virtual_time::{
+    declare_kernel, expect_host_threads, spend, take_last_operation, take_operation_times,
+    tell_operation_times, virtual_now, wait_until,
+};
 
 use crate::check;
 pub use crate::check::{Actor, AllocationInfo, CheckKinds, Report, ReportKind, Site, UnknownCheck};
@@ -78,7 +82,7 @@ use crate::device::{self, Device, platform};
 pub use crate::exec::Mode;
 use crate::queue::in_host_function;
 pub use crate::queue::{Choice, Schedule, ScheduleError, Trace};
-pub use crate::time::{KernelWork, Time, TimeModel};
+pub use crate::time::{KernelWork, OperationId, Time, TimeModel};
 
 /// What was asked for by [`configure`].
 static ASKED: Mutex<Option<Config>> = Mutex::new(None);

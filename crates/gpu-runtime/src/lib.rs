@@ -87,8 +87,10 @@
 //!
 //! [`Observer`]s are told of each piece of work and of each wait of the host, with places in the
 //! source and ranges of memory ([`observe()`]). The ledger of waits has where the host waited, why
-//! and for how long, and can refuse it ([`WaitMode`]). `tracing` events of the targets
-//! `gpu_runtime::enqueue` and `gpu_runtime::wait` tell of the same in short.
+//! and for how long, and can refuse it ([`WaitMode`]). A [`Timeline`] has when the devices did what,
+//! for Perfetto and for figures of overlap. `tracing` has an
+//! event for each piece of work (target `gpu_runtime::enqueue`) and a span for each wait
+//! (`gpu_runtime::wait`).
 
 mod arguments;
 mod buffer;
@@ -127,6 +129,7 @@ mod rows;
 mod software;
 mod stream;
 mod teardown;
+mod timeline;
 mod transfer;
 mod uses;
 mod wait;
@@ -158,6 +161,7 @@ pub use properties::{MemoryInfo, Properties};
 pub use rows::Rows;
 pub use stream::{Stream, StreamId};
 pub use teardown::take_drop_errors;
+pub use timeline::{Overlap, Timeline, Trace, TracedOperation, TracedWait};
 pub use uses::UseRecord;
 pub use waits::{
     WaitMode, WaitModeGuard, WaitRecord, set_wait_mode, take_waits, wait_mode, with_wait_mode,

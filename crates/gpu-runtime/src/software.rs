@@ -1,6 +1,9 @@
 //! The one place that knows of the software driver: where its table comes from, and what it tells
 //! beyond NVIDIA's.
 
+use std::ops::Range;
+use std::time::Duration;
+
 use cuda_sys::Driver;
 
 use crate::device::Device;
@@ -28,6 +31,56 @@ pub(crate) fn driver(devices: Option<u32>) -> Result<&'static Driver> {
 #[cfg(feature = "software")]
 pub(crate) fn fault(device: Device) -> Option<String> {
     cuda_sim::control::last_fault(device.index()).ok()?
+}
+
+/// What the software driver calls an operation.
+#[cfg(feature = "software")]
+pub(crate) use cuda_sim::control::OperationId;
+/// No driver says when operations were.
+#[cfg(not(feature = "software"))]
+pub(crate) type OperationId = std::convert::Infallible;
+
+/// The calling thread's virtual clock, where time is virtual.
+#[cfg(feature = "software")]
+pub(crate) fn virtual_now() -> Option<Duration> {
+    cuda_sim::control::virtual_now().ok()
+}
+
+/// Has the driver remember when operations are, or no longer.
+#[cfg(feature = "software")]
+pub(crate) fn tell_times(told: bool) {
+    // Where time is not virtual any more, there is nothing to forget.
+    let _ = cuda_sim::control::tell_operation_times(told);
+}
+
+/// What the calling thread enqueued last, unless it was asked since.
+#[cfg(feature = "software")]
+pub(crate) fn take_last_operation() -> Option<OperationId> {
+    cuda_sim::control::take_last_operation()
+}
+
+/// When operations were that nobody has asked for yet.
+#[cfg(feature = "software")]
+pub(crate) fn take_times() -> Vec<(OperationId, Range<Duration>)> {
+    cuda_sim::control::take_operation_times().unwrap_or_default()
+}
+
+#[cfg(not(feature = "software"))]
+pub(crate) fn virtual_now() -> Option<Duration> {
+    None
+}
+
+#[cfg(not(feature = "software"))]
+pub(crate) fn tell_times(_told: bool) {}
+
+#[cfg(not(feature = "software"))]
+pub(crate) fn take_last_operation() -> Option<OperationId> {
+    None
+}
+
+#[cfg(not(feature = "software"))]
+pub(crate) fn take_times() -> Vec<(OperationId, Range<Duration>)> {
+    Vec::new()
 }
 
 #[cfg(not(feature = "software"))]

@@ -51,9 +51,9 @@ pub(crate) fn waited<R>(
     if let Some(observers) = &observers {
         observe::tell(observers, |observer| observer.waiting(&told));
     }
-    tracing::trace!(target: "gpu_runtime::wait", %device, %reason, %place, call, "waiting");
-    let result = leave.spend(wait);
-    tracing::trace!(target: "gpu_runtime::wait", %device, %reason, %place, call, "waited");
+    let span =
+        tracing::trace_span!(target: "gpu_runtime::wait", "wait", %device, %reason, %place, call);
+    let result = span.in_scope(|| leave.spend(wait));
     if let Some(observers) = &observers {
         observe::tell(observers, |observer| observer.waited(&told));
     }

@@ -48,7 +48,7 @@ pub enum WaitMode {
     /// It is recorded, and a `tracing` warning tells of it.
     Warn,
     /// The function that would wait returns [`Error::WaitRefused`] before it does anything. What
-    /// `CUDA_LAUNCH_BLOCKING=1` asks for is not refused.
+    /// `CUDA_LAUNCH_BLOCKING=1` or a [`Timeline`](crate::Timeline) waits for is not refused.
     Fail,
 }
 
@@ -162,7 +162,7 @@ impl Leave {
     pub(crate) fn ask(device: Device, reason: WaitReason) -> Result<Leave> {
         let place = observe::place(Location::caller());
         match wait_mode() {
-            WaitMode::Fail if reason != WaitReason::LaunchBlocking => {
+            WaitMode::Fail if reason.is_of_the_program() => {
                 Err(Error::WaitRefused { device, reason, place })
             }
             mode => Ok(Leave { reason, place, device, mode }),

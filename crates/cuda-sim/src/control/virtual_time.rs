@@ -1,11 +1,12 @@
 //! Virtual time: asking for it, and telling what the driver cannot know.
 
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::ControlError;
 use crate::queue::in_host_function;
-use crate::time::{self, KernelWork};
+use crate::time::{self, KernelWork, OperationId};
 
 /// The calling thread's virtual clock: what its calls, and the work that it has waited for, would
 /// have taken since `cuInit` or the last reset.
@@ -102,6 +103,60 @@ pub fn declare_kernel(
     work: impl Fn([u32; 3], [u32; 3], &[u8]) -> KernelWork + Send + Sync + 'static,
 ) {
     time::declare(name, Arc::new(work));
+}
+
+/// Has the driver remember when operations begin and end, or no longer. While it does, ask now and
+/// then ([`take_operation_times`]): nothing is forgotten before.
+///
+/// ```
+/// use cuda_sim::control::{self, Config, Time, TimeModel};
+///
+/// let time = Time::Virtual(TimeModel::H200);
+/// control::configure(Config { time, ..Config::default() })?;
+/// let driver = cuda_sim::driver();
+/// let (mut context, mut stream) = (std::ptr::null_mut(), std::ptr::null_mut());
+/// // SAFETY: what is written to is writable, and the handles are the driver's.
+/// unsafe {
+///     (driver.cuInit)(0).ok()?;
+///     (driver.cuDevicePrimaryCtxRetain)(&mut context, 0).ok()?;
+///     (driver.cuCtxSetCurrent)(context).ok()?;
+///     (driver.cuStreamCreate)(&mut stream, 0).ok()?;
+///     let mut memory = 0;
+///     (driver.cuMemAlloc_v2)(&mut memory, 1000).ok()?;
+///     control::tell_operation_times(true)?;
+///     (driver.cuMemsetD8Async)(memory, 7, 1000, stream).ok()?;
+///     let fill = control::take_last_operation().expect("it was enqueued");
+///     (driver.cuStreamSynchronize)(stream).ok()?;
+///     let times = control::take_operation_times()?;
+///     let (_, time) = times.iter().find(|(operation, _)| *operation == fill).expect("it is done");
+///     assert!(time.end - time.start >= std::time::Duration::from_nanos(TimeModel::H200.kernel_least));
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// As [`virtual_now`].
+pub fn tell_operation_times(told: bool) -> Result<(), ControlError> {
+    check()?;
+    time::tell_spans(told);
+    Ok(())
+}
+
+/// The operation that the calling thread has enqueued last, unless this was asked since; nothing
+/// where time is real.
+pub fn take_last_operation() -> Option<OperationId> {
+    time::take_last()
+}
+
+/// When operations began and ended, of which that was decided since this was asked last: all that
+/// come before what any thread has waited for, and perhaps more. Times are from `cuInit` or the last
+/// reset, as [`virtual_now`] has them. An operation that waits begins when it need not any more.
+///
+/// # Errors
+/// As [`virtual_now`].
+pub fn take_operation_times() -> Result<Vec<(OperationId, Range<Duration>)>, ControlError> {
+    check()?;
+    Ok(time::take_spans())
 }
 
 fn check() -> Result<(), ControlError> {

@@ -2,11 +2,13 @@
 
 use std::cell::RefCell;
 use std::fs;
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::model::{Time, TimeModel};
+use super::spans::{self, OperationId};
 use super::timeline::{Entry, LaneId, Position, Timeline};
 use crate::control;
 
@@ -123,12 +125,23 @@ pub(crate) fn expect_threads(count: usize) {
 /// Enters an operation.
 pub(crate) fn enqueue(entry: Entry) {
     let number = known_thread();
+    spans::note_last(entry.at);
     with(|machine| {
         // Other threads than the host's enqueue when something else is done.
         let issued = number.map_or(0, |number| machine.timeline.hosts.clock(number));
         machine.timeline.enqueue(entry, issued);
         machine.decide(None);
     });
+}
+
+/// Has what is decided from now on told, or no longer.
+pub(crate) fn tell_spans(told: bool) {
+    with(|machine| machine.timeline.spans.tell(told));
+}
+
+/// What was decided since this was asked last.
+pub(crate) fn take_spans() -> Vec<(OperationId, Range<Duration>)> {
+    with(|machine| machine.timeline.spans.take()).unwrap_or_default()
 }
 
 /// The stream gets no more work, and nobody asks for it.

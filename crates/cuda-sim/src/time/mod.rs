@@ -9,16 +9,19 @@ mod demand;
 mod hosts;
 mod kernel;
 mod model;
+mod spans;
 #[cfg(test)]
 mod tests;
 mod timeline;
 
 pub(crate) use clock::{
     advance, begin_call, enqueue, expect_threads, forget, has_passed, is_virtual, join, now, set,
-    spend, stage,
+    spend, stage, take_spans, tell_spans,
 };
 pub(crate) use demand::{Demand, Site};
 pub use kernel::KernelWork;
 pub(crate) use kernel::{PerThread, count, declare, declared, forget_declared};
 pub use model::{Time, TimeModel};
+pub use spans::OperationId;
+pub(crate) use spans::take_last;
 pub(crate) use timeline::{Entry, LaneId, Position};

@@ -13,6 +13,7 @@ use smallvec::SmallVec;
 use super::demand::{Demand, Engine, Site};
 use super::hosts::Hosts;
 use super::model::TimeModel;
+use super::spans::Spans;
 use crate::queue::Timestamp;
 
 /// A stream's number, in the order in which streams were made.
@@ -46,6 +47,7 @@ pub(crate) struct Entry {
 #[derive(Debug, Default)]
 pub(super) struct Timeline {
     pub(super) hosts: Hosts,
+    pub(super) spans: Spans,
     lanes: BTreeMap<LaneId, Lane>,
     /// When each engine is free.
     free: HashMap<Engine, u64>,
@@ -130,6 +132,7 @@ impl Timeline {
                 self.free.insert(engine, end);
             }
             self.decided = self.decided.max(ready);
+            self.spans.note(pending.entry.at, begin, end);
             self.end(pending.entry, end);
         }
     }

@@ -79,6 +79,8 @@ pub enum WaitReason {
     Point,
     /// A copy to pageable memory ([`Stream::enqueue_dtoh`]), which the driver waits for.
     PageableCopy,
+    /// A [`Timeline`](crate::Timeline) was begun or finished.
+    Timeline,
     /// `CUDA_LAUNCH_BLOCKING=1`: the work was waited for where it was enqueued.
     LaunchBlocking,
 }
@@ -95,6 +97,13 @@ impl MemoryAccess {
     }
 }
 
+impl WaitReason {
+    /// Whether the program itself waits, and not who looks at it.
+    pub(crate) fn is_of_the_program(self) -> bool {
+        !matches!(self, WaitReason::LaunchBlocking | WaitReason::Timeline)
+    }
+}
+
 impl fmt::Display for WaitReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -103,6 +112,7 @@ impl fmt::Display for WaitReason {
             WaitReason::Event => "an event was synchronized",
             WaitReason::Point => "data was waited for",
             WaitReason::PageableCopy => "memory was copied to pageable memory",
+            WaitReason::Timeline => "a timeline was begun or finished",
             WaitReason::LaunchBlocking => "CUDA_LAUNCH_BLOCKING is set",
         })
     }

@@ -21,5 +21,6 @@ mod rows;
 mod stream_pool;
 mod streams;
 mod stress;
+mod timeline;
 mod waiting;
 mod waits;

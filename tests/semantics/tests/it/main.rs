@@ -4,6 +4,7 @@ mod agnostic;
 mod asynchronous;
 mod devices;
 mod memory;
+mod overlap;
 mod pinned;
 mod seeds;
 mod several_gpus;

@@ -1,0 +1,58 @@
+//! When operations began and ended, for who asks.
+
+use std::cell::Cell;
+use std::ops::Range;
+use std::time::Duration;
+
+use super::timeline::Position;
+
+/// An operation: a stream, and a number among its operations.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct OperationId {
+    /// The number of the stream, in the order in which streams were made.
+    pub stream: u64,
+    /// The number among what the stream was given.
+    pub sequence: u64,
+}
+
+/// What is told of operations: nothing unless somebody asks.
+#[derive(Debug, Default)]
+pub(super) struct Spans {
+    told: Option<Vec<(OperationId, Range<Duration>)>>,
+}
+
+thread_local! {
+    static LAST: Cell<Option<OperationId>> = const { Cell::new(None) };
+}
+
+impl Spans {
+    pub(super) fn tell(&mut self, told: bool) {
+        self.told = told.then(Vec::new);
+    }
+
+    pub(super) fn note(&mut self, at: Position, begin: u64, end: u64) {
+        if let Some(told) = &mut self.told {
+            told.push((at.into(), Duration::from_nanos(begin)..Duration::from_nanos(end)));
+        }
+    }
+
+    pub(super) fn take(&mut self) -> Vec<(OperationId, Range<Duration>)> {
+        self.told.as_mut().map(std::mem::take).unwrap_or_default()
+    }
+}
+
+/// The calling thread has enqueued an operation.
+pub(super) fn note_last(at: Position) {
+    LAST.set(Some(at.into()));
+}
+
+/// What the calling thread enqueued last, unless it was asked since.
+pub(crate) fn take_last() -> Option<OperationId> {
+    LAST.take()
+}
+
+impl From<Position> for OperationId {
+    fn from(at: Position) -> OperationId {
+        OperationId { stream: at.lane, sequence: at.sequence }
+    }
+}
