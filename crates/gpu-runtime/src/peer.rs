@@ -49,7 +49,7 @@ impl Device {
         }
         if !peer_link::is_tested(self, peer) {
             // Before anything is done that a refusal would have to undo.
-            drop(Leave::ask(self, WaitReason::Point)?);
+            let _leave = Leave::ask(self, WaitReason::Point)?;
         }
         let (state, context) = (self.state(), peer.state().context()?);
         state.bind()?;

@@ -53,6 +53,7 @@ fn tests(file: &File) -> Vec<(usize, u32)> {
     let mut tests = Vec::new();
     for (number, line) in file.lines() {
         let line = line.trim_start();
+        let line = line.strip_prefix("pub(crate) ").unwrap_or(line);
         if is_test && let Some(clause) = line.strip_prefix("fn ").and_then(clause_of_name) {
             tests.push((number, clause));
         }

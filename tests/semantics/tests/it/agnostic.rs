@@ -10,7 +10,7 @@ fn places() -> [Device; 3] {
 }
 
 #[test]
-fn s09_the_same_program_runs_where_a_device_was_chosen_once() -> Result<()> {
+pub(crate) fn s09_the_same_program_runs_where_a_device_was_chosen_once() -> Result<()> {
     let mut results = Vec::new();
     for device in places() {
         let _seed = tensor::enter_manual_seed(7);
@@ -29,7 +29,7 @@ fn s09_the_same_program_runs_where_a_device_was_chosen_once() -> Result<()> {
 }
 
 #[test]
-fn s10_new_keeps_device_and_dtype_of_its_tensor() -> Result<()> {
+pub(crate) fn s10_new_keeps_device_and_dtype_of_its_tensor() -> Result<()> {
     for device in places() {
         let x = Tensor::empty([2], (DType::F64, device))?;
         let _elsewhere = cuda::device(1)?;
@@ -53,7 +53,7 @@ fn s10_new_keeps_device_and_dtype_of_its_tensor() -> Result<()> {
 }
 
 #[test]
-fn s10_both_can_be_overridden() -> Result<()> {
+pub(crate) fn s10_both_can_be_overridden() -> Result<()> {
     four_devices();
     let x = Tensor::empty([2], (DType::F64, Device::cuda_at(1)))?;
     let y = x.new_zeros([2], (DType::I64, Device::Cpu))?;
@@ -64,7 +64,7 @@ fn s10_both_can_be_overridden() -> Result<()> {
 }
 
 #[test]
-fn s11_like_keeps_device_dtype_and_shape() -> Result<()> {
+pub(crate) fn s11_like_keeps_device_dtype_and_shape() -> Result<()> {
     for device in places() {
         let x = Tensor::empty([2, 3], (DType::F64, device))?;
         let _elsewhere = cuda::device(3)?;
@@ -86,7 +86,7 @@ fn s11_like_keeps_device_dtype_and_shape() -> Result<()> {
 }
 
 #[test]
-fn s12_defaults_hold_for_a_scope() -> Result<()> {
+pub(crate) fn s12_defaults_hold_for_a_scope() -> Result<()> {
     four_devices();
     assert_eq!(Tensor::zeros([2], ())?.dtype(), DType::F32);
     tensor::with_default_dtype(DType::F64, || -> Result<()> {
@@ -120,7 +120,7 @@ fn s12_defaults_can_be_set_by_a_call() {
 }
 
 #[test]
-fn s12_everything_in_a_loop_is_cast_to_one_type_and_device() -> Result<()> {
+pub(crate) fn s12_everything_in_a_loop_is_cast_to_one_type_and_device() -> Result<()> {
     four_devices();
     let chosen = (DType::F16, Device::cuda_at(1));
     for x in [Tensor::ones([2], DType::F64)?, tensor![1, 1]?] {
@@ -132,7 +132,7 @@ fn s12_everything_in_a_loop_is_cast_to_one_type_and_device() -> Result<()> {
 }
 
 #[test]
-fn s13_printing_shows_values_device_and_dtype_as_pytorch_does() -> Result<()> {
+pub(crate) fn s13_printing_shows_values_device_and_dtype_as_pytorch_does() -> Result<()> {
     four_devices();
     let x = Tensor::new([[1.0f32, -2.5], [3.0, 1000.0]], Device::Cpu)?;
     let numbers = "tensor([[   1.0000,   -2.5000],\n        [   3.0000, 1000.0000]]";

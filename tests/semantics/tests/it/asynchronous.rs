@@ -1,46 +1,59 @@
-//! Asynchronous execution: S14 to S17, S19.
+//! Asynchronous execution: S14 to S19.
 
 use std::sync::mpsc;
 
-use semantics::four_devices;
+use semantics::{four_devices, is_scheduled};
 use tensor::cuda::{Event, Stream};
 use tensor::{Blocking, Device, Result, Tensor, cuda, tensor};
 use test_support::isolate;
 
-/// Holds back everything that is enqueued on `stream` from now on, until the sender is dropped or
-/// used.
-fn hold(stream: &Stream) -> Result<mpsc::Sender<()>> {
-    let (release, held) = mpsc::channel::<()>();
-    stream.add_callback(move || _ = held.recv())?;
-    Ok(release)
+/// Holds back everything that is enqueued on a stream after it, until it is dropped.
+struct Hold(Option<mpsc::Sender<()>>);
+
+impl Hold {
+    /// Where a schedule decides what runs, it does so here too: one piece of work at a time, while
+    /// the host waits, so that none may wait for the host.
+    fn back(stream: &Stream) -> Result<Hold> {
+        if is_scheduled() {
+            return Ok(Hold(None));
+        }
+        let (release, held) = mpsc::channel::<()>();
+        stream.add_callback(move || _ = held.recv())?;
+        Ok(Hold(Some(release)))
+    }
+
+    /// Nothing of what is held can be done.
+    fn assert_not(&self, done: bool, why: &str) {
+        assert!(self.0.is_none() || !done, "{why}");
+    }
 }
 
 #[test]
-fn s14_the_host_runs_ahead_of_the_device() -> Result<()> {
+pub(crate) fn s14_the_host_runs_ahead_of_the_device() -> Result<()> {
     four_devices();
     let device = Device::cuda_at(0);
     let side = Stream::new(device)?;
     let _in = side.enter()?;
     let x = Tensor::ones([1000], device)?;
-    let release = hold(&side)?;
+    let held = Hold::back(&side)?;
     let mut y = x.clone();
     for _ in 0..100 {
         y = (&y + &x)?;
     }
-    assert!(!side.query()?, "nothing of this can have run: the stream is held back");
-    drop(release);
+    held.assert_not(side.query()?, "nothing of this can have run: the stream is held back");
+    drop(held);
     assert_eq!(y.to_vec::<f32>()?[999], 101.0);
     Ok(())
 }
 
 #[test]
-fn s14_copies_wait_for_what_they_read() -> Result<()> {
+pub(crate) fn s14_copies_wait_for_what_they_read() -> Result<()> {
     four_devices();
     let device = Device::cuda_at(1);
     let side = Stream::new(device)?;
     let _in = side.enter()?;
     let x = Tensor::zeros([4], device)?;
-    let release = hold(&side)?;
+    let held = Hold::back(&side)?;
     x.add_(&Tensor::ones([4], device)?)?;
     let reader = std::thread::spawn({
         let x = x.clone();
@@ -50,13 +63,13 @@ fn s14_copies_wait_for_what_they_read() -> Result<()> {
             elsewhere.to_vec()
         }
     });
-    drop(release);
+    drop(held);
     assert_eq!(reader.join().expect("the reader ends")?, [2.0; 4]);
     Ok(())
 }
 
 #[test]
-fn s17_the_current_stream_is_per_thread_and_device_and_restored() -> Result<()> {
+pub(crate) fn s17_the_current_stream_is_per_thread_and_device_and_restored() -> Result<()> {
     four_devices();
     let device = Device::cuda_at(0);
     let default = cuda::current_stream(device)?;
@@ -81,7 +94,7 @@ fn s17_the_current_stream_is_per_thread_and_device_and_restored() -> Result<()> 
 }
 
 #[test]
-fn s17_a_stream_guard_selects_the_streams_device() -> Result<()> {
+pub(crate) fn s17_a_stream_guard_selects_the_streams_device() -> Result<()> {
     four_devices();
     let side = Stream::new(Device::cuda_at(2))?;
     {
@@ -93,25 +106,25 @@ fn s17_a_stream_guard_selects_the_streams_device() -> Result<()> {
 }
 
 #[test]
-fn s17_streams_run_at_the_same_time_and_wait_for_each_other_when_told() -> Result<()> {
+pub(crate) fn s17_streams_run_at_the_same_time_and_wait_for_each_other_when_told() -> Result<()> {
     four_devices();
     let device = Device::cuda_at(0);
     let (first, second, third) = (Stream::new(device)?, Stream::new(device)?, Stream::new(device)?);
-    let release = hold(&first)?;
+    let held = Hold::back(&first)?;
 
     let (ran, runs) = mpsc::channel();
     second.add_callback(move || _ = ran.send("second"))?;
-    assert_eq!(runs.recv(), Ok("second"), "the second stream does not wait for the first");
     second.synchronize()?;
+    assert_eq!(runs.recv(), Ok("second"), "the second stream does not wait for the first");
 
     third.wait_stream(&first)?;
-    assert!(!third.query()?, "the third stream waits for the first");
+    held.assert_not(third.query()?, "the third stream waits for the first");
     let event = first.record_event()?;
-    assert!(!event.query()?);
+    held.assert_not(event.query()?, "the event comes after what is held back");
     second.wait_event(&event)?;
-    assert!(!second.query()?, "the second stream waits for the event");
+    held.assert_not(second.query()?, "the second stream waits for the event");
 
-    drop(release);
+    drop(held);
     cuda::synchronize(device)?;
     assert!(first.query()? && second.query()? && third.query()? && event.query()?);
     Ok(())
@@ -155,36 +168,85 @@ fn s15_a_late_error_names_its_launch_and_the_device_stays_lost() {
 }
 
 #[test]
-fn s16_copies_between_pinned_memory_and_a_device_return_before_they_are_done() -> Result<()> {
+pub(crate) fn s16_copies_between_pinned_memory_and_a_device_return_before_they_are_done()
+-> Result<()> {
     four_devices();
     let device = Device::cuda_at(3);
     let side = Stream::new(device)?;
     let _in = side.enter()?;
     let pinned = Tensor::ones([1000], ())?.pin_memory()?;
-    let release = hold(&side)?;
+    let held = Hold::back(&side)?;
     let on_device = pinned.to_with(device, Blocking::No)?;
     let back = (&on_device + 1.0)?.to_host_async()?;
-    assert!(!side.query()?, "neither copy can be done: the stream is held back");
+    held.assert_not(side.query()?, "neither copy can be done: the stream is held back");
     drop((pinned, on_device));
-    drop(release);
+    drop(held);
     assert_eq!(back.wait()?.to_vec::<f32>()?, [2.0; 1000]);
     Ok(())
 }
 
+/// The seeds' incorrect program: fill on one stream, `sum` on another, and nobody waits.
+pub(crate) fn sum_of_ones_filled_elsewhere() -> Result<f32> {
+    let device = Device::cuda_at(0);
+    let side = Stream::new(device)?;
+    let a = Tensor::zeros([300], device)?;
+    a.fill_(1.0)?;
+    let _in = side.enter()?;
+    a.sum()?.item()
+}
+
 #[test]
-fn s19_events_mark_points_in_streams_and_measure_time_between_them() -> Result<()> {
+pub(crate) fn s18_the_seeds_incorrect_program_is_correct() -> Result<()> {
+    four_devices();
+    assert_eq!(sum_of_ones_filled_elsewhere()?, 300.0);
+    Ok(())
+}
+
+#[test]
+fn s18_in_manual_mode_it_is_a_race_that_checked_mode_reports_with_both_operations() {
+    isolate(|| {
+        let sum = cuda::with_order(cuda::Order::Manual, sum_of_ones_filled_elsewhere);
+        let error = sum.and_then(|_| cuda::synchronize(Device::cuda_at(0)));
+        let error = error.expect_err("it is a race").to_string();
+        assert!(error.contains("race between operations"), "{error}");
+        assert!(error.contains("copy_f32_f32") && error.contains("sum_f32"), "{error}");
+    })
+    .env("GPU_DRIVER", "software:4")
+    .env("CUDA_SIM_CHECK", "streams")
+    .run();
+}
+
+#[test]
+pub(crate) fn s18_with_record_stream_the_memory_of_a_dropped_tensor_waits_for_the_stream()
+-> Result<()> {
+    four_devices();
+    let device = Device::cuda_at(1);
+    let side = Stream::new(device)?;
+    let a = Tensor::ones([1000], device)?;
+    let held = Hold::back(&side)?;
+    a.record_stream(&side)?;
+    drop(a);
+    let b = Tensor::zeros([1000], device)?;
+    drop(held);
+    assert_eq!(b.to_vec::<f32>()?, [0.0; 1000]);
+    assert!(tensor![1.0]?.record_stream(&side).is_err(), "no device uses this memory");
+    Ok(())
+}
+
+#[test]
+pub(crate) fn s19_events_mark_points_in_streams_and_measure_time_between_them() -> Result<()> {
     four_devices();
     let device = Device::cuda_at(2);
     let side = Stream::new(device)?;
     let (begin, end) = (Event::with_timing(), Event::with_timing());
     assert!(begin.query()?, "an event that was never recorded counts as complete");
     begin.record(&side)?;
-    let release = hold(&side)?;
+    let held = Hold::back(&side)?;
     end.record(&side)?;
     assert!(begin.query()? || begin.synchronize().is_ok());
-    assert!(!end.query()?);
-    assert!(begin.elapsed_time(&end).is_err(), "the end has not been reached");
-    drop(release);
+    held.assert_not(end.query()?, "the end comes after what is held back");
+    held.assert_not(begin.elapsed_time(&end).is_ok(), "the end has not been reached");
+    drop(held);
     end.synchronize()?;
     assert!(end.query()?);
     assert!(begin.elapsed_time(&end)? >= 0.0);

@@ -11,7 +11,7 @@ fn on(index: usize) -> Device {
 }
 
 #[test]
-fn s01_a_new_thread_begins_on_device_zero() -> Result<()> {
+pub(crate) fn s01_a_new_thread_begins_on_device_zero() -> Result<()> {
     four_devices();
     let _guard = cuda::device(2)?;
     let in_thread = || -> Result<(usize, Device)> {
@@ -23,7 +23,7 @@ fn s01_a_new_thread_begins_on_device_zero() -> Result<()> {
 }
 
 #[test]
-fn s01_tensors_on_cuda_without_an_index_land_on_the_current_device() -> Result<()> {
+pub(crate) fn s01_tensors_on_cuda_without_an_index_land_on_the_current_device() -> Result<()> {
     four_devices();
     assert_eq!(Tensor::zeros([2], CUDA)?.device(), on(0));
     cuda::with_device(3, || {
@@ -34,7 +34,7 @@ fn s01_tensors_on_cuda_without_an_index_land_on_the_current_device() -> Result<(
 }
 
 #[test]
-fn s02_guards_nest_and_restore() -> Result<()> {
+pub(crate) fn s02_guards_nest_and_restore() -> Result<()> {
     four_devices();
     {
         let _one = cuda::device(1)?;
@@ -50,7 +50,7 @@ fn s02_guards_nest_and_restore() -> Result<()> {
 }
 
 #[test]
-fn s02_a_guard_restores_on_early_return_and_on_panic() -> Result<()> {
+pub(crate) fn s02_a_guard_restores_on_early_return_and_on_panic() -> Result<()> {
     four_devices();
     fn fails() -> Result<()> {
         let _guard = cuda::device(1)?;
@@ -79,7 +79,7 @@ fn s02_a_device_out_of_range_is_an_error_that_says_how_many_there_are() {
 }
 
 #[test]
-fn s03_operation_runs_on_the_operands_device() -> Result<()> {
+pub(crate) fn s03_operation_runs_on_the_operands_device() -> Result<()> {
     four_devices();
     let x = Tensor::new([1.0f32, 2.0], on(0))?;
     let y = Tensor::new([3.0f32, 4.0], on(0))?;
@@ -93,7 +93,7 @@ fn s03_operation_runs_on_the_operands_device() -> Result<()> {
 }
 
 #[test]
-fn s04_an_index_overrides_the_selection() -> Result<()> {
+pub(crate) fn s04_an_index_overrides_the_selection() -> Result<()> {
     four_devices();
     let _one = cuda::device(1)?;
     let x = tensor![1.0, 2.0]?;
@@ -107,7 +107,7 @@ fn s04_an_index_overrides_the_selection() -> Result<()> {
 }
 
 #[test]
-fn s05_operands_on_two_devices_are_an_error_that_names_them() -> Result<()> {
+pub(crate) fn s05_operands_on_two_devices_are_an_error_that_names_them() -> Result<()> {
     four_devices();
     let a = Tensor::ones([2], on(1))?;
     let x = Tensor::ones([2], on(0))?;
@@ -124,7 +124,7 @@ fn s05_operands_on_two_devices_are_an_error_that_names_them() -> Result<()> {
 }
 
 #[test]
-fn s05_copies_cross_devices() -> Result<()> {
+pub(crate) fn s05_copies_cross_devices() -> Result<()> {
     four_devices();
     let source = Tensor::new([1.0f32, 2.0, 3.0], on(1))?;
     for target in [Device::Cpu, on(0), on(1), on(2)] {
@@ -137,7 +137,7 @@ fn s05_copies_cross_devices() -> Result<()> {
 }
 
 #[test]
-fn s05_a_zero_dimensional_cpu_tensor_acts_as_a_scalar() -> Result<()> {
+pub(crate) fn s05_a_zero_dimensional_cpu_tensor_acts_as_a_scalar() -> Result<()> {
     four_devices();
     let x = Tensor::new([1.0f32, 2.0], on(2))?;
     let two = Tensor::scalar(2.0, DType::F32)?;
@@ -233,7 +233,7 @@ fn s08_without_a_driver_nothing_is_available_and_the_reason_is_told() {
 }
 
 #[test]
-fn s08_get_device_is_minus_one_on_the_cpu() -> Result<()> {
+pub(crate) fn s08_get_device_is_minus_one_on_the_cpu() -> Result<()> {
     four_devices();
     assert_eq!(Tensor::zeros([2], Device::Cpu)?.get_device(), -1);
     assert_eq!(Tensor::zeros([2], on(3))?.get_device(), 3);

@@ -6,5 +6,6 @@ mod devices;
 mod memory;
 mod overlap;
 mod pinned;
+mod schedules;
 mod seeds;
 mod several_gpus;

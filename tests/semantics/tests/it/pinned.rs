@@ -8,7 +8,7 @@ use tensor::{DType, Device, Result, Tensor, tensor};
 use test_support::isolate;
 
 #[test]
-fn s24_pin_memory_returns_a_copy_in_page_locked_memory() -> Result<()> {
+pub(crate) fn s24_pin_memory_returns_a_copy_in_page_locked_memory() -> Result<()> {
     four_devices();
     let x = tensor![1.0, 2.0, 3.0]?;
     assert!(!x.is_pinned());

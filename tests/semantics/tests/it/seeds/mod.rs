@@ -9,3 +9,5 @@ mod devices_2017;
 mod devices_2018;
 mod pinned;
 mod streams_2018;
+
+pub(crate) use streams_2018::sum_on_a_side_stream_waits_for_normal_on_the_default_stream;

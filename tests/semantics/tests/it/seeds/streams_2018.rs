@@ -1,17 +1,20 @@
 //! The third seed's incorrect program, which is correct here.
 
-use semantics::four_devices;
+use semantics::{four_devices, is_scheduled};
 use tensor::{Device, Result, Tensor, cuda};
 
 #[test]
-fn sum_on_a_side_stream_waits_for_normal_on_the_default_stream() -> Result<()> {
+pub(crate) fn sum_on_a_side_stream_waits_for_normal_on_the_default_stream() -> Result<()> {
     four_devices();
     let cuda = Device::cuda(); // cuda = torch.device('cuda')
     let s = cuda::Stream::new(cuda)?; // s = torch.cuda.stream()
 
     // `normal_` is held back, so that `sum` would certainly be first if it did not wait.
+    // A schedule needs no help.
     let (release, held) = std::sync::mpsc::channel::<()>();
-    cuda::default_stream(cuda)?.add_callback(move || _ = held.recv())?;
+    if !is_scheduled() {
+        cuda::default_stream(cuda)?.add_callback(move || _ = held.recv())?;
+    }
     let normal = |device| {
         tensor::with_manual_seed(5, || Tensor::empty([100, 100], device)?.normal_(0.0, 1.0))
     };
@@ -20,7 +23,7 @@ fn sum_on_a_side_stream_waits_for_normal_on_the_default_stream() -> Result<()> {
         let _in = s.enter()?; // with torch.cuda.stream(s):
         a.sum()? // B = torch.sum(A)
     };
-    assert!(!s.query()?, "sum waits");
+    assert!(is_scheduled() || !s.query()?, "sum waits");
     drop(release);
 
     let expected = normal(Device::Cpu)?.sum()?;
