@@ -3,7 +3,7 @@
 use smallvec::SmallVec;
 
 use super::graph::Graph;
-use crate::ptx::{AddressBase, Function, Instruction, Operand, Register};
+use crate::ptx::{Function, Instruction, Register};
 
 /// A set of a function's registers.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -109,14 +109,7 @@ impl Liveness {
 
 /// The registers that an instruction reads.
 pub(crate) fn reads(instruction: &Instruction) -> SmallVec<[Register; 6]> {
-    let sources = instruction.sources.iter().filter_map(|source| match *source {
-        Operand::Register(register) | Operand::Negated(register) => Some(register),
-        Operand::Memory(address) => match address.base {
-            AddressBase::Register(register) => Some(register),
-            _ => None,
-        },
-        _ => None,
-    });
+    let sources = instruction.sources.iter().filter_map(|source| source.register());
     sources.chain(instruction.guard.map(|guard| guard.register)).collect()
 }
 

@@ -132,6 +132,19 @@ pub(crate) enum Operand {
     Target(usize),
 }
 
+impl Operand {
+    /// The register that it reads, if it does.
+    pub(crate) fn register(self) -> Option<Register> {
+        match self {
+            Operand::Register(register) | Operand::Negated(register) => Some(register),
+            Operand::Memory(Address { base: AddressBase::Register(register), .. }) => {
+                Some(register)
+            }
+            _ => None,
+        }
+    }
+}
+
 /// An address: a base and a distance in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Address {
