@@ -85,7 +85,7 @@ pub(crate) struct WarpRecord {
     /// The thread of the first lane; the others follow.
     pub(crate) threads: *mut Thread,
     pub(crate) frame: *mut u8,
-    /// Where the warp goes on; 0 is the beginning.
+    /// Where the warp goes on; 0 is the beginning, and [`NOWHERE`] in a chain if it has ended.
     pub(crate) state: u32,
     /// The suspension at which it waits.
     pub(crate) site: u32,
@@ -135,6 +135,8 @@ pub(crate) const LANES: usize = 32;
 
 /// The progress of a warp that has run to its end.
 pub(crate) const ENDED: u32 = 1;
+/// The state of one that has done so in a chain.
+pub(crate) const NOWHERE: u32 = u32::MAX;
 /// The first phase of a block's barrier.
 pub(crate) const FIRST_PHASE: u32 = 2;
 

@@ -7,6 +7,7 @@ use super::kernel::Kernel;
 use super::kinds::Kinds;
 use super::liveness::Liveness;
 use super::postdominators::postdominators;
+use super::rebuilt::Rebuilt;
 use super::shape::WarpShape;
 use crate::ptx::{Function, Instruction, Operand, Operation};
 
@@ -17,6 +18,8 @@ pub(crate) struct Lockstep {
     pub(crate) kinds: Kinds,
     /// For each block the one where the ways from it come together.
     pub(crate) joins: Vec<Option<usize>>,
+    /// What need not be kept while a warp waits.
+    pub(crate) rebuilt: Rebuilt,
 }
 
 impl Lockstep {
@@ -31,7 +34,8 @@ impl Lockstep {
         let cuts = cuts.filter(|(_, instruction)| may_part(&kinds, function, instruction));
         let resumable = Resumable::new(function, cuts.map(|(at, _)| at));
         let joins = postdominators(function, &resumable.code.graph);
-        Lockstep { resumable, kinds, joins }
+        let rebuilt = Rebuilt::new(function, &resumable.code.graph, &kinds);
+        Lockstep { resumable, kinds, joins, rebuilt }
     }
 
     /// Whether warps may let others go on before they end: at barriers, and in loops.

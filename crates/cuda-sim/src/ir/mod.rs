@@ -13,6 +13,7 @@ mod kinds;
 mod liveness;
 mod lockstep;
 mod postdominators;
+mod rebuilt;
 mod shape;
 mod uses;
 

@@ -126,9 +126,14 @@ impl WarpLowering<'_, '_> {
         let (affine, other) = if swapped { (1, 0) } else { (0, 1) };
         let first = self.one.source(instruction, affine, form.ty);
         let limit = self.one.source(instruction, other, form.ty);
-        let known = self.compare_range(condition, first, strides, limit);
-        let constant = self.plan.kinds.constant(instruction.sources[other]);
         let counts = strides.along == 1 && self.plan.kinds.shape().width() == 32;
+        let known = match condition {
+            IntCC::Equal | IntCC::NotEqual => self.compare_range(condition, first, strides, limit),
+            // Values that begin at a multiple of 32 do not wrap within a warp.
+            _ if counts && strides.lanes => self.compare_count(condition, first, limit),
+            _ => self.compare_range(condition, first, strides, limit),
+        };
+        let constant = self.plan.kinds.constant(instruction.sources[other]);
         let apart = match (condition, constant) {
             (IntCC::Equal | IntCC::NotEqual, Some(constant)) if strides.lanes => {
                 Apart::One(constant as u32 % 32, condition == IntCC::Equal)
@@ -138,6 +143,21 @@ impl WarpLowering<'_, '_> {
             _ => Apart::Unknown,
         };
         Some(Agreement { apart, ..known })
+    }
+
+    /// Compares `first` plus the lane's number, which does not wrap, with a limit: the lanes do not
+    /// agree if the limit lies among them.
+    fn compare_count(&mut self, condition: IntCC, first: Value, limit: Value) -> Agreement {
+        let distance = self.builder().ins().isub(limit, first);
+        // Lanes part behind the limit if it is on the side of what is below it, and else before it.
+        let distance = match includes_limit(condition) {
+            true => distance,
+            false => self.builder().ins().iadd_imm_s(distance, -1),
+        };
+        let above = IntCC::UnsignedGreaterThanOrEqual;
+        let agreed = self.builder().ins().icmp_imm_u(above, distance, 31);
+        let truth = self.builder().ins().icmp(condition, first, limit);
+        Agreement { agreed, truth, apart: Apart::Unknown }
     }
 
     /// Compares affine values with one for all lanes.
@@ -188,22 +208,17 @@ impl WarpLowering<'_, '_> {
 
     /// The lanes in which `first` plus the lane's number compares so with a limit.
     fn ramp_bits(&mut self, condition: IntCC, first: Value, limit: Value) -> Value {
-        use IntCC::{
-            SignedGreaterThan, SignedGreaterThanOrEqual, SignedLessThanOrEqual,
-            UnsignedGreaterThan, UnsignedGreaterThanOrEqual, UnsignedLessThanOrEqual,
-        };
         let signed = is_signed(condition);
         let [first, limit] = [first, limit].map(|value| self.one.resize(value, types::I64, signed));
-        let (includes_limit, complement) = match condition {
-            SignedLessThanOrEqual | UnsignedLessThanOrEqual => (1, false),
-            SignedGreaterThan | UnsignedGreaterThan => (1, true),
-            SignedGreaterThanOrEqual | UnsignedGreaterThanOrEqual => (0, true),
-            _ => (0, false),
-        };
+        let complement = matches!(
+            condition.without_equal(),
+            IntCC::SignedGreaterThan | IntCC::UnsignedGreaterThan
+        );
+        let beyond = i64::from(includes_limit(condition));
         // How many lanes come before the limit, and before the values wrap; behind that they are
         // less by 2 to the 32.
         let to_limit = self.builder().ins().isub(limit, first);
-        let to_limit = self.builder().ins().iadd_imm_s(to_limit, includes_limit);
+        let to_limit = self.builder().ins().iadd_imm_s(to_limit, beyond);
         let from_wrapped = self.builder().ins().iadd_imm_s(to_limit, 1 << 32);
         let top = self.one.int(types::I64, if signed { 1 << 31 } else { 1 << 32 });
         let to_wrap = self.builder().ins().isub(top, first);
@@ -232,5 +247,17 @@ fn is_signed(condition: IntCC) -> bool {
             | IntCC::SignedLessThanOrEqual
             | IntCC::SignedGreaterThan
             | IntCC::SignedGreaterThanOrEqual
+    )
+}
+
+/// Whether values up to the limit are on one side, and those above it on the other; if not, the
+/// limit is on the side of what is above it.
+fn includes_limit(condition: IntCC) -> bool {
+    matches!(
+        condition,
+        IntCC::SignedLessThanOrEqual
+            | IntCC::UnsignedLessThanOrEqual
+            | IntCC::SignedGreaterThan
+            | IntCC::UnsignedGreaterThan
     )
 }

@@ -12,7 +12,7 @@ use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value, types};
 
 use super::WarpLowering;
 use crate::exec::runtime::Helper;
-use crate::exec::state::{Context, ENDED, FINISHED, FIRST_PHASE, WarpRecord};
+use crate::exec::state::{Context, ENDED, FINISHED, FIRST_PHASE, NOWHERE, WarpRecord};
 use crate::ptx::{Operation, StateSpace};
 
 /// So many sweeps over all warps are made between two looks at whether the launch is to end.
@@ -24,36 +24,31 @@ pub(super) const TURN: i64 = 4;
 impl WarpLowering<'_, '_> {
     /// Begins with a warp of the chain.
     pub(super) fn begin_warp(&mut self) {
-        let (head, run) = (self.head, self.builder().create_block());
+        let head = self.head;
         self.builder().switch_to_block(head);
         self.record = self.builder().block_params(head)[0];
         let record = self.record;
         let threads = offset_of!(WarpRecord, threads);
         self.one.thread = self.one.load_constant(types::I64, record, threads);
-        if !self.takes_turns {
-            self.builder().ins().jump(run, &[]);
-            return self.builder().switch_to_block(run);
-        }
-        let (ended, waits) = (self.builder().create_block(), self.builder().create_block());
-        let [not_ended, counted] = [(); 2].map(|()| self.builder().create_block());
+    }
+
+    /// Passes over a warp that has ended, or that still waits, and counts it.
+    pub(super) fn pass_over(&mut self, counter: usize) {
+        self.count(counter);
+        let (advance, record) = (self.advance, self.record);
+        self.builder().ins().jump(advance, &[record.into()]);
+    }
+
+    /// Where a warp goes on behind the barrier: passes over it while that has not opened.
+    pub(super) fn pass_over_unless_open(&mut self) {
+        let [waits, opened] = [(); 2].map(|()| self.builder().create_block());
         let progress = self.load_from_record(offset_of!(WarpRecord, progress));
-        let is_ended = self.builder().ins().icmp_imm_u(IntCC::Equal, progress, i64::from(ENDED));
-        self.builder().ins().brif(is_ended, ended, &[], not_ended, &[]);
-        self.builder().switch_to_block(not_ended);
         let phase = self.load_counter(offset_of!(Context, phase));
         let is_waiting = self.builder().ins().icmp(IntCC::Equal, progress, phase);
-        self.builder().ins().brif(is_waiting, waits, &[], run, &[]);
-        for (block, counter) in
-            [(ended, offset_of!(Context, ended)), (waits, offset_of!(Context, arrived))]
-        {
-            self.builder().switch_to_block(block);
-            self.count(counter);
-            self.builder().ins().jump(counted, &[]);
-        }
-        self.builder().switch_to_block(counted);
-        let advance = self.advance;
-        self.builder().ins().jump(advance, &[record.into()]);
-        self.builder().switch_to_block(run);
+        self.builder().ins().brif(is_waiting, waits, &[], opened, &[]);
+        self.builder().switch_to_block(waits);
+        self.pass_over(offset_of!(Context, arrived));
+        self.builder().switch_to_block(opened);
     }
 
     /// The warp has ended.
@@ -67,7 +62,9 @@ impl WarpLowering<'_, '_> {
         if self.takes_turns {
             let ended = self.one.int(types::I32, i64::from(ENDED));
             self.store_to_record(ended, offset_of!(WarpRecord, progress));
-            self.count(offset_of!(Context, ended));
+            let nowhere = self.one.int(types::I32, i64::from(NOWHERE));
+            self.store_to_record(nowhere, offset_of!(WarpRecord, state));
+            return self.pass_over(offset_of!(Context, ended));
         }
         let (advance, record) = (self.advance, self.record);
         self.builder().ins().jump(advance, &[record.into()]);

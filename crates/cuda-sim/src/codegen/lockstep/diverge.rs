@@ -221,11 +221,11 @@ impl WarpLowering<'_, '_> {
         self.builder().ins().brif(chained, turn, &[], stay, &[]);
         self.builder().switch_to_block(turn);
         let live = self.plan.resumable.liveness.live_in(target).clone();
-        self.store_registers(&live);
+        self.keep_registers(&live);
         let (resumption, state) = self.resumption();
         self.take_turn(state, false);
         self.builder().switch_to_block(resumption);
-        self.load_registers(&live);
+        self.take_registers_back(&live);
         self.refuel();
         self.builder().ins().jump(head, &[]);
         self.builder().switch_to_block(stay);

@@ -86,7 +86,7 @@ impl WarpLowering<'_, '_> {
     /// Leaves the warp, which hands on some operands; what is lowered next is executed when it goes
     /// on.
     pub(super) fn wait(&mut self, suspension: Suspension, operands: &[Value], live: &RegisterSet) {
-        self.store_registers(live);
+        self.keep_registers(live);
         let (resumption, state) = self.resumption();
         if suspension == Suspension::Barrier(BarrierOp::Sync) {
             self.turn_at_barrier(operands, state);
@@ -101,7 +101,10 @@ impl WarpLowering<'_, '_> {
         self.return_to_scheduler(suspended);
 
         self.builder().switch_to_block(resumption);
-        self.load_registers(live);
+        if suspension == Suspension::Barrier(BarrierOp::Sync) {
+            self.pass_over_unless_open();
+        }
+        self.take_registers_back(live);
         self.refuel();
     }
 

@@ -21,6 +21,7 @@ mod registers;
 use std::collections::HashMap;
 use std::mem::offset_of;
 
+use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self as clif, InstBuilder, MemFlagsData, StackSlot, Value, types};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext, Variable};
 use cranelift_module::Module;
@@ -30,10 +31,13 @@ use super::function::{Lowering, Point, Role};
 use super::native::Unit;
 use super::value::register_type;
 use super::vector::{self, Lanes};
-use crate::exec::state::{FAULTED, WarpRecord};
+use crate::exec::state::{Context, FAULTED, WarpRecord};
 use crate::ir::{self, Kind};
 use crate::ptx::{Function, Instruction, Operation, Register};
 use agree::Agreement;
+
+/// So many states are told apart one by one, which is quicker than a jump through a table.
+const FEW: usize = 6;
 
 /// The state of the translation of a kernel for warps.
 pub(super) struct WarpLowering<'a, 'k> {
@@ -194,7 +198,7 @@ impl<'a, 'k> WarpLowering<'a, 'k> {
     /// Goes on where the warp was suspended.
     fn dispatch(&mut self, start: clif::Block) {
         let resumptions = self.one.resumptions.clone();
-        if resumptions.is_empty() {
+        if resumptions.is_empty() && !self.takes_turns {
             self.builder().ins().jump(start, &[]);
             return;
         }
@@ -202,13 +206,31 @@ impl<'a, 'k> WarpLowering<'a, 'k> {
         let record = self.record;
         let flags = MemFlagsData::trusted();
         let state = self.builder().ins().load(types::I32, flags, record, offset);
-        let pool = &mut self.builder().func.dfg.value_lists;
-        let start = clif::BlockCall::new(start, [], pool);
-        let others = resumptions.iter().map(|&block| clif::BlockCall::new(block, [], pool));
-        let others: Vec<_> = others.collect();
-        let table: Vec<_> = std::iter::once(start).chain(others).collect();
-        let table = self.builder().create_jump_table(clif::JumpTableData::new(start, &table));
-        self.builder().ins().br_table(state, table);
+        let states: Vec<clif::Block> = std::iter::once(start).chain(resumptions).collect();
+        let nowhere = self.builder().create_block();
+        if states.len() <= FEW {
+            // Later states are more often those in loops.
+            for (index, &block) in states.iter().enumerate().rev() {
+                let next = self.builder().create_block();
+                let here = self.builder().ins().icmp_imm_u(IntCC::Equal, state, index as i64);
+                self.builder().ins().brif(here, block, &[], next, &[]);
+                self.builder().switch_to_block(next);
+            }
+            self.builder().ins().jump(nowhere, &[]);
+        } else {
+            let pool = &mut self.builder().func.dfg.value_lists;
+            let calls = states.iter().map(|&block| clif::BlockCall::new(block, [], pool));
+            let calls: Vec<_> = calls.collect();
+            let default = clif::BlockCall::new(nowhere, [], pool);
+            let table = clif::JumpTableData::new(default, &calls);
+            let table = self.builder().create_jump_table(table);
+            self.builder().ins().br_table(state, table);
+        }
+        self.builder().switch_to_block(nowhere);
+        match self.takes_turns {
+            true => self.pass_over(offset_of!(Context, ended)),
+            false => self.one.return_status(FAULTED),
+        }
     }
 
     fn store_to_record(&mut self, value: Value, offset: usize) {

@@ -163,10 +163,10 @@ impl WarpLowering<'_, '_> {
     }
 
     /// Puts registers where the warp itself finds them again: what is kept once into the first
-    /// lane's cell.
-    pub(super) fn store_registers(&mut self, registers: &RegisterSet) {
+    /// lane's cell, and what can be had again nowhere.
+    pub(super) fn keep_registers(&mut self, registers: &RegisterSet) {
         let frame = self.frame();
-        for register in registers.iter() {
+        for register in self.plan.rebuilt.others(registers).iter() {
             let offset = self.plan.resumable.layout.slot(register);
             if self.kind(register) == Kind::Varying {
                 let lanes = self.lanes(register);
@@ -178,6 +178,16 @@ impl WarpLowering<'_, '_> {
                 value = self.builder().ins().bmask(types::I32, value);
             }
             self.builder().ins().store(MemFlagsData::trusted(), value, frame, offset);
+        }
+    }
+
+    /// Takes back what the warp has kept.
+    pub(super) fn take_registers_back(&mut self, registers: &RegisterSet) {
+        let plan = self.plan;
+        self.load_registers(&plan.rebuilt.others(registers));
+        let function = self.function();
+        for at in plan.rebuilt.instructions_for(function, registers) {
+            self.one.operation(&function.body[at]);
         }
     }
 
