@@ -199,7 +199,7 @@ fn pipeline(
 }
 
 #[test]
-fn a_prefetching_pipeline_from_pinned_memory_reaches_the_ideal_and_one_without_is_serial() {
+fn a_prefetching_pipeline_reaches_the_ideal_from_pinned_memory_only() {
     isolate(|| {
         in_virtual_time(|| {
             for device in Device::all().expect("there are four") {

@@ -9,3 +9,4 @@ mod pinned;
 mod schedules;
 mod seeds;
 mod several_gpus;
+mod waits;

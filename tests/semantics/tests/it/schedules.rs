@@ -12,7 +12,7 @@ use tensor::{Result, cuda};
 use test_support::isolate;
 
 use crate::asynchronous::sum_of_ones_filled_elsewhere;
-use crate::{agnostic, asynchronous, devices, pinned, seeds};
+use crate::{agnostic, asynchronous, devices, pinned, seeds, waits};
 
 /// A test that can run again and again in one process.
 struct Clause {
@@ -58,6 +58,8 @@ const CLAUSES: &[Clause] = &[
     ),
     clause!(asynchronous::s19_events_mark_points_in_streams_and_measure_time_between_them),
     clause!(pinned::s24_pin_memory_returns_a_copy_in_page_locked_memory),
+    clause!(waits::s14_operations_and_copies_between_gpus_never_make_the_host_wait),
+    clause!(waits::s16_only_copies_that_block_or_are_not_pinned_make_the_host_wait),
     Clause {
         name: "s18_sum_on_a_side_stream_waits_for_normal_on_the_default_stream",
         run: seeds::sum_on_a_side_stream_waits_for_normal_on_the_default_stream,
