@@ -1,6 +1,7 @@
 //! Host callbacks: functions of this program that a stream calls.
 
 use std::ffi::c_void;
+use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::enqueue::enqueue;
@@ -42,7 +43,9 @@ unsafe extern "C" fn run(data: *mut c_void) {
     // SAFETY: `data` came from `Box::into_raw` in `add_callback`, and the driver calls this once.
     let callback = unsafe { Box::from_raw(data.cast::<Callback>()) };
     // A panic must not cross into the driver, which is not Rust.
-    if catch_unwind(AssertUnwindSafe(callback)).is_err() {
+    if let Err(payload) = catch_unwind(AssertUnwindSafe(callback)) {
+        // Its destructor might panic too.
+        mem::forget(payload);
         tracing::error!("a host callback panicked");
     }
 }

@@ -126,16 +126,19 @@ impl Device {
             sequence: point.sequence(),
         };
         let awaits: Vec<_> = points.iter().map(id).collect();
-        host_wait(state, leave, &awaits, "cuCtxSynchronize", |driver| {
+        let waited = host_wait(state, leave, &awaits, "cuCtxSynchronize", |driver| {
             // SAFETY: the device's context is current.
             unsafe { (driver.cuCtxSynchronize)() }
-        })?;
-        for point in points {
-            point.stream().reached(point.sequence());
+        });
+        if waited.is_ok() {
+            for point in points {
+                point.stream().reached(point.sequence());
+            }
         }
+        // A lost device does not use anything any more either.
         retired::VALUES.collect();
         state.retired.collect();
-        Ok(())
+        waited
     }
 
     /// The stream that work goes to unless another one is current, the same in every thread.

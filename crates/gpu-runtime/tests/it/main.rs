@@ -9,6 +9,7 @@ mod events;
 mod fixture;
 mod foreign;
 mod guards;
+mod hardship;
 mod launches;
 mod lost;
 mod manual;
