@@ -88,9 +88,13 @@ impl Scheduler {
     /// Waits until a point is complete. The calling thread takes part in the stream's work
     /// meanwhile: that is quicker than to wake a worker and then to be woken by it.
     pub(crate) fn wait(&'static self, point: &Point) {
+        let is_virtual = time::is_virtual();
+        if is_virtual {
+            time::begin_wait(point.position());
+        }
         self.wait_for_work(point);
         point.host_saw();
-        if time::is_virtual() {
+        if is_virtual {
             time::join(point.position());
         }
     }

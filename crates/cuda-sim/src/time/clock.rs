@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::fs;
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -20,6 +20,9 @@ struct Machine {
 static MACHINE: Mutex<Option<Machine>> = Mutex::new(None);
 static CHANGED: Condvar = Condvar::new();
 
+/// How many threads want the machine's lock: they are about to say something.
+static ARRIVING: AtomicUsize = AtomicUsize::new(0);
+
 /// So that nothing is locked where time is real.
 static VIRTUAL: AtomicBool = AtomicBool::new(false);
 
@@ -27,7 +30,7 @@ static VIRTUAL: AtomicBool = AtomicBool::new(false);
 static EPOCH: AtomicU64 = AtomicU64::new(0);
 
 /// So long a thread that holds up a decision is given to make its next call before it is looked at.
-const PATIENCE: Duration = Duration::from_millis(50);
+const PATIENCE: Duration = Duration::from_millis(25);
 
 /// So long it is given if it does not sleep.
 const LAST_PATIENCE: Duration = Duration::from_secs(10);
@@ -151,14 +154,32 @@ pub(crate) fn forget(lane: LaneId) {
     }
 }
 
+/// The calling thread begins to wait for a position, and [`join`]s it when the work is done. Until
+/// then it makes no call, so nothing needs to wait for its next one.
+pub(crate) fn begin_wait(awaited: Position) {
+    let Some(number) = known_thread() else { return };
+    with(|machine| {
+        match machine.timeline.end_of(awaited) {
+            Some(end) => machine.timeline.hosts.returns(number, end),
+            None => machine.timeline.hosts.wait(number, awaited),
+        }
+        machine.decide(None);
+    });
+    CHANGED.notify_all();
+}
+
 /// The calling thread has waited for a position: its clock moves on to when it is reached.
 pub(crate) fn join(awaited: Position) {
     let Some(number) = known_thread() else { return };
     let epoch = EPOCH.load(Ordering::Acquire);
-    with(|machine| machine.timeline.hosts.wait(number, awaited));
+    begin_wait(awaited);
     wait_for_decision(number, u64::MAX, epoch, |machine| {
-        machine.decide(None);
-        let end = machine.timeline.end_of(awaited)?;
+        // Where its end is decided, the thread's next call must be reckoned with: nothing else is
+        // decided without it.
+        let end = machine.timeline.end_of(awaited).or_else(|| {
+            machine.decide(None);
+            machine.timeline.end_of(awaited)
+        })?;
         machine.timeline.hosts.spend(number, 0, 0);
         machine.timeline.hosts.advance(number, end);
         Some(())
@@ -215,11 +236,15 @@ fn wait_for_decision<R>(
         if since.elapsed() >= PATIENCE {
             let given_up = since.elapsed() >= LAST_PATIENCE;
             let holds_up = horizon.saturating_add(1).min(time);
-            let is_asleep = |system| given_up || sleeps(system);
             if given_up {
                 machine.timeline.hosts.expect(0);
             }
-            if machine.timeline.hosts.set_aside(number, holds_up, is_asleep) {
+            let hosts = &mut machine.timeline.hosts;
+            let stuck = hosts.stuck(number, holds_up, given_up, asleep);
+            // One of them may have slept because it wants what is locked here.
+            let is_certain = given_up || ARRIVING.load(Ordering::SeqCst) == 0;
+            if is_certain && !stuck.is_empty() {
+                stuck.into_iter().for_each(|number| hosts.set_aside(number));
                 continue;
             }
         }
@@ -227,14 +252,21 @@ fn wait_for_decision<R>(
     }
 }
 
-/// Whether a thread waits for something, as the operating system sees it (proc(5), the third field
-/// of `stat`), rather than for its turn on a processor.
-fn sleeps(system: i32) -> bool {
-    let Ok(stat) = fs::read_to_string(format!("/proc/self/task/{system}/stat")) else {
-        return true;
+/// How often a thread has been switched to another one, if it waits for something rather than for
+/// its turn on a processor: as `status` in proc(5) says.
+fn asleep(system: i32) -> Option<u64> {
+    let Ok(status) = fs::read_to_string(format!("/proc/self/task/{system}/status")) else {
+        // It has ended without a word.
+        return Some(u64::MAX);
     };
-    let state = stat.rsplit_once(')').and_then(|(_, rest)| rest.trim_start().chars().next());
-    state != Some('R')
+    let field = |name: &str| {
+        let line = status.lines().find_map(|line| line.strip_prefix(name))?;
+        Some(line.trim_start_matches(':').trim())
+    };
+    let switches =
+        |name: &str| field(name).and_then(|count| count.parse::<u64>().ok()).unwrap_or(0);
+    let runs = field("State").is_some_and(|state| state.starts_with('R'));
+    (!runs).then(|| switches("voluntary_ctxt_switches") + switches("nonvoluntary_ctxt_switches"))
 }
 
 /// The calling thread's number, entered if it has none.
@@ -266,5 +298,8 @@ fn with<R>(change: impl FnOnce(&mut Machine) -> R) -> Option<R> {
 }
 
 fn lock() -> MutexGuard<'static, Option<Machine>> {
-    MACHINE.lock().unwrap_or_else(PoisonError::into_inner)
+    ARRIVING.fetch_add(1, Ordering::SeqCst);
+    let machine = MACHINE.lock().unwrap_or_else(PoisonError::into_inner);
+    ARRIVING.fetch_sub(1, Ordering::SeqCst);
+    machine
 }

@@ -8,7 +8,8 @@ use super::timeline::Position;
 #[derive(Debug, Default)]
 pub(super) struct Hosts {
     threads: BTreeMap<u64, Host>,
-    /// How many there are to be before anything is decided.
+    /// How many there have been, and are to be before anything is decided.
+    entered: usize,
     expected: usize,
 }
 
@@ -18,6 +19,8 @@ struct Host {
     state: State,
     /// What the operating system calls it.
     system: i32,
+    /// How often it had been switched to another thread when it was last found asleep.
+    slept: Option<u64>,
 }
 
 /// What is known of a thread's next call.
@@ -27,6 +30,9 @@ enum State {
     Active,
     /// It comes when that is done.
     Waiting(Position),
+    /// What it waited for is done, in virtual time at least, and the driver is about to let it go
+    /// on: it comes no earlier than its clock says, whatever the thread does meanwhile.
+    Returning,
     /// It waits for something that the driver does not know.
     Aside,
 }
@@ -35,7 +41,9 @@ impl Hosts {
     /// Enters a thread. It begins where the one that is furthest behind is, which may have made it.
     pub(super) fn enter(&mut self, number: u64, system: i32) {
         let clock = self.threads.values().map(|host| host.clock).min().unwrap_or(0);
-        self.threads.insert(number, Host { clock, state: State::Active, system });
+        let host = Host { clock, state: State::Active, system, slept: None };
+        self.threads.insert(number, host);
+        self.entered += 1;
     }
 
     pub(super) fn leave(&mut self, number: u64) {
@@ -74,44 +82,72 @@ impl Hosts {
         }
     }
 
+    /// What the thread begins to wait for is decided to be done at a time.
+    pub(super) fn returns(&mut self, number: u64, at: u64) {
+        if let Some(host) = self.threads.get_mut(&number) {
+            host.clock = host.clock.max(at);
+            host.state = State::Returning;
+        }
+    }
+
     /// Something is decided to be done at a time: who waits for it goes on then.
     pub(super) fn wake(&mut self, done: Position, at: u64) {
         for host in self.threads.values_mut() {
             if matches!(host.state, State::Waiting(awaited) if awaited.is_by(done)) {
                 host.clock = host.clock.max(at);
-                host.state = State::Active;
+                host.state = State::Returning;
             }
         }
     }
 
     /// No call that is yet to be made comes earlier. `except` is a thread that makes none.
     pub(super) fn horizon(&self, except: Option<u64>) -> u64 {
-        if self.threads.len() < self.expected {
+        if self.entered < self.expected {
             return 0;
         }
-        let active = self
-            .threads
-            .iter()
-            .filter(|(number, host)| host.state == State::Active && Some(**number) != except);
+        let comes = |host: &Host| matches!(host.state, State::Active | State::Returning);
+        let active =
+            self.threads.iter().filter(|(number, host)| comes(host) && Some(**number) != except);
         active.map(|(_, host)| host.clock).min().unwrap_or(u64::MAX)
     }
 
-    /// Sets aside the threads that hold up a decision until `time` and of which `is_asleep` says
-    /// that they do nothing. True if there were any.
-    pub(super) fn set_aside(
+    /// The threads that hold up a decision until `time` and do nothing, or all that hold it up.
+    /// `asleep` says how often a thread has been switched to another one, if it is asleep: it does
+    /// nothing if it is found asleep twice and has not run meanwhile. One that the driver is about
+    /// to let go on may well sleep: until the bytes are there whose time is decided.
+    pub(super) fn stuck(
         &mut self,
         except: u64,
         time: u64,
-        is_asleep: impl Fn(i32) -> bool,
-    ) -> bool {
-        let mut any = false;
+        all: bool,
+        asleep: impl Fn(i32) -> Option<u64>,
+    ) -> Vec<u64> {
+        let mut stuck = Vec::new();
         for (&number, host) in &mut self.threads {
-            let holds_up = host.state == State::Active && host.clock < time;
-            if holds_up && number != except && is_asleep(host.system) {
-                host.state = State::Aside;
-                any = true;
+            if number == except || host.clock >= time {
+                continue;
+            }
+            let is_stuck = match host.state {
+                State::Active => {
+                    let slept = asleep(host.system);
+                    let still = slept.is_some() && slept == host.slept;
+                    host.slept = slept;
+                    all || still
+                }
+                State::Returning => all,
+                State::Waiting(_) | State::Aside => false,
+            };
+            if is_stuck {
+                stuck.push(number);
             }
         }
-        any
+        stuck
+    }
+
+    /// Decides without a thread.
+    pub(super) fn set_aside(&mut self, number: u64) {
+        if let Some(host) = self.threads.get_mut(&number) {
+            host.state = State::Aside;
+        }
     }
 }

@@ -15,8 +15,8 @@ mod tests;
 mod timeline;
 
 pub(crate) use clock::{
-    advance, begin_call, enqueue, expect_threads, forget, has_passed, is_virtual, join, now, set,
-    spend, stage, take_spans, tell_spans,
+    advance, begin_call, begin_wait, enqueue, expect_threads, forget, has_passed, is_virtual, join,
+    now, set, spend, stage, take_spans, tell_spans,
 };
 pub(crate) use demand::{Demand, Site};
 pub use kernel::KernelWork;

@@ -160,3 +160,25 @@ fn times_are_rounded_up_and_never_overflow() {
     assert_eq!(per_second(0, 1), 0);
     assert_eq!(per_second(u64::MAX, 0), u64::MAX);
 }
+
+#[test]
+fn a_thread_that_the_driver_is_about_to_let_go_on_is_not_set_aside_while_it_sleeps() {
+    let mut hosts = Hosts::default();
+    (0..3).for_each(|number| hosts.enter(number, 0));
+    hosts.wait(0, at(7, 1));
+    assert_eq!(hosts.horizon(Some(1)), 0, "the last thread may call at once");
+    hosts.advance(2, 500);
+    assert_eq!(hosts.horizon(Some(1)), 500);
+    hosts.wake(at(7, 1), 300);
+    assert_eq!(hosts.horizon(Some(1)), 300);
+    let asleep = |_| Some(5);
+    (0..2).for_each(|_| assert_eq!(hosts.stuck(1, 400, false, asleep), []));
+    hosts.spend(0, 0, 0);
+    assert_eq!(hosts.stuck(1, 400, false, asleep), [], "it may just have waited for a lock");
+    assert_eq!(hosts.stuck(1, 400, false, |_| Some(6)), [], "it has run meanwhile");
+    assert_eq!(hosts.stuck(1, 400, false, |_| None), [], "it runs");
+    assert_eq!(hosts.stuck(1, 400, false, asleep), []);
+    assert_eq!(hosts.stuck(1, 400, false, asleep), [0], "it is the program that sleeps");
+    hosts.set_aside(0);
+    assert_eq!(hosts.horizon(Some(1)), 500);
+}
