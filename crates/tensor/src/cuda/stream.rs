@@ -89,7 +89,8 @@ impl Tensor {
     /// use tensor::{Device, Tensor, cuda};
     /// let side = cuda::Stream::new(Device::cuda())?;
     /// let x = Tensor::ones([3], Device::cuda())?;
-    /// side.wait_stream(&cuda::current_stream(Device::cuda())?)?;
+    /// let current = cuda::current_stream(Device::cuda())?;
+    /// side.wait_stream(&current)?;
     /// x.record_stream(&side)?;
     /// // ... here a library enqueues on `side.as_raw()` what reads `x` ...
     /// drop(x);
