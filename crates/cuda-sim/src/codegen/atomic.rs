@@ -57,11 +57,7 @@ impl Lowering<'_, '_> {
     fn atomic_float_add(&mut self, address: Value, operand: Value, form: AtomicForm) -> Value {
         let machine = machine_type(form.ty);
         if form.space == StateSpace::Shared {
-            let flags = MemFlagsData::new().with_notrap();
-            let old = self.builder.ins().load(machine, flags, address, 0);
-            let sum = self.builder.ins().fadd(old, operand);
-            self.builder.ins().store(flags, sum, address, 0);
-            return old;
+            return self.plain_update(address, operand, form);
         }
         let (again, done) = (self.builder.create_block(), self.builder.create_block());
         self.builder.append_block_param(again, machine.as_int());
@@ -101,6 +97,7 @@ impl Lowering<'_, '_> {
         let old = self.builder.ins().load(machine_type(form.ty), flags, address, 0);
         let signed = form.ty.is_signed();
         let new = match form.op {
+            AtomicOp::Add if form.ty.is_float() => self.builder.ins().fadd(old, operand),
             AtomicOp::Add => self.builder.ins().iadd(old, operand),
             AtomicOp::And => self.builder.ins().band(old, operand),
             AtomicOp::Or => self.builder.ins().bor(old, operand),

@@ -35,8 +35,7 @@ impl WarpLowering<'_, '_> {
     /// Passes over a warp that has ended, or that still waits, and counts it.
     pub(super) fn pass_over(&mut self, counter: usize) {
         self.count(counter);
-        let (advance, record) = (self.advance, self.record);
-        self.builder().ins().jump(advance, &[record.into()]);
+        self.go_to_next_warp();
     }
 
     /// Where a warp goes on behind the barrier: passes over it while that has not opened.
@@ -66,6 +65,10 @@ impl WarpLowering<'_, '_> {
             self.store_to_record(nowhere, offset_of!(WarpRecord, state));
             return self.pass_over(offset_of!(Context, ended));
         }
+        self.go_to_next_warp();
+    }
+
+    fn go_to_next_warp(&mut self) {
         let (advance, record) = (self.advance, self.record);
         self.builder().ins().jump(advance, &[record.into()]);
     }
@@ -84,8 +87,7 @@ impl WarpLowering<'_, '_> {
             self.store_to_record(phase, offset_of!(WarpRecord, progress));
             self.count(offset_of!(Context, arrived));
         }
-        let (advance, record) = (self.advance, self.record);
-        self.builder().ins().jump(advance, &[record.into()]);
+        self.go_to_next_warp();
     }
 
     /// Goes on to the next warp, and after the last one to the first that has something to do.

@@ -19,13 +19,8 @@ pub(in crate::exec) unsafe extern "C" fn gather(
     access: u32,
     members: u32,
 ) -> u32 {
-    // SAFETY: as the caller's; the area is as large as what a warp accesses.
-    unsafe {
-        let area = (&raw mut (*context).lanes).cast::<u8>();
-        each(context, record, (place, access, members), Access::Read, |memory, at, bytes| {
-            copy(area.wrapping_add(at), memory, bytes);
-        })
-    }
+    // SAFETY: as the caller's.
+    unsafe { each(context, record, (place, access, members), Access::Read) }
 }
 
 /// Writes what the lanes in `members` store, in the same way.
@@ -36,16 +31,11 @@ pub(in crate::exec) unsafe extern "C" fn scatter(
     access: u32,
     members: u32,
 ) -> u32 {
-    // SAFETY: as the caller's; the area is as large as what a warp accesses.
-    unsafe {
-        let area = (&raw mut (*context).lanes).cast::<u8>();
-        each(context, record, (place, access, members), Access::Write, |memory, at, bytes| {
-            copy(memory, area.wrapping_add(at), bytes);
-        })
-    }
+    // SAFETY: as the caller's.
+    unsafe { each(context, record, (place, access, members), Access::Write) }
 }
 
-/// Does something at each lane's place in memory and in the area.
+/// Copies between each lane's place in memory and its place in the area.
 ///
 /// # Safety
 ///
@@ -55,8 +45,9 @@ unsafe fn each(
     record: *mut WarpRecord,
     (place, access, members): (u64, u32, u32),
     kind: Access,
-    act: impl Fn(*mut u8, usize, u32),
 ) -> u32 {
+    // SAFETY: as the caller's.
+    let area = unsafe { (&raw mut (*context).lanes).cast::<u8>() };
     // SAFETY: as the caller's.
     let (runner, context, warp) = unsafe { (Runner::of(context), &*context, &*record) };
     let Some(access) = runner.launch.kernel.lane_access(access) else {
@@ -67,13 +58,17 @@ unsafe fn each(
         // SAFETY: a warp's record points to its 32 threads.
         let thread = unsafe { &*warp.threads.add(lane) };
         let address = place.wrapping_add(access.strides.at(lane as i64, access.shape) as u64);
-        match locate(runner, context, thread, &access, address, what) {
-            Ok(memory) => act(memory as *mut u8, place_in_area(&access, lane), access.bytes),
+        let memory = match locate(runner, context, thread, &access, address, what) {
+            Ok(memory) => memory as *mut u8,
             Err(kind) => {
                 runner.stop(thread, access.line, kind);
                 return 1;
             }
-        }
+        };
+        let kept = area.wrapping_add(place_in_area(&access, lane));
+        let (to, from) = if kind == Access::Read { (kept, memory) } else { (memory, kept) };
+        // SAFETY: the lane may access the memory, and the area is as large as what a warp accesses.
+        unsafe { copy(to, from, access.bytes) };
     }
     0
 }
