@@ -49,16 +49,19 @@ unsafe fn each(
     // SAFETY: as the caller's.
     let area = unsafe { (&raw mut (*context).lanes).cast::<u8>() };
     // SAFETY: as the caller's.
-    let (runner, context, warp) = unsafe { (Runner::of(context), &*context, &*record) };
+    let (runner, warp) = unsafe { (Runner::of(context), &*record) };
     let Some(access) = runner.launch.kernel.lane_access(access) else {
         return 1;
     };
+    let log = access.bytes.trailing_zeros();
+    // SAFETY: as the caller's. Nothing is borrowed: the area is in the same context.
+    let known = unsafe { ((*context).window_start, (*context).window_slots[log as usize]) };
     let what = What { bytes: access.bytes, access: kind, strong: false, releases: false };
     for lane in lanes(members) {
         // SAFETY: a warp's record points to its 32 threads.
         let thread = unsafe { &*warp.threads.add(lane) };
         let address = place.wrapping_add(access.strides.at(lane as i64, access.shape) as u64);
-        let memory = match locate(runner, context, thread, &access, address, what) {
+        let memory = match locate(runner, known, thread, &access, address, what) {
             Ok(memory) => memory as *mut u8,
             Err(kind) => {
                 runner.stop(thread, access.line, kind);
@@ -73,10 +76,11 @@ unsafe fn each(
     0
 }
 
-/// The host address of a lane's access.
+/// The host address of a lane's access. `known` is the device's own address range: its start, and
+/// its places for accesses of this size.
 fn locate(
     runner: &Runner<'_>,
-    context: &Context,
+    (start, slots): (u64, u64),
     thread: &Thread,
     access: &LaneAccess,
     address: u64,
@@ -89,8 +93,7 @@ fn locate(
         Some(Window::Parameters) => runner.parameters.clone(),
         Some(Window::Local) => local..local + runner.local_bytes() as u64,
         None => {
-            let slot = address.wrapping_sub(context.window_start).rotate_right(log);
-            if slot >= context.window_slots[log as usize] {
+            if address.wrapping_sub(start).rotate_right(log) >= slots {
                 runner.check_access(thread, address, what, None, access.line)?;
             }
             return Ok(address);
