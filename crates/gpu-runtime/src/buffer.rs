@@ -39,6 +39,7 @@ impl<T: Pod> DeviceBuffer<T> {
     ///
     /// # Errors
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) if the device has not enough left.
+    #[track_caller]
     pub fn new(device: Device, len: usize) -> Result<DeviceBuffer<T>> {
         let bytes = len.saturating_mul(mem::size_of::<T>());
         let allocation = DeviceAllocation::new(device, bytes)?;
@@ -143,6 +144,7 @@ impl<T: Pod> PinnedBuffer<T> {
     /// # Errors
     /// [`Error::HostOutOfMemory`](crate::Error::HostOutOfMemory) if the system gives no more
     /// page-locked memory.
+    #[track_caller]
     pub fn zeroed(len: usize) -> Result<PinnedBuffer<T>> {
         let bytes = len.saturating_mul(mem::size_of::<T>());
         let allocation = HostAllocation::new(bytes)?;
@@ -156,6 +158,7 @@ impl<T: Pod> PinnedBuffer<T> {
     ///
     /// # Errors
     /// As [`PinnedBuffer::zeroed`].
+    #[track_caller]
     pub fn from_slice(elements: &[T]) -> Result<PinnedBuffer<T>> {
         let mut buffer = PinnedBuffer::zeroed(elements.len())?;
         buffer.copy_from_slice(elements);

@@ -7,7 +7,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use crate::enqueue::enqueue;
 use crate::error::Result;
 use crate::ledger::Work;
-use crate::observe::Request;
+use crate::observe::{self, Request, WorkId};
 use crate::stream::Stream;
 
 type Callback = Box<dyn FnOnce() + Send>;
@@ -24,7 +24,11 @@ impl Stream {
     /// The driver's, if it cannot enqueue the call.
     #[track_caller]
     pub fn add_callback(&self, callback: impl FnOnce() + Send + 'static) -> Result<()> {
-        let boxed: Box<Callback> = Box::new(Box::new(callback));
+        let callback: Callback = match observe::is_observed() {
+            true => Box::new(self.telling(callback)),
+            false => Box::new(callback),
+        };
+        let boxed: Box<Callback> = Box::new(callback);
         let data = Box::into_raw(boxed).cast::<c_void>();
         let request = Request::new(&Work::Callback, "cuLaunchHostFunc");
         let enqueued = enqueue(self, &request, |driver, stream| {
@@ -36,6 +40,15 @@ impl Stream {
             drop(unsafe { Box::from_raw(data.cast::<Callback>()) });
         }
         enqueued
+    }
+
+    /// The same function, which first has observers hear that the work before it is done.
+    fn telling<F: FnOnce() + Send>(&self, callback: F) -> impl FnOnce() + Send + use<F> {
+        let before = WorkId { stream: self.id(), sequence: self.sequence() };
+        move || {
+            observe::learned(|| before);
+            callback();
+        }
     }
 }
 

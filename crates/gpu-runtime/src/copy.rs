@@ -33,8 +33,11 @@ impl Stream {
     #[track_caller]
     pub unsafe fn enqueue_htod(&self, dst: DevicePtr, src: *const u8, bytes: usize) -> Result<()> {
         let ends = [MemoryAccess::write(dst, bytes), MemoryAccess::read(host(src), bytes)];
+        // From pageable memory the driver has read everything when it returns.
+        let is_kept = observe::is_observed() && self.is_page_locked(src, bytes);
+        let ends = if is_kept { &ends[..] } else { &ends[..1] };
         let (dst, src) = (dst.address(), src.cast::<c_void>());
-        self.enqueue_copy(Direction::HostToDevice, "cuMemcpyHtoDAsync_v2", &ends, |driver, raw| {
+        self.enqueue_copy(Direction::HostToDevice, "cuMemcpyHtoDAsync_v2", ends, |driver, raw| {
             // SAFETY: as the caller promises.
             unsafe { (driver.cuMemcpyHtoDAsync_v2)(dst, src, bytes, raw) }
         })
@@ -57,9 +60,10 @@ impl Stream {
         let leave = self.leave_for_copy_to(dst, bytes)?;
         let (dst, src) = (dst.cast::<c_void>(), src.address());
         let (call, place) = ("cuMemcpyDtoHAsync_v2", Location::caller());
+        let ends = if leave.is_some() { &ends[1..] } else { &ends[..] };
         let enqueue = || {
             at_place(place, || {
-                self.enqueue_copy(Direction::DeviceToHost, call, &ends, |driver, raw| {
+                self.enqueue_copy(Direction::DeviceToHost, call, ends, |driver, raw| {
                     // SAFETY: as the caller promises.
                     unsafe { (driver.cuMemcpyDtoHAsync_v2)(dst, src, bytes, raw) }
                 })
@@ -171,7 +175,7 @@ impl Stream {
     /// Only then is the driver asked what memory it is.
     #[track_caller]
     fn leave_for_copy_to(&self, dst: *mut u8, bytes: usize) -> Result<Option<Leave>> {
-        let unnoticed = wait_mode() == WaitMode::Off && !observe::is_on();
+        let unnoticed = wait_mode() == WaitMode::Off && !observe::is_observed();
         if unnoticed || bytes == 0 || self.is_page_locked(dst, bytes) {
             return Ok(None);
         }
@@ -185,10 +189,10 @@ impl Stream {
         &self,
         direction: Direction,
         call: &'static str,
-        accesses: &[MemoryAccess; 2],
+        accesses: &[MemoryAccess],
         issue: impl FnOnce(&Driver, CUstream) -> CUresult,
     ) -> Result<()> {
-        let [MemoryAccess { bytes, .. }, _] = *accesses;
+        let bytes = accesses.first().map_or(0, |end| end.bytes);
         if bytes == 0 {
             return Ok(());
         }

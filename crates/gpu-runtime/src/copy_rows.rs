@@ -157,7 +157,8 @@ impl Stream {
                 }
             },
         };
-        let accesses = if observe::is_on() { copy.accesses(width, height) } else { Vec::new() };
+        let accesses =
+            if observe::is_observed() { copy.accesses(width, height) } else { Vec::new() };
         let work = Work::Copy { direction, bytes: width * height };
         match (direction, copy.src.device, copy.dst.device) {
             (Direction::PeerToPeer, Some(from), Some(to)) => {

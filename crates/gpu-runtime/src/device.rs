@@ -7,7 +7,7 @@ use crate::current;
 use crate::device_state::DeviceState;
 use crate::error::{Error, Result};
 use crate::module::Module;
-use crate::observe::{WaitReason, WorkId};
+use crate::observe::WaitReason;
 use crate::platform;
 use crate::point::StreamPoint;
 use crate::properties::{MemoryInfo, Properties};
@@ -121,11 +121,7 @@ impl Device {
         let state = self.state();
         let leave = Leave::ask(self, WaitReason::Device)?;
         let points: Vec<_> = state.streams().iter().map(Stream::point).collect();
-        let id = |point: &StreamPoint| WorkId {
-            stream: point.stream().id(),
-            sequence: point.sequence(),
-        };
-        let awaits: Vec<_> = points.iter().map(id).collect();
+        let awaits: Vec<_> = points.iter().map(StreamPoint::work).collect();
         let waited = host_wait(state, leave, &awaits, "cuCtxSynchronize", |driver| {
             // SAFETY: the device's context is current.
             unsafe { (driver.cuCtxSynchronize)() }

@@ -31,7 +31,10 @@ pub(crate) fn enqueue(
         let is_taken = result == CUresult::CUDA_SUCCESS || blocking;
         (result, is_taken.then(|| stream.enqueued(request.work)))
     };
-    let result = if observe::is_on() { told(stream, request, hand_over) } else { hand_over().0 };
+    let result = match observe::is_observed() {
+        true => told(stream, request, hand_over)?,
+        false => hand_over().0,
+    };
     check::on_stream(state, stream.id(), request.call, result)?;
     let Request { work, call, .. } = *request;
     tracing::trace!(target: "gpu_runtime::enqueue", stream = %stream.id(), %work, call);
@@ -41,28 +44,29 @@ pub(crate) fn enqueue(
     Ok(())
 }
 
-/// Tells observers of the work, before and after it is handed to the driver.
+/// Tells observers of the work, before and after it is handed to the driver, if they admit it.
 #[cold]
 fn told(
     stream: &Stream,
     request: &Request<'_>,
     hand_over: impl FnOnce() -> (CUresult, Option<u64>),
-) -> CUresult {
-    let Some(observers) = observe::observers() else { return hand_over().0 };
-    let of_kernel = match request.work {
-        Work::Kernel { .. } => Ambient::accesses(),
+) -> Result<CUresult> {
+    let Some(observers) = observe::observers() else { return Ok(hand_over().0) };
+    let said = match request.work {
+        Work::Kernel { .. } | Work::Callback => Ambient::accesses(),
         _ => Default::default(),
     };
     let operation = Operation {
         stream,
         work: request.work,
         place: observe::place(request.place),
-        accesses: if of_kernel.is_empty() { request.accesses } else { &of_kernel },
+        accesses: if said.is_empty() { request.accesses } else { &said },
         awaits: request.awaits,
     };
     let _in_order = stream.lock_for_observers();
+    observe::ask(&observers, |observer| observer.admit(&operation))?;
     observe::tell(&observers, |observer| observer.enqueuing(&operation));
     let (result, sequence) = hand_over();
     observe::tell(&observers, |observer| observer.enqueued(&operation, sequence));
-    result
+    Ok(result)
 }

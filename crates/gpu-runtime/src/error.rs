@@ -9,6 +9,7 @@ use crate::launch::LaunchProblem;
 use crate::ledger::LaunchRecord;
 use crate::lost::LostDevice;
 use crate::observe::WaitReason;
+use crate::race::Race;
 use crate::rows::Rows;
 use crate::stream::StreamId;
 
@@ -203,6 +204,13 @@ pub enum Error {
         reason: WaitReason,
         /// The place in the source that asked for it.
         place: &'static Location<'static>,
+    },
+
+    /// An access to memory that nothing puts in order with an earlier one, under `GPU_SANITIZER=1`.
+    #[error("{race}\nNothing was done; GPU_SANITIZER is set")]
+    DataRace {
+        /// Both accesses, and what is missing.
+        race: Box<Race>,
     },
 
     /// Rows that are not where they are said to be.

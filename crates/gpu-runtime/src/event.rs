@@ -11,7 +11,7 @@ use crate::error::{Error, EventProblem, Result};
 use crate::event_pool as raw_event;
 use crate::handle::Handle;
 use crate::ledger::Work;
-use crate::observe::{Request, WaitReason, WorkId};
+use crate::observe::{self, Request, WaitReason, WorkId};
 use crate::stream::{Stream, StreamId};
 use crate::waits::Leave;
 
@@ -53,6 +53,12 @@ struct Recording {
 struct OwnedEvent {
     raw: Handle<CUevent>,
     state: &'static DeviceState,
+}
+
+impl Recording {
+    fn work(&self) -> WorkId {
+        WorkId { stream: self.stream, sequence: self.sequence }
+    }
 }
 
 impl Event {
@@ -98,15 +104,13 @@ impl Event {
     #[track_caller]
     pub fn wait(&self, stream: &Stream) -> Result<()> {
         let recording = self.lock();
-        let Some(Recording { event, stream: recorded_on, sequence }) = recording.as_ref() else {
-            return Ok(());
-        };
-        if *recorded_on == stream.id() {
+        let Some(recording) = recording.as_ref() else { return Ok(()) };
+        let awaited = recording.work();
+        if awaited.stream == stream.id() {
             return Ok(());
         }
-        let awaited = WorkId { stream: *recorded_on, sequence: *sequence };
-        stream.enqueue_wait(event.raw.0, awaited)?;
-        stream.note_edge(*recorded_on, *sequence);
+        stream.enqueue_wait(recording.event.raw.0, awaited)?;
+        stream.note_edge(awaited.stream, awaited.sequence);
         Ok(())
     }
 
@@ -116,7 +120,13 @@ impl Event {
     /// [`Error::DeviceLost`] if work before the event failed.
     pub fn query(&self) -> Result<bool> {
         match self.newest() {
-            Some(Recording { event, .. }) => raw_event::query(event.state, event.raw),
+            Some(recording) => {
+                let is_past = raw_event::query(recording.event.state, recording.event.raw)?;
+                if is_past {
+                    observe::learned(|| recording.work());
+                }
+                Ok(is_past)
+            }
             None => Ok(true),
         }
     }
@@ -128,10 +138,10 @@ impl Event {
     #[track_caller]
     pub fn synchronize(&self) -> Result<()> {
         match self.newest() {
-            Some(Recording { event, stream, sequence }) => {
-                let awaited = WorkId { stream, sequence };
+            Some(recording) => {
+                let Recording { event, .. } = &recording;
                 let leave = Leave::ask(event.state.device, WaitReason::Event)?;
-                raw_event::synchronize(event.state, event.raw, leave, awaited)
+                raw_event::synchronize(event.state, event.raw, leave, recording.work())
             }
             None => Ok(()),
         }
@@ -150,21 +160,23 @@ impl Event {
         let (Some(start), Some(end)) = (self.newest(), end.newest()) else {
             return Err(invalid(EventProblem::NotRecorded));
         };
-        let (start, end) = (start.event, end.event);
-        let state = start.state;
-        if state.device != end.state.device {
-            let (start, end) = (state.device, end.state.device);
+        let state = start.event.state;
+        if state.device != end.event.state.device {
+            let (start, end) = (state.device, end.event.state.device);
             return Err(invalid(EventProblem::TwoDevices { start, end }));
         }
         state.bind()?;
         let mut milliseconds = 0.0;
+        let (first, last) = (start.event.raw.0, end.event.raw.0);
         // SAFETY: `milliseconds` is writable, and both events are alive.
-        let result =
-            unsafe { (state.driver.cuEventElapsedTime)(&mut milliseconds, start.raw.0, end.raw.0) };
-        match check::query(state, None, "cuEventElapsedTime", result)? {
-            true => Ok(milliseconds),
-            false => Err(invalid(EventProblem::NotComplete)),
+        let result = unsafe { (state.driver.cuEventElapsedTime)(&mut milliseconds, first, last) };
+        if !check::query(state, None, "cuEventElapsedTime", result)? {
+            return Err(invalid(EventProblem::NotComplete));
         }
+        for passed in [start, end] {
+            observe::learned(|| passed.work());
+        }
+        Ok(milliseconds)
     }
 
     fn create(&self, state: &'static DeviceState) -> Result<OwnedEvent> {

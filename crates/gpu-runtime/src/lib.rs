@@ -123,6 +123,7 @@ mod pending;
 mod platform;
 mod point;
 mod properties;
+mod race;
 mod relay;
 mod retired;
 mod rows;
@@ -152,12 +153,14 @@ pub use lost::LostDevice;
 pub use memory::{DeviceAllocation, DevicePtr, HostAllocation};
 pub use module::Module;
 pub use observe::{
-    HostWait, MemoryAccess, Observation, Observer, Operation, WaitReason, WorkId, at_place, observe,
+    Allocation, Freed, HostAccess, HostWait, MemoryAccess, Observation, Observer, Operation,
+    WaitReason, WorkId, at_place, host_access, is_observed, observe, on_own_account,
 };
-pub use order::{Access, Operand, Order, ordered, with_order};
+pub use order::{Access, Operand, Order, ordered, ordered_on_host, with_order};
 pub use pending::Pending;
 pub use point::StreamPoint;
 pub use properties::{MemoryInfo, Properties};
+pub use race::{MissingEdge, Party, Race, RaceChecker, RacingAccess};
 pub use rows::Rows;
 pub use stream::{Stream, StreamId};
 pub use teardown::take_drop_errors;

@@ -2,6 +2,7 @@
 
 use std::ffi::c_void;
 use std::fmt;
+use std::panic::Location;
 use std::ptr::{NonNull, null_mut};
 
 use cuda_sys::{CUdeviceptr, CUresult};
@@ -10,6 +11,7 @@ use crate::check;
 use crate::device::Device;
 use crate::device_state::DeviceState;
 use crate::error::{Error, Result};
+use crate::observe::{Allocation, Freed};
 use crate::retired;
 use crate::teardown;
 
@@ -72,9 +74,11 @@ impl DeviceAllocation {
     ///
     /// # Errors
     /// [`Error::OutOfMemory`] if the device has not enough left.
+    #[track_caller]
     pub fn new(device: Device, bytes: usize) -> Result<DeviceAllocation> {
         retired::VALUES.collect();
         let ptr = if bytes == 0 { DevicePtr::null() } else { allocate(device, bytes)? };
+        tell_of(ptr, bytes, Some(device));
         Ok(DeviceAllocation { device, ptr, bytes })
     }
 
@@ -97,6 +101,7 @@ impl DeviceAllocation {
 impl Drop for DeviceAllocation {
     fn drop(&mut self) {
         if !self.ptr.is_null() {
+            Freed::whole(self.ptr, self.bytes).tell();
             teardown::destroy(self.device.state(), "cuMemFree_v2", |driver| {
                 // SAFETY: the address came from `cuMemAlloc_v2`, and is freed here only.
                 unsafe { (driver.cuMemFree_v2)(self.ptr.0) }
@@ -135,6 +140,7 @@ impl HostAllocation {
     ///
     /// # Errors
     /// [`Error::HostOutOfMemory`] if the system gives no more.
+    #[track_caller]
     pub fn new(bytes: usize) -> Result<HostAllocation> {
         retired::VALUES.collect();
         retired::HOST_MEMORY.collect();
@@ -152,9 +158,18 @@ impl HostAllocation {
         }
         check::on_device(state, "cuMemHostAlloc", result)?;
         match NonNull::new(start.cast()) {
-            Some(start) => Ok(HostAllocation { device: Some(device), start, bytes }),
+            Some(start) => {
+                let memory = HostAllocation { device: Some(device), start, bytes };
+                tell_of(memory.told_as(), bytes, None);
+                Ok(memory)
+            }
             None => Err(Error::HostOutOfMemory { bytes }),
         }
+    }
+
+    /// The address by which observers know it.
+    fn told_as(&self) -> DevicePtr {
+        DevicePtr::from_address(self.start.addr().get() as u64)
     }
 
     /// Where it begins. Reading and writing there is up to the owner, who knows what is in flight.
@@ -171,6 +186,7 @@ impl HostAllocation {
 impl Drop for HostAllocation {
     fn drop(&mut self) {
         if let Some(device) = self.device {
+            Freed::whole(self.told_as(), self.bytes).tell();
             teardown::destroy(device.state(), "cuMemFreeHost", |driver| {
                 // SAFETY: the address came from `cuMemHostAlloc`, and is freed here only.
                 unsafe { (driver.cuMemFreeHost)(self.start.as_ptr().cast()) }
@@ -183,6 +199,14 @@ impl fmt::Debug for HostAllocation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "HostAllocation({} bytes at {:p})", self.bytes, self.start)
     }
+}
+
+/// Tells observers of memory that the driver gave.
+#[inline]
+#[track_caller]
+fn tell_of(start: DevicePtr, bytes: usize, device: Option<Device>) {
+    let place = Location::caller();
+    Allocation { start, bytes, device, stream: None, is_part: false, place }.tell();
 }
 
 fn allocate(device: Device, bytes: usize) -> Result<DevicePtr> {

@@ -1,25 +1,40 @@
 //! Observers: who is told of every enqueued piece of work and of every wait of the host.
 
 mod ambient;
+mod memory;
 mod operation;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
+use crate::error::Result;
+use crate::stream::Stream;
 pub use ambient::at_place;
 pub(crate) use ambient::{Ambient, place};
+pub use memory::{Allocation, Freed, HostAccess, host_access, on_own_account};
+pub(crate) use memory::{learned, told_awaited};
 pub(crate) use operation::Request;
 pub use operation::{HostWait, MemoryAccess, Operation, WaitReason, WorkId};
 
-/// Is told of every enqueued piece of work, and of every wait of the host, while it is registered
-/// with [`observe`].
+/// Is told of every enqueued piece of work, of every wait of the host, and of memory, while it is
+/// registered with [`observe`].
 ///
-/// Its methods are called in the thread that enqueues or waits. What one stream is given is told in
+/// Its methods are called in the thread that does what they tell of. What one stream is given is told in
 /// the order in which the stream does it: other threads that enqueue on that stream stand by
 /// meanwhile. They must not enqueue, wait or drop streams, or the thread would wait for itself. A
 /// panic in one is reported through `tracing` and changes nothing.
 pub trait Observer: Send + Sync {
+    /// Whether the work may be enqueued at all. An error is what the caller gets, and the driver
+    /// does not hear of the work.
+    ///
+    /// # Errors
+    /// Whatever the observer has against it.
+    fn admit(&self, operation: &Operation<'_>) -> Result<()> {
+        let _ = operation;
+        Ok(())
+    }
+
     /// The work is about to be handed to the driver.
     fn enqueuing(&self, operation: &Operation<'_>) {
         let _ = operation;
@@ -41,6 +56,38 @@ pub trait Observer: Send + Sync {
     /// The calling thread has waited, whether or not the device works.
     fn waited(&self, wait: &HostWait<'_>) {
         let _ = wait;
+    }
+
+    /// The program found this work, and what comes before it, to be done without waiting for it: it
+    /// asked, or there was nothing to wait for, or a callback behind it runs.
+    fn learned(&self, work: WorkId) {
+        let _ = work;
+    }
+
+    /// Later work on the stream comes after `awaited`, for which no wait was enqueued, since it is
+    /// done already.
+    fn awaited(&self, stream: &Stream, awaited: WorkId) {
+        let _ = (stream, awaited);
+    }
+
+    /// The calling thread is about to access memory that devices use, as far as it says so
+    /// ([`host_access`]).
+    ///
+    /// # Errors
+    /// Whatever the observer has against it: then the access is not made.
+    fn accessing(&self, access: &HostAccess<'_>) -> Result<()> {
+        let _ = access;
+        Ok(())
+    }
+
+    /// Somebody got memory, from the driver or from an allocator.
+    fn allocated(&self, allocation: &Allocation) {
+        let _ = allocation;
+    }
+
+    /// Memory is about to be given back.
+    fn freed(&self, freed: &Freed<'_>) {
+        let _ = freed;
     }
 }
 
@@ -107,9 +154,9 @@ type Observers = Arc<[Arc<dyn Observer>]>;
 static OBSERVED: AtomicBool = AtomicBool::new(false);
 static OBSERVERS: RwLock<Option<Observers>> = RwLock::new(None);
 
-/// Whether anybody is told.
+/// Whether anybody is told, so that it is worth to find out what to tell. It costs a relaxed load.
 #[inline]
-pub(crate) fn is_on() -> bool {
+pub fn is_observed() -> bool {
     OBSERVED.load(Ordering::Relaxed)
 }
 
@@ -122,9 +169,24 @@ pub(crate) fn observers() -> Option<Observers> {
 pub(crate) fn tell(observers: &Observers, what: impl Fn(&dyn Observer)) {
     for observer in observers.iter() {
         if catch_unwind(AssertUnwindSafe(|| what(&**observer))).is_err() {
-            tracing::error!("an observer of the runtime panicked");
+            panicked();
         }
     }
+}
+
+/// Asks each observer; the first objection holds, but all are asked.
+pub(crate) fn ask(observers: &Observers, what: impl Fn(&dyn Observer) -> Result<()>) -> Result<()> {
+    let answer = |observer: &Arc<dyn Observer>| {
+        catch_unwind(AssertUnwindSafe(|| what(&**observer))).unwrap_or_else(|_| {
+            panicked();
+            Ok(())
+        })
+    };
+    observers.iter().map(answer).fold(Ok(()), Result::and)
+}
+
+fn panicked() {
+    tracing::error!("an observer of the runtime panicked");
 }
 
 fn change(how: impl FnOnce(&mut Vec<Arc<dyn Observer>>)) {

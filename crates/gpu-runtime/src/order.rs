@@ -9,7 +9,7 @@ use smallvec::SmallVec;
 
 use crate::error::Result;
 use crate::memory::DevicePtr;
-use crate::observe::{Ambient, MemoryAccess};
+use crate::observe::{Ambient, MemoryAccess, host_access, is_observed};
 use crate::stream::Stream;
 use crate::uses::UseRecord;
 
@@ -108,6 +108,65 @@ pub fn ordered<'a, R, O: Into<Operand<'a>> + Copy>(
     enqueue: impl FnOnce() -> Result<R>,
 ) -> Result<R> {
     ordered_at(Location::caller(), stream, operands, enqueue)
+}
+
+/// Runs `f`, in which the host accesses memory that devices use, in order with all their uses of it:
+/// what [`ordered`] is for work of a stream. It blocks until the uses are done that each access must
+/// come after. Uses of devices that are enqueued meanwhile, or later, are the caller's to keep away
+/// until `f` has returned; work that is enqueued afterwards comes after it anyway.
+///
+/// Under [`Order::Manual`] nothing is waited for. [`Observer`](crate::Observer)s are told of the
+/// ranges of operands that have one.
+///
+/// ```
+/// # gpu_runtime::choose_driver(gpu_runtime::DriverChoice::Software { devices: None })?;
+/// use std::sync::Mutex;
+///
+/// use gpu_runtime::{
+///     Access, Device, DeviceBuffer, DevicePtr, HostAllocation, Operand, UseRecord, ordered,
+///     ordered_on_host,
+/// };
+///
+/// let stream = Device::get(0)?.default_stream()?;
+/// let buffer = DeviceBuffer::<u8>::zeroed(&stream, 100)?;
+/// let (memory, uses) = (HostAllocation::new(100)?, Mutex::new(UseRecord::default()));
+/// let operands = [(buffer.uses(), Access::Read), (&uses, Access::Write)];
+/// // SAFETY: both ends are 100 bytes, and the host waits, below, before it reads and frees them.
+/// ordered(&stream, &operands, || unsafe {
+///     stream.enqueue_dtoh(memory.as_ptr(), buffer.ptr(), 100)
+/// })?;
+/// let start = DevicePtr::from_address(memory.as_ptr() as u64);
+/// let read = Operand::new(&uses, Access::Read).over(start, 100);
+/// // SAFETY: the copy is done.
+/// let first = ordered_on_host(&[read], || unsafe { memory.as_ptr().read() })?;
+/// assert_eq!(first, 0);
+/// # Ok::<(), gpu_runtime::Error>(())
+/// ```
+///
+/// # Errors
+/// [`Error::DeviceLost`](crate::Error::DeviceLost) if work before the access failed, and those of
+/// [`host_access`](crate::host_access). `f` does not run then.
+#[track_caller]
+pub fn ordered_on_host<'a, R, O: Into<Operand<'a>> + Copy>(
+    operands: &[O],
+    f: impl FnOnce() -> R,
+) -> Result<R> {
+    if current() == Order::Automatic {
+        for &operand in operands {
+            let Operand { record, access, .. } = operand.into();
+            // A clone: the wait must not hold up those who only mark a use.
+            let record = record.lock().unwrap_or_else(PoisonError::into_inner).clone();
+            match access {
+                Access::Read => record.wait_for_read()?,
+                Access::Write => record.wait_for_write()?,
+            }
+        }
+    }
+    if is_observed() {
+        let memory = |&operand: &O| operand.into().memory();
+        host_access(&operands.iter().filter_map(memory).collect::<SmallVec<[_; 8]>>())?;
+    }
+    Ok(f())
 }
 
 /// As [`ordered`], asked for at a place that the caller knows.

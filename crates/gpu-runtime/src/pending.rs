@@ -70,7 +70,7 @@ impl<T> Pending<T> {
 impl<T> Drop for Pending<T> {
     fn drop(&mut self) {
         if let Some(land) = self.land.take()
-            && !matches!(self.point.is_complete(), Ok(true))
+            && !matches!(self.point.is_past(), Ok(true))
         {
             retired::VALUES.keep(vec![self.point.clone()], land);
         }

@@ -11,6 +11,7 @@ use crate::device_state::DeviceState;
 use crate::driver::{DriverChoice, DriverKind};
 use crate::error::{Error, Result};
 use crate::once::TryOnce;
+use crate::race;
 use crate::software;
 
 pub(crate) struct Platform {
@@ -62,6 +63,7 @@ impl Platform {
         if count == 0 {
             return Err(Error::NoDevice { driver: kind });
         }
+        race::start_if_asked();
         let devices = (0..count).map(|index| DeviceState::new(driver, Device(index), count));
         Ok(Platform {
             choice,

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use crate::error::Result;
+use crate::observe::{self, WorkId};
 use crate::stream::Stream;
 
 /// A point between two pieces of work on a stream: what came before it, and nothing after.
@@ -58,7 +59,22 @@ impl StreamPoint {
     /// [`Error::DeviceLost`](crate::Error::DeviceLost) if work before it failed.
     #[track_caller]
     pub fn is_complete(&self) -> Result<bool> {
+        let is_complete = self.is_past()?;
+        if is_complete {
+            observe::learned(|| self.work());
+        }
+        Ok(is_complete)
+    }
+
+    /// As [`is_complete`](StreamPoint::is_complete), of which the program learns nothing.
+    #[track_caller]
+    pub(crate) fn is_past(&self) -> Result<bool> {
         self.stream.has_reached(self.sequence)
+    }
+
+    /// The work before the point, by its name.
+    pub fn work(&self) -> WorkId {
+        WorkId { stream: self.stream.id(), sequence: self.sequence }
     }
 
     /// Moves the point to the end of what is enqueued by now on the same stream.

@@ -72,7 +72,7 @@ impl Retired {
 
 impl Entry {
     fn is_over(&self) -> bool {
-        self.until.iter().all(|point| match point.is_complete() {
+        self.until.iter().all(|point| match point.is_past() {
             Ok(complete) => complete,
             // A lost device uses nothing any more. Other errors tell nothing.
             Err(error) => matches!(error, Error::DeviceLost { .. }),

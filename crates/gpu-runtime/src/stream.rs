@@ -21,12 +21,13 @@ use crate::error::Result;
 use crate::event::Event;
 use crate::handle::Handle;
 use crate::ledger::Ledger;
-use crate::observe::{WaitReason, WorkId};
+use crate::observe::{self, WaitReason, WorkId};
 use crate::point::StreamPoint;
 use crate::waits::Leave;
 use edges::Edges;
 pub use id::StreamId;
 use milestones::Milestones;
+pub(crate) use origin::Legacy;
 use origin::Origin;
 pub(crate) use pool::StreamPool;
 
@@ -70,6 +71,7 @@ pub(crate) struct StreamInner {
     state: &'static DeviceState,
     priority: i32,
     origin: Origin,
+    legacy: Legacy,
     /// Whether code outside of the runtime may enqueue here, of which nobody tells.
     shared: AtomicBool,
     /// How many pieces of work were enqueued.
@@ -121,6 +123,7 @@ impl Stream {
         let done = check::query(state, Some(self.id()), "cuStreamQuery", result)?;
         if done {
             self.0.milestones.reached(sequence);
+            observe::learned(|| WorkId { stream: self.id(), sequence });
         }
         Ok(done)
     }
@@ -155,7 +158,11 @@ impl Stream {
     #[track_caller]
     pub fn wait_point(&self, point: &StreamPoint) -> Result<()> {
         let other = point.stream();
-        if self == other || other.0.milestones.completed() >= point.sequence() {
+        if self == other {
+            return Ok(());
+        }
+        if other.0.milestones.completed() >= point.sequence() {
+            self.comes_after(point);
             return Ok(());
         }
         // Held until the wait is enqueued: who finds the edge in here may rely on it.
@@ -163,10 +170,13 @@ impl Stream {
         if edges.reach(other.id()) >= point.sequence() {
             return Ok(());
         }
-        if let Some(milestone) = other.0.milestones.covering(other, point.sequence())? {
-            let awaited = WorkId { stream: other.id(), sequence: milestone.sequence };
-            self.enqueue_wait(milestone.event.raw(), awaited)?;
-            edges.note(other.id(), milestone.sequence);
+        match other.0.milestones.covering(other, point.sequence())? {
+            Some(milestone) => {
+                let awaited = WorkId { stream: other.id(), sequence: milestone.sequence };
+                self.enqueue_wait(milestone.event.raw(), awaited)?;
+                edges.note(other.id(), milestone.sequence);
+            }
+            None => self.comes_after(point),
         }
         Ok(())
     }

@@ -47,7 +47,7 @@ pub(crate) fn waited<R>(
     let Leave { reason, place, .. } = leave;
     let device = state.device;
     let told = HostWait { device, reason, place, awaits };
-    let observers = observe::is_on().then(observe::observers).flatten();
+    let observers = observe::is_observed().then(observe::observers).flatten();
     if let Some(observers) = &observers {
         observe::tell(observers, |observer| observer.waiting(&told));
     }

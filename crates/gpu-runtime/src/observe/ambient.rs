@@ -5,7 +5,7 @@ use std::panic::Location;
 
 use smallvec::SmallVec;
 
-use super::is_on;
+use super::is_observed;
 use super::operation::MemoryAccess;
 
 thread_local! {
@@ -82,7 +82,7 @@ impl Ambient {
         place: &'static Location<'static>,
         accesses: impl FnOnce() -> A,
     ) -> Option<Ambient> {
-        is_on().then(|| {
+        is_observed().then(|| {
             ACCESSES.with_borrow_mut(|known| known.extend(accesses()));
             Ambient { _within: Within::enter(place) }
         })

@@ -31,8 +31,10 @@ pub struct Operation<'a> {
     /// [`at_place`](crate::at_place) says where that was called.
     pub place: &'static Location<'static>,
     /// The memory that it reads and writes, as far as that is known: both ends of copies, what is
-    /// filled, and of kernels the buffers among their arguments or the operands of
-    /// [`ordered`](crate::ordered) that have a range.
+    /// filled, and of kernels and callbacks the buffers among their arguments or the operands of
+    /// [`ordered`](crate::ordered) that have a range. There may be any number, and they may overlap.
+    /// Pageable memory of the host is not among them: the driver has done with it when the call
+    /// returns.
     pub accesses: &'a [MemoryAccess],
     /// What it waits for, if it is a wait of one stream for another.
     pub awaits: Option<WorkId>,

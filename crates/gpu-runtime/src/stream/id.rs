@@ -13,6 +13,12 @@ pub struct StreamId {
 }
 
 impl StreamId {
+    /// A name that no stream needs to have.
+    #[cfg(test)]
+    pub(crate) const fn of(device: u32, ordinal: u64) -> StreamId {
+        StreamId { device: Device(device), ordinal }
+    }
+
     /// The device of the stream.
     pub fn device(self) -> Device {
         self.device

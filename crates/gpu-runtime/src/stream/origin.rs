@@ -6,7 +6,7 @@ use std::ptr::null_mut;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-use cuda_sys::{CUcontext, CUstream, CUstream_flags};
+use cuda_sys::{CU_STREAM_LEGACY, CUcontext, CUstream, CUstream_flags};
 
 use crate::device::Device;
 use crate::device_state::DeviceState;
@@ -27,6 +27,18 @@ pub(super) enum Origin {
     Pool,
     /// Somebody else's, who destroys it.
     Foreign,
+}
+
+/// How a stream stands to the driver's legacy stream, the handle 0, which waits for the work of some
+/// streams by itself, and they for its.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Legacy {
+    /// It is that stream.
+    Itself,
+    /// It waits for that stream, and is waited for.
+    Ordered,
+    /// Neither.
+    Apart,
 }
 
 impl Stream {
@@ -109,7 +121,8 @@ impl Stream {
             unsafe { (driver.cuStreamGetPriority)(raw, &mut priority) }
         })?;
         let ordinal = state.next_stream_ordinal();
-        Ok(Stream::of(device, ordinal, Handle(raw), priority, Origin::Foreign))
+        let legacy = legacy_of(state, raw)?;
+        Ok(Stream::of(device, ordinal, Handle(raw), priority, (Origin::Foreign, legacy)))
     }
 
     /// The driver's stream, a `CUstream`, for code outside of this crate. It lives as long as a
@@ -133,7 +146,7 @@ impl Stream {
     /// legacy stream, which the runtime itself never uses.
     pub(crate) fn create_default(device: Device) -> Result<Stream> {
         let raw = create(device.state(), CUstream_flags::CU_STREAM_DEFAULT, 0)?;
-        Ok(Stream::of(device, 0, raw, 0, Origin::Default))
+        Ok(Stream::of(device, 0, raw, 0, (Origin::Default, Legacy::Ordered)))
     }
 
     fn pooled(device: Device, priority: i32) -> Result<Stream> {
@@ -143,7 +156,7 @@ impl Stream {
             None => create(state, CUstream_flags::CU_STREAM_NON_BLOCKING, priority)?,
         };
         let ordinal = state.next_stream_ordinal();
-        Ok(Stream::of(device, ordinal, raw, priority, Origin::Pool))
+        Ok(Stream::of(device, ordinal, raw, priority, (Origin::Pool, Legacy::Apart)))
     }
 
     fn of(
@@ -151,7 +164,7 @@ impl Stream {
         ordinal: u64,
         raw: Handle<CUstream>,
         priority: i32,
-        origin: Origin,
+        (origin, legacy): (Origin, Legacy),
     ) -> Stream {
         let state = device.state();
         let stream = Stream(Arc::new(StreamInner {
@@ -160,6 +173,7 @@ impl Stream {
             state,
             priority,
             origin,
+            legacy,
             shared: AtomicBool::new(origin == Origin::Foreign),
             sequence: AtomicU64::new(0),
             milestones: Milestones::new(),
@@ -219,6 +233,20 @@ impl Drop for StreamInner {
             pool::destroy(self.state, self.raw);
         }
     }
+}
+
+/// How other code's stream stands to the legacy stream.
+fn legacy_of(state: &DeviceState, raw: CUstream) -> Result<Legacy> {
+    if raw.is_null() || raw == CU_STREAM_LEGACY {
+        return Ok(Legacy::Itself);
+    }
+    let mut flags = 0;
+    state.call("cuStreamGetFlags", |driver| {
+        // SAFETY: the caller of `from_raw` gives a stream, and `flags` is writable.
+        unsafe { (driver.cuStreamGetFlags)(raw, &mut flags) }
+    })?;
+    let is_apart = flags & CUstream_flags::CU_STREAM_NON_BLOCKING.0 != 0;
+    Ok(if is_apart { Legacy::Apart } else { Legacy::Ordered })
 }
 
 fn create(state: &DeviceState, flags: CUstream_flags, priority: i32) -> Result<Handle<CUstream>> {

@@ -9,9 +9,10 @@ use crate::device_state::DeviceState;
 use crate::enqueue::enqueue;
 use crate::error::Result;
 use crate::ledger::{LaunchRecord, Work};
-use crate::observe::{Request, WaitReason, WorkId};
+use crate::observe::{self, Request, WaitReason, WorkId};
+use crate::point::StreamPoint;
 use crate::retired;
-use crate::stream::{Stream, StreamId, StreamInner};
+use crate::stream::{Legacy, Stream, StreamId, StreamInner};
 use crate::wait::host_wait;
 use crate::waits::Leave;
 
@@ -24,6 +25,11 @@ impl Stream {
     #[inline]
     pub(crate) fn raw(&self) -> CUstream {
         self.0.raw.0
+    }
+
+    #[inline]
+    pub(crate) fn legacy(&self) -> Legacy {
+        self.0.legacy
     }
 
     pub(crate) fn downgrade(&self) -> Weak<StreamInner> {
@@ -74,6 +80,14 @@ impl Stream {
         })
     }
 
+    /// Tells observers that later work on this stream comes after a point that is past.
+    #[inline]
+    pub(crate) fn comes_after(&self, point: &StreamPoint) {
+        if observe::is_observed() {
+            observe::told_awaited(self, point.work());
+        }
+    }
+
     /// Notes that later work on this stream waits for the first `sequence` pieces of another.
     pub(crate) fn note_edge(&self, other: StreamId, sequence: u64) {
         self.0.edges.lock().note(other, sequence);
@@ -104,6 +118,7 @@ impl Stream {
     #[track_caller]
     pub(crate) fn wait_for(&self, sequence: u64) -> Result<()> {
         if self.0.milestones.completed() >= sequence {
+            observe::learned(|| WorkId { stream: self.id(), sequence });
             return Ok(());
         }
         self.wait_with(Leave::ask(self.device(), WaitReason::Point)?, sequence)
@@ -111,10 +126,13 @@ impl Stream {
 
     /// As [`wait_for`](Stream::wait_for), with leave that was asked for before.
     pub(crate) fn wait_with(&self, leave: Leave, sequence: u64) -> Result<()> {
-        if let Some(milestone) = self.0.milestones.covering(self, sequence)? {
-            let awaited = WorkId { stream: self.id(), sequence: milestone.sequence };
-            milestone.event.synchronize(leave, awaited)?;
-            self.0.milestones.reached(milestone.sequence);
+        match self.0.milestones.covering(self, sequence)? {
+            Some(milestone) => {
+                let awaited = WorkId { stream: self.id(), sequence: milestone.sequence };
+                milestone.event.synchronize(leave, awaited)?;
+                self.0.milestones.reached(milestone.sequence);
+            }
+            None => observe::learned(|| WorkId { stream: self.id(), sequence }),
         }
         retired::VALUES.collect();
         Ok(())

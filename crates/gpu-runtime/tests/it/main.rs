@@ -18,6 +18,7 @@ mod order;
 mod peer_links;
 mod peers;
 mod programs;
+mod races;
 mod rows;
 mod stream_pool;
 mod streams;

@@ -1,0 +1,35 @@
+//! What the checker remembers of work that accessed memory.
+
+use std::ops::Range;
+use std::panic::Location;
+use std::sync::Arc;
+
+use crate::ledger::Work;
+use crate::observe::{Allocation, WorkId};
+use crate::order::Access;
+
+/// A piece of work, shared by all that it accessed.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Act {
+    pub(super) id: WorkId,
+    pub(super) work: Work,
+    pub(super) place: &'static Location<'static>,
+}
+
+/// An access that later ones may have to come after.
+#[derive(Debug, Clone)]
+pub(super) struct Trace {
+    pub(super) act: Arc<Act>,
+    /// The memory that was there, if it has been given back since.
+    pub(super) former: Option<Arc<Allocation>>,
+}
+
+/// An earlier access that a later one does not come after.
+#[derive(Debug)]
+pub(super) struct Conflict {
+    pub(super) earlier: Trace,
+    pub(super) earlier_access: Access,
+    pub(super) later_access: Access,
+    /// The bytes that both access.
+    pub(super) range: Range<u64>,
+}

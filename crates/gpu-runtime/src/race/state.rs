@@ -1,0 +1,161 @@
+//! What the checker knows: which accesses there were, and what comes before what.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::act::{Act, Conflict};
+use super::clock::Clock;
+use super::history::Histories;
+use super::shadow::{Shadow, range_of};
+use crate::observe::{Allocation, Freed, MemoryAccess, WorkId};
+use crate::order::Access;
+use crate::stream::{Legacy, StreamId};
+
+/// With so much new knowledge, what is over is looked for and forgotten.
+const LOOK_AFTER: usize = 1024;
+
+/// Accesses, order and memory. It calls no driver, so it can be tested by itself.
+#[derive(Default)]
+pub(super) struct State {
+    shadow: Shadow,
+    histories: Histories,
+    /// What the host knows to be done: all that it does from now on comes after. The threads of the
+    /// host count as one, since nobody tells how they wait for each other.
+    host: Clock,
+    /// Memory from the driver, and what allocators made of it, by where it begins.
+    whole: BTreeMap<u64, Arc<Allocation>>,
+    parts: BTreeMap<u64, Arc<Allocation>>,
+    /// How much was noted since what is over was looked for.
+    news: usize,
+    /// With how much it will be looked for next.
+    look_at: usize,
+}
+
+impl State {
+    /// What work conflicts with that it does not come after.
+    pub(super) fn conflicts(&self, stream: StreamId, accesses: &[MemoryAccess]) -> Vec<Conflict> {
+        self.conflicts_with(accesses, |work| self.is_before(stream, work))
+    }
+
+    /// What an access of the host conflicts with that it does not come after.
+    pub(super) fn conflicts_of_host(&self, accesses: &[MemoryAccess]) -> Vec<Conflict> {
+        self.conflicts_with(accesses, |work| self.host.covers(work))
+    }
+
+    /// Notes work that accesses memory.
+    pub(super) fn note(&mut self, act: Act, accesses: &[MemoryAccess]) {
+        let act = Arc::new(act);
+        let State { shadow, histories, host, .. } = self;
+        let stream = act.id.stream;
+        let ranges = |kind: Access| {
+            let of_kind = accesses.iter().filter(move |access| access.access == kind);
+            of_kind.map(range_of).filter(|range| !range.is_empty())
+        };
+        for range in ranges(Access::Read) {
+            shadow.read(range, &act, |work| host.covers(work) || histories.covers(stream, work));
+        }
+        for range in ranges(Access::Write) {
+            shadow.write(range, &act);
+        }
+        self.heard(accesses.len());
+    }
+
+    /// Forgets the accesses of work that was not done after all.
+    pub(super) fn take_back(&mut self, id: WorkId) {
+        self.shadow.retain(|act| act.id != id);
+    }
+
+    /// Notes that what comes after the first `sequence` pieces of a stream's work comes after
+    /// `awaited` too.
+    pub(super) fn order(&mut self, stream: StreamId, sequence: u64, awaited: WorkId) {
+        self.histories.order(stream, sequence, awaited);
+    }
+
+    /// Notes the next work of a stream that the legacy stream waits for, or that is that stream.
+    pub(super) fn order_by_legacy(&mut self, stream: StreamId, legacy: Legacy, sequence: u64) {
+        self.histories.order_by_legacy(stream, legacy, sequence);
+    }
+
+    /// Notes that the host knows work to be done.
+    pub(super) fn learn(&mut self, done: WorkId) {
+        let done = self.histories.at(done);
+        self.host.join(&done);
+        self.heard(1);
+    }
+
+    /// How much of a stream's work the next work of `stream` comes after, or what the host does
+    /// next.
+    pub(super) fn reach(&self, stream: Option<StreamId>, other: StreamId) -> u64 {
+        let own = stream.map_or(0, |stream| self.histories.reach(stream, other));
+        own.max(self.host.reach(other))
+    }
+
+    pub(super) fn allocated(&mut self, allocation: &Allocation) {
+        let map = if allocation.is_part { &mut self.parts } else { &mut self.whole };
+        map.insert(allocation.start.address(), Arc::new(*allocation));
+    }
+
+    pub(super) fn freed(&mut self, freed: &Freed<'_>) {
+        let start = freed.start.address();
+        let range = start..start.saturating_add(freed.bytes as u64);
+        if !freed.is_part {
+            self.whole.remove(&start);
+            self.shadow.remove(range.clone());
+            let parts: Vec<u64> = self.parts.range(range).map(|(&start, _)| start).collect();
+            parts.iter().for_each(|start| drop(self.parts.remove(start)));
+            return;
+        }
+        let mut done = Clock::default();
+        for &work in freed.until {
+            done.join(&self.histories.at(work));
+        }
+        match self.parts.remove(&start) {
+            Some(memory) => self.shadow.release(range, &memory, |work| done.covers(work)),
+            // It was got before anybody was told.
+            None => self.shadow.remove(range),
+        }
+    }
+
+    /// The memory that holds an address: what an allocator shared out, else the driver's.
+    pub(super) fn memory_at(&self, address: u64) -> Option<Allocation> {
+        [&self.parts, &self.whole].into_iter().find_map(|map| {
+            let (start, allocation) = map.range(..=address).next_back()?;
+            (address - start < allocation.bytes as u64).then_some(**allocation)
+        })
+    }
+
+    fn is_before(&self, stream: StreamId, work: WorkId) -> bool {
+        self.host.covers(work) || self.histories.covers(stream, work)
+    }
+
+    fn conflicts_with(
+        &self,
+        accesses: &[MemoryAccess],
+        is_before: impl Fn(WorkId) -> bool,
+    ) -> Vec<Conflict> {
+        let mut found = Vec::new();
+        for access in accesses.iter().filter(|access| access.bytes > 0) {
+            self.shadow.conflicts(access, &is_before, &mut found);
+        }
+        found
+    }
+
+    fn heard(&mut self, news: usize) {
+        self.news += news;
+        if self.news > self.look_at.max(LOOK_AFTER) {
+            self.forget_what_is_over();
+        }
+    }
+
+    /// What the host knows to be done comes before everything that follows: no race is possible with
+    /// it any more, and nobody needs to be told that it is done. Looked for whenever there are twice
+    /// as many accesses as were left, it costs each access a constant.
+    pub(super) fn forget_what_is_over(&mut self) {
+        let State { shadow, histories, host, .. } = self;
+        shadow.retain(|act| !host.covers(act.id));
+        histories.forget(host);
+        *host = Clock::default();
+        self.news = 0;
+        self.look_at = self.shadow.len();
+    }
+}
