@@ -6,7 +6,7 @@ use std::mem;
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
 use std::slice;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use bytemuck::Pod;
 
@@ -23,14 +23,15 @@ use crate::uses::UseRecord;
 /// Copies and launches that are given a buffer order themselves after earlier ones on other streams
 /// ([`ordered`](crate::ordered)). It may be dropped while work on it is on its way, and nobody
 /// waits: the memory is freed once that is done, where the device is next synchronized, or where
-/// memory is allocated and the device has nothing to do or none left.
+/// memory is allocated and the device has nothing to do or none left. What graphs use is kept until
+/// the last of them is gone ([`Graph`](crate::Graph)).
 pub struct DeviceBuffer<T: Pod> {
     /// Taken out by `Drop` only.
     allocation: Option<DeviceAllocation>,
     /// What a kernel gets for this buffer.
     ptr: DevicePtr,
     len: usize,
-    uses: Mutex<UseRecord>,
+    uses: Arc<Mutex<UseRecord>>,
     _elements: PhantomData<T>,
 }
 
@@ -47,7 +48,7 @@ impl<T: Pod> DeviceBuffer<T> {
             ptr: allocation.ptr(),
             allocation: Some(allocation),
             len,
-            uses: Mutex::default(),
+            uses: UseRecord::shared(),
             _elements: PhantomData,
         })
     }
@@ -100,17 +101,15 @@ impl<T: Pod> DeviceBuffer<T> {
     pub(crate) fn address_of_ptr(&self) -> *const DevicePtr {
         &self.ptr
     }
-
-    fn locked_uses(&self) -> MutexGuard<'_, UseRecord> {
-        self.uses.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 impl<T: Pod> Drop for DeviceBuffer<T> {
     fn drop(&mut self) {
-        let until: Vec<_> = self.locked_uses().points_to_free().collect();
         if let Some(allocation) = self.allocation.take() {
-            allocation.device().state().retired.keep(until, allocation);
+            UseRecord::release(&self.uses, None, |uses| {
+                let until = uses.points_to_free().collect();
+                allocation.device().state().retired.keep(until, allocation);
+            });
         }
     }
 }

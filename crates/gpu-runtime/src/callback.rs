@@ -21,7 +21,8 @@ impl Stream {
     /// called. A panic in it ends it, and is reported through `tracing`.
     ///
     /// # Errors
-    /// The driver's, if it cannot enqueue the call.
+    /// The driver's, if it cannot enqueue the call; [`Error::Capture`](crate::Error::Capture) where
+    /// the stream is being captured, since it could be called only once.
     #[track_caller]
     pub fn add_callback(&self, callback: impl FnOnce() + Send + 'static) -> Result<()> {
         let callback: Callback = match observe::is_observed() {

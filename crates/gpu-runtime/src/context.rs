@@ -1,13 +1,16 @@
 //! What a new thread should inherit from the one that starts it.
 
 use std::marker::PhantomData;
+use std::sync::Weak;
 
 use crate::current;
+use crate::graph::{self, Books};
 use crate::order::{self, Order};
 use crate::stream::Stream;
 use crate::waits::{self, WaitMode};
 
-/// The calling thread's current device, current streams, order mode and wait mode, to be entered elsewhere.
+/// The calling thread's current device, current streams, order mode and wait mode, and the capture
+/// that it is in, to be entered elsewhere.
 ///
 /// A new thread begins on device 0, on default streams, with automatic order. Work that belongs to
 /// the thread which started it should run where that one would run it:
@@ -32,6 +35,7 @@ pub struct ExecutionContext {
     streams: Vec<Option<Stream>>,
     order: Order,
     wait_mode: Option<WaitMode>,
+    graph: Weak<Books>,
 }
 
 /// Restores, when dropped, all that [`ExecutionContext::enter`] replaced. As with the other guards,
@@ -51,6 +55,7 @@ impl ExecutionContext {
             streams: current::streams(),
             order: order::current(),
             wait_mode: waits::mode_of_thread(),
+            graph: graph::current_capture(),
         }
     }
 
@@ -66,6 +71,7 @@ impl ExecutionContext {
             streams: current::replace_streams(self.streams),
             order: order::replace(self.order),
             wait_mode: waits::replace_mode(self.wait_mode),
+            graph: graph::replace_current(self.graph),
         }
     }
 }

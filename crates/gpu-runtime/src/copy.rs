@@ -7,7 +7,8 @@ use cuda_sys::{CUresult, CUstream, Driver};
 
 use crate::device::Device;
 use crate::enqueue::enqueue;
-use crate::error::Result;
+use crate::error::{Error, Result};
+use crate::graph::{self, CaptureProblem};
 use crate::ledger::{Direction, Work};
 use crate::memory::DevicePtr;
 use crate::observe::{self, MemoryAccess, Request, WaitReason, WorkId, at_place};
@@ -25,13 +26,15 @@ impl Stream {
     /// from page-locked memory it returns at once.
     ///
     /// # Errors
-    /// The driver's, if it does not take the copy.
+    /// The driver's, if it does not take the copy; [`Error::Capture`] for pageable memory where the
+    /// stream is being captured.
     ///
     /// # Safety
     /// `src` is readable and `dst` is memory of a device, both for `bytes` bytes and until the copy
     /// is done. Nobody writes the one or uses the other meanwhile, unless ordered after the copy.
     #[track_caller]
     pub unsafe fn enqueue_htod(&self, dst: DevicePtr, src: *const u8, bytes: usize) -> Result<()> {
+        self.permit_copy("enqueue_htod", src, bytes)?;
         let ends = [MemoryAccess::write(dst, bytes), MemoryAccess::read(host(src), bytes)];
         // From pageable memory the driver has read everything when it returns.
         let is_kept = observe::is_observed() && self.is_page_locked(src, bytes);
@@ -49,13 +52,15 @@ impl Stream {
     /// at once.
     ///
     /// # Errors
-    /// The driver's, if it does not take the copy.
+    /// The driver's, if it does not take the copy; [`Error::Capture`] for pageable memory where the
+    /// stream is being captured.
     ///
     /// # Safety
     /// `dst` is writable and `src` is memory of a device, both for `bytes` bytes and until the copy
     /// is done. Nobody uses the one or writes the other meanwhile, unless ordered after the copy.
     #[track_caller]
     pub unsafe fn enqueue_dtoh(&self, dst: *mut u8, src: DevicePtr, bytes: usize) -> Result<()> {
+        self.permit_copy("enqueue_dtoh", dst, bytes)?;
         let ends = [MemoryAccess::write(host(dst), bytes), MemoryAccess::read(src, bytes)];
         let leave = self.leave_for_copy_to(dst, bytes)?;
         let (dst, src) = (dst.cast::<c_void>(), src.address());
@@ -169,6 +174,15 @@ impl Stream {
             // SAFETY: as the caller promises.
             unsafe { (driver.cuMemsetD8Async)(dst.address(), byte, bytes, raw) }
         })
+    }
+
+    /// That a copy with the host can be enqueued: in a capture, only one that the driver leaves to
+    /// the device.
+    fn permit_copy(&self, operation: &'static str, host: *const u8, bytes: usize) -> Result<()> {
+        if bytes == 0 || graph::joined(self)?.is_none() || self.is_page_locked(host, bytes) {
+            return Ok(());
+        }
+        Err(Error::Capture { operation, problem: CaptureProblem::Pageable })
     }
 
     /// Leave to wait for a copy to the host, where the driver waits for it and anybody wants to know.

@@ -36,6 +36,7 @@ impl Stream {
         to: Rows,
     ) -> Result<()> {
         check("copy_htod_rows", (from, src.len()), (to, dst.len()))?;
+        self.copies_once("copy_htod_rows")?;
         let leave = Leave::ask(self.device(), WaitReason::Point)?;
         let copy = Ends { src: host(src.as_ptr(), from), dst: on(dst, to) };
         ordered(self, &[(dst.uses(), Access::Write)], || {
@@ -60,6 +61,7 @@ impl Stream {
         to: Rows,
     ) -> Result<Pending<PinnedBuffer<T>>> {
         check("copy_htod_rows_pinned", (from, src.len()), (to, dst.len()))?;
+        self.copies_once("copy_htod_rows_pinned")?;
         let copy = Ends { src: host(src.as_ptr(), from), dst: on(dst, to) };
         ordered(self, &[(dst.uses(), Access::Write)], || {
             // SAFETY: as above, and `src` goes into what is pending.
@@ -82,6 +84,7 @@ impl Stream {
         to: Rows,
     ) -> Result<Pending<PinnedBuffer<T>>> {
         check("copy_dtoh_rows_pinned", (from, src.len()), (to, dst.len()))?;
+        self.copies_once("copy_dtoh_rows_pinned")?;
         let copy = Ends { src: on(src, from), dst: host(dst.as_mut_ptr(), to) };
         ordered(self, &[(src.uses(), Access::Read)], || {
             // SAFETY: as above, and `dst` goes into what is pending.

@@ -115,10 +115,12 @@ impl Device {
     /// dropped while the device used it is freed then.
     ///
     /// # Errors
-    /// [`Error::DeviceLost`] if some of it failed.
+    /// [`Error::DeviceLost`] if some of it failed; [`Error::Capture`] while one of its streams is
+    /// being captured, in whichever thread that is.
     #[track_caller]
     pub fn synchronize(self) -> Result<()> {
         let state = self.state();
+        state.streams().iter().try_for_each(|stream| stream.runs("synchronize"))?;
         let leave = Leave::ask(self, WaitReason::Device)?;
         let points: Vec<_> = state.streams().iter().map(Stream::point).collect();
         let awaits: Vec<_> = points.iter().map(StreamPoint::work).collect();

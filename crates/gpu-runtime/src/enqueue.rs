@@ -1,11 +1,14 @@
 //! The one way on which work gets onto a stream.
 
+use std::sync::Arc;
+
 use cuda_sys::{CUresult, CUstream, Driver};
 
 use crate::check;
-use crate::error::Result;
+use crate::error::{Error, Result};
+use crate::graph::{self, Books, CaptureProblem, nothing_runs};
 use crate::ledger::Work;
-use crate::observe::{self, Ambient, Operation, Request, WaitReason};
+use crate::observe::{self, Operation, Request, WaitReason};
 use crate::platform;
 use crate::stream::Stream;
 use crate::waits::Leave;
@@ -21,6 +24,9 @@ pub(crate) fn enqueue(
     request: &Request<'_>,
     issue: impl FnOnce(&Driver, CUstream) -> CUresult,
 ) -> Result<()> {
+    if let Some(capture) = capture_of(stream, request)? {
+        return capture.enqueue(stream, request, issue);
+    }
     let state = stream.state();
     state.bind()?;
     let blocking = platform::in_use().launch_blocking && request.work.runs_on_device();
@@ -36,12 +42,32 @@ pub(crate) fn enqueue(
         false => hand_over().0,
     };
     check::on_stream(state, stream.id(), request.call, result)?;
+    if let Some(capture) = graph::of(stream) {
+        // It began meanwhile, in another thread, and the driver may have put this work into it.
+        capture.give_up();
+        let problem = CaptureProblem::Broken;
+        return Err(Error::Capture { operation: request.call, problem });
+    }
     let Request { work, call, .. } = *request;
     tracing::trace!(target: "gpu_runtime::enqueue", stream = %stream.id(), %work, call);
     if blocking {
         stream.synchronize_with(Leave::ask(state.device, WaitReason::LaunchBlocking)?)?;
     }
     Ok(())
+}
+
+/// The capture that the work goes to, if it is not to run.
+///
+/// Waits and records of captured streams are the capture's own affair, and come here by mistake only.
+#[inline]
+fn capture_of(stream: &Stream, request: &Request<'_>) -> Result<Option<Arc<Books>>> {
+    if request.work.advances() && *request.work != Work::Wait {
+        return graph::joined(stream);
+    }
+    match graph::of(stream) {
+        None => Ok(None),
+        Some(_) => Err(nothing_runs(request.call, stream)),
+    }
 }
 
 /// Tells observers of the work, before and after it is handed to the driver, if they admit it.
@@ -52,15 +78,11 @@ fn told(
     hand_over: impl FnOnce() -> (CUresult, Option<u64>),
 ) -> Result<CUresult> {
     let Some(observers) = observe::observers() else { return Ok(hand_over().0) };
-    let said = match request.work {
-        Work::Kernel { .. } | Work::Callback => Ambient::accesses(),
-        _ => Default::default(),
-    };
     let operation = Operation {
         stream,
         work: request.work,
         place: observe::place(request.place),
-        accesses: if said.is_empty() { request.accesses } else { &said },
+        accesses: &observe::accesses(request),
         awaits: request.awaits,
     };
     let _in_order = stream.lock_for_observers();

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::device::Device;
 use crate::driver::{DriverChoice, DriverKind};
+use crate::graph::{At, CaptureProblem, GraphNode, UpdateProblem};
 use crate::launch::LaunchProblem;
 use crate::ledger::LaunchRecord;
 use crate::lost::LostDevice;
@@ -14,7 +15,7 @@ use crate::rows::Rows;
 use crate::stream::StreamId;
 
 /// A result of this crate.
-pub type Result<T> = std::result::Result<T, Error>;
+pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// What can go wrong between a program and a CUDA driver.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -237,6 +238,27 @@ pub enum Error {
         destination_rows: Rows,
     },
 
+    // Graphs.
+    /// Something that cannot be done during a capture, or with what was captured.
+    #[error("{operation}: {problem}")]
+    Capture {
+        /// What was asked.
+        operation: &'static str,
+        /// Why it cannot be done.
+        problem: CaptureProblem,
+    },
+    /// An executable graph that cannot become another one.
+    #[error(
+        "the graph cannot be updated: {problem}{}; instantiate the new graph instead",
+        At(.node)
+    )]
+    GraphUpdate {
+        /// What differs.
+        problem: UpdateProblem,
+        /// The first node of the new graph that differs, if the driver tells.
+        node: Option<Box<GraphNode>>,
+    },
+
     /// Any other error that the driver reported.
     #[error("{call} failed{}: {name}: {text}", place(.device, .stream))]
     Driver {
@@ -276,6 +298,9 @@ pub enum EventProblem {
         /// The stream that it should be recorded on.
         stream: StreamId,
     },
+    /// What is captured takes no time before the graph is launched.
+    #[error("the event was recorded in a capture, where nothing runs")]
+    Captured,
     /// Time passes only between events of one device.
     #[error("the start was recorded on {start}, the end on {end}")]
     TwoDevices {

@@ -1,6 +1,6 @@
 //! Events: marks on a stream that streams and the host can wait for.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use cuda_sys::{CUevent, CUevent_flags};
 
@@ -9,10 +9,11 @@ use crate::device_state::DeviceState;
 use crate::enqueue::enqueue;
 use crate::error::{Error, EventProblem, Result};
 use crate::event_pool as raw_event;
+use crate::graph::{self, Awaited, Books, CaptureProblem};
 use crate::handle::Handle;
 use crate::ledger::Work;
 use crate::observe::{self, Request, WaitReason, WorkId};
-use crate::stream::{Stream, StreamId};
+use crate::stream::Stream;
 use crate::waits::Leave;
 
 /// A mark that can be recorded on a stream, and be waited for there and elsewhere.
@@ -40,25 +41,24 @@ pub struct Event {
     recording: Mutex<Option<Recording>>,
 }
 
-/// The newest recording of an event.
-#[derive(Debug, Clone)]
-struct Recording {
-    event: Arc<OwnedEvent>,
-    stream: StreamId,
-    /// How many pieces of the stream's work came before it.
-    sequence: u64,
+/// What the newest recording of an event stands for.
+#[derive(Clone)]
+enum Recording {
+    /// So many pieces of a stream's work.
+    Work { event: Arc<OwnedEvent>, work: WorkId },
+    /// What was captured on a stream. The driver's event has no part in it, and is kept.
+    Captured {
+        event: Option<Arc<OwnedEvent>>,
+        stream: Stream,
+        capture: Weak<Books>,
+        awaited: Awaited,
+    },
 }
 
 /// An event of the driver, destroyed when dropped.
 struct OwnedEvent {
     raw: Handle<CUevent>,
     state: &'static DeviceState,
-}
-
-impl Recording {
-    fn work(&self) -> WorkId {
-        WorkId { stream: self.stream, sequence: self.sequence }
-    }
 }
 
 impl Event {
@@ -72,15 +72,25 @@ impl Event {
         Event { timing: true, recording: Mutex::new(None) }
     }
 
-    /// Records the event: it stands for everything enqueued on the stream so far.
+    /// Records the event: it stands for everything enqueued on the stream so far. Where the stream
+    /// is being captured, it stands for what was captured, and streams that wait for it take part in
+    /// the capture.
     ///
     /// # Errors
     /// [`Error::InvalidEvent`] if the event belongs to another device than the stream.
     #[track_caller]
     pub fn record(&self, stream: &Stream) -> Result<()> {
         let mut recording = self.lock();
-        let event = match recording.as_ref() {
-            Some(earlier) => Arc::clone(&earlier.event),
+        let earlier = recording.as_ref().and_then(Recording::event);
+        if let Some(capture) = graph::of(stream)
+            && let Some(awaited) = capture.awaited(stream)
+        {
+            let (stream, capture) = (stream.clone(), Arc::downgrade(&capture));
+            *recording = Some(Recording::Captured { event: earlier, stream, capture, awaited });
+            return Ok(());
+        }
+        let event = match earlier {
+            Some(event) => event,
             None => Arc::new(self.create(stream.state())?),
         };
         if event.state.device != stream.device() {
@@ -93,37 +103,50 @@ impl Event {
             // SAFETY: the event lives as long as `event`, on the stream's device.
             unsafe { (driver.cuEventRecord)(event.raw.0, raw) }
         })?;
-        *recording = Some(Recording { event, stream: stream.id(), sequence });
+        let work = WorkId { stream: stream.id(), sequence };
+        *recording = Some(Recording::Work { event, work });
         Ok(())
     }
 
     /// Makes later work on `stream`, of any device, wait for the event. The host does not wait.
     ///
     /// # Errors
-    /// The driver's, for either device.
+    /// The driver's, for either device. [`Error::Capture`] if one of the stream and the event is
+    /// being captured, and the other is not or is no more.
     #[track_caller]
     pub fn wait(&self, stream: &Stream) -> Result<()> {
         let recording = self.lock();
         let Some(recording) = recording.as_ref() else { return Ok(()) };
-        let awaited = recording.work();
-        if awaited.stream == stream.id() {
-            return Ok(());
+        match recording {
+            Recording::Captured { stream: recorded_on, capture, awaited, .. } => {
+                let capture = capture.upgrade().ok_or_else(|| is_over("wait"))?;
+                stream.wait_for_captured("wait", &capture, recorded_on, awaited)
+            }
+            Recording::Work { event, work } => {
+                if work.stream == stream.id() {
+                    return Ok(());
+                }
+                if graph::of(stream).is_some() {
+                    return Err(graph::outside("wait", stream, work.stream));
+                }
+                stream.enqueue_wait(event.raw.0, *work)?;
+                stream.note_edge(work.stream, work.sequence);
+                Ok(())
+            }
         }
-        stream.enqueue_wait(recording.event.raw.0, awaited)?;
-        stream.note_edge(awaited.stream, awaited.sequence);
-        Ok(())
     }
 
     /// Whether the stream has passed the event. It does not wait.
     ///
     /// # Errors
-    /// [`Error::DeviceLost`] if work before the event failed.
+    /// [`Error::DeviceLost`] if work before the event failed; [`Error::Capture`] if it was recorded
+    /// in a capture.
     pub fn query(&self) -> Result<bool> {
-        match self.newest() {
-            Some(recording) => {
-                let is_past = raw_event::query(recording.event.state, recording.event.raw)?;
+        match self.newest("query")? {
+            Some((event, work)) => {
+                let is_past = raw_event::query(event.state, event.raw)?;
                 if is_past {
-                    observe::learned(|| recording.work());
+                    observe::learned(|| work);
                 }
                 Ok(is_past)
             }
@@ -134,14 +157,14 @@ impl Event {
     /// Blocks until the stream has passed the event.
     ///
     /// # Errors
-    /// [`Error::DeviceLost`] if work before the event failed.
+    /// [`Error::DeviceLost`] if work before the event failed; [`Error::Capture`] if it was recorded
+    /// in a capture, or a capture forbids to wait.
     #[track_caller]
     pub fn synchronize(&self) -> Result<()> {
-        match self.newest() {
-            Some(recording) => {
-                let Recording { event, .. } = &recording;
+        match self.newest("synchronize")? {
+            Some((event, awaited)) => {
                 let leave = Leave::ask(event.state.device, WaitReason::Event)?;
-                raw_event::synchronize(event.state, event.raw, leave, recording.work())
+                raw_event::synchronize(event.state, event.raw, leave, awaited)
             }
             None => Ok(()),
         }
@@ -157,24 +180,27 @@ impl Event {
         if !(self.timing && end.timing) {
             return Err(invalid(EventProblem::WithoutTiming));
         }
-        let (Some(start), Some(end)) = (self.newest(), end.newest()) else {
+        let newest = |event: &Event| {
+            event.newest("elapsed_time").map_err(|_captured| invalid(EventProblem::Captured))
+        };
+        let (Some((start, before)), Some((end, after))) = (newest(self)?, newest(end)?) else {
             return Err(invalid(EventProblem::NotRecorded));
         };
-        let state = start.event.state;
-        if state.device != end.event.state.device {
-            let (start, end) = (state.device, end.event.state.device);
+        let state = start.state;
+        if state.device != end.state.device {
+            let (start, end) = (state.device, end.state.device);
             return Err(invalid(EventProblem::TwoDevices { start, end }));
         }
         state.bind()?;
         let mut milliseconds = 0.0;
-        let (first, last) = (start.event.raw.0, end.event.raw.0);
+        let (first, last) = (start.raw.0, end.raw.0);
         // SAFETY: `milliseconds` is writable, and both events are alive.
         let result = unsafe { (state.driver.cuEventElapsedTime)(&mut milliseconds, first, last) };
         if !check::query(state, None, "cuEventElapsedTime", result)? {
             return Err(invalid(EventProblem::NotComplete));
         }
-        for passed in [start, end] {
-            observe::learned(|| passed.work());
+        for passed in [before, after] {
+            observe::learned(|| passed);
         }
         Ok(milliseconds)
     }
@@ -187,12 +213,49 @@ impl Event {
         Ok(OwnedEvent { raw: raw_event::create(state, flags)?, state })
     }
 
-    fn newest(&self) -> Option<Recording> {
-        self.lock().clone()
+    /// The driver's event and what it stands for, if it was recorded.
+    ///
+    /// # Errors
+    /// It stands for what was captured.
+    fn newest(&self, operation: &'static str) -> Result<Option<(Arc<OwnedEvent>, WorkId)>> {
+        match self.lock().clone() {
+            Some(Recording::Work { event, work }) => Ok(Some((event, work))),
+            Some(Recording::Captured { stream, capture, .. }) => Err(match capture.upgrade() {
+                Some(_) => graph::nothing_runs(operation, &stream),
+                None => is_over(operation),
+            }),
+            None => Ok(None),
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, Option<Recording>> {
         self.recording.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Recording {
+    /// The driver's event, if there is one.
+    fn event(&self) -> Option<Arc<OwnedEvent>> {
+        match self {
+            Recording::Work { event, .. } => Some(Arc::clone(event)),
+            Recording::Captured { event, .. } => event.clone(),
+        }
+    }
+}
+
+/// That the capture is over in which an event was recorded.
+fn is_over(operation: &'static str) -> Error {
+    Error::Capture { operation, problem: CaptureProblem::Over }
+}
+
+impl std::fmt::Debug for Recording {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Recording::Work { work: WorkId { stream, sequence }, .. } => {
+                write!(f, "{stream} after {sequence}")
+            }
+            Recording::Captured { stream, .. } => write!(f, "captured on {stream}"),
+        }
     }
 }
 

@@ -9,6 +9,7 @@ use cuda_sys::{CUevent, CUevent_flags, CUresult};
 use crate::check;
 use crate::device_state::DeviceState;
 use crate::error::Result;
+use crate::graph;
 use crate::handle::Handle;
 use crate::observe::WorkId;
 use crate::teardown;
@@ -102,6 +103,7 @@ pub(crate) fn create(state: &DeviceState, flags: CUevent_flags) -> Result<Handle
 /// Whether the newest recording of an event is complete.
 pub(crate) fn query(state: &DeviceState, event: Handle<CUevent>) -> Result<bool> {
     state.bind()?;
+    let _allowed = graph::relaxed();
     // SAFETY: the caller owns the event, so it is not destroyed meanwhile.
     let result: CUresult = unsafe { (state.driver.cuEventQuery)(event.0) };
     check::query(state, None, "cuEventQuery", result)

@@ -1,5 +1,6 @@
 //! Functions: kernels that can be launched, and what a launch must fit into.
 
+use std::any::Any;
 use std::ffi::{c_int, c_void};
 use std::fmt;
 use std::panic::Location;
@@ -13,6 +14,7 @@ use crate::arguments::KernelArguments;
 use crate::device::Device;
 use crate::enqueue::enqueue;
 use crate::error::{Error, Result};
+use crate::graph::Keep;
 use crate::handle::Handle;
 use crate::ledger::Work;
 use crate::module::{Module, attribute};
@@ -237,7 +239,8 @@ impl Function {
     ) -> Result<()> {
         let ([gx, gy, gz], [bx, by, bz]) = (config.grid, config.block);
         let (function, shared) = (self.0.raw.0, config.shared_bytes);
-        let request = Request { place, ..Request::new(&self.0.work, "cuLaunchKernel") };
+        let request =
+            Request { place, keeps: Some(self), ..Request::new(&self.0.work, "cuLaunchKernel") };
         enqueue(stream, &request, |driver, raw| {
             // SAFETY: as the caller promises; the driver copies the arguments before it returns.
             unsafe {
@@ -285,6 +288,12 @@ impl Function {
 
     fn invalid(&self, problem: LaunchProblem) -> Error {
         Error::InvalidLaunch { function: Arc::clone(&self.0.name), problem }
+    }
+}
+
+impl Keep for Function {
+    fn keep(&self) -> Arc<dyn Any + Send + Sync> {
+        Arc::new(self.clone())
     }
 }
 

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use crate::graph::GraphNode;
 use crate::stream::StreamId;
 
 /// How many pieces of work a stream remembers.
@@ -29,6 +30,11 @@ pub enum Work {
     Fill {
         /// How much.
         bytes: usize,
+    },
+    /// A launch of a graph.
+    Graph {
+        /// What it does, in the order in which it was captured.
+        nodes: Arc<[GraphNode]>,
     },
     /// A function of the host.
     Callback,
@@ -65,7 +71,12 @@ pub struct LaunchRecord {
 impl Work {
     /// Whether a device does this, so that it can fail there.
     pub(crate) fn runs_on_device(&self) -> bool {
-        matches!(self, Work::Kernel { .. } | Work::Copy { .. } | Work::Fill { .. })
+        match self {
+            Work::Kernel { .. } | Work::Copy { .. } | Work::Fill { .. } | Work::Graph { .. } => {
+                true
+            }
+            Work::Callback | Work::Wait | Work::Record => false,
+        }
     }
 
     /// Whether a point of the stream after this work is another one than before. Recording an
@@ -109,6 +120,7 @@ impl fmt::Display for Work {
             Work::Kernel { name } => write!(f, "kernel `{name}`"),
             Work::Copy { direction, bytes } => write!(f, "a copy of {bytes} bytes {direction}"),
             Work::Fill { bytes } => write!(f, "a fill of {bytes} bytes"),
+            Work::Graph { nodes } => write!(f, "a graph of {} nodes", nodes.len()),
             Work::Callback => f.write_str("a host callback"),
             Work::Wait => f.write_str("a wait for an event"),
             Work::Record => f.write_str("the record of an event"),

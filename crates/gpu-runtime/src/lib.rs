@@ -74,6 +74,11 @@
 //! [`HostAllocation`] are the exceptions, and say so). Arguments are trusted to fit each other; the
 //! layers above check shapes and types.
 //!
+//! # Graphs
+//!
+//! [`Stream::capture`] makes a [`Graph`] of work instead of running it, and a launch of that is one
+//! operation, in order with all others. It owns the memory that it uses together with its owners.
+//!
 //! # When things go wrong
 //!
 //! A kernel that accesses memory it must not, or fails an assertion, makes its device unusable. The
@@ -107,6 +112,7 @@ mod enqueue;
 mod error;
 mod event;
 mod event_pool;
+mod graph;
 mod handle;
 mod image;
 mod launch;
@@ -147,6 +153,10 @@ pub use driver::{
 };
 pub use error::{Error, EventProblem, Result};
 pub use event::Event;
+pub use graph::{
+    Capture, CaptureGuard, CaptureMode, CaptureProblem, CaptureStatus, Graph, GraphExec, GraphNode,
+    UpdateProblem, with_capture_mode,
+};
 pub use launch::{Function, LaunchConfig, LaunchProblem};
 pub use ledger::{Direction, LaunchRecord, Work};
 pub use lost::LostDevice;

@@ -43,10 +43,11 @@ pub struct LostDevice {
 }
 
 impl LostDevice {
-    /// The launch that probably caused the error: the oldest kernel among the suspects, or where
+    /// The launch that probably caused the error: the oldest kernel or graph among the suspects, or where
     /// there is none the oldest other work.
     pub fn launch(&self) -> Option<&LaunchRecord> {
-        let kernel = self.suspects.iter().find(|s| matches!(s.work, Work::Kernel { .. }));
+        let has_kernels = |work: &Work| matches!(work, Work::Kernel { .. } | Work::Graph { .. });
+        let kernel = self.suspects.iter().find(|suspect| has_kernels(&suspect.work));
         kernel.or(self.suspects.first())
     }
 
@@ -139,8 +140,10 @@ fn suspects(
     let mut streams = state.streams();
     streams.sort_by_key(|candidate| (Some(candidate.id()) != stream, candidate.id()));
     let unfinished = || streams.iter().flat_map(|stream| stream.unfinished());
-    let named = |launch: &LaunchRecord| {
-        detail.is_some_and(|detail| detail.starts_with(&launch.work.to_string()))
+    let is_named = |work: &Work| detail.is_some_and(|detail| detail.starts_with(&work.to_string()));
+    let named = |launch: &LaunchRecord| match &launch.work {
+        Work::Graph { nodes } => nodes.iter().any(|node| is_named(&node.work)),
+        work => is_named(work),
     };
     let culprits: Vec<_> = unfinished().filter(named).collect();
     if culprits.is_empty() { unfinished().collect() } else { culprits }

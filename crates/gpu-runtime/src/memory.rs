@@ -11,6 +11,7 @@ use crate::check;
 use crate::device::Device;
 use crate::device_state::DeviceState;
 use crate::error::{Error, Result};
+use crate::graph;
 use crate::observe::{Allocation, Freed};
 use crate::retired;
 use crate::teardown;
@@ -73,9 +74,11 @@ impl DeviceAllocation {
     /// memory: the address is null.
     ///
     /// # Errors
-    /// [`Error::OutOfMemory`] if the device has not enough left.
+    /// [`Error::OutOfMemory`] if the device has not enough left; [`Error::Capture`] if a capture
+    /// forbids it ([`CaptureMode`](crate::CaptureMode)).
     #[track_caller]
     pub fn new(device: Device, bytes: usize) -> Result<DeviceAllocation> {
+        graph::permit("allocate memory of a device")?;
         retired::VALUES.collect();
         let ptr = if bytes == 0 { DevicePtr::null() } else { allocate(device, bytes)? };
         tell_of(ptr, bytes, Some(device));
@@ -139,9 +142,11 @@ impl HostAllocation {
     /// memory: the address is one that may not be read.
     ///
     /// # Errors
-    /// [`Error::HostOutOfMemory`] if the system gives no more.
+    /// [`Error::HostOutOfMemory`] if the system gives no more; [`Error::Capture`] if a capture
+    /// forbids it ([`CaptureMode`](crate::CaptureMode)).
     #[track_caller]
     pub fn new(bytes: usize) -> Result<HostAllocation> {
+        graph::permit("allocate page-locked memory")?;
         retired::VALUES.collect();
         retired::HOST_MEMORY.collect();
         if bytes == 0 {

@@ -7,7 +7,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use smallvec::SmallVec;
 
-use crate::error::Result;
+use crate::error::{Error, Result};
+use crate::graph::{self, Books, CaptureProblem};
 use crate::memory::DevicePtr;
 use crate::observe::{Ambient, MemoryAccess, host_access, is_observed};
 use crate::stream::Stream;
@@ -41,18 +42,25 @@ pub struct Operand<'a> {
     access: Access,
     /// Where it is and how large, if that is known.
     range: Option<(DevicePtr, usize)>,
+    /// Whether it is a graph that fills it, which others may not use before.
+    is_filled: bool,
 }
 
 impl<'a> Operand<'a> {
     /// Memory that is read, or written, somewhere.
     pub const fn new(record: &'a Mutex<UseRecord>, access: Access) -> Operand<'a> {
-        Operand { record, access, range: None }
+        Operand { record, access, range: None, is_filled: false }
     }
 
     /// The same, of which only this range is accessed. It changes nothing about the order;
     /// [`Observer`](crate::Observer)s are told of it.
     pub const fn over(self, start: DevicePtr, bytes: usize) -> Operand<'a> {
         Operand { range: Some((start, bytes)), ..self }
+    }
+
+    /// The same, where the work is a launch of the graph that fills the memory.
+    pub(crate) const fn filled(self) -> Operand<'a> {
+        Operand { is_filled: true, ..self }
     }
 
     fn memory(&self) -> Option<MemoryAccess> {
@@ -99,8 +107,14 @@ pub fn with_order<R>(order: Order, f: impl FnOnce() -> R) -> R {
 /// driver. Under [`Order::Manual`] nothing is waited for. The host never waits in here, and
 /// `enqueue` must not either: other threads may need the records.
 ///
+/// On a stream that is being captured ([`Stream::capture`]) the order is that of the captured work
+/// among itself, and the records remember it apart; what the memory is used for otherwise comes
+/// before each launch of the graph, or after.
+///
 /// # Errors
 /// The driver's, if it cannot order the streams (nothing is enqueued then), and those of `enqueue`.
+/// [`Error::Capture`] for memory that a graph cannot hold on to, or that holds nothing before a
+/// graph is launched.
 #[track_caller]
 pub fn ordered<'a, R, O: Into<Operand<'a>> + Copy>(
     stream: &Stream,
@@ -177,17 +191,36 @@ pub(crate) fn ordered_at<'a, R, O: Into<Operand<'a>> + Copy>(
     enqueue: impl FnOnce() -> Result<R>,
 ) -> Result<R> {
     let order = current();
+    let capture = graph::joined(stream)?;
     let _holding = Holding::begin();
     let operands = || operands.iter().map(|&operand| operand.into());
-    let _told = Ambient::enter(place, || operands().filter_map(|operand| operand.memory()));
+    let accesses = || operands().filter_map(|operand| operand.memory());
+    let _told = Ambient::enter(place, capture.is_some(), accesses);
     let mut held = lock(operands());
-    if order == Order::Automatic {
-        for (record, access) in &held {
+    match &capture {
+        None => order_before(stream, order, &held)?,
+        Some(capture) => {
+            for Held { record, access, is_filled } in &mut held {
+                capture.order_before(stream, record, (*access, *is_filled), order)?;
+            }
+        }
+    }
+    let _marking = Marking { stream, order, capture: capture.as_deref(), held: &mut held };
+    enqueue()
+}
+
+/// Makes later work on a stream come after what its accesses must come after.
+fn order_before(stream: &Stream, order: Order, held: &[Held<'_>]) -> Result<()> {
+    for Held { record, access, is_filled } in held {
+        if !is_filled && record.birth().is_some_and(|birth| !birth.is_launched()) {
+            let problem = CaptureProblem::NeverLaunched;
+            return Err(Error::Capture { operation: "ordered", problem });
+        }
+        if order == Order::Automatic {
             record.order_before(stream, *access)?;
         }
     }
-    let _marking = Marking { stream, order, held: &mut held };
-    enqueue()
+    Ok(())
 }
 
 /// The order mode of this thread.
@@ -204,34 +237,43 @@ pub(crate) fn holds_records() -> bool {
     HOLDING.get() > 0
 }
 
-type Held<'a> = SmallVec<[(MutexGuard<'a, UseRecord>, Access); 8]>;
+/// A record that is locked.
+struct Held<'a> {
+    record: MutexGuard<'a, UseRecord>,
+    access: Access,
+    is_filled: bool,
+}
 
 /// Locks each record once, in the order of their addresses, which is the same for every thread.
-fn lock<'a>(operands: impl Iterator<Item = Operand<'a>>) -> Held<'a> {
+fn lock<'a>(operands: impl Iterator<Item = Operand<'a>>) -> SmallVec<[Held<'a>; 8]> {
     let address = |record: &Mutex<UseRecord>| std::ptr::from_ref(record).addr();
-    let mut operands: SmallVec<[_; 8]> =
-        operands.map(|operand| (operand.record, operand.access)).collect();
-    operands.sort_unstable_by_key(|(record, access)| {
-        (address(record), Reverse(*access == Access::Write))
+    let mut operands: SmallVec<[_; 8]> = operands.collect();
+    operands.sort_unstable_by_key(|operand| {
+        (address(operand.record), Reverse(operand.access == Access::Write))
     });
-    operands.dedup_by_key(|(record, _)| address(record));
-    operands
-        .into_iter()
-        .map(|(record, access)| (record.lock().unwrap_or_else(PoisonError::into_inner), access))
-        .collect()
+    operands.dedup_by_key(|operand| address(operand.record));
+    let hold = |Operand { record, access, is_filled, .. }: Operand<'a>| {
+        let record = record.lock().unwrap_or_else(PoisonError::into_inner);
+        Held { record, access, is_filled }
+    };
+    operands.into_iter().map(hold).collect()
 }
 
 /// Marks the uses when `enqueue` is over, in whichever way it ended.
 struct Marking<'a, 'records> {
     stream: &'a Stream,
     order: Order,
-    held: &'a mut Held<'records>,
+    capture: Option<&'a Books>,
+    held: &'a mut [Held<'records>],
 }
 
 impl Drop for Marking<'_, '_> {
     fn drop(&mut self) {
-        for (record, access) in self.held.iter_mut() {
-            record.mark(self.stream, *access, self.order);
+        for Held { record, access, .. } in self.held.iter_mut() {
+            match self.capture {
+                None => record.mark(self.stream, *access, self.order),
+                Some(capture) => capture.mark(self.stream, record, *access, self.order),
+            }
         }
     }
 }

@@ -8,6 +8,7 @@ use cuda_sys::CUresult;
 use crate::check;
 use crate::device::Device;
 use crate::error::{Error, Result};
+use crate::graph;
 use crate::observe::WaitReason;
 use crate::peer_link;
 use crate::waits::Leave;
@@ -44,6 +45,7 @@ impl Device {
     /// and itself; [`Error::PeerLinkCorrupt`] if it connects them badly.
     #[track_caller]
     pub fn enable_peer_access(self, peer: Device) -> Result<()> {
+        graph::permit("enable peer access")?;
         if !self.can_access_peer(peer)? {
             return Err(Error::PeerAccessUnsupported { device: self, peer });
         }
@@ -82,6 +84,7 @@ impl Device {
         if !self.peer_access_enabled(peer) {
             return Ok(());
         }
+        graph::permit("disable peer access")?;
         let (state, context) = (self.state(), peer.state().context()?);
         state.bind()?;
         state.links[peer.index()].enabled.store(false, Ordering::Release);

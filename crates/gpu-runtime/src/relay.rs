@@ -3,7 +3,8 @@
 use std::sync::{Mutex, PoisonError};
 
 use crate::device::Device;
-use crate::error::Result;
+use crate::error::{Error, Result};
+use crate::graph::{self, CaptureProblem};
 use crate::memory::{DevicePtr, HostAllocation};
 use crate::stream::Stream;
 
@@ -47,6 +48,10 @@ impl Relay {
         src: DevicePtr,
         bytes: usize,
     ) -> Result<()> {
+        if graph::joined(stream)?.is_some() {
+            let problem = CaptureProblem::Relayed;
+            return Err(Error::Capture { operation: "enqueue_peer", problem });
+        }
         let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
         self.out.wait_stream(stream)?;
         // SAFETY: as the caller promises.

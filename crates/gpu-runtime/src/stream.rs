@@ -1,5 +1,6 @@
 //! Streams: queues of work on a device.
 
+mod captured;
 mod edges;
 mod id;
 mod milestones;
@@ -19,6 +20,7 @@ use crate::device::Device;
 use crate::device_state::DeviceState;
 use crate::error::Result;
 use crate::event::Event;
+use crate::graph::{self, Books};
 use crate::handle::Handle;
 use crate::ledger::Ledger;
 use crate::observe::{self, WaitReason, WorkId};
@@ -83,6 +85,8 @@ pub(crate) struct StreamInner {
     edges: Edges,
     ledger: Ledger,
     observed: Mutex<()>,
+    /// The capture that the stream takes part in. The lock is held for no other call.
+    capture: Mutex<Option<Arc<Books>>>,
 }
 
 impl Stream {
@@ -104,17 +108,22 @@ impl Stream {
     /// Blocks until all work enqueued so far is done.
     ///
     /// # Errors
-    /// [`Error::DeviceLost`](crate::Error::DeviceLost) if some of it failed.
+    /// [`Error::DeviceLost`](crate::Error::DeviceLost) if some of it failed;
+    /// [`Error::Capture`](crate::Error::Capture) if the stream is being captured, or a capture
+    /// forbids to wait.
     #[track_caller]
     pub fn synchronize(&self) -> Result<()> {
+        self.runs("synchronize")?;
         self.synchronize_with(Leave::ask(self.device(), WaitReason::Stream)?)
     }
 
     /// Whether all work enqueued so far is done. It does not wait.
     ///
     /// # Errors
-    /// [`Error::DeviceLost`](crate::Error::DeviceLost) if some of it failed.
+    /// [`Error::DeviceLost`](crate::Error::DeviceLost) if some of it failed;
+    /// [`Error::Capture`](crate::Error::Capture) if the stream is being captured.
     pub fn query(&self) -> Result<bool> {
+        self.runs("query")?;
         let state = self.state();
         let sequence = self.sequence();
         state.bind()?;
@@ -131,11 +140,18 @@ impl Stream {
     /// Makes later work on this stream wait for all work enqueued on `other` so far, on whichever
     /// device that is. The host does not wait.
     ///
+    /// If `other` is being captured, this stream takes part in the capture from here on, and what is
+    /// captured on it comes after what was captured on `other`.
+    ///
     /// # Errors
-    /// The driver's, for either device.
+    /// The driver's, for either device. [`Error::Capture`](crate::Error::Capture) if this stream is
+    /// being captured and `other` is not, or is for another graph.
     #[track_caller]
     pub fn wait_stream(&self, other: &Stream) -> Result<()> {
-        self.wait_point(&other.point())
+        match graph::of(other) {
+            Some(capture) if self != other => self.wait_captured("wait_stream", &capture, other),
+            _ => self.wait_point(&other.point()),
+        }
     }
 
     /// Makes later work on this stream wait for an event; see [`Event::wait`].
@@ -154,12 +170,16 @@ impl Stream {
     /// [`StreamPoint`].
     ///
     /// # Errors
-    /// The driver's, for either device.
+    /// The driver's, for either device. [`Error::Capture`](crate::Error::Capture) if this stream is
+    /// being captured: points are of work that runs.
     #[track_caller]
     pub fn wait_point(&self, point: &StreamPoint) -> Result<()> {
         let other = point.stream();
         if self == other {
             return Ok(());
+        }
+        if graph::of(self).is_some() {
+            return Err(graph::outside("wait_point", self, other.id()));
         }
         if other.0.milestones.completed() >= point.sequence() {
             self.comes_after(point);

@@ -8,6 +8,7 @@ use cuda_sys::{CUpointer_attribute, CUresult};
 
 use crate::buffer::{DeviceBuffer, PinnedBuffer};
 use crate::error::{Error, Result};
+use crate::graph::{self, CaptureProblem};
 use crate::observe::WaitReason;
 use crate::order::{Access, ordered};
 use crate::pending::Pending;
@@ -37,6 +38,7 @@ impl Stream {
     /// [`Error::OutOfMemory`], and the driver's.
     #[track_caller]
     pub fn copy_htod<T: Pod>(&self, src: &[T]) -> Result<DeviceBuffer<T>> {
+        self.copies_once("copy_htod")?;
         let mut dst = DeviceBuffer::new(self.device(), src.len())?;
         self.copy_htod_into(src, &mut dst)?;
         Ok(dst)
@@ -49,6 +51,7 @@ impl Stream {
     #[track_caller]
     pub fn copy_htod_into<T: Pod>(&self, src: &[T], dst: &mut DeviceBuffer<T>) -> Result<()> {
         check_lengths("copy_htod_into", src.len(), dst.len())?;
+        self.copies_once("copy_htod_into")?;
         let bytes: &[u8] = bytemuck::cast_slice(src);
         // Before the copy is on its way: then it must be waited for.
         let leave = match self.is_page_locked(bytes.as_ptr(), bytes.len()) {
@@ -76,6 +79,7 @@ impl Stream {
         &self,
         src: PinnedBuffer<T>,
     ) -> Result<(DeviceBuffer<T>, Pending<PinnedBuffer<T>>)> {
+        self.copies_once("copy_htod_pinned")?;
         let dst = DeviceBuffer::<T>::new(self.device(), src.len())?;
         ordered(self, &[(dst.uses(), Access::Write)], || {
             // SAFETY: `dst` frees its memory only when its uses are over, and `src` goes into what
@@ -94,6 +98,7 @@ impl Stream {
     /// [`Error::HostOutOfMemory`], and the driver's.
     #[track_caller]
     pub fn copy_dtoh<T: Pod + Send>(&self, src: &DeviceBuffer<T>) -> Result<Pending<Vec<T>>> {
+        self.copies_once("copy_dtoh")?;
         let staging = PinnedBuffer::zeroed(src.len())?;
         Ok(self.copy_dtoh_pinned(src, staging)?.map(|arrived| arrived.to_vec()))
     }
@@ -111,6 +116,7 @@ impl Stream {
         dst: PinnedBuffer<T>,
     ) -> Result<Pending<PinnedBuffer<T>>> {
         check_lengths("copy_dtoh_pinned", src.len(), dst.len())?;
+        self.copies_once("copy_dtoh_pinned")?;
         self.enqueue_read(src, dst.as_bytes_ptr())?;
         Ok(Pending::new(self.point(), move || dst))
     }
@@ -126,6 +132,7 @@ impl Stream {
         dst: &mut [T],
     ) -> Result<()> {
         check_lengths("copy_dtoh_into", src.len(), dst.len())?;
+        self.copies_once("copy_dtoh_into")?;
         let leave = Leave::ask(self.device(), WaitReason::Point)?;
         let staging = PinnedBuffer::zeroed(src.len())?;
         dst.copy_from_slice(&self.copy_dtoh_pinned(src, staging)?.wait_with(leave)?);
@@ -153,6 +160,17 @@ impl Stream {
             // SAFETY: as above.
             unsafe { self.enqueue_peer(to, dst.device(), from, src.device(), bytes) }
         })
+    }
+
+    /// That a copy can be enqueued that is done once, and then waited for.
+    pub(crate) fn copies_once(&self, operation: &'static str) -> Result<()> {
+        match graph::joined(self)? {
+            None => Ok(()),
+            Some(_) => {
+                let hint = "; enqueue_htod and enqueue_dtoh copy at each launch";
+                Err(Error::Capture { operation, problem: CaptureProblem::Once { hint } })
+            }
+        }
     }
 
     /// Enqueues the copy of a buffer to page-locked memory at `dst`, which the caller keeps.

@@ -1,8 +1,13 @@
 //! The use record of a piece of memory.
 
+mod release;
+
+use std::sync::{Arc, Mutex, Weak};
+
 use smallvec::SmallVec;
 
 use crate::error::Result;
+use crate::graph::{Birth, CapturedUses};
 use crate::order::{Access, Order};
 use crate::point::StreamPoint;
 use crate::stream::Stream;
@@ -13,7 +18,10 @@ use crate::stream::Stream;
 /// It lies beside each piece of memory that devices work on, in a `Mutex` that is held while work
 /// is enqueued ([`ordered`](crate::ordered)). To wait for a use on the host, clone the record and
 /// wait with the clone: who waited under the lock would keep other threads from enqueuing.
-#[derive(Debug, Clone, Default)]
+///
+/// Work that is being captured into a graph needs a record that the graph can hold on to: one made by
+/// [`UseRecord::shared`].
+#[derive(Debug, Default)]
 pub struct UseRecord {
     write: Option<StreamPoint>,
     /// The newest read of each stream since the last write, and older uses that nobody ordered
@@ -21,9 +29,46 @@ pub struct UseRecord {
     reads: SmallVec<[StreamPoint; 2]>,
     /// Streams whose work may use the memory without being noted.
     announced: SmallVec<[Stream; 1]>,
+    /// The record itself, if it is shared.
+    own: Weak<Mutex<UseRecord>>,
+    /// What graphs have to do with the memory: with most, nothing.
+    graphs: Option<Box<GraphUses>>,
+}
+
+/// What graphs have to do with a piece of memory.
+#[derive(Debug, Default)]
+struct GraphUses {
+    /// The uses by the capture that used it last.
+    captured: Option<CapturedUses>,
+    /// The graph that fills it, if it was allocated while that was captured.
+    birth: Option<Arc<Birth>>,
+    /// What is done with the memory once no graph uses it: its owner is gone.
+    release: Option<release::Release>,
 }
 
 impl UseRecord {
+    /// A new record, of memory that graphs may use: see [`Capture`](crate::Capture). The owner of
+    /// the memory ends with [`UseRecord::release`].
+    pub fn shared() -> Arc<Mutex<UseRecord>> {
+        UseRecord::made(None)
+    }
+
+    /// As [`shared`](UseRecord::shared), of memory that only a graph fills, and with the uses that
+    /// the capture has to know of.
+    pub(crate) fn born(birth: Arc<Birth>, captured: CapturedUses) -> Arc<Mutex<UseRecord>> {
+        let graphs = GraphUses { captured: Some(captured), birth: Some(birth), release: None };
+        UseRecord::made(Some(Box::new(graphs)))
+    }
+
+    fn made(graphs: Option<Box<GraphUses>>) -> Arc<Mutex<UseRecord>> {
+        Arc::new_cyclic(|own| {
+            let mut record = UseRecord::default();
+            record.own = Weak::clone(own);
+            record.graphs = graphs;
+            Mutex::new(record)
+        })
+    }
+
     /// Notes a read that ends at `point`, or before.
     pub fn record_read(&mut self, point: StreamPoint) {
         match self.reads.iter_mut().find(|read| read.stream() == point.stream()) {
@@ -98,6 +143,26 @@ impl UseRecord {
         Ok(())
     }
 
+    /// The record itself, if it is shared.
+    pub(crate) fn own(&self) -> Option<Arc<Mutex<UseRecord>>> {
+        self.own.upgrade()
+    }
+
+    /// The graph that fills the memory, if only a graph does.
+    #[inline]
+    pub(crate) fn birth(&self) -> Option<&Arc<Birth>> {
+        self.graphs.as_ref()?.birth.as_ref()
+    }
+
+    /// The uses by a capture, none if it has not used the memory yet.
+    pub(crate) fn captured_by(&mut self, capture: u64) -> &mut CapturedUses {
+        let captured = &mut self.graphs.get_or_insert_default().captured;
+        if captured.as_ref().is_none_or(|uses| uses.capture != capture) {
+            *captured = Some(CapturedUses::new(capture));
+        }
+        captured.as_mut().expect("it was put there if there was none")
+    }
+
     /// Makes later work on `stream` wait for what an access must come after.
     pub(crate) fn order_before(&self, stream: &Stream, access: Access) -> Result<()> {
         match access {
@@ -134,6 +199,19 @@ impl UseRecord {
         match order {
             Order::Automatic => self.reads.clear(),
             Order::Manual => self.reads.retain(|read| read.stream() != stream),
+        }
+    }
+}
+
+/// The clone has the uses, and no part in graphs.
+impl Clone for UseRecord {
+    fn clone(&self) -> UseRecord {
+        UseRecord {
+            write: self.write.clone(),
+            reads: self.reads.clone(),
+            announced: self.announced.clone(),
+            own: Weak::new(),
+            graphs: None,
         }
     }
 }

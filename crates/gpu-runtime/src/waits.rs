@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use crate::device::Device;
 use crate::error::{Error, Result};
+use crate::graph;
 use crate::observe::{self, WaitReason};
 use crate::stream::Stream;
 
@@ -111,9 +112,10 @@ impl Stream {
     /// then waits for it asks first, and enqueues nothing that nobody will wait for.
     ///
     /// # Errors
-    /// [`Error::WaitRefused`] in [`WaitMode::Fail`].
+    /// [`Error::WaitRefused`] in [`WaitMode::Fail`], [`Error::Capture`] during a capture.
     #[track_caller]
     pub fn may_wait(&self) -> Result<()> {
+        self.runs("wait")?;
         Leave::ask(self.device(), WaitReason::Point).map(drop)
     }
 }
@@ -161,6 +163,7 @@ impl Leave {
     #[track_caller]
     pub(crate) fn ask(device: Device, reason: WaitReason) -> Result<Leave> {
         let place = observe::place(Location::caller());
+        graph::permit("wait")?;
         match wait_mode() {
             WaitMode::Fail if reason.is_of_the_program() => {
                 Err(Error::WaitRefused { device, reason, place })

@@ -20,6 +20,10 @@ pub struct Counters {
     pub modules: usize,
     /// Device allocations, on all devices; variables of modules do not count.
     pub allocations: usize,
+    /// Graphs, those of captures in progress included.
+    pub graphs: usize,
+    /// Executable graphs.
+    pub executable_graphs: usize,
     /// Ranges of page-locked host memory.
     pub host_allocations: usize,
     /// How often each function was called since the process began, by exported name. Functions
@@ -42,6 +46,8 @@ pub fn counters() -> Counters {
         events: platform.events.len(),
         modules: platform.modules.len(),
         allocations: allocations.sum(),
+        graphs: platform.graphs.graphs.len(),
+        executable_graphs: platform.graphs.executables.len(),
         host_allocations: platform.host_memory.count(),
         calls,
     }

@@ -6,7 +6,8 @@ use std::panic::Location;
 use smallvec::SmallVec;
 
 use super::is_observed;
-use super::operation::MemoryAccess;
+use super::operation::{MemoryAccess, Request};
+use crate::ledger::Work;
 
 thread_local! {
     /// The place that the outermost call which knows one says.
@@ -70,27 +71,33 @@ impl Drop for Within {
     }
 }
 
+/// The memory that a piece of work accesses, as far as it is known: what is said of the work itself,
+/// or of a kernel or a callback by the call that it is enqueued in.
+pub(crate) fn accesses(request: &Request<'_>) -> SmallVec<[MemoryAccess; 8]> {
+    let of_call = match request.work {
+        Work::Kernel { .. } | Work::Callback => ACCESSES.with_borrow(Clone::clone),
+        _ => SmallVec::new(),
+    };
+    if of_call.is_empty() { SmallVec::from_slice(request.accesses) } else { of_call }
+}
+
 /// Being in a call of [`ordered`](crate::ordered) that observers are told of.
 pub(crate) struct Ambient {
     _within: Within,
 }
 
 impl Ambient {
-    /// Nothing if there is nobody to tell.
+    /// Nothing if there is nobody to tell, and nothing is captured.
     #[inline]
     pub(crate) fn enter<A: Iterator<Item = MemoryAccess>>(
         place: &'static Location<'static>,
+        is_captured: bool,
         accesses: impl FnOnce() -> A,
     ) -> Option<Ambient> {
-        is_observed().then(|| {
+        (is_captured || is_observed()).then(|| {
             ACCESSES.with_borrow_mut(|known| known.extend(accesses()));
             Ambient { _within: Within::enter(place) }
         })
-    }
-
-    /// The ranges of the call that this thread is in.
-    pub(crate) fn accesses() -> SmallVec<[MemoryAccess; 8]> {
-        ACCESSES.with_borrow(Clone::clone)
     }
 }
 

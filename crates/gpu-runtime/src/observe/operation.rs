@@ -4,6 +4,7 @@ use std::fmt;
 use std::panic::Location;
 
 use crate::device::Device;
+use crate::graph::Keep;
 use crate::ledger::Work;
 use crate::memory::DevicePtr;
 use crate::order::Access;
@@ -34,7 +35,8 @@ pub struct Operation<'a> {
     /// filled, and of kernels and callbacks the buffers among their arguments or the operands of
     /// [`ordered`](crate::ordered) that have a range. There may be any number, and they may overlap.
     /// Pageable memory of the host is not among them: the driver has done with it when the call
-    /// returns.
+    /// returns. The launch of a graph has what all its nodes together access; what each does is in
+    /// [`Work::Graph`].
     pub accesses: &'a [MemoryAccess],
     /// What it waits for, if it is a wait of one stream for another.
     pub awaits: Option<WorkId>,
@@ -128,12 +130,15 @@ pub(crate) struct Request<'a> {
     pub(crate) place: &'static Location<'static>,
     pub(crate) accesses: &'a [MemoryAccess],
     pub(crate) awaits: Option<WorkId>,
+    /// What a graph has to keep that does it.
+    pub(crate) keeps: Option<&'a dyn Keep>,
 }
 
 impl<'a> Request<'a> {
     #[inline]
     #[track_caller]
     pub(crate) fn new(work: &'a Work, call: &'static str) -> Request<'a> {
-        Request { work, call, place: Location::caller(), accesses: &[], awaits: None }
+        let place = Location::caller();
+        Request { work, call, place, accesses: &[], awaits: None, keeps: None }
     }
 }

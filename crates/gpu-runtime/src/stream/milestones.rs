@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use crate::enqueue::enqueue;
 use crate::error::Result;
 use crate::event_pool::PooledEvent;
+use crate::graph;
 use crate::ledger::Work;
 use crate::observe::Request;
 use crate::stream::Stream;
@@ -93,7 +94,8 @@ impl Milestones {
             }
             recorded.pop_front();
         }
-        if recorded.is_empty() && self.completed() < stream.sequence() {
+        let is_missing = recorded.is_empty() && self.completed() < stream.sequence();
+        if is_missing && graph::of(stream).is_none() {
             let _ = self.record(stream, &mut recorded);
         }
         self.completed()

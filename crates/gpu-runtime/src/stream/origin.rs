@@ -180,6 +180,7 @@ impl Stream {
             edges: Edges::new(),
             ledger: Ledger::default(),
             observed: Mutex::default(),
+            capture: Mutex::default(),
         }));
         state.register(&stream);
         stream

@@ -8,6 +8,7 @@ use cuda_sys::{CUevent, CUstream};
 use crate::device_state::DeviceState;
 use crate::enqueue::enqueue;
 use crate::error::Result;
+use crate::graph;
 use crate::ledger::{LaunchRecord, Work};
 use crate::observe::{self, Request, WaitReason, WorkId};
 use crate::point::StreamPoint;
@@ -97,6 +98,9 @@ impl Stream {
     /// this work waits for nothing else. A failure only costs that precision.
     #[track_caller]
     pub(crate) fn mark(&self) {
+        if graph::of(self).is_some() {
+            return;
+        }
         if let Err(error) = self.0.milestones.mark(self) {
             tracing::debug!(%error, stream = %self.id(), "no event recorded");
         }

@@ -168,6 +168,7 @@ fn name(work: &Work) -> String {
         Work::Kernel { name } => name.to_string(),
         Work::Copy { direction, .. } => format!("copy {direction}"),
         Work::Fill { .. } => "fill".to_owned(),
+        Work::Graph { nodes } => format!("graph of {} nodes", nodes.len()),
         other => other.to_string(),
     }
 }
@@ -177,6 +178,7 @@ fn category(work: &Work) -> &'static str {
         Work::Kernel { .. } => "kernel",
         Work::Copy { .. } => "copy",
         Work::Fill { .. } => "fill",
+        Work::Graph { .. } => "graph",
         Work::Callback => "callback",
         Work::Wait => "wait",
         Work::Record => "record",

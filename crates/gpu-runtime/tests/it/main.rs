@@ -8,6 +8,7 @@ mod dropping;
 mod events;
 mod fixture;
 mod foreign;
+mod graphs;
 mod guards;
 mod hardship;
 mod launches;

@@ -1,0 +1,126 @@
+//! Executable graphs: launched as one operation of a stream, again and again.
+
+use std::fmt;
+use std::mem;
+use std::panic::Location;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use cuda_sys::CUresult;
+
+use super::content::{Content, Graph};
+use super::current;
+use super::driver::RawExec;
+use super::problem::UpdateProblem;
+use crate::enqueue::enqueue;
+use crate::error::{Error, Result};
+use crate::observe::Request;
+use crate::order::{Access, Operand, ordered_at};
+use crate::point::StreamPoint;
+use crate::retired;
+use crate::stream::Stream;
+use crate::uses::UseRecord;
+
+/// A graph that can be launched.
+///
+/// A launch is one operation of the stream: it reads and writes all memory that the graph's work
+/// reads and writes, in order with all other uses on whichever stream, as any operation does. To
+/// drop it waits for nothing; what is under way is done to the end.
+pub struct GraphExec {
+    raw: Arc<RawExec>,
+    /// Held while the graph is launched or updated, since the driver allows one call at a time.
+    content: Mutex<Arc<Content>>,
+    /// The launches, which come one after the other.
+    launches: Arc<Mutex<UseRecord>>,
+}
+
+impl GraphExec {
+    pub(super) fn new(raw: RawExec, content: Arc<Content>) -> GraphExec {
+        let (raw, content) = (Arc::new(raw), Mutex::new(content));
+        GraphExec { raw, content, launches: UseRecord::shared() }
+    }
+
+    /// Enqueues a launch, and returns at once.
+    ///
+    /// The stream may be one of any device. Where it is being captured itself, the graph becomes
+    /// part of that capture's graph.
+    ///
+    /// # Errors
+    /// The driver's. What goes wrong while the graph runs appears at a later call, as
+    /// [`Error::DeviceLost`].
+    #[track_caller]
+    pub fn launch(&self, stream: &Stream) -> Result<()> {
+        let place = Location::caller();
+        let content = self.lock();
+        let born: Vec<_> = content.memory.born.iter().filter_map(|born| born.upgrade()).collect();
+        let outside = content.memory.outside.iter();
+        let outside = outside.map(|(record, access)| Operand::new(record, *access));
+        let own = born.iter().chain([&self.launches]);
+        let own = own.map(|record| Operand::new(record, Access::Write));
+        let operands: Vec<_> = outside.chain(own).map(Operand::filled).collect();
+        let request = Request {
+            place,
+            accesses: &content.accesses,
+            keeps: Some(&*content),
+            ..Request::new(&content.work, "cuGraphLaunch")
+        };
+        let exec = self.raw.raw;
+        ordered_at(place, stream, &operands, || {
+            enqueue(stream, &request, |driver, stream| {
+                // SAFETY: both are alive, and the lock keeps other threads from this one.
+                let launch =
+                    |launch: unsafe extern "C" fn(_, _) -> _| unsafe { launch(exec.0, stream) };
+                driver.cuGraphLaunch.map_or(CUresult::CUDA_ERROR_NOT_SUPPORTED, launch)
+            })
+        })?;
+        match current::of(stream) {
+            Some(capture) => capture.adopt(&content.births),
+            None => content.births.iter().for_each(|birth| birth.launch()),
+        }
+        Ok(())
+    }
+
+    /// Takes over the work of another graph that differs in parameters only, as another capture of
+    /// the same program with other memory does: launches from here on do that. It costs much less
+    /// than to instantiate that graph.
+    ///
+    /// # Errors
+    /// [`Error::GraphUpdate`] if the graphs differ in more than that; it names the first node that
+    /// does, where the driver tells. Nothing has changed then.
+    pub fn update(&self, graph: &Graph) -> Result<()> {
+        let mut content = self.lock();
+        if let Some(refusal) = self.raw.update(&graph.raw)? {
+            let node = graph.content.node(refusal.node).cloned();
+            let problem = UpdateProblem::of(refusal.verdict);
+            return Err(Error::GraphUpdate { problem, node: node.map(Box::new) });
+        }
+        let before = mem::replace(&mut *content, Arc::clone(&graph.content));
+        self.keep_for_launches(before);
+        Ok(())
+    }
+
+    /// Keeps what launches that are under way use.
+    fn keep_for_launches(&self, used: impl Send + 'static) {
+        let launches = self.launches.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let points: Vec<StreamPoint> = launches.points().cloned().collect();
+        if !points.iter().all(|point| matches!(point.is_complete(), Ok(true))) {
+            retired::VALUES.keep(points, used);
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Arc<Content>> {
+        self.content.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for GraphExec {
+    fn drop(&mut self) {
+        let used = (Arc::clone(&self.raw), Arc::clone(&self.lock()));
+        self.keep_for_launches(used);
+    }
+}
+
+impl fmt::Debug for GraphExec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "GraphExec({} nodes)", self.lock().nodes.len())
+    }
+}

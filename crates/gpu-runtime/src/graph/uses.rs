@@ -1,0 +1,91 @@
+//! The uses of a piece of memory by what is being captured.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Weak};
+
+use smallvec::SmallVec;
+
+use super::books::Books;
+use crate::order::{Access, Order};
+
+/// A point of one stream's part in a capture: after so many of its nodes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Position {
+    /// Which of the capture's streams.
+    pub(super) lane: usize,
+    /// How many nodes of that stream come before the point.
+    pub(super) nodes: usize,
+}
+
+/// What a use record is to one capture: the last write and the reads since, among captured work.
+#[derive(Debug)]
+pub(crate) struct CapturedUses {
+    pub(crate) capture: u64,
+    write: Option<Position>,
+    reads: SmallVec<[Position; 2]>,
+}
+
+impl CapturedUses {
+    pub(crate) fn new(capture: u64) -> CapturedUses {
+        CapturedUses { capture, write: None, reads: SmallVec::new() }
+    }
+
+    /// What an access must come after.
+    pub(super) fn before(&self, access: Access) -> impl Iterator<Item = Position> + '_ {
+        let reads = if access == Access::Write { self.reads.as_slice() } else { &[] };
+        self.write.iter().chain(reads).copied()
+    }
+
+    /// All uses.
+    pub(super) fn all(&self) -> impl Iterator<Item = Position> + '_ {
+        self.before(Access::Write)
+    }
+
+    /// Notes a use that ends at `at`. Under manual order a write does not come after uses on other
+    /// streams, which therefore stay noted.
+    pub(super) fn mark(&mut self, at: Position, access: Access, order: Order) {
+        match access {
+            Access::Read => {
+                self.reads.retain(|read| read.lane != at.lane);
+                self.reads.push(at);
+            }
+            Access::Write => {
+                let earlier = self.write.replace(at);
+                match order {
+                    Order::Automatic => self.reads.clear(),
+                    Order::Manual => {
+                        self.reads.extend(earlier);
+                        self.reads.retain(|read| read.lane != at.lane);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The graph that fills a piece of memory, which holds nothing before.
+#[derive(Debug)]
+pub(crate) struct Birth {
+    launched: AtomicBool,
+    capture: Weak<Books>,
+}
+
+impl Birth {
+    pub(super) fn new(capture: Weak<Books>) -> Arc<Birth> {
+        Arc::new(Birth { launched: AtomicBool::new(false), capture })
+    }
+
+    /// Whether the graph was launched.
+    pub(crate) fn is_launched(&self) -> bool {
+        self.launched.load(Ordering::Acquire)
+    }
+
+    pub(super) fn launch(&self) {
+        self.launched.store(true, Ordering::Release);
+    }
+
+    /// The capture that makes the graph, while it is in progress.
+    pub(crate) fn capture(&self) -> Option<Arc<Books>> {
+        self.capture.upgrade().filter(|books| books.is_open())
+    }
+}
