@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::mem;
 use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 
-use gpu_runtime::{Error, Stream, StreamId, StreamPoint};
+use gpu_runtime::{Error, Stream, StreamId, StreamPoint, on_own_account};
 use smallvec::SmallVec;
 
 use crate::policy::{AllocateError, Block, MemorySource, Policy};
@@ -110,7 +110,7 @@ where
     /// Asks how far the work is that keeps freed memory from being reused or released; false if
     /// nothing has changed.
     fn ask_after_freed(&self) -> bool {
-        self.settle_freed(|point| point.is_complete().unwrap_or(false))
+        self.settle_freed(is_past)
     }
 
     /// Waits for that work; false if nothing has changed. What it waits for is fixed when it
@@ -152,6 +152,12 @@ where
     fn returned(&self) -> MutexGuard<'_, Vec<Returned>> {
         self.returned.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Whether nothing before the point is under way any more, as far as the driver tells. Nobody is told
+/// of the answer: it orders nothing in the program, and must not hide its races.
+pub(crate) fn is_past(point: &StreamPoint) -> bool {
+    on_own_account(|| point.is_complete().unwrap_or(false))
 }
 
 impl<P, S> State<P, S>

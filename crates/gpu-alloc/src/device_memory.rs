@@ -1,10 +1,12 @@
 //! A piece of a device's memory, and how to get one.
 
 use std::mem;
+use std::panic::Location;
 use std::sync::{Mutex, PoisonError};
 
-use gpu_runtime::{Device, DevicePtr, Stream, UseRecord};
+use gpu_runtime::{Allocation, Device, DevicePtr, Freed, Stream, UseRecord, is_observed};
 
+use crate::cache;
 use crate::device::{self, DeviceCache};
 use crate::error::Result;
 use crate::policy::Block;
@@ -24,7 +26,9 @@ use crate::policy::Block;
 /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) when all of this was in vain. The program may
 /// drop something and try again. [`Error::Runtime`](crate::Error::Runtime) if the device cannot be
 /// used.
+#[track_caller]
 pub fn allocate(device: Device, bytes: usize, stream: &Stream) -> Result<DeviceMemory> {
+    let place = Location::caller();
     let mut memory = DeviceMemory {
         taken: None,
         ptr: DevicePtr::null(),
@@ -48,6 +52,8 @@ pub fn allocate(device: Device, bytes: usize, stream: &Stream) -> Result<DeviceM
         uses.record_write(stream.point_at(block.last_use()));
     }
     memory.taken = Some((cache, block));
+    let (start, stream) = (memory.ptr, Some(stream.id()));
+    Allocation { start, bytes, device: Some(device), stream, is_part: true, place }.tell();
     Ok(memory)
 }
 
@@ -109,11 +115,17 @@ impl Drop for DeviceMemory {
     fn drop(&mut self) {
         let Some((cache, block)) = self.taken.take() else { return };
         let uses = mem::take(self.uses.get_mut().unwrap_or_else(PoisonError::into_inner));
+        if is_observed() {
+            // Whoever gets the memory on this stream comes after the uses here, and after no others.
+            let elsewhere = uses.points_to_free().filter(|point| *point.stream() != self.stream);
+            let until: Vec<_> = elsewhere.map(|point| point.work()).collect();
+            Freed::part(self.ptr, self.bytes, &until).tell();
+        }
         // To ask is also to have an event recorded right after the use, if there is none: later
         // questions then wait for this use and not for what is enqueued in between.
-        let open = uses.points_to_free().filter(|point| {
-            *point.stream() == self.stream || !point.is_complete().unwrap_or(false)
-        });
+        let open = uses
+            .points_to_free()
+            .filter(|point| *point.stream() == self.stream || !cache::is_past(point));
         cache.free(block, open);
     }
 }

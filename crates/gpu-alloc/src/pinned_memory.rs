@@ -1,11 +1,13 @@
 //! A piece of page-locked host memory, and how to get one.
 
 use std::mem;
+use std::panic::Location;
 use std::ptr;
 use std::sync::{Mutex, PoisonError};
 
-use gpu_runtime::UseRecord;
+use gpu_runtime::{Allocation, DevicePtr, Freed, UseRecord, is_observed};
 
+use crate::cache;
 use crate::error::Result;
 use crate::pinned::{self, PinnedCache};
 use crate::policy::Block;
@@ -23,6 +25,7 @@ use crate::policy::Block;
 /// [`Error::InvalidEnvironment`](crate::Error::InvalidEnvironment) if `SLUICE_PINNED_LIMIT` is no
 /// size, and [`Error::Runtime`](crate::Error::Runtime) if the system has no such memory or there is
 /// no driver.
+#[track_caller]
 pub fn allocate_pinned(bytes: usize) -> Result<PinnedMemory> {
     if bytes == 0 {
         return Ok(PinnedMemory { taken: None, address: 0, bytes, uses: Mutex::default() });
@@ -30,6 +33,8 @@ pub fn allocate_pinned(bytes: usize) -> Result<PinnedMemory> {
     let cache = pinned::cache()?;
     let block = cache.allocate(bytes as u64, ()).map_err(|error| pinned::explain(bytes, error))?;
     let address = block.address().0 as usize;
+    let (start, place) = (DevicePtr::from_address(block.address().0), Location::caller());
+    Allocation { start, bytes, device: None, stream: None, is_part: true, place }.tell();
     Ok(PinnedMemory { taken: Some((cache, block)), address, bytes, uses: Mutex::default() })
 }
 
@@ -71,9 +76,14 @@ impl Drop for PinnedMemory {
     fn drop(&mut self) {
         let Some((cache, block)) = self.taken.take() else { return };
         let uses = mem::take(self.uses.get_mut().unwrap_or_else(PoisonError::into_inner));
+        if is_observed() {
+            let until: Vec<_> = uses.points_to_free().map(|point| point.work()).collect();
+            let start = DevicePtr::from_address(self.address as u64);
+            Freed::part(start, self.bytes, &until).tell();
+        }
         // As for device memory: to ask has an event recorded right after the use, for later
         // questions.
-        let open = uses.points_to_free().filter(|point| !point.is_complete().unwrap_or(false));
+        let open = uses.points_to_free().filter(|point| !cache::is_past(point));
         cache.free(block, open);
     }
 }
