@@ -1,5 +1,7 @@
 //! How a tensor's elements lie in its storage: sizes, strides and offset, and the views of them.
 
+mod rows;
+
 use smallvec::SmallVec;
 
 use crate::Shape;

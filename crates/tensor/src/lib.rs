@@ -32,6 +32,7 @@
 //! that the kernels of both backends take; `host` has the CPU's kernels, the crate `kernels` the
 //! others. `autograd` records operations and walks back through them.
 
+mod accesses;
 mod autograd;
 mod context;
 pub mod cuda;

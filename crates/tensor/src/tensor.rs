@@ -111,6 +111,7 @@ impl Tensor {
     /// # Errors
     /// The tensor is on a CUDA device, not contiguous, or of another dtype than `T`; or a copy in
     /// flight failed.
+    #[track_caller]
     pub fn read<T: Element>(&self) -> Result<ReadGuard<'_, T>> {
         storage::read("read", self)
     }
@@ -119,6 +120,7 @@ impl Tensor {
     ///
     /// # Errors
     /// The shape is too large, or memory is short.
+    #[track_caller]
     pub(crate) fn uninit(shape: Shape, dtype: DType, place: Place) -> Result<Tensor> {
         let storage = Storage::allocate(place, bytes_of(&shape, dtype)?, Fresh::Overwritten)?;
         Ok(Tensor::new_contiguous(storage, shape, dtype))
@@ -128,6 +130,7 @@ impl Tensor {
     ///
     /// # Errors
     /// As [`Tensor::uninit`].
+    #[track_caller]
     pub(crate) fn unwritten(shape: Shape, dtype: DType, place: Place) -> Result<Tensor> {
         let storage = Storage::allocate(place, bytes_of(&shape, dtype)?, Fresh::Zeroed)?;
         Ok(Tensor::new_contiguous(storage, shape, dtype))
@@ -137,6 +140,7 @@ impl Tensor {
     ///
     /// # Errors
     /// The shape is too large, the limit of pinned memory is reached, or there is no driver.
+    #[track_caller]
     pub(crate) fn pinned(shape: Shape, dtype: DType, fresh: Fresh) -> Result<Tensor> {
         let storage = Storage::allocate_pinned(bytes_of(&shape, dtype)?, fresh)?;
         Ok(Tensor::new_contiguous(storage, shape, dtype))

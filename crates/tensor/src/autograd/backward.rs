@@ -1,5 +1,9 @@
 //! Asking for gradients.
 
+use std::panic::Location;
+
+use gpu_runtime::at_place;
+
 use super::engine::{self, Collection, Goal};
 use super::error::AutogradError;
 use super::leaf::Form;
@@ -57,9 +61,12 @@ impl<'a> Backward<'a> {
     /// An output does not require gradients; one that is not a single number has no gradient given;
     /// the graph was freed; a saved tensor was modified in place; an operation failed. Gradients
     /// that were added before an error stay.
+    #[track_caller]
     pub fn run(self) -> Result<()> {
-        engine::run(self.roots()?, Goal::Accumulate, self.graph)?;
-        Ok(())
+        at_place(Location::caller(), || {
+            engine::run(self.roots()?, Goal::Accumulate, self.graph)?;
+            Ok(())
+        })
     }
 
     /// The gradients with respect to `inputs`, leaves or not, without touching any `grad()`; `None`
@@ -67,6 +74,7 @@ impl<'a> Backward<'a> {
     ///
     /// # Errors
     /// As [`Backward::run`]; or an input does not require gradients.
+    #[track_caller]
     pub fn collect(self, inputs: &[&Tensor]) -> Result<Vec<Option<Tensor>>> {
         let roots = self.roots()?;
         let wanted = inputs
@@ -77,7 +85,7 @@ impl<'a> Backward<'a> {
             })
             .collect::<Result<Vec<Edge>, _>>()?;
         let goal = Goal::Collect(Collection::new(&wanted, roots.iter().map(|(edge, _)| edge)));
-        engine::run(roots, goal, self.graph)
+        at_place(Location::caller(), || engine::run(roots, goal, self.graph))
     }
 
     fn roots(&self) -> Result<Vec<(Edge, Tensor)>> {
@@ -106,6 +114,7 @@ impl Default for Backward<'_> {
 /// assert!(x.grad().is_none());
 /// # Ok::<(), tensor::Error>(())
 /// ```
+#[track_caller]
 pub fn grad(outputs: &[&Tensor], inputs: &[&Tensor]) -> Result<Vec<Option<Tensor>>> {
     let pass =
         Backward { outputs: outputs.iter().map(|o| (*o, None)).collect(), graph: Graph::Free };

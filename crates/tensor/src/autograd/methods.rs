@@ -87,6 +87,7 @@ impl Tensor {
     ///
     /// # Errors
     /// As [`Backward::run`].
+    #[track_caller]
     pub fn backward(&self) -> Result<()> {
         Backward::new().output(self).run()
     }
@@ -95,6 +96,7 @@ impl Tensor {
     ///
     /// # Errors
     /// As [`Backward::run`].
+    #[track_caller]
     pub fn backward_with(&self, gradient: &Tensor) -> Result<()> {
         Backward::new().output_with(self, gradient).run()
     }

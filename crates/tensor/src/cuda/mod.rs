@@ -79,6 +79,7 @@ pub fn get_device_name(index: usize) -> Result<String> {
 ///
 /// # Errors
 /// `device` is not a CUDA device that there is; or its work failed.
+#[track_caller]
 pub fn synchronize(device: Device) -> Result<()> {
     Ok(physical("synchronize", device)?.synchronize()?)
 }

@@ -2,13 +2,15 @@
 
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use gpu_runtime::{Access, ByValue, Device, Function, Module, UseRecord, ordered};
+use gpu_runtime::{
+    Access, ByValue, Device, DevicePtr, Function, Module, Operand, UseRecord, is_observed, ordered,
+};
 use smallvec::SmallVec;
 
 use super::family::Family;
 use crate::device::Place;
 use crate::storage::{Memory, Storage};
-use crate::{DType, Error, Result};
+use crate::{DType, Error, Result, Tensor};
 
 /// Blocks of 256 threads that a multiprocessor holds at one time, on every architecture so far.
 const BLOCKS_PER_MULTIPROCESSOR: u32 = 8;
@@ -28,20 +30,19 @@ struct Kernel {
 ///
 /// # Safety
 /// As `Operation::run`.
+#[track_caller]
 pub(super) unsafe fn launch<P: Family>(
     op: &'static str,
     table: &KernelTable,
     dtype: DType,
     device: Device,
-    operands: &[(&Storage, Access)],
+    operands: &[(&Tensor, Access)],
     call: &P,
 ) -> Result<()> {
     let kernel = table.get(op, dtype, device)?;
     let stream = device.current_stream()?;
-    let uses: SmallVec<[(&Mutex<UseRecord>, Access); 6]> = operands
-        .iter()
-        .filter_map(|&(storage, access)| Some((uses_of(storage)?, access)))
-        .collect();
+    let uses: SmallVec<[Operand<'_>; 6]> =
+        operands.iter().flat_map(|&(tensor, access)| self::operands(tensor, access)).collect();
     ordered(&stream, &uses, || {
         // SAFETY: the caller promises that the struct describes memory of the operands, whose
         // records are held and marked here; the allocator keeps memory until its uses are done.
@@ -55,6 +56,19 @@ pub(super) fn uses_of(storage: &Storage) -> Option<&Mutex<UseRecord>> {
     match storage.memory() {
         Memory::Cuda(memory) => Some(memory.uses()),
         Memory::Host(memory) => memory.uses(),
+    }
+}
+
+/// A tensor as an operand of a launch: its memory's uses, and where somebody looks at the program
+/// each range of the memory.
+fn operands(tensor: &Tensor, access: Access) -> SmallVec<[Operand<'_>; 1]> {
+    let whole = uses_of(tensor.storage()).map(|uses| Operand::new(uses, access));
+    match whole {
+        Some(operand) if is_observed() => tensor
+            .accesses(access)
+            .map(|part| operand.over(DevicePtr::from_address(part.start), part.bytes))
+            .collect(),
+        whole => whole.into_iter().collect(),
     }
 }
 

@@ -8,7 +8,6 @@ use super::abi::{Elementwise, MAX_DIMS, Operand};
 use super::plan::{Dim, Plan};
 use crate::device::Place;
 use crate::layout::Layout;
-use crate::storage::Storage;
 use crate::{DType, Error, Result, Tensor};
 
 /// An operand of an elementwise operation.
@@ -25,6 +24,7 @@ pub(crate) enum Input<'a> {
 /// # Errors
 /// An operand does not broadcast to the output's shape; the output repeats elements; the operation
 /// has no such dtype; the runtime failed.
+#[track_caller]
 pub(crate) fn elementwise<const N: usize>(
     operation: &'static Operation<Elementwise<N>>,
     dtype: DType,
@@ -37,7 +37,7 @@ pub(crate) fn elementwise<const N: usize>(
         Input::Immediate(_) => None,
     });
     let plan = Plan::new(layouts).ok_or_else(|| does_not_broadcast(op, &operands))?;
-    let mut storages: SmallVec<[(&Storage, Access); 6]> = SmallVec::new();
+    let mut tensors: SmallVec<[(&Tensor, Access); 6]> = SmallVec::new();
     let mut call_operands = [Operand::default(); N];
     for (position, operand) in operands.iter().enumerate() {
         match operand {
@@ -46,7 +46,7 @@ pub(crate) fn elementwise<const N: usize>(
                 let expected = operation.operand_dtype(dtype, position);
                 assert_eq!(tensor.dtype(), expected, "{op}: operand {position} was not converted");
                 let access = if position == 0 { Access::Write } else { Access::Read };
-                storages.push((tensor.storage(), access));
+                tensors.push((tensor, access));
                 call_operands[position].data = tensor.address();
             }
         }
@@ -65,7 +65,7 @@ pub(crate) fn elementwise<const N: usize>(
     if plan.dims.iter().any(|dim| dim.size == 0) {
         return Ok(());
     }
-    let call = Calls { operation, dtype, place, storages: &storages };
+    let call = Calls { operation, dtype, place, tensors: &tensors };
     call.run(&plan.dims, call_operands)
 }
 
@@ -74,17 +74,18 @@ struct Calls<'a, const N: usize> {
     operation: &'static Operation<Elementwise<N>>,
     dtype: DType,
     place: Place,
-    storages: &'a [(&'a Storage, Access)],
+    tensors: &'a [(&'a Tensor, Access)],
 }
 
 impl<const N: usize> Calls<'_, N> {
     /// One call, or where there are too many dimensions one for each index of the outermost.
+    #[track_caller]
     fn run(&self, dims: &[Dim<N>], operands: [Operand; N]) -> Result<()> {
         if dims.len() <= MAX_DIMS {
             let call = call(dims, operands);
             // SAFETY: each operand is a tensor of the dtype that the signature asks for (asserted
             // above), whose layout lies inside its storage; the plan goes through that layout.
-            return unsafe { self.operation.run(self.dtype, self.place, self.storages, &call) };
+            return unsafe { self.operation.run(self.dtype, self.place, self.tensors, &call) };
         }
         let (outermost, inner) = dims.split_first().expect("there are more than MAX_DIMS");
         for index in 0..outermost.size {

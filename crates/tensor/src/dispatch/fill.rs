@@ -11,6 +11,7 @@ use crate::{Result, Tensor};
 ///
 /// # Errors
 /// The operation has no such dtype; the runtime failed.
+#[track_caller]
 pub(crate) fn random(
     operation: &'static Operation<Random>,
     output: &Tensor,
@@ -23,6 +24,7 @@ pub(crate) fn random(
 ///
 /// # Errors
 /// As [`random`].
+#[track_caller]
 pub(crate) fn range(
     operation: &'static Operation<Range>,
     output: &Tensor,
@@ -31,12 +33,13 @@ pub(crate) fn range(
     fill(operation, output, Range { out: output.address(), numel: output.numel() as i64, ..call })
 }
 
+#[track_caller]
 fn fill<P: Family>(operation: &'static Operation<P>, output: &Tensor, call: P) -> Result<()> {
     assert!(output.is_contiguous(), "{}: the output must be dense", operation.name());
     if output.numel() == 0 {
         return Ok(());
     }
-    let operands = [(&**output.storage(), Access::Write)];
+    let operands = [(output, Access::Write)];
     // SAFETY: the output is dense and has `numel` elements of the operation's dtype.
     unsafe { operation.run(output.dtype(), output.place(), &operands, &call) }
 }

@@ -4,17 +4,18 @@ use gpu_runtime::Access;
 
 use super::HostKernel;
 use super::family::Family;
-use crate::Result;
 use crate::host::pool;
-use crate::storage::{self, Storage};
+use crate::storage;
+use crate::{Result, Tensor};
 
 /// # Safety
 /// As `Operation::run`.
+#[track_caller]
 pub(super) unsafe fn run<P: Family>(
     op: &'static str,
     kernel: HostKernel<P>,
     check: unsafe fn(&'static str, &P) -> Result<()>,
-    operands: &[(&Storage, Access)],
+    operands: &[(&Tensor, Access)],
     call: &P,
 ) -> Result<()> {
     let _locks = storage::lock(op, operands)?;

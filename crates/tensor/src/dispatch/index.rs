@@ -49,6 +49,7 @@ impl Operation<Index> {
 /// # Errors
 /// On the CPU an index is out of range; on CUDA that is an assertion on the device, which loses it.
 /// The operation has no such dtype; the runtime failed.
+#[track_caller]
 pub(crate) fn indexed(operation: &'static Operation<Index>, call: &IndexCall<'_>) -> Result<()> {
     let IndexCall { output, source, index, outer, size, count, inner } = *call;
     let (small, large) = (outer * count * inner, outer * size * inner);
@@ -75,11 +76,7 @@ pub(crate) fn indexed(operation: &'static Operation<Index>, call: &IndexCall<'_>
         count: count as i64,
         inner: inner as i64,
     };
-    let operands = [
-        (&**output.storage(), Access::Write),
-        (&**source.storage(), Access::Read),
-        (&**index.storage(), Access::Read),
-    ];
+    let operands = [(output, Access::Write), (source, Access::Read), (index, Access::Read)];
     // SAFETY: all are dense and as large as the call says (asserted above); the indices are checked
     // under the locks on the CPU, and by the kernel on CUDA.
     unsafe { operation.run(output.dtype(), output.place(), &operands, &parameters) }

@@ -13,6 +13,7 @@ use crate::{Error, Result, Shape, Tensor};
 ///
 /// # Errors
 /// The operation has no such dtype; memory or the runtime failed.
+#[track_caller]
 pub(crate) fn matmul(
     operation: &'static Operation<Matmul>,
     a: &Tensor,
@@ -47,11 +48,7 @@ pub(crate) fn matmul(
         call.a_batch[position] = dim.strides[1] as i64;
         call.b_batch[position] = dim.strides[2] as i64;
     }
-    let operands = [
-        (&**output.storage(), Access::Write),
-        (&**a.storage(), Access::Read),
-        (&**b.storage(), Access::Read),
-    ];
+    let operands = [(&output, Access::Write), (a, Access::Read), (b, Access::Read)];
     // SAFETY: the output is dense and of the product's shape; the strides are those of the
     // operands' layouts, and the batch plan broadcasts the rest of their dimensions.
     unsafe { operation.run(a.dtype(), a.place(), &operands, &call)? };

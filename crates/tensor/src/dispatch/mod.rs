@@ -29,8 +29,7 @@ pub(crate) use rows::rows;
 pub(crate) use transfer::transfer;
 
 use crate::device::Place;
-use crate::storage::Storage;
-use crate::{DType, Error, Result};
+use crate::{DType, Error, Result, Tensor};
 
 /// The CPU's kernel: does the given units of the call's work.
 ///
@@ -123,11 +122,12 @@ impl<P: Family> Operation<P> {
     /// # Safety
     /// The addresses in the call lie in the memory of `operands`, all reachable from `place`, and
     /// are what the family's struct and the operation's signature say for `dtype`.
+    #[track_caller]
     unsafe fn run(
         &'static self,
         dtype: DType,
         place: Place,
-        operands: &[(&Storage, Access)],
+        operands: &[(&Tensor, Access)],
         call: &P,
     ) -> Result<()> {
         let op = self.name;

@@ -18,6 +18,7 @@ const MANY_OUTPUTS: usize = 1 << 14;
 ///
 /// # Errors
 /// The operation has no such dtype; memory or the runtime failed.
+#[track_caller]
 pub(crate) fn reduce(
     operation: &'static Operation<Reduce>,
     input: &Tensor,
@@ -40,7 +41,7 @@ pub(crate) fn reduce(
     }
     let call = call(input, &output, &kept, &reduced);
     if call.outputs > 0 {
-        let operands = [(&**output.storage(), Access::Write), (&**input.storage(), Access::Read)];
+        let operands = [(&output, Access::Write), (input, Access::Read)];
         // SAFETY: the output is dense, of as many elements as the kept dimensions have and of the
         // signature's dtype; the runs go through the input's layout.
         unsafe { operation.run(dtype, input.place(), &operands, &call)? };

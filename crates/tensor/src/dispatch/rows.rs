@@ -11,6 +11,7 @@ use crate::{Result, Tensor};
 ///
 /// # Errors
 /// The operation has no such dtype; memory or the runtime failed.
+#[track_caller]
 pub(crate) fn rows(
     operation: &'static Operation<Rows>,
     a: &Tensor,
@@ -31,11 +32,7 @@ pub(crate) fn rows(
         cols: cols as i64,
     };
     // Where there is no `b`, naming `a` twice is naming it once.
-    let operands = [
-        (&**output.storage(), Access::Write),
-        (&**a.storage(), Access::Read),
-        (&**b.unwrap_or(a).storage(), Access::Read),
-    ];
+    let operands = [(&output, Access::Write), (a, Access::Read), (b.unwrap_or(a), Access::Read)];
     // SAFETY: all are dense matrices of `rows` by `cols` elements of the operation's dtype.
     unsafe { operation.run(a.dtype(), a.place(), &operands, &call)? };
     Ok(output)

@@ -21,6 +21,7 @@ impl Tensor {
     /// # Errors
     /// There is no such device, no memory left, or the options contradict each other; so for all
     /// factories.
+    #[track_caller]
     pub fn empty(shape: impl Into<Shape>, options: impl Into<TensorOptions>) -> Result<Tensor> {
         let options = options.into();
         finish("empty", allocate("empty", shape.into(), options, Fresh::Zeroed)?, options)
@@ -30,6 +31,7 @@ impl Tensor {
     ///
     /// # Errors
     /// As [`Tensor::empty`].
+    #[track_caller]
     pub fn zeros(shape: impl Into<Shape>, options: impl Into<TensorOptions>) -> Result<Tensor> {
         let options = options.into();
         let tensor = allocate("zeros", shape.into(), options, Fresh::Zeroed)?;
@@ -43,6 +45,7 @@ impl Tensor {
     ///
     /// # Errors
     /// As [`Tensor::empty`].
+    #[track_caller]
     pub fn ones(shape: impl Into<Shape>, options: impl Into<TensorOptions>) -> Result<Tensor> {
         filled("ones", shape.into(), Scalar::Int(1), options.into())
     }
@@ -52,6 +55,7 @@ impl Tensor {
     ///
     /// # Errors
     /// As [`Tensor::empty`].
+    #[track_caller]
     pub fn full(
         shape: impl Into<Shape>,
         value: impl Into<Scalar>,
@@ -65,6 +69,7 @@ impl Tensor {
     ///
     /// # Errors
     /// As [`Tensor::empty`].
+    #[track_caller]
     pub fn scalar(value: impl Into<Scalar>, options: impl Into<TensorOptions>) -> Result<Tensor> {
         let value = value.into();
         filled("scalar", Shape::default(), value, of_kind(value, options.into()))
@@ -74,6 +79,7 @@ impl Tensor {
     ///
     /// # Errors
     /// As [`Tensor::empty`].
+    #[track_caller]
     pub fn eye(n: usize, options: impl Into<TensorOptions>) -> Result<Tensor> {
         let options = options.into();
         let matrix = Tensor::zeros([n, n], options.requires_grad(false))?;
@@ -97,6 +103,7 @@ impl Tensor {
     /// # Errors
     /// As [`Tensor::empty`]; or the steps are zero or lead away from the end, or a bound is not
     /// finite.
+    #[track_caller]
     pub fn arange(steps: impl Into<Steps>, options: impl Into<TensorOptions>) -> Result<Tensor> {
         const OP: &str = "arange";
         let (steps, mut options) = (steps.into(), options.into());
@@ -120,6 +127,7 @@ impl Tensor {
     ///
     /// # Errors
     /// As [`Tensor::empty`].
+    #[track_caller]
     pub fn linspace(
         start: f64,
         end: f64,
@@ -142,6 +150,7 @@ impl Tensor {
     ///
     /// # Errors
     /// As [`Tensor::empty`]; or the dtype is not a floating-point one.
+    #[track_caller]
     pub fn rand(shape: impl Into<Shape>, options: impl Into<TensorOptions>) -> Result<Tensor> {
         let options = options.into();
         let tensor = allocate("rand", shape.into(), options, Fresh::Overwritten)?;
@@ -153,6 +162,7 @@ impl Tensor {
     ///
     /// # Errors
     /// As [`Tensor::empty`]; or the dtype is not a floating-point one.
+    #[track_caller]
     pub fn randn(shape: impl Into<Shape>, options: impl Into<TensorOptions>) -> Result<Tensor> {
         let options = options.into();
         let tensor = allocate("randn", shape.into(), options, Fresh::Overwritten)?;
@@ -164,6 +174,7 @@ impl Tensor {
     ///
     /// # Errors
     /// As [`Tensor::empty`]; or there is no number in the range, or not all fit the dtype.
+    #[track_caller]
     pub fn randint(
         low: i64,
         high: i64,
@@ -183,6 +194,7 @@ impl Tensor {
     ///
     /// # Errors
     /// As [`Tensor::empty`].
+    #[track_caller]
     pub fn randperm(n: usize, options: impl Into<TensorOptions>) -> Result<Tensor> {
         let options = options.into().or_dtype(DType::I64);
         let order = distribute::permutation(options.resolve_place()?, n);
@@ -191,6 +203,7 @@ impl Tensor {
 }
 
 /// Memory as the options say, not a leaf yet, so that it can be written.
+#[track_caller]
 pub(super) fn allocate(
     op: &'static str,
     shape: Shape,
@@ -213,6 +226,7 @@ pub(super) fn finish(op: &'static str, tensor: Tensor, options: TensorOptions) -
     if options.wants_grad() { tensor.into_leaf(op) } else { Ok(tensor) }
 }
 
+#[track_caller]
 pub(super) fn filled(
     op: &'static str,
     shape: Shape,

@@ -31,6 +31,7 @@ impl Tensor {
     ///
     /// # Errors
     /// As [`Tensor::empty`]; or there are not as many elements as the shape has.
+    #[track_caller]
     pub fn from_vec<T: Element>(
         elements: Vec<T>,
         shape: impl Into<Shape>,
@@ -41,6 +42,7 @@ impl Tensor {
 
     /// What `tensor![..]` expands to: as [`Tensor::new`], but floats take the default dtype.
     #[doc(hidden)]
+    #[track_caller]
     pub fn literal<D: Data>(data: D) -> Result<Tensor> {
         let (numbers, shape) = flatten("tensor!", &data)?;
         let own = <D::Number as Number>::Stored::DTYPE;
@@ -52,6 +54,7 @@ impl Tensor {
 /// The elements of `D`, as they are stored.
 type Stored<D> = <<D as Data>::Number as Number>::Stored;
 
+#[track_caller]
 pub(super) fn flatten<D: Data>(op: &'static str, data: &D) -> Result<(Vec<Stored<D>>, Shape)> {
     let mut shape = Vec::new();
     D::measure(Some(data), &mut shape);
@@ -62,6 +65,7 @@ pub(super) fn flatten<D: Data>(op: &'static str, data: &D) -> Result<(Vec<Stored
 
 /// Elements in row-major order, in memory as the options say; of their own dtype where they leave it
 /// open. The elements were copied when it returns.
+#[track_caller]
 pub(super) fn from_elements<T: Element>(
     op: &'static str,
     elements: &[T],
@@ -82,6 +86,7 @@ pub(super) fn from_elements<T: Element>(
     finish(op, tensor, options)
 }
 
+#[track_caller]
 fn pinned<T: Element>(elements: &[T], shape: Shape, dtype: DType) -> Result<Tensor> {
     let tensor = Tensor::pinned(shape.clone(), dtype, Fresh::Overwritten)?;
     tensor.copy_(&host::elements::tensor_of(elements, shape)?)

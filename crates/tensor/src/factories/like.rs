@@ -8,6 +8,7 @@ impl Tensor {
     ///
     /// # Errors
     /// As [`Tensor::empty`].
+    #[track_caller]
     pub fn empty_like(&self) -> Result<Tensor> {
         self.empty_like_with(())
     }
@@ -16,6 +17,7 @@ impl Tensor {
     ///
     /// # Errors
     /// As [`Tensor::empty`].
+    #[track_caller]
     pub fn empty_like_with(&self, options: impl Into<TensorOptions>) -> Result<Tensor> {
         Tensor::empty(self.same_shape(), options.into().or_as(self))
     }
@@ -24,6 +26,7 @@ impl Tensor {
     ///
     /// # Errors
     /// As [`Tensor::empty`].
+    #[track_caller]
     pub fn zeros_like(&self) -> Result<Tensor> {
         self.zeros_like_with(())
     }
@@ -32,6 +35,7 @@ impl Tensor {
     ///
     /// # Errors
     /// As [`Tensor::empty`].
+    #[track_caller]
     pub fn zeros_like_with(&self, options: impl Into<TensorOptions>) -> Result<Tensor> {
         Tensor::zeros(self.same_shape(), options.into().or_as(self))
     }
@@ -40,6 +44,7 @@ impl Tensor {
     ///
     /// # Errors
     /// As [`Tensor::empty`].
+    #[track_caller]
     pub fn ones_like(&self) -> Result<Tensor> {
         self.ones_like_with(())
     }
@@ -48,6 +53,7 @@ impl Tensor {
     ///
     /// # Errors
     /// As [`Tensor::empty`].
+    #[track_caller]
     pub fn ones_like_with(&self, options: impl Into<TensorOptions>) -> Result<Tensor> {
         Tensor::ones(self.same_shape(), options.into().or_as(self))
     }
@@ -56,6 +62,7 @@ impl Tensor {
     ///
     /// # Errors
     /// As [`Tensor::empty`].
+    #[track_caller]
     pub fn full_like(&self, value: impl Into<Scalar>) -> Result<Tensor> {
         self.full_like_with(value, ())
     }
@@ -64,6 +71,7 @@ impl Tensor {
     ///
     /// # Errors
     /// As [`Tensor::empty`].
+    #[track_caller]
     pub fn full_like_with(
         &self,
         value: impl Into<Scalar>,
@@ -76,6 +84,7 @@ impl Tensor {
     ///
     /// # Errors
     /// As [`Tensor::rand`].
+    #[track_caller]
     pub fn rand_like(&self) -> Result<Tensor> {
         self.rand_like_with(())
     }
@@ -84,6 +93,7 @@ impl Tensor {
     ///
     /// # Errors
     /// As [`Tensor::rand`].
+    #[track_caller]
     pub fn rand_like_with(&self, options: impl Into<TensorOptions>) -> Result<Tensor> {
         Tensor::rand(self.same_shape(), options.into().or_as(self))
     }
@@ -92,6 +102,7 @@ impl Tensor {
     ///
     /// # Errors
     /// As [`Tensor::randn`].
+    #[track_caller]
     pub fn randn_like(&self) -> Result<Tensor> {
         self.randn_like_with(())
     }
@@ -100,6 +111,7 @@ impl Tensor {
     ///
     /// # Errors
     /// As [`Tensor::randn`].
+    #[track_caller]
     pub fn randn_like_with(&self, options: impl Into<TensorOptions>) -> Result<Tensor> {
         Tensor::randn(self.same_shape(), options.into().or_as(self))
     }

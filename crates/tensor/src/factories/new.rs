@@ -10,6 +10,7 @@ impl Tensor {
     ///
     /// # Errors
     /// As [`Tensor::new`].
+    #[track_caller]
     pub fn new_tensor<D: Data>(
         &self,
         data: D,
@@ -24,6 +25,7 @@ impl Tensor {
     ///
     /// # Errors
     /// As [`Tensor::empty`].
+    #[track_caller]
     pub fn new_full(
         &self,
         shape: impl Into<Shape>,
@@ -38,6 +40,7 @@ impl Tensor {
     ///
     /// # Errors
     /// As [`Tensor::empty`].
+    #[track_caller]
     pub fn new_empty(
         &self,
         shape: impl Into<Shape>,
@@ -50,6 +53,7 @@ impl Tensor {
     ///
     /// # Errors
     /// As [`Tensor::empty`].
+    #[track_caller]
     pub fn new_zeros(
         &self,
         shape: impl Into<Shape>,
@@ -62,6 +66,7 @@ impl Tensor {
     ///
     /// # Errors
     /// As [`Tensor::empty`].
+    #[track_caller]
     pub fn new_ones(
         &self,
         shape: impl Into<Shape>,

@@ -10,6 +10,7 @@ use crate::{Element, Error, Result, Scalar, Shape, Tensor};
 ///
 /// # Errors
 /// There are not as many elements as the shape has, or no memory is left.
+#[track_caller]
 pub(crate) fn tensor_of<T: Element>(elements: &[T], shape: Shape) -> Result<Tensor> {
     if shape.checked_numel() != Some(elements.len()) {
         return Err(Error::WrongNumel { op: "tensor_of", numel: elements.len(), shape });
@@ -28,13 +29,14 @@ pub(crate) fn tensor_of<T: Element>(elements: &[T], shape: Shape) -> Result<Tens
 ///
 /// # Errors
 /// A copy into the tensor's memory failed.
+#[track_caller]
 pub(crate) fn scalar_of(tensor: &Tensor) -> Result<Scalar> {
     const OP: &str = "item";
     let memory = tensor
         .storage()
         .host()
         .ok_or_else(|| Error::NotOnHost { op: OP, device: tensor.device() })?;
-    let _lock = storage::lock(OP, &[(tensor.storage(), Access::Read)])?;
+    let _lock = storage::lock(OP, &[(tensor, Access::Read)])?;
     let size = tensor.dtype().size();
     let mut bits = [0; 8];
     assert!(tensor.numel() > 0, "an empty tensor has no first element");

@@ -94,6 +94,7 @@ fn same(grad: &Tensor) -> Result<Tensor> {
 }
 
 /// b * a^(b - 1), and 0 where b is 0, also where a is 0 too.
+#[track_caller]
 fn pow_base_backward(grad: &Tensor, a: Operand<'_>, b: Operand<'_>) -> Result<Tensor> {
     match b {
         Operand::Number(exponent) if exponent.to_f64() == 0.0 => grad.zeros_like(),
@@ -110,6 +111,7 @@ fn pow_base_backward(grad: &Tensor, a: Operand<'_>, b: Operand<'_>) -> Result<Te
 }
 
 /// a^b * ln(a), and 0 where a is 0 and b is not negative.
+#[track_caller]
 fn pow_exponent_backward(grad: &Tensor, a: Operand<'_>, b: Operand<'_>) -> Result<Tensor> {
     let power = grad.mul(&POW.apply(a, b)?)?;
     let base = match a {
@@ -128,6 +130,7 @@ fn chosen(grad: &Tensor, a: Operand<'_>, b: Operand<'_>) -> Result<Tensor> {
 }
 
 impl Binary {
+    #[track_caller]
     pub(super) fn apply(&'static self, a: Operand<'_>, b: Operand<'_>) -> Result<Tensor> {
         let output = pointwise(&self.operation, self.promotion, ["self", "other"], [a, b])?;
         if matches!(self.left, Constant) {
@@ -161,6 +164,7 @@ impl Binary {
         })
     }
 
+    #[track_caller]
     fn apply_in_place(
         &'static self,
         name: &'static str,
@@ -174,6 +178,7 @@ impl Binary {
 }
 
 impl Derivative {
+    #[track_caller]
     fn apply(&self, grad: &Tensor, saved: Option<&[SavedOperand; 2]>) -> Result<Tensor> {
         match (self, saved) {
             (OfOperands(derivative), Some([a, b])) => {
@@ -197,26 +202,31 @@ impl Derivative {
 /// would be of a higher kind than the tensor's dtype (a float for an integer tensor).
 impl Tensor {
     /// `self + other`; for truth values "or".
+    #[track_caller]
     pub fn add<'a>(&self, other: impl Into<Operand<'a>>) -> Result<Tensor> {
         ADD.apply(self.into(), other.into())
     }
 
     /// `self - other`
+    #[track_caller]
     pub fn sub<'a>(&self, other: impl Into<Operand<'a>>) -> Result<Tensor> {
         SUB.apply(self.into(), other.into())
     }
 
     /// `self * other`, element by element; for truth values "and".
+    #[track_caller]
     pub fn mul<'a>(&self, other: impl Into<Operand<'a>>) -> Result<Tensor> {
         MUL.apply(self.into(), other.into())
     }
 
     /// `self / other`, a float also for integers.
+    #[track_caller]
     pub fn div<'a>(&self, other: impl Into<Operand<'a>>) -> Result<Tensor> {
         DIV.apply(self.into(), other.into())
     }
 
     /// `self` to the power of `exponent`. An integer to a negative power is 0, but for 1 and -1.
+    #[track_caller]
     pub fn pow<'a>(&self, exponent: impl Into<Operand<'a>>) -> Result<Tensor> {
         let exponent = exponent.into();
         let dtype = Promotion::Common.dtype(&[Operand::Tensor(self).typed(), exponent.typed()]);
@@ -228,42 +238,50 @@ impl Tensor {
     }
 
     /// The larger of the two; NaN where one is.
+    #[track_caller]
     pub fn maximum<'a>(&self, other: impl Into<Operand<'a>>) -> Result<Tensor> {
         MAXIMUM.apply(self.into(), other.into())
     }
 
     /// The smaller of the two; NaN where one is.
+    #[track_caller]
     pub fn minimum<'a>(&self, other: impl Into<Operand<'a>>) -> Result<Tensor> {
         MINIMUM.apply(self.into(), other.into())
     }
 
     /// What is left of `self` after whole multiples of `other`, with the sign of `other`; of
     /// integers divided by zero 0.
+    #[track_caller]
     pub fn remainder<'a>(&self, other: impl Into<Operand<'a>>) -> Result<Tensor> {
         REMAINDER.apply(self.into(), other.into())
     }
 
     /// `self / other`, rounded down; of integers divided by zero 0. No gradient flows through.
+    #[track_caller]
     pub fn floor_divide<'a>(&self, other: impl Into<Operand<'a>>) -> Result<Tensor> {
         FLOOR_DIVIDE.apply(self.into(), other.into())
     }
 
     /// [`Tensor::add`] in place.
+    #[track_caller]
     pub fn add_<'a>(&self, other: impl Into<Operand<'a>>) -> Result<Tensor> {
         ADD.apply_in_place("add_", self, other.into())
     }
 
     /// [`Tensor::sub`] in place.
+    #[track_caller]
     pub fn sub_<'a>(&self, other: impl Into<Operand<'a>>) -> Result<Tensor> {
         SUB.apply_in_place("sub_", self, other.into())
     }
 
     /// [`Tensor::mul`] in place.
+    #[track_caller]
     pub fn mul_<'a>(&self, other: impl Into<Operand<'a>>) -> Result<Tensor> {
         MUL.apply_in_place("mul_", self, other.into())
     }
 
     /// [`Tensor::div`] in place; the tensor must be of a floating dtype.
+    #[track_caller]
     pub fn div_<'a>(&self, other: impl Into<Operand<'a>>) -> Result<Tensor> {
         DIV.apply_in_place("div_", self, other.into())
     }

@@ -28,6 +28,7 @@ static LOGICAL_OR: Predicate = predicate("logical_or", compare::logical_or);
 static LOGICAL_XOR: Predicate = predicate("logical_xor", compare::logical_xor);
 
 impl Predicate {
+    #[track_caller]
     pub(super) fn apply(&'static self, a: Operand<'_>, b: Operand<'_>) -> Result<Tensor> {
         pointwise(&self.0, Promotion::Common, ["self", "other"], [a, b])
     }
@@ -38,46 +39,55 @@ impl Predicate {
 /// `ne`. All fail if the operands lie on different devices or their shapes do not broadcast.
 impl Tensor {
     /// `self == other`
+    #[track_caller]
     pub fn eq<'a>(&self, other: impl Into<Operand<'a>>) -> Result<Tensor> {
         EQ.apply(self.into(), other.into())
     }
 
     /// `self != other`
+    #[track_caller]
     pub fn ne<'a>(&self, other: impl Into<Operand<'a>>) -> Result<Tensor> {
         NE.apply(self.into(), other.into())
     }
 
     /// `self < other`
+    #[track_caller]
     pub fn lt<'a>(&self, other: impl Into<Operand<'a>>) -> Result<Tensor> {
         LT.apply(self.into(), other.into())
     }
 
     /// `self <= other`
+    #[track_caller]
     pub fn le<'a>(&self, other: impl Into<Operand<'a>>) -> Result<Tensor> {
         LE.apply(self.into(), other.into())
     }
 
     /// `self > other`
+    #[track_caller]
     pub fn gt<'a>(&self, other: impl Into<Operand<'a>>) -> Result<Tensor> {
         GT.apply(self.into(), other.into())
     }
 
     /// `self >= other`
+    #[track_caller]
     pub fn ge<'a>(&self, other: impl Into<Operand<'a>>) -> Result<Tensor> {
         GE.apply(self.into(), other.into())
     }
 
     /// Whether both are not zero.
+    #[track_caller]
     pub fn logical_and<'a>(&self, other: impl Into<Operand<'a>>) -> Result<Tensor> {
         LOGICAL_AND.apply(self.into(), other.into())
     }
 
     /// Whether one is not zero, or both.
+    #[track_caller]
     pub fn logical_or<'a>(&self, other: impl Into<Operand<'a>>) -> Result<Tensor> {
         LOGICAL_OR.apply(self.into(), other.into())
     }
 
     /// Whether exactly one is not zero.
+    #[track_caller]
     pub fn logical_xor<'a>(&self, other: impl Into<Operand<'a>>) -> Result<Tensor> {
         LOGICAL_XOR.apply(self.into(), other.into())
     }
@@ -87,6 +97,7 @@ impl Tensor {
     ///
     /// # Errors
     /// The operands lie on different devices or do not broadcast.
+    #[track_caller]
     pub fn allclose(&self, other: &Tensor, rtol: f64, atol: f64) -> Result<bool> {
         let (a, b) = (self.detach(), other.detach());
         let close = match Promotion::Common

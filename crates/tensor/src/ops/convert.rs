@@ -22,6 +22,7 @@ impl Tensor {
     ///
     /// # Errors
     /// Memory or the runtime failed.
+    #[track_caller]
     pub fn contiguous(&self) -> Result<Tensor> {
         if self.is_contiguous() { Ok(self.clone()) } else { self.clone_data() }
     }
@@ -30,6 +31,7 @@ impl Tensor {
     ///
     /// # Errors
     /// Memory or the runtime failed.
+    #[track_caller]
     pub fn clone_data(&self) -> Result<Tensor> {
         let copy = convert(self, self.dtype())?;
         Ok(record("clone", [self], copy, |_| |gradient: &Tensor, _| Ok([Some(gradient.clone())])))
@@ -37,6 +39,7 @@ impl Tensor {
 }
 
 /// A dense copy in `dtype` on the same device, unknown to autograd.
+#[track_caller]
 pub(super) fn convert(source: &Tensor, dtype: DType) -> Result<Tensor> {
     let copy = Tensor::uninit(source.layout().shape().clone(), dtype, source.place())?;
     copy_into(&copy, source)?;
@@ -44,6 +47,7 @@ pub(super) fn convert(source: &Tensor, dtype: DType) -> Result<Tensor> {
 }
 
 /// `source` itself where it has this dtype and is contiguous, else a copy that is.
+#[track_caller]
 pub(super) fn dense(source: &Tensor, dtype: DType) -> Result<Tensor> {
     if source.dtype() == dtype && source.is_contiguous() {
         Ok(source.clone())
@@ -53,6 +57,7 @@ pub(super) fn dense(source: &Tensor, dtype: DType) -> Result<Tensor> {
 }
 
 /// Copies the elements of `source`, broadcast and converted, into `target` on the same device.
+#[track_caller]
 pub(super) fn copy_into(target: &Tensor, source: &Tensor) -> Result<()> {
     let operands = [Input::Tensor(target), Input::Tensor(source)];
     let operation = &COPY[source.dtype().index()];
@@ -60,6 +65,7 @@ pub(super) fn copy_into(target: &Tensor, source: &Tensor) -> Result<()> {
 }
 
 /// Writes `value` everywhere.
+#[track_caller]
 pub(super) fn fill(target: &Tensor, value: Scalar) -> Result<()> {
     let dtype = target.dtype();
     let operands = [Input::Tensor(target), Input::Immediate(value.bits(dtype))];

@@ -11,6 +11,7 @@ impl Tensor {
     ///
     /// # Errors
     /// The tensor requires gradients, or its elements share memory (after `expand`).
+    #[track_caller]
     pub fn fill_(&self, value: impl Into<Scalar>) -> Result<Tensor> {
         check_in_place("fill_", self, &[])?;
         fill(self, value.into())?;
@@ -22,6 +23,7 @@ impl Tensor {
     ///
     /// # Errors
     /// As [`Tensor::fill_`].
+    #[track_caller]
     pub fn zero_(&self) -> Result<Tensor> {
         check_in_place("zero_", self, &[])?;
         fill(self, Scalar::Int(0))?;
@@ -34,6 +36,7 @@ impl Tensor {
     ///
     /// # Errors
     /// As [`Tensor::fill_`]; or `source` does not broadcast to the tensor's shape.
+    #[track_caller]
     pub fn copy_(&self, source: &Tensor) -> Result<Tensor> {
         self.copy_with(source, Blocking::Yes)
     }
@@ -43,6 +46,7 @@ impl Tensor {
     ///
     /// # Errors
     /// As [`Tensor::copy_`].
+    #[track_caller]
     pub fn copy_with(&self, source: &Tensor, blocking: Blocking) -> Result<Tensor> {
         check_in_place("copy_", self, &[source])?;
         if self.layout().shape().broadcast(source.shape()).as_ref() != Some(self.layout().shape()) {

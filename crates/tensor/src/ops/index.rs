@@ -1,5 +1,9 @@
 //! Elements chosen along a dimension by a tensor of indices.
 
+use std::panic::Location;
+
+use gpu_runtime::at_place;
+
 use super::convert::{convert, copy_into, dense};
 use crate::autograd::{SavedTensor, check_in_place, record};
 use crate::dispatch::abi::Index;
@@ -22,6 +26,7 @@ impl Tensor {
     ///
     /// # Errors
     /// The shapes or dtypes do not fit; an index is out of range.
+    #[track_caller]
     pub fn gather(&self, dim: isize, index: &Tensor) -> Result<Tensor> {
         let dim = check("gather", self, dim, index)?;
         let source = cut("gather", self, index, dim)?;
@@ -42,6 +47,7 @@ impl Tensor {
     ///
     /// # Errors
     /// As [`Tensor::gather`]; the dtypes of the two differ or have no addition (`U8`, `Bool`).
+    #[track_caller]
     pub fn scatter_add(&self, dim: isize, index: &Tensor, source: &Tensor) -> Result<Tensor> {
         let output = convert(self, self.dtype())?;
         scatter_into(&output, dim, index, source)?;
@@ -58,6 +64,7 @@ impl Tensor {
     ///
     /// # Errors
     /// As [`Tensor::scatter_add`] and [`Tensor::add_`].
+    #[track_caller]
     pub fn scatter_add_(&self, dim: isize, index: &Tensor, source: &Tensor) -> Result<Tensor> {
         check_in_place("scatter_add_", self, &[source])?;
         scatter_into(self, dim, index, source)?;
@@ -69,6 +76,7 @@ impl Tensor {
     ///
     /// # Errors
     /// The index is not a vector of `I64` on the tensor's device; an index is out of range.
+    #[track_caller]
     pub fn index_select(&self, dim: isize, index: &Tensor) -> Result<Tensor> {
         let own = check_vector("index_select", self, dim, index)?;
         let shape = selected_shape(self, own, index);
@@ -91,6 +99,7 @@ impl Tensor {
     /// # Errors
     /// As [`Tensor::index_select`]; `source` has another shape than the slices, or another dtype; the
     /// dtype has no addition (`U8`, `Bool`).
+    #[track_caller]
     pub fn index_add(&self, dim: isize, index: &Tensor, source: &Tensor) -> Result<Tensor> {
         let output = convert(self, self.dtype())?;
         add_slices(&output, dim, index, source)?;
@@ -107,6 +116,7 @@ impl Tensor {
     ///
     /// # Errors
     /// As [`Tensor::index_add`] and [`Tensor::add_`].
+    #[track_caller]
     pub fn index_add_(&self, dim: isize, index: &Tensor, source: &Tensor) -> Result<Tensor> {
         check_in_place("index_add_", self, &[source])?;
         add_slices(self, dim, index, source)?;
@@ -116,6 +126,7 @@ impl Tensor {
 }
 
 /// `target[..][index][..] += source`, element by element of the index.
+#[track_caller]
 fn scatter_into(target: &Tensor, dim: isize, index: &Tensor, source: &Tensor) -> Result<()> {
     const OP: &str = "scatter_add";
     let own = check(OP, target, dim, index)?;
@@ -131,6 +142,7 @@ fn scatter_into(target: &Tensor, dim: isize, index: &Tensor, source: &Tensor) ->
 }
 
 /// `target[..][index][..] += source`, slice by slice.
+#[track_caller]
 fn add_slices(target: &Tensor, dim: isize, index: &Tensor, source: &Tensor) -> Result<()> {
     const OP: &str = "index_add";
     let own = check_vector(OP, target, dim, index)?;
@@ -148,6 +160,7 @@ fn add_slices(target: &Tensor, dim: isize, index: &Tensor, source: &Tensor) -> R
 }
 
 /// Runs `add` on dense memory: the target's own, or a copy that is written back.
+#[track_caller]
 fn add_into_dense(
     target: &Tensor,
     source: &Tensor,
@@ -155,7 +168,7 @@ fn add_into_dense(
 ) -> Result<()> {
     let source = dense(&apart(target, source)?, source.dtype())?;
     let sums = dense(target, target.dtype())?;
-    add(&sums, &source)?;
+    at_place(Location::caller(), || add(&sums, &source))?;
     if !sums.shares_memory_with(target) {
         copy_into(target, &sums)?;
     }
@@ -163,6 +176,7 @@ fn add_into_dense(
 }
 
 /// `x`, or a copy where writing `target` would change it.
+#[track_caller]
 fn apart(target: &Tensor, x: &Tensor) -> Result<Tensor> {
     if x.shares_memory_with(target) { convert(x, x.dtype()) } else { Ok(x.clone()) }
 }
@@ -186,6 +200,7 @@ struct Call<'a> {
 }
 
 impl Call<'_> {
+    #[track_caller]
     fn run(&self, operation: &'static Operation<Index>, count: usize) -> Result<()> {
         let index = dense(self.index, DType::I64)?;
         let call = IndexCall {
@@ -248,6 +263,7 @@ fn cut(op: &'static str, x: &Tensor, index: &Tensor, dim: usize) -> Result<Tenso
 }
 
 /// `part` in the first corner of zeros of a larger shape.
+#[track_caller]
 fn unfold(part: &Tensor, shape: &Shape) -> Result<Tensor> {
     if *part.shape() == **shape {
         return Ok(part.clone());

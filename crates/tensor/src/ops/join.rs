@@ -15,6 +15,7 @@ impl Tensor {
     ///
     /// # Errors
     /// There is no tensor; they differ in another size than that of `dim`, or in their devices.
+    #[track_caller]
     pub fn cat(tensors: &[&Tensor], dim: isize) -> Result<Tensor> {
         const OP: &str = "cat";
         let first = *tensors.first().ok_or_else(|| nothing(OP))?;
@@ -52,6 +53,7 @@ impl Tensor {
     /// # Errors
     /// There is no tensor; they differ in shape or device; `dim` is not 0 to their number of
     /// dimensions.
+    #[track_caller]
     pub fn stack(tensors: &[&Tensor], dim: isize) -> Result<Tensor> {
         const OP: &str = "stack";
         let first = *tensors.first().ok_or_else(|| nothing(OP))?;

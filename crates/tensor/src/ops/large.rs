@@ -14,6 +14,7 @@ const PARTS: usize = 1 << 10;
 
 /// The reduction over neighbouring dimensions of a large dense tensor on CUDA to few outputs, in two
 /// launches; nothing where one launch is better, or where parts would be rounded to halves.
+#[track_caller]
 pub(super) fn in_two_steps(
     operation: &'static Operation<Reduce>,
     x: &Tensor,

@@ -12,6 +12,7 @@ impl Tensor {
     /// # Errors
     /// The shapes do not fit, the target is not of dtype `I64`, or lies on another device; on the CPU
     /// also a target that is no class (on CUDA that is an assertion on the device, which loses it).
+    #[track_caller]
     pub fn cross_entropy(&self, target: &Tensor) -> Result<Tensor> {
         check("cross_entropy", self, target)?;
         self.log_softmax(class_dim(self))?.nll_loss(target)
@@ -22,6 +23,7 @@ impl Tensor {
     ///
     /// # Errors
     /// As [`Tensor::cross_entropy`].
+    #[track_caller]
     pub fn nll_loss(&self, target: &Tensor) -> Result<Tensor> {
         check("nll_loss", self, target)?;
         let dim = class_dim(self);
@@ -43,6 +45,7 @@ impl Tensor {
     ///
     /// # Errors
     /// The shapes differ; the operands lie on different devices; the dtype is not a floating one.
+    #[track_caller]
     pub fn mse_loss(&self, target: &Tensor) -> Result<Tensor> {
         if self.shape() != target.shape() {
             let shapes = shapes(self, target);

@@ -21,6 +21,7 @@ impl Tensor {
     /// assert_eq!(a.matmul(&tensor![1.0, 10.0]?)?.to_vec::<f32>()?, [21.0, 43.0]);
     /// # Ok::<(), tensor::Error>(())
     /// ```
+    #[track_caller]
     pub fn matmul(&self, other: &Tensor) -> Result<Tensor> {
         check("matmul", self, other)?;
         match (self.dims(), other.dims()) {
@@ -33,12 +34,14 @@ impl Tensor {
     }
 
     /// [`Tensor::matmul`] of two matrices, and nothing else.
+    #[track_caller]
     pub fn mm(&self, other: &Tensor) -> Result<Tensor> {
         let rule = "both must have two dimensions; matmul takes others";
         self.of_dims("mm", other, 2, rule)?.matmul(other)
     }
 
     /// [`Tensor::matmul`] of as many matrices as matrices, in three dimensions.
+    #[track_caller]
     pub fn bmm(&self, other: &Tensor) -> Result<Tensor> {
         let rule = "both must have three dimensions, the first of one size; matmul takes others";
         let this = self.of_dims("bmm", other, 3, rule)?;
@@ -81,6 +84,7 @@ fn check(op: &'static str, a: &Tensor, b: &Tensor) -> Result<()> {
 }
 
 /// Batches times one matrix are one larger matrix times it.
+#[track_caller]
 fn as_one_matrix(a: &Tensor, b: &Tensor) -> Result<Tensor> {
     let (cols, batch) = a.shape().split_last().expect("it has three dimensions or more");
     let rows: usize = batch.iter().product();
@@ -89,6 +93,7 @@ fn as_one_matrix(a: &Tensor, b: &Tensor) -> Result<Tensor> {
 }
 
 /// The product of operands that have matrices in their last two dimensions.
+#[track_caller]
 fn product(a: &Tensor, b: &Tensor) -> Result<Tensor> {
     let batch_of = |t: &Tensor| Shape::from(&t.shape()[..t.dims() - 2]);
     let batch = batch_of(a).broadcast(&batch_of(b)).ok_or_else(|| {

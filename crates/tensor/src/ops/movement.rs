@@ -56,6 +56,7 @@ impl Tensor {
     ///
     /// # Errors
     /// There is no such device; memory or the runtime failed.
+    #[track_caller]
     pub fn to(&self, target: impl Into<To>) -> Result<Tensor> {
         self.to_with(target, Blocking::Yes)
     }
@@ -68,6 +69,7 @@ impl Tensor {
     ///
     /// # Errors
     /// As [`Tensor::to`]; or the limit of page-locked memory is reached.
+    #[track_caller]
     pub fn to_with(&self, target: impl Into<To>, blocking: Blocking) -> Result<Tensor> {
         let target = target.into();
         let place = target.device.map_or(Ok(self.place()), Place::of)?;
@@ -83,6 +85,7 @@ impl Tensor {
     ///
     /// # Errors
     /// As [`Tensor::to`].
+    #[track_caller]
     pub fn cuda(&self) -> Result<Tensor> {
         self.to(Device::cuda())
     }
@@ -91,6 +94,7 @@ impl Tensor {
     ///
     /// # Errors
     /// As [`Tensor::to`].
+    #[track_caller]
     pub fn cuda_at(&self, index: usize) -> Result<Tensor> {
         self.to(Device::cuda_at(index))
     }
@@ -99,6 +103,7 @@ impl Tensor {
     ///
     /// # Errors
     /// As [`Tensor::to`].
+    #[track_caller]
     pub fn cpu(&self) -> Result<Tensor> {
         self.to(Device::Cpu)
     }
@@ -109,6 +114,7 @@ impl Tensor {
     /// # Errors
     /// The tensor is not on the CPU; the limit of page-locked memory is reached; there is no
     /// driver.
+    #[track_caller]
     pub fn pin_memory(&self) -> Result<Tensor> {
         if self.is_pinned() {
             return Ok(self.clone());
@@ -126,6 +132,7 @@ impl Tensor {
     ///
     /// # Errors
     /// As [`Tensor::to_with`].
+    #[track_caller]
     pub fn to_host_async(&self) -> Result<Pending<Tensor>> {
         let copy = self.to_with(Device::Cpu, Blocking::No)?;
         Ok(Pending::new(copy))
@@ -133,6 +140,7 @@ impl Tensor {
 }
 
 /// Copies `source`, broadcast and converted, into `target` on another device.
+#[track_caller]
 pub(super) fn bring(target: &Tensor, source: &Tensor, blocking: Blocking) -> Result<()> {
     let alike = source.shape() == target.shape() && source.dtype() == target.dtype();
     if alike && target.is_contiguous() {
@@ -142,6 +150,7 @@ pub(super) fn bring(target: &Tensor, source: &Tensor, blocking: Blocking) -> Res
 }
 
 /// A new dense tensor of the elements elsewhere, or in another dtype, or both.
+#[track_caller]
 fn moved(source: &Tensor, place: Place, dtype: DType, blocking: Blocking) -> Result<Tensor> {
     if place == source.place() {
         return convert(source, dtype);
@@ -159,6 +168,7 @@ fn moved(source: &Tensor, place: Place, dtype: DType, blocking: Blocking) -> Res
 }
 
 /// The source in one piece and in `dtype`, in memory of the same kind.
+#[track_caller]
 fn staged(source: &Tensor, dtype: DType) -> Result<Tensor> {
     if !source.is_pinned() || source.is_contiguous() {
         return dense(source, dtype);

@@ -13,6 +13,7 @@ macro_rules! operators {
         impl<'a, O: Into<Operand<'a>>> $trait<O> for &Tensor {
             type Output = Result<Tensor>;
 
+            #[track_caller]
             fn $method(self, other: O) -> Result<Tensor> {
                 $operation.apply(self.into(), other.into())
             }
@@ -21,6 +22,7 @@ macro_rules! operators {
         impl<'a, O: Into<Operand<'a>>> $trait<O> for Tensor {
             type Output = Result<Tensor>;
 
+            #[track_caller]
             fn $method(self, other: O) -> Result<Tensor> {
                 $operation.apply((&self).into(), other.into())
             }
@@ -35,6 +37,7 @@ macro_rules! numbers_first {
         impl $trait<&Tensor> for $number {
             type Output = Result<Tensor>;
 
+            #[track_caller]
             fn $method(self, other: &Tensor) -> Result<Tensor> {
                 $operation.apply(Operand::Number(Scalar::from(self)), other.into())
             }
@@ -52,6 +55,7 @@ operators! {
 impl Neg for &Tensor {
     type Output = Result<Tensor>;
 
+    #[track_caller]
     fn neg(self) -> Result<Tensor> {
         Tensor::neg(self)
     }

@@ -29,6 +29,7 @@ impl<T> Pending<T> {
     ///
     /// # Errors
     /// The device failed before the copy was done.
+    #[track_caller]
     pub fn wait(self) -> Result<T> {
         for point in &self.points {
             point.wait()?;

@@ -41,6 +41,7 @@ pub(super) const NAMES: [&str; 4] = ["self", "other", "second", "third"];
 ///
 /// # Errors
 /// The operands lie on different devices or do not broadcast; the operation has no such dtype.
+#[track_caller]
 pub(super) fn pointwise<const N: usize, const M: usize>(
     operation: &'static Operation<Elementwise<N>>,
     promotion: Promotion,
@@ -65,6 +66,7 @@ pub(super) fn pointwise<const N: usize, const M: usize>(
 /// # Errors
 /// As [`pointwise`]; the result would be of a higher kind than the target's dtype, or larger than the
 /// target; the target or an operand requires gradients.
+#[track_caller]
 pub(super) fn pointwise_in_place<const N: usize, const M: usize>(
     name: &'static str,
     operation: &'static Operation<Elementwise<N>>,
@@ -98,6 +100,7 @@ pub(super) fn pointwise_in_place<const N: usize, const M: usize>(
 }
 
 /// `source`, or a copy of it where writing `target` would change elements that are yet to be read.
+#[track_caller]
 pub(super) fn apart_from(target: &Tensor, source: &Tensor) -> Result<Option<Tensor>> {
     let same = || {
         target.offset() == source.offset()
@@ -117,6 +120,7 @@ enum Ready<'a> {
     Immediate(u64),
 }
 
+#[track_caller]
 fn run<const N: usize, const M: usize>(
     operation: &'static Operation<Elementwise<N>>,
     dtype: DType,
@@ -139,6 +143,7 @@ fn run<const N: usize, const M: usize>(
     dispatch::elementwise(operation, dtype, place, inputs)
 }
 
+#[track_caller]
 fn prepare<'a>(
     operand: Operand<'a>,
     dtype: DType,

@@ -34,6 +34,7 @@ impl Folded {
     }
 
     /// A gradient, or result, with the folded dimensions back as ones.
+    #[track_caller]
     fn restore(&self, output: &Tensor) -> Result<Tensor> {
         if self.keepdim {
             return Ok(output.clone());
@@ -46,6 +47,7 @@ impl Folded {
     }
 }
 
+#[track_caller]
 fn fold(operation: &'static Operation<Reduce>, x: &Tensor, folded: &Folded) -> Result<Tensor> {
     match in_two_steps(operation, x, &folded.dims, folded.keepdim)? {
         Some(output) => Ok(output),
@@ -59,11 +61,13 @@ fn fold(operation: &'static Operation<Reduce>, x: &Tensor, folded: &Folded) -> R
 /// All fail if a dimension does not exist or is given twice, or if the operation has no such dtype.
 impl Tensor {
     /// The sum of all elements; of integers and truth values as `I64`.
+    #[track_caller]
     pub fn sum(&self) -> Result<Tensor> {
         self.sum_dims(&[], false)
     }
 
     /// The sums over some dimensions; of integers and truth values as `I64`.
+    #[track_caller]
     pub fn sum_dims(&self, dims: &[isize], keepdim: bool) -> Result<Tensor> {
         let folded = Folded::new("sum", self, dims, keepdim)?;
         let dtype = if self.dtype().is_float() { self.dtype() } else { DType::I64 };
@@ -75,11 +79,13 @@ impl Tensor {
     }
 
     /// The mean of all elements; floats only.
+    #[track_caller]
     pub fn mean(&self) -> Result<Tensor> {
         self.mean_dims(&[], false)
     }
 
     /// The means over some dimensions; floats only. The mean of nothing is NaN.
+    #[track_caller]
     pub fn mean_dims(&self, dims: &[isize], keepdim: bool) -> Result<Tensor> {
         let folded = Folded::new("mean", self, dims, keepdim)?;
         let output = fold(&MEAN, self, &folded)?;
@@ -94,6 +100,7 @@ impl Tensor {
     }
 
     /// The product of all elements; of integers and truth values as `I64`.
+    #[track_caller]
     pub fn prod(&self) -> Result<Tensor> {
         let folded = Folded::new("prod", self, &[], false)?;
         let dtype = if self.dtype().is_float() { self.dtype() } else { DType::I64 };
@@ -105,47 +112,56 @@ impl Tensor {
     }
 
     /// The largest element, NaN where there is one. Equal ones share the gradient.
+    #[track_caller]
     pub fn max(&self) -> Result<Tensor> {
         self.amax(&[], false)
     }
 
     /// The smallest element, NaN where there is one. Equal ones share the gradient.
+    #[track_caller]
     pub fn min(&self) -> Result<Tensor> {
         self.amin(&[], false)
     }
 
     /// The largest elements over some dimensions, which must not be empty.
+    #[track_caller]
     pub fn amax(&self, dims: &[isize], keepdim: bool) -> Result<Tensor> {
         extreme(&AMAX, self, dims, keepdim)
     }
 
     /// The smallest elements over some dimensions, which must not be empty.
+    #[track_caller]
     pub fn amin(&self, dims: &[isize], keepdim: bool) -> Result<Tensor> {
         extreme(&AMIN, self, dims, keepdim)
     }
 
     /// Whether any element is not zero.
+    #[track_caller]
     pub fn any(&self) -> Result<Tensor> {
         self.any_dims(&[], false)
     }
 
     /// Whether any element over some dimensions is not zero.
+    #[track_caller]
     pub fn any_dims(&self, dims: &[isize], keepdim: bool) -> Result<Tensor> {
         truth(&ANY, self, dims, keepdim)
     }
 
     /// Whether no element is zero.
+    #[track_caller]
     pub fn all(&self) -> Result<Tensor> {
         self.all_dims(&[], false)
     }
 
     /// Whether no element over some dimensions is zero.
+    #[track_caller]
     pub fn all_dims(&self, dims: &[isize], keepdim: bool) -> Result<Tensor> {
         truth(&ALL, self, dims, keepdim)
     }
 
     /// The variances over some dimensions: squared distances from the mean, added up and divided by
     /// their number less `correction` (1 for a sample, 0 for all there is). Floats only.
+    #[track_caller]
     pub fn var(&self, dims: &[isize], correction: usize, keepdim: bool) -> Result<Tensor> {
         let folded = Folded::new("var", self, dims, keepdim)?;
         let count = folded.count(self.shape()) as f64 - correction as f64;
@@ -159,6 +175,7 @@ impl Tensor {
 ///
 /// # Errors
 /// Memory or the runtime failed.
+#[track_caller]
 pub(crate) fn sum_to_shape(gradient: &Tensor, shape: &Shape) -> Result<Tensor> {
     if gradient.shape() == &**shape {
         return Ok(gradient.clone());
@@ -176,10 +193,12 @@ pub(crate) fn sum_to_shape(gradient: &Tensor, shape: &Shape) -> Result<Tensor> {
 
 /// `x` in a dtype that the reduction has, outside of autograd: only floats have gradients, and
 /// those are not converted.
+#[track_caller]
 fn converted(x: &Tensor, dtype: DType) -> Result<Tensor> {
     if x.dtype() == dtype { Ok(x.clone()) } else { dense(x, dtype) }
 }
 
+#[track_caller]
 fn truth(
     operation: &'static Operation<Reduce>,
     x: &Tensor,
@@ -190,6 +209,7 @@ fn truth(
     fold(operation, &converted(x, DType::Bool)?, &folded)
 }
 
+#[track_caller]
 fn extreme(
     operation: &'static Operation<Reduce>,
     x: &Tensor,
@@ -213,6 +233,7 @@ fn extreme(
 }
 
 /// How many hold along `dims`, which are kept; all of them for no dimensions at all.
+#[track_caller]
 fn count_true(chosen: &Tensor, dims: &[isize]) -> Result<Tensor> {
     if dims.is_empty() { chosen.to(DType::I64) } else { chosen.sum_dims(dims, true) }
 }
@@ -234,6 +255,7 @@ pub(super) fn not_of_nothing(op: &'static str, x: &Tensor, dims: &[usize]) -> Re
 
 /// The product of the others, for each element. Where one element is zero only its own gradient is
 /// not, and where two are none is; so zeros are counted, and nothing is divided by them.
+#[track_caller]
 fn prod_backward(x: &Tensor, grad: &Tensor) -> Result<Tensor> {
     let is_zero = x.eq(0)?;
     let zeros = is_zero.sum()?;

@@ -18,16 +18,19 @@ static ARGMIN: Operation<Reduce> =
 /// They fail if the dimension does not exist or has no elements.
 impl Tensor {
     /// Where the largest element is.
+    #[track_caller]
     pub fn argmax(&self, dim: impl Into<Option<isize>>, keepdim: bool) -> Result<Tensor> {
         arg(&ARGMAX, self, dim.into(), keepdim)
     }
 
     /// Where the smallest element is.
+    #[track_caller]
     pub fn argmin(&self, dim: impl Into<Option<isize>>, keepdim: bool) -> Result<Tensor> {
         arg(&ARGMIN, self, dim.into(), keepdim)
     }
 }
 
+#[track_caller]
 fn arg(
     operation: &'static Operation<Reduce>,
     x: &Tensor,

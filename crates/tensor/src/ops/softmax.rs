@@ -1,5 +1,9 @@
 //! Softmax and its logarithm along a dimension.
 
+use std::panic::Location;
+
+use gpu_runtime::at_place;
+
 use super::convert::dense;
 use crate::autograd::{SavedTensor, record};
 use crate::dispatch::abi::Rows;
@@ -18,16 +22,19 @@ static LOG_SOFTMAX_BACKWARD: Operation<Rows> =
 /// Floats only. They fail if the dimension does not exist.
 impl Tensor {
     /// `exp(x)` divided by its sum along `dim`; computed without overflow.
+    #[track_caller]
     pub fn softmax(&self, dim: isize) -> Result<Tensor> {
         row_function(&SOFTMAX, &SOFTMAX_BACKWARD, self, dim)
     }
 
     /// The logarithm of [`Tensor::softmax`], exact also where that is nearly 0.
+    #[track_caller]
     pub fn log_softmax(&self, dim: isize) -> Result<Tensor> {
         row_function(&LOG_SOFTMAX, &LOG_SOFTMAX_BACKWARD, self, dim)
     }
 }
 
+#[track_caller]
 fn row_function(
     forward: &'static Operation<Rows>,
     backward: &'static Operation<Rows>,
@@ -49,6 +56,7 @@ fn row_function(
 }
 
 /// Applies a function of rows along `dim`: brings it to the end, and the result back.
+#[track_caller]
 fn along<const N: usize>(
     dim: usize,
     tensors: [&Tensor; N],
@@ -63,5 +71,6 @@ fn along<const N: usize>(
     for tensor in &mut rows {
         *tensor = dense(tensor, tensor.dtype())?;
     }
-    function(rows.each_ref()).map(|output| swapped(&output))
+    let output = at_place(Location::caller(), || function(rows.each_ref()))?;
+    Ok(swapped(&output))
 }

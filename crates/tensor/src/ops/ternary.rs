@@ -23,6 +23,7 @@ impl Tensor {
     /// # Errors
     /// `condition` is not of dtype `Bool`; the operands lie on different devices or do not
     /// broadcast.
+    #[track_caller]
     pub fn where_<'a, 'b>(
         condition: &Tensor,
         a: impl Into<Operand<'a>>,
@@ -59,6 +60,7 @@ impl Tensor {
     ///
     /// # Errors
     /// The dtype is `Bool`; memory or the runtime failed.
+    #[track_caller]
     pub fn clamp(&self, min: impl Into<Scalar>, max: impl Into<Scalar>) -> Result<Tensor> {
         let (min, max) = (min.into(), max.into());
         let operands = [self.into(), Operand::Number(min), Operand::Number(max)];
@@ -78,6 +80,7 @@ impl Tensor {
     ///
     /// # Errors
     /// The dtype is not a floating one; the operands lie on different devices or do not broadcast.
+    #[track_caller]
     pub fn lerp<'a>(&self, end: &Tensor, weight: impl Into<Operand<'a>>) -> Result<Tensor> {
         let weight = weight.into();
         let operands = [self.into(), end.into(), weight];
@@ -106,6 +109,7 @@ impl Tensor {
     ///
     /// # Errors
     /// The operands lie on different devices or do not broadcast; the dtype is `Bool`.
+    #[track_caller]
     pub fn add_scaled(&self, other: &Tensor, alpha: impl Into<Scalar>) -> Result<Tensor> {
         let alpha = alpha.into();
         let operands = [self.into(), other.into(), Operand::Number(alpha)];
@@ -122,6 +126,7 @@ impl Tensor {
     ///
     /// # Errors
     /// The operands lie on different devices or do not broadcast; the dtype is `Bool`.
+    #[track_caller]
     pub fn addcmul(&self, a: &Tensor, b: &Tensor, value: impl Into<Scalar>) -> Result<Tensor> {
         let value = value.into();
         let names = ["self", "a", "b", "value"];
@@ -144,6 +149,7 @@ impl Tensor {
     ///
     /// # Errors
     /// The dtype is not a floating one; the operands lie on different devices or do not broadcast.
+    #[track_caller]
     pub fn addcdiv(&self, a: &Tensor, b: &Tensor, value: impl Into<Scalar>) -> Result<Tensor> {
         let value = value.into();
         let names = ["self", "a", "b", "value"];
@@ -167,6 +173,7 @@ impl Tensor {
 /// In place, as optimizers step. They give the same handle, and fail as [`Tensor::add_`] does.
 impl Tensor {
     /// `self += alpha * other`
+    #[track_caller]
     pub fn add_scaled_(&self, other: &Tensor, alpha: impl Into<Scalar>) -> Result<Tensor> {
         let operands = [self.into(), other.into(), Operand::Number(alpha.into())];
         pointwise_in_place("add_scaled_", &ADD_SCALED, Promotion::Common, self, operands)?;
@@ -174,6 +181,7 @@ impl Tensor {
     }
 
     /// `self += value * a * b`
+    #[track_caller]
     pub fn addcmul_(&self, a: &Tensor, b: &Tensor, value: impl Into<Scalar>) -> Result<Tensor> {
         let operands = [self.into(), a.into(), b.into(), Operand::Number(value.into())];
         pointwise_in_place("addcmul_", &ADDCMUL, Promotion::Common, self, operands)?;
@@ -181,6 +189,7 @@ impl Tensor {
     }
 
     /// `self += value * a / b`
+    #[track_caller]
     pub fn addcdiv_(&self, a: &Tensor, b: &Tensor, value: impl Into<Scalar>) -> Result<Tensor> {
         let operands = [self.into(), a.into(), b.into(), Operand::Number(value.into())];
         pointwise_in_place("addcdiv_", &ADDCDIV, Promotion::Common, self, operands)?;

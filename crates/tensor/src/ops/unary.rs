@@ -77,11 +77,13 @@ static LOGICAL_NOT: Operation<Elementwise<2>> =
 static RELU_BACKWARD: Operation<Elementwise<3>> =
     Operation::new("relu_backward", binary::relu_backward);
 
+#[track_caller]
 fn relu_backward(grad: &Tensor, y: &Tensor) -> Result<Tensor> {
     pointwise(&RELU_BACKWARD, Promotion::Common, ["grad", "self"], [grad.into(), y.into()])
 }
 
 impl Unary {
+    #[track_caller]
     fn apply(&'static self, x: &Tensor) -> Result<Tensor> {
         let output = pointwise(&self.operation, self.promotion, ["self"], [Operand::Tensor(x)])?;
         Ok(record(self.operation.name(), [x], output, |output| {
@@ -95,12 +97,14 @@ impl Unary {
     }
 
     /// As `apply`, for functions that leave whole numbers as they are.
+    #[track_caller]
     fn apply_to_fractions(&'static self, x: &Tensor) -> Result<Tensor> {
         if x.dtype().is_integer() { x.clone_data() } else { self.apply(x) }
     }
 }
 
 impl Derivative {
+    #[track_caller]
     fn apply(&self, grad: &Tensor, saved: Option<&SavedTensor>) -> Result<Tensor> {
         match (self, saved) {
             (OfInput(derivative) | OfOutput(derivative), Some(saved)) => {
@@ -119,111 +123,133 @@ impl Derivative {
 /// converted to the default dtype.
 impl Tensor {
     /// `-x`
+    #[track_caller]
     pub fn neg(&self) -> Result<Tensor> {
         NEG.apply(self)
     }
 
     /// The distance from zero.
+    #[track_caller]
     pub fn abs(&self) -> Result<Tensor> {
         ABS.apply(self)
     }
 
     /// -1, 0 or 1; 0 for NaN.
+    #[track_caller]
     pub fn sign(&self) -> Result<Tensor> {
         SIGN.apply(self)
     }
 
     /// `x * x`
+    #[track_caller]
     pub fn square(&self) -> Result<Tensor> {
         SQUARE.apply(self)
     }
 
     /// `max(x, 0)`; NaN for NaN.
+    #[track_caller]
     pub fn relu(&self) -> Result<Tensor> {
         RELU.apply(self)
     }
 
     /// The nearest whole number that is not above.
+    #[track_caller]
     pub fn floor(&self) -> Result<Tensor> {
         FLOOR.apply_to_fractions(self)
     }
 
     /// The nearest whole number that is not below.
+    #[track_caller]
     pub fn ceil(&self) -> Result<Tensor> {
         CEIL.apply_to_fractions(self)
     }
 
     /// The nearest whole number; halves go to the even neighbour.
+    #[track_caller]
     pub fn round(&self) -> Result<Tensor> {
         ROUND.apply_to_fractions(self)
     }
 
     /// The nearest whole number towards zero.
+    #[track_caller]
     pub fn trunc(&self) -> Result<Tensor> {
         TRUNC.apply_to_fractions(self)
     }
 
     /// e to the power of x.
+    #[track_caller]
     pub fn exp(&self) -> Result<Tensor> {
         EXP.apply(self)
     }
 
     /// `exp(x) - 1`, exact near zero.
+    #[track_caller]
     pub fn expm1(&self) -> Result<Tensor> {
         EXPM1.apply(self)
     }
 
     /// The natural logarithm.
+    #[track_caller]
     pub fn log(&self) -> Result<Tensor> {
         LOG.apply(self)
     }
 
     /// `log(1 + x)`, exact near zero.
+    #[track_caller]
     pub fn log1p(&self) -> Result<Tensor> {
         LOG1P.apply(self)
     }
 
     /// The square root; NaN below zero.
+    #[track_caller]
     pub fn sqrt(&self) -> Result<Tensor> {
         SQRT.apply(self)
     }
 
     /// `1 / sqrt(x)`
+    #[track_caller]
     pub fn rsqrt(&self) -> Result<Tensor> {
         RSQRT.apply(self)
     }
 
     /// `1 / x`
+    #[track_caller]
     pub fn reciprocal(&self) -> Result<Tensor> {
         RECIPROCAL.apply(self)
     }
 
     /// The sine of x in radians.
+    #[track_caller]
     pub fn sin(&self) -> Result<Tensor> {
         SIN.apply(self)
     }
 
     /// The cosine of x in radians.
+    #[track_caller]
     pub fn cos(&self) -> Result<Tensor> {
         COS.apply(self)
     }
 
     /// The hyperbolic tangent.
+    #[track_caller]
     pub fn tanh(&self) -> Result<Tensor> {
         TANH.apply(self)
     }
 
     /// `1 / (1 + exp(-x))`
+    #[track_caller]
     pub fn sigmoid(&self) -> Result<Tensor> {
         SIGMOID.apply(self)
     }
 
     /// The error function.
+    #[track_caller]
     pub fn erf(&self) -> Result<Tensor> {
         ERF.apply(self)
     }
 
     /// Whether each element is zero; of dtype `Bool`.
+    #[track_caller]
     pub fn logical_not(&self) -> Result<Tensor> {
         pointwise(&LOGICAL_NOT, Promotion::Common, ["self"], [self.into()])
     }

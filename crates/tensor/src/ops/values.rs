@@ -10,6 +10,7 @@ impl Tensor {
     ///
     /// # Errors
     /// The tensor has more elements than one, or none; the device failed before it was there.
+    #[track_caller]
     pub fn item<T: Element>(&self) -> Result<T> {
         if self.numel() != 1 {
             return Err(Error::InvalidArgument {
@@ -27,6 +28,7 @@ impl Tensor {
     /// # Errors
     /// The tensor is of another dtype than `T`; memory is short; the device failed before they were
     /// there.
+    #[track_caller]
     pub fn to_vec<T: Element>(&self) -> Result<Vec<T>> {
         self.expect_dtype("to_vec", T::DTYPE)?;
         let on_host = match self.place() {

@@ -25,6 +25,7 @@ impl Tensor {
     ///
     /// # Errors
     /// The sizes have another number of elements.
+    #[track_caller]
     pub fn reshape(&self, shape: impl Into<ViewShape>) -> Result<Tensor> {
         let shape = shape.into().resolve("reshape", self.numel())?;
         match self.layout().view(&shape) {
@@ -38,11 +39,13 @@ impl Tensor {
     }
 
     /// All dimensions as one.
+    #[track_caller]
     pub fn flatten(&self) -> Result<Tensor> {
         self.reshape([self.numel()])
     }
 
     /// The dimensions from `start` to `end`, both included, as one; (1, -1) keeps a batch.
+    #[track_caller]
     pub fn flatten_dims(&self, start: isize, end: isize) -> Result<Tensor> {
         let (start, end) = (
             resolve_dim("flatten", start, self.dims())?,

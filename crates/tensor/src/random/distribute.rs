@@ -23,21 +23,25 @@ struct Parameters {
 }
 
 /// Floats in [low, high).
+#[track_caller]
 pub(crate) fn uniform(target: &Tensor, low: f64, high: f64) -> Result<()> {
     draw(&UNIFORM, target, Parameters { a: low, b: high, ..Parameters::default() })
 }
 
 /// Floats of the given mean and standard deviation.
+#[track_caller]
 pub(crate) fn normal(target: &Tensor, mean: f64, deviation: f64) -> Result<()> {
     draw(&NORMAL, target, Parameters { a: mean, b: deviation, ..Parameters::default() })
 }
 
 /// Whole numbers in [low, high); see [`check_integers`].
+#[track_caller]
 pub(crate) fn integers(target: &Tensor, low: i64, high: i64) -> Result<()> {
     draw(&RANDOM, target, Parameters { low, high, ..Parameters::default() })
 }
 
 /// One with the given probability, else zero.
+#[track_caller]
 pub(crate) fn bernoulli(target: &Tensor, probability: f64) -> Result<()> {
     draw(&BERNOULLI, target, Parameters { a: probability, ..Parameters::default() })
 }
@@ -76,6 +80,7 @@ pub(crate) fn permutation(place: Place, n: usize) -> Vec<i64> {
     order
 }
 
+#[track_caller]
 fn draw(operation: &'static Operation<Random>, target: &Tensor, with: Parameters) -> Result<()> {
     let philox = generator_at(target.place()).draw();
     let call = Random {

@@ -11,6 +11,7 @@ impl Tensor {
     /// # Errors
     /// The dtype is not a floating-point one, a bound is not finite, `low` is above `high`, or the
     /// tensor requires gradients and grad mode is on.
+    #[track_caller]
     pub fn uniform_(&self, low: f64, high: f64) -> Result<Tensor> {
         const OP: &str = "uniform_";
         let finite = low.is_finite() && high.is_finite();
@@ -23,6 +24,7 @@ impl Tensor {
     /// # Errors
     /// The dtype is not a floating-point one, the deviation is negative, or the tensor requires
     /// gradients and grad mode is on.
+    #[track_caller]
     pub fn normal_(&self, mean: f64, deviation: f64) -> Result<Tensor> {
         const OP: &str = "normal_";
         expect(OP, "deviation", deviation, deviation >= 0.0, "it must not be negative")?;
@@ -34,6 +36,7 @@ impl Tensor {
     /// # Errors
     /// There is no number in the range, not all fit the dtype, or the tensor requires gradients and
     /// grad mode is on.
+    #[track_caller]
     pub fn random_(&self, low: i64, high: i64) -> Result<Tensor> {
         const OP: &str = "random_";
         distribute::check_integers(OP, low, high, self.dtype())?;
@@ -44,6 +47,7 @@ impl Tensor {
     ///
     /// # Errors
     /// The probability is not in [0, 1], or the tensor requires gradients and grad mode is on.
+    #[track_caller]
     pub fn bernoulli_(&self, probability: f64) -> Result<Tensor> {
         const OP: &str = "bernoulli_";
         let valid = (0.0..=1.0).contains(&probability);
@@ -51,6 +55,7 @@ impl Tensor {
         self.overwrite(OP, || distribute::bernoulli(self, probability))
     }
 
+    #[track_caller]
     fn overwrite(&self, op: &'static str, fill: impl FnOnce() -> Result<()>) -> Result<Tensor> {
         check_in_place(op, self, &[])?;
         fill()?;

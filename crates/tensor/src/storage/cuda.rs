@@ -5,6 +5,7 @@ use gpu_runtime::Device;
 
 use crate::Result;
 
+#[track_caller]
 pub(super) fn allocate(device: Device, bytes: usize) -> Result<DeviceMemory> {
     let stream = device.current_stream()?;
     Ok(gpu_alloc::allocate(device, bytes, &stream)?)

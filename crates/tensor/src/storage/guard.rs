@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use std::ops::Deref;
 use std::sync::{Mutex, PoisonError};
 
-use gpu_runtime::{Access, UseRecord};
+use gpu_runtime::{Access, MemoryAccess, UseRecord, host_access, is_observed};
 use parking_lot::{RwLockReadGuard, RwLockWriteGuard};
 use smallvec::SmallVec;
 
@@ -24,16 +24,18 @@ pub(crate) enum HostGuard<'a> {
     Write { _guard: RwLockWriteGuard<'a, ()> },
 }
 
-/// Locks the host storages among `operands`, each once and in address order, and waits until the
+/// Locks the host storages of `operands`, each once and in address order, and waits until the
 /// copies in flight that the access must come after are done.
 ///
 /// # Errors
 /// This thread holds a read guard of a storage to be written, or a copy in flight failed.
+#[track_caller]
 pub(crate) fn lock<'a>(
     op: &'static str,
-    operands: &[(&'a Storage, Access)],
+    operands: &[(&'a Tensor, Access)],
 ) -> Result<SmallVec<[HostGuard<'a>; 6]>> {
-    let mut sorted: SmallVec<[(&Storage, Access); 6]> = SmallVec::from_slice(operands);
+    let mut sorted: SmallVec<[(&Storage, Access); 6]> =
+        operands.iter().map(|(tensor, access)| (&**tensor.storage(), *access)).collect();
     // Writers first among equals, so that the one lock that is taken is the stronger.
     sorted.sort_unstable_by_key(|(storage, access)| {
         (std::ptr::from_ref(*storage), !matches!(access, Access::Write))
@@ -45,6 +47,7 @@ pub(crate) fn lock<'a>(
             guards.push(lock_one(op, storage, memory, access)?);
         }
     }
+    tell(operands)?;
     Ok(guards)
 }
 
@@ -52,6 +55,7 @@ pub(crate) fn lock<'a>(
 ///
 /// # Errors
 /// The storage is to be written, and this thread holds a read guard of it.
+#[track_caller]
 pub(crate) fn lock_unordered<'a>(
     op: &'static str,
     storage: &'a Storage,
@@ -60,6 +64,7 @@ pub(crate) fn lock_unordered<'a>(
     storage.host().map(|memory| guard(op, storage, memory, access)).transpose()
 }
 
+#[track_caller]
 fn lock_one<'a>(
     op: &'static str,
     storage: &Storage,
@@ -92,7 +97,24 @@ fn guard<'a>(
     })
 }
 
+/// Has observers hear of the accesses to page-locked memory, which devices use as well.
+///
+/// # Errors
+/// One of them objects.
+#[inline]
+#[track_caller]
+fn tell(operands: &[(&Tensor, Access)]) -> Result<()> {
+    if !is_observed() {
+        return Ok(());
+    }
+    let pinned = operands.iter().filter(|(tensor, _)| tensor.is_pinned());
+    let accesses: SmallVec<[MemoryAccess; 4]> =
+        pinned.flat_map(|(tensor, access)| tensor.accesses(*access)).collect();
+    Ok(host_access(&accesses)?)
+}
+
 /// Waits on a copy of the record: the wait itself must not hold up those who only mark a use.
+#[track_caller]
 fn wait(uses: &Mutex<UseRecord>, access: Access) -> Result<()> {
     let record = uses.lock().unwrap_or_else(PoisonError::into_inner).clone();
     match access {
@@ -118,6 +140,7 @@ pub struct ReadGuard<'a, T> {
 ///
 /// # Errors
 /// The tensor is on a CUDA device, not contiguous, or of another dtype than `T`; or a copy failed.
+#[track_caller]
 pub(crate) fn read<'a, T: Element>(
     op: &'static str,
     tensor: &'a Tensor,
@@ -131,6 +154,7 @@ pub(crate) fn read<'a, T: Element>(
     }
     let storage: &Storage = tensor.storage();
     let lock = lock_one(op, storage, memory, Access::Read)?;
+    tell(&[(tensor, Access::Read)])?;
     // Wrapping, since a view of no elements may begin anywhere.
     let elements = memory.as_ptr().cast::<T>().wrapping_add(tensor.offset());
     if T::DTYPE == DType::Bool {

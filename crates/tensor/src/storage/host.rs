@@ -30,6 +30,7 @@ impl HostMemory {
         Ok(HostMemory { lock: RwLock::new(()), owner: Owner::Heap(Heap::new(bytes, fresh)?) })
     }
 
+    #[track_caller]
     pub(super) fn pinned(bytes: usize, fresh: Fresh) -> Result<HostMemory> {
         let memory = gpu_alloc::allocate_pinned(bytes)?;
         if fresh == Fresh::Zeroed && bytes > 0 {

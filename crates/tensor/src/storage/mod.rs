@@ -44,6 +44,7 @@ impl Storage {
     ///
     /// # Errors
     /// There is no such memory left.
+    #[track_caller]
     pub(crate) fn allocate(place: Place, bytes: usize, fresh: Fresh) -> Result<Storage> {
         let memory = match place {
             Place::Cpu => Memory::Host(HostMemory::heap(bytes, fresh)?),
@@ -56,6 +57,7 @@ impl Storage {
     ///
     /// # Errors
     /// The limit of pinned memory is reached, or there is no driver.
+    #[track_caller]
     pub(crate) fn allocate_pinned(bytes: usize, fresh: Fresh) -> Result<Storage> {
         Ok(Storage::of(Place::Cpu, Memory::Host(HostMemory::pinned(bytes, fresh)?)))
     }

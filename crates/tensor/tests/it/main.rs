@@ -10,6 +10,7 @@ mod expected;
 mod factories;
 mod guards;
 mod movement;
+mod observers;
 mod printing;
 mod promotion;
 mod random;

@@ -1,7 +1,8 @@
 //! Copies between devices, dtypes and kinds of memory, and what they wait for.
 
-use std::sync::mpsc;
+use std::sync::{Arc, Mutex, mpsc};
 
+use gpu_runtime::{HostWait, Observer, StreamId, observe};
 use tensor::{Blocking, DType, Device, Error, Result, Tensor, cuda, tensor};
 
 use crate::devices::{cuda_devices, for_each_device, two_cuda_devices};
@@ -225,4 +226,46 @@ fn pinning_is_for_the_cpu() -> Result<()> {
     let there = Tensor::zeros([2], cuda_devices()[0])?;
     assert!(matches!(there.pin_memory(), Err(Error::NotOnHost { op: "pin_memory", .. })));
     Ok(())
+}
+
+/// Tells when the host waits for a stream.
+struct Waits {
+    stream: StreamId,
+    begun: Mutex<mpsc::Sender<()>>,
+}
+
+impl Observer for Waits {
+    fn waiting(&self, wait: &HostWait<'_>) {
+        if wait.awaits.iter().any(|awaited| awaited.stream == self.stream) {
+            let _nobody_waits = self.begun.lock().expect("no panic").send(());
+        }
+    }
+}
+
+#[test]
+fn who_waits_for_a_copy_to_the_host_keeps_no_other_thread_from_using_the_tensor() -> Result<()> {
+    let device = cuda_devices()[0];
+    let (stream, side) = (cuda::Stream::new(device)?, cuda::Stream::new(device)?);
+    let (begun, waits) = mpsc::channel();
+    let observer = Arc::new(Waits { stream: stream.id(), begun: Mutex::new(begun) });
+    let _entered = stream.enter()?;
+    let x = Tensor::ones([1000], device)?;
+    // Memory and modules are there before the stream is held.
+    x.add(1.0)?.to_vec::<f32>()?;
+    let _observation = observe(observer);
+    let release = hold(&stream)?;
+    std::thread::scope(|scope| {
+        let (x, side) = (&x, &side);
+        let other = scope.spawn(move || {
+            waits.recv().expect("the copy is waited for");
+            let _entered = side.enter()?;
+            let enqueued = x.add(1.0);
+            drop(release);
+            enqueued?.to_vec::<f32>()
+        });
+        let copied = x.to_vec::<f32>()?;
+        assert_eq!(copied, vec![1.0; 1000]);
+        assert_eq!(other.join().expect("no panic")?, vec![2.0; 1000]);
+        Ok(())
+    })
 }
