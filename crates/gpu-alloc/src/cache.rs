@@ -9,7 +9,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 use gpu_runtime::{Error, Stream, StreamId, StreamPoint, on_own_account};
 use smallvec::SmallVec;
 
-use crate::policy::{AllocateError, Block, MemorySource, Policy};
+use crate::policy::{AllocateError, Block, MemorySource, Policy, PoolId};
 
 /// A policy with its source.
 ///
@@ -25,11 +25,13 @@ pub(crate) struct Cache<P, S> {
     returned: Mutex<Vec<Returned>>,
 }
 
-/// A block on its way back, with the points after which nobody uses it.
+/// What is on its way back.
 #[derive(Debug)]
-struct Returned {
-    block: Block,
-    uses: SmallVec<[StreamPoint; 4]>,
+enum Returned {
+    /// A block, with the points after which nobody uses it.
+    Block { block: Block, uses: SmallVec<[StreamPoint; 4]> },
+    /// A pool that no graph uses any more.
+    Pool(PoolId),
 }
 
 #[derive(Debug)]
@@ -87,10 +89,18 @@ where
     /// Takes a block back, which waits for its uses before it is handed out again. The caller does
     /// not wait.
     pub(crate) fn free(&self, block: Block, uses: impl IntoIterator<Item = StreamPoint>) {
-        let returned = Returned { block, uses: uses.into_iter().collect() };
+        self.take_back(Returned::Block { block, uses: uses.into_iter().collect() });
+    }
+
+    /// Lets a pool's memory be given back that nobody holds. The caller does not wait.
+    pub(crate) fn end_pool(&self, pool: PoolId) {
+        self.take_back(Returned::Pool(pool));
+    }
+
+    fn take_back(&self, returned: Returned) {
         match self.state.try_lock() {
-            Ok(mut state) => state.free(returned),
-            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner().free(returned),
+            Ok(mut state) => state.take_back(returned),
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner().take_back(returned),
             Err(TryLockError::WouldBlock) => self.returned().push(returned),
         }
     }
@@ -145,7 +155,7 @@ where
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let returned = mem::take(&mut *self.returned());
         let collected = !returned.is_empty();
-        returned.into_iter().for_each(|returned| state.free(returned));
+        returned.into_iter().for_each(|returned| state.take_back(returned));
         (state, collected)
     }
 
@@ -170,7 +180,11 @@ where
         self.policy.allocate(&mut self.source, bytes, home)
     }
 
-    fn free(&mut self, Returned { block, uses }: Returned) {
+    fn take_back(&mut self, returned: Returned) {
+        let (block, uses) = match returned {
+            Returned::Block { block, uses } => (block, uses),
+            Returned::Pool(pool) => return self.policy.end_pool(pool),
+        };
         let name = |point: &StreamPoint| (point.stream().id(), point.sequence());
         let names: SmallVec<[_; 4]> = uses.iter().map(name).collect();
         uses.iter().for_each(|point| self.know(point.stream()));

@@ -1,15 +1,18 @@
 //! A piece of a device's memory, and how to get one.
 
-use std::mem;
 use std::panic::Location;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use gpu_runtime::{Allocation, Device, DevicePtr, Freed, Stream, UseRecord, is_observed};
+use gpu_runtime::{
+    Allocation, Capture, CaptureMode, Device, DevicePtr, Freed, Stream, UseRecord, is_observed,
+    with_capture_mode,
+};
 
 use crate::cache;
 use crate::device::{self, DeviceCache};
 use crate::error::Result;
-use crate::policy::Block;
+use crate::memory_pool::MemoryPool;
+use crate::policy::{Block, Home};
 
 /// Allocates `bytes` of memory on a device, for use on `stream`: at least 512-byte aligned, not
 /// initialised.
@@ -26,35 +29,100 @@ use crate::policy::Block;
 /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) when all of this was in vain. The program may
 /// drop something and try again. [`Error::Runtime`](crate::Error::Runtime) if the device cannot be
 /// used.
+///
+/// For work that is being captured on `stream`, the memory comes from the capture's own pool: see
+/// [`MemoryPool`].
 #[track_caller]
 pub fn allocate(device: Device, bytes: usize, stream: &Stream) -> Result<DeviceMemory> {
     let place = Location::caller();
-    let mut memory = DeviceMemory {
-        taken: None,
-        ptr: DevicePtr::null(),
-        bytes,
-        device,
-        stream: stream.clone(),
-        uses: Mutex::default(),
-    };
+    let stream = stream.clone();
     if bytes == 0 {
-        return Ok(memory);
+        let (taken, ptr, uses) = (None, DevicePtr::null(), UseRecord::shared());
+        return Ok(DeviceMemory { taken, ptr, bytes, device, stream, uses });
     }
-    let cache = device::cache(device)?;
-    let block = cache
-        .allocate(bytes as u64, stream.id())
-        .map_err(|error| device::explain(device, error))?;
-    memory.ptr = DevicePtr::from_address(block.address().0);
-    if block.last_use() > 0 {
-        // The last owner's work may still run. On this stream the new owner comes after it anyway;
-        // on another one it must wait, as if the last owner's use were a write of its own.
-        let uses = memory.uses.get_mut().unwrap_or_else(PoisonError::into_inner);
-        uses.record_write(stream.point_at(block.last_use()));
+    let (taken, uses) = match Capture::of(&stream)? {
+        None => Taken::for_work(device, bytes, &stream)?,
+        Some(capture) => Taken::for_captured_work(device, bytes, &stream, &capture)?,
+    };
+    let ptr = DevicePtr::from_address(taken.block.address().0);
+    let (device_of, stream_of) = (Some(device), Some(stream.id()));
+    Allocation { start: ptr, bytes, device: device_of, stream: stream_of, is_part: true, place }
+        .tell();
+    Ok(DeviceMemory { taken: Some(taken), ptr, bytes, device, stream, uses })
+}
+
+/// A block, and where it goes back to.
+#[derive(Debug)]
+struct Taken {
+    cache: &'static DeviceCache,
+    block: Block,
+    /// The pool of a graph that it belongs to.
+    pool: Option<Weak<MemoryPool>>,
+}
+
+impl Taken {
+    fn for_work(
+        device: Device,
+        bytes: usize,
+        stream: &Stream,
+    ) -> Result<(Taken, Arc<Mutex<UseRecord>>)> {
+        let taken = Taken::new(device, bytes, stream, None)?;
+        let uses = UseRecord::shared();
+        if taken.block.last_use() > 0 {
+            // The last owner's work may still run. On this stream the new owner comes after it
+            // anyway; on another one it must wait, as if the last owner's use were a write of its
+            // own.
+            let last_use = stream.point_at(taken.block.last_use());
+            uses.lock().unwrap_or_else(PoisonError::into_inner).record_write(last_use);
+        }
+        Ok((taken, uses))
     }
-    memory.taken = Some((cache, block));
-    let (start, stream) = (memory.ptr, Some(stream.id()));
-    Allocation { start, bytes, device: Some(device), stream, is_part: true, place }.tell();
-    Ok(memory)
+
+    fn for_captured_work(
+        device: Device,
+        bytes: usize,
+        stream: &Stream,
+        capture: &Capture,
+    ) -> Result<(Taken, Arc<Mutex<UseRecord>>)> {
+        let pool = MemoryPool::of(capture);
+        // What the allocator does is done once, and not by each launch.
+        let take = || Taken::new(device, bytes, stream, Some(pool));
+        let taken = with_capture_mode(CaptureMode::Relaxed, take)?;
+        let uses = capture.record(stream, taken.block.is_recycled());
+        Ok((taken, uses))
+    }
+
+    fn new(
+        device: Device,
+        bytes: usize,
+        stream: &Stream,
+        pool: Option<Arc<MemoryPool>>,
+    ) -> Result<Taken> {
+        let cache = device::cache(device)?;
+        let home = Home { pool: pool.as_deref().map(MemoryPool::id), stream: stream.id() };
+        let block = cache.allocate(bytes as u64, home);
+        let block = block.map_err(|error| device::explain(device, error))?;
+        Ok(Taken { cache, block, pool: pool.as_ref().map(Arc::downgrade) })
+    }
+
+    /// Gives the block back, which `uses` may still concern. The caller does not wait.
+    fn give_back(self, home: &Stream, (start, bytes): (DevicePtr, usize), uses: &UseRecord) {
+        if is_observed() {
+            // Whoever gets the memory on this stream comes after the uses here, and after no others.
+            let elsewhere = uses.points_to_free().filter(|point| point.stream() != home);
+            let until: Vec<_> = elsewhere.map(|point| point.work()).collect();
+            Freed::part(start, bytes, &until).tell();
+        }
+        if let Some(pool) = self.pool.as_ref().and_then(Weak::upgrade) {
+            // Launches of graphs may write there again, whoever has it by then.
+            pool.note(uses);
+        }
+        // To ask is also to have an event recorded right after the use, if there is none: later
+        // questions then wait for this use and not for what is enqueued in between.
+        let open =
+            uses.points_to_free().filter(|point| point.stream() == home || !cache::is_past(point));
+        self.cache.free(self.block, open);
+    }
 }
 
 /// Memory on a device, which goes back to the device's allocator when dropped.
@@ -67,12 +135,12 @@ pub fn allocate(device: Device, bytes: usize, stream: &Stream) -> Result<DeviceM
 #[derive(Debug)]
 pub struct DeviceMemory {
     /// Nothing for 0 bytes.
-    taken: Option<(&'static DeviceCache, Block)>,
+    taken: Option<Taken>,
     ptr: DevicePtr,
     bytes: usize,
     device: Device,
     stream: Stream,
-    uses: Mutex<UseRecord>,
+    uses: Arc<Mutex<UseRecord>>,
 }
 
 impl DeviceMemory {
@@ -113,19 +181,10 @@ impl DeviceMemory {
 
 impl Drop for DeviceMemory {
     fn drop(&mut self) {
-        let Some((cache, block)) = self.taken.take() else { return };
-        let uses = mem::take(self.uses.get_mut().unwrap_or_else(PoisonError::into_inner));
-        if is_observed() {
-            // Whoever gets the memory on this stream comes after the uses here, and after no others.
-            let elsewhere = uses.points_to_free().filter(|point| *point.stream() != self.stream);
-            let until: Vec<_> = elsewhere.map(|point| point.work()).collect();
-            Freed::part(self.ptr, self.bytes, &until).tell();
-        }
-        // To ask is also to have an event recorded right after the use, if there is none: later
-        // questions then wait for this use and not for what is enqueued in between.
-        let open = uses
-            .points_to_free()
-            .filter(|point| *point.stream() == self.stream || !cache::is_past(point));
-        cache.free(block, open);
+        let Some(taken) = self.taken.take() else { return };
+        let (home, range) = (self.stream.clone(), (self.ptr, self.bytes));
+        UseRecord::release(&self.uses, Some(&self.stream), move |uses| {
+            taken.give_back(&home, range, &uses);
+        });
     }
 }

@@ -44,6 +44,9 @@ pub enum Error {
         /// What it may be set to.
         expected: &'static str,
     },
+    /// A capture that takes its memory from one pool cannot take it from another.
+    #[error("the capture has a pool already: give it one before the first allocation")]
+    PoolTaken,
     /// The runtime or the driver failed.
     #[error(transparent)]
     Runtime(#[from] gpu_runtime::Error),

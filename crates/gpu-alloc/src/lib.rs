@@ -55,6 +55,7 @@ mod cache;
 mod device;
 mod device_memory;
 mod error;
+mod memory_pool;
 mod out_of_memory;
 mod pinned;
 mod pinned_memory;
@@ -66,6 +67,7 @@ mod summary;
 pub use device::{empty_cache, set_per_process_memory_fraction};
 pub use device_memory::{DeviceMemory, allocate};
 pub use error::{Error, Result};
+pub use memory_pool::MemoryPool;
 pub use out_of_memory::{Advice, OutOfMemory};
 pub use pinned::{
     empty_host_cache, host_memory_stats, reset_peak_host_memory_stats, set_pinned_limit,

@@ -36,6 +36,8 @@ pub struct OutOfMemory {
     pub largest_free_block: usize,
     /// What is kept for requests on other streams.
     pub cached_for_other_streams: usize,
+    /// What is kept for graphs: their work uses it, though nobody holds it.
+    pub kept_for_graphs: usize,
 }
 
 /// What may help against running out of memory, according to where the memory is.
@@ -75,12 +77,13 @@ impl OutOfMemory {
             pending: bytes(report.pending),
             largest_free_block: bytes(report.largest_free_block),
             cached_for_other_streams: bytes(report.cached_for_other_streams),
+            kept_for_graphs: bytes(report.kept_for_graphs),
         }
     }
 
     /// What is free, but cannot serve the request.
     pub fn cached(&self) -> usize {
-        self.reserved.saturating_sub(self.allocated + self.pending)
+        self.reserved.saturating_sub(self.allocated + self.pending + self.kept_for_graphs)
     }
 
     /// What others hold on the device: other programs, and this one outside of the allocator.
@@ -125,6 +128,9 @@ impl fmt::Display for OutOfMemory {
         write!(f, ". The program holds {}", size(self.allocated))?;
         if self.pending > 0 {
             write!(f, ", work on other streams still uses {} that were freed", size(self.pending))?;
+        }
+        if self.kept_for_graphs > 0 {
+            write!(f, ", {} are kept for graphs", size(self.kept_for_graphs))?;
         }
         if self.cached() > 0 {
             write!(f, ", {} are cached in pieces, ", size(self.cached()))?;

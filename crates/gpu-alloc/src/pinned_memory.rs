@@ -1,9 +1,8 @@
 //! A piece of page-locked host memory, and how to get one.
 
-use std::mem;
 use std::panic::Location;
 use std::ptr;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use gpu_runtime::{Allocation, DevicePtr, Freed, UseRecord, is_observed};
 
@@ -28,14 +27,14 @@ use crate::policy::Block;
 #[track_caller]
 pub fn allocate_pinned(bytes: usize) -> Result<PinnedMemory> {
     if bytes == 0 {
-        return Ok(PinnedMemory { taken: None, address: 0, bytes, uses: Mutex::default() });
+        return Ok(PinnedMemory { taken: None, address: 0, bytes, uses: UseRecord::shared() });
     }
     let cache = pinned::cache()?;
     let block = cache.allocate(bytes as u64, ()).map_err(|error| pinned::explain(bytes, error))?;
     let address = block.address().0 as usize;
     let (start, place) = (DevicePtr::from_address(block.address().0), Location::caller());
     Allocation { start, bytes, device: None, stream: None, is_part: true, place }.tell();
-    Ok(PinnedMemory { taken: Some((cache, block)), address, bytes, uses: Mutex::default() })
+    Ok(PinnedMemory { taken: Some((cache, block)), address, bytes, uses: UseRecord::shared() })
 }
 
 /// Page-locked host memory, which goes back to its allocator when dropped.
@@ -49,7 +48,7 @@ pub struct PinnedMemory {
     taken: Option<(&'static PinnedCache, Block)>,
     address: usize,
     bytes: usize,
-    uses: Mutex<UseRecord>,
+    uses: Arc<Mutex<UseRecord>>,
 }
 
 impl PinnedMemory {
@@ -75,15 +74,16 @@ impl PinnedMemory {
 impl Drop for PinnedMemory {
     fn drop(&mut self) {
         let Some((cache, block)) = self.taken.take() else { return };
-        let uses = mem::take(self.uses.get_mut().unwrap_or_else(PoisonError::into_inner));
-        if is_observed() {
-            let until: Vec<_> = uses.points_to_free().map(|point| point.work()).collect();
-            let start = DevicePtr::from_address(self.address as u64);
-            Freed::part(start, self.bytes, &until).tell();
-        }
-        // As for device memory: to ask has an event recorded right after the use, for later
-        // questions.
-        let open = uses.points_to_free().filter(|point| !cache::is_past(point));
-        cache.free(block, open);
+        let (start, bytes) = (DevicePtr::from_address(self.address as u64), self.bytes);
+        UseRecord::release(&self.uses, None, move |uses| {
+            if is_observed() {
+                let until: Vec<_> = uses.points_to_free().map(|point| point.work()).collect();
+                Freed::part(start, bytes, &until).tell();
+            }
+            // As for device memory: to ask has an event recorded right after the use, for later
+            // questions.
+            let open = uses.points_to_free().filter(|point| !cache::is_past(point));
+            cache.free(block, open);
+        });
     }
 }

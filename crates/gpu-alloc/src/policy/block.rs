@@ -13,6 +13,26 @@ pub trait StreamName: Copy + Ord + fmt::Debug {}
 
 impl<T: Copy + Ord + fmt::Debug> StreamName for T {}
 
+/// The name of a pool whose memory is kept apart, for a graph or for several.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct PoolId(pub u64);
+
+/// What memory is handed out to: a stream, on which it can be reused without waiting, and perhaps a
+/// pool that is kept apart.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Home<K> {
+    /// The pool; `None` for the one that serves all others.
+    pub pool: Option<PoolId>,
+    /// The stream.
+    pub stream: K,
+}
+
+impl<K> From<K> for Home<K> {
+    fn from(stream: K) -> Home<K> {
+        Home { pool: None, stream }
+    }
+}
+
 /// Memory handed out by a policy, to be given back to the same policy. It cannot be copied, hence
 /// not freed twice.
 #[derive(Debug)]
@@ -22,6 +42,7 @@ pub struct Block {
     pub(super) address: Address,
     pub(super) bytes: u64,
     pub(super) last_use: u64,
+    pub(super) is_recycled: bool,
 }
 
 impl Block {
@@ -42,6 +63,11 @@ impl Block {
     /// this one: nothing else keeps the new owner there from overtaking the old owner here.
     pub fn last_use(&self) -> u64 {
         self.last_use
+    }
+
+    /// Whether any part of the memory was handed out before.
+    pub fn is_recycled(&self) -> bool {
+        self.is_recycled
     }
 }
 

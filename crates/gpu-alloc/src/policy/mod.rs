@@ -28,15 +28,15 @@
 //! let mut source = Limit::new(Rising(1 << 32), Some(64 << 20));
 //! let mut policy = Pytorch::new();
 //! let (main, side) = ("main", "side");
-//! let block = policy.allocate(&mut source, 1000, main).unwrap();
+//! let block = policy.allocate(&mut source, 1000, main.into()).unwrap();
 //! assert_eq!(block.bytes(), 1024);
 //! let address = block.address();
 //!
 //! // The side stream used the block as its 7th piece of work, and must have done that first.
 //! policy.free(block, &[(side, 7)]).unwrap();
-//! assert_ne!(policy.allocate(&mut source, 1000, main).unwrap().address(), address);
+//! assert_ne!(policy.allocate(&mut source, 1000, main.into()).unwrap().address(), address);
 //! policy.completed(side, 7);
-//! assert_eq!(policy.allocate(&mut source, 1000, main).unwrap().address(), address);
+//! assert_eq!(policy.allocate(&mut source, 1000, main.into()).unwrap().address(), address);
 //! ```
 
 mod block;
@@ -53,7 +53,7 @@ mod statistics;
 
 use std::collections::BTreeSet;
 
-pub use block::{Address, Block, ForeignBlock, StreamName};
+pub use block::{Address, Block, ForeignBlock, Home, PoolId, StreamName};
 pub use limit::Limit;
 pub use log::{Log, SourceCall};
 pub use pytorch::Pytorch;
@@ -76,7 +76,7 @@ pub trait Policy {
 
     /// Hands out at least `bytes`, from what is kept or else from `source`.
     ///
-    /// Where `home` is a stream, its work may use the block at once, and work on another stream
+    /// Where `home` has a stream, its work may use the block at once, and work on another stream
     /// only after what [`Block::last_use`] says.
     ///
     /// When the source refuses, everything kept that may be released goes back to it, and it is
@@ -97,6 +97,12 @@ pub trait Policy {
     /// # Errors
     /// [`ForeignBlock`] when the block is not one of this policy's; nothing has changed then.
     fn free(&mut self, block: Block, uses: &[(Self::Stream, u64)]) -> Result<(), ForeignBlock>;
+
+    /// Learns that no graph uses a pool any more, so that its memory may be given back like all other.
+    /// A policy without pools has nothing to do.
+    fn end_pool(&mut self, pool: PoolId) {
+        let _ = pool;
+    }
 
     /// Learns that `stream` has completed its work up to and including number `sequence`.
     fn completed(&mut self, stream: Self::Stream, sequence: u64);

@@ -40,12 +40,14 @@ pub struct OutOfMemoryReport {
     pub largest_free_block: u64,
     /// Kept for requests on other streams.
     pub cached_for_other_streams: u64,
+    /// Free, and kept for graphs.
+    pub kept_for_graphs: u64,
 }
 
 impl OutOfMemoryReport {
-    /// The bytes kept for reuse.
+    /// The bytes kept for reuse by anybody.
     pub fn cached(&self) -> u64 {
-        self.reserved.saturating_sub(self.allocated + self.pending)
+        self.reserved.saturating_sub(self.allocated + self.pending + self.kept_for_graphs)
     }
 }
 

@@ -94,6 +94,7 @@ impl<K: StreamName> SizeClasses<K> {
             // Everything that was kept and free has just been released.
             largest_free_block: 0,
             cached_for_other_streams: 0,
+            kept_for_graphs: 0,
         }
     }
 
@@ -124,7 +125,13 @@ impl<K: StreamName> Policy for SizeClasses<K> {
         self.statistics.active_bytes.increase(class);
         let block = &mut self.blocks[slot];
         block.in_use = true;
-        Ok(Block { slot, address: block.address, bytes: block.bytes, last_use: 0 })
+        Ok(Block {
+            slot,
+            address: block.address,
+            bytes: block.bytes,
+            last_use: 0,
+            is_recycled: true,
+        })
     }
 
     fn free(&mut self, block: Block, uses: &[(K, u64)]) -> Result<(), ForeignBlock> {

@@ -1,6 +1,6 @@
 //! Plain structs that show a policy's memory, segment by segment.
 
-use super::{Address, Pool};
+use super::{Address, Pool, PoolId};
 
 /// Memory that was taken from the source in one piece. The fields have PyTorch's names; sizes are
 /// in bytes.
@@ -18,6 +18,8 @@ pub struct Segment<K> {
     pub requested_size: u64,
     /// The stream that the segment's memory is handed out to.
     pub stream: K,
+    /// The pool that is kept apart for graphs, if the segment belongs to one.
+    pub pool: Option<PoolId>,
     /// Whether it serves small or large requests.
     pub segment_type: Pool,
     /// The blocks, by address; they fill the segment.

@@ -3,18 +3,21 @@
 use std::ops::Range;
 
 use gpu_alloc::policy::{
-    AllocateError, Block, BlockState, Log, Policy, Pool, Pytorch, Segment, SourceCall,
+    AllocateError, Block, BlockState, Home, Log, Policy, Pool, PoolId, Pytorch, Segment, SourceCall,
 };
 use proptest::prelude::*;
 
 use crate::test_source::{Broken, Fault, TestSource};
 
 const STREAMS: u64 = 3;
+/// Pools that are kept apart. One that has ended is another one afterwards.
+const POOLS: u64 = 2;
 const MIB: u64 = 1 << 20;
 
 #[derive(Debug, Clone)]
 enum Step {
-    Allocate { bytes: u64, stream: u64 },
+    Allocate { bytes: u64, stream: u64, pool: Option<u64> },
+    EndPool { pool: u64 },
     Free { which: prop::sample::Index, users: Vec<u64> },
     Complete { stream: u64, part: f64 },
     Release,
@@ -30,7 +33,9 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     ];
     let fault = prop_oneof![Just(Fault::Exhausted), Just(Fault::Broken)];
     let step = prop_oneof![
-        8 => (bytes, 0..STREAMS).prop_map(|(bytes, stream)| Step::Allocate { bytes, stream }),
+        8 => (bytes, 0..STREAMS, prop::option::weighted(0.3, 0..POOLS))
+            .prop_map(|(bytes, stream, pool)| Step::Allocate { bytes, stream, pool }),
+        1 => (0..POOLS).prop_map(|pool| Step::EndPool { pool }),
         7 => (any::<prop::sample::Index>(), prop::collection::vec(0..STREAMS, 0..4))
             .prop_map(|(which, users)| Step::Free { which, users }),
         3 => (0..STREAMS, 0.0..1.2).prop_map(|(stream, part)| Step::Complete { stream, part }),
@@ -63,6 +68,8 @@ struct Model {
     source: Log<TestSource>,
     held: Vec<Held>,
     uses: Vec<Use>,
+    /// How often each pool has ended.
+    ended: [u64; POOLS as usize],
     enqueued: [u64; STREAMS as usize],
     completed: [u64; STREAMS as usize],
 }
@@ -88,15 +95,23 @@ impl Model {
             source: Log::new(TestSource::new(capacity)),
             held: Vec::new(),
             uses: Vec::new(),
+            ended: [0; POOLS as usize],
             enqueued: [0; STREAMS as usize],
             completed: [0; STREAMS as usize],
         }
     }
 
     fn run(&mut self, step: &Step) {
-        let calls = self.source.calls().len();
+        let (calls, before) = (self.source.calls().len(), self.policy.snapshot());
         match step {
-            Step::Allocate { bytes, stream } => self.allocate(*bytes, *stream),
+            Step::Allocate { bytes, stream, pool } => {
+                let pool = pool.map(|pool| self.pool(pool));
+                self.allocate(*bytes, Home { stream: *stream, pool });
+            }
+            Step::EndPool { pool } => {
+                self.policy.end_pool(self.pool(*pool));
+                self.ended[*pool as usize] += 1;
+            }
             Step::Free { which, users } => self.free(which, users),
             Step::Complete { stream, part } => self.complete(*stream, *part),
             Step::Release => {
@@ -107,14 +122,25 @@ impl Model {
             }
             Step::Fail { after, fault } => self.source.source_mut().fail(*after, *fault),
         }
-        self.check_releases(calls);
+        self.check_releases(calls, &before);
     }
 
-    fn allocate(&mut self, bytes: u64, stream: u64) {
+    /// The name that a pool has now.
+    fn pool(&self, pool: u64) -> PoolId {
+        PoolId(pool + self.ended[pool as usize] * POOLS)
+    }
+
+    /// Whether graphs may use a segment's memory.
+    fn is_of_graphs(&self, segment: &Segment<u64>) -> bool {
+        segment.pool.is_some_and(|pool| (0..POOLS).any(|living| self.pool(living) == pool))
+    }
+
+    fn allocate(&mut self, bytes: u64, home: Home<u64>) {
         let before = self.policy.snapshot();
-        let expected = best_fit(&before, bytes, stream);
+        let stream = home.stream;
+        let expected = best_fit(&before, bytes, home);
         let calls = self.source.calls().len();
-        match self.policy.allocate(&mut self.source, bytes, stream) {
+        match self.policy.allocate(&mut self.source, bytes, home) {
             Ok(block) => {
                 let range = block.address().0..block.address().0 + block.bytes();
                 if let Some((address, hole)) = expected {
@@ -198,9 +224,12 @@ impl Model {
         }
     }
 
-    fn check_releases(&self, since: usize) {
+    fn check_releases(&self, since: usize, before: &[Segment<u64>]) {
         for call in &self.source.calls()[since..] {
             if let SourceCall::Released { address, bytes } = call {
+                let segment = before.iter().find(|segment| segment.address == *address);
+                let of_graphs = segment.is_some_and(|segment| self.is_of_graphs(segment));
+                assert!(!of_graphs, "graphs may use it");
                 let range = address.0..address.0 + bytes;
                 assert!(
                     self.uses.iter().all(|work| !overlap(&work.range, &range)),
@@ -214,8 +243,8 @@ impl Model {
         let awaited: Vec<_> = self.policy.awaited_for_release().map(|(stream, _)| stream).collect();
         for segment in self.policy.snapshot().iter().filter(|segment| segment.active_size == 0) {
             assert!(
-                awaited.contains(&segment.stream),
-                "an unused segment stays only for its stream"
+                awaited.contains(&segment.stream) || self.is_of_graphs(segment),
+                "an unused segment stays only for its stream, or for graphs"
             );
         }
     }
@@ -262,6 +291,7 @@ impl Model {
         for stream in 0..STREAMS {
             self.policy.completed(stream, u64::MAX);
         }
+        (0..POOLS).for_each(|pool| self.policy.end_pool(self.pool(pool)));
         self.policy.release_cached(&mut self.source);
         assert_eq!(self.source.source().given().count(), 0, "nothing is lost");
         let statistics = self.policy.statistics();
@@ -329,10 +359,11 @@ fn pool(bytes: u64) -> Pool {
 }
 
 /// The smallest hole that fits, the lowest among equals: its address and size.
-fn best_fit(segments: &[Segment<u64>], bytes: u64, stream: u64) -> Option<(u64, u64)> {
+fn best_fit(segments: &[Segment<u64>], bytes: u64, home: Home<u64>) -> Option<(u64, u64)> {
     segments
         .iter()
-        .filter(|segment| segment.stream == stream && segment.segment_type == pool(bytes))
+        .filter(|segment| (segment.stream, segment.pool) == (home.stream, home.pool))
+        .filter(|segment| segment.segment_type == pool(bytes))
         .flat_map(|segment| &segment.blocks)
         .filter(|block| block.state == BlockState::Inactive && block.size >= rounded(bytes))
         .map(|block| (block.size, block.address.0))

@@ -1,7 +1,7 @@
 //! What PyTorch's native policy does, case by case.
 
 use gpu_alloc::policy::{
-    Address, AllocateError, Block, Limit, Log, Policy, Pytorch, Refusal, SourceCall,
+    Address, AllocateError, Block, Home, Limit, Log, Policy, PoolId, Pytorch, Refusal, SourceCall,
 };
 
 use crate::test_source::{Fault, TestSource};
@@ -30,7 +30,7 @@ impl Fixture {
     }
 
     fn allocate_on(&mut self, bytes: u64, stream: u64) -> Block {
-        self.policy.allocate(&mut self.source, bytes, stream).expect("there is room")
+        self.policy.allocate(&mut self.source, bytes, stream.into()).expect("there is room")
     }
 
     fn free(&mut self, block: Block, uses: &[(u64, u64)]) {
@@ -164,7 +164,7 @@ fn an_out_of_memory_report_tells_where_the_memory_is() {
     let (kept, pending) = (f.allocate(12 * MIB), f.allocate(12 * MIB));
     let (shared, other) = (f.allocate(3 * MIB), f.allocate_on(512, SIDE));
     f.free(pending, &[(SIDE, 1)]);
-    let refused = f.policy.allocate(&mut f.source, 30 * MIB, MAIN);
+    let refused = f.policy.allocate(&mut f.source, 30 * MIB, MAIN.into());
     let Err(AllocateError::OutOfMemory(report)) = refused else { panic!("there is no room") };
     assert_eq!((report.requested, report.segment), (30 * MIB, 30 * MIB));
     assert_eq!(
@@ -184,7 +184,7 @@ fn a_limit_is_named_in_the_report() {
     let mut f = Fixture::new();
     let limited = Limit::new(TestSource::new(1 << 30), Some(10 * MIB));
     f.source = Log::new(limited);
-    let refused = f.policy.allocate(&mut f.source, 11 * MIB, MAIN);
+    let refused = f.policy.allocate(&mut f.source, 11 * MIB, MAIN.into());
     let Err(AllocateError::OutOfMemory(report)) = refused else { panic!("there is a limit") };
     assert_eq!(report.refusal, Refusal::Limit(10 * MIB));
     assert_eq!(f.allocate(10 * MIB).bytes(), 10 * MIB);
@@ -195,7 +195,7 @@ fn a_broken_source_is_not_asked_again() {
     let mut policy = Pytorch::new();
     let mut source = Log::new(TestSource::new(1 << 30));
     source.source_mut().fail(0, Fault::Broken);
-    assert!(matches!(policy.allocate(&mut source, 1, MAIN), Err(AllocateError::Source(_))));
+    assert!(matches!(policy.allocate(&mut source, 1, MAIN.into()), Err(AllocateError::Source(_))));
     assert_eq!(source.calls(), [SourceCall::Refused { bytes: 2 * MIB }]);
     assert_eq!(policy.snapshot(), []);
 }
@@ -218,4 +218,28 @@ fn a_limit_follows_what_is_given_back() {
         f.policy.release_cached(&mut f.source);
     }
     assert_eq!(f.source.source().held(), 0);
+}
+
+#[test]
+fn a_pool_serves_nobody_else_and_is_not_given_back_before_it_has_ended() {
+    let mut f = Fixture::with_capacity(40 * MIB);
+    let pool = PoolId(1);
+    let home = Home { pool: Some(pool), stream: MAIN };
+    let block = f.policy.allocate(&mut f.source, 20 * MIB, home).expect("there is room");
+    assert!(!block.is_recycled());
+    let address = block.address();
+    f.free(block, &[]);
+    let other = f.allocate(20 * MIB);
+    assert_ne!(other.address(), address, "it belongs to the pool");
+    assert_eq!(f.policy.release_cached(&mut f.source), 0);
+    let refused = f.policy.allocate(&mut f.source, 20 * MIB, MAIN.into());
+    let Err(AllocateError::OutOfMemory(report)) = refused else { panic!("there is no room") };
+    assert_eq!((report.kept_for_graphs, report.cached()), (20 * MIB, 0));
+    let again = f.policy.allocate(&mut f.source, 20 * MIB, home).expect("it is the pool's");
+    assert_eq!((again.address(), again.is_recycled()), (address, true));
+    f.policy.end_pool(pool);
+    assert_eq!(f.policy.release_cached(&mut f.source), 0, "somebody holds it");
+    f.free(again, &[]);
+    assert_eq!(f.policy.release_cached(&mut f.source), 20 * MIB);
+    f.free(other, &[]);
 }

@@ -25,7 +25,7 @@ impl UseRecord {
         let mut held = record.lock().unwrap_or_else(PoisonError::into_inner);
         // If the graphs are gone by the time that this is noted, the last handle is the caller's,
         // and the record itself calls `free` when that is dropped.
-        if Arc::strong_count(record) > 1 && held.birth().is_none() {
+        if Arc::strong_count(record) > 1 {
             held.graphs.get_or_insert_default().release = Some(Release(Box::new(free)));
             return;
         }

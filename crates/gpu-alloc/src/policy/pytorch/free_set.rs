@@ -3,12 +3,12 @@
 use std::collections::BTreeSet;
 
 use crate::policy::slab::Slot;
-use crate::policy::{Address, StreamName};
+use crate::policy::{Address, Home, StreamName};
 
-/// A free block as the search sees it: by stream, then size, then address.
+/// A free block as the search sees it: by home, then size, then address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct FreeBlock<K> {
-    pub(super) stream: K,
+    pub(super) home: Home<K>,
     pub(super) bytes: u64,
     pub(super) address: Address,
     pub(super) slot: Slot,
@@ -42,12 +42,11 @@ impl<K: StreamName> FreeSet<K> {
         }
     }
 
-    /// The smallest block of the stream that has `bytes`, the one with the lowest address among
+    /// The smallest block of the home that has `bytes`, the one with the lowest address among
     /// equals.
-    pub(super) fn best_fit(&self, stream: K, bytes: u64) -> Option<FreeBlock<K>> {
-        let least =
-            FreeBlock { stream, bytes, address: Address(0), slot: Slot::FIRST, split: false };
-        self.blocks.range(least..).next().filter(|block| block.stream == stream).copied()
+    pub(super) fn best_fit(&self, home: Home<K>, bytes: u64) -> Option<FreeBlock<K>> {
+        let least = FreeBlock { home, bytes, address: Address(0), slot: Slot::FIRST, split: false };
+        self.blocks.range(least..).next().filter(|block| block.home == home).copied()
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = &FreeBlock<K>> {

@@ -6,11 +6,13 @@ mod policy;
 mod size;
 mod snapshot;
 
+use std::collections::BTreeSet;
+
 use self::free_set::{FreeBlock, FreeSet};
 use self::size::Size;
 use super::pending::Pending;
 use super::slab::{Slab, Slot};
-use super::{Address, Block, MemoryStats, Pool, StreamName};
+use super::{Address, Block, Home, MemoryStats, Pool, PoolId, StreamName};
 
 /// PyTorch's native policy.
 ///
@@ -23,12 +25,17 @@ use super::{Address, Block, MemoryStats, Pool, StreamName};
 /// A block waits, after it was freed, for its uses on other streams. Its uses on its own stream
 /// hold nothing back, as whoever gets it next comes later in the same queue; a segment waits for
 /// them before it is released.
+///
+/// Pools keep memory apart for graphs ([`Home::pool`]): it serves nobody else, and is not given back
+/// before [`end_pool`](crate::policy::Policy::end_pool), since a graph uses it whether or not anybody holds it.
 #[derive(Debug)]
 pub struct Pytorch<K> {
     blocks: Slab<Record<K>>,
     small: FreeSet<K>,
     large: FreeSet<K>,
     pending: Pending<K>,
+    /// The pools that graphs may still use. Their memory is not given back.
+    pools: BTreeSet<PoolId>,
     statistics: MemoryStats,
 }
 
@@ -38,7 +45,7 @@ struct Record<K> {
     address: Address,
     bytes: u64,
     requested: u64,
-    stream: K,
+    home: Home<K>,
     pool: Pool,
     state: State,
     previous: Option<Slot>,
@@ -46,6 +53,8 @@ struct Record<K> {
     /// The last use on `stream` of any byte since the segment came from the source. It only grows,
     /// through splits and merges, so it holds for owners before the last one, too.
     last_use: u64,
+    /// Whether any byte was handed out since the segment came from the source.
+    is_recycled: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,6 +72,7 @@ impl<K: StreamName> Pytorch<K> {
             small: FreeSet::default(),
             large: FreeSet::default(),
             pending: Pending::default(),
+            pools: BTreeSet::new(),
             statistics: MemoryStats::default(),
         }
     }
@@ -99,7 +109,7 @@ impl<K: StreamName> Pytorch<K> {
     fn free_block(&self, slot: Slot) -> FreeBlock<K> {
         let block = &self.blocks[slot];
         let split = block.previous.is_some() || block.next.is_some();
-        FreeBlock { stream: block.stream, bytes: block.bytes, address: block.address, slot, split }
+        FreeBlock { home: block.home, bytes: block.bytes, address: block.address, slot, split }
     }
 
     fn insert_free(&mut self, slot: Slot) {
@@ -113,22 +123,23 @@ impl<K: StreamName> Pytorch<K> {
     }
 
     /// Adds a segment that came from the source, as one block that is not in the free set yet.
-    fn add_segment(&mut self, address: Address, bytes: u64, pool: Pool, stream: K) -> Slot {
+    fn add_segment(&mut self, address: Address, bytes: u64, pool: Pool, home: Home<K>) -> Slot {
         self.statistics.segment.increase(pool, 1);
         self.statistics.reserved_bytes.increase(pool, bytes);
         self.statistics.num_device_alloc += 1;
-        let (state, requested, last_use) = (State::Free, 0, 0);
+        let (state, requested, last_use, is_recycled) = (State::Free, 0, 0, false);
         let (previous, next) = (None, None);
         self.blocks.insert(Record {
             address,
             bytes,
             requested,
-            stream,
+            home,
             pool,
             state,
             previous,
             next,
             last_use,
+            is_recycled,
         })
     }
 
@@ -143,6 +154,7 @@ impl<K: StreamName> Pytorch<K> {
         block.state = State::Allocated;
         block.requested = requested;
         let (address, bytes, last_use) = (block.address, block.bytes, block.last_use);
+        let is_recycled = std::mem::replace(&mut block.is_recycled, true);
         let statistics = &mut self.statistics;
         for count in [&mut statistics.allocation, &mut statistics.active] {
             count.increase(size.pool, 1);
@@ -152,7 +164,7 @@ impl<K: StreamName> Pytorch<K> {
         }
         statistics.requested_bytes.increase(size.pool, requested);
         self.settle_inactive(size.pool);
-        Block { slot, address, bytes, last_use }
+        Block { slot, address, bytes, last_use, is_recycled }
     }
 
     /// Cuts a block after `bytes`; returns what follows, in the same state.
@@ -212,6 +224,7 @@ impl<K: StreamName> Pytorch<K> {
         block.bytes += next.bytes;
         block.next = next.next;
         block.last_use = block.last_use.max(next.last_use);
+        block.is_recycled |= next.is_recycled;
         if let Some(after) = next.next {
             self.blocks[after].previous = Some(slot);
         }
@@ -223,10 +236,17 @@ impl<K: StreamName> Pytorch<K> {
         self.statistics.inactive_split_bytes.settle(pool, bytes);
     }
 
-    /// The free blocks that are whole segments, with the last use of each on its stream.
+    /// The free blocks that are whole segments and that no graph may use, with the last use of each
+    /// on its stream.
     fn whole_segments(&self) -> impl Iterator<Item = (FreeBlock<K>, u64)> {
         let free = self.small.iter().chain(self.large.iter());
-        free.filter(|free| !free.split).map(|free| (*free, self.blocks[free.slot].last_use))
+        let whole = free.filter(|free| !free.split && !self.is_of_graphs(free.home));
+        whole.map(|free| (*free, self.blocks[free.slot].last_use))
+    }
+
+    /// Whether graphs may use memory of a home also when nobody holds it.
+    fn is_of_graphs(&self, home: Home<K>) -> bool {
+        home.pool.is_some_and(|pool| self.pools.contains(&pool))
     }
 }
 

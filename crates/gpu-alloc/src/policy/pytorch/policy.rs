@@ -2,32 +2,34 @@
 
 use std::collections::BTreeSet;
 
+use super::free_set::FreeBlock;
 use super::size::Size;
 use super::{Pytorch, Record, State};
 use crate::policy::report::refusal;
 use crate::policy::slab::Slot;
 use crate::policy::{
-    AllocateError, Block, ForeignBlock, MemorySource, OutOfMemoryReport, Policy, Refusal,
-    StreamName,
+    AllocateError, Block, ForeignBlock, Home, MemorySource, OutOfMemoryReport, Policy, PoolId,
+    Refusal, StreamName,
 };
 
 impl<K: StreamName> Policy for Pytorch<K> {
     type Stream = K;
-    type Home = K;
+    type Home = Home<K>;
 
     fn allocate<S: MemorySource>(
         &mut self,
         source: &mut S,
         bytes: u64,
-        stream: K,
+        home: Home<K>,
     ) -> Result<Block, AllocateError<S::Error>> {
+        self.pools.extend(home.pool);
         let size = Size::of(bytes);
-        let slot = match self.free_set(size.pool).best_fit(stream, size.rounded) {
+        let slot = match self.free_set(size.pool).best_fit(home, size.rounded) {
             Some(free) => {
                 self.free_set_mut(size.pool).remove(free);
                 free.slot
             }
-            None => self.new_segment(source, bytes, size, stream)?,
+            None => self.new_segment(source, bytes, size, home)?,
         };
         Ok(self.hand_out(slot, bytes, size))
     }
@@ -40,7 +42,7 @@ impl<K: StreamName> Policy for Pytorch<K> {
             return Err(ForeignBlock(block));
         }
         let record = &mut self.blocks[slot];
-        let (own, pool, bytes) = (record.stream, record.pool, record.bytes);
+        let (own, pool, bytes) = (record.home.stream, record.pool, record.bytes);
         for (_, sequence) in uses.iter().filter(|(stream, _)| *stream == own) {
             record.last_use = record.last_use.max(*sequence);
         }
@@ -54,6 +56,10 @@ impl<K: StreamName> Policy for Pytorch<K> {
         Ok(())
     }
 
+    fn end_pool(&mut self, pool: PoolId) {
+        self.pools.remove(&pool);
+    }
+
     fn completed(&mut self, stream: K, sequence: u64) {
         for slot in self.pending.complete(stream, sequence) {
             self.complete_free(slot);
@@ -63,7 +69,7 @@ impl<K: StreamName> Policy for Pytorch<K> {
     fn release_cached<S: MemorySource>(&mut self, source: &mut S) -> u64 {
         let idle: Vec<_> = self
             .whole_segments()
-            .filter(|(free, last_use)| *last_use <= self.pending.completed_on(free.stream))
+            .filter(|(free, last_use)| *last_use <= self.pending.completed_on(free.home.stream))
             .collect();
         let mut released = 0;
         for (free, _) in idle {
@@ -87,12 +93,12 @@ impl<K: StreamName> Policy for Pytorch<K> {
 
     fn awaited_for_release(&self) -> impl Iterator<Item = (K, u64)> {
         self.whole_segments()
-            .map(|(free, last_use)| (free.stream, last_use))
+            .map(|(free, last_use)| (free.home.stream, last_use))
             .filter(|(stream, last_use)| *last_use > self.pending.completed_on(*stream))
     }
 
     fn streams(&self) -> BTreeSet<K> {
-        let homes = self.blocks.iter().map(|block| block.stream);
+        let homes = self.blocks.iter().map(|block| block.home.stream);
         homes.chain(self.pending.awaited().map(|(stream, _)| stream)).collect()
     }
 }
@@ -104,7 +110,7 @@ impl<K: StreamName> Pytorch<K> {
         source: &mut S,
         requested: u64,
         size: Size,
-        stream: K,
+        home: Home<K>,
     ) -> Result<Slot, AllocateError<S::Error>> {
         let bytes = size.segment();
         let address = match source.allocate(bytes) {
@@ -115,19 +121,29 @@ impl<K: StreamName> Pytorch<K> {
                 self.statistics.num_alloc_retries += 1;
                 source.allocate(bytes).map_err(|error| match refusal(error) {
                     Ok(refusal) => {
-                        AllocateError::OutOfMemory(self.report(requested, size, stream, refusal))
+                        AllocateError::OutOfMemory(self.report(requested, size, home, refusal))
                     }
                     Err(failure) => AllocateError::Source(failure),
                 })?
             }
         };
-        Ok(self.add_segment(address, bytes, size.pool, stream))
+        Ok(self.add_segment(address, bytes, size.pool, home))
     }
 
-    fn report(&self, requested: u64, size: Size, stream: K, refusal: Refusal) -> OutOfMemoryReport {
+    fn report(
+        &self,
+        requested: u64,
+        size: Size,
+        home: Home<K>,
+        refusal: Refusal,
+    ) -> OutOfMemoryReport {
         let allocated = self.statistics.allocated_bytes.all.current;
-        let fits = self.free_set(size.pool).iter().filter(|free| free.stream == stream);
-        let elsewhere = self.small.iter().chain(self.large.iter());
+        let fits = self.free_set(size.pool).iter().filter(|free| free.home == home);
+        let elsewhere = || {
+            let free = self.small.iter().chain(self.large.iter());
+            free.filter(|free| free.home != home)
+        };
+        let is_of_graphs = |free: &&FreeBlock<K>| self.is_of_graphs(free.home);
         OutOfMemoryReport {
             requested,
             segment: size.segment(),
@@ -136,10 +152,11 @@ impl<K: StreamName> Pytorch<K> {
             pending: self.statistics.active_bytes.all.current - allocated,
             reserved: self.statistics.reserved_bytes.all.current,
             largest_free_block: fits.map(|free| free.bytes).max().unwrap_or(0),
-            cached_for_other_streams: elsewhere
-                .filter(|free| free.stream != stream)
+            cached_for_other_streams: elsewhere()
+                .filter(|free| !is_of_graphs(free))
                 .map(|free| free.bytes)
                 .sum(),
+            kept_for_graphs: elsewhere().filter(is_of_graphs).map(|free| free.bytes).sum(),
         }
     }
 }
