@@ -29,6 +29,7 @@ const COLD: &[Helper] = &[
     Helper::StackOverflow,
     Helper::RunLanes,
     Helper::Exchange,
+    Helper::Sweep,
     Helper::GatherLanes,
     Helper::ScatterLanes,
 ];

@@ -57,6 +57,8 @@ pub(super) struct Lowering<'a, 'k> {
     pub(super) frame: Value,
     /// In [`Role::AllThreads`], the thread's place in the block: linear, x, y, z.
     pub(super) place: Option<[Variable; 4]>,
+    /// Otherwise, where the thread's place in the block is written, and how far into that.
+    pub(super) indices: (Value, usize),
     /// Where a thread goes that has ended.
     pub(super) end: clif::Block,
     /// Where a thread goes that was stopped.
@@ -128,6 +130,7 @@ impl<'a, 'k> Lowering<'a, 'k> {
             thread,
             frame,
             place,
+            indices: (thread, offset_of!(Thread, linear)),
             end,
             fault,
             helpers: HashMap::new(),
@@ -409,6 +412,11 @@ impl<'a, 'k> Lowering<'a, 'k> {
     /// A 32-bit value that does not change while the function runs.
     pub(super) fn context_word(&mut self, offset: usize) -> Value {
         self.load_constant(types::I32, self.context, offset)
+    }
+
+    /// Goes on for another thread.
+    pub(super) fn at_thread(&mut self, thread: Value) {
+        (self.thread, self.indices) = (thread, (thread, offset_of!(Thread, linear)));
     }
 
     /// A 64-bit value that does not change while the function runs.

@@ -24,7 +24,7 @@ pub(crate) struct NativeKernel<F> {
     entry: F,
     /// Keeps the code alive.
     module: ManuallyDrop<Mutex<JITModule>>,
-    /// Where threads may have to wait.
+    /// Where threads may have to wait, and the operations among the lanes of warps.
     pub(crate) sites: Vec<Site>,
     /// Accesses of warps that native code may leave to the runtime.
     pub(crate) accesses: Vec<LaneAccess>,
@@ -104,8 +104,15 @@ pub(crate) fn compile_threads(
     Ok(unsafe { native.with_entry(|code| std::mem::transmute::<*const u8, Entry>(code)) })
 }
 
-/// Translates a kernel for full warps in lockstep; the points at which its threads may go on or
-/// come back.
+/// Where warps and their threads may be between two calls of a kernel's code for warps.
+pub(crate) struct Places {
+    /// The states of threads, from 1 on, in which they leave the lockstep or come back to it.
+    pub(crate) points: Vec<Point>,
+    /// Of each state of a warp, from 1 on, where it waits, if it does.
+    pub(crate) waits: Vec<Option<Site>>,
+}
+
+/// Translates a kernel for full warps in lockstep.
 ///
 /// # Errors
 ///
@@ -114,14 +121,14 @@ pub(crate) fn compile_warps(
     kernel: &ir::Kernel,
     check: CheckLevel,
     plan: &ir::Lockstep,
-) -> Result<(NativeKernel<WarpEntry>, Vec<Point>), String> {
-    let (native, points) = compile(kernel, check, |unit, function, context| {
+) -> Result<(NativeKernel<WarpEntry>, Places), String> {
+    let (native, places) = compile(kernel, check, |unit, function, context| {
         WarpLowering::new(unit, function, context, plan).run()
     })?;
     // SAFETY: the code has the signature of `WarpEntry`, in the C calling convention.
     let native =
         unsafe { native.with_entry(|code| std::mem::transmute::<*const u8, WarpEntry>(code)) };
-    Ok((native, points))
+    Ok((native, places))
 }
 
 /// Translates a kernel: its entry, which `lower` fills, and all that it calls.

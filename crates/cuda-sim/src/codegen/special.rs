@@ -7,7 +7,7 @@ use cranelift_codegen::ir::{InstBuilder, Value, types};
 use super::function::Lowering;
 use super::value::{integer_type, register_type};
 use crate::exec::runtime::Helper;
-use crate::exec::state::{Context, Thread};
+use crate::exec::state::Context;
 use crate::ptx::{Axis, Half, Instruction, LaneRelation, ScalarType, SpecialRegister};
 
 impl Lowering<'_, '_> {
@@ -96,7 +96,8 @@ impl Lowering<'_, '_> {
         match self.place {
             Some(place) => self.builder.use_var(place[axis + 1]),
             None => {
-                self.load_constant(types::I32, self.thread, offset_of!(Thread, index) + 4 * axis)
+                let (base, linear) = self.indices;
+                self.load_constant(types::I32, base, linear + 4 + 4 * axis)
             }
         }
     }
@@ -104,7 +105,7 @@ impl Lowering<'_, '_> {
     fn linear_index(&mut self) -> Value {
         match self.place {
             Some(place) => self.builder.use_var(place[0]),
-            None => self.load_constant(types::I32, self.thread, offset_of!(Thread, linear)),
+            None => self.load_constant(types::I32, self.indices.0, self.indices.1),
         }
     }
 

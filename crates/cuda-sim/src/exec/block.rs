@@ -5,8 +5,9 @@ use std::sync::atomic::AtomicBool;
 
 use super::barrier::{BARRIERS, Barrier};
 use super::buffer::Buffer;
+use super::lockstep::Records;
 use super::runner::Runner;
-use super::state::{Context, FINISHED, STOPPED, SUSPENDED, Thread, WarpRecord};
+use super::state::{Context, FINISHED, STOPPED, SUSPENDED, Thread};
 use super::warp::lanes;
 use super::watch::new_check;
 use super::{CheckLevel, Fault, FaultKind, Launch};
@@ -17,10 +18,9 @@ pub(super) struct Block<'a> {
     pub(super) runner: Box<Runner<'a>>,
     shared: Buffer,
     _local: Buffer,
-    _frames: Buffer,
     pub(super) threads: Vec<Thread>,
     /// The full warps, as native code knows them, where it knows warps.
-    pub(super) records: Vec<WarpRecord>,
+    pub(super) records: Records,
     pub(super) warps: Vec<Warp>,
     pub(super) barriers: [Barrier; BARRIERS],
     /// Whether nothing of the block has run yet.
@@ -84,11 +84,11 @@ impl<'a> Block<'a> {
         let local_stride = kernel.local_bytes.next_multiple_of(64);
         let shared = Buffer::new(shared_bytes);
         let local = Buffer::new(own * local_stride);
-        let frames = Buffer::new(own.div_ceil(32) * kernel.frame_bytes());
-        let frame = |warp: usize| frames.start().wrapping_add(warp * kernel.frame_bytes());
+        let full = if kernel.warps().is_some() { own / 32 } else { 0 };
+        let mut records = Records::new(full, own.div_ceil(32), kernel.frame_bytes());
         let thread = |index: usize| Thread {
             local: local.start().wrapping_add(index * local_stride),
-            frame: frame(index / 32),
+            frame: records.frame(index / 32),
             linear: index as u32,
             index: position(index as u64, launch.block),
             state: 0,
@@ -98,14 +98,7 @@ impl<'a> Block<'a> {
             results: [0; 2],
         };
         let mut threads: Vec<Thread> = (0..own).map(thread).collect();
-        let full = if kernel.warps().is_some() { own / 32 } else { 0 };
-        let first = threads.as_mut_ptr();
-        let records = (0..full).map(|warp| WarpRecord {
-            threads: first.wrapping_add(32 * warp),
-            frame: frame(warp),
-            ..WarpRecord::default()
-        });
-        let mut records: Vec<WarpRecord> = records.collect();
+        records.set_threads(&mut threads);
         let address_range = |start: u64, bytes: usize| start..start + bytes as u64;
         let runner = Box::new(Runner {
             launch,
@@ -117,15 +110,13 @@ impl<'a> Block<'a> {
             check: new_check(launch, shared_bytes, own),
         });
         let mut context = Box::new(launch.context(shared.start(), shared_bytes));
-        let warps = records.as_mut_ptr_range();
-        (context.warps, context.warps_end) = (warps.start, warps.end);
+        context.warps = records.start();
         context.warp_count = records.len() as u32;
         Block {
             context,
             runner,
             shared,
             _local: local,
-            _frames: frames,
             threads,
             records,
             warps: vec![Warp::default(); own.div_ceil(32)],
@@ -145,8 +136,9 @@ impl<'a> Block<'a> {
         self.fresh = true;
         self.runner.with_check(|check| check.start(position(index, self.runner.launch.grid)));
         if std::mem::take(&mut self.has_moved) {
-            for record in &mut self.records {
-                (record.state, record.progress) = (0, 0);
+            for warp in 0..self.records.len() {
+                let record = &mut self.records[warp];
+                (record.state, record.operands) = (0, [0; 3]);
             }
         }
         if self.runner.launch.kernel.check == CheckLevel::Full {
@@ -301,7 +293,7 @@ impl<'a> Block<'a> {
         let thread = &self.threads[index];
         let kernel = self.runner.launch.kernel;
         let site = match self.warps[index / 32].together {
-            true => kernel.warp_site(self.records[index / 32].site),
+            true => kernel.wait_of_warp(self.records[index / 32].state),
             false => kernel.thread_site(thread.site),
         };
         let line = site.map_or(0, |site| site.line);

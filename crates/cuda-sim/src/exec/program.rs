@@ -8,9 +8,9 @@ use thiserror::Error;
 use super::execution::Execution;
 use super::state::{Entry, WarpEntry};
 use crate::check::LineMap;
-use crate::codegen::{self, LaneAccess, NativeKernel, Point, Site};
+use crate::codegen::{self, LaneAccess, NativeKernel, Places, Site};
 use crate::ir::{self, CallGraph, KernelSummary};
-use crate::ptx::{self, Module, StateSpace};
+use crate::ptx::{self, BarrierOp, Module, StateSpace, Suspension};
 use crate::time::{self, PerThread};
 
 /// One PTX module: parsed and validated. Kernels are compiled at their first launch.
@@ -175,9 +175,9 @@ impl Kernel {
             Execution::Warps(shape) if codegen::has_vectors() && ir::runs_in_lockstep(&kernel) => {
                 let plan = ir::Lockstep::new(&kernel, shape);
                 let compiled = codegen::compile_warps(&kernel, check, &plan);
-                let (native, points) = compiled.map_err(error)?;
+                let (native, places) = compiled.map_err(error)?;
                 let takes_turns = plan.takes_turns();
-                Code::Warps(Box::new(Warps { native, points, plan, takes_turns }))
+                Code::Warps(Box::new(Warps { native, places, plan, takes_turns }))
             }
             _ => Code::Threads(ir::Resumable::new(&kernel.entry.function, std::iter::empty())),
         };
@@ -292,8 +292,7 @@ enum Code {
 /// A kernel's code for warps in lockstep.
 pub(super) struct Warps {
     pub(super) native: NativeKernel<WarpEntry>,
-    /// The states of threads, from 1 on, in which they leave the lockstep or come back to it.
-    points: Vec<Point>,
+    places: Places,
     plan: ir::Lockstep,
     takes_turns: bool,
 }
@@ -301,7 +300,7 @@ pub(super) struct Warps {
 impl Warps {
     /// The state of a warp whose threads have all come to a state.
     pub(super) fn state_of(&self, thread_state: u32) -> u32 {
-        self.points[thread_state as usize - 1].warp_state
+        self.places.points[thread_state as usize - 1].warp_state
     }
 }
 
@@ -334,7 +333,7 @@ impl CompiledKernel {
         let compile = || match &self.code {
             Code::Threads(plan) => codegen::compile_threads(&self.kernel, self.check, plan, None),
             Code::Warps(warps) => {
-                let points = Some(&warps.points[..]);
+                let points = Some(&warps.places.points[..]);
                 codegen::compile_threads(&self.kernel, self.check, &warps.plan.resumable, points)
             }
         };
@@ -346,8 +345,20 @@ impl CompiledKernel {
         self.threads().ok()?.sites.get(site as usize).copied()
     }
 
-    /// Where a warp waits that was suspended.
-    pub(super) fn warp_site(&self, site: u32) -> Option<Site> {
+    /// Where a warp waits that is to go on in a state; nothing if it does not wait.
+    pub(super) fn wait_of_warp(&self, state: u32) -> Option<Site> {
+        let before = (state as usize).checked_sub(1)?;
+        self.warps()?.places.waits.get(before).copied()?
+    }
+
+    /// Whether a warp that is to go on in a state waits at the block's barrier.
+    pub(super) fn is_at_barrier(&self, state: u32) -> bool {
+        let wait = self.wait_of_warp(state);
+        wait.is_some_and(|site| site.suspension == Suspension::Barrier(BarrierOp::Sync))
+    }
+
+    /// An operation among the lanes of a warp.
+    pub(super) fn exchange(&self, site: u32) -> Option<Site> {
         self.warps()?.native.sites.get(site as usize).copied()
     }
 

@@ -26,17 +26,17 @@ pub(crate) struct Context {
     pub(crate) block_index: [u32; 3],
     pub(crate) dynamic_shared_bytes: u32,
     pub(crate) total_shared_bytes: u32,
-    /// The block's full warps, the first and behind the last.
+    /// The block's full warps. Behind the last one lies a record in the state [`END`].
     pub(crate) warps: *mut WarpRecord,
-    pub(crate) warps_end: *mut WarpRecord,
     pub(crate) warp_count: u32,
     /// Whether they are run in a chain, and not one at a time.
     pub(crate) chained: u32,
-    /// The phase of the block's barrier, one more after each time that it has opened.
-    pub(crate) phase: u32,
-    /// The warps that have been found ended, or waiting at the barrier, in the running sweep.
+    /// The warps of which the running sweep has found that they have ended, or that they go on
+    /// elsewhere than at the barrier.
     pub(crate) ended: u32,
-    pub(crate) arrived: u32,
+    pub(crate) elsewhere: u32,
+    /// Whether warps that wait at the barrier are marked with [`WAITS`].
+    pub(crate) marked: u32,
     /// The sweeps so far.
     pub(crate) sweeps: u32,
     /// The warp that came to something which the scheduler sees to.
@@ -79,21 +79,19 @@ pub(crate) struct Thread {
     pub(crate) results: [u32; 2],
 }
 
-/// A full warp of the running block.
-#[repr(C)]
+/// A full warp of the running block. Behind the record lies the warp's frame.
+#[repr(C, align(64))]
 pub(crate) struct WarpRecord {
     /// The thread of the first lane; the others follow.
     pub(crate) threads: *mut Thread,
-    pub(crate) frame: *mut u8,
-    /// Where the warp goes on; 0 is the beginning, and [`NOWHERE`] in a chain if it has ended.
+    /// The indices of the first lane in the block, as its thread has them.
+    pub(crate) linear: u32,
+    pub(crate) index: [u32; 3],
+    /// Where the warp goes on; 0 is the beginning, and [`NOWHERE`] if it has ended.
     pub(crate) state: u32,
-    /// The suspension at which it waits.
-    pub(crate) site: u32,
     /// What it hands to a barrier: which one, how many threads it waits for, and in how many lanes
-    /// the predicate holds.
+    /// the predicate holds. Zeros while it waits nowhere, for most warps have nothing else to say.
     pub(crate) operands: [u32; 3],
-    /// In a chain: [`ENDED`], the phase of the barrier at which it waits, or 0.
-    pub(crate) progress: u32,
     /// What the barrier gives back.
     pub(crate) result: u32,
     /// After the lanes have parted: the state in which they come together again, 0 for none.
@@ -114,11 +112,10 @@ impl Default for WarpRecord {
     fn default() -> WarpRecord {
         WarpRecord {
             threads: std::ptr::null_mut(),
-            frame: std::ptr::null_mut(),
+            linear: 0,
+            index: [0; 3],
             state: 0,
-            site: 0,
             operands: [0; 3],
-            progress: 0,
             result: 0,
             stop: 0,
             point: 0,
@@ -130,15 +127,20 @@ impl Default for WarpRecord {
     }
 }
 
+/// How far the records of warps with frames of a size lie from each other.
+pub(crate) fn warp_stride(frame_bytes: usize) -> usize {
+    (size_of::<WarpRecord>() + frame_bytes).next_multiple_of(align_of::<WarpRecord>())
+}
+
 /// The lanes of a warp.
 pub(crate) const LANES: usize = 32;
 
-/// The progress of a warp that has run to its end.
-pub(crate) const ENDED: u32 = 1;
-/// The state of one that has done so in a chain.
-pub(crate) const NOWHERE: u32 = u32::MAX;
-/// The first phase of a block's barrier.
-pub(crate) const FIRST_PHASE: u32 = 2;
+/// The state of a warp that has run to its end.
+pub(crate) const NOWHERE: u32 = 1 << 31;
+/// The state of no warp: those that run end before it.
+pub(crate) const END: u32 = 1 << 29;
+/// Marks the state of a warp that waits at the barrier while others of its chain still come there.
+pub(crate) const WAITS: u32 = 1 << 30;
 
 /// The kernel has run to its end: the thread of a suspending kernel, all threads of any other.
 pub(crate) const FINISHED: u32 = 0;

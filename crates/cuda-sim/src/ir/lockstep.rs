@@ -34,7 +34,7 @@ impl Lockstep {
         let cuts = cuts.filter(|(_, instruction)| may_part(&kinds, function, instruction));
         let resumable = Resumable::new(function, cuts.map(|(at, _)| at));
         let joins = postdominators(function, &resumable.code.graph);
-        let rebuilt = Rebuilt::new(function, &resumable.code.graph, &kinds);
+        let rebuilt = Rebuilt::new(function, &resumable.liveness, &kinds);
         Lockstep { resumable, kinds, joins, rebuilt }
     }
 

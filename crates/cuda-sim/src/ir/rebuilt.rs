@@ -1,14 +1,14 @@
-//! Registers that need not be kept while a warp waits, since what they hold follows from the warp's
-//! place in its block: indices of threads, and addresses of shared memory made of them.
-//!
-//! What follows from the launch is kept all the same. It is the same for all warps, so the code
-//! generator would compute it once for all of them, and then have to keep it itself.
+//! Registers that need not be kept while a warp waits, since what they hold follows from the launch
+//! and the warp's place in it: parameters, indices of threads and blocks, and what is computed from
+//! them in a few steps.
 
 use super::common::{Kind, is_for_each_lane};
-use super::graph::Graph;
 use super::kinds::Kinds;
-use super::liveness::{RegisterSet, reads};
-use crate::ptx::{Function, Instruction, IntegerOp, Operand, Operation, SpecialRegister};
+use super::liveness::{Liveness, RegisterSet, reads};
+use crate::ptx::{
+    Address, AddressBase, Function, Instruction, IntegerOp, Operand, Operation, SpecialRegister,
+    StateSpace,
+};
 
 /// The instructions whose results can be had again at any time, and the registers of those.
 pub(crate) struct Rebuilt {
@@ -18,8 +18,9 @@ pub(crate) struct Rebuilt {
 }
 
 impl Rebuilt {
-    /// Looks through the code that all threads execute first.
-    pub(super) fn new(function: &Function, graph: &Graph, kinds: &Kinds) -> Rebuilt {
+    /// A register counts if one instruction writes it, before any reads it: whoever needs it later
+    /// has been there.
+    pub(super) fn new(function: &Function, liveness: &Liveness, kinds: &Kinds) -> Rebuilt {
         let count = function.registers.len();
         let (mut written, mut rewritten) = (RegisterSet::empty(count), RegisterSet::empty(count));
         for &register in function.body.iter().flat_map(|at| at.destinations.iter().flatten()) {
@@ -30,14 +31,14 @@ impl Rebuilt {
         }
         let mut rebuilt =
             Rebuilt { instructions: Vec::new(), registers: RegisterSet::empty(count) };
-        for at in 0..begins_with(function, graph) {
-            let instruction = &function.body[at];
+        for (at, instruction) in function.body.iter().enumerate() {
             let [Some(register)] = instruction.destinations[..] else {
                 continue;
             };
             let known = reads(instruction).iter().all(|&read| rebuilt.registers.contains(read));
-            let alone = !rewritten.contains(register) && kinds.of(register) != Kind::Varying;
-            if known && alone && is_pure(function, instruction) {
+            let alone = !rewritten.contains(register) && !liveness.live_in(0).contains(register);
+            let small = kinds.of(register) != Kind::Varying;
+            if known && alone && small && is_pure(function, instruction) {
                 rebuilt.instructions.push(at);
                 rebuilt.registers.insert(register);
             }
@@ -72,28 +73,19 @@ impl Rebuilt {
     }
 }
 
-/// How many instructions every thread executes before it may go anywhere else, or wait.
-fn begins_with(function: &Function, graph: &Graph) -> usize {
-    let mut entries = vec![0; graph.blocks.len()];
-    for &successor in graph.blocks.iter().flat_map(|block| &block.successors) {
-        entries[successor] += 1;
-    }
-    let mut last = 0;
-    while graph.blocks[last].successors[..] == [last + 1] && entries[last + 1] == 1 {
-        last += 1;
-    }
-    let end = graph.blocks[last].instructions.end;
-    let waits = |at: &Instruction| matches!(at.operation, Operation::Suspend(_));
-    function.body[..end].iter().position(waits).unwrap_or(end)
-}
-
 /// Whether an instruction depends on nothing but its operands and what stays the same while the
 /// kernel runs, and costs next to nothing.
 fn is_pure(function: &Function, instruction: &Instruction) -> bool {
     let stays = |source: &Operand| match source {
-        Operand::Special(special) => {
-            matches!(special, SpecialRegister::ThreadIndex(_) | SpecialRegister::Lane)
-        }
+        Operand::Special(special) => !matches!(
+            special,
+            SpecialRegister::Clock
+                | SpecialRegister::ClockHigh
+                | SpecialRegister::Clock64
+                | SpecialRegister::GlobalTimer
+                | SpecialRegister::GlobalTimerLow
+                | SpecialRegister::GlobalTimerHigh
+        ),
         _ => true,
     };
     let simple = match instruction.operation {
@@ -106,6 +98,11 @@ fn is_pure(function: &Function, instruction: &Instruction) -> bool {
                 | IntegerOp::MultiplyAdd { .. }
         ),
         Operation::Bits(_) => true,
+        Operation::Load(form) => {
+            let named = |address: Address| matches!(address.base, AddressBase::Variable(_));
+            form.space == StateSpace::Param
+                && matches!(instruction.sources[0], Operand::Memory(address) if named(address))
+        }
         Operation::Convert(form) => !form.to.is_float() && !form.from.is_float(),
         _ => false,
     };
@@ -122,7 +119,7 @@ mod tests {
     use crate::ptx;
 
     #[test]
-    fn what_follows_from_a_threads_index_is_rebuilt_and_the_rest_is_kept() {
+    fn what_follows_from_a_threads_index_and_the_launch_is_rebuilt_and_the_rest_is_kept() {
         let source = ".version 6.3 .target sm_75 .address_size 64
              .entry k(.param .u64 p, .param .u32 n) {
              .reg .b32 %r<9>; .reg .b64 %d<4>; .reg .pred %p;
@@ -138,8 +135,8 @@ mod tests {
         let function = &kernel.entry.function;
         let live = lockstep.resumable.liveness.live_in(2);
         let names = |set: &RegisterSet| set.iter().map(|register| register.0).collect::<Vec<_>>();
-        // %r1 to %r4 and %d2 are kept; %r7 follows by %r0 and %r6.
-        assert_eq!(names(&lockstep.rebuilt.others(live)), [1, 2, 3, 4, 11]);
-        assert_eq!(lockstep.rebuilt.instructions_for(function, live), [1, 8, 9]);
+        // What was loaded, the clock and the counter are kept; %d2 and %r7 follow step by step.
+        assert_eq!(names(&lockstep.rebuilt.others(live)), [1, 2, 3]);
+        assert_eq!(lockstep.rebuilt.instructions_for(function, live), [0, 1, 2, 3, 7, 8, 9]);
     }
 }

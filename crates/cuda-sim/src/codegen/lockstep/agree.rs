@@ -23,6 +23,9 @@ pub(super) enum Apart {
     Unknown,
     /// In one lane it has this truth, in all others the opposite.
     One(u32, bool),
+    /// In so many lanes, from the first one on, it has this truth, in all others the opposite. The
+    /// number is from 1 to 31 where lanes do not agree.
+    Count(Value, bool),
     /// Where 32-bit integers that count up from lane to lane compare so with a limit.
     Ramp {
         condition: IntCC,
@@ -62,6 +65,7 @@ impl WarpLowering<'_, '_> {
         let apart = match known.apart {
             Apart::Unknown => Apart::Unknown,
             Apart::One(lane, truth) => Apart::One(lane, !truth),
+            Apart::Count(count, truth) => Apart::Count(count, !truth),
             Apart::Ramp { condition, first, limit } => {
                 Apart::Ramp { condition: condition.complement(), first, limit }
             }
@@ -139,6 +143,7 @@ impl WarpLowering<'_, '_> {
                 Apart::One(constant as u32 % 32, condition == IntCC::Equal)
             }
             (IntCC::Equal | IntCC::NotEqual, _) => Apart::Unknown,
+            _ if counts && strides.lanes => known.apart,
             _ if counts && form.ty.bits() == 32 => Apart::Ramp { condition, first, limit },
             _ => Apart::Unknown,
         };
@@ -150,14 +155,14 @@ impl WarpLowering<'_, '_> {
     fn compare_count(&mut self, condition: IntCC, first: Value, limit: Value) -> Agreement {
         let distance = self.builder().ins().isub(limit, first);
         // Lanes part behind the limit if it is on the side of what is below it, and else before it.
-        let distance = match includes_limit(condition) {
-            true => distance,
-            false => self.builder().ins().iadd_imm_s(distance, -1),
+        let [before, count] = match includes_limit(condition) {
+            true => [distance, self.builder().ins().iadd_imm_s(distance, 1)],
+            false => [self.builder().ins().iadd_imm_s(distance, -1), distance],
         };
         let above = IntCC::UnsignedGreaterThanOrEqual;
-        let agreed = self.builder().ins().icmp_imm_u(above, distance, 31);
+        let agreed = self.builder().ins().icmp_imm_u(above, before, 31);
         let truth = self.builder().ins().icmp(condition, first, limit);
-        Agreement { agreed, truth, apart: Apart::Unknown }
+        Agreement { agreed, truth, apart: Apart::Count(count, holds_below(condition)) }
     }
 
     /// Compares affine values with one for all lanes.
@@ -200,6 +205,15 @@ impl WarpLowering<'_, '_> {
                 let bits = if truth { 1_u32 << lane } else { !(1_u32 << lane) };
                 Some(self.one.int(types::I32, i64::from(bits as i32)))
             }
+            Apart::Count(count, truth) => {
+                let count = self.one.resize(count, types::I32, false);
+                let one = self.one.int(types::I32, 1);
+                let above = self.builder().ins().ishl(one, count);
+                Some(match truth {
+                    true => self.builder().ins().iadd_imm_s(above, -1),
+                    false => self.builder().ins().ineg(above),
+                })
+            }
             Apart::Ramp { condition, first, limit } => {
                 Some(self.ramp_bits(condition, first, limit))
             }
@@ -210,10 +224,6 @@ impl WarpLowering<'_, '_> {
     fn ramp_bits(&mut self, condition: IntCC, first: Value, limit: Value) -> Value {
         let signed = is_signed(condition);
         let [first, limit] = [first, limit].map(|value| self.one.resize(value, types::I64, signed));
-        let complement = matches!(
-            condition.without_equal(),
-            IntCC::SignedGreaterThan | IntCC::UnsignedGreaterThan
-        );
         let beyond = i64::from(includes_limit(condition));
         // How many lanes come before the limit, and before the values wrap; behind that they are
         // less by 2 to the 32.
@@ -225,7 +235,7 @@ impl WarpLowering<'_, '_> {
         let [before, wrapped, inside] =
             [to_limit, from_wrapped, to_wrap].map(|count| self.first_lanes(count));
         let bits = self.builder().ins().bitselect(inside, before, wrapped);
-        if complement { self.builder().ins().bnot(bits) } else { bits }
+        if holds_below(condition) { bits } else { self.builder().ins().bnot(bits) }
     }
 
     /// The bits of so many lanes, from the first one; of none or all if there are fewer or more.
@@ -248,6 +258,11 @@ fn is_signed(condition: IntCC) -> bool {
             | IntCC::SignedGreaterThan
             | IntCC::SignedGreaterThanOrEqual
     )
+}
+
+/// Whether it is values below the limit that compare so.
+fn holds_below(condition: IntCC) -> bool {
+    matches!(condition.without_equal(), IntCC::SignedLessThan | IntCC::UnsignedLessThan)
 }
 
 /// Whether values up to the limit are on one side, and those above it on the other; if not, the

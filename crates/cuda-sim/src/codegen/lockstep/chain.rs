@@ -8,67 +8,61 @@
 use std::mem::offset_of;
 
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value, types};
+use cranelift_codegen::ir::{self as clif, InstBuilder, MemFlagsData, Value, types};
 
 use super::WarpLowering;
-use crate::exec::runtime::Helper;
-use crate::exec::state::{Context, ENDED, FINISHED, FIRST_PHASE, NOWHERE, WarpRecord};
+use crate::exec::state::{Context, END, NOWHERE, WarpRecord, warp_stride};
 use crate::ptx::{Operation, StateSpace};
-
-/// So many sweeps over all warps are made between two looks at whether the launch is to end.
-const SWEEPS: i64 = 256;
 
 /// So many rounds of a loop that walks memory a warp makes before it is the next one's turn.
 pub(super) const TURN: i64 = 4;
 
 impl WarpLowering<'_, '_> {
-    /// Begins with a warp of the chain.
-    pub(super) fn begin_warp(&mut self) {
-        let head = self.head;
-        self.builder().switch_to_block(head);
-        self.record = self.builder().block_params(head)[0];
-        let record = self.record;
+    /// Begins or goes on with the warp whose record a block is given.
+    pub(super) fn begin(&mut self, block: clif::Block) {
+        self.builder().switch_to_block(block);
+        let (variable, record) = (self.record_of_warp, self.builder().block_params(block)[0]);
+        self.builder().def_var(variable, record);
+        self.find_record();
+    }
+
+    /// Finds the warp's record again, in a block that may be reached from several.
+    pub(super) fn find_record(&mut self) {
+        let variable = self.record_of_warp;
+        let record = self.builder().use_var(variable);
+        self.record = record;
         let threads = offset_of!(WarpRecord, threads);
         self.one.thread = self.one.load_constant(types::I64, record, threads);
+        self.one.indices = (record, offset_of!(WarpRecord, linear));
     }
 
-    /// Passes over a warp that has ended, or that still waits, and counts it.
-    pub(super) fn pass_over(&mut self, counter: usize) {
-        self.count(counter);
-        self.go_to_next_warp();
-    }
-
-    /// Where a warp goes on behind the barrier: passes over it while that has not opened.
-    pub(super) fn pass_over_unless_open(&mut self) {
-        let [waits, opened] = [(); 2].map(|()| self.builder().create_block());
-        let progress = self.load_from_record(offset_of!(WarpRecord, progress));
-        let phase = self.load_counter(offset_of!(Context, phase));
-        let is_waiting = self.builder().ins().icmp(IntCC::Equal, progress, phase);
-        self.builder().ins().brif(is_waiting, waits, &[], opened, &[]);
-        self.builder().switch_to_block(waits);
-        self.pass_over(offset_of!(Context, arrived));
-        self.builder().switch_to_block(opened);
+    /// Passes over a warp that has ended, or that still waits at the barrier; behind the last one
+    /// the sweep ends.
+    pub(super) fn pass_over(&mut self, state: Value) {
+        let [over, others] = [(); 2].map(|()| self.builder().create_block());
+        let ended = self.builder().ins().icmp_imm_u(IntCC::Equal, state, i64::from(NOWHERE));
+        self.builder().ins().brif(ended, over, &[], others, &[]);
+        self.builder().switch_to_block(others);
+        let (last, advance, record) = (self.last, self.advance, self.record);
+        let is_end = self.builder().ins().icmp_imm_u(IntCC::Equal, state, i64::from(END));
+        self.builder().ins().brif(is_end, last, &[], advance, &[record.into()]);
+        self.builder().switch_to_block(over);
+        self.count_ended();
     }
 
     /// The warp has ended.
     pub(super) fn end_warp(&mut self) {
-        let (chained, alone) = (self.builder().create_block(), self.builder().create_block());
-        let flag = self.is_chained();
-        self.builder().ins().brif(flag, chained, &[], alone, &[]);
-        self.builder().switch_to_block(alone);
-        self.one.return_status(FINISHED);
-        self.builder().switch_to_block(chained);
         if self.takes_turns {
-            let ended = self.one.int(types::I32, i64::from(ENDED));
-            self.store_to_record(ended, offset_of!(WarpRecord, progress));
             let nowhere = self.one.int(types::I32, i64::from(NOWHERE));
             self.store_to_record(nowhere, offset_of!(WarpRecord, state));
-            return self.pass_over(offset_of!(Context, ended));
         }
-        self.go_to_next_warp();
+        self.count_ended();
     }
 
-    fn go_to_next_warp(&mut self) {
+    fn count_ended(&mut self) {
+        if self.takes_turns {
+            self.count(offset_of!(Context, ended));
+        }
         let (advance, record) = (self.advance, self.record);
         self.builder().ins().jump(advance, &[record.into()]);
     }
@@ -78,71 +72,38 @@ impl WarpLowering<'_, '_> {
         self.load_counter(offset_of!(Context, chained))
     }
 
-    /// Leaves the warp for now, to go on in a state; its registers are stored. At the barrier, it
-    /// goes on when all are there.
-    pub(super) fn take_turn(&mut self, state: Value, at_barrier: bool) {
-        self.store_to_record(state, offset_of!(WarpRecord, state));
-        if at_barrier {
-            let phase = self.load_counter(offset_of!(Context, phase));
-            self.store_to_record(phase, offset_of!(WarpRecord, progress));
-            self.count(offset_of!(Context, arrived));
-        }
-        self.go_to_next_warp();
+    /// Leaves the warp for now, to go on in a state; its registers are stored. The next warp mostly
+    /// goes on there as well.
+    pub(super) fn take_turn(&mut self, resumption: clif::Block, state: u32) {
+        let state = self.one.int(types::I32, i64::from(state));
+        let offset = offset_of!(WarpRecord, state);
+        self.store_to_record(state, offset);
+        let (next, its_state) = self.next_warp(self.record);
+        let head = self.head;
+        let same = self.builder().ins().icmp(IntCC::Equal, its_state, state);
+        self.builder().ins().brif(same, resumption, &[next.into()], head, &[next.into()]);
+    }
+
+    /// The record of the next warp, with its state.
+    fn next_warp(&mut self, record: Value) -> (Value, Value) {
+        let stride = warp_stride(self.plan.resumable.layout.bytes) as i64;
+        let next = self.builder().ins().iadd_imm_s(record, stride);
+        let flags = MemFlagsData::trusted();
+        let offset = offset_of!(WarpRecord, state) as i32;
+        (next, self.builder().ins().load(types::I32, flags, next, offset))
     }
 
     /// Goes on to the next warp, and after the last one to the first that has something to do.
     pub(super) fn finish_chain(&mut self) {
-        let (advance, head) = (self.advance, self.head);
-        let last = self.builder().create_block();
+        let (advance, last, head) = (self.advance, self.last, self.head);
         self.builder().switch_to_block(advance);
         let record = self.builder().block_params(advance)[0];
-        let next = self.builder().ins().iadd_imm_s(record, size_of::<WarpRecord>() as i64);
-        let end = self.one.context_pointer(offset_of!(Context, warps_end));
-        let is_last = self.builder().ins().icmp(IntCC::Equal, next, end);
-        self.builder().ins().brif(is_last, last, &[], head, &[next.into()]);
+        let (next, state) = self.next_warp(record);
+        let is_end = self.builder().ins().icmp_imm_u(IntCC::Equal, state, i64::from(END));
+        self.builder().ins().brif(is_end, last, &[], head, &[next.into()]);
 
         self.builder().switch_to_block(last);
-        if !self.takes_turns {
-            return self.one.return_status(FINISHED);
-        }
-        let [finished, unfinished, opens, again, look, go_on] =
-            [(); 6].map(|()| self.builder().create_block());
-        let ended = self.load_counter(offset_of!(Context, ended));
-        let arrived = self.load_counter(offset_of!(Context, arrived));
-        let zero = self.one.int(types::I32, 0);
-        for counter in [offset_of!(Context, ended), offset_of!(Context, arrived)] {
-            self.store_counter(zero, counter);
-        }
-        let warps = self.one.context_word(offset_of!(Context, warp_count));
-        let all_ended = self.builder().ins().icmp(IntCC::Equal, ended, warps);
-        self.builder().ins().brif(all_ended, finished, &[], unfinished, &[]);
-        self.builder().switch_to_block(finished);
-        self.one.return_status(FINISHED);
-
-        self.builder().switch_to_block(unfinished);
-        let done = self.builder().ins().iadd(ended, arrived);
-        let all_there = self.builder().ins().icmp(IntCC::Equal, done, warps);
-        self.builder().ins().brif(all_there, opens, &[], again, &[]);
-        self.builder().switch_to_block(opens);
-        self.count(offset_of!(Context, phase));
-        self.builder().ins().jump(again, &[]);
-
-        self.builder().switch_to_block(again);
-        let sweeps = self.load_counter(offset_of!(Context, sweeps));
-        let sweeps = self.builder().ins().iadd_imm_s(sweeps, 1);
-        self.store_counter(sweeps, offset_of!(Context, sweeps));
-        let rest = self.builder().ins().band_imm_u(sweeps, SWEEPS - 1);
-        self.builder().ins().brif(rest, go_on, &[], look, &[]);
-        self.builder().switch_to_block(look);
-        let first = self.one.context_pointer(offset_of!(Context, warps));
-        let thread = self.one.load_constant(types::I64, first, offset_of!(WarpRecord, threads));
-        let arguments = [self.one.context, thread];
-        let stop = self.one.cold_helper(Helper::Poll, &arguments);
-        let fault = self.one.fault;
-        self.builder().ins().brif(stop, fault, &[], go_on, &[]);
-        self.builder().switch_to_block(go_on);
-        let first = self.one.context_pointer(offset_of!(Context, warps));
-        self.builder().ins().jump(head, &[first.into()]);
+        self.end_sweep();
     }
 
     /// Returns a status that the scheduler sees to, and which warp it is of.
@@ -165,26 +126,19 @@ impl WarpLowering<'_, '_> {
         })
     }
 
-    fn load_from_record(&mut self, offset: usize) -> Value {
-        let record = self.record;
-        self.builder().ins().load(types::I32, MemFlagsData::trusted(), record, offset as i32)
-    }
-
-    fn load_counter(&mut self, offset: usize) -> Value {
+    pub(super) fn load_counter(&mut self, offset: usize) -> Value {
         let context = self.one.context;
         self.builder().ins().load(types::I32, MemFlagsData::trusted(), context, offset as i32)
     }
 
-    fn store_counter(&mut self, value: Value, offset: usize) {
+    pub(super) fn store_counter(&mut self, value: Value, offset: usize) {
         let context = self.one.context;
         self.builder().ins().store(MemFlagsData::trusted(), value, context, offset as i32);
     }
 
-    fn count(&mut self, offset: usize) {
+    pub(super) fn count(&mut self, offset: usize) {
         let counter = self.load_counter(offset);
         let next = self.builder().ins().iadd_imm_s(counter, 1);
         self.store_counter(next, offset);
     }
 }
-
-const _: () = assert!(FIRST_PHASE > ENDED, "a warp that has ended waits at no barrier");

@@ -1,5 +1,7 @@
 //! Branches and the ends of loops' rounds.
 
+use std::mem::offset_of;
+
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self as clif, InstBuilder, Value, types};
 
@@ -9,8 +11,9 @@ use super::lanes::Among;
 use super::{WarpLowering, vector};
 use crate::codegen::function::FUEL;
 use crate::exec::runtime::Helper;
+use crate::exec::state::Context;
 use crate::ir::{self, Kind};
-use crate::ptx::{Instruction, Operation, Suspension};
+use crate::ptx::{Instruction, Operation};
 
 impl WarpLowering<'_, '_> {
     pub(super) fn branch(&mut self, instruction: &Instruction) {
@@ -192,7 +195,7 @@ impl WarpLowering<'_, '_> {
         self.builder().switch_to_block(empty);
         if spins {
             let live = self.plan.resumable.liveness.live_in(target).clone();
-            self.wait(Suspension::Yield, &[], &live);
+            self.give_way(&live);
         } else {
             let arguments = [self.one.context, self.one.thread];
             let stop = self.one.cold_helper(Helper::Poll, &arguments);
@@ -222,13 +225,13 @@ impl WarpLowering<'_, '_> {
         self.builder().switch_to_block(turn);
         let live = self.plan.resumable.liveness.live_in(target).clone();
         self.keep_registers(&live);
-        let (resumption, state) = self.resumption();
-        self.take_turn(state, false);
-        self.builder().switch_to_block(resumption);
-        self.take_registers_back(&live);
-        self.refuel();
+        let (resumption, state) = self.resumption(None);
+        self.count(offset_of!(Context, elsewhere));
+        self.take_turn(resumption, state);
+        self.go_on(resumption, &live);
         self.builder().ins().jump(head, &[]);
         self.builder().switch_to_block(stay);
+        self.find_record();
     }
 
     pub(super) fn refuel(&mut self) {

@@ -2,7 +2,6 @@
 
 use std::mem::offset_of;
 
-use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self as clif, InstBuilder, MemFlagsData, Value, types};
 use smallvec::SmallVec;
 
@@ -54,7 +53,14 @@ impl WarpLowering<'_, '_> {
         for &register in instruction.destinations.iter().flatten() {
             live.remove(register);
         }
-        self.wait(suspension, &operands, &live);
+        self.keep_registers(&live);
+        let (resumption, state) = self.resumption(Some(suspension));
+        let remains = suspension != Suspension::Barrier(BarrierOp::Sync)
+            || self.wait_in_chain(instruction, &operands, resumption, state);
+        if remains {
+            self.leave_for_now(state, &operands);
+        }
+        self.go_on(resumption, &live);
         if !instruction.destinations.is_empty() {
             let (record, offset) = (self.record, offset_of!(WarpRecord, result) as i32);
             let flags = MemFlagsData::trusted();
@@ -83,59 +89,65 @@ impl WarpLowering<'_, '_> {
         }
     }
 
-    /// Leaves the warp, which hands on some operands; what is lowered next is executed when it goes
-    /// on.
-    pub(super) fn wait(&mut self, suspension: Suspension, operands: &[Value], live: &RegisterSet) {
+    /// Lets others go first, in a loop that waits for what they do.
+    pub(super) fn give_way(&mut self, live: &RegisterSet) {
         self.keep_registers(live);
-        let (resumption, state) = self.resumption();
-        if suspension == Suspension::Barrier(BarrierOp::Sync) {
-            self.turn_at_barrier(operands, state);
-        }
+        let (resumption, state) = self.resumption(Some(Suspension::Yield));
+        self.leave_for_now(state, &[]);
+        self.go_on(resumption, live);
+    }
+
+    /// Returns to the scheduler, with what the warp hands to a barrier.
+    fn leave_for_now(&mut self, state: u32, operands: &[Value]) {
         for (index, &operand) in operands.iter().enumerate() {
             self.store_to_record(operand, offset_of!(WarpRecord, operands) + 4 * index);
         }
-        let site = self.site(suspension);
-        self.store_to_record(site, offset_of!(WarpRecord, site));
+        let state = self.one.int(types::I32, i64::from(state));
         self.store_to_record(state, offset_of!(WarpRecord, state));
         let suspended = self.one.int(types::I32, i64::from(SUSPENDED));
         self.return_to_scheduler(suspended);
+    }
 
-        self.builder().switch_to_block(resumption);
-        if suspension == Suspension::Barrier(BarrierOp::Sync) {
-            self.pass_over_unless_open();
-        }
+    /// A place where the warp goes on, and the state that leads there.
+    pub(super) fn resumption(&mut self, waits_for: Option<Suspension>) -> (clif::Block, u32) {
+        let resumption = self.builder().create_block();
+        self.builder().append_block_param(resumption, types::I64);
+        self.one.resumptions.push(resumption);
+        let line = self.one.line;
+        let wait = waits_for.map(|suspension| Site { suspension, line });
+        self.places.waits.push(wait);
+        (resumption, self.one.resumptions.len() as u32)
+    }
+
+    /// What is lowered next is executed when the warp goes on.
+    pub(super) fn go_on(&mut self, resumption: clif::Block, live: &RegisterSet) {
+        self.begin(resumption);
         self.take_registers_back(live);
         self.refuel();
     }
 
-    /// A place where the warp goes on, and the state that leads there.
-    pub(super) fn resumption(&mut self) -> (clif::Block, Value) {
-        let resumption = self.builder().create_block();
-        self.one.resumptions.push(resumption);
-        let state = self.one.resumptions.len() as i64;
-        (resumption, self.one.int(types::I32, state))
-    }
-
-    /// In a chain, waits at the barrier 0 for all threads of the block: both operands are 0 then.
-    fn turn_at_barrier(&mut self, operands: &[Value], state: Value) {
+    /// Waits at the barrier 0 for all threads of the block, which a chain of warps does by itself;
+    /// whether the barrier may be another one, for which what is lowered next is executed.
+    fn wait_in_chain(
+        &mut self,
+        instruction: &Instruction,
+        operands: &[Value],
+        resumption: clif::Block,
+        state: u32,
+    ) -> bool {
+        let constant = |index: usize| self.plan.kinds.constant(instruction.sources[index]);
+        if (constant(0), constant(1)) == (Some(0), Some(0)) {
+            self.take_turn(resumption, state);
+            return false;
+        }
         let (turn, others) = (self.builder().create_block(), self.builder().create_block());
         self.builder().set_cold_block(others);
-        let chained = self.is_chained();
-        let chained = self.builder().ins().icmp_imm_u(IntCC::NotEqual, chained, 0);
         let any = self.builder().ins().bor(operands[0], operands[1]);
-        let usual = self.builder().ins().icmp_imm_u(IntCC::Equal, any, 0);
-        let turns = self.builder().ins().band(usual, chained);
-        self.builder().ins().brif(turns, turn, &[], others, &[]);
+        self.builder().ins().brif(any, others, &[], turn, &[]);
         self.builder().switch_to_block(turn);
-        self.take_turn(state, true);
+        self.take_turn(resumption, state);
         self.builder().switch_to_block(others);
-    }
-
-    fn site(&mut self, suspension: Suspension) -> Value {
-        let site = self.one.unit.sites.len() as i64;
-        let line = self.one.line;
-        self.one.unit.sites.push(Site { suspension, line });
-        self.one.int(types::I32, site)
+        true
     }
 
     /// An operation among the lanes, which are all there.
@@ -164,8 +176,10 @@ impl WarpLowering<'_, '_> {
             let offset = offset_of!(WarpRecord, given) + 8 * LANES * index;
             self.store_unaligned(&wide, record, offset as i32);
         }
-        let site = self.site(suspension);
-        self.store_to_record(site, offset_of!(WarpRecord, site));
+        let site = self.one.unit.sites.len() as i64;
+        let line = self.one.line;
+        self.one.unit.sites.push(Site { suspension, line });
+        let site = self.one.int(types::I32, site);
         let arguments = [self.one.context, record, site];
         let apart = self.one.cold_helper(Helper::Exchange, &arguments);
         let (part, together) = (self.builder().create_block(), self.builder().create_block());

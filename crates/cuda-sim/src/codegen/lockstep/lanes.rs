@@ -7,7 +7,7 @@ use cranelift_codegen::ir::{
 use smallvec::SmallVec;
 
 use super::{WarpLowering, vector};
-use crate::exec::state::Thread;
+use crate::exec::state::{LANES, Thread};
 use crate::ir::{Kind, Strides, reads};
 use crate::ptx::{Instruction, Register, RegisterType};
 
@@ -85,11 +85,12 @@ impl WarpLowering<'_, '_> {
             let value = self.builder().ins().iadd_imm_s(first, distance);
             self.set_shared(register, value);
         }
-        let first = self.one.thread;
+        let first = (self.one.thread, self.one.indices);
         let distance = (lane * size_of::<Thread>()) as i64;
-        self.one.thread = self.builder().ins().iadd_imm_s(first, distance);
+        let thread = self.builder().ins().iadd_imm_s(first.0, distance);
+        self.one.at_thread(thread);
         body(self);
-        self.one.thread = first;
+        (self.one.thread, self.one.indices) = first;
         for &register in written {
             if self.kind(register) != Kind::Varying {
                 continue;
@@ -171,10 +172,11 @@ impl WarpLowering<'_, '_> {
 
         self.builder().switch_to_block(head);
         let lane = self.builder().block_params(head)[0];
-        let first = self.one.thread;
-        self.one.thread = self.thread_of(lane);
+        let first = (self.one.thread, self.one.indices);
+        let thread = self.thread_of(lane);
+        self.one.at_thread(thread);
         body(self, lane);
-        self.one.thread = first;
+        (self.one.thread, self.one.indices) = first;
         let next = self.builder().ins().iadd_imm_s(lane, 1);
         let done = self.builder().ins().icmp_imm_u(IntCC::Equal, next, 32);
         self.builder().ins().brif(done, after, &[], head, &[next.into()]);
@@ -192,10 +194,11 @@ impl WarpLowering<'_, '_> {
         let bits = self.builder().block_params(head)[0];
         let lane = self.builder().ins().ctz(bits);
         let lane = self.builder().ins().uextend(types::I64, lane);
-        let first = self.one.thread;
-        self.one.thread = self.thread_of(lane);
+        let first = (self.one.thread, self.one.indices);
+        let thread = self.thread_of(lane);
+        self.one.at_thread(thread);
         body(self, lane);
-        self.one.thread = first;
+        (self.one.thread, self.one.indices) = first;
         let below = self.builder().ins().iadd_imm_s(bits, -1);
         let rest = self.builder().ins().band(bits, below);
         let done = self.builder().ins().icmp_imm_u(IntCC::Equal, rest, 0);
@@ -214,11 +217,15 @@ impl WarpLowering<'_, '_> {
     /// A lane's value of an affine register.
     pub(super) fn in_lane(&mut self, first: Value, strides: Strides, lane: Value) -> Value {
         let width = i64::from(self.plan.kinds.shape().width());
-        let column = self.builder().ins().band_imm_u(lane, width - 1);
-        let along = self.builder().ins().imul_imm_s(column, strides.along);
-        let row = self.builder().ins().ushr_imm_u(lane, i64::from(width.trailing_zeros()));
-        let across = self.builder().ins().imul_imm_s(row, strides.across);
-        let distance = self.builder().ins().iadd(along, across);
+        let distance = if width == LANES as i64 {
+            self.builder().ins().imul_imm_s(lane, strides.along)
+        } else {
+            let column = self.builder().ins().band_imm_u(lane, width - 1);
+            let along = self.builder().ins().imul_imm_s(column, strides.along);
+            let row = self.builder().ins().ushr_imm_u(lane, i64::from(width.trailing_zeros()));
+            let across = self.builder().ins().imul_imm_s(row, strides.across);
+            self.builder().ins().iadd(along, across)
+        };
         let ty = self.builder().func.dfg.value_type(first);
         let distance = self.one.resize(distance, ty, false);
         self.builder().ins().iadd(first, distance)

@@ -17,6 +17,7 @@ mod memory;
 mod part;
 mod region;
 mod registers;
+mod sweep;
 
 use std::collections::HashMap;
 use std::mem::offset_of;
@@ -27,11 +28,11 @@ use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext, Variable};
 use cranelift_module::Module;
 use smallvec::SmallVec;
 
-use super::function::{Lowering, Point, Role};
-use super::native::Unit;
+use super::function::{Lowering, Role};
+use super::native::{Places, Unit};
 use super::value::register_type;
 use super::vector::{self, Lanes};
-use crate::exec::state::{Context, FAULTED, WarpRecord};
+use crate::exec::state::{FAULTED, WarpRecord};
 use crate::ir::{self, Kind};
 use crate::ptx::{Function, Instruction, Operation, Register};
 use agree::Agreement;
@@ -45,17 +46,21 @@ pub(super) struct WarpLowering<'a, 'k> {
     /// affine ones; in loops over lanes also those of the lane.
     one: Lowering<'a, 'k>,
     plan: &'a ir::Lockstep,
+    /// The record of the warp: as the code that is lowered now knows it, and wherever it is.
     record: Value,
-    /// Where a warp begins or goes on, and where the next one has its turn.
+    record_of_warp: Variable,
+    /// Where a warp begins or goes on, where the next one has its turn, and where a sweep over all
+    /// warps ends.
     head: clif::Block,
     advance: clif::Block,
+    last: clif::Block,
     /// Whether warps take turns before they end.
     takes_turns: bool,
     /// Counts down to the next warp's turn in loops that walk memory.
     turns: Variable,
     /// The vectors of varying registers, declared when first used.
     vectors: Vec<Option<SmallVec<[Variable; 16]>>>,
-    points: Vec<Point>,
+    places: Places,
     /// By block, the index of its point.
     point_of: HashMap<usize, usize>,
     /// Entries at which warps come together again, with the blocks where they do.
@@ -78,23 +83,27 @@ impl<'a, 'k> WarpLowering<'a, 'k> {
         let one = Lowering::new(unit, function, context, code, Role::Lane, (None, &[]));
         let mut one = one;
         let record = one.thread;
+        let record_of_warp = one.builder.declare_var(types::I64);
         let [head, advance] = [(); 2].map(|()| {
             let block = one.builder.create_block();
             one.builder.append_block_param(block, types::I64);
             block
         });
+        let last = one.builder.create_block();
         let turns = one.builder.declare_var(types::I32);
         let takes_turns = plan.takes_turns();
         WarpLowering {
             one,
             plan,
             record,
+            record_of_warp,
             head,
             advance,
+            last,
             takes_turns,
             turns,
             vectors: vec![None; code.function.registers.len()],
-            points: Vec::new(),
+            places: Places { points: Vec::new(), waits: Vec::new() },
             point_of: HashMap::new(),
             rejoining: Vec::new(),
             agreements: HashMap::new(),
@@ -102,11 +111,11 @@ impl<'a, 'k> WarpLowering<'a, 'k> {
         }
     }
 
-    /// Translates the kernel; the points at which its threads go on by themselves or stop.
-    pub(super) fn run(mut self) -> Vec<Point> {
+    /// Translates the kernel; where warps and threads may be between two calls.
+    pub(super) fn run(mut self) -> Places {
         let (head, record) = (self.head, self.record);
         self.builder().ins().jump(head, &[record.into()]);
-        self.begin_warp();
+        self.begin(head);
         self.refuel();
         let dispatch = self.builder().create_block();
         self.builder().ins().jump(dispatch, &[]);
@@ -120,18 +129,20 @@ impl<'a, 'k> WarpLowering<'a, 'k> {
         self.rejoin();
         let (end, fault) = (self.one.end, self.one.fault);
         self.builder().switch_to_block(end);
+        self.find_record();
         self.end_warp();
         self.builder().switch_to_block(fault);
         self.one.return_status(FAULTED);
         self.finish_chain();
 
         self.builder().switch_to_block(dispatch);
+        self.find_record();
         self.dispatch(start);
         let config = self.one.unit.module.target_config();
-        let WarpLowering { mut one, points, .. } = self;
+        let WarpLowering { mut one, places, .. } = self;
         one.builder.seal_all_blocks();
         one.builder.finalize(config);
-        points
+        places
     }
 
     fn builder(&mut self) -> &mut FunctionBuilder<'a> {
@@ -167,6 +178,7 @@ impl<'a, 'k> WarpLowering<'a, 'k> {
             self.agreements.clear();
             let start = self.one.blocks[index];
             self.builder().switch_to_block(start);
+            self.find_record();
             let mut open = true;
             for at in block.instructions.clone() {
                 self.one.at = at;
@@ -206,20 +218,26 @@ impl<'a, 'k> WarpLowering<'a, 'k> {
         let record = self.record;
         let flags = MemFlagsData::trusted();
         let state = self.builder().ins().load(types::I32, flags, record, offset);
-        let states: Vec<clif::Block> = std::iter::once(start).chain(resumptions).collect();
+        let arguments = [record.into()];
+        let others = resumptions.into_iter().map(|block| (block, &arguments[..]));
+        let states = std::iter::once((start, &[][..])).chain(others);
+        let states: Vec<(clif::Block, &[clif::BlockArg])> = states.collect();
         let nowhere = self.builder().create_block();
         if states.len() <= FEW {
             // Later states are more often those in loops.
-            for (index, &block) in states.iter().enumerate().rev() {
+            for (index, &(block, arguments)) in states.iter().enumerate().rev() {
                 let next = self.builder().create_block();
                 let here = self.builder().ins().icmp_imm_u(IntCC::Equal, state, index as i64);
-                self.builder().ins().brif(here, block, &[], next, &[]);
+                self.builder().ins().brif(here, block, arguments, next, &[]);
                 self.builder().switch_to_block(next);
             }
             self.builder().ins().jump(nowhere, &[]);
         } else {
             let pool = &mut self.builder().func.dfg.value_lists;
-            let calls = states.iter().map(|&block| clif::BlockCall::new(block, [], pool));
+            let call = |&(block, arguments): &(clif::Block, &[clif::BlockArg])| {
+                clif::BlockCall::new(block, arguments.iter().copied(), pool)
+            };
+            let calls = states.iter().map(call);
             let calls: Vec<_> = calls.collect();
             let default = clif::BlockCall::new(nowhere, [], pool);
             let table = clif::JumpTableData::new(default, &calls);
@@ -228,7 +246,7 @@ impl<'a, 'k> WarpLowering<'a, 'k> {
         }
         self.builder().switch_to_block(nowhere);
         match self.takes_turns {
-            true => self.pass_over(offset_of!(Context, ended)),
+            true => self.pass_over(state),
             false => self.one.return_status(FAULTED),
         }
     }

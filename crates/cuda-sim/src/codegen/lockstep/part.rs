@@ -16,16 +16,15 @@ const THERE: i64 = 0;
 impl WarpLowering<'_, '_> {
     /// The index of the point where a block begins, from 1 on: the state of threads there.
     fn point(&mut self, block: usize, stops: bool) -> i64 {
-        let next = self.points.len();
+        let next = self.places.points.len();
         let index = *self.point_of.entry(block).or_insert(next);
         if index == next {
-            self.points.push(Point { block, stops, warp_state: 0 });
+            self.places.points.push(Point { block, stops, warp_state: 0 });
         }
-        self.points[index].stops |= stops;
-        if stops && self.points[index].warp_state == 0 {
-            let entry = self.builder().create_block();
-            self.one.resumptions.push(entry);
-            self.points[index].warp_state = self.one.resumptions.len() as u32;
+        self.places.points[index].stops |= stops;
+        if stops && self.places.points[index].warp_state == 0 {
+            let (entry, state) = self.resumption(None);
+            self.places.points[index].warp_state = state;
             self.rejoining.push((entry, block));
         }
         index as i64 + 1
@@ -34,7 +33,7 @@ impl WarpLowering<'_, '_> {
     /// Fills the blocks where warps whose threads have all come to a point go on in lockstep.
     pub(super) fn rejoin(&mut self) {
         for (entry, block) in std::mem::take(&mut self.rejoining) {
-            self.builder().switch_to_block(entry);
+            self.begin(entry);
             let plan = self.plan;
             self.load_registers(plan.resumable.liveness.live_in(block));
             self.refuel();

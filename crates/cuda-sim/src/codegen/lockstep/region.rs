@@ -1,10 +1,11 @@
 //! Short ways that only some lanes take: run inside the warp's function, lane by lane.
 
+use cranelift_codegen::ir::Value;
 use smallvec::SmallVec;
 
 use super::WarpLowering;
 use super::lanes::Among;
-use crate::ir::{RegisterSet, reads};
+use crate::ir::{Kind, RegisterSet, reads};
 use crate::ptx::{Callee, Instruction, Operation, Register};
 
 /// Ways with more instructions are left to the kernel's code for single threads.
@@ -62,7 +63,17 @@ impl WarpLowering<'_, '_> {
         let mut read = used.clone();
         read.extend(&written);
         let read: SmallVec<[Register; 8]> = read.iter().filter(is_read).collect();
+        // What is kept once each lane finds as it was, and so do those on the other way.
+        let is_once = |register: &Register| self.kind(*register) != Kind::Varying;
+        let once: SmallVec<[Register; 8]> = written.iter().filter(is_once).collect();
+        let once: SmallVec<[(Register, Value); 8]> =
+            once.into_iter().map(|register| (register, self.shared(register))).collect();
         self.run_in_lanes(&read, &changed, among, |this| {
+            for &(register, value) in &once {
+                if this.kind(register) == Kind::Uniform {
+                    this.set_shared(register, value);
+                }
+            }
             for instruction in instructions {
                 this.one.line = instruction.line;
                 if instruction.operation != Operation::Branch {
@@ -70,5 +81,8 @@ impl WarpLowering<'_, '_> {
                 }
             }
         });
+        for (register, value) in once {
+            self.set_shared(register, value);
+        }
     }
 }

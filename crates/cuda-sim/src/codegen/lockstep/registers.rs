@@ -1,7 +1,5 @@
 //! Registers of a warp: as one value, as lanes, and as cells of the frame.
 
-use std::mem::offset_of;
-
 use cranelift_codegen::ir::{ConstantData, InstBuilder, MemFlagsData, Type, Value, types};
 
 use super::{Lanes, WarpLowering, vector};
@@ -132,18 +130,18 @@ impl WarpLowering<'_, '_> {
         }
     }
 
-    fn frame(&mut self) -> Value {
-        let record = self.record;
-        self.one.load_constant(types::I64, record, offset_of!(WarpRecord, frame))
+    /// The place of a register's cells, as a distance from the record.
+    fn cells(&self, register: Register) -> i32 {
+        size_of::<WarpRecord>() as i32 + self.plan.resumable.layout.slot(register)
     }
 
     /// Puts registers into the cells of all lanes, as threads find them.
     pub(super) fn store_lanes(&mut self, registers: &RegisterSet) {
-        let frame = self.frame();
+        let record = self.record;
         for register in registers.iter() {
-            let offset = self.plan.resumable.layout.slot(register);
+            let offset = self.cells(register);
             let lanes = self.lanes(register);
-            self.store_vectors(&lanes, frame, offset);
+            self.store_vectors(&lanes, record, offset);
         }
     }
 
@@ -165,19 +163,19 @@ impl WarpLowering<'_, '_> {
     /// Puts registers where the warp itself finds them again: what is kept once into the first
     /// lane's cell, and what can be had again nowhere.
     pub(super) fn keep_registers(&mut self, registers: &RegisterSet) {
-        let frame = self.frame();
+        let record = self.record;
         for register in self.plan.rebuilt.others(registers).iter() {
-            let offset = self.plan.resumable.layout.slot(register);
+            let offset = self.cells(register);
             if self.kind(register) == Kind::Varying {
                 let lanes = self.lanes(register);
-                self.store_vectors(&lanes, frame, offset);
+                self.store_vectors(&lanes, record, offset);
                 continue;
             }
             let mut value = self.shared(register);
             if self.function().registers[register.index()] == RegisterType::Predicate {
                 value = self.builder().ins().bmask(types::I32, value);
             }
-            self.builder().ins().store(MemFlagsData::trusted(), value, frame, offset);
+            self.builder().ins().store(MemFlagsData::trusted(), value, record, offset);
         }
     }
 
@@ -193,16 +191,16 @@ impl WarpLowering<'_, '_> {
 
     /// Takes registers back from their cells, whether the warp or its threads put them there.
     pub(super) fn load_registers(&mut self, registers: &RegisterSet) {
-        let frame = self.frame();
+        let record = self.record;
         for register in registers.iter() {
-            let offset = self.plan.resumable.layout.slot(register);
+            let offset = self.cells(register);
             let class = self.function().registers[register.index()];
             if self.kind(register) == Kind::Varying {
-                let lanes = self.load_vectors(class, frame, offset);
+                let lanes = self.load_vectors(class, record, offset);
                 self.set_lanes(register, &lanes);
                 continue;
             }
-            let value = self.load_cell(class, frame, offset);
+            let value = self.load_cell(class, record, offset);
             self.set_shared(register, value);
         }
     }

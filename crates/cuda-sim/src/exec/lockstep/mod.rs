@@ -2,9 +2,13 @@
 //! operations among the lanes.
 
 mod access;
+mod records;
 mod schedule;
+mod sweep;
 
 pub(in crate::exec) use access::{gather, scatter};
+pub(super) use records::Records;
+pub(in crate::exec) use sweep::sweep;
 
 use super::FaultKind;
 use super::runner::Runner;
@@ -75,7 +79,7 @@ pub(in crate::exec) unsafe extern "C" fn exchange(
 ) -> u32 {
     // SAFETY: native code hands on what it was called with.
     let (runner, warp) = unsafe { (Runner::of(context), &mut *record) };
-    let Some(site) = runner.launch.kernel.warp_site(site) else {
+    let Some(site) = runner.launch.kernel.exchange(site) else {
         return 1;
     };
     let suspension = site.suspension;

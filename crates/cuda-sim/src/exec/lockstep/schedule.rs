@@ -2,7 +2,7 @@
 
 use crate::exec::barrier::Opened;
 use crate::exec::block::{Block, Warp};
-use crate::exec::state::{ENDED, FINISHED, FIRST_PHASE, PARTED, SUSPENDED, WarpRecord};
+use crate::exec::state::{END, FINISHED, NOWHERE, PARTED, SUSPENDED, WAITS};
 use crate::exec::warp::lanes;
 use crate::exec::{Fault, FaultKind};
 use crate::ptx::{BarrierOp, Suspension};
@@ -15,7 +15,11 @@ impl Block<'_> {
     /// go first.
     pub(in crate::exec) fn run_lockstep(&mut self, warp: usize) -> Result<bool, Fault> {
         self.warps[warp].ready = 0;
-        match self.call_warp(warp) {
+        // A sweep over this warp alone.
+        let next = std::mem::replace(self.records.state_behind(warp), END);
+        let status = self.call_warp(warp);
+        *self.records.state_behind(warp) = next;
+        match status {
             FINISHED => {
                 self.live -= 32;
                 Ok(true)
@@ -30,15 +34,13 @@ impl Block<'_> {
     /// barriers.
     pub(in crate::exec) fn can_chain(&self) -> bool {
         let whole = self.threads.len().is_multiple_of(32);
-        !self.records.is_empty() && (whole || !self.runner.launch.kernel.suspends)
+        self.records.len() > 0 && (whole || !self.runner.launch.kernel.suspends)
     }
 
     /// Runs the full warps from their beginning, one after the other, until all have ended or one
     /// has come to something that is to be scheduled.
     pub(in crate::exec) fn run_chain(&mut self) -> u32 {
-        let context = &mut self.context;
-        (context.chained, context.phase) = (1, FIRST_PHASE);
-        (context.ended, context.arrived) = (0, 0);
+        (self.context.chained, self.context.marked) = (1, 0);
         let status = self.call_warp(0);
         self.context.chained = 0;
         status
@@ -54,23 +56,24 @@ impl Block<'_> {
         if status != PARTED && status != SUSPENDED {
             return Err(self.fault(0, FaultKind::Trap));
         }
-        let running = self.context.running.addr() - self.context.warps.addr();
-        let running = running / size_of::<WarpRecord>();
+        let running = self.records.warp_at(self.context.running);
         let takes_turns = self.runner.launch.kernel.takes_turns();
         for warp in (0..self.records.len()).filter(|&warp| warp != running) {
-            // Alone, a warp runs whatever it did in the chain.
-            let progress = std::mem::take(&mut self.records[warp].progress);
+            let state = &mut self.records[warp].state;
+            let is_marked = *state & WAITS != 0;
+            *state &= !WAITS;
             // Without turns, each warp has run to its end before the next one began.
-            let has_ended = if takes_turns { progress == ENDED } else { warp < running };
+            let has_ended = if takes_turns { *state == NOWHERE } else { warp < running };
+            // Warps behind the running one have not gone on since the barrier opened.
+            let has_arrived = warp < running && self.runner.launch.kernel.is_at_barrier(*state);
             if has_ended {
                 self.warps[warp] = Warp::default();
                 self.live -= 32;
-            } else if progress == self.context.phase {
+            } else if is_marked || has_arrived {
                 self.warps[warp] = Warp { blocked: ALL, together: true, ..Warp::default() };
                 self.barriers[0].arrive_together(0, 32, 0);
             }
         }
-        self.records[running].progress = 0;
         self.warps[running].ready = 0;
         match status {
             PARTED => self.parted(running)?,
@@ -82,7 +85,8 @@ impl Block<'_> {
     fn call_warp(&mut self, warp: usize) -> u32 {
         let warps = self.runner.launch.kernel.warps();
         let entry = warps.expect("only kernels with code for warps run in lockstep").native.entry();
-        let record = self.records.as_mut_ptr().wrapping_add(warp);
+        let record = self.records.place(warp);
+        (self.context.ended, self.context.elsewhere) = (0, 0);
         // SAFETY: context and record point to live memory of the sizes that the kernel was compiled
         // for, the launch keeps parameters and globals alive, and the code lives as long as the
         // kernel.
@@ -90,11 +94,14 @@ impl Block<'_> {
     }
 
     fn warp_suspended(&mut self, warp: usize) -> Result<bool, Fault> {
-        let record = &self.records[warp];
-        let site = self.runner.launch.kernel.warp_site(record.site);
-        match site.expect("a suspended warp has left its site").suspension {
+        let record = &mut self.records[warp];
+        let site = self.runner.launch.kernel.wait_of_warp(record.state);
+        match site.expect("a suspended warp waits somewhere").suspension {
             Suspension::Barrier(op) => {
                 let [barrier, expected, holds] = record.operands;
+                if op == BarrierOp::Arrive {
+                    record.operands = [0; 3];
+                }
                 let Some(barrier) = self.barriers.get_mut(barrier as usize) else {
                     return Err(self.fault(32 * warp, FaultKind::Trap));
                 };
@@ -118,10 +125,11 @@ impl Block<'_> {
         if self.warps[warp].blocked == 0 || record.operands[0] != barrier as u32 {
             return;
         }
-        let site = self.runner.launch.kernel.warp_site(record.site);
+        let site = self.runner.launch.kernel.wait_of_warp(record.state);
         if let Some(Suspension::Barrier(op)) = site.map(|site| site.suspension) {
             record.result = opened.result(op);
         }
+        record.operands = [0; 3];
         self.warps[warp].blocked = 0;
         self.warps[warp].ready = ALL;
     }

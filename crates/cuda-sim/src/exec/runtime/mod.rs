@@ -119,6 +119,7 @@ helpers! {
     Poll = system::poll(*const Context, *const Thread) -> u32;
     RunLanes = lockstep::run_lanes(*const Context, *mut WarpRecord, u32, u32, u32, u32) -> u32;
     Exchange = lockstep::exchange(*const Context, *mut WarpRecord, u32) -> u32;
+    Sweep = lockstep::sweep(*mut Context, u32);
     GatherLanes = lockstep::gather(*mut Context, *mut WarpRecord, u64, u32, u32) -> u32;
     ScatterLanes = lockstep::scatter(*mut Context, *mut WarpRecord, u64, u32, u32) -> u32;
     Print = system::print(*const Context, *const Thread, u64, u64, u32) -> i32;

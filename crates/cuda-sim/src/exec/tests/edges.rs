@@ -228,3 +228,138 @@ fn floats_are_added_atomically_in_shared_and_global_memory() {
         assert_eq!(device.download::<f64>(double), [32.25]);
     });
 }
+
+#[test]
+fn each_of_two_ways_finds_registers_as_they_were_before_the_other() {
+    // As vectors, and lane by lane because of the load from anywhere.
+    for load in ["", "ld.global.u32 %x6, [%d2];"] {
+        let source = kernel(&format!(
+            "cvt.u32.u64 %x1, %a;
+            cvt.u32.u64 %x2, %b;
+            mul.lo.u32 %x3, %t, %t;
+            and.b32 %x4, %t, 3;
+            setp.lt.u32 %p1, %x4, %x2;
+            mul.wide.u32 %d1, %x4, 4;
+            add.s64 %d2, %out, %d1;
+            @%p1 bra FIRST;
+            {load}
+            add.u32 %r, %x1, %x3;
+            bra JOIN;
+        FIRST:
+            {load}
+            add.u32 %r, %x1, 5;
+            mov.u32 %x1, 1000;
+            mov.u32 %x3, %t;
+            add.u32 %r, %r, %x1;
+        JOIN:
+            add.u32 %r, %r, %x4;"
+        ));
+        at_each_level(&source, |device| {
+            for (thread, result) in run(device, 64, 40, 2).into_iter().enumerate() {
+                let thread = thread as u32;
+                let way = if thread % 4 < 2 { 1045 } else { 40 + thread * thread };
+                assert_eq!(result, way + thread % 4, "thread {thread}, {load}");
+            }
+        });
+    }
+}
+
+#[test]
+fn only_lanes_on_a_way_reach_memory_and_keep_what_they_computed() {
+    let source = kernel(
+        "mov.u64 %d1, few;
+        cvt.u32.u64 %x1, %d1;
+        shl.b32 %x2, %t, 2;
+        add.u32 %x1, %x1, %x2;
+        cvt.u32.u64 %x3, %b;
+        setp.ge.u32 %p1, %t, %x3;
+        @%p1 bra JOIN;
+        mul.lo.u32 %x4, %t, 3;
+        st.shared.u32 [%x1], %x4;
+        ld.shared.u32 %x5, [%x1];
+        setp.gt.u32 %p2, %t, 4;
+        @%p2 add.u32 %x5, %x5, 100;
+        add.s64 %d2, %a, %o;
+        ld.global.u32 %r, [%d2];
+        add.u32 %r, %r, %x5;
+    JOIN:",
+    );
+    at_each_level(&source, |device| {
+        for members in [1_usize, 7, 19] {
+            device.reset();
+            let values: Vec<u32> = (0..members as u32).map(|value| value + 50).collect();
+            let memory = device.upload(&values);
+            let result = run(device, 32, memory.address, members as u64);
+            for (thread, result) in result.into_iter().enumerate() {
+                let index = thread as u32;
+                let more = if thread > 4 { 100 } else { 0 };
+                let expected = if thread < members { 4 * index + 50 + more } else { 7 };
+                assert_eq!(result, expected, "thread {thread} of {members}");
+            }
+        }
+    });
+}
+
+/// A kernel whose warps walk memory for so many rounds before they meet: four for each warp before
+/// it (`%b` = 0), behind it (1), or none (2), and one more. Then each thread takes the sum of the warp before its own.
+fn meeting(between: &str) -> String {
+    kernel(&format!(
+        "shr.u32 %x1, %t, 5;
+        mov.u32 %x2, %ntid.x;
+        shr.u32 %x2, %x2, 5;
+        setp.eq.u64 %p1, %b, 0;
+        sub.u32 %x3, %x2, %x1;
+        selp.u32 %x3, %x1, %x3, %p1;
+        shl.b32 %x3, %x3, 2;
+        setp.eq.u64 %p1, %b, 2;
+        @%p1 mov.u32 %x3, 0;
+        add.u32 %x3, %x3, 1;
+        add.s64 %d1, %a, %o;
+        mov.u32 %x4, 0;
+        mov.u32 %x5, 0;
+    AGAIN:
+        ld.global.u32 %x6, [%d1];
+        add.u32 %x4, %x4, %x6;
+        add.u32 %x5, %x5, 1;
+        setp.lt.u32 %p2, %x5, %x3;
+        @%p2 bra AGAIN;
+        {between}
+        add.s64 %d3, %out, %o;
+        st.global.u32 [%d3], %x4;
+        bar.sync 0;
+        shl.b32 %x7, %x2, 5;
+        add.u32 %x6, %t, %x7;
+        sub.u32 %x6, %x6, 32;
+        rem.u32 %x6, %x6, %x7;
+        mul.wide.u32 %d4, %x6, 4;
+        add.s64 %d4, %out, %d4;
+        ld.global.u32 %r, [%d4];
+        bar.sync 0;"
+    ))
+}
+
+#[test]
+fn warps_meet_that_come_to_the_barrier_in_different_sweeps() {
+    // Of the last, some lanes go by themselves while others of the block wait, so that the scheduler
+    // takes over.
+    let parts = "setp.ne.u32 %p3, %x1, 2; @%p3 bra GO;
+        and.b32 %x7, %t, 1; setp.eq.u32 %p3, %x7, 1; @!%p3 bra ODD;
+        bar.sync 1, 32; bra GO; ODD: bar.sync 1, 32; GO:";
+    for (between, threads) in [("", 160), ("bar.sync 1, 64;", 64), (parts, 160)] {
+        let warps = threads / 32;
+        at_each_level(&meeting(between), |device| {
+            for order in [0, 1, 2] {
+                device.reset();
+                let values: Vec<u32> = (0..threads).map(|value| value * 3 + 1).collect();
+                let memory = device.upload(&values);
+                let result = run(device, threads, memory.address, order);
+                for (thread, result) in (0..threads).zip(result) {
+                    let other = (thread + threads - 32) % threads;
+                    let counted = [other / 32, warps - other / 32, 0][order as usize];
+                    let expected = (4 * counted + 1) * values[other as usize];
+                    assert_eq!(result, expected, "thread {thread}, {order}, {between}");
+                }
+            }
+        });
+    }
+}
