@@ -13,7 +13,7 @@ use super::driver::RawExec;
 use super::problem::UpdateProblem;
 use crate::enqueue::enqueue;
 use crate::error::{Error, Result};
-use crate::observe::Request;
+use crate::observe::{self, Request};
 use crate::order::{Access, Operand, ordered_at};
 use crate::point::StreamPoint;
 use crate::retired;
@@ -64,6 +64,11 @@ impl GraphExec {
             ..Request::new(&content.work, "cuGraphLaunch")
         };
         let exec = self.raw.raw;
+        if observe::is_observed() {
+            // The driver sees to that by itself, also where the program keeps order.
+            let earlier = self.launches.lock().unwrap_or_else(PoisonError::into_inner).clone();
+            earlier.points().for_each(|point| stream.comes_after(point));
+        }
         ordered_at(place, stream, &operands, || {
             enqueue(stream, &request, |driver, stream| {
                 // SAFETY: both are alive, and the lock keeps other threads from this one.
@@ -102,7 +107,7 @@ impl GraphExec {
     fn keep_for_launches(&self, used: impl Send + 'static) {
         let launches = self.launches.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let points: Vec<StreamPoint> = launches.points().cloned().collect();
-        if !points.iter().all(|point| matches!(point.is_complete(), Ok(true))) {
+        if !points.iter().all(|point| matches!(point.is_past(), Ok(true))) {
             retired::VALUES.keep(points, used);
         }
     }

@@ -2,6 +2,7 @@
 
 use std::sync::mpsc;
 
+use gpu_runtime::RaceChecker;
 use semantics::{four_devices, is_scheduled};
 use tensor::cuda::{Event, Stream};
 use tensor::{Blocking, Device, Result, Tensor, cuda, tensor};
@@ -213,6 +214,24 @@ fn s18_in_manual_mode_it_is_a_race_that_checked_mode_reports_with_both_operation
     })
     .env("GPU_DRIVER", "software:4")
     .env("CUDA_SIM_CHECK", "streams")
+    .run();
+}
+
+#[test]
+fn s18_in_manual_mode_it_is_a_race_that_the_race_checker_reports_with_both_operations() {
+    isolate(|| {
+        let checker = RaceChecker::start();
+        let sum = cuda::with_order(cuda::Order::Manual, sum_of_ones_filled_elsewhere);
+        sum.expect("nobody stops it");
+        let races = checker.finish();
+        let [race] = races.as_slice() else { panic!("{races:?}") };
+        let report = race.to_string();
+        assert!(report.contains("copy_f32_f32") && report.contains("sum_f32"), "{report}");
+        let places = [race.earlier.place, race.later.place].map(|place| place.file());
+        assert_eq!(places, [file!(); 2], "{report}");
+    })
+    .env("GPU_DRIVER", "software:4")
+    .env("CUDA_SIM_CHECK", "off")
     .run();
 }
 

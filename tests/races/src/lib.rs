@@ -1,0 +1,52 @@
+//! A corpus of programs for the race checker, a module per kind.
+//!
+//! Each kind has programs with a race that default order prevents, look-alikes that order their
+//! streams themselves, and some that no order helps, since they use memory by its address. What must
+//! be found in each is in `tests/corpus.rs`.
+
+mod address;
+mod events;
+mod graphs;
+mod host;
+mod lab;
+mod loaders;
+mod peers;
+mod reuse;
+mod streams;
+mod views;
+
+pub use lab::{Lab, Result};
+
+/// A program: whether its result is what it would be if everything ran in the order of the calls.
+pub type Run = fn(&Lab) -> Result<bool>;
+
+/// Programs, each with its name.
+pub type Programs = &'static [(&'static str, Run)];
+
+/// Programs in which nothing orders two accesses but the runtime's default order.
+pub const RACY: &[Programs] = &[
+    views::RACY,
+    events::RACY,
+    streams::RACY,
+    reuse::RACY,
+    host::RACY,
+    peers::RACY,
+    loaders::RACY,
+    graphs::RACY,
+];
+
+/// Programs that look alike, and order everything themselves.
+pub const ORDERED: &[Programs] = &[
+    views::ORDERED,
+    events::ORDERED,
+    streams::ORDERED,
+    reuse::ORDERED,
+    host::ORDERED,
+    peers::ORDERED,
+    loaders::ORDERED,
+    graphs::ORDERED,
+    address::ORDERED,
+];
+
+/// Programs with a race that default order cannot see.
+pub const RACY_IN_EVERY_ORDER: &[Programs] = &[address::RACY];
