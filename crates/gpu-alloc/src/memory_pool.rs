@@ -18,8 +18,10 @@ use crate::policy::PoolId;
 /// does not hold of it can be given back to the driver.
 ///
 /// Each capture has a pool of its own, unless it is given one that others use too
-/// ([`serve`](MemoryPool::serve)). Launches of graphs that share a pool come one after the other, and
-/// each may overwrite what the others left in memory that nobody holds.
+/// ([`serve`](MemoryPool::serve)). Launches of graphs that share a pool come one after the other. Each
+/// works in memory that was free when its graph was captured, also where a graph that was captured
+/// later has left a result since: so launch them in the order in which they were captured, and copy
+/// what must outlast the next round.
 ///
 /// ```
 /// use gpu_runtime::{Access, Device, DriverChoice, Stream, ordered};

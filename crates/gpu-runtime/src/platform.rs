@@ -31,6 +31,11 @@ pub(crate) fn get() -> Result<&'static Platform> {
     PLATFORM.get_or_try_init(|| Platform::start(choice_of_environment()?))
 }
 
+/// The platform, if there is one already.
+pub(crate) fn existing() -> Option<&'static Platform> {
+    PLATFORM.get()
+}
+
 /// The platform of a process in which something of it exists already.
 #[inline]
 pub(crate) fn in_use() -> &'static Platform {

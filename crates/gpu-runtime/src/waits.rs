@@ -115,7 +115,9 @@ impl Stream {
     /// [`Error::WaitRefused`] in [`WaitMode::Fail`], [`Error::Capture`] during a capture.
     #[track_caller]
     pub fn may_wait(&self) -> Result<()> {
-        self.runs("wait")?;
+        if graph::joined(self)?.is_some() {
+            return Err(graph::nothing_runs("wait", self));
+        }
         Leave::ask(self.device(), WaitReason::Point).map(drop)
     }
 }

@@ -54,6 +54,15 @@ pub(crate) fn upload(stream: &Stream, to: &DeviceMemory, from: &PinnedMemory) {
     .expect("the stream takes a copy");
 }
 
+/// Copies memory to other memory of the device on a stream, in order with the other uses of both.
+pub(crate) fn copy(stream: &Stream, to: &DeviceMemory, from: &DeviceMemory) {
+    ordered(stream, &[(to.uses(), Access::Write), (from.uses(), Access::Read)], || {
+        // SAFETY: neither memory is handed out again before its noted uses are over.
+        unsafe { stream.enqueue_dtod(to.ptr(), from.ptr(), to.bytes()) }
+    })
+    .expect("the stream takes a copy");
+}
+
 /// What is in a device's memory once all its uses so far are over.
 pub(crate) fn read(stream: &Stream, memory: &DeviceMemory) -> Vec<u8> {
     let mut bytes = vec![0; memory.bytes()];

@@ -8,18 +8,9 @@ use gpu_alloc::{
 use gpu_runtime::{Access, Device, Graph, Stream, ordered, take_drop_errors};
 use test_support::isolate;
 
-use crate::device_support::{Gate, devices, fill, read, upload};
+use crate::device_support::{Gate, copy, devices, fill, read, upload};
 
 const MIB: usize = 1 << 20;
-
-/// Copies memory to other memory of the device on a stream, in order with the other uses of both.
-fn copy(stream: &Stream, to: &DeviceMemory, from: &DeviceMemory) {
-    ordered(stream, &[(to.uses(), Access::Write), (from.uses(), Access::Read)], || {
-        // SAFETY: neither memory is handed out again before its noted uses are over.
-        unsafe { stream.enqueue_dtod(to.ptr(), from.ptr(), to.bytes()) }
-    })
-    .expect("the stream takes a copy");
-}
 
 /// What `f` enqueues on a stream, and what it returns.
 fn captured<R>(stream: &Stream, f: impl FnOnce() -> R) -> (Graph, R) {

@@ -5,6 +5,7 @@
 mod device_memory;
 mod device_support;
 mod graph_memory;
+mod graph_programs;
 mod host_model;
 mod out_of_memory;
 mod pinned_memory;

@@ -84,10 +84,12 @@ impl Content {
     pub(super) fn new(
         nodes: Vec<GraphNode>,
         handles: Vec<Handle<CUgraphNode>>,
-        memory: Memory,
+        mut memory: Memory,
         kept: Vec<Kept>,
         births: Vec<Arc<Birth>>,
     ) -> Content {
+        // Nothing is noted any more.
+        memory.known = HashMap::new();
         let accesses = merged(&nodes);
         let nodes: Arc<[GraphNode]> = nodes.into();
         let work = Work::Graph { nodes: Arc::clone(&nodes) };

@@ -138,7 +138,7 @@ pub(super) fn status(stream: &Stream) -> Result<CUstreamCaptureStatus> {
 
 /// Makes the calling thread heed captures as told, in a process that uses a driver.
 pub(super) fn heed(mode: CaptureMode) {
-    let Ok(platform) = platform::get() else { return };
+    let Some(platform) = platform::existing() else { return };
     let driver = platform.devices[0].driver;
     let mut number = mode.number();
     if let Some(exchange) = driver.cuThreadExchangeStreamCaptureMode {

@@ -1,4 +1,27 @@
-//! What PyTorch has as `torch.cuda`: devices, streams, events and memory, asked and chosen.
+//! What PyTorch has as `torch.cuda`: devices, streams, events and memory, asked and chosen; graphs.
+//!
+//! Operations of tensors are captured into a [`Graph`] where [`Stream`] captures: what they make
+//! belongs to the graph's own memory, and holds nothing before the first launch; what they use from
+//! outside is read and written again by each launch.
+//!
+//! ```
+//! # gpu_runtime::choose_driver(gpu_runtime::DriverChoice::Software { devices: Some(1) })?;
+//! use tensor::{Device, Error, Tensor, cuda};
+//!
+//! let device = Device::cuda();
+//! let input = Tensor::zeros([2], device)?;
+//! let (graph, output) = cuda::Stream::new(device)?.capture(|_| {
+//!     let doubled = (&input + &input)?;
+//!     &doubled + 1.0
+//! })?;
+//! let (step, stream) = (graph.instantiate()?, cuda::current_stream(device)?);
+//! for value in [1.0, 5.0] {
+//!     input.fill_(value)?;
+//!     step.launch(&stream)?;
+//!     assert_eq!(output.to_vec::<f32>()?, [2.0 * value as f32 + 1.0; 2]);
+//! }
+//! # Ok::<(), Error>(())
+//! ```
 
 mod memory;
 mod stream;
@@ -6,8 +29,10 @@ mod stream;
 use crate::device::Place;
 use crate::{Device, Error, Result};
 
-pub use gpu_alloc::{MemoryStats, Snapshot};
-pub use gpu_runtime::{DeviceGuard, Event, Order, Properties, StreamGuard, with_order};
+pub use gpu_alloc::{MemoryPool, MemoryStats, Snapshot};
+pub use gpu_runtime::{
+    DeviceGuard, Event, Graph, GraphExec, Order, Properties, StreamGuard, with_order,
+};
 pub use memory::{
     MemInfo, empty_cache, max_memory_allocated, max_memory_cached, max_memory_reserved,
     mem_get_info, memory_allocated, memory_cached, memory_reserved, memory_snapshot, memory_stats,

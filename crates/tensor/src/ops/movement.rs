@@ -1,5 +1,7 @@
 //! Tensors brought to other devices, dtypes and kinds of memory.
 
+use gpu_runtime::{Capture, CaptureProblem};
+
 use super::convert::{convert, copy_into, dense};
 use super::pending::Pending;
 use crate::autograd::record;
@@ -131,9 +133,17 @@ impl Tensor {
     /// Begins a copy to page-locked host memory and gives what it will be, without waiting.
     ///
     /// # Errors
-    /// As [`Tensor::to_with`].
+    /// As [`Tensor::to_with`]. While work on the tensor's device is captured into a graph, nothing
+    /// would arrive: copy into a tensor that is there already.
     #[track_caller]
     pub fn to_host_async(&self) -> Result<Pending<Tensor>> {
+        if let Place::Cuda(device) = self.place()
+            && Capture::of(&device.current_stream()?)?.is_some()
+        {
+            let problem = CaptureProblem::Once { hint: "; copy_ copies at each launch" };
+            let operation = "to_host_async";
+            return Err(gpu_runtime::Error::Capture { operation, problem }.into());
+        }
         let copy = self.to_with(Device::Cpu, Blocking::No)?;
         Ok(Pending::new(copy))
     }

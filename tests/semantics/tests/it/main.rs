@@ -3,6 +3,7 @@
 mod agnostic;
 mod asynchronous;
 mod devices;
+mod graphs;
 mod memory;
 mod overlap;
 mod pinned;
