@@ -1,8 +1,6 @@
 //! Events of the driver without timing, kept for reuse by each device.
 
-use std::mem;
 use std::ptr::null_mut;
-use std::sync::{Mutex, PoisonError};
 
 use cuda_sys::{CUevent, CUevent_flags, CUresult};
 
@@ -12,6 +10,7 @@ use crate::error::Result;
 use crate::graph;
 use crate::handle::Handle;
 use crate::observe::WorkId;
+use crate::shared::Idle;
 use crate::teardown;
 use crate::wait::host_wait;
 use crate::waits::Leave;
@@ -21,32 +20,17 @@ const KEPT: usize = 1024;
 
 /// The idle events of one device.
 pub(crate) struct EventPool {
-    idle: Mutex<Vec<Handle<CUevent>>>,
+    idle: Idle<Handle<CUevent>>,
 }
 
 impl EventPool {
-    pub(crate) const fn new() -> EventPool {
-        EventPool { idle: Mutex::new(Vec::new()) }
-    }
-
-    fn pop(&self) -> Option<Handle<CUevent>> {
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop()
-    }
-
-    /// Keeps the event, unless there are enough.
-    fn push(&self, event: Handle<CUevent>) -> bool {
-        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
-        let room = idle.len() < KEPT;
-        if room {
-            idle.push(event);
-        }
-        room
+    pub(crate) fn new() -> EventPool {
+        EventPool { idle: Idle::new(KEPT) }
     }
 
     /// Destroys all that are kept.
     pub(crate) fn clear(&self, state: &DeviceState) {
-        let idle = mem::take(&mut *self.idle.lock().unwrap_or_else(PoisonError::into_inner));
-        idle.into_iter().for_each(|event| destroy(state, event));
+        self.idle.take_all().into_iter().for_each(|event| destroy(state, event));
     }
 }
 
@@ -61,7 +45,7 @@ pub(crate) struct PooledEvent {
 
 impl PooledEvent {
     pub(crate) fn take(state: &'static DeviceState) -> Result<PooledEvent> {
-        let raw = match state.events.pop() {
+        let raw = match state.events.idle.take(|_| true) {
             Some(raw) => raw,
             None => create(state, CUevent_flags::CU_EVENT_DISABLE_TIMING)?,
         };
@@ -84,8 +68,8 @@ impl PooledEvent {
 
 impl Drop for PooledEvent {
     fn drop(&mut self) {
-        if !self.state.events.push(self.raw) {
-            destroy(self.state, self.raw);
+        if let Err(event) = self.state.events.idle.put(self.raw, |_| true) {
+            destroy(self.state, event);
         }
     }
 }

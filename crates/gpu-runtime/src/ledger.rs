@@ -1,10 +1,10 @@
 //! The ledger of a stream: the newest pieces of work, so that a late error can be traced back.
 
-use std::collections::VecDeque;
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use crate::graph::GraphNode;
+use crate::shared::Recent;
 use crate::stream::StreamId;
 
 /// How many pieces of work a stream remembers.
@@ -87,24 +87,22 @@ impl Work {
 }
 
 /// The newest work of one stream.
-#[derive(Default)]
 pub(crate) struct Ledger {
-    entries: Mutex<VecDeque<(u64, Work)>>,
+    entries: Recent<(u64, Work)>,
 }
 
 impl Ledger {
+    pub(crate) fn new() -> Ledger {
+        Ledger { entries: Recent::new(REMEMBERED) }
+    }
+
     pub(crate) fn note(&self, sequence: u64, work: &Work) {
-        let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
-        if entries.len() == REMEMBERED {
-            entries.pop_front();
-        }
-        entries.push_back((sequence, work.clone()));
+        self.entries.note((sequence, work.clone()));
     }
 
     /// What is remembered after `completed`, oldest first.
     pub(crate) fn after(&self, completed: u64) -> Vec<(u64, Work)> {
-        let entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
-        entries.iter().filter(|(sequence, _)| *sequence > completed).cloned().collect()
+        self.entries.find(|(sequence, _)| *sequence > completed)
     }
 }
 
@@ -145,7 +143,7 @@ mod tests {
 
     #[test]
     fn only_the_newest_work_after_what_is_complete_is_remembered() {
-        let ledger = Ledger::default();
+        let ledger = Ledger::new();
         for sequence in 1..=100 {
             ledger.note(sequence, &Work::Callback);
         }

@@ -133,6 +133,7 @@ mod race;
 mod relay;
 mod retired;
 mod rows;
+mod shared;
 mod software;
 mod stream;
 mod teardown;

@@ -1,7 +1,6 @@
 //! Order between streams: memory remembers its uses, and work waits for what it must come after.
 
 use std::cell::Cell;
-use std::cmp::Reverse;
 use std::panic::Location;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -11,6 +10,7 @@ use crate::error::{Error, Result};
 use crate::graph::{self, Books, CaptureProblem};
 use crate::memory::DevicePtr;
 use crate::observe::{Ambient, MemoryAccess, host_access, is_observed};
+use crate::shared::hold;
 use crate::stream::Stream;
 use crate::uses::UseRecord;
 
@@ -246,17 +246,13 @@ struct Held<'a> {
 
 /// Locks each record once, in the order of their addresses, which is the same for every thread.
 fn lock<'a>(operands: impl Iterator<Item = Operand<'a>>) -> SmallVec<[Held<'a>; 8]> {
-    let address = |record: &Mutex<UseRecord>| std::ptr::from_ref(record).addr();
-    let mut operands: SmallVec<[_; 8]> = operands.collect();
-    operands.sort_unstable_by_key(|operand| {
-        (address(operand.record), Reverse(operand.access == Access::Write))
+    let held = hold(operands, |operand| operand.record, |operand| operand.access == Access::Write);
+    let held = held.into_iter().map(|(Operand { access, is_filled, .. }, record)| Held {
+        record,
+        access,
+        is_filled,
     });
-    operands.dedup_by_key(|operand| address(operand.record));
-    let hold = |Operand { record, access, is_filled, .. }: Operand<'a>| {
-        let record = record.lock().unwrap_or_else(PoisonError::into_inner);
-        Held { record, access, is_filled }
-    };
-    operands.into_iter().map(hold).collect()
+    held.collect()
 }
 
 /// Marks the uses when `enqueue` is over, in whichever way it ended.

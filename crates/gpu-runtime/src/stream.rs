@@ -1,9 +1,8 @@
 //! Streams: queues of work on a device.
 
 mod captured;
-mod edges;
 mod id;
-mod milestones;
+mod line;
 mod origin;
 mod pool;
 mod progress;
@@ -20,15 +19,15 @@ use crate::device::Device;
 use crate::device_state::DeviceState;
 use crate::error::Result;
 use crate::event::Event;
+use crate::event_pool::PooledEvent;
 use crate::graph::{self, Books};
 use crate::handle::Handle;
 use crate::ledger::Ledger;
 use crate::observe::{self, WaitReason, WorkId};
 use crate::point::StreamPoint;
+use crate::shared::{Edges, Milestones};
 use crate::waits::Leave;
-use edges::Edges;
 pub use id::StreamId;
-use milestones::Milestones;
 pub(crate) use origin::Legacy;
 use origin::Origin;
 pub(crate) use pool::StreamPool;
@@ -81,8 +80,8 @@ pub(crate) struct StreamInner {
     /// It is raised *after* the driver took the work. Whoever reads n and then records an event
     /// therefore knows that the event comes after the first n pieces, without any lock.
     sequence: AtomicU64,
-    milestones: Milestones,
-    edges: Edges,
+    milestones: Milestones<Arc<PooledEvent>>,
+    edges: Edges<StreamId>,
     ledger: Ledger,
     observed: Mutex<()>,
     /// The capture that the stream takes part in. The lock is held for no other call.
@@ -185,16 +184,14 @@ impl Stream {
             self.comes_after(point);
             return Ok(());
         }
-        // Held until the wait is enqueued: who finds the edge in here may rely on it.
-        let mut edges = self.0.edges.lock();
-        if edges.reach(other.id()) >= point.sequence() {
+        let Some(edge) = self.0.edges.missing(other.id(), point.sequence()) else {
             return Ok(());
-        }
+        };
         match other.0.milestones.covering(other, point.sequence())? {
             Some(milestone) => {
                 let awaited = WorkId { stream: other.id(), sequence: milestone.sequence };
                 self.enqueue_wait(milestone.event.raw(), awaited)?;
-                edges.note(other.id(), milestone.sequence);
+                edge.note(milestone.sequence);
             }
             None => self.comes_after(point),
         }

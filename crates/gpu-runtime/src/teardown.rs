@@ -1,7 +1,6 @@
 //! Giving handles back to the driver in `Drop`, where nothing may fail, wait or panic.
 
-use std::collections::VecDeque;
-use std::sync::{Mutex, PoisonError};
+use std::sync::LazyLock;
 
 use cuda_sys::{CUresult, Driver};
 
@@ -10,18 +9,19 @@ use crate::device_state::DeviceState;
 use crate::error::Error;
 use crate::graph;
 use crate::lost;
+use crate::shared::Recent;
 
 /// How many failures are kept for [`take_drop_errors`].
 const KEPT: usize = 64;
 
-static FAILURES: Mutex<VecDeque<Error>> = Mutex::new(VecDeque::new());
+static FAILURES: LazyLock<Recent<Error>> = LazyLock::new(|| Recent::new(KEPT));
 
 /// The errors that occurred while something was dropped, oldest first, and forgets them.
 ///
 /// `Drop` cannot return an error, and reporting it at a later, unrelated call would mislead. Each
 /// is also a `tracing` event. Only the newest 64 are kept. A healthy program never sees one.
 pub fn take_drop_errors() -> Vec<Error> {
-    FAILURES.lock().unwrap_or_else(PoisonError::into_inner).drain(..).collect()
+    FAILURES.take_all().into()
 }
 
 /// Destroys something of a device with the driver's function `call`, which `destroy` calls.
@@ -52,10 +52,6 @@ pub(crate) fn destroy(
     }
     if let Err(error) = check::on_device(state, call, result) {
         tracing::warn!(%error, "a destructor failed");
-        let mut failures = FAILURES.lock().unwrap_or_else(PoisonError::into_inner);
-        if failures.len() == KEPT {
-            failures.pop_front();
-        }
-        failures.push_back(error);
+        FAILURES.note(error);
     }
 }

@@ -1,18 +1,18 @@
 //! The ledger of waits: where the host waited for devices, why and for how long, and whether it may.
 
 use std::cell::Cell;
-use std::collections::VecDeque;
 use std::fmt;
 use std::marker::PhantomData;
 use std::panic::Location;
+use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU8, Ordering};
-use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::graph;
 use crate::observe::{self, WaitReason};
+use crate::shared::Recent;
 use crate::stream::Stream;
 
 /// What becomes of a wait of the host for a device; PyTorch's `torch.cuda.set_sync_debug_mode`.
@@ -80,7 +80,7 @@ pub struct WaitModeGuard {
 const REMEMBERED: usize = 4096;
 
 static PROCESS: AtomicU8 = AtomicU8::new(WaitMode::Off as u8);
-static LEDGER: Mutex<VecDeque<WaitRecord>> = Mutex::new(VecDeque::new());
+static LEDGER: LazyLock<Recent<WaitRecord>> = LazyLock::new(|| Recent::new(REMEMBERED));
 
 thread_local! {
     static THREAD: Cell<Option<WaitMode>> = const { Cell::new(None) };
@@ -104,7 +104,7 @@ pub fn with_wait_mode<R>(mode: WaitMode, f: impl FnOnce() -> R) -> R {
 
 /// The waits in the ledger, oldest first, and forgets them. It keeps the newest 4096.
 pub fn take_waits() -> Vec<WaitRecord> {
-    LEDGER.lock().unwrap_or_else(PoisonError::into_inner).drain(..).collect()
+    LEDGER.take_all().into()
 }
 
 impl Stream {
@@ -186,11 +186,7 @@ impl Leave {
         if mode == WaitMode::Warn {
             tracing::warn!(target: "gpu_runtime::wait", "{record}");
         }
-        let mut ledger = LEDGER.lock().unwrap_or_else(PoisonError::into_inner);
-        if ledger.len() == REMEMBERED {
-            ledger.pop_front();
-        }
-        ledger.push_back(record);
+        LEDGER.note(record);
         result
     }
 }

@@ -13,8 +13,7 @@ use crate::device_state::DeviceState;
 use crate::error::{Error, Result};
 use crate::handle::Handle;
 use crate::ledger::Ledger;
-use crate::stream::edges::Edges;
-use crate::stream::milestones::Milestones;
+use crate::shared::{Edges, Milestones};
 use crate::stream::pool;
 use crate::stream::{Stream, StreamId, StreamInner};
 
@@ -178,7 +177,7 @@ impl Stream {
             sequence: AtomicU64::new(0),
             milestones: Milestones::new(),
             edges: Edges::new(),
-            ledger: Ledger::default(),
+            ledger: Ledger::new(),
             observed: Mutex::default(),
             capture: Mutex::default(),
         }));

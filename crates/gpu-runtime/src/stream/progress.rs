@@ -91,7 +91,7 @@ impl Stream {
 
     /// Notes that later work on this stream waits for the first `sequence` pieces of another.
     pub(crate) fn note_edge(&self, other: StreamId, sequence: u64) {
-        self.0.edges.lock().note(other, sequence);
+        self.0.edges.note(other, sequence);
     }
 
     /// Records an event now, if work was enqueued since the newest one, so that who later waits for

@@ -1,0 +1,15 @@
+//! What threads share, as far as it can be told without the driver. `tests/interleavings` compiles
+//! these files with other locks and atomics, and runs them in every order that threads can take.
+
+mod edges;
+mod hold;
+mod idle;
+mod milestones;
+mod recent;
+mod sync;
+
+pub(crate) use edges::Edges;
+pub(crate) use hold::hold;
+pub(crate) use idle::Idle;
+pub(crate) use milestones::{Line, Milestones};
+pub(crate) use recent::Recent;

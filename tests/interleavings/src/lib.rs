@@ -1,0 +1,35 @@
+//! What threads share in `gpu-runtime`, compiled with locks and atomics that try every order in
+//! which threads can come to them: the files of its module `shared`, and models of the driver around
+//! them. Each test is run once for each such order, with at most three threads that are stopped
+//! where they could have gone on.
+
+#![cfg(test)]
+
+#[path = "../../../crates/gpu-runtime/src/shared/edges.rs"]
+mod edges;
+#[path = "../../../crates/gpu-runtime/src/shared/hold.rs"]
+mod hold;
+#[path = "../../../crates/gpu-runtime/src/shared/idle.rs"]
+mod idle;
+#[path = "../../../crates/gpu-runtime/src/shared/milestones.rs"]
+mod milestones;
+#[path = "../../../crates/gpu-runtime/src/shared/recent.rs"]
+mod recent;
+
+mod sync {
+    pub(super) use loom::sync::atomic::{AtomicU64, Ordering};
+    pub(super) use loom::sync::{Mutex, MutexGuard};
+    pub(super) use std::sync::PoisonError;
+}
+
+mod pools;
+mod queue;
+mod records;
+mod streams;
+
+/// Runs a test in every order.
+fn in_every_order(test: impl Fn() + Sync + Send + 'static) {
+    let mut model = loom::model::Builder::new();
+    model.preemption_bound = Some(3);
+    model.check(test);
+}

@@ -1,0 +1,108 @@
+//! A stream of a driver as a model: a list of what was enqueued, which a device does step by step.
+
+use std::convert::Infallible;
+
+use loom::sync::Arc;
+
+use crate::milestones::{Line, Milestones};
+use crate::sync::{AtomicU64, Mutex, Ordering};
+
+/// What is in a stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Item {
+    Work,
+    Event,
+    /// Comes after the first items of the other stream, so many.
+    Wait(usize),
+}
+
+/// An event, by its place among the items of its stream.
+#[derive(Clone)]
+pub(crate) struct Mark {
+    pub(crate) place: usize,
+    driver: Arc<Mutex<Driver>>,
+}
+
+/// A stream: the driver's part, and the runtime's count of the work that it took.
+pub(crate) struct Queue {
+    driver: Arc<Mutex<Driver>>,
+    counted: AtomicU64,
+    pub(crate) milestones: Milestones<Mark>,
+}
+
+#[derive(Default)]
+struct Driver {
+    items: Vec<Item>,
+    /// How many of them are done.
+    done: usize,
+}
+
+impl Queue {
+    pub(crate) fn new() -> Arc<Queue> {
+        Arc::new(Queue {
+            driver: Arc::new(Mutex::new(Driver::default())),
+            counted: AtomicU64::new(0),
+            milestones: Milestones::new(),
+        })
+    }
+
+    /// Enqueues work as the runtime does: counted after the driver has taken it.
+    pub(crate) fn enqueue_work(&self) {
+        self.push(Item::Work);
+        self.counted.fetch_add(1, Ordering::AcqRel);
+    }
+
+    /// Enqueues something. Its place.
+    pub(crate) fn push(&self, item: Item) -> usize {
+        let mut driver = self.driver.lock().expect("no panic");
+        driver.items.push(item);
+        driver.items.len() - 1
+    }
+
+    pub(crate) fn items(&self) -> Vec<Item> {
+        self.driver.lock().expect("no panic").items.clone()
+    }
+
+    /// The device does the next item, if there is one.
+    pub(crate) fn step(&self) {
+        let mut driver = self.driver.lock().expect("no panic");
+        driver.done = driver.items.len().min(driver.done + 1);
+    }
+
+    /// How many pieces of work are among the first items, so many.
+    pub(crate) fn work_before(&self, place: usize) -> u64 {
+        let driver = self.driver.lock().expect("no panic");
+        driver.items[..place].iter().filter(|item| **item == Item::Work).count() as u64
+    }
+
+    /// How many pieces of work the device has done.
+    pub(crate) fn work_done(&self) -> u64 {
+        let done = self.driver.lock().expect("no panic").done;
+        self.work_before(done)
+    }
+}
+
+impl Line for Arc<Queue> {
+    type Event = Mark;
+    type Error = Infallible;
+
+    fn enqueued(&self) -> u64 {
+        self.counted.load(Ordering::Acquire)
+    }
+
+    fn now(&self) -> u64 {
+        self.enqueued()
+    }
+
+    fn records(&self) -> bool {
+        true
+    }
+
+    fn record(&self) -> Result<Mark, Infallible> {
+        Ok(Mark { place: self.push(Item::Event), driver: Arc::clone(&self.driver) })
+    }
+
+    fn is_complete(event: &Mark) -> Result<bool, Infallible> {
+        Ok(event.driver.lock().expect("no panic").done > event.place)
+    }
+}
