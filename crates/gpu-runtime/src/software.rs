@@ -53,6 +53,12 @@ pub(crate) fn tell_times(told: bool) {
     let _ = cuda_sim::control::tell_operation_times(told);
 }
 
+/// The operation that begins the launch of a graph which `end` ends.
+#[cfg(feature = "software")]
+pub(crate) fn begin_of_launch(end: OperationId) -> OperationId {
+    OperationId { sequence: end.sequence.saturating_sub(1), ..end }
+}
+
 /// What the calling thread enqueued last, unless it was asked since.
 #[cfg(feature = "software")]
 pub(crate) fn take_last_operation() -> Option<OperationId> {
@@ -72,6 +78,11 @@ pub(crate) fn virtual_now() -> Option<Duration> {
 
 #[cfg(not(feature = "software"))]
 pub(crate) fn tell_times(_told: bool) {}
+
+#[cfg(not(feature = "software"))]
+pub(crate) fn begin_of_launch(end: OperationId) -> OperationId {
+    end
+}
 
 #[cfg(not(feature = "software"))]
 pub(crate) fn take_last_operation() -> Option<OperationId> {

@@ -144,6 +144,9 @@ pub fn tell_operation_times(told: bool) -> Result<(), ControlError> {
 
 /// The operation that the calling thread has enqueued last, unless this was asked since; nothing
 /// where time is real.
+///
+/// The launch of a graph is two operations of its stream, one right after the other: the first begins
+/// it, and the second, which this gives, ends it.
 pub fn take_last_operation() -> Option<OperationId> {
     time::take_last()
 }

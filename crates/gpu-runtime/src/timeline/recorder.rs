@@ -109,7 +109,7 @@ impl Observer for Recorder {
         let stream = operation.stream.id();
         // It was being enqueued when the timeline began.
         let Some((since, begin)) = books.enqueuing.remove(&stream) else { return };
-        let marks = books.stamps.end(operation.stream, begin);
+        let marks = books.stamps.end(operation.stream, operation.work, begin);
         let Some(sequence) = sequence else { return };
         let thread = books.thread();
         let index = books.operations.len();

@@ -13,6 +13,7 @@ use crate::device_state::DeviceState;
 use crate::error::Result;
 use crate::event_pool;
 use crate::handle::Handle;
+use crate::ledger::Work;
 use crate::observe::WaitReason;
 use crate::software::{self, OperationId};
 use crate::stream::Stream;
@@ -27,7 +28,7 @@ pub(super) enum Stamps {
 
 /// What tells the beginning and the end of a piece of work.
 pub(super) enum Marks {
-    Operation(OperationId),
+    Operations { first: OperationId, last: OperationId },
     Events(Range<TimedEvent>),
 }
 
@@ -69,9 +70,21 @@ impl Stamps {
     }
 
     /// Marks the stream's point after it.
-    pub(super) fn end(&mut self, stream: &Stream, begin: Option<TimedEvent>) -> Option<Marks> {
+    pub(super) fn end(
+        &mut self,
+        stream: &Stream,
+        work: &Work,
+        begin: Option<TimedEvent>,
+    ) -> Option<Marks> {
         match self {
-            Stamps::Driver { .. } => software::take_last_operation().map(Marks::Operation),
+            Stamps::Driver { .. } => {
+                let last = software::take_last_operation()?;
+                let first = match work {
+                    Work::Graph { .. } => software::begin_of_launch(last),
+                    _ => last,
+                };
+                Some(Marks::Operations { first, last })
+            }
             Stamps::Events { idle, .. } => {
                 let begin = begin?;
                 TimedEvent::on(stream, idle).map(|end| Marks::Events(begin..end))
@@ -89,9 +102,12 @@ impl Stamps {
     /// When the work between those marks, which is done, was under way, if that can be told.
     pub(super) fn time(&mut self, marks: Marks) -> Option<Range<Duration>> {
         match (self, marks) {
-            (Stamps::Driver { start, times, .. }, Marks::Operation(id)) => {
-                let time = times.remove(&id)?;
-                Some(time.start.saturating_sub(*start)..time.end.saturating_sub(*start))
+            (Stamps::Driver { start, times, .. }, Marks::Operations { first, last }) => {
+                let begin = times.get(&first)?.start.saturating_sub(*start);
+                let end = times.get(&last)?.end.saturating_sub(*start);
+                times.remove(&first);
+                times.remove(&last);
+                Some(begin..end)
             }
             (Stamps::Events { anchors, idle }, Marks::Events(events)) => {
                 let anchor = anchors.get(&events.start.state.device)?;
@@ -118,7 +134,7 @@ impl Marks {
     /// Whether the work is known to be done. What the driver tells by itself comes at the end.
     pub(super) fn is_past(&self) -> bool {
         match self {
-            Marks::Operation(_) => false,
+            Marks::Operations { .. } => false,
             Marks::Events(events) => {
                 matches!(event_pool::query(events.end.state, events.end.raw), Ok(true))
             }

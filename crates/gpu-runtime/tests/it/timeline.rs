@@ -227,3 +227,38 @@ fn a_prefetching_pipeline_reaches_the_ideal_from_pinned_memory_only() {
     })
     .run();
 }
+
+#[test]
+fn in_virtual_time_the_launch_of_a_graph_takes_as_long_as_what_it_does() {
+    isolate(|| {
+        in_virtual_time(|| {
+            let device = get(0);
+            let (main, side) = (Stream::new(device).expect("a"), Stream::new(device).expect("b"));
+            let function = elementwise(device, "fill");
+            let [mut x, mut y] = [(); 2].map(|()| zeros(device, 1000));
+            let least = Duration::from_nanos(TimeModel::H200.kernel_least);
+            // Three after each other, and one beside them.
+            let (graph, ()) = main
+                .capture(|_| {
+                    fill(&function, &side, 7, &mut y)?;
+                    (0..3).try_for_each(|value| fill(&function, &main, value, &mut x))
+                })
+                .expect("it can be captured");
+            let exec = graph.instantiate().expect("it is complete");
+            let timeline = Timeline::start([device]).expect("it can be started");
+            exec.launch(&main).expect("the launch is taken");
+            exec.launch(&side).expect("the launch is taken");
+            let trace = timeline.finish().expect("the device works");
+            let is_launch = |work: &Work| matches!(work, Work::Graph { .. });
+            let launches = trace.operations.iter().filter(|operation| is_launch(&operation.work));
+            let times: Vec<_> = launches.filter_map(|launch| launch.time.clone()).collect();
+            let [first, second] = times.as_slice() else { panic!("{:?}", trace.operations) };
+            for time in [first, second] {
+                let taken = time.end - time.start;
+                assert!(taken >= 3 * least, "{taken:?}");
+            }
+            assert!(first.end <= second.start, "{first:?} {second:?}");
+        });
+    })
+    .run();
+}

@@ -3,6 +3,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use gpu_runtime::{
     Access, CaptureMode, CaptureProblem, CaptureStatus, DeviceBuffer, Error, Event, Order,
@@ -243,6 +244,79 @@ fn an_error_or_a_panic_in_the_closure_leaves_everything_as_it_was() {
         device().synchronize().expect("nothing is captured any more");
         side.copy_dtoh_pinned(&y, host).expect("it is").wait().expect("it works");
         assert_eq!(read(&y), [0; 50]);
+    })
+    .run();
+}
+
+#[test]
+fn a_capture_that_other_code_breaks_is_an_error_at_its_end() {
+    isolate(|| {
+        let kernel = elementwise(device(), "increment");
+        let stream = device().default_stream().expect("a stream");
+        let mut buffer = zeros(device(), 50);
+        let before = format!("{:?}", buffer.uses().lock().expect("no panic").clone());
+        let capture = stream.begin_capture(CaptureMode::ThreadLocal).expect("it is free");
+        increment(&kernel, &stream, &mut buffer).expect("the launch is captured");
+        // The driver's legacy stream would wait for a captured one.
+        let driver = cuda_sim::driver();
+        // SAFETY: the memory is larger, and nothing runs.
+        let refused =
+            unsafe { (driver.cuMemsetD8Async)(buffer.ptr().address(), 1, 4, std::ptr::null_mut()) };
+        assert_eq!(refused, cuda_sys::CUresult::CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
+        assert_eq!(stream.capture_status().expect("a driver"), CaptureStatus::Invalidated);
+        assert!(increment(&kernel, &stream, &mut buffer).is_err());
+        let refused = capture.end();
+        assert!(
+            matches!(&refused, Err(Error::Capture { problem: CaptureProblem::Broken, .. })),
+            "{refused:?}"
+        );
+        assert_eq!(stream.capture_status().expect("a driver"), CaptureStatus::None);
+        let after = format!("{:?}", buffer.uses().lock().expect("no panic").clone());
+        assert_eq!((before, stream.sequence()), (after, 0));
+        increment(&kernel, &stream, &mut buffer).expect("it runs again");
+        assert_eq!(read(&buffer), [1; 50]);
+    })
+    .run();
+}
+
+#[test]
+fn other_threads_may_enqueue_on_a_stream_while_captures_begin_and_end_there() {
+    isolate(|| {
+        const LAUNCHES: usize = 2000;
+        let (stream, kernel) = (stream(), elementwise(device(), "increment"));
+        let mut buffer = zeros(device(), 50);
+        let is_done = AtomicBool::new(false);
+        let (mut refused, mut captured) = (0, 0);
+        std::thread::scope(|scope| {
+            let captures = scope.spawn(|| {
+                let mut captured = 0;
+                while !is_done.load(Ordering::Acquire) {
+                    let capture = stream.begin_capture(CaptureMode::Relaxed).expect("it is free");
+                    std::thread::yield_now();
+                    match capture.end() {
+                        Ok(graph) => captured += graph.nodes().len(),
+                        Err(Error::Capture { problem: CaptureProblem::Broken, .. }) => {}
+                        Err(error) => panic!("{error}"),
+                    }
+                }
+                captured
+            });
+            for _ in 0..LAUNCHES {
+                match increment(&kernel, &stream, &mut buffer) {
+                    Ok(()) => {}
+                    Err(Error::Capture { .. }) => refused += 1,
+                    Err(error) => panic!("{error}"),
+                }
+            }
+            is_done.store(true, Ordering::Release);
+            captured = captures.join().expect("no panic");
+        });
+        // What was neither captured nor refused has run, but for what is in captures that broke.
+        let ran = read(&buffer)[0] as usize;
+        assert!(ran + captured <= LAUNCHES, "{ran} ran, {captured} were captured");
+        assert!(ran <= stream.sequence() as usize, "{ran}");
+        assert!(ran + refused >= stream.sequence() as usize, "{ran} ran, {refused} were refused");
+        device().synchronize().expect("nothing is captured any more");
     })
     .run();
 }
