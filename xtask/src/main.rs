@@ -7,6 +7,7 @@ mod build_kernels;
 mod ci;
 mod conformance;
 mod doctor;
+mod instructions;
 mod libcuda;
 mod parallel;
 mod paths;
@@ -39,6 +40,8 @@ enum Command {
     Conformance(conformance::Suite),
     /// Say what there is on this machine, what would run where, and what to do about the rest.
     Doctor,
+    /// Count the instructions of an enqueue with callgrind, with and without a race checker.
+    Instructions,
     /// Build the software driver as libcuda.so.1 and print the folder that it is in.
     Libcuda,
     /// Check the rules of this repository: floors, headers, licences, clauses, links and more.
@@ -64,6 +67,7 @@ fn run(command: Command) -> anyhow::Result<()> {
         Command::Ci(arguments) => ci::run(&arguments),
         Command::Conformance(suite) => conformance::run(&suite),
         Command::Doctor => doctor::run(),
+        Command::Instructions => instructions::run(),
         Command::Libcuda => libcuda::run(),
         Command::Tidy => tidy::run(),
         Command::Toolkit => toolkit::run(),

@@ -93,7 +93,8 @@
 //! [`Observer`]s are told of each piece of work and of each wait of the host, with places in the
 //! source and ranges of memory ([`observe()`]). The ledger of waits has where the host waited, why
 //! and for how long, and can refuse it ([`WaitMode`]). A [`Timeline`] has when the devices did what,
-//! for Perfetto and for figures of overlap. `tracing` has an
+//! for Perfetto and for figures of overlap. A [`RaceChecker`], or `GPU_SANITIZER=1` in the
+//! environment, finds accesses to the same memory that nothing puts in order. `tracing` has an
 //! event for each piece of work (target `gpu_runtime::enqueue`) and a span for each wait
 //! (`gpu_runtime::wait`).
 
