@@ -22,7 +22,7 @@ pub use operation::{HostWait, MemoryAccess, Operation, WaitReason, WorkId};
 ///
 /// Its methods are called in the thread that does what they tell of. What one stream is given is told in
 /// the order in which the stream does it: other threads that enqueue on that stream stand by
-/// meanwhile. They must not enqueue, wait or drop streams, or the thread would wait for itself. A
+/// meanwhile. They must not enqueue, wait, get memory or drop streams, or the thread would wait for itself. A
 /// panic in one is reported through `tracing` and changes nothing.
 pub trait Observer: Send + Sync {
     /// Whether the work may be enqueued at all. An error is what the caller gets, and the driver

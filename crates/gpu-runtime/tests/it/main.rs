@@ -20,6 +20,7 @@ mod peer_links;
 mod peers;
 mod programs;
 mod races;
+mod random_races;
 mod rows;
 mod stream_pool;
 mod streams;
