@@ -23,6 +23,8 @@ pub(crate) enum Error {
     #[error("{call} failed: {result}")]
     Driver { call: &'static str, result: cuda_sys::CUresult },
     #[error(transparent)]
+    Cudarc(#[from] cudarc::driver::DriverError),
+    #[error(transparent)]
     DriverNotFound(#[from] cuda_sys::LoadError),
     #[error("the output cannot be written: {0}")]
     Output(#[from] io::Error),

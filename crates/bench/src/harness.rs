@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 use std::hint::black_box;
-use std::io;
+use std::io::{self, Write};
 use std::time::{Duration, Instant};
 
 use crate::args::Args;
@@ -20,6 +20,9 @@ const LONGEST_WARM_UP: Duration = Duration::from_secs(1);
 const ROUNDS: usize = 4;
 /// How long a sample is, unless one call takes longer.
 const SAMPLE: f64 = 0.03;
+
+/// Makes so many calls of something, and says how long they took.
+pub(crate) type Sample<'a> = Box<dyn FnMut(u32) -> Result<Duration> + 'a>;
 
 /// The run of the program: which cases are wanted, and what became of them.
 pub(crate) struct Bench {
@@ -55,6 +58,38 @@ impl Bench {
         let matching = self.filters.iter().filter(|filter| case.starts_with(&filter.prefix));
         let count = matching.map(|filter| filter.matched.set(true)).count();
         self.filters.is_empty() || count > 0
+    }
+
+    /// Whether any of the cases is wanted.
+    pub(crate) fn wants_any(&self, cases: &[&str]) -> bool {
+        // Each is asked for, so that each filter knows that it matched.
+        cases.iter().filter(|case| self.wants(case)).count() > 0
+    }
+
+    /// The prefixes that ask for cases of a group, of names that begin with it.
+    pub(crate) fn prefixes_in(&self, group: &str) -> Vec<String> {
+        let prefixes = self.filters.iter().map(|filter| filter.prefix.as_str());
+        if self.filters.is_empty() || prefixes.clone().any(|prefix| group.starts_with(prefix)) {
+            return vec![group.to_owned()];
+        }
+        prefixes.filter(|prefix| prefix.starts_with(group)).map(str::to_owned).collect()
+    }
+
+    /// Hands on the line of a case that another process measured for this one.
+    pub(crate) fn hand_on(&self, case: &str, line: &str) -> Result<()> {
+        self.wants(case);
+        let mut output = io::stdout().lock();
+        Ok(writeln!(output, "{line}").and_then(|()| output.flush())?)
+    }
+
+    /// The name of this library in the output.
+    pub(crate) fn peer(&self) -> &str {
+        &self.peer
+    }
+
+    /// How many samples of each case are taken.
+    pub(crate) fn samples(&self) -> usize {
+        self.samples
     }
 
     /// Times calls of `work`. What they return is dropped within the time; on a GPU a sample ends
@@ -99,8 +134,22 @@ impl Bench {
         other: impl FnMut(u32) -> Result<Duration>,
         work: impl FnMut(u32) -> Result<Duration>,
     ) -> Result<()> {
-        let times = compare(self.samples * ROUNDS, work, other);
-        self.report(case, Metric::Ratio, times.map(|times| vec![times]))
+        let times = self.fastest([Box::new(other), Box::new(work)]);
+        self.report(case, Metric::Ratio, times.map(|[unit, best]| vec![best / unit]))
+    }
+
+    /// The seconds of one call of each. They take turns, and of each the fastest round counts.
+    pub(crate) fn fastest<const N: usize>(&self, sides: [Sample<'_>; N]) -> Result<[f64; N]> {
+        fastest(self.samples * ROUNDS, sides)
+    }
+
+    /// Reports the seconds of one call, if the case is wanted: of this library, or of a peer.
+    pub(crate) fn nanoseconds(&self, peer: Option<&str>, case: &str, seconds: f64) -> Result<()> {
+        if !self.wants(case) {
+            return Ok(());
+        }
+        let samples = Samples::new(vec![seconds]);
+        self.print_of(peer.unwrap_or(&self.peer), case, Metric::Nanoseconds, samples.as_ref())
     }
 
     /// Reports a case that was measured in a way of its own: the seconds of one call, by sample. A
@@ -112,11 +161,16 @@ impl Bench {
         seconds: Result<Vec<f64>>,
     ) -> Result<()> {
         let seconds = seconds.unwrap_or_else(|error| {
-            eprintln!("{case}: {error}");
-            self.failed.push(case.to_owned());
+            self.fail(case, &error);
             Vec::new()
         });
         self.print(case, metric, Samples::new(seconds).as_ref())
+    }
+
+    /// Says why something failed, and has the program fail when all others ran.
+    pub(crate) fn fail(&mut self, case: &str, error: &Error) {
+        eprintln!("{case}: {error}");
+        self.failed.push(case.to_owned());
     }
 
     /// Reports a case for which the library lacks the operation.
@@ -139,7 +193,17 @@ impl Bench {
     }
 
     fn print(&self, case: &str, metric: Metric, samples: Option<&Samples>) -> Result<()> {
-        let line = Line::new(&self.peer, case, metric, samples);
+        self.print_of(&self.peer, case, metric, samples)
+    }
+
+    fn print_of(
+        &self,
+        peer: &str,
+        case: &str,
+        metric: Metric,
+        samples: Option<&Samples>,
+    ) -> Result<()> {
+        let line = Line::new(peer, case, metric, samples);
         Ok(line.write(io::stdout().lock())?)
     }
 }
@@ -151,21 +215,19 @@ fn measure(count: usize, mut sample: impl FnMut(u32) -> Result<Duration>) -> Res
     (0..count).map(|_| Ok(sample(calls)?.as_secs_f64() / f64::from(calls))).collect()
 }
 
-/// The seconds of one call in the fastest of `count` rounds, in multiples of those of the other, of
-/// which each round has one too.
-fn compare(
-    count: usize,
-    mut sample: impl FnMut(u32) -> Result<Duration>,
-    mut other: impl FnMut(u32) -> Result<Duration>,
-) -> Result<f64> {
-    let (warm, other_warm) = (warm_up(&mut sample)?, warm_up(&mut other)?);
-    let (calls, other_calls) = (calls_in_sample(warm), calls_in_sample(other_warm));
-    let (mut best, mut unit) = (f64::INFINITY, f64::INFINITY);
-    for _ in 0..count {
-        unit = unit.min(other(other_calls)?.as_secs_f64() / f64::from(other_calls));
-        best = best.min(sample(calls)?.as_secs_f64() / f64::from(calls));
+/// The seconds of one call of each, in its fastest of `count` rounds, of which each has all of them.
+fn fastest<const N: usize>(count: usize, mut sides: [Sample<'_>; N]) -> Result<[f64; N]> {
+    let mut calls = [0; N];
+    for (calls, sample) in calls.iter_mut().zip(&mut sides) {
+        *calls = calls_in_sample(warm_up(sample)?);
     }
-    Ok(best / unit)
+    let mut fastest = [f64::INFINITY; N];
+    for _ in 0..count {
+        for ((fastest, calls), sample) in fastest.iter_mut().zip(calls).zip(&mut sides) {
+            *fastest = fastest.min(sample(calls)?.as_secs_f64() / f64::from(calls));
+        }
+    }
+    Ok(fastest)
 }
 
 /// Makes more and more calls, until the last of them say how long a call takes.
@@ -214,6 +276,17 @@ mod tests {
     }
 
     #[test]
+    fn of_the_prefixes_a_group_gets_those_that_ask_for_its_cases() {
+        let of = |line| bench(line).prefixes_in("runtime/");
+        assert_eq!(of("bench"), ["runtime/"]);
+        assert_eq!(of("bench --filter ew/,run"), ["runtime/"]);
+        assert_eq!(
+            of("bench --filter ew/,runtime/launch,runtime/ev"),
+            ["runtime/launch", "runtime/ev"]
+        );
+    }
+
+    #[test]
     fn a_filter_that_no_case_has_is_an_error_that_repeats_it() {
         let bench = bench("bench --filter ew/,wm/");
         assert!(bench.wants("ew/add_1M"));
@@ -239,19 +312,13 @@ mod tests {
     }
 
     #[test]
-    fn a_comparison_is_in_multiples_of_the_other_time() {
-        let of = |seconds| move |calls| Ok(Duration::from_secs(seconds) * calls);
-        assert_eq!(compare(2, of(6), of(2)).expect("nothing fails"), 3.0);
-    }
-
-    #[test]
-    fn of_a_comparison_the_fastest_rounds_count() {
-        let disturbed = |seconds: [u64; 4]| {
+    fn of_several_ways_the_fastest_rounds_count() {
+        let disturbed = |seconds: [u64; 4]| -> Sample<'_> {
             let mut rounds = seconds.into_iter().cycle();
-            move |calls: u32| Ok(Duration::from_secs(rounds.next().unwrap_or(1)) * calls)
+            Box::new(move |calls| Ok(Duration::from_secs(rounds.next().unwrap_or(1)) * calls))
         };
-        let ratio = compare(4, disturbed([9, 6, 7, 8]), disturbed([2, 9, 9, 3]));
-        assert_eq!(ratio.expect("nothing fails"), 3.0);
+        let seconds = fastest(4, [disturbed([9, 6, 7, 8]), disturbed([2, 9, 9, 3])]);
+        assert_eq!(seconds.expect("nothing fails"), [6.0, 2.0]);
     }
 
     #[test]

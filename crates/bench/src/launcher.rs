@@ -1,6 +1,6 @@
-//! Launches of a kernel that does nothing, by the runtime and by the driver's bare calls: all that
-//! is `unsafe` here, but for the kernels of `sim/`.
+//! Launches of a kernel that does nothing, by the runtime and by the driver's bare calls.
 
+use std::ffi::CStr;
 use std::ptr::null_mut;
 
 use cuda_sys::{CUcontext, CUdevice, CUfunction, CUmodule, CUresult, CUstream, Driver};
@@ -9,9 +9,9 @@ use gpu_runtime::{Device, DriverKind, Function, LaunchConfig, Stream, driver_kin
 use crate::error::{Error, Result};
 
 /// With the NUL that a driver looks for.
-const EMPTY: &str = concat!(include_str!("empty.ptx"), "\0");
+pub(crate) const EMPTY: &str = concat!(include_str!("empty.ptx"), "\0");
 /// One thread.
-const ONE: LaunchConfig = LaunchConfig::new([1, 1, 1], [1, 1, 1]);
+pub(crate) const ONE: LaunchConfig = LaunchConfig::new([1, 1, 1], [1, 1, 1]);
 
 /// Launches the kernel that does nothing.
 pub(crate) trait Launcher {
@@ -81,12 +81,25 @@ impl Bare {
             check("cuCtxSetCurrent", (driver.cuCtxSetCurrent)(bare.context))?;
             let loaded = (driver.cuModuleLoadData)(&mut bare.module, EMPTY.as_ptr().cast());
             check("cuModuleLoadData", loaded)?;
-            let found =
-                (driver.cuModuleGetFunction)(&mut bare.function, bare.module, c"empty".as_ptr());
-            check("cuModuleGetFunction", found)?;
             check("cuStreamCreate", (driver.cuStreamCreate)(&mut bare.stream, 0))?;
         }
+        bare.function = bare.function(c"empty")?;
         Ok(bare)
+    }
+
+    /// The driver's functions, with the device's context current in the thread that made this.
+    pub(crate) fn driver(&self) -> &Driver {
+        &self.driver
+    }
+
+    /// The kernel of that name.
+    pub(crate) fn function(&self, name: &CStr) -> Result<CUfunction> {
+        let mut function = null_mut();
+        // SAFETY: `function` is writable, and the module lives as long as `self`.
+        let found =
+            unsafe { (self.driver.cuModuleGetFunction)(&mut function, self.module, name.as_ptr()) };
+        check("cuModuleGetFunction", found)?;
+        Ok(function)
     }
 }
 
@@ -136,6 +149,6 @@ impl Drop for Bare {
     }
 }
 
-fn check(call: &'static str, result: CUresult) -> Result<()> {
+pub(crate) fn check(call: &'static str, result: CUresult) -> Result<()> {
     result.ok().map_err(|result| Error::Driver { call, result })
 }

@@ -23,6 +23,7 @@ mod matmul;
 mod metric;
 mod place;
 mod reduce;
+mod runtime;
 mod samples;
 mod sim;
 mod train;
@@ -40,7 +41,7 @@ use place::Place;
 type Group = fn(&mut Bench, &Place) -> Result<()>;
 
 /// The cases by the prefix that their names share, in the order in which they run.
-const GROUPS: [(&str, Group); 11] = [
+const GROUPS: [(&str, Group); 12] = [
     ("dispatch/", dispatch::run),
     ("ew/", elementwise::run),
     ("bcast/", broadcast::run),
@@ -51,6 +52,7 @@ const GROUPS: [(&str, Group); 11] = [
     ("data/", data::run),
     ("alloc/", alloc::run),
     ("launch/", launch::run),
+    ("runtime/", runtime::run),
     ("sim/", sim::run),
 ];
 

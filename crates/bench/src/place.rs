@@ -68,6 +68,11 @@ impl Place {
         self.device
     }
 
+    /// Threads of the CPU's kernels, and workers of the software driver.
+    pub(crate) fn threads(&self) -> usize {
+        self.threads
+    }
+
     /// A tensor of normally distributed numbers.
     pub(crate) fn randn(&self, shape: impl Into<Shape>) -> tensor::Result<Tensor> {
         Tensor::randn(shape, self.device)

@@ -101,9 +101,12 @@ macro_rules! tuples {
                 fn with<R>(&self, f: impl FnOnce(&mut [*mut c_void], &[Operand<'_>]) -> R) -> R {
                     let ($($argument,)*) = self;
                     let mut addresses = [$($argument.address().cast_mut()),*];
-                    let operands = [$($argument.operand()),*];
-                    let operands: SmallVec<[Operand<'_>; 8]> =
-                        operands.into_iter().flatten().collect();
+                    let mut operands: SmallVec<[Operand<'_>; 8]> = SmallVec::new();
+                    $(
+                        if let Some(operand) = $argument.operand() {
+                            operands.push(operand);
+                        }
+                    )*
                     f(&mut addresses, &operands)
                 }
             }

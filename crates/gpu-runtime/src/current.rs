@@ -1,7 +1,10 @@
 //! The current device and the current streams of a thread, and the guards that change them.
 
 use std::cell::{Cell, RefCell};
+use std::fmt;
 use std::marker::PhantomData;
+use std::ops::Deref;
+use std::rc::Rc;
 
 use crate::device::Device;
 use crate::error::Result;
@@ -11,7 +14,70 @@ thread_local! {
     /// Has no destructor, so it can be asked until the thread's very end.
     static DEVICE: Cell<u32> = const { Cell::new(0) };
     /// By device; a device without an entry is on its default stream.
-    static STREAMS: RefCell<Vec<Option<Stream>>> = const { RefCell::new(Vec::new()) };
+    static STREAMS: RefCell<Vec<Entered>> = const { RefCell::new(Vec::new()) };
+}
+
+/// A stream that a thread made current, if it did. The count of its handles within the thread needs
+/// no atomic operation, which the look-up of the current stream would mostly consist of.
+type Entered = Option<Rc<Stream>>;
+
+/// The stream that was current in this thread when it was asked for
+/// ([`Device::current_stream_ref`]): it can be used as a [`Stream`], and stays in its thread.
+/// `clone()` gives a handle that can leave it.
+///
+/// ```
+/// # gpu_runtime::choose_driver(gpu_runtime::DriverChoice::Software { devices: None })?;
+/// use gpu_runtime::{Device, Stream};
+///
+/// let current = Device::get(0)?.current_stream_ref()?;
+/// current.synchronize()?;
+/// let stream: Stream = current.clone();
+/// std::thread::spawn(move || stream.is_default()).join().unwrap();
+/// # Ok::<(), gpu_runtime::Error>(())
+/// ```
+pub struct CurrentStream(Current);
+
+enum Current {
+    Default(&'static Stream),
+    Entered(Rc<Stream>),
+}
+
+impl CurrentStream {
+    #[inline]
+    pub(crate) fn of(device: Device) -> Result<CurrentStream> {
+        // In a thread that is past its destructors no stream is entered.
+        let entered = STREAMS.try_with(|streams| {
+            streams.borrow().get(device.index()).and_then(Clone::clone).map(Current::Entered)
+        });
+        match entered.ok().flatten() {
+            Some(entered) => Ok(CurrentStream(entered)),
+            None => device.default_stream_of_process().map(Current::Default).map(CurrentStream),
+        }
+    }
+}
+
+impl Deref for CurrentStream {
+    type Target = Stream;
+
+    #[inline]
+    fn deref(&self) -> &Stream {
+        match &self.0 {
+            Current::Default(stream) => stream,
+            Current::Entered(stream) => stream,
+        }
+    }
+}
+
+impl PartialEq<Stream> for CurrentStream {
+    fn eq(&self, other: &Stream) -> bool {
+        **self == *other
+    }
+}
+
+impl fmt::Debug for CurrentStream {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&**self, f)
+    }
 }
 
 /// Makes a device current until it is dropped; see [`Device::enter`].
@@ -36,10 +102,9 @@ pub struct DeviceGuard {
 #[must_use = "the stream is current only until the guard is dropped"]
 #[derive(Debug)]
 pub struct StreamGuard {
-    stream: Stream,
-    previous_stream: Option<Stream>,
+    stream: Rc<Stream>,
+    previous_stream: Entered,
     previous_device: u32,
-    _of_this_thread: PhantomData<*const ()>,
 }
 
 /// Runs `f` with `device` as the current device of this thread.
@@ -95,11 +160,11 @@ impl Stream {
     /// [`Error::DeviceLost`](crate::Error::DeviceLost).
     pub fn enter(&self) -> Result<StreamGuard> {
         self.device().usable()?;
+        let stream = Rc::new(self.clone());
         Ok(StreamGuard {
-            stream: self.clone(),
-            previous_stream: replace_stream(self.device(), Some(self.clone())),
+            previous_stream: replace_stream(self.device(), Some(Rc::clone(&stream))),
             previous_device: replace_device(self.device().0),
-            _of_this_thread: PhantomData,
+            stream,
         })
     }
 }
@@ -127,26 +192,27 @@ pub(crate) fn replace_device(index: u32) -> u32 {
     DEVICE.replace(index)
 }
 
-/// The stream that this thread made current on a device, if it did and still runs.
-pub(crate) fn stream(device: Device) -> Option<Stream> {
-    STREAMS
-        .try_with(|streams| streams.borrow().get(device.index()).cloned().flatten())
-        .ok()
-        .flatten()
-}
-
+/// By device, the streams that the thread made current.
 pub(crate) fn streams() -> Vec<Option<Stream>> {
-    STREAMS.try_with(|streams| streams.borrow().clone()).unwrap_or_default()
+    let clone = |streams: &RefCell<Vec<Entered>>| shared(&streams.borrow());
+    STREAMS.try_with(clone).unwrap_or_default()
 }
 
 /// Returns the streams that were current. In a thread that is past its destructors nothing is.
 pub(crate) fn replace_streams(new: Vec<Option<Stream>>) -> Vec<Option<Stream>> {
-    STREAMS.try_with(|streams| streams.replace(new)).unwrap_or_default()
+    let new = new.into_iter().map(|stream| stream.map(Rc::new)).collect();
+    let old = STREAMS.try_with(|streams| streams.replace(new)).unwrap_or_default();
+    shared(&old)
+}
+
+/// The same streams, which may go to other threads.
+fn shared(entered: &[Entered]) -> Vec<Option<Stream>> {
+    entered.iter().map(|stream| stream.as_deref().cloned()).collect()
 }
 
 /// The old stream is returned and not dropped in here: a stream's destructor may use other streams.
-fn replace_stream(device: Device, new: Option<Stream>) -> Option<Stream> {
-    let replace = |streams: &RefCell<Vec<Option<Stream>>>| {
+fn replace_stream(device: Device, new: Entered) -> Entered {
+    let replace = |streams: &RefCell<Vec<Entered>>| {
         let mut streams = streams.borrow_mut();
         if streams.len() <= device.index() {
             streams.resize(device.index() + 1, None);

@@ -68,16 +68,20 @@ impl DeviceState {
     /// that changed the context, and work would go to the wrong device.
     #[inline]
     pub(crate) fn bind(&self) -> Result<()> {
+        match self.context.get() {
+            Some(context) if self.lost.get().is_none() && self.is_current(*context) => Ok(()),
+            _ => self.make_current(),
+        }
+    }
+
+    fn make_current(&self) -> Result<()> {
         if let Some(lost) = self.lost.get() {
             return Err(lost.error());
         }
         let context = self.context()?;
-        if self.current_context()? != context {
-            // SAFETY: the primary context was retained and is never released.
-            let set = unsafe { (self.driver.cuCtxSetCurrent)(context.0) };
-            check::on_device(self, "cuCtxSetCurrent", set)?;
-        }
-        Ok(())
+        // SAFETY: the primary context was retained and is never released.
+        let set = unsafe { (self.driver.cuCtxSetCurrent)(context.0) };
+        check::on_device(self, "cuCtxSetCurrent", set)
     }
 
     /// Calls the driver with the device's context current, outside any stream.
@@ -140,12 +144,12 @@ impl DeviceState {
         self.streams().iter().all(|stream| stream.has_reached(stream.now()).unwrap_or(true))
     }
 
-    fn current_context(&self) -> Result<Handle<CUcontext>> {
+    #[inline]
+    fn is_current(&self, context: Handle<CUcontext>) -> bool {
         let mut current: CUcontext = null_mut();
-        // SAFETY: `current` is writable.
+        // SAFETY: `current` is writable. Where the call fails, to set the context says why.
         let got = unsafe { (self.driver.cuCtxGetCurrent)(&mut current) };
-        check::on_device(self, "cuCtxGetCurrent", got)?;
-        Ok(Handle(current))
+        got == CUresult::CUDA_SUCCESS && current == context.0
     }
 
     fn retain_context(&self) -> Result<Handle<CUcontext>> {

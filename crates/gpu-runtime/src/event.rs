@@ -1,6 +1,7 @@
 //! Events: marks on a stream that streams and the host can wait for.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
 use cuda_sys::{CUevent, CUevent_flags};
 
@@ -38,21 +39,22 @@ use crate::waits::Leave;
 #[derive(Debug)]
 pub struct Event {
     timing: bool,
+    /// The driver's event, once there is one.
+    raw: OnceLock<OwnedEvent>,
+    /// Held while the driver records the event or has a stream wait for it.
     recording: Mutex<Option<Recording>>,
+    /// Whether the newest recording is of what was captured, in which the driver's event has no part.
+    /// Who only asks the driver about the event looks here, and needs no lock.
+    is_captured: AtomicBool,
 }
 
 /// What the newest recording of an event stands for.
 #[derive(Clone)]
 enum Recording {
     /// So many pieces of a stream's work.
-    Work { event: Arc<OwnedEvent>, work: WorkId },
-    /// What was captured on a stream. The driver's event has no part in it, and is kept.
-    Captured {
-        event: Option<Arc<OwnedEvent>>,
-        stream: Stream,
-        capture: Weak<Books>,
-        awaited: Awaited,
-    },
+    Work(WorkId),
+    /// What was captured on a stream.
+    Captured { stream: Stream, capture: Weak<Books>, awaited: Awaited },
 }
 
 /// An event of the driver, destroyed when dropped.
@@ -64,12 +66,21 @@ struct OwnedEvent {
 impl Event {
     /// An event that takes no time stamps, which makes it cheaper.
     pub fn new() -> Event {
-        Event { timing: false, recording: Mutex::new(None) }
+        Event::made(false)
     }
 
     /// An event between which and another one [`elapsed_time`](Event::elapsed_time) can be asked.
     pub fn with_timing() -> Event {
-        Event { timing: true, recording: Mutex::new(None) }
+        Event::made(true)
+    }
+
+    fn made(timing: bool) -> Event {
+        Event {
+            timing,
+            raw: OnceLock::new(),
+            recording: Mutex::new(None),
+            is_captured: AtomicBool::new(false),
+        }
     }
 
     /// Records the event: it stands for everything enqueued on the stream so far. Where the stream
@@ -81,17 +92,21 @@ impl Event {
     #[track_caller]
     pub fn record(&self, stream: &Stream) -> Result<()> {
         let mut recording = self.lock();
-        let earlier = recording.as_ref().and_then(Recording::event);
         if let Some(capture) = graph::of(stream)
             && let Some(awaited) = capture.awaited(stream)
         {
             let (stream, capture) = (stream.clone(), Arc::downgrade(&capture));
-            *recording = Some(Recording::Captured { event: earlier, stream, capture, awaited });
+            *recording = Some(Recording::Captured { stream, capture, awaited });
+            self.is_captured.store(true, Ordering::Release);
             return Ok(());
         }
-        let event = match earlier {
+        let event = match self.raw.get() {
             Some(event) => event,
-            None => Arc::new(self.create(stream.state())?),
+            None => {
+                let created = self.create(stream.state())?;
+                // Nobody else has put one there: the lock is held.
+                self.raw.get_or_init(|| created)
+            }
         };
         if event.state.device != stream.device() {
             let problem =
@@ -100,11 +115,11 @@ impl Event {
         }
         let sequence = stream.sequence();
         enqueue(stream, &Request::new(&Work::Record, "cuEventRecord"), |driver, raw| {
-            // SAFETY: the event lives as long as `event`, on the stream's device.
+            // SAFETY: the event lives as long as `self`, on the stream's device.
             unsafe { (driver.cuEventRecord)(event.raw.0, raw) }
         })?;
-        let work = WorkId { stream: stream.id(), sequence };
-        *recording = Some(Recording::Work { event, work });
+        *recording = Some(Recording::Work(WorkId { stream: stream.id(), sequence }));
+        self.is_captured.store(false, Ordering::Release);
         Ok(())
     }
 
@@ -122,7 +137,8 @@ impl Event {
                 let capture = capture.upgrade().ok_or_else(|| is_over("wait"))?;
                 stream.wait_for_captured("wait", &capture, recorded_on, awaited)
             }
-            Recording::Work { event, work } => {
+            Recording::Work(work) => {
+                let Some(event) = self.raw.get() else { return Ok(()) };
                 if work.stream == stream.id() {
                     return Ok(());
                 }
@@ -142,14 +158,16 @@ impl Event {
     /// [`Error::DeviceLost`] if work before the event failed; [`Error::Capture`] if it was recorded
     /// in a capture.
     pub fn query(&self) -> Result<bool> {
-        match self.newest("query")? {
-            Some((event, work)) => {
-                let is_past = raw_event::query(event.state, event.raw)?;
-                if is_past {
-                    observe::learned(|| work);
-                }
-                Ok(is_past)
+        if self.is_captured.load(Ordering::Acquire) || observe::is_observed() {
+            let Some((event, work)) = self.newest("query")? else { return Ok(true) };
+            let is_past = raw_event::query(event.state, event.raw)?;
+            if is_past {
+                observe::learned(|| work);
             }
+            return Ok(is_past);
+        }
+        match self.raw.get() {
+            Some(event) => raw_event::query(event.state, event.raw),
             None => Ok(true),
         }
     }
@@ -180,10 +198,12 @@ impl Event {
         if !(self.timing && end.timing) {
             return Err(invalid(EventProblem::WithoutTiming));
         }
-        let newest = |event: &Event| {
-            event.newest("elapsed_time").map_err(|_captured| invalid(EventProblem::Captured))
-        };
-        let (Some((start, before)), Some((end, after))) = (newest(self)?, newest(end)?) else {
+        let captured = |_| invalid(EventProblem::Captured);
+        let newest = (
+            self.newest("elapsed_time").map_err(captured)?,
+            end.newest("elapsed_time").map_err(captured)?,
+        );
+        let (Some((start, before)), Some((end, after))) = newest else {
             return Err(invalid(EventProblem::NotRecorded));
         };
         let state = start.state;
@@ -217,9 +237,9 @@ impl Event {
     ///
     /// # Errors
     /// It stands for what was captured.
-    fn newest(&self, operation: &'static str) -> Result<Option<(Arc<OwnedEvent>, WorkId)>> {
+    fn newest(&self, operation: &'static str) -> Result<Option<(&OwnedEvent, WorkId)>> {
         match self.lock().clone() {
-            Some(Recording::Work { event, work }) => Ok(Some((event, work))),
+            Some(Recording::Work(work)) => Ok(self.raw.get().map(|event| (event, work))),
             Some(Recording::Captured { stream, capture, .. }) => Err(match capture.upgrade() {
                 Some(_) => graph::nothing_runs(operation, &stream),
                 None => is_over(operation),
@@ -233,16 +253,6 @@ impl Event {
     }
 }
 
-impl Recording {
-    /// The driver's event, if there is one.
-    fn event(&self) -> Option<Arc<OwnedEvent>> {
-        match self {
-            Recording::Work { event, .. } => Some(Arc::clone(event)),
-            Recording::Captured { event, .. } => event.clone(),
-        }
-    }
-}
-
 /// That the capture is over in which an event was recorded.
 fn is_over(operation: &'static str) -> Error {
     Error::Capture { operation, problem: CaptureProblem::Over }
@@ -251,7 +261,7 @@ fn is_over(operation: &'static str) -> Error {
 impl std::fmt::Debug for Recording {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Recording::Work { work: WorkId { stream, sequence }, .. } => {
+            Recording::Work(WorkId { stream, sequence }) => {
                 write!(f, "{stream} after {sequence}")
             }
             Recording::Captured { stream, .. } => write!(f, "captured on {stream}"),

@@ -85,11 +85,21 @@ pub(crate) fn create(state: &DeviceState, flags: CUevent_flags) -> Result<Handle
 }
 
 /// Whether the newest recording of an event is complete.
+///
+/// An event says by itself on which device it is, so the context that is current does not matter; a
+/// thread that has none may be refused, and gets the device's then.
 pub(crate) fn query(state: &DeviceState, event: Handle<CUevent>) -> Result<bool> {
-    state.bind()?;
+    if let Some(lost) = state.lost() {
+        return Err(lost.error());
+    }
     let _allowed = graph::relaxed();
     // SAFETY: the caller owns the event, so it is not destroyed meanwhile.
-    let result: CUresult = unsafe { (state.driver.cuEventQuery)(event.0) };
+    let query = || unsafe { (state.driver.cuEventQuery)(event.0) };
+    let mut result = query();
+    if result == CUresult::CUDA_ERROR_INVALID_CONTEXT {
+        state.bind()?;
+        result = query();
+    }
     check::query(state, None, "cuEventQuery", result)
 }
 

@@ -147,7 +147,7 @@ mod waits;
 pub use arguments::{ByValue, KernelArgument, KernelArguments};
 pub use buffer::{DeviceBuffer, PinnedBuffer};
 pub use context::{ExecutionContext, ExecutionContextGuard};
-pub use current::{DeviceGuard, StreamGuard, with_device, with_stream};
+pub use current::{CurrentStream, DeviceGuard, StreamGuard, with_device, with_stream};
 pub use device::Device;
 pub use driver::{
     Availability, DriverChoice, DriverKind, availability, choose_driver, driver_kind,

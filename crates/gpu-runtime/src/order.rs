@@ -196,7 +196,8 @@ pub(crate) fn ordered_at<'a, R, O: Into<Operand<'a>> + Copy>(
     let operands = || operands.iter().map(|&operand| operand.into());
     let accesses = || operands().filter_map(|operand| operand.memory());
     let _told = Ambient::enter(place, capture.is_some(), accesses);
-    let mut held = lock(operands());
+    let mut held = SmallVec::new();
+    lock(operands(), &mut held);
     match &capture {
         None => order_before(stream, order, &held)?,
         Some(capture) => {
@@ -245,14 +246,11 @@ struct Held<'a> {
 }
 
 /// Locks each record once, in the order of their addresses, which is the same for every thread.
-fn lock<'a>(operands: impl Iterator<Item = Operand<'a>>) -> SmallVec<[Held<'a>; 8]> {
-    let held = hold(operands, |operand| operand.record, |operand| operand.access == Access::Write);
-    let held = held.into_iter().map(|(Operand { access, is_filled, .. }, record)| Held {
-        record,
-        access,
-        is_filled,
-    });
-    held.collect()
+fn lock<'a>(operands: impl Iterator<Item = Operand<'a>>, held: &mut SmallVec<[Held<'a>; 8]>) {
+    let is_strong = |operand: &Operand<'a>| operand.access == Access::Write;
+    let made =
+        |Operand { access, is_filled, .. }: Operand<'a>, record| Held { record, access, is_filled };
+    hold(operands, |operand| operand.record, is_strong, made, held);
 }
 
 /// Marks the uses when `enqueue` is over, in whichever way it ended.

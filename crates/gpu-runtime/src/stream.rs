@@ -149,7 +149,7 @@ impl Stream {
     pub fn wait_stream(&self, other: &Stream) -> Result<()> {
         match graph::of(other) {
             Some(capture) if self != other => self.wait_captured("wait_stream", &capture, other),
-            _ => self.wait_point(&other.point()),
+            _ => self.wait_work(other, other.now()),
         }
     }
 
@@ -173,29 +173,7 @@ impl Stream {
     /// being captured: points are of work that runs.
     #[track_caller]
     pub fn wait_point(&self, point: &StreamPoint) -> Result<()> {
-        let other = point.stream();
-        if self == other {
-            return Ok(());
-        }
-        if graph::of(self).is_some() {
-            return Err(graph::outside("wait_point", self, other.id()));
-        }
-        if other.0.milestones.completed() >= point.sequence() {
-            self.comes_after(point);
-            return Ok(());
-        }
-        let Some(edge) = self.0.edges.missing(other.id(), point.sequence()) else {
-            return Ok(());
-        };
-        match other.0.milestones.covering(other, point.sequence())? {
-            Some(milestone) => {
-                let awaited = WorkId { stream: other.id(), sequence: milestone.sequence };
-                self.enqueue_wait(milestone.event.raw(), awaited)?;
-                edge.note(milestone.sequence);
-            }
-            None => self.comes_after(point),
-        }
-        Ok(())
+        self.wait_work(point.stream(), point.sequence())
     }
 
     /// A new event without timing, recorded here.

@@ -1,6 +1,7 @@
 //! A stream of a driver as a model: a list of what was enqueued, which a device does step by step.
 
 use std::convert::Infallible;
+use std::sync::atomic::AtomicUsize;
 
 use loom::sync::Arc;
 
@@ -16,11 +17,18 @@ pub(crate) enum Item {
     Wait(usize),
 }
 
-/// An event, by its place among the items of its stream.
+/// An event, by its place among the items of its stream: the newest one, if it is recorded anew. No
+/// order in which threads can come to the place is tried, since who has the event may rely on it.
 #[derive(Clone)]
 pub(crate) struct Mark {
-    pub(crate) place: usize,
+    place: std::sync::Arc<AtomicUsize>,
     driver: Arc<Mutex<Driver>>,
+}
+
+impl Mark {
+    pub(crate) fn place(&self) -> usize {
+        self.place.load(Ordering::Relaxed)
+    }
 }
 
 /// A stream: the driver's part, and the runtime's count of the work that it took.
@@ -98,11 +106,25 @@ impl Line for Arc<Queue> {
         true
     }
 
-    fn record(&self) -> Result<Mark, Infallible> {
-        Ok(Mark { place: self.push(Item::Event), driver: Arc::clone(&self.driver) })
+    fn record(&self, spare: Option<Mark>) -> Result<Mark, Infallible> {
+        let place = self.push(Item::Event);
+        Ok(match spare {
+            Some(event) => {
+                event.place.store(place, Ordering::Relaxed);
+                event
+            }
+            None => {
+                let place = std::sync::Arc::new(AtomicUsize::new(place));
+                Mark { place, driver: Arc::clone(&self.driver) }
+            }
+        })
+    }
+
+    fn is_spare(event: &mut Mark) -> bool {
+        std::sync::Arc::get_mut(&mut event.place).is_some()
     }
 
     fn is_complete(event: &Mark) -> Result<bool, Infallible> {
-        Ok(event.driver.lock().expect("no panic").done > event.place)
+        Ok(event.driver.lock().expect("no panic").done > event.place())
     }
 }

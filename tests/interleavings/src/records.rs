@@ -2,6 +2,7 @@
 
 use loom::sync::{Arc, Mutex};
 use loom::thread;
+use smallvec::SmallVec;
 
 use crate::hold::hold;
 use crate::in_every_order;
@@ -29,11 +30,13 @@ fn threads_that_use_the_same_memory_in_any_order_never_wait_for_each_other_forev
             let records = Arc::clone(&records);
             thread::spawn(move || {
                 let operands = operands.into_iter();
-                let mut held =
-                    hold(operands, |(at, _)| &records[*at], |(_, used)| *used == Use::Write);
+                let mut held = SmallVec::new();
+                let is_strong = |(_, used): &(usize, Use)| *used == Use::Write;
+                let made = |operand, record| (operand, record);
+                hold(operands, |(at, _)| &records[*at], is_strong, made, &mut held);
                 let seen: Vec<usize> = held.iter().map(|(_, record)| record.len()).collect();
                 thread::yield_now();
-                for ((_, used), record) in &mut held {
+                for ((_, used), record) in held.iter_mut() {
                     record.push((name, *used));
                 }
                 seen

@@ -24,7 +24,7 @@ fn an_event_comes_after_all_the_work_that_it_stands_for() {
         let covering = queue.milestones.covering(&queue, sequence).expect("it cannot fail");
         if let Some(milestone) = covering {
             assert!(milestone.sequence >= sequence);
-            assert!(queue.work_before(milestone.event.place) >= milestone.sequence);
+            assert!(queue.work_before(milestone.event.place()) >= milestone.sequence);
         } else {
             assert_eq!(sequence, 0, "nothing is done yet");
         }
@@ -93,7 +93,7 @@ fn whoever_finds_a_wait_that_another_thread_made_comes_after_it_too() {
                 if let Some(edge) = edges.missing("awaited", 1) {
                     let covering = awaited.milestones.covering(&awaited, 1);
                     let milestone = covering.expect("it cannot fail").expect("nothing is done");
-                    waiting.push(Item::Wait(milestone.event.place + 1));
+                    waiting.push(Item::Wait(milestone.event.place() + 1));
                     edge.note(milestone.sequence);
                 }
                 waiting.enqueue_work();

@@ -67,7 +67,7 @@ impl GraphExec {
         if observe::is_observed() {
             // The driver sees to that by itself, also where the program keeps order.
             let earlier = self.launches.lock().unwrap_or_else(PoisonError::into_inner).clone();
-            earlier.points().for_each(|point| stream.comes_after(point));
+            earlier.points().for_each(|point| stream.comes_after(point.stream(), point.sequence()));
         }
         ordered_at(place, stream, &operands, || {
             enqueue(stream, &request, |driver, stream| {

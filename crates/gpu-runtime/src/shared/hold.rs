@@ -9,19 +9,26 @@ use super::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Locks what each operand names, once, in the order of addresses, which is the same for every
 /// thread: so none waits for another that waits for it. Of operands that name the same, one that
-/// `is_strong` stays.
-pub(crate) fn hold<'a, T, O>(
+/// `is_strong` stays. What is made of each, and of its lock, is added to `held`.
+///
+/// Every launch comes through here. The lists stay where they are: to move one is to copy all of its
+/// room.
+pub(crate) fn hold<'a, T: 'a, O: Copy, H>(
     operands: impl Iterator<Item = O>,
     named: impl Fn(&O) -> &'a Mutex<T>,
     is_strong: impl Fn(&O) -> bool,
-) -> SmallVec<[(O, MutexGuard<'a, T>); 8]> {
+    made: impl Fn(O, MutexGuard<'a, T>) -> H,
+    held: &mut SmallVec<[H; 8]>,
+) {
     let address = |operand: &O| ptr::from_ref(named(operand)).addr();
-    let mut operands: SmallVec<[O; 8]> = operands.collect();
-    operands.sort_unstable_by_key(|operand| (address(operand), Reverse(is_strong(operand))));
-    operands.dedup_by_key(|operand| address(operand));
-    let lock = |operand: O| {
+    let mut sorted: SmallVec<[O; 8]> = SmallVec::new();
+    for operand in operands {
+        sorted.push(operand);
+    }
+    sorted.sort_unstable_by_key(|operand| (address(operand), Reverse(is_strong(operand))));
+    sorted.dedup_by_key(|operand| address(operand));
+    for &operand in &sorted {
         let guard = named(&operand).lock().unwrap_or_else(PoisonError::into_inner);
-        (operand, guard)
-    };
-    operands.into_iter().map(lock).collect()
+        held.push(made(operand, guard));
+    }
 }

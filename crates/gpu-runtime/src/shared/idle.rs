@@ -31,7 +31,9 @@ impl<T> Idle<T> {
     /// The thing, if there are enough of its kind.
     pub(crate) fn put(&self, thing: T, is_alike: impl Fn(&T) -> bool) -> Result<(), T> {
         let mut things = self.lock();
-        if things.iter().filter(|other| is_alike(other)).count() >= self.limit {
+        // Mostly there are few of all kinds together, and nobody has to count.
+        let may_be_full = things.len() >= self.limit;
+        if may_be_full && things.iter().filter(|other| is_alike(other)).count() >= self.limit {
             return Err(thing);
         }
         things.push_back(thing);

@@ -20,8 +20,11 @@ pub(crate) trait Line {
     /// Whether events can be recorded that can be waited for.
     fn records(&self) -> bool;
 
-    /// Records an event after everything enqueued so far.
-    fn record(&self) -> Result<Self::Event, Self::Error>;
+    /// Records an event after everything enqueued so far: a spare one if there is one, else another.
+    fn record(&self, spare: Option<Self::Event>) -> Result<Self::Event, Self::Error>;
+
+    /// Whether nobody else has the event, so that it can be recorded anew.
+    fn is_spare(event: &mut Self::Event) -> bool;
 
     /// Whether everything before the event is done.
     fn is_complete(event: &Self::Event) -> Result<bool, Self::Error>;
@@ -31,13 +34,23 @@ pub(crate) trait Line {
 /// then means to wait for the next. Old points lose precision first, since the same happens to them
 /// again and again.
 const REMEMBERED: usize = 64;
+/// Spare events beyond this many are let go.
+const SPARE: usize = REMEMBERED / 2;
 
 /// The events recorded on one stream, oldest first, and the number of the newest work that is done.
 pub(crate) struct Milestones<E> {
     completed: AtomicU64,
     /// The sequence of the newest event, readable without the lock.
     newest: AtomicU64,
-    recorded: Mutex<VecDeque<Milestone<E>>>,
+    recorded: Mutex<Recorded<E>>,
+}
+
+/// The events of [`Milestones`], under its lock.
+struct Recorded<E> {
+    milestones: VecDeque<Milestone<E>>,
+    /// Events that nobody needs any more, to be recorded anew: who makes one edge after the other
+    /// then needs neither the device's pool nor the heap.
+    spare: Vec<E>,
 }
 
 /// An event that comes after the first `sequence` pieces of a stream's work.
@@ -52,7 +65,7 @@ impl<E: Clone> Milestones<E> {
         Milestones {
             completed: AtomicU64::new(0),
             newest: AtomicU64::new(0),
-            recorded: Mutex::new(VecDeque::new()),
+            recorded: Mutex::new(Recorded { milestones: VecDeque::new(), spare: Vec::new() }),
         }
     }
 
@@ -76,15 +89,15 @@ impl<E: Clone> Milestones<E> {
         sequence: u64,
     ) -> Result<Option<Milestone<E>>, L::Error> {
         let mut recorded = self.lock();
-        self.forget_completed(&mut recorded);
+        recorded.forget::<L>(self.completed());
         if self.completed() >= sequence {
             return Ok(None);
         }
-        let first = recorded.partition_point(|milestone| milestone.sequence < sequence);
-        match recorded.get(first) {
-            Some(milestone) => Ok(Some(milestone.clone())),
-            None => Ok(Some(self.record(line, &mut recorded)?)),
+        let first = recorded.milestones.partition_point(|milestone| milestone.sequence < sequence);
+        if first == recorded.milestones.len() {
+            self.record(line, &mut recorded)?;
         }
+        Ok(recorded.milestones.get(first).cloned())
     }
 
     /// Records an event if work was enqueued since the newest one.
@@ -95,7 +108,7 @@ impl<E: Clone> Milestones<E> {
             return Ok(());
         }
         let mut recorded = self.lock();
-        self.record(line, &mut recorded).map(drop)
+        self.record(line, &mut recorded)
     }
 
     /// Asks the driver how far the stream is, and records an event if none is on its way.
@@ -105,57 +118,74 @@ impl<E: Clone> Milestones<E> {
             return self.completed();
         }
         let mut recorded = self.lock();
-        while let Some(oldest) = recorded.front() {
+        while let Some(oldest) = recorded.milestones.front() {
             match L::is_complete(&oldest.event) {
                 Ok(true) => self.reached(oldest.sequence),
                 // A lost device completes nothing any more; the next call on it says so.
                 Ok(false) | Err(_) => break,
             }
-            recorded.pop_front();
+            recorded.milestones.pop_front();
         }
-        let is_missing = recorded.is_empty() && self.completed() < line.enqueued();
+        let is_missing = recorded.milestones.is_empty() && self.completed() < line.enqueued();
         if is_missing && line.records() {
             let _ = self.record(line, &mut recorded);
         }
         self.completed()
     }
 
+    /// Records an event now, which becomes the last of the milestones.
     #[track_caller]
     fn record<L: Line<Event = E>>(
         &self,
         line: &L,
-        recorded: &mut VecDeque<Milestone<E>>,
-    ) -> Result<Milestone<E>, L::Error> {
-        if recorded.len() == REMEMBERED {
-            thin_out(recorded);
+        recorded: &mut Recorded<E>,
+    ) -> Result<(), L::Error> {
+        if recorded.milestones.len() == REMEMBERED {
+            recorded.thin_out::<L>();
         }
         // Read before the record: what is counted by now is on the stream by now.
         let sequence = line.enqueued();
-        let milestone = Milestone { sequence, event: line.record()? };
-        recorded.push_back(milestone.clone());
-        self.newest.fetch_max(sequence, Ordering::AcqRel);
-        Ok(milestone)
+        let event = line.record(recorded.spare.pop())?;
+        recorded.milestones.push_back(Milestone { sequence, event });
+        // Nobody else writes it: the lock is held.
+        self.newest.store(sequence, Ordering::Release);
+        Ok(())
     }
 
-    /// Drops the events that are known to be past, without asking the driver.
-    fn forget_completed(&self, recorded: &mut VecDeque<Milestone<E>>) {
-        let completed = self.completed();
-        let past = recorded.partition_point(|milestone| milestone.sequence <= completed);
-        recorded.drain(..past);
-    }
-
-    fn lock(&self) -> MutexGuard<'_, VecDeque<Milestone<E>>> {
+    fn lock(&self) -> MutexGuard<'_, Recorded<E>> {
         self.recorded.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Removes every second event, but never the newest.
-fn thin_out<T>(recorded: &mut VecDeque<T>) {
-    let mut index = 0;
-    recorded.retain(|_| {
-        index += 1;
-        index % 2 == 0
-    });
+impl<E> Recorded<E> {
+    /// Drops the events that are known to be past, without asking the driver.
+    fn forget<L: Line<Event = E>>(&mut self, completed: u64) {
+        let past = self.milestones.partition_point(|milestone| milestone.sequence <= completed);
+        for milestone in self.milestones.drain(..past) {
+            spare::<L>(&mut self.spare, milestone.event);
+        }
+    }
+
+    /// Gives up every second event.
+    fn thin_out<L: Line<Event = E>>(&mut self) {
+        for milestone in thin_out(&mut self.milestones) {
+            spare::<L>(&mut self.spare, milestone.event);
+        }
+    }
+}
+
+/// Removes every second one, but, of an even number, never the last.
+fn thin_out<T>(recorded: &mut VecDeque<T>) -> impl Iterator<Item = T> + '_ {
+    let kept = recorded.len() / 2;
+    (0..kept).for_each(|index| recorded.swap(index, 2 * index + 1));
+    recorded.drain(kept..)
+}
+
+/// Keeps an event for reuse, unless somebody has it or there are enough.
+fn spare<L: Line>(spare: &mut Vec<L::Event>, mut event: L::Event) {
+    if spare.len() < SPARE && L::is_spare(&mut event) {
+        spare.push(event);
+    }
 }
 
 #[cfg(test)]
@@ -165,7 +195,9 @@ mod tests {
     #[test]
     fn thinning_out_keeps_the_newest_and_half_of_the_others() {
         let mut recorded: VecDeque<_> = (1..=8).collect();
-        thin_out(&mut recorded);
+        let mut given_up: Vec<_> = thin_out(&mut recorded).collect();
+        given_up.sort_unstable();
+        assert_eq!(given_up, [1, 3, 5, 7]);
         assert_eq!(recorded, [2, 4, 6, 8]);
     }
 }

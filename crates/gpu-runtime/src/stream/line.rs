@@ -28,13 +28,20 @@ impl Line for Stream {
     }
 
     #[track_caller]
-    fn record(&self) -> Result<Arc<PooledEvent>> {
-        let event = PooledEvent::take(self.state())?;
+    fn record(&self, spare: Option<Arc<PooledEvent>>) -> Result<Arc<PooledEvent>> {
+        let event = match spare {
+            Some(event) => event,
+            None => Arc::new(PooledEvent::take(self.state())?),
+        };
         enqueue(self, &Request::new(&Work::Record, "cuEventRecord"), |driver, raw| {
             // SAFETY: the event was taken from the pool of the stream's device.
             unsafe { (driver.cuEventRecord)(event.raw(), raw) }
         })?;
-        Ok(Arc::new(event))
+        Ok(event)
+    }
+
+    fn is_spare(event: &mut Arc<PooledEvent>) -> bool {
+        Arc::get_mut(event).is_some()
     }
 
     fn is_complete(event: &Arc<PooledEvent>) -> Result<bool> {

@@ -11,7 +11,6 @@ use crate::error::Result;
 use crate::graph;
 use crate::ledger::{LaunchRecord, Work};
 use crate::observe::{self, Request, WaitReason, WorkId};
-use crate::point::StreamPoint;
 use crate::retired;
 use crate::stream::{Legacy, Stream, StreamId, StreamInner};
 use crate::wait::host_wait;
@@ -70,6 +69,32 @@ impl Stream {
         self.0.observed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Makes later work on this stream wait for the first `sequence` pieces of another's; see
+    /// [`wait_point`](Stream::wait_point).
+    #[track_caller]
+    pub(crate) fn wait_work(&self, other: &Stream, sequence: u64) -> Result<()> {
+        if self == other {
+            return Ok(());
+        }
+        if graph::of(self).is_some() {
+            return Err(graph::outside("wait_point", self, other.id()));
+        }
+        if other.0.milestones.completed() >= sequence {
+            self.comes_after(other, sequence);
+            return Ok(());
+        }
+        let Some(edge) = self.0.edges.missing(other.id(), sequence) else { return Ok(()) };
+        match other.0.milestones.covering(other, sequence)? {
+            Some(milestone) => {
+                let awaited = WorkId { stream: other.id(), sequence: milestone.sequence };
+                self.enqueue_wait(milestone.event.raw(), awaited)?;
+                edge.note(milestone.sequence);
+            }
+            None => self.comes_after(other, sequence),
+        }
+        Ok(())
+    }
+
     /// Makes later work on this stream wait for an event that was recorded after `awaited`.
     #[track_caller]
     pub(crate) fn enqueue_wait(&self, event: CUevent, awaited: WorkId) -> Result<()> {
@@ -81,11 +106,11 @@ impl Stream {
         })
     }
 
-    /// Tells observers that later work on this stream comes after a point that is past.
+    /// Tells observers that later work on this stream comes after another's work, which is past.
     #[inline]
-    pub(crate) fn comes_after(&self, point: &StreamPoint) {
+    pub(crate) fn comes_after(&self, other: &Stream, sequence: u64) {
         if observe::is_observed() {
-            observe::told_awaited(self, point.work());
+            observe::told_awaited(self, WorkId { stream: other.id(), sequence });
         }
     }
 

@@ -175,7 +175,7 @@ impl Streams {
     /// Makes a node's stream current, where it is not.
     fn enter(&mut self, stream: Option<&Stream>) -> Result<Option<StreamGuard>> {
         let Some(stream) = stream else { return Ok(None) };
-        if stream.device().current_stream()? == *stream {
+        if stream.device().current_stream_ref()? == *stream {
             return Ok(None);
         }
         if !self.others.contains(stream) {
@@ -188,7 +188,7 @@ impl Streams {
     /// ordered as one operation of the caller's, in manual order too.
     fn join(&self) -> Result<()> {
         for stream in &self.others {
-            stream.device().current_stream()?.wait_stream(stream)?;
+            stream.device().current_stream_ref()?.wait_stream(stream)?;
         }
         Ok(())
     }

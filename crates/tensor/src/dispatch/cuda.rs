@@ -40,7 +40,7 @@ pub(super) unsafe fn launch<P: Family>(
     call: &P,
 ) -> Result<()> {
     let kernel = table.get(op, dtype, device)?;
-    let stream = device.current_stream()?;
+    let stream = device.current_stream_ref()?;
     let uses: SmallVec<[Operand<'_>; 6]> =
         operands.iter().flat_map(|&(tensor, access)| self::operands(tensor, access)).collect();
     ordered(&stream, &uses, || {

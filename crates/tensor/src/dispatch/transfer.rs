@@ -47,7 +47,7 @@ pub(crate) fn transfer(target: &Tensor, source: &Tensor, blocking: Blocking) -> 
         }
         (Memory::Cuda(to), Memory::Cuda(from)) => {
             // As PyTorch does: the device that has the data sends it.
-            let stream = from.device().current_stream()?;
+            let stream = from.device().current_stream_ref()?;
             let uses = [(to.uses(), Access::Write), (from.uses(), Access::Read)];
             let (dst, src, bytes) = (at(to.ptr(), target), at(from.ptr(), source), bytes(source));
             // SAFETY: both ends hold `bytes` from there on, and their records, which are marked
@@ -84,7 +84,7 @@ fn through(
     source: &Tensor,
     from: &DeviceMemory,
 ) -> Result<()> {
-    let stream = from.device().current_stream()?;
+    let stream = from.device().current_stream_ref()?;
     stream.may_wait()?;
     let _lock = lock_unordered("copy_", target.storage(), Access::Write)?;
     let uses = [(from.uses(), Access::Read), (staging.uses(), Access::Write)];

@@ -7,6 +7,6 @@ use crate::Result;
 
 #[track_caller]
 pub(super) fn allocate(device: Device, bytes: usize) -> Result<DeviceMemory> {
-    let stream = device.current_stream()?;
+    let stream = device.current_stream_ref()?;
     Ok(gpu_alloc::allocate(device, bytes, &stream)?)
 }

@@ -1,0 +1,123 @@
+//! The same by the driver's functions alone: what is added to them is the cost of a layer.
+
+use std::ffi::c_void;
+use std::ptr::{from_mut, null_mut};
+
+use cuda_sys::{CUevent, CUevent_flags, CUfunction, CUresult, CUstream, Driver};
+use gpu_runtime::{Device, Stream};
+
+use super::held::Enqueues;
+use crate::error::Result;
+use crate::launcher::{self, ONE, check};
+
+/// Two streams, and what is enqueued on them.
+pub(super) struct Bare {
+    kernels: launcher::Bare,
+    empty: CUfunction,
+    arguments: CUfunction,
+    streams: [Stream; 2],
+    raw: [CUstream; 2],
+    event: CUevent,
+}
+
+impl Bare {
+    pub(super) fn new(device: Device) -> Result<Bare> {
+        let kernels = launcher::Bare::new(device)?;
+        let streams = [Stream::new(device)?, Stream::new(device)?];
+        let mut event = null_mut();
+        let flags = CUevent_flags::CU_EVENT_DISABLE_TIMING.0;
+        // SAFETY: `event` is writable, and the device's context is current.
+        let made = unsafe { (kernels.driver().cuEventCreate)(&mut event, flags) };
+        check("cuEventCreate", made)?;
+        Ok(Bare {
+            empty: kernels.function(c"empty")?,
+            arguments: kernels.function(c"arguments")?,
+            raw: [0, 1].map(|index: usize| streams[index].as_raw().cast()),
+            kernels,
+            streams,
+            event,
+        })
+    }
+
+    /// A launch without arguments.
+    pub(super) fn launch(&mut self) -> Result<()> {
+        self.enqueue(self.empty, &mut [])
+    }
+
+    /// A launch with two addresses and a number.
+    pub(super) fn launch_with_arguments(&mut self) -> Result<()> {
+        let (mut read, mut written, mut number) = (0u64, 0u64, 1u32);
+        let parameters = [
+            from_mut(&mut read).cast(),
+            from_mut(&mut written).cast(),
+            from_mut(&mut number).cast(),
+        ];
+        self.enqueue(self.arguments, &mut { parameters })
+    }
+
+    /// A launch on the first stream, which the second then waits for.
+    pub(super) fn launch_and_wait(&mut self) -> Result<()> {
+        self.launch()?;
+        self.record()?;
+        // SAFETY: stream and event live as long as `self`.
+        self.call("cuStreamWaitEvent", |driver| unsafe {
+            (driver.cuStreamWaitEvent)(self.raw[1], self.event, 0)
+        })
+    }
+
+    /// Records an event, and asks whether it is past.
+    pub(super) fn record_and_query(&mut self) -> Result<()> {
+        self.record()?;
+        // SAFETY: the event lives as long as `self`.
+        self.call("cuEventQuery", |driver| match unsafe { (driver.cuEventQuery)(self.event) } {
+            CUresult::CUDA_ERROR_NOT_READY => CUresult::CUDA_SUCCESS,
+            result => result,
+        })
+    }
+
+    fn record(&self) -> Result<()> {
+        // SAFETY: stream and event live as long as `self`.
+        self.call("cuEventRecord", |driver| unsafe {
+            (driver.cuEventRecord)(self.event, self.raw[0])
+        })
+    }
+
+    fn enqueue(&self, function: CUfunction, parameters: &mut [*mut c_void]) -> Result<()> {
+        let ([gx, gy, gz], [bx, by, bz]) = (ONE.grid, ONE.block);
+        let (stream, parameters) = (self.raw[0], parameters.as_mut_ptr());
+        // SAFETY: function and stream live as long as `self`; the parameters are the kernel's.
+        self.call("cuLaunchKernel", |driver| unsafe {
+            (driver.cuLaunchKernel)(
+                function,
+                gx,
+                gy,
+                gz,
+                bx,
+                by,
+                bz,
+                0,
+                stream,
+                parameters,
+                null_mut(),
+            )
+        })
+    }
+
+    fn call(&self, name: &'static str, call: impl FnOnce(&Driver) -> CUresult) -> Result<()> {
+        check(name, call(self.kernels.driver()))
+    }
+}
+
+impl Enqueues for Bare {
+    fn streams(&self) -> &[Stream] {
+        &self.streams
+    }
+}
+
+impl Drop for Bare {
+    fn drop(&mut self) {
+        // Nobody can be told of a failure.
+        // SAFETY: the event was made here, and is not used again.
+        let _ = unsafe { (self.kernels.driver().cuEventDestroy_v2)(self.event) };
+    }
+}
