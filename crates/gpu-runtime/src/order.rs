@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 use std::panic::Location;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use smallvec::SmallVec;
 
@@ -206,7 +206,7 @@ pub(crate) fn ordered_at<'a, R, O: Into<Operand<'a>> + Copy>(
             }
         }
     }
-    let _marking = Marking { stream, order, capture: capture.as_deref(), held: &mut held };
+    let _marking = Marking { stream, order, capture: capture.as_ref(), held: &mut held };
     enqueue()
 }
 
@@ -257,7 +257,7 @@ fn lock<'a>(operands: impl Iterator<Item = Operand<'a>>, held: &mut SmallVec<[He
 struct Marking<'a, 'records> {
     stream: &'a Stream,
     order: Order,
-    capture: Option<&'a Books>,
+    capture: Option<&'a Arc<Books>>,
     held: &'a mut [Held<'records>],
 }
 

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, Weak};
 use smallvec::SmallVec;
 
 use crate::error::Result;
-use crate::graph::{Birth, CapturedUses};
+use crate::graph::{Birth, Books, CapturedUses};
 use crate::order::{Access, Order};
 use crate::point::StreamPoint;
 use crate::stream::Stream;
@@ -38,8 +38,8 @@ pub struct UseRecord {
 /// What graphs have to do with a piece of memory.
 #[derive(Debug, Default)]
 struct GraphUses {
-    /// The uses by the capture that used it last.
-    captured: Option<CapturedUses>,
+    /// The uses by captures in progress, of which several threads may have one.
+    captured: Vec<CapturedUses>,
     /// The graph that fills it, if it was allocated while that was captured.
     birth: Option<Arc<Birth>>,
     /// What is done with the memory once no graph uses it: its owner is gone.
@@ -56,7 +56,7 @@ impl UseRecord {
     /// As [`shared`](UseRecord::shared), of memory that only a graph fills, and with the uses that
     /// the capture has to know of.
     pub(crate) fn born(birth: Arc<Birth>, captured: CapturedUses) -> Arc<Mutex<UseRecord>> {
-        let graphs = GraphUses { captured: Some(captured), birth: Some(birth), release: None };
+        let graphs = GraphUses { captured: vec![captured], birth: Some(birth), release: None };
         UseRecord::made(Some(Box::new(graphs)))
     }
 
@@ -155,12 +155,15 @@ impl UseRecord {
     }
 
     /// The uses by a capture, none if it has not used the memory yet.
-    pub(crate) fn captured_by(&mut self, capture: u64) -> &mut CapturedUses {
+    pub(crate) fn captured_by(&mut self, capture: &Arc<Books>) -> &mut CapturedUses {
         let captured = &mut self.graphs.get_or_insert_default().captured;
-        if captured.as_ref().is_none_or(|uses| uses.capture != capture) {
-            *captured = Some(CapturedUses::new(capture));
-        }
-        captured.as_mut().expect("it was put there if there was none")
+        let known = captured.iter().position(|uses| uses.are_of(capture));
+        let index = known.unwrap_or_else(|| {
+            captured.retain(|uses| !uses.are_over());
+            captured.push(CapturedUses::new(capture));
+            captured.len() - 1
+        });
+        &mut captured[index]
     }
 
     /// Makes later work on `stream` wait for what an access must come after.

@@ -158,7 +158,7 @@ impl Books {
         }
         let mut state = self.state();
         let lane = state.lane(self, stream)?;
-        let uses = record.captured_by(self.id);
+        let uses = record.captured_by(self);
         match order {
             Order::Automatic => {
                 uses.before(access).try_for_each(|position| state.lanes.come_after(lane, position))
@@ -169,7 +169,7 @@ impl Books {
 
     /// Notes a use by work that was just captured on a stream.
     pub(crate) fn mark(
-        &self,
+        self: &Arc<Self>,
         stream: &Stream,
         record: &mut UseRecord,
         access: Access,
@@ -178,7 +178,7 @@ impl Books {
         let mut state = self.state();
         let (Some(lane), Some(own)) = (state.lanes.find(stream), record.own()) else { return };
         let is_born_here = record.birth().is_some_and(|birth| Arc::ptr_eq(birth, &self.birth));
-        record.captured_by(self.id).mark(state.lanes.position(lane), access, order);
+        record.captured_by(self).mark(state.lanes.position(lane), access, order);
         state.memory.note(&own, access, is_born_here);
     }
 
@@ -288,13 +288,17 @@ impl Books {
     pub(crate) fn is_used_elsewhere(&self, uses: &CapturedUses, home: Option<&Stream>) -> bool {
         let state = self.state();
         let home = home.and_then(|home| state.lanes.find(home));
-        uses.capture == self.id && uses.all().any(|position| Some(position.lane) != home)
+        uses.all().any(|position| Some(position.lane) != home)
     }
 
     /// The uses that memory begins with which was just allocated for captured work: none, or one by
     /// the stream that may have used it before.
-    pub(super) fn uses_of_new(&self, stream: &Stream, is_recycled: bool) -> CapturedUses {
-        let mut uses = CapturedUses::new(self.id);
+    pub(super) fn uses_of_new(
+        self: &Arc<Self>,
+        stream: &Stream,
+        is_recycled: bool,
+    ) -> CapturedUses {
+        let mut uses = CapturedUses::new(self);
         let state = self.state();
         if let (true, Some(lane)) = (is_recycled, state.lanes.find(stream)) {
             uses.mark(state.lanes.position(lane), Access::Write, Order::Automatic);

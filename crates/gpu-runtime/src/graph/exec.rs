@@ -64,7 +64,7 @@ impl GraphExec {
             ..Request::new(&content.work, "cuGraphLaunch")
         };
         let exec = self.raw.raw;
-        if observe::is_observed() {
+        if observe::is_observed() && current::of(stream).is_none() {
             // The driver sees to that by itself, also where the program keeps order.
             let earlier = self.launches.lock().unwrap_or_else(PoisonError::into_inner).clone();
             earlier.points().for_each(|point| stream.comes_after(point.stream(), point.sequence()));

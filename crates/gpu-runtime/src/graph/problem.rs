@@ -94,8 +94,8 @@ pub enum CaptureProblem {
     },
     /// The driver gave the capture up.
     #[error(
-        "the driver gave the capture up: something that it forbids was done, or the streams were \
-         enqueued on while the capture began"
+        "the driver gave the capture up: something that it forbids was done, or another thread \
+         enqueued on the streams while the capture began or ended"
     )]
     Broken,
 }

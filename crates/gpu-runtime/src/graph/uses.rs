@@ -20,14 +20,25 @@ pub(crate) struct Position {
 /// What a use record is to one capture: the last write and the reads since, among captured work.
 #[derive(Debug)]
 pub(crate) struct CapturedUses {
-    pub(crate) capture: u64,
+    capture: Weak<Books>,
     write: Option<Position>,
     reads: SmallVec<[Position; 2]>,
 }
 
 impl CapturedUses {
-    pub(crate) fn new(capture: u64) -> CapturedUses {
+    pub(crate) fn new(capture: &Arc<Books>) -> CapturedUses {
+        let capture = Arc::downgrade(capture);
         CapturedUses { capture, write: None, reads: SmallVec::new() }
+    }
+
+    /// Whether they are of that capture.
+    pub(crate) fn are_of(&self, capture: &Arc<Books>) -> bool {
+        self.capture.as_ptr() == Arc::as_ptr(capture)
+    }
+
+    /// Whether they are of a capture that is there no more.
+    pub(crate) fn are_over(&self) -> bool {
+        self.capture.strong_count() == 0
     }
 
     /// What an access must come after.

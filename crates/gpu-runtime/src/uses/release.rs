@@ -5,6 +5,7 @@ use std::mem;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::UseRecord;
+use crate::graph::Books;
 use crate::stream::Stream;
 
 /// What is done with memory that nobody owns any more and no graph uses.
@@ -38,10 +39,10 @@ impl UseRecord {
     }
 
     /// The capture that other streams than `home` use the memory in, which was allocated for it.
-    fn capture_in_progress(&self, home: Option<&Stream>) -> Option<Arc<crate::graph::Books>> {
+    fn capture_in_progress(&self, home: Option<&Stream>) -> Option<Arc<Books>> {
         let graphs = self.graphs.as_ref()?;
         let capture = graphs.birth.as_ref()?.capture()?;
-        let uses = graphs.captured.as_ref()?;
+        let uses = graphs.captured.iter().find(|uses| uses.are_of(&capture))?;
         capture.is_used_elsewhere(uses, home).then_some(capture)
     }
 }

@@ -63,6 +63,26 @@ fn without_it_these_schedules_find_the_race() {
 }
 
 #[test]
+fn captures_of_two_threads_keep_their_uses_of_one_memory_apart() {
+    isolate(|| {
+        let [main, side, other] = [(); 3].map(|()| stream());
+        let (store, sum) = (elementwise(device(), "fill"), elementwise(device(), "add_to"));
+        let [mut x, mut y, mut z] = [(); 3].map(|()| zeros(device(), 100));
+        let graph = captured(&main, |_| {
+            fill(&store, &main, 5, &mut x)?;
+            std::thread::scope(|scope| {
+                let theirs = scope.spawn(|| captured(&other, |_| add(&sum, &other, &x, &mut z)));
+                assert_eq!(theirs.join().expect("no panic").edges()?, []);
+                Ok::<_, gpu_runtime::Error>(())
+            })?;
+            add(&sum, &side, &x, &mut y)
+        });
+        assert_eq!(graph.edges().expect("the driver tells"), [(0, 1)]);
+    })
+    .run();
+}
+
+#[test]
 fn work_that_needs_not_wait_has_no_edge() {
     isolate(|| {
         let [main, side] = [(); 2].map(|()| stream());
