@@ -159,3 +159,57 @@ impl State {
         self.look_at = self.shadow.len();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::panic::Location;
+
+    use super::*;
+    use crate::ledger::Work;
+
+    /// A program that uses other memory with each piece of work, of which the host learns now and
+    /// then that it is done; how many intervals there were at most.
+    fn most_intervals(learns: impl Fn(u64) -> bool) -> usize {
+        let (writer, reader) = (StreamId::of(0, 1), StreamId::of(0, 2));
+        let mut state = State::default();
+        let mut most = 0;
+        for sequence in 1..=20_000 {
+            let written = WorkId { stream: writer, sequence };
+            let read = WorkId { stream: reader, sequence };
+            let act = |id| Act { id, work: Work::Callback, place: Location::caller() };
+            let at = |access| MemoryAccess { start: sequence * 16, bytes: 16, access };
+            state.note(act(written), &[at(Access::Write)]);
+            state.order(reader, sequence, written);
+            assert!(state.conflicts(reader, &[at(Access::Read)]).is_empty());
+            state.note(act(read), &[at(Access::Read)]);
+            if learns(sequence) {
+                state.learn(read);
+            }
+            most = most.max(state.shadow.len());
+        }
+        most
+    }
+
+    #[test]
+    fn what_the_host_knows_to_be_done_is_forgotten() {
+        assert!(most_intervals(|sequence| sequence % 100 == 0) < 2 * LOOK_AFTER);
+        assert_eq!(most_intervals(|_| false), 20_000, "nothing of it is known to be done");
+    }
+
+    #[test]
+    fn memory_that_goes_back_to_the_driver_is_forgotten_with_what_was_made_of_it() {
+        let mut state = State::default();
+        let id = WorkId { stream: StreamId::of(0, 1), sequence: 1 };
+        let (start, place) = (crate::DevicePtr::from_address(4096), Location::caller());
+        for (bytes, is_part) in [(4096, false), (512, true)] {
+            let stream = Some(id.stream);
+            state.allocated(&Allocation { start, bytes, device: None, stream, is_part, place });
+        }
+        let write = MemoryAccess::write(start, 512);
+        state.note(Act { id, work: Work::Callback, place }, &[write]);
+        assert_eq!(state.memory_at(4100).map(|memory| memory.bytes), Some(512));
+        assert_eq!(state.memory_at(4096 + 512).map(|memory| memory.bytes), Some(4096));
+        state.freed(&Freed::whole(start, 4096));
+        assert_eq!((state.memory_at(4100), state.shadow.len()), (None, 0));
+    }
+}
