@@ -19,6 +19,11 @@
 //! stream, and [`ordered`](gpu_runtime::ordered) work on another stream waits for that. PyTorch
 //! leaves this to its users; so does [`Order::Manual`](gpu_runtime::Order).
 //!
+//! # Memory and graphs
+//! What is allocated for work that is being captured comes from a [`MemoryPool`] that the graph
+//! keeps. Memory from outside that a graph uses stays where it is until the graph is gone, whoever
+//! drops it.
+//!
 //! # Blocking
 //! A drop never waits. An allocation waits in one case only: the driver has no memory left even
 //! after all unused memory was given back to it; see [`allocate`]. [`empty_cache`] waits for the

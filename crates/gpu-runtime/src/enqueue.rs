@@ -27,7 +27,7 @@ pub(crate) fn enqueue(
     if let Some(capture) = capture_of(stream, request)? {
         return capture.enqueue(stream, request, issue);
     }
-    let state = stream.state();
+    let (state, captures) = (stream.state(), stream.captures());
     state.bind()?;
     let blocking = platform::in_use().launch_blocking && request.work.runs_on_device();
     let hand_over = || {
@@ -42,11 +42,8 @@ pub(crate) fn enqueue(
         false => hand_over().0,
     };
     check::on_stream(state, stream.id(), request.call, result)?;
-    if let Some(capture) = graph::of(stream) {
-        // It began meanwhile, in another thread, and the driver may have put this work into it.
-        capture.give_up();
-        let problem = CaptureProblem::Broken;
-        return Err(Error::Capture { operation: request.call, problem });
+    if stream.captures() != captures {
+        return Err(captured_meanwhile(stream, request.call));
     }
     let Request { work, call, .. } = *request;
     tracing::trace!(target: "gpu_runtime::enqueue", stream = %stream.id(), %work, call);
@@ -68,6 +65,16 @@ fn capture_of(stream: &Stream, request: &Request<'_>) -> Result<Option<Arc<Books
         None => Ok(None),
         Some(_) => Err(nothing_runs(request.call, stream)),
     }
+}
+
+/// A capture began meanwhile, in another thread, and the driver may have put the work into it. It is
+/// given up if it still goes on; at its end it finds out by itself.
+#[cold]
+fn captured_meanwhile(stream: &Stream, operation: &'static str) -> Error {
+    if let Some(capture) = graph::of(stream) {
+        capture.give_up();
+    }
+    Error::Capture { operation, problem: CaptureProblem::Broken }
 }
 
 /// Tells observers of the work, before and after it is handed to the driver, if they admit it.

@@ -86,6 +86,8 @@ pub(crate) struct StreamInner {
     observed: Mutex<()>,
     /// The capture that the stream takes part in. The lock is held for no other call.
     capture: Mutex<Option<Arc<Books>>>,
+    /// In how many captures it ever took part.
+    captures: AtomicU64,
 }
 
 impl Stream {

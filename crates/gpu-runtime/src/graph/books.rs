@@ -234,7 +234,13 @@ impl Books {
         let was_broken = self.is_broken.load(Ordering::Acquire);
         let rest = self.close(state);
         let problem = match ended? {
-            End::Graph(raw) if !was_broken && joined.is_ok() => return Ok(rest.graph(raw)),
+            // A node that nobody knows of would be work of another thread, from just when the
+            // capture began.
+            End::Graph(raw)
+                if !was_broken && joined.is_ok() && raw.count()? == rest.nodes.len() =>
+            {
+                return Ok(rest.graph(raw));
+            }
             End::Unjoined => CaptureProblem::Unjoined { streams: unjoined },
             End::Graph(_) | End::Broken => CaptureProblem::Broken,
         };

@@ -163,6 +163,18 @@ impl RawGraph {
 }
 
 impl RawGraph {
+    /// How many nodes there are.
+    pub(super) fn count(&self) -> Result<usize> {
+        let mut count = 0;
+        self.state.call("cuGraphGetNodes", |driver| {
+            driver.cuGraphGetNodes.map_or(CUresult::CUDA_ERROR_NOT_SUPPORTED, |nodes| {
+                // SAFETY: the graph is alive, and `count` is writable; no nodes are asked for.
+                unsafe { nodes(self.raw.0, null_mut(), &raw mut count) }
+            })
+        })?;
+        Ok(count)
+    }
+
     /// Pairs of nodes, of which the first comes before the second.
     pub(super) fn edges(&self) -> Result<Vec<(Handle<CUgraphNode>, Handle<CUgraphNode>)>> {
         let mut count = 0;

@@ -1,5 +1,6 @@
 //! A stream's part in captures.
 
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, MutexGuard, PoisonError};
 
 use crate::error::{Error, Result};
@@ -31,7 +32,16 @@ impl Stream {
             return taken;
         }
         *slot = Some(Arc::clone(books));
+        // Before the driver captures anything: who has enqueued something, and finds this number
+        // changed, knows that it may have been captured.
+        self.0.captures.fetch_add(1, Ordering::Release);
         Ok(())
+    }
+
+    /// In how many captures the stream took part, the present one included.
+    #[inline]
+    pub(crate) fn captures(&self) -> u64 {
+        self.0.captures.load(Ordering::Acquire)
     }
 
     /// Ends the stream's part in its capture.

@@ -180,6 +180,7 @@ impl Stream {
             ledger: Ledger::new(),
             observed: Mutex::default(),
             capture: Mutex::default(),
+            captures: AtomicU64::new(0),
         }));
         state.register(&stream);
         stream
