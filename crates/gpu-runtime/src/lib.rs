@@ -94,9 +94,10 @@
 //! source and ranges of memory ([`observe()`]). The ledger of waits has where the host waited, why
 //! and for how long, and can refuse it ([`WaitMode`]). A [`Timeline`] has when the devices did what,
 //! for Perfetto and for figures of overlap. A [`RaceChecker`], or `GPU_SANITIZER=1` in the
-//! environment, finds accesses to the same memory that nothing puts in order. `tracing` has an
-//! event for each piece of work (target `gpu_runtime::enqueue`) and a span for each wait
-//! (`gpu_runtime::wait`).
+//! environment, finds accesses to the same memory that nothing puts in order. [`range()`] names a
+//! part of the program, in timelines and for the tools that NVTX connects. `tracing` has an event for
+//! each piece of work (target `gpu_runtime::enqueue`), and a span for each wait
+//! (`gpu_runtime::wait`) and each range (`gpu_runtime::range`).
 
 mod arguments;
 mod buffer;
@@ -131,6 +132,7 @@ mod platform;
 mod point;
 mod properties;
 mod race;
+mod range;
 mod relay;
 mod retired;
 mod rows;
@@ -165,18 +167,19 @@ pub use lost::LostDevice;
 pub use memory::{DeviceAllocation, DevicePtr, HostAllocation};
 pub use module::Module;
 pub use observe::{
-    Allocation, Freed, HostAccess, HostWait, MemoryAccess, Observation, Observer, Operation,
-    WaitReason, WorkId, at_place, host_access, is_observed, observe, on_own_account,
+    Allocation, Freed, HostAccess, HostWait, MemoryAccess, NamedRange, Observation, Observer,
+    Operation, WaitReason, WorkId, at_place, host_access, is_observed, observe, on_own_account,
 };
 pub use order::{Access, Operand, Order, ordered, ordered_on_host, with_order};
 pub use pending::Pending;
 pub use point::StreamPoint;
 pub use properties::{MemoryInfo, Properties};
 pub use race::{MissingEdge, Party, Race, RaceChecker, RacingAccess};
+pub use range::{RangeGuard, range};
 pub use rows::Rows;
 pub use stream::{Stream, StreamId};
 pub use teardown::take_drop_errors;
-pub use timeline::{Overlap, Timeline, Trace, TracedOperation, TracedWait};
+pub use timeline::{Overlap, Timeline, Trace, TracedOperation, TracedRange, TracedWait};
 pub use uses::UseRecord;
 pub use waits::{
     WaitMode, WaitModeGuard, WaitRecord, set_wait_mode, take_waits, wait_mode, with_wait_mode,

@@ -3,6 +3,7 @@
 mod ambient;
 mod memory;
 mod operation;
+mod range;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,6 +17,8 @@ pub use memory::{Allocation, Freed, HostAccess, host_access, on_own_account};
 pub(crate) use memory::{learned, told_awaited};
 pub(crate) use operation::Request;
 pub use operation::{HostWait, MemoryAccess, Operation, WaitReason, WorkId};
+pub use range::NamedRange;
+pub(crate) use range::{range_entered, range_left};
 
 /// Is told of every enqueued piece of work, of every wait of the host, and of memory, while it is
 /// registered with [`observe`].
@@ -88,6 +91,17 @@ pub trait Observer: Send + Sync {
     /// Memory is about to be given back.
     fn freed(&self, freed: &Freed<'_>) {
         let _ = freed;
+    }
+
+    /// The calling thread enters a named range ([`range`](crate::range())).
+    fn range_entered(&self, range: &NamedRange<'_>) {
+        let _ = range;
+    }
+
+    /// The calling thread leaves the range with this number, of which this observer may not have
+    /// been told.
+    fn range_left(&self, id: u64) {
+        let _ = id;
     }
 }
 

@@ -68,7 +68,9 @@ pub struct Trace {
     pub operations: Vec<TracedOperation>,
     /// The waits of the host for these devices.
     pub waits: Vec<TracedWait>,
-    /// The names of the threads of the host that enqueued and waited.
+    /// The named ranges that threads entered ([`range`](crate::range())), by their beginnings.
+    pub ranges: Vec<TracedRange>,
+    /// The names of the threads of the host that enqueued, waited, or entered ranges.
     pub threads: Vec<String>,
     /// For each device by how much its times may be off against the host's. Among each other they
     /// are exact as far as the driver's events are.
@@ -108,6 +110,20 @@ pub struct TracedWait {
     /// Which of [`Trace::threads`] waited.
     pub thread: usize,
     /// From when to when.
+    pub time: Range<Duration>,
+}
+
+/// A named range in a [`Trace`].
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct TracedRange {
+    /// Its name.
+    pub name: String,
+    /// The place in the source where it begins.
+    pub place: &'static Location<'static>,
+    /// Which of [`Trace::threads`] entered it.
+    pub thread: usize,
+    /// From when to when: at most to the end of the timeline.
     pub time: Range<Duration>,
 }
 

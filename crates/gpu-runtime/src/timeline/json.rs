@@ -33,6 +33,11 @@ fn events(trace: &Trace) -> Vec<String> {
         let details = format!("\"reason\":{},\"place\":{}", text(wait.reason), text(wait.place));
         events.push(slice("wait", &name, track, &wait.time, &details));
     }
+    for range in &trace.ranges {
+        let track = Track { process: HOST, thread: range.thread };
+        let details = format!("\"place\":{}", text(range.place));
+        events.push(slice("range", &range.name, track, &range.time, &details));
+    }
     let streams = streams(&trace.operations);
     let track = |operation: &TracedOperation| Track {
         process: device(operation.id.stream.device()),

@@ -7,11 +7,11 @@ use std::time::Duration;
 
 use super::clock::Clock;
 use super::stamps::{Marks, Stamps, TimedEvent};
-use super::{Trace, TracedOperation, TracedWait};
+use super::{Trace, TracedOperation, TracedRange, TracedWait};
 use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::ledger::Work;
-use crate::observe::{HostWait, Observer, Operation, WaitReason, WorkId};
+use crate::observe::{HostWait, NamedRange, Observer, Operation, WaitReason, WorkId};
 use crate::stream::{Stream, StreamId};
 use crate::waits::Leave;
 
@@ -36,6 +36,10 @@ struct Books {
     operations: Vec<TracedOperation>,
     waiting: HashMap<ThreadId, Duration>,
     waits: Vec<TracedWait>,
+    /// The ranges that were entered and not left yet, by their numbers; they have no end so far.
+    open: HashMap<u64, TracedRange>,
+    /// Those that were left, with their numbers.
+    ranges: Vec<(u64, TracedRange)>,
     threads: Vec<(ThreadId, String)>,
 }
 
@@ -58,12 +62,15 @@ impl Recorder {
             operations: Vec::new(),
             waiting: HashMap::new(),
             waits: Vec::new(),
+            open: HashMap::new(),
+            ranges: Vec::new(),
             threads: Vec::new(),
         };
         Ok(Recorder { clock, devices, books: Mutex::new(books) })
     }
 
     pub(super) fn finish(&self) -> Result<Trace> {
+        let now = self.clock.now();
         let mut books = self.books();
         for UnderWay { stream, .. } in books.under_way.values() {
             match stream.synchronize_with(Leave::ask(stream.device(), WaitReason::Timeline)?) {
@@ -73,9 +80,13 @@ impl Recorder {
         }
         books.settle(|_| true);
         let books = &mut *books;
+        books.ranges.extend(books.open.drain().map(|(id, range)| (id, range.until(now))));
+        // Numbers are in the order of beginnings, also where the clock stands still.
+        books.ranges.sort_unstable_by_key(|(id, _)| *id);
         Ok(Trace {
             operations: std::mem::take(&mut books.operations),
             waits: std::mem::take(&mut books.waits),
+            ranges: books.ranges.drain(..).map(|(_, range)| range).collect(),
             threads: books.threads.drain(..).map(|(_, name)| name).collect(),
             accuracy: books.stamps.accuracy(),
         })
@@ -145,6 +156,29 @@ impl Observer for Recorder {
         let thread = books.thread();
         let HostWait { device, reason, place, .. } = *wait;
         books.waits.push(TracedWait { device, reason, place, thread, time: since..now });
+    }
+
+    fn range_entered(&self, range: &NamedRange<'_>) {
+        let now = self.clock.now();
+        let mut books = self.books();
+        let (thread, name) = (books.thread(), range.name.to_owned());
+        let open = TracedRange { name, place: range.place, thread, time: now..now };
+        books.open.insert(range.id, open);
+    }
+
+    fn range_left(&self, id: u64) {
+        let now = self.clock.now();
+        let mut books = self.books();
+        // It may have been entered before the timeline began.
+        let left = books.open.remove(&id).map(|range| (id, range.until(now)));
+        books.ranges.extend(left);
+    }
+}
+
+impl TracedRange {
+    fn until(mut self, end: Duration) -> TracedRange {
+        self.time.end = end;
+        self
     }
 }
 

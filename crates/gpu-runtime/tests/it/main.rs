@@ -21,6 +21,7 @@ mod peers;
 mod programs;
 mod races;
 mod random_races;
+mod ranges;
 mod rows;
 mod stream_pool;
 mod streams;
