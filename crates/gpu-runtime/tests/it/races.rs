@@ -146,6 +146,31 @@ fn the_host_learns_from_callbacks_and_from_questions_and_not_from_who_looks_on()
 }
 
 #[test]
+fn a_wait_for_what_is_done_already_counts_for_the_stream_that_asked_and_for_no_other() {
+    isolate(|| {
+        let buffer = zeros(device(), 10);
+        let (first, second) = streams();
+        let third = Stream::new(device()).expect("a stream");
+        let mut found = Vec::new();
+        for reader in [&second, &third] {
+            found = races(|| {
+                set(&first, &buffer, 1);
+                gpu_runtime::on_own_account(|| {
+                    while !first.point().is_complete().expect("the device works") {}
+                });
+                second.wait_stream(&first).expect("nothing is enqueued for it");
+                set(reader, &buffer, 2);
+            });
+            assert_eq!(found.is_empty(), reader == &second, "{found:?}");
+            device().synchronize().expect("the device works");
+        }
+        assert_eq!(found[0].missing.before, Some(third.id()));
+    })
+    .env("GPU_DRIVER", WITHOUT_CHECKS)
+    .run();
+}
+
+#[test]
 fn many_sightings_of_one_race_are_one_report() {
     isolate(|| {
         let buffer = zeros(device(), 10);

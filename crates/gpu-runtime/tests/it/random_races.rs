@@ -3,7 +3,7 @@
 
 use gpu_runtime::{
     Access, Device, DeviceBuffer, Event, MemoryAccess, Order, Party, RaceChecker, Stream, WorkId,
-    with_order,
+    on_own_account, with_order,
 };
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestCaseError, TestRunner};
@@ -53,6 +53,10 @@ enum Step {
     Query {
         event: usize,
     },
+    /// An allocator waits until a stream is done, and tells nobody.
+    Poll {
+        stream: usize,
+    },
 }
 
 fn step() -> impl Strategy<Value = Step> {
@@ -70,6 +74,7 @@ fn step() -> impl Strategy<Value = Step> {
         1 => event().prop_map(|event| Step::SynchronizeEvent { event }),
         1 => stream().prop_map(|stream| Step::SynchronizeStream { stream }),
         1 => event().prop_map(|event| Step::Query { event }),
+        1 => stream().prop_map(|stream| Step::Poll { stream }),
     ]
 }
 
@@ -164,6 +169,12 @@ fn run(program: &[Step], streams: &[Stream], buffers: &[DeviceBuffer<u32>; 2]) -
                 streams[stream].synchronize().expect("the device works");
                 past.host = past.add(&[past.streams[stream]], Vec::new(), None);
             }
+            Step::Poll { stream } => on_own_account(|| {
+                let point = streams[stream].point();
+                while !point.is_complete().expect("the device works") {
+                    std::thread::yield_now();
+                }
+            }),
             Step::Query { event } => {
                 if events[event].query().expect("the device works") {
                     past.host = past.add(&[past.events[event]], Vec::new(), None);
