@@ -91,7 +91,7 @@ impl Lowering<'_, '_> {
         self.builder.ins().brif(status, left, &[], returned, &[]);
         self.builder.switch_to_block(left);
         if self.role == Role::Function {
-            self.builder.ins().return_(&[status]);
+            self.give_back(status);
         } else {
             let faulted = self.builder.ins().icmp_imm_u(IntCC::Equal, status, i64::from(FAULTED));
             self.builder.ins().brif(faulted, self.fault, &[], self.end, &[]);

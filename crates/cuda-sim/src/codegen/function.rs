@@ -59,6 +59,8 @@ pub(super) struct Lowering<'a, 'k> {
     pub(super) place: Option<[Variable; 4]>,
     /// Otherwise, where the thread's place in the block is written, and how far into that.
     pub(super) indices: (Value, usize),
+    /// Where the pinned register is kept as the caller had it, if the function uses it.
+    pub(super) pinned: Option<clif::StackSlot>,
     /// Where a thread goes that has ended.
     pub(super) end: clif::Block,
     /// Where a thread goes that was stopped.
@@ -131,6 +133,7 @@ impl<'a, 'k> Lowering<'a, 'k> {
             frame,
             place,
             indices: (thread, offset_of!(Thread, linear)),
+            pinned: None,
             end,
             fault,
             helpers: HashMap::new(),
@@ -169,6 +172,15 @@ impl<'a, 'k> Lowering<'a, 'k> {
 
     pub(super) fn return_status(&mut self, status: u32) {
         let status = self.builder.ins().iconst(types::I32, i64::from(status));
+        self.give_back(status);
+    }
+
+    /// Returns a status.
+    pub(super) fn give_back(&mut self, status: Value) {
+        if let Some(slot) = self.pinned {
+            let before = self.builder.ins().stack_load(types::I64, types::I64, slot, 0);
+            self.builder.ins().set_pinned_reg(before);
+        }
         self.builder.ins().return_(&[status]);
     }
 

@@ -244,6 +244,8 @@ pub(super) fn new_module(others: &[(String, usize)]) -> Result<JITModule, String
         ("use_colocated_libcalls", "false"),
         ("is_pic", "false"),
         ("opt_level", "speed"),
+        // In code for warps, it has the record of the warp.
+        ("enable_pinned_reg", "true"),
         ("enable_verifier", verify),
     ];
     for (name, value) in settings {

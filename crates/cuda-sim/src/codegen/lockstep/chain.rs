@@ -18,18 +18,26 @@ use crate::ptx::{Operation, StateSpace};
 pub(super) const TURN: i64 = 4;
 
 impl WarpLowering<'_, '_> {
-    /// Begins or goes on with the warp whose record a block is given.
+    /// Has the pinned register for the records of warps. In an ordinary one, a value that lives all
+    /// through the function ends up in memory, and each warp's record follows from the one before.
+    pub(super) fn pin_record(&mut self, record: Value) {
+        let slot = clif::StackSlotData::new(clif::StackSlotKind::ExplicitSlot, 8, 3);
+        let slot = self.builder().create_sized_stack_slot(slot);
+        let before = self.builder().ins().get_pinned_reg(types::I64);
+        self.builder().ins().stack_store(types::I64, before, slot, 0);
+        self.one.pinned = Some(slot);
+        self.builder().ins().set_pinned_reg(record);
+    }
+
+    /// Begins with a block to which one comes from several warps.
     pub(super) fn begin(&mut self, block: clif::Block) {
         self.builder().switch_to_block(block);
-        let (variable, record) = (self.record_of_warp, self.builder().block_params(block)[0]);
-        self.builder().def_var(variable, record);
         self.find_record();
     }
 
-    /// Finds the warp's record again, in a block that may be reached from several.
+    /// Finds the warp's record again.
     pub(super) fn find_record(&mut self) {
-        let variable = self.record_of_warp;
-        let record = self.builder().use_var(variable);
+        let record = self.builder().ins().get_pinned_reg(types::I64);
         self.record = record;
         let threads = offset_of!(WarpRecord, threads);
         self.one.thread = self.one.load_constant(types::I64, record, threads);
@@ -43,9 +51,9 @@ impl WarpLowering<'_, '_> {
         let ended = self.builder().ins().icmp_imm_u(IntCC::Equal, state, i64::from(NOWHERE));
         self.builder().ins().brif(ended, over, &[], others, &[]);
         self.builder().switch_to_block(others);
-        let (last, advance, record) = (self.last, self.advance, self.record);
+        let (last, advance) = (self.last, self.advance);
         let is_end = self.builder().ins().icmp_imm_u(IntCC::Equal, state, i64::from(END));
-        self.builder().ins().brif(is_end, last, &[], advance, &[record.into()]);
+        self.builder().ins().brif(is_end, last, &[], advance, &[]);
         self.builder().switch_to_block(over);
         self.count_ended();
     }
@@ -63,8 +71,8 @@ impl WarpLowering<'_, '_> {
         if self.takes_turns {
             self.count(offset_of!(Context, ended));
         }
-        let (advance, record) = (self.advance, self.record);
-        self.builder().ins().jump(advance, &[record.into()]);
+        let advance = self.advance;
+        self.builder().ins().jump(advance, &[]);
     }
 
     /// Whether all warps of the block are run in a chain.
@@ -78,29 +86,29 @@ impl WarpLowering<'_, '_> {
         let state = self.one.int(types::I32, i64::from(state));
         let offset = offset_of!(WarpRecord, state);
         self.store_to_record(state, offset);
-        let (next, its_state) = self.next_warp(self.record);
+        let its_state = self.next_warp();
         let head = self.head;
         let same = self.builder().ins().icmp(IntCC::Equal, its_state, state);
-        self.builder().ins().brif(same, resumption, &[next.into()], head, &[next.into()]);
+        self.builder().ins().brif(same, resumption, &[], head, &[]);
     }
 
-    /// The record of the next warp, with its state.
-    fn next_warp(&mut self, record: Value) -> (Value, Value) {
+    /// Goes to the record of the next warp; its state.
+    fn next_warp(&mut self) -> Value {
+        let (record, flags) = (self.record, MemFlagsData::trusted());
         let stride = warp_stride(self.plan.resumable.layout.bytes) as i64;
         let next = self.builder().ins().iadd_imm_s(record, stride);
-        let flags = MemFlagsData::trusted();
+        self.builder().ins().set_pinned_reg(next);
         let offset = offset_of!(WarpRecord, state) as i32;
-        (next, self.builder().ins().load(types::I32, flags, next, offset))
+        self.builder().ins().load(types::I32, flags, next, offset)
     }
 
     /// Goes on to the next warp, and after the last one to the first that has something to do.
     pub(super) fn finish_chain(&mut self) {
         let (advance, last, head) = (self.advance, self.last, self.head);
-        self.builder().switch_to_block(advance);
-        let record = self.builder().block_params(advance)[0];
-        let (next, state) = self.next_warp(record);
+        self.begin(advance);
+        let state = self.next_warp();
         let is_end = self.builder().ins().icmp_imm_u(IntCC::Equal, state, i64::from(END));
-        self.builder().ins().brif(is_end, last, &[], head, &[next.into()]);
+        self.builder().ins().brif(is_end, last, &[], head, &[]);
 
         self.builder().switch_to_block(last);
         self.end_sweep();
@@ -111,7 +119,7 @@ impl WarpLowering<'_, '_> {
         let (context, record) = (self.one.context, self.record);
         let offset = offset_of!(Context, running) as i32;
         self.builder().ins().store(MemFlagsData::trusted(), record, context, offset);
-        self.builder().ins().return_(&[status]);
+        self.one.give_back(status);
     }
 
     /// Whether the loop from a block to the current instruction walks global memory.

@@ -111,7 +111,6 @@ impl WarpLowering<'_, '_> {
     /// A place where the warp goes on, and the state that leads there.
     pub(super) fn resumption(&mut self, waits_for: Option<Suspension>) -> (clif::Block, u32) {
         let resumption = self.builder().create_block();
-        self.builder().append_block_param(resumption, types::I64);
         self.one.resumptions.push(resumption);
         let line = self.one.line;
         let wait = waits_for.map(|suspension| Site { suspension, line });

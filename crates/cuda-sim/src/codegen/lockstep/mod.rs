@@ -46,9 +46,8 @@ pub(super) struct WarpLowering<'a, 'k> {
     /// affine ones; in loops over lanes also those of the lane.
     one: Lowering<'a, 'k>,
     plan: &'a ir::Lockstep,
-    /// The record of the warp: as the code that is lowered now knows it, and wherever it is.
+    /// The record of the warp, as the code that is lowered now knows it.
     record: Value,
-    record_of_warp: Variable,
     /// Where a warp begins or goes on, where the next one has its turn, and where a sweep over all
     /// warps ends.
     head: clif::Block,
@@ -83,20 +82,13 @@ impl<'a, 'k> WarpLowering<'a, 'k> {
         let one = Lowering::new(unit, function, context, code, Role::Lane, (None, &[]));
         let mut one = one;
         let record = one.thread;
-        let record_of_warp = one.builder.declare_var(types::I64);
-        let [head, advance] = [(); 2].map(|()| {
-            let block = one.builder.create_block();
-            one.builder.append_block_param(block, types::I64);
-            block
-        });
-        let last = one.builder.create_block();
+        let [head, advance, last] = [(); 3].map(|()| one.builder.create_block());
         let turns = one.builder.declare_var(types::I32);
         let takes_turns = plan.takes_turns();
         WarpLowering {
             one,
             plan,
             record,
-            record_of_warp,
             head,
             advance,
             last,
@@ -114,7 +106,8 @@ impl<'a, 'k> WarpLowering<'a, 'k> {
     /// Translates the kernel; where warps and threads may be between two calls.
     pub(super) fn run(mut self) -> Places {
         let (head, record) = (self.head, self.record);
-        self.builder().ins().jump(head, &[record.into()]);
+        self.pin_record(record);
+        self.builder().ins().jump(head, &[]);
         self.begin(head);
         self.refuel();
         let dispatch = self.builder().create_block();
@@ -218,26 +211,20 @@ impl<'a, 'k> WarpLowering<'a, 'k> {
         let record = self.record;
         let flags = MemFlagsData::trusted();
         let state = self.builder().ins().load(types::I32, flags, record, offset);
-        let arguments = [record.into()];
-        let others = resumptions.into_iter().map(|block| (block, &arguments[..]));
-        let states = std::iter::once((start, &[][..])).chain(others);
-        let states: Vec<(clif::Block, &[clif::BlockArg])> = states.collect();
+        let states: Vec<clif::Block> = std::iter::once(start).chain(resumptions).collect();
         let nowhere = self.builder().create_block();
         if states.len() <= FEW {
             // Later states are more often those in loops.
-            for (index, &(block, arguments)) in states.iter().enumerate().rev() {
+            for (index, &block) in states.iter().enumerate().rev() {
                 let next = self.builder().create_block();
                 let here = self.builder().ins().icmp_imm_u(IntCC::Equal, state, index as i64);
-                self.builder().ins().brif(here, block, arguments, next, &[]);
+                self.builder().ins().brif(here, block, &[], next, &[]);
                 self.builder().switch_to_block(next);
             }
             self.builder().ins().jump(nowhere, &[]);
         } else {
             let pool = &mut self.builder().func.dfg.value_lists;
-            let call = |&(block, arguments): &(clif::Block, &[clif::BlockArg])| {
-                clif::BlockCall::new(block, arguments.iter().copied(), pool)
-            };
-            let calls = states.iter().map(call);
+            let calls = states.iter().map(|&block| clif::BlockCall::new(block, [], pool));
             let calls: Vec<_> = calls.collect();
             let default = clif::BlockCall::new(nowhere, [], pool);
             let table = clif::JumpTableData::new(default, &calls);

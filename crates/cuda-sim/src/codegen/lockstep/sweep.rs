@@ -28,7 +28,7 @@ impl WarpLowering<'_, '_> {
         let [has_ended, waits] =
             [FINISHED, SUSPENDED].map(|status| self.one.int(types::I32, i64::from(status)));
         let status = self.builder().ins().select(ended, has_ended, waits);
-        self.builder().ins().return_(&[status]);
+        self.one.give_back(status);
 
         self.builder().switch_to_block(chained);
         let warps = self.one.context_word(offset_of!(Context, warp_count));
@@ -85,6 +85,7 @@ impl WarpLowering<'_, '_> {
         self.builder().ins().brif(stop, fault, &[], go_on, &[]);
         self.builder().switch_to_block(go_on);
         let first = self.one.context_pointer(offset_of!(Context, warps));
-        self.builder().ins().jump(head, &[first.into()]);
+        self.builder().ins().set_pinned_reg(first);
+        self.builder().ins().jump(head, &[]);
     }
 }
