@@ -31,5 +31,6 @@ mod streams;
 fn in_every_order(test: impl Fn() + Sync + Send + 'static) {
     let mut model = loom::model::Builder::new();
     model.preemption_bound = Some(3);
+    model.max_branches = 20_000;
     model.check(test);
 }

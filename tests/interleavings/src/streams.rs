@@ -34,6 +34,20 @@ fn an_event_comes_after_all_the_work_that_it_stands_for() {
 }
 
 #[test]
+fn whoever_asks_gets_an_event_also_where_older_ones_are_given_up_for_it() {
+    in_every_order(|| {
+        let queue = Queue::new();
+        for sequence in 1..=70 {
+            queue.enqueue_work();
+            let covering = queue.milestones.covering(&queue, sequence).expect("it cannot fail");
+            let milestone = covering.expect("nothing is done");
+            assert!(milestone.sequence >= sequence);
+            assert!(queue.work_before(milestone.event.place()) >= sequence);
+        }
+    });
+}
+
+#[test]
 fn no_more_work_is_taken_for_done_than_is() {
     in_every_order(|| {
         let queue = Queue::new();

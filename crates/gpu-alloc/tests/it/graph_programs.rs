@@ -62,7 +62,7 @@ enum Part {
 fn step() -> impl Strategy<Value = Step> {
     let (slot, stream, byte) = (0..SLOTS, 0..STREAMS, any::<u8>());
     prop_oneof![
-        3 => (slot.clone(), stream.clone(), stream.clone(), 0..SIZES.len(), byte.clone())
+        3 => (slot.clone(), stream.clone(), stream.clone(), 0..SIZES.len(), byte)
             .prop_map(|(slot, home, stream, size, byte)| {
                 Step::New { slot, home, stream, size: SIZES[size], byte }
             }),

@@ -94,10 +94,11 @@ impl<E: Clone> Milestones<E> {
             return Ok(None);
         }
         let first = recorded.milestones.partition_point(|milestone| milestone.sequence < sequence);
-        if first == recorded.milestones.len() {
-            self.record(line, &mut recorded)?;
+        if first < recorded.milestones.len() {
+            return Ok(recorded.milestones.get(first).cloned());
         }
-        Ok(recorded.milestones.get(first).cloned())
+        self.record(line, &mut recorded)?;
+        Ok(recorded.milestones.back().cloned())
     }
 
     /// Records an event if work was enqueued since the newest one.
