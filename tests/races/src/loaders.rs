@@ -7,12 +7,7 @@ use crate::{Lab, Programs, Result};
 
 pub(crate) const RACY: Programs = &[
     ("a loader that prefetches on a stream of its own", |lab| {
-        let loader = DataLoader::builder(dataset()?)
-            .batch_size(4)
-            .workers(2)
-            .pin_memory(true)
-            .prefetch_to(lab.device)
-            .build()?;
+        let loader = prefetching(lab)?;
         let mut sums = Vec::new();
         for batch in &loader {
             let (batch,) = batch?;
@@ -54,12 +49,7 @@ pub(crate) const RACY: Programs = &[
 
 pub(crate) const ORDERED: Programs = &[
     ("a loader whose copies the loop waits for", |lab| {
-        let loader = DataLoader::builder(dataset()?)
-            .batch_size(4)
-            .workers(2)
-            .pin_memory(true)
-            .prefetch_to(lab.device)
-            .build()?;
+        let loader = prefetching(lab)?;
         let mut sums = Vec::new();
         for batch in &loader {
             let (batch,) = batch?;
@@ -111,6 +101,12 @@ pub(crate) const ORDERED: Programs = &[
 /// 16 samples of two elements, all 1.
 fn dataset() -> Result<TensorDataset<(Tensor,)>> {
     Ok(TensorDataset::new((Tensor::ones([16, 2], ())?,))?)
+}
+
+/// Its batches are brought to the lab's device ahead of the loop.
+fn prefetching(lab: &Lab) -> Result<DataLoader<TensorDataset<(Tensor,)>>> {
+    let loader = DataLoader::builder(dataset()?).batch_size(4).workers(2);
+    Ok(loader.pin_memory(true).prefetch_to(lab.device).build()?)
 }
 
 /// Whether the sums are those of the batches.

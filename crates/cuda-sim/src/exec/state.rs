@@ -1,5 +1,7 @@
 //! What native code and its caller share: plain records at fixed places.
 
+use std::mem::offset_of;
+
 /// The number of access sizes that are checked: 1 to 32 bytes, by their logarithms.
 pub(crate) const SIZES: usize = 6;
 
@@ -126,6 +128,12 @@ impl Default for WarpRecord {
         }
     }
 }
+
+const _: () = {
+    // Native code finds the indices of both behind their linear ones.
+    assert!(offset_of!(Thread, index) == offset_of!(Thread, linear) + 4);
+    assert!(offset_of!(WarpRecord, index) == offset_of!(WarpRecord, linear) + 4);
+};
 
 /// How far the records of warps with frames of a size lie from each other.
 pub(crate) fn warp_stride(frame_bytes: usize) -> usize {

@@ -13,6 +13,7 @@ mod guards;
 mod hardship;
 mod launches;
 mod lost;
+mod machine;
 mod manual;
 mod observers;
 mod order;

@@ -1,13 +1,12 @@
 //! Random programs over several streams and devices: the result is as if everything ran at once.
 
-use gpu_runtime::{Device, DeviceBuffer, Function, LaunchConfig, Stream};
+use gpu_runtime::{Device, Stream};
 use proptest::prelude::*;
 
-use crate::fixture::{Gate, elementwise, fill, start, zeros};
+use crate::fixture::{Gate, fill, start};
+use crate::machine::{BUFFERS, Machine, STREAMS};
 
 const DEVICES: usize = 2;
-const STREAMS: usize = 3;
-const BUFFERS: usize = 3;
 const LENGTH: usize = 300;
 
 /// One step of a program. Streams and buffers are counted per device.
@@ -46,46 +45,6 @@ fn step() -> impl Strategy<Value = Step> {
         1 => place.clone().prop_map(|(device, stream)| Step::Hold { device, stream }),
         1 => place.prop_map(|(device, stream)| Step::Guard { device, stream }),
     ]
-}
-
-/// What the steps work with, on one device.
-struct Machine {
-    device: Device,
-    fill: Function,
-    add_to: Function,
-    streams: Vec<Stream>,
-    buffers: Vec<DeviceBuffer<u32>>,
-}
-
-impl Machine {
-    fn new(device: Device) -> Machine {
-        Machine {
-            device,
-            fill: elementwise(device, "fill"),
-            add_to: elementwise(device, "add_to"),
-            streams: (0..STREAMS).map(|_| Stream::new(device).expect("a stream")).collect(),
-            buffers: (0..BUFFERS).map(|_| zeros(device, LENGTH)).collect(),
-        }
-    }
-
-    fn add(&mut self, stream: usize, from: usize, to: usize) -> gpu_runtime::Result<()> {
-        let stream = &self.streams[stream];
-        let config = LaunchConfig::for_elements(LENGTH);
-        let n = LENGTH as u64;
-        match self.buffers.get_disjoint_mut([from, to]) {
-            Ok([from, to]) => {
-                let from = &*from;
-                // SAFETY: the kernel reads and writes LENGTH elements.
-                unsafe { self.add_to.launch(stream, config, (n, from, to)) }
-            }
-            Err(_) => {
-                let both = &mut self.buffers[to];
-                let from = both.ptr();
-                // SAFETY: as above; the kernel may be given the same memory twice.
-                unsafe { self.add_to.launch(stream, config, (n, from, both)) }
-            }
-        }
-    }
 }
 
 fn run(machines: &mut [Machine], steps: &[Step]) -> gpu_runtime::Result<Vec<Gate>> {
@@ -168,7 +127,7 @@ proptest! {
             return Ok(());
         }
         let devices = Device::all().expect("a driver");
-        let mut machines: Vec<_> = devices[..DEVICES].iter().copied().map(Machine::new).collect();
+        let mut machines: Vec<_> = devices[..DEVICES].iter().copied().map(|device| Machine::new(device, LENGTH)).collect();
         let gates = run(&mut machines, &steps).expect("the devices work");
         gates.into_iter().for_each(Gate::open);
         for (machine, expected) in machines.iter().zip(expected(&steps)) {

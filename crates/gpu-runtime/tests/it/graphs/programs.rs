@@ -1,16 +1,15 @@
 //! Random programs, parts of which are captured: the result is as if everything ran at once.
 
 use cuda_sim::control::{Schedule, set_schedule};
-use gpu_runtime::{Device, DeviceBuffer, Function, GraphExec, LaunchConfig, Result, Stream};
+use gpu_runtime::{Device, GraphExec, Result, Stream};
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 use test_support::isolate;
 
-use crate::fixture::{elementwise, fill, start, zeros};
+use crate::fixture::{fill, start};
+use crate::machine::{BUFFERS, Machine, STREAMS};
 
 const DEVICES: usize = 2;
-const STREAMS: usize = 3;
-const BUFFERS: usize = 3;
 const LENGTH: usize = 70;
 
 /// A stream or a buffer: of which device, and which there.
@@ -69,43 +68,6 @@ fn part() -> impl Strategy<Value = Part> {
         }),
         (1u32..50, on()).prop_map(|(by, on)| Part::Updated { by, on }),
     ]
-}
-
-/// What the steps work with, on one device.
-struct Machine {
-    fill: Function,
-    add_to: Function,
-    streams: Vec<Stream>,
-    buffers: Vec<DeviceBuffer<u32>>,
-}
-
-impl Machine {
-    fn new(device: Device) -> Machine {
-        Machine {
-            fill: elementwise(device, "fill"),
-            add_to: elementwise(device, "add_to"),
-            streams: (0..STREAMS).map(|_| Stream::new(device).expect("a stream")).collect(),
-            buffers: (0..BUFFERS).map(|_| zeros(device, LENGTH)).collect(),
-        }
-    }
-
-    fn add(&mut self, stream: usize, from: usize, to: usize) -> Result<()> {
-        let (config, n) = (LaunchConfig::for_elements(LENGTH), LENGTH as u64);
-        let stream = &self.streams[stream];
-        match self.buffers.get_disjoint_mut([from, to]) {
-            Ok([from, to]) => {
-                let from = &*from;
-                // SAFETY: the kernel reads and writes LENGTH elements.
-                unsafe { self.add_to.launch(stream, config, (n, from, to)) }
-            }
-            Err(_) => {
-                let both = &mut self.buffers[to];
-                let from = both.ptr();
-                // SAFETY: as above; the kernel may be given the same memory twice.
-                unsafe { self.add_to.launch(stream, config, (n, from, both)) }
-            }
-        }
-    }
 }
 
 fn enqueue(machines: &mut [Machine], steps: &[Step]) -> Result<()> {
@@ -211,7 +173,8 @@ fn expected(parts: &[Part]) -> Values {
 
 fn check(parts: &[Part]) {
     let devices = Device::all().expect("a driver");
-    let mut machines: Vec<_> = devices[..DEVICES].iter().copied().map(Machine::new).collect();
+    let mut machines: Vec<_> =
+        devices[..DEVICES].iter().copied().map(|device| Machine::new(device, LENGTH)).collect();
     run(&mut machines, parts).expect("the devices work");
     for (machine, expected) in machines.iter().zip(expected(parts)) {
         for (buffer, value) in machine.buffers.iter().zip(expected) {
