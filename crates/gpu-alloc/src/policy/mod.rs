@@ -60,7 +60,7 @@ pub use pytorch::Pytorch;
 pub use report::{AllocateError, OutOfMemoryReport, Refusal};
 pub use size_classes::SizeClasses;
 pub use snapshot::{BlockSnapshot, BlockState, Segment};
-pub use source::{MemorySource, SourceError};
+pub use source::{MemorySource, Physical, SourceError, VirtualMemory};
 pub use statistics::{HostMemoryStats, MemoryStats, Pool, PoolStatistics, Statistic};
 
 /// A way to keep memory for reuse.

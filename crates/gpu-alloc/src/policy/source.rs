@@ -16,7 +16,69 @@ pub trait MemorySource {
     /// Takes back what [`allocate`](Self::allocate) gave, whole, with the size that was asked for
     /// then.
     fn release(&mut self, address: Address, bytes: u64);
+
+    /// Its addresses and its memory apart, where it can provide them so.
+    fn virtual_memory(&mut self) -> Option<&mut dyn VirtualMemory<Error = Self::Error>> {
+        None
+    }
 }
+
+/// Addresses and physical memory, to be put together by whoever takes them.
+///
+/// The rules are the driver's. Sizes and addresses are multiples of a page. A mapping shows the
+/// whole of a piece of physical memory, and goes as a whole; one piece may be mapped at several
+/// addresses. What is mapped can be used once access was set. To unmap is right only when no work
+/// uses the addresses any more, and whoever does it must know: the source does not wait.
+pub trait VirtualMemory {
+    /// What can go wrong besides a lack of memory.
+    type Error;
+
+    /// The bytes of a page.
+    fn page_bytes(&self) -> u64;
+
+    /// Reserves a range of addresses, which takes no memory.
+    ///
+    /// # Errors
+    /// See [`SourceError`]. Nothing is taken then.
+    fn reserve(&mut self, bytes: u64) -> Result<Address, SourceError<Self::Error>>;
+
+    /// Takes a whole reserved range back, in which nothing is mapped.
+    fn unreserve(&mut self, address: Address, bytes: u64);
+
+    /// Provides physical memory.
+    ///
+    /// # Errors
+    /// See [`SourceError`]. Nothing is taken then.
+    fn create(&mut self, bytes: u64) -> Result<Physical, SourceError<Self::Error>>;
+
+    /// Takes physical memory back, with the size that was asked for then. It is free once nothing
+    /// maps it.
+    fn destroy(&mut self, physical: Physical, bytes: u64);
+
+    /// Shows `physical`, which has `bytes`, at reserved addresses where nothing is mapped.
+    ///
+    /// # Errors
+    /// See [`SourceError`]. Nothing is mapped then.
+    fn map(
+        &mut self,
+        address: Address,
+        physical: Physical,
+        bytes: u64,
+    ) -> Result<(), SourceError<Self::Error>>;
+
+    /// Makes a range usable that is mapped throughout.
+    ///
+    /// # Errors
+    /// See [`SourceError`]. The range stays mapped.
+    fn set_access(&mut self, address: Address, bytes: u64) -> Result<(), SourceError<Self::Error>>;
+
+    /// Ends all mappings of a range, which holds each of them as a whole.
+    fn unmap(&mut self, address: Address, bytes: u64);
+}
+
+/// The name of a piece of physical memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Physical(pub u64);
 
 /// Why a source gave no memory.
 #[derive(Debug, Clone, PartialEq, Eq)]
