@@ -63,26 +63,27 @@ impl Blocks {
         around.into_iter().for_each(|(_, free)| free.give(range.clone(), freed.clone()));
     }
 
-    /// Makes what was freed at points that are complete nobody's. Returns how many blocks are left
-    /// of which that cannot be said.
+    /// Makes what was freed at points that are complete nobody's. Returns how much there is left to
+    /// see to later: blocks of which that cannot be said, and segments that somebody holds.
     pub(super) fn settle(&mut self) -> usize {
         self.segments.values_mut().map(Free::settle).sum()
     }
 
-    /// Removes segments that are nobody's, the highest ones first, as long as no fewer than `keep`
-    /// bytes of the `reserved` ones are left.
-    pub(super) fn release(&mut self, reserved: u64, keep: u64) -> Vec<Arc<Segment>> {
-        let (mut left, mut gone) = (reserved, Vec::new());
-        let unused = |(&key, free): (&u64, &Free)| free.is_unused().then_some(key);
-        for key in self.segments.iter().rev().filter_map(unused).collect::<Vec<_>>() {
-            let bytes = self.segments[&key].segment.bytes();
-            if left < keep.saturating_add(bytes) {
-                continue;
+    /// Gives segments back that are nobody's, the highest ones first, as long as no fewer than
+    /// `keep` bytes of the `reserved` ones are left. Returns how many those are.
+    ///
+    /// What somebody holds stays: it could not go back now, and would be neither the pool's nor free.
+    pub(super) fn release(&mut self, reserved: u64, keep: u64) -> u64 {
+        let mut left = reserved;
+        for key in self.segments.keys().rev().copied().collect::<Vec<_>>() {
+            let free = &self.segments[&key];
+            let bytes = free.segment.bytes();
+            if free.is_unused() && !free.is_held() && left >= keep.saturating_add(bytes) {
+                left -= bytes;
+                self.segments.remove(&key);
             }
-            left -= bytes;
-            gone.extend(self.segments.remove(&key).map(|free| free.segment));
         }
-        gone
+        left
     }
 }
 
@@ -150,7 +151,14 @@ impl Free {
         }
         let starts: Vec<u64> = self.blocks.keys().rev().copied().collect();
         starts.into_iter().for_each(|start| self.merge(start));
-        self.blocks.values().filter(|block| block.freed.is_some()).count()
+        let unsettled = self.blocks.values().filter(|block| block.freed.is_some()).count();
+        unsettled + usize::from(self.is_unused() && self.is_held())
+    }
+
+    /// Whether there is an allocation from it left: one that is freed, but that work in flight or
+    /// the device's books keep. New ones come to be only under the pool's lock.
+    fn is_held(&self) -> bool {
+        Arc::strong_count(&self.segment) > 1
     }
 
     fn is_unused(&self) -> bool {

@@ -164,24 +164,20 @@ impl Pool {
         let left = state.blocks.settle();
         self.unsettled.store(left, Ordering::Release);
         let keep = if state.is_destroyed { 0 } else { state.settings.release_threshold };
-        let gone = state.release(keep);
-        drop(state);
-        drop(gone);
+        state.release(keep);
     }
 
     /// Gives unused memory back, down to so many bytes.
     pub(crate) fn trim(&self, keep: u64) {
-        let gone = self.lock().release(keep);
-        drop(gone);
+        self.lock().release(keep);
     }
 
     /// The handle is gone: what is left goes when it is freed.
     fn destroy(&self) {
         let mut state = self.lock();
         state.is_destroyed = true;
-        let gone = state.release(0);
-        drop(state);
-        drop(gone);
+        state.release(0);
+        self.unsettled.fetch_add(1, Ordering::AcqRel);
     }
 
     fn is_empty(&self) -> bool {
@@ -233,7 +229,7 @@ impl Pool {
         let take = |state: &State| fits(state).then(|| memory.take_segment(bytes)).flatten();
         let taken = take(state).or_else(|| {
             // What is free here in pieces may do for a whole.
-            drop(state.release(0));
+            state.release(0);
             take(state)
         });
         let Some(range) = taken else { return false };
@@ -249,10 +245,10 @@ impl Pool {
 }
 
 impl State {
-    fn release(&mut self, keep: u64) -> Vec<Arc<Segment>> {
-        let gone = self.blocks.release(self.usage.reserved, keep);
-        self.usage.reserved -= gone.iter().map(|segment| segment.bytes()).sum::<u64>();
-        gone
+    /// Gives memory back. It is free when it is counted as reserved no more: both change under the
+    /// lock.
+    fn release(&mut self, keep: u64) {
+        self.usage.reserved = self.blocks.release(self.usage.reserved, keep);
     }
 }
 

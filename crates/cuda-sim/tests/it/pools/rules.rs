@@ -63,6 +63,28 @@ fn a_synchronisation_gives_back_what_is_beyond_the_threshold() {
 }
 
 #[test]
+fn memory_that_work_holds_after_the_free_stays_the_pools_until_it_lets_go() {
+    let gpu = Gpu::take();
+    let pool = create(&gpu);
+    let [stream, late] = [(); 2].map(|()| gpu.stream(NON_BLOCKING));
+    let pointer = allocate(1000, stream);
+    let gate = Gate::close(late);
+    let kept = gpu.allocate(1000);
+    let free = free_memory();
+    // Nothing orders this before the free.
+    ok!(cuMemcpyDtoDAsync_v2(kept, pointer, 1000, late));
+    ok!(cuMemFreeAsync(pointer, stream));
+    ok!(cuStreamSynchronize(stream));
+    assert_eq!((reserved(pool), free_memory()), (2 << 20, free));
+    ok!(cuMemPoolTrimTo(pool, 0));
+    assert_eq!((reserved(pool), free_memory()), (2 << 20, free));
+    gate.open();
+    ok!(cuStreamSynchronize(late));
+    assert_eq!((reserved(pool), free_memory()), (0, free + (2 << 20)));
+    ok!(cuMemPoolDestroy(pool));
+}
+
+#[test]
 fn events_and_contexts_synchronise_too() {
     let gpu = Gpu::take();
     let pool = create(&gpu);
