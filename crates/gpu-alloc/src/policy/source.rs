@@ -17,7 +17,7 @@ pub trait MemorySource {
     /// then.
     fn release(&mut self, address: Address, bytes: u64);
 
-    /// Its addresses and its memory apart, where it can provide them so.
+    /// Its addresses and its memory apart, where it can provide them so: always, or never.
     fn virtual_memory(&mut self) -> Option<&mut dyn VirtualMemory<Error = Self::Error>> {
         None
     }
@@ -75,6 +75,16 @@ pub trait VirtualMemory {
     /// Ends all mappings of a range, which holds each of them as a whole.
     fn unmap(&mut self, address: Address, bytes: u64);
 }
+
+/// For wrappers of a source that has virtual memory, and offers it on as its own.
+pub(super) trait KnownVirtualMemory: MemorySource {
+    /// The virtual memory of a source that was seen to have some.
+    fn known_virtual_memory(&mut self) -> &mut dyn VirtualMemory<Error = Self::Error> {
+        self.virtual_memory().expect("a source has virtual memory always or never")
+    }
+}
+
+impl<S: MemorySource> KnownVirtualMemory for S {}
 
 /// The name of a piece of physical memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -3,10 +3,11 @@
 use gpu_alloc::policy::{AllocateError, Block, Policy, SizeClasses};
 use proptest::prelude::*;
 
+use crate::device_model::PAGE;
 use crate::test_source::{Fault, TestSource};
 
 const STREAMS: u64 = 2;
-const CAPACITY: u64 = 1 << 20;
+const CAPACITY: u64 = 10 * PAGE;
 
 #[derive(Debug, Clone)]
 enum Step {

@@ -3,6 +3,9 @@
 //! Statistics and caches are the process's, so each test of the whole runs in a process of its own.
 
 mod device_memory;
+#[allow(dead_code, reason = "the replay looks at more of it than the tests do")]
+#[path = "../../examples/replay/device.rs"]
+mod device_model;
 mod device_support;
 mod graph_memory;
 mod graph_programs;
@@ -13,4 +16,5 @@ mod pytorch_model;
 mod pytorch_policy;
 mod statistics;
 mod test_source;
+mod test_source_rules;
 mod threads;

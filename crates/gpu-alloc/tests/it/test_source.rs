@@ -1,15 +1,14 @@
 //! A memory source that lives in numbers, checks how it is used, and fails when told to.
 
-use std::collections::BTreeMap;
+use gpu_alloc::policy::{Address, MemorySource, Physical, SourceError, VirtualMemory};
 
-use gpu_alloc::policy::{Address, MemorySource, SourceError};
+use crate::device_model::DeviceModel;
 
-/// Gives out the lowest addresses that are free, so that segments are often neighbours, and are
-/// reused.
+/// A model of a device that may fail.
 #[derive(Debug)]
 pub(crate) struct TestSource {
-    capacity: u64,
-    given: BTreeMap<u64, u64>,
+    device: DeviceModel,
+    has_virtual_memory: bool,
     fail_call: Option<(u32, Fault)>,
 }
 
@@ -24,29 +23,40 @@ pub(crate) enum Fault {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Broken;
 
-const BASE: u64 = 1 << 32;
-
 impl TestSource {
     pub(crate) fn new(capacity: u64) -> Self {
-        TestSource { capacity, given: BTreeMap::new(), fail_call: None }
+        let device = DeviceModel::new(capacity);
+        TestSource { device, has_virtual_memory: true, fail_call: None }
     }
 
-    /// Makes a later allocation fail, the next one when `after` is 0.
+    /// One that provides plain segments only.
+    pub(crate) fn without_virtual_memory(capacity: u64) -> Self {
+        TestSource { has_virtual_memory: false, ..Self::new(capacity) }
+    }
+
+    /// Makes a later call fail that may fail, the next one when `after` is 0.
     pub(crate) fn fail(&mut self, after: u32, fault: Fault) {
         self.fail_call = Some((after, fault));
     }
 
-    /// What is given out, by address.
+    /// The plain segments that are given out, by address.
     pub(crate) fn given(&self) -> impl Iterator<Item = (Address, u64)> {
-        self.given.iter().map(|(address, bytes)| (Address(*address), *bytes))
+        self.device.segments()
     }
 
-    fn due_fault(&mut self) -> Option<Fault> {
-        match self.fail_call.take()? {
-            (0, fault) => Some(fault),
-            (after, fault) => {
+    /// The model of the device, to look at.
+    pub(crate) fn device(&self) -> &DeviceModel {
+        &self.device
+    }
+
+    fn fault_if_due(&mut self) -> Result<(), SourceError<Broken>> {
+        match self.fail_call.take() {
+            None => Ok(()),
+            Some((0, Fault::Exhausted)) => Err(SourceError::Exhausted),
+            Some((0, Fault::Broken)) => Err(SourceError::Failed(Broken)),
+            Some((after, fault)) => {
                 self.fail_call = Some((after - 1, fault));
-                None
+                Ok(())
             }
         }
     }
@@ -56,27 +66,69 @@ impl MemorySource for TestSource {
     type Error = Broken;
 
     fn allocate(&mut self, bytes: u64) -> Result<Address, SourceError<Broken>> {
-        match self.due_fault() {
-            Some(Fault::Exhausted) => return Err(SourceError::Exhausted),
-            Some(Fault::Broken) => return Err(SourceError::Failed(Broken)),
-            None => {}
-        }
-        let used: u64 = self.given.values().sum();
-        if bytes > self.capacity - used {
-            return Err(SourceError::Exhausted);
-        }
-        let mut address = BASE;
-        for (given, size) in &self.given {
-            if given - address >= bytes {
-                break;
-            }
-            address = given + size;
-        }
-        self.given.insert(address, bytes);
-        Ok(Address(address))
+        self.fault_if_due()?;
+        self.device.allocate(bytes).map_err(as_ours)
     }
 
     fn release(&mut self, address: Address, bytes: u64) {
-        assert_eq!(self.given.remove(&address.0), Some(bytes), "released as it was given");
+        self.device.release(address, bytes);
+    }
+
+    fn virtual_memory(&mut self) -> Option<&mut dyn VirtualMemory<Error = Broken>> {
+        self.has_virtual_memory.then_some(self)
+    }
+}
+
+impl VirtualMemory for TestSource {
+    type Error = Broken;
+
+    fn page_bytes(&self) -> u64 {
+        self.device.page_bytes()
+    }
+
+    fn reserve(&mut self, bytes: u64) -> Result<Address, SourceError<Broken>> {
+        self.fault_if_due()?;
+        self.device.reserve(bytes).map_err(as_ours)
+    }
+
+    fn unreserve(&mut self, address: Address, bytes: u64) {
+        self.device.unreserve(address, bytes);
+    }
+
+    fn create(&mut self, bytes: u64) -> Result<Physical, SourceError<Broken>> {
+        self.fault_if_due()?;
+        self.device.create(bytes).map_err(as_ours)
+    }
+
+    fn destroy(&mut self, physical: Physical, bytes: u64) {
+        self.device.destroy(physical, bytes);
+    }
+
+    fn map(
+        &mut self,
+        address: Address,
+        physical: Physical,
+        bytes: u64,
+    ) -> Result<(), SourceError<Broken>> {
+        self.fault_if_due()?;
+        self.device.map(address, physical, bytes).map_err(as_ours)
+    }
+
+    fn set_access(&mut self, address: Address, bytes: u64) -> Result<(), SourceError<Broken>> {
+        self.fault_if_due()?;
+        self.device.set_access(address, bytes).map_err(as_ours)
+    }
+
+    fn unmap(&mut self, address: Address, bytes: u64) {
+        self.device.unmap(address, bytes);
+    }
+}
+
+/// The model's refusal; it never breaks by itself.
+fn as_ours(error: SourceError<std::convert::Infallible>) -> SourceError<Broken> {
+    match error {
+        SourceError::Exhausted => SourceError::Exhausted,
+        SourceError::LimitReached { limit } => SourceError::LimitReached { limit },
+        SourceError::Failed(never) => match never {},
     }
 }
