@@ -3,7 +3,7 @@
 use gpu_runtime::{Device, StreamId};
 
 use crate::device;
-use crate::policy::Segment;
+use crate::policy::{Inspect, Segment};
 
 /// All memory that the devices' allocators have taken from the driver, at one moment for each
 /// device.

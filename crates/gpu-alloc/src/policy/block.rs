@@ -56,6 +56,12 @@ impl Block {
         self.bytes
     }
 
+    /// A small number that no other block has which the same policy has handed out and not got
+    /// back: a place for what somebody else keeps about the block.
+    pub fn index(&self) -> usize {
+        self.slot.index()
+    }
+
     /// The last work on the block's own stream that used any part of the memory before; 0 if there
     /// was none.
     ///

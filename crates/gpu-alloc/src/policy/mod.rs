@@ -59,7 +59,7 @@ pub use log::{Log, SourceCall};
 pub use pytorch::Pytorch;
 pub use report::{AllocateError, OutOfMemoryReport, Refusal};
 pub use size_classes::SizeClasses;
-pub use snapshot::{BlockSnapshot, BlockState, Segment};
+pub use snapshot::{BlockSnapshot, BlockState, Inspect, Segment};
 pub use source::{MemorySource, Physical, SourceError, VirtualMemory};
 pub use statistics::{HostMemoryStats, MemoryStats, Pool, PoolStatistics, Statistic};
 

@@ -68,6 +68,15 @@ impl<K: StreamName> Pending<K> {
         self.completed.retain(|stream, _| needed(*stream));
     }
 
+    /// What each waiting block waits for.
+    pub(super) fn waits(&self) -> BTreeMap<Slot, Vec<(K, u64)>> {
+        let mut waits = BTreeMap::<_, Vec<_>>::new();
+        for (stream, sequence, slot) in &self.uses {
+            waits.entry(*slot).or_default().push((*stream, *sequence));
+        }
+        waits
+    }
+
     /// Per stream that a block waits for, the highest sequence that one waits for.
     pub(super) fn awaited(&self) -> impl Iterator<Item = (K, u64)> {
         let last_on = |stream| {

@@ -25,6 +25,8 @@ pub enum Refusal {
 pub struct OutOfMemoryReport {
     /// What was asked for.
     pub requested: u64,
+    /// The size of a block that would have served it.
+    pub rounded: u64,
     /// What the source was asked for on its behalf.
     pub segment: u64,
     /// What the source said.

@@ -86,6 +86,7 @@ impl<K: StreamName> SizeClasses<K> {
     fn report(&self, requested: u64, class: u64, refusal: Refusal) -> OutOfMemoryReport {
         OutOfMemoryReport {
             requested,
+            rounded: class,
             segment: class,
             refusal,
             allocated: self.statistics.active_bytes.current - self.pending_bytes,

@@ -12,6 +12,10 @@ impl Slot {
     pub(super) const LAST: Slot = Slot(usize::MAX);
     /// Orders before every other slot, or is the first one itself.
     pub(super) const FIRST: Slot = Slot(0);
+
+    pub(super) fn index(self) -> usize {
+        self.0
+    }
 }
 
 #[derive(Debug)]
@@ -38,6 +42,11 @@ impl<T> Slab<T> {
 
     pub(super) fn get(&self, slot: Slot) -> Option<&T> {
         self.records.get(slot.0)?.as_ref()
+    }
+
+    pub(super) fn entries(&self) -> impl Iterator<Item = (Slot, &T)> {
+        let slots = self.records.iter().enumerate();
+        slots.filter_map(|(slot, record)| Some((Slot(slot), record.as_ref()?)))
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = &T> {

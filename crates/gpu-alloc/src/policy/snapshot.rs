@@ -1,9 +1,15 @@
 //! Plain structs that show a policy's memory, segment by segment.
 
-use super::{Address, Pool, PoolId};
+use super::{Address, Policy, Pool, PoolId};
 
-/// Memory that was taken from the source in one piece. The fields have PyTorch's names; sizes are
-/// in bytes.
+/// A policy that shows what it has.
+pub trait Inspect: Policy {
+    /// Every segment with its blocks, by address.
+    fn snapshot(&self) -> Vec<Segment<Self::Stream>>;
+}
+
+/// Memory that was taken from the source in one piece, or that is mapped without a gap. The fields
+/// have PyTorch's names; sizes are in bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Segment<K> {
     /// The first byte.
@@ -22,13 +28,17 @@ pub struct Segment<K> {
     pub pool: Option<PoolId>,
     /// Whether it serves small or large requests.
     pub segment_type: Pool,
+    /// Whether it consists of pages that are mapped and unmapped one by one.
+    pub is_expandable: bool,
+    /// Whether graphs may use it also where nobody holds it, so that nothing of it is given back.
+    pub is_kept: bool,
     /// The blocks, by address; they fill the segment.
-    pub blocks: Vec<BlockSnapshot>,
+    pub blocks: Vec<BlockSnapshot<K>>,
 }
 
 /// A part of a segment.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct BlockSnapshot {
+pub struct BlockSnapshot<K> {
     /// The first byte.
     pub address: Address,
     /// The size in bytes.
@@ -37,6 +47,9 @@ pub struct BlockSnapshot {
     pub requested_size: u64,
     /// What it is doing.
     pub state: BlockState,
+    /// Per stream, the last work that must be done before it can be handed out again; none unless
+    /// it awaits that.
+    pub waits_for: Vec<(K, u64)>,
 }
 
 /// What a block is doing.

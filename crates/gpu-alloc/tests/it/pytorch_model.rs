@@ -3,7 +3,8 @@
 use std::ops::Range;
 
 use gpu_alloc::policy::{
-    AllocateError, Block, BlockState, Home, Log, Policy, Pool, PoolId, Pytorch, Segment, SourceCall,
+    AllocateError, Block, BlockState, Home, Inspect, Log, Policy, Pool, PoolId, Pytorch, Segment,
+    SourceCall,
 };
 use proptest::prelude::*;
 

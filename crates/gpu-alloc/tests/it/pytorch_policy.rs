@@ -1,7 +1,8 @@
 //! What PyTorch's native policy does, case by case.
 
 use gpu_alloc::policy::{
-    Address, AllocateError, Block, Home, Limit, Log, Policy, PoolId, Pytorch, Refusal, SourceCall,
+    Address, AllocateError, Block, Home, Inspect, Limit, Log, Policy, PoolId, Pytorch, Refusal,
+    SourceCall,
 };
 
 use crate::test_source::{Fault, TestSource};

@@ -146,6 +146,7 @@ impl<K: StreamName> Pytorch<K> {
         let is_of_graphs = |free: &&FreeBlock<K>| self.is_of_graphs(free.home);
         OutOfMemoryReport {
             requested,
+            rounded: size.rounded,
             segment: size.segment(),
             refusal,
             allocated,

@@ -1,22 +1,33 @@
 //! Shows PyTorch's native policy's memory as plain structs.
 
-use super::{Pytorch, Record, State};
-use crate::policy::{BlockSnapshot, BlockState, Segment, StreamName};
+use std::collections::BTreeMap;
 
-impl<K: StreamName> Pytorch<K> {
-    /// Every segment with its blocks, by address.
-    pub fn snapshot(&self) -> Vec<Segment<K>> {
-        let heads = self.blocks.iter().filter(|block| block.previous.is_none());
-        let mut segments: Vec<_> = heads.map(|head| self.segment(head)).collect();
+use super::{Pytorch, Record, State};
+use crate::policy::slab::Slot;
+use crate::policy::{BlockSnapshot, BlockState, Inspect, Segment, StreamName};
+
+impl<K: StreamName> Inspect for Pytorch<K> {
+    fn snapshot(&self) -> Vec<Segment<K>> {
+        let waits = self.pending.waits();
+        let heads = self.blocks.entries().filter(|(_, block)| block.previous.is_none());
+        let mut segments: Vec<_> = heads.map(|head| self.segment(head, &waits)).collect();
         segments.sort_by_key(|segment| segment.address);
         segments
     }
+}
 
-    fn segment(&self, head: &Record<K>) -> Segment<K> {
-        let records = std::iter::successors(Some(head), |block| Some(&self.blocks[block.next?]));
-        let blocks: Vec<_> = records.map(block_snapshot).collect();
-        let allocated = |block: &&BlockSnapshot| block.state == BlockState::ActiveAllocated;
-        let active = |block: &&BlockSnapshot| block.state != BlockState::Inactive;
+impl<K: StreamName> Pytorch<K> {
+    fn segment(
+        &self,
+        (first, head): (Slot, &Record<K>),
+        waits: &BTreeMap<Slot, Vec<(K, u64)>>,
+    ) -> Segment<K> {
+        let slots = std::iter::successors(Some(first), |slot| self.blocks[*slot].next);
+        let waits_for = |slot| waits.get(&slot).cloned().unwrap_or_default();
+        let blocks: Vec<_> =
+            slots.map(|slot| block_snapshot(&self.blocks[slot], waits_for(slot))).collect();
+        let allocated = |block: &&BlockSnapshot<K>| block.state == BlockState::ActiveAllocated;
+        let active = |block: &&BlockSnapshot<K>| block.state != BlockState::Inactive;
         Segment {
             address: head.address,
             total_size: blocks.iter().map(|block| block.size).sum(),
@@ -26,12 +37,14 @@ impl<K: StreamName> Pytorch<K> {
             stream: head.home.stream,
             pool: head.home.pool,
             segment_type: head.pool,
+            is_expandable: false,
+            is_kept: self.is_of_graphs(head.home),
             blocks,
         }
     }
 }
 
-fn block_snapshot<K>(block: &Record<K>) -> BlockSnapshot {
+fn block_snapshot<K>(block: &Record<K>, waits_for: Vec<(K, u64)>) -> BlockSnapshot<K> {
     BlockSnapshot {
         address: block.address,
         size: block.bytes,
@@ -41,5 +54,6 @@ fn block_snapshot<K>(block: &Record<K>) -> BlockSnapshot {
             State::Allocated => BlockState::ActiveAllocated,
             State::Pending => BlockState::ActiveAwaitingFree,
         },
+        waits_for,
     }
 }
