@@ -18,6 +18,7 @@ use crate::peer_link::PeerLink;
 use crate::properties::Properties;
 use crate::retired::Retired;
 use crate::stream::{Stream, StreamInner, StreamPool};
+use crate::virtual_memory;
 
 /// The lasting state of one device. There is one for each device, made when the driver is chosen,
 /// and it lives as long as the process: contexts are never released.
@@ -32,6 +33,7 @@ pub(crate) struct DeviceState {
     pub(crate) retired: Retired,
     /// The ways to the other devices, by index.
     pub(crate) links: Box<[PeerLink]>,
+    pub(crate) virtual_memory: TryOnce<Option<virtual_memory::Support>>,
     context: TryOnce<Handle<CUcontext>>,
     lost: OnceLock<Arc<LostDevice>>,
     streams: Mutex<Vec<Weak<StreamInner>>>,
@@ -54,6 +56,7 @@ impl DeviceState {
             pool: StreamPool::new(),
             retired: Retired::new(),
             links: (0..count).map(|_| PeerLink::new()).collect(),
+            virtual_memory: TryOnce::new(),
             context: TryOnce::new(),
             lost: OnceLock::new(),
             streams: Mutex::new(Vec::new()),

@@ -13,6 +13,7 @@ use crate::observe::WaitReason;
 use crate::race::Race;
 use crate::rows::Rows;
 use crate::stream::StreamId;
+use crate::virtual_memory::MappingProblem;
 
 /// A result of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -89,6 +90,28 @@ pub enum Error {
         free: usize,
         /// The device's memory.
         total: usize,
+    },
+    /// A device has no range of addresses left that is so long.
+    #[error("{device} has no {bytes} addresses in a row left to be reserved")]
+    OutOfAddresses {
+        /// The device.
+        device: Device,
+        /// What was asked for.
+        bytes: usize,
+    },
+    /// Addresses or physical memory that cannot be used so.
+    #[error("{device} cannot {operation} {bytes} bytes at offset {offset}: {problem}")]
+    Mapping {
+        /// What was asked.
+        operation: &'static str,
+        /// The device.
+        device: Device,
+        /// Where in the reserved range.
+        offset: usize,
+        /// How much.
+        bytes: usize,
+        /// Why it cannot be done.
+        problem: MappingProblem,
     },
     /// The system gave no page-locked memory.
     #[error(

@@ -74,6 +74,11 @@
 //! [`HostAllocation`] are the exceptions, and say so). Arguments are trusted to fit each other; the
 //! layers above check shapes and types.
 //!
+//! # Addresses and memory apart
+//!
+//! Where the device can, [`Device::virtual_memory`] reserves addresses and creates physical memory, to
+//! be mapped where and when the program wants, at two addresses at a time too.
+//!
 //! # Graphs
 //!
 //! [`Stream::capture`] makes a [`Graph`] of work instead of running it, and a launch of that is one
@@ -143,6 +148,7 @@ mod teardown;
 mod timeline;
 mod transfer;
 mod uses;
+mod virtual_memory;
 mod wait;
 mod waits;
 
@@ -181,6 +187,7 @@ pub use stream::{Stream, StreamId};
 pub use teardown::take_drop_errors;
 pub use timeline::{Overlap, Timeline, Trace, TracedOperation, TracedRange, TracedWait};
 pub use uses::UseRecord;
+pub use virtual_memory::{AddressRange, MappingProblem, PhysicalMemory, VirtualMemory};
 pub use waits::{
     WaitMode, WaitModeGuard, WaitRecord, set_wait_mode, take_waits, wait_mode, with_wait_mode,
 };

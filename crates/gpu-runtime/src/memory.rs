@@ -80,7 +80,10 @@ impl DeviceAllocation {
     pub fn new(device: Device, bytes: usize) -> Result<DeviceAllocation> {
         graph::permit("allocate memory of a device")?;
         retired::VALUES.collect();
-        let ptr = if bytes == 0 { DevicePtr::null() } else { allocate(device, bytes)? };
+        let ptr = match bytes {
+            0 => DevicePtr::null(),
+            _ => with_room(device, bytes, || try_allocate(device.state(), bytes))?,
+        };
         tell_of(ptr, bytes, Some(device));
         Ok(DeviceAllocation { device, ptr, bytes })
     }
@@ -214,21 +217,32 @@ fn tell_of(start: DevicePtr, bytes: usize, device: Option<Device>) {
     Allocation { start, bytes, device, stream: None, is_part: false, place }.tell();
 }
 
-fn allocate(device: Device, bytes: usize) -> Result<DevicePtr> {
+/// What `take` takes of a device's memory, or nothing if that has not enough left: then again, after
+/// what was dropped has been given back.
+pub(crate) fn with_room<T>(
+    device: Device,
+    bytes: usize,
+    take: impl Fn() -> Result<Option<T>>,
+) -> Result<T> {
     let state = device.state();
     if !state.retired.is_empty() && state.is_idle() {
         state.retired.collect();
     }
-    if let Some(ptr) = try_allocate(state, bytes)? {
-        return Ok(ptr);
+    if let Some(taken) = take()? {
+        return Ok(taken);
     }
     // Now it is worth the wait.
     state.retired.collect();
-    if let Some(ptr) = try_allocate(state, bytes)? {
-        return Ok(ptr);
+    match take()? {
+        Some(taken) => Ok(taken),
+        None => Err(out_of_memory(device, bytes)?),
     }
+}
+
+/// The error that says so.
+pub(crate) fn out_of_memory(device: Device, bytes: usize) -> Result<Error> {
     let info = device.memory_info()?;
-    Err(Error::OutOfMemory { device, bytes, free: info.free, total: info.total })
+    Ok(Error::OutOfMemory { device, bytes, free: info.free, total: info.total })
 }
 
 /// The current device, or another one if it is lost: page-locked memory is that of all devices.

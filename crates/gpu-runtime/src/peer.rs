@@ -11,6 +11,7 @@ use crate::error::{Error, Result};
 use crate::graph;
 use crate::observe::WaitReason;
 use crate::peer_link;
+use crate::virtual_memory;
 use crate::waits::Leave;
 
 impl Device {
@@ -66,13 +67,16 @@ impl Device {
         // Only now: without access the driver may take another way, and nothing would be tested.
         let sound = peer_link::is_sound(self, peer);
         state.links[peer.index()].enabled.store(true, Ordering::Release);
-        if !matches!(sound, Ok(true)) {
+        // To memory that is mapped, access is given by the range.
+        let opened = match sound {
+            Ok(true) => virtual_memory::open_to(self, peer),
+            Ok(false) => Err(Error::PeerLinkCorrupt { device: self, peer }),
+            Err(error) => Err(error),
+        };
+        if opened.is_err() {
             self.disable_peer_access(peer)?;
         }
-        match sound? {
-            true => Ok(()),
-            false => Err(Error::PeerLinkCorrupt { device: self, peer }),
-        }
+        opened
     }
 
     /// Ends the access that [`enable_peer_access`](Device::enable_peer_access) gave; to end what
@@ -88,10 +92,11 @@ impl Device {
         let (state, context) = (self.state(), peer.state().context()?);
         state.bind()?;
         state.links[peer.index()].enabled.store(false, Ordering::Release);
+        let closed = virtual_memory::close_to(self, peer);
         // SAFETY: the device's context is current, and the peer's is never released.
         match unsafe { (state.driver.cuCtxDisablePeerAccess)(context.0) } {
-            CUresult::CUDA_ERROR_PEER_ACCESS_NOT_ENABLED => Ok(()),
-            result => check::on_device(state, "cuCtxDisablePeerAccess", result),
+            CUresult::CUDA_ERROR_PEER_ACCESS_NOT_ENABLED => closed,
+            result => check::on_device(state, "cuCtxDisablePeerAccess", result).and(closed),
         }
     }
 

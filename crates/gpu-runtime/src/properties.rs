@@ -97,7 +97,8 @@ impl Properties {
     }
 }
 
-fn get(state: &DeviceState, attribute: Attribute) -> Result<u32> {
+/// A device's attribute, a number.
+pub(crate) fn get(state: &DeviceState, attribute: Attribute) -> Result<u32> {
     let mut value: c_int = 0;
     // SAFETY: `value` is writable.
     let got = unsafe { (state.driver.cuDeviceGetAttribute)(&mut value, attribute, state.raw) };

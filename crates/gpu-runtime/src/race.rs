@@ -6,6 +6,7 @@ mod clock;
 mod history;
 #[cfg(test)]
 mod oracle;
+mod placed;
 mod report;
 mod shadow;
 mod state;
@@ -57,6 +58,8 @@ pub use report::{MissingEdge, Party, Race, RacingAccess};
 /// - The memory that copies, fills and launches with buffers access, and what operands of
 ///   [`ordered`](crate::ordered) say ([`Operand::over`](crate::Operand::over)). A kernel that is
 ///   given an address and nothing else is not looked at, nor is other code's work.
+/// - Which addresses show the same physical memory ([`AddressRange`](crate::AddressRange)): accesses
+///   are to the memory, by whichever address. What is enqueued goes by what is mapped then.
 /// - Streams, events, waits of streams for each other and of the host, questions that were answered
 ///   with yes, copies that block, callbacks, the driver's legacy stream.
 /// - Memory that an allocator gives to a new owner: what the last owner's work still does there.

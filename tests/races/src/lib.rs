@@ -5,6 +5,7 @@
 //! be found in each is in `tests/corpus.rs`.
 
 mod address;
+mod aliases;
 mod events;
 mod graphs;
 mod host;
@@ -46,7 +47,8 @@ pub const ORDERED: &[Programs] = &[
     loaders::ORDERED,
     graphs::ORDERED,
     address::ORDERED,
+    aliases::ORDERED,
 ];
 
 /// Programs with a race that default order cannot see.
-pub const RACY_IN_EVERY_ORDER: &[Programs] = &[address::RACY];
+pub const RACY_IN_EVERY_ORDER: &[Programs] = &[address::RACY, aliases::RACY];

@@ -12,7 +12,8 @@ use crate::stream::{Stream, StreamId};
 /// Memory that somebody got: from the driver, or from an allocator that shares out the driver's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Allocation {
-    /// Where it begins, on a device or in page-locked memory of the host.
+    /// Where it begins, on a device or in page-locked memory of the host. Physical memory, which has
+    /// no address of its own, is told of under a number from 2^63 on, which no address is.
     pub start: DevicePtr,
     /// Its size.
     pub bytes: usize,

@@ -30,6 +30,8 @@ pub(super) struct Conflict {
     pub(super) earlier: Trace,
     pub(super) earlier_access: Access,
     pub(super) later_access: Access,
-    /// The bytes that both access.
+    /// The bytes that both access, by the addresses of the later one.
     pub(super) range: Range<u64>,
+    /// Where the first of them is.
+    pub(super) place: u64,
 }

@@ -4,6 +4,7 @@ use std::io::{self, Write};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::act::{Act, Conflict};
+use super::placed::placed;
 use super::report::{MissingEdge, Party, Race, RacingAccess};
 use super::state::State;
 use crate::error::{Error, Result};
@@ -11,6 +12,7 @@ use crate::memory::DevicePtr;
 use crate::observe::{Allocation, Freed, HostAccess, HostWait, Observer, Operation, WorkId};
 use crate::order::Access;
 use crate::stream::{Legacy, Stream, StreamId};
+use crate::virtual_memory::pieces;
 
 /// How many different races are remembered.
 const REMEMBERED: usize = 1000;
@@ -77,6 +79,7 @@ impl Observer for Checker {
             return Ok(());
         }
         let id = WorkId { stream: stream.id(), sequence: stream.sequence() + 1 };
+        let reached = placed(accesses);
         let mut books = self.books();
         if legacy != Legacy::Apart {
             books.state.order_by_legacy(id.stream, legacy, id.sequence);
@@ -84,14 +87,14 @@ impl Observer for Checker {
         if accesses.is_empty() {
             return Ok(());
         }
-        let conflicts = books.state.conflicts(id.stream, accesses);
+        let conflicts = books.state.conflicts(id.stream, &reached);
         if !conflicts.is_empty() {
             let party = || Party::Work { id, work: work.clone() };
             let races =
                 books.races(conflicts, |access| RacingAccess { party: party(), access, place });
             self.judge(&mut books, races)?;
         }
-        books.state.note(Act { id, work: work.clone(), place }, accesses);
+        books.state.note(Act { id, work: work.clone(), place }, &reached);
         Ok(())
     }
 
@@ -125,8 +128,9 @@ impl Observer for Checker {
 
     fn accessing(&self, access: &HostAccess<'_>) -> Result<()> {
         let HostAccess { accesses, place } = *access;
+        let reached = placed(accesses);
         let mut books = self.books();
-        let conflicts = books.state.conflicts_of_host(accesses);
+        let conflicts = books.state.conflicts_of_host(&reached);
         if conflicts.is_empty() {
             return Ok(());
         }
@@ -140,13 +144,16 @@ impl Observer for Checker {
     }
 
     fn freed(&self, freed: &Freed<'_>) {
-        self.books().state.freed(freed);
+        let start = freed.start.address();
+        let pieces = pieces(start..start.saturating_add(freed.bytes as u64));
+        self.books().state.freed(freed, &pieces);
     }
 }
 
 impl Books {
     fn races(&self, conflicts: Vec<Conflict>, later: impl Fn(Access) -> RacingAccess) -> Vec<Race> {
-        let race = |Conflict { earlier, earlier_access, later_access, range }: Conflict| {
+        let race = |conflict: Conflict| {
+            let Conflict { earlier, earlier_access, later_access, range, place: at } = conflict;
             let Act { id, work, place } = &*earlier.act;
             let later = later(later_access);
             let before: Option<StreamId> = later.stream();
@@ -158,7 +165,7 @@ impl Books {
                 },
                 start: DevicePtr::from_address(range.start),
                 bytes: (range.end - range.start) as usize,
-                allocation: self.state.memory_at(range.start),
+                allocation: self.state.memory_at(range.start, at),
                 former: earlier.former.as_deref().copied(),
                 missing: MissingEdge {
                     after: *id,

@@ -5,6 +5,7 @@ use std::panic::Location;
 use proptest::prelude::*;
 
 use super::act::Act;
+use super::placed::Placed;
 use super::state::State;
 use crate::ledger::Work;
 use crate::observe::{MemoryAccess, WorkId};
@@ -41,6 +42,23 @@ enum Step {
     },
     /// The checker forgets what it can.
     Forget,
+}
+
+/// Addresses show bytes in turn: each byte by two of them.
+const BYTES: u64 = 8;
+
+/// The same accesses by what they reach.
+fn placed(accesses: &[MemoryAccess]) -> Vec<Placed> {
+    let parts = |access: &MemoryAccess| {
+        let MemoryAccess { start, bytes, access } = *access;
+        let end = start + bytes as u64;
+        let turn = end.min((start / BYTES + 1) * BYTES);
+        [start..turn, turn..end].map(|part| {
+            let bytes = (part.end - part.start) as usize;
+            Placed::at(part.start % BYTES, MemoryAccess { start: part.start, bytes, access })
+        })
+    };
+    accesses.iter().flat_map(parts).filter(|part| !part.places().is_empty()).collect()
 }
 
 fn access() -> impl Strategy<Value = MemoryAccess> {
@@ -115,7 +133,8 @@ impl Graph {
 }
 
 fn conflict(a: &MemoryAccess, b: &MemoryAccess) -> bool {
-    let overlap = a.start < b.start + b.bytes as u64 && b.start < a.start + a.bytes as u64;
+    let bytes = |access: &MemoryAccess| access.start..access.start + access.bytes as u64;
+    let overlap = bytes(a).any(|one| bytes(b).any(|other| one % BYTES == other % BYTES));
     overlap && (a.access == Access::Write || b.access == Access::Write)
 }
 
@@ -133,14 +152,14 @@ fn run(program: &[Step]) -> Vec<(Vec<WorkId>, Vec<WorkId>)> {
                 let work = WorkId { stream: id(stream), sequence: sequences[stream] };
                 graph.add(&[graph.streams[stream]], accesses, Some(work));
                 graph.streams[stream] = graph.newest();
-                let found = state.conflicts(work.stream, accesses);
+                let found = state.conflicts(work.stream, &placed(accesses));
                 outcomes.push((ids(&found), graph.races()));
                 let place = Location::caller();
-                state.note(Act { id: work, work: Work::Callback, place }, accesses);
+                state.note(Act { id: work, work: Work::Callback, place }, &placed(accesses));
             }
             Step::Host { ref accesses } => {
                 graph.add(&[], accesses, None);
-                outcomes.push((ids(&state.conflicts_of_host(accesses)), graph.races()));
+                outcomes.push((ids(&state.conflicts_of_host(&placed(accesses))), graph.races()));
                 // The next work comes after it, as after all that the host has done.
                 graph.host = graph.newest();
             }

@@ -1,4 +1,5 @@
-//! The shadow of memory: for each byte the last write, and the reads since.
+//! The shadow of memory: for each byte the last write, and the reads since. Bytes go by their places:
+//! two addresses may show one.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -7,10 +8,11 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 
 use super::act::{Act, Conflict, Trace};
-use crate::observe::{Allocation, MemoryAccess, WorkId};
+use super::placed::Placed;
+use crate::observe::{Allocation, WorkId};
 use crate::order::Access;
 
-/// Intervals of addresses that do not overlap, by where they begin.
+/// Intervals of places that do not overlap, by where they begin.
 #[derive(Default)]
 pub(super) struct Shadow {
     intervals: BTreeMap<u64, Interval>,
@@ -29,19 +31,21 @@ impl Shadow {
     /// after, each with all the bytes it concerns as one range.
     pub(super) fn conflicts(
         &self,
-        access: &MemoryAccess,
+        access: &Placed,
         comes_before: impl Fn(WorkId) -> bool,
         found: &mut Vec<Conflict>,
     ) {
-        let range = range_of(access);
+        let range = access.places();
         for (&start, interval) in self.overlapping(&range) {
             let common = start.max(range.start)..interval.end.min(range.end);
             let mut note = |earlier: &Trace, earlier_access| {
                 if !comes_before(earlier.act.id) {
                     let later_access = access.access;
                     let earlier = earlier.clone();
-                    let range = common.clone();
-                    add(found, Conflict { earlier, earlier_access, later_access, range });
+                    let place = common.start;
+                    let first = access.address(place);
+                    let range = first..first + (common.end - place);
+                    add(found, Conflict { earlier, earlier_access, later_access, range, place });
                 }
             };
             interval.write.iter().for_each(|write| note(write, Access::Write));
@@ -173,11 +177,6 @@ impl Interval {
     }
 }
 
-/// The addresses of an access; memory that would go around the end of the address space ends there.
-pub(super) fn range_of(access: &MemoryAccess) -> Range<u64> {
-    access.start..access.start.saturating_add(access.bytes as u64)
-}
-
 /// Adds a conflict, or to the one of the same two accesses.
 fn add(found: &mut Vec<Conflict>, new: Conflict) {
     let same = |known: &&mut Conflict| {
@@ -187,8 +186,11 @@ fn add(found: &mut Vec<Conflict>, new: Conflict) {
     };
     match found.iter_mut().find(same) {
         Some(known) => {
-            let (start, end) = (known.range.start, known.range.end);
-            known.range = start.min(new.range.start)..end.max(new.range.end);
+            if new.range.start < known.range.start {
+                known.range.start = new.range.start;
+                known.place = new.place;
+            }
+            known.range.end = known.range.end.max(new.range.end);
         }
         None => found.push(new),
     }

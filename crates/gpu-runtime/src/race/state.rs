@@ -6,10 +6,13 @@ use std::sync::Arc;
 use super::act::{Act, Conflict};
 use super::clock::Clock;
 use super::history::Histories;
-use super::shadow::{Shadow, range_of};
-use crate::observe::{Allocation, Freed, MemoryAccess, WorkId};
+use super::placed::{Placed, places};
+use super::shadow::Shadow;
+use crate::memory::DevicePtr;
+use crate::observe::{Allocation, Freed, WorkId};
 use crate::order::Access;
 use crate::stream::{Legacy, StreamId};
+use crate::virtual_memory::Piece;
 
 /// With so much new knowledge, what is over is looked for and forgotten.
 const LOOK_AFTER: usize = 1024;
@@ -33,23 +36,23 @@ pub(super) struct State {
 
 impl State {
     /// What work conflicts with that it does not come after.
-    pub(super) fn conflicts(&self, stream: StreamId, accesses: &[MemoryAccess]) -> Vec<Conflict> {
+    pub(super) fn conflicts(&self, stream: StreamId, accesses: &[Placed]) -> Vec<Conflict> {
         self.conflicts_with(accesses, |work| self.is_before(stream, work))
     }
 
     /// What an access of the host conflicts with that it does not come after.
-    pub(super) fn conflicts_of_host(&self, accesses: &[MemoryAccess]) -> Vec<Conflict> {
+    pub(super) fn conflicts_of_host(&self, accesses: &[Placed]) -> Vec<Conflict> {
         self.conflicts_with(accesses, |work| self.host.covers(work))
     }
 
     /// Notes work that accesses memory.
-    pub(super) fn note(&mut self, act: Act, accesses: &[MemoryAccess]) {
+    pub(super) fn note(&mut self, act: Act, accesses: &[Placed]) {
         let act = Arc::new(act);
         let State { shadow, histories, host, .. } = self;
         let stream = act.id.stream;
         let ranges = |kind: Access| {
             let of_kind = accesses.iter().filter(move |access| access.access == kind);
-            of_kind.map(range_of).filter(|range| !range.is_empty())
+            of_kind.map(Placed::places)
         };
         for range in ranges(Access::Read) {
             shadow.read(range, &act, |work| host.covers(work) || histories.covers(stream, work));
@@ -95,10 +98,11 @@ impl State {
         map.insert(allocation.start.address(), Arc::new(*allocation));
     }
 
-    pub(super) fn freed(&mut self, freed: &Freed<'_>) {
+    /// Notes that memory was given back, which is in these pieces.
+    pub(super) fn freed(&mut self, freed: &Freed<'_>, pieces: &[Piece]) {
         let start = freed.start.address();
-        let range = start..start.saturating_add(freed.bytes as u64);
         if !freed.is_part {
+            let range = start..start.saturating_add(freed.bytes as u64);
             self.whole.remove(&start);
             self.shadow.remove(range.clone());
             let parts: Vec<u64> = self.parts.range(range).map(|(&start, _)| start).collect();
@@ -109,19 +113,26 @@ impl State {
         for &work in freed.until {
             done.join(&self.histories.at(work));
         }
-        match self.parts.remove(&start) {
-            Some(memory) => self.shadow.release(range, &memory, |work| done.covers(work)),
-            // It was got before anybody was told.
-            None => self.shadow.remove(range),
+        let memory = self.parts.remove(&start);
+        for range in pieces.iter().map(places) {
+            match &memory {
+                Some(memory) => self.shadow.release(range, memory, |work| done.covers(work)),
+                // It was got before anybody was told.
+                None => self.shadow.remove(range),
+            }
         }
     }
 
-    /// The memory that holds an address: what an allocator shared out, else the driver's.
-    pub(super) fn memory_at(&self, address: u64) -> Option<Allocation> {
-        [&self.parts, &self.whole].into_iter().find_map(|map| {
-            let (start, allocation) = map.range(..=address).next_back()?;
-            (address - start < allocation.bytes as u64).then_some(**allocation)
-        })
+    /// The memory that holds an address, which shows that place: what an allocator shared out, else
+    /// the driver's, as if all of it began where it is mapped.
+    pub(super) fn memory_at(&self, address: u64, place: u64) -> Option<Allocation> {
+        fn around(map: &BTreeMap<u64, Arc<Allocation>>, at: u64) -> Option<(u64, Allocation)> {
+            let (start, allocation) = map.range(..=at).next_back()?;
+            (at - start < allocation.bytes as u64).then_some((at - start, **allocation))
+        }
+        let part = around(&self.parts, address);
+        let (offset, allocation) = part.or_else(|| around(&self.whole, place))?;
+        Some(Allocation { start: DevicePtr::from_address(address - offset), ..allocation })
     }
 
     fn is_before(&self, stream: StreamId, work: WorkId) -> bool {
@@ -130,11 +141,11 @@ impl State {
 
     fn conflicts_with(
         &self,
-        accesses: &[MemoryAccess],
+        accesses: &[Placed],
         is_before: impl Fn(WorkId) -> bool,
     ) -> Vec<Conflict> {
         let mut found = Vec::new();
-        for access in accesses.iter().filter(|access| access.bytes > 0) {
+        for access in accesses {
             self.shadow.conflicts(access, &is_before, &mut found);
         }
         found
@@ -164,8 +175,10 @@ impl State {
 mod tests {
     use std::panic::Location;
 
+    use super::super::placed::placed;
     use super::*;
     use crate::ledger::Work;
+    use crate::observe::MemoryAccess;
 
     /// A program that uses other memory with each piece of work, of which the host learns now and
     /// then that it is done; how many intervals there were at most.
@@ -177,11 +190,11 @@ mod tests {
             let written = WorkId { stream: writer, sequence };
             let read = WorkId { stream: reader, sequence };
             let act = |id| Act { id, work: Work::Callback, place: Location::caller() };
-            let at = |access| MemoryAccess { start: sequence * 16, bytes: 16, access };
-            state.note(act(written), &[at(Access::Write)]);
+            let at = |access| placed(&[MemoryAccess { start: sequence * 16, bytes: 16, access }]);
+            state.note(act(written), &at(Access::Write));
             state.order(reader, sequence, written);
-            assert!(state.conflicts(reader, &[at(Access::Read)]).is_empty());
-            state.note(act(read), &[at(Access::Read)]);
+            assert!(state.conflicts(reader, &at(Access::Read)).is_empty());
+            state.note(act(read), &at(Access::Read));
             if learns(sequence) {
                 state.learn(read);
             }
@@ -200,16 +213,17 @@ mod tests {
     fn memory_that_goes_back_to_the_driver_is_forgotten_with_what_was_made_of_it() {
         let mut state = State::default();
         let id = WorkId { stream: StreamId::of(0, 1), sequence: 1 };
-        let (start, place) = (crate::DevicePtr::from_address(4096), Location::caller());
+        let (start, place) = (DevicePtr::from_address(4096), Location::caller());
         for (bytes, is_part) in [(4096, false), (512, true)] {
             let stream = Some(id.stream);
             state.allocated(&Allocation { start, bytes, device: None, stream, is_part, place });
         }
-        let write = MemoryAccess::write(start, 512);
-        state.note(Act { id, work: Work::Callback, place }, &[write]);
-        assert_eq!(state.memory_at(4100).map(|memory| memory.bytes), Some(512));
-        assert_eq!(state.memory_at(4096 + 512).map(|memory| memory.bytes), Some(4096));
-        state.freed(&Freed::whole(start, 4096));
-        assert_eq!((state.memory_at(4100), state.shadow.len()), (None, 0));
+        let write = placed(&[MemoryAccess::write(start, 512)]);
+        state.note(Act { id, work: Work::Callback, place }, &write);
+        assert_eq!(state.memory_at(4100, 4100).map(|memory| memory.bytes), Some(512));
+        let beyond = 4096 + 512;
+        assert_eq!(state.memory_at(beyond, beyond).map(|memory| memory.bytes), Some(4096));
+        state.freed(&Freed::whole(start, 4096), &[Piece::plain(&(4096..8192))]);
+        assert_eq!((state.memory_at(4100, 4100), state.shadow.len()), (None, 0));
     }
 }

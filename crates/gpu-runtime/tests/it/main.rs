@@ -28,5 +28,6 @@ mod stream_pool;
 mod streams;
 mod stress;
 mod timeline;
+mod virtual_memory;
 mod waiting;
 mod waits;
