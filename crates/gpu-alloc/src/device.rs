@@ -1,16 +1,14 @@
 //! The caching allocators of the devices: one each, made at the first use.
 
-use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
-use gpu_runtime::{Device, DeviceAllocation, StreamId};
+use gpu_runtime::{Device, StreamId};
 
 use crate::cache::Cache;
+use crate::device_source::DeviceSource;
 use crate::error::{Error, Result};
 use crate::out_of_memory::OutOfMemory;
-use crate::policy::{
-    Address, AllocateError, Limit, MemorySource, OutOfMemoryReport, Pytorch, SourceError,
-};
+use crate::policy::{AllocateError, Limit, OutOfMemoryReport, Pytorch};
 
 /// The allocator of one device. Which policy it follows is decided here and nowhere else.
 pub(crate) type DeviceCache = Cache<Pytorch<StreamId>, Limit<DeviceSource>>;
@@ -88,37 +86,5 @@ pub(crate) fn explain(device: Device, error: AllocateError<gpu_runtime::Error>) 
             Ok(report) => Error::OutOfMemory(Box::new(report)),
             Err(error) => Error::Runtime(error),
         },
-    }
-}
-
-/// The driver's memory on one device.
-#[derive(Debug)]
-pub(crate) struct DeviceSource {
-    device: Device,
-    segments: BTreeMap<Address, DeviceAllocation>,
-}
-
-impl DeviceSource {
-    fn new(device: Device) -> Self {
-        DeviceSource { device, segments: BTreeMap::new() }
-    }
-}
-
-impl MemorySource for DeviceSource {
-    type Error = gpu_runtime::Error;
-
-    fn allocate(&mut self, bytes: u64) -> std::result::Result<Address, SourceError<Self::Error>> {
-        let bytes = usize::try_from(bytes).map_err(|_| SourceError::Exhausted)?;
-        let segment = DeviceAllocation::new(self.device, bytes).map_err(|error| match error {
-            gpu_runtime::Error::OutOfMemory { .. } => SourceError::Exhausted,
-            error => SourceError::Failed(error),
-        })?;
-        let address = Address(segment.ptr().address());
-        self.segments.insert(address, segment);
-        Ok(address)
-    }
-
-    fn release(&mut self, address: Address, _bytes: u64) {
-        self.segments.remove(&address);
     }
 }

@@ -59,6 +59,7 @@ mod bytes;
 mod cache;
 mod device;
 mod device_memory;
+mod device_source;
 mod error;
 mod memory_pool;
 mod out_of_memory;
@@ -71,6 +72,7 @@ mod summary;
 
 pub use device::{empty_cache, set_per_process_memory_fraction};
 pub use device_memory::{DeviceMemory, allocate};
+pub use device_source::DeviceSource;
 pub use error::{Error, Result};
 pub use memory_pool::MemoryPool;
 pub use out_of_memory::{Advice, OutOfMemory};

@@ -72,7 +72,7 @@ pub(crate) struct Support {
 
 impl Device {
     /// The device's virtual memory management; nothing if the device or its driver has none. The
-    /// first call asks the driver.
+    /// first call asks the driver. It creates no context.
     ///
     /// # Errors
     /// The driver's.
@@ -143,7 +143,6 @@ impl Support {
         }
         let mut granularity = 0;
         let (wanted, option) = (memory_on(state), Granularity::CU_MEM_ALLOC_GRANULARITY_MINIMUM);
-        state.bind()?;
         // SAFETY: `granularity` is writable, and `wanted` lives until the call returns.
         let got = unsafe { (functions.granularity)(&mut granularity, &wanted, option) };
         check::on_device(state, "cuMemGetAllocationGranularity", got)?;

@@ -6,6 +6,7 @@ mod device_memory;
 #[allow(dead_code, reason = "the replay looks at more of it than the tests do")]
 #[path = "../../examples/replay/device.rs"]
 mod device_model;
+mod device_source;
 mod device_support;
 mod graph_memory;
 mod graph_programs;

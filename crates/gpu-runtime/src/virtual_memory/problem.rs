@@ -24,6 +24,9 @@ pub enum MappingProblem {
     /// A mapping is undone and given access to as a whole.
     #[error("the range must consist of whole mappings, with nothing missing between them")]
     NotWhole,
+    /// Names of addresses and memory are good as long as those are.
+    #[error("there are no such addresses, or there is no such memory, any more")]
+    Unknown,
     /// Addresses show memory of the device that they were reserved for.
     #[error("the memory is that of {memory}")]
     OtherDevice {
