@@ -9,15 +9,16 @@ use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 use gpu_runtime::{Error, Stream, StreamId, StreamPoint, on_own_account};
 use smallvec::SmallVec;
 
-use crate::policy::{AllocateError, Block, MemorySource, Policy, PoolId};
+use crate::policy::{AllocateError, Block, MemorySource, OutOfMemoryReport, Policy, PoolId};
+use crate::watch::Watch;
 
-/// A policy with its source.
+/// A policy with its source, and who looks on.
 ///
 /// The lock is held while the source is asked, as its answer decides what the policy does next. It
 /// is never held while the host waits for a stream.
 #[derive(Debug)]
-pub(crate) struct Cache<P, S> {
-    state: Mutex<State<P, S>>,
+pub(crate) struct Cache<P, S, W = ()> {
+    state: Mutex<State<P, S, W>>,
     /// What was freed while the lock was taken; whoever takes the lock next deals with it first. So
     /// a drop never waits for another thread's call to the driver, nor for the lock of its own
     /// thread: the runtime, asked for memory, may drop things that were kept for a copy, and there
@@ -35,9 +36,10 @@ enum Returned {
 }
 
 #[derive(Debug)]
-pub(crate) struct State<P, S> {
+pub(crate) struct State<P, S, W> {
     pub(crate) policy: P,
     pub(crate) source: S,
+    pub(crate) watch: W,
     /// How often the host waited for streams so that memory could be reused or released.
     pub(crate) waits: u64,
     /// How many requests were refused for good.
@@ -47,19 +49,30 @@ pub(crate) struct State<P, S> {
     streams: BTreeMap<StreamId, Stream>,
 }
 
-impl<P, S> Cache<P, S>
+/// Why a request was not served.
+#[derive(Debug)]
+pub(crate) enum Refused<M> {
+    /// There is not enough memory, as the report and the moment say.
+    OutOfMemory(OutOfMemoryReport, M),
+    /// The source failed in another way.
+    Source(Error),
+}
+
+impl<P, S, W> Cache<P, S, W>
 where
     P: Policy<Stream = StreamId>,
     P::Home: Copy,
     S: MemorySource<Error = Error>,
+    W: Watch<P, S>,
 {
-    pub(crate) fn new(policy: P, source: S) -> Self {
-        let state = State { policy, source, waits: 0, refusals: 0, streams: BTreeMap::new() };
+    pub(crate) fn new(policy: P, source: S, watch: W) -> Self {
+        let streams = BTreeMap::new();
+        let state = State { policy, source, watch, waits: 0, refusals: 0, streams };
         Cache { state: Mutex::new(state), returned: Mutex::default() }
     }
 
     /// The state after everything that was freed so far.
-    pub(crate) fn lock(&self) -> MutexGuard<'_, State<P, S>> {
+    pub(crate) fn lock(&self) -> MutexGuard<'_, State<P, S, W>> {
         self.lock_and_collect().0
     }
 
@@ -72,12 +85,13 @@ where
         &self,
         bytes: u64,
         home: P::Home,
-    ) -> Result<Block, AllocateError<Error>> {
-        let full = |outcome: &Result<_, _>| matches!(outcome, Err(AllocateError::OutOfMemory(_)));
-        let mut outcome = self.lock().allocate(bytes, home);
+        origin: W::Origin,
+    ) -> Result<Block, Refused<W::Moment>> {
+        let full = |outcome: &Result<_, _>| matches!(outcome, Err(Refused::OutOfMemory(..)));
+        let mut outcome = self.lock().allocate(bytes, home, origin);
         for make_room in [Self::ask_after_freed, Self::wait_for_freed] {
             if full(&outcome) && make_room(self) {
-                outcome = self.lock().allocate(bytes, home);
+                outcome = self.lock().allocate(bytes, home, origin);
             }
         }
         if full(&outcome) {
@@ -112,6 +126,7 @@ where
         self.wait_for_freed();
         let state = &mut *self.lock();
         let released = state.policy.release_cached(&mut state.source);
+        state.watch.called(&mut state.source, None);
         let streams = state.policy.streams();
         state.streams.retain(|stream, _| streams.contains(stream));
         tracing::debug!(released, "released cached memory");
@@ -145,13 +160,13 @@ where
         points.retain(over);
         let mut state = self.lock();
         for point in &points {
-            state.policy.completed(point.stream().id(), point.sequence());
+            state.completed(point.stream().id(), point.sequence());
         }
         collected || !points.is_empty()
     }
 
     /// Takes the lock; also says whether blocks came back that nobody had dealt with.
-    fn lock_and_collect(&self) -> (MutexGuard<'_, State<P, S>>, bool) {
+    fn lock_and_collect(&self) -> (MutexGuard<'_, State<P, S, W>>, bool) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let returned = mem::take(&mut *self.returned());
         let collected = !returned.is_empty();
@@ -170,14 +185,37 @@ pub(crate) fn is_past(point: &StreamPoint) -> bool {
     on_own_account(|| point.is_complete().unwrap_or(false))
 }
 
-impl<P, S> State<P, S>
+impl<P, S, W> State<P, S, W>
 where
     P: Policy<Stream = StreamId>,
+    P::Home: Copy,
     S: MemorySource<Error = Error>,
+    W: Watch<P, S>,
 {
-    fn allocate(&mut self, bytes: u64, home: P::Home) -> Result<Block, AllocateError<Error>> {
+    fn allocate(
+        &mut self,
+        bytes: u64,
+        home: P::Home,
+        origin: W::Origin,
+    ) -> Result<Block, Refused<W::Moment>> {
         self.poll();
-        self.policy.allocate(&mut self.source, bytes, home)
+        let outcome = self.policy.allocate(&mut self.source, bytes, home);
+        self.watch.called(&mut self.source, Some((home, origin)));
+        match outcome {
+            Ok(block) => {
+                self.watch.allocated(&block, bytes, home, origin);
+                Ok(block)
+            }
+            Err(AllocateError::OutOfMemory(report)) => {
+                Err(Refused::OutOfMemory(report, self.watch.refused(&self.policy)))
+            }
+            Err(AllocateError::Source(error)) => Err(Refused::Source(error)),
+        }
+    }
+
+    fn completed(&mut self, stream: StreamId, sequence: u64) {
+        self.watch.completed(stream, sequence);
+        self.policy.completed(stream, sequence);
     }
 
     fn take_back(&mut self, returned: Returned) {
@@ -188,6 +226,7 @@ where
         let name = |point: &StreamPoint| (point.stream().id(), point.sequence());
         let names: SmallVec<[_; 4]> = uses.iter().map(name).collect();
         uses.iter().for_each(|point| self.know(point.stream()));
+        self.watch.freed(&block, &names);
         if let Err(error) = self.policy.free(block, &names) {
             tracing::error!(%error, "memory is lost to its allocator");
         }
@@ -203,7 +242,8 @@ where
         let awaited: SmallVec<[_; 8]> = self.policy.awaited_for_reuse().map(|(id, _)| id).collect();
         for id in awaited {
             if let Some(stream) = self.streams.get(&id) {
-                self.policy.completed(id, stream.completed());
+                let sequence = stream.completed();
+                self.completed(id, sequence);
             }
         }
     }

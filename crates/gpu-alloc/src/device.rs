@@ -4,14 +4,21 @@ use std::sync::OnceLock;
 
 use gpu_runtime::{Device, StreamId};
 
-use crate::cache::Cache;
+use crate::books::{Books, Moment};
+use crate::cache::{Cache, Refused};
 use crate::device_source::DeviceSource;
 use crate::error::{Error, Result};
-use crate::out_of_memory::OutOfMemory;
-use crate::policy::{AllocateError, Limit, OutOfMemoryReport, Pytorch};
+use crate::history;
+use crate::out_of_memory::{self, Request};
+use crate::policy::{Limit, Log, Pytorch};
 
 /// The allocator of one device. Which policy it follows is decided here and nowhere else.
-pub(crate) type DeviceCache = Cache<Pytorch<StreamId>, Limit<DeviceSource>>;
+pub(crate) type DeviceCache = Cache<DevicePolicy, DeviceMemorySource, Books>;
+
+pub(crate) type DevicePolicy = Pytorch<StreamId>;
+
+/// What the policy takes memory from: the log is for the history.
+pub(crate) type DeviceMemorySource = Log<Limit<DeviceSource>>;
 
 static CACHES: OnceLock<Vec<(Device, DeviceCache)>> = OnceLock::new();
 
@@ -45,7 +52,7 @@ pub fn set_per_process_memory_fraction(fraction: f64, device: Device) -> Result<
     }
     let total = device.memory_info()?.total;
     let limit = (fraction < 1.0).then_some((total as f64 * fraction) as u64);
-    cache(device)?.lock().source.set_limit(limit);
+    cache(device)?.lock().source.source_mut().set_limit(limit);
     Ok(())
 }
 
@@ -55,9 +62,15 @@ pub(crate) fn cache(device: Device) -> Result<&'static DeviceCache> {
         return Ok(cache);
     }
     let devices = Device::all()?;
-    let new =
-        |device| (device, Cache::new(Pytorch::new(), Limit::new(DeviceSource::new(device), None)));
+    let history = history::setting();
+    let new = |device| {
+        let (policy, mut books) = (DevicePolicy::new(), Books::default());
+        books.record(*history, &policy);
+        let source = Log::new(Limit::new(DeviceSource::new(device), None));
+        (device, Cache::new(policy, source, books))
+    };
     CACHES.get_or_init(|| devices.into_iter().map(new).collect());
+    drop(history);
     cache_in_use(device).ok_or(Error::Runtime(gpu_runtime::Error::InvalidDevice {
         index: device.index(),
         count: used().count(),
@@ -74,17 +87,20 @@ pub(crate) fn used() -> impl Iterator<Item = (Device, &'static DeviceCache)> {
     CACHES.get().into_iter().flatten().map(|(device, cache)| (*device, cache))
 }
 
-/// Makes the policy's error the crate's.
-pub(crate) fn explain(device: Device, error: AllocateError<gpu_runtime::Error>) -> Error {
-    let out_of_memory = |report: OutOfMemoryReport| {
-        let memory = device.memory_info()?;
-        Ok(OutOfMemory::new(device, memory, &report))
+/// Makes the policy's error the crate's, and tells whoever wants to know of it.
+pub(crate) fn explain(cache: &DeviceCache, request: Request, error: Refused<Moment>) -> Error {
+    let (report, moment) = match error {
+        Refused::OutOfMemory(report, moment) => (report, moment),
+        Refused::Source(error) => return Error::Runtime(error),
     };
-    match error {
-        AllocateError::Source(error) => Error::Runtime(error),
-        AllocateError::OutOfMemory(report) => match out_of_memory(report) {
-            Ok(report) => Error::OutOfMemory(Box::new(report)),
-            Err(error) => Error::Runtime(error),
-        },
+    let memory = match request.device.memory_info() {
+        Ok(memory) => memory,
+        Err(error) => return Error::Runtime(error),
+    };
+    let out_of_memory = out_of_memory::explain(request, memory, &report, &moment);
+    if let Some(recorder) = cache.lock().watch.recorder() {
+        recorder.refused(&out_of_memory, request.home, request.origin, moment);
     }
+    out_of_memory::tell(&out_of_memory);
+    Error::OutOfMemory(Box::new(out_of_memory))
 }

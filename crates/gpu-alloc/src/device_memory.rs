@@ -5,14 +5,17 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use gpu_runtime::{
     Allocation, Capture, CaptureMode, Device, DevicePtr, Freed, Stream, UseRecord, is_observed,
-    with_capture_mode,
+    outermost_place, with_capture_mode,
 };
 
 use crate::cache;
 use crate::device::{self, DeviceCache};
 use crate::error::Result;
+use crate::holders::Origin;
 use crate::memory_pool::MemoryPool;
+use crate::out_of_memory::Request;
 use crate::policy::{Block, Home};
+use crate::tag::Tag;
 
 /// Allocates `bytes` of memory on a device, for use on `stream`: at least 512-byte aligned, not
 /// initialised.
@@ -34,15 +37,16 @@ use crate::policy::{Block, Home};
 /// [`MemoryPool`].
 #[track_caller]
 pub fn allocate(device: Device, bytes: usize, stream: &Stream) -> Result<DeviceMemory> {
-    let place = Location::caller();
+    let place = outermost_place(Location::caller());
+    let origin = Origin { place, tag: Tag::current() };
     let stream = stream.clone();
     if bytes == 0 {
         let (taken, ptr, uses) = (None, DevicePtr::null(), UseRecord::shared());
         return Ok(DeviceMemory { taken, ptr, bytes, device, stream, uses });
     }
     let (taken, uses) = match Capture::of(&stream)? {
-        None => Taken::for_work(device, bytes, &stream)?,
-        Some(capture) => Taken::for_captured_work(device, bytes, &stream, &capture)?,
+        None => Taken::for_work(device, bytes, &stream, origin)?,
+        Some(capture) => Taken::for_captured_work(device, bytes, &stream, &capture, origin)?,
     };
     let ptr = DevicePtr::from_address(taken.block.address().0);
     let (device_of, stream_of) = (Some(device), Some(stream.id()));
@@ -65,8 +69,9 @@ impl Taken {
         device: Device,
         bytes: usize,
         stream: &Stream,
+        origin: Origin,
     ) -> Result<(Taken, Arc<Mutex<UseRecord>>)> {
-        let taken = Taken::new(device, bytes, stream, None)?;
+        let taken = Taken::new(device, bytes, stream, None, origin)?;
         let uses = UseRecord::shared();
         if taken.block.last_use() > 0 {
             // The last owner's work may still run. On this stream the new owner comes after it
@@ -83,10 +88,11 @@ impl Taken {
         bytes: usize,
         stream: &Stream,
         capture: &Capture,
+        origin: Origin,
     ) -> Result<(Taken, Arc<Mutex<UseRecord>>)> {
         let pool = MemoryPool::of(capture);
         // What the allocator does is done once, and not by each launch.
-        let take = || Taken::new(device, bytes, stream, Some(pool));
+        let take = || Taken::new(device, bytes, stream, Some(pool), origin);
         let taken = with_capture_mode(CaptureMode::Relaxed, take)?;
         let uses = capture.record(stream, taken.block.is_recycled());
         Ok((taken, uses))
@@ -97,11 +103,13 @@ impl Taken {
         bytes: usize,
         stream: &Stream,
         pool: Option<Arc<MemoryPool>>,
+        origin: Origin,
     ) -> Result<Taken> {
         let cache = device::cache(device)?;
         let home = Home { pool: pool.as_deref().map(MemoryPool::id), stream: stream.id() };
-        let block = cache.allocate(bytes as u64, home);
-        let block = block.map_err(|error| device::explain(device, error))?;
+        let block = cache.allocate(bytes as u64, home, origin);
+        let request = Request { device, home, origin };
+        let block = block.map_err(|error| device::explain(cache, request, error))?;
         Ok(Taken { cache, block, pool: pool.as_ref().map(Arc::downgrade) })
     }
 

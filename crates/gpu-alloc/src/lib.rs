@@ -55,37 +55,45 @@
 
 #![forbid(unsafe_code)]
 
+mod books;
 mod bytes;
 mod cache;
 mod device;
 mod device_memory;
 mod device_source;
 mod error;
+mod history;
+mod holders;
 mod memory_pool;
 mod out_of_memory;
 mod pinned;
 mod pinned_memory;
 pub mod policy;
-mod snapshot;
+pub mod snapshot;
 mod statistics;
 mod summary;
+mod tag;
+mod watch;
 
 pub use device::{empty_cache, set_per_process_memory_fraction};
 pub use device_memory::{DeviceMemory, allocate};
 pub use device_source::DeviceSource;
 pub use error::{Error, Result};
+pub use history::record_memory_history;
 pub use memory_pool::MemoryPool;
-pub use out_of_memory::{Advice, OutOfMemory};
+pub use out_of_memory::{
+    Advice, AwaitedWork, Cause, HeldMemory, OutOfMemory, OutOfMemoryObservation,
+    observe_out_of_memory,
+};
 pub use pinned::{
     empty_host_cache, host_memory_stats, reset_peak_host_memory_stats, set_pinned_limit,
 };
 pub use pinned_memory::{PinnedMemory, allocate_pinned};
-pub use policy::{
-    BlockSnapshot, BlockState, HostMemoryStats, MemoryStats, PoolStatistics, Segment, Statistic,
-};
-pub use snapshot::{DeviceSegment, Snapshot, memory_snapshot};
+pub use policy::{HostMemoryStats, MemoryStats, PoolStatistics, Statistic};
+pub use snapshot::{Snapshot, memory_snapshot};
 pub use statistics::{
     max_memory_allocated, max_memory_reserved, memory_allocated, memory_reserved, memory_stats,
     reset_accumulated_memory_stats, reset_peak_memory_stats,
 };
 pub use summary::memory_summary;
+pub use tag::{MemoryTag, Tag, memory_tag};

@@ -1,11 +1,20 @@
-//! What an out-of-memory error tells: the request, the state of the memory, and what may help.
+//! What an out-of-memory error tells: the request, who holds the memory, why it was not served, and
+//! what may help.
 
-use std::fmt;
+mod analysis;
+mod observers;
+mod release;
+mod text;
 
-use gpu_runtime::{Device, MemoryInfo};
+use std::panic::Location;
+use std::time::Duration;
 
-use crate::bytes::Bytes;
-use crate::policy::{OutOfMemoryReport, Refusal};
+use gpu_runtime::{Device, StreamId};
+
+pub(crate) use self::analysis::{Request, explain};
+pub(crate) use self::observers::tell;
+pub use self::observers::{OutOfMemoryObservation, observe_out_of_memory};
+use crate::tag::Tag;
 
 /// A request that a device's memory could not serve, also after all unused memory was given back to
 /// the driver and the host had waited for memory that was freed but still in use. All sizes are in
@@ -13,6 +22,29 @@ use crate::policy::{OutOfMemoryReport, Refusal};
 ///
 /// The program may free memory and go on: the allocator is as it was, but for the unused memory
 /// that it gave back.
+///
+/// Its text has at most 15 lines; all of it is in the fields.
+///
+/// ```
+/// use gpu_alloc::{Cause, Error};
+///
+/// # gpu_runtime::choose_driver(gpu_runtime::DriverChoice::Software { devices: Some(1) })?;
+/// let device = gpu_runtime::Device::get(0)?;
+/// let stream = device.current_stream()?;
+/// let total = device.memory_info()?.total;
+/// let weights = {
+///     let _tag = gpu_alloc::memory_tag("weights");
+///     gpu_alloc::allocate(device, total / 4 * 3, &stream)?
+/// };
+/// let Err(Error::OutOfMemory(report)) = gpu_alloc::allocate(device, total / 2, &stream) else {
+///     panic!("there is not that much");
+/// };
+/// assert_eq!(report.cause, Cause::Capacity);
+/// assert_eq!(report.holders[0].tag.unwrap().name(), "weights");
+/// assert_eq!(report.enough_to_release, report.holders, "no less would do");
+/// # drop(weights);
+/// # Ok::<(), gpu_alloc::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub struct OutOfMemory {
@@ -20,6 +52,12 @@ pub struct OutOfMemory {
     pub device: Device,
     /// What was asked for.
     pub requested: usize,
+    /// The stream that it was asked for.
+    pub stream: StreamId,
+    /// The place in the source that asked.
+    pub place: &'static Location<'static>,
+    /// What it was to be for.
+    pub tag: Option<Tag>,
     /// The device's memory.
     pub total: usize,
     /// What the driver has left; it may be in pieces.
@@ -32,12 +70,70 @@ pub struct OutOfMemory {
     pub reserved: usize,
     /// What the program has freed, and work on other streams still uses.
     pub pending: usize,
+    /// Per stream, the work that `pending` memory waits for.
+    pub awaited: Vec<AwaitedWork>,
     /// The largest block that the request could have got, had it been smaller.
     pub largest_free_block: usize,
     /// What is kept for requests on other streams.
     pub cached_for_other_streams: usize,
     /// What is kept for graphs: their work uses it, though nobody holds it.
     pub kept_for_graphs: usize,
+    /// Who holds memory, those who hold the most first.
+    pub holders: Vec<HeldMemory>,
+    /// The fewest holders, and of those the least memory, whose release would have let the request
+    /// succeed; empty if none would. Where one or two would do, they are found; where it takes more,
+    /// none of them can be left out, but it need not be the smallest such set.
+    pub enough_to_release: Vec<HeldMemory>,
+    /// Why the request was refused.
+    pub cause: Cause,
+}
+
+/// Memory that the program holds: all that one place in the source got under one tag for one stream.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct HeldMemory {
+    /// The place in the source that asked for it.
+    pub place: &'static Location<'static>,
+    /// What it is for.
+    pub tag: Option<Tag>,
+    /// The stream that it was allocated for.
+    pub stream: StreamId,
+    /// The bytes, as they were handed out.
+    pub bytes: usize,
+    /// How many blocks.
+    pub blocks: usize,
+    /// How many allocations of the device came after the oldest of them.
+    pub oldest: u64,
+    /// How long the oldest of them has been held, if the history was on when it was handed out.
+    pub oldest_time: Option<Duration>,
+}
+
+/// Work that freed memory waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct AwaitedWork {
+    /// The stream.
+    pub stream: StreamId,
+    /// The number of the last such piece of its work.
+    pub sequence: u64,
+    /// The bytes that wait for work on this stream, and perhaps on others too.
+    pub bytes: usize,
+}
+
+/// Why a request was refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Cause {
+    /// The device could never hold it, or the program holds too much of it.
+    Capacity,
+    /// The process may not take more from the device.
+    Limit,
+    /// Enough is free, but in pieces that the request cannot use.
+    Fragmentation,
+    /// Enough was freed, but work still uses it.
+    Pending,
+    /// Others hold what would be needed: other programs, or this one outside of the allocator.
+    OtherProcesses,
 }
 
 /// What may help against running out of memory, according to where the memory is.
@@ -62,26 +158,8 @@ pub enum Advice {
 }
 
 impl OutOfMemory {
-    pub(crate) fn new(device: Device, memory: MemoryInfo, report: &OutOfMemoryReport) -> Self {
-        OutOfMemory {
-            device,
-            requested: bytes(report.requested),
-            total: memory.total,
-            free: memory.free,
-            limit: match report.refusal {
-                Refusal::Exhausted => None,
-                Refusal::Limit(limit) => Some(bytes(limit)),
-            },
-            allocated: bytes(report.allocated),
-            reserved: bytes(report.reserved),
-            pending: bytes(report.pending),
-            largest_free_block: bytes(report.largest_free_block),
-            cached_for_other_streams: bytes(report.cached_for_other_streams),
-            kept_for_graphs: bytes(report.kept_for_graphs),
-        }
-    }
-
-    /// What is free, but cannot serve the request.
+    /// What is free, but cannot serve the request: it lies in segments that are partly in use, or is
+    /// kept for other streams.
     pub fn cached(&self) -> usize {
         self.reserved.saturating_sub(self.allocated + self.pending + self.kept_for_graphs)
     }
@@ -93,80 +171,16 @@ impl OutOfMemory {
 
     /// What may help.
     pub fn advice(&self) -> Advice {
-        if self.requested > self.total {
-            Advice::SplitRequest
-        } else if self.pending >= self.requested {
-            Advice::Synchronize
-        } else if self.cached_for_other_streams >= self.requested {
-            Advice::ShareStreams
-        } else if self.cached() >= self.requested {
-            Advice::Defragment
-        } else if self.limit.is_some() {
-            Advice::RaiseLimit
-        } else if self.elsewhere() > self.reserved {
-            Advice::FreeElsewhere
-        } else {
-            Advice::HoldLess
+        match self.cause {
+            Cause::Capacity if self.requested > self.total => Advice::SplitRequest,
+            Cause::Capacity => Advice::HoldLess,
+            Cause::Limit => Advice::RaiseLimit,
+            Cause::Fragmentation if self.cached_for_other_streams >= self.requested => {
+                Advice::ShareStreams
+            }
+            Cause::Fragmentation => Advice::Defragment,
+            Cause::Pending => Advice::Synchronize,
+            Cause::OtherProcesses => Advice::FreeElsewhere,
         }
     }
-}
-
-impl fmt::Display for OutOfMemory {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let size = |bytes: usize| Bytes(bytes as u64);
-        write!(
-            f,
-            "{} is out of memory: {} were asked for, and of its {} the driver has {} left",
-            self.device,
-            size(self.requested),
-            size(self.total),
-            size(self.free)
-        )?;
-        if let Some(limit) = self.limit {
-            write!(f, " (this process may take {})", size(limit))?;
-        }
-        write!(f, ". The program holds {}", size(self.allocated))?;
-        if self.pending > 0 {
-            write!(f, ", work on other streams still uses {} that were freed", size(self.pending))?;
-        }
-        if self.kept_for_graphs > 0 {
-            write!(f, ", {} are kept for graphs", size(self.kept_for_graphs))?;
-        }
-        if self.cached() > 0 {
-            write!(f, ", {} are cached in pieces, ", size(self.cached()))?;
-            match self.largest_free_block {
-                0 => write!(f, "none of them for such a request")?,
-                largest => write!(f, "the largest one for such a request {}", size(largest))?,
-            }
-        }
-        write!(f, "; others hold {}. {}.", size(self.elsewhere()), self.advice())
-    }
-}
-
-impl fmt::Display for Advice {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Advice::RaiseLimit => {
-                "Raise the limit with set_per_process_memory_fraction(), or hold less at a time"
-            }
-            Advice::SplitRequest => "The device could never hold it: work on smaller parts",
-            Advice::Synchronize => "Synchronize the streams that use freed memory, then try again",
-            Advice::ShareStreams => {
-                "Enough is cached for other streams: allocate on those, or on fewer streams"
-            }
-            Advice::Defragment => {
-                "Enough is free, but in pieces: allocate the large and lasting things first, and \
-                 keep sizes alike"
-            }
-            Advice::FreeElsewhere => "Look for other programs on the device",
-            Advice::HoldLess => {
-                "Hold less at a time: smaller batches, and no longer than they are needed"
-            }
-        })
-    }
-}
-
-/// A size as the host counts it; none that was asked for is too large for that.
-fn bytes(bytes: u64) -> usize {
-    usize::try_from(bytes).unwrap_or(usize::MAX)
 }

@@ -6,10 +6,10 @@ use std::sync::OnceLock;
 use gpu_runtime::{HostAllocation, StreamId};
 
 use crate::bytes;
-use crate::cache::Cache;
+use crate::cache::{Cache, Refused};
 use crate::error::{Error, Result};
 use crate::policy::{
-    Address, AllocateError, HostMemoryStats, Limit, MemorySource, Refusal, SizeClasses, SourceError,
+    Address, HostMemoryStats, Limit, MemorySource, Refusal, SizeClasses, SourceError,
 };
 
 /// The allocator of page-locked memory. Which policy it follows is decided here and nowhere else.
@@ -64,10 +64,10 @@ pub(crate) fn cache() -> Result<&'static PinnedCache> {
 }
 
 /// Makes the policy's error the crate's.
-pub(crate) fn explain(requested: usize, error: AllocateError<gpu_runtime::Error>) -> Error {
+pub(crate) fn explain(requested: usize, error: Refused<()>) -> Error {
     let report = match error {
-        AllocateError::Source(error) => return Error::Runtime(error),
-        AllocateError::OutOfMemory(report) => report,
+        Refused::Source(error) => return Error::Runtime(error),
+        Refused::OutOfMemory(report, ()) => report,
     };
     match report.refusal {
         Refusal::Limit(limit) => Error::PinnedLimit {
@@ -82,7 +82,7 @@ pub(crate) fn explain(requested: usize, error: AllocateError<gpu_runtime::Error>
 }
 
 fn new_cache(limit: Option<u64>) -> PinnedCache {
-    Cache::new(SizeClasses::new(), Limit::new(PinnedSource::default(), limit))
+    Cache::new(SizeClasses::new(), Limit::new(PinnedSource::default(), limit), ())
 }
 
 fn default_limit() -> Result<Option<u64>> {

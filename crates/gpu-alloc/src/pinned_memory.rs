@@ -30,7 +30,8 @@ pub fn allocate_pinned(bytes: usize) -> Result<PinnedMemory> {
         return Ok(PinnedMemory { taken: None, address: 0, bytes, uses: UseRecord::shared() });
     }
     let cache = pinned::cache()?;
-    let block = cache.allocate(bytes as u64, ()).map_err(|error| pinned::explain(bytes, error))?;
+    let block =
+        cache.allocate(bytes as u64, (), ()).map_err(|error| pinned::explain(bytes, error))?;
     let address = block.address().0 as usize;
     let (start, place) = (DevicePtr::from_address(block.address().0), Location::caller());
     Allocation { start, bytes, device: None, stream: None, is_part: true, place }.tell();

@@ -1,32 +1,206 @@
-//! A picture of all memory that the devices' allocators have.
+//! Pictures of memory: segments, blocks, who holds them, and what happened before.
+//!
+//! A [`Snapshot`] is plain data under PyTorch's names. [`memory_snapshot`] makes one of this
+//! process's memory; [`Snapshot::from_pickle`] reads one that PyTorch has written, and
+//! [`Snapshot::to_pickle`] writes one that PyTorch's viewers read.
 
-use gpu_runtime::{Device, StreamId};
+mod take;
 
-use crate::device;
-use crate::policy::{Inspect, Segment};
+use std::sync::Arc;
+
+pub use self::take::memory_snapshot;
+pub use crate::policy::{BlockState, Pool};
 
 /// All memory that the devices' allocators have taken from the driver, at one moment for each
 /// device.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq)]
+#[non_exhaustive]
 pub struct Snapshot {
     /// The segments, by device and address.
-    pub segments: Vec<DeviceSegment>,
+    pub segments: Vec<Segment>,
+    /// For each device, what its allocator did, oldest first; empty where the
+    /// [history](crate::record_memory_history) was off.
+    pub device_traces: Vec<Vec<TraceEntry>>,
+    /// What is known of the devices besides; empty in a snapshot of PyTorch's.
+    pub devices: Vec<DeviceState>,
 }
 
-/// A piece of memory that was taken from the driver at once.
+/// A piece of memory that was taken from the driver at once, or that is mapped without a gap. Sizes
+/// are in bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct DeviceSegment {
-    /// Where it is.
-    pub device: Device,
-    /// What is in it.
-    pub segment: Segment<StreamId>,
+pub struct Segment {
+    /// The device's index.
+    pub device: usize,
+    /// The first byte.
+    pub address: u64,
+    /// The size of all blocks together.
+    pub total_size: u64,
+    /// The part that the program holds.
+    pub allocated_size: u64,
+    /// The part that the program holds, or has freed while other streams still use it.
+    pub active_size: u64,
+    /// What was asked for, of the active part, before rounding.
+    pub requested_size: u64,
+    /// The stream that the memory is handed out to: its number, 0 for the default stream.
+    pub stream: u64,
+    /// Whether it serves small or large requests.
+    pub segment_type: Pool,
+    /// The pool that is kept apart for graphs; zeros if it belongs to none.
+    pub segment_pool_id: (u64, u64),
+    /// Whether it consists of pages that are mapped and unmapped one by one.
+    pub is_expandable: bool,
+    /// Who caused it to be taken, as far as the history knows.
+    pub frames: Frames,
+    /// The blocks, by address; they fill the segment.
+    pub blocks: Vec<Block>,
 }
 
-/// Shows every segment of every device, with its blocks and what they are doing.
-pub fn memory_snapshot() -> Snapshot {
-    let segments = device::used().flat_map(|(device, cache)| {
-        let segments = cache.lock().policy.snapshot();
-        segments.into_iter().map(move |segment| DeviceSegment { device, segment })
-    });
-    Snapshot { segments: segments.collect() }
+/// A part of a segment. Sizes are in bytes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Block {
+    /// The first byte.
+    pub address: u64,
+    /// The size.
+    pub size: u64,
+    /// What was asked for; 0 when inactive.
+    pub requested_size: u64,
+    /// What it is doing.
+    pub state: BlockState,
+    /// Who asked for it; empty when inactive.
+    pub frames: Frames,
+    /// What it is for: its [tag](crate::memory_tag).
+    pub tag: Option<Arc<str>>,
+    /// How many allocations of the device there were since.
+    pub age: Option<u64>,
+    /// When it was handed out, in microseconds since 1970, if the history was on.
+    pub time_us: Option<u64>,
+}
+
+/// Something that an allocator did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TraceEntry {
+    /// What it was.
+    pub action: Action,
+    /// The first byte of the memory; 0 where it is about none.
+    pub address: u64,
+    /// The bytes: those asked for, of blocks; those of the driver, of segments.
+    pub size: u64,
+    /// The stream's number, 0 for the default stream.
+    pub stream: u64,
+    /// The pool that is kept apart for graphs, or zeros.
+    pub pool_id: (u64, u64),
+    /// When, in microseconds since 1970.
+    pub time_us: u64,
+    /// Who asked for it.
+    pub frames: Frames,
+    /// What the memory is for: its [tag](crate::memory_tag).
+    pub user_metadata: Option<Arc<str>>,
+    /// Of an out-of-memory: what the driver had left, in bytes.
+    pub device_free: Option<u64>,
+}
+
+/// What an allocator did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Action {
+    /// Memory was handed out.
+    Alloc,
+    /// The program gave memory back.
+    FreeRequested,
+    /// No stream uses that memory any more, so that it can be handed out again.
+    FreeCompleted,
+    /// Memory was taken from the driver.
+    SegmentAlloc,
+    /// Memory went back to the driver.
+    SegmentFree,
+    /// Pages were mapped.
+    SegmentMap,
+    /// Pages were unmapped.
+    SegmentUnmap,
+    /// A request was refused for good.
+    Oom,
+    /// A snapshot was taken.
+    Snapshot,
+    /// Something that only other recorders write down, such as an annotation.
+    Other,
+}
+
+/// A call stack, the innermost call first. This crate knows one call; PyTorch records whole stacks.
+pub type Frames = Arc<[Frame]>;
+
+/// A place in a program.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Frame {
+    /// The source file.
+    pub filename: Arc<str>,
+    /// The line, from 1.
+    pub line: u64,
+    /// The function; of a place in Rust, the column.
+    pub name: Arc<str>,
+}
+
+/// What a snapshot says of a device, besides its memory.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct DeviceState {
+    /// The device's index.
+    pub device: usize,
+    /// What it is called.
+    pub name: String,
+    /// Its memory in bytes.
+    pub total: u64,
+    /// What the driver has left of it, in bytes.
+    pub free: u64,
+    /// What this process may take of it, in bytes, if that is limited.
+    pub limit: Option<u64>,
+    /// The statistics, as [`MemoryStats::entries`](crate::MemoryStats::entries) has them.
+    pub statistics: Vec<(String, u64)>,
+    /// How many events of the history were dropped for newer ones.
+    pub dropped_events: u64,
+    /// The last time that the device was out of memory while the history was on.
+    pub out_of_memory: Option<OutOfMemoryMoment>,
+}
+
+/// The moment of an out-of-memory.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct OutOfMemoryMoment {
+    /// When, in microseconds since 1970.
+    pub time_us: u64,
+    /// What the error said.
+    pub report: String,
+    /// The device's memory then.
+    pub segments: Vec<Segment>,
+}
+
+impl Action {
+    /// PyTorch's name for it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Action::Alloc => "alloc",
+            Action::FreeRequested => "free_requested",
+            Action::FreeCompleted => "free_completed",
+            Action::SegmentAlloc => "segment_alloc",
+            Action::SegmentFree => "segment_free",
+            Action::SegmentMap => "segment_map",
+            Action::SegmentUnmap => "segment_unmap",
+            Action::Oom => "oom",
+            Action::Snapshot => "snapshot",
+            Action::Other => "other",
+        }
+    }
+
+    /// The action that PyTorch calls so.
+    pub fn of_name(name: &str) -> Action {
+        let known = [
+            Action::Alloc,
+            Action::FreeRequested,
+            Action::FreeCompleted,
+            Action::SegmentAlloc,
+            Action::SegmentFree,
+            Action::SegmentMap,
+            Action::SegmentUnmap,
+            Action::Oom,
+            Action::Snapshot,
+        ];
+        known.into_iter().find(|action| action.name() == name).unwrap_or(Action::Other)
+    }
 }

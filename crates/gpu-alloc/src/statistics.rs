@@ -3,7 +3,9 @@
 
 use gpu_runtime::Device;
 
-use crate::device::{self, DeviceCache};
+use crate::books::Books;
+use crate::cache::State;
+use crate::device::{self, DeviceMemorySource, DevicePolicy};
 use crate::policy::MemoryStats;
 
 /// The bytes that the program holds on a device, rounded as they were handed out.
@@ -29,7 +31,7 @@ pub fn max_memory_reserved(device: Device) -> usize {
 
 /// All statistics of a device's memory.
 pub fn memory_stats(device: Device) -> MemoryStats {
-    device::cache_in_use(device).map(complete).unwrap_or_default()
+    device::cache_in_use(device).map(|cache| complete(&cache.lock())).unwrap_or_default()
 }
 
 /// Sets the peaks of all statistics of a device to the current values.
@@ -54,8 +56,7 @@ fn read(device: Device, value: impl Fn(&MemoryStats) -> u64) -> usize {
 }
 
 /// The policy's statistics, with what only who runs it can count.
-fn complete(cache: &DeviceCache) -> MemoryStats {
-    let state = cache.lock();
+pub(crate) fn complete(state: &State<DevicePolicy, DeviceMemorySource, Books>) -> MemoryStats {
     let mut stats = state.policy.statistics().clone();
     (stats.num_sync_all_streams, stats.num_ooms) = (state.waits, state.refusals);
     stats

@@ -175,6 +175,7 @@ pub use module::Module;
 pub use observe::{
     Allocation, Freed, HostAccess, HostWait, MemoryAccess, NamedRange, Observation, Observer,
     Operation, WaitReason, WorkId, at_place, host_access, is_observed, observe, on_own_account,
+    outermost_place,
 };
 pub use order::{Access, Operand, Order, ordered, ordered_on_host, with_order};
 pub use pending::Pending;

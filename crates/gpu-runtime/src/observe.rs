@@ -11,8 +11,8 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use crate::error::Result;
 use crate::stream::Stream;
-pub use ambient::at_place;
-pub(crate) use ambient::{Ambient, accesses, place};
+pub(crate) use ambient::{Ambient, accesses, outermost_place as place};
+pub use ambient::{at_place, outermost_place};
 pub use memory::{Allocation, Freed, HostAccess, host_access, on_own_account};
 pub(crate) use memory::{learned, told_awaited};
 pub(crate) use operation::Request;

@@ -127,6 +127,11 @@ impl<S> Log<S> {
         &self.0.calls
     }
 
+    /// The calls since the last time that they were taken, first to last.
+    pub fn take_calls(&mut self) -> Vec<SourceCall> {
+        std::mem::take(&mut self.0.calls)
+    }
+
     /// The source inside.
     pub fn source(&self) -> &S {
         &self.0.source

@@ -1,6 +1,6 @@
 //! What a policy says when it cannot serve a request.
 
-use super::SourceError;
+use super::{Pool, SourceError};
 
 /// Why a request was not served.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,6 +27,8 @@ pub struct OutOfMemoryReport {
     pub requested: u64,
     /// The size of a block that would have served it.
     pub rounded: u64,
+    /// The segments that could have served it, where the policy keeps some for small requests.
+    pub segment_type: Option<Pool>,
     /// What the source was asked for on its behalf.
     pub segment: u64,
     /// What the source said.

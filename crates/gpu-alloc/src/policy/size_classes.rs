@@ -87,6 +87,7 @@ impl<K: StreamName> SizeClasses<K> {
         OutOfMemoryReport {
             requested,
             rounded: class,
+            segment_type: None,
             segment: class,
             refusal,
             allocated: self.statistics.active_bytes.current - self.pending_bytes,

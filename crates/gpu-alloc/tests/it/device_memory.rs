@@ -97,7 +97,7 @@ fn memory_used_on_another_stream_is_not_reused_before_that_use_is_over() {
 
         let states = || {
             let segments = memory_snapshot().segments;
-            segments[0].segment.blocks.iter().map(|block| block.state).collect::<Vec<_>>()
+            segments[0].blocks.iter().map(|block| block.state).collect::<Vec<_>>()
         };
         assert_eq!(states(), [BlockState::ActiveAwaitingFree, BlockState::Inactive]);
         assert_eq!(memory_allocated(device), 0);

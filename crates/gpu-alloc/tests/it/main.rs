@@ -10,6 +10,7 @@ mod device_source;
 mod device_support;
 mod graph_memory;
 mod graph_programs;
+mod history;
 mod host_model;
 mod out_of_memory;
 mod pinned_memory;

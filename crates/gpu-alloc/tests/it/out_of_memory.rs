@@ -1,8 +1,8 @@
 //! Running out of a device's memory, and going on.
 
 use gpu_alloc::{
-    Advice, DeviceMemory, Error, OutOfMemory, allocate, memory_reserved, memory_stats,
-    set_per_process_memory_fraction,
+    Advice, Cause, DeviceMemory, Error, OutOfMemory, allocate, memory_reserved, memory_stats,
+    memory_tag, set_per_process_memory_fraction,
 };
 use gpu_runtime::{Device, Stream};
 use test_support::isolate;
@@ -128,7 +128,7 @@ fn a_memory_fraction_is_a_limit_that_the_error_names() {
         let half = allocate(device, total / 8, &stream).unwrap();
         let report = refusal(allocate(device, total / 4, &stream));
         assert_eq!(report.limit, Some(total / 4));
-        assert_eq!(report.advice(), Advice::RaiseLimit);
+        assert_eq!((report.cause, report.advice()), (Cause::Limit, Advice::RaiseLimit));
         assert!(report.to_string().contains("this process may take"), "{report}");
         drop(allocate(other, total / 4, &other.default_stream().unwrap()).unwrap());
         set_per_process_memory_fraction(1.0, device).unwrap();
@@ -161,11 +161,60 @@ fn the_advice_fits_the_state() {
             index % 2 == 0
         });
         let report = refusal(allocate(device, 30 * MIB, &main));
+        assert_eq!(report.cause, Cause::Fragmentation, "{report}");
         assert_eq!(report.advice(), Advice::Defragment, "{report}");
         assert!(report.cached() >= 45 * MIB && report.largest_free_block < 30 * MIB);
         let report = refusal(allocate(device, 30 * MIB, &side));
         assert_eq!(report.advice(), Advice::ShareStreams, "{report}");
         drop((held, parts));
+    })
+    .run();
+}
+
+#[test]
+fn the_error_says_who_holds_what_and_whose_release_would_do() {
+    isolate(|| {
+        let [device, ..] = devices();
+        let (main, side) = (device.default_stream().unwrap(), Stream::new(device).unwrap());
+        let free = device.memory_info().unwrap().free;
+        let weights = {
+            let _tag = memory_tag("weights");
+            allocate(device, free - 70 * MIB, &main).unwrap()
+        };
+        let (line, small) = (line!(), [(); 3].map(|()| allocate(device, 20 * MIB, &side).unwrap()));
+        let report = refusal(allocate(device, 40 * MIB, &main));
+        assert_eq!((report.cause, report.stream), (Cause::Capacity, main.id()));
+        let [first, second] = &report.holders[..] else { panic!("two hold memory: {report}") };
+        assert_eq!((first.tag.unwrap().name(), first.oldest, first.blocks), ("weights", 3, 1));
+        assert_eq!((second.tag, second.blocks, second.bytes), (None, 3, 60 * MIB));
+        assert_eq!((second.place.file(), second.place.line()), (file!(), line));
+        assert_eq!((second.stream, second.oldest, second.oldest_time), (side.id(), 2, None));
+        // Both would do; this is less.
+        assert_eq!(report.enough_to_release, std::slice::from_ref(second));
+        drop(small);
+        let report = refusal(allocate(device, free, &main));
+        assert_eq!(report.enough_to_release, report.holders);
+        drop(weights);
+        allocate(device, free, &main).unwrap();
+    })
+    .run();
+}
+
+#[test]
+fn the_text_has_at_most_fifteen_lines() {
+    isolate(|| {
+        let [device, ..] = devices();
+        let stream = device.default_stream().unwrap();
+        let held: Vec<_> = (0..20)
+            .map(|number| {
+                let _tag = memory_tag(&format!("part {number}"));
+                allocate(device, 3 * MIB, &stream).unwrap()
+            })
+            .collect();
+        let text = refusal(allocate(device, 1 << 50, &stream)).to_string();
+        assert!(text.lines().count() <= 15, "{text}");
+        assert!(text.contains("45.00 MiB by 15 others"), "{text}");
+        drop(held);
     })
     .run();
 }

@@ -71,14 +71,14 @@ fn a_snapshot_shows_every_segment_and_block() {
         let large = allocate(two, 11 * MIB, &far).unwrap();
         let snapshot = memory_snapshot();
         let [first, second] = &snapshot.segments[..] else { panic!("two segments: {snapshot:?}") };
-        assert_eq!((first.device, second.device), (one, two));
-        assert_eq!((first.segment.stream, second.segment.stream), (main.id(), far.id()));
-        assert_eq!(first.segment.address.0, small.ptr().address());
-        assert_eq!((first.segment.total_size, first.segment.requested_size), (2 * MIB as u64, 100));
-        let states: Vec<_> = first.segment.blocks.iter().map(|b| (b.size, b.state)).collect();
+        assert_eq!((first.device, second.device), (one.index(), two.index()));
+        assert_eq!((first.stream, second.stream), (main.id().number(), far.id().number()));
+        assert_eq!(first.address, small.ptr().address());
+        assert_eq!((first.total_size, first.requested_size), (2 * MIB as u64, 100));
+        let states: Vec<_> = first.blocks.iter().map(|b| (b.size, b.state)).collect();
         let rest = 2 * MIB as u64 - 512;
         assert_eq!(states, [(512, BlockState::ActiveAllocated), (rest, BlockState::Inactive)]);
-        assert_eq!(second.segment.allocated_size, 12 * MIB as u64, "too little is left to split");
+        assert_eq!(second.allocated_size, 12 * MIB as u64, "too little is left to split");
         drop(large);
     })
     .run();

@@ -46,7 +46,7 @@ fn threads_and_streams_do_not_disturb_each_others_memory() {
             devices.iter().map(|d| memory_stats(*d).allocation.all.allocated).sum();
         assert_eq!(allocated, (THREADS * ROUNDS) as u64);
         let segments = memory_snapshot().segments;
-        let reserved: u64 = segments.iter().map(|segment| segment.segment.total_size).sum();
+        let reserved: u64 = segments.iter().map(|segment| segment.total_size).sum();
         let counted = devices.map(|d| memory_stats(d).reserved_bytes.all.current);
         assert_eq!(reserved, counted.iter().sum::<u64>());
     })

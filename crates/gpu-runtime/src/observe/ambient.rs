@@ -40,9 +40,20 @@ pub fn at_place<R>(place: &'static Location<'static>, f: impl FnOnce() -> R) -> 
     f()
 }
 
-/// The place of what is asked for at `place`, as far as that is known there.
+/// The place that counts for what is asked for at `place`: that of the outermost [`at_place`] around
+/// it, if there is any.
+///
+/// ```
+/// use std::panic::Location;
+///
+/// use gpu_runtime::{at_place, outermost_place};
+///
+/// let (outer, inner) = (Location::caller(), Location::caller());
+/// assert_eq!(outermost_place(inner), inner);
+/// assert_eq!(at_place(outer, || outermost_place(inner)), outer);
+/// ```
 #[inline]
-pub(crate) fn place(place: &'static Location<'static>) -> &'static Location<'static> {
+pub fn outermost_place(place: &'static Location<'static>) -> &'static Location<'static> {
     PLACE.get().unwrap_or(place)
 }
 

@@ -24,6 +24,11 @@ impl StreamId {
         self.device
     }
 
+    /// Its number among the streams of its device; 0 is the default stream.
+    pub fn number(self) -> u64 {
+        self.ordinal
+    }
+
     /// Whether it names the default stream of its device.
     pub fn is_default(self) -> bool {
         self.ordinal == 0

@@ -147,6 +147,7 @@ impl<K: StreamName> Pytorch<K> {
         OutOfMemoryReport {
             requested,
             rounded: size.rounded,
+            segment_type: Some(size.pool),
             segment: size.segment(),
             refusal,
             allocated,

@@ -1,0 +1,98 @@
+//! What is written down of a device's memory: who holds what, and the history.
+
+use std::collections::HashMap;
+
+use gpu_runtime::StreamId;
+
+use crate::history::{self, Recorder};
+use crate::holders::{Holder, Holders, Origin};
+use crate::policy::{Address, Block, Home, Inspect, Log, Policy, Segment};
+use crate::watch::Watch;
+
+/// The holders of a device's memory, and its history if that is on.
+#[derive(Debug, Default)]
+pub(crate) struct Books {
+    holders: Holders,
+    recorder: Option<Recorder>,
+}
+
+/// A device's memory at a moment, with its holders.
+#[derive(Debug, Clone)]
+pub(crate) struct Moment {
+    pub(crate) segments: Vec<Segment<StreamId>>,
+    /// By address; some may be of memory that is free by now.
+    pub(crate) holders: HashMap<Address, Holder>,
+    /// How many allocations there were so far.
+    pub(crate) allocations: u64,
+}
+
+impl Books {
+    /// Sets how many events the history keeps, if any.
+    pub(crate) fn record<P: Inspect<Stream = StreamId>>(
+        &mut self,
+        most: Option<usize>,
+        policy: &P,
+    ) {
+        match (most, &mut self.recorder) {
+            (None, recorder) => *recorder = None,
+            (Some(most), Some(recorder)) => recorder.keep(most),
+            (Some(most), none) => *none = Some(Recorder::new(most, &policy.snapshot())),
+        }
+    }
+
+    pub(crate) fn recorder(&mut self) -> Option<&mut Recorder> {
+        self.recorder.as_mut()
+    }
+
+    pub(crate) fn moment<P: Inspect<Stream = StreamId>>(&self, policy: &P) -> Moment {
+        Moment {
+            segments: policy.snapshot(),
+            holders: self.holders.by_address(),
+            allocations: self.holders.count(),
+        }
+    }
+}
+
+impl<P, S> Watch<P, Log<S>> for Books
+where
+    P: Policy<Stream = StreamId, Home = Home<StreamId>> + Inspect,
+{
+    type Origin = Origin;
+    type Moment = Moment;
+
+    fn allocated(&mut self, block: &Block, bytes: u64, home: Home<StreamId>, origin: Origin) {
+        let time = self.recorder.is_some().then(history::now);
+        let holder = self.holders.hold(block, bytes, home, origin, time);
+        if let Some(recorder) = &mut self.recorder {
+            recorder.allocated(holder);
+        }
+    }
+
+    fn freed(&mut self, block: &Block, uses: &[(StreamId, u64)]) {
+        if let Some(recorder) = &mut self.recorder
+            && let Some(holder) = self.holders.of(block)
+        {
+            recorder.freed(holder, block.bytes(), uses);
+        }
+    }
+
+    fn completed(&mut self, stream: StreamId, sequence: u64) {
+        if let Some(recorder) = &mut self.recorder {
+            recorder.completed(stream, sequence);
+        }
+    }
+
+    fn called(&mut self, source: &mut Log<S>, request: Option<(Home<StreamId>, Origin)>) {
+        if source.calls().is_empty() {
+            return;
+        }
+        let calls = source.take_calls();
+        if let Some(recorder) = &mut self.recorder {
+            recorder.called(&calls, request);
+        }
+    }
+
+    fn refused(&self, policy: &P) -> Moment {
+        self.moment(policy)
+    }
+}

@@ -1,0 +1,176 @@
+//! Writes the history down while an allocator works.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use gpu_runtime::StreamId;
+
+use super::frees::Frees;
+use super::{Event, What, now};
+use crate::books::Moment;
+use crate::holders::{Holder, Origin};
+use crate::out_of_memory::OutOfMemory;
+use crate::policy::{Address, Home, Segment, SourceCall};
+
+/// The last events of a device's allocator.
+#[derive(Debug)]
+pub(crate) struct Recorder {
+    events: VecDeque<Event>,
+    most: usize,
+    /// How many events were dropped for newer ones.
+    dropped: u64,
+    /// Whose memory begins at which address, for when it goes back to the driver.
+    segments: BTreeMap<u64, Home<StreamId>>,
+    frees: Frees,
+    last_refusal: Option<LastRefusal>,
+}
+
+/// A request that was refused.
+#[derive(Debug, Clone)]
+pub(crate) struct LastRefusal {
+    /// In microseconds since 1970.
+    pub(crate) time: u64,
+    pub(crate) report: String,
+    pub(crate) moment: Moment,
+}
+
+impl Recorder {
+    /// A recorder for an allocator that has these segments.
+    pub(crate) fn new(most: usize, segments: &[Segment<StreamId>]) -> Recorder {
+        let home = |segment: &Segment<StreamId>| {
+            (segment.address.0, Home { pool: segment.pool, stream: segment.stream })
+        };
+        Recorder {
+            events: VecDeque::new(),
+            most,
+            dropped: 0,
+            segments: segments.iter().map(home).collect(),
+            frees: Frees::default(),
+            last_refusal: None,
+        }
+    }
+
+    /// Keeps so many events from now on.
+    pub(crate) fn keep(&mut self, most: usize) {
+        self.most = most;
+        self.forget();
+    }
+
+    /// The events, oldest first.
+    pub(crate) fn events(&self) -> impl Iterator<Item = &Event> {
+        self.events.iter()
+    }
+
+    /// How many events are missing before the first.
+    pub(crate) fn dropped(&self) -> u64 {
+        self.dropped
+    }
+
+    pub(crate) fn allocated(&mut self, holder: &Holder) {
+        self.reuse(holder.address, holder.requested);
+        self.write(event(What::Alloc, holder));
+    }
+
+    pub(crate) fn freed(&mut self, holder: &Holder, bytes: u64, uses: &[(StreamId, u64)]) {
+        self.write(event(What::FreeRequested, holder));
+        let range = (holder.address.0, bytes);
+        let elsewhere = uses.iter().copied().filter(|(stream, _)| *stream != holder.home.stream);
+        let complete = event(What::FreeCompleted, holder);
+        if let Some(complete) = self.frees.free(range, elsewhere, complete) {
+            self.write(complete);
+        }
+    }
+
+    pub(crate) fn completed(&mut self, stream: StreamId, sequence: u64) {
+        let done = self.frees.completed(stream, sequence);
+        done.into_iter().for_each(|free| self.write_now(free));
+    }
+
+    /// Writes down what was asked of the driver, for a request if there was one.
+    pub(crate) fn called(
+        &mut self,
+        calls: &[SourceCall],
+        request: Option<(Home<StreamId>, Origin)>,
+    ) {
+        let (home, origin) = (request.map(|(home, _)| home), request.map(|(_, origin)| origin));
+        for call in calls {
+            let (what, address, bytes) = match *call {
+                SourceCall::Allocated { address, bytes } => (What::SegmentAlloc, address, bytes),
+                SourceCall::Released { address, bytes } => (What::SegmentFree, address, bytes),
+                SourceCall::Mapped { address, bytes, .. } => (What::SegmentMap, address, bytes),
+                SourceCall::Unmapped { address, bytes } => (What::SegmentUnmap, address, bytes),
+                _ => continue,
+            };
+            let home = match what {
+                What::SegmentAlloc | What::SegmentMap => {
+                    self.segments.extend(home.map(|home| (address.0, home)));
+                    home
+                }
+                _ => {
+                    self.reuse(address, bytes);
+                    self.release(address, bytes)
+                }
+            };
+            self.write_now(Event { what, address: address.0, bytes, home, time: 0, origin });
+        }
+    }
+
+    /// Writes down that a request was refused, and how things stood.
+    pub(crate) fn refused(
+        &mut self,
+        report: &OutOfMemory,
+        home: Home<StreamId>,
+        origin: Origin,
+        moment: Moment,
+    ) {
+        let (bytes, time) = (report.requested as u64, now());
+        let what = What::OutOfMemory { free: report.free as u64 };
+        let (home, origin) = (Some(home), Some(origin));
+        self.write(Event { what, address: 0, bytes, home, time, origin });
+        self.last_refusal = Some(LastRefusal { time, report: report.to_string(), moment });
+    }
+
+    /// The last request that was refused.
+    pub(crate) fn last_refusal(&self) -> Option<&LastRefusal> {
+        self.last_refusal.as_ref()
+    }
+
+    pub(crate) fn snapshot_taken(&mut self) {
+        let what = What::Snapshot;
+        self.write_now(Event { what, address: 0, bytes: 0, home: None, time: 0, origin: None });
+    }
+
+    /// The home of memory that goes back to the driver: pages may go in other pieces than they came.
+    fn release(&mut self, address: Address, bytes: u64) -> Option<Home<StreamId>> {
+        let (_, home) = self.segments.range(..=address.0).next_back()?;
+        let home = *home;
+        let range = address.0..address.0.saturating_add(bytes);
+        self.segments.extract_if(range, |_, _| true).for_each(drop);
+        Some(home)
+    }
+
+    /// Completes the frees of memory that is in other hands.
+    fn reuse(&mut self, address: Address, bytes: u64) {
+        let done = self.frees.reused(address.0, bytes);
+        done.into_iter().for_each(|free| self.write_now(free));
+    }
+
+    fn write_now(&mut self, event: Event) {
+        self.write(Event { time: now(), ..event });
+    }
+
+    fn write(&mut self, event: Event) {
+        self.events.push_back(event);
+        self.forget();
+    }
+
+    fn forget(&mut self) {
+        let surplus = self.events.len().saturating_sub(self.most);
+        self.events.drain(..surplus);
+        self.dropped += surplus as u64;
+    }
+}
+
+fn event(what: What, holder: &Holder) -> Event {
+    let (home, origin) = (Some(holder.home), Some(holder.origin));
+    Event { what, address: holder.address.0, bytes: holder.requested, home, time: now(), origin }
+}

@@ -1,0 +1,80 @@
+//! Who asked for the memory that the program holds.
+
+use std::collections::HashMap;
+use std::panic::Location;
+
+use gpu_runtime::StreamId;
+
+use crate::policy::{Address, Block, Home};
+use crate::tag::Tag;
+
+/// Who asks for memory: a place in the source, and what it says the memory is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct Origin {
+    pub(crate) place: &'static Location<'static>,
+    pub(crate) tag: Option<Tag>,
+}
+
+/// Who got a block, and when.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Holder {
+    pub(crate) address: Address,
+    pub(crate) requested: u64,
+    pub(crate) home: Home<StreamId>,
+    pub(crate) origin: Origin,
+    /// How many allocations of the device came before it.
+    pub(crate) number: u64,
+    /// In microseconds since 1970, if the memory history was on.
+    pub(crate) time: Option<u64>,
+}
+
+/// The holders, by the place that a policy has for each block.
+///
+/// It is written with each allocation, and not at all when memory is freed: who asks looks for the
+/// newest holder of an address that is in use.
+#[derive(Debug, Default)]
+pub(crate) struct Holders {
+    last: Vec<Option<Holder>>,
+    count: u64,
+}
+
+impl Holders {
+    pub(crate) fn hold(
+        &mut self,
+        block: &Block,
+        requested: u64,
+        home: Home<StreamId>,
+        origin: Origin,
+        time: Option<u64>,
+    ) -> &Holder {
+        let (index, number) = (block.index(), self.count);
+        self.count += 1;
+        if index >= self.last.len() {
+            self.last.resize(index + 1, None);
+        }
+        let address = block.address();
+        self.last[index].insert(Holder { address, requested, home, origin, number, time })
+    }
+
+    /// Who has a block that is not given back yet.
+    pub(crate) fn of(&self, block: &Block) -> Option<&Holder> {
+        self.last.get(block.index())?.as_ref()
+    }
+
+    /// How many allocations there were.
+    pub(crate) fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// The last holder of each address that was handed out, and perhaps given back since.
+    pub(crate) fn by_address(&self) -> HashMap<Address, Holder> {
+        let mut newest = HashMap::<_, Holder>::new();
+        for holder in self.last.iter().flatten() {
+            let known = newest.entry(holder.address).or_insert(*holder);
+            if known.number < holder.number {
+                *known = *holder;
+            }
+        }
+        newest
+    }
+}

@@ -1,0 +1,158 @@
+//! A snapshot of this process's memory.
+
+use std::collections::HashMap;
+use std::panic::Location;
+use std::sync::Arc;
+
+use gpu_runtime::{Device, StreamId};
+
+use super::{
+    Action, Block, DeviceState, Frame, Frames, OutOfMemoryMoment, Segment, Snapshot, TraceEntry,
+};
+use crate::books::Moment;
+use crate::device::{self, DeviceCache};
+use crate::history::{Event, Recorder, What};
+use crate::holders::Origin;
+use crate::policy::{self, BlockState, Home, PoolId};
+use crate::statistics;
+
+/// Shows every segment of every device, with its blocks, what they are doing and who asked for them;
+/// and the [history](crate::record_memory_history), if that is on.
+///
+/// Devices are shown one after the other, and other threads go on meanwhile. It waits for nothing.
+pub fn memory_snapshot() -> Snapshot {
+    let mut snapshot = Snapshot::default();
+    let mut names = Names::default();
+    for (device, cache) in device::used() {
+        add_device(&mut snapshot, &mut names, device, cache);
+    }
+    snapshot
+}
+
+fn add_device(snapshot: &mut Snapshot, names: &mut Names, device: Device, cache: &DeviceCache) {
+    let memory = device.memory_info().ok();
+    let name = device.properties().map_or_else(|_| device.to_string(), |of| of.name);
+    let mut state = cache.lock();
+    let state = &mut *state;
+    let moment = state.watch.moment(&state.policy);
+    let statistics = statistics::complete(state);
+    let limit = state.source.source().limit();
+    if let Some(recorder) = state.watch.recorder() {
+        recorder.snapshot_taken();
+    }
+    let recorder = state.watch.recorder();
+    let dropped_events = recorder.as_deref().map_or(0, Recorder::dropped);
+    let events: Vec<_> = recorder
+        .as_deref()
+        .map(|recorder| recorder.events().copied().collect())
+        .unwrap_or_default();
+    let refusal = recorder.and_then(|recorder| recorder.last_refusal().cloned());
+    snapshot.segments.extend(names.segments(device, &moment, &events));
+    snapshot.device_traces.push(events.iter().map(|event| names.entry(event)).collect());
+    snapshot.devices.push(DeviceState {
+        device: device.index(),
+        name,
+        total: memory.map_or(0, |memory| memory.total as u64),
+        free: memory.map_or(0, |memory| memory.free as u64),
+        limit,
+        statistics: statistics.entries().collect(),
+        dropped_events,
+        out_of_memory: refusal.map(|refusal| OutOfMemoryMoment {
+            time_us: refusal.time,
+            segments: names.segments(device, &refusal.moment, &events).collect(),
+            report: refusal.report,
+        }),
+    });
+}
+
+/// The names that a snapshot shares among its parts.
+#[derive(Default)]
+struct Names {
+    places: HashMap<&'static Location<'static>, Frames>,
+    tags: HashMap<&'static str, Arc<str>>,
+}
+
+impl Names {
+    fn segments(
+        &mut self,
+        device: Device,
+        moment: &Moment,
+        events: &[Event],
+    ) -> impl Iterator<Item = Segment> {
+        let taken = events.iter().filter(|event| event.what == What::SegmentAlloc);
+        let taken: HashMap<_, _> = taken.map(|event| (event.address, event.origin)).collect();
+        moment.segments.iter().map(move |segment| Segment {
+            device: device.index(),
+            address: segment.address.0,
+            total_size: segment.total_size,
+            allocated_size: segment.allocated_size,
+            active_size: segment.active_size,
+            requested_size: segment.requested_size,
+            stream: segment.stream.number(),
+            segment_type: segment.segment_type,
+            segment_pool_id: pool_id(segment.pool),
+            is_expandable: segment.is_expandable,
+            frames: self.frames(taken.get(&segment.address.0).copied().flatten()),
+            blocks: segment.blocks.iter().map(|block| self.block(block, moment)).collect(),
+        })
+    }
+
+    fn block(&mut self, block: &policy::BlockSnapshot<StreamId>, moment: &Moment) -> Block {
+        let is_active = block.state != BlockState::Inactive;
+        let holder = moment.holders.get(&block.address).filter(|_| is_active);
+        Block {
+            address: block.address.0,
+            size: block.size,
+            requested_size: block.requested_size,
+            state: block.state,
+            frames: self.frames(holder.map(|holder| holder.origin)),
+            tag: self.tag(holder.map(|holder| holder.origin)),
+            age: holder.map(|holder| moment.allocations - holder.number - 1),
+            time_us: holder.and_then(|holder| holder.time),
+        }
+    }
+
+    fn entry(&mut self, event: &Event) -> TraceEntry {
+        let (action, device_free) = match event.what {
+            What::Alloc => (Action::Alloc, None),
+            What::FreeRequested => (Action::FreeRequested, None),
+            What::FreeCompleted => (Action::FreeCompleted, None),
+            What::SegmentAlloc => (Action::SegmentAlloc, None),
+            What::SegmentFree => (Action::SegmentFree, None),
+            What::SegmentMap => (Action::SegmentMap, None),
+            What::SegmentUnmap => (Action::SegmentUnmap, None),
+            What::OutOfMemory { free } => (Action::Oom, Some(free)),
+            What::Snapshot => (Action::Snapshot, None),
+        };
+        TraceEntry {
+            action,
+            address: event.address,
+            size: event.bytes,
+            stream: event.home.map_or(0, |Home { stream, .. }| stream.number()),
+            pool_id: pool_id(event.home.and_then(|home| home.pool)),
+            time_us: event.time,
+            frames: self.frames(event.origin),
+            user_metadata: self.tag(event.origin),
+            device_free,
+        }
+    }
+
+    fn frames(&mut self, origin: Option<Origin>) -> Frames {
+        let Some(Origin { place, .. }) = origin else { return Frames::default() };
+        let frames = self.places.entry(place).or_insert_with(|| {
+            let name = format!("column {}", place.column()).into();
+            let frame = Frame { filename: place.file().into(), line: place.line().into(), name };
+            Arc::new([frame])
+        });
+        Arc::clone(frames)
+    }
+
+    fn tag(&mut self, origin: Option<Origin>) -> Option<Arc<str>> {
+        let name = origin?.tag?.name();
+        Some(Arc::clone(self.tags.entry(name).or_insert_with(|| name.into())))
+    }
+}
+
+fn pool_id(pool: Option<PoolId>) -> (u64, u64) {
+    (0, pool.map_or(0, |PoolId(id)| id))
+}

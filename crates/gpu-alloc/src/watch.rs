@@ -1,0 +1,42 @@
+//! Who looks on while a policy works.
+
+use crate::policy::{Block, Policy};
+
+/// Is told, under the cache's lock, of everything that a policy decides.
+pub(crate) trait Watch<P: Policy, S> {
+    /// What a request says of who makes it.
+    type Origin: Copy;
+    /// What is remembered of the state in which a request was refused.
+    type Moment;
+
+    /// A block was handed out for a request of that many bytes.
+    fn allocated(&mut self, block: &Block, bytes: u64, home: P::Home, origin: Self::Origin);
+
+    /// A block is about to be given back, with the last use on each stream.
+    fn freed(&mut self, block: &Block, uses: &[(P::Stream, u64)]);
+
+    /// A stream has completed its work up to a number.
+    fn completed(&mut self, stream: P::Stream, sequence: u64);
+
+    /// The source may have been called, for a request if there was one.
+    fn called(&mut self, source: &mut S, request: Option<(P::Home, Self::Origin)>);
+
+    /// A request was refused, and may be made once more.
+    fn refused(&self, policy: &P) -> Self::Moment;
+}
+
+/// Nobody looks on.
+impl<P: Policy, S> Watch<P, S> for () {
+    type Origin = ();
+    type Moment = ();
+
+    fn allocated(&mut self, _: &Block, _: u64, _: P::Home, (): ()) {}
+
+    fn freed(&mut self, _: &Block, _: &[(P::Stream, u64)]) {}
+
+    fn completed(&mut self, _: P::Stream, _: u64) {}
+
+    fn called(&mut self, _: &mut S, _: Option<(P::Home, ())>) {}
+
+    fn refused(&self, _: &P) {}
+}

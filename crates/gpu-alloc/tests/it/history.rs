@@ -1,0 +1,179 @@
+//! The memory history: what is recorded, in which order, and who is named.
+
+use gpu_alloc::snapshot::{Action, BlockState, TraceEntry};
+use gpu_alloc::{
+    allocate, empty_cache, memory_snapshot, memory_tag, observe_out_of_memory,
+    record_memory_history,
+};
+use gpu_runtime::{Device, Stream};
+use test_support::isolate;
+
+use crate::device_support::{Gate, devices, fill};
+
+const MIB: usize = 1 << 20;
+
+fn trace(device: Device) -> Vec<TraceEntry> {
+    memory_snapshot().device_traces.swap_remove(device.index())
+}
+
+fn actions(trace: &[TraceEntry]) -> Vec<Action> {
+    trace.iter().map(|entry| entry.action).collect()
+}
+
+#[test]
+fn nothing_is_recorded_unless_asked_for() {
+    isolate(|| {
+        let [device, ..] = devices();
+        let stream = device.default_stream().unwrap();
+        drop(allocate(device, 1000, &stream).unwrap());
+        assert_eq!(trace(device), []);
+        record_memory_history(Some(100));
+        drop(allocate(device, 1000, &stream).unwrap());
+        use Action::{Alloc, FreeCompleted, FreeRequested, Snapshot};
+        assert_eq!(actions(&trace(device)), [Alloc, FreeRequested, FreeCompleted, Snapshot]);
+        record_memory_history(None);
+        assert_eq!(trace(device), []);
+    })
+    .run();
+}
+
+#[test]
+fn each_event_says_who_asked_for_what_on_which_stream() {
+    isolate(|| {
+        let [_, device, ..] = devices();
+        record_memory_history(Some(100));
+        let stream = Stream::new(device).unwrap();
+        let _tag = memory_tag("weights");
+        let (line, memory) = (line!(), allocate(device, 1000, &stream).unwrap());
+        let trace = trace(device);
+        use Action::{Alloc, SegmentAlloc, Snapshot};
+        assert_eq!(actions(&trace), [SegmentAlloc, Alloc, Snapshot]);
+        let [segment, block, ..] = &trace[..] else { panic!("there are three") };
+        assert_eq!((segment.address, segment.size), (memory.ptr().address(), 2 * MIB as u64));
+        assert_eq!((block.address, block.size), (memory.ptr().address(), 1000));
+        for entry in [segment, block] {
+            assert_eq!(entry.stream, stream.id().number());
+            assert_eq!(entry.user_metadata.as_deref(), Some("weights"));
+            assert_eq!((&*entry.frames[0].filename, entry.frames[0].line), (file!(), line.into()));
+        }
+        assert!(trace.is_sorted_by_key(|entry| entry.time_us) && trace[0].time_us > 0);
+    })
+    .run();
+}
+
+#[test]
+fn a_free_is_complete_when_no_other_stream_uses_the_memory() {
+    isolate(|| {
+        let [device, ..] = devices();
+        record_memory_history(Some(100));
+        let (main, side) = (device.default_stream().unwrap(), Stream::new(device).unwrap());
+        let memory = allocate(device, 1000, &main).unwrap();
+        let address = memory.ptr().address();
+        let gate = Gate::close(&side);
+        fill(&side, &memory, 1);
+        drop(memory);
+        let snapshot = memory_snapshot();
+        let block = &snapshot.segments[0].blocks[0];
+        assert_eq!((block.address, block.state), (address, BlockState::ActiveAwaitingFree));
+        assert_eq!(&*block.frames[0].filename, file!(), "who held it is still known");
+        use Action::{Alloc, FreeCompleted, FreeRequested, SegmentAlloc, SegmentFree, Snapshot};
+        let so_far = [SegmentAlloc, Alloc, FreeRequested, Snapshot];
+        assert_eq!(actions(&snapshot.device_traces[0]), so_far);
+        gate.open();
+        empty_cache().unwrap();
+        let trace = trace(device);
+        assert_eq!(actions(&trace[4..]), [FreeCompleted, SegmentFree, Snapshot]);
+        assert_eq!((trace[4].address, trace[4].size), (address, 1000));
+    })
+    .run();
+}
+
+#[test]
+fn only_the_last_events_are_kept_and_the_others_counted() {
+    isolate(|| {
+        let [device, ..] = devices();
+        record_memory_history(Some(5));
+        let stream = device.default_stream().unwrap();
+        for bytes in 1..=10 {
+            drop(allocate(device, bytes, &stream).unwrap());
+        }
+        let snapshot = memory_snapshot();
+        let trace = &snapshot.device_traces[0];
+        assert_eq!((trace.len(), trace[1].size), (5, 10));
+        // 10 times three events, one segment, one snapshot.
+        assert_eq!(snapshot.devices[0].dropped_events, 32 - 5);
+        record_memory_history(Some(2));
+        assert_eq!(memory_snapshot().device_traces[0].len(), 2);
+    })
+    .run();
+}
+
+#[test]
+fn holders_are_known_without_any_history() {
+    isolate(|| {
+        let [device, ..] = devices();
+        let stream = device.default_stream().unwrap();
+        let first = {
+            let _tag = memory_tag("first");
+            allocate(device, 1000, &stream).unwrap()
+        };
+        let freed = allocate(device, 5000, &stream).unwrap();
+        let second = allocate(device, 700, &stream).unwrap();
+        drop(freed);
+        let snapshot = memory_snapshot();
+        let blocks = &snapshot.segments[0].blocks;
+        let held: Vec<_> = blocks.iter().map(|block| (block.tag.as_deref(), block.age)).collect();
+        assert_eq!(held, [(Some("first"), Some(2)), (None, None), (None, Some(0)), (None, None)]);
+        let named: Vec<_> = blocks.iter().map(|block| block.frames.len()).collect();
+        assert_eq!(named, [1, 0, 1, 0]);
+        assert!(blocks.iter().all(|block| block.time_us.is_none()));
+        drop((first, second));
+    })
+    .run();
+}
+
+#[test]
+fn the_moment_of_an_out_of_memory_is_kept() {
+    isolate(|| {
+        let [device, ..] = devices();
+        record_memory_history(Some(100));
+        let stream = device.default_stream().unwrap();
+        let held = allocate(device, 11 * MIB, &stream).unwrap();
+        let error = allocate(device, 1 << 50, &stream).unwrap_err();
+        drop(held);
+        empty_cache().unwrap();
+        let snapshot = memory_snapshot();
+        assert!(snapshot.segments.is_empty());
+        let moment = snapshot.devices[0].out_of_memory.as_ref().unwrap();
+        assert_eq!(moment.report, error.to_string());
+        assert_eq!(moment.segments.len(), 1);
+        assert_eq!(moment.segments[0].blocks[0].state, BlockState::ActiveAllocated);
+        let trace = &snapshot.device_traces[0];
+        let oom = trace.iter().find(|entry| entry.action == Action::Oom).unwrap();
+        assert_eq!((oom.size, oom.time_us), (1 << 50, moment.time_us));
+        assert!(oom.device_free.is_some_and(|free| free > 0));
+    })
+    .run();
+}
+
+#[test]
+fn an_observer_of_out_of_memory_may_use_the_allocator() {
+    isolate(|| {
+        let [device, ..] = devices();
+        let (told, reports) = std::sync::mpsc::channel();
+        let observation = observe_out_of_memory(move |report| {
+            let stream = report.device.default_stream().unwrap();
+            drop(allocate(report.device, 1000, &stream).unwrap());
+            told.send((report.clone(), memory_snapshot().segments.len())).unwrap();
+        });
+        let panicking = observe_out_of_memory(|_| panic!("it does"));
+        let stream = device.default_stream().unwrap();
+        let error = allocate(device, 1 << 50, &stream).unwrap_err();
+        let (report, segments) = reports.recv().unwrap();
+        assert_eq!((report.to_string(), segments), (error.to_string(), 1));
+        drop((observation, panicking));
+        allocate(device, 1 << 50, &stream).unwrap_err();
+        assert!(reports.recv().is_err(), "nobody is told any more");
+    })
+    .run();
+}
