@@ -12,10 +12,10 @@ pub(crate) const PAGE: u64 = 2 << 20;
 /// The lowest address that is given out.
 const BASE: u64 = 1 << 32;
 
-/// Memory of some capacity. Addresses are the lowest that are free, so that segments are often
-/// neighbours, and are reused.
+/// Memory of some capacity.
 #[derive(Debug)]
 pub(crate) struct DeviceModel {
+    addresses: Addresses,
     capacity: u64,
     used: u64,
     highest_use: u64,
@@ -24,7 +24,18 @@ pub(crate) struct DeviceModel {
     pieces: BTreeMap<Physical, Piece>,
     mappings: BTreeMap<u64, Mapping>,
     next_piece: u64,
+    /// Behind all addresses that were ever given out.
+    next_address: u64,
     calls: Calls,
+}
+
+/// Which addresses are given out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Addresses {
+    /// The lowest that are free, so that segments are often neighbours, and addresses come again.
+    Lowest,
+    /// None twice, in rising order.
+    Rising,
 }
 
 /// How often the device was asked for what, refusals included.
@@ -63,8 +74,9 @@ struct Mapping {
 }
 
 impl DeviceModel {
-    pub(crate) fn new(capacity: u64) -> Self {
+    pub(crate) fn new(capacity: u64, addresses: Addresses) -> Self {
         DeviceModel {
+            addresses,
             capacity,
             used: 0,
             highest_use: 0,
@@ -72,6 +84,7 @@ impl DeviceModel {
             pieces: BTreeMap::new(),
             mappings: BTreeMap::new(),
             next_piece: 0,
+            next_address: BASE,
             calls: Calls::default(),
         }
     }
@@ -153,6 +166,17 @@ impl DeviceModel {
     }
 
     fn take_addresses(&mut self, bytes: u64, is_reservation: bool) -> Address {
+        let address = match self.addresses {
+            Addresses::Lowest => self.lowest_free(bytes),
+            Addresses::Rising => self.next_address,
+        };
+        let end = (address + bytes).next_multiple_of(PAGE);
+        self.next_address = self.next_address.max(end);
+        self.ranges.insert(address, Taken { bytes, is_reservation });
+        Address(address)
+    }
+
+    fn lowest_free(&self, bytes: u64) -> u64 {
         let mut address = BASE;
         for (start, taken) in &self.ranges {
             if start - address >= bytes {
@@ -160,8 +184,7 @@ impl DeviceModel {
             }
             address = (start + taken.bytes).next_multiple_of(PAGE);
         }
-        self.ranges.insert(address, Taken { bytes, is_reservation });
-        Address(address)
+        address
     }
 
     fn give_addresses_back(&mut self, address: Address, bytes: u64, is_reservation: bool) {

@@ -5,7 +5,7 @@
 //! [`MemorySource`]. Because everything it knows comes through its arguments, a policy can be
 //! replayed, checked against a model, and run over a source that fails.
 //!
-//! - [`Pytorch`] keeps device memory as PyTorch's native allocator does: segments, split and
+//! - [`Pytorch`] keeps device memory as PyTorch's allocator does: segments or pages, split and
 //!   merged, by stream.
 //! - [`SizeClasses`] keeps page-locked host memory: whole blocks of fixed sizes.
 //! - [`Limit`] and [`Log`] wrap a source; wrappers compose.
@@ -56,7 +56,7 @@ use std::collections::BTreeSet;
 pub use block::{Address, Block, ForeignBlock, Home, PoolId, StreamName};
 pub use limit::Limit;
 pub use log::{Log, SourceCall};
-pub use pytorch::Pytorch;
+pub use pytorch::{OptionsError, Pytorch, PytorchOptions};
 pub use report::{AllocateError, OutOfMemoryReport, Refusal};
 pub use size_classes::SizeClasses;
 pub use snapshot::{BlockSnapshot, BlockState, Inspect, Segment};

@@ -15,6 +15,7 @@ mod host_model;
 mod out_of_memory;
 mod pinned_memory;
 mod pytorch_model;
+mod pytorch_options;
 mod pytorch_policy;
 mod statistics;
 mod test_source;

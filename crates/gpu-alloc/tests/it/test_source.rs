@@ -2,7 +2,7 @@
 
 use gpu_alloc::policy::{Address, MemorySource, Physical, SourceError, VirtualMemory};
 
-use crate::device_model::DeviceModel;
+use crate::device_model::{Addresses, DeviceModel};
 
 /// A model of a device that may fail.
 #[derive(Debug)]
@@ -25,7 +25,7 @@ pub(crate) struct Broken;
 
 impl TestSource {
     pub(crate) fn new(capacity: u64) -> Self {
-        let device = DeviceModel::new(capacity);
+        let device = DeviceModel::new(capacity, Addresses::Lowest);
         TestSource { device, has_virtual_memory: true, fail_call: None }
     }
 

@@ -12,9 +12,16 @@ pub(super) struct FreeBlock<K> {
     pub(super) bytes: u64,
     pub(super) address: Address,
     pub(super) slot: Slot,
-    /// Whether the rest of its segment is in use, so that it cannot be released. Last, as it
-    /// decides no order.
+    /// Whether the rest of its segment is in use, so that it cannot be released. Never so for a
+    /// block of mapped pages. Last, as it decides no order.
     pub(super) split: bool,
+}
+
+impl<K> FreeBlock<K> {
+    /// Orders before all blocks of the home that have `bytes`, and after all that have less.
+    fn least(home: Home<K>, bytes: u64) -> Self {
+        FreeBlock { home, bytes, address: Address(0), slot: Slot::FIRST, split: false }
+    }
 }
 
 #[derive(Debug)]
@@ -42,11 +49,21 @@ impl<K: StreamName> FreeSet<K> {
         }
     }
 
-    /// The smallest block of the home that has `bytes`, the one with the lowest address among
-    /// equals.
-    pub(super) fn best_fit(&self, home: Home<K>, bytes: u64) -> Option<FreeBlock<K>> {
-        let least = FreeBlock { home, bytes, address: Address(0), slot: Slot::FIRST, split: false };
-        self.blocks.range(least..).next().filter(|block| block.home == home).copied()
+    /// The blocks of the home that have `bytes`, the smallest first, and the one with the lowest
+    /// address among equals.
+    pub(super) fn fits(&self, home: Home<K>, bytes: u64) -> impl Iterator<Item = &FreeBlock<K>> {
+        let fits = self.blocks.range(FreeBlock::least(home, bytes)..);
+        fits.take_while(move |block| block.home == home)
+    }
+
+    /// The blocks of the home that have less, the largest first.
+    pub(super) fn too_small(
+        &self,
+        home: Home<K>,
+        bytes: u64,
+    ) -> impl Iterator<Item = &FreeBlock<K>> {
+        let rest = self.blocks.range(..FreeBlock::least(home, bytes)).rev();
+        rest.take_while(move |block| block.home == home)
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = &FreeBlock<K>> {

@@ -1,20 +1,27 @@
-//! Device memory as PyTorch's native allocator keeps it: segments by pool and stream, split and
-//! merged, best fit.
+//! Device memory as PyTorch's allocator keeps it: segments by pool and stream, or pages mapped in a
+//! row; split and merged, best fit.
 
+mod expandable;
 mod free_set;
+mod grow;
+mod options;
 mod policy;
+mod range;
+mod release;
 mod size;
 mod snapshot;
 
 use std::collections::BTreeSet;
 
+use self::expandable::Expandable;
 use self::free_set::{FreeBlock, FreeSet};
-use self::size::Size;
+pub use self::options::{OptionsError, PytorchOptions};
+use self::size::{Size, Sizes};
 use super::pending::Pending;
 use super::slab::{Slab, Slot};
 use super::{Address, Block, Home, MemoryStats, Pool, PoolId, StreamName};
 
-/// PyTorch's native policy.
+/// PyTorch's policy, with its options.
 ///
 /// Requests are rounded to 512 bytes. Those up to 1 MiB share segments of 2 MiB, those below 10 MiB
 /// segments of 20 MiB, and larger ones get segments of their own, in multiples of 2 MiB. A request
@@ -28,15 +35,28 @@ use super::{Address, Block, Home, MemoryStats, Pool, PoolId, StreamName};
 ///
 /// Pools keep memory apart for graphs ([`Home::pool`]): it serves nobody else, and is not given back
 /// before [`end_pool`](crate::policy::Policy::end_pool), since a graph uses it whether or not anybody holds it.
+///
+/// With expandable segments, each stream has a range of addresses for small requests and one for
+/// large ones, each larger than the device, into which pages are mapped as they are needed: of 2 MiB
+/// for small requests, of 20 MiB for large ones. Free memory then merges across what would have been
+/// the ends of segments, and whole pages are given back out of the middle. Where a source has no
+/// virtual memory, there are plain segments, and the log says so.
 #[derive(Debug)]
 pub struct Pytorch<K> {
+    sizes: Sizes,
     blocks: Slab<Record<K>>,
     small: FreeSet<K>,
     large: FreeSet<K>,
+    /// The ranges of addresses that pages are mapped into; nothing where memory comes in segments.
+    expandable: Option<Expandable<K>>,
     pending: Pending<K>,
     /// The pools that graphs may still use. Their memory is not given back.
     pools: BTreeSet<PoolId>,
     statistics: MemoryStats,
+    /// What may be taken from the source, as far as it was told.
+    memory_limit: Option<u64>,
+    /// How often large memory that is in no pool was looked for: the clock by which it ages.
+    searches: u64,
 }
 
 /// A block, free or not. The blocks of a segment are linked in the order of their addresses.
@@ -55,6 +75,10 @@ struct Record<K> {
     last_use: u64,
     /// Whether any byte was handed out since the segment came from the source.
     is_recycled: bool,
+    /// When it became free, counted in searches.
+    freed_at: u64,
+    /// The range of addresses that it is part of, if it is not part of a plain segment.
+    range: Option<Slot>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,19 +86,40 @@ enum State {
     Free,
     Allocated,
     Pending,
+    /// Addresses without memory.
+    Unmapped,
 }
 
 impl<K: StreamName> Pytorch<K> {
-    /// A policy that has no memory yet.
+    /// A policy that has no memory yet, with PyTorch's defaults.
     pub fn new() -> Self {
+        Self::with_options(PytorchOptions::default(), 0)
+    }
+
+    /// A policy that has no memory yet. `device_bytes` is what the device has in all; it matters
+    /// only with expandable segments, whose ranges of addresses are so large and an eighth larger.
+    pub fn with_options(options: PytorchOptions, device_bytes: u64) -> Self {
+        let sizes = Sizes::new(options);
+        let expandable = sizes.options().expandable_segments();
+        let max_split_size = sizes.options().max_split_size();
         Pytorch {
+            sizes,
             blocks: Slab::default(),
             small: FreeSet::default(),
             large: FreeSet::default(),
+            expandable: expandable.then(|| Expandable::new(device_bytes)),
             pending: Pending::default(),
             pools: BTreeSet::new(),
-            statistics: MemoryStats::default(),
+            statistics: MemoryStats { max_split_size, ..MemoryStats::default() },
+            memory_limit: None,
+            searches: 0,
         }
+    }
+
+    /// Tells how much may be taken from the source, if there is a limit. The source sees to it that
+    /// no more is; the policy collects old segments before that, if its options say so.
+    pub fn set_memory_limit(&mut self, limit: Option<u64>) {
+        self.memory_limit = limit;
     }
 
     /// What it has done and holds.
@@ -106,49 +151,81 @@ impl<K: StreamName> Pytorch<K> {
         }
     }
 
+    /// The free block that a request gets: the smallest that fits, the lowest among equals. One
+    /// that could grow counts with what it could grow to.
+    fn best_fit(&mut self, size: Size, home: Home<K>) -> Option<FreeBlock<K>> {
+        self.searches += u64::from(size.pool == Pool::Large && home.pool.is_none());
+        let mut fits = self.free_set(size.pool).fits(home, size.rounded);
+        let mut best = fits.next()?;
+        if self.expandable.is_some() {
+            for next in fits {
+                if self.room(next) >= self.room(best) {
+                    break;
+                }
+                best = next;
+            }
+        }
+        self.sizes.suits(size, best.bytes).then_some(*best)
+    }
+
     fn free_block(&self, slot: Slot) -> FreeBlock<K> {
         let block = &self.blocks[slot];
-        let split = block.previous.is_some() || block.next.is_some();
+        let in_segment = block.range.is_none();
+        let split = in_segment && (block.previous.is_some() || block.next.is_some());
         FreeBlock { home: block.home, bytes: block.bytes, address: block.address, slot, split }
     }
 
-    fn insert_free(&mut self, slot: Slot) {
+    /// Puts a block that is free, or without memory, where it is found.
+    fn insert_idle(&mut self, slot: Slot) {
         let entry = self.free_block(slot);
-        self.free_set_mut(self.blocks[slot].pool).insert(entry);
+        self.blocks[slot].freed_at = self.searches;
+        let Record { pool, state, .. } = self.blocks[slot];
+        match &mut self.expandable {
+            Some(expandable) if state == State::Unmapped => expandable.insert(pool, entry),
+            _ => self.free_set_mut(pool).insert(entry),
+        }
     }
 
-    fn remove_free(&mut self, slot: Slot) {
+    fn remove_idle(&mut self, slot: Slot) {
         let entry = self.free_block(slot);
-        self.free_set_mut(self.blocks[slot].pool).remove(entry);
+        let Record { pool, state, .. } = self.blocks[slot];
+        match &mut self.expandable {
+            Some(expandable) if state == State::Unmapped => expandable.remove(pool, entry),
+            _ => self.free_set_mut(pool).remove(entry),
+        }
     }
 
-    /// Adds a segment that came from the source, as one block that is not in the free set yet.
-    fn add_segment(&mut self, address: Address, bytes: u64, pool: Pool, home: Home<K>) -> Slot {
-        self.statistics.segment.increase(pool, 1);
-        self.statistics.reserved_bytes.increase(pool, bytes);
-        self.statistics.num_device_alloc += 1;
-        let (state, requested, last_use, is_recycled) = (State::Free, 0, 0, false);
-        let (previous, next) = (None, None);
+    /// Adds memory or addresses that came from the source, as one block that is in no set yet.
+    fn add_block(
+        &mut self,
+        (address, bytes): (Address, u64),
+        pool: Pool,
+        home: Home<K>,
+        (state, range): (State, Option<Slot>),
+    ) -> Slot {
         self.blocks.insert(Record {
             address,
             bytes,
-            requested,
+            requested: 0,
             home,
             pool,
             state,
-            previous,
-            next,
-            last_use,
-            is_recycled,
+            previous: None,
+            next: None,
+            last_use: 0,
+            is_recycled: false,
+            freed_at: self.searches,
+            range,
         })
     }
 
     /// Makes a free block that is in no set the program's: splits it if there is enough to spare,
     /// and counts it.
     fn hand_out(&mut self, slot: Slot, requested: u64, size: Size) -> Block {
-        if size.splits(self.blocks[slot].bytes - size.rounded) {
+        let rest = self.blocks[slot].bytes - size.rounded;
+        if self.sizes.splits(size, rest, self.blocks[slot].range.is_some()) {
             let rest = self.split(slot, size.rounded);
-            self.insert_free(rest);
+            self.insert_idle(rest);
         }
         let block = &mut self.blocks[slot];
         block.state = State::Allocated;
@@ -163,6 +240,9 @@ impl<K: StreamName> Pytorch<K> {
             sum.increase(size.pool, bytes);
         }
         statistics.requested_bytes.increase(size.pool, requested);
+        if bytes >= self.sizes.max_split() {
+            statistics.oversize_allocations.increase(1);
+        }
         self.settle_inactive(size.pool);
         Block { slot, address, bytes, last_use, is_recycled }
     }
@@ -189,31 +269,35 @@ impl<K: StreamName> Pytorch<K> {
 
     /// Ends the wait of a freed block: it merges with its free neighbours and can be handed out
     /// again.
-    fn complete_free(&mut self, mut slot: Slot) {
+    fn complete_free(&mut self, slot: Slot) {
         let block = &mut self.blocks[slot];
         let (pool, bytes, requested) = (block.pool, block.bytes, block.requested);
         block.state = State::Free;
         block.requested = 0;
-        if let Some(next) = block.next.filter(|next| self.is_free(*next)) {
-            self.remove_free(next);
-            self.absorb_next(slot);
-        }
-        if let Some(previous) =
-            self.blocks[slot].previous.filter(|previous| self.is_free(*previous))
-        {
-            self.remove_free(previous);
-            self.absorb_next(previous);
-            slot = previous;
-        }
-        self.insert_free(slot);
+        let slot = self.merge(slot);
+        self.insert_idle(slot);
         self.statistics.active.decrease(pool, 1);
         self.statistics.active_bytes.decrease(pool, bytes);
         self.statistics.requested_bytes.decrease(pool, requested);
         self.settle_inactive(pool);
     }
 
-    fn is_free(&self, slot: Slot) -> bool {
-        self.blocks[slot].state == State::Free
+    /// Joins a block that is in no set with those neighbours that are in its state, and takes them
+    /// from their set; returns what it is part of now.
+    fn merge(&mut self, slot: Slot) -> Slot {
+        let Record { state, previous, next, .. } = self.blocks[slot];
+        if let Some(next) = next.filter(|next| self.blocks[*next].state == state) {
+            self.remove_idle(next);
+            self.absorb_next(slot);
+        }
+        match previous.filter(|previous| self.blocks[*previous].state == state) {
+            Some(previous) => {
+                self.remove_idle(previous);
+                self.absorb_next(previous);
+                previous
+            }
+            None => slot,
+        }
     }
 
     /// Joins a block with the one that follows it in the segment.
@@ -234,14 +318,6 @@ impl<K: StreamName> Pytorch<K> {
         let (blocks, bytes) = self.free_set(pool).split();
         self.statistics.inactive_split.settle(pool, blocks);
         self.statistics.inactive_split_bytes.settle(pool, bytes);
-    }
-
-    /// The free blocks that are whole segments and that no graph may use, with the last use of each
-    /// on its stream.
-    fn whole_segments(&self) -> impl Iterator<Item = (FreeBlock<K>, u64)> {
-        let free = self.small.iter().chain(self.large.iter());
-        let whole = free.filter(|free| !free.split && !self.is_of_graphs(free.home));
-        whole.map(|free| (*free, self.blocks[free.slot].last_use))
     }
 
     /// Whether graphs may use memory of a home also when nobody holds it.

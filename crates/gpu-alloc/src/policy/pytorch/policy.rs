@@ -1,15 +1,10 @@
-//! The inputs of PyTorch's native policy: requests, frees, completions, release.
+//! The inputs of PyTorch's policy: requests, frees, completions, release.
 
 use std::collections::BTreeSet;
 
-use super::free_set::FreeBlock;
-use super::size::Size;
 use super::{Pytorch, Record, State};
-use crate::policy::report::refusal;
-use crate::policy::slab::Slot;
 use crate::policy::{
-    AllocateError, Block, ForeignBlock, Home, MemorySource, OutOfMemoryReport, Policy, PoolId,
-    Refusal, StreamName,
+    AllocateError, Block, ForeignBlock, Home, MemorySource, Policy, PoolId, StreamName,
 };
 
 impl<K: StreamName> Policy for Pytorch<K> {
@@ -22,16 +17,7 @@ impl<K: StreamName> Policy for Pytorch<K> {
         bytes: u64,
         home: Home<K>,
     ) -> Result<Block, AllocateError<S::Error>> {
-        self.pools.extend(home.pool);
-        let size = Size::of(bytes);
-        let slot = match self.free_set(size.pool).best_fit(home, size.rounded) {
-            Some(free) => {
-                self.free_set_mut(size.pool).remove(free);
-                free.slot
-            }
-            None => self.new_segment(source, bytes, size, home)?,
-        };
-        Ok(self.hand_out(slot, bytes, size))
+        self.allocate_with(source, bytes, home, |_| ())
     }
 
     fn free(&mut self, block: Block, uses: &[(K, u64)]) -> Result<(), ForeignBlock> {
@@ -48,6 +34,9 @@ impl<K: StreamName> Policy for Pytorch<K> {
         }
         self.statistics.allocation.decrease(pool, 1);
         self.statistics.allocated_bytes.decrease(pool, bytes);
+        if bytes >= self.sizes.max_split() {
+            self.statistics.oversize_allocations.decrease(1);
+        }
         if self.pending.hold(slot, uses.iter().copied().filter(|(stream, _)| *stream != own)) {
             self.blocks[slot].state = State::Pending;
         } else {
@@ -67,21 +56,7 @@ impl<K: StreamName> Policy for Pytorch<K> {
     }
 
     fn release_cached<S: MemorySource>(&mut self, source: &mut S) -> u64 {
-        let idle: Vec<_> = self
-            .whole_segments()
-            .filter(|(free, last_use)| *last_use <= self.pending.completed_on(free.home.stream))
-            .collect();
-        let mut released = 0;
-        for (free, _) in idle {
-            let pool = self.blocks[free.slot].pool;
-            self.free_set_mut(pool).remove(free);
-            self.blocks.remove(free.slot);
-            source.release(free.address, free.bytes);
-            self.statistics.segment.decrease(pool, 1);
-            self.statistics.reserved_bytes.decrease(pool, free.bytes);
-            self.statistics.num_device_free += 1;
-            released += free.bytes;
-        }
+        let released = self.release_segments(source) + self.release_pages(source);
         let streams = self.streams();
         self.pending.retain_streams(|stream| streams.contains(&stream));
         released
@@ -92,8 +67,8 @@ impl<K: StreamName> Policy for Pytorch<K> {
     }
 
     fn awaited_for_release(&self) -> impl Iterator<Item = (K, u64)> {
-        self.whole_segments()
-            .map(|(free, last_use)| (free.home.stream, last_use))
+        self.releasable()
+            .map(|slot| (self.blocks[slot].home.stream, self.blocks[slot].last_use))
             .filter(|(stream, last_use)| *last_use > self.pending.completed_on(*stream))
     }
 
@@ -104,61 +79,31 @@ impl<K: StreamName> Policy for Pytorch<K> {
 }
 
 impl<K: StreamName> Pytorch<K> {
-    /// A block from the source, after everything that may be released was, if need be.
-    fn new_segment<S: MemorySource>(
+    /// Hands out memory as [`allocate`](Policy::allocate) does, and lets the caller have a say before
+    /// everything that may be released is: a caller that may block can wait for what is awaited, and
+    /// tell of it ([`completed`](Policy::completed)), so that more is released.
+    ///
+    /// That is how PyTorch goes about it. Memory that becomes free by the wait is released if it can
+    /// be, and not searched otherwise, until the next request.
+    ///
+    /// # Errors
+    /// As `allocate`.
+    pub fn allocate_with<S: MemorySource>(
         &mut self,
         source: &mut S,
-        requested: u64,
-        size: Size,
+        bytes: u64,
         home: Home<K>,
-    ) -> Result<Slot, AllocateError<S::Error>> {
-        let bytes = size.segment();
-        let address = match source.allocate(bytes) {
-            Ok(address) => address,
-            Err(error) => {
-                refusal(error).map_err(AllocateError::Source)?;
-                self.release_cached(source);
-                self.statistics.num_alloc_retries += 1;
-                source.allocate(bytes).map_err(|error| match refusal(error) {
-                    Ok(refusal) => {
-                        AllocateError::OutOfMemory(self.report(requested, size, home, refusal))
-                    }
-                    Err(failure) => AllocateError::Source(failure),
-                })?
+        before_release: impl FnOnce(&mut Self),
+    ) -> Result<Block, AllocateError<S::Error>> {
+        self.pools.extend(home.pool);
+        let size = self.sizes.of(bytes);
+        let slot = match self.best_fit(size, home) {
+            Some(free) => {
+                self.free_set_mut(size.pool).remove(free);
+                free.slot
             }
+            None => self.more_memory(source, bytes, size, home, before_release)?,
         };
-        Ok(self.add_segment(address, bytes, size.pool, home))
-    }
-
-    fn report(
-        &self,
-        requested: u64,
-        size: Size,
-        home: Home<K>,
-        refusal: Refusal,
-    ) -> OutOfMemoryReport {
-        let allocated = self.statistics.allocated_bytes.all.current;
-        let fits = self.free_set(size.pool).iter().filter(|free| free.home == home);
-        let elsewhere = || {
-            let free = self.small.iter().chain(self.large.iter());
-            free.filter(|free| free.home != home)
-        };
-        let is_of_graphs = |free: &&FreeBlock<K>| self.is_of_graphs(free.home);
-        OutOfMemoryReport {
-            requested,
-            rounded: size.rounded,
-            segment_type: Some(size.pool),
-            segment: size.segment(),
-            refusal,
-            allocated,
-            pending: self.statistics.active_bytes.all.current - allocated,
-            reserved: self.statistics.reserved_bytes.all.current,
-            largest_free_block: fits.map(|free| free.bytes).max().unwrap_or(0),
-            cached_for_other_streams: elsewhere()
-                .filter(|free| !is_of_graphs(free))
-                .map(|free| free.bytes)
-                .sum(),
-            kept_for_graphs: elsewhere().filter(is_of_graphs).map(|free| free.bytes).sum(),
-        }
+        Ok(self.hand_out(slot, bytes, size))
     }
 }

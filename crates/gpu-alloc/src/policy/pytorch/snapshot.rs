@@ -1,4 +1,4 @@
-//! Shows PyTorch's native policy's memory as plain structs.
+//! Shows the memory of PyTorch's policy as plain structs.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,11 @@ use crate::policy::{BlockSnapshot, BlockState, Inspect, Segment, StreamName};
 impl<K: StreamName> Inspect for Pytorch<K> {
     fn snapshot(&self) -> Vec<Segment<K>> {
         let waits = self.pending.waits();
-        let heads = self.blocks.entries().filter(|(_, block)| block.previous.is_none());
+        let is_mapped = |slot: Slot| self.blocks[slot].state != State::Unmapped;
+        let heads = self
+            .blocks
+            .entries()
+            .filter(|(slot, block)| is_mapped(*slot) && !block.previous.is_some_and(is_mapped));
         let mut segments: Vec<_> = heads.map(|head| self.segment(head, &waits)).collect();
         segments.sort_by_key(|segment| segment.address);
         segments
@@ -22,7 +26,9 @@ impl<K: StreamName> Pytorch<K> {
         (first, head): (Slot, &Record<K>),
         waits: &BTreeMap<Slot, Vec<(K, u64)>>,
     ) -> Segment<K> {
-        let slots = std::iter::successors(Some(first), |slot| self.blocks[*slot].next);
+        let is_mapped = |slot: &Slot| self.blocks[*slot].state != State::Unmapped;
+        let next = |slot: &Slot| self.blocks[*slot].next.filter(is_mapped);
+        let slots = std::iter::successors(Some(first), next);
         let waits_for = |slot| waits.get(&slot).cloned().unwrap_or_default();
         let blocks: Vec<_> =
             slots.map(|slot| block_snapshot(&self.blocks[slot], waits_for(slot))).collect();
@@ -37,7 +43,7 @@ impl<K: StreamName> Pytorch<K> {
             stream: head.home.stream,
             pool: head.home.pool,
             segment_type: head.pool,
-            is_expandable: false,
+            is_expandable: head.range.is_some(),
             is_kept: self.is_of_graphs(head.home),
             blocks,
         }
@@ -50,7 +56,7 @@ fn block_snapshot<K>(block: &Record<K>, waits_for: Vec<(K, u64)>) -> BlockSnapsh
         size: block.bytes,
         requested_size: block.requested,
         state: match block.state {
-            State::Free => BlockState::Inactive,
+            State::Free | State::Unmapped => BlockState::Inactive,
             State::Allocated => BlockState::ActiveAllocated,
             State::Pending => BlockState::ActiveAwaitingFree,
         },

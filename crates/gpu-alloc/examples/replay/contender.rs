@@ -1,0 +1,103 @@
+//! The policies that can be replayed, behind one interface.
+
+use std::time::{Duration, Instant};
+
+use gpu_alloc::policy::{Pytorch, PytorchOptions};
+
+use crate::replay::{AtFailure, DevicePolicy, Outcome, Replay};
+use crate::trace::Trace;
+
+/// What stands for a device without limits.
+pub(crate) const UNLIMITED: u64 = 512 << 30;
+
+/// A policy that a trace can be replayed with, each time from a fresh state.
+pub(crate) trait Contender: Sync {
+    /// One replay on a device of some capacity.
+    fn replay(&self, trace: &Trace, capacity: u64, at_failure: AtFailure) -> Outcome;
+
+    /// A replay to be repeated on a device without limits.
+    fn repeated<'t>(&self, trace: &'t Trace) -> Box<dyn Rounds + 't>;
+}
+
+/// A trace that is replayed again and again.
+pub(crate) trait Rounds {
+    /// Replays the trace once; returns how long that took, and how often the device was asked.
+    fn round(&mut self) -> (Duration, u64);
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Choice {
+    /// PyTorch's native policy.
+    Pytorch,
+    /// PyTorch's with expandable segments.
+    PytorchExpandable,
+    /// This project's own.
+    Default,
+}
+
+/// Why there is no such contender.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ChoiceError {
+    #[error("this project's own policy is not there yet: choose `pytorch` or `pytorch-expandable`")]
+    NotThereYet,
+}
+
+/// The policy that was chosen, with options that change PyTorch's.
+pub(crate) fn contender(
+    choice: Choice,
+    options: &PytorchOptions,
+) -> Result<Box<dyn Contender>, ChoiceError> {
+    let expandable = match choice {
+        Choice::Pytorch => options.expandable_segments(),
+        Choice::PytorchExpandable => true,
+        Choice::Default => return Err(ChoiceError::NotThereYet),
+    };
+    let options = options.clone().with_expandable_segments(expandable);
+    Ok(Box::new(From(move |capacity| {
+        let fraction = options.per_process_memory_fraction();
+        let limit = fraction.map(|fraction| (capacity as f64 * fraction) as u64);
+        let mut policy = Pytorch::with_options(options.clone(), capacity);
+        policy.set_memory_limit(limit);
+        (policy, limit)
+    })))
+}
+
+/// A contender from what makes a policy for a device's capacity, and says what part of it may be
+/// taken.
+struct From<F>(F);
+
+impl<P, F> Contender for From<F>
+where
+    P: DevicePolicy + 'static,
+    F: Fn(u64) -> (P, Option<u64>) + Sync,
+{
+    fn replay(&self, trace: &Trace, capacity: u64, at_failure: AtFailure) -> Outcome {
+        let (policy, limit) = (self.0)(capacity);
+        Replay::new(trace, policy, capacity, limit).run(trace, at_failure)
+    }
+
+    fn repeated<'t>(&self, trace: &'t Trace) -> Box<dyn Rounds + 't> {
+        let (policy, limit) = (self.0)(UNLIMITED);
+        let replay = Replay::new(trace, policy, UNLIMITED, limit);
+        Box::new(Repeated { trace, replay })
+    }
+}
+
+struct Repeated<'t, P> {
+    trace: &'t Trace,
+    replay: Replay<P>,
+}
+
+impl<P: DevicePolicy> Rounds for Repeated<'_, P> {
+    fn round(&mut self) -> (Duration, u64) {
+        let calls = self.replay.device_calls();
+        let begin = Instant::now();
+        for event in &self.trace.events {
+            // What fails is skipped; without limits nothing does.
+            let _ = self.replay.step(*event);
+        }
+        let took = begin.elapsed();
+        self.replay.rewind();
+        (took, self.replay.device_calls() - calls)
+    }
+}

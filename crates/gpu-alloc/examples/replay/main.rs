@@ -1,0 +1,134 @@
+//! Replays a trace of allocations with one of the allocator's policies, over a model of a device,
+//! and says what it took: peaks, driver calls, time, and the smallest device that would have done.
+//!
+//! ```sh
+//! cargo run --release -p gpu-alloc --example replay -- \
+//!     crates/gpu-alloc/tests/data/cnn_train.trace.gz --policy pytorch --min-capacity --json
+//! ```
+//!
+//! The README beside the traces says what the lines of a trace mean, and how the model behaves.
+
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "figures are what it is for")]
+
+mod bench;
+mod contender;
+#[allow(dead_code, reason = "the tests of the policies look at more of it than a replay does")]
+mod device;
+mod figures;
+mod min_capacity;
+mod replay;
+mod trace;
+
+#[cfg(test)]
+mod reference;
+
+use std::num::{NonZeroU64, NonZeroUsize};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Parser;
+use gpu_alloc::policy::PytorchOptions;
+use serde_json::{Map, Value, json};
+
+use contender::{Choice, Contender, UNLIMITED, contender};
+use replay::AtFailure;
+use trace::Trace;
+
+/// Replays a trace of allocations with a policy.
+#[derive(Debug, Parser)]
+struct Arguments {
+    /// The trace, plain or gzipped.
+    trace: PathBuf,
+    /// The policy; several, with commas between, are replayed in turn.
+    #[arg(long, value_enum, value_delimiter = ',', default_value = "default")]
+    policy: Vec<Choice>,
+    /// Options for PyTorch's policies, as in PYTORCH_CUDA_ALLOC_CONF.
+    #[arg(long, default_value = "")]
+    conf: PytorchOptions,
+    /// The bytes of the device; 512 GiB, which stand for no limit, if absent. A request that cannot
+    /// be served is skipped and counted.
+    #[arg(long)]
+    capacity: Option<NonZeroU64>,
+    /// Look for the smallest capacity with which the trace completes.
+    #[arg(long)]
+    min_capacity: bool,
+    /// Measure the time per event in the steady state.
+    #[arg(long)]
+    bench: bool,
+    /// How many repetitions to measure.
+    #[arg(long, default_value = "15")]
+    rounds: NonZeroUsize,
+    /// Print everything, as JSON; otherwise the figures that stand for themselves, line by line.
+    #[arg(long)]
+    json: bool,
+}
+
+fn main() -> ExitCode {
+    match report(&Arguments::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn report(arguments: &Arguments) -> Result<(), Box<dyn std::error::Error>> {
+    let choices = &arguments.policy;
+    let contenders: Vec<_> = choices
+        .iter()
+        .map(|choice| contender(*choice, &arguments.conf))
+        .collect::<Result<_, _>>()?;
+    let trace = Trace::open(&arguments.trace)?;
+    arguments.conf.warnings().for_each(|warning| eprintln!("warning: {warning}"));
+    let mut reports: Vec<_> =
+        contenders.iter().map(|contender| figures(arguments, &trace, &**contender)).collect();
+    if arguments.bench {
+        let steady = bench::steady(&contenders, &trace, arguments.rounds.get());
+        for (report, steady) in reports.iter_mut().zip(steady) {
+            report.insert("steady".to_owned(), steady);
+        }
+    }
+    for (report, choice) in reports.iter_mut().zip(choices) {
+        report.insert("policy".to_owned(), format!("{choice:?}").into());
+    }
+    print(arguments, reports);
+    Ok(())
+}
+
+/// All figures but the times.
+fn figures(arguments: &Arguments, trace: &Trace, contender: &dyn Contender) -> Map<String, Value> {
+    let capacity = arguments.capacity.map_or(UNLIMITED, NonZeroU64::get);
+    let outcome = contender.replay(trace, capacity, AtFailure::GoOn);
+    let mut report = figures::of_trace(trace);
+    report.insert("trace".to_owned(), arguments.trace.display().to_string().into());
+    report.insert("conf".to_owned(), arguments.conf.to_string().into());
+    report.insert("capacity".to_owned(), capacity.into());
+    let reserved = outcome.statistics.reserved_bytes.all.peak;
+    let over = figures::over_requested(reserved, trace);
+    report.insert("reserved_over_requested".to_owned(), over.into());
+    report.extend(figures::of_replay(&outcome));
+    report.insert("driver_log".to_owned(), json!(outcome.changes));
+    if arguments.min_capacity {
+        let found = min_capacity::min_capacity(contender, trace);
+        let at_min_capacity = contender.replay(trace, found.safe, AtFailure::GoOn);
+        report.extend(figures::of_min_capacity(found, trace, &at_min_capacity));
+    }
+    report
+}
+
+fn print(arguments: &Arguments, mut reports: Vec<Map<String, Value>>) {
+    if arguments.json {
+        let all = match &mut reports[..] {
+            [one] => Value::Object(std::mem::take(one)),
+            _ => reports.into_iter().map(Value::Object).collect(),
+        };
+        println!("{all:#}");
+        return;
+    }
+    for report in reports {
+        for (name, value) in report.iter().filter(|(_, value)| !value.is_array()) {
+            println!("{name}: {value}");
+        }
+    }
+}

@@ -1,0 +1,205 @@
+//! A trace replayed by one policy over the model of a device.
+
+use std::convert::Infallible;
+
+use gpu_alloc::policy::{AllocateError, Block, Home, Limit, MemoryStats, Policy, Pytorch};
+
+use crate::device::{Addresses, Calls, DeviceModel};
+use crate::trace::{Event, Trace};
+
+/// A policy for device memory that counts as PyTorch's does.
+pub(crate) trait DevicePolicy: Policy<Stream = u32, Home = Home<u32>> {
+    fn statistics(&self) -> &MemoryStats;
+
+    /// Memory for a stream, if need be after the host has waited for what keeps freed memory from
+    /// being reused; the second value says whether it has.
+    fn allocate_or_wait(
+        &mut self,
+        source: &mut Limit<DeviceModel>,
+        bytes: u64,
+        stream: u32,
+    ) -> (Result<Block, AllocateError<Infallible>>, bool) {
+        let outcome = self.allocate(source, bytes, stream.into());
+        if matches!(outcome, Err(AllocateError::OutOfMemory(_))) && wait(self) {
+            return (self.allocate(source, bytes, stream.into()), true);
+        }
+        (outcome, false)
+    }
+}
+
+impl DevicePolicy for Pytorch<u32> {
+    fn statistics(&self) -> &MemoryStats {
+        Pytorch::statistics(self)
+    }
+
+    /// As PyTorch does: once, before everything unused is released.
+    fn allocate_or_wait(
+        &mut self,
+        source: &mut Limit<DeviceModel>,
+        bytes: u64,
+        stream: u32,
+    ) -> (Result<Block, AllocateError<Infallible>>, bool) {
+        let mut waited = false;
+        let before_release = |policy: &mut Self| waited = wait(policy);
+        (self.allocate_with(source, bytes, stream.into(), before_release), waited)
+    }
+}
+
+/// Waits for all that freed memory waits for; false if it waits for nothing.
+fn wait<P: Policy + ?Sized>(policy: &mut P) -> bool {
+    let awaited: Vec<_> = policy.awaited_for_reuse().collect();
+    for (stream, sequence) in &awaited {
+        policy.completed(*stream, *sequence);
+    }
+    !awaited.is_empty()
+}
+
+/// A policy at work on a trace, which may be repeated.
+pub(crate) struct Replay<P> {
+    policy: P,
+    source: Limit<DeviceModel>,
+    /// What each name holds.
+    held: Vec<Held>,
+    /// How many events were recorded on each stream.
+    recorded: Vec<u64>,
+    waits: u64,
+    event_records: u64,
+}
+
+#[derive(Default)]
+struct Held {
+    block: Option<Block>,
+    stream: u32,
+    used_on: Vec<u32>,
+}
+
+/// A request that could not be served.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct OutOfMemory;
+
+/// What a replay came to. Events count from 1.
+#[derive(Debug, Default)]
+pub(crate) struct Outcome {
+    pub(crate) statistics: MemoryStats,
+    pub(crate) calls: Calls,
+    pub(crate) highest_use: u64,
+    /// How often the host waited for events, as nothing else would give memory.
+    pub(crate) waits: u64,
+    pub(crate) event_records: u64,
+    pub(crate) failures: u64,
+    pub(crate) first_failure: Option<usize>,
+    /// Every event that changed how much physical memory is taken, and by how much.
+    pub(crate) changes: Vec<(usize, i64)>,
+}
+
+/// Whether a replay goes on after a request that could not be served, without it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum AtFailure {
+    Stop,
+    GoOn,
+}
+
+impl<P: DevicePolicy> Replay<P> {
+    /// A replay that has not begun, on a device of which `limit` bytes may be taken.
+    pub(crate) fn new(trace: &Trace, policy: P, capacity: u64, limit: Option<u64>) -> Self {
+        let mut held = Vec::new();
+        held.resize_with(trace.names, Held::default);
+        Replay {
+            policy,
+            source: Limit::new(DeviceModel::new(capacity, Addresses::Rising), limit),
+            held,
+            recorded: vec![0; trace.streams],
+            waits: 0,
+            event_records: 0,
+        }
+    }
+
+    /// The whole trace once.
+    pub(crate) fn run(mut self, trace: &Trace, at_failure: AtFailure) -> Outcome {
+        let mut outcome = Outcome::default();
+        for (event, number) in trace.events.iter().zip(1..) {
+            let before = self.source.source().used() as i64;
+            let failed = self.step(*event).is_err();
+            let change = self.source.source().used() as i64 - before;
+            if change != 0 {
+                outcome.changes.push((number, change));
+            }
+            if failed {
+                outcome.failures += 1;
+                outcome.first_failure.get_or_insert(number);
+                if at_failure == AtFailure::Stop {
+                    break;
+                }
+            }
+        }
+        outcome.statistics = self.policy.statistics().clone();
+        outcome.calls = self.source.source().calls();
+        outcome.highest_use = self.source.source().highest_use();
+        (outcome.waits, outcome.event_records) = (self.waits, self.event_records);
+        outcome
+    }
+
+    /// One event. After a failure, its name holds nothing, and what comes of it later is skipped.
+    pub(crate) fn step(&mut self, event: Event) -> Result<(), OutOfMemory> {
+        match event {
+            Event::Allocate { name, bytes, stream } => {
+                let block = self.allocate(bytes, stream)?;
+                let held = &mut self.held[name as usize];
+                (held.block, held.stream) = (Some(block), stream);
+            }
+            Event::Free { name } => self.free(name as usize),
+            Event::RecordStream { name, stream } => {
+                let held = &mut self.held[name as usize];
+                if held.block.is_some() && stream != held.stream && !held.used_on.contains(&stream)
+                {
+                    held.used_on.push(stream);
+                }
+            }
+            Event::Synchronize { stream } => {
+                self.policy.completed(stream, self.recorded[stream as usize]);
+            }
+            Event::EmptyCache => {
+                self.waits += u64::from(wait(&mut self.policy));
+                self.policy.release_cached(&mut self.source);
+            }
+        }
+        Ok(())
+    }
+
+    fn allocate(&mut self, bytes: u64, stream: u32) -> Result<Block, OutOfMemory> {
+        let source = &mut self.source;
+        let (outcome, waited) = self.policy.allocate_or_wait(source, bytes, stream);
+        self.waits += u64::from(waited);
+        outcome.map_err(|error| match error {
+            AllocateError::OutOfMemory(_) => OutOfMemory,
+            AllocateError::Source(never) => match never {},
+        })
+    }
+
+    /// Frees what a name holds. The uses on its own stream are not told: in this model, the own
+    /// stream is done whenever somebody asks.
+    fn free(&mut self, name: usize) {
+        let held = &mut self.held[name];
+        let Some(block) = held.block.take() else { return };
+        let recorded = &mut self.recorded;
+        self.event_records += held.used_on.len() as u64;
+        let uses = held.used_on.drain(..).map(|stream| {
+            recorded[stream as usize] += 1;
+            (stream, recorded[stream as usize])
+        });
+        let uses: smallvec::SmallVec<[_; 4]> = uses.collect();
+        self.policy.free(block, &uses).expect("each block goes back to its policy");
+    }
+
+    /// Frees what is held, and completes what is waited for, so that the trace can be repeated.
+    pub(crate) fn rewind(&mut self) {
+        (0..self.held.len()).for_each(|name| self.free(name));
+        wait(&mut self.policy);
+    }
+
+    /// How often the device was asked for memory so far.
+    pub(crate) fn device_calls(&self) -> u64 {
+        let Calls { allocate, create, .. } = self.source.source().calls();
+        allocate + create
+    }
+}

@@ -1,0 +1,211 @@
+//! A trace of allocations: read, checked, and ready to be replayed.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
+
+use flate2::read::MultiGzDecoder;
+
+/// What happened, first to last.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Trace {
+    pub(crate) events: Vec<Event>,
+    /// How many names of blocks there are; they count from 0.
+    pub(crate) names: usize,
+    /// How many streams there are; they count from 0.
+    pub(crate) streams: usize,
+    /// The most bytes that were asked for, and not freed, at any one time.
+    pub(crate) peak_requested: u64,
+}
+
+/// One event. Names and streams are indices.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Event {
+    Allocate { name: u32, bytes: u64, stream: u32 },
+    Free { name: u32 },
+    RecordStream { name: u32, stream: u32 },
+    Synchronize { stream: u32 },
+    EmptyCache,
+}
+
+/// Why a trace cannot be replayed.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum TraceError {
+    #[error("the trace cannot be read: {0}")]
+    Unreadable(#[from] std::io::Error),
+    #[error("line {line} of the trace is `{text}`: {reason}")]
+    Line { line: usize, text: String, reason: &'static str },
+    #[error("the trace allocates nothing")]
+    Empty,
+}
+
+impl Trace {
+    /// Reads a file, plain or gzipped.
+    pub(crate) fn open(path: &Path) -> Result<Trace, TraceError> {
+        let mut file = BufReader::new(File::open(path)?);
+        let is_gzipped = file.fill_buf()?.starts_with(&[0x1f, 0x8b]);
+        let content: Box<dyn Read> =
+            if is_gzipped { Box::new(MultiGzDecoder::new(file)) } else { Box::new(file) };
+        Trace::read(BufReader::new(content))
+    }
+
+    fn read(content: impl BufRead) -> Result<Trace, TraceError> {
+        let mut reader = Reader::default();
+        for (index, line) in content.lines().enumerate() {
+            let text = line?;
+            let error = |reason| TraceError::Line { line: index + 1, text: text.clone(), reason };
+            reader.line(&text).map_err(error)?;
+        }
+        let Reader { trace, peak_requested, names, streams, .. } = reader;
+        if peak_requested == 0 {
+            return Err(TraceError::Empty);
+        }
+        let (names, streams) = (names.len(), streams.len());
+        Ok(Trace { events: trace, names, streams, peak_requested })
+    }
+
+    /// How many events of each kind there are, by PyTorch's name for it.
+    pub(crate) fn counts(&self) -> [(&'static str, usize); 5] {
+        let kinds = ["alloc", "free", "record_stream", "sync", "empty_cache"];
+        let kind = |event: &Event| match event {
+            Event::Allocate { .. } => 0,
+            Event::Free { .. } => 1,
+            Event::RecordStream { .. } => 2,
+            Event::Synchronize { .. } => 3,
+            Event::EmptyCache => 4,
+        };
+        let mut counts = [0; 5];
+        self.events.iter().for_each(|event| counts[kind(event)] += 1);
+        std::array::from_fn(|kind| (kinds[kind], counts[kind]))
+    }
+}
+
+#[derive(Default)]
+struct Reader {
+    trace: Vec<Event>,
+    /// The index of each name, by what the trace calls it.
+    names: HashMap<u64, u32>,
+    streams: HashMap<u64, u32>,
+    /// What each name holds; nothing once it was freed.
+    held: Vec<Option<u64>>,
+    requested: u64,
+    peak_requested: u64,
+}
+
+impl Reader {
+    fn line(&mut self, line: &str) -> Result<(), &'static str> {
+        let mut words = line.split_ascii_whitespace();
+        let Some(kind) = words.next().filter(|kind| !kind.starts_with('#')) else {
+            return Ok(());
+        };
+        let mut number = |missing| {
+            words.next().ok_or(missing)?.parse::<u64>().map_err(|_| "it must hold whole numbers")
+        };
+        let event = match kind {
+            "a" => {
+                let (name, bytes) = (number("a name is missing")?, number("a size is missing")?);
+                self.allocate(name, bytes, number("a stream is missing")?)?
+            }
+            "f" => self.free(number("a name is missing")?)?,
+            "r" => {
+                let (name, _) = self.live(number("a name is missing")?)?;
+                let stream = self.stream(number("a stream is missing")?);
+                Event::RecordStream { name, stream }
+            }
+            "s" => Event::Synchronize { stream: self.stream(number("a stream is missing")?) },
+            "e" => Event::EmptyCache,
+            _ => return Err("it must begin with `a`, `f`, `r`, `s`, `e` or `#`"),
+        };
+        if words.next().is_some() {
+            return Err("there is too much in it");
+        }
+        self.trace.push(event);
+        Ok(())
+    }
+
+    fn allocate(&mut self, name: u64, bytes: u64, stream: u64) -> Result<Event, &'static str> {
+        if bytes == 0 {
+            return Err("the size must not be 0");
+        }
+        let next = self.names.len() as u32;
+        let name = *self.names.entry(name).or_insert(next);
+        self.held.resize(self.names.len(), None);
+        if self.held[name as usize].replace(bytes).is_some() {
+            return Err("the name is in use");
+        }
+        self.requested = self.requested.checked_add(bytes).ok_or("the sizes are too large")?;
+        self.peak_requested = self.peak_requested.max(self.requested);
+        Ok(Event::Allocate { name, bytes, stream: self.stream(stream) })
+    }
+
+    fn free(&mut self, name: u64) -> Result<Event, &'static str> {
+        let (name, bytes) = self.live(name)?;
+        self.held[name as usize] = None;
+        self.requested -= bytes;
+        Ok(Event::Free { name })
+    }
+
+    /// The index and the size of a name that is in use.
+    fn live(&self, name: u64) -> Result<(u32, u64), &'static str> {
+        let index = self.names.get(&name).copied();
+        let live = index.and_then(|index| Some((index, self.held[index as usize]?)));
+        live.ok_or("the name is not in use")
+    }
+
+    fn stream(&mut self, stream: u64) -> u32 {
+        let next = self.streams.len() as u32;
+        *self.streams.entry(stream).or_insert(next)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_of_line_is_read_and_names_are_recycled() {
+        let text = "# a comment\na 7 100 0\nr 7 3\nf 7\n\ns 3\ne\na 7 50 0\na 9 60 3\n";
+        let trace = Trace::read(text.as_bytes()).expect("it is well formed");
+        let expected = [
+            Event::Allocate { name: 0, bytes: 100, stream: 0 },
+            Event::RecordStream { name: 0, stream: 1 },
+            Event::Free { name: 0 },
+            Event::Synchronize { stream: 1 },
+            Event::EmptyCache,
+            Event::Allocate { name: 0, bytes: 50, stream: 0 },
+            Event::Allocate { name: 1, bytes: 60, stream: 1 },
+        ];
+        assert_eq!(trace.events, expected);
+        assert_eq!((trace.names, trace.streams, trace.peak_requested), (2, 2, 110));
+        assert_eq!(trace.counts().map(|(_, count)| count), [3, 1, 1, 1, 1]);
+    }
+
+    #[test]
+    fn a_bad_line_is_named_with_its_number() {
+        for (text, line, reason) in [
+            ("a 1 10 0\nf 2\n", 2, "the name is not in use"),
+            ("a 1 10 0\na 1 10 0\n", 2, "the name is in use"),
+            ("a 1 0 0\n", 1, "the size must not be 0"),
+            ("a 1 10\n", 1, "a stream is missing"),
+            ("a 1 10 0 0\n", 1, "there is too much in it"),
+            ("a 1 -1 0\n", 1, "it must hold whole numbers"),
+            ("\nfree 1\n", 2, "it must begin with `a`, `f`, `r`, `s`, `e` or `#`"),
+            ("a 1 9 0\nf 1\nr 1 2\n", 3, "the name is not in use"),
+        ] {
+            match Trace::read(text.as_bytes()) {
+                Err(TraceError::Line { line: at, reason: why, .. }) => {
+                    assert_eq!((at, why), (line, reason), "{text}");
+                }
+                other => panic!("{text}: {other:?}"),
+            }
+        }
+        assert!(matches!(Trace::read("# nothing\n".as_bytes()), Err(TraceError::Empty)));
+    }
+
+    #[test]
+    fn what_is_no_text_is_an_error() {
+        assert!(matches!(Trace::read(&[0xff, 0xfe, b'\n'][..]), Err(TraceError::Unreadable(_))));
+        assert!(matches!(Trace::open(Path::new("no/such/file")), Err(TraceError::Unreadable(_))));
+    }
+}

@@ -1,0 +1,45 @@
+//! Why options were not understood.
+
+/// What is wrong with a text that should hold options.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum OptionsError {
+    /// There is no such option.
+    #[error("there is no option `{key}`: it must be one of {known}")]
+    UnknownKey {
+        /// What stands where an option should.
+        key: String,
+        /// The options that decide something.
+        known: &'static str,
+    },
+    /// An option has a value that it cannot have.
+    #[error("{key} is `{value}`: it must be {expected}")]
+    Value {
+        /// The option.
+        key: String,
+        /// What it is set to.
+        value: String,
+        /// What it may be set to.
+        expected: &'static str,
+    },
+    /// PyTorch has this, and its allocator here has not.
+    #[error("{key} is `{value}`, which is not supported: {reason}")]
+    Unsupported {
+        /// The option.
+        key: String,
+        /// What it is set to.
+        value: String,
+        /// Why not, or what else there is.
+        reason: &'static str,
+    },
+    /// The text does not read `key:value,key:value`.
+    #[error("after `{after}` there is {found}: there must be {expected}")]
+    Syntax {
+        /// What was read so far.
+        after: String,
+        /// What comes then.
+        found: String,
+        /// What must come.
+        expected: &'static str,
+    },
+}

@@ -1,0 +1,126 @@
+//! Memory given back to the source: all that is unused, what was not used for long, or what makes
+//! room for an oversize block.
+
+use super::size::Size;
+use super::{Pytorch, Record};
+use crate::policy::slab::Slot;
+use crate::policy::{Home, MemorySource, Pool, StreamName};
+
+impl<K: StreamName> Pytorch<K> {
+    /// The free blocks that are whole segments, or have whole pages in them, and that no graph may
+    /// use.
+    pub(super) fn releasable(&self) -> impl Iterator<Item = Slot> {
+        let free = self.small.iter().chain(self.large.iter()).map(|free| free.slot);
+        free.filter(|slot| self.is_releasable(*slot))
+    }
+
+    fn is_releasable(&self, slot: Slot) -> bool {
+        let block = &self.blocks[slot];
+        !self.is_of_graphs(block.home)
+            && (self.is_whole_segment(slot) || self.whole_pages(slot).is_some())
+    }
+
+    fn is_whole_segment(&self, slot: Slot) -> bool {
+        let Record { range, previous, next, .. } = self.blocks[slot];
+        (range, previous, next) == (None, None, None)
+    }
+
+    /// Whether the own stream is done with a free block. Those of others were waited for.
+    fn is_past(&self, slot: Slot) -> bool {
+        let block = &self.blocks[slot];
+        block.last_use <= self.pending.completed_on(block.home.stream)
+    }
+
+    /// Gives back all unused segments; returns the bytes.
+    pub(super) fn release_segments<S: MemorySource>(&mut self, source: &mut S) -> u64 {
+        let unused = self.releasable().filter(|slot| self.blocks[*slot].range.is_none());
+        let unused: Vec<_> = unused.filter(|slot| self.is_past(*slot)).collect();
+        unused.into_iter().map(|slot| self.release_segment(source, slot)).sum()
+    }
+
+    /// Gives back all unused pages; returns the bytes.
+    pub(super) fn release_pages<S: MemorySource>(&mut self, source: &mut S) -> u64 {
+        if self.expandable.is_none() {
+            return 0;
+        }
+        let unused = self.releasable().filter(|slot| self.blocks[*slot].range.is_some());
+        let unused: Vec<_> = unused.filter(|slot| self.is_past(*slot)).collect();
+        let Some(memory) = source.virtual_memory() else { return 0 };
+        let released = unused.into_iter().map(|slot| self.unmap(memory, slot)).sum();
+        self.unreserve_empty(memory);
+        released
+    }
+
+    fn release_segment<S: MemorySource>(&mut self, source: &mut S, slot: Slot) -> u64 {
+        self.remove_idle(slot);
+        let Record { address, bytes, pool, .. } = self.blocks.remove(slot);
+        source.release(address, bytes);
+        self.statistics.segment.decrease(pool, 1);
+        self.statistics.reserved_bytes.decrease(pool, bytes);
+        self.statistics.num_device_free += 1;
+        if bytes >= self.sizes.max_split() {
+            self.statistics.oversize_segments.decrease(1);
+        }
+        bytes
+    }
+
+    /// Gives back one oversize block that would have been too large, or several that are too small,
+    /// the largest first; false if that is not enough for a request.
+    pub(super) fn release_oversize<S: MemorySource>(
+        &mut self,
+        source: &mut S,
+        size: Size,
+        home: Home<K>,
+    ) -> bool {
+        let max_split = self.sizes.max_split();
+        let wanted = size.rounded.max(max_split);
+        let may_go = |slot: &Slot| {
+            self.is_whole_segment(*slot) && self.is_releasable(*slot) && self.is_past(*slot)
+        };
+        let set = self.free_set(size.pool);
+        let large = set.fits(home, wanted).next().map(|free| free.slot).filter(may_go);
+        if let Some(slot) = large {
+            self.release_segment(source, slot);
+            return true;
+        }
+        let oversize = set.too_small(home, wanted).take_while(|free| free.bytes >= max_split);
+        let oversize: Vec<_> = oversize.map(|free| free.slot).filter(may_go).collect();
+        let mut released = 0;
+        for slot in oversize {
+            if released >= wanted {
+                break;
+            }
+            released += self.release_segment(source, slot);
+        }
+        released >= wanted
+    }
+
+    /// Gives back segments that were not used for longer than others, when more is held than a part
+    /// of the memory limit.
+    pub(super) fn collect_old_segments<S: MemorySource>(&mut self, source: &mut S) {
+        let threshold = self.sizes.options().garbage_collection_threshold();
+        let Some((part, limit)) = threshold.zip(self.memory_limit) else { return };
+        let reserved = self.statistics.reserved_bytes.all.current;
+        let excess = reserved.saturating_sub((part * limit as f64) as u64);
+        let mut segments: Vec<_> = self
+            .free_set(Pool::Large)
+            .iter()
+            .filter(|free| free.home.pool.is_none() && self.is_whole_segment(free.slot))
+            .map(|free| (free.slot, self.searches - self.blocks[free.slot].freed_at))
+            .collect();
+        let mut collected = 0;
+        while collected < excess && !segments.is_empty() {
+            let ages: u64 = segments.iter().map(|(_, age)| age).sum();
+            let mean = ages.div_ceil(segments.len() as u64);
+            let (old, young) = segments
+                .into_iter()
+                .partition::<Vec<_>, _>(|(slot, age)| *age >= mean && self.is_past(*slot));
+            if old.is_empty() {
+                break;
+            }
+            let old = old.into_iter().map(|(slot, _)| slot);
+            collected += old.map(|slot| self.release_segment(source, slot)).sum::<u64>();
+            segments = young;
+        }
+    }
+}
