@@ -4,10 +4,15 @@
 //! process's memory; [`Snapshot::from_pickle`] reads one that PyTorch has written, and
 //! [`Snapshot::to_pickle`] writes one that PyTorch's viewers read.
 
+mod export;
+mod import;
+mod pickle;
+mod replay;
 mod take;
 
 use std::sync::Arc;
 
+pub use self::import::SnapshotError;
 pub use self::take::memory_snapshot;
 pub use crate::policy::{BlockState, Pool};
 

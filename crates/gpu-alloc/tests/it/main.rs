@@ -17,6 +17,8 @@ mod pinned_memory;
 mod pytorch_model;
 mod pytorch_options;
 mod pytorch_policy;
+mod pytorch_viewer;
+mod snapshots;
 mod statistics;
 mod test_source;
 mod test_source_rules;
