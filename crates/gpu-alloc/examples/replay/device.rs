@@ -109,6 +109,12 @@ impl DeviceModel {
         segments.map(|(address, taken)| (Address(*address), taken.bytes))
     }
 
+    /// The reserved ranges of addresses.
+    pub(crate) fn reservations(&self) -> impl Iterator<Item = (Address, u64)> {
+        let ranges = self.ranges.iter().filter(|(_, taken)| taken.is_reservation);
+        ranges.map(|(address, taken)| (Address(*address), taken.bytes))
+    }
+
     /// What is mapped, and how long the piece behind it is, by address.
     pub(crate) fn mappings(&self) -> impl Iterator<Item = (Address, Physical, u64)> {
         let shown = |(address, mapping): (&u64, &Mapping)| {

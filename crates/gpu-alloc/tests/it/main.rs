@@ -14,6 +14,7 @@ mod history;
 mod host_model;
 mod out_of_memory;
 mod pinned_memory;
+mod pytorch_expandable;
 mod pytorch_model;
 mod pytorch_options;
 mod pytorch_policy;

@@ -1,13 +1,17 @@
-//! PyTorch's native policy against a model that knows every byte's users and searches everything.
+//! PyTorch's policy against a model that knows every byte's users and searches everything.
+
+mod naive;
 
 use std::ops::Range;
 
 use gpu_alloc::policy::{
-    AllocateError, Block, BlockState, Home, Inspect, Log, Policy, Pool, PoolId, Pytorch, Segment,
-    SourceCall,
+    Address, AllocateError, Block, BlockState, Home, Inspect, Log, Policy, PoolId, Pytorch,
+    Segment, SourceCall,
 };
 use proptest::prelude::*;
 
+use self::naive::Rules;
+use crate::device_model::DeviceModel;
 use crate::test_source::{Broken, Fault, TestSource};
 
 const STREAMS: u64 = 3;
@@ -41,7 +45,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
             .prop_map(|(which, users)| Step::Free { which, users }),
         3 => (0..STREAMS, 0.0..1.2).prop_map(|(stream, part)| Step::Complete { stream, part }),
         1 => Just(Step::Release),
-        1 => (0..2u32, fault).prop_map(|(after, fault)| Step::Fail { after, fault }),
+        1 => (0..12u32, fault).prop_map(|(after, fault)| Step::Fail { after, fault }),
     ];
     prop::collection::vec(step, 1..120)
 }
@@ -65,6 +69,7 @@ struct Use {
 }
 
 struct Model {
+    rules: Rules,
     policy: Pytorch<u64>,
     source: Log<TestSource>,
     held: Vec<Held>,
@@ -75,31 +80,66 @@ struct Model {
     completed: [u64; STREAMS as usize],
 }
 
+const CAPACITY: u64 = 160 * MIB;
+
+const NATIVE: Rules = Rules { max_split: u64::MAX, expandable: false };
+const OVERSIZE: Rules = Rules { max_split: 20 * MIB, expandable: false };
+const EXPANDABLE: Rules = Rules { max_split: u64::MAX, expandable: true };
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
     #[test]
     fn every_step_leaves_the_policy_as_the_model_says(steps in steps()) {
-        let mut model = Model::new(160 * MIB);
-        for step in &steps {
-            model.run(step);
-            model.check();
-        }
-        model.wind_down();
+        Model::new(NATIVE, "", TestSource::new(CAPACITY)).run_all(&steps);
+    }
+
+    #[test]
+    fn every_step_leaves_expandable_segments_as_the_model_says(steps in steps()) {
+        let source = TestSource::new(CAPACITY);
+        Model::new(EXPANDABLE, "expandable_segments:True", source).run_all(&steps);
+    }
+
+    #[test]
+    fn without_virtual_memory_segments_that_should_expand_are_plain(steps in steps()) {
+        let source = TestSource::without_virtual_memory(CAPACITY);
+        Model::new(NATIVE, "expandable_segments:True", source).run_all(&steps);
+    }
+
+    #[test]
+    fn every_step_leaves_oversize_blocks_and_old_segments_as_the_model_says(steps in steps()) {
+        let options = "max_split_size_mb:20,garbage_collection_threshold:0.4";
+        let mut model = Model::new(OVERSIZE, options, TestSource::new(CAPACITY));
+        model.policy.set_memory_limit(Some(CAPACITY));
+        model.run_all(&steps);
     }
 }
 
 impl Model {
-    fn new(capacity: u64) -> Self {
+    fn new(rules: Rules, options: &str, source: TestSource) -> Self {
+        let options = options.parse().expect("the options are well formed");
         Model {
-            policy: Pytorch::new(),
-            source: Log::new(TestSource::new(capacity)),
+            rules,
+            policy: Pytorch::with_options(options, CAPACITY),
+            source: Log::new(source),
             held: Vec::new(),
             uses: Vec::new(),
             ended: [0; POOLS as usize],
             enqueued: [0; STREAMS as usize],
             completed: [0; STREAMS as usize],
         }
+    }
+
+    fn run_all(mut self, steps: &[Step]) {
+        for step in steps {
+            self.run(step);
+            self.check();
+        }
+        self.wind_down();
+    }
+
+    fn device(&self) -> &DeviceModel {
+        self.source.source().device()
     }
 
     fn run(&mut self, step: &Step) {
@@ -120,6 +160,10 @@ impl Model {
                 let released = self.policy.release_cached(&mut self.source);
                 assert_eq!(self.policy.statistics().reserved_bytes.all.current, before - released);
                 self.check_nothing_left_to_release();
+                let with_memory = |range: Range<u64>| {
+                    self.device().mappings().any(|(address, ..)| range.contains(&address.0))
+                };
+                assert!(naive::reservations(self.device()).all(with_memory), "empty ranges go");
             }
             Step::Fail { after, fault } => self.source.source_mut().fail(*after, *fault),
         }
@@ -139,7 +183,7 @@ impl Model {
     fn allocate(&mut self, bytes: u64, home: Home<u64>) {
         let before = self.policy.snapshot();
         let stream = home.stream;
-        let expected = best_fit(&before, bytes, home);
+        let expected = self.rules.best_fit(&before, self.device(), bytes, home);
         let calls = self.source.calls().len();
         match self.policy.allocate(&mut self.source, bytes, home) {
             Ok(block) => {
@@ -151,7 +195,7 @@ impl Model {
                         calls,
                         "reuse asks the source for nothing"
                     );
-                    assert_eq!(block.bytes(), expected_bytes(bytes, hole));
+                    assert_eq!(block.bytes(), self.rules.handed_out(bytes, hole));
                 }
                 self.check_free_for(&range, stream, block.last_use());
                 self.held.push(Held {
@@ -165,7 +209,8 @@ impl Model {
                 assert!(expected.is_none(), "what fits is handed out");
                 assert_eq!(report.requested, bytes);
                 assert_eq!(report.reserved, self.policy.statistics().reserved_bytes.all.current);
-                assert!(report.largest_free_block < rounded(bytes));
+                let unsuited = self.rules.max_split < u64::MAX;
+                assert!(report.largest_free_block < naive::rounded(bytes) || unsuited);
                 self.check_nothing_left_to_release();
             }
             Err(AllocateError::Source(Broken)) => assert!(expected.is_none()),
@@ -187,7 +232,7 @@ impl Model {
         }
         // The order in which the uses are given must not matter.
         uses.reverse();
-        let home = home(&self.policy.snapshot(), held.range.start);
+        let home = naive::home(&self.policy.snapshot(), held.range.start);
         held.awaits =
             uses.iter().map(|use_| (use_.0, use_.1)).filter(|(s, _)| *s != home).collect();
         let block = held.block.take().expect("only live blocks are picked");
@@ -227,11 +272,13 @@ impl Model {
 
     fn check_releases(&self, since: usize, before: &[Segment<u64>]) {
         for call in &self.source.calls()[since..] {
-            if let SourceCall::Released { address, bytes } = call {
-                let segment = before.iter().find(|segment| segment.address == *address);
-                let of_graphs = segment.is_some_and(|segment| self.is_of_graphs(segment));
-                assert!(!of_graphs, "graphs may use it");
+            if let SourceCall::Released { address, bytes }
+            | SourceCall::Unmapped { address, bytes } = call
+            {
                 let range = address.0..address.0 + bytes;
+                let around = |segment: &&Segment<u64>| overlap(&naive::addresses(segment), &range);
+                let of_graphs = before.iter().filter(around).any(|s| self.is_of_graphs(s));
+                assert!(!of_graphs, "graphs may use it");
                 assert!(
                     self.uses.iter().all(|work| !overlap(&work.range, &range)),
                     "released in use"
@@ -242,24 +289,33 @@ impl Model {
 
     fn check_nothing_left_to_release(&self) {
         let awaited: Vec<_> = self.policy.awaited_for_release().map(|(stream, _)| stream).collect();
-        for segment in self.policy.snapshot().iter().filter(|segment| segment.active_size == 0) {
+        for segment in &self.policy.snapshot() {
             assert!(
-                awaited.contains(&segment.stream) || self.is_of_graphs(segment),
-                "an unused segment stays only for its stream, or for graphs"
+                !naive::has_unused(segment, self.device())
+                    || awaited.contains(&segment.stream)
+                    || self.is_of_graphs(segment),
+                "an unused segment or page stays only for its stream, or for graphs"
             );
         }
     }
 
     fn check(&self) {
         let segments = self.policy.snapshot();
-        let of_source: Vec<_> = self.source.source().given().collect();
-        let of_policy: Vec<_> = segments.iter().map(|s| (s.address, s.total_size)).collect();
+        let of_source = naive::pieces(self.device());
+        let of_policy: Vec<_> = segments.iter().map(naive::addresses).collect();
         assert_eq!(of_policy, of_source, "conservation: the segments are what the source gave");
+        let bytes: u64 = segments.iter().map(|segment| segment.total_size).sum();
+        assert_eq!(bytes, self.device().used(), "no memory is held that is not mapped");
         for segment in &segments {
-            check_segment(segment);
+            assert_eq!(segment.is_expandable, self.rules.expandable);
+            naive::check_segment(segment);
         }
+        let is_usable = |range: &Range<u64>| {
+            self.device().is_usable(Address(range.start), range.end - range.start)
+        };
+        assert!(self.held.iter().all(|held| is_usable(&held.range)), "memory stays behind it");
         self.check_states(&segments);
-        check_statistics(&self.policy, &segments);
+        naive::check_statistics(&self.policy, &segments);
     }
 
     fn check_states(&self, segments: &[Segment<u64>]) {
@@ -294,98 +350,10 @@ impl Model {
         }
         (0..POOLS).for_each(|pool| self.policy.end_pool(self.pool(pool)));
         self.policy.release_cached(&mut self.source);
-        assert_eq!(self.source.source().given().count(), 0, "nothing is lost");
-        let statistics = self.policy.statistics();
-        assert_eq!(statistics.num_device_alloc, statistics.num_device_free);
+        assert!(self.device().is_untouched(), "nothing is lost");
+        let reserved = self.policy.statistics().reserved_bytes.all;
+        assert_eq!((reserved.current, reserved.allocated), (0, reserved.freed));
     }
-}
-
-/// The blocks fill the segment, and no two neighbours are both free.
-fn check_segment(segment: &Segment<u64>) {
-    let mut end = segment.address.0;
-    for block in &segment.blocks {
-        assert_eq!(block.address.0, end);
-        end += block.size;
-    }
-    assert_eq!(end, segment.address.0 + segment.total_size);
-    let inactive = |state| state == BlockState::Inactive;
-    let unmerged = |pair: &[_]| matches!(pair, [a, b] if inactive(*a) && inactive(*b));
-    let states: Vec<_> = segment.blocks.iter().map(|block| block.state).collect();
-    assert!(!states.windows(2).any(unmerged), "merge completeness");
-}
-
-fn check_statistics(policy: &Pytorch<u64>, segments: &[Segment<u64>]) {
-    let statistics = policy.statistics();
-    for pool in [Pool::Small, Pool::Large] {
-        let segments: Vec<_> = segments.iter().filter(|s| s.segment_type == pool).collect();
-        let blocks: Vec<_> = segments.iter().flat_map(|segment| &segment.blocks).collect();
-        let count = |keep: fn(BlockState) -> bool| {
-            let kept: Vec<_> = blocks.iter().filter(|block| keep(block.state)).collect();
-            (kept.len() as u64, kept.iter().map(|block| block.size).sum::<u64>())
-        };
-        let current = |family: &gpu_alloc::policy::PoolStatistics| family.of(pool).current;
-        let allocated = count(|state| state == BlockState::ActiveAllocated);
-        assert_eq!(
-            (current(&statistics.allocation), current(&statistics.allocated_bytes)),
-            allocated
-        );
-        let active = count(|state| state != BlockState::Inactive);
-        assert_eq!((current(&statistics.active), current(&statistics.active_bytes)), active);
-        let requested: u64 = blocks.iter().map(|block| block.requested_size).sum();
-        assert_eq!(current(&statistics.requested_bytes), requested);
-        let reserved = (segments.len() as u64, segments.iter().map(|s| s.total_size).sum());
-        assert_eq!((current(&statistics.segment), current(&statistics.reserved_bytes)), reserved);
-        let split = segments.iter().filter(|s| s.active_size > 0).flat_map(|s| &s.blocks);
-        let split: Vec<_> =
-            split.filter(|b| b.state == BlockState::Inactive).map(|b| b.size).collect();
-        let inactive = (split.len() as u64, split.iter().sum());
-        let of_policy =
-            (current(&statistics.inactive_split), current(&statistics.inactive_split_bytes));
-        assert_eq!(of_policy, inactive);
-    }
-    for family in [&statistics.allocation, &statistics.active_bytes, &statistics.inactive_split] {
-        let [all, large, small] = [family.all, family.large_pool, family.small_pool];
-        assert_eq!(all.current, large.current + small.current);
-        assert_eq!(all.current, all.allocated - all.freed);
-        assert!(all.peak >= all.current && all.peak <= large.peak + small.peak);
-    }
-}
-
-fn rounded(bytes: u64) -> u64 {
-    bytes.next_multiple_of(512)
-}
-
-fn pool(bytes: u64) -> Pool {
-    if rounded(bytes) <= MIB { Pool::Small } else { Pool::Large }
-}
-
-/// The smallest hole that fits, the lowest among equals: its address and size.
-fn best_fit(segments: &[Segment<u64>], bytes: u64, home: Home<u64>) -> Option<(u64, u64)> {
-    segments
-        .iter()
-        .filter(|segment| (segment.stream, segment.pool) == (home.stream, home.pool))
-        .filter(|segment| segment.segment_type == pool(bytes))
-        .flat_map(|segment| &segment.blocks)
-        .filter(|block| block.state == BlockState::Inactive && block.size >= rounded(bytes))
-        .map(|block| (block.size, block.address.0))
-        .min()
-        .map(|(size, address)| (address, size))
-}
-
-fn expected_bytes(bytes: u64, hole: u64) -> u64 {
-    let rest = hole - rounded(bytes);
-    let splits = match pool(bytes) {
-        Pool::Small => rest >= 512,
-        Pool::Large => rest > MIB,
-    };
-    if splits { rounded(bytes) } else { hole }
-}
-
-fn home(segments: &[Segment<u64>], address: u64) -> u64 {
-    let holds = |segment: &&Segment<u64>| {
-        (segment.address.0..segment.address.0 + segment.total_size).contains(&address)
-    };
-    segments.iter().find(holds).expect("every block is in a segment").stream
 }
 
 fn overlap(a: &Range<u64>, b: &Range<u64>) -> bool {
