@@ -28,6 +28,7 @@
 //! | what kernels take by it | [`declare_kernel`] | |
 //! | when operations ran by it | [`tell_operation_times`], [`take_operation_times`] | |
 //! | faults | [`inject`], [`fail`], [`clear_faults`], [`last_fault`] | `CUDA_SIM_FAULTS` |
+//! | how much memory there is, at run time | [`set_memory_limit`] | |
 //! | a way back to the start | [`reset`] | |
 //! | what there is | [`counters()`] | |
 //!
@@ -125,8 +126,30 @@ pub fn reset() -> Result<(), ControlError> {
     Ok(())
 }
 
-/// Changes how much memory a device has, until the next [`reset`]. What is allocated stays, also
-/// beyond the limit.
+/// Changes how much memory a device has, until the next [`reset`]: at any time, in the midst of work
+/// too, as if somebody else took some of it or gave it back. `cuMemGetInfo` has the new total.
+///
+/// What is allocated stays, also beyond the limit. Until less is, every request for more memory is
+/// `CUDA_ERROR_OUT_OF_MEMORY`, whether by `cuMemAlloc`, from a pool or by `cuMemCreate`; addresses are
+/// reserved and mapped as before, and small allocations may still fit beside others.
+///
+/// ```
+/// use cuda_sim::control;
+///
+/// let driver = cuda_sim::driver();
+/// # let mut context = std::ptr::null_mut();
+/// # unsafe {
+/// #     (driver.cuInit)(0).ok()?;
+/// #     (driver.cuDevicePrimaryCtxRetain)(&mut context, 0).ok()?;
+/// #     (driver.cuCtxSetCurrent)(context).ok()?;
+/// # }
+/// control::set_memory_limit(0, 64 << 20)?;
+/// let (mut free, mut total) = (0, 0);
+/// // SAFETY: both are writable.
+/// unsafe { (driver.cuMemGetInfo_v2)(&mut free, &mut total).ok()? };
+/// assert_eq!((free, total), (64 << 20, 64 << 20));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 ///
 /// # Errors
 /// Before `cuInit`, and for a device that there is not.

@@ -105,11 +105,16 @@ impl CopyParameters {
         context: &Context,
     ) -> Result<Arc<dyn Job>, CUresult> {
         let device = context.device;
-        let open = |side, access| {
-            let (location, bytes) = self.location(platform, side)?;
-            location.open_to(platform, device.id.ordinal, bytes, access)
+        let ends = [self.location(platform, &self.to)?, self.location(platform, &self.from)?];
+        // Of a copy between devices each makes its own end, as with `cuMemcpyPeer`.
+        let [to, from] = ends.each_ref().map(|(location, _)| location.device());
+        let is_between = to.is_some() && from.is_some() && to != from;
+        let open = |(location, bytes): (Location, Range<u64>), access| {
+            let by = location.device().filter(|_| is_between).unwrap_or(device.id.ordinal);
+            location.open_to(platform, by, bytes, access)
         };
-        let (to, from) = (open(&self.to, Access::Write)?, open(&self.from, Access::Read)?);
+        let [to, from] = ends;
+        let (to, from) = (open(to, Access::Write)?, open(from, Access::Read)?);
         let start = |side: &Side| side.row(0, 0).ok_or(CUresult::CUDA_ERROR_INVALID_VALUE);
         let (to_start, from_start) = (start(&self.to)?, start(&self.from)?);
         if (self.height, self.depth) == (1, 1) {

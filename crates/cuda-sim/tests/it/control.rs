@@ -3,10 +3,13 @@
 use std::ptr;
 use std::sync::mpsc::channel;
 
-use cuda_sim::control::{self, Config, ControlError, Counters};
+use cuda_sim::control::{self, Config, ControlError, Counters, Fault};
 use cuda_sys::{CUresult, CUstream};
 
-use crate::sim::{self, DEVICES, Gate, Gpu, KERNELS, MEMORY, enqueue, in_child};
+use crate::sim::{
+    self, DEVICES, Gate, Gpu, KERNELS, MEMORY, assert_holds, enqueue, in_child, upload,
+};
+use crate::virtual_memory::{GRANULE, on_device, properties};
 use crate::{cuda, fails, ok};
 
 fn alive() -> Counters {
@@ -149,6 +152,32 @@ fn memory_limits_can_be_lowered_and_raised() {
     fails!(CUDA_ERROR_OUT_OF_MEMORY, cuMemAlloc_v2(&mut pointer, 5 << 20));
     control::set_memory_limit(device, MEMORY).expect("there is such a device");
     ok!(cuMemAlloc_v2(&mut pointer, 5 << 20));
+}
+
+#[test]
+fn a_limit_below_what_is_held_takes_nothing_away_and_gives_nothing_more() {
+    let gpu = Gpu::take();
+    let memory = || {
+        let (mut free, mut total) = (0, 0);
+        ok!(cuMemGetInfo_v2(&mut free, &mut total));
+        (free, total)
+    };
+    let held = [gpu.allocate(6 << 20), gpu.allocate(2 << 20)];
+    upload(held[0], &[1_u64, 2]);
+    control::inject(&Fault::Memory { device: gpu.ordinal as usize, bytes: 4 << 20 })
+        .expect("there is such a device");
+    assert_eq!(memory(), (0, 4 << 20));
+    let (mut pointer, mut handle) = (0, 0);
+    fails!(CUDA_ERROR_OUT_OF_MEMORY, cuMemAlloc_v2(&mut pointer, 1));
+    fails!(CUDA_ERROR_OUT_OF_MEMORY, cuMemAllocAsync(&mut pointer, 1, ptr::null_mut()));
+    let wanted = properties(on_device(gpu.ordinal));
+    fails!(CUDA_ERROR_OUT_OF_MEMORY, cuMemCreate(&mut handle, GRANULE, &wanted, 0));
+    assert_holds(held[0], [1_u64, 2]);
+    ok!(cuMemFree_v2(held[0]));
+    assert_eq!(memory(), (2 << 20, 4 << 20));
+    ok!(cuMemCreate(&mut handle, GRANULE, &wanted, 0));
+    fails!(CUDA_ERROR_OUT_OF_MEMORY, cuMemAlloc_v2(&mut pointer, 2 << 20));
+    ok!(cuMemRelease(handle));
 }
 
 #[test]

@@ -6,13 +6,15 @@ use std::ptr;
 use cuda_sys::{
     CUdevice_attribute, CUmemAllocationGranularity_flags as Granularity,
     CUmemAllocationHandleType as HandleType, CUmemLocation, CUmemLocationType as Kind,
-    CUpointer_attribute as Attribute, CUresult,
+    CUpointer_attribute as Attribute, CUresult, CUstreamCaptureMode,
 };
 
 use super::{
     GRANULE, READ, READ_WRITE, allow, create, free_memory, map, on_device, properties, reserve,
 };
-use crate::sim::{DEFAULT, Gpu, KERNELS, MEMORY, assert_holds, download, function, launch, upload};
+use crate::sim::{
+    DEFAULT, Gpu, KERNELS, MEMORY, NON_BLOCKING, assert_holds, download, function, launch, upload,
+};
 use crate::{cuda, fails, ok};
 
 #[test]
@@ -212,6 +214,31 @@ fn mapped_memory_is_closed_to_everyone_until_access_is_given() {
     let nowhere = allow(range, GRANULE, 99, READ);
     assert_eq!(nowhere, CUresult::CUDA_ERROR_INVALID_DEVICE);
     one.enter();
+    ok!(cuMemUnmap(range, GRANULE));
+    ok!(cuMemRelease(handle));
+    ok!(cuMemAddressFree(range, GRANULE));
+}
+
+#[test]
+fn a_graph_copies_mapped_memory_between_devices_without_access_as_a_stream_does() {
+    let [one, two] = Gpu::take_several();
+    let (range, handle) = (reserve(GRANULE), create(one.ordinal, GRANULE));
+    map(range, GRANULE, handle, one.ordinal);
+    upload(range, &[5_u64, 6]);
+    let (on_two, stream) = (two.allocate(16), two.stream(NON_BLOCKING));
+    let (mut graph, mut executable) = (ptr::null_mut(), ptr::null_mut());
+    two.enter();
+    ok!(cuStreamBeginCapture_v2(stream, CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED));
+    ok!(cuMemcpyPeerAsync(on_two, two.context, range, one.context, 16, stream));
+    // What a stream refuses, its capture refuses too.
+    fails!(CUDA_ERROR_INVALID_VALUE, cuMemcpyAsync(on_two, range, 16, stream));
+    ok!(cuStreamEndCapture(stream, &mut graph));
+    ok!(cuGraphInstantiateWithFlags(&mut executable, graph, 0));
+    ok!(cuGraphLaunch(executable, stream));
+    ok!(cuStreamSynchronize(stream));
+    assert_holds(on_two, [5_u64, 6]);
+    ok!(cuGraphExecDestroy(executable));
+    ok!(cuGraphDestroy(graph));
     ok!(cuMemUnmap(range, GRANULE));
     ok!(cuMemRelease(handle));
     ok!(cuMemAddressFree(range, GRANULE));
