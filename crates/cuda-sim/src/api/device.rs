@@ -57,8 +57,7 @@ pub(super) unsafe fn cuDeviceGetAttribute(
     // SAFETY: the caller's promise.
     let out = unsafe { Out::new(value) }?;
     let platform = platform()?;
-    let capability = platform.config.capability;
-    let value = attributes::attribute(platform.device(device)?.id, capability, attribute);
+    let value = attributes::attribute(platform.device(device)?.id, &platform.config, attribute);
     out.set(value.ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)?);
     Ok(())
 }

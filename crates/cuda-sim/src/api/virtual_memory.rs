@@ -38,7 +38,7 @@ pub(super) unsafe fn cuMemAddressReserve(
     if !hint.is_multiple_of(PAGE as u64) {
         return Err(INVALID);
     }
-    let platform = platform()?;
+    let platform = supporting()?;
     let device = match current::current() {
         Ok(context) => context.device,
         Err(_) => platform.device(0)?,
@@ -61,7 +61,7 @@ pub(super) unsafe fn cuMemCreate(
 ) -> Result {
     // SAFETY: the caller's promise.
     let (out, properties) = unsafe { (Out::new(handle)?, properties.as_ref().ok_or(INVALID)?) };
-    let platform = platform()?;
+    let platform = supporting()?;
     if bytes == 0 || !(bytes as u64).is_multiple_of(GRANULARITY) || flags != 0 {
         return Err(INVALID);
     }
@@ -137,7 +137,7 @@ pub(super) unsafe fn cuMemGetAllocationGranularity(
     // SAFETY: the caller's promise.
     let (out, properties) =
         unsafe { (Out::new(granularity)?, properties.as_ref().ok_or(INVALID)?) };
-    check(platform()?, properties)?;
+    check(supporting()?, properties)?;
     match option {
         CUmemAllocationGranularity_flags::CU_MEM_ALLOC_GRANULARITY_MINIMUM
         | CUmemAllocationGranularity_flags::CU_MEM_ALLOC_GRANULARITY_RECOMMENDED => {
@@ -209,6 +209,15 @@ pub(super) unsafe fn cuMemImportFromShareableHandle(
     // SAFETY: the caller's promise.
     unsafe { Out::new(handle) }?;
     Err(CUresult::CUDA_ERROR_NOT_SUPPORTED)
+}
+
+/// The machine, if its devices manage virtual memory.
+fn supporting() -> Result<&'static Platform> {
+    let platform = platform()?;
+    match platform.config.virtual_memory {
+        true => Ok(platform),
+        false => Err(CUresult::CUDA_ERROR_NOT_SUPPORTED),
+    }
 }
 
 /// Where memory of these properties is.

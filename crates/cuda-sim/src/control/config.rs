@@ -25,6 +25,9 @@ pub struct Config {
     pub check: CheckKinds,
     /// The compute capability that devices say they have. PTX for a higher one is refused.
     pub capability: Capability,
+    /// Whether devices manage virtual memory, as all but the oldest do. Without, they say so, and
+    /// `cuMemAddressReserve` and `cuMemCreate` are not supported.
+    pub virtual_memory: bool,
     /// How kernels run where accesses are not checked; where they are, it is one thread at a time.
     pub execution: Mode,
     /// The order in which the work of streams runs, unless
@@ -45,6 +48,7 @@ impl Default for Config {
             workers: thread::available_parallelism().map_or(1, NonZero::get),
             check: CheckKinds::NONE,
             capability: Capability::default(),
+            virtual_memory: true,
             execution: Mode::Lockstep,
             schedule: Schedule::Fast,
             time: Time::Real,
@@ -56,8 +60,8 @@ impl Default for Config {
 impl Config {
     /// The default, changed by the environment: `CUDA_SIM_DEVICES=4`, `CUDA_SIM_MEMORY=512MiB`
     /// (or KiB, GiB, or a number of bytes), `CUDA_SIM_WORKERS=2`, `CUDA_SIM_CHECK=1` (or a list
-    /// such as `memory,init`), `CUDA_SIM_CAPABILITY=8.0`, `CUDA_SIM_EXECUTION=threads` (or
-    /// `lockstep`), `CUDA_SIM_SCHEDULE=adversarial:7` (any text of a
+    /// such as `memory,init`), `CUDA_SIM_CAPABILITY=8.0`, `CUDA_SIM_VIRTUAL_MEMORY=0`
+    /// (or 1), `CUDA_SIM_EXECUTION=threads` (or `lockstep`), `CUDA_SIM_SCHEDULE=adversarial:7` (any text of a
     /// [`Schedule`]), `CUDA_SIM_TIME=h200` (or real),
     /// `CUDA_SIM_FAULTS=slow:0-1=8; launch:0@2=LAUNCH_FAILED` (texts of [`Fault`]s, with semicolons
     /// between them).
@@ -87,6 +91,12 @@ impl Config {
         read.set(&mut config.check, "CUDA_SIM_CHECK", checks, number)?;
         let capability = "a compute capability from 5.0 to 12.1";
         read.set(&mut config.capability, "CUDA_SIM_CAPABILITY", capability, Capability::parse)?;
+        let switch = |text: &str| match text {
+            "0" => Some(false),
+            "1" => Some(true),
+            _ => None,
+        };
+        read.set(&mut config.virtual_memory, "CUDA_SIM_VIRTUAL_MEMORY", "0 or 1", switch)?;
         let modes = "lockstep or threads";
         read.set(&mut config.execution, "CUDA_SIM_EXECUTION", modes, number)?;
         let schedule = "a schedule: fast, seed:7, adversarial:7, replay:7:0.1.-";
@@ -172,6 +182,7 @@ mod tests {
             ("CUDA_SIM_WORKERS", "3"),
             ("CUDA_SIM_CHECK", "1"),
             ("CUDA_SIM_CAPABILITY", "8.6"),
+            ("CUDA_SIM_VIRTUAL_MEMORY", "0"),
             ("CUDA_SIM_EXECUTION", "threads"),
             ("CUDA_SIM_SCHEDULE", "adversarial:7"),
             ("CUDA_SIM_TIME", "h200"),
@@ -183,6 +194,7 @@ mod tests {
             workers: 3,
             check: CheckKinds::ALL,
             capability: Capability { major: 8, minor: 6 },
+            virtual_memory: false,
             execution: Mode::Threads,
             schedule: Schedule::Adversarial(7),
             time: Time::Virtual(TimeModel::H200),
@@ -208,6 +220,7 @@ mod tests {
             ("CUDA_SIM_CHECK", "maybe"),
             ("CUDA_SIM_CAPABILITY", "90"),
             ("CUDA_SIM_CAPABILITY", "3.5"),
+            ("CUDA_SIM_VIRTUAL_MEMORY", "no"),
             ("CUDA_SIM_EXECUTION", "warps"),
             ("CUDA_SIM_SCHEDULE", "sometimes"),
             ("CUDA_SIM_TIME", "soon"),

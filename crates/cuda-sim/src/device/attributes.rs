@@ -3,8 +3,9 @@
 
 use cuda_sys::CUdevice_attribute as Attribute;
 
+use super::physical;
 use super::properties::DeviceId;
-use crate::control::Capability;
+use crate::control::{Capability, Config};
 
 /// Threads of a block in all.
 pub(crate) const MAX_THREADS_PER_BLOCK: u32 = 1024;
@@ -27,24 +28,24 @@ pub(crate) const SHARED_PER_MULTIPROCESSOR: u32 = 64 << 10;
 pub(crate) const REGISTERS: i32 = 32;
 
 /// The value of an attribute; `None` for those that cuda.h does not name.
-pub(crate) fn attribute(
-    device: DeviceId,
-    capability: Capability,
-    attribute: Attribute,
-) -> Option<i32> {
+pub(crate) fn attribute(device: DeviceId, config: &Config, attribute: Attribute) -> Option<i32> {
+    let &Config { capability: Capability { major, minor }, virtual_memory, .. } = config;
     let [domain, bus, slot] = device.pci().map(signed);
     match attribute {
         Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR => {
-            return Some(signed(capability.major));
+            return Some(signed(major));
         }
         Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR => {
-            return Some(signed(capability.minor));
+            return Some(signed(minor));
         }
         Attribute::CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID => return Some(domain),
         Attribute::CU_DEVICE_ATTRIBUTE_PCI_BUS_ID => return Some(bus),
         Attribute::CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID => return Some(slot),
         Attribute::CU_DEVICE_ATTRIBUTE_MULTI_GPU_BOARD_GROUP_ID => {
             return Some(signed(device.physical));
+        }
+        Attribute::CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED => {
+            return Some(i32::from(virtual_memory && physical::is_possible()));
         }
         _ => {}
     }
@@ -104,7 +105,6 @@ const TABLE: &[(Attribute, i32)] = &[
     (Attribute::CU_DEVICE_ATTRIBUTE_CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM, 1),
     (Attribute::CU_DEVICE_ATTRIBUTE_HOST_NATIVE_ATOMIC_SUPPORTED, 1),
     (Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_PREEMPTION_SUPPORTED, 1),
-    (Attribute::CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, 1),
     (Attribute::CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED, 1),
     (Attribute::CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY, 1),
     (Attribute::CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS, 1),
@@ -124,7 +124,7 @@ mod tests {
     #[test]
     fn every_attribute_of_cuda_h_has_a_value_and_no_other() {
         let device = DeviceId { ordinal: 0, physical: 1 };
-        let value = |number| attribute(device, Capability::default(), Attribute(number));
+        let value = |number| attribute(device, &Config::default(), Attribute(number));
         assert!((1..Attribute::CU_DEVICE_ATTRIBUTE_MAX.0).all(|number| value(number).is_some()));
         assert_eq!(value(0), None);
         assert_eq!(value(Attribute::CU_DEVICE_ATTRIBUTE_MAX.0), None);

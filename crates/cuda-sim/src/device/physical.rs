@@ -98,6 +98,11 @@ impl Drop for Physical {
     }
 }
 
+/// Whether this machine lets the driver have such memory.
+pub(crate) fn is_possible() -> bool {
+    MemoryFile::get().is_some()
+}
+
 /// One file for all: there may be many more handles than a process may have files.
 #[derive(Debug)]
 struct MemoryFile {

@@ -1,9 +1,9 @@
 //! The driver's memory as a source: segments, and addresses and physical memory apart.
 
-use cuda_sim::control;
+use cuda_sim::control::{self, Config};
 use gpu_alloc::DeviceSource;
 use gpu_alloc::policy::{Address, MemorySource, Physical, SourceError, VirtualMemory};
-use gpu_runtime::{Device, DevicePtr, Error, MappingProblem, Stream};
+use gpu_runtime::{Device, DevicePtr, DriverChoice, Error, MappingProblem, Stream, choose_driver};
 use test_support::isolate;
 
 use crate::device_support::devices;
@@ -247,6 +247,19 @@ fn a_device_that_shrinks_gives_no_more_and_takes_nothing_away() {
         assert!(is_exhausted(memory.create(bytes)));
         control::set_memory_limit(device.index(), 3 * bytes).expect("there is such a device");
         memory.create(bytes).expect("there is room again");
+    })
+    .run();
+}
+
+#[test]
+fn without_virtual_memory_there_are_segments() {
+    isolate(|| {
+        let config = Config { virtual_memory: false, ..Config::default() };
+        control::configure(config).expect("nothing is in use");
+        choose_driver(DriverChoice::Software { devices: None }).expect("nothing is in use");
+        let mut source = DeviceSource::new(Device::get(0).expect("there is one"));
+        assert!(source.virtual_memory().is_none());
+        source.allocate(3 << 20).expect("memory");
     })
     .run();
 }

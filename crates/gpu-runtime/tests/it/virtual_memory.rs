@@ -8,7 +8,7 @@ use gpu_runtime::{
 };
 use test_support::isolate;
 
-use crate::fixture::{device_or_skip, elementwise, read, zeros};
+use crate::fixture::{device, device_or_skip, elementwise, read, zeros};
 
 /// The virtual memory management of device 0, or `None` after reporting that the test is skipped.
 fn virtual_memory_or_skip(test: &str) -> Option<VirtualMemory> {
@@ -321,5 +321,16 @@ fn what_was_mapped_on_a_lost_device_is_dropped_without_an_error() {
         drop((addresses, held));
         assert!(take_drop_errors().is_empty());
     })
+    .run();
+}
+
+#[test]
+fn a_device_without_it_says_so() {
+    isolate(|| {
+        assert!(device().virtual_memory().expect("an answer").is_none());
+        assert!(!device().has_context().expect("an answer"), "to ask creates none");
+    })
+    .env("GPU_DRIVER", "software:1")
+    .env("CUDA_SIM_VIRTUAL_MEMORY", "0")
     .run();
 }

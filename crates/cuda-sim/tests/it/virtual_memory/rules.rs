@@ -13,7 +13,8 @@ use super::{
     GRANULE, READ, READ_WRITE, allow, create, free_memory, map, on_device, properties, reserve,
 };
 use crate::sim::{
-    DEFAULT, Gpu, KERNELS, MEMORY, NON_BLOCKING, assert_holds, download, function, launch, upload,
+    DEFAULT, Gpu, KERNELS, MEMORY, NON_BLOCKING, assert_holds, download, function, in_child,
+    launch, upload,
 };
 use crate::{cuda, fails, ok};
 
@@ -334,4 +335,23 @@ fn pointers_tell_reserved_from_mapped_addresses() {
     ok!(cuMemUnmap(mapped, GRANULE));
     ok!(cuMemRelease(handle));
     ok!(cuMemAddressFree(range, 4 * GRANULE));
+}
+
+#[test]
+fn devices_without_virtual_memory_management_say_so_and_refuse_it() {
+    in_child(&[("CUDA_SIM_VIRTUAL_MEMORY", "0")], || {
+        let gpu = Gpu::take();
+        let supported = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED;
+        let mut value = 9;
+        ok!(cuDeviceGetAttribute(&mut value, supported, gpu.ordinal));
+        assert_eq!(value, 0);
+        let (mut pointer, mut handle, mut granularity) = (0, 0, 0);
+        let wanted = properties(on_device(gpu.ordinal));
+        fails!(CUDA_ERROR_NOT_SUPPORTED, cuMemAddressReserve(&mut pointer, GRANULE, 0, 0, 0));
+        fails!(CUDA_ERROR_NOT_SUPPORTED, cuMemCreate(&mut handle, GRANULE, &wanted, 0));
+        fails!(
+            CUDA_ERROR_NOT_SUPPORTED,
+            cuMemGetAllocationGranularity(&mut granularity, &wanted, Granularity(0))
+        );
+    });
 }
