@@ -6,6 +6,7 @@
 
 mod export;
 mod import;
+mod page;
 mod pickle;
 mod replay;
 mod take;

@@ -96,7 +96,7 @@ impl fmt::Display for HeldMemory {
         let s = if self.blocks == 1 { "" } else { "s" };
         write!(f, ": {} block{s} for the {}, the oldest ", self.blocks, self.stream)?;
         if let Some(time) = self.oldest_time {
-            write!(f, "{:.1} s and ", time.as_secs_f64())?;
+            write!(f, "{time:.1?} and ")?;
         }
         write!(f, "{} allocations ago", self.oldest)
     }

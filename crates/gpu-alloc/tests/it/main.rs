@@ -13,6 +13,7 @@ mod graph_programs;
 mod history;
 mod host_model;
 mod out_of_memory;
+mod page;
 mod pinned_memory;
 mod pytorch_expandable;
 mod pytorch_model;

@@ -1,0 +1,176 @@
+//! A snapshot as a page to look at.
+
+mod json;
+
+use std::collections::{BTreeSet, HashMap};
+use std::path::Path;
+use std::{fs, io};
+
+use self::json::Json;
+use super::{Block, BlockState, DeviceState, Frames, Pool, Segment, Snapshot, TraceEntry};
+
+const PAGE: &str = include_str!("page/page.html");
+const STYLE: &str = include_str!("page/style.css");
+const SCRIPTS: [&str; 5] = [
+    include_str!("page/model.js"),
+    include_str!("page/timeline.js"),
+    include_str!("page/segments.js"),
+    include_str!("page/tables.js"),
+    include_str!("page/page.js"),
+];
+
+impl Snapshot {
+    /// Writes the snapshot as one HTML file that needs nothing else, to be opened in a browser: live
+    /// memory over time by call site or tag, who holds what, the segments with their holes, the
+    /// moment of an out-of-memory, and the statistics.
+    ///
+    /// # Errors
+    /// Those of writing a file.
+    ///
+    /// ```no_run
+    /// gpu_alloc::record_memory_history(Some(100_000));
+    /// // The program.
+    /// gpu_alloc::memory_snapshot().write_html("memory.html")?;
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn write_html(&self, path: impl AsRef<Path>) -> io::Result<()> {
+        fs::write(path, self.to_html())
+    }
+
+    /// The page of [`write_html`](Snapshot::write_html).
+    pub fn to_html(&self) -> String {
+        let parts = [("/*STYLE*/", STYLE), ("/*SCRIPT*/", &SCRIPTS.concat())];
+        let page = parts.iter().fold(PAGE.to_owned(), |page, (at, part)| page.replace(at, part));
+        page.replace("/*DATA*/", &Exporter::default().snapshot(self))
+    }
+}
+
+/// Writes what the page's script reads; `page/model.js` names the places in each array.
+#[derive(Default)]
+struct Exporter<'a> {
+    stacks: HashMap<&'a Frames, usize>,
+    stack_list: Vec<&'a Frames>,
+    tags: HashMap<&'a str, usize>,
+    tag_list: Vec<&'a str>,
+}
+
+impl<'a> Exporter<'a> {
+    fn snapshot(mut self, snapshot: &'a Snapshot) -> String {
+        let of_devices = snapshot.devices.iter().map(|device| device.device);
+        let of_segments = snapshot.segments.iter().map(|segment| segment.device);
+        let traces = snapshot.device_traces.iter().enumerate();
+        let of_traces = traces.filter(|(_, trace)| !trace.is_empty()).map(|(device, _)| device);
+        let devices: BTreeSet<_> = of_devices.chain(of_segments).chain(of_traces).collect();
+        let mut json = Json::default();
+        json.object(|json| {
+            json.key("devices").array(devices, |json, device| self.device(json, snapshot, device));
+            json.key("stacks").array(&self.stack_list, |json, frames| {
+                json.array(frames.iter(), |json, frame| {
+                    json.text(&format!("{}:{}", frame.filename, frame.line));
+                });
+            });
+            json.key("tags").array(&self.tag_list, |json, tag| json.text(tag));
+        });
+        json.finish()
+    }
+
+    fn device(&mut self, json: &mut Json, snapshot: &'a Snapshot, index: usize) {
+        let none = DeviceState::default();
+        let known = snapshot.devices.iter().find(|device| device.device == index);
+        let device = known.unwrap_or(&none);
+        let moment = known.and_then(|device| device.out_of_memory.as_ref());
+        let trace = snapshot.device_traces.get(index).map_or(&[][..], Vec::as_slice);
+        json.object(|json| {
+            json.key("index").number(index as u64);
+            json.key("name").text(&device.name);
+            json.key("total").number(device.total);
+            json.key("free").number(device.free);
+            json.key("limit").optional(device.limit);
+            json.key("dropped").number(device.dropped_events);
+            json.key("statistics").array(&device.statistics, |json, (name, value)| {
+                json.array([(Some(name), 0), (None, *value)], |json, (name, value)| match name {
+                    Some(name) => json.text(name),
+                    None => json.number(value),
+                });
+            });
+            let segments = snapshot.segments.iter().filter(|segment| segment.device == index);
+            json.key("segments").array(segments, |json, segment| self.segment(json, segment));
+            json.key("events").array(trace, |json, entry| self.event(json, entry));
+            json.key("refusal").array(moment, |json, moment| {
+                json.object(|json| {
+                    json.key("time").number(moment.time_us);
+                    json.key("report").text(&moment.report);
+                    json.key("segments").array(&moment.segments, |json, segment| {
+                        self.segment(json, segment);
+                    });
+                });
+            });
+        });
+    }
+
+    fn segment(&mut self, json: &mut Json, segment: &'a Segment) {
+        json.object(|json| {
+            json.key("address").number(segment.address);
+            json.key("bytes").number(segment.total_size);
+            json.key("stream").number(segment.stream);
+            json.key("pool").number(segment.segment_pool_id.1);
+            json.key("small").number(u64::from(segment.segment_type == Pool::Small));
+            json.key("pages").number(u64::from(segment.is_expandable));
+            json.key("blocks").array(&segment.blocks, |json, block| self.block(json, block));
+        });
+    }
+
+    fn block(&mut self, json: &mut Json, block: &'a Block) {
+        let state = match block.state {
+            BlockState::Inactive => 0,
+            BlockState::ActiveAllocated => 1,
+            BlockState::ActiveAwaitingFree => 2,
+        };
+        let stack = self.stack(&block.frames);
+        let tag = block.tag.as_deref().map(|tag| self.tag(tag));
+        let numbers = [
+            Some(block.address),
+            Some(block.size),
+            Some(block.requested_size),
+            Some(state),
+            stack,
+            tag,
+            block.age,
+            block.time_us,
+        ];
+        json.array(numbers, Json::optional);
+    }
+
+    fn event(&mut self, json: &mut Json, entry: &'a TraceEntry) {
+        let stack = self.stack(&entry.frames);
+        let tag = entry.user_metadata.as_deref().map(|tag| self.tag(tag));
+        let numbers =
+            [Some(entry.address), Some(entry.size), Some(entry.stream), Some(entry.time_us)];
+        let rest = [stack, tag, entry.device_free];
+        let numbers = numbers.into_iter().chain(rest).map(|number| (None, number));
+        let action = std::iter::once((Some(entry.action.name()), None));
+        json.array(action.chain(numbers), |json, (name, number)| match name {
+            Some(name) => json.text(name),
+            None => json.optional(number),
+        });
+    }
+
+    fn stack(&mut self, frames: &'a Frames) -> Option<u64> {
+        if frames.is_empty() {
+            return None;
+        }
+        let number = *self.stacks.entry(frames).or_insert_with(|| {
+            self.stack_list.push(frames);
+            self.stack_list.len() - 1
+        });
+        Some(number as u64)
+    }
+
+    fn tag(&mut self, tag: &'a str) -> u64 {
+        let number = *self.tags.entry(tag).or_insert_with(|| {
+            self.tag_list.push(tag);
+            self.tag_list.len() - 1
+        });
+        number as u64
+    }
+}
