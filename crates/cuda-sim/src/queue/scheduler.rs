@@ -316,7 +316,10 @@ impl Scheduler {
         state.settle(&mut effects);
         self.publish(&state);
         drop(state);
-        self.apply(effects);
+        // To hand them on is to copy all the room that they have.
+        if !effects.are_none() {
+            self.apply(effects);
+        }
         result
     }
 

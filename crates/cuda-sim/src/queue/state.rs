@@ -41,6 +41,15 @@ pub(super) struct Effects {
 }
 
 impl Effects {
+    /// Whether there is nothing to do, as after most changes.
+    pub(super) fn are_none(&self) -> bool {
+        self.called_workers + self.new_workers == 0
+            && self.woken.is_empty()
+            && self.reseated.is_empty()
+            && self.host_calls.is_empty()
+            && self.dropped.is_empty()
+    }
+
     /// Wakes and drops, and hands each host function to `start`.
     pub(super) fn apply(self, start: impl FnMut(HostCall)) {
         drop(self.dropped);
