@@ -111,12 +111,15 @@ fn order(bench: &mut Bench, gpu: Device) -> Result<()> {
     if !bench.wants_any(&names) {
         return Ok(());
     }
-    let [driver, ours, ours_apart, cudarc] = bench.fastest([
+    let [driver, driver_ordered, driver_apart, ours, ours_apart, cudarc] = bench.fastest([
         sample(Bare::new(gpu)?, Bare::launch_with_arguments),
+        sample(Bare::new(gpu)?, Bare::ordered_by_turns),
+        sample(Bare::new(gpu)?, Bare::apart_by_turns),
         sample(Ours::new(gpu)?, Ours::shared_by_turns),
         sample(Ours::new(gpu)?, Ours::apart_by_turns),
         sample(Cudarc::new(gpu, Tracking::On)?, Cudarc::shared_by_turns),
     ])?;
+    bench.nanoseconds(DRIVER, edge, driver_ordered - driver_apart)?;
     bench.nanoseconds(OURS, edge, ours - ours_apart)?;
     bench.nanoseconds(OURS, overhead, ours - driver)?;
     bench.nanoseconds(CUDARC, overhead, cudarc - driver)

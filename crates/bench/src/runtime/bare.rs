@@ -18,6 +18,7 @@ pub(super) struct Bare {
     streams: [Stream; 2],
     raw: [CUstream; 2],
     event: CUevent,
+    turn: usize,
 }
 
 impl Bare {
@@ -36,38 +37,54 @@ impl Bare {
             kernels,
             streams,
             event,
+            turn: 0,
         })
     }
 
     /// A launch without arguments.
     pub(super) fn launch(&mut self) -> Result<()> {
-        self.enqueue(self.empty, &mut [])
+        self.enqueue(self.empty, 0, &mut [])
     }
 
     /// A launch with two addresses and a number.
     pub(super) fn launch_with_arguments(&mut self) -> Result<()> {
+        self.launch_on(0)
+    }
+
+    /// The same, on the two streams by turns, of which each waits for the other.
+    pub(super) fn ordered_by_turns(&mut self) -> Result<()> {
+        self.record(self.turn)?;
+        self.turn ^= 1;
+        self.wait(self.turn)?;
+        self.launch_on(self.turn)
+    }
+
+    /// The same without any order.
+    pub(super) fn apart_by_turns(&mut self) -> Result<()> {
+        self.turn ^= 1;
+        self.launch_on(self.turn)
+    }
+
+    fn launch_on(&self, stream: usize) -> Result<()> {
         let (mut read, mut written, mut number) = (0u64, 0u64, 1u32);
         let parameters = [
             from_mut(&mut read).cast(),
             from_mut(&mut written).cast(),
             from_mut(&mut number).cast(),
         ];
-        self.enqueue(self.arguments, &mut { parameters })
+        self.enqueue(self.arguments, stream, &mut { parameters })
     }
 
     /// A launch on the first stream, which the second then waits for.
     pub(super) fn launch_and_wait(&mut self) -> Result<()> {
         self.launch()?;
-        self.record()?;
-        // SAFETY: stream and event live as long as `self`.
-        self.call("cuStreamWaitEvent", |driver| unsafe {
-            (driver.cuStreamWaitEvent)(self.raw[1], self.event, 0)
-        })
+        self.record(0)?;
+        self.wait(1)
     }
 
     /// Records an event, and asks whether it is past.
     pub(super) fn record_and_query(&mut self) -> Result<()> {
-        self.record()?;
+        self.record(0)?;
         // SAFETY: the event lives as long as `self`.
         self.call("cuEventQuery", |driver| match unsafe { (driver.cuEventQuery)(self.event) } {
             CUresult::CUDA_ERROR_NOT_READY => CUresult::CUDA_SUCCESS,
@@ -75,16 +92,28 @@ impl Bare {
         })
     }
 
-    fn record(&self) -> Result<()> {
+    fn record(&self, stream: usize) -> Result<()> {
         // SAFETY: stream and event live as long as `self`.
         self.call("cuEventRecord", |driver| unsafe {
-            (driver.cuEventRecord)(self.event, self.raw[0])
+            (driver.cuEventRecord)(self.event, self.raw[stream])
         })
     }
 
-    fn enqueue(&self, function: CUfunction, parameters: &mut [*mut c_void]) -> Result<()> {
+    fn wait(&self, stream: usize) -> Result<()> {
+        // SAFETY: stream and event live as long as `self`.
+        self.call("cuStreamWaitEvent", |driver| unsafe {
+            (driver.cuStreamWaitEvent)(self.raw[stream], self.event, 0)
+        })
+    }
+
+    fn enqueue(
+        &self,
+        function: CUfunction,
+        stream: usize,
+        parameters: &mut [*mut c_void],
+    ) -> Result<()> {
         let ([gx, gy, gz], [bx, by, bz]) = (ONE.grid, ONE.block);
-        let (stream, parameters) = (self.raw[0], parameters.as_mut_ptr());
+        let (stream, parameters) = (self.raw[stream], parameters.as_mut_ptr());
         // SAFETY: function and stream live as long as `self`; the parameters are the kernel's.
         self.call("cuLaunchKernel", |driver| unsafe {
             (driver.cuLaunchKernel)(
