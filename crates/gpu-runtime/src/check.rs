@@ -49,6 +49,7 @@ pub(crate) fn on_stream(
 }
 
 /// Checks a query: `false` says that the work is not done yet.
+#[inline]
 pub(crate) fn query(
     state: &DeviceState,
     stream: Option<StreamId>,

@@ -204,7 +204,7 @@ impl Stream {
         direction: Direction,
         call: &'static str,
         accesses: &[MemoryAccess],
-        issue: impl FnOnce(&Driver, CUstream) -> CUresult,
+        issue: impl FnMut(&Driver, CUstream) -> CUresult,
     ) -> Result<()> {
         let bytes = accesses.first().map_or(0, |end| end.bytes);
         if bytes == 0 {

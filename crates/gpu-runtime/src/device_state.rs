@@ -77,10 +77,17 @@ impl DeviceState {
         }
     }
 
-    fn make_current(&self) -> Result<()> {
-        if let Some(lost) = self.lost.get() {
-            return Err(lost.error());
+    /// That the device was not lost.
+    #[inline]
+    pub(crate) fn works(&self) -> Result<()> {
+        match self.lost.get() {
+            None => Ok(()),
+            Some(lost) => Err(lost.error()),
         }
+    }
+
+    fn make_current(&self) -> Result<()> {
+        self.works()?;
         let context = self.context()?;
         // SAFETY: the primary context was retained and is never released.
         let set = unsafe { (self.driver.cuCtxSetCurrent)(context.0) };

@@ -10,34 +10,44 @@ use crate::graph::{self, Books, CaptureProblem, nothing_runs};
 use crate::ledger::Work;
 use crate::observe::{self, Operation, Request, WaitReason};
 use crate::platform;
-use crate::stream::Stream;
+use crate::stream::{Legacy, Stream};
 use crate::waits::Leave;
 
 /// Enqueues work by calling the driver's function in `issue`.
 ///
-/// Everything that concerns all enqueued work happens here: the context is made current, the
-/// stream's sequence advances, the ledger notes the work, observers and `tracing` hear of it, and
+/// Everything that concerns all enqueued work happens here: the context is made current where the
+/// driver asks for that, the stream's sequence advances, the ledger notes the work, observers and `tracing` hear of it, and
 /// under `CUDA_LAUNCH_BLOCKING=1` what runs on the device is waited for.
 #[inline]
 pub(crate) fn enqueue(
     stream: &Stream,
     request: &Request<'_>,
-    issue: impl FnOnce(&Driver, CUstream) -> CUresult,
+    mut issue: impl FnMut(&Driver, CUstream) -> CUresult,
 ) -> Result<()> {
     if let Some(capture) = capture_of(stream, request)? {
         return capture.enqueue(stream, request, issue);
     }
     let (state, captures) = (stream.state(), stream.captures());
-    state.bind()?;
-    let blocking = platform::in_use().launch_blocking && request.work.runs_on_device();
-    let hand_over = || {
-        let result = issue(state.driver, stream.raw());
+    let is_observed = observe::is_observed();
+    // Observers may call the driver for the stream themselves.
+    let is_bound = request.work.needs_context() || stream.legacy() == Legacy::Itself || is_observed;
+    match is_bound {
+        true => state.bind()?,
+        false => state.works()?,
+    }
+    let blocking = request.work.runs_on_device() && platform::in_use().launch_blocking;
+    let mut hand_over = || {
+        let mut result = issue(state.driver, stream.raw());
+        // A thread that has no context at all may be refused.
+        if result == CUresult::CUDA_ERROR_INVALID_CONTEXT && !is_bound && state.bind().is_ok() {
+            result = issue(state.driver, stream.raw());
+        }
         // NVIDIA's driver, too, knows that variable: it waits in the call, and fails there because
         // of the very work that it took.
         let is_taken = result == CUresult::CUDA_SUCCESS || blocking;
         (result, is_taken.then(|| stream.enqueued(request.work)))
     };
-    let result = match observe::is_observed() {
+    let result = match is_observed {
         true => told(stream, request, hand_over)?,
         false => hand_over().0,
     };

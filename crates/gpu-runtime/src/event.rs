@@ -1,7 +1,9 @@
 //! Events: marks on a stream that streams and the host can wait for.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+mod recording;
+
+use std::panic::Location;
+use std::sync::{Arc, OnceLock};
 
 use cuda_sys::{CUevent, CUevent_flags};
 
@@ -10,12 +12,13 @@ use crate::device_state::DeviceState;
 use crate::enqueue::enqueue;
 use crate::error::{Error, EventProblem, Result};
 use crate::event_pool as raw_event;
-use crate::graph::{self, Awaited, Books, CaptureProblem};
+use crate::graph::{self, CaptureProblem};
 use crate::handle::Handle;
 use crate::ledger::Work;
 use crate::observe::{self, Request, WaitReason, WorkId};
 use crate::stream::Stream;
 use crate::waits::Leave;
+use recording::{Captured, Recorded, Recording};
 
 /// A mark that can be recorded on a stream, and be waited for there and elsewhere.
 ///
@@ -41,20 +44,7 @@ pub struct Event {
     timing: bool,
     /// The driver's event, once there is one.
     raw: OnceLock<OwnedEvent>,
-    /// Held while the driver records the event or has a stream wait for it.
-    recording: Mutex<Option<Recording>>,
-    /// Whether the newest recording is of what was captured, in which the driver's event has no part.
-    /// Who only asks the driver about the event looks here, and needs no lock.
-    is_captured: AtomicBool,
-}
-
-/// What the newest recording of an event stands for.
-#[derive(Clone)]
-enum Recording {
-    /// So many pieces of a stream's work.
-    Work(WorkId),
-    /// What was captured on a stream.
-    Captured { stream: Stream, capture: Weak<Books>, awaited: Awaited },
+    recording: Recording,
 }
 
 /// An event of the driver, destroyed when dropped.
@@ -75,12 +65,7 @@ impl Event {
     }
 
     fn made(timing: bool) -> Event {
-        Event {
-            timing,
-            raw: OnceLock::new(),
-            recording: Mutex::new(None),
-            is_captured: AtomicBool::new(false),
-        }
+        Event { timing, raw: OnceLock::new(), recording: Recording::new() }
     }
 
     /// Records the event: it stands for everything enqueued on the stream so far. Where the stream
@@ -91,13 +76,12 @@ impl Event {
     /// [`Error::InvalidEvent`] if the event belongs to another device than the stream.
     #[track_caller]
     pub fn record(&self, stream: &Stream) -> Result<()> {
-        let mut recording = self.lock();
+        let mut recording = self.recording.lock();
         if let Some(capture) = graph::of(stream)
             && let Some(awaited) = capture.awaited(stream)
         {
             let (stream, capture) = (stream.clone(), Arc::downgrade(&capture));
-            *recording = Some(Recording::Captured { stream, capture, awaited });
-            self.is_captured.store(true, Ordering::Release);
+            recording.set_captured(Captured { stream, capture, awaited });
             return Ok(());
         }
         let event = match self.raw.get() {
@@ -118,8 +102,7 @@ impl Event {
             // SAFETY: the event lives as long as `self`, on the stream's device.
             unsafe { (driver.cuEventRecord)(event.raw.0, raw) }
         })?;
-        *recording = Some(Recording::Work(WorkId { stream: stream.id(), sequence }));
-        self.is_captured.store(false, Ordering::Release);
+        recording.set_work(WorkId { stream: stream.id(), sequence });
         Ok(())
     }
 
@@ -130,14 +113,14 @@ impl Event {
     /// being captured, and the other is not or is no more.
     #[track_caller]
     pub fn wait(&self, stream: &Stream) -> Result<()> {
-        let recording = self.lock();
-        let Some(recording) = recording.as_ref() else { return Ok(()) };
-        match recording {
-            Recording::Captured { stream: recorded_on, capture, awaited, .. } => {
+        let recording = self.recording.lock();
+        match recording.get() {
+            None => Ok(()),
+            Some(Recorded::Captured(Captured { stream: recorded_on, capture, awaited })) => {
                 let capture = capture.upgrade().ok_or_else(|| is_over("wait"))?;
-                stream.wait_for_captured("wait", &capture, recorded_on, awaited)
+                stream.wait_for_captured("wait", &capture, &recorded_on, &awaited)
             }
-            Recording::Work(work) => {
+            Some(Recorded::Work(work)) => {
                 let Some(event) = self.raw.get() else { return Ok(()) };
                 if work.stream == stream.id() {
                     return Ok(());
@@ -145,7 +128,7 @@ impl Event {
                 if graph::of(stream).is_some() {
                     return Err(graph::outside("wait", stream, work.stream));
                 }
-                stream.enqueue_wait(event.raw.0, *work)?;
+                stream.enqueue_wait(Location::caller(), event.raw.0, work)?;
                 stream.note_edge(work.stream, work.sequence);
                 Ok(())
             }
@@ -158,7 +141,7 @@ impl Event {
     /// [`Error::DeviceLost`] if work before the event failed; [`Error::Capture`] if it was recorded
     /// in a capture.
     pub fn query(&self) -> Result<bool> {
-        if self.is_captured.load(Ordering::Acquire) || observe::is_observed() {
+        if self.recording.is_captured() || observe::is_observed() {
             let Some((event, work)) = self.newest("query")? else { return Ok(true) };
             let is_past = raw_event::query(event.state, event.raw)?;
             if is_past {
@@ -238,35 +221,23 @@ impl Event {
     /// # Errors
     /// It stands for what was captured.
     fn newest(&self, operation: &'static str) -> Result<Option<(&OwnedEvent, WorkId)>> {
-        match self.lock().clone() {
-            Some(Recording::Work(work)) => Ok(self.raw.get().map(|event| (event, work))),
-            Some(Recording::Captured { stream, capture, .. }) => Err(match capture.upgrade() {
-                Some(_) => graph::nothing_runs(operation, &stream),
-                None => is_over(operation),
-            }),
+        let recorded = self.recording.lock().get();
+        match recorded {
+            Some(Recorded::Work(work)) => Ok(self.raw.get().map(|event| (event, work))),
+            Some(Recorded::Captured(Captured { stream, capture, .. })) => {
+                Err(match capture.upgrade() {
+                    Some(_) => graph::nothing_runs(operation, &stream),
+                    None => is_over(operation),
+                })
+            }
             None => Ok(None),
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Option<Recording>> {
-        self.recording.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// That the capture is over in which an event was recorded.
 fn is_over(operation: &'static str) -> Error {
     Error::Capture { operation, problem: CaptureProblem::Over }
-}
-
-impl std::fmt::Debug for Recording {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Recording::Work(WorkId { stream, sequence }) => {
-                write!(f, "{stream} after {sequence}")
-            }
-            Recording::Captured { stream, .. } => write!(f, "captured on {stream}"),
-        }
-    }
 }
 
 impl Default for Event {

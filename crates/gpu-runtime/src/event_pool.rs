@@ -88,10 +88,9 @@ pub(crate) fn create(state: &DeviceState, flags: CUevent_flags) -> Result<Handle
 ///
 /// An event says by itself on which device it is, so the context that is current does not matter; a
 /// thread that has none may be refused, and gets the device's then.
+#[inline]
 pub(crate) fn query(state: &DeviceState, event: Handle<CUevent>) -> Result<bool> {
-    if let Some(lost) = state.lost() {
-        return Err(lost.error());
-    }
+    state.works()?;
     let _allowed = graph::relaxed();
     // SAFETY: the caller owns the event, so it is not destroyed meanwhile.
     let query = || unsafe { (state.driver.cuEventQuery)(event.0) };

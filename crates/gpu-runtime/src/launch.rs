@@ -16,6 +16,7 @@ use crate::enqueue::enqueue;
 use crate::error::{Error, Result};
 use crate::graph::Keep;
 use crate::handle::Handle;
+use crate::kernel_name::KernelName;
 use crate::ledger::Work;
 use crate::module::{Module, attribute};
 use crate::observe::Request;
@@ -31,7 +32,7 @@ pub struct Function(Arc<FunctionInner>);
 struct FunctionInner {
     module: Module,
     raw: Handle<CUfunction>,
-    name: Arc<str>,
+    name: KernelName,
     /// What the ledger notes for each launch.
     work: Work,
     max_threads_per_block: u32,
@@ -137,14 +138,14 @@ impl Function {
         let state = module.state();
         let get = |of| attribute(state, raw, of);
         let device = state.device.known_properties()?;
-        let name: Arc<str> = name.into();
+        let name = KernelName::of(name);
         let static_shared_bytes = get(Attribute::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES)?;
         let shared = device.shared_bytes_per_block.saturating_sub(static_shared_bytes);
         Ok(Function(Arc::new(FunctionInner {
             max_threads_per_block: get(Attribute::CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK)?,
             static_shared_bytes,
             allowed_shared_bytes: AtomicU32::new(shared),
-            work: Work::Kernel { name: Arc::clone(&name) },
+            work: Work::Kernel { name },
             name,
             raw,
             module,
@@ -155,6 +156,11 @@ impl Function {
     /// The kernel's name in its module.
     pub fn name(&self) -> &str {
         &self.0.name
+    }
+
+    /// The same, to keep beyond the function.
+    pub fn kernel_name(&self) -> KernelName {
+        self.0.name
     }
 
     /// The device on which the kernel can run.
@@ -287,7 +293,7 @@ impl Function {
     }
 
     fn invalid(&self, problem: LaunchProblem) -> Error {
-        Error::InvalidLaunch { function: Arc::clone(&self.0.name), problem }
+        Error::InvalidLaunch { function: self.name().into(), problem }
     }
 }
 

@@ -122,6 +122,7 @@ mod event_pool;
 mod graph;
 mod handle;
 mod image;
+mod kernel_name;
 mod launch;
 mod ledger;
 mod lost;
@@ -167,6 +168,7 @@ pub use graph::{
     Capture, CaptureGuard, CaptureMode, CaptureProblem, CaptureStatus, Graph, GraphExec, GraphNode,
     UpdateProblem, with_capture_mode,
 };
+pub use kernel_name::KernelName;
 pub use launch::{Function, LaunchConfig, LaunchProblem};
 pub use ledger::{Direction, LaunchRecord, Work};
 pub use lost::LostDevice;

@@ -13,15 +13,26 @@ mod hold;
 mod idle;
 #[path = "../../../crates/gpu-runtime/src/shared/milestones.rs"]
 mod milestones;
+#[path = "../../../crates/gpu-runtime/src/shared/newest.rs"]
+mod newest;
 #[path = "../../../crates/gpu-runtime/src/shared/recent.rs"]
 mod recent;
+#[path = "../../../crates/gpu-runtime/src/shared/words.rs"]
+mod words;
 
 mod sync {
-    pub(super) use loom::sync::atomic::{AtomicU64, Ordering};
+    pub(super) use loom::sync::atomic::{AtomicBool, AtomicU64, Ordering};
     pub(super) use loom::sync::{Mutex, MutexGuard};
     pub(super) use std::sync::PoisonError;
+
+    /// What a thread does before it looks once more at what others are about to change.
+    pub(super) fn pause(_looks: u32) {
+        loom::thread::yield_now();
+    }
 }
 
+mod events;
+mod notes;
 mod pools;
 mod queue;
 mod records;

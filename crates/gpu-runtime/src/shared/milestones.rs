@@ -88,17 +88,29 @@ impl<E: Clone> Milestones<E> {
         line: &L,
         sequence: u64,
     ) -> Result<Option<Milestone<E>>, L::Error> {
+        self.with_covering(line, sequence, |milestone| Ok(milestone.clone()))
+    }
+
+    /// The same for `f` to use, which must not come here again: the lock is held meanwhile.
+    #[track_caller]
+    pub(crate) fn with_covering<L: Line<Event = E>, R>(
+        &self,
+        line: &L,
+        sequence: u64,
+        f: impl FnOnce(&Milestone<E>) -> Result<R, L::Error>,
+    ) -> Result<Option<R>, L::Error> {
         let mut recorded = self.lock();
         recorded.forget::<L>(self.completed());
         if self.completed() >= sequence {
             return Ok(None);
         }
-        let first = recorded.milestones.partition_point(|milestone| milestone.sequence < sequence);
-        if first < recorded.milestones.len() {
-            return Ok(recorded.milestones.get(first).cloned());
+        let newest = recorded.milestones.back().map(|milestone| milestone.sequence);
+        if newest.is_none_or(|newest| newest < sequence) {
+            self.record(line, &mut recorded)?;
+            return recorded.milestones.back().map(f).transpose();
         }
-        self.record(line, &mut recorded)?;
-        Ok(recorded.milestones.back().cloned())
+        let first = recorded.milestones.partition_point(|milestone| milestone.sequence < sequence);
+        recorded.milestones.get(first).map(f).transpose()
     }
 
     /// Records an event if work was enqueued since the newest one.

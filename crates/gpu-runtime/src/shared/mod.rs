@@ -5,11 +5,15 @@ mod edges;
 mod hold;
 mod idle;
 mod milestones;
+mod newest;
 mod recent;
 mod sync;
+mod words;
 
 pub(crate) use edges::Edges;
 pub(crate) use hold::hold;
 pub(crate) use idle::Idle;
-pub(crate) use milestones::{Line, Milestones};
+pub(crate) use milestones::{Line, Milestone, Milestones};
+pub(crate) use newest::{NOTE_BITS, Newest};
 pub(crate) use recent::Recent;
+pub(crate) use words::{HeldWords, Words};

@@ -1,4 +1,19 @@
 //! The locks and atomics that the rest is made of.
 
-pub(super) use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+use std::{hint, thread};
+
+pub(super) use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 pub(super) use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// What a thread does before it looks once more at what others are about to change, after so many
+/// looks: it gives them the longer a time the longer it takes.
+#[cold]
+pub(super) fn pause(looks: u32) {
+    match looks {
+        ..100 => hint::spin_loop(),
+        100..200 => thread::yield_now(),
+        // However urgent this thread is, the others get their turn.
+        _ => thread::sleep(Duration::from_micros(50)),
+    }
+}

@@ -19,6 +19,17 @@ impl StreamId {
         StreamId { device: Device(device), ordinal }
     }
 
+    /// The same as numbers, of which the first has 32 bits.
+    #[inline]
+    pub(crate) fn to_words(self) -> [u64; 2] {
+        [u64::from(self.device.0), self.ordinal]
+    }
+
+    /// What [`to_words`](StreamId::to_words) made numbers of.
+    pub(crate) fn from_words([device, ordinal]: [u64; 2]) -> StreamId {
+        StreamId { device: Device(device as u32), ordinal }
+    }
+
     /// The device of the stream.
     pub fn device(self) -> Device {
         self.device

@@ -1,5 +1,6 @@
 //! What the rest of the runtime does with a stream: count its work, and follow how far it is.
 
+use std::panic::Location;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, MutexGuard, PoisonError, Weak};
 
@@ -8,10 +9,12 @@ use cuda_sys::{CUevent, CUstream};
 use crate::device_state::DeviceState;
 use crate::enqueue::enqueue;
 use crate::error::Result;
+use crate::event_pool::PooledEvent;
 use crate::graph;
 use crate::ledger::{LaunchRecord, Work};
 use crate::observe::{self, Request, WaitReason, WorkId};
 use crate::retired;
+use crate::shared::Milestone;
 use crate::stream::{Legacy, Stream, StreamId, StreamInner};
 use crate::wait::host_wait;
 use crate::waits::Leave;
@@ -44,10 +47,12 @@ impl Stream {
     /// what they did counts as one more piece of work, each time that anybody asks.
     #[inline]
     pub(crate) fn now(&self) -> u64 {
-        match self.0.shared.load(Ordering::Relaxed) {
-            true => self.0.sequence.fetch_add(1, Ordering::AcqRel) + 1,
-            false => self.sequence(),
+        if !self.0.shared.load(Ordering::Relaxed) {
+            return self.sequence();
         }
+        let sequence = self.0.sequence.fetch_add(1, Ordering::AcqRel) + 1;
+        self.0.ledger.pass(sequence);
+        sequence
     }
 
     /// Counts and notes a piece of work that the driver took. Its number, or for what is not
@@ -58,9 +63,7 @@ impl Stream {
             return self.sequence();
         }
         let sequence = self.0.sequence.fetch_add(1, Ordering::AcqRel) + 1;
-        if work.runs_on_device() {
-            self.0.ledger.note(sequence, work);
-        }
+        self.0.ledger.note(sequence, work);
         sequence
     }
 
@@ -84,22 +87,30 @@ impl Stream {
             return Ok(());
         }
         let Some(edge) = self.0.edges.missing(other.id(), sequence) else { return Ok(()) };
-        match other.0.milestones.covering(other, sequence)? {
-            Some(milestone) => {
-                let awaited = WorkId { stream: other.id(), sequence: milestone.sequence };
-                self.enqueue_wait(milestone.event.raw(), awaited)?;
-                edge.note(milestone.sequence);
-            }
-            None => self.comes_after(other, sequence),
+        let place = Location::caller();
+        let wait = |milestone: &Milestone<Arc<PooledEvent>>| {
+            let awaited = WorkId { stream: other.id(), sequence: milestone.sequence };
+            self.enqueue_wait(place, milestone.event.raw(), awaited)?;
+            edge.note(milestone.sequence);
+            Ok(())
+        };
+        if other.0.milestones.with_covering(other, sequence, wait)?.is_none() {
+            self.comes_after(other, sequence);
         }
         Ok(())
     }
 
-    /// Makes later work on this stream wait for an event that was recorded after `awaited`.
-    #[track_caller]
-    pub(crate) fn enqueue_wait(&self, event: CUevent, awaited: WorkId) -> Result<()> {
+    /// Makes later work on this stream wait for an event that was recorded after `awaited`, as is
+    /// asked for at `place`.
+    pub(crate) fn enqueue_wait(
+        &self,
+        place: &'static Location<'static>,
+        event: CUevent,
+        awaited: WorkId,
+    ) -> Result<()> {
         let request = Request::new(&Work::Wait, "cuStreamWaitEvent");
-        enqueue(self, &Request { awaits: Some(awaited), ..request }, |driver, stream| {
+        let request = Request { place, awaits: Some(awaited), ..request };
+        enqueue(self, &request, |driver, stream| {
             // SAFETY: the caller keeps the event until this call returns, and the driver remembers
             // by itself what the event stood for.
             unsafe { (driver.cuStreamWaitEvent)(stream, event, 0) }
@@ -193,7 +204,7 @@ impl Stream {
     /// The work that is not known to be done, as far as the ledger remembers, oldest first.
     pub(crate) fn unfinished(&self) -> impl Iterator<Item = LaunchRecord> + use<> {
         let stream = self.id();
-        let work = self.0.ledger.after(self.0.milestones.completed());
+        let work = self.0.ledger.between(self.0.milestones.completed(), self.sequence());
         work.into_iter().map(move |(sequence, work)| LaunchRecord { stream, sequence, work })
     }
 }

@@ -1,5 +1,7 @@
 //! Events: recording, waiting, asking, timing.
 
+use std::ptr::null_mut;
+
 use gpu_runtime::{Error, Event, EventProblem, Stream};
 
 use crate::fixture::{Gate, device, device_or_skip};
@@ -50,6 +52,40 @@ fn an_event_orders_streams_of_two_devices() {
     assert!(!there.query().expect("the device works"));
     gate.open();
     there.synchronize().expect("the device works");
+}
+
+#[test]
+fn events_order_streams_whichever_device_the_thread_works_on_and_if_on_none() {
+    let test = "events_order_streams_whichever_device_the_thread_works_on_and_if_on_none";
+    let Some(far) = device_or_skip(1, test) else { return };
+    let (first, second) = (stream(), stream());
+    let event = first.record_event().expect("the event is recorded");
+    // SAFETY: the legacy stream lives as long as the process.
+    let legacy = unsafe { Stream::from_raw(device(), null_mut()) }.expect("the stream");
+    let mark = legacy.record_event().expect("the event is recorded");
+    let record_and_wait = || {
+        event.record(&first).expect("the event is recorded");
+        second.wait_event(&event).expect("the wait is taken");
+    };
+    let work_far_away = || far.default_stream()?.synchronize();
+    let in_thread = || {
+        std::thread::scope(|scope| scope.spawn(record_and_wait).join().expect("no panic"));
+    };
+    let elsewhere = || {
+        work_far_away().expect("the device works");
+        record_and_wait();
+    };
+    for order in [&in_thread as &dyn Fn(), &elsewhere] {
+        let gate = Gate::hold(&first);
+        order();
+        assert!(!second.query().expect("the device works"));
+        gate.open();
+        second.synchronize().expect("the device works");
+    }
+    // The legacy stream is that of whichever context is current.
+    work_far_away().expect("the device works");
+    mark.record(&legacy).expect("the event is of the stream's device");
+    mark.synchronize().expect("the device works");
 }
 
 #[test]
