@@ -52,7 +52,9 @@ pub fn set_per_process_memory_fraction(fraction: f64, device: Device) -> Result<
     }
     let total = device.memory_info()?.total;
     let limit = (fraction < 1.0).then_some((total as f64 * fraction) as u64);
-    cache(device)?.lock().source.source_mut().set_limit(limit);
+    let mut state = cache(device)?.lock();
+    state.source.source_mut().set_limit(limit);
+    state.policy.set_memory_limit(limit);
     Ok(())
 }
 

@@ -26,7 +26,7 @@ use std::num::{NonZeroU64, NonZeroUsize};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{Parser, ValueEnum as _};
 use gpu_alloc::policy::PytorchOptions;
 use serde_json::{Map, Value, json};
 
@@ -90,7 +90,8 @@ fn report(arguments: &Arguments) -> Result<(), Box<dyn std::error::Error>> {
         }
     }
     for (report, choice) in reports.iter_mut().zip(choices) {
-        report.insert("policy".to_owned(), format!("{choice:?}").into());
+        let name = choice.to_possible_value().map(|value| value.get_name().to_owned());
+        report.insert("policy".to_owned(), name.into());
     }
     print(arguments, reports);
     Ok(())
@@ -107,7 +108,11 @@ fn figures(arguments: &Arguments, trace: &Trace, contender: &dyn Contender) -> M
     let reserved = outcome.statistics.reserved_bytes.all.peak;
     let over = figures::over_requested(reserved, trace);
     report.insert("reserved_over_requested".to_owned(), over.into());
-    report.extend(figures::of_replay(&outcome));
+    let replayed = figures::of_replay(&outcome);
+    if arguments.capacity.is_none() {
+        report.insert("unlimited".to_owned(), replayed.clone().into());
+    }
+    report.extend(replayed);
     report.insert("driver_log".to_owned(), json!(outcome.changes));
     if arguments.min_capacity {
         let found = min_capacity::min_capacity(contender, trace);
@@ -127,8 +132,54 @@ fn print(arguments: &Arguments, mut reports: Vec<Map<String, Value>>) {
         return;
     }
     for report in reports {
-        for (name, value) in report.iter().filter(|(_, value)| !value.is_array()) {
+        let stands_for_itself = |value: &Value| !value.is_array() && !value.is_object();
+        for (name, value) in report.iter().filter(|(_, value)| stands_for_itself(value)) {
             println!("{name}: {value}");
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TRACE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/cnn_train.trace.gz");
+
+    fn is_refused(arguments: &[&str]) -> bool {
+        let arguments = [&["replay"], arguments].concat();
+        Arguments::try_parse_from(arguments).map_or(true, |arguments| report(&arguments).is_err())
+    }
+
+    #[test]
+    fn bad_arguments_and_files_are_errors() {
+        assert!(!is_refused(&[TRACE, "--policy", "pytorch", "--json"]));
+        assert!(is_refused(&["no/such/file", "--policy", "pytorch"]));
+        assert!(is_refused(&[
+            concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml"),
+            "--policy",
+            "pytorch"
+        ]));
+        assert!(is_refused(&[TRACE, "--policy", "best"]));
+        for wrong in [["--capacity", "0"], ["--capacity", "1GiB"], ["--conf", "max_split:1"]] {
+            assert!(
+                is_refused(&[&[TRACE, "--policy", "pytorch"], &wrong[..]].concat()),
+                "{wrong:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn figures_stand_under_the_names_of_the_reference() {
+        let arguments = ["replay", TRACE, "--policy", "pytorch-expandable", "--min-capacity"];
+        let arguments = Arguments::try_parse_from(arguments).expect("they are well formed");
+        let trace = Trace::open(&arguments.trace).expect("it is in the repository");
+        let contender = contender(arguments.policy[0], &arguments.conf).expect("it is there");
+        let report = figures(&arguments, &trace, &*contender);
+        let number = |name: &str| report[name].as_u64().expect("it is a number");
+        assert_eq!(number("trace_peak_requested"), 5_997_296_912);
+        assert_eq!(number("min_capacity"), 6_050_283_520);
+        assert_eq!(number("peak_reserved"), 6_050_283_520);
+        assert_eq!(report["at_min_capacity"]["cuMemCreate_calls"], 320);
+        assert_eq!(report["unlimited"]["cuMemSetAccess_calls"], 134);
     }
 }

@@ -40,6 +40,9 @@ pub(crate) enum TraceError {
     Empty,
 }
 
+/// How many characters of a bad line an error shows.
+const SHOWN: usize = 60;
+
 impl Trace {
     /// Reads a file, plain or gzipped.
     pub(crate) fn open(path: &Path) -> Result<Trace, TraceError> {
@@ -54,7 +57,10 @@ impl Trace {
         let mut reader = Reader::default();
         for (index, line) in content.lines().enumerate() {
             let text = line?;
-            let error = |reason| TraceError::Line { line: index + 1, text: text.clone(), reason };
+            let error = |reason| {
+                let text = text.chars().take(SHOWN).collect();
+                TraceError::Line { line: index + 1, text, reason }
+            };
             reader.line(&text).map_err(error)?;
         }
         let Reader { trace, peak_requested, names, streams, .. } = reader;
