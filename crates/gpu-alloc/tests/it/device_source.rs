@@ -2,7 +2,9 @@
 
 use cuda_sim::control::{self, Config};
 use gpu_alloc::DeviceSource;
-use gpu_alloc::policy::{Address, MemorySource, Physical, SourceError, VirtualMemory};
+use gpu_alloc::policy::{
+    Address, MemorySource, Physical, Policy, Pytorch, PytorchOptions, SourceError, VirtualMemory,
+};
 use gpu_runtime::{Device, DevicePtr, DriverChoice, Error, MappingProblem, Stream, choose_driver};
 use test_support::isolate;
 
@@ -260,6 +262,46 @@ fn without_virtual_memory_there_are_segments() {
         let mut source = DeviceSource::new(Device::get(0).expect("there is one"));
         assert!(source.virtual_memory().is_none());
         source.allocate(3 << 20).expect("memory");
+    })
+    .run();
+}
+
+#[test]
+fn a_policy_over_a_driver_that_fails_at_any_call_loses_nothing() {
+    isolate(|| {
+        let [device, ..] = devices();
+        let before = free(device);
+        let options: PytorchOptions = "expandable_segments:True".parse().expect("options");
+        for call in ["cuMemCreate", "cuMemMap", "cuMemSetAccess"] {
+            let mut failures = 0;
+            for (nth, result) in (1..8).flat_map(|nth| [(nth, "OUT_OF_MEMORY"), (nth, "UNKNOWN")]) {
+                let what = format!("{call} {nth} {result}");
+                let mut source = DeviceSource::new(device);
+                let mut policy = Pytorch::with_options(options.clone(), total(device));
+                let allocate = |policy: &mut Pytorch<u32>, source: &mut DeviceSource| {
+                    let block = policy.allocate(source, 30 << 20, 1.into());
+                    let reserved = policy.statistics().reserved_bytes.all.current;
+                    assert_eq!(free(device), before - reserved as usize, "{what}");
+                    block
+                };
+                let held = allocate(&mut policy, &mut source).expect("nothing fails yet");
+                fill(device, held.address(), 7);
+                fail(call, nth, result);
+                // It may succeed: where memory lacks, the policy asks once more.
+                let more = allocate(&mut policy, &mut source);
+                failures += u32::from(more.is_err());
+                control::clear_faults();
+                let last = allocate(&mut policy, &mut source).expect("nothing fails any more");
+                fill(device, Address(last.address().0 + last.bytes() - 4096), 9);
+                assert_eq!(first(device, held.address()).expect("it is mapped"), 7, "{what}");
+                for block in [Some(held), more.ok(), Some(last)].into_iter().flatten() {
+                    policy.free(block, &[]).expect("it is the policy's");
+                }
+                policy.release_cached(&mut source);
+                assert_eq!(free(device), before, "{what}");
+            }
+            assert!(failures > 0, "{call}");
+        }
     })
     .run();
 }
