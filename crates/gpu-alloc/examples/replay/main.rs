@@ -115,9 +115,13 @@ fn figures(arguments: &Arguments, trace: &Trace, contender: &dyn Contender) -> M
     report.extend(replayed);
     report.insert("driver_log".to_owned(), json!(outcome.changes));
     if arguments.min_capacity {
-        let found = min_capacity::min_capacity(contender, trace);
-        let at_min_capacity = contender.replay(trace, found.safe, AtFailure::GoOn);
-        report.extend(figures::of_min_capacity(found, trace, &at_min_capacity));
+        match min_capacity::min_capacity(contender, trace) {
+            Some(found) => {
+                let at_min_capacity = contender.replay(trace, found.safe, AtFailure::GoOn);
+                report.extend(figures::of_min_capacity(found, trace, &at_min_capacity));
+            }
+            None => drop(report.insert("min_capacity".to_owned(), Value::Null)),
+        }
     }
     report
 }

@@ -18,14 +18,24 @@ pub(crate) struct MinCapacity {
     pub(crate) failures_above_any: usize,
 }
 
-/// Replays the trace with every capacity of a grid, and then closes in on the boundary.
-pub(crate) fn min_capacity(contender: &dyn Contender, trace: &Trace) -> MinCapacity {
-    let unlimited = contender.replay(trace, UNLIMITED, AtFailure::Stop).highest_use;
-    let grid = grid(trace.peak_requested, unlimited);
+/// Replays the trace with every capacity of a grid, and then closes in on the boundary; nothing if
+/// the trace does not complete without a limit either.
+pub(crate) fn min_capacity(contender: &dyn Contender, trace: &Trace) -> Option<MinCapacity> {
     let completes = |capacity: &u64| {
         contender.replay(trace, *capacity, AtFailure::Stop).first_failure.is_none()
     };
-    let outcomes = in_parallel(&grid, completes);
+    let unlimited = contender.replay(trace, UNLIMITED, AtFailure::Stop);
+    if unlimited.first_failure.is_some() {
+        return None;
+    }
+    let mut grid = grid(trace.peak_requested, unlimited.highest_use);
+    let mut outcomes = in_parallel(&grid, completes);
+    // What is taken when all may be taken need not do: a memory fraction takes some of it away.
+    while outcomes.last() != Some(&true) {
+        let more = grid.last().map_or(PAGE, |last| last + last / 100 / PAGE * PAGE + PAGE);
+        outcomes.push(completes(&more));
+        grid.push(more);
+    }
     let bisected = |index: usize| {
         let mut failing = index.checked_sub(1).map_or(0, |below| grid[below]) / PAGE;
         let mut completing = grid[index] / PAGE;
@@ -36,15 +46,14 @@ pub(crate) fn min_capacity(contender: &dyn Contender, trace: &Trace) -> MinCapac
         }
         completing * PAGE
     };
-    // The last capacity is what the trace takes when it may take all, so it completes.
     let last_failure = outcomes.iter().rposition(|completed| !completed);
     let safe = last_failure.map_or(0, |failure| failure + 1);
     let any = outcomes.iter().position(|completed| *completed).unwrap_or(safe);
-    MinCapacity {
+    Some(MinCapacity {
         safe: bisected(safe),
         any: bisected(any),
         failures_above_any: outcomes[any..].iter().filter(|completed| !**completed).count(),
-    }
+    })
 }
 
 /// Capacities from the requested peak to half as much again in steps of half a percent of it, then
@@ -80,11 +89,24 @@ fn in_parallel<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::contender::{Choice, contender};
 
     #[test]
     fn the_grid_is_fine_to_half_above_the_peak_and_ends_with_what_is_taken_unlimited() {
         let grid = grid(1000 * PAGE, 1750 * PAGE + PAGE);
         assert_eq!(grid[..3], [1000 * PAGE, 1005 * PAGE, 1010 * PAGE]);
         assert_eq!(grid[100..], [1500, 1600, 1700, 1751].map(|pages| pages * PAGE));
+    }
+
+    #[test]
+    fn a_capacity_is_found_also_where_a_part_of_it_may_not_be_taken_or_none_would_do() {
+        let find = |trace: &str| {
+            let trace = Trace::read(trace.as_bytes()).expect("it is well formed");
+            let options = "per_process_memory_fraction:0.5".parse().expect("it is well formed");
+            let contender = contender(Choice::Pytorch, &options).expect("it is there");
+            min_capacity(&*contender, &trace).map(|found| found.safe)
+        };
+        assert_eq!(find("a 1 20971520 0\na 2 20971520 0\n"), Some(40 * PAGE));
+        assert_eq!(find(&format!("a 1 {UNLIMITED} 0\n")), None);
     }
 }

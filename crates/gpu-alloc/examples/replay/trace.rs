@@ -53,7 +53,7 @@ impl Trace {
         Trace::read(BufReader::new(content))
     }
 
-    fn read(content: impl BufRead) -> Result<Trace, TraceError> {
+    pub(crate) fn read(content: impl BufRead) -> Result<Trace, TraceError> {
         let mut reader = Reader::default();
         for (index, line) in content.lines().enumerate() {
             let text = line?;

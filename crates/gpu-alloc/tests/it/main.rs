@@ -8,6 +8,7 @@ mod device_memory;
 mod device_model;
 mod device_source;
 mod device_support;
+mod expandable_on_devices;
 mod graph_memory;
 mod graph_programs;
 mod history;
