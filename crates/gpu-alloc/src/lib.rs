@@ -89,7 +89,7 @@ pub use pinned::{
     empty_host_cache, host_memory_stats, reset_peak_host_memory_stats, set_pinned_limit,
 };
 pub use pinned_memory::{PinnedMemory, allocate_pinned};
-pub use policy::{HostMemoryStats, MemoryStats, PoolStatistics, Statistic};
+pub use policy::{DurationStatistic, HostMemoryStats, MemoryStats, PoolStatistics, Statistic};
 pub use snapshot::{Snapshot, memory_snapshot};
 pub use statistics::{
     max_memory_allocated, max_memory_reserved, memory_allocated, memory_reserved, memory_stats,

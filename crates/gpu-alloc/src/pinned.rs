@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
+use std::time::Instant;
 
 use gpu_runtime::{HostAllocation, StreamId};
 
@@ -9,7 +10,8 @@ use crate::bytes;
 use crate::cache::{Cache, Refused};
 use crate::error::{Error, Result};
 use crate::policy::{
-    Address, HostMemoryStats, Limit, MemorySource, Refusal, SizeClasses, SourceError,
+    Address, DurationStatistic, HostMemoryStats, Limit, MemorySource, Refusal, SizeClasses,
+    SourceError,
 };
 
 /// The allocator of page-locked memory. Which policy it follows is decided here and nowhere else.
@@ -42,7 +44,14 @@ pub fn empty_host_cache() {
 
 /// What the allocator of page-locked memory has done and holds; all 0 before its first use.
 pub fn host_memory_stats() -> HostMemoryStats {
-    CACHE.get().map(|cache| *cache.lock().policy.statistics()).unwrap_or_default()
+    let Some(cache) = CACHE.get() else { return HostMemoryStats::default() };
+    let state = cache.lock();
+    let PinnedSource { alloc_time, free_time, .. } = state.source.source();
+    HostMemoryStats {
+        host_alloc_time: *alloc_time,
+        host_free_time: *free_time,
+        ..*state.policy.statistics()
+    }
 }
 
 /// Sets the peaks of [`host_memory_stats`] to the current values.
@@ -108,6 +117,8 @@ fn memory_of_the_machine() -> Option<u64> {
 #[derive(Debug, Default)]
 pub(crate) struct PinnedSource {
     blocks: BTreeMap<Address, HostAllocation>,
+    alloc_time: DurationStatistic,
+    free_time: DurationStatistic,
 }
 
 impl MemorySource for PinnedSource {
@@ -115,16 +126,20 @@ impl MemorySource for PinnedSource {
 
     fn allocate(&mut self, bytes: u64) -> std::result::Result<Address, SourceError<Self::Error>> {
         let bytes = usize::try_from(bytes).map_err(|_| SourceError::Exhausted)?;
+        let begin = Instant::now();
         let block = HostAllocation::new(bytes).map_err(|error| match error {
             gpu_runtime::Error::HostOutOfMemory { .. } => SourceError::Exhausted,
             error => SourceError::Failed(error),
         })?;
+        self.alloc_time.add(begin.elapsed());
         let address = Address(block.as_ptr().expose_provenance() as u64);
         self.blocks.insert(address, block);
         Ok(address)
     }
 
     fn release(&mut self, address: Address, _bytes: u64) {
+        let begin = Instant::now();
         self.blocks.remove(&address);
+        self.free_time.add(begin.elapsed());
     }
 }

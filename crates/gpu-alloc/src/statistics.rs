@@ -6,7 +6,7 @@ use gpu_runtime::Device;
 use crate::books::Books;
 use crate::cache::State;
 use crate::device::{self, DeviceMemorySource, DevicePolicy};
-use crate::policy::MemoryStats;
+use crate::policy::{Inspect, MemoryStats};
 
 /// The bytes that the program holds on a device, rounded as they were handed out.
 pub fn memory_allocated(device: Device) -> usize {
@@ -59,5 +59,9 @@ fn read(device: Device, value: impl Fn(&MemoryStats) -> u64) -> usize {
 pub(crate) fn complete(state: &State<DevicePolicy, DeviceMemorySource, Books>) -> MemoryStats {
     let mut stats = state.policy.statistics().clone();
     (stats.num_sync_all_streams, stats.num_ooms) = (state.waits, state.refusals);
+    let segments = state.policy.snapshot();
+    for (pool, segment) in segments.iter().filter_map(|segment| Some((segment.pool?, segment))) {
+        *stats.reserved_bytes_by_private_pools.entry(pool).or_default() += segment.total_size;
+    }
     stats
 }

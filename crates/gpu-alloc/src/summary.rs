@@ -5,11 +5,11 @@ use std::fmt::{self, Write};
 use gpu_runtime::Device;
 
 use crate::bytes::Bytes;
-use crate::policy::{MemoryStats, PoolStatistics, Statistic};
+use crate::policy::{MemoryStats, PoolId, PoolStatistics, Statistic};
 use crate::statistics::memory_stats;
 
 /// The device's memory statistics as a table: for each quantity, in total and by pool, the current
-/// value, the peak, and all that was ever added and taken away.
+/// value, the peak, and all that was ever added and taken away; then what each pool of graphs has.
 pub fn memory_summary(device: Device) -> String {
     let mut table = String::new();
     write(&mut table, device, &memory_stats(device))
@@ -41,6 +41,9 @@ fn write(table: &mut String, device: Device, stats: &MemoryStats) -> fmt::Result
         "requests: {} waits of the host, {} refused for good",
         stats.num_sync_all_streams, stats.num_ooms
     )?;
+    if let Some(bytes) = stats.max_split_size {
+        writeln!(table, "blocks of {} and more are not split", Bytes(bytes))?;
+    }
     writeln!(table, "{line}")?;
     let columns = ["current", "peak", "added", "taken away"].map(|name| format!("{name:>14}"));
     writeln!(table, "{:25}{}", "", columns.concat())?;
@@ -50,7 +53,18 @@ fn write(table: &mut String, device: Device, stats: &MemoryStats) -> fmt::Result
         write_row(table, "  large requests", unit, &statistics.large_pool)?;
         write_row(table, "  small requests", unit, &statistics.small_pool)?;
     }
-    writeln!(table, "{line}")
+    for (name, statistic) in [
+        ("oversize allocations", &stats.oversize_allocations),
+        ("oversize segments", &stats.oversize_segments),
+    ] {
+        writeln!(table, "{line}")?;
+        write_row(table, name, Unit::Blocks, statistic)?;
+    }
+    writeln!(table, "{line}")?;
+    for (PoolId(id), bytes) in &stats.reserved_bytes_by_private_pools {
+        writeln!(table, "{:25}{:>14}", format!("pool {id} of graphs"), Bytes(*bytes))?;
+    }
+    Ok(())
 }
 
 fn rows(stats: &MemoryStats) -> [Row<'_>; 9] {

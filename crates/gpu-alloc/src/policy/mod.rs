@@ -61,7 +61,9 @@ pub use report::{AllocateError, OutOfMemoryReport, Refusal};
 pub use size_classes::SizeClasses;
 pub use snapshot::{BlockSnapshot, BlockState, Inspect, Segment};
 pub use source::{MemorySource, Physical, SourceError, VirtualMemory};
-pub use statistics::{HostMemoryStats, MemoryStats, Pool, PoolStatistics, Statistic};
+pub use statistics::{
+    DurationStatistic, HostMemoryStats, MemoryStats, Pool, PoolStatistics, Statistic,
+};
 
 /// A way to keep memory for reuse.
 ///

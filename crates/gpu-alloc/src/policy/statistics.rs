@@ -1,5 +1,10 @@
 //! The allocators' statistics, under PyTorch's names.
 
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use super::PoolId;
+
 /// Which requests memory is kept for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Pool {
@@ -64,6 +69,9 @@ pub struct MemoryStats {
     /// How many requests were refused for good. Whoever runs the policy counts them, as it may try
     /// again after a wait.
     pub num_ooms: u64,
+    /// How many of those were refused without asking the driver. None: it is always asked, after
+    /// everything else.
+    pub num_oom_rejections: u64,
     /// How often the host waited for streams so that freed memory could be reused or released.
     /// Whoever runs the policy counts it, as the policy itself waits for nothing.
     pub num_sync_all_streams: u64,
@@ -73,6 +81,8 @@ pub struct MemoryStats {
     pub num_device_free: u64,
     /// The size from which on blocks are not split; `None`, as there is no such limit.
     pub max_split_size: Option<u64>,
+    /// What is taken from the driver for each pool of graphs. Whoever runs the policy adds them up.
+    pub reserved_bytes_by_private_pools: BTreeMap<PoolId, u64>,
 }
 
 /// What the allocator of page-locked host memory has done and holds. Sizes are in bytes.
@@ -90,6 +100,38 @@ pub struct HostMemoryStats {
     pub num_host_alloc: u64,
     /// How often page-locked memory was given back.
     pub num_host_free: u64,
+    /// How long it took to page-lock memory. Whoever calls the driver measures it.
+    pub host_alloc_time: DurationStatistic,
+    /// How long it took to give page-locked memory back, measured likewise.
+    pub host_free_time: DurationStatistic,
+}
+
+/// How long something took, in microseconds, over all the times that it was done.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct DurationStatistic {
+    /// All of them together.
+    pub total: u64,
+    /// The longest.
+    pub max: u64,
+    /// The shortest.
+    pub min: u64,
+    /// How often it was done.
+    pub count: u64,
+}
+
+impl DurationStatistic {
+    /// The average, rounded down; 0 if it was never done.
+    pub fn avg(&self) -> u64 {
+        self.total.checked_div(self.count).unwrap_or(0)
+    }
+
+    pub(crate) fn add(&mut self, duration: Duration) {
+        let micros = u64::try_from(duration.as_micros()).unwrap_or(u64::MAX);
+        self.min = if self.count == 0 { micros } else { self.min.min(micros) };
+        self.max = self.max.max(micros);
+        self.total = self.total.saturating_add(micros);
+        self.count += 1;
+    }
 }
 
 impl Statistic {
@@ -164,6 +206,31 @@ impl PoolStatistics {
 }
 
 impl HostMemoryStats {
+    /// All values under PyTorch's flat names, such as `active_bytes.peak`. Times are in
+    /// microseconds.
+    pub fn entries(&self) -> impl Iterator<Item = (String, u64)> {
+        let statistics = [
+            ("allocations", self.allocations),
+            ("allocated_bytes", self.allocated_bytes),
+            ("active_requests", self.active_requests),
+            ("active_bytes", self.active_bytes),
+        ];
+        let statistics =
+            statistics.into_iter().flat_map(|(name, statistic)| flat(name.to_owned(), statistic));
+        let counts =
+            [("num_host_alloc", self.num_host_alloc), ("num_host_free", self.num_host_free)];
+        let counts = counts.into_iter().map(|(name, value)| (name.to_owned(), value));
+        let times =
+            [("host_alloc_time", self.host_alloc_time), ("host_free_time", self.host_free_time)];
+        let times = times.into_iter().flat_map(|(name, time)| {
+            let DurationStatistic { total, max, min, count } = time;
+            let parts = [("total", total), ("max", max), ("min", min), ("count", count)];
+            let parts = parts.into_iter().chain([("avg", time.avg())]);
+            parts.map(move |(part, value)| (format!("{name}.{part}"), value))
+        });
+        statistics.chain(counts).chain(times)
+    }
+
     pub(super) fn reset_peak(&mut self) {
         let Self { allocations, allocated_bytes, active_requests, active_bytes, .. } = self;
         [allocations, allocated_bytes, active_requests, active_bytes]
@@ -192,13 +259,17 @@ impl MemoryStats {
         let counts = [
             ("num_alloc_retries", Some(self.num_alloc_retries)),
             ("num_ooms", Some(self.num_ooms)),
+            ("num_oom_rejections", Some(self.num_oom_rejections)),
             ("num_sync_all_streams", Some(self.num_sync_all_streams)),
             ("num_device_alloc", Some(self.num_device_alloc)),
             ("num_device_free", Some(self.num_device_free)),
             ("max_split_size", self.max_split_size),
         ];
         let counts = counts.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
-        pools.chain(oversize).chain(counts)
+        let private = self.reserved_bytes_by_private_pools.iter();
+        let name = |PoolId(id): PoolId| format!("reserved_bytes_by_private_pools.0_{id}");
+        let private = private.map(move |(pool, bytes)| (name(*pool), *bytes));
+        pools.chain(oversize).chain(counts).chain(private)
     }
 
     /// Sets every peak to the current value.
@@ -280,12 +351,27 @@ mod tests {
     }
 
     #[test]
+    fn durations_are_added_up() {
+        let mut time = DurationStatistic::default();
+        assert_eq!(time.avg(), 0);
+        [7, 3, 5].into_iter().for_each(|micros| time.add(Duration::from_micros(micros)));
+        assert_eq!(time, DurationStatistic { total: 15, max: 7, min: 3, count: 3 });
+        let stats = HostMemoryStats { host_alloc_time: time, ..HostMemoryStats::default() };
+        let entries: BTreeMap<_, _> = stats.entries().collect();
+        assert_eq!((entries["host_alloc_time.avg"], entries["host_free_time.count"]), (5, 0));
+        assert_eq!(entries.len(), 4 * 4 + 2 + 2 * 5);
+    }
+
+    #[test]
     fn entries_have_the_names_that_pytorch_gives_them() {
         let mut stats = MemoryStats::default();
         stats.segment.increase(Pool::Large, 1);
         let entries: std::collections::BTreeMap<_, _> = stats.entries().collect();
         assert_eq!(entries["segment.large_pool.peak"], 1);
         assert_eq!(entries["num_ooms"], 0);
-        assert_eq!(entries.len(), 9 * 3 * 4 + 2 * 4 + 5);
+        assert_eq!(entries.len(), 9 * 3 * 4 + 2 * 4 + 6);
+        stats.reserved_bytes_by_private_pools.insert(PoolId(7), 20);
+        let last = stats.entries().last().expect("there are some");
+        assert_eq!(last, ("reserved_bytes_by_private_pools.0_7".to_owned(), 20));
     }
 }

@@ -46,6 +46,8 @@ fn what_is_dropped_in_a_capture_is_used_again_there_and_nowhere_else() {
         let segments = memory_snapshot().segments;
         let of_graphs = segments.iter().filter(|segment| segment.segment_pool_id != (0, 0));
         assert_eq!(of_graphs.count(), 1);
+        let by_pool = memory_stats(device).reserved_bytes_by_private_pools;
+        assert_eq!(by_pool.into_values().collect::<Vec<_>>(), [2 * MIB as u64]);
         for _ in 0..3 {
             exec.launch(&stream).unwrap();
             assert!(read(&stream, &kept).iter().all(|byte| *byte == 1));

@@ -21,6 +21,9 @@ fn dropped_pinned_memory_is_handed_out_again() {
         let stats = host_memory_stats();
         assert_eq!((stats.num_host_alloc, stats.num_host_free), (1, 0));
         assert_eq!((stats.active_bytes.current, stats.allocations.current), (0, 1));
+        assert_eq!((stats.host_alloc_time.count, stats.host_free_time.count), (1, 0));
+        empty_host_cache();
+        assert_eq!(host_memory_stats().host_free_time.count, 1);
     })
     .run();
 }

@@ -97,6 +97,9 @@ fn the_summary_is_a_table_of_the_statistics() {
         assert_eq!(cells, ["reserved memory", "20.00 MiB", "20.00 MiB", "20.00 MiB", "0 B"]);
         let widths: Vec<_> = summary.lines().skip(3).map(str::len).collect();
         assert!(widths.iter().all(|width| *width == widths[0]), "{summary}");
+        for row in ["allocations", "oversize segments"] {
+            assert!(summary.lines().any(|line| line.starts_with(row)), "{row} is missing");
+        }
         drop(memory);
     })
     .run();
