@@ -8,12 +8,13 @@
 #![allow(clippy::print_stdout, reason = "it says where the page is")]
 
 use std::error::Error;
+use std::time::Duration;
 
 use gpu_alloc::{
     DeviceMemory, allocate, memory_snapshot, memory_tag, record_memory_history,
     set_per_process_memory_fraction,
 };
-use gpu_runtime::{Access, Device, DriverChoice, Stream, ordered};
+use gpu_runtime::{Device, DriverChoice, Stream};
 
 const MIB: usize = 1 << 20;
 const LAYERS: usize = 12;
@@ -51,11 +52,9 @@ fn step(device: Device, main: &Stream, side: &Stream, length: usize) -> gpu_allo
     for _ in 0..LAYERS {
         kept.push(forward(device, main, length)?);
     }
-    // The side stream copies on while the main stream works with the batch.
-    ordered(main, &[(batch.uses(), Access::Write)], || {
-        // SAFETY: the memory is of this device, and not handed out again before its use is over.
-        unsafe { main.enqueue_fill(batch.ptr(), 0, batch.bytes()) }
-    })?;
+    // The main stream works with the batch that the side stream has loaded.
+    main.add_callback(|| std::thread::sleep(Duration::from_millis(1)))?;
+    batch.record_stream(main);
     drop(batch);
     let mut gradients = Vec::new();
     for layer in (0..LAYERS).rev() {

@@ -37,8 +37,11 @@ use trace::Trace;
 /// Replays a trace of allocations with a policy.
 #[derive(Debug, Parser)]
 struct Arguments {
-    /// The trace, plain or gzipped.
+    /// The trace, plain or gzipped; or a snapshot that PyTorch has pickled, whose history is one.
     trace: PathBuf,
+    /// The device whose history it is, in a snapshot.
+    #[arg(long, default_value = "0")]
+    device: usize,
     /// The policy; several, with commas between, are replayed in turn.
     #[arg(long, value_enum, value_delimiter = ',', default_value = "default")]
     policy: Vec<Choice>,
@@ -79,7 +82,7 @@ fn report(arguments: &Arguments) -> Result<(), Box<dyn std::error::Error>> {
         .iter()
         .map(|choice| contender(*choice, &arguments.conf))
         .collect::<Result<_, _>>()?;
-    let trace = Trace::open(&arguments.trace)?;
+    let trace = Trace::open(&arguments.trace, arguments.device)?;
     arguments.conf.warnings().for_each(|warning| eprintln!("warning: {warning}"));
     let mut reports: Vec<_> =
         contenders.iter().map(|contender| figures(arguments, &trace, &**contender)).collect();
@@ -176,7 +179,8 @@ mod tests {
     fn figures_stand_under_the_names_of_the_reference() {
         let arguments = ["replay", TRACE, "--policy", "pytorch-expandable", "--min-capacity"];
         let arguments = Arguments::try_parse_from(arguments).expect("they are well formed");
-        let trace = Trace::open(&arguments.trace).expect("it is in the repository");
+        let trace =
+            Trace::open(&arguments.trace, arguments.device).expect("it is in the repository");
         let contender = contender(arguments.policy[0], &arguments.conf).expect("it is there");
         let report = figures(&arguments, &trace, &*contender);
         let number = |name: &str| report[name].as_u64().expect("it is a number");

@@ -6,6 +6,8 @@ use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 
 use flate2::read::MultiGzDecoder;
+use gpu_alloc::Snapshot;
+use gpu_alloc::snapshot::SnapshotError;
 
 /// What happened, first to last.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -36,6 +38,8 @@ pub(crate) enum TraceError {
     Unreadable(#[from] std::io::Error),
     #[error("line {line} of the trace is `{text}`: {reason}")]
     Line { line: usize, text: String, reason: &'static str },
+    #[error(transparent)]
+    Snapshot(#[from] SnapshotError),
     #[error("the trace allocates nothing")]
     Empty,
 }
@@ -44,9 +48,14 @@ pub(crate) enum TraceError {
 const SHOWN: usize = 60;
 
 impl Trace {
-    /// Reads a file, plain or gzipped.
-    pub(crate) fn open(path: &Path) -> Result<Trace, TraceError> {
+    /// Reads a file, plain or gzipped; or the history of a device in a pickled snapshot.
+    pub(crate) fn open(path: &Path, device: usize) -> Result<Trace, TraceError> {
         let mut file = BufReader::new(File::open(path)?);
+        if file.fill_buf()?.starts_with(&[0x80]) {
+            let mut pickle = Vec::new();
+            file.read_to_end(&mut pickle)?;
+            return Trace::read(Snapshot::from_pickle(&pickle)?.to_trace(device).as_bytes());
+        }
         let is_gzipped = file.fill_buf()?.starts_with(&[0x1f, 0x8b]);
         let content: Box<dyn Read> =
             if is_gzipped { Box::new(MultiGzDecoder::new(file)) } else { Box::new(file) };
@@ -210,8 +219,22 @@ mod tests {
     }
 
     #[test]
+    fn a_snapshot_is_read_as_the_history_of_a_device() {
+        let snapshot = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/pytorch/snapshot.pickle");
+        let [first, second] = [0, 1].map(|device| Trace::open(&snapshot, device).unwrap());
+        // What was held before, what was freed of it, and one block that another stream uses.
+        let held = Event::Allocate { name: 0, bytes: 1000, stream: 0 };
+        assert_eq!((first.events.len(), first.events[0]), (6, held));
+        assert_eq!(second.events, [Event::Allocate { name: 0, bytes: 40 << 20, stream: 0 }]);
+        assert!(matches!(Trace::open(&snapshot, 2), Err(TraceError::Empty)));
+    }
+
+    #[test]
     fn what_is_no_text_is_an_error() {
         assert!(matches!(Trace::read(&[0xff, 0xfe, b'\n'][..]), Err(TraceError::Unreadable(_))));
-        assert!(matches!(Trace::open(Path::new("no/such/file")), Err(TraceError::Unreadable(_))));
+        assert!(matches!(
+            Trace::open(Path::new("no/such/file"), 0),
+            Err(TraceError::Unreadable(_))
+        ));
     }
 }

@@ -10,7 +10,7 @@ use super::{
 
 impl Snapshot {
     /// The snapshot as a pickle, as `torch.cuda.memory._dump_snapshot` writes one:
-    /// [PyTorch's page for it](https://docs.pytorch.org/memory_viz) and the functions of
+    /// [PyTorch's page for it](https://pytorch.org/memory_viz) and the functions of
     /// `torch.cuda._memory_viz` read it.
     ///
     /// What PyTorch has no field for comes under names that its readers pass over.

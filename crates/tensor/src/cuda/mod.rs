@@ -29,7 +29,10 @@ mod stream;
 use crate::device::Place;
 use crate::{Device, Error, Result};
 
-pub use gpu_alloc::{MemoryPool, MemoryStats, Snapshot};
+pub use gpu_alloc::{
+    MemoryPool, MemoryStats, MemoryTag, OutOfMemoryObservation, Snapshot, memory_tag,
+    observe_out_of_memory, record_memory_history,
+};
 pub use gpu_runtime::{
     DeviceGuard, Event, Graph, GraphExec, Order, Properties, StreamGuard, with_order,
 };

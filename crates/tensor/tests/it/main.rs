@@ -9,6 +9,7 @@ mod errors;
 mod expected;
 mod factories;
 mod guards;
+mod memory;
 mod movement;
 mod observers;
 mod printing;
