@@ -164,7 +164,13 @@ impl Recorder {
     }
 
     fn forget(&mut self) {
-        let surplus = self.events.len().saturating_sub(self.most);
+        let mut surplus = self.events.len().saturating_sub(self.most);
+        if surplus == 0 {
+            return;
+        }
+        // The end of a free says nothing without its beginning; PyTorch's viewer stumbles over it.
+        let of_nothing = |event: &&Event| event.what == What::FreeCompleted;
+        surplus += self.events.iter().skip(surplus).take_while(of_nothing).count();
         self.events.drain(..surplus);
         self.dropped += surplus as u64;
     }

@@ -79,7 +79,8 @@ impl Names {
         moment: &Moment,
         events: &[Event],
     ) -> impl Iterator<Item = Segment> {
-        let taken = events.iter().filter(|event| event.what == What::SegmentAlloc);
+        let is_taken = |event: &&Event| matches!(event.what, What::SegmentAlloc | What::SegmentMap);
+        let taken = events.iter().filter(is_taken);
         let taken: HashMap<_, _> = taken.map(|event| (event.address, event.origin)).collect();
         moment.segments.iter().map(move |segment| Segment {
             device: device.index(),

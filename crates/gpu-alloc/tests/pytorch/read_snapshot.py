@@ -8,7 +8,15 @@ import importlib.util
 import json
 import pathlib
 import pickle
+import pickletools
 import sys
+
+# What the viewer in the browser can read, by its source (`unpickle` in MemoryViz.js).
+BROWSER = set(
+    "APPEND APPENDS BINFLOAT BINGET BININT BININT1 BININT2 BINPUT BINUNICODE DICT EMPTY_DICT "
+    "EMPTY_LIST EMPTY_TUPLE FRAME LIST LONG1 LONG_BINGET LONG_BINPUT MARK MEMOIZE NEWFALSE NEWTRUE "
+    "NONE PROTO SETITEM SETITEMS SHORT_BINUNICODE STOP TUPLE TUPLE1 TUPLE2 TUPLE3".split()
+)
 
 
 def viewer():
@@ -25,7 +33,8 @@ def viewer():
 def main():
     viz = viewer()
     with open(sys.argv[1], "rb") as file:
-        data = pickle.load(file)
+        pickled = file.read()
+    data = pickle.loads(pickled)
 
     def lines(text):
         return text.splitlines()
@@ -36,7 +45,8 @@ def main():
         "memory": lines(viz.memory(data, format_flamegraph=lambda text: text)),
         "segments": lines(viz.segments(data, format_flamegraph=lambda text: text)),
         "compare": lines(viz.compare([], data["segments"], format_flamegraph=lambda text: text)),
-        # Pages for the browser, with the pickle inside.
+        # Pages for the browser, with the pickle inside, and what it would stumble over.
+        "unreadable": sorted({op.name for op, _, _ in pickletools.genops(pickled)} - BROWSER),
         "trace_plot": len(viz.trace_plot(data)),
         "segment_plot": len(viz.segment_plot(data)),
     }))
