@@ -24,6 +24,12 @@
 //! keeps. Memory from outside that a graph uses stays where it is until the graph is gone, whoever
 //! drops it.
 //!
+//! # Looking at it
+//! [`memory_stats`] and [`memory_summary`] say how much memory there is and was, [`memory_snapshot`]
+//! who holds it: each block's call site, [tag](memory_tag), stream and age are always known.
+//! [`record_memory_history`] adds what happened before. A [`Snapshot`] is a page to look at, and a
+//! file for PyTorch's tools. An [`OutOfMemory`] error explains itself.
+//!
 //! # Blocking
 //! A drop never waits. An allocation waits in one case only: the driver has no memory left even
 //! after all unused memory was given back to it; see [`allocate`]. [`empty_cache`] waits for the

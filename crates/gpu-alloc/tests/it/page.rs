@@ -1,6 +1,7 @@
 //! The page that shows a snapshot, in a browser.
 
 use std::collections::BTreeMap;
+use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -15,11 +16,41 @@ use crate::device_support::{Gate, devices, fill};
 
 const MIB: usize = 1 << 20;
 
-/// The page as the browser has it after its script ran; nothing where there is no browser.
+/// What somebody does who looks at the page: points everywhere, zooms, drags, chooses everything
+/// and goes back to what was chosen at first.
+const LOOKING_AROUND: &str = r##"<script>
+for (const canvas of document.querySelectorAll("canvas")) {
+  const box = canvas.getBoundingClientRect();
+  if (box.width === 0) continue;
+  const at = (type, part, more) => canvas.dispatchEvent(new (type === "wheel" ? WheelEvent : PointerEvent)(type, {
+    clientX: box.left + part * box.width, clientY: box.top + part * box.height, cancelable: true, ...more }));
+  for (let part = 0; part <= 1; part += 0.02) at("pointermove", part);
+  for (const deltaY of [-900, -9000, 300]) at("wheel", 0.5, { deltaY });
+  for (let part = 0; part <= 1; part += 0.1) at("pointermove", part);
+  at("dblclick", 0.5);
+  at("pointerleave", 0.5);
+}
+for (const select of document.querySelectorAll("select")) {
+  for (const option of [...select.options, select.options[0]]) {
+    select.value = option.value;
+    select.dispatchEvent(new Event("change"));
+  }
+}
+document.querySelectorAll("#legend div").forEach((row) => row.dispatchEvent(new Event("pointerenter")));
+for (const choice of ["nav button", ".when button:first-child", ".when button:last-child"]) {
+  document.querySelector(choice)?.click();
+}
+document.getElementById("whole").click();
+window.dispatchEvent(new Event("resize"));
+document.body.dataset.seen = "true";
+</script></body>"##;
+
+/// The page as the browser has it after somebody looked around; nothing where there is no browser.
 fn opened(test: &str, snapshot: &Snapshot) -> Option<String> {
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
     let page = folder.join(format!("{test}.html"));
-    snapshot.write_html(&page).expect("the folder for tests' files can be written to");
+    let html = snapshot.to_html().replace("</body>", LOOKING_AROUND);
+    fs::write(&page, html).expect("the folder for tests' files can be written to");
     let browsers = ["chromium", "chromium-browser", "google-chrome"];
     let output = browsers.iter().find_map(|browser| {
         let mut command = Command::new(browser);
@@ -35,7 +66,7 @@ fn opened(test: &str, snapshot: &Snapshot) -> Option<String> {
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(!errors.contains("CONSOLE"), "the page complains:\n{errors}");
     let page = String::from_utf8(output.stdout).expect("it is text");
-    assert!(page.contains("data-ready=\"true\""), "the script did not run to its end:\n{errors}");
+    assert!(page.contains("data-seen=\"true\""), "the scripts did not run to their end:\n{errors}");
     Some(page)
 }
 
@@ -144,7 +175,9 @@ fn snapshots_of_others_and_of_nothing_have_a_page_as_well() {
 
 #[test]
 fn the_page_needs_nothing_else() {
-    let page = Snapshot::default().to_html();
+    let file = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("the_page_needs_nothing_else.html");
+    Snapshot::default().write_html(&file).expect("the folder for tests' files can be written to");
+    let page = fs::read_to_string(file).expect("it was just written");
     for outside in ["http:", "https:", " src=", "@import", "fetch("] {
         assert!(!page.contains(outside), "{outside} is in the page");
     }

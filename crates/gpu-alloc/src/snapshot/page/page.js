@@ -92,4 +92,3 @@ byId("whole").addEventListener("click", () => timeline.whole());
 window.addEventListener("resize", show);
 window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", show);
 show();
-document.body.dataset.ready = "true";

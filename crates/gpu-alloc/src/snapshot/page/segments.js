@@ -4,7 +4,7 @@ const ROW = 20, GAP = 6, ROWS = 18;
 
 class SegmentMap {
   constructor(canvas, note) {
-    Object.assign(this, { canvas, note, boxes: [] });
+    Object.assign(this, { canvas, note, boxes: [], segments: [] });
     canvas.addEventListener("pointermove", (event) => this.explain(event));
     canvas.addEventListener("pointerleave", () => tip(null));
   }

@@ -6,6 +6,9 @@ const STEP = 256;
 class Timeline {
   constructor(canvas, legend, across) {
     Object.assign(this, { canvas, legend, across, view: [0, 1], highlighted: null, at: null });
+    // Nothing is shown yet, and nothing happened.
+    const [none, nothing] = [() => new Float64Array(1), { events: [] }];
+    Object.assign(this, { device: nothing, groups: [], changes: [], kept: [none()], totals: none(), reservedAt: none(), first: 0, last: 0 });
     canvas.addEventListener("wheel", (event) => this.zoom(event), { passive: false });
     canvas.addEventListener("pointerdown", (event) => { this.dragged = event.clientX; canvas.setPointerCapture(event.pointerId); });
     canvas.addEventListener("pointerup", () => { this.dragged = undefined; });
