@@ -50,6 +50,7 @@ mod slab;
 mod snapshot;
 mod source;
 mod statistics;
+mod stitched;
 
 use std::collections::BTreeSet;
 
@@ -64,6 +65,7 @@ pub use source::{MemorySource, Physical, SourceError, VirtualMemory};
 pub use statistics::{
     DurationStatistic, HostMemoryStats, MemoryStats, Pool, PoolStatistics, Statistic,
 };
+pub use stitched::Stitched;
 
 /// A way to keep memory for reuse.
 ///
@@ -99,6 +101,14 @@ pub trait Policy {
     /// # Errors
     /// [`ForeignBlock`] when the block is not one of this policy's; nothing has changed then.
     fn free(&mut self, block: Block, uses: &[(Self::Stream, u64)]) -> Result<(), ForeignBlock>;
+
+    /// The work on streams other than its own that used a block's memory before, and that its new
+    /// owner must come after: per stream, the last. A policy that hands out only what no other
+    /// stream uses any more has none.
+    fn waits_for(&self, block: &Block) -> impl Iterator<Item = (Self::Stream, u64)> {
+        let _ = block;
+        std::iter::empty()
+    }
 
     /// Learns that no graph uses a pool any more, so that its memory may be given back like all other.
     /// A policy without pools has nothing to do.

@@ -1,0 +1,73 @@
+//! Addresses for the requests of one stream.
+
+use std::collections::BTreeSet;
+
+use super::bins::Bins;
+use super::pages::PAGE;
+use crate::policy::slab::Slot;
+use crate::policy::{Home, Pool};
+
+/// The number of an arena.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct ArenaId(pub(super) u32);
+
+/// The addresses that serve the small or the large requests of a home. Free memory moves between
+/// arenas a page or more at a time; in between, each keeps what is free for itself, so that whoever
+/// allocates on one stream waits for no other.
+#[derive(Debug)]
+pub(super) struct Arena<K> {
+    pub(super) home: Home<K>,
+    pub(super) pool: Pool,
+    /// What can be handed out as it is.
+    pub(super) holes: Bins,
+    /// The vacant spans by address.
+    pub(super) vacant: BTreeSet<(u64, Slot)>,
+    pub(super) regions: Vec<Region>,
+}
+
+/// Addresses that were reserved at once.
+#[derive(Debug)]
+pub(super) struct Region {
+    pub(super) address: u64,
+    pub(super) bytes: u64,
+    /// Its first span, which it keeps: the lower one of two stays when they are cut or joined.
+    pub(super) first: Slot,
+    /// What is mapped at each page.
+    pieces: Vec<Option<Slot>>,
+}
+
+impl<K> Arena<K> {
+    pub(super) fn new(home: Home<K>, pool: Pool) -> Self {
+        let (vacant, regions) = (BTreeSet::new(), Vec::new());
+        Arena { home, pool, holes: Bins::default(), vacant, regions }
+    }
+
+    /// The piece of physical memory that is mapped at a page; the page must be in a region.
+    pub(super) fn piece_at(&self, page: u64) -> Option<Slot> {
+        let region = self.regions.iter().find(|region| region.holds(page));
+        let region = region.expect("the page is in a region of the arena");
+        region.pieces[region.index(page)]
+    }
+
+    /// Notes what is mapped at `pages` pages from one on.
+    pub(super) fn set_pieces(&mut self, page: u64, pages: u64, piece: Option<Slot>) {
+        let region = self.regions.iter_mut().find(|region| region.holds(page));
+        let region = region.expect("the page is in a region of the arena");
+        let index = region.index(page);
+        region.pieces[index..index + pages as usize].fill(piece);
+    }
+}
+
+impl Region {
+    pub(super) fn new(address: u64, bytes: u64, first: Slot) -> Region {
+        Region { address, bytes, first, pieces: vec![None; (bytes / PAGE) as usize] }
+    }
+
+    fn holds(&self, page: u64) -> bool {
+        (self.address..self.address + self.bytes).contains(&(page * PAGE))
+    }
+
+    fn index(&self, page: u64) -> usize {
+        (page - self.address / PAGE) as usize
+    }
+}

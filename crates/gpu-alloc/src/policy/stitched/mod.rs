@@ -1,0 +1,244 @@
+//! Device memory stitched together from pages: Sluice's own policy.
+
+mod arena;
+mod bins;
+mod pages;
+mod piece;
+mod place;
+mod policy;
+mod release;
+mod snapshot;
+mod span;
+mod stitch;
+mod supply;
+mod uses;
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use self::arena::{Arena, ArenaId};
+use self::pages::PAGE;
+use self::piece::Piece;
+use self::span::{Spans, State};
+use super::slab::{Slab, Slot};
+use super::{Block, Home, MemoryStats, Pool, PoolId, StreamName};
+
+/// Sluice's own policy: physical pages of 2 MiB that are put where addresses are free.
+///
+/// A request takes a hole, free memory with addresses in one piece, if its stream has one that is
+/// large enough. If not, free pages from elsewhere are mapped where some are missing. So what is
+/// free is of use wherever it is, and memory is lost only in pages that are partly held. Of several
+/// places a request gets the one where it takes the fewest pages that nobody holds yet.
+///
+/// # Physical memory
+/// It comes in pieces of some pages, as a call to the driver costs the same for one page and for
+/// many. A piece moves when all of it is free. It is mapped at its new place at once, while the old
+/// mapping stays: two places may show the same memory. The old one goes once the work that used it
+/// there is known to be over. New pages are made as long as all memory is little more than what was
+/// ever held at once (2 %); beyond that, pages move first.
+///
+/// # Streams
+/// Each stream has its own addresses. What is freed is at once free for the next request, also if
+/// other streams still use it: whoever gets it must come after those uses
+/// ([`waits_for`](super::Policy::waits_for)). Which memory that is depends on the order of the
+/// calls alone, never on how far the device has come. Pages move between streams only where a
+/// stream would have to be given new ones otherwise.
+///
+/// Pools keep memory apart for graphs ([`Home::pool`]): it does not move, serves nobody else, and
+/// is not given back before [`end_pool`](super::Policy::end_pool).
+#[derive(Debug)]
+pub struct Stitched<K> {
+    arenas: Vec<Arena<K>>,
+    arena_of: BTreeMap<(Home<K>, Pool), ArenaId>,
+    spans: Spans<K>,
+    pieces: Slab<Piece>,
+    /// Pieces that are mapped nowhere, of no use to anybody before.
+    spare: Vec<Slot>,
+    /// Mappings that pieces have left, oldest first, by span and address.
+    stale: VecDeque<(Slot, u64)>,
+    /// The pools that graphs may still use. Their memory is not given back.
+    pools: BTreeSet<PoolId>,
+    /// How far each stream is known to have come.
+    completed: BTreeMap<K, u64>,
+    /// All pages that were made and not given back.
+    pages: u64,
+    /// The most bytes that were ever held at once.
+    most_held: u64,
+    /// Counts requests and frees, to tell what was freed first.
+    operations: u64,
+    statistics: MemoryStats,
+}
+
+impl<K: StreamName> Stitched<K> {
+    /// A policy that has no memory yet.
+    pub fn new() -> Self {
+        Stitched {
+            arenas: Vec::new(),
+            arena_of: BTreeMap::new(),
+            spans: Spans::default(),
+            pieces: Slab::default(),
+            spare: Vec::new(),
+            stale: VecDeque::new(),
+            pools: BTreeSet::new(),
+            completed: BTreeMap::new(),
+            pages: 0,
+            most_held: 0,
+            operations: 0,
+            statistics: MemoryStats::default(),
+        }
+    }
+
+    /// What it has done and holds.
+    pub fn statistics(&self) -> &MemoryStats {
+        &self.statistics
+    }
+
+    /// Sets every peak to the current value.
+    pub fn reset_peak_statistics(&mut self) {
+        self.statistics.reset_peak();
+    }
+
+    /// Sets the totals of what was added and taken away, and all counts, to zero.
+    pub fn reset_accumulated_statistics(&mut self) {
+        self.statistics.reset_accumulated();
+    }
+
+    fn arena(&self, arena: ArenaId) -> &Arena<K> {
+        &self.arenas[arena.0 as usize]
+    }
+
+    fn arena_mut(&mut self, arena: ArenaId) -> &mut Arena<K> {
+        &mut self.arenas[arena.0 as usize]
+    }
+
+    /// The arena for a home's requests of a kind, made at the first.
+    fn arena_for(&mut self, home: Home<K>, pool: Pool) -> ArenaId {
+        let Stitched { arenas, arena_of, pools, .. } = self;
+        *arena_of.entry((home, pool)).or_insert_with(|| {
+            pools.extend(home.pool);
+            arenas.push(Arena::new(home, pool));
+            ArenaId(arenas.len() as u32 - 1)
+        })
+    }
+
+    /// Whether an arena's memory must stay where it is, whoever holds it.
+    fn is_kept(&self, arena: ArenaId) -> bool {
+        self.arena(arena).home.pool.is_some_and(|pool| self.pools.contains(&pool))
+    }
+
+    fn has_completed(&self, stream: K, sequence: u64) -> bool {
+        self.completed.get(&stream).is_some_and(|completed| *completed >= sequence)
+    }
+
+    /// Takes a span out of the list of its arena that it is in, to change it.
+    fn unlist(&mut self, slot: Slot) {
+        let Stitched { arenas, spans, .. } = self;
+        let span = &spans[slot];
+        let arena = &mut arenas[span.arena.0 as usize];
+        match span.state {
+            State::Hole => arena.holes.remove(spans, slot),
+            State::Vacant => {
+                arena.vacant.remove(&(span.address, slot));
+            }
+            State::Held | State::Stale => {}
+        }
+    }
+
+    /// Puts a span into the list of its arena that it belongs to.
+    fn list(&mut self, slot: Slot) {
+        let Stitched { arenas, spans, .. } = self;
+        let span = &spans[slot];
+        let arena = &mut arenas[span.arena.0 as usize];
+        match span.state {
+            State::Hole => arena.holes.insert(spans, slot),
+            State::Vacant => {
+                arena.vacant.insert((span.address, slot));
+            }
+            State::Held | State::Stale => {}
+        }
+    }
+
+    /// Lists a free span that was in no list, joined with neighbours in the same state.
+    fn settle(&mut self, mut slot: Slot) -> Slot {
+        let like = |spans: &Spans<K>, neighbour: Option<Slot>| {
+            neighbour.filter(|neighbour| spans[*neighbour].state == spans[slot].state)
+        };
+        let (previous, next) = (self.spans[slot].previous, self.spans[slot].next);
+        let (previous, next) = (like(&self.spans, previous), like(&self.spans, next));
+        if let Some(next) = next {
+            self.unlist(next);
+            self.spans.join_next(slot);
+        }
+        if let Some(previous) = previous {
+            self.unlist(previous);
+            self.spans.join_next(previous);
+            slot = previous;
+        }
+        self.list(slot);
+        slot
+    }
+
+    /// Cuts the range out of a listed span; the parts before and after stay listed. The middle is
+    /// in no list.
+    fn cut_out(&mut self, mut slot: Slot, start: u64, end: u64) -> Slot {
+        self.unlist(slot);
+        if start > self.spans[slot].address {
+            let rest = self.spans.cut(slot, start);
+            self.list(slot);
+            slot = rest;
+        }
+        if end < self.spans[slot].end() {
+            let rest = self.spans.cut(slot, end);
+            self.list(rest);
+        }
+        slot
+    }
+
+    /// Hands out `bytes` of a hole at an address.
+    fn hand_out(&mut self, hole: Slot, address: u64, bytes: u64, requested: u64) -> Block {
+        let slot = self.cut_out(hole, address, address + bytes);
+        let span = &mut self.spans[slot];
+        span.state = State::Held;
+        span.requested = requested;
+        let is_recycled = std::mem::replace(&mut span.is_recycled, true);
+        let last_use = span.uses.own;
+        let pool = self.arenas[span.arena.0 as usize].pool;
+        self.count_allocation(pool, bytes, requested);
+        Block { slot, address: super::Address(address), bytes, last_use, is_recycled }
+    }
+
+    fn count_allocation(&mut self, pool: Pool, bytes: u64, requested: u64) {
+        let statistics = &mut self.statistics;
+        for count in [&mut statistics.allocation, &mut statistics.active] {
+            count.increase(pool, 1);
+        }
+        for sum in [&mut statistics.allocated_bytes, &mut statistics.active_bytes] {
+            sum.increase(pool, bytes);
+        }
+        statistics.requested_bytes.increase(pool, requested);
+        self.most_held = self.most_held.max(statistics.allocated_bytes.all.current);
+    }
+
+    fn count_free(&mut self, pool: Pool, bytes: u64, requested: u64) {
+        let statistics = &mut self.statistics;
+        for count in [&mut statistics.allocation, &mut statistics.active] {
+            count.decrease(pool, 1);
+        }
+        for sum in [&mut statistics.allocated_bytes, &mut statistics.active_bytes] {
+            sum.decrease(pool, bytes);
+        }
+        statistics.requested_bytes.decrease(pool, requested);
+    }
+
+    /// The pages that there may be before pages move, if `bytes` more were held.
+    fn generous_pages(&self, bytes: u64) -> u64 {
+        let held = self.statistics.allocated_bytes.all.current + bytes;
+        let most = self.most_held.max(held);
+        (most + most / 50).div_ceil(PAGE)
+    }
+}
+
+impl<K: StreamName> Default for Stitched<K> {
+    fn default() -> Self {
+        Self::new()
+    }
+}

@@ -1,0 +1,120 @@
+//! Where a request is placed.
+
+use std::ops::Range;
+
+use super::Stitched;
+use super::arena::ArenaId;
+use super::pages::{newly_taken, touched};
+use super::span::State;
+use crate::policy::StreamName;
+use crate::policy::slab::Slot;
+
+/// How many holes that would do are compared.
+const COMPARED: usize = 8;
+
+/// A place in free space where memory is missing.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Place {
+    /// The first span of the free space.
+    pub(super) first: Slot,
+    pub(super) address: u64,
+    /// The pages where nothing is mapped.
+    pub(super) missing: u64,
+}
+
+impl<K: StreamName> Stitched<K> {
+    /// A hole for `bytes`, and an address in it: of some that are about the smallest, the one where
+    /// the block takes the fewest pages of which nobody holds anything. Those stay free to move.
+    pub(super) fn hole_for(&self, arena: ArenaId, bytes: u64) -> Option<(Slot, u64)> {
+        let holes = &self.arena(arena).holes;
+        let mut best: Option<(u64, Slot, u64)> = None;
+        for slot in holes.at_least(&self.spans, bytes).take(COMPARED) {
+            let hole = &self.spans[slot];
+            let space = hole.address..hole.end();
+            for address in [space.start, space.end - bytes] {
+                let cost = newly_taken(&space, &(address..address + bytes));
+                if best.is_none_or(|(least, ..)| cost < least) {
+                    best = Some((cost, slot, address));
+                }
+                if cost == 0 {
+                    return Some((slot, address));
+                }
+            }
+        }
+        best.map(|(_, slot, address)| (slot, address))
+    }
+
+    /// The place for `bytes` where the fewest pages are missing, and of those the one where the
+    /// block takes the fewest new ones, and then the lowest.
+    pub(super) fn place_for(&self, arena: ArenaId, bytes: u64) -> Option<Place> {
+        let mut best: Option<((u64, u64, u64), Place)> = None;
+        let mut done = 0;
+        for (address, slot) in &self.arena(arena).vacant {
+            if *address < done {
+                continue;
+            }
+            let first = self.first_free_before(*slot);
+            let (space, holes) = self.free_space(first);
+            done = space.end;
+            for start in candidates(&space, &holes, bytes) {
+                let block = start..start + bytes;
+                let mapped = holes.iter().map(|hole| overlap(hole, &block)).sum::<u64>();
+                let pages = touched(block.start, block.end);
+                // Holes begin and end within pages only where held memory does.
+                let missing = pages.end - pages.start - mapped;
+                let cost = (missing, newly_taken(&space, &block), start);
+                if best.is_none_or(|(least, _)| cost < least) {
+                    best = Some((cost, Place { first, address: start, missing }));
+                }
+            }
+        }
+        best.map(|(_, place)| place)
+    }
+
+    /// The first span of the free space that a free span is part of.
+    fn first_free_before(&self, mut slot: Slot) -> Slot {
+        while let Some(previous) = self.spans[slot].previous
+            && self.spans[previous].is_free()
+        {
+            slot = previous;
+        }
+        slot
+    }
+
+    /// The free space that begins with a span, and the holes in it.
+    fn free_space(&self, first: Slot) -> (Range<u64>, Vec<Range<u64>>) {
+        let start = self.spans[first].address;
+        let (mut end, mut holes) = (start, Vec::new());
+        for (_, span) in self.spans.from(first).take_while(|(_, span)| span.is_free()) {
+            if span.state == State::Hole {
+                holes.push(span.address..span.end());
+            }
+            end = span.end();
+        }
+        (start..end, holes)
+    }
+}
+
+/// Where a block may begin so that it uses an edge of the free space or of a hole.
+fn candidates<'a>(
+    space: &Range<u64>,
+    holes: &'a [Range<u64>],
+    bytes: u64,
+) -> impl Iterator<Item = u64> + 'a {
+    let space = space.clone();
+    let edges = std::iter::once(space.clone()).chain(holes.iter().cloned());
+    let starts = edges.flat_map(move |edge| [Some(edge.start), edge.end.checked_sub(bytes)]);
+    starts.flatten().filter(move |start| {
+        *start >= space.start && start.checked_add(bytes).is_some_and(|end| end <= space.end)
+    })
+}
+
+/// The pages of a block in which a hole has memory.
+fn overlap(hole: &Range<u64>, block: &Range<u64>) -> u64 {
+    let (start, end) = (hole.start.max(block.start), hole.end.min(block.end));
+    if start >= end {
+        return 0;
+    }
+    let pages = touched(start, end);
+    pages.end - pages.start
+}

@@ -1,0 +1,152 @@
+//! The inputs of the stitching policy: requests, frees, completions, release.
+
+use std::collections::BTreeSet;
+
+use super::Stitched;
+use super::pages::PAGE;
+use super::span::{Span, State};
+use super::stitch::Unable;
+use crate::policy::{
+    AllocateError, Block, ForeignBlock, Home, MemorySource, OutOfMemoryReport, Policy, Pool,
+    PoolId, Refusal, StreamName,
+};
+
+/// Blocks are multiples of this.
+const ROUNDING: u64 = 512;
+/// The largest request that shares pages with other small ones only.
+const SMALL: u64 = PAGE / 4;
+
+impl<K: StreamName> Policy for Stitched<K> {
+    type Stream = K;
+    type Home = Home<K>;
+
+    fn allocate<S: MemorySource>(
+        &mut self,
+        source: &mut S,
+        requested: u64,
+        home: Home<K>,
+    ) -> Result<Block, AllocateError<S::Error>> {
+        let Some(bytes) = requested.max(1).checked_next_multiple_of(ROUNDING) else {
+            let report = self.report(requested, u64::MAX, home, Refusal::Exhausted);
+            return Err(AllocateError::OutOfMemory(report));
+        };
+        self.operations += 1;
+        let pool = if bytes <= SMALL { Pool::Small } else { Pool::Large };
+        let arena = self.arena_for(home, pool);
+        if let Some((hole, address)) = self.hole_for(arena, bytes) {
+            return Ok(self.hand_out(hole, address, bytes, requested));
+        }
+        match self.stitch(source, arena, bytes) {
+            Ok((hole, address)) => Ok(self.hand_out(hole, address, bytes, requested)),
+            Err(Unable::Failed(error)) => Err(AllocateError::Source(error)),
+            Err(Unable::Refused(refusal)) => {
+                let report = self.report(requested, bytes, home, refusal);
+                Err(AllocateError::OutOfMemory(report))
+            }
+        }
+    }
+
+    fn free(&mut self, block: Block, uses: &[(K, u64)]) -> Result<(), ForeignBlock> {
+        let Block { slot, address, .. } = block;
+        let ours = |span: &Span<K>| span.state == State::Held && span.address == address.0;
+        if !self.spans.get(slot).is_some_and(ours) {
+            return Err(ForeignBlock(block));
+        }
+        self.operations += 1;
+        let span = &mut self.spans[slot];
+        let arena = &self.arenas[span.arena.0 as usize];
+        span.uses.renew(arena.home.stream, uses);
+        span.state = State::Hole;
+        span.freed = self.operations;
+        let (pool, bytes, requested) =
+            (arena.pool, span.bytes, std::mem::take(&mut span.requested));
+        self.settle(slot);
+        self.count_free(pool, bytes, requested);
+        Ok(())
+    }
+
+    fn waits_for(&self, block: &Block) -> impl Iterator<Item = (K, u64)> {
+        let span = self.spans.get(block.slot);
+        let others = span.into_iter().flat_map(|span| span.uses.others());
+        others.filter(|(stream, sequence)| !self.has_completed(*stream, *sequence))
+    }
+
+    fn end_pool(&mut self, pool: PoolId) {
+        self.pools.remove(&pool);
+    }
+
+    fn completed(&mut self, stream: K, sequence: u64) {
+        let known = self.completed.entry(stream).or_insert(0);
+        *known = sequence.max(*known);
+    }
+
+    fn release_cached<S: MemorySource>(&mut self, source: &mut S) -> u64 {
+        let released = self.release_pieces(source);
+        let streams = self.streams();
+        self.completed.retain(|stream, _| streams.contains(stream));
+        released
+    }
+
+    fn awaited_for_reuse(&self) -> impl Iterator<Item = (K, u64)> {
+        std::iter::empty()
+    }
+
+    fn awaited_for_release(&self) -> impl Iterator<Item = (K, u64)> {
+        let stale = self.stale.iter().map(|(slot, _)| *slot);
+        let free = self.free_pieces().filter(|(_, _, pages)| !pages.is_empty());
+        let spans = stale.chain(free.map(|(_, slot, _)| slot)).map(|slot| &self.spans[slot]);
+        spans
+            .flat_map(|span| span.uses.all(self.arena(span.arena).home.stream))
+            .filter(|(stream, sequence)| !self.has_completed(*stream, *sequence))
+    }
+
+    fn streams(&self) -> BTreeSet<K> {
+        let homes = self.spans.iter().filter(|span| span.state != State::Vacant);
+        homes
+            .flat_map(|span| {
+                let own = self.arena(span.arena).home.stream;
+                std::iter::once(own).chain(span.uses.others().map(|(stream, _)| stream))
+            })
+            .collect()
+    }
+}
+
+impl<K: StreamName> Stitched<K> {
+    fn report(
+        &self,
+        requested: u64,
+        rounded: u64,
+        home: Home<K>,
+        refusal: Refusal,
+    ) -> OutOfMemoryReport {
+        let pool = if rounded <= SMALL { Pool::Small } else { Pool::Large };
+        let arena = self.arena_of.get(&(home, pool));
+        let holes = arena.into_iter().flat_map(|id| {
+            let holes = self.arena(*id).holes.all_at_least(&self.spans, ROUNDING);
+            holes.map(|hole| self.spans[hole].bytes)
+        });
+        let free = |kept: bool| {
+            let spans = self.spans.iter().filter(|span| span.state == State::Hole);
+            let spans = spans.filter(move |span| self.is_kept(span.arena) == kept);
+            spans.map(|span| (self.arena(span.arena).home, span.bytes)).collect::<Vec<_>>()
+        };
+        let allocated = self.statistics.allocated_bytes.all.current;
+        OutOfMemoryReport {
+            requested,
+            rounded,
+            segment_type: Some(pool),
+            segment: rounded.checked_next_multiple_of(PAGE).unwrap_or(u64::MAX),
+            refusal,
+            allocated,
+            pending: 0,
+            reserved: self.pages * PAGE,
+            largest_free_block: holes.max().unwrap_or(0),
+            cached_for_other_streams: free(false)
+                .iter()
+                .filter(|(other, _)| *other != home)
+                .map(|(_, bytes)| bytes)
+                .sum(),
+            kept_for_graphs: free(true).iter().map(|(_, bytes)| bytes).sum(),
+        }
+    }
+}

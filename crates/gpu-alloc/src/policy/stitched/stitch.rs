@@ -1,0 +1,194 @@
+//! Maps memory where it is missing.
+
+use std::ops::Range;
+
+use super::Stitched;
+use super::arena::{ArenaId, Region};
+use super::pages::{PAGE, touched};
+use super::place::Place;
+use super::span::State;
+use super::supply::Supply;
+use super::uses::Uses;
+use crate::policy::report::refusal;
+use crate::policy::slab::Slot;
+use crate::policy::source::KnownVirtualMemory;
+use crate::policy::{Address, MemorySource, Refusal, SourceError, StreamName};
+
+/// The addresses that an arena reserves at a time, at least. They take no memory.
+const REGION: u64 = 64 << 30;
+
+/// Why no place was made.
+pub(super) enum Unable<E> {
+    /// There is no memory left.
+    Refused(Refusal),
+    /// The source failed.
+    Failed(E),
+}
+
+/// What was mapped at vacant pages.
+struct Mapped<K> {
+    pages: Range<u64>,
+    uses: Uses<K>,
+    is_recycled: bool,
+}
+
+impl<K: StreamName> Stitched<K> {
+    /// Makes a hole for `bytes`; returns it with the address in it.
+    pub(super) fn stitch<S: MemorySource>(
+        &mut self,
+        source: &mut S,
+        arena: ArenaId,
+        bytes: u64,
+    ) -> Result<(Slot, u64), Unable<S::Error>> {
+        self.unmap_stale(source);
+        let place = match self.place_for(arena, bytes) {
+            Some(place) => place,
+            None => {
+                self.add_region(source, arena, bytes)?;
+                self.place_for(arena, bytes).expect("a new region has room")
+            }
+        };
+        self.map_missing(source, arena, place, bytes)?;
+        let slot = self.spans.find_from(place.first, place.address);
+        Ok((slot, place.address))
+    }
+
+    fn add_region<S: MemorySource>(
+        &mut self,
+        source: &mut S,
+        arena: ArenaId,
+        bytes: u64,
+    ) -> Result<(), Unable<S::Error>> {
+        let none = Unable::Refused(Refusal::Exhausted);
+        let bytes = bytes.checked_next_multiple_of(REGION).ok_or(none)?;
+        let reserved = source.known_virtual_memory().reserve(bytes);
+        let Address(address) = reserved.map_err(unable)?;
+        let first = self.spans.add_region(arena, address, bytes);
+        self.arena_mut(arena).regions.push(Region::new(address, bytes, first));
+        self.list(first);
+        Ok(())
+    }
+
+    /// Maps memory at every vacant page of a block. Where that fails, what is mapped by then stays,
+    /// as holes.
+    fn map_missing<S: MemorySource>(
+        &mut self,
+        source: &mut S,
+        arena: ArenaId,
+        place: Place,
+        bytes: u64,
+    ) -> Result<(), Unable<S::Error>> {
+        let pages = touched(place.address, place.address + bytes);
+        let mut supply = self.plan(arena, &pages, place.missing, bytes);
+        let gaps = self.gaps(place.first, &pages);
+        let mut outcome = Ok(());
+        for (vacant, gap) in gaps {
+            let mut mapped =
+                Mapped { pages: gap.start..gap.start, uses: Uses::none(), is_recycled: false };
+            let room = self.spans[vacant].end() / PAGE;
+            while mapped.pages.end < gap.end && outcome.is_ok() {
+                let wanted = mapped.pages.end..gap.end;
+                outcome =
+                    self.map_one(source, arena, &mut supply, &pages, wanted, room, &mut mapped);
+            }
+            self.settle_mapped(source, arena, vacant, mapped)?;
+            outcome?;
+            outcome = Ok(());
+        }
+        Ok(())
+    }
+
+    /// The vacant pages of a place, with the spans that they are in.
+    fn gaps(&self, first: Slot, pages: &Range<u64>) -> Vec<(Slot, Range<u64>)> {
+        let spans = self.spans.from(first).take_while(|(_, span)| span.address < pages.end * PAGE);
+        let vacant = spans.filter(|(_, span)| span.state == State::Vacant);
+        let gaps = vacant.map(|(slot, span)| {
+            let (start, end) = (span.address / PAGE, span.end() / PAGE);
+            (slot, start.max(pages.start)..end.min(pages.end))
+        });
+        gaps.filter(|(_, gap)| !gap.is_empty()).collect()
+    }
+
+    /// Maps one piece at the beginning of `wanted`.
+    fn map_one<S: MemorySource>(
+        &mut self,
+        source: &mut S,
+        arena: ArenaId,
+        supply: &mut Supply,
+        place: &Range<u64>,
+        wanted: Range<u64>,
+        room: u64,
+        mapped: &mut Mapped<K>,
+    ) -> Result<(), Unable<S::Error>> {
+        let (count, room) = (wanted.end - wanted.start, room - wanted.start);
+        let supplied = self.supply(source, supply, arena, place, count, room);
+        let Some(supplied) = supplied.map_err(Unable::Failed)? else {
+            return Err(Unable::Refused(supply.refusal.unwrap_or(Refusal::Exhausted)));
+        };
+        let piece = &mut self.pieces[supplied.piece];
+        let (physical, bytes, pages) = (piece.physical, piece.bytes(), piece.pages);
+        let address = Address(wanted.start * PAGE);
+        if let Err(error) = source.known_virtual_memory().map(address, physical, bytes) {
+            self.spare.push(supplied.piece);
+            return Err(unable(error));
+        }
+        piece.home = Some((arena, wanted.start));
+        self.arena_mut(arena).set_pieces(wanted.start, pages, Some(supplied.piece));
+        mapped.pages.end += pages;
+        mapped.uses.join(&supplied.uses);
+        mapped.is_recycled |= supplied.is_recycled;
+        Ok(())
+    }
+
+    /// Makes a hole of pages that were vacant and have memory now.
+    fn settle_mapped<S: MemorySource>(
+        &mut self,
+        source: &mut S,
+        arena: ArenaId,
+        vacant: Slot,
+        mapped: Mapped<K>,
+    ) -> Result<(), Unable<S::Error>> {
+        let Mapped { pages, uses, is_recycled } = mapped;
+        if pages.is_empty() {
+            return Ok(());
+        }
+        let (start, end) = (pages.start * PAGE, pages.end * PAGE);
+        let memory = source.known_virtual_memory();
+        if let Err(error) = memory.set_access(Address(start), end - start) {
+            // No work has been there yet.
+            memory.unmap(Address(start), end - start);
+            self.empty(arena, pages);
+            return Err(unable(error));
+        }
+        let pool = self.arena(arena).pool;
+        self.statistics.reserved_bytes.increase(pool, end - start);
+        self.statistics.num_device_alloc += 1;
+        let operations = self.operations;
+        let slot = self.cut_out(vacant, start, end);
+        let span = &mut self.spans[slot];
+        (span.state, span.uses, span.is_recycled) = (State::Hole, uses, is_recycled);
+        span.freed = operations;
+        self.settle(slot);
+        Ok(())
+    }
+
+    /// Notes that pages have no memory any more; what they had is spare.
+    pub(super) fn empty(&mut self, arena: ArenaId, pages: Range<u64>) {
+        let mut page = pages.start;
+        while page < pages.end {
+            let slot = self.arena(arena).piece_at(page).expect("the page is mapped");
+            let piece = &mut self.pieces[slot];
+            piece.home = None;
+            self.spare.push(slot);
+            page += piece.pages;
+        }
+        self.arena_mut(arena).set_pieces(pages.start, pages.end - pages.start, None);
+    }
+}
+
+fn unable<E>(error: SourceError<E>) -> Unable<E> {
+    match refusal(error) {
+        Ok(refusal) => Unable::Refused(refusal),
+        Err(failure) => Unable::Failed(failure),
+    }
+}

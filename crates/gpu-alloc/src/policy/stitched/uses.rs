@@ -1,0 +1,78 @@
+//! The last uses of memory that is free: on its own stream, where order protects whoever comes
+//! next, and on others.
+
+use smallvec::SmallVec;
+
+use crate::policy::StreamName;
+
+/// Per stream, the last work that used a range of memory.
+#[derive(Debug, Clone)]
+pub(super) struct Uses<K> {
+    /// On the stream that the memory belongs to; 0 if there was none.
+    pub(super) own: u64,
+    /// On other streams. It is nothing nearly always, and small then.
+    others: Option<Box<SmallVec<[(K, u64); 4]>>>,
+}
+
+impl<K: StreamName> Uses<K> {
+    pub(super) const fn none() -> Self {
+        Uses { own: 0, others: None }
+    }
+
+    pub(super) fn others(&self) -> impl Iterator<Item = (K, u64)> {
+        self.others.iter().flat_map(|others| others.iter().copied())
+    }
+
+    /// All of them, for memory that belongs to `own`.
+    pub(super) fn all(&self, own: K) -> impl Iterator<Item = (K, u64)> {
+        (self.own > 0).then_some((own, self.own)).into_iter().chain(self.others())
+    }
+
+    /// Adds a use on another stream.
+    fn add_other(&mut self, stream: K, sequence: u64) {
+        let others = self.others.get_or_insert_default();
+        match others.iter_mut().find(|(other, _)| *other == stream) {
+            Some((_, last)) => *last = sequence.max(*last),
+            None => others.push((stream, sequence)),
+        }
+    }
+
+    /// Adds a use on any stream.
+    pub(super) fn add(&mut self, own: K, stream: K, sequence: u64) {
+        if stream == own {
+            self.own = self.own.max(sequence);
+        } else {
+            self.add_other(stream, sequence);
+        }
+    }
+
+    /// Adds all uses of other memory of the same stream.
+    pub(super) fn join(&mut self, other: &Uses<K>) {
+        self.own = self.own.max(other.own);
+        other.others().for_each(|(stream, sequence)| self.add_other(stream, sequence));
+    }
+
+    /// Adds all uses of memory of `theirs` to those of memory of `ours`.
+    pub(super) fn join_from(&mut self, ours: K, other: &Uses<K>, theirs: K) {
+        other.all(theirs).for_each(|(stream, sequence)| self.add(ours, stream, sequence));
+    }
+
+    /// Replaces them after the memory was held, with the uses that its holder made. Work of the
+    /// holder's on the memory's own stream came after all uses before it.
+    pub(super) fn renew(&mut self, own: K, uses: &[(K, u64)]) {
+        if uses.iter().any(|(stream, _)| *stream == own) {
+            self.others = None;
+        }
+        uses.iter().for_each(|(stream, sequence)| self.add(own, *stream, *sequence));
+    }
+
+    /// Drops uses on other streams that are over.
+    pub(super) fn forget(&mut self, is_over: impl Fn(K, u64) -> bool) {
+        if let Some(others) = &mut self.others {
+            others.retain(|(stream, sequence)| !is_over(*stream, *sequence));
+            if others.is_empty() {
+                self.others = None;
+            }
+        }
+    }
+}
