@@ -110,6 +110,14 @@ impl<K: StreamName> Stitched<K> {
         &mut self.arenas[arena.0 as usize]
     }
 
+    fn arena_ids(&self) -> impl Iterator<Item = ArenaId> + use<K> {
+        (0..self.arenas.len() as u32).map(ArenaId)
+    }
+
+    fn stream_of(&self, arena: ArenaId) -> K {
+        self.arena(arena).home.stream
+    }
+
     /// The arena for a home's requests of a kind, made at the first.
     fn arena_for(&mut self, home: Home<K>, pool: Pool) -> ArenaId {
         let Stitched { arenas, arena_of, pools, .. } = self;
@@ -193,16 +201,29 @@ impl<K: StreamName> Stitched<K> {
         slot
     }
 
-    /// Hands out `bytes` of a hole at an address.
-    fn hand_out(&mut self, hole: Slot, address: u64, bytes: u64, requested: u64) -> Block {
+    /// Hands out `bytes` of a hole at an address, for a request of an arena.
+    fn hand_out(
+        &mut self,
+        (hole, address): (Slot, u64),
+        bytes: u64,
+        requested: u64,
+        holder: ArenaId,
+    ) -> Block {
         let slot = self.cut_out(hole, address, address + bytes);
         let span = &mut self.spans[slot];
         span.state = State::Held;
         span.requested = requested;
+        span.holder = holder;
         let is_recycled = std::mem::replace(&mut span.is_recycled, true);
-        let last_use = span.uses.own;
-        let pool = self.arenas[span.arena.0 as usize].pool;
-        self.count_allocation(pool, bytes, requested);
+        let own = span.arena;
+        let last_use = if own == holder {
+            span.uses.own
+        } else {
+            let uses = self.spans[slot].uses.all(self.stream_of(own));
+            let stream = self.stream_of(holder);
+            uses.filter(|(other, _)| *other == stream).map(|(_, use_)| use_).max().unwrap_or(0)
+        };
+        self.count_allocation(self.arena(holder).pool, bytes, requested);
         Block { slot, address: super::Address(address), bytes, last_use, is_recycled }
     }
 
@@ -227,6 +248,11 @@ impl<K: StreamName> Stitched<K> {
             sum.decrease(pool, bytes);
         }
         statistics.requested_bytes.decrease(pool, requested);
+    }
+
+    /// Whether there may be a page or more besides what there are, before memory moves.
+    fn is_generous(&self, missing: u64, bytes: u64) -> bool {
+        self.pages + missing <= self.generous_pages(bytes)
     }
 
     /// The pages that there may be before pages move, if `bytes` more were held.

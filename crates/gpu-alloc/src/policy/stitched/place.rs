@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::Stitched;
 use super::arena::ArenaId;
-use super::pages::{newly_taken, touched};
+use super::pages::{least_taken, newly_taken, touched};
 use super::span::State;
 use crate::policy::StreamName;
 use crate::policy::slab::Slot;
@@ -28,20 +28,35 @@ impl<K: StreamName> Stitched<K> {
     pub(super) fn hole_for(&self, arena: ArenaId, bytes: u64) -> Option<(Slot, u64)> {
         let holes = &self.arena(arena).holes;
         let mut best: Option<(u64, Slot, u64)> = None;
+        let least = least_taken(bytes);
         for slot in holes.at_least(&self.spans, bytes).take(COMPARED) {
             let hole = &self.spans[slot];
             let space = hole.address..hole.end();
             for address in [space.start, space.end - bytes] {
                 let cost = newly_taken(&space, &(address..address + bytes));
-                if best.is_none_or(|(least, ..)| cost < least) {
-                    best = Some((cost, slot, address));
-                }
-                if cost == 0 {
+                if cost <= least {
                     return Some((slot, address));
+                }
+                if best.is_none_or(|(best, ..)| cost < best) {
+                    best = Some((cost, slot, address));
                 }
             }
         }
         best.map(|(_, slot, address)| (slot, address))
+    }
+
+    /// A hole for `bytes` among the memory of other streams that is not kept for graphs, and an
+    /// address in it; the smallest of those that each of them would give.
+    pub(super) fn hole_elsewhere(&self, arena: ArenaId, bytes: u64) -> Option<(Slot, u64)> {
+        if self.is_kept(arena) {
+            return None;
+        }
+        let pool = self.arena(arena).pool;
+        let others = self.arena_ids().filter(|other| {
+            *other != arena && self.arena(*other).pool == pool && !self.is_kept(*other)
+        });
+        let holes = others.filter_map(|other| self.hole_for(other, bytes));
+        holes.min_by_key(|(slot, _)| self.spans[*slot].bytes)
     }
 
     /// The place for `bytes` where the fewest pages are missing, and of those the one where the

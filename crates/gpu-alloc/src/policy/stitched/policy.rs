@@ -33,11 +33,11 @@ impl<K: StreamName> Policy for Stitched<K> {
         self.operations += 1;
         let pool = if bytes <= SMALL { Pool::Small } else { Pool::Large };
         let arena = self.arena_for(home, pool);
-        if let Some((hole, address)) = self.hole_for(arena, bytes) {
-            return Ok(self.hand_out(hole, address, bytes, requested));
+        if let Some(hole) = self.hole_for(arena, bytes) {
+            return Ok(self.hand_out(hole, bytes, requested, arena));
         }
         match self.stitch(source, arena, bytes) {
-            Ok((hole, address)) => Ok(self.hand_out(hole, address, bytes, requested)),
+            Ok(hole) => Ok(self.hand_out(hole, bytes, requested, arena)),
             Err(Unable::Failed(error)) => Err(AllocateError::Source(error)),
             Err(Unable::Refused(refusal)) => {
                 let report = self.report(requested, bytes, home, refusal);
@@ -54,12 +54,12 @@ impl<K: StreamName> Policy for Stitched<K> {
         }
         self.operations += 1;
         let span = &mut self.spans[slot];
-        let arena = &self.arenas[span.arena.0 as usize];
-        span.uses.renew(arena.home.stream, uses);
+        let [own, holder] = [span.arena, span.holder].map(|arena| &self.arenas[arena.0 as usize]);
+        span.uses.renew(own.home.stream, holder.home.stream, uses);
         span.state = State::Hole;
         span.freed = self.operations;
         let (pool, bytes, requested) =
-            (arena.pool, span.bytes, std::mem::take(&mut span.requested));
+            (holder.pool, span.bytes, std::mem::take(&mut span.requested));
         self.settle(slot);
         self.count_free(pool, bytes, requested);
         Ok(())
@@ -67,8 +67,13 @@ impl<K: StreamName> Policy for Stitched<K> {
 
     fn waits_for(&self, block: &Block) -> impl Iterator<Item = (K, u64)> {
         let span = self.spans.get(block.slot);
-        let others = span.into_iter().flat_map(|span| span.uses.others());
-        others.filter(|(stream, sequence)| !self.has_completed(*stream, *sequence))
+        span.into_iter().flat_map(move |span| {
+            let holder = self.stream_of(span.holder);
+            let uses = span.uses.all(self.stream_of(span.arena));
+            uses.filter(move |(stream, sequence)| {
+                *stream != holder && !self.has_completed(*stream, *sequence)
+            })
+        })
     }
 
     fn end_pool(&mut self, pool: PoolId) {
@@ -96,7 +101,7 @@ impl<K: StreamName> Policy for Stitched<K> {
         let free = self.free_pieces().filter(|(_, _, pages)| !pages.is_empty());
         let spans = stale.chain(free.map(|(_, slot, _)| slot)).map(|slot| &self.spans[slot]);
         spans
-            .flat_map(|span| span.uses.all(self.arena(span.arena).home.stream))
+            .flat_map(|span| span.uses.all(self.stream_of(span.arena)))
             .filter(|(stream, sequence)| !self.has_completed(*stream, *sequence))
     }
 
@@ -104,7 +109,7 @@ impl<K: StreamName> Policy for Stitched<K> {
         let homes = self.spans.iter().filter(|span| span.state != State::Vacant);
         homes
             .flat_map(|span| {
-                let own = self.arena(span.arena).home.stream;
+                let own = self.stream_of(span.arena);
                 std::iter::once(own).chain(span.uses.others().map(|(stream, _)| stream))
             })
             .collect()

@@ -74,7 +74,7 @@ impl<K: StreamName> Stitched<K> {
     /// Whether all uses of a span are known to be over.
     fn is_over(&self, slot: Slot) -> bool {
         let span = &self.spans[slot];
-        let own = self.arena(span.arena).home.stream;
+        let own = self.stream_of(span.arena);
         span.uses.all(own).all(|(stream, sequence)| self.has_completed(stream, sequence))
     }
 
@@ -125,7 +125,7 @@ impl<K: StreamName> Stitched<K> {
 
     /// Each hole that graphs do not keep, with the pages of its whole pieces.
     pub(super) fn free_pieces(&self) -> impl Iterator<Item = (ArenaId, Slot, Range<u64>)> {
-        let arenas = (0..self.arenas.len() as u32).map(ArenaId).filter(|id| !self.is_kept(*id));
+        let arenas = self.arena_ids().filter(|id| !self.is_kept(*id));
         arenas.flat_map(move |id| {
             let holes = self.arena(id).holes.all_at_least(&self.spans, PAGE);
             holes.map(move |hole| (id, hole, self.whole_pieces(id, hole)))

@@ -8,9 +8,9 @@ use crate::policy::{Address, BlockSnapshot, BlockState, Inspect, Segment, Stream
 
 impl<K: StreamName> Inspect for Stitched<K> {
     fn snapshot(&self) -> Vec<Segment<K>> {
-        let arenas = (0..self.arenas.len() as u32).map(ArenaId);
-        let regions =
-            arenas.flat_map(|id| self.arena(id).regions.iter().map(move |region| (id, region)));
+        let regions = self
+            .arena_ids()
+            .flat_map(|id| self.arena(id).regions.iter().map(move |region| (id, region)));
         let mut segments: Vec<_> =
             regions.flat_map(|(id, region)| self.segments(id, region.first)).collect();
         segments.sort_by_key(|segment| segment.address);

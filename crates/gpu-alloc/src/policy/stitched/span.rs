@@ -15,6 +15,9 @@ pub(super) struct Span<K> {
     pub(super) bytes: u64,
     pub(super) state: State,
     pub(super) arena: ArenaId,
+    /// Where it is held, the arena of the request. It is another one where a stream holds memory of
+    /// another stream's.
+    pub(super) holder: ArenaId,
     /// The neighbours in the region.
     pub(super) previous: Option<Slot>,
     pub(super) next: Option<Slot>,
@@ -67,6 +70,7 @@ impl<K: StreamName> Spans<K> {
             bytes,
             state: State::Vacant,
             arena,
+            holder: arena,
             previous: None,
             next: None,
             smaller: None,
@@ -76,10 +80,6 @@ impl<K: StreamName> Spans<K> {
             is_recycled: false,
             freed: 0,
         })
-    }
-
-    pub(super) fn remove_region(&mut self, slot: Slot) {
-        self.0.remove(slot);
     }
 
     pub(super) fn get(&self, slot: Slot) -> Option<&Span<K>> {

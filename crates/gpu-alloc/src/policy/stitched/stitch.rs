@@ -41,6 +41,12 @@ impl<K: StreamName> Stitched<K> {
         bytes: u64,
     ) -> Result<(Slot, u64), Unable<S::Error>> {
         self.unmap_stale(source);
+        let fresh = touched(0, bytes).end;
+        if !self.is_generous(fresh, bytes)
+            && let Some(hole) = self.hole_elsewhere(arena, bytes)
+        {
+            return Ok(hole);
+        }
         let place = match self.place_for(arena, bytes) {
             Some(place) => place,
             None => {

@@ -59,7 +59,7 @@ impl<K: StreamName> Stitched<K> {
         missing: u64,
         bytes: u64,
     ) -> Supply {
-        if self.is_kept(arena) || self.pages + missing <= self.generous_pages(bytes) {
+        if self.is_kept(arena) || self.is_generous(missing, bytes) {
             return Supply { to_make: missing, movable: BTreeSet::new(), refusal: None };
         }
         let movable = self.movable(place);
@@ -73,7 +73,7 @@ impl<K: StreamName> Stitched<K> {
             let pages = self.pieces[*piece].pages;
             Movable { pages, freed: 0, piece: *piece, near: None }
         });
-        let mapped = (0..self.arenas.len() as u32).map(ArenaId).filter(|id| !self.is_kept(*id));
+        let mapped = self.arena_ids().filter(|id| !self.is_kept(*id));
         let mapped = mapped.flat_map(|id| {
             let holes = self.arena(id).holes.all_at_least(&self.spans, PAGE);
             holes.flat_map(move |hole| self.movable_in(id, hole))
@@ -197,7 +197,7 @@ impl<K: StreamName> Stitched<K> {
         let stale = self.make_stale(near, page, self.pieces[piece].pages);
         let span = &self.spans[stale];
         let mut uses = Uses::none();
-        uses.join_from(self.arena(arena).home.stream, &span.uses, self.arena(from).home.stream);
+        uses.join_from(self.stream_of(arena), &span.uses, self.stream_of(from));
         Some(Supplied { piece, uses, is_recycled: span.is_recycled })
     }
 }

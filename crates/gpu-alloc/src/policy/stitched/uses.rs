@@ -57,22 +57,12 @@ impl<K: StreamName> Uses<K> {
         other.all(theirs).for_each(|(stream, sequence)| self.add(ours, stream, sequence));
     }
 
-    /// Replaces them after the memory was held, with the uses that its holder made. Work of the
-    /// holder's on the memory's own stream came after all uses before it.
-    pub(super) fn renew(&mut self, own: K, uses: &[(K, u64)]) {
-        if uses.iter().any(|(stream, _)| *stream == own) {
-            self.others = None;
+    /// Adds the uses that a holder on a stream made. Its work there came after all uses before it,
+    /// so those need not be known any more if there was any.
+    pub(super) fn renew(&mut self, own: K, holder: K, uses: &[(K, u64)]) {
+        if uses.iter().any(|(stream, _)| *stream == holder) {
+            *self = Uses::none();
         }
         uses.iter().for_each(|(stream, sequence)| self.add(own, *stream, *sequence));
-    }
-
-    /// Drops uses on other streams that are over.
-    pub(super) fn forget(&mut self, is_over: impl Fn(K, u64) -> bool) {
-        if let Some(others) = &mut self.others {
-            others.retain(|(stream, sequence)| !is_over(*stream, *sequence));
-            if others.is_empty() {
-                self.others = None;
-            }
-        }
     }
 }
