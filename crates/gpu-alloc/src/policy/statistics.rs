@@ -135,12 +135,14 @@ impl DurationStatistic {
 }
 
 impl Statistic {
+    #[inline]
     pub(super) fn increase(&mut self, amount: u64) {
         self.current += amount;
         self.allocated += amount;
         self.peak = self.peak.max(self.current);
     }
 
+    #[inline]
     pub(super) fn decrease(&mut self, amount: u64) {
         self.current -= amount;
         self.freed += amount;
@@ -173,10 +175,12 @@ impl PoolStatistics {
         }
     }
 
+    #[inline]
     pub(super) fn increase(&mut self, pool: Pool, amount: u64) {
         self.both(pool).into_iter().for_each(|statistic| statistic.increase(amount));
     }
 
+    #[inline]
     pub(super) fn decrease(&mut self, pool: Pool, amount: u64) {
         self.both(pool).into_iter().for_each(|statistic| statistic.decrease(amount));
     }
@@ -192,6 +196,7 @@ impl PoolStatistics {
         }
     }
 
+    #[inline]
     fn both(&mut self, pool: Pool) -> [&mut Statistic; 2] {
         let one = match pool {
             Pool::Small => &mut self.small_pool,

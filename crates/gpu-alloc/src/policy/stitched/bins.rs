@@ -97,6 +97,7 @@ impl Bins {
     }
 }
 
+#[inline]
 fn bin_of(bytes: u64) -> usize {
     let units = bytes / UNIT;
     let power = units.checked_ilog2().unwrap_or(0);

@@ -6,6 +6,7 @@ use std::ops::Range;
 pub(super) const PAGE: u64 = 2 << 20;
 
 /// The pages that a range of addresses touches.
+#[inline]
 pub(super) fn touched(start: u64, end: u64) -> Range<u64> {
     start / PAGE..end.div_ceil(PAGE)
 }
@@ -20,6 +21,7 @@ pub(super) fn whole(start: u64, end: u64) -> Range<u64> {
 ///
 /// It lies in free space from `space.start` to `space.end`, with held memory before and after. So
 /// the page of either end is taken already if the end is not where the page begins or ends.
+#[inline]
 pub(super) fn newly_taken(space: &Range<u64>, block: &Range<u64>) -> u64 {
     let pages = touched(block.start, block.end);
     let [first, last] = [space.start, space.end]
@@ -30,6 +32,7 @@ pub(super) fn newly_taken(space: &Range<u64>, block: &Range<u64>) -> u64 {
 }
 
 /// The fewest pages that a block of a size takes anywhere: its first and last may be taken already.
+#[inline]
 pub(super) fn least_taken(bytes: u64) -> u64 {
     (bytes - 1) / PAGE
 }

@@ -31,6 +31,9 @@ impl<K: StreamName> Stitched<K> {
         let least = least_taken(bytes);
         for slot in holes.at_least(&self.spans, bytes).take(COMPARED) {
             let hole = &self.spans[slot];
+            if hole.bytes == bytes {
+                return Some((slot, hole.address));
+            }
             let space = hole.address..hole.end();
             for address in [space.start, space.end - bytes] {
                 let cost = newly_taken(&space, &(address..address + bytes));
