@@ -14,7 +14,7 @@ const UNIT: u64 = 512;
 const PARTS: u32 = 5;
 /// Enough for 2⁵⁵ bytes.
 const BINS: usize = 42 << PARTS;
-/// How many holes of a bin are looked at before the next bin is tried.
+/// How many holes of a bin are looked at, so that a long list does not slow a request down.
 const LOOKED_AT: usize = 8;
 
 #[derive(Debug)]
@@ -51,16 +51,26 @@ impl Bins {
         }
     }
 
-    /// Holes of at least `bytes`, about the smallest first.
-    pub(super) fn at_least<'a, K: StreamName>(
-        &'a self,
-        spans: &'a Spans<K>,
-        bytes: u64,
-    ) -> impl Iterator<Item = Slot> + 'a {
-        let bin = bin_of(bytes);
-        let own = self.holes(spans, bin).take(LOOKED_AT);
-        let own = own.filter(move |slot| spans[*slot].bytes >= bytes);
-        own.chain(self.bins_from(bin + 1).flat_map(|bin| self.holes(spans, bin).take(LOOKED_AT)))
+    /// A hole of at least `bytes`: of about the smallest such, the smallest and then the lowest.
+    #[inline]
+    pub(super) fn smallest<K: StreamName>(&self, spans: &Spans<K>, bytes: u64) -> Option<Slot> {
+        let own = bin_of(bytes);
+        self.smallest_in(spans, own, bytes)
+            .or_else(|| self.smallest_in(spans, self.next_bin(own + 1)?, bytes))
+    }
+
+    #[inline]
+    fn smallest_in<K: StreamName>(&self, spans: &Spans<K>, bin: usize, bytes: u64) -> Option<Slot> {
+        let mut best: Option<(u64, u64, Slot)> = None;
+        for slot in self.holes(spans, bin).take(LOOKED_AT) {
+            let span = &spans[slot];
+            if span.bytes >= bytes
+                && best.is_none_or(|(b, a, _)| (span.bytes, span.address) < (b, a))
+            {
+                best = Some((span.bytes, span.address, slot));
+            }
+        }
+        best.map(|(_, _, slot)| slot)
     }
 
     /// All holes of at least `bytes`, in any order.

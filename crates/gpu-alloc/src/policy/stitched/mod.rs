@@ -2,6 +2,7 @@
 
 mod arena;
 mod bins;
+mod movable;
 mod pages;
 mod piece;
 mod place;
@@ -59,6 +60,8 @@ pub struct Stitched<K> {
     pools: BTreeSet<PoolId>,
     /// How far each stream is known to have come.
     completed: BTreeMap<K, u64>,
+    /// Whether any stream came on since old mappings were looked at.
+    has_news: bool,
     /// All pages that were made and not given back.
     pages: u64,
     /// The most bytes that were ever held at once.
@@ -80,6 +83,7 @@ impl<K: StreamName> Stitched<K> {
             stale: VecDeque::new(),
             pools: BTreeSet::new(),
             completed: BTreeMap::new(),
+            has_news: false,
             pages: 0,
             most_held: 0,
             operations: 0,

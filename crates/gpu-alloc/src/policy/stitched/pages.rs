@@ -31,12 +31,6 @@ pub(super) fn newly_taken(space: &Range<u64>, block: &Range<u64>) -> u64 {
     pages.end - pages.start - taken
 }
 
-/// The fewest pages that a block of a size takes anywhere: its first and last may be taken already.
-#[inline]
-pub(super) fn least_taken(bytes: u64) -> u64 {
-    (bytes - 1) / PAGE
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -4,13 +4,10 @@ use std::ops::Range;
 
 use super::Stitched;
 use super::arena::ArenaId;
-use super::pages::{least_taken, newly_taken, touched};
+use super::pages::{newly_taken, touched};
 use super::span::State;
 use crate::policy::StreamName;
 use crate::policy::slab::Slot;
-
-/// How many holes that would do are compared.
-const COMPARED: usize = 8;
 
 /// A place in free space where memory is missing.
 #[derive(Debug, Clone, Copy)]
@@ -23,29 +20,16 @@ pub(super) struct Place {
 }
 
 impl<K: StreamName> Stitched<K> {
-    /// A hole for `bytes`, and an address in it: of some that are about the smallest, the one where
-    /// the block takes the fewest pages of which nobody holds anything. Those stay free to move.
+    /// About the smallest hole for `bytes`, and the end of it where the block takes the fewest pages
+    /// of which nobody holds anything. Those stay free to move.
     pub(super) fn hole_for(&self, arena: ArenaId, bytes: u64) -> Option<(Slot, u64)> {
-        let holes = &self.arena(arena).holes;
-        let mut best: Option<(u64, Slot, u64)> = None;
-        let least = least_taken(bytes);
-        for slot in holes.at_least(&self.spans, bytes).take(COMPARED) {
-            let hole = &self.spans[slot];
-            if hole.bytes == bytes {
-                return Some((slot, hole.address));
-            }
-            let space = hole.address..hole.end();
-            for address in [space.start, space.end - bytes] {
-                let cost = newly_taken(&space, &(address..address + bytes));
-                if cost <= least {
-                    return Some((slot, address));
-                }
-                if best.is_none_or(|(best, ..)| cost < best) {
-                    best = Some((cost, slot, address));
-                }
-            }
-        }
-        best.map(|(_, slot, address)| (slot, address))
+        let slot = self.arena(arena).holes.smallest(&self.spans, bytes)?;
+        let hole = &self.spans[slot];
+        let space = hole.address..hole.end();
+        let taken = |address| newly_taken(&space, &(address..address + bytes));
+        let last = space.end - bytes;
+        let address = if taken(last) < taken(space.start) { last } else { space.start };
+        Some((slot, address))
     }
 
     /// A hole for `bytes` among the memory of other streams that is not kept for graphs, and an

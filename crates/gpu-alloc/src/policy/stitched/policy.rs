@@ -14,7 +14,7 @@ use crate::policy::{
 /// Blocks are multiples of this.
 const ROUNDING: u64 = 512;
 /// The largest request that shares pages with other small ones only.
-const SMALL: u64 = PAGE / 4;
+const SMALL: u64 = PAGE / 8;
 
 impl<K: StreamName> Policy for Stitched<K> {
     type Stream = K;
@@ -82,7 +82,10 @@ impl<K: StreamName> Policy for Stitched<K> {
 
     fn completed(&mut self, stream: K, sequence: u64) {
         let known = self.completed.entry(stream).or_insert(0);
-        *known = sequence.max(*known);
+        if sequence > *known {
+            *known = sequence;
+            self.has_news = true;
+        }
     }
 
     fn release_cached<S: MemorySource>(&mut self, source: &mut S) -> u64 {

@@ -26,39 +26,43 @@ impl<K: StreamName> Stitched<K> {
         slot
     }
 
-    /// Ends the old mappings that no work uses any more, neighbours at once.
-    pub(super) fn unmap_stale<S: MemorySource>(&mut self, source: &mut S) {
-        let stale = std::mem::take(&mut self.stale);
-        let mut left = std::collections::VecDeque::new();
-        for (slot, address) in stale {
+    /// Ends old mappings that no work uses any more, among the oldest, neighbours at once.
+    pub(super) fn unmap_stale<S: MemorySource>(&mut self, source: &mut S, most: usize) {
+        let news = std::mem::take(&mut self.has_news);
+        if !news {
+            return;
+        }
+        for _ in 0..self.stale.len().min(most) {
+            let Some((slot, address)) = self.stale.pop_front() else { return };
             if !self.is_stale_at(slot, address) {
                 continue;
             }
-            if !self.is_over(slot) {
-                left.push_back((slot, address));
-                continue;
+            if self.is_over(slot) {
+                self.unmap_around(source, slot);
+            } else {
+                self.stale.push_back((slot, address));
             }
-            let mut first = slot;
-            while let Some(previous) = self.spans[first].previous
-                && self.may_be_unmapped(previous)
-            {
-                first = previous;
-            }
-            let start = self.spans[first].address;
-            let mut end = self.spans[first].end();
-            self.vacate(first);
-            while let Some(next) = self.spans[first].next
-                && self.may_be_unmapped(next)
-            {
-                end = self.spans[next].end();
-                self.spans[next].state = State::Vacant;
-                self.spans.join_next(first);
-            }
-            source.known_virtual_memory().unmap(Address(start), end - start);
-            self.statistics.num_device_free += 1;
-            self.settle(first);
         }
-        self.stale = left;
+    }
+
+    /// Ends the old mapping of a span, and those around that are over as well.
+    fn unmap_around<S: MemorySource>(&mut self, source: &mut S, slot: Slot) {
+        let mut first = slot;
+        while let Some(previous) = self.spans[first].previous
+            && self.may_be_unmapped(previous)
+        {
+            first = previous;
+        }
+        while let Some(next) = self.spans[first].next
+            && self.may_be_unmapped(next)
+        {
+            self.spans.join_next(first);
+        }
+        let (start, bytes) = (self.spans[first].address, self.spans[first].bytes);
+        source.known_virtual_memory().unmap(Address(start), bytes);
+        self.statistics.num_device_free += 1;
+        self.vacate(first);
+        self.settle(first);
     }
 
     fn is_stale_at(&self, slot: Slot, address: u64) -> bool {
@@ -88,7 +92,7 @@ impl<K: StreamName> Stitched<K> {
     /// Gives back every piece that nobody holds anything of, whose uses are over, and that no graph
     /// uses.
     pub(super) fn release_pieces<S: MemorySource>(&mut self, source: &mut S) -> u64 {
-        self.unmap_stale(source);
+        self.unmap_stale(source, usize::MAX);
         for (arena, slot, pages) in self.releasable() {
             let (start, end) = (pages.start * PAGE, pages.end * PAGE);
             source.known_virtual_memory().unmap(Address(start), end - start);
@@ -112,33 +116,9 @@ impl<K: StreamName> Stitched<K> {
         released
     }
 
-    /// Runs of pieces that may be given back, last first within a hole.
+    /// Runs of pieces that may be given back.
     fn releasable(&self) -> Vec<(ArenaId, Slot, Range<u64>)> {
-        let mut runs = Vec::new();
-        for (arena, hole, pieces) in self.free_pieces() {
-            if self.is_over(hole) && !pieces.is_empty() {
-                runs.push((arena, hole, pieces));
-            }
-        }
-        runs
-    }
-
-    /// Each hole that graphs do not keep, with the pages of its whole pieces.
-    pub(super) fn free_pieces(&self) -> impl Iterator<Item = (ArenaId, Slot, Range<u64>)> {
-        let arenas = self.arena_ids().filter(|id| !self.is_kept(*id));
-        arenas.flat_map(move |id| {
-            let holes = self.arena(id).holes.all_at_least(&self.spans, PAGE);
-            holes.map(move |hole| (id, hole, self.whole_pieces(id, hole)))
-        })
-    }
-
-    /// The pages of a hole that whole pieces take; they are in one run.
-    fn whole_pieces(&self, arena: ArenaId, hole: Slot) -> Range<u64> {
-        let pieces = self.movable_in(arena, hole);
-        let pages = pieces.filter_map(|movable| {
-            let piece = &self.pieces[movable.piece];
-            piece.home.map(|(_, page)| page..page + piece.pages)
-        });
-        pages.reduce(|all, piece| all.start..piece.end).unwrap_or(0..0)
+        let free = self.free_pieces().filter(|(_, _, pages)| !pages.is_empty());
+        free.filter(|(_, hole, _)| self.is_over(*hole)).collect()
     }
 }

@@ -17,6 +17,9 @@ use crate::policy::{Address, MemorySource, Refusal, SourceError, StreamName};
 /// The addresses that an arena reserves at a time, at least. They take no memory.
 const REGION: u64 = 64 << 30;
 
+/// How many old mappings are looked at before a new one is made.
+const UNMAPPED_AT_ONCE: usize = 64;
+
 /// Why no place was made.
 pub(super) enum Unable<E> {
     /// There is no memory left.
@@ -40,7 +43,7 @@ impl<K: StreamName> Stitched<K> {
         arena: ArenaId,
         bytes: u64,
     ) -> Result<(Slot, u64), Unable<S::Error>> {
-        self.unmap_stale(source);
+        self.unmap_stale(source, UNMAPPED_AT_ONCE);
         let fresh = touched(0, bytes).end;
         if !self.is_generous(fresh, bytes)
             && let Some(hole) = self.hole_elsewhere(arena, bytes)

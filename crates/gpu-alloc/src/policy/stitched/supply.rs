@@ -1,46 +1,33 @@
 //! Where pages come from that are missing at a place.
 
-use std::collections::BTreeSet;
 use std::ops::Range;
 
 use super::Stitched;
 use super::arena::ArenaId;
-use super::pages::{PAGE, whole};
+use super::movable::{Free, Movable};
+use super::pages::PAGE;
 use super::piece::Piece;
 use super::uses::Uses;
 use crate::policy::slab::Slot;
 use crate::policy::source::KnownVirtualMemory;
 use crate::policy::{MemorySource, Pool, Refusal, SourceError, StreamName};
 
-/// The pages of a piece for large requests. More cost fewer calls to the driver; fewer are less
-/// often held in part, when the rest cannot move.
-const PIECE: u64 = 4;
+/// The most pages of a piece. More cost fewer calls to the driver; fewer are less often held in
+/// part, when the rest cannot move.
+pub(super) const MOST_PAGES: u64 = 4;
+/// A piece is so small a part of what is missing, or less: a hole between medium blocks must not be
+/// all pieces that are held in part.
+const PART: u64 = 7;
 
 /// How pages are found for one place.
 #[derive(Debug)]
 pub(super) struct Supply {
     /// How many may be made before any move.
     to_make: u64,
-    /// The pieces that may move here, by size, and of one size the longest free first.
-    movable: BTreeSet<Movable>,
+    /// Where pieces may be taken from, once that is known.
+    movable: Option<Movable>,
     /// What the source said when it had none left.
     pub(super) refusal: Option<Refusal>,
-}
-
-/// A piece of which nobody holds anything.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Movable {
-    pages: u64,
-    freed: u64,
-    pub(super) piece: Slot,
-    /// A span of its region that is not after it.
-    near: Option<Slot>,
-}
-
-impl Movable {
-    fn of_pages(pages: u64) -> Movable {
-        Movable { pages, freed: 0, piece: Slot::FIRST, near: None }
-    }
 }
 
 /// A piece for a place, and the uses of it elsewhere that the place must come after.
@@ -60,50 +47,11 @@ impl<K: StreamName> Stitched<K> {
         bytes: u64,
     ) -> Supply {
         if self.is_kept(arena) || self.is_generous(missing, bytes) {
-            return Supply { to_make: missing, movable: BTreeSet::new(), refusal: None };
+            return Supply { to_make: missing, movable: None, refusal: None };
         }
         let movable = self.movable(place);
-        let pages = movable.iter().map(|movable| movable.pages).sum::<u64>();
-        Supply { to_make: missing.saturating_sub(pages), movable, refusal: None }
-    }
-
-    /// Every piece that may move, but for those that are at pages of the place.
-    fn movable(&self, place: &Range<u64>) -> BTreeSet<Movable> {
-        let spare = self.spare.iter().map(|piece| {
-            let pages = self.pieces[*piece].pages;
-            Movable { pages, freed: 0, piece: *piece, near: None }
-        });
-        let mapped = self.arena_ids().filter(|id| !self.is_kept(*id));
-        let mapped = mapped.flat_map(|id| {
-            let holes = self.arena(id).holes.all_at_least(&self.spans, PAGE);
-            holes.flat_map(move |hole| self.movable_in(id, hole))
-        });
-        let mapped = mapped.filter(|movable| {
-            let piece = &self.pieces[movable.piece];
-            let at = piece.home.map_or(0, |(_, page)| page);
-            at + piece.pages <= place.start || place.end <= at
-        });
-        spare.chain(mapped).collect()
-    }
-
-    /// The pieces that lie in a hole as a whole.
-    pub(super) fn movable_in(&self, arena: ArenaId, slot: Slot) -> impl Iterator<Item = Movable> {
-        let hole = &self.spans[slot];
-        let pages = whole(hole.address, hole.end());
-        let (freed, near) = (hole.freed, Some(slot));
-        let mut page = pages.start;
-        std::iter::from_fn(move || {
-            while page < pages.end {
-                let piece = self.arena(arena).piece_at(page)?;
-                let Piece { pages: size, home, .. } = self.pieces[piece];
-                let (_, at) = home?;
-                page = at + size;
-                if at >= pages.start && page <= pages.end {
-                    return Some(Movable { pages: size, freed, piece, near });
-                }
-            }
-            None
-        })
+        let to_make = missing.saturating_sub(movable.pages);
+        Supply { to_make, movable: Some(movable), refusal: None }
     }
 
     /// A piece for `wanted` pages or fewer, or more where there is room.
@@ -130,9 +78,8 @@ impl<K: StreamName> Stitched<K> {
             supply.to_make = wanted;
             return self.make_piece(source, supply, arena, wanted);
         }
-        if supply.movable.is_empty() {
-            // It may be that nothing was to move yet.
-            supply.movable = self.movable(place);
+        if supply.movable.is_none() {
+            supply.movable = Some(self.movable(place));
             return Ok(self.move_piece(supply, arena, wanted, room));
         }
         Ok(None)
@@ -146,7 +93,10 @@ impl<K: StreamName> Stitched<K> {
         arena: ArenaId,
         wanted: u64,
     ) -> Result<Option<Supplied<K>>, S::Error> {
-        let most = if self.arena(arena).pool == Pool::Small { 1 } else { PIECE };
+        let most = match self.arena(arena).pool {
+            Pool::Small => 1,
+            Pool::Large => (wanted / PART).clamp(1, MOST_PAGES),
+        };
         let mut pages = wanted.min(most).min(supply.to_make);
         loop {
             match source.known_virtual_memory().create(pages * PAGE) {
@@ -173,8 +123,7 @@ impl<K: StreamName> Stitched<K> {
         }
     }
 
-    /// Takes a piece from where it is: the largest that is not too large, or else the smallest for
-    /// which there is room.
+    /// Takes a piece from where it is.
     fn move_piece(
         &mut self,
         supply: &mut Supply,
@@ -182,18 +131,12 @@ impl<K: StreamName> Stitched<K> {
         wanted: u64,
         room: u64,
     ) -> Option<Supplied<K>> {
-        let fitting = supply.movable.range(..Movable::of_pages(wanted + 1)).next_back();
-        let chosen = match fitting {
-            Some(fitting) => *supply.movable.range(Movable::of_pages(fitting.pages)..).next()?,
-            None => *supply.movable.first().filter(|first| first.pages <= room)?,
-        };
-        supply.movable.remove(&chosen);
-        let piece = chosen.piece;
+        let Free { piece, near } = supply.movable.as_mut()?.next(self, wanted, room)?;
         let Some((from, page)) = self.pieces[piece].home.take() else {
             self.spare.retain(|spare| *spare != piece);
             return Some(Supplied { piece, uses: Uses::none(), is_recycled: false });
         };
-        let near = chosen.near.expect("a mapped piece is in a span");
+        let near = near.expect("a mapped piece is in a span");
         let stale = self.make_stale(near, page, self.pieces[piece].pages);
         let span = &self.spans[stale];
         let mut uses = Uses::none();

@@ -11,8 +11,10 @@ pub(super) struct Uses<K> {
     /// On the stream that the memory belongs to; 0 if there was none.
     pub(super) own: u64,
     /// On other streams. It is nothing nearly always, and small then.
-    others: Option<Box<SmallVec<[(K, u64); 4]>>>,
+    others: Option<Box<Others<K>>>,
 }
+
+type Others<K> = SmallVec<[(K, u64); 4]>;
 
 impl<K: StreamName> Uses<K> {
     pub(super) const fn none() -> Self {

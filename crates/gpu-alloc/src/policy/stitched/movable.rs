@@ -1,0 +1,149 @@
+//! Pieces of which nobody holds anything, in the order in which they move.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+
+use super::Stitched;
+use super::arena::ArenaId;
+use super::pages::{PAGE, whole};
+use super::supply::MOST_PAGES;
+use crate::policy::StreamName;
+use crate::policy::slab::Slot;
+
+/// The pieces that may move, from the hole on that nobody has used for longest.
+#[derive(Debug)]
+pub(super) struct Movable {
+    /// The pages of all of them.
+    pub(super) pages: u64,
+    /// The holes that were not looked into yet, the last freed first: they are taken from the end.
+    holes: Vec<Run>,
+    /// By pages less one, pieces that were found while others were wanted, first to last.
+    found: [VecDeque<Free>; MOST_PAGES as usize],
+}
+
+/// A run of whole pieces in a hole.
+#[derive(Debug)]
+struct Run {
+    freed: u64,
+    arena: ArenaId,
+    hole: Slot,
+    pages: Range<u64>,
+}
+
+/// A piece that may move.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Free {
+    pub(super) piece: Slot,
+    /// A span of its region that is not after it, if it is mapped.
+    pub(super) near: Option<Slot>,
+}
+
+impl<K: StreamName> Stitched<K> {
+    /// Every piece that may move, but for those that are at pages of a place.
+    pub(super) fn movable(&self, place: &Range<u64>) -> Movable {
+        let spare = self
+            .spare
+            .iter()
+            .map(|piece| (self.pieces[*piece].pages, Free { piece: *piece, near: None }));
+        let passed_over: VecDeque<_> = spare.collect();
+        let mut found = <[VecDeque<Free>; MOST_PAGES as usize]>::default();
+        for piece in &self.spare {
+            let free = Free { piece: *piece, near: None };
+            found[self.pieces[*piece].pages as usize - 1].push_back(free);
+        }
+        let mut holes: Vec<Run> = self
+            .free_pieces()
+            .flat_map(|(arena, hole, pages)| {
+                let [before, after] = self.outside(arena, &pages, place);
+                let freed = self.spans[hole].freed;
+                [before, after].map(|pages| Run { freed, arena, hole, pages })
+            })
+            .filter(|run| !run.pages.is_empty())
+            .collect();
+        holes.sort_unstable_by_key(|run| (std::cmp::Reverse(run.freed), run.pages.start));
+        let mapped = holes.iter().map(|run| run.pages.end - run.pages.start).sum::<u64>();
+        let spare = self.spare.iter().map(|piece| self.pieces[*piece].pages).sum::<u64>();
+        Movable { pages: mapped + spare, holes, found }
+    }
+
+    /// The whole pieces among some that touch none of the pages of a place.
+    fn outside(&self, arena: ArenaId, pages: &Range<u64>, place: &Range<u64>) -> [Range<u64>; 2] {
+        if pages.end <= place.start || place.end <= pages.start {
+            return [pages.clone(), 0..0];
+        }
+        let start_of = |page: u64| {
+            let piece = self.arena(arena).piece_at(page).expect("the page is mapped");
+            let (_, start) = self.pieces[piece].home.expect("the piece is mapped");
+            start..start + self.pieces[piece].pages
+        };
+        let before = match place.start > pages.start {
+            true => pages.start..start_of(place.start).start,
+            false => 0..0,
+        };
+        let after = match place.end < pages.end {
+            true => start_of(place.end - 1).end..pages.end,
+            false => 0..0,
+        };
+        [before, after]
+    }
+
+    /// Each hole that graphs do not keep, with the pages of its whole pieces.
+    pub(super) fn free_pieces(&self) -> impl Iterator<Item = (ArenaId, Slot, Range<u64>)> {
+        let arenas = self.arena_ids().filter(|id| !self.is_kept(*id));
+        arenas.flat_map(move |id| {
+            let holes = self.arena(id).holes.all_at_least(&self.spans, PAGE);
+            holes.map(move |hole| (id, hole, self.whole_pieces(id, hole)))
+        })
+    }
+
+    /// The pages of a hole that whole pieces take; they are in one run.
+    fn whole_pieces(&self, arena: ArenaId, hole: Slot) -> Range<u64> {
+        let span = &self.spans[hole];
+        let pages = whole(span.address, span.end());
+        if pages.is_empty() {
+            return pages;
+        }
+        let piece_of = |page: u64| {
+            let piece = self.arena(arena).piece_at(page).expect("a hole is mapped");
+            let (_, start) = self.pieces[piece].home.expect("the piece is mapped");
+            start..start + self.pieces[piece].pages
+        };
+        let (first, last) = (piece_of(pages.start), piece_of(pages.end - 1));
+        let start = if first.start < pages.start { first.end } else { pages.start };
+        let end = if last.end > pages.end { last.start } else { pages.end };
+        start..end.max(start)
+    }
+}
+
+impl Movable {
+    /// The next piece: the largest of at most `wanted` pages, or else the smallest of at most
+    /// `room`.
+    pub(super) fn next<K: StreamName>(
+        &mut self,
+        policy: &Stitched<K>,
+        wanted: u64,
+        room: u64,
+    ) -> Option<Free> {
+        let best = wanted.min(MOST_PAGES) as usize;
+        while self.found[best - 1].is_empty()
+            && let Some((pages, free)) = self.take_next(policy)
+        {
+            self.found[pages as usize - 1].push_back(free);
+        }
+        let room = room.min(MOST_PAGES) as usize;
+        let mut sizes = (1..=best).rev().chain(best + 1..=room);
+        sizes.find_map(|pages| self.found[pages - 1].pop_front())
+    }
+
+    fn take_next<K: StreamName>(&mut self, policy: &Stitched<K>) -> Option<(u64, Free)> {
+        let run = self.holes.last_mut()?;
+        let piece = policy.arena(run.arena).piece_at(run.pages.start).expect("the page is mapped");
+        let pages = policy.pieces[piece].pages;
+        run.pages.start += pages;
+        let free = Free { piece, near: Some(run.hole) };
+        if run.pages.is_empty() {
+            self.holes.pop();
+        }
+        Some((pages, free))
+    }
+}
