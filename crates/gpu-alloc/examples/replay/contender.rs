@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use gpu_alloc::policy::{Pytorch, PytorchOptions};
+use gpu_alloc::policy::{Pytorch, PytorchOptions, Stitched};
 
 use crate::replay::{AtFailure, DevicePolicy, Outcome, Replay};
 use crate::trace::Trace;
@@ -35,31 +35,21 @@ pub(crate) enum Choice {
     Default,
 }
 
-/// Why there is no such contender.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum ChoiceError {
-    #[error("this project's own policy is not there yet: choose `pytorch` or `pytorch-expandable`")]
-    NotThereYet,
-}
-
 /// The policy that was chosen, with options that change PyTorch's.
-pub(crate) fn contender(
-    choice: Choice,
-    options: &PytorchOptions,
-) -> Result<Box<dyn Contender>, ChoiceError> {
+pub(crate) fn contender(choice: Choice, options: &PytorchOptions) -> Box<dyn Contender> {
     let expandable = match choice {
         Choice::Pytorch => options.expandable_segments(),
         Choice::PytorchExpandable => true,
-        Choice::Default => return Err(ChoiceError::NotThereYet),
+        Choice::Default => return Box::new(From(|_| (Stitched::new(), None))),
     };
     let options = options.clone().with_expandable_segments(expandable);
-    Ok(Box::new(From(move |capacity| {
+    Box::new(From(move |capacity| {
         let fraction = options.per_process_memory_fraction();
         let limit = fraction.map(|fraction| (capacity as f64 * fraction) as u64);
         let mut policy = Pytorch::with_options(options.clone(), capacity);
         policy.set_memory_limit(limit);
         (policy, limit)
-    })))
+    }))
 }
 
 /// A contender from what makes a policy for a device's capacity, and says what part of it may be

@@ -81,7 +81,7 @@ fn report(arguments: &Arguments) -> Result<(), Box<dyn std::error::Error>> {
     let contenders: Vec<_> = choices
         .iter()
         .map(|choice| contender(*choice, &arguments.conf))
-        .collect::<Result<_, _>>()?;
+        .collect();
     let trace = Trace::open(&arguments.trace, arguments.device)?;
     arguments.conf.warnings().for_each(|warning| eprintln!("warning: {warning}"));
     let mut reports: Vec<_> =
@@ -181,7 +181,7 @@ mod tests {
         let arguments = Arguments::try_parse_from(arguments).expect("they are well formed");
         let trace =
             Trace::open(&arguments.trace, arguments.device).expect("it is in the repository");
-        let contender = contender(arguments.policy[0], &arguments.conf).expect("it is there");
+        let contender = contender(arguments.policy[0], &arguments.conf);
         let report = figures(&arguments, &trace, &*contender);
         let number = |name: &str| report[name].as_u64().expect("it is a number");
         assert_eq!(number("trace_peak_requested"), 5_997_296_912);

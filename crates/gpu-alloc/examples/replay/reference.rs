@@ -31,7 +31,7 @@ fn reference(name: &str, setting: &str) -> &'static Value {
 
 fn with_conf(conf: &str) -> Box<dyn Contender> {
     let options = conf.parse().expect("the options are well formed");
-    contender(Choice::Pytorch, &options).expect("it is there")
+    contender(Choice::Pytorch, &options)
 }
 
 /// The settings with which the reference was made, under the names it gives them.

@@ -2,7 +2,9 @@
 
 use std::convert::Infallible;
 
-use gpu_alloc::policy::{AllocateError, Block, Home, Limit, MemoryStats, Policy, Pytorch};
+use gpu_alloc::policy::{
+    AllocateError, Block, Home, Limit, MemoryStats, Policy, Pytorch, Stitched,
+};
 
 use crate::device::{Addresses, Calls, DeviceModel};
 use crate::trace::{Event, Trace};
@@ -42,6 +44,12 @@ impl DevicePolicy for Pytorch<u32> {
         let mut waited = false;
         let before_release = |policy: &mut Self| waited = wait(policy);
         (self.allocate_with(source, bytes, stream.into(), before_release), waited)
+    }
+}
+
+impl DevicePolicy for Stitched<u32> {
+    fn statistics(&self) -> &MemoryStats {
+        Stitched::statistics(self)
     }
 }
 

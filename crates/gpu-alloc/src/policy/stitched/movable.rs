@@ -41,11 +41,6 @@ pub(super) struct Free {
 impl<K: StreamName> Stitched<K> {
     /// Every piece that may move, but for those that are at pages of a place.
     pub(super) fn movable(&self, place: &Range<u64>) -> Movable {
-        let spare = self
-            .spare
-            .iter()
-            .map(|piece| (self.pieces[*piece].pages, Free { piece: *piece, near: None }));
-        let passed_over: VecDeque<_> = spare.collect();
         let mut found = <[VecDeque<Free>; MOST_PAGES as usize]>::default();
         for piece in &self.spare {
             let free = Free { piece: *piece, near: None };

@@ -21,6 +21,8 @@ impl<K: StreamName> Stitched<K> {
         span.state = State::Stale;
         let arena = span.arena;
         self.stale.push_back((slot, start));
+        // It may be over already.
+        self.has_news = true;
         self.arena_mut(arena).set_pieces(page, pages, None);
         self.statistics.reserved_bytes.decrease(self.arena(arena).pool, end - start);
         slot
