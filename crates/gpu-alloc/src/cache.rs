@@ -49,6 +49,14 @@ pub(crate) struct State<P, S, W> {
     streams: BTreeMap<StreamId, Stream>,
 }
 
+/// A block for a request.
+#[derive(Debug)]
+pub(crate) struct Handed {
+    pub(crate) block: Block,
+    /// What work on its stream must come after, of other streams.
+    pub(crate) waits_for: SmallVec<[StreamPoint; 2]>,
+}
+
 /// Why a request was not served.
 #[derive(Debug)]
 pub(crate) enum Refused<M> {
@@ -86,7 +94,7 @@ where
         bytes: u64,
         home: P::Home,
         origin: W::Origin,
-    ) -> Result<Block, Refused<W::Moment>> {
+    ) -> Result<Handed, Refused<W::Moment>> {
         let full = |outcome: &Result<_, _>| matches!(outcome, Err(Refused::OutOfMemory(..)));
         let mut outcome = self.lock().allocate(bytes, home, origin);
         for make_room in [Self::ask_after_freed, Self::wait_for_freed] {
@@ -197,14 +205,19 @@ where
         bytes: u64,
         home: P::Home,
         origin: W::Origin,
-    ) -> Result<Block, Refused<W::Moment>> {
+    ) -> Result<Handed, Refused<W::Moment>> {
         self.poll();
         let outcome = self.policy.allocate(&mut self.source, bytes, home);
         self.watch.called(&mut self.source, Some((home, origin)));
         match outcome {
             Ok(block) => {
                 self.watch.allocated(&block, bytes, home, origin);
-                Ok(block)
+                let waits_for = self
+                    .policy
+                    .waits_for(&block)
+                    .filter_map(|(id, sequence)| Some(self.streams.get(&id)?.point_at(sequence)));
+                let waits_for = waits_for.collect();
+                Ok(Handed { block, waits_for })
             }
             Err(AllocateError::OutOfMemory(report)) => {
                 Err(Refused::OutOfMemory(report, self.watch.refused(&self.policy)))

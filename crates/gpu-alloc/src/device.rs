@@ -2,20 +2,19 @@
 
 use std::sync::OnceLock;
 
-use gpu_runtime::{Device, StreamId};
+use gpu_runtime::Device;
 
 use crate::books::{Books, Moment};
 use crate::cache::{Cache, Refused};
+use crate::device_policy::DevicePolicy;
 use crate::device_source::DeviceSource;
 use crate::error::{Error, Result};
 use crate::history;
 use crate::out_of_memory::{self, Request};
-use crate::policy::{Limit, Log, Pytorch};
+use crate::policy::{Limit, Log};
 
-/// The allocator of one device. Which policy it follows is decided here and nowhere else.
+/// The allocator of one device.
 pub(crate) type DeviceCache = Cache<DevicePolicy, DeviceMemorySource, Books>;
-
-pub(crate) type DevicePolicy = Pytorch<StreamId>;
 
 /// What the policy takes memory from: the log is for the history.
 pub(crate) type DeviceMemorySource = Log<Limit<DeviceSource>>;
@@ -66,12 +65,14 @@ pub(crate) fn cache(device: Device) -> Result<&'static DeviceCache> {
     let devices = Device::all()?;
     let history = history::setting();
     let new = |device| {
-        let (policy, mut books) = (DevicePolicy::new(), Books::default());
+        let (policy, limit) = DevicePolicy::for_device(device)?;
+        let mut books = Books::default();
         books.record(*history, &policy);
-        let source = Log::new(Limit::new(DeviceSource::new(device), None));
-        (device, Cache::new(policy, source, books))
+        let source = Log::new(Limit::new(DeviceSource::new(device), limit));
+        Ok((device, Cache::new(policy, source, books)))
     };
-    CACHES.get_or_init(|| devices.into_iter().map(new).collect());
+    let caches = devices.into_iter().map(new).collect::<Result<_>>()?;
+    CACHES.get_or_init(|| caches);
     drop(history);
     cache_in_use(device).ok_or(Error::Runtime(gpu_runtime::Error::InvalidDevice {
         index: device.index(),

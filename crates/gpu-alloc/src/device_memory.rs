@@ -4,11 +4,12 @@ use std::panic::Location;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use gpu_runtime::{
-    Allocation, Capture, CaptureMode, Device, DevicePtr, Freed, Stream, UseRecord, is_observed,
-    outermost_place, with_capture_mode,
+    Allocation, Capture, CaptureMode, Device, DevicePtr, Freed, Stream, StreamPoint, UseRecord,
+    is_observed, outermost_place, with_capture_mode,
 };
+use smallvec::SmallVec;
 
-use crate::cache;
+use crate::cache::{self, Handed};
 use crate::device::{self, DeviceCache};
 use crate::error::Result;
 use crate::holders::Origin;
@@ -71,13 +72,22 @@ impl Taken {
         stream: &Stream,
         origin: Origin,
     ) -> Result<(Taken, Arc<Mutex<UseRecord>>)> {
-        let taken = Taken::new(device, bytes, stream, None, origin)?;
+        let (taken, waits_for) = Taken::new(device, bytes, stream, None, origin)?;
         let uses = UseRecord::shared();
-        if taken.block.last_use() > 0 {
+        // Whatever the program's order is, nobody overtakes the last owner.
+        let waited = waits_for.iter().try_for_each(|point| stream.wait_point(point));
+        if let Err(error) = waited {
+            taken.cache.free(taken.block, waits_for);
+            return Err(error.into());
+        }
+        if taken.block.last_use() > 0 || !waits_for.is_empty() {
             // The last owner's work may still run. On this stream the new owner comes after it
             // anyway; on another one it must wait, as if the last owner's use were a write of its
             // own.
-            let last_use = stream.point_at(taken.block.last_use());
+            let last_use = match waits_for.is_empty() {
+                true => stream.point_at(taken.block.last_use()),
+                false => stream.point(),
+            };
             uses.lock().unwrap_or_else(PoisonError::into_inner).record_write(last_use);
         }
         Ok((taken, uses))
@@ -93,7 +103,8 @@ impl Taken {
         let pool = MemoryPool::of(capture);
         // What the allocator does is done once, and not by each launch.
         let take = || Taken::new(device, bytes, stream, Some(pool), origin);
-        let taken = with_capture_mode(CaptureMode::Relaxed, take)?;
+        // What graphs keep is handed out only when no other stream uses it.
+        let (taken, _) = with_capture_mode(CaptureMode::Relaxed, take)?;
         let uses = capture.record(stream, taken.block.is_recycled());
         Ok((taken, uses))
     }
@@ -104,13 +115,14 @@ impl Taken {
         stream: &Stream,
         pool: Option<Arc<MemoryPool>>,
         origin: Origin,
-    ) -> Result<Taken> {
+    ) -> Result<(Taken, SmallVec<[StreamPoint; 2]>)> {
         let cache = device::cache(device)?;
         let home = Home { pool: pool.as_deref().map(MemoryPool::id), stream: stream.id() };
-        let block = cache.allocate(bytes as u64, home, origin);
+        let handed = cache.allocate(bytes as u64, home, origin);
         let request = Request { device, home, origin };
-        let block = block.map_err(|error| device::explain(cache, request, error))?;
-        Ok(Taken { cache, block, pool: pool.as_ref().map(Arc::downgrade) })
+        let Handed { block, waits_for } =
+            handed.map_err(|error| device::explain(cache, request, error))?;
+        Ok((Taken { cache, block, pool: pool.as_ref().map(Arc::downgrade) }, waits_for))
     }
 
     /// Gives the block back, which `uses` may still concern. The caller does not wait.

@@ -2,6 +2,7 @@
 
 use crate::bytes::Bytes;
 use crate::out_of_memory::OutOfMemory;
+use crate::policy::OptionsError;
 
 /// A result of this crate.
 pub type Result<T> = std::result::Result<T, Error>;
@@ -44,6 +45,9 @@ pub enum Error {
         /// What it may be set to.
         expected: &'static str,
     },
+    /// PyTorch's options of the allocator, in the environment, are not well formed.
+    #[error(transparent)]
+    Options(#[from] OptionsError),
     /// A capture that takes its memory from one pool cannot take it from another.
     #[error("the capture has a pool already: give it one before the first allocation")]
     PoolTaken,

@@ -66,6 +66,7 @@ mod bytes;
 mod cache;
 mod device;
 mod device_memory;
+mod device_policy;
 mod device_source;
 mod error;
 mod history;

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use gpu_runtime::{Allocation, DevicePtr, Freed, UseRecord, is_observed};
 
-use crate::cache;
+use crate::cache::{self, Handed};
 use crate::error::Result;
 use crate::pinned::{self, PinnedCache};
 use crate::policy::Block;
@@ -30,7 +30,8 @@ pub fn allocate_pinned(bytes: usize) -> Result<PinnedMemory> {
         return Ok(PinnedMemory { taken: None, address: 0, bytes, uses: UseRecord::shared() });
     }
     let cache = pinned::cache()?;
-    let block =
+    // It is handed out when nobody uses it any more.
+    let Handed { block, .. } =
         cache.allocate(bytes as u64, (), ()).map_err(|error| pinned::explain(bytes, error))?;
     let address = block.address().0 as usize;
     let (start, place) = (DevicePtr::from_address(block.address().0), Location::caller());

@@ -5,7 +5,8 @@ use gpu_runtime::Device;
 
 use crate::books::Books;
 use crate::cache::State;
-use crate::device::{self, DeviceMemorySource, DevicePolicy};
+use crate::device::{self, DeviceMemorySource};
+use crate::device_policy::DevicePolicy;
 use crate::policy::{Inspect, MemoryStats};
 
 /// The bytes that the program holds on a device, rounded as they were handed out.

@@ -78,10 +78,8 @@ fn main() -> ExitCode {
 
 fn report(arguments: &Arguments) -> Result<(), Box<dyn std::error::Error>> {
     let choices = &arguments.policy;
-    let contenders: Vec<_> = choices
-        .iter()
-        .map(|choice| contender(*choice, &arguments.conf))
-        .collect();
+    let contenders: Vec<_> =
+        choices.iter().map(|choice| contender(*choice, &arguments.conf)).collect();
     let trace = Trace::open(&arguments.trace, arguments.device)?;
     arguments.conf.warnings().for_each(|warning| eprintln!("warning: {warning}"));
     let mut reports: Vec<_> =

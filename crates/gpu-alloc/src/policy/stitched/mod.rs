@@ -20,6 +20,7 @@ use self::arena::{Arena, ArenaId};
 use self::pages::PAGE;
 use self::piece::Piece;
 use self::span::{Spans, State};
+use super::pending::Pending;
 use super::slab::{Slab, Slot};
 use super::{Block, Home, MemoryStats, Pool, PoolId, StreamName};
 
@@ -44,8 +45,9 @@ use super::{Block, Home, MemoryStats, Pool, PoolId, StreamName};
 /// calls alone, never on how far the device has come. Pages move between streams only where a
 /// stream would have to be given new ones otherwise.
 ///
-/// Pools keep memory apart for graphs ([`Home::pool`]): it does not move, serves nobody else, and
-/// is not given back before [`end_pool`](super::Policy::end_pool).
+/// Pools keep memory apart for graphs ([`Home::pool`]): it does not move, serves nobody else, is not
+/// given back before [`end_pool`](super::Policy::end_pool), and is handed out again only when no
+/// other stream uses it any more, as captured work cannot wait for work that runs.
 #[derive(Debug)]
 pub struct Stitched<K> {
     arenas: Vec<Arena<K>>,
@@ -58,8 +60,9 @@ pub struct Stitched<K> {
     stale: VecDeque<(Slot, u64)>,
     /// The pools that graphs may still use. Their memory is not given back.
     pools: BTreeSet<PoolId>,
-    /// How far each stream is known to have come.
-    completed: BTreeMap<K, u64>,
+    /// Memory of graphs that was freed and waits for work on other streams, and how far each stream
+    /// is known to have come.
+    pending: Pending<K>,
     /// Whether any stream came on since old mappings were looked at.
     has_news: bool,
     /// All pages that were made and not given back.
@@ -82,7 +85,7 @@ impl<K: StreamName> Stitched<K> {
             spare: Vec::new(),
             stale: VecDeque::new(),
             pools: BTreeSet::new(),
-            completed: BTreeMap::new(),
+            pending: Pending::default(),
             has_news: false,
             pages: 0,
             most_held: 0,
@@ -138,7 +141,7 @@ impl<K: StreamName> Stitched<K> {
     }
 
     fn has_completed(&self, stream: K, sequence: u64) -> bool {
-        self.completed.get(&stream).is_some_and(|completed| *completed >= sequence)
+        self.pending.completed_on(stream) >= sequence
     }
 
     /// Takes a span out of the list of its arena that it is in, to change it.
@@ -151,7 +154,7 @@ impl<K: StreamName> Stitched<K> {
             State::Vacant => {
                 arena.vacant.remove(&(span.address, slot));
             }
-            State::Held | State::Stale => {}
+            State::Held | State::Waiting | State::Stale => {}
         }
     }
 
@@ -165,7 +168,7 @@ impl<K: StreamName> Stitched<K> {
             State::Vacant => {
                 arena.vacant.insert((span.address, slot));
             }
-            State::Held | State::Stale => {}
+            State::Held | State::Waiting | State::Stale => {}
         }
     }
 
@@ -243,14 +246,17 @@ impl<K: StreamName> Stitched<K> {
         self.most_held = self.most_held.max(statistics.allocated_bytes.all.current);
     }
 
-    fn count_free(&mut self, pool: Pool, bytes: u64, requested: u64) {
+    /// Makes freed memory a hole.
+    fn complete_free(&mut self, slot: Slot) {
+        let span = &mut self.spans[slot];
+        span.state = State::Hole;
+        span.freed = self.operations;
+        let (bytes, requested) = (span.bytes, std::mem::take(&mut span.requested));
+        let pool = self.arenas[span.holder.0 as usize].pool;
+        self.settle(slot);
         let statistics = &mut self.statistics;
-        for count in [&mut statistics.allocation, &mut statistics.active] {
-            count.decrease(pool, 1);
-        }
-        for sum in [&mut statistics.allocated_bytes, &mut statistics.active_bytes] {
-            sum.decrease(pool, bytes);
-        }
+        statistics.active.decrease(pool, 1);
+        statistics.active_bytes.decrease(pool, bytes);
         statistics.requested_bytes.decrease(pool, requested);
     }
 

@@ -39,8 +39,11 @@ pub(super) struct Free {
 }
 
 impl<K: StreamName> Stitched<K> {
-    /// Every piece that may move, but for those that are at pages of a place.
-    pub(super) fn movable(&self, place: &Range<u64>) -> Movable {
+    /// Every piece that may move to an arena, but for those that are at pages of the place there.
+    ///
+    /// To an arena of graphs those may that no work uses any more.
+    pub(super) fn movable(&self, to: ArenaId, place: &Range<u64>) -> Movable {
+        let is_kept = self.is_kept(to);
         let mut found = <[VecDeque<Free>; MOST_PAGES as usize]>::default();
         for piece in &self.spare {
             let free = Free { piece: *piece, near: None };
@@ -48,6 +51,7 @@ impl<K: StreamName> Stitched<K> {
         }
         let mut holes: Vec<Run> = self
             .free_pieces()
+            .filter(|(_, hole, _)| !is_kept || self.is_over(*hole))
             .flat_map(|(arena, hole, pages)| {
                 let [before, after] = self.outside(arena, &pages, place);
                 let freed = self.spans[hole].freed;

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use smallvec::SmallVec;
+
 use super::Stitched;
 use super::pages::PAGE;
 use super::span::{Span, State};
@@ -54,14 +56,24 @@ impl<K: StreamName> Policy for Stitched<K> {
         }
         self.operations += 1;
         let span = &mut self.spans[slot];
-        let [own, holder] = [span.arena, span.holder].map(|arena| &self.arenas[arena.0 as usize]);
-        span.uses.renew(own.home.stream, holder.home.stream, uses);
-        span.state = State::Hole;
-        span.freed = self.operations;
-        let (pool, bytes, requested) =
-            (holder.pool, span.bytes, std::mem::take(&mut span.requested));
-        self.settle(slot);
-        self.count_free(pool, bytes, requested);
+        let arena = span.arena;
+        let [own, holder] = [arena, span.holder].map(|arena| &self.arenas[arena.0 as usize]);
+        let (stream, pool, bytes) = (own.home.stream, holder.pool, span.bytes);
+        self.statistics.allocation.decrease(pool, 1);
+        self.statistics.allocated_bytes.decrease(pool, bytes);
+        if self.is_kept(arena) {
+            let (on_own, on_others): (SmallVec<[_; 4]>, SmallVec<[_; 4]>) =
+                uses.iter().copied().partition(|(other, _)| *other == stream);
+            self.spans[slot].uses.renew(stream, stream, &on_own);
+            if self.pending.hold(slot, on_others) {
+                self.spans[slot].state = State::Waiting;
+                return Ok(());
+            }
+        } else {
+            let holder = holder.home.stream;
+            self.spans[slot].uses.renew(stream, holder, uses);
+        }
+        self.complete_free(slot);
         Ok(())
     }
 
@@ -81,22 +93,21 @@ impl<K: StreamName> Policy for Stitched<K> {
     }
 
     fn completed(&mut self, stream: K, sequence: u64) {
-        let known = self.completed.entry(stream).or_insert(0);
-        if sequence > *known {
-            *known = sequence;
-            self.has_news = true;
+        self.has_news |= sequence > self.pending.completed_on(stream);
+        for slot in self.pending.complete(stream, sequence) {
+            self.complete_free(slot);
         }
     }
 
     fn release_cached<S: MemorySource>(&mut self, source: &mut S) -> u64 {
         let released = self.release_pieces(source);
         let streams = self.streams();
-        self.completed.retain(|stream, _| streams.contains(stream));
+        self.pending.retain_streams(|stream| streams.contains(&stream));
         released
     }
 
     fn awaited_for_reuse(&self) -> impl Iterator<Item = (K, u64)> {
-        std::iter::empty()
+        self.pending.awaited()
     }
 
     fn awaited_for_release(&self) -> impl Iterator<Item = (K, u64)> {
@@ -109,13 +120,14 @@ impl<K: StreamName> Policy for Stitched<K> {
     }
 
     fn streams(&self) -> BTreeSet<K> {
-        let homes = self.spans.iter().filter(|span| span.state != State::Vacant);
-        homes
-            .flat_map(|span| {
-                let own = self.stream_of(span.arena);
-                std::iter::once(own).chain(span.uses.others().map(|(stream, _)| stream))
-            })
-            .collect()
+        let used = self.spans.iter().filter(|span| span.state != State::Vacant);
+        let waiting = self.pending.awaited().map(|(stream, _)| stream);
+        used.flat_map(|span| {
+            let own = self.stream_of(span.arena);
+            std::iter::once(own).chain(span.uses.others().map(|(stream, _)| stream))
+        })
+        .chain(waiting)
+        .collect()
     }
 }
 
@@ -146,7 +158,7 @@ impl<K: StreamName> Stitched<K> {
             segment: rounded.checked_next_multiple_of(PAGE).unwrap_or(u64::MAX),
             refusal,
             allocated,
-            pending: 0,
+            pending: self.statistics.active_bytes.all.current - allocated,
             reserved: self.pages * PAGE,
             largest_free_block: holes.max().unwrap_or(0),
             cached_for_other_streams: free(false)

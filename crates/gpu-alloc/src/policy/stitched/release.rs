@@ -78,7 +78,7 @@ impl<K: StreamName> Stitched<K> {
     }
 
     /// Whether all uses of a span are known to be over.
-    fn is_over(&self, slot: Slot) -> bool {
+    pub(super) fn is_over(&self, slot: Slot) -> bool {
         let span = &self.spans[slot];
         let own = self.stream_of(span.arena);
         span.uses.all(own).all(|(stream, sequence)| self.has_completed(stream, sequence))

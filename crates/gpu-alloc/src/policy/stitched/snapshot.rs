@@ -1,18 +1,24 @@
 //! Shows the stitched memory as plain structs.
 
+use std::collections::BTreeMap;
+
 use super::Stitched;
 use super::arena::ArenaId;
 use super::span::{Span, State};
 use crate::policy::slab::Slot;
 use crate::policy::{Address, BlockSnapshot, BlockState, Inspect, Segment, StreamName};
 
+/// What each waiting span waits for.
+type Waits<K> = BTreeMap<Slot, Vec<(K, u64)>>;
+
 impl<K: StreamName> Inspect for Stitched<K> {
     fn snapshot(&self) -> Vec<Segment<K>> {
+        let waits = self.pending.waits();
         let regions = self
             .arena_ids()
             .flat_map(|id| self.arena(id).regions.iter().map(move |region| (id, region)));
         let mut segments: Vec<_> =
-            regions.flat_map(|(id, region)| self.segments(id, region.first)).collect();
+            regions.flat_map(|(id, region)| self.segments(id, region.first, &waits)).collect();
         segments.sort_by_key(|segment| segment.address);
         segments
     }
@@ -20,40 +26,42 @@ impl<K: StreamName> Inspect for Stitched<K> {
 
 impl<K: StreamName> Stitched<K> {
     /// The runs of mapped memory of a region.
-    fn segments(&self, arena: ArenaId, first: Slot) -> Vec<Segment<K>> {
-        let spans: Vec<&Span<K>> = self.spans.from(first).map(|(_, span)| span).collect();
-        let runs = spans.chunk_by(|one, next| is_used(one) && is_used(next));
-        let runs = runs.filter(|run| run.iter().all(|span| is_used(span)));
-        runs.map(|run| self.segment(arena, run)).collect()
+    fn segments(&self, arena: ArenaId, first: Slot, waits: &Waits<K>) -> Vec<Segment<K>> {
+        let spans: Vec<_> = self.spans.from(first).collect();
+        let runs = spans.chunk_by(|(_, one), (_, next)| is_used(one) && is_used(next));
+        let runs = runs.filter(|run| run.iter().all(|(_, span)| is_used(span)));
+        runs.map(|run| self.segment(arena, run, waits)).collect()
     }
 
-    fn segment(&self, arena: ArenaId, spans: &[&Span<K>]) -> Segment<K> {
+    fn segment(&self, arena: ArenaId, spans: &[(Slot, &Span<K>)], waits: &Waits<K>) -> Segment<K> {
         let home = self.arena(arena).home;
-        let sum = |of: fn(&Span<K>) -> u64| spans.iter().map(|span| of(span)).sum::<u64>();
+        let sum = |of: fn(&Span<K>) -> u64| spans.iter().map(|(_, span)| of(span)).sum::<u64>();
         let held = sum(|span| if span.state == State::Held { span.bytes } else { 0 });
+        let waiting = sum(|span| if span.state == State::Waiting { span.bytes } else { 0 });
         Segment {
-            address: Address(spans[0].address),
+            address: Address(spans[0].1.address),
             total_size: sum(|span| span.bytes),
             allocated_size: held,
-            active_size: held,
+            active_size: held + waiting,
             requested_size: sum(|span| span.requested),
             stream: home.stream,
             pool: home.pool,
             segment_type: self.arena(arena).pool,
             is_expandable: true,
             is_kept: self.is_kept(arena),
-            blocks: spans.iter().map(|span| block(span)).collect(),
+            blocks: spans.iter().map(|(slot, span)| block(span, waits.get(slot))).collect(),
         }
     }
 }
 
 fn is_used<K>(span: &Span<K>) -> bool {
-    matches!(span.state, State::Held | State::Hole)
+    matches!(span.state, State::Held | State::Waiting | State::Hole)
 }
 
-fn block<K>(span: &Span<K>) -> BlockSnapshot<K> {
+fn block<K: StreamName>(span: &Span<K>, waits_for: Option<&Vec<(K, u64)>>) -> BlockSnapshot<K> {
     let state = match span.state {
         State::Held => BlockState::ActiveAllocated,
+        State::Waiting => BlockState::ActiveAwaitingFree,
         State::Hole | State::Vacant | State::Stale => BlockState::Inactive,
     };
     BlockSnapshot {
@@ -61,6 +69,6 @@ fn block<K>(span: &Span<K>) -> BlockSnapshot<K> {
         size: span.bytes,
         requested_size: span.requested,
         state,
-        waits_for: Vec::new(),
+        waits_for: waits_for.cloned().unwrap_or_default(),
     }
 }

@@ -39,6 +39,8 @@ pub(super) struct Span<K> {
 pub(super) enum State {
     /// The program holds the memory.
     Held,
+    /// The program has freed the memory, and it waits for work on other streams.
+    Waiting,
     /// Free, and memory is mapped throughout.
     Hole,
     /// Free, and nothing is mapped; whole pages.

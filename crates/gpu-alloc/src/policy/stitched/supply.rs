@@ -49,7 +49,7 @@ impl<K: StreamName> Stitched<K> {
         if self.is_kept(arena) || self.is_generous(missing, bytes) {
             return Supply { to_make: missing, movable: None, refusal: None };
         }
-        let movable = self.movable(place);
+        let movable = self.movable(arena, place);
         let to_make = missing.saturating_sub(movable.pages);
         Supply { to_make, movable: Some(movable), refusal: None }
     }
@@ -79,7 +79,7 @@ impl<K: StreamName> Stitched<K> {
             return self.make_piece(source, supply, arena, wanted);
         }
         if supply.movable.is_none() {
-            supply.movable = Some(self.movable(place));
+            supply.movable = Some(self.movable(arena, place));
             return Ok(self.move_piece(supply, arena, wanted, room));
         }
         Ok(None)
