@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use gpu_runtime::{Device, DriverKind, StreamId};
+use gpu_runtime::{Device, StreamId};
 
 use crate::error::{Error, Result};
 use crate::policy::{
@@ -38,7 +38,7 @@ impl DevicePolicy {
         let has_virtual_memory = device.virtual_memory()?.is_some();
         let choice = match asked_for()? {
             Some(choice) => choice,
-            None => default_choice(options.as_ref())?,
+            None => default_choice(options.as_ref()),
         };
         let options = options.unwrap_or_default();
         options.warnings().for_each(|warning| tracing::warn!(%device, "{warning}"));
@@ -53,7 +53,7 @@ impl DevicePolicy {
             return Ok((DevicePolicy::Stitched(Stitched::new()), None));
         }
         let expandable = match choice {
-            Choice::Pytorch => options.expandable_segments(),
+            Choice::Pytorch => false,
             Choice::PytorchExpandable | Choice::Stitched => has_virtual_memory,
         };
         let total = device.memory_info()?.total as u64;
@@ -202,14 +202,10 @@ fn asked_for() -> Result<Option<Choice>> {
     }
 }
 
-/// Sluice's own policy on the software driver. On NVIDIA's, PyTorch's expandable segments, as long
-/// as there are no figures of the own policy from hardware.
-fn default_choice(options: Option<&PytorchOptions>) -> Result<Choice> {
-    if options.is_some() {
-        Ok(Choice::Pytorch)
-    } else if gpu_runtime::driver_kind()? == DriverKind::Software {
-        Ok(Choice::Stitched)
-    } else {
-        Ok(Choice::PytorchExpandable)
+/// PyTorch's policy, as its options say where they are set.
+fn default_choice(options: Option<&PytorchOptions>) -> Choice {
+    match options {
+        Some(options) if options.expandable_segments() => Choice::PytorchExpandable,
+        _ => Choice::Pytorch,
     }
 }

@@ -44,9 +44,14 @@ impl<K> Arena<K> {
 
     /// The piece of physical memory that is mapped at a page; the page must be in a region.
     pub(super) fn piece_at(&self, page: u64) -> Option<Slot> {
-        let region = self.regions.iter().find(|region| region.holds(page));
-        let region = region.expect("the page is in a region of the arena");
+        let region = self.region_of(page);
         region.pieces[region.index(page)]
+    }
+
+    /// The region that a page is in; it must be in one.
+    pub(super) fn region_of(&self, page: u64) -> &Region {
+        let region = self.regions.iter().find(|region| region.holds(page));
+        region.expect("the page is in a region of the arena")
     }
 
     /// Notes what is mapped at `pages` pages from one on.

@@ -52,6 +52,8 @@ use super::{Block, Home, MemoryStats, Pool, PoolId, StreamName};
 pub struct Stitched<K> {
     arenas: Vec<Arena<K>>,
     arena_of: BTreeMap<(Home<K>, Pool), ArenaId>,
+    /// Arenas without a home.
+    retired: Vec<ArenaId>,
     spans: Spans<K>,
     pieces: Slab<Piece>,
     /// Pieces that are mapped nowhere, of no use to anybody before.
@@ -80,6 +82,7 @@ impl<K: StreamName> Stitched<K> {
         Stitched {
             arenas: Vec::new(),
             arena_of: BTreeMap::new(),
+            retired: Vec::new(),
             spans: Spans::default(),
             pieces: Slab::default(),
             spare: Vec::new(),
@@ -127,9 +130,13 @@ impl<K: StreamName> Stitched<K> {
 
     /// The arena for a home's requests of a kind, made at the first.
     fn arena_for(&mut self, home: Home<K>, pool: Pool) -> ArenaId {
-        let Stitched { arenas, arena_of, pools, .. } = self;
+        let Stitched { arenas, arena_of, pools, retired, .. } = self;
         *arena_of.entry((home, pool)).or_insert_with(|| {
             pools.extend(home.pool);
+            if let Some(id) = retired.pop() {
+                arenas[id.0 as usize] = Arena::new(home, pool);
+                return id;
+            }
             arenas.push(Arena::new(home, pool));
             ArenaId(arenas.len() as u32 - 1)
         })

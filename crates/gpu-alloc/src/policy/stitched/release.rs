@@ -5,6 +5,7 @@ use std::ops::Range;
 use super::Stitched;
 use super::arena::ArenaId;
 use super::pages::PAGE;
+use super::piece::Piece;
 use super::span::State;
 use crate::policy::slab::Slot;
 use crate::policy::source::KnownVirtualMemory;
@@ -91,22 +92,46 @@ impl<K: StreamName> Stitched<K> {
         span.is_recycled = false;
     }
 
-    /// Gives back every piece that nobody holds anything of, whose uses are over, and that no graph
-    /// uses.
-    pub(super) fn release_pieces<S: MemorySource>(&mut self, source: &mut S) -> u64 {
-        self.unmap_stale(source, usize::MAX);
-        for (arena, slot, pages) in self.releasable() {
-            let (start, end) = (pages.start * PAGE, pages.end * PAGE);
-            source.known_virtual_memory().unmap(Address(start), end - start);
-            let hole = self.spans.find_from(slot, start);
-            let middle = self.cut_out(hole, start, end);
-            self.vacate(middle);
-            self.settle(middle);
-            self.empty(arena, pages);
-            let pool = self.arena(arena).pool;
-            self.statistics.reserved_bytes.decrease(pool, end - start);
-            self.statistics.num_device_free += 1;
+    /// Gives back pieces that were made for a request which failed, and that nobody was given yet.
+    pub(super) fn unmake<S: MemorySource>(&mut self, source: &mut S, made: Vec<Slot>) {
+        for piece in made {
+            let Piece { pages, home, .. } = self.pieces[piece];
+            if let Some((arena, page)) = home {
+                let near = self.first_span_at(arena, page);
+                self.unmap_pieces(source, arena, near, page..page + pages);
+            }
         }
+        self.destroy_spare(source);
+    }
+
+    /// The first span of the region that a page is in.
+    fn first_span_at(&self, arena: ArenaId, page: u64) -> Slot {
+        self.arena(arena).region_of(page).first
+    }
+
+    /// Unmaps whole pieces in a hole, which become spare; `near` is a span of the region that is
+    /// not after them.
+    fn unmap_pieces<S: MemorySource>(
+        &mut self,
+        source: &mut S,
+        arena: ArenaId,
+        near: Slot,
+        pages: Range<u64>,
+    ) {
+        let (start, end) = (pages.start * PAGE, pages.end * PAGE);
+        source.known_virtual_memory().unmap(Address(start), end - start);
+        let hole = self.spans.find_from(near, start);
+        let middle = self.cut_out(hole, start, end);
+        self.vacate(middle);
+        self.settle(middle);
+        self.empty(arena, pages);
+        let pool = self.arena(arena).pool;
+        self.statistics.reserved_bytes.decrease(pool, end - start);
+        self.statistics.num_device_free += 1;
+    }
+
+    /// Gives back the pieces that are mapped nowhere; returns their bytes.
+    fn destroy_spare<S: MemorySource>(&mut self, source: &mut S) -> u64 {
         let mut released = 0;
         for piece in std::mem::take(&mut self.spare) {
             let piece = self.pieces.remove(piece);
@@ -114,6 +139,45 @@ impl<K: StreamName> Stitched<K> {
             self.pages -= piece.pages;
             released += piece.bytes();
         }
+        released
+    }
+
+    /// Gives back the addresses of graphs' pools that have ended and have no memory any more; their
+    /// arenas serve others.
+    pub(super) fn retire_arenas<S: MemorySource>(&mut self, source: &mut S) {
+        let ended = self.arena_of.iter().filter(|(_, id)| {
+            self.arena(**id).home.pool.is_some() && !self.is_kept(**id) && self.is_vacant(**id)
+        });
+        let ended: Vec<_> = ended.map(|(key, id)| (*key, *id)).collect();
+        for (key, id) in ended {
+            self.arena_of.remove(&key);
+            for region in std::mem::take(&mut self.arena_mut(id).regions) {
+                self.unlist(region.first);
+                self.spans.remove_region(region.first);
+                let (address, bytes) = (Address(region.address), region.bytes);
+                source.known_virtual_memory().unreserve(address, bytes);
+            }
+            self.retired.push(id);
+        }
+    }
+
+    /// Whether no memory is mapped in an arena.
+    fn is_vacant(&self, arena: ArenaId) -> bool {
+        let regions = &self.arena(arena).regions;
+        regions.iter().all(|region| {
+            let first = &self.spans[region.first];
+            first.state == State::Vacant && first.bytes == region.bytes
+        })
+    }
+
+    /// Gives back every piece that nobody holds anything of, whose uses are over, and that no graph
+    /// uses.
+    pub(super) fn release_pieces<S: MemorySource>(&mut self, source: &mut S) -> u64 {
+        self.unmap_stale(source, usize::MAX);
+        for (arena, hole, pages) in self.releasable() {
+            self.unmap_pieces(source, arena, hole, pages);
+        }
+        let released = self.destroy_spare(source);
         self.most_held = self.statistics.allocated_bytes.all.current;
         released
     }

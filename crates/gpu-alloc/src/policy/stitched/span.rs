@@ -84,6 +84,11 @@ impl<K: StreamName> Spans<K> {
         })
     }
 
+    /// Removes a region that is one span.
+    pub(super) fn remove_region(&mut self, slot: Slot) {
+        self.0.remove(slot);
+    }
+
     pub(super) fn get(&self, slot: Slot) -> Option<&Span<K>> {
         self.0.get(slot)
     }

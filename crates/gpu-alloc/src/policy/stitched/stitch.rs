@@ -12,10 +12,12 @@ use super::uses::Uses;
 use crate::policy::report::refusal;
 use crate::policy::slab::Slot;
 use crate::policy::source::KnownVirtualMemory;
-use crate::policy::{Address, MemorySource, Refusal, SourceError, StreamName};
+use crate::policy::{Address, MemorySource, Pool, Refusal, SourceError, StreamName};
 
-/// The addresses that an arena reserves at a time, at least. They take no memory.
-const REGION: u64 = 64 << 30;
+/// The addresses that an arena for large requests reserves at a time, at least. They take no memory.
+const LARGE_REGION: u64 = 8 << 30;
+/// The same for small requests.
+const SMALL_REGION: u64 = 256 << 20;
 
 /// How many old mappings are looked at before a new one is made.
 const UNMAPPED_AT_ONCE: usize = 64;
@@ -68,8 +70,13 @@ impl<K: StreamName> Stitched<K> {
         arena: ArenaId,
         bytes: u64,
     ) -> Result<(), Unable<S::Error>> {
+        self.retire_arenas(source);
+        let least = match self.arena(arena).pool {
+            Pool::Small => SMALL_REGION,
+            Pool::Large => LARGE_REGION,
+        };
         let none = Unable::Refused(Refusal::Exhausted);
-        let bytes = bytes.checked_next_multiple_of(REGION).ok_or(none)?;
+        let bytes = bytes.checked_next_multiple_of(least).ok_or(none)?;
         let reserved = source.known_virtual_memory().reserve(bytes);
         let Address(address) = reserved.map_err(unable)?;
         let first = self.spans.add_region(arena, address, bytes);
@@ -78,8 +85,8 @@ impl<K: StreamName> Stitched<K> {
         Ok(())
     }
 
-    /// Maps memory at every vacant page of a block. Where that fails, what is mapped by then stays,
-    /// as holes.
+    /// Maps memory at every vacant page of a block. Where that fails, what has moved there by then
+    /// stays, as holes, and what was made goes back.
     fn map_missing<S: MemorySource>(
         &mut self,
         source: &mut S,
@@ -100,11 +107,16 @@ impl<K: StreamName> Stitched<K> {
                 outcome =
                     self.map_one(source, arena, &mut supply, &pages, wanted, room, &mut mapped);
             }
-            self.settle_mapped(source, arena, vacant, mapped)?;
-            outcome?;
-            outcome = Ok(());
+            let settled = self.settle_mapped(source, arena, vacant, mapped);
+            outcome = outcome.and(settled);
+            if outcome.is_err() {
+                break;
+            }
         }
-        Ok(())
+        if outcome.is_err() {
+            self.unmake(source, supply.made);
+        }
+        outcome
     }
 
     /// The vacant pages of a place, with the spans that they are in.

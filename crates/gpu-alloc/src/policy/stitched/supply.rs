@@ -26,6 +26,8 @@ pub(super) struct Supply {
     to_make: u64,
     /// Where pieces may be taken from, once that is known.
     movable: Option<Movable>,
+    /// The pieces that were made.
+    pub(super) made: Vec<Slot>,
     /// What the source said when it had none left.
     pub(super) refusal: Option<Refusal>,
 }
@@ -47,11 +49,11 @@ impl<K: StreamName> Stitched<K> {
         bytes: u64,
     ) -> Supply {
         if self.is_kept(arena) || self.is_generous(missing, bytes) {
-            return Supply { to_make: missing, movable: None, refusal: None };
+            return Supply { to_make: missing, movable: None, made: Vec::new(), refusal: None };
         }
         let movable = self.movable(arena, place);
         let to_make = missing.saturating_sub(movable.pages);
-        Supply { to_make, movable: Some(movable), refusal: None }
+        Supply { to_make, movable: Some(movable), made: Vec::new(), refusal: None }
     }
 
     /// A piece for `wanted` pages or fewer, or more where there is room.
@@ -104,6 +106,7 @@ impl<K: StreamName> Stitched<K> {
                     supply.to_make -= pages;
                     self.pages += pages;
                     let piece = self.pieces.insert(Piece { physical, pages, home: None });
+                    supply.made.push(piece);
                     return Ok(Some(Supplied { piece, uses: Uses::none(), is_recycled: false }));
                 }
                 // There may be room for less.
