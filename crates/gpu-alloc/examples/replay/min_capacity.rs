@@ -103,7 +103,7 @@ mod tests {
         let find = |trace: &str| {
             let trace = Trace::read(trace.as_bytes()).expect("it is well formed");
             let options = "per_process_memory_fraction:0.5".parse().expect("it is well formed");
-            let contender = contender(Choice::Pytorch, &options).expect("it is there");
+            let contender = contender(Choice::Pytorch, &options);
             min_capacity(&*contender, &trace).map(|found| found.safe)
         };
         assert_eq!(find("a 1 20971520 0\na 2 20971520 0\n"), Some(40 * PAGE));

@@ -23,6 +23,7 @@ mod pytorch_policy;
 mod pytorch_viewer;
 mod snapshots;
 mod statistics;
+mod stitched_model;
 mod test_source;
 mod test_source_rules;
 mod threads;

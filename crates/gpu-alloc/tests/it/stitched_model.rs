@@ -1,0 +1,326 @@
+//! Random programs on the stitching policy against a model that knows where every byte lies and
+//! what work has touched it: whoever gets memory comes after whoever had it, on every stream.
+
+use std::collections::{BTreeMap, HashMap};
+
+use gpu_alloc::policy::{
+    Address, AllocateError, Block, BlockState, Home, Inspect, Physical, Policy, PoolId, Stitched,
+};
+use proptest::prelude::*;
+
+use crate::test_source::{Fault, TestSource};
+
+const MIB: u64 = 1 << 20;
+const GRANULE: u64 = 512;
+const STREAMS: usize = 3;
+
+#[derive(Debug, Clone)]
+enum Step {
+    Allocate {
+        stream: usize,
+        bytes: u64,
+    },
+    /// The block is used on the streams that are set, then freed.
+    Free {
+        block: usize,
+        used_on: [bool; STREAMS],
+    },
+    /// One stream's later work comes after another's so far.
+    Wait {
+        stream: usize,
+        other: usize,
+    },
+    Complete {
+        stream: usize,
+    },
+    Release,
+    /// A later call to the source fails.
+    Fail {
+        after: u32,
+        broken: bool,
+    },
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let stream = || 0..STREAMS;
+    let bytes = prop_oneof![
+        3 => 1..4000_u64,
+        2 => 1..MIB,
+        3 => MIB..9 * MIB,
+        1 => 9 * MIB..40 * MIB,
+    ];
+    prop_oneof![
+        8 => (stream(), bytes).prop_map(|(stream, bytes)| Step::Allocate { stream, bytes }),
+        7 => (0..64_usize, any::<[bool; STREAMS]>())
+            .prop_map(|(block, used_on)| Step::Free { block, used_on }),
+        1 => (stream(), stream()).prop_map(|(stream, other)| Step::Wait { stream, other }),
+        1 => stream().prop_map(|stream| Step::Complete { stream }),
+        1 => Just(Step::Release),
+        1 => (0..6_u32, any::<bool>()).prop_map(|(after, broken)| Step::Fail { after, broken }),
+    ]
+}
+
+/// Per stream, the last work that some work comes after.
+type Clock = [u64; STREAMS];
+
+/// A granule of physical memory.
+type Place = (Physical, u64);
+
+struct Held {
+    block: Block,
+    stream: usize,
+    requested: u64,
+    /// What every use of the block comes after.
+    after: Clock,
+    places: Vec<Place>,
+}
+
+struct Model {
+    policy: Stitched<usize>,
+    source: TestSource,
+    held: Vec<Held>,
+    clocks: [Clock; STREAMS],
+    completed: Clock,
+    /// The clock of each piece of work, from 1.
+    work: [Vec<Clock>; STREAMS],
+    /// The last use of each granule on each stream.
+    touched: HashMap<Place, Clock>,
+}
+
+impl Model {
+    fn new(capacity: u64) -> Model {
+        Model {
+            policy: Stitched::new(),
+            source: TestSource::new(capacity),
+            held: Vec::new(),
+            clocks: [[0; STREAMS]; STREAMS],
+            completed: [0; STREAMS],
+            work: [const { Vec::new() }; STREAMS],
+            touched: HashMap::new(),
+        }
+    }
+
+    fn make(&mut self, step: &Step) {
+        match *step {
+            Step::Allocate { stream, bytes } => self.allocate(stream, bytes),
+            Step::Free { block, used_on } => {
+                if !self.held.is_empty() {
+                    let held = self.held.swap_remove(block % self.held.len());
+                    self.free(held, used_on);
+                }
+            }
+            Step::Wait { stream, other } => {
+                let seen = self.clocks[other];
+                join(&mut self.clocks[stream], &seen);
+            }
+            Step::Complete { stream } => self.complete(stream),
+            Step::Release => {
+                self.policy.release_cached(&mut self.source);
+                let used = self.source.device().used();
+                assert!(self.policy.statistics().reserved_bytes.all.current <= used);
+            }
+            Step::Fail { after, broken } => {
+                self.source.fail(after, if broken { Fault::Broken } else { Fault::Exhausted });
+            }
+        }
+    }
+
+    fn complete(&mut self, stream: usize) {
+        let last = self.work[stream].len() as u64;
+        self.completed[stream] = last;
+        self.policy.completed(stream, last);
+        if let Some(clock) = self.work[stream].last().copied() {
+            // What is done was not begun before what it comes after was done.
+            join(&mut self.completed, &clock);
+        }
+    }
+
+    fn allocate(&mut self, stream: usize, bytes: u64) {
+        let block = match self.policy.allocate(&mut self.source, bytes, stream.into()) {
+            Ok(block) => block,
+            Err(AllocateError::OutOfMemory(report)) => return assert_eq!(report.requested, bytes),
+            Err(AllocateError::Source(_)) => return,
+        };
+        assert!(block.bytes() >= bytes && block.bytes() - bytes < GRANULE);
+        assert!(block.address().0.is_multiple_of(GRANULE));
+        assert!(self.source.device().is_usable(block.address(), block.bytes()));
+        let mut after = self.clocks[stream];
+        for (other, sequence) in self.policy.waits_for(&block) {
+            assert_ne!(other, stream, "nobody waits for its own stream");
+            join(&mut after, &self.work[other][sequence as usize - 1]);
+        }
+        self.clocks[stream] = after;
+        let places = self.places(&block);
+        for place in &places {
+            let Some(touched) = self.touched.get(place) else { continue };
+            for (other, last) in touched.iter().enumerate() {
+                let is_over = *last <= after[other].max(self.completed[other]);
+                assert!(is_over || other == stream, "{place:?}: work {last} of {other} may run");
+            }
+        }
+        self.held.push(Held { block, stream, requested: bytes, after, places });
+    }
+
+    fn free(&mut self, held: Held, used_on: [bool; STREAMS]) {
+        let mut uses = Vec::new();
+        for stream in (0..STREAMS).filter(|stream| used_on[*stream]) {
+            // Ordered work: a use on another stream comes after what the memory's owner came after,
+            // and after the last use on the owner's stream before it was the owner's.
+            join(&mut self.clocks[stream], &held.after);
+            let own = held.block.last_use();
+            self.clocks[stream][held.stream] = self.clocks[stream][held.stream].max(own);
+            let sequence = self.work[stream].len() as u64 + 1;
+            self.clocks[stream][stream] = sequence;
+            self.work[stream].push(self.clocks[stream]);
+            uses.push((stream, sequence));
+            for place in &held.places {
+                let touched = self.touched.entry(*place).or_insert([0; STREAMS]);
+                for (other, last) in touched.iter().enumerate() {
+                    let seen = self.clocks[stream][other].max(self.completed[other]);
+                    assert!(other == stream || *last <= seen || uses.contains(&(other, *last)));
+                }
+                touched[stream] = sequence;
+            }
+        }
+        self.policy.free(held.block, &uses).expect("the block is the policy's own");
+    }
+
+    /// The physical granules of a block.
+    fn places(&self, block: &Block) -> Vec<Place> {
+        let mappings: BTreeMap<u64, (Physical, u64)> = self
+            .source
+            .device()
+            .mappings()
+            .map(|(address, physical, bytes)| (address.0, (physical, bytes)))
+            .collect();
+        let granules =
+            (0..block.bytes() / GRANULE).map(|index| block.address().0 + GRANULE * index);
+        let place = |address: u64| {
+            let (start, (physical, bytes)) =
+                mappings.range(..=address).next_back().expect("held memory is mapped");
+            assert!(address < start + bytes, "held memory is mapped");
+            (*physical, address - start)
+        };
+        granules.map(place).collect()
+    }
+
+    fn check(&self) {
+        let mut owner = HashMap::new();
+        for held in &self.held {
+            for place in &held.places {
+                assert!(
+                    owner.insert(*place, held.block.address()).is_none(),
+                    "{place:?} is held twice"
+                );
+            }
+        }
+        let statistics = self.policy.statistics();
+        let sum = |of: fn(&Held) -> u64| self.held.iter().map(of).sum::<u64>();
+        assert_eq!(statistics.allocation.all.current, self.held.len() as u64);
+        assert_eq!(statistics.allocated_bytes.all.current, sum(|held| held.block.bytes()));
+        assert_eq!(statistics.requested_bytes.all.current, sum(|held| held.requested));
+        let segments = self.policy.snapshot();
+        let total = segments.iter().map(|segment| segment.total_size).sum::<u64>();
+        assert_eq!(statistics.reserved_bytes.all.current, total);
+        assert!(total <= self.source.device().used());
+        for segment in &segments {
+            assert!(self.source.device().is_usable(segment.address, segment.total_size));
+            let free = |state| state == BlockState::Inactive;
+            let pairs = segment.blocks.windows(2);
+            for pair in pairs {
+                assert!(!(free(pair[0].state) && free(pair[1].state)), "neighbours have merged");
+            }
+        }
+    }
+
+    /// Frees everything, after which all memory goes back.
+    fn end(mut self) {
+        for held in std::mem::take(&mut self.held) {
+            self.free(held, [true; STREAMS]);
+        }
+        (0..STREAMS).for_each(|stream| self.complete(stream));
+        self.policy.release_cached(&mut self.source);
+        assert_eq!(self.source.device().used(), 0);
+        assert_eq!(self.policy.statistics().reserved_bytes.all.current, 0);
+    }
+}
+
+fn join(clock: &mut Clock, other: &Clock) {
+    for (last, seen) in clock.iter_mut().zip(other) {
+        *last = (*last).max(*seen);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(100) })]
+
+    #[test]
+    fn memory_is_one_owners_at_a_time_on_every_stream(
+        capacity in prop_oneof![Just(48 * MIB), Just(96 * MIB), Just(1024 * MIB)],
+        steps in prop::collection::vec(step(), 1..120),
+    ) {
+        let mut model = Model::new(capacity);
+        for step in &steps {
+            model.make(step);
+            model.check();
+        }
+        model.end();
+    }
+}
+
+#[test]
+fn another_stream_takes_free_memory_and_comes_after_its_last_use() {
+    let mut source = TestSource::new(20 * MIB);
+    let mut policy = Stitched::new();
+    let block = policy.allocate(&mut source, 12 * MIB, Home::from('a')).unwrap();
+    policy.free(block, &[('a', 3), ('b', 5)]).unwrap();
+    let block = policy.allocate(&mut source, 12 * MIB, Home::from('b')).unwrap();
+    assert_eq!(policy.waits_for(&block).collect::<Vec<_>>(), [('a', 3)]);
+    assert_eq!(block.last_use(), 5);
+}
+
+#[test]
+fn free_pages_apart_from_each_other_serve_a_request_in_one_piece() {
+    let mut source = TestSource::new(16 * MIB);
+    let mut policy = Stitched::new();
+    let mut blocks: Vec<_> = (0..8)
+        .map(|_| Some(policy.allocate(&mut source, 2 * MIB, Home::from(0)).unwrap()))
+        .collect();
+    for block in blocks.iter_mut().step_by(2) {
+        policy.free(block.take().unwrap(), &[(0, 1)]).unwrap();
+    }
+    let block = policy.allocate(&mut source, 8 * MIB, Home::from(0)).unwrap();
+    assert!(source.device().is_usable(block.address(), 8 * MIB));
+    assert_eq!(source.device().used(), 16 * MIB);
+}
+
+#[test]
+fn memory_of_graphs_does_not_move_and_waits_for_other_streams() {
+    let mut source = TestSource::new(8 * MIB);
+    let mut policy = Stitched::new();
+    let home = Home { pool: Some(PoolId(1)), stream: 0 };
+    let block = policy.allocate(&mut source, 8 * MIB, home).unwrap();
+    let address = block.address();
+    policy.free(block, &[(0, 1), (1, 4)]).unwrap();
+    assert!(policy.allocate(&mut source, 4 * MIB, Home::from(0)).is_err());
+    assert!(policy.allocate(&mut source, 8 * MIB, home).is_err(), "stream 1 still uses it");
+    assert_eq!(policy.awaited_for_reuse().collect::<Vec<_>>(), [(1, 4)]);
+    policy.completed(1, 4);
+    let block = policy.allocate(&mut source, 8 * MIB, home).unwrap();
+    assert_eq!((block.address(), policy.waits_for(&block).count()), (address, 0));
+    policy.free(block, &[]).unwrap();
+    policy.end_pool(PoolId(1));
+    policy.completed(0, 1);
+    assert!(policy.allocate(&mut source, 8 * MIB, Home::from(0)).is_ok());
+}
+
+#[test]
+fn a_request_that_fails_leaves_no_memory_behind() {
+    let mut source = TestSource::new(16 * MIB);
+    let mut policy = Stitched::<u8>::new();
+    let held = policy.allocate(&mut source, 2 * MIB, Home::from(0)).unwrap();
+    assert!(policy.allocate(&mut source, 40 * MIB, Home::from(0)).is_err());
+    assert_eq!(source.device().used(), 2 * MIB);
+    assert_ne!(held.address(), Address(0));
+    policy.free(held, &[]).unwrap();
+}
