@@ -251,7 +251,7 @@ where
 
     /// Tells the policy how far the streams have come that freed memory waits for. Without such
     /// memory, it asks nobody.
-    fn poll(&mut self) {
+    pub(crate) fn poll(&mut self) {
         let awaited: SmallVec<[_; 8]> = self.policy.awaited_for_reuse().map(|(id, _)| id).collect();
         for id in awaited {
             if let Some(stream) = self.streams.get(&id) {

@@ -16,16 +16,20 @@ pub enum Error {
     OutOfMemory(Box<OutOfMemory>),
     /// So much page-locked memory is not allowed.
     #[error(
-        "{} of page-locked memory were asked for, {} are in use, and the limit is {}: what is \
-         pinned is lost to the rest of the system. Release some, or raise the limit with \
-         set_pinned_limit() or SLUICE_PINNED_LIMIT",
-        Bytes(*.requested as u64), Bytes(*.in_use as u64), Bytes(*.limit as u64)
+        "{} of page-locked memory were asked for, {} are in use in {} that are pinned, and the limit \
+         is {}: what is pinned is lost to the rest of the system. Release some, or raise the limit \
+         with set_pinned_limit() or SLUICE_PINNED_LIMIT",
+        Bytes(*.requested as u64), Bytes(*.in_use as u64), Bytes(*.pinned as u64),
+        Bytes(*.limit as u64)
     )]
     PinnedLimit {
         /// The bytes that were asked for.
         requested: usize,
         /// The bytes that the program holds, or that copies still use.
         in_use: usize,
+        /// The bytes that are page-locked: what is in use, and the gaps in between, none of which
+        /// is large enough.
+        pinned: usize,
         /// The bytes that may be page-locked.
         limit: usize,
     },

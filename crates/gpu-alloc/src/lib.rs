@@ -93,7 +93,8 @@ pub use out_of_memory::{
     observe_out_of_memory,
 };
 pub use pinned::{
-    empty_host_cache, host_memory_stats, reset_peak_host_memory_stats, set_pinned_limit,
+    empty_host_cache, host_memory_stats, reset_accumulated_host_memory_stats,
+    reset_peak_host_memory_stats, set_pinned_cache_limit, set_pinned_limit, trim_host_cache,
 };
 pub use pinned_memory::{PinnedMemory, allocate_pinned};
 pub use policy::{DurationStatistic, HostMemoryStats, MemoryStats, PoolStatistics, Statistic};

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use gpu_runtime::{HostAllocation, StreamId};
 
@@ -10,12 +10,11 @@ use crate::bytes;
 use crate::cache::{Cache, Refused};
 use crate::error::{Error, Result};
 use crate::policy::{
-    Address, DurationStatistic, HostMemoryStats, Limit, MemorySource, Refusal, SizeClasses,
-    SourceError,
+    Address, BestFit, DurationStatistic, HostMemoryStats, Limit, MemorySource, Refusal, SourceError,
 };
 
 /// The allocator of page-locked memory. Which policy it follows is decided here and nowhere else.
-pub(crate) type PinnedCache = Cache<SizeClasses<StreamId>, Limit<PinnedSource>>;
+pub(crate) type PinnedCache = Cache<BestFit<StreamId>, Limit<PinnedSource>>;
 
 /// Sets the limit for the process: a size in bytes, or with a unit.
 const LIMIT_VARIABLE: &str = "SLUICE_PINNED_LIMIT";
@@ -33,6 +32,19 @@ pub fn set_pinned_limit(bytes: usize) {
     cache.lock().source.set_limit(Some(bytes as u64));
 }
 
+/// Limits the page-locked memory that is cached, hence of no use to anybody, to so many bytes.
+///
+/// Without it, all that was dropped is kept for later requests. A drop gives nothing back, as that
+/// would wait for all devices: what is too much goes when more memory is page-locked, and with
+/// [`trim_host_cache`]. Gaps between memory that is held are not counted; they cannot go.
+///
+/// # Errors
+/// [`Error::InvalidEnvironment`] if `SLUICE_PINNED_LIMIT` is no size.
+pub fn set_pinned_cache_limit(bytes: usize) -> Result<()> {
+    cache()?.lock().policy.set_keep(bytes as u64);
+    Ok(())
+}
+
 /// Gives the page-locked memory that is cached back to the operating system.
 ///
 /// It blocks until the copies are done that still use memory which was dropped.
@@ -40,6 +52,35 @@ pub fn empty_host_cache() {
     if let Some(cache) = CACHE.get() {
         cache.release_cached();
     }
+}
+
+/// Gives back the page-locked memory that nobody has used for as long as `idle`, and what exceeds
+/// [`set_pinned_cache_limit`]; returns the bytes.
+///
+/// It is for a program to call now and then, such as once in an epoch. Memory counts as unused from
+/// the first call that finds it so. What copies still use stays, and is not waited for; the driver
+/// may wait for all devices when memory goes back.
+///
+/// ```
+/// use std::time::Duration;
+///
+/// use gpu_runtime::DriverChoice;
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// gpu_runtime::choose_driver(DriverChoice::Software { devices: Some(1) })?;
+/// drop(gpu_alloc::allocate_pinned(3 << 20)?);
+/// assert_eq!(gpu_alloc::trim_host_cache(Duration::from_secs(600)), 0);
+/// assert_eq!(gpu_alloc::trim_host_cache(Duration::ZERO), 3 << 20);
+/// # Ok(())
+/// # }
+/// ```
+pub fn trim_host_cache(idle: Duration) -> usize {
+    static START: OnceLock<Instant> = OnceLock::new();
+    let Some(cache) = CACHE.get() else { return 0 };
+    let now = START.get_or_init(Instant::now).elapsed();
+    let state = &mut *cache.lock();
+    state.poll();
+    state.policy.tick(&mut state.source, now, idle) as usize
 }
 
 /// What the allocator of page-locked memory has done and holds; all 0 before its first use.
@@ -58,6 +99,17 @@ pub fn host_memory_stats() -> HostMemoryStats {
 pub fn reset_peak_host_memory_stats() {
     if let Some(cache) = CACHE.get() {
         cache.lock().policy.reset_peak_statistics();
+    }
+}
+
+/// Sets the totals of what was allocated and freed in [`host_memory_stats`], the counts and the
+/// times to 0.
+pub fn reset_accumulated_host_memory_stats() {
+    if let Some(cache) = CACHE.get() {
+        let mut state = cache.lock();
+        state.policy.reset_accumulated_statistics();
+        let source = state.source.source_mut();
+        (source.alloc_time, source.free_time) = Default::default();
     }
 }
 
@@ -82,6 +134,7 @@ pub(crate) fn explain(requested: usize, error: Refused<()>) -> Error {
         Refusal::Limit(limit) => Error::PinnedLimit {
             requested,
             in_use: (report.allocated + report.pending) as usize,
+            pinned: report.reserved as usize,
             limit: limit as usize,
         },
         Refusal::Exhausted => {
@@ -91,7 +144,7 @@ pub(crate) fn explain(requested: usize, error: Refused<()>) -> Error {
 }
 
 fn new_cache(limit: Option<u64>) -> PinnedCache {
-    Cache::new(SizeClasses::new(), Limit::new(PinnedSource::default(), limit), ())
+    Cache::new(BestFit::new(), Limit::new(PinnedSource::default(), limit), ())
 }
 
 fn default_limit() -> Result<Option<u64>> {
@@ -116,7 +169,7 @@ fn memory_of_the_machine() -> Option<u64> {
 /// The driver's page-locked memory.
 #[derive(Debug, Default)]
 pub(crate) struct PinnedSource {
-    blocks: BTreeMap<Address, HostAllocation>,
+    segments: BTreeMap<Address, HostAllocation>,
     alloc_time: DurationStatistic,
     free_time: DurationStatistic,
 }
@@ -127,19 +180,19 @@ impl MemorySource for PinnedSource {
     fn allocate(&mut self, bytes: u64) -> std::result::Result<Address, SourceError<Self::Error>> {
         let bytes = usize::try_from(bytes).map_err(|_| SourceError::Exhausted)?;
         let begin = Instant::now();
-        let block = HostAllocation::new(bytes).map_err(|error| match error {
+        let segment = HostAllocation::new(bytes).map_err(|error| match error {
             gpu_runtime::Error::HostOutOfMemory { .. } => SourceError::Exhausted,
             error => SourceError::Failed(error),
         })?;
         self.alloc_time.add(begin.elapsed());
-        let address = Address(block.as_ptr().expose_provenance() as u64);
-        self.blocks.insert(address, block);
+        let address = Address(segment.as_ptr().expose_provenance() as u64);
+        self.segments.insert(address, segment);
         Ok(address)
     }
 
     fn release(&mut self, address: Address, _bytes: u64) {
         let begin = Instant::now();
-        self.blocks.remove(&address);
+        self.segments.remove(&address);
         self.free_time.add(begin.elapsed());
     }
 }

@@ -12,11 +12,14 @@ use crate::pinned::{self, PinnedCache};
 use crate::policy::Block;
 
 /// Allocates `bytes` of page-locked host memory, which every device can copy from and to without
-/// waiting: aligned to at least 64 bytes, not initialised. 0 bytes are a null pointer.
+/// waiting: aligned to at least 64 bytes, not initialised. The processor caches it like all other
+/// memory (it is not write-combined), so that reading what a device has written is fast. 0 bytes are
+/// a null pointer.
 ///
 /// It takes cached memory if some fits; pinning anew takes long. It blocks only at the limit, as
 /// [`allocate`](crate::allocate) does when the device is full: once, until copies have finished
-/// with memory that was dropped.
+/// with memory that was dropped. Where [`set_pinned_cache_limit`](crate::set_pinned_cache_limit)
+/// has memory go back before more is pinned, the driver may wait for all devices.
 ///
 /// # Errors
 /// [`Error::PinnedLimit`](crate::Error::PinnedLimit) at the limit of

@@ -47,6 +47,11 @@ impl<S> Limit<S> {
     pub fn source(&self) -> &S {
         &self.0.source
     }
+
+    /// The source inside. What is taken past the limit is not counted.
+    pub fn source_mut(&mut self) -> &mut S {
+        &mut self.0.source
+    }
 }
 
 impl<S: MemorySource> MemorySource for Limit<S> {

@@ -7,7 +7,7 @@
 //!
 //! - [`Pytorch`] keeps device memory as PyTorch's allocator does: segments or pages, split and
 //!   merged, by stream.
-//! - [`SizeClasses`] keeps page-locked host memory: whole blocks of fixed sizes.
+//! - [`BestFit`] keeps page-locked host memory: segments, split and merged, for all streams.
 //! - [`Limit`] and [`Log`] wrap a source; wrappers compose.
 //!
 //! ```
@@ -39,13 +39,13 @@
 //! assert_eq!(policy.allocate(&mut source, 1000, main.into()).unwrap().address(), address);
 //! ```
 
+mod best_fit;
 mod block;
 mod limit;
 mod log;
 mod pending;
 mod pytorch;
 mod report;
-mod size_classes;
 mod slab;
 mod snapshot;
 mod source;
@@ -54,12 +54,12 @@ mod stitched;
 
 use std::collections::BTreeSet;
 
+pub use best_fit::BestFit;
 pub use block::{Address, Block, ForeignBlock, Home, PoolId, StreamName};
 pub use limit::Limit;
 pub use log::{Log, SourceCall};
 pub use pytorch::{OptionsError, Pytorch, PytorchOptions};
 pub use report::{AllocateError, OutOfMemoryReport, Refusal};
-pub use size_classes::SizeClasses;
 pub use snapshot::{BlockSnapshot, BlockState, Inspect, Segment};
 pub use source::{MemorySource, Physical, SourceError, VirtualMemory};
 pub use statistics::{

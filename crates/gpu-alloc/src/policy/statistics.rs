@@ -88,7 +88,7 @@ pub struct MemoryStats {
 /// What the allocator of page-locked host memory has done and holds. Sizes are in bytes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct HostMemoryStats {
-    /// Page-locked blocks, in use or kept for reuse.
+    /// Pieces of memory that were page-locked at once, from which blocks are cut.
     pub allocations: Statistic,
     /// Their sizes: the memory that the operating system cannot use otherwise.
     pub allocated_bytes: Statistic,
@@ -237,10 +237,17 @@ impl HostMemoryStats {
     }
 
     pub(super) fn reset_peak(&mut self) {
+        self.each().into_iter().for_each(Statistic::reset_peak);
+    }
+
+    pub(super) fn reset_accumulated(&mut self) {
+        self.each().into_iter().for_each(Statistic::reset_accumulated);
+        (self.num_host_alloc, self.num_host_free) = (0, 0);
+    }
+
+    fn each(&mut self) -> [&mut Statistic; 4] {
         let Self { allocations, allocated_bytes, active_requests, active_bytes, .. } = self;
         [allocations, allocated_bytes, active_requests, active_bytes]
-            .into_iter()
-            .for_each(Statistic::reset_peak);
     }
 }
 

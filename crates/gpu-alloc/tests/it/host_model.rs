@@ -1,6 +1,8 @@
-//! The size classes of page-locked memory against a model.
+//! The policy of page-locked memory against a model that knows what is held, and derives the rest.
 
-use gpu_alloc::policy::{AllocateError, Block, Policy, SizeClasses};
+use std::time::Duration;
+
+use gpu_alloc::policy::{AllocateError, BestFit, Block, OutOfMemoryReport, Policy};
 use proptest::prelude::*;
 
 use crate::device_model::PAGE;
@@ -8,6 +10,7 @@ use crate::test_source::{Fault, TestSource};
 
 const STREAMS: u64 = 2;
 const CAPACITY: u64 = 10 * PAGE;
+const MIB: u64 = 1 << 20;
 
 #[derive(Debug, Clone)]
 enum Step {
@@ -15,24 +18,30 @@ enum Step {
     Free { which: prop::sample::Index, users: Vec<u64> },
     Complete { stream: u64 },
     Release,
-    Fail { fault: Fault },
+    Tick { after: u64, idle: u64 },
+    Keep { bytes: u64 },
+    Fail { after: u32, fault: Fault },
 }
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let bytes = prop_oneof![1..4_000u64, 1..200_000u64, 1..4 * MIB];
     let fault = prop_oneof![Just(Fault::Exhausted), Just(Fault::Broken)];
     let users = prop::collection::vec(0..STREAMS, 0..3);
     let step = prop_oneof![
-        6 => (1..200_000u64).prop_map(|bytes| Step::Allocate { bytes }),
-        5 => (any::<prop::sample::Index>(), users)
+        24 => bytes.prop_map(|bytes| Step::Allocate { bytes }),
+        20 => (any::<prop::sample::Index>(), users)
             .prop_map(|(which, users)| Step::Free { which, users }),
-        2 => (0..STREAMS).prop_map(|stream| Step::Complete { stream }),
-        1 => Just(Step::Release),
-        1 => fault.prop_map(|fault| Step::Fail { fault }),
+        8 => (0..STREAMS).prop_map(|stream| Step::Complete { stream }),
+        2 => Just(Step::Release),
+        2 => (0..9u64, 0..9u64).prop_map(|(after, idle)| Step::Tick { after, idle }),
+        1 => (0..CAPACITY).prop_map(|bytes| Step::Keep { bytes }),
+        4 => (0..2u32, fault).prop_map(|(after, fault)| Step::Fail { after, fault }),
     ];
-    prop::collection::vec(step, 1..100)
+    prop::collection::vec(step, 1..150)
 }
 
 /// A block in use by the program, or by the listed streams.
+#[derive(Debug)]
 struct Held {
     address: u64,
     bytes: u64,
@@ -40,59 +49,145 @@ struct Held {
     users: Vec<u64>,
 }
 
+/// What is free between what is held: size first, as the best fit is searched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Gap {
+    bytes: u64,
+    address: u64,
+    is_whole_segment: bool,
+}
+
 struct Model {
-    policy: SizeClasses<u64>,
+    policy: BestFit<u64>,
     source: TestSource,
     held: Vec<Held>,
     sequence: u64,
+    now: u64,
+    keep: u64,
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(200))]
+    #![proptest_config(ProptestConfig::with_cases(300))]
 
     #[test]
-    fn a_block_is_handed_out_again_when_nobody_uses_it(steps in steps()) {
-        let (policy, source) = (SizeClasses::new(), TestSource::new(CAPACITY));
-        let mut model = Model { policy, source, held: Vec::new(), sequence: 0 };
+    fn page_locked_memory_is_split_merged_and_given_back_as_the_model_says(steps in steps()) {
+        let mut model = Model::new();
         for step in &steps {
             model.run(step);
             model.check();
         }
+        model.end();
     }
 }
 
 impl Model {
+    fn new() -> Model {
+        let (policy, source) = (BestFit::new(), TestSource::new(CAPACITY));
+        Model { policy, source, held: Vec::new(), sequence: 0, now: 0, keep: u64::MAX }
+    }
+
     fn run(&mut self, step: &Step) {
         match step {
             Step::Allocate { bytes } => self.allocate(*bytes),
             Step::Free { which, users } => self.free(which, users),
-            Step::Complete { stream } => {
-                self.policy.completed(*stream, self.sequence);
-                self.held.iter_mut().for_each(|held| held.users.retain(|user| user != stream));
-                self.held.retain(|held| held.block.is_some() || !held.users.is_empty());
-            }
+            Step::Complete { stream } => self.complete(*stream),
             Step::Release => {
-                self.policy.release_cached(&mut self.source);
-                assert_eq!(self.source.given().count(), self.held.len(), "all that is unused went");
+                let unused = self.unused();
+                assert_eq!(self.policy.release_cached(&mut self.source), unused);
+                assert_eq!(self.unused(), 0, "all that is unused went");
             }
-            Step::Fail { fault } => self.source.fail(0, *fault),
+            Step::Tick { after, idle } => {
+                self.now += after;
+                let (now, idle) = (Duration::from_secs(self.now), Duration::from_secs(*idle));
+                let before = self.unused();
+                let released = self.policy.tick(&mut self.source, now, idle);
+                assert_eq!(self.unused(), before - released);
+                assert!(self.unused() <= if idle.is_zero() { 0 } else { self.keep });
+            }
+            Step::Keep { bytes } => {
+                self.keep = *bytes;
+                self.policy.set_keep(*bytes);
+            }
+            Step::Fail { after, fault } => self.source.fail(*after, *fault),
         }
     }
 
+    /// All gaps, by size and then address, each as large as what is held leaves it: that the policy
+    /// searches the same ones is that it merges all that can be.
+    fn gaps(&self) -> Vec<Gap> {
+        let mut gaps = Vec::new();
+        for (start, bytes) in self.source.given() {
+            let end = start.0 + bytes;
+            let mut inside: Vec<_> =
+                self.held.iter().filter(|held| (start.0..end).contains(&held.address)).collect();
+            inside.sort_by_key(|held| held.address);
+            let is_whole_segment = inside.is_empty();
+            let mut from = start.0;
+            let ends = inside.iter().map(|held| (held.address, held.address + held.bytes));
+            for (address, next) in ends.chain([(end, end)]) {
+                assert!(address >= from, "blocks overlap, or reach beyond their segment");
+                if address > from {
+                    gaps.push(Gap { bytes: address - from, address: from, is_whole_segment });
+                }
+                from = next;
+            }
+        }
+        gaps.sort_unstable();
+        gaps
+    }
+
+    /// The bytes of the segments in which nothing is held.
+    fn unused(&self) -> u64 {
+        self.gaps().iter().filter(|gap| gap.is_whole_segment).map(|gap| gap.bytes).sum()
+    }
+
+    fn held_bytes(&self) -> u64 {
+        self.held.iter().map(|held| held.bytes).sum()
+    }
+
+    fn reserved(&self) -> u64 {
+        self.source.given().map(|(_, bytes)| bytes).sum()
+    }
+
     fn allocate(&mut self, bytes: u64) {
+        let (gaps, active) = (self.gaps(), self.held_bytes());
+        let calls = self.source.device().calls();
         match self.policy.allocate(&mut self.source, bytes, ()) {
             Ok(block) => {
                 let (address, size) = (block.address().0, block.bytes());
-                assert!(size >= bytes && (size - bytes <= bytes / 8 || size == 4096));
-                assert!(self.held.iter().all(|held| held.address != address), "handed out once");
+                assert_eq!(size, bytes.next_multiple_of(512));
+                let best = gaps.iter().find(|gap| gap.bytes >= size);
+                if let Some(best) = best {
+                    assert_eq!(address, best.address, "the best fit");
+                    assert_eq!(self.source.device().calls(), calls, "no call for what fits");
+                } else {
+                    let taken = self.segment_at(address);
+                    let most = (active / 8).max(MIB).max(size + size / 8);
+                    assert!(taken <= most, "{taken} bytes are taken for {size} with {active}");
+                }
                 self.held.push(Held { address, bytes: size, block: Some(block), users: vec![] });
+                if best.is_none() {
+                    assert!(self.unused() <= self.keep, "no more is kept than may be");
+                }
             }
-            Err(AllocateError::OutOfMemory(report)) => {
-                let in_use: u64 = self.held.iter().map(|held| held.bytes).sum();
-                assert_eq!((report.allocated + report.pending, report.cached()), (in_use, 0));
-            }
+            Err(AllocateError::OutOfMemory(report)) => self.refused(&report),
             Err(AllocateError::Source(_)) => {}
         }
+    }
+
+    fn segment_at(&self, address: u64) -> u64 {
+        let mut given = self.source.given();
+        let segment = given.find(|(start, _)| start.0 == address);
+        segment.map(|(_, bytes)| bytes).expect("a new segment begins with the request's block")
+    }
+
+    fn refused(&self, report: &OutOfMemoryReport) {
+        let held = self.held_bytes();
+        assert_eq!(self.unused(), 0, "nothing that could be given back is left");
+        assert_eq!((report.allocated + report.pending, report.reserved), (held, self.reserved()));
+        let largest = self.gaps().last().map_or(0, |gap| gap.bytes);
+        assert_eq!(report.largest_free_block, largest);
+        assert!(largest < report.rounded);
     }
 
     fn free(&mut self, which: &prop::sample::Index, users: &[u64]) {
@@ -106,16 +201,96 @@ impl Model {
         let block = live[at].block.take().expect("only live blocks are picked");
         self.policy.free(block, &uses).expect("the block is the policy's own");
         live[at].users = users.to_vec();
+        self.forget_unused();
+    }
+
+    fn complete(&mut self, stream: u64) {
+        self.policy.completed(stream, self.sequence);
+        self.held.iter_mut().for_each(|held| held.users.retain(|user| *user != stream));
+        self.forget_unused();
+    }
+
+    fn forget_unused(&mut self) {
         self.held.retain(|held| held.block.is_some() || !held.users.is_empty());
     }
 
     fn check(&self) {
         let statistics = self.policy.statistics();
-        let held: u64 = self.held.iter().map(|held| held.bytes).sum();
-        let given: u64 = self.source.given().map(|(_, bytes)| bytes).sum();
+        let gaps: u64 = self.gaps().iter().map(|gap| gap.bytes).sum();
         assert_eq!(statistics.active_requests.current, self.held.len() as u64);
-        assert_eq!(statistics.active_bytes.current, held);
+        assert_eq!(statistics.active_bytes.current, self.held_bytes());
         assert_eq!(statistics.allocations.current, self.source.given().count() as u64);
-        assert_eq!(statistics.allocated_bytes.current, given);
+        assert_eq!(statistics.allocated_bytes.current, self.held_bytes() + gaps);
+        assert_eq!(statistics.allocated_bytes.current, self.reserved());
+        assert_eq!(statistics.allocations.allocated, statistics.num_host_alloc);
+        assert_eq!(statistics.allocations.freed, statistics.num_host_free);
+        let awaited = self.policy.awaited_for_reuse().count();
+        assert_eq!(awaited > 0, self.held.iter().any(|held| held.block.is_none()));
     }
+
+    /// With everything free, each segment is one free block, and goes.
+    fn end(&mut self) {
+        for block in self.held.iter_mut().filter_map(|held| held.block.take()) {
+            self.policy.free(block, &[]).expect("the block is the policy's own");
+        }
+        (0..STREAMS).for_each(|stream| self.complete(stream));
+        assert!(self.gaps().iter().all(|gap| gap.is_whole_segment));
+        self.run(&Step::Release);
+        assert!(self.source.device().is_untouched());
+        self.check();
+    }
+}
+
+#[test]
+fn neighbours_merge_when_the_last_use_between_them_is_over() {
+    let mut model = Model::new();
+    let block = |model: &mut Model| {
+        model.policy.allocate(&mut model.source, MIB / 4, ()).expect("there is memory")
+    };
+    let [first, second, third, fourth] = [(); 4].map(|()| block(&mut model));
+    let start = first.address();
+    for block in [first, third, fourth] {
+        model.policy.free(block, &[]).expect("the policy's own");
+    }
+    model.policy.free(second, &[(0, 1)]).expect("the policy's own");
+    assert_eq!(model.policy.release_cached(&mut model.source), 0, "stream 0 still uses a quarter");
+    model.policy.completed(0, 1);
+    let whole = model.policy.allocate(&mut model.source, MIB, ()).expect("it was merged");
+    assert_eq!((whole.address(), model.source.device().calls().allocate), (start, 1));
+}
+
+#[test]
+fn slowly_rising_sizes_share_segments() {
+    let mut model = Model { source: TestSource::new(1 << 30), ..Model::new() };
+    for bytes in (MIB + 1..8 * MIB).step_by(10_000) {
+        let block = model.policy.allocate(&mut model.source, bytes, ()).expect("there is memory");
+        model.policy.free(block, &[]).expect("the policy's own");
+    }
+    assert_eq!(model.source.device().calls().allocate, 3 * 8, "eight for each doubling");
+}
+
+#[test]
+fn a_segment_goes_when_two_ticks_find_it_unused_and_nobody_used_it_in_between() {
+    let mut model = Model::new();
+    let tick = |model: &mut Model, now| {
+        let idle = Duration::from_secs(10);
+        model.policy.tick(&mut model.source, Duration::from_secs(now), idle)
+    };
+    let use_once = |model: &mut Model| {
+        let block = model.policy.allocate(&mut model.source, 1, ()).expect("there is memory");
+        assert_eq!(tick(model, 0), 0, "it is in use");
+        model.policy.free(block, &[]).expect("the policy's own");
+    };
+    use_once(&mut model);
+    assert_eq!([100, 109].map(|now| tick(&mut model, now)), [0, 0]);
+    use_once(&mut model);
+    assert_eq!([111, 120, 121].map(|now| tick(&mut model, now)), [0, 0, MIB]);
+}
+
+#[test]
+fn near_the_limit_a_segment_is_no_larger_than_its_request() {
+    let mut model = Model::new();
+    model.source.fail(0, Fault::Exhausted);
+    let block = model.policy.allocate(&mut model.source, 5000, ()).expect("a smaller one is given");
+    assert_eq!((block.bytes(), model.reserved()), (5120, 8192));
 }

@@ -1,0 +1,233 @@
+//! Page-locked host memory: segments, split by best fit and merged again.
+
+mod policy;
+mod release;
+mod size;
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use super::pending::Pending;
+use super::report::refusal;
+use super::slab::{Slab, Slot};
+use super::{
+    Address, AllocateError, Block, HostMemoryStats, MemorySource, OutOfMemoryReport, Refusal,
+    StreamName,
+};
+
+/// A policy for memory that belongs to no stream: a block is handed out again when all its uses
+/// have completed.
+///
+/// A request gets the smallest free block that holds it, at the lowest address among equals, and
+/// leaves the rest of that block free; blocks that become free merge with free neighbours. Requests
+/// are rounded up to 512 bytes.
+///
+/// Where no block fits, a segment is taken from the source: as large as the request, but at least
+/// 1 MiB, and at least an eighth of what is in use, up to 64 MiB, for later requests. Its size is
+/// rounded up to one of eight between a power of two and the next, so that requests whose sizes
+/// change a little do not leave a trail of segments, and an eighth at most is wasted on one.
+///
+/// Unused segments are kept, as it may take long to give them back: all of them, or no more than
+/// [`set_keep`](Self::set_keep) says. [`tick`](Self::tick) returns those that nobody has used for
+/// some time.
+#[derive(Debug)]
+pub struct BestFit<K> {
+    blocks: Slab<Record>,
+    free: BTreeSet<FreeBlock>,
+    pending: Pending<K>,
+    pending_bytes: u64,
+    keep: u64,
+    statistics: HostMemoryStats,
+}
+
+/// A part of a segment; the parts are a list, by address.
+#[derive(Debug)]
+struct Record {
+    address: Address,
+    bytes: u64,
+    state: State,
+    /// Whether any part of it was handed out before.
+    was_used: bool,
+    /// When it was first seen to be an unused segment, since it was last in use.
+    idle_since: Option<Duration>,
+    previous: Option<Slot>,
+    next: Option<Slot>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    Free,
+    Allocated,
+    /// Given back by the program, and perhaps still used by a stream.
+    Pending,
+}
+
+/// A free block as the search sees it: by size, then address.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct FreeBlock {
+    bytes: u64,
+    address: Address,
+    slot: Slot,
+}
+
+impl<K: StreamName> BestFit<K> {
+    /// A policy that has no memory yet, and keeps as much as it is given.
+    pub fn new() -> Self {
+        BestFit {
+            blocks: Slab::default(),
+            free: BTreeSet::new(),
+            pending: Pending::default(),
+            pending_bytes: 0,
+            keep: u64::MAX,
+            statistics: HostMemoryStats::default(),
+        }
+    }
+
+    /// What it has done and holds. The times of the source's calls are left at 0: the policy has no
+    /// clock.
+    pub fn statistics(&self) -> &HostMemoryStats {
+        &self.statistics
+    }
+
+    /// Sets every peak to the current value.
+    pub fn reset_peak_statistics(&mut self) {
+        self.statistics.reset_peak();
+    }
+
+    /// Sets all accumulated values and counts to zero.
+    pub fn reset_accumulated_statistics(&mut self) {
+        self.statistics.reset_accumulated();
+    }
+
+    fn best_fit(&self, size: u64) -> Option<FreeBlock> {
+        let least = FreeBlock { bytes: size, address: Address(0), slot: Slot::FIRST };
+        self.free.range(least..).next().copied()
+    }
+
+    /// Takes a segment from the source for a request; it is free, but not among the free blocks.
+    fn new_segment<S: MemorySource>(
+        &mut self,
+        source: &mut S,
+        requested: u64,
+        size: u64,
+    ) -> Result<Slot, AllocateError<S::Error>> {
+        let least = size::in_pages(size);
+        let bytes = size::segment(size, self.statistics.active_bytes.current);
+        self.release_beyond_keep(source);
+        let (address, bytes) = match source.allocate(bytes) {
+            Ok(address) => (address, bytes),
+            Err(error) => {
+                refusal(error).map_err(AllocateError::Source)?;
+                self.release_idle(source);
+                let address = source.allocate(least).map_err(|error| match refusal(error) {
+                    Ok(refusal) => {
+                        AllocateError::OutOfMemory(self.report(requested, size, refusal))
+                    }
+                    Err(failure) => AllocateError::Source(failure),
+                })?;
+                (address, least)
+            }
+        };
+        self.statistics.allocations.increase(1);
+        self.statistics.allocated_bytes.increase(bytes);
+        self.statistics.num_host_alloc += 1;
+        Ok(self.blocks.insert(Record {
+            address,
+            bytes,
+            state: State::Free,
+            was_used: false,
+            idle_since: None,
+            previous: None,
+            next: None,
+        }))
+    }
+
+    fn report(&self, requested: u64, size: u64, refusal: Refusal) -> OutOfMemoryReport {
+        OutOfMemoryReport {
+            requested,
+            rounded: size,
+            segment_type: None,
+            segment: size::in_pages(size),
+            refusal,
+            allocated: self.statistics.active_bytes.current - self.pending_bytes,
+            pending: self.pending_bytes,
+            reserved: self.statistics.allocated_bytes.current,
+            largest_free_block: self.free.last().map_or(0, |free| free.bytes),
+            cached_for_other_streams: 0,
+            kept_for_graphs: 0,
+        }
+    }
+
+    /// Hands out the first `size` bytes of a free block that is not among the free blocks any more.
+    fn hand_out(&mut self, slot: Slot, size: u64) -> Block {
+        let rest = self.blocks[slot].bytes - size;
+        if rest > 0 {
+            let Record { address, was_used, next, .. } = self.blocks[slot];
+            let rest = self.blocks.insert(Record {
+                address: Address(address.0 + size),
+                bytes: rest,
+                state: State::Free,
+                was_used,
+                idle_since: None,
+                previous: Some(slot),
+                next,
+            });
+            if let Some(next) = next {
+                self.blocks[next].previous = Some(rest);
+            }
+            (self.blocks[slot].bytes, self.blocks[slot].next) = (size, Some(rest));
+            self.free.insert(self.free_block(rest));
+        }
+        self.statistics.active_requests.increase(1);
+        self.statistics.active_bytes.increase(size);
+        let record = &mut self.blocks[slot];
+        let (address, is_recycled) = (record.address, record.was_used);
+        (record.state, record.was_used, record.idle_since) = (State::Allocated, true, None);
+        Block { slot, address, bytes: size, last_use: 0, is_recycled }
+    }
+
+    /// Puts a block that nobody uses among the free ones, merged with those beside it.
+    fn complete_free(&mut self, slot: Slot) {
+        self.statistics.active_requests.decrease(1);
+        self.statistics.active_bytes.decrease(self.blocks[slot].bytes);
+        self.blocks[slot].state = State::Free;
+        let Record { previous, next, .. } = self.blocks[slot];
+        if let Some(next) = self.if_free(next) {
+            self.free.remove(&self.free_block(next));
+            self.absorb_next(slot, next);
+        }
+        let mut merged = slot;
+        if let Some(previous) = self.if_free(previous) {
+            self.free.remove(&self.free_block(previous));
+            self.absorb_next(previous, slot);
+            merged = previous;
+        }
+        self.free.insert(self.free_block(merged));
+    }
+
+    fn if_free(&self, slot: Option<Slot>) -> Option<Slot> {
+        slot.filter(|slot| self.blocks[*slot].state == State::Free)
+    }
+
+    fn absorb_next(&mut self, slot: Slot, next: Slot) {
+        let Record { bytes, was_used, next, .. } = self.blocks.remove(next);
+        let record = &mut self.blocks[slot];
+        record.bytes += bytes;
+        record.was_used |= was_used;
+        record.next = next;
+        if let Some(next) = next {
+            self.blocks[next].previous = Some(slot);
+        }
+    }
+
+    fn free_block(&self, slot: Slot) -> FreeBlock {
+        let Record { address, bytes, .. } = self.blocks[slot];
+        FreeBlock { bytes, address, slot }
+    }
+}
+
+impl<K: StreamName> Default for BestFit<K> {
+    fn default() -> Self {
+        Self::new()
+    }
+}

@@ -1,0 +1,69 @@
+//! The inputs of the policy: requests, frees, completions, release.
+
+use std::collections::BTreeSet;
+
+use super::{BestFit, Record, State, size};
+use crate::policy::{AllocateError, Block, ForeignBlock, MemorySource, Policy, StreamName};
+
+impl<K: StreamName> Policy for BestFit<K> {
+    type Stream = K;
+    type Home = ();
+
+    fn allocate<S: MemorySource>(
+        &mut self,
+        source: &mut S,
+        bytes: u64,
+        (): (),
+    ) -> Result<Block, AllocateError<S::Error>> {
+        let size = size::of(bytes);
+        let slot = match self.best_fit(size) {
+            Some(free) => {
+                self.free.remove(&free);
+                free.slot
+            }
+            None => self.new_segment(source, bytes, size)?,
+        };
+        Ok(self.hand_out(slot, size))
+    }
+
+    fn free(&mut self, block: Block, uses: &[(K, u64)]) -> Result<(), ForeignBlock> {
+        let Block { slot, address, bytes, .. } = block;
+        let ours = |record: &Record| record.state == State::Allocated && record.address == address;
+        if !self.blocks.get(slot).is_some_and(ours) {
+            return Err(ForeignBlock(block));
+        }
+        if self.pending.hold(slot, uses.iter().copied()) {
+            self.blocks[slot].state = State::Pending;
+            self.pending_bytes += bytes;
+        } else {
+            self.complete_free(slot);
+        }
+        Ok(())
+    }
+
+    fn completed(&mut self, stream: K, sequence: u64) {
+        for slot in self.pending.complete(stream, sequence) {
+            self.pending_bytes -= self.blocks[slot].bytes;
+            self.complete_free(slot);
+        }
+    }
+
+    fn release_cached<S: MemorySource>(&mut self, source: &mut S) -> u64 {
+        let released = self.release_idle(source);
+        let streams = self.streams();
+        self.pending.retain_streams(|stream| streams.contains(&stream));
+        released
+    }
+
+    fn awaited_for_reuse(&self) -> impl Iterator<Item = (K, u64)> {
+        self.pending.awaited()
+    }
+
+    fn awaited_for_release(&self) -> impl Iterator<Item = (K, u64)> {
+        std::iter::empty()
+    }
+
+    fn streams(&self) -> BTreeSet<K> {
+        self.pending.awaited().map(|(stream, _)| stream).collect()
+    }
+}

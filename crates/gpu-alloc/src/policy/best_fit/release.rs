@@ -1,0 +1,73 @@
+//! Segments that nobody uses, given back to the source.
+
+use std::time::Duration;
+
+use super::{BestFit, FreeBlock};
+use crate::policy::{MemorySource, StreamName};
+
+impl<K: StreamName> BestFit<K> {
+    /// How many bytes unused segments may keep when another segment is taken; what is more goes back
+    /// then, and at a [`tick`](Self::tick). Not bounded at first.
+    pub fn set_keep(&mut self, bytes: u64) {
+        self.keep = bytes;
+    }
+
+    /// Gives back the segments in which nothing is in use, and was not for as long as `idle`;
+    /// returns the bytes.
+    ///
+    /// `now` is the time since any moment that stays the same. A segment's time begins with the
+    /// first tick that finds it unused.
+    pub fn tick<S: MemorySource>(&mut self, source: &mut S, now: Duration, idle: Duration) -> u64 {
+        let unused: Vec<_> = self.idle().collect();
+        let mut released = 0;
+        for free in unused {
+            let since = *self.blocks[free.slot].idle_since.get_or_insert(now);
+            if now.saturating_sub(since) >= idle {
+                released += self.release(source, free);
+            }
+        }
+        released + self.release_beyond_keep(source)
+    }
+
+    /// Gives back unused segments, the largest first, until the rest is no more than may be kept.
+    pub(super) fn release_beyond_keep<S: MemorySource>(&mut self, source: &mut S) -> u64 {
+        if self.keep == u64::MAX {
+            return 0;
+        }
+        let unused: Vec<_> = self.idle().rev().collect();
+        let mut kept: u64 = unused.iter().map(|free| free.bytes).sum();
+        let before = kept;
+        for free in unused {
+            if kept <= self.keep {
+                break;
+            }
+            kept -= self.release(source, free);
+        }
+        before - kept
+    }
+
+    /// Gives back all unused segments; returns the bytes.
+    pub(super) fn release_idle<S: MemorySource>(&mut self, source: &mut S) -> u64 {
+        let unused: Vec<_> = self.idle().collect();
+        unused.into_iter().map(|free| self.release(source, free)).sum()
+    }
+
+    /// The free blocks that are whole segments, by size.
+    fn idle(&self) -> impl DoubleEndedIterator<Item = FreeBlock> {
+        self.free.iter().copied().filter(|free| {
+            let record = &self.blocks[free.slot];
+            (record.previous, record.next) == (None, None)
+        })
+    }
+
+    fn release<S: MemorySource>(&mut self, source: &mut S, segment: FreeBlock) -> u64 {
+        let FreeBlock { bytes, address, slot } = segment;
+        self.free.remove(&segment);
+        self.blocks.remove(slot);
+        source.release(address, bytes);
+        self.statistics.allocations.decrease(1);
+        self.statistics.allocated_bytes.decrease(bytes);
+        self.statistics.num_host_free += 1;
+        bytes
+    }
+}
