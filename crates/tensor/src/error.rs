@@ -1,6 +1,7 @@
 //! What can go wrong with tensors: an error per kind, naming the operation and its arguments.
 
 use std::fmt;
+use std::iter;
 
 use crate::{AutogradError, DType, Device, Shape};
 
@@ -179,6 +180,40 @@ pub enum Error {
     /// Device memory or page-locked memory could not be allocated.
     #[error(transparent)]
     Allocation(#[from] gpu_alloc::Error),
+}
+
+impl Error {
+    /// Whether a device had no memory left, wherever that was noticed: in the operation itself, in the
+    /// backward pass, or in a module. After that a program can drop what it holds and try again with
+    /// less.
+    ///
+    /// ```
+    /// use gpu_runtime::DriverChoice;
+    /// use tensor::{DType, Device, Tensor};
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// gpu_runtime::choose_driver(DriverChoice::Software { devices: Some(1) })?;
+    /// let huge = Tensor::empty([1 << 50], (DType::F32, Device::cuda_at(0)));
+    /// assert!(huge.is_err_and(|error| error.is_out_of_memory()));
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn is_out_of_memory(&self) -> bool {
+        use gpu_runtime::Error::OutOfMemory;
+
+        match self {
+            Error::Allocation(gpu_alloc::Error::OutOfMemory(_))
+            | Error::Allocation(gpu_alloc::Error::Runtime(OutOfMemory { .. }))
+            | Error::Runtime(OutOfMemory { .. }) => true,
+            Error::Autograd(AutogradError::Backward { source, .. }) => source.is_out_of_memory(),
+            Error::Module(error) => {
+                let first: &(dyn std::error::Error + 'static) = &**error;
+                iter::successors(Some(first), |error| error.source())
+                    .any(|error| error.downcast_ref().is_some_and(Error::is_out_of_memory))
+            }
+            _ => false,
+        }
+    }
 }
 
 /// `` `self` is on cuda:1, `other` on cuda:0 ``

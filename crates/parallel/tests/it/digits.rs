@@ -8,7 +8,7 @@ use tensor::Device;
 use crate::four_devices;
 
 #[path = "../../examples/digits/data.rs"]
-mod data;
+pub(crate) mod data;
 #[path = "../../examples/digits/error.rs"]
 #[allow(dead_code, reason = "the program uses the rest")]
 mod error;
@@ -22,7 +22,7 @@ use data::Digits;
 use error::Error;
 use train::{Options, Outcome};
 
-fn file() -> PathBuf {
+pub(crate) fn file() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../data/digits.csv.gz")
 }
 

@@ -2,6 +2,7 @@
 
 mod data_parallel;
 mod digits;
+mod digits_out_of_memory;
 mod loader;
 mod loader_failures;
 
