@@ -24,6 +24,14 @@ use super::pending::Pending;
 use super::slab::{Slab, Slot};
 use super::{Block, Home, MemoryStats, Pool, PoolId, StreamName};
 
+/// The calls to the driver that each page is worth at all times: to make it, to map it, and then one
+/// more.
+const CALLS_DUE_PER_PAGE: u64 = 3;
+/// A call is due for so many requests and frees besides.
+const OPERATIONS_PER_CALL_DUE: u64 = 1000;
+/// So many calls beyond those cost more than a page is worth.
+const CALLS_FOR_A_PAGE: u64 = 32;
+
 /// Sluice's own policy: physical pages of 2 MiB that are put where addresses are free.
 ///
 /// A request takes a hole, free memory with addresses in one piece, if its stream has one that is
@@ -36,7 +44,8 @@ use super::{Block, Home, MemoryStats, Pool, PoolId, StreamName};
 /// many. A piece moves when all of it is free. It is mapped at its new place at once, while the old
 /// mapping stays: two places may show the same memory. The old one goes once the work that used it
 /// there is known to be over. New pages are made as long as all memory is little more than what was
-/// ever held at once (2 %); beyond that, pages move first.
+/// ever held at once (2 %); beyond that, pages move first. Where they never cease to move, there may be
+/// more, bit by bit, until they do.
 ///
 /// # Streams
 /// Each stream has its own addresses. What is freed is at once free for the next request, also if
@@ -69,6 +78,8 @@ pub struct Stitched<K> {
     has_news: bool,
     /// All pages that were made and not given back.
     pages: u64,
+    /// The calls to the driver that made, mapped and unmapped memory.
+    calls: u64,
     /// The most bytes that were ever held at once.
     most_held: u64,
     /// Counts requests and frees, to tell what was freed first.
@@ -91,6 +102,7 @@ impl<K: StreamName> Stitched<K> {
             pending: Pending::default(),
             has_news: false,
             pages: 0,
+            calls: 0,
             most_held: 0,
             operations: 0,
             statistics: MemoryStats::default(),
@@ -272,11 +284,16 @@ impl<K: StreamName> Stitched<K> {
         self.pages + missing <= self.generous_pages(bytes)
     }
 
-    /// The pages that there may be before pages move, if `bytes` more were held.
+    /// The pages that there may be before memory moves, if `bytes` more were held.
+    ///
+    /// A program that makes memory move again and again is given more of it, until it does not: for
+    /// some calls beyond what is due, a page.
     fn generous_pages(&self, bytes: u64) -> u64 {
         let held = self.statistics.allocated_bytes.all.current + bytes;
         let most = self.most_held.max(held);
-        (most + most / 50).div_ceil(PAGE)
+        let due = CALLS_DUE_PER_PAGE * self.pages + self.operations / OPERATIONS_PER_CALL_DUE;
+        let bought = self.calls.saturating_sub(due) / CALLS_FOR_A_PAGE;
+        (most + most / 50).div_ceil(PAGE) + bought
     }
 }
 

@@ -64,6 +64,7 @@ impl<K: StreamName> Stitched<K> {
         let (start, bytes) = (self.spans[first].address, self.spans[first].bytes);
         source.known_virtual_memory().unmap(Address(start), bytes);
         self.statistics.num_device_free += 1;
+        self.calls += 1;
         self.vacate(first);
         self.settle(first);
     }
@@ -128,6 +129,7 @@ impl<K: StreamName> Stitched<K> {
         let pool = self.arena(arena).pool;
         self.statistics.reserved_bytes.decrease(pool, end - start);
         self.statistics.num_device_free += 1;
+        self.calls += 1;
     }
 
     /// Gives back the pieces that are mapped nowhere; returns their bytes.
@@ -179,6 +181,7 @@ impl<K: StreamName> Stitched<K> {
         }
         let released = self.destroy_spare(source);
         self.most_held = self.statistics.allocated_bytes.all.current;
+        self.calls = 0;
         released
     }
 

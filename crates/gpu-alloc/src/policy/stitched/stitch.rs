@@ -154,6 +154,7 @@ impl<K: StreamName> Stitched<K> {
             return Err(unable(error));
         }
         piece.home = Some((arena, wanted.start));
+        self.calls += 1;
         self.arena_mut(arena).set_pieces(wanted.start, pages, Some(supplied.piece));
         mapped.pages.end += pages;
         mapped.uses.join(&supplied.uses);
@@ -184,6 +185,7 @@ impl<K: StreamName> Stitched<K> {
         let pool = self.arena(arena).pool;
         self.statistics.reserved_bytes.increase(pool, end - start);
         self.statistics.num_device_alloc += 1;
+        self.calls += 1;
         let operations = self.operations;
         let slot = self.cut_out(vacant, start, end);
         let span = &mut self.spans[slot];

@@ -105,6 +105,7 @@ impl<K: StreamName> Stitched<K> {
                 Ok(physical) => {
                     supply.to_make -= pages;
                     self.pages += pages;
+                    self.calls += 1;
                     let piece = self.pieces.insert(Piece { physical, pages, home: None });
                     supply.made.push(piece);
                     return Ok(Some(Supplied { piece, uses: Uses::none(), is_recycled: false }));
