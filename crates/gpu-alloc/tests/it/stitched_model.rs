@@ -47,7 +47,7 @@ fn step() -> impl Strategy<Value = Step> {
         3 => 1..4000_u64,
         2 => 1..MIB,
         3 => MIB..9 * MIB,
-        1 => 9 * MIB..40 * MIB,
+        1 => 9 * MIB..20 * MIB,
     ];
     prop_oneof![
         8 => (stream(), bytes).prop_map(|(stream, bytes)| Step::Allocate { stream, bytes }),
@@ -252,12 +252,12 @@ fn join(clock: &mut Clock, other: &Clock) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(100) })]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(40) })]
 
     #[test]
     fn memory_is_one_owners_at_a_time_on_every_stream(
         capacity in prop_oneof![Just(48 * MIB), Just(96 * MIB), Just(1024 * MIB)],
-        steps in prop::collection::vec(step(), 1..120),
+        steps in prop::collection::vec(step(), 1..100),
     ) {
         let mut model = Model::new(capacity);
         for step in &steps {
