@@ -239,7 +239,8 @@ where
         let name = |point: &StreamPoint| (point.stream().id(), point.sequence());
         let names: SmallVec<[_; 4]> = uses.iter().map(name).collect();
         uses.iter().for_each(|point| self.know(point.stream()));
-        self.watch.freed(&block, &names);
+        let awaited = if self.policy.waits_before_reuse(&block) { &names[..] } else { &[] };
+        self.watch.freed(&block, awaited);
         if let Err(error) = self.policy.free(block, &names) {
             tracing::error!(%error, "memory is lost to its allocator");
         }

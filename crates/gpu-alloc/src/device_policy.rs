@@ -138,6 +138,13 @@ impl Policy for DevicePolicy {
         stitched.chain(pytorch.into_iter().flat_map(|policy| policy.waits_for(block)))
     }
 
+    fn waits_before_reuse(&self, block: &Block) -> bool {
+        match self {
+            DevicePolicy::Stitched(policy) => policy.waits_before_reuse(block),
+            DevicePolicy::Pytorch(policy) => policy.waits_before_reuse(block),
+        }
+    }
+
     fn end_pool(&mut self, pool: PoolId) {
         match self {
             DevicePolicy::Stitched(policy) => policy.end_pool(pool),

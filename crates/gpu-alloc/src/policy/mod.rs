@@ -110,6 +110,13 @@ pub trait Policy {
         std::iter::empty()
     }
 
+    /// Whether the memory of a block, once freed, is handed out only after its uses, and not before,
+    /// to an owner who waits for them.
+    fn waits_before_reuse(&self, block: &Block) -> bool {
+        let _ = block;
+        true
+    }
+
     /// Learns that no graph uses a pool any more, so that its memory may be given back like all other.
     /// A policy without pools has nothing to do.
     fn end_pool(&mut self, pool: PoolId) {

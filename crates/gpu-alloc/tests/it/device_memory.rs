@@ -109,6 +109,7 @@ fn memory_used_on_another_stream_is_not_reused_before_that_use_is_over() {
         assert_eq!(allocate(device, 1000, &main).unwrap().ptr(), first);
         assert_eq!(memory_stats(device).num_sync_all_streams, 0, "nobody waited");
     })
+    .env("SLUICE_ALLOCATOR", "pytorch")
     .run();
 }
 
@@ -203,6 +204,7 @@ fn record_stream_delays_the_reuse_until_the_stream_is_done_with_what_it_has() {
         side.synchronize().unwrap();
         assert_eq!(allocate(device, 1000, &main).unwrap().ptr(), first);
     })
+    .env("SLUICE_ALLOCATOR", "pytorch")
     .run();
 }
 
@@ -223,6 +225,7 @@ fn uses_under_manual_order_delay_the_reuse_as_well() {
         }
         assert_eq!(allocate(device, 1000, &main).unwrap().ptr(), first);
     })
+    .env("SLUICE_ALLOCATOR", "pytorch")
     .run();
 }
 
@@ -242,6 +245,7 @@ fn memory_that_a_stream_of_another_device_uses_waits_for_that_device() {
         assert_eq!(allocate(here, 1000, &main).unwrap().ptr(), first);
         assert_eq!(memory_reserved(there), 0);
     })
+    .env("SLUICE_ALLOCATOR", "pytorch")
     .run();
 }
 

@@ -60,6 +60,7 @@ fn each_event_says_who_asked_for_what_on_which_stream() {
         }
         assert!(trace.is_sorted_by_key(|entry| entry.time_us) && trace[0].time_us > 0);
     })
+    .env("SLUICE_ALLOCATOR", "pytorch")
     .run();
 }
 
@@ -87,6 +88,7 @@ fn a_free_is_complete_when_no_other_stream_uses_the_memory() {
         assert_eq!(actions(&trace[4..]), [FreeCompleted, SegmentFree, Snapshot]);
         assert_eq!((trace[4].address, trace[4].size), (address, 1000));
     })
+    .env("SLUICE_ALLOCATOR", "pytorch")
     .run();
 }
 
@@ -113,64 +115,70 @@ fn only_the_last_events_are_kept_and_the_others_counted() {
     .run();
 }
 
-/// Random programs on two streams, with memory that waits for the other one.
+/// Random programs on two streams, with memory that waits for the other one. `segments_last` tells
+/// whether segments go as they came.
+fn add_up(segments_last: bool) {
+    let [device, ..] = devices();
+    record_memory_history(Some(100_000));
+    let streams = [device.default_stream().unwrap(), Stream::new(device).unwrap()];
+    let mut held: Vec<DeviceMemory> = Vec::new();
+    let mut gate = None;
+    // A generator of our own would do: the numbers only have to be many and different.
+    let mut state = 7_u64;
+    for step in 0..2000_u64 {
+        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        let (choice, number) = (state >> 60, (state >> 20) as usize);
+        match choice {
+            0..8 => {
+                let bytes = if step % 5 == 0 { number % (12 * MIB) } else { number % 9000 };
+                held.push(allocate(device, bytes + 1, &streams[number % 2]).unwrap());
+            }
+            8..13 if !held.is_empty() => drop(held.swap_remove(number % held.len())),
+            13 if !held.is_empty() => fill(&streams[number % 2], &held[number % held.len()], 1),
+            14 => gate = gate.is_none().then(|| Gate::close(&streams[1])),
+            15 if gate.is_none() && step % 4 == 0 => empty_cache().unwrap(),
+            _ => {}
+        }
+    }
+    let snapshot = memory_snapshot();
+    drop(gate);
+    let (mut live, mut segments) = (BTreeMap::new(), BTreeMap::new());
+    let mut freed = BTreeSet::new();
+    for entry in &snapshot.device_traces[0] {
+        let address = entry.address;
+        match entry.action {
+            Action::SegmentAlloc => assert_eq!(segments.insert(address, entry.size), None),
+            Action::SegmentFree => assert_eq!(segments.remove(&address), Some(entry.size)),
+            Action::Alloc => assert_eq!(live.insert(address, entry.size), None),
+            Action::FreeRequested => {
+                assert_eq!(live.get(&address), Some(&entry.size));
+                assert!(freed.insert(address), "it is freed once");
+            }
+            Action::FreeCompleted => {
+                assert!(freed.remove(&address), "it was freed");
+                live.remove(&address);
+            }
+            _ => {}
+        }
+    }
+    let of_snapshot = snapshot.segments.iter().map(|segment| (segment.address, segment.total_size));
+    assert!(!segments_last || segments == of_snapshot.collect());
+    let blocks = || snapshot.segments.iter().flat_map(|segment| &segment.blocks);
+    let active = blocks().filter(|block| block.state != BlockState::Inactive);
+    assert_eq!(live, active.map(|block| (block.address, block.requested_size)).collect());
+    let awaiting = blocks().filter(|block| block.state == BlockState::ActiveAwaitingFree);
+    assert_eq!(freed, awaiting.map(|block| block.address).collect());
+    assert!(snapshot.device_traces[0].len() > 1000 && !live.is_empty());
+}
+
 #[test]
 fn the_history_adds_up_to_the_snapshot() {
-    isolate(|| {
-        let [device, ..] = devices();
-        record_memory_history(Some(100_000));
-        let streams = [device.default_stream().unwrap(), Stream::new(device).unwrap()];
-        let mut held: Vec<DeviceMemory> = Vec::new();
-        let mut gate = None;
-        // A generator of our own would do: the numbers only have to be many and different.
-        let mut state = 7_u64;
-        for step in 0..2000_u64 {
-            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-            let (choice, number) = (state >> 60, (state >> 20) as usize);
-            match choice {
-                0..8 => {
-                    let bytes = if step % 5 == 0 { number % (12 * MIB) } else { number % 9000 };
-                    held.push(allocate(device, bytes + 1, &streams[number % 2]).unwrap());
-                }
-                8..13 if !held.is_empty() => drop(held.swap_remove(number % held.len())),
-                13 if !held.is_empty() => fill(&streams[number % 2], &held[number % held.len()], 1),
-                14 => gate = gate.is_none().then(|| Gate::close(&streams[1])),
-                15 if gate.is_none() && step % 4 == 0 => empty_cache().unwrap(),
-                _ => {}
-            }
-        }
-        let snapshot = memory_snapshot();
-        drop(gate);
-        let (mut live, mut segments) = (BTreeMap::new(), BTreeMap::new());
-        let mut freed = BTreeSet::new();
-        for entry in &snapshot.device_traces[0] {
-            let address = entry.address;
-            match entry.action {
-                Action::SegmentAlloc => assert_eq!(segments.insert(address, entry.size), None),
-                Action::SegmentFree => assert_eq!(segments.remove(&address), Some(entry.size)),
-                Action::Alloc => assert_eq!(live.insert(address, entry.size), None),
-                Action::FreeRequested => {
-                    assert_eq!(live.get(&address), Some(&entry.size));
-                    assert!(freed.insert(address), "it is freed once");
-                }
-                Action::FreeCompleted => {
-                    assert!(freed.remove(&address), "it was freed");
-                    live.remove(&address);
-                }
-                _ => {}
-            }
-        }
-        let of_snapshot =
-            snapshot.segments.iter().map(|segment| (segment.address, segment.total_size));
-        assert_eq!(segments, of_snapshot.collect());
-        let blocks = || snapshot.segments.iter().flat_map(|segment| &segment.blocks);
-        let active = blocks().filter(|block| block.state != BlockState::Inactive);
-        assert_eq!(live, active.map(|block| (block.address, block.requested_size)).collect());
-        let awaiting = blocks().filter(|block| block.state == BlockState::ActiveAwaitingFree);
-        assert_eq!(freed, awaiting.map(|block| block.address).collect());
-        assert!(snapshot.device_traces[0].len() > 1000 && !live.is_empty());
-    })
-    .run();
+    isolate(|| add_up(true)).env("SLUICE_ALLOCATOR", "pytorch").run();
+}
+
+#[test]
+fn the_history_adds_up_where_memory_is_free_at_once() {
+    isolate(|| add_up(false)).env("SLUICE_ALLOCATOR", "stitched").run();
 }
 
 #[test]

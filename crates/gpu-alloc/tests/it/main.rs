@@ -24,6 +24,7 @@ mod pytorch_viewer;
 mod snapshots;
 mod statistics;
 mod stitched_model;
+mod stitched_on_devices;
 mod test_source;
 mod test_source_rules;
 mod threads;

@@ -63,6 +63,7 @@ fn cached_memory_is_released_before_a_request_fails() {
         assert_eq!((stats.num_device_free, stats.num_sync_all_streams, stats.num_ooms), (1, 0, 0));
         drop(held);
     })
+    .env("SLUICE_ALLOCATOR", "pytorch")
     .run();
 }
 
@@ -91,6 +92,7 @@ fn a_full_device_is_waited_for_once() {
         assert_eq!(stats.num_ooms, 0);
         drop((held, memory));
     })
+    .env("SLUICE_ALLOCATOR", "pytorch")
     .run();
 }
 
@@ -115,6 +117,7 @@ fn memory_that_the_own_stream_still_uses_goes_back_to_the_driver_after_that() {
         assert_eq!(memory_stats(device).num_device_free, 1);
         drop((held, memory));
     })
+    .env("SLUICE_ALLOCATOR", "pytorch")
     .run();
 }
 
@@ -168,6 +171,7 @@ fn the_advice_fits_the_state() {
         assert_eq!(report.advice(), Advice::ShareStreams, "{report}");
         drop((held, parts));
     })
+    .env("SLUICE_ALLOCATOR", "pytorch")
     .run();
 }
 

@@ -81,6 +81,7 @@ fn a_snapshot_shows_every_segment_and_block() {
         assert_eq!(second.allocated_size, 12 * MIB as u64, "too little is left to split");
         drop(large);
     })
+    .env("SLUICE_ALLOCATOR", "pytorch")
     .run();
 }
 
@@ -102,5 +103,6 @@ fn the_summary_is_a_table_of_the_statistics() {
         }
         drop(memory);
     })
+    .env("SLUICE_ALLOCATOR", "pytorch")
     .run();
 }

@@ -88,6 +88,10 @@ impl<K: StreamName> Policy for Stitched<K> {
         })
     }
 
+    fn waits_before_reuse(&self, block: &Block) -> bool {
+        self.spans.get(block.slot).is_some_and(|span| self.is_kept(span.arena))
+    }
+
     fn end_pool(&mut self, pool: PoolId) {
         self.pools.remove(&pool);
     }
