@@ -32,7 +32,7 @@ enum Returned {
     /// A block, with the points after which nobody uses it.
     Block { block: Block, uses: SmallVec<[StreamPoint; 4]> },
     /// A pool that no graph uses any more.
-    Pool(PoolId),
+    Pool { pool: PoolId, uses: SmallVec<[StreamPoint; 4]> },
 }
 
 #[derive(Debug)]
@@ -115,8 +115,8 @@ where
     }
 
     /// Lets a pool's memory be given back that nobody holds. The caller does not wait.
-    pub(crate) fn end_pool(&self, pool: PoolId) {
-        self.take_back(Returned::Pool(pool));
+    pub(crate) fn end_pool(&self, pool: PoolId, uses: impl IntoIterator<Item = StreamPoint>) {
+        self.take_back(Returned::Pool { pool, uses: uses.into_iter().collect() });
     }
 
     fn take_back(&self, returned: Returned) {
@@ -232,13 +232,14 @@ where
     }
 
     fn take_back(&mut self, returned: Returned) {
-        let (block, uses) = match returned {
-            Returned::Block { block, uses } => (block, uses),
-            Returned::Pool(pool) => return self.policy.end_pool(pool),
-        };
+        let (Returned::Block { uses, .. } | Returned::Pool { uses, .. }) = &returned;
         let name = |point: &StreamPoint| (point.stream().id(), point.sequence());
         let names: SmallVec<[_; 4]> = uses.iter().map(name).collect();
         uses.iter().for_each(|point| self.know(point.stream()));
+        let block = match returned {
+            Returned::Block { block, .. } => block,
+            Returned::Pool { pool, .. } => return self.policy.end_pool(pool, &names),
+        };
         let awaited = if self.policy.waits_before_reuse(&block) { &names[..] } else { &[] };
         self.watch.freed(&block, awaited);
         if let Err(error) = self.policy.free(block, &names) {

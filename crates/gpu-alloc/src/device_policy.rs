@@ -145,10 +145,10 @@ impl Policy for DevicePolicy {
         }
     }
 
-    fn end_pool(&mut self, pool: PoolId) {
+    fn end_pool(&mut self, pool: PoolId, uses: &[(StreamId, u64)]) {
         match self {
-            DevicePolicy::Stitched(policy) => policy.end_pool(pool),
-            DevicePolicy::Pytorch(policy) => policy.end_pool(pool),
+            DevicePolicy::Stitched(policy) => policy.end_pool(pool, uses),
+            DevicePolicy::Pytorch(policy) => policy.end_pool(pool, uses),
         }
     }
 

@@ -100,6 +100,9 @@ impl MemoryPool {
 
 impl Drop for MemoryPool {
     fn drop(&mut self) {
-        device::used().for_each(|(_, cache)| cache.end_pool(self.id));
+        let uses = self.uses.lock().unwrap_or_else(PoisonError::into_inner);
+        for (_, cache) in device::used() {
+            cache.end_pool(self.id, uses.points_to_free());
+        }
     }
 }

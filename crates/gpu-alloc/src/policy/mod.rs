@@ -119,8 +119,10 @@ pub trait Policy {
 
     /// Learns that no graph uses a pool any more, so that its memory may be given back like all other.
     /// A policy without pools has nothing to do.
-    fn end_pool(&mut self, pool: PoolId) {
-        let _ = pool;
+    ///
+    /// `uses` are the last uses of its memory, on each stream, by graphs and by whoever held it.
+    fn end_pool(&mut self, pool: PoolId, uses: &[(Self::Stream, u64)]) {
+        let _ = (pool, uses);
     }
 
     /// Learns that `stream` has completed its work up to and including number `sequence`.

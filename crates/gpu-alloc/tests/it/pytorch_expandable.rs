@@ -169,7 +169,7 @@ fn a_pool_has_pages_of_its_own_and_keeps_them_until_it_has_ended() {
     f.free(other);
     assert_eq!(f.policy.release_cached(&mut f.source), PAGE, "the other's");
     assert!(f.policy.snapshot().iter().all(|segment| segment.is_kept));
-    f.policy.end_pool(pool);
+    f.policy.end_pool(pool, &[]);
     assert_eq!(f.policy.release_cached(&mut f.source), PAGE);
     assert!(f.device().is_untouched());
 }

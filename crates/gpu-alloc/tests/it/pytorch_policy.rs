@@ -238,7 +238,7 @@ fn a_pool_serves_nobody_else_and_is_not_given_back_before_it_has_ended() {
     assert_eq!((report.kept_for_graphs, report.cached()), (20 * MIB, 0));
     let again = f.policy.allocate(&mut f.source, 20 * MIB, home).expect("it is the pool's");
     assert_eq!((again.address(), again.is_recycled()), (address, true));
-    f.policy.end_pool(pool);
+    f.policy.end_pool(pool, &[]);
     assert_eq!(f.policy.release_cached(&mut f.source), 0, "somebody holds it");
     f.free(again, &[]);
     assert_eq!(f.policy.release_cached(&mut f.source), 20 * MIB);

@@ -309,7 +309,7 @@ fn memory_of_graphs_does_not_move_and_waits_for_other_streams() {
     let block = policy.allocate(&mut source, 8 * MIB, home).unwrap();
     assert_eq!((block.address(), policy.waits_for(&block).count()), (address, 0));
     policy.free(block, &[]).unwrap();
-    policy.end_pool(PoolId(1));
+    policy.end_pool(PoolId(1), &[]);
     policy.completed(0, 1);
     assert!(policy.allocate(&mut source, 8 * MIB, Home::from(0)).is_ok());
 }

@@ -45,7 +45,7 @@ impl<K: StreamName> Policy for Pytorch<K> {
         Ok(())
     }
 
-    fn end_pool(&mut self, pool: PoolId) {
+    fn end_pool(&mut self, pool: PoolId, _uses: &[(K, u64)]) {
         self.pools.remove(&pool);
     }
 

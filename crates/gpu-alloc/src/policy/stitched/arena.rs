@@ -23,6 +23,8 @@ pub(super) struct Arena<K> {
     /// The vacant spans by address.
     pub(super) vacant: BTreeSet<(u64, Slot)>,
     pub(super) regions: Vec<Region>,
+    /// The last uses by graphs, once their pool has ended.
+    pub(super) uses_of_graphs: Vec<(K, u64)>,
 }
 
 /// Addresses that were reserved at once.
@@ -38,8 +40,14 @@ pub(super) struct Region {
 
 impl<K> Arena<K> {
     pub(super) fn new(home: Home<K>, pool: Pool) -> Self {
-        let (vacant, regions) = (BTreeSet::new(), Vec::new());
-        Arena { home, pool, holes: Bins::default(), vacant, regions }
+        Arena {
+            home,
+            pool,
+            holes: Bins::default(),
+            vacant: BTreeSet::new(),
+            regions: Vec::new(),
+            uses_of_graphs: Vec::new(),
+        }
     }
 
     /// The piece of physical memory that is mapped at a page; the page must be in a region.

@@ -5,9 +5,11 @@ use std::collections::BTreeSet;
 use smallvec::SmallVec;
 
 use super::Stitched;
+use super::arena::ArenaId;
 use super::pages::PAGE;
 use super::span::{Span, State};
 use super::stitch::Unable;
+use crate::policy::slab::Slot;
 use crate::policy::{
     AllocateError, Block, ForeignBlock, Home, MemorySource, OutOfMemoryReport, Policy, Pool,
     PoolId, Refusal, StreamName,
@@ -73,6 +75,7 @@ impl<K: StreamName> Policy for Stitched<K> {
             let holder = holder.home.stream;
             self.spans[slot].uses.renew(stream, holder, uses);
         }
+        self.join_uses_of_graphs(slot);
         self.complete_free(slot);
         Ok(())
     }
@@ -92,13 +95,19 @@ impl<K: StreamName> Policy for Stitched<K> {
         self.spans.get(block.slot).is_some_and(|span| self.is_kept(span.arena))
     }
 
-    fn end_pool(&mut self, pool: PoolId) {
+    fn end_pool(&mut self, pool: PoolId, uses: &[(K, u64)]) {
         self.pools.remove(&pool);
+        for arena in self.arena_ids() {
+            if self.arena(arena).home.pool == Some(pool) {
+                self.end_arena(arena, uses);
+            }
+        }
     }
 
     fn completed(&mut self, stream: K, sequence: u64) {
         self.has_news |= sequence > self.pending.completed_on(stream);
         for slot in self.pending.complete(stream, sequence) {
+            self.join_uses_of_graphs(slot);
             self.complete_free(slot);
         }
     }
@@ -136,6 +145,33 @@ impl<K: StreamName> Policy for Stitched<K> {
 }
 
 impl<K: StreamName> Stitched<K> {
+    /// Notes the last uses by graphs, which whoever gets memory of the arena comes after from now
+    /// on.
+    fn end_arena(&mut self, arena: ArenaId, uses: &[(K, u64)]) {
+        let own = self.stream_of(arena);
+        let firsts: Vec<_> = self.arena(arena).regions.iter().map(|region| region.first).collect();
+        for first in firsts {
+            let slots: Vec<_> = self.spans.from(first).map(|(slot, _)| slot).collect();
+            for slot in slots {
+                let span = &mut self.spans[slot];
+                if span.state != State::Vacant {
+                    uses.iter().for_each(|(stream, last)| span.uses.add(own, *stream, *last));
+                }
+            }
+        }
+        self.arena_mut(arena).uses_of_graphs = uses.to_vec();
+    }
+
+    /// What is freed after its pool has ended: graphs used it, too.
+    fn join_uses_of_graphs(&mut self, slot: Slot) {
+        let Stitched { spans, arenas, .. } = self;
+        let span = &mut spans[slot];
+        let arena = &arenas[span.arena.0 as usize];
+        for (stream, last) in &arena.uses_of_graphs {
+            span.uses.add(arena.home.stream, *stream, *last);
+        }
+    }
+
     fn report(
         &self,
         requested: u64,

@@ -150,7 +150,7 @@ impl Model {
                 self.allocate(*bytes, Home { stream: *stream, pool });
             }
             Step::EndPool { pool } => {
-                self.policy.end_pool(self.pool(*pool));
+                self.policy.end_pool(self.pool(*pool), &[]);
                 self.ended[*pool as usize] += 1;
             }
             Step::Free { which, users } => self.free(which, users),
@@ -348,7 +348,7 @@ impl Model {
         for stream in 0..STREAMS {
             self.policy.completed(stream, u64::MAX);
         }
-        (0..POOLS).for_each(|pool| self.policy.end_pool(self.pool(pool)));
+        (0..POOLS).for_each(|pool| self.policy.end_pool(self.pool(pool), &[]));
         self.policy.release_cached(&mut self.source);
         assert!(self.device().is_untouched(), "nothing is lost");
         let reserved = self.policy.statistics().reserved_bytes.all;
