@@ -55,6 +55,8 @@ pub(crate) struct Handed {
     pub(crate) block: Block,
     /// What work on its stream must come after, of other streams.
     pub(crate) waits_for: SmallVec<[StreamPoint; 2]>,
+    /// Whether it is handed out again only after its uses.
+    pub(crate) waits_before_reuse: bool,
 }
 
 /// Why a request was not served.
@@ -217,7 +219,8 @@ where
                     .waits_for(&block)
                     .filter_map(|(id, sequence)| Some(self.streams.get(&id)?.point_at(sequence)));
                 let waits_for = waits_for.collect();
-                Ok(Handed { block, waits_for })
+                let waits_before_reuse = self.policy.waits_before_reuse(&block);
+                Ok(Handed { block, waits_for, waits_before_reuse })
             }
             Err(AllocateError::OutOfMemory(report)) => {
                 Err(Refused::OutOfMemory(report, self.watch.refused(&self.policy)))

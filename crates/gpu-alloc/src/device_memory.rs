@@ -61,6 +61,8 @@ pub fn allocate(device: Device, bytes: usize, stream: &Stream) -> Result<DeviceM
 struct Taken {
     cache: &'static DeviceCache,
     block: Block,
+    /// Whether it is handed out again only after its uses.
+    waits_before_reuse: bool,
     /// The pool of a graph that it belongs to.
     pool: Option<Weak<MemoryPool>>,
 }
@@ -120,9 +122,10 @@ impl Taken {
         let home = Home { pool: pool.as_deref().map(MemoryPool::id), stream: stream.id() };
         let handed = cache.allocate(bytes as u64, home, origin);
         let request = Request { device, home, origin };
-        let Handed { block, waits_for } =
+        let Handed { block, waits_for, waits_before_reuse } =
             handed.map_err(|error| device::explain(cache, request, error))?;
-        Ok((Taken { cache, block, pool: pool.as_ref().map(Arc::downgrade) }, waits_for))
+        let pool = pool.as_ref().map(Arc::downgrade);
+        Ok((Taken { cache, block, waits_before_reuse, pool }, waits_for))
     }
 
     /// Gives the block back, which `uses` may still concern. The caller does not wait.
@@ -139,9 +142,12 @@ impl Taken {
         }
         // To ask is also to have an event recorded right after the use, if there is none: later
         // questions then wait for this use and not for what is enqueued in between.
-        let open =
-            uses.points_to_free().filter(|point| point.stream() == home || !cache::is_past(point));
-        self.cache.free(self.block, open);
+        // Whoever gets the memory without such a wait comes after the use by program order, past or
+        // not.
+        let kept = uses.points_to_free().filter(|point| {
+            point.stream() == home || !cache::is_past(point) || !self.waits_before_reuse
+        });
+        self.cache.free(self.block, kept);
     }
 }
 
