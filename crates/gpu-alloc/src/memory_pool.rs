@@ -65,7 +65,7 @@ impl MemoryPool {
         Arc::new(MemoryPool { id, uses: UseRecord::shared() })
     }
 
-    /// Its name in [`Segment::pool`](crate::Segment::pool).
+    /// Its name in [`Segment::pool`](crate::policy::Segment::pool).
     pub fn id(&self) -> PoolId {
         self.id
     }
