@@ -70,20 +70,22 @@ impl<K: StreamName> Stitched<K> {
         if pages.end <= place.start || place.end <= pages.start {
             return [pages.clone(), 0..0];
         }
-        let start_of = |page: u64| {
-            let piece = self.arena(arena).piece_at(page).expect("the page is mapped");
-            let (_, start) = self.pieces[piece].home.expect("the piece is mapped");
-            start..start + self.pieces[piece].pages
-        };
         let before = match place.start > pages.start {
-            true => pages.start..start_of(place.start).start,
+            true => pages.start..self.pages_of_piece_at(arena, place.start).start,
             false => 0..0,
         };
         let after = match place.end < pages.end {
-            true => start_of(place.end - 1).end..pages.end,
+            true => self.pages_of_piece_at(arena, place.end - 1).end..pages.end,
             false => 0..0,
         };
         [before, after]
+    }
+
+    /// The pages of the piece that is mapped at a page.
+    fn pages_of_piece_at(&self, arena: ArenaId, page: u64) -> Range<u64> {
+        let piece = self.arena(arena).piece_at(page).expect("the page is mapped");
+        let (_, start) = self.pieces[piece].home.expect("the piece is mapped");
+        start..start + self.pieces[piece].pages
     }
 
     /// Each hole that graphs do not keep, with the pages of its whole pieces.
@@ -102,12 +104,10 @@ impl<K: StreamName> Stitched<K> {
         if pages.is_empty() {
             return pages;
         }
-        let piece_of = |page: u64| {
-            let piece = self.arena(arena).piece_at(page).expect("a hole is mapped");
-            let (_, start) = self.pieces[piece].home.expect("the piece is mapped");
-            start..start + self.pieces[piece].pages
-        };
-        let (first, last) = (piece_of(pages.start), piece_of(pages.end - 1));
+        let (first, last) = (
+            self.pages_of_piece_at(arena, pages.start),
+            self.pages_of_piece_at(arena, pages.end - 1),
+        );
         let start = if first.start < pages.start { first.end } else { pages.start };
         let end = if last.end > pages.end { last.start } else { pages.end };
         start..end.max(start)
