@@ -56,7 +56,8 @@ impl DevicePolicy {
             Choice::Pytorch => false,
             Choice::PytorchExpandable | Choice::Stitched => has_virtual_memory,
         };
-        let total = device.memory_info()?.total as u64;
+        // Unlike what is free, this is told without a context on the device.
+        let total = device.properties()?.total_memory as u64;
         let fraction = options.per_process_memory_fraction();
         let limit = fraction.map(|fraction| (total as f64 * fraction) as u64);
         let options = options.with_expandable_segments(expandable);

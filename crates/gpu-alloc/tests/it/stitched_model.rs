@@ -324,3 +324,23 @@ fn a_request_that_fails_leaves_no_memory_behind() {
     assert_ne!(held.address(), Address(0));
     policy.free(held, &[]).unwrap();
 }
+
+#[test]
+fn what_is_awaited_leaves_out_old_mappings_that_went_with_their_neighbours() {
+    let mut source = TestSource::new(320 * MIB);
+    let mut policy = Stitched::new();
+    let mut allocate = |policy: &mut Stitched<u8>, bytes| {
+        policy.allocate(&mut source, bytes, Home::from(0)).expect("there is room")
+    };
+    let first: Vec<_> = (0..100).map(|_| allocate(&mut policy, 2 * MIB)).collect();
+    let between = allocate(&mut policy, 2 * MIB);
+    let second: Vec<_> = (0..50).map(|_| allocate(&mut policy, 2 * MIB)).collect();
+    for block in first.into_iter().chain(second) {
+        policy.free(block, &[(0, 5)]).unwrap();
+    }
+    let large = allocate(&mut policy, 300 * MIB);
+    policy.completed(0, 5);
+    let small = allocate(&mut policy, 2 * MIB);
+    assert_eq!(policy.awaited_for_release().count(), 0);
+    [between, large, small].into_iter().for_each(|block| policy.free(block, &[]).unwrap());
+}

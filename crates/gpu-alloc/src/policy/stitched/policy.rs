@@ -124,7 +124,8 @@ impl<K: StreamName> Policy for Stitched<K> {
     }
 
     fn awaited_for_release(&self) -> impl Iterator<Item = (K, u64)> {
-        let stale = self.stale.iter().map(|(slot, _)| *slot);
+        let stale = self.stale.iter().filter(|(slot, address)| self.is_stale_at(*slot, *address));
+        let stale = stale.map(|(slot, _)| *slot);
         let free = self.free_pieces().filter(|(_, _, pages)| !pages.is_empty());
         let spans = stale.chain(free.map(|(_, slot, _)| slot)).map(|slot| &self.spans[slot]);
         spans

@@ -69,7 +69,7 @@ impl<K: StreamName> Stitched<K> {
         self.settle(first);
     }
 
-    fn is_stale_at(&self, slot: Slot, address: u64) -> bool {
+    pub(super) fn is_stale_at(&self, slot: Slot, address: u64) -> bool {
         let stale =
             |span: &super::span::Span<K>| span.state == State::Stale && span.address == address;
         self.spans.get(slot).is_some_and(stale)
