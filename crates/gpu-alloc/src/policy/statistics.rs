@@ -252,6 +252,33 @@ impl HostMemoryStats {
 }
 
 impl MemoryStats {
+    /// A block of so many bytes was handed out.
+    #[inline]
+    pub(super) fn count_allocation(&mut self, pool: Pool, bytes: u64, requested: u64) {
+        for count in [&mut self.allocation, &mut self.active] {
+            count.increase(pool, 1);
+        }
+        for sum in [&mut self.allocated_bytes, &mut self.active_bytes] {
+            sum.increase(pool, bytes);
+        }
+        self.requested_bytes.increase(pool, requested);
+    }
+
+    /// The program has given a block back.
+    #[inline]
+    pub(super) fn count_free(&mut self, pool: Pool, bytes: u64) {
+        self.allocation.decrease(pool, 1);
+        self.allocated_bytes.decrease(pool, bytes);
+    }
+
+    /// A block that was given back can be handed out again.
+    #[inline]
+    pub(super) fn count_free_completed(&mut self, pool: Pool, bytes: u64, requested: u64) {
+        self.active.decrease(pool, 1);
+        self.active_bytes.decrease(pool, bytes);
+        self.requested_bytes.decrease(pool, requested);
+    }
+
     /// All values under PyTorch's flat names, such as `allocated_bytes.all.peak`.
     ///
     /// `max_split_size` is absent where there is none.

@@ -284,3 +284,14 @@ fn what_the_runtime_drops_while_it_is_asked_for_memory_may_hold_memory() {
     })
     .run();
 }
+
+#[test]
+fn memory_on_one_device_makes_no_context_on_another() {
+    isolate(|| {
+        let [here, other, ..] = devices();
+        let memory = allocate(here, 1000, &here.default_stream().unwrap()).unwrap();
+        assert!(here.has_context().unwrap() && !other.has_context().unwrap());
+        drop(memory);
+    })
+    .run();
+}

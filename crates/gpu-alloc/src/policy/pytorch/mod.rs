@@ -232,16 +232,9 @@ impl<K: StreamName> Pytorch<K> {
         block.requested = requested;
         let (address, bytes, last_use) = (block.address, block.bytes, block.last_use);
         let is_recycled = std::mem::replace(&mut block.is_recycled, true);
-        let statistics = &mut self.statistics;
-        for count in [&mut statistics.allocation, &mut statistics.active] {
-            count.increase(size.pool, 1);
-        }
-        for sum in [&mut statistics.allocated_bytes, &mut statistics.active_bytes] {
-            sum.increase(size.pool, bytes);
-        }
-        statistics.requested_bytes.increase(size.pool, requested);
+        self.statistics.count_allocation(size.pool, bytes, requested);
         if bytes >= self.sizes.max_split() {
-            statistics.oversize_allocations.increase(1);
+            self.statistics.oversize_allocations.increase(1);
         }
         self.settle_inactive(size.pool);
         Block { slot, address, bytes, last_use, is_recycled }
@@ -276,9 +269,7 @@ impl<K: StreamName> Pytorch<K> {
         block.requested = 0;
         let slot = self.merge(slot);
         self.insert_idle(slot);
-        self.statistics.active.decrease(pool, 1);
-        self.statistics.active_bytes.decrease(pool, bytes);
-        self.statistics.requested_bytes.decrease(pool, requested);
+        self.statistics.count_free_completed(pool, bytes, requested);
         self.settle_inactive(pool);
     }
 

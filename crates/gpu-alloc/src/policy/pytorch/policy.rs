@@ -32,8 +32,7 @@ impl<K: StreamName> Policy for Pytorch<K> {
         for (_, sequence) in uses.iter().filter(|(stream, _)| *stream == own) {
             record.last_use = record.last_use.max(*sequence);
         }
-        self.statistics.allocation.decrease(pool, 1);
-        self.statistics.allocated_bytes.decrease(pool, bytes);
+        self.statistics.count_free(pool, bytes);
         if bytes >= self.sizes.max_split() {
             self.statistics.oversize_allocations.decrease(1);
         }

@@ -242,41 +242,26 @@ impl<K: StreamName> Stitched<K> {
         span.holder = holder;
         let is_recycled = std::mem::replace(&mut span.is_recycled, true);
         let own = span.arena;
-        let last_use = if own == holder {
-            span.uses.own
-        } else {
-            let uses = self.spans[slot].uses.all(self.stream_of(own));
-            let stream = self.stream_of(holder);
-            uses.filter(|(other, _)| *other == stream).map(|(_, use_)| use_).max().unwrap_or(0)
-        };
-        self.count_allocation(self.arena(holder).pool, bytes, requested);
+        let last_use = self.spans[slot].uses.on(self.stream_of(own), self.stream_of(holder));
+        let pool = self.arena(holder).pool;
+        self.statistics.count_allocation(pool, bytes, requested);
+        self.most_held = self.most_held.max(self.statistics.allocated_bytes.all.current);
         Block { slot, address: super::Address(address), bytes, last_use, is_recycled }
     }
 
-    fn count_allocation(&mut self, pool: Pool, bytes: u64, requested: u64) {
-        let statistics = &mut self.statistics;
-        for count in [&mut statistics.allocation, &mut statistics.active] {
-            count.increase(pool, 1);
-        }
-        for sum in [&mut statistics.allocated_bytes, &mut statistics.active_bytes] {
-            sum.increase(pool, bytes);
-        }
-        statistics.requested_bytes.increase(pool, requested);
-        self.most_held = self.most_held.max(statistics.allocated_bytes.all.current);
-    }
-
-    /// Makes freed memory a hole.
+    /// Makes freed memory a hole. If its pool has ended since, graphs used it, too.
     fn complete_free(&mut self, slot: Slot) {
         let span = &mut self.spans[slot];
+        let arena = &self.arenas[span.arena.0 as usize];
+        for (stream, last) in &arena.uses_of_graphs {
+            span.uses.add(arena.home.stream, *stream, *last);
+        }
         span.state = State::Hole;
         span.freed = self.operations;
         let (bytes, requested) = (span.bytes, std::mem::take(&mut span.requested));
         let pool = self.arenas[span.holder.0 as usize].pool;
         self.settle(slot);
-        let statistics = &mut self.statistics;
-        statistics.active.decrease(pool, 1);
-        statistics.active_bytes.decrease(pool, bytes);
-        statistics.requested_bytes.decrease(pool, requested);
+        self.statistics.count_free_completed(pool, bytes, requested);
     }
 
     /// Whether there may be a page or more besides what there are, before memory moves.

@@ -9,7 +9,6 @@ use super::arena::ArenaId;
 use super::pages::PAGE;
 use super::span::{Span, State};
 use super::stitch::Unable;
-use crate::policy::slab::Slot;
 use crate::policy::{
     AllocateError, Block, ForeignBlock, Home, MemorySource, OutOfMemoryReport, Policy, Pool,
     PoolId, Refusal, StreamName,
@@ -35,7 +34,7 @@ impl<K: StreamName> Policy for Stitched<K> {
             return Err(AllocateError::OutOfMemory(report));
         };
         self.operations += 1;
-        let pool = if bytes <= SMALL { Pool::Small } else { Pool::Large };
+        let pool = pool_of(bytes);
         let arena = self.arena_for(home, pool);
         if let Some(hole) = self.hole_for(arena, bytes) {
             return Ok(self.hand_out(hole, bytes, requested, arena));
@@ -61,8 +60,7 @@ impl<K: StreamName> Policy for Stitched<K> {
         let arena = span.arena;
         let [own, holder] = [arena, span.holder].map(|arena| &self.arenas[arena.0 as usize]);
         let (stream, pool, bytes) = (own.home.stream, holder.pool, span.bytes);
-        self.statistics.allocation.decrease(pool, 1);
-        self.statistics.allocated_bytes.decrease(pool, bytes);
+        self.statistics.count_free(pool, bytes);
         if self.is_kept(arena) {
             let (on_own, on_others): (SmallVec<[_; 4]>, SmallVec<[_; 4]>) =
                 uses.iter().copied().partition(|(other, _)| *other == stream);
@@ -75,7 +73,6 @@ impl<K: StreamName> Policy for Stitched<K> {
             let holder = holder.home.stream;
             self.spans[slot].uses.renew(stream, holder, uses);
         }
-        self.join_uses_of_graphs(slot);
         self.complete_free(slot);
         Ok(())
     }
@@ -107,7 +104,6 @@ impl<K: StreamName> Policy for Stitched<K> {
     fn completed(&mut self, stream: K, sequence: u64) {
         self.has_news |= sequence > self.pending.completed_on(stream);
         for slot in self.pending.complete(stream, sequence) {
-            self.join_uses_of_graphs(slot);
             self.complete_free(slot);
         }
     }
@@ -163,16 +159,6 @@ impl<K: StreamName> Stitched<K> {
         self.arena_mut(arena).uses_of_graphs = uses.to_vec();
     }
 
-    /// What is freed after its pool has ended: graphs used it, too.
-    fn join_uses_of_graphs(&mut self, slot: Slot) {
-        let Stitched { spans, arenas, .. } = self;
-        let span = &mut spans[slot];
-        let arena = &arenas[span.arena.0 as usize];
-        for (stream, last) in &arena.uses_of_graphs {
-            span.uses.add(arena.home.stream, *stream, *last);
-        }
-    }
-
     fn report(
         &self,
         requested: u64,
@@ -180,17 +166,17 @@ impl<K: StreamName> Stitched<K> {
         home: Home<K>,
         refusal: Refusal,
     ) -> OutOfMemoryReport {
-        let pool = if rounded <= SMALL { Pool::Small } else { Pool::Large };
+        let pool = pool_of(rounded);
         let arena = self.arena_of.get(&(home, pool));
         let holes = arena.into_iter().flat_map(|id| {
             let holes = self.arena(*id).holes.all_at_least(&self.spans, ROUNDING);
             holes.map(|hole| self.spans[hole].bytes)
         });
-        let free = |kept: bool| {
-            let spans = self.spans.iter().filter(|span| span.state == State::Hole);
-            let spans = spans.filter(move |span| self.is_kept(span.arena) == kept);
-            spans.map(|span| (self.arena(span.arena).home, span.bytes)).collect::<Vec<_>>()
+        let free = |counts: &dyn Fn(ArenaId) -> bool| {
+            let holes = self.spans.iter().filter(|span| span.state == State::Hole);
+            holes.filter(|hole| counts(hole.arena)).map(|hole| hole.bytes).sum()
         };
+        let is_elsewhere = |id| !self.is_kept(id) && self.arena(id).home != home;
         let allocated = self.statistics.allocated_bytes.all.current;
         OutOfMemoryReport {
             requested,
@@ -202,12 +188,13 @@ impl<K: StreamName> Stitched<K> {
             pending: self.statistics.active_bytes.all.current - allocated,
             reserved: self.pages * PAGE,
             largest_free_block: holes.max().unwrap_or(0),
-            cached_for_other_streams: free(false)
-                .iter()
-                .filter(|(other, _)| *other != home)
-                .map(|(_, bytes)| bytes)
-                .sum(),
-            kept_for_graphs: free(true).iter().map(|(_, bytes)| bytes).sum(),
+            cached_for_other_streams: free(&is_elsewhere),
+            kept_for_graphs: free(&|id| self.is_kept(id)),
         }
     }
+}
+
+/// Which arenas serve blocks of a size.
+fn pool_of(bytes: u64) -> Pool {
+    if bytes <= SMALL { Pool::Small } else { Pool::Large }
 }

@@ -48,12 +48,11 @@ impl<K: StreamName> Stitched<K> {
         missing: u64,
         bytes: u64,
     ) -> Supply {
-        if self.is_kept(arena) || self.is_generous(missing, bytes) {
-            return Supply { to_make: missing, movable: None, made: Vec::new(), refusal: None };
-        }
-        let movable = self.movable(arena, place);
-        let to_make = missing.saturating_sub(movable.pages);
-        Supply { to_make, movable: Some(movable), made: Vec::new(), refusal: None }
+        let moves = !self.is_kept(arena) && !self.is_generous(missing, bytes);
+        let movable = moves.then(|| self.movable(arena, place));
+        let to_move = movable.as_ref().map_or(0, |movable| movable.pages);
+        let to_make = missing.saturating_sub(to_move);
+        Supply { to_make, movable, made: Vec::new(), refusal: None }
     }
 
     /// A piece for `wanted` pages or fewer, or more where there is room.

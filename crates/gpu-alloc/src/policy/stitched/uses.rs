@@ -30,6 +30,14 @@ impl<K: StreamName> Uses<K> {
         (self.own > 0).then_some((own, self.own)).into_iter().chain(self.others())
     }
 
+    /// The last use on a stream; 0 if there was none.
+    pub(super) fn on(&self, own: K, stream: K) -> u64 {
+        if stream == own {
+            return self.own;
+        }
+        self.others().find(|(other, _)| *other == stream).map_or(0, |(_, sequence)| sequence)
+    }
+
     /// Adds a use on another stream.
     fn add_other(&mut self, stream: K, sequence: u64) {
         let others = self.others.get_or_insert_default();
