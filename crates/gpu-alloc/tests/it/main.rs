@@ -25,6 +25,7 @@ mod snapshots;
 mod statistics;
 mod stitched_model;
 mod stitched_on_devices;
+mod stitched_quarantine;
 mod test_source;
 mod test_source_rules;
 mod threads;

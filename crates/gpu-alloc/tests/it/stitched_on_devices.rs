@@ -7,13 +7,15 @@ use test_support::isolate;
 use crate::device_support::{Gate, devices, fill, read};
 
 const MIB: usize = 1 << 20;
+/// Of memory that other streams use when it is freed, no block as large is kept back.
+const LARGE: usize = 65 * MIB;
 
 #[test]
-fn memory_used_on_another_stream_is_reused_at_once_and_its_next_owner_comes_later() {
+fn large_memory_used_on_another_stream_is_reused_at_once_and_its_next_owner_comes_later() {
     isolate(|| {
         let [device, ..] = devices();
         let (main, side) = (device.default_stream().unwrap(), Stream::new(device).unwrap());
-        let memory = allocate(device, 1000, &main).unwrap();
+        let memory = allocate(device, LARGE, &main).unwrap();
         let first = memory.ptr();
         let gate = Gate::close(&side);
         fill(&side, &memory, 2);
@@ -21,7 +23,7 @@ fn memory_used_on_another_stream_is_reused_at_once_and_its_next_owner_comes_late
         let blocks = memory_snapshot().segments.swap_remove(0).blocks;
         assert!(blocks.iter().all(|block| block.state == BlockState::Inactive));
 
-        let next = allocate(device, 1000, &main).unwrap();
+        let next = allocate(device, LARGE, &main).unwrap();
         assert_eq!(next.ptr(), first);
         fill(&main, &next, 3);
         assert!(!main.query().unwrap(), "it waits for the last owner's fill");
@@ -39,13 +41,13 @@ fn the_next_owner_waits_for_every_stream_that_used_the_memory() {
         let [here, there, ..] = devices();
         let [main, one, two] = [(); 3].map(|()| Stream::new(here).unwrap());
         let far = there.default_stream().unwrap();
-        let memory = allocate(here, 1000, &main).unwrap();
+        let memory = allocate(here, LARGE, &main).unwrap();
         let first = memory.ptr();
         let gates = [&one, &two, &far].map(Gate::close);
         with_order(Order::Manual, || [&one, &two].map(|stream| fill(stream, &memory, 1)));
         memory.record_stream(&far);
         drop(memory);
-        let next = allocate(here, 1000, &main).unwrap();
+        let next = allocate(here, LARGE, &main).unwrap();
         assert_eq!(next.ptr(), first);
         fill(&main, &next, 2);
         for (gate, stream) in gates.into_iter().zip([&one, &two, &far]) {

@@ -41,6 +41,8 @@ fn s26_a_non_blocking_copy_from_pinned_memory_overlaps_with_computation() {
         let batch = Tensor::ones([ELEMENTS], ()).expect("memory");
         let pinned = batch.pin_memory().expect("page-locked memory");
         for device in 0..DEVICES {
+            // The first round loads the kernel and takes memory from the driver.
+            load_and_add(device, &vec![pinned.clone(); 2]).expect("it works");
             let overlap = load_and_add(device, &vec![pinned.clone(); BATCHES]).expect("it works");
             assert!(overlap.efficiency() >= Some(0.95), "{overlap}");
             assert!(overlap.hidden() >= Some(0.95), "{overlap}");

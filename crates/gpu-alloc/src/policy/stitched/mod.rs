@@ -7,6 +7,7 @@ mod pages;
 mod piece;
 mod place;
 mod policy;
+mod quarantine;
 mod release;
 mod snapshot;
 mod span;
@@ -19,6 +20,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use self::arena::{Arena, ArenaId};
 use self::pages::PAGE;
 use self::piece::Piece;
+use self::quarantine::Quarantine;
 use self::span::{Spans, State};
 use super::pending::Pending;
 use super::slab::{Slab, Slot};
@@ -51,8 +53,10 @@ const CALLS_FOR_A_PAGE: u64 = 32;
 /// Each stream has its own addresses. What is freed is at once free for the next request, also if
 /// other streams still use it: whoever gets it must come after those uses
 /// ([`waits_for`](super::Policy::waits_for)). Which memory that is depends on the order of the
-/// calls alone, never on how far the device has come. Pages move between streams only where a
-/// stream would have to be given new ones otherwise.
+/// calls alone, never on how far the device has come. Memory that other streams have used is handed
+/// out last: up to 64 MiB of it, or a 128th of the most that was held, are kept back while there is
+/// other memory, so that whoever copies ahead does not wait for the work on the copy before. Pages
+/// move between streams only where a stream would have to be given new ones otherwise.
 ///
 /// Pools keep memory apart for graphs ([`Home::pool`]): it does not move, serves nobody else, is not
 /// given back before [`end_pool`](super::Policy::end_pool), and is handed out again only when no
@@ -74,6 +78,8 @@ pub struct Stitched<K> {
     /// Memory of graphs that was freed and waits for work on other streams, and how far each stream
     /// is known to have come.
     pending: Pending<K>,
+    /// Memory that was freed lately while other streams used it.
+    quarantine: Quarantine,
     /// Whether any stream came on since old mappings were looked at.
     has_news: bool,
     /// All pages that were made and not given back.
@@ -100,6 +106,7 @@ impl<K: StreamName> Stitched<K> {
             stale: VecDeque::new(),
             pools: BTreeSet::new(),
             pending: Pending::default(),
+            quarantine: Quarantine::default(),
             has_news: false,
             pages: 0,
             calls: 0,
@@ -173,7 +180,7 @@ impl<K: StreamName> Stitched<K> {
             State::Vacant => {
                 arena.vacant.remove(&(span.address, slot));
             }
-            State::Held | State::Waiting | State::Stale => {}
+            State::Held | State::Waiting | State::Quarantined | State::Stale => {}
         }
     }
 
@@ -187,7 +194,7 @@ impl<K: StreamName> Stitched<K> {
             State::Vacant => {
                 arena.vacant.insert((span.address, slot));
             }
-            State::Held | State::Waiting | State::Stale => {}
+            State::Held | State::Waiting | State::Quarantined | State::Stale => {}
         }
     }
 
@@ -249,19 +256,25 @@ impl<K: StreamName> Stitched<K> {
         Block { slot, address: super::Address(address), bytes, last_use, is_recycled }
     }
 
-    /// Makes freed memory a hole. If its pool has ended since, graphs used it, too.
+    /// Ends the wait of freed memory for its uses, if there was one. If its pool has ended since,
+    /// graphs used it, too.
     fn complete_free(&mut self, slot: Slot) {
         let span = &mut self.spans[slot];
         let arena = &self.arenas[span.arena.0 as usize];
         for (stream, last) in &arena.uses_of_graphs {
             span.uses.add(arena.home.stream, *stream, *last);
         }
-        span.state = State::Hole;
         span.freed = self.operations;
         let (bytes, requested) = (span.bytes, std::mem::take(&mut span.requested));
         let pool = self.arenas[span.holder.0 as usize].pool;
-        self.settle(slot);
         self.statistics.count_free_completed(pool, bytes, requested);
+        self.make_available(slot);
+    }
+
+    /// Makes a hole of memory that is in no list.
+    fn make_hole(&mut self, slot: Slot) {
+        self.spans[slot].state = State::Hole;
+        self.settle(slot);
     }
 
     /// Whether there may be a page or more besides what there are, before memory moves.
@@ -278,7 +291,7 @@ impl<K: StreamName> Stitched<K> {
         let most = self.most_held.max(held);
         let due = CALLS_DUE_PER_PAGE * self.pages + self.operations / OPERATIONS_PER_CALL_DUE;
         let bought = self.calls.saturating_sub(due) / CALLS_FOR_A_PAGE;
-        (most + most / 50).div_ceil(PAGE) + bought
+        (most + most / 50).div_ceil(PAGE) + self.quarantine.pages() + bought
     }
 }
 

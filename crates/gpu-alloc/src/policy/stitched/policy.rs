@@ -39,7 +39,7 @@ impl<K: StreamName> Policy for Stitched<K> {
         if let Some(hole) = self.hole_for(arena, bytes) {
             return Ok(self.hand_out(hole, bytes, requested, arena));
         }
-        match self.stitch(source, arena, bytes) {
+        match self.stitch_at_any_rate(source, arena, bytes) {
             Ok(hole) => Ok(self.hand_out(hole, bytes, requested, arena)),
             Err(Unable::Failed(error)) => Err(AllocateError::Source(error)),
             Err(Unable::Refused(refusal)) => {
@@ -121,7 +121,7 @@ impl<K: StreamName> Policy for Stitched<K> {
 
     fn awaited_for_release(&self) -> impl Iterator<Item = (K, u64)> {
         let stale = self.stale.iter().filter(|(slot, address)| self.is_stale_at(*slot, *address));
-        let stale = stale.map(|(slot, _)| *slot);
+        let stale = stale.map(|(slot, _)| *slot).chain(self.quarantine.spans());
         let free = self.free_pieces().filter(|(_, _, pages)| !pages.is_empty());
         let spans = stale.chain(free.map(|(_, slot, _)| slot)).map(|slot| &self.spans[slot]);
         spans

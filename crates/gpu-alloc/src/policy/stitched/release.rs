@@ -175,6 +175,7 @@ impl<K: StreamName> Stitched<K> {
     /// Gives back every piece that nobody holds anything of, whose uses are over, and that no graph
     /// uses.
     pub(super) fn release_pieces<S: MemorySource>(&mut self, source: &mut S) -> u64 {
+        self.dissolve_quarantine();
         self.unmap_stale(source, usize::MAX);
         for (arena, hole, pages) in self.releasable() {
             self.unmap_pieces(source, arena, hole, pages);

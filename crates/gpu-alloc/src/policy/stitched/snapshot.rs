@@ -49,20 +49,32 @@ impl<K: StreamName> Stitched<K> {
             segment_type: self.arena(arena).pool,
             is_expandable: true,
             is_kept: self.is_kept(arena),
-            blocks: spans.iter().map(|(slot, span)| block(span, waits.get(slot))).collect(),
+            blocks: blocks(spans, waits),
         }
     }
 }
 
 fn is_used<K>(span: &Span<K>) -> bool {
-    matches!(span.state, State::Held | State::Waiting | State::Hole)
+    matches!(span.state, State::Held | State::Waiting | State::Quarantined | State::Hole)
+}
+
+/// The blocks of a segment. Free memory is one, also where a part of it is kept back.
+fn blocks<K: StreamName>(spans: &[(Slot, &Span<K>)], waits: &Waits<K>) -> Vec<BlockSnapshot<K>> {
+    let is_free = |span: &Span<K>| matches!(span.state, State::Hole | State::Quarantined);
+    let runs = spans.chunk_by(|(_, one), (_, next)| is_free(one) && is_free(next));
+    let blocks = runs.map(|run| {
+        let (slot, first) = run[0];
+        let size = run.iter().map(|(_, span)| span.bytes).sum();
+        BlockSnapshot { size, ..block(first, waits.get(&slot)) }
+    });
+    blocks.collect()
 }
 
 fn block<K: StreamName>(span: &Span<K>, waits_for: Option<&Vec<(K, u64)>>) -> BlockSnapshot<K> {
     let state = match span.state {
         State::Held => BlockState::ActiveAllocated,
         State::Waiting => BlockState::ActiveAwaitingFree,
-        State::Hole | State::Vacant | State::Stale => BlockState::Inactive,
+        _ => BlockState::Inactive,
     };
     BlockSnapshot {
         address: Address(span.address),

@@ -41,6 +41,8 @@ pub(super) enum State {
     Held,
     /// The program has freed the memory, and it waits for work on other streams.
     Waiting,
+    /// Free, but kept back as long as there is other memory.
+    Quarantined,
     /// Free, and memory is mapped throughout.
     Hole,
     /// Free, and nothing is mapped; whole pages.

@@ -47,10 +47,11 @@ impl<K: StreamName> Stitched<K> {
     ) -> Result<(Slot, u64), Unable<S::Error>> {
         self.unmap_stale(source, UNMAPPED_AT_ONCE);
         let fresh = touched(0, bytes).end;
-        if !self.is_generous(fresh, bytes)
-            && let Some(hole) = self.hole_elsewhere(arena, bytes)
-        {
-            return Ok(hole);
+        if !self.is_generous(fresh, bytes) {
+            let hole = self.hole_from_quarantine(arena, bytes);
+            if let Some(hole) = hole.or_else(|| self.hole_elsewhere(arena, bytes)) {
+                return Ok(hole);
+            }
         }
         let place = match self.place_for(arena, bytes) {
             Some(place) => place,

@@ -121,6 +121,7 @@ impl<K: StreamName> Stitched<K> {
             }
             if supply.refusal.is_some() {
                 supply.to_make = 0;
+                self.quarantine.note_scarcity();
                 return Ok(None);
             }
         }

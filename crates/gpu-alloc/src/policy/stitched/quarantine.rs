@@ -1,0 +1,133 @@
+//! Memory that other streams may still use when it is freed is kept back for a while.
+//!
+//! Whoever got it at once would wait for those uses, which are the latest work of their streams: a
+//! loop that copies ahead on a stream of its own would copy into the memory that is being computed
+//! with. So such memory queues up, first in, first out, as long as there is enough other memory.
+//! What leaves the queue, and when, follows from the order of the calls alone.
+
+use std::collections::VecDeque;
+
+use super::Stitched;
+use super::arena::ArenaId;
+use super::pages::{PAGE, touched};
+use super::span::State;
+use super::stitch::Unable;
+use crate::policy::slab::Slot;
+use crate::policy::{MemorySource, StreamName};
+
+/// So much may be kept back however little is held: some batches, for most programs.
+const LEAST_BOUND: u64 = 64 << 20;
+/// This part of the most that was ever held may be kept back, if it is more and there is memory
+/// enough.
+const SHARE: u64 = 128;
+
+/// The spans that are kept back.
+#[derive(Debug, Default)]
+pub(super) struct Quarantine {
+    /// In the order in which they were freed.
+    spans: VecDeque<Slot>,
+    bytes: u64,
+    /// Whether the source has refused memory since some was last given back.
+    is_scarce: bool,
+}
+
+impl Quarantine {
+    /// The pages that the spans would fill.
+    pub(super) fn pages(&self) -> u64 {
+        self.bytes.div_ceil(PAGE)
+    }
+
+    /// Learns that the source has no more memory: from now on no more than the least is kept back.
+    pub(super) fn note_scarcity(&mut self) {
+        self.is_scarce = true;
+    }
+
+    /// How many bytes may be kept back by whoever held so many at most.
+    fn bound(&self, most_held: u64) -> u64 {
+        if self.is_scarce { LEAST_BOUND } else { LEAST_BOUND.max(most_held / SHARE) }
+    }
+
+    pub(super) fn spans(&self) -> impl Iterator<Item = Slot> {
+        self.spans.iter().copied()
+    }
+}
+
+impl<K: StreamName> Stitched<K> {
+    /// Keeps a freed span back if other streams have used it, and makes it a hole otherwise. The
+    /// oldest go where there are too many.
+    pub(super) fn make_available(&mut self, slot: Slot) {
+        if self.spans[slot].uses.others().next().is_none() {
+            self.make_hole(slot);
+            return;
+        }
+        let span = &mut self.spans[slot];
+        span.state = State::Quarantined;
+        self.quarantine.bytes += span.bytes;
+        self.quarantine.spans.push_back(slot);
+        while self.quarantine.bytes > self.quarantine.bound(self.most_held) {
+            self.end_quarantine_of(0);
+        }
+    }
+
+    /// Makes room for a request, where that takes more memory than there may be before pages move,
+    /// with what is kept back.
+    pub(super) fn hole_from_quarantine(
+        &mut self,
+        arena: ArenaId,
+        bytes: u64,
+    ) -> Option<(Slot, u64)> {
+        let fits = |slot: &Slot| {
+            let span = &self.spans[*slot];
+            span.arena == arena && span.bytes >= bytes
+        };
+        if let Some(oldest) = self.quarantine.spans.iter().position(fits) {
+            self.end_quarantine_of(oldest);
+        } else if self.movable_pages() >= touched(0, bytes).end || !self.end_quarantine() {
+            return None;
+        }
+        self.hole_for(arena, bytes)
+    }
+
+    /// Makes a hole for `bytes`, if need be of what is kept back.
+    pub(super) fn stitch_at_any_rate<S: MemorySource>(
+        &mut self,
+        source: &mut S,
+        arena: ArenaId,
+        bytes: u64,
+    ) -> Result<(Slot, u64), Unable<S::Error>> {
+        match self.stitch(source, arena, bytes) {
+            Err(Unable::Refused(_)) if self.end_quarantine() => match self.hole_for(arena, bytes) {
+                Some(hole) => Ok(hole),
+                None => self.stitch(source, arena, bytes),
+            },
+            outcome => outcome,
+        }
+    }
+
+    /// Makes holes of all that is kept back, to give memory back.
+    pub(super) fn dissolve_quarantine(&mut self) {
+        self.end_quarantine();
+        self.quarantine.is_scarce = false;
+    }
+
+    /// Makes holes of all that is kept back; false if there is nothing.
+    fn end_quarantine(&mut self) -> bool {
+        let any = !self.quarantine.spans.is_empty();
+        while !self.quarantine.spans.is_empty() {
+            self.end_quarantine_of(0);
+        }
+        any
+    }
+
+    /// The pages that nobody holds anything of and that may move.
+    fn movable_pages(&self) -> u64 {
+        let mapped = self.free_pieces().map(|(_, _, pages)| pages.end - pages.start).sum::<u64>();
+        mapped + self.spare.iter().map(|piece| self.pieces[*piece].pages).sum::<u64>()
+    }
+
+    fn end_quarantine_of(&mut self, index: usize) {
+        let slot = self.quarantine.spans.remove(index).expect("there are more spans than that");
+        self.quarantine.bytes -= self.spans[slot].bytes;
+        self.make_hole(slot);
+    }
+}
