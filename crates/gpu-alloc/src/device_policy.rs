@@ -16,8 +16,8 @@ const VARIABLE: &str = "SLUICE_ALLOCATOR";
 /// The policy of a device's allocator.
 #[derive(Debug)]
 pub(crate) enum DevicePolicy {
-    Stitched(Stitched<StreamId>),
-    Pytorch(Pytorch<StreamId>),
+    Stitched(Box<Stitched<StreamId>>),
+    Pytorch(Box<Pytorch<StreamId>>),
 }
 
 /// The policies that can be asked for.
@@ -50,7 +50,7 @@ impl DevicePolicy {
             );
         }
         if choice == Choice::Stitched && has_virtual_memory {
-            return Ok((DevicePolicy::Stitched(Stitched::new()), None));
+            return Ok((DevicePolicy::Stitched(Box::default()), None));
         }
         let expandable = match choice {
             Choice::Pytorch => false,
@@ -63,14 +63,14 @@ impl DevicePolicy {
         let options = options.with_expandable_segments(expandable);
         let mut policy = Pytorch::with_options(options, total);
         policy.set_memory_limit(limit);
-        Ok((DevicePolicy::Pytorch(policy), limit))
+        Ok((DevicePolicy::Pytorch(Box::new(policy)), limit))
     }
 
     /// What it has done and holds.
-    pub(crate) fn statistics(&self) -> &MemoryStats {
+    pub(crate) fn statistics(&self) -> MemoryStats {
         match self {
             DevicePolicy::Stitched(policy) => policy.statistics(),
-            DevicePolicy::Pytorch(policy) => policy.statistics(),
+            DevicePolicy::Pytorch(policy) => policy.statistics().clone(),
         }
     }
 
@@ -100,8 +100,8 @@ impl DevicePolicy {
     /// Either policy, and nothing for the other.
     fn either(&self) -> (Option<&Stitched<StreamId>>, Option<&Pytorch<StreamId>>) {
         match self {
-            DevicePolicy::Stitched(policy) => (Some(policy), None),
-            DevicePolicy::Pytorch(policy) => (None, Some(policy)),
+            DevicePolicy::Stitched(policy) => (Some(&**policy), None),
+            DevicePolicy::Pytorch(policy) => (None, Some(&**policy)),
         }
     }
 }

@@ -34,7 +34,7 @@ pub(crate) struct Holder {
 /// newest holder of an address that is in use.
 #[derive(Debug, Default)]
 pub(crate) struct Holders {
-    last: Vec<Option<Holder>>,
+    last: Vec<Vec<Option<Holder>>>,
     count: u64,
 }
 
@@ -47,18 +47,23 @@ impl Holders {
         origin: Origin,
         time: Option<u64>,
     ) -> &Holder {
-        let (index, number) = (block.index(), self.count);
+        let ((part, index), number) = (block.place(), self.count);
         self.count += 1;
-        if index >= self.last.len() {
-            self.last.resize(index + 1, None);
+        if part >= self.last.len() {
+            self.last.resize_with(part + 1, Vec::new);
+        }
+        let last = &mut self.last[part];
+        if index >= last.len() {
+            last.resize(index + 1, None);
         }
         let address = block.address();
-        self.last[index].insert(Holder { address, requested, home, origin, number, time })
+        last[index].insert(Holder { address, requested, home, origin, number, time })
     }
 
     /// Who has a block that is not given back yet.
     pub(crate) fn of(&self, block: &Block) -> Option<&Holder> {
-        self.last.get(block.index())?.as_ref()
+        let (part, index) = block.place();
+        self.last.get(part)?.get(index)?.as_ref()
     }
 
     /// How many allocations there were.
@@ -69,7 +74,7 @@ impl Holders {
     /// The last holder of each address that was handed out, and perhaps given back since.
     pub(crate) fn by_address(&self) -> HashMap<Address, Holder> {
         let mut newest = HashMap::<_, Holder>::new();
-        for holder in self.last.iter().flatten() {
+        for holder in self.last.iter().flatten().flatten() {
             let known = newest.entry(holder.address).or_insert(*holder);
             if known.number < holder.number {
                 *known = *holder;

@@ -53,12 +53,12 @@ pub fn reset_accumulated_memory_stats(device: Device) {
 
 fn read(device: Device, value: impl Fn(&MemoryStats) -> u64) -> usize {
     let cache = device::cache_in_use(device);
-    cache.map_or(0, |cache| value(cache.lock().policy.statistics())) as usize
+    cache.map_or(0, |cache| value(&cache.lock().policy.statistics())) as usize
 }
 
 /// The policy's statistics, with what only who runs it can count.
 pub(crate) fn complete(state: &State<DevicePolicy, DeviceMemorySource, Books>) -> MemoryStats {
-    let mut stats = state.policy.statistics().clone();
+    let mut stats = state.policy.statistics();
     (stats.num_sync_all_streams, stats.num_ooms) = (state.waits, state.refusals);
     let segments = state.policy.snapshot();
     for (pool, segment) in segments.iter().filter_map(|segment| Some((segment.pool?, segment))) {

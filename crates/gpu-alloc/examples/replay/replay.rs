@@ -11,7 +11,7 @@ use crate::trace::{Event, Trace};
 
 /// A policy for device memory that counts as PyTorch's does.
 pub(crate) trait DevicePolicy: Policy<Stream = u32, Home = Home<u32>> {
-    fn statistics(&self) -> &MemoryStats;
+    fn statistics(&self) -> MemoryStats;
 
     /// Memory for a stream, if need be after the host has waited for what keeps freed memory from
     /// being reused; the second value says whether it has.
@@ -30,8 +30,8 @@ pub(crate) trait DevicePolicy: Policy<Stream = u32, Home = Home<u32>> {
 }
 
 impl DevicePolicy for Pytorch<u32> {
-    fn statistics(&self) -> &MemoryStats {
-        Pytorch::statistics(self)
+    fn statistics(&self) -> MemoryStats {
+        Pytorch::statistics(self).clone()
     }
 
     /// As PyTorch does: once, before everything unused is released.
@@ -48,7 +48,7 @@ impl DevicePolicy for Pytorch<u32> {
 }
 
 impl DevicePolicy for Stitched<u32> {
-    fn statistics(&self) -> &MemoryStats {
+    fn statistics(&self) -> MemoryStats {
         Stitched::statistics(self)
     }
 }
@@ -140,7 +140,7 @@ impl<P: DevicePolicy> Replay<P> {
                 }
             }
         }
-        outcome.statistics = self.policy.statistics().clone();
+        outcome.statistics = self.policy.statistics();
         outcome.calls = self.source.source().calls();
         outcome.highest_use = self.source.source().highest_use();
         (outcome.waits, outcome.event_records) = (self.waits, self.event_records);

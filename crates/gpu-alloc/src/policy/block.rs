@@ -56,10 +56,11 @@ impl Block {
         self.bytes
     }
 
-    /// A small number that no other block has which the same policy has handed out and not got
-    /// back: a place for what somebody else keeps about the block.
-    pub fn index(&self) -> usize {
-        self.slot.index()
+    /// Two small numbers that no other block has which the same policy has handed out and not got
+    /// back: a place for what somebody else keeps about the block. The first is that of a part of the
+    /// policy's memory, and the second that of the block there.
+    pub fn place(&self) -> (usize, usize) {
+        (self.slot.lane(), self.slot.index())
     }
 
     /// The last work on the block's own stream that used any part of the memory before; 0 if there

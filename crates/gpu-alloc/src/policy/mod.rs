@@ -51,6 +51,7 @@ mod snapshot;
 mod source;
 mod statistics;
 mod stitched;
+mod tally;
 
 use std::collections::BTreeSet;
 

@@ -4,9 +4,12 @@
 use std::num::NonZero;
 use std::ops::{Index, IndexMut};
 
-/// The place of a record in its slab.
+/// The place of a record in its slab, and the number of the slab where there are several.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(super) struct Slot(NonZero<u32>);
+
+/// The bits that say which slab it is.
+const LANE_BITS: u32 = 5;
 
 impl Slot {
     /// Orders after every slot in use; the end of a range of keys that end in a slot.
@@ -14,15 +17,27 @@ impl Slot {
     /// Orders before every other slot, or is the first one itself.
     pub(super) const FIRST: Slot = Slot(NonZero::<u32>::MIN);
 
+    /// The slabs that can be told apart; one that is alone has number 0.
+    pub(super) const LANES: usize = 1 << LANE_BITS;
+
+    #[inline]
     pub(super) fn index(self) -> usize {
-        self.0.get() as usize - 1
+        (self.0.get() >> LANE_BITS) as usize - 1
     }
 
-    /// The slot of the record at `index`. There are fewer than 2³² records, as each stands for
-    /// memory of 512 bytes or more.
-    fn at(index: usize) -> Slot {
-        let number = u32::try_from(index + 1).ok().and_then(NonZero::new);
-        Slot(number.expect("a slab has fewer than 2^32 records"))
+    /// The number of the slab.
+    #[inline]
+    pub(super) fn lane(self) -> usize {
+        self.0.get() as usize % Slot::LANES
+    }
+
+    /// The slot of the record at `index`. There are fewer than 2²⁷ records in a slab, as each stands
+    /// for memory of 512 bytes or more.
+    pub(super) fn at(lane: usize, index: usize) -> Slot {
+        let index =
+            u32::try_from(index + 1).ok().filter(|index| index.leading_zeros() >= LANE_BITS);
+        let number = index.map(|index| index << LANE_BITS | lane as u32).and_then(NonZero::new);
+        Slot(number.expect("a slab has fewer than 2^27 records"))
     }
 }
 
@@ -39,7 +54,7 @@ impl<T> Slab<T> {
             return slot;
         }
         self.records.push(Some(record));
-        Slot::at(self.records.len() - 1)
+        Slot::at(0, self.records.len() - 1)
     }
 
     pub(super) fn remove(&mut self, slot: Slot) -> T {
@@ -55,7 +70,7 @@ impl<T> Slab<T> {
 
     pub(super) fn entries(&self) -> impl Iterator<Item = (Slot, &T)> {
         let slots = self.records.iter().enumerate();
-        slots.filter_map(|(slot, record)| Some((Slot::at(slot), record.as_ref()?)))
+        slots.filter_map(|(slot, record)| Some((Slot::at(0, slot), record.as_ref()?)))
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = &T> {

@@ -148,6 +148,11 @@ impl Statistic {
         self.freed += amount;
     }
 
+    /// By how much it may grow without a new peak.
+    pub(super) fn below_peak(&self) -> u64 {
+        self.peak - self.current
+    }
+
     fn reset_peak(&mut self) {
         self.peak = self.current;
     }
@@ -183,6 +188,15 @@ impl PoolStatistics {
     #[inline]
     pub(super) fn decrease(&mut self, pool: Pool, amount: u64) {
         self.both(pool).into_iter().for_each(|statistic| statistic.decrease(amount));
+    }
+
+    /// Adds what several operations added and took away, none of which made a new peak.
+    pub(super) fn change(&mut self, pool: Pool, added: u64, taken_away: u64) {
+        for statistic in self.both(pool) {
+            statistic.current = statistic.current + added - taken_away;
+            statistic.allocated += added;
+            statistic.freed += taken_away;
+        }
     }
 
     /// Moves the pool's value to `value` in one step, so that what an operation adds and takes away

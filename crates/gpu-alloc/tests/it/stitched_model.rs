@@ -4,7 +4,8 @@
 use std::collections::{BTreeMap, HashMap};
 
 use gpu_alloc::policy::{
-    Address, AllocateError, Block, BlockState, Home, Inspect, Physical, Policy, PoolId, Stitched,
+    Address, AllocateError, Block, BlockState, Home, Inspect, MemoryStats, Physical, Policy,
+    PoolId, Statistic, Stitched,
 };
 use proptest::prelude::*;
 
@@ -34,6 +35,7 @@ enum Step {
         stream: usize,
     },
     Release,
+    ResetPeaks,
     /// A later call to the source fails.
     Fail {
         after: u32,
@@ -56,6 +58,7 @@ fn step() -> impl Strategy<Value = Step> {
         1 => (stream(), stream()).prop_map(|(stream, other)| Step::Wait { stream, other }),
         1 => stream().prop_map(|stream| Step::Complete { stream }),
         1 => Just(Step::Release),
+        1 => Just(Step::ResetPeaks),
         1 => (0..6_u32, any::<bool>()).prop_map(|(after, broken)| Step::Fail { after, broken }),
     ]
 }
@@ -75,10 +78,57 @@ struct Held {
     places: Vec<Place>,
 }
 
+/// Blocks, bytes, and bytes that were asked for.
+type Sums = [u64; 3];
+
+/// What statistics say of all memory, and of that for large and for small requests.
+#[derive(Default, Clone, Copy)]
+struct Counted {
+    now: [Sums; 3],
+    peak: [Sums; 3],
+    taken: [Sums; 3],
+    freed: [Sums; 3],
+}
+
+impl Counted {
+    fn change(&mut self, block: &Block, requested: u64, is_taken: bool) {
+        let pool = if block.bytes() <= 256 << 10 { 2 } else { 1 };
+        let sums = [1, block.bytes(), requested];
+        for pool in [0, pool] {
+            for (index, sum) in sums.into_iter().enumerate() {
+                if is_taken {
+                    self.now[pool][index] += sum;
+                    self.taken[pool][index] += sum;
+                } else {
+                    self.now[pool][index] -= sum;
+                    self.freed[pool][index] += sum;
+                }
+                self.peak[pool][index] = self.peak[pool][index].max(self.now[pool][index]);
+            }
+        }
+    }
+
+    fn check(&self, statistics: &MemoryStats) {
+        let MemoryStats { allocation, allocated_bytes, requested_bytes, .. } = statistics;
+        assert_eq!((allocation, allocated_bytes), (&statistics.active, &statistics.active_bytes));
+        for (index, counted) in [allocation, allocated_bytes, requested_bytes].iter().enumerate() {
+            let pools = [counted.all, counted.large_pool, counted.small_pool];
+            let expected = [0, 1, 2].map(|pool| Statistic {
+                current: self.now[pool][index],
+                peak: self.peak[pool][index],
+                allocated: self.taken[pool][index],
+                freed: self.freed[pool][index],
+            });
+            assert_eq!(pools, expected);
+        }
+    }
+}
+
 struct Model {
     policy: Stitched<usize>,
     source: TestSource,
     held: Vec<Held>,
+    counted: Counted,
     clocks: [Clock; STREAMS],
     completed: Clock,
     /// The clock of each piece of work, from 1.
@@ -93,6 +143,7 @@ impl Model {
             policy: Stitched::new(),
             source: TestSource::new(capacity),
             held: Vec::new(),
+            counted: Counted::default(),
             clocks: [[0; STREAMS]; STREAMS],
             completed: [0; STREAMS],
             work: [const { Vec::new() }; STREAMS],
@@ -118,6 +169,10 @@ impl Model {
                 self.policy.release_cached(&mut self.source);
                 let used = self.source.device().used();
                 assert!(self.policy.statistics().reserved_bytes.all.current <= used);
+            }
+            Step::ResetPeaks => {
+                self.policy.reset_peak_statistics();
+                self.counted.peak = self.counted.now;
             }
             Step::Fail { after, broken } => {
                 self.source.fail(after, if broken { Fault::Broken } else { Fault::Exhausted });
@@ -158,6 +213,7 @@ impl Model {
                 assert!(is_over || other == stream, "{place:?}: work {last} of {other} may run");
             }
         }
+        self.counted.change(&block, bytes, true);
         self.held.push(Held { block, stream, requested: bytes, after, places });
     }
 
@@ -182,6 +238,7 @@ impl Model {
                 touched[stream] = sequence;
             }
         }
+        self.counted.change(&held.block, held.requested, false);
         self.policy.free(held.block, &uses).expect("the block is the policy's own");
     }
 
@@ -215,10 +272,7 @@ impl Model {
             }
         }
         let statistics = self.policy.statistics();
-        let sum = |of: fn(&Held) -> u64| self.held.iter().map(of).sum::<u64>();
-        assert_eq!(statistics.allocation.all.current, self.held.len() as u64);
-        assert_eq!(statistics.allocated_bytes.all.current, sum(|held| held.block.bytes()));
-        assert_eq!(statistics.requested_bytes.all.current, sum(|held| held.requested));
+        self.counted.check(&statistics);
         let segments = self.policy.snapshot();
         let total = segments.iter().map(|segment| segment.total_size).sum::<u64>();
         assert_eq!(statistics.reserved_bytes.all.current, total);
@@ -343,4 +397,43 @@ fn what_is_awaited_leaves_out_old_mappings_that_went_with_their_neighbours() {
     let small = allocate(&mut policy, 2 * MIB);
     assert_eq!(policy.awaited_for_release().count(), 0);
     [between, large, small].into_iter().for_each(|block| policy.free(block, &[]).unwrap());
+}
+
+#[test]
+fn what_was_freed_last_goes_to_a_request_of_its_size_and_to_any_other_with_its_neighbours() {
+    let mut source = TestSource::new(64 * MIB);
+    let mut policy = Stitched::new();
+    let mut allocate = |policy: &mut Stitched<u8>, bytes| {
+        policy.allocate(&mut source, bytes, Home::from(0)).expect("there is room")
+    };
+    let [lower, hole, upper] = [(); 3].map(|()| allocate(&mut policy, 2 * MIB));
+    let addresses = [lower.address(), hole.address()];
+    policy.free(hole, &[]).unwrap();
+    policy.free(lower, &[]).unwrap();
+    let again = allocate(&mut policy, 2 * MIB);
+    assert_eq!(again.address(), addresses[0]);
+    policy.free(again, &[]).unwrap();
+    let both = allocate(&mut policy, 4 * MIB);
+    assert_eq!(both.address(), addresses[0]);
+    [both, upper].into_iter().for_each(|block| policy.free(block, &[]).unwrap());
+}
+
+#[test]
+fn more_streams_than_lanes_are_served() {
+    let mut source = TestSource::new(1 << 30);
+    let mut policy = Stitched::<u32>::new();
+    let blocks: Vec<_> = (0..80)
+        .map(|stream| policy.allocate(&mut source, 3 * MIB, stream.into()).expect("there is room"))
+        .collect();
+    assert_eq!(policy.statistics().allocation.all.peak, 80);
+    for (stream, block) in (0..80).zip(blocks) {
+        policy.free(block, &[(stream, 1)]).unwrap();
+    }
+    for stream in 0..80 {
+        let block = policy.allocate(&mut source, 3 * MIB, stream.into()).expect("there is room");
+        assert_eq!(block.last_use(), 1);
+        policy.free(block, &[]).unwrap();
+    }
+    let allocated = policy.statistics().allocated_bytes.all;
+    assert_eq!((allocated.current, allocated.peak), (0, 240 * MIB));
 }

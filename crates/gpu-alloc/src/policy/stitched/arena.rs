@@ -7,9 +7,12 @@ use super::pages::PAGE;
 use crate::policy::slab::Slot;
 use crate::policy::{Home, Pool};
 
-/// The number of an arena.
+/// The number of an arena, and of its lane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) struct ArenaId(pub(super) u32);
+pub(super) struct ArenaId {
+    pub(super) lane: u16,
+    pub(super) index: u32,
+}
 
 /// The addresses that serve the small or the large requests of a home. Free memory moves between
 /// arenas a page or more at a time; in between, each keeps what is free for itself, so that whoever

@@ -2,6 +2,8 @@
 
 mod arena;
 mod bins;
+mod lane;
+mod lanes;
 mod movable;
 mod pages;
 mod piece;
@@ -18,12 +20,15 @@ mod uses;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use self::arena::{Arena, ArenaId};
+use self::lane::{Lane, SHARED};
+use self::lanes::Lanes;
 use self::pages::PAGE;
 use self::piece::Piece;
 use self::quarantine::Quarantine;
-use self::span::{Spans, State};
+use self::span::State;
 use super::pending::Pending;
 use super::slab::{Slab, Slot};
+use super::tally::{Tally, slack};
 use super::{Block, Home, MemoryStats, Pool, PoolId, StreamName};
 
 /// The calls to the driver that each page is worth at all times: to make it, to map it, and then one
@@ -63,11 +68,11 @@ const CALLS_FOR_A_PAGE: u64 = 32;
 /// other stream uses it any more, as captured work cannot wait for work that runs.
 #[derive(Debug)]
 pub struct Stitched<K> {
-    arenas: Vec<Arena<K>>,
+    /// All spans, by lane.
+    spans: Lanes<K>,
     arena_of: BTreeMap<(Home<K>, Pool), ArenaId>,
     /// Arenas without a home.
     retired: Vec<ArenaId>,
-    spans: Spans<K>,
     pieces: Slab<Piece>,
     /// Pieces that are mapped nowhere, of no use to anybody before.
     spare: Vec<Slot>,
@@ -90,6 +95,7 @@ pub struct Stitched<K> {
     most_held: u64,
     /// Counts requests and frees, to tell what was freed first.
     operations: u64,
+    /// What was counted by all, but for what the lanes have counted since.
     statistics: MemoryStats,
 }
 
@@ -97,10 +103,9 @@ impl<K: StreamName> Stitched<K> {
     /// A policy that has no memory yet.
     pub fn new() -> Self {
         Stitched {
-            arenas: Vec::new(),
+            spans: Lanes::default(),
             arena_of: BTreeMap::new(),
             retired: Vec::new(),
-            spans: Spans::default(),
             pieces: Slab::default(),
             spare: Vec::new(),
             stale: VecDeque::new(),
@@ -117,30 +122,34 @@ impl<K: StreamName> Stitched<K> {
     }
 
     /// What it has done and holds.
-    pub fn statistics(&self) -> &MemoryStats {
-        &self.statistics
+    pub fn statistics(&self) -> MemoryStats {
+        let mut statistics = self.statistics.clone();
+        self.spans.lanes().for_each(|lane| lane.tally.add_to(&mut statistics));
+        statistics
     }
 
     /// Sets every peak to the current value.
     pub fn reset_peak_statistics(&mut self) {
+        self.add_up();
         self.statistics.reset_peak();
     }
 
     /// Sets the totals of what was added and taken away, and all counts, to zero.
     pub fn reset_accumulated_statistics(&mut self) {
+        self.add_up();
         self.statistics.reset_accumulated();
     }
 
     fn arena(&self, arena: ArenaId) -> &Arena<K> {
-        &self.arenas[arena.0 as usize]
+        self.spans.arena(arena)
     }
 
     fn arena_mut(&mut self, arena: ArenaId) -> &mut Arena<K> {
-        &mut self.arenas[arena.0 as usize]
+        self.spans.arena_mut(arena)
     }
 
-    fn arena_ids(&self) -> impl Iterator<Item = ArenaId> + use<K> {
-        (0..self.arenas.len() as u32).map(ArenaId)
+    fn arena_ids(&self) -> impl Iterator<Item = ArenaId> {
+        self.spans.arena_ids()
     }
 
     fn stream_of(&self, arena: ArenaId) -> K {
@@ -149,16 +158,33 @@ impl<K: StreamName> Stitched<K> {
 
     /// The arena for a home's requests of a kind, made at the first.
     fn arena_for(&mut self, home: Home<K>, pool: Pool) -> ArenaId {
-        let Stitched { arenas, arena_of, pools, retired, .. } = self;
-        *arena_of.entry((home, pool)).or_insert_with(|| {
-            pools.extend(home.pool);
-            if let Some(id) = retired.pop() {
-                arenas[id.0 as usize] = Arena::new(home, pool);
-                return id;
+        if let Some(id) = self.arena_of.get(&(home, pool)) {
+            return *id;
+        }
+        if home.pool.is_none()
+            && let Some(number) = self.spans.add(home.stream)
+        {
+            let lane = self.spans.lane(number);
+            for pool in [Pool::Small, Pool::Large] {
+                self.arena_of.insert((home, pool), lane.id(pool as u32));
             }
-            arenas.push(Arena::new(home, pool));
-            ArenaId(arenas.len() as u32 - 1)
-        })
+            return lane.id(pool as u32);
+        }
+        self.pools.extend(home.pool);
+        let id = self.shared_arena(Arena::new(home, pool));
+        self.arena_of.insert((home, pool), id);
+        id
+    }
+
+    /// Puts an arena into the shared lane.
+    fn shared_arena(&mut self, arena: Arena<K>) -> ArenaId {
+        if let Some(id) = self.retired.pop() {
+            *self.arena_mut(id) = arena;
+            return id;
+        }
+        let shared = self.spans.lane_mut(SHARED);
+        shared.arenas.push(arena);
+        shared.id(shared.arenas.len() as u32 - 1)
     }
 
     /// Whether an arena's memory must stay where it is, whoever holds it.
@@ -170,68 +196,36 @@ impl<K: StreamName> Stitched<K> {
         self.pending.completed_on(stream) >= sequence
     }
 
-    /// Takes a span out of the list of its arena that it is in, to change it.
-    fn unlist(&mut self, slot: Slot) {
-        let Stitched { arenas, spans, .. } = self;
-        let span = &spans[slot];
-        let arena = &mut arenas[span.arena.0 as usize];
-        match span.state {
-            State::Hole => arena.holes.remove(spans, slot),
-            State::Vacant => {
-                arena.vacant.remove(&(span.address, slot));
-            }
-            State::Held | State::Waiting | State::Quarantined | State::Stale => {}
-        }
-    }
-
-    /// Puts a span into the list of its arena that it belongs to.
-    fn list(&mut self, slot: Slot) {
-        let Stitched { arenas, spans, .. } = self;
-        let span = &spans[slot];
-        let arena = &mut arenas[span.arena.0 as usize];
-        match span.state {
-            State::Hole => arena.holes.insert(spans, slot),
-            State::Vacant => {
-                arena.vacant.insert((span.address, slot));
-            }
-            State::Held | State::Waiting | State::Quarantined | State::Stale => {}
-        }
-    }
-
     /// Lists a free span that was in no list, joined with neighbours in the same state.
-    fn settle(&mut self, mut slot: Slot) -> Slot {
-        let like = |spans: &Spans<K>, neighbour: Option<Slot>| {
-            neighbour.filter(|neighbour| spans[*neighbour].state == spans[slot].state)
-        };
-        let (previous, next) = (self.spans[slot].previous, self.spans[slot].next);
-        let (previous, next) = (like(&self.spans, previous), like(&self.spans, next));
-        if let Some(next) = next {
-            self.unlist(next);
-            self.spans.join_next(slot);
-        }
-        if let Some(previous) = previous {
-            self.unlist(previous);
-            self.spans.join_next(previous);
-            slot = previous;
-        }
-        self.list(slot);
-        slot
+    fn settle(&mut self, slot: Slot) -> Slot {
+        self.spans.lane_mut(slot.lane()).settle(slot)
     }
 
-    /// Cuts the range out of a listed span; the parts before and after stay listed. The middle is
-    /// in no list.
-    fn cut_out(&mut self, mut slot: Slot, start: u64, end: u64) -> Slot {
-        self.unlist(slot);
-        if start > self.spans[slot].address {
-            let rest = self.spans.cut(slot, start);
-            self.list(slot);
-            slot = rest;
-        }
-        if end < self.spans[slot].end() {
-            let rest = self.spans.cut(slot, end);
-            self.list(rest);
-        }
-        slot
+    fn list(&mut self, slot: Slot) {
+        self.spans.lane_mut(slot.lane()).list(slot);
+    }
+
+    fn unlist(&mut self, slot: Slot) {
+        self.spans.lane_mut(slot.lane()).unlist(slot);
+    }
+
+    /// Cuts the range out of a listed span; the middle is in no list.
+    fn cut_out(&mut self, slot: Slot, start: u64, end: u64) -> Slot {
+        self.spans.lane_mut(slot.lane()).cut_out(slot, start, end)
+    }
+
+    fn hole_for(&self, arena: ArenaId, bytes: u64) -> Option<(Slot, u64)> {
+        self.spans.lane(arena.lane.into()).hole_for(arena, bytes)
+    }
+
+    /// Joins a span with the one that follows it.
+    fn join_next(&mut self, slot: Slot) {
+        self.spans.lane_mut(slot.lane()).spans.join_next(slot);
+    }
+
+    /// Joins what was freed last with its neighbours, in all lanes.
+    fn join_fresh(&mut self) {
+        self.spans.lanes_mut().for_each(Lane::join_fresh);
     }
 
     /// Hands out `bytes` of a hole at an address, for a request of an arena.
@@ -242,31 +236,63 @@ impl<K: StreamName> Stitched<K> {
         requested: u64,
         holder: ArenaId,
     ) -> Block {
-        let slot = self.cut_out(hole, address, address + bytes);
-        let span = &mut self.spans[slot];
-        span.state = State::Held;
-        span.requested = requested;
-        span.holder = holder;
-        let is_recycled = std::mem::replace(&mut span.is_recycled, true);
-        let own = span.arena;
-        let last_use = self.spans[slot].uses.on(self.stream_of(own), self.stream_of(holder));
         let pool = self.arena(holder).pool;
-        self.statistics.count_allocation(pool, bytes, requested);
-        self.most_held = self.most_held.max(self.statistics.allocated_bytes.all.current);
-        Block { slot, address: super::Address(address), bytes, last_use, is_recycled }
+        let lane = self.spans.lane_mut(hole.lane());
+        let is_counted = lane.number != SHARED && lane.tally.take(pool, bytes, requested);
+        let mut block = lane.hand_out((hole, address), bytes, requested, holder);
+        if !is_counted {
+            self.add_up();
+            self.statistics.count_allocation(pool, bytes, requested);
+            self.balance();
+        }
+        let span = &self.spans[block.slot];
+        if span.arena != holder {
+            block.last_use = span.uses.on(self.stream_of(span.arena), self.stream_of(holder));
+        }
+        block
     }
 
-    /// Ends the wait of freed memory for its uses, if there was one. If its pool has ended since,
-    /// graphs used it, too.
+    /// Adds up what the lanes have counted. Until they have [credit](Stitched::balance) again, they
+    /// count no request.
+    fn add_up(&mut self) {
+        for lane in self.spans.lanes_mut() {
+            std::mem::take(&mut lane.tally).add_to(&mut self.statistics);
+        }
+    }
+
+    /// Gives each lane an equal part of what is left below all peaks.
+    fn balance(&mut self) {
+        self.add_up();
+        let held = self.statistics.allocated_bytes.all.current;
+        self.most_held = self.most_held.max(held);
+        let mut slack = slack(&self.statistics);
+        let both = &mut slack[2].bytes;
+        *both = (*both).min(self.most_held - held);
+        let parts = self.spans.lanes().count() as u64 - 1;
+        for lane in self.spans.lanes_mut().filter(|lane| lane.number != SHARED) {
+            lane.tally = Tally::with_credit(&slack, parts);
+        }
+    }
+
+    /// The bytes that are held.
+    fn held(&self) -> u64 {
+        let gained = self.spans.lanes().map(|lane| lane.tally.bytes_gained()).sum::<i64>();
+        self.statistics.allocated_bytes.all.current.strict_add_signed(gained)
+    }
+
+    /// Ends the wait of freed memory of the shared lane for its uses, if there was one. If its pool
+    /// has ended since, graphs used it, too.
     fn complete_free(&mut self, slot: Slot) {
-        let span = &mut self.spans[slot];
-        let arena = &self.arenas[span.arena.0 as usize];
+        let lane = self.spans.lane_mut(slot.lane());
+        let Lane { spans, arenas, .. } = lane;
+        let span = &mut spans[slot];
+        let arena = &arenas[span.arena.index as usize];
         for (stream, last) in &arena.uses_of_graphs {
             span.uses.add(arena.home.stream, *stream, *last);
         }
         span.freed = self.operations;
         let (bytes, requested) = (span.bytes, std::mem::take(&mut span.requested));
-        let pool = self.arenas[span.holder.0 as usize].pool;
+        let pool = arena.pool;
         self.statistics.count_free_completed(pool, bytes, requested);
         self.make_available(slot);
     }
@@ -287,7 +313,7 @@ impl<K: StreamName> Stitched<K> {
     /// A program that makes memory move again and again is given more of it, until it does not: for
     /// some calls beyond what is due, a page.
     fn generous_pages(&self, bytes: u64) -> u64 {
-        let held = self.statistics.allocated_bytes.all.current + bytes;
+        let held = self.held() + bytes;
         let most = self.most_held.max(held);
         let due = CALLS_DUE_PER_PAGE * self.pages + self.operations / OPERATIONS_PER_CALL_DUE;
         let bought = self.calls.saturating_sub(due) / CALLS_FOR_A_PAGE;

@@ -92,7 +92,7 @@ impl<K: StreamName> Stitched<K> {
     pub(super) fn free_pieces(&self) -> impl Iterator<Item = (ArenaId, Slot, Range<u64>)> {
         let arenas = self.arena_ids().filter(|id| !self.is_kept(*id));
         arenas.flat_map(move |id| {
-            let holes = self.arena(id).holes.all_at_least(&self.spans, PAGE);
+            let holes = self.arena(id).holes.all_at_least(self.spans.of(id), PAGE);
             holes.map(move |hole| (id, hole, self.whole_pieces(id, hole)))
         })
     }

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use super::Stitched;
 use super::arena::ArenaId;
+use super::lane::Lane;
 use super::pages::{newly_taken, touched};
 use super::span::State;
 use crate::policy::StreamName;
@@ -19,7 +20,7 @@ pub(super) struct Place {
     pub(super) missing: u64,
 }
 
-impl<K: StreamName> Stitched<K> {
+impl<K: StreamName> Lane<K> {
     /// About the smallest hole for `bytes`, and the end of it where the block takes the fewest pages
     /// of which nobody holds anything. Those stay free to move.
     pub(super) fn hole_for(&self, arena: ArenaId, bytes: u64) -> Option<(Slot, u64)> {
@@ -31,7 +32,9 @@ impl<K: StreamName> Stitched<K> {
         let address = if taken(last) < taken(space.start) { last } else { space.start };
         Some((slot, address))
     }
+}
 
+impl<K: StreamName> Stitched<K> {
     /// A hole for `bytes` among the memory of other streams that is not kept for graphs, and an
     /// address in it; the smallest of those that each of them would give.
     pub(super) fn hole_elsewhere(&self, arena: ArenaId, bytes: u64) -> Option<(Slot, u64)> {

@@ -6,18 +6,14 @@ use smallvec::SmallVec;
 
 use super::Stitched;
 use super::arena::ArenaId;
+use super::lane::{Lane, ROUNDING, SHARED, pool_of, rounded};
 use super::pages::PAGE;
-use super::span::{Span, State};
+use super::span::State;
 use super::stitch::Unable;
 use crate::policy::{
-    AllocateError, Block, ForeignBlock, Home, MemorySource, OutOfMemoryReport, Policy, Pool,
-    PoolId, Refusal, StreamName,
+    AllocateError, Block, ForeignBlock, Home, MemorySource, OutOfMemoryReport, Policy, PoolId,
+    Refusal, StreamName,
 };
-
-/// Blocks are multiples of this.
-const ROUNDING: u64 = 512;
-/// The largest request that shares pages with other small ones only.
-const SMALL: u64 = PAGE / 8;
 
 impl<K: StreamName> Policy for Stitched<K> {
     type Stream = K;
@@ -29,14 +25,15 @@ impl<K: StreamName> Policy for Stitched<K> {
         requested: u64,
         home: Home<K>,
     ) -> Result<Block, AllocateError<S::Error>> {
-        let Some(bytes) = requested.max(1).checked_next_multiple_of(ROUNDING) else {
+        let Some(bytes) = rounded(requested) else {
             let report = self.report(requested, u64::MAX, home, Refusal::Exhausted);
             return Err(AllocateError::OutOfMemory(report));
         };
         self.operations += 1;
-        let pool = pool_of(bytes);
-        let arena = self.arena_for(home, pool);
-        if let Some(hole) = self.hole_for(arena, bytes) {
+        let arena = self.arena_for(home, pool_of(bytes));
+        let lane = self.spans.lane_mut(arena.lane.into());
+        lane.clock = self.operations;
+        if let Some(hole) = lane.hole_at_hand(arena, bytes) {
             return Ok(self.hand_out(hole, bytes, requested, arena));
         }
         match self.stitch_at_any_rate(source, arena, bytes) {
@@ -50,17 +47,27 @@ impl<K: StreamName> Policy for Stitched<K> {
     }
 
     fn free(&mut self, block: Block, uses: &[(K, u64)]) -> Result<(), ForeignBlock> {
-        let Block { slot, address, .. } = block;
-        let ours = |span: &Span<K>| span.state == State::Held && span.address == address.0;
-        if !self.spans.get(slot).is_some_and(ours) {
+        let slot = block.slot;
+        let Some(span) = self.spans.get(slot).filter(|span| span.is_of(&block)) else {
             return Err(ForeignBlock(block));
-        }
+        };
         self.operations += 1;
-        let span = &mut self.spans[slot];
-        let arena = span.arena;
-        let [own, holder] = [arena, span.holder].map(|arena| &self.arenas[arena.0 as usize]);
-        let (stream, pool, bytes) = (own.home.stream, holder.pool, span.bytes);
-        self.statistics.count_free(pool, bytes);
+        let (arena, holder) = (span.arena, span.holder);
+        let (stream, holding) = (self.stream_of(arena), self.stream_of(holder));
+        let operations = self.operations;
+        let lane = self.spans.lane_mut(slot.lane());
+        if lane.number != SHARED {
+            lane.clock = operations;
+            lane.spans[slot].uses.renew(stream, holding, uses);
+            if lane.spans[slot].uses.has_others() {
+                lane.count_free(slot);
+                self.make_available(slot);
+            } else {
+                lane.end_hold(slot);
+            }
+            return Ok(());
+        }
+        self.statistics.count_free(self.arena(holder).pool, block.bytes);
         if self.is_kept(arena) {
             let (on_own, on_others): (SmallVec<[_; 4]>, SmallVec<[_; 4]>) =
                 uses.iter().copied().partition(|(other, _)| *other == stream);
@@ -70,8 +77,7 @@ impl<K: StreamName> Policy for Stitched<K> {
                 return Ok(());
             }
         } else {
-            let holder = holder.home.stream;
-            self.spans[slot].uses.renew(stream, holder, uses);
+            self.spans[slot].uses.renew(stream, holding, uses);
         }
         self.complete_free(slot);
         Ok(())
@@ -94,11 +100,9 @@ impl<K: StreamName> Policy for Stitched<K> {
 
     fn end_pool(&mut self, pool: PoolId, uses: &[(K, u64)]) {
         self.pools.remove(&pool);
-        for arena in self.arena_ids() {
-            if self.arena(arena).home.pool == Some(pool) {
-                self.end_arena(arena, uses);
-            }
-        }
+        let ended = |id: &ArenaId| self.arena(*id).home.pool == Some(pool);
+        let ended: Vec<_> = self.arena_ids().filter(ended).collect();
+        ended.into_iter().for_each(|arena| self.end_arena(arena, uses));
     }
 
     fn completed(&mut self, stream: K, sequence: u64) {
@@ -122,8 +126,10 @@ impl<K: StreamName> Policy for Stitched<K> {
     fn awaited_for_release(&self) -> impl Iterator<Item = (K, u64)> {
         let stale = self.stale.iter().filter(|(slot, address)| self.is_stale_at(*slot, *address));
         let stale = stale.map(|(slot, _)| *slot).chain(self.quarantine.spans());
+        let fresh = self.spans.lanes().filter_map(Lane::fresh);
         let free = self.free_pieces().filter(|(_, _, pages)| !pages.is_empty());
-        let spans = stale.chain(free.map(|(_, slot, _)| slot)).map(|slot| &self.spans[slot]);
+        let free = free.map(|(_, slot, _)| slot).chain(fresh);
+        let spans = stale.chain(free).map(|slot| &self.spans[slot]);
         spans
             .flat_map(|span| span.uses.all(self.stream_of(span.arena)))
             .filter(|(stream, sequence)| !self.has_completed(*stream, *sequence))
@@ -169,15 +175,17 @@ impl<K: StreamName> Stitched<K> {
         let pool = pool_of(rounded);
         let arena = self.arena_of.get(&(home, pool));
         let holes = arena.into_iter().flat_map(|id| {
-            let holes = self.arena(*id).holes.all_at_least(&self.spans, ROUNDING);
+            let holes = self.arena(*id).holes.all_at_least(self.spans.of(*id), ROUNDING);
             holes.map(|hole| self.spans[hole].bytes)
         });
         let free = |counts: &dyn Fn(ArenaId) -> bool| {
-            let holes = self.spans.iter().filter(|span| span.state == State::Hole);
+            let holes =
+                self.spans.iter().filter(|span| matches!(span.state, State::Hole | State::Fresh));
             holes.filter(|hole| counts(hole.arena)).map(|hole| hole.bytes).sum()
         };
         let is_elsewhere = |id| !self.is_kept(id) && self.arena(id).home != home;
-        let allocated = self.statistics.allocated_bytes.all.current;
+        let statistics = self.statistics();
+        let allocated = statistics.allocated_bytes.all.current;
         OutOfMemoryReport {
             requested,
             rounded,
@@ -185,16 +193,11 @@ impl<K: StreamName> Stitched<K> {
             segment: rounded.checked_next_multiple_of(PAGE).unwrap_or(u64::MAX),
             refusal,
             allocated,
-            pending: self.statistics.active_bytes.all.current - allocated,
+            pending: statistics.active_bytes.all.current - allocated,
             reserved: self.pages * PAGE,
             largest_free_block: holes.max().unwrap_or(0),
             cached_for_other_streams: free(&is_elsewhere),
             kept_for_graphs: free(&|id| self.is_kept(id)),
         }
     }
-}
-
-/// Which arenas serve blocks of a size.
-fn pool_of(bytes: u64) -> Pool {
-    if bytes <= SMALL { Pool::Small } else { Pool::Large }
 }

@@ -56,7 +56,7 @@ impl<K: StreamName> Stitched<K> {
     /// Keeps a freed span back if other streams have used it, and makes it a hole otherwise. The
     /// oldest go where there are too many.
     pub(super) fn make_available(&mut self, slot: Slot) {
-        if self.spans[slot].uses.others().next().is_none() {
+        if !self.spans[slot].uses.has_others() {
             self.make_hole(slot);
             return;
         }

@@ -59,7 +59,7 @@ impl<K: StreamName> Stitched<K> {
         while let Some(next) = self.spans[first].next
             && self.may_be_unmapped(next)
         {
-            self.spans.join_next(first);
+            self.join_next(first);
         }
         let (start, bytes) = (self.spans[first].address, self.spans[first].bytes);
         source.known_virtual_memory().unmap(Address(start), bytes);
@@ -155,7 +155,7 @@ impl<K: StreamName> Stitched<K> {
             self.arena_of.remove(&key);
             for region in std::mem::take(&mut self.arena_mut(id).regions) {
                 self.unlist(region.first);
-                self.spans.remove_region(region.first);
+                self.spans.lane_mut(id.lane.into()).spans.remove_region(region.first);
                 let (address, bytes) = (Address(region.address), region.bytes);
                 source.known_virtual_memory().unreserve(address, bytes);
             }
@@ -175,13 +175,15 @@ impl<K: StreamName> Stitched<K> {
     /// Gives back every piece that nobody holds anything of, whose uses are over, and that no graph
     /// uses.
     pub(super) fn release_pieces<S: MemorySource>(&mut self, source: &mut S) -> u64 {
+        self.join_fresh();
         self.dissolve_quarantine();
         self.unmap_stale(source, usize::MAX);
         for (arena, hole, pages) in self.releasable() {
             self.unmap_pieces(source, arena, hole, pages);
         }
         let released = self.destroy_spare(source);
-        self.most_held = self.statistics.allocated_bytes.all.current;
+        self.most_held = self.held();
+        self.balance();
         self.calls = 0;
         released
     }

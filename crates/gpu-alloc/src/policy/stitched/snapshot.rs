@@ -55,12 +55,15 @@ impl<K: StreamName> Stitched<K> {
 }
 
 fn is_used<K>(span: &Span<K>) -> bool {
-    matches!(span.state, State::Held | State::Waiting | State::Quarantined | State::Hole)
+    is_free(span) || matches!(span.state, State::Held | State::Waiting)
+}
+
+fn is_free<K>(span: &Span<K>) -> bool {
+    matches!(span.state, State::Fresh | State::Quarantined | State::Hole)
 }
 
 /// The blocks of a segment. Free memory is one, also where a part of it is kept back.
 fn blocks<K: StreamName>(spans: &[(Slot, &Span<K>)], waits: &Waits<K>) -> Vec<BlockSnapshot<K>> {
-    let is_free = |span: &Span<K>| matches!(span.state, State::Hole | State::Quarantined);
     let runs = spans.chunk_by(|(_, one), (_, next)| is_free(one) && is_free(next));
     let blocks = runs.map(|run| {
         let (slot, first) = run[0];

@@ -4,8 +4,8 @@ use std::ops::{Index, IndexMut};
 
 use super::arena::ArenaId;
 use super::uses::Uses;
-use crate::policy::StreamName;
-use crate::policy::slab::{Slab, Slot};
+use crate::policy::slab::Slot;
+use crate::policy::{Block, StreamName};
 
 /// A range of addresses that are all in one state. Neighbours in the same state are one span, but
 /// for those that are held.
@@ -43,17 +43,27 @@ pub(super) enum State {
     Waiting,
     /// Free, but kept back as long as there is other memory.
     Quarantined,
+    /// Freed by the last free of its lane: free, and not joined with its neighbours yet.
+    Fresh,
     /// Free, and memory is mapped throughout.
     Hole,
     /// Free, and nothing is mapped; whole pages.
     Vacant,
     /// Memory is mapped that has moved away, and work may still use it here; whole pages.
     Stale,
+    /// It was joined with another.
+    Unused,
 }
 
 impl<K> Span<K> {
     pub(super) fn end(&self) -> u64 {
         self.address + self.bytes
+    }
+
+    /// Whether it is that of a block which was handed out and not given back.
+    #[inline]
+    pub(super) fn is_of(&self, block: &Block) -> bool {
+        self.state == State::Held && self.address == block.address.0
     }
 
     /// Whether something can be placed here.
@@ -62,14 +72,32 @@ impl<K> Span<K> {
     }
 }
 
-/// All spans, of all regions.
+/// The spans of all regions of a lane.
 #[derive(Debug)]
-pub(super) struct Spans<K>(Slab<Span<K>>);
+pub(super) struct Spans<K> {
+    lane: usize,
+    records: Vec<Span<K>>,
+    /// The places of spans that were joined with others, to be used again.
+    unused: Vec<Slot>,
+}
 
 impl<K: StreamName> Spans<K> {
+    pub(super) fn new(lane: usize) -> Self {
+        Spans { lane, records: Vec::new(), unused: Vec::new() }
+    }
+
+    fn insert(&mut self, span: Span<K>) -> Slot {
+        if let Some(slot) = self.unused.pop() {
+            self.records[slot.index()] = span;
+            return slot;
+        }
+        self.records.push(span);
+        Slot::at(self.lane, self.records.len() - 1)
+    }
+
     /// Adds a region of addresses as one vacant span.
     pub(super) fn add_region(&mut self, arena: ArenaId, address: u64, bytes: u64) -> Slot {
-        self.0.insert(Span {
+        self.insert(Span {
             address,
             bytes,
             state: State::Vacant,
@@ -88,20 +116,26 @@ impl<K: StreamName> Spans<K> {
 
     /// Removes a region that is one span.
     pub(super) fn remove_region(&mut self, slot: Slot) {
-        self.0.remove(slot);
+        self.remove(slot);
     }
 
+    fn remove(&mut self, slot: Slot) {
+        self[slot].state = State::Unused;
+        self.unused.push(slot);
+    }
+
+    /// The span of a block that claims to be of this lane.
     pub(super) fn get(&self, slot: Slot) -> Option<&Span<K>> {
-        self.0.get(slot)
+        self.records.get(slot.index())
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = &Span<K>> {
-        self.0.iter()
+        self.records.iter().filter(|span| span.state != State::Unused)
     }
 
     /// Cuts a span at an address within it; returns what follows there.
     pub(super) fn cut(&mut self, slot: Slot, address: u64) -> Slot {
-        let span = &mut self.0[slot];
+        let span = &mut self[slot];
         debug_assert!(span.address < address && address < span.end());
         let rest = Span {
             address,
@@ -115,41 +149,45 @@ impl<K: StreamName> Spans<K> {
         };
         span.bytes = address - span.address;
         let after = rest.next;
-        let rest = self.0.insert(rest);
-        self.0[slot].next = Some(rest);
+        let rest = self.insert(rest);
+        self[slot].next = Some(rest);
         if let Some(after) = after {
-            self.0[after].previous = Some(rest);
+            self[after].previous = Some(rest);
         }
         rest
     }
 
     /// Joins a span with the one that follows it.
     pub(super) fn join_next(&mut self, slot: Slot) {
-        let next = self.0[slot].next.expect("only a span with a next one is joined with it");
-        let next = self.0.remove(next);
-        let span = &mut self.0[slot];
-        span.bytes += next.bytes;
-        span.next = next.next;
-        span.uses.join(&next.uses);
-        span.is_recycled |= next.is_recycled;
-        span.freed = span.freed.max(next.freed);
-        if let Some(after) = next.next {
-            self.0[after].previous = Some(slot);
+        let next_slot = self[slot].next.expect("only a span with a next one is joined with it");
+        let next = &mut self[next_slot];
+        let uses = std::mem::replace(&mut next.uses, Uses::none());
+        let (bytes, after, freed) = (next.bytes, next.next, next.freed);
+        let is_recycled = next.is_recycled;
+        let span = &mut self[slot];
+        span.bytes += bytes;
+        span.next = after;
+        span.uses.join(&uses);
+        span.is_recycled |= is_recycled;
+        span.freed = span.freed.max(freed);
+        if let Some(after) = after {
+            self[after].previous = Some(slot);
         }
+        self.remove(next_slot);
     }
 
     /// The span from `slot` on that holds an address of the same region.
     pub(super) fn find_from(&self, mut slot: Slot, address: u64) -> Slot {
-        while self.0[slot].end() <= address {
-            slot = self.0[slot].next.expect("the address is in the region");
+        while self[slot].end() <= address {
+            slot = self[slot].next.expect("the address is in the region");
         }
         slot
     }
 
     /// The spans from `slot` on, in order.
     pub(super) fn from(&self, slot: Slot) -> impl Iterator<Item = (Slot, &Span<K>)> {
-        std::iter::successors(Some((slot, &self.0[slot])), |(_, span)| {
-            span.next.map(|next| (next, &self.0[next]))
+        std::iter::successors(Some((slot, &self[slot])), |(_, span)| {
+            span.next.map(|next| (next, &self[next]))
         })
     }
 }
@@ -157,19 +195,15 @@ impl<K: StreamName> Spans<K> {
 impl<K> Index<Slot> for Spans<K> {
     type Output = Span<K>;
 
+    #[inline]
     fn index(&self, slot: Slot) -> &Span<K> {
-        &self.0[slot]
+        &self.records[slot.index()]
     }
 }
 
 impl<K> IndexMut<Slot> for Spans<K> {
+    #[inline]
     fn index_mut(&mut self, slot: Slot) -> &mut Span<K> {
-        &mut self.0[slot]
-    }
-}
-
-impl<K> Default for Spans<K> {
-    fn default() -> Self {
-        Spans(Slab::default())
+        &mut self.records[slot.index()]
     }
 }

@@ -45,6 +45,7 @@ impl<K: StreamName> Stitched<K> {
         arena: ArenaId,
         bytes: u64,
     ) -> Result<(Slot, u64), Unable<S::Error>> {
+        self.join_fresh();
         self.unmap_stale(source, UNMAPPED_AT_ONCE);
         let fresh = touched(0, bytes).end;
         if !self.is_generous(fresh, bytes) {
@@ -80,7 +81,8 @@ impl<K: StreamName> Stitched<K> {
         let bytes = bytes.checked_next_multiple_of(least).ok_or(none)?;
         let reserved = source.known_virtual_memory().reserve(bytes);
         let Address(address) = reserved.map_err(unable)?;
-        let first = self.spans.add_region(arena, address, bytes);
+        let lane = self.spans.lane_mut(arena.lane.into());
+        let first = lane.spans.add_region(arena, address, bytes);
         self.arena_mut(arena).regions.push(Region::new(address, bytes, first));
         self.list(first);
         Ok(())

@@ -25,6 +25,12 @@ impl<K: StreamName> Uses<K> {
         self.others.iter().flat_map(|others| others.iter().copied())
     }
 
+    /// Whether there are any on other streams.
+    #[inline]
+    pub(super) fn has_others(&self) -> bool {
+        self.others.is_some()
+    }
+
     /// All of them, for memory that belongs to `own`.
     pub(super) fn all(&self, own: K) -> impl Iterator<Item = (K, u64)> {
         (self.own > 0).then_some((own, self.own)).into_iter().chain(self.others())

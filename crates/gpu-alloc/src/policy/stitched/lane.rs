@@ -1,0 +1,203 @@
+//! The memory of one stream, as far as its requests and frees need nobody else's.
+
+use super::arena::{Arena, ArenaId};
+use super::pages::PAGE;
+use super::span::{Spans, State};
+use crate::policy::slab::Slot;
+use crate::policy::tally::Tally;
+use crate::policy::{Address, Block, Pool, StreamName};
+
+/// Blocks are multiples of this.
+pub(super) const ROUNDING: u64 = 512;
+/// The largest request that shares pages with other small ones only.
+const SMALL: u64 = PAGE / 8;
+/// The lane of all homes that have none of their own: those of graphs, and streams beyond the number
+/// of lanes.
+pub(super) const SHARED: usize = 0;
+
+/// The arenas of a stream, or of all homes that share a lane.
+///
+/// What fits into a hole of the stream's, and what is freed, concerns nothing outside of the lane.
+#[derive(Debug)]
+pub(super) struct Lane<K> {
+    pub(super) number: usize,
+    pub(super) spans: Spans<K>,
+    /// That for small requests, and that for large ones; in the shared lane, as they came.
+    pub(super) arenas: Vec<Arena<K>>,
+    /// What was freed last. A request of just that size gets it, and otherwise it is joined with its
+    /// neighbours before anything else is done: to free and to allocate by turns costs little, and
+    /// where things are placed hardly depends on it.
+    fresh: Option<Slot>,
+    pub(super) tally: Tally,
+    /// Counts requests and frees, to tell what was freed first.
+    pub(super) clock: u64,
+}
+
+impl<K: StreamName> Lane<K> {
+    pub(super) fn new(number: usize) -> Self {
+        let (spans, arenas) = (Spans::new(number), Vec::new());
+        Lane { number, spans, arenas, fresh: None, tally: Tally::default(), clock: 0 }
+    }
+
+    /// The lane of one stream.
+    pub(super) fn of_stream(number: usize, stream: K) -> Self {
+        let mut lane = Lane::new(number);
+        lane.arenas = [Pool::Small, Pool::Large].map(|pool| Arena::new(stream.into(), pool)).into();
+        lane
+    }
+
+    /// Makes a block the last that was freed.
+    #[inline]
+    pub(super) fn end_hold(&mut self, slot: Slot) {
+        self.join_fresh();
+        self.count_free(slot);
+        self.spans[slot].state = State::Fresh;
+        self.fresh = Some(slot);
+    }
+
+    /// Counts a block as free.
+    #[inline]
+    pub(super) fn count_free(&mut self, slot: Slot) {
+        let clock = self.clock;
+        let span = &mut self.spans[slot];
+        let (bytes, requested) = (span.bytes, std::mem::take(&mut span.requested));
+        span.freed = clock;
+        let pool = self.arenas[span.arena.index as usize].pool;
+        self.tally.give_back(pool, bytes, requested);
+    }
+
+    /// Joins what was freed last with its neighbours.
+    #[inline]
+    pub(super) fn join_fresh(&mut self) {
+        if let Some(slot) = self.fresh.take() {
+            self.spans[slot].state = State::Hole;
+            self.settle(slot);
+        }
+    }
+
+    /// What was freed last, while it is not joined with its neighbours.
+    pub(super) fn fresh(&self) -> Option<Slot> {
+        self.fresh
+    }
+
+    /// A hole for a request, and where in it.
+    #[inline]
+    pub(super) fn hole_at_hand(&mut self, arena: ArenaId, bytes: u64) -> Option<(Slot, u64)> {
+        if let Some(slot) = self.fresh {
+            let span = &self.spans[slot];
+            if span.bytes == bytes && span.arena == arena {
+                self.fresh = None;
+                return Some((slot, span.address));
+            }
+            self.join_fresh();
+        }
+        self.hole_for(arena, bytes)
+    }
+
+    /// Hands out `bytes` of a hole at an address, for a request of an arena.
+    #[inline]
+    pub(super) fn hand_out(
+        &mut self,
+        (hole, address): (Slot, u64),
+        bytes: u64,
+        requested: u64,
+        holder: ArenaId,
+    ) -> Block {
+        let slot = self.cut_out(hole, address, address + bytes);
+        let span = &mut self.spans[slot];
+        span.state = State::Held;
+        span.requested = requested;
+        span.holder = holder;
+        let is_recycled = std::mem::replace(&mut span.is_recycled, true);
+        let last_use = span.uses.own;
+        Block { slot, address: Address(address), bytes, last_use, is_recycled }
+    }
+
+    /// Takes a span out of the list of its arena that it is in, to change it.
+    #[inline]
+    pub(super) fn unlist(&mut self, slot: Slot) {
+        let Lane { arenas, spans, .. } = self;
+        let span = &spans[slot];
+        let arena = &mut arenas[span.arena.index as usize];
+        match span.state {
+            State::Hole => arena.holes.remove(spans, slot),
+            State::Vacant => {
+                arena.vacant.remove(&(span.address, slot));
+            }
+            _ => {}
+        }
+    }
+
+    /// Puts a span into the list of its arena that it belongs to.
+    #[inline]
+    pub(super) fn list(&mut self, slot: Slot) {
+        let Lane { arenas, spans, .. } = self;
+        let span = &spans[slot];
+        let arena = &mut arenas[span.arena.index as usize];
+        match span.state {
+            State::Hole => arena.holes.insert(spans, slot),
+            State::Vacant => {
+                arena.vacant.insert((span.address, slot));
+            }
+            _ => {}
+        }
+    }
+
+    /// Lists a free span that was in no list, joined with neighbours in the same state.
+    #[inline]
+    pub(super) fn settle(&mut self, mut slot: Slot) -> Slot {
+        let span = &self.spans[slot];
+        let like = |neighbour: &Slot| self.spans[*neighbour].state == span.state;
+        let (previous, next) = (span.previous.filter(like), span.next.filter(like));
+        if let Some(next) = next {
+            self.unlist(next);
+            self.spans.join_next(slot);
+        }
+        if let Some(previous) = previous {
+            self.unlist(previous);
+            self.spans.join_next(previous);
+            slot = previous;
+        }
+        self.list(slot);
+        slot
+    }
+
+    /// Cuts the range out of a listed span; the parts before and after stay listed. The middle is
+    /// in no list.
+    #[inline]
+    pub(super) fn cut_out(&mut self, mut slot: Slot, start: u64, end: u64) -> Slot {
+        self.unlist(slot);
+        if start > self.spans[slot].address {
+            let rest = self.spans.cut(slot, start);
+            self.list(slot);
+            slot = rest;
+        }
+        if end < self.spans[slot].end() {
+            let rest = self.spans.cut(slot, end);
+            self.list(rest);
+        }
+        slot
+    }
+
+    /// The name of one of its arenas.
+    #[inline]
+    pub(super) fn id(&self, index: u32) -> ArenaId {
+        ArenaId { lane: self.number as u16, index }
+    }
+
+    pub(super) fn arena(&self, id: ArenaId) -> &Arena<K> {
+        &self.arenas[id.index as usize]
+    }
+}
+
+/// The size of a block for a request, if there is one.
+#[inline]
+pub(super) fn rounded(requested: u64) -> Option<u64> {
+    requested.max(1).checked_next_multiple_of(ROUNDING)
+}
+
+/// Which arenas serve blocks of a size.
+#[inline]
+pub(super) fn pool_of(bytes: u64) -> Pool {
+    if bytes <= SMALL { Pool::Small } else { Pool::Large }
+}

@@ -1,0 +1,127 @@
+//! What a part of a policy counts for itself, so that nobody else has to be asked.
+
+use super::{MemoryStats, Pool, PoolStatistics};
+
+/// A number of blocks, their bytes, and the bytes that were asked for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Sum {
+    pub(super) blocks: u64,
+    pub(super) bytes: u64,
+    pub(super) requested: u64,
+}
+
+/// The requests and frees of one of several parts.
+///
+/// The peak of a sum is not the sum of the peaks, so none can say for itself whether its request
+/// makes a new peak. But each has a credit: by so much it may grow while the sum of all stays at or
+/// below the peaks that are known. Memory that a part gets back adds to its credit. Only when that is
+/// too small, all parts are added up, which gives the exact peak, and new credits.
+#[derive(Debug, Default)]
+pub(super) struct Tally {
+    taken: [Sum; 2],
+    freed: [Sum; 2],
+    /// Of either pool, and of both.
+    credit: [Sum; 3],
+}
+
+const ALL: usize = 2;
+
+impl Sum {
+    fn of(bytes: u64, requested: u64) -> Sum {
+        Sum { blocks: 1, bytes, requested }
+    }
+
+    #[inline]
+    fn covers(&self, other: &Sum) -> bool {
+        // No branch for each: nearly always all are covered.
+        (self.blocks >= other.blocks)
+            & (self.bytes >= other.bytes)
+            & (self.requested >= other.requested)
+    }
+
+    #[inline]
+    fn add(&mut self, other: &Sum) {
+        self.blocks += other.blocks;
+        self.bytes += other.bytes;
+        self.requested += other.requested;
+    }
+
+    #[inline]
+    fn subtract(&mut self, other: &Sum) {
+        self.blocks -= other.blocks;
+        self.bytes -= other.bytes;
+        self.requested -= other.requested;
+    }
+
+    fn share(&self, parts: u64) -> Sum {
+        Sum {
+            blocks: self.blocks / parts,
+            bytes: self.bytes / parts,
+            requested: self.requested / parts,
+        }
+    }
+}
+
+impl Tally {
+    /// Counts a block that is handed out; false, and nothing is counted, if the credit is too small.
+    #[inline]
+    pub(super) fn take(&mut self, pool: Pool, bytes: u64, requested: u64) -> bool {
+        let (pool, sum) = (pool as usize, Sum::of(bytes, requested));
+        if !(self.credit[pool].covers(&sum) & self.credit[ALL].covers(&sum)) {
+            return false;
+        }
+        self.credit[pool].subtract(&sum);
+        self.credit[ALL].subtract(&sum);
+        self.taken[pool].add(&sum);
+        true
+    }
+
+    /// Counts a block that is given back, and free at once.
+    #[inline]
+    pub(super) fn give_back(&mut self, pool: Pool, bytes: u64, requested: u64) {
+        let (pool, sum) = (pool as usize, Sum::of(bytes, requested));
+        self.credit[pool].add(&sum);
+        self.credit[ALL].add(&sum);
+        self.freed[pool].add(&sum);
+    }
+
+    /// The bytes by which what is held has grown since this was last added up.
+    pub(super) fn bytes_gained(&self) -> i64 {
+        let [taken, freed] = [self.taken, self.freed].map(|sums| sums[0].bytes + sums[1].bytes);
+        taken.wrapping_sub(freed) as i64
+    }
+
+    /// Adds everything to the statistics, without the peaks, which it stays below.
+    pub(super) fn add_to(&self, statistics: &mut MemoryStats) {
+        for pool in [Pool::Small, Pool::Large] {
+            let [taken, freed] = [self.taken, self.freed].map(|sums| sums[pool as usize]);
+            let MemoryStats { allocation, active, allocated_bytes, active_bytes, .. } = statistics;
+            let requested = &mut statistics.requested_bytes;
+            for counts in [allocation, active] {
+                counts.change(pool, taken.blocks, freed.blocks);
+            }
+            for sums in [allocated_bytes, active_bytes] {
+                sums.change(pool, taken.bytes, freed.bytes);
+            }
+            requested.change(pool, taken.requested, freed.requested);
+        }
+    }
+
+    /// A share of what is left below the peaks, for one of so many parts.
+    pub(super) fn with_credit(slack: &[Sum; 3], parts: u64) -> Tally {
+        Tally { credit: slack.map(|sum| sum.share(parts)), ..Tally::default() }
+    }
+}
+
+/// What is left below the peaks, by pool and for both.
+pub(super) fn slack(statistics: &MemoryStats) -> [Sum; 3] {
+    let MemoryStats { allocation, active, allocated_bytes, active_bytes, .. } = statistics;
+    let requested = &statistics.requested_bytes;
+    let least = |one: &PoolStatistics, other: &PoolStatistics| {
+        let [one, other] = [one, other].map(|s| [s.small_pool, s.large_pool, s.all]);
+        [0, 1, 2].map(|i: usize| one[i].below_peak().min(other[i].below_peak()))
+    };
+    let (blocks, bytes) = (least(allocation, active), least(allocated_bytes, active_bytes));
+    let requested = least(requested, requested);
+    [0, 1, 2].map(|i| Sum { blocks: blocks[i], bytes: bytes[i], requested: requested[i] })
+}
