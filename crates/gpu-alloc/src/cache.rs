@@ -63,7 +63,7 @@ pub(crate) struct Handed {
 #[derive(Debug)]
 pub(crate) enum Refused<M> {
     /// There is not enough memory, as the report and the moment say.
-    OutOfMemory(OutOfMemoryReport, M),
+    OutOfMemory(Box<OutOfMemoryReport>, M),
     /// The source failed in another way.
     Source(Error),
 }

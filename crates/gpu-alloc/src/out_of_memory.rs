@@ -14,6 +14,7 @@ use gpu_runtime::{Device, StreamId};
 pub(crate) use self::analysis::{Request, explain};
 pub(crate) use self::observers::tell;
 pub use self::observers::{OutOfMemoryObservation, observe_out_of_memory};
+use crate::policy::Certificate;
 use crate::tag::Tag;
 
 /// A request that a device's memory could not serve, also after all unused memory was given back to
@@ -42,6 +43,13 @@ use crate::tag::Tag;
 /// assert_eq!(report.cause, Cause::Capacity);
 /// assert_eq!(report.holders[0].tag.unwrap().name(), "weights");
 /// assert_eq!(report.enough_to_release, report.holders, "no less would do");
+///
+/// // All that was taken is held, and for the rest the driver had nothing left.
+/// use gpu_alloc::policy::KeptBy;
+/// let certificate = &report.certificate;
+/// assert!(certificate.is_final());
+/// assert_eq!(certificate.kept_by(KeptBy::Holders), report.reserved as u64);
+/// println!("{certificate}");
 /// # drop(weights);
 /// # Ok::<(), gpu_alloc::Error>(())
 /// ```
@@ -86,6 +94,8 @@ pub struct OutOfMemory {
     pub enough_to_release: Vec<HeldMemory>,
     /// Why the request was refused.
     pub cause: Cause,
+    /// What shows that no memory could be found for it.
+    pub certificate: Certificate,
 }
 
 /// Memory that the program holds: all that one place in the source got under one tag for one stream.

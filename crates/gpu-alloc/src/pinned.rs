@@ -130,7 +130,7 @@ pub(crate) fn explain(requested: usize, error: Refused<()>) -> Error {
         Refused::Source(error) => return Error::Runtime(error),
         Refused::OutOfMemory(report, ()) => report,
     };
-    match report.refusal {
+    match report.certificate.refused.refusal {
         Refusal::Limit(limit) => Error::PinnedLimit {
             requested,
             in_use: (report.allocated + report.pending) as usize,

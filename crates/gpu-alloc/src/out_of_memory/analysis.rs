@@ -28,7 +28,7 @@ pub(crate) fn explain(
     moment: &Moment,
 ) -> OutOfMemory {
     let mut holders = Groups::default();
-    let limit = match report.refusal {
+    let limit = match report.certificate.refused.refusal {
         Refusal::Exhausted => None,
         Refusal::Limit(limit) => Some(limit),
     };
@@ -62,6 +62,7 @@ pub(crate) fn explain(
         holders: holders.groups,
         enough_to_release,
         cause: Cause::Capacity,
+        certificate: report.certificate.clone(),
     };
     out_of_memory.holders.sort_by_key(|group| std::cmp::Reverse(group.bytes));
     out_of_memory.cause = cause(&out_of_memory, &mut state);
@@ -180,7 +181,7 @@ mod tests {
 
     use super::*;
     use crate::Advice;
-    use crate::policy::{Address, BlockSnapshot, Pool};
+    use crate::policy::{Address, Asked, BlockSnapshot, Certificate, Pool, Refused};
 
     const MIB: u64 = 1 << 20;
 
@@ -215,13 +216,22 @@ mod tests {
             rounded: 16 * MIB,
             segment_type: Some(Pool::Large),
             segment: 16 * MIB,
-            refusal: Refusal::Exhausted,
             allocated: 0,
             pending: 20 * MIB,
             reserved: 20 * MIB,
             largest_free_block: 0,
             cached_for_other_streams: 0,
             kept_for_graphs: 0,
+            certificate: Certificate {
+                refused: Refused {
+                    asked: Asked::Segment,
+                    bytes: 16 * MIB,
+                    refusal: Refusal::Exhausted,
+                    given: 0,
+                },
+                place: None,
+                shares: Vec::new(),
+            },
         };
         let origin = Origin { place: Location::caller(), tag: None };
         let request = Request { device, home: main.id().into(), origin };

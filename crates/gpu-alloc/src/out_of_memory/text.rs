@@ -22,6 +22,7 @@ impl fmt::Display for OutOfMemory {
         writeln!(f, ", others hold {}", size(self.elsewhere()))?;
         self.write_state(f)?;
         self.write_awaited(f)?;
+        writeln!(f, "  nothing else would do: {}", self.certificate)?;
         self.write_holders(f)?;
         self.write_enough(f)?;
         write!(f, "{}.", self.advice())

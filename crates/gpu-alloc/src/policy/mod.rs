@@ -41,6 +41,7 @@
 
 mod best_fit;
 mod block;
+mod certificate;
 mod limit;
 mod log;
 mod pending;
@@ -57,6 +58,7 @@ use std::collections::BTreeSet;
 
 pub use best_fit::BestFit;
 pub use block::{Address, Block, ForeignBlock, Home, PoolId, StreamName};
+pub use certificate::{Asked, Certificate, KeptBy, Place, Refused, Share};
 pub use limit::Limit;
 pub use log::{Log, SourceCall};
 pub use pytorch::{OptionsError, Pytorch, PytorchOptions};

@@ -1,12 +1,12 @@
 //! What a policy says when it cannot serve a request.
 
-use super::{Pool, SourceError};
+use super::{Certificate, Pool};
 
 /// Why a request was not served.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AllocateError<E> {
     /// There is not enough memory, also after everything was released that may be.
-    OutOfMemory(OutOfMemoryReport),
+    OutOfMemory(Box<OutOfMemoryReport>),
     /// The source failed in another way.
     Source(E),
 }
@@ -31,8 +31,6 @@ pub struct OutOfMemoryReport {
     pub segment_type: Option<Pool>,
     /// What the source was asked for on its behalf.
     pub segment: u64,
-    /// What the source said.
-    pub refusal: Refusal,
     /// Held by the program.
     pub allocated: u64,
     /// Freed by the program, but waiting for work on other streams.
@@ -46,20 +44,13 @@ pub struct OutOfMemoryReport {
     pub cached_for_other_streams: u64,
     /// Free, and kept for graphs.
     pub kept_for_graphs: u64,
+    /// What shows that nothing else would have done.
+    pub certificate: Certificate,
 }
 
 impl OutOfMemoryReport {
     /// The bytes kept for reuse by anybody.
     pub fn cached(&self) -> u64 {
         self.reserved.saturating_sub(self.allocated + self.pending + self.kept_for_graphs)
-    }
-}
-
-/// Sorts a source's error into a refusal, after which releasing memory may help, or a failure.
-pub(super) fn refusal<E>(error: SourceError<E>) -> Result<Refusal, E> {
-    match error {
-        SourceError::Exhausted => Ok(Refusal::Exhausted),
-        SourceError::LimitReached { limit } => Ok(Refusal::Limit(limit)),
-        SourceError::Failed(failure) => Err(failure),
     }
 }

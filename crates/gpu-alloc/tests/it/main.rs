@@ -2,6 +2,8 @@
 //!
 //! Statistics and caches are the process's, so each test of the whole runs in a process of its own.
 
+mod certificate;
+mod certificate_on_devices;
 mod device_memory;
 #[allow(dead_code, reason = "the replay looks at more of it than the tests do")]
 #[path = "../../examples/replay/device.rs"]

@@ -39,6 +39,11 @@ impl TestSource {
         self.fail_call = Some((after, fault));
     }
 
+    /// Whether a call is still to fail.
+    pub(crate) fn is_to_fail(&self) -> bool {
+        self.fail_call.is_some()
+    }
+
     /// The plain segments that are given out, by address.
     pub(crate) fn given(&self) -> impl Iterator<Item = (Address, u64)> {
         self.device.segments()

@@ -1,5 +1,6 @@
 //! Page-locked host memory: segments, split by best fit and merged again.
 
+mod certificate;
 mod policy;
 mod release;
 mod size;
@@ -7,13 +8,10 @@ mod size;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use super::certificate::Unable;
 use super::pending::Pending;
-use super::report::refusal;
 use super::slab::{Slab, Slot};
-use super::{
-    Address, AllocateError, Block, HostMemoryStats, MemorySource, OutOfMemoryReport, Refusal,
-    StreamName,
-};
+use super::{Address, AllocateError, Asked, Block, HostMemoryStats, MemorySource, StreamName};
 
 /// A policy for memory that belongs to no stream: a block is handed out again when all its uses
 /// have completed.
@@ -114,16 +112,19 @@ impl<K: StreamName> BestFit<K> {
         let least = size::in_pages(size);
         let bytes = size::segment(size, self.statistics.active_bytes.current);
         self.release_beyond_keep(source);
-        let (address, bytes) = match source.allocate(bytes) {
+        let ask = |source: &mut S, bytes| {
+            source.allocate(bytes).map_err(Unable::to_get(Asked::Segment, bytes))
+        };
+        let (address, bytes) = match ask(source, bytes) {
             Ok(address) => (address, bytes),
-            Err(error) => {
-                refusal(error).map_err(AllocateError::Source)?;
+            Err(Unable::Failed(failure)) => return Err(AllocateError::Source(failure)),
+            Err(Unable::Refused(_)) => {
                 self.release_idle(source);
-                let address = source.allocate(least).map_err(|error| match refusal(error) {
-                    Ok(refusal) => {
-                        AllocateError::OutOfMemory(self.report(requested, size, refusal))
-                    }
-                    Err(failure) => AllocateError::Source(failure),
+                let address = ask(source, least).map_err(|unable| match unable {
+                    Unable::Refused(refused) => AllocateError::OutOfMemory(Box::new(
+                        self.out_of_memory(requested, size, refused),
+                    )),
+                    Unable::Failed(failure) => AllocateError::Source(failure),
                 })?;
                 (address, least)
             }
@@ -140,22 +141,6 @@ impl<K: StreamName> BestFit<K> {
             previous: None,
             next: None,
         }))
-    }
-
-    fn report(&self, requested: u64, size: u64, refusal: Refusal) -> OutOfMemoryReport {
-        OutOfMemoryReport {
-            requested,
-            rounded: size,
-            segment_type: None,
-            segment: size::in_pages(size),
-            refusal,
-            allocated: self.statistics.active_bytes.current - self.pending_bytes,
-            pending: self.pending_bytes,
-            reserved: self.statistics.allocated_bytes.current,
-            largest_free_block: self.free.last().map_or(0, |free| free.bytes),
-            cached_for_other_streams: 0,
-            kept_for_graphs: 0,
-        }
     }
 
     /// Hands out the first `size` bytes of a free block that is not among the free blocks any more.

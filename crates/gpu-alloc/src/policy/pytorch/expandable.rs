@@ -6,8 +6,9 @@ use super::free_set::FreeBlock;
 use super::range::Range;
 use super::size::Size;
 use super::{Pytorch, Record, State};
+use crate::policy::certificate::Unable;
 use crate::policy::slab::{Slab, Slot};
-use crate::policy::{Address, Home, Pool, SourceError, StreamName, VirtualMemory};
+use crate::policy::{Address, Home, Pool, StreamName, VirtualMemory};
 
 /// The ranges of addresses, and where in them memory is missing.
 #[derive(Debug)]
@@ -57,7 +58,7 @@ impl<K: StreamName> Pytorch<K> {
         memory: &mut dyn VirtualMemory<Error = E>,
         size: Size,
         home: Home<K>,
-    ) -> Result<Slot, SourceError<E>> {
+    ) -> Result<Slot, Unable<E>> {
         let mut slot = match self.lowest_room(size, home) {
             Some(slot) => slot,
             None => self.new_range(memory, size, home)?,
@@ -76,7 +77,7 @@ impl<K: StreamName> Pytorch<K> {
 
     /// The lowest block, free or without memory, with which free blocks and such without memory
     /// begin that have enough room together.
-    fn lowest_room(&self, size: Size, home: Home<K>) -> Option<Slot> {
+    pub(super) fn lowest_room(&self, size: Size, home: Home<K>) -> Option<Slot> {
         let is_idle =
             |slot: &Slot| matches!(self.blocks[*slot].state, State::Free | State::Unmapped);
         let has_room = |first: &Slot| {
@@ -98,11 +99,11 @@ impl<K: StreamName> Pytorch<K> {
         memory: &mut dyn VirtualMemory<Error = E>,
         size: Size,
         home: Home<K>,
-    ) -> Result<Slot, SourceError<E>> {
+    ) -> Result<Slot, Unable<E>> {
         let expandable = self.expandable.as_mut().expect("only expandable segments have ranges");
         // A device could not serve what is larger than it.
         if size.rounded > expandable.range_bytes {
-            return Err(SourceError::Exhausted);
+            return Err(Unable::no_addresses(size.rounded));
         }
         let page = self.sizes.page(size.pool);
         let range = Range::reserve(memory, expandable.range_bytes, page)?;
@@ -120,7 +121,7 @@ impl<K: StreamName> Pytorch<K> {
         memory: &mut dyn VirtualMemory<Error = E>,
         slot: Slot,
         bytes: u64,
-    ) -> Result<Slot, SourceError<E>> {
+    ) -> Result<Slot, Unable<E>> {
         let Record { address, bytes: room, pool, .. } = self.blocks[slot];
         let mapped = self.range_mut(slot).map(memory, address, bytes.min(room))?;
         self.remove_idle(slot);
@@ -183,6 +184,12 @@ impl<K: StreamName> Pytorch<K> {
     pub(super) fn whole_pages(&self, slot: Slot) -> Option<(Address, u64)> {
         let Record { address, bytes, range, .. } = self.blocks[slot];
         self.expandable.as_ref()?.ranges[range?].whole_pages(address, bytes)
+    }
+
+    /// How far from the beginning of a page a block of a range begins.
+    pub(super) fn offset_in_page(&self, slot: Slot) -> Option<u64> {
+        let Record { address, range, .. } = self.blocks[slot];
+        Some(self.expandable.as_ref()?.ranges[range?].offset_in_page(address))
     }
 
     fn range_mut(&mut self, slot: Slot) -> &mut Range {

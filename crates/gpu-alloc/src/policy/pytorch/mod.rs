@@ -1,6 +1,7 @@
 //! Device memory as PyTorch's allocator keeps it: segments by pool and stream, or pages mapped in a
 //! row; split and merged, best fit.
 
+mod certificate;
 mod expandable;
 mod free_set;
 mod grow;

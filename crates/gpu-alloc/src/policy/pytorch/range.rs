@@ -2,7 +2,8 @@
 
 use std::ops;
 
-use crate::policy::{Address, Physical, SourceError, VirtualMemory};
+use crate::policy::certificate::Unable;
+use crate::policy::{Address, Asked, Physical, VirtualMemory};
 
 /// Reserved addresses, and which pages of them have memory.
 #[derive(Debug)]
@@ -20,9 +21,10 @@ impl Range {
         memory: &mut dyn VirtualMemory<Error = E>,
         bytes: u64,
         page: u64,
-    ) -> Result<Range, SourceError<E>> {
-        let bytes = bytes.checked_next_multiple_of(page).ok_or(SourceError::Exhausted)?;
-        let address = memory.reserve(bytes)?;
+    ) -> Result<Range, Unable<E>> {
+        let whole = bytes.checked_next_multiple_of(page);
+        let bytes = whole.ok_or_else(|| Unable::no_addresses(bytes))?;
+        let address = memory.reserve(bytes).map_err(Unable::to_get(Asked::Addresses, bytes))?;
         Ok(Range { address, bytes, page, pieces: Vec::new() })
     }
 
@@ -42,7 +44,7 @@ impl Range {
         memory: &mut dyn VirtualMemory<Error = E>,
         address: Address,
         bytes: u64,
-    ) -> Result<u64, SourceError<E>> {
+    ) -> Result<u64, Unable<E>> {
         let pages = self.pages(address, bytes.next_multiple_of(self.page));
         if self.pieces.len() < pages.end {
             self.pieces.resize(pages.end, None);
@@ -53,7 +55,8 @@ impl Range {
                 Ok(piece) => self.pieces[page] = Some(piece),
                 Err(error) => {
                     self.destroy(memory, pages.start..page);
-                    return Err(error);
+                    let given = (page - pages.start) as u64 * self.page;
+                    return Err(Unable::to_get(Asked::Memory, self.page)(error).after(given));
                 }
             }
         }
@@ -62,12 +65,12 @@ impl Range {
             if let Err(error) = memory.map(self.address_of(page), piece, self.page) {
                 self.unmap_pages(memory, pages.start..page);
                 self.destroy(memory, pages);
-                return Err(error);
+                return Err(Unable::to_get(Asked::Mapping, self.page)(error).after(mapped));
             }
         }
         if let Err(error) = memory.set_access(address, mapped) {
             self.unmap(memory, address, mapped);
-            return Err(error);
+            return Err(Unable::to_get(Asked::Mapping, mapped)(error).after(mapped));
         }
         Ok(mapped)
     }
@@ -90,6 +93,11 @@ impl Range {
         let start = offset.next_multiple_of(self.page);
         let end = (offset + bytes) / self.page * self.page;
         (start < end).then(|| (Address(self.address.0 + start), end - start))
+    }
+
+    /// How far from the beginning of its page an address is.
+    pub(super) fn offset_in_page(&self, address: Address) -> u64 {
+        (address.0 - self.address.0) % self.page
     }
 
     /// As PyTorch does, page by page.

@@ -26,7 +26,7 @@ impl<K: StreamName> Pytorch<K> {
     }
 
     /// Whether the own stream is done with a free block. Those of others were waited for.
-    fn is_past(&self, slot: Slot) -> bool {
+    pub(super) fn is_past(&self, slot: Slot) -> bool {
         let block = &self.blocks[slot];
         block.last_use <= self.pending.completed_on(block.home.stream)
     }

@@ -62,8 +62,7 @@ impl<K: StreamName> Lane<K> {
         let span = &mut self.spans[slot];
         let (bytes, requested) = (span.bytes, std::mem::take(&mut span.requested));
         span.freed = clock;
-        let pool = self.arenas[span.arena.index as usize].pool;
-        self.tally.give_back(pool, bytes, requested);
+        self.tally.give_back(pool_of(bytes), bytes, requested);
     }
 
     /// Joins what was freed last with its neighbours.

@@ -2,6 +2,7 @@
 
 mod arena;
 mod bins;
+mod certificate;
 mod lane;
 mod lanes;
 mod movable;
@@ -10,6 +11,7 @@ mod piece;
 mod place;
 mod policy;
 mod quarantine;
+mod reclaim;
 mod release;
 mod snapshot;
 mod span;
@@ -20,7 +22,7 @@ mod uses;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use self::arena::{Arena, ArenaId};
-use self::lane::{Lane, SHARED};
+use self::lane::{Lane, SHARED, pool_of};
 use self::lanes::Lanes;
 use self::pages::PAGE;
 use self::piece::Piece;
@@ -292,8 +294,7 @@ impl<K: StreamName> Stitched<K> {
         }
         span.freed = self.operations;
         let (bytes, requested) = (span.bytes, std::mem::take(&mut span.requested));
-        let pool = arena.pool;
-        self.statistics.count_free_completed(pool, bytes, requested);
+        self.statistics.count_free_completed(pool_of(bytes), bytes, requested);
         self.make_available(slot);
     }
 

@@ -6,13 +6,11 @@ use smallvec::SmallVec;
 
 use super::Stitched;
 use super::arena::ArenaId;
-use super::lane::{Lane, ROUNDING, SHARED, pool_of, rounded};
-use super::pages::PAGE;
+use super::lane::{Lane, SHARED, pool_of, rounded};
 use super::span::State;
-use super::stitch::Unable;
+use crate::policy::certificate::Unable;
 use crate::policy::{
-    AllocateError, Block, ForeignBlock, Home, MemorySource, OutOfMemoryReport, Policy, PoolId,
-    Refusal, StreamName,
+    AllocateError, Block, ForeignBlock, Home, MemorySource, Policy, PoolId, Refused, StreamName,
 };
 
 impl<K: StreamName> Policy for Stitched<K> {
@@ -26,8 +24,9 @@ impl<K: StreamName> Policy for Stitched<K> {
         home: Home<K>,
     ) -> Result<Block, AllocateError<S::Error>> {
         let Some(bytes) = rounded(requested) else {
-            let report = self.report(requested, u64::MAX, home, Refusal::Exhausted);
-            return Err(AllocateError::OutOfMemory(report));
+            let refused = Refused::without_asking(requested);
+            let report = self.out_of_memory(requested, u64::MAX, home, refused);
+            return Err(AllocateError::OutOfMemory(Box::new(report)));
         };
         self.operations += 1;
         let arena = self.arena_for(home, pool_of(bytes));
@@ -39,9 +38,9 @@ impl<K: StreamName> Policy for Stitched<K> {
         match self.stitch_at_any_rate(source, arena, bytes) {
             Ok(hole) => Ok(self.hand_out(hole, bytes, requested, arena)),
             Err(Unable::Failed(error)) => Err(AllocateError::Source(error)),
-            Err(Unable::Refused(refusal)) => {
-                let report = self.report(requested, bytes, home, refusal);
-                Err(AllocateError::OutOfMemory(report))
+            Err(Unable::Refused(refused)) => {
+                let report = self.out_of_memory(requested, bytes, home, refused);
+                Err(AllocateError::OutOfMemory(Box::new(report)))
             }
         }
     }
@@ -67,7 +66,7 @@ impl<K: StreamName> Policy for Stitched<K> {
             }
             return Ok(());
         }
-        self.statistics.count_free(self.arena(holder).pool, block.bytes);
+        self.statistics.count_free(pool_of(block.bytes), block.bytes);
         if self.is_kept(arena) {
             let (on_own, on_others): (SmallVec<[_; 4]>, SmallVec<[_; 4]>) =
                 uses.iter().copied().partition(|(other, _)| *other == stream);
@@ -163,41 +162,5 @@ impl<K: StreamName> Stitched<K> {
             }
         }
         self.arena_mut(arena).uses_of_graphs = uses.to_vec();
-    }
-
-    fn report(
-        &self,
-        requested: u64,
-        rounded: u64,
-        home: Home<K>,
-        refusal: Refusal,
-    ) -> OutOfMemoryReport {
-        let pool = pool_of(rounded);
-        let arena = self.arena_of.get(&(home, pool));
-        let holes = arena.into_iter().flat_map(|id| {
-            let holes = self.arena(*id).holes.all_at_least(self.spans.of(*id), ROUNDING);
-            holes.map(|hole| self.spans[hole].bytes)
-        });
-        let free = |counts: &dyn Fn(ArenaId) -> bool| {
-            let holes =
-                self.spans.iter().filter(|span| matches!(span.state, State::Hole | State::Fresh));
-            holes.filter(|hole| counts(hole.arena)).map(|hole| hole.bytes).sum()
-        };
-        let is_elsewhere = |id| !self.is_kept(id) && self.arena(id).home != home;
-        let statistics = self.statistics();
-        let allocated = statistics.allocated_bytes.all.current;
-        OutOfMemoryReport {
-            requested,
-            rounded,
-            segment_type: Some(pool),
-            segment: rounded.checked_next_multiple_of(PAGE).unwrap_or(u64::MAX),
-            refusal,
-            allocated,
-            pending: statistics.active_bytes.all.current - allocated,
-            reserved: self.pages * PAGE,
-            largest_free_block: holes.max().unwrap_or(0),
-            cached_for_other_streams: free(&is_elsewhere),
-            kept_for_graphs: free(&|id| self.is_kept(id)),
-        }
     }
 }

@@ -11,7 +11,7 @@ use super::Stitched;
 use super::arena::ArenaId;
 use super::pages::{PAGE, touched};
 use super::span::State;
-use super::stitch::Unable;
+use crate::policy::certificate::Unable;
 use crate::policy::slab::Slot;
 use crate::policy::{MemorySource, StreamName};
 
@@ -88,20 +88,25 @@ impl<K: StreamName> Stitched<K> {
         self.hole_for(arena, bytes)
     }
 
-    /// Makes a hole for `bytes`, if need be of what is kept back.
+    /// Makes a hole for `bytes`, if need be of what is kept back, and in the end of all that there is.
     pub(super) fn stitch_at_any_rate<S: MemorySource>(
         &mut self,
         source: &mut S,
         arena: ArenaId,
         bytes: u64,
     ) -> Result<(Slot, u64), Unable<S::Error>> {
-        match self.stitch(source, arena, bytes) {
-            Err(Unable::Refused(_)) if self.end_quarantine() => match self.hole_for(arena, bytes) {
+        let is_refused = |outcome: &Result<_, _>| matches!(outcome, Err(Unable::Refused(_)));
+        let mut outcome = self.stitch(source, arena, bytes);
+        if is_refused(&outcome) && self.end_quarantine() {
+            outcome = match self.hole_for(arena, bytes) {
                 Some(hole) => Ok(hole),
                 None => self.stitch(source, arena, bytes),
-            },
-            outcome => outcome,
+            };
         }
+        if is_refused(&outcome) {
+            outcome = self.reclaim(source, arena, bytes);
+        }
+        outcome
     }
 
     /// Makes holes of all that is kept back, to give memory back.

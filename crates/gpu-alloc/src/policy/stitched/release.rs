@@ -93,8 +93,9 @@ impl<K: StreamName> Stitched<K> {
         span.is_recycled = false;
     }
 
-    /// Gives back pieces that were made for a request which failed, and that nobody was given yet.
-    pub(super) fn unmake<S: MemorySource>(&mut self, source: &mut S, made: Vec<Slot>) {
+    /// Gives back pieces that were made for a request which failed, and that nobody was given yet,
+    /// and all that are mapped nowhere; returns the bytes.
+    pub(super) fn unmake<S: MemorySource>(&mut self, source: &mut S, made: Vec<Slot>) -> u64 {
         for piece in made {
             let Piece { pages, home, .. } = self.pieces[piece];
             if let Some((arena, page)) = home {
@@ -102,7 +103,7 @@ impl<K: StreamName> Stitched<K> {
                 self.unmap_pieces(source, arena, near, page..page + pages);
             }
         }
-        self.destroy_spare(source);
+        self.destroy_spare(source)
     }
 
     /// The first span of the region that a page is in.

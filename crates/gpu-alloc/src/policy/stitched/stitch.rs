@@ -9,10 +9,10 @@ use super::place::Place;
 use super::span::State;
 use super::supply::Supply;
 use super::uses::Uses;
-use crate::policy::report::refusal;
+use crate::policy::certificate::Unable;
 use crate::policy::slab::Slot;
 use crate::policy::source::KnownVirtualMemory;
-use crate::policy::{Address, MemorySource, Pool, Refusal, SourceError, StreamName};
+use crate::policy::{Address, Asked, MemorySource, Pool, StreamName};
 
 /// The addresses that an arena for large requests reserves at a time, at least. They take no memory.
 const LARGE_REGION: u64 = 8 << 30;
@@ -21,14 +21,6 @@ const SMALL_REGION: u64 = 256 << 20;
 
 /// How many old mappings are looked at before a new one is made.
 const UNMAPPED_AT_ONCE: usize = 64;
-
-/// Why no place was made.
-pub(super) enum Unable<E> {
-    /// There is no memory left.
-    Refused(Refusal),
-    /// The source failed.
-    Failed(E),
-}
 
 /// What was mapped at vacant pages.
 struct Mapped<K> {
@@ -56,14 +48,33 @@ impl<K: StreamName> Stitched<K> {
         }
         let place = match self.place_for(arena, bytes) {
             Some(place) => place,
-            None => {
-                self.add_region(source, arena, bytes)?;
-                self.place_for(arena, bytes).expect("a new region has room")
-            }
+            None => self.new_place(source, arena, bytes)?,
         };
+        self.map_place(source, arena, place, bytes)
+    }
+
+    /// Maps what is missing at a place; returns the hole there, and where it is.
+    pub(super) fn map_place<S: MemorySource>(
+        &mut self,
+        source: &mut S,
+        arena: ArenaId,
+        place: Place,
+        bytes: u64,
+    ) -> Result<(Slot, u64), Unable<S::Error>> {
         self.map_missing(source, arena, place, bytes)?;
         let slot = self.spans.find_from(place.first, place.address);
         Ok((slot, place.address))
+    }
+
+    /// A place at addresses that are new.
+    pub(super) fn new_place<S: MemorySource>(
+        &mut self,
+        source: &mut S,
+        arena: ArenaId,
+        bytes: u64,
+    ) -> Result<Place, Unable<S::Error>> {
+        self.add_region(source, arena, bytes)?;
+        Ok(self.place_for(arena, bytes).expect("a new region has room"))
     }
 
     fn add_region<S: MemorySource>(
@@ -77,10 +88,10 @@ impl<K: StreamName> Stitched<K> {
             Pool::Small => SMALL_REGION,
             Pool::Large => LARGE_REGION,
         };
-        let none = Unable::Refused(Refusal::Exhausted);
-        let bytes = bytes.checked_next_multiple_of(least).ok_or(none)?;
+        let whole = bytes.checked_next_multiple_of(least);
+        let bytes = whole.ok_or_else(|| Unable::no_addresses(bytes))?;
         let reserved = source.known_virtual_memory().reserve(bytes);
-        let Address(address) = reserved.map_err(unable)?;
+        let Address(address) = reserved.map_err(Unable::to_get(Asked::Addresses, bytes))?;
         let lane = self.spans.lane_mut(arena.lane.into());
         let first = lane.spans.add_region(arena, address, bytes);
         self.arena_mut(arena).regions.push(Region::new(address, bytes, first));
@@ -116,10 +127,7 @@ impl<K: StreamName> Stitched<K> {
                 break;
             }
         }
-        if outcome.is_err() {
-            self.unmake(source, supply.made);
-        }
-        outcome
+        outcome.map_err(|unable| unable.after(self.unmake(source, supply.made)))
     }
 
     /// The vacant pages of a place, with the spans that they are in.
@@ -147,14 +155,15 @@ impl<K: StreamName> Stitched<K> {
         let (count, room) = (wanted.end - wanted.start, room - wanted.start);
         let supplied = self.supply(source, supply, arena, place, count, room);
         let Some(supplied) = supplied.map_err(Unable::Failed)? else {
-            return Err(Unable::Refused(supply.refusal.unwrap_or(Refusal::Exhausted)));
+            let refused = supply.refusal;
+            return Err(Unable::Refused(refused.expect("a supply ends where the source refuses")));
         };
         let piece = &mut self.pieces[supplied.piece];
         let (physical, bytes, pages) = (piece.physical, piece.bytes(), piece.pages);
         let address = Address(wanted.start * PAGE);
         if let Err(error) = source.known_virtual_memory().map(address, physical, bytes) {
             self.spare.push(supplied.piece);
-            return Err(unable(error));
+            return Err(Unable::to_get(Asked::Mapping, bytes)(error));
         }
         piece.home = Some((arena, wanted.start));
         self.calls += 1;
@@ -183,7 +192,7 @@ impl<K: StreamName> Stitched<K> {
             // No work has been there yet.
             memory.unmap(Address(start), end - start);
             self.empty(arena, pages);
-            return Err(unable(error));
+            return Err(Unable::to_get(Asked::Mapping, end - start)(error));
         }
         let pool = self.arena(arena).pool;
         self.statistics.reserved_bytes.increase(pool, end - start);
@@ -209,12 +218,5 @@ impl<K: StreamName> Stitched<K> {
             page += piece.pages;
         }
         self.arena_mut(arena).set_pieces(pages.start, pages.end - pages.start, None);
-    }
-}
-
-fn unable<E>(error: SourceError<E>) -> Unable<E> {
-    match refusal(error) {
-        Ok(refusal) => Unable::Refused(refusal),
-        Err(failure) => Unable::Failed(failure),
     }
 }

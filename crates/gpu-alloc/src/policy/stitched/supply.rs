@@ -8,9 +8,10 @@ use super::movable::{Free, Movable};
 use super::pages::PAGE;
 use super::piece::Piece;
 use super::uses::Uses;
+use crate::policy::certificate::Unable;
 use crate::policy::slab::Slot;
 use crate::policy::source::KnownVirtualMemory;
-use crate::policy::{MemorySource, Pool, Refusal, SourceError, StreamName};
+use crate::policy::{Asked, MemorySource, Pool, Refused, StreamName};
 
 /// The most pages of a piece. More cost fewer calls to the driver; fewer are less often held in
 /// part, when the rest cannot move.
@@ -29,7 +30,7 @@ pub(super) struct Supply {
     /// The pieces that were made.
     pub(super) made: Vec<Slot>,
     /// What the source said when it had none left.
-    pub(super) refusal: Option<Refusal>,
+    pub(super) refusal: Option<Refused>,
 }
 
 /// A piece for a place, and the uses of it elsewhere that the place must come after.
@@ -109,15 +110,12 @@ impl<K: StreamName> Stitched<K> {
                     supply.made.push(piece);
                     return Ok(Some(Supplied { piece, uses: Uses::none(), is_recycled: false }));
                 }
-                // There may be room for less.
-                Err(SourceError::Exhausted | SourceError::LimitReached { .. }) if pages > 1 => {
-                    pages /= 2;
-                }
-                Err(SourceError::Failed(error)) => return Err(error),
-                Err(SourceError::Exhausted) => supply.refusal = Some(Refusal::Exhausted),
-                Err(SourceError::LimitReached { limit }) => {
-                    supply.refusal = Some(Refusal::Limit(limit));
-                }
+                Err(error) => match Unable::to_get(Asked::Memory, pages * PAGE)(error) {
+                    Unable::Failed(error) => return Err(error),
+                    // There may be room for less.
+                    Unable::Refused(_) if pages > 1 => pages /= 2,
+                    Unable::Refused(refused) => supply.refusal = Some(refused),
+                },
             }
             if supply.refusal.is_some() {
                 supply.to_make = 0;

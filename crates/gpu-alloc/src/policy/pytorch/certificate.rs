@@ -1,0 +1,123 @@
+//! What PyTorch's policy says when it cannot serve a request.
+
+use super::free_set::FreeBlock;
+use super::size::Size;
+use super::{Pytorch, Record, State};
+use crate::policy::slab::Slot;
+use crate::policy::{
+    Address, Certificate, Home, KeptBy, OutOfMemoryReport, Place, Refused, Share, StreamName,
+};
+
+impl<K: StreamName> Pytorch<K> {
+    pub(super) fn out_of_memory(
+        &self,
+        requested: u64,
+        size: Size,
+        home: Home<K>,
+        refused: Refused,
+    ) -> OutOfMemoryReport {
+        let allocated = self.statistics.allocated_bytes.all.current;
+        let fits = self.free_set(size.pool).iter().filter(|free| free.home == home);
+        let elsewhere = || {
+            let free = self.small.iter().chain(self.large.iter());
+            free.filter(|free| free.home != home)
+        };
+        let is_of_graphs = |free: &&FreeBlock<K>| self.is_of_graphs(free.home);
+        OutOfMemoryReport {
+            requested,
+            rounded: size.rounded,
+            segment_type: Some(size.pool),
+            segment: self.sizes.segment(size),
+            allocated,
+            pending: self.statistics.active_bytes.all.current - allocated,
+            reserved: self.statistics.reserved_bytes.all.current,
+            largest_free_block: fits.map(|free| free.bytes).max().unwrap_or(0),
+            cached_for_other_streams: elsewhere()
+                .filter(|free| !is_of_graphs(free))
+                .map(|free| free.bytes)
+                .sum(),
+            kept_for_graphs: elsewhere().filter(is_of_graphs).map(|free| free.bytes).sum(),
+            certificate: Certificate {
+                refused,
+                place: self.place(size, home, refused),
+                shares: self.shares(),
+            },
+        }
+    }
+
+    /// The place that the request would have been given.
+    fn place(&self, size: Size, home: Home<K>, refused: Refused) -> Option<Place> {
+        let slot = self.lowest_room(size, home)?;
+        let page_bytes = self.sizes.page(size.pool);
+        let mut missing = 0;
+        let (mut left, mut next) = (size.rounded, Some(slot));
+        while let Some(slot) = next.filter(|_| left > 0) {
+            let block = &self.blocks[slot];
+            let taken = block.bytes.min(left);
+            if block.state == State::Unmapped {
+                missing += taken.div_ceil(page_bytes);
+            }
+            (left, next) = (left - taken, block.next);
+        }
+        let address = self.blocks[slot].address;
+        let start = self.offset_in_page(slot)?;
+        Some(Place {
+            address,
+            page_bytes,
+            pages: start.saturating_add(size.rounded).div_ceil(page_bytes),
+            missing,
+            supply: refused.given / page_bytes,
+        })
+    }
+
+    /// Each segment, and each page of those that expand.
+    fn shares(&self) -> Vec<Share> {
+        let is_mapped = |slot: &Slot| self.blocks[*slot].state != State::Unmapped;
+        let next = |slot: &Slot| self.blocks[*slot].next.filter(is_mapped);
+        let heads = self.blocks.entries().filter(|(slot, block)| {
+            is_mapped(slot) && !block.previous.is_some_and(|previous| is_mapped(&previous))
+        });
+        let mut shares = Vec::new();
+        for (head, Record { address, range, pool, .. }) in heads {
+            let slots: Vec<_> = std::iter::successors(Some(head), next).collect();
+            let bytes = slots.iter().map(|slot| self.blocks[*slot].bytes).sum();
+            let each = if range.is_some() { self.sizes.page(*pool) } else { bytes };
+            let starts = (address.0..address.0 + bytes).step_by(each as usize);
+            let mut from = 0;
+            for start in starts {
+                while self.end_of(slots[from]) <= start {
+                    from += 1;
+                }
+                shares.push(self.share(start, each, &slots[from..]));
+            }
+        }
+        shares.sort_unstable_by_key(|share: &Share| share.address);
+        shares
+    }
+
+    /// A segment or a page, by the blocks from the first on that reaches into it.
+    fn share(&self, start: u64, bytes: u64, blocks: &[Slot]) -> Share {
+        let (mut held, mut waiting, mut is_past) = (0, 0, true);
+        let inside = blocks.iter().take_while(|slot| self.blocks[**slot].address.0 < start + bytes);
+        for slot in inside {
+            let block = &self.blocks[*slot];
+            let part = self.end_of(*slot).min(start + bytes) - block.address.0.max(start);
+            match block.state {
+                State::Allocated => held += part,
+                State::Pending => waiting += part,
+                State::Free | State::Unmapped => is_past &= self.is_past(*slot),
+            }
+        }
+        let kept_by = match () {
+            () if self.is_of_graphs(self.blocks[blocks[0]].home) => KeptBy::Graphs,
+            () if held + waiting > 0 => KeptBy::Holders,
+            () if !is_past => KeptBy::Work,
+            () => KeptBy::Nobody,
+        };
+        Share { address: Some(Address(start)), bytes, held, waiting, kept_by }
+    }
+
+    fn end_of(&self, slot: Slot) -> u64 {
+        self.blocks[slot].address.0 + self.blocks[slot].bytes
+    }
+}

@@ -1,0 +1,168 @@
+//! Whether a certificate says what is so, and whether that is enough for a refusal.
+
+use gpu_alloc::policy::{Asked, KeptBy, OutOfMemoryReport, Share, SourceCall};
+
+use super::rules::{PAGE, Request, Rules};
+use super::world::{World, overlap};
+
+/// A finding: what the certificate says, or leaves out, wrongly.
+pub(super) type Verdict = Result<(), String>;
+
+macro_rules! ensure {
+    ($holds:expr, $($what:tt)*) => {
+        if !$holds {
+            return Err(format!($($what)*));
+        }
+    };
+}
+
+/// What is known of a refusal besides the world.
+#[derive(Debug)]
+pub(super) struct Refusal<'a> {
+    pub(super) request: Request,
+    /// The calls that were made for it.
+    pub(super) calls: &'a [SourceCall],
+    pub(super) capacity: u64,
+    /// Whether the source failed for once, though it had memory.
+    pub(super) has_failed: bool,
+}
+
+impl Refusal<'_> {
+    /// Checks every figure of a certificate; and that nothing would have done, if no work is under way
+    /// that this could depend on.
+    pub(super) fn check(&self, world: &World, report: &OutOfMemoryReport) -> Verdict {
+        let request = &self.request;
+        ensure!(report.requested == request.requested, "another request");
+        ensure!(report.rounded == request.block(), "a block of {} bytes", report.rounded);
+        self.check_refused(report)?;
+        self.check_shares(world, report)?;
+        let longest = request.largest_run(world);
+        let told = report.largest_free_block;
+        ensure!(longest == told, "the longest run has {longest} bytes, not {told}");
+        ensure!(longest < request.block(), "a run of {longest} bytes was overlooked");
+        self.check_place(world, report)?;
+        let is_settled = world.completed == world.enqueued;
+        ensure!(!is_settled || report.certificate.is_final(), "all work is over");
+        if is_settled && !self.has_failed {
+            let shortage = request.shortage(world, self.capacity);
+            ensure!(shortage > 0, "nothing is short");
+            if let (Rules::Stitched, Some(place)) = (request.rules, report.certificate.place) {
+                let lacking = place.lacking();
+                ensure!(lacking == shortage, "{shortage} pages are short, not {lacking}");
+            }
+        }
+        Ok(())
+    }
+
+    /// The source refused what the certificate says, and was asked for nothing afterwards.
+    fn check_refused(&self, report: &OutOfMemoryReport) -> Verdict {
+        let refused = report.certificate.refused;
+        let as_told = |call: &SourceCall| match *call {
+            SourceCall::Refused { bytes } => Some((Asked::Segment, bytes)),
+            SourceCall::ReserveRefused { bytes } => Some((Asked::Addresses, bytes)),
+            SourceCall::CreateRefused { bytes } => Some((Asked::Memory, bytes)),
+            // The log does not have the size.
+            SourceCall::MapRefused { .. } => Some((Asked::Mapping, refused.bytes)),
+            SourceCall::AccessRefused { bytes, .. } => Some((Asked::Mapping, bytes)),
+            _ => None,
+        };
+        let told = (refused.asked, refused.bytes);
+        let mut all = self.calls.iter().rev().filter_map(as_told);
+        let is_last = all.next() == Some(told);
+        // Where a call fails for once, another may be refused for the rest.
+        ensure!(
+            is_last || (self.has_failed && all.any(|call| call == told)),
+            "not refused: {told:?}"
+        );
+        ensure!(
+            self.has_failed || refused.bytes == self.request.unit(),
+            "{} bytes were asked for",
+            refused.bytes
+        );
+        Ok(())
+    }
+
+    /// The shares are all that is taken, and what has become of it.
+    fn check_shares(&self, world: &World, report: &OutOfMemoryReport) -> Verdict {
+        let certificate = &report.certificate;
+        let segments = world.grounds.iter().filter(|ground| ground.is_segment);
+        let mut taken: Vec<_> = segments.map(|g| g.range.end - g.range.start).collect();
+        taken.extend(world.pieces.values());
+        let mut told: Vec<_> = certificate.shares.iter().map(|share| share.bytes).collect();
+        taken.sort_unstable();
+        told.sort_unstable();
+        ensure!(taken == told, "{taken:?} are taken, not {told:?}");
+        let mut addresses: Vec<_> = certificate.shares.iter().filter_map(|s| s.address).collect();
+        addresses.dedup();
+        let mapped = certificate.shares.iter().filter(|share| share.address.is_some()).count();
+        ensure!(addresses.len() == mapped, "a share is told of twice");
+        certificate.shares.iter().try_for_each(|share| self.check_share(world, share))?;
+        let free = |kept_by| certificate.kept_by(kept_by);
+        let sum = free(KeptBy::Nobody) + free(KeptBy::Work);
+        let rest = free(KeptBy::Holders) + free(KeptBy::Graphs);
+        ensure!(sum + rest == report.reserved, "{} bytes are taken", report.reserved);
+        Ok(())
+    }
+
+    fn check_share(&self, world: &World, share: &Share) -> Verdict {
+        let Some(address) = share.address else {
+            return Err(format!("{share:?} should have gone back"));
+        };
+        let range = address.0..address.0 + share.bytes;
+        let ground = world.ground_of(range.start);
+        if ground.is_segment {
+            ensure!(ground.range == range, "{share:?} is not a segment");
+        } else {
+            let mapped = world.mapped.get(&range.start);
+            let bytes = mapped.map(|(_, bytes)| *bytes);
+            ensure!(bytes == Some(share.bytes), "{share:?} is not mapped there");
+        }
+        let (held, waiting) = world.claims(&range);
+        ensure!((held, waiting) == (share.held, share.waiting), "{held}, {waiting}: {share:?}");
+        let is_at_work = world.completed != world.enqueued;
+        let right = match share.kept_by {
+            KeptBy::Graphs => world.is_kept(ground),
+            _ if world.is_kept(ground) => false,
+            KeptBy::Holders => held + waiting > 0,
+            KeptBy::Work => held + waiting == 0 && is_at_work,
+            KeptBy::Nobody => false,
+        };
+        ensure!(right, "{share:?} is not kept so");
+        Ok(())
+    }
+
+    /// The place is one, and its figures are right.
+    fn check_place(&self, world: &World, report: &OutOfMemoryReport) -> Verdict {
+        let Some(place) = report.certificate.place else { return Ok(()) };
+        let unit = self.request.unit();
+        let block = place.address.0..place.address.0 + report.rounded;
+        ensure!(place.page_bytes == unit, "pages of {} bytes", place.page_bytes);
+        let ground = world.ground_of(block.start);
+        ensure!(block.end <= ground.range.end, "the place ends beyond its range");
+        ensure!(world.claims(&block) == (0, 0), "the place is taken");
+        let start = ground.range.start;
+        let pages = (block.start - start) / unit..(block.end - start).div_ceil(unit);
+        ensure!(place.pages == pages.end - pages.start, "{place:?} touches {pages:?}");
+        let touched = start + pages.start * unit..start + pages.end * unit;
+        let mapped: u64 =
+            world.used_mappings(&touched).map(|(range, _)| overlap(&range, &touched)).sum();
+        let missing = place.pages - mapped / unit;
+        ensure!(missing == place.missing, "{missing} pages are missing: {place:?}");
+        let may_move = |share: &&Share| {
+            let address = share.address.map_or(0, |address| address.0);
+            self.request.rules == Rules::Stitched
+                && share.kept_by == KeptBy::Work
+                && !self.request.home.pool.is_some_and(|_| world.is_kept(ground))
+                && overlap(&(address..address + share.bytes), &touched) == 0
+        };
+        let moves = report.certificate.shares.iter().filter(may_move);
+        let moves: u64 = moves.map(|share| share.bytes / PAGE).sum();
+        let supply = moves + report.certificate.refused.given / unit;
+        ensure!(supply == place.supply, "{supply} pages can be had: {place:?}");
+        ensure!(
+            self.has_failed || !report.certificate.is_final() || place.lacking() > 0,
+            "{place:?}"
+        );
+        Ok(())
+    }
+}

@@ -1,0 +1,78 @@
+//! Out of memory is proved: each refusal carries a certificate, and who knows only what the program
+//! and the source did, and the documented rules, finds the same figures, and no place.
+
+mod check;
+mod mutants;
+mod program;
+mod rules;
+mod world;
+
+use gpu_alloc::policy::{Home, Policy, Pytorch, Stitched};
+use proptest::prelude::*;
+
+use self::program::{Run, Step, step};
+use self::rules::Rules;
+use crate::test_source::TestSource;
+
+const MIB: u64 = 1 << 20;
+const STREAMS: usize = 3;
+const POOLS: usize = 2;
+
+/// What names a stream.
+type Name = u8;
+
+fn steps() -> impl Strategy<Value = (u64, Option<u64>, Vec<Step>)> {
+    let capacity = prop_oneof![Just(32 * MIB), Just(64 * MIB), Just(96 * MIB)];
+    let limit = prop::option::weighted(0.3, 12..40_u64);
+    let limit = limit.prop_map(|limit| limit.map(|pages| pages * 2 * MIB));
+    (capacity, limit, prop::collection::vec(step(), 1..120))
+}
+
+fn run<P>(rules: Rules, policy: P, capacity: u64, limit: Option<u64>, steps: &[Step]) -> Run<P>
+where
+    P: Policy<Stream = Name, Home = Home<Name>>,
+{
+    let mut run = Run::new(rules, policy, capacity, limit);
+    steps.iter().for_each(|step| run.make(step));
+    run
+}
+
+fn expandable(capacity: u64) -> Pytorch<Name> {
+    let options = "expandable_segments:True".parse().expect("the options are well formed");
+    Pytorch::with_options(options, capacity)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(150) })]
+
+    #[test]
+    fn stitched_memory_refuses_only_what_cannot_be_served((capacity, limit, steps) in steps()) {
+        run(Rules::Stitched, Stitched::new(), capacity, limit, &steps);
+    }
+
+    #[test]
+    fn pytorchs_policy_refuses_only_what_its_rules_cannot_serve((capacity, limit, steps) in steps()) {
+        run(Rules::Native, Pytorch::new(), capacity, limit, &steps);
+    }
+
+    #[test]
+    fn expandable_segments_refuse_only_what_their_rules_cannot_serve(
+        (capacity, limit, steps) in steps(),
+    ) {
+        run(Rules::Expandable, expandable(capacity), capacity, limit, &steps);
+    }
+}
+
+#[test]
+fn what_is_free_beside_a_block_serves_any_stream_and_size_before_a_request_is_refused() {
+    let mut source = TestSource::new(2 * MIB);
+    let mut policy = Stitched::new();
+    let mut allocate = |bytes, stream| policy.allocate(&mut source, bytes, Home::from(stream));
+    let large = allocate(MIB, 'a').expect("a page is to be had");
+    let small = allocate(1000, 'a').expect("half of the page is free");
+    let other = allocate(MIB / 2, 'b').expect("a part of it still is");
+    assert!(allocate(MIB, 'b').is_err());
+    for block in [large, small, other] {
+        policy.free(block, &[]).expect("the block is the policy's own");
+    }
+}

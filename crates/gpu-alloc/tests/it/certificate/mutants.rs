@@ -1,0 +1,119 @@
+//! The checker can fail: it finds what a policy forgets, and every figure that is wrong.
+
+use gpu_alloc::policy::{
+    Asked, Certificate, Home, KeptBy, OutOfMemoryReport, Policy, Pytorch, Stitched,
+};
+
+use super::check::{Refusal, Verdict};
+use super::program::Run;
+use super::rules::{Request, Rules};
+use super::world::World;
+use super::{MIB, Name, expandable};
+
+const CAPACITY: u64 = 64 * MIB;
+
+type Check = Box<dyn Fn(&World, &OutOfMemoryReport) -> Verdict>;
+
+/// A refusal, for which everything is known.
+struct Case {
+    world: World,
+    report: OutOfMemoryReport,
+    check: Check,
+    shortage: u64,
+}
+
+/// The refusal of 24 MiB after 20 and 12 MiB were handed out; of the first, the world may not know.
+fn case<P>(rules: Rules, policy: P, is_known: bool) -> Case
+where
+    P: Policy<Stream = Name, Home = Home<Name>>,
+{
+    let home = Home::from(0);
+    let mut run = Run::new(rules, policy, CAPACITY, None);
+    if is_known {
+        run.allocate(20 * MIB, home);
+    } else {
+        let forgotten = run.policy.allocate(&mut run.source, 20 * MIB, home);
+        let _kept = forgotten.expect("there is room");
+        let calls = run.source.take_calls();
+        run.world.see(&calls, Some((home, false)));
+    }
+    run.allocate(22 * MIB, home);
+    let (report, calls) = run.refused(24 * MIB, home);
+    let request = Request { rules, requested: 24 * MIB, home };
+    let shortage = request.shortage(&run.world, CAPACITY);
+    let check = Box::new(move |world: &World, report: &OutOfMemoryReport| {
+        let refusal = Refusal { request, calls: &calls, capacity: CAPACITY, has_failed: false };
+        refusal.check(world, report)
+    });
+    Case { world: run.world, report, check, shortage }
+}
+
+fn cases(is_known: bool) -> [Case; 3] {
+    [
+        case(Rules::Stitched, Stitched::new(), is_known),
+        case(Rules::Native, Pytorch::new(), is_known),
+        case(Rules::Expandable, expandable(CAPACITY), is_known),
+    ]
+}
+
+#[test]
+fn a_policy_that_forgets_free_memory_is_found_out() {
+    for Case { world, mut report, check, shortage } in cases(false) {
+        assert_eq!(shortage, 0, "the request could have been served");
+        assert!(check(&world, &report).is_err());
+        // Nor does it help to leave it out, or to put it down to somebody.
+        let shares = report.certificate.shares.clone();
+        report.certificate.shares.pop();
+        assert!(check(&world, &report).is_err());
+        for kept_by in [KeptBy::Nobody, KeptBy::Work, KeptBy::Graphs, KeptBy::Holders] {
+            report.certificate.shares.clone_from(&shares);
+            for share in &mut report.certificate.shares {
+                let range = share.address.expect("it is mapped").0..;
+                let range = range.start..range.start + share.bytes;
+                (share.held, share.waiting) = world.claims(&range);
+                if share.held == 0 {
+                    share.kept_by = kept_by;
+                }
+            }
+            assert!(check(&world, &report).is_err(), "{kept_by:?}");
+        }
+    }
+}
+
+#[test]
+fn no_figure_can_be_wrong_without_notice() {
+    let changes: [fn(&mut OutOfMemoryReport); 11] = [
+        |report| report.rounded += 512,
+        |report| report.reserved += 2 * MIB,
+        |report| report.largest_free_block += 512,
+        |report| report.certificate.refused.bytes += 2 * MIB,
+        |report| report.certificate.refused.asked = Asked::Addresses,
+        |report| report.certificate.shares.truncate(1),
+        |report| report.certificate.shares[0].held -= 512,
+        |report| report.certificate.shares[0].waiting += 512,
+        |report| report.certificate.shares[0].kept_by = KeptBy::Graphs,
+        |report| report.certificate.shares[0].address = report.certificate.shares[1].address,
+        |report| report.certificate.shares[0].address = None,
+    ];
+    for Case { world, report, check, shortage } in cases(true) {
+        assert!(shortage > 0);
+        check(&world, &report).expect("it is right as it is");
+        for (number, change) in changes.iter().enumerate() {
+            let mut changed = report.clone();
+            change(&mut changed);
+            assert!(check(&world, &changed).is_err(), "change {number}: {}", changed.certificate);
+        }
+        let Certificate { place: Some(place), .. } = report.certificate else { continue };
+        let places = [
+            (place.missing + 1, place.supply, place.pages),
+            (place.missing, place.supply + 1, place.pages),
+            (place.missing, place.supply, place.pages + 1),
+        ];
+        for (missing, supply, pages) in places {
+            let mut changed = report.clone();
+            let place = changed.certificate.place.as_mut().expect("there is one");
+            (place.missing, place.supply, place.pages) = (missing, supply, pages);
+            assert!(check(&world, &changed).is_err(), "{}", changed.certificate);
+        }
+    }
+}

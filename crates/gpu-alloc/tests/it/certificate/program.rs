@@ -1,0 +1,202 @@
+//! Random programs that run out of memory, and go on.
+
+use gpu_alloc::policy::{
+    AllocateError, Block, Home, Limit, Log, OutOfMemoryReport, Policy, SourceCall,
+};
+use proptest::prelude::*;
+
+use super::check::Refusal;
+use super::rules::{Request, Rules};
+use super::world::{Taken, World};
+use super::{MIB, Name, POOLS, STREAMS};
+use crate::test_source::{Fault, TestSource};
+
+#[derive(Debug, Clone)]
+pub(super) enum Step {
+    Allocate {
+        stream: Name,
+        pool: Option<usize>,
+        bytes: u64,
+    },
+    /// A block is used on some streams, then freed.
+    Free {
+        block: usize,
+        used_on: [bool; STREAMS],
+    },
+    /// Some of a stream's work is over.
+    Complete {
+        stream: Name,
+        part: u8,
+    },
+    Release,
+    EndPool {
+        pool: usize,
+    },
+    /// A later call to the source fails.
+    Fail {
+        after: u32,
+        broken: bool,
+    },
+}
+
+pub(super) fn step() -> impl Strategy<Value = Step> {
+    let stream = || 0..STREAMS as Name;
+    let bytes = prop_oneof![
+        3 => 1..4000_u64,
+        2 => 1..MIB,
+        4 => MIB..9 * MIB,
+        2 => 9 * MIB..24 * MIB,
+    ];
+    prop_oneof![
+        12 => (stream(), prop::option::weighted(0.15, 0..POOLS), bytes)
+            .prop_map(|(stream, pool, bytes)| Step::Allocate { stream, pool, bytes }),
+        9 => (any::<usize>(), any::<[bool; STREAMS]>())
+            .prop_map(|(block, used_on)| Step::Free { block, used_on }),
+        2 => (stream(), any::<u8>()).prop_map(|(stream, part)| Step::Complete { stream, part }),
+        1 => Just(Step::Release),
+        1 => (0..POOLS).prop_map(|pool| Step::EndPool { pool }),
+        1 => (0..8_u32, any::<bool>()).prop_map(|(after, broken)| Step::Fail { after, broken }),
+    ]
+}
+
+/// A policy at work, and what is known of it from outside.
+pub(super) struct Run<P> {
+    rules: Rules,
+    pub(super) policy: P,
+    pub(super) source: Log<Limit<TestSource>>,
+    capacity: u64,
+    pub(super) world: World,
+    held: Vec<(Block, Home<Name>)>,
+    /// How many requests were refused for good.
+    pub(super) refusals: u64,
+}
+
+impl<P: Policy<Stream = Name, Home = Home<Name>>> Run<P> {
+    pub(super) fn new(rules: Rules, policy: P, capacity: u64, limit: Option<u64>) -> Run<P> {
+        Run {
+            rules,
+            policy,
+            source: Log::new(Limit::new(TestSource::new(capacity), limit)),
+            capacity: limit.map_or(capacity, |limit| limit.min(capacity)),
+            world: World::default(),
+            held: Vec::new(),
+            refusals: 0,
+        }
+    }
+
+    pub(super) fn make(&mut self, step: &Step) {
+        match *step {
+            Step::Allocate { stream, pool, bytes } => {
+                let pool = pool.map(|pool| self.world.pool(pool));
+                self.allocate(bytes, Home { stream, pool });
+            }
+            Step::Free { block, used_on } => {
+                if !self.held.is_empty() {
+                    let (block, home) = self.held.swap_remove(block % self.held.len());
+                    self.free(block, home, used_on);
+                }
+            }
+            Step::Complete { stream, part } => {
+                let at = usize::from(stream);
+                let open = self.world.enqueued[at] - self.world.completed[at];
+                self.world.completed[at] += open * u64::from(part) / 255;
+                self.tell();
+            }
+            Step::Release => {
+                self.policy.release_cached(&mut self.source);
+            }
+            Step::EndPool { pool } => {
+                self.policy.end_pool(self.world.pool(pool), &[]);
+                self.world.ended[pool] += 1;
+            }
+            Step::Fail { after, broken } => {
+                let fault = if broken { Fault::Broken } else { Fault::Exhausted };
+                self.source.source_mut().source_mut().fail(after, fault);
+            }
+        }
+        let calls = self.source.take_calls();
+        self.world.see(&calls, None);
+    }
+
+    /// Makes a request as a program does: when it is refused, all work is waited for, and it is made
+    /// once more. Each refusal is checked.
+    pub(super) fn allocate(&mut self, bytes: u64, home: Home<Name>) {
+        for is_last in [false, true] {
+            // A policy may forget how far streams have come.
+            self.tell();
+            match self.request(bytes, home) {
+                Err(AllocateError::OutOfMemory(_)) if !is_last => {
+                    self.world.completed = self.world.enqueued;
+                }
+                Err(AllocateError::OutOfMemory(_)) => self.refusals += 1,
+                Err(AllocateError::Source(_)) => return,
+                Ok(block) => return self.held.push((block, home)),
+            }
+        }
+    }
+
+    fn request(&mut self, requested: u64, home: Home<Name>) -> Result<Block, AllocateError<()>> {
+        let request = Request { rules: self.rules, requested, home };
+        let is_to_fail = |run: &Self| run.source.source().source().is_to_fail();
+        let was_to_fail = is_to_fail(self);
+        let outcome = self.policy.allocate(&mut self.source, requested, home);
+        let calls: Vec<SourceCall> = self.source.take_calls();
+        self.world.see(&calls, Some((home, request.is_small())));
+        match outcome {
+            Ok(block) => {
+                let range = block.address().0..block.address().0 + block.bytes();
+                assert_eq!(self.world.claims(&range), (0, 0), "what is held is nobody else's");
+                self.world.taken.push(Taken { range, awaits: None });
+                Ok(block)
+            }
+            Err(AllocateError::OutOfMemory(report)) => {
+                let has_failed = was_to_fail && !is_to_fail(self);
+                let capacity = self.capacity;
+                let refusal = Refusal { request, calls: &calls, capacity, has_failed };
+                if let Err(wrong) = refusal.check(&self.world, &report) {
+                    panic!("{wrong}, where {request:?} was refused: {}", report.certificate);
+                }
+                Err(AllocateError::OutOfMemory(report))
+            }
+            Err(AllocateError::Source(_)) => Err(AllocateError::Source(())),
+        }
+    }
+
+    /// Asks for what there is not; what the policy says.
+    pub(super) fn refused(
+        &mut self,
+        requested: u64,
+        home: Home<Name>,
+    ) -> (OutOfMemoryReport, Vec<SourceCall>) {
+        let outcome = self.policy.allocate(&mut self.source, requested, home);
+        let calls = self.source.take_calls();
+        self.world.see(&calls, None);
+        match outcome {
+            Err(AllocateError::OutOfMemory(report)) => (*report, calls),
+            other => panic!("it should be refused: {other:?}"),
+        }
+    }
+
+    fn free(&mut self, block: Block, home: Home<Name>, used_on: [bool; STREAMS]) {
+        let mut uses = Vec::new();
+        for stream in (0..STREAMS).filter(|stream| used_on[*stream]) {
+            self.world.enqueued[stream] += 1;
+            uses.push((stream as Name, self.world.enqueued[stream]));
+        }
+        let start = block.address().0;
+        let waits = self.policy.waits_before_reuse(&block);
+        let taken = self.world.taken.iter_mut().find(|taken| taken.range.start == start);
+        let awaits = uses.iter().copied().filter(|(stream, _)| waits && *stream != home.stream);
+        taken.expect("what is held is known").awaits = Some(awaits.collect());
+        self.policy.free(block, &uses).expect("the block is the policy's own");
+        self.world.settle_work();
+    }
+
+    /// Tells the policy how far the streams have come.
+    fn tell(&mut self) {
+        for (stream, completed) in self.world.completed.iter().enumerate() {
+            self.policy.completed(stream as Name, *completed);
+        }
+        self.world.settle_work();
+    }
+}

@@ -1,0 +1,182 @@
+//! The rules by which a policy may place a block, searched without any cleverness.
+
+use std::ops::Range;
+
+use gpu_alloc::policy::Home;
+
+use super::world::{Ground, World, overlap};
+use super::{MIB, Name};
+
+/// The page of virtual memory.
+pub(super) const PAGE: u64 = 2 * MIB;
+
+/// Whose rules apply.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Rules {
+    /// PyTorch's, with segments.
+    Native,
+    /// PyTorch's, with pages that are mapped in a row.
+    Expandable,
+    /// Those of stitched memory.
+    Stitched,
+}
+
+/// A request, in one policy's terms.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Request {
+    pub(super) rules: Rules,
+    pub(super) requested: u64,
+    pub(super) home: Home<Name>,
+}
+
+impl Request {
+    /// The bytes of its block.
+    pub(super) fn block(&self) -> u64 {
+        self.requested.max(1).next_multiple_of(512)
+    }
+
+    /// Whether PyTorch keeps its memory with that of small ones.
+    pub(super) fn is_small(&self) -> bool {
+        self.block() <= MIB
+    }
+
+    /// What PyTorch asks a source for: a segment, or a page.
+    pub(super) fn unit(&self) -> u64 {
+        match (self.rules, self.block()) {
+            (Rules::Stitched, _) => PAGE,
+            (_, ..=MIB) => 2 * MIB,
+            (Rules::Native, block) if block >= 10 * MIB => block.next_multiple_of(2 * MIB),
+            _ => 20 * MIB,
+        }
+    }
+
+    /// Where its block may lie: in PyTorch's memory of its stream, its pool and its kind; in stitched
+    /// memory wherever graphs do not keep it, and for graphs in their own.
+    fn grounds<'a>(&'a self, world: &'a World) -> impl Iterator<Item = &'a Ground> {
+        world.grounds.iter().filter(move |ground| match (self.rules, self.home.pool) {
+            (Rules::Native | Rules::Expandable, _) => {
+                (ground.home, ground.is_small) == (self.home, self.is_small())
+            }
+            (Rules::Stitched, Some(_)) => ground.home == self.home,
+            (Rules::Stitched, None) => !world.is_kept(ground),
+        })
+    }
+
+    /// The longest run of free memory that the request may have as it is.
+    pub(super) fn largest_run(&self, world: &World) -> u64 {
+        let mut longest = 0;
+        for ground in self.grounds(world) {
+            for free in world.free_runs(ground) {
+                if ground.is_segment {
+                    longest = longest.max(free.end - free.start);
+                    continue;
+                }
+                let mut run = 0..0;
+                for (mapped, _) in world.used_mappings(&free) {
+                    let part = mapped.start.max(free.start)..mapped.end.min(free.end);
+                    let start = if part.start == run.end { run.start } else { part.start };
+                    run = start..part.end;
+                    longest = longest.max(run.end - run.start);
+                }
+            }
+        }
+        longest
+    }
+
+    /// How many units the request is short of, wherever it is placed, when all units that can be had
+    /// are had. More than 0 if it cannot be served.
+    ///
+    /// That is so when no work is under way any more: all that nobody holds can be given back then,
+    /// and taken again as is needed.
+    pub(super) fn shortage(&self, world: &World, capacity: u64) -> u64 {
+        if self.largest_run(world) >= self.block() {
+            return 0;
+        }
+        let bound: u64 = match self.rules {
+            Rules::Native => {
+                world.grounds.iter().filter(|g| is_bound(world, g)).map(|g| whole(&g.range)).sum()
+            }
+            Rules::Expandable | Rules::Stitched => {
+                let pieces = world.pieces.iter();
+                pieces.filter(|(piece, _)| world.is_bound(**piece)).map(|(_, bytes)| bytes).sum()
+            }
+        };
+        let available = (capacity - bound) / self.unit();
+        self.least_needed(world).saturating_sub(available)
+    }
+
+    /// The fewest units that the request needs besides those that it shares with others.
+    fn least_needed(&self, world: &World) -> u64 {
+        let fresh = match self.rules {
+            Rules::Native => 1,
+            Rules::Expandable | Rules::Stitched => self.block().div_ceil(self.unit()),
+        };
+        match self.rules {
+            Rules::Native => fresh,
+            // The lowest that is long enough, and no other.
+            Rules::Expandable => {
+                let runs = self.grounds(world).flat_map(|ground| world.free_runs(ground));
+                let fits = runs.filter(|run| run.end - run.start >= self.block());
+                let first = fits.min_by_key(|run| run.start);
+                first.map_or(fresh, |run| self.needed_at(world, run.start))
+            }
+            Rules::Stitched => {
+                let runs = self.grounds(world).flat_map(|ground| world.free_runs(ground));
+                let fits = runs.filter(|run| run.end - run.start >= self.block());
+                let top = world.mapped.last_key_value().map_or(0, |(at, (_, bytes))| at + bytes);
+                let starts = fits.flat_map(|run| self.starts(&run, top).collect::<Vec<_>>());
+                starts.map(|start| self.needed_at(world, start)).min().unwrap_or(fresh).min(fresh)
+            }
+        }
+    }
+
+    /// Every place in a run of addresses, but for those between which no page comes in or goes out, and
+    /// those above all that is mapped.
+    fn starts(&self, run: &Range<u64>, top: u64) -> impl Iterator<Item = u64> {
+        let block = self.block();
+        let (first, last) = (run.start, (run.end - block).min(run.start.max(top)));
+        let in_between = first..last + 1;
+        let begins = (first / PAGE..=last / PAGE).map(|page| page * PAGE);
+        let ends = (first / PAGE..=(last + block) / PAGE)
+            .map(move |page| (page * PAGE).wrapping_sub(block));
+        let all = [first, last].into_iter().chain(begins).chain(ends);
+        all.filter(move |start| in_between.contains(start))
+    }
+
+    /// The units of a place in which nothing is mapped that must stay anyway.
+    fn needed_at(&self, world: &World, start: u64) -> u64 {
+        let block = start..start + self.block();
+        let ground = world.ground_of(start).range.start;
+        let unit = self.unit();
+        let pages = (block.start - ground) / unit..(block.end - ground).div_ceil(unit);
+        let stays = |page: &u64| {
+            let page = ground + page * unit..ground + (page + 1) * unit;
+            world.used_mappings(&page).any(|(_, piece)| world.is_bound(piece))
+        };
+        pages.filter(|page| !stays(page)).count() as u64
+    }
+}
+
+impl World {
+    /// Whether a piece of physical memory has to stay where it is: somebody holds a part of it, or
+    /// graphs do.
+    pub(super) fn is_bound(&self, piece: gpu_alloc::policy::Physical) -> bool {
+        let mappings = self.mapped.iter().filter(|(_, (physical, _))| *physical == piece);
+        let mut ranges = mappings.map(|(at, (_, bytes))| *at..at + bytes);
+        let is_used = |at: u64| self.newest.get(&piece) == Some(&at);
+        ranges.any(|range| {
+            self.claims(&range) != (0, 0)
+                || (is_used(range.start) && self.is_kept(self.ground_of(range.start)))
+        })
+    }
+}
+
+/// Whether a segment cannot be given back.
+fn is_bound(world: &World, ground: &Ground) -> bool {
+    world.is_kept(ground) || world.claims(&ground.range) != (0, 0)
+}
+
+/// What a segment takes of a device.
+fn whole(range: &Range<u64>) -> u64 {
+    overlap(range, range).next_multiple_of(PAGE)
+}

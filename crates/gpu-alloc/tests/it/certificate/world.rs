@@ -1,0 +1,168 @@
+//! What a program and its source know of memory, without asking the policy: who holds which
+//! addresses, what is mapped there, and what work is under way.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use gpu_alloc::policy::{Address, Home, Physical, SourceCall};
+
+use super::{Name, STREAMS};
+
+/// Addresses that came from the source at once: a segment, or a reservation.
+#[derive(Debug, Clone)]
+pub(super) struct Ground {
+    pub(super) range: Range<u64>,
+    /// Who asked for something when it came.
+    pub(super) home: Home<Name>,
+    /// Whether what was asked for then is small, by the policy's rules.
+    pub(super) is_small: bool,
+    /// Whether there is memory behind all of it.
+    pub(super) is_segment: bool,
+}
+
+/// A block that somebody has, or had and whose memory waits.
+#[derive(Debug, Clone)]
+pub(super) struct Taken {
+    pub(super) range: Range<u64>,
+    /// The work that it waits for, once it was freed.
+    pub(super) awaits: Option<Vec<(Name, u64)>>,
+}
+
+/// All that happened, as far as it matters now.
+#[derive(Debug, Default)]
+pub(super) struct World {
+    pub(super) grounds: Vec<Ground>,
+    pub(super) pieces: BTreeMap<Physical, u64>,
+    /// What is mapped, by address.
+    pub(super) mapped: BTreeMap<u64, (Physical, u64)>,
+    /// Where each piece was mapped last, and is used.
+    pub(super) newest: BTreeMap<Physical, u64>,
+    pub(super) taken: Vec<Taken>,
+    pub(super) enqueued: [u64; STREAMS],
+    pub(super) completed: [u64; STREAMS],
+    /// How often each pool has ended. A new one has another name.
+    pub(super) ended: [u64; super::POOLS],
+}
+
+impl World {
+    /// Takes note of calls to the source, for a request of somebody if they were made for one.
+    pub(super) fn see(&mut self, calls: &[SourceCall], request: Option<(Home<Name>, bool)>) {
+        for call in calls {
+            match *call {
+                SourceCall::Allocated { address, bytes } => {
+                    self.settle((address, bytes), request, true);
+                }
+                SourceCall::Reserved { address, bytes } => {
+                    self.settle((address, bytes), request, false);
+                }
+                SourceCall::Released { address, .. } | SourceCall::Unreserved { address, .. } => {
+                    self.grounds.retain(|ground| ground.range.start != address.0);
+                }
+                SourceCall::Created { physical, bytes } => {
+                    self.pieces.insert(physical, bytes);
+                }
+                SourceCall::Destroyed { physical, .. } => {
+                    self.pieces.remove(&physical);
+                    self.newest.remove(&physical);
+                }
+                SourceCall::Mapped { address, physical, bytes } => {
+                    self.mapped.insert(address.0, (physical, bytes));
+                    self.newest.insert(physical, address.0);
+                }
+                SourceCall::Unmapped { address, bytes } => {
+                    self.mapped.retain(|at, _| !(address.0..address.0 + bytes).contains(at));
+                }
+                SourceCall::Refused { .. }
+                | SourceCall::ReserveRefused { .. }
+                | SourceCall::CreateRefused { .. }
+                | SourceCall::MapRefused { .. }
+                | SourceCall::AccessSet { .. }
+                | SourceCall::AccessRefused { .. } => {}
+            }
+        }
+    }
+
+    fn settle(
+        &mut self,
+        (address, bytes): (Address, u64),
+        request: Option<(Home<Name>, bool)>,
+        is_segment: bool,
+    ) {
+        let (home, is_small) = request.expect("memory is taken for requests only");
+        let range = address.0..address.0 + bytes;
+        self.grounds.push(Ground { range, home, is_small, is_segment });
+    }
+
+    pub(super) fn ground_of(&self, address: u64) -> &Ground {
+        let ground = self.grounds.iter().find(|ground| ground.range.contains(&address));
+        ground.expect("what was handed out came from the source")
+    }
+
+    /// Whether graphs may use what lies there.
+    pub(super) fn is_kept(&self, ground: &Ground) -> bool {
+        ground
+            .home
+            .pool
+            .is_some_and(|pool| (0..super::POOLS).any(|living| self.pool(living) == pool))
+    }
+
+    /// The name that a pool has now.
+    pub(super) fn pool(&self, pool: usize) -> gpu_alloc::policy::PoolId {
+        gpu_alloc::policy::PoolId(pool as u64 + self.ended[pool] * super::POOLS as u64)
+    }
+
+    /// Forgets what is over.
+    pub(super) fn settle_work(&mut self) {
+        let completed = self.completed;
+        self.taken.retain_mut(|taken| {
+            let Some(awaits) = &mut taken.awaits else { return true };
+            awaits.retain(|(stream, sequence)| *sequence > completed[usize::from(*stream)]);
+            !awaits.is_empty()
+        });
+    }
+
+    /// What of a range somebody holds, and what was freed and waits.
+    pub(super) fn claims(&self, range: &Range<u64>) -> (u64, u64) {
+        let (mut held, mut waiting) = (0, 0);
+        for taken in &self.taken {
+            let part = overlap(&taken.range, range);
+            *if taken.awaits.is_none() { &mut held } else { &mut waiting } += part;
+        }
+        (held, waiting)
+    }
+
+    /// The parts of a ground that nobody holds and that do not wait, in order.
+    pub(super) fn free_runs(&self, ground: &Ground) -> Vec<Range<u64>> {
+        let mut taken: Vec<_> = self.taken.iter().map(|taken| taken.range.clone()).collect();
+        taken.retain(|taken| overlap(taken, &ground.range) > 0);
+        taken.sort_unstable_by_key(|taken| taken.start);
+        let mut runs = Vec::new();
+        let mut from = ground.range.start;
+        for taken in taken {
+            runs.push(from..taken.start);
+            from = taken.end;
+        }
+        runs.push(from..ground.range.end);
+        runs.retain(|run| !run.is_empty());
+        runs
+    }
+
+    /// What is mapped where memory is used, in a part of the addresses. What a piece has left is not
+    /// among it.
+    pub(super) fn used_mappings(
+        &self,
+        part: &Range<u64>,
+    ) -> impl Iterator<Item = (Range<u64>, Physical)> {
+        let below = self.mapped.range(..=part.start).next_back();
+        let mapped = self.mapped.range(below.map_or(part.start, |(at, _)| *at)..part.end);
+        let mapped = mapped.map(|(at, (physical, bytes))| (*at..at + bytes, *physical));
+        let used =
+            mapped.filter(|(range, physical)| self.newest.get(physical) == Some(&range.start));
+        used.filter(move |(range, _)| overlap(range, part) > 0)
+    }
+}
+
+/// How many bytes two ranges share.
+pub(super) fn overlap(a: &Range<u64>, b: &Range<u64>) -> u64 {
+    a.end.min(b.end).saturating_sub(a.start.max(b.start))
+}

@@ -1,0 +1,82 @@
+//! The certificate of an out-of-memory error, from the driver's memory up.
+
+use gpu_alloc::policy::{Asked, KeptBy, Refusal};
+use gpu_alloc::{Error, OutOfMemory, allocate, set_per_process_memory_fraction};
+use gpu_runtime::Stream;
+use test_support::isolate;
+
+use crate::device_support::{Gate, devices, fill};
+
+const MIB: usize = 1 << 20;
+const MIB_64: u64 = 1 << 20;
+
+/// Of 60 MiB that may be taken, 20 MiB are held in two blocks with a gap, and 10 MiB are freed while
+/// work uses them; 45 MiB are asked for.
+fn run_out() -> OutOfMemory {
+    let [device, ..] = devices();
+    let (main, side) = (device.default_stream().unwrap(), Stream::new(device).unwrap());
+    let total = device.memory_info().unwrap().total;
+    set_per_process_memory_fraction((60 * MIB) as f64 / total as f64, device).unwrap();
+    let mut held = [(); 3].map(|()| Some(allocate(device, 10 * MIB, &main).unwrap()));
+    let middle = held[1].take().unwrap();
+    let gate = Gate::close(&side);
+    fill(&side, &middle, 1);
+    drop(middle);
+    let opener = std::thread::spawn(move || gate.open());
+    let error = allocate(device, 45 * MIB, &main).unwrap_err();
+    opener.join().unwrap();
+    drop(held);
+    let Error::OutOfMemory(report) = error else { panic!("the device should be full: {error}") };
+    *report
+}
+
+fn is_proved(report: &OutOfMemory, asked: Asked, bytes: u64) {
+    let certificate = &report.certificate;
+    assert!(certificate.is_final(), "work was waited for: {report}");
+    let refused = certificate.refused;
+    assert_eq!((refused.asked, refused.bytes), (asked, bytes), "{report}");
+    assert!(matches!(refused.refusal, Refusal::Limit(limit) if limit / MIB_64 == 60), "{report}");
+    let held: u64 = certificate.shares.iter().map(|share| share.held).sum();
+    assert_eq!(held, report.allocated as u64);
+    let taken = certificate.kept_by(KeptBy::Holders) + certificate.kept_by(KeptBy::Nobody);
+    assert_eq!(taken, report.reserved as u64);
+    let text = report.to_string();
+    assert!(text.contains(&format!("nothing else would do: {certificate}")), "{text}");
+}
+
+#[test]
+fn stitched_memory_says_which_pages_are_missing_at_the_best_place() {
+    isolate(|| {
+        let report = run_out();
+        is_proved(&report, Asked::Memory, 2 * MIB_64);
+        // All that nobody holds is had: 40 MiB.
+        let place = report.certificate.place.unwrap();
+        assert_eq!((place.pages, place.missing, place.supply), (23, 23, 20), "{report}");
+        assert!(report.to_string().contains("lacks 23 of 23 pages of 2.00 MiB, of which 20"));
+    })
+    .env("SLUICE_ALLOCATOR", "stitched")
+    .run();
+}
+
+#[test]
+fn segments_say_that_none_is_left_that_could_go_back() {
+    isolate(|| {
+        let report = run_out();
+        is_proved(&report, Asked::Segment, 46 * MIB_64);
+        assert_eq!((report.certificate.place, report.certificate.shares.len()), (None, 2));
+    })
+    .env("SLUICE_ALLOCATOR", "pytorch")
+    .run();
+}
+
+#[test]
+fn expandable_segments_say_what_the_lowest_place_lacks() {
+    isolate(|| {
+        let report = run_out();
+        is_proved(&report, Asked::Memory, 20 * MIB_64);
+        let place = report.certificate.place.unwrap();
+        assert!(place.lacking() > 0 && place.page_bytes == 20 * MIB_64, "{report}");
+    })
+    .env("SLUICE_ALLOCATOR", "pytorch-expandable")
+    .run();
+}
