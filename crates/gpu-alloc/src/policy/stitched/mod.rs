@@ -45,8 +45,7 @@ const CALLS_FOR_A_PAGE: u64 = 32;
 ///
 /// A request takes a hole, free memory with addresses in one piece, if its stream has one that is
 /// large enough. If not, free pages from elsewhere are mapped where some are missing. So what is
-/// free is of use wherever it is, and memory is lost only in pages that are partly held. Of several
-/// places a request gets the one where it takes the fewest pages that nobody holds yet.
+/// free is of use wherever it is, and memory is lost only in pages that are partly held.
 ///
 /// # Physical memory
 /// It comes in pieces of some pages, as a call to the driver costs the same for one page and for

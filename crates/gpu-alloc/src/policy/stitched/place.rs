@@ -21,16 +21,15 @@ pub(super) struct Place {
 }
 
 impl<K: StreamName> Lane<K> {
-    /// About the smallest hole for `bytes`, and the end of it where the block takes the fewest pages
-    /// of which nobody holds anything. Those stay free to move.
+    /// About the smallest hole for `bytes`, and its first address.
+    ///
+    /// A block that grows is allocated anew before the old one is freed. Where there are many, as
+    /// in caches of keys and values, each moves into what the one before has left. From the first
+    /// address on they stay close together; at the other end, each would leave a gap.
+    #[inline]
     pub(super) fn hole_for(&self, arena: ArenaId, bytes: u64) -> Option<(Slot, u64)> {
         let slot = self.arena(arena).holes.smallest(&self.spans, bytes)?;
-        let hole = &self.spans[slot];
-        let space = hole.address..hole.end();
-        let taken = |address| newly_taken(&space, &(address..address + bytes));
-        let last = space.end - bytes;
-        let address = if taken(last) < taken(space.start) { last } else { space.start };
-        Some((slot, address))
+        Some((slot, self.spans[slot].address))
     }
 }
 
