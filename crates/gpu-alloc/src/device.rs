@@ -6,6 +6,7 @@ use gpu_runtime::Device;
 
 use crate::books::{Books, Moment};
 use crate::cache::{Cache, Refused};
+use crate::choice::Choice;
 use crate::device_policy::DevicePolicy;
 use crate::device_source::DeviceSource;
 use crate::error::{Error, Result};
@@ -64,8 +65,9 @@ pub(crate) fn cache(device: Device) -> Result<&'static DeviceCache> {
     }
     let devices = Device::all()?;
     let history = history::setting();
+    let choice = Choice::from_environment()?;
     let new = |device| {
-        let (policy, limit) = DevicePolicy::for_device(device)?;
+        let (policy, limit) = choice.for_device(device)?;
         let mut books = Books::default();
         books.record(*history, &policy);
         let source = Log::new(Limit::new(DeviceSource::new(device), limit));

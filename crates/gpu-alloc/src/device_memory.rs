@@ -21,13 +21,16 @@ use crate::tag::Tag;
 /// Allocates `bytes` of memory on a device, for use on `stream`: at least 512-byte aligned, not
 /// initialised.
 ///
-/// Other streams may use it as well, in [`ordered`](gpu_runtime::ordered) work; but memory that is
-/// dropped is reused at once only by requests for the same stream. 0 bytes are a null pointer.
+/// Other streams may use it as well, in [`ordered`](gpu_runtime::ordered) work. What was dropped is
+/// reused by requests for the same stream first, and with PyTorch's policies by no others. Work on
+/// `stream` comes after all uses of the memory by whoever had it before, if need be by a wait of the
+/// stream. 0 bytes are a null pointer.
 ///
 /// It takes cached memory if some fits, and asks the driver otherwise. When the driver has none
-/// left, all unused memory is given back to it and it is asked again. If that does not help either,
-/// the host waits, once, until the memory that was freed so far is no longer in use on any stream;
-/// this is the only case in which an allocation blocks.
+/// left, Sluice's policy takes free memory from wherever it is, and PyTorch's give all unused memory
+/// back to the driver and ask again. If that does not help either, the host waits, once, until the
+/// memory that was freed so far is no longer in use on any stream; this is the only case in which
+/// an allocation blocks.
 ///
 /// # Errors
 /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) when all of this was in vain. The program may
@@ -155,9 +158,10 @@ impl Taken {
 ///
 /// The drop waits for nothing. Work that was enqueued before may still use the memory: on the
 /// stream that it was allocated for, because whoever gets the memory next comes later on the same
-/// stream; on other streams, because the memory is not handed out again before the uses in
-/// [`uses`](Self::uses) are over. What work uses the memory must therefore be noted there, which
-/// [`ordered`](gpu_runtime::ordered) does, or announced by [`record_stream`](Self::record_stream).
+/// stream; on other streams, because whoever gets it comes after the uses in [`uses`](Self::uses),
+/// by a wait of its stream, or because it is not handed out before they are over. What work uses the
+/// memory must therefore be noted there, which [`ordered`](gpu_runtime::ordered) does, or announced
+/// by [`record_stream`](Self::record_stream).
 #[derive(Debug)]
 pub struct DeviceMemory {
     /// Nothing for 0 bytes.
@@ -196,8 +200,8 @@ impl DeviceMemory {
     }
 
     /// Announces uses on `stream` that [`uses`](Self::uses) does not show, as work outside of the
-    /// runtime makes them: the memory is not handed out again before everything is done that is on
-    /// that stream when the memory is dropped.
+    /// runtime makes them: whoever gets the memory next comes after everything that is on that stream
+    /// when the memory is dropped.
     pub fn record_stream(&self, stream: &Stream) {
         if *stream != self.stream {
             self.uses.lock().unwrap_or_else(PoisonError::into_inner).record_stream(stream);

@@ -1,17 +1,13 @@
-//! Which policy the allocator of a device follows.
+//! The policies that the allocator of a device may follow.
 
 use std::collections::BTreeSet;
 
-use gpu_runtime::{Device, StreamId};
+use gpu_runtime::StreamId;
 
-use crate::error::{Error, Result};
 use crate::policy::{
     AllocateError, Block, ForeignBlock, Home, Inspect, MemorySource, MemoryStats, Policy, PoolId,
-    Pytorch, PytorchOptions, Segment, Stitched,
+    Pytorch, Segment, Stitched,
 };
-
-/// Names the policy; what it is called is the value.
-const VARIABLE: &str = "SLUICE_ALLOCATOR";
 
 /// The policy of a device's allocator.
 #[derive(Debug)]
@@ -20,52 +16,7 @@ pub(crate) enum DevicePolicy {
     Pytorch(Box<Pytorch<StreamId>>),
 }
 
-/// The policies that can be asked for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Choice {
-    Stitched,
-    Pytorch,
-    PytorchExpandable,
-}
-
 impl DevicePolicy {
-    /// The policy that the environment asks for, and otherwise the default for a device:
-    /// `SLUICE_ALLOCATOR` names one; PyTorch's options, where they are set, are for PyTorch's.
-    ///
-    /// The second value is what of the device's memory the options allow.
-    pub(crate) fn for_device(device: Device) -> Result<(DevicePolicy, Option<u64>)> {
-        let options = PytorchOptions::from_environment()?;
-        let has_virtual_memory = device.virtual_memory()?.is_some();
-        let choice = match asked_for()? {
-            Some(choice) => choice,
-            None => default_choice(options.as_ref()),
-        };
-        let options = options.unwrap_or_default();
-        options.warnings().for_each(|warning| tracing::warn!(%device, "{warning}"));
-        if choice != Choice::Pytorch && !has_virtual_memory {
-            tracing::warn!(
-                %device,
-                "its driver has no virtual memory management: memory comes in plain segments, as \
-                 with PyTorch's native policy"
-            );
-        }
-        if choice == Choice::Stitched && has_virtual_memory {
-            return Ok((DevicePolicy::Stitched(Box::default()), None));
-        }
-        let expandable = match choice {
-            Choice::Pytorch => false,
-            Choice::PytorchExpandable | Choice::Stitched => has_virtual_memory,
-        };
-        // Unlike what is free, this is told without a context on the device.
-        let total = device.properties()?.total_memory as u64;
-        let fraction = options.per_process_memory_fraction();
-        let limit = fraction.map(|fraction| (total as f64 * fraction) as u64);
-        let options = options.with_expandable_segments(expandable);
-        let mut policy = Pytorch::with_options(options, total);
-        policy.set_memory_limit(limit);
-        Ok((DevicePolicy::Pytorch(Box::new(policy)), limit))
-    }
-
     /// What it has done and holds.
     pub(crate) fn statistics(&self) -> MemoryStats {
         match self {
@@ -115,18 +66,14 @@ impl Policy for DevicePolicy {
         source: &mut S,
         bytes: u64,
         home: Home<StreamId>,
-    ) -> std::result::Result<Block, AllocateError<S::Error>> {
+    ) -> Result<Block, AllocateError<S::Error>> {
         match self {
             DevicePolicy::Stitched(policy) => policy.allocate(source, bytes, home),
             DevicePolicy::Pytorch(policy) => policy.allocate(source, bytes, home),
         }
     }
 
-    fn free(
-        &mut self,
-        block: Block,
-        uses: &[(StreamId, u64)],
-    ) -> std::result::Result<(), ForeignBlock> {
+    fn free(&mut self, block: Block, uses: &[(StreamId, u64)]) -> Result<(), ForeignBlock> {
         match self {
             DevicePolicy::Stitched(policy) => policy.free(block, uses),
             DevicePolicy::Pytorch(policy) => policy.free(block, uses),
@@ -193,27 +140,5 @@ impl Inspect for DevicePolicy {
             DevicePolicy::Stitched(policy) => policy.snapshot(),
             DevicePolicy::Pytorch(policy) => policy.snapshot(),
         }
-    }
-}
-
-fn asked_for() -> Result<Option<Choice>> {
-    let Some(value) = std::env::var_os(VARIABLE) else { return Ok(None) };
-    match value.to_str() {
-        Some("stitched") => Ok(Some(Choice::Stitched)),
-        Some("pytorch") => Ok(Some(Choice::Pytorch)),
-        Some("pytorch-expandable") => Ok(Some(Choice::PytorchExpandable)),
-        _ => Err(Error::InvalidEnvironment {
-            variable: VARIABLE,
-            value: value.to_string_lossy().into_owned(),
-            expected: "`stitched`, `pytorch` or `pytorch-expandable`",
-        }),
-    }
-}
-
-/// PyTorch's policy, as its options say where they are set.
-fn default_choice(options: Option<&PytorchOptions>) -> Choice {
-    match options {
-        Some(options) if options.expandable_segments() => Choice::PytorchExpandable,
-        _ => Choice::Pytorch,
     }
 }

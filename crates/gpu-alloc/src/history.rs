@@ -33,9 +33,8 @@ use crate::policy::Home;
 /// drop(gpu_alloc::allocate(device, 1000, &device.current_stream()?)?);
 /// let snapshot = gpu_alloc::memory_snapshot();
 /// let actions: Vec<_> = snapshot.device_traces[0].iter().map(|entry| entry.action).collect();
-/// let freed = [Action::FreeRequested, Action::FreeCompleted];
-/// assert_eq!(actions[..2], [Action::SegmentAlloc, Action::Alloc]);
-/// assert_eq!(actions[2..4], freed);
+/// let of_the_block = [Action::Alloc, Action::FreeRequested, Action::FreeCompleted];
+/// assert!(actions.windows(3).any(|some| some == of_the_block));
 /// gpu_alloc::record_memory_history(None);
 /// # Ok::<(), gpu_alloc::Error>(())
 /// ```

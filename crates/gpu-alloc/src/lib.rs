@@ -3,14 +3,25 @@
 //! To ask a driver for memory takes long, and to give memory back waits for the device. The
 //! allocators here keep what is freed and hand it out again: [`allocate`] gives [`DeviceMemory`],
 //! [`allocate_pinned`] gives [`PinnedMemory`], and both return to their allocator when they are
-//! dropped. They behave as PyTorch's, down to the names of the statistics.
+//! dropped. The statistics and the tools are PyTorch's, by name and by meaning.
+//!
+//! # Policies
+//! What is kept where, and who gets it, a [policy](crate::policy) decides. On the software driver
+//! that is Sluice's own, [`Stitched`](policy::Stitched), and on NVIDIA's PyTorch's with expandable
+//! segments, [`Pytorch`](policy::Pytorch). Who sets PyTorch's options in `PYTORCH_CUDA_ALLOC_CONF` or
+//! `PYTORCH_ALLOC_CONF` has PyTorch's policy with these options on either driver, and
+//! `SLUICE_ALLOCATOR`, which is `stitched`, `pytorch` or `pytorch-expandable`, wins over all that.
+//! Where a device has no virtual memory management, its memory comes in plain segments as PyTorch's
+//! native policy takes it, and the log says so.
 //!
 //! # Memory and streams
 //! Device memory belongs to the stream that it was allocated for. What is dropped is at once free
 //! for the next request on that stream: its work comes later in the same queue. Uses on other
-//! streams, which the memory's [`UseRecord`](gpu_runtime::UseRecord) remembers, delay the reuse
-//! until they are over. Nobody waits for them: neither the drop nor the next request, which is
-//! given other memory.
+//! streams, which the memory's [`UseRecord`](gpu_runtime::UseRecord) remembers, come before whatever
+//! the next owner does, and the host waits for them neither in the drop nor in the next request.
+//! Sluice's policy hands such memory out late, and has the next owner's stream wait; which memory a
+//! request gets follows from the order of the calls alone. PyTorch's hands it out once the uses are
+//! over, as far as it has heard, and until then gives other memory.
 //!
 //! One race is left by that rule, and closed here. The next owner's memory may still be in use by
 //! the last owner's work on the allocation stream, and only that stream's order protects it. An
@@ -64,6 +75,7 @@
 mod books;
 mod bytes;
 mod cache;
+mod choice;
 mod device;
 mod device_memory;
 mod device_policy;

@@ -129,6 +129,7 @@ fn later_work_on_the_other_stream_does_not_delay_the_reuse() {
         used.wait().unwrap();
         assert_eq!(allocate(device, 1000, &main).unwrap().ptr(), first);
     })
+    .env("SLUICE_ALLOCATOR", "pytorch")
     .run();
 }
 

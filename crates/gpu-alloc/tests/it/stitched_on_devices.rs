@@ -36,6 +36,28 @@ fn large_memory_used_on_another_stream_is_reused_at_once_and_its_next_owner_come
 }
 
 #[test]
+fn the_next_owner_does_not_wait_for_later_work_of_the_other_stream() {
+    isolate(|| {
+        let [device, ..] = devices();
+        let (main, side) = (device.default_stream().unwrap(), Stream::new(device).unwrap());
+        let memory = allocate(device, LARGE, &main).unwrap();
+        let first = memory.ptr();
+        let early = Gate::close(&side);
+        fill(&side, &memory, 2);
+        drop(memory);
+        let _late = Gate::close(&side);
+        early.open();
+        let next = allocate(device, LARGE, &main).unwrap();
+        assert_eq!(next.ptr(), first);
+        fill(&main, &next, 3);
+        assert!(read(&main, &next).iter().all(|byte| *byte == 3));
+        assert!(!side.query().unwrap());
+    })
+    .env("SLUICE_ALLOCATOR", "stitched")
+    .run();
+}
+
+#[test]
 fn the_next_owner_waits_for_every_stream_that_used_the_memory() {
     isolate(|| {
         let [here, there, ..] = devices();

@@ -70,3 +70,31 @@ fn it_can_be_given_back_once_its_uses_are_over() {
     assert_eq!(policy.release_cached(&mut source), 8 * MIB);
     assert_eq!(source.device().used(), 0);
 }
+
+#[test]
+fn what_is_awaited_before_it_is_given_back_includes_the_uses_of_its_neighbours() {
+    let (mut source, mut policy) = (TestSource::new(64 * MIB), Stitched::new());
+    let [one, two] = [MIB, MIB].map(|bytes| policy.allocate(&mut source, bytes, Home::from(0)));
+    policy.free(one.unwrap(), &[(0, 3)]).unwrap();
+    policy.free(two.unwrap(), &[(1, 7)]).unwrap();
+    for (stream, sequence) in policy.awaited_for_release().collect::<Vec<_>>() {
+        policy.completed(stream, sequence);
+    }
+    assert_eq!(policy.release_cached(&mut source), 2 * MIB);
+}
+
+#[test]
+fn what_a_stream_has_borrowed_it_gets_back_at_once() {
+    let (mut source, mut policy) = (TestSource::new(8 * MIB), Stitched::new());
+    let block = policy.allocate(&mut source, 8 * MIB, Home::from('a')).unwrap();
+    policy.free(block, &[('a', 3)]).unwrap();
+    let mut borrow = |work| {
+        let block = policy.allocate(&mut source, MIB, Home::from('b')).unwrap();
+        let (address, waits) = (block.address(), policy.waits_for(&block).collect::<Vec<_>>());
+        policy.free(block, &[('b', work)]).unwrap();
+        (address, waits)
+    };
+    let (first, waits) = borrow(1);
+    assert_eq!(waits, [('a', 3)]);
+    assert_eq!(borrow(2).0, first);
+}

@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 
 use super::Stitched;
 use super::arena::ArenaId;
-use super::lane::{Lane, SHARED, pool_of, rounded};
+use super::lane::{SHARED, pool_of, rounded};
 use super::span::State;
 use crate::policy::certificate::Unable;
 use crate::policy::{
@@ -124,11 +124,9 @@ impl<K: StreamName> Policy for Stitched<K> {
 
     fn awaited_for_release(&self) -> impl Iterator<Item = (K, u64)> {
         let stale = self.stale.iter().filter(|(slot, address)| self.is_stale_at(*slot, *address));
-        let stale = stale.map(|(slot, _)| *slot).chain(self.quarantine.spans());
-        let fresh = self.spans.lanes().filter_map(Lane::fresh);
+        let stale = stale.map(|(slot, _)| *slot).chain(self.unjoined());
         let free = self.free_pieces().filter(|(_, _, pages)| !pages.is_empty());
-        let free = free.map(|(_, slot, _)| slot).chain(fresh);
-        let spans = stale.chain(free).map(|slot| &self.spans[slot]);
+        let spans = stale.chain(free.map(|(_, slot, _)| slot)).map(|slot| &self.spans[slot]);
         spans
             .flat_map(|span| span.uses.all(self.stream_of(span.arena)))
             .filter(|(stream, sequence)| !self.has_completed(*stream, *sequence))

@@ -9,6 +9,7 @@ use std::collections::VecDeque;
 
 use super::Stitched;
 use super::arena::ArenaId;
+use super::lane::Lane;
 use super::pages::{PAGE, touched};
 use super::span::State;
 use crate::policy::certificate::Unable;
@@ -46,17 +47,15 @@ impl Quarantine {
     fn bound(&self, most_held: u64) -> u64 {
         if self.is_scarce { LEAST_BOUND } else { LEAST_BOUND.max(most_held / SHARE) }
     }
-
-    pub(super) fn spans(&self) -> impl Iterator<Item = Slot> {
-        self.spans.iter().copied()
-    }
 }
 
 impl<K: StreamName> Stitched<K> {
-    /// Keeps a freed span back if other streams have used it, and makes it a hole otherwise. The
-    /// oldest go where there are too many.
+    /// Keeps a freed span back if other streams have used it than its own and its holder's, who
+    /// would not wait, and makes it a hole otherwise. The oldest go where there are too many.
     pub(super) fn make_available(&mut self, slot: Slot) {
-        if !self.spans[slot].uses.has_others() {
+        let span = &self.spans[slot];
+        let holder = self.stream_of(span.holder);
+        if span.uses.others().all(|(stream, _)| stream == holder) {
             self.make_hole(slot);
             return;
         }
@@ -107,6 +106,16 @@ impl<K: StreamName> Stitched<K> {
             outcome = self.reclaim(source, arena, bytes);
         }
         outcome
+    }
+
+    /// Free spans that are no holes yet, and the holes that they will be joined with.
+    pub(super) fn unjoined(&self) -> impl Iterator<Item = Slot> {
+        let fresh = self.spans.lanes().filter_map(Lane::fresh);
+        self.quarantine.spans.iter().copied().chain(fresh).flat_map(|slot| {
+            let neighbours = [self.spans[slot].previous, self.spans[slot].next];
+            let hole = |slot: &Slot| self.spans[*slot].state == State::Hole;
+            std::iter::once(slot).chain(neighbours.into_iter().flatten().filter(hole))
+        })
     }
 
     /// Makes holes of all that is kept back, to give memory back.
