@@ -4,7 +4,8 @@
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::mem;
-use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
+use std::time::{Duration, Instant};
 
 use gpu_runtime::{Error, Stream, StreamId, StreamPoint, on_own_account};
 use smallvec::SmallVec;
@@ -142,6 +143,20 @@ where
         tracing::debug!(released, "released cached memory");
     }
 
+    /// Gives back to the source what nobody has used for as long as `idle`; returns the bytes. It
+    /// waits for nothing.
+    pub(crate) fn trim(&self, idle: Duration) -> u64 {
+        static START: OnceLock<Instant> = OnceLock::new();
+        let now = START.get_or_init(Instant::now).elapsed();
+        let state = &mut *self.lock();
+        let awaited = state.awaited();
+        state.ask(awaited.iter().map(StreamPoint::stream).cloned());
+        let released = state.policy.tick(&mut state.source, now, idle);
+        state.watch.called(&mut state.source, None);
+        tracing::debug!(released, "released idle memory");
+        released
+    }
+
     /// Asks how far the work is that keeps freed memory from being reused or released; false if
     /// nothing has changed.
     fn ask_after_freed(&self) -> bool {
@@ -256,13 +271,18 @@ where
 
     /// Tells the policy how far the streams have come that freed memory waits for. Without such
     /// memory, it asks nobody.
-    pub(crate) fn poll(&mut self) {
-        let awaited: SmallVec<[_; 8]> = self.policy.awaited_for_reuse().map(|(id, _)| id).collect();
-        for id in awaited {
-            if let Some(stream) = self.streams.get(&id) {
-                let sequence = stream.completed();
-                self.completed(id, sequence);
-            }
+    fn poll(&mut self) {
+        let awaited = self.policy.awaited_for_reuse();
+        let awaited: SmallVec<[_; 8]> =
+            awaited.filter_map(|(id, _)| self.streams.get(&id).cloned()).collect();
+        self.ask(awaited);
+    }
+
+    /// Tells the policy how far streams have come.
+    fn ask(&mut self, streams: impl IntoIterator<Item = Stream>) {
+        for stream in streams {
+            let sequence = stream.completed();
+            self.completed(stream.id(), sequence);
         }
     }
 

@@ -1,6 +1,7 @@
 //! The caching allocators of the devices: one each, made at the first use.
 
 use std::sync::OnceLock;
+use std::time::Duration;
 
 use gpu_runtime::Device;
 
@@ -36,6 +37,31 @@ static CACHES: OnceLock<Vec<(Device, DeviceCache)>> = OnceLock::new();
 pub fn empty_cache() -> Result<()> {
     used().for_each(|(_, cache)| cache.release_cached());
     Ok(())
+}
+
+/// Gives the memory that nobody has used for as long as `idle` back to the driver, on all devices;
+/// returns the bytes.
+///
+/// It is for a program to call now and then, such as a server between requests. Memory counts as
+/// unused from the first call that finds it so. It blocks for nothing: memory that work may still
+/// use stays until a later call. Memory that is held is not touched.
+///
+/// ```
+/// use std::time::Duration;
+///
+/// use gpu_runtime::{Device, DriverChoice};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// gpu_runtime::choose_driver(DriverChoice::Software { devices: Some(1) })?;
+/// let device = Device::get(0)?;
+/// drop(gpu_alloc::allocate(device, 40 << 20, &device.current_stream()?)?);
+/// assert_eq!(gpu_alloc::trim_cache(Duration::from_secs(600)), 0);
+/// assert_eq!(gpu_alloc::trim_cache(Duration::ZERO), 40 << 20);
+/// # Ok(())
+/// # }
+/// ```
+pub fn trim_cache(idle: Duration) -> usize {
+    used().map(|(_, cache)| cache.trim(idle)).sum::<u64>() as usize
 }
 
 /// Limits what this process may take of a device's memory, cached memory included, to a fraction of

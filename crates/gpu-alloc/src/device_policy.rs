@@ -1,6 +1,7 @@
 //! The policies that the allocator of a device may follow.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use gpu_runtime::StreamId;
 
@@ -111,6 +112,13 @@ impl Policy for DevicePolicy {
         match self {
             DevicePolicy::Stitched(policy) => policy.release_cached(source),
             DevicePolicy::Pytorch(policy) => policy.release_cached(source),
+        }
+    }
+
+    fn tick<S: MemorySource>(&mut self, source: &mut S, now: Duration, idle: Duration) -> u64 {
+        match self {
+            DevicePolicy::Stitched(policy) => policy.tick(source, now, idle),
+            DevicePolicy::Pytorch(policy) => policy.tick(source, now, idle),
         }
     }
 

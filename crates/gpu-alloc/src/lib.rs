@@ -44,7 +44,8 @@
 //! # Blocking
 //! A drop never waits. An allocation waits in one case only: the driver has no memory left even
 //! after all unused memory was given back to it; see [`allocate`]. [`empty_cache`] waits for the
-//! work that still uses unused memory.
+//! work that still uses unused memory; [`trim_cache`], which gives back what was idle for some time,
+//! leaves such memory alone.
 //!
 //! ```
 //! use gpu_runtime::{Device, DriverChoice};
@@ -94,7 +95,7 @@ mod summary;
 mod tag;
 mod watch;
 
-pub use device::{empty_cache, set_per_process_memory_fraction};
+pub use device::{empty_cache, set_per_process_memory_fraction, trim_cache};
 pub use device_memory::{DeviceMemory, allocate};
 pub use device_source::DeviceSource;
 pub use error::{Error, Result};

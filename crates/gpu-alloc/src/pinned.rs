@@ -75,12 +75,7 @@ pub fn empty_host_cache() {
 /// # }
 /// ```
 pub fn trim_host_cache(idle: Duration) -> usize {
-    static START: OnceLock<Instant> = OnceLock::new();
-    let Some(cache) = CACHE.get() else { return 0 };
-    let now = START.get_or_init(Instant::now).elapsed();
-    let state = &mut *cache.lock();
-    state.poll();
-    state.policy.tick(&mut state.source, now, idle) as usize
+    CACHE.get().map_or(0, |cache| cache.trim(idle)) as usize
 }
 
 /// What the allocator of page-locked memory has done and holds; all 0 before its first use.

@@ -55,6 +55,7 @@ mod stitched;
 mod tally;
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 pub use best_fit::BestFit;
 pub use block::{Address, Block, ForeignBlock, Home, PoolId, StreamName};
@@ -134,6 +135,13 @@ pub trait Policy {
     /// Gives back to `source` what is kept, unused and no longer touched by any stream; returns the
     /// bytes.
     fn release_cached<S: MemorySource>(&mut self, source: &mut S) -> u64;
+
+    /// Gives back to `source` what nobody has used for as long as `idle`, as far as all work is known
+    /// to be done with it; returns the bytes.
+    ///
+    /// `now` is the time since any moment that stays the same. Memory counts as unused from the
+    /// first tick that finds it so.
+    fn tick<S: MemorySource>(&mut self, source: &mut S, now: Duration, idle: Duration) -> u64;
 
     /// What freed memory waits for before it can be handed out again: per stream, the highest
     /// sequence.

@@ -15,6 +15,7 @@ mod graph_memory;
 mod graph_programs;
 mod history;
 mod host_model;
+mod idle_trim;
 mod out_of_memory;
 mod page;
 mod pinned_memory;

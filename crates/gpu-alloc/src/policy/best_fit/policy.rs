@@ -1,6 +1,7 @@
 //! The inputs of the policy: requests, frees, completions, release.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use super::{BestFit, Record, State, size};
 use crate::policy::{AllocateError, Block, ForeignBlock, MemorySource, Policy, StreamName};
@@ -53,6 +54,10 @@ impl<K: StreamName> Policy for BestFit<K> {
         let streams = self.streams();
         self.pending.retain_streams(|stream| streams.contains(&stream));
         released
+    }
+
+    fn tick<S: MemorySource>(&mut self, source: &mut S, now: Duration, idle: Duration) -> u64 {
+        self.trim(source, now, idle)
     }
 
     fn awaited_for_reuse(&self) -> impl Iterator<Item = (K, u64)> {

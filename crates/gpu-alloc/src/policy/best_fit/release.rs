@@ -7,17 +7,19 @@ use crate::policy::{MemorySource, StreamName};
 
 impl<K: StreamName> BestFit<K> {
     /// How many bytes unused segments may keep when another segment is taken; what is more goes back
-    /// then, and at a [`tick`](Self::tick). Not bounded at first.
+    /// then, and at a [`tick`](crate::policy::Policy::tick). Not bounded at first.
     pub fn set_keep(&mut self, bytes: u64) {
         self.keep = bytes;
     }
 
-    /// Gives back the segments in which nothing is in use, and was not for as long as `idle`;
-    /// returns the bytes.
-    ///
-    /// `now` is the time since any moment that stays the same. A segment's time begins with the
-    /// first tick that finds it unused.
-    pub fn tick<S: MemorySource>(&mut self, source: &mut S, now: Duration, idle: Duration) -> u64 {
+    /// Gives back the segments in which nothing is in use, and was not for as long as `idle`, and what
+    /// exceeds what may be kept; returns the bytes.
+    pub(super) fn trim<S: MemorySource>(
+        &mut self,
+        source: &mut S,
+        now: Duration,
+        idle: Duration,
+    ) -> u64 {
         let unused: Vec<_> = self.idle().collect();
         let mut released = 0;
         for free in unused {

@@ -13,6 +13,7 @@ mod size;
 mod snapshot;
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use self::expandable::Expandable;
 use self::free_set::{FreeBlock, FreeSet};
@@ -78,6 +79,8 @@ struct Record<K> {
     is_recycled: bool,
     /// When it became free, counted in searches.
     freed_at: u64,
+    /// The first tick that found it free, if there was one.
+    idle_since: Option<Duration>,
     /// The range of addresses that it is part of, if it is not part of a plain segment.
     range: Option<Slot>,
 }
@@ -216,6 +219,7 @@ impl<K: StreamName> Pytorch<K> {
             last_use: 0,
             is_recycled: false,
             freed_at: self.searches,
+            idle_since: None,
             range,
         })
     }
@@ -231,6 +235,7 @@ impl<K: StreamName> Pytorch<K> {
         let block = &mut self.blocks[slot];
         block.state = State::Allocated;
         block.requested = requested;
+        block.idle_since = None;
         let (address, bytes, last_use) = (block.address, block.bytes, block.last_use);
         let is_recycled = std::mem::replace(&mut block.is_recycled, true);
         self.statistics.count_allocation(size.pool, bytes, requested);
@@ -298,6 +303,7 @@ impl<K: StreamName> Pytorch<K> {
         let next = self.blocks.remove(next);
         let block = &mut self.blocks[slot];
         block.bytes += next.bytes;
+        block.idle_since = None;
         block.next = next.next;
         block.last_use = block.last_use.max(next.last_use);
         block.is_recycled |= next.is_recycled;

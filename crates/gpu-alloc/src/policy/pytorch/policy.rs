@@ -1,6 +1,7 @@
 //! The inputs of PyTorch's policy: requests, frees, completions, release.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use super::{Pytorch, Record, State};
 use crate::policy::{
@@ -55,10 +56,15 @@ impl<K: StreamName> Policy for Pytorch<K> {
     }
 
     fn release_cached<S: MemorySource>(&mut self, source: &mut S) -> u64 {
-        let released = self.release_segments(source) + self.release_pages(source);
+        let released =
+            self.release_segments(source, |_| true) + self.release_pages(source, |_| true);
         let streams = self.streams();
         self.pending.retain_streams(|stream| streams.contains(&stream));
         released
+    }
+
+    fn tick<S: MemorySource>(&mut self, source: &mut S, now: Duration, idle: Duration) -> u64 {
+        self.trim(source, now, idle)
     }
 
     fn awaited_for_reuse(&self) -> impl Iterator<Item = (K, u64)> {

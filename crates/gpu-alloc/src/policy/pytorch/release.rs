@@ -1,6 +1,8 @@
 //! Memory given back to the source: all that is unused, what was not used for long, or what makes
 //! room for an oversize block.
 
+use std::time::Duration;
+
 use super::size::Size;
 use super::{Pytorch, Record};
 use crate::policy::slab::Slot;
@@ -31,24 +33,53 @@ impl<K: StreamName> Pytorch<K> {
         block.last_use <= self.pending.completed_on(block.home.stream)
     }
 
-    /// Gives back all unused segments; returns the bytes.
-    pub(super) fn release_segments<S: MemorySource>(&mut self, source: &mut S) -> u64 {
-        let unused = self.releasable().filter(|slot| self.blocks[*slot].range.is_none());
-        let unused: Vec<_> = unused.filter(|slot| self.is_past(*slot)).collect();
+    /// Gives back what was not used for as long as `idle`; returns the bytes.
+    pub(super) fn trim<S: MemorySource>(
+        &mut self,
+        source: &mut S,
+        now: Duration,
+        idle: Duration,
+    ) -> u64 {
+        let unused: Vec<_> = self.releasable().collect();
+        for slot in &unused {
+            self.blocks[*slot].idle_since.get_or_insert(now);
+        }
+        let is_old = |record: &Record<K>| {
+            record.idle_since.is_some_and(|since| now.saturating_sub(since) >= idle)
+        };
+        self.release_segments(source, is_old) + self.release_pages(source, is_old)
+    }
+
+    /// Gives back the unused segments of which something is true; returns the bytes.
+    pub(super) fn release_segments<S: MemorySource>(
+        &mut self,
+        source: &mut S,
+        goes: impl Fn(&Record<K>) -> bool,
+    ) -> u64 {
+        let unused = self.unused(|block| block.range.is_none() && goes(block));
         unused.into_iter().map(|slot| self.release_segment(source, slot)).sum()
     }
 
-    /// Gives back all unused pages; returns the bytes.
-    pub(super) fn release_pages<S: MemorySource>(&mut self, source: &mut S) -> u64 {
+    /// Gives back the unused pages of free blocks of which something is true; returns the bytes.
+    pub(super) fn release_pages<S: MemorySource>(
+        &mut self,
+        source: &mut S,
+        goes: impl Fn(&Record<K>) -> bool,
+    ) -> u64 {
         if self.expandable.is_none() {
             return 0;
         }
-        let unused = self.releasable().filter(|slot| self.blocks[*slot].range.is_some());
-        let unused: Vec<_> = unused.filter(|slot| self.is_past(*slot)).collect();
+        let unused = self.unused(|block| block.range.is_some() && goes(block));
         let Some(memory) = source.virtual_memory() else { return 0 };
         let released = unused.into_iter().map(|slot| self.unmap(memory, slot)).sum();
         self.unreserve_empty(memory);
         released
+    }
+
+    /// What can be given back of the blocks of which something is true.
+    fn unused(&self, goes: impl Fn(&Record<K>) -> bool) -> Vec<Slot> {
+        let unused = self.releasable().filter(|slot| goes(&self.blocks[*slot]));
+        unused.filter(|slot| self.is_past(*slot)).collect()
     }
 
     fn release_segment<S: MemorySource>(&mut self, source: &mut S, slot: Slot) -> u64 {

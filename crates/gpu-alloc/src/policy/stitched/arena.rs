@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::bins::Bins;
+use super::idle::IdlePages;
 use super::pages::PAGE;
 use crate::policy::slab::Slot;
 use crate::policy::{Home, Pool};
@@ -26,6 +27,8 @@ pub(super) struct Arena<K> {
     /// The vacant spans by address.
     pub(super) vacant: BTreeSet<(u64, Slot)>,
     pub(super) regions: Vec<Region>,
+    /// The pages that nobody has held anything of since some tick.
+    pub(super) idle: IdlePages<K>,
     /// The last uses by graphs, once their pool has ended.
     pub(super) uses_of_graphs: Vec<(K, u64)>,
 }
@@ -49,6 +52,7 @@ impl<K> Arena<K> {
             holes: Bins::default(),
             vacant: BTreeSet::new(),
             regions: Vec::new(),
+            idle: IdlePages::default(),
             uses_of_graphs: Vec::new(),
         }
     }
@@ -67,6 +71,7 @@ impl<K> Arena<K> {
 
     /// Notes what is mapped at `pages` pages from one on.
     pub(super) fn set_pieces(&mut self, page: u64, pages: u64, piece: Option<Slot>) {
+        self.idle.forget(page..page + pages);
         let region = self.regions.iter_mut().find(|region| region.holds(page));
         let region = region.expect("the page is in a region of the arena");
         let index = region.index(page);

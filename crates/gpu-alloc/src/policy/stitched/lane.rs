@@ -1,7 +1,7 @@
 //! The memory of one stream, as far as its requests and frees need nobody else's.
 
 use super::arena::{Arena, ArenaId};
-use super::pages::PAGE;
+use super::pages::{PAGE, touched};
 use super::span::{Spans, State};
 use crate::policy::slab::Slot;
 use crate::policy::tally::Tally;
@@ -104,6 +104,7 @@ impl<K: StreamName> Lane<K> {
     ) -> Block {
         let slot = self.cut_out(hole, address, address + bytes);
         let span = &mut self.spans[slot];
+        self.arenas[span.arena.index as usize].idle.forget(touched(address, address + bytes));
         span.state = State::Held;
         span.requested = requested;
         span.holder = holder;

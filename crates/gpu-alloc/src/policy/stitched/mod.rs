@@ -3,6 +3,7 @@
 mod arena;
 mod bins;
 mod certificate;
+mod idle;
 mod lane;
 mod lanes;
 mod movable;

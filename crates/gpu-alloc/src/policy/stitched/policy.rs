@@ -1,6 +1,7 @@
 //! The inputs of the stitching policy: requests, frees, completions, release.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use smallvec::SmallVec;
 
@@ -116,6 +117,10 @@ impl<K: StreamName> Policy for Stitched<K> {
         let streams = self.streams();
         self.pending.retain_streams(|stream| streams.contains(&stream));
         released
+    }
+
+    fn tick<S: MemorySource>(&mut self, source: &mut S, now: Duration, idle: Duration) -> u64 {
+        self.trim(source, now, idle)
     }
 
     fn awaited_for_reuse(&self) -> impl Iterator<Item = (K, u64)> {

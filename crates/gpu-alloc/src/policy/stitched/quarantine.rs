@@ -125,7 +125,7 @@ impl<K: StreamName> Stitched<K> {
     }
 
     /// Makes holes of all that is kept back; false if there is nothing.
-    fn end_quarantine(&mut self) -> bool {
+    pub(super) fn end_quarantine(&mut self) -> bool {
         let any = !self.quarantine.spans.is_empty();
         while !self.quarantine.spans.is_empty() {
             self.end_quarantine_of(0);

@@ -113,7 +113,7 @@ impl<K: StreamName> Stitched<K> {
 
     /// Unmaps whole pieces in a hole, which become spare; `near` is a span of the region that is
     /// not after them.
-    fn unmap_pieces<S: MemorySource>(
+    pub(super) fn unmap_pieces<S: MemorySource>(
         &mut self,
         source: &mut S,
         arena: ArenaId,
@@ -134,7 +134,7 @@ impl<K: StreamName> Stitched<K> {
     }
 
     /// Gives back the pieces that are mapped nowhere; returns their bytes.
-    fn destroy_spare<S: MemorySource>(&mut self, source: &mut S) -> u64 {
+    pub(super) fn destroy_spare<S: MemorySource>(&mut self, source: &mut S) -> u64 {
         let mut released = 0;
         for piece in std::mem::take(&mut self.spare) {
             let piece = self.pieces.remove(piece);

@@ -1,0 +1,113 @@
+//! Gives back memory that nobody has used for some time.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::Stitched;
+use super::arena::ArenaId;
+use super::pages::PAGE;
+use crate::policy::slab::Slot;
+use crate::policy::{MemorySource, StreamName};
+
+/// The pages of an arena that were free at a tick and handed out to nobody since. There are none
+/// where nobody makes ticks.
+#[derive(Debug)]
+pub(super) struct IdlePages<K>(BTreeMap<u64, Idle<K>>);
+
+/// Since when a page is idle.
+#[derive(Debug)]
+struct Idle<K> {
+    since: Duration,
+    /// The work before that tick that may have used it. Its hole knows of later work as well, by
+    /// whoever held other parts of the hole since.
+    uses: Arc<[(K, u64)]>,
+}
+
+impl<K> IdlePages<K> {
+    /// Notes that pages are handed out, or other memory than before.
+    #[inline]
+    pub(super) fn forget(&mut self, pages: Range<u64>) {
+        if !self.0.is_empty() {
+            self.0.extract_if(pages, |_, _| true).for_each(drop);
+        }
+    }
+}
+
+impl<K> Default for IdlePages<K> {
+    fn default() -> Self {
+        IdlePages(BTreeMap::new())
+    }
+}
+
+impl<K: StreamName> Stitched<K> {
+    /// Gives back every piece that was idle for as long as `idle`, and whose uses are over; returns
+    /// the bytes.
+    pub(super) fn trim<S: MemorySource>(
+        &mut self,
+        source: &mut S,
+        now: Duration,
+        idle: Duration,
+    ) -> u64 {
+        self.join_fresh();
+        self.end_quarantine();
+        if self.pages == 0 {
+            return 0;
+        }
+        self.unmap_stale(source, usize::MAX);
+        let free: Vec<_> = self.free_pieces().filter(|(_, _, pages)| !pages.is_empty()).collect();
+        for (arena, hole, pages) in free {
+            self.note_idle(arena, hole, pages.clone(), now);
+            // The last of a hole go first: what is left of it before them keeps its slot.
+            for run in self.old_runs(arena, pages, now, idle).into_iter().rev() {
+                self.unmap_pieces(source, arena, hole, run);
+            }
+        }
+        let released = self.destroy_spare(source);
+        if released > 0 {
+            // Nobody has held more for as long as that.
+            self.most_held = self.most_held.min(self.pages * PAGE).max(self.held());
+        }
+        released
+    }
+
+    fn note_idle(&mut self, arena: ArenaId, hole: Slot, pages: Range<u64>, now: Duration) {
+        let uses: Arc<[_]> = self.spans[hole].uses.all(self.stream_of(arena)).collect();
+        let idle = &mut self.arena_mut(arena).idle.0;
+        for page in pages {
+            idle.entry(page).or_insert_with(|| Idle { since: now, uses: Arc::clone(&uses) });
+        }
+    }
+
+    /// Runs of whole pieces that were idle for long enough.
+    fn old_runs(
+        &self,
+        arena: ArenaId,
+        pages: Range<u64>,
+        now: Duration,
+        idle: Duration,
+    ) -> Vec<Range<u64>> {
+        let known = &self.arena(arena).idle.0;
+        let is_old = |page: u64| {
+            known.get(&page).is_some_and(|page| {
+                let is_over = |(stream, last): &(K, u64)| self.has_completed(*stream, *last);
+                now.saturating_sub(page.since) >= idle && page.uses.iter().all(is_over)
+            })
+        };
+        let mut runs: Vec<Range<u64>> = Vec::new();
+        let mut start = pages.start;
+        while start < pages.end {
+            let piece = self.arena(arena).piece_at(start).expect("a hole is mapped throughout");
+            let end = start + self.pieces[piece].pages;
+            if (start..end).all(is_old) {
+                match runs.last_mut().filter(|run| run.end == start) {
+                    Some(run) => run.end = end,
+                    None => runs.push(start..end),
+                }
+            }
+            start = end;
+        }
+        runs
+    }
+}
