@@ -334,6 +334,23 @@ fn another_stream_takes_free_memory_and_comes_after_its_last_use() {
 }
 
 #[test]
+fn a_request_takes_the_beginning_of_a_hole_also_where_the_end_takes_no_new_page() {
+    let mut source = TestSource::new(64 * MIB);
+    let mut policy = Stitched::new();
+    let mut allocate = |policy: &mut Stitched<u8>, bytes| {
+        policy.allocate(&mut source, bytes, Home::from(0)).expect("there is room")
+    };
+    let before = allocate(&mut policy, 9 * MIB);
+    let after = allocate(&mut policy, 3 * MIB);
+    let address = before.address();
+    assert_eq!(after.address(), Address(address.0 + 9 * MIB), "they share a page");
+    policy.free(before, &[]).unwrap();
+    let part = allocate(&mut policy, MIB);
+    assert_eq!(part.address(), address);
+    [part, after].into_iter().for_each(|block| policy.free(block, &[]).unwrap());
+}
+
+#[test]
 fn free_pages_apart_from_each_other_serve_a_request_in_one_piece() {
     let mut source = TestSource::new(16 * MIB);
     let mut policy = Stitched::new();
