@@ -1,11 +1,11 @@
-//! Which policy the devices' allocators follow: what the environment asks for, or the default.
-
-use std::sync::OnceLock;
+//! Which policy the devices' allocators follow: what the program or the environment asks for, or
+//! the default.
 
 use gpu_runtime::{Device, DriverKind};
 
 use crate::device_policy::DevicePolicy;
 use crate::error::{Error, Result};
+use crate::plug::AllocatorPolicy;
 use crate::policy::{Pytorch, PytorchOptions};
 
 /// Names the policy; what it is called is the value.
@@ -19,7 +19,7 @@ enum Name {
     PytorchExpandable,
 }
 
-/// What the environment says, read once for all devices.
+/// The policy that is asked for, for all devices.
 #[derive(Debug)]
 pub(crate) struct Choice {
     name: Name,
@@ -27,20 +27,28 @@ pub(crate) struct Choice {
 }
 
 impl Choice {
-    /// What the environment asks for, and otherwise the default for the driver in use.
+    /// What the program asks for, or else the environment, and otherwise the default for the driver
+    /// in use.
     ///
     /// `SLUICE_ALLOCATOR` names a policy. PyTorch's options, where they are set, ask for PyTorch's,
     /// unless a name does for another one.
-    pub(crate) fn from_environment() -> Result<&'static Choice> {
-        static CHOICE: OnceLock<Choice> = OnceLock::new();
-        if let Some(choice) = CHOICE.get() {
-            return Ok(choice);
+    pub(crate) fn new(asked: Option<&AllocatorPolicy>) -> Result<Choice> {
+        match asked {
+            Some(AllocatorPolicy::Stitched) => {
+                Ok(Choice { name: Name::Stitched, options: PytorchOptions::default() })
+            }
+            Some(AllocatorPolicy::Pytorch(options)) => {
+                Ok(Choice { name: named_by(options), options: options.clone() })
+            }
+            None => Choice::from_environment(),
         }
+    }
+
+    fn from_environment() -> Result<Choice> {
         let options = PytorchOptions::from_environment()?;
         let name = match (named()?, &options) {
             (Some(name), _) => name,
-            (None, Some(options)) if options.expandable_segments() => Name::PytorchExpandable,
-            (None, Some(_)) => Name::Pytorch,
+            (None, Some(options)) => named_by(options),
             (None, None) => default_for(gpu_runtime::driver_kind()?),
         };
         if name == Name::Stitched && options.is_some() {
@@ -49,23 +57,25 @@ impl Choice {
                  for another policy"
             );
         }
-        let options = options.unwrap_or_default();
-        Ok(CHOICE.get_or_init(|| Choice { name, options }))
+        Ok(Choice { name, options: options.unwrap_or_default() })
     }
 
     /// The policy of a device's allocator, and what of the device's memory it may take, if that is
     /// limited.
-    pub(crate) fn for_device(&self, device: Device) -> Result<(DevicePolicy, Option<u64>)> {
+    pub(crate) fn for_device(
+        &self,
+        device: Device,
+        has_virtual_memory: bool,
+    ) -> Result<(DevicePolicy, Option<u64>)> {
         // Unlike what is free, this is told without a context on the device.
         let total = device.properties()?.total_memory as u64;
         let fraction = self.options.per_process_memory_fraction();
         let limit = fraction.map(|fraction| (total as f64 * fraction) as u64);
-        let has_virtual_memory = device.virtual_memory()?.is_some();
         if self.name != Name::Pytorch && !has_virtual_memory {
             tracing::warn!(
                 %device,
-                "its driver has no virtual memory management: memory comes in plain segments, as \
-                 with PyTorch's native policy"
+                "there is no virtual memory management: memory comes in plain segments, as with \
+                 PyTorch's native policy"
             );
         }
         if self.name == Name::Stitched && has_virtual_memory {
@@ -77,6 +87,11 @@ impl Choice {
         policy.set_memory_limit(limit);
         Ok((DevicePolicy::Pytorch(Box::new(policy)), limit))
     }
+}
+
+/// The policy with these options.
+fn named_by(options: &PytorchOptions) -> Name {
+    if options.expandable_segments() { Name::PytorchExpandable } else { Name::Pytorch }
 }
 
 fn named() -> Result<Option<Name>> {

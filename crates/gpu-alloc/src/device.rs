@@ -9,17 +9,17 @@ use crate::books::{Books, Moment};
 use crate::cache::{Cache, Refused};
 use crate::choice::Choice;
 use crate::device_policy::DevicePolicy;
-use crate::device_source::DeviceSource;
 use crate::error::{Error, Result};
 use crate::history;
 use crate::out_of_memory::{self, Request};
-use crate::policy::{Limit, Log};
+use crate::plug::{self, AnySource};
+use crate::policy::{Limit, Log, MemorySource};
 
 /// The allocator of one device.
 pub(crate) type DeviceCache = Cache<DevicePolicy, DeviceMemorySource, Books>;
 
 /// What the policy takes memory from: the log is for the history.
-pub(crate) type DeviceMemorySource = Log<Limit<DeviceSource>>;
+pub(crate) type DeviceMemorySource = Log<Limit<AnySource>>;
 
 static CACHES: OnceLock<Vec<(Device, DeviceCache)>> = OnceLock::new();
 
@@ -90,16 +90,25 @@ pub(crate) fn cache(device: Device) -> Result<&'static DeviceCache> {
         return Ok(cache);
     }
     let devices = Device::all()?;
+    let mut plugged = plug::plugged();
+    if let Some(cache) = cache_in_use(device) {
+        return Ok(cache);
+    }
+    let choice = Choice::new(plugged.policy.as_ref())?;
+    let mut policy_for = |device| {
+        let has_virtual_memory = plugged.source(device).virtual_memory().is_some();
+        Ok((device, choice.for_device(device, has_virtual_memory)?))
+    };
+    let policies: Vec<_> = devices.into_iter().map(&mut policy_for).collect::<Result<_>>()?;
     let history = history::setting();
-    let choice = Choice::from_environment()?;
-    let new = |device| {
-        let (policy, limit) = choice.for_device(device)?;
+    let new = |(device, (policy, limit))| {
         let mut books = Books::default();
         books.record(*history, &policy);
-        let source = Log::new(Limit::new(DeviceSource::new(device), limit));
-        Ok((device, Cache::new(policy, source, books)))
+        let source = Log::new(Limit::new(plugged.take_source(device), limit));
+        (device, Cache::new(policy, source, books))
     };
-    let caches = devices.into_iter().map(new).collect::<Result<_>>()?;
+    let caches = policies.into_iter().map(new).collect();
+    plugged.is_in_use = true;
     CACHES.get_or_init(|| caches);
     drop(history);
     cache_in_use(device).ok_or(Error::Runtime(gpu_runtime::Error::InvalidDevice {

@@ -12,6 +12,7 @@ use smallvec::SmallVec;
 use crate::cache::{self, Handed};
 use crate::device::{self, DeviceCache};
 use crate::error::Result;
+use crate::fill;
 use crate::holders::Origin;
 use crate::memory_pool::MemoryPool;
 use crate::out_of_memory::Request;
@@ -37,8 +38,8 @@ use crate::tag::Tag;
 /// drop something and try again. [`Error::Runtime`](crate::Error::Runtime) if the device cannot be
 /// used.
 ///
-/// For work that is being captured on `stream`, the memory comes from the capture's own pool: see
-/// [`MemoryPool`].
+/// For work that is being captured on `stream`, the memory comes from the capture's own pool, and
+/// otherwise from the pool that the calling thread is in, if it is in one: see [`MemoryPool`].
 #[track_caller]
 pub fn allocate(device: Device, bytes: usize, stream: &Stream) -> Result<DeviceMemory> {
     let place = outermost_place(Location::caller());
@@ -48,15 +49,21 @@ pub fn allocate(device: Device, bytes: usize, stream: &Stream) -> Result<DeviceM
         let (taken, ptr, uses) = (None, DevicePtr::null(), UseRecord::shared());
         return Ok(DeviceMemory { taken, ptr, bytes, device, stream, uses });
     }
-    let (taken, uses) = match Capture::of(&stream)? {
+    let capture = Capture::of(&stream)?;
+    let (taken, uses) = match &capture {
         None => Taken::for_work(device, bytes, &stream, origin)?,
-        Some(capture) => Taken::for_captured_work(device, bytes, &stream, &capture, origin)?,
+        Some(capture) => Taken::for_captured_work(device, bytes, &stream, capture, origin)?,
     };
     let ptr = DevicePtr::from_address(taken.block.address().0);
     let (device_of, stream_of) = (Some(device), Some(stream.id()));
     Allocation { start: ptr, bytes, device: device_of, stream: stream_of, is_part: true, place }
         .tell();
-    Ok(DeviceMemory { taken: Some(taken), ptr, bytes, device, stream, uses })
+    let memory = DeviceMemory { taken: Some(taken), ptr, bytes, device, stream, uses };
+    if capture.is_none() && fill::fill(&memory.stream, ptr, bytes)? {
+        let filled = memory.stream.point();
+        memory.uses.lock().unwrap_or_else(PoisonError::into_inner).record_write(filled);
+    }
+    Ok(memory)
 }
 
 /// A block, and where it goes back to.
@@ -66,7 +73,7 @@ struct Taken {
     block: Block,
     /// Whether it is handed out again only after its uses.
     waits_before_reuse: bool,
-    /// The pool of a graph that it belongs to.
+    /// The pool that it belongs to.
     pool: Option<Weak<MemoryPool>>,
 }
 
@@ -77,7 +84,7 @@ impl Taken {
         stream: &Stream,
         origin: Origin,
     ) -> Result<(Taken, Arc<Mutex<UseRecord>>)> {
-        let (taken, waits_for) = Taken::new(device, bytes, stream, None, origin)?;
+        let (taken, waits_for) = Taken::new(device, bytes, stream, MemoryPool::current(), origin)?;
         let uses = UseRecord::shared();
         // Whatever the program's order is, nobody overtakes the last owner.
         let waited = waits_for.iter().try_for_each(|point| stream.wait_point(point));

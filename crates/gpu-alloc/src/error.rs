@@ -55,6 +55,15 @@ pub enum Error {
     /// A capture that takes its memory from one pool cannot take it from another.
     #[error("the capture has a pool already: give it one before the first allocation")]
     PoolTaken,
+    /// A graph works also in memory of its pool that is free, so nobody else may have that.
+    #[error("the pool has served a capture: take another one for a part of the program")]
+    PoolOfGraphs,
+    /// As above: whoever holds memory of the pool would find a graph at work in it.
+    #[error("the pool serves a part of the program: take another one for a capture")]
+    PoolOfProgram,
+    /// A source of memory or a policy was given to an allocator that is in use.
+    #[error("memory of a device was allocated already: choose its source and policy before that")]
+    AllocatorInUse,
     /// The runtime or the driver failed.
     #[error(transparent)]
     Runtime(#[from] gpu_runtime::Error),

@@ -6,7 +6,7 @@
 //! dropped. The statistics and the tools are PyTorch's, by name and by meaning.
 //!
 //! # Policies
-//! What is kept where, and who gets it, a [policy](crate::policy) decides. On the software driver
+//! What is kept where, and who gets it, a [policy] decides. On the software driver
 //! that is Sluice's own, [`Stitched`](policy::Stitched), and on NVIDIA's PyTorch's with expandable
 //! segments, [`Pytorch`](policy::Pytorch). Who sets PyTorch's options in `PYTORCH_CUDA_ALLOC_CONF` or
 //! `PYTORCH_ALLOC_CONF` has PyTorch's policy with these options on either driver, and
@@ -82,12 +82,14 @@ mod device_memory;
 mod device_policy;
 mod device_source;
 mod error;
+mod fill;
 mod history;
 mod holders;
 mod memory_pool;
 mod out_of_memory;
 mod pinned;
 mod pinned_memory;
+mod plug;
 pub mod policy;
 pub mod snapshot;
 mod statistics;
@@ -99,8 +101,9 @@ pub use device::{empty_cache, set_per_process_memory_fraction, trim_cache};
 pub use device_memory::{DeviceMemory, allocate};
 pub use device_source::DeviceSource;
 pub use error::{Error, Result};
+pub use fill::{NewMemoryFill, fill_new_memory};
 pub use history::record_memory_history;
-pub use memory_pool::MemoryPool;
+pub use memory_pool::{InMemoryPool, MemoryPool};
 pub use out_of_memory::{
     Advice, AwaitedWork, Cause, HeldMemory, OutOfMemory, OutOfMemoryObservation,
     observe_out_of_memory,
@@ -110,6 +113,7 @@ pub use pinned::{
     reset_peak_host_memory_stats, set_pinned_cache_limit, set_pinned_limit, trim_host_cache,
 };
 pub use pinned_memory::{PinnedMemory, allocate_pinned};
+pub use plug::{AllocatorPolicy, set_allocator_policy, set_memory_source};
 pub use policy::{DurationStatistic, HostMemoryStats, MemoryStats, PoolStatistics, Statistic};
 pub use snapshot::{Snapshot, memory_snapshot};
 pub use statistics::{

@@ -1,7 +1,9 @@
-//! Pools of memory for graphs.
+//! Pools of memory for graphs, and for a part of a program.
 
+use std::cell::RefCell;
+use std::marker::PhantomData;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use gpu_runtime::{Capture, UseRecord};
 
@@ -9,8 +11,13 @@ use crate::device;
 use crate::error::{Error, Result};
 use crate::policy::PoolId;
 
-/// Memory that graphs work in: what is allocated while a graph is captured, on all devices.
+thread_local! {
+    static CURRENT: RefCell<Option<Arc<MemoryPool>>> = const { RefCell::new(None) };
+}
+
+/// Memory that is kept apart, on all devices: what graphs work in, or a part of a program.
 ///
+/// # For graphs
 /// A graph uses the same addresses at each launch, whether or not the program still holds what was
 /// there. So they come from a pool that serves nobody else, and that lives as long as a graph which
 /// uses it. Within a capture, what is dropped is used again, in the order of the captured work.
@@ -50,19 +57,96 @@ use crate::policy::PoolId;
 /// # Ok(())
 /// # }
 /// ```
+///
+/// # For a part of a program
+/// What a thread allocates while it is in a pool ([`enter`](MemoryPool::enter)) comes from the pool's
+/// memory, which serves nobody else, as with PyTorch's `MemPool` and `use_mem_pool`. So two parts of
+/// a program do not break up each other's memory, and what one of them takes can be told apart
+/// ([`MemoryStats::reserved_bytes_by_private_pools`](crate::MemoryStats)). Memory goes back to its
+/// pool wherever it is dropped, and is handed out again when no stream but its own uses it. When the
+/// last handle to the pool is gone, what nobody holds of it serves all others or goes back to the
+/// driver, like all memory that is free, and the rest does as it is dropped.
+///
+/// ```
+/// # gpu_runtime::choose_driver(gpu_runtime::DriverChoice::Software { devices: Some(1) })?;
+/// let device = gpu_runtime::Device::get(0)?;
+/// let stream = device.current_stream()?;
+/// let pool = gpu_alloc::MemoryPool::new();
+/// let memory = {
+///     let _inside = pool.enter()?;
+///     gpu_alloc::allocate(device, 3 << 20, &stream)?
+/// };
+/// let reserved = gpu_alloc::memory_stats(device).reserved_bytes_by_private_pools;
+/// assert_eq!(reserved[&pool.id()], 4 << 20);
+/// drop((pool, memory));
+/// gpu_alloc::empty_cache()?;
+/// assert_eq!(gpu_alloc::memory_reserved(device), 0);
+/// # Ok::<(), gpu_alloc::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct MemoryPool {
     id: PoolId,
+    /// Settled by the first use: a graph works also in memory of its pool that is free.
+    purpose: OnceLock<Purpose>,
     /// What used memory of the pool that is free by now, and the launches of the graphs.
     uses: Arc<Mutex<UseRecord>>,
 }
 
+/// Whom a pool serves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Purpose {
+    Graphs,
+    Program,
+}
+
+/// Leaves a pool when dropped; see [`MemoryPool::enter`].
+#[must_use = "the pool is left when this is dropped"]
+#[derive(Debug)]
+pub struct InMemoryPool {
+    before: Option<Arc<MemoryPool>>,
+    /// It stays in its thread.
+    _not_send: PhantomData<*const ()>,
+}
+
+impl Drop for InMemoryPool {
+    fn drop(&mut self) {
+        let left = CURRENT.replace(self.before.take());
+        // It may be the last handle, and its end is not to happen while the thread's is changed.
+        drop(left);
+    }
+}
+
 impl MemoryPool {
-    /// A pool without memory, for several captures.
+    /// A pool without memory, for several captures, or for a part of a program.
     pub fn new() -> Arc<MemoryPool> {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         let id = PoolId(NEXT.fetch_add(1, Ordering::Relaxed));
-        Arc::new(MemoryPool { id, uses: UseRecord::shared() })
+        Arc::new(MemoryPool { id, purpose: OnceLock::new(), uses: UseRecord::shared() })
+    }
+
+    /// Takes what the calling thread allocates from here, until the guard is dropped. Of several
+    /// pools, entered one within the other, the innermost serves. A capture's memory comes from the
+    /// capture's pool all the same.
+    ///
+    /// # Errors
+    /// [`Error::PoolOfGraphs`] if it has served a capture.
+    pub fn enter(self: &Arc<Self>) -> Result<InMemoryPool> {
+        if !self.is_for(Purpose::Program) {
+            return Err(Error::PoolOfGraphs);
+        }
+        let before = CURRENT.replace(Some(Arc::clone(self)));
+        Ok(InMemoryPool { before, _not_send: PhantomData })
+    }
+
+    /// The pool that the calling thread is in.
+    #[inline]
+    pub(crate) fn current() -> Option<Arc<MemoryPool>> {
+        CURRENT.with_borrow(Option::clone)
+    }
+
+    /// Whether it serves this purpose, as it does from now on if it had none.
+    fn is_for(&self, purpose: Purpose) -> bool {
+        *self.purpose.get_or_init(|| purpose) == purpose
     }
 
     /// Its name in [`Segment::pool`](crate::policy::Segment::pool).
@@ -73,8 +157,12 @@ impl MemoryPool {
     /// Lets a capture in progress take its memory from here.
     ///
     /// # Errors
-    /// [`Error::PoolTaken`] if it has a pool already, as it has from its first allocation on.
+    /// [`Error::PoolTaken`] if it has a pool already, as it has from its first allocation on, and
+    /// [`Error::PoolOfProgram`] if somebody has [entered](MemoryPool::enter) this one.
     pub fn serve(self: &Arc<Self>, capture: &Capture) -> Result<()> {
+        if !self.is_for(Purpose::Graphs) {
+            return Err(Error::PoolOfProgram);
+        }
         capture.attach(Arc::clone(self)).map_err(|_own| Error::PoolTaken)?;
         capture.write(&self.uses);
         Ok(())

@@ -23,6 +23,22 @@ pub trait MemorySource {
     }
 }
 
+impl<S: MemorySource + ?Sized> MemorySource for Box<S> {
+    type Error = S::Error;
+
+    fn allocate(&mut self, bytes: u64) -> Result<Address, SourceError<S::Error>> {
+        (**self).allocate(bytes)
+    }
+
+    fn release(&mut self, address: Address, bytes: u64) {
+        (**self).release(address, bytes);
+    }
+
+    fn virtual_memory(&mut self) -> Option<&mut dyn VirtualMemory<Error = S::Error>> {
+        (**self).virtual_memory()
+    }
+}
+
 /// Addresses and physical memory, to be put together by whoever takes them.
 ///
 /// The rules are the driver's. Sizes and addresses are multiples of a page. A mapping shows the

@@ -19,6 +19,7 @@ mod idle_trim;
 mod out_of_memory;
 mod page;
 mod pinned_memory;
+mod plugged;
 mod pytorch_expandable;
 mod pytorch_model;
 mod pytorch_options;

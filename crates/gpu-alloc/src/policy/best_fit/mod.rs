@@ -26,7 +26,7 @@ use super::{Address, AllocateError, Asked, Block, HostMemoryStats, MemorySource,
 /// change a little do not leave a trail of segments, and an eighth at most is wasted on one.
 ///
 /// Unused segments are kept, as it may take long to give them back: all of them, or no more than
-/// [`set_keep`](Self::set_keep) says. [`tick`](Self::tick) returns those that nobody has used for
+/// [`set_keep`](Self::set_keep) says. [`tick`](super::Policy::tick) returns those that nobody has used for
 /// some time.
 #[derive(Debug)]
 pub struct BestFit<K> {

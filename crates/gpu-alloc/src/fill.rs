@@ -1,0 +1,83 @@
+//! What new memory is filled with, where somebody wants that.
+
+use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
+
+use gpu_runtime::{DevicePtr, Stream};
+
+/// Fills memory on a stream.
+type Fill = dyn Fn(&Stream, DevicePtr, usize) -> gpu_runtime::Result<()> + Send + Sync;
+
+static IS_SET: AtomicBool = AtomicBool::new(false);
+static FILL: RwLock<Option<Arc<Fill>>> = RwLock::new(None);
+
+/// Ends the filling of new memory when dropped; see [`fill_new_memory`].
+#[must_use = "new memory is filled until this is dropped"]
+pub struct NewMemoryFill {
+    before: Option<Arc<Fill>>,
+}
+
+/// Has all memory of devices filled before it is handed out, until the guard is dropped: to find in
+/// tests who counts on what memory happens to hold, by filling it with bytes that nobody expects.
+///
+/// `fill` is called by each [`allocate`](crate::allocate) with the stream that the memory is for, and
+/// enqueues work there that sets so many bytes from an address on, as
+/// [`Stream::enqueue_fill`](gpu_runtime::Stream::enqueue_fill) does. That work comes after all uses of the
+/// memory by its last owner, and before those of the new one: the memory's
+/// [`uses`](crate::DeviceMemory::uses) begin with it. Nobody waits for it on the host. An error of
+/// `fill` is the allocation's. Memory for work that is being captured is not filled: a graph would
+/// fill it at each launch. Of several fills the last holds, and the one before again at its end.
+///
+/// Off, as it is at first, it costs an allocation the reading of a flag.
+///
+/// ```
+/// # gpu_runtime::choose_driver(gpu_runtime::DriverChoice::Software { devices: Some(1) })?;
+/// let device = gpu_runtime::Device::get(0)?;
+/// let stream = device.current_stream()?;
+/// let poison = gpu_alloc::fill_new_memory(|stream, start, bytes| {
+///     // SAFETY: the memory is new, and has that many bytes.
+///     unsafe { stream.enqueue_fill(start, 0xa5, bytes) }
+/// });
+/// let memory = gpu_alloc::allocate(device, 8, &stream)?;
+/// let mut held = [0_u8; 8];
+/// // SAFETY: `held` outlives the copy, which is waited for.
+/// unsafe { stream.enqueue_dtoh(held.as_mut_ptr(), memory.ptr(), 8) }?;
+/// stream.synchronize()?;
+/// assert_eq!(held, [0xa5; 8]);
+/// drop(poison);
+/// # Ok::<(), gpu_alloc::Error>(())
+/// ```
+pub fn fill_new_memory(
+    fill: impl Fn(&Stream, DevicePtr, usize) -> gpu_runtime::Result<()> + Send + Sync + 'static,
+) -> NewMemoryFill {
+    NewMemoryFill { before: replace(Some(Arc::new(fill))) }
+}
+
+/// Fills new memory if that is wanted; false if not.
+#[inline]
+pub(crate) fn fill(stream: &Stream, start: DevicePtr, bytes: usize) -> gpu_runtime::Result<bool> {
+    if !IS_SET.load(Ordering::Relaxed) {
+        return Ok(false);
+    }
+    let fill = FILL.read().unwrap_or_else(PoisonError::into_inner).clone();
+    fill.map_or(Ok(false), |fill| fill(stream, start, bytes).map(|()| true))
+}
+
+fn replace(fill: Option<Arc<Fill>>) -> Option<Arc<Fill>> {
+    let mut current = FILL.write().unwrap_or_else(PoisonError::into_inner);
+    IS_SET.store(fill.is_some(), Ordering::Relaxed);
+    std::mem::replace(&mut current, fill)
+}
+
+impl Drop for NewMemoryFill {
+    fn drop(&mut self) {
+        drop(replace(self.before.take()));
+    }
+}
+
+impl fmt::Debug for NewMemoryFill {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("NewMemoryFill").finish_non_exhaustive()
+    }
+}
