@@ -174,9 +174,48 @@ impl Reader {
     }
 }
 
+/// Any bytes are refused, or make a trace that holds each name once at a time and no more than its
+/// peak.
+///
+/// # Panics
+/// When they do not.
+#[cfg(any(test, fuzzing))]
+pub(crate) fn try_bytes(bytes: &[u8]) {
+    let Ok(trace) = Trace::read(bytes) else { return };
+    assert_eq!(trace.counts().iter().map(|(_, count)| count).sum::<usize>(), trace.events.len());
+    let (mut held, mut sum) = (vec![None; trace.names], 0);
+    for event in &trace.events {
+        match *event {
+            Event::Allocate { name, bytes, stream } => {
+                assert!(held[name as usize].replace(bytes).is_none());
+                assert!((stream as usize) < trace.streams);
+                sum += bytes;
+            }
+            Event::Free { name } => sum -= held[name as usize].take().expect("it is held"),
+            Event::RecordStream { name, .. } => assert!(held[name as usize].is_some()),
+            Event::Synchronize { stream } => assert!((stream as usize) < trace.streams),
+            Event::EmptyCache => {}
+        }
+        assert!(sum <= trace.peak_requested);
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn any_lines_are_refused_or_make_a_trace(
+            lines in prop::collection::vec("[afrse#] ?[0-3]? ?[0-9]{0,3} ?[0-2]?", 0..30),
+        ) {
+            try_bytes(lines.join("\n").as_bytes());
+        }
+    }
 
     #[test]
     fn every_kind_of_line_is_read_and_names_are_recycled() {

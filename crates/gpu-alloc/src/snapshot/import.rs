@@ -46,7 +46,8 @@ impl Snapshot {
     pub fn from_pickle(bytes: &[u8]) -> Result<Snapshot> {
         let pickle =
             Pickle::read(bytes).map_err(|(at, problem)| SnapshotError::Pickle { at, problem })?;
-        let mut importer = Importer { frames: HashMap::new(), most: bytes.len() };
+        let (most, most_text) = (bytes.len(), bytes.len().saturating_mul(COPIES));
+        let mut importer = Importer { frames: HashMap::new(), most, most_text };
         let root = pickle.root();
         if root.items().is_some() {
             let segments = importer.segments(root)?;
@@ -61,11 +62,17 @@ impl Snapshot {
     }
 }
 
+/// How often a text may be copied, on average over all that there is: the names of statistics are
+/// kept once for all devices.
+const COPIES: usize = 256;
+
 struct Importer {
     /// The stacks that were read, so that they are shared as they are in the pickle.
     frames: HashMap<usize, Frames>,
     /// How many parts may still be read: each takes a byte at least, if it is there only once.
     most: usize,
+    /// How many bytes of text may still be copied.
+    most_text: usize,
 }
 
 impl Importer {
@@ -77,8 +84,23 @@ impl Importer {
     ) -> Result<Vec<T>> {
         let Some(value) = value.filter(|value| !value.is_none()) else { return Ok(Vec::new()) };
         let items = value.items().ok_or(SnapshotError::Field { field })?;
-        self.most = self.most.checked_sub(items.len()).ok_or(SnapshotError::Repetitive)?;
-        items.map(|item| read(self, item)).collect()
+        let parts = |item| 1 + Value::entries(item).map_or(0, |entries| entries.len());
+        let items: Vec<_> = items.collect();
+        self.spend(items.iter().copied().map(parts).sum())?;
+        items.into_iter().map(|item| read(self, item)).collect()
+    }
+
+    /// Counts parts that are read.
+    fn spend(&mut self, parts: usize) -> Result<()> {
+        self.most = self.most.checked_sub(parts).ok_or(SnapshotError::Repetitive)?;
+        Ok(())
+    }
+
+    /// A text of its own.
+    fn copy(&mut self, text: &str) -> Result<String> {
+        let left = self.most_text.checked_sub(text.len());
+        self.most_text = left.ok_or(SnapshotError::Repetitive)?;
+        Ok(text.to_owned())
     }
 
     fn segments(&mut self, value: Value<'_>) -> Result<Vec<Segment>> {
@@ -145,44 +167,54 @@ impl Importer {
 
     fn entry(&mut self, value: Value<'_>) -> Result<TraceEntry> {
         let action = text(value, "action").ok_or(SnapshotError::Field { field: "action" })?;
+        let action = Action::of_name(&action);
+        // The one stands where the other would.
+        let (address, device_free) = match action {
+            Action::Oom => (0, optional(value, "device_free")?),
+            _ => (number_or(value, "addr", 0)?, None),
+        };
         Ok(TraceEntry {
-            action: Action::of_name(&action),
-            address: number_or(value, "addr", 0)?,
+            action,
+            address,
             size: number_or(value, "size", 0)?,
             stream: number_or(value, "stream", 0)?,
             pool_id: pair(value, "pool_id")?,
             time_us: number_or(value, "time_us", 0)?,
             frames: self.frames(value.get("frames"))?,
             user_metadata: text(value, "user_metadata").filter(|text| !text.is_empty()),
-            device_free: optional(value, "device_free")?,
+            device_free,
         })
     }
 
     fn devices(&mut self, value: Option<Value<'_>>) -> Result<Vec<DeviceState>> {
         self.list(value, "devices", |importer, value| {
-            let statistics = value.get("statistics").and_then(Value::entries);
-            let statistics = statistics.into_iter().flatten().filter_map(|(name, value)| {
-                Some((name.text()?.to_string(), u64::try_from(value.int()?).ok()?))
-            });
             let moment = value.get("out_of_memory");
             Ok(DeviceState {
                 device: usize::try_from(number(value, "device")?).unwrap_or(usize::MAX),
-                name: text(value, "name").unwrap_or_default().to_string(),
+                name: importer.copy(&text(value, "name").unwrap_or_default())?,
                 total: number_or(value, "total", 0)?,
                 free: number_or(value, "free", 0)?,
                 limit: optional(value, "limit")?,
-                statistics: statistics.collect(),
+                statistics: importer.statistics(value.get("statistics"))?,
                 dropped_events: number_or(value, "dropped_events", 0)?,
                 out_of_memory: moment.map(|moment| importer.moment(moment)).transpose()?,
             })
         })
     }
 
+    fn statistics(&mut self, value: Option<Value<'_>>) -> Result<Vec<(String, u64)>> {
+        let Some(entries) = value.and_then(Value::entries) else { return Ok(Vec::new()) };
+        self.spend(entries.len())?;
+        let numbers = entries
+            .filter_map(|(name, value)| Some((name.text()?, u64::try_from(value.int()?).ok()?)));
+        numbers.map(|(name, number)| Ok((self.copy(name)?, number))).collect()
+    }
+
     fn moment(&mut self, value: Value<'_>) -> Result<OutOfMemoryMoment> {
         let segments = value.get("segments").ok_or(SnapshotError::Field { field: "segments" })?;
         Ok(OutOfMemoryMoment {
             time_us: number_or(value, "time_us", 0)?,
-            report: text(value, "report").unwrap_or_default().to_string(),
+            report: self.copy(&text(value, "report").unwrap_or_default())?,
             segments: self.segments(segments)?,
         })
     }

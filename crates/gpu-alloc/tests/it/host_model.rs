@@ -6,6 +6,7 @@ use gpu_alloc::policy::{AllocateError, BestFit, Block, OutOfMemoryReport, Policy
 use proptest::prelude::*;
 
 use crate::device_model::PAGE;
+use crate::drawn::Draws;
 use crate::test_source::{Fault, TestSource};
 
 const STREAMS: u64 = 2;
@@ -15,7 +16,7 @@ const MIB: u64 = 1 << 20;
 #[derive(Debug, Clone)]
 enum Step {
     Allocate { bytes: u64 },
-    Free { which: prop::sample::Index, users: Vec<u64> },
+    Free { which: usize, users: Vec<u64> },
     Complete { stream: u64 },
     Release,
     Tick { after: u64, idle: u64 },
@@ -29,7 +30,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     let users = prop::collection::vec(0..STREAMS, 0..3);
     let step = prop_oneof![
         24 => bytes.prop_map(|bytes| Step::Allocate { bytes }),
-        20 => (any::<prop::sample::Index>(), users)
+        20 => (any::<usize>(), users)
             .prop_map(|(which, users)| Step::Free { which, users }),
         8 => (0..STREAMS).prop_map(|stream| Step::Complete { stream }),
         2 => Just(Step::Release),
@@ -71,13 +72,27 @@ proptest! {
 
     #[test]
     fn page_locked_memory_is_split_merged_and_given_back_as_the_model_says(steps in steps()) {
-        let mut model = Model::new();
-        for step in &steps {
-            model.run(step);
-            model.check();
-        }
-        model.end();
+        Model::new().run_all(&steps);
     }
+}
+
+/// Runs a program that is drawn.
+pub(crate) fn run_drawn(draws: &mut Draws<'_>) {
+    let steps = draws.steps(150, |draws| match draws.below(10) {
+        0..4 => Step::Allocate { bytes: draws.size(21) },
+        4..7 => Step::Free {
+            which: draws.index(),
+            users: (0..STREAMS).filter(|_| draws.is_set()).collect(),
+        },
+        7 => Step::Complete { stream: draws.below(STREAMS) },
+        8 => match draws.below(3) {
+            0 => Step::Release,
+            1 => Step::Tick { after: draws.below(9), idle: draws.below(9) },
+            _ => Step::Keep { bytes: draws.size(24) },
+        },
+        _ => Step::Fail { after: draws.below(2) as u32, fault: draws.fault() },
+    });
+    Model::new().run_all(&steps);
 }
 
 impl Model {
@@ -86,10 +101,18 @@ impl Model {
         Model { policy, source, held: Vec::new(), sequence: 0, now: 0, keep: u64::MAX }
     }
 
+    fn run_all(mut self, steps: &[Step]) {
+        for step in steps {
+            self.run(step);
+            self.check();
+        }
+        self.end();
+    }
+
     fn run(&mut self, step: &Step) {
         match step {
             Step::Allocate { bytes } => self.allocate(*bytes),
-            Step::Free { which, users } => self.free(which, users),
+            Step::Free { which, users } => self.free(*which, users),
             Step::Complete { stream } => self.complete(*stream),
             Step::Release => {
                 let unused = self.unused();
@@ -190,12 +213,12 @@ impl Model {
         assert!(largest < report.rounded);
     }
 
-    fn free(&mut self, which: &prop::sample::Index, users: &[u64]) {
+    fn free(&mut self, which: usize, users: &[u64]) {
         let mut live: Vec<_> = self.held.iter_mut().filter(|held| held.block.is_some()).collect();
         if live.is_empty() {
             return;
         }
-        let at = which.index(live.len());
+        let at = which % live.len();
         self.sequence += 1;
         let uses: Vec<_> = users.iter().map(|user| (*user, self.sequence)).collect();
         let block = live[at].block.take().expect("only live blocks are picked");

@@ -10,6 +10,7 @@ mod device_memory;
 mod device_model;
 mod device_source;
 mod device_support;
+mod drawn;
 mod expandable_on_devices;
 mod graph_memory;
 mod graph_programs;

@@ -1,7 +1,9 @@
 //! The options of PyTorch's allocator, as they are read and shown.
 
-use gpu_alloc::policy::{OptionsError, PytorchOptions};
+use gpu_alloc::policy::{Home, OptionsError, Policy, Pytorch, PytorchOptions};
 use proptest::prelude::*;
+
+use crate::test_source::TestSource;
 
 fn read(text: &str) -> Result<PytorchOptions, OptionsError> {
     text.parse()
@@ -130,9 +132,36 @@ proptest! {
     }
 
     #[test]
-    fn any_text_is_read_or_refused(text in babble()) {
-        if let Ok(options) = read(&text) {
-            prop_assert_eq!(read(&options.to_string()), Ok(options));
+    fn any_text_is_refused_or_makes_a_policy_that_works(text in babble()) {
+        try_text(&text);
+    }
+}
+
+/// Any text is refused, or means the same when what it means is written down, and makes a policy that
+/// serves requests of all sizes or refuses them.
+///
+/// # Panics
+/// When it does not.
+pub(crate) fn try_text(text: &str) {
+    let Ok(options) = read(text) else { return };
+    assert_eq!(read(&options.to_string()).as_ref(), Ok(&options));
+    let mut source = TestSource::new(1 << 30);
+    let mut policy = Pytorch::with_options(options, 1 << 30);
+    policy.set_memory_limit(Some(1 << 30));
+    let mut held = Vec::new();
+    for bytes in (0..64).map(|power| 1_u64 << power).flat_map(|bytes| [bytes - 1, bytes]) {
+        let block = policy.allocate(&mut source, bytes, Home::from(0));
+        let Ok(block) = block else { continue };
+        assert!(block.bytes() >= bytes && block.address().0.is_multiple_of(512));
+        held.push(block);
+        if held.len() > 3 {
+            policy.free(held.remove(0), &[(0_u8, 1)]).expect("the block is the policy's own");
         }
     }
+    for block in held {
+        policy.free(block, &[]).expect("the block is the policy's own");
+    }
+    policy.completed(0, 1);
+    policy.release_cached(&mut source);
+    assert!(source.device().is_untouched(), "nothing is lost");
 }

@@ -143,8 +143,8 @@ proptest! {
 
     #[test]
     fn no_bytes_make_the_reader_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
-        let _ = Snapshot::from_pickle(&bytes);
-        let _ = Snapshot::from_pickle(&[&[0x80, 4], &bytes[..]].concat());
+        try_bytes(&bytes);
+        try_bytes(&[&[0x80, 4], &bytes[..]].concat());
     }
 
     #[test]
@@ -162,9 +162,7 @@ proptest! {
             let place = place.index(bytes.len());
             bytes[place] = byte;
         }
-        if let Ok(snapshot) = Snapshot::from_pickle(&bytes) {
-            let _ = snapshot.to_trace(0);
-        }
+        try_bytes(&bytes);
     }
 
     /// The rules of traces: an id is free when it is allocated, and live when it is named.
@@ -188,6 +186,24 @@ proptest! {
             }
         }
     }
+}
+
+/// Any bytes are refused, or make a snapshot that is little larger than they are, that is the same
+/// when it is written and read again, and that can be shown and replayed.
+///
+/// # Panics
+/// When they do not.
+pub(crate) fn try_bytes(bytes: &[u8]) {
+    let Ok(snapshot) = Snapshot::from_pickle(bytes) else { return };
+    let written = snapshot.to_pickle();
+    assert!(written.len() <= 4096 + 1024 * bytes.len(), "{} bytes", written.len());
+    match Snapshot::from_pickle(&written) {
+        Ok(again) => assert_eq!(again, snapshot),
+        Err(error) => panic!("what was written cannot be read: {error}"),
+    }
+    let devices = snapshot.device_traces.len();
+    (0..devices.min(3)).for_each(|device| drop(snapshot.to_trace(device)));
+    drop(snapshot.to_html());
 }
 
 fn entry_of(action: Action, address: u64, size: u64, stream: u64) -> TraceEntry {
@@ -234,6 +250,20 @@ fn what_would_make_objects_is_refused() {
         Snapshot::from_pickle(b"\x80\x04}."),
         Err(SnapshotError::Field { field: "segments" })
     );
+}
+
+#[test]
+fn a_long_text_is_not_copied_for_each_device_that_refers_to_it() {
+    let mut bytes = b"\x80\x04}\x94(\x8c\x08segments]\x94\x8c\x07devices]\x94(".to_vec();
+    // A device whose name has 60 000 letters.
+    bytes.extend(b"}\x94(\x8c\x06deviceK\x00\x8c\x04nameX");
+    bytes.extend(60_000_u32.to_le_bytes());
+    bytes.extend(b"x".repeat(60_000));
+    bytes.push(b'u');
+    let with_devices = |count| [&bytes, &b"h\x03".repeat(count)[..], b"eu."].concat();
+    let two = Snapshot::from_pickle(&with_devices(1)).expect("twice is not too often");
+    assert_eq!(two.devices.len(), 2);
+    assert_eq!(Snapshot::from_pickle(&with_devices(10_000)), Err(SnapshotError::Repetitive));
 }
 
 #[test]

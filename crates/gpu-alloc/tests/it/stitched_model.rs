@@ -9,6 +9,7 @@ use gpu_alloc::policy::{
 };
 use proptest::prelude::*;
 
+use crate::drawn::Draws;
 use crate::test_source::{Fault, TestSource};
 
 const MIB: u64 = 1 << 20;
@@ -61,6 +62,11 @@ fn step() -> impl Strategy<Value = Step> {
         1 => Just(Step::ResetPeaks),
         1 => (0..6_u32, any::<bool>()).prop_map(|(after, broken)| Step::Fail { after, broken }),
     ]
+}
+
+fn program() -> impl Strategy<Value = (u64, Vec<Step>)> {
+    let capacity = prop_oneof![Just(48 * MIB), Just(96 * MIB), Just(1024 * MIB)];
+    (capacity, prop::collection::vec(step(), 1..100))
 }
 
 /// Per stream, the last work that some work comes after.
@@ -149,6 +155,14 @@ impl Model {
             work: [const { Vec::new() }; STREAMS],
             touched: HashMap::new(),
         }
+    }
+
+    fn run_all(mut self, steps: &[Step]) {
+        for step in steps {
+            self.make(step);
+            self.check();
+        }
+        self.end();
     }
 
     fn make(&mut self, step: &Step) {
@@ -309,17 +323,27 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(40) })]
 
     #[test]
-    fn memory_is_one_owners_at_a_time_on_every_stream(
-        capacity in prop_oneof![Just(48 * MIB), Just(96 * MIB), Just(1024 * MIB)],
-        steps in prop::collection::vec(step(), 1..100),
-    ) {
-        let mut model = Model::new(capacity);
-        for step in &steps {
-            model.make(step);
-            model.check();
-        }
-        model.end();
+    fn memory_is_one_owners_at_a_time_on_every_stream((capacity, steps) in program()) {
+        Model::new(capacity).run_all(&steps);
     }
+}
+
+/// Runs a program that is drawn.
+pub(crate) fn run_drawn(draws: &mut Draws<'_>) {
+    let capacity = [48, 96, 1024][draws.below(3) as usize] * MIB;
+    let stream = |draws: &mut Draws<'_>| draws.below(STREAMS as u64) as usize;
+    let steps = draws.steps(100, |draws| match draws.below(12) {
+        0..4 => Step::Allocate { stream: stream(draws), bytes: draws.size(24) },
+        4..7 => {
+            Step::Free { block: draws.index(), used_on: [(); STREAMS].map(|()| draws.is_set()) }
+        }
+        7 => Step::Wait { stream: stream(draws), other: stream(draws) },
+        8 => Step::Complete { stream: stream(draws) },
+        9 => Step::Release,
+        10 => Step::ResetPeaks,
+        _ => Step::Fail { after: draws.below(6) as u32, broken: draws.is_set() },
+    });
+    Model::new(capacity).run_all(&steps);
 }
 
 #[test]

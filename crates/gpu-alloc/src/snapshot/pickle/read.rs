@@ -96,7 +96,7 @@ impl<'a> Value<'a> {
     /// The entries of a dictionary.
     pub(in crate::snapshot) fn entries(
         self,
-    ) -> Option<impl DoubleEndedIterator<Item = (Value<'a>, Value<'a>)>> {
+    ) -> Option<impl DoubleEndedIterator<Item = (Value<'a>, Value<'a>)> + ExactSizeIterator> {
         match self.part()? {
             Part::Dict(entries) => {
                 Some(entries.iter().map(move |(key, value)| (self.with(*key), self.with(*value))))

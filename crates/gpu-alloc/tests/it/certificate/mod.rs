@@ -12,6 +12,7 @@ use proptest::prelude::*;
 
 use self::program::{Run, Step, step};
 use self::rules::Rules;
+use crate::drawn::Draws;
 use crate::test_source::TestSource;
 
 const MIB: u64 = 1 << 20;
@@ -40,6 +41,19 @@ where
 fn expandable(capacity: u64) -> Pytorch<Name> {
     let options = "expandable_segments:True".parse().expect("the options are well formed");
     Pytorch::with_options(options, capacity)
+}
+
+/// Runs a program that is drawn, on one of the policies.
+pub(crate) fn run_drawn(draws: &mut Draws<'_>) {
+    let which = draws.below(3);
+    let capacity = 32 * MIB * (1 + draws.below(3));
+    let limit = draws.is_set().then(|| (12 + draws.below(28)) * 2 * MIB);
+    let steps = draws.steps(120, program::drawn_step);
+    match which {
+        0 => drop(run(Rules::Stitched, Stitched::new(), capacity, limit, &steps)),
+        1 => drop(run(Rules::Native, Pytorch::new(), capacity, limit, &steps)),
+        _ => drop(run(Rules::Expandable, expandable(capacity), capacity, limit, &steps)),
+    }
 }
 
 proptest! {

@@ -9,6 +9,7 @@ use super::check::Refusal;
 use super::rules::{Request, Rules};
 use super::world::{Taken, World};
 use super::{MIB, Name, POOLS, STREAMS};
+use crate::drawn::Draws;
 use crate::test_source::{Fault, TestSource};
 
 #[derive(Debug, Clone)]
@@ -57,6 +58,23 @@ pub(super) fn step() -> impl Strategy<Value = Step> {
         1 => (0..POOLS).prop_map(|pool| Step::EndPool { pool }),
         1 => (0..8_u32, any::<bool>()).prop_map(|(after, broken)| Step::Fail { after, broken }),
     ]
+}
+
+pub(super) fn drawn_step(draws: &mut Draws<'_>) -> Step {
+    let stream = |draws: &mut Draws<'_>| draws.below(STREAMS as u64) as Name;
+    match draws.below(12) {
+        0..5 => {
+            let pool = (draws.below(6) as usize).checked_sub(4);
+            Step::Allocate { stream: stream(draws), pool, bytes: draws.size(24) }
+        }
+        5..8 => {
+            Step::Free { block: draws.index(), used_on: [(); STREAMS].map(|()| draws.is_set()) }
+        }
+        8 => Step::Complete { stream: stream(draws), part: draws.index() as u8 },
+        9 => Step::Release,
+        10 => Step::EndPool { pool: draws.below(POOLS as u64) as usize },
+        _ => Step::Fail { after: draws.below(8) as u32, broken: draws.is_set() },
+    }
 }
 
 /// A policy at work, and what is known of it from outside.

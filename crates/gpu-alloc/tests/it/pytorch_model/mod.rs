@@ -12,6 +12,7 @@ use proptest::prelude::*;
 
 use self::naive::Rules;
 use crate::device_model::DeviceModel;
+use crate::drawn::Draws;
 use crate::test_source::{Broken, Fault, TestSource};
 
 const STREAMS: u64 = 3;
@@ -23,7 +24,7 @@ const MIB: u64 = 1 << 20;
 enum Step {
     Allocate { bytes: u64, stream: u64, pool: Option<u64> },
     EndPool { pool: u64 },
-    Free { which: prop::sample::Index, users: Vec<u64> },
+    Free { which: usize, users: Vec<u64> },
     Complete { stream: u64, part: f64 },
     Release,
     Fail { after: u32, fault: Fault },
@@ -41,7 +42,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         8 => (bytes, 0..STREAMS, prop::option::weighted(0.3, 0..POOLS))
             .prop_map(|(bytes, stream, pool)| Step::Allocate { bytes, stream, pool }),
         1 => (0..POOLS).prop_map(|pool| Step::EndPool { pool }),
-        7 => (any::<prop::sample::Index>(), prop::collection::vec(0..STREAMS, 0..4))
+        7 => (any::<usize>(), prop::collection::vec(0..STREAMS, 0..4))
             .prop_map(|(which, users)| Step::Free { which, users }),
         3 => (0..STREAMS, 0.0..1.2).prop_map(|(stream, part)| Step::Complete { stream, part }),
         1 => Just(Step::Release),
@@ -115,6 +116,31 @@ proptest! {
     }
 }
 
+/// Runs a program that is drawn, in one of the ways above.
+pub(crate) fn run_drawn(draws: &mut Draws<'_>) {
+    let (rules, options) = match draws.below(3) {
+        0 => (NATIVE, ""),
+        1 => (EXPANDABLE, "expandable_segments:True"),
+        _ => (OVERSIZE, "max_split_size_mb:20"),
+    };
+    let steps = draws.steps(120, |draws| match draws.below(12) {
+        0..4 => Step::Allocate {
+            bytes: draws.size(25),
+            stream: draws.below(STREAMS),
+            pool: draws.below(3 * POOLS).checked_sub(2 * POOLS),
+        },
+        4..8 => Step::Free {
+            which: draws.index(),
+            users: (0..STREAMS).filter(|_| draws.is_set()).collect(),
+        },
+        8 => Step::Complete { stream: draws.below(STREAMS), part: draws.below(13) as f64 / 10.0 },
+        9 => Step::Release,
+        10 => Step::EndPool { pool: draws.below(POOLS) },
+        _ => Step::Fail { after: draws.below(12) as u32, fault: draws.fault() },
+    });
+    Model::new(rules, options, TestSource::new(CAPACITY)).run_all(&steps);
+}
+
 impl Model {
     fn new(rules: Rules, options: &str, source: TestSource) -> Self {
         let options = options.parse().expect("the options are well formed");
@@ -153,7 +179,7 @@ impl Model {
                 self.policy.end_pool(self.pool(*pool), &[]);
                 self.ended[*pool as usize] += 1;
             }
-            Step::Free { which, users } => self.free(which, users),
+            Step::Free { which, users } => self.free(*which, users),
             Step::Complete { stream, part } => self.complete(*stream, *part),
             Step::Release => {
                 let before = self.policy.statistics().reserved_bytes.all.current;
@@ -217,12 +243,12 @@ impl Model {
         }
     }
 
-    fn free(&mut self, which: &prop::sample::Index, users: &[u64]) {
+    fn free(&mut self, which: usize, users: &[u64]) {
         let live: Vec<_> = (0..self.held.len()).filter(|i| self.held[*i].block.is_some()).collect();
         if live.is_empty() {
             return;
         }
-        let held = &mut self.held[*which.get(&live)];
+        let held = &mut self.held[live[which % live.len()]];
         let mut uses = Vec::new();
         for &stream in users {
             self.enqueued[stream as usize] += 1;
