@@ -1,6 +1,7 @@
 //! The memory history: what the allocator of a device did, the last so many times.
 
 mod frees;
+mod mappings;
 mod recorder;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 use gpu_runtime::StreamId;
 
 use super::frees::Frees;
+use super::mappings::Mappings;
 use super::{Event, What, now};
 use crate::books::Moment;
 use crate::holders::{Holder, Origin};
@@ -21,6 +22,7 @@ pub(crate) struct Recorder {
     /// Whose memory begins at which address, for when it goes back to the driver.
     segments: BTreeMap<u64, Home<StreamId>>,
     frees: Frees,
+    mappings: Mappings,
     last_refusal: Option<LastRefusal>,
 }
 
@@ -45,6 +47,7 @@ impl Recorder {
             dropped: 0,
             segments: segments.iter().map(home).collect(),
             frees: Frees::default(),
+            mappings: Mappings::default(),
             last_refusal: None,
         }
     }
@@ -93,25 +96,47 @@ impl Recorder {
     ) {
         let (home, origin) = (request.map(|(home, _)| home), request.map(|(_, origin)| origin));
         for call in calls {
-            let (what, address, bytes) = match *call {
-                SourceCall::Allocated { address, bytes } => (What::SegmentAlloc, address, bytes),
-                SourceCall::Released { address, bytes } => (What::SegmentFree, address, bytes),
-                SourceCall::Mapped { address, bytes, .. } => (What::SegmentMap, address, bytes),
-                SourceCall::Unmapped { address, bytes } => (What::SegmentUnmap, address, bytes),
-                _ => continue,
-            };
-            let home = match what {
-                What::SegmentAlloc | What::SegmentMap => {
-                    self.segments.extend(home.map(|home| (address.0, home)));
-                    home
+            match *call {
+                SourceCall::Allocated { address, bytes } => {
+                    self.came(What::SegmentAlloc, (address, bytes), home, origin);
                 }
-                _ => {
-                    self.reuse(address, bytes);
-                    self.release(address, bytes)
+                SourceCall::Released { address, bytes } => {
+                    self.went(What::SegmentFree, (address, bytes), origin);
                 }
-            };
-            self.write_now(Event { what, address: address.0, bytes, home, time: 0, origin });
+                SourceCall::Mapped { physical, address, bytes } => {
+                    if let Some(old) = self.mappings.mapped(physical, address, bytes) {
+                        self.went(What::SegmentUnmap, old, origin);
+                    }
+                    self.came(What::SegmentMap, (address, bytes), home, origin);
+                }
+                SourceCall::Unmapped { address, bytes } => {
+                    if self.mappings.unmapped(address, bytes) {
+                        self.went(What::SegmentUnmap, (address, bytes), origin);
+                    }
+                }
+                SourceCall::Destroyed { physical, .. } => self.mappings.destroyed(physical),
+                _ => {}
+            }
         }
+    }
+
+    /// Writes down that memory came from the driver.
+    fn came(
+        &mut self,
+        what: What,
+        (address, bytes): (Address, u64),
+        home: Option<Home<StreamId>>,
+        origin: Option<Origin>,
+    ) {
+        self.segments.extend(home.map(|home| (address.0, home)));
+        self.write_now(Event { what, address: address.0, bytes, home, time: 0, origin });
+    }
+
+    /// Writes down that memory went back to the driver, or elsewhere.
+    fn went(&mut self, what: What, (address, bytes): (Address, u64), origin: Option<Origin>) {
+        self.reuse(address, bytes);
+        let home = self.release(address, bytes);
+        self.write_now(Event { what, address: address.0, bytes, home, time: 0, origin });
     }
 
     /// Writes down that a request was refused, and how things stood.

@@ -149,6 +149,11 @@ fn add_up(segments_last: bool) {
         match entry.action {
             Action::SegmentAlloc => assert_eq!(segments.insert(address, entry.size), None),
             Action::SegmentFree => assert_eq!(segments.remove(&address), Some(entry.size)),
+            Action::SegmentMap => assert_eq!(segments.insert(address, entry.size), None),
+            Action::SegmentUnmap => {
+                let pages = segments.extract_if(address..address + entry.size, |_, _| true);
+                assert_eq!(pages.map(|(_, bytes)| bytes).sum::<u64>(), entry.size);
+            }
             Action::Alloc => assert_eq!(live.insert(address, entry.size), None),
             Action::FreeRequested => {
                 assert_eq!(live.get(&address), Some(&entry.size));
@@ -162,7 +167,10 @@ fn add_up(segments_last: bool) {
         }
     }
     let of_snapshot = snapshot.segments.iter().map(|segment| (segment.address, segment.total_size));
-    assert!(!segments_last || segments == of_snapshot.collect());
+    let total = |segments: &BTreeMap<_, u64>| segments.values().sum::<u64>();
+    let of_snapshot = of_snapshot.collect();
+    assert_eq!(total(&segments), total(&of_snapshot));
+    assert!(!segments_last || segments == of_snapshot);
     let blocks = || snapshot.segments.iter().flat_map(|segment| &segment.blocks);
     let active = blocks().filter(|block| block.state != BlockState::Inactive);
     assert_eq!(live, active.map(|block| (block.address, block.requested_size)).collect());
