@@ -110,7 +110,8 @@ impl Recorder {
                     self.came(What::SegmentMap, (address, bytes), home, origin);
                 }
                 SourceCall::Unmapped { address, bytes } => {
-                    if self.mappings.unmapped(address, bytes) {
+                    let is_first_end = self.mappings.unmapped(address, bytes);
+                    if is_first_end {
                         self.went(What::SegmentUnmap, (address, bytes), origin);
                     }
                 }
