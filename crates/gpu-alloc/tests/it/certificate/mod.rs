@@ -7,7 +7,7 @@ mod program;
 mod rules;
 mod world;
 
-use gpu_alloc::policy::{Home, Policy, Pytorch, Stitched};
+use gpu_alloc::policy::{Home, Inspect, Policy, Pytorch, Stitched};
 use proptest::prelude::*;
 
 use self::program::{Run, Step, step};
@@ -31,7 +31,7 @@ fn steps() -> impl Strategy<Value = (u64, Option<u64>, Vec<Step>)> {
 
 fn run<P>(rules: Rules, policy: P, capacity: u64, limit: Option<u64>, steps: &[Step]) -> Run<P>
 where
-    P: Policy<Stream = Name, Home = Home<Name>>,
+    P: Policy<Stream = Name, Home = Home<Name>> + Inspect,
 {
     let mut run = Run::new(rules, policy, capacity, limit);
     steps.iter().for_each(|step| run.make(step));

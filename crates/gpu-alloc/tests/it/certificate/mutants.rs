@@ -1,7 +1,7 @@
 //! The checker can fail: it finds what a policy forgets, and every figure that is wrong.
 
 use gpu_alloc::policy::{
-    Asked, Certificate, Home, KeptBy, OutOfMemoryReport, Policy, Pytorch, Stitched,
+    Asked, Certificate, Home, Inspect, KeptBy, OutOfMemoryReport, Policy, Pytorch, Stitched,
 };
 
 use super::check::{Refusal, Verdict};
@@ -25,7 +25,7 @@ struct Case {
 /// The refusal of 24 MiB after 20 and 12 MiB were handed out; of the first, the world may not know.
 fn case<P>(rules: Rules, policy: P, is_known: bool) -> Case
 where
-    P: Policy<Stream = Name, Home = Home<Name>>,
+    P: Policy<Stream = Name, Home = Home<Name>> + Inspect,
 {
     let home = Home::from(0);
     let mut run = Run::new(rules, policy, CAPACITY, None);

@@ -1,7 +1,7 @@
 //! Random programs that run out of memory, and go on.
 
 use gpu_alloc::policy::{
-    AllocateError, Block, Home, Limit, Log, OutOfMemoryReport, Policy, SourceCall,
+    AllocateError, Block, Home, Inspect, Limit, Log, OutOfMemoryReport, Policy, SourceCall,
 };
 use proptest::prelude::*;
 
@@ -89,7 +89,7 @@ pub(super) struct Run<P> {
     pub(super) refusals: u64,
 }
 
-impl<P: Policy<Stream = Name, Home = Home<Name>>> Run<P> {
+impl<P: Policy<Stream = Name, Home = Home<Name>> + Inspect> Run<P> {
     pub(super) fn new(rules: Rules, policy: P, capacity: u64, limit: Option<u64>) -> Run<P> {
         Run {
             rules,
@@ -134,6 +134,27 @@ impl<P: Policy<Stream = Name, Home = Home<Name>>> Run<P> {
         }
         let calls = self.source.take_calls();
         self.world.see(&calls, None);
+        self.check_conservation();
+    }
+
+    /// All that was taken and not given back is shown, with what is held and what waits of it; but for
+    /// what is mapped nowhere, and for places that memory has left.
+    fn check_conservation(&self) {
+        let mut shown = 0;
+        for segment in self.policy.snapshot() {
+            let range = segment.address.0..segment.address.0 + segment.total_size;
+            let (held, waiting) = self.world.claims(&range);
+            assert_eq!((segment.allocated_size, segment.active_size), (held, held + waiting));
+            shown += segment.total_size;
+        }
+        let segments = self.world.grounds.iter().filter(|ground| ground.is_segment);
+        let segments: u64 = segments.map(|ground| ground.range.end - ground.range.start).sum();
+        let everywhere = 0..u64::MAX;
+        let mapped =
+            self.world.used_mappings(&everywhere).map(|(range, _)| range.end - range.start);
+        assert_eq!(shown, segments + mapped.sum::<u64>(), "what is used is shown");
+        let made: u64 = segments + self.world.pieces.values().sum::<u64>();
+        assert_eq!(made, self.source.source().held(), "nothing is lost");
     }
 
     /// Makes a request as a program does: when it is refused, all work is waited for, and it is made
