@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use gpu_runtime::StreamId;
 
 use crate::history::{self, Recorder};
-use crate::holders::{Holder, Holders, Origin};
+use crate::holders::{Holder, Holders, Origin, PartHolders};
 use crate::policy::{Address, Block, Home, Inspect, Log, Policy, Segment};
 use crate::watch::Watch;
 
@@ -59,6 +59,30 @@ where
 {
     type Origin = Origin;
     type Moment = Moment;
+    type Notes = PartHolders;
+
+    fn may_lend(&self) -> bool {
+        self.recorder.is_none()
+    }
+
+    fn lend(&mut self, part: usize) -> PartHolders {
+        self.holders.lend(part)
+    }
+
+    fn take_back(&mut self, part: usize, notes: PartHolders) {
+        self.holders.take_back(part, notes);
+    }
+
+    #[inline]
+    fn note(
+        notes: &mut PartHolders,
+        block: &Block,
+        bytes: u64,
+        home: Home<StreamId>,
+        origin: Origin,
+    ) {
+        notes.hold(block, bytes, home, origin, None);
+    }
 
     fn allocated(&mut self, block: &Block, bytes: u64, home: Home<StreamId>, origin: Origin) {
         let time = self.recorder.is_some().then(history::now);

@@ -10,18 +10,21 @@ use std::time::{Duration, Instant};
 use gpu_runtime::{Error, Stream, StreamId, StreamPoint, on_own_account};
 use smallvec::SmallVec;
 
-use crate::policy::{AllocateError, Block, MemorySource, OutOfMemoryReport, Policy, PoolId};
+use crate::policy::{AllocateError, Block, Front, MemorySource, OutOfMemoryReport, Policy, PoolId};
 use crate::watch::Watch;
 
 /// A policy with its source, and who looks on.
 ///
-/// The lock is held while the source is asked, as its answer decides what the policy does next. It
-/// is never held while the host waits for a stream.
+/// What concerns one stream only is done in what the policy has lent to it. For the rest there is a
+/// lock. It is held while the source is asked, as its answer decides what the policy does next. It is
+/// never held while the host waits for a stream.
 #[derive(Debug)]
-pub(crate) struct Cache<P, S, W = ()> {
+pub(crate) struct Cache<P: Policy, S, W: Watch<P, S> = ()> {
+    /// What is lent. To take it back or to lend it, the state's lock is held.
+    front: Front<StreamId, W::Notes>,
     state: Mutex<State<P, S, W>>,
-    /// What was freed while the lock was taken; whoever takes the lock next deals with it first. So
-    /// a drop never waits for another thread's call to the driver, nor for the lock of its own
+    /// What was freed while the lock was taken, or a part of the policy lent; who needs the whole
+    /// policy next deals with it first. So a drop never waits for another thread's call to the driver, nor for the lock of its own
     /// thread: the runtime, asked for memory, may drop things that were kept for a copy, and there
     /// may be memory of ours among them.
     returned: Mutex<Vec<Returned>>,
@@ -48,6 +51,9 @@ pub(crate) struct State<P, S, W> {
     /// The streams that the policy knows by name. They stay alive as long as memory belongs to them
     /// or waits for them, since nobody else could tell how far they have come.
     streams: BTreeMap<StreamId, Stream>,
+    /// From whom was taken back what was lent to them, to lend it again with the next request. They
+    /// are known.
+    users: SmallVec<[StreamId; 8]>,
 }
 
 /// A block for a request.
@@ -78,37 +84,129 @@ where
 {
     pub(crate) fn new(policy: P, source: S, watch: W) -> Self {
         let streams = BTreeMap::new();
-        let state = State { policy, source, watch, waits: 0, refusals: 0, streams };
-        Cache { state: Mutex::new(state), returned: Mutex::default() }
+        let state =
+            State { policy, source, watch, waits: 0, refusals: 0, streams, users: SmallVec::new() };
+        Cache { front: Front::new(), state: Mutex::new(state), returned: Mutex::default() }
     }
 
-    /// The state after everything that was freed so far.
+    /// The state after everything that was freed so far, with nothing lent.
     pub(crate) fn lock(&self) -> MutexGuard<'_, State<P, S, W>> {
         self.lock_and_collect().0
     }
 
-    /// Memory for `home`.
+    /// Memory for `home`, which is `alone` where nothing but a stream matters.
     ///
     /// It waits for nothing as long as there is memory. Only when the source has refused, also
     /// after everything unused was released to it, the host waits: once, for work that is already
     /// enqueued, until the memory that was freed by then can be reused or released.
+    #[inline]
     pub(crate) fn allocate(
         &self,
         bytes: u64,
         home: P::Home,
+        alone: Option<&Stream>,
+        origin: W::Origin,
+    ) -> Result<Handed, Refused<W::Moment>> {
+        match alone.and_then(|stream| self.allocate_lent(bytes, home, stream, origin)) {
+            Some(block) if !block.is_shared() => {
+                Ok(Handed { block, waits_for: SmallVec::new(), waits_before_reuse: false })
+            }
+            Some(block) => Ok(self.handed(&self.state(), block)),
+            None => self.allocate_from_policy(bytes, home, alone, origin),
+        }
+    }
+
+    /// Memory of what is lent to a stream.
+    #[inline]
+    fn allocate_lent(
+        &self,
+        bytes: u64,
+        home: P::Home,
+        stream: &Stream,
+        origin: W::Origin,
+    ) -> Option<Block> {
+        let note = |notes: &mut _, block: &_| W::note(notes, block, bytes, home, origin);
+        self.front.allocate(stream.id(), bytes, note)
+    }
+
+    /// A block of what is lent, with what its owner must come after.
+    fn handed(&self, state: &State<P, S, W>, block: Block) -> Handed {
+        let waits_for = match self.front.waits_for(&block) {
+            Some(waits) => state.points(waits).collect(),
+            // It was taken back since.
+            None => state.points(state.policy.waits_for(&block)).collect(),
+        };
+        Handed { block, waits_for, waits_before_reuse: false }
+    }
+
+    fn allocate_from_policy(
+        &self,
+        bytes: u64,
+        home: P::Home,
+        alone: Option<&Stream>,
         origin: W::Origin,
     ) -> Result<Handed, Refused<W::Moment>> {
         let full = |outcome: &Result<_, _>| matches!(outcome, Err(Refused::OutOfMemory(..)));
-        let mut outcome = self.lock().allocate(bytes, home, origin);
+        let allocate = |may_be_alone| {
+            let mut state = self.state();
+            if may_be_alone
+                && let Some(stream) = alone
+                && self.lend(&mut state, stream)
+                && let Some(block) = self.allocate_lent(bytes, home, stream, origin)
+            {
+                return Ok(self.handed(&state, block));
+            }
+            self.collect(&mut state);
+            let outcome = state.allocate(bytes, home, origin);
+            if outcome.is_ok() {
+                for user in mem::take(&mut state.users) {
+                    self.lend_known(&mut state, user);
+                }
+                alone.map(|stream| self.lend(&mut state, stream));
+            }
+            outcome
+        };
+        let mut outcome = allocate(true);
         for make_room in [Self::ask_after_freed, Self::wait_for_freed] {
             if full(&outcome) && make_room(self) {
-                outcome = self.lock().allocate(bytes, home, origin);
+                outcome = allocate(false);
             }
         }
         if full(&outcome) {
-            self.lock().refusals += 1;
+            self.state().refusals += 1;
         }
         outcome
+    }
+
+    /// Lends a stream what serves it alone, for as long as nobody needs all of the policy; false if
+    /// it has that already, or must not have it.
+    fn lend(&self, state: &mut State<P, S, W>, stream: &Stream) -> bool {
+        state.know(stream);
+        self.lend_known(state, stream.id())
+    }
+
+    fn lend_known(&self, state: &mut State<P, S, W>, stream: StreamId) -> bool {
+        let State { policy, watch, .. } = state;
+        watch.may_lend() && self.front.lend(policy, stream, |part| watch.lend(part))
+    }
+
+    /// Takes a block back whose last use, if any, was that number of its stream's work, and which
+    /// nobody else has used.
+    ///
+    /// # Errors
+    /// The block, where that concerns others: it must be [freed](Cache::free).
+    #[inline]
+    pub(crate) fn free_alone(&self, block: Block, stream: &Stream, last: u64) -> Result<(), Block> {
+        let last = [(stream.id(), last)];
+        let uses = if last[0].1 > 0 { &last[..] } else { &[] };
+        let Err(block) = self.front.free(block, uses) else { return Ok(()) };
+        match self.state.try_lock() {
+            Ok(mut state) => {
+                self.lend(&mut state, stream);
+                self.front.free(block, uses)
+            }
+            Err(_) => Err(block),
+        }
     }
 
     /// Takes a block back, which waits for its uses before it is handed out again. The caller does
@@ -123,10 +221,20 @@ where
     }
 
     fn take_back(&self, returned: Returned) {
-        match self.state.try_lock() {
-            Ok(mut state) => state.take_back(returned),
-            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner().take_back(returned),
-            Err(TryLockError::WouldBlock) => self.returned().push(returned),
+        let state = match self.state.try_lock() {
+            Ok(state) => Some(state),
+            Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+            Err(TryLockError::WouldBlock) => None,
+        };
+        let waiting = {
+            let mut waiting = self.returned();
+            waiting.push(returned);
+            waiting.len()
+        };
+        if let Some(mut state) = state
+            && (self.front.has_nothing() || waiting > Front::<StreamId>::MOST_WAITING)
+        {
+            self.collect(&mut state);
         }
     }
 
@@ -140,6 +248,7 @@ where
         state.watch.called(&mut state.source, None);
         let streams = state.policy.streams();
         state.streams.retain(|stream, _| streams.contains(stream));
+        state.users.clear();
         tracing::debug!(released, "released cached memory");
     }
 
@@ -172,7 +281,7 @@ where
             // On a device that is lost nothing completes any more; its memory stays where it is.
             point.wait().is_ok()
         });
-        self.lock().waits += u64::from(waited.get());
+        self.state().waits += u64::from(waited.get());
         changed
     }
 
@@ -192,11 +301,32 @@ where
 
     /// Takes the lock; also says whether blocks came back that nobody had dealt with.
     fn lock_and_collect(&self) -> (MutexGuard<'_, State<P, S, W>>, bool) {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.state();
+        let collected = self.collect(&mut state);
+        (state, collected)
+    }
+
+    /// Takes back everything that is lent, and everything that was freed meanwhile; says whether
+    /// there was any of that.
+    fn collect(&self, state: &mut State<P, S, W>) -> bool {
+        self.whole(state);
         let returned = mem::take(&mut *self.returned());
         let collected = !returned.is_empty();
         returned.into_iter().for_each(|returned| state.take_back(returned));
-        (state, collected)
+        collected
+    }
+
+    /// The state as it is, without what is lent.
+    fn state(&self) -> MutexGuard<'_, State<P, S, W>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes back everything that is lent.
+    fn whole<'s>(&self, state: &'s mut State<P, S, W>) -> &'s mut State<P, S, W> {
+        let State { policy, watch, .. } = state;
+        let users = self.front.take_back(policy, |part, notes| watch.take_back(part, notes));
+        state.users.extend(users);
+        state
     }
 
     fn returned(&self) -> MutexGuard<'_, Vec<Returned>> {
@@ -229,11 +359,7 @@ where
         match outcome {
             Ok(block) => {
                 self.watch.allocated(&block, bytes, home, origin);
-                let waits_for = self
-                    .policy
-                    .waits_for(&block)
-                    .filter_map(|(id, sequence)| Some(self.streams.get(&id)?.point_at(sequence)));
-                let waits_for = waits_for.collect();
+                let waits_for = self.points(self.policy.waits_for(&block)).collect();
                 let waits_before_reuse = self.policy.waits_before_reuse(&block);
                 Ok(Handed { block, waits_for, waits_before_reuse })
             }
@@ -263,6 +389,15 @@ where
         if let Err(error) = self.policy.free(block, &names) {
             tracing::error!(%error, "memory is lost to its allocator");
         }
+    }
+
+    /// The points by those names, of streams that are known.
+    fn points(
+        &self,
+        names: impl IntoIterator<Item = (StreamId, u64)>,
+    ) -> impl Iterator<Item = StreamPoint> {
+        let point = |(id, sequence)| Some(self.streams.get(&id)?.point_at(sequence));
+        names.into_iter().filter_map(point)
     }
 
     fn know(&mut self, stream: &Stream) {
@@ -295,7 +430,6 @@ where
             let known = last.entry(id).or_insert(sequence);
             *known = sequence.max(*known);
         }
-        let point = |(id, sequence)| Some(self.streams.get(&id)?.point_at(sequence));
-        last.into_iter().filter_map(point).collect()
+        self.points(last).collect()
     }
 }

@@ -130,7 +130,8 @@ impl Taken {
     ) -> Result<(Taken, SmallVec<[StreamPoint; 2]>)> {
         let cache = device::cache(device)?;
         let home = Home { pool: pool.as_deref().map(MemoryPool::id), stream: stream.id() };
-        let handed = cache.allocate(bytes as u64, home, origin);
+        let alone = pool.is_none().then_some(stream);
+        let handed = cache.allocate(bytes as u64, home, alone, origin);
         let request = Request { device, home, origin };
         let Handed { block, waits_for, waits_before_reuse } =
             handed.map_err(|error| device::explain(cache, request, error))?;
@@ -146,7 +147,16 @@ impl Taken {
             let until: Vec<_> = elsewhere.map(|point| point.work()).collect();
             Freed::part(start, bytes, &until).tell();
         }
-        if let Some(pool) = self.pool.as_ref().and_then(Weak::upgrade) {
+        let mut taken = self;
+        if !taken.waits_before_reuse
+            && let Some(last) = uses.last_if_only_on(home)
+        {
+            match taken.cache.free_alone(taken.block, home, last) {
+                Ok(()) => return,
+                Err(block) => taken.block = block,
+            }
+        }
+        if let Some(pool) = taken.pool.as_ref().and_then(Weak::upgrade) {
             // Launches of graphs may write there again, whoever has it by then.
             pool.note(uses);
         }
@@ -155,9 +165,9 @@ impl Taken {
         // Whoever gets the memory without such a wait comes after the use by program order, past or
         // not.
         let kept = uses.points_to_free().filter(|point| {
-            point.stream() == home || !cache::is_past(point) || !self.waits_before_reuse
+            point.stream() == home || !cache::is_past(point) || !taken.waits_before_reuse
         });
-        self.cache.free(self.block, kept);
+        taken.cache.free(taken.block, kept);
     }
 }
 

@@ -6,8 +6,8 @@ use std::time::Duration;
 use gpu_runtime::StreamId;
 
 use crate::policy::{
-    AllocateError, Block, ForeignBlock, Home, Inspect, MemorySource, MemoryStats, Policy, PoolId,
-    Pytorch, Segment, Stitched,
+    AllocateError, Block, ForeignBlock, Home, Inspect, Lane, MemorySource, MemoryStats, Policy,
+    PoolId, Pytorch, Segment, Stitched,
 };
 
 /// The policy of a device's allocator.
@@ -132,6 +132,20 @@ impl Policy for DevicePolicy {
         let (stitched, pytorch) = self.either();
         let stitched = stitched.into_iter().flat_map(Policy::awaited_for_release);
         stitched.chain(pytorch.into_iter().flat_map(Policy::awaited_for_release))
+    }
+
+    fn lend(&mut self, stream: StreamId) -> Option<Box<Lane<StreamId>>> {
+        match self {
+            DevicePolicy::Stitched(policy) => policy.lend(stream),
+            DevicePolicy::Pytorch(policy) => policy.lend(stream),
+        }
+    }
+
+    fn take_back(&mut self, lane: Box<Lane<StreamId>>) {
+        match self {
+            DevicePolicy::Stitched(policy) => policy.take_back(lane),
+            DevicePolicy::Pytorch(policy) => policy.take_back(lane),
+        }
     }
 
     fn streams(&self) -> BTreeSet<StreamId> {

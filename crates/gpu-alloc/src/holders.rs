@@ -22,7 +22,8 @@ pub(crate) struct Holder {
     pub(crate) requested: u64,
     pub(crate) home: Home<StreamId>,
     pub(crate) origin: Origin,
-    /// How many allocations of the device came before it.
+    /// How many allocations of the device came before it; about that many, where several streams
+    /// allocate at once.
     pub(crate) number: u64,
     /// In microseconds since 1970, if the memory history was on.
     pub(crate) time: Option<u64>,
@@ -34,8 +35,18 @@ pub(crate) struct Holder {
 /// newest holder of an address that is in use.
 #[derive(Debug, Default)]
 pub(crate) struct Holders {
-    last: Vec<Vec<Option<Holder>>>,
+    parts: Vec<PartHolders>,
     count: u64,
+}
+
+/// Those of a part of the policy's memory, which may be lent with it.
+#[derive(Debug, Default)]
+pub(crate) struct PartHolders {
+    last: Vec<Option<Holder>>,
+    /// How many allocations there were so far, as far as is known here.
+    count: u64,
+    /// How many there were when it was lent.
+    lent_at: u64,
 }
 
 impl Holders {
@@ -47,23 +58,34 @@ impl Holders {
         origin: Origin,
         time: Option<u64>,
     ) -> &Holder {
-        let ((part, index), number) = (block.place(), self.count);
+        let (part, count) = (block.place().0, self.count);
         self.count += 1;
-        if part >= self.last.len() {
-            self.last.resize_with(part + 1, Vec::new);
-        }
-        let last = &mut self.last[part];
-        if index >= last.len() {
-            last.resize(index + 1, None);
-        }
-        let address = block.address();
-        last[index].insert(Holder { address, requested, home, origin, number, time })
+        let part = self.part(part);
+        part.count = count;
+        part.hold(block, requested, home, origin, time)
     }
 
     /// Who has a block that is not given back yet.
     pub(crate) fn of(&self, block: &Block) -> Option<&Holder> {
         let (part, index) = block.place();
-        self.last.get(part)?.get(index)?.as_ref()
+        self.parts.get(part)?.last.get(index)?.as_ref()
+    }
+
+    pub(crate) fn lend(&mut self, part: usize) -> PartHolders {
+        let count = self.count;
+        PartHolders { count, lent_at: count, ..std::mem::take(self.part(part)) }
+    }
+
+    pub(crate) fn take_back(&mut self, part: usize, holders: PartHolders) {
+        self.count += holders.count - holders.lent_at;
+        *self.part(part) = holders;
+    }
+
+    fn part(&mut self, part: usize) -> &mut PartHolders {
+        if part >= self.parts.len() {
+            self.parts.resize_with(part + 1, PartHolders::default);
+        }
+        &mut self.parts[part]
     }
 
     /// How many allocations there were.
@@ -74,12 +96,32 @@ impl Holders {
     /// The last holder of each address that was handed out, and perhaps given back since.
     pub(crate) fn by_address(&self) -> HashMap<Address, Holder> {
         let mut newest = HashMap::<_, Holder>::new();
-        for holder in self.last.iter().flatten().flatten() {
+        for holder in self.parts.iter().flat_map(|part| part.last.iter().flatten()) {
             let known = newest.entry(holder.address).or_insert(*holder);
             if known.number < holder.number {
                 *known = *holder;
             }
         }
         newest
+    }
+}
+
+impl PartHolders {
+    #[inline]
+    pub(crate) fn hold(
+        &mut self,
+        block: &Block,
+        requested: u64,
+        home: Home<StreamId>,
+        origin: Origin,
+        time: Option<u64>,
+    ) -> &Holder {
+        let (index, number) = (block.place().1, self.count);
+        self.count += 1;
+        if index >= self.last.len() {
+            self.last.resize(index + 1, None);
+        }
+        let address = block.address();
+        self.last[index].insert(Holder { address, requested, home, origin, number, time })
     }
 }

@@ -34,8 +34,9 @@ pub fn allocate_pinned(bytes: usize) -> Result<PinnedMemory> {
     }
     let cache = pinned::cache()?;
     // It is handed out when nobody uses it any more.
-    let Handed { block, .. } =
-        cache.allocate(bytes as u64, (), ()).map_err(|error| pinned::explain(bytes, error))?;
+    let Handed { block, .. } = cache
+        .allocate(bytes as u64, (), None, ())
+        .map_err(|error| pinned::explain(bytes, error))?;
     let address = block.address().0 as usize;
     let (start, place) = (DevicePtr::from_address(block.address().0), Location::caller());
     Allocation { start, bytes, device: None, stream: None, is_part: true, place }.tell();

@@ -8,6 +8,26 @@ pub(crate) trait Watch<P: Policy, S> {
     type Origin: Copy;
     /// What is remembered of the state in which a request was refused.
     type Moment;
+    /// What is noted of memory that a part of the policy hands out while it is lent.
+    type Notes;
+
+    /// Whether parts of the policy may be lent, of which only allocations are noted.
+    fn may_lend(&self) -> bool;
+
+    /// Gives away the notes on a part that is lent.
+    fn lend(&mut self, part: usize) -> Self::Notes;
+
+    /// Takes them back.
+    fn take_back(&mut self, part: usize, notes: Self::Notes);
+
+    /// As [`allocated`](Watch::allocated), under the lock of a part that is lent.
+    fn note(
+        notes: &mut Self::Notes,
+        block: &Block,
+        bytes: u64,
+        home: P::Home,
+        origin: Self::Origin,
+    );
 
     /// A block was handed out for a request of that many bytes.
     fn allocated(&mut self, block: &Block, bytes: u64, home: P::Home, origin: Self::Origin);
@@ -29,6 +49,17 @@ pub(crate) trait Watch<P: Policy, S> {
 impl<P: Policy, S> Watch<P, S> for () {
     type Origin = ();
     type Moment = ();
+    type Notes = ();
+
+    fn may_lend(&self) -> bool {
+        true
+    }
+
+    fn lend(&mut self, _: usize) {}
+
+    fn take_back(&mut self, _: usize, (): ()) {}
+
+    fn note((): &mut (), _: &Block, _: u64, _: P::Home, (): ()) {}
 
     fn allocated(&mut self, _: &Block, _: u64, _: P::Home, (): ()) {}
 

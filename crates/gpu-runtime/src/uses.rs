@@ -118,6 +118,20 @@ impl UseRecord {
         self.points().cloned().chain(self.announced.iter().map(Stream::point))
     }
 
+    /// The last piece of `stream`'s work that uses the memory, 0 if none does; `None` if work on other
+    /// streams may use it as well.
+    #[inline]
+    pub fn last_if_only_on(&self, stream: &Stream) -> Option<u64> {
+        let mut last = 0;
+        for point in self.points() {
+            if point.stream() != stream {
+                return None;
+            }
+            last = point.sequence().max(last);
+        }
+        self.announced.is_empty().then_some(last)
+    }
+
     /// Blocks until the memory may be read by the host: until the last write is done.
     ///
     /// # Errors

@@ -1,7 +1,7 @@
-//! What threads share in `gpu-runtime`, compiled with locks and atomics that try every order in
-//! which threads can come to them: the files of its module `shared`, and models of the driver around
-//! them. Each test is run once for each such order, with at most three threads that are stopped
-//! where they could have gone on.
+//! What threads share in `gpu-runtime` and `gpu-alloc`, compiled with locks and atomics that try every
+//! order in which threads can come to them: the files of the module `shared` there, what policies lend
+//! here, and models around them. Each test is run once for each such order, with at most three threads
+//! that are stopped where they could have gone on.
 
 #![cfg(test)]
 
@@ -32,6 +32,7 @@ mod sync {
 }
 
 mod events;
+mod lanes;
 mod notes;
 mod pools;
 mod queue;

@@ -2,9 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use gpu_alloc::policy::{Pytorch, PytorchOptions, Stitched};
+use gpu_alloc::policy::{Pytorch, PytorchOptions};
 
-use crate::replay::{AtFailure, DevicePolicy, Outcome, Replay};
+use crate::replay::{Allocator, AtFailure, Outcome, Own, Replay};
 use crate::trace::Trace;
 
 /// What stands for a device without limits.
@@ -40,7 +40,7 @@ pub(crate) fn contender(choice: Choice, options: &PytorchOptions) -> Box<dyn Con
     let expandable = match choice {
         Choice::Pytorch => options.expandable_segments(),
         Choice::PytorchExpandable => true,
-        Choice::Default => return Box::new(From(|_| (Stitched::new(), None))),
+        Choice::Default => return Box::new(From(|_| (Own::default(), None))),
     };
     let options = options.clone().with_expandable_segments(expandable);
     Box::new(From(move |capacity| {
@@ -56,29 +56,29 @@ pub(crate) fn contender(choice: Choice, options: &PytorchOptions) -> Box<dyn Con
 /// taken.
 struct From<F>(F);
 
-impl<P, F> Contender for From<F>
+impl<A, F> Contender for From<F>
 where
-    P: DevicePolicy + 'static,
-    F: Fn(u64) -> (P, Option<u64>) + Sync,
+    A: Allocator + 'static,
+    F: Fn(u64) -> (A, Option<u64>) + Sync,
 {
     fn replay(&self, trace: &Trace, capacity: u64, at_failure: AtFailure) -> Outcome {
-        let (policy, limit) = (self.0)(capacity);
-        Replay::new(trace, policy, capacity, limit).run(trace, at_failure)
+        let (allocator, limit) = (self.0)(capacity);
+        Replay::new(trace, allocator, capacity, limit).run(trace, at_failure)
     }
 
     fn repeated<'t>(&self, trace: &'t Trace) -> Box<dyn Rounds + 't> {
-        let (policy, limit) = (self.0)(UNLIMITED);
-        let replay = Replay::new(trace, policy, UNLIMITED, limit);
+        let (allocator, limit) = (self.0)(UNLIMITED);
+        let replay = Replay::new(trace, allocator, UNLIMITED, limit);
         Box::new(Repeated { trace, replay })
     }
 }
 
-struct Repeated<'t, P> {
+struct Repeated<'t, A> {
     trace: &'t Trace,
-    replay: Replay<P>,
+    replay: Replay<A>,
 }
 
-impl<P: DevicePolicy> Rounds for Repeated<'_, P> {
+impl<A: Allocator> Rounds for Repeated<'_, A> {
     fn round(&mut self) -> (Duration, u64) {
         let calls = self.replay.device_calls();
         let begin = Instant::now();

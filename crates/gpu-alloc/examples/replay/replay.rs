@@ -3,39 +3,54 @@
 use std::convert::Infallible;
 
 use gpu_alloc::policy::{
-    AllocateError, Block, Home, Limit, MemoryStats, Policy, Pytorch, Stitched,
+    AllocateError, Block, Front, Home, Limit, MemoryStats, Policy, Pytorch, Stitched,
 };
+use smallvec::SmallVec;
 
 use crate::device::{Addresses, Calls, DeviceModel};
 use crate::trace::{Event, Trace};
 
-/// A policy for device memory that counts as PyTorch's does.
-pub(crate) trait DevicePolicy: Policy<Stream = u32, Home = Home<u32>> {
-    fn statistics(&self) -> MemoryStats;
+/// A way to keep device memory, as a program would use it.
+pub(crate) trait Allocator {
+    /// What decides in the end.
+    type Policy: Policy<Stream = u32, Home = Home<u32>>;
+
+    /// The policy with all that is its own.
+    fn policy(&mut self) -> &mut Self::Policy;
+
+    /// Learns that a stream has completed its work up to a number.
+    fn completed(&mut self, stream: u32, sequence: u64) {
+        self.policy().completed(stream, sequence);
+    }
+
+    fn statistics(&mut self) -> MemoryStats;
 
     /// Memory for a stream, if need be after the host has waited for what keeps freed memory from
     /// being reused; the second value says whether it has.
-    fn allocate_or_wait(
+    fn allocate(
         &mut self,
         source: &mut Limit<DeviceModel>,
         bytes: u64,
         stream: u32,
-    ) -> (Result<Block, AllocateError<Infallible>>, bool) {
-        let outcome = self.allocate(source, bytes, stream.into());
-        if matches!(outcome, Err(AllocateError::OutOfMemory(_))) && wait(self) {
-            return (self.allocate(source, bytes, stream.into()), true);
-        }
-        (outcome, false)
-    }
+    ) -> (Result<Block, AllocateError<Infallible>>, bool);
+
+    /// Takes memory of a stream back.
+    fn free(&mut self, block: Block, stream: u32, uses: &[(u32, u64)]);
 }
 
-impl DevicePolicy for Pytorch<u32> {
-    fn statistics(&self) -> MemoryStats {
+impl Allocator for Pytorch<u32> {
+    type Policy = Self;
+
+    fn policy(&mut self) -> &mut Self {
+        self
+    }
+
+    fn statistics(&mut self) -> MemoryStats {
         Pytorch::statistics(self).clone()
     }
 
-    /// As PyTorch does: once, before everything unused is released.
-    fn allocate_or_wait(
+    /// As PyTorch does: it waits once, before everything unused is released.
+    fn allocate(
         &mut self,
         source: &mut Limit<DeviceModel>,
         bytes: u64,
@@ -45,11 +60,84 @@ impl DevicePolicy for Pytorch<u32> {
         let before_release = |policy: &mut Self| waited = wait(policy);
         (self.allocate_with(source, bytes, stream.into(), before_release), waited)
     }
+
+    fn free(&mut self, block: Block, _: u32, uses: &[(u32, u64)]) {
+        Policy::free(self, block, uses).expect("each block goes back to its policy");
+    }
 }
 
-impl DevicePolicy for Stitched<u32> {
-    fn statistics(&self) -> MemoryStats {
-        Stitched::statistics(self)
+/// The last uses of memory, by stream.
+type Uses = SmallVec<[(u32, u64); 4]>;
+
+/// This project's own, with what lets threads use it at once.
+#[derive(Default)]
+pub(crate) struct Own {
+    front: Front<u32>,
+    policy: Stitched<u32>,
+    /// What the policy is told when it has all that is its own: blocks that come back with their uses,
+    /// and completions.
+    returned: Vec<(Block, Uses)>,
+    completed: Vec<(u32, u64)>,
+    /// From whom the policy has taken back what it had lent to them.
+    users: SmallVec<[u32; 8]>,
+}
+
+impl Allocator for Own {
+    type Policy = Stitched<u32>;
+
+    fn policy(&mut self) -> &mut Stitched<u32> {
+        self.users.extend(self.front.take_back(&mut self.policy, |_, ()| ()));
+        for (block, uses) in self.returned.drain(..) {
+            self.policy.free(block, &uses).expect("each block goes back to its policy");
+        }
+        for (stream, sequence) in self.completed.drain(..) {
+            self.policy.completed(stream, sequence);
+        }
+        &mut self.policy
+    }
+
+    fn completed(&mut self, stream: u32, sequence: u64) {
+        self.completed.push((stream, sequence));
+    }
+
+    fn statistics(&mut self) -> MemoryStats {
+        self.policy().statistics()
+    }
+
+    fn allocate(
+        &mut self,
+        source: &mut Limit<DeviceModel>,
+        bytes: u64,
+        stream: u32,
+    ) -> (Result<Block, AllocateError<Infallible>>, bool) {
+        if let Some(block) = self.front.allocate(stream, bytes, |(), _| ()) {
+            return (Ok(block), false);
+        }
+        if self.front.lend(&mut self.policy, stream, |_| ())
+            && let Some(block) = self.front.allocate(stream, bytes, |(), _| ())
+        {
+            return (Ok(block), false);
+        }
+        let policy = self.policy();
+        let mut outcome = policy.allocate(source, bytes, stream.into());
+        let waited = matches!(outcome, Err(AllocateError::OutOfMemory(_))) && wait(policy);
+        if waited {
+            outcome = policy.allocate(source, bytes, stream.into());
+        }
+        for user in self.users.drain(..).chain([stream]) {
+            self.front.lend(&mut self.policy, user, |_| ());
+        }
+        (outcome, waited)
+    }
+
+    fn free(&mut self, block: Block, stream: u32, uses: &[(u32, u64)]) {
+        let Err(block) = self.front.free(block, uses) else { return };
+        self.front.lend(&mut self.policy, stream, |_| ());
+        let Err(block) = self.front.free(block, uses) else { return };
+        self.returned.push((block, uses.into()));
+        if self.returned.len() > Front::<u32>::MOST_WAITING {
+            self.policy();
+        }
     }
 }
 
@@ -62,9 +150,9 @@ fn wait<P: Policy + ?Sized>(policy: &mut P) -> bool {
     !awaited.is_empty()
 }
 
-/// A policy at work on a trace, which may be repeated.
-pub(crate) struct Replay<P> {
-    policy: P,
+/// A trace at work, which may be repeated.
+pub(crate) struct Replay<A> {
+    allocator: A,
     source: Limit<DeviceModel>,
     /// What each name holds.
     held: Vec<Held>,
@@ -107,13 +195,13 @@ pub(crate) enum AtFailure {
     GoOn,
 }
 
-impl<P: DevicePolicy> Replay<P> {
+impl<A: Allocator> Replay<A> {
     /// A replay that has not begun, on a device of which `limit` bytes may be taken.
-    pub(crate) fn new(trace: &Trace, policy: P, capacity: u64, limit: Option<u64>) -> Self {
+    pub(crate) fn new(trace: &Trace, allocator: A, capacity: u64, limit: Option<u64>) -> Self {
         let mut held = Vec::new();
         held.resize_with(trace.names, Held::default);
         Replay {
-            policy,
+            allocator,
             source: Limit::new(DeviceModel::new(capacity, Addresses::Rising), limit),
             held,
             recorded: vec![0; trace.streams],
@@ -140,7 +228,7 @@ impl<P: DevicePolicy> Replay<P> {
                 }
             }
         }
-        outcome.statistics = self.policy.statistics();
+        outcome.statistics = self.allocator.statistics();
         outcome.calls = self.source.source().calls();
         outcome.highest_use = self.source.source().highest_use();
         (outcome.waits, outcome.event_records) = (self.waits, self.event_records);
@@ -164,11 +252,12 @@ impl<P: DevicePolicy> Replay<P> {
                 }
             }
             Event::Synchronize { stream } => {
-                self.policy.completed(stream, self.recorded[stream as usize]);
+                self.allocator.completed(stream, self.recorded[stream as usize]);
             }
             Event::EmptyCache => {
-                self.waits += u64::from(wait(&mut self.policy));
-                self.policy.release_cached(&mut self.source);
+                let policy = self.allocator.policy();
+                self.waits += u64::from(wait(policy));
+                policy.release_cached(&mut self.source);
             }
         }
         Ok(())
@@ -176,7 +265,7 @@ impl<P: DevicePolicy> Replay<P> {
 
     fn allocate(&mut self, bytes: u64, stream: u32) -> Result<Block, OutOfMemory> {
         let source = &mut self.source;
-        let (outcome, waited) = self.policy.allocate_or_wait(source, bytes, stream);
+        let (outcome, waited) = self.allocator.allocate(source, bytes, stream);
         self.waits += u64::from(waited);
         outcome.map_err(|error| match error {
             AllocateError::OutOfMemory(_) => OutOfMemory,
@@ -184,25 +273,25 @@ impl<P: DevicePolicy> Replay<P> {
         })
     }
 
-    /// Frees what a name holds. The uses on its own stream are not told: in this model, the own
-    /// stream is done whenever somebody asks.
+    /// Frees what a name holds, after a use on its own stream. In this model that stream is done
+    /// whenever somebody asks, so the use is told as one that is known to be over.
     fn free(&mut self, name: usize) {
         let held = &mut self.held[name];
         let Some(block) = held.block.take() else { return };
         let recorded = &mut self.recorded;
         self.event_records += held.used_on.len() as u64;
-        let uses = held.used_on.drain(..).map(|stream| {
+        let others = held.used_on.drain(..).map(|stream| {
             recorded[stream as usize] += 1;
             (stream, recorded[stream as usize])
         });
-        let uses: smallvec::SmallVec<[_; 4]> = uses.collect();
-        self.policy.free(block, &uses).expect("each block goes back to its policy");
+        let uses: Uses = [(held.stream, 0)].into_iter().chain(others).collect();
+        self.allocator.free(block, held.stream, &uses);
     }
 
     /// Frees what is held, and completes what is waited for, so that the trace can be repeated.
     pub(crate) fn rewind(&mut self) {
         (0..self.held.len()).for_each(|name| self.free(name));
-        wait(&mut self.policy);
+        wait(self.allocator.policy());
     }
 
     /// How often the device was asked for memory so far.

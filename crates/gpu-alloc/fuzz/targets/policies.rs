@@ -5,6 +5,8 @@
 
 #[path = "../../tests/it/certificate/mod.rs"]
 mod certificate;
+#[path = "../../tests/it/counted.rs"]
+mod counted;
 #[path = "../../examples/replay/device.rs"]
 mod device_model;
 #[path = "../../tests/it/drawn.rs"]

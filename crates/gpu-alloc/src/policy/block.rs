@@ -43,6 +43,7 @@ pub struct Block {
     pub(super) bytes: u64,
     pub(super) last_use: u64,
     pub(super) is_recycled: bool,
+    pub(super) is_shared: bool,
 }
 
 impl Block {
@@ -70,6 +71,12 @@ impl Block {
     /// this one: nothing else keeps the new owner there from overtaking the old owner here.
     pub fn last_use(&self) -> u64 {
         self.last_use
+    }
+
+    /// Whether work on other streams may have used any part of the memory before, which
+    /// [`waits_for`](super::Policy::waits_for) tells.
+    pub fn is_shared(&self) -> bool {
+        self.is_shared
     }
 
     /// Whether any part of the memory was handed out before.

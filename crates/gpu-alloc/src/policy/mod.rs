@@ -8,6 +8,8 @@
 //! - [`Pytorch`] keeps device memory as PyTorch's allocator does: segments or pages, split and
 //!   merged, by stream.
 //! - [`BestFit`] keeps page-locked host memory: segments, split and merged, for all streams.
+//! - [`Stitched`] keeps device memory as pages that are put where addresses are free, and lends
+//!   what concerns one stream only to a [`Front`], which many threads can use.
 //! - [`Limit`] and [`Log`] wrap a source; wrappers compose.
 //!
 //! ```
@@ -42,6 +44,8 @@
 mod best_fit;
 mod block;
 mod certificate;
+mod front;
+mod lent;
 mod limit;
 mod log;
 mod pending;
@@ -52,6 +56,7 @@ mod snapshot;
 mod source;
 mod statistics;
 mod stitched;
+mod sync;
 mod tally;
 
 use std::collections::BTreeSet;
@@ -60,6 +65,7 @@ use std::time::Duration;
 pub use best_fit::BestFit;
 pub use block::{Address, Block, ForeignBlock, Home, PoolId, StreamName};
 pub use certificate::{Asked, Certificate, KeptBy, Place, Refused, Share};
+pub use front::{Front, StreamNumber};
 pub use limit::Limit;
 pub use log::{Log, SourceCall};
 pub use pytorch::{OptionsError, Pytorch, PytorchOptions};
@@ -69,7 +75,7 @@ pub use source::{MemorySource, Physical, SourceError, VirtualMemory};
 pub use statistics::{
     DurationStatistic, HostMemoryStats, MemoryStats, Pool, PoolStatistics, Statistic,
 };
-pub use stitched::Stitched;
+pub use stitched::{Lane, Stitched};
 
 /// A way to keep memory for reuse.
 ///
@@ -149,6 +155,20 @@ pub trait Policy {
 
     /// What [`release_cached`](Self::release_cached) waits for, besides what is awaited for reuse.
     fn awaited_for_release(&self) -> impl Iterator<Item = (Self::Stream, u64)>;
+
+    /// Lends the part of its memory that serves a stream, to be used apart by a [`Front`]; nothing if
+    /// it has none, or has lent it already. A policy that lends nothing need not know of this.
+    ///
+    /// Until everything is taken back, no other method must be called but this one.
+    fn lend(&mut self, stream: Self::Stream) -> Option<Box<Lane<Self::Stream>>> {
+        let _ = stream;
+        None
+    }
+
+    /// Takes back what it has lent, with what was done there.
+    fn take_back(&mut self, lane: Box<Lane<Self::Stream>>) {
+        drop(lane);
+    }
 
     /// The streams whose completions still matter: those that blocks belong to or wait for.
     fn streams(&self) -> BTreeSet<Self::Stream>;

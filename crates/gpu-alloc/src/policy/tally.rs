@@ -53,12 +53,8 @@ impl Sum {
         self.requested -= other.requested;
     }
 
-    fn share(&self, parts: u64) -> Sum {
-        Sum {
-            blocks: self.blocks / parts,
-            bytes: self.bytes / parts,
-            requested: self.requested / parts,
-        }
+    fn map(&self, how: impl Fn(u64) -> u64) -> Sum {
+        Sum { blocks: how(self.blocks), bytes: how(self.bytes), requested: how(self.requested) }
     }
 }
 
@@ -107,9 +103,14 @@ impl Tally {
         }
     }
 
-    /// A share of what is left below the peaks, for one of so many parts.
-    pub(super) fn with_credit(slack: &[Sum; 3], parts: u64) -> Tally {
-        Tally { credit: slack.map(|sum| sum.share(parts)), ..Tally::default() }
+    /// Half of what is left below the peaks.
+    pub(super) fn with_half(slack: &[Sum; 3]) -> Tally {
+        Tally { credit: slack.map(|sum| sum.map(|all| all - all / 2)), ..Tally::default() }
+    }
+
+    /// An equal part of the other half, for one of so many.
+    pub(super) fn with_part(slack: &[Sum; 3], parts: u64) -> Tally {
+        Tally { credit: slack.map(|sum| sum.map(|all| all / 2 / parts)), ..Tally::default() }
     }
 }
 

@@ -4,6 +4,7 @@
 
 mod certificate;
 mod certificate_on_devices;
+mod counted;
 mod device_memory;
 #[allow(dead_code, reason = "the replay looks at more of it than the tests do")]
 #[path = "../../examples/replay/device.rs"]

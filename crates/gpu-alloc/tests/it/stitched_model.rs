@@ -4,13 +4,14 @@
 use std::collections::{BTreeMap, HashMap};
 
 use gpu_alloc::policy::{
-    Address, AllocateError, Block, BlockState, Home, Inspect, MemoryStats, Physical, Policy,
-    PoolId, Statistic, Stitched,
+    Address, AllocateError, Block, BlockState, Front, Home, Inspect, Physical, Policy, PoolId,
+    Statistic, Stitched,
 };
 use proptest::prelude::*;
 
+use crate::counted::Counted;
 use crate::drawn::Draws;
-use crate::test_source::{Fault, TestSource};
+use crate::test_source::{Broken, Fault, TestSource};
 
 const MIB: u64 = 1 << 20;
 const GRANULE: u64 = 512;
@@ -75,6 +76,9 @@ type Clock = [u64; STREAMS];
 /// A granule of physical memory.
 type Place = (Physical, u64);
 
+/// What work must come after, by stream.
+type Waits = Vec<(usize, u64)>;
+
 struct Held {
     block: Block,
     stream: usize,
@@ -84,54 +88,10 @@ struct Held {
     places: Vec<Place>,
 }
 
-/// Blocks, bytes, and bytes that were asked for.
-type Sums = [u64; 3];
-
-/// What statistics say of all memory, and of that for large and for small requests.
-#[derive(Default, Clone, Copy)]
-struct Counted {
-    now: [Sums; 3],
-    peak: [Sums; 3],
-    taken: [Sums; 3],
-    freed: [Sums; 3],
-}
-
-impl Counted {
-    fn change(&mut self, block: &Block, requested: u64, is_taken: bool) {
-        let pool = if block.bytes() <= 256 << 10 { 2 } else { 1 };
-        let sums = [1, block.bytes(), requested];
-        for pool in [0, pool] {
-            for (index, sum) in sums.into_iter().enumerate() {
-                if is_taken {
-                    self.now[pool][index] += sum;
-                    self.taken[pool][index] += sum;
-                } else {
-                    self.now[pool][index] -= sum;
-                    self.freed[pool][index] += sum;
-                }
-                self.peak[pool][index] = self.peak[pool][index].max(self.now[pool][index]);
-            }
-        }
-    }
-
-    fn check(&self, statistics: &MemoryStats) {
-        let MemoryStats { allocation, allocated_bytes, requested_bytes, .. } = statistics;
-        assert_eq!((allocation, allocated_bytes), (&statistics.active, &statistics.active_bytes));
-        for (index, counted) in [allocation, allocated_bytes, requested_bytes].iter().enumerate() {
-            let pools = [counted.all, counted.large_pool, counted.small_pool];
-            let expected = [0, 1, 2].map(|pool| Statistic {
-                current: self.now[pool][index],
-                peak: self.peak[pool][index],
-                allocated: self.taken[pool][index],
-                freed: self.freed[pool][index],
-            });
-            assert_eq!(pools, expected);
-        }
-    }
-}
-
 struct Model {
     policy: Stitched<usize>,
+    /// What is lent, if the policy lends anything.
+    front: Option<Front<usize>>,
     source: TestSource,
     held: Vec<Held>,
     counted: Counted,
@@ -144,9 +104,10 @@ struct Model {
 }
 
 impl Model {
-    fn new(capacity: u64) -> Model {
+    fn new(capacity: u64, lends: bool) -> Model {
         Model {
             policy: Stitched::new(),
+            front: lends.then(Front::new),
             source: TestSource::new(capacity),
             held: Vec::new(),
             counted: Counted::default(),
@@ -157,12 +118,56 @@ impl Model {
         }
     }
 
-    fn run_all(mut self, steps: &[Step]) {
-        for step in steps {
+    /// Runs all steps, and looks after each or after some: to look is to take everything back.
+    fn run_all(mut self, steps: &[Step], looks: bool) {
+        for (step, number) in steps.iter().zip(0..) {
             self.make(step);
-            self.check();
+            if looks || number % 16 == 0 {
+                self.check();
+            }
         }
+        self.check();
         self.end();
+    }
+
+    /// The policy with all that is its own.
+    fn whole(&mut self) -> &mut Stitched<usize> {
+        if let Some(front) = &self.front {
+            front.take_back(&mut self.policy, |_, ()| ());
+        }
+        &mut self.policy
+    }
+
+    fn allocate_block(
+        &mut self,
+        stream: usize,
+        bytes: u64,
+    ) -> Result<(Block, Waits), AllocateError<Broken>> {
+        if let Some(front) = &self.front {
+            // With two streams out of three, so that some is done by the policy while others' is lent.
+            if stream < 2 {
+                front.lend(&mut self.policy, stream, |_| ());
+            }
+            if let Some(block) = front.allocate(stream, bytes, |_, _| ()) {
+                let waits_for = front.waits_for(&block).expect("its lane is lent").to_vec();
+                assert_eq!(block.is_shared(), !waits_for.is_empty());
+                return Ok((block, waits_for));
+            }
+        }
+        self.whole();
+        let block = self.policy.allocate(&mut self.source, bytes, stream.into())?;
+        let waits_for = self.policy.waits_for(&block).collect();
+        Ok((block, waits_for))
+    }
+
+    fn free_block(&mut self, mut block: Block, uses: &[(usize, u64)]) {
+        if let Some(front) = &self.front {
+            match front.free(block, uses) {
+                Ok(()) => return,
+                Err(refused) => block = refused,
+            }
+        }
+        self.whole().free(block, uses).expect("the block is the policy's own");
     }
 
     fn make(&mut self, step: &Step) {
@@ -180,12 +185,13 @@ impl Model {
             }
             Step::Complete { stream } => self.complete(stream),
             Step::Release => {
+                self.whole();
                 self.policy.release_cached(&mut self.source);
                 let used = self.source.device().used();
                 assert!(self.policy.statistics().reserved_bytes.all.current <= used);
             }
             Step::ResetPeaks => {
-                self.policy.reset_peak_statistics();
+                self.whole().reset_peak_statistics();
                 self.counted.peak = self.counted.now;
             }
             Step::Fail { after, broken } => {
@@ -197,7 +203,7 @@ impl Model {
     fn complete(&mut self, stream: usize) {
         let last = self.work[stream].len() as u64;
         self.completed[stream] = last;
-        self.policy.completed(stream, last);
+        self.whole().completed(stream, last);
         if let Some(clock) = self.work[stream].last().copied() {
             // What is done was not begun before what it comes after was done.
             join(&mut self.completed, &clock);
@@ -205,8 +211,8 @@ impl Model {
     }
 
     fn allocate(&mut self, stream: usize, bytes: u64) {
-        let block = match self.policy.allocate(&mut self.source, bytes, stream.into()) {
-            Ok(block) => block,
+        let (block, waits_for) = match self.allocate_block(stream, bytes) {
+            Ok(handed) => handed,
             Err(AllocateError::OutOfMemory(report)) => return assert_eq!(report.requested, bytes),
             Err(AllocateError::Source(_)) => return,
         };
@@ -214,7 +220,7 @@ impl Model {
         assert!(block.address().0.is_multiple_of(GRANULE));
         assert!(self.source.device().is_usable(block.address(), block.bytes()));
         let mut after = self.clocks[stream];
-        for (other, sequence) in self.policy.waits_for(&block) {
+        for (other, sequence) in waits_for {
             assert_ne!(other, stream, "nobody waits for its own stream");
             join(&mut after, &self.work[other][sequence as usize - 1]);
         }
@@ -253,7 +259,7 @@ impl Model {
             }
         }
         self.counted.change(&held.block, held.requested, false);
-        self.policy.free(held.block, &uses).expect("the block is the policy's own");
+        self.free_block(held.block, &uses);
     }
 
     /// The physical granules of a block.
@@ -275,7 +281,8 @@ impl Model {
         granules.map(place).collect()
     }
 
-    fn check(&self) {
+    fn check(&mut self) {
+        self.whole();
         let mut owner = HashMap::new();
         for held in &self.held {
             for place in &held.places {
@@ -307,6 +314,7 @@ impl Model {
             self.free(held, [true; STREAMS]);
         }
         (0..STREAMS).for_each(|stream| self.complete(stream));
+        self.whole();
         self.policy.release_cached(&mut self.source);
         assert_eq!(self.source.device().used(), 0);
         assert_eq!(self.policy.statistics().reserved_bytes.all.current, 0);
@@ -323,8 +331,11 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(40) })]
 
     #[test]
-    fn memory_is_one_owners_at_a_time_on_every_stream((capacity, steps) in program()) {
-        Model::new(capacity).run_all(&steps);
+    fn memory_is_one_owners_at_a_time_on_every_stream(
+        (capacity, steps) in program(),
+        [lends, looks] in any::<[bool; 2]>(),
+    ) {
+        Model::new(capacity, lends).run_all(&steps, looks);
     }
 }
 
@@ -343,7 +354,8 @@ pub(crate) fn run_drawn(draws: &mut Draws<'_>) {
         10 => Step::ResetPeaks,
         _ => Step::Fail { after: draws.below(6) as u32, broken: draws.is_set() },
     });
-    Model::new(capacity).run_all(&steps);
+    let [lends, looks] = [(); 2].map(|()| draws.is_set());
+    Model::new(capacity, lends).run_all(&steps, looks);
 }
 
 #[test]

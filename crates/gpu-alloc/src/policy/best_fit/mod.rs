@@ -168,7 +168,7 @@ impl<K: StreamName> BestFit<K> {
         let record = &mut self.blocks[slot];
         let (address, is_recycled) = (record.address, record.was_used);
         (record.state, record.was_used, record.idle_since) = (State::Allocated, true, None);
-        Block { slot, address, bytes: size, last_use: 0, is_recycled }
+        Block { slot, address, bytes: size, last_use: 0, is_recycled, is_shared: false }
     }
 
     /// Puts a block that nobody uses among the free ones, merged with those beside it.

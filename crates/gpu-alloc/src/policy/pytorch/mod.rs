@@ -243,7 +243,7 @@ impl<K: StreamName> Pytorch<K> {
             self.statistics.oversize_allocations.increase(1);
         }
         self.settle_inactive(size.pool);
-        Block { slot, address, bytes, last_use, is_recycled }
+        Block { slot, address, bytes, last_use, is_recycled, is_shared: false }
     }
 
     /// Cuts a block after `bytes`; returns what follows, in the same state.

@@ -3,6 +3,7 @@
 use super::arena::{Arena, ArenaId};
 use super::pages::{PAGE, touched};
 use super::span::{Spans, State};
+use super::uses::Uses;
 use crate::policy::slab::Slot;
 use crate::policy::tally::Tally;
 use crate::policy::{Address, Block, Pool, StreamName};
@@ -17,10 +18,11 @@ pub(super) const SHARED: usize = 0;
 
 /// The arenas of a stream, or of all homes that share a lane.
 ///
-/// What fits into a hole of the stream's, and what is freed, concerns nothing outside of the lane.
+/// What fits into a hole of the stream's, and what is freed, concerns nothing outside of the lane. So
+/// the policy can lend it to a [`Front`](crate::policy::Front).
 #[derive(Debug)]
-pub(super) struct Lane<K> {
-    pub(super) number: usize,
+pub struct Lane<K> {
+    number: usize,
     pub(super) spans: Spans<K>,
     /// That for small requests, and that for large ones; in the shared lane, as they came.
     pub(super) arenas: Vec<Arena<K>>,
@@ -31,12 +33,14 @@ pub(super) struct Lane<K> {
     pub(super) tally: Tally,
     /// Counts requests and frees, to tell what was freed first.
     pub(super) clock: u64,
+    /// What the clock showed when the lane was lent.
+    pub(super) lent_at: u64,
 }
 
 impl<K: StreamName> Lane<K> {
     pub(super) fn new(number: usize) -> Self {
         let (spans, arenas) = (Spans::new(number), Vec::new());
-        Lane { number, spans, arenas, fresh: None, tally: Tally::default(), clock: 0 }
+        Lane { number, spans, arenas, fresh: None, tally: Tally::default(), clock: 0, lent_at: 0 }
     }
 
     /// The lane of one stream.
@@ -44,6 +48,64 @@ impl<K: StreamName> Lane<K> {
         let mut lane = Lane::new(number);
         lane.arenas = [Pool::Small, Pool::Large].map(|pool| Arena::new(stream.into(), pool)).into();
         lane
+    }
+
+    /// A small number that no other lane of the policy has.
+    pub(in crate::policy) fn number(&self) -> usize {
+        self.number
+    }
+
+    /// The stream of a lane that is not shared.
+    #[inline]
+    pub(in crate::policy) fn stream(&self) -> K {
+        self.arenas[0].home.stream
+    }
+
+    /// Hands out at least `requested` bytes to the lane's stream, if that concerns nobody else: a
+    /// hole is there, and no new peak is reached.
+    #[inline]
+    pub(in crate::policy) fn allocate(&mut self, stream: K, requested: u64) -> Option<Block> {
+        if stream != self.stream() {
+            return None;
+        }
+        let bytes = rounded(requested)?;
+        let pool = pool_of(bytes);
+        let arena = self.id(pool as u32);
+        let hole = self.hole_at_hand(arena, bytes)?;
+        if !self.tally.take(pool, bytes, requested) {
+            self.put_back(hole.0);
+            return None;
+        }
+        self.clock += 1;
+        Some(self.hand_out(hole, bytes, requested, arena))
+    }
+
+    /// What the new owner of a block that this has handed out must come after, on other streams.
+    pub(in crate::policy) fn waits_for(&self, block: &Block) -> impl Iterator<Item = (K, u64)> {
+        let span = self.spans.get(block.slot).filter(|span| span.is_of(block));
+        span.into_iter().flat_map(|span| span.uses.others())
+    }
+
+    /// Takes a block back; gives it back if that concerns anybody else: another stream has used it,
+    /// or has held it.
+    #[inline]
+    pub(in crate::policy) fn free(&mut self, block: Block, uses: &[(K, u64)]) -> Result<(), Block> {
+        let (slot, own) = (block.slot, self.stream());
+        let Some(span) = self.spans.get(slot).filter(|span| span.is_of(&block)) else {
+            return Err(block);
+        };
+        let is_others = span.holder != span.arena
+            || uses.iter().any(|(stream, _)| *stream != own)
+            || uses.is_empty() && span.uses.has_others();
+        if is_others {
+            return Err(block);
+        }
+        if let Some(last) = uses.iter().map(|(_, last)| *last).max() {
+            self.spans[slot].uses = Uses::of_own(last);
+        }
+        self.clock += 1;
+        self.end_hold(slot);
+        Ok(())
     }
 
     /// Makes a block the last that was freed.
@@ -93,6 +155,13 @@ impl<K: StreamName> Lane<K> {
         self.hole_for(arena, bytes)
     }
 
+    /// Undoes [`hole_at_hand`](Lane::hole_at_hand).
+    fn put_back(&mut self, hole: Slot) {
+        if self.spans[hole].state == State::Fresh {
+            self.fresh = Some(hole);
+        }
+    }
+
     /// Hands out `bytes` of a hole at an address, for a request of an arena.
     #[inline]
     pub(super) fn hand_out(
@@ -109,8 +178,8 @@ impl<K: StreamName> Lane<K> {
         span.requested = requested;
         span.holder = holder;
         let is_recycled = std::mem::replace(&mut span.is_recycled, true);
-        let last_use = span.uses.own;
-        Block { slot, address: Address(address), bytes, last_use, is_recycled }
+        let (last_use, is_shared) = (span.uses.own, span.uses.has_others());
+        Block { slot, address: Address(address), bytes, last_use, is_recycled, is_shared }
     }
 
     /// Takes a span out of the list of its arena that it is in, to change it.

@@ -10,32 +10,50 @@ use crate::policy::slab::Slot;
 
 /// The lanes of a policy by their numbers. The first is the shared one.
 #[derive(Debug)]
-pub(super) struct Lanes<K>(Vec<Lane<K>>);
+pub(super) struct Lanes<K>(Vec<Option<Box<Lane<K>>>>);
+
+/// What is asked of a lane that is lent is a fault in the program.
+const AT_HOME: &str = "the policy works when it has all its lanes";
 
 impl<K: StreamName> Lanes<K> {
     pub(super) fn lane(&self, number: usize) -> &Lane<K> {
-        &self.0[number]
+        self.0[number].as_deref().expect(AT_HOME)
     }
 
     pub(super) fn lane_mut(&mut self, number: usize) -> &mut Lane<K> {
-        &mut self.0[number]
+        self.0[number].as_deref_mut().expect(AT_HOME)
     }
 
     pub(super) fn lanes(&self) -> impl Iterator<Item = &Lane<K>> {
-        self.0.iter()
+        self.0.iter().map(|lane| lane.as_deref().expect(AT_HOME))
     }
 
     pub(super) fn lanes_mut(&mut self) -> impl Iterator<Item = &mut Lane<K>> {
-        self.0.iter_mut()
+        self.0.iter_mut().map(|lane| lane.as_deref_mut().expect(AT_HOME))
     }
 
     /// Makes a lane for a stream, if there may be one more.
     pub(super) fn add(&mut self, stream: K) -> Option<usize> {
         let number = self.0.len();
         (number < Slot::LANES).then(|| {
-            self.0.push(Lane::of_stream(number, stream));
+            self.0.push(Some(Box::new(Lane::of_stream(number, stream))));
             number
         })
+    }
+
+    /// Takes the lane of a stream away to be used elsewhere; nothing if it is away already, or there
+    /// is none.
+    pub(super) fn lend(&mut self, stream: K) -> Option<Box<Lane<K>>> {
+        let is_of = |lane: &Option<Box<Lane<K>>>| {
+            let lane = lane.as_deref().filter(|lane| lane.number() != SHARED);
+            lane.is_some_and(|lane| lane.stream() == stream)
+        };
+        self.0.iter_mut().find(|lane| is_of(lane))?.take()
+    }
+
+    pub(super) fn take_back(&mut self, lane: Box<Lane<K>>) {
+        let number = lane.number();
+        self.0[number] = Some(lane);
     }
 
     pub(super) fn arena(&self, id: ArenaId) -> &Arena<K> {
@@ -73,7 +91,7 @@ impl<K: StreamName> Lanes<K> {
 
     /// The span that a slot may name, if it is one.
     pub(super) fn get(&self, slot: Slot) -> Option<&Span<K>> {
-        self.0.get(slot.lane())?.spans.get(slot)
+        self.0.get(slot.lane())?.as_deref().expect(AT_HOME).spans.get(slot)
     }
 }
 
@@ -93,6 +111,6 @@ impl<K: StreamName> IndexMut<Slot> for Lanes<K> {
 
 impl<K: StreamName> Default for Lanes<K> {
     fn default() -> Self {
-        Lanes(vec![Lane::new(SHARED)])
+        Lanes(vec![Some(Box::new(Lane::new(SHARED)))])
     }
 }

@@ -20,10 +20,12 @@ mod stitch;
 mod supply;
 mod uses;
 
+pub use self::lane::Lane;
+
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use self::arena::{Arena, ArenaId};
-use self::lane::{Lane, SHARED, pool_of};
+use self::lane::{SHARED, pool_of};
 use self::lanes::Lanes;
 use self::pages::PAGE;
 use self::piece::Piece;
@@ -240,15 +242,16 @@ impl<K: StreamName> Stitched<K> {
     ) -> Block {
         let pool = self.arena(holder).pool;
         let lane = self.spans.lane_mut(hole.lane());
-        let is_counted = lane.number != SHARED && lane.tally.take(pool, bytes, requested);
+        let is_counted = lane.number() != SHARED && lane.tally.take(pool, bytes, requested);
         let mut block = lane.hand_out((hole, address), bytes, requested, holder);
         if !is_counted {
             self.add_up();
             self.statistics.count_allocation(pool, bytes, requested);
-            self.balance();
+            self.balance(hole.lane());
         }
         let span = &self.spans[block.slot];
         if span.arena != holder {
+            block.is_shared = true;
             block.last_use = span.uses.on(self.stream_of(span.arena), self.stream_of(holder));
         }
         block
@@ -262,8 +265,9 @@ impl<K: StreamName> Stitched<K> {
         }
     }
 
-    /// Gives each lane an equal part of what is left below all peaks.
-    fn balance(&mut self) {
+    /// Gives the lanes what is left below all peaks: half of it to the one that needed it last, and to
+    /// the others equal parts of the rest.
+    fn balance(&mut self, needy: usize) {
         self.add_up();
         let held = self.statistics.allocated_bytes.all.current;
         self.most_held = self.most_held.max(held);
@@ -271,8 +275,11 @@ impl<K: StreamName> Stitched<K> {
         let both = &mut slack[2].bytes;
         *both = (*both).min(self.most_held - held);
         let parts = self.spans.lanes().count() as u64 - 1;
-        for lane in self.spans.lanes_mut().filter(|lane| lane.number != SHARED) {
-            lane.tally = Tally::with_credit(&slack, parts);
+        for lane in self.spans.lanes_mut().filter(|lane| lane.number() != SHARED) {
+            lane.tally = match lane.number() == needy {
+                true => Tally::with_half(&slack),
+                false => Tally::with_part(&slack, parts),
+            };
         }
     }
 

@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use smallvec::SmallVec;
 
-use super::Stitched;
 use super::arena::ArenaId;
 use super::lane::{SHARED, pool_of, rounded};
 use super::span::State;
+use super::{Lane, Stitched};
 use crate::policy::certificate::Unable;
 use crate::policy::{
     AllocateError, Block, ForeignBlock, Home, MemorySource, Policy, PoolId, Refused, StreamName,
@@ -56,7 +56,7 @@ impl<K: StreamName> Policy for Stitched<K> {
         let (stream, holding) = (self.stream_of(arena), self.stream_of(holder));
         let operations = self.operations;
         let lane = self.spans.lane_mut(slot.lane());
-        if lane.number != SHARED {
+        if lane.number() != SHARED {
             lane.clock = operations;
             lane.spans[slot].uses.renew(stream, holding, uses);
             if lane.spans[slot].uses.has_others() {
@@ -135,6 +135,17 @@ impl<K: StreamName> Policy for Stitched<K> {
         spans
             .flat_map(|span| span.uses.all(self.stream_of(span.arena)))
             .filter(|(stream, sequence)| !self.has_completed(*stream, *sequence))
+    }
+
+    fn lend(&mut self, stream: K) -> Option<Box<Lane<K>>> {
+        let mut lane = self.spans.lend(stream)?;
+        (lane.clock, lane.lent_at) = (self.operations, self.operations);
+        Some(lane)
+    }
+
+    fn take_back(&mut self, lane: Box<Lane<K>>) {
+        self.operations += lane.clock - lane.lent_at;
+        self.spans.take_back(lane);
     }
 
     fn streams(&self) -> BTreeSet<K> {

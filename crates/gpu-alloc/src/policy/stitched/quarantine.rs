@@ -81,7 +81,7 @@ impl<K: StreamName> Stitched<K> {
         };
         if let Some(oldest) = self.quarantine.spans.iter().position(fits) {
             self.end_quarantine_of(oldest);
-        } else if self.movable_pages() >= touched(0, bytes).end || !self.end_quarantine() {
+        } else if self.may_move(touched(0, bytes).end) || !self.end_quarantine() {
             return None;
         }
         self.hole_for(arena, bytes)
@@ -133,10 +133,16 @@ impl<K: StreamName> Stitched<K> {
         any
     }
 
-    /// The pages that nobody holds anything of and that may move.
-    fn movable_pages(&self) -> u64 {
-        let mapped = self.free_pieces().map(|(_, _, pages)| pages.end - pages.start).sum::<u64>();
-        mapped + self.spare.iter().map(|piece| self.pieces[*piece].pages).sum::<u64>()
+    /// Whether there are so many pages that nobody holds anything of and that may move. It looks at
+    /// no more than it needs to know that.
+    fn may_move(&self, wanted: u64) -> bool {
+        let spare = self.spare.iter().map(|piece| self.pieces[*piece].pages);
+        let mapped = self.free_pieces().map(|(_, _, pages)| pages.end - pages.start);
+        let mut found = 0;
+        spare.chain(mapped).any(|pages| {
+            found += pages;
+            found >= wanted
+        })
     }
 
     fn end_quarantine_of(&mut self, index: usize) {

@@ -183,8 +183,8 @@ impl<K: StreamName> Stitched<K> {
             self.unmap_pieces(source, arena, hole, pages);
         }
         let released = self.destroy_spare(source);
+        self.add_up();
         self.most_held = self.held();
-        self.balance();
         self.calls = 0;
         released
     }

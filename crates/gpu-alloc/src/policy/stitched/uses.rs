@@ -21,6 +21,12 @@ impl<K: StreamName> Uses<K> {
         Uses { own: 0, others: None }
     }
 
+    /// One on the memory's own stream, after which nobody need know of any before.
+    #[inline]
+    pub(super) const fn of_own(last: u64) -> Self {
+        Uses { own: last, others: None }
+    }
+
     pub(super) fn others(&self) -> impl Iterator<Item = (K, u64)> {
         self.others.iter().flat_map(|others| others.iter().copied())
     }

@@ -1,0 +1,194 @@
+//! The way past a policy for what concerns one stream only.
+
+use gpu_runtime::StreamId;
+use smallvec::SmallVec;
+
+use super::lent::Lent;
+use super::slab::Slot;
+use super::{Block, Lane, Policy, StreamName};
+
+/// A stream's name as a number.
+pub trait StreamNumber: StreamName {
+    /// A number below 2⁶⁴ - 1 that no other stream has.
+    fn number(self) -> u64;
+}
+
+impl StreamNumber for u32 {
+    fn number(self) -> u64 {
+        self.into()
+    }
+}
+
+impl StreamNumber for usize {
+    fn number(self) -> u64 {
+        self as u64
+    }
+}
+
+impl StreamNumber for StreamId {
+    fn number(self) -> u64 {
+        StreamId::number(self) << 16 | self.device().index() as u64 & 0xffff
+    }
+}
+
+/// The lanes that a policy has lent ([`Policy::lend`]), each with notes of whoever runs the policy.
+///
+/// A request that a hole of its own stream serves, and most frees, change nothing outside of the
+/// stream's lane. They are done here, under a lock that only requests of that stream and frees of its
+/// memory take. For all else the policy must have all its lanes back: whoever has the policy takes
+/// them back first ([`take_back`](Front::take_back)), and lends them again to streams that ask for
+/// more. What it decides is the same either way, but for the order in which frees of different
+/// streams are thought to have come.
+///
+/// ```
+/// use gpu_alloc::policy::{Front, Policy, Stitched};
+/// # use gpu_alloc::policy::{Address, MemorySource, Physical, SourceError, VirtualMemory};
+/// # struct Source(u64);
+/// # impl MemorySource for Source {
+/// #     type Error = std::convert::Infallible;
+/// #     fn allocate(&mut self, _: u64) -> Result<Address, SourceError<Self::Error>> {
+/// #         Err(SourceError::Exhausted)
+/// #     }
+/// #     fn release(&mut self, _: Address, _: u64) {}
+/// #     fn virtual_memory(&mut self) -> Option<&mut dyn VirtualMemory<Error = Self::Error>> {
+/// #         Some(self)
+/// #     }
+/// # }
+/// # impl VirtualMemory for Source {
+/// #     type Error = std::convert::Infallible;
+/// #     fn page_bytes(&self) -> u64 {
+/// #         2 << 20
+/// #     }
+/// #     fn reserve(&mut self, bytes: u64) -> Result<Address, SourceError<Self::Error>> {
+/// #         self.0 += bytes;
+/// #         Ok(Address(self.0))
+/// #     }
+/// #     fn unreserve(&mut self, _: Address, _: u64) {}
+/// #     fn create(&mut self, _: u64) -> Result<Physical, SourceError<Self::Error>> {
+/// #         self.0 += 1 << 30;
+/// #         Ok(Physical(self.0))
+/// #     }
+/// #     fn destroy(&mut self, _: Physical, _: u64) {}
+/// #     fn map(&mut self, _: Address, _: Physical, _: u64) -> Result<(), SourceError<Self::Error>> {
+/// #         Ok(())
+/// #     }
+/// #     fn set_access(&mut self, _: Address, _: u64) -> Result<(), SourceError<Self::Error>> {
+/// #         Ok(())
+/// #     }
+/// #     fn unmap(&mut self, _: Address, _: u64) {}
+/// # }
+/// # let mut source = Source(1 << 40);
+/// let mut policy = Stitched::<u32>::new();
+/// let front = Front::<u32>::new();
+/// let stream = 7;
+/// assert!(front.allocate(stream, 1000, |_, _| ()).is_none(), "nothing is lent");
+/// let block = policy.allocate(&mut source, 1000, stream.into()).unwrap();
+/// assert!(front.lend(&mut policy, stream, |_| ()));
+///
+/// // From here on, nobody needs the policy for this.
+/// let address = block.address();
+/// front.free(block, &[(stream, 1)]).unwrap();
+/// let block = front.allocate(stream, 900, |_, _| ()).unwrap();
+/// assert_eq!((block.address(), block.last_use()), (address, 1));
+///
+/// front.take_back(&mut policy, |_, ()| ());
+/// assert_eq!(policy.statistics().allocation.all.current, 1);
+/// policy.free(block, &[]).unwrap();
+/// ```
+#[derive(Debug)]
+pub struct Front<K, N = ()>(Lent<(Box<Lane<K>>, N)>);
+
+impl<K: StreamNumber, N> Front<K, N> {
+    /// How many blocks may wait for the policy to have its lanes back, whose memory other streams
+    /// have used: it keeps such memory back anyway.
+    pub const MOST_WAITING: usize = 16;
+
+    /// No lane is lent yet.
+    pub fn new() -> Self {
+        Front(Lent::new(Slot::LANES))
+    }
+
+    /// Hands out at least `bytes` to a stream, if its lane is lent and can do so by itself.
+    /// Where other streams have used the memory ([`Block::is_shared`]),
+    /// [`waits_for`](Front::waits_for) tells what comes before. `note` is called under the lock,
+    /// with the notes of the lane.
+    #[inline]
+    pub fn allocate(
+        &self,
+        stream: K,
+        bytes: u64,
+        note: impl FnOnce(&mut N, &Block),
+    ) -> Option<Block> {
+        let place = self.0.place_of(stream.number())?;
+        self.0.with(place, |(lane, notes)| {
+            let block = lane.allocate(stream, bytes)?;
+            note(notes, &block);
+            Some(block)
+        })?
+    }
+
+    /// As [`Policy::waits_for`], of a block whose lane is lent.
+    pub fn waits_for(&self, block: &Block) -> Option<SmallVec<[(K, u64); 2]>> {
+        self.0.with(block.slot.lane(), |(lane, _)| lane.waits_for(block).collect())
+    }
+
+    /// Takes a block back, as [`Policy::free`] does, if the lane that it is of is lent and that
+    /// concerns no other.
+    ///
+    /// # Errors
+    /// The block, if it must go back to the policy.
+    #[inline]
+    pub fn free(&self, block: Block, uses: &[(K, u64)]) -> Result<(), Block> {
+        let place = block.slot.lane();
+        let mut block = Some(block);
+        let freed = self.0.with(place, |(lane, _)| {
+            let refused = lane.free(block.take()?, uses);
+            refused.err()
+        });
+        match freed.flatten().or(block) {
+            None => Ok(()),
+            Some(block) => Err(block),
+        }
+    }
+
+    /// Whether the policy has all its lanes. To be asked by whoever has the policy.
+    pub fn has_nothing(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Lends the lane of a stream, if the policy has one for it at home, with the notes on it; false
+    /// if it has not.
+    pub fn lend<P: Policy<Stream = K>>(
+        &self,
+        policy: &mut P,
+        stream: K,
+        notes: impl FnOnce(usize) -> N,
+    ) -> bool {
+        let Some(lane) = policy.lend(stream) else { return false };
+        let place = lane.number();
+        self.0.lend(place, stream.number(), (lane, notes(place)));
+        true
+    }
+
+    /// Gives a policy its lanes back, and `each` the notes of each lane by its number. Returns whose
+    /// lanes they were, which may be lent again.
+    pub fn take_back<P: Policy<Stream = K>>(
+        &self,
+        policy: &mut P,
+        mut each: impl FnMut(usize, N),
+    ) -> SmallVec<[K; 8]> {
+        let mut streams = SmallVec::new();
+        self.0.take_back(|(lane, notes)| {
+            streams.push(lane.stream());
+            each(lane.number(), notes);
+            policy.take_back(lane);
+        });
+        streams
+    }
+}
+
+impl<K: StreamNumber, N> Default for Front<K, N> {
+    fn default() -> Self {
+        Self::new()
+    }
+}

@@ -1,0 +1,156 @@
+//! Parts of a policy that are lent to threads and taken back, and what is counted there.
+
+use std::sync::Arc;
+
+use loom::sync::Mutex;
+use loom::thread;
+
+use self::lent::Lent;
+use self::statistics::{MemoryStats, Pool, PoolStatistics};
+use self::tally::{Tally, slack};
+use crate::in_every_order;
+
+#[path = "../../../crates/gpu-alloc/src/policy/lent.rs"]
+mod lent;
+#[allow(dead_code, unreachable_pub, reason = "elsewhere it is public, and all of it is used")]
+#[path = "../../../crates/gpu-alloc/src/policy/statistics.rs"]
+mod statistics;
+#[allow(dead_code, reason = "half of it is of no interest here")]
+#[path = "../../../crates/gpu-alloc/src/policy/tally.rs"]
+mod tally;
+
+mod sync {
+    pub(super) use loom::hint::spin_loop;
+    pub(super) use loom::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+    pub(super) use loom::thread::yield_now;
+
+    pub(super) const LOOKS: u32 = 2;
+
+    #[derive(Debug)]
+    pub(super) struct Lock<T>(loom::sync::Mutex<T>);
+
+    impl<T> Lock<T> {
+        pub(super) fn new(value: T) -> Self {
+            Lock(loom::sync::Mutex::new(value))
+        }
+
+        pub(super) fn try_lock(&self) -> Option<loom::sync::MutexGuard<'_, T>> {
+            self.0.try_lock().ok()
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct PoolId(pub(crate) u64);
+
+const BYTES: u64 = 512;
+
+/// A policy that counts, and lends two parts of itself under the names 0 and 1.
+struct Counting {
+    statistics: MemoryStats,
+}
+
+struct Shared {
+    front: Lent<Tally>,
+    policy: Mutex<Counting>,
+}
+
+impl Shared {
+    fn new() -> Arc<Shared> {
+        let shared = Shared {
+            front: Lent::new(2),
+            policy: Mutex::new(Counting { statistics: MemoryStats::default() }),
+        };
+        (0..2).for_each(|part| shared.front.lend(part, part as u64, Tally::default()));
+        Arc::new(shared)
+    }
+
+    /// Hands out a block of a part.
+    fn allocate(&self, part: usize) {
+        assert_eq!(self.front.place_of(part as u64), Some(part));
+        let count = |tally: &mut Tally| tally.take(Pool::Small, BYTES, BYTES);
+        if self.front.with(part, count) == Some(true) {
+            return;
+        }
+        let mut policy = self.policy.lock().unwrap();
+        self.front.take_back(|tally| tally.add_to(&mut policy.statistics));
+        policy.statistics.count_allocation(Pool::Small, BYTES, BYTES);
+        let slack = slack(&policy.statistics);
+        self.front.lend(part, part as u64, Tally::with_half(&slack));
+        self.front.lend(1 - part, 1 - part as u64, Tally::with_part(&slack, 1));
+    }
+
+    /// Takes a block of a part back.
+    fn free(&self, part: usize) {
+        let count = |tally: &mut Tally| tally.give_back(Pool::Small, BYTES, BYTES);
+        if self.front.with(part, count).is_some() {
+            return;
+        }
+        let mut policy = self.policy.lock().unwrap();
+        self.front.take_back(|tally| tally.add_to(&mut policy.statistics));
+        policy.statistics.count_free(Pool::Small, BYTES);
+        policy.statistics.count_free_completed(Pool::Small, BYTES, BYTES);
+    }
+
+    fn statistics(&self) -> MemoryStats {
+        let mut policy = self.policy.lock().unwrap();
+        self.front.take_back(|tally| tally.add_to(&mut policy.statistics));
+        policy.statistics.clone()
+    }
+}
+
+#[test]
+fn the_peak_of_what_two_threads_hold_at_once_is_known() {
+    in_every_order(|| {
+        let shared = Shared::new();
+        let other = Arc::clone(&shared);
+        let thread = thread::spawn(move || other.allocate(1));
+        shared.allocate(0);
+        thread.join().unwrap();
+        let counts = shared.statistics().allocation.all;
+        assert_eq!((counts.current, counts.peak, counts.allocated), (2, 2, 2));
+    });
+}
+
+#[test]
+fn what_is_counted_apart_adds_up_and_is_no_higher_peak_than_there_was() {
+    in_every_order(|| {
+        let shared = Shared::new();
+        // From here on each part has credit for a block.
+        (0..2).for_each(|part| shared.allocate(part));
+        (0..2).for_each(|part| shared.free(part));
+        let other = Arc::clone(&shared);
+        let thread = thread::spawn(move || {
+            other.allocate(1);
+            other.free(1);
+        });
+        let looked = shared.statistics().allocated_bytes.all;
+        assert!(looked.current <= BYTES && looked.peak == 2 * BYTES);
+        shared.allocate(0);
+        thread.join().unwrap();
+        let bytes = shared.statistics().allocated_bytes.all;
+        assert_eq!((bytes.current, bytes.peak), (BYTES, 2 * BYTES));
+        assert_eq!((bytes.allocated, bytes.freed), (4 * BYTES, 3 * BYTES));
+    });
+}
+
+#[test]
+fn what_is_lent_is_one_threads_at_a_time_and_nothing_of_it_is_lost() {
+    in_every_order(|| {
+        let lent = Arc::new(Lent::new(1));
+        lent.lend(0, 7, 0_u64);
+        let user = Arc::clone(&lent);
+        let thread = thread::spawn(move || {
+            let add = |value: &mut u64| *value += 1;
+            u64::from(user.with(0, add).is_some()) + u64::from(user.with(0, add).is_some())
+        });
+        let mut found = None;
+        lent.take_back(|value| found = Some(value));
+        let before = found.expect("it was lent");
+        assert!(lent.is_empty());
+        lent.lend(0, 7, before + 10);
+        let added = thread.join().unwrap();
+        assert_eq!(lent.place_of(7), Some(0));
+        assert_eq!(lent.with(0, |value| *value), Some(10 + added));
+    });
+}
