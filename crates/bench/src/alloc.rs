@@ -1,8 +1,14 @@
 //! Getting memory and giving it back: from the caching allocators, and from the driver.
 
-use gpu_runtime::{DeviceAllocation, HostAllocation};
+use std::sync::Barrier;
+use std::thread;
+use std::time::{Duration, Instant};
 
-use crate::error::Result;
+use gpu_alloc::DeviceSource;
+use gpu_alloc::policy::{Front, Policy as _, Stitched};
+use gpu_runtime::{DeviceAllocation, HostAllocation, Stream};
+
+use crate::error::{Error, Result};
 use crate::harness::Bench;
 use crate::metric::Metric::Nanoseconds;
 use crate::place::Place;
@@ -21,5 +27,80 @@ pub(crate) fn run(bench: &mut Bench, place: &Place) -> Result<()> {
         bench.case(place, &name("pinned_cached"), Nanoseconds, pinned)?;
         bench.case(place, &name("pinned_driver"), Nanoseconds, || HostAllocation::new(bytes))?;
     }
+    let streams = [Stream::new(gpu)?, Stream::new(gpu)?];
+    let pairs = |thread: usize, calls: u32| {
+        (0..calls).try_for_each(|_| gpu_alloc::allocate(gpu, 512, &streams[thread]).map(drop))?;
+        Ok(())
+    };
+    two_threads(bench, "alloc/two_threads_cached", pairs)?;
+    below_the_owners(bench, place)
+}
+
+/// What the allocator itself takes, without anything that owns memory: what other libraries' raw calls
+/// do. It can be used by several threads, and counts everything that its statistics show.
+fn below_the_owners(bench: &mut Bench, place: &Place) -> Result<()> {
+    if !bench.wants_any(&["alloc/pair_512B", "alloc/pair_1MiB", "alloc/pair_32MiB"])
+        && !bench.wants("alloc/two_threads")
+    {
+        return Ok(());
+    }
+    let mut source = DeviceSource::new(place.gpu()?);
+    let mut policy = Stitched::<u32>::new();
+    let front = Front::<u32>::new();
+    for stream in 0..2 {
+        for (_, bytes) in SIZES {
+            let bytes = bytes as u64;
+            let block = policy.allocate(&mut source, bytes, stream.into());
+            let block = block.map_err(|_| Error::Allocator("there is too little memory"))?;
+            policy
+                .free(block, &[])
+                .map_err(|_| Error::Allocator("the policy does not know its block"))?;
+        }
+    }
+    (0..2).for_each(|stream| drop(front.lend(&mut policy, stream, |_| ())));
+    let pair = |stream, bytes| {
+        let block = front.allocate(stream, bytes, |(), _| ());
+        let freed = block.map(|block| front.free(block, &[(stream, 1)]));
+        freed
+            .and_then(std::result::Result::ok)
+            .ok_or(Error::Allocator("nothing is lent to the stream"))
+    };
+    for (size, bytes) in SIZES {
+        let name = format!("alloc/pair_{size}");
+        bench.case(place, &name, Nanoseconds, || pair(0, bytes as u64))?;
+    }
+    let pairs = |thread: usize, calls| (0..calls).try_for_each(|_| pair(thread as u32, 512));
+    two_threads(bench, "alloc/two_threads", pairs)?;
+    front.take_back(&mut policy, |_, ()| ());
+    policy.release_cached(&mut source);
     Ok(())
+}
+
+/// How much more two threads get done than one does alone, each on a stream of its own.
+fn two_threads(
+    bench: &mut Bench,
+    case: &str,
+    pairs: impl Fn(usize, u32) -> Result<()> + Sync,
+) -> Result<()> {
+    let alone = |calls| {
+        let start = Instant::now();
+        pairs(0, calls)?;
+        Ok(start.elapsed())
+    };
+    let start = Barrier::new(2);
+    let timed = |thread, calls| -> Result<Duration> {
+        start.wait();
+        let begin = Instant::now();
+        pairs(thread, calls)?;
+        Ok(begin.elapsed())
+    };
+    let both = |calls| {
+        let (here, there) = thread::scope(|scope| {
+            let there = scope.spawn(|| timed(1, calls));
+            (timed(0, calls), there.join())
+        });
+        let there = there.map_err(|_| Error::Allocator("a thread has panicked"))??;
+        Ok(here?.max(there) / 2)
+    };
+    bench.best_against(case, alone, both)
 }

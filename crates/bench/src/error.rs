@@ -36,6 +36,8 @@ pub(crate) enum Error {
     Runtime(#[from] gpu_runtime::Error),
     #[error(transparent)]
     Allocation(#[from] gpu_alloc::Error),
+    #[error("a policy of the allocator: {0}")]
+    Allocator(&'static str),
     #[error(transparent)]
     Loader(#[from] parallel::LoaderError),
     #[error(transparent)]

@@ -85,23 +85,20 @@ impl Taken {
         origin: Origin,
     ) -> Result<(Taken, Arc<Mutex<UseRecord>>)> {
         let (taken, waits_for) = Taken::new(device, bytes, stream, MemoryPool::current(), origin)?;
-        let uses = UseRecord::shared();
         // Whatever the program's order is, nobody overtakes the last owner.
         let waited = waits_for.iter().try_for_each(|point| stream.wait_point(point));
         if let Err(error) = waited {
             taken.cache.free(taken.block, waits_for);
             return Err(error.into());
         }
-        if taken.block.last_use() > 0 || !waits_for.is_empty() {
-            // The last owner's work may still run. On this stream the new owner comes after it
-            // anyway; on another one it must wait, as if the last owner's use were a write of its
-            // own.
-            let last_use = match waits_for.is_empty() {
-                true => stream.point_at(taken.block.last_use()),
-                false => stream.point(),
-            };
-            uses.lock().unwrap_or_else(PoisonError::into_inner).record_write(last_use);
-        }
+        // The last owner's work may still run. On this stream the new owner comes after it anyway; on
+        // another one it must wait, as if the last owner's use were a write of its own.
+        let last_use = match (waits_for.is_empty(), taken.block.last_use()) {
+            (true, 0) => None,
+            (true, last) => Some(stream.point_at(last)),
+            (false, _) => Some(stream.point()),
+        };
+        let uses = UseRecord::shared_since(last_use);
         Ok((taken, uses))
     }
 
@@ -229,7 +226,11 @@ impl DeviceMemory {
 impl Drop for DeviceMemory {
     fn drop(&mut self) {
         let Some(taken) = self.taken.take() else { return };
-        let (home, range) = (self.stream.clone(), (self.ptr, self.bytes));
+        let range = (self.ptr, self.bytes);
+        if let Some(uses) = UseRecord::try_release(&self.uses, Some(&self.stream)) {
+            return taken.give_back(&self.stream, range, &uses);
+        }
+        let home = self.stream.clone();
         UseRecord::release(&self.uses, Some(&self.stream), move |uses| {
             taken.give_back(&home, range, &uses);
         });

@@ -50,19 +50,26 @@ impl UseRecord {
     /// A new record, of memory that graphs may use: see [`Capture`](crate::Capture). The owner of
     /// the memory ends with [`UseRecord::release`].
     pub fn shared() -> Arc<Mutex<UseRecord>> {
-        UseRecord::made(None)
+        UseRecord::shared_since(None)
+    }
+
+    /// As [`shared`](UseRecord::shared), of memory that others have had before: what they did with it
+    /// is over at a point, and counts as a write.
+    pub fn shared_since(write: Option<StreamPoint>) -> Arc<Mutex<UseRecord>> {
+        UseRecord::made(write, None)
     }
 
     /// As [`shared`](UseRecord::shared), of memory that only a graph fills, and with the uses that
     /// the capture has to know of.
     pub(crate) fn born(birth: Arc<Birth>, captured: CapturedUses) -> Arc<Mutex<UseRecord>> {
         let graphs = GraphUses { captured: vec![captured], birth: Some(birth), release: None };
-        UseRecord::made(Some(Box::new(graphs)))
+        UseRecord::made(None, Some(Box::new(graphs)))
     }
 
-    fn made(graphs: Option<Box<GraphUses>>) -> Arc<Mutex<UseRecord>> {
+    fn made(write: Option<StreamPoint>, graphs: Option<Box<GraphUses>>) -> Arc<Mutex<UseRecord>> {
         Arc::new_cyclic(|own| {
             let mut record = UseRecord::default();
+            record.write = write;
             record.own = Weak::clone(own);
             record.graphs = graphs;
             Mutex::new(record)

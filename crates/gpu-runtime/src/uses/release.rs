@@ -38,6 +38,15 @@ impl UseRecord {
         }
     }
 
+    /// As [`release`](UseRecord::release), for memory that nothing but its owner keeps: returns the
+    /// uses that it must outlast. `None` if that is for `release` to deal with.
+    #[inline]
+    pub fn try_release(record: &Arc<Mutex<UseRecord>>, home: Option<&Stream>) -> Option<UseRecord> {
+        let mut held = record.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_kept = Arc::strong_count(record) > 1 || held.capture_in_progress(home).is_some();
+        (!is_kept).then(|| mem::take(&mut *held))
+    }
+
     /// The capture that other streams than `home` use the memory in, which was allocated for it.
     fn capture_in_progress(&self, home: Option<&Stream>) -> Option<Arc<Books>> {
         let graphs = self.graphs.as_ref()?;

@@ -66,6 +66,7 @@ impl<K: StreamName> Stitched<K> {
         }
         let released = self.destroy_spare(source);
         if released > 0 {
+            self.add_up();
             // Nobody has held more for as long as that.
             self.most_held = self.most_held.min(self.pages * PAGE).max(self.held());
         }
