@@ -145,7 +145,8 @@ impl Taken {
             Freed::part(start, bytes, &until).tell();
         }
         let mut taken = self;
-        if !taken.waits_before_reuse
+        if taken.pool.is_none()
+            && !taken.waits_before_reuse
             && let Some(last) = uses.last_if_only_on(home)
         {
             match taken.cache.free_alone(taken.block, home, last) {
