@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use gpu_alloc::policy::{
     Address, AllocateError, Block, BlockState, Front, Home, Inspect, Physical, Policy, PoolId,
-    Statistic, Stitched,
+    Stitched,
 };
 use proptest::prelude::*;
 
