@@ -41,7 +41,7 @@ impl<T> Lent<T> {
     }
 
     /// Uses what is lent at a place; nothing happens if nothing is there, or others are at it.
-    #[inline]
+    #[inline(always)]
     pub(super) fn with<R>(&self, place: usize, work: impl FnOnce(&mut T) -> R) -> Option<R> {
         let Place(lock) = self.places.get(place)?;
         for _ in 0..LOOKS {

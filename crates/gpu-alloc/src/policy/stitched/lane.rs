@@ -23,6 +23,8 @@ pub(super) const SHARED: usize = 0;
 #[derive(Debug)]
 pub struct Lane<K> {
     number: usize,
+    /// Whose it is, unless it is shared.
+    stream: Option<K>,
     pub(super) spans: Spans<K>,
     /// That for small requests, and that for large ones; in the shared lane, as they came.
     pub(super) arenas: Vec<Arena<K>>,
@@ -38,16 +40,20 @@ pub struct Lane<K> {
 }
 
 impl<K: StreamName> Lane<K> {
-    pub(super) fn new(number: usize) -> Self {
-        let (spans, arenas) = (Spans::new(number), Vec::new());
-        Lane { number, spans, arenas, fresh: None, tally: Tally::default(), clock: 0, lent_at: 0 }
+    /// The lane of all homes that have none of their own.
+    pub(super) fn shared() -> Self {
+        Lane::new(SHARED, None, Vec::new())
     }
 
     /// The lane of one stream.
     pub(super) fn of_stream(number: usize, stream: K) -> Self {
-        let mut lane = Lane::new(number);
-        lane.arenas = [Pool::Small, Pool::Large].map(|pool| Arena::new(stream.into(), pool)).into();
-        lane
+        let arenas = [Pool::Small, Pool::Large].map(|pool| Arena::new(stream.into(), pool));
+        Lane::new(number, Some(stream), arenas.into())
+    }
+
+    fn new(number: usize, stream: Option<K>, arenas: Vec<Arena<K>>) -> Self {
+        let (spans, tally) = (Spans::new(number), Tally::default());
+        Lane { number, stream, spans, arenas, fresh: None, tally, clock: 0, lent_at: 0 }
     }
 
     /// A small number that no other lane of the policy has.
@@ -55,17 +61,16 @@ impl<K: StreamName> Lane<K> {
         self.number
     }
 
-    /// The stream of a lane that is not shared.
-    #[inline]
-    pub(in crate::policy) fn stream(&self) -> K {
-        self.arenas[0].home.stream
+    /// Whose it is, unless it is shared.
+    pub(in crate::policy) fn stream(&self) -> Option<K> {
+        self.stream
     }
 
     /// Hands out at least `requested` bytes to the lane's stream, if that concerns nobody else: a
     /// hole is there, and no new peak is reached.
-    #[inline]
+    #[inline(always)]
     pub(in crate::policy) fn allocate(&mut self, stream: K, requested: u64) -> Option<Block> {
-        if stream != self.stream() {
+        if self.stream != Some(stream) {
             return None;
         }
         let bytes = rounded(requested)?;
@@ -86,26 +91,26 @@ impl<K: StreamName> Lane<K> {
         span.into_iter().flat_map(|span| span.uses.others())
     }
 
-    /// Takes a block back; gives it back if that concerns anybody else: another stream has used it,
-    /// or has held it.
+    /// Takes a block back; false, and nothing is done, if that concerns anybody else: another stream
+    /// has used it, or has held it.
     #[inline]
-    pub(in crate::policy) fn free(&mut self, block: Block, uses: &[(K, u64)]) -> Result<(), Block> {
-        let (slot, own) = (block.slot, self.stream());
-        let Some(span) = self.spans.get(slot).filter(|span| span.is_of(&block)) else {
-            return Err(block);
+    pub(in crate::policy) fn free(&mut self, block: &Block, uses: &[(K, u64)]) -> bool {
+        let slot = block.slot;
+        let Some(span) = self.spans.get(slot).filter(|span| span.is_of(block)) else {
+            return false;
         };
         let is_others = span.holder != span.arena
-            || uses.iter().any(|(stream, _)| *stream != own)
+            || uses.iter().any(|(stream, _)| self.stream != Some(*stream))
             || uses.is_empty() && span.uses.has_others();
         if is_others {
-            return Err(block);
+            return false;
         }
         if let Some(last) = uses.iter().map(|(_, last)| *last).max() {
             self.spans[slot].uses = Uses::of_own(last);
         }
         self.clock += 1;
         self.end_hold(slot);
-        Ok(())
+        true
     }
 
     /// Makes a block the last that was freed.
@@ -163,7 +168,7 @@ impl<K: StreamName> Lane<K> {
     }
 
     /// Hands out `bytes` of a hole at an address, for a request of an arena.
-    #[inline]
+    #[inline(always)]
     pub(super) fn hand_out(
         &mut self,
         (hole, address): (Slot, u64),
@@ -171,7 +176,11 @@ impl<K: StreamName> Lane<K> {
         requested: u64,
         holder: ArenaId,
     ) -> Block {
-        let slot = self.cut_out(hole, address, address + bytes);
+        let slot = match self.spans[hole].state {
+            // It is of just that size, and in no list.
+            State::Fresh => hole,
+            _ => self.cut_out(hole, address, address + bytes),
+        };
         let span = &mut self.spans[slot];
         self.arenas[span.arena.index as usize].idle.forget(touched(address, address + bytes));
         span.state = State::Held;

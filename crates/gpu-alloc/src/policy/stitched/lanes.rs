@@ -3,7 +3,7 @@
 use std::ops::{Index, IndexMut};
 
 use super::arena::{Arena, ArenaId};
-use super::lane::{Lane, SHARED};
+use super::lane::Lane;
 use super::span::{Span, Spans};
 use crate::policy::StreamName;
 use crate::policy::slab::Slot;
@@ -45,8 +45,7 @@ impl<K: StreamName> Lanes<K> {
     /// is none.
     pub(super) fn lend(&mut self, stream: K) -> Option<Box<Lane<K>>> {
         let is_of = |lane: &Option<Box<Lane<K>>>| {
-            let lane = lane.as_deref().filter(|lane| lane.number() != SHARED);
-            lane.is_some_and(|lane| lane.stream() == stream)
+            lane.as_deref().is_some_and(|lane| lane.stream() == Some(stream))
         };
         self.0.iter_mut().find(|lane| is_of(lane))?.take()
     }
@@ -111,6 +110,6 @@ impl<K: StreamName> IndexMut<Slot> for Lanes<K> {
 
 impl<K: StreamName> Default for Lanes<K> {
     fn default() -> Self {
-        Lanes(vec![Some(Box::new(Lane::new(SHARED)))])
+        Lanes(vec![Some(Box::new(Lane::shared()))])
     }
 }
