@@ -84,6 +84,9 @@ fn two_threads(
     case: &str,
     pairs: impl Fn(usize, u32) -> Result<()> + Sync,
 ) -> Result<()> {
+    if !bench.wants(case) {
+        return Ok(());
+    }
     let alone = |calls| {
         let start = Instant::now();
         pairs(0, calls)?;
