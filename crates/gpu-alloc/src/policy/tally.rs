@@ -81,6 +81,11 @@ impl Tally {
         self.freed[pool].add(&sum);
     }
 
+    /// Whether it was used since it was made.
+    pub(super) fn has_counted(&self) -> bool {
+        [self.taken, self.freed].as_flattened().iter().any(|sum| sum.blocks > 0)
+    }
+
     /// The bytes by which what is held has grown since this was last added up.
     pub(super) fn bytes_gained(&self) -> i64 {
         let [taken, freed] = [self.taken, self.freed].map(|sums| sums[0].bytes + sums[1].bytes);

@@ -29,6 +29,7 @@ mod pytorch_policy;
 mod pytorch_viewer;
 mod snapshots;
 mod statistics;
+mod stitched_front;
 mod stitched_model;
 mod stitched_on_devices;
 mod stitched_quarantine;

@@ -33,6 +33,8 @@ pub struct Lane<K> {
     /// where things are placed hardly depends on it.
     fresh: Option<Slot>,
     pub(super) tally: Tally,
+    /// Whether it has counted anything since credit was given out last, as far as that was added up.
+    pub(super) is_active: bool,
     /// Counts requests and frees, to tell what was freed first.
     pub(super) clock: u64,
     /// What the clock showed when the lane was lent.
@@ -53,7 +55,8 @@ impl<K: StreamName> Lane<K> {
 
     fn new(number: usize, stream: Option<K>, arenas: Vec<Arena<K>>) -> Self {
         let (spans, tally) = (Spans::new(number), Tally::default());
-        Lane { number, stream, spans, arenas, fresh: None, tally, clock: 0, lent_at: 0 }
+        let (fresh, is_active, clock, lent_at) = (None, false, 0, 0);
+        Lane { number, stream, spans, arenas, fresh, tally, is_active, clock, lent_at }
     }
 
     /// A small number that no other lane of the policy has.

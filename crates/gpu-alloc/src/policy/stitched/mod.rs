@@ -41,6 +41,9 @@ use super::{Block, Home, MemoryStats, Pool, PoolId, StreamName};
 const CALLS_DUE_PER_PAGE: u64 = 3;
 /// A call is due for so many requests and frees besides.
 const OPERATIONS_PER_CALL_DUE: u64 = 1000;
+/// So many bytes there may be besides what was held, however little that was: each stream has some
+/// pages of its own then, and need not borrow another's.
+const LEAST_SPARE: u64 = 32 << 20;
 /// So many calls beyond those cost more than a page is worth.
 const CALLS_FOR_A_PAGE: u64 = 32;
 
@@ -261,12 +264,15 @@ impl<K: StreamName> Stitched<K> {
     /// count no request.
     fn add_up(&mut self) {
         for lane in self.spans.lanes_mut() {
-            std::mem::take(&mut lane.tally).add_to(&mut self.statistics);
+            let tally = std::mem::take(&mut lane.tally);
+            lane.is_active |= tally.has_counted();
+            tally.add_to(&mut self.statistics);
         }
     }
 
-    /// Gives the lanes what is left below all peaks: half of it to the one that needed it last, and to
-    /// the others equal parts of the rest.
+    /// Gives the lanes what is left below all peaks: half of it to the one that needed it last, and
+    /// equal parts of the rest to those others that were in use since. Where little is left, it would
+    /// be lost on idle ones, and those in use would take it from each other for ever.
     fn balance(&mut self, needy: usize) {
         self.add_up();
         let held = self.statistics.allocated_bytes.all.current;
@@ -274,12 +280,15 @@ impl<K: StreamName> Stitched<K> {
         let mut slack = slack(&self.statistics);
         let both = &mut slack[2].bytes;
         *both = (*both).min(self.most_held - held);
-        let parts = self.spans.lanes().count() as u64 - 1;
+        let is_other = |lane: &Lane<K>| lane.is_active && lane.number() != needy;
+        let others = self.spans.lanes().filter(|lane| is_other(lane)).count() as u64;
         for lane in self.spans.lanes_mut().filter(|lane| lane.number() != SHARED) {
-            lane.tally = match lane.number() == needy {
-                true => Tally::with_half(&slack),
-                false => Tally::with_part(&slack, parts),
-            };
+            if lane.number() == needy {
+                lane.tally = Tally::with_half(&slack);
+            } else if is_other(lane) {
+                lane.tally = Tally::with_part(&slack, others);
+            }
+            lane.is_active = false;
         }
     }
 
@@ -325,7 +334,7 @@ impl<K: StreamName> Stitched<K> {
         let most = self.most_held.max(held);
         let due = CALLS_DUE_PER_PAGE * self.pages + self.operations / OPERATIONS_PER_CALL_DUE;
         let bought = self.calls.saturating_sub(due) / CALLS_FOR_A_PAGE;
-        (most + most / 50).div_ceil(PAGE) + self.quarantine.pages() + bought
+        (most + (most / 50).max(LEAST_SPARE)).div_ceil(PAGE) + self.quarantine.pages() + bought
     }
 }
 
