@@ -273,8 +273,8 @@ impl<K: StreamName> Stitched<K> {
     /// Gives the lanes what is left below all peaks: half of it to the one that needed it last, and
     /// equal parts of the rest to those others that were in use since. Where little is left, it would
     /// be lost on idle ones, and those in use would take it from each other for ever.
+    /// They must have been added up before.
     fn balance(&mut self, needy: usize) {
-        self.add_up();
         let held = self.statistics.allocated_bytes.all.current;
         self.most_held = self.most_held.max(held);
         let mut slack = slack(&self.statistics);
