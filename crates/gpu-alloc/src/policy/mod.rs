@@ -58,6 +58,7 @@ mod statistics;
 mod stitched;
 mod sync;
 mod tally;
+mod uses;
 
 use std::collections::BTreeSet;
 use std::time::Duration;

@@ -3,9 +3,9 @@
 use super::arena::{Arena, ArenaId};
 use super::pages::{PAGE, touched};
 use super::span::{Spans, State};
-use super::uses::Uses;
 use crate::policy::slab::Slot;
 use crate::policy::tally::Tally;
+use crate::policy::uses::Uses;
 use crate::policy::{Address, Block, Pool, StreamName};
 
 /// Blocks are multiples of this.

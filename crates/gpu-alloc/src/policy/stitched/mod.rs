@@ -18,7 +18,6 @@ mod snapshot;
 mod span;
 mod stitch;
 mod supply;
-mod uses;
 
 pub use self::lane::Lane;
 

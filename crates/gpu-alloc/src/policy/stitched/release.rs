@@ -9,6 +9,7 @@ use super::piece::Piece;
 use super::span::State;
 use crate::policy::slab::Slot;
 use crate::policy::source::KnownVirtualMemory;
+use crate::policy::uses::Uses;
 use crate::policy::{Address, MemorySource, StreamName};
 
 impl<K: StreamName> Stitched<K> {
@@ -89,7 +90,7 @@ impl<K: StreamName> Stitched<K> {
     fn vacate(&mut self, slot: Slot) {
         let span = &mut self.spans[slot];
         span.state = State::Vacant;
-        span.uses = super::uses::Uses::none();
+        span.uses = Uses::none();
         span.is_recycled = false;
     }
 

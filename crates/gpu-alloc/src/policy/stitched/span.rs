@@ -3,8 +3,8 @@
 use std::ops::{Index, IndexMut};
 
 use super::arena::ArenaId;
-use super::uses::Uses;
 use crate::policy::slab::Slot;
+use crate::policy::uses::Uses;
 use crate::policy::{Block, StreamName};
 
 /// A range of addresses that are all in one state. Neighbours in the same state are one span, but

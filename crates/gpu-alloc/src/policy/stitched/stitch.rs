@@ -8,10 +8,10 @@ use super::pages::{PAGE, touched};
 use super::place::Place;
 use super::span::State;
 use super::supply::Supply;
-use super::uses::Uses;
 use crate::policy::certificate::Unable;
 use crate::policy::slab::Slot;
 use crate::policy::source::KnownVirtualMemory;
+use crate::policy::uses::Uses;
 use crate::policy::{Address, Asked, MemorySource, Pool, StreamName};
 
 /// The addresses that an arena for large requests reserves at a time, at least. They take no memory.

@@ -7,10 +7,10 @@ use super::arena::ArenaId;
 use super::movable::{Free, Movable};
 use super::pages::PAGE;
 use super::piece::Piece;
-use super::uses::Uses;
 use crate::policy::certificate::Unable;
 use crate::policy::slab::Slot;
 use crate::policy::source::KnownVirtualMemory;
+use crate::policy::uses::Uses;
 use crate::policy::{Asked, MemorySource, Pool, Refused, StreamName};
 
 /// The most pages of a piece. More cost fewer calls to the driver; fewer are less often held in

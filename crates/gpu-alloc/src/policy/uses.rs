@@ -3,7 +3,7 @@
 
 use smallvec::SmallVec;
 
-use crate::policy::StreamName;
+use super::StreamName;
 
 /// Per stream, the last work that used a range of memory.
 #[derive(Debug, Clone)]
