@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use gpu_runtime::{Error, Stream, StreamId, StreamPoint, on_own_account};
 use smallvec::SmallVec;
 
+use crate::error;
 use crate::policy::{AllocateError, Block, Front, MemorySource, OutOfMemoryReport, Policy, PoolId};
 use crate::watch::Watch;
 
@@ -71,8 +72,8 @@ pub(crate) struct Handed {
 pub(crate) enum Refused<M> {
     /// There is not enough memory, as the report and the moment say.
     OutOfMemory(Box<OutOfMemoryReport>, M),
-    /// The source failed in another way.
-    Source(Error),
+    /// It failed in another way.
+    Failed(error::Error),
 }
 
 impl<P, S, W> Cache<P, S, W>
@@ -366,7 +367,8 @@ where
             Err(AllocateError::OutOfMemory(report)) => {
                 Err(Refused::OutOfMemory(report, self.watch.refused(&self.policy)))
             }
-            Err(AllocateError::Source(error)) => Err(Refused::Source(error)),
+            Err(AllocateError::Source(error)) => Err(Refused::Failed(error.into())),
+            Err(AllocateError::Misplaced(error)) => Err(Refused::Failed(error.into())),
         }
     }
 

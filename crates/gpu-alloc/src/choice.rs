@@ -5,8 +5,8 @@ use gpu_runtime::{Device, DriverKind};
 
 use crate::device_policy::DevicePolicy;
 use crate::error::{Error, Result};
-use crate::plug::AllocatorPolicy;
-use crate::policy::{Pytorch, PytorchOptions};
+use crate::plug::{AllocatorPolicy, MakeSuballocator};
+use crate::policy::{Pytorch, PytorchOptions, Suballocated};
 
 /// Names the policy; what it is called is the value.
 const VARIABLE: &str = "SLUICE_ALLOCATOR";
@@ -61,16 +61,21 @@ impl Choice {
     }
 
     /// The policy of a device's allocator, and what of the device's memory it may take, if that is
-    /// limited.
+    /// limited. A suballocator that was put in place has precedence.
     pub(crate) fn for_device(
         &self,
         device: Device,
         has_virtual_memory: bool,
+        suballocator: Option<MakeSuballocator>,
     ) -> Result<(DevicePolicy, Option<u64>)> {
         // Unlike what is free, this is told without a context on the device.
         let total = device.properties()?.total_memory as u64;
         let fraction = self.options.per_process_memory_fraction();
         let limit = fraction.map(|fraction| (total as f64 * fraction) as u64);
+        if let Some(make) = suballocator {
+            let policy = Box::new(Suballocated::new(make));
+            return Ok((DevicePolicy::Suballocated(policy), limit));
+        }
         if self.name != Name::Pytorch && !has_virtual_memory {
             tracing::warn!(
                 %device,

@@ -97,7 +97,8 @@ pub(crate) fn cache(device: Device) -> Result<&'static DeviceCache> {
     let choice = Choice::new(plugged.policy.as_ref())?;
     let mut policy_for = |device| {
         let has_virtual_memory = plugged.source(device).virtual_memory().is_some();
-        Ok((device, choice.for_device(device, has_virtual_memory)?))
+        let suballocator = plugged.take_suballocator(device);
+        Ok((device, choice.for_device(device, has_virtual_memory, suballocator)?))
     };
     let policies: Vec<_> = devices.into_iter().map(&mut policy_for).collect::<Result<_>>()?;
     let history = history::setting();
@@ -131,7 +132,7 @@ pub(crate) fn used() -> impl Iterator<Item = (Device, &'static DeviceCache)> {
 pub(crate) fn explain(cache: &DeviceCache, request: Request, error: Refused<Moment>) -> Error {
     let (report, moment) = match error {
         Refused::OutOfMemory(report, moment) => (report, moment),
-        Refused::Source(error) => return Error::Runtime(error),
+        Refused::Failed(error) => return error,
     };
     let memory = match request.device.memory_info() {
         Ok(memory) => memory,

@@ -4,10 +4,12 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use gpu_runtime::StreamId;
+use smallvec::SmallVec;
 
+use crate::plug::AnySuballocator;
 use crate::policy::{
     AllocateError, Block, ForeignBlock, Home, Inspect, Lane, MemorySource, MemoryStats, Policy,
-    PoolId, Pytorch, Segment, Stitched,
+    PoolId, Pytorch, Segment, Stitched, Suballocated,
 };
 
 /// The policy of a device's allocator.
@@ -15,6 +17,18 @@ use crate::policy::{
 pub(crate) enum DevicePolicy {
     Stitched(Box<Stitched<StreamId>>),
     Pytorch(Box<Pytorch<StreamId>>),
+    Suballocated(Box<Suballocated<AnySuballocator>>),
+}
+
+/// Does the same with whichever policy it is.
+macro_rules! any {
+    ($any:expr, $policy:ident => $work:expr) => {
+        match $any {
+            DevicePolicy::Stitched($policy) => $work,
+            DevicePolicy::Pytorch($policy) => $work,
+            DevicePolicy::Suballocated($policy) => $work,
+        }
+    };
 }
 
 impl DevicePolicy {
@@ -23,37 +37,23 @@ impl DevicePolicy {
         match self {
             DevicePolicy::Stitched(policy) => policy.statistics(),
             DevicePolicy::Pytorch(policy) => policy.statistics().clone(),
+            DevicePolicy::Suballocated(policy) => policy.statistics().clone(),
         }
     }
 
     pub(crate) fn reset_peak_statistics(&mut self) {
-        match self {
-            DevicePolicy::Stitched(policy) => policy.reset_peak_statistics(),
-            DevicePolicy::Pytorch(policy) => policy.reset_peak_statistics(),
-        }
+        any!(self, policy => policy.reset_peak_statistics());
     }
 
     pub(crate) fn reset_accumulated_statistics(&mut self) {
-        match self {
-            DevicePolicy::Stitched(policy) => policy.reset_accumulated_statistics(),
-            DevicePolicy::Pytorch(policy) => policy.reset_accumulated_statistics(),
-        }
+        any!(self, policy => policy.reset_accumulated_statistics());
     }
 
-    /// Learns what part of the device's memory may be taken.
+    /// Learns what part of the device's memory may be taken. Whoever refuses more is the source; but
+    /// PyTorch's goes by it, too.
     pub(crate) fn set_memory_limit(&mut self, limit: Option<u64>) {
-        match self {
-            // Whoever refuses more is the source.
-            DevicePolicy::Stitched(_) => {}
-            DevicePolicy::Pytorch(policy) => policy.set_memory_limit(limit),
-        }
-    }
-
-    /// Either policy, and nothing for the other.
-    fn either(&self) -> (Option<&Stitched<StreamId>>, Option<&Pytorch<StreamId>>) {
-        match self {
-            DevicePolicy::Stitched(policy) => (Some(&**policy), None),
-            DevicePolicy::Pytorch(policy) => (None, Some(&**policy)),
+        if let DevicePolicy::Pytorch(policy) = self {
+            policy.set_memory_limit(limit);
         }
     }
 }
@@ -68,99 +68,63 @@ impl Policy for DevicePolicy {
         bytes: u64,
         home: Home<StreamId>,
     ) -> Result<Block, AllocateError<S::Error>> {
-        match self {
-            DevicePolicy::Stitched(policy) => policy.allocate(source, bytes, home),
-            DevicePolicy::Pytorch(policy) => policy.allocate(source, bytes, home),
-        }
+        any!(self, policy => policy.allocate(source, bytes, home))
     }
 
     fn free(&mut self, block: Block, uses: &[(StreamId, u64)]) -> Result<(), ForeignBlock> {
-        match self {
-            DevicePolicy::Stitched(policy) => policy.free(block, uses),
-            DevicePolicy::Pytorch(policy) => policy.free(block, uses),
-        }
+        any!(self, policy => policy.free(block, uses))
     }
 
     fn waits_for(&self, block: &Block) -> impl Iterator<Item = (StreamId, u64)> {
-        let (stitched, pytorch) = self.either();
-        let stitched = stitched.into_iter().flat_map(|policy| policy.waits_for(block));
-        stitched.chain(pytorch.into_iter().flat_map(|policy| policy.waits_for(block)))
+        any!(self, policy => policy.waits_for(block).collect::<Points>()).into_iter()
     }
 
     fn waits_before_reuse(&self, block: &Block) -> bool {
-        match self {
-            DevicePolicy::Stitched(policy) => policy.waits_before_reuse(block),
-            DevicePolicy::Pytorch(policy) => policy.waits_before_reuse(block),
-        }
+        any!(self, policy => policy.waits_before_reuse(block))
     }
 
     fn end_pool(&mut self, pool: PoolId, uses: &[(StreamId, u64)]) {
-        match self {
-            DevicePolicy::Stitched(policy) => policy.end_pool(pool, uses),
-            DevicePolicy::Pytorch(policy) => policy.end_pool(pool, uses),
-        }
+        any!(self, policy => policy.end_pool(pool, uses));
     }
 
     fn completed(&mut self, stream: StreamId, sequence: u64) {
-        match self {
-            DevicePolicy::Stitched(policy) => policy.completed(stream, sequence),
-            DevicePolicy::Pytorch(policy) => policy.completed(stream, sequence),
-        }
+        any!(self, policy => policy.completed(stream, sequence));
     }
 
     fn release_cached<S: MemorySource>(&mut self, source: &mut S) -> u64 {
-        match self {
-            DevicePolicy::Stitched(policy) => policy.release_cached(source),
-            DevicePolicy::Pytorch(policy) => policy.release_cached(source),
-        }
+        any!(self, policy => policy.release_cached(source))
     }
 
     fn tick<S: MemorySource>(&mut self, source: &mut S, now: Duration, idle: Duration) -> u64 {
-        match self {
-            DevicePolicy::Stitched(policy) => policy.tick(source, now, idle),
-            DevicePolicy::Pytorch(policy) => policy.tick(source, now, idle),
-        }
+        any!(self, policy => policy.tick(source, now, idle))
     }
 
     fn awaited_for_reuse(&self) -> impl Iterator<Item = (StreamId, u64)> {
-        let (stitched, pytorch) = self.either();
-        let stitched = stitched.into_iter().flat_map(Policy::awaited_for_reuse);
-        stitched.chain(pytorch.into_iter().flat_map(Policy::awaited_for_reuse))
+        any!(self, policy => policy.awaited_for_reuse().collect::<Points>()).into_iter()
     }
 
     fn awaited_for_release(&self) -> impl Iterator<Item = (StreamId, u64)> {
-        let (stitched, pytorch) = self.either();
-        let stitched = stitched.into_iter().flat_map(Policy::awaited_for_release);
-        stitched.chain(pytorch.into_iter().flat_map(Policy::awaited_for_release))
+        any!(self, policy => policy.awaited_for_release().collect::<Points>()).into_iter()
     }
 
     fn lend(&mut self, stream: StreamId) -> Option<Box<Lane<StreamId>>> {
-        match self {
-            DevicePolicy::Stitched(policy) => policy.lend(stream),
-            DevicePolicy::Pytorch(policy) => policy.lend(stream),
-        }
+        any!(self, policy => policy.lend(stream))
     }
 
     fn take_back(&mut self, lane: Box<Lane<StreamId>>) {
-        match self {
-            DevicePolicy::Stitched(policy) => policy.take_back(lane),
-            DevicePolicy::Pytorch(policy) => policy.take_back(lane),
-        }
+        any!(self, policy => policy.take_back(lane));
     }
 
     fn streams(&self) -> BTreeSet<StreamId> {
-        match self {
-            DevicePolicy::Stitched(policy) => policy.streams(),
-            DevicePolicy::Pytorch(policy) => policy.streams(),
-        }
+        any!(self, policy => policy.streams())
     }
 }
 
+/// Pieces of work: no more than a few nearly always.
+type Points = SmallVec<[(StreamId, u64); 4]>;
+
 impl Inspect for DevicePolicy {
     fn snapshot(&self) -> Vec<Segment<StreamId>> {
-        match self {
-            DevicePolicy::Stitched(policy) => policy.snapshot(),
-            DevicePolicy::Pytorch(policy) => policy.snapshot(),
-        }
+        any!(self, policy => policy.snapshot())
     }
 }

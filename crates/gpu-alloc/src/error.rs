@@ -2,7 +2,7 @@
 
 use crate::bytes::Bytes;
 use crate::out_of_memory::OutOfMemory;
-use crate::policy::OptionsError;
+use crate::policy::{Misplaced, OptionsError};
 
 /// A result of this crate.
 pub type Result<T> = std::result::Result<T, Error>;
@@ -64,6 +64,9 @@ pub enum Error {
     /// A source of memory or a policy was given to an allocator that is in use.
     #[error("memory of a device was allocated already: choose its source and policy before that")]
     AllocatorInUse,
+    /// The program's own allocator of a device was wrong.
+    #[error(transparent)]
+    Misplaced(#[from] Misplaced),
     /// The runtime or the driver failed.
     #[error(transparent)]
     Runtime(#[from] gpu_runtime::Error),

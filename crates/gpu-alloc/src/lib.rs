@@ -113,7 +113,7 @@ pub use pinned::{
     reset_peak_host_memory_stats, set_pinned_cache_limit, set_pinned_limit, trim_host_cache,
 };
 pub use pinned_memory::{PinnedMemory, allocate_pinned};
-pub use plug::{AllocatorPolicy, set_allocator_policy, set_memory_source};
+pub use plug::{AllocatorPolicy, set_allocator_policy, set_memory_source, set_suballocator};
 pub use policy::{DurationStatistic, HostMemoryStats, MemoryStats, PoolStatistics, Statistic};
 pub use snapshot::{Snapshot, memory_snapshot};
 pub use statistics::{

@@ -122,7 +122,7 @@ pub(crate) fn cache() -> Result<&'static PinnedCache> {
 /// Makes the policy's error the crate's.
 pub(crate) fn explain(requested: usize, error: Refused<()>) -> Error {
     let report = match error {
-        Refused::Source(error) => return Error::Runtime(error),
+        Refused::Failed(error) => return error,
         Refused::OutOfMemory(report, ()) => report,
     };
     match report.certificate.refused.refusal {

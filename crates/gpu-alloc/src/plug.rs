@@ -8,7 +8,7 @@ use gpu_runtime::Device;
 
 use crate::device_source::DeviceSource;
 use crate::error::{Error, Result};
-use crate::policy::{MemorySource, PytorchOptions};
+use crate::policy::{MemorySource, PytorchOptions, Suballocator};
 
 /// A source for a device's allocator.
 pub(crate) type AnySource = Box<dyn PluggedSource>;
@@ -20,6 +20,17 @@ pub(crate) trait PluggedSource:
 }
 
 impl<S: MemorySource<Error = gpu_runtime::Error> + fmt::Debug + Send> PluggedSource for S {}
+
+/// A suballocator for a device.
+pub(crate) type AnySuballocator = Box<dyn PluggedSuballocator>;
+
+/// Makes them.
+pub(crate) type MakeSuballocator = Box<dyn Fn() -> AnySuballocator + Send>;
+
+/// What such a suballocator can do.
+pub(crate) trait PluggedSuballocator: Suballocator + fmt::Debug + Send {}
+
+impl<A: Suballocator + fmt::Debug + Send> PluggedSuballocator for A {}
 
 /// A policy for the devices' allocators.
 #[derive(Debug, Clone, PartialEq)]
@@ -35,6 +46,7 @@ pub enum AllocatorPolicy {
 pub(crate) struct Plugged {
     pub(crate) policy: Option<AllocatorPolicy>,
     sources: BTreeMap<usize, AnySource>,
+    suballocators: BTreeMap<usize, MakeSuballocator>,
     /// Whether the allocators were made.
     pub(crate) is_in_use: bool,
 }
@@ -49,6 +61,11 @@ impl Plugged {
     pub(crate) fn take_source(&mut self, device: Device) -> AnySource {
         let plugged = self.sources.remove(&device.index());
         plugged.unwrap_or_else(|| Box::new(DeviceSource::new(device)))
+    }
+
+    /// What makes the suballocators of a device, if it has its own.
+    pub(crate) fn take_suballocator(&mut self, device: Device) -> Option<MakeSuballocator> {
+        self.suballocators.remove(&device.index())
     }
 }
 
@@ -89,7 +106,8 @@ pub fn set_memory_source(
     Ok(())
 }
 
-/// Makes the devices' allocators follow `policy`, whatever the environment says. Where a device or
+/// Makes the devices' allocators follow `policy`, whatever the environment says. A policy of the
+/// program's own is for [`set_suballocator`]. Where a device or
 /// its [source](set_memory_source) has no virtual memory, they use plain segments all the same.
 ///
 /// # Errors
@@ -112,10 +130,99 @@ pub fn set_allocator_policy(policy: AllocatorPolicy) -> Result<()> {
     Ok(())
 }
 
+/// Has a device's memory shared out by the program's own [`Suballocator`], whatever policy the
+/// program or the environment asks for. PyTorch has its `CUDAPluggableAllocator` for that, and RMM
+/// its memory resources.
+///
+/// `make` makes one for the device, and one for each stream of each [pool](crate::MemoryPool), as
+/// they are needed. The rest is as with any policy: memory comes from the device's
+/// [source](set_memory_source), in plain segments, within the process's limit; work on different
+/// streams stays in order, graphs have memory of their own; statistics, snapshots, the history and
+/// out-of-memory errors tell what there is. What an allocator gets wrong is an error of the request.
+///
+/// # Errors
+/// [`Error::AllocatorInUse`] once memory of any device was allocated, or asked after.
+///
+/// ```
+/// use gpu_alloc::policy::{Address, Suballocator};
+/// use gpu_runtime::{Device, DriverChoice, StreamId};
+///
+/// /// One segment, handed out from its start on, and from the start again when all of it is free.
+/// #[derive(Debug, Default)]
+/// struct Arena {
+///     segment: Option<Address>,
+///     used: u64,
+///     blocks: usize,
+/// }
+///
+/// const BYTES: u64 = 64 << 20;
+///
+/// impl Suballocator for Arena {
+///     fn allocate(
+///         &mut self,
+///         bytes: u64,
+///         _: StreamId,
+///         new_segment: &mut dyn FnMut(u64) -> Option<Address>,
+///     ) -> Option<Address> {
+///         if bytes > BYTES - self.used {
+///             return None;
+///         }
+///         self.segment = self.segment.or_else(|| new_segment(BYTES));
+///         let address = Address(self.segment?.0 + self.used);
+///         self.used += bytes;
+///         self.blocks += 1;
+///         Some(address)
+///     }
+///
+///     fn free(&mut self, _: Address, _: u64, _: StreamId) {
+///         self.blocks -= 1;
+///         if self.blocks == 0 {
+///             self.used = 0;
+///         }
+///     }
+///
+///     fn give_up(&mut self, _: Address, _: u64) -> bool {
+///         self.segment = None;
+///         true
+///     }
+/// }
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// gpu_runtime::choose_driver(DriverChoice::Software { devices: Some(1) })?;
+/// let device = Device::get(0)?;
+/// gpu_alloc::set_suballocator(device, Arena::default)?;
+///
+/// let stream = device.current_stream()?;
+/// let one = gpu_alloc::allocate(device, 1000, &stream)?;
+/// let two = gpu_alloc::allocate(device, 1000, &stream)?;
+/// assert_eq!(two.ptr().address() - one.ptr().address(), 1024);
+/// assert_eq!(gpu_alloc::memory_reserved(device), BYTES as usize);
+///
+/// let refused = gpu_alloc::allocate(device, 64 << 20, &stream).unwrap_err();
+/// println!("{refused}"); // who holds what
+/// drop((one, two));
+/// gpu_alloc::empty_cache()?;
+/// assert_eq!(gpu_alloc::memory_reserved(device), 0);
+/// # Ok(())
+/// # }
+/// ```
+pub fn set_suballocator<A: Suballocator + fmt::Debug + Send + 'static>(
+    device: Device,
+    make: impl Fn() -> A + Send + 'static,
+) -> Result<()> {
+    let make = Box::new(move || Box::new(make()) as AnySuballocator);
+    before_use()?.suballocators.insert(device.index(), make);
+    Ok(())
+}
+
 /// What was put in place so far. Held while the allocators are made, so that none is missed.
 pub(crate) fn plugged() -> MutexGuard<'static, Plugged> {
-    static PLUGGED: Mutex<Plugged> =
-        Mutex::new(Plugged { policy: None, sources: BTreeMap::new(), is_in_use: false });
+    static PLUGGED: Mutex<Plugged> = Mutex::new(Plugged {
+        policy: None,
+        sources: BTreeMap::new(),
+        suballocators: BTreeMap::new(),
+        is_in_use: false,
+    });
     PLUGGED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

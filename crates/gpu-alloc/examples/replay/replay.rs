@@ -270,6 +270,7 @@ impl<A: Allocator> Replay<A> {
         outcome.map_err(|error| match error {
             AllocateError::OutOfMemory(_) => OutOfMemory,
             AllocateError::Source(never) => match never {},
+            AllocateError::Misplaced(wrong) => panic!("{wrong}"),
         })
     }
 

@@ -77,7 +77,8 @@ pub struct Refused {
 /// What a source may be asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Asked {
-    /// Nothing: there are no addresses for a request of that size, whatever the source has.
+    /// Nothing: there are no addresses for a request of that size, whatever the source has, or a
+    /// program's own allocator did not ask.
     Nothing,
     /// A segment: addresses with memory.
     Segment,

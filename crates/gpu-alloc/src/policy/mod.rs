@@ -10,6 +10,7 @@
 //! - [`BestFit`] keeps page-locked host memory: segments, split and merged, for all streams.
 //! - [`Stitched`] keeps device memory as pages that are put where addresses are free, and lends
 //!   what concerns one stream only to a [`Front`], which many threads can use.
+//! - [`Suballocated`] leaves what lies where to a program's own [`Suballocator`].
 //! - [`Limit`] and [`Log`] wrap a source; wrappers compose.
 //!
 //! ```
@@ -56,6 +57,7 @@ mod snapshot;
 mod source;
 mod statistics;
 mod stitched;
+mod suballocated;
 mod sync;
 mod tally;
 mod uses;
@@ -77,6 +79,7 @@ pub use statistics::{
     DurationStatistic, HostMemoryStats, MemoryStats, Pool, PoolStatistics, Statistic,
 };
 pub use stitched::{Lane, Stitched};
+pub use suballocated::{Misplaced, Problem, Suballocated, Suballocator};
 
 /// A way to keep memory for reuse.
 ///
@@ -100,6 +103,7 @@ pub trait Policy {
     /// # Errors
     /// [`AllocateError::OutOfMemory`] when the source refuses both times, [`AllocateError::Source`]
     /// when it fails in another way. The state is as before, but for what was released.
+    /// [`AllocateError::Misplaced`] comes from [`Suballocated`] alone.
     fn allocate<S: MemorySource>(
         &mut self,
         source: &mut S,

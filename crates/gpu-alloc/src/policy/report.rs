@@ -1,6 +1,6 @@
 //! What a policy says when it cannot serve a request.
 
-use super::{Certificate, Pool};
+use super::{Certificate, Misplaced, Pool};
 
 /// Why a request was not served.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -9,6 +9,8 @@ pub enum AllocateError<E> {
     OutOfMemory(Box<OutOfMemoryReport>),
     /// The source failed in another way.
     Source(E),
+    /// A program's own allocator was wrong.
+    Misplaced(Misplaced),
 }
 
 /// Why the source gave no memory.

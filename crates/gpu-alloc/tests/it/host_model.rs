@@ -194,7 +194,7 @@ impl Model {
                 }
             }
             Err(AllocateError::OutOfMemory(report)) => self.refused(&report),
-            Err(AllocateError::Source(_)) => {}
+            Err(_) => {}
         }
     }
 

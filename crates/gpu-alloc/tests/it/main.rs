@@ -2,6 +2,7 @@
 //!
 //! Statistics and caches are the process's, so each test of the whole runs in a process of its own.
 
+mod buddy;
 mod certificate;
 mod certificate_on_devices;
 mod counted;
@@ -33,6 +34,8 @@ mod stitched_front;
 mod stitched_model;
 mod stitched_on_devices;
 mod stitched_quarantine;
+mod suballocated;
+mod suballocated_on_devices;
 mod test_source;
 mod test_source_rules;
 mod threads;

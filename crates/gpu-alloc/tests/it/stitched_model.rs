@@ -214,7 +214,7 @@ impl Model {
         let (block, waits_for) = match self.allocate_block(stream, bytes) {
             Ok(handed) => handed,
             Err(AllocateError::OutOfMemory(report)) => return assert_eq!(report.requested, bytes),
-            Err(AllocateError::Source(_)) => return,
+            Err(_) => return,
         };
         assert!(block.bytes() >= bytes && block.bytes() - bytes < GRANULE);
         assert!(block.address().0.is_multiple_of(GRANULE));

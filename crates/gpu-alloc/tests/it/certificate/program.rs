@@ -168,7 +168,7 @@ impl<P: Policy<Stream = Name, Home = Home<Name>> + Inspect> Run<P> {
                     self.world.completed = self.world.enqueued;
                 }
                 Err(AllocateError::OutOfMemory(_)) => self.refusals += 1,
-                Err(AllocateError::Source(_)) => return,
+                Err(_) => return,
                 Ok(block) => return self.held.push((block, home)),
             }
         }
@@ -197,7 +197,7 @@ impl<P: Policy<Stream = Name, Home = Home<Name>> + Inspect> Run<P> {
                 }
                 Err(AllocateError::OutOfMemory(report))
             }
-            Err(AllocateError::Source(_)) => Err(AllocateError::Source(())),
+            Err(_) => Err(AllocateError::Source(())),
         }
     }
 

@@ -240,6 +240,7 @@ impl Model {
                 self.check_nothing_left_to_release();
             }
             Err(AllocateError::Source(Broken)) => assert!(expected.is_none()),
+            Err(AllocateError::Misplaced(wrong)) => panic!("{wrong}"),
         }
     }
 

@@ -1,0 +1,170 @@
+//! The inputs of the policy: requests, frees, completions, release.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use smallvec::SmallVec;
+
+use super::segment::Segment;
+use super::{ALIGNMENT, Arena, Suballocated, Suballocator, arena_of, pool_of};
+use crate::policy::certificate::Unable;
+use crate::policy::{
+    Address, AllocateError, Asked, Block, ForeignBlock, Home, MemorySource, Policy, Pool, PoolId,
+    StreamName,
+};
+
+impl<A: Suballocator<K>, K: StreamName> Policy for Suballocated<A, K> {
+    type Stream = K;
+    type Home = Home<K>;
+
+    fn allocate<S: MemorySource>(
+        &mut self,
+        source: &mut S,
+        requested: u64,
+        home: Home<K>,
+    ) -> Result<Block, AllocateError<S::Error>> {
+        let Some(bytes) = requested.max(1).checked_next_multiple_of(ALIGNMENT) else {
+            return Err(self.out_of_memory(requested, u64::MAX, home, None));
+        };
+        let mut found = self.find(source, bytes, home);
+        if let (None, Some(Unable::Refused(_))) = &found {
+            self.statistics.num_alloc_retries += 1;
+            self.release_unused(source);
+            found = self.find(source, bytes, home);
+        }
+        match found {
+            (Some(address), _) => {
+                self.place(address, bytes, requested, home).map_err(AllocateError::Misplaced)
+            }
+            (None, Some(Unable::Failed(error))) => Err(AllocateError::Source(error)),
+            (None, Some(Unable::Refused(refused))) => {
+                Err(self.out_of_memory(requested, bytes, home, Some(refused)))
+            }
+            (None, None) => Err(self.out_of_memory(requested, bytes, home, None)),
+        }
+    }
+
+    fn free(&mut self, block: Block, uses: &[(K, u64)]) -> Result<(), ForeignBlock> {
+        let slot = block.slot;
+        let ours = self
+            .records
+            .get(slot)
+            .filter(|record| Address(record.address) == block.address && !record.is_waiting);
+        let Some(home) = ours.map(|record| record.home) else { return Err(ForeignBlock(block)) };
+        self.statistics.count_free(pool_of(block.bytes), block.bytes);
+        let (is_kept, stream) = (self.is_kept(arena_of(home)), home.stream);
+        let record = &mut self.records[slot];
+        if is_kept {
+            let (on_own, on_others): (SmallVec<[_; 4]>, SmallVec<[_; 4]>) =
+                uses.iter().copied().partition(|(other, _)| *other == stream);
+            record.uses.renew(stream, stream, &on_own);
+            if self.pending.hold(slot, on_others) {
+                record.is_waiting = true;
+                return Ok(());
+            }
+        } else {
+            record.uses.renew(stream, stream, uses);
+        }
+        self.complete_free(slot);
+        Ok(())
+    }
+
+    fn waits_for(&self, block: &Block) -> impl Iterator<Item = (K, u64)> {
+        let record = self.records.get(block.slot);
+        record.into_iter().flat_map(|record| record.uses.others())
+    }
+
+    fn waits_before_reuse(&self, block: &Block) -> bool {
+        let record = self.records.get(block.slot);
+        record.is_some_and(|record| self.is_kept(arena_of(record.home)))
+    }
+
+    fn end_pool(&mut self, pool: PoolId, uses: &[(K, u64)]) {
+        for (home, arena) in &mut self.arenas {
+            if home.is_some_and(|home| home.pool == Some(pool)) {
+                arena.ended = Some(uses.to_vec());
+            }
+        }
+        let segments = &self.segments;
+        self.arenas.retain(|home, arena| {
+            arena.ended.is_none() || segments.values().any(|segment| segment.arena == *home)
+        });
+    }
+
+    fn completed(&mut self, stream: K, sequence: u64) {
+        for slot in self.pending.complete(stream, sequence) {
+            self.complete_free(slot);
+        }
+    }
+
+    fn release_cached<S: MemorySource>(&mut self, source: &mut S) -> u64 {
+        let released = self.release_unused(source);
+        let streams = self.streams();
+        self.pending.retain_streams(|stream| streams.contains(&stream));
+        released
+    }
+
+    fn tick<S: MemorySource>(&mut self, source: &mut S, now: Duration, idle: Duration) -> u64 {
+        self.trim(source, now, idle)
+    }
+
+    fn awaited_for_reuse(&self) -> impl Iterator<Item = (K, u64)> {
+        self.pending.awaited()
+    }
+
+    fn awaited_for_release(&self) -> impl Iterator<Item = (K, u64)> {
+        let unused = self
+            .segments
+            .values()
+            .filter(|segment| segment.is_unused() && !self.is_kept(segment.arena));
+        unused
+            .flat_map(|segment| self.uses_of(segment))
+            .filter(|(stream, sequence)| *sequence > self.pending.completed_on(*stream))
+    }
+
+    fn streams(&self) -> BTreeSet<K> {
+        let free = self.segments.values().flat_map(|segment| self.uses_of(segment));
+        let used = self.records.iter().flat_map(|record| {
+            let stream = record.home.stream;
+            std::iter::once(stream).chain(record.uses.others().map(|(other, _)| other))
+        });
+        let waiting = self.pending.awaited().map(|(stream, _)| stream);
+        free.map(|(stream, _)| stream).chain(used).chain(waiting).collect()
+    }
+}
+
+impl<A: Suballocator<K>, K: StreamName> Suballocated<A, K> {
+    /// Asks the allocator for a place; also says why it got no segment, if it asked for one in vain.
+    fn find<S: MemorySource>(
+        &mut self,
+        source: &mut S,
+        bytes: u64,
+        home: Home<K>,
+    ) -> (Option<Address>, Option<Unable<S::Error>>) {
+        let (key, stream) = (arena_of(home), home.stream);
+        let Self { make, arenas, segments, statistics, .. } = self;
+        let arena = arenas.entry(key).or_insert_with(|| Arena { allocator: make(), ended: None });
+        let mut unable = None;
+        let mut new_segment = |wanted: u64| match source.allocate(wanted) {
+            Ok(address) => {
+                segments.insert(address.0, Segment::new(address.0, wanted, key, stream));
+                statistics.segment.increase(Pool::Large, 1);
+                statistics.reserved_bytes.increase(Pool::Large, wanted);
+                statistics.num_device_alloc += 1;
+                Some(address)
+            }
+            Err(error) => {
+                unable = Some(Unable::to_get(Asked::Segment, wanted)(error));
+                None
+            }
+        };
+        let found = arena.allocator.allocate(bytes, stream, &mut new_segment);
+        (found, unable)
+    }
+
+    /// The last uses of what is free of a segment.
+    pub(super) fn uses_of<'s>(&'s self, segment: &'s Segment<K>) -> impl Iterator<Item = (K, u64)> {
+        let ended = self.arenas.get(&segment.arena).and_then(|arena| arena.ended.as_ref());
+        segment.uses().chain(ended.into_iter().flatten().copied())
+    }
+}

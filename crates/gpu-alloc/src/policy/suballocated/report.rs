@@ -1,0 +1,67 @@
+//! What the policy says when it cannot serve a request.
+
+use super::segment::{Segment, State};
+use super::{Suballocated, Suballocator, arena_of};
+use crate::policy::{
+    Address, AllocateError, Certificate, Home, KeptBy, OutOfMemoryReport, Refused, Share,
+    StreamName,
+};
+
+impl<A: Suballocator<K>, K: StreamName> Suballocated<A, K> {
+    /// The error for a request; `refused` is nothing where the source was not asked.
+    pub(super) fn out_of_memory<E>(
+        &self,
+        requested: u64,
+        bytes: u64,
+        home: Home<K>,
+        refused: Option<Refused>,
+    ) -> AllocateError<E> {
+        let serves = |segment: &&Segment<K>| segment.arena == arena_of(home);
+        let serving = self.segments.values().filter(serves);
+        let kept = self.segments.values().filter(|segment| self.is_kept(segment.arena));
+        let kept_free = kept.flat_map(Segment::parts).filter(|(_, part)| part.before().is_some());
+        let refused = refused.unwrap_or_else(|| Refused::without_asking(bytes));
+        let allocated = self.statistics.allocated_bytes.all.current;
+        AllocateError::OutOfMemory(Box::new(OutOfMemoryReport {
+            requested,
+            rounded: bytes,
+            segment_type: None,
+            segment: refused.bytes,
+            allocated,
+            pending: self.statistics.active_bytes.all.current - allocated,
+            reserved: self.statistics.reserved_bytes.all.current,
+            largest_free_block: serving.map(Segment::longest_free).max().unwrap_or(0),
+            cached_for_other_streams: 0,
+            kept_for_graphs: kept_free.map(|(_, part)| part.bytes).sum(),
+            certificate: Certificate { refused, place: None, shares: self.shares() },
+        }))
+    }
+
+    /// Each segment.
+    fn shares(&self) -> Vec<Share> {
+        let shares = self.segments.iter();
+        shares.map(|(address, segment)| self.share(*address, segment)).collect()
+    }
+
+    fn share(&self, address: u64, segment: &Segment<K>) -> Share {
+        let mut uses = self.uses_of(segment);
+        let kept_by = if self.is_kept(segment.arena) {
+            KeptBy::Graphs
+        } else if !segment.is_unused() {
+            KeptBy::Holders
+        } else if uses.any(|(stream, last)| last > self.pending.completed_on(stream)) {
+            KeptBy::Work
+        } else {
+            KeptBy::Nobody
+        };
+        let (address, bytes) = (Some(Address(address)), segment.bytes);
+        let mut share = Share { address, bytes, held: 0, waiting: 0, kept_by };
+        for (_, part) in segment.parts() {
+            if let State::Taken(slot) = part.state {
+                let is_waiting = self.records[slot].is_waiting;
+                *if is_waiting { &mut share.waiting } else { &mut share.held } += part.bytes;
+            }
+        }
+        share
+    }
+}

@@ -1,0 +1,172 @@
+//! Memory that was taken from the source at once, and what lies where in it.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use super::Problem;
+use crate::policy::slab::Slot;
+use crate::policy::uses::Uses;
+use crate::policy::{Home, StreamName};
+
+/// A segment. Its parts are known by their addresses, and fill it.
+#[derive(Debug)]
+pub(super) struct Segment<K> {
+    pub(super) bytes: u64,
+    /// The allocator that it was taken for.
+    pub(super) arena: Option<Home<K>>,
+    /// The stream of the request that it was taken for.
+    pub(super) stream: K,
+    parts: BTreeMap<u64, Part<K>>,
+    /// How many parts are taken.
+    taken: usize,
+    /// Their bytes.
+    taken_bytes: u64,
+    /// Since when nothing of it was taken, as far as that was looked at.
+    pub(super) idle_since: Option<Duration>,
+}
+
+#[derive(Debug)]
+pub(super) struct Part<K> {
+    pub(super) bytes: u64,
+    pub(super) state: State<K>,
+}
+
+#[derive(Debug)]
+pub(super) enum State<K> {
+    /// Nobody holds it.
+    Free(Before<K>),
+    /// A block is there.
+    Taken(Slot),
+}
+
+/// What was done in a range of memory before it was free.
+#[derive(Debug, Clone)]
+pub(super) struct Before<K> {
+    /// The stream that the last block was for.
+    pub(super) stream: K,
+    /// The last uses, for memory of that stream.
+    pub(super) uses: Uses<K>,
+    /// Whether there was a block at all.
+    pub(super) was_used: bool,
+}
+
+/// Free parts of a segment that cannot go back, as others are taken: how many, and their bytes.
+pub(super) type Split = [u64; 2];
+
+impl<K: StreamName> Segment<K> {
+    pub(super) fn new(address: u64, bytes: u64, arena: Option<Home<K>>, stream: K) -> Self {
+        let before = Before { stream, uses: Uses::none(), was_used: false };
+        let parts = BTreeMap::from([(address, Part { bytes, state: State::Free(before) })]);
+        Segment { bytes, arena, stream, parts, taken: 0, taken_bytes: 0, idle_since: None }
+    }
+
+    /// Puts a block for `stream` where all is free; says what was done there before.
+    pub(super) fn take(
+        &mut self,
+        address: u64,
+        bytes: u64,
+        slot: Slot,
+        stream: K,
+    ) -> Result<Before<K>, Problem> {
+        let end = address + bytes;
+        let (first, _) = self.parts.range(..=address).next_back().ok_or(Problem::Outside)?;
+        let first = *first;
+        let mut before = Before { stream, uses: Uses::none(), was_used: false };
+        for part in self.parts.range(first..end).map(|(_, part)| part) {
+            let State::Free(here) = &part.state else { return Err(Problem::Overlap) };
+            before.uses.join_from(stream, &here.uses, here.stream);
+            before.was_used |= here.was_used;
+        }
+        for at in [address, end] {
+            self.split(at);
+        }
+        while let Some((&covered, _)) = self.parts.range(address..end).next() {
+            self.parts.remove(&covered);
+        }
+        self.parts.insert(address, Part { bytes, state: State::Taken(slot) });
+        self.taken += 1;
+        self.taken_bytes += bytes;
+        self.idle_since = None;
+        Ok(before)
+    }
+
+    /// Makes free parts end where one begins.
+    fn split(&mut self, at: u64) {
+        let Some((&start, part)) = self.parts.range_mut(..at).next_back() else { return };
+        let State::Free(before) = &part.state else { return };
+        if at < start + part.bytes {
+            let rest = Part { bytes: start + part.bytes - at, state: State::Free(before.clone()) };
+            part.bytes = at - start;
+            self.parts.insert(at, rest);
+        }
+    }
+
+    /// Makes the part at `address` free, which is taken, and joins it with those beside it where that
+    /// makes nobody wait who would not otherwise.
+    pub(super) fn free(&mut self, address: u64, before: Before<K>) {
+        let Some(part) = self.parts.get_mut(&address) else { return };
+        part.state = State::Free(before);
+        self.taken -= 1;
+        self.taken_bytes -= part.bytes;
+        let next = address + part.bytes;
+        self.join_before(next);
+        self.join_before(address);
+    }
+
+    /// Joins the part at `at` with the one before it, if both are free and their uses are alike.
+    fn join_before(&mut self, at: u64) {
+        let Some(Part { bytes, state: State::Free(later) }) = self.parts.get(&at) else { return };
+        let (bytes, later) = (*bytes, later.clone());
+        let Some((_, earlier)) = self.parts.range_mut(..at).next_back() else { return };
+        let State::Free(before) = &mut earlier.state else { return };
+        if before.stream != later.stream || before.uses.has_others() || later.uses.has_others() {
+            return;
+        }
+        before.uses.join(&later.uses);
+        before.was_used |= later.was_used;
+        earlier.bytes += bytes;
+        self.parts.remove(&at);
+    }
+
+    /// Whether nothing of it is taken.
+    pub(super) fn is_unused(&self) -> bool {
+        self.taken == 0
+    }
+
+    /// The parts, by address.
+    pub(super) fn parts(&self) -> impl Iterator<Item = (u64, &Part<K>)> {
+        self.parts.iter().map(|(address, part)| (*address, part))
+    }
+
+    /// The last uses of what is free.
+    pub(super) fn uses(&self) -> impl Iterator<Item = (K, u64)> {
+        self.parts.values().filter_map(Part::before).flat_map(|free| free.uses.all(free.stream))
+    }
+
+    pub(super) fn split_free(&self) -> Split {
+        if self.is_unused() {
+            return [0, 0];
+        }
+        [(self.parts.len() - self.taken) as u64, self.bytes - self.taken_bytes]
+    }
+
+    /// The bytes of its longest run of free memory.
+    pub(super) fn longest_free(&self) -> u64 {
+        let mut run = 0;
+        let runs = self.parts.values().map(|part| {
+            run = if part.before().is_some() { run + part.bytes } else { 0 };
+            run
+        });
+        runs.max().unwrap_or(0)
+    }
+}
+
+impl<K> Part<K> {
+    /// What was done in it before, if it is free.
+    pub(super) fn before(&self) -> Option<&Before<K>> {
+        match &self.state {
+            State::Free(before) => Some(before),
+            State::Taken(_) => None,
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! Shows the memory as plain structs.
+
+use std::collections::BTreeMap;
+
+use super::segment::{Part, Segment, State};
+use super::{Suballocated, Suballocator};
+use crate::policy::slab::Slot;
+use crate::policy::{self, Address, BlockSnapshot, BlockState, Inspect, Pool, StreamName};
+
+/// What each waiting block waits for.
+type Waits<K> = BTreeMap<Slot, Vec<(K, u64)>>;
+
+impl<A: Suballocator<K>, K: StreamName> Inspect for Suballocated<A, K> {
+    fn snapshot(&self) -> Vec<policy::Segment<K>> {
+        let waits = self.pending.waits();
+        let segments = self.segments.iter();
+        segments.map(|(address, segment)| self.segment(*address, segment, &waits)).collect()
+    }
+}
+
+impl<A: Suballocator<K>, K: StreamName> Suballocated<A, K> {
+    fn segment(&self, address: u64, segment: &Segment<K>, waits: &Waits<K>) -> policy::Segment<K> {
+        let blocks: Vec<_> =
+            segment.parts().map(|(address, part)| self.block(address, part, waits)).collect();
+        let bytes = |counts: &dyn Fn(BlockState) -> bool| {
+            blocks.iter().filter(|block| counts(block.state)).map(|block| block.size).sum()
+        };
+        policy::Segment {
+            address: Address(address),
+            total_size: segment.bytes,
+            allocated_size: bytes(&|state| state == BlockState::ActiveAllocated),
+            active_size: bytes(&|state| state != BlockState::Inactive),
+            requested_size: blocks.iter().map(|block| block.requested_size).sum(),
+            stream: segment.stream,
+            pool: segment.arena.and_then(|home| home.pool),
+            segment_type: Pool::Large,
+            is_expandable: false,
+            is_kept: self.is_kept(segment.arena),
+            blocks,
+        }
+    }
+
+    fn block(&self, address: u64, part: &Part<K>, waits: &Waits<K>) -> BlockSnapshot<K> {
+        let (address, size) = (Address(address), part.bytes);
+        let State::Taken(slot) = part.state else {
+            let (state, waits_for) = (BlockState::Inactive, Vec::new());
+            return BlockSnapshot { address, size, requested_size: 0, state, waits_for };
+        };
+        let record = &self.records[slot];
+        BlockSnapshot {
+            address,
+            size,
+            requested_size: record.requested,
+            state: match record.is_waiting {
+                true => BlockState::ActiveAwaitingFree,
+                false => BlockState::ActiveAllocated,
+            },
+            waits_for: waits.get(&slot).cloned().unwrap_or_default(),
+        }
+    }
+}
