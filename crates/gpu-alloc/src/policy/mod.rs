@@ -11,7 +11,7 @@
 //! - [`Stitched`] keeps device memory as pages that are put where addresses are free, and lends
 //!   what concerns one stream only to a [`Front`], which many threads can use.
 //! - [`Suballocated`] leaves what lies where to a program's own [`Suballocator`].
-//! - [`Limit`] and [`Log`] wrap a source; wrappers compose.
+//! - [`Limit`], [`Log`] and other [wrappers](Wrapper) go around a source, one around the other.
 //!
 //! ```
 //! use gpu_alloc::policy::{Address, Limit, MemorySource, Policy, Pytorch, SourceError};
@@ -45,10 +45,12 @@
 mod best_fit;
 mod block;
 mod certificate;
+mod counts;
 mod front;
 mod lent;
 mod limit;
 mod log;
+mod on_refusal;
 mod pending;
 mod pytorch;
 mod report;
@@ -61,6 +63,7 @@ mod suballocated;
 mod sync;
 mod tally;
 mod uses;
+mod wrapped;
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -68,9 +71,11 @@ use std::time::Duration;
 pub use best_fit::BestFit;
 pub use block::{Address, Block, ForeignBlock, Home, PoolId, StreamName};
 pub use certificate::{Asked, Certificate, KeptBy, Place, Refused, Share};
+pub use counts::SourceCounts;
 pub use front::{Front, StreamNumber};
-pub use limit::Limit;
-pub use log::{Log, SourceCall};
+pub use limit::{Cap, Limit};
+pub use log::{Calls, Log, SourceCall};
+pub use on_refusal::OnRefusal;
 pub use pytorch::{OptionsError, Pytorch, PytorchOptions};
 pub use report::{AllocateError, OutOfMemoryReport, Refusal};
 pub use snapshot::{BlockSnapshot, BlockState, Inspect, Segment};
@@ -80,6 +85,7 @@ pub use statistics::{
 };
 pub use stitched::{Lane, Stitched};
 pub use suballocated::{Misplaced, Problem, Suballocated, Suballocator};
+pub use wrapped::{Wrapped, Wrapper};
 
 /// A way to keep memory for reuse.
 ///

@@ -1,6 +1,6 @@
 //! Where a policy gets its memory from.
 
-use super::Address;
+use super::{Address, Refusal};
 
 /// Memory in large pieces: a driver, a model of one in a test, or a wrapper around another source.
 pub trait MemorySource {
@@ -118,4 +118,13 @@ pub enum SourceError<E> {
     },
     /// It is broken; asking again is of no use.
     Failed(E),
+}
+
+impl<E> From<Refusal> for SourceError<E> {
+    fn from(refusal: Refusal) -> Self {
+        match refusal {
+            Refusal::Exhausted => SourceError::Exhausted,
+            Refusal::Limit(limit) => SourceError::LimitReached { limit },
+        }
+    }
 }

@@ -153,11 +153,11 @@ impl Statistic {
         self.peak - self.current
     }
 
-    fn reset_peak(&mut self) {
+    pub(super) fn reset_peak(&mut self) {
         self.peak = self.current;
     }
 
-    fn reset_accumulated(&mut self) {
+    pub(super) fn reset_accumulated(&mut self) {
         (self.allocated, self.freed) = (0, 0);
     }
 

@@ -39,3 +39,4 @@ mod suballocated_on_devices;
 mod test_source;
 mod test_source_rules;
 mod threads;
+mod wrappers;

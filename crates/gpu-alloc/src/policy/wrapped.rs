@@ -1,0 +1,244 @@
+//! Sources in wrappers, which look on or have a say.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::certificate::Unable;
+use super::source::KnownVirtualMemory;
+use super::{
+    Address, Asked, MemorySource, Physical, Refusal, Refused, SourceCall, SourceError,
+    VirtualMemory,
+};
+
+/// What a wrapper does around the calls of a source; [`Wrapped`] makes a source of both.
+///
+/// Each method does nothing by default. The wrappers of this crate are such values:
+/// [`Cap`](super::Cap), [`Calls`](super::Calls), [`SourceCounts`](super::SourceCounts) and
+/// [`OnRefusal`](super::OnRefusal). One in an `Arc<Mutex<_>>` can be looked at while its source is in
+/// use elsewhere.
+pub trait Wrapper {
+    /// Whether the source may be asked for so many bytes of something.
+    ///
+    /// # Errors
+    /// The refusal that is told instead.
+    fn admit(&mut self, asked: Asked, bytes: u64) -> Result<(), Refusal> {
+        let _ = (asked, bytes);
+        Ok(())
+    }
+
+    /// Learns how a call to the source went. What a wrapper refused itself was none.
+    fn called(&mut self, call: SourceCall) {
+        let _ = call;
+    }
+
+    /// Whether to ask once more for what was refused.
+    fn ask_again(&mut self, refused: &Refused) -> bool {
+        let _ = refused;
+        false
+    }
+}
+
+impl<W: Wrapper> Wrapper for Arc<Mutex<W>> {
+    fn admit(&mut self, asked: Asked, bytes: u64) -> Result<(), Refusal> {
+        self.lock().unwrap_or_else(PoisonError::into_inner).admit(asked, bytes)
+    }
+
+    fn called(&mut self, call: SourceCall) {
+        self.lock().unwrap_or_else(PoisonError::into_inner).called(call);
+    }
+
+    fn ask_again(&mut self, refused: &Refused) -> bool {
+        self.lock().unwrap_or_else(PoisonError::into_inner).ask_again(refused)
+    }
+}
+
+/// A source in a wrapper. It is a source itself, so wrappers compose: each sees the calls that the one
+/// around it lets through. It has virtual memory if the source inside has.
+///
+/// ```
+/// use std::sync::{Arc, Mutex};
+///
+/// use gpu_alloc::DeviceSource;
+/// use gpu_alloc::policy::{Cap, OnRefusal, SourceCounts, Wrapped};
+/// use gpu_runtime::{Device, DeviceAllocation, DriverChoice};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// gpu_runtime::choose_driver(DriverChoice::Software { devices: Some(1) })?;
+/// let device = Device::get(0)?;
+/// let total = device.memory_info()?.total;
+///
+/// // A cache of the program's own, past the allocator, that may go.
+/// let mut cache = Some(DeviceAllocation::new(device, total / 2)?);
+/// let counts = Arc::new(Mutex::new(SourceCounts::default()));
+///
+/// let source = DeviceSource::new(device);
+/// let source = Wrapped::around(source, Cap::new(Some(total as u64 / 4 * 3)));
+/// let source = Wrapped::around(source, OnRefusal(move |_: &_| cache.take().is_some()));
+/// let source = Wrapped::around(source, Arc::clone(&counts));
+/// gpu_alloc::set_memory_source(device, source)?;
+///
+/// let stream = device.current_stream()?;
+/// let held = gpu_alloc::allocate(device, total / 8 * 5, &stream)?;
+/// let taken = counts.lock().unwrap().bytes;
+/// assert_eq!(taken.current, gpu_alloc::memory_reserved(device) as u64);
+/// assert!(gpu_alloc::allocate(device, total / 4, &stream).is_err(), "the limit holds");
+/// # drop(held);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug)]
+pub struct Wrapped<S, W>(Around<S, W>);
+
+/// Both at work. They are apart so that nobody gets at the virtual memory but where the source has
+/// some.
+#[derive(Debug)]
+struct Around<S, W> {
+    source: S,
+    wrapper: W,
+    /// The page of the source's virtual memory, once somebody has asked for that.
+    page_bytes: u64,
+}
+
+impl<S, W> Wrapped<S, W> {
+    /// Puts a wrapper around a source of which nothing has been taken yet.
+    pub fn around(source: S, wrapper: W) -> Self {
+        Wrapped(Around { source, wrapper, page_bytes: 0 })
+    }
+
+    /// The wrapper.
+    pub fn wrapper(&self) -> &W {
+        &self.0.wrapper
+    }
+
+    /// The wrapper, to change.
+    pub fn wrapper_mut(&mut self) -> &mut W {
+        &mut self.0.wrapper
+    }
+
+    /// The source inside.
+    pub fn source(&self) -> &S {
+        &self.0.source
+    }
+
+    /// The source inside, to change. The wrapper does not learn of what is asked of it so.
+    pub fn source_mut(&mut self) -> &mut S {
+        &mut self.0.source
+    }
+}
+
+impl<S: MemorySource, W: Wrapper> Around<S, W> {
+    /// Asks the source for something, as often as the wrapper wants.
+    fn ask<T>(
+        &mut self,
+        (asked, bytes): (Asked, u64),
+        mut ask: impl FnMut(&mut S) -> Result<T, SourceError<S::Error>>,
+        given: impl Fn(&T) -> SourceCall,
+        not_given: SourceCall,
+    ) -> Result<T, SourceError<S::Error>> {
+        loop {
+            let outcome = match self.wrapper.admit(asked, bytes) {
+                Err(refusal) => Err(refusal.into()),
+                Ok(()) => {
+                    let outcome = ask(&mut self.source);
+                    self.wrapper.called(outcome.as_ref().map_or(not_given, &given));
+                    outcome
+                }
+            };
+            let error = match outcome {
+                Ok(given) => return Ok(given),
+                Err(error) => error,
+            };
+            match Unable::to_get(asked, bytes)(error) {
+                Unable::Refused(refused) if self.wrapper.ask_again(&refused) => {}
+                Unable::Refused(Refused { refusal, .. }) => return Err(refusal.into()),
+                Unable::Failed(failure) => return Err(SourceError::Failed(failure)),
+            }
+        }
+    }
+}
+
+impl<S: MemorySource, W: Wrapper> MemorySource for Wrapped<S, W> {
+    type Error = S::Error;
+
+    fn allocate(&mut self, bytes: u64) -> Result<Address, SourceError<S::Error>> {
+        self.0.ask(
+            (Asked::Segment, bytes),
+            |source| source.allocate(bytes),
+            |address| SourceCall::Allocated { address: *address, bytes },
+            SourceCall::Refused { bytes },
+        )
+    }
+
+    fn release(&mut self, address: Address, bytes: u64) {
+        self.0.source.release(address, bytes);
+        self.0.wrapper.called(SourceCall::Released { address, bytes });
+    }
+
+    fn virtual_memory(&mut self) -> Option<&mut dyn VirtualMemory<Error = S::Error>> {
+        self.0.page_bytes = self.0.source.virtual_memory()?.page_bytes();
+        Some(&mut self.0)
+    }
+}
+
+impl<S: MemorySource, W: Wrapper> VirtualMemory for Around<S, W> {
+    type Error = S::Error;
+
+    fn page_bytes(&self) -> u64 {
+        self.page_bytes
+    }
+
+    fn reserve(&mut self, bytes: u64) -> Result<Address, SourceError<S::Error>> {
+        self.ask(
+            (Asked::Addresses, bytes),
+            |source| source.known_virtual_memory().reserve(bytes),
+            |address| SourceCall::Reserved { address: *address, bytes },
+            SourceCall::ReserveRefused { bytes },
+        )
+    }
+
+    fn unreserve(&mut self, address: Address, bytes: u64) {
+        self.source.known_virtual_memory().unreserve(address, bytes);
+        self.wrapper.called(SourceCall::Unreserved { address, bytes });
+    }
+
+    fn create(&mut self, bytes: u64) -> Result<Physical, SourceError<S::Error>> {
+        self.ask(
+            (Asked::Memory, bytes),
+            |source| source.known_virtual_memory().create(bytes),
+            |physical| SourceCall::Created { physical: *physical, bytes },
+            SourceCall::CreateRefused { bytes },
+        )
+    }
+
+    fn destroy(&mut self, physical: Physical, bytes: u64) {
+        self.source.known_virtual_memory().destroy(physical, bytes);
+        self.wrapper.called(SourceCall::Destroyed { physical, bytes });
+    }
+
+    fn map(
+        &mut self,
+        address: Address,
+        physical: Physical,
+        bytes: u64,
+    ) -> Result<(), SourceError<S::Error>> {
+        self.ask(
+            (Asked::Mapping, bytes),
+            |source| source.known_virtual_memory().map(address, physical, bytes),
+            |()| SourceCall::Mapped { address, physical, bytes },
+            SourceCall::MapRefused { address, physical },
+        )
+    }
+
+    fn set_access(&mut self, address: Address, bytes: u64) -> Result<(), SourceError<S::Error>> {
+        self.ask(
+            (Asked::Mapping, bytes),
+            |source| source.known_virtual_memory().set_access(address, bytes),
+            |()| SourceCall::AccessSet { address, bytes },
+            SourceCall::AccessRefused { address, bytes },
+        )
+    }
+
+    fn unmap(&mut self, address: Address, bytes: u64) {
+        self.source.known_virtual_memory().unmap(address, bytes);
+        self.wrapper.called(SourceCall::Unmapped { address, bytes });
+    }
+}
