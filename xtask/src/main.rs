@@ -9,6 +9,7 @@ mod conformance;
 mod doctor;
 mod instructions;
 mod libcuda;
+mod miri;
 mod parallel;
 mod paths;
 mod process;
@@ -44,6 +45,8 @@ enum Command {
     Instructions,
     /// Build the software driver as libcuda.so.1 and print the folder that it is in.
     Libcuda,
+    /// Run the tests that need no driver under Miri, of some packages or all.
+    Miri(miri::Arguments),
     /// Check the rules of this repository: floors, headers, licences, clauses, links and more.
     Tidy,
     /// Install nvcc, the CUDA headers and libclang below target/toolkit.
@@ -69,6 +72,7 @@ fn run(command: Command) -> anyhow::Result<()> {
         Command::Doctor => doctor::run(),
         Command::Instructions => instructions::run(),
         Command::Libcuda => libcuda::run(),
+        Command::Miri(arguments) => miri::run(&arguments),
         Command::Tidy => tidy::run(),
         Command::Toolkit => toolkit::run(),
     }

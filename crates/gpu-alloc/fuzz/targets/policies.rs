@@ -11,6 +11,8 @@ mod counted;
 mod device_model;
 #[path = "../../tests/it/drawn.rs"]
 mod drawn;
+#[path = "../../tests/it/effort.rs"]
+mod effort;
 #[path = "../../tests/it/host_model.rs"]
 mod host_model;
 #[path = "../../tests/it/pytorch_model/mod.rs"]

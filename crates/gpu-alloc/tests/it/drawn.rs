@@ -4,7 +4,7 @@
 use proptest::prelude::*;
 
 use crate::test_source::Fault;
-use crate::{certificate, host_model, pytorch_model, stitched_model};
+use crate::{certificate, effort, host_model, pytorch_model, stitched_model};
 
 /// Bytes that choices are made by. When they have come to an end, the first of each is chosen.
 pub(crate) struct Draws<'a>(&'a [u8]);
@@ -42,7 +42,7 @@ impl Draws<'_> {
     /// Up to so many steps, until the bytes come to an end.
     pub(crate) fn steps<T>(&mut self, most: usize, step: impl Fn(&mut Self) -> T) -> Vec<T> {
         let mut steps = Vec::new();
-        while !self.0.is_empty() && steps.len() < most {
+        while !self.0.is_empty() && steps.len() < effort::steps(most).end {
             steps.push(step(self));
         }
         steps
@@ -64,7 +64,7 @@ pub(crate) fn run_program(bytes: &[u8]) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(100) })]
+    #![proptest_config(effort::cases(100))]
 
     #[test]
     fn programs_made_of_bytes_run_as_the_models_say(

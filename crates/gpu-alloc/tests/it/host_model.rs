@@ -7,6 +7,7 @@ use proptest::prelude::*;
 
 use crate::device_model::PAGE;
 use crate::drawn::Draws;
+use crate::effort;
 use crate::test_source::{Fault, TestSource};
 
 const STREAMS: u64 = 2;
@@ -38,7 +39,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         1 => (0..CAPACITY).prop_map(|bytes| Step::Keep { bytes }),
         4 => (0..2u32, fault).prop_map(|(after, fault)| Step::Fail { after, fault }),
     ];
-    prop::collection::vec(step, 1..150)
+    prop::collection::vec(step, effort::steps(150))
 }
 
 /// A block in use by the program, or by the listed streams.
@@ -68,7 +69,7 @@ struct Model {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(300))]
+    #![proptest_config(effort::cases(300))]
 
     #[test]
     fn page_locked_memory_is_split_merged_and_given_back_as_the_model_says(steps in steps()) {

@@ -5,6 +5,7 @@ use std::time::Duration;
 use gpu_alloc::policy::{Address, Home, Policy, Pytorch, PytorchOptions, Stitched};
 use proptest::prelude::*;
 
+use crate::effort;
 use crate::test_source::TestSource;
 
 const MIB: u64 = 1 << 20;
@@ -75,12 +76,12 @@ fn memory_of_graphs_stays() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(60) })]
+    #![proptest_config(effort::cases(60))]
 
     /// Ticks in between change nothing of what a program holds, and take nothing that it uses.
     #[test]
     fn ticks_take_nothing_that_is_held_or_in_use(
-        steps in prop::collection::vec((0..4_u8, 0..3_u8, 1..24 * MIB, any::<bool>()), 1..120),
+        steps in prop::collection::vec((0..4_u8, 0..3_u8, 1..24 * MIB, any::<bool>()), effort::steps(120)),
     ) {
         let (mut source, mut policy) = (TestSource::new(512 * MIB), Stitched::new());
         let mut held = Vec::new();

@@ -11,6 +11,7 @@ use proptest::prelude::*;
 
 use crate::counted::Counted;
 use crate::drawn::Draws;
+use crate::effort;
 use crate::test_source::{Broken, Fault, TestSource};
 
 const MIB: u64 = 1 << 20;
@@ -67,7 +68,7 @@ fn step() -> impl Strategy<Value = Step> {
 
 fn program() -> impl Strategy<Value = (u64, Vec<Step>)> {
     let capacity = prop_oneof![Just(48 * MIB), Just(96 * MIB), Just(1024 * MIB)];
-    (capacity, prop::collection::vec(step(), 1..100))
+    (capacity, prop::collection::vec(step(), effort::steps(100)))
 }
 
 /// Per stream, the last work that some work comes after.
@@ -328,7 +329,7 @@ fn join(clock: &mut Clock, other: &Clock) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(40) })]
+    #![proptest_config(effort::cases(40))]
 
     #[test]
     fn memory_is_one_owners_at_a_time_on_every_stream(

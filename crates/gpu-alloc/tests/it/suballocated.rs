@@ -11,6 +11,7 @@ use gpu_alloc::policy::{
 use proptest::prelude::*;
 
 use crate::buddy::{Buddy, SEGMENT};
+use crate::effort;
 use crate::test_source::{Broken, Fault, TestSource};
 
 const MIB: u64 = 1 << 20;
@@ -278,12 +279,12 @@ fn is_after(clock: &Clock, other: &Clock) -> bool {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(200) })]
+    #![proptest_config(effort::cases(200))]
 
     #[test]
     fn whoever_gets_memory_comes_after_whoever_had_it_and_nothing_is_lost(
         capacity in prop_oneof![Just(16 * MIB), Just(1024 * MIB)],
-        steps in prop::collection::vec(step(), 1..100),
+        steps in prop::collection::vec(step(), effort::steps(100)),
     ) {
         let mut model = Model::new(capacity);
         steps.into_iter().for_each(|step| model.run(step));

@@ -13,6 +13,7 @@ use proptest::prelude::*;
 use self::naive::Rules;
 use crate::device_model::DeviceModel;
 use crate::drawn::Draws;
+use crate::effort;
 use crate::test_source::{Broken, Fault, TestSource};
 
 const STREAMS: u64 = 3;
@@ -48,7 +49,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         1 => Just(Step::Release),
         1 => (0..12u32, fault).prop_map(|(after, fault)| Step::Fail { after, fault }),
     ];
-    prop::collection::vec(step, 1..120)
+    prop::collection::vec(step, effort::steps(120))
 }
 
 /// A block that the program holds, or that waits for uses after it was freed.
@@ -88,7 +89,7 @@ const OVERSIZE: Rules = Rules { max_split: 20 * MIB, expandable: false };
 const EXPANDABLE: Rules = Rules { max_split: u64::MAX, expandable: true };
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(200))]
+    #![proptest_config(effort::cases(200))]
 
     #[test]
     fn every_step_leaves_the_policy_as_the_model_says(steps in steps()) {

@@ -1,0 +1,87 @@
+//! Threads that share a stitching policy, each on a stream of its own: what is lent serves them, and
+//! the policy the rest.
+
+use std::collections::BTreeSet;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread;
+
+use gpu_alloc::policy::{Block, Front, Policy, Stitched};
+
+use crate::effort;
+use crate::test_source::TestSource;
+
+const THREADS: u32 = 3;
+const MIB: u64 = 1 << 20;
+
+struct Shared {
+    front: Front<u32>,
+    policy: Mutex<(Stitched<u32>, TestSource)>,
+    /// Where the blocks begin that somebody holds.
+    held: Mutex<BTreeSet<u64>>,
+}
+
+impl Shared {
+    fn new() -> Shared {
+        let policy = (Stitched::new(), TestSource::new(64 * MIB));
+        Shared { front: Front::new(), policy: Mutex::new(policy), held: Mutex::default() }
+    }
+
+    /// The policy with all that is its own.
+    fn whole(&self) -> MutexGuard<'_, (Stitched<u32>, TestSource)> {
+        let mut policy = self.policy.lock().unwrap_or_else(PoisonError::into_inner);
+        self.front.take_back(&mut policy.0, |_, ()| ());
+        policy
+    }
+
+    fn allocate(&self, stream: u32, bytes: u64) -> Block {
+        let lent = self.front.allocate(stream, bytes, |_, _| ());
+        let block = lent.unwrap_or_else(|| {
+            let (policy, source) = &mut *self.whole();
+            let block = policy.allocate(source, bytes, stream.into()).expect("there is room");
+            self.front.lend(policy, stream, |_| ());
+            block
+        });
+        assert!(self.held.lock().unwrap().insert(block.address().0), "it is nobody else's");
+        block
+    }
+
+    fn free(&self, block: Block, stream: u32, work: u64) {
+        assert!(self.held.lock().unwrap().remove(&block.address().0));
+        if let Err(block) = self.front.free(block, &[(stream, work)]) {
+            self.whole().0.free(block, &[(stream, work)]).expect("the block is the policy's own");
+        }
+    }
+
+    /// Holds up to three blocks at a time; the first of each round is freed as another's thread.
+    fn churn(&self, stream: u32) {
+        let mut held = Vec::new();
+        for round in effort::steps(2000) {
+            let bytes = [600, 70_000, MIB][round % 3] + u64::from(stream) * 512;
+            held.push(self.allocate(stream, bytes));
+            if held.len() == 3 {
+                let user = if round % 5 == 0 { (stream + 1) % THREADS } else { stream };
+                self.free(held.remove(0), user, round as u64);
+            }
+        }
+        held.into_iter().for_each(|block| self.free(block, stream, u64::MAX));
+    }
+}
+
+#[test]
+fn memory_is_one_threads_at_a_time_and_all_of_it_comes_back() {
+    let shared = Shared::new();
+    thread::scope(|scope| {
+        for stream in 0..THREADS {
+            let shared = &shared;
+            scope.spawn(move || shared.churn(stream));
+        }
+    });
+    let (policy, source) = &mut *shared.whole();
+    let statistics = policy.statistics();
+    let blocks = u64::from(THREADS) * effort::steps(2000).len() as u64;
+    assert_eq!(statistics.allocation.all.allocated, blocks);
+    assert_eq!((statistics.allocation.all.current, statistics.allocated_bytes.all.current), (0, 0));
+    (0..THREADS).for_each(|stream| policy.completed(stream, u64::MAX));
+    policy.release_cached(source);
+    assert_eq!(source.device().used(), 0);
+}
