@@ -1,7 +1,6 @@
 //! A policy at work: behind a lock, told of what the streams have completed, and given one wait
 //! before it gives up.
 
-use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::mem;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
@@ -270,34 +269,53 @@ where
     /// Asks how far the work is that keeps freed memory from being reused or released; false if
     /// nothing has changed.
     fn ask_after_freed(&self) -> bool {
-        self.settle_freed(is_past)
+        let (mut points, collected) = self.awaited();
+        points.retain(is_past);
+        self.complete(&points);
+        collected || !points.is_empty()
     }
 
-    /// Waits for that work; false if nothing has changed. What it waits for is fixed when it
-    /// begins, and enqueued by then, so it ends when that work does.
+    /// Waits for that work; false if nothing has changed. What it waits for was enqueued when it
+    /// begins, so it ends when that work does.
+    ///
+    /// Memory that has waited for one stream may then wait for another, alone or together with its
+    /// neighbours: so it goes on until nothing waits for any such work.
     fn wait_for_freed(&self) -> bool {
-        let waited = Cell::new(false);
-        let changed = self.settle_freed(|point| {
-            waited.set(true);
+        let (mut points, collected) = self.awaited();
+        let enqueued = self.state().enqueued();
+        let is_enqueued = |point: &StreamPoint| {
+            enqueued.get(&point.stream().id()).is_some_and(|last| point.sequence() <= *last)
+        };
+        let (mut waited, mut changed) = (false, collected);
+        loop {
+            points.retain(is_enqueued);
+            waited |= !points.is_empty();
             // On a device that is lost nothing completes any more; its memory stays where it is.
-            point.wait().is_ok()
-        });
-        self.state().waits += u64::from(waited.get());
+            points.retain(|point| point.wait().is_ok());
+            if points.is_empty() {
+                break;
+            }
+            changed = true;
+            self.complete(&points);
+            points = self.awaited().0;
+        }
+        self.state().waits += u64::from(waited);
         changed
     }
 
-    /// Tells the policy of those points that freed memory waits for and that are `over`, which is
-    /// asked without the lock; false if there are none, and no other memory came back either.
-    fn settle_freed(&self, over: impl Fn(&StreamPoint) -> bool) -> bool {
+    /// What freed memory waits for; also says whether blocks came back that nobody had dealt with.
+    fn awaited(&self) -> (Vec<StreamPoint>, bool) {
         let (state, collected) = self.lock_and_collect();
-        let mut points = state.awaited();
-        drop(state);
-        points.retain(over);
+        (state.awaited(), collected)
+    }
+
+    /// Tells the policy of points that are over, which are waited for and asked after without the
+    /// lock.
+    fn complete(&self, points: &[StreamPoint]) {
         let mut state = self.lock();
-        for point in &points {
+        for point in points {
             state.completed(point.stream().id(), point.sequence());
         }
-        collected || !points.is_empty()
     }
 
     /// Takes the lock; also says whether blocks came back that nobody had dealt with.
@@ -421,6 +439,11 @@ where
             let sequence = stream.completed();
             self.completed(stream.id(), sequence);
         }
+    }
+
+    /// How much work each known stream has.
+    fn enqueued(&self) -> BTreeMap<StreamId, u64> {
+        self.streams.iter().map(|(id, stream)| (*id, stream.sequence())).collect()
     }
 
     /// What freed memory waits for, before it can be reused or released.

@@ -29,6 +29,7 @@ mod pytorch_model;
 mod pytorch_options;
 mod pytorch_policy;
 mod pytorch_viewer;
+mod refusals_on_devices;
 mod snapshots;
 mod statistics;
 mod stitched_front;

@@ -5,33 +5,37 @@ mod check;
 mod mutants;
 mod program;
 mod rules;
+mod tried;
 mod world;
 
-use gpu_alloc::policy::{Home, Inspect, Policy, Pytorch, Stitched};
+use gpu_alloc::policy::{BestFit, Home, Policy, Pytorch, Stitched};
 use proptest::prelude::*;
 
 use self::program::{Run, Step, step};
-use self::rules::Rules;
+pub(crate) use self::rules::{Request, Rules};
+use self::tried::Tried;
+pub(crate) use self::world::{Taken, World};
 use crate::drawn::Draws;
+use crate::effort;
 use crate::test_source::TestSource;
 
 const MIB: u64 = 1 << 20;
-const STREAMS: usize = 3;
+pub(crate) const STREAMS: usize = 3;
 const POOLS: usize = 2;
 
 /// What names a stream.
-type Name = u8;
+pub(crate) type Name = u8;
 
 fn steps() -> impl Strategy<Value = (u64, Option<u64>, Vec<Step>)> {
     let capacity = prop_oneof![Just(32 * MIB), Just(64 * MIB), Just(96 * MIB)];
     let limit = prop::option::weighted(0.3, 12..40_u64);
     let limit = limit.prop_map(|limit| limit.map(|pages| pages * 2 * MIB));
-    (capacity, limit, prop::collection::vec(step(), 1..120))
+    (capacity, limit, prop::collection::vec(step(), effort::steps(120)))
 }
 
 fn run<P>(rules: Rules, policy: P, capacity: u64, limit: Option<u64>, steps: &[Step]) -> Run<P>
 where
-    P: Policy<Stream = Name, Home = Home<Name>> + Inspect,
+    P: Tried,
 {
     let mut run = Run::new(rules, policy, capacity, limit);
     steps.iter().for_each(|step| run.make(step));
@@ -45,19 +49,20 @@ fn expandable(capacity: u64) -> Pytorch<Name> {
 
 /// Runs a program that is drawn, on one of the policies.
 pub(crate) fn run_drawn(draws: &mut Draws<'_>) {
-    let which = draws.below(3);
+    let which = draws.below(4);
     let capacity = 32 * MIB * (1 + draws.below(3));
     let limit = draws.is_set().then(|| (12 + draws.below(28)) * 2 * MIB);
     let steps = draws.steps(120, program::drawn_step);
     match which {
         0 => drop(run(Rules::Stitched, Stitched::new(), capacity, limit, &steps)),
         1 => drop(run(Rules::Native, Pytorch::new(), capacity, limit, &steps)),
-        _ => drop(run(Rules::Expandable, expandable(capacity), capacity, limit, &steps)),
+        2 => drop(run(Rules::Expandable, expandable(capacity), capacity, limit, &steps)),
+        _ => drop(run(Rules::Pinned, BestFit::new(), capacity, None, &steps)),
     }
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(150) })]
+    #![proptest_config(effort::cases(150))]
 
     #[test]
     fn stitched_memory_refuses_only_what_cannot_be_served((capacity, limit, steps) in steps()) {
@@ -74,6 +79,12 @@ proptest! {
         (capacity, limit, steps) in steps(),
     ) {
         run(Rules::Expandable, expandable(capacity), capacity, limit, &steps);
+    }
+
+    /// Without a limit, which counts bytes, and not the whole pages that the model gives out.
+    #[test]
+    fn page_locked_memory_is_refused_only_where_no_segment_is_left((capacity, _, steps) in steps()) {
+        run(Rules::Pinned, BestFit::new(), capacity, None, &steps);
     }
 }
 

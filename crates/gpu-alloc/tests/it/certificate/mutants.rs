@@ -1,14 +1,15 @@
 //! The checker can fail: it finds what a policy forgets, and every figure that is wrong.
 
 use gpu_alloc::policy::{
-    Asked, Certificate, Home, Inspect, KeptBy, OutOfMemoryReport, Policy, Pytorch, Stitched,
+    Asked, BestFit, Certificate, Home, KeptBy, OutOfMemoryReport, Pytorch, Stitched,
 };
 
 use super::check::{Refusal, Verdict};
 use super::program::Run;
 use super::rules::{Request, Rules};
+use super::tried::Tried;
 use super::world::World;
-use super::{MIB, Name, expandable};
+use super::{MIB, expandable};
 
 const CAPACITY: u64 = 64 * MIB;
 
@@ -25,14 +26,14 @@ struct Case {
 /// The refusal of 24 MiB after 20 and 12 MiB were handed out; of the first, the world may not know.
 fn case<P>(rules: Rules, policy: P, is_known: bool) -> Case
 where
-    P: Policy<Stream = Name, Home = Home<Name>> + Inspect,
+    P: Tried,
 {
     let home = Home::from(0);
     let mut run = Run::new(rules, policy, CAPACITY, None);
     if is_known {
         run.allocate(20 * MIB, home);
     } else {
-        let forgotten = run.policy.allocate(&mut run.source, 20 * MIB, home);
+        let forgotten = run.policy.allocate(&mut run.source, 20 * MIB, P::home(home));
         let _kept = forgotten.expect("there is room");
         let calls = run.source.take_calls();
         run.world.see(&calls, Some((home, false)));
@@ -48,11 +49,12 @@ where
     Case { world: run.world, report, check, shortage }
 }
 
-fn cases(is_known: bool) -> [Case; 3] {
+fn cases(is_known: bool) -> [Case; 4] {
     [
         case(Rules::Stitched, Stitched::new(), is_known),
         case(Rules::Native, Pytorch::new(), is_known),
         case(Rules::Expandable, expandable(CAPACITY), is_known),
+        case(Rules::Pinned, BestFit::new(), is_known),
     ]
 }
 

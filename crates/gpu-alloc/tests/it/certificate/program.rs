@@ -1,12 +1,11 @@
 //! Random programs that run out of memory, and go on.
 
-use gpu_alloc::policy::{
-    AllocateError, Block, Home, Inspect, Limit, Log, OutOfMemoryReport, Policy, SourceCall,
-};
+use gpu_alloc::policy::{AllocateError, Block, Home, Limit, Log, OutOfMemoryReport, SourceCall};
 use proptest::prelude::*;
 
 use super::check::Refusal;
 use super::rules::{Request, Rules};
+use super::tried::Tried;
 use super::world::{Taken, World};
 use super::{MIB, Name, POOLS, STREAMS};
 use crate::drawn::Draws;
@@ -89,7 +88,7 @@ pub(super) struct Run<P> {
     pub(super) refusals: u64,
 }
 
-impl<P: Policy<Stream = Name, Home = Home<Name>> + Inspect> Run<P> {
+impl<P: Tried> Run<P> {
     pub(super) fn new(rules: Rules, policy: P, capacity: u64, limit: Option<u64>) -> Run<P> {
         Run {
             rules,
@@ -105,7 +104,7 @@ impl<P: Policy<Stream = Name, Home = Home<Name>> + Inspect> Run<P> {
     pub(super) fn make(&mut self, step: &Step) {
         match *step {
             Step::Allocate { stream, pool, bytes } => {
-                let pool = pool.map(|pool| self.world.pool(pool));
+                let pool = pool.filter(|_| P::HAS_POOLS).map(|pool| self.world.pool(pool));
                 self.allocate(bytes, Home { stream, pool });
             }
             Step::Free { block, used_on } => {
@@ -140,21 +139,22 @@ impl<P: Policy<Stream = Name, Home = Home<Name>> + Inspect> Run<P> {
     /// All that was taken and not given back is shown, with what is held and what waits of it; but for
     /// what is mapped nowhere, and for places that memory has left.
     fn check_conservation(&self) {
+        let made: u64 = self.world.pieces.values().sum();
+        let segments = self.world.grounds.iter().filter(|ground| ground.is_segment);
+        let segments: u64 = segments.map(|ground| ground.range.end - ground.range.start).sum();
+        assert_eq!(made + segments, self.source.source().held(), "nothing is lost");
+        let Some(snapshot) = self.policy.shown() else { return };
         let mut shown = 0;
-        for segment in self.policy.snapshot() {
+        for segment in snapshot {
             let range = segment.address.0..segment.address.0 + segment.total_size;
             let (held, waiting) = self.world.claims(&range);
             assert_eq!((segment.allocated_size, segment.active_size), (held, held + waiting));
             shown += segment.total_size;
         }
-        let segments = self.world.grounds.iter().filter(|ground| ground.is_segment);
-        let segments: u64 = segments.map(|ground| ground.range.end - ground.range.start).sum();
         let everywhere = 0..u64::MAX;
         let mapped =
             self.world.used_mappings(&everywhere).map(|(range, _)| range.end - range.start);
         assert_eq!(shown, segments + mapped.sum::<u64>(), "what is used is shown");
-        let made: u64 = segments + self.world.pieces.values().sum::<u64>();
-        assert_eq!(made, self.source.source().held(), "nothing is lost");
     }
 
     /// Makes a request as a program does: when it is refused, all work is waited for, and it is made
@@ -178,7 +178,7 @@ impl<P: Policy<Stream = Name, Home = Home<Name>> + Inspect> Run<P> {
         let request = Request { rules: self.rules, requested, home };
         let is_to_fail = |run: &Self| run.source.source().source().is_to_fail();
         let was_to_fail = is_to_fail(self);
-        let outcome = self.policy.allocate(&mut self.source, requested, home);
+        let outcome = self.policy.allocate(&mut self.source, requested, P::home(home));
         let calls: Vec<SourceCall> = self.source.take_calls();
         self.world.see(&calls, Some((home, request.is_small())));
         match outcome {
@@ -207,7 +207,7 @@ impl<P: Policy<Stream = Name, Home = Home<Name>> + Inspect> Run<P> {
         requested: u64,
         home: Home<Name>,
     ) -> (OutOfMemoryReport, Vec<SourceCall>) {
-        let outcome = self.policy.allocate(&mut self.source, requested, home);
+        let outcome = self.policy.allocate(&mut self.source, requested, P::home(home));
         let calls = self.source.take_calls();
         self.world.see(&calls, None);
         match outcome {
@@ -225,7 +225,8 @@ impl<P: Policy<Stream = Name, Home = Home<Name>> + Inspect> Run<P> {
         let start = block.address().0;
         let waits = self.policy.waits_before_reuse(&block);
         let taken = self.world.taken.iter_mut().find(|taken| taken.range.start == start);
-        let awaits = uses.iter().copied().filter(|(stream, _)| waits && *stream != home.stream);
+        let is_waited_for = |stream| waits && P::waits_for_use_on(stream, home);
+        let awaits = uses.iter().copied().filter(|(stream, _)| is_waited_for(*stream));
         taken.expect("what is held is known").awaits = Some(awaits.collect());
         self.policy.free(block, &uses).expect("the block is the policy's own");
         self.world.settle_work();

@@ -8,42 +8,45 @@ use super::world::{Ground, World, overlap};
 use super::{MIB, Name};
 
 /// The page of virtual memory.
-pub(super) const PAGE: u64 = 2 * MIB;
+pub(crate) const PAGE: u64 = 2 * MIB;
 
 /// Whose rules apply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Rules {
+pub(crate) enum Rules {
     /// PyTorch's, with segments.
     Native,
     /// PyTorch's, with pages that are mapped in a row.
     Expandable,
     /// Those of stitched memory.
     Stitched,
+    /// Those of page-locked memory.
+    Pinned,
 }
 
 /// A request, in one policy's terms.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Request {
-    pub(super) rules: Rules,
-    pub(super) requested: u64,
-    pub(super) home: Home<Name>,
+pub(crate) struct Request {
+    pub(crate) rules: Rules,
+    pub(crate) requested: u64,
+    pub(crate) home: Home<Name>,
 }
 
 impl Request {
     /// The bytes of its block.
-    pub(super) fn block(&self) -> u64 {
+    pub(crate) fn block(&self) -> u64 {
         self.requested.max(1).next_multiple_of(512)
     }
 
     /// Whether PyTorch keeps its memory with that of small ones.
-    pub(super) fn is_small(&self) -> bool {
+    pub(crate) fn is_small(&self) -> bool {
         self.block() <= MIB
     }
 
     /// What PyTorch asks a source for: a segment, or a page.
-    pub(super) fn unit(&self) -> u64 {
+    pub(crate) fn unit(&self) -> u64 {
         match (self.rules, self.block()) {
             (Rules::Stitched, _) => PAGE,
+            (Rules::Pinned, block) => block.next_multiple_of(4096),
             (_, ..=MIB) => 2 * MIB,
             (Rules::Native, block) if block >= 10 * MIB => block.next_multiple_of(2 * MIB),
             _ => 20 * MIB,
@@ -51,7 +54,7 @@ impl Request {
     }
 
     /// Where its block may lie: in PyTorch's memory of its stream, its pool and its kind; in stitched
-    /// memory wherever graphs do not keep it, and for graphs in their own.
+    /// memory wherever graphs do not keep it, and for graphs in their own; page-locked memory serves all.
     fn grounds<'a>(&'a self, world: &'a World) -> impl Iterator<Item = &'a Ground> {
         world.grounds.iter().filter(move |ground| match (self.rules, self.home.pool) {
             (Rules::Native | Rules::Expandable, _) => {
@@ -59,11 +62,12 @@ impl Request {
             }
             (Rules::Stitched, Some(_)) => ground.home == self.home,
             (Rules::Stitched, None) => !world.is_kept(ground),
+            (Rules::Pinned, _) => true,
         })
     }
 
     /// The longest run of free memory that the request may have as it is.
-    pub(super) fn largest_run(&self, world: &World) -> u64 {
+    pub(crate) fn largest_run(&self, world: &World) -> u64 {
         let mut longest = 0;
         for ground in self.grounds(world) {
             for free in world.free_runs(ground) {
@@ -88,12 +92,12 @@ impl Request {
     ///
     /// That is so when no work is under way any more: all that nobody holds can be given back then,
     /// and taken again as is needed.
-    pub(super) fn shortage(&self, world: &World, capacity: u64) -> u64 {
+    pub(crate) fn shortage(&self, world: &World, capacity: u64) -> u64 {
         if self.largest_run(world) >= self.block() {
             return 0;
         }
         let bound: u64 = match self.rules {
-            Rules::Native => {
+            Rules::Native | Rules::Pinned => {
                 world.grounds.iter().filter(|g| is_bound(world, g)).map(|g| whole(&g.range)).sum()
             }
             Rules::Expandable | Rules::Stitched => {
@@ -101,18 +105,19 @@ impl Request {
                 pieces.filter(|(piece, _)| world.is_bound(**piece)).map(|(_, bytes)| bytes).sum()
             }
         };
-        let available = (capacity - bound) / self.unit();
+        // The model of a device gives out whole pages.
+        let available = (capacity - bound) / self.unit().next_multiple_of(PAGE);
         self.least_needed(world).saturating_sub(available)
     }
 
     /// The fewest units that the request needs besides those that it shares with others.
     fn least_needed(&self, world: &World) -> u64 {
         let fresh = match self.rules {
-            Rules::Native => 1,
+            Rules::Native | Rules::Pinned => 1,
             Rules::Expandable | Rules::Stitched => self.block().div_ceil(self.unit()),
         };
         match self.rules {
-            Rules::Native => fresh,
+            Rules::Native | Rules::Pinned => fresh,
             // The lowest that is long enough, and no other.
             Rules::Expandable => {
                 let runs = self.grounds(world).flat_map(|ground| world.free_runs(ground));
@@ -160,7 +165,7 @@ impl Request {
 impl World {
     /// Whether a piece of physical memory has to stay where it is: somebody holds a part of it, or
     /// graphs do.
-    pub(super) fn is_bound(&self, piece: gpu_alloc::policy::Physical) -> bool {
+    pub(crate) fn is_bound(&self, piece: gpu_alloc::policy::Physical) -> bool {
         let mappings = self.mapped.iter().filter(|(_, (physical, _))| *physical == piece);
         let mut ranges = mappings.map(|(at, (_, bytes))| *at..at + bytes);
         let is_used = |at: u64| self.newest.get(&piece) == Some(&at);

@@ -10,43 +10,43 @@ use super::{Name, STREAMS};
 
 /// Addresses that came from the source at once: a segment, or a reservation.
 #[derive(Debug, Clone)]
-pub(super) struct Ground {
-    pub(super) range: Range<u64>,
+pub(crate) struct Ground {
+    pub(crate) range: Range<u64>,
     /// Who asked for something when it came.
-    pub(super) home: Home<Name>,
+    pub(crate) home: Home<Name>,
     /// Whether what was asked for then is small, by the policy's rules.
-    pub(super) is_small: bool,
+    pub(crate) is_small: bool,
     /// Whether there is memory behind all of it.
-    pub(super) is_segment: bool,
+    pub(crate) is_segment: bool,
 }
 
 /// A block that somebody has, or had and whose memory waits.
 #[derive(Debug, Clone)]
-pub(super) struct Taken {
-    pub(super) range: Range<u64>,
+pub(crate) struct Taken {
+    pub(crate) range: Range<u64>,
     /// The work that it waits for, once it was freed.
-    pub(super) awaits: Option<Vec<(Name, u64)>>,
+    pub(crate) awaits: Option<Vec<(Name, u64)>>,
 }
 
 /// All that happened, as far as it matters now.
 #[derive(Debug, Default)]
-pub(super) struct World {
-    pub(super) grounds: Vec<Ground>,
-    pub(super) pieces: BTreeMap<Physical, u64>,
+pub(crate) struct World {
+    pub(crate) grounds: Vec<Ground>,
+    pub(crate) pieces: BTreeMap<Physical, u64>,
     /// What is mapped, by address.
-    pub(super) mapped: BTreeMap<u64, (Physical, u64)>,
+    pub(crate) mapped: BTreeMap<u64, (Physical, u64)>,
     /// Where each piece was mapped last, and is used.
-    pub(super) newest: BTreeMap<Physical, u64>,
-    pub(super) taken: Vec<Taken>,
-    pub(super) enqueued: [u64; STREAMS],
-    pub(super) completed: [u64; STREAMS],
+    pub(crate) newest: BTreeMap<Physical, u64>,
+    pub(crate) taken: Vec<Taken>,
+    pub(crate) enqueued: [u64; STREAMS],
+    pub(crate) completed: [u64; STREAMS],
     /// How often each pool has ended. A new one has another name.
-    pub(super) ended: [u64; super::POOLS],
+    pub(crate) ended: [u64; super::POOLS],
 }
 
 impl World {
     /// Takes note of calls to the source, for a request of somebody if they were made for one.
-    pub(super) fn see(&mut self, calls: &[SourceCall], request: Option<(Home<Name>, bool)>) {
+    pub(crate) fn see(&mut self, calls: &[SourceCall], request: Option<(Home<Name>, bool)>) {
         for call in calls {
             match *call {
                 SourceCall::Allocated { address, bytes } => {
@@ -93,13 +93,13 @@ impl World {
         self.grounds.push(Ground { range, home, is_small, is_segment });
     }
 
-    pub(super) fn ground_of(&self, address: u64) -> &Ground {
+    pub(crate) fn ground_of(&self, address: u64) -> &Ground {
         let ground = self.grounds.iter().find(|ground| ground.range.contains(&address));
         ground.expect("what was handed out came from the source")
     }
 
     /// Whether graphs may use what lies there.
-    pub(super) fn is_kept(&self, ground: &Ground) -> bool {
+    pub(crate) fn is_kept(&self, ground: &Ground) -> bool {
         ground
             .home
             .pool
@@ -107,12 +107,12 @@ impl World {
     }
 
     /// The name that a pool has now.
-    pub(super) fn pool(&self, pool: usize) -> gpu_alloc::policy::PoolId {
+    pub(crate) fn pool(&self, pool: usize) -> gpu_alloc::policy::PoolId {
         gpu_alloc::policy::PoolId(pool as u64 + self.ended[pool] * super::POOLS as u64)
     }
 
     /// Forgets what is over.
-    pub(super) fn settle_work(&mut self) {
+    pub(crate) fn settle_work(&mut self) {
         let completed = self.completed;
         self.taken.retain_mut(|taken| {
             let Some(awaits) = &mut taken.awaits else { return true };
@@ -122,7 +122,7 @@ impl World {
     }
 
     /// What of a range somebody holds, and what was freed and waits.
-    pub(super) fn claims(&self, range: &Range<u64>) -> (u64, u64) {
+    pub(crate) fn claims(&self, range: &Range<u64>) -> (u64, u64) {
         let (mut held, mut waiting) = (0, 0);
         for taken in &self.taken {
             let part = overlap(&taken.range, range);
@@ -132,7 +132,7 @@ impl World {
     }
 
     /// The parts of a ground that nobody holds and that do not wait, in order.
-    pub(super) fn free_runs(&self, ground: &Ground) -> Vec<Range<u64>> {
+    pub(crate) fn free_runs(&self, ground: &Ground) -> Vec<Range<u64>> {
         let mut taken: Vec<_> = self.taken.iter().map(|taken| taken.range.clone()).collect();
         taken.retain(|taken| overlap(taken, &ground.range) > 0);
         taken.sort_unstable_by_key(|taken| taken.start);
@@ -149,7 +149,7 @@ impl World {
 
     /// What is mapped where memory is used, in a part of the addresses. What a piece has left is not
     /// among it.
-    pub(super) fn used_mappings(
+    pub(crate) fn used_mappings(
         &self,
         part: &Range<u64>,
     ) -> impl Iterator<Item = (Range<u64>, Physical)> {
@@ -163,6 +163,6 @@ impl World {
 }
 
 /// How many bytes two ranges share.
-pub(super) fn overlap(a: &Range<u64>, b: &Range<u64>) -> u64 {
+pub(crate) fn overlap(a: &Range<u64>, b: &Range<u64>) -> u64 {
     a.end.min(b.end).saturating_sub(a.start.max(b.start))
 }

@@ -1,0 +1,254 @@
+//! Random programs on a device that is too small for them, with work under way on several streams:
+//! whoever is refused memory could not have been served, whatever work was waited for.
+
+use std::cell::RefCell;
+use std::sync::mpsc::{Receiver, Sender, channel};
+
+use cuda_sim::control::{Schedule, set_memory_limit, set_schedule};
+use gpu_alloc::policy::{
+    Address, Home, Log, MemorySource, Physical, SourceCall, SourceError, VirtualMemory,
+};
+use gpu_alloc::{
+    DeviceMemory, DeviceSource, OutOfMemory, allocate, empty_cache, memory_allocated, memory_stats,
+    set_memory_source,
+};
+use gpu_runtime::{Device, Error, Stream};
+use proptest::prelude::*;
+use proptest::test_runner::TestRunner;
+use test_support::isolate;
+
+use crate::certificate::{Name, Request, Rules, STREAMS, Taken, World};
+use crate::device_support::{devices, fill};
+use crate::effort;
+
+const MIB: u64 = 1 << 20;
+const CAPACITY: u64 = 64 * MIB;
+
+/// The device's memory, whose calls are told to the test.
+#[derive(Debug)]
+struct Told {
+    source: Log<DeviceSource>,
+    calls: Sender<SourceCall>,
+}
+
+impl Told {
+    fn tell(&mut self) {
+        for call in self.source.take_calls() {
+            self.calls.send(call).expect("the test lives as long as the process");
+        }
+    }
+
+    fn ask<R>(&mut self, ask: impl FnOnce(&mut dyn VirtualMemory<Error = Error>) -> R) -> R {
+        let answer = ask(self.source.virtual_memory().expect("the device has some"));
+        self.tell();
+        answer
+    }
+}
+
+impl MemorySource for Told {
+    type Error = Error;
+
+    fn allocate(&mut self, bytes: u64) -> Result<Address, SourceError<Error>> {
+        let answer = self.source.allocate(bytes);
+        self.tell();
+        answer
+    }
+
+    fn release(&mut self, address: Address, bytes: u64) {
+        self.source.release(address, bytes);
+        self.tell();
+    }
+
+    fn virtual_memory(&mut self) -> Option<&mut dyn VirtualMemory<Error = Error>> {
+        Some(self)
+    }
+}
+
+impl VirtualMemory for Told {
+    type Error = Error;
+
+    fn page_bytes(&self) -> u64 {
+        2 * MIB
+    }
+
+    fn reserve(&mut self, bytes: u64) -> Result<Address, SourceError<Error>> {
+        self.ask(|memory| memory.reserve(bytes))
+    }
+
+    fn unreserve(&mut self, address: Address, bytes: u64) {
+        self.ask(|memory| memory.unreserve(address, bytes));
+    }
+
+    fn create(&mut self, bytes: u64) -> Result<Physical, SourceError<Error>> {
+        self.ask(|memory| memory.create(bytes))
+    }
+
+    fn destroy(&mut self, physical: Physical, bytes: u64) {
+        self.ask(|memory| memory.destroy(physical, bytes));
+    }
+
+    fn map(
+        &mut self,
+        address: Address,
+        physical: Physical,
+        bytes: u64,
+    ) -> Result<(), SourceError<Error>> {
+        self.ask(|memory| memory.map(address, physical, bytes))
+    }
+
+    fn set_access(&mut self, address: Address, bytes: u64) -> Result<(), SourceError<Error>> {
+        self.ask(|memory| memory.set_access(address, bytes))
+    }
+
+    fn unmap(&mut self, address: Address, bytes: u64) {
+        self.ask(|memory| memory.unmap(address, bytes));
+    }
+}
+
+#[derive(Debug, Clone)]
+enum Step {
+    Allocate { stream: usize, bytes: u64 },
+    Use { which: usize, stream: usize },
+    Drop { which: usize },
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let stream = || 0..STREAMS;
+    let bytes = prop_oneof![1..4000_u64, 1..MIB, MIB..9 * MIB, 9 * MIB..24 * MIB];
+    prop_oneof![
+        4 => (stream(), bytes).prop_map(|(stream, bytes)| Step::Allocate { stream, bytes }),
+        4 => (any::<usize>(), stream()).prop_map(|(which, stream)| Step::Use { which, stream }),
+        3 => any::<usize>().prop_map(|which| Step::Drop { which }),
+    ]
+}
+
+/// A device, and what is known of its memory without asking its allocator.
+struct Program {
+    device: Device,
+    streams: [Stream; STREAMS],
+    rules: Rules,
+    calls: Receiver<SourceCall>,
+    world: World,
+    held: Vec<DeviceMemory>,
+    refusals: u64,
+}
+
+impl Program {
+    fn new(rules: Rules) -> Program {
+        let [device, ..] = devices();
+        device.memory_info().expect("the device works");
+        set_memory_limit(device.index(), CAPACITY).expect("the driver is in use");
+        let (told, calls) = channel();
+        let source = Told { source: Log::new(DeviceSource::new(device)), calls: told };
+        set_memory_source(device, source).expect("nothing was allocated yet");
+        let streams = [(); STREAMS].map(|()| Stream::new(device).expect("there is another"));
+        let (world, held) = (World::default(), Vec::new());
+        Program { device, streams, rules, calls, world, held, refusals: 0 }
+    }
+
+    fn run(&mut self, steps: &[Step], schedule: &Schedule) {
+        set_schedule(schedule).expect("the driver is in use");
+        for step in steps {
+            let which = |which: usize, held: &[DeviceMemory]| which.checked_rem(held.len());
+            match *step {
+                Step::Allocate { stream, bytes } => self.allocate(stream, bytes),
+                Step::Use { which: index, stream } => {
+                    if let Some(index) = which(index, &self.held) {
+                        fill(&self.streams[stream], &self.held[index], 1);
+                    }
+                }
+                Step::Drop { which: index } => {
+                    if let Some(index) = which(index, &self.held) {
+                        self.world.taken.swap_remove(index);
+                        self.held.swap_remove(index);
+                    }
+                }
+            }
+        }
+        self.end();
+    }
+
+    fn allocate(&mut self, stream: usize, bytes: u64) {
+        let home = Home::from(stream as Name);
+        let request = Request { rules: self.rules, requested: bytes, home };
+        let allocated = self.allocated();
+        let outcome = allocate(self.device, bytes as usize, &self.streams[stream]);
+        let calls: Vec<_> = self.calls.try_iter().collect();
+        self.world.see(&calls, Some((home, request.is_small())));
+        match outcome {
+            Ok(memory) => {
+                let start = memory.ptr().address();
+                // PyTorch's policies leave a rest with a block that is too small to be of use.
+                let bytes = self
+                    .allocated()
+                    .zip(allocated)
+                    .map_or(request.block(), |(now, before)| now - before);
+                let range = start..start + bytes;
+                assert_eq!(self.world.claims(&range), (0, 0), "what is held is nobody else's");
+                self.world.taken.push(Taken { range, awaits: None });
+                self.held.push(memory);
+            }
+            Err(gpu_alloc::Error::OutOfMemory(report)) => self.check(request, &report),
+            Err(error) => panic!("the device works: {error}"),
+        }
+    }
+
+    /// What is held, as the allocator counts it; nothing where no block is larger than it must be.
+    fn allocated(&self) -> Option<u64> {
+        (self.rules != Rules::Stitched).then(|| memory_allocated(self.device) as u64)
+    }
+
+    fn check(&mut self, request: Request, report: &OutOfMemory) {
+        self.refusals += 1;
+        let certificate = &report.certificate;
+        assert!(certificate.is_final(), "more might be had later: {report}");
+        let told: u64 = certificate.shares.iter().map(|share| share.held).sum();
+        let held = self.world.claims(&(0..u64::MAX)).0;
+        assert_eq!(told, held, "what is held is told of: {report}");
+        let shortage = request.shortage(&self.world, CAPACITY);
+        assert!(shortage > 0, "{request:?} could have been served: {report}");
+    }
+
+    /// Drops everything, after which all memory goes back.
+    fn end(&mut self) {
+        self.held.clear();
+        self.world.taken.clear();
+        self.device.synchronize().expect("the device works");
+        empty_cache().expect("the device works");
+        self.world.see(&self.calls.try_iter().collect::<Vec<_>>(), None);
+        let free = self.device.memory_info().expect("the device works").free;
+        assert_eq!(free as u64, CAPACITY, "nothing is lost");
+    }
+}
+
+fn refusals_are_right(rules: Rules) {
+    let program = RefCell::new(Program::new(rules));
+    let steps = prop::collection::vec(step(), effort::steps(80));
+    let outcome =
+        TestRunner::new(effort::cases(60)).run(&(any::<u64>(), steps), |(seed, steps)| {
+            let schedule = if seed % 4 == 0 { Schedule::Fast } else { Schedule::Adversarial(seed) };
+            program.borrow_mut().run(&steps, &schedule);
+            Ok(())
+        });
+    outcome.expect("whoever is refused could not have been served");
+    let program = program.into_inner();
+    assert!(program.refusals > 0, "the device is too small");
+    assert!(memory_stats(program.device).num_sync_all_streams > 0, "some work was waited for");
+}
+
+#[test]
+fn stitched_memory_is_refused_only_to_whom_nothing_would_help() {
+    isolate(|| refusals_are_right(Rules::Stitched)).env("SLUICE_ALLOCATOR", "stitched").run();
+}
+
+#[test]
+fn segments_are_refused_only_to_whom_nothing_would_help() {
+    isolate(|| refusals_are_right(Rules::Native)).env("SLUICE_ALLOCATOR", "pytorch").run();
+}
+
+#[test]
+fn expandable_segments_are_refused_only_to_whom_nothing_would_help() {
+    isolate(|| refusals_are_right(Rules::Expandable))
+        .env("SLUICE_ALLOCATOR", "pytorch-expandable")
+        .run();
+}
