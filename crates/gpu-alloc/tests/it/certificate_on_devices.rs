@@ -73,7 +73,7 @@ fn segments_say_that_none_is_left_that_could_go_back() {
 fn expandable_segments_say_what_the_lowest_place_lacks() {
     isolate(|| {
         let report = run_out();
-        is_proved(&report, Asked::Memory, 20 * MIB_64);
+        is_proved(&report, Asked::Memory, 46 * MIB_64);
         let place = report.certificate.place.unwrap();
         assert!(place.lacking() > 0 && place.page_bytes == 20 * MIB_64, "{report}");
     })

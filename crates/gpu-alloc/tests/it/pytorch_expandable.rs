@@ -2,7 +2,8 @@
 //! case.
 
 use gpu_alloc::policy::{
-    AllocateError, Block, Home, Inspect, Log, Policy, Pool, PoolId, Pytorch, SourceCall,
+    AllocateError, Asked, Block, Home, Inspect, Log, Policy, Pool, PoolId, Pytorch, Refusal,
+    Refused, SourceCall,
 };
 
 use crate::device_model::DeviceModel;
@@ -211,6 +212,40 @@ fn segments_older_than_the_mean_are_collected_beyond_the_threshold() {
         .filter(|call| matches!(call, SourceCall::Released { .. }))
         .collect();
     assert_eq!(released, [&SourceCall::Released { address: old_address, bytes: 40 * MIB }]);
+}
+
+#[test]
+fn a_request_beyond_the_limit_is_refused_as_a_whole_before_anything_is_mapped() {
+    let mut f = Fixture::expandable();
+    let limit = 4 * PAGE;
+    f.policy.set_memory_limit(Some(limit));
+    let held = f.allocate(2 * PAGE);
+    let pages = f.count(|call| matches!(call, SourceCall::Created { .. }));
+    let refused = f.policy.allocate(&mut f.source, 2 * PAGE + 1, MAIN.into());
+    let Err(AllocateError::OutOfMemory(report)) = refused else { panic!("that is too much") };
+    let (asked, bytes) = (Asked::Memory, 2 * PAGE + 2 * MIB);
+    let expected = Refused { asked, bytes, refusal: Refusal::Limit(limit), given: 0 };
+    assert_eq!(report.certificate.refused, expected);
+    assert_eq!(f.count(|call| matches!(call, SourceCall::Created { .. })), pages);
+    assert_eq!(f.policy.statistics().num_alloc_retries, 1);
+    let rest = f.allocate(2 * PAGE);
+    assert!(f.is_refused(1 << 20 | 1));
+    f.free(rest);
+    f.free(held);
+    let all = f.allocate(limit);
+    assert_eq!(f.device().used(), limit);
+    f.free(all);
+}
+
+#[test]
+fn under_a_limit_a_request_counts_as_a_segment_also_where_less_is_missing() {
+    let mut f = Fixture::expandable();
+    f.policy.set_memory_limit(Some(90 * MIB));
+    let _held = f.allocate(2 * PAGE + 5 * MIB);
+    assert!(f.is_refused(35 * MIB), "15 MiB of it are there, but a segment has 36");
+    f.policy.set_memory_limit(None);
+    let _unlimited = f.allocate(35 * MIB);
+    assert_eq!(f.device().used(), 4 * PAGE, "a page was missing");
 }
 
 #[test]

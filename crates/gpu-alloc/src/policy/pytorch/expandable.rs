@@ -8,7 +8,7 @@ use super::size::Size;
 use super::{Pytorch, Record, State};
 use crate::policy::certificate::Unable;
 use crate::policy::slab::{Slab, Slot};
-use crate::policy::{Address, Home, Pool, StreamName, VirtualMemory};
+use crate::policy::{Address, Asked, Home, Pool, Refusal, Refused, StreamName, VirtualMemory};
 
 /// The ranges of addresses, and where in them memory is missing.
 #[derive(Debug)]
@@ -59,6 +59,7 @@ impl<K: StreamName> Pytorch<K> {
         size: Size,
         home: Home<K>,
     ) -> Result<Slot, Unable<E>> {
+        self.check_limit(size)?;
         let mut slot = match self.lowest_room(size, home) {
             Some(slot) => slot,
             None => self.new_range(memory, size, home)?,
@@ -73,6 +74,19 @@ impl<K: StreamName> Pytorch<K> {
         }
         self.remove_idle(slot);
         Ok(slot)
+    }
+
+    /// Refuses what a segment would be too large for under the limit, before anything is mapped, as
+    /// PyTorch does: also where less is missing than a segment.
+    fn check_limit<E>(&self, size: Size) -> Result<(), Unable<E>> {
+        let Some(limit) = self.memory_limit else { return Ok(()) };
+        let bytes = self.sizes.segment(size);
+        let reserved = self.statistics.reserved_bytes.all.current;
+        if bytes <= limit.saturating_sub(reserved) {
+            return Ok(());
+        }
+        let refusal = Refusal::Limit(limit);
+        Err(Unable::Refused(Refused { asked: Asked::Memory, bytes, refusal, given: 0 }))
     }
 
     /// The lowest block, free or without memory, with which free blocks and such without memory

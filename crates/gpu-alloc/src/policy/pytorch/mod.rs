@@ -121,7 +121,9 @@ impl<K: StreamName> Pytorch<K> {
     }
 
     /// Tells how much may be taken from the source, if there is a limit. The source sees to it that
-    /// no more is; the policy collects old segments before that, if its options say so.
+    /// no more is. The policy collects old segments before that, if its options say so; and with
+    /// expandable segments it refuses a request, as PyTorch does, whose whole segment would exceed
+    /// the limit, where the source would not refuse before some pages were mapped.
     pub fn set_memory_limit(&mut self, limit: Option<u64>) {
         self.memory_limit = limit;
     }
