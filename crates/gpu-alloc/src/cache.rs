@@ -6,7 +6,7 @@ use std::mem;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
 
-use gpu_runtime::{Error, Stream, StreamId, StreamPoint, on_own_account};
+use gpu_runtime::{Error, KeptStream, Stream, StreamId, StreamPoint, is_observed, on_own_account};
 use smallvec::SmallVec;
 
 use crate::error;
@@ -50,7 +50,7 @@ pub(crate) struct State<P, S, W> {
     pub(crate) refusals: u64,
     /// The streams that the policy knows by name. They stay alive as long as memory belongs to them
     /// or waits for them, since nobody else could tell how far they have come.
-    streams: BTreeMap<StreamId, Stream>,
+    streams: BTreeMap<StreamId, KeptStream>,
     /// From whom was taken back what was lent to them, to lend it again with the next request. They
     /// are known.
     users: SmallVec<[StreamId; 8]>,
@@ -151,18 +151,21 @@ where
             let mut state = self.state();
             if may_be_alone
                 && let Some(stream) = alone
-                && self.lend(&mut state, stream)
+                && self.lend(&mut state, stream.id())
                 && let Some(block) = self.allocate_lent(bytes, home, stream, origin)
             {
                 return Ok(self.handed(&state, block));
             }
             self.collect(&mut state);
+            if let Some(stream) = alone {
+                state.know(stream);
+            }
             let outcome = state.allocate(bytes, home, origin);
             if outcome.is_ok() {
                 for user in mem::take(&mut state.users) {
-                    self.lend_known(&mut state, user);
+                    self.lend(&mut state, user);
                 }
-                alone.map(|stream| self.lend(&mut state, stream));
+                alone.map(|stream| self.lend(&mut state, stream.id()));
             }
             outcome
         };
@@ -180,14 +183,11 @@ where
 
     /// Lends a stream what serves it alone, for as long as nobody needs all of the policy; false if
     /// it has that already, or must not have it.
-    fn lend(&self, state: &mut State<P, S, W>, stream: &Stream) -> bool {
-        state.know(stream);
-        self.lend_known(state, stream.id())
-    }
-
-    fn lend_known(&self, state: &mut State<P, S, W>, stream: StreamId) -> bool {
-        let State { policy, watch, .. } = state;
-        watch.may_lend() && self.front.lend(policy, stream, |part| watch.lend(part))
+    fn lend(&self, state: &mut State<P, S, W>, stream: StreamId) -> bool {
+        let State { policy, watch, streams, .. } = state;
+        watch.may_lend()
+            && streams.contains_key(&stream)
+            && self.front.lend(policy, stream, |part| watch.lend(part))
     }
 
     /// Takes a block back whose last use, if any, was that number of its stream's work, and which
@@ -202,7 +202,7 @@ where
         let Err(block) = self.front.free(block, uses) else { return Ok(()) };
         match self.state.try_lock() {
             Ok(mut state) => {
-                self.lend(&mut state, stream);
+                self.lend(&mut state, stream.id());
                 self.front.free(block, uses)
             }
             Err(_) => Err(block),
@@ -244,6 +244,7 @@ where
         self.ask_after_freed();
         self.wait_for_freed();
         let state = &mut *self.lock();
+        state.end_abandoned();
         let released = state.policy.release_cached(&mut state.source);
         state.watch.called(&mut state.source, None);
         let streams = state.policy.streams();
@@ -420,8 +421,37 @@ where
         names.into_iter().filter_map(point)
     }
 
+    /// Notes a stream. To be called when nothing is lent, unless it is known.
     fn know(&mut self, stream: &Stream) {
-        self.streams.entry(stream.id()).or_insert_with(|| stream.clone());
+        if self.streams.contains_key(&stream.id()) {
+            return;
+        }
+        if self.streams.len() >= Front::<StreamId>::MOST_STREAMS {
+            self.end_abandoned();
+        }
+        self.streams.insert(stream.id(), KeptStream::new(stream));
+    }
+
+    /// Forgets the streams that nobody has a handle of any more, and that have done their work. To be
+    /// called when nothing is lent.
+    ///
+    /// That nobody waits for them any more orders nothing in the program, but whoever looks for its
+    /// races would not know of the end of their work. So all streams are kept while somebody does.
+    fn end_abandoned(&mut self) {
+        if is_observed() {
+            return;
+        }
+        let State { policy, watch, streams, .. } = self;
+        streams.retain(|id, stream| {
+            let last = stream.sequence();
+            let is_over = stream.is_abandoned() && stream.completed() >= last;
+            if is_over {
+                watch.completed(*id, last);
+                policy.completed(*id, last);
+                policy.end_stream(*id);
+            }
+            !is_over
+        });
     }
 
     /// Tells the policy how far the streams have come that freed memory waits for. Without such
@@ -429,7 +459,7 @@ where
     fn poll(&mut self) {
         let awaited = self.policy.awaited_for_reuse();
         let awaited: SmallVec<[_; 8]> =
-            awaited.filter_map(|(id, _)| self.streams.get(&id).cloned()).collect();
+            awaited.filter_map(|(id, _)| Some((**self.streams.get(&id)?).clone())).collect();
         self.ask(awaited);
     }
 

@@ -115,6 +115,10 @@ impl Policy for DevicePolicy {
         any!(self, policy => policy.take_back(lane));
     }
 
+    fn end_stream(&mut self, stream: StreamId) {
+        any!(self, policy => policy.end_stream(stream));
+    }
+
     fn streams(&self) -> BTreeSet<StreamId> {
         any!(self, policy => policy.streams())
     }

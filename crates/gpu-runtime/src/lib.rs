@@ -186,7 +186,7 @@ pub use properties::{MemoryInfo, Properties};
 pub use race::{MissingEdge, Party, Race, RaceChecker, RacingAccess};
 pub use range::{RangeGuard, range};
 pub use rows::Rows;
-pub use stream::{Stream, StreamId};
+pub use stream::{KeptStream, Stream, StreamId};
 pub use teardown::take_drop_errors;
 pub use timeline::{Overlap, Timeline, Trace, TracedOperation, TracedRange, TracedWait};
 pub use uses::UseRecord;

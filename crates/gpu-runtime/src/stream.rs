@@ -2,6 +2,7 @@
 
 mod captured;
 mod id;
+mod kept;
 mod line;
 mod origin;
 mod pool;
@@ -9,7 +10,7 @@ mod progress;
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use cuda_sys::CUstream;
@@ -28,6 +29,7 @@ use crate::point::StreamPoint;
 use crate::shared::{Edges, Milestones};
 use crate::waits::Leave;
 pub use id::StreamId;
+pub use kept::KeptStream;
 pub(crate) use origin::Legacy;
 use origin::Origin;
 pub(crate) use pool::StreamPool;
@@ -88,6 +90,8 @@ pub(crate) struct StreamInner {
     capture: Mutex<Option<Arc<Books>>>,
     /// In how many captures it ever took part.
     captures: AtomicU64,
+    /// How many of its handles are [kept](KeptStream).
+    keepers: AtomicUsize,
 }
 
 impl Stream {

@@ -154,3 +154,24 @@ fn what_is_lent_is_one_threads_at_a_time_and_nothing_of_it_is_lost() {
         assert_eq!(lent.with(0, |value| *value), Some(10 + added));
     });
 }
+
+#[test]
+fn nobody_takes_what_is_lent_under_another_name_for_what_was_at_its_place() {
+    in_every_order(|| {
+        let lent = Arc::new(Lent::new(1));
+        lent.lend(0, 7, (7, 0_u64));
+        let user = Arc::clone(&lent);
+        let thread = thread::spawn(move || {
+            // As a lane does: it serves nobody but whose it is.
+            let add = |(name, count): &mut (u64, u64)| *count += u64::from(*name == 7);
+            user.place_of(7).map(|place| user.with(place, add))
+        });
+        let mut left = None;
+        lent.take_back(|value| left = Some(value));
+        let (_, before) = left.expect("it was lent");
+        lent.lend(0, 8, (8, before));
+        thread.join().unwrap();
+        assert_eq!((lent.place_of(7), lent.place_of(8)), (None, Some(0)));
+        assert_eq!(lent.with(0, |value| *value), Some((8, before)));
+    });
+}

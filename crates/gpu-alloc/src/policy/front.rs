@@ -103,6 +103,9 @@ impl<K: StreamNumber, N> Front<K, N> {
     /// have used: it keeps such memory back anyway.
     pub const MOST_WAITING: usize = 16;
 
+    /// How many streams may have a lane at once.
+    pub const MOST_STREAMS: usize = Slot::LANES - 1;
+
     /// No lane is lent yet.
     pub fn new() -> Self {
         Front(Lent::new(Slot::LANES))

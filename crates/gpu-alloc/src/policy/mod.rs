@@ -181,6 +181,15 @@ pub trait Policy {
         drop(lane);
     }
 
-    /// The streams whose completions still matter: those that blocks belong to or wait for.
+    /// Learns that a stream is gone: all of its work is done, and it holds no memory. What it has
+    /// left may serve another. A policy that keeps no account of streams need not know of this.
+    ///
+    /// A stream of the same name that asks for memory later is a new one.
+    fn end_stream(&mut self, stream: Self::Stream) {
+        let _ = stream;
+    }
+
+    /// The streams whose completions still matter, or their [end](Self::end_stream): those that
+    /// memory belongs to or waits for.
     fn streams(&self) -> BTreeSet<Self::Stream>;
 }

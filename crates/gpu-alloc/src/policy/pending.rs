@@ -68,6 +68,11 @@ impl<K: StreamName> Pending<K> {
         self.completed.retain(|stream, _| needed(*stream));
     }
 
+    /// Forgets how far a stream has come that is not heard of any more.
+    pub(super) fn forget(&mut self, stream: K) {
+        self.completed.remove(&stream);
+    }
+
     /// What each waiting block waits for.
     pub(super) fn waits(&self) -> BTreeMap<Slot, Vec<(K, u64)>> {
         let mut waits = BTreeMap::<_, Vec<_>>::new();

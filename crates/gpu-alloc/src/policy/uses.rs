@@ -68,6 +68,25 @@ impl<K: StreamName> Uses<K> {
         }
     }
 
+    /// Forgets those on a stream, which are over.
+    pub(super) fn forget(&mut self, own: K, stream: K) {
+        if stream == own {
+            self.own = 0;
+        }
+        if let Some(others) = &mut self.others {
+            others.retain(|(other, _)| *other != stream);
+            if others.is_empty() {
+                self.others = None;
+            }
+        }
+    }
+
+    /// Makes them those of memory that passes from one stream to another.
+    pub(super) fn pass(&mut self, from: K, to: K) {
+        let before = std::mem::replace(self, Uses::none());
+        self.join_from(to, &before, from);
+    }
+
     /// Adds all uses of other memory of the same stream.
     pub(super) fn join(&mut self, other: &Uses<K>) {
         self.own = self.own.max(other.own);

@@ -36,6 +36,7 @@ mod stitched_front;
 mod stitched_model;
 mod stitched_on_devices;
 mod stitched_quarantine;
+mod stitched_streams;
 mod stitched_threads;
 mod suballocated;
 mod suballocated_on_devices;

@@ -2,11 +2,14 @@
 
 use std::thread;
 
-use gpu_alloc::{allocate, memory_allocated, memory_snapshot, memory_stats};
+use cuda_sim::control::counters;
+use gpu_alloc::{
+    allocate, allocate_pinned, memory_allocated, memory_reserved, memory_snapshot, memory_stats,
+};
 use gpu_runtime::{Device, Stream};
 use test_support::isolate;
 
-use crate::device_support::{devices, fill, read};
+use crate::device_support::{devices, fill, read, upload};
 
 const THREADS: usize = 8;
 const ROUNDS: usize = 60;
@@ -50,5 +53,27 @@ fn threads_and_streams_do_not_disturb_each_others_memory() {
         let counted = devices.map(|d| memory_stats(d).reserved_bytes.all.current);
         assert_eq!(reserved, counted.iter().sum::<u64>());
     })
+    .run();
+}
+
+#[test]
+fn streams_that_are_gone_are_let_go_and_leave_their_memory_to_others() {
+    isolate(|| {
+        let [device, ..] = devices();
+        let mut reserved = Vec::new();
+        for _ in 0..200 {
+            let stream = Stream::new(device).unwrap();
+            let memory = allocate(device, 1 << 20, &stream).unwrap();
+            upload(&stream, &memory, &allocate_pinned(1000).unwrap());
+            drop(memory);
+            stream.synchronize().unwrap();
+            reserved.push(memory_reserved(device));
+        }
+        assert!(counters().streams <= 40, "{} streams are kept", counters().streams);
+        assert_eq!(reserved[50], reserved[199]);
+        let ranges = counters().calls["cuMemAddressReserve"];
+        assert!(ranges <= 40, "{ranges} ranges of addresses for no more than 32 streams at once");
+    })
+    .env("SLUICE_ALLOCATOR", "stitched")
     .run();
 }

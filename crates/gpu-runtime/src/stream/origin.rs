@@ -3,7 +3,7 @@
 use std::ffi::{c_int, c_void};
 use std::ops::RangeInclusive;
 use std::ptr::null_mut;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use cuda_sys::{CU_STREAM_LEGACY, CUcontext, CUstream, CUstream_flags};
@@ -181,6 +181,7 @@ impl Stream {
             observed: Mutex::default(),
             capture: Mutex::default(),
             captures: AtomicU64::new(0),
+            keepers: AtomicUsize::new(0),
         }));
         state.register(&stream);
         stream

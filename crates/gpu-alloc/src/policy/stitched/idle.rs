@@ -35,6 +35,18 @@ impl<K> IdlePages<K> {
     }
 }
 
+impl<K: StreamName> IdlePages<K> {
+    /// Forgets the uses on a stream, which are over.
+    pub(super) fn forget_stream(&mut self, stream: K) {
+        for page in self.0.values_mut() {
+            if page.uses.iter().any(|(other, _)| *other == stream) {
+                page.uses =
+                    page.uses.iter().copied().filter(|(other, _)| *other != stream).collect();
+            }
+        }
+    }
+}
+
 impl<K> Default for IdlePages<K> {
     fn default() -> Self {
         IdlePages(BTreeMap::new())

@@ -23,7 +23,7 @@ pub(super) const SHARED: usize = 0;
 #[derive(Debug)]
 pub struct Lane<K> {
     number: usize,
-    /// Whose it is, unless it is shared.
+    /// Whose it is, unless it is shared, or its stream is gone.
     stream: Option<K>,
     pub(super) spans: Spans<K>,
     /// That for small requests, and that for large ones; in the shared lane, as they came.
@@ -64,9 +64,40 @@ impl<K: StreamName> Lane<K> {
         self.number
     }
 
-    /// Whose it is, unless it is shared.
+    /// Whose it is, unless it is shared, or its stream is gone.
     pub(in crate::policy) fn stream(&self) -> Option<K> {
         self.stream
+    }
+
+    /// Ends its being a stream's: the stream is gone, and its work over.
+    pub(super) fn leave(&mut self) {
+        self.stream = None;
+    }
+
+    /// Makes it another stream's, with all that its own has left.
+    pub(super) fn pass(&mut self, to: K) {
+        self.stream = Some(to);
+        (0..self.arenas.len() as u32).for_each(|index| self.pass_arena(index, to));
+    }
+
+    /// Makes one of its arenas another stream's.
+    pub(super) fn pass_arena(&mut self, index: u32, to: K) {
+        let home = &mut self.arenas[index as usize].home;
+        let from = std::mem::replace(&mut home.stream, to);
+        let spans = self.spans.iter_mut().filter(|span| span.arena.index == index);
+        spans.for_each(|span| span.uses.pass(from, to));
+    }
+
+    /// Forgets the uses on a stream, which are over.
+    pub(super) fn forget_uses(&mut self, stream: K) {
+        for span in self.spans.iter_mut() {
+            let own = self.arenas[span.arena.index as usize].home.stream;
+            span.uses.forget(own, stream);
+        }
+        for arena in &mut self.arenas {
+            arena.idle.forget_stream(stream);
+            arena.uses_of_graphs.retain(|(other, _)| *other != stream);
+        }
     }
 
     /// Hands out at least `requested` bytes to the lane's stream, if that concerns nobody else: a

@@ -1,44 +1,72 @@
 //! All lanes together: spans and arenas by their names.
 
+use std::collections::VecDeque;
 use std::ops::{Index, IndexMut};
 
 use super::arena::{Arena, ArenaId};
-use super::lane::Lane;
+use super::lane::{Lane, SHARED};
 use super::span::{Span, Spans};
-use crate::policy::StreamName;
 use crate::policy::slab::Slot;
+use crate::policy::{Pool, StreamName};
 
 /// The lanes of a policy by their numbers. The first is the shared one.
 #[derive(Debug)]
-pub(super) struct Lanes<K>(Vec<Option<Box<Lane<K>>>>);
+pub(super) struct Lanes<K> {
+    all: Vec<Option<Box<Lane<K>>>>,
+    /// What streams that are gone have left, in the order in which they went: lanes, by one of their
+    /// arenas, and arenas of the shared lane.
+    left: VecDeque<ArenaId>,
+}
 
 /// What is asked of a lane that is lent is a fault in the program.
 const AT_HOME: &str = "the policy works when it has all its lanes";
 
 impl<K: StreamName> Lanes<K> {
     pub(super) fn lane(&self, number: usize) -> &Lane<K> {
-        self.0[number].as_deref().expect(AT_HOME)
+        self.all[number].as_deref().expect(AT_HOME)
     }
 
     pub(super) fn lane_mut(&mut self, number: usize) -> &mut Lane<K> {
-        self.0[number].as_deref_mut().expect(AT_HOME)
+        self.all[number].as_deref_mut().expect(AT_HOME)
     }
 
     pub(super) fn lanes(&self) -> impl Iterator<Item = &Lane<K>> {
-        self.0.iter().map(|lane| lane.as_deref().expect(AT_HOME))
+        self.all.iter().map(|lane| lane.as_deref().expect(AT_HOME))
     }
 
     pub(super) fn lanes_mut(&mut self) -> impl Iterator<Item = &mut Lane<K>> {
-        self.0.iter_mut().map(|lane| lane.as_deref_mut().expect(AT_HOME))
+        self.all.iter_mut().map(|lane| lane.as_deref_mut().expect(AT_HOME))
     }
 
-    /// Makes a lane for a stream, if there may be one more.
-    pub(super) fn add(&mut self, stream: K) -> Option<usize> {
-        let number = self.0.len();
-        (number < Slot::LANES).then(|| {
-            self.0.push(Some(Box::new(Lane::of_stream(number, stream))));
-            number
-        })
+    /// A lane for a stream: a new one as long as there may be more, or else one that was left.
+    pub(super) fn add(&mut self, stream: K) -> Option<&Lane<K>> {
+        let number = self.all.len();
+        if number < Slot::LANES {
+            self.all.push(Some(Box::new(Lane::of_stream(number, stream))));
+            return Some(self.lane(number));
+        }
+        let left = self.left.iter().position(|arena| usize::from(arena.lane) != SHARED)?;
+        let number = self.left.remove(left)?.lane.into();
+        self.lane_mut(number).pass(stream);
+        Some(self.lane(number))
+    }
+
+    /// An arena of the shared lane that was left, for a stream without a lane.
+    pub(super) fn take_left(&mut self, stream: K, pool: Pool) -> Option<ArenaId> {
+        let is_one = |id: &ArenaId| usize::from(id.lane) == SHARED && self.arena(*id).pool == pool;
+        let left = self.left.iter().position(is_one)?;
+        let id = self.left.remove(left)?;
+        self.lane_mut(SHARED).pass_arena(id.index, stream);
+        Some(id)
+    }
+
+    /// Keeps what a stream that is gone has left, by one of its arenas.
+    pub(super) fn leave(&mut self, arena: ArenaId) {
+        let lane = self.lane_mut(arena.lane.into());
+        if lane.number() == SHARED || lane.stream().is_some() {
+            lane.leave();
+            self.left.push_back(arena);
+        }
     }
 
     /// Takes the lane of a stream away to be used elsewhere; nothing if it is away already, or there
@@ -47,12 +75,12 @@ impl<K: StreamName> Lanes<K> {
         let is_of = |lane: &Option<Box<Lane<K>>>| {
             lane.as_deref().is_some_and(|lane| lane.stream() == Some(stream))
         };
-        self.0.iter_mut().find(|lane| is_of(lane))?.take()
+        self.all.iter_mut().find(|lane| is_of(lane))?.take()
     }
 
     pub(super) fn take_back(&mut self, lane: Box<Lane<K>>) {
         let number = lane.number();
-        self.0[number] = Some(lane);
+        self.all[number] = Some(lane);
     }
 
     pub(super) fn arena(&self, id: ArenaId) -> &Arena<K> {
@@ -90,7 +118,7 @@ impl<K: StreamName> Lanes<K> {
 
     /// The span that a slot may name, if it is one.
     pub(super) fn get(&self, slot: Slot) -> Option<&Span<K>> {
-        self.0.get(slot.lane())?.as_deref().expect(AT_HOME).spans.get(slot)
+        self.all.get(slot.lane())?.as_deref().expect(AT_HOME).spans.get(slot)
     }
 }
 
@@ -110,6 +138,6 @@ impl<K: StreamName> IndexMut<Slot> for Lanes<K> {
 
 impl<K: StreamName> Default for Lanes<K> {
     fn default() -> Self {
-        Lanes(vec![Some(Box::new(Lane::shared()))])
+        Lanes { all: vec![Some(Box::new(Lane::shared()))], left: VecDeque::new() }
     }
 }

@@ -3,6 +3,7 @@
 mod arena;
 mod bins;
 mod certificate;
+mod gone;
 mod idle;
 mod lane;
 mod lanes;
@@ -167,14 +168,9 @@ impl<K: StreamName> Stitched<K> {
         if let Some(id) = self.arena_of.get(&(home, pool)) {
             return *id;
         }
-        if home.pool.is_none()
-            && let Some(number) = self.spans.add(home.stream)
-        {
-            let lane = self.spans.lane(number);
-            for pool in [Pool::Small, Pool::Large] {
-                self.arena_of.insert((home, pool), lane.id(pool as u32));
-            }
-            return lane.id(pool as u32);
+        if home.pool.is_none() {
+            self.welcome(home.stream);
+            return self.arena_of[&(home, pool)];
         }
         self.pools.extend(home.pool);
         let id = self.shared_arena(Arena::new(home, pool));

@@ -148,15 +148,18 @@ impl<K: StreamName> Policy for Stitched<K> {
         self.spans.take_back(lane);
     }
 
+    fn end_stream(&mut self, stream: K) {
+        self.say_goodbye(stream);
+    }
+
     fn streams(&self) -> BTreeSet<K> {
         let used = self.spans.iter().filter(|span| span.state != State::Vacant);
         let waiting = self.pending.awaited().map(|(stream, _)| stream);
-        used.flat_map(|span| {
-            let own = self.stream_of(span.arena);
-            std::iter::once(own).chain(span.uses.others().map(|(stream, _)| stream))
-        })
-        .chain(waiting)
-        .collect()
+        let uses = used.flat_map(|span| span.uses.all(self.stream_of(span.arena)));
+        // Also those that have nothing yet, or nothing any more: to learn when they are gone.
+        let own = self.arena_of.keys().filter(|(home, _)| home.pool.is_none());
+        let own = own.map(|(home, _)| home.stream);
+        uses.map(|(stream, _)| stream).chain(waiting).chain(own).collect()
     }
 }
 

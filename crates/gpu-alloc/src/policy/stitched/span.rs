@@ -133,6 +133,10 @@ impl<K: StreamName> Spans<K> {
         self.records.iter().filter(|span| span.state != State::Unused)
     }
 
+    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Span<K>> {
+        self.records.iter_mut().filter(|span| span.state != State::Unused)
+    }
+
     /// Cuts a span at an address within it; returns what follows there.
     pub(super) fn cut(&mut self, slot: Slot, address: u64) -> Slot {
         let span = &mut self[slot];

@@ -1,0 +1,42 @@
+//! Streams that come and go: what one has left serves another.
+
+use super::Stitched;
+use super::arena::{Arena, ArenaId};
+use super::span::State;
+use crate::policy::{Home, Policy, Pool, StreamName};
+
+const POOLS: [Pool; 2] = [Pool::Small, Pool::Large];
+
+impl<K: StreamName> Stitched<K> {
+    /// Finds arenas for a stream that has none: in a lane of its own, if there is one.
+    pub(super) fn welcome(&mut self, stream: K) {
+        let home = Home::from(stream);
+        let own = match self.spans.add(stream) {
+            Some(lane) => POOLS.map(|pool| lane.id(pool as u32)),
+            None => POOLS.map(|pool| match self.spans.take_left(stream, pool) {
+                Some(left) => left,
+                None => self.shared_arena(Arena::new(home, pool)),
+            }),
+        };
+        self.arena_of.extend(POOLS.map(|pool| (home, pool)).into_iter().zip(own));
+    }
+
+    /// Learns that a stream is gone, and that its work is over. What it has left stays where it is,
+    /// and serves all until another stream gets it.
+    pub(super) fn say_goodbye(&mut self, stream: K) {
+        let home = Home::from(stream);
+        let own = POOLS.map(|pool| self.arena_of.get(&(home, pool)).copied());
+        let is_held_by_it = |holder: ArenaId| own.contains(&Some(holder));
+        if self.spans.iter().any(|span| span.state == State::Held && is_held_by_it(span.holder)) {
+            return;
+        }
+        self.completed(stream, u64::MAX);
+        self.spans.lanes_mut().for_each(|lane| lane.forget_uses(stream));
+        self.pending.forget(stream);
+        self.has_news = true;
+        for pool in POOLS {
+            self.arena_of.remove(&(home, pool));
+        }
+        own.into_iter().flatten().for_each(|arena| self.spans.leave(arena));
+    }
+}
