@@ -217,8 +217,8 @@ fn tell_of(start: DevicePtr, bytes: usize, device: Option<Device>) {
     Allocation { start, bytes, device, stream: None, is_part: false, place }.tell();
 }
 
-/// What `take` takes of a device's memory, or nothing if that has not enough left: then again, after
-/// what was dropped has been given back.
+/// What `take` takes of a device's memory, or nothing if that has not enough left: then again, if
+/// anything that was dropped has been given back since.
 pub(crate) fn with_room<T>(
     device: Device,
     bytes: usize,
@@ -228,15 +228,19 @@ pub(crate) fn with_room<T>(
     if !state.retired.is_empty() && state.is_idle() {
         state.retired.collect();
     }
+    let gone = state.retired.gone();
     if let Some(taken) = take()? {
         return Ok(taken);
     }
     // Now it is worth the wait.
     state.retired.collect();
-    match take()? {
-        Some(taken) => Ok(taken),
-        None => Err(out_of_memory(device, bytes)?),
+    // By this thread or another one.
+    if state.retired.gone() != gone
+        && let Some(taken) = take()?
+    {
+        return Ok(taken);
     }
+    Err(out_of_memory(device, bytes)?)
 }
 
 /// The error that says so.

@@ -23,6 +23,8 @@ pub(crate) struct Retired {
     entries: Mutex<Vec<Entry>>,
     /// How many there are, so that usually nobody takes the lock.
     count: AtomicUsize,
+    /// How many are gone.
+    gone: AtomicUsize,
 }
 
 pub(crate) static HOST_MEMORY: Retired = Retired::new();
@@ -35,7 +37,11 @@ struct Entry {
 
 impl Retired {
     pub(crate) const fn new() -> Retired {
-        Retired { entries: Mutex::new(Vec::new()), count: AtomicUsize::new(0) }
+        Retired {
+            entries: Mutex::new(Vec::new()),
+            count: AtomicUsize::new(0),
+            gone: AtomicUsize::new(0),
+        }
     }
 
     /// Keeps `value` until all the points are past, and then until the next
@@ -48,6 +54,11 @@ impl Retired {
         self.count.load(Ordering::Acquire) == 0
     }
 
+    /// How many values have come to their end so far.
+    pub(crate) fn gone(&self) -> usize {
+        self.gone.load(Ordering::Acquire)
+    }
+
     /// Drops what nobody uses any more.
     pub(crate) fn collect(&self) {
         if self.is_empty() {
@@ -56,8 +67,11 @@ impl Retired {
         let all = mem::take(&mut *self.entries.lock().unwrap_or_else(PoisonError::into_inner));
         self.count.fetch_sub(all.len(), Ordering::AcqRel);
         // Outside the lock: the destructors of what is over may retire other things.
-        let (_over, rest): (Vec<_>, Vec<_>) = all.into_iter().partition(Entry::is_over);
+        let (over, rest): (Vec<_>, Vec<_>) = all.into_iter().partition(Entry::is_over);
         self.put(rest);
+        let count = over.len();
+        drop(over);
+        self.gone.fetch_add(count, Ordering::AcqRel);
     }
 
     fn put(&self, mut new: Vec<Entry>) {

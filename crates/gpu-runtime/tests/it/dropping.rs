@@ -1,6 +1,12 @@
 //! Dropping things in any order, while devices still work with them.
 
-use gpu_runtime::{Device, DeviceBuffer, ExecutionContext, LaunchConfig, Stream, take_drop_errors};
+use std::thread;
+
+use cuda_sim::control::counters;
+use gpu_runtime::{
+    Device, DeviceAllocation, DeviceBuffer, ExecutionContext, LaunchConfig, Stream,
+    take_drop_errors,
+};
 use test_support::isolate;
 
 use crate::fixture::{Gate, device, elementwise, fill, pinned, read, zeros};
@@ -54,6 +60,36 @@ fn dropped_memory_is_free_for_the_next_allocation() {
         drop(next);
         device().synchronize().expect("the device works");
         assert_eq!(free(), before);
+    })
+    .run();
+}
+
+#[test]
+fn a_full_device_is_asked_again_only_if_something_was_given_back() {
+    isolate(|| {
+        let [stream, other] = [(); 2].map(|()| Stream::new(device()).expect("a stream"));
+        let asked = || counters().calls.get("cuMemAlloc_v2").copied().unwrap_or(0);
+        let half = free() / 2;
+        let buffer = DeviceBuffer::<u8>::zeroed(&stream, half).expect("memory");
+        stream.synchronize().expect("the device works");
+        let before = asked();
+        DeviceAllocation::new(device(), half + (1 << 20)).expect_err("there is not so much");
+        assert_eq!(asked(), before + 1);
+
+        // The device is at work, so that what is dropped stays until there is need of it, and goes
+        // when the device has done that.
+        let gate = Gate::hold(&other);
+        drop(buffer);
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                while asked() == before + 1 {
+                    thread::yield_now();
+                }
+                gate.open();
+            });
+            DeviceAllocation::new(device(), half + (1 << 20)).expect("there is so much");
+        });
+        assert_eq!(asked(), before + 3);
     })
     .run();
 }
