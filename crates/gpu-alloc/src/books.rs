@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use gpu_runtime::StreamId;
 
 use crate::history::{self, Recorder};
-use crate::holders::{Holder, Holders, Origin, PartHolders};
+use crate::holders::{Handout, Holder, Holders, Origin, PartHolders};
 use crate::policy::{Address, Block, Home, Inspect, Log, Policy, Segment};
 use crate::watch::Watch;
 
@@ -81,12 +81,12 @@ where
         home: Home<StreamId>,
         origin: Origin,
     ) {
-        notes.hold(block, bytes, home, origin, None);
+        notes.hold(Handout { block, requested: bytes, home, origin, time: None });
     }
 
     fn allocated(&mut self, block: &Block, bytes: u64, home: Home<StreamId>, origin: Origin) {
         let time = self.recorder.is_some().then(history::now);
-        let holder = self.holders.hold(block, bytes, home, origin, time);
+        let holder = self.holders.hold(Handout { block, requested: bytes, home, origin, time });
         if let Some(recorder) = &mut self.recorder {
             recorder.allocated(holder);
         }

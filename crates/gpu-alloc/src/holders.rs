@@ -29,6 +29,17 @@ pub(crate) struct Holder {
     pub(crate) time: Option<u64>,
 }
 
+/// A block that was handed out, and to whom.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Handout<'a> {
+    pub(crate) block: &'a Block,
+    pub(crate) requested: u64,
+    pub(crate) home: Home<StreamId>,
+    pub(crate) origin: Origin,
+    /// As in [`Holder`].
+    pub(crate) time: Option<u64>,
+}
+
 /// The holders, by the place that a policy has for each block.
 ///
 /// It is written with each allocation, and not at all when memory is freed: who asks looks for the
@@ -50,19 +61,12 @@ pub(crate) struct PartHolders {
 }
 
 impl Holders {
-    pub(crate) fn hold(
-        &mut self,
-        block: &Block,
-        requested: u64,
-        home: Home<StreamId>,
-        origin: Origin,
-        time: Option<u64>,
-    ) -> &Holder {
-        let (part, count) = (block.place().0, self.count);
+    pub(crate) fn hold(&mut self, handout: Handout<'_>) -> &Holder {
+        let count = self.count;
         self.count += 1;
-        let part = self.part(part);
+        let part = self.part(handout.block.place().0);
         part.count = count;
-        part.hold(block, requested, home, origin, time)
+        part.hold(handout)
     }
 
     /// Who has a block that is not given back yet.
@@ -108,14 +112,8 @@ impl Holders {
 
 impl PartHolders {
     #[inline]
-    pub(crate) fn hold(
-        &mut self,
-        block: &Block,
-        requested: u64,
-        home: Home<StreamId>,
-        origin: Origin,
-        time: Option<u64>,
-    ) -> &Holder {
+    pub(crate) fn hold(&mut self, handout: Handout<'_>) -> &Holder {
+        let Handout { block, requested, home, origin, time } = handout;
         let (index, number) = (block.place().1, self.count);
         self.count += 1;
         if index >= self.last.len() {
