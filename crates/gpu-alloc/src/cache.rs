@@ -146,7 +146,12 @@ where
         alone: Option<&Stream>,
         origin: W::Origin,
     ) -> Result<Handed, Refused<W::Moment>> {
-        let full = |outcome: &Result<_, _>| matches!(outcome, Err(Refused::OutOfMemory(..)));
+        let report = |outcome: &Result<_, _>| match outcome {
+            Err(Refused::OutOfMemory(report, _)) => Some(report.certificate.refused),
+            _ => None,
+        };
+        let full =
+            |outcome: &Result<_, _>| report(outcome).is_some_and(|refused| !refused.is_rejection());
         let allocate = |may_be_alone| {
             let mut state = self.state();
             if may_be_alone
@@ -175,7 +180,7 @@ where
                 outcome = allocate(false);
             }
         }
-        if full(&outcome) {
+        if report(&outcome).is_some() {
             self.state().refusals += 1;
         }
         outcome

@@ -22,7 +22,11 @@ impl fmt::Display for OutOfMemory {
         writeln!(f, ", others hold {}", size(self.elsewhere()))?;
         self.write_state(f)?;
         self.write_awaited(f)?;
-        writeln!(f, "  nothing else would do: {}", self.certificate)?;
+        let tried = match self.certificate.refused.is_rejection() {
+            true => "nothing was tried",
+            false => "nothing else would do",
+        };
+        writeln!(f, "  {tried}: {}", self.certificate)?;
         self.write_holders(f)?;
         self.write_enough(f)?;
         write!(f, "{}.", self.advice())

@@ -77,8 +77,8 @@ pub struct Refused {
 /// What a source may be asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Asked {
-    /// Nothing: there are no addresses for a request of that size, whatever the source has, or a
-    /// program's own allocator did not ask.
+    /// Nothing: there are no addresses for a request of that size, whatever the source has; or a
+    /// program's own allocator did not ask; or a limit was known that it would exceed.
     Nothing,
     /// A segment: addresses with memory.
     Segment,
@@ -190,12 +190,18 @@ impl fmt::Display for Certificate {
 impl fmt::Display for Refused {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let bytes = Bytes(self.bytes);
-        match self.asked {
-            Asked::Nothing => return write!(f, "there are no addresses for {bytes}"),
-            Asked::Segment => write!(f, "{bytes} were refused")?,
-            Asked::Addresses => write!(f, "{bytes} of addresses were refused")?,
-            Asked::Memory => write!(f, "{bytes} of physical memory were refused")?,
-            Asked::Mapping => write!(f, "to map {bytes} was refused")?,
+        match (self.asked, self.refusal) {
+            (Asked::Nothing, Refusal::Exhausted) => {
+                return write!(f, "there are no addresses for {bytes}");
+            }
+            (Asked::Nothing, Refusal::Limit(limit)) => {
+                let limit = Bytes(limit);
+                return write!(f, "{bytes} more would exceed the limit of {limit}");
+            }
+            (Asked::Segment, _) => write!(f, "{bytes} were refused")?,
+            (Asked::Addresses, _) => write!(f, "{bytes} of addresses were refused")?,
+            (Asked::Memory, _) => write!(f, "{bytes} of physical memory were refused")?,
+            (Asked::Mapping, _) => write!(f, "to map {bytes} was refused")?,
         }
         match self.refusal {
             Refusal::Exhausted => Ok(()),
@@ -242,5 +248,15 @@ impl Refused {
     /// The refusal of a request that no source could serve.
     pub(super) fn without_asking(bytes: u64) -> Refused {
         Refused { asked: Asked::Nothing, bytes, refusal: Refusal::Exhausted, given: 0 }
+    }
+
+    /// The refusal of what would exceed a limit, for which the source was not asked.
+    pub(super) fn by_limit(bytes: u64, limit: u64) -> Refused {
+        Refused { asked: Asked::Nothing, bytes, refusal: Refusal::Limit(limit), given: 0 }
+    }
+
+    /// Whether the policy was told to refuse what exceeds a limit, and to try nothing first.
+    pub(crate) fn is_rejection(&self) -> bool {
+        self.asked == Asked::Nothing && matches!(self.refusal, Refusal::Limit(_))
     }
 }

@@ -69,8 +69,9 @@ pub struct MemoryStats {
     /// How many requests were refused for good. Whoever runs the policy counts them, as it may try
     /// again after a wait.
     pub num_ooms: u64,
-    /// How many of those were refused without asking the driver. None: it is always asked, after
-    /// everything else.
+    /// How many of those were refused without asking the driver, nor trying anything else, since they
+    /// would have exceeded the memory limit: with PyTorch's policies and their option
+    /// `throw_on_cudamalloc_oom`.
     pub num_oom_rejections: u64,
     /// How often the host waited for streams so that freed memory could be reused or released.
     /// Whoever runs the policy counts it, as the policy itself waits for nothing.
@@ -334,7 +335,7 @@ impl MemoryStats {
     pub(crate) fn reset_accumulated(&mut self) {
         self.each().for_each(Statistic::reset_accumulated);
         (self.num_alloc_retries, self.num_ooms, self.num_sync_all_streams) = (0, 0, 0);
-        (self.num_device_alloc, self.num_device_free) = (0, 0);
+        (self.num_device_alloc, self.num_device_free, self.num_oom_rejections) = (0, 0, 0);
     }
 
     fn by_pool(&self) -> [(&'static str, &PoolStatistics); 9] {

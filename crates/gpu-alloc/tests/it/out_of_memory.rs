@@ -222,3 +222,31 @@ fn the_text_has_at_most_fifteen_lines() {
     })
     .run();
 }
+
+#[test]
+fn beyond_the_limit_a_request_is_rejected_at_once_if_pytorchs_options_say_so() {
+    isolate(|| {
+        let [device, ..] = devices();
+        let stream = device.default_stream().unwrap();
+        set_per_process_memory_fraction(0.5, device).unwrap();
+        let half = device.memory_info().unwrap().total / 2;
+        let cached = allocate(device, half - 60 * MIB, &stream).unwrap();
+        drop(cached);
+        let taken = memory_stats(device);
+        let report = refusal(allocate(device, half - 40 * MIB, &stream));
+        let certificate = report.certificate.to_string();
+        assert!(certificate.contains("more would exceed the limit of"), "{certificate}");
+        assert!(report.to_string().contains("nothing was tried"), "{report}");
+        let stats = memory_stats(device);
+        assert_eq!((stats.num_ooms, stats.num_oom_rejections, stats.num_alloc_retries), (1, 1, 0));
+        assert_eq!(stats.reserved_bytes, taken.reserved_bytes, "nothing was given back");
+
+        let small = allocate(device, 20 * MIB, &stream).unwrap();
+        assert_eq!(memory_stats(device).num_oom_rejections, 1);
+        gpu_alloc::reset_accumulated_memory_stats(device);
+        assert_eq!(memory_stats(device).num_oom_rejections, 0);
+        drop(small);
+    })
+    .env("PYTORCH_CUDA_ALLOC_CONF", "throw_on_cudamalloc_oom:True")
+    .run();
+}

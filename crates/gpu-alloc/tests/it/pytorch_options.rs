@@ -67,7 +67,7 @@ fn an_error_names_the_option_its_value_and_what_is_expected() {
 
 #[test]
 fn what_would_deceive_is_refused_with_a_reason_and_what_does_nothing_is_accepted() {
-    for text in ["backend:cudaMallocAsync", "throw_on_cudamalloc_oom:True"] {
+    for text in ["backend:cudaMallocAsync", "expandable_segments_reserve:2"] {
         let refused = read(text).expect_err("a program counts on it");
         assert!(matches!(refused, OptionsError::Unsupported { .. }), "{text}");
     }
@@ -82,6 +82,8 @@ fn inert_combinations_are_told() {
     let warnings = |text| read(text).expect("it is well formed").warnings().count();
     assert_eq!(warnings("garbage_collection_threshold:0.8"), 1);
     assert_eq!(warnings("garbage_collection_threshold:0.8,per_process_memory_fraction:0.9"), 0);
+    assert_eq!(warnings("throw_on_cudamalloc_oom:True"), 1);
+    assert_eq!(warnings("throw_on_cudamalloc_oom:True,per_process_memory_fraction:0.9"), 0);
     assert_eq!(warnings("max_non_split_rounding_mb:30"), 1);
     assert_eq!(warnings("max_non_split_rounding_mb:30,max_split_size_mb:64"), 0);
     assert_eq!(warnings("max_split_size_mb:64,expandable_segments:True"), 1);

@@ -17,6 +17,11 @@ impl<K: StreamName> Pytorch<K> {
         before_release: impl FnOnce(&mut Self),
     ) -> Result<Slot, AllocateError<S::Error>> {
         self.collect_old_segments(source);
+        if let Some(rejected) = self.rejected(size) {
+            self.statistics.num_oom_rejections += 1;
+            let report = self.out_of_memory(requested, size, home, rejected);
+            return Err(AllocateError::OutOfMemory(Box::new(report)));
+        }
         let mut outcome = self.grow(source, size, home)?;
         if outcome.is_err() && self.release_oversize(source, size, home) {
             outcome = self.grow(source, size, home)?;
@@ -30,6 +35,15 @@ impl<K: StreamName> Pytorch<K> {
         outcome.map_err(|refused| {
             AllocateError::OutOfMemory(Box::new(self.out_of_memory(requested, size, home, refused)))
         })
+    }
+
+    /// The refusal of what would exceed the memory limit, where the options have it refused at once.
+    fn rejected(&self, size: Size) -> Option<Refused> {
+        let limit = self.memory_limit.filter(|_| self.sizes.options().throw_on_cudamalloc_oom())?;
+        let bytes = self.sizes.segment(size);
+        let reserved = self.statistics.reserved_bytes.all.current;
+        let exceeds = reserved.saturating_add(bytes) > limit;
+        exceeds.then(|| Refused::by_limit(bytes, limit))
     }
 
     /// Asks the source once for what a request needs; its refusal, or its failure as an error.

@@ -31,12 +31,12 @@ const NON_SPLIT_ROUNDING_MB: u64 = 20;
 /// | `large_segment_size_mb` | even, 10 to 512 | the segments, or pages, of requests of 1 to 10 MiB; 20 at first |
 /// | `expandable_segments` | `True`, `False` | memory is mapped page by page into one range of addresses |
 /// | `per_process_memory_fraction` | 0 to 1 | what part of the device's memory may be taken; whoever makes the policy sees to it |
+/// | `throw_on_cudamalloc_oom` | `True`, `False` | a request for which more would have to be taken than the [memory limit](super::Pytorch::set_memory_limit) is refused at once: nothing is given back or waited for first |
 ///
 /// These change no decision here, and are accepted: `backend:native`, `release_lock_on_cudamalloc`,
 /// `graph_capture_record_stream_reuse`, and all that begins with `pinned_`, as page-locked memory
 /// has an allocator of its own. Others that PyTorch knows are refused, as a program that sets them
-/// counts on what they do: `backend:cudaMallocAsync`, `throw_on_cudamalloc_oom:True`, and
-/// `expandable_segments_reserve`.
+/// counts on what they do: `backend:cudaMallocAsync` and `expandable_segments_reserve`.
 ///
 /// ```
 /// use gpu_alloc::policy::PytorchOptions;
@@ -61,6 +61,7 @@ pub struct PytorchOptions {
     large_segment_mb: u64,
     expandable_segments: bool,
     memory_fraction: Option<f64>,
+    rejects: bool,
 }
 
 impl PytorchOptions {
@@ -100,6 +101,11 @@ impl PytorchOptions {
         self.memory_fraction
     }
 
+    /// Whether a request is refused at once that would take more than the memory limit.
+    pub fn throw_on_cudamalloc_oom(&self) -> bool {
+        self.rejects
+    }
+
     /// What is set, and does nothing or harm in this combination.
     pub fn warnings(&self) -> impl Iterator<Item = &'static str> + use<> {
         let collects = self.garbage_collection_threshold.is_some();
@@ -108,6 +114,8 @@ impl PytorchOptions {
             (collects && self.memory_fraction.is_none()).then_some(
                 "garbage_collection_threshold does nothing until a memory fraction is set",
             ),
+            (self.rejects && self.memory_fraction.is_none())
+                .then_some("throw_on_cudamalloc_oom does nothing until a memory fraction is set"),
             (collects && self.expandable_segments)
                 .then_some("garbage_collection_threshold does nothing to expandable segments"),
             (splits_all && self.non_split_rounding_mb != NON_SPLIT_ROUNDING_MB)
@@ -154,6 +162,7 @@ impl Default for PytorchOptions {
             large_segment_mb: LARGE_SEGMENT_MB,
             expandable_segments: false,
             memory_fraction: None,
+            rejects: false,
         }
     }
 }
@@ -181,6 +190,7 @@ impl fmt::Display for PytorchOptions {
                 .map(|mb| format!("large_segment_size_mb:{mb}")),
             self.expandable_segments.then(|| "expandable_segments:True".to_owned()),
             self.memory_fraction.map(|part| format!("per_process_memory_fraction:{part}")),
+            self.rejects.then(|| "throw_on_cudamalloc_oom:True".to_owned()),
         ];
         f.write_str(&set.into_iter().flatten().collect::<Vec<_>>().join(","))
     }

@@ -5,7 +5,7 @@ use super::{LARGE_SEGMENT_MB, OptionsError, PytorchOptions};
 
 const KNOWN: &str = "max_split_size_mb, max_non_split_rounding_mb, roundup_power2_divisions, \
      garbage_collection_threshold, large_segment_size_mb, expandable_segments, \
-     per_process_memory_fraction";
+     per_process_memory_fraction, throw_on_cudamalloc_oom";
 
 /// The text in words and the marks between them.
 struct Tokens<'a> {
@@ -65,6 +65,7 @@ fn set(
             let fraction = setting.parsed(inside, "a number from 0 to 1")?;
             options.memory_fraction = Some(fraction);
         }
+        "throw_on_cudamalloc_oom" => options.rejects = setting.is_true()?,
         _ => without_effect(&setting)?,
     }
     Ok(())
@@ -78,9 +79,6 @@ fn without_effect(setting: &Setting<'_>) -> Result<(), OptionsError> {
             Err(setting.unsupported("the driver's own pools are not used; `native` is"))
         }
         ("backend", _) => Err(setting.refused("`native`")),
-        ("throw_on_cudamalloc_oom", _) if setting.is_true()? => Err(setting.unsupported(
-            "a request beyond the memory fraction is refused after unused memory was released",
-        )),
         ("expandable_segments_reserve" | "expandable_segments_reserve_by_class", _) => {
             Err(setting.unsupported("a segment reserves 9/8 of the device's memory"))
         }
@@ -94,8 +92,7 @@ fn without_effect(setting: &Setting<'_>) -> Result<(), OptionsError> {
             _,
         ) => setting.parsed(|_: &u64| true, "a whole number of MiB").map(drop),
         (
-            "throw_on_cudamalloc_oom"
-            | "release_lock_on_cudamalloc"
+            "release_lock_on_cudamalloc"
             | "graph_capture_record_stream_reuse"
             | "pinned_use_cuda_host_register"
             | "pinned_use_background_threads",
