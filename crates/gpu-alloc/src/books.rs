@@ -1,4 +1,4 @@
-//! What is written down of a device's memory: who holds what, and the history.
+//! What is written down of an allocator's memory: who holds what, and the history.
 
 use std::collections::HashMap;
 
@@ -9,14 +9,31 @@ use crate::holders::{Handout, Holder, Holders, Origin, PartHolders};
 use crate::policy::{Address, Block, Home, Inspect, Log, Policy, Segment};
 use crate::watch::Watch;
 
-/// The holders of a device's memory, and its history if that is on.
+/// What a request's memory belongs to, if that is a stream.
+pub(crate) trait StreamHome: Copy {
+    fn of_stream(self) -> Option<Home<StreamId>>;
+}
+
+impl StreamHome for Home<StreamId> {
+    fn of_stream(self) -> Option<Home<StreamId>> {
+        Some(self)
+    }
+}
+
+impl StreamHome for () {
+    fn of_stream(self) -> Option<Home<StreamId>> {
+        None
+    }
+}
+
+/// The holders of a device's memory, or of page-locked memory, and its history if that is on.
 #[derive(Debug, Default)]
 pub(crate) struct Books {
     holders: Holders,
     recorder: Option<Recorder>,
 }
 
-/// A device's memory at a moment, with its holders.
+/// An allocator's memory at a moment, with its holders.
 #[derive(Debug, Clone)]
 pub(crate) struct Moment {
     pub(crate) segments: Vec<Segment<StreamId>>,
@@ -55,7 +72,8 @@ impl Books {
 
 impl<P, S> Watch<P, Log<S>> for Books
 where
-    P: Policy<Stream = StreamId, Home = Home<StreamId>> + Inspect,
+    P: Policy<Stream = StreamId> + Inspect,
+    P::Home: StreamHome,
 {
     type Origin = Origin;
     type Moment = Moment;
@@ -74,17 +92,13 @@ where
     }
 
     #[inline]
-    fn note(
-        notes: &mut PartHolders,
-        block: &Block,
-        bytes: u64,
-        home: Home<StreamId>,
-        origin: Origin,
-    ) {
+    fn note(notes: &mut PartHolders, block: &Block, bytes: u64, home: P::Home, origin: Origin) {
+        let home = home.of_stream();
         notes.hold(Handout { block, requested: bytes, home, origin, time: None });
     }
 
-    fn allocated(&mut self, block: &Block, bytes: u64, home: Home<StreamId>, origin: Origin) {
+    fn allocated(&mut self, block: &Block, bytes: u64, home: P::Home, origin: Origin) {
+        let home = home.of_stream();
         let time = self.recorder.is_some().then(history::now);
         let holder = self.holders.hold(Handout { block, requested: bytes, home, origin, time });
         if let Some(recorder) = &mut self.recorder {
@@ -106,12 +120,13 @@ where
         }
     }
 
-    fn called(&mut self, source: &mut Log<S>, request: Option<(Home<StreamId>, Origin)>) {
+    fn called(&mut self, source: &mut Log<S>, request: Option<(P::Home, Origin)>) {
         if source.calls().is_empty() {
             return;
         }
         let calls = source.take_calls();
         if let Some(recorder) = &mut self.recorder {
+            let request = request.map(|(home, origin)| (home.of_stream(), origin));
             recorder.called(&calls, request);
         }
     }

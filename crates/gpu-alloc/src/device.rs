@@ -140,7 +140,9 @@ pub(crate) fn explain(cache: &DeviceCache, request: Request, error: Refused<Mome
     };
     let out_of_memory = out_of_memory::explain(request, memory, &report, &moment);
     if let Some(recorder) = cache.lock().watch.recorder() {
-        recorder.refused(&out_of_memory, request.home, request.origin, moment);
+        let amounts = (out_of_memory.requested as u64, out_of_memory.free as u64);
+        let home = Some(request.home);
+        recorder.refused(amounts, home, request.origin, (out_of_memory.to_string(), moment));
     }
     out_of_memory::tell(&out_of_memory);
     Error::OutOfMemory(Box::new(out_of_memory))

@@ -1,4 +1,4 @@
-//! The memory history: what the allocator of a device did, the last so many times.
+//! The memory history: what an allocator did, the last so many times.
 
 mod frees;
 mod mappings;
@@ -9,13 +9,14 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use gpu_runtime::StreamId;
 
-pub(crate) use self::recorder::Recorder;
+pub(crate) use self::recorder::{LastRefusal, Recorder};
 use crate::device;
 use crate::holders::Origin;
+use crate::pinned;
 use crate::policy::Home;
 
-/// Records what the devices' allocators do from now on: the last `most` events of each device, for
-/// [`memory_snapshot`](crate::memory_snapshot). `None` ends that, and forgets them.
+/// Records what the devices' allocators and that of page-locked memory do from now on: the last `most`
+/// events of each, for [`memory_snapshot`](crate::memory_snapshot). `None` ends that, and forgets them.
 ///
 /// The events are PyTorch's: see [`Action`](crate::snapshot::Action). Each has the time, the stream,
 /// the place in the source and the [tag](crate::memory_tag). A call while it is on keeps what is
@@ -46,9 +47,13 @@ pub fn record_memory_history(most: Option<usize>) {
         let state = &mut *cache.lock();
         state.watch.record(*setting, &state.policy);
     });
+    if let Some(cache) = pinned::cache_in_use() {
+        let state = &mut *cache.lock();
+        state.watch.record(*setting, &state.policy);
+    }
 }
 
-/// How many events of each device are to be recorded. Held while allocators are made, so that none
+/// How many events of each allocator are to be recorded. Held while allocators are made, so that none
 /// misses a change.
 pub(crate) fn setting() -> MutexGuard<'static, Option<usize>> {
     static SETTING: Mutex<Option<usize>> = Mutex::new(None);

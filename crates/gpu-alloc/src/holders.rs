@@ -20,7 +20,8 @@ pub(crate) struct Origin {
 pub(crate) struct Holder {
     pub(crate) address: Address,
     pub(crate) requested: u64,
-    pub(crate) home: Home<StreamId>,
+    /// Nothing for memory that belongs to no stream.
+    pub(crate) home: Option<Home<StreamId>>,
     pub(crate) origin: Origin,
     /// How many allocations of the device came before it; about that many, where several streams
     /// allocate at once.
@@ -34,7 +35,7 @@ pub(crate) struct Holder {
 pub(crate) struct Handout<'a> {
     pub(crate) block: &'a Block,
     pub(crate) requested: u64,
-    pub(crate) home: Home<StreamId>,
+    pub(crate) home: Option<Home<StreamId>>,
     pub(crate) origin: Origin,
     /// As in [`Holder`].
     pub(crate) time: Option<u64>,

@@ -6,15 +6,19 @@ use std::time::{Duration, Instant};
 
 use gpu_runtime::{HostAllocation, StreamId};
 
+use crate::books::{Books, Moment};
 use crate::bytes;
-use crate::cache::{Cache, Refused};
+use crate::cache::{Cache, Refused, State};
 use crate::error::{Error, Result};
+use crate::history;
+use crate::holders::Origin;
 use crate::policy::{
-    Address, BestFit, DurationStatistic, HostMemoryStats, Limit, MemorySource, Refusal, SourceError,
+    Address, BestFit, DurationStatistic, HostMemoryStats, Limit, Log, MemorySource, Refusal,
+    SourceError,
 };
 
 /// The allocator of page-locked memory. Which policy it follows is decided here and nowhere else.
-pub(crate) type PinnedCache = Cache<BestFit<StreamId>, Limit<PinnedSource>>;
+pub(crate) type PinnedCache = Cache<BestFit<StreamId>, Log<Limit<PinnedSource>>, Books>;
 
 /// Sets the limit for the process: a size in bytes, or with a unit.
 const LIMIT_VARIABLE: &str = "SLUICE_PINNED_LIMIT";
@@ -28,8 +32,8 @@ static CACHE: OnceLock<PinnedCache> = OnceLock::new();
 /// `SLUICE_PINNED_LIMIT` says, such as `8GiB`, and without it half of the machine's memory. This
 /// call replaces it. What is pinned already is not affected.
 pub fn set_pinned_limit(bytes: usize) {
-    let cache = CACHE.get_or_init(|| new_cache(None));
-    cache.lock().source.set_limit(Some(bytes as u64));
+    let cache = cache_with_limit(None);
+    cache.lock().source.source_mut().set_limit(Some(bytes as u64));
 }
 
 /// Limits the page-locked memory that is cached, hence of no use to anybody, to so many bytes.
@@ -81,8 +85,14 @@ pub fn trim_host_cache(idle: Duration) -> usize {
 /// What the allocator of page-locked memory has done and holds; all 0 before its first use.
 pub fn host_memory_stats() -> HostMemoryStats {
     let Some(cache) = CACHE.get() else { return HostMemoryStats::default() };
-    let state = cache.lock();
-    let PinnedSource { alloc_time, free_time, .. } = state.source.source();
+    complete(&cache.lock())
+}
+
+/// The policy's statistics, with the times that only the source can measure.
+pub(crate) fn complete(
+    state: &State<BestFit<StreamId>, Log<Limit<PinnedSource>>, Books>,
+) -> HostMemoryStats {
+    let PinnedSource { alloc_time, free_time, .. } = state.source.source().source();
     HostMemoryStats {
         host_alloc_time: *alloc_time,
         host_free_time: *free_time,
@@ -103,7 +113,7 @@ pub fn reset_accumulated_host_memory_stats() {
     if let Some(cache) = CACHE.get() {
         let mut state = cache.lock();
         state.policy.reset_accumulated_statistics();
-        let source = state.source.source_mut();
+        let source = state.source.source_mut().source_mut();
         (source.alloc_time, source.free_time) = Default::default();
     }
 }
@@ -114,18 +124,28 @@ pub(crate) fn cache() -> Result<&'static PinnedCache> {
         Some(cache) => Ok(cache),
         None => {
             let limit = default_limit()?;
-            Ok(CACHE.get_or_init(|| new_cache(limit)))
+            Ok(cache_with_limit(limit))
         }
     }
 }
 
-/// Makes the policy's error the crate's.
-pub(crate) fn explain(requested: usize, error: Refused<()>) -> Error {
-    let report = match error {
+/// The allocator, if it was used.
+pub(crate) fn cache_in_use() -> Option<&'static PinnedCache> {
+    CACHE.get()
+}
+
+/// Makes the policy's error the crate's, and writes it down.
+pub(crate) fn explain(
+    cache: &PinnedCache,
+    requested: usize,
+    origin: Origin,
+    error: Refused<Moment>,
+) -> Error {
+    let (report, moment) = match error {
         Refused::Failed(error) => return error,
-        Refused::OutOfMemory(report, ()) => report,
+        Refused::OutOfMemory(report, moment) => (report, moment),
     };
-    match report.certificate.refused.refusal {
+    let error = match report.certificate.refused.refusal {
         Refusal::Limit(limit) => Error::PinnedLimit {
             requested,
             in_use: (report.allocated + report.pending) as usize,
@@ -135,11 +155,25 @@ pub(crate) fn explain(requested: usize, error: Refused<()>) -> Error {
         Refusal::Exhausted => {
             Error::Runtime(gpu_runtime::Error::HostOutOfMemory { bytes: requested })
         }
+    };
+    let mut state = cache.lock();
+    let limit = state.source.source().limit();
+    let left = limit.map_or(0, |limit| limit.saturating_sub(report.reserved));
+    if let Some(recorder) = state.watch.recorder() {
+        recorder.refused((requested as u64, left), None, origin, (error.to_string(), moment));
     }
+    error
 }
 
-fn new_cache(limit: Option<u64>) -> PinnedCache {
-    Cache::new(BestFit::new(), Limit::new(PinnedSource::default(), limit), ())
+/// The allocator, made with this limit if there was none.
+fn cache_with_limit(limit: Option<u64>) -> &'static PinnedCache {
+    let history = history::setting();
+    CACHE.get_or_init(|| {
+        let policy = BestFit::new();
+        let mut books = Books::default();
+        books.record(*history, &policy);
+        Cache::new(policy, Log::new(Limit::new(PinnedSource::default(), limit)), books)
+    })
 }
 
 fn default_limit() -> Result<Option<u64>> {

@@ -4,12 +4,14 @@ use std::panic::Location;
 use std::ptr;
 use std::sync::{Arc, Mutex};
 
-use gpu_runtime::{Allocation, DevicePtr, Freed, UseRecord, is_observed};
+use gpu_runtime::{Allocation, DevicePtr, Freed, UseRecord, is_observed, outermost_place};
 
 use crate::cache::{self, Handed};
 use crate::error::Result;
+use crate::holders::Origin;
 use crate::pinned::{self, PinnedCache};
 use crate::policy::Block;
+use crate::tag::Tag;
 
 /// Allocates `bytes` of page-locked host memory, which every device can copy from and to without
 /// waiting: aligned to at least 64 bytes, not initialised. The processor caches it like all other
@@ -34,11 +36,13 @@ pub fn allocate_pinned(bytes: usize) -> Result<PinnedMemory> {
     }
     let cache = pinned::cache()?;
     // It is handed out when nobody uses it any more.
+    let place = outermost_place(Location::caller());
+    let origin = Origin { place, tag: Tag::current() };
     let Handed { block, .. } = cache
-        .allocate(bytes as u64, (), None, ())
-        .map_err(|error| pinned::explain(bytes, error))?;
+        .allocate(bytes as u64, (), None, origin)
+        .map_err(|error| pinned::explain(cache, bytes, origin, error))?;
     let address = block.address().0 as usize;
-    let (start, place) = (DevicePtr::from_address(block.address().0), Location::caller());
+    let start = DevicePtr::from_address(block.address().0);
     Allocation { start, bytes, device: None, stream: None, is_part: true, place }.tell();
     Ok(PinnedMemory { taken: Some((cache, block)), address, bytes, uses: UseRecord::shared() })
 }

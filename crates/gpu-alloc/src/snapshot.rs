@@ -17,8 +17,8 @@ pub use self::import::SnapshotError;
 pub use self::take::memory_snapshot;
 pub use crate::policy::{BlockState, Pool};
 
-/// All memory that the devices' allocators have taken from the driver, at one moment for each
-/// device.
+/// All memory that the allocators have taken from the driver, at one moment for each device and for
+/// page-locked memory.
 #[derive(Debug, Clone, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Snapshot {
@@ -29,13 +29,30 @@ pub struct Snapshot {
     pub device_traces: Vec<Vec<TraceEntry>>,
     /// What is known of the devices besides; empty in a snapshot of PyTorch's.
     pub devices: Vec<DeviceState>,
+    /// The page-locked memory of the host; nothing if none was used, or in a snapshot of PyTorch's.
+    pub host: Option<HostMemory>,
+}
+
+/// The page-locked memory of the host. Its parts are as those of a device, but for streams, which it
+/// does not belong to: they are 0.
+#[derive(Debug, Clone, Default, PartialEq)]
+#[non_exhaustive]
+pub struct HostMemory {
+    /// The segments, by address.
+    pub segments: Vec<Segment>,
+    /// What its allocator did, oldest first; empty where the [history](crate::record_memory_history)
+    /// was off.
+    pub trace: Vec<TraceEntry>,
+    /// What is known of it besides: the limit, and the statistics, as
+    /// [`HostMemoryStats::entries`](crate::HostMemoryStats::entries) has them.
+    pub state: DeviceState,
 }
 
 /// A piece of memory that was taken from the driver at once, or that is mapped without a gap. Sizes
 /// are in bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Segment {
-    /// The device's index.
+    /// The device's index; 0 for the host.
     pub device: usize,
     /// The first byte.
     pub address: u64,

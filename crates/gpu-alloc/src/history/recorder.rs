@@ -9,10 +9,9 @@ use super::mappings::Mappings;
 use super::{Event, What, now};
 use crate::books::Moment;
 use crate::holders::{Holder, Origin};
-use crate::out_of_memory::OutOfMemory;
 use crate::policy::{Address, Home, Segment, SourceCall};
 
-/// The last events of a device's allocator.
+/// The last events of an allocator.
 #[derive(Debug)]
 pub(crate) struct Recorder {
     events: VecDeque<Event>,
@@ -39,13 +38,13 @@ impl Recorder {
     /// A recorder for an allocator that has these segments.
     pub(crate) fn new(most: usize, segments: &[Segment<StreamId>]) -> Recorder {
         let home = |segment: &Segment<StreamId>| {
-            (segment.address.0, Home { pool: segment.pool, stream: segment.stream })
+            Some((segment.address.0, Home { pool: segment.pool, stream: segment.stream? }))
         };
         Recorder {
             events: VecDeque::new(),
             most,
             dropped: 0,
-            segments: segments.iter().map(home).collect(),
+            segments: segments.iter().filter_map(home).collect(),
             frees: Frees::default(),
             mappings: Mappings::default(),
             last_refusal: None,
@@ -76,7 +75,8 @@ impl Recorder {
     pub(crate) fn freed(&mut self, holder: &Holder, bytes: u64, uses: &[(StreamId, u64)]) {
         self.write(event(What::FreeRequested, holder));
         let range = (holder.address.0, bytes);
-        let elsewhere = uses.iter().copied().filter(|(stream, _)| *stream != holder.home.stream);
+        let own = holder.home.map(|home| home.stream);
+        let elsewhere = uses.iter().copied().filter(|(stream, _)| Some(*stream) != own);
         let complete = event(What::FreeCompleted, holder);
         if let Some(complete) = self.frees.free(range, elsewhere, complete) {
             self.write(complete);
@@ -92,9 +92,10 @@ impl Recorder {
     pub(crate) fn called(
         &mut self,
         calls: &[SourceCall],
-        request: Option<(Home<StreamId>, Origin)>,
+        request: Option<(Option<Home<StreamId>>, Origin)>,
     ) {
-        let (home, origin) = (request.map(|(home, _)| home), request.map(|(_, origin)| origin));
+        let (home, origin) =
+            (request.and_then(|(home, _)| home), request.map(|(_, origin)| origin));
         for call in calls {
             match *call {
                 SourceCall::Allocated { address, bytes } => {
@@ -140,19 +141,18 @@ impl Recorder {
         self.write_now(Event { what, address: address.0, bytes, home, time: 0, origin });
     }
 
-    /// Writes down that a request was refused, and how things stood.
+    /// Writes down that a request for so many bytes was refused, when there were so many left, with
+    /// the error's text and how things stood.
     pub(crate) fn refused(
         &mut self,
-        report: &OutOfMemory,
-        home: Home<StreamId>,
+        (bytes, free): (u64, u64),
+        home: Option<Home<StreamId>>,
         origin: Origin,
-        moment: Moment,
+        (report, moment): (String, Moment),
     ) {
-        let (bytes, time) = (report.requested as u64, now());
-        let what = What::OutOfMemory { free: report.free as u64 };
-        let (home, origin) = (Some(home), Some(origin));
+        let (what, time, origin) = (What::OutOfMemory { free }, now(), Some(origin));
         self.write(Event { what, address: 0, bytes, home, time, origin });
-        self.last_refusal = Some(LastRefusal { time, report: report.to_string(), moment });
+        self.last_refusal = Some(LastRefusal { time, report, moment });
     }
 
     /// The last request that was refused.
@@ -203,6 +203,6 @@ impl Recorder {
 }
 
 fn event(what: What, holder: &Holder) -> Event {
-    let (home, origin) = (Some(holder.home), Some(holder.origin));
+    let (home, origin) = (holder.home, Some(holder.origin));
     Event { what, address: holder.address.0, bytes: holder.requested, home, time: now(), origin }
 }

@@ -101,19 +101,22 @@ fn stretches(
             let owner = match block.state {
                 BlockState::Inactive => Owner::Nobody,
                 BlockState::ActiveAwaitingFree => Owner::Work,
-                BlockState::ActiveAllocated => match moment.holders.get(&block.address) {
-                    None => Owner::Unknown,
-                    Some(holder) => {
-                        let age = moment.allocations.saturating_sub(holder.number + 1);
-                        Owner::Holder(holders.add(holder, block.size, age, now))
+                BlockState::ActiveAllocated => {
+                    let holder = moment.holders.get(&block.address);
+                    match holder.and_then(|holder| Some((holder, holder.home?.stream))) {
+                        None => Owner::Unknown,
+                        Some((holder, stream)) => {
+                            let age = moment.allocations.saturating_sub(holder.number + 1);
+                            Owner::Holder(holders.add(holder, stream, (block.size, age), now))
+                        }
                     }
-                },
+                }
             };
             (block.size, owner)
         });
         Stretch {
             address: segment.address,
-            serves: segment.stream == home.stream
+            serves: segment.stream == Some(home.stream)
                 && segment.pool == home.pool
                 && report.segment_type.is_none_or(|served| segment.segment_type == served),
             gives_back: match (segment.is_kept, segment.is_expandable) {
@@ -136,8 +139,14 @@ struct Groups {
 
 impl Groups {
     /// Adds a block; returns its group.
-    fn add(&mut self, holder: &Holder, size: u64, age: u64, now: u64) -> usize {
-        let (origin, stream) = (holder.origin, holder.home.stream);
+    fn add(
+        &mut self,
+        holder: &Holder,
+        stream: StreamId,
+        (size, age): (u64, u64),
+        now: u64,
+    ) -> usize {
+        let origin = holder.origin;
         let number = *self.numbers.entry((origin, stream)).or_insert_with(|| {
             let Origin { place, tag } = origin;
             let (bytes, blocks, oldest, oldest_time) = (0, 0, 0, None);
@@ -203,7 +212,7 @@ mod tests {
             allocated_size: 0,
             active_size: 20 * MIB,
             requested_size: 20 * MIB,
-            stream: main.id(),
+            stream: Some(main.id()),
             pool: None,
             segment_type: Pool::Large,
             is_expandable: false,

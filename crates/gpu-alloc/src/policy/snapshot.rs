@@ -22,8 +22,8 @@ pub struct Segment<K> {
     pub active_size: u64,
     /// What was asked for, of the active part, before rounding.
     pub requested_size: u64,
-    /// The stream that the segment's memory is handed out to.
-    pub stream: K,
+    /// The stream that the segment's memory is handed out to; nothing where that is any.
+    pub stream: Option<K>,
     /// The pool that is kept apart for graphs, if the segment belongs to one.
     pub pool: Option<PoolId>,
     /// Whether it serves small or large requests.

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use super::pickle::{Entries, Memo, Writer};
 use super::{
-    Action, Block, BlockState, DeviceState, Frame, Frames, OutOfMemoryMoment, Pool, Segment,
-    Snapshot, TraceEntry,
+    Action, Block, BlockState, DeviceState, Frame, Frames, HostMemory, OutOfMemoryMoment, Pool,
+    Segment, Snapshot, TraceEntry,
 };
 
 impl Snapshot {
@@ -36,6 +36,15 @@ impl Snapshot {
             root.of("devices").list(&self.devices, |writer, device| {
                 writer.dict(|entries| exporter.device(entries, device));
             });
+            if let Some(HostMemory { segments, trace, state }) = &self.host {
+                root.of("host_memory").dict(|host| {
+                    exporter.segments(host.of("segments"), segments);
+                    host.of("trace").list(trace, |writer, entry| {
+                        writer.dict(|entries| exporter.entry(entries, entry));
+                    });
+                    host.of("state").dict(|entries| exporter.device(entries, state));
+                });
+            }
         });
         writer.finish()
     }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use super::pickle::{Pickle, Value};
 use super::{
-    Action, Block, BlockState, DeviceState, Frame, Frames, OutOfMemoryMoment, Pool, Segment,
-    Snapshot, TraceEntry,
+    Action, Block, BlockState, DeviceState, Frame, Frames, HostMemory, OutOfMemoryMoment, Pool,
+    Segment, Snapshot, TraceEntry,
 };
 
 /// Why bytes are no snapshot that can be read.
@@ -58,6 +58,7 @@ impl Snapshot {
             segments: importer.segments(segments)?,
             device_traces: importer.traces(root.get("device_traces"))?,
             devices: importer.devices(root.get("devices"))?,
+            host: root.get("host_memory").map(|host| importer.host(host)).transpose()?,
         })
     }
 }
@@ -186,19 +187,30 @@ impl Importer {
         })
     }
 
+    fn host(&mut self, value: Value<'_>) -> Result<HostMemory> {
+        let field = |field| value.get(field).ok_or(SnapshotError::Field { field });
+        Ok(HostMemory {
+            segments: self.segments(field("segments")?)?,
+            trace: self.list(Some(field("trace")?), "trace", Importer::entry)?,
+            state: self.device(field("state")?)?,
+        })
+    }
+
     fn devices(&mut self, value: Option<Value<'_>>) -> Result<Vec<DeviceState>> {
-        self.list(value, "devices", |importer, value| {
-            let moment = value.get("out_of_memory");
-            Ok(DeviceState {
-                device: usize::try_from(number(value, "device")?).unwrap_or(usize::MAX),
-                name: importer.copy(&text(value, "name").unwrap_or_default())?,
-                total: number_or(value, "total", 0)?,
-                free: number_or(value, "free", 0)?,
-                limit: optional(value, "limit")?,
-                statistics: importer.statistics(value.get("statistics"))?,
-                dropped_events: number_or(value, "dropped_events", 0)?,
-                out_of_memory: moment.map(|moment| importer.moment(moment)).transpose()?,
-            })
+        self.list(value, "devices", Importer::device)
+    }
+
+    fn device(&mut self, value: Value<'_>) -> Result<DeviceState> {
+        let moment = value.get("out_of_memory");
+        Ok(DeviceState {
+            device: usize::try_from(number(value, "device")?).unwrap_or(usize::MAX),
+            name: self.copy(&text(value, "name").unwrap_or_default())?,
+            total: number_or(value, "total", 0)?,
+            free: number_or(value, "free", 0)?,
+            limit: optional(value, "limit")?,
+            statistics: self.statistics(value.get("statistics"))?,
+            dropped_events: number_or(value, "dropped_events", 0)?,
+            out_of_memory: moment.map(|moment| self.moment(moment)).transpose()?,
         })
     }
 

@@ -7,7 +7,9 @@ use std::path::Path;
 use std::{fs, io};
 
 use self::json::Json;
-use super::{Block, BlockState, DeviceState, Frames, Pool, Segment, Snapshot, TraceEntry};
+use super::{
+    Block, BlockState, DeviceState, Frames, HostMemory, Pool, Segment, Snapshot, TraceEntry,
+};
 
 const PAGE: &str = include_str!("page/page.html");
 const STYLE: &str = include_str!("page/style.css");
@@ -45,6 +47,35 @@ impl Snapshot {
     }
 }
 
+/// What the page shows at once: a device, or page-locked memory.
+struct Part<'a> {
+    label: String,
+    has_streams: bool,
+    segments: Vec<&'a Segment>,
+    trace: &'a [TraceEntry],
+    state: Option<&'a DeviceState>,
+}
+
+impl<'a> Part<'a> {
+    fn device(snapshot: &'a Snapshot, index: usize) -> Part<'a> {
+        let is_its = |segment: &&Segment| segment.device == index;
+        Part {
+            label: format!("cuda:{index}"),
+            has_streams: true,
+            segments: snapshot.segments.iter().filter(is_its).collect(),
+            trace: snapshot.device_traces.get(index).map_or(&[][..], Vec::as_slice),
+            state: snapshot.devices.iter().find(|device| device.device == index),
+        }
+    }
+
+    fn host(host: &'a HostMemory) -> Part<'a> {
+        let HostMemory { segments, trace, state } = host;
+        let label = "page-locked".to_owned();
+        let segments = segments.iter().collect();
+        Part { label, has_streams: false, segments, trace, state: Some(state) }
+    }
+}
+
 /// Writes what the page's script reads; `page/model.js` names the places in each array.
 #[derive(Default)]
 struct Exporter<'a> {
@@ -52,6 +83,8 @@ struct Exporter<'a> {
     stack_list: Vec<&'a Frames>,
     tags: HashMap<&'a str, usize>,
     tag_list: Vec<&'a str>,
+    /// Whether what is written now belongs to streams.
+    has_streams: bool,
 }
 
 impl<'a> Exporter<'a> {
@@ -63,7 +96,9 @@ impl<'a> Exporter<'a> {
         let devices: BTreeSet<_> = of_devices.chain(of_segments).chain(of_traces).collect();
         let mut json = Json::default();
         json.object(|json| {
-            json.key("devices").array(devices, |json, device| self.device(json, snapshot, device));
+            let of_devices = devices.into_iter().map(|device| Part::device(snapshot, device));
+            let parts = of_devices.chain(snapshot.host.as_ref().map(Part::host));
+            json.key("devices").array(parts, |json, part| self.part(json, part));
             json.key("stacks").array(&self.stack_list, |json, frames| {
                 json.array(frames.iter(), |json, frame| {
                     json.text(&format!("{}:{}", frame.filename, frame.line));
@@ -74,14 +109,13 @@ impl<'a> Exporter<'a> {
         json.finish()
     }
 
-    fn device(&mut self, json: &mut Json, snapshot: &'a Snapshot, index: usize) {
+    fn part(&mut self, json: &mut Json, part: Part<'a>) {
+        self.has_streams = part.has_streams;
         let none = DeviceState::default();
-        let known = snapshot.devices.iter().find(|device| device.device == index);
-        let device = known.unwrap_or(&none);
-        let moment = known.and_then(|device| device.out_of_memory.as_ref());
-        let trace = snapshot.device_traces.get(index).map_or(&[][..], Vec::as_slice);
+        let device = part.state.unwrap_or(&none);
+        let moment = part.state.and_then(|device| device.out_of_memory.as_ref());
         json.object(|json| {
-            json.key("index").number(index as u64);
+            json.key("label").text(&part.label);
             json.key("name").text(&device.name);
             json.key("total").number(device.total);
             json.key("free").number(device.free);
@@ -93,9 +127,8 @@ impl<'a> Exporter<'a> {
                     None => json.number(value),
                 });
             });
-            let segments = snapshot.segments.iter().filter(|segment| segment.device == index);
-            json.key("segments").array(segments, |json, segment| self.segment(json, segment));
-            json.key("events").array(trace, |json, entry| self.event(json, entry));
+            json.key("segments").array(part.segments, |json, segment| self.segment(json, segment));
+            json.key("events").array(part.trace, |json, entry| self.event(json, entry));
             json.key("refusal").array(moment, |json, moment| {
                 json.object(|json| {
                     json.key("time").number(moment.time_us);
@@ -112,7 +145,7 @@ impl<'a> Exporter<'a> {
         json.object(|json| {
             json.key("address").number(segment.address);
             json.key("bytes").number(segment.total_size);
-            json.key("stream").number(segment.stream);
+            json.key("stream").optional(self.has_streams.then_some(segment.stream));
             json.key("pool").number(segment.segment_pool_id.1);
             json.key("small").number(u64::from(segment.segment_type == Pool::Small));
             json.key("pages").number(u64::from(segment.is_expandable));
@@ -144,8 +177,8 @@ impl<'a> Exporter<'a> {
     fn event(&mut self, json: &mut Json, entry: &'a TraceEntry) {
         let stack = self.stack(&entry.frames);
         let tag = entry.user_metadata.as_deref().map(|tag| self.tag(tag));
-        let numbers =
-            [Some(entry.address), Some(entry.size), Some(entry.stream), Some(entry.time_us)];
+        let stream = self.has_streams.then_some(entry.stream);
+        let numbers = [Some(entry.address), Some(entry.size), stream, Some(entry.time_us)];
         let rest = [stack, tag, entry.device_free];
         let numbers = numbers.into_iter().chain(rest).map(|number| (None, number));
         let action = std::iter::once((Some(entry.action.name()), None));

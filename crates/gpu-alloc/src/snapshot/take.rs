@@ -7,26 +7,68 @@ use std::sync::Arc;
 use gpu_runtime::{Device, StreamId};
 
 use super::{
-    Action, Block, DeviceState, Frame, Frames, OutOfMemoryMoment, Segment, Snapshot, TraceEntry,
+    Action, Block, DeviceState, Frame, Frames, HostMemory, OutOfMemoryMoment, Segment, Snapshot,
+    TraceEntry,
 };
 use crate::books::Moment;
 use crate::device::{self, DeviceCache};
-use crate::history::{Event, Recorder, What};
+use crate::history::{Event, LastRefusal, Recorder, What};
 use crate::holders::Origin;
+use crate::pinned::{self, PinnedCache};
 use crate::policy::{self, BlockState, Home, PoolId};
 use crate::statistics;
 
-/// Shows every segment of every device, with its blocks, what they are doing and who asked for them;
-/// and the [history](crate::record_memory_history), if that is on.
+/// Shows every segment of every device, and of page-locked memory, with its blocks, what they are doing
+/// and who asked for them; and the [history](crate::record_memory_history), if that is on.
 ///
-/// Devices are shown one after the other, and other threads go on meanwhile. It waits for nothing.
+/// They are shown one after the other, and other threads go on meanwhile. It waits for nothing.
 pub fn memory_snapshot() -> Snapshot {
     let mut snapshot = Snapshot::default();
     let mut names = Names::default();
     for (device, cache) in device::used() {
         add_device(&mut snapshot, &mut names, device, cache);
     }
+    snapshot.host = pinned::cache_in_use().map(|cache| host_memory(&mut names, cache));
     snapshot
+}
+
+fn host_memory(names: &mut Names, cache: &PinnedCache) -> HostMemory {
+    let state = &mut *cache.lock();
+    let moment = state.watch.moment(&state.policy);
+    let statistics = pinned::complete(state);
+    let limit = state.source.source().limit();
+    let Recorded { events, dropped, refusal } = Recorded::of(state.watch.recorder());
+    HostMemory {
+        segments: names.segments(0, &moment, &events).collect(),
+        trace: events.iter().map(|event| names.entry(event)).collect(),
+        state: DeviceState {
+            name: "page-locked memory of the host".to_owned(),
+            limit,
+            statistics: statistics.entries().collect(),
+            dropped_events: dropped,
+            out_of_memory: refusal.map(|refusal| names.moment(0, refusal, &events)),
+            ..DeviceState::default()
+        },
+    }
+}
+
+/// What the history holds, with the taking of the snapshot as its last event.
+struct Recorded {
+    events: Vec<Event>,
+    dropped: u64,
+    refusal: Option<LastRefusal>,
+}
+
+impl Recorded {
+    fn of(recorder: Option<&mut Recorder>) -> Recorded {
+        let Some(recorder) = recorder else {
+            return Recorded { events: Vec::new(), dropped: 0, refusal: None };
+        };
+        recorder.snapshot_taken();
+        let events = recorder.events().copied().collect();
+        let (dropped, refusal) = (recorder.dropped(), recorder.last_refusal().cloned());
+        Recorded { events, dropped, refusal }
+    }
 }
 
 fn add_device(snapshot: &mut Snapshot, names: &mut Names, device: Device, cache: &DeviceCache) {
@@ -37,17 +79,8 @@ fn add_device(snapshot: &mut Snapshot, names: &mut Names, device: Device, cache:
     let moment = state.watch.moment(&state.policy);
     let statistics = statistics::complete(state);
     let limit = state.source.source().limit();
-    if let Some(recorder) = state.watch.recorder() {
-        recorder.snapshot_taken();
-    }
-    let recorder = state.watch.recorder();
-    let dropped_events = recorder.as_deref().map_or(0, Recorder::dropped);
-    let events: Vec<_> = recorder
-        .as_deref()
-        .map(|recorder| recorder.events().copied().collect())
-        .unwrap_or_default();
-    let refusal = recorder.and_then(|recorder| recorder.last_refusal().cloned());
-    snapshot.segments.extend(names.segments(device, &moment, &events));
+    let Recorded { events, dropped, refusal } = Recorded::of(state.watch.recorder());
+    snapshot.segments.extend(names.segments(device.index(), &moment, &events));
     snapshot.device_traces.push(events.iter().map(|event| names.entry(event)).collect());
     snapshot.devices.push(DeviceState {
         device: device.index(),
@@ -56,12 +89,8 @@ fn add_device(snapshot: &mut Snapshot, names: &mut Names, device: Device, cache:
         free: memory.map_or(0, |memory| memory.free as u64),
         limit,
         statistics: statistics.entries().collect(),
-        dropped_events,
-        out_of_memory: refusal.map(|refusal| OutOfMemoryMoment {
-            time_us: refusal.time,
-            segments: names.segments(device, &refusal.moment, &events).collect(),
-            report: refusal.report,
-        }),
+        dropped_events: dropped,
+        out_of_memory: refusal.map(|refusal| names.moment(device.index(), refusal, &events)),
     });
 }
 
@@ -73,9 +102,20 @@ struct Names {
 }
 
 impl Names {
+    fn moment(
+        &mut self,
+        device: usize,
+        refusal: LastRefusal,
+        events: &[Event],
+    ) -> OutOfMemoryMoment {
+        let LastRefusal { time, report, moment } = refusal;
+        let segments = self.segments(device, &moment, events).collect();
+        OutOfMemoryMoment { time_us: time, report, segments }
+    }
+
     fn segments(
         &mut self,
-        device: Device,
+        device: usize,
         moment: &Moment,
         events: &[Event],
     ) -> impl Iterator<Item = Segment> {
@@ -83,13 +123,13 @@ impl Names {
         let taken = events.iter().filter(is_taken);
         let taken: HashMap<_, _> = taken.map(|event| (event.address, event.origin)).collect();
         moment.segments.iter().map(move |segment| Segment {
-            device: device.index(),
+            device,
             address: segment.address.0,
             total_size: segment.total_size,
             allocated_size: segment.allocated_size,
             active_size: segment.active_size,
             requested_size: segment.requested_size,
-            stream: segment.stream.number(),
+            stream: segment.stream.map_or(0, StreamId::number),
             segment_type: segment.segment_type,
             segment_pool_id: pool_id(segment.pool),
             is_expandable: segment.is_expandable,

@@ -4,13 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use gpu_alloc::snapshot::{Action, BlockState, TraceEntry};
 use gpu_alloc::{
-    DeviceMemory, allocate, empty_cache, memory_snapshot, memory_tag, observe_out_of_memory,
-    record_memory_history,
+    DeviceMemory, allocate, allocate_pinned, empty_cache, host_memory_stats, memory_snapshot,
+    memory_tag, observe_out_of_memory, record_memory_history, set_pinned_limit,
 };
 use gpu_runtime::{Device, Stream};
 use test_support::isolate;
 
-use crate::device_support::{Gate, devices, fill};
+use crate::device_support::{Gate, devices, fill, upload};
 
 const MIB: usize = 1 << 20;
 
@@ -255,6 +255,55 @@ fn an_observer_of_out_of_memory_may_use_the_allocator() {
         drop((observation, panicking));
         allocate(device, 1 << 50, &stream).unwrap_err();
         assert!(reports.recv().is_err(), "nobody is told any more");
+    })
+    .run();
+}
+
+#[test]
+fn page_locked_memory_is_shown_with_who_holds_it_and_what_happened() {
+    isolate(|| {
+        let [device, ..] = devices();
+        let stream = device.default_stream().unwrap();
+        let on_device = allocate(device, 3000, &stream).unwrap();
+        assert_eq!(memory_snapshot().host, None, "none was used");
+        record_memory_history(Some(100));
+        let (line, kept) = {
+            let _tag = memory_tag("batches");
+            (line!(), allocate_pinned(3000).unwrap())
+        };
+        set_pinned_limit(2 * MIB);
+        let error = allocate_pinned(8 * MIB).unwrap_err();
+        let copied = allocate_pinned(500).unwrap();
+        let gate = Gate::close(&stream);
+        upload(&stream, &on_device, &copied);
+        drop(copied);
+
+        let host = memory_snapshot().host.expect("it is in use");
+        let [segment] = &host.segments[..] else { panic!("there is one segment") };
+        assert_eq!((segment.total_size, segment.allocated_size), (MIB as u64, 3072));
+        assert_eq!((segment.active_size, segment.requested_size), (3584, 3500));
+        let block = &segment.blocks[0];
+        assert_eq!((block.requested_size, block.tag.as_deref()), (3000, Some("batches")));
+        assert_eq!((&*block.frames[0].filename, block.frames[0].line), (file!(), line.into()));
+        assert_eq!(block.address, kept.as_ptr().addr() as u64);
+        use Action::{Alloc, FreeCompleted, FreeRequested, Oom, SegmentAlloc, Snapshot};
+        assert_eq!(
+            actions(&host.trace),
+            [SegmentAlloc, Alloc, Oom, Alloc, FreeRequested, Snapshot]
+        );
+        assert_eq!(host.trace[2].device_free, Some(MIB as u64));
+        let refused = host.state.out_of_memory.expect("it was refused");
+        assert_eq!((refused.report, refused.segments.len()), (error.to_string(), 1));
+        assert_eq!(host.state.limit, Some(2 * MIB as u64));
+        let statistics: Vec<_> = host_memory_stats().entries().collect();
+        assert_eq!(host.state.statistics, statistics);
+
+        gate.open();
+        stream.synchronize().unwrap();
+        drop(allocate_pinned(500).unwrap());
+        let trace = memory_snapshot().host.unwrap().trace;
+        let later = &actions(&trace)[6..];
+        assert_eq!(later, [FreeCompleted, Alloc, FreeRequested, FreeCompleted, Snapshot]);
     })
     .run();
 }

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use gpu_alloc::policy::{AllocateError, BestFit, Block, OutOfMemoryReport, Policy};
+use gpu_alloc::policy::{
+    AllocateError, BestFit, Block, BlockState, Inspect, OutOfMemoryReport, Policy,
+};
 use proptest::prelude::*;
 
 use crate::device_model::PAGE;
@@ -250,6 +252,26 @@ impl Model {
         assert_eq!(statistics.allocations.freed, statistics.num_host_free);
         let awaited = self.policy.awaited_for_reuse().count();
         assert_eq!(awaited > 0, self.held.iter().any(|held| held.block.is_none()));
+        self.check_snapshot();
+    }
+
+    /// The policy shows what the program has, segment by segment.
+    fn check_snapshot(&self) {
+        let segments = self.policy.snapshot();
+        assert!(segments.iter().map(|of| (of.address, of.total_size)).eq(self.source.given()));
+        let active = segments.iter().map(|segment| segment.active_size).sum::<u64>();
+        assert_eq!(active, self.held_bytes());
+        for segment in &segments {
+            let mut end = segment.address.0;
+            for block in &segment.blocks {
+                assert_eq!(block.address.0, end, "blocks fill the segment");
+                end += block.size;
+                let waits = block.state == BlockState::ActiveAwaitingFree;
+                assert_eq!(!block.waits_for.is_empty(), waits);
+            }
+            let pairs = segment.blocks.windows(2).map(|pair| [pair[0].state, pair[1].state]);
+            assert!(pairs.into_iter().all(|pair| pair != [BlockState::Inactive; 2]));
+        }
     }
 
     /// With everything free, each segment is one free block, and goes.

@@ -7,7 +7,8 @@ use std::process::Command;
 
 use gpu_alloc::snapshot::{BlockState, Segment};
 use gpu_alloc::{
-    Snapshot, allocate, memory_snapshot, memory_stats, memory_tag, record_memory_history,
+    Snapshot, allocate, allocate_pinned, host_memory_stats, memory_snapshot, memory_stats,
+    memory_tag, record_memory_history,
 };
 use gpu_runtime::Stream;
 use test_support::{isolate, skipped};
@@ -133,6 +134,30 @@ fn the_figures_on_the_page_are_the_statistics() {
             assert_eq!(shown.get(name), Some(&value), "{name}");
         }
         drop((before, tagged, kept));
+    })
+    .run();
+}
+
+#[test]
+fn page_locked_memory_has_a_page_of_its_own() {
+    isolate(|| {
+        let _ = devices();
+        record_memory_history(Some(1000));
+        let held = [allocate_pinned(MIB).unwrap(), allocate_pinned(700).unwrap()];
+        drop(allocate_pinned(3 * MIB).unwrap());
+        let (snapshot, stats) = (memory_snapshot(), host_memory_stats());
+        let Some(page) = opened("page_locked_memory_has_a_page_of_its_own", &snapshot) else {
+            return;
+        };
+        assert!(page.contains("page-locked memory of the host") && page.contains("no stream"));
+        let expected: BTreeMap<_, _> = stats.entries().collect();
+        assert_eq!(values(&page, "data-statistic"), expected);
+        let shown = values(&page, "data-figure");
+        assert_eq!(shown["reserved_bytes"], stats.allocated_bytes.current);
+        for figure in ["allocated_bytes", "active_bytes", "holder", "segments-held"] {
+            assert_eq!(shown[figure], stats.active_bytes.current, "{figure}");
+        }
+        drop(held);
     })
     .run();
 }

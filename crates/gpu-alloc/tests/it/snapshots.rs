@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use gpu_alloc::snapshot::{
-    Action, Block, BlockState, DeviceState, Frame, Frames, OutOfMemoryMoment, Pool, Segment,
-    Snapshot, SnapshotError, TraceEntry,
+    Action, Block, BlockState, DeviceState, Frame, Frames, HostMemory, OutOfMemoryMoment, Pool,
+    Segment, Snapshot, SnapshotError, TraceEntry,
 };
 use proptest::prelude::*;
 
@@ -128,16 +128,28 @@ fn device() -> impl Strategy<Value = DeviceState> {
     )
 }
 
+fn host() -> impl Strategy<Value = HostMemory> {
+    let segments = prop::collection::vec(segment(), 0..3);
+    (segments, prop::collection::vec(entry(), 0..10), device()).prop_map(
+        |(segments, trace, state)| {
+            let mut host = HostMemory::default();
+            (host.segments, host.trace, host.state) = (segments, trace, state);
+            host
+        },
+    )
+}
+
 proptest! {
     #[test]
     fn what_is_written_is_read_again(
         segments in prop::collection::vec(segment(), 0..4),
         device_traces in prop::collection::vec(prop::collection::vec(entry(), 0..20), 0..3),
         devices in prop::collection::vec(device(), 0..3),
+        host in prop::option::of(host()),
     ) {
         let mut snapshot = Snapshot::default();
         (snapshot.segments, snapshot.device_traces) = (segments, device_traces);
-        snapshot.devices = devices;
+        (snapshot.devices, snapshot.host) = (devices, host);
         prop_assert_eq!(Snapshot::from_pickle(&snapshot.to_pickle()), Ok(snapshot));
     }
 

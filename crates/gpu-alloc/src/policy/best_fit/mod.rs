@@ -4,6 +4,7 @@ mod certificate;
 mod policy;
 mod release;
 mod size;
+mod snapshot;
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -43,6 +44,8 @@ pub struct BestFit<K> {
 struct Record {
     address: Address,
     bytes: u64,
+    /// What was asked for, where it is not free.
+    requested: u64,
     state: State,
     /// Whether any part of it was handed out before.
     was_used: bool,
@@ -135,6 +138,7 @@ impl<K: StreamName> BestFit<K> {
         Ok(self.blocks.insert(Record {
             address,
             bytes,
+            requested: 0,
             state: State::Free,
             was_used: false,
             idle_since: None,
@@ -144,13 +148,14 @@ impl<K: StreamName> BestFit<K> {
     }
 
     /// Hands out the first `size` bytes of a free block that is not among the free blocks any more.
-    fn hand_out(&mut self, slot: Slot, size: u64) -> Block {
+    fn hand_out(&mut self, slot: Slot, requested: u64, size: u64) -> Block {
         let rest = self.blocks[slot].bytes - size;
         if rest > 0 {
             let Record { address, was_used, next, .. } = self.blocks[slot];
             let rest = self.blocks.insert(Record {
                 address: Address(address.0 + size),
                 bytes: rest,
+                requested: 0,
                 state: State::Free,
                 was_used,
                 idle_since: None,
@@ -166,6 +171,7 @@ impl<K: StreamName> BestFit<K> {
         self.statistics.active_requests.increase(1);
         self.statistics.active_bytes.increase(size);
         let record = &mut self.blocks[slot];
+        record.requested = requested;
         let (address, is_recycled) = (record.address, record.was_used);
         (record.state, record.was_used, record.idle_since) = (State::Allocated, true, None);
         Block { slot, address, bytes: size, last_use: 0, is_recycled, is_shared: false }

@@ -24,7 +24,7 @@ impl<K: StreamName> Policy for BestFit<K> {
             }
             None => self.new_segment(source, bytes, size)?,
         };
-        Ok(self.hand_out(slot, size))
+        Ok(self.hand_out(slot, bytes, size))
     }
 
     fn free(&mut self, block: Block, uses: &[(K, u64)]) -> Result<(), ForeignBlock> {

@@ -40,7 +40,7 @@ impl<K: StreamName> Pytorch<K> {
             allocated_size: blocks.iter().filter(allocated).map(|block| block.size).sum(),
             active_size: blocks.iter().filter(active).map(|block| block.size).sum(),
             requested_size: blocks.iter().map(|block| block.requested_size).sum(),
-            stream: head.home.stream,
+            stream: Some(head.home.stream),
             pool: head.home.pool,
             segment_type: head.pool,
             is_expandable: head.range.is_some(),

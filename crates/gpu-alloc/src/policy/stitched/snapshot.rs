@@ -44,7 +44,7 @@ impl<K: StreamName> Stitched<K> {
             allocated_size: held,
             active_size: held + waiting,
             requested_size: sum(|span| span.requested),
-            stream: home.stream,
+            stream: Some(home.stream),
             pool: home.pool,
             segment_type: self.arena(arena).pool,
             is_expandable: true,

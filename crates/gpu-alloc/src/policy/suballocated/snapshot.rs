@@ -31,7 +31,7 @@ impl<A: Suballocator<K>, K: StreamName> Suballocated<A, K> {
             allocated_size: bytes(&|state| state == BlockState::ActiveAllocated),
             active_size: bytes(&|state| state != BlockState::Inactive),
             requested_size: blocks.iter().map(|block| block.requested_size).sum(),
-            stream: segment.stream,
+            stream: Some(segment.stream),
             pool: segment.arena.and_then(|home| home.pool),
             segment_type: Pool::Large,
             is_expandable: false,

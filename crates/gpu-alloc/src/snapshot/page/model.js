@@ -35,7 +35,10 @@ function seconds(microseconds) {
 const shortSite = (name) => name.replace(/^.*[/\\](?=[^/\\]+[/\\][^/\\]+$)/, "");
 const siteOf = (stack) => (stack === null ? "unknown" : DATA.stacks[stack][0]);
 const tagOf = (tag) => (tag === null ? "no tag" : DATA.tags[tag]);
-const streamOf = (stream) => (stream === 0 ? "default stream" : `stream ${stream}`);
+const streamOf = (stream) => {
+  if (stream === null) return "no stream";
+  return stream === 0 ? "default stream" : `stream ${stream}`;
+};
 
 // By what memory is put into groups: the name of its group.
 const GROUPINGS = {

@@ -56,7 +56,7 @@ function buttons(place, choices) {
 
 function show() {
   const { device } = chosen;
-  buttons(byId("devices"), DATA.devices.map((one) => [`cuda:${one.index}`, one === device, () => choose(one)]));
+  buttons(byId("devices"), DATA.devices.map((one) => [one.label, one === device, () => choose(one)]));
   if (device === undefined) {
     byId("about").textContent = "No device was used.";
     document.querySelectorAll("section").forEach((section) => { section.hidden = true; });

@@ -46,6 +46,8 @@ function showFigures(device, place) {
   if (device.total > 0) {
     const limit = device.limit === null ? [] : [`limit ${size(device.limit)}`];
     cards.push(card("free on the device", "device_free", device.free, [`of ${size(device.total)}`, ...limit]));
+  } else if (device.limit !== null) {
+    cards.push(card("limit", "limit", device.limit, []));
   }
   if (statistics.has("num_ooms")) {
     cards.push(element("div", {}, [element("span", {}, ["times out of memory"]), element("b", {}, [figure("num_ooms", statistics.get("num_ooms"), `${statistics.get("num_ooms")}`)]),
@@ -103,9 +105,10 @@ function showStatistics(device, section) {
   const statistics = new Map(device.statistics);
   section.hidden = statistics.size === 0;
   const used = new Set();
-  const heads = PARTS.map((part) => element("th", { class: "number" }, [part]));
+  const quantities = QUANTITIES.filter(([name]) => statistics.has(`${name}.all.current`));
+  const heads = quantities.length === 0 ? [] : PARTS.map((part) => element("th", { class: "number" }, [part]));
   section.querySelector("thead").replaceChildren(element("tr", {}, [element("th", {}, []), ...heads]));
-  const rows = QUANTITIES.flatMap(([name, label]) => POOLS.map(([pool, of]) => {
+  const rows = quantities.flatMap(([name, label]) => POOLS.map(([pool, of]) => {
     const cells = PARTS.map((part) => {
       const key = `${name}.${pool}.${part}`, value = statistics.get(key) ?? 0;
       used.add(key);

@@ -320,7 +320,7 @@ impl Model {
         for segment in &self.policy.snapshot() {
             assert!(
                 !naive::has_unused(segment, self.device())
-                    || awaited.contains(&segment.stream)
+                    || segment.stream.is_some_and(|stream| awaited.contains(&stream))
                     || self.is_of_graphs(segment),
                 "an unused segment or page stays only for its stream, or for graphs"
             );

@@ -31,7 +31,7 @@ impl Rules {
     ) -> Option<(u64, u64)> {
         let of_home = segments
             .iter()
-            .filter(|segment| (segment.stream, segment.pool) == (home.stream, home.pool))
+            .filter(|segment| (segment.stream, segment.pool) == (Some(home.stream), home.pool))
             .filter(|segment| segment.segment_type == pool(bytes));
         let inactive = |block: &&_| is_inactive(block);
         let mut holes: Vec<_> = of_home
@@ -195,5 +195,6 @@ pub(super) fn home(segments: &[Segment<u64>], address: u64) -> u64 {
     let holds = |segment: &&Segment<u64>| {
         (segment.address.0..segment.address.0 + segment.total_size).contains(&address)
     };
-    segments.iter().find(holds).expect("every block is in a segment").stream
+    let segment = segments.iter().find(holds).expect("every block is in a segment");
+    segment.stream.expect("device memory belongs to streams")
 }

@@ -1,0 +1,56 @@
+//! Shows what the policy has.
+
+use std::iter;
+
+use super::{BestFit, Record, State};
+use crate::policy::{BlockSnapshot, BlockState, Inspect, Pool, Segment, StreamName};
+
+impl<K: StreamName> Inspect for BestFit<K> {
+    fn snapshot(&self) -> Vec<Segment<K>> {
+        let mut waits = self.pending.waits();
+        let heads = self.blocks.entries().filter(|(_, record)| record.previous.is_none());
+        let mut segments: Vec<_> = heads
+            .map(|(head, Record { address, .. })| {
+                let slots = iter::successors(Some(head), |slot| self.blocks[*slot].next);
+                let blocks: Vec<_> = slots
+                    .map(|slot| {
+                        let Record { address, bytes, requested, state, .. } = self.blocks[slot];
+                        BlockSnapshot {
+                            address,
+                            size: bytes,
+                            requested_size: if state == State::Free { 0 } else { requested },
+                            state: match state {
+                                State::Free => BlockState::Inactive,
+                                State::Allocated => BlockState::ActiveAllocated,
+                                State::Pending => BlockState::ActiveAwaitingFree,
+                            },
+                            waits_for: waits.remove(&slot).unwrap_or_default(),
+                        }
+                    })
+                    .collect();
+                let sum = |of: fn(&BlockSnapshot<K>) -> u64| blocks.iter().map(of).sum();
+                Segment {
+                    address: *address,
+                    total_size: sum(|block| block.size),
+                    allocated_size: sum(|block| match block.state {
+                        BlockState::ActiveAllocated => block.size,
+                        _ => 0,
+                    }),
+                    active_size: sum(|block| match block.state {
+                        BlockState::Inactive => 0,
+                        _ => block.size,
+                    }),
+                    requested_size: sum(|block| block.requested_size),
+                    stream: None,
+                    pool: None,
+                    segment_type: Pool::Large,
+                    is_expandable: false,
+                    is_kept: false,
+                    blocks,
+                }
+            })
+            .collect();
+        segments.sort_unstable_by_key(|segment| segment.address);
+        segments
+    }
+}
