@@ -416,38 +416,6 @@ fn another_stream_takes_free_memory_and_comes_after_its_last_use() {
 }
 
 #[test]
-fn a_request_takes_the_beginning_of_a_hole_also_where_the_end_takes_no_new_page() {
-    let mut source = TestSource::new(64 * MIB);
-    let mut policy = Stitched::new();
-    let mut allocate = |policy: &mut Stitched<u8>, bytes| {
-        policy.allocate(&mut source, bytes, Home::from(0)).expect("there is room")
-    };
-    let before = allocate(&mut policy, 9 * MIB);
-    let after = allocate(&mut policy, 3 * MIB);
-    let address = before.address();
-    assert_eq!(after.address(), Address(address.0 + 9 * MIB), "they share a page");
-    policy.free(before, &[]).unwrap();
-    let part = allocate(&mut policy, MIB);
-    assert_eq!(part.address(), address);
-    [part, after].into_iter().for_each(|block| policy.free(block, &[]).unwrap());
-}
-
-#[test]
-fn free_pages_apart_from_each_other_serve_a_request_in_one_piece() {
-    let mut source = TestSource::new(16 * MIB);
-    let mut policy = Stitched::new();
-    let mut blocks: Vec<_> = (0..8)
-        .map(|_| Some(policy.allocate(&mut source, 2 * MIB, Home::from(0)).unwrap()))
-        .collect();
-    for block in blocks.iter_mut().step_by(2) {
-        policy.free(block.take().unwrap(), &[(0, 1)]).unwrap();
-    }
-    let block = policy.allocate(&mut source, 8 * MIB, Home::from(0)).unwrap();
-    assert!(source.device().is_usable(block.address(), 8 * MIB));
-    assert_eq!(source.device().used(), 16 * MIB);
-}
-
-#[test]
 fn memory_of_graphs_does_not_move_and_waits_for_other_streams() {
     let mut source = TestSource::new(8 * MIB);
     let mut policy = Stitched::new();
@@ -496,23 +464,4 @@ fn what_is_awaited_leaves_out_old_mappings_that_went_with_their_neighbours() {
     let small = allocate(&mut policy, 2 * MIB);
     assert_eq!(policy.awaited_for_release().count(), 0);
     [between, large, small].into_iter().for_each(|block| policy.free(block, &[]).unwrap());
-}
-
-#[test]
-fn what_was_freed_last_goes_to_a_request_of_its_size_and_to_any_other_with_its_neighbours() {
-    let mut source = TestSource::new(64 * MIB);
-    let mut policy = Stitched::new();
-    let mut allocate = |policy: &mut Stitched<u8>, bytes| {
-        policy.allocate(&mut source, bytes, Home::from(0)).expect("there is room")
-    };
-    let [lower, hole, upper] = [(); 3].map(|()| allocate(&mut policy, 2 * MIB));
-    let addresses = [lower.address(), hole.address()];
-    policy.free(hole, &[]).unwrap();
-    policy.free(lower, &[]).unwrap();
-    let again = allocate(&mut policy, 2 * MIB);
-    assert_eq!(again.address(), addresses[0]);
-    policy.free(again, &[]).unwrap();
-    let both = allocate(&mut policy, 4 * MIB);
-    assert_eq!(both.address(), addresses[0]);
-    [both, upper].into_iter().for_each(|block| policy.free(block, &[]).unwrap());
 }
