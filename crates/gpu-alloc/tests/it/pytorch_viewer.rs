@@ -6,7 +6,8 @@ use std::process::Command;
 
 use gpu_alloc::snapshot::{Action, BlockState};
 use gpu_alloc::{
-    Snapshot, allocate, empty_cache, memory_snapshot, memory_tag, record_memory_history,
+    Snapshot, allocate, allocate_pinned, empty_cache, memory_snapshot, memory_tag,
+    record_memory_history,
 };
 use gpu_runtime::Stream;
 use test_support::{isolate, skipped};
@@ -43,6 +44,7 @@ fn pytorch_reads_our_snapshots() {
     isolate(|| {
         let [device, other, ..] = devices();
         record_memory_history(Some(1000));
+        let pinned = allocate_pinned(1000).unwrap();
         let (main, side) = (device.default_stream().unwrap(), Stream::new(device).unwrap());
         let weights = {
             let _tag = memory_tag("weights");
@@ -55,8 +57,9 @@ fn pytorch_reads_our_snapshots() {
         fill(&main, &activations, 1);
         drop(activations);
         let snapshot = memory_snapshot();
+        assert!(snapshot.host.is_some(), "PyTorch's functions pass over it");
         gate.open();
-        drop((weights, far));
+        drop((weights, far, pinned));
         empty_cache().unwrap();
         let Some(said) = viewed("pytorch_reads_our_snapshots", &snapshot.to_pickle()) else {
             return;
@@ -76,6 +79,7 @@ fn pytorch_reads_our_snapshots() {
             assert!(said.contains(&expected), "{expected} is not in {said}");
         }
     })
+    .env("SLUICE_ALLOCATOR", "pytorch")
     .run();
 }
 
