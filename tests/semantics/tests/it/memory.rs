@@ -1,5 +1,9 @@
 //! Memory: S20 to S23. Exact statistics need a process of their own.
 
+use std::collections::BTreeMap;
+
+use gpu_alloc::policy::{Address, Suballocator};
+use gpu_runtime::{RaceChecker, StreamId};
 use tensor::{Device, Tensor, cuda};
 use test_support::isolate;
 
@@ -111,5 +115,73 @@ fn s23_out_of_memory_is_a_value_that_the_program_recovers_from() {
     })
     .env("GPU_DRIVER", "software:1")
     .env("CUDA_SIM_MEMORY", "64MiB")
+    .run();
+}
+
+/// The lowest gap of one segment, for whoever comes: streams share memory as much as they can.
+#[derive(Debug, Default)]
+struct FirstFit {
+    segment: Option<Address>,
+    /// The bytes of each block, by address.
+    held: BTreeMap<u64, u64>,
+}
+
+const SEGMENT: u64 = 32 << 20;
+
+impl Suballocator for FirstFit {
+    fn allocate(
+        &mut self,
+        bytes: u64,
+        _: StreamId,
+        new_segment: &mut dyn FnMut(u64) -> Option<Address>,
+    ) -> Option<Address> {
+        self.segment = self.segment.or_else(|| new_segment(SEGMENT));
+        let Address(start) = self.segment?;
+        let (mut at, end) = (start, start + SEGMENT);
+        for (address, held) in self.held.iter().map(|block| (*block.0, *block.1)).chain([(end, 0)])
+        {
+            if address - at >= bytes {
+                self.held.insert(at, bytes);
+                return Some(Address(at));
+            }
+            at = address + held;
+        }
+        None
+    }
+
+    fn free(&mut self, address: Address, _: u64, _: StreamId) {
+        self.held.remove(&address.0);
+    }
+}
+
+#[test]
+fn tensors_in_memory_of_a_programs_own_allocator_are_right_on_all_streams_and_free_of_races() {
+    isolate(|| {
+        let device = Device::cuda_at(0);
+        let gpu = gpu_runtime::Device::get(0).expect("there are four");
+        gpu_alloc::set_suballocator(gpu, FirstFit::default).expect("nothing is in use");
+        let streams = [(); 3].map(|()| cuda::Stream::new(device).expect("a stream"));
+        let checker = RaceChecker::start();
+        let mut sums = Vec::new();
+        for round in 0..30 {
+            let _in = streams[round % 3].enter().expect("entered");
+            let x = Tensor::full([1000 + round], 1.0, device).expect("made");
+            let side = streams[(round + 1) % 3].enter().expect("entered");
+            let y = (&x + &x).expect("enqueued");
+            drop((x, side));
+            let z = (&y * &y).expect("enqueued");
+            sums.push((z.sum().expect("enqueued"), 4 * (1000 + round)));
+        }
+        for (sum, expected) in sums {
+            assert_eq!(sum.item::<f32>().expect("a number"), expected as f32);
+        }
+        let races = checker.finish();
+        assert!(races.is_empty(), "{races:?}");
+        assert_eq!(cuda::memory_reserved(device).expect("statistics"), SEGMENT);
+        let error =
+            Tensor::zeros([SEGMENT as usize], device).expect_err("four times of what it has");
+        assert!(error.is_out_of_memory(), "{error}");
+    })
+    .env("GPU_DRIVER", "software:4")
     .run();
 }
