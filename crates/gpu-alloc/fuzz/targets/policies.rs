@@ -17,7 +17,7 @@ mod effort;
 mod host_model;
 #[path = "../../tests/it/pytorch_model/mod.rs"]
 mod pytorch_model;
-#[path = "../../tests/it/stitched_model.rs"]
+#[path = "../../tests/it/stitched_model/mod.rs"]
 mod stitched_model;
 #[path = "../../tests/it/test_source.rs"]
 mod test_source;

@@ -1,7 +1,11 @@
 //! Random programs on the stitching policy against a model that knows where every byte lies and
 //! what work has touched it: whoever gets memory comes after whoever had it, on every stream.
 
+mod graphs;
+mod program;
+
 use std::collections::{BTreeMap, HashMap};
+use std::time::Duration;
 
 use gpu_alloc::policy::{
     Address, AllocateError, Block, BlockState, Front, Home, Inspect, Physical, Policy, PoolId,
@@ -9,6 +13,7 @@ use gpu_alloc::policy::{
 };
 use proptest::prelude::*;
 
+use self::program::{Step, drawn_step, program};
 use crate::counted::Counted;
 use crate::drawn::Draws;
 use crate::effort;
@@ -17,64 +22,8 @@ use crate::test_source::{Broken, Fault, TestSource};
 const MIB: u64 = 1 << 20;
 const GRANULE: u64 = 512;
 const STREAMS: usize = 3;
-
-#[derive(Debug, Clone)]
-enum Step {
-    Allocate {
-        stream: usize,
-        bytes: u64,
-    },
-    /// The block is used on the streams that are set, then freed.
-    Free {
-        block: usize,
-        used_on: [bool; STREAMS],
-    },
-    /// One stream's later work comes after another's so far.
-    Wait {
-        stream: usize,
-        other: usize,
-    },
-    Complete {
-        stream: usize,
-    },
-    /// A stream does its work, and another takes its place, unless it holds memory.
-    End {
-        stream: usize,
-    },
-    Release,
-    ResetPeaks,
-    /// A later call to the source fails.
-    Fail {
-        after: u32,
-        broken: bool,
-    },
-}
-
-fn step() -> impl Strategy<Value = Step> {
-    let stream = || 0..STREAMS;
-    let bytes = prop_oneof![
-        3 => 1..4000_u64,
-        2 => 1..MIB,
-        3 => MIB..9 * MIB,
-        1 => 9 * MIB..20 * MIB,
-    ];
-    prop_oneof![
-        8 => (stream(), bytes).prop_map(|(stream, bytes)| Step::Allocate { stream, bytes }),
-        7 => (0..64_usize, any::<[bool; STREAMS]>())
-            .prop_map(|(block, used_on)| Step::Free { block, used_on }),
-        1 => (stream(), stream()).prop_map(|(stream, other)| Step::Wait { stream, other }),
-        1 => stream().prop_map(|stream| Step::Complete { stream }),
-        1 => stream().prop_map(|stream| Step::End { stream }),
-        1 => Just(Step::Release),
-        1 => Just(Step::ResetPeaks),
-        1 => (0..6_u32, any::<bool>()).prop_map(|(after, broken)| Step::Fail { after, broken }),
-    ]
-}
-
-fn program() -> impl Strategy<Value = (u64, Vec<Step>)> {
-    let capacity = prop_oneof![Just(48 * MIB), Just(96 * MIB), Just(1024 * MIB)];
-    (capacity, prop::collection::vec(step(), effort::steps(100)))
-}
+/// Pools that are kept apart for graphs. One that has ended is another one afterwards.
+const POOLS: usize = 2;
 
 /// Per stream, the last work that some work comes after.
 type Clock = [u64; STREAMS];
@@ -89,6 +38,7 @@ struct Held {
     block: Block,
     stream: usize,
     requested: u64,
+    pool: Option<PoolId>,
     /// What every use of the block comes after.
     after: Clock,
     places: Vec<Place>,
@@ -109,6 +59,11 @@ struct Model {
     work: [Vec<Clock>; STREAMS],
     /// The last use of each granule on each stream.
     touched: HashMap<Place, Clock>,
+    /// The memory that graphs may use, by the pools that it was handed out from.
+    of_graphs: HashMap<PoolId, HashMap<Place, Address>>,
+    /// How often each pool has ended.
+    ended: [u64; POOLS],
+    now: u64,
 }
 
 impl Model {
@@ -124,13 +79,16 @@ impl Model {
             completed: [0; STREAMS],
             work: [const { Vec::new() }; STREAMS],
             touched: HashMap::new(),
+            of_graphs: HashMap::new(),
+            ended: [0; POOLS],
+            now: 0,
         }
     }
 
     /// A model in which so many streams came and went before that each gets the lane of another.
     fn crowded(mut self) -> Model {
         for _ in 0..Front::<usize>::MOST_STREAMS {
-            self.allocate(0, 1);
+            self.allocate(Home::from(0), 1);
             self.held.pop().into_iter().for_each(|held| self.free(held, [true; STREAMS]));
             self.end_stream(0);
         }
@@ -159,11 +117,12 @@ impl Model {
 
     fn allocate_block(
         &mut self,
-        stream: usize,
+        home: Home<usize>,
         bytes: u64,
     ) -> Result<(Block, Waits), AllocateError<Broken>> {
+        let stream = home.stream;
         let name = self.names[stream];
-        if let Some(front) = &self.front {
+        if let Some(front) = self.front.as_ref().filter(|_| home.pool.is_none()) {
             // With two streams out of three, so that some is done by the policy while others' is lent.
             if stream < 2 {
                 front.lend(&mut self.policy, name, |_| ());
@@ -175,7 +134,8 @@ impl Model {
             }
         }
         self.whole();
-        let block = self.policy.allocate(&mut self.source, bytes, name.into())?;
+        let home = Home { stream: name, ..home };
+        let block = self.policy.allocate(&mut self.source, bytes, home)?;
         let waits_for = self.policy.waits_for(&block).collect();
         Ok((block, self.by_index(waits_for)))
     }
@@ -188,7 +148,9 @@ impl Model {
     }
 
     fn end_stream(&mut self, stream: usize) {
-        if self.held.iter().any(|held| held.stream == stream) {
+        // Graphs know streams by their names.
+        let has_graphs = !self.of_graphs.is_empty() || self.ended != [0; POOLS];
+        if has_graphs || self.held.iter().any(|held| held.stream == stream) {
             return;
         }
         self.complete(stream);
@@ -210,7 +172,10 @@ impl Model {
 
     fn make(&mut self, step: &Step) {
         match *step {
-            Step::Allocate { stream, bytes } => self.allocate(stream, bytes),
+            Step::Allocate { stream, bytes, pool } => {
+                let pool = pool.map(|pool| self.pool(pool));
+                self.allocate(Home { pool, stream }, bytes);
+            }
             Step::Free { block, used_on } => {
                 if !self.held.is_empty() {
                     let held = self.held.swap_remove(block % self.held.len());
@@ -229,6 +194,13 @@ impl Model {
                 let used = self.source.device().used();
                 assert!(self.policy.statistics().reserved_bytes.all.current <= used);
             }
+            Step::Tick { after, idle } => {
+                self.whole();
+                self.now += after;
+                let (now, idle) = (Duration::from_secs(self.now), Duration::from_secs(idle));
+                self.policy.tick(&mut self.source, now, idle);
+            }
+            Step::EndPool { pool, used_on } => self.end_pool(pool, used_on),
             Step::ResetPeaks => {
                 self.whole().reset_peak_statistics();
                 self.counted.peak = self.counted.now;
@@ -250,8 +222,9 @@ impl Model {
         }
     }
 
-    fn allocate(&mut self, stream: usize, bytes: u64) {
-        let (block, waits_for) = match self.allocate_block(stream, bytes) {
+    fn allocate(&mut self, home: Home<usize>, bytes: u64) {
+        let Home { pool, stream } = home;
+        let (block, waits_for) = match self.allocate_block(home, bytes) {
             Ok(handed) => handed,
             Err(AllocateError::OutOfMemory(report)) => return assert_eq!(report.requested, bytes),
             Err(_) => return,
@@ -259,6 +232,8 @@ impl Model {
         assert!(block.bytes() >= bytes && block.bytes() - bytes < GRANULE);
         assert!(block.address().0.is_multiple_of(GRANULE));
         assert!(self.source.device().is_usable(block.address(), block.bytes()));
+        let is_over = |(other, last): &(usize, u64)| *last <= self.completed[*other];
+        assert!(pool.is_none() || waits_for.iter().all(is_over), "captured work cannot wait");
         let mut after = self.clocks[stream];
         for (other, sequence) in waits_for {
             assert_ne!(other, stream, "nobody waits for its own stream");
@@ -273,8 +248,9 @@ impl Model {
                 assert!(is_over || other == stream, "{place:?}: work {last} of {other} may run");
             }
         }
+        self.keep_apart(pool, block.address(), &places);
         self.counted.change(&block, bytes, true);
-        self.held.push(Held { block, stream, requested: bytes, after, places });
+        self.held.push(Held { block, stream, requested: bytes, pool, after, places });
     }
 
     fn free(&mut self, held: Held, used_on: [bool; STREAMS]) {
@@ -333,8 +309,11 @@ impl Model {
                 );
             }
         }
+        self.check_graphs();
         let statistics = self.policy.statistics();
-        self.counted.check(&statistics);
+        if self.policy.awaited_for_reuse().next().is_none() {
+            self.counted.check(&statistics);
+        }
         let segments = self.policy.snapshot();
         let total = segments.iter().map(|segment| segment.total_size).sum::<u64>();
         assert_eq!(statistics.reserved_bytes.all.current, total);
@@ -354,6 +333,7 @@ impl Model {
         for held in std::mem::take(&mut self.held) {
             self.free(held, [true; STREAMS]);
         }
+        (0..POOLS).for_each(|pool| self.end_pool(pool, [true; STREAMS]));
         (0..STREAMS).for_each(|stream| self.complete(stream));
         self.whole();
         self.policy.release_cached(&mut self.source);
@@ -385,19 +365,7 @@ proptest! {
 /// Runs a program that is drawn.
 pub(crate) fn run_drawn(draws: &mut Draws<'_>) {
     let capacity = [48, 96, 1024][draws.below(3) as usize] * MIB;
-    let stream = |draws: &mut Draws<'_>| draws.below(STREAMS as u64) as usize;
-    let steps = draws.steps(100, |draws| match draws.below(13) {
-        0..4 => Step::Allocate { stream: stream(draws), bytes: draws.size(24) },
-        4..7 => {
-            Step::Free { block: draws.index(), used_on: [(); STREAMS].map(|()| draws.is_set()) }
-        }
-        7 => Step::Wait { stream: stream(draws), other: stream(draws) },
-        8 => Step::Complete { stream: stream(draws) },
-        9 => Step::Release,
-        10 => Step::ResetPeaks,
-        11 => Step::End { stream: stream(draws) },
-        _ => Step::Fail { after: draws.below(6) as u32, broken: draws.is_set() },
-    });
+    let steps = draws.steps(100, drawn_step);
     let [lends, looks, is_crowded] = [(); 3].map(|()| draws.is_set());
     let model = Model::new(capacity, lends);
     let model = if is_crowded { model.crowded() } else { model };
