@@ -10,6 +10,10 @@ use super::span::State;
 use crate::policy::StreamName;
 use crate::policy::slab::Slot;
 
+/// From this size on, a block does not take a hole that is much too large only because the others
+/// are larger still.
+const LARGE: u64 = 64 << 20;
+
 /// A place in free space where memory is missing.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Place {
@@ -21,15 +25,26 @@ pub(super) struct Place {
 }
 
 impl<K: StreamName> Lane<K> {
-    /// About the smallest hole for `bytes`, and its first address.
+    /// About the smallest hole for `bytes`, and its first address. For a large block that no hole
+    /// fits, the lowest one: so the memory at high addresses stays free in one piece, for the largest.
     ///
     /// A block that grows is allocated anew before the old one is freed. Where there are many, as
     /// in caches of keys and values, each moves into what the one before has left. From the first
     /// address on they stay close together; at the other end, each would leave a gap.
     #[inline]
     pub(super) fn hole_for(&self, arena: ArenaId, bytes: u64) -> Option<(Slot, u64)> {
-        let slot = self.arena(arena).holes.smallest(&self.spans, bytes)?;
+        let mut slot = self.arena(arena).holes.smallest(&self.spans, bytes)?;
+        if bytes >= LARGE && !fits(bytes, self.spans[slot].bytes) {
+            slot = self.lowest_hole(arena, bytes)?;
+        }
         Some((slot, self.spans[slot].address))
+    }
+
+    /// The first of the holes that are large enough; to be asked for large blocks, as of their size
+    /// there are few.
+    fn lowest_hole(&self, arena: ArenaId, bytes: u64) -> Option<Slot> {
+        let holes = self.arena(arena).holes.all_at_least(&self.spans, bytes);
+        holes.min_by_key(|slot| self.spans[*slot].address)
     }
 }
 
@@ -97,6 +112,11 @@ impl<K: StreamName> Stitched<K> {
         }
         (start..end, holes)
     }
+}
+
+/// Whether a block leaves little of a hole: two fifths of its own size at most.
+fn fits(bytes: u64, hole: u64) -> bool {
+    hole - bytes <= bytes / 5 * 2
 }
 
 /// Where a block may begin so that it uses an edge of the free space or of a hole.
