@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use gpu_alloc::policy::{
-    AllocateError, BestFit, Block, BlockState, Inspect, OutOfMemoryReport, Policy,
+    AllocateError, BestFit, Block, BlockState, Inspect, Limit, OutOfMemoryReport, Policy,
 };
 use proptest::prelude::*;
 
@@ -188,7 +188,7 @@ impl Model {
                     assert_eq!(self.source.device().calls(), calls, "no call for what fits");
                 } else {
                     let taken = self.segment_at(address);
-                    let most = (active / 8).max(MIB).max(size + size / 8);
+                    let most = MIB.max(size + (active + size) / 8);
                     assert!(taken <= most, "{taken} bytes are taken for {size} with {active}");
                 }
                 self.held.push(Held { address, bytes: size, block: Some(block), users: vec![] });
@@ -313,6 +313,66 @@ fn slowly_rising_sizes_share_segments() {
         model.policy.free(block, &[]).expect("the policy's own");
     }
     assert_eq!(model.source.device().calls().allocate, 3 * 8, "eight for each doubling");
+}
+
+/// What is taken for requests none of which is freed, in the given order.
+fn taken_for(sizes: impl IntoIterator<Item = u64>) -> u64 {
+    let mut model = Model { source: TestSource::new(1 << 40), ..Model::new() };
+    let mut handed_out = 0;
+    for bytes in sizes {
+        let block = model.policy.allocate(&mut model.source, bytes, ()).expect("there is memory");
+        handed_out += block.bytes();
+        let taken = model.policy.statistics().allocated_bytes.current;
+        assert!(taken <= handed_out / 8 * 9 + MIB, "{taken} bytes are taken for {handed_out}");
+    }
+    model.policy.statistics().allocated_bytes.current
+}
+
+proptest! {
+    #[test]
+    fn where_nothing_is_freed_an_eighth_is_wasted_at_most(
+        sizes in prop::collection::vec(prop_oneof![1..9000_u64, 1..2 * MIB, 1..90 * MIB], 1..200),
+    ) {
+        taken_for(sizes);
+    }
+
+    #[test]
+    fn of_equal_requests_an_eighth_is_wasted_at_most(
+        size in prop_oneof![4096..300_000_u64, 1..90 * MIB],
+        count in 1..200_usize,
+    ) {
+        taken_for(std::iter::repeat_n(size, count));
+    }
+}
+
+#[test]
+fn equal_requests_share_segments_without_a_rest() {
+    let taken = taken_for(std::iter::repeat_n(2 * MIB, 32));
+    assert_eq!(taken, 64 * MIB);
+}
+
+#[test]
+fn what_fits_below_the_limit_is_handed_out() {
+    let mut source = Limit::new(TestSource::new(1 << 30), Some(64 * MIB));
+    let mut policy = BestFit::<u8>::new();
+    for number in 0..64 {
+        let block = policy.allocate(&mut source, MIB, ());
+        assert!(block.is_ok(), "{number} MiB are in use");
+    }
+}
+
+#[test]
+fn a_refusal_for_later_requests_takes_nothing_from_the_cache() {
+    let mut model = Model::new();
+    let mut allocate = |model: &mut Model, bytes| {
+        model.policy.allocate(&mut model.source, bytes, ()).expect("there is memory")
+    };
+    let cached = allocate(&mut model, 2 * MIB);
+    model.policy.free(cached, &[]).expect("the policy's own");
+    model.source.fail(0, Fault::Exhausted);
+    let _held = allocate(&mut model, 3 * MIB + 1);
+    let given: Vec<_> = model.source.given().map(|(_, bytes)| bytes).collect();
+    assert_eq!(given, [2 * MIB, 3 * MIB + 4096]);
 }
 
 #[test]

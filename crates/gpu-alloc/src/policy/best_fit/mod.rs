@@ -21,10 +21,13 @@ use super::{Address, AllocateError, Asked, Block, HostMemoryStats, MemorySource,
 /// leaves the rest of that block free; blocks that become free merge with free neighbours. Requests
 /// are rounded up to 512 bytes.
 ///
-/// Where no block fits, a segment is taken from the source: as large as the request, but at least
-/// 1 MiB, and at least an eighth of what is in use, up to 64 MiB, for later requests. Its size is
-/// rounded up to one of eight between a power of two and the next, so that requests whose sizes
-/// change a little do not leave a trail of segments, and an eighth at most is wasted on one.
+/// Where no block fits, a segment is taken from the source: for several such requests, as long as
+/// what is free stays at an eighth of what is in use, and at 64 MiB. Of a request's own segment, too,
+/// an eighth is wasted at most: its size is rounded up to one of eight between a power of two and the
+/// next, so that requests whose sizes change a little do not leave a trail of segments. So where
+/// nothing is freed, no more is taken than nine eighths of what is handed out, and 1 MiB besides, in
+/// which small requests begin. A source that refuses is asked for the request alone, also after it got
+/// back all unused segments.
 ///
 /// Unused segments are kept, as it may take long to give them back: all of them, or no more than
 /// [`set_keep`](Self::set_keep) says. [`tick`](super::Policy::tick) returns those that nobody has used for
@@ -112,26 +115,24 @@ impl<K: StreamName> BestFit<K> {
         requested: u64,
         size: u64,
     ) -> Result<Slot, AllocateError<S::Error>> {
+        let HostMemoryStats { active_bytes, allocated_bytes, .. } = self.statistics;
+        let active = active_bytes.current;
+        let generous = size::segment(size, active, allocated_bytes.current - active);
         let least = size::in_pages(size);
-        let bytes = size::segment(size, self.statistics.active_bytes.current);
         self.release_beyond_keep(source);
-        let ask = |source: &mut S, bytes| {
-            source.allocate(bytes).map_err(Unable::to_get(Asked::Segment, bytes))
-        };
-        let (address, bytes) = match ask(source, bytes) {
-            Ok(address) => (address, bytes),
-            Err(Unable::Failed(failure)) => return Err(AllocateError::Source(failure)),
-            Err(Unable::Refused(_)) => {
-                self.release_idle(source);
-                let address = ask(source, least).map_err(|unable| match unable {
-                    Unable::Refused(refused) => AllocateError::OutOfMemory(Box::new(
-                        self.out_of_memory(requested, size, refused),
-                    )),
-                    Unable::Failed(failure) => AllocateError::Source(failure),
-                })?;
-                (address, least)
+        let mut outcome = Self::ask(source, generous);
+        if matches!(outcome, Err(Unable::Refused(_))) && least < generous {
+            outcome = Self::ask(source, least);
+        }
+        if matches!(outcome, Err(Unable::Refused(_))) && self.release_idle(source) > 0 {
+            outcome = Self::ask(source, least);
+        }
+        let (address, bytes) = outcome.map_err(|unable| match unable {
+            Unable::Failed(failure) => AllocateError::Source(failure),
+            Unable::Refused(refused) => {
+                AllocateError::OutOfMemory(Box::new(self.out_of_memory(requested, size, refused)))
             }
-        };
+        })?;
         self.statistics.allocations.increase(1);
         self.statistics.allocated_bytes.increase(bytes);
         self.statistics.num_host_alloc += 1;
@@ -145,6 +146,15 @@ impl<K: StreamName> BestFit<K> {
             previous: None,
             next: None,
         }))
+    }
+
+    /// Asks the source for a segment; returns it with its size.
+    fn ask<S: MemorySource>(
+        source: &mut S,
+        bytes: u64,
+    ) -> Result<(Address, u64), Unable<S::Error>> {
+        let segment = source.allocate(bytes).map_err(Unable::to_get(Asked::Segment, bytes))?;
+        Ok((segment, bytes))
     }
 
     /// Hands out the first `size` bytes of a free block that is not among the free blocks any more.

@@ -23,17 +23,25 @@ pub(super) fn in_pages(size: u64) -> u64 {
     multiple(size, PAGE)
 }
 
-/// The segment to take for a block while so many bytes are in use. It grows with them, so that few
-/// calls lead to a large amount, and is never more than an eighth ahead.
-pub(super) fn segment(size: u64, active: u64) -> u64 {
-    let ahead = (active / 8).min(MOST_AHEAD) / PAGE * PAGE;
-    class(size.max(LEAST_SEGMENT)).max(ahead)
+/// The segment to take for a block while so many bytes are in use and so many are free. It holds
+/// several such blocks if what is free stays an eighth of what is in use, so that few calls lead to a
+/// large amount.
+pub(super) fn segment(size: u64, active: u64, free: u64) -> u64 {
+    let share = (active.saturating_add(size) / 8).min(MOST_AHEAD);
+    let ahead = size.saturating_add(share.saturating_sub(free));
+    // A small request may be far less than a segment, but not again and again.
+    let least = if free <= share.saturating_add(size) { LEAST_SEGMENT } else { 0 };
+    match ahead.max(least) / size {
+        0 | 1 => class(size),
+        several if size * several > LEAST_SEGMENT => in_pages(size * several),
+        several => class(size * several),
+    }
 }
 
 /// The least of the sizes that hold a block, of which there are eight between a power of two and the
-/// next, from [`LEAST_SEGMENT`] on.
+/// next.
 fn class(size: u64) -> u64 {
-    multiple(size, 1 << ((size - 1).ilog2() - 3))
+    multiple(size, (1_u64 << ((size - 1).ilog2() - 3)).max(PAGE))
 }
 
 /// What no multiple holds becomes the largest: no source has that much.
@@ -50,26 +58,35 @@ mod tests {
 
     #[test]
     fn segments_grow_with_what_is_in_use() {
-        let of_a_page = |active| segment(PAGE, active);
-        assert_eq!([0, 8 * MIB, 40 * MIB].map(of_a_page), [MIB, MIB, 5 * MIB]);
-        assert_eq!(of_a_page(u64::MAX), 64 * MIB);
+        let of_a_page = |active| segment(PAGE, active, 0);
+        assert_eq!([0, 8 * MIB - PAGE, 40 * MIB].map(of_a_page), [MIB, MIB + PAGE, 5 * MIB + PAGE]);
+        assert_eq!(of_a_page(u64::MAX), 64 * MIB + PAGE);
         assert_eq!(
-            [3 * MIB, 3 * MIB + 1].map(|size| segment(size, 0)),
+            [3 * MIB, 3 * MIB + 1].map(|size| segment(size, 0, 0)),
             [3 * MIB, 3 * MIB + MIB / 4]
         );
+    }
+
+    #[test]
+    fn a_segment_is_several_times_its_request() {
+        assert_eq!(segment(3 * MIB, 64 * MIB, 0), 9 * MIB);
+        assert_eq!(segment(3 * MIB, 64 * MIB, 3 * MIB), 6 * MIB);
+        assert_eq!(segment(3 * MIB, 64 * MIB, 64 * MIB), 3 * MIB);
+        assert_eq!(segment(700 << 10, 0, 0), 704 << 10);
     }
 
     #[test]
     fn nothing_overflows() {
         assert_eq!(of(u64::MAX), u64::MAX - 511);
         assert_eq!(in_pages(of(u64::MAX)), u64::MAX - 4095);
-        assert!(segment(of(u64::MAX), u64::MAX) > u64::MAX / 16 * 15);
+        assert!(segment(of(u64::MAX), u64::MAX, u64::MAX) > u64::MAX / 16 * 15);
+        assert!(segment(of(u64::MAX), 0, 0) > u64::MAX / 16 * 15);
     }
 
     proptest! {
         #[test]
         fn a_segment_of_its_own_wastes_less_than_an_eighth(bytes in MIB..1 << 50) {
-            let segment = segment(of(bytes), 0);
+            let segment = segment(of(bytes), 0, 0);
             prop_assert!(segment >= bytes && (segment - bytes) * 8 < bytes);
             prop_assert!(segment.is_multiple_of(PAGE));
         }
