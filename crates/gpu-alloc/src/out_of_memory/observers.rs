@@ -1,10 +1,16 @@
 //! Functions that are told when a device is out of memory.
 
+use std::cell::Cell;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::OutOfMemory;
+
+thread_local! {
+    /// Whether the thread is in an observer.
+    static TELLS: Cell<bool> = const { Cell::new(false) };
+}
 
 type Observer = dyn Fn(&OutOfMemory) + Send + Sync;
 
@@ -12,7 +18,8 @@ type Observer = dyn Fn(&OutOfMemory) + Send + Sync;
 /// log it, or to write a [snapshot](crate::memory_snapshot) while the memory is still as it was.
 ///
 /// It is called in the thread whose request it is, just before that gets its error, with no lock
-/// held: it may allocate and free, which does not change that the request fails. A panic in it is
+/// held: it may allocate and free, which does not change that the request fails. If it is refused
+/// memory itself, no observer is told of that. A panic in it is
 /// reported through `tracing` and changes nothing. Another thread may still be in a call when the
 /// result is dropped.
 ///
@@ -60,14 +67,19 @@ impl fmt::Debug for OutOfMemoryObservation {
     }
 }
 
-/// Tells the observers, in the order of their registration.
+/// Tells the observers, in the order of their registration. What one of them is refused is told to
+/// none: it might ask for memory again and again.
 pub(crate) fn tell(report: &OutOfMemory) {
+    if TELLS.replace(true) {
+        return;
+    }
     let registered: Vec<_> = observers().iter().map(Arc::clone).collect();
     for observer in registered {
         if catch_unwind(AssertUnwindSafe(|| observer(report))).is_err() {
             tracing::error!("an observer of out-of-memory errors panicked");
         }
     }
+    TELLS.set(false);
 }
 
 fn observers() -> MutexGuard<'static, Vec<Arc<Observer>>> {

@@ -364,7 +364,7 @@ fn what_fits_below_the_limit_is_handed_out() {
 #[test]
 fn a_refusal_for_later_requests_takes_nothing_from_the_cache() {
     let mut model = Model::new();
-    let mut allocate = |model: &mut Model, bytes| {
+    let allocate = |model: &mut Model, bytes| {
         model.policy.allocate(&mut model.source, bytes, ()).expect("there is memory")
     };
     let cached = allocate(&mut model, 2 * MIB);

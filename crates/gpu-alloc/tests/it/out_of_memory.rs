@@ -1,8 +1,11 @@
 //! Running out of a device's memory, and going on.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use gpu_alloc::{
     Advice, Cause, DeviceMemory, Error, OutOfMemory, allocate, memory_reserved, memory_stats,
-    memory_tag, set_per_process_memory_fraction,
+    memory_tag, observe_out_of_memory, set_per_process_memory_fraction,
 };
 use gpu_runtime::{Device, Stream};
 use test_support::isolate;
@@ -44,6 +47,28 @@ fn out_of_memory_is_an_error_after_which_the_program_goes_on() {
         fill(&stream, &memory, 4);
         assert!(read(&stream, &memory).iter().all(|byte| *byte == 4));
         assert!(read(&stream, &small).iter().all(|byte| *byte == 3));
+    })
+    .run();
+}
+
+#[test]
+fn an_observer_that_is_refused_memory_is_not_told_of_that() {
+    isolate(|| {
+        let [device, ..] = devices();
+        let stream = device.default_stream().unwrap();
+        let told = Arc::new(AtomicUsize::new(0));
+        let count = Arc::clone(&told);
+        let observation = observe_out_of_memory(move |_| {
+            count.fetch_add(1, Ordering::Relaxed);
+            refusal(allocate(device, 1 << 50, &device.default_stream().unwrap()));
+            panic!("an observer may fail");
+        });
+        for refused in 1..3 {
+            refusal(allocate(device, 1 << 50, &stream));
+            assert_eq!(told.load(Ordering::Relaxed), refused);
+        }
+        assert_eq!(memory_stats(device).num_ooms, 4);
+        drop(observation);
     })
     .run();
 }
