@@ -10,7 +10,9 @@ use gpu_runtime::{Error, KeptStream, Stream, StreamId, StreamPoint, is_observed,
 use smallvec::SmallVec;
 
 use crate::error;
-use crate::policy::{AllocateError, Block, Front, MemorySource, OutOfMemoryReport, Policy, PoolId};
+use crate::policy::{
+    AllocateError, Asked, Block, Front, MemorySource, OutOfMemoryReport, Policy, PoolId,
+};
 use crate::watch::Watch;
 
 /// A policy with its source, and who looks on.
@@ -150,8 +152,11 @@ where
             Err(Refused::OutOfMemory(report, _)) => Some(report.certificate.refused),
             _ => None,
         };
-        let full =
-            |outcome: &Result<_, _>| report(outcome).is_some_and(|refused| !refused.is_rejection());
+        // Where what is held leaves too little, no work is worth a wait.
+        let full = |outcome: &Result<_, _>| {
+            report(outcome)
+                .is_some_and(|refused| !refused.is_rejection() && refused.asked != Asked::Total)
+        };
         let allocate = |may_be_alone| {
             let mut state = self.state();
             if may_be_alone

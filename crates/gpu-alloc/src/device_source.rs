@@ -8,7 +8,7 @@ use gpu_runtime::{
     VirtualMemory as Management,
 };
 
-use crate::policy::{Address, MemorySource, Physical, SourceError, VirtualMemory};
+use crate::policy::{Address, MemorySource, Physical, Refusal, SourceError, VirtualMemory};
 
 type Result<T> = std::result::Result<T, SourceError<Error>>;
 
@@ -40,12 +40,14 @@ pub struct DeviceSource {
     segments: BTreeMap<Address, DeviceAllocation>,
     /// Made when somebody asks for it.
     mapped: Option<MappedMemory>,
+    /// The memory that the device has, as far as that was asked.
+    total: u64,
 }
 
 impl DeviceSource {
     /// A source of which nothing has been taken. It calls no driver.
     pub fn new(device: Device) -> Self {
-        DeviceSource { device, segments: BTreeMap::new(), mapped: None }
+        DeviceSource { device, segments: BTreeMap::new(), mapped: None, total: 0 }
     }
 
     /// The device.
@@ -66,6 +68,17 @@ impl MemorySource for DeviceSource {
 
     fn release(&mut self, address: Address, _bytes: u64) {
         self.segments.remove(&address);
+    }
+
+    /// The device's memory, whoever has it now.
+    fn could_hold(&mut self, bytes: u64) -> std::result::Result<(), Refusal> {
+        if bytes > self.total
+            && let Ok(memory) = self.device.memory_info()
+        {
+            self.total = memory.total as u64;
+            return if bytes > self.total { Err(Refusal::Exhausted) } else { Ok(()) };
+        }
+        Ok(())
     }
 
     /// `None` where the device or its driver has none, or cannot be asked.

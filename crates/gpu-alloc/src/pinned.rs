@@ -172,7 +172,8 @@ fn cache_with_limit(limit: Option<u64>) -> &'static PinnedCache {
         let policy = BestFit::new();
         let mut books = Books::default();
         books.record(*history, &policy);
-        Cache::new(policy, Log::new(Limit::new(PinnedSource::default(), limit)), books)
+        let source = PinnedSource { most: memory_of_the_machine(), ..PinnedSource::default() };
+        Cache::new(policy, Log::new(Limit::new(source, limit)), books)
     })
 }
 
@@ -199,6 +200,8 @@ fn memory_of_the_machine() -> Option<u64> {
 #[derive(Debug, Default)]
 pub(crate) struct PinnedSource {
     segments: BTreeMap<Address, HostAllocation>,
+    /// The memory that there is, if the system tells.
+    most: Option<u64>,
     alloc_time: DurationStatistic,
     free_time: DurationStatistic,
 }
@@ -217,6 +220,10 @@ impl MemorySource for PinnedSource {
         let address = Address(segment.as_ptr().expose_provenance() as u64);
         self.segments.insert(address, segment);
         Ok(address)
+    }
+
+    fn could_hold(&mut self, bytes: u64) -> std::result::Result<(), Refusal> {
+        if self.most.is_some_and(|most| bytes > most) { Err(Refusal::Exhausted) } else { Ok(()) }
     }
 
     fn release(&mut self, address: Address, _bytes: u64) {

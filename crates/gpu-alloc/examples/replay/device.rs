@@ -123,6 +123,11 @@ impl DeviceModel {
         self.mappings.iter().map(shown)
     }
 
+    /// How many pieces of physical memory there are.
+    pub(crate) fn pieces(&self) -> usize {
+        self.pieces.values().filter(|piece| !piece.is_destroyed).count()
+    }
+
     /// Whether nothing of it is taken, addresses included.
     pub(crate) fn is_untouched(&self) -> bool {
         self.ranges.is_empty() && self.pieces.is_empty() && self.mappings.is_empty()
@@ -238,6 +243,9 @@ impl VirtualMemory for DeviceModel {
     fn reserve(&mut self, bytes: u64) -> Result<Address, SourceError<Infallible>> {
         self.calls.reserve += 1;
         assert!(is_in_pages(bytes), "addresses are reserved in whole pages");
+        if self.lowest_free(bytes).max(self.next_address).checked_add(bytes).is_none() {
+            return Err(SourceError::Exhausted);
+        }
         Ok(self.take_addresses(bytes, true))
     }
 

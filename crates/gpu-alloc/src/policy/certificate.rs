@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{Address, Refusal, SourceError};
+use super::{Address, MemorySource, Refusal, SourceError};
 use crate::bytes::Bytes;
 
 /// What shows that no memory could be found for a request.
@@ -17,6 +17,9 @@ use crate::bytes::Bytes;
 ///   ([`KeptBy::Nobody`]), and the source refused one more.
 /// - Where it comes in pages, more are missing at the best [place](Place) than could be brought
 ///   there.
+///
+/// Or, more simply, the source can never hold the request besides what is held ([`Asked::Total`]).
+/// What is free stays where it is then.
 ///
 /// ```
 /// use gpu_alloc::policy::{
@@ -80,6 +83,10 @@ pub enum Asked {
     /// Nothing: there are no addresses for a request of that size, whatever the source has; or a
     /// program's own allocator did not ask; or a limit was known that it would exceed.
     Nothing,
+    /// Whether it could [hold](super::MemorySource::could_hold) what the program holds and the request
+    /// besides, so many bytes in all. It could not, so it was not asked for memory, and nothing was
+    /// given back to it.
+    Total,
     /// A segment: addresses with memory.
     Segment,
     /// Addresses.
@@ -137,9 +144,11 @@ pub enum KeptBy {
 }
 
 impl Certificate {
-    /// Whether no completion of work would change it: nothing of what is free is kept by work.
+    /// Whether no completion of work would change it: nothing of what is free is kept by work, or what
+    /// is held leaves too little as it is.
     pub fn is_final(&self) -> bool {
-        self.shares.iter().all(|share| share.kept_by != KeptBy::Work && share.waiting == 0)
+        self.refused.asked == Asked::Total
+            || self.shares.iter().all(|share| share.kept_by != KeptBy::Work && share.waiting == 0)
     }
 
     /// The bytes of the shares that something keeps, or of those that nothing keeps.
@@ -198,6 +207,16 @@ impl fmt::Display for Refused {
                 let limit = Bytes(limit);
                 return write!(f, "{bytes} more would exceed the limit of {limit}");
             }
+            (Asked::Total, Refusal::Exhausted) => {
+                return write!(f, "{bytes} would be held then, which is more than there is");
+            }
+            (Asked::Total, Refusal::Limit(limit)) => {
+                let limit = Bytes(limit);
+                return write!(
+                    f,
+                    "{bytes} would be held then, which is more than the limit of {limit}"
+                );
+            }
             (Asked::Segment, _) => write!(f, "{bytes} were refused")?,
             (Asked::Addresses, _) => write!(f, "{bytes} of addresses were refused")?,
             (Asked::Memory, _) => write!(f, "{bytes} of physical memory were refused")?,
@@ -245,6 +264,17 @@ impl<E> Unable<E> {
 }
 
 impl Refused {
+    /// The refusal of a request for `bytes`, besides what is held, if the source could not hold both.
+    pub(super) fn beyond_all<S: MemorySource>(
+        source: &mut S,
+        held: u64,
+        bytes: u64,
+    ) -> Option<Refused> {
+        let total = held.saturating_add(bytes);
+        let refusal = source.could_hold(total).err()?;
+        Some(Refused { asked: Asked::Total, bytes: total, refusal, given: 0 })
+    }
+
     /// The refusal of a request that no source could serve.
     pub(super) fn without_asking(bytes: u64) -> Refused {
         Refused { asked: Asked::Nothing, bytes, refusal: Refusal::Exhausted, given: 0 }

@@ -46,6 +46,7 @@ impl Wrapper for Cap {
             {
                 Err(Refusal::Limit(limit))
             }
+            (Asked::Total, Some(limit)) if bytes > limit => Err(Refusal::Limit(limit)),
             _ => Ok(()),
         }
     }

@@ -17,6 +17,17 @@ pub trait MemorySource {
     /// then.
     fn release(&mut self, address: Address, bytes: u64);
 
+    /// Whether so many bytes in all could ever be taken from it at one time, as far as it knows: a
+    /// policy asks before it takes memory for a request that would need so much, and gives none back
+    /// for one that cannot be served. It is always right to say that they could.
+    ///
+    /// # Errors
+    /// Why not.
+    fn could_hold(&mut self, bytes: u64) -> Result<(), Refusal> {
+        let _ = bytes;
+        Ok(())
+    }
+
     /// Its addresses and its memory apart, where it can provide them so: always, or never.
     fn virtual_memory(&mut self) -> Option<&mut dyn VirtualMemory<Error = Self::Error>> {
         None
@@ -32,6 +43,10 @@ impl<S: MemorySource + ?Sized> MemorySource for Box<S> {
 
     fn release(&mut self, address: Address, bytes: u64) {
         (**self).release(address, bytes);
+    }
+
+    fn could_hold(&mut self, bytes: u64) -> Result<(), Refusal> {
+        (**self).could_hold(bytes)
     }
 
     fn virtual_memory(&mut self) -> Option<&mut dyn VirtualMemory<Error = S::Error>> {

@@ -69,16 +69,19 @@ pub struct MemoryStats {
     /// How many requests were refused for good. Whoever runs the policy counts them, as it may try
     /// again after a wait.
     pub num_ooms: u64,
-    /// How many of those were refused without asking the driver, nor trying anything else, since they
-    /// would have exceeded the memory limit: with PyTorch's policies and their option
-    /// `throw_on_cudamalloc_oom`.
+    /// How many of those were refused without asking the driver, nor trying anything else: with
+    /// PyTorch's policies what would have exceeded the memory limit, by their option
+    /// `throw_on_cudamalloc_oom`; with [`Stitched`](super::Stitched) what there can never be enough for
+    /// besides what is held.
     pub num_oom_rejections: u64,
     /// How often the host waited for streams so that freed memory could be reused or released.
     /// Whoever runs the policy counts it, as the policy itself waits for nothing.
     pub num_sync_all_streams: u64,
-    /// How often memory was taken from the driver.
+    /// How many pieces of memory were taken from the driver: segments; with
+    /// [`Stitched`](super::Stitched) pieces of some pages, also those that a refused request was given
+    /// for a while.
     pub num_device_alloc: u64,
-    /// How often memory was given back to the driver.
+    /// How many of them were given back.
     pub num_device_free: u64,
     /// The size from which on blocks are not split; `None`, as there is no such limit.
     pub max_split_size: Option<u64>,
@@ -197,6 +200,14 @@ impl PoolStatistics {
             statistic.current = statistic.current + added - taken_away;
             statistic.allocated += added;
             statistic.freed += taken_away;
+        }
+    }
+
+    /// Lets the peaks be what they were before, but for what is there now.
+    pub(super) fn forget_peaks_since(&mut self, before: &PoolStatistics) {
+        let peaks = [before.all.peak, before.large_pool.peak, before.small_pool.peak];
+        for (statistic, peak) in self.each().into_iter().zip(peaks) {
+            statistic.peak = peak.max(statistic.current);
         }
     }
 

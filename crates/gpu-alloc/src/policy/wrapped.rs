@@ -16,7 +16,8 @@ use super::{
 /// [`OnRefusal`](super::OnRefusal). One in an `Arc<Mutex<_>>` can be looked at while its source is in
 /// use elsewhere.
 pub trait Wrapper {
-    /// Whether the source may be asked for so many bytes of something.
+    /// Whether the source may be asked for so many bytes of something, or, of [`Asked::Total`], could
+    /// hold so many in all.
     ///
     /// # Errors
     /// The refusal that is told instead.
@@ -171,6 +172,19 @@ impl<S: MemorySource, W: Wrapper> MemorySource for Wrapped<S, W> {
     fn release(&mut self, address: Address, bytes: u64) {
         self.0.source.release(address, bytes);
         self.0.wrapper.called(SourceCall::Released { address, bytes });
+    }
+
+    fn could_hold(&mut self, bytes: u64) -> Result<(), Refusal> {
+        let Around { source, wrapper, .. } = &mut self.0;
+        loop {
+            let outcome = wrapper.admit(Asked::Total, bytes);
+            let Err(refusal) = outcome.and_then(|()| source.could_hold(bytes)) else {
+                return Ok(());
+            };
+            if !wrapper.ask_again(&Refused { asked: Asked::Total, bytes, refusal, given: 0 }) {
+                return Err(refusal);
+            }
+        }
     }
 
     fn virtual_memory(&mut self) -> Option<&mut dyn VirtualMemory<Error = S::Error>> {

@@ -36,7 +36,12 @@ impl Draws<'_> {
     /// A size of less than twice a power of two, each of which is equally likely.
     pub(crate) fn size(&mut self, most: u32) -> u64 {
         let power = self.below(u64::from(most) + 1);
-        (1 << power) + ((self.below(256) << power) >> 8)
+        (1 << power) + ((u128::from(self.below(256)) << power) >> 8) as u64
+    }
+
+    /// The same, or now and then a size that no device has.
+    pub(crate) fn any_size(&mut self, most: u32) -> u64 {
+        if self.below(32) == 31 { self.size(63) } else { self.size(most) }
     }
 
     /// Up to so many steps, until the bytes come to an end.

@@ -28,7 +28,12 @@ enum Step {
 }
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
-    let bytes = prop_oneof![1..4_000u64, 1..200_000u64, 1..4 * MIB];
+    let bytes = prop_oneof![
+        8 => 1..4_000u64,
+        8 => 1..200_000u64,
+        8 => 1..4 * MIB,
+        1 => any::<u64>(),
+    ];
     let fault = prop_oneof![Just(Fault::Exhausted), Just(Fault::Broken)];
     let users = prop::collection::vec(0..STREAMS, 0..3);
     let step = prop_oneof![
@@ -82,7 +87,7 @@ proptest! {
 /// Runs a program that is drawn.
 pub(crate) fn run_drawn(draws: &mut Draws<'_>) {
     let steps = draws.steps(150, |draws| match draws.below(10) {
-        0..4 => Step::Allocate { bytes: draws.size(21) },
+        0..4 => Step::Allocate { bytes: draws.any_size(21) },
         4..7 => Step::Free {
             which: draws.index(),
             users: (0..STREAMS).filter(|_| draws.is_set()).collect(),

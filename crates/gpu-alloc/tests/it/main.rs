@@ -20,6 +20,7 @@ mod graph_programs;
 mod history;
 mod host_model;
 mod idle_trim;
+mod impossible_requests;
 mod out_of_memory;
 mod page;
 mod pinned_memory;

@@ -1,6 +1,6 @@
 //! A memory source that lives in numbers, checks how it is used, and fails when told to.
 
-use gpu_alloc::policy::{Address, MemorySource, Physical, SourceError, VirtualMemory};
+use gpu_alloc::policy::{Address, MemorySource, Physical, Refusal, SourceError, VirtualMemory};
 
 use crate::device_model::{Addresses, DeviceModel};
 
@@ -10,6 +10,8 @@ pub(crate) struct TestSource {
     device: DeviceModel,
     has_virtual_memory: bool,
     fail_call: Option<(u32, Fault)>,
+    /// What it says that it can hold.
+    told: Option<u64>,
 }
 
 /// How a call fails.
@@ -26,12 +28,17 @@ pub(crate) struct Broken;
 impl TestSource {
     pub(crate) fn new(capacity: u64) -> Self {
         let device = DeviceModel::new(capacity, Addresses::Lowest);
-        TestSource { device, has_virtual_memory: true, fail_call: None }
+        TestSource { device, has_virtual_memory: true, fail_call: None, told: None }
     }
 
     /// One that provides plain segments only.
     pub(crate) fn without_virtual_memory(capacity: u64) -> Self {
         TestSource { has_virtual_memory: false, ..Self::new(capacity) }
+    }
+
+    /// One that says what it can hold.
+    pub(crate) fn that_tells(capacity: u64) -> Self {
+        TestSource { told: Some(capacity), ..Self::new(capacity) }
     }
 
     /// Makes a later call fail that may fail, the next one when `after` is 0.
@@ -77,6 +84,10 @@ impl MemorySource for TestSource {
 
     fn release(&mut self, address: Address, bytes: u64) {
         self.device.release(address, bytes);
+    }
+
+    fn could_hold(&mut self, bytes: u64) -> Result<(), Refusal> {
+        if self.told.is_some_and(|told| bytes > told) { Err(Refusal::Exhausted) } else { Ok(()) }
     }
 
     fn virtual_memory(&mut self) -> Option<&mut dyn VirtualMemory<Error = Broken>> {

@@ -12,7 +12,9 @@ use std::time::Duration;
 use super::certificate::Unable;
 use super::pending::Pending;
 use super::slab::{Slab, Slot};
-use super::{Address, AllocateError, Asked, Block, HostMemoryStats, MemorySource, StreamName};
+use super::{
+    Address, AllocateError, Asked, Block, HostMemoryStats, MemorySource, Refused, StreamName,
+};
 
 /// A policy for memory that belongs to no stream: a block is handed out again when all its uses
 /// have completed.
@@ -119,6 +121,13 @@ impl<K: StreamName> BestFit<K> {
         let active = active_bytes.current;
         let generous = size::segment(size, active, allocated_bytes.current - active);
         let least = size::in_pages(size);
+        let held = active - self.pending_bytes;
+        if held.saturating_add(size) > allocated_bytes.current
+            && let Some(refused) = Refused::beyond_all(source, held, size)
+        {
+            let report = self.out_of_memory(requested, size, refused);
+            return Err(AllocateError::OutOfMemory(Box::new(report)));
+        }
         self.release_beyond_keep(source);
         let mut outcome = Self::ask(source, generous);
         if matches!(outcome, Err(Unable::Refused(_))) && least < generous {

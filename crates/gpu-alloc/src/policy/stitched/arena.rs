@@ -40,7 +40,7 @@ pub(super) struct Region {
     pub(super) bytes: u64,
     /// Its first span, which it keeps: the lower one of two stays when they are cut or joined.
     pub(super) first: Slot,
-    /// What is mapped at each page.
+    /// What is mapped at each page, up to the last that ever had memory.
     pieces: Vec<Option<Slot>>,
 }
 
@@ -60,7 +60,7 @@ impl<K> Arena<K> {
     /// The piece of physical memory that is mapped at a page; the page must be in a region.
     pub(super) fn piece_at(&self, page: u64) -> Option<Slot> {
         let region = self.region_of(page);
-        region.pieces[region.index(page)]
+        region.pieces.get(region.index(page)).copied().flatten()
     }
 
     /// The region that a page is in; it must be in one.
@@ -75,13 +75,17 @@ impl<K> Arena<K> {
         let region = self.regions.iter_mut().find(|region| region.holds(page));
         let region = region.expect("the page is in a region of the arena");
         let index = region.index(page);
-        region.pieces[index..index + pages as usize].fill(piece);
+        let end = index + pages as usize;
+        if region.pieces.len() < end {
+            region.pieces.resize(end, None);
+        }
+        region.pieces[index..end].fill(piece);
     }
 }
 
 impl Region {
     pub(super) fn new(address: u64, bytes: u64, first: Slot) -> Region {
-        Region { address, bytes, first, pieces: vec![None; (bytes / PAGE) as usize] }
+        Region { address, bytes, first, pieces: Vec::new() }
     }
 
     fn holds(&self, page: u64) -> bool {

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use super::Stitched;
 use super::arena::ArenaId;
-use super::lane::{ROUNDING, pool_of};
+use super::lane::pool_of;
 use super::pages::{PAGE, touched};
 use super::span::{Span, State};
 use crate::policy::slab::Slot;
 use crate::policy::{
-    Address, Certificate, Home, KeptBy, OutOfMemoryReport, Place, Refused, Share, StreamName,
+    Address, Asked, Certificate, Home, KeptBy, OutOfMemoryReport, Place, Refused, Share, StreamName,
 };
 
 impl<K: StreamName> Stitched<K> {
@@ -22,15 +22,11 @@ impl<K: StreamName> Stitched<K> {
     ) -> OutOfMemoryReport {
         let pool = pool_of(rounded);
         let arena = self.arena_of.get(&(home, pool)).copied();
-        let holes =
-            arena.into_iter().flat_map(|arena| self.arenas_that_serve(arena)).flat_map(|id| {
-                let holes = self.arena(id).holes.all_at_least(self.spans.of(id), ROUNDING);
-                holes.map(|hole| self.spans[hole].bytes)
-            });
+        let serving = arena.into_iter().flat_map(|arena| self.arenas_that_serve(arena));
+        let runs = serving.flat_map(|id| self.free_runs(id).collect::<Vec<_>>());
         let free = |counts: &dyn Fn(ArenaId) -> bool| {
-            let holes =
-                self.spans.iter().filter(|span| matches!(span.state, State::Hole | State::Fresh));
-            holes.filter(|hole| counts(hole.arena)).map(|hole| hole.bytes).sum()
+            let free = self.spans.iter().filter(|span| span.is_at_hand());
+            free.filter(|span| counts(span.arena)).map(|span| span.bytes).sum()
         };
         let is_elsewhere = |id| !self.is_kept(id) && self.arena(id).home != home;
         let statistics = self.statistics();
@@ -43,12 +39,14 @@ impl<K: StreamName> Stitched<K> {
             allocated,
             pending: statistics.active_bytes.all.current - allocated,
             reserved: self.pages * PAGE,
-            largest_free_block: holes.max().unwrap_or(0),
+            largest_free_block: runs.max().unwrap_or(0),
             cached_for_other_streams: free(&is_elsewhere),
             kept_for_graphs: free(&|id| self.is_kept(id)),
             certificate: Certificate {
                 refused,
-                place: arena.and_then(|arena| self.closest(arena, rounded, refused)),
+                place: arena
+                    .filter(|_| refused.asked != Asked::Total)
+                    .and_then(|arena| self.closest(arena, rounded, refused)),
                 shares: self.shares(),
             },
         }

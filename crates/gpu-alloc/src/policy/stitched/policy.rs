@@ -7,12 +7,16 @@ use smallvec::SmallVec;
 
 use super::arena::ArenaId;
 use super::lane::{SHARED, pool_of, rounded};
+use super::pages::PAGE;
 use super::span::State;
 use super::{Lane, Stitched};
 use crate::policy::certificate::Unable;
 use crate::policy::{
     AllocateError, Block, ForeignBlock, Home, MemorySource, Policy, PoolId, Refused, StreamName,
 };
+
+/// What exceeds the addresses of any device, by far.
+const MOST: u64 = 1 << 56;
 
 impl<K: StreamName> Policy for Stitched<K> {
     type Stream = K;
@@ -24,9 +28,10 @@ impl<K: StreamName> Policy for Stitched<K> {
         requested: u64,
         home: Home<K>,
     ) -> Result<Block, AllocateError<S::Error>> {
-        let Some(bytes) = rounded(requested) else {
+        let Some(bytes) = rounded(requested).filter(|bytes| *bytes <= MOST) else {
             let refused = Refused::without_asking(requested);
-            let report = self.out_of_memory(requested, u64::MAX, home, refused);
+            let rounded = rounded(requested).unwrap_or(u64::MAX);
+            let report = self.out_of_memory(requested, rounded, home, refused);
             return Err(AllocateError::OutOfMemory(Box::new(report)));
         };
         self.operations += 1;
@@ -36,7 +41,20 @@ impl<K: StreamName> Policy for Stitched<K> {
         if let Some(hole) = lane.hole_at_hand(arena, bytes) {
             return Ok(self.hand_out(hole, bytes, requested, arena));
         }
-        match self.stitch_at_any_rate(source, arena, bytes) {
+        let held = self.held();
+        if held.saturating_add(bytes) > self.pages * PAGE
+            && let Some(refused) = Refused::beyond_all(source, held, bytes)
+        {
+            self.statistics.num_oom_rejections += 1;
+            let report = self.out_of_memory(requested, bytes, home, refused);
+            return Err(AllocateError::OutOfMemory(Box::new(report)));
+        }
+        let peaks = self.statistics.reserved_bytes;
+        let outcome = self.stitch_at_any_rate(source, arena, bytes);
+        if outcome.is_err() {
+            self.statistics.reserved_bytes.forget_peaks_since(&peaks);
+        }
+        match outcome {
             Ok(hole) => Ok(self.hand_out(hole, bytes, requested, arena)),
             Err(Unable::Failed(error)) => Err(AllocateError::Source(error)),
             Err(Unable::Refused(refused)) => {

@@ -33,6 +33,17 @@ impl<K: StreamName> Stitched<K> {
         runs.map(|run| self.segment(arena, run, waits)).collect()
     }
 
+    /// The sizes of the runs of free memory of an arena.
+    pub(super) fn free_runs(&self, arena: ArenaId) -> impl Iterator<Item = u64> {
+        let regions = self.arena(arena).regions.iter();
+        regions.flat_map(move |region| {
+            let spans: Vec<_> = self.spans.from(region.first).map(|(_, span)| span).collect();
+            let runs = spans.chunk_by(|one, next| one.is_at_hand() && next.is_at_hand());
+            let free = runs.filter(|run| run[0].is_at_hand());
+            free.map(|run| run.iter().map(|span| span.bytes).sum()).collect::<Vec<_>>()
+        })
+    }
+
     fn segment(&self, arena: ArenaId, spans: &[(Slot, &Span<K>)], waits: &Waits<K>) -> Segment<K> {
         let home = self.arena(arena).home;
         let sum = |of: fn(&Span<K>) -> u64| spans.iter().map(|(_, span)| of(span)).sum::<u64>();
@@ -55,16 +66,12 @@ impl<K: StreamName> Stitched<K> {
 }
 
 fn is_used<K>(span: &Span<K>) -> bool {
-    is_free(span) || matches!(span.state, State::Held | State::Waiting)
-}
-
-fn is_free<K>(span: &Span<K>) -> bool {
-    matches!(span.state, State::Fresh | State::Quarantined | State::Hole)
+    span.is_at_hand() || matches!(span.state, State::Held | State::Waiting)
 }
 
 /// The blocks of a segment. Free memory is one, also where a part of it is kept back.
 fn blocks<K: StreamName>(spans: &[(Slot, &Span<K>)], waits: &Waits<K>) -> Vec<BlockSnapshot<K>> {
-    let runs = spans.chunk_by(|(_, one), (_, next)| is_free(one) && is_free(next));
+    let runs = spans.chunk_by(|(_, one), (_, next)| one.is_at_hand() && next.is_at_hand());
     let blocks = runs.map(|run| {
         let (slot, first) = run[0];
         let size = run.iter().map(|(_, span)| span.bytes).sum();

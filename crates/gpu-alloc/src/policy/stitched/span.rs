@@ -66,6 +66,11 @@ impl<K> Span<K> {
         self.state == State::Held && self.address == block.address.0
     }
 
+    /// Whether it is free memory, also where it is kept back.
+    pub(super) fn is_at_hand(&self) -> bool {
+        matches!(self.state, State::Hole | State::Fresh | State::Quarantined)
+    }
+
     /// Whether something can be placed here.
     pub(super) fn is_free(&self) -> bool {
         matches!(self.state, State::Hole | State::Vacant)

@@ -34,7 +34,7 @@ impl Refusal<'_> {
         let request = &self.request;
         ensure!(report.requested == request.requested, "another request");
         ensure!(report.rounded == request.block(), "a block of {} bytes", report.rounded);
-        self.check_refused(report)?;
+        self.check_refused(world, report)?;
         self.check_shares(world, report)?;
         let longest = request.largest_run(world);
         let told = report.largest_free_block;
@@ -55,8 +55,15 @@ impl Refusal<'_> {
     }
 
     /// The source refused what the certificate says, and was asked for nothing afterwards.
-    fn check_refused(&self, report: &OutOfMemoryReport) -> Verdict {
+    fn check_refused(&self, world: &World, report: &OutOfMemoryReport) -> Verdict {
         let refused = report.certificate.refused;
+        if refused.asked == Asked::Total {
+            ensure!(self.calls.is_empty(), "it was asked for something: {:?}", self.calls);
+            let total = world.held() + self.request.block();
+            ensure!(refused.bytes == total, "{total} bytes would be held");
+            ensure!(total > self.capacity, "there are {} bytes", self.capacity);
+            return Ok(());
+        }
         let as_told = |call: &SourceCall| match *call {
             SourceCall::Refused { bytes } => Some((Asked::Segment, bytes)),
             SourceCall::ReserveRefused { bytes } => Some((Asked::Addresses, bytes)),
@@ -96,7 +103,9 @@ impl Refusal<'_> {
         addresses.dedup();
         let mapped = certificate.shares.iter().filter(|share| share.address.is_some()).count();
         ensure!(addresses.len() == mapped, "a share is told of twice");
-        certificate.shares.iter().try_for_each(|share| self.check_share(world, share))?;
+        let may_stay = certificate.refused.asked == Asked::Total;
+        let mut shares = certificate.shares.iter();
+        shares.try_for_each(|share| self.check_share(world, share, may_stay))?;
         let free = |kept_by| certificate.kept_by(kept_by);
         let sum = free(KeptBy::Nobody) + free(KeptBy::Work);
         let rest = free(KeptBy::Holders) + free(KeptBy::Graphs);
@@ -104,8 +113,12 @@ impl Refusal<'_> {
         Ok(())
     }
 
-    fn check_share(&self, world: &World, share: &Share) -> Verdict {
+    /// A share is as it is said to be, and gone if nothing keeps it and it may not stay.
+    fn check_share(&self, world: &World, share: &Share, may_stay: bool) -> Verdict {
         let Some(address) = share.address else {
+            if may_stay {
+                return Ok(());
+            }
             return Err(format!("{share:?} should have gone back"));
         };
         let range = address.0..address.0 + share.bytes;
@@ -125,7 +138,7 @@ impl Refusal<'_> {
             _ if world.is_kept(ground) => false,
             KeptBy::Holders => held + waiting > 0,
             KeptBy::Work => held + waiting == 0 && is_at_work,
-            KeptBy::Nobody => false,
+            KeptBy::Nobody => held + waiting == 0 && may_stay,
         };
         ensure!(right, "{share:?} is not kept so");
         Ok(())
@@ -134,6 +147,7 @@ impl Refusal<'_> {
     /// The place is one, and its figures are right.
     fn check_place(&self, world: &World, report: &OutOfMemoryReport) -> Verdict {
         let Some(place) = report.certificate.place else { return Ok(()) };
+        ensure!(report.certificate.refused.asked != Asked::Total, "no place would do");
         let unit = self.request.unit();
         let block = place.address.0..place.address.0 + report.rounded;
         ensure!(place.page_bytes == unit, "pages of {} bytes", place.page_bytes);

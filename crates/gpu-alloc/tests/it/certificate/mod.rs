@@ -28,7 +28,7 @@ pub(crate) type Name = u8;
 
 fn steps() -> impl Strategy<Value = (u64, Option<u64>, Vec<Step>)> {
     let capacity = prop_oneof![Just(32 * MIB), Just(64 * MIB), Just(96 * MIB)];
-    let limit = prop::option::weighted(0.3, 12..40_u64);
+    let limit = prop::option::weighted(0.5, 12..40_u64);
     let limit = limit.prop_map(|limit| limit.map(|pages| pages * 2 * MIB));
     (capacity, limit, prop::collection::vec(step(), effort::steps(120)))
 }

@@ -83,6 +83,30 @@ fn a_policy_that_forgets_free_memory_is_found_out() {
 }
 
 #[test]
+fn a_request_is_not_refused_unasked_where_it_could_be_held() {
+    let mut run = Run::new(Rules::Stitched, Stitched::new(), CAPACITY, Some(CAPACITY));
+    let home = Home::from(0);
+    run.allocate(20 * MIB, home);
+    let (report, calls) = run.refused(48 * MIB, home);
+    let request = Request { rules: Rules::Stitched, requested: 48 * MIB, home };
+    let refusal = Refusal { request, calls: &calls, capacity: CAPACITY, has_failed: false };
+    refusal.check(&run.world, &report).expect("it is right as it is");
+    let larger = Refusal { capacity: CAPACITY + 4 * MIB, ..refusal };
+    assert!(larger.check(&run.world, &report).is_err());
+    let refusal = Refusal { capacity: CAPACITY, ..larger };
+    let changes: [fn(&mut OutOfMemoryReport); 3] = [
+        |report| report.certificate.refused.bytes += 512,
+        |report| report.certificate.refused.asked = Asked::Memory,
+        |report| report.largest_free_block += 512,
+    ];
+    for change in changes {
+        let mut changed = report.clone();
+        change(&mut changed);
+        assert!(refusal.check(&run.world, &changed).is_err(), "{}", changed.certificate);
+    }
+}
+
+#[test]
 fn no_figure_can_be_wrong_without_notice() {
     let changes: [fn(&mut OutOfMemoryReport); 11] = [
         |report| report.rounded += 512,

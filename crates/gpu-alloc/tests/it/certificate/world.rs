@@ -121,6 +121,12 @@ impl World {
         });
     }
 
+    /// What the program holds.
+    pub(super) fn held(&self) -> u64 {
+        let held = self.taken.iter().filter(|taken| taken.awaits.is_none());
+        held.map(|taken| taken.range.end - taken.range.start).sum()
+    }
+
     /// What of a range somebody holds, and what was freed and waits.
     pub(crate) fn claims(&self, range: &Range<u64>) -> (u64, u64) {
         let (mut held, mut waiting) = (0, 0);
