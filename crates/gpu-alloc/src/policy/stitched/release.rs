@@ -64,7 +64,6 @@ impl<K: StreamName> Stitched<K> {
         }
         let (start, bytes) = (self.spans[first].address, self.spans[first].bytes);
         source.known_virtual_memory().unmap(Address(start), bytes);
-        self.statistics.num_device_free += 1;
         self.calls += 1;
         self.vacate(first);
         self.settle(first);
@@ -130,7 +129,6 @@ impl<K: StreamName> Stitched<K> {
         self.empty(arena, pages);
         let pool = self.arena(arena).pool;
         self.statistics.reserved_bytes.decrease(pool, end - start);
-        self.statistics.num_device_free += 1;
         self.calls += 1;
     }
 
@@ -141,6 +139,7 @@ impl<K: StreamName> Stitched<K> {
             let piece = self.pieces.remove(piece);
             source.known_virtual_memory().destroy(piece.physical, piece.bytes());
             self.pages -= piece.pages;
+            self.statistics.num_device_free += 1;
             released += piece.bytes();
         }
         released

@@ -196,7 +196,6 @@ impl<K: StreamName> Stitched<K> {
         }
         let pool = self.arena(arena).pool;
         self.statistics.reserved_bytes.increase(pool, end - start);
-        self.statistics.num_device_alloc += 1;
         self.calls += 1;
         let operations = self.operations;
         let slot = self.cut_out(vacant, start, end);

@@ -106,6 +106,7 @@ impl<K: StreamName> Stitched<K> {
                     supply.to_make -= pages;
                     self.pages += pages;
                     self.calls += 1;
+                    self.statistics.num_device_alloc += 1;
                     let piece = self.pieces.insert(Piece { physical, pages, home: None });
                     supply.made.push(piece);
                     return Ok(Some(Supplied { piece, uses: Uses::none(), is_recycled: false }));

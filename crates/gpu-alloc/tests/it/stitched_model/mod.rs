@@ -314,6 +314,8 @@ impl Model {
         if self.policy.awaited_for_reuse().next().is_none() {
             self.counted.check(&statistics);
         }
+        let left = statistics.num_device_alloc - statistics.num_device_free;
+        assert_eq!(left, self.source.device().pieces() as u64, "taken and not given back");
         let segments = self.policy.snapshot();
         let total = segments.iter().map(|segment| segment.total_size).sum::<u64>();
         assert_eq!(statistics.reserved_bytes.all.current, total);

@@ -56,6 +56,7 @@ fn step() -> impl Strategy<Value = Step> {
         2 => 1..MIB,
         3 => MIB..9 * MIB,
         1 => 9 * MIB..20 * MIB,
+        1 => prop_oneof![4 => 20 * MIB..1 << 40, 1 => 1 << 40..=u64::MAX],
     ];
     let pool = prop::option::weighted(0.2, 0..POOLS);
     prop_oneof![
@@ -87,7 +88,7 @@ pub(super) fn drawn_step(draws: &mut Draws<'_>) -> Step {
     match draws.below(15) {
         0..5 => {
             let pool = (draws.below(8) as usize).checked_sub(8 - POOLS);
-            Step::Allocate { stream: stream(draws), bytes: draws.size(24), pool }
+            Step::Allocate { stream: stream(draws), bytes: draws.any_size(24), pool }
         }
         5..8 => Step::Free { block: draws.index(), used_on: used_on(draws) },
         8 => Step::Wait { stream: stream(draws), other: stream(draws) },
