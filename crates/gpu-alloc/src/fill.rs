@@ -2,20 +2,23 @@
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, PoisonError, RwLock, RwLockWriteGuard};
 
 use gpu_runtime::{DevicePtr, Stream};
+
+use crate::nested::Nested;
 
 /// Fills memory on a stream.
 type Fill = dyn Fn(&Stream, DevicePtr, usize) -> gpu_runtime::Result<()> + Send + Sync;
 
 static IS_SET: AtomicBool = AtomicBool::new(false);
-static FILL: RwLock<Option<Arc<Fill>>> = RwLock::new(None);
+static FILLS: RwLock<Nested<Arc<Fill>>> = RwLock::new(Nested::new());
 
-/// Ends the filling of new memory when dropped; see [`fill_new_memory`].
+/// Ends the filling of new memory when dropped; see [`fill_new_memory`]. Guards may be dropped in any
+/// order: each ends its own fill.
 #[must_use = "new memory is filled until this is dropped"]
 pub struct NewMemoryFill {
-    before: Option<Arc<Fill>>,
+    name: u64,
 }
 
 /// Has all memory of devices filled before it is handed out, until the guard is dropped: to find in
@@ -27,7 +30,7 @@ pub struct NewMemoryFill {
 /// memory by its last owner, and before those of the new one: the memory's
 /// [`uses`](crate::DeviceMemory::uses) begin with it. Nobody waits for it on the host. An error of
 /// `fill` is the allocation's. Memory for work that is being captured is not filled: a graph would
-/// fill it at each launch. Of several fills the last holds, and the one before again at its end.
+/// fill it at each launch. Of several fills the last holds that has not ended.
 ///
 /// That cannot be a [wrapper](crate::policy::Wrapper) of a source: a source knows no stream to fill
 /// memory on, and does not see what is handed out again.
@@ -54,7 +57,10 @@ pub struct NewMemoryFill {
 pub fn fill_new_memory(
     fill: impl Fn(&Stream, DevicePtr, usize) -> gpu_runtime::Result<()> + Send + Sync + 'static,
 ) -> NewMemoryFill {
-    NewMemoryFill { before: replace(Some(Arc::new(fill))) }
+    let mut fills = fills();
+    let name = fills.begin(Arc::new(fill));
+    IS_SET.store(true, Ordering::Relaxed);
+    NewMemoryFill { name }
 }
 
 /// Fills new memory if that is wanted; false if not.
@@ -63,19 +69,22 @@ pub(crate) fn fill(stream: &Stream, start: DevicePtr, bytes: usize) -> gpu_runti
     if !IS_SET.load(Ordering::Relaxed) {
         return Ok(false);
     }
-    let fill = FILL.read().unwrap_or_else(PoisonError::into_inner).clone();
+    let fill = FILLS.read().unwrap_or_else(PoisonError::into_inner).last().cloned();
     fill.map_or(Ok(false), |fill| fill(stream, start, bytes).map(|()| true))
 }
 
-fn replace(fill: Option<Arc<Fill>>) -> Option<Arc<Fill>> {
-    let mut current = FILL.write().unwrap_or_else(PoisonError::into_inner);
-    IS_SET.store(fill.is_some(), Ordering::Relaxed);
-    std::mem::replace(&mut current, fill)
+fn fills() -> RwLockWriteGuard<'static, Nested<Arc<Fill>>> {
+    FILLS.write().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Drop for NewMemoryFill {
     fn drop(&mut self) {
-        drop(replace(self.before.take()));
+        let mut fills = fills();
+        let ended = fills.end(self.name);
+        IS_SET.store(fills.last().is_some(), Ordering::Relaxed);
+        drop(fills);
+        // What it owns is dropped after the lock.
+        drop(ended);
     }
 }
 

@@ -86,6 +86,7 @@ mod fill;
 mod history;
 mod holders;
 mod memory_pool;
+mod nested;
 mod out_of_memory;
 mod pinned;
 mod pinned_memory;

@@ -9,10 +9,12 @@ use gpu_runtime::{Capture, UseRecord};
 
 use crate::device;
 use crate::error::{Error, Result};
+use crate::nested::Nested;
 use crate::policy::PoolId;
 
 thread_local! {
-    static CURRENT: RefCell<Option<Arc<MemoryPool>>> = const { RefCell::new(None) };
+    /// The pools that the thread is in.
+    static ENTERED: RefCell<Nested<Arc<MemoryPool>>> = const { RefCell::new(Nested::new()) };
 }
 
 /// Memory that is kept apart, on all devices: what graphs work in, or a part of a program.
@@ -99,19 +101,21 @@ enum Purpose {
     Program,
 }
 
-/// Leaves a pool when dropped; see [`MemoryPool::enter`].
+/// Leaves a pool when dropped; see [`MemoryPool::enter`]. Guards may be dropped in any order: each
+/// leaves its own pool.
 #[must_use = "the pool is left when this is dropped"]
 #[derive(Debug)]
 pub struct InMemoryPool {
-    before: Option<Arc<MemoryPool>>,
+    name: u64,
     /// It stays in its thread.
     _not_send: PhantomData<*const ()>,
 }
 
 impl Drop for InMemoryPool {
     fn drop(&mut self) {
-        let left = CURRENT.replace(self.before.take());
-        // It may be the last handle, and its end is not to happen while the thread's is changed.
+        // At the end of the thread there may be no pools any more.
+        let left = ENTERED.try_with(|pools| pools.borrow_mut().end(self.name));
+        // It may be the last handle, and its end is not to happen while the thread's are changed.
         drop(left);
     }
 }
@@ -134,14 +138,14 @@ impl MemoryPool {
         if !self.is_for(Purpose::Program) {
             return Err(Error::PoolOfGraphs);
         }
-        let before = CURRENT.replace(Some(Arc::clone(self)));
-        Ok(InMemoryPool { before, _not_send: PhantomData })
+        let name = ENTERED.with_borrow_mut(|pools| pools.begin(Arc::clone(self)));
+        Ok(InMemoryPool { name, _not_send: PhantomData })
     }
 
     /// The pool that the calling thread is in.
     #[inline]
     pub(crate) fn current() -> Option<Arc<MemoryPool>> {
-        CURRENT.with_borrow(Option::clone)
+        ENTERED.with_borrow(|pools| pools.last().cloned())
     }
 
     /// Whether it serves this purpose, as it does from now on if it had none.

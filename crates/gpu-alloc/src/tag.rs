@@ -1,13 +1,17 @@
 //! Memory tags: what memory is for, in the program's own words.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 use std::fmt;
 use std::marker::PhantomData;
 use std::sync::{Mutex, PoisonError};
 
+use crate::nested::Nested;
+
 thread_local! {
     static CURRENT: Cell<Option<Tag>> = const { Cell::new(None) };
+    /// All that were begun and not ended.
+    static TAGS: RefCell<Nested<Tag>> = const { RefCell::new(Nested::new()) };
 }
 
 /// The name of what memory is for. Tags of the same name are equal.
@@ -45,11 +49,12 @@ impl fmt::Display for Tag {
     }
 }
 
-/// Ends a tag when dropped; see [`memory_tag`].
+/// Ends a tag when dropped; see [`memory_tag`]. Guards may be dropped in any order: each ends its own
+/// tag, and the last that is left holds.
 #[must_use = "the tag ends when this is dropped"]
 #[derive(Debug)]
 pub struct MemoryTag {
-    before: Option<Tag>,
+    name: u64,
     /// It stays in its thread.
     _not_send: PhantomData<*const ()>,
 }
@@ -79,12 +84,21 @@ pub struct MemoryTag {
 /// # Ok::<(), gpu_alloc::Error>(())
 /// ```
 pub fn memory_tag(name: &str) -> MemoryTag {
-    MemoryTag { before: CURRENT.replace(Some(Tag::of(name))), _not_send: PhantomData }
+    let tag = Tag::of(name);
+    let name = TAGS.with_borrow_mut(|tags| tags.begin(tag));
+    CURRENT.set(Some(tag));
+    MemoryTag { name, _not_send: PhantomData }
 }
 
 impl Drop for MemoryTag {
     fn drop(&mut self) {
-        CURRENT.set(self.before);
+        // At the end of the thread there may be no tags any more.
+        let left = TAGS.try_with(|tags| {
+            let mut tags = tags.borrow_mut();
+            tags.end(self.name);
+            tags.last().copied()
+        });
+        CURRENT.set(left.unwrap_or_default());
     }
 }
 
@@ -103,6 +117,16 @@ mod tests {
         }
         assert_eq!(name(), Some("weights"));
         drop(outer);
+        assert_eq!(name(), None);
+    }
+
+    #[test]
+    fn guards_that_are_dropped_out_of_order_leave_no_tag() {
+        let name = || Tag::current().map(Tag::name);
+        let (outer, inner) = (memory_tag("outer"), memory_tag("inner"));
+        drop(outer);
+        assert_eq!(name(), Some("inner"));
+        drop(inner);
         assert_eq!(name(), None);
     }
 
