@@ -11,7 +11,7 @@ use smallvec::SmallVec;
 
 use crate::cache::{self, Handed};
 use crate::device::{self, DeviceCache};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::fill;
 use crate::holders::Origin;
 use crate::memory_pool::MemoryPool;
@@ -35,7 +35,8 @@ use crate::tag::Tag;
 ///
 /// # Errors
 /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) when all of this was in vain. The program may
-/// drop something and try again. [`Error::Runtime`](crate::Error::Runtime) if the device cannot be
+/// drop something and try again. [`Error::StreamOfOtherDevice`](crate::Error::StreamOfOtherDevice) if
+/// the stream is another device's. [`Error::Runtime`](crate::Error::Runtime) if the device cannot be
 /// used.
 ///
 /// For work that is being captured on `stream`, the memory comes from the capture's own pool, and
@@ -44,6 +45,9 @@ use crate::tag::Tag;
 pub fn allocate(device: Device, bytes: usize, stream: &Stream) -> Result<DeviceMemory> {
     let place = outermost_place(Location::caller());
     let origin = Origin { place, tag: Tag::current() };
+    if stream.device() != device {
+        return Err(Error::StreamOfOtherDevice { device, stream_device: stream.device() });
+    }
     let stream = stream.clone();
     if bytes == 0 {
         let (taken, ptr, uses) = (None, DevicePtr::null(), UseRecord::shared());

@@ -1,5 +1,7 @@
 //! The errors of the allocators, by kind.
 
+use gpu_runtime::Device;
+
 use crate::bytes::Bytes;
 use crate::out_of_memory::OutOfMemory;
 use crate::policy::{Misplaced, OptionsError};
@@ -52,6 +54,25 @@ pub enum Error {
     /// PyTorch's options of the allocator, in the environment, are not well formed.
     #[error(transparent)]
     Options(#[from] OptionsError),
+    /// Memory was asked for on one device, for a stream of another.
+    #[error(
+        "memory of {device} was asked for, for a stream of {stream_device}: take a stream of {device}, \
+         as its current_stream(); work on others may use the memory, too"
+    )]
+    StreamOfOtherDevice {
+        /// The device whose memory was asked for.
+        device: Device,
+        /// The stream's device.
+        stream_device: Device,
+    },
+    /// A device was given the source of another one.
+    #[error("a source of {source_device}'s memory was put in the place of {device}'s")]
+    SourceOfOtherDevice {
+        /// The device that the source was put in place for.
+        device: Device,
+        /// The device whose memory it provides.
+        source_device: Device,
+    },
     /// A capture that takes its memory from one pool cannot take it from another.
     #[error("the capture has a pool already: give it one before the first allocation")]
     PoolTaken,
@@ -61,8 +82,11 @@ pub enum Error {
     /// As above: whoever holds memory of the pool would find a graph at work in it.
     #[error("the pool serves a part of the program: take another one for a capture")]
     PoolOfProgram,
-    /// A source of memory or a policy was given to an allocator that is in use.
-    #[error("memory of a device was allocated already: choose its source and policy before that")]
+    /// A source of memory or a policy was given to the devices' allocators after these were made.
+    #[error(
+        "the devices' allocators are made already, by a first allocation or a memory fraction: choose \
+         sources and policies before that"
+    )]
     AllocatorInUse,
     /// The program's own allocator of a device was wrong.
     #[error(transparent)]

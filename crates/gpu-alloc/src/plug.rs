@@ -1,5 +1,6 @@
 //! What a program puts in the place of the devices' own: a source of memory, a policy.
 
+use std::any::Any;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -78,7 +79,10 @@ impl Plugged {
 /// known to be done when it goes back to the source. The limits and tools of this crate go on working.
 ///
 /// # Errors
-/// [`Error::AllocatorInUse`] once memory of any device was allocated, or asked after.
+/// [`Error::AllocatorInUse`] once the allocators are made: at the first allocation on any device, or
+/// when a [memory fraction](crate::set_per_process_memory_fraction) is set.
+/// [`Error::SourceOfOtherDevice`] for a [`DeviceSource`] of another device. One in a wrapper is not
+/// seen through.
 ///
 /// ```
 /// use gpu_alloc::DeviceSource;
@@ -102,6 +106,11 @@ pub fn set_memory_source(
     device: Device,
     source: impl MemorySource<Error = gpu_runtime::Error> + fmt::Debug + Send + 'static,
 ) -> Result<()> {
+    if let Some(known) = (&source as &dyn Any).downcast_ref::<DeviceSource>()
+        && known.device() != device
+    {
+        return Err(Error::SourceOfOtherDevice { device, source_device: known.device() });
+    }
     before_use()?.sources.insert(device.index(), Box::new(source));
     Ok(())
 }
@@ -111,7 +120,8 @@ pub fn set_memory_source(
 /// its [source](set_memory_source) has no virtual memory, they use plain segments all the same.
 ///
 /// # Errors
-/// [`Error::AllocatorInUse`] once memory of any device was allocated, or asked after.
+/// [`Error::AllocatorInUse`] once the allocators are made: at the first allocation on any device, or
+/// when a [memory fraction](crate::set_per_process_memory_fraction) is set.
 ///
 /// ```
 /// use gpu_alloc::AllocatorPolicy;
@@ -141,7 +151,8 @@ pub fn set_allocator_policy(policy: AllocatorPolicy) -> Result<()> {
 /// out-of-memory errors tell what there is. What an allocator gets wrong is an error of the request.
 ///
 /// # Errors
-/// [`Error::AllocatorInUse`] once memory of any device was allocated, or asked after.
+/// [`Error::AllocatorInUse`] once the allocators are made: at the first allocation on any device, or
+/// when a [memory fraction](crate::set_per_process_memory_fraction) is set.
 ///
 /// ```
 /// use gpu_alloc::policy::{Address, Suballocator};

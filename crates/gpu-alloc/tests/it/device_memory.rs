@@ -1,8 +1,9 @@
 //! Device memory and streams: reuse, and what delays it.
 
+use gpu_alloc::policy::BlockState;
 use gpu_alloc::{
-    allocate, empty_cache, memory_allocated, memory_reserved, memory_snapshot, memory_stats,
-    policy::BlockState,
+    DeviceSource, Error, MemoryPool, allocate, empty_cache, fill_new_memory, memory_allocated,
+    memory_reserved, memory_snapshot, memory_stats, set_memory_source,
 };
 use gpu_runtime::{Order, Pending, Stream, with_order};
 use test_support::isolate;
@@ -10,6 +11,70 @@ use test_support::isolate;
 use crate::device_support::{Gate, devices, fill, points, read};
 
 const MIB: usize = 1 << 20;
+
+#[test]
+fn a_stream_of_another_device_is_an_error_that_names_both() {
+    isolate(|| {
+        let [one, other, ..] = devices();
+        let refused = allocate(other, 1000, &one.default_stream().unwrap()).unwrap_err();
+        assert!(matches!(
+            refused,
+            Error::StreamOfOtherDevice { device, stream_device } if (device, stream_device) == (other, one)
+        ));
+        let text = refused.to_string();
+        assert!(text.contains("cuda:0") && text.contains("cuda:1"), "{text}");
+    })
+    .run();
+}
+
+#[test]
+fn a_source_of_another_device_is_an_error_that_names_both() {
+    isolate(|| {
+        let [one, other, ..] = devices();
+        let refused = set_memory_source(other, DeviceSource::new(one)).unwrap_err();
+        assert_eq!(
+            refused.to_string(),
+            "a source of cuda:0's memory was put in the place of cuda:1's"
+        );
+        set_memory_source(other, DeviceSource::new(other)).unwrap();
+    })
+    .run();
+}
+
+#[test]
+fn guards_that_are_dropped_out_of_order_end_what_they_began() {
+    isolate(|| {
+        let [device, ..] = devices();
+        let stream = device.default_stream().unwrap();
+        let pools = [MemoryPool::new(), MemoryPool::new()];
+        let [outer, inner] = [&pools[0], &pools[1]].map(|pool| pool.enter().unwrap());
+        drop(outer);
+        let of_inner = allocate(device, 3 * MIB, &stream).unwrap();
+        drop(inner);
+        let of_none = allocate(device, 3 * MIB, &stream).unwrap();
+        let by_pool = memory_stats(device).reserved_bytes_by_private_pools;
+        assert_eq!(by_pool.keys().copied().collect::<Vec<_>>(), [pools[1].id()]);
+        drop((of_inner, of_none));
+
+        let poison = |byte| {
+            fill_new_memory(move |stream, start, bytes| {
+                // SAFETY: the memory is new, and has that many bytes.
+                unsafe { stream.enqueue_fill(start, byte, bytes) }
+            })
+        };
+        let byte = || read(&stream, &allocate(device, 8, &stream).unwrap())[0];
+        let (first, second) = (poison(1), poison(2));
+        drop(first);
+        assert_eq!(byte(), 2);
+        drop(second);
+        let mut memory = allocate(device, 8, &stream).unwrap();
+        fill(&stream, &memory, 3);
+        drop(memory);
+        memory = allocate(device, 8, &stream).unwrap();
+        assert_eq!(read(&stream, &memory)[0], 3, "nobody fills it any more");
+    })
+    .run();
+}
 
 #[test]
 fn freed_memory_is_reused_without_a_driver_call() {
