@@ -139,6 +139,26 @@ fn the_figures_on_the_page_are_the_statistics() {
 }
 
 #[test]
+fn memory_of_one_stream_is_not_shown_as_in_use_by_others_after_its_free() {
+    isolate(|| {
+        let [device, ..] = devices();
+        record_memory_history(Some(1000));
+        let stream = device.default_stream().unwrap();
+        let held = allocate(device, 3 * MIB, &stream).unwrap();
+        for _ in 0..10 {
+            drop(allocate(device, 5 * MIB, &stream).unwrap());
+        }
+        let test = "memory_of_one_stream_is_not_shown_as_in_use_by_others_after_its_free";
+        let Some(page) = opened(test, &memory_snapshot()) else { return };
+        // It stands in the key and twice in the scripts, and nowhere else.
+        assert_eq!(page.matches("freed, in use by other streams").count(), 3);
+        assert!(page.contains("1 segment by address"));
+        drop(held);
+    })
+    .run();
+}
+
+#[test]
 fn page_locked_memory_has_a_page_of_its_own() {
     isolate(|| {
         let _ = devices();

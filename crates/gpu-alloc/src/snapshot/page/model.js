@@ -86,6 +86,9 @@ function changesOf(device, grouping) {
         live.delete(address);
         known.add(address);
         change(held[0], -held[1]);
+        // What was free at once waited for nobody.
+        const next = events[index + 1];
+        if (next?.[EVENT.action] === "free_completed" && next[EVENT.address] === address) break;
         freed.set(address, held[1]);
         change(waiting, held[1]);
         break;

@@ -63,7 +63,7 @@ class SegmentMap {
     const held = sum(this.segments, (segment) => heldIn(segment));
     const free = sum(this.segments, (segment) => sum(segment.blocks, (block) => (block[BLOCK.state] === FREE ? block[BLOCK.bytes] : 0)));
     const largest = Math.max(0, ...this.segments.map(largestHole));
-    this.note.replaceChildren(`${this.segments.length} segments by address, `, figure("segments-reserved", bytes), " in all: ",
+    this.note.replaceChildren(`${this.segments.length} ${this.segments.length === 1 ? "segment" : "segments"} by address, `, figure("segments-reserved", bytes), " in all: ",
       figure("segments-held", held), " held, ", figure("segments-free", free), " free, the largest hole ", figure("segments-hole", largest),
       `. A pixel's width is ${size(Math.round(perPixel))}.`);
   }
