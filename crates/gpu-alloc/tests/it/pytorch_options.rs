@@ -73,7 +73,8 @@ fn what_would_deceive_is_refused_with_a_reason_and_what_does_nothing_is_accepted
     }
     let inert = "backend:native,throw_on_cudamalloc_oom:False,pinned_num_register_threads:8,\
                  pinned_use_background_threads:True,release_lock_on_cudamalloc:True";
-    assert_eq!(read(inert), Ok(PytorchOptions::default()));
+    let accepted = read(inert).expect("it is accepted");
+    assert_eq!(accepted.to_string(), PytorchOptions::default().to_string());
     assert!(read("pinned_num_register_threads:3").is_err());
 }
 
@@ -87,6 +88,8 @@ fn inert_combinations_are_told() {
     assert_eq!(warnings("max_non_split_rounding_mb:30"), 1);
     assert_eq!(warnings("max_non_split_rounding_mb:30,max_split_size_mb:64"), 0);
     assert_eq!(warnings("max_split_size_mb:64,expandable_segments:True"), 1);
+    assert_eq!(warnings("pinned_max_cached_size_mb:64,release_lock_on_cudamalloc:True"), 2);
+    assert_eq!(warnings("backend:native,release_lock_on_cudamalloc:False"), 0);
 }
 
 /// A setting that is well formed.

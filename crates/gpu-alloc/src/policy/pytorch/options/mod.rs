@@ -4,6 +4,7 @@ mod error;
 mod parse;
 mod roundup;
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
 
@@ -35,7 +36,8 @@ const NON_SPLIT_ROUNDING_MB: u64 = 20;
 ///
 /// These change no decision here, and are accepted: `backend:native`, `release_lock_on_cudamalloc`,
 /// `graph_capture_record_stream_reuse`, and all that begins with `pinned_`, as page-locked memory
-/// has an allocator of its own. Others that PyTorch knows are refused, as a program that sets them
+/// has an allocator of its own; all but the first are [warned](Self::warnings) of where they ask for
+/// something. Others that PyTorch knows are refused, as a program that sets them
 /// counts on what they do: `backend:cudaMallocAsync` and `expandable_segments_reserve`.
 ///
 /// ```
@@ -62,6 +64,8 @@ pub struct PytorchOptions {
     expandable_segments: bool,
     memory_fraction: Option<f64>,
     rejects: bool,
+    /// What was set that decides nothing here, in the words of a warning.
+    inert: BTreeSet<&'static str>,
 }
 
 impl PytorchOptions {
@@ -127,6 +131,7 @@ impl PytorchOptions {
         ]
         .into_iter()
         .flatten()
+        .chain(self.inert.clone())
     }
 
     /// By how much a block that is not split may exceed the request.
@@ -163,6 +168,7 @@ impl Default for PytorchOptions {
             expandable_segments: false,
             memory_fraction: None,
             rejects: false,
+            inert: BTreeSet::new(),
         }
     }
 }

@@ -66,15 +66,25 @@ fn set(
             options.memory_fraction = Some(fraction);
         }
         "throw_on_cudamalloc_oom" => options.rejects = setting.is_true()?,
-        _ => without_effect(&setting)?,
+        _ => options.inert.extend(without_effect(&setting)?),
     }
     Ok(())
 }
 
-/// Accepts what PyTorch knows and what decides nothing here.
-fn without_effect(setting: &Setting<'_>) -> Result<(), OptionsError> {
+/// Accepts what PyTorch knows and what decides nothing here; says so where it asks for something.
+fn without_effect(setting: &Setting<'_>) -> Result<Option<&'static str>, OptionsError> {
+    let warning = match setting.key {
+        "release_lock_on_cudamalloc" => "release_lock_on_cudamalloc does nothing here",
+        "graph_capture_record_stream_reuse" => {
+            "graph_capture_record_stream_reuse does nothing here: graphs reuse what their order allows"
+        }
+        "pinned_max_cached_size_mb" => {
+            "pinned_max_cached_size_mb does nothing here: set_pinned_cache_limit() does that"
+        }
+        _ => "options of page-locked memory do nothing here: it has an allocator of its own",
+    };
     match (setting.key, setting.value) {
-        ("backend", "native") => Ok(()),
+        ("backend", "native") => Ok(None),
         ("backend", "cudaMallocAsync") => {
             Err(setting.unsupported("the driver's own pools are not used; `native` is"))
         }
@@ -83,21 +93,25 @@ fn without_effect(setting: &Setting<'_>) -> Result<(), OptionsError> {
             Err(setting.unsupported("a segment reserves 9/8 of the device's memory"))
         }
         ("pinned_num_register_threads", _) => {
-            setting.parsed(|threads: &u64| threads.is_power_of_two(), "a power of two").map(drop)
+            setting.parsed(|threads: &u64| threads.is_power_of_two(), "a power of two")?;
+            Ok(Some(warning))
         }
         (
             "pinned_reserve_segment_size_mb"
             | "pinned_max_round_threshold_mb"
             | "pinned_max_cached_size_mb",
             _,
-        ) => setting.parsed(|_: &u64| true, "a whole number of MiB").map(drop),
+        ) => {
+            setting.parsed(|_: &u64| true, "a whole number of MiB")?;
+            Ok(Some(warning))
+        }
         (
             "release_lock_on_cudamalloc"
             | "graph_capture_record_stream_reuse"
             | "pinned_use_cuda_host_register"
             | "pinned_use_background_threads",
             _,
-        ) => setting.is_true().map(drop),
+        ) => Ok(setting.is_true()?.then_some(warning)),
         (key, _) => Err(OptionsError::UnknownKey { key: key.to_owned(), known: KNOWN }),
     }
 }
