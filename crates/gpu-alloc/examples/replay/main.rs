@@ -39,18 +39,18 @@ use trace::Trace;
 struct Arguments {
     /// The trace, plain or gzipped; or a snapshot that PyTorch has pickled, whose history is one.
     trace: PathBuf,
-    /// The device whose history it is, in a snapshot.
-    #[arg(long, default_value = "0")]
-    device: usize,
+    /// The device whose history it is, in a snapshot; the first, if absent.
+    #[arg(long)]
+    device: Option<usize>,
     /// The policy; several, with commas between, are replayed in turn.
     #[arg(long, value_enum, value_delimiter = ',', default_value = "default")]
     policy: Vec<Choice>,
     /// Options for PyTorch's policies, as in PYTORCH_CUDA_ALLOC_CONF.
     #[arg(long, default_value = "")]
     conf: PytorchOptions,
-    /// The bytes of the device; 512 GiB, which stand for no limit, if absent. A request that cannot
-    /// be served is skipped and counted.
-    #[arg(long)]
+    /// The bytes of the device, or a size such as 8GiB; 512 GiB, which stand for no limit, if absent. A
+    /// request that cannot be served is skipped and counted.
+    #[arg(long, value_parser = size)]
     capacity: Option<NonZeroU64>,
     /// Look for the smallest capacity with which the trace completes.
     #[arg(long)]
@@ -64,6 +64,16 @@ struct Arguments {
     /// Print everything, as JSON; otherwise the figures that stand for themselves, line by line.
     #[arg(long)]
     json: bool,
+}
+
+/// Reads a number of bytes, with or without a unit.
+fn size(text: &str) -> Result<NonZeroU64, String> {
+    let units = [("KiB", 10), ("MiB", 20), ("GiB", 30), ("TiB", 40), ("", 0)];
+    let unit = units.iter().find_map(|(name, power)| Some((text.strip_suffix(name)?, power)));
+    let bytes = unit
+        .and_then(|(digits, power)| digits.trim_end().parse::<u64>().ok()?.checked_mul(1 << power));
+    let expected = "a number of bytes above 0, or one with a unit: KiB, MiB, GiB, TiB";
+    bytes.and_then(NonZeroU64::new).ok_or_else(|| format!("it must be {expected}"))
 }
 
 fn main() -> ExitCode {
@@ -82,6 +92,9 @@ fn report(arguments: &Arguments) -> Result<(), Box<dyn std::error::Error>> {
         choices.iter().map(|choice| contender(*choice, &arguments.conf)).collect();
     let trace = Trace::open(&arguments.trace, arguments.device)?;
     arguments.conf.warnings().for_each(|warning| eprintln!("warning: {warning}"));
+    if arguments.conf != PytorchOptions::default() && choices.contains(&Choice::Default) {
+        eprintln!("warning: --conf is for PyTorch's policies, and changes nothing of the default");
+    }
     let mut reports: Vec<_> =
         contenders.iter().map(|contender| figures(arguments, &trace, &**contender)).collect();
     if arguments.bench {
@@ -121,7 +134,11 @@ fn figures(arguments: &Arguments, trace: &Trace, contender: &dyn Contender) -> M
                 let at_min_capacity = contender.replay(trace, found.safe, AtFailure::GoOn);
                 report.extend(figures::of_min_capacity(found, trace, &at_min_capacity));
             }
-            None => drop(report.insert("min_capacity".to_owned(), Value::Null)),
+            None => {
+                report.insert("min_capacity".to_owned(), Value::Null);
+                let reason = "the trace does not complete without a limit either";
+                report.insert("min_capacity_reason".to_owned(), reason.into());
+            }
         }
     }
     report
@@ -158,6 +175,7 @@ mod tests {
     #[test]
     fn bad_arguments_and_files_are_errors() {
         assert!(!is_refused(&[TRACE, "--policy", "pytorch", "--json"]));
+        assert!(!is_refused(&[TRACE, "--policy", "pytorch", "--capacity", "8GiB", "--json"]));
         assert!(is_refused(&["no/such/file", "--policy", "pytorch"]));
         assert!(is_refused(&[
             concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml"),
@@ -165,7 +183,12 @@ mod tests {
             "pytorch"
         ]));
         assert!(is_refused(&[TRACE, "--policy", "best"]));
-        for wrong in [["--capacity", "0"], ["--capacity", "1GiB"], ["--conf", "max_split:1"]] {
+        for wrong in [
+            ["--capacity", "0"],
+            ["--capacity", "1GB"],
+            ["--device", "0"],
+            ["--conf", "max_split:1"],
+        ] {
             assert!(
                 is_refused(&[&[TRACE, "--policy", "pytorch"], &wrong[..]].concat()),
                 "{wrong:?}"

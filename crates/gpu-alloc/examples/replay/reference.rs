@@ -16,7 +16,7 @@ fn data(name: &str) -> PathBuf {
 }
 
 fn trace(name: &str) -> Trace {
-    Trace::open(&data(&format!("{name}.trace.gz")), 0).expect("the trace is in the repository")
+    Trace::open(&data(&format!("{name}.trace.gz")), None).expect("the trace is in the repository")
 }
 
 /// The figures of one trace with one setting.

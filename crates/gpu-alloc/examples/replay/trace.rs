@@ -36,6 +36,12 @@ pub(crate) enum Event {
 pub(crate) enum TraceError {
     #[error("the trace cannot be read: {0}")]
     Unreadable(#[from] std::io::Error),
+    #[error("{path} cannot be opened: {error}")]
+    NoFile { path: String, error: std::io::Error },
+    #[error("a trace is of one device: --device is for snapshots")]
+    OneDevice,
+    #[error("the snapshot has {count} devices, from 0 on, and none with the number {device}")]
+    NoDevice { device: usize, count: usize },
     #[error("line {line} of the trace is `{text}`: {reason}")]
     Line { line: usize, text: String, reason: &'static str },
     #[error(transparent)]
@@ -48,13 +54,23 @@ pub(crate) enum TraceError {
 const SHOWN: usize = 60;
 
 impl Trace {
-    /// Reads a file, plain or gzipped; or the history of a device in a pickled snapshot.
-    pub(crate) fn open(path: &Path, device: usize) -> Result<Trace, TraceError> {
-        let mut file = BufReader::new(File::open(path)?);
+    /// Reads a file, plain or gzipped; or the history of a device in a pickled snapshot, the first if
+    /// none is named.
+    pub(crate) fn open(path: &Path, device: Option<usize>) -> Result<Trace, TraceError> {
+        let no_file = |error| TraceError::NoFile { path: path.display().to_string(), error };
+        let mut file = BufReader::new(File::open(path).map_err(no_file)?);
         if file.fill_buf()?.starts_with(&[0x80]) {
             let mut pickle = Vec::new();
             file.read_to_end(&mut pickle)?;
-            return Trace::read(Snapshot::from_pickle(&pickle)?.to_trace(device).as_bytes());
+            let snapshot = Snapshot::from_pickle(&pickle)?;
+            let (device, count) = (device.unwrap_or(0), snapshot.device_traces.len());
+            if device >= count {
+                return Err(TraceError::NoDevice { device, count });
+            }
+            return Trace::read(snapshot.to_trace(device).as_bytes());
+        }
+        if device.is_some() {
+            return Err(TraceError::OneDevice);
         }
         let is_gzipped = file.fill_buf()?.starts_with(&[0x1f, 0x8b]);
         let content: Box<dyn Read> =
@@ -260,20 +276,21 @@ mod tests {
     #[test]
     fn a_snapshot_is_read_as_the_history_of_a_device() {
         let snapshot = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/pytorch/snapshot.pickle");
-        let [first, second] = [0, 1].map(|device| Trace::open(&snapshot, device).unwrap());
+        let [first, second] = [0, 1].map(|device| Trace::open(&snapshot, Some(device)).unwrap());
         // What was held before, what was freed of it, and one block that another stream uses.
         let held = Event::Allocate { name: 0, bytes: 1000, stream: 0 };
         assert_eq!((first.events.len(), first.events[0]), (6, held));
         assert_eq!(second.events, [Event::Allocate { name: 0, bytes: 40 << 20, stream: 0 }]);
-        assert!(matches!(Trace::open(&snapshot, 2), Err(TraceError::Empty)));
+        let error = Trace::open(&snapshot, Some(7)).unwrap_err();
+        assert!(error.to_string().contains("none with the number 7"), "{error}");
+        let trace = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/cnn_train.trace.gz");
+        assert!(matches!(Trace::open(&trace, Some(0)), Err(TraceError::OneDevice)));
     }
 
     #[test]
     fn what_is_no_text_is_an_error() {
         assert!(matches!(Trace::read(&[0xff, 0xfe, b'\n'][..]), Err(TraceError::Unreadable(_))));
-        assert!(matches!(
-            Trace::open(Path::new("no/such/file"), 0),
-            Err(TraceError::Unreadable(_))
-        ));
+        let error = Trace::open(Path::new("no/such/file"), None).unwrap_err();
+        assert!(error.to_string().starts_with("no/such/file cannot be opened"), "{error}");
     }
 }
