@@ -1,6 +1,6 @@
 //! The policies that the allocator of a device may follow.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use gpu_runtime::StreamId;
@@ -9,7 +9,7 @@ use smallvec::SmallVec;
 use crate::plug::AnySuballocator;
 use crate::policy::{
     AllocateError, Block, ForeignBlock, Home, Inspect, Lane, MemorySource, MemoryStats, Policy,
-    PoolId, Pytorch, Segment, Stitched, Suballocated,
+    PoolId, Pytorch, Segment, Share, Stitched, Suballocated,
 };
 
 /// The policy of a device's allocator.
@@ -130,5 +130,13 @@ type Points = SmallVec<[(StreamId, u64); 4]>;
 impl Inspect for DevicePolicy {
     fn snapshot(&self) -> Vec<Segment<StreamId>> {
         any!(self, policy => policy.snapshot())
+    }
+
+    fn reserved_by_pool(&self) -> BTreeMap<PoolId, u64> {
+        any!(self, policy => policy.reserved_by_pool())
+    }
+
+    fn taken(&self) -> Vec<Share> {
+        any!(self, policy => policy.taken())
     }
 }

@@ -60,9 +60,6 @@ fn read(device: Device, value: impl Fn(&MemoryStats) -> u64) -> usize {
 pub(crate) fn complete(state: &State<DevicePolicy, DeviceMemorySource, Books>) -> MemoryStats {
     let mut stats = state.policy.statistics();
     (stats.num_sync_all_streams, stats.num_ooms) = (state.waits, state.refusals);
-    let segments = state.policy.snapshot();
-    for (pool, segment) in segments.iter().filter_map(|segment| Some((segment.pool?, segment))) {
-        *stats.reserved_bytes_by_private_pools.entry(pool).or_default() += segment.total_size;
-    }
+    stats.reserved_bytes_by_private_pools = state.policy.reserved_by_pool();
     stats
 }

@@ -5,15 +5,23 @@ use std::fmt::{self, Write};
 use gpu_runtime::Device;
 
 use crate::bytes::Bytes;
-use crate::policy::{MemoryStats, PoolId, PoolStatistics, Statistic};
-use crate::statistics::memory_stats;
+use crate::device;
+use crate::policy::{BlockState, Inspect, MemoryStats, PoolId, PoolStatistics, Share, Statistic};
+use crate::statistics;
 
 /// The device's memory statistics as a table: for each quantity, in total and by pool, the current
-/// value, the peak, and all that was ever added and taken away; then what each pool of graphs has.
+/// value, the peak, and all that was ever added and taken away; what is free and cannot go back to the
+/// driver, and the largest run of free memory; then what each pool of graphs has.
 pub fn memory_summary(device: Device) -> String {
     let mut table = String::new();
-    write(&mut table, device, &memory_stats(device))
-        .expect("a string takes whatever is written to it");
+    let (stats, free) = match device::cache_in_use(device) {
+        Some(cache) => {
+            let state = cache.lock();
+            (statistics::complete(&state), Free::of(&state.policy))
+        }
+        None => Default::default(),
+    };
+    write(&mut table, device, &stats, &free).expect("a string takes whatever is written to it");
     table
 }
 
@@ -28,7 +36,28 @@ enum Unit {
     Blocks,
 }
 
-fn write(table: &mut String, device: Device, stats: &MemoryStats) -> fmt::Result {
+/// What is free.
+#[derive(Default)]
+struct Free {
+    /// In what is held in part.
+    beside_held: u64,
+    /// The largest run of it.
+    longest: u64,
+}
+
+impl Free {
+    fn of<P: Inspect>(policy: &P) -> Free {
+        let segments = policy.snapshot();
+        let blocks = segments.iter().flat_map(|segment| &segment.blocks);
+        let free = blocks.filter(|block| block.state == BlockState::Inactive);
+        Free {
+            beside_held: policy.taken().iter().map(Share::free_beside_held).sum(),
+            longest: free.map(|block| block.size).max().unwrap_or(0),
+        }
+    }
+}
+
+fn write(table: &mut String, device: Device, stats: &MemoryStats, free: &Free) -> fmt::Result {
     let line = "-".repeat(WIDTH);
     writeln!(table, "{device}: memory of this process")?;
     writeln!(
@@ -41,6 +70,12 @@ fn write(table: &mut String, device: Device, stats: &MemoryStats) -> fmt::Result
         "requests: {} waits of the host, {} refused for good",
         stats.num_sync_all_streams, stats.num_ooms
     )?;
+    writeln!(
+        table,
+        "free beside what is held: {}, which cannot go back to the driver",
+        Bytes(free.beside_held)
+    )?;
+    writeln!(table, "the largest run of free memory: {}", Bytes(free.longest))?;
     if let Some(bytes) = stats.max_split_size {
         writeln!(table, "blocks of {} and more are not split", Bytes(bytes))?;
     }
@@ -74,11 +109,11 @@ fn rows(stats: &MemoryStats) -> [Row<'_>; 9] {
         ("active memory", Bytes, &stats.active_bytes),
         ("requested memory", Bytes, &stats.requested_bytes),
         ("reserved memory", Bytes, &stats.reserved_bytes),
-        ("unreleasable memory", Bytes, &stats.inactive_split_bytes),
+        ("inactive split memory", Bytes, &stats.inactive_split_bytes),
         ("allocations", Blocks, &stats.allocation),
         ("active allocations", Blocks, &stats.active),
         ("segments", Blocks, &stats.segment),
-        ("unreleasable blocks", Blocks, &stats.inactive_split),
+        ("inactive split blocks", Blocks, &stats.inactive_split),
     ]
 }
 

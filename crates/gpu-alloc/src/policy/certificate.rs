@@ -159,8 +159,15 @@ impl Certificate {
 
     /// What is free in shares that are held in part.
     pub fn free_beside_held(&self) -> u64 {
-        let held = self.shares.iter().filter(|share| share.kept_by == KeptBy::Holders);
-        held.map(|share| share.bytes - share.held - share.waiting).sum()
+        self.shares.iter().map(Share::free_beside_held).sum()
+    }
+}
+
+impl Share {
+    /// What is free of it, if it is held in part: that cannot go back to the source.
+    pub fn free_beside_held(&self) -> u64 {
+        let free = self.bytes - self.held - self.waiting;
+        if self.kept_by == KeptBy::Holders { free } else { 0 }
     }
 }
 

@@ -1,11 +1,27 @@
 //! Plain structs that show a policy's memory, segment by segment.
 
-use super::{Address, Policy, Pool, PoolId};
+use std::collections::BTreeMap;
+
+use super::{Address, Policy, Pool, PoolId, Share};
 
 /// A policy that shows what it has.
 pub trait Inspect: Policy {
     /// Every segment with its blocks, by address.
     fn snapshot(&self) -> Vec<Segment<Self::Stream>>;
+
+    /// What is taken from the source for each pool that has anything.
+    fn reserved_by_pool(&self) -> BTreeMap<PoolId, u64> {
+        let mut reserved = BTreeMap::new();
+        for segment in self.snapshot() {
+            if let Some(pool) = segment.pool {
+                *reserved.entry(pool).or_default() += segment.total_size;
+            }
+        }
+        reserved
+    }
+
+    /// All that is taken from the source, with what keeps it.
+    fn taken(&self) -> Vec<Share>;
 }
 
 /// Memory that was taken from the source in one piece, or that is mapped without a gap. The fields

@@ -55,7 +55,9 @@ pub struct MemoryStats {
     pub segment: PoolStatistics,
     /// Their sizes: what the driver counts as used by this process.
     pub reserved_bytes: PoolStatistics,
-    /// Free blocks in segments that are partly in use, hence cannot be released.
+    /// Free blocks in segments that are partly in use, hence cannot be released. As PyTorch's, it leaves
+    /// out memory that is mapped page by page, and so is 0 with [`Stitched`](super::Stitched);
+    /// [`memory_summary`](crate::memory_summary) says what cannot go back with any policy.
     pub inactive_split: PoolStatistics,
     /// Their sizes.
     pub inactive_split_bytes: PoolStatistics,

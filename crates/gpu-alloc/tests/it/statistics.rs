@@ -96,7 +96,7 @@ fn the_summary_is_a_table_of_the_statistics() {
         let cells: Vec<_> =
             row.split("  ").filter(|cell| !cell.is_empty()).map(str::trim).collect();
         assert_eq!(cells, ["reserved memory", "20.00 MiB", "20.00 MiB", "20.00 MiB", "0 B"]);
-        let widths: Vec<_> = summary.lines().skip(3).map(str::len).collect();
+        let widths: Vec<_> = summary.lines().skip(5).map(str::len).collect();
         assert!(widths.iter().all(|width| *width == widths[0]), "{summary}");
         for row in ["allocations", "oversize segments"] {
             assert!(summary.lines().any(|line| line.starts_with(row)), "{row} is missing");
@@ -104,5 +104,21 @@ fn the_summary_is_a_table_of_the_statistics() {
         drop(memory);
     })
     .env("SLUICE_ALLOCATOR", "pytorch")
+    .run();
+}
+
+#[test]
+fn the_summary_says_what_cannot_go_back_to_the_driver() {
+    isolate(|| {
+        let [device, ..] = devices();
+        let stream = device.default_stream().unwrap();
+        let [freed, held] = [(); 2].map(|()| allocate(device, 3 << 20, &stream).unwrap());
+        drop(freed);
+        let summary = memory_summary(device);
+        assert!(summary.contains("free beside what is held: 1.00 MiB"), "{summary}");
+        assert!(summary.contains("the largest run of free memory: 3.00 MiB"), "{summary}");
+        drop(held);
+    })
+    .env("SLUICE_ALLOCATOR", "stitched")
     .run();
 }

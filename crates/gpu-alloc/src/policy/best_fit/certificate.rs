@@ -27,7 +27,7 @@ impl<K: StreamName> BestFit<K> {
     }
 
     /// Each segment.
-    fn shares(&self) -> Vec<Share> {
+    pub(super) fn shares(&self) -> Vec<Share> {
         let heads = self.blocks.entries().filter(|(_, block)| block.previous.is_none());
         let mut shares: Vec<_> = heads.map(|(slot, _)| self.share(slot)).collect();
         shares.sort_unstable_by_key(|share| share.address);

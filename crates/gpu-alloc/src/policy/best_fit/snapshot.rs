@@ -3,7 +3,7 @@
 use std::iter;
 
 use super::{BestFit, Record, State};
-use crate::policy::{BlockSnapshot, BlockState, Inspect, Pool, Segment, StreamName};
+use crate::policy::{BlockSnapshot, BlockState, Inspect, Pool, Segment, Share, StreamName};
 
 impl<K: StreamName> Inspect for BestFit<K> {
     fn snapshot(&self) -> Vec<Segment<K>> {
@@ -52,5 +52,9 @@ impl<K: StreamName> Inspect for BestFit<K> {
             .collect();
         segments.sort_unstable_by_key(|segment| segment.address);
         segments
+    }
+
+    fn taken(&self) -> Vec<Share> {
+        self.shares()
     }
 }

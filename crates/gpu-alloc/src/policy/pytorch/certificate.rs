@@ -71,7 +71,7 @@ impl<K: StreamName> Pytorch<K> {
     }
 
     /// Each segment, and each page of those that expand.
-    fn shares(&self) -> Vec<Share> {
+    pub(super) fn shares(&self) -> Vec<Share> {
         let is_mapped = |slot: &Slot| self.blocks[*slot].state != State::Unmapped;
         let next = |slot: &Slot| self.blocks[*slot].next.filter(is_mapped);
         let heads = self.blocks.entries().filter(|(slot, block)| {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{Pytorch, Record, State};
 use crate::policy::slab::Slot;
-use crate::policy::{BlockSnapshot, BlockState, Inspect, Segment, StreamName};
+use crate::policy::{BlockSnapshot, BlockState, Inspect, PoolId, Segment, Share, StreamName};
 
 impl<K: StreamName> Inspect for Pytorch<K> {
     fn snapshot(&self) -> Vec<Segment<K>> {
@@ -17,6 +17,20 @@ impl<K: StreamName> Inspect for Pytorch<K> {
         let mut segments: Vec<_> = heads.map(|head| self.segment(head, &waits)).collect();
         segments.sort_by_key(|segment| segment.address);
         segments
+    }
+
+    fn reserved_by_pool(&self) -> BTreeMap<PoolId, u64> {
+        let mut reserved = BTreeMap::new();
+        for (_, block) in self.blocks.entries() {
+            if let Some(pool) = block.home.pool.filter(|_| block.state != State::Unmapped) {
+                *reserved.entry(pool).or_default() += block.bytes;
+            }
+        }
+        reserved
+    }
+
+    fn taken(&self) -> Vec<Share> {
+        self.shares()
     }
 }
 

@@ -66,7 +66,7 @@ impl<K: StreamName> Stitched<K> {
     }
 
     /// Each piece of physical memory, those that are mapped nowhere first.
-    fn shares(&self) -> Vec<Share> {
+    pub(super) fn shares(&self) -> Vec<Share> {
         let share = |(slot, piece): (Slot, &super::Piece)| {
             let address = piece.home.map(|(_, page)| Address(page * PAGE));
             let kept_by = KeptBy::Nobody;

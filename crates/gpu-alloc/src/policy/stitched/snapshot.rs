@@ -6,7 +6,9 @@ use super::Stitched;
 use super::arena::ArenaId;
 use super::span::{Span, State};
 use crate::policy::slab::Slot;
-use crate::policy::{Address, BlockSnapshot, BlockState, Inspect, Segment, StreamName};
+use crate::policy::{
+    Address, BlockSnapshot, BlockState, Inspect, PoolId, Segment, Share, StreamName,
+};
 
 /// What each waiting span waits for.
 type Waits<K> = BTreeMap<Slot, Vec<(K, u64)>>;
@@ -21,6 +23,25 @@ impl<K: StreamName> Inspect for Stitched<K> {
             regions.flat_map(|(id, region)| self.segments(id, region.first, &waits)).collect();
         segments.sort_by_key(|segment| segment.address);
         segments
+    }
+
+    fn reserved_by_pool(&self) -> BTreeMap<PoolId, u64> {
+        let mut reserved = BTreeMap::new();
+        for ((home, _), arena) in &self.arena_of {
+            let Some(pool) = home.pool else { continue };
+            let regions = self.arena(*arena).regions.iter();
+            let spans = regions.flat_map(|region| self.spans.from(region.first));
+            let bytes: u64 =
+                spans.filter(|(_, span)| is_used(span)).map(|(_, span)| span.bytes).sum();
+            if bytes > 0 {
+                *reserved.entry(pool).or_default() += bytes;
+            }
+        }
+        reserved
+    }
+
+    fn taken(&self) -> Vec<Share> {
+        self.shares()
     }
 }
 

@@ -38,7 +38,7 @@ impl<A: Suballocator<K>, K: StreamName> Suballocated<A, K> {
     }
 
     /// Each segment.
-    fn shares(&self) -> Vec<Share> {
+    pub(super) fn shares(&self) -> Vec<Share> {
         let shares = self.segments.iter();
         shares.map(|(address, segment)| self.share(*address, segment)).collect()
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::segment::{Part, Segment, State};
 use super::{Suballocated, Suballocator};
 use crate::policy::slab::Slot;
-use crate::policy::{self, Address, BlockSnapshot, BlockState, Inspect, Pool, StreamName};
+use crate::policy::{self, Address, BlockSnapshot, BlockState, Inspect, Pool, Share, StreamName};
 
 /// What each waiting block waits for.
 type Waits<K> = BTreeMap<Slot, Vec<(K, u64)>>;
@@ -15,6 +15,10 @@ impl<A: Suballocator<K>, K: StreamName> Inspect for Suballocated<A, K> {
         let waits = self.pending.waits();
         let segments = self.segments.iter();
         segments.map(|(address, segment)| self.segment(*address, segment, &waits)).collect()
+    }
+
+    fn taken(&self) -> Vec<Share> {
+        self.shares()
     }
 }
 
