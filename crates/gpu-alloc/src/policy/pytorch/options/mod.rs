@@ -1,14 +1,15 @@
 //! The options of `PYTORCH_CUDA_ALLOC_CONF`, as far as they decide anything.
 
 mod error;
+mod inert;
 mod parse;
 mod roundup;
 
-use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
 
 pub use error::OptionsError;
+use inert::Inert;
 use roundup::Roundup;
 
 const MIB: u64 = 1 << 20;
@@ -64,8 +65,8 @@ pub struct PytorchOptions {
     expandable_segments: bool,
     memory_fraction: Option<f64>,
     rejects: bool,
-    /// What was set that decides nothing here, in the words of a warning.
-    inert: BTreeSet<&'static str>,
+    /// What was set that decides nothing here.
+    inert: Inert,
 }
 
 impl PytorchOptions {
@@ -131,7 +132,7 @@ impl PytorchOptions {
         ]
         .into_iter()
         .flatten()
-        .chain(self.inert.clone())
+        .chain(self.inert.warnings())
     }
 
     /// By how much a block that is not split may exceed the request.
@@ -168,7 +169,7 @@ impl Default for PytorchOptions {
             expandable_segments: false,
             memory_fraction: None,
             rejects: false,
-            inert: BTreeSet::new(),
+            inert: Inert::default(),
         }
     }
 }

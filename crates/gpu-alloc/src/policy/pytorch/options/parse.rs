@@ -66,25 +66,16 @@ fn set(
             options.memory_fraction = Some(fraction);
         }
         "throw_on_cudamalloc_oom" => options.rejects = setting.is_true()?,
-        _ => options.inert.extend(without_effect(&setting)?),
+        _ if without_effect(&setting)? => options.inert.add(key),
+        _ => {}
     }
     Ok(())
 }
 
-/// Accepts what PyTorch knows and what decides nothing here; says so where it asks for something.
-fn without_effect(setting: &Setting<'_>) -> Result<Option<&'static str>, OptionsError> {
-    let warning = match setting.key {
-        "release_lock_on_cudamalloc" => "release_lock_on_cudamalloc does nothing here",
-        "graph_capture_record_stream_reuse" => {
-            "graph_capture_record_stream_reuse does nothing here: graphs reuse what their order allows"
-        }
-        "pinned_max_cached_size_mb" => {
-            "pinned_max_cached_size_mb does nothing here: set_pinned_cache_limit() does that"
-        }
-        _ => "options of page-locked memory do nothing here: it has an allocator of its own",
-    };
+/// Accepts what PyTorch knows and what decides nothing here; whether it asks for something.
+fn without_effect(setting: &Setting<'_>) -> Result<bool, OptionsError> {
     match (setting.key, setting.value) {
-        ("backend", "native") => Ok(None),
+        ("backend", "native") => Ok(false),
         ("backend", "cudaMallocAsync") => {
             Err(setting.unsupported("the driver's own pools are not used; `native` is"))
         }
@@ -94,7 +85,7 @@ fn without_effect(setting: &Setting<'_>) -> Result<Option<&'static str>, Options
         }
         ("pinned_num_register_threads", _) => {
             setting.parsed(|threads: &u64| threads.is_power_of_two(), "a power of two")?;
-            Ok(Some(warning))
+            Ok(true)
         }
         (
             "pinned_reserve_segment_size_mb"
@@ -103,7 +94,7 @@ fn without_effect(setting: &Setting<'_>) -> Result<Option<&'static str>, Options
             _,
         ) => {
             setting.parsed(|_: &u64| true, "a whole number of MiB")?;
-            Ok(Some(warning))
+            Ok(true)
         }
         (
             "release_lock_on_cudamalloc"
@@ -111,7 +102,7 @@ fn without_effect(setting: &Setting<'_>) -> Result<Option<&'static str>, Options
             | "pinned_use_cuda_host_register"
             | "pinned_use_background_threads",
             _,
-        ) => Ok(setting.is_true()?.then_some(warning)),
+        ) => setting.is_true(),
         (key, _) => Err(OptionsError::UnknownKey { key: key.to_owned(), known: KNOWN }),
     }
 }
