@@ -4,8 +4,8 @@ use std::panic::Location;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use gpu_runtime::{
-    Allocation, Capture, CaptureMode, Device, DevicePtr, Freed, Stream, StreamPoint, UseRecord,
-    is_observed, outermost_place, with_capture_mode,
+    Allocation, Capture, CaptureMode, Device, DevicePtr, Freed, Stream, StreamId, StreamPoint,
+    UseRecord, is_observed, outermost_place, with_capture_mode,
 };
 use smallvec::SmallVec;
 
@@ -16,7 +16,7 @@ use crate::fill;
 use crate::holders::Origin;
 use crate::memory_pool::MemoryPool;
 use crate::out_of_memory::Request;
-use crate::policy::{Block, Home};
+use crate::policy::{Block, Home, PoolOf};
 use crate::tag::Tag;
 
 /// Allocates `bytes` of memory on a device, for use on `stream`: at least 512-byte aligned, not
@@ -77,7 +77,9 @@ struct Taken {
     block: Block,
     /// Whether it is handed out again only after its uses.
     waits_before_reuse: bool,
-    /// The pool that it belongs to.
+    /// Whether it was asked for in no pool.
+    is_of_stream: bool,
+    /// The pool of graphs that it belongs to.
     pool: Option<Weak<MemoryPool>>,
 }
 
@@ -88,7 +90,9 @@ impl Taken {
         stream: &Stream,
         origin: Origin,
     ) -> Result<(Taken, Arc<Mutex<UseRecord>>)> {
-        let (taken, waits_for) = Taken::new(device, bytes, stream, MemoryPool::current(), origin)?;
+        let pool = MemoryPool::current();
+        let home = Home { pool: pool.map(|pool| PoolOf::Program(pool.id())), stream: stream.id() };
+        let (taken, waits_for) = Taken::new(device, bytes, stream, home, origin)?;
         // Whatever the program's order is, nobody overtakes the last owner.
         let waited = waits_for.iter().try_for_each(|point| stream.wait_point(point));
         if let Err(error) = waited {
@@ -115,9 +119,11 @@ impl Taken {
     ) -> Result<(Taken, Arc<Mutex<UseRecord>>)> {
         let pool = MemoryPool::of(capture);
         // What the allocator does is done once, and not by each launch.
-        let take = || Taken::new(device, bytes, stream, Some(pool), origin);
+        let home = Home { pool: Some(PoolOf::Graphs(pool.id())), stream: stream.id() };
+        let take = || Taken::new(device, bytes, stream, home, origin);
         // What graphs keep is handed out only when no other stream uses it.
-        let (taken, _) = with_capture_mode(CaptureMode::Relaxed, take)?;
+        let (mut taken, _) = with_capture_mode(CaptureMode::Relaxed, take)?;
+        taken.pool = Some(Arc::downgrade(&pool));
         let uses = capture.record(stream, taken.block.is_recycled());
         Ok((taken, uses))
     }
@@ -126,18 +132,17 @@ impl Taken {
         device: Device,
         bytes: usize,
         stream: &Stream,
-        pool: Option<Arc<MemoryPool>>,
+        home: Home<StreamId>,
         origin: Origin,
     ) -> Result<(Taken, SmallVec<[StreamPoint; 2]>)> {
         let cache = device::cache(device)?;
-        let home = Home { pool: pool.as_deref().map(MemoryPool::id), stream: stream.id() };
-        let alone = pool.is_none().then_some(stream);
+        let alone = home.pool.is_none().then_some(stream);
         let handed = cache.allocate(bytes as u64, home, alone, origin);
         let request = Request { device, home, origin };
         let Handed { block, waits_for, waits_before_reuse } =
             handed.map_err(|error| device::explain(cache, request, error))?;
-        let pool = pool.as_ref().map(Arc::downgrade);
-        Ok((Taken { cache, block, waits_before_reuse, pool }, waits_for))
+        let is_of_stream = alone.is_some();
+        Ok((Taken { cache, block, waits_before_reuse, is_of_stream, pool: None }, waits_for))
     }
 
     /// Gives the block back, which `uses` may still concern. The caller does not wait.
@@ -149,7 +154,7 @@ impl Taken {
             Freed::part(start, bytes, &until).tell();
         }
         let mut taken = self;
-        if taken.pool.is_none()
+        if taken.is_of_stream
             && !taken.waits_before_reuse
             && let Some(last) = uses.last_if_only_on(home)
         {

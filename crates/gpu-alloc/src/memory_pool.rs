@@ -62,12 +62,18 @@ thread_local! {
 ///
 /// # For a part of a program
 /// What a thread allocates while it is in a pool ([`enter`](MemoryPool::enter)) comes from the pool's
-/// memory, which serves nobody else, as with PyTorch's `MemPool` and `use_mem_pool`. So two parts of
-/// a program do not break up each other's memory, and what one of them takes can be told apart
+/// memory, which serves nobody else as long as the driver has more, as with PyTorch's `MemPool` and
+/// `use_mem_pool`. So two parts of a program do not break up each other's memory, and what one of them
+/// takes can be told apart
 /// ([`MemoryStats::reserved_bytes_by_private_pools`](crate::MemoryStats)). Memory goes back to its
-/// pool wherever it is dropped, and is handed out again when no stream but its own uses it. When the
-/// last handle to the pool is gone, what nobody holds of it serves all others or goes back to the
-/// driver, like all memory that is free, and the rest does as it is dropped.
+/// pool wherever it is dropped. When the last handle to the pool is gone, what nobody holds of it
+/// serves all others, and the rest does as it is dropped.
+///
+/// Where the driver has no more, Sluice's policy refuses nothing for what lies free: a pool's free
+/// memory serves everybody then, and who is in the pool gets what is free elsewhere. It gives a pool's
+/// free memory back ([`empty_cache`](crate::empty_cache), [`trim_cache`](crate::trim_cache)) as all
+/// other. PyTorch's policies keep it for the pool, as PyTorch does, until the pool is dropped; an
+/// out-of-memory error names the pool then.
 ///
 /// ```
 /// # gpu_runtime::choose_driver(gpu_runtime::DriverChoice::Software { devices: Some(1) })?;

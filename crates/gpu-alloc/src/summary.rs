@@ -11,7 +11,7 @@ use crate::statistics;
 
 /// The device's memory statistics as a table: for each quantity, in total and by pool, the current
 /// value, the peak, and all that was ever added and taken away; what is free and cannot go back to the
-/// driver, and the largest run of free memory; then what each pool of graphs has.
+/// driver, and the largest run of free memory; then what each pool has.
 pub fn memory_summary(device: Device) -> String {
     let mut table = String::new();
     let (stats, free) = match device::cache_in_use(device) {
@@ -97,7 +97,7 @@ fn write(table: &mut String, device: Device, stats: &MemoryStats, free: &Free) -
     }
     writeln!(table, "{line}")?;
     for (PoolId(id), bytes) in &stats.reserved_bytes_by_private_pools {
-        writeln!(table, "{:25}{:>14}", format!("pool {id} of graphs"), Bytes(*bytes))?;
+        writeln!(table, "{:25}{:>14}", format!("pool {id}"), Bytes(*bytes))?;
     }
     Ok(())
 }

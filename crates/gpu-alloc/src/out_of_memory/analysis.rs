@@ -116,9 +116,13 @@ fn stretches(
         });
         Stretch {
             address: segment.address,
-            serves: segment.stream == Some(home.stream)
-                && segment.pool == home.pool
-                && report.segment_type.is_none_or(|served| segment.segment_type == served),
+            serves: if report.takes_any {
+                !segment.is_kept
+            } else {
+                segment.stream == Some(home.stream)
+                    && segment.pool == home.pool
+                    && report.segment_type.is_none_or(|served| segment.segment_type == served)
+            },
             gives_back: match (segment.is_kept, segment.is_expandable) {
                 (true, _) => GivesBack::Nothing,
                 (false, true) => GivesBack::Pages,
@@ -231,6 +235,8 @@ mod tests {
             largest_free_block: 0,
             cached_for_other_streams: 0,
             kept_for_graphs: 0,
+            kept_for_pools: 0,
+            takes_any: false,
             certificate: Certificate {
                 refused: Refused {
                     asked: Asked::Segment,

@@ -13,16 +13,35 @@ pub trait StreamName: Copy + Ord + fmt::Debug {}
 
 impl<T: Copy + Ord + fmt::Debug> StreamName for T {}
 
-/// The name of a pool whose memory is kept apart, for a graph or for several.
+/// The name of a pool whose memory is kept apart.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct PoolId(pub u64);
+
+/// A pool, and whom it serves. What it has for graphs and what it has for a program are two memories,
+/// also where one name stands for both.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum PoolOf {
+    /// Graphs may use its memory whether or not anybody holds it, as long as it lives.
+    Graphs(PoolId),
+    /// A part of a program has it to itself.
+    Program(PoolId),
+}
+
+impl PoolOf {
+    /// Its name.
+    pub fn id(self) -> PoolId {
+        match self {
+            PoolOf::Graphs(id) | PoolOf::Program(id) => id,
+        }
+    }
+}
 
 /// What memory is handed out to: a stream, on which it can be reused without waiting, and perhaps a
 /// pool that is kept apart.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Home<K> {
     /// The pool; `None` for the one that serves all others.
-    pub pool: Option<PoolId>,
+    pub pool: Option<PoolOf>,
     /// The stream.
     pub stream: K,
 }

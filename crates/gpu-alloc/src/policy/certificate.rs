@@ -1,8 +1,9 @@
 //! What shows that a request could not be served, to somebody who knows nothing of the policy.
 
+use std::collections::BTreeSet;
 use std::fmt;
 
-use super::{Address, MemorySource, Refusal, SourceError};
+use super::{Address, MemorySource, PoolId, PoolOf, Refusal, SourceError};
 use crate::bytes::Bytes;
 
 /// What shows that no memory could be found for a request.
@@ -139,6 +140,9 @@ pub enum KeptBy {
     Work,
     /// Graphs use it, whether or not anybody holds it.
     Graphs,
+    /// It belongs to a living pool of a part of the program, by a policy that keeps such memory for
+    /// those who are in the pool, whether or not anybody holds it.
+    Pool(PoolId),
     /// A part of it is held, or was freed and waits for work on other streams.
     Holders,
 }
@@ -171,6 +175,15 @@ impl Share {
     }
 }
 
+impl From<PoolOf> for KeptBy {
+    fn from(pool: PoolOf) -> KeptBy {
+        match pool {
+            PoolOf::Graphs(_) => KeptBy::Graphs,
+            PoolOf::Program(id) => KeptBy::Pool(id),
+        }
+    }
+}
+
 impl Place {
     /// The pages that are missing and could not be brought there. It is 0 where there are enough in
     /// number, but in pieces that do not fit.
@@ -191,12 +204,14 @@ impl fmt::Display for Certificate {
         if beside > 0 {
             write!(f, "; {} are free beside what is held", Bytes(beside))?;
         }
-        for (kept_by, what) in
-            [(KeptBy::Work, "free once work is over"), (KeptBy::Graphs, "kept for graphs")]
-        {
-            let bytes = self.kept_by(kept_by);
-            if bytes > 0 {
-                write!(f, "; {} are {what}", Bytes(bytes))?;
+        let keepers: BTreeSet<_> = self.shares.iter().map(|share| share.kept_by).collect();
+        for kept_by in keepers {
+            let bytes = Bytes(self.kept_by(kept_by));
+            match kept_by {
+                KeptBy::Work => write!(f, "; {bytes} are free once work is over")?,
+                KeptBy::Graphs => write!(f, "; {bytes} are kept for graphs")?,
+                KeptBy::Pool(PoolId(id)) => write!(f, "; pool {id} keeps {bytes}: drop it")?,
+                KeptBy::Nobody | KeptBy::Holders => {}
             }
         }
         Ok(())

@@ -69,7 +69,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 pub use best_fit::BestFit;
-pub use block::{Address, Block, ForeignBlock, Home, PoolId, StreamName};
+pub use block::{Address, Block, ForeignBlock, Home, PoolId, PoolOf, StreamName};
 pub use certificate::{Asked, Certificate, KeptBy, Place, Refused, Share};
 pub use counts::SourceCounts;
 pub use front::{Front, StreamNumber};
@@ -138,10 +138,11 @@ pub trait Policy {
         true
     }
 
-    /// Learns that no graph uses a pool any more, so that its memory may be given back like all other.
+    /// Learns that nobody uses a pool any more, so that its memory may be given back like all other.
     /// A policy without pools has nothing to do.
     ///
-    /// `uses` are the last uses of its memory, on each stream, by graphs and by whoever held it.
+    /// `uses` are the last uses of its memory by graphs, on each stream, and by whoever held it before
+    /// them. A pool of a program has none: whoever frees its memory tells of them.
     fn end_pool(&mut self, pool: PoolId, uses: &[(Self::Stream, u64)]) {
         let _ = (pool, uses);
     }

@@ -46,6 +46,11 @@ pub struct OutOfMemoryReport {
     pub cached_for_other_streams: u64,
     /// Free, and kept for graphs.
     pub kept_for_graphs: u64,
+    /// Free, and kept for those who are in a pool of the program's.
+    pub kept_for_pools: u64,
+    /// Whether free memory would have served whatever stream and kind of request it was freed by, but
+    /// for what is kept for graphs or pools.
+    pub takes_any: bool,
     /// What shows that nothing else would have done.
     pub certificate: Certificate,
 }
@@ -53,6 +58,7 @@ pub struct OutOfMemoryReport {
 impl OutOfMemoryReport {
     /// The bytes kept for reuse by anybody.
     pub fn cached(&self) -> u64 {
-        self.reserved.saturating_sub(self.allocated + self.pending + self.kept_for_graphs)
+        let kept = self.kept_for_graphs + self.kept_for_pools;
+        self.reserved.saturating_sub(self.allocated + self.pending + kept)
     }
 }

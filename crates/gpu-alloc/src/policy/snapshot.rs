@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Address, Policy, Pool, PoolId, Share};
+use super::{Address, Policy, Pool, PoolId, PoolOf, Share};
 
 /// A policy that shows what it has.
 pub trait Inspect: Policy {
@@ -14,7 +14,7 @@ pub trait Inspect: Policy {
         let mut reserved = BTreeMap::new();
         for segment in self.snapshot() {
             if let Some(pool) = segment.pool {
-                *reserved.entry(pool).or_default() += segment.total_size;
+                *reserved.entry(pool.id()).or_default() += segment.total_size;
             }
         }
         reserved
@@ -40,13 +40,14 @@ pub struct Segment<K> {
     pub requested_size: u64,
     /// The stream that the segment's memory is handed out to; nothing where that is any.
     pub stream: Option<K>,
-    /// The pool that is kept apart for graphs, if the segment belongs to one.
-    pub pool: Option<PoolId>,
+    /// The pool that is kept apart, if the segment belongs to one.
+    pub pool: Option<PoolOf>,
     /// Whether it serves small or large requests.
     pub segment_type: Pool,
     /// Whether it consists of pages that are mapped and unmapped one by one.
     pub is_expandable: bool,
-    /// Whether graphs may use it also where nobody holds it, so that nothing of it is given back.
+    /// Whether nothing of it is given back, held or not: graphs may use it, or it is kept for those
+    /// who are in its pool.
     pub is_kept: bool,
     /// The blocks, by address; they fill the segment.
     pub blocks: Vec<BlockSnapshot<K>>,

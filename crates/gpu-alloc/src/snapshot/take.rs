@@ -15,7 +15,7 @@ use crate::device::{self, DeviceCache};
 use crate::history::{Event, LastRefusal, Recorder, What};
 use crate::holders::Origin;
 use crate::pinned::{self, PinnedCache};
-use crate::policy::{self, BlockState, Home, PoolId};
+use crate::policy::{self, BlockState, Home, PoolOf};
 use crate::statistics;
 
 /// Shows every segment of every device, and of page-locked memory, with its blocks, what they are doing
@@ -194,6 +194,6 @@ impl Names {
     }
 }
 
-fn pool_id(pool: Option<PoolId>) -> (u64, u64) {
-    (0, pool.map_or(0, |PoolId(id)| id))
+fn pool_id(pool: Option<PoolOf>) -> (u64, u64) {
+    (0, pool.map_or(0, |pool| pool.id().0))
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use gpu_alloc::policy::{Address, Home, Policy, Pytorch, PytorchOptions, Stitched};
+use gpu_alloc::policy::{Address, Home, Policy, PoolId, PoolOf, Pytorch, PytorchOptions, Stitched};
 use proptest::prelude::*;
 
 use crate::effort;
@@ -63,14 +63,27 @@ fn a_part_of_a_hole_goes_back_though_the_rest_is_used_all_the_time() {
 }
 
 #[test]
+fn memory_that_a_programs_pool_does_not_use_goes_back() {
+    let (mut source, mut policy) = (TestSource::new(64 * MIB), Stitched::new());
+    let home = Home { pool: Some(PoolOf::Program(PoolId(1))), stream: 0 };
+    let block = policy.allocate(&mut source, 8 * MIB, home).unwrap();
+    policy.free(block, &[]).unwrap();
+    policy.tick(&mut source, at(0), IDLE);
+    assert_eq!(policy.tick(&mut source, at(100), IDLE), 8 * MIB);
+    let block = policy.allocate(&mut source, 8 * MIB, home).unwrap();
+    policy.free(block, &[]).unwrap();
+    assert_eq!(policy.release_cached(&mut source), 8 * MIB);
+}
+
+#[test]
 fn memory_of_graphs_stays() {
     let (mut source, mut policy) = (TestSource::new(64 * MIB), Stitched::new());
-    let pool = Some(gpu_alloc::policy::PoolId(1));
+    let pool = Some(PoolOf::Graphs(PoolId(1)));
     let block = policy.allocate(&mut source, 8 * MIB, Home { pool, stream: 0 }).unwrap();
     policy.free(block, &[]).unwrap();
     policy.tick(&mut source, at(0), IDLE);
     assert_eq!(policy.tick(&mut source, at(100), IDLE), 0);
-    policy.end_pool(gpu_alloc::policy::PoolId(1), &[]);
+    policy.end_pool(PoolId(1), &[]);
     policy.tick(&mut source, at(200), IDLE);
     assert_eq!(policy.tick(&mut source, at(300), IDLE), 8 * MIB);
 }

@@ -37,6 +37,7 @@ mod stitched_front;
 mod stitched_model;
 mod stitched_on_devices;
 mod stitched_placement;
+mod stitched_pools;
 mod stitched_quarantine;
 mod stitched_streams;
 mod stitched_threads;

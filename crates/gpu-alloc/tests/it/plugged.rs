@@ -7,6 +7,7 @@ use gpu_alloc::policy::{Address, Limit, MemorySource, SourceError};
 use gpu_alloc::{
     AllocatorPolicy, DeviceSource, Error, MemoryPool, allocate, empty_cache, fill_new_memory,
     memory_reserved, memory_snapshot, memory_stats, set_allocator_policy, set_memory_source,
+    set_per_process_memory_fraction,
 };
 use gpu_runtime::{Device, Stream};
 use test_support::isolate;
@@ -83,7 +84,7 @@ fn pool_of(device: Device, pool: &MemoryPool) -> u64 {
 }
 
 /// Small requests take `page` bytes from the driver.
-fn a_pool_serves_those_who_are_in_it(page: usize) {
+fn a_pool_serves_those_who_are_in_it(page: usize, keeps: bool) {
     let [device, other_device, ..] = devices();
     let stream = device.default_stream().unwrap();
     let (pool, inner) = (MemoryPool::new(), MemoryPool::new());
@@ -118,7 +119,8 @@ fn a_pool_serves_those_who_are_in_it(page: usize) {
         assert_eq!(new().ptr(), ptr);
     }
     empty_cache().unwrap();
-    assert_eq!(pool_of(device, &pool), page as u64, "a pool keeps its memory");
+    let kept = if keeps { page as u64 } else { 0 };
+    assert_eq!(pool_of(device, &pool), kept, "PyTorch's pools keep their memory");
     drop((pool, inner));
     device.synchronize().unwrap();
     empty_cache().unwrap();
@@ -128,12 +130,105 @@ fn a_pool_serves_those_who_are_in_it(page: usize) {
 
 #[test]
 fn a_programs_pool_serves_those_who_are_in_it() {
-    isolate(|| a_pool_serves_those_who_are_in_it(2 * MIB)).run();
+    isolate(|| a_pool_serves_those_who_are_in_it(2 * MIB, false)).run();
 }
 
 #[test]
 fn a_programs_pool_serves_those_who_are_in_it_by_pytorchs_policy_as_well() {
-    isolate(|| a_pool_serves_those_who_are_in_it(2 * MIB)).env("SLUICE_ALLOCATOR", "pytorch").run();
+    let serves = || a_pool_serves_those_who_are_in_it(2 * MIB, true);
+    isolate(serves).env("SLUICE_ALLOCATOR", "pytorch").run();
+}
+
+#[test]
+fn what_is_free_in_a_programs_pool_serves_all_before_a_request_is_refused_and_the_other_way_round()
+{
+    isolate(|| {
+        let [device, ..] = devices();
+        let (main, side) = (device.default_stream().unwrap(), Stream::new(device).unwrap());
+        let total = device.memory_info().unwrap().total;
+        set_per_process_memory_fraction(64.0 * MIB as f64 / total as f64, device).unwrap();
+        let pool = MemoryPool::new();
+        let new = |bytes, stream: &Stream| allocate(device, bytes, stream).unwrap();
+        let mut in_pool = {
+            let _inside = pool.enter().unwrap();
+            [(); 6].map(|()| Some(new(10 * MIB, &main)))
+        };
+        in_pool.iter_mut().step_by(2).for_each(|memory| drop(memory.take()));
+        {
+            let _inside = pool.enter().unwrap();
+            drop(new(30 * MIB, &main));
+            drop(new(30 * MIB, &side));
+        }
+        drop(new(30 * MIB, &main));
+        in_pool = [const { None }; 6];
+        {
+            let _inside = pool.enter().unwrap();
+            drop(new(60 * MIB, &side));
+        }
+        drop((in_pool, new(60 * MIB, &main)));
+        let stats = memory_stats(device);
+        assert_eq!(stats.num_ooms, 0);
+    })
+    .run();
+}
+
+#[test]
+fn what_a_programs_pool_lent_out_comes_after_the_work_that_used_it_there() {
+    isolate(|| {
+        let [device, ..] = devices();
+        let (main, side) = (device.default_stream().unwrap(), Stream::new(device).unwrap());
+        let total = device.memory_info().unwrap().total;
+        set_per_process_memory_fraction(32.0 * MIB as f64 / total as f64, device).unwrap();
+        let pool = MemoryPool::new();
+        let memory = {
+            let _inside = pool.enter().unwrap();
+            allocate(device, 30 * MIB, &main).unwrap()
+        };
+        let gate = Gate::close(&side);
+        fill(&side, &memory, 1);
+        drop(memory);
+        let next = allocate(device, 30 * MIB, &main).unwrap();
+        fill(&main, &next, 2);
+        gate.open();
+        assert!(read(&main, &next).iter().all(|byte| *byte == 2));
+    })
+    .run();
+}
+
+#[test]
+fn a_capture_gets_memory_of_a_programs_pool_only_when_no_work_uses_it() {
+    isolate(|| {
+        let [device, ..] = devices();
+        let (main, side) = (device.default_stream().unwrap(), Stream::new(device).unwrap());
+        let total = device.memory_info().unwrap().total;
+        set_per_process_memory_fraction(32.0 * MIB as f64 / total as f64, device).unwrap();
+        let pool = MemoryPool::new();
+        let memory = {
+            let _inside = pool.enter().unwrap();
+            allocate(device, 30 * MIB, &side).unwrap()
+        };
+        let gate = Gate::close(&side);
+        fill(&side, &memory, 1);
+        drop(memory);
+        let opener = std::thread::spawn(move || {
+            // Without this, the capture would have got nothing.
+            while memory_stats(device).num_alloc_retries == 0 {
+                std::thread::yield_now();
+            }
+            gate.open();
+        });
+        let captured = main.capture(|_| {
+            let memory = allocate(device, 20 * MIB, &main)?;
+            assert!(side.query().unwrap(), "captured work cannot wait for it");
+            fill(&main, &memory, 2);
+            Ok::<_, Error>(memory)
+        });
+        let (graph, memory) = captured.unwrap();
+        opener.join().unwrap();
+        graph.instantiate().unwrap().launch(&main).unwrap();
+        assert!(read(&main, &memory).iter().all(|byte| *byte == 2));
+    })
+    .run();
 }
 
 #[test]

@@ -2,8 +2,8 @@
 //! case.
 
 use gpu_alloc::policy::{
-    AllocateError, Asked, Block, Home, Inspect, Log, Policy, Pool, PoolId, Pytorch, Refusal,
-    Refused, SourceCall,
+    AllocateError, Asked, Block, Home, Inspect, Log, Policy, Pool, PoolId, PoolOf, Pytorch,
+    Refusal, Refused, SourceCall,
 };
 
 use crate::device_model::DeviceModel;
@@ -161,7 +161,7 @@ fn whatever_call_fails_nothing_is_lost() {
 fn a_pool_has_pages_of_its_own_and_keeps_them_until_it_has_ended() {
     let mut f = Fixture::expandable();
     let pool = PoolId(1);
-    let home = Home { pool: Some(pool), stream: MAIN };
+    let home = Home { pool: Some(PoolOf::Graphs(pool)), stream: MAIN };
     let block = f.policy.allocate(&mut f.source, PAGE, home).expect("there is room");
     let address = block.address();
     f.free(block);

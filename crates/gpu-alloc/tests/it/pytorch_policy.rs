@@ -1,8 +1,8 @@
 //! What PyTorch's native policy does, case by case.
 
 use gpu_alloc::policy::{
-    Address, AllocateError, Block, Home, Inspect, Limit, Log, Policy, PoolId, Pytorch, Refusal,
-    SourceCall,
+    Address, AllocateError, Block, Home, Inspect, Limit, Log, Policy, PoolId, PoolOf, Pytorch,
+    Refusal, SourceCall,
 };
 
 use crate::test_source::{Fault, TestSource};
@@ -228,7 +228,7 @@ fn a_limit_follows_what_is_given_back() {
 fn a_pool_serves_nobody_else_and_is_not_given_back_before_it_has_ended() {
     let mut f = Fixture::with_capacity(40 * MIB);
     let pool = PoolId(1);
-    let home = Home { pool: Some(pool), stream: MAIN };
+    let home = Home { pool: Some(PoolOf::Graphs(pool)), stream: MAIN };
     let block = f.policy.allocate(&mut f.source, 20 * MIB, home).expect("there is room");
     assert!(!block.is_recycled());
     let address = block.address();

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use gpu_alloc::policy::{
     Address, AllocateError, Asked, Block, BlockState, Home, Inspect, KeptBy, Log, Misplaced,
-    Policy, PoolId, Problem, SourceCall, Suballocated, Suballocator,
+    Policy, PoolId, PoolOf, Problem, SourceCall, Suballocated, Suballocator,
 };
 use proptest::prelude::*;
 
@@ -104,7 +104,7 @@ impl Model {
     fn run(&mut self, step: Step) {
         match step {
             Step::Allocate { stream, bytes, pool } => {
-                let pool = pool.map(|pool| PoolId(self.pools[pool as usize - 1]));
+                let pool = pool.map(|pool| PoolOf::Graphs(PoolId(self.pools[pool as usize - 1])));
                 self.allocate(bytes, Home { stream, pool });
             }
             Step::Free { block, used_on } => self.free(block, used_on),

@@ -22,6 +22,8 @@ impl<K: StreamName> BestFit<K> {
             largest_free_block: self.free.last().map_or(0, |free| free.bytes),
             cached_for_other_streams: 0,
             kept_for_graphs: 0,
+            kept_for_pools: 0,
+            takes_any: false,
             certificate: Certificate { refused, place: None, shares: self.shares() },
         }
     }

@@ -5,7 +5,8 @@ use super::size::Size;
 use super::{Pytorch, Record, State};
 use crate::policy::slab::Slot;
 use crate::policy::{
-    Address, Certificate, Home, KeptBy, OutOfMemoryReport, Place, Refused, Share, StreamName,
+    Address, Certificate, Home, KeptBy, OutOfMemoryReport, Place, PoolOf, Refused, Share,
+    StreamName,
 };
 
 impl<K: StreamName> Pytorch<K> {
@@ -22,7 +23,11 @@ impl<K: StreamName> Pytorch<K> {
             let free = self.small.iter().chain(self.large.iter());
             free.filter(|free| free.home != home)
         };
-        let is_of_graphs = |free: &&FreeBlock<K>| self.is_of_graphs(free.home);
+        let kept_for = |counts: fn(&PoolOf) -> bool| {
+            let is_kept =
+                |free: &&FreeBlock<K>| self.keeper(free.home).as_ref().is_some_and(counts);
+            elsewhere().filter(is_kept).map(|free| free.bytes).sum()
+        };
         OutOfMemoryReport {
             requested,
             rounded: size.rounded,
@@ -33,10 +38,12 @@ impl<K: StreamName> Pytorch<K> {
             reserved: self.statistics.reserved_bytes.all.current,
             largest_free_block: fits.map(|free| free.bytes).max().unwrap_or(0),
             cached_for_other_streams: elsewhere()
-                .filter(|free| !is_of_graphs(free))
+                .filter(|free| !self.is_kept(free.home))
                 .map(|free| free.bytes)
                 .sum(),
-            kept_for_graphs: elsewhere().filter(is_of_graphs).map(|free| free.bytes).sum(),
+            kept_for_graphs: kept_for(|pool| matches!(pool, PoolOf::Graphs(_))),
+            kept_for_pools: kept_for(|pool| matches!(pool, PoolOf::Program(_))),
+            takes_any: false,
             certificate: Certificate {
                 refused,
                 place: self.place(size, home, refused),
@@ -108,11 +115,11 @@ impl<K: StreamName> Pytorch<K> {
                 State::Free | State::Unmapped => is_past &= self.is_past(*slot),
             }
         }
-        let kept_by = match () {
-            () if self.is_of_graphs(self.blocks[blocks[0]].home) => KeptBy::Graphs,
-            () if held + waiting > 0 => KeptBy::Holders,
-            () if !is_past => KeptBy::Work,
-            () => KeptBy::Nobody,
+        let kept_by = match self.keeper(self.blocks[blocks[0]].home) {
+            Some(pool) => pool.into(),
+            None if held + waiting > 0 => KeptBy::Holders,
+            None if !is_past => KeptBy::Work,
+            None => KeptBy::Nobody,
         };
         Share { address: Some(Address(start)), bytes, held, waiting, kept_by }
     }

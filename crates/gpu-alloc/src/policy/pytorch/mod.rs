@@ -21,7 +21,7 @@ pub use self::options::{OptionsError, PytorchOptions};
 use self::size::{Size, Sizes};
 use super::pending::Pending;
 use super::slab::{Slab, Slot};
-use super::{Address, Block, Home, MemoryStats, Pool, PoolId, StreamName};
+use super::{Address, Block, Home, MemoryStats, Pool, PoolOf, StreamName};
 
 /// PyTorch's policy, with its options.
 ///
@@ -52,8 +52,8 @@ pub struct Pytorch<K> {
     /// The ranges of addresses that pages are mapped into; nothing where memory comes in segments.
     expandable: Option<Expandable<K>>,
     pending: Pending<K>,
-    /// The pools that graphs may still use. Their memory is not given back.
-    pools: BTreeSet<PoolId>,
+    /// The pools that are still in use. Their memory is not given back.
+    pools: BTreeSet<PoolOf>,
     statistics: MemoryStats,
     /// What may be taken from the source, as far as it was told.
     memory_limit: Option<u64>,
@@ -320,9 +320,13 @@ impl<K: StreamName> Pytorch<K> {
         self.statistics.inactive_split_bytes.settle(pool, bytes);
     }
 
-    /// Whether graphs may use memory of a home also when nobody holds it.
-    fn is_of_graphs(&self, home: Home<K>) -> bool {
-        home.pool.is_some_and(|pool| self.pools.contains(&pool))
+    /// The living pool that a home's memory is kept for, if it is.
+    fn keeper(&self, home: Home<K>) -> Option<PoolOf> {
+        home.pool.filter(|pool| self.pools.contains(pool))
+    }
+
+    fn is_kept(&self, home: Home<K>) -> bool {
+        self.keeper(home).is_some()
     }
 }
 

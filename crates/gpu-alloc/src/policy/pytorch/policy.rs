@@ -46,7 +46,7 @@ impl<K: StreamName> Policy for Pytorch<K> {
     }
 
     fn end_pool(&mut self, pool: PoolId, _uses: &[(K, u64)]) {
-        self.pools.remove(&pool);
+        self.pools.retain(|living| living.id() != pool);
     }
 
     fn completed(&mut self, stream: K, sequence: u64) {

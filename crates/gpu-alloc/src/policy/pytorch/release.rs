@@ -9,8 +9,7 @@ use crate::policy::slab::Slot;
 use crate::policy::{Home, MemorySource, Pool, StreamName};
 
 impl<K: StreamName> Pytorch<K> {
-    /// The free blocks that are whole segments, or have whole pages in them, and that no graph may
-    /// use.
+    /// The free blocks that are whole segments, or have whole pages in them, and that no pool keeps.
     pub(super) fn releasable(&self) -> impl Iterator<Item = Slot> {
         let free = self.small.iter().chain(self.large.iter()).map(|free| free.slot);
         free.filter(|slot| self.is_releasable(*slot))
@@ -18,7 +17,7 @@ impl<K: StreamName> Pytorch<K> {
 
     fn is_releasable(&self, slot: Slot) -> bool {
         let block = &self.blocks[slot];
-        !self.is_of_graphs(block.home)
+        !self.is_kept(block.home)
             && (self.is_whole_segment(slot) || self.whole_pages(slot).is_some())
     }
 

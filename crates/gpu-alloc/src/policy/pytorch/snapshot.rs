@@ -23,7 +23,7 @@ impl<K: StreamName> Inspect for Pytorch<K> {
         let mut reserved = BTreeMap::new();
         for (_, block) in self.blocks.entries() {
             if let Some(pool) = block.home.pool.filter(|_| block.state != State::Unmapped) {
-                *reserved.entry(pool).or_default() += block.bytes;
+                *reserved.entry(pool.id()).or_default() += block.bytes;
             }
         }
         reserved
@@ -58,7 +58,7 @@ impl<K: StreamName> Pytorch<K> {
             pool: head.home.pool,
             segment_type: head.pool,
             is_expandable: head.range.is_some(),
-            is_kept: self.is_of_graphs(head.home),
+            is_kept: self.is_kept(head.home),
             blocks,
         }
     }

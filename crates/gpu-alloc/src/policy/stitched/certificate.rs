@@ -9,7 +9,8 @@ use super::pages::{PAGE, touched};
 use super::span::{Span, State};
 use crate::policy::slab::Slot;
 use crate::policy::{
-    Address, Asked, Certificate, Home, KeptBy, OutOfMemoryReport, Place, Refused, Share, StreamName,
+    Address, Asked, Certificate, Home, KeptBy, OutOfMemoryReport, Place, PoolOf, Refused, Share,
+    StreamName,
 };
 
 impl<K: StreamName> Stitched<K> {
@@ -20,6 +21,7 @@ impl<K: StreamName> Stitched<K> {
         home: Home<K>,
         refused: Refused,
     ) -> OutOfMemoryReport {
+        let is_kept = matches!(home.pool, Some(PoolOf::Graphs(_)));
         let pool = pool_of(rounded);
         let arena = self.arena_of.get(&(home, pool)).copied();
         let serving = arena.into_iter().flat_map(|arena| self.arenas_that_serve(arena));
@@ -28,7 +30,8 @@ impl<K: StreamName> Stitched<K> {
             let free = self.spans.iter().filter(|span| span.is_at_hand());
             free.filter(|span| counts(span.arena)).map(|span| span.bytes).sum()
         };
-        let is_elsewhere = |id| !self.is_kept(id) && self.arena(id).home != home;
+        // All that nobody holds serves any request, unless it is kept.
+        let is_elsewhere = |id| is_kept && !self.is_kept(id);
         let statistics = self.statistics();
         let allocated = statistics.allocated_bytes.all.current;
         OutOfMemoryReport {
@@ -42,6 +45,8 @@ impl<K: StreamName> Stitched<K> {
             largest_free_block: runs.max().unwrap_or(0),
             cached_for_other_streams: free(&is_elsewhere),
             kept_for_graphs: free(&|id| self.is_kept(id)),
+            kept_for_pools: 0,
+            takes_any: !is_kept,
             certificate: Certificate {
                 refused,
                 place: arena

@@ -34,7 +34,7 @@ use self::span::State;
 use super::pending::Pending;
 use super::slab::{Slab, Slot};
 use super::tally::{Tally, slack};
-use super::{Block, Home, MemoryStats, Pool, PoolId, StreamName};
+use super::{Block, Home, MemoryStats, Pool, PoolOf, StreamName};
 
 /// The calls to the driver that each page is worth at all times: to make it, to map it, and then one
 /// more.
@@ -70,9 +70,12 @@ const CALLS_FOR_A_PAGE: u64 = 32;
 /// other memory, so that whoever copies ahead does not wait for the work on the copy before. Pages
 /// move between streams only where a stream would have to be given new ones otherwise.
 ///
-/// Pools keep memory apart for graphs ([`Home::pool`]): it does not move, serves nobody else, is not
+/// # Pools
+/// They keep memory apart ([`Home::pool`]). That of graphs does not move, serves nobody else, is not
 /// given back before [`end_pool`](super::Policy::end_pool), and is handed out again only when no
-/// other stream uses it any more, as captured work cannot wait for work that runs.
+/// other stream uses it any more, as captured work cannot wait for work that runs. That of a part of
+/// a program moves within its pool, and goes back to the source as all other does. Once the source
+/// refuses, what is free of it serves everybody, and those in the pool get what is free elsewhere.
 #[derive(Debug)]
 pub struct Stitched<K> {
     /// All spans, by lane.
@@ -85,8 +88,8 @@ pub struct Stitched<K> {
     spare: Vec<Slot>,
     /// Mappings that pieces have left, oldest first, by span and address.
     stale: VecDeque<(Slot, u64)>,
-    /// The pools that graphs may still use. Their memory is not given back.
-    pools: BTreeSet<PoolId>,
+    /// The pools that are still in use.
+    pools: BTreeSet<PoolOf>,
     /// Memory of graphs that was freed and waits for work on other streams, and how far each stream
     /// is known to have come.
     pending: Pending<K>,
@@ -189,9 +192,15 @@ impl<K: StreamName> Stitched<K> {
         shared.id(shared.arenas.len() as u32 - 1)
     }
 
+    /// The living pool that an arena's memory belongs to. Until memory is short, it serves nobody
+    /// else.
+    fn pool_in_use(&self, arena: ArenaId) -> Option<PoolOf> {
+        self.arena(arena).home.pool.filter(|pool| self.pools.contains(pool))
+    }
+
     /// Whether an arena's memory must stay where it is, whoever holds it.
     fn is_kept(&self, arena: ArenaId) -> bool {
-        self.arena(arena).home.pool.is_some_and(|pool| self.pools.contains(&pool))
+        matches!(self.pool_in_use(arena), Some(PoolOf::Graphs(_)))
     }
 
     fn has_completed(&self, stream: K, sequence: u64) -> bool {

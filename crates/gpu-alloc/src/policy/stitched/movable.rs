@@ -39,11 +39,12 @@ pub(super) struct Free {
 }
 
 impl<K: StreamName> Stitched<K> {
-    /// Every piece that may move to an arena, but for those that are at pages of the place there.
+    /// Every piece that may move to an arena, but for those that are at pages of the place there; of
+    /// other pools only where it takes any.
     ///
     /// To an arena of graphs those may that no work uses any more.
-    pub(super) fn movable(&self, to: ArenaId, place: &Range<u64>) -> Movable {
-        let is_kept = self.is_kept(to);
+    pub(super) fn movable(&self, to: ArenaId, place: &Range<u64>, takes_any: bool) -> Movable {
+        let (is_kept, among) = (self.is_kept(to), self.pool_in_use(to));
         let mut found = <[VecDeque<Free>; MOST_PAGES as usize]>::default();
         for piece in &self.spare {
             let free = Free { piece: *piece, near: None };
@@ -51,7 +52,9 @@ impl<K: StreamName> Stitched<K> {
         }
         let mut holes: Vec<Run> = self
             .free_pieces()
-            .filter(|(_, hole, _)| !is_kept || self.is_over(*hole))
+            .filter(|(from, hole, _)| {
+                (takes_any || self.pool_in_use(*from) == among) && (!is_kept || self.is_over(*hole))
+            })
             .flat_map(|(arena, hole, pages)| {
                 let [before, after] = self.outside(arena, &pages, place);
                 let freed = self.spans[hole].freed;

@@ -49,15 +49,15 @@ impl<K: StreamName> Lane<K> {
 }
 
 impl<K: StreamName> Stitched<K> {
-    /// A hole for `bytes` among the memory of other streams that is not kept for graphs, and an
-    /// address in it; the smallest of those that each of them would give.
+    /// A hole for `bytes` among the memory of other streams, of the same pool if there is one, and an
+    /// address in it; the smallest of those that each of them would give. Graphs have none.
     pub(super) fn hole_elsewhere(&self, arena: ArenaId, bytes: u64) -> Option<(Slot, u64)> {
         if self.is_kept(arena) {
             return None;
         }
-        let pool = self.arena(arena).pool;
+        let (pool, among) = (self.arena(arena).pool, self.pool_in_use(arena));
         let others = self.arena_ids().filter(|other| {
-            *other != arena && self.arena(*other).pool == pool && !self.is_kept(*other)
+            *other != arena && self.arena(*other).pool == pool && self.pool_in_use(*other) == among
         });
         let holes = others.filter_map(|other| self.hole_for(other, bytes));
         holes.min_by_key(|(slot, _)| self.spans[*slot].bytes)

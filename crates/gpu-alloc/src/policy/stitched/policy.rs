@@ -12,7 +12,8 @@ use super::span::State;
 use super::{Lane, Stitched};
 use crate::policy::certificate::Unable;
 use crate::policy::{
-    AllocateError, Block, ForeignBlock, Home, MemorySource, Policy, PoolId, Refused, StreamName,
+    AllocateError, Block, ForeignBlock, Home, MemorySource, Policy, PoolId, PoolOf, Refused,
+    StreamName,
 };
 
 /// What exceeds the addresses of any device, by far.
@@ -117,8 +118,8 @@ impl<K: StreamName> Policy for Stitched<K> {
     }
 
     fn end_pool(&mut self, pool: PoolId, uses: &[(K, u64)]) {
-        self.pools.remove(&pool);
-        let ended = |id: &ArenaId| self.arena(*id).home.pool == Some(pool);
+        self.pools.retain(|living| living.id() != pool);
+        let ended = |id: &ArenaId| self.arena(*id).home.pool.map(PoolOf::id) == Some(pool);
         let ended: Vec<_> = self.arena_ids().filter(ended).collect();
         ended.into_iter().for_each(|arena| self.end_arena(arena, uses));
     }

@@ -81,7 +81,7 @@ impl<K: StreamName> Stitched<K> {
         };
         if let Some(oldest) = self.quarantine.spans.iter().position(fits) {
             self.end_quarantine_of(oldest);
-        } else if self.may_move(touched(0, bytes).end) || !self.end_quarantine() {
+        } else if self.may_move(arena, touched(0, bytes).end) || !self.end_quarantine() {
             return None;
         }
         self.hole_for(arena, bytes)
@@ -133,11 +133,13 @@ impl<K: StreamName> Stitched<K> {
         any
     }
 
-    /// Whether there are so many pages that nobody holds anything of and that may move. It looks at
-    /// no more than it needs to know that.
-    fn may_move(&self, wanted: u64) -> bool {
+    /// Whether there are so many pages that nobody holds anything of and that may move to an arena
+    /// before memory is short. It looks at no more than it needs to know that.
+    fn may_move(&self, to: ArenaId, wanted: u64) -> bool {
+        let among = self.pool_in_use(to);
         let spare = self.spare.iter().map(|piece| self.pieces[*piece].pages);
-        let mapped = self.free_pieces().map(|(_, _, pages)| pages.end - pages.start);
+        let mapped = self.free_pieces().filter(|(from, ..)| self.pool_in_use(*from) == among);
+        let mapped = mapped.map(|(_, _, pages)| pages.end - pages.start);
         let mut found = 0;
         spare.chain(mapped).any(|pages| {
             found += pages;

@@ -54,7 +54,7 @@ impl<K: StreamName> Stitched<K> {
 
     /// The pages that could be brought to a place of an arena without the source.
     pub(super) fn supply_at(&self, arena: ArenaId, place: Place, bytes: u64) -> u64 {
-        self.movable(arena, &touched(place.address, place.address + bytes)).pages
+        self.movable(arena, &touched(place.address, place.address + bytes), true).pages
     }
 
     /// The arenas whose memory and addresses a request of one of them may have when there is nothing

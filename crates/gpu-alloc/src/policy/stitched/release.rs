@@ -1,12 +1,13 @@
 //! Ends mappings that pieces have left, and gives memory back.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 use super::Stitched;
 use super::arena::ArenaId;
 use super::pages::PAGE;
 use super::piece::Piece;
-use super::span::State;
+use super::span::{Span, State};
 use crate::policy::slab::Slot;
 use crate::policy::source::KnownVirtualMemory;
 use crate::policy::uses::Uses;
@@ -70,8 +71,7 @@ impl<K: StreamName> Stitched<K> {
     }
 
     pub(super) fn is_stale_at(&self, slot: Slot, address: u64) -> bool {
-        let stale =
-            |span: &super::span::Span<K>| span.state == State::Stale && span.address == address;
+        let stale = |span: &Span<K>| span.state == State::Stale && span.address == address;
         self.spans.get(slot).is_some_and(stale)
     }
 
@@ -145,13 +145,22 @@ impl<K: StreamName> Stitched<K> {
         released
     }
 
-    /// Gives back the addresses of graphs' pools that have ended and have no memory any more; their
-    /// arenas serve others.
+    /// Gives back the addresses of pools that have ended and have no memory any more; their arenas
+    /// serve others, unless somebody still holds memory elsewhere that was asked for there.
     pub(super) fn retire_arenas<S: MemorySource>(&mut self, source: &mut S) {
         let ended = self.arena_of.iter().filter(|(_, id)| {
-            self.arena(**id).home.pool.is_some() && !self.is_kept(**id) && self.is_vacant(**id)
+            self.arena(**id).home.pool.is_some()
+                && self.pool_in_use(**id).is_none()
+                && self.is_vacant(**id)
         });
-        let ended: Vec<_> = ended.map(|(key, id)| (*key, *id)).collect();
+        let mut ended: Vec<_> = ended.map(|(key, id)| (*key, *id)).collect();
+        if ended.is_empty() {
+            return;
+        }
+        let holds = |span: &&Span<K>| matches!(span.state, State::Held | State::Waiting);
+        let holders: BTreeSet<_> =
+            self.spans.iter().filter(holds).map(|span| span.holder).collect();
+        ended.retain(|(_, id)| !holders.contains(id));
         for (key, id) in ended {
             self.arena_of.remove(&key);
             for region in std::mem::take(&mut self.arena_mut(id).regions) {

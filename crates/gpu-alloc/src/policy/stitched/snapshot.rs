@@ -34,7 +34,7 @@ impl<K: StreamName> Inspect for Stitched<K> {
             let bytes: u64 =
                 spans.filter(|(_, span)| is_used(span)).map(|(_, span)| span.bytes).sum();
             if bytes > 0 {
-                *reserved.entry(pool).or_default() += bytes;
+                *reserved.entry(pool.id()).or_default() += bytes;
             }
         }
         reserved

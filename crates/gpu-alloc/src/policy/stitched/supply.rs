@@ -11,7 +11,7 @@ use crate::policy::certificate::Unable;
 use crate::policy::slab::Slot;
 use crate::policy::source::KnownVirtualMemory;
 use crate::policy::uses::Uses;
-use crate::policy::{Asked, MemorySource, Pool, Refused, StreamName};
+use crate::policy::{Asked, MemorySource, Pool, PoolOf, Refused, StreamName};
 
 /// The most pages of a piece. More cost fewer calls to the driver; fewer are less often held in
 /// part, when the rest cannot move.
@@ -27,6 +27,8 @@ pub(super) struct Supply {
     to_make: u64,
     /// Where pieces may be taken from, once that is known.
     movable: Option<Movable>,
+    /// Whether those of other pools are among them.
+    takes_any: bool,
     /// The pieces that were made.
     pub(super) made: Vec<Slot>,
     /// What the source said when it had none left.
@@ -50,10 +52,11 @@ impl<K: StreamName> Stitched<K> {
         bytes: u64,
     ) -> Supply {
         let moves = !self.is_kept(arena) && !self.is_generous(missing, bytes);
-        let movable = moves.then(|| self.movable(arena, place));
+        let takes_any = !self.pools.iter().any(|pool| matches!(pool, PoolOf::Program(_)));
+        let movable = moves.then(|| self.movable(arena, place, takes_any));
         let to_move = movable.as_ref().map_or(0, |movable| movable.pages);
         let to_make = missing.saturating_sub(to_move);
-        Supply { to_make, movable, made: Vec::new(), refusal: None }
+        Supply { to_make, movable, takes_any, made: Vec::new(), refusal: None }
     }
 
     /// A piece for `wanted` pages or fewer, or more where there is room.
@@ -80,8 +83,9 @@ impl<K: StreamName> Stitched<K> {
             supply.to_make = wanted;
             return self.make_piece(source, supply, arena, wanted);
         }
-        if supply.movable.is_none() {
-            supply.movable = Some(self.movable(arena, place));
+        if supply.movable.is_none() || !supply.takes_any {
+            supply.takes_any = true;
+            supply.movable = Some(self.movable(arena, place, true));
             return Ok(self.move_piece(supply, arena, wanted, room));
         }
         Ok(None)

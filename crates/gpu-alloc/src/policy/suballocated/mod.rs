@@ -15,7 +15,7 @@ use self::segment::{Before, Segment, Split};
 use super::pending::Pending;
 use super::slab::{Slab, Slot};
 use super::uses::Uses;
-use super::{Address, Block, Home, MemoryStats, Pool, StreamName};
+use super::{Address, Block, Home, MemoryStats, Pool, PoolOf, StreamName};
 
 /// What blocks begin at, and are multiples of.
 const ALIGNMENT: u64 = 512;
@@ -308,9 +308,14 @@ impl<A: Suballocator<K>, K: StreamName> Suballocated<A, K> {
         }
     }
 
-    /// Whether graphs may use memory of an arena that nobody holds.
+    /// The living pool that an arena's memory is kept for, if it is.
+    fn keeper(&self, arena: Option<Home<K>>) -> Option<PoolOf> {
+        let is_living = self.arenas.get(&arena).is_some_and(|arena| arena.ended.is_none());
+        arena?.pool.filter(|_| is_living)
+    }
+
     fn is_kept(&self, arena: Option<Home<K>>) -> bool {
-        arena.is_some() && self.arenas.get(&arena).is_some_and(|arena| arena.ended.is_none())
+        self.keeper(arena).is_some()
     }
 }
 

@@ -10,7 +10,7 @@ use super::{ALIGNMENT, Arena, Suballocated, Suballocator, arena_of, pool_of};
 use crate::policy::certificate::Unable;
 use crate::policy::{
     Address, AllocateError, Asked, Block, ForeignBlock, Home, MemorySource, Policy, Pool, PoolId,
-    StreamName,
+    PoolOf, StreamName,
 };
 
 impl<A: Suballocator<K>, K: StreamName> Policy for Suballocated<A, K> {
@@ -81,7 +81,7 @@ impl<A: Suballocator<K>, K: StreamName> Policy for Suballocated<A, K> {
 
     fn end_pool(&mut self, pool: PoolId, uses: &[(K, u64)]) {
         for (home, arena) in &mut self.arenas {
-            if home.is_some_and(|home| home.pool == Some(pool)) {
+            if home.is_some_and(|home| home.pool.map(PoolOf::id) == Some(pool)) {
                 arena.ended = Some(uses.to_vec());
             }
         }

@@ -3,7 +3,7 @@
 use super::segment::{Segment, State};
 use super::{Suballocated, Suballocator, arena_of};
 use crate::policy::{
-    Address, AllocateError, Certificate, Home, KeptBy, OutOfMemoryReport, Refused, Share,
+    Address, AllocateError, Certificate, Home, KeptBy, OutOfMemoryReport, PoolOf, Refused, Share,
     StreamName,
 };
 
@@ -18,8 +18,15 @@ impl<A: Suballocator<K>, K: StreamName> Suballocated<A, K> {
     ) -> AllocateError<E> {
         let serves = |segment: &&Segment<K>| segment.arena == arena_of(home);
         let serving = self.segments.values().filter(serves);
-        let kept = self.segments.values().filter(|segment| self.is_kept(segment.arena));
-        let kept_free = kept.flat_map(Segment::parts).filter(|(_, part)| part.before().is_some());
+        let free = |segment: &Segment<K>| {
+            let free = segment.parts().filter(|(_, part)| part.before().is_some());
+            free.map(|(_, part)| part.bytes).sum::<u64>()
+        };
+        let kept_by = |kept_by: fn(&PoolOf) -> bool| {
+            let is_kept =
+                |segment: &&Segment<K>| self.keeper(segment.arena).as_ref().is_some_and(kept_by);
+            self.segments.values().filter(is_kept).map(free).sum()
+        };
         let refused = refused.unwrap_or_else(|| Refused::without_asking(bytes));
         let allocated = self.statistics.allocated_bytes.all.current;
         AllocateError::OutOfMemory(Box::new(OutOfMemoryReport {
@@ -32,7 +39,9 @@ impl<A: Suballocator<K>, K: StreamName> Suballocated<A, K> {
             reserved: self.statistics.reserved_bytes.all.current,
             largest_free_block: serving.map(Segment::longest_free).max().unwrap_or(0),
             cached_for_other_streams: 0,
-            kept_for_graphs: kept_free.map(|(_, part)| part.bytes).sum(),
+            kept_for_graphs: kept_by(|pool| matches!(pool, PoolOf::Graphs(_))),
+            kept_for_pools: kept_by(|pool| matches!(pool, PoolOf::Program(_))),
+            takes_any: false,
             certificate: Certificate { refused, place: None, shares: self.shares() },
         }))
     }
@@ -45,8 +54,8 @@ impl<A: Suballocator<K>, K: StreamName> Suballocated<A, K> {
 
     fn share(&self, address: u64, segment: &Segment<K>) -> Share {
         let mut uses = self.uses_of(segment);
-        let kept_by = if self.is_kept(segment.arena) {
-            KeptBy::Graphs
+        let kept_by = if let Some(pool) = self.keeper(segment.arena) {
+            pool.into()
         } else if !segment.is_unused() {
             KeptBy::Holders
         } else if uses.any(|(stream, last)| last > self.pending.completed_on(stream)) {

@@ -94,6 +94,6 @@ const largestHole = (segment) => Math.max(0, ...segment.blocks.map((block) => (b
 function kindOf(segment) {
   const kinds = [segment.small ? "small requests" : "large requests"];
   if (segment.pages) kinds.push("expandable");
-  if (segment.pool !== 0) kinds.push(`pool ${segment.pool} of graphs`);
+  if (segment.pool !== 0) kinds.push(`pool ${segment.pool}`);
   return kinds.join(", ");
 }

@@ -1,6 +1,6 @@
 //! Whether a certificate says what is so, and whether that is enough for a refusal.
 
-use gpu_alloc::policy::{Asked, KeptBy, OutOfMemoryReport, Share, SourceCall};
+use gpu_alloc::policy::{Asked, KeptBy, OutOfMemoryReport, PoolOf, Share, SourceCall};
 
 use super::rules::{PAGE, Request, Rules};
 use super::world::{World, overlap};
@@ -106,10 +106,8 @@ impl Refusal<'_> {
         let may_stay = certificate.refused.asked == Asked::Total;
         let mut shares = certificate.shares.iter();
         shares.try_for_each(|share| self.check_share(world, share, may_stay))?;
-        let free = |kept_by| certificate.kept_by(kept_by);
-        let sum = free(KeptBy::Nobody) + free(KeptBy::Work);
-        let rest = free(KeptBy::Holders) + free(KeptBy::Graphs);
-        ensure!(sum + rest == report.reserved, "{} bytes are taken", report.reserved);
+        let told: u64 = certificate.shares.iter().map(|share| share.bytes).sum();
+        ensure!(told == report.reserved, "{} bytes are taken", report.reserved);
         Ok(())
     }
 
@@ -133,12 +131,12 @@ impl Refusal<'_> {
         let (held, waiting) = world.claims(&range);
         ensure!((held, waiting) == (share.held, share.waiting), "{held}, {waiting}: {share:?}");
         let is_at_work = world.completed != world.enqueued;
-        let right = match share.kept_by {
-            KeptBy::Graphs => world.is_kept(ground),
-            _ if world.is_kept(ground) => false,
-            KeptBy::Holders => held + waiting > 0,
-            KeptBy::Work => held + waiting == 0 && is_at_work,
-            KeptBy::Nobody => held + waiting == 0 && may_stay,
+        let right = match (share.kept_by, world.keeper(self.request.rules, ground)) {
+            (told, Some(keeper)) => told == keeper,
+            (KeptBy::Graphs | KeptBy::Pool(_), None) => false,
+            (KeptBy::Holders, None) => held + waiting > 0,
+            (KeptBy::Work, None) => held + waiting == 0 && is_at_work,
+            (KeptBy::Nobody, None) => held + waiting == 0 && may_stay,
         };
         ensure!(right, "{share:?} is not kept so");
         Ok(())
@@ -166,7 +164,7 @@ impl Refusal<'_> {
             let address = share.address.map_or(0, |address| address.0);
             self.request.rules == Rules::Stitched
                 && share.kept_by == KeptBy::Work
-                && !self.request.home.pool.is_some_and(|_| world.is_kept(ground))
+                && !matches!(self.request.home.pool, Some(PoolOf::Graphs(_)))
                 && overlap(&(address..address + share.bytes), &touched) == 0
         };
         let moves = report.certificate.shares.iter().filter(may_move);

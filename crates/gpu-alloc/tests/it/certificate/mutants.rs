@@ -1,7 +1,7 @@
 //! The checker can fail: it finds what a policy forgets, and every figure that is wrong.
 
 use gpu_alloc::policy::{
-    Asked, BestFit, Certificate, Home, KeptBy, OutOfMemoryReport, Pytorch, Stitched,
+    Asked, BestFit, Certificate, Home, KeptBy, OutOfMemoryReport, PoolId, Pytorch, Stitched,
 };
 
 use super::check::{Refusal, Verdict};
@@ -67,7 +67,8 @@ fn a_policy_that_forgets_free_memory_is_found_out() {
         let shares = report.certificate.shares.clone();
         report.certificate.shares.pop();
         assert!(check(&world, &report).is_err());
-        for kept_by in [KeptBy::Nobody, KeptBy::Work, KeptBy::Graphs, KeptBy::Holders] {
+        let pool = KeptBy::Pool(PoolId(1));
+        for kept_by in [KeptBy::Nobody, KeptBy::Work, KeptBy::Graphs, pool, KeptBy::Holders] {
             report.certificate.shares.clone_from(&shares);
             for share in &mut report.certificate.shares {
                 let range = share.address.expect("it is mapped").0..;

@@ -123,7 +123,7 @@ impl<P: Tried> Run<P> {
                 self.policy.release_cached(&mut self.source);
             }
             Step::EndPool { pool } => {
-                self.policy.end_pool(self.world.pool(pool), &[]);
+                self.policy.end_pool(self.world.pool(pool).id(), &[]);
                 self.world.ended[pool] += 1;
             }
             Step::Fail { after, broken } => {

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use gpu_alloc::policy::Home;
+use gpu_alloc::policy::{Home, PoolOf};
 
 use super::world::{Ground, World, overlap};
 use super::{MIB, Name};
@@ -54,14 +54,15 @@ impl Request {
     }
 
     /// Where its block may lie: in PyTorch's memory of its stream, its pool and its kind; in stitched
-    /// memory wherever graphs do not keep it, and for graphs in their own; page-locked memory serves all.
+    /// memory wherever graphs do not keep it, also in a program's pools, and for graphs in their own;
+    /// page-locked memory serves all.
     fn grounds<'a>(&'a self, world: &'a World) -> impl Iterator<Item = &'a Ground> {
         world.grounds.iter().filter(move |ground| match (self.rules, self.home.pool) {
             (Rules::Native | Rules::Expandable, _) => {
                 (ground.home, ground.is_small) == (self.home, self.is_small())
             }
-            (Rules::Stitched, Some(_)) => ground.home == self.home,
-            (Rules::Stitched, None) => !world.is_kept(ground),
+            (Rules::Stitched, Some(PoolOf::Graphs(_))) => ground.home == self.home,
+            (Rules::Stitched, _) => !world.is_kept(self.rules, ground),
             (Rules::Pinned, _) => true,
         })
     }
@@ -98,11 +99,17 @@ impl Request {
         }
         let bound: u64 = match self.rules {
             Rules::Native | Rules::Pinned => {
-                world.grounds.iter().filter(|g| is_bound(world, g)).map(|g| whole(&g.range)).sum()
+                let bound = |ground: &&Ground| {
+                    world.is_kept(self.rules, ground) || world.claims(&ground.range) != (0, 0)
+                };
+                world.grounds.iter().filter(bound).map(|g| whole(&g.range)).sum()
             }
             Rules::Expandable | Rules::Stitched => {
                 let pieces = world.pieces.iter();
-                pieces.filter(|(piece, _)| world.is_bound(**piece)).map(|(_, bytes)| bytes).sum()
+                pieces
+                    .filter(|(piece, _)| world.is_bound(self.rules, **piece))
+                    .map(|(_, bytes)| bytes)
+                    .sum()
             }
         };
         // The model of a device gives out whole pages.
@@ -156,29 +163,24 @@ impl Request {
         let pages = (block.start - ground) / unit..(block.end - ground).div_ceil(unit);
         let stays = |page: &u64| {
             let page = ground + page * unit..ground + (page + 1) * unit;
-            world.used_mappings(&page).any(|(_, piece)| world.is_bound(piece))
+            world.used_mappings(&page).any(|(_, piece)| world.is_bound(self.rules, piece))
         };
         pages.filter(|page| !stays(page)).count() as u64
     }
 }
 
 impl World {
-    /// Whether a piece of physical memory has to stay where it is: somebody holds a part of it, or
-    /// graphs do.
-    pub(crate) fn is_bound(&self, piece: gpu_alloc::policy::Physical) -> bool {
+    /// Whether a piece of physical memory has to stay where it is: somebody holds a part of it, or a
+    /// pool keeps it.
+    pub(crate) fn is_bound(&self, rules: Rules, piece: gpu_alloc::policy::Physical) -> bool {
         let mappings = self.mapped.iter().filter(|(_, (physical, _))| *physical == piece);
         let mut ranges = mappings.map(|(at, (_, bytes))| *at..at + bytes);
         let is_used = |at: u64| self.newest.get(&piece) == Some(&at);
         ranges.any(|range| {
             self.claims(&range) != (0, 0)
-                || (is_used(range.start) && self.is_kept(self.ground_of(range.start)))
+                || (is_used(range.start) && self.is_kept(rules, self.ground_of(range.start)))
         })
     }
-}
-
-/// Whether a segment cannot be given back.
-fn is_bound(world: &World, ground: &Ground) -> bool {
-    world.is_kept(ground) || world.claims(&ground.range) != (0, 0)
 }
 
 /// What a segment takes of a device.

@@ -4,8 +4,9 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use gpu_alloc::policy::{Address, Home, Physical, SourceCall};
+use gpu_alloc::policy::{Address, Home, KeptBy, Physical, PoolId, PoolOf, SourceCall};
 
+use super::rules::Rules;
 use super::{Name, STREAMS};
 
 /// Addresses that came from the source at once: a segment, or a reservation.
@@ -98,17 +99,27 @@ impl World {
         ground.expect("what was handed out came from the source")
     }
 
-    /// Whether graphs may use what lies there.
-    pub(crate) fn is_kept(&self, ground: &Ground) -> bool {
-        ground
-            .home
-            .pool
-            .is_some_and(|pool| (0..super::POOLS).any(|living| self.pool(living) == pool))
+    /// What keeps what lies there, by the rules of a policy, held or not: graphs may use it; and a
+    /// program's pool keeps it unless memory is stitched.
+    pub(crate) fn keeper(&self, rules: Rules, ground: &Ground) -> Option<KeptBy> {
+        let pool = ground.home.pool?;
+        let is_living = (0..super::POOLS).any(|living| self.pool(living) == pool);
+        match pool {
+            _ if !is_living => None,
+            PoolOf::Graphs(_) => Some(KeptBy::Graphs),
+            PoolOf::Program(_) if rules == Rules::Stitched => None,
+            PoolOf::Program(id) => Some(KeptBy::Pool(id)),
+        }
     }
 
-    /// The name that a pool has now.
-    pub(crate) fn pool(&self, pool: usize) -> gpu_alloc::policy::PoolId {
-        gpu_alloc::policy::PoolId(pool as u64 + self.ended[pool] * super::POOLS as u64)
+    pub(crate) fn is_kept(&self, rules: Rules, ground: &Ground) -> bool {
+        self.keeper(rules, ground).is_some()
+    }
+
+    /// A pool under the name that it has now: the first serves graphs, the other one a program.
+    pub(crate) fn pool(&self, pool: usize) -> PoolOf {
+        let id = PoolId(pool as u64 + self.ended[pool] * super::POOLS as u64);
+        if pool == 0 { PoolOf::Graphs(id) } else { PoolOf::Program(id) }
     }
 
     /// Forgets what is over.

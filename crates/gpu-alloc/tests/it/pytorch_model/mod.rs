@@ -5,7 +5,7 @@ mod naive;
 use std::ops::Range;
 
 use gpu_alloc::policy::{
-    Address, AllocateError, Block, BlockState, Home, Inspect, Log, Policy, PoolId, Pytorch,
+    Address, AllocateError, Block, BlockState, Home, Inspect, Log, Policy, PoolId, PoolOf, Pytorch,
     Segment, SourceCall,
 };
 use proptest::prelude::*;
@@ -173,7 +173,7 @@ impl Model {
         let (calls, before) = (self.source.calls().len(), self.policy.snapshot());
         match step {
             Step::Allocate { bytes, stream, pool } => {
-                let pool = pool.map(|pool| self.pool(pool));
+                let pool = pool.map(|pool| PoolOf::Graphs(self.pool(pool)));
                 self.allocate(*bytes, Home { stream: *stream, pool });
             }
             Step::EndPool { pool } => {
@@ -204,7 +204,7 @@ impl Model {
 
     /// Whether graphs may use a segment's memory.
     fn is_of_graphs(&self, segment: &Segment<u64>) -> bool {
-        segment.pool.is_some_and(|pool| (0..POOLS).any(|living| self.pool(living) == pool))
+        segment.pool.is_some_and(|pool| (0..POOLS).any(|living| self.pool(living) == pool.id()))
     }
 
     fn allocate(&mut self, bytes: u64, home: Home<u64>) {

