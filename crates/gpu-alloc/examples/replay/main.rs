@@ -20,6 +20,8 @@ mod replay;
 mod trace;
 
 #[cfg(test)]
+mod bars;
+#[cfg(test)]
 mod reference;
 
 use std::num::{NonZeroU64, NonZeroUsize};

@@ -15,7 +15,7 @@ fn data(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name)
 }
 
-fn trace(name: &str) -> Trace {
+pub(crate) fn trace(name: &str) -> Trace {
     Trace::open(&data(&format!("{name}.trace.gz")), None).expect("the trace is in the repository")
 }
 
