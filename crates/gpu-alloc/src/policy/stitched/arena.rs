@@ -1,6 +1,7 @@
 //! Addresses for the requests of one stream.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 
 use super::bins::Bins;
 use super::idle::IdlePages;
@@ -59,8 +60,7 @@ impl<K> Arena<K> {
 
     /// The piece of physical memory that is mapped at a page; the page must be in a region.
     pub(super) fn piece_at(&self, page: u64) -> Option<Slot> {
-        let region = self.region_of(page);
-        region.pieces.get(region.index(page)).copied().flatten()
+        self.region_of(page).piece_at(page)
     }
 
     /// The region that a page is in; it must be in one.
@@ -86,6 +86,27 @@ impl<K> Arena<K> {
 impl Region {
     pub(super) fn new(address: u64, bytes: u64, first: Slot) -> Region {
         Region { address, bytes, first, pieces: Vec::new() }
+    }
+
+    /// The piece that is mapped at a page of the region.
+    pub(super) fn piece_at(&self, page: u64) -> Option<Slot> {
+        self.pieces.get(self.index(page)).copied().flatten()
+    }
+
+    /// Those of some mapped pages that pieces take which reach no further; they are in one run.
+    pub(super) fn whole_pieces(&self, pages: Range<u64>) -> Range<u64> {
+        let at = |index: usize| self.pieces.get(index).copied().flatten();
+        let [mut start, mut end] = [pages.start, pages.end].map(|page| self.index(page));
+        let reaches_before = start.checked_sub(1).and_then(at).filter(|_| start < end);
+        while start < end && at(start) == reaches_before {
+            start += 1;
+        }
+        let reaches_after = at(end);
+        while start < end && at(end - 1) == reaches_after {
+            end -= 1;
+        }
+        let first = self.address / PAGE;
+        first + start as u64..first + end as u64
     }
 
     fn holds(&self, page: u64) -> bool {

@@ -104,16 +104,10 @@ impl<K: StreamName> Stitched<K> {
     fn whole_pieces(&self, arena: ArenaId, hole: Slot) -> Range<u64> {
         let span = &self.spans[hole];
         let pages = whole(span.address, span.end());
-        if pages.is_empty() {
-            return pages;
+        match pages.is_empty() {
+            true => pages,
+            false => self.arena(arena).region_of(pages.start).whole_pieces(pages),
         }
-        let (first, last) = (
-            self.pages_of_piece_at(arena, pages.start),
-            self.pages_of_piece_at(arena, pages.end - 1),
-        );
-        let start = if first.start < pages.start { first.end } else { pages.start };
-        let end = if last.end > pages.end { last.start } else { pages.end };
-        start..end.max(start)
     }
 }
 
@@ -128,24 +122,25 @@ impl Movable {
     ) -> Option<Free> {
         let best = wanted.min(MOST_PAGES) as usize;
         while self.found[best - 1].is_empty()
-            && let Some((pages, free)) = self.take_next(policy)
+            && let Some(run) = self.holes.pop()
         {
-            self.found[pages as usize - 1].push_back(free);
+            self.look_into(policy, run);
         }
         let room = room.min(MOST_PAGES) as usize;
         let mut sizes = (1..=best).rev().chain(best + 1..=room);
         sizes.find_map(|pages| self.found[pages - 1].pop_front())
     }
 
-    fn take_next<K: StreamName>(&mut self, policy: &Stitched<K>) -> Option<(u64, Free)> {
-        let run = self.holes.last_mut()?;
-        let piece = policy.arena(run.arena).piece_at(run.pages.start).expect("the page is mapped");
-        let pages = policy.pieces[piece].pages;
-        run.pages.start += pages;
-        let free = Free { piece, near: Some(run.hole) };
-        if run.pages.is_empty() {
-            self.holes.pop();
+    /// Finds the pieces of a run.
+    fn look_into<K: StreamName>(&mut self, policy: &Stitched<K>, run: Run) {
+        let region = policy.arena(run.arena).region_of(run.pages.start);
+        let mut page = run.pages.start;
+        while page < run.pages.end {
+            let piece = region.piece_at(page).expect("the page is mapped");
+            let pages = policy.pieces[piece].pages;
+            let free = Free { piece, near: Some(run.hole) };
+            self.found[pages as usize - 1].push_back(free);
+            page += pages;
         }
-        Some((pages, free))
     }
 }
