@@ -69,7 +69,9 @@ fn streams_that_are_gone_are_let_go_and_leave_their_memory_to_others() {
             stream.synchronize().unwrap();
             reserved.push(memory_reserved(device));
         }
-        assert!(counters().streams <= 40, "{} streams are kept", counters().streams);
+        // Some more than are known at once: what was kept for work is looked at again some time
+        // after the work is done.
+        assert!(counters().streams <= 100, "{} streams are kept", counters().streams);
         assert_eq!(reserved[50], reserved[199]);
         let ranges = counters().calls["cuMemAddressReserve"];
         assert!(ranges <= 40, "{ranges} ranges of addresses for no more than 32 streams at once");
