@@ -2,8 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use smallvec::SmallVec;
+
 use super::StreamName;
 use super::slab::Slot;
+use super::uses::Uses;
 
 /// Freed blocks whose last uses have not completed, as far as is known.
 #[derive(Debug)]
@@ -32,6 +35,21 @@ impl<K: StreamName> Pending<K> {
         self.streams_of.insert(slot, last_uses.len());
         self.uses.extend(last_uses.into_iter().map(|(stream, sequence)| (stream, sequence, slot)));
         true
+    }
+
+    /// Makes freed memory of `own`, which must not be handed out before its last `uses`, wait for
+    /// those on other streams; false if it need not. The one on its own stream is all that is noted.
+    pub(super) fn hold_back(
+        &mut self,
+        slot: Slot,
+        own: K,
+        uses: &[(K, u64)],
+        noted: &mut Uses<K>,
+    ) -> bool {
+        let (on_own, on_others): (SmallVec<[_; 4]>, SmallVec<[_; 4]>) =
+            uses.iter().copied().partition(|(stream, _)| *stream == own);
+        noted.renew(own, own, &on_own);
+        self.hold(slot, on_others)
     }
 
     /// Notes how far `stream` has come; returns the blocks that now wait for nothing, oldest use

@@ -1,11 +1,11 @@
 //! The certificate of an out-of-memory error, from the driver's memory up.
 
 use gpu_alloc::policy::{Asked, KeptBy, Refusal};
-use gpu_alloc::{Error, OutOfMemory, allocate, set_per_process_memory_fraction};
+use gpu_alloc::{Error, OutOfMemory, allocate};
 use gpu_runtime::Stream;
 use test_support::isolate;
 
-use crate::device_support::{Gate, devices, fill};
+use crate::device_support::{Gate, devices, fill, limit};
 
 const MIB: usize = 1 << 20;
 const MIB_64: u64 = 1 << 20;
@@ -15,8 +15,7 @@ const MIB_64: u64 = 1 << 20;
 fn run_out(block: usize, more: usize) -> OutOfMemory {
     let [device, ..] = devices();
     let (main, side) = (device.default_stream().unwrap(), Stream::new(device).unwrap());
-    let total = device.memory_info().unwrap().total;
-    set_per_process_memory_fraction((60 * MIB) as f64 / total as f64, device).unwrap();
+    limit(device, 60 * MIB);
     let mut held = [(); 3].map(|()| Some(allocate(device, block, &main).unwrap()));
     let middle = held[1].take().unwrap();
     let gate = Gate::close(&side);

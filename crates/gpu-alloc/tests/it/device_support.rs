@@ -4,7 +4,7 @@ use std::sync::Mutex;
 use std::sync::mpsc::{Sender, channel};
 
 use cuda_sim::control::{CheckKinds, Config, configure};
-use gpu_alloc::{DeviceMemory, PinnedMemory};
+use gpu_alloc::{DeviceMemory, PinnedMemory, set_per_process_memory_fraction};
 use gpu_runtime::{Access, Device, DriverChoice, Stream, UseRecord, ordered};
 
 /// The four devices of the software driver, with every access of a kernel checked.
@@ -14,6 +14,13 @@ pub(crate) fn devices() -> [Device; 4] {
     gpu_runtime::choose_driver(DriverChoice::Software { devices: None })
         .expect("no test chooses another driver");
     [0, 1, 2, 3].map(|index| Device::get(index).expect("there are four"))
+}
+
+/// Lets the process take this many bytes of a device's memory.
+pub(crate) fn limit(device: Device, bytes: usize) {
+    let total = device.memory_info().expect("the device tells").total;
+    set_per_process_memory_fraction(bytes as f64 / total as f64, device)
+        .expect("it is a part of the device's memory");
 }
 
 /// Keeps a stream from going on until it is opened, or dropped.

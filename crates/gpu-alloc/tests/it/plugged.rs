@@ -7,12 +7,11 @@ use gpu_alloc::policy::{Address, Limit, MemorySource, SourceError};
 use gpu_alloc::{
     AllocatorPolicy, DeviceSource, Error, MemoryPool, allocate, empty_cache, fill_new_memory,
     memory_reserved, memory_snapshot, memory_stats, set_allocator_policy, set_memory_source,
-    set_per_process_memory_fraction,
 };
 use gpu_runtime::{Device, Stream};
 use test_support::isolate;
 
-use crate::device_support::{Gate, devices, fill, read};
+use crate::device_support::{Gate, devices, fill, limit, read};
 
 const MIB: usize = 1 << 20;
 
@@ -145,8 +144,7 @@ fn what_is_free_in_a_programs_pool_serves_all_before_a_request_is_refused_and_th
     isolate(|| {
         let [device, ..] = devices();
         let (main, side) = (device.default_stream().unwrap(), Stream::new(device).unwrap());
-        let total = device.memory_info().unwrap().total;
-        set_per_process_memory_fraction(64.0 * MIB as f64 / total as f64, device).unwrap();
+        limit(device, 64 * MIB);
         let pool = MemoryPool::new();
         let new = |bytes, stream: &Stream| allocate(device, bytes, stream).unwrap();
         let mut in_pool = {
@@ -172,21 +170,27 @@ fn what_is_free_in_a_programs_pool_serves_all_before_a_request_is_refused_and_th
     .run();
 }
 
+/// A pool with 30 MiB of a stream's that were freed, and that work on another one uses until the gate
+/// is opened.
+fn pool_of_freed_memory(stream: &Stream, user: &Stream) -> (Arc<MemoryPool>, Gate) {
+    let pool = MemoryPool::new();
+    let memory = {
+        let _inside = pool.enter().unwrap();
+        allocate(stream.device(), 30 * MIB, stream).unwrap()
+    };
+    let gate = Gate::close(user);
+    fill(user, &memory, 1);
+    drop(memory);
+    (pool, gate)
+}
+
 #[test]
 fn what_a_programs_pool_lent_out_comes_after_the_work_that_used_it_there() {
     isolate(|| {
         let [device, ..] = devices();
         let (main, side) = (device.default_stream().unwrap(), Stream::new(device).unwrap());
-        let total = device.memory_info().unwrap().total;
-        set_per_process_memory_fraction(32.0 * MIB as f64 / total as f64, device).unwrap();
-        let pool = MemoryPool::new();
-        let memory = {
-            let _inside = pool.enter().unwrap();
-            allocate(device, 30 * MIB, &main).unwrap()
-        };
-        let gate = Gate::close(&side);
-        fill(&side, &memory, 1);
-        drop(memory);
+        limit(device, 32 * MIB);
+        let (_pool, gate) = pool_of_freed_memory(&main, &side);
         let next = allocate(device, 30 * MIB, &main).unwrap();
         fill(&main, &next, 2);
         gate.open();
@@ -200,16 +204,8 @@ fn a_capture_gets_memory_of_a_programs_pool_only_when_no_work_uses_it() {
     isolate(|| {
         let [device, ..] = devices();
         let (main, side) = (device.default_stream().unwrap(), Stream::new(device).unwrap());
-        let total = device.memory_info().unwrap().total;
-        set_per_process_memory_fraction(32.0 * MIB as f64 / total as f64, device).unwrap();
-        let pool = MemoryPool::new();
-        let memory = {
-            let _inside = pool.enter().unwrap();
-            allocate(device, 30 * MIB, &side).unwrap()
-        };
-        let gate = Gate::close(&side);
-        fill(&side, &memory, 1);
-        drop(memory);
+        limit(device, 32 * MIB);
+        let (_pool, gate) = pool_of_freed_memory(&side, &side);
         let opener = std::thread::spawn(move || {
             // Without this, the capture would have got nothing.
             while memory_stats(device).num_alloc_retries == 0 {

@@ -3,8 +3,6 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use smallvec::SmallVec;
-
 use super::arena::ArenaId;
 use super::lane::{SHARED, pool_of, rounded};
 use super::pages::PAGE;
@@ -88,10 +86,7 @@ impl<K: StreamName> Policy for Stitched<K> {
         }
         self.statistics.count_free(pool_of(block.bytes), block.bytes);
         if self.is_kept(arena) {
-            let (on_own, on_others): (SmallVec<[_; 4]>, SmallVec<[_; 4]>) =
-                uses.iter().copied().partition(|(other, _)| *other == stream);
-            self.spans[slot].uses.renew(stream, stream, &on_own);
-            if self.pending.hold(slot, on_others) {
+            if self.pending.hold_back(slot, stream, uses, &mut self.spans[slot].uses) {
                 self.spans[slot].state = State::Waiting;
                 return Ok(());
             }

@@ -3,8 +3,6 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use smallvec::SmallVec;
-
 use super::segment::Segment;
 use super::{ALIGNMENT, Arena, Suballocated, Suballocator, arena_of, pool_of};
 use crate::policy::certificate::Unable;
@@ -55,10 +53,7 @@ impl<A: Suballocator<K>, K: StreamName> Policy for Suballocated<A, K> {
         let (is_kept, stream) = (self.is_kept(arena_of(home)), home.stream);
         let record = &mut self.records[slot];
         if is_kept {
-            let (on_own, on_others): (SmallVec<[_; 4]>, SmallVec<[_; 4]>) =
-                uses.iter().copied().partition(|(other, _)| *other == stream);
-            record.uses.renew(stream, stream, &on_own);
-            if self.pending.hold(slot, on_others) {
+            if self.pending.hold_back(slot, stream, uses, &mut record.uses) {
                 record.is_waiting = true;
                 return Ok(());
             }
