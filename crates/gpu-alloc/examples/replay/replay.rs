@@ -166,7 +166,7 @@ pub(crate) struct Replay<A> {
 struct Held {
     block: Option<Block>,
     stream: u32,
-    used_on: Vec<u32>,
+    used_on: SmallVec<[u32; 4]>,
 }
 
 /// A request that could not be served.
@@ -279,13 +279,17 @@ impl<A: Allocator> Replay<A> {
     fn free(&mut self, name: usize) {
         let held = &mut self.held[name];
         let Some(block) = held.block.take() else { return };
-        let recorded = &mut self.recorded;
+        let own = (held.stream, 0);
+        if held.used_on.is_empty() {
+            return self.allocator.free(block, held.stream, &[own]);
+        }
         self.event_records += held.used_on.len() as u64;
+        let recorded = &mut self.recorded;
         let others = held.used_on.drain(..).map(|stream| {
             recorded[stream as usize] += 1;
             (stream, recorded[stream as usize])
         });
-        let uses: Uses = [(held.stream, 0)].into_iter().chain(others).collect();
+        let uses: Uses = [own].into_iter().chain(others).collect();
         self.allocator.free(block, held.stream, &uses);
     }
 

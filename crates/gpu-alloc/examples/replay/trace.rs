@@ -1,6 +1,7 @@
 //! A trace of allocations: read, checked, and ready to be replayed.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
@@ -13,7 +14,7 @@ use gpu_alloc::snapshot::SnapshotError;
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Trace {
     pub(crate) events: Vec<Event>,
-    /// How many names of blocks there are; they count from 0.
+    /// How many names of blocks there are; they count from 0, and are used again.
     pub(crate) names: usize,
     /// How many streams there are; they count from 0.
     pub(crate) streams: usize,
@@ -52,6 +53,8 @@ pub(crate) enum TraceError {
 
 /// How many characters of a bad line an error shows.
 const SHOWN: usize = 60;
+
+const NOT_IN_USE: &str = "the name is not in use";
 
 impl Trace {
     /// Reads a file, plain or gzipped; or the history of a device in a pickled snapshot, the first if
@@ -92,8 +95,7 @@ impl Trace {
         if peak_requested == 0 {
             return Err(TraceError::Empty);
         }
-        let (names, streams) = (names.len(), streams.len());
-        Ok(Trace { events: trace, names, streams, peak_requested })
+        Ok(Trace { events: trace, names: names as usize, streams: streams.len(), peak_requested })
     }
 
     /// How many events of each kind there are, by PyTorch's name for it.
@@ -115,11 +117,12 @@ impl Trace {
 #[derive(Default)]
 struct Reader {
     trace: Vec<Event>,
-    /// The index of each name, by what the trace calls it.
-    names: HashMap<u64, u32>,
+    /// The index and the size of what is held, by what the trace calls it.
+    held: HashMap<u64, (u32, u64)>,
+    /// How many indices there are, and which of them are free.
+    names: u32,
+    unused: Vec<u32>,
     streams: HashMap<u64, u32>,
-    /// What each name holds; nothing once it was freed.
-    held: Vec<Option<u64>>,
     requested: u64,
     peak_requested: u64,
 }
@@ -140,7 +143,8 @@ impl Reader {
             }
             "f" => self.free(number("a name is missing")?)?,
             "r" => {
-                let (name, _) = self.live(number("a name is missing")?)?;
+                let name = number("a name is missing")?;
+                let (name, _) = *self.held.get(&name).ok_or(NOT_IN_USE)?;
                 let stream = self.stream(number("a stream is missing")?);
                 Event::RecordStream { name, stream }
             }
@@ -159,29 +163,22 @@ impl Reader {
         if bytes == 0 {
             return Err("the size must not be 0");
         }
-        let next = self.names.len() as u32;
-        let name = *self.names.entry(name).or_insert(next);
-        self.held.resize(self.names.len(), None);
-        if self.held[name as usize].replace(bytes).is_some() {
+        let Entry::Vacant(entry) = self.held.entry(name) else {
             return Err("the name is in use");
-        }
+        };
+        let name = self.unused.pop().unwrap_or(self.names);
+        self.names = self.names.max(name + 1);
+        entry.insert((name, bytes));
         self.requested = self.requested.checked_add(bytes).ok_or("the sizes are too large")?;
         self.peak_requested = self.peak_requested.max(self.requested);
         Ok(Event::Allocate { name, bytes, stream: self.stream(stream) })
     }
 
     fn free(&mut self, name: u64) -> Result<Event, &'static str> {
-        let (name, bytes) = self.live(name)?;
-        self.held[name as usize] = None;
+        let (name, bytes) = self.held.remove(&name).ok_or(NOT_IN_USE)?;
+        self.unused.push(name);
         self.requested -= bytes;
         Ok(Event::Free { name })
-    }
-
-    /// The index and the size of a name that is in use.
-    fn live(&self, name: u64) -> Result<(u32, u64), &'static str> {
-        let index = self.names.get(&name).copied();
-        let live = index.and_then(|index| Some((index, self.held[index as usize]?)));
-        live.ok_or("the name is not in use")
     }
 
     fn stream(&mut self, stream: u64) -> u32 {
