@@ -5,6 +5,7 @@ use gpu_runtime::{Device, DriverKind};
 
 use crate::device_policy::DevicePolicy;
 use crate::error::{Error, Result};
+use crate::in_use::PolicyInUse;
 use crate::plug::{AllocatorPolicy, MakeSuballocator};
 use crate::policy::{Pytorch, PytorchOptions, Suballocated};
 
@@ -22,33 +23,30 @@ enum Name {
 /// The policy that is asked for, for all devices.
 #[derive(Debug)]
 pub(crate) struct Choice {
-    name: Name,
-    options: PytorchOptions,
+    policy: AllocatorPolicy,
+    memory_fraction: Option<f64>,
 }
 
 impl Choice {
-    /// What the program asks for, or else the environment, and otherwise the default for the driver
-    /// in use.
+    /// What the program asks for.
+    pub(crate) fn asked(policy: AllocatorPolicy) -> Choice {
+        let memory_fraction = match &policy {
+            AllocatorPolicy::Stitched => None,
+            AllocatorPolicy::Pytorch(options) => options.per_process_memory_fraction(),
+        };
+        Choice { policy, memory_fraction }
+    }
+
+    /// What the environment asks for, or else the default for the driver in use.
     ///
     /// `SLUICE_ALLOCATOR` names a policy. PyTorch's options, where they are set, ask for PyTorch's,
     /// unless a name does for another one.
-    pub(crate) fn new(asked: Option<&AllocatorPolicy>) -> Result<Choice> {
-        match asked {
-            Some(AllocatorPolicy::Stitched) => {
-                Ok(Choice { name: Name::Stitched, options: PytorchOptions::default() })
-            }
-            Some(AllocatorPolicy::Pytorch(options)) => {
-                Ok(Choice { name: named_by(options), options: options.clone() })
-            }
-            None => Choice::from_environment(),
-        }
-    }
-
-    fn from_environment() -> Result<Choice> {
+    pub(crate) fn from_environment() -> Result<Choice> {
         let options = PytorchOptions::from_environment()?;
         let name = match (named()?, &options) {
             (Some(name), _) => name,
-            (None, Some(options)) => named_by(options),
+            (None, Some(options)) if options.expandable_segments() => Name::PytorchExpandable,
+            (None, Some(_)) => Name::Pytorch,
             (None, None) => default_for(gpu_runtime::driver_kind()?),
         };
         if name == Name::Stitched && options.is_some() {
@@ -57,46 +55,68 @@ impl Choice {
                  for another policy"
             );
         }
-        Ok(Choice { name, options: options.unwrap_or_default() })
+        let memory_fraction =
+            options.as_ref().and_then(PytorchOptions::per_process_memory_fraction);
+        let pytorch = |expandable| {
+            let options = options.unwrap_or_default();
+            AllocatorPolicy::Pytorch(options.with_expandable_segments(expandable))
+        };
+        let policy = match name {
+            Name::Stitched => AllocatorPolicy::Stitched,
+            Name::Pytorch => pytorch(false),
+            Name::PytorchExpandable => pytorch(true),
+        };
+        Ok(Choice { policy, memory_fraction })
     }
 
-    /// The policy of a device's allocator, and what of the device's memory it may take, if that is
-    /// limited. A suballocator that was put in place has precedence.
-    pub(crate) fn for_device(
+    /// The part of each device's memory that may be taken, if that is limited.
+    pub(crate) fn memory_fraction(&self) -> Option<f64> {
+        self.memory_fraction
+    }
+
+    /// The policy for a device that does not have its own allocator.
+    pub(crate) fn for_memory(&self, has_virtual_memory: bool) -> PolicyInUse {
+        match &self.policy {
+            AllocatorPolicy::Stitched if has_virtual_memory => PolicyInUse::Stitched,
+            AllocatorPolicy::Stitched => PolicyInUse::Pytorch(PytorchOptions::default()),
+            AllocatorPolicy::Pytorch(options) => {
+                let expandable = options.expandable_segments() && has_virtual_memory;
+                PolicyInUse::Pytorch(options.clone().with_expandable_segments(expandable))
+            }
+        }
+    }
+
+    /// The policy of a device's allocator at work, and what of the device's memory it may take, if
+    /// that is limited.
+    pub(crate) fn start(
         &self,
         device: Device,
-        has_virtual_memory: bool,
+        policy: &PolicyInUse,
         suballocator: Option<MakeSuballocator>,
     ) -> Result<(DevicePolicy, Option<u64>)> {
         // Unlike what is free, this is told without a context on the device.
         let total = device.properties()?.total_memory as u64;
-        let fraction = self.options.per_process_memory_fraction();
-        let limit = fraction.map(|fraction| (total as f64 * fraction) as u64);
-        if let Some(make) = suballocator {
-            let policy = Box::new(Suballocated::new(make));
-            return Ok((DevicePolicy::Suballocated(policy), limit));
-        }
-        if self.name != Name::Pytorch && !has_virtual_memory {
-            tracing::warn!(
-                %device,
-                "there is no virtual memory management: memory comes in plain segments, as with \
-                 PyTorch's native policy"
-            );
-        }
-        if self.name == Name::Stitched && has_virtual_memory {
-            return Ok((DevicePolicy::Stitched(Box::default()), limit));
-        }
-        let expandable = self.name != Name::Pytorch && has_virtual_memory;
-        let options = self.options.clone().with_expandable_segments(expandable);
-        let mut policy = Pytorch::with_options(options, total);
-        policy.set_memory_limit(limit);
-        Ok((DevicePolicy::Pytorch(Box::new(policy)), limit))
+        let limit = self.memory_fraction.map(|fraction| (total as f64 * fraction) as u64);
+        let policy = match (suballocator, policy) {
+            (Some(make), _) => DevicePolicy::Suballocated(Box::new(Suballocated::new(make))),
+            (None, PolicyInUse::Pytorch(options)) => {
+                if *policy != self.for_memory(true) {
+                    tracing::warn!(
+                        %device,
+                        "there is no virtual memory management: memory comes in plain segments, as \
+                         with PyTorch's native policy"
+                    );
+                }
+                let mut policy = Pytorch::with_options(options.clone(), total);
+                policy.set_memory_limit(limit);
+                DevicePolicy::Pytorch(Box::new(policy))
+            }
+            (None, PolicyInUse::Stitched | PolicyInUse::Suballocated) => {
+                DevicePolicy::Stitched(Box::default())
+            }
+        };
+        Ok((policy, limit))
     }
-}
-
-/// The policy with these options.
-fn named_by(options: &PytorchOptions) -> Name {
-    if options.expandable_segments() { Name::PytorchExpandable } else { Name::Pytorch }
 }
 
 fn named() -> Result<Option<Name>> {

@@ -7,13 +7,13 @@ use gpu_runtime::Device;
 
 use crate::books::{Books, Moment};
 use crate::cache::{Cache, Refused};
-use crate::choice::Choice;
 use crate::device_policy::DevicePolicy;
 use crate::error::{Error, Result};
 use crate::history;
+use crate::in_use::PolicyInUse;
 use crate::out_of_memory::{self, Request};
 use crate::plug::{self, AnySource};
-use crate::policy::{Limit, Log, MemorySource};
+use crate::policy::{Limit, Log};
 
 /// The allocator of one device.
 pub(crate) type DeviceCache = Cache<DevicePolicy, DeviceMemorySource, Books>;
@@ -21,7 +21,15 @@ pub(crate) type DeviceCache = Cache<DevicePolicy, DeviceMemorySource, Books>;
 /// What the policy takes memory from: the log is for the history.
 pub(crate) type DeviceMemorySource = Log<Limit<AnySource>>;
 
-static CACHES: OnceLock<Vec<(Device, DeviceCache)>> = OnceLock::new();
+/// A device's allocator, and which policy it follows.
+#[derive(Debug)]
+struct Used {
+    device: Device,
+    policy: PolicyInUse,
+    cache: DeviceCache,
+}
+
+static CACHES: OnceLock<Vec<Used>> = OnceLock::new();
 
 /// Gives the memory that all devices' allocators keep, and nobody holds, back to the driver.
 ///
@@ -72,6 +80,15 @@ pub fn trim_cache(idle: Duration) -> usize {
 ///
 /// # Errors
 /// [`Error::InvalidMemoryFraction`] unless the fraction is between 0 and 1.
+///
+/// ```
+/// # gpu_runtime::choose_driver(gpu_runtime::DriverChoice::Software { devices: Some(1) })?;
+/// let device = gpu_runtime::Device::get(0)?;
+/// gpu_alloc::set_per_process_memory_fraction(0.5, device)?;
+/// let (total, stream) = (device.memory_info()?.total, device.current_stream()?);
+/// assert!(gpu_alloc::allocate(device, total / 4 * 3, &stream).is_err());
+/// # Ok::<(), gpu_alloc::Error>(())
+/// ```
 pub fn set_per_process_memory_fraction(fraction: f64, device: Device) -> Result<()> {
     if !(0.0..=1.0).contains(&fraction) {
         return Err(Error::InvalidMemoryFraction { fraction });
@@ -84,6 +101,32 @@ pub fn set_per_process_memory_fraction(fraction: f64, device: Device) -> Result<
     Ok(())
 }
 
+/// The part of a device's memory that this process may take: what
+/// [`set_per_process_memory_fraction`] has set, or PyTorch's option in the environment, rounded down
+/// to whole bytes; 1 without a limit.
+///
+/// # Errors
+/// As [`allocator_policy`](crate::allocator_policy).
+///
+/// ```
+/// # gpu_runtime::choose_driver(gpu_runtime::DriverChoice::Software { devices: Some(1) })?;
+/// let device = gpu_runtime::Device::get(0)?;
+/// assert_eq!(gpu_alloc::get_per_process_memory_fraction(device)?, 1.0);
+/// gpu_alloc::set_per_process_memory_fraction(0.75, device)?;
+/// assert_eq!(gpu_alloc::get_per_process_memory_fraction(device)?, 0.75);
+/// # Ok::<(), gpu_alloc::Error>(())
+/// ```
+pub fn get_per_process_memory_fraction(device: Device) -> Result<f64> {
+    let mut plugged = plug::plugged();
+    let Some(cache) = cache_in_use(device) else {
+        return Ok(plugged.choice()?.memory_fraction().unwrap_or(1.0));
+    };
+    drop(plugged);
+    let limit = cache.lock().source.source().limit();
+    let Some(limit) = limit else { return Ok(1.0) };
+    Ok(limit as f64 / device.memory_info()?.total as f64)
+}
+
 /// The allocator of a device.
 pub(crate) fn cache(device: Device) -> Result<&'static DeviceCache> {
     if let Some(cache) = cache_in_use(device) {
@@ -94,21 +137,21 @@ pub(crate) fn cache(device: Device) -> Result<&'static DeviceCache> {
     if let Some(cache) = cache_in_use(device) {
         return Ok(cache);
     }
-    let choice = Choice::new(plugged.policy.as_ref())?;
-    let mut policy_for = |device| {
-        let has_virtual_memory = plugged.source(device).virtual_memory().is_some();
+    let mut start = |device| {
+        let policy = plugged.policy_for(device)?;
         let suballocator = plugged.take_suballocator(device);
-        Ok((device, choice.for_device(device, has_virtual_memory, suballocator)?))
+        let started = plugged.choice()?.start(device, &policy, suballocator)?;
+        Ok((device, policy, started))
     };
-    let policies: Vec<_> = devices.into_iter().map(&mut policy_for).collect::<Result<_>>()?;
+    let started: Vec<_> = devices.into_iter().map(&mut start).collect::<Result<_>>()?;
     let history = history::setting();
-    let new = |(device, (policy, limit))| {
+    let new = |(device, policy, (at_work, limit))| {
         let mut books = Books::default();
-        books.record(*history, &policy);
+        books.record(*history, &at_work);
         let source = Log::new(Limit::new(plugged.take_source(device), limit));
-        (device, Cache::new(policy, source, books))
+        Used { device, policy, cache: Cache::new(at_work, source, books) }
     };
-    let caches = policies.into_iter().map(new).collect();
+    let caches = started.into_iter().map(new).collect();
     plugged.is_in_use = true;
     CACHES.get_or_init(|| caches);
     drop(history);
@@ -120,12 +163,21 @@ pub(crate) fn cache(device: Device) -> Result<&'static DeviceCache> {
 
 /// The allocator of a device, if any device's was used.
 pub(crate) fn cache_in_use(device: Device) -> Option<&'static DeviceCache> {
-    CACHES.get()?.get(device.index()).map(|(_, cache)| cache)
+    in_use(device).map(|used| &used.cache)
+}
+
+/// The policy of a device's allocator, if any device's was used.
+pub(crate) fn policy_in_use(device: Device) -> Option<&'static PolicyInUse> {
+    in_use(device).map(|used| &used.policy)
+}
+
+fn in_use(device: Device) -> Option<&'static Used> {
+    CACHES.get()?.get(device.index())
 }
 
 /// All allocators, by device; none if none was used.
 pub(crate) fn used() -> impl Iterator<Item = (Device, &'static DeviceCache)> {
-    CACHES.get().into_iter().flatten().map(|(device, cache)| (*device, cache))
+    CACHES.get().into_iter().flatten().map(|used| (used.device, &used.cache))
 }
 
 /// Makes the policy's error the crate's, and tells whoever wants to know of it.

@@ -1,5 +1,9 @@
 //! The errors of the allocators, by kind.
 
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+
 use gpu_runtime::Device;
 
 use crate::bytes::Bytes;
@@ -91,6 +95,14 @@ pub enum Error {
     /// The program's own allocator of a device was wrong.
     #[error(transparent)]
     Misplaced(#[from] Misplaced),
+    /// A snapshot was not written.
+    #[error("no snapshot was written to {}: {source}", .path.display())]
+    SnapshotFile {
+        /// The file that it was to be written to.
+        path: PathBuf,
+        /// What the system said.
+        source: Arc<io::Error>,
+    },
     /// The runtime or the driver failed.
     #[error(transparent)]
     Runtime(#[from] gpu_runtime::Error),

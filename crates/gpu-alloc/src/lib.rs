@@ -38,8 +38,8 @@
 //! # Looking at it
 //! [`memory_stats`] and [`memory_summary`] say how much memory there is and was, [`memory_snapshot`]
 //! who holds it: each block's call site, [tag](memory_tag), stream and age are always known.
-//! [`record_memory_history`] adds what happened before. A [`Snapshot`] is a page to look at, and a
-//! file for PyTorch's tools. An [`OutOfMemory`] error explains itself.
+//! [`record_memory_history`] adds what happened before. [`dump_snapshot`] writes a page to look at, or
+//! a file for PyTorch's tools. An [`OutOfMemory`] error explains itself.
 //!
 //! # Blocking
 //! A drop never waits. An allocation waits in one case only: the driver has no memory left even
@@ -85,6 +85,7 @@ mod error;
 mod fill;
 mod history;
 mod holders;
+mod in_use;
 mod memory_pool;
 mod nested;
 mod out_of_memory;
@@ -98,13 +99,16 @@ mod summary;
 mod tag;
 mod watch;
 
-pub use device::{empty_cache, set_per_process_memory_fraction, trim_cache};
+pub use device::{
+    empty_cache, get_per_process_memory_fraction, set_per_process_memory_fraction, trim_cache,
+};
 pub use device_memory::{DeviceMemory, allocate};
 pub use device_source::DeviceSource;
 pub use error::{Error, Result};
 pub use fill::{NewMemoryFill, fill_new_memory};
 pub use history::record_memory_history;
-pub use memory_pool::{InMemoryPool, MemoryPool};
+pub use in_use::{PolicyInUse, allocator_policy};
+pub use memory_pool::{InMemoryPool, MemoryPool, with_memory_pool};
 pub use out_of_memory::{
     Advice, AwaitedWork, Cause, HeldMemory, OutOfMemory, OutOfMemoryObservation,
     observe_out_of_memory,
@@ -116,10 +120,10 @@ pub use pinned::{
 pub use pinned_memory::{PinnedMemory, allocate_pinned};
 pub use plug::{AllocatorPolicy, set_allocator_policy, set_memory_source, set_suballocator};
 pub use policy::{DurationStatistic, HostMemoryStats, MemoryStats, PoolStatistics, Statistic};
-pub use snapshot::{Snapshot, memory_snapshot};
+pub use snapshot::{Snapshot, dump_snapshot, memory_snapshot};
 pub use statistics::{
     max_memory_allocated, max_memory_reserved, memory_allocated, memory_reserved, memory_stats,
     reset_accumulated_memory_stats, reset_peak_memory_stats,
 };
 pub use summary::memory_summary;
-pub use tag::{MemoryTag, Tag, memory_tag};
+pub use tag::{MemoryTag, Tag, memory_tag, with_memory_tag};

@@ -11,6 +11,7 @@ use crate::device;
 use crate::error::{Error, Result};
 use crate::nested::Nested;
 use crate::policy::PoolId;
+use crate::snapshot::{Snapshot, memory_snapshot};
 
 thread_local! {
     /// The pools that the thread is in.
@@ -126,6 +127,29 @@ impl Drop for InMemoryPool {
     }
 }
 
+/// Runs `f` with the calling thread in a pool: [`MemoryPool::enter`] for as long as it runs, as
+/// PyTorch's `use_mem_pool`.
+///
+/// # Errors
+/// As [`MemoryPool::enter`]; `f` is not called then.
+///
+/// ```
+/// # gpu_runtime::choose_driver(gpu_runtime::DriverChoice::Software { devices: Some(1) })?;
+/// use gpu_alloc::{MemoryPool, allocate, with_memory_pool};
+///
+/// let device = gpu_runtime::Device::get(0)?;
+/// let stream = device.current_stream()?;
+/// let pool = MemoryPool::new();
+/// let memory = with_memory_pool(&pool, || allocate(device, 1000, &stream))??;
+/// assert_eq!(pool.snapshot().segments[0].requested_size, 1000);
+/// # drop(memory);
+/// # Ok::<(), gpu_alloc::Error>(())
+/// ```
+pub fn with_memory_pool<R>(pool: &Arc<MemoryPool>, f: impl FnOnce() -> R) -> Result<R> {
+    let _inside = pool.enter()?;
+    Ok(f())
+}
+
 impl MemoryPool {
     /// A pool without memory, for several captures, or for a part of a program.
     pub fn new() -> Arc<MemoryPool> {
@@ -162,6 +186,12 @@ impl MemoryPool {
     /// Its name in [`Segment::pool`](crate::policy::Segment::pool).
     pub fn id(&self) -> PoolId {
         self.id
+    }
+
+    /// What of a [`memory_snapshot`] concerns the pool: its segments on all devices, with their
+    /// blocks and who holds them, and its part of the [history](crate::record_memory_history).
+    pub fn snapshot(&self) -> Snapshot {
+        memory_snapshot().of_pool(self.id)
     }
 
     /// Lets a capture in progress take its memory from here.

@@ -7,8 +7,10 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use gpu_runtime::Device;
 
+use crate::choice::Choice;
 use crate::device_source::DeviceSource;
 use crate::error::{Error, Result};
+use crate::in_use::PolicyInUse;
 use crate::policy::{MemorySource, PytorchOptions, Suballocator};
 
 /// A source for a device's allocator.
@@ -45,7 +47,8 @@ pub enum AllocatorPolicy {
 
 /// What was put in place, until the allocators are made.
 pub(crate) struct Plugged {
-    pub(crate) policy: Option<AllocatorPolicy>,
+    /// What the program has asked for, or else the environment, as far as that was looked at.
+    choice: Option<Choice>,
     sources: BTreeMap<usize, AnySource>,
     suballocators: BTreeMap<usize, MakeSuballocator>,
     /// Whether the allocators were made.
@@ -53,8 +56,26 @@ pub(crate) struct Plugged {
 }
 
 impl Plugged {
+    /// The policy that is asked for.
+    pub(crate) fn choice(&mut self) -> Result<&Choice> {
+        let choice = match self.choice.take() {
+            Some(choice) => choice,
+            None => Choice::from_environment()?,
+        };
+        Ok(self.choice.insert(choice))
+    }
+
+    /// The policy for a device, as far as is known by now.
+    pub(crate) fn policy_for(&mut self, device: Device) -> Result<PolicyInUse> {
+        if self.suballocators.contains_key(&device.index()) {
+            return Ok(PolicyInUse::Suballocated);
+        }
+        let has_virtual_memory = self.source(device).virtual_memory().is_some();
+        Ok(self.choice()?.for_memory(has_virtual_memory))
+    }
+
     /// The source for a device.
-    pub(crate) fn source(&mut self, device: Device) -> &mut AnySource {
+    fn source(&mut self, device: Device) -> &mut AnySource {
         self.sources.entry(device.index()).or_insert_with(|| Box::new(DeviceSource::new(device)))
     }
 
@@ -136,7 +157,7 @@ pub fn set_memory_source(
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn set_allocator_policy(policy: AllocatorPolicy) -> Result<()> {
-    before_use()?.policy = Some(policy);
+    before_use()?.choice = Some(Choice::asked(policy));
     Ok(())
 }
 
@@ -229,7 +250,7 @@ pub fn set_suballocator<A: Suballocator + fmt::Debug + Send + 'static>(
 /// What was put in place so far. Held while the allocators are made, so that none is missed.
 pub(crate) fn plugged() -> MutexGuard<'static, Plugged> {
     static PLUGGED: Mutex<Plugged> = Mutex::new(Plugged {
-        policy: None,
+        choice: None,
         sources: BTreeMap::new(),
         suballocators: BTreeMap::new(),
         is_in_use: false,

@@ -5,6 +5,7 @@
 //! [`Snapshot::to_pickle`] writes one that PyTorch's viewers read.
 
 mod export;
+mod file;
 mod import;
 mod page;
 mod pickle;
@@ -13,8 +14,10 @@ mod take;
 
 use std::sync::Arc;
 
+pub use self::file::dump_snapshot;
 pub use self::import::SnapshotError;
 pub use self::take::memory_snapshot;
+use crate::policy::PoolId;
 pub use crate::policy::{BlockState, Pool};
 
 /// All memory that the allocators have taken from the driver, at one moment for each device and for
@@ -173,6 +176,8 @@ pub struct DeviceState {
     pub total: u64,
     /// What the driver has left of it, in bytes.
     pub free: u64,
+    /// By which [policy](crate::allocator_policy) its memory is kept; empty of page-locked memory.
+    pub policy: String,
     /// What this process may take of it, in bytes, if that is limited.
     pub limit: Option<u64>,
     /// The statistics, as [`MemoryStats::entries`](crate::MemoryStats::entries) has them.
@@ -192,6 +197,20 @@ pub struct OutOfMemoryMoment {
     pub report: String,
     /// The device's memory then.
     pub segments: Vec<Segment>,
+}
+
+impl Snapshot {
+    /// What of it concerns one pool, on all devices: segments and events. What is known of the
+    /// devices and of page-locked memory is left out.
+    #[must_use]
+    pub fn of_pool(mut self, pool: PoolId) -> Snapshot {
+        let PoolId(pool) = pool;
+        self.segments.retain(|segment| segment.segment_pool_id.1 == pool);
+        for trace in &mut self.device_traces {
+            trace.retain(|entry| entry.pool_id.1 == pool);
+        }
+        Snapshot { devices: Vec::new(), host: None, ..self }
+    }
 }
 
 impl Action {

@@ -9,9 +9,10 @@ use crate::device;
 use crate::policy::{BlockState, Inspect, MemoryStats, PoolId, PoolStatistics, Share, Statistic};
 use crate::statistics;
 
-/// The device's memory statistics as a table: for each quantity, in total and by pool, the current
-/// value, the peak, and all that was ever added and taken away; what is free and cannot go back to the
-/// driver, and the largest run of free memory; then what each pool has.
+/// The device's memory statistics as a table: by which [policy](crate::allocator_policy) it is kept; for
+/// each quantity, in total and by pool, the current value, the peak, and all that was ever added and
+/// taken away; what is free and cannot go back to the driver, and the largest run of free memory; then
+/// what each pool has.
 pub fn memory_summary(device: Device) -> String {
     let mut table = String::new();
     let (stats, free) = match device::cache_in_use(device) {
@@ -59,7 +60,10 @@ impl Free {
 
 fn write(table: &mut String, device: Device, stats: &MemoryStats, free: &Free) -> fmt::Result {
     let line = "-".repeat(WIDTH);
-    writeln!(table, "{device}: memory of this process")?;
+    match device::policy_in_use(device) {
+        Some(policy) => writeln!(table, "{device}: memory of this process, policy {policy}")?,
+        None => writeln!(table, "{device}: memory of this process, none so far")?,
+    }
     writeln!(
         table,
         "segments: {} taken from the driver, {} given back, after {} refusals",

@@ -90,6 +90,23 @@ pub fn memory_tag(name: &str) -> MemoryTag {
     MemoryTag { name, _not_send: PhantomData }
 }
 
+/// [`memory_tag`] for as long as `f` runs.
+///
+/// ```
+/// # gpu_runtime::choose_driver(gpu_runtime::DriverChoice::Software { devices: Some(1) })?;
+/// use gpu_alloc::{allocate, with_memory_tag};
+///
+/// let device = gpu_runtime::Device::get(0)?;
+/// let stream = device.current_stream()?;
+/// let weights = with_memory_tag("weights", || allocate(device, 1 << 20, &stream))?;
+/// # drop(weights);
+/// # Ok::<(), gpu_alloc::Error>(())
+/// ```
+pub fn with_memory_tag<R>(name: &str, f: impl FnOnce() -> R) -> R {
+    let _tag = memory_tag(name);
+    f()
+}
+
 impl Drop for MemoryTag {
     fn drop(&mut self) {
         // At the end of the thread there may be no tags any more.

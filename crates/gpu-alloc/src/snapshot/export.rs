@@ -121,6 +121,7 @@ impl<'a> Exporter<'a> {
         entries.of("name").text(&device.name);
         entries.of("total").int(device.total);
         entries.of("free").int(device.free);
+        entries.of("policy").text(&device.policy);
         optional(entries, "limit", device.limit);
         entries.of("statistics").dict(|statistics| {
             for (name, value) in &device.statistics {

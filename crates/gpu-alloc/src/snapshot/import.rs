@@ -207,6 +207,7 @@ impl Importer {
             name: self.copy(&text(value, "name").unwrap_or_default())?,
             total: number_or(value, "total", 0)?,
             free: number_or(value, "free", 0)?,
+            policy: self.copy(&text(value, "policy").unwrap_or_default())?,
             limit: optional(value, "limit")?,
             statistics: self.statistics(value.get("statistics"))?,
             dropped_events: number_or(value, "dropped_events", 0)?,

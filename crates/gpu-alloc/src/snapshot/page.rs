@@ -3,8 +3,6 @@
 mod json;
 
 use std::collections::{BTreeSet, HashMap};
-use std::path::Path;
-use std::{fs, io};
 
 use self::json::Json;
 use super::{
@@ -22,23 +20,6 @@ const SCRIPTS: [&str; 5] = [
 ];
 
 impl Snapshot {
-    /// Writes the snapshot as one HTML file that needs nothing else, to be opened in a browser: live
-    /// memory over time by call site or tag, who holds what, the segments with their holes, the
-    /// moment of an out-of-memory, and the statistics.
-    ///
-    /// # Errors
-    /// Those of writing a file.
-    ///
-    /// ```no_run
-    /// gpu_alloc::record_memory_history(Some(100_000));
-    /// // The program.
-    /// gpu_alloc::memory_snapshot().write_html("memory.html")?;
-    /// # Ok::<(), std::io::Error>(())
-    /// ```
-    pub fn write_html(&self, path: impl AsRef<Path>) -> io::Result<()> {
-        fs::write(path, self.to_html())
-    }
-
     /// The page of [`write_html`](Snapshot::write_html).
     pub fn to_html(&self) -> String {
         let parts = [("/*STYLE*/", STYLE), ("/*SCRIPT*/", &SCRIPTS.concat())];
@@ -117,6 +98,7 @@ impl<'a> Exporter<'a> {
         json.object(|json| {
             json.key("label").text(&part.label);
             json.key("name").text(&device.name);
+            json.key("policy").text(&device.policy);
             json.key("total").number(device.total);
             json.key("free").number(device.free);
             json.key("limit").optional(device.limit);

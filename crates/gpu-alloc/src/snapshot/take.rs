@@ -87,6 +87,7 @@ fn add_device(snapshot: &mut Snapshot, names: &mut Names, device: Device, cache:
         name,
         total: memory.map_or(0, |memory| memory.total as u64),
         free: memory.map_or(0, |memory| memory.free as u64),
+        policy: device::policy_in_use(device).map(ToString::to_string).unwrap_or_default(),
         limit,
         statistics: statistics.entries().collect(),
         dropped_events: dropped,

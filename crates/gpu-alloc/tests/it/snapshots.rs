@@ -119,6 +119,7 @@ fn device() -> impl Strategy<Value = DeviceState> {
                 name: format!("device {device}"),
                 total,
                 free: total / 2,
+                policy: format!("policy {}", total % 3),
                 limit,
                 statistics: vec![("num_ooms".into(), total), ("segment.all.peak".into(), 1)],
                 dropped_events: total / 3,

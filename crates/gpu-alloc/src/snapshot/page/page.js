@@ -64,7 +64,8 @@ function show() {
   }
   const grouping = GROUPINGS[document.querySelector(".by").value];
   const drawn = colorsOf(device, grouping);
-  byId("about").textContent = device.name;
+  const about = device.policy === "" ? [] : [`policy ${device.policy}`];
+  byId("about").textContent = [device.name, ...about].join(" · ");
   showFigures(device, byId("figures"));
   const [refusal] = device.refusal;
   byId("refusal").hidden = refusal === undefined;
