@@ -127,3 +127,8 @@ pub use statistics::{
 };
 pub use summary::memory_summary;
 pub use tag::{MemoryTag, Tag, memory_tag, with_memory_tag};
+
+/// The README's example is tested as the documentation's are.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -1,6 +1,6 @@
 //! The memory of CUDA devices: what tensors hold, what is cached, what the driver has left.
 
-use gpu_alloc::{MemoryStats, Snapshot};
+use gpu_alloc::{MemoryStats, PolicyInUse, Snapshot};
 
 use super::physical;
 use crate::{Device, Result};
@@ -94,6 +94,66 @@ pub fn memory_summary(device: Device) -> Result<String> {
 pub fn reset_peak_memory_stats(device: Device) -> Result<()> {
     gpu_alloc::reset_peak_memory_stats(physical("reset_peak_memory_stats", device)?);
     Ok(())
+}
+
+/// Sets the totals of what was allocated and freed, and all counts, to 0.
+///
+/// # Errors
+/// As [`mem_get_info`].
+pub fn reset_accumulated_memory_stats(device: Device) -> Result<()> {
+    let device = physical("reset_accumulated_memory_stats", device)?;
+    gpu_alloc::reset_accumulated_memory_stats(device);
+    Ok(())
+}
+
+/// Limits what this process may take of a device's memory, cached memory included, to a fraction of
+/// the whole. What would exceed it is refused as what exceeds the device is.
+///
+/// ```
+/// # gpu_runtime::choose_driver(gpu_runtime::DriverChoice::Software { devices: Some(1) })?;
+/// use tensor::{Device, Tensor, cuda};
+///
+/// let (device, gib) = (Device::cuda(), 1 << 30);
+/// let total = cuda::mem_get_info(device)?.total as f64;
+/// cuda::set_per_process_memory_fraction(gib as f64 / total, device)?;
+/// let refused = Tensor::zeros([gib / 4 + 1], device).unwrap_err();
+/// assert!(refused.is_out_of_memory());
+/// assert_eq!(cuda::get_per_process_memory_fraction(device)?, gib as f64 / total);
+/// # Ok::<(), tensor::Error>(())
+/// ```
+///
+/// # Errors
+/// As [`mem_get_info`]; the fraction is not between 0 and 1.
+pub fn set_per_process_memory_fraction(fraction: f64, device: Device) -> Result<()> {
+    let device = physical("set_per_process_memory_fraction", device)?;
+    Ok(gpu_alloc::set_per_process_memory_fraction(fraction, device)?)
+}
+
+/// The fraction that [`set_per_process_memory_fraction`] has set, or the environment; 1 if there is
+/// no limit.
+///
+/// # Errors
+/// As [`mem_get_info`]; the environment asks for what there is not.
+pub fn get_per_process_memory_fraction(device: Device) -> Result<f64> {
+    let device = physical("get_per_process_memory_fraction", device)?;
+    Ok(gpu_alloc::get_per_process_memory_fraction(device)?)
+}
+
+/// The policy by which a device's memory is kept: PyTorch's `get_allocator_backend`.
+/// [`set_allocator_policy`](super::set_allocator_policy) chooses another one before the first use.
+///
+/// ```
+/// # gpu_runtime::choose_driver(gpu_runtime::DriverChoice::Software { devices: Some(1) })?;
+/// use tensor::{Device, cuda};
+///
+/// assert_eq!(cuda::allocator_policy(Device::cuda())?.name(), "stitched");
+/// # Ok::<(), tensor::Error>(())
+/// ```
+///
+/// # Errors
+/// As [`mem_get_info`]; the environment asks for a policy that there is not.
+pub fn allocator_policy(device: Device) -> Result<PolicyInUse> {
+    Ok(gpu_alloc::allocator_policy(physical("allocator_policy", device)?)?)
 }
 
 /// Every segment and block that the allocator has, on all devices.

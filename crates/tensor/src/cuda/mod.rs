@@ -22,6 +22,32 @@
 //! }
 //! # Ok::<(), Error>(())
 //! ```
+//!
+//! # Memory
+//! The functions of `torch.cuda.memory` have their names here. What it has as a `with` block is a guard
+//! or a closure:
+//!
+//! ```
+//! # gpu_runtime::choose_driver(gpu_runtime::DriverChoice::Software { devices: Some(1) })?;
+//! use tensor::{Device, Tensor, cuda};
+//!
+//! let device = Device::cuda();
+//! cuda::record_memory_history(Some(100_000));
+//! let pool = cuda::MemoryPool::new();
+//! let cache = {
+//!     let (_inside, _tag) = (pool.enter()?, cuda::memory_tag("keys and values"));
+//!     Tensor::zeros([64, 1024], device)?
+//! };
+//! let more = cuda::with_memory_pool(&pool, || Tensor::zeros([64, 1024], device))??;
+//! assert_eq!(cuda::memory_allocated(device)?, 2 * 64 * 1024 * 4);
+//! println!("{}", cuda::memory_summary(device)?);
+//!
+//! # let path = std::env::temp_dir().join(format!("tensor-cuda-{}.html", std::process::id()));
+//! cuda::dump_snapshot(&path)?; // a page to look at; for PyTorch's tools if it is not called .html
+//! # std::fs::remove_file(path).expect("it was written");
+//! # drop((cache, more));
+//! # Ok::<(), tensor::Error>(())
+//! ```
 
 mod memory;
 mod stream;
@@ -30,16 +56,20 @@ use crate::device::Place;
 use crate::{Device, Error, Result};
 
 pub use gpu_alloc::{
-    MemoryPool, MemoryStats, MemoryTag, OutOfMemoryObservation, Snapshot, memory_tag,
-    observe_out_of_memory, record_memory_history,
+    AllocatorPolicy, HostMemoryStats, MemoryPool, MemoryStats, MemoryTag, OutOfMemoryObservation,
+    PolicyInUse, Snapshot, dump_snapshot, empty_host_cache, host_memory_stats, memory_tag,
+    observe_out_of_memory, record_memory_history, reset_accumulated_host_memory_stats,
+    reset_peak_host_memory_stats, set_allocator_policy, trim_cache, trim_host_cache,
+    with_memory_pool, with_memory_tag,
 };
 pub use gpu_runtime::{
     DeviceGuard, Event, Graph, GraphExec, Order, Properties, StreamGuard, with_order,
 };
 pub use memory::{
-    MemInfo, empty_cache, max_memory_allocated, max_memory_cached, max_memory_reserved,
-    mem_get_info, memory_allocated, memory_cached, memory_reserved, memory_snapshot, memory_stats,
-    memory_summary, reset_peak_memory_stats,
+    MemInfo, allocator_policy, empty_cache, get_per_process_memory_fraction, max_memory_allocated,
+    max_memory_cached, max_memory_reserved, mem_get_info, memory_allocated, memory_cached,
+    memory_reserved, memory_snapshot, memory_stats, memory_summary, reset_accumulated_memory_stats,
+    reset_peak_memory_stats, set_per_process_memory_fraction,
 };
 pub use stream::{Stream, current_stream, default_stream};
 

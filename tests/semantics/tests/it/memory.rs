@@ -83,6 +83,57 @@ fn s21_allocated_and_reserved_and_their_peaks() {
 }
 
 #[test]
+fn s21_totals_are_counted_until_they_are_reset_and_those_of_page_locked_memory_apart() {
+    isolate(|| {
+        let device = Device::cuda_at(0);
+        let stats = || cuda::memory_stats(device).expect("statistics").allocated_bytes.all;
+        drop(Tensor::zeros([MIB], device).expect("4 MiB"));
+        let held = Tensor::zeros([MIB], device).expect("4 MiB");
+        assert_eq!((stats().allocated, stats().freed), (8 * MIB as u64, 4 * MIB as u64));
+        cuda::reset_accumulated_memory_stats(device).expect("reset");
+        let after = [stats().allocated, stats().freed, stats().current, stats().peak];
+        assert_eq!(after, [0, 0, 4 * MIB as u64, 4 * MIB as u64]);
+
+        let pinned = Tensor::zeros([MIB], ()).and_then(|x| x.pin_memory()).expect("4 MiB");
+        let host = || cuda::host_memory_stats().active_bytes;
+        assert_eq!((host().current, host().peak), (4 * MIB as u64, 4 * MIB as u64));
+        drop(pinned);
+        cuda::reset_peak_host_memory_stats();
+        cuda::reset_accumulated_host_memory_stats();
+        assert_eq!((host().peak, host().allocated), (0, 0));
+        cuda::empty_host_cache();
+        assert_eq!(cuda::host_memory_stats().num_host_free, 1);
+        assert_eq!(stats().current, 4 * MIB as u64, "a device's memory is another matter");
+        drop(held);
+    })
+    .env("GPU_DRIVER", "software:4")
+    .run();
+}
+
+#[test]
+fn s21_a_part_of_a_program_has_its_memory_in_a_pool() {
+    isolate(|| {
+        let device = Device::cuda_at(1);
+        let pool = cuda::MemoryPool::new();
+        let outside = Tensor::zeros([MIB], device).expect("4 MiB");
+        let inside = cuda::with_memory_pool(&pool, || {
+            cuda::with_memory_tag("inside", || Tensor::zeros([MIB], device))
+        });
+        let inside = inside.expect("it serves no graph").expect("4 MiB");
+        let snapshot = pool.snapshot();
+        let blocks = snapshot.segments.iter().flat_map(|segment| &segment.blocks);
+        let tags: Vec<_> = blocks.filter_map(|block| block.tag.as_deref()).collect();
+        assert_eq!(tags, ["inside"]);
+        let reserved: u64 = snapshot.segments.iter().map(|segment| segment.total_size).sum();
+        let stats = cuda::memory_stats(device).expect("statistics");
+        assert_eq!(stats.reserved_bytes_by_private_pools[&pool.id()], reserved);
+        drop((inside, outside));
+    })
+    .env("GPU_DRIVER", "software:4")
+    .run();
+}
+
+#[test]
 fn s22_empty_cache_returns_what_is_unused_and_nothing_else() {
     isolate(|| {
         let device = Device::cuda_at(2);
