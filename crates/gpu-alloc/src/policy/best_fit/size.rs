@@ -31,7 +31,8 @@ pub(super) fn segment(size: u64, active: u64, free: u64) -> u64 {
     let ahead = size.saturating_add(share.saturating_sub(free));
     // A small request may be far less than a segment, but not again and again.
     let least = if free <= share.saturating_add(size) { LEAST_SEGMENT } else { 0 };
-    match ahead.max(least) / size {
+    // In whole pages, so that what rounds up to some of them is no more.
+    match (ahead.max(least) / PAGE * PAGE) / size {
         0 | 1 => class(size),
         several if size * several > LEAST_SEGMENT => in_pages(size * several),
         several => class(size * several),
@@ -83,7 +84,24 @@ mod tests {
         assert!(segment(of(u64::MAX), 0, 0) > u64::MAX / 16 * 15);
     }
 
+    #[test]
+    fn what_small_requests_take_ahead_is_rounded_down_to_pages() {
+        assert_eq!(segment(UNIT, 8 * MIB, 0), MIB);
+        assert_eq!(segment(UNIT, 8 * MIB + 8 * PAGE, 0), MIB + PAGE);
+    }
+
     proptest! {
+        #[test]
+        fn no_more_is_taken_ahead_than_an_eighth_of_what_is_in_use(
+            size in prop_oneof![1..MIB, 1..1_u64 << 32],
+            active in prop_oneof![0..64 * MIB, 0..1_u64 << 40],
+            free in 0..8 * MIB,
+        ) {
+            let size = of(size);
+            let most = size + ((active + size) / 8).min(MOST_AHEAD);
+            prop_assert!(segment(size, active, free) <= most.max(class(size)).max(LEAST_SEGMENT));
+        }
+
         #[test]
         fn a_segment_of_its_own_wastes_less_than_an_eighth(bytes in MIB..1 << 50) {
             let segment = segment(of(bytes), 0, 0);
