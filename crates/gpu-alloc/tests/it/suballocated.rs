@@ -201,7 +201,7 @@ impl Model {
             let segment = start..start + bytes;
             let is_held = |held: &Held| segment.contains(&held.block.address().0);
             assert!(!self.held.iter().any(is_held));
-            for granule in start / GRANULE..segment.end.div_ceil(GRANULE) {
+            for granule in effort::followed(segment, GRANULE) {
                 let touched = self.touched.remove(&granule).unwrap_or_default();
                 assert!(is_after(&self.completed, &touched), "work still uses it");
             }
@@ -267,7 +267,7 @@ impl Model {
 
 fn granules(block: &Block) -> impl Iterator<Item = u64> + use<> {
     let start = block.address().0;
-    start / GRANULE..(start + block.bytes()) / GRANULE
+    effort::followed(start..start + block.bytes(), GRANULE)
 }
 
 fn join(clock: &mut Clock, other: &Clock) {

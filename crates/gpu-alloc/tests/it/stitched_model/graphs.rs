@@ -2,9 +2,9 @@
 
 use std::collections::HashSet;
 
-use gpu_alloc::policy::{Address, Policy, PoolId};
+use gpu_alloc::policy::{Address, Block, Policy, PoolId};
 
-use super::{GRANULE, Model, POOLS, Place, STREAMS, join};
+use super::{GRANULE, Model, POOLS, Place, STREAMS, granules, join};
 
 impl Model {
     /// The name that a pool has now.
@@ -13,12 +13,12 @@ impl Model {
     }
 
     /// Notes what a pool hands out from now on, or that others get nothing of what pools have.
-    pub(super) fn keep_apart(&mut self, pool: Option<PoolId>, start: Address, places: &[Place]) {
+    pub(super) fn keep_apart(&mut self, pool: Option<PoolId>, block: &Block, places: &[Place]) {
         for (other, kept) in self.of_graphs.iter().filter(|(other, _)| Some(**other) != pool) {
             assert!(!places.iter().any(|place| kept.contains_key(place)), "it is {other:?}'s");
         }
         if let Some(pool) = pool {
-            let addresses = (start.0..).step_by(GRANULE as usize).map(Address);
+            let addresses = granules(block).map(Address);
             self.of_graphs.entry(pool).or_default().extend(places.iter().copied().zip(addresses));
         }
     }

@@ -248,7 +248,7 @@ impl Model {
                 assert!(is_over || other == stream, "{place:?}: work {last} of {other} may run");
             }
         }
-        self.keep_apart(pool, block.address(), &places);
+        self.keep_apart(pool, &block, &places);
         self.counted.change(&block, bytes, true);
         self.held.push(Held { block, stream, requested: bytes, pool, after, places });
     }
@@ -287,15 +287,13 @@ impl Model {
             .mappings()
             .map(|(address, physical, bytes)| (address.0, (physical, bytes)))
             .collect();
-        let granules =
-            (0..block.bytes() / GRANULE).map(|index| block.address().0 + GRANULE * index);
         let place = |address: u64| {
             let (start, (physical, bytes)) =
                 mappings.range(..=address).next_back().expect("held memory is mapped");
             assert!(address < start + bytes, "held memory is mapped");
             (*physical, address - start)
         };
-        granules.map(place).collect()
+        granules(block).map(place).collect()
     }
 
     fn check(&mut self) {
@@ -342,6 +340,12 @@ impl Model {
         assert_eq!(self.source.device().used(), 0);
         assert_eq!(self.policy.statistics().reserved_bytes.all.current, 0);
     }
+}
+
+/// The granules of a block that are followed, by address.
+fn granules(block: &Block) -> impl Iterator<Item = u64> + use<> {
+    let start = block.address().0;
+    effort::followed(start..start + block.bytes(), GRANULE)
 }
 
 fn join(clock: &mut Clock, other: &Clock) {
