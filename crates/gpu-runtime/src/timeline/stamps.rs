@@ -79,11 +79,13 @@ impl Stamps {
         match self {
             Stamps::Driver { .. } => {
                 let last = software::take_last_operation()?;
-                let first = match work {
-                    Work::Graph { .. } => software::begin_of_launch(last),
-                    _ => last,
-                };
-                Some(Marks::Operations { first, last })
+                Some(Marks::Operations {
+                    first: match work {
+                        Work::Graph { .. } => software::begin_of_launch(last),
+                        _ => last,
+                    },
+                    last,
+                })
             }
             Stamps::Events { idle, .. } => {
                 let begin = begin?;
