@@ -2,6 +2,7 @@
 //!
 //! Statistics and caches are the process's, so each test of the whole runs in a process of its own.
 
+mod awaited_on_devices;
 mod buddy;
 mod certificate;
 mod certificate_on_devices;
