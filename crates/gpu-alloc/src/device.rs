@@ -11,7 +11,7 @@ use crate::device_policy::DevicePolicy;
 use crate::error::{Error, Result};
 use crate::history;
 use crate::in_use::PolicyInUse;
-use crate::out_of_memory::{self, Request};
+use crate::out_of_memory::{self, Bounds, Request};
 use crate::plug::{self, AnySource};
 use crate::policy::{Limit, Log};
 
@@ -190,7 +190,13 @@ pub(crate) fn explain(cache: &DeviceCache, request: Request, error: Refused<Mome
         Ok(memory) => memory,
         Err(error) => return Error::Runtime(error),
     };
-    let out_of_memory = out_of_memory::explain(request, memory, &report, &moment);
+    let bounds = Bounds {
+        total: memory.total,
+        free: memory.free,
+        limit: cache.lock().source.source().limit(),
+        has_own_source: plug::plugged().has_source(request.device),
+    };
+    let out_of_memory = out_of_memory::explain(request, bounds, &report, &moment);
     if let Some(recorder) = cache.lock().watch.recorder() {
         let amounts = (out_of_memory.requested as u64, out_of_memory.free as u64);
         let home = Some(request.home);

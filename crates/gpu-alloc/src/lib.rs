@@ -82,6 +82,7 @@ mod device_memory;
 mod device_policy;
 mod device_source;
 mod error;
+mod figures;
 mod fill;
 mod history;
 mod holders;
@@ -110,7 +111,7 @@ pub use history::record_memory_history;
 pub use in_use::{PolicyInUse, allocator_policy};
 pub use memory_pool::{InMemoryPool, MemoryPool, with_memory_pool};
 pub use out_of_memory::{
-    Advice, AwaitedWork, Cause, HeldMemory, OutOfMemory, OutOfMemoryObservation,
+    Advice, AwaitedWork, Cause, HeldMemory, KeptMemory, OutOfMemory, OutOfMemoryObservation,
     observe_out_of_memory,
 };
 pub use pinned::{

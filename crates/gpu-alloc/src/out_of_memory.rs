@@ -1,7 +1,11 @@
 //! What an out-of-memory error tells: the request, who holds the memory, why it was not served, and
 //! what may help.
 
+mod advice;
 mod analysis;
+mod debug;
+mod groups;
+mod model;
 mod observers;
 mod release;
 mod text;
@@ -11,10 +15,11 @@ use std::time::Duration;
 
 use gpu_runtime::{Device, StreamId};
 
-pub(crate) use self::analysis::{Request, explain};
+pub use self::advice::{Advice, Cause};
+pub(crate) use self::analysis::{Bounds, Request, explain};
 pub(crate) use self::observers::tell;
 pub use self::observers::{OutOfMemoryObservation, observe_out_of_memory};
-use crate::policy::Certificate;
+use crate::policy::{Certificate, PoolOf};
 use crate::tag::Tag;
 
 /// A request that a device's memory could not serve, also after all unused memory was given back to
@@ -24,7 +29,8 @@ use crate::tag::Tag;
 /// The program may free memory and go on: the allocator is as it was, but for the unused memory
 /// that it gave back.
 ///
-/// Its text has at most 15 lines; all of it is in the fields.
+/// Its text has at most 15 lines; all of it is in the fields. Sizes that differ are never shown alike:
+/// where they would be, their bytes are shown as well. `{:?}` is short, too.
 ///
 /// ```
 /// use gpu_alloc::{Cause, Error};
@@ -53,7 +59,7 @@ use crate::tag::Tag;
 /// # drop(weights);
 /// # Ok::<(), gpu_alloc::Error>(())
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub struct OutOfMemory {
     /// The device.
@@ -72,6 +78,15 @@ pub struct OutOfMemory {
     pub free: usize,
     /// What this process may take from the driver, where that is what was exceeded.
     pub limit: Option<usize>,
+    /// What the program's own [source of memory](crate::set_memory_source) gives, where it said so, and
+    /// where that is what was exceeded.
+    pub source_limit: Option<usize>,
+    /// What the request takes of the driver: whole pages or segments, without what of them is there
+    /// already.
+    pub needed: usize,
+    /// What could be had of it if the program held nothing, and nothing was kept for graphs or pools:
+    /// what the limit and others leave.
+    pub obtainable: usize,
     /// What the program holds.
     pub allocated: usize,
     /// What the allocator has taken from the driver.
@@ -86,11 +101,20 @@ pub struct OutOfMemory {
     pub cached_for_other_streams: usize,
     /// What is kept for graphs: their work uses it, though nobody holds it.
     pub kept_for_graphs: usize,
+    /// What is free, and kept for those who are in a pool of the program's.
+    pub kept_for_pools: usize,
+    /// The graphs and pools that keep memory from the request, whether or not anybody holds it: those
+    /// that keep the most free memory first.
+    pub kept: Vec<KeptMemory>,
     /// Who holds memory, those who hold the most first.
     pub holders: Vec<HeldMemory>,
     /// The fewest holders, and of those the least memory, whose release would have let the request
-    /// succeed; empty if none would. Where one or two would do, they are found; where it takes more,
-    /// none of them can be left out, but it need not be the smallest such set.
+    /// succeed, once work that uses it is over; empty if none would. Where one or two would do, they
+    /// are found; where it takes more, none of them can be left out, but it need not be the smallest
+    /// such set. Where the cause is [`Cause::Pools`], pools may have to end besides.
+    ///
+    /// A program's own [allocator](crate::set_suballocator) may place a block elsewhere than is assumed
+    /// here: that it takes any free memory of its segments, and gives up those that are unused.
     pub enough_to_release: Vec<HeldMemory>,
     /// Why the request was refused.
     pub cause: Cause,
@@ -130,48 +154,27 @@ pub struct AwaitedWork {
     pub bytes: usize,
 }
 
-/// Why a request was refused.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Cause {
-    /// The device could never hold it, or the program holds too much of it.
-    Capacity,
-    /// The process may not take more from the device.
-    Limit,
-    /// Enough is free, but in pieces that the request cannot use.
-    Fragmentation,
-    /// Enough was freed, but work still uses it.
-    Pending,
-    /// Others hold what would be needed: other programs, or this one outside of the allocator.
-    OtherProcesses,
-}
-
-/// What may help against running out of memory, according to where the memory is.
+/// Memory that is kept for graphs, or for those in a pool: it serves nobody else, and does not go back
+/// to the driver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Advice {
-    /// The process may not take more from the device: raise its limit.
-    RaiseLimit,
-    /// The device could never hold it: split the request.
-    SplitRequest,
-    /// Work on other streams still uses enough memory that was freed: wait for it.
-    Synchronize,
-    /// Enough memory is free, but kept for other streams.
-    ShareStreams,
-    /// Enough memory is free, but in pieces between blocks that are in use.
-    Defragment,
-    /// Others hold more than this program's allocator does: other programs, or this one outside of
-    /// the allocator.
-    FreeElsewhere,
-    /// The program itself holds too much.
-    HoldLess,
+pub struct KeptMemory {
+    /// Whose it is.
+    pub pool: PoolOf,
+    /// All that is kept, in bytes.
+    pub bytes: usize,
+    /// What nobody holds of it, in bytes.
+    pub free: usize,
+    /// The place in the source that asked for the most of it.
+    pub place: Option<&'static Location<'static>>,
 }
 
 impl OutOfMemory {
     /// What is free, but cannot serve the request: it lies in segments that are partly in use, or is
-    /// kept for other streams.
+    /// kept for other streams. What graphs and pools keep is not among it.
     pub fn cached(&self) -> usize {
-        self.reserved.saturating_sub(self.allocated + self.pending + self.kept_for_graphs)
+        let kept = self.kept_for_graphs + self.kept_for_pools;
+        self.reserved.saturating_sub(self.allocated + self.pending + kept)
     }
 
     /// What others hold on the device: other programs, and this one outside of the allocator.
@@ -179,18 +182,8 @@ impl OutOfMemory {
         self.total.saturating_sub(self.free + self.reserved)
     }
 
-    /// What may help.
-    pub fn advice(&self) -> Advice {
-        match self.cause {
-            Cause::Capacity if self.requested > self.total => Advice::SplitRequest,
-            Cause::Capacity => Advice::HoldLess,
-            Cause::Limit => Advice::RaiseLimit,
-            Cause::Fragmentation if self.cached_for_other_streams >= self.requested => {
-                Advice::ShareStreams
-            }
-            Cause::Fragmentation => Advice::Defragment,
-            Cause::Pending => Advice::Synchronize,
-            Cause::OtherProcesses => Advice::FreeElsewhere,
-        }
+    /// Whether the request is too large whatever the program releases.
+    pub fn is_too_large(&self) -> bool {
+        self.needed > self.obtainable
     }
 }

@@ -1,7 +1,7 @@
 //! What a program puts in the place of the devices' own: a source of memory, a policy.
 
 use std::any::Any;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -50,6 +50,8 @@ pub(crate) struct Plugged {
     /// What the program has asked for, or else the environment, as far as that was looked at.
     choice: Option<Choice>,
     sources: BTreeMap<usize, AnySource>,
+    /// The devices whose source is the program's.
+    with_source: BTreeSet<usize>,
     suballocators: BTreeMap<usize, MakeSuballocator>,
     /// Whether the allocators were made.
     pub(crate) is_in_use: bool,
@@ -83,6 +85,11 @@ impl Plugged {
     pub(crate) fn take_source(&mut self, device: Device) -> AnySource {
         let plugged = self.sources.remove(&device.index());
         plugged.unwrap_or_else(|| Box::new(DeviceSource::new(device)))
+    }
+
+    /// Whether the program has put a source in the place of a device's own.
+    pub(crate) fn has_source(&self, device: Device) -> bool {
+        self.with_source.contains(&device.index())
     }
 
     /// What makes the suballocators of a device, if it has its own.
@@ -132,7 +139,9 @@ pub fn set_memory_source(
     {
         return Err(Error::SourceOfOtherDevice { device, source_device: known.device() });
     }
-    before_use()?.sources.insert(device.index(), Box::new(source));
+    let mut plugged = before_use()?;
+    plugged.sources.insert(device.index(), Box::new(source));
+    plugged.with_source.insert(device.index());
     Ok(())
 }
 
@@ -252,6 +261,7 @@ pub(crate) fn plugged() -> MutexGuard<'static, Plugged> {
     static PLUGGED: Mutex<Plugged> = Mutex::new(Plugged {
         choice: None,
         sources: BTreeMap::new(),
+        with_source: BTreeSet::new(),
         suballocators: BTreeMap::new(),
         is_in_use: false,
     });

@@ -1,16 +1,16 @@
 //! From the state in which a request was refused to what the error says of it.
 
-use std::collections::{BTreeMap, HashMap};
-use std::time::Duration;
+use std::collections::BTreeMap;
 
-use gpu_runtime::{Device, MemoryInfo, StreamId};
+use gpu_runtime::{Device, StreamId};
 
-use super::release::{GivesBack, Memory, Owner, Stretch};
-use super::{AwaitedWork, Cause, HeldMemory, OutOfMemory};
+use super::groups::Groups;
+use super::model;
+use super::release::{Memory, Owner};
+use super::{AwaitedWork, Cause, OutOfMemory};
 use crate::books::Moment;
-use crate::history;
-use crate::holders::{Holder, Origin};
-use crate::policy::{BlockState, Home, OutOfMemoryReport, Refusal, Segment};
+use crate::holders::Origin;
+use crate::policy::{Asked, Home, OutOfMemoryReport, Refusal, Refused, Segment};
 
 /// A request that was refused.
 #[derive(Debug, Clone, Copy)]
@@ -20,38 +20,73 @@ pub(crate) struct Request {
     pub(crate) origin: Origin,
 }
 
-/// Explains why a request was refused: by the policy's report, the driver's figures, and the moment.
+/// What bounds the memory that the allocator may take.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Bounds {
+    /// The device's memory.
+    pub(crate) total: usize,
+    /// What the driver has left of it.
+    pub(crate) free: usize,
+    /// What the process may take.
+    pub(crate) limit: Option<u64>,
+    /// Whether the program has put a source of its own in the driver's place.
+    pub(crate) has_own_source: bool,
+}
+
+/// Who refused memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Refuser {
+    Driver,
+    /// The process's limit.
+    Limit,
+    /// The program's own source of memory.
+    Source,
+}
+
+impl Refuser {
+    fn of(refused: &Refused, bounds: &Bounds) -> Refuser {
+        // What the driver could have given, as far as it tells, it did not refuse.
+        let could_give = match refused.asked {
+            Asked::Total => bounds.total as u64,
+            Asked::Segment | Asked::Memory => bounds.free as u64,
+            Asked::Nothing | Asked::Addresses | Asked::Mapping => 0,
+        };
+        match refused.refusal {
+            Refusal::Limit(limit) if bounds.limit == Some(limit) => Refuser::Limit,
+            Refusal::Limit(_) => Refuser::Source,
+            Refusal::Exhausted if !bounds.has_own_source => Refuser::Driver,
+            Refusal::Exhausted if could_give < refused.given.saturating_add(refused.bytes) => {
+                Refuser::Driver
+            }
+            Refusal::Exhausted => Refuser::Source,
+        }
+    }
+}
+
+/// Explains why a request was refused: by the policy's report, what bounds its memory, and the moment.
 pub(crate) fn explain(
     request: Request,
-    memory: MemoryInfo,
+    bounds: Bounds,
     report: &OutOfMemoryReport,
     moment: &Moment,
 ) -> OutOfMemory {
+    let refused = report.certificate.refused;
+    let refuser = Refuser::of(&refused, &bounds);
+    let (room, most) = room(report, &bounds, refuser);
     let mut holders = Groups::default();
-    let limit = match report.certificate.refused.refusal {
-        Refusal::Exhausted => None,
-        Refusal::Limit(limit) => Some(limit),
-    };
-    let driver_room = memory.free as u64;
-    let allowed = limit.map_or(u64::MAX, |limit| limit.saturating_sub(report.reserved));
-    let mut state = Memory {
-        segments: stretches(request.home, report, moment, &mut holders),
-        room: driver_room.min(allowed),
-        block: report.rounded,
-        segment: report.segment,
-    };
-    let held: Vec<_> = holders.groups.iter().map(|group| group.bytes as u64).collect();
-    let enough = state.enough(&held);
-    let enough_to_release = enough.into_iter().map(|one| holders.groups[one].clone()).collect();
+    let mut memory = model::memory(request.home, report, moment, room, &mut holders);
     let mut out_of_memory = OutOfMemory {
         device: request.device,
         requested: bytes(report.requested),
         stream: request.home.stream,
         place: request.origin.place,
         tag: request.origin.tag,
-        total: memory.total,
-        free: memory.free,
-        limit: limit.map(bytes),
+        total: bounds.total,
+        free: bounds.free,
+        limit: limit(&refused, refuser == Refuser::Limit),
+        source_limit: limit(&refused, refuser == Refuser::Source),
+        needed: bytes(report.needed),
+        obtainable: bytes(report.reserved.saturating_add(most)),
         allocated: bytes(report.allocated),
         reserved: bytes(report.reserved),
         pending: bytes(report.pending),
@@ -59,112 +94,88 @@ pub(crate) fn explain(
         largest_free_block: bytes(report.largest_free_block),
         cached_for_other_streams: bytes(report.cached_for_other_streams),
         kept_for_graphs: bytes(report.kept_for_graphs),
+        kept_for_pools: bytes(report.kept_for_pools),
+        kept: model::kept(request.home, moment),
         holders: holders.groups,
-        enough_to_release,
+        enough_to_release: Vec::new(),
         cause: Cause::Capacity,
         certificate: report.certificate.clone(),
     };
+    let (cause, enough) = cause(&out_of_memory, refuser, &mut memory);
+    out_of_memory.cause = cause;
+    let enough = enough.into_iter().map(|one| out_of_memory.holders[one].clone());
+    out_of_memory.enough_to_release = enough.collect();
     out_of_memory.holders.sort_by_key(|group| std::cmp::Reverse(group.bytes));
-    out_of_memory.cause = cause(&out_of_memory, &mut state);
     out_of_memory
 }
 
-fn cause(report: &OutOfMemory, memory: &mut Memory) -> Cause {
+/// What may still be taken: so much at least, and so much at most.
+fn room(report: &OutOfMemoryReport, bounds: &Bounds, refuser: Refuser) -> (u64, u64) {
+    let Refused { asked, bytes, refusal, given } = report.certificate.refused;
+    let free = bounds.free as u64;
+    let below = |limit: u64| limit.saturating_sub(report.reserved);
+    let allowed = bounds.limit.map_or(free, |limit| free.min(below(limit)));
+    match (refuser, refusal) {
+        (Refuser::Driver | Refuser::Limit, _) => (allowed, allowed),
+        (Refuser::Source, Refusal::Limit(limit)) => {
+            let room = allowed.min(below(limit));
+            (room, room)
+        }
+        // It does not say what it has; only what was too much.
+        (Refuser::Source, Refusal::Exhausted) => {
+            let too_much = match asked {
+                Asked::Total => below(bytes),
+                _ => given.saturating_add(bytes),
+            };
+            (given.min(allowed), too_much.saturating_sub(1).min(allowed))
+        }
+    }
+}
+
+/// The limit that was exceeded, if it is that one.
+fn limit(refused: &Refused, is_that: bool) -> Option<usize> {
+    match refused.refusal {
+        Refusal::Limit(limit) if is_that => Some(bytes(limit)),
+        _ => None,
+    }
+}
+
+/// Why the request was refused, and whose release would do.
+fn cause(report: &OutOfMemory, refuser: Refuser, memory: &mut Memory) -> (Cause, Vec<usize>) {
+    let held: Vec<_> = report.holders.iter().map(|group| group.bytes as u64).collect();
+    let mut enough = memory.enough(&held);
     if report.requested > report.total {
-        return Cause::Capacity;
+        return (Cause::Capacity, enough);
     }
     if report.pending > 0 && memory.fits(|owner| owner == Owner::Work) {
-        return Cause::Pending;
+        return (Cause::Pending, enough);
     }
-    if report.cached() >= report.requested {
-        return Cause::Fragmentation;
+    if !report.kept.is_empty() {
+        memory.end_pools();
+        let without_pools = memory.enough(&held);
+        if memory.fits(|_| false) || enough.is_empty() && !without_pools.is_empty() {
+            if enough.is_empty() {
+                enough = without_pools;
+            }
+            return (Cause::Pools, enough);
+        }
     }
-    if report.limit.is_some() {
-        return Cause::Limit;
+    let is_rejection = report.certificate.refused.is_rejection();
+    if report.cached() >= report.requested && !is_rejection {
+        return (Cause::Fragmentation, enough);
     }
-    // Would it do if all others went?
-    memory.room = memory.room.saturating_add(report.elsewhere() as u64);
-    let others = report.elsewhere() > report.reserved && memory.fits(|_| false);
-    if others { Cause::OtherProcesses } else { Cause::Capacity }
-}
-
-/// The segments as they matter to a request of that home; also finds out who holds what.
-fn stretches(
-    home: Home<StreamId>,
-    report: &OutOfMemoryReport,
-    moment: &Moment,
-    holders: &mut Groups,
-) -> Vec<Stretch> {
-    let now = history::now();
-    let mut stretch = |segment: &Segment<StreamId>| {
-        let parts = segment.blocks.iter().map(|block| {
-            let owner = match block.state {
-                BlockState::Inactive => Owner::Nobody,
-                BlockState::ActiveAwaitingFree => Owner::Work,
-                BlockState::ActiveAllocated => {
-                    let holder = moment.holders.get(&block.address);
-                    match holder.and_then(|holder| Some((holder, holder.home?.stream))) {
-                        None => Owner::Unknown,
-                        Some((holder, stream)) => {
-                            let age = moment.allocations.saturating_sub(holder.number + 1);
-                            Owner::Holder(holders.add(holder, stream, (block.size, age), now))
-                        }
-                    }
-                }
-            };
-            (block.size, owner)
-        });
-        Stretch {
-            address: segment.address,
-            serves: if report.takes_any {
-                !segment.is_kept
-            } else {
-                segment.stream == Some(home.stream)
-                    && segment.pool == home.pool
-                    && report.segment_type.is_none_or(|served| segment.segment_type == served)
-            },
-            gives_back: match (segment.is_kept, segment.is_expandable) {
-                (true, _) => GivesBack::Nothing,
-                (false, true) => GivesBack::Pages,
-                (false, false) => GivesBack::Whole,
-            },
-            parts: parts.collect(),
+    let cause = match refuser {
+        Refuser::Limit => Cause::Limit,
+        Refuser::Source => Cause::Source,
+        Refuser::Driver => {
+            // Would it do if all others went?
+            memory.room = memory.room.saturating_add(report.elsewhere() as u64);
+            let is_most = report.elsewhere() > report.reserved && memory.fits(|_| false);
+            let is_in_the_way = report.is_too_large() && report.needed <= report.total;
+            if is_most || is_in_the_way { Cause::OtherProcesses } else { Cause::Capacity }
         }
     };
-    moment.segments.iter().map(&mut stretch).collect()
-}
-
-/// The holders, by place, tag and stream.
-#[derive(Default)]
-struct Groups {
-    groups: Vec<HeldMemory>,
-    numbers: HashMap<(Origin, StreamId), usize>,
-}
-
-impl Groups {
-    /// Adds a block; returns its group.
-    fn add(
-        &mut self,
-        holder: &Holder,
-        stream: StreamId,
-        (size, age): (u64, u64),
-        now: u64,
-    ) -> usize {
-        let origin = holder.origin;
-        let number = *self.numbers.entry((origin, stream)).or_insert_with(|| {
-            let Origin { place, tag } = origin;
-            let (bytes, blocks, oldest, oldest_time) = (0, 0, 0, None);
-            self.groups.push(HeldMemory { place, tag, stream, bytes, blocks, oldest, oldest_time });
-            self.groups.len() - 1
-        });
-        let group = &mut self.groups[number];
-        group.bytes += bytes(size);
-        group.blocks += 1;
-        group.oldest = group.oldest.max(age);
-        let time = holder.time.map(|time| Duration::from_micros(now.saturating_sub(time)));
-        group.oldest_time = group.oldest_time.max(time);
-        number
-    }
+    (cause, enough)
 }
 
 /// Per stream, the last work that freed blocks wait for.
@@ -182,19 +193,20 @@ fn awaited(segments: &[Segment<StreamId>]) -> Vec<AwaitedWork> {
 }
 
 /// A size as the host counts it; none that was asked for is too large for that.
-fn bytes(bytes: u64) -> usize {
+pub(super) fn bytes(bytes: u64) -> usize {
     usize::try_from(bytes).unwrap_or(usize::MAX)
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashMap;
     use std::panic::Location;
 
     use gpu_runtime::{DriverChoice, Stream};
 
     use super::*;
     use crate::Advice;
-    use crate::policy::{Address, Asked, BlockSnapshot, Certificate, Pool, Refused};
+    use crate::policy::{Address, BlockSnapshot, BlockState, Certificate, Pool};
 
     const MIB: u64 = 1 << 20;
 
@@ -228,7 +240,8 @@ mod tests {
             requested: 16 * MIB,
             rounded: 16 * MIB,
             segment_type: Some(Pool::Large),
-            segment: 16 * MIB,
+            needed: 16 * MIB,
+            largest_suitable: u64::MAX,
             allocated: 0,
             pending: 20 * MIB,
             reserved: 20 * MIB,
@@ -250,8 +263,9 @@ mod tests {
         };
         let origin = Origin { place: Location::caller(), tag: None };
         let request = Request { device, home: main.id().into(), origin };
-        let memory = MemoryInfo { free: 0, total: (20 * MIB) as usize };
-        let error = explain(request, memory, &report, &moment);
+        let bounds =
+            Bounds { total: (20 * MIB) as usize, free: 0, limit: None, has_own_source: false };
+        let error = explain(request, bounds, &report, &moment);
         assert_eq!((error.cause, error.advice()), (Cause::Pending, Advice::Synchronize));
         let bytes = (20 * MIB) as usize;
         assert_eq!(error.awaited, [AwaitedWork { stream: side.id(), sequence: 7, bytes }]);

@@ -3,91 +3,164 @@
 use std::fmt;
 use std::panic::Location;
 
-use super::{Advice, Cause, HeldMemory, OutOfMemory};
+use super::{HeldMemory, KeptMemory, OutOfMemory};
 use crate::bytes::Bytes;
+use crate::figures::{Figures, Shown};
+use crate::policy::{PoolId, PoolOf};
 use crate::tag::Tag;
 
 /// How many holders are shown one by one.
 const SHOWN: usize = 5;
+/// How many streams or pools are shown.
+const FEW: usize = 3;
 
 impl fmt::Display for OutOfMemory {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (requested, by) = (size(self.requested), By(self.place, self.tag));
-        writeln!(f, "{} is out of memory: {requested} were asked for by {by}", self.device)?;
-        write!(f, "  cause: {}; of its {} the driver has ", self.cause, size(self.total))?;
-        write!(f, "{} left", size(self.free))?;
-        if let Some(limit) = self.limit {
-            write!(f, " (this process may take {})", size(limit))?;
-        }
-        writeln!(f, ", others hold {}", size(self.elsewhere()))?;
-        self.write_state(f)?;
-        self.write_awaited(f)?;
-        let tried = match self.certificate.refused.is_rejection() {
-            true => "nothing was tried",
-            false => "nothing else would do",
-        };
-        writeln!(f, "  {tried}: {}", self.certificate)?;
-        self.write_holders(f)?;
-        self.write_enough(f)?;
-        write!(f, "{}.", self.advice())
+        Text { error: self, figures: self.figures() }.fmt(f)
     }
 }
 
 impl OutOfMemory {
-    fn write_state(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "  taken from the driver: {}", size(self.reserved))?;
-        write!(f, ", the program holds {}", size(self.allocated))?;
-        if self.kept_for_graphs > 0 {
-            write!(f, ", {} are kept for graphs", size(self.kept_for_graphs))?;
+    /// What is shown once or more of the state, and may be mistaken for one another.
+    fn figures(&self) -> Figures {
+        let limits = [self.limit, self.source_limit].into_iter().flatten();
+        let sizes = [
+            self.requested,
+            self.needed,
+            self.obtainable,
+            self.total,
+            self.free,
+            self.elsewhere(),
+            self.allocated,
+            self.reserved,
+            self.pending,
+            self.cached(),
+            self.largest_free_block,
+        ];
+        let sizes = sizes.into_iter().chain(limits).map(|bytes| bytes as u64);
+        Figures::new(sizes.chain(self.certificate.figures()))
+    }
+}
+
+/// An error, and how to show its sizes.
+struct Text<'a> {
+    error: &'a OutOfMemory,
+    figures: Figures,
+}
+
+impl Text<'_> {
+    fn size(&self, bytes: usize) -> Shown {
+        self.figures.show(bytes as u64)
+    }
+
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let error = self.error;
+        let (requested, by) = (self.size(error.requested), By(error.place, error.tag));
+        writeln!(f, "{} is out of memory: {requested} were asked for by {by}", error.device)?;
+        self.write_cause(f)?;
+        self.write_state(f)?;
+        self.write_awaited(f)?;
+        self.write_kept(f)?;
+        let tried = match error.certificate.refused.is_rejection() {
+            true => "nothing was tried",
+            false => "all was tried",
+        };
+        write!(f, "  {tried}: ")?;
+        error.certificate.write(f, &self.figures)?;
+        writeln!(f)?;
+        self.write_holders(f)?;
+        self.write_way_out(f)?;
+        write!(f, "{}{}.", error.advice(), error.alternative())
+    }
+
+    fn write_cause(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let error = self.error;
+        write!(f, "  cause: {}; of the device's {} ", error.cause, self.size(error.total))?;
+        write!(f, "{} are free", self.size(error.free))?;
+        write!(f, ", others use {}", self.size(error.elsewhere()))?;
+        if let Some(limit) = error.limit {
+            write!(f, "; this process may take {}", self.size(limit))?;
         }
-        if self.cached() > 0 {
-            write!(f, ", {} are free in pieces, ", size(self.cached()))?;
-            match self.largest_free_block {
-                0 => write!(f, "none of them for such a request")?,
-                largest => write!(f, "the largest one for such a request {}", size(largest))?,
+        if let Some(limit) = error.source_limit {
+            write!(f, "; the program's source gives {}", self.size(limit))?;
+        }
+        writeln!(f)
+    }
+
+    fn write_state(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let error = self.error;
+        let (reserved, allocated) = (self.size(error.reserved), self.size(error.allocated));
+        write!(f, "  reserved by the allocator: {reserved}, held by the program: {allocated}")?;
+        if error.cached() > 0 {
+            write!(f, ", unused: {} in pieces, ", self.size(error.cached()))?;
+            match error.largest_free_block {
+                0 => write!(f, "none of which such a request can have")?,
+                largest => write!(f, "the largest for such a request {}", self.size(largest))?,
             }
         }
         writeln!(f)
     }
 
     fn write_awaited(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.pending == 0 {
+        let error = self.error;
+        if error.pending == 0 {
             return Ok(());
         }
-        write!(f, "  freed, but in use by other streams: {}", size(self.pending))?;
-        let mut before = ", until ";
-        for awaited in self.awaited.iter().take(3) {
-            write!(f, "{before}{} has done work {}", awaited.stream, awaited.sequence)?;
-            before = ", ";
+        write!(f, "  freed, but in use by other streams: {}", self.size(error.pending))?;
+        let awaited = error.awaited.iter();
+        let awaited =
+            awaited.map(|work| format!("{} has done work {}", work.stream, work.sequence));
+        write_few(f, ", until ", awaited)
+    }
+
+    fn write_kept(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.error.kept.is_empty() {
+            return Ok(());
         }
-        if let Some(more) = self.awaited.len().checked_sub(3).filter(|more| *more > 0) {
-            write!(f, ", and {more} more")?;
-        }
-        writeln!(f)
+        write!(f, "  kept whether held or not")?;
+        write_few(f, ": ", self.error.kept.iter().map(|kept| self.kept(kept)))
+    }
+
+    fn kept(&self, kept: &KeptMemory) -> String {
+        let (bytes, free) = (self.size(kept.bytes), self.size(kept.free));
+        let whose = match kept.pool {
+            PoolOf::Graphs(PoolId(id)) => format!("graphs (pool {id})"),
+            PoolOf::Program(PoolId(id)) => format!("memory pool {id}"),
+        };
+        let by = kept.place.map(|place| format!(", asked for at {}", By(place, None)));
+        format!("{bytes} for {whose}{}, {free} of it unused", by.unwrap_or_default())
     }
 
     fn write_holders(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for held in self.holders.iter().take(SHOWN) {
-            writeln!(f, "  {held}")?;
-        }
-        let rest = self.holders.get(SHOWN..).unwrap_or_default();
+        let holders = &self.error.holders;
+        holders.iter().take(SHOWN).try_for_each(|held| writeln!(f, "  {held}"))?;
+        let rest = holders.get(SHOWN..).unwrap_or_default();
         if !rest.is_empty() {
             let bytes: usize = rest.iter().map(|held| held.bytes).sum();
-            writeln!(f, "  {:>12} by {} others", size(bytes), rest.len())?;
+            writeln!(f, "  {:>12} by {} others", Bytes(bytes as u64), rest.len())?;
         }
         Ok(())
     }
 
-    fn write_enough(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Some(first) = self.enough_to_release.first() else { return Ok(()) };
+    /// Whose release would do, or that nobody's would.
+    fn write_way_out(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let error = self.error;
+        let Some(first) = error.enough_to_release.first() else {
+            if error.is_too_large() {
+                let (needed, most) = (self.size(error.needed), self.size(error.obtainable));
+                write!(f, "  the request takes {needed}, and if the program held nothing ")?;
+                writeln!(f, "{most} could be had")?;
+            }
+            return Ok(());
+        };
         write!(f, "  it would do to release what {} holds", By(first.place, first.tag))?;
-        if first.stream != self.stream {
+        if first.stream != error.stream {
             write!(f, " for {}", first.stream)?;
         }
-        match self.enough_to_release.len() - 1 {
+        match error.enough_to_release.len() - 1 {
             0 => writeln!(f),
             1 => {
-                let second = &self.enough_to_release[1];
+                let second = &error.enough_to_release[1];
                 writeln!(f, ", and {}", By(second.place, second.tag))
             }
             more => writeln!(f, ", and {more} more of them"),
@@ -95,9 +168,25 @@ impl OutOfMemory {
     }
 }
 
+/// Ends a line with the first few of some things, and how many more there are.
+fn write_few(
+    f: &mut fmt::Formatter<'_>,
+    mut before: &str,
+    mut things: impl ExactSizeIterator<Item = String>,
+) -> fmt::Result {
+    for thing in things.by_ref().take(FEW) {
+        write!(f, "{before}{thing}")?;
+        before = if before.starts_with(':') { "; " } else { ", " };
+    }
+    match things.len() {
+        0 => writeln!(f),
+        more => writeln!(f, ", and {more} more"),
+    }
+}
+
 impl fmt::Display for HeldMemory {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:>12} by {}", size(self.bytes), By(self.place, self.tag))?;
+        write!(f, "{:>12} by {}", Bytes(self.bytes as u64), By(self.place, self.tag))?;
         let s = if self.blocks == 1 { "" } else { "s" };
         write!(f, ": {} block{s} for the {}, the oldest ", self.blocks, self.stream)?;
         if let Some(time) = self.oldest_time {
@@ -115,43 +204,4 @@ impl fmt::Display for By {
         write!(f, "{}:{}", self.0.file(), self.0.line())?;
         self.1.map_or(Ok(()), |tag| write!(f, " [{tag}]"))
     }
-}
-
-impl fmt::Display for Cause {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Cause::Capacity => "the device's capacity",
-            Cause::Limit => "this process's limit",
-            Cause::Fragmentation => "fragmentation",
-            Cause::Pending => "freed memory that is still in use",
-            Cause::OtherProcesses => "memory that others hold",
-        })
-    }
-}
-
-impl fmt::Display for Advice {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Advice::RaiseLimit => {
-                "Raise the limit with set_per_process_memory_fraction(), or hold less at a time"
-            }
-            Advice::SplitRequest => "The device could never hold it: work on smaller parts",
-            Advice::Synchronize => "Synchronize the streams that use freed memory, then try again",
-            Advice::ShareStreams => {
-                "Enough is cached for other streams: allocate on those, or on fewer streams"
-            }
-            Advice::Defragment => {
-                "Enough is free, but in pieces: allocate the large and lasting things first, and \
-                 keep sizes alike"
-            }
-            Advice::FreeElsewhere => "Look for other programs on the device",
-            Advice::HoldLess => {
-                "Hold less at a time: smaller batches, and no longer than they are needed"
-            }
-        })
-    }
-}
-
-fn size(bytes: usize) -> Bytes {
-    Bytes(bytes as u64)
 }

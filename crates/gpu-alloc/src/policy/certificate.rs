@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use super::{Address, MemorySource, PoolId, PoolOf, Refusal, SourceError};
-use crate::bytes::Bytes;
+use crate::figures::Figures;
 
 /// What shows that no memory could be found for a request.
 ///
@@ -55,7 +55,7 @@ use crate::bytes::Bytes;
 /// assert!(certificate.is_final(), "no work is under way that would change it");
 /// # policy.free(small, &[]).unwrap();
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Certificate {
     /// What was asked of the source last, and refused.
     pub refused: Refused,
@@ -192,25 +192,35 @@ impl Place {
     }
 }
 
-impl fmt::Display for Certificate {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.refused)?;
+impl Certificate {
+    /// The sizes that its text has.
+    pub(crate) fn figures(&self) -> impl Iterator<Item = u64> {
+        let limit = match self.refused.refusal {
+            Refusal::Exhausted => None,
+            Refusal::Limit(limit) => Some(limit),
+        };
+        [self.refused.bytes, self.free_beside_held()].into_iter().chain(limit)
+    }
+
+    /// Writes its text, with sizes that are shown so among others.
+    pub(crate) fn write(&self, f: &mut fmt::Formatter<'_>, figures: &Figures) -> fmt::Result {
+        self.refused.write(f, figures)?;
         if let Some(Place { pages, missing, supply, page_bytes, .. }) = self.place {
-            let page = Bytes(page_bytes);
-            write!(f, "; the best place lacks {missing} of {pages} pages of {page}")?;
-            write!(f, ", of which {supply} can be had")?;
+            let page = figures.show(page_bytes);
+            write!(f, "; the best place for {pages} pages of {page} lacks memory for {missing}")?;
+            write!(f, ", and {supply} could be moved there")?;
         }
         let beside = self.free_beside_held();
         if beside > 0 {
-            write!(f, "; {} are free beside what is held", Bytes(beside))?;
+            write!(f, "; {} are unused beside what is held", figures.show(beside))?;
         }
         let keepers: BTreeSet<_> = self.shares.iter().map(|share| share.kept_by).collect();
         for kept_by in keepers {
-            let bytes = Bytes(self.kept_by(kept_by));
+            let bytes = figures.show(self.kept_by(kept_by));
             match kept_by {
                 KeptBy::Work => write!(f, "; {bytes} are free once work is over")?,
                 KeptBy::Graphs => write!(f, "; {bytes} are kept for graphs")?,
-                KeptBy::Pool(PoolId(id)) => write!(f, "; pool {id} keeps {bytes}: drop it")?,
+                KeptBy::Pool(PoolId(id)) => write!(f, "; memory pool {id} keeps {bytes}")?,
                 KeptBy::Nobody | KeptBy::Holders => {}
             }
         }
@@ -218,36 +228,56 @@ impl fmt::Display for Certificate {
     }
 }
 
-impl fmt::Display for Refused {
+impl fmt::Display for Certificate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let bytes = Bytes(self.bytes);
-        match (self.asked, self.refusal) {
-            (Asked::Nothing, Refusal::Exhausted) => {
-                return write!(f, "there are no addresses for {bytes}");
-            }
-            (Asked::Nothing, Refusal::Limit(limit)) => {
-                let limit = Bytes(limit);
+        self.write(f, &Figures::new(self.figures()))
+    }
+}
+
+impl fmt::Debug for Certificate {
+    /// The shares are counted: there may be as many as pages.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let sum = |of: fn(&Share) -> u64| self.shares.iter().map(of).sum::<u64>();
+        let (bytes, held) = (sum(|share| share.bytes), sum(|share| share.held));
+        let shares = format!("{} of {bytes} bytes, {held} held", self.shares.len());
+        f.debug_struct("Certificate")
+            .field("refused", &self.refused)
+            .field("place", &self.place)
+            .field("shares", &format_args!("{shares}"))
+            .finish()
+    }
+}
+
+impl Refused {
+    fn write(&self, f: &mut fmt::Formatter<'_>, figures: &Figures) -> fmt::Result {
+        let bytes = figures.show(self.bytes);
+        let limit = match self.refusal {
+            Refusal::Exhausted => None,
+            Refusal::Limit(limit) => Some(figures.show(limit)),
+        };
+        match (self.asked, limit) {
+            (Asked::Nothing, None) => return write!(f, "there are no addresses for {bytes}"),
+            (Asked::Nothing, Some(limit)) => {
                 return write!(f, "{bytes} more would exceed the limit of {limit}");
             }
-            (Asked::Total, Refusal::Exhausted) => {
-                return write!(f, "{bytes} would be held then, which is more than there is");
+            (Asked::Total, None) => {
+                return write!(f, "with it, {bytes} would be held, which is more than there is");
             }
-            (Asked::Total, Refusal::Limit(limit)) => {
-                let limit = Bytes(limit);
-                return write!(
-                    f,
-                    "{bytes} would be held then, which is more than the limit of {limit}"
-                );
+            (Asked::Total, Some(limit)) => {
+                let more = "which is more than the limit of";
+                return write!(f, "with it, {bytes} would be held, {more} {limit}");
             }
-            (Asked::Segment, _) => write!(f, "{bytes} were refused")?,
+            (Asked::Segment | Asked::Memory, _) => write!(f, "{bytes} more were refused")?,
             (Asked::Addresses, _) => write!(f, "{bytes} of addresses were refused")?,
-            (Asked::Memory, _) => write!(f, "{bytes} of physical memory were refused")?,
             (Asked::Mapping, _) => write!(f, "to map {bytes} was refused")?,
         }
-        match self.refusal {
-            Refusal::Exhausted => Ok(()),
-            Refusal::Limit(limit) => write!(f, " by the limit of {}", Bytes(limit)),
-        }
+        limit.map_or(Ok(()), |limit| write!(f, " by the limit of {limit}"))
+    }
+}
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.write(f, &Figures::new([self.bytes]))
     }
 }
 

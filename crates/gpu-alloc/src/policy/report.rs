@@ -31,14 +31,17 @@ pub struct OutOfMemoryReport {
     pub rounded: u64,
     /// The segments that could have served it, where the policy keeps some for small requests.
     pub segment_type: Option<Pool>,
-    /// What the source was asked for on its behalf.
-    pub segment: u64,
+    /// What would have done wherever the block lies: so much more of the source, or of pages, pieces or
+    /// segments that nobody keeps.
+    pub needed: u64,
     /// Held by the program.
     pub allocated: u64,
     /// Freed by the program, but waiting for work on other streams.
     pub pending: u64,
     /// Taken from the source: the two above, and what is kept for reuse.
     pub reserved: u64,
+    /// The largest block that it would have been given: a policy may keep larger ones whole.
+    pub largest_suitable: u64,
     /// The largest block that is kept and that a request of this kind could get, too small for this
     /// one.
     pub largest_free_block: u64,

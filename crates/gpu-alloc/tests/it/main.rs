@@ -4,6 +4,7 @@
 
 mod awaited_on_devices;
 mod buddy;
+mod causes_on_devices;
 mod certificate;
 mod certificate_on_devices;
 mod counted;

@@ -167,7 +167,7 @@ fn an_out_of_memory_report_tells_where_the_memory_is() {
     f.free(pending, &[(SIDE, 1)]);
     let refused = f.policy.allocate(&mut f.source, 30 * MIB, MAIN.into());
     let Err(AllocateError::OutOfMemory(report)) = refused else { panic!("there is no room") };
-    assert_eq!((report.requested, report.segment), (30 * MIB, 30 * MIB));
+    assert_eq!((report.requested, report.needed), (30 * MIB, 30 * MIB));
     assert_eq!(
         (report.allocated, report.pending, report.reserved),
         (15 * MIB + 512, 12 * MIB, 46 * MIB)

@@ -1,5 +1,6 @@
 //! Random programs on a device that is too small for them, with work under way on several streams:
-//! whoever is refused memory could not have been served, whatever work was waited for.
+//! whoever is refused memory could not have been served, whatever work was waited for; and is served
+//! once those have released theirs whom the error names.
 
 use std::cell::RefCell;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -10,7 +11,7 @@ use gpu_alloc::policy::{
 };
 use gpu_alloc::{
     DeviceMemory, DeviceSource, OutOfMemory, allocate, empty_cache, memory_allocated, memory_stats,
-    set_memory_source,
+    memory_tag, set_memory_source,
 };
 use gpu_runtime::{Device, Error, Stream};
 use proptest::prelude::*;
@@ -23,6 +24,8 @@ use crate::effort;
 
 const MIB: u64 = 1 << 20;
 const CAPACITY: u64 = 64 * MIB;
+/// How many tags memory is held under.
+const TAGS: usize = 40;
 
 /// The device's memory, whose calls are told to the test.
 #[derive(Debug)]
@@ -129,8 +132,12 @@ struct Program {
     rules: Rules,
     calls: Receiver<SourceCall>,
     world: World,
-    held: Vec<DeviceMemory>,
+    /// With the tags.
+    held: Vec<(DeviceMemory, String)>,
+    requests: usize,
     refusals: u64,
+    /// How many refusals named so many holders: none, one, two, or more.
+    named: [u64; 4],
 }
 
 impl Program {
@@ -143,24 +150,27 @@ impl Program {
         set_memory_source(device, source).expect("nothing was allocated yet");
         let streams = [(); STREAMS].map(|()| Stream::new(device).expect("there is another"));
         let (world, held) = (World::default(), Vec::new());
-        Program { device, streams, rules, calls, world, held, refusals: 0 }
+        let (requests, refusals, named) = (0, 0, [0; 4]);
+        Program { device, streams, rules, calls, world, held, requests, refusals, named }
     }
 
     fn run(&mut self, steps: &[Step], schedule: &Schedule) {
         set_schedule(schedule).expect("the driver is in use");
         for step in steps {
-            let which = |which: usize, held: &[DeviceMemory]| which.checked_rem(held.len());
             match *step {
-                Step::Allocate { stream, bytes } => self.allocate(stream, bytes),
-                Step::Use { which: index, stream } => {
-                    if let Some(index) = which(index, &self.held) {
-                        fill(&self.streams[stream], &self.held[index], 1);
+                Step::Allocate { stream, bytes } => {
+                    if let Some(report) = self.allocate(stream, bytes) {
+                        self.release_and_retry(stream, bytes, &report);
                     }
                 }
-                Step::Drop { which: index } => {
-                    if let Some(index) = which(index, &self.held) {
-                        self.world.taken.swap_remove(index);
-                        self.held.swap_remove(index);
+                Step::Use { which, stream } => {
+                    if let Some(index) = which.checked_rem(self.held.len()) {
+                        fill(&self.streams[stream], &self.held[index].0, 1);
+                    }
+                }
+                Step::Drop { which } => {
+                    if let Some(index) = which.checked_rem(self.held.len()) {
+                        self.drop_held(index);
                     }
                 }
             }
@@ -168,11 +178,42 @@ impl Program {
         self.end();
     }
 
-    fn allocate(&mut self, stream: usize, bytes: u64) {
+    fn drop_held(&mut self, index: usize) {
+        self.world.taken.swap_remove(index);
+        self.held.swap_remove(index);
+    }
+
+    /// Releases what the holders have whom the error names: that must do.
+    fn release_and_retry(&mut self, stream: usize, bytes: u64, report: &OutOfMemory) {
+        let named = &report.enough_to_release;
+        self.named[named.len().min(3)] += 1;
+        assert_eq!(named.is_empty(), report.is_too_large(), "{report}");
+        if named.is_empty() {
+            return;
+        }
+        let is_named = |(memory, tag): &(DeviceMemory, String)| {
+            let mut of_stream = named.iter().filter(|one| one.stream == memory.stream().id());
+            of_stream.any(|one| one.tag.is_some_and(|named| named.name() == tag))
+        };
+        for index in (0..self.held.len()).rev() {
+            if is_named(&self.held[index]) {
+                self.drop_held(index);
+            }
+        }
+        let refused = self.allocate(stream, bytes);
+        assert!(refused.is_none(), "{report}\nthen:\n{}", refused.expect("it was refused"));
+    }
+
+    /// Makes a request; the error if it is refused.
+    fn allocate(&mut self, stream: usize, bytes: u64) -> Option<Box<OutOfMemory>> {
         let home = Home::from(stream as Name);
         let request = Request { rules: self.rules, requested: bytes, home };
         let allocated = self.allocated();
+        self.requests += 1;
+        let tag = format!("part {}", self.requests % TAGS);
+        let inside = memory_tag(&tag);
         let outcome = allocate(self.device, bytes as usize, &self.streams[stream]);
+        drop(inside);
         let calls: Vec<_> = self.calls.try_iter().collect();
         self.world.see(&calls, Some((home, request.is_small())));
         match outcome {
@@ -186,9 +227,13 @@ impl Program {
                 let range = start..start + bytes;
                 assert_eq!(self.world.claims(&range), (0, 0), "what is held is nobody else's");
                 self.world.taken.push(Taken { range, awaits: None });
-                self.held.push(memory);
+                self.held.push((memory, tag));
+                None
             }
-            Err(gpu_alloc::Error::OutOfMemory(report)) => self.check(request, &report),
+            Err(gpu_alloc::Error::OutOfMemory(report)) => {
+                self.check(request, &report);
+                Some(report)
+            }
             Err(error) => panic!("the device works: {error}"),
         }
     }
@@ -233,6 +278,7 @@ fn refusals_are_right(rules: Rules) {
     outcome.expect("whoever is refused could not have been served");
     let program = program.into_inner();
     assert!(program.refusals > 0, "the device is too small");
+    assert!(program.named[1..3].iter().all(|count| *count > 0), "{:?}", program.named);
     assert!(memory_stats(program.device).num_sync_all_streams > 0, "some work was waited for");
 }
 

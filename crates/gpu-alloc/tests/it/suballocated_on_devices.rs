@@ -140,7 +140,7 @@ fn a_refusal_explains_itself_and_leaves_everything_as_it_was() {
         let Err(Error::OutOfMemory(refused)) = allocate(device, LARGE, &stream) else {
             panic!("there is not that much");
         };
-        assert_eq!((refused.cause, refused.limit), (Cause::Limit, Some(3 * LARGE)));
+        assert_eq!((refused.cause, refused.source_limit), (Cause::Source, Some(3 * LARGE)));
         assert_eq!(refused.holders[0].tag.unwrap().name(), "weights");
         assert_eq!(refused.enough_to_release.len(), 1, "the small one would do: {refused}");
         assert_eq!(refused.enough_to_release[0].bytes, 1024);

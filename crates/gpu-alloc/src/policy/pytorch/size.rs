@@ -75,6 +75,14 @@ impl Sizes {
         }
     }
 
+    /// What a request takes of the source at addresses where there is nothing.
+    pub(super) fn fresh(&self, size: Size, is_expandable: bool) -> u64 {
+        match is_expandable {
+            true => round_up(size.rounded, self.page(size.pool)),
+            false => self.segment(size),
+        }
+    }
+
     /// The unit in which expandable segments grow.
     pub(super) fn page(&self, pool: Pool) -> u64 {
         match pool {
@@ -86,10 +94,14 @@ impl Sizes {
     /// Whether a block may serve a request that it is large enough for: large blocks are kept for
     /// large requests, and not given to those that would waste much of them.
     pub(super) fn suits(&self, size: Size, block: u64) -> bool {
-        if size.rounded < self.max_split {
-            block < self.max_split
-        } else {
-            block - size.rounded < self.non_split_rounding
+        block <= self.largest_suitable(size)
+    }
+
+    /// The largest block that may serve a request.
+    pub(super) fn largest_suitable(&self, size: Size) -> u64 {
+        match size.rounded < self.max_split {
+            true => self.max_split - 1,
+            false => size.rounded.saturating_add(self.non_split_rounding - 1),
         }
     }
 

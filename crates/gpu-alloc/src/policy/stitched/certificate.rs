@@ -32,13 +32,17 @@ impl<K: StreamName> Stitched<K> {
         };
         // All that nobody holds serves any request, unless it is kept.
         let is_elsewhere = |id| is_kept && !self.is_kept(id);
+        let place = arena
+            .filter(|_| refused.asked != Asked::Total)
+            .and_then(|arena| self.closest(arena, rounded, refused));
         let statistics = self.statistics();
         let allocated = statistics.allocated_bytes.all.current;
         OutOfMemoryReport {
             requested,
             rounded,
             segment_type: Some(pool),
-            segment: rounded.checked_next_multiple_of(PAGE).unwrap_or(u64::MAX),
+            needed: rounded.checked_next_multiple_of(PAGE).unwrap_or(u64::MAX),
+            largest_suitable: u64::MAX,
             allocated,
             pending: statistics.active_bytes.all.current - allocated,
             reserved: self.pages * PAGE,
@@ -47,13 +51,7 @@ impl<K: StreamName> Stitched<K> {
             kept_for_graphs: free(&|id| self.is_kept(id)),
             kept_for_pools: 0,
             takes_any: !is_kept,
-            certificate: Certificate {
-                refused,
-                place: arena
-                    .filter(|_| refused.asked != Asked::Total)
-                    .and_then(|arena| self.closest(arena, rounded, refused)),
-                shares: self.shares(),
-            },
+            certificate: Certificate { refused, place, shares: self.shares() },
         }
     }
 
