@@ -7,8 +7,9 @@ use serde_json::{Value, json};
 use crate::contender::Contender;
 use crate::trace::Trace;
 
-/// Rounds before the first that counts: after these, all memory that is needed is there.
-const WARM_UP: usize = 2;
+/// Rounds before the first that counts. PyTorch's policies have all memory that they need after the
+/// first; the default one goes on to make a page now and then as long as others have to move.
+const WARM_UP: usize = 20;
 
 /// Replays the trace with each contender in turn, round by round, so that what else the machine does
 /// hits all alike.
