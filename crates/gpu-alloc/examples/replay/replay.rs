@@ -134,7 +134,7 @@ impl Allocator for Own {
         let Err(block) = self.front.free(block, uses) else { return };
         self.front.lend(&mut self.policy, stream, |_| ());
         let Err(block) = self.front.free(block, uses) else { return };
-        self.returned.push((block, uses.into()));
+        self.returned.push((block, Uses::from_slice(uses)));
         if self.returned.len() > Front::<u32>::MOST_WAITING {
             self.policy();
         }
@@ -284,12 +284,12 @@ impl<A: Allocator> Replay<A> {
             return self.allocator.free(block, held.stream, &[own]);
         }
         self.event_records += held.used_on.len() as u64;
-        let recorded = &mut self.recorded;
-        let others = held.used_on.drain(..).map(|stream| {
-            recorded[stream as usize] += 1;
-            (stream, recorded[stream as usize])
-        });
-        let uses: Uses = [own].into_iter().chain(others).collect();
+        let mut uses = Uses::from_slice(&[own]);
+        for stream in held.used_on.drain(..) {
+            let recorded = &mut self.recorded[stream as usize];
+            *recorded += 1;
+            uses.push((stream, *recorded));
+        }
         self.allocator.free(block, held.stream, &uses);
     }
 

@@ -176,7 +176,9 @@ impl<K: StreamNumber, N> Front<K, N> {
     ) -> SmallVec<[K; 8]> {
         let mut streams = SmallVec::new();
         self.0.take_back(|(lane, notes)| {
-            streams.extend(lane.stream());
+            if let Some(stream) = lane.stream() {
+                streams.push(stream);
+            }
             each(lane.number(), notes);
             policy.take_back(lane);
         });
