@@ -172,10 +172,14 @@ where
             }
             let outcome = state.allocate(bytes, home, origin);
             if outcome.is_ok() {
-                for user in mem::take(&mut state.users) {
-                    self.lend(&mut state, user);
+                let users = mem::take(&mut state.users);
+                // Who is in a pool comes to the policy each time, and would have to take all of it
+                // back: the streams ask themselves when they need it.
+                if let Some(stream) = alone {
+                    users.into_iter().chain([stream.id()]).for_each(|user| {
+                        self.lend(&mut state, user);
+                    });
                 }
-                alone.map(|stream| self.lend(&mut state, stream.id()));
             }
             outcome
         };
@@ -355,7 +359,11 @@ where
     fn whole<'s>(&self, state: &'s mut State<P, S, W>) -> &'s mut State<P, S, W> {
         let State { policy, watch, .. } = state;
         let users = self.front.take_back(policy, |part, notes| watch.take_back(part, notes));
-        state.users.extend(users);
+        for user in users {
+            if !state.users.contains(&user) {
+                state.users.push(user);
+            }
+        }
         state
     }
 
