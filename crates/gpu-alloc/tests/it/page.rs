@@ -7,8 +7,8 @@ use std::process::Command;
 
 use gpu_alloc::snapshot::{BlockState, Segment};
 use gpu_alloc::{
-    Snapshot, allocate, allocate_pinned, host_memory_stats, memory_snapshot, memory_stats,
-    memory_tag, record_memory_history,
+    Snapshot, allocate, allocate_pinned, allocator_policy, host_memory_stats, memory_snapshot,
+    memory_stats, memory_tag, record_memory_history,
 };
 use gpu_runtime::Stream;
 use test_support::{isolate, skipped};
@@ -110,6 +110,8 @@ fn the_figures_on_the_page_are_the_statistics() {
         let Some(page) = opened("the_figures_on_the_page_are_the_statistics", &snapshot) else {
             return;
         };
+        let policy = format!("policy {}", allocator_policy(device).unwrap());
+        assert!(page.contains(&policy), "{policy} is not on the page");
         let shown = values(&page, "data-statistic");
         let expected: BTreeMap<_, _> = stats.entries().collect();
         assert_eq!(shown, expected);

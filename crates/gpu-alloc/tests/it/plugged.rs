@@ -170,6 +170,40 @@ fn what_is_free_in_a_programs_pool_serves_all_before_a_request_is_refused_and_th
     .run();
 }
 
+#[test]
+fn threads_in_a_pool_and_beside_it_have_each_request_counted_once() {
+    isolate(|| {
+        let [device, ..] = devices();
+        let pool = MemoryPool::new();
+        let rounds = 300;
+        let work = &|in_pool: bool| {
+            let stream = Stream::new(device).unwrap();
+            let _inside = in_pool.then(|| pool.enter().unwrap());
+            for round in 0..rounds {
+                let first = allocate(device, 1000, &stream).unwrap();
+                let second = allocate(device, 3000 + round % 7 * 512, &stream).unwrap();
+                assert_ne!(first.ptr(), second.ptr());
+                drop(first);
+                if round % 50 == 0 {
+                    assert!(memory_stats(device).allocation.all.current > 0);
+                }
+            }
+        };
+        std::thread::scope(|scope| {
+            for in_pool in [true, false, true, false] {
+                scope.spawn(move || work(in_pool));
+            }
+        });
+        let stats = memory_stats(device).allocation.all;
+        assert_eq!((stats.allocated, stats.freed), (8 * rounds as u64, 8 * rounds as u64));
+        assert_eq!(stats.current, 0);
+        drop(pool);
+        empty_cache().unwrap();
+        assert_eq!(memory_reserved(device), 0);
+    })
+    .run();
+}
+
 /// A pool with 30 MiB of a stream's that were freed, and that work on another one uses until the gate
 /// is opened.
 fn pool_of_freed_memory(stream: &Stream, user: &Stream) -> (Arc<MemoryPool>, Gate) {
