@@ -202,12 +202,14 @@ pub struct OutOfMemoryMoment {
 impl Snapshot {
     /// What of it concerns one pool, on all devices: segments and events. What is known of the
     /// devices and of page-locked memory is left out.
+    ///
+    /// PyTorch's pools with such names are those that programs make; captures' own have others.
     #[must_use]
     pub fn of_pool(mut self, pool: PoolId) -> Snapshot {
-        let PoolId(pool) = pool;
-        self.segments.retain(|segment| segment.segment_pool_id.1 == pool);
+        let name = (0, pool.0);
+        self.segments.retain(|segment| segment.segment_pool_id == name);
         for trace in &mut self.device_traces {
-            trace.retain(|entry| entry.pool_id.1 == pool);
+            trace.retain(|entry| entry.pool_id == name);
         }
         Snapshot { devices: Vec::new(), host: None, ..self }
     }
