@@ -1,10 +1,11 @@
 //! What PyTorch's native policy does, case by case.
 
 use gpu_alloc::policy::{
-    Address, AllocateError, Block, Home, Inspect, Limit, Log, Policy, PoolId, PoolOf, Pytorch,
-    Refusal, SourceCall,
+    Address, AllocateError, BestFit, Block, Home, Inspect, Limit, Log, Policy, PoolId, PoolOf,
+    Pytorch, Refusal, SourceCall, Suballocated,
 };
 
+use crate::buddy::Buddy;
 use crate::test_source::{Fault, TestSource};
 
 const MAIN: u64 = 1;
@@ -210,6 +211,25 @@ fn a_block_of_another_policy_is_refused() {
     let block = theirs.allocate(1);
     let refused = ours.policy.free(block, &[]).expect_err("it is not ours");
     theirs.free(refused.0, &[]);
+}
+
+#[test]
+fn a_block_of_another_policy_is_refused_also_where_a_smaller_one_begins() {
+    fn check<P: Policy>(new: fn() -> P, home: P::Home)
+    where
+        P::Home: Copy,
+    {
+        let [mut ours, mut theirs] = [(); 2].map(|()| (new(), TestSource::new(1 << 30)));
+        let own = ours.0.allocate(&mut ours.1, 1000, home).expect("there is room");
+        let block = theirs.0.allocate(&mut theirs.1, 5000, home).expect("there is room");
+        assert_eq!((own.address(), own.place()), (block.address(), block.place()));
+        let refused = ours.0.free(block, &[]).expect_err("it is not ours");
+        theirs.0.free(refused.0, &[]).expect("it is theirs");
+        ours.0.free(own, &[]).expect("it is ours still");
+    }
+    check(Pytorch::<u8>::new, 0.into());
+    check(BestFit::<u8>::new, ());
+    check(|| Suballocated::<Buddy, u8>::new(Buddy::default), 0.into());
 }
 
 #[test]

@@ -29,7 +29,9 @@ impl<K: StreamName> Policy for BestFit<K> {
 
     fn free(&mut self, block: Block, uses: &[(K, u64)]) -> Result<(), ForeignBlock> {
         let Block { slot, address, bytes, .. } = block;
-        let ours = |record: &Record| record.state == State::Allocated && record.address == address;
+        let ours = |record: &Record| {
+            record.state == State::Allocated && (record.address, record.bytes) == (address, bytes)
+        };
         if !self.blocks.get(slot).is_some_and(ours) {
             return Err(ForeignBlock(block));
         }

@@ -22,9 +22,10 @@ impl<K: StreamName> Policy for Pytorch<K> {
     }
 
     fn free(&mut self, block: Block, uses: &[(K, u64)]) -> Result<(), ForeignBlock> {
-        let Block { slot, address, .. } = block;
-        let ours =
-            |record: &Record<K>| record.state == State::Allocated && record.address == address;
+        let Block { slot, address, bytes, .. } = block;
+        let ours = |record: &Record<K>| {
+            record.state == State::Allocated && (record.address, record.bytes) == (address, bytes)
+        };
         if !self.blocks.get(slot).is_some_and(ours) {
             return Err(ForeignBlock(block));
         }

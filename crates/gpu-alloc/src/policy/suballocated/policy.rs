@@ -44,10 +44,10 @@ impl<A: Suballocator<K>, K: StreamName> Policy for Suballocated<A, K> {
 
     fn free(&mut self, block: Block, uses: &[(K, u64)]) -> Result<(), ForeignBlock> {
         let slot = block.slot;
-        let ours = self
-            .records
-            .get(slot)
-            .filter(|record| Address(record.address) == block.address && !record.is_waiting);
+        let ours = self.records.get(slot).filter(|record| {
+            let is_there = (record.address, record.bytes) == (block.address.0, block.bytes);
+            is_there && !record.is_waiting
+        });
         let Some(home) = ours.map(|record| record.home) else { return Err(ForeignBlock(block)) };
         self.statistics.count_free(pool_of(block.bytes), block.bytes);
         let (is_kept, stream) = (self.is_kept(arena_of(home)), home.stream);
