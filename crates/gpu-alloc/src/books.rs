@@ -1,6 +1,6 @@
 //! What is written down of an allocator's memory: who holds what, and the history.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use gpu_runtime::StreamId;
 
@@ -106,12 +106,16 @@ where
         }
     }
 
-    fn freed(&mut self, block: &Block, uses: &[(StreamId, u64)]) {
+    fn freed(&mut self, block: &Block, uses: &[(StreamId, u64)], waits: bool) {
         if let Some(recorder) = &mut self.recorder
             && let Some(holder) = self.holders.of(block)
         {
-            recorder.freed(holder, block.bytes(), uses);
+            recorder.freed(holder, block.bytes(), uses, waits);
         }
+    }
+
+    fn awaited(&self) -> BTreeSet<StreamId> {
+        self.recorder.as_ref().map(Recorder::awaited).unwrap_or_default()
     }
 
     fn completed(&mut self, stream: StreamId, sequence: u64) {

@@ -73,6 +73,17 @@ pub(crate) struct Event {
     /// In microseconds since 1970.
     pub(crate) time: u64,
     pub(crate) origin: Option<Origin>,
+    pub(crate) in_use: InUse,
+}
+
+/// Whether work on other streams used memory on after a free, though it could be handed out at once, to
+/// an owner who waits for that work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum InUse {
+    No,
+    Yes,
+    /// In microseconds since 1970, as far as it was asked.
+    Until(u64),
 }
 
 /// What an allocator did: see [`Action`](crate::snapshot::Action).

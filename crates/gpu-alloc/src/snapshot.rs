@@ -123,6 +123,11 @@ pub struct TraceEntry {
     pub user_metadata: Option<Arc<str>>,
     /// Of an out-of-memory: what the driver had left, in bytes.
     pub device_free: Option<u64>,
+    /// Of a free: whether work on other streams used the memory on, though it could be handed out at
+    /// once, to an owner who comes after that work. PyTorch's policies complete such a free later.
+    pub is_in_use: bool,
+    /// Of such a free: when it was seen that this work was over, in microseconds since 1970.
+    pub in_use_until_us: Option<u64>,
 }
 
 /// What an allocator did.

@@ -1,5 +1,7 @@
 //! Who looks on while a policy works.
 
+use std::collections::BTreeSet;
+
 use crate::policy::{Block, Policy};
 
 /// Is told, under the cache's lock, of everything that a policy decides.
@@ -32,8 +34,14 @@ pub(crate) trait Watch<P: Policy, S> {
     /// A block was handed out for a request of that many bytes.
     fn allocated(&mut self, block: &Block, bytes: u64, home: P::Home, origin: Self::Origin);
 
-    /// A block is about to be given back, with the last use on each stream.
-    fn freed(&mut self, block: &Block, uses: &[(P::Stream, u64)]);
+    /// A block is about to be given back, with the last use on each stream, for which it waits, or
+    /// leaves that to its next owner.
+    fn freed(&mut self, block: &Block, uses: &[(P::Stream, u64)], waits: bool);
+
+    /// The streams of which it wants to know how far they have come.
+    fn awaited(&self) -> BTreeSet<P::Stream> {
+        BTreeSet::new()
+    }
 
     /// A stream has completed its work up to a number.
     fn completed(&mut self, stream: P::Stream, sequence: u64);
@@ -63,7 +71,7 @@ impl<P: Policy, S> Watch<P, S> for () {
 
     fn allocated(&mut self, _: &Block, _: u64, _: P::Home, (): ()) {}
 
-    fn freed(&mut self, _: &Block, _: &[(P::Stream, u64)]) {}
+    fn freed(&mut self, _: &Block, _: &[(P::Stream, u64)], _: bool) {}
 
     fn completed(&mut self, _: P::Stream, _: u64) {}
 

@@ -77,8 +77,7 @@ where
             Returned::Block { block, .. } => block,
             Returned::Pool { pool, .. } => return self.policy.end_pool(pool, &names),
         };
-        let awaited = if self.policy.waits_before_reuse(&block) { &names[..] } else { &[] };
-        self.watch.freed(&block, awaited);
+        self.watch.freed(&block, &names, self.policy.waits_before_reuse(&block));
         if let Err(error) = self.policy.free(block, &names) {
             tracing::error!(%error, "memory is lost to its allocator");
         }
@@ -126,13 +125,18 @@ where
         });
     }
 
-    /// Tells the policy how far the streams have come that freed memory waits for. Without such
-    /// memory, it asks nobody.
+    /// Tells the policy how far the streams have come that freed memory waits for, and who looks on of
+    /// those that still use it. Without such memory, it asks nobody.
     fn poll(&mut self) {
         let awaited = self.policy.awaited_for_reuse();
         let awaited: SmallVec<[_; 8]> =
             awaited.filter_map(|(id, _)| Some((**self.streams.get(&id)?).clone())).collect();
         self.ask(awaited);
+        for id in self.watch.awaited() {
+            if let Some(stream) = self.streams.get(&id) {
+                self.watch.completed(id, stream.completed());
+            }
+        }
     }
 
     /// Tells the policy how far streams have come.

@@ -1,12 +1,12 @@
 //! Writes the history down while an allocator works.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use gpu_runtime::StreamId;
 
 use super::frees::Frees;
 use super::mappings::Mappings;
-use super::{Event, What, now};
+use super::{Event, InUse, What, now};
 use crate::books::Moment;
 use crate::holders::{Holder, Origin};
 use crate::policy::{Address, Home, Segment, SourceCall};
@@ -20,7 +20,9 @@ pub(crate) struct Recorder {
     dropped: u64,
     /// Whose memory begins at which address, for when it goes back to the driver.
     segments: BTreeMap<u64, Home<StreamId>>,
-    frees: Frees,
+    frees: Frees<Event>,
+    /// By number, the events of frees of memory that is in use, and could be handed out all the same.
+    in_use: Frees<u64>,
     mappings: Mappings,
     last_refusal: Option<LastRefusal>,
 }
@@ -46,6 +48,7 @@ impl Recorder {
             dropped: 0,
             segments: segments.iter().filter_map(home).collect(),
             frees: Frees::default(),
+            in_use: Frees::default(),
             mappings: Mappings::default(),
             last_refusal: None,
         }
@@ -72,20 +75,45 @@ impl Recorder {
         self.write(event(What::Alloc, holder));
     }
 
-    pub(crate) fn freed(&mut self, holder: &Holder, bytes: u64, uses: &[(StreamId, u64)]) {
-        self.write(event(What::FreeRequested, holder));
-        let range = (holder.address.0, bytes);
+    /// Writes a free down, which waits for the uses on other streams, or leaves that to the next owner.
+    pub(crate) fn freed(
+        &mut self,
+        holder: &Holder,
+        bytes: u64,
+        uses: &[(StreamId, u64)],
+        waits: bool,
+    ) {
+        let number = self.dropped + self.events.len() as u64;
         let own = holder.home.map(|home| home.stream);
         let elsewhere = uses.iter().copied().filter(|(stream, _)| Some(*stream) != own);
         let complete = event(What::FreeCompleted, holder);
-        if let Some(complete) = self.frees.free(range, elsewhere, complete) {
-            self.write(complete);
+        if waits {
+            self.write(event(What::FreeRequested, holder));
+            let range = (holder.address.0, bytes);
+            let complete = self.frees.free(range, elsewhere, complete);
+            complete.into_iter().for_each(|complete| self.write(complete));
+            return;
         }
+        let is_over = self.in_use.free((number, 0), elsewhere, number).is_some();
+        let in_use = if is_over { InUse::No } else { InUse::Yes };
+        self.write(Event { in_use, ..event(What::FreeRequested, holder) });
+        self.write(complete);
     }
 
     pub(crate) fn completed(&mut self, stream: StreamId, sequence: u64) {
         let done = self.frees.completed(stream, sequence);
         done.into_iter().for_each(|free| self.write_now(free));
+        for number in self.in_use.completed(stream, sequence) {
+            let index = number.checked_sub(self.dropped).map(|index| index as usize);
+            if let Some(event) = index.and_then(|index| self.events.get_mut(index)) {
+                event.in_use = InUse::Until(now());
+            }
+        }
+    }
+
+    /// The streams whose work uses memory that could be handed out.
+    pub(crate) fn awaited(&self) -> BTreeSet<StreamId> {
+        self.in_use.awaited()
     }
 
     /// Writes down what was asked of the driver, for a request if there was one.
@@ -131,14 +159,30 @@ impl Recorder {
         origin: Option<Origin>,
     ) {
         self.segments.extend(home.map(|home| (address.0, home)));
-        self.write_now(Event { what, address: address.0, bytes, home, time: 0, origin });
+        self.write_now(Event {
+            what,
+            address: address.0,
+            bytes,
+            home,
+            time: 0,
+            origin,
+            in_use: InUse::No,
+        });
     }
 
     /// Writes down that memory went back to the driver, or elsewhere.
     fn went(&mut self, what: What, (address, bytes): (Address, u64), origin: Option<Origin>) {
         self.reuse(address, bytes);
         let home = self.release(address, bytes);
-        self.write_now(Event { what, address: address.0, bytes, home, time: 0, origin });
+        self.write_now(Event {
+            what,
+            address: address.0,
+            bytes,
+            home,
+            time: 0,
+            origin,
+            in_use: InUse::No,
+        });
     }
 
     /// Writes down that a request for so many bytes was refused, when there were so many left, with
@@ -151,7 +195,7 @@ impl Recorder {
         (report, moment): (String, Moment),
     ) {
         let (what, time, origin) = (What::OutOfMemory { free }, now(), Some(origin));
-        self.write(Event { what, address: 0, bytes, home, time, origin });
+        self.write(Event { what, address: 0, bytes, home, time, origin, in_use: InUse::No });
         self.last_refusal = Some(LastRefusal { time, report, moment });
     }
 
@@ -162,7 +206,15 @@ impl Recorder {
 
     pub(crate) fn snapshot_taken(&mut self) {
         let what = What::Snapshot;
-        self.write_now(Event { what, address: 0, bytes: 0, home: None, time: 0, origin: None });
+        self.write_now(Event {
+            what,
+            address: 0,
+            bytes: 0,
+            home: None,
+            time: 0,
+            origin: None,
+            in_use: InUse::No,
+        });
     }
 
     /// The home of memory that goes back to the driver: pages may go in other pieces than they came.
@@ -204,5 +256,6 @@ impl Recorder {
 
 fn event(what: What, holder: &Holder) -> Event {
     let (home, origin) = (holder.home, Some(holder.origin));
-    Event { what, address: holder.address.0, bytes: holder.requested, home, time: now(), origin }
+    let (address, bytes) = (holder.address.0, holder.requested);
+    Event { what, address, bytes, home, time: now(), origin, in_use: InUse::No }
 }

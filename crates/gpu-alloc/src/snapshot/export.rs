@@ -111,6 +111,10 @@ impl<'a> Exporter<'a> {
         entries.of("pool_id").pair(entry.pool_id);
         entries.of("time_us").int(entry.time_us);
         self.frames(entries.of("frames"), &entry.frames);
+        if entry.is_in_use {
+            entries.of("in_use").bool(true);
+        }
+        optional(entries, "in_use_until_us", entry.in_use_until_us);
         if let Some(tag) = &entry.user_metadata {
             entries.of("user_metadata").text(tag);
         }

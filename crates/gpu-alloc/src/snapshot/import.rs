@@ -184,6 +184,8 @@ impl Importer {
             frames: self.frames(value.get("frames"))?,
             user_metadata: text(value, "user_metadata").filter(|text| !text.is_empty()),
             device_free,
+            is_in_use: number_or(value, "in_use", 0)? != 0,
+            in_use_until_us: optional(value, "in_use_until_us")?,
         })
     }
 

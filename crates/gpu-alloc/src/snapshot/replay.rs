@@ -12,8 +12,9 @@ impl Snapshot {
     /// begins with `#` is a comment. Ids are used again after a free; stream 0 is the default stream.
     ///
     /// What was held before the history began is allocated first, as far as it is known: by its
-    /// free, or because it is still held. A free that was not complete at once waits, in the trace,
-    /// for a stream of its own until it was. Requests that were refused are comments, and so is
+    /// free, or because it is still held. A free that was not complete at once, or after which work on
+    /// other streams used the memory on, waits, in the trace, for a stream of its own until that was
+    /// over. Requests that were refused are comments, and so is
     /// nothing else: what the allocator did with the driver is for the replay to decide.
     ///
     /// ```
@@ -98,6 +99,8 @@ struct Trace {
     waiting: HashMap<u64, u64>,
     /// Streams for frees to wait for, after those of the program.
     waits: Numbers,
+    /// When others of these streams have done their work, and which.
+    ends: BTreeSet<(u64, u64)>,
 }
 
 impl Trace {
@@ -109,6 +112,9 @@ impl Trace {
             }
         }
         for (index, entry) in entries.iter().enumerate() {
+            let over = self.ends.extract_if(..=(entry.time_us, u64::MAX), |_| true);
+            let over: Vec<_> = over.map(|(_, wait)| wait).collect();
+            over.into_iter().try_for_each(|wait| self.end_wait(wait))?;
             match entry.action {
                 Action::Alloc if entry.size > 0 => {
                     self.allocate(entry.address, entry.size, entry.stream)?;
@@ -118,7 +124,10 @@ impl Trace {
                     let is_complete = next.is_some_and(|next| {
                         next.action == Action::FreeCompleted && next.address == entry.address
                     });
-                    if is_complete {
+                    if entry.is_in_use {
+                        let wait = self.free_waiting(entry.address)?;
+                        self.ends.extend(entry.in_use_until_us.zip(wait));
+                    } else if is_complete {
                         self.free(entry.address)?;
                     } else {
                         self.free_later(entry.address)?;
@@ -148,15 +157,25 @@ impl Trace {
     }
 
     fn free_later(&mut self, address: u64) -> fmt::Result {
-        let Some(id) = self.live.get(&address) else { return Ok(()) };
+        let wait = self.free_waiting(address)?;
+        self.waiting.extend(wait.map(|wait| (address, wait)));
+        Ok(())
+    }
+
+    /// Frees what waits for a stream of its own; returns that.
+    fn free_waiting(&mut self, address: u64) -> Result<Option<u64>, fmt::Error> {
+        let Some(id) = self.live.get(&address) else { return Ok(None) };
         let wait = self.waits.take();
-        self.waiting.insert(address, wait);
         writeln!(self.text, "r {id} {}", self.streams.count() + wait)?;
-        self.free(address)
+        self.free(address)?;
+        Ok(Some(wait))
     }
 
     fn complete(&mut self, address: u64) -> fmt::Result {
-        let Some(wait) = self.waiting.remove(&address) else { return Ok(()) };
+        self.waiting.remove(&address).map_or(Ok(()), |wait| self.end_wait(wait))
+    }
+
+    fn end_wait(&mut self, wait: u64) -> fmt::Result {
         self.waits.give_back(wait);
         writeln!(self.text, "s {}", self.streams.count() + wait)
     }

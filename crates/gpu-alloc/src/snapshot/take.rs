@@ -12,7 +12,7 @@ use super::{
 };
 use crate::books::Moment;
 use crate::device::{self, DeviceCache};
-use crate::history::{Event, LastRefusal, Recorder, What};
+use crate::history::{Event, InUse, LastRefusal, Recorder, What};
 use crate::holders::Origin;
 use crate::pinned::{self, PinnedCache};
 use crate::policy::{self, BlockState, Home, PoolOf};
@@ -176,6 +176,11 @@ impl Names {
             frames: self.frames(event.origin),
             user_metadata: self.tag(event.origin),
             device_free,
+            is_in_use: event.in_use != InUse::No,
+            in_use_until_us: match event.in_use {
+                InUse::Until(time) => Some(time),
+                InUse::No | InUse::Yes => None,
+            },
         }
     }
 

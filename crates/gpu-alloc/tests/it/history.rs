@@ -93,6 +93,39 @@ fn a_free_is_complete_when_no_other_stream_uses_the_memory() {
 }
 
 #[test]
+fn a_free_of_memory_that_is_free_at_once_says_how_long_other_streams_used_it() {
+    isolate(|| {
+        let [device, ..] = devices();
+        record_memory_history(Some(100));
+        let (main, side) = (device.default_stream().unwrap(), Stream::new(device).unwrap());
+        let memory = allocate(device, 1000, &main).unwrap();
+        let gate = Gate::close(&side);
+        fill(&side, &memory, 1);
+        drop(memory);
+        use Action::{Alloc, FreeCompleted, FreeRequested, SegmentMap, Snapshot};
+        let so_far = trace(device);
+        assert_eq!(
+            actions(&so_far),
+            [SegmentMap, Alloc, FreeRequested, FreeCompleted, Snapshot],
+            "it counts as free"
+        );
+        assert!(so_far[2].is_in_use && so_far[2].in_use_until_us.is_none());
+        gate.open();
+        side.synchronize().unwrap();
+        drop(allocate(device, 5 * MIB, &main).unwrap());
+        let snapshot = memory_snapshot();
+        let of_device = &snapshot.device_traces[0];
+        assert!(of_device[2].in_use_until_us.is_some_and(|time| time >= of_device[2].time_us));
+        let later = of_device.iter().skip(3).filter(|entry| entry.action == FreeRequested);
+        assert!(later.clone().count() == 1 && later.clone().all(|entry| !entry.is_in_use));
+        let waited = "a 0 1000 0\nr 0 1\nf 0\ns 1\na 0 5242880 0\nf 0\n";
+        assert_eq!(snapshot.to_trace(0), waited);
+    })
+    .env("SLUICE_ALLOCATOR", "stitched")
+    .run();
+}
+
+#[test]
 fn only_the_last_events_are_kept_and_the_others_counted() {
     isolate(|| {
         let [device, ..] = devices();

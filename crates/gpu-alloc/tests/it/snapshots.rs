@@ -105,6 +105,8 @@ fn entry() -> impl Strategy<Value = TraceEntry> {
             frames,
             user_metadata,
             device_free: (action == Action::Oom).then_some(size / 2),
+            is_in_use: action == Action::FreeRequested && size % 2 == 0,
+            in_use_until_us: (action == Action::FreeRequested && size % 4 == 0).then_some(time_us),
         },
     )
 }
@@ -230,6 +232,8 @@ fn entry_of(action: Action, address: u64, size: u64, stream: u64) -> TraceEntry 
         frames: Frames::default(),
         user_metadata: None,
         device_free: None,
+        is_in_use: false,
+        in_use_until_us: None,
     }
 }
 
@@ -250,6 +254,29 @@ fn a_free_that_waited_waits_in_the_trace_as_long() {
     let expected = "a 0 70 0\nf 0\na 0 10 1\nr 0 2\nf 0\na 0 20 0\ns 2\na 1 30 1\n";
     assert_eq!(trace, expected);
     assert_eq!(snapshot.to_trace(7), "");
+}
+
+#[test]
+fn memory_that_was_in_use_after_its_free_waits_in_the_trace_until_that_was_over() {
+    use Action::{Alloc, FreeCompleted, FreeRequested};
+    let at = |time_us, entry| TraceEntry { time_us, ..entry };
+    let freed = |time_us, until| TraceEntry {
+        is_in_use: true,
+        in_use_until_us: until,
+        ..at(time_us, entry_of(FreeRequested, 1, 10, 0))
+    };
+    let mut snapshot = Snapshot::default();
+    snapshot.device_traces = vec![vec![
+        at(1, entry_of(Alloc, 1, 10, 0)),
+        freed(2, Some(7)),
+        at(2, entry_of(FreeCompleted, 1, 10, 0)),
+        at(5, entry_of(Alloc, 1, 10, 0)),
+        freed(6, None),
+        at(6, entry_of(FreeCompleted, 1, 10, 0)),
+        at(8, entry_of(Alloc, 2, 20, 0)),
+    ]];
+    let expected = "a 0 10 0\nr 0 1\nf 0\na 0 10 0\nr 0 2\nf 0\ns 1\na 0 20 0\n";
+    assert_eq!(snapshot.to_trace(0), expected);
 }
 
 #[test]
