@@ -135,15 +135,18 @@ impl Request {
             Rules::Stitched => {
                 let runs = self.grounds(world).flat_map(|ground| world.free_runs(ground));
                 let fits = runs.filter(|run| run.end - run.start >= self.block());
-                let top = world.mapped.last_key_value().map_or(0, |(at, (_, bytes))| at + bytes);
-                let starts = fits.flat_map(|run| self.starts(&run, top).collect::<Vec<_>>());
+                let starts = fits.flat_map(|run| {
+                    let below = world.mapped.range(..run.end).next_back();
+                    let top = below.map_or(0, |(at, (_, bytes))| at + bytes);
+                    self.starts(&run, top).collect::<Vec<_>>()
+                });
                 starts.map(|start| self.needed_at(world, start)).min().unwrap_or(fresh).min(fresh)
             }
         }
     }
 
     /// Every place in a run of addresses, but for those between which no page comes in or goes out, and
-    /// those above all that is mapped.
+    /// those above all that is mapped before the run's end: there are many in a reservation.
     fn starts(&self, run: &Range<u64>, top: u64) -> impl Iterator<Item = u64> {
         let block = self.block();
         let (first, last) = (run.start, (run.end - block).min(run.start.max(top)));
