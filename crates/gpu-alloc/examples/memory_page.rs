@@ -74,7 +74,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     record_memory_history(Some(100_000));
     let _weights = weights(device, &main)?;
     let _optimizer = optimizer(device, &main)?;
-    for number in 0..30_usize {
+    for number in 0_usize.. {
         let length = 500 + number * 17 + number * 7919 % 23 * 25;
         if let Err(error) = step(device, &main, &side, length) {
             println!("step {number}: {error}");
