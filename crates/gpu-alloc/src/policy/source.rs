@@ -3,6 +3,9 @@
 use super::{Address, Refusal};
 
 /// Memory in large pieces: a driver, a model of one in a test, or a wrapper around another source.
+///
+/// Policies rely on what is said here of the memory that a source provides, and on addresses that do
+/// not wrap around. Over a source that breaks its word they may panic, or hand out one range twice.
 pub trait MemorySource {
     /// What can go wrong besides a lack of memory.
     type Error;

@@ -2,7 +2,7 @@
 
 use gpu_alloc::policy::{
     Address, AllocateError, BestFit, Block, Home, Inspect, Limit, Log, Policy, PoolId, PoolOf,
-    Pytorch, Refusal, SourceCall, Suballocated,
+    Pytorch, Refusal, SourceCall, Stitched, Suballocated,
 };
 
 use crate::buddy::Buddy;
@@ -228,6 +228,7 @@ fn a_block_of_another_policy_is_refused_also_where_a_smaller_one_begins() {
         ours.0.free(own, &[]).expect("it is ours still");
     }
     check(Pytorch::<u8>::new, 0.into());
+    check(Stitched::<u8>::new, 0.into());
     check(BestFit::<u8>::new, ());
     check(|| Suballocated::<Buddy, u8>::new(Buddy::default), 0.into());
 }

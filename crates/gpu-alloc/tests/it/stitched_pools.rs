@@ -48,6 +48,26 @@ fn one_name_for_graphs_and_for_a_program_stands_for_two_memories() {
 }
 
 #[test]
+fn a_pool_that_has_ended_begins_again_with_its_name() {
+    let mut source = TestSource::new(64 * MIB);
+    let mut policy = Stitched::<u8>::new();
+    let graphs = Home { pool: Some(PoolOf::Graphs(PoolId(1))), stream: 0 };
+    for round in 1..4 {
+        let block = policy.allocate(&mut source, 16 * MIB, graphs).unwrap();
+        policy.free(block, &[]).unwrap();
+        let rest = policy.allocate(&mut source, 48 * MIB, 0.into()).unwrap();
+        assert!(policy.allocate(&mut source, 2 * MIB, 0.into()).is_err(), "graphs keep the rest");
+        policy.free(rest, &[]).unwrap();
+        policy.end_pool(PoolId(1), &[(0, round)]);
+        let all = policy.allocate(&mut source, 64 * MIB, 0.into()).unwrap();
+        policy.free(all, &[(0, round)]).unwrap();
+        policy.completed(0, round);
+        policy.release_cached(&mut source);
+    }
+    assert_eq!(policy.statistics().reserved_bytes.all.current, 0);
+}
+
+#[test]
 fn who_holds_memory_of_others_is_known_also_when_its_pool_has_ended_and_its_addresses_are_gone() {
     let mut source = TestSource::new(8 * MIB);
     let mut policy = Stitched::<u8>::new();

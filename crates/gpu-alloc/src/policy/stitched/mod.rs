@@ -168,6 +168,8 @@ impl<K: StreamName> Stitched<K> {
 
     /// The arena for a home's requests of a kind, made at the first.
     fn arena_for(&mut self, home: Home<K>, pool: Pool) -> ArenaId {
+        // It lives again, if it had ended.
+        self.pools.extend(home.pool);
         if let Some(id) = self.arena_of.get(&(home, pool)) {
             return *id;
         }
@@ -175,7 +177,6 @@ impl<K: StreamName> Stitched<K> {
             self.welcome(home.stream);
             return self.arena_of[&(home, pool)];
         }
-        self.pools.extend(home.pool);
         let id = self.shared_arena(Arena::new(home, pool));
         self.arena_of.insert((home, pool), id);
         id
