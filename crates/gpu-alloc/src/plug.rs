@@ -106,6 +106,9 @@ impl Plugged {
 /// device, in whole segments, or as virtual memory where the source has some. All work on memory is
 /// known to be done when it goes back to the source. The limits and tools of this crate go on working.
 ///
+/// The source is trusted: work is run on the addresses that it provides. It is called while the
+/// allocator is locked, so it must not ask this crate for memory itself, which would wait for ever.
+///
 /// # Errors
 /// [`Error::AllocatorInUse`] once the allocators are made: at the first allocation on any device, or
 /// when a [memory fraction](crate::set_per_process_memory_fraction) is set.
