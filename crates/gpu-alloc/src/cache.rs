@@ -138,6 +138,10 @@ where
             report(outcome)
                 .is_some_and(|refused| !refused.is_rejection() && refused.asked != Asked::Total)
         };
+        let waits_for_work = |outcome: &Result<_, _>| match outcome {
+            Err(Refused::OutOfMemory(report, _)) => !report.certificate.is_final(),
+            _ => false,
+        };
         let allocate = |may_be_alone| {
             let mut state = self.state();
             if may_be_alone
@@ -165,10 +169,15 @@ where
             outcome
         };
         let mut outcome = allocate(true);
-        for make_room in [Self::ask_after_freed, Self::wait_for_freed] {
-            if full(&outcome) && make_room(self) {
-                outcome = allocate(false);
-            }
+        if full(&outcome) && self.ask_after_freed() {
+            outcome = allocate(false);
+        }
+        // What an attempt has moved beside memory that work still uses waits for that work as well.
+        // So it may take more than one wait until nothing that is free waits for any.
+        let mut may_wait = true;
+        while may_wait && full(&outcome) && self.wait_for_freed() {
+            outcome = allocate(false);
+            may_wait = waits_for_work(&outcome);
         }
         if report(&outcome).is_some() {
             self.state().refusals += 1;
