@@ -12,7 +12,9 @@ use smallvec::SmallVec;
 
 pub(crate) use self::state::State;
 use crate::error;
-use crate::policy::{Asked, Block, Front, MemorySource, OutOfMemoryReport, Policy, PoolId};
+use crate::policy::{
+    Asked, Block, Certificate, Front, MemorySource, OutOfMemoryReport, Policy, PoolId,
+};
 use crate::watch::Watch;
 
 /// A policy with its source, and who looks on.
@@ -58,6 +60,16 @@ pub(crate) enum Refused<M> {
     OutOfMemory(Box<OutOfMemoryReport>, M),
     /// It failed in another way.
     Failed(error::Error),
+}
+
+impl<M> Refused<M> {
+    /// What shows that there is not enough memory, where that is why.
+    fn certificate(&self) -> Option<&Certificate> {
+        match self {
+            Refused::OutOfMemory(report, _) => Some(&report.certificate),
+            Refused::Failed(_) => None,
+        }
+    }
 }
 
 impl<P, S, W> Cache<P, S, W>
@@ -129,18 +141,13 @@ where
         alone: Option<&Stream>,
         origin: W::Origin,
     ) -> Result<Handed, Refused<W::Moment>> {
-        let report = |outcome: &Result<_, _>| match outcome {
-            Err(Refused::OutOfMemory(report, _)) => Some(report.certificate.refused),
-            _ => None,
-        };
         // Where what is held leaves too little, no work is worth a wait.
-        let full = |outcome: &Result<_, _>| {
-            report(outcome)
-                .is_some_and(|refused| !refused.is_rejection() && refused.asked != Asked::Total)
+        let is_full = |refused: &Refused<_>| {
+            let refused = refused.certificate().map(|certificate| certificate.refused);
+            refused.is_some_and(|it| !it.is_rejection() && it.asked != Asked::Total)
         };
-        let waits_for_work = |outcome: &Result<_, _>| match outcome {
-            Err(Refused::OutOfMemory(report, _)) => !report.certificate.is_final(),
-            _ => false,
+        let waits_for_work = |refused: &Refused<_>| {
+            refused.certificate().is_some_and(|certificate| !certificate.is_final())
         };
         let allocate = |may_be_alone| {
             let mut state = self.state();
@@ -169,17 +176,18 @@ where
             outcome
         };
         let mut outcome = allocate(true);
-        if full(&outcome) && self.ask_after_freed() {
+        if outcome.as_ref().is_err_and(is_full) && self.ask_after_freed() {
             outcome = allocate(false);
         }
         // What an attempt has moved beside memory that work still uses waits for that work as well.
         // So it may take more than one wait until nothing that is free waits for any.
-        let mut may_wait = true;
-        while may_wait && full(&outcome) && self.wait_for_freed() {
+        while outcome.as_ref().is_err_and(is_full) && self.wait_for_freed() {
             outcome = allocate(false);
-            may_wait = waits_for_work(&outcome);
+            if !outcome.as_ref().is_err_and(waits_for_work) {
+                break;
+            }
         }
-        if report(&outcome).is_some() {
+        if outcome.as_ref().is_err_and(|refused| refused.certificate().is_some()) {
             self.state().refusals += 1;
         }
         outcome

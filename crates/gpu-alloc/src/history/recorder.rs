@@ -72,7 +72,7 @@ impl Recorder {
 
     pub(crate) fn allocated(&mut self, holder: &Holder) {
         self.reuse(holder.address, holder.requested);
-        self.write(event(What::Alloc, holder));
+        self.write(Event::of(What::Alloc, holder));
     }
 
     /// Writes a free down, which waits for the uses on other streams, or leaves that to the next owner.
@@ -86,9 +86,9 @@ impl Recorder {
         let number = self.dropped + self.events.len() as u64;
         let own = holder.home.map(|home| home.stream);
         let elsewhere = uses.iter().copied().filter(|(stream, _)| Some(*stream) != own);
-        let complete = event(What::FreeCompleted, holder);
+        let complete = Event::of(What::FreeCompleted, holder);
         if waits {
-            self.write(event(What::FreeRequested, holder));
+            self.write(Event::of(What::FreeRequested, holder));
             let range = (holder.address.0, bytes);
             let complete = self.frees.free(range, elsewhere, complete);
             complete.into_iter().for_each(|complete| self.write(complete));
@@ -96,7 +96,7 @@ impl Recorder {
         }
         let is_over = self.in_use.free((number, 0), elsewhere, number).is_some();
         let in_use = if is_over { InUse::No } else { InUse::Yes };
-        self.write(Event { in_use, ..event(What::FreeRequested, holder) });
+        self.write(Event { in_use, ..Event::of(What::FreeRequested, holder) });
         self.write(complete);
     }
 
@@ -159,30 +159,14 @@ impl Recorder {
         origin: Option<Origin>,
     ) {
         self.segments.extend(home.map(|home| (address.0, home)));
-        self.write_now(Event {
-            what,
-            address: address.0,
-            bytes,
-            home,
-            time: 0,
-            origin,
-            in_use: InUse::No,
-        });
+        self.write(Event::new(what, (address, bytes), home, origin));
     }
 
     /// Writes down that memory went back to the driver, or elsewhere.
     fn went(&mut self, what: What, (address, bytes): (Address, u64), origin: Option<Origin>) {
         self.reuse(address, bytes);
         let home = self.release(address, bytes);
-        self.write_now(Event {
-            what,
-            address: address.0,
-            bytes,
-            home,
-            time: 0,
-            origin,
-            in_use: InUse::No,
-        });
+        self.write(Event::new(what, (address, bytes), home, origin));
     }
 
     /// Writes down that a request for so many bytes was refused, when there were so many left, with
@@ -194,9 +178,10 @@ impl Recorder {
         origin: Origin,
         (report, moment): (String, Moment),
     ) {
-        let (what, time, origin) = (What::OutOfMemory { free }, now(), Some(origin));
-        self.write(Event { what, address: 0, bytes, home, time, origin, in_use: InUse::No });
-        self.last_refusal = Some(LastRefusal { time, report, moment });
+        let what = What::OutOfMemory { free };
+        let event = Event::new(what, (Address(0), bytes), home, Some(origin));
+        self.last_refusal = Some(LastRefusal { time: event.time, report, moment });
+        self.write(event);
     }
 
     /// The last request that was refused.
@@ -205,16 +190,7 @@ impl Recorder {
     }
 
     pub(crate) fn snapshot_taken(&mut self) {
-        let what = What::Snapshot;
-        self.write_now(Event {
-            what,
-            address: 0,
-            bytes: 0,
-            home: None,
-            time: 0,
-            origin: None,
-            in_use: InUse::No,
-        });
+        self.write(Event::new(What::Snapshot, (Address(0), 0), None, None));
     }
 
     /// The home of memory that goes back to the driver: pages may go in other pieces than they came.
@@ -254,8 +230,20 @@ impl Recorder {
     }
 }
 
-fn event(what: What, holder: &Holder) -> Event {
-    let (home, origin) = (holder.home, Some(holder.origin));
-    let (address, bytes) = (holder.address.0, holder.requested);
-    Event { what, address, bytes, home, time: now(), origin, in_use: InUse::No }
+impl Event {
+    /// What happens now.
+    fn new(
+        what: What,
+        (address, bytes): (Address, u64),
+        home: Option<Home<StreamId>>,
+        origin: Option<Origin>,
+    ) -> Event {
+        let (address, time) = (address.0, now());
+        Event { what, address, bytes, home, time, origin, in_use: InUse::No }
+    }
+
+    /// What happens now to the memory of a holder.
+    fn of(what: What, holder: &Holder) -> Event {
+        Event::new(what, (holder.address, holder.requested), holder.home, Some(holder.origin))
+    }
 }
