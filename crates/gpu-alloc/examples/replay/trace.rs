@@ -53,6 +53,10 @@ pub(crate) enum TraceError {
 
 /// How many characters of a bad line an error shows.
 const SHOWN: usize = 60;
+/// The most bytes of a line, its end included. A kilobyte of gzip can unpack to a line of a gigabyte.
+const MAX_LINE: u64 = 4096;
+/// The most events of a trace, which take a gigabyte and a half: a hundred times the largest recorded one.
+const MAX_EVENTS: usize = 1 << 26;
 
 const NOT_IN_USE: &str = "the name is not in use";
 
@@ -81,15 +85,20 @@ impl Trace {
         Trace::read(BufReader::new(content))
     }
 
-    pub(crate) fn read(content: impl BufRead) -> Result<Trace, TraceError> {
+    /// Reads lines. It never holds more than one of them, and refuses one that is too long as well
+    /// as too many events, so that no content takes all memory.
+    pub(crate) fn read(mut content: impl BufRead) -> Result<Trace, TraceError> {
         let mut reader = Reader::default();
-        for (index, line) in content.lines().enumerate() {
-            let text = line?;
-            let error = |reason| {
-                let text = text.chars().take(SHOWN).collect();
-                TraceError::Line { line: index + 1, text, reason }
-            };
-            reader.line(&text).map_err(error)?;
+        let mut text = String::new();
+        for line in 1.. {
+            text.clear();
+            if content.by_ref().take(MAX_LINE + 1).read_line(&mut text)? == 0 {
+                break;
+            }
+            reader.line(&text).map_err(|reason| {
+                let text = text.trim_end().chars().take(SHOWN).collect();
+                TraceError::Line { line, text, reason }
+            })?;
         }
         let Reader { trace, peak_requested, names, streams, .. } = reader;
         if peak_requested == 0 {
@@ -129,6 +138,9 @@ struct Reader {
 
 impl Reader {
     fn line(&mut self, line: &str) -> Result<(), &'static str> {
+        if line.len() as u64 > MAX_LINE {
+            return Err("it is longer than 4096 bytes");
+        }
         let mut words = line.split_ascii_whitespace();
         let Some(kind) = words.next().filter(|kind| !kind.starts_with('#')) else {
             return Ok(());
@@ -154,6 +166,9 @@ impl Reader {
         };
         if words.next().is_some() {
             return Err("there is too much in it");
+        }
+        if self.trace.len() == MAX_EVENTS {
+            return Err("it is one event too many: a trace has 67108864 at most");
         }
         self.trace.push(event);
         Ok(())
@@ -282,6 +297,14 @@ mod tests {
         assert!(error.to_string().contains("none with the number 7"), "{error}");
         let trace = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/cnn_train.trace.gz");
         assert!(matches!(Trace::open(&trace, Some(0)), Err(TraceError::OneDevice)));
+    }
+
+    #[test]
+    fn a_small_file_that_unpacks_to_an_endless_line_is_refused_at_its_beginning() {
+        // As a decompressor gives it: it would take 2^40 bytes to hold.
+        let endless = BufReader::new(std::io::repeat(b'#').take(1 << 40));
+        let error = Trace::read(endless).unwrap_err();
+        assert!(error.to_string().ends_with("it is longer than 4096 bytes"), "{error}");
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The handwritten digits: the reader of the file, the dataset, the split.
 
 use std::fs::File;
+use std::io::Read;
 use std::path::Path;
 
 use csv::StringRecord;
@@ -16,6 +17,8 @@ pub(crate) const PIXELS: usize = 64;
 const WHITE: u8 = 16;
 const TRAIN: usize = 1437;
 const TEST: usize = 360;
+/// Four times what the file unpacks to. Of one that unpacks to more, nothing beyond is read.
+const MAX_BYTES: u64 = 1 << 20;
 /// The split into training and test is the same in every run.
 const SPLIT_SEED: u64 = 1998;
 
@@ -34,18 +37,13 @@ impl Digits {
         let mut reader = csv::ReaderBuilder::new()
             .has_headers(false)
             .flexible(true)
-            .from_reader(GzDecoder::new(file));
-        let mut digits = Digits { images: Vec::new(), labels: Vec::new() };
-        for (line, record) in (1..).zip(reader.records()) {
-            let record = record.map_err(|error| unreadable(path, line, error))?;
-            let (image, label) = row(&record).map_err(|what| Error::Malformed {
-                path: path.to_owned(),
-                line,
-                what,
-            })?;
-            digits.images.push(image);
-            digits.labels.push(label);
+            .from_reader(GzDecoder::new(file).take(MAX_BYTES));
+        let digits = rows(path, &mut reader);
+        // Whatever the rows seemed to be: they were cut off.
+        if reader.get_ref().limit() == 0 {
+            return Err(Error::TooLarge { path: path.to_owned(), limit: MAX_BYTES });
         }
+        let digits = digits?;
         match digits.labels.len() {
             found if found == TRAIN + TEST => Ok(digits),
             found => Err(Error::WrongRows { path: path.to_owned(), found, expected: TRAIN + TEST }),
@@ -71,6 +69,18 @@ impl Dataset for Digits {
         let image = self.images[index].to_vec();
         Ok((Tensor::from_vec(image, [PIXELS], (DType::F32, Device::Cpu))?, self.labels[index]))
     }
+}
+
+fn rows(path: &Path, reader: &mut csv::Reader<impl Read>) -> Result<Digits, Error> {
+    let mut digits = Digits { images: Vec::new(), labels: Vec::new() };
+    for (line, record) in (1..).zip(reader.records()) {
+        let record = record.map_err(|error| unreadable(path, line, error))?;
+        let (image, label) =
+            row(&record).map_err(|what| Error::Malformed { path: path.to_owned(), line, what })?;
+        digits.images.push(image);
+        digits.labels.push(label);
+    }
+    Ok(digits)
 }
 
 fn row(record: &StringRecord) -> Result<([f32; PIXELS], i64), String> {

@@ -13,6 +13,8 @@ pub(crate) enum Error {
     Malformed { path: PathBuf, line: u64, what: String },
     #[error("{path}: {found} rows, where {expected} are expected", path = .path.display())]
     WrongRows { path: PathBuf, found: usize, expected: usize },
+    #[error("{path} unpacks to more than {limit} bytes: it is not the data set", path = .path.display())]
+    TooLarge { path: PathBuf, limit: u64 },
     #[error("CUDA is not available: {0}")]
     NoCuda(gpu_runtime::Error),
     #[error(transparent)]
@@ -35,6 +37,7 @@ impl Error {
             Error::Unreadable { .. }
                 | Error::Malformed { .. }
                 | Error::WrongRows { .. }
+                | Error::TooLarge { .. }
                 | Error::NoCuda(_)
                 | Error::Runtime(_)
         )

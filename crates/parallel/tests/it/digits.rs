@@ -110,6 +110,12 @@ fn a_bad_file_is_an_error_that_names_it_and_the_line() {
 }
 
 #[test]
+fn a_small_file_that_unpacks_to_far_more_than_the_data_is_refused() {
+    let bomb = compressed(&"\n".repeat(64 << 20));
+    assert!(matches!(reading(bomb.path()), Error::TooLarge { .. }));
+}
+
+#[test]
 fn a_file_that_is_cut_off_is_an_error() {
     let whole = std::fs::read(file()).expect("the data");
     let cut = tempfile::NamedTempFile::new().expect("a temporary file");
