@@ -1,11 +1,11 @@
 //! A piece of a device's memory, and how to get one.
 
 use std::panic::Location;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 
 use gpu_runtime::{
     Allocation, Capture, CaptureMode, Device, DevicePtr, Freed, Stream, StreamId, StreamPoint,
-    UseRecord, is_observed, outermost_place, with_capture_mode,
+    UseRecord, Uses, is_observed, outermost_place, with_capture_mode,
 };
 use smallvec::SmallVec;
 
@@ -50,7 +50,7 @@ pub fn allocate(device: Device, bytes: usize, stream: &Stream) -> Result<DeviceM
     }
     let stream = stream.clone();
     if bytes == 0 {
-        let (taken, ptr, uses) = (None, DevicePtr::null(), UseRecord::shared());
+        let (taken, ptr, uses) = (None, DevicePtr::null(), Uses::shared());
         return Ok(DeviceMemory { taken, ptr, bytes, device, stream, uses });
     }
     let capture = Capture::of(&stream)?;
@@ -65,7 +65,7 @@ pub fn allocate(device: Device, bytes: usize, stream: &Stream) -> Result<DeviceM
     let memory = DeviceMemory { taken: Some(taken), ptr, bytes, device, stream, uses };
     if capture.is_none() && fill::fill(&memory.stream, ptr, bytes)? {
         let filled = memory.stream.point();
-        memory.uses.lock().unwrap_or_else(PoisonError::into_inner).record_write(filled);
+        memory.uses.record_write(filled);
     }
     Ok(memory)
 }
@@ -89,7 +89,7 @@ impl Taken {
         bytes: usize,
         stream: &Stream,
         origin: Origin,
-    ) -> Result<(Taken, Arc<Mutex<UseRecord>>)> {
+    ) -> Result<(Taken, Arc<Uses>)> {
         let pool = MemoryPool::current();
         let home = Home { pool: pool.map(|pool| PoolOf::Program(pool.id())), stream: stream.id() };
         let (taken, waits_for) = Taken::new(device, bytes, stream, home, origin)?;
@@ -106,7 +106,7 @@ impl Taken {
             (true, last) => Some(stream.point_at(last)),
             (false, _) => Some(stream.point()),
         };
-        let uses = UseRecord::shared_since(last_use);
+        let uses = Uses::shared_since(last_use);
         Ok((taken, uses))
     }
 
@@ -116,7 +116,7 @@ impl Taken {
         stream: &Stream,
         capture: &Capture,
         origin: Origin,
-    ) -> Result<(Taken, Arc<Mutex<UseRecord>>)> {
+    ) -> Result<(Taken, Arc<Uses>)> {
         let pool = MemoryPool::of(capture);
         // What the allocator does is done once, and not by each launch.
         let home = Home { pool: Some(PoolOf::Graphs(pool.id())), stream: stream.id() };
@@ -194,7 +194,7 @@ pub struct DeviceMemory {
     bytes: usize,
     device: Device,
     stream: Stream,
-    uses: Arc<Mutex<UseRecord>>,
+    uses: Arc<Uses>,
 }
 
 impl DeviceMemory {
@@ -219,7 +219,7 @@ impl DeviceMemory {
     }
 
     /// What used the memory, for [`ordered`](gpu_runtime::ordered).
-    pub fn uses(&self) -> &Mutex<UseRecord> {
+    pub fn uses(&self) -> &Uses {
         &self.uses
     }
 
@@ -228,7 +228,7 @@ impl DeviceMemory {
     /// when the memory is dropped.
     pub fn record_stream(&self, stream: &Stream) {
         if *stream != self.stream {
-            self.uses.lock().unwrap_or_else(PoisonError::into_inner).record_stream(stream);
+            self.uses.record_stream(stream);
         }
     }
 }
@@ -237,11 +237,11 @@ impl Drop for DeviceMemory {
     fn drop(&mut self) {
         let Some(taken) = self.taken.take() else { return };
         let range = (self.ptr, self.bytes);
-        if let Some(uses) = UseRecord::try_release(&self.uses, Some(&self.stream)) {
+        if let Some(uses) = self.uses.try_release(Some(&self.stream)) {
             return taken.give_back(&self.stream, range, &uses);
         }
         let home = self.stream.clone();
-        UseRecord::release(&self.uses, Some(&self.stream), move |uses| {
+        self.uses.release(Some(&self.stream), move |uses| {
             taken.give_back(&home, range, &uses);
         });
     }

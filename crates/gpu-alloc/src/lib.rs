@@ -17,7 +17,7 @@
 //! # Memory and streams
 //! Device memory belongs to the stream that it was allocated for. What is dropped is at once free
 //! for the next request on that stream: its work comes later in the same queue. Uses on other
-//! streams, which the memory's [`UseRecord`](gpu_runtime::UseRecord) remembers, come before whatever
+//! streams, which the memory's [`Uses`](gpu_runtime::Uses) remembers, come before whatever
 //! the next owner does, and the host waits for them neither in the drop nor in the next request.
 //! Sluice's policy hands such memory out late, and has the next owner's stream wait; which memory a
 //! request gets follows from the order of the calls alone. PyTorch's hands it out once the uses are

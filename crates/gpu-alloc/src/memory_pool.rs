@@ -3,9 +3,9 @@
 use std::cell::RefCell;
 use std::marker::PhantomData;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
-use gpu_runtime::{Capture, UseRecord};
+use gpu_runtime::{Capture, UseRecord, Uses};
 
 use crate::device;
 use crate::error::{Error, Result};
@@ -98,7 +98,7 @@ pub struct MemoryPool {
     /// Settled by the first use: a graph works also in memory of its pool that is free.
     purpose: OnceLock<Purpose>,
     /// What used memory of the pool that is free by now, and the launches of the graphs.
-    uses: Arc<Mutex<UseRecord>>,
+    uses: Arc<Uses>,
 }
 
 /// Whom a pool serves.
@@ -155,7 +155,7 @@ impl MemoryPool {
     pub fn new() -> Arc<MemoryPool> {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         let id = PoolId(NEXT.fetch_add(1, Ordering::Relaxed));
-        Arc::new(MemoryPool { id, purpose: OnceLock::new(), uses: UseRecord::shared() })
+        Arc::new(MemoryPool { id, purpose: OnceLock::new(), uses: Uses::shared() })
     }
 
     /// Takes what the calling thread allocates from here, until the guard is dropped. Of several
@@ -221,14 +221,13 @@ impl MemoryPool {
 
     /// Notes uses of memory that was freed: the next launch of a graph comes after them.
     pub(crate) fn note(&self, uses: &UseRecord) {
-        let mut own = self.uses.lock().unwrap_or_else(PoisonError::into_inner);
-        uses.points_to_free().for_each(|point| own.record_read(point));
+        uses.points_to_free().for_each(|point| self.uses.record_read(point));
     }
 }
 
 impl Drop for MemoryPool {
     fn drop(&mut self) {
-        let uses = self.uses.lock().unwrap_or_else(PoisonError::into_inner);
+        let uses = self.uses.snapshot();
         for (_, cache) in device::used() {
             cache.end_pool(self.id, uses.points_to_free());
         }

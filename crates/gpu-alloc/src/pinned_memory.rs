@@ -2,9 +2,9 @@
 
 use std::panic::Location;
 use std::ptr;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
-use gpu_runtime::{Allocation, DevicePtr, Freed, UseRecord, is_observed, outermost_place};
+use gpu_runtime::{Allocation, DevicePtr, Freed, Uses, is_observed, outermost_place};
 
 use crate::cache::{self, Handed};
 use crate::error::Result;
@@ -32,7 +32,7 @@ use crate::tag::Tag;
 #[track_caller]
 pub fn allocate_pinned(bytes: usize) -> Result<PinnedMemory> {
     if bytes == 0 {
-        return Ok(PinnedMemory { taken: None, address: 0, bytes, uses: UseRecord::shared() });
+        return Ok(PinnedMemory { taken: None, address: 0, bytes, uses: Uses::shared() });
     }
     let cache = pinned::cache()?;
     // It is handed out when nobody uses it any more.
@@ -44,7 +44,7 @@ pub fn allocate_pinned(bytes: usize) -> Result<PinnedMemory> {
     let address = block.address().0 as usize;
     let start = DevicePtr::from_address(block.address().0);
     Allocation { start, bytes, device: None, stream: None, is_part: true, place }.tell();
-    Ok(PinnedMemory { taken: Some((cache, block)), address, bytes, uses: UseRecord::shared() })
+    Ok(PinnedMemory { taken: Some((cache, block)), address, bytes, uses: Uses::shared() })
 }
 
 /// Page-locked host memory, which goes back to its allocator when dropped.
@@ -58,14 +58,14 @@ pub struct PinnedMemory {
     taken: Option<(&'static PinnedCache, Block)>,
     address: usize,
     bytes: usize,
-    uses: Arc<Mutex<UseRecord>>,
+    uses: Arc<Uses>,
 }
 
 impl PinnedMemory {
     /// The first byte; null for 0 bytes.
     ///
-    /// Devices may be reading and writing behind it. Wait with [`UseRecord::wait_for_read`] before
-    /// reading, with [`UseRecord::wait_for_write`] before writing.
+    /// Devices may be reading and writing behind it. Wait with [`Uses::wait_for_read`] before reading,
+    /// with [`Uses::wait_for_write`] before writing.
     pub fn as_ptr(&self) -> *mut u8 {
         ptr::with_exposed_provenance_mut(self.address)
     }
@@ -76,7 +76,7 @@ impl PinnedMemory {
     }
 
     /// What used the memory, for [`ordered`](gpu_runtime::ordered).
-    pub fn uses(&self) -> &Mutex<UseRecord> {
+    pub fn uses(&self) -> &Uses {
         &self.uses
     }
 }
@@ -85,7 +85,7 @@ impl Drop for PinnedMemory {
     fn drop(&mut self) {
         let Some((cache, block)) = self.taken.take() else { return };
         let (start, bytes) = (DevicePtr::from_address(self.address as u64), self.bytes);
-        UseRecord::release(&self.uses, None, move |uses| {
+        self.uses.release(None, move |uses| {
             if is_observed() {
                 let until: Vec<_> = uses.points_to_free().map(|point| point.work()).collect();
                 Freed::part(start, bytes, &until).tell();

@@ -6,7 +6,7 @@ use std::mem;
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
 use std::slice;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use bytemuck::Pod;
 
@@ -16,7 +16,7 @@ use crate::memory::{DeviceAllocation, DevicePtr, HostAllocation};
 use crate::order::{Access, ordered};
 use crate::retired;
 use crate::stream::Stream;
-use crate::uses::UseRecord;
+use crate::uses::Uses;
 
 /// `T`s in the memory of a device, with a record of who uses them.
 ///
@@ -31,7 +31,7 @@ pub struct DeviceBuffer<T: Pod> {
     /// What a kernel gets for this buffer.
     ptr: DevicePtr,
     len: usize,
-    uses: Arc<Mutex<UseRecord>>,
+    uses: Arc<Uses>,
     _elements: PhantomData<T>,
 }
 
@@ -48,7 +48,7 @@ impl<T: Pod> DeviceBuffer<T> {
             ptr: allocation.ptr(),
             allocation: Some(allocation),
             len,
-            uses: UseRecord::shared(),
+            uses: Uses::shared(),
             _elements: PhantomData,
         })
     }
@@ -94,7 +94,7 @@ impl<T: Pod> DeviceBuffer<T> {
     }
 
     /// Who uses the elements, for [`ordered`](crate::ordered).
-    pub fn uses(&self) -> &Mutex<UseRecord> {
+    pub fn uses(&self) -> &Uses {
         &self.uses
     }
 
@@ -106,7 +106,7 @@ impl<T: Pod> DeviceBuffer<T> {
 impl<T: Pod> Drop for DeviceBuffer<T> {
     fn drop(&mut self) {
         if let Some(allocation) = self.allocation.take() {
-            UseRecord::release(&self.uses, None, |uses| {
+            self.uses.release(None, |uses| {
                 let until = uses.points_to_free().collect();
                 allocation.device().state().retired.keep(until, allocation);
             });

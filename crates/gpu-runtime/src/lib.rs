@@ -48,7 +48,7 @@
 //! before the work is done. The host waits only in functions whose documentation says "blocks".
 //!
 //! Work on one stream runs in order. Work on different streams may run at the same time, but memory
-//! remembers its uses ([`UseRecord`]), and work on a [`DeviceBuffer`] comes after what it must come
+//! remembers its uses ([`Uses`]), and work on a [`DeviceBuffer`] comes after what it must come
 //! after, on whichever stream and device that is:
 //!
 //! ```
@@ -189,7 +189,7 @@ pub use rows::Rows;
 pub use stream::{KeptStream, Stream, StreamId};
 pub use teardown::take_drop_errors;
 pub use timeline::{Overlap, Timeline, Trace, TracedOperation, TracedRange, TracedWait};
-pub use uses::UseRecord;
+pub use uses::{UseRecord, Uses};
 pub use virtual_memory::{AddressRange, MappingProblem, PhysicalMemory, VirtualMemory};
 pub use waits::{
     WaitMode, WaitModeGuard, WaitRecord, set_wait_mode, take_waits, wait_mode, with_wait_mode,

@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 use std::panic::Location;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard};
 
 use smallvec::SmallVec;
 
@@ -12,7 +12,7 @@ use crate::memory::DevicePtr;
 use crate::observe::{Ambient, MemoryAccess, host_access, is_observed};
 use crate::shared::hold;
 use crate::stream::Stream;
-use crate::uses::UseRecord;
+use crate::uses::{Uses, UsesState};
 
 /// What a piece of work does with a piece of memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -31,14 +31,14 @@ pub enum Order {
     /// It does not: the program orders its streams itself, with
     /// [`wait_stream`](Stream::wait_stream) and events, and what it forgets is a race. Uses are
     /// recorded nevertheless, so memory is not given to somebody else before they are over. Uses
-    /// that the runtime does not see are announced by [`UseRecord::record_stream`].
+    /// that the runtime does not see are announced by [`Uses::record_stream`].
     Manual,
 }
 
 /// A piece of memory that work uses, as [`ordered`] is told of it.
 #[derive(Debug, Clone, Copy)]
 pub struct Operand<'a> {
-    record: &'a Mutex<UseRecord>,
+    uses: &'a Uses,
     access: Access,
     /// Where it is and how large, if that is known.
     range: Option<(DevicePtr, usize)>,
@@ -48,8 +48,8 @@ pub struct Operand<'a> {
 
 impl<'a> Operand<'a> {
     /// Memory that is read, or written, somewhere.
-    pub const fn new(record: &'a Mutex<UseRecord>, access: Access) -> Operand<'a> {
-        Operand { record, access, range: None, is_filled: false }
+    pub const fn new(uses: &'a Uses, access: Access) -> Operand<'a> {
+        Operand { uses, access, range: None, is_filled: false }
     }
 
     /// The same, of which only this range is accessed. It changes nothing about the order;
@@ -69,9 +69,9 @@ impl<'a> Operand<'a> {
     }
 }
 
-impl<'a> From<(&'a Mutex<UseRecord>, Access)> for Operand<'a> {
-    fn from((record, access): (&'a Mutex<UseRecord>, Access)) -> Operand<'a> {
-        Operand::new(record, access)
+impl<'a> From<(&'a Uses, Access)> for Operand<'a> {
+    fn from((uses, access): (&'a Uses, Access)) -> Operand<'a> {
+        Operand::new(uses, access)
     }
 }
 
@@ -96,10 +96,10 @@ pub fn with_order<R>(order: Order, f: impl FnOnce() -> R) -> R {
 
 /// Enqueues work on a stream in order with all other uses of the memory that it works on.
 ///
-/// `operands` names the use record of each piece of memory, and what the work does with it, as
-/// pairs or as [`Operand`]s; one that is named twice counts once, with the stronger access. The records are locked, in the order
-/// of their addresses. The stream is made to wait for what each access must come after: a read for
-/// the last write, a write for all uses. Then `enqueue` runs, which enqueues on `stream` and
+/// `operands` names the uses of each piece of memory, and what the work does with it, as
+/// pairs or as [`Operand`]s; one that is named twice counts once, with the stronger access. The records
+/// are locked, in the order of their addresses. The stream is made to wait for what each access must come after: a read for
+/// the writes, a write for all uses. Then `enqueue` runs, which enqueues on `stream` and
 /// nowhere else, and its uses are marked in the records, also if it fails or panics, since part of
 /// the work may be on its way by then.
 ///
@@ -134,16 +134,14 @@ pub fn ordered<'a, R, O: Into<Operand<'a>> + Copy>(
 ///
 /// ```
 /// # gpu_runtime::choose_driver(gpu_runtime::DriverChoice::Software { devices: None })?;
-/// use std::sync::Mutex;
-///
 /// use gpu_runtime::{
-///     Access, Device, DeviceBuffer, DevicePtr, HostAllocation, Operand, UseRecord, ordered,
+///     Access, Device, DeviceBuffer, DevicePtr, HostAllocation, Operand, Uses, ordered,
 ///     ordered_on_host,
 /// };
 ///
 /// let stream = Device::get(0)?.default_stream()?;
 /// let buffer = DeviceBuffer::<u8>::zeroed(&stream, 100)?;
-/// let (memory, uses) = (HostAllocation::new(100)?, Mutex::new(UseRecord::default()));
+/// let (memory, uses) = (HostAllocation::new(100)?, Uses::new());
 /// let operands = [(buffer.uses(), Access::Read), (&uses, Access::Write)];
 /// // SAFETY: both ends are 100 bytes, and the host waits, below, before it reads and frees them.
 /// ordered(&stream, &operands, || unsafe {
@@ -167,12 +165,10 @@ pub fn ordered_on_host<'a, R, O: Into<Operand<'a>> + Copy>(
 ) -> Result<R> {
     if current() == Order::Automatic {
         for &operand in operands {
-            let Operand { record, access, .. } = operand.into();
-            // A clone: the wait must not hold up those who only mark a use.
-            let record = record.lock().unwrap_or_else(PoisonError::into_inner).clone();
+            let Operand { uses, access, .. } = operand.into();
             match access {
-                Access::Read => record.wait_for_read()?,
-                Access::Write => record.wait_for_write()?,
+                Access::Read => uses.wait_for_read()?,
+                Access::Write => uses.wait_for_write()?,
             }
         }
     }
@@ -240,7 +236,7 @@ pub(crate) fn holds_records() -> bool {
 
 /// A record that is locked.
 struct Held<'a> {
-    record: MutexGuard<'a, UseRecord>,
+    record: MutexGuard<'a, UsesState>,
     access: Access,
     is_filled: bool,
 }
@@ -250,7 +246,7 @@ fn lock<'a>(operands: impl Iterator<Item = Operand<'a>>, held: &mut SmallVec<[He
     let is_strong = |operand: &Operand<'a>| operand.access == Access::Write;
     let made =
         |Operand { access, is_filled, .. }: Operand<'a>, record| Held { record, access, is_filled };
-    hold(operands, |operand| operand.record, is_strong, made, held);
+    hold(operands, |operand| operand.uses.state(), is_strong, made, held);
 }
 
 /// Marks the uses when `enqueue` is over, in whichever way it ended.

@@ -1,42 +1,45 @@
-//! The use record of a piece of memory.
+//! What is shared about a piece of memory by all who work on it: who uses it.
 
+mod record;
 mod release;
 
-use std::sync::{Arc, Mutex, Weak};
-
-use smallvec::SmallVec;
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use crate::error::Result;
 use crate::graph::{Birth, Books, CapturedUses};
 use crate::order::{Access, Order};
 use crate::point::StreamPoint;
 use crate::stream::Stream;
+pub use record::UseRecord;
 
-/// The uses of a piece of memory that later ones may have to come after: the last write, and the
-/// reads since.
+/// Who uses a piece of memory that devices work on. It lies beside each such piece, and work that
+/// uses the memory names it to [`ordered`](crate::ordered), which keeps it locked while the work is
+/// enqueued and notes the use.
 ///
-/// It lies beside each piece of memory that devices work on, in a `Mutex` that is held while work
-/// is enqueued ([`ordered`](crate::ordered)). To wait for a use on the host, clone the record and
-/// wait with the clone: who waited under the lock would keep other threads from enqueuing.
+/// Uses can be added, and never be taken back: memory is not given to somebody else before all that
+/// were noted are over. [`snapshot`](Uses::snapshot) has those noted so far.
 ///
 /// Work that is being captured into a graph needs a record that the graph can hold on to: one made by
-/// [`UseRecord::shared`].
-#[derive(Debug, Default)]
-pub struct UseRecord {
-    write: Option<StreamPoint>,
-    /// The newest read of each stream since the last write, and older uses that nobody ordered
-    /// before that write.
-    reads: SmallVec<[StreamPoint; 2]>,
-    /// Streams whose work may use the memory without being noted.
-    announced: SmallVec<[Stream; 1]>,
-    /// The record itself, if it is shared.
-    own: Weak<Mutex<UseRecord>>,
+/// [`Uses::shared`].
+///
+/// What else all users of a piece of memory have to agree upon has its place here, beside the
+/// record: [`ordered`](crate::ordered) comes to it by way of its operands.
+pub struct Uses {
+    state: Mutex<UsesState>,
+}
+
+/// What the lock of a piece of memory's [`Uses`] keeps.
+pub(crate) struct UsesState {
+    uses: UseRecord,
+    /// The shared object itself, if graphs may hold on to it.
+    own: Weak<Uses>,
     /// What graphs have to do with the memory: with most, nothing.
     graphs: Option<Box<GraphUses>>,
 }
 
 /// What graphs have to do with a piece of memory.
-#[derive(Debug, Default)]
+#[derive(Default)]
 struct GraphUses {
     /// The uses by captures in progress, of which several threads may have one.
     captured: Vec<CapturedUses>,
@@ -46,54 +49,55 @@ struct GraphUses {
     release: Option<release::Release>,
 }
 
-impl UseRecord {
-    /// A new record, of memory that graphs may use: see [`Capture`](crate::Capture). The owner of
-    /// the memory ends with [`UseRecord::release`].
-    pub fn shared() -> Arc<Mutex<UseRecord>> {
-        UseRecord::shared_since(None)
-    }
-
-    /// As [`shared`](UseRecord::shared), of memory that others have had before: what they did with it
-    /// is over at a point, and counts as a write.
-    pub fn shared_since(write: Option<StreamPoint>) -> Arc<Mutex<UseRecord>> {
-        UseRecord::made(write, None)
-    }
-
-    /// As [`shared`](UseRecord::shared), of memory that only a graph fills, and with the uses that
-    /// the capture has to know of.
-    pub(crate) fn born(birth: Arc<Birth>, captured: CapturedUses) -> Arc<Mutex<UseRecord>> {
-        let graphs = GraphUses { captured: vec![captured], birth: Some(birth), release: None };
-        UseRecord::made(None, Some(Box::new(graphs)))
-    }
-
-    fn made(write: Option<StreamPoint>, graphs: Option<Box<GraphUses>>) -> Arc<Mutex<UseRecord>> {
-        Arc::new_cyclic(|own| {
-            let mut record = UseRecord::default();
-            record.write = write;
-            record.own = Weak::clone(own);
-            record.graphs = graphs;
-            Mutex::new(record)
-        })
-    }
-
-    /// Notes a read that ends at `point`, or before.
-    pub fn record_read(&mut self, point: StreamPoint) {
-        match self.reads.iter_mut().find(|read| read.stream() == point.stream()) {
-            Some(read) if read.sequence() >= point.sequence() => {}
-            Some(read) => *read = point,
-            None => self.reads.push(point),
+impl Uses {
+    /// Nobody uses the memory yet, and no graph can.
+    pub fn new() -> Uses {
+        Uses {
+            state: Mutex::new(UsesState { uses: UseRecord::new(), own: Weak::new(), graphs: None }),
         }
     }
 
-    /// Notes a write that ends at `point`, or before, and comes after all uses noted so far.
-    pub fn record_write(&mut self, point: StreamPoint) {
-        self.reads.clear();
-        self.write = Some(point);
+    /// Nobody uses the memory yet, and graphs may: see [`Capture`](crate::Capture). The owner of the
+    /// memory ends with [`Uses::release`].
+    pub fn shared() -> Arc<Uses> {
+        Uses::shared_since(None)
     }
 
-    /// The points after which no use noted so far is under way.
-    pub fn points(&self) -> impl Iterator<Item = &StreamPoint> {
-        self.write.iter().chain(&self.reads)
+    /// As [`shared`](Uses::shared), of memory that others have had before: what they did with it is
+    /// over at a point, and counts as a write.
+    pub fn shared_since(write: Option<StreamPoint>) -> Arc<Uses> {
+        Uses::made(UseRecord::since(write), None)
+    }
+
+    /// As [`shared`](Uses::shared), of memory that only a graph fills, and with the uses that the
+    /// capture has to know of.
+    pub(crate) fn born(birth: Arc<Birth>, captured: CapturedUses) -> Arc<Uses> {
+        let graphs = GraphUses { captured: vec![captured], birth: Some(birth), release: None };
+        Uses::made(UseRecord::new(), Some(Box::new(graphs)))
+    }
+
+    fn made(uses: UseRecord, graphs: Option<Box<GraphUses>>) -> Arc<Uses> {
+        Arc::new_cyclic(|own| {
+            let own = Weak::clone(own);
+            Uses { state: Mutex::new(UsesState { uses, own, graphs }) }
+        })
+    }
+
+    /// The uses noted so far, as a value of its own: who waits for them holds nothing that others
+    /// need to enqueue their work.
+    pub fn snapshot(&self) -> UseRecord {
+        self.lock().uses.clone()
+    }
+
+    /// Notes a read that ends at `point`, or before.
+    pub fn record_read(&self, point: StreamPoint) {
+        self.lock().uses.record_read(point);
+    }
+
+    /// Notes a write that ends at `point`, or before. The uses noted so far stay noted, but for those
+    /// that come before it on the same stream.
+    pub fn record_write(&self, point: StreamPoint) {
+        self.lock().uses.record_write(point);
     }
 
     /// Announces uses on `stream` that nobody notes one by one, as work of other code makes them: the
@@ -108,64 +112,48 @@ impl UseRecord {
     /// let buffer = DeviceBuffer::<u32>::zeroed(&stream, 1000)?;
     /// let side = Stream::new(Device::get(0)?)?;
     /// side.wait_stream(&stream)?;
-    /// buffer.uses().lock().unwrap().record_stream(&side);
+    /// buffer.uses().record_stream(&side);
     /// // ... here a library enqueues on `side.as_raw()` what reads the buffer ...
     /// drop(buffer); // its memory stays until `side` has done that
     /// # Ok::<(), gpu_runtime::Error>(())
     /// ```
-    pub fn record_stream(&mut self, stream: &Stream) {
-        if !self.announced.contains(stream) {
-            self.announced.push(stream.clone());
-        }
+    pub fn record_stream(&self, stream: &Stream) {
+        self.lock().uses.record_stream(stream);
     }
 
-    /// The points after which the memory may be given to somebody else, if it is dropped now: those
-    /// of [`points`](UseRecord::points), and the ends of the streams that were announced.
-    pub fn points_to_free(&self) -> impl Iterator<Item = StreamPoint> + '_ {
-        self.points().cloned().chain(self.announced.iter().map(Stream::point))
-    }
-
-    /// The last piece of `stream`'s work that uses the memory, 0 if none does; `None` if work on other
-    /// streams may use it as well.
-    #[inline]
-    pub fn last_if_only_on(&self, stream: &Stream) -> Option<u64> {
-        let mut last = 0;
-        for point in self.points() {
-            if point.stream() != stream {
-                return None;
-            }
-            last = point.sequence().max(last);
-        }
-        self.announced.is_empty().then_some(last)
-    }
-
-    /// Blocks until the memory may be read by the host: until the last write is done.
+    /// Blocks until the memory may be read by the host: until all writes noted so far are done.
     ///
     /// # Errors
     /// [`Error::DeviceLost`](crate::Error::DeviceLost) if work before that failed.
     #[track_caller]
     pub fn wait_for_read(&self) -> Result<()> {
-        match &self.write {
-            Some(write) => write.wait(),
-            None => Ok(()),
-        }
+        self.snapshot().wait_for_read()
     }
 
-    /// Blocks until the memory may be written by the host, or freed: until all uses are done.
+    /// Blocks until the memory may be written by the host, or freed: until all uses noted so far are
+    /// done.
     ///
     /// # Errors
     /// [`Error::DeviceLost`](crate::Error::DeviceLost) if work before that failed.
     #[track_caller]
     pub fn wait_for_write(&self) -> Result<()> {
-        // A loop: a closure would not know its caller's place.
-        for point in self.points() {
-            point.wait()?;
-        }
-        Ok(())
+        self.snapshot().wait_for_write()
     }
 
-    /// The record itself, if it is shared.
-    pub(crate) fn own(&self) -> Option<Arc<Mutex<UseRecord>>> {
+    /// The record, which whoever enqueues work keeps locked meanwhile.
+    #[inline]
+    pub(crate) fn state(&self) -> &Mutex<UsesState> {
+        &self.state
+    }
+
+    fn lock(&self) -> MutexGuard<'_, UsesState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl UsesState {
+    /// The shared object itself, if graphs may hold on to it.
+    pub(crate) fn own(&self) -> Option<Arc<Uses>> {
         self.own.upgrade()
     }
 
@@ -188,54 +176,26 @@ impl UseRecord {
     }
 
     /// Makes later work on `stream` wait for what an access must come after.
+    #[inline]
     pub(crate) fn order_before(&self, stream: &Stream, access: Access) -> Result<()> {
-        match access {
-            Access::Read => self.write.iter().try_for_each(|write| stream.wait_point(write)),
-            Access::Write => self.points().try_for_each(|point| stream.wait_point(point)),
-        }
+        self.uses.order_before(stream, access)
     }
 
     /// Notes a use by work that was just enqueued on `stream`.
+    #[inline]
     pub(crate) fn mark(&mut self, stream: &Stream, access: Access, order: Order) {
-        match (access, &mut self.write) {
-            (Access::Read, _) => match self.reads.iter_mut().find(|read| read.stream() == stream) {
-                // Spares the stream's reference count.
-                Some(read) => read.advance(),
-                None => self.reads.push(stream.point()),
-            },
-            (Access::Write, Some(write)) if write.stream() == stream => {
-                write.advance();
-                self.forget_reads(stream, order);
-            }
-            (Access::Write, write) => {
-                let earlier = write.replace(stream.point());
-                self.forget_reads(stream, order);
-                if order == Order::Manual {
-                    earlier.into_iter().for_each(|earlier| self.record_read(earlier));
-                }
-            }
-        }
-    }
-
-    /// Forgets the reads that a write on `stream` came after. Under manual order those are only the
-    /// ones on the same stream: the others may still be under way when the write is done.
-    fn forget_reads(&mut self, stream: &Stream, order: Order) {
-        match order {
-            Order::Automatic => self.reads.clear(),
-            Order::Manual => self.reads.retain(|read| read.stream() != stream),
-        }
+        self.uses.mark(stream, access, order);
     }
 }
 
-/// The clone has the uses, and no part in graphs.
-impl Clone for UseRecord {
-    fn clone(&self) -> UseRecord {
-        UseRecord {
-            write: self.write.clone(),
-            reads: self.reads.clone(),
-            announced: self.announced.clone(),
-            own: Weak::new(),
-            graphs: None,
-        }
+impl Default for Uses {
+    fn default() -> Uses {
+        Uses::new()
+    }
+}
+
+impl fmt::Debug for Uses {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Uses").field(&self.lock().uses).finish()
     }
 }

@@ -1,12 +1,9 @@
 //! Where the programs run: streams of two devices, and ways to begin and to end.
 
 use std::error::Error;
-use std::sync::Mutex;
 
 use gpu_alloc::{PinnedMemory, allocate_pinned};
-use gpu_runtime::{
-    Access, DevicePtr, Operand, Order, UseRecord, ordered, ordered_on_host, with_order,
-};
+use gpu_runtime::{Access, DevicePtr, Operand, Order, Uses, ordered, ordered_on_host, with_order};
 use tensor::cuda::{self, Stream};
 use tensor::{Device, Shape, Tensor};
 
@@ -101,7 +98,7 @@ impl Staging {
         Ok(staging)
     }
 
-    pub(crate) fn uses(&self) -> &Mutex<UseRecord> {
+    pub(crate) fn uses(&self) -> &Uses {
         self.memory.uses()
     }
 

@@ -1,11 +1,10 @@
 //! Devices, held-back streams, and work on memory, for the tests of the whole.
 
-use std::sync::Mutex;
 use std::sync::mpsc::{Sender, channel};
 
 use cuda_sim::control::{CheckKinds, Config, configure};
 use gpu_alloc::{DeviceMemory, PinnedMemory, set_per_process_memory_fraction};
-use gpu_runtime::{Access, Device, DriverChoice, Stream, UseRecord, ordered};
+use gpu_runtime::{Access, Device, DriverChoice, Stream, Uses, ordered};
 
 /// The four devices of the software driver, with every access of a kernel checked.
 pub(crate) fn devices() -> [Device; 4] {
@@ -83,6 +82,6 @@ pub(crate) fn read(stream: &Stream, memory: &DeviceMemory) -> Vec<u8> {
 }
 
 /// The highest sequence numbers of the uses of some memory, as text for comparisons.
-pub(crate) fn points(uses: &Mutex<UseRecord>) -> Vec<String> {
-    uses.lock().expect("no test panics with it").points().map(|p| format!("{p:?}")).collect()
+pub(crate) fn points(uses: &Uses) -> Vec<String> {
+    uses.snapshot().points().map(|p| format!("{p:?}")).collect()
 }

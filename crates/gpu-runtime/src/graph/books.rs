@@ -22,7 +22,7 @@ use crate::ledger::Work;
 use crate::observe::{self, Request};
 use crate::order::{self, Access, Order};
 use crate::stream::Stream;
-use crate::uses::UseRecord;
+use crate::uses::{Uses, UsesState};
 
 /// A capture in progress.
 ///
@@ -143,7 +143,7 @@ impl Books {
     pub(crate) fn order_before(
         self: &Arc<Self>,
         stream: &Stream,
-        record: &mut UseRecord,
+        record: &mut UsesState,
         (access, is_filled): (Access, bool),
         order: Order,
     ) -> Result<()> {
@@ -171,7 +171,7 @@ impl Books {
     pub(crate) fn mark(
         self: &Arc<Self>,
         stream: &Stream,
-        record: &mut UseRecord,
+        record: &mut UsesState,
         access: Access,
         order: Order,
     ) {
@@ -329,7 +329,7 @@ impl Books {
     }
 
     /// Notes memory that launches write, without a node that is known to.
-    pub(super) fn note_write(&self, record: &Arc<Mutex<UseRecord>>) {
+    pub(super) fn note_write(&self, record: &Arc<Uses>) {
         self.state().memory.note(record, Access::Write, false);
     }
 

@@ -3,7 +3,7 @@
 use std::any::{Any, TypeId};
 use std::fmt;
 use std::marker::PhantomData;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use cuda_sys::CUstreamCaptureStatus as Status;
 
@@ -14,7 +14,7 @@ use super::problem::CaptureProblem;
 use super::{current, driver};
 use crate::error::{Error, Result};
 use crate::stream::Stream;
-use crate::uses::UseRecord;
+use crate::uses::Uses;
 
 /// Whether a stream is being captured, by whomever.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -159,7 +159,7 @@ impl Capture {
 
     /// Has each launch of the graph write the memory of a record, which no captured work names: the
     /// launches of graphs that share memory come one after the other.
-    pub fn write(&self, record: &Arc<Mutex<UseRecord>>) {
+    pub fn write(&self, record: &Arc<Uses>) {
         self.0.note_write(record);
     }
 
@@ -167,9 +167,9 @@ impl Capture {
     /// graph keeps. It holds nothing before the graph is launched, so it can be used only in the
     /// capture until then. `recycled` says that captured work on `stream` may have used it before.
     ///
-    /// Its owner ends with [`UseRecord::release`].
-    pub fn record(&self, stream: &Stream, recycled: bool) -> Arc<Mutex<UseRecord>> {
-        UseRecord::born(Arc::clone(&self.0.birth), self.0.uses_of_new(stream, recycled))
+    /// Its owner ends with [`Uses::release`].
+    pub fn record(&self, stream: &Stream, recycled: bool) -> Arc<Uses> {
+        Uses::born(Arc::clone(&self.0.birth), self.0.uses_of_new(stream, recycled))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::{Arc, Mutex, Weak};
+use std::sync::{Arc, Weak};
 
 use cuda_sys::CUgraphNode;
 
@@ -16,7 +16,7 @@ use crate::handle::Handle;
 use crate::ledger::Work;
 use crate::observe::MemoryAccess;
 use crate::order::Access;
-use crate::uses::UseRecord;
+use crate::uses::Uses;
 
 /// Work that was captured, and the order in which it must be done: what [`Stream::capture`] makes.
 ///
@@ -50,10 +50,10 @@ pub(super) struct Content {
 #[derive(Default)]
 pub(super) struct Memory {
     /// Memory from outside, which the graph owns with others.
-    pub(super) outside: Vec<(Arc<Mutex<UseRecord>>, Access)>,
+    pub(super) outside: Vec<(Arc<Uses>, Access)>,
     /// Memory that was allocated for the capture. What is still held is used by each launch; the
     /// rest belongs to the graph's pool.
-    pub(super) born: Vec<Weak<Mutex<UseRecord>>>,
+    pub(super) born: Vec<Weak<Uses>>,
     /// Which of those a record is, by its address: as long as the capture goes on, no other record
     /// is there, for even weak handles keep the place.
     known: HashMap<usize, usize>,
@@ -61,7 +61,7 @@ pub(super) struct Memory {
 
 impl Memory {
     /// Notes a use. Of several, the strongest counts.
-    pub(super) fn note(&mut self, record: &Arc<Mutex<UseRecord>>, access: Access, is_born: bool) {
+    pub(super) fn note(&mut self, record: &Arc<Uses>, access: Access, is_born: bool) {
         let address = Arc::as_ptr(record).addr();
         match self.known.get(&address) {
             Some(&index) if !is_born && access == Access::Write => {

@@ -18,7 +18,7 @@ use crate::order::{Access, Operand, ordered_at};
 use crate::point::StreamPoint;
 use crate::retired;
 use crate::stream::Stream;
-use crate::uses::UseRecord;
+use crate::uses::Uses;
 
 /// A graph that can be launched.
 ///
@@ -30,13 +30,13 @@ pub struct GraphExec {
     /// Held while the graph is launched or updated, since the driver allows one call at a time.
     content: Mutex<Arc<Content>>,
     /// The launches, which come one after the other.
-    launches: Arc<Mutex<UseRecord>>,
+    launches: Arc<Uses>,
 }
 
 impl GraphExec {
     pub(super) fn new(raw: RawExec, content: Arc<Content>) -> GraphExec {
         let (raw, content) = (Arc::new(raw), Mutex::new(content));
-        GraphExec { raw, content, launches: UseRecord::shared() }
+        GraphExec { raw, content, launches: Uses::shared() }
     }
 
     /// Enqueues a launch, and returns at once.
@@ -66,7 +66,7 @@ impl GraphExec {
         let exec = self.raw.raw;
         if observe::is_observed() && current::of(stream).is_none() {
             // The driver sees to that by itself, also where the program keeps order.
-            let earlier = self.launches.lock().unwrap_or_else(PoisonError::into_inner).clone();
+            let earlier = self.launches.snapshot();
             earlier.points().for_each(|point| stream.comes_after(point.stream(), point.sequence()));
         }
         ordered_at(place, stream, &operands, || {
@@ -105,7 +105,7 @@ impl GraphExec {
 
     /// Keeps what launches that are under way use.
     fn keep_for_launches(&self, used: impl Send + 'static) {
-        let launches = self.launches.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let launches = self.launches.snapshot();
         let points: Vec<StreamPoint> = launches.points().cloned().collect();
         if !points.iter().all(|point| matches!(point.is_past(), Ok(true))) {
             retired::VALUES.keep(points, used);

@@ -74,7 +74,7 @@ pub enum CaptureProblem {
     #[error("the devices are badly connected, and copies between them share memory of the host")]
     Relayed,
     /// Memory that the graph could not hold on to.
-    #[error("a graph cannot hold on to this memory: its record is not from UseRecord::shared()")]
+    #[error("a graph cannot hold on to this memory: its record is not from Uses::shared()")]
     NotShared,
     /// Memory that a graph fills, which was never launched.
     #[error(

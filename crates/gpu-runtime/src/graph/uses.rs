@@ -17,18 +17,20 @@ pub(crate) struct Position {
     pub(super) nodes: usize,
 }
 
-/// What a use record is to one capture: the last write and the reads since, among captured work.
+/// What a use record is to one capture: the writes that nothing captured is known to come after, and
+/// the reads since.
 #[derive(Debug)]
 pub(crate) struct CapturedUses {
     capture: Weak<Books>,
-    write: Option<Position>,
+    /// Of each stream one at most.
+    writes: SmallVec<[Position; 2]>,
     reads: SmallVec<[Position; 2]>,
 }
 
 impl CapturedUses {
     pub(crate) fn new(capture: &Arc<Books>) -> CapturedUses {
         let capture = Arc::downgrade(capture);
-        CapturedUses { capture, write: None, reads: SmallVec::new() }
+        CapturedUses { capture, writes: SmallVec::new(), reads: SmallVec::new() }
     }
 
     /// Whether they are of that capture.
@@ -44,7 +46,7 @@ impl CapturedUses {
     /// What an access must come after.
     pub(super) fn before(&self, access: Access) -> impl Iterator<Item = Position> + '_ {
         let reads = if access == Access::Write { self.reads.as_slice() } else { &[] };
-        self.write.iter().chain(reads).copied()
+        self.writes.iter().chain(reads).copied()
     }
 
     /// All uses.
@@ -55,22 +57,20 @@ impl CapturedUses {
     /// Notes a use that ends at `at`. Under manual order a write does not come after uses on other
     /// streams, which therefore stay noted.
     pub(super) fn mark(&mut self, at: Position, access: Access, order: Order) {
-        match access {
-            Access::Read => {
+        let noted = match (access, order) {
+            (Access::Read, _) => &mut self.reads,
+            (Access::Write, Order::Automatic) => {
+                self.reads.clear();
+                self.writes.clear();
+                &mut self.writes
+            }
+            (Access::Write, Order::Manual) => {
                 self.reads.retain(|read| read.lane != at.lane);
-                self.reads.push(at);
+                &mut self.writes
             }
-            Access::Write => {
-                let earlier = self.write.replace(at);
-                match order {
-                    Order::Automatic => self.reads.clear(),
-                    Order::Manual => {
-                        self.reads.extend(earlier);
-                        self.reads.retain(|read| read.lane != at.lane);
-                    }
-                }
-            }
-        }
+        };
+        noted.retain(|position| position.lane != at.lane);
+        noted.push(at);
     }
 }
 

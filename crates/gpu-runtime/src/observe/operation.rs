@@ -79,7 +79,7 @@ pub enum WaitReason {
     /// [`Event::synchronize`](crate::Event::synchronize).
     Event,
     /// [`StreamPoint::wait`](crate::StreamPoint::wait), and all that stands on it:
-    /// [`Pending::wait`](crate::Pending::wait), blocking copies, [`UseRecord`](crate::UseRecord)s.
+    /// [`Pending::wait`](crate::Pending::wait), blocking copies, [`Uses`](crate::Uses).
     Point,
     /// A copy to pageable memory ([`Stream::enqueue_dtoh`]), which the driver waits for.
     PageableCopy,

@@ -130,7 +130,7 @@ impl Stream {
     /// From here on others may enqueue on it, and the runtime sees nothing of that: as with
     /// [`from_raw`](Stream::from_raw), every later point of the stream is taken to come after work
     /// that is not done yet. Memory that such work uses is the caller's to keep;
-    /// [`UseRecord::record_stream`](crate::UseRecord::record_stream) helps.
+    /// [`Uses::record_stream`](crate::Uses::record_stream) helps.
     pub fn as_raw(&self) -> *mut c_void {
         self.0.shared.store(true, Ordering::Relaxed);
         self.raw().cast()

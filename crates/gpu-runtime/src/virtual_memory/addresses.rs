@@ -23,7 +23,7 @@ use crate::teardown;
 /// the device when it unmaps.
 ///
 /// Work that uses the same memory by two addresses is not put in order by the addresses: give it one
-/// [`UseRecord`](crate::UseRecord). The [`RaceChecker`](crate::RaceChecker) goes by the memory.
+/// [`Uses`](crate::Uses). The [`RaceChecker`](crate::RaceChecker) goes by the memory.
 pub struct AddressRange {
     virtual_memory: VirtualMemory,
     start: DevicePtr,

@@ -1,7 +1,5 @@
 //! Manual order: what a program forgets is a race, and memory is kept nevertheless.
 
-use std::sync::PoisonError;
-
 use cuda_sim::control::{Schedule, set_schedule};
 use gpu_runtime::{DeviceBuffer, Order, Pending, Stream, with_order};
 use test_support::isolate;
@@ -74,8 +72,7 @@ fn memory_is_kept_for_a_stream_that_was_announced() {
         let buffer = DeviceBuffer::<u32>::new(device(), 16 << 20).expect("memory");
         let with_buffer = free();
         for _ in 0..2 {
-            let mut uses = buffer.uses().lock().unwrap_or_else(PoisonError::into_inner);
-            uses.record_stream(&side);
+            buffer.uses().record_stream(&side);
         }
         // What comes after the announcement and before the drop counts too.
         let gate = Gate::hold(&side);

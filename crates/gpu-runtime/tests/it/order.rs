@@ -1,11 +1,10 @@
 //! Order between streams: what every use of memory comes after, by default and under manual order.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Mutex;
 
 use gpu_runtime::{
-    Access, DeviceBuffer, Error, LaunchConfig, Operand, Order, Stream, UseRecord, ordered,
-    with_order,
+    Access, DeviceBuffer, Error, LaunchConfig, Operand, Order, Stream, Uses, WaitMode, ordered,
+    with_order, with_wait_mode,
 };
 
 use crate::fixture::{Gate, device, device_or_skip, elementwise, fill, pinned, read, zeros};
@@ -150,10 +149,10 @@ fn on_one_stream_order_costs_no_call() {
 #[test]
 fn an_operand_that_is_named_twice_is_locked_once() {
     let stream = stream();
-    let record = Mutex::new(UseRecord::default());
+    let record = Uses::new();
     let operands = [(&record, Access::Read), (&record, Access::Write), (&record, Access::Read)];
     ordered(&stream, &operands, || stream.add_callback(|| ())).expect("the callback is taken");
-    let uses = record.into_inner().expect("not poisoned");
+    let uses = record.snapshot();
     assert_eq!(uses.points().map(|point| point.sequence()).collect::<Vec<_>>(), [1]);
 }
 
@@ -161,7 +160,7 @@ fn an_operand_that_is_named_twice_is_locked_once() {
 fn what_fails_or_panics_is_marked_too() {
     let stream = stream();
     for panics in [false, true] {
-        let record = Mutex::new(UseRecord::default());
+        let record = Uses::new();
         let outcome = catch_unwind(AssertUnwindSafe(|| {
             ordered(&stream, &[(&record, Access::Write)], || -> Result<(), Error> {
                 stream.add_callback(|| ())?;
@@ -170,7 +169,7 @@ fn what_fails_or_panics_is_marked_too() {
             })
         }));
         assert!(!matches!(outcome, Ok(Ok(()))));
-        let uses = record.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let uses = record.snapshot();
         assert_eq!(uses.points().next().expect("it is marked"), &stream.point());
         // The locks are free again.
         ordered(&stream, &[] as &[Operand<'_>], || Ok(())).expect("nothing to do");
@@ -182,7 +181,7 @@ fn under_manual_order_uses_are_recorded_nevertheless() {
     let (first, second) = (stream(), stream());
     let memory = zeros(device(), 4);
     let gate = Gate::hold(&first);
-    let record = Mutex::new(UseRecord::default());
+    let record = Uses::new();
     with_order(Order::Manual, || {
         for (stream, access) in
             [(&first, Access::Write), (&first, Access::Read), (&second, Access::Write)]
@@ -194,11 +193,77 @@ fn under_manual_order_uses_are_recorded_nevertheless() {
             .expect("the fill is taken");
         }
     });
-    let uses = record.into_inner().expect("not poisoned");
+    let uses = record.snapshot();
     second.synchronize().expect("it is not held");
     // The write on `second` came after nothing, so what `first` does is still a use.
     let open = uses.points().filter(|point| !point.is_complete().expect("the device works"));
     assert!(open.count() > 0);
+    gate.open();
+    uses.wait_for_write().expect("the device works");
+}
+
+/// Writes on two streams in manual order, of which the first is held back and the second is done.
+fn written_twice() -> (Uses, Gate, DeviceBuffer<u32>) {
+    let (first, second) = (stream(), stream());
+    let (uses, memory) = (Uses::new(), zeros(device(), 4));
+    let gate = Gate::hold(&first);
+    with_order(Order::Manual, || {
+        for stream in [&first, &second] {
+            ordered(stream, &[(&uses, Access::Write)], || {
+                // SAFETY: the caller keeps the memory until the fills are done.
+                unsafe { stream.enqueue_fill(memory.ptr(), 0, memory.bytes()) }
+            })
+            .expect("the fill is taken");
+        }
+    });
+    second.synchronize().expect("it is not held");
+    (uses, gate, memory)
+}
+
+/// Whether the host would have to wait.
+fn waits(wait: impl FnOnce() -> Result<(), Error>) -> bool {
+    match with_wait_mode(WaitMode::Fail, wait) {
+        Ok(()) => false,
+        Err(Error::WaitRefused { .. }) => true,
+        Err(error) => panic!("the device works: {error}"),
+    }
+}
+
+#[test]
+fn under_manual_order_the_host_waits_for_all_writes_before_it_reads() {
+    let (uses, gate, _memory) = written_twice();
+    assert!(waits(|| uses.wait_for_read()), "the first write is still held back");
+    gate.open();
+    uses.wait_for_read().expect("the device works");
+    assert!(!waits(|| uses.wait_for_read()));
+}
+
+#[test]
+fn what_is_ordered_by_default_comes_after_all_writes_of_manual_order() {
+    for access in [Access::Read, Access::Write] {
+        let (uses, gate, memory) = written_twice();
+        let third = stream();
+        ordered(&third, &[(&uses, access)], || third.add_callback(|| ())).expect("it is taken");
+        assert!(!third.query().expect("the device works"), "it waits for the first write");
+        let noted = uses.snapshot().points().count();
+        // A write by default comes after everything, and is all that others have to come after.
+        assert_eq!(noted, if access == Access::Write { 1 } else { 3 });
+        gate.open();
+        third.synchronize().expect("the device works");
+        drop(memory);
+    }
+}
+
+#[test]
+fn uses_are_added_to_from_outside_and_never_taken_back() {
+    let (uses, gate, _memory) = written_twice();
+    let elsewhere = stream();
+    elsewhere.add_callback(|| ()).expect("it is taken");
+    elsewhere.synchronize().expect("it is not held");
+    uses.record_write(elsewhere.point());
+    uses.record_read(elsewhere.point());
+    assert!(waits(|| uses.wait_for_read()), "the first write is still held back");
+    assert!(waits(|| uses.wait_for_write()));
     gate.open();
     uses.wait_for_write().expect("the device works");
 }
@@ -212,7 +277,7 @@ fn the_order_of_a_scope_ends_with_it() {
 #[test]
 fn records_locked_by_two_threads_in_opposite_order_do_not_deadlock() {
     let streams = [stream(), stream()];
-    let records = [Mutex::new(UseRecord::default()), Mutex::new(UseRecord::default())];
+    let records = [Uses::new(), Uses::new()];
     std::thread::scope(|scope| {
         for (stream, order) in streams.iter().zip([[0, 1], [1, 0]]) {
             let records = &records;
@@ -238,7 +303,7 @@ fn the_host_waits_for_the_write_to_read_and_for_all_uses_to_write() {
     writer.synchronize().expect("the device works");
     let gate = Gate::hold(&reader);
     let pending = reader.copy_dtoh_pinned(&buffer, into).expect("the copy is taken");
-    let uses = buffer.uses().lock().expect("not poisoned").clone();
+    let uses = buffer.uses().snapshot();
     uses.wait_for_read().expect("the write is done");
     assert!(!pending.is_complete().expect("the device works"));
     gate.open();

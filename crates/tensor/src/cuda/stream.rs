@@ -1,7 +1,6 @@
 //! Streams by tensor devices.
 
 use std::ops::Deref;
-use std::sync::PoisonError;
 
 use gpu_runtime::StreamGuard;
 
@@ -112,7 +111,7 @@ impl Tensor {
                 why: "it must be on a CUDA device or in page-locked memory",
             })?,
         };
-        uses.lock().unwrap_or_else(PoisonError::into_inner).record_stream(&stream.0);
+        uses.record_stream(&stream.0);
         Ok(())
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use gpu_runtime::{
-    Access, ByValue, Device, DevicePtr, Function, Module, Operand, UseRecord, is_observed, ordered,
+    Access, ByValue, Device, DevicePtr, Function, Module, Operand, Uses, is_observed, ordered,
 };
 use smallvec::SmallVec;
 
@@ -52,7 +52,7 @@ pub(super) unsafe fn launch<P: Family>(
 }
 
 /// What orders the memory's users: nothing for ordinary host memory, which has its lock.
-pub(super) fn uses_of(storage: &Storage) -> Option<&Mutex<UseRecord>> {
+pub(super) fn uses_of(storage: &Storage) -> Option<&Uses> {
     match storage.memory() {
         Memory::Cuda(memory) => Some(memory.uses()),
         Memory::Host(memory) => memory.uses(),

@@ -1,9 +1,7 @@
 //! Copies between devices: enqueued in order with every other use of both ends.
 
-use std::sync::Mutex;
-
 use gpu_alloc::{DeviceMemory, PinnedMemory};
-use gpu_runtime::{Access, Device, DevicePtr, Stream, UseRecord, ordered};
+use gpu_runtime::{Access, Device, DevicePtr, Stream, Uses, ordered};
 use smallvec::SmallVec;
 
 use super::cuda::uses_of;
@@ -130,7 +128,7 @@ fn with_host(
         Access::Read => Access::Write,
         Access::Write => Access::Read,
     };
-    let mut uses: SmallVec<[(&Mutex<UseRecord>, Access); 2]> = SmallVec::new();
+    let mut uses: SmallVec<[(&Uses, Access); 2]> = SmallVec::new();
     uses.extend(uses_of(on_device.storage()).map(|uses| (uses, device_access)));
     uses.extend(end.memory.uses().map(|uses| (uses, end.access)));
     let start = host_at(end.memory, end.tensor);

@@ -3,9 +3,8 @@
 use std::cell::RefCell;
 use std::marker::PhantomData;
 use std::ops::Deref;
-use std::sync::{Mutex, PoisonError};
 
-use gpu_runtime::{Access, MemoryAccess, UseRecord, host_access, is_observed};
+use gpu_runtime::{Access, MemoryAccess, Uses, host_access, is_observed};
 use parking_lot::{RwLockReadGuard, RwLockWriteGuard};
 use smallvec::SmallVec;
 
@@ -113,13 +112,11 @@ fn tell(operands: &[(&Tensor, Access)]) -> Result<()> {
     Ok(host_access(&accesses)?)
 }
 
-/// Waits on a copy of the record: the wait itself must not hold up those who only mark a use.
 #[track_caller]
-fn wait(uses: &Mutex<UseRecord>, access: Access) -> Result<()> {
-    let record = uses.lock().unwrap_or_else(PoisonError::into_inner).clone();
+fn wait(uses: &Uses, access: Access) -> Result<()> {
     match access {
-        Access::Read => record.wait_for_read()?,
-        Access::Write => record.wait_for_write()?,
+        Access::Read => uses.wait_for_read()?,
+        Access::Write => uses.wait_for_write()?,
     }
     Ok(())
 }

@@ -2,10 +2,9 @@
 
 use std::alloc::{self, Layout};
 use std::ptr::NonNull;
-use std::sync::{Mutex, PoisonError};
 
 use gpu_alloc::PinnedMemory;
-use gpu_runtime::{StreamPoint, UseRecord};
+use gpu_runtime::{StreamPoint, Uses};
 use parking_lot::RwLock;
 
 use super::{Fresh, cache};
@@ -54,7 +53,7 @@ impl HostMemory {
     }
 
     /// The copies in flight that page-locked memory takes part in; heap memory has none.
-    pub(crate) fn uses(&self) -> Option<&Mutex<UseRecord>> {
+    pub(crate) fn uses(&self) -> Option<&Uses> {
         match &self.owner {
             Owner::Heap(_) => None,
             Owner::Pinned(memory) => Some(memory.uses()),
@@ -63,7 +62,7 @@ impl HostMemory {
 
     /// The points after which no copy that was enqueued so far uses the memory.
     pub(crate) fn copies(&self) -> Vec<StreamPoint> {
-        let uses = self.uses().map(|uses| uses.lock().unwrap_or_else(PoisonError::into_inner));
+        let uses = self.uses().map(Uses::snapshot);
         uses.map(|uses| uses.points().cloned().collect()).unwrap_or_default()
     }
 }

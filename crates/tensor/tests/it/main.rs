@@ -9,6 +9,7 @@ mod errors;
 mod expected;
 mod factories;
 mod guards;
+mod manual_order;
 mod memory;
 mod movement;
 mod observers;

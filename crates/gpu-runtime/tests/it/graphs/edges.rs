@@ -63,6 +63,26 @@ fn without_it_these_schedules_find_the_race() {
 }
 
 #[test]
+fn what_is_captured_by_default_comes_after_all_writes_captured_in_manual_order() {
+    isolate(|| {
+        let [main, left, right] = [(); 3].map(|()| stream());
+        let (store, sum) = (elementwise(device(), "fill"), elementwise(device(), "add_to"));
+        let [mut x, mut y] = [(); 2].map(|()| zeros(device(), 100));
+        let graph = captured(&main, |_| {
+            with_order(Order::Manual, || {
+                left.wait_stream(&main)?;
+                right.wait_stream(&main)?;
+                fill(&store, &left, 5, &mut x)?;
+                fill(&store, &right, 7, &mut x)
+            })?;
+            add(&sum, &main, &x, &mut y)
+        });
+        assert_eq!(graph.edges().expect("the driver tells"), [(0, 2), (1, 2)]);
+    })
+    .run();
+}
+
+#[test]
 fn captures_of_two_threads_keep_their_uses_of_one_memory_apart() {
     isolate(|| {
         let [main, side, other] = [(); 3].map(|()| stream());

@@ -6,7 +6,7 @@ use cuda_sim::control::{Counters, counters};
 use cuda_sys::CUresult;
 use gpu_runtime::{
     Access, Capture, CaptureMode, CaptureProblem, Device, DeviceAllocation, DeviceBuffer, Error,
-    Order, UseRecord, ordered, take_drop_errors, with_capture_mode, with_order,
+    Order, ordered, take_drop_errors, with_capture_mode, with_order,
 };
 use test_support::isolate;
 
@@ -136,13 +136,13 @@ fn memory_of_the_capture_holds_nothing_before_the_graph_is_launched() {
         let exec = graph.instantiate().expect("it is complete");
         exec.launch(&main).expect("the launch is taken");
         touch(Order::Automatic).expect("it was filled");
-        let points = record.lock().expect("no panic").points().count();
+        let points = record.snapshot().points().count();
         assert_eq!(points, 2, "the launch is a write, and then there was a read");
         assert_eq!(Arc::strong_count(&memory), 2, "the graph keeps it");
         drop((graph, exec));
         device().synchronize().expect("the device works");
         assert_eq!(Arc::strong_count(&memory), 1);
-        UseRecord::release(&record, None, |_| ());
+        record.release(None, |_| ());
     })
     .run();
 }

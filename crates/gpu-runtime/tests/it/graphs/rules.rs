@@ -2,12 +2,11 @@
 //! they were.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use gpu_runtime::{
     Access, CaptureMode, CaptureProblem, CaptureStatus, DeviceBuffer, Error, Event, Order,
-    PinnedBuffer, Result, Rows, Stream, UseRecord, ordered, with_capture_mode, with_order,
+    PinnedBuffer, Result, Rows, Stream, Uses, ordered, with_capture_mode, with_order,
 };
 use test_support::isolate;
 
@@ -59,7 +58,7 @@ const ATTEMPTS: &[(&str, Attempt)] = &[
         stream.wait_stream(&other)
     }),
     ("memory of no owner", |stream, _| {
-        let record = Mutex::new(UseRecord::default());
+        let record = Uses::new();
         ordered(stream, &[(&record, Access::Read)], || unreachable!("it is refused"))
     }),
 ];
@@ -70,7 +69,7 @@ fn what_a_capture_forbids_is_an_error_and_it_goes_on() {
         let (stream, kernel) = (stream(), elementwise(device(), "increment"));
         let mut buffer = zeros(device(), 50);
         increment(&kernel, &stream, &mut buffer).expect("the launch is taken");
-        let before = format!("{:?}", buffer.uses().lock().expect("no panic").clone());
+        let before = format!("{:?}", buffer.uses().snapshot());
         for (name, attempt) in ATTEMPTS {
             let capture = stream.begin_capture(CaptureMode::ThreadLocal).expect("it is free");
             increment(&kernel, &stream, &mut buffer).expect("the launch is captured");
@@ -80,7 +79,7 @@ fn what_a_capture_forbids_is_an_error_and_it_goes_on() {
             increment(&kernel, &stream, &mut buffer).expect(name);
             let graph = capture.end().expect(name);
             assert_eq!(graph.nodes().len(), 2, "{name}");
-            let after = format!("{:?}", buffer.uses().lock().expect("no panic").clone());
+            let after = format!("{:?}", buffer.uses().snapshot());
             assert_eq!((stream.sequence(), after.as_str()), (1, before.as_str()), "{name}");
         }
         assert_eq!(read(&buffer), [1; 50]);
@@ -222,7 +221,7 @@ fn an_error_or_a_panic_in_the_closure_leaves_everything_as_it_was() {
         let (main, side) = (stream(), stream());
         let kernel = elementwise(device(), "add_to");
         let (x, mut y) = (zeros(device(), 50), zeros(device(), 50));
-        let before = format!("{:?}", y.uses().lock().expect("no panic").clone());
+        let before = format!("{:?}", y.uses().snapshot());
         for panics in [false, true] {
             let outcome = catch_unwind(AssertUnwindSafe(|| {
                 main.capture(|_| -> Result<()> {
@@ -237,7 +236,7 @@ fn an_error_or_a_panic_in_the_closure_leaves_everything_as_it_was() {
                 assert_eq!(stream.capture_status().expect("a driver"), CaptureStatus::None);
                 assert_eq!(stream.sequence(), 0);
             }
-            let after = format!("{:?}", y.uses().lock().expect("no panic").clone());
+            let after = format!("{:?}", y.uses().snapshot());
             assert_eq!(before, after);
         }
         let host = pinned(50);
@@ -254,7 +253,7 @@ fn a_capture_that_other_code_breaks_is_an_error_at_its_end() {
         let kernel = elementwise(device(), "increment");
         let stream = device().default_stream().expect("a stream");
         let mut buffer = zeros(device(), 50);
-        let before = format!("{:?}", buffer.uses().lock().expect("no panic").clone());
+        let before = format!("{:?}", buffer.uses().snapshot());
         let capture = stream.begin_capture(CaptureMode::ThreadLocal).expect("it is free");
         increment(&kernel, &stream, &mut buffer).expect("the launch is captured");
         // The driver's legacy stream would wait for a captured one.
@@ -271,7 +270,7 @@ fn a_capture_that_other_code_breaks_is_an_error_at_its_end() {
             "{refused:?}"
         );
         assert_eq!(stream.capture_status().expect("a driver"), CaptureStatus::None);
-        let after = format!("{:?}", buffer.uses().lock().expect("no panic").clone());
+        let after = format!("{:?}", buffer.uses().snapshot());
         assert_eq!((before, stream.sequence()), (after, 0));
         increment(&kernel, &stream, &mut buffer).expect("it runs again");
         assert_eq!(read(&buffer), [1; 50]);
