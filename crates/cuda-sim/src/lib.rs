@@ -30,6 +30,7 @@
 //! - `check`: checked mode.
 //! - `exec`: kernels. `ptx` reads them, `ir` finds what lanes have in common, `codegen` translates
 //!   them, for warps in lockstep and for single threads, and `exec` runs their blocks.
+//! - `stack` and `trap`: where native code runs, and what becomes of its wild accesses.
 
 mod api;
 mod check;
@@ -45,7 +46,9 @@ mod ir;
 mod ptx;
 pub mod ptx_check;
 mod queue;
+mod stack;
 mod time;
+mod trap;
 
 pub use api::exports;
 

@@ -13,10 +13,6 @@ use crate::exec::state::{Context, FAULTED, Thread};
 use crate::ir::FRAME_ALIGN;
 use crate::ptx::{Callee, Instruction, Operand, Place, VariableRef};
 
-/// What a frame counts for at least where functions call themselves, because each takes some of the
-/// host's stack too.
-const LEAST_FRAME: usize = 1024;
-
 impl Lowering<'_, '_> {
     pub(super) fn call(&mut self, instruction: &Instruction, callee: Callee) {
         match callee {
@@ -63,17 +59,22 @@ impl Lowering<'_, '_> {
 
     /// Where the frame of a called function begins: behind the caller's.
     fn callee_frame(&mut self) -> Value {
-        let mut bytes = self.code.function.frame_bytes.next_multiple_of(FRAME_ALIGN);
-        if self.unit.kernel.recursive {
-            bytes = bytes.max(LEAST_FRAME);
-        }
+        let bytes = self.code.function.frame_bytes.next_multiple_of(FRAME_ALIGN);
         self.builder.ins().iadd_imm_s(self.frame, bytes as i64)
     }
 
+    /// Stops the thread where its local memory or the stack of native code has no room for one more
+    /// function.
     fn check_stack(&mut self, frame: Value, bytes: usize) {
         let end = self.builder.ins().iadd_imm_s(frame, bytes as i64);
         let limit = self.context_pointer(offset_of!(Context, local_slots));
         let fits = self.builder.ins().icmp(IntCC::UnsignedLessThanOrEqual, end, limit);
+        // Not a constant: it changes where the kernel's other translation is called.
+        let (flags, offset) = (MemFlagsData::trusted(), offset_of!(Context, stack_limit) as i32);
+        let lowest = self.builder.ins().load(types::I64, flags, self.context, offset);
+        let stack = self.builder.ins().get_stack_pointer(types::I64);
+        let reaches = self.builder.ins().icmp(IntCC::UnsignedGreaterThanOrEqual, stack, lowest);
+        let fits = self.builder.ins().band(fits, reaches);
         let (good, bad) = (self.builder.create_block(), self.builder.create_block());
         self.builder.set_cold_block(bad);
         self.builder.ins().brif(fits, good, &[], bad, &[]);

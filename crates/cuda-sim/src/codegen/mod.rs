@@ -32,7 +32,9 @@ mod value;
 mod vector;
 
 pub(crate) use access::Window;
-pub(crate) use native::{LaneAccess, NativeKernel, Places, Site, compile_threads, compile_warps};
+pub(crate) use native::{
+    Frames, LaneAccess, NativeKernel, Places, Site, compile_threads, compile_warps,
+};
 
 /// Whether kernels can be translated for warps in lockstep on this host.
 pub(crate) fn has_vectors() -> bool {

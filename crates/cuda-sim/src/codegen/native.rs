@@ -3,6 +3,7 @@
 use std::mem::ManuallyDrop;
 use std::sync::Mutex;
 
+use cranelift_codegen::Context as FunctionContext;
 use cranelift_codegen::ir::{AbiParam, Function, Signature, UserFuncName, types};
 use cranelift_codegen::settings::{self, Configurable};
 use cranelift_frontend::FunctionBuilderContext;
@@ -28,6 +29,16 @@ pub(crate) struct NativeKernel<F> {
     pub(crate) sites: Vec<Site>,
     /// Accesses of warps that native code may leave to the runtime.
     pub(crate) accesses: Vec<LaneAccess>,
+    pub(crate) frames: Frames,
+}
+
+/// What functions take of the stack, in bytes.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Frames {
+    /// All of them once: no chain of calls takes more, unless functions call themselves.
+    pub(crate) all: usize,
+    /// The largest of those that are called by others.
+    pub(crate) largest_callee: usize,
 }
 
 /// An access that the lanes of a warp make one by one: lane `l` at
@@ -79,6 +90,7 @@ pub(super) struct Unit<'k> {
     pub(super) callees: Vec<FuncId>,
     pub(super) sites: Vec<Site>,
     pub(super) accesses: Vec<LaneAccess>,
+    frames: Frames,
 }
 
 /// Translates a kernel for one thread at a time. With points, which may be none, it is one that
@@ -145,12 +157,13 @@ fn compile<T>(
         callees: Vec::new(),
         sites: Vec::new(),
         accesses: Vec::new(),
+        frames: Frames::default(),
     };
     match unit.define_all(lower) {
         Ok((entry, result)) => {
-            let Unit { module, sites, accesses, .. } = unit;
+            let Unit { module, sites, accesses, frames, .. } = unit;
             let module = ManuallyDrop::new(Mutex::new(module));
-            Ok((NativeKernel { entry, module, sites, accesses }, result))
+            Ok((NativeKernel { entry, module, sites, accesses, frames }, result))
         }
         Err(error) => {
             // SAFETY: none of the code was handed out.
@@ -170,10 +183,11 @@ impl NativeKernel<*const u8> {
         let entry = entry(self.entry);
         let sites = std::mem::take(&mut self.sites);
         let accesses = std::mem::take(&mut self.accesses);
+        let frames = self.frames;
         let mut left = ManuallyDrop::new(self);
         // SAFETY: what is left of `self` is not dropped, so the module is taken only here.
         let module = unsafe { ManuallyDrop::take(&mut left.module) };
-        NativeKernel { entry, module: ManuallyDrop::new(module), sites, accesses }
+        NativeKernel { entry, module: ManuallyDrop::new(module), sites, accesses, frames }
     }
 }
 
@@ -192,30 +206,35 @@ impl Unit<'_> {
         let entry = self.module.declare_function("kernel", Linkage::Local, &signature);
         let entry = entry.map_err(describe)?;
         let kernel = self.kernel;
-        let result = self.define(entry, signature, lower)?;
+        let (frame, result) = self.define(entry, signature, lower)?;
+        self.frames.all += frame;
         for (index, (_, code)) in kernel.callees.iter().enumerate() {
-            self.define(self.callees[index], function.clone(), |unit, function, context| {
+            let id = self.callees[index];
+            let (frame, ()) = self.define(id, function.clone(), |unit, function, context| {
                 let role = Role::Function;
                 Lowering::new(unit, function, context, code, role, (None, &[])).run();
             })?;
+            self.frames.all += frame;
+            self.frames.largest_callee = self.frames.largest_callee.max(frame);
         }
         self.module.finalize_definitions().map_err(describe)?;
         Ok((self.module.get_finalized_function(entry), result))
     }
 
+    /// Translates a function; the size of its frame, and what `lower` returned.
     fn define<T>(
         &mut self,
         id: FuncId,
         signature: Signature,
         lower: impl FnOnce(&mut Self, &mut Function, &mut FunctionBuilderContext) -> T,
-    ) -> Result<T, String> {
+    ) -> Result<(usize, T), String> {
         let mut context = self.module.make_context();
         context.func.signature = signature;
         context.func.name = UserFuncName::user(0, id.as_u32());
         let mut builder_context = FunctionBuilderContext::new();
         let result = lower(self, &mut context.func, &mut builder_context);
         self.module.define_function(id, &mut context).map_err(describe)?;
-        Ok(result)
+        Ok((frame_bytes(&context)?, result))
     }
 
     /// As [`Entry`] and [`WarpEntry`]: two pointers, giving a status.
@@ -233,6 +252,15 @@ impl Unit<'_> {
         signature.params.push(AbiParam::new(types::I64));
         signature
     }
+}
+
+/// What a function that was just translated takes of the stack.
+fn frame_bytes(context: &FunctionContext) -> Result<usize, String> {
+    /// The return address, and where the caller's frame is.
+    const LINKS: usize = 16;
+    let layout = context.compiled_code().and_then(|code| code.buffer.frame_layout());
+    let layout = layout.ok_or("the code generator does not say how large a frame is")?;
+    Ok(layout.frame_to_fp_offset as usize + LINKS)
 }
 
 /// A module whose code can call the helpers, and functions at some more addresses.

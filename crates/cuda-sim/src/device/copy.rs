@@ -10,11 +10,11 @@ use cuda_sys::CUresult;
 use super::faults;
 use super::location::Location;
 use super::stream::StreamRef;
-use super::trap;
 use crate::check;
 use crate::graph::{CopyParameters, Operation};
 use crate::queue::{Failure, Health, Job, Work};
 use crate::time::{self, Demand, Site};
+use crate::trap::{self, Wild};
 
 /// One end of a copy.
 #[derive(Debug, Clone)]
@@ -168,7 +168,8 @@ impl Job for Copy {
         // What was mapped may have been unmapped since, which the trap sees. Programs may race on
         // it, as on a GPU: bytes are copied, whatever they are.
         let copy = || unsafe { ptr::copy(from, to, length as usize) };
-        unmapped("copy", trap::guarded(self.health, copy).1)?;
+        // SAFETY: a copy of bytes has nothing to drop, and holds no lock.
+        unsafe { trap::attempt(copy) }.map_err(|wild| unmapped("copy", wild))?;
         let source = match &self.source {
             Source::InPlace(from) => from.location.site(),
             Source::Staged(_) => Site::Pageable,
@@ -179,13 +180,11 @@ impl Job for Copy {
 }
 
 /// The failure of an operation that touched memory which was there when it was enqueued.
-pub(super) fn unmapped(operation: &str, address: Option<u64>) -> Result<(), Failure> {
-    address.map_or(Ok(()), |address| {
-        Err(Failure {
-            code: CUresult::CUDA_ERROR_ILLEGAL_ADDRESS,
-            text: format!("a {operation} touched {address:#x}, which was unmapped before its turn"),
-        })
-    })
+pub(super) fn unmapped(operation: &str, Wild { address }: Wild) -> Failure {
+    Failure {
+        code: CUresult::CUDA_ERROR_ILLEGAL_ADDRESS,
+        text: format!("a {operation} touched {address:#x}, which was unmapped before its turn"),
+    }
 }
 
 impl Staged {

@@ -8,11 +8,11 @@ use cuda_sys::CUresult;
 
 use super::copy::{End, unmapped};
 use super::stream::StreamRef;
-use super::trap;
 use crate::check;
 use crate::graph::{FillParameters, Operation};
-use crate::queue::{Failure, Health, Job, Point, Work};
+use crate::queue::{Failure, Job, Point, Work};
 use crate::time::Demand;
+use crate::trap;
 
 /// Enqueues a fill of `count` values, which are not zero, of `size` bytes each: 1, 2 or 4, to
 /// which the address is aligned. Returns its point, or `None` if it went to the stream's capture.
@@ -34,19 +34,12 @@ pub(crate) fn fill(
     if stream.capture_operation(node)? {
         return Ok(None);
     }
-    let health = &stream.context().device.health;
-    Ok(Some(stream.queue().enqueue(Work::Job(fill_job(to, value, size, count, health)))))
+    Ok(Some(stream.queue().enqueue(Work::Job(fill_job(to, value, size, count)))))
 }
 
 /// The same as work for a graph.
-pub(crate) fn fill_job(
-    to: End,
-    value: u32,
-    size: u64,
-    count: u64,
-    health: &'static Health,
-) -> Arc<dyn Job> {
-    Arc::new(Fill { to, value, size, bytes: size * count, health })
+pub(crate) fn fill_job(to: End, value: u32, size: u64, count: u64) -> Arc<dyn Job> {
+    Arc::new(Fill { to, value, size, bytes: size * count })
 }
 
 struct Fill {
@@ -54,7 +47,6 @@ struct Fill {
     value: u32,
     size: u64,
     bytes: u64,
-    health: &'static Health,
 }
 
 const PIECE: u64 = 1 << 20;
@@ -85,7 +77,8 @@ impl Job for Fill {
         // keeps it in place; it is aligned to the size of a value, of which pieces are multiples.
         // What was mapped may have been unmapped since, which the trap sees.
         let fill = || unsafe { fill_values(to, self.value, self.size, bytes) };
-        unmapped("fill", trap::guarded(self.health, fill).1)
+        // SAFETY: a fill has nothing to drop, and holds no lock.
+        unsafe { trap::attempt(fill) }.map_err(|wild| unmapped("fill", wild))
     }
 }
 

@@ -10,6 +10,8 @@ use cuda_sys::CUresult;
 
 use crate::exec::Program;
 use crate::fatbin::{self, FatbinError};
+use crate::stack;
+use crate::trap;
 
 /// The newest version of the PTX language that the driver reads: that of CUDA 13.1.
 const NEWEST_PTX: (u32, u32) = (9, 1);
@@ -90,7 +92,10 @@ pub(crate) fn text_of_bytes(mut image: Vec<u8>, capability: u32) -> Result<Strin
 
 /// The program of a PTX text, as [`load`].
 pub(crate) fn program(source: &str, capability: u32) -> Result<Program, Refusal> {
-    let program = Program::load(source)
+    // Its kernels will need it, and the program may have set a handler of its own meanwhile.
+    trap::stand_in();
+    let program = stack::with_room(|| Program::load(source))
+        .map_err(|error| Refusal::new(CUresult::CUDA_ERROR_OUT_OF_MEMORY, error.to_string()))?
         .map_err(|error| Refusal::new(CUresult::CUDA_ERROR_INVALID_PTX, error.to_string()))?;
     let ((major, minor), target) = (program.version(), program.target());
     if (major, minor) > NEWEST_PTX {

@@ -11,7 +11,6 @@ use super::attributes::{MAX_BLOCK, MAX_GRID, MAX_THREADS_PER_BLOCK};
 use super::module::Function;
 use super::platform::Platform;
 use super::stream::StreamRef;
-use super::trap;
 use super::view::View;
 use super::workspace::Workspace;
 use crate::check::{CheckKinds, Label};
@@ -19,6 +18,7 @@ use crate::exec::{CheckLevel, CompiledKernel, Execution, Fault, FaultKind, Launc
 use crate::graph::Operation;
 use crate::queue::{Failure, Job, Work};
 use crate::time::{self, Demand};
+use crate::trap::Wild;
 
 /// A launch's parameter buffer.
 pub(crate) type Parameters = SmallVec<[u8; 128]>;
@@ -98,7 +98,7 @@ impl KernelCall {
         let view = View::new(platform, Arc::clone(&function.module.context), level);
         let workspace = Workspace::new(&function, shape, &mut parameters)?;
         let launch =
-            KernelLaunch { function, code, shape, parameters, _workspace: workspace, view, level };
+            KernelLaunch { function, code, shape, parameters, _workspace: workspace, view };
         Ok(Arc::new(launch))
     }
 }
@@ -110,7 +110,6 @@ struct KernelLaunch {
     parameters: Parameters,
     _workspace: Option<Workspace>,
     view: View,
-    level: CheckLevel,
 }
 
 impl Job for KernelLaunch {
@@ -150,14 +149,8 @@ impl Job for KernelLaunch {
             memory: &self.view,
         };
         let blocks = if self.runs_as_one() { 0..self.shape.blocks() } else { pieces };
-        let run = || launch.run(blocks, health.interrupt()).map_err(Box::new);
-        let (result, wild) = match self.level {
-            CheckLevel::Full => (run(), None),
-            CheckLevel::Window => trap::guarded(health, run),
-        };
-        match (result, wild) {
-            (_, Some(address)) => Err(self.wild_access(address)),
-            (Err(fault), None) if fault.kind != FaultKind::Interrupted => Err(failure(&fault)),
+        match launch.run(blocks, health.interrupt()) {
+            Err(fault) if fault.kind != FaultKind::Interrupted => Err(failure(&fault)),
             _ => Ok(()),
         }
     }
@@ -169,28 +162,20 @@ impl KernelLaunch {
     fn runs_as_one(&self) -> bool {
         self.shape.cooperative || self.code.spins()
     }
-
-    fn wild_access(&self, address: u64) -> Failure {
-        let name = &self.function.name;
-        Failure {
-            code: CUresult::CUDA_ERROR_ILLEGAL_ADDRESS,
-            text: format!(
-                "kernel `{name}`: illegal access at {address:#x}, where nothing is allocated \
-                 (CUDA_SIM_CHECK=1 tells block, thread and line)"
-            ),
-        }
-    }
 }
 
 fn failure(fault: &Fault) -> Failure {
     let code = match &fault.kind {
-        FaultKind::IllegalAddress { .. } => CUresult::CUDA_ERROR_ILLEGAL_ADDRESS,
+        FaultKind::IllegalAddress { .. } | FaultKind::Wild(_) => {
+            CUresult::CUDA_ERROR_ILLEGAL_ADDRESS
+        }
         FaultKind::MisalignedAddress { .. } => CUresult::CUDA_ERROR_MISALIGNED_ADDRESS,
         FaultKind::Reported(report) => {
             report.kind.error().unwrap_or(CUresult::CUDA_ERROR_LAUNCH_FAILED)
         }
         FaultKind::Assert { .. } => CUresult::CUDA_ERROR_ASSERT,
-        FaultKind::LocalStackOverflow { .. } => CUresult::CUDA_ERROR_HARDWARE_STACK_ERROR,
+        FaultKind::StackOverflow { .. } => CUresult::CUDA_ERROR_HARDWARE_STACK_ERROR,
+        FaultKind::NoStack(_) => CUresult::CUDA_ERROR_OUT_OF_MEMORY,
         FaultKind::Trap
         | FaultKind::BarrierDivergence { .. }
         | FaultKind::NotCompiled(_)
@@ -198,6 +183,12 @@ fn failure(fault: &Fault) -> Failure {
     };
     let text = match &fault.kind {
         FaultKind::Reported(report) => report.to_string(),
+        // Where a kernel is left, nobody knows which thread of the block it was.
+        FaultKind::Wild(Wild { address }) => format!(
+            "kernel `{}`: illegal access at {address:#x}, where nothing is allocated \
+             (CUDA_SIM_CHECK=1 tells block, thread and line)",
+            fault.kernel
+        ),
         _ => fault.to_string(),
     };
     Failure { code, text }

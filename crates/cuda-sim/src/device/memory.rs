@@ -316,7 +316,7 @@ impl DeviceMemory {
         self.limit.store(bytes, Ordering::Relaxed);
     }
 
-    /// Takes all pages back, those too that a wild access brought in. Nothing is allocated.
+    /// Takes all pages back. Nothing is allocated.
     pub(crate) fn discard(&self) {
         let mut books = self.write();
         if books.live.is_empty() && books.used == 0 {

@@ -34,7 +34,6 @@ pub(crate) mod rows;
 pub(crate) mod settings;
 mod stream;
 pub(crate) mod stream_memory;
-mod trap;
 mod view;
 pub(crate) mod virtual_memory;
 mod visible;

@@ -15,6 +15,7 @@ use super::platform::{Device, Platform};
 use super::prepared::Prepared;
 use crate::check;
 use crate::exec::{CheckLevel, CompiledKernel, Execution, Kernel, Parameter, Program, Space};
+use crate::stack;
 use crate::time::PerThread;
 
 /// A module that was loaded into a context.
@@ -200,7 +201,8 @@ impl Function {
     /// The kernel's native code, made when first asked for.
     ///
     /// # Errors
-    /// `CUDA_ERROR_INVALID_PTX` if the kernel cannot be compiled for this host.
+    /// `CUDA_ERROR_INVALID_PTX` if the kernel cannot be compiled for this host,
+    /// `CUDA_ERROR_OUT_OF_MEMORY`.
     pub(crate) fn code(
         &self,
         level: CheckLevel,
@@ -212,7 +214,11 @@ impl Function {
         }
         let kernel = self.module.program.kernel(&self.name);
         let kernel = kernel.ok_or(CUresult::CUDA_ERROR_NOT_FOUND)?;
-        let code = kernel.compile(level, execution).map_err(|error| {
+        let code = stack::with_room(|| kernel.compile(level, execution)).map_err(|error| {
+            tracing::error!(%error, "no memory for a stack to compile on");
+            CUresult::CUDA_ERROR_OUT_OF_MEMORY
+        })?;
+        let code = code.map_err(|error| {
             tracing::error!("{error}");
             CUresult::CUDA_ERROR_INVALID_PTX
         })?;

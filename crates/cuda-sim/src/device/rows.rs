@@ -11,11 +11,11 @@ use super::faults;
 use super::fill::{fill, fill_values};
 use super::location::Location;
 use super::stream::StreamRef;
-use super::trap;
 use crate::check;
 use crate::graph::{CopyParameters, FillParameters, Operation, Side};
 use crate::queue::{Failure, Health, Job, Point, Work};
 use crate::time::{Demand, Site};
+use crate::trap;
 
 /// Rows of bytes in memory, in planes.
 #[derive(Debug, Clone)]
@@ -204,7 +204,8 @@ impl Job for CopyRows {
                 unsafe { ptr::copy(from, to, width as usize) };
             }
         };
-        unmapped("copy", trap::guarded(self.health, copy).1)?;
+        // SAFETY: what goes through the rows has nothing to drop, and holds no lock.
+        unsafe { trap::attempt(copy) }.map_err(|wild| unmapped("copy", wild))?;
         let (to, from) = (self.to.location.site(), self.source());
         for at in self.extent.rows_of(pieces) {
             let row: *mut u8 = ptr::with_exposed_provenance_mut(self.to.row(at) as usize);
@@ -240,19 +241,13 @@ pub(crate) fn fill_rows(
     if stream.capture_operation(node)? {
         return Ok(None);
     }
-    let fill = fill_rows_job(to, value, size, extent, &stream.context().device.health);
+    let fill = fill_rows_job(to, value, size, extent);
     Ok(Some(stream.queue().enqueue(Work::Job(fill))))
 }
 
 /// A fill of rows as work. The extent's width is in bytes.
-pub(crate) fn fill_rows_job(
-    to: Rows,
-    value: u32,
-    size: u64,
-    extent: Extent,
-    health: &'static Health,
-) -> Arc<dyn Job> {
-    Arc::new(FillRows { to, value, size, extent, health })
+pub(crate) fn fill_rows_job(to: Rows, value: u32, size: u64, extent: Extent) -> Arc<dyn Job> {
+    Arc::new(FillRows { to, value, size, extent })
 }
 
 struct FillRows {
@@ -260,7 +255,6 @@ struct FillRows {
     value: u32,
     size: u64,
     extent: Extent,
-    health: &'static Health,
 }
 
 impl Job for FillRows {
@@ -292,6 +286,7 @@ impl Job for FillRows {
                 unsafe { fill_values(self.to.row(at), self.value, self.size, self.extent.width) };
             }
         };
-        unmapped("fill", trap::guarded(self.health, fill).1)
+        // SAFETY: as for the copy.
+        unsafe { trap::attempt(fill) }.map_err(|wild| unmapped("fill", wild))
     }
 }

@@ -8,6 +8,7 @@ use libc::{MADV_HUGEPAGE, MAP_ANONYMOUS, MAP_FAILED, MAP_FIXED, MAP_NORESERVE, M
 use libc::{PROT_NONE, PROT_READ, PROT_WRITE};
 
 use super::virtual_memory::Protection;
+use crate::trap;
 
 /// The unit in which memory is given to and taken from a window: the size of a huge page.
 pub(super) const GRANULE: u64 = 2 << 20;
@@ -33,6 +34,7 @@ impl Window {
             return Err(io::Error::last_os_error());
         }
         let start = (address.expose_provenance() as u64).next_multiple_of(GRANULE);
+        trap::watch(start..start + bytes);
         Ok(Window { range: start..start + bytes })
     }
 

@@ -11,6 +11,7 @@ use super::state::{Context, FINISHED, STOPPED, SUSPENDED, Thread};
 use super::warp::lanes;
 use super::watch::new_check;
 use super::{CheckLevel, Fault, FaultKind, Launch};
+use crate::stack::Stack;
 
 /// The memory and the threads of a block. It can run one block after the other.
 pub(super) struct Block<'a> {
@@ -76,7 +77,11 @@ pub(super) enum Round {
 impl<'a> Block<'a> {
     /// Memory for one block of a launch at a time. In kernels where no thread waits, all threads
     /// share one's memory.
-    pub(super) fn new(launch: &'a Launch<'a>, interrupted: &'a AtomicBool) -> Block<'a> {
+    pub(super) fn new(
+        launch: &'a Launch<'a>,
+        interrupted: &'a AtomicBool,
+        stack: &'a Stack,
+    ) -> Block<'a> {
         let kernel = launch.kernel;
         let count: u32 = launch.block.iter().product();
         let own = if kernel.suspends || kernel.warps().is_some() { count as usize } else { 1 };
@@ -103,13 +108,14 @@ impl<'a> Block<'a> {
         let runner = Box::new(Runner {
             launch,
             interrupted,
+            stack,
             block: Cell::new(0),
             shared: address_range(shared.start() as u64, shared_bytes),
             parameters: address_range(launch.parameters.as_ptr() as u64, kernel.parameter_bytes),
             fault: RefCell::new(None),
             check: new_check(launch, shared_bytes, own),
         });
-        let mut context = Box::new(launch.context(shared.start(), shared_bytes));
+        let mut context = Box::new(launch.context(shared.start(), shared_bytes, stack));
         context.warps = records.start();
         context.warp_count = records.len() as u32;
         Block {
@@ -274,18 +280,16 @@ impl<'a> Block<'a> {
     }
 
     fn call(&mut self, index: usize) -> Result<u32, Fault> {
-        let entry = match self.runner.launch.kernel.threads() {
-            Ok(native) => native.entry(),
-            Err(reason) => {
-                let kind = FaultKind::NotCompiled(reason.to_owned());
-                return Err(self.fault(index, kind));
-            }
+        let entry = match self.runner.threads_entry(&mut self.context) {
+            Ok(entry) => entry,
+            Err(kind) => return Err(self.fault(index, kind)),
         };
+        let context = &raw const *self.context;
         let thread = self.threads.as_mut_ptr().wrapping_add(index);
         // SAFETY: context and thread point to live memory of the sizes that the kernel was compiled
         // for, the launch keeps parameters and globals alive, and the code lives as long as the
         // kernel.
-        Ok(unsafe { entry(&raw const *self.context, thread) })
+        Ok(unsafe { self.runner.call(thread, || entry(context, thread)) })
     }
 
     /// The fault that native code left behind, or else the given one.

@@ -5,6 +5,7 @@ use std::fmt;
 use thiserror::Error;
 
 use crate::check::Report;
+use crate::trap::Wild;
 
 /// A kernel that was stopped, with the place where it was.
 ///
@@ -59,12 +60,18 @@ pub(crate) enum FaultKind {
         /// How many threads wait.
         waiting: u32,
     },
-    /// Calls nested deeper than the thread's local memory allows.
-    #[error("local memory exhausted by nested calls: {bytes} bytes per thread")]
-    LocalStackOverflow {
+    /// Calls nested deeper than a thread's memory allows.
+    #[error("calls nested too deeply for the {local} bytes of local memory or the stack")]
+    StackOverflow {
         /// The local memory of a thread.
-        bytes: usize,
+        local: usize,
     },
+    /// An access inside the device's window where there is no memory.
+    #[error("illegal access at {:#x}", .0.address)]
+    Wild(Wild),
+    /// The machine has no memory for the kernel to run in.
+    #[error("no memory for a stack: {0}")]
+    NoStack(String),
     /// The code generator refused the kernel.
     #[error("could not be compiled for this host: {0}")]
     NotCompiled(String),

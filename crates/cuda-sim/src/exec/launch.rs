@@ -5,8 +5,9 @@ use std::sync::atomic::AtomicBool;
 
 use super::block::{Block, Round};
 use super::state::{Context, slots};
-use super::{Access, CompiledKernel, Fault};
+use super::{Access, CompiledKernel, Fault, FaultKind};
 use crate::check::CheckKinds;
+use crate::stack::Stack;
 
 /// So many threads are begun at most while none can go on: some more than a GPU of the size that
 /// devices here say they have.
@@ -46,10 +47,11 @@ impl Launch<'_> {
         if range.is_empty() || self.block.contains(&0) {
             return Ok(());
         }
+        let stack = Stack::take(self.kernel.frame_room()).map_err(|error| self.no_stack(&error))?;
         if self.kernel.suspends || self.kernel.warps().is_some() {
-            return self.run_waiting(range, interrupted);
+            return self.run_waiting(range, interrupted, &stack);
         }
-        let mut block = Block::new(self, interrupted);
+        let mut block = Block::new(self, interrupted, &stack);
         for index in range {
             block.start(index);
             block.run_all()?;
@@ -57,8 +59,14 @@ impl Launch<'_> {
         Ok(())
     }
 
+    fn no_stack(&self, error: &std::io::Error) -> Fault {
+        let kind = FaultKind::NoStack(error.to_string());
+        let kernel = self.kernel.name().to_string();
+        Fault { kernel, block: [0; 3], thread: [0; 3], line: 0, kind }
+    }
+
     /// What native code is told about a self. The block that runs is filled in when it starts.
-    pub(super) fn context(&self, shared: *mut u8, shared_bytes: usize) -> Context {
+    pub(super) fn context(&self, shared: *mut u8, shared_bytes: usize, stack: &Stack) -> Context {
         let kernel = self.kernel;
         let window = self.memory.window();
         // In a window that is not aligned, places would be; so all accesses are asked for.
@@ -71,6 +79,7 @@ impl Launch<'_> {
             shared,
             shared_slots: slots(shared_bytes as u64),
             local_slots: slots(kernel.local_bytes as u64),
+            stack_limit: stack.limit() + kernel.largest_callee() as u64,
             globals: self.globals.as_ptr(),
             grid: self.grid,
             block: self.block,
@@ -93,7 +102,12 @@ impl Launch<'_> {
 
     /// Blocks whose threads may wait. One runs at a time, unless all that run only wait for
     /// something outside.
-    fn run_waiting(&self, range: Range<u64>, interrupted: &AtomicBool) -> Result<(), Fault> {
+    fn run_waiting(
+        &self,
+        range: Range<u64>,
+        interrupted: &AtomicBool,
+        stack: &Stack,
+    ) -> Result<(), Fault> {
         let threads: u64 = self.block.into_iter().map(u64::from).product();
         let most_blocks = (MOST_THREADS / threads).max(1) as usize;
         let mut coming = range;
@@ -120,7 +134,7 @@ impl Launch<'_> {
                 Some(index) => {
                     let block = idle.pop();
                     let mut block =
-                        block.unwrap_or_else(|| Box::new(Block::new(self, interrupted)));
+                        block.unwrap_or_else(|| Box::new(Block::new(self, interrupted, stack)));
                     block.start(index);
                     running.push(block);
                 }

@@ -8,9 +8,10 @@ use thiserror::Error;
 use super::execution::Execution;
 use super::state::{Entry, WarpEntry};
 use crate::check::LineMap;
-use crate::codegen::{self, LaneAccess, NativeKernel, Places, Site};
+use crate::codegen::{self, Frames, LaneAccess, NativeKernel, Places, Site};
 use crate::ir::{self, CallGraph, KernelSummary};
 use crate::ptx::{self, BarrierOp, Module, StateSpace, Suspension};
+use crate::stack;
 use crate::time::{self, PerThread};
 
 /// One PTX module: parsed and validated. Kernels are compiled at their first launch.
@@ -337,7 +338,29 @@ impl CompiledKernel {
                 codegen::compile_threads(&self.kernel, self.check, &warps.plan.resumable, points)
             }
         };
+        // A warp in the middle of its kernel may ask for it, on a stack that is not for compilers.
+        let compile = || match stack::with_room(compile) {
+            Ok(compiled) => compiled,
+            Err(error) => Err(format!("no memory for a stack: {error}")),
+        };
         self.threads.get_or_init(compile).as_ref().map_err(String::as_str)
+    }
+
+    /// What native code takes of the stack, nested calls of recursive functions not counted.
+    pub(super) fn frame_room(&self) -> usize {
+        self.frames().map(|frames| frames.all).sum()
+    }
+
+    /// The largest frame of a function that is called.
+    pub(super) fn largest_callee(&self) -> usize {
+        self.frames().map(|frames| frames.largest_callee).max().unwrap_or(0)
+    }
+
+    /// Those of the translations that there are by now.
+    fn frames(&self) -> impl Iterator<Item = Frames> {
+        let warps = self.warps().map(|warps| warps.native.frames);
+        let threads = self.threads.get().and_then(|native| native.as_ref().ok());
+        warps.into_iter().chain(threads.map(|native| native.frames))
     }
 
     /// Where a thread waits that was suspended.

@@ -5,9 +5,11 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::block::position;
-use super::state::{Context, Thread};
+use super::state::{Context, Entry, FAULTED, Thread};
 use super::{Access, CheckLevel, Fault, FaultKind, Launch, print};
 use crate::check::{BlockCheck, ReportKind, Surroundings, What};
+use crate::stack::Stack;
+use crate::trap;
 
 /// No text that a kernel hands over is longer.
 const LONGEST_TEXT: u64 = 1 << 16;
@@ -16,6 +18,8 @@ const LONGEST_TEXT: u64 = 1 << 16;
 pub(crate) struct Runner<'a> {
     pub(super) launch: &'a Launch<'a>,
     pub(super) interrupted: &'a AtomicBool,
+    /// Where native code runs.
+    pub(super) stack: &'a Stack,
     /// The index of the running block, of the last one, or of the first.
     pub(super) block: Cell<u64>,
     /// Host addresses of the block's shared memory.
@@ -36,6 +40,34 @@ impl<'a> Runner<'a> {
     pub(crate) unsafe fn of<'c>(context: *const Context) -> &'c Runner<'c> {
         // SAFETY: a block keeps its runner where its context says for as long as it lives.
         unsafe { &*(*context).runner.cast::<Runner<'c>>() }
+    }
+
+    /// The code for one thread at a time, which is about to be called.
+    pub(super) fn threads_entry(&self, context: &mut Context) -> Result<Entry, FaultKind> {
+        let native = self.launch.kernel.threads();
+        let native = native.map_err(|reason| FaultKind::NotCompiled(reason.to_owned()))?;
+        if !self.stack.has_room(native.frames.all) {
+            return Err(FaultKind::StackOverflow { local: self.local_bytes() });
+        }
+        let limit = self.stack.limit() + native.frames.largest_callee as u64;
+        context.stack_limit = context.stack_limit.max(limit);
+        Ok(native.entry())
+    }
+
+    /// Calls native code; [`FAULTED`] too if it made a wild access, which `thread` answers for.
+    ///
+    /// # Safety
+    /// `run` does nothing but to call code of the launch's kernel for the block that runs, and the
+    /// thread is one of the block's.
+    pub(super) unsafe fn call(&self, thread: *const Thread, run: impl FnOnce() -> u32) -> u32 {
+        // SAFETY: native code has nothing to drop and holds no lock, nor do functions that it calls
+        // where they touch memory of a device: `text` makes attempts of its own, and all others do
+        // nothing else there.
+        unsafe { self.stack.attempt(run) }.unwrap_or_else(|wild| {
+            // SAFETY: the block's threads live as long as it does, and native code does not run.
+            self.stop(unsafe { &*thread }, 0, FaultKind::Wild(wild));
+            FAULTED
+        })
     }
 
     /// Stops the launch. The first fault is kept.
@@ -211,8 +243,9 @@ impl<'a> Runner<'a> {
         if !in_window && !self.permits(thread, address, 1, Access::Read) {
             return Err(FaultKind::IllegalAddress { address, bytes: 1, access: Access::Read });
         }
-        // SAFETY: whoever permits an access vouches for the memory; other threads may write it, so
-        // it is volatile.
-        Ok(unsafe { std::ptr::read_volatile(address as *const u8) })
+        // SAFETY: whoever permits an access vouches for the memory, or the attempt finds that there
+        // is none; it does nothing else. Other threads may write it, so it is volatile.
+        let read = unsafe { trap::attempt(|| std::ptr::read_volatile(address as *const u8)) };
+        read.map_err(FaultKind::Wild)
     }
 }

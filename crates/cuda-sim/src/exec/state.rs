@@ -21,6 +21,8 @@ pub(crate) struct Context {
     pub(crate) shared: *mut u8,
     pub(crate) shared_slots: [u64; SIZES],
     pub(crate) local_slots: [u64; SIZES],
+    /// How far down the stack may be where a function calls another one.
+    pub(crate) stack_limit: u64,
     /// The addresses of the module's variables.
     pub(crate) globals: *const u64,
     pub(crate) grid: [u32; 3],

@@ -59,11 +59,11 @@ impl FillParameters {
         let address = self.address;
         if self.height == 1 {
             let end = End { address, location };
-            return Ok(fill_job(end, self.value, self.size, self.width, &device.health));
+            return Ok(fill_job(end, self.value, self.size, self.width));
         }
         let to = Rows { address, pitch: self.pitch, rows: self.height, location };
         let extent = Extent { width: self.width * self.size, height: self.height, depth: 1 };
-        Ok(fill_rows_job(to, self.value, self.size, extent, &device.health))
+        Ok(fill_rows_job(to, self.value, self.size, extent))
     }
 
     fn location(&self, platform: &Platform) -> Result<(Location, Range<u64>), CUresult> {

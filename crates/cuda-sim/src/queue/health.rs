@@ -1,7 +1,7 @@
 //! Whether a device still works, and what broke it.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use cuda_sys::CUresult;
 
@@ -27,7 +27,6 @@ pub(crate) struct Health {
     code: AtomicU32,
     interrupt: AtomicBool,
     text: Mutex<Option<String>>,
-    told: Condvar,
     plans: Mutex<Vec<Plan>>,
     has_plans: AtomicBool,
 }
@@ -39,7 +38,6 @@ impl Health {
             code: AtomicU32::new(0),
             interrupt: AtomicBool::new(false),
             text: Mutex::new(None),
-            told: Condvar::new(),
             plans: Mutex::new(Vec::new()),
             has_plans: AtomicBool::new(false),
         }
@@ -55,21 +53,15 @@ impl Health {
 
     /// Takes note of a failure. Only the first one counts.
     pub(crate) fn fail(&self, failure: &Failure) {
-        let first = self.lose(failure.code);
         let mut text = self.text.lock().unwrap_or_else(PoisonError::into_inner);
-        // The signal handler loses a device without a text, which the kernel's thread supplies.
-        if first || text.is_none() {
-            tracing::error!(code = %failure.code, "{}", failure.text);
-            *text = Some(failure.text.clone());
-            self.told.notify_all();
-        }
-    }
-
-    /// Sets the sticky error if there is none, in a way that a signal handler may use.
-    pub(crate) fn lose(&self, code: CUresult) -> bool {
-        let first = self.code.compare_exchange(0, code.0, Ordering::AcqRel, Ordering::Acquire);
+        let code = failure.code.0;
+        let first = self.code.compare_exchange(0, code, Ordering::AcqRel, Ordering::Acquire);
         self.interrupt.store(true, Ordering::Release);
-        first.is_ok()
+        if first.is_ok() {
+            *text = Some(failure.text.clone());
+            drop(text);
+            tracing::error!(code = %failure.code, "{}", failure.text);
+        }
     }
 
     /// Interrupts what runs and drops what is queued, without an error: the device is being reset.
@@ -87,13 +79,9 @@ impl Health {
         &self.interrupt
     }
 
-    /// What broke the device, if it is broken. Waits for the failing job to tell.
+    /// What broke the device, if it is broken.
     pub(crate) fn text(&self) -> Option<String> {
-        let mut text = self.text.lock().unwrap_or_else(PoisonError::into_inner);
-        while text.is_none() && self.check().is_err() {
-            text = self.told.wait(text).unwrap_or_else(PoisonError::into_inner);
-        }
-        text.clone()
+        self.text.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Makes the `nth` work of a kind that is enqueued from now on fail when its turn comes.
@@ -132,6 +120,5 @@ impl Health {
         *text = None;
         self.code.store(0, Ordering::Release);
         self.interrupt.store(false, Ordering::Release);
-        self.told.notify_all();
     }
 }

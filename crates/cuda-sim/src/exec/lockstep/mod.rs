@@ -10,7 +10,6 @@ pub(in crate::exec) use access::{gather, scatter};
 pub(super) use records::Records;
 pub(in crate::exec) use sweep::sweep;
 
-use super::FaultKind;
 use super::runner::Runner;
 use super::state::{
     Context, EXITED, FAULTED, FINISHED, LANES, PARTED, STOPPED, SUSPENDED, WarpRecord,
@@ -24,7 +23,7 @@ use super::warp::{lanes, member_mask, resolve};
 /// 0 if the warp goes on as one; [`PARTED`] with what each lane does in the record, if some have
 /// ended before or have to wait; [`FAULTED`].
 pub(in crate::exec) unsafe extern "C" fn run_lanes(
-    context: *const Context,
+    context: *mut Context,
     record: *mut WarpRecord,
     taken: u32,
     taken_state: u32,
@@ -33,12 +32,13 @@ pub(in crate::exec) unsafe extern "C" fn run_lanes(
 ) -> u32 {
     // SAFETY: native code hands on what it was called with.
     let (runner, warp) = unsafe { (Runner::of(context), &mut *record) };
-    let entry = match runner.launch.kernel.threads() {
-        Ok(native) => native.entry(),
-        Err(reason) => {
+    // SAFETY: as above; native code waits for the answer.
+    let entry = match unsafe { runner.threads_entry(&mut *context) } {
+        Ok(entry) => entry,
+        Err(kind) => {
             // SAFETY: a warp's record points to its threads.
             let thread = unsafe { &*warp.threads };
-            runner.stop(thread, 0, FaultKind::NotCompiled(reason.to_owned()));
+            runner.stop(thread, 0, kind);
             return FAULTED;
         }
     };

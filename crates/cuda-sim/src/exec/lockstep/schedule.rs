@@ -87,10 +87,11 @@ impl Block<'_> {
         let entry = warps.expect("only kernels with code for warps run in lockstep").native.entry();
         let record = self.records.place(warp);
         (self.context.ended, self.context.elsewhere) = (0, 0);
+        let (context, thread) = (&raw mut *self.context, &raw const self.threads[32 * warp]);
         // SAFETY: context and record point to live memory of the sizes that the kernel was compiled
         // for, the launch keeps parameters and globals alive, and the code lives as long as the
         // kernel.
-        unsafe { entry(&raw mut *self.context, record) }
+        unsafe { self.runner.call(thread, || entry(context, record)) }
     }
 
     fn warp_suspended(&mut self, warp: usize) -> Result<bool, Fault> {

@@ -117,7 +117,7 @@ helpers! {
     Trap = system::trap(*const Context, *const Thread, u32);
     StackOverflow = system::stack_overflow(*const Context, *const Thread, u32);
     Poll = system::poll(*const Context, *const Thread) -> u32;
-    RunLanes = lockstep::run_lanes(*const Context, *mut WarpRecord, u32, u32, u32, u32) -> u32;
+    RunLanes = lockstep::run_lanes(*mut Context, *mut WarpRecord, u32, u32, u32, u32) -> u32;
     Exchange = lockstep::exchange(*const Context, *mut WarpRecord, u32) -> u32;
     Sweep = lockstep::sweep(*mut Context, u32);
     GatherLanes = lockstep::gather(*mut Context, *mut WarpRecord, u64, u32, u32) -> u32;

@@ -20,7 +20,7 @@ pub(super) unsafe extern "C" fn stack_overflow(
 ) {
     // SAFETY: native code hands on what it was called with.
     let (runner, thread) = unsafe { (Runner::of(context), &*thread) };
-    runner.stop(thread, line, FaultKind::LocalStackOverflow { bytes: runner.local_bytes() });
+    runner.stop(thread, line, FaultKind::StackOverflow { local: runner.local_bytes() });
 }
 
 /// Whether the launch is to end; if so, the thread is stopped.

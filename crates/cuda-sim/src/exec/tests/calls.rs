@@ -41,7 +41,7 @@ fn endless_recursion_is_a_fault() {
         let output = device.upload(&[1u32, 1, 0]);
         let fault =
             device.launch("overflow", [1; 3], [1; 3], 0, &[&output]).expect_err("it never returns");
-        assert!(matches!(fault.kind, FaultKind::LocalStackOverflow { .. }), "{fault}");
+        assert!(matches!(fault.kind, FaultKind::StackOverflow { .. }), "{fault}");
     });
 }
 
