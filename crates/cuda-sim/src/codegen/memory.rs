@@ -1,6 +1,7 @@
 //! Loads, stores, and conversions of addresses.
 
 use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value, types};
+use cranelift_module::Module;
 
 use super::access::Window;
 use super::function::Lowering;
@@ -9,6 +10,9 @@ use crate::check::What;
 use crate::exec::runtime::Helper;
 use crate::exec::{Access, CheckLevel};
 use crate::ptx::{Instruction, MemoryForm, Operand, Order, ScalarType, StateSpace};
+
+/// More bytes are copied by a call than one by one.
+const LONGEST_COPY: u32 = 256;
 
 impl Lowering<'_, '_> {
     pub(super) fn load(&mut self, instruction: &Instruction, form: MemoryForm) {
@@ -86,6 +90,11 @@ impl Lowering<'_, '_> {
 
     /// Copies memory that both ends of which are the thread's own.
     pub(super) fn copy_bytes(&mut self, to: Value, from: Value, bytes: u32) {
+        if bytes > LONGEST_COPY {
+            let config = self.unit.module.target_config();
+            let bytes = self.int(types::I64, i64::from(bytes));
+            return self.builder.call_memcpy(config, to, from, bytes);
+        }
         let flags = MemFlagsData::new().with_notrap();
         let mut offset = 0;
         for ty in [types::I64, types::I32, types::I16, types::I8] {

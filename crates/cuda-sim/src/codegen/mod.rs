@@ -9,6 +9,7 @@
 //! lowered.
 
 mod access;
+mod arena;
 mod atomic;
 mod bits;
 mod bytes;
@@ -33,7 +34,9 @@ mod vector;
 
 pub(crate) use access::Window;
 pub(crate) use native::{
-    Frames, LaneAccess, NativeKernel, Places, Site, compile_threads, compile_warps,
+pub(crate) use native::{
+    Frames, LaneAccess, NativeKernel, Places, Site, compile_threads, compile_warps, contained,
+};
 };
 
 /// Whether kernels can be translated for warps in lockstep on this host.

@@ -1,16 +1,19 @@
 //! A kernel's way through Cranelift: settings, declarations, definitions, and the finished code.
 
 use std::mem::ManuallyDrop;
+use std::panic::{self, AssertUnwindSafe};
 use std::sync::Mutex;
 
 use cranelift_codegen::Context as FunctionContext;
 use cranelift_codegen::ir::{AbiParam, Function, Signature, UserFuncName, types};
 use cranelift_codegen::settings::{self, Configurable};
+use cranelift_codegen::verify_function;
 use cranelift_frontend::FunctionBuilderContext;
 use cranelift_jit::{JITBuilder, JITModule};
 use cranelift_module::{FuncId, Linkage, Module, ModuleError, default_libcall_names};
 
 use super::access::Window;
+use super::arena::CodeMemory;
 use super::cold;
 use super::function::{Lowering, Point, Role};
 use super::lockstep::WarpLowering;
@@ -143,8 +146,31 @@ pub(crate) fn compile_warps(
     Ok((native, places))
 }
 
+/// Does a part of a translation in which a mistake of ours must not become the program's: a panic
+/// is an error.
+///
+/// # Errors
+///
+/// Those of `part`, and the message of a panic in it.
+pub(crate) fn contained<T>(part: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
+    // What a translation changes is its own, and is dropped with it.
+    panic::catch_unwind(AssertUnwindSafe(part)).unwrap_or_else(|payload| {
+        let text = payload.downcast_ref::<String>().map(String::as_str);
+        let text = text.or_else(|| payload.downcast_ref::<&str>().copied());
+        Err(format!("the translator panicked: {}", text.unwrap_or("it does not say why")))
+    })
+}
+
 /// Translates a kernel: its entry, which `lower` fills, and all that it calls.
 fn compile<T>(
+    kernel: &ir::Kernel,
+    check: CheckLevel,
+    lower: impl FnOnce(&mut Unit<'_>, &mut Function, &mut FunctionBuilderContext) -> T,
+) -> Result<(NativeKernel<*const u8>, T), String> {
+    contained(|| try_to_compile(kernel, check, lower))
+}
+
+fn try_to_compile<T>(
     kernel: &ir::Kernel,
     check: CheckLevel,
     lower: impl FnOnce(&mut Unit<'_>, &mut Function, &mut FunctionBuilderContext) -> T,
@@ -233,6 +259,9 @@ impl Unit<'_> {
         context.func.name = UserFuncName::user(0, id.as_u32());
         let mut builder_context = FunctionBuilderContext::new();
         let result = lower(self, &mut context.func, &mut builder_context);
+        // A mistake of ours that went on from here would be code that does something else.
+        let verified = verify_function(&context.func, self.module.isa());
+        verified.map_err(|errors| format!("the translation is not valid: {errors}"))?;
         self.module.define_function(id, &mut context).map_err(describe)?;
         Ok((frame_bytes(&context)?, result))
     }
@@ -266,7 +295,7 @@ fn frame_bytes(context: &FunctionContext) -> Result<usize, String> {
 /// A module whose code can call the helpers, and functions at some more addresses.
 pub(super) fn new_module(others: &[(String, usize)]) -> Result<JITModule, String> {
     let mut flags = settings::builder();
-    // The verifier finds mistakes of ours only, so our own tests are its place.
+    // What is verified here is each step inside of Cranelift, beside what `Unit::define` looks at.
     let verify = if cfg!(test) { "true" } else { "false" };
     let settings = [
         ("use_colocated_libcalls", "false"),
@@ -281,13 +310,16 @@ pub(super) fn new_module(others: &[(String, usize)]) -> Result<JITModule, String
     }
     let isa = cranelift_native::builder().map_err(str::to_owned)?;
     let isa = isa.finish(settings::Flags::new(flags)).map_err(|error| error.to_string())?;
+    let memory = CodeMemory::new().map_err(|error| format!("no memory for code: {error}"))?;
     let mut builder = JITBuilder::with_isa(isa, default_libcall_names());
     for helper in Helper::ALL {
         builder.symbol(helper.name(), helper.address());
     }
+    builder.symbol("memcpy", libc::memcpy as *const u8);
     for (name, address) in others {
         builder.symbol(name.as_str(), *address as *const u8);
     }
+    builder.memory_provider(Box::new(memory));
     Ok(JITModule::new(builder))
 }
 

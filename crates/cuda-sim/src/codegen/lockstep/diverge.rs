@@ -151,13 +151,14 @@ impl WarpLowering<'_, '_> {
         }
     }
 
-    /// Fills the blocks that [`Self::way`] made.
+    /// Fills the blocks that [`Self::way`] made. The end of a loop's round may go on with another
+    /// warp, so each begins with finding its record.
     fn finish_ways(&mut self, ways: &[(clif::Block, usize)]) {
         for &(way, target) in ways {
             if self.one.goes_back(target) {
                 let unfilled = self.one.blocks.get(target) != Some(&way);
                 if unfilled {
-                    self.builder().switch_to_block(way);
+                    self.begin(way);
                     self.back_edge(target);
                 }
             }

@@ -363,3 +363,34 @@ fn warps_meet_that_come_to_the_barrier_in_different_sweeps() {
         });
     }
 }
+
+#[test]
+fn both_ways_of_a_branch_may_lead_back_to_one_place_that_touches_memory() {
+    // What nvcc makes of `nextafter`: the ways differ, and are one when the compiler is done.
+    let ways = ["bra.uni BACK;", "@%p2 bra BACK; bra.uni BACK;", "mov.u32 %r, 9; bra.uni BACK;"];
+    for way in ways {
+        let source = kernel(&format!(
+            "add.s64 %d1, %a, %o;
+            ld.global.u32 %x3, [%d1];
+            setp.gt.u32 %p2, %x3, 1;
+            bra.uni FORTH;
+            BACK:
+            st.global.u32 [%d1], %x4;
+            bra.uni OUT;
+            FORTH:
+            or.b32 %x4, %x3, %x1;
+            setp.eq.u32 %p3, %x4, 0;
+            @%p3 bra BACK;
+            {way}
+            OUT:"
+        ));
+        at_each_level(&source, |device| {
+            let values: Vec<u32> = (0..32).map(|value| value % 3).collect();
+            let memory = device.upload(&values);
+            let rest = if way.starts_with("mov") { 9 } else { 7 };
+            let expected = values.iter().map(|&value| if value == 0 { 7 } else { rest });
+            assert_eq!(run(device, 32, memory.address, 0), expected.collect::<Vec<_>>());
+            assert_eq!(device.download::<u32>(memory), values);
+        });
+    }
+}
