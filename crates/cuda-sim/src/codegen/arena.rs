@@ -184,7 +184,10 @@ impl JITMemoryProvider for CodeMemory {
             JITMemoryKind::Executable => true,
             JITMemoryKind::ReadOnly => false,
             JITMemoryKind::Writable => {
-                return Err(io::Error::new(io::ErrorKind::Unsupported, "kernels have no variables"));
+                return Err(io::Error::new(
+                    io::ErrorKind::Unsupported,
+                    "kernels have no variables",
+                ));
             }
         };
         let align = usize::try_from(align).map_err(|_| io::ErrorKind::InvalidInput)?;
@@ -259,7 +262,9 @@ mod tests {
                 let start = executable(memory, bytes);
                 assert_eq!(start % 16, 0);
                 let arena = &memory.arena.addresses;
-                assert!(arena.start <= start && start + bytes <= arena.end && arena.len() < 1 << 31);
+                assert!(
+                    arena.start <= start && start + bytes <= arena.end && arena.len() < 1 << 31
+                );
             }
         }
     }

@@ -77,6 +77,12 @@ impl Allocation {
     pub(crate) fn range(&self) -> Range<u64> {
         self.address..self.address + self.bytes
     }
+
+    /// Whether its memory comes fresh from the system, which fills it with zeros; small allocations
+    /// get what others had before.
+    pub(super) fn begins_as_zero(&self) -> bool {
+        self.pool.is_none() && self.memory.has_whole_granules(&self.taken)
+    }
 }
 
 impl Drop for Allocation {

@@ -157,6 +157,11 @@ impl DeviceMemory {
         }
     }
 
+    /// Whether what an allocation took are whole granules, which no other shares.
+    pub(super) fn has_whole_granules(&self, taken: &Range<u64>) -> bool {
+        taken.end - taken.start > SMALL
+    }
+
     /// Takes whole granules for a pool.
     pub(super) fn take_segment(&self, bytes: u64) -> Option<Range<u64>> {
         self.write().take_granules(self, bytes)

@@ -46,6 +46,8 @@ pub(crate) use context::Context;
 pub(crate) use event::{Event, Recording};
 pub(crate) use fill::fill_job;
 pub(crate) use host_memory::{HostAllocation, HostSource};
+#[cfg(any(test, fuzzing))]
+pub(crate) use image::load_bytes;
 pub(crate) use library::{Library, LibraryKernel};
 pub(crate) use linker::Linker;
 pub(crate) use location::Location;

@@ -143,17 +143,27 @@ impl Module {
     }
 
     fn initialise(&self) {
-        for (variable, &address) in self.program.globals().iter().zip(&self.variables) {
-            let mut contents = variable.init.clone();
-            contents.resize(variable.bytes, 0);
+        for (variable, memory) in self.program.globals().iter().zip(&self.memory) {
+            if !memory.begins_as_zero() {
+                let to: *mut u8 = ptr::with_exposed_provenance_mut(memory.address as usize);
+                // SAFETY: the variable's memory was just allocated, with that size.
+                unsafe { to.write_bytes(0, variable.bytes) };
+            }
+            let write = |offset: usize, bytes: &[u8]| {
+                assert!(offset + bytes.len() <= variable.bytes, "values lie in their variable");
+                let place = memory.address as usize + offset;
+                let to: *mut u8 = ptr::with_exposed_provenance_mut(place);
+                // SAFETY: that is inside of the variable's memory, which was just allocated.
+                unsafe { ptr::copy_nonoverlapping(bytes.as_ptr(), to, bytes.len()) };
+            };
+            for (offset, piece) in variable.initial.pieces() {
+                write(offset, piece);
+            }
             for relocation in &variable.relocations {
                 let target = self.variables[relocation.target];
-                let value = target.wrapping_add_signed(relocation.addend).to_le_bytes();
-                contents[relocation.offset..relocation.offset + 8].copy_from_slice(&value);
+                let value = target.wrapping_add_signed(relocation.addend);
+                write(relocation.offset, &value.to_le_bytes());
             }
-            let to: *mut u8 = ptr::with_exposed_provenance_mut(address as usize);
-            // SAFETY: the variable's memory was just allocated, with the size of the contents.
-            unsafe { ptr::copy_nonoverlapping(contents.as_ptr(), to, contents.len()) };
         }
     }
 }

@@ -84,7 +84,9 @@ impl Device {
         let places: Vec<DeviceSlice> =
             variables.iter().map(|variable| device.allocate(variable.bytes)).collect();
         for (variable, place) in variables.iter().zip(&places) {
-            device.bytes_mut(*place)[..variable.init.len()].copy_from_slice(&variable.init);
+            for (start, piece) in variable.initial.pieces() {
+                device.bytes_mut(*place)[start..start + piece.len()].copy_from_slice(piece);
+            }
             for relocation in &variable.relocations {
                 let address =
                     places[relocation.target].address.wrapping_add_signed(relocation.addend);

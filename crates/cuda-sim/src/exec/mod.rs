@@ -16,6 +16,7 @@ mod fault;
 #[cfg(any(test, fuzzing))]
 mod harness;
 mod launch;
+pub(crate) mod limits;
 mod lockstep;
 mod print;
 mod program;

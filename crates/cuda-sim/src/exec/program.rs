@@ -6,11 +6,12 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use thiserror::Error;
 
 use super::execution::Execution;
+use super::limits;
 use super::state::{Entry, WarpEntry};
 use crate::check::LineMap;
 use crate::codegen::{self, Frames, LaneAccess, NativeKernel, Places, Site};
-use crate::ir::{self, CallGraph, KernelSummary};
-use crate::ptx::{self, BarrierOp, Module, StateSpace, Suspension};
+use crate::ir::{self, CallGraph, KernelSummary, WarpShape};
+use crate::ptx::{self, BarrierOp, Initial, Module, StateSpace, Suspension};
 use crate::stack;
 use crate::time::{self, PerThread};
 
@@ -41,6 +42,7 @@ impl Program {
             .filter(defined)
             .map(|index| ir::summarize(&module, &calls, index))
             .collect();
+        limits::check(&module, &summaries)?;
         let lines = Arc::new(LineMap::new(source));
         let source = Arc::new(Source { lines, module, calls });
         let kernels = summaries.into_iter().map(|summary| Kernel::new(&source, summary)).collect();
@@ -174,13 +176,16 @@ impl Kernel {
             kernel.map_err(|ir::TooLarge| error("nested calls make it too large".to_owned()))?;
         let code = match execution {
             Execution::Warps(shape) if codegen::has_vectors() && ir::runs_in_lockstep(&kernel) => {
-                let plan = ir::Lockstep::new(&kernel, shape);
-                let compiled = codegen::compile_warps(&kernel, check, &plan);
-                let (native, places) = compiled.map_err(error)?;
-                let takes_turns = plan.takes_turns();
-                Code::Warps(Box::new(Warps { native, places, plan, takes_turns }))
+                translate_warps(&kernel, check, shape)
             }
-            _ => Code::Threads(ir::Resumable::new(&kernel.entry.function, std::iter::empty())),
+            _ => None,
+        };
+        let code = match code {
+            Some(warps) => Code::Warps(Box::new(warps)),
+            None => {
+                let plan = || Ok(ir::Resumable::new(&kernel.entry.function, std::iter::empty()));
+                Code::Threads(codegen::contained(plan).map_err(error)?)
+            }
         };
         let compiled = CompiledKernel {
             check,
@@ -199,6 +204,31 @@ impl Kernel {
         }
         Ok(compiled)
     }
+}
+
+/// A kernel's code for warps; nothing if the translator cannot make it, which is its fault, and not
+/// one that a program need know of: its threads run one at a time instead.
+fn translate_warps(kernel: &ir::Kernel, check: CheckLevel, shape: WarpShape) -> Option<Warps> {
+    let translated = codegen::contained(|| {
+        #[cfg(test)]
+        super::tests::fallback::perhaps_panic();
+        let plan = ir::Lockstep::new(kernel, shape);
+        let (native, places) = codegen::compile_warps(kernel, check, &plan)?;
+        let takes_turns = plan.takes_turns();
+        Ok(Warps { native, places, plan, takes_turns })
+    });
+    let report = |reason: &String| {
+        tracing::error!(
+            kernel = kernel.name,
+            reason,
+            "the kernel cannot be translated for warps, so each thread runs by itself, slower: \
+             this is a fault of the software driver, please report it"
+        );
+        // Tests and fuzzers are there to find such faults.
+        #[cfg(any(test, fuzzing))]
+        assert!(reason.contains("on purpose"), "kernel `{}`: {reason}", kernel.name);
+    };
+    translated.inspect_err(report).ok()
 }
 
 /// A kernel parameter's place in the parameter buffer.
@@ -221,8 +251,7 @@ pub(crate) struct GlobalVariable {
     pub(crate) bytes: usize,
     /// The alignment in bytes.
     pub(crate) align: usize,
-    /// The beginning of the initial contents; the rest is zero.
-    pub(crate) init: Vec<u8>,
+    pub(crate) initial: Initial,
     /// Addresses to be written over the initial contents once they are known.
     pub(crate) relocations: Vec<Relocation>,
     /// Where it lies.
@@ -415,7 +444,7 @@ fn globals(module: &Module) -> Vec<GlobalVariable> {
             name: variable.name.clone(),
             bytes: variable.bytes,
             align: variable.align,
-            init: variable.initial.clone(),
+            initial: variable.initial.clone(),
             relocations: variable
                 .pointers
                 .iter()

@@ -19,8 +19,9 @@ pub(super) enum Compression {
 /// No PTX is larger: what says so is broken, or means harm.
 const LARGEST: u64 = 256 << 20;
 
-/// LZ4 makes no more than so many bytes out of one.
-const LZ4_RATIO: u64 = 256;
+/// No PTX becomes smaller than one byte for so many, and LZ4 can do no better: a small image cannot
+/// ask for much memory.
+const RATIO: u64 = 256;
 
 /// The payload as it was before it was packed, which had so many bytes.
 pub(super) fn unpack(
@@ -31,11 +32,11 @@ pub(super) fn unpack(
     if compression != Compression::None && bytes > LARGEST {
         return Err("more PTX than any program has");
     }
+    if compression != Compression::None && bytes > (payload.len() as u64 + 1) * RATIO {
+        return Err("so much PTX cannot be packed into so little");
+    }
     match compression {
         Compression::None => Ok(payload.to_vec()),
-        Compression::Lz4 if bytes > (payload.len() as u64 + 1) * LZ4_RATIO => {
-            Err("the LZ4 block cannot hold so much")
-        }
         Compression::Lz4 => {
             let unpacked = lz4_flex::block::decompress(payload, bytes as usize);
             unpacked.map_err(|_| "the LZ4 block is broken").and_then(|text| exactly(text, bytes))

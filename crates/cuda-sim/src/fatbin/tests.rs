@@ -81,6 +81,47 @@ fn a_container_that_ends_too_early_is_malformed() {
     }
 }
 
+/// A container with one entry of PTX that says how it is packed and how large it is.
+fn container(flags: u64, payload: &[u8], unpacked: u64) -> Vec<u8> {
+    let mut payload = payload.to_vec();
+    let packed = payload.len() as u32;
+    payload.resize(payload.len().next_multiple_of(8), 0);
+    let mut entry = vec![0_u8; 64];
+    entry[0] = 1;
+    entry[4..8].copy_from_slice(&64_u32.to_le_bytes());
+    entry[8..16].copy_from_slice(&(payload.len() as u64).to_le_bytes());
+    entry[16..20].copy_from_slice(&packed.to_le_bytes());
+    entry[28..32].copy_from_slice(&75_u32.to_le_bytes());
+    entry[40..48].copy_from_slice(&flags.to_le_bytes());
+    entry[56..64].copy_from_slice(&unpacked.to_le_bytes());
+    entry.extend(payload);
+    let mut bytes = vec![0x50, 0xed, 0x55, 0xba, 1, 0, 16, 0];
+    bytes.extend((entry.len() as u64).to_le_bytes());
+    bytes.extend(entry);
+    bytes
+}
+
+#[test]
+fn a_small_image_cannot_unpack_to_much() {
+    // A zstd frame of 128 KiB blocks that repeat one byte: 4 bytes each.
+    let mut bomb = vec![0x28, 0xb5, 0x2f, 0xfd, 0x00, 0x58];
+    let blocks = 1000_u64;
+    for block in 1..=blocks {
+        let header = u32::from(block == blocks) | 1 << 1 | (128 << 10) << 3;
+        bomb.extend(&header.to_le_bytes()[..3]);
+        bomb.push(b' ');
+    }
+    let (lz4, zstd) = (0x2000, 0x8000);
+    for (flags, unpacked) in
+        [(zstd, blocks << 17), (zstd, u64::MAX), (lz4, 1 << 40), (lz4, 2 << 20)]
+    {
+        let error = choose(&container(flags, &bomb, unpacked), 75).expect_err("too much");
+        assert!(matches!(error, FatbinError::Malformed { .. }), "{error}");
+        let text = error.to_string();
+        assert!(text.contains("PTX"), "{text}");
+    }
+}
+
 proptest! {
     #[test]
     fn damage_is_an_error_or_another_text(

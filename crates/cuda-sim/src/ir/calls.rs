@@ -1,6 +1,8 @@
 //! The call graph: who calls whom, who waits for other threads, and what that means for local and
 //! shared memory.
 
+use std::collections::HashSet;
+
 use crate::ptx::{
     AddressBase, AtomicOp, Callee, Error, ErrorKind, Function, Instruction, Module, Operand,
     Operation, Order, StateSpace, VariableRef,
@@ -30,8 +32,8 @@ struct Node {
     inlined_bytes: usize,
     /// The frames of the deepest chain of calls that begins here, recursion not counted.
     depth_bytes: usize,
-    /// All that it may call, directly or not; itself only if it is recursive.
-    reachable: Vec<usize>,
+    /// How many calls are nested at most from here on, recursion not counted.
+    depth: usize,
 }
 
 /// Frames begin at multiples of this, which suits every access.
@@ -39,6 +41,9 @@ pub(crate) const FRAME_ALIGN: usize = 32;
 
 /// The local memory that a thread of a kernel with recursive functions gets for them.
 const RECURSION_BYTES: usize = 256 << 10;
+
+/// Calls may be nested so deep, recursion not counted: each takes some of the host's stack.
+const MOST_NESTED: usize = 256;
 
 /// Builds the call graph of a module.
 ///
@@ -57,20 +62,23 @@ pub(crate) fn analyse_calls(module: &Module) -> Result<CallGraph, Error> {
             frame_bytes,
             inlined_bytes: frame_bytes,
             depth_bytes: frame_bytes,
-            reachable: Vec::new(),
+            depth: 0,
         }
     });
     let mut graph = CallGraph { nodes: nodes.collect() };
-    for index in 0..graph.nodes.len() {
-        let reachable = graph.reachable_from_callees(index);
-        let node = &mut graph.nodes[index];
-        node.recursive = reachable.contains(&index);
-        node.reachable = reachable;
+    let cycles = cycles(&graph.nodes);
+    graph.find_suspension(module, &cycles);
+    graph.measure_frames(&cycles);
+    if let Some(index) = graph.nodes.iter().position(|node| node.depth > MOST_NESTED) {
+        let kind = ErrorKind::Unsupported("calls that are nested so deep");
+        return Err(call_error(&module.functions[index], kind));
     }
-    graph.find_suspension(module);
-    graph.measure_frames();
     match graph.nodes.iter().position(|node| node.recursive && node.suspends) {
-        Some(index) => Err(recursion_error(&module.functions[index])),
+        Some(index) => {
+            let kind =
+                ErrorKind::Unsupported("recursion in a function that waits for other threads");
+            Err(call_error(&module.functions[index], kind))
+        }
         None => Ok(graph),
     }
 }
@@ -86,16 +94,26 @@ impl CallGraph {
         self.nodes[function].observes
     }
 
-    /// All that a function may call, directly or not.
-    pub(crate) fn reachable(&self, function: usize) -> &[usize] {
-        &self.nodes[function].reachable
+    /// All that a function may call, directly or not; itself only if it is recursive.
+    pub(crate) fn reachable(&self, function: usize) -> Vec<usize> {
+        let mut seen = vec![false; self.nodes.len()];
+        let mut reachable = Vec::new();
+        let mut open = self.nodes[function].callees.clone();
+        while let Some(index) = open.pop() {
+            if !std::mem::replace(&mut seen[index], true) {
+                reachable.push(index);
+                open.extend(&self.nodes[index].callees);
+            }
+        }
+        reachable
     }
 
     /// The shared variables that a function and all that it may call name, in the order of the
     /// text.
     pub(crate) fn shared_variables(&self, function: usize) -> Vec<usize> {
         let own = self.nodes[function].shared.iter();
-        let called = self.reachable(function).iter().flat_map(|&callee| &self.nodes[callee].shared);
+        let reachable = self.reachable(function);
+        let called = reachable.iter().flat_map(|&callee| &self.nodes[callee].shared);
         let mut shared = distinct(own.chain(called).copied());
         shared.sort_unstable();
         shared
@@ -113,8 +131,9 @@ impl CallGraph {
 
     /// The local memory that a thread needs.
     pub(crate) fn local_bytes(&self, kernel: usize) -> usize {
-        let called = self.reachable(kernel).iter().filter(|&&function| !self.suspends(function));
-        let deepest = called.map(|&function| self.nodes[function].depth_bytes).max().unwrap_or(0);
+        let called = self.reachable(kernel).into_iter();
+        let called = called.filter(|&function| !self.suspends(function));
+        let deepest = called.map(|function| self.nodes[function].depth_bytes).max().unwrap_or(0);
         let recursion = if self.calls_recursively(kernel) { RECURSION_BYTES } else { 0 };
         self.inlined_frame_bytes(kernel) + deepest + recursion
     }
@@ -125,49 +144,90 @@ impl CallGraph {
     }
 
     /// A function waits, or observes others, if one that it may call does.
-    fn find_suspension(&mut self, module: &Module) {
-        let spread = |nodes: &[Node], direct: &dyn Fn(usize) -> bool| -> Vec<bool> {
-            let any = |node: &Node| node.reachable.iter().any(|&callee| direct(callee));
-            nodes.iter().enumerate().map(|(index, node)| direct(index) || any(node)).collect()
-        };
-        let observes = spread(&self.nodes, &|index| self.nodes[index].observes);
-        let direct: Vec<bool> =
-            module.functions.iter().map(|at| suspends(at, |callee| observes[callee])).collect();
-        let suspends = spread(&self.nodes, &|index| direct[index]);
-        for (index, node) in self.nodes.iter_mut().enumerate() {
-            (node.observes, node.suspends) = (observes[index], suspends[index]);
+    fn find_suspension(&mut self, module: &Module, cycles: &[Vec<usize>]) {
+        for cycle in cycles {
+            let node = |index: usize| &self.nodes[index];
+            let observes = cycle.iter().any(|&index| {
+                node(index).observes || node(index).callees.iter().any(|&to| node(to).observes)
+            });
+            cycle.iter().for_each(|&index| self.nodes[index].observes = observes);
+        }
+        for cycle in cycles {
+            let waits = |index: usize| {
+                self.nodes[index].callees.iter().any(|&callee| self.nodes[callee].suspends)
+                    || suspends(&module.functions[index], |callee| self.nodes[callee].observes)
+            };
+            let waits = cycle.iter().any(|&index| waits(index));
+            cycle.iter().for_each(|&index| self.nodes[index].suspends = waits);
         }
     }
 
-    fn measure_frames(&mut self) {
-        // A function reaches more than any that it calls, unless they call each other.
-        let mut callees_first: Vec<usize> = (0..self.nodes.len()).collect();
-        callees_first.sort_by_key(|&index| self.nodes[index].reachable.len());
-        for index in callees_first {
-            let callees = || self.nodes[index].callees.iter().map(|&callee| &self.nodes[callee]);
-            let waiting = callees().filter(|callee| callee.suspends);
-            let inlined = waiting.map(|callee| callee.inlined_bytes).max().unwrap_or(0);
-            let deepest = callees().map(|callee| callee.depth_bytes).max().unwrap_or(0);
-            let node = &mut self.nodes[index];
-            node.inlined_bytes += inlined;
-            if !node.recursive {
-                node.depth_bytes += deepest;
+    fn measure_frames(&mut self, cycles: &[Vec<usize>]) {
+        for cycle in cycles {
+            for &index in cycle {
+                let calls_itself = self.nodes[index].callees.contains(&index);
+                self.nodes[index].recursive = cycle.len() > 1 || calls_itself;
+            }
+            for &index in cycle {
+                let callees =
+                    || self.nodes[index].callees.iter().map(|&callee| &self.nodes[callee]);
+                let waiting = callees().filter(|callee| callee.suspends);
+                let inlined = waiting.map(|callee| callee.inlined_bytes).max().unwrap_or(0);
+                let deepest = callees().map(|callee| callee.depth_bytes).max().unwrap_or(0);
+                let depth = callees().map(|callee| callee.depth + 1).max().unwrap_or(0);
+                let node = &mut self.nodes[index];
+                node.inlined_bytes += inlined;
+                if !node.recursive {
+                    node.depth_bytes += deepest;
+                    node.depth = depth;
+                }
             }
         }
     }
+}
 
-    fn reachable_from_callees(&self, function: usize) -> Vec<usize> {
-        let mut seen = vec![false; self.nodes.len()];
-        let mut reachable = Vec::new();
-        let mut open = self.nodes[function].callees.clone();
-        while let Some(index) = open.pop() {
-            if !std::mem::replace(&mut seen[index], true) {
-                reachable.push(index);
-                open.extend(&self.nodes[index].callees);
+/// The functions, those that may call each other together, and each group behind all that it calls.
+///
+/// The algorithm is Tarjan's, with a stack of its own instead of recursion.
+fn cycles(nodes: &[Node]) -> Vec<Vec<usize>> {
+    const NEW: usize = usize::MAX;
+    let (mut order, mut lowest) = (vec![NEW; nodes.len()], vec![NEW; nodes.len()]);
+    let (mut waiting, mut is_waiting) = (Vec::new(), vec![false; nodes.len()]);
+    let (mut cycles, mut visited) = (Vec::new(), 0);
+    for root in 0..nodes.len() {
+        if order[root] != NEW {
+            continue;
+        }
+        let mut open = vec![(root, 0)];
+        while let Some(&mut (node, ref mut next)) = open.last_mut() {
+            if *next == 0 {
+                (order[node], lowest[node]) = (visited, visited);
+                visited += 1;
+                waiting.push(node);
+                is_waiting[node] = true;
+            }
+            if let Some(&callee) = nodes[node].callees.get(*next) {
+                *next += 1;
+                if order[callee] == NEW {
+                    open.push((callee, 0));
+                } else if is_waiting[callee] {
+                    lowest[node] = lowest[node].min(order[callee]);
+                }
+                continue;
+            }
+            open.pop();
+            if let Some(&(caller, _)) = open.last() {
+                lowest[caller] = lowest[caller].min(lowest[node]);
+            }
+            if lowest[node] == order[node] {
+                let first = waiting.iter().rposition(|&at| at == node).expect("it waits");
+                let cycle = waiting.split_off(first);
+                cycle.iter().for_each(|&member| is_waiting[member] = false);
+                cycles.push(cycle);
             }
         }
-        reachable
     }
+    cycles
 }
 
 /// The function that an instruction calls.
@@ -259,21 +319,12 @@ fn observes(function: &Function) -> bool {
 }
 
 fn distinct(items: impl Iterator<Item = usize>) -> Vec<usize> {
-    let mut distinct = Vec::new();
-    for item in items {
-        if !distinct.contains(&item) {
-            distinct.push(item);
-        }
-    }
-    distinct
+    let mut seen = HashSet::new();
+    items.filter(|&item| seen.insert(item)).collect()
 }
 
-fn recursion_error(function: &Function) -> Error {
+/// An error where a function begins to call others.
+fn call_error(function: &Function, kind: ErrorKind) -> Error {
     let line = function.body.iter().find(|at| called(at).is_some()).map_or(0, |at| at.line);
-    Error {
-        line,
-        column: 1,
-        text: format!("call {}", function.name),
-        kind: ErrorKind::Unsupported("recursion in a function that waits for other threads"),
-    }
+    Error { line, column: 1, text: format!("call {}", function.name), kind }
 }

@@ -9,8 +9,9 @@ use crate::ptx::{
     Place, Register, VariableRef,
 };
 
-/// Beyond this many instructions a kernel is refused: nested calls can grow without bound.
-const MOST_INSTRUCTIONS: usize = 4 << 20;
+/// A kernel may become twice as long as its module, and by so many instructions longer: nested calls
+/// would grow without bound.
+const MOST_GROWTH: usize = 1 << 16;
 
 /// A kernel that would become too large.
 #[derive(Debug)]
@@ -33,7 +34,8 @@ pub(crate) fn inline(
     result.body.clear();
     result.targets.clear();
     result.frame_bytes = calls.inlined_frame_bytes(kernel);
-    let mut inliner = Inliner { module, calls, result };
+    let written: usize = module.functions.iter().map(|function| function.body.len()).sum();
+    let mut inliner = Inliner { module, calls, result, most: 2 * written + MOST_GROWTH };
     inliner.splice(kernel, 0, None)?;
     Ok(inliner.result)
 }
@@ -42,6 +44,8 @@ struct Inliner<'m> {
     module: &'m Module,
     calls: &'m CallGraph,
     result: Function,
+    /// How many instructions the result may have.
+    most: usize,
 }
 
 /// How far the names of a function move in the result.
@@ -57,6 +61,11 @@ impl Inliner<'_> {
     fn splice(&mut self, index: usize, frame: usize, end: Option<usize>) -> Result<(), TooLarge> {
         let function = &self.module.functions[index];
         let result = &mut self.result;
+        // Functions without instructions have variables and registers, too.
+        let others = result.targets.len() + result.variables.len() + result.registers.len() / 16;
+        if result.body.len().max(others) > self.most {
+            return Err(TooLarge);
+        }
         let shift = Shift {
             registers: result.registers.len() as u32,
             variables: result.variables.len(),
@@ -71,9 +80,6 @@ impl Inliner<'_> {
         let mut starts = Vec::with_capacity(function.body.len() + 1);
         for instruction in &function.body {
             starts.push(self.result.body.len());
-            if self.result.body.len() > MOST_INSTRUCTIONS {
-                return Err(TooLarge);
-            }
             let mut moved = shift.instruction(instruction);
             let callee = called(instruction).filter(|&callee| self.calls.suspends(callee));
             if let Some(callee) = callee {

@@ -88,8 +88,8 @@ pub(crate) fn summarize(module: &Module, calls: &CallGraph, index: usize) -> Ker
 pub(crate) fn plan(module: &Module, calls: &CallGraph, index: usize) -> Result<Kernel, TooLarge> {
     let function = inline(module, calls, index)?;
     let (places, _, dynamic_shared_offset) = places(module, calls, index);
-    let native = calls.reachable(index).iter().filter(|&&callee| !calls.suspends(callee));
-    let callees = native.map(|&callee| (callee, Code::new(module.functions[callee].clone())));
+    let native = calls.reachable(index).into_iter().filter(|&callee| !calls.suspends(callee));
+    let callees = native.map(|callee| (callee, Code::new(module.functions[callee].clone())));
     let constants = module.variables.iter().enumerate();
     let constants = constants.filter(|(_, variable)| variable.space == StateSpace::Const);
     let workspace = workspace(module, calls, index);

@@ -26,9 +26,31 @@ pub(crate) struct Variable {
     /// 0 for an array without a size, whose memory the launch provides.
     pub(crate) bytes: usize,
     pub(crate) align: usize,
-    /// The beginning of the initial contents; the rest is zero.
-    pub(crate) initial: Vec<u8>,
+    pub(crate) initial: Initial,
     pub(crate) pointers: Vec<Pointer>,
+}
+
+/// The initial contents of a variable: what the text says of them, and zero everywhere else. It
+/// takes no more memory than the text, however large the variable is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Initial {
+    /// Where they begin, and what is there; in ascending order, and apart from each other.
+    pieces: Vec<(usize, Vec<u8>)>,
+}
+
+impl Initial {
+    /// Adds what is at an offset behind all that is there already.
+    pub(super) fn put(&mut self, offset: usize, bytes: &[u8]) {
+        match self.pieces.last_mut() {
+            Some((start, piece)) if *start + piece.len() == offset => piece.extend(bytes),
+            _ => self.pieces.push((offset, bytes.to_vec())),
+        }
+    }
+
+    /// The pieces of which something is known, with the offsets at which they begin.
+    pub(crate) fn pieces(&self) -> impl Iterator<Item = (usize, &[u8])> {
+        self.pieces.iter().map(|(start, piece)| (*start, &piece[..]))
+    }
 }
 
 /// A place in an initial value that holds the address of a variable.

@@ -73,6 +73,16 @@ pub(crate) enum ErrorKind {
     /// An operand that the instruction cannot take.
     #[error("operand must be {0}")]
     Operand(&'static str),
+    /// More than a GPU has: ptxas refuses it too.
+    #[error("too much {what}: {bytes} bytes, of which there are {most} at most")]
+    TooMuch {
+        /// Of what.
+        what: &'static str,
+        /// How much the module asks for.
+        bytes: usize,
+        /// The limit.
+        most: usize,
+    },
     /// Something legal that the software driver cannot do.
     #[error("not supported by the software driver: {0}")]
     Unsupported(&'static str),

@@ -19,6 +19,7 @@ mod launches;
 mod libraries;
 mod managed;
 mod memory;
+mod module_limits;
 mod modules;
 mod names;
 mod older_launches;

@@ -13,6 +13,9 @@ use crate::ptx::opcodes;
 use crate::ptx::operation::{BitsForm, BitsOp, Operation};
 use crate::ptx::types::{RegisterType, ScalarType, StateSpace};
 
+/// So many ways may all jumps through tables of a function have: a long table can be used in many.
+const MOST_TABLE_TARGETS: usize = 1 << 18;
+
 impl<'s> Parser<'s> {
     /// The statements between braces.
     pub(super) fn body(&mut self, draft: &mut Draft<'s>) -> Result<(), Error> {
@@ -220,6 +223,10 @@ impl<'s> Parser<'s> {
         let Some(targets) = draft.scopes.table(name) else {
             return Err(self.cursor.last_error(ErrorKind::Unknown("list of labels")));
         };
+        draft.table_targets += targets.len();
+        if draft.table_targets > MOST_TABLE_TARGETS {
+            return Err(self.cursor.last_error(ErrorKind::Unsupported("so many jump tables")));
+        }
         instruction.operation = Operation::BranchTable;
         instruction.sources.push(index);
         instruction.sources.extend(targets.iter().copied().map(Operand::Target));

@@ -2,6 +2,7 @@
 
 use super::expand::{Stack, finish_stack};
 use super::scope::Scopes;
+use super::unused::drop_unused_registers;
 use super::{Parser, Symbol};
 use crate::ptx::ast::{Function, Place, Register};
 use crate::ptx::error::{Error, ErrorKind};
@@ -18,6 +19,8 @@ pub(super) struct Draft<'s> {
     pub(super) frame_end: usize,
     /// The register that stands for the carry flag, once an instruction used it.
     pub(super) carry: Option<Register>,
+    /// How many ways the jumps through tables have, all together.
+    pub(super) table_targets: usize,
     /// Memory that is given out while the function runs, once an instruction used it.
     pub(super) stack: Option<Stack>,
 }
@@ -43,6 +46,7 @@ impl<'s> Parser<'s> {
             scopes: Scopes::default(),
             frame_end: 0,
             carry: None,
+            table_targets: 0,
             stack: None,
         };
         draft.scopes.open(0);
@@ -63,6 +67,7 @@ impl<'s> Parser<'s> {
             if finish_stack(&mut draft) {
                 self.move_pointer_calls(index);
             }
+            drop_unused_registers(&mut draft.function, self.pointers.of(index));
             draft.function.is_defined = true;
             self.module.functions[index] = draft.function;
         }

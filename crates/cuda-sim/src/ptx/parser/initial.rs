@@ -1,6 +1,6 @@
 //! Initial values of variables.
 
-use super::variable::{Declaration, Declarator};
+use super::variable::{Declaration, Declarator, LARGEST};
 use super::{Parser, Symbol};
 use crate::ptx::ast::{Pointer, Variable};
 use crate::ptx::error::{Error, ErrorKind};
@@ -48,6 +48,7 @@ impl<'s> Parser<'s> {
             return Err(self.cursor.last_error(ErrorKind::Expected("a single value")));
         };
         let stride = inner.iter().product::<usize>() * ty.bytes() as usize;
+        let too_large = ErrorKind::Unsupported("so large a variable");
         let mut count = 0;
         while !self.cursor.accept(b'}') {
             if count > 0 {
@@ -55,6 +56,9 @@ impl<'s> Parser<'s> {
             }
             if count == extent && extent > 0 {
                 return Err(self.cursor.error(ErrorKind::Expected("no more values")));
+            }
+            if offset + (count + 1) * stride > LARGEST as usize {
+                return Err(self.cursor.error(too_large));
             }
             self.values(ty, inner, offset + count * stride, variable)?;
             count += 1;
@@ -74,7 +78,7 @@ impl<'s> Parser<'s> {
         let literal = self.cursor.literal()?;
         let bits =
             literal.bits(ty).ok_or_else(|| self.cursor.last_error(ErrorKind::InvalidNumber))?;
-        put(variable, offset, &bits.to_le_bytes()[..ty.bytes() as usize]);
+        variable.initial.put(offset, &bits.to_le_bytes()[..ty.bytes() as usize]);
         Ok(())
     }
 
@@ -101,7 +105,7 @@ impl<'s> Parser<'s> {
             Some(&Symbol::Variable(index)) => index,
             Some(&Symbol::Function(index)) => {
                 let address = self.function_address(index)?;
-                put(variable, offset, &address.to_le_bytes());
+                variable.initial.put(offset, &address.to_le_bytes());
                 return if generic { self.cursor.expect(b')', "`)`") } else { Ok(()) };
             }
             None => return Err(self.cursor.last_error(ErrorKind::Unknown("variable"))),
@@ -124,12 +128,4 @@ impl<'s> Parser<'s> {
         variable.pointers.push(Pointer { offset, target, addend });
         Ok(())
     }
-}
-
-fn put(variable: &mut Variable, offset: usize, bytes: &[u8]) {
-    let end = offset + bytes.len();
-    if variable.initial.len() < end {
-        variable.initial.resize(end, 0);
-    }
-    variable.initial[offset..end].copy_from_slice(bytes);
 }

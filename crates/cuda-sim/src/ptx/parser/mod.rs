@@ -10,6 +10,7 @@ mod operand;
 mod pointers;
 mod scope;
 mod special;
+mod unused;
 mod variable;
 
 use std::collections::HashMap;

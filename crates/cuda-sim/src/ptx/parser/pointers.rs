@@ -33,6 +33,14 @@ pub(super) struct Pointers {
     taken: Vec<(usize, Token)>,
 }
 
+impl Pointers {
+    /// The registers that a function calls through.
+    pub(super) fn of(&mut self, function: usize) -> impl Iterator<Item = &mut Operand> {
+        let calls = self.calls.iter_mut().filter(move |call| call.function == function);
+        calls.map(|call| &mut call.pointer)
+    }
+}
+
 impl<'s> Parser<'s> {
     /// The address of a function that the text names.
     pub(super) fn function_address(&mut self, index: usize) -> Result<u64, Error> {

@@ -2,13 +2,16 @@
 
 use super::function::Draft;
 use super::{Parser, Symbol};
-use crate::ptx::ast::{FrameVariable, Place, Register, Variable, VariableRef};
+use crate::ptx::ast::{FrameVariable, Initial, Place, Register, Variable, VariableRef};
 use crate::ptx::error::{Error, ErrorKind};
 use crate::ptx::lexer::TokenKind;
 use crate::ptx::types::{RegisterType, ScalarType, StateSpace};
 
 /// No variable is larger: sizes and offsets stay far from overflow.
-const LARGEST: u64 = 1 << 40;
+pub(super) const LARGEST: u64 = 1 << 40;
+
+/// The parameters that a kernel can have at most (PTX ISA, kernel function parameters).
+const MOST_PARAMETER_BYTES: usize = 32764;
 
 /// The local memory that CUDA gives a thread at most.
 const LARGEST_FRAME: usize = 512 << 10;
@@ -30,6 +33,7 @@ pub(super) struct Declarator<'s> {
     pub(super) name: &'s str,
     /// Elements per dimension; the first may be 0 for "not given".
     pub(super) extents: Vec<usize>,
+    /// 0 if the first extent is.
     pub(super) bytes: usize,
 }
 
@@ -79,7 +83,7 @@ impl<'s> Parser<'s> {
                 space,
                 bytes: declarator.bytes,
                 align: declaration.align,
-                initial: Vec::new(),
+                initial: Initial::default(),
                 pointers: Vec::new(),
             };
             if self.cursor.accept(b'=') {
@@ -132,17 +136,20 @@ impl<'s> Parser<'s> {
     pub(super) fn declarator(&mut self, declaration: Declaration) -> Result<Declarator<'s>, Error> {
         let name = self.cursor.word()?;
         let mut extents = Vec::new();
+        // Of one element of the first dimension, if that is left open.
         let mut bytes = u64::from(declaration.ty.bytes()) * declaration.lanes as u64;
         while self.cursor.accept(b'[') {
-            let extent = if self.cursor.at(b']') { 0 } else { self.cursor.integer(LARGEST)? };
-            bytes = bytes.saturating_mul(extent);
+            let open = extents.is_empty() && self.cursor.at(b']');
+            let extent = if open { 0 } else { self.cursor.integer(LARGEST)? };
+            bytes = bytes.saturating_mul(if open { 1 } else { extent });
             if bytes > LARGEST || extents.len() == 16 {
                 return Err(self.cursor.last_error(ErrorKind::Unsupported("so large a variable")));
             }
             extents.push(extent as usize);
             self.cursor.expect(b']', "`]`")?;
         }
-        Ok(Declarator { name, extents, bytes: bytes as usize })
+        let bytes = if extents.first() == Some(&0) { 0 } else { bytes as usize };
+        Ok(Declarator { name, extents, bytes })
     }
 
     /// `.reg`, after the directive.
@@ -198,10 +205,13 @@ impl<'s> Parser<'s> {
                 Place::KernelParameters => {
                     let offset = usize::next_multiple_of(end, align);
                     end = offset + bytes;
-                    if end > LARGEST_FRAME {
-                        return Err(self
-                            .cursor
-                            .last_error(ErrorKind::Unsupported("so large parameters")));
+                    if end > MOST_PARAMETER_BYTES {
+                        let kind = ErrorKind::TooMuch {
+                            what: "parameter space",
+                            bytes: end,
+                            most: MOST_PARAMETER_BYTES,
+                        };
+                        return Err(self.cursor.last_error(kind));
                     }
                     draft.function.variables.push(FrameVariable { place, offset, bytes, align });
                     draft.function.variables.len() - 1

@@ -1,4 +1,5 @@
 //! Tests of the front end as a whole.
 
 mod errors;
+mod limits;
 mod mutations;

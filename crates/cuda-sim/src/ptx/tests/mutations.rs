@@ -5,7 +5,7 @@ use proptest::sample::Index;
 
 use crate::exec::{CheckLevel, Execution, Program};
 use crate::ir::WarpShape;
-use crate::ptx::parse;
+use crate::ptx::{Module, parse};
 
 const TEXTS: [&str; 4] = [
     include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/ptx/calls.ptx")),
@@ -126,6 +126,12 @@ fn mutate(pieces: &mut [String], at: usize, with: usize, kind: u8) {
     }
 }
 
+/// The kernels of a module and how long they are.
+fn kernels(module: &Module) -> Vec<(&str, usize)> {
+    let kernels = module.functions.iter().filter(|function| function.is_kernel);
+    kernels.map(|kernel| (kernel.name.as_str(), kernel.body.len())).collect()
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(192))]
 
@@ -151,11 +157,27 @@ proptest! {
     }
 
     #[test]
-    fn a_module_cut_short_is_refused(text in 0..TEXTS.len(), at: Index) {
-        let whole = TEXTS[text];
-        let end = at.index(whole.len());
-        // Cut between functions, it is a module still.
-        let _ = parse(&whole[..end]);
+    fn a_module_cut_short_is_refused_or_has_the_declarations_up_to_there(
+        text in 0..TEXTS.len(),
+        at: Index,
+    ) {
+        let whole = parse(TEXTS[text]).expect("it is what nvcc made");
+        let cut = &TEXTS[text][..at.index(TEXTS[text].len())];
+        match parse(cut) {
+            Err(error) => {
+                prop_assert!(error.line >= 1 && error.line as usize <= cut.lines().count() + 1);
+            }
+            Ok(module) => {
+                // No function is cut through, and none is lost or made up.
+                prop_assert_eq!(cut.matches('{').count(), cut.matches('}').count());
+                prop_assert_eq!(cut.matches("\n.visible .entry ").count(), kernels(&module).len());
+                prop_assert!(kernels(&whole).starts_with(&kernels(&module)));
+                let names = |module: &Module| -> Vec<String> {
+                    module.variables.iter().map(|variable| variable.name.clone()).collect()
+                };
+                prop_assert!(names(&whole).starts_with(&names(&module)));
+            }
+        }
     }
 
     #[test]
