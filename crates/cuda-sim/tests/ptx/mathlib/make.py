@@ -389,7 +389,8 @@ def without_banner(text):
 
 def differing(text, other):
     """A module without the kernels that are the same in another."""
-    kernel = re.compile(r"\.visible \.entry .*?\n}\n", re.S)
+    # Inline assembly has braces at the beginning of lines, too.
+    kernel = re.compile(r"\.visible \.entry .*?\n}\n(?=\s*(?://[^\n]*\s*)*(?:\.visible|\.func|\Z))", re.S)
     plain = lambda code: re.sub(r"\$L__BB\d+_", "", code)
     known = {plain(code) for code in kernel.findall(other)}
     return kernel.sub(lambda found: "" if plain(found[0]) in known else found[0], text)
