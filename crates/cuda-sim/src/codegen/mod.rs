@@ -34,9 +34,7 @@ mod vector;
 
 pub(crate) use access::Window;
 pub(crate) use native::{
-pub(crate) use native::{
     Frames, LaneAccess, NativeKernel, Places, Site, compile_threads, compile_warps, contained,
-};
 };
 
 /// Whether kernels can be translated for warps in lockstep on this host.
