@@ -13,10 +13,12 @@ mod miri;
 mod parallel;
 mod paths;
 mod process;
+mod sanitize;
 mod test_results;
 mod tidy;
 mod toolkit;
 
+use std::fmt;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
@@ -27,6 +29,18 @@ struct Arguments {
     #[command(subcommand)]
     command: Command,
 }
+
+/// What a command needs is not on this machine: it ends with status 3, having done nothing.
+#[derive(Debug)]
+struct Unavailable(String);
+
+impl fmt::Display for Unavailable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Unavailable {}
 
 #[derive(Subcommand)]
 enum Command {
@@ -47,6 +61,8 @@ enum Command {
     Libcuda,
     /// Run the tests that need no driver under Miri, of some packages or all.
     Miri(miri::Arguments),
+    /// Run tests under a sanitizer of the nightly toolchain, of some packages or all.
+    Sanitize(sanitize::Arguments),
     /// Check the rules of this repository: floors, headers, licences, clauses, links and more.
     Tidy,
     /// Install nvcc, the CUDA headers and libclang below target/toolkit.
@@ -58,7 +74,7 @@ fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("error: {error:#}");
-            ExitCode::FAILURE
+            if error.is::<Unavailable>() { ExitCode::from(3) } else { ExitCode::FAILURE }
         }
     }
 }
@@ -73,6 +89,7 @@ fn run(command: Command) -> anyhow::Result<()> {
         Command::Instructions => instructions::run(),
         Command::Libcuda => libcuda::run(),
         Command::Miri(arguments) => miri::run(&arguments),
+        Command::Sanitize(arguments) => sanitize::run(&arguments),
         Command::Tidy => tidy::run(),
         Command::Toolkit => toolkit::run(),
     }

@@ -20,6 +20,7 @@ mod map;
 mod markers;
 mod members;
 mod metadata;
+mod misuse;
 mod project;
 mod unsafe_code;
 
@@ -31,7 +32,7 @@ use self::project::Project;
 /// Looks at the project and says what is wrong with it, by one rule.
 type Check = fn(&Project) -> Vec<Finding>;
 
-const CHECKS: [Check; 16] = [
+const CHECKS: [Check; 17] = [
     changelog::check,
     clauses::check,
     decisions::check,
@@ -47,6 +48,7 @@ const CHECKS: [Check; 16] = [
     map::check,
     markers::check,
     members::check,
+    misuse::check,
     unsafe_code::check,
 ];
 

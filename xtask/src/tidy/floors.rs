@@ -28,6 +28,9 @@ const ROOF: [&str; 2] = ["bench", "xtask"];
 /// It imports nothing of ours, and each may have it as a dev-dependency.
 const SUPPORT: &str = "test-support";
 
+/// It reads sources and imports nothing of ours; what is above all floors may have it.
+const SURFACE: &str = "surface";
+
 pub(super) fn check(project: &Project) -> Vec<Finding> {
     let ours: Vec<_> = project.members().map(|package| package.name.as_str()).collect();
     let mut findings = Vec::new();
@@ -53,6 +56,9 @@ fn is_allowed(package: &Package, dependency: &Dependency) -> bool {
     if dependency.name == SUPPORT {
         return package.name != SUPPORT && (dependency.is_dev || is_roof(package));
     }
+    if dependency.name == SURFACE {
+        return is_roof(package);
+    }
     let Some(below) = floor(&dependency.name) else {
         return false;
     };
@@ -65,11 +71,12 @@ fn is_allowed(package: &Package, dependency: &Dependency) -> bool {
 
 fn is_placed(package: &Package) -> bool {
     let name = package.name.as_str();
-    floor(name).is_some() || is_roof(package) || [LIBCUDA, SUPPORT].contains(&name)
+    floor(name).is_some() || is_roof(package) || [LIBCUDA, SUPPORT, SURFACE].contains(&name)
 }
 
 fn is_roof(package: &Package) -> bool {
-    let is_test = package.manifest.starts_with("tests/") && package.name != SUPPORT;
+    let is_shared = [SUPPORT, SURFACE].contains(&package.name.as_str());
+    let is_test = package.manifest.starts_with("tests/") && !is_shared;
     is_test || ROOF.contains(&package.name.as_str())
 }
 
@@ -97,6 +104,8 @@ mod tests {
             "libcuda: cuda-sim cuda-sys",
             "bench: tensor cuda-sim test-support",
             "test-support: libc",
+            "surface: syn",
+            "xtask: surface",
         ];
         assert_eq!(found(&packages), [""; 0]);
     }
@@ -111,6 +120,8 @@ mod tests {
             ("parallel: bench", "bench"),
             ("parallel: test-support", "test-support"),
             ("test-support: tensor", "tensor"),
+            ("surface: tensor", "tensor"),
+            ("tensor: surface", "surface"),
             ("tensor: libcuda", "libcuda"),
         ] {
             let found = found(&[package, dependency]);

@@ -54,10 +54,11 @@ impl Wrapper for Cap {
     fn called(&mut self, call: SourceCall) {
         match call {
             SourceCall::Allocated { bytes, .. } | SourceCall::Created { bytes, .. } => {
-                self.held += bytes;
+                self.held = self.held.saturating_add(bytes);
             }
             SourceCall::Released { bytes, .. } | SourceCall::Destroyed { bytes, .. } => {
-                self.held -= bytes;
+                // Who gives back what was never handed out is told nothing, and holds no less than nothing.
+                self.held = self.held.saturating_sub(bytes);
             }
             _ => {}
         }

@@ -3,9 +3,9 @@
 use std::sync::{Arc, Mutex};
 
 use gpu_alloc::policy::{
-    AllocateError, Asked, Block, Calls, Cap, Home, Limit, Log, MemorySource, OnRefusal, Policy,
-    Pytorch, PytorchOptions, Refusal, Refused, SourceCall, SourceCounts, SourceError, Statistic,
-    Stitched, Suballocated, Wrapped,
+    Address, AllocateError, Asked, Block, Calls, Cap, Home, Limit, Log, MemorySource, OnRefusal,
+    Policy, Pytorch, PytorchOptions, Refusal, Refused, SourceCall, SourceCounts, SourceError,
+    Statistic, Stitched, Suballocated, Wrapped, Wrapper,
 };
 use proptest::prelude::*;
 
@@ -241,6 +241,18 @@ fn what_is_refused_is_asked_for_again_as_long_as_somebody_makes_room() {
     let refused = source.allocate(2 * PAGE).unwrap_err();
     assert_eq!(refused, SourceError::LimitReached { limit: 4 * PAGE });
     assert_eq!(told.lock().unwrap().len(), 4);
+}
+
+#[test]
+fn a_limit_of_which_more_is_given_back_than_was_handed_out_holds_nothing() {
+    let mut cap = Cap::new(Some(PAGE));
+    let (address, bytes) = (Address(0), u64::MAX);
+    cap.called(SourceCall::Released { address, bytes });
+    assert_eq!(cap.held(), 0);
+    cap.called(SourceCall::Allocated { address, bytes });
+    cap.called(SourceCall::Allocated { address, bytes });
+    assert_eq!(cap.held(), u64::MAX);
+    assert!(cap.admit(Asked::Segment, 1).is_err());
 }
 
 #[test]

@@ -30,7 +30,8 @@ impl<D: Dataset> Dataset for Subset<D> {
     }
 
     fn get(&self, index: usize) -> Result<D::Sample, D::Error> {
-        self.dataset.get(self.indices[index])
+        // What is beyond this part is beyond the whole: the dataset says what it says of that.
+        self.dataset.get(self.indices.get(index).copied().unwrap_or(usize::MAX))
     }
 }
 

@@ -1,0 +1,27 @@
+//! Calls whose arguments no table can draw: generic ones, chains of several, closures that do
+//! something.
+
+mod alloc;
+mod copies;
+mod graphs;
+mod nets;
+mod policies;
+mod runtime;
+mod tensors;
+
+use super::Entry;
+
+/// All of them.
+pub(super) fn all() -> impl Iterator<Item = &'static Entry> {
+    let floors =
+        [tensors::ENTRIES, nets::ENTRIES, alloc::ENTRIES, policies::ENTRIES, runtime::ENTRIES];
+    floors.into_iter().chain([copies::ENTRIES, graphs::ENTRIES]).flatten()
+}
+
+/// Entries of the functions named, each with what calls them.
+macro_rules! entries {
+    ($($($name:literal),+ => $run:expr;)*) => {
+        &[$(crate::calls::Entry { names: &[$($name),+], run: $run }),*]
+    };
+}
+pub(super) use entries;

@@ -1,0 +1,152 @@
+//! Modules, optimizers, loaders, replicas.
+
+use nn::optim::Optimizer;
+use nn::{Flatten, Module, ReLU, Sequential, StateDict};
+use parallel::{
+    Collate, DataLoader, DataLoaderBuilder, DataParallel, Dataset, PinMemory, TensorDataset,
+    TensorSample, ToDevice, random_split,
+};
+use tensor::Tensor;
+
+use super::entries;
+use crate::calls::Entry;
+use crate::draw::Draw;
+
+pub(super) const ENTRIES: &[Entry] = entries! {
+    "nn::Module::forward", "nn::Module::set_training", "nn::Module::to" => |d| {
+        let mut model = d.model()?;
+        model.set_training(d.flag()?);
+        if d.flag()? {
+            let _ = model.to(d.device()?);
+        }
+        let input = d.tensor()?;
+        d.look(model.forward(&input).ok());
+        model.zero_grad();
+        Some(())
+    };
+    "nn::Module::load_state_dict", "nn::Module::visit", "nn::Module::visit_mut" => |d| {
+        let mut model = d.model()?;
+        let mut state: StateDict = model.state_dict();
+        let (name, tensor) = (d.text()?, d.tensor()?);
+        if d.flag()? {
+            state.insert(name, tensor.clone());
+        } else if let Some(value) = state.values_mut().next() {
+            *value = tensor.clone();
+        }
+        let _ = model.load_state_dict(&state);
+        model.visit(&mut |_, parameter| drop(parameter.sum()));
+        let _ = model.visit_mut(&mut |_, parameter| {
+            *parameter = tensor.clone();
+            Ok(())
+        });
+        let _ = model.load_state_dict(&state);
+        Some(())
+    };
+    "nn::Sequential::push" => |d| {
+        let model = Sequential::new().push(d.model()?).push(ReLU).push(Flatten).push(d.linear()?);
+        let input = d.tensor()?;
+        d.look(model.forward(&input).ok());
+        Some(())
+    };
+    "nn::optim::Optimizer::set_learning_rate", "nn::optim::Optimizer::step" => |d| {
+        if d.flag()? {
+            let optimizer = d.sgd()?.momentum(d.number()?).build();
+            steps(d, optimizer.ok()?)
+        } else {
+            let optimizer = d.adam()?.betas(d.number()?, d.number()?).build();
+            steps(d, optimizer.ok()?)
+        }
+    };
+    "parallel::Collate::collate" => |d| {
+        let samples = d.owned_tensors()?;
+        d.look(Tensor::collate(samples).ok());
+        let _ = Collate::collate(vec![(1.5f32, d.integer()?); d.rng().below(3)]);
+        Some(())
+    };
+    "parallel::DataLoader::builder", "parallel::DataLoader::set_epoch",
+    "parallel::DataLoaderBuilder::batch_size", "parallel::DataLoaderBuilder::drop_last",
+    "parallel::DataLoaderBuilder::pin_memory", "parallel::DataLoaderBuilder::prefetch_factor",
+    "parallel::DataLoaderBuilder::prefetch_to", "parallel::DataLoaderBuilder::shuffle",
+    "parallel::DataLoaderBuilder::workers", "parallel::DataLoaderBuilder::build" => |d| {
+        let loader = DataLoader::builder(d.dataset()?);
+        let loader = configured(d, loader)?.build().ok()?;
+        loader.set_epoch(d.word()?);
+        let batches = d.rng().below(5);
+        for (one, two) in loader.iter().take(batches).flatten() {
+            d.look(Some(one));
+            d.look(Some(two));
+        }
+        Some(())
+    };
+    "parallel::DataParallel::new" => |d| {
+        let mut model = d.model()?;
+        if d.flag()? {
+            let _ = model.to(tensor::Device::cuda_at(0));
+        }
+        let model = DataParallel::new(model, d.devices()?).ok()?;
+        let input = d.tensor()?;
+        d.look(model.forward(&input).ok());
+        Some(())
+    };
+    "parallel::Dataset::get", "parallel::Dataset::map" => |d| {
+        let dataset = d.dataset()?;
+        let _ = dataset.get(d.size()?);
+        let mapped = dataset.map(|(one, two)| one.add(&two));
+        let index = d.size()?;
+        d.look(mapped.get(index).ok());
+        Some(())
+    };
+    "parallel::TensorDataset::new", "parallel::TensorSample::row" => |d| {
+        let tensors = (d.tensor()?, d.tensor()?, d.tensor()?);
+        let _ = tensors.row(d.size()?);
+        let dataset = TensorDataset::new(tensors).ok()?;
+        let _ = dataset.get(d.rng().below(4));
+        Some(())
+    };
+    "parallel::ToDevice::into_device", "parallel::PinMemory::into_pinned" => |d| {
+        let moved = (d.tensor()?, vec![d.tensor()?]).into_device(d.device()?, d.blocking()?);
+        let _ = moved.and_then(PinMemory::into_pinned);
+        Some(())
+    };
+    "parallel::random_split" => |d| {
+        let dataset = d.dataset()?;
+        let lengths = if d.flag()? { [d.size()?, d.size()?] } else { [dataset.len(), 0] };
+        for part in random_split(dataset, lengths, d.word()?).into_iter().flatten() {
+            let _ = part.get(d.rng().below(3));
+        }
+        Some(())
+    };
+};
+
+fn steps(d: &mut Draw, mut optimizer: impl Optimizer) -> Option<()> {
+    optimizer.set_learning_rate(d.number()?);
+    for _ in 0..2 {
+        for parameter in optimizer.parameters() {
+            let _ = parameter.mul(2).and_then(|y| y.sum()).and_then(|y| y.backward());
+        }
+        let _ = optimizer.step();
+    }
+    optimizer.zero_grad();
+    Some(())
+}
+
+type Pairs = TensorDataset<(Tensor, Tensor)>;
+
+fn configured(
+    d: &mut Draw,
+    mut loader: DataLoaderBuilder<Pairs>,
+) -> Option<DataLoaderBuilder<Pairs>> {
+    loader = loader.batch_size(d.size()?).drop_last(d.flag()?);
+    if d.flag()? {
+        loader = loader.shuffle(d.word()?);
+    }
+    if d.rng().one_in(3) {
+        // Each worker is a thread; that somebody asks for 2^62 of them is tried where none starts.
+        loader = loader.workers(d.rng().below(3));
+    }
+    if d.rng().one_in(4) {
+        loader = loader.prefetch_factor(d.size()?);
+    }
+    loader = loader.pin_memory(d.flag()?);
+    Some(if d.rng().one_in(3) { loader.prefetch_to(d.device()?) } else { loader })
+}

@@ -1,0 +1,72 @@
+//! Random calls: which there are, one at a time, and what must hold after each.
+
+mod by_hand;
+mod census;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use anyhow::{Context, Result};
+
+use self::census::Census;
+use crate::cases::{Cases, End};
+use crate::draw::{Draw, Rng};
+use crate::faults::{self, Fault, Kind};
+
+/// Something to call with arguments that are drawn.
+pub(crate) struct Entry {
+    /// The functions that it tries.
+    pub(crate) names: &'static [&'static str],
+    /// Draws and calls; nothing if there is nothing to call it with.
+    pub(crate) run: fn(&mut Draw) -> Option<()>,
+}
+
+/// Those whose arguments are known by their types.
+const GENERATED: &[Entry] = include!(concat!(env!("OUT_DIR"), "/entries.rs"));
+
+pub(crate) struct Calls {
+    seed: u64,
+    tells: bool,
+    entries: Vec<&'static Entry>,
+    before: Census,
+}
+
+impl Calls {
+    /// All calls that there are, in a process that has made none.
+    pub(crate) fn new(seed: u64, tells: bool) -> Result<Calls> {
+        let entries: Vec<_> = GENERATED.iter().chain(by_hand::all()).collect();
+        let before = Census::take().context("the devices do not work at the start")?;
+        Ok(Calls { seed, tells, entries, before })
+    }
+}
+
+impl Cases for Calls {
+    fn run(&mut self, case: u64, tell: &mut dyn FnMut(Fault)) -> Result<End> {
+        let mut rng = Rng::new(self.seed, case);
+        let entry = self.entries[rng.below(self.entries.len())];
+        let name = entry.names.join(", ");
+        if self.tells {
+            println!("{case}: {name}");
+        }
+        // The arguments go within, too: that they can be dropped is part of the promise.
+        let called = catch_unwind(AssertUnwindSafe(|| {
+            let mut draw = Draw::new(rng, self.tells);
+            (entry.run)(&mut draw)
+        }));
+        let restored = catch_unwind(AssertUnwindSafe(census::restore));
+        let mut fault =
+            |kind, text: String| tell(Fault { kind, case, text: format!("{name}: {text}") });
+        let panics = faults::take_panics();
+        for panic in &panics {
+            fault(Kind::Panic, panic.clone());
+        }
+        if panics.is_empty() && (called.is_err() || restored.is_err()) {
+            fault(Kind::Panic, "a panic that no hook was told of".to_owned());
+        }
+        let Some(after) = Census::settled(&self.before) else { return Ok(End::Spoilt) };
+        if after != self.before {
+            fault(Kind::Leak, format!("{:?} before, {after:?} after", self.before));
+            self.before = after;
+        }
+        Ok(End::Clean)
+    }
+}

@@ -1,0 +1,22 @@
+//! What is tried one case after the other in a child.
+
+use anyhow::Result;
+
+use crate::faults::Fault;
+
+/// What a case leaves behind.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum End {
+    Clean,
+    /// A device is lost, as some arguments may cost one, or a thread has stopped half way: this process
+    /// is of no use any more.
+    Spoilt,
+}
+
+pub(crate) trait Cases {
+    /// Tries a case, and tells of what went wrong.
+    ///
+    /// # Errors
+    /// Nothing can be tried.
+    fn run(&mut self, case: u64, tell: &mut dyn FnMut(Fault)) -> Result<End>;
+}

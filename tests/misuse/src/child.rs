@@ -1,0 +1,45 @@
+//! The process in which cases are tried: little address space, a journal, no mercy.
+
+use std::io::{self, Write};
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::{Context, Result};
+use gpu_runtime::{DriverChoice, choose_driver};
+
+use crate::calls::Calls;
+use crate::cases::{Cases, End};
+use crate::faults;
+use crate::journal::Journal;
+use crate::programs::Programs;
+use crate::ration::Ration;
+use crate::{Arguments, What};
+
+/// A child that ends so asks for another one to go on behind its last case.
+pub(crate) const GO_ON: u8 = 3;
+
+pub(crate) fn run(arguments: &Arguments, journal: &Path) -> Result<ExitCode> {
+    if arguments.what() == What::Calls {
+        Ration::of(arguments.cases().start).impose()?;
+    }
+    faults::note_panics();
+    let journal = Journal::open(journal).context("cannot open the journal")?;
+    choose_driver(DriverChoice::Software { devices: Some(2) })?;
+    let (seed, tells) = (arguments.seed, arguments.only.is_some());
+    let mut tried: Box<dyn Cases> = match arguments.what() {
+        What::Calls => Box::new(Calls::new(seed, tells)?),
+        What::Programs => Box::new(Programs::new(seed, tells)?),
+    };
+    for case in arguments.cases() {
+        journal.begin(case)?;
+        let end = tried.run(case, &mut |fault| {
+            println!("{}", fault.line());
+            let _ = io::stdout().flush();
+        })?;
+        if end == End::Spoilt {
+            return Ok(ExitCode::from(GO_ON));
+        }
+    }
+    journal.begin(arguments.cases().end)?;
+    Ok(ExitCode::SUCCESS)
+}

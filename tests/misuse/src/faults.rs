@@ -1,0 +1,102 @@
+//! What can go wrong with a case, and how children tell their parent.
+
+use std::fmt;
+use std::sync::Mutex;
+use std::sync::PoisonError;
+
+/// A way in which a case goes wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Kind {
+    Panic,
+    Abort,
+    Hang,
+    /// Memory that is still allocated afterwards.
+    Leak,
+    /// What no order of a program's steps gives.
+    Wrong,
+}
+
+impl Kind {
+    pub(crate) const ALL: [Kind; 5] =
+        [Kind::Panic, Kind::Abort, Kind::Hang, Kind::Leak, Kind::Wrong];
+
+    fn name(self) -> &'static str {
+        match self {
+            Kind::Panic => "panic",
+            Kind::Abort => "abort",
+            Kind::Hang => "hang",
+            Kind::Leak => "leak",
+            Kind::Wrong => "wrong",
+        }
+    }
+
+    /// As the last line calls several of them.
+    pub(crate) fn plural(self) -> String {
+        if self == Kind::Wrong { self.to_string() } else { format!("{self}s") }
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// Something that went wrong.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Fault {
+    pub(crate) kind: Kind,
+    pub(crate) case: u64,
+    /// What was tried, and what is known of what came of it.
+    pub(crate) text: String,
+}
+
+const MARK: &str = "FAULT";
+
+impl Fault {
+    /// As a child tells of it, in a line of its output.
+    pub(crate) fn line(&self) -> String {
+        format!("{MARK} {} {} {}", self.kind, self.case, self.text.replace('\n', " | "))
+    }
+
+    /// What a line of a child's output tells of.
+    pub(crate) fn of_line(line: &str) -> Option<Fault> {
+        let mut words = line.strip_prefix(MARK)?.trim_start().splitn(3, ' ');
+        let name = words.next()?;
+        let kind = Kind::ALL.into_iter().find(|kind| kind.name() == name)?;
+        let case = words.next()?.parse().ok()?;
+        Some(Fault { kind, case, text: words.next().unwrap_or_default().to_owned() })
+    }
+}
+
+static PANICS: Mutex<Vec<String>> = Mutex::new(Vec::new());
+
+/// Has panics of all threads noted instead of printed.
+pub(crate) fn note_panics() {
+    std::panic::set_hook(Box::new(|panic| {
+        let thread = std::thread::current();
+        let name = thread.name().unwrap_or("a thread").to_owned();
+        let text = format!("{panic} (in {name})");
+        PANICS.lock().unwrap_or_else(PoisonError::into_inner).push(text);
+    }));
+}
+
+/// The panics since the last call.
+pub(crate) fn take_panics() -> Vec<String> {
+    std::mem::take(&mut *PANICS.lock().unwrap_or_else(PoisonError::into_inner))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fault_is_read_as_it_was_written() {
+        for kind in Kind::ALL {
+            let fault = Fault { kind, case: 7, text: "tensor::Tensor::cat: index 3".into() };
+            assert_eq!(Fault::of_line(&fault.line()), Some(fault));
+        }
+        assert_eq!(Fault::of_line("  tensor [2, 3]"), None);
+        assert_eq!(Fault::of_line("FAULT"), None);
+    }
+}

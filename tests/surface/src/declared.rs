@@ -1,0 +1,179 @@
+//! The functions that are declared where a program can reach them.
+
+use std::collections::BTreeMap;
+
+use quote::ToTokens;
+use syn::{
+    Attribute, FnArg, GenericParam, Generics, ImplItem, Item, ItemImpl, ItemTrait, Pat,
+    ReceiverKind, ReturnType, Signature, TraitItem, Type, Visibility,
+};
+
+use crate::modules::{Module, leaves_out};
+use crate::names::{Place, resolve};
+use crate::{Argument, Function, Receiver};
+
+pub(crate) fn functions(modules: &[Module], names: &BTreeMap<Place, String>) -> Vec<Function> {
+    let mut functions = Vec::new();
+    for (index, module) in modules.iter().enumerate() {
+        for item in &module.items {
+            match item {
+                Item::Fn(item) => {
+                    if let Some(path) = names.get(&(index, item.sig.ident.to_string())) {
+                        functions.push(function(module, path.clone(), &item.sig));
+                    }
+                }
+                Item::Impl(item) if item.trait_.is_none() => {
+                    if let Some(owner) = owner(modules, names, index, item) {
+                        functions.extend(methods(module, &owner, item));
+                    }
+                }
+                Item::Trait(item) => {
+                    if let Some(path) = names.get(&(index, item.ident.to_string())) {
+                        functions.extend(required(module, path, item));
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+    functions
+}
+
+/// The type that an implementation is of: its public path, and whether it has parameters.
+struct Owner {
+    path: String,
+    is_generic: bool,
+}
+
+fn owner(
+    modules: &[Module],
+    names: &BTreeMap<Place, String>,
+    module: usize,
+    item: &ItemImpl,
+) -> Option<Owner> {
+    let Type::Path(own) = &*item.self_ty else { return None };
+    let name = own.path.segments.last()?.ident.to_string();
+    let path = names.get(&resolve(modules, module, &name)?)?.clone();
+    Some(Owner { path, is_generic: settles_more(&item.generics) })
+}
+
+fn methods(module: &Module, owner: &Owner, item: &ItemImpl) -> Vec<Function> {
+    let public = item.items.iter().filter_map(|item| match item {
+        ImplItem::Fn(method) if matches!(method.vis, Visibility::Public(_)) => Some(method),
+        _ => None,
+    });
+    let shown = public.filter(|method| is_shown(&method.attrs));
+    shown.map(|method| of_type(module, owner, &method.sig)).collect()
+}
+
+fn required(module: &Module, path: &str, item: &ItemTrait) -> Vec<Function> {
+    let owner = Owner { path: path.to_owned(), is_generic: settles_more(&item.generics) };
+    let methods = item.items.iter().filter_map(|item| match item {
+        TraitItem::Fn(method) if is_shown(&method.attrs) => Some(method),
+        _ => None,
+    });
+    let of_trait = |method: &syn::TraitItemFn| Function {
+        is_of_trait: true,
+        ..of_type(module, &owner, &method.sig)
+    };
+    methods.map(of_trait).collect()
+}
+
+fn of_type(module: &Module, owner: &Owner, signature: &Signature) -> Function {
+    let path = format!("{}::{}", owner.path, signature.ident);
+    let mut function = function(module, path, signature);
+    if let Some(receiver) = &mut function.receiver {
+        receiver.path.clone_from(&owner.path);
+        receiver.is_generic = owner.is_generic;
+    } else {
+        function.is_generic |= owner.is_generic;
+    }
+    function
+}
+
+fn function(module: &Module, path: String, signature: &Signature) -> Function {
+    let mut receiver = None;
+    let mut arguments = Vec::new();
+    for argument in &signature.inputs {
+        match argument {
+            FnArg::Receiver(own) => receiver = Some(taken(own)),
+            FnArg::Typed(argument) => {
+                let name = match &*argument.pat {
+                    Pat::Ident(name) => name.ident.to_string(),
+                    _ => String::new(),
+                };
+                arguments.push(Argument { name, kind: text(&argument.ty) });
+            }
+        }
+    }
+    Function {
+        line: line(module, signature),
+        path,
+        file: module.file.clone(),
+        receiver,
+        is_generic: unsettled(&signature.generics, &arguments),
+        arguments,
+        result: match &signature.output {
+            ReturnType::Default => String::new(),
+            ReturnType::Type(_, result) => text(result),
+        },
+        is_unsafe: text(&signature.safety) == "unsafe",
+        is_of_trait: false,
+    }
+}
+
+fn taken(own: &syn::Receiver) -> Receiver {
+    let taken = match &own.kind {
+        ReceiverKind::Typed(_, taken) => text(taken),
+        ReceiverKind::Reference(_, _, Some(_)) => "&mut self".to_owned(),
+        ReceiverKind::Reference(_, _, None) => "&self".to_owned(),
+        _ => "self".to_owned(),
+    };
+    Receiver { path: String::new(), taken, is_generic: false }
+}
+
+fn line(module: &Module, signature: &Signature) -> usize {
+    let declared = format!("fn {}", signature.ident);
+    let begins = |line: &str| {
+        let rest = line.split_once(&declared).map(|(_, rest)| rest);
+        rest.is_some_and(|rest| rest.starts_with(['(', '<']))
+    };
+    module.text.lines().position(begins).map_or(1, |line| line + 1)
+}
+
+fn is_shown(attributes: &[Attribute]) -> bool {
+    !attributes.iter().any(leaves_out)
+}
+
+/// Whether there are parameters besides lifetimes.
+fn settles_more(generics: &Generics) -> bool {
+    generics.params.iter().any(|parameter| !matches!(parameter, GenericParam::Lifetime(_)))
+}
+
+/// Whether there is a parameter that is not the result of a closure among the arguments.
+fn unsettled(generics: &Generics, arguments: &[Argument]) -> bool {
+    generics.params.iter().any(|parameter| match parameter {
+        GenericParam::Lifetime(_) => false,
+        GenericParam::Const(_) => true,
+        GenericParam::Type(parameter) => {
+            let result = format!(")->{}", parameter.ident);
+            !arguments.iter().any(|argument| argument.kind.ends_with(&result))
+        }
+    })
+}
+
+/// A piece of source in one way of writing it: without lifetimes and needless blanks.
+pub(crate) fn text(tokens: &impl ToTokens) -> String {
+    let written = tokens.to_token_stream().to_string();
+    let words = written.split_whitespace().filter(|word| !word.starts_with('\''));
+    let mut text = String::new();
+    for word in words {
+        let joins = |c: char| c.is_alphanumeric() || c == '_';
+        if text.ends_with(joins) && word.starts_with(joins) {
+            text.push(' ');
+        }
+        text.push_str(word);
+    }
+    let text = text.replace("<>", "").replace("<,", "<").replace(",>", ">").replace("+>", ">");
+    text.trim_end_matches('+').to_owned()
+}

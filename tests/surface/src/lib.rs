@@ -1,0 +1,194 @@
+//! The public functions of a crate, as its sources declare them: what a program can call.
+//!
+//! `tests/misuse` makes an entry of each function whose arguments it can draw, and `cargo xtask
+//! tidy` finds those that are tried nowhere. Both read the sources here, since what rustdoc writes
+//! for programs needs a nightly toolchain.
+//!
+//! What macros make is not seen, nor are implementations of traits; the methods that a public trait
+//! declares are.
+#![forbid(unsafe_code)]
+
+mod declared;
+mod entry;
+mod modules;
+mod names;
+
+use std::fmt;
+
+/// A public function or method.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Function {
+    /// The shortest path that a program can write: `tensor::Tensor::cat`.
+    pub path: String,
+    /// The file that declares it, as it was asked for.
+    pub file: String,
+    /// The line in that file, from 1.
+    pub line: usize,
+    /// What it is called on, if it is a method.
+    pub receiver: Option<Receiver>,
+    /// The other arguments.
+    pub arguments: Vec<Argument>,
+    /// The type of the result, empty for `()`.
+    pub result: String,
+    /// Whether the caller must promise something.
+    pub is_unsafe: bool,
+    /// Whether it has parameters of types or constants that an argument does not settle.
+    pub is_generic: bool,
+    /// Whether a trait declares it.
+    pub is_of_trait: bool,
+}
+
+/// An argument of a function.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Argument {
+    /// Its name; empty for a pattern.
+    pub name: String,
+    /// Its type, without lifetimes: `&[&Tensor]`.
+    pub kind: String,
+}
+
+/// What a method is called on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Receiver {
+    /// The type's public path: `tensor::Tensor`.
+    pub path: String,
+    /// How the method takes it: `self`, `&self`, `&mut self`, or a type such as `&Arc<Self>`.
+    pub taken: String,
+    /// Whether the type has parameters of its own: `DeviceBuffer<T>`.
+    pub is_generic: bool,
+}
+
+impl Function {
+    /// Whether the function takes something besides the value that it is called on.
+    #[must_use]
+    pub fn takes_values(&self) -> bool {
+        !self.arguments.is_empty()
+    }
+
+    /// The Rust expression with which `tests/misuse` calls the function with arguments that it draws;
+    /// nothing if it cannot draw them.
+    #[must_use]
+    pub fn entry(&self) -> Option<String> {
+        entry::of(self)
+    }
+}
+
+/// Why a crate cannot be read.
+#[derive(Debug)]
+pub struct Unreadable {
+    /// The file that is missing or no Rust.
+    pub file: String,
+    /// What is wrong with it.
+    pub reason: String,
+}
+
+impl fmt::Display for Unreadable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.file, self.reason)
+    }
+}
+
+impl std::error::Error for Unreadable {}
+
+/// The public functions of a crate in the order of their paths. `name` is the crate's in Rust,
+/// `root` the file of its root module, and `read` gives a file's text if there is such a file.
+///
+/// # Errors
+/// A module's file is missing or cannot be parsed.
+pub fn functions(
+    name: &str,
+    root: &str,
+    read: &dyn Fn(&str) -> Option<String>,
+) -> Result<Vec<Function>, Unreadable> {
+    let modules = modules::load(root, read)?;
+    let names = names::public(name, &modules);
+    let mut functions = declared::functions(&modules, &names);
+    functions.sort_by(|a, b| a.path.cmp(&b.path));
+    functions.dedup_by(|a, b| a.path == b.path);
+    Ok(functions)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(files: &[(&str, &str)]) -> Vec<Function> {
+        let read = |path: &str| {
+            files.iter().find(|(file, _)| *file == path).map(|(_, text)| (*text).to_owned())
+        };
+        functions("shop", "src/lib.rs", &read).expect("the sources are whole")
+    }
+
+    fn paths(files: &[(&str, &str)]) -> Vec<String> {
+        of(files).into_iter().map(|function| function.path).collect()
+    }
+
+    #[test]
+    fn what_is_named_from_the_root_is_public_wherever_it_is_written() {
+        let files = [
+            (
+                "src/lib.rs",
+                "mod deep; pub mod open; mod hidden; pub use deep::{Thing, make};\n\
+                 use deep::shut;",
+            ),
+            ("src/deep/mod.rs", "mod inner; pub use inner::{Thing, make}; pub fn shut(a: u8) {}"),
+            (
+                "src/deep/inner.rs",
+                "pub struct Thing; impl Thing { pub fn new(a: u8) -> Thing { Thing } fn own(&self) {}\
+                 pub(crate) fn near(&self) {} } pub fn make(a: u8) {}",
+            ),
+            ("src/open.rs", "pub fn walk(a: u8) {} pub trait Door { fn open(&self, wide: bool); }"),
+            ("src/hidden.rs", "pub struct Lost; impl Lost { pub fn find(a: u8) {} }"),
+        ];
+        let expected =
+            ["shop::Thing::new", "shop::make", "shop::open::Door::open", "shop::open::walk"];
+        assert_eq!(paths(&files), expected);
+    }
+
+    #[test]
+    fn methods_are_found_wherever_the_implementation_is_written() {
+        let files = [
+            ("src/lib.rs", "mod thing; mod more; pub use thing::Thing as Item;"),
+            ("src/thing.rs", "pub struct Thing;"),
+            (
+                "src/more.rs",
+                "use crate::thing::Thing; impl Thing { pub fn add<'a>(&self, a: &'a [ &Thing ]) {} }",
+            ),
+        ];
+        let found = of(&files);
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert_eq!(found[0].path, "shop::Item::add");
+        assert_eq!((found[0].file.as_str(), found[0].line), ("src/more.rs", 1));
+        let kinds: Vec<_> = found[0].arguments.iter().map(|a| (&*a.name, &*a.kind)).collect();
+        assert_eq!(kinds, [("a", "&[&Thing]")]);
+        assert!(!found[0].is_generic, "a lifetime is no parameter that a caller settles");
+        let receiver = found[0].receiver.as_ref().expect("it is a method");
+        assert_eq!((receiver.path.as_str(), receiver.taken.as_str()), ("shop::Item", "&self"));
+    }
+
+    #[test]
+    fn what_only_tests_and_documentation_have_is_left_out() {
+        let text = "#[cfg(test)] mod tests { pub fn f(a: u8) {} } #[doc(hidden)] pub fn g(a: u8) {}\
+                    #[cfg(test)] pub fn h(a: u8) {} pub fn kept(a: u8) {}";
+        assert_eq!(paths(&[("src/lib.rs", text)]), ["shop::kept"]);
+    }
+
+    #[test]
+    fn parameters_that_arguments_do_not_settle_are_told() {
+        let text = "pub fn a<T: Copy>() -> T { todo!() } pub fn b(f: impl FnOnce() -> u8) {}\
+                    pub fn c<R>(f: impl FnOnce() -> R) -> R { f() } pub unsafe fn d(p: *const u8) {}";
+        let found = of(&[("src/lib.rs", text)]);
+        let told: Vec<_> = found.iter().map(|f| (f.is_generic, f.is_unsafe)).collect();
+        assert_eq!(told, [(true, false), (false, false), (false, false), (false, true)]);
+        assert_eq!(found[1].arguments[0].kind, "impl FnOnce()->u8");
+    }
+
+    #[test]
+    fn a_missing_module_is_an_error_that_names_the_file() {
+        let error = functions("shop", "src/lib.rs", &|_| None).expect_err("there are no files");
+        assert_eq!(error.file, "src/lib.rs");
+        let read = |path: &str| (path == "src/lib.rs").then(|| "mod gone;".to_owned());
+        let error = functions("shop", "src/lib.rs", &read).expect_err("a module is missing");
+        assert!(error.file.contains("gone"), "{error}");
+    }
+}

@@ -1,0 +1,170 @@
+//! Runs tests under LLVM's sanitizers, which watch what compiled code does to memory: faults that no
+//! test would notice, in the driver's and the runtime's `unsafe` code above all.
+//!
+//! Everything but the standard library is built anew for it, in a target folder of its own. Unlike
+//! Miri they watch at nearly full speed, with threads, processes and generated code.
+
+mod suites;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, ensure};
+
+use self::suites::SUITES;
+use crate::process::{output, transcript};
+use crate::test_results::Counts;
+use crate::{Unavailable, paths};
+
+/// Build scripts and procedural macros are built for the machine that builds, without flags, only if
+/// the target is named.
+const TARGET: &str = "x86_64-unknown-linux-gnu";
+
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    sanitizer: Sanitizer,
+    /// The packages whose tests run; all that there are suites of, if none is named.
+    #[arg(value_parser = suites::packages())]
+    packages: Vec<String>,
+    /// Only tests whose names contain this.
+    #[arg(long)]
+    filter: Option<String>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Sanitizer {
+    /// Accesses beyond memory, after it was freed, and memory that nobody frees.
+    Address,
+    /// Races of threads for memory. Needs the sources of the standard library, which is built with it.
+    Thread,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+    const ADVICE: &str =
+        "sanitizers come with a nightly toolchain: `rustup toolchain install nightly`";
+    let root = output(nightly("rustc").args(["--print", "sysroot"])).context(ADVICE)?;
+    arguments.sanitizer.ensure_available(Path::new(root.trim()))?;
+    let mut failed = Vec::new();
+    for package in SUITES.iter().filter(|package| arguments.concern(package)) {
+        if let Err(error) = run_suite(package, arguments) {
+            eprintln!("error: {error:#}");
+            failed.push(*package);
+        }
+    }
+    ensure!(failed.is_empty(), "failed: {}", failed.join(", "));
+    Ok(())
+}
+
+fn run_suite(package: &str, arguments: &Arguments) -> Result<()> {
+    let sanitizer = arguments.sanitizer;
+    let suppressions = suppressions(sanitizer)?;
+    let mut cargo = nightly("cargo");
+    cargo.args(["test", "--package", package, "--lib", "--tests", "--target", TARGET]);
+    cargo.arg("--target-dir").arg(paths::root().join("target").join(sanitizer.folder()));
+    // What others wrote is optimised less than usual: it is built for this alone.
+    cargo.args(["--config", "profile.dev.package.\"*\".opt-level=1"]);
+    if sanitizer == Sanitizer::Thread {
+        cargo.arg("-Zbuild-std");
+    }
+    cargo.args(arguments.filter.iter().flat_map(|filter| ["--", filter]));
+    cargo.env("RUSTFLAGS", format!("-Zsanitizer={}", sanitizer.name()));
+    cargo.env(sanitizer.variable(), sanitizer.options(&suppressions));
+    cargo.env("LSAN_OPTIONS", format!("suppressions={}", suppressions.display()));
+    let transcript = transcript(&mut cargo)?;
+    println!("{package}: {}", Counts::of(&transcript.lines));
+    transcript.result
+}
+
+/// The file of what is not to be reported, each line with the reason above it.
+fn suppressions(sanitizer: Sanitizer) -> Result<PathBuf> {
+    let path = paths::root().join("target").join(sanitizer.folder()).join("suppressions.txt");
+    fs::create_dir_all(path.parent().unwrap_or(&path))?;
+    fs::write(&path, sanitizer.suppressed()).context("cannot write the suppressions")?;
+    Ok(path)
+}
+
+impl Arguments {
+    fn concern(&self, package: &str) -> bool {
+        self.packages.is_empty() || self.packages.iter().any(|name| name == package)
+    }
+}
+
+impl Sanitizer {
+    fn name(self) -> &'static str {
+        match self {
+            Sanitizer::Address => "address",
+            Sanitizer::Thread => "thread",
+        }
+    }
+
+    fn folder(self) -> String {
+        format!("sanitize-{}", self.name())
+    }
+
+    fn variable(self) -> &'static str {
+        match self {
+            Sanitizer::Address => "ASAN_OPTIONS",
+            Sanitizer::Thread => "TSAN_OPTIONS",
+        }
+    }
+
+    fn options(self, suppressions: &Path) -> String {
+        let file = suppressions.display();
+        match self {
+            // The software driver takes SIGSEGV itself: a kernel's access to memory that it has not
+            // is an error of the device, and anything else goes on to the sanitizer's handler, which
+            // was there first.
+            Sanitizer::Address => {
+                "allow_user_segv_handler=1:use_sigaltstack=1:detect_stack_use_after_return=0"
+                    .to_owned()
+            }
+            Sanitizer::Thread => format!("suppressions={file}"),
+        }
+    }
+
+    fn suppressed(self) -> &'static str {
+        match self {
+            Sanitizer::Address => suites::LEAKS,
+            Sanitizer::Thread => suites::RACES,
+        }
+    }
+
+    /// # Errors
+    /// [`Unavailable`] if what this sanitizer needs is not installed.
+    fn ensure_available(self, sysroot: &Path) -> Result<()> {
+        let sources = sysroot.join("lib/rustlib/src/rust/library");
+        if self == Sanitizer::Thread && !sources.is_dir() {
+            let what = format!(
+                "the thread sanitizer needs the standard library built with it, from sources that \
+                 are not in {}: `rustup component add rust-src --toolchain nightly`",
+                sources.display()
+            );
+            return Err(Unavailable(what).into());
+        }
+        Ok(())
+    }
+}
+
+/// A program of the nightly toolchain, in the repository's root.
+fn nightly(program: &str) -> Command {
+    let mut command = Command::new("rustup");
+    command.current_dir(paths::root()).args(["run", "nightly", program]);
+    command
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_the_standard_librarys_sources_there_is_no_thread_sanitizer() {
+        let empty = tempfile::tempdir().expect("a temporary folder");
+        let error = Sanitizer::Thread.ensure_available(empty.path()).expect_err("there are none");
+        assert!(error.is::<Unavailable>(), "{error}");
+        assert!(error.to_string().contains("rust-src"), "{error}");
+        assert!(Sanitizer::Address.ensure_available(empty.path()).is_ok());
+        fs::create_dir_all(empty.path().join("lib/rustlib/src/rust/library")).expect("a folder");
+        assert!(Sanitizer::Thread.ensure_available(empty.path()).is_ok());
+    }
+}
