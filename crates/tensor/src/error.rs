@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::iter;
+use std::panic::Location;
 
 use crate::{AutogradError, DType, Device, Shape};
 
@@ -134,11 +135,16 @@ pub enum Error {
         /// Where it lies.
         device: Device,
     },
-    /// This thread holds a read guard of the memory that the operation would write.
-    #[error("{op}: this thread holds a read guard of the tensor's memory; drop it first")]
+    /// There is a read guard of the page-locked memory that the operation would write.
+    #[error(
+        "{op}: the page-locked memory is read through a guard that was taken at {place}; drop that \
+         first"
+    )]
     GuardHeld {
         /// The operation.
         op: &'static str,
+        /// Where the guard was taken.
+        place: &'static Location<'static>,
     },
     /// A byte of a bool tensor is neither 0 nor 1: it was read before it was written.
     #[error("{op}: the bool tensor holds a byte that is neither 0 nor 1; it was never written")]

@@ -19,12 +19,13 @@
 //! ```
 //!
 //! # Memory
-//! A [`Tensor`] is a handle on a view of a storage, which other handles and views share. What one
+//! A [`Tensor`] is a handle on a view of a [`Storage`], which other handles and views share. What one
 //! thread writes is seen by all; two uses of one storage never race. On the CPU each storage has a
-//! lock that operations take; on CUDA each storage remembers its uses, and work on one stream waits
-//! for the work on others that it must come after ([`cuda::with_order`] switches that off). The host
-//! reaches elements through copies ([`Tensor::to_vec`], [`Tensor::item`]) and a guard
-//! ([`Tensor::read`]), all of which wait for copies in flight.
+//! lock that operations take, and that is never held while code of the program runs; on CUDA each
+//! storage remembers its uses, and work on one stream waits for the work on others that it must come
+//! after ([`cuda::with_order`] switches that off). The host reaches elements through copies
+//! ([`Tensor::to_vec`], [`Tensor::item`]) and snapshots ([`Tensor::read`]), all of which wait for
+//! copies in flight.
 //!
 //! # How it is built
 //! An operation is data: the CPU's kernel by dtype, the name of the CUDA kernel, how its dtype is
@@ -51,6 +52,7 @@ mod promote;
 mod random;
 mod scalar;
 mod shape;
+mod shared;
 mod storage;
 mod tensor;
 
@@ -75,5 +77,5 @@ pub use random::{
 };
 pub use scalar::Scalar;
 pub use shape::Shape;
-pub use storage::ReadGuard;
+pub use storage::{ReadGuard, Storage};
 pub use tensor::Tensor;

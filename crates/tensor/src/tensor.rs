@@ -31,7 +31,7 @@ pub struct Tensor {
 }
 
 struct Inner {
-    storage: Arc<Storage>,
+    storage: Storage,
     layout: Layout,
     dtype: DType,
     autograd: Meta,
@@ -102,17 +102,25 @@ impl Tensor {
 
     /// Whether the two are views of the same memory.
     pub fn shares_memory_with(&self, other: &Tensor) -> bool {
-        Arc::ptr_eq(self.storage(), other.storage())
+        self.storage().ptr_eq(other.storage())
     }
 
-    /// The elements as a slice, without a copy, while the guard lives. Waits for copies in flight
-    /// into this memory.
+    /// The memory that the tensor shares with its views.
+    pub fn storage(&self) -> &Storage {
+        &self.inner.storage
+    }
+
+    /// The elements as a slice, without a copy: a snapshot, which later writes leave alone. Waits for
+    /// copies in flight into this memory.
+    ///
+    /// While a guard of page-locked memory lives, writes to that memory are
+    /// [`Error::GuardHeld`]; see [`ReadGuard`].
     ///
     /// # Errors
     /// The tensor is on a CUDA device, not contiguous, or of another dtype than `T`; or a copy in
     /// flight failed.
     #[track_caller]
-    pub fn read<T: Element>(&self) -> Result<ReadGuard<'_, T>> {
+    pub fn read<T: Element>(&self) -> Result<ReadGuard<T>> {
         storage::read("read", self)
     }
 
@@ -148,12 +156,12 @@ impl Tensor {
 
     fn new_contiguous(storage: Storage, shape: Shape, dtype: DType) -> Tensor {
         let layout = Layout::contiguous(shape);
-        Tensor::from_parts(Arc::new(storage), layout, dtype, Meta::none())
+        Tensor::from_parts(storage, layout, dtype, Meta::none())
     }
 
     /// The parts must belong together: the layout lies inside the storage.
     pub(crate) fn from_parts(
-        storage: Arc<Storage>,
+        storage: Storage,
         layout: Layout,
         dtype: DType,
         autograd: Meta,
@@ -163,7 +171,7 @@ impl Tensor {
 
     /// Another layout of the same memory, unknown to autograd. It must lie inside the storage.
     pub(crate) fn alias(&self, layout: Layout) -> Tensor {
-        Tensor::from_parts(Arc::clone(self.storage()), layout, self.dtype(), Meta::none())
+        Tensor::from_parts(self.storage().clone(), layout, self.dtype(), Meta::none())
     }
 
     /// The same elements with another history: for a freshly made tensor the handle is reused.
@@ -172,12 +180,8 @@ impl Tensor {
             inner.autograd = autograd;
             return self;
         }
-        let (storage, layout) = (Arc::clone(self.storage()), self.layout().clone());
+        let (storage, layout) = (self.storage().clone(), self.layout().clone());
         Tensor::from_parts(storage, layout, self.dtype(), autograd)
-    }
-
-    pub(crate) fn storage(&self) -> &Arc<Storage> {
-        &self.inner.storage
     }
 
     pub(crate) fn layout(&self) -> &Layout {
@@ -196,14 +200,9 @@ impl Tensor {
         self.layout().offset()
     }
 
-    /// Where the first element lies, in the address space of the device's kernels.
-    pub(crate) fn address(&self) -> u64 {
-        self.storage().address() + (self.offset() * self.dtype().size()) as u64
-    }
-
     /// Whether nobody else has this handle or a view of its memory.
     pub(crate) fn is_sole_owner(&self) -> bool {
-        Arc::strong_count(&self.inner) == 1 && Arc::strong_count(self.storage()) == 1
+        Arc::strong_count(&self.inner) == 1 && self.storage().is_sole_owner()
     }
 
     pub(crate) fn expect_dtype(&self, op: &'static str, dtype: DType) -> Result<()> {

@@ -1,4 +1,4 @@
-//! What threads share in `gpu-runtime` and `gpu-alloc`, compiled with locks and atomics that try every
+//! What threads share in `gpu-runtime`, `gpu-alloc` and `tensor`, compiled with locks and atomics that try every
 //! order in which threads can come to them: the files of the module `shared` there, what policies lend
 //! here, and models around them. Each test is run once for each such order, with at most three threads
 //! that are stopped where they could have gone on.
@@ -7,22 +7,30 @@
 
 #[path = "../../../crates/gpu-runtime/src/shared/edges.rs"]
 mod edges;
+#[path = "../../../crates/tensor/src/shared/gate.rs"]
+mod gate;
 #[path = "../../../crates/gpu-runtime/src/shared/hold.rs"]
 mod hold;
 #[path = "../../../crates/gpu-runtime/src/shared/idle.rs"]
 mod idle;
+#[path = "../../../crates/tensor/src/shared/latch.rs"]
+mod latch;
 #[path = "../../../crates/gpu-runtime/src/shared/milestones.rs"]
 mod milestones;
 #[path = "../../../crates/gpu-runtime/src/shared/newest.rs"]
 mod newest;
+#[path = "../../../crates/tensor/src/shared/owners.rs"]
+mod owners;
 #[path = "../../../crates/gpu-runtime/src/shared/recent.rs"]
 mod recent;
 #[path = "../../../crates/gpu-runtime/src/shared/words.rs"]
 mod words;
 
 mod sync {
-    pub(super) use loom::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-    pub(super) use loom::sync::{Mutex, MutexGuard};
+    pub(super) use loom::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence};
+    pub(super) use loom::sync::{
+        Condvar, Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard,
+    };
     pub(super) use std::sync::PoisonError;
 
     /// What a thread does before it looks once more at what others are about to change.
@@ -37,6 +45,7 @@ mod notes;
 mod pools;
 mod queue;
 mod records;
+mod snapshots;
 mod streams;
 
 /// Runs a test in every order.

@@ -1,5 +1,6 @@
 //! Where gradients end: the leaf of a graph, and the form that a gradient must have.
 
+use std::mem;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::device::Place;
@@ -65,21 +66,44 @@ impl Leaf {
     }
 
     pub(super) fn set(&self, gradient: Option<Tensor>) {
-        *self.lock() = gradient;
+        // The one before is dropped without the lock: it may own values of the program.
+        let _before = mem::replace(&mut *self.lock(), gradient);
     }
 
-    /// Adds to the gradient, in the memory that it has.
+    /// Adds to the gradient, in the memory that it has. Several threads may: each addition is one
+    /// operation in place, and whoever replaces the gradient meanwhile comes after it.
+    ///
+    /// Nothing is computed under the lock, which would keep those waiting who only ask.
     pub(super) fn accumulate(&self, gradient: Tensor) -> Result<()> {
-        let mut slot = self.lock();
-        match &*slot {
-            Some(sum) => {
+        let mut first = None;
+        loop {
+            if let Some(sum) = self.gradient() {
                 sum.add_(&gradient)?;
+                return Ok(());
             }
             // Later gradients are added in place, so this one must not be anybody else's memory.
-            None if gradient.is_sole_owner() && gradient.is_contiguous() => *slot = Some(gradient),
-            None => *slot = Some(gradient.clone_data()?),
+            let own = match first.take() {
+                Some(own) => own,
+                None if gradient.is_sole_owner() && gradient.is_contiguous() => gradient.clone(),
+                None => gradient.clone_data()?,
+            };
+            match self.set_first(own) {
+                None => return Ok(()),
+                refused => first = refused,
+            }
         }
-        Ok(())
+    }
+
+    /// Sets the gradient where there is none; gives it back where there is.
+    fn set_first(&self, gradient: Tensor) -> Option<Tensor> {
+        let mut slot = self.lock();
+        match &*slot {
+            Some(_) => Some(gradient),
+            None => {
+                *slot = Some(gradient);
+                None
+            }
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, Option<Tensor>> {

@@ -5,7 +5,7 @@ use std::ops::Deref;
 use gpu_runtime::StreamGuard;
 
 use super::physical;
-use crate::storage::Memory;
+use crate::storage::{HostMemory, Memory};
 use crate::{Device, Error, Result, Tensor};
 
 /// A queue of work on a CUDA device: [`gpu_runtime::Stream`], made for a [`Device`].
@@ -104,12 +104,15 @@ impl Tensor {
                 memory.record_stream(&stream.0);
                 return Ok(());
             }
-            Memory::Host(memory) => memory.uses().ok_or_else(|| Error::InvalidArgument {
-                op: "record_stream",
-                argument: "self",
-                value: self.device().to_string(),
-                why: "it must be on a CUDA device or in page-locked memory",
-            })?,
+            Memory::Host(HostMemory::Pinned(memory)) => memory.uses(),
+            Memory::Host(HostMemory::Heap(_)) => {
+                return Err(Error::InvalidArgument {
+                    op: "record_stream",
+                    argument: "self",
+                    value: self.device().to_string(),
+                    why: "it must be on a CUDA device or in page-locked memory",
+                });
+            }
         };
         uses.record_stream(&stream.0);
         Ok(())

@@ -9,7 +9,7 @@ use smallvec::SmallVec;
 
 use super::family::Family;
 use crate::device::Place;
-use crate::storage::{Memory, Storage};
+use crate::storage::{HostMemory, Memory, Storage};
 use crate::{DType, Error, Result, Tensor};
 
 /// Blocks of 256 threads that a multiprocessor holds at one time, on every architecture so far.
@@ -55,7 +55,8 @@ pub(super) unsafe fn launch<P: Family>(
 pub(super) fn uses_of(storage: &Storage) -> Option<&Uses> {
     match storage.memory() {
         Memory::Cuda(memory) => Some(memory.uses()),
-        Memory::Host(memory) => memory.uses(),
+        Memory::Host(HostMemory::Pinned(memory)) => Some(memory.uses()),
+        Memory::Host(HostMemory::Heap(_)) => None,
     }
 }
 

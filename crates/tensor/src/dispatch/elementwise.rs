@@ -3,9 +3,9 @@
 use gpu_runtime::Access;
 use smallvec::SmallVec;
 
-use super::Operation;
 use super::abi::{Elementwise, MAX_DIMS, Operand};
 use super::plan::{Dim, Plan};
+use super::{Operands, Operation};
 use crate::device::Place;
 use crate::layout::Layout;
 use crate::{DType, Error, Result, Tensor};
@@ -38,17 +38,12 @@ pub(crate) fn elementwise<const N: usize>(
     });
     let plan = Plan::new(layouts).ok_or_else(|| does_not_broadcast(op, &operands))?;
     let mut tensors: SmallVec<[(&Tensor, Access); 6]> = SmallVec::new();
-    let mut call_operands = [Operand::default(); N];
     for (position, operand) in operands.iter().enumerate() {
-        match operand {
-            Input::Immediate(bits) => call_operands[position].immediate = *bits,
-            Input::Tensor(tensor) => {
-                let expected = operation.operand_dtype(dtype, position);
-                assert_eq!(tensor.dtype(), expected, "{op}: operand {position} was not converted");
-                let access = if position == 0 { Access::Write } else { Access::Read };
-                tensors.push((tensor, access));
-                call_operands[position].data = tensor.address();
-            }
+        if let Input::Tensor(tensor) = operand {
+            let expected = operation.operand_dtype(dtype, position);
+            assert_eq!(tensor.dtype(), expected, "{op}: operand {position} was not converted");
+            let access = if position == 0 { Access::Write } else { Access::Read };
+            tensors.push((tensor, access));
         }
     }
     if layouts[0].is_some_and(Layout::overlaps_itself) {
@@ -65,19 +60,26 @@ pub(crate) fn elementwise<const N: usize>(
     if plan.dims.iter().any(|dim| dim.size == 0) {
         return Ok(());
     }
-    let call = Calls { operation, dtype, place, tensors: &tensors };
-    call.run(&plan.dims, call_operands)
+    let held = Operands::hold(op, place, &tensors)?;
+    let mut call_operands = [Operand::default(); N];
+    let mut addresses = (0..tensors.len()).map(|position| held.address(position));
+    for (operand, call) in operands.iter().zip(&mut call_operands) {
+        match operand {
+            Input::Immediate(bits) => call.immediate = *bits,
+            Input::Tensor(_) => call.data = addresses.next().expect("each tensor is held"),
+        }
+    }
+    Calls { operation, dtype, held: &held }.run(&plan.dims, call_operands)
 }
 
 /// What the calls that one operation may fall apart into have in common.
-struct Calls<'a, const N: usize> {
+struct Calls<'a, 'tensors, const N: usize> {
     operation: &'static Operation<Elementwise<N>>,
     dtype: DType,
-    place: Place,
-    tensors: &'a [(&'a Tensor, Access)],
+    held: &'a Operands<'tensors>,
 }
 
-impl<const N: usize> Calls<'_, N> {
+impl<const N: usize> Calls<'_, '_, N> {
     /// One call, or where there are too many dimensions one for each index of the outermost.
     #[track_caller]
     fn run(&self, dims: &[Dim<N>], operands: [Operand; N]) -> Result<()> {
@@ -85,7 +87,7 @@ impl<const N: usize> Calls<'_, N> {
             let call = call(dims, operands);
             // SAFETY: each operand is a tensor of the dtype that the signature asks for (asserted
             // above), whose layout lies inside its storage; the plan goes through that layout.
-            return unsafe { self.operation.run(self.dtype, self.place, self.tensors, &call) };
+            return unsafe { self.operation.run(self.dtype, self.held, &call) };
         }
         let (outermost, inner) = dims.split_first().expect("there are more than MAX_DIMS");
         for index in 0..outermost.size {

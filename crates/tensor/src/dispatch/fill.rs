@@ -2,9 +2,9 @@
 
 use gpu_runtime::Access;
 
-use super::Operation;
 use super::abi::{Random, Range};
 use super::family::Family;
+use super::{Operands, Operation};
 use crate::{Result, Tensor};
 
 /// Fills `output`, which must be contiguous; `call`'s `out` and `numel` are set here.
@@ -17,7 +17,8 @@ pub(crate) fn random(
     output: &Tensor,
     call: Random,
 ) -> Result<()> {
-    fill(operation, output, Random { out: output.address(), numel: output.numel() as i64, ..call })
+    let numel = output.numel() as i64;
+    fill(operation, output, |out| Random { out, numel, ..call })
 }
 
 /// As [`random`], for ranges.
@@ -30,16 +31,24 @@ pub(crate) fn range(
     output: &Tensor,
     call: Range,
 ) -> Result<()> {
-    fill(operation, output, Range { out: output.address(), numel: output.numel() as i64, ..call })
+    let numel = output.numel() as i64;
+    fill(operation, output, |out| Range { out, numel, ..call })
 }
 
+/// Runs the call that `call` makes for the output's address.
 #[track_caller]
-fn fill<P: Family>(operation: &'static Operation<P>, output: &Tensor, call: P) -> Result<()> {
+fn fill<P: Family>(
+    operation: &'static Operation<P>,
+    output: &Tensor,
+    call: impl FnOnce(u64) -> P,
+) -> Result<()> {
     assert!(output.is_contiguous(), "{}: the output must be dense", operation.name());
     if output.numel() == 0 {
         return Ok(());
     }
     let operands = [(output, Access::Write)];
+    let operands = Operands::hold(operation.name(), output.place(), &operands)?;
+    let call = call(operands.address(0));
     // SAFETY: the output is dense and has `numel` elements of the operation's dtype.
-    unsafe { operation.run(output.dtype(), output.place(), &operands, &call) }
+    unsafe { operation.run(output.dtype(), &operands, &call) }
 }

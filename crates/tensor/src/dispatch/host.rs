@@ -1,28 +1,24 @@
-//! The CPU's side of the dispatch: locks the operands, then runs the kernel in this thread or the pool.
-
-use gpu_runtime::Access;
+//! The CPU's side of the dispatch: runs the kernel in this thread, or split between those of the pool.
 
 use super::HostKernel;
 use super::family::Family;
+use crate::Result;
 use crate::host::pool;
-use crate::storage;
-use crate::{Result, Tensor};
 
 /// # Safety
-/// As `Operation::run`.
+/// The addresses in the call are of host memory that is held, and are what the family's struct and the
+/// kernel's dtypes say.
 #[track_caller]
 pub(super) unsafe fn run<P: Family>(
     op: &'static str,
     kernel: HostKernel<P>,
     check: unsafe fn(&'static str, &P) -> Result<()>,
-    operands: &[(&Tensor, Access)],
     call: &P,
 ) -> Result<()> {
-    let _locks = storage::lock(op, operands)?;
-    // SAFETY: the caller's promise; the operands are locked.
+    // SAFETY: the caller promises that the call describes memory that is held.
     unsafe { check(op, call)? };
     pool::split(call.units(), call.cost(), |units| {
-        // SAFETY: the caller's promise; the operands are locked, and the pieces write apart.
+        // SAFETY: as above, so that nobody else uses what the call writes; and the pieces write apart.
         unsafe { kernel(call, units) }
     });
     Ok(())

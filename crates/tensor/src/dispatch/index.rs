@@ -5,7 +5,7 @@ use std::ptr;
 use gpu_runtime::Access;
 
 use super::abi::Index;
-use super::{HostKernel, Operation};
+use super::{HostKernel, Operands, Operation};
 use crate::{DType, Error, Result, Tensor};
 
 /// The tensors of an indexed operation. All are contiguous and on one device.
@@ -67,37 +67,38 @@ pub(crate) fn indexed(operation: &'static Operation<Index>, call: &IndexCall<'_>
     if small == 0 {
         return Ok(());
     }
+    let operands = [(output, Access::Write), (source, Access::Read), (index, Access::Read)];
+    let operands = Operands::hold(operation.name(), output.place(), &operands)?;
     let parameters = Index {
-        out: output.address(),
-        source: source.address(),
-        index: index.address(),
+        out: operands.address(0),
+        source: operands.address(1),
+        index: operands.address(2),
         outer: outer as i64,
         size: size as i64,
         count: count as i64,
         inner: inner as i64,
     };
-    let operands = [(output, Access::Write), (source, Access::Read), (index, Access::Read)];
     // SAFETY: all are dense and as large as the call says (asserted above); the indices are checked
-    // under the locks on the CPU, and by the kernel on CUDA.
-    unsafe { operation.run(output.dtype(), output.place(), &operands, &parameters) }
+    // while they are held on the CPU, and by the kernel on CUDA.
+    unsafe { operation.run(output.dtype(), &operands, &parameters) }
 }
 
 /// # Safety
-/// The call's index is locked host memory of an `i64` per element.
+/// The call's index is held host memory of an `i64` per element.
 unsafe fn check_each(op: &'static str, call: &Index) -> Result<()> {
     // SAFETY: the caller's promise.
     unsafe { check(op, call, call.outer * call.count * call.inner) }
 }
 
 /// # Safety
-/// The call's index is locked host memory of `count` times `i64`.
+/// The call's index is held host memory of `count` times `i64`.
 unsafe fn check_slices(op: &'static str, call: &Index) -> Result<()> {
     // SAFETY: the caller's promise.
     unsafe { check(op, call, call.count) }
 }
 
 /// # Safety
-/// The call's index is locked host memory of `len` times `i64`.
+/// The call's index is held host memory of `len` times `i64`.
 unsafe fn check(op: &'static str, call: &Index, len: i64) -> Result<()> {
     let start = ptr::with_exposed_provenance::<i64>(call.index as usize);
     // SAFETY: the caller's promise.

@@ -2,9 +2,9 @@
 
 use gpu_runtime::Access;
 
-use super::Operation;
 use super::abi::{MAX_DIMS, Matmul};
 use super::plan::Plan;
+use super::{Operands, Operation};
 use crate::layout::Layout;
 use crate::{Error, Result, Shape, Tensor};
 
@@ -40,7 +40,9 @@ pub(crate) fn matmul(
             why: "at most eight; use contiguous() on the operands",
         });
     }
-    let mut call = product(a, b, &output, [m, n, k]);
+    let operands = [(&output, Access::Write), (a, Access::Read), (b, Access::Read)];
+    let operands = Operands::hold(op, a.place(), &operands)?;
+    let mut call = product(a, b, &operands, [m, n, k]);
     call.batches = batch.numel() as i64;
     call.batch_dims = plan.dims.len() as i32;
     for (position, dim) in plan.dims.iter().enumerate() {
@@ -48,10 +50,10 @@ pub(crate) fn matmul(
         call.a_batch[position] = dim.strides[1] as i64;
         call.b_batch[position] = dim.strides[2] as i64;
     }
-    let operands = [(&output, Access::Write), (a, Access::Read), (b, Access::Read)];
     // SAFETY: the output is dense and of the product's shape; the strides are those of the
     // operands' layouts, and the batch plan broadcasts the rest of their dimensions.
-    unsafe { operation.run(a.dtype(), a.place(), &operands, &call)? };
+    unsafe { operation.run(a.dtype(), &operands, &call)? };
+    drop(operands);
     Ok(output)
 }
 
@@ -67,17 +69,17 @@ fn batch_layout(tensor: &Tensor) -> Layout {
     Layout::strided(Shape::from(&tensor.shape()[..batch_dims]), strides, 0)
 }
 
-/// The call for one batch.
-fn product(a: &Tensor, b: &Tensor, output: &Tensor, [m, n, k]: [usize; 3]) -> Matmul {
+/// The call for one batch of `operands`: the output, `a` and `b`.
+fn product(a: &Tensor, b: &Tensor, operands: &Operands<'_>, [m, n, k]: [usize; 3]) -> Matmul {
     let strides = |tensor: &Tensor| {
         let [row, col] = *tensor.strides().last_chunk().expect("matmul: the operands are matrices");
         (row as i64, col as i64)
     };
     let ((a_row, a_col), (b_row, b_col)) = (strides(a), strides(b));
     Matmul {
-        c: output.address(),
-        a: a.address(),
-        b: b.address(),
+        c: operands.address(0),
+        a: operands.address(1),
+        b: operands.address(2),
         batches: 1,
         m: m as i64,
         n: n as i64,

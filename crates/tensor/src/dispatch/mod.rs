@@ -9,6 +9,7 @@ mod fill;
 mod host;
 mod index;
 mod matmul;
+mod operands;
 mod plan;
 mod reduce;
 mod rows;
@@ -16,20 +17,19 @@ mod transfer;
 
 use std::ops::Range;
 
-use gpu_runtime::Access;
-
 pub(crate) use check::{place_of, same_place};
 pub(crate) use elementwise::{Input, elementwise};
 use family::Family;
 pub(crate) use fill::{random, range};
 pub(crate) use index::{IndexCall, indexed};
 pub(crate) use matmul::matmul;
+use operands::Operands;
 pub(crate) use reduce::{reduce, reduced_shape};
 pub(crate) use rows::rows;
 pub(crate) use transfer::transfer;
 
 use crate::device::Place;
-use crate::{DType, Error, Result, Tensor};
+use crate::{DType, Error, Result};
 
 /// The CPU's kernel: does the given units of the call's work.
 ///
@@ -113,35 +113,29 @@ impl<P: 'static> Operation<P> {
 }
 
 impl<P: Family> Operation<P> {
-    /// Runs the call at `place`: on the CPU before it returns, on CUDA in the order of the device's
-    /// current stream, after the work on other streams that the accesses must come after.
+    /// Runs the call at the operands' place: on the CPU before it returns, on CUDA in the order of the
+    /// device's current stream, after the work on other streams that the accesses must come after.
     ///
     /// # Errors
     /// The operation has no such dtype; the runtime failed; on the CPU also what `check` finds.
     ///
     /// # Safety
-    /// The addresses in the call lie in the memory of `operands`, all reachable from `place`, and
-    /// are what the family's struct and the operation's signature say for `dtype`.
+    /// The addresses in the call are `operands`' own or lie in their memory, all reachable from the
+    /// place, and are what the family's struct and the operation's signature say for `dtype`.
     #[track_caller]
-    unsafe fn run(
-        &'static self,
-        dtype: DType,
-        place: Place,
-        operands: &[(&Tensor, Access)],
-        call: &P,
-    ) -> Result<()> {
+    unsafe fn run(&'static self, dtype: DType, operands: &Operands<'_>, call: &P) -> Result<()> {
         let op = self.name;
         let kernel = (self.host)(dtype).ok_or_else(|| Error::UnsupportedDType {
             op,
             dtype,
-            device: place.device(),
+            device: operands.place.device(),
         })?;
-        match place {
-            // SAFETY: the caller's promise; the locks keep everybody else away.
-            Place::Cpu => unsafe { host::run(op, kernel, self.check, operands, call) },
-            // SAFETY: the caller's promise; the use records keep the order.
+        match operands.place {
+            // SAFETY: the addresses are what the caller promises, and the operands are held.
+            Place::Cpu => unsafe { host::run(op, kernel, self.check, call) },
+            // SAFETY: the addresses are what the caller promises; the use records keep the order.
             Place::Cuda(device) => unsafe {
-                cuda::launch(op, &self.kernels, dtype, device, operands, call)
+                cuda::launch(op, &self.kernels, dtype, device, operands.tensors, call)
             },
         }
     }

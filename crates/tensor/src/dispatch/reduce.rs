@@ -3,8 +3,8 @@
 use gpu_runtime::Access;
 use smallvec::SmallVec;
 
-use super::Operation;
 use super::abi::{MAX_DIMS, Reduce};
+use super::{Operands, Operation};
 use crate::{Error, Result, Shape, Tensor};
 
 /// The most CUDA threads that work on one output together: a block.
@@ -39,12 +39,13 @@ pub(crate) fn reduce(
             why: "more than eight separate groups of dimensions; permute the tensor first",
         });
     }
-    let call = call(input, &output, &kept, &reduced);
-    if call.outputs > 0 {
+    if output.numel() > 0 {
         let operands = [(&output, Access::Write), (input, Access::Read)];
+        let operands = Operands::hold(operation.name(), input.place(), &operands)?;
+        let call = call(&operands, &kept, &reduced);
         // SAFETY: the output is dense, of as many elements as the kept dimensions have and of the
         // signature's dtype; the runs go through the input's layout.
-        unsafe { operation.run(dtype, input.place(), &operands, &call)? };
+        unsafe { operation.run(dtype, &operands, &call)? };
     }
     Ok(output)
 }
@@ -76,13 +77,14 @@ fn runs(input: &Tensor, chosen: impl Fn(usize) -> bool) -> SmallVec<[Run; 4]> {
     runs
 }
 
-fn call(input: &Tensor, output: &Tensor, kept: &[Run], reduced: &[Run]) -> Reduce {
+/// The call on `operands`: the output and the input.
+fn call(operands: &Operands<'_>, kept: &[Run], reduced: &[Run]) -> Reduce {
     let count = |runs: &[Run]| runs.iter().map(|run| run.0).product::<usize>();
     let (output_sizes, output_strides) = arrays(kept);
     let (reduced_sizes, reduced_strides) = arrays(reduced);
     Reduce {
-        output: output.address(),
-        input: input.address(),
+        output: operands.address(0),
+        input: operands.address(1),
         outputs: count(kept) as i64,
         reduced: count(reduced) as i64,
         output_dims: kept.len() as i32,

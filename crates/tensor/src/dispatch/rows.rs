@@ -2,8 +2,8 @@
 
 use gpu_runtime::Access;
 
-use super::Operation;
 use super::abi::Rows;
+use super::{Operands, Operation};
 use crate::{Result, Tensor};
 
 /// A new tensor whose rows along the last dimension are a function of the rows of `a`, and of `b`.
@@ -24,16 +24,18 @@ pub(crate) fn rows(
     if a.numel() == 0 {
         return Ok(output);
     }
+    // Where there is no `b`, naming `a` twice is naming it once.
+    let operands = [(&output, Access::Write), (a, Access::Read), (b.unwrap_or(a), Access::Read)];
+    let operands = Operands::hold(operation.name(), a.place(), &operands)?;
     let call = Rows {
-        out: output.address(),
-        a: a.address(),
-        b: b.map_or(0, Tensor::address),
+        out: operands.address(0),
+        a: operands.address(1),
+        b: b.map_or(0, |_| operands.address(2)),
         rows: (a.numel() / cols) as i64,
         cols: cols as i64,
     };
-    // Where there is no `b`, naming `a` twice is naming it once.
-    let operands = [(&output, Access::Write), (a, Access::Read), (b.unwrap_or(a), Access::Read)];
     // SAFETY: all are dense matrices of `rows` by `cols` elements of the operation's dtype.
-    unsafe { operation.run(a.dtype(), a.place(), &operands, &call)? };
+    unsafe { operation.run(a.dtype(), &operands, &call)? };
+    drop(operands);
     Ok(output)
 }

@@ -1,19 +1,26 @@
 //! Copies between devices: enqueued in order with every other use of both ends.
 
+use std::sync::Mutex;
+
 use gpu_alloc::{DeviceMemory, PinnedMemory};
-use gpu_runtime::{Access, Device, DevicePtr, Stream, Uses, ordered};
+use gpu_runtime::{Access, DevicePtr, Stream, UseRecord, ordered};
 use smallvec::SmallVec;
 
-use super::cuda::uses_of;
-use crate::storage::{HostMemory, Memory, lock_unordered};
+use crate::storage::{Block, Fresh, Heap, HostMemory, Memory, Pinned};
 use crate::{Blocking, Result, Tensor};
+
+/// What a copy is called in errors.
+const OP: &str = "copy_";
 
 /// Copies the elements of `source` to `target` on another device. Both are contiguous and of one
 /// dtype and as many elements. From the host and to the host the copy is done when this returns,
 /// unless it need not be and the host's side is page-locked.
 ///
+/// While a device is waited for, nothing of the host is held: work before the copy may wait for code
+/// of the program, and that for the memory.
+///
 /// # Errors
-/// The runtime failed, or a device is lost.
+/// The runtime failed, or a device is lost; the target is page-locked and a guard of it lives.
 #[track_caller]
 pub(crate) fn transfer(target: &Tensor, source: &Tensor, blocking: Blocking) -> Result<()> {
     let fits = target.dtype() == source.dtype() && target.numel() == source.numel();
@@ -23,24 +30,21 @@ pub(crate) fn transfer(target: &Tensor, source: &Tensor, blocking: Blocking) -> 
         return Ok(());
     }
     match (target.storage().memory(), source.storage().memory()) {
-        (Memory::Cuda(to), Memory::Host(from)) => {
-            let end = HostEnd { tensor: source, memory: from, access: Access::Read };
-            let to_device = at(to.ptr(), target);
-            with_host(target, to.device(), end, blocking, |stream, host, bytes| {
-                // SAFETY: both ends hold `bytes` from there on; the host's is waited for, or
-                // page-locked and kept by its use record until the copy is done.
-                unsafe { stream.enqueue_htod(to_device, host, bytes) }
+        (Memory::Cuda(to), Memory::Host(HostMemory::Heap(from))) => send(target, to, source, from),
+        (Memory::Cuda(to), Memory::Host(HostMemory::Pinned(from))) => {
+            let (device, host) = ((target, to, Access::Write), (source, from, Access::Read));
+            directly(device, host, blocking, |stream, device, host, bytes| {
+                // SAFETY: both ends hold `bytes` from there on, and are kept by their use records
+                // until the copy is done.
+                unsafe { stream.enqueue_htod(device, host, bytes) }
             })
         }
-        (Memory::Host(to), Memory::Cuda(from)) => {
-            if let Some(staging) = staging_for(to, source) {
-                return through(staging, target, to, source, from);
-            }
-            let end = HostEnd { tensor: target, memory: to, access: Access::Write };
-            let from_device = at(from.ptr(), source);
-            with_host(source, from.device(), end, blocking, |stream, host, bytes| {
+        (Memory::Host(HostMemory::Heap(to)), Memory::Cuda(from)) => fetch(target, to, source, from),
+        (Memory::Host(HostMemory::Pinned(to)), Memory::Cuda(from)) => {
+            let (device, host) = ((source, from, Access::Read), (target, to, Access::Write));
+            directly(device, host, blocking, |stream, device, host, bytes| {
                 // SAFETY: as above.
-                unsafe { stream.enqueue_dtoh(host, from_device, bytes) }
+                unsafe { stream.enqueue_dtoh(host, device, bytes) }
             })
         }
         (Memory::Cuda(to), Memory::Cuda(from)) => {
@@ -58,85 +62,115 @@ pub(crate) fn transfer(target: &Tensor, source: &Tensor, blocking: Blocking) -> 
     }
 }
 
-/// The most that is staged at a time. What a copy larger than this is of may change between its
-/// pieces, if other threads write it meanwhile.
-const PIECE: usize = 64 << 20;
-
-/// Page-locked memory for a copy to memory that is not. Without any left, the driver's own copy has
-/// to do, which waits while the use records are locked.
+/// Enqueues a copy between a device and page-locked memory on the device's current stream, and waits
+/// for it where that is asked for.
 #[track_caller]
-fn staging_for(to: &HostMemory, source: &Tensor) -> Option<PinnedMemory> {
-    if to.is_pinned() {
-        return None;
-    }
-    gpu_alloc::allocate_pinned(bytes(source).min(PIECE)).ok()
-}
-
-/// Copies to host memory that is not page-locked by way of some that is, so that nobody who needs
-/// the use records meanwhile has to wait for the device as well.
-#[track_caller]
-fn through(
-    staging: PinnedMemory,
-    target: &Tensor,
-    to: &HostMemory,
-    source: &Tensor,
-    from: &DeviceMemory,
-) -> Result<()> {
-    let stream = from.device().current_stream_ref()?;
-    stream.may_wait()?;
-    let _lock = lock_unordered("copy_", target.storage(), Access::Write)?;
-    let uses = [(from.uses(), Access::Read), (staging.uses(), Access::Write)];
-    let (src, dst) = (at(from.ptr(), source), host_at(to, target));
-    for start in (0..bytes(source)).step_by(PIECE) {
-        let length = PIECE.min(bytes(source) - start);
-        // SAFETY: the source holds `length` bytes from there on, and the staging memory is as large;
-        // the records, which are marked here, keep both until the copy is done.
-        let copy = || unsafe { stream.enqueue_dtoh(staging.as_ptr(), src.offset(start), length) };
-        ordered(&stream, &uses, copy)?;
-        stream.point().wait()?;
-        // SAFETY: the copy is done, and the target, which is locked, has as many bytes as the
-        // source.
-        unsafe { staging.as_ptr().copy_to_nonoverlapping(dst.wrapping_add(start), length) };
-    }
-    Ok(())
-}
-
-/// The host's side of a copy.
-struct HostEnd<'a> {
-    tensor: &'a Tensor,
-    memory: &'a HostMemory,
-    access: Access,
-}
-
-/// Enqueues a copy between `on_device` and the host's end on the device's current stream, while the
-/// host's memory is locked, and waits for it where it must be waited for.
-#[track_caller]
-fn with_host(
-    on_device: &Tensor,
-    device: Device,
-    end: HostEnd<'_>,
+fn directly(
+    (on_device, device, device_access): (&Tensor, &DeviceMemory, Access),
+    (on_host, host, host_access): (&Tensor, &Pinned, Access),
     blocking: Blocking,
-    enqueue: impl FnOnce(&Stream, *mut u8, usize) -> gpu_runtime::Result<()>,
+    enqueue: impl FnOnce(&Stream, DevicePtr, *mut u8, usize) -> gpu_runtime::Result<()>,
 ) -> Result<()> {
-    let stream = device.current_stream()?;
-    let waits = blocking == Blocking::Yes || !end.memory.is_pinned();
-    if waits {
+    let stream = device.device().current_stream()?;
+    if blocking == Blocking::Yes {
         stream.may_wait()?;
     }
-    let _lock = lock_unordered("copy_", end.tensor.storage(), end.access)?;
-    let device_access = match end.access {
-        Access::Read => Access::Write,
-        Access::Write => Access::Read,
-    };
-    let mut uses: SmallVec<[(&Uses, Access); 2]> = SmallVec::new();
-    uses.extend(uses_of(on_device.storage()).map(|uses| (uses, device_access)));
-    uses.extend(end.memory.uses().map(|uses| (uses, end.access)));
-    let start = host_at(end.memory, end.tensor);
-    ordered(&stream, &uses, || enqueue(&stream, start, bytes(on_device)))?;
-    if waits {
+    let inside = host.enter(OP, host_access)?;
+    let uses = [(device.uses(), device_access), (host.uses(), host_access)];
+    ordered(&stream, &uses, || {
+        let (device, host) = (at(device.ptr(), on_device), host_at(host.start(), on_host));
+        enqueue(&stream, device, host, bytes(on_host))
+    })?;
+    drop(inside);
+    if blocking == Blocking::Yes {
         stream.point().wait()?;
     }
     Ok(())
+}
+
+/// Copies from the heap: a snapshot, which lives until the device has it.
+#[track_caller]
+fn send(target: &Tensor, to: &DeviceMemory, source: &Tensor, from: &Heap) -> Result<()> {
+    let stream = to.device().current_stream()?;
+    stream.may_wait()?;
+    let snapshot = from.snapshot();
+    let start = host_at(snapshot.start().as_ptr(), source);
+    let sent = ordered(&stream, &[(to.uses(), Access::Write)], || {
+        // SAFETY: both ends hold `bytes` from there on. The record keeps the target, and the snapshot
+        // is kept until the copy is waited for.
+        unsafe { stream.enqueue_htod(at(to.ptr(), target), start, bytes(source)) }
+    });
+    // Also where something went wrong: part of it may be on its way.
+    let arrived = stream.point().wait();
+    drop(snapshot);
+    sent?;
+    Ok(arrived?)
+}
+
+/// The most that is staged at a time. What a copy larger than this is from, or goes to, may change
+/// between its pieces, if other threads write it meanwhile.
+const PIECE: usize = 64 << 20;
+
+/// Copies to the heap by way of memory that nobody else knows, so that the target is held only while
+/// the host copies, and nobody who needs the use records has to wait for the device.
+#[track_caller]
+fn fetch(target: &Tensor, to: &Heap, source: &Tensor, from: &DeviceMemory) -> Result<()> {
+    let stream = from.device().current_stream_ref()?;
+    stream.may_wait()?;
+    let total = bytes(source);
+    let staging = Staging::new(total.min(PIECE))?;
+    for start in (0..total).step_by(PIECE) {
+        let length = PIECE.min(total - start);
+        let mut uses: SmallVec<[(&Mutex<UseRecord>, Access); 2]> = SmallVec::new();
+        uses.push((from.uses(), Access::Read));
+        uses.extend(staging.uses().map(|uses| (uses, Access::Write)));
+        let src = at(from.ptr(), source).offset(start);
+        // SAFETY: the source holds `length` bytes from there on, and the staging memory is as large;
+        // the source's record keeps it until the copy is done, and that is waited for below.
+        let copy = || unsafe { stream.enqueue_dtoh(staging.start(), src, length) };
+        let sent = ordered(&stream, &uses, copy);
+        // Also where something went wrong: part of it may be on its way.
+        let arrived = stream.point().wait();
+        sent?;
+        arrived?;
+        let held = to.lock_to_write()?;
+        let dst = host_at(held.start().as_ptr(), target).wrapping_add(start);
+        // SAFETY: the copy is done; and the target, which is held, has as many bytes as the source.
+        unsafe { staging.start().copy_to_nonoverlapping(dst, length) };
+    }
+    Ok(())
+}
+
+/// Host memory that a copy goes through.
+enum Staging {
+    Pinned(PinnedMemory),
+    /// Where no page-locked memory is left: the driver's own copy has to do, which waits while the use
+    /// records are locked.
+    Heap(Block),
+}
+
+impl Staging {
+    #[track_caller]
+    fn new(bytes: usize) -> Result<Staging> {
+        match gpu_alloc::allocate_pinned(bytes) {
+            Ok(memory) => Ok(Staging::Pinned(memory)),
+            Err(_no_more_of_it) => Ok(Staging::Heap(Block::new(bytes, Fresh::Overwritten)?)),
+        }
+    }
+
+    fn start(&self) -> *mut u8 {
+        match self {
+            Staging::Pinned(memory) => memory.as_ptr(),
+            Staging::Heap(block) => block.start().as_ptr(),
+        }
+    }
+
+    fn uses(&self) -> Option<&Mutex<UseRecord>> {
+        match self {
+            Staging::Pinned(memory) => Some(memory.uses()),
+            Staging::Heap(_) => None,
+        }
+    }
 }
 
 /// Where the tensor's elements begin in its memory on a device.
@@ -144,9 +178,9 @@ fn at(start: DevicePtr, tensor: &Tensor) -> DevicePtr {
     start.offset(tensor.offset() * tensor.dtype().size())
 }
 
-/// Where the tensor's elements begin in memory of the host.
-fn host_at(memory: &HostMemory, tensor: &Tensor) -> *mut u8 {
-    memory.as_ptr().wrapping_add(tensor.offset() * tensor.dtype().size())
+/// Where the tensor's elements begin in its memory on the host.
+fn host_at(start: *mut u8, tensor: &Tensor) -> *mut u8 {
+    start.wrapping_add(tensor.offset() * tensor.dtype().size())
 }
 
 fn bytes(tensor: &Tensor) -> usize {

@@ -20,7 +20,7 @@ pub(crate) fn tensor_of<T: Element>(elements: &[T], shape: Shape) -> Result<Tens
     // SAFETY: the storage has room for as many elements of this dtype, was made just now, and
     // nobody else knows it; an `Element` has no padding.
     unsafe {
-        memory.as_ptr().cast::<T>().copy_from_nonoverlapping(elements.as_ptr(), elements.len());
+        memory.start().cast::<T>().copy_from_nonoverlapping(elements.as_ptr(), elements.len());
     }
     Ok(tensor)
 }
@@ -36,13 +36,13 @@ pub(crate) fn scalar_of(tensor: &Tensor) -> Result<Scalar> {
         .storage()
         .host()
         .ok_or_else(|| Error::NotOnHost { op: OP, device: tensor.device() })?;
-    let _lock = storage::lock(OP, &[(tensor, Access::Read)])?;
+    let _held = storage::hold(OP, &[(tensor, Access::Read)])?;
     let size = tensor.dtype().size();
     let mut bits = [0; 8];
     assert!(tensor.numel() > 0, "an empty tensor has no first element");
-    // SAFETY: the layout lies inside the storage, which is locked; the low bytes come first.
+    // SAFETY: the layout lies inside the storage, which is held; the low bytes come first.
     unsafe {
-        let first = memory.as_ptr().add(tensor.offset() * size);
+        let first = memory.start().add(tensor.offset() * size);
         first.copy_to_nonoverlapping(bits.as_mut_ptr(), size);
     }
     Ok(Scalar::from_bits(u64::from_le_bytes(bits), tensor.dtype()))

@@ -1,11 +1,15 @@
 //! The CPU kernels' own threads. A caller that waits for them runs nobody else's work meanwhile.
 
+use std::any::Any;
+use std::mem;
 use std::ops::Range;
-use std::sync::OnceLock;
+use std::panic::{self, AssertUnwindSafe};
+use std::sync::{Arc, OnceLock};
 
 use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
+use crate::shared::Latch;
 use crate::{Error, Result};
 
 /// The least number of elements that is worth a thread's waking up.
@@ -71,9 +75,33 @@ pub(crate) fn map<R: Send>(count: usize, work: impl Fn(usize) -> R + Sync) -> Ve
 /// Runs `work` on a thread of the pool, so that what it splits is split there.
 pub(crate) fn run<R: Send>(work: impl FnOnce() -> R + Send) -> R {
     match pool() {
+        Some(pool) if is_elsewhere(pool) => hand_over(pool, work),
         Some(pool) => pool.install(work),
         None => work(),
     }
+}
+
+/// Whether this thread is one of another pool. Rayon would have it run that pool's tasks while it
+/// waits for ours: closures of the program, under the locks and guards of this one.
+fn is_elsewhere(pool: &ThreadPool) -> bool {
+    rayon::current_thread_index().is_some() && pool.current_thread_index().is_none()
+}
+
+/// Runs `work` on a thread of the pool, while this one sleeps.
+fn hand_over<R: Send>(pool: &ThreadPool, work: impl FnOnce() -> R + Send) -> R {
+    type Outcome<R> = Result<R, Box<dyn Any + Send>>;
+    let latch: Arc<Latch<Outcome<R>>> = Arc::new(Latch::new());
+    let brought = Arc::clone(&latch);
+    let job = move || brought.set(panic::catch_unwind(AssertUnwindSafe(work)));
+    let job: Box<dyn FnOnce() + Send + '_> = Box::new(job);
+    // SAFETY: only the lifetime differs. What `work` borrows is used until the latch is set, which
+    // happens however `work` ends, and this function returns after that: the pool is never dropped
+    // and runs what it was given. The latch itself is owned by both sides, and empty by then.
+    let job = unsafe {
+        mem::transmute::<Box<dyn FnOnce() + Send + '_>, Box<dyn FnOnce() + Send + 'static>>(job)
+    };
+    pool.spawn(job);
+    latch.wait().unwrap_or_else(|panicked| panic::resume_unwind(panicked))
 }
 
 /// How many threads there are to split work between.
@@ -108,5 +136,16 @@ mod tests {
             });
             assert_eq!(sum.into_inner(), (0..units).sum());
         }
+    }
+
+    #[test]
+    fn what_is_run_from_another_pool_gives_its_result_or_its_panic() {
+        let elsewhere = ThreadPoolBuilder::new().num_threads(1).build().expect("a pool");
+        let borrowed = [1, 2, 3];
+        assert_eq!(elsewhere.install(|| run(|| borrowed.iter().sum::<i32>())), 6);
+        let panics = || elsewhere.install(|| run(|| panic!("as it was")));
+        let panicked = panic::catch_unwind(AssertUnwindSafe(panics));
+        let payload = panicked.expect_err("it is handed on");
+        assert_eq!(payload.downcast_ref(), Some(&"as it was"));
     }
 }

@@ -17,6 +17,7 @@ mod pointwise;
 mod reduce;
 mod reduce_arg;
 mod softmax;
+mod storage;
 mod ternary;
 mod unary;
 mod values;

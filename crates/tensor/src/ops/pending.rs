@@ -2,6 +2,7 @@
 
 use gpu_runtime::StreamPoint;
 
+use crate::storage::HostMemory;
 use crate::{Result, Tensor};
 
 /// What will be there when a copy is done. Reading a tensor waits for copies into it anyway; this
@@ -19,7 +20,10 @@ pub struct Pending<T> {
 impl Pending<Tensor> {
     /// A tensor in host memory, with the copies that are under way into it.
     pub(super) fn new(tensor: Tensor) -> Pending<Tensor> {
-        let points = tensor.storage().host().map(|memory| memory.copies()).unwrap_or_default();
+        let points = match tensor.storage().host() {
+            Some(HostMemory::Pinned(memory)) => memory.copies(),
+            _ => Vec::new(),
+        };
         Pending { value: tensor, points }
     }
 }

@@ -3,6 +3,7 @@
 use super::convert::dense;
 use crate::device::Place;
 use crate::host::elements::scalar_of;
+use crate::storage;
 use crate::{Element, Error, Result, Tensor};
 
 impl Tensor {
@@ -35,6 +36,6 @@ impl Tensor {
             Place::Cpu => dense(self, self.dtype())?,
             Place::Cuda(_) => self.detach().cpu()?,
         };
-        Ok(on_host.read::<T>()?.to_vec())
+        storage::to_vec("to_vec", &on_host)
     }
 }

@@ -88,7 +88,7 @@ pub(super) unsafe fn keep(start: NonNull<u8>, layout: Layout) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::host::ALIGNMENT;
+    use super::super::ALIGNMENT;
     use super::*;
 
     fn fresh(bytes: usize) -> (NonNull<u8>, Layout) {

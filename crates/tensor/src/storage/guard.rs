@@ -1,147 +1,112 @@
-//! Locks of host memory: for the dispatch, several at once in address order; for users, a guard.
+//! Elements of host memory as a slice, for as long as the program likes.
 
-use std::cell::RefCell;
+use std::fmt;
 use std::marker::PhantomData;
 use std::ops::Deref;
+use std::panic::Location;
 
-use gpu_runtime::{Access, MemoryAccess, Uses, host_access, is_observed};
-use parking_lot::{RwLockReadGuard, RwLockWriteGuard};
-use smallvec::SmallVec;
+use gpu_runtime::Access;
 
-use super::{HostMemory, Storage};
+use super::block::Block;
+use super::hold::tell;
+use super::{HostMemory, Storage, hold};
 use crate::{DType, Element, Error, Result, Tensor};
 
-thread_local! {
-    /// The storages whose read guards this thread holds. Locking one of them for writing would wait
-    /// for the thread itself.
-    static HELD: RefCell<Vec<*const Storage>> = const { RefCell::new(Vec::new()) };
-}
-
-/// A lock of one storage, held while a host kernel runs or a copy is enqueued.
-pub(crate) enum HostGuard<'a> {
-    Read { _guard: RwLockReadGuard<'a, ()> },
-    Write { _guard: RwLockWriteGuard<'a, ()> },
-}
-
-/// Locks the host storages of `operands`, each once and in address order, and waits until the
-/// copies in flight that the access must come after are done.
+/// The elements of a tensor on the CPU, as a slice.
 ///
-/// # Errors
-/// This thread holds a read guard of a storage to be written, or a copy in flight failed.
-#[track_caller]
-pub(crate) fn lock<'a>(
-    op: &'static str,
-    operands: &[(&'a Tensor, Access)],
-) -> Result<SmallVec<[HostGuard<'a>; 6]>> {
-    let mut sorted: SmallVec<[(&Storage, Access); 6]> =
-        operands.iter().map(|(tensor, access)| (&**tensor.storage(), *access)).collect();
-    // Writers first among equals, so that the one lock that is taken is the stronger.
-    sorted.sort_unstable_by_key(|(storage, access)| {
-        (std::ptr::from_ref(*storage), !matches!(access, Access::Write))
-    });
-    sorted.dedup_by_key(|(storage, _)| std::ptr::from_ref(*storage));
-    let mut guards = SmallVec::new();
-    for (storage, access) in sorted {
-        if let Some(memory) = storage.host() {
-            guards.push(lock_one(op, storage, memory, access)?);
-        }
-    }
-    tell(operands)?;
-    Ok(guards)
-}
-
-/// Locks a host storage for a copy that a stream will order after the copies in flight.
+/// It is a snapshot: the elements stay what they were when it was taken, whatever is written to the
+/// tensor or its views, by whichever thread. It holds no lock and borrows nothing, so that it may be
+/// kept, sent to other threads, or forgotten, and nobody waits for it. Who writes the tensor while
+/// there is a guard writes a copy of the memory, which the tensor and its views have from then on;
+/// that costs a copy once per guard, and nothing where the guard is gone by then.
 ///
-/// # Errors
-/// The storage is to be written, and this thread holds a read guard of it.
-#[track_caller]
-pub(crate) fn lock_unordered<'a>(
-    op: &'static str,
-    storage: &'a Storage,
-    access: Access,
-) -> Result<Option<HostGuard<'a>>> {
-    storage.host().map(|memory| guard(op, storage, memory, access)).transpose()
-}
-
-#[track_caller]
-fn lock_one<'a>(
-    op: &'static str,
-    storage: &Storage,
-    memory: &'a HostMemory,
-    access: Access,
-) -> Result<HostGuard<'a>> {
-    let guard = guard(op, storage, memory, access)?;
-    if let Some(uses) = memory.uses() {
-        wait(uses, access)?;
-    }
-    Ok(guard)
-}
-
-fn guard<'a>(
-    op: &'static str,
-    storage: &Storage,
-    memory: &'a HostMemory,
-    access: Access,
-) -> Result<HostGuard<'a>> {
-    let held_here = || {
-        let contains = HELD.try_with(|held| held.borrow().contains(&std::ptr::from_ref(storage)));
-        contains.unwrap_or(false)
-    };
-    Ok(match access {
-        Access::Write if held_here() => return Err(Error::GuardHeld { op }),
-        Access::Write => HostGuard::Write { _guard: memory.lock.write() },
-        // A reader that queued behind a writer could wait for a guard of its own thread, directly
-        // or over other threads' locks; so readers never queue.
-        Access::Read => HostGuard::Read { _guard: memory.lock.read_recursive() },
-    })
-}
-
-/// Has observers hear of the accesses to page-locked memory, which devices use as well.
+/// **Page-locked memory** ([`Tensor::pin_memory`]) cannot move, since devices know where it is. There a
+/// write is refused while a guard lives, with [`Error::GuardHeld`], which names the place where the
+/// guard was taken: to every thread, to copies, and to launches of graphs that write the memory. So drop
+/// such a guard early. One that is forgotten leaves the memory readable, and never writable again.
 ///
-/// # Errors
-/// One of them objects.
-#[inline]
-#[track_caller]
-fn tell(operands: &[(&Tensor, Access)]) -> Result<()> {
-    if !is_observed() {
-        return Ok(());
-    }
-    let pinned = operands.iter().filter(|(tensor, _)| tensor.is_pinned());
-    let accesses: SmallVec<[MemoryAccess; 4]> =
-        pinned.flat_map(|(tensor, access)| tensor.accesses(*access)).collect();
-    Ok(host_access(&accesses)?)
-}
-
-#[track_caller]
-fn wait(uses: &Uses, access: Access) -> Result<()> {
-    match access {
-        Access::Read => uses.wait_for_read()?,
-        Access::Write => uses.wait_for_write()?,
-    }
-    Ok(())
-}
-
-/// The elements of a tensor on the CPU, as a slice. While it lives nothing writes the memory:
-/// operations of other threads that would wait for it, those of its own thread are errors.
+/// ```
+/// use tensor::tensor;
 ///
-/// A guard that is forgotten (`mem::forget`) leaves the memory readable and never writable again.
-pub struct ReadGuard<'a, T> {
+/// let x = tensor![1.0, 2.0]?;
+/// let guard = x.read::<f32>()?;
+/// x.add_(10.0)?;
+/// assert_eq!(guard[..], [1.0, 2.0]);
+/// assert_eq!(x.read::<f32>()?[..], [11.0, 12.0]);
+/// # Ok::<(), tensor::Error>(())
+/// ```
+pub struct ReadGuard<T> {
     elements: *const T,
     len: usize,
-    storage: *const Storage,
-    _lock: HostGuard<'a>,
-    _memory: PhantomData<&'a [T]>,
+    _memory: Kept,
+    _elements: PhantomData<T>,
 }
+
+/// What keeps the elements where they are, and as they are.
+enum Kept {
+    Heap { _block: Block },
+    Pinned { _noted: Noted },
+}
+
+/// A guard of page-locked memory that is noted there.
+struct Noted {
+    storage: Storage,
+    place: &'static Location<'static>,
+}
+
+// SAFETY: it is a slice of `T`, which nobody writes as long as the guard lives, and an owner of the
+// memory, which may be let go of in any thread.
+unsafe impl<T: Send + Sync> Send for ReadGuard<T> {}
+// SAFETY: as above.
+unsafe impl<T: Sync> Sync for ReadGuard<T> {}
 
 /// The elements of a CPU tensor, once the copies in flight into them are done.
 ///
 /// # Errors
 /// The tensor is on a CUDA device, not contiguous, or of another dtype than `T`; or a copy failed.
 #[track_caller]
-pub(crate) fn read<'a, T: Element>(
-    op: &'static str,
-    tensor: &'a Tensor,
-) -> Result<ReadGuard<'a, T>> {
+pub(crate) fn read<T: Element>(op: &'static str, tensor: &Tensor) -> Result<ReadGuard<T>> {
+    let memory = readable::<T>(op, tensor)?;
+    let (start, kept) = match memory {
+        HostMemory::Heap(heap) => {
+            let block = heap.snapshot();
+            (block.start().as_ptr(), Kept::Heap { _block: block })
+        }
+        HostMemory::Pinned(pinned) => {
+            let noted = Noted::new(tensor.storage(), Location::caller());
+            // Nothing new can be enqueued that writes, so what is under way now is all.
+            pinned.wait(Access::Read)?;
+            tell(&[(tensor, Access::Read)])?;
+            (pinned.start(), Kept::Pinned { _noted: noted })
+        }
+    };
+    let elements = elements::<T>(start, tensor);
+    // SAFETY: the memory holds as many bytes from there on, which nobody writes: it is a snapshot's,
+    // or the guard is noted.
+    unsafe { check_values::<T>(op, elements, tensor.numel())? };
+    Ok(ReadGuard { elements, len: tensor.numel(), _memory: kept, _elements: PhantomData })
+}
+
+/// As [`read`], copied. Whoever writes meanwhile waits for the copy, of page-locked memory too.
+///
+/// # Errors
+/// As [`read`].
+#[track_caller]
+pub(crate) fn to_vec<T: Element>(op: &'static str, tensor: &Tensor) -> Result<Vec<T>> {
+    let memory = readable::<T>(op, tensor)?;
+    let _held = hold(op, &[(tensor, Access::Read)])?;
+    let elements = elements::<T>(memory.start(), tensor);
+    // SAFETY: the layout of a tensor lies inside its storage, which is held; any bytes are a number,
+    // and those of a bool are looked at first.
+    unsafe {
+        check_values::<T>(op, elements, tensor.numel())?;
+        Ok(std::slice::from_raw_parts(elements, tensor.numel()).to_vec())
+    }
+}
+
+/// The memory of a tensor whose elements are a slice of `T` in host memory.
+#[track_caller]
+fn readable<'a, T: Element>(op: &'static str, tensor: &'a Tensor) -> Result<&'a HostMemory> {
     let Some(memory) = tensor.storage().host() else {
         return Err(Error::NotOnHost { op, device: tensor.device() });
     };
@@ -149,42 +114,61 @@ pub(crate) fn read<'a, T: Element>(
     if !tensor.is_contiguous() {
         return Err(tensor.not_contiguous(op));
     }
-    let storage: &Storage = tensor.storage();
-    let lock = lock_one(op, storage, memory, Access::Read)?;
-    tell(&[(tensor, Access::Read)])?;
-    // Wrapping, since a view of no elements may begin anywhere.
-    let elements = memory.as_ptr().cast::<T>().wrapping_add(tensor.offset());
-    if T::DTYPE == DType::Bool {
-        // SAFETY: the layout of a tensor lies inside its storage, which is locked; any byte is a
-        // valid `u8`.
-        let bytes = unsafe { std::slice::from_raw_parts(elements.cast::<u8>(), tensor.numel()) };
-        if bytes.iter().any(|&byte| byte > 1) {
-            return Err(Error::InvalidBool { op });
-        }
-    }
-    let _gone_at_thread_end =
-        HELD.try_with(|held| held.borrow_mut().push(std::ptr::from_ref(storage)));
-    Ok(ReadGuard { elements, len: tensor.numel(), storage, _lock: lock, _memory: PhantomData })
+    Ok(memory)
 }
 
-impl<T> Deref for ReadGuard<'_, T> {
+/// Where the elements of a tensor lie in memory that begins at `start`.
+fn elements<T>(start: *mut u8, tensor: &Tensor) -> *const T {
+    // Wrapping, since a view of no elements may begin anywhere.
+    start.cast::<T>().wrapping_add(tensor.offset())
+}
+
+/// That the bytes there are elements of `T`.
+///
+/// # Safety
+/// There are `len` of them, which nobody writes meanwhile.
+unsafe fn check_values<T: Element>(op: &'static str, elements: *const T, len: usize) -> Result<()> {
+    if T::DTYPE != DType::Bool {
+        return Ok(());
+    }
+    // SAFETY: the caller promises that there are so many, each of one byte; and any is a valid `u8`.
+    let bytes = unsafe { std::slice::from_raw_parts(elements.cast::<u8>(), len) };
+    match bytes.iter().any(|&byte| byte > 1) {
+        true => Err(Error::InvalidBool { op }),
+        false => Ok(()),
+    }
+}
+
+impl<T> Deref for ReadGuard<T> {
     type Target = [T];
 
     fn deref(&self) -> &[T] {
         // SAFETY: the layout of the tensor that `read` was given lies inside its storage, whose memory
-        // is aligned for each dtype; any bytes are a number, and those of a bool were looked at. The
-        // lock keeps writers away.
+        // is aligned for each dtype; any bytes are a number, and those of a bool were looked at. Nobody
+        // writes them: a snapshot's block is copied first, and page-locked memory is refused.
         unsafe { std::slice::from_raw_parts(self.elements, self.len) }
     }
 }
 
-impl<T> Drop for ReadGuard<'_, T> {
+impl<T: fmt::Debug> fmt::Debug for ReadGuard<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.iter()).finish()
+    }
+}
+
+impl Noted {
+    fn new(storage: &Storage, place: &'static Location<'static>) -> Noted {
+        if let Some(HostMemory::Pinned(pinned)) = storage.host() {
+            pinned.note_guard(place);
+        }
+        Noted { storage: storage.clone(), place }
+    }
+}
+
+impl Drop for Noted {
     fn drop(&mut self) {
-        let _gone_at_thread_end = HELD.try_with(|held| {
-            let mut held = held.borrow_mut();
-            if let Some(position) = held.iter().rposition(|&storage| storage == self.storage) {
-                held.swap_remove(position);
-            }
-        });
+        if let Some(HostMemory::Pinned(pinned)) = self.storage.host() {
+            pinned.forget_guard(self.place);
+        }
     }
 }

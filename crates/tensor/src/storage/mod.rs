@@ -1,32 +1,70 @@
 //! The memory of tensors: a block on one device that tensors and their views share.
 
+mod block;
 mod cache;
 mod cuda;
 mod guard;
+mod heap;
+mod hold;
 mod host;
+mod pinned;
 
+use std::fmt;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+pub(crate) use block::Block;
 pub use guard::ReadGuard;
-pub(crate) use guard::{lock, lock_unordered, read};
+pub(crate) use guard::{read, to_vec};
+pub(crate) use heap::Heap;
+pub(crate) use hold::{Held, hold};
 pub(crate) use host::HostMemory;
+pub(crate) use pinned::Pinned;
 
-use crate::Result;
 use crate::device::Place;
+use crate::{Device, Result};
+
+/// Host memory begins at multiples of this: cache lines do, and the widest vector registers.
+const ALIGNMENT: usize = 64;
+
+/// A block of memory on one device, which a tensor and all its views share (PyTorch's
+/// `UntypedStorage`).
+///
+/// It is a handle, as a tensor is: clones are the same memory, which lives until the last of them and
+/// of its tensors is gone. [`Tensor::storage`](crate::Tensor::storage) gives a tensor's, and
+/// [`Tensor::from_storage`](crate::Tensor::from_storage) a tensor of one.
+///
+/// ```
+/// use tensor::{DType, Device, Tensor, tensor};
+///
+/// let x = tensor![[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]?;
+/// let column = x.select(1, 0)?;
+/// assert!(column.storage().ptr_eq(x.storage()), "a view shares the memory of the whole");
+/// assert!(!x.clone_data()?.storage().ptr_eq(x.storage()));
+/// assert_eq!((x.storage().nbytes(), x.storage().device()), (24, Device::Cpu));
+///
+/// let all = Tensor::from_storage(column.storage(), DType::F32)?;
+/// assert_eq!(all.to_vec::<f32>()?, [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
+/// # Ok::<(), tensor::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Storage {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    place: Place,
+    bytes: usize,
+    memory: Memory,
+    version: AtomicU64,
+}
 
 /// Who owns the bytes, and by what they are ordered.
 pub(crate) enum Memory {
-    /// Ordered by a reader-writer lock, and where it is page-locked by its copies in flight.
+    /// Ordered by a lock, and where it is page-locked by its copies in flight.
     Host(HostMemory),
     /// Ordered by the streams that use it.
     Cuda(gpu_alloc::DeviceMemory),
-}
-
-/// A block of memory on one device. Views share it; in-place operations change it.
-pub(crate) struct Storage {
-    place: Place,
-    memory: Memory,
-    version: AtomicU64,
 }
 
 /// What new host memory must be.
@@ -40,6 +78,27 @@ pub(crate) enum Fresh {
 }
 
 impl Storage {
+    /// Where the memory lies; on CUDA always with the device's index.
+    pub fn device(&self) -> Device {
+        self.place().device()
+    }
+
+    /// How long it is, in bytes.
+    pub fn nbytes(&self) -> usize {
+        self.inner.bytes
+    }
+
+    /// Whether it is page-locked host memory, from where copies can be asynchronous.
+    #[inline]
+    pub fn is_pinned(&self) -> bool {
+        matches!(self.inner.memory, Memory::Host(HostMemory::Pinned(_)))
+    }
+
+    /// Whether the two are the same memory.
+    pub fn ptr_eq(&self, other: &Storage) -> bool {
+        Arc::ptr_eq(&self.inner, &other.inner)
+    }
+
     /// Memory for `bytes` at `place`; on CUDA it belongs to the device's current stream.
     ///
     /// # Errors
@@ -50,7 +109,7 @@ impl Storage {
             Place::Cpu => Memory::Host(HostMemory::heap(bytes, fresh)?),
             Place::Cuda(device) => Memory::Cuda(cuda::allocate(device, bytes)?),
         };
-        Ok(Storage::of(place, memory))
+        Ok(Storage::of(place, bytes, memory))
     }
 
     /// Page-locked host memory for `bytes`.
@@ -59,48 +118,64 @@ impl Storage {
     /// The limit of pinned memory is reached, or there is no driver.
     #[track_caller]
     pub(crate) fn allocate_pinned(bytes: usize, fresh: Fresh) -> Result<Storage> {
-        Ok(Storage::of(Place::Cpu, Memory::Host(HostMemory::pinned(bytes, fresh)?)))
+        let memory = Memory::Host(HostMemory::pinned(bytes, fresh)?);
+        Ok(Storage::of(Place::Cpu, bytes, memory))
     }
 
-    fn of(place: Place, memory: Memory) -> Storage {
-        Storage { place, memory, version: AtomicU64::new(0) }
+    fn of(place: Place, bytes: usize, memory: Memory) -> Storage {
+        Storage { inner: Arc::new(Inner { place, bytes, memory, version: AtomicU64::new(0) }) }
     }
 
+    #[inline]
     pub(crate) fn place(&self) -> Place {
-        self.place
+        self.inner.place
     }
 
     pub(crate) fn memory(&self) -> &Memory {
-        &self.memory
+        &self.inner.memory
     }
 
     /// The host memory, or `None` on CUDA.
     pub(crate) fn host(&self) -> Option<&HostMemory> {
-        match &self.memory {
+        match &self.inner.memory {
             Memory::Host(memory) => Some(memory),
             Memory::Cuda(_) => None,
         }
     }
 
-    /// Where the block begins, in the address space that its device's kernels see.
+    /// Where the block begins, in the address space that its device's kernels see. That of memory on
+    /// the heap changes but while it is held.
     pub(crate) fn address(&self) -> u64 {
-        match &self.memory {
-            Memory::Host(memory) => memory.as_ptr().expose_provenance() as u64,
+        match &self.inner.memory {
+            Memory::Host(memory) => memory.start().expose_provenance() as u64,
             Memory::Cuda(memory) => memory.ptr().address(),
         }
     }
 
-    pub(crate) fn is_pinned(&self) -> bool {
-        self.host().is_some_and(HostMemory::is_pinned)
+    /// A number that no other storage has as long as this one lives.
+    pub(crate) fn id(&self) -> usize {
+        Arc::as_ptr(&self.inner).addr()
+    }
+
+    /// Whether nobody else has a handle.
+    pub(crate) fn is_sole_owner(&self) -> bool {
+        Arc::strong_count(&self.inner) == 1
     }
 
     /// How often the contents were changed in place.
     pub(crate) fn version(&self) -> u64 {
-        self.version.load(Ordering::Acquire)
+        self.inner.version.load(Ordering::Acquire)
     }
 
     /// Notes a change in place, so that gradients saved before it are known to be stale.
     pub(crate) fn bump_version(&self) {
-        self.version.fetch_add(1, Ordering::AcqRel);
+        self.inner.version.fetch_add(1, Ordering::AcqRel);
+    }
+}
+
+impl fmt::Debug for Storage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let pinned = if self.is_pinned() { ", page-locked" } else { "" };
+        write!(f, "Storage({} bytes on {}{pinned})", self.nbytes(), self.device())
     }
 }

@@ -1,0 +1,61 @@
+//! The host's side of memory whose address devices know: it cannot move out of a writer's way.
+
+use std::panic::Location;
+use std::ptr;
+
+use super::sync::{Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+/// Where the program asked for a guard.
+type Place = &'static Location<'static>;
+
+/// Who of the host uses a piece of memory: code of this library, for a short time and never while code
+/// of the program runs; and guards of the program, for as long as that likes.
+///
+/// Library code waits for library code. What would write under a guard is told of it instead.
+pub(crate) struct HostGate {
+    lock: RwLock<()>,
+    guards: Mutex<Vec<Place>>,
+}
+
+/// Library code that uses the memory.
+pub(crate) enum Inside<'a> {
+    Reads { _guard: RwLockReadGuard<'a, ()> },
+    Writes { _guard: RwLockWriteGuard<'a, ()> },
+}
+
+impl HostGate {
+    pub(crate) fn new() -> HostGate {
+        HostGate { lock: RwLock::new(()), guards: Mutex::new(Vec::new()) }
+    }
+
+    /// Lets in who reads, beside others who do.
+    pub(crate) fn enter_to_read(&self) -> Inside<'_> {
+        Inside::Reads { _guard: self.lock.read().unwrap_or_else(PoisonError::into_inner) }
+    }
+
+    /// Lets in who writes, alone.
+    ///
+    /// # Errors
+    /// The place where a guard was taken that is there still.
+    pub(crate) fn enter_to_write(&self) -> Result<Inside<'_>, Place> {
+        let guard = self.lock.write().unwrap_or_else(PoisonError::into_inner);
+        match self.guards.lock().unwrap_or_else(PoisonError::into_inner).first() {
+            None => Ok(Inside::Writes { _guard: guard }),
+            Some(place) => Err(place),
+        }
+    }
+
+    /// Notes a guard: from now on nobody is let in to write, and nobody who writes is in.
+    pub(crate) fn note_guard(&self, place: Place) {
+        let _nobody_writes = self.enter_to_read();
+        self.guards.lock().unwrap_or_else(PoisonError::into_inner).push(place);
+    }
+
+    /// Forgets a guard that was taken there.
+    pub(crate) fn forget_guard(&self, place: Place) {
+        let mut guards = self.guards.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(position) = guards.iter().position(|&other| ptr::eq(other, place)) {
+            guards.swap_remove(position);
+        }
+    }
+}

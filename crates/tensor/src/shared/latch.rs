@@ -1,0 +1,34 @@
+//! A result that one thread waits for and another one brings.
+
+use super::sync::{Condvar, Mutex, PoisonError};
+
+/// An empty place for a result. Who waits at it does nothing else meanwhile.
+pub(crate) struct Latch<T> {
+    result: Mutex<Option<T>>,
+    arrived: Condvar,
+}
+
+impl<T> Latch<T> {
+    pub(crate) fn new() -> Latch<T> {
+        Latch { result: Mutex::new(None), arrived: Condvar::new() }
+    }
+
+    /// Brings the result.
+    pub(crate) fn set(&self, result: T) {
+        *self.result.lock().unwrap_or_else(PoisonError::into_inner) = Some(result);
+        self.arrived.notify_one();
+    }
+
+    /// Takes the result, once it is there.
+    pub(crate) fn wait(&self) -> T {
+        let mut result = self.result.lock().unwrap_or_else(PoisonError::into_inner);
+        loop {
+            match result.take() {
+                Some(result) => return result,
+                None => {
+                    result = self.arrived.wait(result).unwrap_or_else(PoisonError::into_inner);
+                }
+            }
+        }
+    }
+}
