@@ -2,11 +2,11 @@
 
 use std::sync::Mutex;
 
-use gpu_alloc::{DeviceMemory, PinnedMemory};
+use gpu_alloc::DeviceMemory;
 use gpu_runtime::{Access, DevicePtr, Stream, UseRecord, ordered};
 use smallvec::SmallVec;
 
-use crate::storage::{Block, Fresh, Heap, HostMemory, Memory, Pinned};
+use crate::storage::{Heap, HostMemory, Memory, Pinned, Staging};
 use crate::{Blocking, Result, Tensor};
 
 /// What a copy is called in errors.
@@ -93,16 +93,18 @@ fn directly(
 fn send(target: &Tensor, to: &DeviceMemory, source: &Tensor, from: &Heap) -> Result<()> {
     let stream = to.device().current_stream()?;
     stream.may_wait()?;
-    let snapshot = from.snapshot();
-    let start = host_at(snapshot.start().as_ptr(), source);
-    let sent = ordered(&stream, &[(to.uses(), Access::Write)], || {
-        // SAFETY: both ends hold `bytes` from there on. The record keeps the target, and the snapshot
-        // is kept until the copy is waited for.
-        unsafe { stream.enqueue_htod(at(to.ptr(), target), start, bytes(source)) }
-    });
+    // Enqueued before anybody writes, so that the copy is one operation among all of both ends.
+    let (_snapshot, sent) = from.with_snapshot(|snapshot| {
+        let start = host_at(snapshot.start().as_ptr(), source);
+        let sent = ordered(&stream, &[(to.uses(), Access::Write)], || {
+            // SAFETY: both ends hold `bytes` from there on. The record keeps the target, and the
+            // snapshot is kept until the copy was waited for.
+            unsafe { stream.enqueue_htod(at(to.ptr(), target), start, bytes(source)) }
+        });
+        (snapshot.clone(), sent)
+    })?;
     // Also where something went wrong: part of it may be on its way.
     let arrived = stream.point().wait();
-    drop(snapshot);
     sent?;
     Ok(arrived?)
 }
@@ -117,60 +119,28 @@ const PIECE: usize = 64 << 20;
 fn fetch(target: &Tensor, to: &Heap, source: &Tensor, from: &DeviceMemory) -> Result<()> {
     let stream = from.device().current_stream_ref()?;
     stream.may_wait()?;
-    let total = bytes(source);
-    let staging = Staging::new(total.min(PIECE))?;
-    for start in (0..total).step_by(PIECE) {
-        let length = PIECE.min(total - start);
-        let mut uses: SmallVec<[(&Mutex<UseRecord>, Access); 2]> = SmallVec::new();
-        uses.push((from.uses(), Access::Read));
-        uses.extend(staging.uses().map(|uses| (uses, Access::Write)));
+    let first = target.offset() * target.dtype().size();
+    for start in (0..bytes(source)).step_by(PIECE) {
+        let length = PIECE.min(bytes(source) - start);
         let src = at(from.ptr(), source).offset(start);
-        // SAFETY: the source holds `length` bytes from there on, and the staging memory is as large;
-        // the source's record keeps it until the copy is done, and that is waited for below.
-        let copy = || unsafe { stream.enqueue_dtoh(staging.start(), src, length) };
-        let sent = ordered(&stream, &uses, copy);
-        // Also where something went wrong: part of it may be on its way.
-        let arrived = stream.point().wait();
-        sent?;
-        arrived?;
-        let held = to.lock_to_write()?;
-        let dst = host_at(held.start().as_ptr(), target).wrapping_add(start);
-        // SAFETY: the copy is done; and the target, which is held, has as many bytes as the source.
-        unsafe { staging.start().copy_to_nonoverlapping(dst, length) };
+        let enqueue = |staging: &Staging| {
+            let mut uses: SmallVec<[(&Mutex<UseRecord>, Access); 2]> = SmallVec::new();
+            uses.push((from.uses(), Access::Read));
+            uses.extend(staging.uses().map(|uses| (uses, Access::Write)));
+            // SAFETY: the source holds `length` bytes from there on, and the staging memory is as
+            // large; what records they have keep them until the copy is done.
+            let copy = || unsafe { stream.enqueue_dtoh(staging.start(), src, length) };
+            ordered(&stream, &uses, copy)?;
+            Ok(stream.point())
+        };
+        let staging = Staging::new(length)?;
+        // SAFETY: the target, whose layout lies inside its memory, has as many bytes as the source;
+        // the copy fills the staging memory.
+        unsafe { to.fill_through(staging, (first + start, length), enqueue)? };
+        stream.point().wait()?;
+        to.settle()?;
     }
     Ok(())
-}
-
-/// Host memory that a copy goes through.
-enum Staging {
-    Pinned(PinnedMemory),
-    /// Where no page-locked memory is left: the driver's own copy has to do, which waits while the use
-    /// records are locked.
-    Heap(Block),
-}
-
-impl Staging {
-    #[track_caller]
-    fn new(bytes: usize) -> Result<Staging> {
-        match gpu_alloc::allocate_pinned(bytes) {
-            Ok(memory) => Ok(Staging::Pinned(memory)),
-            Err(_no_more_of_it) => Ok(Staging::Heap(Block::new(bytes, Fresh::Overwritten)?)),
-        }
-    }
-
-    fn start(&self) -> *mut u8 {
-        match self {
-            Staging::Pinned(memory) => memory.as_ptr(),
-            Staging::Heap(block) => block.start().as_ptr(),
-        }
-    }
-
-    fn uses(&self) -> Option<&Mutex<UseRecord>> {
-        match self {
-            Staging::Pinned(memory) => Some(memory.uses()),
-            Staging::Heap(_) => None,
-        }
-    }
 }
 
 /// Where the tensor's elements begin in its memory on a device.

@@ -35,7 +35,7 @@ impl Block {
     ///
     /// # Errors
     /// There is no such memory left.
-    pub(crate) fn new(bytes: usize, fresh: Fresh) -> Result<Block> {
+    pub(super) fn new(bytes: usize, fresh: Fresh) -> Result<Block> {
         let out_of_memory = || Error::HostOutOfMemory { bytes };
         let size = cache::block_size(bytes).checked_add(ALIGNMENT).ok_or_else(out_of_memory)?;
         let layout =

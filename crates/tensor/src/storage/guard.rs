@@ -69,7 +69,7 @@ pub(crate) fn read<T: Element>(op: &'static str, tensor: &Tensor) -> Result<Read
     let memory = readable::<T>(op, tensor)?;
     let (start, kept) = match memory {
         HostMemory::Heap(heap) => {
-            let block = heap.snapshot();
+            let block = heap.snapshot()?;
             (block.start().as_ptr(), Kept::Heap { _block: block })
         }
         HostMemory::Pinned(pinned) => {

@@ -1,29 +1,50 @@
 //! Memory of the heap, of which reading hands out snapshots: a writer that finds one copies first.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
+use gpu_runtime::{Error, StreamPoint};
 use parking_lot::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use super::Fresh;
 use super::block::Block;
+use super::staging::Staging;
 use crate::Result;
 
 /// The bytes of a storage in ordinary host memory, and the lock that orders its users.
 ///
-/// The lock is held while a kernel of this crate runs, and never while code of the program does:
-/// what that reads is a block of its own. Of threads that want it none is passed over for ever.
+/// The lock is held while a kernel of this crate runs, and never while code of the program does: what
+/// that reads is a block of its own, and who waits for a device waits without. Of threads that want the
+/// lock none is passed over for ever.
 pub(crate) struct Heap {
     bytes: usize,
-    block: RwLock<Block>,
+    state: RwLock<State>,
     /// Where the block's bytes begin. It changes only while the lock is held for writing.
     start: AtomicPtr<u8>,
+}
+
+/// What the lock of a piece of the heap keeps.
+pub(crate) struct State {
+    block: Block,
+    /// The copies from devices that come before whatever is done with the memory next, in their order.
+    due: Vec<Arc<Due>>,
+}
+
+/// A copy from a device, enqueued and counted as done, whose bytes are yet to be brought here.
+struct Due {
+    staging: Staging,
+    /// When they are in the staging memory.
+    arrival: StreamPoint,
+    /// Where they belong, from the start of the memory.
+    offset: usize,
+    bytes: usize,
 }
 
 impl Heap {
     pub(super) fn new(bytes: usize, fresh: Fresh) -> Result<Heap> {
         let block = Block::new(bytes, fresh)?;
         let start = AtomicPtr::new(block.start().as_ptr());
-        Ok(Heap { bytes, block: RwLock::new(block), start })
+        Ok(Heap { bytes, state: RwLock::new(State { block, due: Vec::new() }), start })
     }
 
     /// Where the bytes begin. Others may move and write them, but while the memory is locked, or
@@ -32,27 +53,119 @@ impl Heap {
         self.start.load(Ordering::Relaxed)
     }
 
-    /// The bytes as they are now: who writes them later writes a copy. It waits for kernels that
-    /// write them now, and for nothing else.
-    pub(crate) fn snapshot(&self) -> Block {
-        self.block.read().clone()
-    }
-
-    /// Keeps writers away until the guard is dropped.
-    pub(super) fn lock_to_read(&self) -> RwLockReadGuard<'_, Block> {
-        self.block.read()
+    /// Keeps writers away until the guard is dropped. Nothing, if copies are due: [`Heap::settle`].
+    pub(super) fn lock_to_read(&self) -> Option<RwLockReadGuard<'_, State>> {
+        let state = self.state.read();
+        state.due.is_empty().then_some(state)
     }
 
     /// Keeps everybody else away until the guard is dropped, from bytes that are no snapshot's.
+    /// Nothing, if copies are due.
     ///
     /// # Errors
-    /// They were one's, and there is no memory for a copy. Nothing has changed then.
-    pub(crate) fn lock_to_write(&self) -> Result<RwLockWriteGuard<'_, Block>> {
-        let mut block = self.block.write();
-        if !block.is_sole() {
-            *block = block.copied(self.bytes)?;
-            self.start.store(block.start().as_ptr(), Ordering::Relaxed);
+    /// They were a snapshot's, and there is no memory for a copy. Nothing has changed then.
+    pub(super) fn lock_to_write(&self) -> Result<Option<RwLockWriteGuard<'_, State>>> {
+        let mut state = self.state.write();
+        if !state.due.is_empty() {
+            return Ok(None);
         }
-        Ok(block)
+        if !state.block.is_sole() {
+            state.block = state.block.copied(self.bytes)?;
+            self.start.store(state.block.start().as_ptr(), Ordering::Relaxed);
+        }
+        Ok(Some(state))
+    }
+
+    /// The bytes as they are now: who writes them later writes a copy. It waits for kernels that
+    /// write them now, and for copies that are due.
+    ///
+    /// # Errors
+    /// Such a copy cannot be waited for here.
+    #[track_caller]
+    pub(crate) fn snapshot(&self) -> Result<Block> {
+        self.with_snapshot(Block::clone)
+    }
+
+    /// Runs `f` with a snapshot, and before anybody writes.
+    ///
+    /// # Errors
+    /// As [`Heap::snapshot`].
+    #[track_caller]
+    pub(crate) fn with_snapshot<R>(&self, f: impl FnOnce(&Block) -> R) -> Result<R> {
+        loop {
+            if let Some(state) = self.lock_to_read() {
+                return Ok(f(&state.block));
+            }
+            self.settle()?;
+        }
+    }
+
+    /// Enqueues a copy of `bytes` from a device to `offset`, by way of `staging`, with `enqueue`, which
+    /// gives the point at which it will be done. It counts as done from here on: whoever uses the
+    /// memory waits for it, and nobody holds the memory meanwhile.
+    ///
+    /// # Errors
+    /// Those of `enqueue`; there is no memory for a copy of what a guard reads.
+    ///
+    /// # Safety
+    /// From `offset` on the memory is `bytes` long, or longer, and the staging memory is as long.
+    /// `enqueue` fills that by its point.
+    #[track_caller]
+    pub(crate) unsafe fn fill_through(
+        &self,
+        staging: Staging,
+        (offset, bytes): (usize, usize),
+        enqueue: impl FnOnce(&Staging) -> Result<StreamPoint>,
+    ) -> Result<()> {
+        let mut state = loop {
+            match self.lock_to_write()? {
+                Some(state) => break state,
+                None => self.settle()?,
+            }
+        };
+        let arrival = enqueue(&staging)?;
+        state.due.push(Arc::new(Due { staging, arrival, offset, bytes }));
+        Ok(())
+    }
+
+    /// Waits until the copies that are due have arrived, with nothing held, and brings them here.
+    ///
+    /// # Errors
+    /// One of them cannot be waited for now: it stays due. One that failed with its device is not, and
+    /// leaves the memory as it was.
+    #[track_caller]
+    pub(crate) fn settle(&self) -> Result<()> {
+        loop {
+            let Some(first) = self.state.read().due.first().map(Arc::clone) else {
+                return Ok(());
+            };
+            let arrived = first.arrival.wait();
+            if !matches!(arrived, Ok(()) | Err(Error::DeviceLost { .. })) {
+                return Ok(arrived?);
+            }
+            let mut state = self.state.write();
+            // Another thread may have been faster.
+            if state.due.first().is_some_and(|due| Arc::ptr_eq(due, &first)) {
+                state.due.remove(0);
+                if arrived.is_ok() {
+                    // SAFETY: the bytes have arrived, and both are as long, as `fill_through` was
+                    // promised. The block is no snapshot's: it was not when the copy became due, and
+                    // nobody gets one before that is done.
+                    unsafe { first.bring(&state.block) };
+                }
+            }
+        }
+    }
+}
+
+impl Due {
+    /// # Safety
+    /// The bytes have arrived, the block is long enough, and nobody else uses it.
+    unsafe fn bring(&self, block: &Block) {
+        // SAFETY: the caller's promise that both are as long, and that this one is alone with them.
+        unsafe {
+            let target = block.start().as_ptr().add(self.offset);
+            self.staging.start().copy_to_nonoverlapping(target, self.bytes);
+        }
     }
 }

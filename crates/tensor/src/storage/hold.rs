@@ -4,7 +4,7 @@ use gpu_runtime::{Access, MemoryAccess, UseRecord, host_access, is_observed};
 use parking_lot::{RwLockReadGuard, RwLockWriteGuard};
 use smallvec::SmallVec;
 
-use super::block::Block;
+use super::heap::State;
 use super::pinned::Pinned;
 use super::{HostMemory, Storage};
 use crate::shared::Inside;
@@ -18,8 +18,8 @@ pub(crate) struct Held<'a> {
 }
 
 enum HeldHeap<'a> {
-    Read { _guard: RwLockReadGuard<'a, Block> },
-    Write { _guard: RwLockWriteGuard<'a, Block> },
+    Read { _guard: RwLockReadGuard<'a, State> },
+    Write { _guard: RwLockWriteGuard<'a, State> },
 }
 
 /// Each piece of memory once, with the stronger access.
@@ -38,46 +38,73 @@ pub(crate) fn hold<'a>(op: &'static str, operands: &[(&'a Tensor, Access)]) -> R
     sorted
         .sort_unstable_by_key(|(storage, access)| (storage.id(), !matches!(access, Access::Write)));
     sorted.dedup_by_key(|(storage, _)| storage.id());
-    if !sorted.iter().any(|(storage, _)| storage.is_pinned()) {
-        return Ok(Held { _heap: lock_heap(&sorted)?, _pinned: SmallVec::new() });
+    // Devices are waited for before anything is held: code of the program may have to run until they
+    // are done. So there may be something new to wait for afterwards, and then it is done again.
+    loop {
+        let waited = wait_for_copies(&sorted)?;
+        let Some(heap) = lock_heap(&sorted)? else {
+            settle(&sorted)?;
+            continue;
+        };
+        if waited.is_empty() {
+            return Ok(Held { _heap: heap, _pinned: SmallVec::new() });
+        }
+        let pinned = enter_pinned(op, &sorted)?;
+        if waited.iter().all(|(pinned, waited)| pinned.is_settled_since(waited)) {
+            tell(operands)?;
+            return Ok(Held { _heap: heap, _pinned: pinned });
+        }
     }
-    let held = hold_pinned(op, &sorted)?;
-    tell(operands)?;
-    Ok(held)
 }
 
-/// Locks what lies on the heap, in the order of addresses, which is the same for every thread.
-fn lock_heap<'a>(sorted: &Sorted<'a>) -> Result<SmallVec<[HeldHeap<'a>; 6]>> {
+/// Waits for the copies in flight of page-locked memory, and gives what was waited for.
+#[track_caller]
+fn wait_for_copies<'a>(sorted: &Sorted<'a>) -> Result<SmallVec<[(&'a Pinned, UseRecord); 2]>> {
+    let mut waited = SmallVec::new();
+    for (pinned, access) in pinned(sorted) {
+        waited.push((pinned, pinned.wait(access)?));
+    }
+    Ok(waited)
+}
+
+/// Locks what lies on the heap, in the order of addresses, which is the same for every thread. Nothing,
+/// where copies from devices are due.
+fn lock_heap<'a>(sorted: &Sorted<'a>) -> Result<Option<SmallVec<[HeldHeap<'a>; 6]>>> {
     let mut held = SmallVec::new();
     for &(storage, access) in sorted {
         let Some(HostMemory::Heap(heap)) = storage.host() else { continue };
-        held.push(match access {
-            Access::Read => HeldHeap::Read { _guard: heap.lock_to_read() },
-            Access::Write => HeldHeap::Write { _guard: heap.lock_to_write()? },
-        });
+        let locked = match access {
+            Access::Read => heap.lock_to_read().map(|guard| HeldHeap::Read { _guard: guard }),
+            Access::Write => heap.lock_to_write()?.map(|guard| HeldHeap::Write { _guard: guard }),
+        };
+        match locked {
+            Some(locked) => held.push(locked),
+            None => return Ok(None),
+        }
     }
-    Ok(held)
+    Ok(Some(held))
 }
 
-/// As [`hold`], where some of the memory is page-locked: the heap first, then that, each in the order
-/// of addresses. Copies are waited for before anything is held, since code of the program may have to
-/// run until they are done; so there may be new ones, and then it is tried again.
+/// Lets the copies from devices arrive that are due.
+#[cold]
 #[track_caller]
-fn hold_pinned<'a>(op: &'static str, sorted: &Sorted<'a>) -> Result<Held<'a>> {
-    loop {
-        let mut waited: SmallVec<[(&Pinned, UseRecord); 2]> = SmallVec::new();
-        for (pinned, access) in pinned(sorted) {
-            waited.push((pinned, pinned.wait(access)?));
-        }
-        let heap = lock_heap(sorted)?;
-        let mut inside = SmallVec::new();
-        for (pinned, access) in pinned(sorted) {
-            inside.push(pinned.enter(op, access)?);
-        }
-        if waited.iter().all(|(pinned, waited)| pinned.is_settled_since(waited)) {
-            return Ok(Held { _heap: heap, _pinned: inside });
+fn settle(sorted: &Sorted<'_>) -> Result<()> {
+    for (storage, _) in sorted {
+        if let Some(HostMemory::Heap(heap)) = storage.host() {
+            heap.settle()?;
         }
     }
+    Ok(())
+}
+
+/// Keeps others of the host away from what is page-locked, in the order of addresses. It comes after
+/// the heap in every thread.
+fn enter_pinned<'a>(op: &'static str, sorted: &Sorted<'a>) -> Result<SmallVec<[Inside<'a>; 2]>> {
+    let mut inside = SmallVec::new();
+    for (pinned, access) in pinned(sorted) {
+        inside.push(pinned.enter(op, access)?);
+    }
+    Ok(inside)
 }
 
 fn pinned<'a>(sorted: &Sorted<'a>) -> impl Iterator<Item = (&'a Pinned, Access)> {

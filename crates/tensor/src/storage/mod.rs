@@ -8,18 +8,19 @@ mod heap;
 mod hold;
 mod host;
 mod pinned;
+mod staging;
 
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-pub(crate) use block::Block;
 pub use guard::ReadGuard;
 pub(crate) use guard::{read, to_vec};
 pub(crate) use heap::Heap;
 pub(crate) use hold::{Held, hold};
 pub(crate) use host::HostMemory;
 pub(crate) use pinned::Pinned;
+pub(crate) use staging::Staging;
 
 use crate::device::Place;
 use crate::{Device, Result};

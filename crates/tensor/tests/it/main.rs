@@ -17,6 +17,7 @@ mod observers;
 mod printing;
 mod promotion;
 mod random;
+mod serial;
 mod sums;
 mod values;
 mod views;

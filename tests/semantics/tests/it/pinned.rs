@@ -22,6 +22,26 @@ pub(crate) fn s24_pin_memory_returns_a_copy_in_page_locked_memory() -> Result<()
 }
 
 #[test]
+pub(crate) fn s24_a_storage_is_pinned_as_a_whole() -> Result<()> {
+    four_devices();
+    let x = tensor![[1.0, 2.0], [3.0, 4.0]]?;
+    let row = x.select(0, 1)?;
+    assert!(row.storage().ptr_eq(x.storage()) && !row.storage().is_pinned());
+    assert_eq!((row.storage().nbytes(), row.storage().device()), (16, Device::Cpu));
+    let pinned = row.storage().pin_memory()?;
+    assert!(pinned.is_pinned() && !pinned.ptr_eq(x.storage()), "a copy, not an alias");
+    assert!(pinned.pin_memory()?.ptr_eq(&pinned), "it is page-locked already");
+    x.fill_(0.0)?;
+    let all = Tensor::from_storage(&pinned, DType::F32)?;
+    assert!(all.is_pinned());
+    assert_eq!(all.to_vec::<f32>()?, [1.0, 2.0, 3.0, 4.0], "all of it, not the row");
+    let there = Tensor::zeros([2], Device::cuda_at(1))?;
+    assert_eq!((there.storage().nbytes(), there.storage().device()), (8, Device::cuda_at(1)));
+    assert!(there.storage().pin_memory().is_err(), "only memory of the host");
+    Ok(())
+}
+
+#[test]
 fn s24_pinning_beyond_the_cap_is_an_error_that_names_it() {
     isolate(|| {
         gpu_alloc::set_pinned_limit(1 << 20);

@@ -58,6 +58,7 @@ const CLAUSES: &[Clause] = &[
     ),
     clause!(asynchronous::s19_events_mark_points_in_streams_and_measure_time_between_them),
     clause!(pinned::s24_pin_memory_returns_a_copy_in_page_locked_memory),
+    clause!(pinned::s24_a_storage_is_pinned_as_a_whole),
     clause!(waits::s14_operations_and_copies_between_gpus_never_make_the_host_wait),
     clause!(waits::s16_only_copies_that_block_or_are_not_pinned_make_the_host_wait),
     Clause {
