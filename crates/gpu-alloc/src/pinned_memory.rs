@@ -32,7 +32,7 @@ use crate::tag::Tag;
 #[track_caller]
 pub fn allocate_pinned(bytes: usize) -> Result<PinnedMemory> {
     if bytes == 0 {
-        return Ok(PinnedMemory { taken: None, address: 0, bytes, uses: Uses::shared() });
+        return Ok(PinnedMemory { taken: None, address: 0, bytes, uses: Uses::shared_with_host() });
     }
     let cache = pinned::cache()?;
     // It is handed out when nobody uses it any more.
@@ -44,14 +44,15 @@ pub fn allocate_pinned(bytes: usize) -> Result<PinnedMemory> {
     let address = block.address().0 as usize;
     let start = DevicePtr::from_address(block.address().0);
     Allocation { start, bytes, device: None, stream: None, is_part: true, place }.tell();
-    Ok(PinnedMemory { taken: Some((cache, block)), address, bytes, uses: Uses::shared() })
+    Ok(PinnedMemory { taken: Some((cache, block)), address, bytes, uses: Uses::shared_with_host() })
 }
 
 /// Page-locked host memory, which goes back to its allocator when dropped.
 ///
 /// The drop waits for nothing. The memory is handed out again when all work in its
 /// [`uses`](Self::uses) is done, so a copy on its way keeps it; who enqueues such work notes it
-/// there, through [`ordered`](gpu_runtime::ordered).
+/// there, through [`ordered`](gpu_runtime::ordered). A guard of the program
+/// ([`Uses::guard`](gpu_runtime::Uses::guard)) keeps it, too.
 #[derive(Debug)]
 pub struct PinnedMemory {
     /// Nothing for 0 bytes.

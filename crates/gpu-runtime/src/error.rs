@@ -122,6 +122,16 @@ pub enum Error {
         /// What was asked for.
         bytes: usize,
     },
+    /// There is a guard of the page-locked memory that the work would write: the program reads it, and
+    /// devices know where it is, so it cannot be changed or moved.
+    #[error(
+        "the work would write page-locked memory that is read through a guard, which was taken at \
+         {place}; drop the guard first"
+    )]
+    GuardHeld {
+        /// Where the guard was taken.
+        place: &'static Location<'static>,
+    },
     /// A device stopped working: a kernel before this call did something that it must not do.
     #[error("{lost}")]
     DeviceLost {

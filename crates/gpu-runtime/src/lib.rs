@@ -189,7 +189,7 @@ pub use rows::Rows;
 pub use stream::{KeptStream, Stream, StreamId};
 pub use teardown::take_drop_errors;
 pub use timeline::{Overlap, Timeline, Trace, TracedOperation, TracedRange, TracedWait};
-pub use uses::{UseRecord, Uses};
+pub use uses::{HostGuard, HostHold, UseRecord, Uses, hold_on_host};
 pub use virtual_memory::{AddressRange, MappingProblem, PhysicalMemory, VirtualMemory};
 pub use waits::{
     WaitMode, WaitModeGuard, WaitRecord, set_wait_mode, take_waits, wait_mode, with_wait_mode,

@@ -12,7 +12,7 @@ use crate::memory::DevicePtr;
 use crate::observe::{Ambient, MemoryAccess, host_access, is_observed};
 use crate::shared::hold;
 use crate::stream::Stream;
-use crate::uses::{Uses, UsesState};
+use crate::uses::{HostHold, Uses, UsesState, hold_on_host};
 
 /// What a piece of work does with a piece of memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -107,6 +107,9 @@ pub fn with_order<R>(order: Order, f: impl FnOnce() -> R) -> R {
 /// driver. Under [`Order::Manual`] nothing is waited for. The host never waits in here, and
 /// `enqueue` must not either: other threads may need the records.
 ///
+/// Of memory that the host uses as well ([`Uses::shared_with_host`]) the host is kept away while `enqueue`
+/// runs; kernels of the host are waited for.
+///
 /// On a stream that is being captured ([`Stream::capture`]) the order is that of the captured work
 /// among itself, and the records remember it apart; what the memory is used for otherwise comes
 /// before each launch of the graph, or after.
@@ -114,7 +117,8 @@ pub fn with_order<R>(order: Order, f: impl FnOnce() -> R) -> R {
 /// # Errors
 /// The driver's, if it cannot order the streams (nothing is enqueued then), and those of `enqueue`.
 /// [`Error::Capture`] for memory that a graph cannot hold on to, or that holds nothing before a
-/// graph is launched.
+/// graph is launched. [`Error::GuardHeld`] for memory of the host that is to be written while a guard
+/// of the program reads it.
 #[track_caller]
 pub fn ordered<'a, R, O: Into<Operand<'a>> + Copy>(
     stream: &Stream,
@@ -192,6 +196,11 @@ pub(crate) fn ordered_at<'a, R, O: Into<Operand<'a>> + Copy>(
     let operands = || operands.iter().map(|&operand| operand.into());
     let accesses = || operands().filter_map(|operand| operand.memory());
     let _told = Ambient::enter(place, capture.is_some(), accesses);
+    // What is captured does not run, so the host may go on.
+    let _host = match &capture {
+        None => hold_on_host(operands().map(|operand| (operand.uses, operand.access)))?,
+        Some(_) => HostHold::default(),
+    };
     let mut held = SmallVec::new();
     lock(operands(), &mut held);
     match &capture {

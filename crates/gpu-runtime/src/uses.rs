@@ -1,5 +1,6 @@
 //! What is shared about a piece of memory by all who work on it: who uses it.
 
+mod host;
 mod record;
 mod release;
 
@@ -10,7 +11,9 @@ use crate::error::Result;
 use crate::graph::{Birth, Books, CapturedUses};
 use crate::order::{Access, Order};
 use crate::point::StreamPoint;
+use crate::shared::HostGate;
 use crate::stream::Stream;
+pub use host::{HostGuard, HostHold, hold_on_host};
 pub use record::UseRecord;
 
 /// Who uses a piece of memory that devices work on. It lies beside each such piece, and work that
@@ -23,10 +26,12 @@ pub use record::UseRecord;
 /// Work that is being captured into a graph needs a record that the graph can hold on to: one made by
 /// [`Uses::shared`].
 ///
-/// What else all users of a piece of memory have to agree upon has its place here, beside the
-/// record: [`ordered`](crate::ordered) comes to it by way of its operands.
+/// Beside the record lies what the host does with page-locked memory ([`Uses::shared_with_host`]), which
+/// [`ordered`](crate::ordered) respects as well.
 pub struct Uses {
     state: Mutex<UsesState>,
+    /// The host's side, of memory that has one.
+    host: Option<Box<HostGate>>,
 }
 
 /// What the lock of a piece of memory's [`Uses`] keeps.
@@ -54,6 +59,7 @@ impl Uses {
     pub fn new() -> Uses {
         Uses {
             state: Mutex::new(UsesState { uses: UseRecord::new(), own: Weak::new(), graphs: None }),
+            host: None,
         }
     }
 
@@ -66,20 +72,24 @@ impl Uses {
     /// As [`shared`](Uses::shared), of memory that others have had before: what they did with it is
     /// over at a point, and counts as a write.
     pub fn shared_since(write: Option<StreamPoint>) -> Arc<Uses> {
-        Uses::made(UseRecord::since(write), None)
+        Uses::made(UseRecord::since(write), None, None)
     }
 
     /// As [`shared`](Uses::shared), of memory that only a graph fills, and with the uses that the
     /// capture has to know of.
     pub(crate) fn born(birth: Arc<Birth>, captured: CapturedUses) -> Arc<Uses> {
         let graphs = GraphUses { captured: vec![captured], birth: Some(birth), release: None };
-        Uses::made(UseRecord::new(), Some(Box::new(graphs)))
+        Uses::made(UseRecord::new(), Some(Box::new(graphs)), None)
     }
 
-    fn made(uses: UseRecord, graphs: Option<Box<GraphUses>>) -> Arc<Uses> {
+    fn made(
+        uses: UseRecord,
+        graphs: Option<Box<GraphUses>>,
+        host: Option<Box<HostGate>>,
+    ) -> Arc<Uses> {
         Arc::new_cyclic(|own| {
             let own = Weak::clone(own);
-            Uses { state: Mutex::new(UsesState { uses, own, graphs }) }
+            Uses { state: Mutex::new(UsesState { uses, own, graphs }), host }
         })
     }
 

@@ -189,6 +189,14 @@ pub enum Error {
 }
 
 impl Error {
+    /// Why memory of the host cannot be used by an operation.
+    pub(crate) fn of_host_access(op: &'static str, error: gpu_runtime::Error) -> Error {
+        match error {
+            gpu_runtime::Error::GuardHeld { place } => Error::GuardHeld { op, place },
+            error => error.into(),
+        }
+    }
+
     /// Whether a device had no memory left, wherever that was noticed: in the operation itself, in the
     /// backward pass, or in a module. After that a program can drop what it holds and try again with
     /// less.

@@ -7,7 +7,7 @@
 
 #[path = "../../../crates/gpu-runtime/src/shared/edges.rs"]
 mod edges;
-#[path = "../../../crates/tensor/src/shared/gate.rs"]
+#[path = "../../../crates/gpu-runtime/src/shared/gate.rs"]
 mod gate;
 #[path = "../../../crates/gpu-runtime/src/shared/hold.rs"]
 mod hold;

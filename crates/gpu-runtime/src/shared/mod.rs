@@ -2,6 +2,7 @@
 //! these files with other locks and atomics, and runs them in every order that threads can take.
 
 mod edges;
+mod gate;
 mod hold;
 mod idle;
 mod milestones;
@@ -11,6 +12,7 @@ mod sync;
 mod words;
 
 pub(crate) use edges::Edges;
+pub(crate) use gate::{HostGate, Inside};
 pub(crate) use hold::hold;
 pub(crate) use idle::Idle;
 pub(crate) use milestones::{Line, Milestone, Milestones};

@@ -4,7 +4,9 @@ use std::time::Duration;
 use std::{hint, thread};
 
 pub(super) use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-pub(super) use std::sync::{Mutex, MutexGuard, PoisonError};
+pub(super) use std::sync::{
+    Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard,
+};
 
 /// What a thread does before it looks once more at what others are about to change, after so many
 /// looks: it gives them the longer a time the longer it takes.

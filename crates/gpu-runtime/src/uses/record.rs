@@ -37,6 +37,12 @@ impl UseRecord {
         self.writes.iter().chain(&self.reads)
     }
 
+    /// Those that an access must come after: for a read the writes, for a write all.
+    pub fn points_before(&self, access: Access) -> impl Iterator<Item = &StreamPoint> {
+        let reads = if access == Access::Write { self.reads.as_slice() } else { &[] };
+        self.writes.iter().chain(reads)
+    }
+
     /// The points after which the memory may be given to somebody else, if it is dropped now: those
     /// of [`points`](UseRecord::points), and the ends of the streams that were announced.
     pub fn points_to_free(&self) -> impl Iterator<Item = StreamPoint> + '_ {

@@ -1,13 +1,11 @@
 //! Copies between devices: enqueued in order with every other use of both ends.
 
-use std::sync::Mutex;
-
 use gpu_alloc::DeviceMemory;
-use gpu_runtime::{Access, DevicePtr, Stream, UseRecord, ordered};
+use gpu_runtime::{Access, DevicePtr, Stream, Uses, ordered};
 use smallvec::SmallVec;
 
 use crate::storage::{Heap, HostMemory, Memory, Pinned, Staging};
-use crate::{Blocking, Result, Tensor};
+use crate::{Blocking, Error, Result, Tensor};
 
 /// What a copy is called in errors.
 const OP: &str = "copy_";
@@ -75,13 +73,12 @@ fn directly(
     if blocking == Blocking::Yes {
         stream.may_wait()?;
     }
-    let inside = host.enter(OP, host_access)?;
     let uses = [(device.uses(), device_access), (host.uses(), host_access)];
     ordered(&stream, &uses, || {
         let (device, host) = (at(device.ptr(), on_device), host_at(host.start(), on_host));
         enqueue(&stream, device, host, bytes(on_host))
-    })?;
-    drop(inside);
+    })
+    .map_err(|error| Error::of_host_access(OP, error))?;
     if blocking == Blocking::Yes {
         stream.point().wait()?;
     }
@@ -124,7 +121,7 @@ fn fetch(target: &Tensor, to: &Heap, source: &Tensor, from: &DeviceMemory) -> Re
         let length = PIECE.min(bytes(source) - start);
         let src = at(from.ptr(), source).offset(start);
         let enqueue = |staging: &Staging| {
-            let mut uses: SmallVec<[(&Mutex<UseRecord>, Access); 2]> = SmallVec::new();
+            let mut uses: SmallVec<[(&Uses, Access); 2]> = SmallVec::new();
             uses.push((from.uses(), Access::Read));
             uses.extend(staging.uses().map(|uses| (uses, Access::Write)));
             // SAFETY: the source holds `length` bytes from there on, and the staging memory is as

@@ -2,11 +2,9 @@
 //! compiles these files with other locks and atomics, and runs them in every order that threads can
 //! take.
 
-mod gate;
 mod latch;
 mod owners;
 mod sync;
 
-pub(crate) use gate::{HostGate, Inside};
 pub(crate) use latch::Latch;
 pub(crate) use owners::Owners;

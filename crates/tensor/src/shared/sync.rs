@@ -1,6 +1,4 @@
 //! The locks and atomics that the rest is made of.
 
 pub(super) use std::sync::atomic::{AtomicUsize, Ordering, fence};
-pub(super) use std::sync::{
-    Condvar, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard,
-};
+pub(super) use std::sync::{Condvar, Mutex, PoisonError};

@@ -5,11 +5,11 @@ use std::marker::PhantomData;
 use std::ops::Deref;
 use std::panic::Location;
 
-use gpu_runtime::Access;
+use gpu_runtime::{Access, HostGuard};
 
 use super::block::Block;
 use super::hold::tell;
-use super::{HostMemory, Storage, hold};
+use super::{HostMemory, hold};
 use crate::{DType, Element, Error, Result, Tensor};
 
 /// The elements of a tensor on the CPU, as a slice.
@@ -45,13 +45,7 @@ pub struct ReadGuard<T> {
 /// What keeps the elements where they are, and as they are.
 enum Kept {
     Heap { _block: Block },
-    Pinned { _noted: Noted },
-}
-
-/// A guard of page-locked memory that is noted there.
-struct Noted {
-    storage: Storage,
-    place: &'static Location<'static>,
+    Pinned { _guard: HostGuard },
 }
 
 // SAFETY: it is a slice of `T`, which nobody writes as long as the guard lives, and an owner of the
@@ -73,16 +67,14 @@ pub(crate) fn read<T: Element>(op: &'static str, tensor: &Tensor) -> Result<Read
             (block.start().as_ptr(), Kept::Heap { _block: block })
         }
         HostMemory::Pinned(pinned) => {
-            let noted = Noted::new(tensor.storage(), Location::caller());
-            // Nothing new can be enqueued that writes, so what is under way now is all.
-            pinned.wait(Access::Read)?;
+            let guard = pinned.guard(Location::caller())?;
             tell(&[(tensor, Access::Read)])?;
-            (pinned.start(), Kept::Pinned { _noted: noted })
+            (pinned.start(), Kept::Pinned { _guard: guard })
         }
     };
     let elements = elements::<T>(start, tensor);
     // SAFETY: the memory holds as many bytes from there on, which nobody writes: it is a snapshot's,
-    // or the guard is noted.
+    // or a guard keeps writers away.
     unsafe { check_values::<T>(op, elements, tensor.numel())? };
     Ok(ReadGuard { elements, len: tensor.numel(), _memory: kept, _elements: PhantomData })
 }
@@ -153,22 +145,5 @@ impl<T> Deref for ReadGuard<T> {
 impl<T: fmt::Debug> fmt::Debug for ReadGuard<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(self.iter()).finish()
-    }
-}
-
-impl Noted {
-    fn new(storage: &Storage, place: &'static Location<'static>) -> Noted {
-        if let Some(HostMemory::Pinned(pinned)) = storage.host() {
-            pinned.note_guard(place);
-        }
-        Noted { storage: storage.clone(), place }
-    }
-}
-
-impl Drop for Noted {
-    fn drop(&mut self) {
-        if let Some(HostMemory::Pinned(pinned)) = self.storage.host() {
-            pinned.forget_guard(self.place);
-        }
     }
 }

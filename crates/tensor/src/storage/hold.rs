@@ -1,20 +1,21 @@
 //! The host memory of an operation's operands, held for as long as the operation runs.
 
-use gpu_runtime::{Access, MemoryAccess, UseRecord, host_access, is_observed};
+use gpu_runtime::{
+    Access, HostHold, MemoryAccess, UseRecord, hold_on_host, host_access, is_observed,
+};
 use parking_lot::{RwLockReadGuard, RwLockWriteGuard};
 use smallvec::SmallVec;
 
 use super::heap::State;
 use super::pinned::Pinned;
 use super::{HostMemory, Storage};
-use crate::shared::Inside;
-use crate::{Result, Tensor};
+use crate::{Error, Result, Tensor};
 
 /// Host memory that is held: what is read changes by nobody, what is written is nobody else's, and all
 /// of it stays where it is. It must be let go before code of the program runs.
 pub(crate) struct Held<'a> {
     _heap: SmallVec<[HeldHeap<'a>; 6]>,
-    _pinned: SmallVec<[Inside<'a>; 2]>,
+    _pinned: HostHold<'a>,
 }
 
 enum HeldHeap<'a> {
@@ -47,22 +48,29 @@ pub(crate) fn hold<'a>(op: &'static str, operands: &[(&'a Tensor, Access)]) -> R
             continue;
         };
         if waited.is_empty() {
-            return Ok(Held { _heap: heap, _pinned: SmallVec::new() });
+            return Ok(Held { _heap: heap, _pinned: HostHold::default() });
         }
-        let pinned = enter_pinned(op, &sorted)?;
-        if waited.iter().all(|(pinned, waited)| pinned.is_settled_since(waited)) {
+        // After the heap, in every thread.
+        let uses = pinned(&sorted).map(|(pinned, access)| (pinned.uses(), access));
+        let held = hold_on_host(uses).map_err(|error| Error::of_host_access(op, error))?;
+        let is_settled =
+            |(pinned, access, waited): &Waited<'_>| pinned.is_settled_since(waited, *access);
+        if waited.iter().all(is_settled) {
             tell(operands)?;
-            return Ok(Held { _heap: heap, _pinned: pinned });
+            return Ok(Held { _heap: heap, _pinned: held });
         }
     }
 }
 
+/// Page-locked memory, an access to it, and what was waited for.
+type Waited<'a> = (&'a Pinned, Access, UseRecord);
+
 /// Waits for the copies in flight of page-locked memory, and gives what was waited for.
 #[track_caller]
-fn wait_for_copies<'a>(sorted: &Sorted<'a>) -> Result<SmallVec<[(&'a Pinned, UseRecord); 2]>> {
+fn wait_for_copies<'a>(sorted: &Sorted<'a>) -> Result<SmallVec<[Waited<'a>; 2]>> {
     let mut waited = SmallVec::new();
     for (pinned, access) in pinned(sorted) {
-        waited.push((pinned, pinned.wait(access)?));
+        waited.push((pinned, access, pinned.wait(access)?));
     }
     Ok(waited)
 }
@@ -95,16 +103,6 @@ fn settle(sorted: &Sorted<'_>) -> Result<()> {
         }
     }
     Ok(())
-}
-
-/// Keeps others of the host away from what is page-locked, in the order of addresses. It comes after
-/// the heap in every thread.
-fn enter_pinned<'a>(op: &'static str, sorted: &Sorted<'a>) -> Result<SmallVec<[Inside<'a>; 2]>> {
-    let mut inside = SmallVec::new();
-    for (pinned, access) in pinned(sorted) {
-        inside.push(pinned.enter(op, access)?);
-    }
-    Ok(inside)
 }
 
 fn pinned<'a>(sorted: &Sorted<'a>) -> impl Iterator<Item = (&'a Pinned, Access)> {

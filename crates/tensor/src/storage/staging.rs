@@ -1,9 +1,7 @@
 //! Host memory that a copy from a device to the heap goes through.
 
 use gpu_alloc::PinnedMemory;
-use std::sync::Mutex;
-
-use gpu_runtime::UseRecord;
+use gpu_runtime::Uses;
 
 use super::Fresh;
 use super::block::Block;
@@ -39,7 +37,7 @@ impl Staging {
         }
     }
 
-    pub(crate) fn uses(&self) -> Option<&Mutex<UseRecord>> {
+    pub(crate) fn uses(&self) -> Option<&Uses> {
         match self {
             Staging::Pinned(memory) => Some(memory.uses()),
             Staging::Heap(_) => None,

@@ -258,3 +258,95 @@ fn the_input_of_a_graph_that_is_filled_elsewhere_is_safe_by_default_and_a_race_i
     .env("CUDA_SIM_CHECK", "0")
     .run();
 }
+
+#[test]
+fn a_graph_launch_is_refused_while_the_host_reads_what_it_writes() {
+    isolate(|| {
+        under_schedules(|| {
+            let device = Device::cuda_at(0);
+            let x = Tensor::ones([4], device)?;
+            let target = Tensor::zeros([4], ())?.pin_memory()?;
+            let stream = Stream::new(device)?;
+            // What is captured does not run: a guard does not mind.
+            let guard = target.read::<f32>()?;
+            let (graph, ()) = stream.capture(|_| {
+                target.copy_with(&x, Blocking::No)?;
+                Ok::<_, Error>(())
+            })?;
+            let step = graph.instantiate()?;
+            drop(guard);
+            let (line, guard) = (line!(), target.read::<f32>()?);
+            let elsewhere = std::thread::scope(|scope| {
+                scope.spawn(|| step.launch(&stream)).join().expect("no panic")
+            });
+            for refused in [step.launch(&stream), elsewhere] {
+                let Err(gpu_runtime::Error::GuardHeld { place }) = refused else {
+                    panic!("a guard lives: {refused:?}");
+                };
+                assert_eq!((place.file(), place.line()), (file!(), line));
+            }
+            stream.synchronize()?;
+            assert_eq!(guard[..], [0.0; 4]);
+            drop(guard);
+            step.launch(&stream)?;
+            assert_eq!(target.read::<f32>()?[..], [1.0; 4]);
+            Ok(())
+        });
+    })
+    .run();
+}
+
+#[test]
+fn a_graph_that_reads_host_memory_is_launched_while_the_host_reads_it_too() {
+    isolate(|| {
+        under_schedules(|| {
+            let device = Device::cuda_at(1);
+            let source = Tensor::ones([4], ())?.pin_memory()?;
+            let x = Tensor::zeros([4], device)?;
+            let stream = Stream::new(device)?;
+            let (graph, ()) = stream.capture(|_| {
+                x.copy_with(&source, Blocking::No)?;
+                Ok::<_, Error>(())
+            })?;
+            let step = graph.instantiate()?;
+            let guard = source.read::<f32>()?;
+            step.launch(&stream)?;
+            assert_eq!((guard[0], x.to_vec::<f32>()?), (1.0, vec![1.0; 4]));
+            Ok(())
+        });
+    })
+    .run();
+}
+
+#[test]
+fn launches_never_write_under_what_the_host_computes_from() {
+    isolate(|| {
+        under_schedules(|| {
+            let device = Device::cuda_at(0);
+            let target = Tensor::zeros([4096], ())?.pin_memory()?;
+            let stream = Stream::new(device)?;
+            let mut steps = Vec::new();
+            for value in [1.0, 2.0] {
+                let x = Tensor::full([4096], value, device)?;
+                let (graph, ()) = stream.capture(|_| {
+                    target.copy_with(&x, Blocking::No)?;
+                    Ok::<_, Error>(())
+                })?;
+                steps.push(graph.instantiate()?);
+            }
+            std::thread::scope(|scope| {
+                let launches = scope.spawn(|| {
+                    steps.iter().cycle().take(40).try_for_each(|step| step.launch(&stream))
+                });
+                while !launches.is_finished() {
+                    let seen = target.to_vec::<f32>()?;
+                    assert!(seen.iter().all(|element| *element == seen[0]), "torn");
+                    let sum = target.sum()?.item::<f32>()?;
+                    assert!([0.0, 4096.0, 8192.0].contains(&sum), "{sum}");
+                }
+                Ok(launches.join().expect("no panic")?)
+            })
+        });
+    })
+    .run();
+}

@@ -8,7 +8,7 @@ use super::sync::{Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard}
 /// Where the program asked for a guard.
 type Place = &'static Location<'static>;
 
-/// Who of the host uses a piece of memory: code of this library, for a short time and never while code
+/// Who of the host uses a piece of memory: code of the library, for a short time and never while code
 /// of the program runs; and guards of the program, for as long as that likes.
 ///
 /// Library code waits for library code. What would write under a guard is told of it instead.
@@ -18,6 +18,7 @@ pub(crate) struct HostGate {
 }
 
 /// Library code that uses the memory.
+#[derive(Debug)]
 pub(crate) enum Inside<'a> {
     Reads { _guard: RwLockReadGuard<'a, ()> },
     Writes { _guard: RwLockWriteGuard<'a, ()> },
