@@ -15,8 +15,19 @@ use crate::{DType, Error, Result, Tensor};
 pub(crate) enum Input<'a> {
     /// A tensor of the dtype that the operation's signature asks for here.
     Tensor(&'a Tensor),
+    /// The same, as an output that was made for the call: nobody else knows of it.
+    New(&'a Tensor),
     /// The bits of one value of that dtype, for every element.
     Immediate(u64),
+}
+
+impl<'a> Input<'a> {
+    fn tensor(&self) -> Option<&'a Tensor> {
+        match self {
+            Input::Tensor(tensor) | Input::New(tensor) => Some(tensor),
+            Input::Immediate(_) => None,
+        }
+    }
 }
 
 /// Runs `operation` for `dtype` at `place`: writes `operands[0]`, a tensor, from the others.
@@ -32,14 +43,11 @@ pub(crate) fn elementwise<const N: usize>(
     operands: [Input<'_>; N],
 ) -> Result<()> {
     let op = operation.name();
-    let layouts = operands.map(|operand| match operand {
-        Input::Tensor(tensor) => Some(tensor.layout()),
-        Input::Immediate(_) => None,
-    });
+    let layouts = operands.map(|operand| operand.tensor().map(Tensor::layout));
     let plan = Plan::new(layouts).ok_or_else(|| does_not_broadcast(op, &operands))?;
     let mut tensors: SmallVec<[(&Tensor, Access); 6]> = SmallVec::new();
     for (position, operand) in operands.iter().enumerate() {
-        if let Input::Tensor(tensor) = operand {
+        if let Some(tensor) = operand.tensor() {
             let expected = operation.operand_dtype(dtype, position);
             assert_eq!(tensor.dtype(), expected, "{op}: operand {position} was not converted");
             let access = if position == 0 { Access::Write } else { Access::Read };
@@ -60,13 +68,18 @@ pub(crate) fn elementwise<const N: usize>(
     if plan.dims.iter().any(|dim| dim.size == 0) {
         return Ok(());
     }
-    let held = Operands::hold(op, place, &tensors)?;
+    let held = match operands[0] {
+        Input::New(_) => Operands::hold_for_new(op, place, &tensors)?,
+        _ => Operands::hold(op, place, &tensors)?,
+    };
     let mut call_operands = [Operand::default(); N];
     let mut addresses = (0..tensors.len()).map(|position| held.address(position));
     for (operand, call) in operands.iter().zip(&mut call_operands) {
         match operand {
             Input::Immediate(bits) => call.immediate = *bits,
-            Input::Tensor(_) => call.data = addresses.next().expect("each tensor is held"),
+            Input::Tensor(_) | Input::New(_) => {
+                call.data = addresses.next().expect("each tensor is held")
+            }
         }
     }
     Calls { operation, dtype, held: &held }.run(&plan.dims, call_operands)
@@ -130,10 +143,7 @@ fn does_not_broadcast<const N: usize>(op: &'static str, operands: &[Input<'_>; N
     let shapes = operands
         .iter()
         .zip(NAMES)
-        .filter_map(|(operand, name)| match operand {
-            Input::Tensor(tensor) => Some((name, tensor.layout().shape().clone())),
-            Input::Immediate(_) => None,
-        })
+        .filter_map(|(operand, name)| Some((name, operand.tensor()?.layout().shape().clone())))
         .collect();
     Error::ShapeMismatch { op, shapes, rule: "the operands must broadcast to the output's shape" }
 }

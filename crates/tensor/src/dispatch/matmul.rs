@@ -41,7 +41,7 @@ pub(crate) fn matmul(
         });
     }
     let operands = [(&output, Access::Write), (a, Access::Read), (b, Access::Read)];
-    let operands = Operands::hold(op, a.place(), &operands)?;
+    let operands = Operands::hold_for_new(op, a.place(), &operands)?;
     let mut call = product(a, b, &operands, [m, n, k]);
     call.batches = batch.numel() as i64;
     call.batch_dims = plan.dims.len() as i32;

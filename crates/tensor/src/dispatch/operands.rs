@@ -32,6 +32,19 @@ impl<'a> Operands<'a> {
         Ok(Operands { place, tensors, _held: held })
     }
 
+    /// As [`Operands::hold`], where the first is new: nobody else knows of its memory, which needs no
+    /// lock then.
+    #[track_caller]
+    pub(super) fn hold_for_new(
+        op: &'static str,
+        place: Place,
+        tensors: &'a [(&'a Tensor, Access)],
+    ) -> Result<Operands<'a>> {
+        debug_assert!(tensors[0].0.is_sole_owner(), "{op}: somebody knows the output");
+        let held = Operands::hold(op, place, &tensors[1..])?;
+        Ok(Operands { tensors, ..held })
+    }
+
     /// Where the first element of one of the tensors lies, in the address space of the place's kernels.
     pub(super) fn address(&self, position: usize) -> u64 {
         let (tensor, _) = self.tensors[position];

@@ -41,7 +41,7 @@ pub(crate) fn reduce(
     }
     if output.numel() > 0 {
         let operands = [(&output, Access::Write), (input, Access::Read)];
-        let operands = Operands::hold(operation.name(), input.place(), &operands)?;
+        let operands = Operands::hold_for_new(operation.name(), input.place(), &operands)?;
         let call = call(&operands, &kept, &reduced);
         // SAFETY: the output is dense, of as many elements as the kept dimensions have and of the
         // signature's dtype; the runs go through the input's layout.

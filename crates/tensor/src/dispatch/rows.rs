@@ -26,7 +26,7 @@ pub(crate) fn rows(
     }
     // Where there is no `b`, naming `a` twice is naming it once.
     let operands = [(&output, Access::Write), (a, Access::Read), (b.unwrap_or(a), Access::Read)];
-    let operands = Operands::hold(operation.name(), a.place(), &operands)?;
+    let operands = Operands::hold_for_new(operation.name(), a.place(), &operands)?;
     let call = Rows {
         out: operands.address(0),
         a: operands.address(1),

@@ -42,7 +42,7 @@ impl Tensor {
 #[track_caller]
 pub(super) fn convert(source: &Tensor, dtype: DType) -> Result<Tensor> {
     let copy = Tensor::uninit(source.layout().shape().clone(), dtype, source.place())?;
-    copy_into(&copy, source)?;
+    copy_to(Input::New(&copy), &copy, source)?;
     Ok(copy)
 }
 
@@ -59,7 +59,13 @@ pub(super) fn dense(source: &Tensor, dtype: DType) -> Result<Tensor> {
 /// Copies the elements of `source`, broadcast and converted, into `target` on the same device.
 #[track_caller]
 pub(super) fn copy_into(target: &Tensor, source: &Tensor) -> Result<()> {
-    let operands = [Input::Tensor(target), Input::Tensor(source)];
+    copy_to(Input::Tensor(target), target, source)
+}
+
+/// As [`copy_into`], with the target as an operand.
+#[track_caller]
+fn copy_to(operand: Input<'_>, target: &Tensor, source: &Tensor) -> Result<()> {
+    let operands = [operand, Input::Tensor(source)];
     let operation = &COPY[source.dtype().index()];
     dispatch::elementwise(operation, target.dtype(), target.place(), operands)
 }

@@ -57,7 +57,7 @@ pub(super) fn pointwise<const N: usize, const M: usize>(
     }
     let shape = broadcast(op, &tensors)?;
     let output = Tensor::uninit(shape, operation.operand_dtype(dtype, 0), place)?;
-    run(operation, dtype, place, &output, operands)?;
+    run(operation, dtype, place, Input::New(&output), operands)?;
     Ok(output)
 }
 
@@ -94,7 +94,7 @@ pub(super) fn pointwise_in_place<const N: usize, const M: usize>(
         let rule = "an operation in place cannot change the tensor's shape";
         return Err(Error::ShapeMismatch { op: name, shapes, rule });
     }
-    run(operation, dtype, target.place(), target, operands)?;
+    run(operation, dtype, target.place(), Input::Tensor(target), operands)?;
     target.storage().bump_version();
     Ok(())
 }
@@ -125,7 +125,7 @@ fn run<const N: usize, const M: usize>(
     operation: &'static Operation<Elementwise<N>>,
     dtype: DType,
     place: Place,
-    output: &Tensor,
+    output: Input<'_>,
     operands: [Operand<'_>; M],
 ) -> Result<()> {
     const { assert!(N == M + 1, "an elementwise call has an output beside its operands") };
@@ -135,7 +135,7 @@ fn run<const N: usize, const M: usize>(
         ready.push(prepare(operand, dtype, place, output)?);
     }
     let inputs = array::from_fn(|position| match position.checked_sub(1).map(|p| &ready[p]) {
-        None => Input::Tensor(output),
+        None => output,
         Some(Ready::Borrowed(tensor)) => Input::Tensor(tensor),
         Some(Ready::Converted(tensor)) => Input::Tensor(tensor),
         Some(Ready::Immediate(bits)) => Input::Immediate(*bits),
@@ -148,7 +148,7 @@ fn prepare<'a>(
     operand: Operand<'a>,
     dtype: DType,
     place: Place,
-    output: &Tensor,
+    output: Input<'_>,
 ) -> Result<Ready<'a>> {
     let tensor = match operand {
         Operand::Number(number) => return Ok(Ready::Immediate(number.bits(dtype))),
@@ -161,7 +161,11 @@ fn prepare<'a>(
     if !fits {
         return convert(tensor, dtype).map(Ready::Converted);
     }
-    Ok(apart_from(output, tensor)?.map_or(Ready::Borrowed(tensor), Ready::Converted))
+    let apart = match output {
+        Input::Tensor(target) => apart_from(target, tensor)?,
+        Input::New(_) | Input::Immediate(_) => None,
+    };
+    Ok(apart.map_or(Ready::Borrowed(tensor), Ready::Converted))
 }
 
 /// The operands that decide the dtype: all, but for the condition of a choice.
