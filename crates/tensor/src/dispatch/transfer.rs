@@ -91,17 +91,17 @@ fn send(target: &Tensor, to: &DeviceMemory, source: &Tensor, from: &Heap) -> Res
     let stream = to.device().current_stream()?;
     stream.may_wait()?;
     // Enqueued before anybody writes, so that the copy is one operation among all of both ends.
-    let (_snapshot, sent) = from.with_snapshot(|snapshot| {
-        let start = host_at(snapshot.start().as_ptr(), source);
-        let sent = ordered(&stream, &[(to.uses(), Access::Write)], || {
-            // SAFETY: both ends hold `bytes` from there on. The record keeps the target, and the
-            // snapshot is kept until the copy was waited for.
-            unsafe { stream.enqueue_htod(at(to.ptr(), target), start, bytes(source)) }
-        });
-        (snapshot.clone(), sent)
-    })?;
+    let (snapshot, held) = from.hold_snapshot()?;
+    let start = host_at(snapshot.start().as_ptr(), source);
+    let sent = ordered(&stream, &[(to.uses(), Access::Write)], || {
+        // SAFETY: both ends hold `bytes` from there on. The record keeps the target, and the snapshot
+        // is kept until the copy was waited for.
+        unsafe { stream.enqueue_htod(at(to.ptr(), target), start, bytes(source)) }
+    });
+    drop(held);
     // Also where something went wrong: part of it may be on its way.
     let arrived = stream.point().wait();
+    drop(snapshot);
     sent?;
     Ok(arrived?)
 }
@@ -120,20 +120,19 @@ fn fetch(target: &Tensor, to: &Heap, source: &Tensor, from: &DeviceMemory) -> Re
     for start in (0..bytes(source)).step_by(PIECE) {
         let length = PIECE.min(bytes(source) - start);
         let src = at(from.ptr(), source).offset(start);
-        let enqueue = |staging: &Staging| {
-            let mut uses: SmallVec<[(&Uses, Access); 2]> = SmallVec::new();
-            uses.push((from.uses(), Access::Read));
-            uses.extend(staging.uses().map(|uses| (uses, Access::Write)));
-            // SAFETY: the source holds `length` bytes from there on, and the staging memory is as
-            // large; what records they have keep them until the copy is done.
-            let copy = || unsafe { stream.enqueue_dtoh(staging.start(), src, length) };
-            ordered(&stream, &uses, copy)?;
-            Ok(stream.point())
-        };
         let staging = Staging::new(length)?;
-        // SAFETY: the target, whose layout lies inside its memory, has as many bytes as the source;
-        // the copy fills the staging memory.
-        unsafe { to.fill_through(staging, (first + start, length), enqueue)? };
+        let mut uses: SmallVec<[(&Uses, Access); 2]> = SmallVec::new();
+        uses.push((from.uses(), Access::Read));
+        uses.extend(staging.uses().map(|uses| (uses, Access::Write)));
+        let filling = to.hold_to_fill()?;
+        // SAFETY: the source holds `length` bytes from there on, and the staging memory is as large;
+        // what records they have keep them until the copy is done.
+        let copy = || unsafe { stream.enqueue_dtoh(staging.start(), src, length) };
+        ordered(&stream, &uses, copy)?;
+        drop(uses);
+        let arrival = stream.point();
+        // SAFETY: the target, whose layout lies inside its memory, has as many bytes as the source.
+        unsafe { filling.note(staging, arrival, (first + start, length)) };
         stream.point().wait()?;
         to.settle()?;
     }

@@ -83,49 +83,36 @@ impl Heap {
     /// Such a copy cannot be waited for here.
     #[track_caller]
     pub(crate) fn snapshot(&self) -> Result<Block> {
-        self.with_snapshot(Block::clone)
+        Ok(self.hold_snapshot()?.0)
     }
 
-    /// Runs `f` with a snapshot, and before anybody writes.
+    /// As [`Heap::snapshot`], and nobody writes before the guard is dropped.
     ///
     /// # Errors
     /// As [`Heap::snapshot`].
     #[track_caller]
-    pub(crate) fn with_snapshot<R>(&self, f: impl FnOnce(&Block) -> R) -> Result<R> {
+    pub(crate) fn hold_snapshot(&self) -> Result<(Block, RwLockReadGuard<'_, State>)> {
         loop {
             if let Some(state) = self.lock_to_read() {
-                return Ok(f(&state.block));
+                return Ok((state.block.clone(), state));
             }
             self.settle()?;
         }
     }
 
-    /// Enqueues a copy of `bytes` from a device to `offset`, by way of `staging`, with `enqueue`, which
-    /// gives the point at which it will be done. It counts as done from here on: whoever uses the
-    /// memory waits for it, and nobody holds the memory meanwhile.
+    /// Keeps everybody else away while a copy from a device is enqueued.
     ///
     /// # Errors
-    /// Those of `enqueue`; there is no memory for a copy of what a guard reads.
-    ///
-    /// # Safety
-    /// From `offset` on the memory is `bytes` long, or longer, and the staging memory is as long.
-    /// `enqueue` fills that by its point.
+    /// Copies that are due cannot be waited for here; there is no memory for a copy of what a guard
+    /// reads.
     #[track_caller]
-    pub(crate) unsafe fn fill_through(
-        &self,
-        staging: Staging,
-        (offset, bytes): (usize, usize),
-        enqueue: impl FnOnce(&Staging) -> Result<StreamPoint>,
-    ) -> Result<()> {
-        let mut state = loop {
-            match self.lock_to_write()? {
-                Some(state) => break state,
-                None => self.settle()?,
+    pub(crate) fn hold_to_fill(&self) -> Result<Filling<'_>> {
+        loop {
+            if let Some(state) = self.lock_to_write()? {
+                return Ok(Filling(state));
             }
-        };
-        let arrival = enqueue(&staging)?;
-        state.due.push(Arc::new(Due { staging, arrival, offset, bytes }));
-        Ok(())
+            self.settle()?;
+        }
     }
 
     /// Waits until the copies that are due have arrived, with nothing held, and brings them here.
@@ -148,13 +135,31 @@ impl Heap {
             if state.due.first().is_some_and(|due| Arc::ptr_eq(due, &first)) {
                 state.due.remove(0);
                 if arrived.is_ok() {
-                    // SAFETY: the bytes have arrived, and both are as long, as `fill_through` was
-                    // promised. The block is no snapshot's: it was not when the copy became due, and
+                    // SAFETY: the bytes have arrived, and both are as long, as `note` was promised. The block is no snapshot's: it was not when the copy became due, and
                     // nobody gets one before that is done.
                     unsafe { first.bring(&state.block) };
                 }
             }
         }
+    }
+}
+
+/// Memory that is about to be filled by a copy from a device.
+pub(crate) struct Filling<'a>(RwLockWriteGuard<'a, State>);
+
+impl Filling<'_> {
+    /// Notes a copy of `bytes` to `offset`, which is enqueued and in `staging` by `arrival`. It counts
+    /// as done from here on: whoever uses the memory waits for it, and nobody holds the memory meanwhile.
+    ///
+    /// # Safety
+    /// From `offset` on the memory is `bytes` long, or longer, and the staging memory is as long.
+    pub(crate) unsafe fn note(
+        mut self,
+        staging: Staging,
+        arrival: StreamPoint,
+        (offset, bytes): (usize, usize),
+    ) {
+        self.0.due.push(Arc::new(Due { staging, arrival, offset, bytes }));
     }
 }
 
