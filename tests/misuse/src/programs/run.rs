@@ -118,10 +118,10 @@ fn perform(steps: &[Step], shared: &Shared) -> Vec<Outcome> {
     outcomes
 }
 
-type Held<'a> = (usize, tensor::ReadGuard<'a, i64>);
+type Held = (usize, tensor::ReadGuard<i64>);
 
 /// Looks through guards once more, and drops them.
-fn let_go(held: &mut Vec<Held<'_>>, outcomes: &mut [Outcome]) {
+fn let_go(held: &mut Vec<Held>, outcomes: &mut [Outcome]) {
     for (position, guard) in held.drain(..) {
         let now = seen(Ok(guard.to_vec()));
         if now != outcomes[position] {

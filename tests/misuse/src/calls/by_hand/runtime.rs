@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use gpu_runtime::{
     Access, DeviceAllocation, DriverChoice, Freed, HostAllocation, KeptStream, MemoryAccess,
-    Observer, Operand, Pending, RaceChecker, Timeline, Uses, ordered, ordered_on_host,
+    Observer, Operand, Pending, RaceChecker, Timeline, Uses, hold_on_host, ordered,
+    ordered_on_host,
 };
 
 use super::entries;
@@ -111,6 +112,18 @@ pub(super) const ENTRIES: &[Entry] = entries! {
         let (uses, stream) = (Uses::shared_since(Some(d.point()?)), d.stream()?);
         drop(uses.try_release(d.flag()?.then_some(&stream)));
         uses.release(d.flag()?.then_some(&stream), drop);
+        Some(())
+    };
+    "gpu_runtime::Uses::guard", "gpu_runtime::UseRecord::points_before",
+    "gpu_runtime::hold_on_host" => |d| {
+        let (buffer, uses, point) = (d.buffer()?, Uses::shared_with_host(), d.point()?);
+        uses.record_write(point);
+        let guard = d.flag()?.then(|| uses.guard(Location::caller()));
+        let access = if d.flag()? { Access::Write } else { Access::Read };
+        let held = hold_on_host([(buffer.uses(), access), (&*uses, access), (&*uses, Access::Read)]);
+        let _ = uses.snapshot().points_before(access).count();
+        drop(held);
+        drop(guard);
         Some(())
     };
     "gpu_runtime::Freed::part" => |d| {

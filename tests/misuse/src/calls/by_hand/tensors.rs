@@ -10,6 +10,14 @@ pub(super) const ENTRIES: &[Entry] = entries! {
     "tensor::Tensor::item" => |d| each_type!(d, item);
     "tensor::Tensor::to_vec" => |d| each_type!(d, to_vec);
     "tensor::Tensor::read" => |d| each_type!(d, read);
+    "tensor::Tensor::from_storage", "tensor::Storage::pin_memory", "tensor::Storage::ptr_eq" => |d| {
+        let (one, two, dtype) = (d.tensor()?, d.tensor()?, d.dtype()?);
+        let _ = one.storage().ptr_eq(two.storage());
+        d.look(Tensor::from_storage(one.storage(), dtype).ok());
+        let pinned = one.storage().pin_memory().ok()?;
+        d.look(Tensor::from_storage(&pinned, dtype).ok());
+        Some(())
+    };
     "tensor::Tensor::new" => |d| {
         let (data, options) = (d.data()?, d.options()?);
         d.look(Tensor::new(data, options).ok());
