@@ -34,6 +34,7 @@ impl Refusal {
 ///
 /// # Errors
 /// - `CUDA_ERROR_INVALID_VALUE` for null.
+/// - `CUDA_ERROR_OUT_OF_MEMORY` if the machine has no memory for a stack to read it on.
 /// - `CUDA_ERROR_NO_BINARY_FOR_GPU` for machine code, and fat binaries without PTX for the device.
 /// - `CUDA_ERROR_INVALID_IMAGE` for what is none of the formats.
 /// - `CUDA_ERROR_UNSUPPORTED_PTX_VERSION` for PTX that is newer than the driver: "the provided PTX

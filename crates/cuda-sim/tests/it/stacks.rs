@@ -7,44 +7,59 @@ use std::thread;
 
 use cuda_sys::{CUfunction, CUresult};
 
-use crate::sim::{Gpu, NON_BLOCKING, download, function, in_child, launch, upload};
+use crate::sim::{Gpu, NON_BLOCKING, download, function, in_child, launch};
 use crate::{cuda, ok};
 
 const SUCCESS: CUresult = CUresult::CUDA_SUCCESS;
+const SEED: u64 = 3;
 const OVERFLOW: CUresult = CUresult::CUDA_ERROR_HARDWARE_STACK_ERROR;
 
 /// A function that calls itself, with so many registers that live across the call, and the kernel
-/// `descend(numbers, depth, out)`: numbers[0] + numbers[1] + .. at each of the depth + 1 levels.
+/// `descend(seed, depth, out)`: [`descended`].
 fn recursive(registers: usize) -> CString {
     let mut text = String::from(
         ".version 7.0\n.target sm_70\n.address_size 64\n\
-         .func (.param .b64 sum) level(.param .b64 numbers, .param .b64 depth)\n{\n\
+         .func (.param .b64 result) level(.param .b64 seed, .param .b64 depth)\n{\n\
          .reg .pred %p;\n.reg .b64 %a<8>;\n",
     );
     let mut line = |line: &str| writeln!(text, "{line}").expect("memory");
     line(&format!(".reg .b64 %r<{registers}>;"));
-    line("ld.param.b64 %a0, [numbers];\nld.param.b64 %a1, [depth];\nmov.b64 %a3, 0;");
-    for index in 0..registers {
-        line(&format!("ld.global.b64 %r{index}, [%a0+{}];", 8 * index));
+    line("ld.param.b64 %r0, [seed];\nld.param.b64 %a1, [depth];\nmov.b64 %a3, 0;");
+    line("mov.b64 %a4, %r0;");
+    for index in 1..registers {
+        let before = index - 1;
+        line(&format!("mad.lo.u64 %r{index}, %r{before}, %r{before}, {index};"));
+        line(&format!("add.u64 %a4, %a4, %r{index};"));
     }
-    line("setp.eq.u64 %p, %a1, 0;\n@%p bra END;\nsub.u64 %a2, %a1, 1;\n{");
+    let all: String = (0..registers).map(|at| format!("xor.b64 %a3, %a3, %r{at};\n")).collect();
+    let end = format!("{all}st.param.b64 [result], %a3;\nret;");
+    line("setp.eq.u64 %p, %a1, 0;\n@%p bra LAST;\nsub.u64 %a2, %a1, 1;\n{");
     line(".param .b64 one;\n.param .b64 two;\n.param .b64 out;");
-    line("st.param.b64 [one], %a0;\nst.param.b64 [two], %a2;");
-    line("call.uni (out), level, (one, two);\nld.param.b64 %a3, [out];\n}\nEND:");
-    for index in 0..registers {
-        line(&format!("add.u64 %a3, %a3, %r{index};"));
-    }
-    line("st.param.b64 [sum], %a3;\nret;\n}");
+    line("st.param.b64 [one], %a4;\nst.param.b64 [two], %a2;");
+    line("call.uni (out), level, (one, two);\nld.param.b64 %a3, [out];\n}");
+    line(&format!("{end}\nLAST:\n{end}\n}}"));
     line(
-        ".visible .entry descend(.param .u64 numbers, .param .u64 depth, .param .u64 out)\n{\n\
+        ".visible .entry descend(.param .u64 seed, .param .u64 depth, .param .u64 out)\n{\n\
          .reg .b64 %a<8>;\n\
-         ld.param.b64 %a0, [numbers];\nld.param.b64 %a1, [depth];\nld.param.b64 %a2, [out];\n{\n\
-         .param .b64 one;\n.param .b64 two;\n.param .b64 sum;\n\
+         ld.param.b64 %a0, [seed];\nld.param.b64 %a1, [depth];\nld.param.b64 %a2, [out];\n{\n\
+         .param .b64 one;\n.param .b64 two;\n.param .b64 result;\n\
          st.param.b64 [one], %a0;\nst.param.b64 [two], %a1;\n\
-         call.uni (sum), level, (one, two);\nld.param.b64 %a3, [sum];\n}\n\
+         call.uni (result), level, (one, two);\nld.param.b64 %a3, [result];\n}\n\
          st.global.b64 [%a2], %a3;\nret;\n}",
     );
     CString::new(text).expect("no NUL")
+}
+
+/// What [`recursive`] computes: at each level numbers made of the seed, whose sum is the seed of the
+/// next level, and the exclusive or of them all.
+fn descended(registers: usize, seed: u64, depth: u64) -> u64 {
+    let (mut number, mut sum, mut all) = (seed, seed, seed);
+    for index in 1..registers as u64 {
+        number = number.wrapping_mul(number).wrapping_add(index);
+        sum = sum.wrapping_add(number);
+        all ^= number;
+    }
+    all ^ if depth == 0 { 0 } else { descended(registers, sum, depth - 1) }
 }
 
 fn load(gpu: &Gpu, text: &CString) -> CUfunction {
@@ -54,19 +69,12 @@ fn load(gpu: &Gpu, text: &CString) -> CUfunction {
     function(module, c"descend")
 }
 
-/// Launches blocks of that many threads, waits, and returns what that says and the sum.
-fn descend(
-    gpu: &Gpu,
-    kernel: CUfunction,
-    threads: u32,
-    registers: usize,
-    depth: u64,
-) -> (CUresult, u64) {
-    let numbers = gpu.allocate(8 * registers);
+/// Launches a block of that many threads, waits, and returns what that says and the result.
+fn descend(gpu: &Gpu, text: &CString, threads: u32, depth: u64) -> (CUresult, u64) {
+    let kernel = load(gpu, text);
     let out = gpu.allocate(8);
-    upload(numbers, &(0..registers as u64).collect::<Vec<u64>>());
     let stream = gpu.stream(NON_BLOCKING);
-    assert_eq!(launch(kernel, [1, threads], stream, &[numbers, depth, out]), SUCCESS);
+    assert_eq!(launch(kernel, [1, threads], stream, &[SEED, depth, out]), SUCCESS);
     let result = cuda!(cuStreamSynchronize(stream));
     (result, if result == SUCCESS { download::<u64, 1>(out)[0] } else { 0 })
 }
@@ -87,12 +95,9 @@ fn large_frames_of_recursive_functions_need_no_stack_of_the_threads_that_run_the
         in_child(&[("CUDA_SIM_EXECUTION", mode)], || {
             let text = recursive(REGISTERS);
             let gpu = Gpu::take();
-            let sum = (0..REGISTERS as u64).sum::<u64>() * (DEPTH + 1);
-            for threads in [1, 32] {
-                let found =
-                    on_small_stack(|| descend(&gpu, load(&gpu, &text), threads, REGISTERS, DEPTH));
-                assert_eq!(found, (SUCCESS, sum), "{threads} threads");
-            }
+            let expected = (SUCCESS, descended(REGISTERS, SEED, DEPTH));
+            let found = on_small_stack(|| descend(&gpu, &text, 32, DEPTH));
+            assert_eq!(found, expected);
         });
     }
 }
@@ -104,17 +109,14 @@ fn recursion_without_end_is_the_error_of_its_device_whatever_runs_out() {
             let gpus: [Gpu; 3] = Gpu::take_several();
             // The local memory, and the stack.
             for (gpu, registers) in gpus.iter().zip([2, 2000]) {
-                let found = on_small_stack(|| {
-                    let kernel = load(gpu, &recursive(registers));
-                    descend(gpu, kernel, 1, registers, u64::MAX)
-                });
+                let text = recursive(registers);
+                let found = on_small_stack(|| descend(gpu, &text, 1, u64::MAX));
                 assert_eq!(found.0, OVERFLOW, "{registers} registers");
                 let text = cuda_sim::control::last_fault(gpu.ordinal as usize).expect("a device");
                 assert!(text.expect("it is lost").contains("too deeply"));
             }
-            let healthy = &gpus[2];
-            let kernel = load(healthy, &recursive(2));
-            assert_eq!(descend(healthy, kernel, 32, 2, 3), (SUCCESS, 4));
+            let found = descend(&gpus[2], &recursive(2), 32, 3);
+            assert_eq!(found, (SUCCESS, descended(2, SEED, 3)));
         });
     }
 }
