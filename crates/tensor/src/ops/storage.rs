@@ -23,7 +23,7 @@ impl Tensor {
     /// # Ok::<(), tensor::Error>(())
     /// ```
     pub fn from_storage(storage: &Storage, dtype: DType) -> Result<Tensor> {
-        if storage.nbytes() % dtype.size() != 0 {
+        if !storage.nbytes().is_multiple_of(dtype.size()) {
             return Err(Error::InvalidArgument {
                 op: "from_storage",
                 argument: "storage",

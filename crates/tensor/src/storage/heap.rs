@@ -123,7 +123,7 @@ impl Heap {
     #[track_caller]
     pub(crate) fn settle(&self) -> Result<()> {
         loop {
-            let Some(first) = self.state.read().due.first().map(Arc::clone) else {
+            let Some(first) = self.state.read().due.first().cloned() else {
                 return Ok(());
             };
             let arrived = first.arrival.wait();
@@ -135,8 +135,9 @@ impl Heap {
             if state.due.first().is_some_and(|due| Arc::ptr_eq(due, &first)) {
                 state.due.remove(0);
                 if arrived.is_ok() {
-                    // SAFETY: the bytes have arrived, and both are as long, as `note` was promised. The block is no snapshot's: it was not when the copy became due, and
-                    // nobody gets one before that is done.
+                    // SAFETY: the bytes have arrived, and both are as long, as `note` was promised.
+                    // The block is no snapshot's: it was not when the copy became due, and nobody
+                    // gets one before that is done.
                     unsafe { first.bring(&state.block) };
                 }
             }

@@ -99,7 +99,7 @@ fn serially(program: &[Vec<Step>; 2], order: u32) -> Outcome {
     let mut kept = vec![];
     let mut next = [0, 0];
     for turn in 0..2 * STEPS {
-        let who = (order >> turn & 1) as usize;
+        let who = ((order >> turn) & 1) as usize;
         seen[who].push(program[who][next[who]].run(&tensors, &mut kept));
         next[who] += 1;
     }
