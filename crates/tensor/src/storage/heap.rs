@@ -26,8 +26,8 @@ pub(crate) struct Heap {
 /// What the lock of a piece of the heap keeps.
 pub(crate) struct State {
     block: Block,
-    /// The copies from devices that come before whatever is done with the memory next, in their order.
-    due: Vec<Arc<Due>>,
+    /// The copy from a device that comes before whatever is done with the memory next.
+    due: Option<Arc<Due>>,
 }
 
 /// A copy from a device, enqueued and counted as done, whose bytes are yet to be brought here.
@@ -44,7 +44,7 @@ impl Heap {
     pub(super) fn new(bytes: usize, fresh: Fresh) -> Result<Heap> {
         let block = Block::new(bytes, fresh)?;
         let start = AtomicPtr::new(block.start().as_ptr());
-        Ok(Heap { bytes, state: RwLock::new(State { block, due: Vec::new() }), start })
+        Ok(Heap { bytes, state: RwLock::new(State { block, due: None }), start })
     }
 
     /// Where the bytes begin. Others may move and write them, but while the memory is locked, or
@@ -53,20 +53,20 @@ impl Heap {
         self.start.load(Ordering::Relaxed)
     }
 
-    /// Keeps writers away until the guard is dropped. Nothing, if copies are due: [`Heap::settle`].
+    /// Keeps writers away until the guard is dropped. Nothing, if a copy is due: [`Heap::settle`].
     pub(super) fn lock_to_read(&self) -> Option<RwLockReadGuard<'_, State>> {
         let state = self.state.read();
-        state.due.is_empty().then_some(state)
+        state.due.is_none().then_some(state)
     }
 
     /// Keeps everybody else away until the guard is dropped, from bytes that are no snapshot's.
-    /// Nothing, if copies are due.
+    /// Nothing, if a copy is due.
     ///
     /// # Errors
     /// They were a snapshot's, and there is no memory for a copy. Nothing has changed then.
     pub(super) fn lock_to_write(&self) -> Result<Option<RwLockWriteGuard<'_, State>>> {
         let mut state = self.state.write();
-        if !state.due.is_empty() {
+        if state.due.is_some() {
             return Ok(None);
         }
         if !state.block.is_sole() {
@@ -77,10 +77,10 @@ impl Heap {
     }
 
     /// The bytes as they are now: who writes them later writes a copy. It waits for kernels that
-    /// write them now, and for copies that are due.
+    /// write them now, and for a copy that is due.
     ///
     /// # Errors
-    /// Such a copy cannot be waited for here.
+    /// That copy cannot be waited for here.
     #[track_caller]
     pub(crate) fn snapshot(&self) -> Result<Block> {
         Ok(self.hold_snapshot()?.0)
@@ -103,7 +103,7 @@ impl Heap {
     /// Keeps everybody else away while a copy from a device is enqueued.
     ///
     /// # Errors
-    /// Copies that are due cannot be waited for here; there is no memory for a copy of what a guard
+    /// A copy that is due cannot be waited for here; there is no memory for a copy of what a guard
     /// reads.
     #[track_caller]
     pub(crate) fn hold_to_fill(&self) -> Result<Filling<'_>> {
@@ -115,30 +115,30 @@ impl Heap {
         }
     }
 
-    /// Waits until the copies that are due have arrived, with nothing held, and brings them here.
+    /// Waits until the copy that is due has arrived, with nothing held, and brings it here.
     ///
     /// # Errors
-    /// One of them cannot be waited for now: it stays due. One that failed with its device is not, and
-    /// leaves the memory as it was.
+    /// It cannot be waited for now, and stays due. One that failed with its device does not, and leaves
+    /// the memory as it was.
     #[track_caller]
     pub(crate) fn settle(&self) -> Result<()> {
         loop {
-            let Some(first) = self.state.read().due.first().cloned() else {
+            let Some(due) = self.state.read().due.clone() else {
                 return Ok(());
             };
-            let arrived = first.arrival.wait();
+            let arrived = due.arrival.wait();
             if !matches!(arrived, Ok(()) | Err(Error::DeviceLost { .. })) {
                 return Ok(arrived?);
             }
             let mut state = self.state.write();
             // Another thread may have been faster.
-            if state.due.first().is_some_and(|due| Arc::ptr_eq(due, &first)) {
-                state.due.remove(0);
+            if state.due.as_ref().is_some_and(|other| Arc::ptr_eq(other, &due)) {
+                state.due = None;
                 if arrived.is_ok() {
                     // SAFETY: the bytes have arrived, and both are as long, as `note` was promised.
                     // The block is no snapshot's: it was not when the copy became due, and nobody
                     // gets one before that is done.
-                    unsafe { first.bring(&state.block) };
+                    unsafe { due.bring(&state.block) };
                 }
             }
         }
@@ -160,7 +160,7 @@ impl Filling<'_> {
         arrival: StreamPoint,
         (offset, bytes): (usize, usize),
     ) {
-        self.0.due.push(Arc::new(Due { staging, arrival, offset, bytes }));
+        self.0.due = Some(Arc::new(Due { staging, arrival, offset, bytes }));
     }
 }
 
