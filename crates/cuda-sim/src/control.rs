@@ -51,6 +51,7 @@ mod config;
 mod counters;
 mod fault;
 mod faults;
+mod kept;
 mod links;
 mod schedules;
 mod virtual_time;
@@ -67,6 +68,7 @@ pub use fault::{Fault, FaultError, Link, PeerFault, WorkKind};
 pub(crate) use faults::apply;
 pub(crate) use faults::injected;
 pub use faults::{clear_faults, fail, inject};
+pub use kept::{Kept, TellsKept, ask_what_is_kept, keep_object};
 pub(crate) use links::{broken, delay, slowness};
 pub use schedules::{
     Bound, Exploration, explore, schedule, schedule_diverged, set_schedule, try_schedules,

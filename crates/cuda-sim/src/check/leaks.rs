@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::io::Write;
 use std::sync::{Mutex, Once, PoisonError};
 
+use super::kept::{self, AllKept};
 use super::kinds::CheckKinds;
 use super::report::{self, Report, ReportKind};
 use super::site::Site;
@@ -24,6 +25,7 @@ pub(crate) fn made(what: &'static str, handle: u64) {
 pub(crate) fn taken_back(handle: u64) {
     if super::kinds().has(CheckKinds::LEAKS) {
         forget(handle);
+        kept::destroyed(handle);
     }
 }
 
@@ -55,8 +57,11 @@ pub(crate) fn watch_the_end() {
 
 extern "C" fn at_the_end() {
     const MOST: usize = 10;
-    let memory = tracked::of_the_program();
-    let made = MADE.lock().unwrap_or_else(PoisonError::into_inner).take().unwrap_or_default();
+    let kept = AllKept::ask();
+    let mut memory = tracked::of_the_program();
+    memory.retain(|tracked| !kept.has_memory(&tracked.range));
+    let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner).take().unwrap_or_default();
+    made.retain(|handle, _| !kept.has_object(*handle));
     let count = memory.len() + made.len();
     if count == 0 {
         return;

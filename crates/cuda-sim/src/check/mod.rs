@@ -16,6 +16,7 @@ mod clock;
 mod contents;
 mod findings;
 mod flags;
+mod kept;
 mod kinds;
 mod leaks;
 mod lines;
@@ -38,6 +39,8 @@ use std::sync::atomic::{AtomicU8, Ordering};
 
 pub(crate) use block::{BlockCheck, Surroundings, What};
 pub(crate) use contents::Contents;
+pub use kept::{Kept, TellsKept};
+pub(crate) use kept::{ask_at_the_end, keep_object};
 pub use kinds::{CheckKinds, UnknownCheck};
 pub(crate) use leaks::{context_ends, made, taken_back, watch_the_end};
 pub(crate) use lines::LineMap;
