@@ -7,13 +7,16 @@ use std::mem;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
 
-use gpu_runtime::{Error, Stream, StreamId, StreamPoint, on_own_account};
+use gpu_runtime::{
+    Cached, DevicePtr, Error, Stream, StreamId, StreamPoint, destructors_later, on_own_account,
+};
 use smallvec::SmallVec;
 
 pub(crate) use self::state::State;
 use crate::error;
 use crate::policy::{
-    Asked, Block, Certificate, Front, MemorySource, OutOfMemoryReport, Policy, PoolId,
+    Asked, Block, BlockSnapshot, BlockState, Certificate, Front, Inspect, MemorySource,
+    OutOfMemoryReport, Policy, PoolId,
 };
 use crate::watch::Watch;
 
@@ -149,7 +152,7 @@ where
         let waits_for_work = |refused: &Refused<_>| {
             refused.certificate().is_some_and(|certificate| !certificate.is_final())
         };
-        let allocate = |may_be_alone| {
+        let attempt = |may_be_alone| {
             let mut state = self.state();
             if may_be_alone
                 && let Some(stream) = alone
@@ -175,6 +178,8 @@ where
             }
             outcome
         };
+        // The source may come upon what the program has dropped, whose destructors may need the lock.
+        let allocate = |may_be_alone| destructors_later(|| attempt(may_be_alone));
         let mut outcome = allocate(true);
         if outcome.as_ref().is_err_and(is_full) && self.ask_after_freed() {
             outcome = allocate(false);
@@ -277,6 +282,27 @@ where
         state.watch.called(&mut state.source, None);
         tracing::debug!(released, "released idle memory");
         released
+    }
+
+    /// Tells of the memory that nobody holds, when the process ends. Where somebody has the lock it tells
+    /// of nothing: nobody is waited for.
+    pub(crate) fn tell_cached(&self, cached: &mut Cached<'_>)
+    where
+        P: Inspect,
+    {
+        let mut state = match self.state.try_lock() {
+            Ok(state) => state,
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+            Err(TryLockError::WouldBlock) => return,
+        };
+        self.collect(&mut state);
+        for segment in state.policy.snapshot() {
+            let is_held = |block: &BlockSnapshot<_>| block.state == BlockState::ActiveAllocated;
+            for block in segment.blocks.into_iter().filter(|block| !is_held(block)) {
+                let start = DevicePtr::from_address(block.address.0);
+                cached.memory(start, block.size as usize);
+            }
+        }
     }
 
     /// Asks how far the work is that keeps freed memory from being reused or released; false if

@@ -3,7 +3,7 @@
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use gpu_runtime::Device;
+use gpu_runtime::{Device, tell_what_is_cached};
 
 use crate::books::{Books, Moment};
 use crate::cache::{Cache, Refused};
@@ -154,6 +154,7 @@ pub(crate) fn cache(device: Device) -> Result<&'static DeviceCache> {
     let caches = started.into_iter().map(new).collect();
     plugged.is_in_use = true;
     CACHES.get_or_init(|| caches);
+    tell_what_is_cached(|cached| used().for_each(|(_, cache)| cache.tell_cached(cached)));
     drop(history);
     cache_in_use(device).ok_or(Error::Runtime(gpu_runtime::Error::InvalidDevice {
         index: device.index(),

@@ -148,6 +148,7 @@ impl VirtualMemory for MappedMemory {
 
     fn reserve(&mut self, bytes: u64) -> Result<Address> {
         let range = self.management.reserve(size(bytes)?).map_err(refusal)?;
+        range.mark_cached();
         let address = Address(range.ptr().address());
         self.reserved.insert(address, range);
         Ok(address)
@@ -159,6 +160,7 @@ impl VirtualMemory for MappedMemory {
 
     fn create(&mut self, bytes: u64) -> Result<Physical> {
         let memory = self.management.create(size(bytes)?).map_err(refusal)?;
+        memory.mark_cached();
         self.names += 1;
         let name = Physical(self.names);
         self.created.insert(name, memory);

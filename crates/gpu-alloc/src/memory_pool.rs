@@ -28,7 +28,8 @@ thread_local! {
 /// does not hold of it can be given back to the driver.
 ///
 /// Each capture has a pool of its own, unless it is given one that others use too
-/// ([`serve`](MemoryPool::serve)). Launches of graphs that share a pool come one after the other. Each
+/// ([`serve`](MemoryPool::serve)). Launches of graphs that share a pool come one after the other, in
+/// manual order too. Each
 /// works in memory that was free when its graph was captured, also where a graph that was captured
 /// later has left a result since: so launch them in the order in which they were captured, and copy
 /// what must outlast the next round.
@@ -97,7 +98,8 @@ pub struct MemoryPool {
     id: PoolId,
     /// Settled by the first use: a graph works also in memory of its pool that is free.
     purpose: OnceLock<Purpose>,
-    /// What used memory of the pool that is free by now, and the launches of the graphs.
+    /// What used memory of the pool that is free by now, and the launches of the graphs: in order
+    /// whatever the program's order is, since it does not know what shares an address.
     uses: Arc<Uses>,
 }
 
@@ -113,7 +115,7 @@ enum Purpose {
 #[must_use = "the pool is left when this is dropped"]
 #[derive(Debug)]
 pub struct InMemoryPool {
-    name: u64,
+    name: Option<u64>,
     /// It stays in its thread.
     _not_send: PhantomData<*const ()>,
 }
@@ -121,7 +123,8 @@ pub struct InMemoryPool {
 impl Drop for InMemoryPool {
     fn drop(&mut self) {
         // At the end of the thread there may be no pools any more.
-        let left = ENTERED.try_with(|pools| pools.borrow_mut().end(self.name));
+        let Some(name) = self.name else { return };
+        let left = ENTERED.try_with(|pools| pools.borrow_mut().end(name));
         // It may be the last handle, and its end is not to happen while the thread's are changed.
         drop(left);
     }
@@ -155,12 +158,13 @@ impl MemoryPool {
     pub fn new() -> Arc<MemoryPool> {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         let id = PoolId(NEXT.fetch_add(1, Ordering::Relaxed));
-        Arc::new(MemoryPool { id, purpose: OnceLock::new(), uses: Uses::shared() })
+        let uses = Uses::shared_in_every_order();
+        Arc::new(MemoryPool { id, purpose: OnceLock::new(), uses })
     }
 
     /// Takes what the calling thread allocates from here, until the guard is dropped. Of several
     /// pools, entered one within the other, the innermost serves. A capture's memory comes from the
-    /// capture's pool all the same.
+    /// capture's pool all the same. In destructors at the very end of a thread it changes nothing.
     ///
     /// # Errors
     /// [`Error::PoolOfGraphs`] if it has served a capture.
@@ -168,14 +172,17 @@ impl MemoryPool {
         if !self.is_for(Purpose::Program) {
             return Err(Error::PoolOfGraphs);
         }
-        let name = ENTERED.with_borrow_mut(|pools| pools.begin(Arc::clone(self)));
+        let enter = |pools: &RefCell<Nested<_>>| pools.borrow_mut().begin(Arc::clone(self));
+        // Nothing is left to change when the thread's own variables are gone.
+        let name = ENTERED.try_with(enter).ok();
         Ok(InMemoryPool { name, _not_send: PhantomData })
     }
 
     /// The pool that the calling thread is in.
     #[inline]
     pub(crate) fn current() -> Option<Arc<MemoryPool>> {
-        ENTERED.with_borrow(|pools| pools.last().cloned())
+        // At the end of the thread, while destructors run, it may be in none any more.
+        ENTERED.try_with(|pools| pools.borrow().last().cloned()).ok().flatten()
     }
 
     /// Whether it serves this purpose, as it does from now on if it had none.

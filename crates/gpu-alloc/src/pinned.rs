@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-use gpu_runtime::{HostAllocation, StreamId};
+use gpu_runtime::{HostAllocation, StreamId, tell_what_is_cached};
 
 use crate::books::{Books, Moment};
 use crate::bytes;
@@ -173,6 +173,11 @@ fn cache_with_limit(limit: Option<u64>) -> &'static PinnedCache {
         let mut books = Books::default();
         books.record(*history, &policy);
         let source = PinnedSource { most: memory_of_the_machine(), ..PinnedSource::default() };
+        tell_what_is_cached(|cached| {
+            if let Some(cache) = CACHE.get() {
+                cache.tell_cached(cached);
+            }
+        });
         Cache::new(policy, Log::new(Limit::new(source, limit)), books)
     })
 }

@@ -11,7 +11,7 @@ use crate::choice::Choice;
 use crate::device_source::DeviceSource;
 use crate::error::{Error, Result};
 use crate::in_use::PolicyInUse;
-use crate::policy::{MemorySource, PytorchOptions, Suballocator};
+use crate::policy::{MemorySource, PytorchOptions, Suballocator, TrustedSource};
 
 /// A source for a device's allocator.
 pub(crate) type AnySource = Box<dyn PluggedSource>;
@@ -106,8 +106,18 @@ impl Plugged {
 /// device, in whole segments, or as virtual memory where the source has some. All work on memory is
 /// known to be done when it goes back to the source. The limits and tools of this crate go on working.
 ///
-/// The source is trusted: work is run on the addresses that it provides. It is called while the
-/// allocator is locked, so it must not ask this crate for memory itself, which would wait for ever.
+/// # What is vouched for
+/// Work is run on the addresses that a source provides, so one of the program's own has to be
+/// [`Trusted`](gpu_runtime::Trusted). Whoever vouches for it says that
+/// - each range that it provides is memory which kernels and copies of that device can read and
+///   write, all of it, from when it is provided until it was taken back;
+/// - nobody else reads or writes it meanwhile, and it overlaps nothing else that was provided and not
+///   taken back, here or for another device;
+/// - its [virtual memory](crate::policy::VirtualMemory), if it has any, does what it is told, by the
+///   rules that are written there: what is mapped where stays there until it is unmapped.
+///
+/// It is called while the allocator is locked, so it must not ask this crate for memory itself, which
+/// would wait for ever. (That is no matter of safety.)
 ///
 /// # Errors
 /// [`Error::AllocatorInUse`] once the allocators are made: at the first allocation on any device, or
@@ -133,18 +143,43 @@ impl Plugged {
 /// # Ok(())
 /// # }
 /// ```
-pub fn set_memory_source(
-    device: Device,
-    source: impl MemorySource<Error = gpu_runtime::Error> + fmt::Debug + Send + 'static,
-) -> Result<()> {
+///
+/// A source of the program's own, that nobody vouches for, is refused by the compiler:
+///
+/// ```compile_fail
+/// use gpu_alloc::policy::{Address, MemorySource, SourceError};
+///
+/// #[derive(Debug)]
+/// struct Anywhere;
+///
+/// impl MemorySource for Anywhere {
+///     type Error = gpu_runtime::Error;
+///
+///     fn allocate(&mut self, _: u64) -> Result<Address, SourceError<Self::Error>> {
+///         Ok(Address(0x1000))
+///     }
+///
+///     fn release(&mut self, _: Address, _: u64) {}
+/// }
+///
+/// gpu_alloc::set_memory_source(gpu_runtime::Device::get(0).unwrap(), Anywhere).unwrap();
+/// ```
+pub fn set_memory_source<S>(device: Device, source: impl TrustedSource<Source = S>) -> Result<()>
+where
+    S: MemorySource<Error = gpu_runtime::Error> + fmt::Debug + Send + 'static,
+{
+    let source = source.into_source();
     if let Some(known) = (&source as &dyn Any).downcast_ref::<DeviceSource>()
         && known.device() != device
     {
         return Err(Error::SourceOfOtherDevice { device, source_device: known.device() });
     }
     let mut plugged = before_use()?;
-    plugged.sources.insert(device.index(), Box::new(source));
+    let before = plugged.sources.insert(device.index(), Box::new(source));
     plugged.with_source.insert(device.index());
+    // Its destructor is the program's, and may come here.
+    drop(plugged);
+    drop(before);
     Ok(())
 }
 
@@ -181,7 +216,8 @@ pub fn set_allocator_policy(policy: AllocatorPolicy) -> Result<()> {
 /// they are needed. The rest is as with any policy: memory comes from the device's
 /// [source](set_memory_source), in plain segments, within the process's limit; work on different
 /// streams stays in order, graphs have memory of their own; statistics, snapshots, the history and
-/// out-of-memory errors tell what there is. What an allocator gets wrong is an error of the request.
+/// out-of-memory errors tell what there is. What an allocator gets wrong is an error of the request:
+/// where it places a block is believed only if that lies in a segment and overlaps no other block.
 ///
 /// # Errors
 /// [`Error::AllocatorInUse`] once the allocators are made: at the first allocation on any device, or
@@ -255,7 +291,8 @@ pub fn set_suballocator<A: Suballocator + fmt::Debug + Send + 'static>(
     make: impl Fn() -> A + Send + 'static,
 ) -> Result<()> {
     let make = Box::new(move || Box::new(make()) as AnySuballocator);
-    before_use()?.suballocators.insert(device.index(), make);
+    let before = before_use()?.suballocators.insert(device.index(), make);
+    drop(before);
     Ok(())
 }
 

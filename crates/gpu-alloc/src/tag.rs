@@ -54,7 +54,7 @@ impl fmt::Display for Tag {
 #[must_use = "the tag ends when this is dropped"]
 #[derive(Debug)]
 pub struct MemoryTag {
-    name: u64,
+    name: Option<u64>,
     /// It stays in its thread.
     _not_send: PhantomData<*const ()>,
 }
@@ -85,8 +85,11 @@ pub struct MemoryTag {
 /// ```
 pub fn memory_tag(name: &str) -> MemoryTag {
     let tag = Tag::of(name);
-    let name = TAGS.with_borrow_mut(|tags| tags.begin(tag));
-    CURRENT.set(Some(tag));
+    // At the very end of the thread, in destructors, there may be no tags any more.
+    let name = TAGS.try_with(|tags| tags.borrow_mut().begin(tag)).ok();
+    if name.is_some() {
+        CURRENT.set(Some(tag));
+    }
     MemoryTag { name, _not_send: PhantomData }
 }
 
@@ -109,10 +112,11 @@ pub fn with_memory_tag<R>(name: &str, f: impl FnOnce() -> R) -> R {
 
 impl Drop for MemoryTag {
     fn drop(&mut self) {
+        let Some(name) = self.name else { return };
         // At the end of the thread there may be no tags any more.
         let left = TAGS.try_with(|tags| {
             let mut tags = tags.borrow_mut();
-            tags.end(self.name);
+            tags.end(name);
             tags.last().copied()
         });
         CURRENT.set(left.unwrap_or_default());

@@ -12,8 +12,12 @@ use crate::order::{Access, Operand};
 /// One argument of a kernel.
 ///
 /// # Safety
-/// The address is that of a value whose bytes are what the kernel takes, valid as long as `self`.
+/// The address is that of a value of [`BYTES`](KernelArgument::BYTES) bytes, which are what the kernel
+/// takes, valid as long as `self`.
 pub unsafe trait KernelArgument {
+    /// How many bytes the kernel takes.
+    const BYTES: usize;
+
     /// Where the argument's bytes are.
     fn address(&self) -> *const c_void;
 
@@ -25,6 +29,9 @@ pub unsafe trait KernelArgument {
 
 /// The arguments of a kernel: a tuple of up to eight [`KernelArgument`]s.
 pub trait KernelArguments {
+    /// The sizes of the arguments, in bytes and in order.
+    const SIZES: &'static [usize];
+
     /// Calls `f` with the addresses of the arguments, in order, and with the buffers
     /// among them. Nothing is allocated on the heap for that.
     fn with<R>(&self, f: impl FnOnce(&mut [*mut c_void], &[Operand<'_>]) -> R) -> R;
@@ -50,6 +57,8 @@ pub struct ByValue<'a, T: Copy>(pub &'a T);
 
 // SAFETY: the address is that of the struct, which outlives the reference to it.
 unsafe impl<T: Copy> KernelArgument for ByValue<'_, T> {
+    const BYTES: usize = size_of::<T>();
+
     fn address(&self) -> *const c_void {
         std::ptr::from_ref(self.0).cast()
     }
@@ -57,6 +66,8 @@ unsafe impl<T: Copy> KernelArgument for ByValue<'_, T> {
 
 // SAFETY: the address is that of the device's address of the elements, within the buffer.
 unsafe impl<T: Pod> KernelArgument for &DeviceBuffer<T> {
+    const BYTES: usize = size_of::<DevicePtr>();
+
     fn address(&self) -> *const c_void {
         self.address_of_ptr().cast()
     }
@@ -68,6 +79,8 @@ unsafe impl<T: Pod> KernelArgument for &DeviceBuffer<T> {
 
 // SAFETY: as for a shared buffer.
 unsafe impl<T: Pod> KernelArgument for &mut DeviceBuffer<T> {
+    const BYTES: usize = size_of::<DevicePtr>();
+
     fn address(&self) -> *const c_void {
         self.address_of_ptr().cast()
     }
@@ -82,6 +95,8 @@ macro_rules! values {
         $(
             // SAFETY: the address is that of the value itself, which CUDA C lays out alike.
             unsafe impl KernelArgument for $value {
+                const BYTES: usize = size_of::<$value>();
+
                 fn address(&self) -> *const c_void {
                     std::ptr::from_ref(self).cast()
                 }
@@ -97,6 +112,8 @@ macro_rules! tuples {
         $(
             #[allow(non_snake_case, reason = "each argument has the name of its type")]
             impl<$($argument: KernelArgument),*> KernelArguments for ($($argument,)*) {
+                const SIZES: &'static [usize] = &[$($argument::BYTES),*];
+
                 #[inline]
                 fn with<R>(&self, f: impl FnOnce(&mut [*mut c_void], &[Operand<'_>]) -> R) -> R {
                     let ($($argument,)*) = self;
@@ -127,6 +144,8 @@ tuples! {
 
 /// A kernel without arguments.
 impl KernelArguments for () {
+    const SIZES: &'static [usize] = &[];
+
     fn with<R>(&self, f: impl FnOnce(&mut [*mut c_void], &[Operand<'_>]) -> R) -> R {
         f(&mut [], &[])
     }

@@ -108,7 +108,8 @@ impl<T: Pod> Drop for DeviceBuffer<T> {
         if let Some(allocation) = self.allocation.take() {
             self.uses.release(None, |uses| {
                 let until = uses.points_to_free().collect();
-                allocation.device().state().retired.keep(until, allocation);
+                let retired = &allocation.device().state().retired;
+                retired.keep_known(until, allocation.kept(), allocation);
             });
         }
     }
@@ -172,7 +173,7 @@ impl<T: Pod> PinnedBuffer<T> {
 impl<T: Pod> Drop for PinnedBuffer<T> {
     fn drop(&mut self) {
         if let Some(allocation) = self.allocation.take() {
-            retired::HOST_MEMORY.keep(Vec::new(), allocation);
+            retired::HOST_MEMORY.keep_known(Vec::new(), allocation.kept(), allocation);
         }
     }
 }

@@ -27,7 +27,8 @@ impl Stream {
     ///
     /// # Errors
     /// The driver's, if it does not take the copy; [`Error::Capture`] for pageable memory where the
-    /// stream is being captured.
+    /// stream is being captured. After any error neither end is in use: the copy was not taken, or it
+    /// is over, or its device is lost.
     ///
     /// # Safety
     /// `src` is readable and `dst` is memory of a device, both for `bytes` bytes and until the copy
@@ -41,7 +42,7 @@ impl Stream {
         let ends = if is_kept { &ends[..] } else { &ends[..1] };
         let (dst, src) = (dst.address(), src.cast::<c_void>());
         self.enqueue_copy(Direction::HostToDevice, "cuMemcpyHtoDAsync_v2", ends, |driver, raw| {
-            // SAFETY: as the caller promises.
+            // SAFETY: the caller promises that both ends are there until the copy is done.
             unsafe { (driver.cuMemcpyHtoDAsync_v2)(dst, src, bytes, raw) }
         })
     }
@@ -53,7 +54,8 @@ impl Stream {
     ///
     /// # Errors
     /// The driver's, if it does not take the copy; [`Error::Capture`] for pageable memory where the
-    /// stream is being captured.
+    /// stream is being captured. After any error neither end is in use: the copy was not taken, or it
+    /// is over, or its device is lost.
     ///
     /// # Safety
     /// `dst` is writable and `src` is memory of a device, both for `bytes` bytes and until the copy
@@ -86,7 +88,8 @@ impl Stream {
     /// Enqueues a copy within this stream's device.
     ///
     /// # Errors
-    /// The driver's, if it does not take the copy.
+    /// The driver's, if it does not take the copy; [`Error::Capture`] if another thread has begun to
+    /// capture the stream at the same moment. Also after an error the copy may be on its way.
     ///
     /// # Safety
     /// Both ends are memory of this stream's device for `bytes` bytes and until the copy is done,
@@ -108,7 +111,8 @@ impl Stream {
     /// connected ([`Device::enable_peer_access`]). The stream may be one of either device.
     ///
     /// # Errors
-    /// The driver's, if it does not take the copy.
+    /// As for [`enqueue_dtod`](Stream::enqueue_dtod): also after an error the copy, or a part of it,
+    /// may be on its way.
     ///
     /// # Safety
     /// `dst` is memory of `dst_device` and `src` of `src_device`, both for `bytes` bytes and until
@@ -157,7 +161,7 @@ impl Stream {
     /// Enqueues a fill of memory of this stream's device with one byte.
     ///
     /// # Errors
-    /// The driver's, if it does not take the fill.
+    /// As for [`enqueue_dtod`](Stream::enqueue_dtod): also after an error the fill may be on its way.
     ///
     /// # Safety
     /// `dst` is memory of this stream's device for `bytes` bytes and until the fill is done. Nobody
@@ -174,6 +178,7 @@ impl Stream {
             // SAFETY: as the caller promises.
             unsafe { (driver.cuMemsetD8Async)(dst.address(), byte, bytes, raw) }
         })
+        .into_result()
     }
 
     /// That a copy with the host can be enqueued: in a capture, only one that the driver leaves to
@@ -211,7 +216,7 @@ impl Stream {
             return Ok(());
         }
         let work = Work::Copy { direction, bytes };
-        enqueue(self, &Request { accesses, ..Request::new(&work, call) }, issue)?;
+        enqueue(self, &Request { accesses, ..Request::new(&work, call) }, issue).into_result()?;
         self.mark();
         Ok(())
     }

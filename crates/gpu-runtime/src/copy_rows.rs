@@ -39,12 +39,14 @@ impl Stream {
         self.copies_once("copy_htod_rows")?;
         let leave = Leave::ask(self.device(), WaitReason::Point)?;
         let copy = Ends { src: host(src.as_ptr(), from), dst: on(dst, to) };
-        ordered(self, &[(dst.uses(), Access::Write)], || {
-            // SAFETY: `check` saw that the rows lie within both. `dst` frees its memory only when
-            // its uses are over, and `src` is borrowed until the copy is done, below.
-            unsafe { self.enqueue_rows::<T>(&copy, to) }
-        })?;
-        self.wait_with(leave, self.sequence())
+        self.lend(leave, || {
+            ordered(self, &[(dst.uses(), Access::Write)], || {
+                // SAFETY: `check` saw that the rows lie within both. `dst` frees its memory only when
+                // its uses are over, and `src` is borrowed until `lend` returns, when the copy is
+                // done.
+                unsafe { self.enqueue_rows::<T>(&copy, to) }
+            })
+        })
     }
 
     /// Copies rows of page-locked memory, and returns at once. That memory comes back when the copy
@@ -137,6 +139,8 @@ impl Stream {
 
     /// Enqueues a copy of as many rows of as many elements as `shape` has.
     ///
+    /// An error says of a copy with the host what it says of [`Stream::enqueue_htod`].
+    ///
     /// # Safety
     /// As for the raw copies: both ends are memory for the rows until the copy is done.
     #[track_caller]
@@ -172,11 +176,13 @@ impl Stream {
                     Request { accesses: &accesses, ..Request::new(&work, "cuMemcpy3DPeerAsync") };
                 enqueue(self, &request, |driver, raw| {
                     let copy = |copy: unsafe extern "C" fn(_, _) -> _| {
-                        // SAFETY: the caller's promise; contexts are never released.
+                        // SAFETY: the caller promises that both ends are memory for the rows until the
+                        // copy is done; contexts are never released.
                         unsafe { copy(&raw const given, raw) }
                     };
                     driver.cuMemcpy3DPeerAsync.map_or(CUresult::CUDA_ERROR_NOT_SUPPORTED, copy)
-                })?;
+                })
+                .into_result()?;
             }
             _ => {
                 let given = copy.in_two_dimensions(width, height);
@@ -184,11 +190,13 @@ impl Stream {
                     Request { accesses: &accesses, ..Request::new(&work, "cuMemcpy2DAsync_v2") };
                 enqueue(self, &request, |driver, raw| {
                     let copy = |copy: unsafe extern "C" fn(_, _) -> _| {
-                        // SAFETY: the caller's promise.
+                        // SAFETY: the caller promises that both ends are memory for the rows until the
+                        // copy is done.
                         unsafe { copy(&raw const given, raw) }
                     };
                     driver.cuMemcpy2DAsync_v2.map_or(CUresult::CUDA_ERROR_NOT_SUPPORTED, copy)
-                })?;
+                })
+                .into_result()?;
             }
         }
         self.mark();

@@ -119,9 +119,18 @@ impl Device {
     /// being captured, in whichever thread that is.
     #[track_caller]
     pub fn synchronize(self) -> Result<()> {
+        self.runs("synchronize")?;
+        self.finish(Leave::ask(self, WaitReason::Device)?)
+    }
+
+    /// That none of the device's streams is being captured.
+    pub(crate) fn runs(self, operation: &'static str) -> Result<()> {
+        self.state().streams().iter().try_for_each(|stream| stream.runs(operation))
+    }
+
+    /// Blocks until all work enqueued so far is done, with leave that was asked for before.
+    pub(crate) fn finish(self, leave: Leave) -> Result<()> {
         let state = self.state();
-        state.streams().iter().try_for_each(|stream| stream.runs("synchronize"))?;
-        let leave = Leave::ask(self, WaitReason::Device)?;
         let points: Vec<_> = state.streams().iter().map(Stream::point).collect();
         let awaits: Vec<_> = points.iter().map(StreamPoint::work).collect();
         let waited = host_wait(state, leave, &awaits, "cuCtxSynchronize", |driver| {
@@ -134,7 +143,7 @@ impl Device {
             }
         }
         // A lost device does not use anything any more either.
-        retired::VALUES.collect();
+        retired::collect_values();
         state.retired.collect();
         waited
     }
@@ -165,12 +174,28 @@ impl Device {
         CurrentStream::of(self)
     }
 
-    /// Loads a module, PTX text or machine code, onto the device; see [`Module`].
+    /// Loads a module onto the device: the text of PTX, or a fat binary with nothing else in it. See
+    /// [`Module`].
     ///
     /// # Errors
-    /// [`Error::ModuleLoad`] with what the driver's compiler says, if the driver refuses it.
+    /// [`Error::ModuleLoad`] with what the driver's compiler says, if the driver refuses it, and for
+    /// what is neither of the two: machine code takes [`load_binary`](Device::load_binary).
     pub fn load(self, image: impl AsRef<[u8]>) -> Result<Module> {
         Module::load(self, image.as_ref())
+    }
+
+    /// Loads a module onto the device that may be, or contain, machine code: an ELF file for GPUs
+    /// (cubin), or a fat binary.
+    ///
+    /// # Errors
+    /// [`Error::ModuleLoad`] if the driver refuses it, or it is cut off.
+    ///
+    /// # Safety
+    /// Machine code in the image is as NVIDIA's tools have made it. The driver follows what it says
+    /// of itself, and nobody can see from outside where that leads.
+    pub unsafe fn load_binary(self, image: impl AsRef<[u8]>) -> Result<Module> {
+        // SAFETY: the caller promises that of the machine code, and all else is looked through.
+        unsafe { Module::load_binary(self, image.as_ref()) }
     }
 
     #[inline]

@@ -17,6 +17,7 @@ use crate::once::TryOnce;
 use crate::peer_link::PeerLink;
 use crate::properties::Properties;
 use crate::retired::Retired;
+use crate::software::Kept;
 use crate::stream::{Stream, StreamInner, StreamPool};
 use crate::virtual_memory;
 
@@ -147,6 +148,16 @@ impl DeviceState {
     pub(crate) fn streams(&self) -> Vec<Stream> {
         let streams = self.streams.lock().unwrap_or_else(PoisonError::into_inner);
         streams.iter().filter_map(Stream::upgrade).collect()
+    }
+
+    /// Tells of what is kept for reuse.
+    pub(crate) fn tell_kept(&self, tell: &mut dyn FnMut(Kept)) {
+        if let Some(stream) = self.default_stream.get() {
+            tell(Kept::object(stream.raw()));
+        }
+        self.pool.tell_kept(tell);
+        self.retired.tell_kept(tell);
+        self.links.iter().for_each(|link| link.tell_kept(tell));
     }
 
     /// Whether no work is on its way on any stream of the runtime.

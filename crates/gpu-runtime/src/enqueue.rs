@@ -1,6 +1,6 @@
 //! The one way on which work gets onto a stream.
 
-use std::sync::Arc;
+use std::sync::{Arc, RwLockReadGuard};
 
 use cuda_sys::{CUresult, CUstream, Driver};
 
@@ -13,20 +13,67 @@ use crate::platform;
 use crate::stream::{Legacy, Stream};
 use crate::waits::Leave;
 
+/// What became of work that was to be enqueued.
+#[must_use]
+#[derive(Debug)]
+pub(crate) enum Outcome {
+    /// Nobody does the work: the driver was not asked, or has refused it.
+    Refused(Error),
+    /// The driver has the work. What it uses is in use until the stream has passed it, also where
+    /// something went wrong since.
+    Taken(Result<()>),
+}
+
+impl Outcome {
+    /// Whether the driver has the work.
+    pub(crate) fn is_taken(&self) -> bool {
+        matches!(self, Outcome::Taken(_))
+    }
+
+    /// The same for those whose memory is marked as in use in either case.
+    #[inline]
+    pub(crate) fn into_result(self) -> Result<()> {
+        match self {
+            Outcome::Refused(error) => Err(error),
+            Outcome::Taken(since) => since,
+        }
+    }
+}
+
 /// Enqueues work by calling the driver's function in `issue`.
 ///
 /// Everything that concerns all enqueued work happens here: the context is made current where the
-/// driver asks for that, the stream's sequence advances, the ledger notes the work, observers and `tracing` hear of it, and
-/// under `CUDA_LAUNCH_BLOCKING=1` what runs on the device is waited for.
+/// driver asks for that, the stream's sequence advances, the ledger notes the work, observers and
+/// `tracing` hear of it, and under `CUDA_LAUNCH_BLOCKING=1` what runs on the device is waited for.
+/// Whoever may refuse the work, or the wait for it, is asked before the driver gets it.
+///
+/// Work that uses what is [lent](Work::uses_what_is_lent) to it runs, or is refused: no capture gets
+/// it that begins meanwhile. If it fails once it was taken, it is over when this returns.
 #[inline]
 pub(crate) fn enqueue(
     stream: &Stream,
     request: &Request<'_>,
-    mut issue: impl FnMut(&Driver, CUstream) -> CUresult,
-) -> Result<()> {
-    if let Some(capture) = capture_of(stream, request)? {
-        return capture.enqueue(stream, request, issue);
+    issue: impl FnMut(&Driver, CUstream) -> CUresult,
+) -> Outcome {
+    match hand_over(stream, request, issue) {
+        Ok(Ok(())) => Outcome::Taken(Ok(())),
+        Ok(Err(error)) => Outcome::Taken(Err(failed(stream, request, error))),
+        Err(error) => Outcome::Refused(error),
     }
+}
+
+/// Hands work to the driver. The outer error says that it was refused, the inner one what went wrong
+/// once it was taken.
+#[inline]
+fn hand_over(
+    stream: &Stream,
+    request: &Request<'_>,
+    mut issue: impl FnMut(&Driver, CUstream) -> CUresult,
+) -> Result<Result<()>> {
+    let apart = match way(stream, request)? {
+        Way::Captured(capture) => return capture.enqueue(stream, request, issue).map(Ok),
+        Way::Runs(apart) => apart,
+    };
     let (state, captures) = (stream.state(), stream.captures());
     let is_observed = observe::is_observed();
     // Observers may call the driver for the stream themselves.
@@ -35,8 +82,12 @@ pub(crate) fn enqueue(
         true => state.bind()?,
         false => state.works()?,
     }
-    let blocking = request.work.runs_on_device() && platform::in_use().launch_blocking;
-    let mut hand_over = || {
+    let blocking = match request.work.runs_on_device() && platform::in_use().launch_blocking {
+        true => Some(Leave::ask(state.device, WaitReason::LaunchBlocking)?),
+        false => None,
+    };
+    let is_waited_for = blocking.is_some();
+    let mut call = || {
         let mut result = issue(state.driver, stream.raw());
         // A thread that has no context at all may be refused.
         if result == CUresult::CUDA_ERROR_INVALID_CONTEXT && !is_bound && state.bind().is_ok() {
@@ -44,23 +95,64 @@ pub(crate) fn enqueue(
         }
         // NVIDIA's driver, too, knows that variable: it waits in the call, and fails there because
         // of the very work that it took.
-        let is_taken = result == CUresult::CUDA_SUCCESS || blocking;
+        let is_taken = result == CUresult::CUDA_SUCCESS || is_waited_for;
         (result, is_taken.then(|| stream.enqueued(request.work)))
     };
     let result = match is_observed {
-        true => told(stream, request, hand_over)?,
-        false => hand_over().0,
+        true => told(stream, request, call)?,
+        false => call().0,
     };
-    check::on_stream(state, stream.id(), request.call, result)?;
-    if stream.captures() != captures {
-        return Err(captured_meanwhile(stream, request.call));
+    match check::on_stream(state, stream.id(), request.call, result) {
+        Err(error) if is_waited_for => return Ok(Err(error)),
+        checked => checked?,
+    }
+    if stream.captures() != captures && !request.work.uses_what_is_lent() {
+        return Ok(Err(captured_meanwhile(stream, request.call)));
     }
     let Request { work, call, .. } = *request;
     tracing::trace!(target: "gpu_runtime::enqueue", stream = %stream.id(), %work, call);
-    if blocking {
-        stream.synchronize_with(Leave::ask(state.device, WaitReason::LaunchBlocking)?)?;
+    Ok(match (blocking, apart) {
+        (None, _) => Ok(()),
+        (Some(leave), None) => stream.synchronize_with(leave),
+        // A capture that begins meanwhile would forbid it.
+        (Some(leave), Some(_apart)) => stream.settle_with(leave),
+    })
+}
+
+/// What work does that is about to be enqueued.
+enum Way<'a> {
+    /// It becomes part of a graph.
+    Captured(Arc<Books>),
+    /// It runs; where it must, no capture of the stream begins before the guard is dropped.
+    Runs(Option<RwLockReadGuard<'a, ()>>),
+}
+
+#[inline]
+fn way<'a>(stream: &'a Stream, request: &Request<'_>) -> Result<Way<'a>> {
+    loop {
+        if let Some(capture) = capture_of(stream, request)? {
+            return Ok(Way::Captured(capture));
+        }
+        if !request.work.uses_what_is_lent() {
+            return Ok(Way::Runs(None));
+        }
+        // Otherwise a capture has begun just now.
+        if let Some(apart) = stream.keep_captures_out() {
+            return Ok(Way::Runs(Some(apart)));
+        }
     }
-    Ok(())
+}
+
+/// Has work end that has failed since it was taken, if it uses what is only lent to it.
+#[cold]
+fn failed(stream: &Stream, request: &Request<'_>, error: Error) -> Error {
+    if request.work.uses_what_is_lent()
+        && let Err(unfinished) = stream.settle_at_once()
+        && !matches!(unfinished, Error::DeviceLost { .. })
+    {
+        tracing::error!(error = %unfinished, stream = %stream.id(), "what failed goes on");
+    }
+    error
 }
 
 /// The capture that the work goes to, if it is not to run.
@@ -92,9 +184,9 @@ fn captured_meanwhile(stream: &Stream, operation: &'static str) -> Error {
 fn told(
     stream: &Stream,
     request: &Request<'_>,
-    hand_over: impl FnOnce() -> (CUresult, Option<u64>),
+    call: impl FnOnce() -> (CUresult, Option<u64>),
 ) -> Result<CUresult> {
-    let Some(observers) = observe::observers() else { return Ok(hand_over().0) };
+    let Some(observers) = observe::observers() else { return Ok(call().0) };
     let operation = Operation {
         stream,
         work: request.work,
@@ -105,7 +197,7 @@ fn told(
     let _in_order = stream.lock_for_observers();
     observe::ask(&observers, |observer| observer.admit(&operation))?;
     observe::tell(&observers, |observer| observer.enqueuing(&operation));
-    let (result, sequence) = hand_over();
+    let (result, sequence) = call();
     observe::tell(&observers, |observer| observer.enqueued(&operation, sequence));
     Ok(result)
 }

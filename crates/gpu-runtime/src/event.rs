@@ -101,7 +101,8 @@ impl Event {
         enqueue(stream, &Request::new(&Work::Record, "cuEventRecord"), |driver, raw| {
             // SAFETY: the event lives as long as `self`, on the stream's device.
             unsafe { (driver.cuEventRecord)(event.raw.0, raw) }
-        })?;
+        })
+        .into_result()?;
         recording.set_work(WorkId { stream: stream.id(), sequence });
         Ok(())
     }

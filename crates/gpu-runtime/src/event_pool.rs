@@ -11,6 +11,7 @@ use crate::graph;
 use crate::handle::Handle;
 use crate::observe::WorkId;
 use crate::shared::Idle;
+use crate::software;
 use crate::teardown;
 use crate::wait::host_wait;
 use crate::waits::Leave;
@@ -47,7 +48,11 @@ impl PooledEvent {
     pub(crate) fn take(state: &'static DeviceState) -> Result<PooledEvent> {
         let raw = match state.events.idle.take(|_| true) {
             Some(raw) => raw,
-            None => create(state, CUevent_flags::CU_EVENT_DISABLE_TIMING)?,
+            None => {
+                let raw = create(state, CUevent_flags::CU_EVENT_DISABLE_TIMING)?;
+                software::keep_object(raw.0.addr() as u64);
+                raw
+            }
         };
         Ok(PooledEvent { raw, state })
     }

@@ -21,6 +21,7 @@ use crate::ledger::Work;
 use crate::module::{Module, attribute};
 use crate::observe::Request;
 use crate::order::ordered_at;
+use crate::parameters::Parameters;
 use crate::properties::Properties;
 use crate::stream::{Stream, StreamId};
 
@@ -37,6 +38,8 @@ struct FunctionInner {
     work: Work,
     max_threads_per_block: u32,
     static_shared_bytes: u32,
+    /// The sizes of what it takes, if anybody says so.
+    parameters: Option<Parameters>,
     /// How much dynamic shared memory a launch may ask for.
     allowed_shared_bytes: AtomicU32,
     device: &'static Properties,
@@ -102,6 +105,14 @@ pub enum LaunchProblem {
         /// What is allowed.
         max: u32,
     },
+    /// Another number of arguments than the kernel takes, or of other sizes.
+    #[error("the kernel takes {}, but was given {}", listed(takes), listed(given))]
+    Arguments {
+        /// The sizes of what the kernel takes, in bytes and in order.
+        takes: Vec<usize>,
+        /// The sizes of what it was given.
+        given: Vec<usize>,
+    },
     /// A stream of another device than the one on which the module was loaded.
     #[error("it was loaded on {function}, the stream is {stream}")]
     OtherDevice {
@@ -134,16 +145,21 @@ impl LaunchConfig {
 }
 
 impl Function {
-    pub(crate) fn new(module: Module, name: &str, raw: Handle<CUfunction>) -> Result<Function> {
+    pub(crate) fn new(
+        module: Module,
+        name_in_module: &str,
+        raw: Handle<CUfunction>,
+    ) -> Result<Function> {
         let state = module.state();
         let get = |of| attribute(state, raw, of);
         let device = state.device.known_properties()?;
-        let name = KernelName::of(name);
+        let name = KernelName::of(name_in_module);
         let static_shared_bytes = get(Attribute::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES)?;
         let shared = device.shared_bytes_per_block.saturating_sub(static_shared_bytes);
         Ok(Function(Arc::new(FunctionInner {
             max_threads_per_block: get(Attribute::CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK)?,
             static_shared_bytes,
+            parameters: Parameters::of(&module, raw, name_in_module)?,
             allowed_shared_bytes: AtomicU32::new(shared),
             work: Work::Kernel { name },
             name,
@@ -166,6 +182,12 @@ impl Function {
     /// The device on which the kernel can run.
     pub fn device(&self) -> Device {
         self.0.module.device()
+    }
+
+    /// The sizes of what the kernel takes, in bytes and in order; nothing if neither the driver nor the
+    /// module's text says so.
+    pub fn parameters(&self) -> Option<&[usize]> {
+        self.0.parameters.as_ref().map(Parameters::sizes)
     }
 
     /// The most threads that a block of this kernel can have.
@@ -200,11 +222,13 @@ impl Function {
     /// Memory that is given by address is in the caller's care.
     ///
     /// # Errors
-    /// [`Error::InvalidLaunch`] if the launch does not fit the kernel or the device. What goes
-    /// wrong while the kernel runs appears at a later call, as [`Error::DeviceLost`].
+    /// [`Error::InvalidLaunch`] if the launch does not fit the kernel or the device, and for arguments
+    /// of other sizes than the kernel's. (Of machine code, a driver before CUDA 12.4 does not tell
+    /// what it takes.) What goes wrong while the kernel runs appears at a later call, as
+    /// [`Error::DeviceLost`].
     ///
     /// # Safety
-    /// The kernel takes exactly these arguments. With them it accesses only memory that the device
+    /// The kernel takes exactly these arguments: of these types, and not only of these sizes. With them it accesses only memory that the device
     /// can reach, of which it writes nothing that is given by `&`, and which nobody else uses in a
     /// conflicting way until the kernel is done; what is given by address lives until then.
     ///
@@ -212,14 +236,20 @@ impl Function {
     /// [`ByValue`]: crate::ByValue
     #[inline]
     #[track_caller]
-    pub unsafe fn launch(
+    pub unsafe fn launch<A: KernelArguments>(
         &self,
         stream: &Stream,
         config: LaunchConfig,
-        args: impl KernelArguments,
+        args: A,
     ) -> Result<()> {
         if let Some(problem) = self.problem(stream, &config) {
             return Err(self.invalid(problem));
+        }
+        if let Some(takes) = &self.0.parameters
+            && takes.sizes() != A::SIZES
+        {
+            let (takes, given) = (takes.sizes().to_vec(), A::SIZES.to_vec());
+            return Err(self.invalid(LaunchProblem::Arguments { takes, given }));
         }
         let place = Location::caller();
         args.with(|parameters, operands| {
@@ -265,6 +295,7 @@ impl Function {
                 )
             }
         })
+        .into_result()
     }
 
     #[inline]
@@ -300,6 +331,18 @@ impl Function {
 impl Keep for Function {
     fn keep(&self) -> Arc<dyn Any + Send + Sync> {
         Arc::new(self.clone())
+    }
+}
+
+/// Arguments of these sizes, in words.
+fn listed(sizes: &[usize]) -> String {
+    let bytes: Vec<_> = sizes.iter().map(|bytes| format!("{bytes}")).collect();
+    match bytes.as_slice() {
+        [] => "no arguments".to_owned(),
+        [one] => format!("1 argument of {one} bytes"),
+        [first @ .., last] => {
+            format!("{} arguments of {} and {last} bytes", bytes.len(), first.join(", "))
+        }
     }
 }
 

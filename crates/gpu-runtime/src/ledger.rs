@@ -87,6 +87,20 @@ impl Work {
         !matches!(self, Work::Wait | Work::Record)
     }
 
+    /// Whether it uses what the runtime does not keep by itself: memory of the host, which may be
+    /// borrowed, or a closure.
+    #[inline]
+    pub(crate) fn uses_what_is_lent(&self) -> bool {
+        let with_host = |direction: &Direction| {
+            matches!(direction, Direction::HostToDevice | Direction::DeviceToHost)
+        };
+        match self {
+            Work::Copy { direction, .. } => with_host(direction),
+            Work::Callback => true,
+            _ => false,
+        }
+    }
+
     /// Whether a point of the stream after this work is another one than before. Recording an
     /// event does nothing that one could wait for.
     pub(crate) fn advances(&self) -> bool {

@@ -105,7 +105,9 @@
 //! (`gpu_runtime::wait`) and each range (`gpu_runtime::range`).
 
 mod arguments;
+mod between;
 mod buffer;
+mod cached;
 mod callback;
 mod check;
 mod context;
@@ -131,6 +133,7 @@ mod module;
 mod observe;
 mod once;
 mod order;
+mod parameters;
 mod peer;
 mod peer_link;
 mod pending;
@@ -148,13 +151,16 @@ mod stream;
 mod teardown;
 mod timeline;
 mod transfer;
+mod trusted;
 mod uses;
 mod virtual_memory;
 mod wait;
 mod waits;
 
 pub use arguments::{ByValue, KernelArgument, KernelArguments};
+pub use between::ordered_between;
 pub use buffer::{DeviceBuffer, PinnedBuffer};
+pub use cached::{Cached, tell_what_is_cached};
 pub use context::{ExecutionContext, ExecutionContextGuard};
 pub use current::{CurrentStream, DeviceGuard, StreamGuard, with_device, with_stream};
 pub use device::Device;
@@ -185,10 +191,12 @@ pub use point::StreamPoint;
 pub use properties::{MemoryInfo, Properties};
 pub use race::{MissingEdge, Party, Race, RaceChecker, RacingAccess};
 pub use range::{RangeGuard, range};
+pub use retired::destructors_later;
 pub use rows::Rows;
 pub use stream::{KeptStream, Stream, StreamId};
 pub use teardown::take_drop_errors;
 pub use timeline::{Overlap, Timeline, Trace, TracedOperation, TracedRange, TracedWait};
+pub use trusted::Trusted;
 pub use uses::{HostGuard, HostHold, UseRecord, Uses, hold_on_host};
 pub use virtual_memory::{AddressRange, MappingProblem, PhysicalMemory, VirtualMemory};
 pub use waits::{

@@ -14,6 +14,7 @@ use crate::error::{Error, Result};
 use crate::graph;
 use crate::observe::{Allocation, Freed};
 use crate::retired;
+use crate::software::Kept;
 use crate::teardown;
 
 /// What `cuMemHostAlloc` calls `CU_MEMHOSTALLOC_PORTABLE`: page-locked for all contexts.
@@ -79,7 +80,7 @@ impl DeviceAllocation {
     #[track_caller]
     pub fn new(device: Device, bytes: usize) -> Result<DeviceAllocation> {
         graph::permit("allocate memory of a device")?;
-        retired::VALUES.collect();
+        retired::collect_values();
         let ptr = match bytes {
             0 => DevicePtr::null(),
             _ => with_room(device, bytes, || try_allocate(device.state(), bytes))?,
@@ -101,6 +102,11 @@ impl DeviceAllocation {
     /// Its device.
     pub fn device(&self) -> Device {
         self.device
+    }
+
+    /// The same as what is kept for reuse.
+    pub(crate) fn kept(&self) -> Kept {
+        Kept::memory(self.ptr, self.bytes)
     }
 }
 
@@ -150,7 +156,7 @@ impl HostAllocation {
     #[track_caller]
     pub fn new(bytes: usize) -> Result<HostAllocation> {
         graph::permit("allocate page-locked memory")?;
-        retired::VALUES.collect();
+        retired::collect_values();
         retired::HOST_MEMORY.collect();
         if bytes == 0 {
             return Ok(HostAllocation { device: None, start: dangling(), bytes });
@@ -173,6 +179,11 @@ impl HostAllocation {
             }
             None => Err(Error::HostOutOfMemory { bytes }),
         }
+    }
+
+    /// The same as what is kept for reuse.
+    pub(crate) fn kept(&self) -> Kept {
+        Kept::memory(self.told_as(), self.bytes)
     }
 
     /// The address by which observers know it.

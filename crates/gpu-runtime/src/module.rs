@@ -15,6 +15,8 @@ use crate::graph;
 use crate::handle::Handle;
 use crate::image::Image;
 use crate::launch::Function;
+use crate::parameters::Declared;
+use crate::software::{self, Kept};
 use crate::teardown;
 
 /// Room for what the driver's compiler says about a module that it refuses.
@@ -39,6 +41,7 @@ struct ModuleInner {
     /// Taken out by `Drop` only.
     loaded: Option<LoadedModule>,
     state: &'static DeviceState,
+    declared: Declared,
 }
 
 /// A module of the driver, unloaded when dropped.
@@ -76,26 +79,56 @@ impl Module {
         Function::new(self.clone(), name, Handle(raw))
     }
 
+    /// Loads what has no machine code in it.
     pub(crate) fn load(device: Device, image: &[u8]) -> Result<Module> {
-        let state = device.state();
-        state.bind()?;
-        let terminated;
-        let image = match Image::of(image) {
-            Image::Text if image.last() != Some(&0) => {
-                terminated = [image, &[0]].concat();
-                &terminated
-            }
-            Image::Text | Image::Binary => image,
-            Image::CutOff => {
-                let name = check::name(CUresult::CUDA_ERROR_INVALID_IMAGE);
-                let log = "the machine code is cut off".to_owned();
-                return Err(Error::ModuleLoad { device, name, log });
-            }
+        let has_machine_code = match Image::of(image) {
+            Ok(Image::Container { has_machine_code }) => has_machine_code,
+            Ok(kind) => kind == Image::MachineCode,
+            Err(why) => return Err(refused(device, why)),
         };
+        if has_machine_code {
+            let why = "there is machine code in it, which only Device::load_binary loads";
+            return Err(refused(device, why));
+        }
+        // SAFETY: there is no machine code in it.
+        unsafe { Module::load_binary(device, image) }
+    }
+
+    /// # Safety
+    /// Machine code in the image is whole and as NVIDIA's tools have made it.
+    pub(crate) unsafe fn load_binary(device: Device, image: &[u8]) -> Result<Module> {
+        let state = device.state();
+        let terminated;
+        let (image, text) = match Image::of(image) {
+            Ok(Image::Text) if image.last() != Some(&0) => {
+                terminated = [image, &[0]].concat();
+                (&terminated[..], Some(image))
+            }
+            Ok(Image::Text) => (image, Some(image)),
+            Ok(Image::Container { .. } | Image::MachineCode) => (image, None),
+            Err(why) => return Err(refused(device, why)),
+        };
+        state.bind()?;
         // Safe during a capture too: nothing that is captured depends on it.
         let _allowed = graph::relaxed();
         let raw = load(state, image)?;
-        Ok(Module(Arc::new(ModuleInner { loaded: Some(LoadedModule { raw, state }), state })))
+        let declared = match state.driver.cuFuncGetParamInfo {
+            Some(_) => Declared::default(),
+            None => text.map(Declared::in_ptx).unwrap_or_default(),
+        };
+        let loaded = Some(LoadedModule { raw, state });
+        Ok(Module(Arc::new(ModuleInner { loaded, state, declared })))
+    }
+
+    /// What the module's text says that a kernel takes, where the driver does not say it.
+    pub(crate) fn declared(&self) -> &Declared {
+        &self.0.declared
+    }
+
+    /// Says that a library keeps the module loaded for as long as the process lives, or for reuse:
+    /// the software driver's list of what a program has not given back leaves it out.
+    pub fn mark_cached(&self) {
+        software::keep_object(self.raw().addr() as u64);
     }
 
     pub(crate) fn state(&self) -> &'static DeviceState {
@@ -108,14 +141,16 @@ impl Module {
     }
 }
 
+/// Has the driver load an image that was looked through.
 fn load(state: &DeviceState, image: &[u8]) -> Result<Handle<CUmodule>> {
     let mut log = vec![0u8; LOG_BYTES];
     let mut options =
         [CUjit_option::CU_JIT_ERROR_LOG_BUFFER, CUjit_option::CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES];
     let mut values = [log.as_mut_ptr().cast::<c_void>(), without_provenance_mut(LOG_BYTES)];
     let mut raw: CUmodule = null_mut();
-    // SAFETY: the image is machine code or ends in NUL; each option has its value, and the buffer
-    // that they name is as long as they say.
+    // SAFETY: the image is machine code as NVIDIA's tools make it, a container whose entries were
+    // walked, or ends in NUL; each option has its value, and the buffer that they name is as long as
+    // they say.
     let result = unsafe {
         (state.driver.cuModuleLoadDataEx)(
             &mut raw,
@@ -135,6 +170,12 @@ fn load(state: &DeviceState, image: &[u8]) -> Result<Handle<CUmodule>> {
         name: check::name(result),
         log: String::from_utf8_lossy(&log[..length]).trim().to_owned(),
     })
+}
+
+/// The error for an image that the driver is not even asked about.
+fn refused(device: Device, why: &str) -> Error {
+    let name = check::name(CUresult::CUDA_ERROR_INVALID_IMAGE);
+    Error::ModuleLoad { device, name, log: why.to_owned() }
 }
 
 /// Whether an error is about the code rather than about the device.
@@ -159,7 +200,7 @@ impl Drop for ModuleInner {
         // Launches keep no handle: any stream of the device may still be running this code.
         let streams = self.state.streams();
         let until = streams.iter().map(|stream| stream.point()).collect();
-        self.state.retired.keep(until, loaded);
+        self.state.retired.keep_known(until, Kept::object(loaded.raw.0), loaded);
     }
 }
 

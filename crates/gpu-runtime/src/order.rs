@@ -32,6 +32,8 @@ pub enum Order {
     /// [`wait_stream`](Stream::wait_stream) and events, and what it forgets is a race. Uses are
     /// recorded nevertheless, so memory is not given to somebody else before they are over. Uses
     /// that the runtime does not see are announced by [`Uses::record_stream`].
+    /// Two things are in order all the same: copies between devices, with the current streams of both
+    /// ([`ordered_between`](crate::ordered_between)), and launches of graphs that share a pool.
     Manual,
 }
 
@@ -207,6 +209,7 @@ pub(crate) fn ordered_at<'a, R, O: Into<Operand<'a>> + Copy>(
         None => order_before(stream, order, &held)?,
         Some(capture) => {
             for Held { record, access, is_filled } in &mut held {
+                let order = record.order(order);
                 capture.order_before(stream, record, (*access, *is_filled), order)?;
             }
         }
@@ -222,7 +225,7 @@ fn order_before(stream: &Stream, order: Order, held: &[Held<'_>]) -> Result<()> 
             let problem = CaptureProblem::NeverLaunched;
             return Err(Error::Capture { operation: "ordered", problem });
         }
-        if order == Order::Automatic {
+        if record.order(order) == Order::Automatic {
             record.order_before(stream, *access)?;
         }
     }
@@ -269,9 +272,10 @@ struct Marking<'a, 'records> {
 impl Drop for Marking<'_, '_> {
     fn drop(&mut self) {
         for Held { record, access, .. } in self.held.iter_mut() {
+            let order = record.order(self.order);
             match self.capture {
-                None => record.mark(self.stream, *access, self.order),
-                Some(capture) => capture.mark(self.stream, record, *access, self.order),
+                None => record.mark(self.stream, *access, order),
+                Some(capture) => capture.mark(self.stream, record, *access, order),
             }
         }
     }

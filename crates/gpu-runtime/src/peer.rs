@@ -74,21 +74,41 @@ impl Device {
             Err(error) => Err(error),
         };
         if opened.is_err() {
-            self.disable_peer_access(peer)?;
+            self.end_peer_access(peer)?;
         }
         opened
     }
 
-    /// Ends the access that [`enable_peer_access`](Device::enable_peer_access) gave; to end what
-    /// was not given is fine. Kernels in flight that use it must be waited for before.
+    /// Ends the access that [`enable_peer_access`](Device::enable_peer_access) gave, once all work is
+    /// done that this device was given so far and that may use it: it blocks until then. To end what
+    /// was not given is fine, and waits for nothing.
+    ///
+    /// What is enqueued from here on must do without: a kernel that another thread is launching at this
+    /// moment, or a graph that was captured before, stops the device if it does not.
     ///
     /// # Errors
-    /// The driver's.
+    /// Those of [`Device::synchronize`], and the driver's; the access stays as it was then, unless the
+    /// device is lost.
+    #[track_caller]
     pub fn disable_peer_access(self, peer: Device) -> Result<()> {
         if !self.peer_access_enabled(peer) {
             return Ok(());
         }
         graph::permit("disable peer access")?;
+        self.runs("disable_peer_access")?;
+        let leave = Leave::ask(self, WaitReason::Device)?;
+        let enabled = &self.state().links[peer.index()].enabled;
+        // From here on nobody finds it enabled, and relies on it.
+        enabled.store(false, Ordering::Release);
+        if let Err(error) = self.finish(leave) {
+            enabled.store(self.usable().is_ok(), Ordering::Release);
+            return Err(error);
+        }
+        self.end_peer_access(peer)
+    }
+
+    /// Ends the access, which no work uses.
+    fn end_peer_access(self, peer: Device) -> Result<()> {
         let (state, context) = (self.state(), peer.state().context()?);
         state.bind()?;
         state.links[peer.index()].enabled.store(false, Ordering::Release);

@@ -8,6 +8,7 @@ use crate::error::Result;
 use crate::once::TryOnce;
 use crate::order::{Access, Operand, Order, ordered, with_order};
 use crate::relay::Relay;
+use crate::software::Kept;
 use crate::stream::Stream;
 
 /// How many words the pattern has that is sent. Links break by the packet; this is many.
@@ -30,6 +31,13 @@ enum Verdict {
 }
 
 impl PeerLink {
+    /// Tells of what is kept for copies that take the way through the host.
+    pub(crate) fn tell_kept(&self, tell: &mut dyn FnMut(Kept)) {
+        if let Some(Verdict::Lying(relays)) = self.verdict.get() {
+            relays.iter().for_each(|relay| relay.tell_kept(tell));
+        }
+    }
+
     pub(crate) const fn new() -> PeerLink {
         PeerLink { enabled: AtomicBool::new(false), verdict: TryOnce::new() }
     }

@@ -69,6 +69,9 @@ impl Platform {
             return Err(Error::NoDevice { driver: kind });
         }
         race::start_if_asked();
+        if kind == DriverKind::Software {
+            software::tell_what_is_kept();
+        }
         let devices = (0..count).map(|index| DeviceState::new(driver, Device(index), count));
         Ok(Platform {
             choice,

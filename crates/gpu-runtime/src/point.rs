@@ -3,8 +3,9 @@
 use std::fmt;
 
 use crate::error::Result;
-use crate::observe::{self, WorkId};
+use crate::observe::{self, WaitReason, WorkId};
 use crate::stream::Stream;
+use crate::waits::Leave;
 
 /// A point between two pieces of work on a stream: what came before it, and nothing after.
 ///
@@ -51,6 +52,19 @@ impl StreamPoint {
     #[track_caller]
     pub fn wait(&self) -> Result<()> {
         self.stream.wait_for(self.sequence)
+    }
+
+    /// Blocks until the stream has passed the point, for who has lent memory to the work before it: as
+    /// [`wait`](StreamPoint::wait), but where that refuses or fails, it waits for everything on the
+    /// stream, whatever forbids it.
+    ///
+    /// # Errors
+    /// Those of `wait` that leave nothing in use: [`Error::DeviceLost`](crate::Error::DeviceLost), or
+    /// the driver's where it does not work at all any more.
+    #[track_caller]
+    pub fn settle(&self) -> Result<()> {
+        self.stream
+            .settle(Leave::not_asked_for(self.stream.device(), WaitReason::Point), self.sequence)
     }
 
     /// Whether the stream has passed the point. It does not wait.

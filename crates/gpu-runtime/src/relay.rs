@@ -6,6 +6,7 @@ use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::graph::{self, CaptureProblem};
 use crate::memory::{DevicePtr, HostAllocation};
+use crate::software::Kept;
 use crate::stream::Stream;
 
 /// How much is on its way at a time.
@@ -34,6 +35,12 @@ impl Relay {
         })
     }
 
+    /// Tells of what it is made of.
+    pub(crate) fn tell_kept(&self, tell: &mut dyn FnMut(Kept)) {
+        tell(self.memory.kept());
+        [&self.out, &self.into].iter().for_each(|stream| tell(Kept::object(stream.raw())));
+    }
+
     /// Enqueues a copy that is work of `stream`, as far as others can tell.
     ///
     /// # Safety
@@ -54,14 +61,23 @@ impl Relay {
         }
         let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
         self.out.wait_stream(stream)?;
-        // SAFETY: as the caller promises.
+        // SAFETY: the caller promises memory for all of `bytes`, of which each piece is a part.
         let enqueued = (0..bytes).step_by(PIECE).try_for_each(|start| unsafe {
             let bytes = PIECE.min(bytes - start);
             self.piece(dst.offset(start), src.offset(start), bytes)
         });
         // Also after a failure: a part of the copy may be on its way.
-        let joined = stream.wait_stream(&self.out).and(stream.wait_stream(&self.into));
-        enqueued.and(joined)
+        let streams = [&self.out, &self.into];
+        let joined = streams.map(|relayed| stream.wait_stream(relayed));
+        if joined.iter().any(Result::is_err) {
+            // Nobody would know of that part once this has returned.
+            for relayed in streams {
+                if let Err(error) = relayed.settle_at_once() {
+                    tracing::debug!(%error, stream = %relayed.id(), "not waited for");
+                }
+            }
+        }
+        joined.into_iter().fold(enqueued, Result::and)
     }
 
     /// # Safety

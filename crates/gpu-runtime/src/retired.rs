@@ -1,11 +1,13 @@
 //! What was dropped, kept until nobody uses it and until it can go without keeping anyone waiting.
 
+use std::cell::Cell;
 use std::mem;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use crate::error::Error;
 use crate::point::StreamPoint;
+use crate::software::Kept;
 
 /// Values that wait for their end.
 ///
@@ -19,6 +21,9 @@ use crate::point::StreamPoint;
 ///   is.
 ///
 /// Without them, dropping a buffer would wait for work that has nothing to do with it.
+///
+/// What is in [`VALUES`] belongs to the program, and may do anything when it is dropped. So nobody
+/// looks through that under a lock that the program can need: see [`destructors_later`].
 pub(crate) struct Retired {
     entries: Mutex<Vec<Entry>>,
     /// How many there are, so that usually nobody takes the lock.
@@ -30,8 +35,60 @@ pub(crate) struct Retired {
 pub(crate) static HOST_MEMORY: Retired = Retired::new();
 pub(crate) static VALUES: Retired = Retired::new();
 
+thread_local! {
+    /// How many calls of [`destructors_later`] the thread is in.
+    static PUT_OFF: Cell<u32> = const { Cell::new(0) };
+    /// Whether anybody wanted to look through [`VALUES`] in there.
+    static WANTED: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Runs `f`, which holds a lock while it takes memory from the driver. Wherever such memory is taken,
+/// what was dropped while work used it comes to its end, if that is over: values of the program
+/// ([`Pending`](crate::Pending)) and what graphs have kept. In here that is put off until `f` has
+/// returned, and let go of its lock: their destructors may need it.
+///
+/// ```
+/// # gpu_runtime::choose_driver(gpu_runtime::DriverChoice::Software { devices: None })?;
+/// use std::sync::Mutex;
+///
+/// use gpu_runtime::{Device, DeviceAllocation, destructors_later};
+///
+/// let kept = Mutex::new(Vec::new());
+/// destructors_later(|| {
+///     let mut kept = kept.lock().unwrap();
+///     kept.push(DeviceAllocation::new(Device::get(0)?, 1 << 20)?);
+///     Ok::<(), gpu_runtime::Error>(())
+/// })?;
+/// # Ok::<(), gpu_runtime::Error>(())
+/// ```
+pub fn destructors_later<R>(f: impl FnOnce() -> R) -> R {
+    struct Later;
+    impl Drop for Later {
+        fn drop(&mut self) {
+            let inside = PUT_OFF.get() - 1;
+            PUT_OFF.set(inside);
+            if inside == 0 && WANTED.replace(false) && !std::thread::panicking() {
+                VALUES.collect();
+            }
+        }
+    }
+    PUT_OFF.set(PUT_OFF.get() + 1);
+    let _later = Later;
+    f()
+}
+
+/// Drops the values that nobody uses any more, or where that is put off, later.
+pub(crate) fn collect_values() {
+    match PUT_OFF.get() {
+        0 => VALUES.collect(),
+        _ => WANTED.set(true),
+    }
+}
+
 struct Entry {
     until: Vec<StreamPoint>,
+    /// What it is to the driver, if it is one thing.
+    kept: Option<Kept>,
     _value: Box<dyn Send>,
 }
 
@@ -47,7 +104,23 @@ impl Retired {
     /// Keeps `value` until all the points are past, and then until the next
     /// [`collect`](Retired::collect).
     pub(crate) fn keep(&self, until: Vec<StreamPoint>, value: impl Send + 'static) {
-        self.put(vec![Entry { until, _value: Box::new(value) }]);
+        self.put(vec![Entry { until, kept: None, _value: Box::new(value) }]);
+    }
+
+    /// As [`keep`](Retired::keep), of a value that is one thing to the driver.
+    pub(crate) fn keep_known(
+        &self,
+        until: Vec<StreamPoint>,
+        kept: Kept,
+        value: impl Send + 'static,
+    ) {
+        self.put(vec![Entry { until, kept: Some(kept), _value: Box::new(value) }]);
+    }
+
+    /// Tells of what the program has dropped and is still there.
+    pub(crate) fn tell_kept(&self, tell: &mut dyn FnMut(Kept)) {
+        let entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+        entries.iter().filter_map(|entry| entry.kept.clone()).for_each(tell);
     }
 
     pub(crate) fn is_empty(&self) -> bool {

@@ -7,7 +7,12 @@ use std::time::Duration;
 use cuda_sys::Driver;
 
 use crate::device::Device;
+#[cfg(feature = "software")]
+use crate::driver::DriverKind;
 use crate::error::{Error, Result};
+use crate::memory::DevicePtr;
+#[cfg(feature = "software")]
+use crate::platform;
 
 /// The software driver's table, with `devices` devices if that is said.
 #[cfg(feature = "software")]
@@ -70,6 +75,58 @@ pub(crate) fn take_last_operation() -> Option<OperationId> {
 pub(crate) fn take_times() -> Vec<(OperationId, Range<Duration>)> {
     cuda_sim::control::take_operation_times().unwrap_or_default()
 }
+
+/// Something that is kept for reuse.
+#[cfg(feature = "software")]
+#[derive(Clone)]
+pub(crate) struct Kept(pub(crate) cuda_sim::control::Kept);
+/// Nobody asks what is kept.
+#[cfg(not(feature = "software"))]
+#[derive(Clone)]
+pub(crate) struct Kept;
+
+#[cfg(feature = "software")]
+impl Kept {
+    pub(crate) fn object<T>(handle: *mut T) -> Kept {
+        Kept(cuda_sim::control::Kept::Object(handle.addr() as u64))
+    }
+
+    pub(crate) fn memory(start: DevicePtr, bytes: usize) -> Kept {
+        let end = start.address().saturating_add(bytes as u64);
+        Kept(cuda_sim::control::Kept::Memory(start.address()..end))
+    }
+}
+
+/// Tells the driver when the process ends what is kept for reuse, if it wants to know.
+#[cfg(feature = "software")]
+pub(crate) fn tell_what_is_kept() {
+    cuda_sim::control::ask_what_is_kept(|tell| crate::cached::tell(&mut |kept| tell(kept.0)));
+}
+
+/// Tells the driver that an object is kept for reuse as long as it exists.
+#[cfg(feature = "software")]
+pub(crate) fn keep_object(handle: u64) {
+    if platform::existing().is_some_and(|platform| platform.kind == DriverKind::Software) {
+        cuda_sim::control::keep_object(handle);
+    }
+}
+
+#[cfg(not(feature = "software"))]
+impl Kept {
+    pub(crate) fn object<T>(_handle: *mut T) -> Kept {
+        Kept
+    }
+
+    pub(crate) fn memory(_start: DevicePtr, _bytes: usize) -> Kept {
+        Kept
+    }
+}
+
+#[cfg(not(feature = "software"))]
+pub(crate) fn tell_what_is_kept() {}
+
+#[cfg(not(feature = "software"))]
+pub(crate) fn keep_object(_handle: u64) {}
 
 #[cfg(not(feature = "software"))]
 pub(crate) fn virtual_now() -> Option<Duration> {

@@ -11,7 +11,7 @@ mod progress;
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, RwLock};
 
 use cuda_sys::CUstream;
 
@@ -86,6 +86,9 @@ pub(crate) struct StreamInner {
     edges: Edges<StreamId>,
     ledger: Ledger,
     observed: Mutex<()>,
+    /// Written while the stream enters a capture, and read while work is handed over that must not be
+    /// captured. It is taken after the locks of use records and of a capture, and before all others.
+    entrance: RwLock<()>,
     /// The capture that the stream takes part in. The lock is held for no other call.
     capture: Mutex<Option<Arc<Books>>>,
     /// In how many captures it ever took part.

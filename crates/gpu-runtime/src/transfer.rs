@@ -53,19 +53,18 @@ impl Stream {
         check_lengths("copy_htod_into", src.len(), dst.len())?;
         self.copies_once("copy_htod_into")?;
         let bytes: &[u8] = bytemuck::cast_slice(src);
-        // Before the copy is on its way: then it must be waited for.
-        let leave = match self.is_page_locked(bytes.as_ptr(), bytes.len()) {
-            true => Some(Leave::ask(self.device(), WaitReason::Point)?),
-            false => None,
+        let copy = || {
+            ordered(self, &[(dst.uses(), Access::Write)], || {
+                // SAFETY: `dst` frees its memory only when its uses are over. `src` is borrowed until
+                // the driver has staged it or, if that reads it later, until `lend` returns, when
+                // the copy is done.
+                unsafe { self.enqueue_htod(dst.ptr(), bytes.as_ptr(), bytes.len()) }
+            })
         };
-        ordered(self, &[(dst.uses(), Access::Write)], || {
-            // SAFETY: `dst` frees its memory only when its uses are over. `src` is borrowed until
-            // the driver has staged it or, below, until the copy is done.
-            unsafe { self.enqueue_htod(dst.ptr(), bytes.as_ptr(), bytes.len()) }
-        })?;
-        match leave {
-            Some(leave) => self.wait_with(leave, self.sequence()),
-            None => Ok(()),
+        // Before the copy is on its way: then it must be waited for.
+        match self.is_page_locked(bytes.as_ptr(), bytes.len()) {
+            true => self.lend(Leave::ask(self.device(), WaitReason::Point)?, copy),
+            false => copy(),
         }
     }
 
@@ -183,15 +182,19 @@ impl Stream {
         })
     }
 
-    /// Whether the driver knows either end of memory of the host: then it copies from it and to it
-    /// directly, later.
+    /// Whether the driver knows either end of memory of the host, or may know it: then it copies from
+    /// it and to it directly, later.
     pub(crate) fn is_page_locked(&self, start: *const u8, bytes: usize) -> bool {
         let ends = [start, start.wrapping_add(bytes.saturating_sub(1))];
         bytes > 0 && ends.into_iter().any(|byte| self.is_known(byte.addr() as u64))
     }
 
-    /// Whether the driver has allocated or locked the memory there.
+    /// Whether the driver has allocated or locked the memory there. Only if it says that it has not,
+    /// it has not: in a thread without a context, say, it has no answer.
     fn is_known(&self, address: u64) -> bool {
+        if self.state().bind().is_err() {
+            return true;
+        }
         let mut kind: c_uint = 0;
         let attribute = CUpointer_attribute::CU_POINTER_ATTRIBUTE_MEMORY_TYPE;
         // SAFETY: `kind` is writable and as large as this attribute; the address is not read.
@@ -199,7 +202,7 @@ impl Stream {
             let kind = ptr::from_mut(&mut kind).cast();
             (self.state().driver.cuPointerGetAttribute)(kind, attribute, address)
         };
-        known == CUresult::CUDA_SUCCESS
+        known != CUresult::CUDA_ERROR_INVALID_VALUE
     }
 }
 

@@ -39,6 +39,8 @@ pub(crate) struct UsesState {
     uses: UseRecord,
     /// The shared object itself, if graphs may hold on to it.
     own: Weak<Uses>,
+    /// Whether work comes after earlier uses whatever the order mode is.
+    is_always_ordered: bool,
     /// What graphs have to do with the memory: with most, nothing.
     graphs: Option<Box<GraphUses>>,
 }
@@ -57,10 +59,7 @@ struct GraphUses {
 impl Uses {
     /// Nobody uses the memory yet, and no graph can.
     pub fn new() -> Uses {
-        Uses {
-            state: Mutex::new(UsesState { uses: UseRecord::new(), own: Weak::new(), graphs: None }),
-            host: None,
-        }
+        Uses::holding(UseRecord::new(), Weak::new(), None, None)
     }
 
     /// Nobody uses the memory yet, and graphs may: see [`Capture`](crate::Capture). The owner of the
@@ -75,6 +74,14 @@ impl Uses {
         Uses::made(UseRecord::since(write), None, None)
     }
 
+    /// As [`shared`](Uses::shared), of what is ordered also under [`Order::Manual`]: an allocator's own
+    /// account of memory, of which the program does not know that two of its graphs share it.
+    pub fn shared_in_every_order() -> Arc<Uses> {
+        let uses = Uses::shared();
+        uses.lock().is_always_ordered = true;
+        uses
+    }
+
     /// As [`shared`](Uses::shared), of memory that only a graph fills, and with the uses that the
     /// capture has to know of.
     pub(crate) fn born(birth: Arc<Birth>, captured: CapturedUses) -> Arc<Uses> {
@@ -87,10 +94,17 @@ impl Uses {
         graphs: Option<Box<GraphUses>>,
         host: Option<Box<HostGate>>,
     ) -> Arc<Uses> {
-        Arc::new_cyclic(|own| {
-            let own = Weak::clone(own);
-            Uses { state: Mutex::new(UsesState { uses, own, graphs }), host }
-        })
+        Arc::new_cyclic(|own| Uses::holding(uses, Weak::clone(own), graphs, host))
+    }
+
+    fn holding(
+        uses: UseRecord,
+        own: Weak<Uses>,
+        graphs: Option<Box<GraphUses>>,
+        host: Option<Box<HostGate>>,
+    ) -> Uses {
+        let is_always_ordered = false;
+        Uses { state: Mutex::new(UsesState { uses, own, is_always_ordered, graphs }), host }
     }
 
     /// The uses noted so far, as a value of its own: who waits for them holds nothing that others
@@ -183,6 +197,12 @@ impl UsesState {
             captured.len() - 1
         });
         &mut captured[index]
+    }
+
+    /// The order that holds for this memory in a thread with that mode.
+    #[inline]
+    pub(crate) fn order(&self, mode: Order) -> Order {
+        if self.is_always_ordered { Order::Automatic } else { mode }
     }
 
     /// Makes later work on `stream` wait for what an access must come after.

@@ -174,6 +174,12 @@ impl Leave {
         }
     }
 
+    /// That the calling thread waits in any case: memory that it has only lent is still in use.
+    #[track_caller]
+    pub(crate) fn not_asked_for(device: Device, reason: WaitReason) -> Leave {
+        Leave { reason, place: observe::place(Location::caller()), device, mode: wait_mode() }
+    }
+
     /// Waits in `wait`, and enters that into the ledger.
     pub(crate) fn spend<R>(self, wait: impl FnOnce() -> R) -> R {
         let Leave { reason, place, device, mode } = self;

@@ -45,7 +45,11 @@ fn two_threads_never_take_the_same_handle() {
             let pool = Arc::clone(&pool);
             thread::spawn(move || pool.take(|(priority, _)| *priority == 0))
         };
-        let mut taken = [take(), take()].map(|taker| taker.join().expect("no panic"));
+        let takers = [take(), take()];
+        let mut seen = Vec::new();
+        pool.each(|handle| seen.push(*handle));
+        assert!(seen.contains(&(5, 'b')), "it stays, whoever takes the others: {seen:?}");
+        let mut taken = takers.map(|taker| taker.join().expect("no panic"));
         taken.sort_unstable();
         assert_eq!(taken, [Some((0, 'a')), Some((0, 'c'))]);
         assert_eq!(pool.take(|(priority, _)| *priority == 0), None);

@@ -62,6 +62,7 @@ mod stitched;
 mod suballocated;
 mod sync;
 mod tally;
+mod trusted;
 mod uses;
 mod wrapped;
 
@@ -85,6 +86,7 @@ pub use statistics::{
 };
 pub use stitched::{Lane, Stitched};
 pub use suballocated::{Misplaced, Problem, Suballocated, Suballocator};
+pub use trusted::TrustedSource;
 pub use wrapped::{Wrapped, Wrapper};
 
 /// A way to keep memory for reuse.

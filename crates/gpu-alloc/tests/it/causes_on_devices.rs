@@ -8,7 +8,7 @@ use gpu_alloc::{
 use gpu_runtime::{Device, DeviceAllocation, Error, Graph, Stream};
 use test_support::isolate;
 
-use crate::device_support::{devices, fill, limit};
+use crate::device_support::{devices, fill, limit, vouched};
 
 const MIB: usize = 1 << 20;
 
@@ -140,7 +140,7 @@ impl MemorySource for Budget {
 fn a_source_that_refuses_what_the_device_has_is_the_cause() {
     isolate(|| {
         let [device, ..] = devices();
-        set_memory_source(device, Budget(DeviceSource::new(device), 64 << 20)).unwrap();
+        set_memory_source(device, vouched(Budget(DeviceSource::new(device), 64 << 20))).unwrap();
         let stream = device.default_stream().unwrap();
         let report = refusal(device, 70 * MIB, &stream);
         assert_eq!((report.cause, report.is_too_large()), (Cause::Source, true), "{report}");

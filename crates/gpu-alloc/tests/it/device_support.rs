@@ -4,7 +4,7 @@ use std::sync::mpsc::{Sender, channel};
 
 use cuda_sim::control::{CheckKinds, Config, configure};
 use gpu_alloc::{DeviceMemory, PinnedMemory, set_per_process_memory_fraction};
-use gpu_runtime::{Access, Device, DriverChoice, Stream, Uses, ordered};
+use gpu_runtime::{Access, Device, DriverChoice, Stream, Trusted, Uses, ordered};
 
 /// The four devices of the software driver, with every access of a kernel checked.
 pub(crate) fn devices() -> [Device; 4] {
@@ -13,6 +13,12 @@ pub(crate) fn devices() -> [Device; 4] {
     gpu_runtime::choose_driver(DriverChoice::Software { devices: None })
         .expect("no test chooses another driver");
     [0, 1, 2, 3].map(|index| Device::get(index).expect("there are four"))
+}
+
+/// A source of the tests' own, which asks a device's source for all that it provides.
+pub(crate) fn vouched<S>(source: S) -> Trusted<S> {
+    // SAFETY: the sources of the tests hand on what a `DeviceSource` provides, and nothing else.
+    unsafe { Trusted::new(source) }
 }
 
 /// Lets the process take this many bytes of a device's memory.

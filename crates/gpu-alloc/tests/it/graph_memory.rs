@@ -5,7 +5,7 @@ use gpu_alloc::{
     DeviceMemory, Error, MemoryPool, allocate, allocate_pinned, empty_cache, empty_host_cache,
     memory_allocated, memory_reserved, memory_snapshot, memory_stats,
 };
-use gpu_runtime::{Access, Device, Graph, Stream, ordered, take_drop_errors};
+use gpu_runtime::{Access, Device, Graph, Order, Stream, ordered, take_drop_errors, with_order};
 use test_support::isolate;
 
 use crate::device_support::{Gate, copy, devices, fill, read, upload};
@@ -218,6 +218,45 @@ fn launches_of_graphs_that_share_a_pool_come_one_after_the_other() {
         for (result, byte) in results.iter().zip([1, 2]) {
             assert!(read(&main, result).iter().all(|read| *read == byte));
         }
+    })
+    .run();
+}
+
+#[test]
+fn in_manual_order_too_a_launch_comes_after_what_used_memory_of_its_pool() {
+    isolate(|| {
+        let [device, ..] = devices();
+        let [main, other] = [(); 2].map(|()| Stream::new(device).unwrap());
+        let (pool, saved) = (MemoryPool::new(), memory(device, 1000, &main));
+        with_order(Order::Manual, || {
+            let of_pool = |byte| {
+                let (graph, filled) = main
+                    .capture(|capture| {
+                        pool.serve(capture)?;
+                        let memory = memory(device, 1000, &main);
+                        fill(&main, &memory, byte);
+                        Ok::<_, Error>(memory)
+                    })
+                    .unwrap();
+                (graph.instantiate().unwrap(), filled)
+            };
+            let (first, result) = of_pool(1);
+            first.launch(&main).unwrap();
+            let gate = Gate::close(&main);
+            copy(&main, &saved, &result);
+            let place = result.ptr();
+            drop(result);
+            let (second, result) = of_pool(2);
+            assert_eq!(result.ptr(), place, "nothing tells the program that the two share it");
+            second.launch(&other).unwrap();
+            for _ in 0..1000 {
+                assert!(!other.query().unwrap(), "the first result has not been read yet");
+                std::thread::yield_now();
+            }
+            gate.open();
+            main.wait_stream(&other).unwrap();
+            assert!(read(&main, &saved).iter().all(|byte| *byte == 1));
+        });
     })
     .run();
 }

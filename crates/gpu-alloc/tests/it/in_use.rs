@@ -9,7 +9,7 @@ use gpu_alloc::{
 use gpu_runtime::StreamId;
 use test_support::isolate;
 
-use crate::device_support::devices;
+use crate::device_support::{devices, vouched};
 
 /// A source without virtual memory.
 #[derive(Debug)]
@@ -69,7 +69,7 @@ const NONE: &str = "cuda:0: memory of this process, none so far";
 fn the_environment_and_the_device_decide_on_the_policy() {
     isolate(|| {
         let [usual, plain, own, ..] = devices();
-        set_memory_source(plain, Plain(DeviceSource::new(plain))).unwrap();
+        set_memory_source(plain, vouched(Plain(DeviceSource::new(plain)))).unwrap();
         set_suballocator(own, Nothing::default).unwrap();
         let devices = [usual, plain, own];
         let names = ["pytorch-expandable (max_split_size_mb:64)", "pytorch (max_split_size_mb:64)"];
@@ -94,7 +94,7 @@ fn the_environment_and_the_device_decide_on_the_policy() {
 fn where_there_is_no_virtual_memory_the_policy_in_use_is_pytorchs_native_one() {
     isolate(|| {
         let [device, ..] = devices();
-        set_memory_source(device, Plain(DeviceSource::new(device))).unwrap();
+        set_memory_source(device, vouched(Plain(DeviceSource::new(device)))).unwrap();
         assert_eq!(allocator_policy(device).unwrap().to_string(), "pytorch");
     })
     .env("SLUICE_ALLOCATOR", "stitched")

@@ -8,6 +8,7 @@ mod causes_on_devices;
 mod certificate;
 mod certificate_on_devices;
 mod counted;
+mod destructors;
 mod device_memory;
 #[allow(dead_code, reason = "the replay looks at more of it than the tests do")]
 #[path = "../../examples/replay/device.rs"]

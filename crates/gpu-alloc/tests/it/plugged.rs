@@ -11,7 +11,7 @@ use gpu_alloc::{
 use gpu_runtime::{Device, Stream};
 use test_support::isolate;
 
-use crate::device_support::{Gate, devices, fill, limit, read};
+use crate::device_support::{Gate, devices, fill, limit, read, vouched};
 
 const MIB: usize = 1 << 20;
 
@@ -38,7 +38,8 @@ fn a_program_gives_an_allocator_another_source_before_its_first_use() {
     isolate(|| {
         let [here, there, ..] = devices();
         let count = Arc::new(AtomicU64::new(0));
-        set_memory_source(here, Counted(DeviceSource::new(here), Arc::clone(&count))).unwrap();
+        set_memory_source(here, vouched(Counted(DeviceSource::new(here), Arc::clone(&count))))
+            .unwrap();
         let stream = here.default_stream().unwrap();
         let memory = allocate(here, 1000, &stream).unwrap();
         let other = allocate(there, 1000, &there.default_stream().unwrap()).unwrap();

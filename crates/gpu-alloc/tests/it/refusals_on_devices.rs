@@ -19,7 +19,7 @@ use proptest::test_runner::TestRunner;
 use test_support::isolate;
 
 use crate::certificate::{Name, Request, Rules, STREAMS, Taken, World};
-use crate::device_support::{devices, fill};
+use crate::device_support::{devices, fill, vouched};
 use crate::effort;
 
 const MIB: u64 = 1 << 20;
@@ -147,7 +147,7 @@ impl Program {
         set_memory_limit(device.index(), CAPACITY).expect("the driver is in use");
         let (told, calls) = channel();
         let source = Told { source: Log::new(DeviceSource::new(device)), calls: told };
-        set_memory_source(device, source).expect("nothing was allocated yet");
+        set_memory_source(device, vouched(source)).expect("nothing was allocated yet");
         let streams = [(); STREAMS].map(|()| Stream::new(device).expect("there is another"));
         let (world, held) = (World::default(), Vec::new());
         let (requests, refusals, named) = (0, 0, [0; 4]);

@@ -76,6 +76,7 @@ impl GraphExec {
                     |launch: unsafe extern "C" fn(_, _) -> _| unsafe { launch(exec.0, stream) };
                 driver.cuGraphLaunch.map_or(CUresult::CUDA_ERROR_NOT_SUPPORTED, launch)
             })
+            .into_result()
         })?;
         match current::of(stream) {
             Some(capture) => capture.adopt(&content.births),

@@ -86,7 +86,10 @@ impl Drop for Within {
 /// or of a kernel or a callback by the call that it is enqueued in.
 pub(crate) fn accesses(request: &Request<'_>) -> SmallVec<[MemoryAccess; 8]> {
     let of_call = match request.work {
-        Work::Kernel { .. } | Work::Callback => ACCESSES.with_borrow(Clone::clone),
+        // At the end of the thread, while destructors run, nothing may be known any more.
+        Work::Kernel { .. } | Work::Callback => {
+            ACCESSES.try_with(|known| known.borrow().clone()).unwrap_or_default()
+        }
         _ => SmallVec::new(),
     };
     if of_call.is_empty() { SmallVec::from_slice(request.accesses) } else { of_call }
@@ -106,7 +109,8 @@ impl Ambient {
         accesses: impl FnOnce() -> A,
     ) -> Option<Ambient> {
         (is_captured || is_observed()).then(|| {
-            ACCESSES.with_borrow_mut(|known| known.extend(accesses()));
+            let _gone_at_thread_end =
+                ACCESSES.try_with(|known| known.borrow_mut().extend(accesses()));
             Ambient { _within: Within::enter(place) }
         })
     }
@@ -114,6 +118,6 @@ impl Ambient {
 
 impl Drop for Ambient {
     fn drop(&mut self) {
-        ACCESSES.with_borrow_mut(SmallVec::clear);
+        let _gone_at_thread_end = ACCESSES.try_with(|known| known.borrow_mut().clear());
     }
 }

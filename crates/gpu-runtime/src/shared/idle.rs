@@ -40,6 +40,11 @@ impl<T> Idle<T> {
         Ok(())
     }
 
+    /// Shows all of them, which stay.
+    pub(crate) fn each(&self, show: impl FnMut(&T)) {
+        self.lock().iter().for_each(show);
+    }
+
     /// All of them, which are kept no more.
     pub(crate) fn take_all(&self) -> VecDeque<T> {
         mem::take(&mut *self.lock())

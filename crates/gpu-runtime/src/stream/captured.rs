@@ -1,7 +1,7 @@
 //! A stream's part in captures.
 
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard, PoisonError, RwLockReadGuard};
 
 use crate::error::{Error, Result};
 use crate::graph::{self, Awaited, Books, CaptureProblem};
@@ -23,19 +23,24 @@ impl Stream {
             operation,
             problem: CaptureProblem::StreamTaken { stream: self.id() },
         });
+        // Nobody else enters one meanwhile, and what must run either has an event or finds the capture.
+        let _entering = self.0.entrance.write().unwrap_or_else(PoisonError::into_inner);
         if self.capture_slot().is_some() {
             return taken;
         }
         self.0.milestones.mark(self)?;
-        let mut slot = self.capture_slot();
-        if slot.is_some() {
-            return taken;
-        }
-        *slot = Some(Arc::clone(books));
+        *self.capture_slot() = Some(Arc::clone(books));
         // Before the driver captures anything: who has enqueued something, and finds this number
         // changed, knows that it may have been captured.
         self.0.captures.fetch_add(1, Ordering::Release);
         Ok(())
+    }
+
+    /// Keeps the stream from entering a capture as long as the guard lives; nothing if it takes part
+    /// in one.
+    pub(crate) fn keep_captures_out(&self) -> Option<RwLockReadGuard<'_, ()>> {
+        let apart = self.0.entrance.read().unwrap_or_else(PoisonError::into_inner);
+        self.capture_slot().is_none().then_some(apart)
     }
 
     /// In how many captures the stream took part, the present one included.

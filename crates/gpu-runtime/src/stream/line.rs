@@ -36,7 +36,8 @@ impl Line for Stream {
         enqueue(self, &Request::new(&Work::Record, "cuEventRecord"), |driver, raw| {
             // SAFETY: the event was taken from the pool of the stream's device.
             unsafe { (driver.cuEventRecord)(event.raw(), raw) }
-        })?;
+        })
+        .into_result()?;
         Ok(event)
     }
 

@@ -4,7 +4,7 @@ use std::ffi::{c_int, c_void};
 use std::ops::RangeInclusive;
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, RwLock};
 
 use cuda_sys::{CU_STREAM_LEGACY, CUcontext, CUstream, CUstream_flags};
 
@@ -179,6 +179,7 @@ impl Stream {
             edges: Edges::new(),
             ledger: Ledger::new(),
             observed: Mutex::default(),
+            entrance: RwLock::default(),
             capture: Mutex::default(),
             captures: AtomicU64::new(0),
             keepers: AtomicUsize::new(0),

@@ -7,6 +7,7 @@ use crate::device_state::DeviceState;
 use crate::error::Result;
 use crate::handle::Handle;
 use crate::shared::Idle;
+use crate::software::Kept;
 use crate::teardown;
 
 /// Of each priority, streams beyond this many are destroyed instead of kept.
@@ -47,6 +48,11 @@ impl StreamPool {
     /// Keeps the stream, unless there are enough.
     pub(crate) fn put(&self, priority: i32, raw: Handle<CUstream>) -> bool {
         self.idle.put((priority, raw), |(of, _)| *of == priority).is_ok()
+    }
+
+    /// Tells of all that are kept.
+    pub(crate) fn tell_kept(&self, tell: &mut dyn FnMut(Kept)) {
+        self.idle.each(|(_, raw)| tell(Kept::object(raw.0)));
     }
 
     /// Destroys all that are kept.

@@ -1,14 +1,16 @@
 //! What the rest of the runtime does with a stream: count its work, and follow how far it is.
 
+use std::mem;
 use std::panic::Location;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, MutexGuard, PoisonError, Weak};
 
 use cuda_sys::{CUevent, CUstream};
 
+use crate::check;
 use crate::device_state::DeviceState;
 use crate::enqueue::enqueue;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::event_pool::PooledEvent;
 use crate::graph;
 use crate::ledger::{LaunchRecord, Work};
@@ -16,7 +18,7 @@ use crate::observe::{self, Request, WaitReason, WorkId};
 use crate::retired;
 use crate::shared::Milestone;
 use crate::stream::{Legacy, Stream, StreamId, StreamInner};
-use crate::wait::host_wait;
+use crate::wait::{host_wait, waited};
 use crate::waits::Leave;
 
 impl Stream {
@@ -115,6 +117,7 @@ impl Stream {
             // by itself what the event stood for.
             unsafe { (driver.cuStreamWaitEvent)(stream, event, 0) }
         })
+        .into_result()
     }
 
     /// Tells observers that later work on this stream comes after another's work, which is past.
@@ -150,7 +153,7 @@ impl Stream {
             unsafe { (driver.cuStreamSynchronize)(self.raw()) }
         })?;
         self.0.milestones.reached(awaited.sequence);
-        retired::VALUES.collect();
+        retired::collect_values();
         Ok(())
     }
 
@@ -174,7 +177,68 @@ impl Stream {
             }
             None => observe::learned(|| WorkId { stream: self.id(), sequence }),
         }
-        retired::VALUES.collect();
+        retired::collect_values();
+        Ok(())
+    }
+
+    /// Enqueues a copy that uses what is lent to it until this returns, and blocks until it is done.
+    /// However this ends, by an error or a panic too, the copy does not use it any more.
+    #[track_caller]
+    pub(crate) fn lend(&self, leave: Leave, enqueue: impl FnOnce() -> Result<()>) -> Result<()> {
+        /// Waits for everything on the stream where nobody else has waited for the copy.
+        struct Lent<'a>(&'a Stream);
+        impl Drop for Lent<'_> {
+            fn drop(&mut self) {
+                if let Err(error) = self.0.settle_at_once() {
+                    tracing::debug!(%error, stream = %self.0.id(), "not waited for");
+                }
+            }
+        }
+        let lent = Lent(self);
+        let enqueued = enqueue();
+        if enqueued.is_ok() {
+            let waited = self.settle(leave, self.sequence());
+            mem::forget(lent);
+            return waited;
+        }
+        // What has failed is not on its way: see `enqueue`.
+        mem::forget(lent);
+        enqueued
+    }
+
+    /// Blocks until the first `sequence` pieces of work are done, which use what is lent to them. Where
+    /// that cannot be waited for, it waits for the whole stream.
+    ///
+    /// # Errors
+    /// Only if the work does not go on: the device is lost, or the driver has failed altogether.
+    pub(crate) fn settle(&self, leave: Leave, sequence: u64) -> Result<()> {
+        match self.wait_with(leave, sequence) {
+            // A lost device uses nothing any more.
+            waited @ (Ok(()) | Err(Error::DeviceLost { .. })) => waited,
+            Err(_) => self.settle_at_once(),
+        }
+    }
+
+    /// Blocks until everything on the stream is done, whether or not anybody may wait. It needs
+    /// nothing for that but the driver's call.
+    #[cold]
+    pub(crate) fn settle_at_once(&self) -> Result<()> {
+        self.settle_with(Leave::not_asked_for(self.device(), WaitReason::Point))
+    }
+
+    /// The same, with leave that was asked for before. It runs no destructors.
+    #[cold]
+    pub(crate) fn settle_with(&self, leave: Leave) -> Result<()> {
+        let _allowed = graph::relaxed();
+        let (state, call) = (self.state(), "cuStreamSynchronize");
+        state.bind()?;
+        let awaited = WorkId { stream: self.id(), sequence: self.sequence() };
+        let result = waited(state, leave, &[awaited], call, || {
+            // SAFETY: the stream lives as long as `self`.
+            unsafe { (state.driver.cuStreamSynchronize)(self.raw()) }
+        });
+        check::on_stream(state, self.id(), call, result)?;
+        self.reached(awaited.sequence);
         Ok(())
     }
 

@@ -13,6 +13,7 @@ use crate::check;
 use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::memory::{DevicePtr, out_of_memory};
+use crate::software;
 use crate::teardown;
 
 /// Addresses of one device, from [`VirtualMemory::reserve`], given back when dropped together with
@@ -31,6 +32,12 @@ pub struct AddressRange {
 }
 
 impl AddressRange {
+    /// Says that a cache has the addresses: the software driver's list of what a program has not given
+    /// back leaves them out.
+    pub fn mark_cached(&self) {
+        software::keep_object(self.start.address());
+    }
+
     pub(super) fn reserve(virtual_memory: VirtualMemory, bytes: usize) -> Result<AddressRange> {
         let device = virtual_memory.device;
         if bytes == 0 || !virtual_memory.is_aligned(bytes) {

@@ -15,6 +15,7 @@ use crate::error::{Error, Result};
 use crate::memory::{DevicePtr, with_room};
 use crate::observe::{Allocation, Freed};
 use crate::retired;
+use crate::software;
 use crate::teardown;
 
 /// Physical memory of one device, from [`VirtualMemory::create`]. Clones are the same memory.
@@ -44,7 +45,7 @@ impl PhysicalMemory {
             let operation = "create physical memory";
             return Err(Error::Mapping { operation, device, offset: 0, bytes, problem });
         }
-        retired::VALUES.collect();
+        retired::collect_values();
         let handle = with_room(device, bytes, || try_create(virtual_memory, bytes))?;
         let place = NEXT.fetch_add(bytes as u64, Ordering::Relaxed);
         let memory = PhysicalMemory(Arc::new(Inner { virtual_memory, handle, bytes, place }));
@@ -52,6 +53,12 @@ impl PhysicalMemory {
         let device = Some(device);
         Allocation { start, bytes, device, stream: None, is_part: false, place }.tell();
         Ok(memory)
+    }
+
+    /// Says that a cache has the memory: the software driver's list of what a program has not given back
+    /// leaves out the handle of it. What is mapped is told apart.
+    pub fn mark_cached(&self) {
+        software::keep_object(self.0.handle);
     }
 
     /// The device.

@@ -1,11 +1,12 @@
 //! What the tests share: devices, kernels, and streams that are held back for certain.
 
 use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex};
 
 use cuda_sim::control::{CheckKinds, Config, configure};
 use gpu_runtime::{
-    Device, DeviceBuffer, DriverChoice, Function, LaunchConfig, PinnedBuffer, Result, Stream,
-    choose_driver,
+    Device, DeviceBuffer, DriverChoice, Function, HostWait, LaunchConfig, Observation, Observer,
+    PinnedBuffer, Result, Stream, choose_driver, observe,
 };
 
 /// Chooses the driver of the tests: four software devices that check each access, unless
@@ -103,5 +104,21 @@ impl Gate {
 
     pub(crate) fn open(mut self) {
         self.open = None;
+    }
+}
+
+/// Opens a gate when the host begins to wait, and for nothing else: who does not wait finds it closed.
+pub(crate) struct OpensWhenWaiting(Mutex<Option<Gate>>);
+
+impl OpensWhenWaiting {
+    /// Holds a stream until the host waits, as long as the observation lasts.
+    pub(crate) fn hold(stream: &Stream) -> Observation {
+        observe(Arc::new(OpensWhenWaiting(Mutex::new(Some(Gate::hold(stream))))))
+    }
+}
+
+impl Observer for OpensWhenWaiting {
+    fn waiting(&self, _: &HostWait<'_>) {
+        drop(self.0.lock().expect("no panic").take());
     }
 }

@@ -1,8 +1,10 @@
 //! Modules and launches: arguments, shapes, what is refused.
 
 use gpu_runtime::{
-    ByValue, Device, DeviceBuffer, DevicePtr, Error, Function, LaunchConfig, LaunchProblem, Stream,
+    ByValue, Device, DeviceBuffer, DevicePtr, Error, Function, KernelArguments, LaunchConfig,
+    LaunchProblem, Stream,
 };
+use test_support::isolate;
 
 use crate::fixture::{device, device_or_skip, elementwise, read, zeros};
 
@@ -175,4 +177,70 @@ fn what_is_no_module_at_all_is_an_error() {
         let error = device().load(image).expect_err("it is no module");
         assert!(matches!(error, Error::ModuleLoad { .. }), "{image:?}: {error}");
     }
+}
+
+#[test]
+fn a_reference_to_a_fat_binary_is_no_module() {
+    // Whoever follows the address ends the process.
+    isolate(|| {
+        let mut image = [0u8; 24];
+        image[..4].copy_from_slice(&0x4662_43b1u32.to_le_bytes());
+        image[4] = 1;
+        image[8..16].copy_from_slice(&0xdead_beef_0000u64.to_le_bytes());
+        for length in [4, 8, 12, 24] {
+            let error = device().load(&image[..length]).expect_err("it is no module");
+            assert!(matches!(error, Error::ModuleLoad { .. }), "{error}");
+        }
+    })
+    .run();
+}
+
+#[test]
+fn machine_code_is_loaded_only_by_who_vouches_for_it() {
+    let both = include_bytes!("../../../cuda-sim/tests/fatbin/both.fatbin");
+    let error = device().load(both).expect_err("there is machine code in it");
+    assert!(error.to_string().contains("load_binary"), "{error}");
+    // SAFETY: it is as nvcc has made it.
+    unsafe { device().load_binary(both) }.expect("there is PTX in it too");
+    for only_ptx in [
+        &include_bytes!("../../../cuda-sim/tests/fatbin/none.fatbin")[..],
+        include_bytes!("../../../cuda-sim/tests/fatbin/speed.fatbin"),
+        include_bytes!("../../../cuda-sim/tests/fatbin/balance.fatbin"),
+    ] {
+        device().load(only_ptx).expect("every entry lies where it says");
+        device().load(&only_ptx[..only_ptx.len() - 1]).expect_err("it is cut off");
+    }
+}
+
+/// What is wrong with the arguments of a launch that must not be made.
+fn misgiven<A: KernelArguments>(name: &str, args: A) -> (LaunchProblem, String) {
+    // SAFETY: the launch is refused, since the kernel takes other arguments.
+    let refused = unsafe { arguments(name).launch(&stream(), ONE_THREAD, args) };
+    let error = refused.expect_err("the sizes are others");
+    let text = error.to_string();
+    match error {
+        Error::InvalidLaunch { problem, .. } => (problem, text),
+        other => panic!("{other}"),
+    }
+}
+
+#[test]
+fn a_launch_with_other_arguments_than_the_kernels_is_refused_by_their_sizes() {
+    // Whoever reads arguments that are not there ends the process.
+    isolate(|| {
+        let (problem, text) =
+            misgiven("eight", (200u8, -3i16, 7u32, 1i64, 0.5f32, 0.25f64, 1usize));
+        let takes = vec![1, 2, 4, 8, 4, 8, 8, 8];
+        assert_eq!(problem, LaunchProblem::Arguments { takes, given: vec![1, 2, 4, 8, 4, 8, 8] });
+        for part in ["`eight`", "8 arguments of 1, 2, 4", "but was given 7 arguments"] {
+            assert!(text.contains(part), "{text}");
+        }
+        let (problem, text) = misgiven("by_value", (ByValue(&[0u64; 2]),));
+        assert_eq!(problem, LaunchProblem::Arguments { takes: vec![24], given: vec![16] });
+        assert!(text.contains("1 argument of 24 bytes"), "{text}");
+        let (_, text) = misgiven("by_value", ());
+        assert!(text.contains("but was given no arguments"), "{text}");
+        assert_eq!(arguments("by_value").parameters(), Some(&[24][..]));
+    })
+    .run();
 }

@@ -10,6 +10,7 @@ mod fixture;
 mod foreign;
 mod graphs;
 mod guards;
+mod handing_over;
 mod hardship;
 mod launches;
 mod lost;

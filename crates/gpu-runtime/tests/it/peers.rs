@@ -1,8 +1,9 @@
 //! Peer access: per ordered pair of devices, off by default.
 
-use gpu_runtime::{Device, Error, LaunchConfig, Stream};
+use gpu_runtime::{Device, Error, LaunchConfig, Stream, WaitMode, with_wait_mode};
+use test_support::isolate;
 
-use crate::fixture::{device, device_or_skip, elementwise, read, zeros};
+use crate::fixture::{OpensWhenWaiting, device, device_or_skip, elementwise, read, zeros};
 
 #[test]
 fn a_device_is_no_peer_of_itself() {
@@ -49,4 +50,35 @@ fn with_peer_access_a_kernel_reads_the_peers_memory() {
     unsafe { add_to.launch(&stream, LaunchConfig::for_elements(4), (4u64, &theirs, &mut ours)) }
         .expect("the launch is taken");
     assert_eq!(read(&ours), [7; 4]);
+}
+
+#[test]
+fn peer_access_ends_when_the_kernels_that_use_it_are_done() {
+    isolate(|| {
+        let [two, three] = [2, 3].map(|index| {
+            device();
+            Device::get(index).expect("there are four")
+        });
+        two.enable_peer_access(three).expect("they are connected");
+        let stream = Stream::new(two).expect("a stream");
+        let theirs =
+            Stream::new(three).expect("a stream").copy_htod(&[7u32; 4]).expect("the copy is taken");
+        let mut ours = zeros(two, 4);
+        let add_to = elementwise(two, "add_to");
+        let gate = OpensWhenWaiting::hold(&stream);
+        // SAFETY: the kernel reads and writes 4 elements, and may read those of the peer.
+        unsafe {
+            add_to.launch(&stream, LaunchConfig::for_elements(4), (4u64, &theirs, &mut ours))
+        }
+        .expect("the launch is taken");
+        let refused = with_wait_mode(WaitMode::Fail, || two.disable_peer_access(three));
+        assert!(matches!(refused, Err(Error::WaitRefused { .. })), "{refused:?}");
+        assert!(two.peer_access_enabled(three), "nothing was done");
+        two.disable_peer_access(three).expect("the driver ends it");
+        assert!(stream.query().expect("the device works"), "the kernel is done");
+        drop(gate);
+        assert_eq!(read(&ours), [7; 4]);
+        assert!(!two.peer_access_enabled(three));
+    })
+    .run();
 }

@@ -1,7 +1,7 @@
 //! Copies between devices: enqueued in order with every other use of both ends.
 
 use gpu_alloc::DeviceMemory;
-use gpu_runtime::{Access, DevicePtr, Stream, Uses, ordered};
+use gpu_runtime::{Access, DevicePtr, Stream, Uses, ordered, ordered_between};
 use smallvec::SmallVec;
 
 use crate::storage::{Heap, HostMemory, Memory, Pinned, Staging};
@@ -46,15 +46,17 @@ pub(crate) fn transfer(target: &Tensor, source: &Tensor, blocking: Blocking) -> 
             })
         }
         (Memory::Cuda(to), Memory::Cuda(from)) => {
-            // As PyTorch does: the device that has the data sends it.
+            // As PyTorch does: the device that has the data sends it, and the copy is work of both
+            // current streams.
             let stream = from.device().current_stream_ref()?;
+            let receiver = to.device().current_stream_ref()?;
             let uses = [(to.uses(), Access::Write), (from.uses(), Access::Read)];
             let (dst, src, bytes) = (at(to.ptr(), target), at(from.ptr(), source), bytes(source));
             // SAFETY: both ends hold `bytes` from there on, and their records, which are marked
             // here, keep them until the copy is done.
             let copy =
                 || unsafe { stream.enqueue_peer(dst, to.device(), src, from.device(), bytes) };
-            Ok(ordered(&stream, &uses, copy)?)
+            Ok(ordered_between(&stream, &receiver, &uses, copy)?)
         }
         (Memory::Host(_), Memory::Host(_)) => unreachable!("the ends are on different devices"),
     }
@@ -100,7 +102,7 @@ fn send(target: &Tensor, to: &DeviceMemory, source: &Tensor, from: &Heap) -> Res
     });
     drop(held);
     // Also where something went wrong: part of it may be on its way.
-    let arrived = stream.point().wait();
+    let arrived = stream.point().settle();
     drop(snapshot);
     sent?;
     Ok(arrived?)

@@ -81,13 +81,14 @@ pub(crate) struct SeedScope(Option<Arc<Generators>>);
 impl SeedScope {
     /// The scope that this thread is in now.
     pub(crate) fn capture() -> SeedScope {
-        SeedScope(SCOPED.with_borrow(Clone::clone))
+        // At the end of the thread, while destructors run, it may be in none any more.
+        SeedScope(SCOPED.try_with(|scoped| scoped.borrow().clone()).ok().flatten())
     }
 
     /// Puts this thread into the scope until the guard is dropped.
     pub(crate) fn enter(self) -> SeedGuard {
-        let found = SeedScope(SCOPED.replace(self.0));
-        SeedGuard { found, _of_this_thread: PhantomData }
+        let found = SCOPED.try_with(|scoped| scoped.replace(self.0)).ok().flatten();
+        SeedGuard { found: SeedScope(found), _of_this_thread: PhantomData }
     }
 }
 

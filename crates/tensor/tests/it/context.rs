@@ -35,3 +35,33 @@ fn a_child_that_enters_the_context_works_as_its_parent() -> Result<()> {
     });
     child.join().expect("no panic")
 }
+
+/// Captures a context and draws numbers when the thread that has it ends.
+struct DrawsLast(std::sync::mpsc::Sender<Result<Vec<f32>>>);
+
+impl Drop for DrawsLast {
+    fn drop(&mut self) {
+        let _in = ExecutionContext::capture().enter();
+        let drawn = tensor::with_manual_seed(3, || Tensor::rand([2], ())?.to_vec());
+        self.0.send(drawn).expect("the test waits");
+    }
+}
+
+thread_local! {
+    static LAST: std::cell::OnceCell<DrawsLast> = const { std::cell::OnceCell::new() };
+}
+
+#[test]
+fn contexts_and_seeds_can_be_asked_for_in_destructors_at_the_end_of_a_thread() {
+    test_support::isolate(|| {
+        let (drawn, draws) = std::sync::mpsc::channel();
+        let thread = std::thread::spawn(move || {
+            // What is used first is dropped last.
+            LAST.with(|last| drop(last.set(DrawsLast(drawn))));
+            tensor::with_manual_seed(7, || Tensor::rand([1], ())).map(drop)
+        });
+        thread.join().expect("no panic").expect("the CPU works");
+        draws.recv().expect("the destructor has run").expect("the CPU works");
+    })
+    .run();
+}

@@ -10,6 +10,7 @@ mod expected;
 mod factories;
 mod foreign_pools;
 mod guards;
+mod leaks;
 mod manual_order;
 mod memory;
 mod movement;
