@@ -16,8 +16,11 @@ use cranelift_module::{ModuleError, ModuleResult};
 /// The arena's size in bytes. It takes addresses, and memory only for what is in use.
 const ADDRESSES: usize = 1 << 30;
 
-/// Where addresses are rationed, the arena is made smaller, down to this.
+/// Where addresses are rationed, the arena takes a part of them, but no less than this.
 const LEAST_ADDRESSES: usize = 16 << 20;
+
+/// One part in so many of a process's addresses are for code.
+const PART: usize = 16;
 
 /// A kernel takes so many bytes at a time, or as many as one function needs.
 const STEP: usize = 32 << 10;
@@ -48,7 +51,9 @@ impl Arena {
         // SAFETY: it asks for a number.
         let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
         let page = usize::try_from(page).unwrap_or(4096);
-        let mut bytes = ADDRESSES;
+        let mut bytes = ADDRESSES.min(ration() / PART).max(LEAST_ADDRESSES);
+        // Whole pages, and so are its halves.
+        bytes = 1 << bytes.ilog2();
         loop {
             match map(None, bytes) {
                 Ok(start) => {
@@ -114,6 +119,14 @@ impl Free {
         }
         self.gaps.insert(start, end - start);
     }
+}
+
+/// How many addresses the process may have.
+fn ration() -> usize {
+    let mut limit = libc::rlimit { rlim_cur: libc::RLIM_INFINITY, rlim_max: libc::RLIM_INFINITY };
+    // SAFETY: it writes to the limit, which is a local variable.
+    let told = unsafe { libc::getrlimit(libc::RLIMIT_AS, &raw mut limit) } == 0;
+    if told { usize::try_from(limit.rlim_cur).unwrap_or(usize::MAX) } else { usize::MAX }
 }
 
 /// Reserves addresses without memory: anywhere, or in the place of what is mapped at an address.
