@@ -4,6 +4,7 @@
 use std::borrow::Cow;
 use std::ffi::{CStr, c_void};
 use std::fs;
+use std::io;
 use std::slice;
 
 use cuda_sys::CUresult;
@@ -15,6 +16,9 @@ use crate::trap;
 
 /// The newest version of the PTX language that the driver reads: that of CUDA 13.1.
 const NEWEST_PTX: (u32, u32) = (9, 1);
+
+/// No file with an image is larger.
+const LARGEST_FILE: u64 = 1 << 30;
 
 /// Why an image cannot be loaded.
 #[derive(Debug)]
@@ -62,11 +66,21 @@ pub(crate) fn load_file(path: &str, capability: u32) -> Result<Program, Refusal>
 /// What is in a file.
 ///
 /// # Errors
-/// `CUDA_ERROR_FILE_NOT_FOUND` if it cannot be read.
+/// `CUDA_ERROR_FILE_NOT_FOUND` if it cannot be read, or has no end; `CUDA_ERROR_INVALID_IMAGE` if it
+/// is larger than any image.
 pub(crate) fn read_file(path: &str) -> Result<Vec<u8>, Refusal> {
-    fs::read(path).map_err(|error| {
-        Refusal::new(CUresult::CUDA_ERROR_FILE_NOT_FOUND, format!("cannot read `{path}`: {error}"))
-    })
+    let missing = CUresult::CUDA_ERROR_FILE_NOT_FOUND;
+    let unreadable =
+        |error: io::Error| Refusal::new(missing, format!("cannot read `{path}`: {error}"));
+    let about = fs::metadata(path).map_err(unreadable)?;
+    if !about.is_file() {
+        return Err(Refusal::new(missing, format!("`{path}` is no ordinary file")));
+    }
+    if about.len() > LARGEST_FILE {
+        let reason = format!("`{path}` is larger than any image");
+        return Err(Refusal::new(CUresult::CUDA_ERROR_INVALID_IMAGE, reason));
+    }
+    fs::read(path).map_err(unreadable)
 }
 
 /// The program of an image whose length is known, as [`load`].

@@ -47,6 +47,15 @@ fn static_shared_memory_beyond_48_kib_is_invalid_ptx_and_the_log_names_the_limit
     ok!(cuModuleUnload(module));
 }
 
+#[test]
+fn a_file_without_an_end_is_refused() {
+    let _gpu = Gpu::take();
+    let mut module = ptr::null_mut();
+    for path in [c"/dev/zero", c"/dev/null", c"/"] {
+        fails!(CUDA_ERROR_FILE_NOT_FOUND, cuModuleLoad(&mut module, path.as_ptr()));
+    }
+}
+
 /// The most memory that the process had at a time, in KiB.
 fn peak() -> usize {
     let status = fs::read_to_string("/proc/self/status").expect("Linux");
