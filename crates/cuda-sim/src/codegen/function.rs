@@ -267,13 +267,15 @@ impl<'a, 'k> Lowering<'a, 'k> {
 
         self.builder.switch_to_block(dispatch);
         let state = self.load_from_thread(types::I32, offset_of!(Thread, state));
+        // The start's state, 0, becomes a number beyond the table, whose default it is. It is not in
+        // the table too: a copy of its entry would share the list of what the jump hands over.
+        let index = self.builder.ins().iadd_imm_s(state, -1);
         let pool = &mut self.builder.func.dfg.value_lists;
         let start = clif::BlockCall::new(self.blocks[0], [], pool);
         let resumptions: Vec<_> =
             self.resumptions.iter().map(|&block| clif::BlockCall::new(block, [], pool)).collect();
-        let table: Vec<_> = std::iter::once(start).chain(resumptions).collect();
-        let table = self.builder.create_jump_table(clif::JumpTableData::new(start, &table));
-        self.builder.ins().br_table(state, table);
+        let table = self.builder.create_jump_table(clif::JumpTableData::new(start, &resumptions));
+        self.builder.ins().br_table(index, table);
     }
 
     /// All blocks of the graph.

@@ -365,6 +365,76 @@ fn warps_meet_that_come_to_the_barrier_in_different_sweeps() {
 }
 
 #[test]
+fn a_jump_table_may_lead_to_one_place_in_several_ways() {
+    let source = kernel(
+        "add.s64 %d1, %a, %o;
+        ld.global.u32 %x1, [%d1];
+        mov.u32 %x2, 1;
+        mov.u32 %x4, 0;
+        AGAIN:
+        add.u32 %x2, %x2, %x4;
+        ways: .branchtargets ONE, TWO, ONE, AGAIN, NEXT, AGAIN, TWO;
+        mov.u32 %x3, %x1;
+        mov.u32 %x1, 2;
+        add.u32 %x4, %x4, 1;
+        brx.idx %x3, ways;
+        NEXT:
+        add.u32 %x2, %x2, 100;
+        ONE:
+        add.u32 %x2, %x2, 1000;
+        TWO:
+        mov.u32 %r, %x2;",
+    );
+    // `%b` makes the index the same for all lanes, or another for each.
+    let uniform = source.replace("ld.global.u32 %x1, [%d1];", "cvt.u32.u64 %x1, %b;");
+    let expected = |way: u64| match way {
+        0 | 2 => 1001,
+        1 | 6 => 1,
+        3 | 5 => 1002,
+        _ => 1101,
+    };
+    at_each_level(&source, |device| {
+        let values: Vec<u32> = (0..32).map(|value| value % 8).collect();
+        let memory = device.upload(&values);
+        let result = run(device, 32, memory.address, 0);
+        assert_eq!(result, values.iter().map(|&way| expected(way.into())).collect::<Vec<u32>>());
+    });
+    at_each_level(&uniform, |device| {
+        for way in 0..8 {
+            device.reset();
+            assert_eq!(run(device, 32, 0, way), [expected(way); 32]);
+        }
+    });
+}
+
+#[test]
+fn a_kernel_may_begin_with_the_loop_in_which_it_waits() {
+    let source = format!(
+        "{HEAD}
+        .visible .entry kernel(.param .u64 out, .param .u64 a, .param .u64 b)
+        {{
+            .reg .pred %p<3>;
+            .reg .b32 %r<4>;
+            .reg .b64 %d<3>;
+            AGAIN:
+            add.u32 %r1, %r1, 1;
+            setp.lt.u32 %p1, %r1, 9;
+            vote.sync.any.pred %p2, %p1, -1;
+            @%p2 bra AGAIN;
+            ld.param.u64 %d1, [out];
+            mov.u32 %r2, %tid.x;
+            mul.wide.u32 %d2, %r2, 4;
+            add.s64 %d1, %d1, %d2;
+            st.global.u32 [%d1], %r1;
+            ret;
+        }}"
+    );
+    at_each_level(&source, |device| {
+        assert_eq!(run(device, 32, 0, 0), [9; 32]);
+    });
+}
+
+#[test]
 fn both_ways_of_a_branch_may_lead_back_to_one_place_that_touches_memory() {
     // What nvcc makes of `nextafter`: the ways differ, and are one when the compiler is done.
     let ways = ["bra.uni BACK;", "@%p2 bra BACK; bra.uni BACK;", "mov.u32 %r, 9; bra.uni BACK;"];
