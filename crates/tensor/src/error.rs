@@ -154,13 +154,28 @@ pub enum Error {
     },
 
     // Memory.
-    /// The shape has more elements than memory can have.
+    /// The sizes multiply to more elements or bytes than memory can have. A size of 0 among them does
+    /// not help: views leave it out.
     #[error("a tensor of shape {shape} and dtype {dtype} is larger than any memory")]
     TooLarge {
         /// The shape.
         shape: Shape,
         /// The dtype.
         dtype: DType,
+    },
+    /// The tensor would have more dimensions than a tensor can have.
+    #[error("{dims} dimensions are too many: a tensor has at most {most}")]
+    TooManyDims {
+        /// How many it would have.
+        dims: usize,
+        /// How many there can be.
+        most: usize,
+    },
+    /// A view would reach beyond the memory of its tensor.
+    #[error("a view of shape {shape} would not lie inside the memory of its tensor")]
+    OutsideStorage {
+        /// The shape of the view.
+        shape: Shape,
     },
     /// The host has no memory left.
     #[error("the host has no {bytes} bytes of memory left")]

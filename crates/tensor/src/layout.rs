@@ -1,39 +1,96 @@
 //! How a tensor's elements lie in its storage: sizes, strides and offset, and the views of them.
 
+mod problem;
 mod rows;
 
+pub(crate) use problem::NoLayout;
 use smallvec::SmallVec;
 
 use crate::Shape;
+use crate::extent::Extent;
 
 /// Distances between neighbours along each dimension, in elements; 0 repeats an element.
 pub(crate) type Strides = SmallVec<[isize; 4]>;
 
+/// The most dimensions that a tensor can have, as in PyTorch.
+const MOST_DIMS: usize = 64;
+
 /// Sizes, strides and offset of a tensor, in elements of its storage.
+///
+/// There is none whose numbers overflow: the sizes multiplied, where each counts as 1 at least, each
+/// size times its stride, and the place of each element fit `isize`. So does what is made of a part of
+/// them, and it can be computed without looking. One without elements begins at 0.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Layout {
     shape: Shape,
     strides: Strides,
     offset: usize,
+    numel: usize,
+    /// Behind the last of the elements, wherever that is.
+    end: usize,
     contiguous: bool,
 }
 
 impl Layout {
     /// Row-major, from the start of the storage.
-    pub(crate) fn contiguous(shape: Shape) -> Layout {
-        let strides = row_major(&shape);
-        Layout { shape, strides, offset: 0, contiguous: true }
+    ///
+    /// # Errors
+    /// The sizes cannot be multiplied, or there are too many.
+    pub(crate) fn contiguous(shape: Shape) -> Result<Layout, NoLayout> {
+        let strides = row_major(&shape)?;
+        Layout::new(shape, strides, 0, true)
     }
 
-    /// Any view; the caller answers for it lying inside the storage.
-    pub(crate) fn strided(shape: Shape, strides: Strides, offset: usize) -> Layout {
+    /// Any view that begins within its storage. Where it must end is asked by who has the storage:
+    /// see [`Layout::end`].
+    ///
+    /// # Errors
+    /// The numbers overflow, there are too many dimensions, or elements lie before the storage.
+    pub(crate) fn strided(
+        shape: Shape,
+        strides: Strides,
+        offset: usize,
+    ) -> Result<Layout, NoLayout> {
         let contiguous = is_row_major(&shape, &strides);
-        Layout { shape, strides, offset, contiguous }
+        Layout::new(shape, strides, offset, contiguous)
     }
 
     /// The same view, beginning at `offset`.
-    pub(crate) fn at(self, offset: usize) -> Layout {
-        Layout { offset, ..self }
+    ///
+    /// # Errors
+    /// As [`Layout::strided`].
+    pub(crate) fn at(self, offset: usize) -> Result<Layout, NoLayout> {
+        Layout::new(self.shape, self.strides, offset, self.contiguous)
+    }
+
+    fn new(
+        shape: Shape,
+        strides: Strides,
+        offset: usize,
+        contiguous: bool,
+    ) -> Result<Layout, NoLayout> {
+        if shape.len() > MOST_DIMS {
+            return Err(NoLayout::TooManyDims { dims: shape.len(), most: MOST_DIMS });
+        }
+        let product: Extent = shape.iter().map(|&size| size.max(1)).product();
+        let (mut first, mut last) = (Extent::from(offset), Extent::from(offset));
+        let mut steps_fit = true;
+        for (&size, &stride) in shape.iter().zip(&strides) {
+            steps_fit &= (Extent::from(stride) * size).distance().is_some();
+            let way = Extent::from(stride) * size.saturating_sub(1);
+            if stride < 0 { first = first + way } else { last = last + way }
+        }
+        let (Some(most), Some(end), true) = (product.size(), (last + 1usize).size(), steps_fit)
+        else {
+            return Err(NoLayout::TooLarge(shape));
+        };
+        if shape.contains(&0) {
+            return Ok(Layout { shape, strides, offset: 0, numel: 0, end: 0, contiguous });
+        }
+        match first.size() {
+            Some(_) => Ok(Layout { shape, strides, offset, numel: most, end, contiguous }),
+            None => Err(NoLayout::Outside(shape)),
+        }
     }
 
     pub(crate) fn shape(&self) -> &Shape {
@@ -50,7 +107,12 @@ impl Layout {
     }
 
     pub(crate) fn numel(&self) -> usize {
-        self.shape.numel()
+        self.numel
+    }
+
+    /// How many elements a storage must have for this view to lie inside of it.
+    pub(crate) fn end(&self) -> usize {
+        self.end
     }
 
     /// Whether the elements lie side by side in row-major order, wherever they begin.
@@ -60,39 +122,62 @@ impl Layout {
 
     /// Whether two elements of the view are the same element of the storage.
     pub(crate) fn overlaps_itself(&self) -> bool {
-        // Views made by this crate repeat elements only through a stride of zero.
-        self.shape.iter().zip(&self.strides).any(|(&size, &stride)| size > 1 && stride == 0)
+        (0..self.shape.len()).any(|dim| self.repeats(dim))
+    }
+
+    /// Whether the elements along a dimension are all the same element of the storage. Views made by
+    /// this crate repeat elements in no other way.
+    pub(crate) fn repeats(&self, dim: usize) -> bool {
+        self.shape[dim] > 1 && self.strides[dim] == 0
     }
 
     /// Dimension `i` of the result is dimension `order[i]`.
-    pub(crate) fn permute(&self, order: &[usize]) -> Layout {
+    pub(crate) fn permute(&self, order: &[usize]) -> Result<Layout, NoLayout> {
         let shape = order.iter().map(|&dim| self.shape[dim]).collect();
         let strides = order.iter().map(|&dim| self.strides[dim]).collect();
         Layout::strided(shape, strides, self.offset)
     }
 
-    pub(crate) fn transpose(&self, first: usize, second: usize) -> Layout {
+    pub(crate) fn transpose(&self, first: usize, second: usize) -> Result<Layout, NoLayout> {
         let mut order: SmallVec<[usize; 4]> = (0..self.shape.len()).collect();
         order.swap(first, second);
         self.permute(&order)
     }
 
-    /// Every `step`th element of `start..` along `dim`, `len` of them.
-    pub(crate) fn slice(&self, dim: usize, start: usize, len: usize, step: usize) -> Layout {
+    /// Every `step`th element of `start..` along `dim`, `len` of them, all of which must be there.
+    pub(crate) fn slice(
+        &self,
+        dim: usize,
+        start: usize,
+        len: usize,
+        step: usize,
+    ) -> Result<Layout, NoLayout> {
+        let shape = self.shape.with(dim, len);
+        // With more than one element to come to, no step is longer than the dimension.
+        let step = step.min(self.shape[dim].max(1));
+        let stride = Extent::from(self.strides[dim]);
+        let start = if len == 0 { 0 } else { start };
+        let (Some(step), Some(offset)) =
+            ((stride * step).distance(), (stride * start + self.offset).size())
+        else {
+            return Err(NoLayout::TooLarge(shape));
+        };
         let mut strides = self.strides.clone();
-        strides[dim] *= step as isize;
-        let moved = if len == 0 { 0 } else { start as isize * self.strides[dim] };
-        Layout::strided(self.shape.with(dim, len), strides, self.offset.wrapping_add_signed(moved))
+        strides[dim] = step;
+        Layout::strided(shape, strides, offset)
     }
 
-    /// The view at `index` of `dim`, without that dimension.
-    pub(crate) fn select(&self, dim: usize, index: usize) -> Layout {
-        let at = self.slice(dim, index, 1, 1);
+    /// The view at `index` of `dim`, which must be there, without that dimension.
+    pub(crate) fn select(&self, dim: usize, index: usize) -> Result<Layout, NoLayout> {
+        let at = self.slice(dim, index, 1, 1)?;
         at.without_dims(|candidate, _| candidate == dim)
     }
 
     /// The view without the dimensions for which `gone(dim, size)` holds; they must have size 1.
-    pub(crate) fn without_dims(&self, gone: impl Fn(usize, usize) -> bool) -> Layout {
+    pub(crate) fn without_dims(
+        &self,
+        gone: impl Fn(usize, usize) -> bool,
+    ) -> Result<Layout, NoLayout> {
         let kept = || (0..self.shape.len()).filter(|&dim| !gone(dim, self.shape[dim]));
         let shape = kept().map(|dim| self.shape[dim]).collect();
         let strides = kept().map(|dim| self.strides[dim]).collect();
@@ -100,7 +185,7 @@ impl Layout {
     }
 
     /// The view with a dimension of size 1 at `dim`.
-    pub(crate) fn unsqueeze(&self, dim: usize) -> Layout {
+    pub(crate) fn unsqueeze(&self, dim: usize) -> Result<Layout, NoLayout> {
         let inner = match self.shape.get(dim) {
             Some(&size) => size as isize * self.strides[dim],
             None => 1,
@@ -113,26 +198,25 @@ impl Layout {
     }
 
     /// The view with sizes of 1 repeated to `shape`, or `None` where the shapes do not fit.
-    pub(crate) fn expand(&self, shape: &Shape) -> Option<Layout> {
-        let added = shape.len().checked_sub(self.shape.len())?;
+    pub(crate) fn expand(&self, shape: &Shape) -> Result<Option<Layout>, NoLayout> {
+        let Some(added) = shape.len().checked_sub(self.shape.len()) else { return Ok(None) };
         let mut strides: Strides = SmallVec::from_elem(0, added);
         for ((&own, &stride), &wanted) in self.shape.iter().zip(&self.strides).zip(&shape[added..])
         {
             strides.push(match own {
                 _ if own == wanted => stride,
                 1 => 0,
-                _ => return None,
+                _ => return Ok(None),
             });
         }
-        Some(Layout::strided(shape.clone(), strides, self.offset))
+        Layout::strided(shape.clone(), strides, self.offset).map(Some)
     }
 
     /// The same elements in the same order under other sizes, or `None` where that needs a copy.
     /// The number of elements must be equal.
-    pub(crate) fn view(&self, shape: &Shape) -> Option<Layout> {
-        if self.contiguous || self.numel() == 0 {
-            let strides = row_major(shape);
-            return Some(Layout::strided(shape.clone(), strides, self.offset));
+    pub(crate) fn view(&self, shape: &Shape) -> Result<Option<Layout>, NoLayout> {
+        if self.contiguous || self.numel == 0 {
+            return Layout::contiguous(shape.clone())?.at(self.offset).map(Some);
         }
         let runs = self.runs();
         let mut strides: Strides = SmallVec::from_elem(1, shape.len());
@@ -145,10 +229,10 @@ impl Layout {
                 covered *= shape[next];
             }
             if covered != size {
-                return None;
+                return Ok(None);
             }
         }
-        Some(Layout::strided(shape.clone(), strides, self.offset))
+        Layout::strided(shape.clone(), strides, self.offset).map(Some)
     }
 
     /// The dimensions merged into the longest runs of evenly spaced elements, outermost first.
@@ -166,26 +250,73 @@ impl Layout {
 }
 
 /// The strides of row-major order.
-fn row_major(shape: &[usize]) -> Strides {
+///
+/// # Errors
+/// They overflow.
+fn row_major(shape: &Shape) -> Result<Strides, NoLayout> {
     let mut strides: Strides = SmallVec::from_elem(1, shape.len());
-    let mut step = 1isize;
-    for (stride, &size) in strides.iter_mut().zip(shape).rev() {
-        *stride = step;
-        step = step.saturating_mul(size.max(1) as isize);
+    let mut step = Extent::from(1usize);
+    for (stride, &size) in strides.iter_mut().zip(&**shape).rev() {
+        *stride = step.distance().ok_or_else(|| NoLayout::TooLarge(shape.clone()))?;
+        step = step * size.max(1);
     }
-    strides
+    Ok(strides)
 }
 
 fn is_row_major(shape: &[usize], strides: &[isize]) -> bool {
-    let mut step = 1isize;
+    let mut step = Extent::from(1usize);
     for (&size, &stride) in shape.iter().zip(strides).rev() {
         if size == 0 {
             return true;
         }
-        if size != 1 && stride != step {
+        if size != 1 && Some(stride) != step.distance() {
             return shape.contains(&0);
         }
-        step = step.saturating_mul(size as isize);
+        step = step * size;
     }
     true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn strided(shape: &[usize], strides: &[isize], offset: usize) -> Result<Layout, NoLayout> {
+        Layout::strided(shape.into(), strides.iter().copied().collect(), offset)
+    }
+
+    #[test]
+    fn a_layout_knows_where_it_ends() {
+        let end = |shape: &[usize], strides: &[isize], offset| {
+            strided(shape, strides, offset).expect("it fits").end()
+        };
+        assert_eq!(end(&[2, 3], &[3, 1], 0), 6);
+        assert_eq!(end(&[2, 3], &[10, 2], 5), 20);
+        assert_eq!(end(&[1 << 62], &[0], 7), 8);
+        assert_eq!(end(&[4], &[-1], 3), 4);
+        assert_eq!(end(&[], &[], 3), 4);
+        assert_eq!(end(&[5, 0], &[1, 1], 9), 0, "nothing needs no place");
+    }
+
+    #[test]
+    fn what_begins_before_its_storage_is_no_layout() {
+        assert!(matches!(strided(&[4], &[-1], 2), Err(NoLayout::Outside(_))));
+    }
+
+    #[test]
+    fn numbers_that_overflow_are_no_layout() {
+        const MOST: isize = isize::MAX;
+        for (shape, strides, offset) in [
+            (&[usize::MAX][..], &[0][..], 0),
+            (&[1 << 32, 1 << 31], &[0, 0], 0),
+            (&[1 << 32, 0, 1 << 31], &[0, 0, 0], 0),
+            (&[3], &[MOST / 2], 0),
+            (&[2, 2], &[MOST / 2, MOST / 2], 1),
+            (&[2], &[MOST / 2], usize::MAX / 2),
+            (&[], &[], usize::MAX),
+        ] {
+            let refused = strided(shape, strides, offset);
+            assert!(matches!(refused, Err(NoLayout::TooLarge(_))), "{shape:?} {strides:?}");
+        }
+    }
 }

@@ -42,6 +42,7 @@ mod device;
 mod dispatch;
 mod dtype;
 mod error;
+mod extent;
 mod factories;
 mod host;
 mod layout;

@@ -96,7 +96,8 @@ scalar_from! {
     i64 => Int(|value| value),
     i32 => Int(i64::from),
     u8 => Int(i64::from),
-    usize => Int(|value| value as i64),
+    // A number that no `i64` can be is the largest one.
+    usize => Int(|value| i64::try_from(value).unwrap_or(i64::MAX)),
     bool => Bool(|value| value),
 }
 

@@ -5,6 +5,7 @@ use std::ops::Deref;
 
 use smallvec::SmallVec;
 
+use crate::extent::Extent;
 use crate::{Error, Result};
 
 /// The sizes of a tensor, outermost first. It derefs to `[usize]`.
@@ -12,10 +13,10 @@ use crate::{Error, Result};
 pub struct Shape(SmallVec<[usize; 4]>);
 
 impl Shape {
-    /// The number of elements; 1 for no dimensions.
+    /// The number of elements; 1 for no dimensions, and `usize::MAX`, which no tensor has, for more
+    /// than fit into `isize`.
     pub fn numel(&self) -> usize {
-        // Every shape that a tensor has went through `checked_numel`.
-        self.iter().product()
+        self.checked_numel().unwrap_or(usize::MAX)
     }
 
     /// The number of elements, or `None` where it does not fit into `isize`.
@@ -23,8 +24,7 @@ impl Shape {
         if self.contains(&0) {
             return Some(0);
         }
-        let product = self.iter().try_fold(1usize, |product, &size| product.checked_mul(size))?;
-        (product <= isize::MAX as usize).then_some(product)
+        self.iter().copied().product::<Extent>().size()
     }
 
     /// The shape that `self` and `other` broadcast to, or `None` where they do not fit: sizes are
@@ -189,6 +189,8 @@ mod tests {
     fn a_shape_with_a_zero_is_empty_whatever_its_other_sizes() {
         assert_eq!(Shape::from([usize::MAX, 0, 2]).checked_numel(), Some(0));
         assert_eq!(Shape::from([usize::MAX, 2]).checked_numel(), None);
+        assert_eq!(Shape::from([1 << 32, 1 << 31]).checked_numel(), None);
+        assert_eq!(Shape::from([1 << 32, 1 << 31]).numel(), usize::MAX);
     }
 
     #[test]

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use crate::autograd::Meta;
 use crate::device::Place;
-use crate::layout::Layout;
+use crate::extent::Extent;
+use crate::layout::{Layout, NoLayout};
 use crate::shape::resolve_dim;
 use crate::storage::{self, Fresh, ReadGuard, Storage};
 use crate::{DType, Device, Element, Error, Result, Shape};
@@ -130,8 +131,9 @@ impl Tensor {
     /// The shape is too large, or memory is short.
     #[track_caller]
     pub(crate) fn uninit(shape: Shape, dtype: DType, place: Place) -> Result<Tensor> {
-        let storage = Storage::allocate(place, bytes_of(&shape, dtype)?, Fresh::Overwritten)?;
-        Ok(Tensor::new_contiguous(storage, shape, dtype))
+        let (layout, bytes) = dense(shape, dtype)?;
+        let storage = Storage::allocate(place, bytes, Fresh::Overwritten)?;
+        Ok(Tensor::of_storage(storage, layout, dtype))
     }
 
     /// A tensor whose elements may be read before they are written; on the CPU they are zero.
@@ -140,8 +142,9 @@ impl Tensor {
     /// As [`Tensor::uninit`].
     #[track_caller]
     pub(crate) fn unwritten(shape: Shape, dtype: DType, place: Place) -> Result<Tensor> {
-        let storage = Storage::allocate(place, bytes_of(&shape, dtype)?, Fresh::Zeroed)?;
-        Ok(Tensor::new_contiguous(storage, shape, dtype))
+        let (layout, bytes) = dense(shape, dtype)?;
+        let storage = Storage::allocate(place, bytes, Fresh::Zeroed)?;
+        Ok(Tensor::of_storage(storage, layout, dtype))
     }
 
     /// A CPU tensor in page-locked memory, its elements zero or about to be written.
@@ -150,28 +153,50 @@ impl Tensor {
     /// The shape is too large, the limit of pinned memory is reached, or there is no driver.
     #[track_caller]
     pub(crate) fn pinned(shape: Shape, dtype: DType, fresh: Fresh) -> Result<Tensor> {
-        let storage = Storage::allocate_pinned(bytes_of(&shape, dtype)?, fresh)?;
-        Ok(Tensor::new_contiguous(storage, shape, dtype))
+        let (layout, bytes) = dense(shape, dtype)?;
+        let storage = Storage::allocate_pinned(bytes, fresh)?;
+        Ok(Tensor::of_storage(storage, layout, dtype))
     }
 
-    fn new_contiguous(storage: Storage, shape: Shape, dtype: DType) -> Tensor {
-        let layout = Layout::contiguous(shape);
+    fn of_storage(storage: Storage, layout: Layout, dtype: DType) -> Tensor {
         Tensor::from_parts(storage, layout, dtype, Meta::none())
     }
 
     /// The parts must belong together: the layout lies inside the storage.
-    pub(crate) fn from_parts(
-        storage: Storage,
-        layout: Layout,
-        dtype: DType,
-        autograd: Meta,
-    ) -> Tensor {
+    fn from_parts(storage: Storage, layout: Layout, dtype: DType, autograd: Meta) -> Tensor {
         Tensor { inner: Arc::new(Inner { storage, layout, dtype, autograd }) }
     }
 
-    /// Another layout of the same memory, unknown to autograd. It must lie inside the storage.
-    pub(crate) fn alias(&self, layout: Layout) -> Tensor {
-        Tensor::from_parts(self.storage().clone(), layout, self.dtype(), Meta::none())
+    /// Another layout of the same memory, unknown to autograd.
+    ///
+    /// # Errors
+    /// There is no such layout, or it does not lie inside the storage.
+    pub(crate) fn alias(&self, layout: Result<Layout, NoLayout>) -> Result<Tensor> {
+        Tensor::view_of(self.storage(), layout, self.dtype())
+    }
+
+    /// A layout of memory as a tensor, unknown to autograd.
+    ///
+    /// # Errors
+    /// There is no such layout, or it does not lie inside the storage.
+    pub(crate) fn view_of(
+        storage: &Storage,
+        layout: Result<Layout, NoLayout>,
+        dtype: DType,
+    ) -> Result<Tensor> {
+        let layout = layout.map_err(|problem| problem.of(dtype))?;
+        let end = (Extent::from(layout.end()) * dtype.size()).size();
+        if end.is_none_or(|end| end > storage.nbytes()) {
+            return Err(Error::OutsideStorage { shape: layout.shape().clone() });
+        }
+        Ok(Tensor::from_parts(storage.clone(), layout, dtype, Meta::none()))
+    }
+
+    /// The same memory, without the history: changes of either are seen by both, and gradients do
+    /// not flow through.
+    pub fn detach(&self) -> Tensor {
+        let (storage, layout) = (self.storage().clone(), self.layout().clone());
+        Tensor::from_parts(storage, layout, self.dtype(), Meta::none())
     }
 
     /// The same elements with another history: for a freshly made tensor the handle is reused.
@@ -219,11 +244,38 @@ impl Tensor {
     }
 }
 
-/// The bytes that a dense tensor needs.
-fn bytes_of(shape: &Shape, dtype: DType) -> Result<usize> {
-    shape
-        .checked_numel()
-        .and_then(|numel| numel.checked_mul(dtype.size()))
-        .filter(|&bytes| bytes <= isize::MAX as usize)
-        .ok_or_else(|| Error::TooLarge { shape: shape.clone(), dtype })
+/// The layout of a dense tensor from the start of its memory, and the bytes that it needs.
+///
+/// # Errors
+/// The shape is too large.
+fn dense(shape: Shape, dtype: DType) -> Result<(Layout, usize)> {
+    let layout = Layout::contiguous(shape).map_err(|problem| problem.of(dtype))?;
+    match (Extent::from(layout.numel()) * dtype.size()).size() {
+        Some(bytes) => Ok((layout, bytes)),
+        None => Err(Error::TooLarge { shape: layout.shape().clone(), dtype }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_view_that_does_not_lie_inside_its_storage_is_refused() -> Result<()> {
+        let x = Tensor::zeros([6], DType::F32)?;
+        let view = |sizes: &[usize], strides: &[isize], offset| {
+            x.alias(Layout::strided(sizes.into(), strides.iter().copied().collect(), offset))
+        };
+        assert_eq!(view(&[2, 2], &[3, 2], 0)?.to_vec::<f32>()?, [0.0; 4]);
+        assert!(view(&[9], &[0], 5).is_ok() && view(&[0, 9], &[9, 9], 100).is_ok());
+        for outside in [
+            view(&[7], &[1], 0),
+            view(&[2, 3], &[3, 1], 1),
+            view(&[1], &[1], 6),
+            view(&[3], &[-1], 1),
+        ] {
+            assert!(matches!(outside, Err(Error::OutsideStorage { .. })), "{outside:?}");
+        }
+        Ok(())
+    }
 }

@@ -75,12 +75,6 @@ impl Tensor {
         }
     }
 
-    /// The same memory, without the history: changes of either are seen by both, and gradients do
-    /// not flow through.
-    pub fn detach(&self) -> Tensor {
-        self.alias(self.layout().clone())
-    }
-
     /// Computes the gradients of this single number with respect to every leaf it was computed
     /// from, and adds them to the leaves' [`Tensor::grad`]. The graph is freed; to go through it
     /// again see [`Backward::retain_graph`]. Enqueues only; see [`Backward::run`].

@@ -12,7 +12,7 @@ pub(crate) struct SavedTensor {
 
 impl SavedTensor {
     pub(crate) fn new(tensor: &Tensor) -> SavedTensor {
-        let alias = tensor.alias(tensor.layout().clone());
+        let alias = tensor.detach();
         SavedTensor { version: alias.storage().version(), tensor: alias }
     }
 

@@ -64,7 +64,7 @@ impl Family for Matmul {
 
     fn cost(&self) -> usize {
         // A multiplication is cheaper than what a thread costs to wake; this is in elements.
-        (self.m * self.n * self.k.max(1) / 8) as usize
+        (self.m.saturating_mul(self.n).saturating_mul(self.k.max(1)) / 8) as usize
     }
 
     fn launch(&self, _blocks: u32) -> LaunchConfig {

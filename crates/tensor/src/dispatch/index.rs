@@ -6,7 +6,8 @@ use gpu_runtime::Access;
 
 use super::abi::Index;
 use super::{HostKernel, Operands, Operation};
-use crate::{DType, Error, Result, Tensor};
+use crate::extent::Extent;
+use crate::{DType, Error, Result, Shape, Tensor};
 
 /// The tensors of an indexed operation. All are contiguous and on one device.
 pub(crate) struct IndexCall<'a> {
@@ -52,7 +53,11 @@ impl Operation<Index> {
 #[track_caller]
 pub(crate) fn indexed(operation: &'static Operation<Index>, call: &IndexCall<'_>) -> Result<()> {
     let IndexCall { output, source, index, outer, size, count, inner } = *call;
-    let (small, large) = (outer * count * inner, outer * size * inner);
+    let product = |middle: usize| [outer, middle, inner].into_iter().product::<Extent>();
+    let (Some(small), Some(large)) = (product(count).size(), product(size).size()) else {
+        let shape = Shape::from([outer, count.max(size), inner]);
+        return Err(Error::TooLarge { shape, dtype: source.dtype() });
+    };
     let mut sides = [output.numel(), source.numel()];
     sides.sort_unstable();
     let mut expected = [small, large];

@@ -5,7 +5,7 @@ use gpu_runtime::Access;
 use super::abi::{MAX_DIMS, Matmul};
 use super::plan::Plan;
 use super::{Operands, Operation};
-use crate::layout::Layout;
+use crate::layout::{Layout, NoLayout};
 use crate::{Error, Result, Shape, Tensor};
 
 /// The products of the matrices in the last two dimensions of `a` and `b`, which must fit and be of
@@ -30,6 +30,9 @@ pub(crate) fn matmul(
     }
     let (batches, a_batches, b_batches) =
         (Layout::contiguous(batch.clone()), batch_layout(a), batch_layout(b));
+    let [batches, a_batches, b_batches] = [batches, a_batches, b_batches]
+        .map(|layout| layout.map_err(|problem| problem.of(a.dtype())));
+    let (batches, a_batches, b_batches) = (batches?, a_batches?, b_batches?);
     let plan = Plan::new([Some(&batches), Some(&a_batches), Some(&b_batches)])
         .expect("the caller found the batch shape by broadcasting");
     if plan.dims.len() > MAX_DIMS {
@@ -63,7 +66,7 @@ fn matrix(shape: &[usize]) -> [usize; 2] {
 }
 
 /// The layout of the dimensions before the matrices.
-fn batch_layout(tensor: &Tensor) -> Layout {
+fn batch_layout(tensor: &Tensor) -> Result<Layout, NoLayout> {
     let batch_dims = tensor.dims() - 2;
     let strides = tensor.strides()[..batch_dims].iter().copied().collect();
     Layout::strided(Shape::from(&tensor.shape()[..batch_dims]), strides, 0)

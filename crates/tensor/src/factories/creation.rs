@@ -4,6 +4,7 @@ use crate::device::Place;
 use crate::dispatch;
 use crate::dispatch::abi::Range;
 use crate::factories::Steps;
+use crate::host::room;
 use crate::layout::Layout;
 use crate::random::distribute;
 use crate::storage::Fresh;
@@ -83,8 +84,9 @@ impl Tensor {
     pub fn eye(n: usize, options: impl Into<TensorOptions>) -> Result<Tensor> {
         let options = options.into();
         let matrix = Tensor::zeros([n, n], options.requires_grad(false))?;
+        // There is a matrix of n rows, so n has room to grow.
         let strides = std::iter::once(n as isize + 1).collect();
-        let diagonal = matrix.alias(Layout::strided([n].into(), strides, 0));
+        let diagonal = matrix.alias(Layout::strided([n].into(), strides, 0))?;
         diagonal.fill_(1)?;
         finish("eye", matrix, options)
     }
@@ -123,7 +125,8 @@ impl Tensor {
         finish(OP, tensor, options)
     }
 
-    /// `count` evenly spaced numbers from `start` to `end`, both included.
+    /// `count` evenly spaced numbers from `start` to `end`, both included. For a dtype of integers
+    /// the bounds are truncated first, and then the numbers.
     ///
     /// # Errors
     /// As [`Tensor::empty`].
@@ -134,15 +137,20 @@ impl Tensor {
         count: usize,
         options: impl Into<TensorOptions>,
     ) -> Result<Tensor> {
-        let options = options.into();
+        let options = options.into().or_dtype(crate::default_dtype());
+        // Among integers the bounds are integers first.
+        let (start, end) = match options.resolve_dtype().is_float() {
+            true => (start, end),
+            false => (start.trunc(), end.trunc()),
+        };
         let step = if count > 1 { (end - start) / (count - 1) as f64 } else { 0.0 };
         // From both ends towards the middle, so that both are met exactly.
         let number = |i: usize| match i {
             _ if i < count.div_ceil(2) => start + step * i as f64,
             _ => end - step * (count - 1 - i) as f64,
         };
-        let numbers: Vec<f64> = (0..count).map(number).collect();
-        let options = options.or_dtype(crate::default_dtype());
+        let mut numbers = room(count)?;
+        numbers.extend((0..count).map(number));
         from_elements("linspace", &numbers, count.into(), options)
     }
 
@@ -197,7 +205,7 @@ impl Tensor {
     #[track_caller]
     pub fn randperm(n: usize, options: impl Into<TensorOptions>) -> Result<Tensor> {
         let options = options.into().or_dtype(DType::I64);
-        let order = distribute::permutation(options.resolve_place()?, n);
+        let order = distribute::permutation(options.resolve_place()?, n)?;
         from_elements("randperm", &order, n.into(), options)
     }
 }

@@ -1,6 +1,6 @@
 //! Tensors of data that lies in Rust values.
 
-use crate::host;
+use crate::host::{self, room};
 use crate::storage::Fresh;
 use crate::{DType, Element, Error, Result, Shape, Tensor, TensorOptions};
 
@@ -58,9 +58,10 @@ type Stored<D> = <<D as Data>::Number as Number>::Stored;
 pub(super) fn flatten<D: Data>(op: &'static str, data: &D) -> Result<(Vec<Stored<D>>, Shape)> {
     let mut shape = Vec::new();
     D::measure(Some(data), &mut shape);
-    let mut numbers = Vec::with_capacity(shape.iter().product());
+    let shape = Shape::from(shape);
+    let mut numbers = room(shape.numel())?;
     data.append(op, &shape, &mut numbers)?;
-    Ok((numbers, shape.into()))
+    Ok((numbers, shape))
 }
 
 /// Elements in row-major order, in memory as the options say; of their own dtype where they leave it

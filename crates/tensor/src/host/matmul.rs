@@ -50,7 +50,8 @@ impl Unit for f64 {
 /// As `HostKernel`, for elements of `T`; a unit is a batch.
 unsafe fn floats<T: Unit>(call: &Matmul, units: Range<usize>) {
     let [m, n, k] = [call.m, call.n, call.k].map(|size| size as usize);
-    if units.len() == 1 && pool::threads() > 1 && m * n * k >= PARALLEL {
+    if units.len() == 1 && pool::threads() > 1 && m.saturating_mul(n).saturating_mul(k) >= PARALLEL
+    {
         let parallelism = Parallelism::Rayon(pool::threads());
         // SAFETY: the caller's promise, passed on to a thread of the pool.
         return pool::run(|| unsafe { multiply::<T>(call, units, parallelism) });

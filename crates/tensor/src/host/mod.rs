@@ -16,8 +16,11 @@ pub(crate) mod pool;
 pub(crate) mod random;
 pub(crate) mod range;
 pub(crate) mod reduce;
+mod room;
 pub(crate) mod rows;
 pub(crate) mod ternary;
 pub(crate) mod unary;
 mod vector;
 mod walk;
+
+pub(crate) use room::room;

@@ -134,7 +134,7 @@ mod tests {
             split(units, 10, |range| {
                 sum.fetch_add(range.sum::<usize>(), Ordering::Relaxed);
             });
-            assert_eq!(sum.into_inner(), (0..units).sum());
+            assert_eq!(sum.into_inner(), (0..units).sum::<usize>());
         }
     }
 

@@ -255,11 +255,11 @@ fn cut(op: &'static str, x: &Tensor, index: &Tensor, dim: usize) -> Result<Tenso
         let rule = "`index` must have as many dimensions, and no larger sizes but along `dim`";
         return Err(Error::ShapeMismatch { op, shapes, rule });
     }
-    let mut layout = x.layout().clone();
+    let mut layout = Ok(x.layout().clone());
     for (d, &wanted) in index.shape().iter().enumerate().filter(|(d, _)| *d != dim) {
-        layout = layout.slice(d, 0, wanted, 1);
+        layout = layout.and_then(|layout| layout.slice(d, 0, wanted, 1));
     }
-    Ok(x.alias(layout))
+    x.alias(layout)
 }
 
 /// `part` in the first corner of zeros of a larger shape.

@@ -3,6 +3,7 @@
 use super::convert::copy_into;
 use crate::autograd::record_many;
 use crate::dispatch;
+use crate::extent::Extent;
 use crate::promote::{Typed, result_type};
 use crate::shape::resolve_dim;
 use crate::{Error, Result, Shape, Tensor};
@@ -14,7 +15,8 @@ impl Tensor {
     /// The tensors one after the other along `dim`, in the dtype that they are promoted to.
     ///
     /// # Errors
-    /// There is no tensor; they differ in another size than that of `dim`, or in their devices.
+    /// There is no tensor; they differ in another size than that of `dim`, or in their devices; they
+    /// are too long together.
     #[track_caller]
     pub fn cat(tensors: &[&Tensor], dim: isize) -> Result<Tensor> {
         const OP: &str = "cat";
@@ -23,14 +25,14 @@ impl Tensor {
         let named = named(tensors);
         let place = dispatch::same_place(OP, &named)?;
         check_sizes(OP, &named, dim)?;
-        let length = tensors.iter().map(|tensor| tensor.shape()[dim]).sum();
+        let length: Extent = tensors.iter().map(|tensor| tensor.shape()[dim]).sum();
         let typed: Vec<Typed> = tensors.iter().map(|t| Typed::Dimensioned(t.dtype())).collect();
-        let shape = first.layout().shape().with(dim, length);
+        let shape = first.layout().shape().with(dim, length.size_or_max());
         let output = Tensor::uninit(shape, result_type(&typed), place)?;
         let mut start = 0;
         for tensor in tensors {
             let len = tensor.shape()[dim];
-            let part = output.alias(output.layout().slice(dim, start, len, 1));
+            let part = output.alias(output.layout().slice(dim, start, len, 1))?;
             copy_into(&part, tensor)?;
             start += len;
         }

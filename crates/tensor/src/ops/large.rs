@@ -32,10 +32,10 @@ pub(super) fn in_two_steps(
     let (outer, folded, inner) =
         (product(&sizes[..first]), product(&sizes[first..=last]), product(&sizes[last + 1..]));
     let Some(parts) = parts(outer * inner, folded) else { return Ok(None) };
-    let rows = dense(x, [outer, parts, folded / parts, inner].into(), x.offset());
+    let rows = dense(x, [outer, parts, folded / parts, inner].into(), x.offset())?;
     let partial = dispatch::reduce(operation, &rows, &[2], false)?;
     let output = dispatch::reduce(operation, &partial, &[1], false)?;
-    Ok(Some(dense(&output, dispatch::reduced_shape(sizes, dims, keepdim), 0)))
+    dense(&output, dispatch::reduced_shape(sizes, dims, keepdim), 0).map(Some)
 }
 
 /// How many parts the elements of each output are cut into. They are of one size, since the mean of
@@ -48,8 +48,8 @@ fn parts(outputs: usize, folded: usize) -> Option<usize> {
 }
 
 /// The elements from `offset` on, seen as row-major of `shape`.
-fn dense(x: &Tensor, shape: Shape, offset: usize) -> Tensor {
-    x.alias(Layout::contiguous(shape).at(offset))
+fn dense(x: &Tensor, shape: Shape, offset: usize) -> Result<Tensor> {
+    x.alias(Layout::contiguous(shape).and_then(|layout| layout.at(offset)))
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! Products of vectors, matrices and batches of matrices.
 
+use super::repeated::{MANY, added};
 use crate::autograd::{SavedTensor, record};
 use crate::dispatch::abi::Matmul;
 use crate::dispatch::{self, Operation};
@@ -99,7 +100,10 @@ fn product(a: &Tensor, b: &Tensor) -> Result<Tensor> {
     let batch = batch_of(a).broadcast(&batch_of(b)).ok_or_else(|| {
         mismatch("matmul", a, b, "the dimensions before the last two must broadcast")
     })?;
-    let output = dispatch::matmul(&MATMUL, a, b, &batch)?;
+    let output = match summed_once(a, b)? {
+        Some((a, b, times)) => added(&dispatch::matmul(&MATMUL, &a, &b, &batch)?, times)?,
+        None => dispatch::matmul(&MATMUL, a, b, &batch)?,
+    };
     Ok(record("matmul", [a, b], output, |_| {
         let (a, b) = (SavedTensor::new(a), SavedTensor::new(b));
         move |grad: &Tensor, [needs_a, needs_b]: [bool; 2]| {
@@ -108,6 +112,18 @@ fn product(a: &Tensor, b: &Tensor) -> Result<Tensor> {
             Ok([needs_a.then(of_a).transpose()?, needs_b.then(of_b).transpose()?])
         }
     }))
+}
+
+/// Where both operands repeat themselves along the dimension that is summed over, so many times that it
+/// matters: one column and one row of them, and how often these are there.
+fn summed_once(a: &Tensor, b: &Tensor) -> Result<Option<(Tensor, Tensor, usize)>> {
+    let (col, row) = (a.dims() - 1, b.dims() - 2);
+    let times = a.shape()[col];
+    if times < MANY || !a.layout().repeats(col) || !b.layout().repeats(row) {
+        return Ok(None);
+    }
+    let one = |x: &Tensor, dim| x.alias(x.layout().slice(dim, 0, 1, 1));
+    Ok(Some((one(a, col)?, one(b, row)?, times)))
 }
 
 fn mismatch(op: &'static str, a: &Tensor, b: &Tensor, rule: &'static str) -> Error {

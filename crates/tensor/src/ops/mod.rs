@@ -16,6 +16,7 @@ mod pending;
 mod pointwise;
 mod reduce;
 mod reduce_arg;
+mod repeated;
 mod softmax;
 mod storage;
 mod ternary;

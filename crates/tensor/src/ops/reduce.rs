@@ -1,21 +1,41 @@
 //! Reductions over dimensions: sums, means, products, extremes, truth.
 
+use std::panic::Location;
+
+use gpu_runtime::at_place;
+
 use super::convert::dense;
 use super::large::in_two_steps;
+use super::repeated::{self, Once};
 use crate::autograd::{SavedTensor, record};
 use crate::dispatch::abi::Reduce;
-use crate::dispatch::{self, Operation};
+use crate::dispatch::{self, HostKernel, Operation};
 use crate::host::reduce as kernels;
+use crate::layout::Layout;
 use crate::shape::resolve_dims;
 use crate::{DType, Error, Result, Shape, Tensor, no_grad};
 
-static SUM: Operation<Reduce> = Operation::new("sum", kernels::sum);
-static MEAN: Operation<Reduce> = Operation::new("mean", kernels::mean);
-static PROD: Operation<Reduce> = Operation::new("prod", kernels::prod);
-static AMAX: Operation<Reduce> = Operation::new("amax", kernels::amax);
-static AMIN: Operation<Reduce> = Operation::new("amin", kernels::amin);
-static ANY: Operation<Reduce> = Operation::new("any", kernels::any);
-static ALL: Operation<Reduce> = Operation::new("all", kernels::all);
+static SUM: Reduction = reduction("sum", kernels::sum, repeated::added);
+static MEAN: Reduction = reduction("mean", kernels::mean, repeated::unchanged);
+static PROD: Reduction = reduction("prod", kernels::prod, repeated::multiplied);
+static AMAX: Reduction = reduction("amax", kernels::amax, repeated::unchanged);
+static AMIN: Reduction = reduction("amin", kernels::amin, repeated::unchanged);
+static ANY: Reduction = reduction("any", kernels::any, repeated::unchanged);
+static ALL: Reduction = reduction("all", kernels::all, repeated::unchanged);
+
+/// A reduction, and what its result becomes where each element is there so many times.
+struct Reduction {
+    operation: Operation<Reduce>,
+    repeated: fn(&Tensor, usize) -> Result<Tensor>,
+}
+
+const fn reduction(
+    name: &'static str,
+    host: fn(DType) -> Option<HostKernel<Reduce>>,
+    repeated: fn(&Tensor, usize) -> Result<Tensor>,
+) -> Reduction {
+    Reduction { operation: Operation::new(name, host), repeated }
+}
 
 /// Which dimensions a reduction folds.
 struct Folded {
@@ -39,24 +59,38 @@ impl Folded {
         if self.keepdim {
             return Ok(output.clone());
         }
-        let mut layout = output.layout().clone();
+        let mut layout = Ok(output.layout().clone());
         for &dim in &self.dims {
-            layout = layout.unsqueeze(dim);
+            layout = layout.and_then(|layout: Layout| layout.unsqueeze(dim));
         }
-        Ok(output.alias(layout))
+        output.alias(layout)
     }
 }
 
+/// The reduction of `x`, converted to `dtype`.
 #[track_caller]
-fn fold(operation: &'static Operation<Reduce>, x: &Tensor, folded: &Folded) -> Result<Tensor> {
-    match in_two_steps(operation, x, &folded.dims, folded.keepdim)? {
-        Some(output) => Ok(output),
-        None => dispatch::reduce(operation, x, &folded.dims, folded.keepdim),
-    }
+fn fold(reduction: &'static Reduction, x: &Tensor, dtype: DType, to: &Folded) -> Result<Tensor> {
+    let fold = |x: &Tensor| {
+        let (operation, x) = (&reduction.operation, converted(x, dtype)?);
+        match in_two_steps(operation, &x, &to.dims, to.keepdim)? {
+            Some(output) => Ok(output),
+            None => dispatch::reduce(operation, &x, &to.dims, to.keepdim),
+        }
+    };
+    at_place(Location::caller(), || match Once::of(x, &to.dims, to.keepdim)? {
+        Some(once) => {
+            let output = fold(once.tensor())?;
+            once.repeat((reduction.repeated)(&output, once.times())?)
+        }
+        None => fold(x),
+    })
 }
 
 /// Reductions over all dimensions (an empty list says the same) or over some, which then are gone,
 /// or of size 1 with `keepdim`. Negative dimensions count from the end.
+///
+/// Elements that [`expand`](Tensor::expand) repeats are computed once where they are many, so the sum
+/// of 2^62 of them takes no time.
 ///
 /// All fail if a dimension does not exist or is given twice, or if the operation has no such dtype.
 impl Tensor {
@@ -71,7 +105,7 @@ impl Tensor {
     pub fn sum_dims(&self, dims: &[isize], keepdim: bool) -> Result<Tensor> {
         let folded = Folded::new("sum", self, dims, keepdim)?;
         let dtype = if self.dtype().is_float() { self.dtype() } else { DType::I64 };
-        let output = fold(&SUM, &converted(self, dtype)?, &folded)?;
+        let output = fold(&SUM, self, dtype, &folded)?;
         Ok(record("sum", [self], output, |_| {
             let shape = self.layout().shape().clone();
             move |grad: &Tensor, _| Ok([Some(folded.restore(grad)?.expand(&shape)?)])
@@ -88,7 +122,7 @@ impl Tensor {
     #[track_caller]
     pub fn mean_dims(&self, dims: &[isize], keepdim: bool) -> Result<Tensor> {
         let folded = Folded::new("mean", self, dims, keepdim)?;
-        let output = fold(&MEAN, self, &folded)?;
+        let output = fold(&MEAN, self, self.dtype(), &folded)?;
         Ok(record("mean", [self], output, |_| {
             let shape = self.layout().shape().clone();
             let count = folded.count(&shape);
@@ -104,7 +138,7 @@ impl Tensor {
     pub fn prod(&self) -> Result<Tensor> {
         let folded = Folded::new("prod", self, &[], false)?;
         let dtype = if self.dtype().is_float() { self.dtype() } else { DType::I64 };
-        let output = fold(&PROD, &converted(self, dtype)?, &folded)?;
+        let output = fold(&PROD, self, dtype, &folded)?;
         Ok(record("prod", [self], output, |_| {
             let x = SavedTensor::new(self);
             move |grad: &Tensor, _| Ok([Some(prod_backward(&x.get()?, grad)?)])
@@ -135,7 +169,7 @@ impl Tensor {
         extreme(&AMIN, self, dims, keepdim)
     }
 
-    /// Whether any element is not zero.
+    /// Whether any element is not zero: a truth value, but of `U8` a `U8`; so for the next three.
     #[track_caller]
     pub fn any(&self) -> Result<Tensor> {
         self.any_dims(&[], false)
@@ -164,6 +198,10 @@ impl Tensor {
     #[track_caller]
     pub fn var(&self, dims: &[isize], correction: usize, keepdim: bool) -> Result<Tensor> {
         let folded = Folded::new("var", self, dims, keepdim)?;
+        if self.dtype() == DType::F16 {
+            // The squares of halves are often beyond what a half can be.
+            return self.to(DType::F32)?.var(dims, correction, keepdim)?.to(DType::F16);
+        }
         let count = folded.count(self.shape()) as f64 - correction as f64;
         let distance = self.sub(&self.mean_dims(dims, true)?)?;
         distance.square()?.sum_dims(dims, keepdim)?.div(count.max(0.0))
@@ -191,7 +229,7 @@ pub(crate) fn sum_to_shape(gradient: &Tensor, shape: &Shape) -> Result<Tensor> {
     })
 }
 
-/// `x` in a dtype that the reduction has, outside of autograd: only floats have gradients, and
+/// `x` in a dtype that the reduction works in, outside of autograd: only floats have gradients, and
 /// those are not converted.
 #[track_caller]
 fn converted(x: &Tensor, dtype: DType) -> Result<Tensor> {
@@ -200,26 +238,28 @@ fn converted(x: &Tensor, dtype: DType) -> Result<Tensor> {
 
 #[track_caller]
 fn truth(
-    operation: &'static Operation<Reduce>,
+    reduction: &'static Reduction,
     x: &Tensor,
     dims: &[isize],
     keepdim: bool,
 ) -> Result<Tensor> {
-    let folded = Folded::new(operation.name(), x, dims, keepdim)?;
-    fold(operation, &converted(x, DType::Bool)?, &folded)
+    let folded = Folded::new(reduction.operation.name(), x, dims, keepdim)?;
+    let truth = fold(reduction, x, DType::Bool, &folded)?;
+    // As PyTorch has it, from a time in which there were no truth values.
+    if x.dtype() == DType::U8 { truth.to(DType::U8) } else { Ok(truth) }
 }
 
 #[track_caller]
 fn extreme(
-    operation: &'static Operation<Reduce>,
+    reduction: &'static Reduction,
     x: &Tensor,
     dims: &[isize],
     keepdim: bool,
 ) -> Result<Tensor> {
-    let op = operation.name();
+    let op = reduction.operation.name();
     let folded = Folded::new(op, x, dims, keepdim)?;
     not_of_nothing(op, x, &folded.dims)?;
-    let output = fold(operation, x, &folded)?;
+    let output = fold(reduction, x, x.dtype(), &folded)?;
     Ok(record(op, [x], output, |output| {
         let (x, output) = (SavedTensor::new(x), SavedTensor::new(output));
         move |grad: &Tensor, _| {

@@ -1,6 +1,11 @@
 //! Where the extremes are.
 
+use std::panic::Location;
+
+use gpu_runtime::at_place;
+
 use super::reduce::not_of_nothing;
+use super::repeated::Once;
 use crate::dispatch::abi::Reduce;
 use crate::dispatch::{self, Operation, Signature};
 use crate::host::reduce as kernels;
@@ -48,5 +53,12 @@ fn arg(
         None => all.collect(),
     };
     not_of_nothing(op, x, &dims)?;
-    dispatch::reduce(operation, x, &dims, keepdim)
+    let Some(once) = Once::of(x, &dims, keepdim)? else {
+        return dispatch::reduce(operation, x, &dims, keepdim);
+    };
+    at_place(Location::caller(), || {
+        let output = dispatch::reduce(operation, once.tensor(), &dims, keepdim)?;
+        // Along one dimension the first of equal ones is where it is among those that differ.
+        once.repeat(if dim.is_some() { output } else { once.places(&output)? })
+    })
 }

@@ -64,13 +64,13 @@ fn along<const N: usize>(
 ) -> Result<Tensor> {
     let last = tensors[0].dims().saturating_sub(1);
     let swapped = |tensor: &Tensor| match dim == last {
-        true => tensor.clone(),
+        true => Ok(tensor.clone()),
         false => tensor.alias(tensor.layout().transpose(dim, last)),
     };
-    let mut rows = tensors.map(swapped);
+    let mut rows = tensors.map(Tensor::clone);
     for tensor in &mut rows {
-        *tensor = dense(tensor, tensor.dtype())?;
+        *tensor = dense(&swapped(tensor)?, tensor.dtype())?;
     }
     let output = at_place(Location::caller(), || function(rows.each_ref()))?;
-    Ok(swapped(&output))
+    swapped(&output)
 }

@@ -1,6 +1,5 @@
 //! Storages as tensors, and tensors of storages.
 
-use crate::autograd::Meta;
 use crate::layout::Layout;
 use crate::storage::Storage;
 use crate::{DType, Error, Result, Shape, Tensor};
@@ -32,7 +31,7 @@ impl Tensor {
             });
         }
         let layout = Layout::contiguous(Shape::from([storage.nbytes() / dtype.size()]));
-        Ok(Tensor::from_parts(storage.clone(), layout, dtype, Meta::none()))
+        Tensor::view_of(storage, layout, dtype)
     }
 }
 

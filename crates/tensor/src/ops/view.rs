@@ -3,9 +3,13 @@
 use super::convert::copy_into;
 use super::view_shape::ViewShape;
 use crate::autograd::record;
-use crate::layout::Layout;
+use crate::host::room;
+use crate::layout::{Layout, NoLayout};
 use crate::shape::resolve_dim;
 use crate::{Error, Result, Shape, Tensor};
+
+/// About what a view takes of the host's memory, with its part in the graph.
+const VIEW_BYTES: usize = 1 << 10;
 
 /// Views share the tensor's memory: what is written through one is seen through the others.
 /// Gradients flow through. They fail if a dimension does not exist or a part lies outside.
@@ -17,8 +21,10 @@ impl Tensor {
     /// ([`Error::NotContiguous`]), where [`Tensor::reshape`] would copy.
     pub fn view(&self, shape: impl Into<ViewShape>) -> Result<Tensor> {
         let shape = shape.into().resolve("view", self.numel())?;
-        let layout = self.layout().view(&shape).ok_or_else(|| self.not_contiguous("view"))?;
-        Ok(reshaped("view", self, layout))
+        match self.viewed(&shape)? {
+            Some(view) => Ok(reshaped("view", self, view)),
+            None => Err(self.not_contiguous("view")),
+        }
     }
 
     /// [`Tensor::view`], of a copy where the elements do not lie so that a view is possible.
@@ -28,14 +34,19 @@ impl Tensor {
     #[track_caller]
     pub fn reshape(&self, shape: impl Into<ViewShape>) -> Result<Tensor> {
         let shape = shape.into().resolve("reshape", self.numel())?;
-        match self.layout().view(&shape) {
-            Some(layout) => Ok(reshaped("view", self, layout)),
+        match self.viewed(&shape)? {
+            Some(view) => Ok(reshaped("view", self, view)),
             None => {
                 let dense = self.contiguous()?;
-                let layout = Layout::contiguous(shape);
-                Ok(reshaped("view", &dense, layout))
+                let view = dense.alias(Layout::contiguous(shape))?;
+                Ok(reshaped("view", &dense, view))
             }
         }
+    }
+
+    /// The elements under other sizes of the same number, or `None` where that needs a copy.
+    fn viewed(&self, shape: &Shape) -> Result<Option<Tensor>> {
+        self.layout().view(shape).transpose().map(|layout| self.alias(layout)).transpose()
     }
 
     /// All dimensions as one.
@@ -76,9 +87,9 @@ impl Tensor {
         if self.dims() == 0 {
             return Ok(self.clone());
         }
-        let view = self.alias(self.layout().transpose(first, second));
+        let view = self.alias(self.layout().transpose(first, second))?;
         Ok(record("transpose", [self], view, |_| {
-            move |grad: &Tensor, _| Ok([Some(grad.alias(grad.layout().transpose(first, second)))])
+            move |grad: &Tensor, _| Ok([Some(grad.alias(grad.layout().transpose(first, second))?)])
         }))
     }
 
@@ -121,9 +132,9 @@ impl Tensor {
                 why: "it must name each dimension once",
             });
         }
-        let view = self.alias(self.layout().permute(&order_of));
+        let view = self.alias(self.layout().permute(&order_of))?;
         Ok(record("permute", [self], view, |_| {
-            move |grad: &Tensor, _| Ok([Some(grad.alias(grad.layout().permute(&inverse)))])
+            move |grad: &Tensor, _| Ok([Some(grad.alias(grad.layout().permute(&inverse))?)])
         }))
     }
 
@@ -132,10 +143,10 @@ impl Tensor {
         let own = self.existing_dim("narrow", dim)?;
         let size = self.shape()[own];
         if start.checked_add(len).is_none_or(|end| end > size) {
-            let index = start.saturating_add(len) as i64;
+            let index = i64::try_from(start.saturating_add(len)).unwrap_or(i64::MAX);
             return Err(Error::IndexOutOfRange { op: "narrow", index, size });
         }
-        Ok(self.part("narrow", move |layout| layout.slice(own, start, len, 1)))
+        self.part("narrow", move |layout| layout.slice(own, start, len, 1))
     }
 
     /// Every `step`th index of `dim` from `start` to before `end`, as Python slices: negative bounds
@@ -157,7 +168,7 @@ impl Tensor {
         let bound = |at: isize| (if at < 0 { at + size } else { at }).clamp(0, size) as usize;
         let (start, end) = (bound(start), bound(end));
         let len = end.saturating_sub(start).div_ceil(step);
-        Ok(self.part("slice", move |layout| layout.slice(own, start, len, step)))
+        self.part("slice", move |layout| layout.slice(own, start, len, step))
     }
 
     /// The view at `index` of `dim`, which is gone then. A negative index counts from the end.
@@ -168,27 +179,27 @@ impl Tensor {
         if !(0..size as isize).contains(&at) {
             return Err(Error::IndexOutOfRange { op: "select", index: index as i64, size });
         }
-        Ok(self.part("select", move |layout| layout.select(own, at as usize)))
+        self.part("select", move |layout| layout.select(own, at as usize))
     }
 
     /// The tensor without `dim`, where its size is 1; else as it is.
     pub fn squeeze(&self, dim: isize) -> Result<Tensor> {
         let own = resolve_dim("squeeze", dim, self.dims())?;
         let layout = self.layout().without_dims(|candidate, size| candidate == own && size == 1);
-        Ok(reshaped("squeeze", self, layout))
+        Ok(reshaped("squeeze", self, self.alias(layout)?))
     }
 
     /// The tensor without its dimensions of size 1.
     pub fn squeeze_all(&self) -> Result<Tensor> {
         let layout = self.layout().without_dims(|_, size| size == 1);
-        Ok(reshaped("squeeze", self, layout))
+        Ok(reshaped("squeeze", self, self.alias(layout)?))
     }
 
     /// The tensor with a new dimension of size 1 at `dim`, from 0 to the number of dimensions;
     /// negative ones count from behind the end.
     pub fn unsqueeze(&self, dim: isize) -> Result<Tensor> {
         let own = resolve_dim("unsqueeze", dim, self.dims() + 1)?;
-        Ok(reshaped("unsqueeze", self, self.layout().unsqueeze(own)))
+        Ok(reshaped("unsqueeze", self, self.alias(self.layout().unsqueeze(own))?))
     }
 
     /// Dimensions of size 1 repeated, and new ones put in front, without copies; -1 keeps a size.
@@ -197,16 +208,14 @@ impl Tensor {
     /// The shape does not broadcast to the one that was asked for.
     pub fn expand(&self, shape: impl Into<ViewShape>) -> Result<Tensor> {
         let wanted = shape.into().expand("expand", self.shape())?;
-        if wanted.checked_numel().is_none() {
-            return Err(Error::TooLarge { shape: wanted, dtype: self.dtype() });
-        }
-        let layout = self.layout().expand(&wanted).ok_or_else(|| Error::ShapeMismatch {
-            op: "expand",
-            shapes: vec![("self", self.layout().shape().clone()), ("shape", wanted)],
-            rule: "sizes must be equal, or 1 in `self`, counted from the innermost",
-        })?;
+        let layout =
+            self.layout().expand(&wanted).transpose().ok_or_else(|| Error::ShapeMismatch {
+                op: "expand",
+                shapes: vec![("self", self.layout().shape().clone()), ("shape", wanted)],
+                rule: "sizes must be equal, or 1 in `self`, counted from the innermost",
+            })?;
         // The gradient is summed to the input's shape on its way.
-        Ok(record("expand", [self], self.alias(layout), |_| {
+        Ok(record("expand", [self], self.alias(layout)?, |_| {
             |grad: &Tensor, _| Ok([Some(grad.clone())])
         }))
     }
@@ -214,7 +223,7 @@ impl Tensor {
     /// Parts of `size` along `dim`, the last of which may be smaller.
     ///
     /// # Errors
-    /// `size` is 0.
+    /// `size` is 0; or there are more parts than the host has memory for.
     pub fn split(&self, size: usize, dim: isize) -> Result<Vec<Tensor>> {
         let own = self.existing_dim("split", dim)?;
         if size == 0 {
@@ -228,13 +237,14 @@ impl Tensor {
         let length = self.shape()[own];
         // A dimension of size 0 is one part.
         let starts = (0..length.max(1)).step_by(size);
+        drop(room::<[u8; VIEW_BYTES]>(starts.len())?);
         starts.map(|start| self.narrow(dim, start, size.min(length - start))).collect()
     }
 
     /// At most `count` parts along `dim`, of one size but for the last.
     ///
     /// # Errors
-    /// `count` is 0.
+    /// `count` is 0; or there are more parts than the host has memory for.
     pub fn chunk(&self, count: usize, dim: isize) -> Result<Vec<Tensor>> {
         let own = self.existing_dim("chunk", dim)?;
         if count == 0 {
@@ -252,17 +262,17 @@ impl Tensor {
     fn part(
         &self,
         name: &'static str,
-        cut: impl Fn(&Layout) -> Layout + Send + Sync + 'static,
-    ) -> Tensor {
-        let view = self.alias(cut(self.layout()));
-        record(name, [self], view, |_| {
+        cut: impl Fn(&Layout) -> Result<Layout, NoLayout> + Send + Sync + 'static,
+    ) -> Result<Tensor> {
+        let view = self.alias(cut(self.layout()))?;
+        Ok(record(name, [self], view, |_| {
             let shape = self.layout().shape().clone();
             move |grad: &Tensor, _| {
                 let zeros = Tensor::zeros(&shape, (grad.dtype(), grad.device()))?;
-                copy_into(&zeros.alias(cut(zeros.layout())), grad)?;
+                copy_into(&zeros.alias(cut(zeros.layout()))?, grad)?;
                 Ok([Some(zeros)])
             }
-        })
+        }))
     }
 
     /// A dimension that the tensor has; a single number has none.
@@ -274,9 +284,9 @@ impl Tensor {
     }
 }
 
-/// The view of a layout with the same elements in the same order.
-fn reshaped(name: &'static str, x: &Tensor, layout: Layout) -> Tensor {
-    record(name, [x], x.alias(layout), |_| {
+/// A view with the same elements in the same order, as part of the graph.
+fn reshaped(name: &'static str, x: &Tensor, view: Tensor) -> Tensor {
+    record(name, [x], view, |_| {
         let shape = x.layout().shape().clone();
         move |grad: &Tensor, _| Ok([Some(grad.reshape(&shape)?)])
     })

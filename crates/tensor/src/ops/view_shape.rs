@@ -1,14 +1,46 @@
 //! Shapes of views, of which one size may be left open.
 
+use std::fmt;
+
 use smallvec::SmallVec;
 
 use crate::{Error, Result, Shape};
 
 /// The sizes that a view should have, where -1 stands for whatever is left (in `view` and
 /// `reshape`) or for the size there is (in `expand`). Made from arrays, slices and vectors of
-/// integers, and from a [`Shape`].
+/// integers, and from a [`Shape`]. An unsigned number is never -1.
 #[derive(Clone, Debug)]
-pub struct ViewShape(SmallVec<[isize; 4]>);
+pub struct ViewShape(SmallVec<[Size; 4]>);
+
+/// One size as it was asked for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Size {
+    Known(usize),
+    /// -1
+    Open,
+    /// A number that is no size.
+    Negative(i64),
+}
+
+impl Size {
+    fn signed(size: i64) -> Size {
+        match usize::try_from(size) {
+            Ok(size) => Size::Known(size),
+            Err(_) if size == -1 => Size::Open,
+            Err(_) => Size::Negative(size),
+        }
+    }
+}
+
+impl fmt::Debug for Size {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Size::Known(size) => size.fmt(f),
+            Size::Open => f.write_str("-1"),
+            Size::Negative(size) => size.fmt(f),
+        }
+    }
+}
 
 impl ViewShape {
     /// The shape of a view of `numel` elements.
@@ -16,24 +48,25 @@ impl ViewShape {
     /// # Errors
     /// More than one size is open; they do not multiply to `numel`.
     pub(super) fn resolve(&self, op: &'static str, numel: usize) -> Result<Shape> {
-        let open = self.0.iter().filter(|&&size| size == -1).count();
-        let known = self.0.iter().filter(|&&size| size != -1);
-        let known = known.map(|&size| usize::try_from(size).ok()).collect::<Option<Shape>>();
         let refuse = |why| {
             let value = format!("{:?}", self.0.as_slice());
             Error::InvalidArgument { op, argument: "shape", value, why }
         };
-        let known = known.ok_or_else(|| refuse("sizes are 0 or more, or -1 for one left open"))?;
-        let rest = match (open, known.checked_numel()) {
+        if self.0.iter().any(|size| matches!(size, Size::Negative(_))) {
+            return Err(refuse("sizes are 0 or more, or -1 for one left open"));
+        }
+        let open = self.0.iter().filter(|&&size| size == Size::Open).count();
+        // A size left open is 1 here.
+        let rest = match (open, self.with_open(1).checked_numel()) {
             (0, Some(product)) if product == numel => 0,
             (1, Some(product)) if product > 0 && numel.is_multiple_of(product) => numel / product,
             (1, Some(0)) if numel == 0 => {
                 return Err(refuse("the size left open could be any, since there are no elements"));
             }
             (2.., _) => return Err(refuse("only one size may be left open")),
-            _ => return Err(Error::WrongNumel { op, numel, shape: self.written() }),
+            _ => return Err(Error::WrongNumel { op, numel, shape: self.with_open(1) }),
         };
-        Ok(self.0.iter().map(|&size| if size == -1 { rest } else { size as usize }).collect())
+        Ok(self.with_open(rest))
     }
 
     /// The shape that `shape` is expanded to, where open sizes stay as they are.
@@ -48,30 +81,32 @@ impl ViewShape {
             why: "-1 keeps a size that the tensor has; the others are 0 or more",
         };
         let added = self.0.len().saturating_sub(shape.len());
-        let size = |(dim, &size): (usize, &isize)| match size {
-            -1 => dim.checked_sub(added).and_then(|own| shape.get(own)).copied(),
-            _ => usize::try_from(size).ok(),
+        let size = |(dim, &size): (usize, &Size)| match size {
+            Size::Known(size) => Some(size),
+            Size::Open => dim.checked_sub(added).and_then(|own| shape.get(own)).copied(),
+            Size::Negative(_) => None,
         };
         self.0.iter().enumerate().map(size).collect::<Option<Shape>>().ok_or_else(refuse)
     }
 
-    /// As it was asked for, for an error; an open size counts as 1.
-    fn written(&self) -> Shape {
-        self.0.iter().map(|&size| usize::try_from(size).unwrap_or(1)).collect()
+    /// The sizes, none of which is negative, with one in place of what is left open.
+    fn with_open(&self, open: usize) -> Shape {
+        let size = |&size: &Size| if let Size::Known(size) = size { size } else { open };
+        self.0.iter().map(size).collect()
     }
 }
 
 macro_rules! view_shape_from {
-    ($($integer:ty),*) => {$(
+    ($($integer:ty => $size:expr),* $(,)?) => {$(
         impl<const N: usize> From<[$integer; N]> for ViewShape {
             fn from(sizes: [$integer; N]) -> ViewShape {
-                ViewShape(sizes.iter().map(|&size| size as isize).collect())
+                sizes.as_slice().into()
             }
         }
 
         impl From<&[$integer]> for ViewShape {
             fn from(sizes: &[$integer]) -> ViewShape {
-                ViewShape(sizes.iter().map(|&size| size as isize).collect())
+                ViewShape(sizes.iter().copied().map($size).collect())
             }
         }
 
@@ -83,7 +118,12 @@ macro_rules! view_shape_from {
     )*};
 }
 
-view_shape_from!(usize, isize, i64, i32);
+view_shape_from! {
+    usize => Size::Known,
+    isize => |size| Size::signed(size as i64),
+    i64 => Size::signed,
+    i32 => |size| Size::signed(i64::from(size)),
+}
 
 impl From<Shape> for ViewShape {
     fn from(shape: Shape) -> ViewShape {
@@ -116,6 +156,8 @@ mod tests {
         assert!(ViewShape::from([-1, -1]).resolve("view", 6).is_err());
         assert!(ViewShape::from([0, -1]).resolve("view", 0).is_err(), "it could be any size");
         assert!(ViewShape::from([-2, -3]).resolve("view", 6).is_err());
+        assert!(ViewShape::from([usize::MAX]).resolve("view", 6).is_err());
+        assert!(ViewShape::from([1usize << 32, 1 << 32]).resolve("view", 0).is_err());
     }
 
     #[test]

@@ -5,7 +5,7 @@ use super::seed::generator_at;
 use crate::device::Place;
 use crate::dispatch::abi::Random;
 use crate::dispatch::{self, Operation};
-use crate::host::random as kernels;
+use crate::host::{random as kernels, room};
 use crate::{DType, Error, Result, Tensor};
 
 static UNIFORM: Operation<Random> = Operation::new("uniform", kernels::uniform);
@@ -70,14 +70,18 @@ pub(crate) fn check_integers(op: &'static str, low: i64, high: i64, dtype: DType
 }
 
 /// The numbers from 0 to `n - 1` in random order (Fisher and Yates).
-pub(crate) fn permutation(place: Place, n: usize) -> Vec<i64> {
+///
+/// # Errors
+/// The host has no memory for them.
+pub(crate) fn permutation(place: Place, n: usize) -> Result<Vec<i64>> {
+    let mut order = room(n)?;
+    order.extend(0..n as i64);
     let philox = generator_at(place).draw();
-    let mut order: Vec<i64> = (0..n as i64).collect();
     for last in (1..n).rev() {
         let chosen = integer(philox.words(last as u64), 0, last as i64 + 1);
         order.swap(last, chosen as usize);
     }
-    order
+    Ok(order)
 }
 
 #[track_caller]

@@ -10,6 +10,7 @@ use gpu_runtime::{Access, HostGuard};
 use super::block::Block;
 use super::hold::tell;
 use super::{HostMemory, hold};
+use crate::host::room;
 use crate::{DType, Element, Error, Result, Tensor};
 
 /// The elements of a tensor on the CPU, as a slice.
@@ -92,7 +93,9 @@ pub(crate) fn to_vec<T: Element>(op: &'static str, tensor: &Tensor) -> Result<Ve
     // and those of a bool are looked at first.
     unsafe {
         check_values::<T>(op, elements, tensor.numel())?;
-        Ok(std::slice::from_raw_parts(elements, tensor.numel()).to_vec())
+        let mut copy = room(tensor.numel())?;
+        copy.extend_from_slice(std::slice::from_raw_parts(elements, tensor.numel()));
+        Ok(copy)
     }
 }
 

@@ -19,6 +19,7 @@ mod printing;
 mod promotion;
 mod random;
 mod serial;
+mod sizes;
 mod sums;
 mod values;
 mod views;

@@ -1,0 +1,15 @@
+//! Memory of the host for many values, which may not be there.
+
+use crate::{Error, Result};
+
+/// A vector that has room for `count` values.
+///
+/// # Errors
+/// The host has no memory for so many.
+pub(crate) fn room<T>(count: usize) -> Result<Vec<T>> {
+    let mut values = Vec::new();
+    match values.try_reserve_exact(count) {
+        Ok(()) => Ok(values),
+        Err(_) => Err(Error::HostOutOfMemory { bytes: count.saturating_mul(size_of::<T>()) }),
+    }
+}

@@ -1,0 +1,26 @@
+//! Why sizes and strides are no layout of a tensor.
+
+use crate::{DType, Error, Shape};
+
+/// What is wrong with sizes, strides and an offset. With the dtype of the tensor that they were meant
+/// for it is an [`Error`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum NoLayout {
+    /// Numbers of elements, or distances between them, overflow.
+    TooLarge(Shape),
+    /// There are more dimensions than a tensor can have.
+    TooManyDims { dims: usize, most: usize },
+    /// Some of the elements would lie before the storage.
+    Outside(Shape),
+}
+
+impl NoLayout {
+    /// The error, for a tensor of this dtype.
+    pub(crate) fn of(self, dtype: DType) -> Error {
+        match self {
+            NoLayout::TooLarge(shape) => Error::TooLarge { shape, dtype },
+            NoLayout::TooManyDims { dims, most } => Error::TooManyDims { dims, most },
+            NoLayout::Outside(shape) => Error::OutsideStorage { shape },
+        }
+    }
+}
