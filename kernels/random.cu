@@ -69,9 +69,12 @@ struct Bernoulli {
 template <class T, class Distribution>
 __device__ void sample(const Random& args) {
     Stored<T>* const out = static_cast<Stored<T>*>(args.out);
+    const bool in_memory = args.state != nullptr;
+    const uint64_t seed = in_memory ? args.state[0] : args.seed;
+    const uint64_t offset = args.offset + (in_memory ? args.state[1] : 0);
 #pragma unroll 1
     for (int64_t i = grid_thread(); i < args.numel; i += grid_threads()) {
-        out[i] = Distribution::template at<T>(args, philox(args.seed, i, args.offset));
+        out[i] = Distribution::template at<T>(args, philox(seed, i, offset));
     }
 }
 

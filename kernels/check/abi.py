@@ -61,6 +61,7 @@ class Random(Structure):
     _fields_ = [
         ("out", c_uint64), ("numel", c_int64), ("seed", c_uint64), ("offset", c_uint64),
         ("a", c_double), ("b", c_double), ("low", c_int64), ("high", c_int64),
+        ("state", c_uint64),
     ]
 
 

@@ -85,7 +85,8 @@ struct Index {
 };
 
 // `a`, `b`: bounds, or mean and standard deviation, or a probability in `a`. `low`, `high`: bounds
-// of integers.
+// of integers. With a `state`, as in a graph that draws anew at each launch, the seed is state[0] and
+// the offset counts from state[1].
 struct Random {
     void* out;
     int64_t numel;
@@ -93,6 +94,7 @@ struct Random {
     uint64_t offset;
     double a, b;
     int64_t low, high;
+    const uint64_t* state;
 };
 
 // Floats use `start` and `step`, integers `istart` and `istep`.
@@ -112,5 +114,5 @@ static_assert(sizeof(Matmul) == 288 && offsetof(Matmul, batch_dims) == 88 &&
               offsetof(Matmul, batch_sizes) == 96);
 static_assert(sizeof(Rows) == 40);
 static_assert(sizeof(Index) == 56);
-static_assert(sizeof(Random) == 64 && offsetof(Random, low) == 48);
+static_assert(sizeof(Random) == 72 && offsetof(Random, low) == 48);
 static_assert(sizeof(Range) == 48 && offsetof(Range, istart) == 32);

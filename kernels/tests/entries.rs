@@ -34,8 +34,8 @@ const TABLE: &[(&str, &str, usize)] = &[
     ("softmax log_softmax softmax_backward log_softmax_backward", FLOATS, 40),
     ("gather index_select", ALL, 56),
     ("scatter_add index_add", SIGNED, 56),
-    ("uniform normal", FLOATS, 64),
-    ("random bernoulli", ALL, 64),
+    ("uniform normal", FLOATS, 72),
+    ("random bernoulli", ALL, 72),
     ("arange", NUMBERS, 48),
 ];
 

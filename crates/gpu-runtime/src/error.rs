@@ -280,6 +280,12 @@ pub enum Error {
         /// Why it cannot be done.
         problem: CaptureProblem,
     },
+    /// What a graph needs done before each launch failed, so it was not launched.
+    #[error("the graph was not launched: what comes before each launch failed: {reason}")]
+    BeforeLaunch {
+        /// Why.
+        reason: Arc<dyn std::error::Error + Send + Sync>,
+    },
     /// An executable graph that cannot become another one.
     #[error(
         "the graph cannot be updated: {problem}{}; instantiate the new graph instead",

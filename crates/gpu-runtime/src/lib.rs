@@ -172,7 +172,7 @@ pub use error::{Error, EventProblem, Result};
 pub use event::Event;
 pub use graph::{
     Capture, CaptureGuard, CaptureMode, CaptureProblem, CaptureStatus, Graph, GraphExec, GraphNode,
-    UpdateProblem, with_capture_mode,
+    UpdateProblem, outside_of_captures, with_capture_mode,
 };
 pub use kernel_name::KernelName;
 pub use launch::{Function, LaunchConfig, LaunchProblem};

@@ -10,6 +10,7 @@ use cuda_sys::{CUresult, CUstream, Driver};
 
 use super::content::{Content, Graph, Memory};
 use super::driver::{self, End};
+use super::hooks::{After, Before, Hooks};
 use super::lanes::{Awaited, Lanes};
 use super::mode::{self, CaptureMode};
 use super::node::GraphNode;
@@ -59,6 +60,7 @@ struct State {
     kept: Vec<Kept>,
     attached: Vec<(TypeId, Kept)>,
     births: Vec<Arc<Birth>>,
+    hooks: Hooks,
     deferred: Vec<Box<dyn FnOnce() + Send>>,
 }
 
@@ -334,8 +336,20 @@ impl Books {
     }
 
     /// Takes over what a graph brings that was launched in here.
-    pub(super) fn adopt(&self, births: &[Arc<Birth>]) {
-        self.state().births.extend_from_slice(births);
+    pub(super) fn adopt(&self, births: &[Arc<Birth>], after: &[After]) {
+        let mut state = self.state();
+        state.births.extend_from_slice(births);
+        state.hooks.after.extend_from_slice(after);
+    }
+
+    /// Has something enqueued before each launch of the graph.
+    pub(super) fn before_each_launch(&self, before: Before) {
+        self.state().hooks.before.push(before);
+    }
+
+    /// Has something done after each launch of the graph.
+    pub(super) fn after_each_launch(&self, after: After) {
+        self.state().hooks.after.push(after);
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -355,6 +369,7 @@ impl State {
             kept: Vec::new(),
             attached: Vec::new(),
             births: vec![birth],
+            hooks: Hooks::default(),
             deferred: Vec::new(),
         }
     }
@@ -377,9 +392,9 @@ impl State {
     }
 
     fn graph(self, raw: driver::RawGraph) -> Graph {
-        let State { nodes, handles, memory, mut kept, attached, births, .. } = self;
+        let State { nodes, handles, memory, mut kept, attached, births, hooks, .. } = self;
         kept.extend(attached.into_iter().map(|(_, value)| value));
-        Graph::new(raw, Content::new(nodes, handles, memory, kept, births))
+        Graph::new(raw, Content::new(nodes, handles, memory, kept, births, hooks))
     }
 }
 

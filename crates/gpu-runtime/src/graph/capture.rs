@@ -163,6 +163,35 @@ impl Capture {
         self.0.note_write(record);
     }
 
+    /// Has `before` run before each launch of the graph, which comes after what `before` enqueues on
+    /// the launch's stream. It runs in the thread that launches; two launches of the graph do not do
+    /// so at the same time. Such a graph cannot be launched into another capture
+    /// ([`CaptureProblem::NeedsPreparation`]).
+    ///
+    /// A launch whose `before` fails is not made; the error is `before`'s, or
+    /// [`Error::BeforeLaunch`] of it.
+    pub fn before_each_launch(
+        &self,
+        before: impl Fn(&Stream) -> Result<(), Box<dyn std::error::Error + Send + Sync>>
+        + Send
+        + Sync
+        + 'static,
+    ) {
+        self.0.before_each_launch(Arc::new(before));
+    }
+
+    /// Has `after` run after each launch of the graph, or of a graph of which it has become part, as
+    /// soon as that is enqueued. It must not wait, nor call into the runtime.
+    pub fn after_each_launch(&self, after: impl Fn() + Send + Sync + 'static) {
+        self.0.after_each_launch(Arc::new(after));
+    }
+
+    /// Whether memory was allocated for the captured work, so that it holds nothing before the first
+    /// launch.
+    pub fn fills(&self, record: &UseRecord) -> bool {
+        record.birth().is_some_and(|birth| Arc::ptr_eq(birth, &self.0.birth))
+    }
+
     /// A use record for memory that was just allocated for the captured work, from memory that the
     /// graph keeps. It holds nothing before the graph is launched, so it can be used only in the
     /// capture until then. `recycled` says that captured work on `stream` may have used it before.

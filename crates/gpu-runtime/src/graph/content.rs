@@ -9,6 +9,7 @@ use cuda_sys::CUgraphNode;
 use super::books::{Keep, Kept};
 use super::driver::RawGraph;
 use super::exec::GraphExec;
+use super::hooks::Hooks;
 use super::node::{GraphNode, merged};
 use super::uses::Birth;
 use crate::error::Result;
@@ -43,6 +44,7 @@ pub(super) struct Content {
     pub(super) memory: Memory,
     /// The memory that holds something from the first launch on.
     pub(super) births: Box<[Arc<Birth>]>,
+    pub(super) hooks: Hooks,
     _kept: Vec<Kept>,
 }
 
@@ -87,6 +89,7 @@ impl Content {
         mut memory: Memory,
         kept: Vec<Kept>,
         births: Vec<Arc<Birth>>,
+        hooks: Hooks,
     ) -> Content {
         // Nothing is noted any more.
         memory.known = HashMap::new();
@@ -94,7 +97,7 @@ impl Content {
         let nodes: Arc<[GraphNode]> = nodes.into();
         let work = Work::Graph { nodes: Arc::clone(&nodes) };
         let (handles, births) = (handles.into(), births.into());
-        Content { work, nodes, handles, accesses, memory, births, _kept: kept }
+        Content { work, nodes, handles, accesses, memory, births, hooks, _kept: kept }
     }
 
     /// The node that the driver calls so.

@@ -10,7 +10,7 @@ use cuda_sys::CUresult;
 use super::content::{Content, Graph};
 use super::current;
 use super::driver::RawExec;
-use super::problem::UpdateProblem;
+use super::problem::{CaptureProblem, UpdateProblem};
 use crate::enqueue::enqueue;
 use crate::error::{Error, Result};
 use crate::observe::{self, Request};
@@ -45,12 +45,17 @@ impl GraphExec {
     /// part of that capture's graph.
     ///
     /// # Errors
-    /// The driver's. What goes wrong while the graph runs appears at a later call, as
-    /// [`Error::DeviceLost`].
+    /// The driver's, and those of what must be done [before](crate::Capture::before_each_launch) it. What goes
+    /// wrong while the graph runs appears at a later call, as [`Error::DeviceLost`].
     #[track_caller]
     pub fn launch(&self, stream: &Stream) -> Result<()> {
         let place = Location::caller();
         let content = self.lock();
+        if !content.hooks.before.is_empty() && current::joined(stream)?.is_some() {
+            let problem = CaptureProblem::NeedsPreparation;
+            return Err(Error::Capture { operation: "cuGraphLaunch", problem });
+        }
+        let _turn = content.hooks.prepare(stream)?;
         let born: Vec<_> = content.memory.born.iter().filter_map(|born| born.upgrade()).collect();
         let outside = content.memory.outside.iter();
         let outside = outside.map(|(record, access)| Operand::new(record, *access));
@@ -79,8 +84,11 @@ impl GraphExec {
             .into_result()
         })?;
         match current::of(stream) {
-            Some(capture) => capture.adopt(&content.births),
-            None => content.births.iter().for_each(|birth| birth.launch()),
+            Some(capture) => capture.adopt(&content.births, &content.hooks.after),
+            None => {
+                content.births.iter().for_each(|birth| birth.launch());
+                content.hooks.launched();
+            }
         }
         Ok(())
     }

@@ -1,10 +1,12 @@
 //! What a capture forbids to whom: calls that do their work at once, where no capture sees it.
 
 use std::cell::Cell;
+use std::sync::Weak;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use cuda_sys::CUstreamCaptureMode;
 
+use super::books::Books;
 use super::problem::CaptureProblem;
 use super::{current, driver};
 use crate::error::{Error, Result};
@@ -54,6 +56,35 @@ thread_local! {
 /// ```
 pub fn with_capture_mode<R>(mode: CaptureMode, f: impl FnOnce() -> R) -> R {
     let _heeding = Heeding::exchange(mode);
+    f()
+}
+
+/// Runs `f` as if this thread captured nothing, and heeding no capture: what `f` enqueues on streams
+/// that are not being captured runs at once, and memory that it allocates for them holds something
+/// from then on. For what a captured program needs once, and its graph at every launch.
+///
+/// ```
+/// # gpu_runtime::choose_driver(gpu_runtime::DriverChoice::Software { devices: None })?;
+/// use gpu_runtime::{Capture, Device, Stream, outside_of_captures};
+///
+/// let device = Device::get(0)?;
+/// let (captured, other) = (Stream::new(device)?, Stream::new(device)?);
+/// captured.capture(|_| {
+///     let runs = || Ok(Capture::of(&other)?.is_none());
+///     assert!(outside_of_captures(runs)?);
+///     Ok::<_, gpu_runtime::Error>(())
+/// })?;
+/// # Ok::<(), gpu_runtime::Error>(())
+/// ```
+pub fn outside_of_captures<R>(f: impl FnOnce() -> R) -> R {
+    struct Restore(Weak<Books>);
+    impl Drop for Restore {
+        fn drop(&mut self) {
+            current::replace(std::mem::take(&mut self.0));
+        }
+    }
+    let _heeding = Heeding::exchange(CaptureMode::Relaxed);
+    let _restore = Restore(current::replace(Weak::new()));
     f()
 }
 

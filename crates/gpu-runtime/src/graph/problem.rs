@@ -73,6 +73,12 @@ pub enum CaptureProblem {
     /// Copies between these two devices go through memory that all copies share.
     #[error("the devices are badly connected, and copies between them share memory of the host")]
     Relayed,
+    /// A graph whose launches need something done before them.
+    #[error(
+        "each launch of the graph needs something done before it, as it draws new random numbers \
+         each time, and within another graph nobody would do it: launch it by itself"
+    )]
+    NeedsPreparation,
     /// Memory that the graph could not hold on to.
     #[error("a graph cannot hold on to this memory: its record is not from Uses::shared()")]
     NotShared,

@@ -109,6 +109,8 @@ pub(crate) struct Random {
     /// Bounds of integers.
     pub(crate) low: i64,
     pub(crate) high: i64,
+    /// Memory of a seed that is used instead, and of what is added to the offset; 0 for none.
+    pub(crate) state: u64,
 }
 
 /// `start + i * step` into dense memory; integers use `istart` and `istep`.
@@ -133,6 +135,6 @@ const _: () = {
     assert!(size_of::<Matmul>() == 288 && offset_of!(Matmul, batch_dims) == 88);
     assert!(offset_of!(Matmul, batch_sizes) == 96);
     assert!(size_of::<Rows>() == 40 && size_of::<Index>() == 56);
-    assert!(size_of::<Random>() == 64 && offset_of!(Random, low) == 48);
+    assert!(size_of::<Random>() == 72 && offset_of!(Random, low) == 48);
     assert!(size_of::<Range>() == 48 && offset_of!(Range, istart) == 32);
 };

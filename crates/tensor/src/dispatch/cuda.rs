@@ -7,6 +7,7 @@ use gpu_runtime::{
 };
 use smallvec::SmallVec;
 
+use super::captured::note_write;
 use super::family::Family;
 use crate::device::Place;
 use crate::storage::{HostMemory, Memory, Storage};
@@ -48,7 +49,8 @@ pub(super) unsafe fn launch<P: Family>(
         // records are held and marked here; the allocator keeps memory until its uses are done.
         unsafe { kernel.function.launch(&stream, call.launch(kernel.blocks), (ByValue(call),)) }
     })?;
-    Ok(())
+    let mut written = operands.iter().filter(|(_, access)| *access == Access::Write);
+    written.try_for_each(|(tensor, _)| note_write(&stream, tensor))
 }
 
 /// What orders the memory's users: nothing for ordinary host memory, which has its lock.

@@ -1,6 +1,7 @@
 //! The one dispatch point: an operation is data, and its call runs where its operands lie.
 
 pub(crate) mod abi;
+mod captured;
 mod check;
 mod cuda;
 mod elementwise;

@@ -4,6 +4,7 @@ use gpu_alloc::DeviceMemory;
 use gpu_runtime::{Access, DevicePtr, Stream, Uses, ordered, ordered_between};
 use smallvec::SmallVec;
 
+use super::captured::note_write;
 use crate::storage::{Heap, HostMemory, Memory, Pinned, Staging};
 use crate::{Blocking, Error, Result, Tensor};
 
@@ -56,7 +57,8 @@ pub(crate) fn transfer(target: &Tensor, source: &Tensor, blocking: Blocking) -> 
             // here, keep them until the copy is done.
             let copy =
                 || unsafe { stream.enqueue_peer(dst, to.device(), src, from.device(), bytes) };
-            Ok(ordered_between(&stream, &receiver, &uses, copy)?)
+            ordered_between(&stream, &receiver, &uses, copy)?;
+            note_write(&stream, target)
         }
         (Memory::Host(_), Memory::Host(_)) => unreachable!("the ends are on different devices"),
     }
@@ -81,6 +83,7 @@ fn directly(
         enqueue(&stream, device, host, bytes(on_host))
     })
     .map_err(|error| Error::of_host_access(OP, error))?;
+    note_write(&stream, if host_access == Access::Write { on_host } else { on_device })?;
     if blocking == Blocking::Yes {
         stream.point().wait()?;
     }

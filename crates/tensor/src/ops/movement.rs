@@ -70,7 +70,9 @@ impl Tensor {
     /// page-locked source. Towards the host the result lies in page-locked memory.
     ///
     /// # Errors
-    /// As [`Tensor::to`]; or the limit of page-locked memory is reached.
+    /// As [`Tensor::to`]; or the limit of page-locked memory is reached. While work on the tensor's
+    /// device is captured into a graph, nothing would arrive in the new memory of the host:
+    /// [`Tensor::copy_with`] copies at each launch, to page-locked memory that is there already.
     #[track_caller]
     pub fn to_with(&self, target: impl Into<To>, blocking: Blocking) -> Result<Tensor> {
         let target = target.into();
@@ -133,17 +135,9 @@ impl Tensor {
     /// Begins a copy to page-locked host memory and gives what it will be, without waiting.
     ///
     /// # Errors
-    /// As [`Tensor::to_with`]. While work on the tensor's device is captured into a graph, nothing
-    /// would arrive: copy into a tensor that is there already.
+    /// As [`Tensor::to_with`].
     #[track_caller]
     pub fn to_host_async(&self) -> Result<Pending<Tensor>> {
-        if let Place::Cuda(device) = self.place()
-            && Capture::of(&device.current_stream()?)?.is_some()
-        {
-            let problem = CaptureProblem::Once { hint: "; copy_ copies at each launch" };
-            let operation = "to_host_async";
-            return Err(gpu_runtime::Error::Capture { operation, problem }.into());
-        }
         let copy = self.to_with(Device::Cpu, Blocking::No)?;
         Ok(Pending::new(copy))
     }
@@ -164,6 +158,13 @@ pub(super) fn bring(target: &Tensor, source: &Tensor, blocking: Blocking) -> Res
 fn moved(source: &Tensor, place: Place, dtype: DType, blocking: Blocking) -> Result<Tensor> {
     if place == source.place() {
         return convert(source, dtype);
+    }
+    if let (Place::Cuda(device), Place::Cpu) = (source.place(), place)
+        && Capture::of(&*device.current_stream_ref()?)?.is_some()
+    {
+        let hint = "; copy_with copies at each launch, to page-locked memory that is there already";
+        let problem = CaptureProblem::Once { hint };
+        return Err(gpu_runtime::Error::Capture { operation: "to", problem }.into());
     }
     // Conversions run on a GPU, and before a copy between two of them or to the host.
     let sent = if source.is_cuda() { dtype } else { source.dtype() };

@@ -1,6 +1,10 @@
 //! Draws from the generator of a tensor's device into its memory.
 
+use gpu_runtime::Capture;
+
+use super::captured::{CapturedDraw, CapturedDraws};
 use super::distribution::integer;
+use super::generator::Generator;
 use super::seed::generator_at;
 use crate::device::Place;
 use crate::dispatch::abi::Random;
@@ -86,22 +90,41 @@ pub(crate) fn permutation(place: Place, n: usize) -> Result<Vec<i64>> {
 
 #[track_caller]
 fn draw(operation: &'static Operation<Random>, target: &Tensor, with: Parameters) -> Result<()> {
-    let philox = generator_at(target.place()).draw();
-    let call = Random {
-        out: 0,
-        numel: 0,
-        seed: philox.seed,
-        offset: philox.offset,
-        a: with.a,
-        b: with.b,
-        low: with.low,
-        high: with.high,
-    };
     if target.is_contiguous() {
-        return dispatch::random(operation, target, call);
+        return draw_dense(operation, target, with);
     }
     let dense = Tensor::uninit(target.layout().shape().clone(), target.dtype(), target.place())?;
-    dispatch::random(operation, &dense, call)?;
+    draw_dense(operation, &dense, with)?;
     target.copy_(&dense)?;
     Ok(())
+}
+
+#[track_caller]
+fn draw_dense(
+    operation: &'static Operation<Random>,
+    target: &Tensor,
+    with: Parameters,
+) -> Result<()> {
+    let generator = generator_at(target.place());
+    let captured = captured_draw(&generator, target.place())?;
+    let (seed, offset) = match &captured {
+        Some(draw) => (0, draw.offset),
+        None => {
+            let philox = generator.draw();
+            (philox.seed, philox.offset)
+        }
+    };
+    let Parameters { a, b, low, high } = with;
+    let call = Random { out: 0, numel: 0, seed, offset, a, b, low, high, state: 0 };
+    dispatch::random(operation, target, call, captured.as_ref().map(|draw| &draw.state))
+}
+
+/// What is drawn at the launches of a graph, if the work is being captured.
+#[track_caller]
+fn captured_draw(generator: &Generator, place: Place) -> Result<Option<CapturedDraw>> {
+    let Place::Cuda(device) = place else { return Ok(None) };
+    match Capture::of(&*device.current_stream_ref()?)? {
+        Some(capture) => CapturedDraws::of(&capture).draw(generator, device).map(Some),
+        None => Ok(None),
+    }
 }

@@ -10,6 +10,10 @@ use super::philox::Philox;
 /// were before, not from the device. The same calls after the same seed give the same numbers on the
 /// CPU and on any CUDA device. Threads that draw at the same time share the sequence in whatever
 /// order they come; a sequence of one's own is [`with_manual_seed`](crate::with_manual_seed)'s.
+///
+/// Where work is captured into a graph nothing is drawn, but at each launch of the graph, as if the
+/// captured calls were made then: from the generator that was the device's when they were captured,
+/// with its seed and state at the time of the launch.
 #[derive(Clone, Debug)]
 pub struct Generator {
     state: Arc<Mutex<GeneratorState>>,
@@ -51,10 +55,20 @@ impl Generator {
 
     /// The numbers of the next draw.
     pub(crate) fn draw(&self) -> Philox {
+        self.reserve(1)
+    }
+
+    /// The numbers of the first of the next `draws` draws, none of which anybody else gets.
+    pub(super) fn reserve(&self, draws: u64) -> Philox {
         let mut state = self.lock();
         let philox = Philox { seed: state.seed, offset: state.draws };
-        state.draws = state.draws.wrapping_add(1);
+        state.draws = state.draws.wrapping_add(draws);
         philox
+    }
+
+    /// Whether the two are handles of one generator.
+    pub(super) fn is(&self, other: &Generator) -> bool {
+        Arc::ptr_eq(&self.state, &other.state)
     }
 
     fn lock(&self) -> MutexGuard<'_, GeneratorState> {

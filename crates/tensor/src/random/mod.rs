@@ -1,5 +1,6 @@
 //! Random numbers: generators, and the tensors that are filled from them.
 
+mod captured;
 pub(crate) mod distribute;
 pub(crate) mod distribution;
 mod generator;

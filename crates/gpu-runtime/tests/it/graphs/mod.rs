@@ -3,6 +3,7 @@
 
 mod capture;
 mod edges;
+mod hooks;
 mod launches;
 mod memory;
 mod programs;

@@ -1,0 +1,81 @@
+//! What graphs write: each launch changes it, as an operation in place does.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use gpu_runtime::{Capture, Stream};
+
+use super::cuda::uses_of;
+use crate::storage::Storage;
+use crate::{Result, Tensor};
+
+/// The storages that the work of one capture writes.
+#[derive(Default)]
+struct Written {
+    /// By address, at which nothing else is while the weak handle is there.
+    storages: Mutex<HashMap<usize, Write>>,
+    is_launched: AtomicBool,
+}
+
+struct Write {
+    storage: Weak<Storage>,
+    /// Whether it was allocated in the capture, so that the first launch makes what it holds.
+    is_own: bool,
+}
+
+/// Where work on `stream` is being captured: has each launch of the graph count as a change of what
+/// the work writes, so that gradients which need what was there are known to be stale.
+///
+/// # Errors
+/// The runtime failed.
+#[inline]
+pub(super) fn note_write(stream: &Stream, target: &Tensor) -> Result<()> {
+    match Capture::of(stream)? {
+        None => Ok(()),
+        Some(capture) => {
+            Written::of(&capture).add(&capture, target.storage());
+            Ok(())
+        }
+    }
+}
+
+impl Written {
+    fn of(capture: &Capture) -> Arc<Written> {
+        if let Some(known) = capture.attached() {
+            return known;
+        }
+        let new = Arc::new(Written::default());
+        match capture.attach(Arc::clone(&new)) {
+            Ok(()) => {
+                let written = Arc::clone(&new);
+                capture.after_each_launch(move || written.count_launch());
+                new
+            }
+            // Another thread of the capture was quicker.
+            Err(new) => capture.attached().unwrap_or(new),
+        }
+    }
+
+    fn add(&self, capture: &Capture, storage: &Arc<Storage>) {
+        let is_own = || {
+            uses_of(storage).is_some_and(|uses| {
+                capture.fills(&uses.lock().unwrap_or_else(PoisonError::into_inner))
+            })
+        };
+        let mut storages = self.storages.lock().unwrap_or_else(PoisonError::into_inner);
+        storages
+            .entry(Arc::as_ptr(storage).addr())
+            .or_insert_with(|| Write { storage: Arc::downgrade(storage), is_own: is_own() });
+    }
+
+    fn count_launch(&self) {
+        let is_first = !self.is_launched.swap(true, Ordering::AcqRel);
+        let storages = self.storages.lock().unwrap_or_else(PoisonError::into_inner);
+        for write in storages.values().filter(|write| !(write.is_own && is_first)) {
+            if let Some(storage) = write.storage.upgrade() {
+                storage.bump_version();
+            }
+        }
+    }
+}
