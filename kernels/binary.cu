@@ -125,11 +125,11 @@ struct FloorDivide : Heavy {
     }
 };
 
-// The gradient of relu at x: `grad` where x was positive.
+// The gradient of relu at x: `grad` where x was positive or NaN.
 struct ReluBackward {
     template <class T>
     __device__ T operator()(T grad, T x) const {
-        return x > 0 ? grad : T{0};
+        return x <= 0 ? T{0} : grad;
     }
 };
 

@@ -16,7 +16,7 @@ FORMATS = {"f16": "<e6x", "f32": "<f4x", "f64": "<d", "i64": "<q", "u8": "<B7x",
 
 
 def relu_backward(grad, x):
-    return torch.where(x > 0, grad, torch.zeros_like(grad))
+    return torch.where(x <= 0, torch.zeros_like(grad), grad)
 
 
 def integer_pow(base, exponent):

@@ -1,6 +1,6 @@
 //! Dropout.
 
-use tensor::Tensor;
+use tensor::{Error, Tensor};
 
 use super::no_parameters;
 use crate::{Module, Result};
@@ -16,9 +16,29 @@ pub struct Dropout {
 }
 
 impl Dropout {
-    /// A layer in training mode. `p` is clamped to `[0, 1]`.
-    pub fn new(p: f64) -> Dropout {
-        Dropout { p: p.clamp(0.0, 1.0), training: true }
+    /// A layer in training mode.
+    ///
+    /// # Errors
+    /// `p` is no probability: it does not lie in `[0, 1]`.
+    ///
+    /// ```
+    /// use nn::{Dropout, Module};
+    /// use tensor::Tensor;
+    /// let dropped = Dropout::new(0.5)?.forward(&Tensor::ones([100], ())?)?;
+    /// assert!(dropped.to_vec::<f32>()?.iter().all(|&x| x == 0.0 || x == 2.0));
+    /// assert!(Dropout::new(2.0).is_err());
+    /// # Ok::<(), tensor::Error>(())
+    /// ```
+    pub fn new(p: f64) -> Result<Dropout> {
+        if !(0.0..=1.0).contains(&p) {
+            return Err(Error::InvalidArgument {
+                op: "Dropout",
+                argument: "p",
+                value: p.to_string(),
+                why: "it is a probability, and must lie in [0, 1]",
+            });
+        }
+        Ok(Dropout { p, training: true })
     }
 }
 

@@ -115,7 +115,7 @@ fn flatten_keeps_the_batch() -> Result<()> {
 fn dropout_drops_in_training_only_and_keeps_the_mean() -> Result<()> {
     for device in devices::all() {
         let _seed = tensor::enter_manual_seed(4);
-        let mut dropout = Dropout::new(0.25);
+        let mut dropout = Dropout::new(0.25)?;
         let x = Tensor::ones([10_000], device)?;
         let values = dropout.forward(&x)?.to_vec::<f32>()?;
         assert!(values.iter().all(|&v| v == 0.0 || (v - 4.0 / 3.0).abs() < 1e-6));
@@ -124,5 +124,17 @@ fn dropout_drops_in_training_only_and_keeps_the_mean() -> Result<()> {
         dropout.set_training(false);
         assert_eq!(dropout.forward(&x)?.to_vec::<f32>()?, x.to_vec::<f32>()?);
     }
+    Ok(())
+}
+
+#[test]
+fn dropout_takes_a_probability_and_nothing_else() -> Result<()> {
+    for p in [2.0, 1.0 + f64::EPSILON, -0.1, f64::NAN, f64::INFINITY] {
+        let error = Dropout::new(p).expect_err("it is no probability").to_string();
+        assert!(error.contains("Dropout") && error.contains(&p.to_string()), "{error}");
+    }
+    let x = Tensor::ones([8], ())?;
+    assert_eq!(Dropout::new(1.0)?.forward(&x)?.to_vec::<f32>()?, [0.0; 8]);
+    assert_eq!(Dropout::new(0.0)?.forward(&x)?.to_vec::<f32>()?, [1.0; 8]);
     Ok(())
 }

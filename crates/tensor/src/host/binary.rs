@@ -46,15 +46,21 @@ kernels! {
         i64 => |a, b| if b == 0 { 0 } else { floor_remainder(a, b) },
         u8 => |a, b| a.checked_rem(b).unwrap_or(0);
     floor_divide: f16 f32 f64 => |a, b| floor_quotient!(a, b),
-        i64 => |a, b| if b == 0 { 0 } else { a.wrapping_sub(floor_remainder(a, b)).wrapping_div(b) },
+        i64 => |a, b| if b == 0 { 0 } else { floor_division(a, b) },
         u8 => |a, b| a.checked_div(b).unwrap_or(0);
-    relu_backward: f16 f32 f64 => |grad, x| if x > 0.0 { grad } else { 0.0 };
+    relu_backward: f16 f32 f64 => |grad, x| if x <= 0.0 { 0.0 } else { grad };
 }
 
 /// The remainder with the sign of the divisor, as in Python; `b` is not 0.
 fn floor_remainder(a: i64, b: i64) -> i64 {
     let r = a.wrapping_rem(b);
     if r != 0 && (r < 0) != (b < 0) { r + b } else { r }
+}
+
+/// The quotient rounded down; that of the least number and -1 wraps. `b` is not 0.
+fn floor_division(a: i64, b: i64) -> i64 {
+    let r = a.wrapping_rem(b);
+    a.wrapping_div(b) - i64::from(r != 0 && (r < 0) != (b < 0))
 }
 
 /// By repeated squaring. 1 / base^n is whole for 1 and -1 only; the rest becomes 0.

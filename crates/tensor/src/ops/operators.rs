@@ -1,5 +1,7 @@
-//! `+ - * /` and `-x` on tensors and numbers; they give a `Result`, since shapes may not fit.
+//! `+ - * /` and `-x` on tensors, owned or borrowed, and numbers; they give a `Result`, since shapes
+//! may not fit.
 
+use std::borrow::Borrow;
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
 use half::f16;
@@ -10,39 +12,50 @@ use crate::{Result, Scalar, Tensor};
 
 macro_rules! operators {
     ($($trait:ident::$method:ident => $operation:ident;)*) => {$(
-        impl<'a, O: Into<Operand<'a>>> $trait<O> for &Tensor {
-            type Output = Result<Tensor>;
-
-            #[track_caller]
-            fn $method(self, other: O) -> Result<Tensor> {
-                $operation.apply(self.into(), other.into())
-            }
-        }
-
-        impl<'a, O: Into<Operand<'a>>> $trait<O> for Tensor {
-            type Output = Result<Tensor>;
-
-            #[track_caller]
-            fn $method(self, other: O) -> Result<Tensor> {
-                $operation.apply((&self).into(), other.into())
-            }
-        }
-
-        numbers_first!($trait::$method => $operation: f16 f32 f64 i32 i64 u8);
+        tensor_first!($trait::$method => $operation: Tensor, &Tensor);
+        number_first!($trait::$method => $operation: f16, f32, f64, i32, i64, u8, Scalar);
     )*};
 }
 
-macro_rules! numbers_first {
-    ($trait:ident::$method:ident => $operation:ident: $($number:ty)*) => {$(
-        impl $trait<&Tensor> for $number {
+/// A tensor, owned or borrowed, with a number or a borrowed tensor, and with an owned tensor.
+macro_rules! tensor_first {
+    ($trait:ident::$method:ident => $operation:ident: $($tensor:ty),*) => {$(
+        impl<'a, O: Into<Operand<'a>>> $trait<O> for $tensor {
             type Output = Result<Tensor>;
 
             #[track_caller]
-            fn $method(self, other: &Tensor) -> Result<Tensor> {
-                $operation.apply(Operand::Number(Scalar::from(self)), other.into())
+            fn $method(self, other: O) -> Result<Tensor> {
+                $operation.apply(Operand::Tensor(self.borrow()), other.into())
+            }
+        }
+
+        impl $trait<Tensor> for $tensor {
+            type Output = Result<Tensor>;
+
+            #[track_caller]
+            fn $method(self, other: Tensor) -> Result<Tensor> {
+                $operation.apply(Operand::Tensor(self.borrow()), Operand::Tensor(&other))
             }
         }
     )*};
+}
+
+macro_rules! number_first {
+    ($trait:ident::$method:ident => $operation:ident: $($number:ty),*) => {$(
+        number_first!(@with $trait::$method => $operation: $number, Tensor);
+        number_first!(@with $trait::$method => $operation: $number, &Tensor);
+    )*};
+    (@with $trait:ident::$method:ident => $operation:ident: $number:ty, $tensor:ty) => {
+        impl $trait<$tensor> for $number {
+            type Output = Result<Tensor>;
+
+            #[track_caller]
+            fn $method(self, other: $tensor) -> Result<Tensor> {
+                let number = Operand::Number(Scalar::from(self));
+                $operation.apply(number, Operand::Tensor(other.borrow()))
+            }
+        }
+    };
 }
 
 operators! {
@@ -50,6 +63,15 @@ operators! {
     Sub::sub => SUB;
     Mul::mul => MUL;
     Div::div => DIV;
+}
+
+impl Neg for Tensor {
+    type Output = Result<Tensor>;
+
+    #[track_caller]
+    fn neg(self) -> Result<Tensor> {
+        Tensor::neg(&self)
+    }
 }
 
 impl Neg for &Tensor {

@@ -16,6 +16,7 @@ mod manual_order;
 mod memory;
 mod movement;
 mod observers;
+mod operators;
 mod printing;
 mod promotion;
 mod random;

@@ -1,6 +1,6 @@
-//! Values of the operations, against PyTorch's.
+//! Values of the operations, against PyTorch's and against exact ones.
 
-use tensor::Result;
+use tensor::{DType, Result, Tensor};
 
 use crate::apply::apply;
 use crate::devices::for_each_device;
@@ -66,4 +66,46 @@ fn matrix_products_give_pytorchs_numbers() -> Result<()> {
 #[test]
 fn indexing_and_joining_give_pytorchs_numbers() -> Result<()> {
     check("index")
+}
+
+#[test]
+fn a_quotient_of_integers_is_rounded_down_at_the_ends_of_their_range_too() -> Result<()> {
+    for_each_device(|device| {
+        let a = [i64::MIN, i64::MIN + 1, i64::MAX, i64::MAX - 1, -1, 0, 1, 7, -7, i64::MIN];
+        for b in [3, -3, 2, -2, 7, 1, -1, i64::MAX, i64::MIN, i64::MIN + 1] {
+            let exact = |a: i64| {
+                let (a, b) = (i128::from(a), i128::from(b));
+                a / b - i128::from(a % b != 0 && (a < 0) != (b < 0))
+            };
+            let quotients = Tensor::new(a, device)?.floor_divide(b)?.to_vec::<i64>()?;
+            let expected: Vec<i64> = a.iter().map(|&a| exact(a) as i64).collect();
+            assert_eq!(quotients, expected, "divided by {b} on {device}");
+            let left = Tensor::new(a, device)?.remainder(b)?.to_vec::<i64>()?;
+            let expected: Vec<i64> =
+                a.iter().map(|&a| (i128::from(a) - exact(a) * i128::from(b)) as i64).collect();
+            assert_eq!(left, expected, "what {b} leaves on {device}");
+        }
+        Ok(())
+    })
+}
+
+#[test]
+fn what_rounding_or_a_dtype_would_spoil_is_as_in_pytorch() -> Result<()> {
+    for_each_device(|device| {
+        let steps = Tensor::linspace(0.9, 9.7, 5, (DType::I64, device))?;
+        assert_eq!(steps.to_vec::<i64>()?, [0, 2, 4, 6, 9]);
+        let bytes = Tensor::new([0u8, 3], device)?;
+        assert_eq!(bytes.any()?.item::<u8>()?, 1);
+        assert_eq!(bytes.all()?.dtype(), DType::U8);
+        let halves = Tensor::new([-200.0f32, 200.0], device)?.to(DType::F16)?;
+        let variance = halves.var(&[], 0, false)?;
+        assert_eq!(
+            (variance.dtype(), variance.to(DType::F32)?.item::<f32>()?),
+            (DType::F16, 40000.0)
+        );
+        let x = Tensor::new([f32::NAN, 1.0, 0.0, -1.0], device)?.requires_grad_(true)?;
+        x.relu()?.sum()?.backward()?;
+        assert_eq!(x.grad().expect("computed").to_vec::<f32>()?, [1.0, 1.0, 0.0, 0.0]);
+        Ok(())
+    })
 }
