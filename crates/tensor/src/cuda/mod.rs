@@ -2,7 +2,8 @@
 //!
 //! Operations of tensors are captured into a [`Graph`] where [`Stream`] captures: what they make
 //! belongs to the graph's own memory, and holds nothing before the first launch; what they use from
-//! outside is read and written again by each launch.
+//! outside is read and written again by each launch. Random numbers are drawn anew by each launch, as
+//! the captured calls would draw them then, from the generators that were in use at the capture.
 //!
 //! ```
 //! # gpu_runtime::choose_driver(gpu_runtime::DriverChoice::Software { devices: Some(1) })?;
