@@ -3,7 +3,7 @@
 use std::any::{Any, TypeId};
 use std::fmt;
 use std::marker::PhantomData;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 
 use cuda_sys::CUstreamCaptureStatus as Status;
 
@@ -188,8 +188,9 @@ impl Capture {
 
     /// Whether memory was allocated for the captured work, so that it holds nothing before the first
     /// launch.
-    pub fn fills(&self, record: &UseRecord) -> bool {
-        record.birth().is_some_and(|birth| Arc::ptr_eq(birth, &self.0.birth))
+    pub fn fills(&self, uses: &Uses) -> bool {
+        let state = uses.state().lock().unwrap_or_else(PoisonError::into_inner);
+        state.birth().is_some_and(|birth| Arc::ptr_eq(birth, &self.0.birth))
     }
 
     /// A use record for memory that was just allocated for the captured work, from memory that the

@@ -58,11 +58,7 @@ impl Written {
     }
 
     fn add(&self, capture: &Capture, storage: &Arc<Storage>) {
-        let is_own = || {
-            uses_of(storage).is_some_and(|uses| {
-                capture.fills(&uses.lock().unwrap_or_else(PoisonError::into_inner))
-            })
-        };
+        let is_own = || uses_of(storage).is_some_and(|uses| capture.fills(uses));
         let mut storages = self.storages.lock().unwrap_or_else(PoisonError::into_inner);
         storages
             .entry(Arc::as_ptr(storage).addr())
