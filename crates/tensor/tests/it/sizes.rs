@@ -35,8 +35,8 @@ fn a_shape_whose_sizes_cannot_be_multiplied_is_refused_also_where_one_is_zero() 
             assert!(is_too_large(&Tensor::zeros(shape, device)), "{shape:?}");
         }
         let empty = Tensor::zeros([0], device)?;
-        assert!(is_too_large(&empty.view([0, 1 << 40, 1 << 40])));
-        assert!(is_too_large(&empty.reshape([1 << 40, 0, 1 << 40])));
+        assert!(is_too_large(&empty.view([0usize, 1 << 40, 1 << 40])));
+        assert!(is_too_large(&empty.reshape([1usize << 40, 0, 1 << 40])));
         assert!(is_too_large(&Tensor::zeros([0, 1], device)?.expand([0, usize::MAX])));
         Ok(())
     })
@@ -160,7 +160,7 @@ fn products_over_a_repeated_dimension_take_no_time() -> Result<()> {
     for_each_device(|device| {
         let (a, b) =
             (Tensor::new([[2.0f32], [3.0]], device)?, Tensor::new([[5.0f32, 7.0]], device)?);
-        let (wide, tall) = (a.expand([2, 1 << 40])?, b.expand([1 << 40, 2])?);
+        let (wide, tall) = (a.expand([2, 1usize << 40])?, b.expand([1usize << 40, 2])?);
         let scale = (1u64 << 40) as f32;
         let expected: Vec<f32> = [10.0, 14.0, 15.0, 21.0].map(|x| x * scale).to_vec();
         assert_eq!(wide.matmul(&tall)?.to_vec::<f32>()?, expected);
@@ -186,7 +186,7 @@ fn results_without_room_in_memory_are_refused_at_once() -> Result<()> {
         assert!(is_too_large(&x.softmax(0)));
         assert!(is_too_large(&x.var(&[], 1, false)));
         assert!(x.eq(&x).is_err(), "a byte for each");
-        assert!(is_too_large(&x.unsqueeze(1)?.expand([1 << 62, 4])));
+        assert!(is_too_large(&x.unsqueeze(1)?.expand([1usize << 62, 4])));
         assert!(x.fill_(1).is_err(), "its elements share memory");
         assert!(x.split(1, 0).is_err(), "so many tensors");
         assert_eq!(x.split(1 << 61, 0)?.len(), 2);
