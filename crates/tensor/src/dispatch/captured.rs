@@ -2,24 +2,24 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use gpu_runtime::{Capture, Stream};
 
 use super::cuda::uses_of;
-use crate::storage::Storage;
+use crate::storage::{Storage, WeakStorage};
 use crate::{Result, Tensor};
 
 /// The storages that the work of one capture writes.
 #[derive(Default)]
 struct Written {
-    /// By address, at which nothing else is while the weak handle is there.
+    /// By number, which no other storage has while the weak handle is there.
     storages: Mutex<HashMap<usize, Write>>,
     is_launched: AtomicBool,
 }
 
 struct Write {
-    storage: Weak<Storage>,
+    storage: WeakStorage,
     /// Whether it was allocated in the capture, so that the first launch makes what it holds.
     is_own: bool,
 }
@@ -57,12 +57,12 @@ impl Written {
         }
     }
 
-    fn add(&self, capture: &Capture, storage: &Arc<Storage>) {
+    fn add(&self, capture: &Capture, storage: &Storage) {
         let is_own = || uses_of(storage).is_some_and(|uses| capture.fills(uses));
         let mut storages = self.storages.lock().unwrap_or_else(PoisonError::into_inner);
         storages
-            .entry(Arc::as_ptr(storage).addr())
-            .or_insert_with(|| Write { storage: Arc::downgrade(storage), is_own: is_own() });
+            .entry(storage.id())
+            .or_insert_with(|| Write { storage: storage.downgrade(), is_own: is_own() });
     }
 
     fn count_launch(&self) {

@@ -11,8 +11,8 @@ mod pinned;
 mod staging;
 
 use std::fmt;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
 
 pub use guard::ReadGuard;
 pub(crate) use guard::{read, to_vec};
@@ -59,6 +59,9 @@ struct Inner {
     memory: Memory,
     version: AtomicU64,
 }
+
+/// A handle that keeps no memory: it knows of a storage as long as others have it.
+pub(crate) struct WeakStorage(Weak<Inner>);
 
 /// Who owns the bytes, and by what they are ordered.
 pub(crate) enum Memory {
@@ -158,6 +161,12 @@ impl Storage {
         Arc::as_ptr(&self.inner).addr()
     }
 
+    /// A handle that keeps no memory. As long as it is there, no other storage has this one's
+    /// [`id`](Storage::id).
+    pub(crate) fn downgrade(&self) -> WeakStorage {
+        WeakStorage(Arc::downgrade(&self.inner))
+    }
+
     /// Whether nobody else has a handle.
     pub(crate) fn is_sole_owner(&self) -> bool {
         Arc::strong_count(&self.inner) == 1
@@ -171,6 +180,13 @@ impl Storage {
     /// Notes a change in place, so that gradients saved before it are known to be stale.
     pub(crate) fn bump_version(&self) {
         self.inner.version.fetch_add(1, Ordering::AcqRel);
+    }
+}
+
+impl WeakStorage {
+    /// The storage, if anybody still has it.
+    pub(crate) fn upgrade(&self) -> Option<Storage> {
+        self.0.upgrade().map(|inner| Storage { inner })
     }
 }
 

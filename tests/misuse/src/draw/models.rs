@@ -21,7 +21,7 @@ impl Draw {
                 0 => model.push(self.linear()?),
                 1 => model.push(ReLU),
                 2 => model.push(Flatten),
-                _ => model.push(Dropout::new(self.number()?)),
+                _ => model.push(Dropout::new(self.number()?).ok()?),
             };
         }
         Some(model)

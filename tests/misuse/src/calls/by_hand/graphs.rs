@@ -38,6 +38,25 @@ pub(super) const ENTRIES: &[Entry] = entries! {
         drop(launched(d, &graph));
         Some(())
     };
+    "gpu_runtime::Capture::before_each_launch", "gpu_runtime::Capture::after_each_launch",
+    "gpu_runtime::Capture::fills", "gpu_runtime::outside_of_captures" => |d| {
+        let (stream, buffer, fails) = (d.stream()?, d.buffer()?, d.flag()?);
+        let (graph, ()) = stream
+            .capture(|capture| {
+                capture.before_each_launch(move |stream| {
+                    let _ = gpu_runtime::outside_of_captures(|| stream.point());
+                    if fails { Err("as it was drawn".into()) } else { Ok(()) }
+                });
+                capture.after_each_launch(|| ());
+                let _ = capture.fills(buffer.uses());
+                Ok::<_, Error>(())
+            })
+            .ok()?;
+        let exec = launched(d, &graph);
+        let other = d.stream()?;
+        let _ = other.capture(|_| exec.map_or(Ok(()), |exec| exec.launch(&other)));
+        Some(())
+    };
     "gpu_runtime::GraphExec::update" => |d| {
         let (one, two) = (d.graph()?, d.graph()?);
         let exec = launched(d, &one)?;
