@@ -13,7 +13,7 @@ pub(super) enum Verdict {
     Passes,
     /// It fails, whatever the driver does.
     Cannot,
-    /// It measures time: either is fine.
+    /// It depends on how fast what runs: either may be.
     Timing,
 }
 
