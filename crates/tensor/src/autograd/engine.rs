@@ -1,12 +1,13 @@
 //! The walk: from the gradients of outputs back to the leaves.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use gpu_runtime::{Order, Stream, StreamGuard, with_order};
 use smallvec::SmallVec;
 
 use super::error::AutogradError;
+use super::leaf::Leaf;
 use super::mode::enter_grad_mode;
 use super::node::{Edge, EdgeId, Gradients, Graph, Node};
 use crate::{Result, Tensor};
@@ -19,10 +20,21 @@ pub(super) enum Goal {
     Collect(Collection),
 }
 
+impl Goal {
+    /// Whether a gradient at this edge is wanted, or leads to one that is.
+    fn needs(&self, edge: &Edge) -> bool {
+        match self {
+            Goal::Accumulate => true,
+            Goal::Collect(collection) => collection.needs(edge.id()),
+        }
+    }
+}
+
 /// Walks back from `roots`, each with the gradient that arrives there, and gives what it collected.
 ///
-/// A node runs when everything computed from it has run. Because nodes are numbered in the order
-/// of their making, taking the highest number among those that have a gradient does just that.
+/// A node's turn comes when everything computed from it has had its own; of several whose turn it is
+/// the last one that was reached goes first. So the order, and with it the order in which gradients
+/// are summed, follows from the graph alone: not from when, or in which threads, it was recorded.
 pub(super) fn run(
     roots: Vec<(Edge, Tensor)>,
     goal: Goal,
@@ -32,10 +44,10 @@ pub(super) fn run(
     // Neighbouring nodes may be on different streams: their order must not depend on the mode that
     // the forward pass ran in.
     with_order(Order::Automatic, || {
-        let mut walk = Walk { ready: BTreeMap::new(), goal, graph, streams: Streams::default() };
-        for (edge, gradient) in roots {
-            walk.deliver(&edge, gradient)?;
-        }
+        let arrivals = expected_arrivals(&roots, &goal);
+        let mut walk =
+            Walk { arrivals, ready: Vec::new(), goal, graph, streams: Streams::default() };
+        walk.begin(roots)?;
         walk.run()?;
         walk.streams.join()?;
         Ok(match walk.goal {
@@ -46,24 +58,87 @@ pub(super) fn run(
 }
 
 struct Walk {
-    /// Nodes with the sum of the gradients that arrived so far, by their number.
-    ready: BTreeMap<u64, (Arc<Node>, Tensor)>,
+    /// The nodes whose turn has not come.
+    arrivals: HashMap<EdgeId, Arrivals>,
+    /// Those whose turn it is, with the gradients of their outputs; none where none arrived.
+    ready: Vec<(Arc<Node>, Option<Tensor>)>,
     goal: Goal,
     graph: Graph,
     streams: Streams,
 }
 
+/// What arrives at a node.
+#[derive(Default)]
+struct Arrivals {
+    /// From how many edges something is still to come, be it no gradient.
+    expected: usize,
+    /// The gradients that did.
+    sum: Option<Tensor>,
+}
+
+impl Arrivals {
+    fn add(&mut self, gradient: Tensor) -> Result<()> {
+        self.sum = Some(match self.sum.take() {
+            Some(sum) => sum.add(&gradient)?,
+            None => gradient,
+        });
+        Ok(())
+    }
+}
+
+/// The nodes that a walk from `roots` comes to, with the number of edges that lead to each.
+fn expected_arrivals(roots: &[(Edge, Tensor)], goal: &Goal) -> HashMap<EdgeId, Arrivals> {
+    let mut expected: HashMap<EdgeId, Arrivals> = HashMap::new();
+    let mut stack = Vec::new();
+    for (edge, _) in roots.iter().filter(|(edge, _)| goal.needs(edge)) {
+        let Edge::Node(node) = edge else { continue };
+        if expected.insert(edge.id(), Arrivals::default()).is_none() {
+            stack.push(node);
+        }
+    }
+    while let Some(node) = stack.pop() {
+        for edge in node.inputs.iter().flatten().filter(|edge| goal.needs(edge)) {
+            let Edge::Node(input) = edge else { continue };
+            let arrivals = expected.entry(edge.id()).or_insert_with(|| {
+                stack.push(input);
+                Arrivals::default()
+            });
+            arrivals.expected += 1;
+        }
+    }
+    expected
+}
+
 impl Walk {
-    fn run(&mut self) -> Result<()> {
-        while let Some((_, (node, gradient))) = self.ready.pop_last() {
-            if let Goal::Collect(collection) = &mut self.goal {
-                collection.take(&Edge::Node(Arc::clone(&node)), &gradient)?;
-                if !collection.on_the_way.contains(&node.sequence) {
-                    continue;
+    /// The gradients of the roots arrive.
+    fn begin(&mut self, roots: Vec<(Edge, Tensor)>) -> Result<()> {
+        let mut nodes = Vec::new();
+        for (edge, gradient) in roots {
+            let gradient = edge.form().conform(gradient)?;
+            match edge {
+                Edge::Leaf(leaf) => self.arrive_at_leaf(&leaf, gradient)?,
+                Edge::Node(node) => {
+                    if let Some(arrivals) = self.arrivals.get_mut(&EdgeId::of(&node)) {
+                        arrivals.add(gradient)?;
+                        nodes.push(node);
+                    }
                 }
             }
-            for (edge, gradient) in node.inputs.iter().zip(self.call(&node, gradient)?) {
-                if let (Some(edge), Some(gradient)) = (edge, gradient) {
+        }
+        nodes.iter().for_each(|node| self.release(node));
+        Ok(())
+    }
+
+    fn run(&mut self) -> Result<()> {
+        while let Some((node, gradient)) = self.ready.pop() {
+            let gradients = match gradient {
+                Some(gradient) => self.call(&node, gradient)?,
+                None => Gradients::new(),
+            };
+            let mut gradients = gradients.into_iter();
+            for edge in &node.inputs {
+                let gradient = gradients.next().flatten();
+                if let Some(edge) = edge {
                     self.deliver(edge, gradient)?;
                 }
             }
@@ -71,10 +146,17 @@ impl Walk {
         Ok(())
     }
 
-    /// The backward function of a node, on the stream of its forward operation.
-    fn call(&mut self, node: &Node, gradient: Tensor) -> Result<Gradients> {
-        let needs: SmallVec<[bool; 3]> =
-            node.inputs.iter().map(|edge| edge.as_ref().is_some_and(|e| self.needs(e))).collect();
+    /// The gradients of a node's inputs, by its backward function on the stream of its forward
+    /// operation; none where none is needed.
+    fn call(&mut self, node: &Arc<Node>, gradient: Tensor) -> Result<Gradients> {
+        if let Goal::Collect(collection) = &mut self.goal {
+            collection.take(EdgeId::of(node), &gradient)?;
+        }
+        let needs = |edge: &Option<Edge>| edge.as_ref().is_some_and(|edge| self.goal.needs(edge));
+        let needs: SmallVec<[bool; 3]> = node.inputs.iter().map(needs).collect();
+        if !needs.contains(&true) {
+            return Ok(Gradients::new());
+        }
         let function = node.function(self.graph)?;
         let _stream = self.streams.enter(node.stream.as_ref())?;
         function(&gradient, &needs).map_err(|source| {
@@ -82,27 +164,37 @@ impl Walk {
         })
     }
 
-    fn needs(&self, edge: &Edge) -> bool {
-        match &self.goal {
-            Goal::Accumulate => true,
-            Goal::Collect(collection) => collection.needs(edge),
+    /// What a node has for one of its inputs, a gradient or nothing, arrives there.
+    fn deliver(&mut self, edge: &Edge, gradient: Option<Tensor>) -> Result<()> {
+        let gradient = gradient.map(|gradient| edge.form().conform(gradient)).transpose()?;
+        match (edge, gradient) {
+            (Edge::Leaf(leaf), Some(gradient)) => self.arrive_at_leaf(leaf, gradient),
+            (Edge::Leaf(_), None) => Ok(()),
+            (Edge::Node(node), gradient) => {
+                // A node that is not there leads to nothing that is wanted.
+                let Some(arrivals) = self.arrivals.get_mut(&edge.id()) else { return Ok(()) };
+                arrivals.expected -= 1;
+                gradient.map_or(Ok(()), |gradient| arrivals.add(gradient))?;
+                self.release(node);
+                Ok(())
+            }
         }
     }
 
-    /// A gradient arrives at the end of an edge.
-    fn deliver(&mut self, edge: &Edge, gradient: Tensor) -> Result<()> {
-        let gradient = edge.form().conform(gradient)?;
-        match (edge, &mut self.goal) {
-            (Edge::Leaf(leaf), Goal::Accumulate) => leaf.accumulate(gradient),
-            (Edge::Leaf(_), Goal::Collect(collection)) => collection.take(edge, &gradient),
-            (Edge::Node(node), _) => {
-                let arrived = match self.ready.remove(&node.sequence) {
-                    Some((_, so_far)) => so_far.add(&gradient)?,
-                    None => gradient,
-                };
-                self.ready.insert(node.sequence, (Arc::clone(node), arrived));
-                Ok(())
-            }
+    fn arrive_at_leaf(&mut self, leaf: &Arc<Leaf>, gradient: Tensor) -> Result<()> {
+        match &mut self.goal {
+            Goal::Accumulate => leaf.accumulate(gradient),
+            Goal::Collect(collection) => collection.take(EdgeId::of(leaf), &gradient),
+        }
+    }
+
+    /// Lets the turn of a node come, if everything that is expected has arrived.
+    fn release(&mut self, node: &Arc<Node>) {
+        let id = EdgeId::of(node);
+        if self.arrivals.get(&id).is_some_and(|arrivals| arrivals.expected == 0)
+            && let Some(arrivals) = self.arrivals.remove(&id)
+        {
+            self.ready.push((Arc::clone(node), arrivals.sum));
         }
     }
 }
@@ -110,8 +202,8 @@ impl Walk {
 /// The gradients that a walk was asked for.
 pub(super) struct Collection {
     wanted: HashMap<EdgeId, SmallVec<[usize; 1]>>,
-    /// The numbers of the nodes from which a wanted edge can be reached.
-    on_the_way: HashSet<u64>,
+    /// The nodes from which a wanted edge can be reached.
+    on_the_way: HashSet<EdgeId>,
     gradients: Vec<Option<Tensor>>,
 }
 
@@ -122,25 +214,22 @@ impl Collection {
         for (position, edge) in inputs.iter().enumerate() {
             wanted.entry(edge.id()).or_default().push(position);
         }
-        let gradients = inputs.iter().map(|_| None).collect();
-        let mut collection = Collection { wanted, on_the_way: HashSet::new(), gradients };
-        // Inputs have lower numbers: when a node's turn comes, theirs has been.
-        for node in reachable(roots).values() {
-            if node.inputs.iter().flatten().any(|edge| collection.needs(edge)) {
-                collection.on_the_way.insert(node.sequence);
-            }
+        let consumers = consumers(roots);
+        let mut on_the_way = HashSet::new();
+        let mut stack: Vec<EdgeId> = wanted.keys().copied().collect();
+        while let Some(id) = stack.pop() {
+            let consumers = consumers.get(&id).into_iter().flatten();
+            stack.extend(consumers.filter(|&&consumer| on_the_way.insert(consumer)));
         }
-        collection
+        Collection { wanted, on_the_way, gradients: inputs.iter().map(|_| None).collect() }
     }
 
-    /// Whether a gradient at this edge is wanted, or leads to one that is.
-    fn needs(&self, edge: &Edge) -> bool {
-        self.wanted.contains_key(&edge.id())
-            || matches!(edge, Edge::Node(node) if self.on_the_way.contains(&node.sequence))
+    fn needs(&self, id: EdgeId) -> bool {
+        self.wanted.contains_key(&id) || self.on_the_way.contains(&id)
     }
 
-    fn take(&mut self, edge: &Edge, gradient: &Tensor) -> Result<()> {
-        for &position in self.wanted.get(&edge.id()).into_iter().flatten() {
+    fn take(&mut self, id: EdgeId, gradient: &Tensor) -> Result<()> {
+        for &position in self.wanted.get(&id).into_iter().flatten() {
             let slot = &mut self.gradients[position];
             *slot = Some(match slot.take() {
                 Some(so_far) => so_far.add(gradient)?,
@@ -151,18 +240,21 @@ impl Collection {
     }
 }
 
-/// The nodes behind `roots`, by their number.
-fn reachable<'a>(roots: impl Iterator<Item = &'a Edge>) -> BTreeMap<u64, &'a Arc<Node>> {
-    let mut found = BTreeMap::new();
+/// Behind `roots`: by each edge's end the nodes that it leads from.
+fn consumers<'a>(roots: impl Iterator<Item = &'a Edge>) -> HashMap<EdgeId, SmallVec<[EdgeId; 2]>> {
+    let mut consumers: HashMap<EdgeId, SmallVec<[EdgeId; 2]>> = HashMap::new();
+    let mut seen = HashSet::new();
     let mut stack: Vec<&Edge> = roots.collect();
     while let Some(edge) = stack.pop() {
-        if let Edge::Node(node) = edge
-            && found.insert(node.sequence, node).is_none()
-        {
-            stack.extend(node.inputs.iter().flatten());
+        let Edge::Node(node) = edge else { continue };
+        if seen.insert(edge.id()) {
+            for input in node.inputs.iter().flatten() {
+                consumers.entry(input.id()).or_default().push(edge.id());
+                stack.push(input);
+            }
         }
     }
-    found
+    consumers
 }
 
 /// The streams other than the caller's current ones that the walk used.

@@ -1,6 +1,5 @@
 //! The graph's nodes: one per recorded operation, each holding on to what it was computed from.
 
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use gpu_runtime::Stream;
@@ -27,8 +26,6 @@ pub(super) enum Graph {
 /// One operation that was recorded.
 pub(super) struct Node {
     pub(super) name: &'static str,
-    /// Nodes are numbered as they are made, so an operation's number is above those of its inputs.
-    pub(super) sequence: u64,
     pub(super) inputs: SmallVec<[Option<Edge>; 3]>,
     /// `None` once a walk freed it.
     function: Mutex<Option<Arc<Function>>>,
@@ -45,20 +42,12 @@ impl Node {
         output: &Tensor,
         function: Arc<Function>,
     ) -> Node {
-        static NEXT: AtomicU64 = AtomicU64::new(0);
         let stream = match output.place() {
             Place::Cpu => None,
             // Without a stream of its own the backward function runs on the current one.
             Place::Cuda(device) => device.current_stream().ok(),
         };
-        Node {
-            name,
-            sequence: NEXT.fetch_add(1, Ordering::Relaxed),
-            inputs,
-            function: Mutex::new(Some(function)),
-            form: Form::of(output),
-            stream,
-        }
+        Node { name, inputs, function: Mutex::new(Some(function)), form: Form::of(output), stream }
     }
 
     /// The backward function; with [`Graph::Free`] the node lets go of it.
@@ -103,12 +92,19 @@ pub(super) enum Edge {
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct EdgeId(usize);
 
+impl EdgeId {
+    /// Of the edges that end at this node or leaf.
+    pub(super) fn of<T>(end: &Arc<T>) -> EdgeId {
+        EdgeId(Arc::as_ptr(end).addr())
+    }
+}
+
 impl Edge {
     pub(super) fn id(&self) -> EdgeId {
-        EdgeId(match self {
-            Edge::Node(node) => Arc::as_ptr(node).addr(),
-            Edge::Leaf(leaf) => Arc::as_ptr(leaf).addr(),
-        })
+        match self {
+            Edge::Node(node) => EdgeId::of(node),
+            Edge::Leaf(leaf) => EdgeId::of(leaf),
+        }
     }
 
     pub(super) fn form(&self) -> &Form {
