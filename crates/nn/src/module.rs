@@ -11,8 +11,9 @@ use crate::state::{self, StateDict, StateError};
 /// [`visit_mut`](Module::visit_mut), in the same order; everything else is provided.
 ///
 /// Parameters are tensors, and tensors are handles: a clone of a module *shares* its parameters.
-/// Moving a module with [`to`](Module::to) puts new tensors in their place, so build the optimizer
-/// after the module is where it shall be.
+/// Moving a module to another device with [`to`](Module::to) puts new tensors in their place, so build
+/// the optimizer after the module is where it shall be. One that was built before says so when it is to
+/// make a step.
 ///
 /// ```
 /// use nn::{Linear, Module, Result};
@@ -77,17 +78,15 @@ pub trait Module: Send + Sync {
     }
 
     /// Moves the parameters to `device`. `Device::cuda()` means the device that is current now, for
-    /// all of them. Gradients are not moved: they are dropped with the tensors they belonged to.
+    /// all of them. A parameter that is there already stays the same tensor, with its gradient; the
+    /// others' gradients are not moved: they are dropped with the tensors they belonged to.
     ///
     /// # Errors
     /// The device does not exist, or its memory is short. The module is then unchanged.
     fn to(&mut self, device: Device) -> Result<()> {
-        let mut moved = Vec::new();
-        for (_, parameter) in self.named_parameters() {
-            let leaf = parameter.detach().to(device)?;
-            moved.push(leaf.requires_grad_(parameter.requires_grad())?);
-        }
-        let mut moved = moved.into_iter();
+        let parameters = self.parameters();
+        let moved: Result<Vec<_>> = parameters.iter().map(|p| p.moved_leaf(device)).collect();
+        let mut moved = moved?.into_iter();
         self.visit_mut(&mut |_, parameter| {
             if let Some(leaf) = moved.next() {
                 *parameter = leaf;

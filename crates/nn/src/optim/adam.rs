@@ -2,7 +2,7 @@
 
 use tensor::{Tensor, no_grad};
 
-use super::{Optimizer, check_not_negative, check_parameters};
+use super::{Optimizer, check_not_left, check_not_negative, check_parameters};
 use crate::Result;
 
 /// Adam: Kingma & Ba, "Adam: A Method for Stochastic Optimization" (2015), Algorithm 1, with the
@@ -71,6 +71,7 @@ impl Options {
 
 impl Optimizer for Adam {
     fn step(&mut self) -> Result<()> {
+        check_not_left("Adam::step", &self.parameters)?;
         no_grad(|| {
             for (parameter, slot) in self.parameters.iter().zip(&mut self.moments) {
                 let Some(gradient) = parameter.grad() else { continue };

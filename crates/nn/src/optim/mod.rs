@@ -17,8 +17,9 @@ pub trait Optimizer {
     /// Changes every parameter that has a gradient.
     ///
     /// # Errors
-    /// A gradient does not fit its parameter, or memory is short. Parameters before the one that
-    /// failed are then changed already.
+    /// The module was moved to another device after the optimizer was built, so that its gradients are
+    /// those of other parameters; nothing is changed then. Or a gradient does not fit its parameter, or
+    /// memory is short: parameters before the one that failed are then changed already.
     fn step(&mut self) -> Result<()>;
 
     /// The parameters, in the order they were given in.
@@ -42,6 +43,25 @@ fn check_parameters(op: &'static str, parameters: &[Tensor]) -> Result<()> {
                 argument: "parameters",
                 value: format!("a tensor of shape {:?}", parameter.shape()),
                 why: "each must be a leaf that requires a gradient",
+            });
+        }
+    }
+    Ok(())
+}
+
+/// No parameter was left behind when its module was moved.
+fn check_not_left(op: &'static str, parameters: &[Tensor]) -> Result<()> {
+    for (number, parameter) in parameters.iter().enumerate() {
+        if let Some(device) = parameter.gradients_go_to() {
+            let (shape, here) = (parameter.shape(), parameter.device());
+            return Err(Error::InvalidArgument {
+                op,
+                argument: "parameters",
+                value: format!(
+                    "number {number}, of shape {shape:?} on {here}, in whose place there is another \
+                     one on {device}"
+                ),
+                why: "its module was moved after the optimizer was built; build it afterwards",
             });
         }
     }

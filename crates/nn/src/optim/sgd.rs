@@ -2,7 +2,7 @@
 
 use tensor::{Error, Tensor, no_grad};
 
-use super::{Optimizer, check_not_negative, check_parameters};
+use super::{Optimizer, check_not_left, check_not_negative, check_parameters};
 use crate::Result;
 
 /// Stochastic gradient descent with momentum, by PyTorch's formula (`torch.optim.SGD`):
@@ -72,6 +72,7 @@ impl Sgd {
 
 impl Optimizer for Sgd {
     fn step(&mut self) -> Result<()> {
+        check_not_left("Sgd::step", &self.parameters)?;
         no_grad(|| {
             for index in 0..self.parameters.len() {
                 let Some(gradient) = self.parameters[index].grad() else { continue };

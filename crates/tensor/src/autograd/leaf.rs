@@ -3,6 +3,7 @@
 use std::mem;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use super::lineage::Lineage;
 use crate::device::Place;
 use crate::ops::sum_to_shape;
 use crate::{DType, Device, Result, Shape, Tensor};
@@ -39,6 +40,10 @@ impl Form {
             && gradient.place() == self.place
     }
 
+    pub(super) fn device(&self) -> Device {
+        self.place.device()
+    }
+
     /// For an error message.
     pub(super) fn describe(&self) -> Box<(Shape, DType, Device)> {
         Box::new((self.shape.clone(), self.dtype, self.place.device()))
@@ -50,15 +55,20 @@ impl Form {
 pub(super) struct Leaf {
     form: Form,
     gradient: Mutex<Option<Tensor>>,
+    lineage: Lineage,
 }
 
 impl Leaf {
     pub(super) fn new(form: Form) -> Leaf {
-        Leaf { form, gradient: Mutex::new(None) }
+        Leaf { form, gradient: Mutex::new(None), lineage: Lineage::default() }
     }
 
     pub(super) fn form(&self) -> &Form {
         &self.form
+    }
+
+    pub(super) fn lineage(&self) -> &Lineage {
+        &self.lineage
     }
 
     pub(super) fn gradient(&self) -> Option<Tensor> {

@@ -3,7 +3,8 @@
 use super::error::AutogradError;
 use super::leaf::Form;
 use super::{Backward, Meta};
-use crate::{Result, Tensor};
+use crate::device::Place;
+use crate::{Device, Result, Tensor};
 
 impl Tensor {
     /// Whether operations on this tensor are recorded for gradients: it is a leaf that was marked
@@ -72,6 +73,39 @@ impl Tensor {
     pub fn clear_grad(&self) {
         if let Some(leaf) = self.autograd().existing_leaf() {
             leaf.set(None);
+        }
+    }
+
+    /// A leaf on `device` that takes the place of this one, as when a module is moved: it has the same
+    /// elements, and wants gradients if this one does. On the device where it is already, it is this
+    /// one. The gradient stays where it is.
+    ///
+    /// What has this one's handle still goes on with this one, which knows of the other:
+    /// [`Tensor::gradients_go_to`].
+    ///
+    /// # Errors
+    /// The tensor is not a leaf, the device does not exist, or its memory is short.
+    #[track_caller]
+    pub fn moved_leaf(&self, device: Device) -> Result<Tensor> {
+        if let Some(computed_by) = self.grad_fn() {
+            return Err(AutogradError::NotLeaf { op: "moved_leaf", computed_by }.into());
+        }
+        if Place::of(device)? == self.place() {
+            return Ok(self.clone());
+        }
+        let moved = self.detach().to(device)?.requires_grad_(self.requires_grad())?;
+        self.autograd().leaf_of(self).lineage().pass_on(moved.autograd().leaf_of(&moved));
+        Ok(moved)
+    }
+
+    /// Where the gradients go that this leaf misses: it has none, and a leaf that took its place
+    /// ([`Tensor::moved_leaf`]) has one. Who changes this leaf by its gradient, as an optimizer does,
+    /// changes what nobody uses any more.
+    pub fn gradients_go_to(&self) -> Option<Device> {
+        let leaf = self.autograd().existing_leaf()?;
+        match leaf.gradient() {
+            Some(_) => None,
+            None => leaf.lineage().heir_with_gradient(),
         }
     }
 

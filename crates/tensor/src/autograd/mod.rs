@@ -2,7 +2,7 @@
 //!
 //! An operation on tensors that require gradients records a [`Node`](node::Node): its backward
 //! function, and edges to the nodes and leaves that its inputs came from. [`Tensor::backward`]
-//! walks the nodes in the reverse order of their making, each on the stream of its forward
+//! walks the nodes in an order that follows from the graph alone, each on the stream of its forward
 //! operation, and adds what arrives at the leaves to their gradients.
 //!
 //! [`Tensor::backward`]: crate::Tensor::backward
@@ -11,6 +11,7 @@ mod backward;
 mod engine;
 mod error;
 mod leaf;
+mod lineage;
 mod meta;
 mod methods;
 mod mode;
