@@ -73,8 +73,8 @@ pub use host::pool::set_num_threads;
 pub use ops::{Blocking, Operand, Pending, To, ViewShape};
 pub use options::TensorOptions;
 pub use random::{
-    Generator, GeneratorState, SeedGuard, enter_manual_seed, generator, manual_seed,
-    with_manual_seed,
+    Generator, GeneratorState, SeedGuard, enter_manual_seed, fold_in, generator, initial_seed,
+    manual_seed, with_folded_seed, with_manual_seed,
 };
 pub use scalar::Scalar;
 pub use shape::Shape;

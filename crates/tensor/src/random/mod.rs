@@ -10,4 +10,7 @@ mod seed;
 
 pub use generator::{Generator, GeneratorState};
 pub(crate) use seed::SeedScope;
-pub use seed::{SeedGuard, enter_manual_seed, generator, manual_seed, with_manual_seed};
+pub use seed::{
+    SeedGuard, enter_manual_seed, fold_in, generator, initial_seed, manual_seed, with_folded_seed,
+    with_manual_seed,
+};

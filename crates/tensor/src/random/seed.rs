@@ -22,7 +22,7 @@ use crate::{Device, Result};
 /// # Ok::<(), tensor::Error>(())
 /// ```
 pub fn manual_seed(seed: u64) {
-    with_generators(|generators| generators.manual_seed(seed));
+    SeedScope::capture().generators(|generators| generators.manual_seed(seed));
 }
 
 /// Runs `f` with generators of its own, which begin from `seed`: what this thread draws in there
@@ -42,7 +42,53 @@ pub fn with_manual_seed<R>(seed: u64, f: impl FnOnce() -> R) -> R {
 
 /// [`with_manual_seed`] until the guard is dropped.
 pub fn enter_manual_seed(seed: u64) -> SeedGuard {
-    SeedScope(Some(Arc::new(Generators::new(seed)))).enter()
+    SeedScope { generators: Some(Arc::new(Generators::new(seed))), folded: None }.enter()
+}
+
+/// Runs `f` with generators that begin from the present seed with `data` folded into it
+/// ([`fold_in`]), as a part of the program that draws random numbers of its own: each replica of a
+/// module, each sample of a dataset.
+///
+/// The generators belong to the process or to the scope that this thread is in. So they go on where
+/// the last such call with the same `data` left them, and [`manual_seed`] has them begin anew.
+///
+/// ```
+/// use tensor::{Tensor, with_folded_seed, with_manual_seed};
+/// let draw = || Tensor::rand([2], ())?.to_vec::<f32>();
+/// let parts = || Ok::<_, tensor::Error>([with_folded_seed(1, draw)?, with_folded_seed(2, draw)?]);
+/// let [one, two] = with_manual_seed(3, parts)?;
+/// assert_ne!(one, two);
+/// assert_eq!(with_manual_seed(3, parts)?, [one, two]);
+/// # Ok::<(), tensor::Error>(())
+/// ```
+pub fn with_folded_seed<R>(data: u64, f: impl FnOnce() -> R) -> R {
+    let mut scope = SeedScope::capture();
+    scope.folded = Some(scope.folded.map_or(data, |folded| fold_in(folded, data)));
+    let _scope = scope.enter();
+    f()
+}
+
+/// A seed that follows from `seed` and `data`, and differs for each `data`: what `fold_in` is in JAX.
+/// For random numbers that shall not depend on what was drawn before.
+pub fn fold_in(seed: u64, data: u64) -> u64 {
+    scatter(scatter(seed.wrapping_add(WEYL)) ^ data)
+}
+
+/// The seed that the CPU's generator began from, in the scope that this thread is in: PyTorch's
+/// `torch.initial_seed()`. For generators of other libraries.
+pub fn initial_seed() -> u64 {
+    generator_at(Place::Cpu).initial_seed()
+}
+
+/// The golden ratio's fraction in 64 bits: with it zero is scattered, too.
+const WEYL: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/// A permutation of the 64-bit words that changes half of the bits wherever one is changed: the
+/// finalizer of SplitMix64 (Steele, Lea and Flood, 2014), with Stafford's constants.
+fn scatter(word: u64) -> u64 {
+    let word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    word ^ (word >> 31)
 }
 
 /// The generator of a device: the process's, or inside of [`with_manual_seed`] the scope's. Before
@@ -55,7 +101,8 @@ pub fn generator(device: Device) -> Result<Generator> {
 }
 
 pub(crate) fn generator_at(place: Place) -> Generator {
-    with_generators(|generators| generators.at(place))
+    let scope = SeedScope::capture();
+    scope.generators(|generators| generators.at(place, scope.folded))
 }
 
 /// Restores the generators that this thread had when the guard was made. Guards that are dropped
@@ -69,34 +116,53 @@ pub struct SeedGuard {
 
 impl Drop for SeedGuard {
     fn drop(&mut self) {
-        let found = self.found.0.take();
+        let found = std::mem::replace(&mut self.found, SeedScope::OF_PROCESS);
         let _gone_at_thread_end = SCOPED.try_with(|scoped| scoped.replace(found));
     }
 }
 
-/// The generators of the scope that a thread is in, if it is in one.
+/// Which generators a thread draws from.
 #[derive(Clone, Debug)]
-pub(crate) struct SeedScope(Option<Arc<Generators>>);
+pub(crate) struct SeedScope {
+    /// Those of a seed of its own, or the process's.
+    generators: Option<Arc<Generators>>,
+    /// What is folded into the seed.
+    folded: Option<u64>,
+}
 
 impl SeedScope {
+    /// That of a thread that entered none.
+    const OF_PROCESS: SeedScope = SeedScope { generators: None, folded: None };
+
     /// The scope that this thread is in now.
     pub(crate) fn capture() -> SeedScope {
         // At the end of the thread, while destructors run, it may be in none any more.
-        SeedScope(SCOPED.try_with(|scoped| scoped.borrow().clone()).ok().flatten())
+        SCOPED.try_with(|scoped| scoped.borrow().clone()).unwrap_or(SeedScope::OF_PROCESS)
     }
 
     /// Puts this thread into the scope until the guard is dropped.
     pub(crate) fn enter(self) -> SeedGuard {
-        let found = SCOPED.try_with(|scoped| scoped.replace(self.0)).ok().flatten();
-        SeedGuard { found: SeedScope(found), _of_this_thread: PhantomData }
+        let found = SCOPED.try_with(|scoped| scoped.replace(self));
+        let found = found.unwrap_or(SeedScope::OF_PROCESS);
+        SeedGuard { found, _of_this_thread: PhantomData }
+    }
+
+    /// Calls `f` with the scope's generators, or the process's.
+    fn generators<R>(&self, f: impl FnOnce(&Generators) -> R) -> R {
+        static PROCESS: OnceLock<Generators> = OnceLock::new();
+        match &self.generators {
+            Some(scoped) => f(scoped),
+            // The standard library's hasher is keyed by the system's source of randomness.
+            None => f(PROCESS.get_or_init(|| Generators::new(RandomState::new().hash_one("seed")))),
+        }
     }
 }
 
 thread_local! {
-    static SCOPED: RefCell<Option<Arc<Generators>>> = const { RefCell::new(None) };
+    static SCOPED: RefCell<SeedScope> = const { RefCell::new(SeedScope::OF_PROCESS) };
 }
 
-/// One generator for each device in use.
+/// One generator for each device in use, and for each that something was folded into.
 #[derive(Debug)]
 struct Generators(Mutex<Seeded>);
 
@@ -104,7 +170,7 @@ struct Generators(Mutex<Seeded>);
 struct Seeded {
     /// For devices that come into use.
     seed: u64,
-    in_use: HashMap<Place, Generator>,
+    in_use: HashMap<(Place, Option<u64>), Generator>,
 }
 
 impl Generators {
@@ -115,13 +181,15 @@ impl Generators {
     fn manual_seed(&self, seed: u64) {
         let mut seeded = self.lock();
         seeded.seed = seed;
-        seeded.in_use.values().for_each(|generator| generator.manual_seed(seed));
+        for ((_, folded), generator) in &seeded.in_use {
+            generator.manual_seed(with_folded(seed, *folded));
+        }
     }
 
-    fn at(&self, place: Place) -> Generator {
+    fn at(&self, place: Place, folded: Option<u64>) -> Generator {
         let mut seeded = self.lock();
-        let seed = seeded.seed;
-        seeded.in_use.entry(place).or_insert_with(|| Generator::new(seed)).clone()
+        let seed = with_folded(seeded.seed, folded);
+        seeded.in_use.entry((place, folded)).or_insert_with(|| Generator::new(seed)).clone()
     }
 
     fn lock(&self) -> MutexGuard<'_, Seeded> {
@@ -129,14 +197,8 @@ impl Generators {
     }
 }
 
-/// Calls `f` with the scope's generators, or the process's.
-fn with_generators<R>(f: impl FnOnce(&Generators) -> R) -> R {
-    static PROCESS: OnceLock<Generators> = OnceLock::new();
-    match SeedScope::capture().0 {
-        Some(scoped) => f(&scoped),
-        // The standard library's hasher is keyed by the system's source of randomness.
-        None => f(PROCESS.get_or_init(|| Generators::new(RandomState::new().hash_one("seed")))),
-    }
+fn with_folded(seed: u64, folded: Option<u64>) -> u64 {
+    folded.map_or(seed, |folded| fold_in(seed, folded))
 }
 
 #[cfg(test)]
@@ -169,5 +231,26 @@ mod tests {
             assert_eq!(child.join().expect("no panic").seed, 5);
             assert_eq!(generator_at(Place::Cpu).state().draws, 1);
         });
+    }
+
+    #[test]
+    fn a_folded_seed_has_generators_of_its_own_which_go_on() {
+        let state = || generator_at(Place::Cpu).state();
+        with_manual_seed(5, || {
+            with_folded_seed(1, || _ = generator_at(Place::Cpu).draw());
+            assert_eq!((state().seed, state().draws), (5, 0));
+            with_folded_seed(1, || assert_eq!((state().seed, state().draws), (fold_in(5, 1), 1)));
+            with_folded_seed(2, || assert_eq!((state().seed, state().draws), (fold_in(5, 2), 0)));
+            with_folded_seed(1, || with_folded_seed(2, || assert_ne!(state().seed, fold_in(5, 2))));
+            manual_seed(6);
+            with_folded_seed(1, || assert_eq!((state().seed, state().draws), (fold_in(6, 1), 0)));
+        });
+    }
+
+    #[test]
+    fn each_data_folds_into_another_seed() {
+        let seeds: std::collections::HashSet<u64> =
+            (0..100).flat_map(|seed| (0..100).map(move |data| fold_in(seed, data))).collect();
+        assert_eq!(seeds.len(), 100 * 100);
     }
 }
