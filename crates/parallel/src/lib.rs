@@ -26,15 +26,9 @@ mod batch;
 mod data;
 mod data_parallel;
 mod loader;
+mod panics;
 
 pub use batch::{Collate, PinMemory, ToDevice};
 pub use data::{Dataset, MapDataset, Subset, TensorDataset, TensorSample, random_split};
 pub use data_parallel::{DataParallel, DataParallelError};
 pub use loader::{Batches, BuildError, DataLoader, DataLoaderBuilder, LoaderError};
-
-/// What panicked threads leave behind, as text.
-fn panic_message(payload: &(dyn std::any::Any + Send)) -> String {
-    let text = payload.downcast_ref::<&str>().map(|text| (*text).to_owned());
-    text.or_else(|| payload.downcast_ref::<String>().cloned())
-        .unwrap_or_else(|| "a value that is no text".to_owned())
-}

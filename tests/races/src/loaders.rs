@@ -6,7 +6,7 @@ use tensor::{Blocking, Tensor, cuda};
 use crate::{Lab, Programs, Result};
 
 pub(crate) const RACY: Programs = &[
-    ("a loader that prefetches on a stream of its own", |lab| {
+    ("batches that are used on another stream than they were asked for on", |lab| {
         let loader = prefetching(lab)?;
         let mut sums = Vec::new();
         for batch in &loader {
@@ -48,6 +48,16 @@ pub(crate) const RACY: Programs = &[
 ];
 
 pub(crate) const ORDERED: Programs = &[
+    ("a loader that prefetches on a stream of its own", |lab| {
+        let loader = prefetching(lab)?;
+        let _in = lab.a.enter()?;
+        let mut sums = Vec::new();
+        for batch in &loader {
+            let (batch,) = batch?;
+            sums.push(batch.sum()?);
+        }
+        are(lab, &sums)
+    }),
     ("a loader whose copies the loop waits for", |lab| {
         let loader = prefetching(lab)?;
         let mut sums = Vec::new();

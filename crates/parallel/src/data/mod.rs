@@ -15,9 +15,23 @@ pub use tensors::{TensorDataset, TensorSample};
 
 /// Numbered samples, each of which may fail to be read.
 ///
-/// A loader's workers call [`get`](Dataset::get) from several threads. A random transformation
-/// that draws its numbers from the sample's index and a seed gives the same batches whatever the
-/// number of workers.
+/// A loader's workers call [`get`](Dataset::get) from several threads. Random transformations draw
+/// their numbers as everywhere: the loader seeds the generators anew for each sample, by its own seed,
+/// the epoch and the index, so that a transformation is another one in each epoch, and the same
+/// whatever the number of workers. Generators of other libraries can be seeded with
+/// [`tensor::initial_seed`].
+///
+/// ```
+/// use parallel::{DataLoader, Dataset, TensorDataset};
+/// use tensor::Tensor;
+///
+/// let images = TensorDataset::new(Tensor::zeros([6, 4], ())?)?;
+/// let noisy = images.map(|image| &image + &image.randn_like()?);
+/// let loader = DataLoader::builder(noisy).batch_size(6).shuffle(0).workers(2).build()?;
+/// let mut epoch = || loader.iter().next().expect("one batch");
+/// assert_ne!(epoch()?.to_vec::<f32>()?, epoch()?.to_vec::<f32>()?);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub trait Dataset: Send + Sync {
     /// One sample.
     type Sample;

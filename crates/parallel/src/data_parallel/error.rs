@@ -25,6 +25,14 @@ pub enum DataParallelError {
         /// The device.
         device: Device,
     },
+    /// The thread of a replica could not be started.
+    #[error("DataParallel: no thread could be started for the replica on {device}: {source}")]
+    Spawn {
+        /// Where the replica should have run.
+        device: Device,
+        /// The system's error.
+        source: std::io::Error,
+    },
     /// A replica's forward pass panicked.
     #[error("DataParallel: the replica on {device} panicked: {message}")]
     ReplicaPanicked {

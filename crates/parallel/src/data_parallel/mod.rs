@@ -15,9 +15,12 @@ pub use error::DataParallelError;
 /// fewer). Each device gets its part and a replica of the module; the replicas run at the same
 /// time, a thread each; the outputs are joined on the first device.
 ///
+/// Each replica draws random numbers of its own, which follow from the seed and from the replica's
+/// number: the first draws what the module alone would.
+///
 /// All of that is recorded by autograd: in the backward pass the gradients of the replicas are
-/// summed into the parameters, which stay on the first device. With one device, or none, it is the
-/// module itself.
+/// summed into the parameters, which stay on the first device, in an order that does not depend on
+/// when the replicas ran. With one device, or none, it is the module itself.
 ///
 /// ```
 /// use nn::{Linear, Module};

@@ -1,10 +1,10 @@
 //! Running the replicas of a module, a thread each.
 
 use nn::{Module, Result};
-use tensor::{Device, ExecutionContext, Tensor, cuda};
+use tensor::{Device, ExecutionContext, Tensor, cuda, with_folded_seed};
 
 use super::DataParallelError;
-use crate::panic_message;
+use crate::panics::message;
 
 /// The outputs of the replicas on their devices, in order. There may be fewer parts than devices.
 pub(super) fn forward<M: Module + Clone>(
@@ -14,25 +14,34 @@ pub(super) fn forward<M: Module + Clone>(
 ) -> Result<Vec<Tensor>> {
     let context = ExecutionContext::capture();
     std::thread::scope(|scope| {
-        let run = |(&device, part)| {
+        let run = |(index, (&device, part))| {
             let context = context.clone();
-            let thread = scope.spawn(move || {
+            let body = move || {
                 let _inherited = context.enter();
-                forward_on(module, device, part)
-            });
-            (device, thread)
+                with_own_seed(index, || forward_on(module, device, part))
+            };
+            let thread = std::thread::Builder::new().name(format!("replica-{index}"));
+            (device, thread.spawn_scoped(scope, body))
         };
-        let running: Vec<_> = devices.iter().zip(parts).map(run).collect();
-        let ended = running.into_iter().map(|(device, thread)| match thread.join() {
-            Ok(output) => output,
-            Err(payload) => {
-                let message = panic_message(&*payload);
+        let running: Vec<_> = devices.iter().zip(parts).enumerate().map(run).collect();
+        let ended = running.into_iter().map(|(device, thread)| {
+            let thread = thread.map_err(|source| DataParallelError::Spawn { device, source })?;
+            thread.join().unwrap_or_else(|payload| {
+                let message = message(payload);
                 Err(DataParallelError::ReplicaPanicked { device, message }.into())
-            }
+            })
         });
         // Every thread is joined before the first error is returned.
         ended.collect::<Vec<_>>().into_iter().collect()
     })
+}
+
+/// Runs a replica with random numbers of its own; the first one with those of the module itself.
+fn with_own_seed<R>(index: usize, f: impl FnOnce() -> R) -> R {
+    match index {
+        0 => f(),
+        index => with_folded_seed(index as u64, f),
+    }
 }
 
 fn forward_on<M: Module + Clone>(module: &M, device: Device, part: &Tensor) -> Result<Tensor> {

@@ -1,12 +1,12 @@
 //! One epoch: an iterator over batches, in order.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::vec;
+use std::{iter, vec};
 
 use super::prefetch::{Prefetch, Prefetcher};
-use super::task::{Recipe, Task};
+use super::seeds::Seeds;
+use super::task::{Maker, Recipe, Task};
 use super::workers::Workers;
 use super::{BatchOf, LoaderError};
 use crate::{Collate, Dataset};
@@ -29,21 +29,38 @@ where
     /// The calling thread makes each when it is asked for.
     Caller { recipe: Arc<Recipe<D>>, tasks: Tasks },
     /// Workers make them ahead.
-    Workers { workers: Workers<D>, tasks: Tasks, early: Early<D>, next: usize, total: usize },
+    Workers { workers: Workers<BatchOf<D>>, tasks: Tasks, next: usize, total: usize },
     /// The workers could not be started, or have gone: the error, then nothing.
     Failed(Option<LoaderError>),
 }
 
-/// Batches that were made before their turn.
-type Early<D> = BTreeMap<usize, Result<BatchOf<D>, LoaderError>>;
 /// The batches that are still to be made.
-type Tasks = std::iter::Enumerate<vec::IntoIter<Box<[usize]>>>;
-
-/// A batch that was asked for without waiting.
-enum Poll<T> {
-    Ready(T),
-    NotYet,
+pub(super) struct Tasks {
+    seeds: Seeds,
+    indices: iter::Enumerate<vec::IntoIter<Box<[usize]>>>,
 }
+
+impl Tasks {
+    /// An epoch's, in the order of `batches`.
+    pub(super) fn new(batches: Vec<Box<[usize]>>, seeds: Seeds) -> Tasks {
+        Tasks { seeds, indices: batches.into_iter().enumerate() }
+    }
+}
+
+impl Iterator for Tasks {
+    type Item = Task;
+
+    fn next(&mut self) -> Option<Task> {
+        let (batch, indices) = self.indices.next()?;
+        Some(Task { batch, indices, seeds: self.seeds })
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        self.indices.size_hint()
+    }
+}
+
+impl ExactSizeIterator for Tasks {}
 
 impl<D> Batches<D>
 where
@@ -54,25 +71,23 @@ where
     /// Starts the workers, which may be `ahead` batches ahead of the loop.
     pub(super) fn new(
         recipe: Arc<Recipe<D>>,
-        order: Vec<Box<[usize]>>,
+        mut tasks: Tasks,
         workers: usize,
         ahead: usize,
         prefetch: Option<Prefetch<BatchOf<D>>>,
     ) -> Self {
-        let remaining = order.len();
-        let mut tasks = order.into_iter().enumerate();
-        let source = match workers.min(remaining) {
+        let total = tasks.len();
+        let source = match workers.min(total) {
             0 => Source::Caller { recipe, tasks },
             count => match Workers::start(&recipe, count) {
                 Ok(workers) => {
-                    tasks.by_ref().take(ahead).map(task).for_each(|task| workers.send(task));
-                    let early = BTreeMap::new();
-                    Source::Workers { workers, tasks, early, next: 0, total: remaining }
+                    tasks.by_ref().take(ahead).for_each(|task| workers.send(task));
+                    Source::Workers { workers, tasks, next: 0, total }
                 }
                 Err(error) => Source::Failed(Some(error)),
             },
         };
-        Batches { source, prefetcher: prefetch.map(Prefetcher::new), remaining }
+        Batches { source, prefetcher: prefetch.map(Prefetcher::new), remaining: total }
     }
 }
 
@@ -88,11 +103,12 @@ where
             Some(copied) => copied,
             None => prefetcher.copy(self.source.next()?),
         };
+        let given = prefetcher.hand_over(current);
         // Copy the next batch while the loop computes, but do not make the loop wait for it.
-        if let Some(Poll::Ready(batch)) = self.source.poll() {
-            prefetcher.copy_ahead(batch);
+        if let Some(made) = self.source.take_made() {
+            prefetcher.copy_ahead(made);
         }
-        Some(current)
+        Some(given)
     }
 }
 
@@ -122,45 +138,42 @@ where
     D: Dataset,
     D::Sample: Collate,
 {
-    /// Waits for the next batch.
+    /// The next batch: waits for it, or makes it.
     fn next(&mut self) -> Option<Result<BatchOf<D>, LoaderError>> {
-        loop {
-            if let Poll::Ready(batch) = self.poll()? {
-                return Some(batch);
-            }
-            let Source::Workers { workers, early, next, .. } = self else { return None };
-            match workers.receive() {
-                Some((batch, made)) => drop(early.insert(batch, made)),
-                None => *self = Source::Failed(Some(LoaderError::WorkersGone { batch: *next })),
-            }
-        }
-    }
-
-    /// The next batch if it is there; `None` at the end.
-    fn poll(&mut self) -> Option<Poll<Result<BatchOf<D>, LoaderError>>> {
         match self {
-            Source::Failed(error) => error.take().map(|error| Poll::Ready(Err(error))),
+            Source::Failed(error) => error.take().map(Err),
             Source::Caller { recipe, tasks } => {
                 let never = AtomicBool::new(false);
-                recipe.make(&task(tasks.next()?), "the calling thread", &never).map(Poll::Ready)
+                recipe.make(&tasks.next()?, &Maker { thread: "the calling thread", stop: &never })
             }
             Source::Workers { next, total, .. } if next == total => None,
-            Source::Workers { workers, tasks, early, next, .. } => {
-                while let Some((batch, made)) = workers.try_receive() {
-                    early.insert(batch, made);
+            Source::Workers { workers, next, .. } => match workers.wait_for(*next) {
+                Ok(made) => {
+                    self.advance();
+                    Some(made)
                 }
-                let Some(made) = early.remove(next) else { return Some(Poll::NotYet) };
-                *next += 1;
-                // One batch leaves, one more may be made: so many are ahead at any time.
-                if let Some(more) = tasks.next() {
-                    workers.send(task(more));
+                Err(gone) => {
+                    *self = Source::Failed(None);
+                    Some(Err(gone))
                 }
-                Some(Poll::Ready(made))
-            }
+            },
         }
     }
-}
 
-fn task((batch, indices): (usize, Box<[usize]>)) -> Task {
-    Task { batch, indices }
+    /// The next batch, if a worker has made it already.
+    fn take_made(&mut self) -> Option<Result<BatchOf<D>, LoaderError>> {
+        let Source::Workers { workers, next, .. } = self else { return None };
+        let made = workers.take(*next)?;
+        self.advance();
+        Some(made)
+    }
+
+    /// One batch left, so one more may be made: so many are ahead at any time.
+    fn advance(&mut self) {
+        let Source::Workers { workers, tasks, next, .. } = self else { return };
+        *next += 1;
+        if let Some(task) = tasks.next() {
+            workers.send(task);
+        }
+    }
 }

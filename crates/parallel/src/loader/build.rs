@@ -70,7 +70,8 @@ where
         self
     }
 
-    /// Permutes the samples, in each epoch in another way that `seed` decides.
+    /// Permutes the samples, in each epoch in another way that `seed` decides; as it does the random
+    /// numbers that are drawn for samples and batches.
     pub fn shuffle(mut self, seed: u64) -> Self {
         self.order.shuffle = Some(seed);
         self
@@ -98,8 +99,12 @@ where
         self
     }
 
-    /// Copies batches to `device` on a stream of their own, one batch ahead of the loop. With
-    /// [`pin_memory`](Self::pin_memory) the copies overlap with the computation.
+    /// Copies batches to `device` on a stream of their own; where workers have made the next batch
+    /// already, one batch ahead of the loop. With [`pin_memory`](Self::pin_memory) the copies overlap
+    /// with the computation.
+    ///
+    /// The stream that is current where a batch is asked for waits for its copy, whatever the
+    /// [`Order`](tensor::cuda::Order) is.
     pub fn prefetch_to(mut self, device: Device) -> Self
     where
         BatchOf<D>: ToDevice,

@@ -62,6 +62,12 @@ pub enum LoaderError {
         /// The system's error.
         source: std::io::Error,
     },
+    /// A worker ended while it made the batch. The others go on.
+    #[error("batch {batch}: the worker that made it ended")]
+    WorkerGone {
+        /// The batch's number in its epoch.
+        batch: usize,
+    },
     /// All workers ended before their work was done; the epoch ends here.
     #[error("the workers ended before batch {batch}")]
     WorkersGone {

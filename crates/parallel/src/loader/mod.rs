@@ -5,6 +5,7 @@ mod build;
 mod error;
 mod order;
 mod prefetch;
+mod seeds;
 mod task;
 mod workers;
 
@@ -14,12 +15,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use tensor::{Device, Result};
 
 pub use batches::Batches;
+use batches::Tasks;
 pub use build::{BuildError, DataLoaderBuilder};
 pub use error::LoaderError;
 
 use crate::{Collate, Dataset};
 use order::BatchOrder;
 use prefetch::Prefetch;
+use seeds::Seeds;
 use task::Recipe;
 
 /// The batch that a dataset's samples are joined to.
@@ -33,7 +36,15 @@ type BatchOf<D> = <<D as Dataset>::Sample as Collate>::Batch;
 /// iterator, also in the middle of an epoch, stops and joins them after the sample at hand.
 ///
 /// A sample that cannot be read, or whose `get` panics, is an `Err` in place of its batch; the
-/// batches after it follow.
+/// batches after it follow. So is a batch whose worker ends for whatever reason: no batch is lost, and
+/// nobody waits for ever.
+///
+/// # Random numbers
+/// Each sample is read with a seed of its own, in a scope of [`tensor::with_manual_seed`]. The seed
+/// follows from that of [`shuffle`](DataLoaderBuilder::shuffle), or without it from the
+/// [`tensor::initial_seed`] of the thread that begins the epoch, and from the epoch's number and the
+/// sample's index. So random transformations are others in each epoch, and the same whatever the
+/// number of workers. The same goes for joining the samples of a batch.
 pub struct DataLoader<D: Dataset>
 where
     D::Sample: Collate,
@@ -76,7 +87,8 @@ where
         &self.recipe.dataset
     }
 
-    /// Sets the number of the next epoch, and by that its permutation: to resume a training.
+    /// Sets the number of the next epoch, and by that its permutation and its random numbers: to
+    /// resume a training.
     pub fn set_epoch(&self, epoch: u64) {
         self.epoch.store(epoch, Ordering::Relaxed);
     }
@@ -92,8 +104,10 @@ where
     pub fn iter(&self) -> Batches<D> {
         let epoch = self.epoch.fetch_add(1, Ordering::Relaxed);
         let order = self.order.epoch(self.recipe.dataset.len(), epoch);
-        let ahead = self.workers * self.prefetch_factor;
-        Batches::new(Arc::clone(&self.recipe), order, self.workers, ahead, self.prefetch.clone())
+        let seed = self.order.shuffle.unwrap_or_else(tensor::initial_seed);
+        let tasks = Tasks::new(order, Seeds::of_epoch(seed, epoch));
+        let ahead = self.workers.saturating_mul(self.prefetch_factor);
+        Batches::new(Arc::clone(&self.recipe), tasks, self.workers, ahead, self.prefetch.clone())
     }
 }
 

@@ -1,6 +1,6 @@
 //! Copying batches to a device ahead of the loop, on a stream of their own.
 
-use tensor::cuda::Stream;
+use tensor::cuda::{Stream, current_stream};
 use tensor::{Blocking, Device};
 
 use super::{LoaderError, Move};
@@ -23,38 +23,64 @@ impl<B> Clone for Prefetch<B> {
     }
 }
 
-/// Copies the batches of one epoch.
+/// Copies the batches of one epoch on a side stream.
 ///
-/// The copies run on a side stream. What the loop does with a batch waits for its copy by the edge
-/// between the streams that every use of memory gets, so nothing here waits.
+/// The loop gets a batch when its copy is enqueued. It cannot wait for a stream that it does not
+/// know, so its current stream is made to, whatever the order between streams is.
 pub(super) struct Prefetcher<B> {
     prefetch: Prefetch<B>,
     stream: Option<Stream>,
-    ahead: Option<Result<B, LoaderError>>,
+    ahead: Option<Copied<B>>,
+    next: usize,
+}
+
+/// A batch whose copy is enqueued, and nothing after it.
+pub(super) struct Copied<B> {
     batch: usize,
+    result: Result<B, LoaderError>,
 }
 
 impl<B> Prefetcher<B> {
     pub(super) fn new(prefetch: Prefetch<B>) -> Self {
-        Prefetcher { prefetch, stream: None, ahead: None, batch: 0 }
+        Prefetcher { prefetch, stream: None, ahead: None, next: 0 }
     }
 
     /// The batch that was copied ahead.
-    pub(super) fn take(&mut self) -> Option<Result<B, LoaderError>> {
+    pub(super) fn take(&mut self) -> Option<Copied<B>> {
         self.ahead.take()
     }
 
-    /// Copies a batch that the loop is about to get.
-    pub(super) fn copy(&mut self, made: Result<B, LoaderError>) -> Result<B, LoaderError> {
-        let batch = self.batch;
-        self.batch += 1;
+    /// Enqueues the copy of a batch.
+    pub(super) fn copy(&mut self, made: Result<B, LoaderError>) -> Copied<B> {
+        let batch = self.next;
+        self.next += 1;
         let device = self.prefetch.device;
-        self.enqueue(made?).map_err(|source| LoaderError::Prefetch { batch, device, source })
+        let result = made.and_then(|made| {
+            self.enqueue(made).map_err(|source| LoaderError::Prefetch { batch, device, source })
+        });
+        Copied { batch, result }
     }
 
     /// Copies a batch for the loop's next turn.
     pub(super) fn copy_ahead(&mut self, made: Result<B, LoaderError>) {
         self.ahead = Some(self.copy(made));
+    }
+
+    /// Gives the batch to the loop, whose current stream waits for the copy.
+    pub(super) fn hand_over(&self, copied: Copied<B>) -> Result<B, LoaderError> {
+        let (batch, device) = (copied.batch, self.prefetch.device);
+        let made = copied.result?;
+        self.order_before_the_loop().map_err(|source| LoaderError::Prefetch {
+            batch,
+            device,
+            source,
+        })?;
+        Ok(made)
+    }
+
+    fn order_before_the_loop(&self) -> tensor::Result<()> {
+        let Some(stream) = &self.stream else { return Ok(()) };
+        Ok(current_stream(stream.device())?.wait_stream(stream)?)
     }
 
     fn enqueue(&mut self, batch: B) -> tensor::Result<B> {

@@ -1,10 +1,13 @@
 //! Making one batch: read the samples, join them, pin the result.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use tensor::with_manual_seed;
+
+use super::seeds::Seeds;
 use super::{BatchOf, LoaderError, Pin};
-use crate::{Collate, Dataset, panic_message};
+use crate::panics::{attempt, discard};
+use crate::{Collate, Dataset};
 
 /// What every thread that makes batches needs.
 pub(super) struct Recipe<D: Dataset>
@@ -19,6 +22,15 @@ where
 pub(super) struct Task {
     pub(super) batch: usize,
     pub(super) indices: Box<[usize]>,
+    pub(super) seeds: Seeds,
+}
+
+/// Who makes a batch, and until when.
+pub(super) struct Maker<'a> {
+    /// What errors call the thread.
+    pub(super) thread: &'a str,
+    /// Set when nobody wants the batch any more.
+    pub(super) stop: &'a AtomicBool,
 }
 
 impl<D> Recipe<D>
@@ -26,47 +38,72 @@ where
     D: Dataset,
     D::Sample: Collate,
 {
-    /// Makes the batch, or gives up with `None` once `stop` is set.
+    /// Makes the batch, or gives up with `None` once it is told to stop.
     ///
-    /// A panic in the dataset, in joining or in pinning becomes an error that names `thread`.
+    /// It does not panic: a panic in the dataset, in joining or in pinning becomes an error that
+    /// names the thread, and one in the destructor of a sample that is not needed ends there.
     pub(super) fn make(
         &self,
         task: &Task,
-        thread: &str,
-        stop: &AtomicBool,
+        maker: &Maker<'_>,
     ) -> Option<Result<BatchOf<D>, LoaderError>> {
-        let batch = task.batch;
-        let panicked = |index: usize, payload: Box<dyn std::any::Any + Send>| {
-            let message = panic_message(&*payload);
-            Some(Err(LoaderError::Panicked { batch, index, thread: thread.to_owned(), message }))
-        };
         let mut samples = Vec::with_capacity(task.indices.len());
-        for &index in &task.indices {
-            if stop.load(Ordering::Relaxed) {
-                return None;
-            }
-            // The dataset is shared by reference: what a panic leaves behind in it is its own affair,
-            // as with any `Sync` value that is used from several threads.
-            match catch_unwind(AssertUnwindSafe(|| self.dataset.get(index))) {
-                Ok(Ok(sample)) => samples.push(sample),
-                Ok(Err(error)) => {
-                    let source = Box::new(error);
-                    return Some(Err(LoaderError::Sample { batch, index, source }));
-                }
-                Err(payload) => return panicked(index, payload),
+        match self.read(task, maker, &mut samples) {
+            Ok(()) => Some(self.finish(task, maker, samples)),
+            Err(why) => {
+                // One by one: two panics in one unwinding would end the process.
+                samples.into_iter().for_each(discard);
+                why.map(Err)
             }
         }
-        let first = task.indices.first().copied().unwrap_or_default();
-        catch_unwind(AssertUnwindSafe(|| Some(self.finish(batch, samples))))
-            .unwrap_or_else(|payload| panicked(first, payload))
     }
 
-    fn finish(&self, batch: usize, samples: Vec<D::Sample>) -> Result<BatchOf<D>, LoaderError> {
-        let joined =
-            D::Sample::collate(samples).map_err(|source| LoaderError::Collate { batch, source })?;
-        match self.pin {
-            Some(pin) => pin(joined).map_err(|source| LoaderError::Pin { batch, source }),
-            None => Ok(joined),
+    /// Reads the samples, each with a seed of its own.
+    ///
+    /// # Errors
+    /// A sample could not be read, or `None`: it was told to stop.
+    fn read(
+        &self,
+        task: &Task,
+        maker: &Maker<'_>,
+        samples: &mut Vec<D::Sample>,
+    ) -> Result<(), Option<LoaderError>> {
+        let batch = task.batch;
+        for &index in &task.indices {
+            if maker.stop.load(Ordering::Relaxed) {
+                return Err(None);
+            }
+            let seed = task.seeds.of_sample(index);
+            let read = attempt(|| with_manual_seed(seed, || self.dataset.get(index)));
+            let read = read.map_err(|message| maker.panicked(batch, index, message))?;
+            let source = |error| LoaderError::Sample { batch, index, source: Box::new(error) };
+            samples.push(read.map_err(source)?);
         }
+        Ok(())
+    }
+
+    /// Joins the samples and pins the result, with a seed of the batch's own.
+    fn finish(
+        &self,
+        task: &Task,
+        maker: &Maker<'_>,
+        samples: Vec<D::Sample>,
+    ) -> Result<BatchOf<D>, LoaderError> {
+        let batch = task.batch;
+        let first = task.indices.first().copied().unwrap_or_default();
+        let join = || {
+            let joined = D::Sample::collate(samples)
+                .map_err(|source| LoaderError::Collate { batch, source })?;
+            let Some(pin) = self.pin else { return Ok(joined) };
+            pin(joined).map_err(|source| LoaderError::Pin { batch, source })
+        };
+        attempt(|| with_manual_seed(task.seeds.of_batch(batch), join))
+            .unwrap_or_else(|message| Err(maker.panicked(batch, first, message)))
+    }
+}
+
+impl Maker<'_> {
+    fn panicked(&self, batch: usize, index: usize, message: String) -> LoaderError {
+        LoaderError::Panicked { batch, index, thread: self.thread.to_owned(), message }
     }
 }

@@ -1,5 +1,6 @@
 //! The worker threads of one epoch.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
@@ -7,38 +8,42 @@ use std::thread::JoinHandle;
 use crossbeam::channel::{Receiver, Sender, unbounded};
 use tensor::ExecutionContext;
 
-use super::task::{Recipe, Task};
+use super::task::{Maker, Recipe, Task};
 use super::{BatchOf, LoaderError};
+use crate::panics::discard;
 use crate::{Collate, Dataset};
 
-/// A batch with its number.
-pub(super) type Made<D> = (usize, Result<BatchOf<D>, LoaderError>);
+/// What came of a task.
+type Made<B> = Result<B, LoaderError>;
 
-/// Threads that make batches from tasks, in any order.
+/// Threads that make batches from tasks, in any order, and the batches that were made before their
+/// turn.
 ///
 /// The channels are unbounded, and yet nothing piles up: whoever sends tasks keeps count.
-pub(super) struct Workers<D: Dataset>
-where
-    D::Sample: Collate,
-{
+pub(super) struct Workers<B> {
     tasks: Option<Sender<Task>>,
-    made: Receiver<Made<D>>,
+    made: Receiver<(usize, Made<B>)>,
+    early: BTreeMap<usize, Made<B>>,
     stop: Arc<AtomicBool>,
     threads: Vec<JoinHandle<()>>,
 }
 
-impl<D> Workers<D>
-where
-    D: Dataset + 'static,
-    D::Sample: Collate + 'static,
-    BatchOf<D>: Send + 'static,
-{
+impl<B> Workers<B> {
     /// Starts `count` threads that inherit the calling thread's execution context.
-    pub(super) fn start(recipe: &Arc<Recipe<D>>, count: usize) -> Result<Self, LoaderError> {
+    ///
+    /// # Errors
+    /// The system starts no more threads. Those that it did start are ended.
+    pub(super) fn start<D>(recipe: &Arc<Recipe<D>>, count: usize) -> Result<Self, LoaderError>
+    where
+        D: Dataset + 'static,
+        D::Sample: Collate<Batch = B> + 'static,
+        B: Send + 'static,
+    {
         let (tasks, incoming) = unbounded();
         let (outgoing, made) = unbounded();
         let stop = Arc::new(AtomicBool::new(false));
-        let mut workers = Workers { tasks: Some(tasks), made, stop, threads: Vec::new() };
+        let (early, threads) = (BTreeMap::new(), Vec::new());
+        let mut workers = Workers { tasks: Some(tasks), made, early, stop, threads };
         for worker in 0..count {
             let (incoming, outgoing) = (incoming.clone(), outgoing.clone());
             let (recipe, stop) = (Arc::clone(recipe), Arc::clone(&workers.stop));
@@ -46,6 +51,8 @@ where
             let body = move || {
                 let _inherited = context.enter();
                 work(&recipe, worker, &incoming, &outgoing, &stop);
+                // It may be the last to hold the dataset.
+                discard(recipe);
             };
             let thread = std::thread::Builder::new()
                 .name(format!("loader-{worker}"))
@@ -55,61 +62,87 @@ where
         }
         Ok(workers)
     }
-}
 
-impl<D> Workers<D>
-where
-    D: Dataset,
-    D::Sample: Collate,
-{
     pub(super) fn send(&self, task: Task) {
         if let Some(tasks) = &self.tasks {
-            // Fails only when all workers are gone, which `receive` then reports.
+            // Fails only when all workers are gone, which `wait_for` then reports.
             let _ = tasks.send(task);
         }
     }
 
-    /// The next batch that is made, or `None` when all workers are gone.
-    pub(super) fn receive(&self) -> Option<Made<D>> {
-        self.made.recv().ok()
+    /// A batch, if it is made.
+    pub(super) fn take(&mut self, batch: usize) -> Option<Made<B>> {
+        self.early.extend(self.made.try_iter());
+        self.early.remove(&batch)
     }
 
-    /// A batch that is made already.
-    pub(super) fn try_receive(&self) -> Option<Made<D>> {
-        self.made.try_recv().ok()
+    /// A batch, once it is made.
+    ///
+    /// # Errors
+    /// All workers are gone.
+    pub(super) fn wait_for(&mut self, batch: usize) -> Result<Made<B>, LoaderError> {
+        loop {
+            if let Some(made) = self.take(batch) {
+                return Ok(made);
+            }
+            let received = self.made.recv();
+            let (number, made) = received.map_err(|_| LoaderError::WorkersGone { batch })?;
+            self.early.insert(number, made);
+        }
     }
 }
 
-impl<D: Dataset> Drop for Workers<D>
-where
-    D::Sample: Collate,
-{
+impl<B> Drop for Workers<B> {
     /// Ends the threads after the sample at hand, and joins them: none outlives the epoch.
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
         self.tasks = None;
         for thread in self.threads.drain(..) {
-            // A worker catches its panics; if one got through, the thread is gone all the same.
-            let _ = thread.join();
+            if let Err(payload) = thread.join() {
+                discard(payload);
+            }
         }
+        // What nobody took may panic when it is dropped, too.
+        self.early.extend(self.made.try_iter());
+        std::mem::take(&mut self.early).into_values().for_each(discard);
     }
 }
 
+/// A worker's life: it makes batches until there are no more tasks, or until it is told to stop.
 fn work<D>(
     recipe: &Recipe<D>,
     worker: usize,
     incoming: &Receiver<Task>,
-    outgoing: &Sender<Made<D>>,
+    outgoing: &Sender<(usize, Made<BatchOf<D>>)>,
     stop: &AtomicBool,
 ) where
     D: Dataset,
     D::Sample: Collate,
 {
-    let name = format!("worker {worker}");
+    let maker = Maker { thread: &format!("worker {worker}"), stop };
     for task in incoming {
-        let Some(made) = recipe.make(&task, &name, stop) else { return };
-        if outgoing.send((task.batch, made)).is_err() {
+        let mut turn = Turn { batch: task.batch, made: None, outgoing };
+        turn.made = recipe.make(&task, &maker);
+        if turn.made.is_none() {
             return;
+        }
+    }
+}
+
+/// The turn of one batch. It ends with the batch or with an error, whatever becomes of the worker:
+/// the loop waits for one of the two.
+struct Turn<'a, B> {
+    batch: usize,
+    made: Option<Made<B>>,
+    outgoing: &'a Sender<(usize, Made<B>)>,
+}
+
+impl<B> Drop for Turn<'_, B> {
+    fn drop(&mut self) {
+        let batch = self.batch;
+        let made = self.made.take().unwrap_or(Err(LoaderError::WorkerGone { batch }));
+        if let Err(unwanted) = self.outgoing.send((batch, made)) {
+            discard(unwanted);
         }
     }
 }

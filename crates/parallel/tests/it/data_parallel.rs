@@ -1,8 +1,12 @@
 //! What goes wrong in replicas, and what replicas inherit. Equality with one device is clause S27.
 
-use nn::{Linear, Module, Result};
+use std::collections::HashSet;
+use std::sync::{Arc, Condvar, Mutex};
+
+use nn::{Dropout, Linear, Module, Result};
 use parallel::{DataParallel, DataParallelError};
-use tensor::{Device, Tensor, no_grad};
+use tensor::{Device, Tensor, no_grad, with_manual_seed};
+use test_support::isolate;
 
 use crate::four_devices;
 
@@ -57,6 +61,20 @@ fn a_replica_that_panics_is_an_error_that_names_its_device() -> Result<()> {
 }
 
 #[test]
+fn a_replica_whose_thread_cannot_be_started_is_an_error_that_names_its_device() {
+    isolate(|| {
+        let devices = devices();
+        let model = DataParallel::new(Odd::new(|| Ok(())).expect("a module"), devices);
+        let input = Tensor::ones([8, 3], Device::cuda_at(0)).expect("memory");
+        let error = model.expect("four devices").forward(&input).expect_err("no thread");
+        assert!(error.to_string().contains("cuda:0"), "{error}");
+    })
+    // No system has so much memory for a thread's stack.
+    .env("RUST_MIN_STACK", &(1u64 << 50).to_string())
+    .run();
+}
+
+#[test]
 fn a_replicas_error_is_the_error_of_the_whole() -> Result<()> {
     let fails = || Tensor::ones([2], ())?.view([3]).map(drop);
     let devices = devices();
@@ -88,5 +106,130 @@ fn a_device_given_twice_or_missing_is_refused() -> Result<()> {
     let twice = DataParallel::new(model.clone(), [devices[0], devices[1], devices[0]]);
     assert!(matches!(twice, Err(DataParallelError::DuplicateDevice { .. })));
     assert!(DataParallel::new(model, [devices[0], Device::cuda_at(11)]).is_err());
+    Ok(())
+}
+
+/// Lets its replicas run one after the other.
+#[derive(Clone)]
+struct InTurn<M> {
+    module: M,
+    /// The devices whose turn is still to come, the next one last.
+    turns: Arc<(Mutex<Vec<i64>>, Condvar)>,
+}
+
+impl<M> InTurn<M> {
+    /// The first replica to run is that on the last of `devices`.
+    fn new(module: M, devices: &[i64]) -> InTurn<M> {
+        InTurn { module, turns: Arc::new((Mutex::new(devices.to_vec()), Condvar::new())) }
+    }
+}
+
+impl<M: Module> Module for InTurn<M> {
+    fn forward(&self, input: &Tensor) -> Result<Tensor> {
+        let (turns, changed) = &*self.turns;
+        let turns = turns.lock().expect("not poisoned");
+        let not_yet = |turns: &mut Vec<i64>| turns.last() != Some(&input.get_device());
+        let mut turns = changed.wait_while(turns, not_yet).expect("not poisoned");
+        let output = self.module.forward(input);
+        turns.pop();
+        changed.notify_all();
+        output
+    }
+
+    fn visit(&self, visitor: &mut dyn FnMut(&str, &Tensor)) {
+        self.module.visit(visitor);
+    }
+
+    fn visit_mut(
+        &mut self,
+        visitor: &mut dyn FnMut(&str, &mut Tensor) -> Result<()>,
+    ) -> Result<()> {
+        self.module.visit_mut(visitor)
+    }
+}
+
+/// All orders of four devices.
+fn orders() -> Vec<Vec<i64>> {
+    let mut orders = vec![vec![]];
+    for device in 0..4 {
+        let with = |order: &Vec<i64>, at: usize| [&order[..at], &[device], &order[at..]].concat();
+        let all =
+            |order: &Vec<i64>| (0..=order.len()).map(|at| with(order, at)).collect::<Vec<_>>();
+        orders = orders.iter().flat_map(all).collect();
+    }
+    orders
+}
+
+#[test]
+fn the_bits_of_gradients_do_not_depend_on_when_replicas_run() -> Result<()> {
+    let devices = devices();
+    // In `f32` their sum is 3 from the left and 0 from the right.
+    let x = Tensor::new([[1e8f32], [1.0], [-1e8], [3.0]], devices[0])?;
+    let mut gradients = HashSet::new();
+    let orders = orders();
+    assert_eq!(orders.len(), 24);
+    for order in orders {
+        let mut linear = Linear::new(1, 1)?.without_bias();
+        linear.to(devices[0])?;
+        let model = DataParallel::new(InTurn::new(linear, &order), devices.clone())?;
+        model.forward(&x)?.sum()?.backward()?;
+        let gradient = model.parameters()[0].grad().expect("a gradient");
+        gradients.insert(gradient.to_vec::<f32>()?[0].to_bits());
+    }
+    assert_eq!(gradients.len(), 1, "{gradients:?}");
+    Ok(())
+}
+
+/// Draws a number on the CPU, and drops out where its input lies.
+#[derive(Clone)]
+struct Random(Dropout);
+
+impl Module for Random {
+    fn forward(&self, input: &Tensor) -> Result<Tensor> {
+        let number = Tensor::rand([1], ())?.item::<f32>()?;
+        self.0.forward(input)? + f64::from(number)
+    }
+
+    fn visit(&self, _: &mut dyn FnMut(&str, &Tensor)) {}
+
+    fn visit_mut(&mut self, _: &mut dyn FnMut(&str, &mut Tensor) -> Result<()>) -> Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn replicas_draw_numbers_of_their_own_which_the_seed_decides() -> Result<()> {
+    let devices = devices();
+    let x = Tensor::ones([4, 64], devices[0])?;
+    // What each replica draws in two passes that follow one seed.
+    let drawn = |order: &[i64]| -> Result<Vec<Vec<f32>>> {
+        with_manual_seed(3, || {
+            let mut rows = Vec::new();
+            for _ in 0..2 {
+                let module = InTurn::new(Random(Dropout::new(0.5)), order);
+                let output = DataParallel::new(module, devices.clone())?.forward(&x)?;
+                rows.extend(output.to_vec::<f32>()?.chunks(64).map(<[f32]>::to_vec));
+            }
+            Ok(rows)
+        })
+    };
+    let first = drawn(&[0, 1, 2, 3])?;
+    for (index, row) in first.iter().enumerate() {
+        // Without the number from the CPU: which elements were kept.
+        let kept = |row: &[f32]| row.iter().map(|value| value >= &2.0).collect::<Vec<_>>();
+        let others = first.iter().enumerate().filter(|&(other, _)| other != index);
+        for (other, row_of_other) in others {
+            assert_ne!(kept(row), kept(row_of_other), "passes of replicas {index} and {other}");
+        }
+    }
+    for order in orders() {
+        assert_eq!(drawn(&order)?, first, "{order:?}");
+    }
+    let alone = with_manual_seed(3, || Random(Dropout::new(0.5)).forward(&x.narrow(0, 0, 1)?))?;
+    assert_eq!(
+        alone.to_vec::<f32>()?,
+        first[0],
+        "the first replica draws as the module alone does"
+    );
     Ok(())
 }

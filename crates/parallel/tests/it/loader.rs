@@ -2,8 +2,10 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::convert::Infallible;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
-use parallel::{BuildError, DataLoader, Dataset, PinMemory, TensorDataset, ToDevice};
+use parallel::{BuildError, Collate, DataLoader, Dataset, PinMemory, TensorDataset, ToDevice};
 use tensor::{Blocking, DType, Device, Tensor, cuda};
 
 use crate::four_devices;
@@ -152,6 +154,80 @@ fn prefetched_batches_are_on_the_device_in_order() {
         }
         assert_eq!(seen, (1..=40).map(|i| i as f32).collect::<Vec<_>>(), "{workers} workers");
     }
+}
+
+#[test]
+fn without_workers_a_batch_is_given_before_the_next_is_made() {
+    let begun = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&begun);
+    let data = Counting(3).map(move |index| {
+        counted.fetch_add(1, Ordering::Relaxed);
+        Ok(index)
+    });
+    let loader = DataLoader::builder(data).prefetch_to(Device::Cpu).build().expect("a loader");
+    for (made, batch) in loader.iter().enumerate() {
+        batch.expect("a batch");
+        assert_eq!(begun.load(Ordering::Relaxed), made + 1);
+    }
+}
+
+/// Three epochs of samples with a random number each, and one for each batch.
+fn augmented(workers: usize, seed: Option<u64>) -> Vec<Vec<f32>> {
+    let random = |_| Tensor::rand([1], ()).expect("memory");
+    let data = Counting(20).map(move |index| Ok(Augmented(index, random(index))));
+    let builder = DataLoader::builder(data).batch_size(3).workers(workers);
+    let builder = match seed {
+        Some(seed) => builder.shuffle(seed),
+        None => builder,
+    };
+    let loader = builder.build().expect("a loader");
+    let epoch = |_| {
+        let mut drawn = vec![0.0; 20];
+        for batch in &loader {
+            let (samples, joined) = batch.expect("a batch");
+            samples.into_iter().for_each(|(index, number)| drawn[index as usize] = number);
+            drawn.push(joined);
+        }
+        drawn
+    };
+    (0..3).map(epoch).collect()
+}
+
+/// A sample with the random number that was drawn for it; the batch draws one, too.
+struct Augmented(i64, Tensor);
+
+impl Collate for Augmented {
+    type Batch = (Vec<(i64, f32)>, f32);
+
+    fn collate(samples: Vec<Self>) -> tensor::Result<Self::Batch> {
+        let joined = Tensor::rand([1], ())?.item()?;
+        let samples =
+            samples.into_iter().map(|Augmented(index, number)| Ok((index, number.item()?)));
+        Ok((samples.collect::<tensor::Result<_>>()?, joined))
+    }
+}
+
+#[test]
+fn random_numbers_of_samples_follow_from_seed_epoch_and_index() {
+    let alone = augmented(0, Some(3));
+    let mut all: Vec<u32> = alone.iter().flatten().map(|number| number.to_bits()).collect();
+    all.sort_unstable();
+    all.dedup();
+    // Of 2^24 different numbers: in a run with another seed two may be equal.
+    assert_eq!(all.len(), 3 * (20 + 7), "each sample and batch draws anew in each epoch");
+    for workers in [0, 1, 2, 4] {
+        assert_eq!(augmented(workers, Some(3)), alone, "{workers} workers");
+    }
+    assert_ne!(augmented(2, Some(4)), alone);
+}
+
+#[test]
+fn without_an_order_of_its_own_a_loader_draws_by_the_callers_seed() {
+    let seeded = |seed, workers| tensor::with_manual_seed(seed, || augmented(workers, None));
+    let alone = seeded(5, 0);
+    assert_ne!(alone[0], alone[1]);
+    assert_eq!(seeded(5, 3), alone);
+    assert_ne!(seeded(6, 0), alone);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! What a loader does when something goes wrong: it says what and where, and it never hangs.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, mpsc};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 
 use parallel::{DataLoader, Dataset, LoaderError};
 use tensor::Tensor;
@@ -117,39 +117,56 @@ fn dropping_an_epoch_in_the_middle_stops_and_joins_the_workers() {
     assert!(calls.load(Ordering::Relaxed) <= 10 * (1 + 4 * 2));
 }
 
-/// Its samples can be read once somebody allows it.
-struct Held {
-    allowed: std::sync::Mutex<mpsc::Receiver<()>>,
-    begun: AtomicUsize,
+/// Notes how many samples were begun, and whether ever more than was agreed.
+#[derive(Default)]
+struct Ahead {
+    counts: Mutex<Counts>,
+    begun: Condvar,
 }
 
-impl Dataset for Held {
+#[derive(Default)]
+struct Counts {
+    begun: usize,
+    asked_for: usize,
+    most_ahead: usize,
+}
+
+impl Ahead {
+    fn counts(&self) -> MutexGuard<'_, Counts> {
+        self.counts.lock().expect("not poisoned")
+    }
+}
+
+impl Dataset for Ahead {
     type Sample = i64;
     type Error = Missing;
 
     fn len(&self) -> usize {
-        100
+        200
     }
 
     fn get(&self, index: usize) -> Result<i64, Missing> {
-        self.begun.fetch_add(1, Ordering::Relaxed);
-        let _ = self.allowed.lock().expect("not poisoned").recv();
+        let mut counts = self.counts();
+        counts.begun += 1;
+        counts.most_ahead = counts.most_ahead.max(counts.begun - counts.asked_for);
+        self.begun.notify_all();
         Ok(index as i64)
     }
 }
 
 #[test]
 fn no_more_is_made_ahead_than_was_agreed() {
-    let (allow, allowed) = mpsc::channel();
-    let data = Arc::new(Held { allowed: std::sync::Mutex::new(allowed), begun: 0.into() });
+    let data = Arc::new(Ahead::default());
     let loader = DataLoader::builder(Arc::clone(&data)).workers(2).prefetch_factor(3).build();
     let loader = loader.expect("a loader");
     let mut epoch = loader.iter();
-    for _ in 0..100 {
-        let _ = allow.send(());
+    for asked_for in 1..=190 {
+        // Everything that is allowed is begun before the next batch leaves: workers that may go on
+        // have all the time to do so.
+        let counts = data.counts();
+        drop(data.begun.wait_while(counts, |counts| counts.begun < asked_for + 5));
+        data.counts().asked_for = asked_for;
+        epoch.next().expect("there are 200").expect("a batch");
     }
-    epoch.next().expect("the first").expect("a batch");
-    // Six were allowed ahead, and one more when the first was taken.
-    drop(epoch);
-    assert!(data.begun.load(Ordering::Relaxed) <= 7);
+    assert_eq!(data.counts().most_ahead, 6);
 }

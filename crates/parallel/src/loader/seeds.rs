@@ -1,0 +1,28 @@
+//! The seeds that samples and batches are made with.
+
+use tensor::fold_in;
+
+/// The seeds of one epoch. Each sample and each batch has its own, so the random numbers that are
+/// drawn for it depend neither on the thread that makes it nor on what was made before.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Seeds {
+    samples: u64,
+    batches: u64,
+}
+
+impl Seeds {
+    pub(super) fn of_epoch(seed: u64, epoch: u64) -> Seeds {
+        let epoch = fold_in(seed, epoch);
+        Seeds { samples: fold_in(epoch, 0), batches: fold_in(epoch, 1) }
+    }
+
+    /// For reading the sample at `index` of the dataset.
+    pub(super) fn of_sample(&self, index: usize) -> u64 {
+        fold_in(self.samples, index as u64)
+    }
+
+    /// For joining the samples of a batch.
+    pub(super) fn of_batch(&self, batch: usize) -> u64 {
+        fold_in(self.batches, batch as u64)
+    }
+}

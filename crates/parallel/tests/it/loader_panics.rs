@@ -1,0 +1,162 @@
+//! Whatever a worker dies of, its batch is an error in its place, and nobody waits for ever.
+
+use std::convert::Infallible;
+use std::panic::panic_any;
+use std::sync::mpsc;
+use std::time::Duration;
+
+use parallel::{Collate, DataLoader, Dataset, LoaderError};
+use test_support::isolate;
+
+#[derive(Debug, thiserror::Error)]
+#[error("no such file")]
+struct Missing;
+
+/// Panics when it is dropped, unless it went into a batch.
+struct Bomb;
+
+impl Drop for Bomb {
+    fn drop(&mut self) {
+        panic!("in drop");
+    }
+}
+
+impl Collate for Bomb {
+    type Batch = usize;
+
+    fn collate(samples: Vec<Self>) -> tensor::Result<usize> {
+        let count = samples.len();
+        samples.into_iter().for_each(std::mem::forget);
+        Ok(count)
+    }
+}
+
+/// Twelve samples, of which number 6 is read as told.
+struct Bombs(fn() -> Result<Bomb, Missing>);
+
+impl Dataset for Bombs {
+    type Sample = Bomb;
+    type Error = Missing;
+
+    fn len(&self) -> usize {
+        12
+    }
+
+    fn get(&self, index: usize) -> Result<Bomb, Missing> {
+        if index == 6 { (self.0)() } else { Ok(Bomb) }
+    }
+}
+
+/// What `f` gives; the test fails where it does not end.
+fn ends<R: Send + 'static>(f: impl FnOnce() -> R + Send + 'static) -> R {
+    let (done, result) = mpsc::channel();
+    std::thread::spawn(move || done.send(f()));
+    result.recv_timeout(Duration::from_secs(60)).expect("it hangs, or it panicked")
+}
+
+/// The results of an epoch in batches of four, of which the second cannot be made.
+fn epoch(workers: usize, sixth: fn() -> Result<Bomb, Missing>) -> Vec<Result<usize, LoaderError>> {
+    ends(move || {
+        let loader = DataLoader::builder(Bombs(sixth)).batch_size(4).workers(workers).build();
+        loader.expect("a loader").iter().collect()
+    })
+}
+
+#[test]
+fn samples_whose_destructors_panic_cost_their_batch_only() {
+    for workers in [0, 1, 2] {
+        let results = epoch(workers, || Err(Missing));
+        let [Ok(4), Err(error), Ok(4)] = &results[..] else { panic!("{results:?}") };
+        assert!(matches!(error, LoaderError::Sample { batch: 1, index: 6, .. }), "{error}");
+    }
+}
+
+#[test]
+fn samples_whose_destructors_panic_after_a_panic_cost_their_batch_only() {
+    for workers in [0, 1, 2] {
+        let results = epoch(workers, || panic!("cursed"));
+        let [Ok(4), Err(error), Ok(4)] = &results[..] else { panic!("{results:?}") };
+        assert!(matches!(error, LoaderError::Panicked { batch: 1, index: 6, .. }), "{error}");
+        assert!(error.to_string().contains("cursed"), "{error}");
+    }
+}
+
+#[test]
+fn a_panics_payload_whose_destructor_panics_costs_its_batch_only() {
+    for workers in [0, 1, 2] {
+        let results = epoch(workers, || panic_any(Bomb));
+        let [Ok(4), Err(error), Ok(4)] = &results[..] else { panic!("{results:?}") };
+        assert!(matches!(error, LoaderError::Panicked { batch: 1, index: 6, .. }), "{error}");
+    }
+}
+
+/// Its samples are joined as the batch's first number says, into what panics when it is dropped.
+struct Joined(usize);
+
+impl Collate for Joined {
+    type Batch = Bomb;
+
+    fn collate(samples: Vec<Self>) -> tensor::Result<Bomb> {
+        match samples[0].0 {
+            2 => panic!("cannot be joined"),
+            4 => panic_any(Bomb),
+            _ => Ok(Bomb),
+        }
+    }
+}
+
+struct Numbers;
+
+impl Dataset for Numbers {
+    type Sample = Joined;
+    type Error = Infallible;
+
+    fn len(&self) -> usize {
+        40
+    }
+
+    fn get(&self, index: usize) -> Result<Joined, Infallible> {
+        Ok(Joined(index))
+    }
+}
+
+#[test]
+fn a_panic_in_joining_costs_its_batch_only() {
+    for workers in [0, 1, 2] {
+        let made = ends(move || {
+            let loader = DataLoader::builder(Numbers).batch_size(2).workers(workers).build();
+            let results = loader.expect("a loader").iter().map(|made| made.map(std::mem::forget));
+            results.map(|made| made.map_err(|error| error.to_string())).collect::<Vec<_>>()
+        });
+        assert_eq!(made.len(), 20);
+        for (batch, made) in made.iter().enumerate() {
+            assert_eq!(made.is_err(), [1, 2].contains(&batch), "{batch}: {made:?}");
+        }
+    }
+}
+
+#[test]
+fn an_epoch_that_is_dropped_joins_its_workers_though_its_batches_destructors_panic() {
+    ends(|| {
+        let loader = DataLoader::builder(Numbers).batch_size(10).workers(2).build();
+        let loader = loader.expect("a loader");
+        for _ in 0..20 {
+            let mut epoch = loader.iter();
+            std::mem::forget(epoch.next());
+        }
+    });
+}
+
+#[test]
+fn a_worker_that_cannot_be_started_is_an_error_and_ends_the_epoch() {
+    isolate(|| {
+        let loader = DataLoader::builder(Numbers).batch_size(2).workers(2).build();
+        let mut epoch = loader.expect("a loader").iter();
+        let Some(Err(error)) = epoch.next() else { panic!("no thread can be started") };
+        assert!(matches!(error, LoaderError::Spawn { worker: 0, .. }), "{error}");
+        assert!(epoch.next().is_none());
+    })
+    // No system has so much memory for a thread's stack.
+    .env("RUST_MIN_STACK", &(1u64 << 50).to_string())
+    .run();
+}
