@@ -13,21 +13,23 @@ use super::train::Options;
 #[derive(Debug, Parser)]
 #[command(name = "digits")]
 pub(crate) struct Args {
-    /// Where to compute: auto, cpu, cuda, or software:N. `auto` is NVIDIA's driver where there is
-    /// one, and otherwise four software GPUs
+    /// Where to compute: auto, cpu, cuda, or software:N. `auto` is the driver that GPU_DRIVER names,
+    /// or else NVIDIA's where there is one, and otherwise four software GPUs
     #[arg(long, default_value = "auto", value_name = "auto|cpu|cuda|software:N")]
     pub(crate) device: DeviceArg,
     /// The same as `--device cpu`
     #[arg(long)]
     pub(crate) disable_cuda: bool,
     /// How many times each training image is seen
-    #[arg(long, default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, default_value_t = 30, allow_negative_numbers = true)]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) epochs: u32,
     /// How many images make one step
-    #[arg(long, default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, default_value_t = 64, allow_negative_numbers = true)]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) batch_size: u32,
     /// Decides the initial weights and the order of the images
-    #[arg(long, default_value_t = 0)]
+    #[arg(long, default_value_t = 0, allow_negative_numbers = true)]
     pub(crate) seed: u64,
     /// Print one JSON object as the last line
     #[arg(long)]

@@ -26,10 +26,12 @@ pub(crate) fn choose(args: &Args) -> Result<Place, Error> {
         DeviceArg::Software(choice) => software(choice, "it was asked for"),
         DeviceArg::Auto => match present("it is there") {
             Ok(place) => Ok(place),
-            Err(reason) => {
-                let why = why_no_gpu(&reason).ok_or(Error::NoCuda(reason))?;
-                software(DriverChoice::Software { devices: Some(4) }, why)
-            }
+            Err(reason) => match why_no_gpu(&reason) {
+                Some(why) if !is_driver_asked_for() => {
+                    software(DriverChoice::Software { devices: Some(4) }, why)
+                }
+                _ => Err(Error::NoCuda(reason)),
+            },
         },
     }
 }
@@ -44,6 +46,11 @@ fn present(why: &str) -> Result<Place, gpu_runtime::Error> {
         Availability::Available { kind, devices } => Ok(cuda(kind, devices, why)),
         Availability::Unavailable { reason } => Err(reason),
     }
+}
+
+/// Whether `GPU_DRIVER` names a driver: then no other one will do.
+fn is_driver_asked_for() -> bool {
+    std::env::var_os("GPU_DRIVER").is_some_and(|driver| !driver.is_empty())
 }
 
 /// Why there is no GPU, where that is what the error says; any other error is the user's to mend.

@@ -41,9 +41,10 @@ impl Report {
         self.bar.finish_and_clear();
         let Outcome { losses, train_loss, test_accuracy, seconds } = outcome;
         let (epochs, first) = (self.epochs, losses.first().copied().unwrap_or(f32::NAN));
+        let noun = if epochs == 1 { "epoch" } else { "epochs" };
         println!(
             "test accuracy {test_accuracy:.4}; training loss from {first:.3} to {train_loss:.4} \
-             in {epochs} epochs, {seconds:.1} s"
+             in {epochs} {noun}, {seconds:.1} s"
         );
         if self.json {
             println!(

@@ -11,12 +11,12 @@ use crate::four_devices;
 pub(crate) mod data;
 #[path = "../../examples/digits/error.rs"]
 #[allow(dead_code, reason = "the program uses the rest")]
-mod error;
+pub(crate) mod error;
 #[path = "../../examples/digits/model.rs"]
 mod model;
 #[path = "../../examples/digits/train.rs"]
 #[allow(dead_code, reason = "the program uses the rest")]
-mod train;
+pub(crate) mod train;
 
 use data::Digits;
 use error::Error;

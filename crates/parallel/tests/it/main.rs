@@ -3,8 +3,10 @@
 mod data_parallel;
 mod digits;
 mod digits_out_of_memory;
+mod digits_place;
 mod loader;
 mod loader_failures;
+mod loader_panics;
 
 use cuda_sim::control::{CheckKinds, Config, configure};
 use gpu_runtime::DriverChoice;
