@@ -8,8 +8,11 @@
 
 use cuda_sim::control::{CheckKinds, Config, Schedule, configure, schedule};
 use gpu_runtime::DriverChoice;
+use tensor::Device;
+use test_support::skipped;
 
-/// How many software GPUs the contract is tested on.
+/// How many software GPUs the contract is tested on, where nothing else is asked for. On fewer
+/// devices, one real GPU say, those tests run that these suffice for.
 pub const DEVICES: usize = 4;
 
 /// Chooses the driver that the tests of this process run on: four software GPUs that check each
@@ -18,8 +21,8 @@ pub const DEVICES: usize = 4;
 ///
 /// # Panics
 ///
-/// When the driver cannot be had: a test on another driver would prove nothing.
-pub fn four_devices() {
+/// When there is no device: a test on none would prove nothing.
+pub fn choose_driver() {
     if std::env::var_os("GPU_DRIVER").is_none() {
         let asked = Config::from_env().expect("settings that mean something");
         let check = match std::env::var_os("CUDA_SIM_CHECK") {
@@ -31,7 +34,39 @@ pub fn four_devices() {
             .expect("the software driver with four devices");
     }
     let found = gpu_runtime::Device::count().expect("a driver");
-    assert!(found >= 3, "the contract needs at least three devices, the driver has {found}");
+    assert!(found > 0, "the contract needs a device, the driver has none");
+}
+
+/// Chooses the driver, and says whether it has so many devices. Where it has fewer, `test` is skipped
+/// by its name: pass the test itself.
+///
+/// ```no_run
+/// # fn s05_copies_cross_devices() {
+/// if !semantics::devices(3, s05_copies_cross_devices) {
+///     return;
+/// }
+/// # }
+/// ```
+#[must_use = "what needs devices that are not there must not run"]
+pub fn devices<T>(at_least: usize, test: T) -> bool {
+    choose_driver();
+    let found = gpu_runtime::Device::count().expect("there is a driver");
+    if found < at_least {
+        let path = std::any::type_name_of_val(&test);
+        let name = path.split_once("::").map_or(path, |(_crate, name)| name);
+        skipped(name, &format!("it needs {at_least} devices, the driver has {found}"));
+    }
+    found >= at_least
+}
+
+/// The last device: work on it shows that devices are told apart, wherever there are several.
+///
+/// # Panics
+///
+/// When there is none.
+pub fn last_device() -> Device {
+    let found = gpu_runtime::Device::count().expect("there is a driver");
+    Device::cuda_at(found.checked_sub(1).expect("there is a device"))
 }
 
 /// Whether a schedule decides what runs when, so that work must not wait for the host.

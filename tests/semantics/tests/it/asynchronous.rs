@@ -1,9 +1,11 @@
 //! Asynchronous execution: S14 to S19.
 
+use std::collections::BTreeSet;
 use std::sync::mpsc;
 
-use gpu_runtime::RaceChecker;
-use semantics::{four_devices, is_scheduled};
+use gpu_alloc::policy::BlockState;
+use gpu_runtime::{RaceChecker, WaitMode, with_wait_mode};
+use semantics::{choose_driver, devices, is_scheduled, last_device};
 use tensor::cuda::{Event, Stream};
 use tensor::{Blocking, Device, Result, Tensor, cuda, tensor};
 use test_support::isolate;
@@ -31,7 +33,7 @@ impl Hold {
 
 #[test]
 pub(crate) fn s14_the_host_runs_ahead_of_the_device() -> Result<()> {
-    four_devices();
+    choose_driver();
     let device = Device::cuda_at(0);
     let side = Stream::new(device)?;
     let _in = side.enter()?;
@@ -49,29 +51,35 @@ pub(crate) fn s14_the_host_runs_ahead_of_the_device() -> Result<()> {
 
 #[test]
 pub(crate) fn s14_copies_wait_for_what_they_read() -> Result<()> {
-    four_devices();
+    if !devices(3, s14_copies_wait_for_what_they_read) {
+        return Ok(());
+    }
     let device = Device::cuda_at(1);
     let side = Stream::new(device)?;
     let _in = side.enter()?;
-    let x = Tensor::zeros([4], device)?;
+    let far = Device::cuda_at(2);
+    let (x, one) = (Tensor::zeros([4], device)?, Tensor::ones([4], far)?);
+    let there = Stream::new(far)?;
+    let _there = there.enter()?;
     let held = Hold::back(&side)?;
     x.add_(&Tensor::ones([4], device)?)?;
-    let reader = std::thread::spawn({
-        let x = x.clone();
-        move || -> Result<Vec<f32>> {
-            let elsewhere = x.to(Device::cuda_at(2))?;
-            elsewhere.add_(&Tensor::ones([4], Device::cuda_at(2))?)?;
-            elsewhere.to_vec()
-        }
-    });
+    let elsewhere = x.to(far)?;
+    elsewhere.add_(&one)?;
+    held.assert_not(there.query()?, "what the other device adds to has not been copied");
+    // A copy to the host would have to wait: asked not to, it is not made.
+    let copied = with_wait_mode(WaitMode::Fail, || x.to_vec::<f32>());
+    held.assert_not(copied.is_ok(), "what it reads has not been written");
     drop(held);
-    assert_eq!(reader.join().expect("the reader ends")?, [2.0; 4]);
+    assert_eq!(elsewhere.to_vec::<f32>()?, [2.0; 4]);
+    assert_eq!(x.to_vec::<f32>()?, [1.0; 4]);
     Ok(())
 }
 
 #[test]
 pub(crate) fn s17_the_current_stream_is_per_thread_and_device_and_restored() -> Result<()> {
-    four_devices();
+    if !devices(2, s17_the_current_stream_is_per_thread_and_device_and_restored) {
+        return Ok(());
+    }
     let device = Device::cuda_at(0);
     let default = cuda::current_stream(device)?;
     assert_eq!(default, cuda::default_stream(device)?);
@@ -96,7 +104,9 @@ pub(crate) fn s17_the_current_stream_is_per_thread_and_device_and_restored() -> 
 
 #[test]
 pub(crate) fn s17_a_stream_guard_selects_the_streams_device() -> Result<()> {
-    four_devices();
+    if !devices(3, s17_a_stream_guard_selects_the_streams_device) {
+        return Ok(());
+    }
     let side = Stream::new(Device::cuda_at(2))?;
     {
         let _in = side.enter()?;
@@ -108,7 +118,7 @@ pub(crate) fn s17_a_stream_guard_selects_the_streams_device() -> Result<()> {
 
 #[test]
 pub(crate) fn s17_streams_run_at_the_same_time_and_wait_for_each_other_when_told() -> Result<()> {
-    four_devices();
+    choose_driver();
     let device = Device::cuda_at(0);
     let (first, second, third) = (Stream::new(device)?, Stream::new(device)?, Stream::new(device)?);
     let held = Hold::back(&first)?;
@@ -153,8 +163,20 @@ fn s15_with_launch_blocking_the_call_that_caused_an_error_returns_it() {
 fn s15_a_late_error_names_its_launch_and_the_device_stays_lost() {
     isolate(|| {
         let device = Device::cuda_at(0);
+        let x = Tensor::ones([3], device).expect("memory");
+        cuda::synchronize(device).expect("nothing is wrong yet");
+        // Of the kernels in flight it is neither the oldest nor the newest, nor alone on its stream.
+        let older = Stream::new(device).expect("a stream");
+        let held = Hold::back(&older).expect("held");
+        let _waits = {
+            let _in = older.enter().expect("entered");
+            x.exp().expect("it is only enqueued")
+        };
+        let _before = (&x + &x).expect("it is only enqueued");
         let late = index_out_of_range().expect("it is only enqueued");
+        let after = x.tanh();
         let first = late.to_vec::<f32>().expect_err("waiting finds the error").to_string();
+        drop((held, after));
         assert!(first.contains("gather_f32"), "{first}");
         let later = Tensor::ones([2], device).and_then(|x| &x + &x);
         let later = later.expect_err("the device is lost").to_string();
@@ -171,8 +193,8 @@ fn s15_a_late_error_names_its_launch_and_the_device_stays_lost() {
 #[test]
 pub(crate) fn s16_copies_between_pinned_memory_and_a_device_return_before_they_are_done()
 -> Result<()> {
-    four_devices();
-    let device = Device::cuda_at(3);
+    choose_driver();
+    let device = last_device();
     let side = Stream::new(device)?;
     let _in = side.enter()?;
     let pinned = Tensor::ones([1000], ())?.pin_memory()?;
@@ -198,7 +220,7 @@ pub(crate) fn sum_of_ones_filled_elsewhere() -> Result<f32> {
 
 #[test]
 pub(crate) fn s18_the_seeds_incorrect_program_is_correct() -> Result<()> {
-    four_devices();
+    choose_driver();
     assert_eq!(sum_of_ones_filled_elsewhere()?, 300.0);
     Ok(())
 }
@@ -235,34 +257,59 @@ fn s18_in_manual_mode_it_is_a_race_that_the_race_checker_reports_with_both_opera
     .run();
 }
 
-#[test]
-pub(crate) fn s18_with_record_stream_the_memory_of_a_dropped_tensor_waits_for_the_stream()
--> Result<()> {
-    four_devices();
-    let device = Device::cuda_at(1);
+/// The addresses of the blocks that tensors hold.
+fn held_addresses() -> Result<BTreeSet<u64>> {
+    let segments = cuda::memory_snapshot()?.segments;
+    let blocks = segments.into_iter().flat_map(|segment| segment.blocks);
+    let held = blocks.filter(|block| block.state == BlockState::ActiveAllocated);
+    Ok(held.map(|block| block.address).collect())
+}
+
+/// What is dropped while a stream is held back, with `record_stream` or without; whether the next
+/// tensor gets its memory meanwhile.
+fn is_reused_while_held(recorded: bool) -> Result<bool> {
+    let device = last_device();
     let side = Stream::new(device)?;
-    let a = Tensor::ones([1000], device)?;
+    let a = Tensor::ones([100_000], device)?;
+    let of_a = held_addresses()?;
     let held = Hold::back(&side)?;
-    a.record_stream(&side)?;
+    if recorded {
+        a.record_stream(&side)?;
+    }
     drop(a);
-    let b = Tensor::zeros([1000], device)?;
+    let b = Tensor::zeros([100_000], device)?;
+    let is_reused = held_addresses()? == of_a;
     drop(held);
-    assert_eq!(b.to_vec::<f32>()?, [0.0; 1000]);
-    assert!(tensor![1.0]?.record_stream(&side).is_err(), "no device uses this memory");
-    Ok(())
+    assert_eq!(b.to_vec::<f32>()?, [0.0; 100_000]);
+    Ok(is_reused)
+}
+
+#[test]
+fn s18_with_record_stream_the_memory_of_a_dropped_tensor_waits_for_the_stream() {
+    isolate(|| {
+        choose_driver();
+        assert!(is_reused_while_held(false).expect("it works"), "nobody else uses the memory");
+        let is_reused = is_reused_while_held(true).expect("it works");
+        assert!(is_scheduled() || !is_reused, "the stream may still use the memory");
+        let on_the_cpu = Tensor::ones([1], ()).expect("memory");
+        let side = Stream::new(last_device()).expect("a stream");
+        assert!(on_the_cpu.record_stream(&side).is_err(), "no device uses this memory");
+    })
+    .run();
 }
 
 #[test]
 pub(crate) fn s19_events_mark_points_in_streams_and_measure_time_between_them() -> Result<()> {
-    four_devices();
-    let device = Device::cuda_at(2);
+    choose_driver();
+    let device = last_device();
     let side = Stream::new(device)?;
     let (begin, end) = (Event::with_timing(), Event::with_timing());
     assert!(begin.query()?, "an event that was never recorded counts as complete");
     begin.record(&side)?;
     let held = Hold::back(&side)?;
     end.record(&side)?;
-    assert!(begin.query()? || begin.synchronize().is_ok());
+    begin.synchronize()?;
+    assert!(begin.query()?, "what is held back comes after it");
     held.assert_not(end.query()?, "the end comes after what is held back");
     held.assert_not(begin.elapsed_time(&end).is_ok(), "the end has not been reached");
     drop(held);

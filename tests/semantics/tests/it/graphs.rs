@@ -7,7 +7,7 @@ use cuda_sim::control::{Schedule, set_schedule};
 use nn::loss::cross_entropy;
 use nn::optim::{Optimizer, Sgd};
 use nn::{Linear, Module, ReLU, Sequential};
-use semantics::four_devices;
+use semantics::choose_driver;
 use tensor::cuda::{self, GraphExec, MemoryPool, Order, Stream};
 use tensor::{Blocking, Device, Error, Result, Tensor, tensor};
 use test_support::isolate;
@@ -15,7 +15,7 @@ use test_support::isolate;
 /// Runs a test without a schedule and under many that are against the program, with every access
 /// checked as the tests' driver does.
 fn under_schedules(test: impl Fn() -> Result<()>) {
-    four_devices();
+    choose_driver();
     for seed in [None].into_iter().chain((0..20).map(Some)) {
         let schedule = seed.map_or(Schedule::Fast, Schedule::Adversarial);
         set_schedule(&schedule).expect("the driver is in use");
@@ -243,7 +243,7 @@ fn fill_and_launch() -> Result<f32> {
 #[test]
 fn the_input_of_a_graph_that_is_filled_elsewhere_is_safe_by_default_and_a_race_in_manual_order() {
     isolate(|| {
-        four_devices();
+        choose_driver();
         let wrong = |order| {
             let is_wrong = |seed: &u64| {
                 set_schedule(&Schedule::Adversarial(*seed)).expect("the driver is in use");

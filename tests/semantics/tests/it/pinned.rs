@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 
 use parallel::{DataLoader, Dataset, PinMemory};
-use semantics::four_devices;
+use semantics::choose_driver;
 use tensor::{DType, Device, Result, Tensor, tensor};
 use test_support::isolate;
 
 #[test]
 pub(crate) fn s24_pin_memory_returns_a_copy_in_page_locked_memory() -> Result<()> {
-    four_devices();
+    choose_driver();
     let x = tensor![1.0, 2.0, 3.0]?;
     assert!(!x.is_pinned());
     let pinned = x.pin_memory()?;
@@ -71,7 +71,7 @@ impl Dataset for Nested {
 
 #[test]
 fn s25_a_loader_yields_batches_in_pinned_memory_nested_ones_included() {
-    four_devices();
+    choose_driver();
     for workers in [0, 2] {
         let loader = DataLoader::builder(Nested)
             .batch_size(4)
@@ -99,7 +99,7 @@ fn s25_a_users_own_batch_type_can_be_pinned() {
             Ok(Mine(self.0.pin_memory()?))
         }
     }
-    four_devices();
+    choose_driver();
     let mine = Mine(tensor![1.0].expect("made")).into_pinned().expect("pinned");
     assert!(mine.0.is_pinned());
 }

@@ -1,5 +1,5 @@
-//! Every clause about devices, tensors and asynchronous execution, again and again: without checks,
-//! and under schedules that are against the program.
+//! Every clause about devices, tensors, asynchronous execution and replicas, again and again: without
+//! checks, and under schedules that are against the program.
 //!
 //! The tests themselves are in the other modules; where they run by themselves, on a schedule of
 //! chance, every access is checked. `SEMANTICS_SEEDS` says under how many schedules they run here.
@@ -7,12 +7,12 @@
 use std::process::{Command, Stdio};
 
 use cuda_sim::control::{Schedule, set_schedule};
-use semantics::four_devices;
+use semantics::choose_driver;
 use tensor::{Result, cuda};
 use test_support::isolate;
 
 use crate::asynchronous::sum_of_ones_filled_elsewhere;
-use crate::{agnostic, asynchronous, devices, pinned, seeds, waits};
+use crate::{agnostic, asynchronous, devices, pinned, seeds, several_gpus, waits};
 
 /// A test that can run again and again in one process.
 struct Clause {
@@ -53,10 +53,10 @@ const CLAUSES: &[Clause] = &[
         asynchronous::s16_copies_between_pinned_memory_and_a_device_return_before_they_are_done
     ),
     clause!(asynchronous::s18_the_seeds_incorrect_program_is_correct),
-    clause!(
-        asynchronous::s18_with_record_stream_the_memory_of_a_dropped_tensor_waits_for_the_stream
-    ),
     clause!(asynchronous::s19_events_mark_points_in_streams_and_measure_time_between_them),
+    clause!(several_gpus::s27_outputs_and_gradients_equal_one_devices),
+    clause!(several_gpus::s27_replicas_run_at_the_same_time_each_on_its_own_device),
+    clause!(several_gpus::s27_one_seed_gives_the_same_bits_whatever_runs_first),
     clause!(pinned::s24_pin_memory_returns_a_copy_in_page_locked_memory),
     clause!(pinned::s24_a_storage_is_pinned_as_a_whole),
     clause!(waits::s14_operations_and_copies_between_gpus_never_make_the_host_wait),
@@ -73,6 +73,7 @@ const ISOLATED: &[&str] = &[
     "agnostic::s12_defaults_can_be_set_by_a_call",
     "asynchronous::s15_with_launch_blocking_the_call_that_caused_an_error_returns_it",
     "asynchronous::s15_a_late_error_names_its_launch_and_the_device_stays_lost",
+    "asynchronous::s18_with_record_stream_the_memory_of_a_dropped_tensor_waits_for_the_stream",
     "pinned::s24_pinning_beyond_the_cap_is_an_error_that_names_it",
 ];
 
@@ -123,14 +124,31 @@ fn every_clause_of_the_first_two_parts_is_tried() {
         CLAUSES.iter().any(|clause| clause.name.starts_with(&prefix))
             || isolated.filter_map(|path| path.split("::").last()).any(|n| n.starts_with(&prefix))
     };
-    let missing: Vec<_> = (1..=19).chain([24]).filter(|clause| !tried(*clause)).collect();
+    let missing: Vec<_> = (1..=19).chain([24, 27]).filter(|clause| !tried(*clause)).collect();
     assert!(missing.is_empty(), "{missing:?}");
+}
+
+#[test]
+fn on_one_device_clauses_hold_or_are_skipped_by_name() {
+    let output = Command::new(std::env::current_exe().expect("a test knows its own binary"))
+        .args(["--skip", "schedules::", "--skip", "graphs::", "--skip", "memory::"])
+        .env("GPU_DRIVER", "software:1")
+        .stdin(Stdio::null())
+        .output()
+        .expect("the test binary can be executed again");
+    let said = [&output.stdout, &output.stderr].map(|text| String::from_utf8_lossy(text));
+    assert!(output.status.success(), "{}\n{}", said[0], said[1]);
+    let skips: Vec<_> = said[1].lines().filter(|line| line.starts_with("skipped: ")).collect();
+    let is_skipped = |name: &str| skips.iter().any(|line| line.contains(name));
+    assert!(is_skipped("devices::s05_copies_cross_devices: it needs 3 devices"), "{skips:?}");
+    assert!(is_skipped("several_gpus::s27_outputs_and_gradients_equal_one_devices"), "{skips:?}");
+    assert!(!is_skipped("s14_the_host_runs_ahead_of_the_device"), "{skips:?}");
 }
 
 #[test]
 fn clauses_hold_without_checks() {
     isolate(|| {
-        four_devices();
+        choose_driver();
         run_all(&Schedule::Fast);
     })
     .env("CUDA_SIM_CHECK", "0")
@@ -140,7 +158,7 @@ fn clauses_hold_without_checks() {
 #[test]
 fn clauses_hold_under_adversarial_schedules() {
     isolate(|| {
-        four_devices();
+        choose_driver();
         (0..seeds_to_try()).for_each(|seed| run_all(&Schedule::Adversarial(seed)));
     })
     .env("CUDA_SIM_CHECK", "0")
@@ -150,7 +168,7 @@ fn clauses_hold_under_adversarial_schedules() {
 #[test]
 fn s18_without_order_these_schedules_find_the_race() {
     isolate(|| {
-        four_devices();
+        choose_driver();
         let wrong = (0..seeds_to_try().max(20)).filter(|seed| {
             set_schedule(&Schedule::Adversarial(*seed)).expect("the driver is in use");
             let sum = cuda::with_order(cuda::Order::Manual, sum_of_ones_filled_elsewhere);
@@ -165,7 +183,7 @@ fn s18_without_order_these_schedules_find_the_race() {
 #[test]
 fn clauses_hold_with_checks_under_adversarial_schedules() {
     isolate(|| {
-        four_devices();
+        choose_driver();
         (0..seeds_to_try().div_ceil(20)).for_each(|seed| run_all(&Schedule::Adversarial(seed)));
     })
     .env("CUDA_SIM_CHECK", "1")

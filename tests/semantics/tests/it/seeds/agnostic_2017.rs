@@ -2,12 +2,12 @@
 
 use nn::{Linear, Module};
 use parallel::{DataLoader, TensorDataset};
-use semantics::four_devices;
+use semantics::choose_driver;
 use tensor::{DType, Device, Result, Tensor, cuda};
 
 #[test]
 fn modules_and_tensors_are_sent_to_the_gpu_if_there_is_one() -> Result<()> {
-    four_devices();
+    choose_driver();
     for disable_cuda in [false, true] {
         let use_cuda = !disable_cuda && cuda::is_available(); // args.cuda = not args.disable_cuda and ...
         let mut x = Tensor::empty([8, 42], ())?; // x = torch.Tensor(8, 42)
@@ -23,7 +23,7 @@ fn modules_and_tensors_are_sent_to_the_gpu_if_there_is_one() -> Result<()> {
 
 #[test]
 fn everything_from_the_loader_is_cast_to_one_type() -> Result<()> {
-    four_devices();
+    choose_driver();
     let dtype = (DType::F32, Device::cuda()); // dtype = torch.cuda.FloatTensor
     let data = TensorDataset::new(Tensor::ones([6, 3], DType::F64)?)?;
     let train_loader = DataLoader::builder(data).batch_size(2).build().expect("a loader");
@@ -36,7 +36,7 @@ fn everything_from_the_loader_is_cast_to_one_type() -> Result<()> {
 
 #[test]
 fn new_preserves_type_and_device() -> Result<()> {
-    four_devices();
+    choose_driver();
     let x_cpu = Tensor::empty([1], ())?; // x_cpu = torch.FloatTensor(1)
     let x_gpu = Tensor::empty([1], Device::cuda())?; // x_gpu = torch.cuda.FloatTensor(1)
     let x_cpu_long = Tensor::empty([1], DType::I64)?; // x_cpu_long = torch.LongTensor(1)

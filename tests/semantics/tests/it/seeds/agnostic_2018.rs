@@ -2,12 +2,12 @@
 
 use nn::{Linear, Module};
 use parallel::{DataLoader, TensorDataset};
-use semantics::four_devices;
+use semantics::choose_driver;
 use tensor::{DType, Device, Result, Tensor, cuda};
 
 #[test]
 fn a_device_is_chosen_once() -> Result<()> {
-    four_devices();
+    choose_driver();
     for disable_cuda in [false, true] {
         let device = match !disable_cuda && cuda::is_available() {
             true => Device::cuda(),
@@ -25,7 +25,7 @@ fn a_device_is_chosen_once() -> Result<()> {
 
 #[test]
 fn batches_are_sent_to_a_device() -> Result<()> {
-    four_devices();
+    choose_driver();
     let cuda0 = Device::cuda_at(0); // cuda0 = torch.device('cuda:0')
     let data = TensorDataset::new(Tensor::ones([6, 3], ())?)?;
     for x in &DataLoader::builder(data).batch_size(4).build().expect("a loader") {
@@ -37,7 +37,7 @@ fn batches_are_sent_to_a_device() -> Result<()> {
 
 #[test]
 fn new_tensors_are_made_like_others_and_printed() -> Result<()> {
-    four_devices();
+    choose_driver();
     let cuda = Device::cuda(); // cuda = torch.device('cuda')
     let x_cpu = Tensor::empty([2], ())?; // x_cpu = torch.empty(2)
     let x_gpu = Tensor::empty([2], cuda)?; // x_gpu = torch.empty(2, device=cuda)

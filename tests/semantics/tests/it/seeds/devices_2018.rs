@@ -1,11 +1,13 @@
 //! The third seed's example of the current device, with `torch.device`.
 
-use semantics::four_devices;
+use semantics::devices;
 use tensor::{Device, Result, Tensor, cuda, tensor};
 
 #[test]
 fn the_selected_device_decides_where_tensors_are_made() -> Result<()> {
-    four_devices();
+    if !devices(3, the_selected_device_decides_where_tensors_are_made) {
+        return Ok(());
+    }
     let cuda = Device::cuda(); // cuda = torch.device('cuda')
     let cuda0 = Device::cuda_at(0); // cuda0 = torch.device('cuda:0')
     let cuda2 = Device::cuda_at(2); // cuda2 = torch.device('cuda:2')
@@ -40,7 +42,9 @@ fn the_selected_device_decides_where_tensors_are_made() -> Result<()> {
 
 #[test]
 fn a_device_guard_holds_for_its_block() -> Result<()> {
-    four_devices();
+    if !devices(2, a_device_guard_holds_for_its_block) {
+        return Ok(());
+    }
     assert_eq!(cuda::current_device()?, 0); // print("Outside device is 0")
     {
         let _one = cuda::device(1)?; // with torch.cuda.device(1):

@@ -1,11 +1,11 @@
 //! The third seed's incorrect program, which is correct here.
 
-use semantics::{four_devices, is_scheduled};
+use semantics::{choose_driver, is_scheduled};
 use tensor::{Device, Result, Tensor, cuda};
 
 #[test]
 pub(crate) fn sum_on_a_side_stream_waits_for_normal_on_the_default_stream() -> Result<()> {
-    four_devices();
+    choose_driver();
     let cuda = Device::cuda(); // cuda = torch.device('cuda')
     let s = cuda::Stream::new(cuda)?; // s = torch.cuda.stream()
 
