@@ -30,8 +30,8 @@ impl<D: Dataset> Dataset for Subset<D> {
     }
 
     fn get(&self, index: usize) -> Result<D::Sample, D::Error> {
-        // What is beyond this part is beyond the whole: the dataset says what it says of that.
-        self.dataset.get(self.indices.get(index).copied().unwrap_or(usize::MAX))
+        // What is beyond the part is taken to be beyond the whole, which says what is wrong with that.
+        self.dataset.get(self.indices.get(index).copied().unwrap_or(self.dataset.len()))
     }
 }
 
@@ -68,4 +68,32 @@ pub fn random_split<D: Dataset, const N: usize>(
         dataset: Arc::clone(&dataset),
         indices: order.by_ref().take(length).collect(),
     }))
+}
+
+#[cfg(test)]
+mod tests {
+    use tensor::Tensor;
+
+    use super::*;
+    use crate::TensorDataset;
+
+    #[test]
+    fn an_index_beyond_a_part_is_an_error() {
+        let numbers = Tensor::arange(5, ()).expect("five numbers");
+        let dataset = TensorDataset::new(numbers).expect("five samples");
+        let [two, rest] = random_split(dataset, [2, 3], 7).expect("two parts");
+        assert!(two.get(1).is_ok() && rest.get(2).is_ok());
+        for index in [2, 5, isize::MAX as usize + 1, usize::MAX] {
+            assert!(two.get(index).is_err(), "{index}");
+        }
+    }
+
+    #[test]
+    fn an_index_beyond_all_numbers_with_a_sign_does_not_count_from_the_end() {
+        let numbers = Tensor::arange(5, ()).expect("five numbers");
+        let dataset = TensorDataset::new(numbers).expect("five samples");
+        for index in [5, isize::MAX as usize + 1, usize::MAX] {
+            assert!(dataset.get(index).is_err(), "{index}");
+        }
+    }
 }

@@ -72,7 +72,8 @@ impl TensorSample for Tensor {
     }
 
     fn row(&self, index: usize) -> Result<Tensor> {
-        self.select(0, index as isize)
+        // Negative indices would count from the end.
+        self.select(0, isize::try_from(index).unwrap_or(isize::MAX))
     }
 }
 
