@@ -1,6 +1,6 @@
 //! Where the stitching policy puts things.
 
-use gpu_alloc::policy::{Address, Home, Policy, Stitched};
+use gpu_alloc::policy::{Address, AllocateError, Home, Policy, Stitched};
 
 use crate::test_source::TestSource;
 
@@ -55,4 +55,15 @@ fn what_was_freed_last_goes_to_a_request_of_its_size_and_to_any_other_with_its_n
     let both = allocate(&mut policy, 4 * MIB);
     assert_eq!(both.address(), addresses[0]);
     [both, upper].into_iter().for_each(|block| policy.free(block, &[]).unwrap());
+}
+
+#[test]
+fn a_source_without_virtual_memory_has_nothing_for_the_stitching_policy() {
+    let mut source = TestSource::without_virtual_memory(64 * MIB);
+    let mut policy = Stitched::<u8>::new();
+    for bytes in [0, 1, 3 * MIB] {
+        let refused = policy.allocate(&mut source, bytes, Home::from(0));
+        assert!(matches!(refused, Err(AllocateError::OutOfMemory(_))), "{bytes}");
+    }
+    assert_eq!(policy.release_cached(&mut source), 0);
 }

@@ -61,6 +61,8 @@ const CALLS_FOR_A_PAGE: u64 = 32;
 /// ever held at once (2 %); beyond that, pages move first. Where they never cease to move, there may be
 /// more, bit by bit, until they do.
 ///
+/// A source without virtual memory has nothing for it: each request is refused as out of memory.
+///
 /// # Streams
 /// Each stream has its own addresses. What is freed is at once free for the next request, also if
 /// other streams still use it: whoever gets it must come after those uses

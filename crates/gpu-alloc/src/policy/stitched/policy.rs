@@ -27,11 +27,14 @@ impl<K: StreamName> Policy for Stitched<K> {
         requested: u64,
         home: Home<K>,
     ) -> Result<Block, AllocateError<S::Error>> {
-        let Some(bytes) = rounded(requested).filter(|bytes| *bytes <= MOST) else {
+        let refuse = |policy: &Self| {
             let refused = Refused::without_asking(requested);
             let rounded = rounded(requested).unwrap_or(u64::MAX);
-            let report = self.out_of_memory(requested, rounded, home, refused);
-            return Err(AllocateError::OutOfMemory(Box::new(report)));
+            let report = policy.out_of_memory(requested, rounded, home, refused);
+            Err(AllocateError::OutOfMemory(Box::new(report)))
+        };
+        let Some(bytes) = rounded(requested).filter(|bytes| *bytes <= MOST) else {
+            return refuse(self);
         };
         self.operations += 1;
         let arena = self.arena_for(home, pool_of(bytes));
@@ -39,6 +42,10 @@ impl<K: StreamName> Policy for Stitched<K> {
         lane.clock = self.operations;
         if let Some(hole) = lane.hole_at_hand(arena, bytes) {
             return Ok(self.hand_out(hole, bytes, requested, arena));
+        }
+        // Without virtual memory there are no addresses for anything.
+        if source.virtual_memory().is_none() {
+            return refuse(self);
         }
         let held = self.held();
         if held.saturating_add(bytes) > self.pages * PAGE
