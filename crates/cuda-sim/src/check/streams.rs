@@ -55,6 +55,24 @@ struct State {
     host_function: Option<Arc<AtomicU64>>,
 }
 
+impl State {
+    /// A function of the program that comes after what `before` says.
+    fn host_function(
+        &mut self,
+        before: Arc<Clock>,
+        function: Box<dyn FnOnce() + Send>,
+    ) -> Box<dyn FnOnce() + Send> {
+        let ended = Arc::new(AtomicU64::new(0));
+        self.host_function = Some(Arc::clone(&ended));
+        Box::new(move || {
+            // The program's own code runs here: it may pass on what it knows.
+            see(&before);
+            function();
+            ended.store(now(), Ordering::Release);
+        })
+    }
+}
+
 /// So many marks, and so many entries of what the host has seen, are kept of each stream.
 const KEPT: usize = 4096;
 
@@ -173,16 +191,8 @@ impl StreamClock {
                 };
                 Work::Job(operation::attach(operation, job))
             }
-            Work::Host(function) => {
-                let ended = Arc::new(AtomicU64::new(0));
-                state.host_function = Some(Arc::clone(&ended));
-                Work::Host(Box::new(move || {
-                    // The program's own code runs here: it may pass on what it knows.
-                    see(&before);
-                    function();
-                    ended.store(now(), Ordering::Release);
-                }))
-            }
+            Work::Host(function) => Work::Host(state.host_function(before, function)),
+            Work::Callback(function) => Work::Callback(state.host_function(before, function)),
             other => other,
         };
         (work, tail)

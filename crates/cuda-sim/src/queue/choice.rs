@@ -86,7 +86,7 @@ impl State {
             drop(job);
         });
         let stream = Arc::clone(stream);
-        effects.host_calls.push(HostCall { function, stream, is_host_function: false });
+        effects.host_calls.push(HostCall { function, stream, health, is_host_function: false });
     }
 
     /// The numbers of the streams that could go on and on which a point depends, in the order in

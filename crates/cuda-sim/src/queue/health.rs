@@ -25,6 +25,8 @@ pub(crate) struct Failure {
 #[derive(Debug, Default)]
 pub(crate) struct Health {
     code: AtomicU32,
+    /// Whether the program has been told of the error.
+    is_known: AtomicBool,
     interrupt: AtomicBool,
     text: Mutex<Option<String>>,
     plans: Mutex<Vec<Plan>>,
@@ -36,6 +38,7 @@ impl Health {
     pub(crate) const fn new() -> Health {
         Health {
             code: AtomicU32::new(0),
+            is_known: AtomicBool::new(false),
             interrupt: AtomicBool::new(false),
             text: Mutex::new(None),
             plans: Mutex::new(Vec::new()),
@@ -43,11 +46,15 @@ impl Health {
         }
     }
 
-    /// The sticky error.
+    /// The sticky error, for a program that is to be told of it.
     ///
     /// # Errors
     /// The code of the first failure.
     pub(crate) fn check(&self) -> Result<(), CUresult> {
+        self.error().inspect_err(|_| self.is_known.store(true, Ordering::Relaxed))
+    }
+
+    fn error(&self) -> Result<(), CUresult> {
         CUresult(self.code.load(Ordering::Acquire)).ok()
     }
 
@@ -81,7 +88,16 @@ impl Health {
 
     /// What broke the device, if it is broken.
     pub(crate) fn text(&self) -> Option<String> {
-        self.text.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        let text = self.text.lock().unwrap_or_else(PoisonError::into_inner);
+        self.is_known.store(text.is_some(), Ordering::Relaxed);
+        text.clone()
+    }
+
+    /// What broke the device, if it is broken and the program was not told.
+    pub(crate) fn untold(&self) -> Option<String> {
+        let error = self.error().err().filter(|_| !self.is_known.load(Ordering::Relaxed))?;
+        let text = self.text.lock().unwrap_or_else(PoisonError::into_inner);
+        Some(text.clone().unwrap_or_else(|| error.to_string()))
     }
 
     /// Makes the `nth` work of a kind that is enqueued from now on fail when its turn comes.
@@ -118,6 +134,7 @@ impl Health {
     pub(crate) fn restore(&self) {
         let mut text = self.text.lock().unwrap_or_else(PoisonError::into_inner);
         *text = None;
+        self.is_known.store(false, Ordering::Relaxed);
         self.code.store(0, Ordering::Release);
         self.interrupt.store(false, Ordering::Release);
     }

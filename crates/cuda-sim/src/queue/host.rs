@@ -4,10 +4,13 @@
 use std::cell::Cell;
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
+use cuda_sys::CUresult;
+
+use super::health::{Failure, Health};
 use super::point::Progress;
 use super::scheduler::Scheduler;
 
@@ -15,8 +18,21 @@ use super::scheduler::Scheduler;
 pub(super) struct HostCall {
     pub(super) function: Box<dyn FnOnce() + Send>,
     pub(super) stream: Arc<Progress>,
+    /// That of the stream's device.
+    pub(super) health: &'static Health,
     /// Whether it is the program's, which must not call the driver.
     pub(super) is_host_function: bool,
+}
+
+impl HostCall {
+    /// Drops the function uncalled and loses the device: there is no thread to call it on.
+    pub(super) fn give_up(self) {
+        self.health.fail(&Failure {
+            code: CUresult::CUDA_ERROR_OUT_OF_MEMORY,
+            text: "there is no thread for a host function: the process cannot have more".to_owned(),
+        });
+        drop(self.function);
+    }
 }
 
 /// Whether the calling thread runs a host function, which must not call the driver.
@@ -47,21 +63,29 @@ thread_local! {
 }
 
 impl HostThreads {
-    /// Has `call` run soon, whatever other calls do meanwhile.
-    pub(super) fn submit(&'static self, call: HostCall, scheduler: &'static Scheduler) {
-        let mut calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
+    /// Has `call` run soon, whatever other calls do meanwhile. Gives it back if the process has no
+    /// thread left for it.
+    pub(super) fn submit(
+        &'static self,
+        call: HostCall,
+        scheduler: &'static Scheduler,
+    ) -> Option<HostCall> {
+        let stream = Arc::clone(&call.stream);
+        let mut calls = self.lock();
         calls.waiting.push_back(call);
         if calls.idle >= calls.waiting.len() {
             drop(calls);
             self.arrived.notify_one();
-            return;
+            return None;
         }
         drop(calls);
         let thread = thread::Builder::new().name("cuda-sim host".to_owned());
-        if let Err(error) = thread.spawn(move || self.serve(scheduler)) {
-            // The call is served when another one ends, or never: the program has no threads left.
-            tracing::error!(%error, "no thread for a host function");
-        }
+        let error = thread.spawn(move || self.serve(scheduler)).err()?;
+        tracing::error!(%error, "no thread for a host function");
+        // A stream has one call at a time. Who has just ended another may have taken it already.
+        let waiting = &mut self.lock().waiting;
+        let place = waiting.iter().position(|call| Arc::ptr_eq(&call.stream, &stream))?;
+        waiting.remove(place)
     }
 
     /// Whether a host function runs.
@@ -81,8 +105,12 @@ impl HostThreads {
         }
     }
 
+    fn lock(&self) -> MutexGuard<'_, Calls> {
+        self.calls.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn next(&self) -> Option<HostCall> {
-        let mut calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut calls = self.lock();
         loop {
             if let Some(call) = calls.waiting.pop_front() {
                 return Some(call);

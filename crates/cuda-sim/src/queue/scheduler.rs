@@ -2,12 +2,15 @@
 
 use std::cell::RefCell;
 use std::hint;
+use std::mem;
 use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, Once, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use super::health::Health;
-use super::host::HostThreads;
+use super::host::{HostCall, HostThreads};
 use super::job::Running;
 use super::parker::Parker;
 use super::point::{Point, Progress};
@@ -83,6 +86,29 @@ impl Scheduler {
         let ends = self.lock().unfinished(Unfinished::Any);
         ends.iter().for_each(|end| self.wait_for_work(end));
         check::host_saw_all(|_, _| true);
+    }
+
+    /// Waits for all work that is enqueued, as long as some of it gets done: until nothing has been
+    /// for so long. How many streams have work left.
+    pub(crate) fn finish(&'static self, patience: Duration) -> usize {
+        const PAUSE: Duration = Duration::from_millis(1);
+        let (mut seen, mut since) = (self.lock().outstanding(), Instant::now());
+        while seen.streams > 0 && since.elapsed() < patience {
+            if self.is_stepping() {
+                self.take_step();
+            }
+            thread::sleep(PAUSE);
+            let now = self.lock().outstanding();
+            if mem::replace(&mut seen, now) != now {
+                since = Instant::now();
+            }
+        }
+        seen.streams
+    }
+
+    /// How many streams have work left.
+    pub(crate) fn unfinished_streams(&self) -> usize {
+        self.lock().outstanding().streams
     }
 
     /// Waits until a point is complete. The calling thread takes part in the stream's work
@@ -311,11 +337,7 @@ impl Scheduler {
         change: impl FnOnce(&mut State, &mut Effects) -> R,
     ) -> R {
         let mut effects = Effects::default();
-        let mut state = self.lock();
-        let result = change(&mut state, &mut effects);
-        state.settle(&mut effects);
-        self.publish(&state);
-        drop(state);
+        let result = self.change(&mut effects, change);
         // To hand them on is to copy all the room that they have.
         if !effects.are_none() {
             self.apply(effects);
@@ -323,10 +345,41 @@ impl Scheduler {
         result
     }
 
+    /// Changes the books; what else the change asks for is still to be done.
+    fn change<R>(
+        &self,
+        effects: &mut Effects,
+        change: impl FnOnce(&mut State, &mut Effects) -> R,
+    ) -> R {
+        let mut state = self.lock();
+        let result = change(&mut state, effects);
+        state.settle(effects);
+        self.publish(&state);
+        result
+    }
+
     pub(super) fn apply(&'static self, effects: Effects) {
+        let mut refused = self.carry_out(effects);
+        // Their streams go on without them, which may ask for more of the kind.
+        while let Some(call) = refused.pop() {
+            let stream = Arc::clone(&call.stream);
+            call.give_up();
+            let mut effects = Effects::default();
+            self.change(&mut effects, |state, effects| state.finish(&stream, effects));
+            refused.extend(self.carry_out(effects));
+            if self.is_stepping() {
+                self.stepped.notify_all();
+            }
+        }
+    }
+
+    /// Does what a change asks for. Gives back the calls for which there is no thread.
+    fn carry_out(&'static self, effects: Effects) -> Vec<HostCall> {
         (0..effects.called_workers).for_each(|_| self.workers_called.notify_one());
         (0..effects.new_workers).for_each(|_| self.start_worker());
-        effects.apply(|call| self.host_threads.submit(call, self));
+        let mut refused = Vec::new();
+        effects.carry_out(|call| refused.extend(self.host_threads.submit(call, self)));
+        refused
     }
 
     fn publish(&self, state: &State) {

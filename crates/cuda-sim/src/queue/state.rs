@@ -24,6 +24,8 @@ pub(crate) enum Work {
     Timestamp(Arc<Timestamp>),
     /// Calls a function of the program. It is dropped uncalled when the device is lost.
     Host(Box<dyn FnOnce() + Send>),
+    /// Calls a function of the program, also when the device is lost: there and then like others.
+    Callback(Box<dyn FnOnce() + Send>),
     /// Runs on the workers. It is dropped instead when the device is lost.
     Job(Arc<dyn Job>),
 }
@@ -51,7 +53,7 @@ impl Effects {
     }
 
     /// Wakes and drops, and hands each host function to `start`.
-    pub(super) fn apply(self, start: impl FnMut(HostCall)) {
+    pub(super) fn carry_out(self, start: impl FnMut(HostCall)) {
         drop(self.dropped);
         self.reseated.iter().for_each(|parker| parker.wake(()));
         self.woken.into_iter().for_each(|(parker, wake)| parker.wake(wake));
@@ -94,7 +96,7 @@ impl Work {
     fn demand(&self) -> Demand {
         match self {
             Work::Nothing | Work::Timestamp(_) => Demand::Nothing,
-            Work::Host(_) => Demand::HostFunction,
+            Work::Host(_) | Work::Callback(_) => Demand::HostFunction,
             Work::Job(job) => job.demand(),
         }
     }
@@ -108,6 +110,11 @@ impl Work {
 
     /// Whether it takes a thread.
     pub(super) fn has_body(&self) -> bool {
+        matches!(self, Work::Host(_) | Work::Callback(_) | Work::Job(_))
+    }
+
+    /// Whether it is dropped instead when the device is lost.
+    fn ends_with_the_device(&self) -> bool {
         matches!(self, Work::Host(_) | Work::Job(_))
     }
 }
@@ -242,6 +249,19 @@ impl State {
         streams.into_iter().map(Queue::end).filter(may_be_awaited).collect()
     }
 
+    /// How much is left to do.
+    pub(super) fn outstanding(&self) -> Outstanding {
+        let mut left = Outstanding::default();
+        for queue in self.queues.iter().flatten().filter(|queue| !queue.end().is_complete()) {
+            left.streams += 1;
+            left.operations += queue.enqueued - queue.progress.completed();
+            if let Current::Job(running) = &queue.current {
+                left.pieces += running.unclaimed();
+            }
+        }
+        left
+    }
+
     /// The ends of all streams of an owner.
     pub(super) fn ends_of(&self, owner: u64) -> Vec<Point> {
         self.queues.iter().flatten().filter(|queue| queue.owner == owner).map(Queue::end).collect()
@@ -320,14 +340,15 @@ impl State {
                 }
                 return true;
             }
-            work if queue.health.is_stopped() => {
+            work if work.ends_with_the_device() && queue.health.is_stopped() => {
                 effects.dropped.push(work);
                 return true;
             }
-            Work::Host(function) => {
+            Work::Host(function) | Work::Callback(function) => {
                 queue.current = Current::Called;
-                let stream = Arc::clone(stream);
-                effects.host_calls.push(HostCall { function, stream, is_host_function: true });
+                let (stream, health) = (Arc::clone(stream), queue.health);
+                let call = HostCall { function, stream, health, is_host_function: true };
+                effects.host_calls.push(call);
             }
             Work::Job(job) if stepping => self.start_in_order(stream, job, effects),
             Work::Job(job) => {
@@ -409,6 +430,15 @@ impl State {
 /// future.
 pub(super) fn may_be_awaited(point: &Point) -> bool {
     !point.is_complete() || time::is_virtual()
+}
+
+/// How much is left to do: what gets done changes it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Outstanding {
+    pub(super) streams: usize,
+    operations: u64,
+    /// Of jobs that run.
+    pieces: u64,
 }
 
 /// Whose unfinished work is asked for.

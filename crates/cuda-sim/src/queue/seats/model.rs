@@ -130,7 +130,7 @@ impl Machine {
         self.threads.extend((0..effects.new_workers).map(|_| new(At::Standing)));
         let host_calls = std::mem::take(&mut effects.host_calls).into_iter();
         self.threads.extend(host_calls.map(|call| new(At::HostFunction(call.stream))));
-        effects.apply(|_| {});
+        effects.carry_out(|_| {});
         result
     }
 
