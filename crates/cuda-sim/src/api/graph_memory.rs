@@ -80,8 +80,8 @@ pub(super) unsafe fn cuGraphMemFreeNodeGetParams(
     // SAFETY: the caller's promise.
     let out = unsafe { Out::new(pointer) }?;
     let (graph, node) = arguments::node(platform()?, node)?;
-    let Some(Operation::Free(memory)) = graph.operation(node) else { return Err(INVALID) };
-    out.set(memory.allocation.address);
+    let Some(Operation::Free(right)) = graph.operation(node) else { return Err(INVALID) };
+    out.set(right.memory.allocation.address);
     Ok(())
 }
 
@@ -178,7 +178,7 @@ pub(super) unsafe fn add_free(
     pointer: CUdeviceptr,
 ) -> Result {
     let operation = |platform: &'static crate::device::Platform| {
-        platform.graphs.memories.add_free_node(pointer).map(Operation::Free)
+        platform.graphs.memories.right_to_free(pointer).map(Operation::Free)
     };
     // SAFETY: the caller's promise.
     unsafe { add(node, graph, after, operation) }

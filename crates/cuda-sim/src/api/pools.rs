@@ -53,8 +53,8 @@ pub(super) unsafe fn cuMemFreeAsync(pointer: CUdeviceptr, stream: CUstream) -> R
     let platform = platform()?;
     let stream = arguments::capturable(platform, stream)?;
     if stream.capture().is_some() {
-        let memory = platform.graphs.memories.add_free_node(pointer)?;
-        return stream.capture_operation(|| Operation::Free(memory)).map(drop);
+        let right = platform.graphs.memories.right_to_free(pointer)?;
+        return stream.capture_operation(|| Operation::Free(right)).map(drop);
     }
     let device = platform.device_at(pointer).ok_or(INVALID)?;
     let allocation = device.memory.starting_at(pointer).ok_or(INVALID)?;

@@ -122,20 +122,13 @@ impl Executable {
         Ok(())
     }
 
-    /// Notes which memory of graphs a launch allocates and frees.
+    /// Notes which memory of graphs a launch allocates and frees, or nothing if it cannot.
     fn use_memory(&self, state: &State) -> Result<(), CUresult> {
         let again = Flags::CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH.0;
         let again = self.flags & u64::from(again) != 0;
-        for step in &state.plan.steps {
-            match &step.operation {
-                Operation::Allocate(memory) => self.books.memories.begin(memory, again)?,
-                Operation::Free(memory) => {
-                    self.books.memories.end(memory.allocation.address).map(drop)?;
-                }
-                _ => {}
-            }
-        }
-        Ok(())
+        let steps = state.plan.steps.iter();
+        let uses: Vec<_> = steps.filter_map(|step| step.operation.memory_use()).collect();
+        self.books.memories.launch(&uses, again)
     }
 
     /// Takes from its steps what belongs to a context. It cannot be launched any more.
@@ -160,10 +153,11 @@ impl Drop for Executable {
     fn drop(&mut self) {
         let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
         let (held, last) = (std::mem::take(&mut state.held), state.last.take());
-        // What launches may use goes when the last one has ended.
+        // What launches may use goes when the last one has ended, however it has: destructors are
+        // functions of the program.
         if let (false, Some(last), Some(lane)) = (held.is_empty(), last, state.lanes.first()) {
             lane.wait_for(&last);
-            lane.enqueue(Work::Host(Box::new(move || drop(held))));
+            lane.enqueue(Work::Callback(Box::new(move || drop(held))));
         }
     }
 }

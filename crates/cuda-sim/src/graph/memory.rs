@@ -41,6 +41,19 @@ struct Entry {
     has_free_node: bool,
 }
 
+/// The right of a free node to free it. The program has it when the node is gone, with all copies
+/// that launches use.
+pub(crate) struct RightToFree {
+    pub(crate) memory: Arc<GraphMemory>,
+    memories: &'static Memories,
+}
+
+/// What a launch does with memory.
+pub(super) enum Use<'a> {
+    Allocates(&'a Arc<GraphMemory>),
+    Frees(&'a RightToFree),
+}
+
 /// How much memory a device's graphs use, or have set aside.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Amount {
@@ -77,58 +90,56 @@ impl Memories {
         Ok(memory)
     }
 
-    /// A node is to free it: it can be done in one place only.
+    /// The right to free it, for a node: it can be done in one place only.
     ///
     /// # Errors
     /// `CUDA_ERROR_INVALID_VALUE` for an address that no allocation node gave, or that a node frees
     /// already.
-    pub(crate) fn add_free_node(&self, address: u64) -> Result<Arc<GraphMemory>, CUresult> {
+    pub(crate) fn right_to_free(&'static self, address: u64) -> Result<Arc<RightToFree>, CUresult> {
         let invalid = CUresult::CUDA_ERROR_INVALID_VALUE;
         let mut books = self.books();
         let entry = books.entries.get_mut(&address).filter(|entry| !entry.has_free_node);
         let entry = entry.ok_or(invalid)?;
         let memory = entry.memory.upgrade().ok_or(invalid)?;
         entry.has_free_node = true;
-        Ok(memory)
+        Ok(Arc::new(RightToFree { memory, memories: self }))
     }
 
-    /// A launch allocates it. `again` allows for what an earlier launch has left in use.
+    /// A launch allocates and frees memory in that order: all of it, or none if that is not
+    /// possible. `again` allows for what an earlier launch has left in use.
     ///
     /// # Errors
-    /// `CUDA_ERROR_INVALID_VALUE` if it is in use.
-    pub(super) fn begin(&self, memory: &Arc<GraphMemory>, again: bool) -> Result<(), CUresult> {
-        let mut books = self.books();
-        let entry = books.entries.get_mut(&memory.allocation.address);
-        let entry = entry.ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)?;
-        if entry.in_use.is_some() && !again {
-            return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+    /// `CUDA_ERROR_INVALID_VALUE` if it would allocate what is in use, or free what is not.
+    pub(super) fn launch(&self, uses: &[Use<'_>], again: bool) -> Result<(), CUresult> {
+        if uses.is_empty() {
+            return Ok(());
         }
-        entry.in_use = Some(Arc::clone(memory));
-        let device = entry.device;
-        books.note_high(device);
+        let mut books = self.books();
+        books.check(uses, again)?;
+        let mut before = Vec::new();
+        for used in uses {
+            let Some(entry) = books.entries.get_mut(&used.address()) else { continue };
+            let device = entry.device;
+            before.extend(match used {
+                Use::Allocates(memory) => entry.in_use.replace(Arc::clone(memory)),
+                Use::Frees(_) => entry.in_use.take(),
+            });
+            books.note_high(device);
+        }
+        drop(books);
+        drop(before);
         Ok(())
     }
 
-    /// It is freed, by a node or by a call. Returns what may be dropped when that is done.
+    /// It is freed by a call of the program's. Returns what may be dropped when that is done.
     ///
     /// # Errors
-    /// `CUDA_ERROR_INVALID_VALUE` if it is not in use.
-    pub(crate) fn end(&self, address: u64) -> Result<Arc<GraphMemory>, CUresult> {
+    /// `CUDA_ERROR_INVALID_VALUE` if it is not in use, or if a node frees it.
+    pub(crate) fn free(&self, address: u64) -> Result<Arc<GraphMemory>, CUresult> {
         let mut books = self.books();
-        let entry = books.entries.get_mut(&address);
+        let entry = books.entries.get_mut(&address).filter(|entry| !entry.has_free_node);
         let in_use = entry.and_then(|entry| entry.in_use.take());
         in_use.ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)
-    }
-
-    /// As [`end`](Memories::end), by a call of the program's.
-    ///
-    /// # Errors
-    /// `CUDA_ERROR_INVALID_VALUE` too for what a node frees.
-    pub(crate) fn free(&self, address: u64) -> Result<Arc<GraphMemory>, CUresult> {
-        if self.books().entries.get(&address).is_some_and(|entry| entry.has_free_node) {
-            return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
-        }
-        self.end(address)
     }
 
     /// How much there is now, and how much there was at most.
@@ -166,7 +177,32 @@ impl Memories {
     }
 }
 
+impl Use<'_> {
+    fn address(&self) -> u64 {
+        match self {
+            Use::Allocates(memory) => memory.allocation.address,
+            Use::Frees(right) => right.memory.allocation.address,
+        }
+    }
+}
+
 impl Books {
+    /// Whether a launch can use memory so.
+    fn check(&self, uses: &[Use<'_>], again: bool) -> Result<(), CUresult> {
+        let mut in_use = BTreeMap::new();
+        for used in uses {
+            let address = used.address();
+            let entry = self.entries.get(&address).ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)?;
+            let is_in_use = in_use.entry(address).or_insert(entry.in_use.is_some());
+            let allocates = matches!(used, Use::Allocates(_));
+            if *is_in_use == allocates && !(allocates && again) {
+                return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+            }
+            *is_in_use = allocates;
+        }
+        Ok(())
+    }
+
     fn sum(&self, device: u32, amount: Amount) -> u64 {
         let counts = |entry: &&Entry| match amount {
             Amount::Used => entry.device == device && entry.in_use.is_some(),
@@ -188,6 +224,17 @@ impl GraphMemory {
         match check::ends(self.allocation.address, self) {
             Work::Nothing => Work::Job(Arc::clone(self) as Arc<dyn Job>),
             checked => checked,
+        }
+    }
+}
+
+impl Drop for RightToFree {
+    fn drop(&mut self) {
+        let mut books = self.memories.books();
+        let entry = books.entries.get_mut(&self.memory.allocation.address);
+        let is_it = |entry: &&mut Entry| entry.memory.as_ptr() == Arc::as_ptr(&self.memory);
+        if let Some(entry) = entry.filter(is_it) {
+            entry.has_free_node = false;
         }
     }
 }

@@ -7,7 +7,7 @@ use cuda_sys::{CUgraphExecUpdateResult as Outcome, CUgraphNodeType as NodeType, 
 use super::body::Graph;
 use super::copy::CopyParameters;
 use super::fill::FillParameters;
-use super::memory::GraphMemory;
+use super::memory::{GraphMemory, RightToFree, Use};
 use crate::check;
 pub(super) use crate::device::launch::KernelCall;
 use crate::device::stream_memory::{MemoryOperation, memory_operations};
@@ -39,7 +39,7 @@ pub(crate) enum Operation {
     /// Allocates memory that was set aside for it.
     Allocate(Arc<GraphMemory>),
     /// Frees memory of an allocation node.
-    Free(Arc<GraphMemory>),
+    Free(Arc<RightToFree>),
     /// What it was went with its context.
     Orphan(NodeType),
 }
@@ -87,6 +87,15 @@ impl Operation {
         matches!(self, Operation::Allocate(_) | Operation::Free(_))
     }
 
+    /// What a launch of it does with memory.
+    pub(super) fn memory_use(&self) -> Option<Use<'_>> {
+        match self {
+            Operation::Allocate(memory) => Some(Use::Allocates(memory)),
+            Operation::Free(right) => Some(Use::Frees(right)),
+            _ => None,
+        }
+    }
+
     /// Asks whether a step that does this can do `successor` instead (`cuGraphExecUpdate`).
     ///
     /// # Errors
@@ -115,8 +124,10 @@ impl Operation {
                 present.len() == next.len(),
                 Outcome::CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED,
             ),
-            (Operation::Allocate(present), Operation::Allocate(next))
-            | (Operation::Free(present), Operation::Free(next)) => {
+            (Operation::Allocate(present), Operation::Allocate(next)) => {
+                (Arc::ptr_eq(present, next), Outcome::CU_GRAPH_EXEC_UPDATE_ERROR_NOT_SUPPORTED)
+            }
+            (Operation::Free(present), Operation::Free(next)) => {
                 (Arc::ptr_eq(present, next), Outcome::CU_GRAPH_EXEC_UPDATE_ERROR_NOT_SUPPORTED)
             }
             (present, next) => (
@@ -131,7 +142,8 @@ impl Operation {
     pub(super) fn orphan(&mut self, context: u64) -> Option<Operation> {
         let owner = match self {
             Operation::Wait(event) => event.context.id,
-            Operation::Allocate(memory) | Operation::Free(memory) => memory.allocation.owner,
+            Operation::Allocate(memory) => memory.allocation.owner,
+            Operation::Free(right) => right.memory.allocation.owner,
             _ => self.context()?.id,
         };
         if owner != context {
@@ -156,7 +168,7 @@ impl Operation {
                 let work = memory_operations(platform, operations, context);
                 return Ok(work.unwrap_or_else(|_| Work::Job(Gone::job("memory operation"))));
             }
-            Operation::Free(memory) => return Ok(memory.freeing()),
+            Operation::Free(right) => return Ok(right.memory.freeing()),
             Operation::Orphan(_) => return Err(CUresult::CUDA_ERROR_CONTEXT_IS_DESTROYED),
             Operation::Host(call) => return Ok(call.work()),
             Operation::Kernel(call) => call.clone().into_job(platform)?,

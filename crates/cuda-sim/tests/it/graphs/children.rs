@@ -2,12 +2,13 @@
 
 use std::ffi::{CString, c_void};
 use std::ptr;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use cuda_sys::{CUgraph, CUgraphNodeType as Type};
+use cuda_sys::{CUgraph, CUgraphNodeType as Type, CUresult};
 
 use super::common::*;
-use crate::sim::{Gate, Gpu, KERNELS, NON_BLOCKING, assert_holds, function, launch};
+use crate::sim::{Gate, Gpu, KERNELS, NON_BLOCKING, assert_holds, function, in_child, launch};
 use crate::{fails, ok};
 
 fn child(graph: CUgraph, of: CUgraph, after: &[cuda_sys::CUgraphNode]) -> cuda_sys::CUgraphNode {
@@ -157,4 +158,34 @@ fn a_graph_can_be_drawn() {
     assert!(text.contains("\"graph_node_0\" -> \"graph_node_1\""), "{text}");
     let nowhere = c"/nowhere/at/all";
     refused!(CUDA_ERROR_OPERATING_SYSTEM, cuGraphDebugDotPrint(graph, nowhere.as_ptr(), 0));
+}
+
+#[test]
+fn a_destructor_behind_a_launch_of_a_lost_device_must_not_call_the_driver_either() {
+    static TOLD: Mutex<Option<CUresult>> = Mutex::new(None);
+    unsafe extern "C" fn destroy(_: *mut c_void) {
+        *TOLD.lock().expect("no panic") = Some(crate::cuda!(cuCtxSynchronize()));
+    }
+    in_child(&[], || {
+        let gpu = Gpu::take();
+        let trapped = function(gpu.load(KERNELS), c"trapped");
+        let stream = gpu.stream(NON_BLOCKING);
+        let graph = capture(stream, || {
+            launch(trapped, [1, 1], stream, &[]).ok().expect("it is captured");
+        });
+        let mut object = ptr::null_mut();
+        done!(cuUserObjectCreate(&mut object, ptr::null_mut(), Some(destroy), 1, 1));
+        done!(cuGraphRetainUserObject(graph, object, 1, 1));
+        let executable = instantiate(graph);
+        done!(cuGraphDestroy(graph));
+        let gate = Gate::close(stream);
+        done!(cuGraphLaunch(executable, stream));
+        done!(cuGraphExecDestroy(executable));
+        gate.open();
+        fails!(CUDA_ERROR_LAUNCH_FAILED, cuStreamSynchronize(stream));
+        // The context's end waits for all its work.
+        drop(gpu);
+        let told = TOLD.lock().expect("no panic").take();
+        assert_eq!(told, Some(CUresult::CUDA_ERROR_NOT_PERMITTED));
+    });
 }

@@ -5,7 +5,7 @@ use std::ptr;
 
 use cuda_sys::{
     CUDA_MEM_ALLOC_NODE_PARAMS, CUgraph, CUgraphMem_attribute as Attribute, CUgraphNode,
-    CUgraphNodeType as Type, CUmemAllocationType, CUmemLocationType,
+    CUgraphNodeType as Type, CUmemAllocationType, CUmemLocationType, CUresult,
 };
 
 use super::common::*;
@@ -150,4 +150,50 @@ fn a_device_counts_the_memory_of_its_graphs() {
     );
     done!(cuDeviceGraphMemTrim(gpu.ordinal));
     refused!(CUDA_ERROR_INVALID_DEVICE, cuDeviceGraphMemTrim(-1));
+}
+
+#[test]
+fn a_launch_that_is_refused_leaves_no_memory_in_use() {
+    let gpu = Gpu::take();
+    let (stream, graph) = (gpu.stream(NON_BLOCKING), new_graph());
+    let (_, first) = allocation(&gpu, graph, 8);
+    let (_, second) = allocation(&gpu, graph, 8);
+    let executable = instantiate(graph);
+    done!(cuGraphLaunch(executable, stream));
+    ok!(cuMemFree_v2(first));
+    refused!(CUDA_ERROR_INVALID_VALUE, cuGraphLaunch(executable, stream));
+    fails!(CUDA_ERROR_INVALID_VALUE, cuMemFree_v2(first));
+    ok!(cuMemFree_v2(second));
+    done!(cuGraphLaunch(executable, stream));
+    ok!(cuMemFree_v2(first));
+    ok!(cuMemFree_v2(second));
+}
+
+#[test]
+fn a_free_node_that_goes_gives_the_right_to_free_back() {
+    let gpu = Gpu::take();
+    let (stream, graph) = (gpu.stream(NON_BLOCKING), new_graph());
+    let (_, pointer) = allocation(&gpu, graph, 8);
+    let executable = instantiate(graph);
+    let launch = || done!(cuGraphLaunch(executable, stream));
+    // A capture that is broken takes its nodes with it.
+    launch();
+    done!(cuStreamBeginCapture_v2(stream, THREAD_LOCAL));
+    done!(cuMemFreeAsync(pointer, stream));
+    fails!(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, cuStreamQuery(stream));
+    assert_eq!(end_in_vain(stream), CUresult::CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+    ok!(cuMemFree_v2(pointer));
+    // So does a graph.
+    launch();
+    let frees = capture(stream, || done!(cuMemFreeAsync(pointer, stream)));
+    fails!(CUDA_ERROR_INVALID_VALUE, cuMemFree_v2(pointer));
+    done!(cuGraphDestroy(frees));
+    ok!(cuMemFree_v2(pointer));
+    // A node that could not be made never had the right.
+    launch();
+    let (mut node, wild) = (ptr::null_mut(), ptr::without_provenance_mut(0xdead_beef_0000));
+    let made = newer!(cuGraphAddMemFreeNode(&mut node, graph, &wild, 1, pointer));
+    assert_ne!(made, CUresult::CUDA_SUCCESS);
+    ok!(cuMemFree_v2(pointer));
+    done!(cuGraphExecDestroy(executable));
 }
