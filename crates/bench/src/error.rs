@@ -17,7 +17,7 @@ pub(crate) enum Error {
     #[error(transparent)]
     SimulatorConfig(#[from] cuda_sim::control::ConfigError),
     #[error(transparent)]
-    SimulatorStarted(#[from] cuda_sim::control::AlreadyInitialised),
+    SimulatorStarted(#[from] cuda_sim::control::ConfigureError),
     #[error("{} failed; the reasons are above", quoted(.0))]
     Failed(Vec<String>),
     #[error("{call} failed: {result}")]

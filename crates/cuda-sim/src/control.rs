@@ -90,16 +90,23 @@ pub use crate::time::{KernelWork, OperationId, Time, TimeModel};
 /// What was asked for by [`configure`].
 static ASKED: Mutex<Option<Config>> = Mutex::new(None);
 
+/// Why the last `cuInit` failed.
+static WHY_NOT: Mutex<Option<String>> = Mutex::new(None);
+
 /// Chooses the devices that `cuInit` makes, instead of what the environment says.
 ///
 /// # Errors
-/// After `cuInit`, unless it is what the devices were made from.
-pub fn configure(config: Config) -> Result<(), AlreadyInitialised> {
+/// After `cuInit`, unless it is what the devices were made from, and for more devices than there
+/// can be.
+pub fn configure(config: Config) -> Result<(), ConfigureError> {
+    if config.devices > Config::MOST_DEVICES {
+        return Err(ConfigureError::TooManyDevices { asked: config.devices });
+    }
     let mut asked = ASKED.lock().unwrap_or_else(PoisonError::into_inner);
     match platform() {
         Ok(platform) if platform.config != config => {
             let current = Box::new(platform.config.clone());
-            Err(AlreadyInitialised { current, asked: Box::new(config) })
+            Err(ConfigureError::AlreadyInitialised { current, asked: Box::new(config) })
         }
         _ => {
             *asked = Some(config);
@@ -183,14 +190,36 @@ pub fn clear_reports() {
     check::clear();
 }
 
-/// The devices were made from another configuration.
+/// Why `cuInit` failed in words, where its error does not say all: what variable means nothing, or
+/// what the process has too little of. `None` if it did not fail so.
+#[must_use]
+pub fn why_not_initialised() -> Option<String> {
+    WHY_NOT.lock().unwrap_or_else(PoisonError::into_inner).clone()
+}
+
+/// Why a configuration was not taken.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("the software driver is initialised already, as {current:?}, and cannot become {asked:?}")]
-pub struct AlreadyInitialised {
-    /// What the devices were made from.
-    pub current: Box<Config>,
-    /// What was asked for.
-    pub asked: Box<Config>,
+#[non_exhaustive]
+pub enum ConfigureError {
+    /// The devices were made from another configuration.
+    #[error(
+        "the software driver is initialised already, as {current:?}, and cannot become {asked:?}"
+    )]
+    AlreadyInitialised {
+        /// What the devices were made from.
+        current: Box<Config>,
+        /// What was asked for.
+        asked: Box<Config>,
+    },
+    /// There cannot be so many devices.
+    #[error(
+        "the software driver has at most {} devices, and {asked} were asked for",
+        Config::MOST_DEVICES
+    )]
+    TooManyDevices {
+        /// What was asked for.
+        asked: u32,
+    },
 }
 
 /// Why the software driver cannot be controlled so.
@@ -228,10 +257,16 @@ pub(crate) fn configuration() -> Result<Config, CUresult> {
     match asked.map_or_else(Config::from_env, Ok) {
         Ok(config) => Ok(config),
         Err(error) => {
-            tracing::error!("{error}");
+            say_why_not(error.to_string());
             Err(CUresult::CUDA_ERROR_INVALID_VALUE)
         }
     }
+}
+
+/// Notes why `cuInit` fails.
+pub(crate) fn say_why_not(why: String) {
+    tracing::error!("{why}");
+    *WHY_NOT.lock().unwrap_or_else(PoisonError::into_inner) = Some(why);
 }
 
 fn find(index: usize) -> Result<&'static Device, ControlError> {

@@ -63,7 +63,10 @@ impl Platform {
         if initialised == CUresult::CUDA_ERROR_NO_DEVICE {
             return Err(Error::NoDevice { driver: kind });
         }
-        check::without_device(driver, "cuInit", initialised)?;
+        check::without_device(driver, "cuInit", initialised).map_err(|error| match kind {
+            DriverKind::Software => software::why_not_initialised().unwrap_or(error),
+            DriverKind::Nvidia => error,
+        })?;
         let count = device_count(driver)?;
         if count == 0 {
             return Err(Error::NoDevice { driver: kind });

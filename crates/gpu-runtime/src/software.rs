@@ -32,6 +32,22 @@ pub(crate) fn driver(devices: Option<u32>) -> Result<&'static Driver> {
     Ok(cuda_sim::driver())
 }
 
+/// Why the software driver could not be initialised, in its own words.
+#[cfg(feature = "software")]
+pub(crate) fn why_not_initialised() -> Option<Error> {
+    use std::sync::Arc;
+
+    let why = cuda_sim::control::why_not_initialised()?;
+    Some(Error::SoftwareDriver {
+        reason: Arc::from(Box::<dyn std::error::Error + Send + Sync>::from(why)),
+    })
+}
+
+#[cfg(not(feature = "software"))]
+pub(crate) fn why_not_initialised() -> Option<Error> {
+    None
+}
+
 /// What stopped a device of the software driver: the kernel, the thread, the address.
 #[cfg(feature = "software")]
 pub(crate) fn fault(device: Device) -> Option<String> {

@@ -3,13 +3,14 @@
 #![allow(non_snake_case, reason = "the names of the C API")]
 
 use std::ffi::{c_uint, c_void};
+use std::sync::Arc;
 
 use cuda_sys::{CUresult, CUstream, CUstreamCallback};
 
 use super::Result;
 use super::arguments::{self, handle, number};
 use crate::device::platform;
-use crate::queue::{Health, Work};
+use crate::queue::Work;
 
 /// Callbacks run also when the device is lost; host functions do not.
 pub(super) unsafe fn cuStreamAddCallback(
@@ -24,25 +25,15 @@ pub(super) unsafe fn cuStreamAddCallback(
     }
     let (named, argument) = (number(stream), argument.expose_provenance());
     let stream = arguments::stream(platform()?, stream)?;
-    let health: &'static Health = &stream.context().device.health;
-    let call = OnDrop(Some(move || {
-        let status = health.check().err().unwrap_or(CUresult::CUDA_SUCCESS);
+    let context = Arc::clone(stream.context());
+    let call = move || {
+        context.output.write();
+        let status = context.check().err().unwrap_or(CUresult::CUDA_SUCCESS);
         let argument = std::ptr::with_exposed_provenance_mut(argument);
         // SAFETY: the caller gave the function and its argument to be put together on a thread of
         // the driver's.
         unsafe { callback(handle(named), status, argument) }
-    }));
-    stream.queue().enqueue(Work::Host(Box::new(move || drop(call))));
+    };
+    stream.queue().enqueue(Work::Callback(Box::new(call)));
     Ok(())
-}
-
-/// Calls a function when it is dropped: work of a lost device is dropped instead of run.
-struct OnDrop<F: FnOnce()>(Option<F>);
-
-impl<F: FnOnce()> Drop for OnDrop<F> {
-    fn drop(&mut self) {
-        if let Some(function) = self.0.take() {
-            function();
-        }
-    }
 }

@@ -125,6 +125,7 @@ pub(super) unsafe fn cuCtxSynchronize_v2(context: CUcontext) -> Result {
     context.check()?;
     let platform = platform()?;
     platform.scheduler.wait_for_owner(context.id);
+    context.output.write();
     platform.pools.synchronised(platform);
     context.check()
 }

@@ -112,6 +112,7 @@ pub(super) unsafe fn cuEventSynchronize(event: CUevent) -> Result {
     if let Some(point) = point {
         platform.scheduler.wait(&point);
     }
+    event.context.output.write();
     platform.pools.synchronised(platform);
     event.context.check()
 }

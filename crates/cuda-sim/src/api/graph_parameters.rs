@@ -61,7 +61,7 @@ pub(super) unsafe fn copy(
     let (to, from) = (Side::destination(&given).of_node(), Side::source(&given).of_node());
     let extents = [given.WidthInBytes, given.Height, given.Depth];
     let [width, height, depth] = extents.map(|extent| extent as u64);
-    let parameters = CopyParameters { from, to, width, height, depth };
+    let mut parameters = CopyParameters { from, to, width, height, depth };
     parameters.check(platform)?;
     Ok(Operation::Copy(parameters, context_or_current(platform, context)?))
 }
@@ -151,8 +151,10 @@ pub(super) unsafe fn batch(
     context: CUcontext,
 ) -> Result<Operation> {
     // SAFETY: the caller's promise.
-    let operations = unsafe { operations(platform, list, count, flags) }?;
-    Ok(Operation::Batch(operations.into(), context_or_current(platform, context)?))
+    let operations = unsafe { operations(list, count, flags) }?;
+    let context = context_or_current(platform, context)?;
+    operations.iter().try_for_each(|operation| operation.check(platform, &context))?;
+    Ok(Operation::Batch(operations.into(), context))
 }
 
 /// What a kernel node was given. The lists are the node's.

@@ -13,7 +13,7 @@ use cuda_sys::{
 
 use super::Result;
 use super::arguments::{Out, number};
-use crate::device::{HostAllocation, HostSource, current, platform};
+use crate::device::{HostAllocation, HostSource, current, platform, process_memory};
 
 const ALLOC_FLAGS: c_uint =
     CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP | CU_MEMHOSTALLOC_WRITECOMBINED;
@@ -64,6 +64,10 @@ pub(super) unsafe fn cuMemHostRegister_v2(
     let in_device = |address| platform.device_at(address).is_some();
     let empty = start == 0 || start == end;
     if empty || flags & !REGISTER_FLAGS != 0 || in_device(start) || in_device(end - 1) {
+        return Err(invalid);
+    }
+    let is_written = flags & CU_MEMHOSTREGISTER_READ_ONLY == 0;
+    if !process_memory::is_accessible(&(start..end), is_written) {
         return Err(invalid);
     }
     platform.host_memory.register(start..end, flags, context.id)

@@ -167,7 +167,7 @@ fn start_rows(
     let rows = Rows { address: to, pitch, rows: height, location };
     let point = fill_rows(rows, value, size, [count, height], &stream)?;
     if let Some(point) = point.filter(|_| waits) {
-        stream.queue().wait(&point);
+        stream.wait(&point);
     }
     stream.context().check()
 }

@@ -257,7 +257,9 @@ impl Side {
     pub(super) fn of_node(self) -> graph::Side {
         let [x, y, z, pitch, height] =
             [self.x, self.y, self.z, self.pitch, self.height].map(|value| value as u64);
-        graph::Side { kind: self.kind, address: self.address(), x, y, z, pitch, height }
+        let (kind, address) = (self.kind, self.address());
+        // The check of the node notes what memory it is.
+        graph::Side { kind, address, x, y, z, pitch, height, is_page_locked: false }
     }
 
     /// The address that it counts from.

@@ -13,8 +13,8 @@ use cuda_sys::{
 
 use super::Result;
 use super::arguments;
+use crate::device::platform;
 use crate::device::stream_memory::{Condition, MemoryOperation, Place, memory_operations};
-use crate::device::{Platform, platform};
 use crate::graph::Operation;
 
 const INVALID: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
@@ -64,20 +64,18 @@ pub(super) unsafe fn cuStreamBatchMemOp_v2(
     flags: c_uint,
 ) -> Result {
     // SAFETY: the caller's promise.
-    enqueue(stream, &unsafe { operations(platform()?, list, count, flags) }?)
+    enqueue(stream, &unsafe { operations(list, count, flags) }?)
 }
 
-/// The operations that a list says.
+/// The operations that a list says. Their places are still to be checked.
 ///
 /// # Errors
-/// `CUDA_ERROR_INVALID_VALUE` for an empty or overlong list, unknown operations and flags, and
-/// wrong places; `CUDA_ERROR_NOT_SUPPORTED` for flushes of remote writes, as the device's
-/// attributes say.
+/// `CUDA_ERROR_INVALID_VALUE` for an empty or overlong list, unknown operations and flags;
+/// `CUDA_ERROR_NOT_SUPPORTED` for flushes of remote writes, as the device's attributes say.
 ///
 /// # Safety
 /// `list` is null, or has `count` elements.
 pub(super) unsafe fn operations(
-    platform: &Platform,
     list: *const CUstreamBatchMemOpParams,
     count: c_uint,
     flags: c_uint,
@@ -89,7 +87,7 @@ pub(super) unsafe fn operations(
     }
     let operation = |index| {
         // SAFETY: the caller's promise. All members are plain numbers, and the type says which.
-        let operation = unsafe {
+        unsafe {
             let item = list.add(index).read_unaligned();
             let (first, second) = (item.waitValue, item.writeValue);
             let narrow = |address| Place { address, is_wide: false };
@@ -115,9 +113,7 @@ pub(super) unsafe fn operations(
                 }
                 _ => Err(INVALID),
             }
-        }?;
-        operation.check(platform)?;
-        Ok(operation)
+        }
     };
     (0..count as usize).map(operation).collect()
 }

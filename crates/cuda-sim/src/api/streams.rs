@@ -38,7 +38,7 @@ pub(super) unsafe fn cuStreamDestroy_v2(stream: CUstream) -> Result {
     let removed = platform()?.streams.remove(number(stream));
     let stream = removed.ok_or(CUresult::CUDA_ERROR_INVALID_HANDLE)?;
     if let Some(capture) = stream.capture() {
-        capture.leave(&stream);
+        capture.leave(stream.id);
     }
     stream.context.check()
 }
@@ -46,7 +46,7 @@ pub(super) unsafe fn cuStreamDestroy_v2(stream: CUstream) -> Result {
 pub(super) unsafe fn cuStreamSynchronize(stream: CUstream) -> Result {
     let platform = platform()?;
     let stream = arguments::stream(platform, stream)?;
-    stream.queue().synchronize();
+    stream.synchronize();
     platform.pools.synchronised(platform);
     stream.context().check()
 }

@@ -1,8 +1,7 @@
 //! What was not given back when a context or the process ends.
 
 use std::collections::HashMap;
-use std::io::Write;
-use std::sync::{Mutex, Once, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 use super::kept::{self, AllKept};
 use super::kinds::CheckKinds;
@@ -42,42 +41,38 @@ pub(crate) fn context_ends(owner: u64, handles: impl IntoIterator<Item = u64>) {
     }
 }
 
-/// Tells on the standard error stream what is left when the process ends.
-pub(crate) fn watch_the_end() {
-    static WATCHED: Once = Once::new();
-    if super::kinds().has(CheckKinds::LEAKS) {
-        WATCHED.call_once(|| {
-            // SAFETY: the function may be called when the process exits: it takes no lock that is
-            // held while a program's code runs.
-            let registered = unsafe { libc::atexit(at_the_end) };
-            debug_assert_eq!(registered, 0, "there is room for a handler");
-        });
+/// Adds to a text what the program has not heard of when the process ends, and what it has not given
+/// back.
+pub(crate) fn tell_what_is_left(text: &mut String) {
+    let remarks = report::unread_remarks();
+    tell(text, "findings were read by nobody", &remarks);
+    if !super::kinds().has(CheckKinds::LEAKS) {
+        return;
     }
-}
-
-extern "C" fn at_the_end() {
-    const MOST: usize = 10;
     let kept = AllKept::ask();
     let mut memory = tracked::of_the_program();
     memory.retain(|tracked| !kept.has_memory(&tracked.range));
     let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner).take().unwrap_or_default();
     made.retain(|handle, _| !kept.has_object(*handle));
-    let count = memory.len() + made.len();
-    if count == 0 {
-        return;
-    }
     let mut objects: Vec<_> = made.into_values().collect();
     objects.sort_by_key(|(_, site)| site.call);
     let memory = memory.iter().map(|tracked| of_memory(tracked));
     let objects = objects.iter().map(|(what, site)| of_object(what, site));
-    let mut text = format!("cuda-sim: {count} objects were not given back:\n");
-    for report in memory.chain(objects).take(MOST) {
+    tell(text, "objects were not given back", &memory.chain(objects).collect::<Vec<_>>());
+}
+
+fn tell(text: &mut String, what: &str, reports: &[Report]) {
+    const MOST: usize = 10;
+    if reports.is_empty() {
+        return;
+    }
+    text.push_str(&format!("cuda-sim: {} {what}:\n", reports.len()));
+    for report in reports.iter().take(MOST) {
         text.push_str(&format!("  {report}\n"));
     }
-    if count > MOST {
-        text.push_str(&format!("  and {} more\n", count - MOST));
+    if reports.len() > MOST {
+        text.push_str(&format!("  and {} more\n", reports.len() - MOST));
     }
-    let _ = std::io::stderr().write_all(text.as_bytes());
 }
 
 fn forget(handle: u64) -> Option<(&'static str, Site)> {

@@ -8,7 +8,7 @@
 //! - races: `shadow` and `cells` know who accessed memory last. Two accesses are a race if one of
 //!   them writes and nothing orders them: within a block, `threads`; between blocks of a launch,
 //!   `flags`; between operations, `streams`;
-//! - leaks: `leaks` looks at what is left when a context ends.
+//! - leaks: `leaks` looks at what is left when a context or the process ends.
 
 mod block;
 mod cells;
@@ -42,7 +42,7 @@ pub(crate) use contents::Contents;
 pub use kept::{Kept, TellsKept};
 pub(crate) use kept::{ask_at_the_end, keep_object};
 pub use kinds::{CheckKinds, UnknownCheck};
-pub(crate) use leaks::{context_ends, made, taken_back, watch_the_end};
+pub(crate) use leaks::{context_ends, made, taken_back, tell_what_is_left};
 pub(crate) use lines::LineMap;
 pub(crate) use operation::Label;
 pub(crate) use ordered::{begins, ends};

@@ -1,7 +1,7 @@
 //! Reports: what checks found, as values that read as text.
 
 use std::fmt;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use cuda_sys::CUresult;
 
@@ -218,7 +218,13 @@ impl fmt::Display for AllocationInfo {
 /// So many reports are kept.
 const KEPT: usize = 10_000;
 
-static REPORTS: Mutex<Vec<Report>> = Mutex::new(Vec::new());
+static REPORTS: Mutex<Filed> = Mutex::new(Filed { reports: Vec::new(), read: 0 });
+
+struct Filed {
+    reports: Vec<Report>,
+    /// So many of them the program has seen.
+    read: usize,
+}
 
 /// Keeps a report, and logs it.
 pub(super) fn file(report: Report) {
@@ -227,18 +233,34 @@ pub(super) fn file(report: Report) {
         kind if kind.error().is_some() => tracing::debug!("{report}"),
         _ => tracing::warn!("{report}"),
     }
-    let mut reports = REPORTS.lock().unwrap_or_else(PoisonError::into_inner);
-    if reports.len() < KEPT {
-        reports.push(report);
+    let mut filed = filed();
+    if filed.reports.len() < KEPT {
+        filed.reports.push(report);
     }
 }
 
 /// All reports since the process began, or since they were last cleared.
 pub(crate) fn reports() -> Vec<Report> {
-    REPORTS.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    let mut filed = filed();
+    filed.read = filed.reports.len();
+    filed.reports.clone()
+}
+
+/// Reports that the program has not seen and that no call's error tells of: those on barriers and
+/// shuffles.
+pub(super) fn unread_remarks() -> Vec<Report> {
+    let filed = filed();
+    let remarks = filed.reports[filed.read..].iter();
+    let is_remark =
+        |report: &&Report| report.kind != ReportKind::Leak && report.kind.error().is_none();
+    remarks.filter(is_remark).cloned().collect()
 }
 
 /// Forgets all reports.
 pub(crate) fn clear() {
-    REPORTS.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    *filed() = Filed { reports: Vec::new(), read: 0 };
+}
+
+fn filed() -> MutexGuard<'static, Filed> {
+    REPORTS.lock().unwrap_or_else(PoisonError::into_inner)
 }

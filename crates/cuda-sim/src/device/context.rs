@@ -9,6 +9,7 @@ use cuda_sys::CUresult;
 use super::allocation::Allocation;
 use super::awaited::{Awaited, Heeded};
 use super::heap::Heap;
+use super::output::Output;
 use super::platform::{Device, Platform};
 use super::settings::Settings;
 use super::virtual_memory::Protection;
@@ -33,6 +34,8 @@ pub(crate) struct Context {
     joined: OnceLock<queue::Stream>,
     /// What kernels allocate from.
     pub(super) heap: Heap,
+    /// What its kernels have printed.
+    pub(crate) output: Output,
     alive: AtomicBool,
     /// Uses beside the first, which `cuCtxAttach` counts.
     attached: AtomicU32,
@@ -63,6 +66,7 @@ impl Context {
             heeded: Heeded::default(),
             joined: OnceLock::new(),
             heap: Heap::default(),
+            output: Output::default(),
             alive: AtomicBool::new(true),
             attached: AtomicU32::new(0),
             peers: RwLock::default(),
@@ -104,11 +108,12 @@ impl Context {
         joined
     }
 
-    /// Waits for its work and takes down all that belongs to it. The caller has made sure that the
-    /// handle names it no more.
+    /// Waits for its work, and for that of others which may use its memory, and takes down all that
+    /// belongs to it. The caller has made sure that the handle names it no more.
     pub(crate) fn destroy(&self, platform: &'static Platform) {
         self.alive.store(false, Ordering::Release);
         platform.scheduler.wait_for_owner(self.id);
+        self.wait_for_users(platform);
         if check::is_on() {
             let modules = platform.modules.handles(|module| module.context.id == self.id);
             let streams = platform.streams.handles(|stream| stream.context.id == self.id);
@@ -123,6 +128,25 @@ impl Context {
         drop(platform.arrays.remove_all(|array| array.context.id == self.id));
         self.device.memory.free_all(Some(self.id));
         platform.host_memory.free_all(Some(self.id));
+        self.output.write();
+    }
+
+    /// Waits for the work of other contexts that may be using memory of this one, as freeing it
+    /// piece by piece would.
+    fn wait_for_users(&self, platform: &'static Platform) {
+        let scheduler = platform.scheduler;
+        let memory = &self.device.memory;
+        if platform.host_memory.belongs_to(self.id) || memory.owns_managed(self.id) {
+            return scheduler.wait_for_everything();
+        }
+        let reaches =
+            |other: &Context| other.device.id == self.device.id || other.has_peer(self.id);
+        if memory.owns_any(self.id) {
+            let others = platform.contexts.all();
+            others.iter().filter(|other| reaches(other)).for_each(|other| {
+                scheduler.wait_for_owner(other.id);
+            });
+        }
     }
 
     /// Lets kernels touch the memory of `peer`.

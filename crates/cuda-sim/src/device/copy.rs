@@ -86,19 +86,19 @@ pub(crate) unsafe fn copy(
         return Ok(());
     }
     let waits = waits(&to.location, &from.location, returns);
+    let health = &stream.context().device.health;
     // SAFETY: the caller vouches for pageable sources.
     let staged = (!waits && returns.stages(&from.location))
-        .then(|| unsafe { Staged::gather([(from.address, bytes)], bytes) });
+        .then(|| unsafe { Staged::gather([(from.address, bytes)], bytes, health) });
     let (source, waits) = match staged {
         None => (Source::InPlace(from), waits),
         Some(None) => (Source::InPlace(from), true),
         Some(Some(staged)) => (Source::Staged(staged), false),
     };
-    let health = &stream.context().device.health;
     let copy = Copy { to, source, bytes, health };
     let point = stream.queue().enqueue(Work::Job(Arc::new(copy)));
     if waits {
-        stream.queue().wait(&point);
+        stream.wait(&point);
     }
     Ok(())
 }
@@ -163,19 +163,21 @@ impl Job for Copy {
             Source::InPlace(from) => ptr::with_exposed_provenance((from.address + start) as usize),
             Source::Staged(staged) => staged.from(start),
         };
-        // SAFETY: both ends were checked when the copy was enqueued; the locations that it holds
-        // keep the driver's memory in place, and the caller of `copy` vouches for the program's.
-        // What was mapped may have been unmapped since, which the trap sees. Programs may race on
-        // it, as on a GPU: bytes are copied, whatever they are.
-        let copy = || unsafe { ptr::copy(from, to, length as usize) };
-        // SAFETY: a copy of bytes has nothing to drop, and holds no lock.
-        unsafe { trap::attempt(copy) }.map_err(|wild| unmapped("copy", wild))?;
         let source = match &self.source {
             Source::InPlace(from) => from.location.site(),
             Source::Staged(_) => Site::Pageable,
         };
-        // SAFETY: the piece was written just now.
-        unsafe { faults::disturb(self.to.location.site(), source, to, length, self.health) }
+        // SAFETY: both ends were checked when the copy was enqueued; the locations that it holds
+        // keep the driver's memory in place, and the caller of `copy` vouches for the program's.
+        // What was unmapped since, whosever it was, the trap sees. Programs may race on it, as on a
+        // GPU: bytes are copied, whatever they are.
+        let copy = || unsafe {
+            ptr::copy(from, to, length as usize);
+            faults::disturb(self.to.location.site(), source, to, length, self.health)
+        };
+        // SAFETY: where a copy touches memory, or a fault on demand does, nothing is left to drop
+        // and no lock is held.
+        unsafe { trap::attempt_anywhere(copy) }.map_err(|wild| unmapped("copy", wild))?
     }
 }
 
@@ -188,29 +190,37 @@ pub(super) fn unmapped(operation: &str, Wild { address }: Wild) -> Failure {
 }
 
 impl Staged {
-    /// Sets a source aside, if there is room: parts by address and length, `bytes` in all.
+    /// Sets a source aside, if there is room: parts by address and length, `bytes` in all. Where
+    /// another thread has unmapped it meanwhile, the device is lost.
     ///
     /// # Safety
-    /// They can be read.
+    /// They can be read, as far as they are in the program's memory.
     pub(super) unsafe fn gather(
         parts: impl IntoIterator<Item = (u64, u64)>,
         bytes: u64,
+        health: &'static Health,
     ) -> Option<Staged> {
         if STAGED.fetch_add(bytes, Ordering::Relaxed) + bytes > STAGING {
             STAGED.fetch_sub(bytes, Ordering::Relaxed);
             return None;
         }
         let mut copy = Vec::<u8>::with_capacity(bytes as usize);
-        for (address, length) in parts {
-            let source: *const u8 = ptr::with_exposed_provenance(address as usize);
-            debug_assert!(copy.len() + length as usize <= bytes as usize);
-            // SAFETY: the source is the caller's promise; the destination was allocated with room
-            // for all parts.
-            unsafe {
-                let end = copy.as_mut_ptr().add(copy.len());
-                ptr::copy_nonoverlapping(source, end, length as usize);
-                copy.set_len(copy.len() + length as usize);
+        let gather = || {
+            for (address, length) in parts {
+                let source: *const u8 = ptr::with_exposed_provenance(address as usize);
+                debug_assert!(copy.len() + length as usize <= bytes as usize);
+                // SAFETY: the caller vouches for the source, of which the trap sees what is missing;
+                // the destination was allocated with room for all parts.
+                unsafe {
+                    let end = copy.as_mut_ptr().add(copy.len());
+                    ptr::copy_nonoverlapping(source, end, length as usize);
+                    copy.set_len(copy.len() + length as usize);
+                }
             }
+        };
+        // SAFETY: where bytes are set aside nothing is left to drop, and no lock is held.
+        if let Err(wild) = unsafe { trap::attempt_anywhere(gather) } {
+            health.fail(&unmapped("copy", wild));
         }
         time::stage(bytes);
         Some(Staged(copy.into_boxed_slice()))

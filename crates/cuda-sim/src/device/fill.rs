@@ -78,7 +78,7 @@ impl Job for Fill {
         // What was mapped may have been unmapped since, which the trap sees.
         let fill = || unsafe { fill_values(to, self.value, self.size, bytes) };
         // SAFETY: a fill has nothing to drop, and holds no lock.
-        unsafe { trap::attempt(fill) }.map_err(|wild| unmapped("fill", wild))
+        unsafe { trap::attempt_anywhere(fill) }.map_err(|wild| unmapped("fill", wild))
     }
 }
 

@@ -158,6 +158,11 @@ impl HostMemory {
         drop(leaving);
     }
 
+    /// Whether any of it belongs to that owner.
+    pub(super) fn belongs_to(&self, owner: u64) -> bool {
+        self.read(|live| live.values().any(|allocation| allocation.owner == owner))
+    }
+
     /// How many ranges are page-locked.
     pub(crate) fn count(&self) -> usize {
         self.read(BTreeMap::len)

@@ -67,6 +67,7 @@ pub(crate) fn launch(
     }
     let call = KernelCall { function: Arc::clone(function), shape, parameters };
     call.check()?;
+    context.output.write();
     if !stream.capture_operation(|| Operation::Kernel(call.clone()))? {
         stream.queue().enqueue(Work::Job(call.into_job(platform)?));
     }

@@ -124,6 +124,10 @@ impl Location {
         matches!(self, Location::Device(allocation) if allocation.managed.is_some())
     }
 
+    pub(crate) fn is_page_locked(&self) -> bool {
+        matches!(self, Location::Pinned(_))
+    }
+
     pub(crate) fn is_pageable(&self) -> bool {
         matches!(self, Location::Pageable)
     }

@@ -35,6 +35,9 @@ const LEAST_WINDOW: u64 = 64 << 30;
 /// reserve more than the device's memory several times over.
 const RESERVABLE: u64 = 2 << 40;
 
+/// So many addresses all devices share: half of what a process has on today's processors.
+const ADDRESSES: u64 = 64 << 40;
+
 /// The memory of one device.
 #[derive(Debug)]
 pub(crate) struct DeviceMemory {
@@ -63,16 +66,24 @@ struct Books {
 }
 
 impl DeviceMemory {
-    /// Memory of that size.
+    /// Memory of that size, on one of so many devices.
     ///
     /// # Errors
     /// The process may not have that much address space.
-    pub(super) fn new(device: DeviceId, limit: u64) -> io::Result<DeviceMemory> {
-        let wanted = limit.saturating_mul(2).max(LEAST_WINDOW).next_multiple_of(GRANULE);
-        let least = limit.next_multiple_of(GRANULE).max(GRANULE);
+    pub(super) fn new(device: DeviceId, limit: u64, devices: usize) -> io::Result<DeviceMemory> {
+        let share = (ADDRESSES / devices.max(1) as u64).next_multiple_of(GRANULE);
+        let room = LEAST_WINDOW.min(share / 2);
+        let whole = |bytes: u64| bytes.checked_next_multiple_of(GRANULE);
+        let sizes = whole(limit.saturating_mul(2).max(room)).zip(whole(limit.max(1)));
+        let (wanted, least) = sizes.ok_or(io::ErrorKind::OutOfMemory)?;
+        let reservable = RESERVABLE.min(share.saturating_sub(wanted)).max(wanted);
         // Where address space is rationed, as much as the limit will do.
-        let sizes = [(wanted, RESERVABLE), (wanted, 2 * wanted), (least, 2 * least)];
-        let reserve = |(own, rest)| Window::reserve(own + rest).map(|window| (window, own));
+        let twice = |bytes: u64| (bytes, bytes.saturating_mul(2));
+        let sizes = [(wanted, reservable), twice(wanted), twice(least)];
+        let reserve = |(own, rest): (u64, u64)| {
+            let all = own.checked_add(rest).filter(|all| all.checked_add(GRANULE).is_some());
+            Window::reserve(all.ok_or(io::ErrorKind::OutOfMemory)?).map(|window| (window, own))
+        };
         let [most, less, least] = sizes;
         let (window, own) = reserve(most).or_else(|_| reserve(less)).or_else(|_| reserve(least))?;
         let Range { start, end } = window.range();
@@ -316,6 +327,16 @@ impl DeviceMemory {
         self.read().live.values().filter(is_the_programs).count()
     }
 
+    /// Whether memory that the program allocated belongs to that owner.
+    pub(super) fn owns_any(&self, owner: u64) -> bool {
+        self.read().live.values().any(|live| live.owner == owner)
+    }
+
+    /// Whether any of it is managed, which all devices may use.
+    pub(super) fn owns_managed(&self, owner: u64) -> bool {
+        self.read().live.values().any(|live| live.owner == owner && live.managed.is_some())
+    }
+
     /// Changes the limit. What is allocated stays, also beyond it.
     pub(crate) fn set_limit(&self, bytes: u64) {
         self.limit.store(bytes, Ordering::Relaxed);
@@ -401,7 +422,7 @@ impl Books {
 
     /// Takes whole granules that no limit counts.
     fn commit(&mut self, memory: &DeviceMemory, bytes: u64) -> Option<Range<u64>> {
-        let spaced = bytes + red_zone(GRANULE);
+        let spaced = bytes.checked_add(red_zone(GRANULE))?;
         let address = self.granules.take(spaced).or_else(|| {
             self.quarantine.release_granules(&mut self.granules);
             self.granules.take(spaced)

@@ -3,6 +3,7 @@
 
 mod allocation;
 mod array;
+mod at_exit;
 pub(crate) mod attributes;
 mod awaited;
 mod context;
@@ -21,10 +22,12 @@ mod location;
 pub(crate) mod managed;
 mod memory;
 mod module;
+mod output;
 mod physical;
 mod platform;
 pub(crate) mod pool;
 mod prepared;
+pub(crate) mod process_memory;
 mod properties;
 mod quarantine;
 mod ranges;

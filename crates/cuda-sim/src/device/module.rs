@@ -107,6 +107,7 @@ impl Module {
     pub(crate) fn unload(self: &Arc<Module>, platform: &'static Platform) {
         // What is queued keeps the module alive, but may use its variables through pointers too.
         platform.scheduler.wait_for_owner(self.context.id);
+        self.context.output.write();
         drop(platform.functions.remove_all(|function| Arc::ptr_eq(&function.module, self)));
     }
 

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use cuda_sys::CUresult;
 
 use super::array::Array;
+use super::at_exit;
 use super::context::Context;
 use super::event::Event;
 use super::host_memory::HostMemory;
@@ -93,6 +94,7 @@ pub(crate) fn initialise(
         let _ = PLATFORM.set(Box::leak(Box::new(platform)));
         // SAFETY: the handler only stores to an atomic.
         unsafe { libc::pthread_atfork(None, None, Some(forked)) };
+        at_exit::watch();
     }
     platform().map(drop)
 }
@@ -100,21 +102,26 @@ pub(crate) fn initialise(
 impl Platform {
     fn new(config: Config) -> Result<Platform, CUresult> {
         check::enable(config.check);
-        check::watch_the_end();
         let list = std::env::var_os("CUDA_VISIBLE_DEVICES");
         let list = list.as_ref().map(|list| list.to_string_lossy());
         let visible = visible_devices(list.as_deref(), config.devices);
         if visible.is_empty() {
             return Err(CUresult::CUDA_ERROR_NO_DEVICE);
         }
+        let count = visible.len();
         let contexts = Registry::new(HandleKind::Context);
         let make = |(ordinal, physical)| {
             let id = DeviceId { ordinal, physical };
-            Device::new(id, config.memory_per_device, &contexts)
+            Device::new(id, config.memory_per_device, count, &contexts)
         };
         let devices = (0..).zip(visible).map(make).collect::<io::Result<Vec<_>>>();
         let devices = devices.map_err(|error| {
-            tracing::error!(%error, "no address space for the devices' memory");
+            let bytes = config.memory_per_device;
+            control::say_why_not(format!(
+                "there are not enough addresses for the memory of {count} devices with {bytes} \
+                 bytes each ({error}): ask for fewer devices, or for less memory \
+                 (CUDA_SIM_MEMORY=1GiB)"
+            ));
             CUresult::CUDA_ERROR_OUT_OF_MEMORY
         })?;
         time::set(&config.time);
@@ -142,7 +149,7 @@ impl Platform {
             config,
         };
         platform.apply_faults().map_err(|error| {
-            tracing::error!("{error}");
+            control::say_why_not(error.to_string());
             CUresult::CUDA_ERROR_INVALID_VALUE
         })?;
         Ok(platform)
@@ -205,10 +212,15 @@ impl Platform {
 }
 
 impl Device {
-    fn new(id: DeviceId, memory: u64, contexts: &Registry<Context>) -> io::Result<Device> {
+    fn new(
+        id: DeviceId,
+        memory: u64,
+        devices: usize,
+        contexts: &Registry<Context>,
+    ) -> io::Result<Device> {
         Ok(Device {
             id,
-            memory: DeviceMemory::new(id, memory)?,
+            memory: DeviceMemory::new(id, memory, devices)?,
             health: Health::new(),
             primary_handle: contexts.reserve().ok_or(io::ErrorKind::OutOfMemory)?,
             primary_retains: Mutex::new(0),

@@ -39,7 +39,9 @@ impl HandleKind {
 /// The living objects of one kind, by handle.
 ///
 /// A place is used again under a new number, so an old handle names nothing, rather than a
-/// stranger. Handles are not 0, 1 or 2, which name default streams.
+/// stranger. Numbers have 24 bits: a handle that a program keeps while its place is used again
+/// 16,777,216 times names whatever is there then. Handles are not 0, 1 or 2, which name default
+/// streams.
 #[derive(Debug)]
 pub(crate) struct Registry<T> {
     kind: HandleKind,

@@ -89,7 +89,8 @@ impl Rows {
             Kind::CU_MEMORYTYPE_HOST
         };
         let (address, pitch, height) = (self.address, self.pitch, self.rows);
-        Side { kind, address, x: 0, y: 0, z: 0, pitch, height }
+        let is_page_locked = self.location.is_page_locked();
+        Side { kind, address, x: 0, y: 0, z: 0, pitch, height, is_page_locked }
     }
 }
 
@@ -120,19 +121,19 @@ pub(crate) unsafe fn copy_rows(
     if stream.capture_operation(node)? {
         return Ok(());
     }
+    let health = &stream.context().device.health;
     let mut waits = waits(&to.location, &from.location, returns);
     let mut staged = None;
     if !waits && returns.stages(&from.location) {
         let pieces = extent.rows_of(0..extent.pieces()).map(|at| (from.row(at), extent.width));
         // SAFETY: the caller vouches for pageable sources.
-        staged = unsafe { Staged::gather(pieces, extent.bytes()) };
+        staged = unsafe { Staged::gather(pieces, extent.bytes(), health) };
         waits = staged.is_none();
     }
-    let health = &stream.context().device.health;
     let copy = CopyRows { to, from, staged, extent, health };
     let point = stream.queue().enqueue(Work::Job(Arc::new(copy)));
     if waits {
-        stream.queue().wait(&point);
+        stream.wait(&point);
     }
     Ok(())
 }
@@ -190,8 +191,9 @@ impl Job for CopyRows {
             let in_place = self.staged.is_none().then(|| self.from.row(at));
             check::copying(self.to.row(at), in_place, width)?;
         }
+        let (to_site, from_site) = (self.to.location.site(), self.source());
         let copy = || {
-            for (plane, row) in self.extent.rows_of(pieces.clone()) {
+            for (plane, row) in self.extent.rows_of(pieces) {
                 let to: *mut u8 =
                     ptr::with_exposed_provenance_mut(self.to.row((plane, row)) as usize);
                 let from: *const u8 = match &self.staged {
@@ -201,18 +203,16 @@ impl Job for CopyRows {
                 // SAFETY: all rows of both ends were checked when the copy was enqueued; the
                 // locations keep the driver's memory in place, and the caller of `copy_rows`
                 // vouches for the program's. What was unmapped since, the trap sees.
-                unsafe { ptr::copy(from, to, width as usize) };
+                unsafe {
+                    ptr::copy(from, to, width as usize);
+                    faults::disturb(to_site, from_site, to, width, self.health)?;
+                }
             }
+            Ok(())
         };
-        // SAFETY: what goes through the rows has nothing to drop, and holds no lock.
-        unsafe { trap::attempt(copy) }.map_err(|wild| unmapped("copy", wild))?;
-        let (to, from) = (self.to.location.site(), self.source());
-        for at in self.extent.rows_of(pieces) {
-            let row: *mut u8 = ptr::with_exposed_provenance_mut(self.to.row(at) as usize);
-            // SAFETY: the row was written just now.
-            unsafe { faults::disturb(to, from, row, width, self.health) }?;
-        }
-        Ok(())
+        // SAFETY: where a copy touches memory, or a fault on demand does, nothing is left to drop
+        // and no lock is held.
+        unsafe { trap::attempt_anywhere(copy) }.map_err(|wild| unmapped("copy", wild))?
     }
 }
 
@@ -287,6 +287,6 @@ impl Job for FillRows {
             }
         };
         // SAFETY: as for the copy.
-        unsafe { trap::attempt(fill) }.map_err(|wild| unmapped("fill", wild))
+        unsafe { trap::attempt_anywhere(fill) }.map_err(|wild| unmapped("fill", wild))
     }
 }

@@ -11,7 +11,7 @@ use super::current;
 use super::event::{Event, Last};
 use super::platform::Platform;
 use crate::graph::{Attributes, Capture, Operation};
-use crate::queue::{self, StreamKind};
+use crate::queue::{self, Point, StreamKind};
 
 /// The greatest priority that a stream may have; smaller numbers go first, and 0 is ordinary.
 pub(crate) const GREATEST_PRIORITY: i32 = -5;
@@ -94,6 +94,16 @@ impl Stream {
     /// The place of that, to be changed.
     pub(crate) fn capture_slot(&self) -> MutexGuard<'_, Option<Arc<Capture>>> {
         self.capture.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Stream {
+    fn drop(&mut self) {
+        // It may go with its context, or with the thread whose default stream it is.
+        let own = self.capture.get_mut().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(capture) = own {
+            capture.leave(self.id);
+        }
     }
 }
 
@@ -237,6 +247,18 @@ impl StreamRef {
             StreamRef::Legacy(context) => &context.default_stream,
             StreamRef::Other(stream) => &stream.queue,
         }
+    }
+
+    /// Waits for a point of the stream. What kernels of the context have printed is written.
+    pub(crate) fn wait(&self, point: &Point) {
+        self.queue().wait(point);
+        self.context().output.write();
+    }
+
+    /// Waits for all work so far, in the same way.
+    pub(crate) fn synchronize(&self) {
+        self.queue().synchronize();
+        self.context().output.write();
     }
 
     pub(crate) fn flags(&self) -> u32 {

@@ -8,10 +8,13 @@ use std::time::Duration;
 use cuda_sys::CUresult;
 
 use super::context::Context;
+use super::copy::unmapped;
 use super::location::Location;
 use super::platform::Platform;
 use crate::check;
+use crate::exec::Access;
 use crate::queue::{Failure, Health, Job, Work};
+use crate::trap;
 
 /// One operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,47 +49,66 @@ pub(crate) enum Condition {
 }
 
 impl MemoryOperation {
-    /// Checks the place.
+    /// Checks the place, for a stream of that context.
     ///
     /// # Errors
-    /// `CUDA_ERROR_INVALID_VALUE` if it is not aligned, or not memory that a device can reach.
-    pub(crate) fn check(&self, platform: &Platform) -> Result<(), CUresult> {
-        self.location(platform).map(drop)
+    /// `CUDA_ERROR_INVALID_VALUE` if it is not aligned, not memory that a device can reach, or not
+    /// open to the context's device for what is to be done.
+    pub(crate) fn check(&self, platform: &Platform, context: &Context) -> Result<(), CUresult> {
+        self.location(platform, context).map(drop)
     }
 
-    fn location(&self, platform: &Platform) -> Result<Option<Location>, CUresult> {
-        let (MemoryOperation::Wait { place, .. } | MemoryOperation::Write { place, .. }) = self
-        else {
-            return Ok(None);
+    fn location(
+        &self,
+        platform: &Platform,
+        context: &Context,
+    ) -> Result<Option<Location>, CUresult> {
+        let (place, access) = match self {
+            MemoryOperation::Wait { place, .. } => (place, Access::Read),
+            MemoryOperation::Write { place, .. } => (place, Access::Write),
+            MemoryOperation::Barrier { .. } => return Ok(None),
         };
-        let bytes = if place.is_wide { 8 } else { 4 };
-        if !place.address.is_multiple_of(bytes) {
-            return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
-        }
-        let location = Location::of(platform, place.address, bytes)?.device_accessible()?;
-        Ok(Some(location))
+        let range = place.range().ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)?;
+        let location = Location::of(platform, place.address, place.bytes())?.device_accessible()?;
+        location.open_to(platform, context.device.id.ordinal, range, access).map(Some)
     }
 
     /// Does it. False if it waits and its time has not come.
-    fn run(&self) -> bool {
-        match *self {
+    ///
+    /// # Errors
+    /// The memory was unmapped since the place was checked.
+    fn run(&self) -> Result<bool, Failure> {
+        let run = || match *self {
             MemoryOperation::Barrier { .. } => true,
             MemoryOperation::Wait { place, value, condition } => {
                 condition.holds(place.load(), value, place.is_wide)
             }
             MemoryOperation::Write { place, value, .. } => {
-                check::written(place.address, if place.is_wide { 8 } else { 4 });
+                check::written(place.address, place.bytes());
                 place.store(value);
                 true
             }
-        }
+        };
+        // SAFETY: where a value is touched nothing is left to drop, and no lock is held.
+        unsafe { trap::attempt_anywhere(run) }.map_err(|wild| unmapped("memory operation", wild))
     }
 }
 
 impl Place {
+    fn bytes(self) -> u64 {
+        if self.is_wide { 8 } else { 4 }
+    }
+
+    /// The addresses, if the first one is aligned to as many.
+    fn range(self) -> Option<Range<u64>> {
+        let end = self.address.checked_add(self.bytes())?;
+        self.address.is_multiple_of(self.bytes()).then_some(self.address..end)
+    }
+
     fn load(self) -> u64 {
         let address = self.address as usize;
-        // SAFETY: whoever runs an operation has checked the place, and holds its memory.
+        // SAFETY: the place was checked, alignment too, when the operation was enqueued, and the
+        // sequence that runs it holds the location. What was unmapped since, the trap sees.
         unsafe {
             match self.is_wide {
                 true => AtomicU64::from_ptr(std::ptr::with_exposed_provenance_mut(address))
@@ -100,7 +122,7 @@ impl Place {
 
     fn store(self, value: u64) {
         let address = self.address as usize;
-        // SAFETY: as above.
+        // SAFETY: as for a load.
         unsafe {
             match self.is_wide {
                 true => AtomicU64::from_ptr(std::ptr::with_exposed_provenance_mut(address))
@@ -134,13 +156,13 @@ pub(crate) fn memory_operations(
     operations: &[MemoryOperation],
     context: &Context,
 ) -> Result<Work, CUresult> {
-    let locations = operations.iter().map(|operation| operation.location(platform));
+    let locations = operations.iter().map(|operation| operation.location(platform, context));
     let held = locations.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect();
-    let all = Sequence { operations: operations.into(), _held: held };
+    let health = &context.device.health;
+    let all = Sequence { operations: operations.into(), _held: held, health };
     if operations.iter().any(|operation| matches!(operation, MemoryOperation::Wait { .. })) {
         // A wait must not take a worker from what may be waited for.
-        let health: &'static Health = &context.device.health;
-        return Ok(Work::Host(Box::new(move || all.run_all(health))));
+        return Ok(Work::Host(Box::new(move || all.run_and_wait())));
     }
     Ok(Work::Job(Arc::new(all)))
 }
@@ -148,25 +170,31 @@ pub(crate) fn memory_operations(
 struct Sequence {
     operations: Box<[MemoryOperation]>,
     _held: Vec<Location>,
+    health: &'static Health,
 }
 
 impl Sequence {
-    fn run_all(&self, health: &Health) {
+    /// Runs the operations on a thread that may wait for values. A failure loses the device.
+    fn run_and_wait(&self) {
+        let ended = self.operations.iter().try_for_each(|operation| self.wait_for(operation));
+        if let Err(failure) = ended {
+            self.health.fail(&failure);
+        }
+    }
+
+    /// Runs an operation until its time has come, or the device is lost.
+    fn wait_for(&self, operation: &MemoryOperation) -> Result<(), Failure> {
         /// How often a value is looked at before the thread sleeps in between.
         const LOOKS: u32 = 100;
-        for operation in &self.operations {
-            let mut looks = 0;
-            while !operation.run() {
-                if health.is_stopped() {
-                    return;
-                }
-                looks += 1;
-                match looks {
-                    ..LOOKS => std::thread::yield_now(),
-                    _ => std::thread::sleep(Duration::from_micros(50)),
-                }
+        let mut looks = 0;
+        while !self.health.is_stopped() && !operation.run()? {
+            looks += 1;
+            match looks {
+                ..LOOKS => std::thread::yield_now(),
+                _ => std::thread::sleep(Duration::from_micros(50)),
             }
         }
+        Ok(())
     }
 }
 
@@ -180,16 +208,21 @@ impl Job for Sequence {
     }
 
     fn run(&self, _: Range<u64>) -> Result<(), Failure> {
-        self.operations.iter().for_each(|operation| {
-            operation.run();
-        });
-        Ok(())
+        self.operations.iter().try_for_each(|operation| operation.run().map(drop))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_place_is_aligned_to_its_size_and_has_an_end() {
+        let place = |address, is_wide| Place { address, is_wide };
+        assert_eq!(place(12, false).range(), Some(12..16));
+        assert_eq!(place(12, true).range(), None);
+        assert_eq!(place(u64::MAX - 3, false).range(), None);
+    }
 
     #[test]
     fn values_are_compared_as_the_condition_says() {

@@ -1,12 +1,13 @@
 //! The memory that the kernels of a context may touch.
 
-use std::io::Write;
+use std::collections::BTreeMap;
 use std::ops::Range;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 use cuda_sys::CUlimit;
 
 use super::context::Context;
+use super::host_memory::{HostAllocation, HostMemory};
 use super::platform::Platform;
 use crate::check::{self, CheckKinds};
 use crate::exec::{Access, CheckLevel, MemoryView};
@@ -19,6 +20,14 @@ pub(super) struct View {
     level: CheckLevel,
     /// Where memory is allocated on the own device, as of the first access that asked.
     map: OnceLock<Arc<[Range<u64>]>>,
+    borrowed: Borrowed,
+}
+
+/// Page-locked memory that kernels of a launch were let touch, by start: it stays until the launch
+/// ends, whoever frees it.
+#[derive(Default)]
+struct Borrowed {
+    ranges: RwLock<BTreeMap<u64, Arc<HostAllocation>>>,
 }
 
 impl View {
@@ -27,7 +36,7 @@ impl View {
         context: Arc<Context>,
         level: CheckLevel,
     ) -> View {
-        View { platform, context, level, map: OnceLock::new() }
+        View { platform, context, level, map: OnceLock::new(), borrowed: Borrowed::default() }
     }
 
     fn permits_own(&self, accessed: &Range<u64>, access: Access) -> bool {
@@ -60,11 +69,29 @@ impl View {
                 .memory
                 .touchable(accessed)
                 .is_some_and(|live| self.context.access_to(&live).permits(access)),
-            None => {
-                let host = self.platform.host_memory.containing(accessed.start);
-                host.is_some_and(|host| covers(&host.range(), accessed) && host.permits(access))
-            }
+            None => self.borrowed.permits(&self.platform.host_memory, accessed, access),
         }
+    }
+}
+
+impl Borrowed {
+    /// Whether memory is page-locked in a way that permits the access. If so, it is kept.
+    fn permits(&self, memory: &HostMemory, accessed: &Range<u64>, access: Access) -> bool {
+        if let Some(known) = self.find(accessed) {
+            return known.permits(access);
+        }
+        let found = memory.containing(accessed.start);
+        let found = found.filter(|host| covers(&host.range(), accessed) && host.permits(access));
+        let Some(host) = found else { return false };
+        let mut ranges = self.ranges.write().unwrap_or_else(PoisonError::into_inner);
+        ranges.insert(host.address, host);
+        true
+    }
+
+    fn find(&self, accessed: &Range<u64>) -> Option<Arc<HostAllocation>> {
+        let ranges = self.ranges.read().unwrap_or_else(PoisonError::into_inner);
+        let (_, host) = ranges.range(..=accessed.start).next_back()?;
+        covers(&host.range(), accessed).then(|| Arc::clone(host))
     }
 }
 
@@ -102,12 +129,34 @@ impl MemoryView for View {
     }
 
     fn print(&self, text: &str) {
-        // As `printf` on a GPU, which goes to the process's standard output; a closed one is not
-        // the kernel's fault.
-        let _ = std::io::stdout().lock().write_all(text.as_bytes());
+        let Context { output, settings, .. } = &*self.context;
+        let most = settings.limit(CUlimit::CU_LIMIT_PRINTF_FIFO_SIZE).unwrap_or(0);
+        output.push(text, most);
     }
 }
 
 fn covers(range: &Range<u64>, accessed: &Range<u64>) -> bool {
     range.start <= accessed.start && accessed.end <= range.end
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn page_locked_memory_that_was_permitted_stays_until_the_launch_ends() {
+        let (memory, borrowed) = (HostMemory::default(), Borrowed::default());
+        let allocation = memory.allocate(4096, 0, 1).expect("a page");
+        let range = allocation.range();
+        let weak = Arc::downgrade(&allocation);
+        drop(allocation);
+        assert!(borrowed.permits(&memory, &(range.start..range.start + 8), Access::Write));
+        assert!(!borrowed.permits(&memory, &(range.end - 4..range.end + 4), Access::Read));
+        memory.free_all(Some(1));
+        assert!(weak.upgrade().is_some());
+        assert!(borrowed.permits(&memory, &range, Access::Read));
+        drop(borrowed);
+        assert!(weak.upgrade().is_none());
+        assert!(!Borrowed::default().permits(&memory, &range, Access::Read));
+    }
 }

@@ -161,8 +161,8 @@ impl Capture {
     }
 
     /// A stream is going away: the capture cannot succeed any more.
-    pub(crate) fn leave(&self, stream: &Stream) {
-        let is_origin = self.state().branches.first().is_some_and(|first| first.id == stream.id);
+    pub(crate) fn leave(&self, stream: u64) {
+        let is_origin = self.state().branches.first().is_some_and(|first| first.id == stream);
         self.invalidate();
         if is_origin {
             self.finish(false);

@@ -33,6 +33,8 @@ pub(crate) struct Side {
     pub(crate) pitch: u64,
     /// Rows from one plane to the next.
     pub(crate) height: u64,
+    /// It was page-locked when the node was made: what is freed since is not the program's own.
+    pub(crate) is_page_locked: bool,
 }
 
 impl Side {
@@ -42,7 +44,8 @@ impl Side {
             true => Kind::CU_MEMORYTYPE_DEVICE,
             false => Kind::CU_MEMORYTYPE_HOST,
         };
-        Side { kind, address, x: 0, y: 0, z: 0, pitch: bytes, height: 1 }
+        let is_page_locked = location.is_page_locked();
+        Side { kind, address, x: 0, y: 0, z: 0, pitch: bytes, height: 1, is_page_locked }
     }
 
     /// The address of a row.
@@ -65,12 +68,12 @@ impl CopyParameters {
         }
     }
 
-    /// Checks extents and memory.
+    /// Checks extents and memory, and notes what that is.
     ///
     /// # Errors
     /// `CUDA_ERROR_INVALID_VALUE` for an empty extent, rows that overlap, and memory that is not
     /// there; `CUDA_ERROR_NOT_SUPPORTED` for arrays.
-    pub(crate) fn check(&self, platform: &Platform) -> Result<(), CUresult> {
+    pub(crate) fn check(&mut self, platform: &Platform) -> Result<(), CUresult> {
         let invalid = CUresult::CUDA_ERROR_INVALID_VALUE;
         if self.width == 0 || self.height == 0 || self.depth == 0 {
             return Err(invalid);
@@ -90,8 +93,9 @@ impl CopyParameters {
             if self.depth > 1 && side.height < side.y.saturating_add(self.height) {
                 return Err(invalid);
             }
-            self.location(platform, side)?;
         }
+        self.from.is_page_locked = self.location(platform, &self.from)?.0.is_page_locked();
+        self.to.is_page_locked = self.location(platform, &self.to)?.0.is_page_locked();
         Ok(())
     }
 
@@ -144,6 +148,7 @@ impl CopyParameters {
         let location = Location::of(platform, start, end - start)?;
         let location = match side.kind {
             Kind::CU_MEMORYTYPE_DEVICE => location.device_accessible()?,
+            _ if side.is_page_locked && location.is_pageable() => return Err(invalid),
             _ => location,
         };
         Ok((location, start..end))

@@ -1,6 +1,6 @@
 //! The handler for page faults, and how it stands in for the one that was there before.
 //!
-//! It looks at the address first, and takes what is in a device's window and in an attempt. For
+//! It takes what an attempt is for: an access in a device's window, or in some attempts any. For
 //! everything else happens what would have happened without it: the earlier handler is called under
 //! its own mask and flags, which this one has taken over, or the earlier action is taken.
 //!
@@ -22,6 +22,7 @@ use libc::{
     siginfo_t,
 };
 
+use super::landing::Landing;
 use super::{threads, windows};
 
 type Action = libc::sigaction;
@@ -99,9 +100,8 @@ extern "C" fn handle<const LAYER: usize>(
     if !was_sent {
         // SAFETY: the system's own page faults have an address.
         let address = unsafe { (*info).si_addr() } as u64;
-        if windows::contain(address)
-            && let Some(landing) = threads::landing()
-        {
+        let is_taken = |landing: &&Landing| landing.is_anywhere() || windows::contain(address);
+        if let Some(landing) = threads::landing().filter(is_taken) {
             // SAFETY: the context is the handler's own, and the landing is the thread's.
             unsafe { landing.go_on(context, address) };
             return;

@@ -12,9 +12,21 @@ pub(super) struct Landing {
     place: UnsafeCell<[u64; 2]>,
     /// The access at which the code was left.
     address: UnsafeCell<u64>,
+    /// Whether the code is left at any page fault, and not only at one in a device's window.
+    is_anywhere: bool,
 }
 
 impl Landing {
+    /// One for page faults at any address.
+    pub(super) fn anywhere() -> Landing {
+        Landing { is_anywhere: true, ..Landing::default() }
+    }
+
+    /// Whether the code is left at any page fault.
+    pub(super) fn is_anywhere(&self) -> bool {
+        self.is_anywhere
+    }
+
     /// The address of the access at which the code was left.
     pub(super) fn address(&self) -> u64 {
         // SAFETY: it is written by the handler, on this thread, and not any more.

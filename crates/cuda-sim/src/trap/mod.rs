@@ -41,14 +41,34 @@ pub(crate) unsafe fn attempt<R>(run: impl FnOnce() -> R) -> Result<R, Wild> {
     unsafe { attempt_on(ptr::null_mut(), run) }
 }
 
+/// Does so wherever the access is: for copies and the like, which touch the program's own memory as
+/// well. That may have been unmapped behind the driver's back.
+///
+/// # Safety
+/// As [`attempt`], for memory of the program's too.
+pub(crate) unsafe fn attempt_anywhere<R>(run: impl FnOnce() -> R) -> Result<R, Wild> {
+    // SAFETY: as for an attempt.
+    unsafe { attempt_with(Landing::anywhere(), ptr::null_mut(), run) }
+}
+
 /// Does so on another stack, which ends at `top`; null is the stack that is in use.
 ///
 /// # Safety
 /// As [`attempt`], and `top` is null, or a multiple of 16 and the end of a stack on which nothing
 /// runs.
 pub(crate) unsafe fn attempt_on<R>(top: *mut u8, run: impl FnOnce() -> R) -> Result<R, Wild> {
+    // SAFETY: the caller's promises.
+    unsafe { attempt_with(Landing::default(), top, run) }
+}
+
+/// # Safety
+/// As [`attempt_on`], wherever the landing takes wild accesses.
+unsafe fn attempt_with<R>(
+    landing: Landing,
+    top: *mut u8,
+    run: impl FnOnce() -> R,
+) -> Result<R, Wild> {
     threads::with_own(|thread| {
-        let landing = Landing::default();
         let outer = thread.expect(&raw const landing);
         // SAFETY: the caller's promises.
         let result = unsafe { call(&landing, top, run) };

@@ -1,12 +1,13 @@
 //! Contexts and the stack of them.
 
 use std::ptr;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
-use cuda_sys::CUcontext;
+use cuda_sys::{CUcontext, CUresult};
 
-use crate::sim::{self, Gpu};
-use crate::{fails, ok};
+use crate::sim::{self, Gpu, KERNELS, NON_BLOCKING, assert_holds, function, in_child, launch};
+use crate::{cuda, fails, ok};
 
 fn current() -> CUcontext {
     let mut context = ptr::null_mut();
@@ -136,4 +137,60 @@ fn wrong_contexts_are_errors() {
     fails!(CUDA_ERROR_INVALID_VALUE, cuCtxCreate_v2(&mut context, 1 << 20, gpu.ordinal));
     fails!(CUDA_ERROR_INVALID_VALUE, cuCtxCreate_v2(ptr::null_mut(), 0, gpu.ordinal));
     assert_eq!(current(), gpu.context);
+}
+
+/// Memory of 8 bytes, of zeros, that belongs to the current context.
+type Allocate = fn() -> u64;
+
+#[test]
+fn a_context_is_destroyed_when_nobody_uses_its_memory_any_more() {
+    let kinds: [Allocate; 3] = [
+        || {
+            let mut pointer = ptr::null_mut();
+            ok!(cuMemHostAlloc(&mut pointer, 8, 0));
+            pointer.expose_provenance() as u64
+        },
+        || {
+            let mut pointer = 0;
+            ok!(cuMemAllocManaged(&mut pointer, 8, 1));
+            pointer
+        },
+        // The device that uses it is a peer.
+        || {
+            let mut pointer = 0;
+            ok!(cuMemAlloc_v2(&mut pointer, 8));
+            ok!(cuMemsetD8_v2(pointer, 0, 8));
+            pointer
+        },
+    ];
+    in_child(&[("CUDA_SIM_CHECK", "0")], || {
+        let [gpu, other] = Gpu::take_several();
+        let await_flag = function(gpu.load(KERNELS), c"await");
+        for allocate in kinds {
+            let (stream, out) = (gpu.stream(NON_BLOCKING), gpu.allocate(8));
+            let owner = create(other.ordinal);
+            let flag = allocate();
+            gpu.enter();
+            ok!(cuCtxEnablePeerAccess(owner, 0));
+            launch(await_flag, [1, 1], stream, &[flag, out]).ok().expect("it is enqueued");
+            let handle = owner.addr();
+            let signal = thread::spawn(move || {
+                let mut version = 0;
+                // The handle names nothing any more once the context is being destroyed.
+                while cuda!(cuCtxGetApiVersion(ptr::without_provenance_mut(handle), &mut version))
+                    == CUresult::CUDA_SUCCESS
+                {
+                    thread::yield_now();
+                }
+                let flag: *const AtomicU64 = ptr::with_exposed_provenance(flag as usize);
+                // SAFETY: the memory is there as long as the kernel uses it, which waits for this.
+                unsafe { &*flag }.store(7, Ordering::Release);
+            });
+            ok!(cuCtxDestroy_v2(owner));
+            ok!(cuStreamQuery(stream));
+            signal.join().expect("no panic");
+            gpu.enter();
+            assert_holds(out, [7_u64]);
+        }
+    });
 }

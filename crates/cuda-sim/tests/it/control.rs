@@ -28,7 +28,11 @@ fn a_configuration_can_be_chosen_until_the_driver_is_initialised() {
         control::configure(config.clone()).expect("it is the same");
         let other = Config { devices: 4, ..config.clone() };
         let error = control::configure(other.clone()).expect_err("it is another");
-        assert_eq!((*error.current, *error.asked), (config, other));
+        let expected = control::ConfigureError::AlreadyInitialised {
+            current: Box::new(config),
+            asked: Box::new(other),
+        };
+        assert_eq!(error, expected);
     });
 }
 

@@ -8,7 +8,7 @@ use cuda_sys::CUpointer_attribute;
 use crate::sim::{
     DEFAULT, Gate, Gpu, KERNELS, NON_BLOCKING, assert_holds, download, function, in_child, launch,
 };
-use crate::{fails, ok};
+use crate::{cuda, fails, ok};
 
 fn allocate(bytes: usize) -> *mut c_void {
     let mut pointer = ptr::null_mut();
@@ -115,9 +115,76 @@ fn devices_only_read_what_is_registered_as_read_only() {
             assert_holds(pointer, [5_u64, 5]);
             fails!(CUDA_ERROR_INVALID_VALUE, cuMemcpyDtoH_v2(start, pointer, 8));
             fails!(CUDA_ERROR_INVALID_VALUE, cuMemsetD8_v2(address, 1, 8));
+            fails!(CUDA_ERROR_INVALID_VALUE, cuStreamWriteValue64_v2(DEFAULT, address, 1, 0));
+            ok!(cuStreamWaitValue64_v2(DEFAULT, address, 5, 1));
             launch(copy, [1, 1], DEFAULT, &[address, pointer]).ok().expect("it is enqueued");
             fails!(CUDA_ERROR_ILLEGAL_ADDRESS, cuCtxSynchronize());
             assert_eq!(memory[0], 5);
         });
     }
+}
+
+/// Pages of the program's, which may be done to as `protection` says.
+fn pages(count: usize, protection: i32) -> *mut c_void {
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+    // SAFETY: a mapping at an address of the system's choice touches nothing.
+    let pages = unsafe { libc::mmap(ptr::null_mut(), count * 4096, protection, flags, -1, 0) };
+    assert_ne!(pages, libc::MAP_FAILED);
+    pages
+}
+
+fn unmap(pages: *mut c_void, count: usize) {
+    // SAFETY: the pages are the test's, which does not touch them any more.
+    assert_eq!(unsafe { libc::munmap(pages, count * 4096) }, 0);
+}
+
+#[test]
+fn only_memory_that_is_there_can_be_registered() {
+    in_child(&[], || {
+        const READ_ONLY: u32 = 8;
+        let _gpu = Gpu::take();
+        let both = libc::PROT_READ | libc::PROT_WRITE;
+        let whole = pages(4, both);
+        ok!(cuMemHostRegister_v2(whole, 4 * 4096, 0));
+        ok!(cuMemHostUnregister(whole));
+        // Neither all of it nor a part of it may be missing.
+        unmap(whole.wrapping_byte_add(2 * 4096), 1);
+        fails!(CUDA_ERROR_INVALID_VALUE, cuMemHostRegister_v2(whole, 4 * 4096, 0));
+        fails!(
+            CUDA_ERROR_INVALID_VALUE,
+            cuMemHostRegister_v2(whole.wrapping_byte_add(2 * 4096), 4096, 0)
+        );
+        ok!(cuMemHostRegister_v2(whole, 2 * 4096, 0));
+        ok!(cuMemHostUnregister(whole));
+        // What the program may only read is registered as such.
+        fails!(CUDA_ERROR_INVALID_VALUE, cuMemHostRegister_v2(pages(1, libc::PROT_NONE), 4096, 0));
+        let read_only = pages(1, libc::PROT_READ);
+        fails!(CUDA_ERROR_INVALID_VALUE, cuMemHostRegister_v2(read_only, 4096, 0));
+        ok!(cuMemHostRegister_v2(read_only, 4096, READ_ONLY));
+        ok!(cuMemHostUnregister(read_only));
+    });
+}
+
+#[test]
+fn memory_that_the_program_unmaps_before_its_turn_loses_the_device_only() {
+    type Enqueue = fn(cuda_sys::CUstream, u64, *mut c_void) -> cuda_sys::CUresult;
+    let operations: [Enqueue; 4] = [
+        |stream, pointer, host| cuda!(cuMemcpyHtoDAsync_v2(pointer, host, 64, stream)),
+        |stream, pointer, host| cuda!(cuMemcpyDtoHAsync_v2(host, pointer, 64, stream)),
+        |stream, _, host| cuda!(cuMemsetD8Async(host.addr() as u64, 1, 64, stream)),
+        |stream, _, host| cuda!(cuStreamWriteValue32_v2(stream, host.addr() as u64, 1, 0)),
+    ];
+    in_child(&[("CUDA_SIM_CHECK", "0")], || {
+        let gpus: [Gpu; 4] = Gpu::take_several();
+        for (gpu, enqueue) in gpus.iter().zip(operations) {
+            let (stream, pointer) = (gpu.stream(NON_BLOCKING), gpu.allocate(64));
+            let host = pages(1, libc::PROT_READ | libc::PROT_WRITE);
+            ok!(cuMemHostRegister_v2(host, 4096, 0));
+            let gate = Gate::close(stream);
+            assert_eq!(enqueue(stream, pointer, host), cuda_sys::CUresult::CUDA_SUCCESS);
+            unmap(host, 1);
+            gate.open();
+            fails!(CUDA_ERROR_ILLEGAL_ADDRESS, cuStreamSynchronize(stream));
+        }
+    });
 }

@@ -55,6 +55,22 @@ fn the_environment_says_what_devices_there_are() {
 }
 
 #[test]
+fn there_can_be_as_many_devices_as_may_be_asked_for() {
+    for devices in ["300", "1024"] {
+        in_child(&[("CUDA_SIM_DEVICES", devices)], || {
+            ok!(cuInit(0));
+            assert_eq!(count().to_string(), std::env::var("CUDA_SIM_DEVICES").expect("it is set"));
+            let last = count() - 1;
+            let (mut context, mut pointer) = (ptr::null_mut(), 0);
+            ok!(cuDevicePrimaryCtxRetain(&mut context, last));
+            ok!(cuCtxSetCurrent(context));
+            ok!(cuMemAlloc_v2(&mut pointer, 1 << 20));
+            ok!(cuMemAddressReserve(&mut pointer, 16 << 30, 0, 0, 0));
+        });
+    }
+}
+
+#[test]
 fn an_environment_that_means_nothing_fails_initialisation() {
     in_child(&[("CUDA_SIM_DEVICES", "many")], || {
         fails!(CUDA_ERROR_INVALID_VALUE, cuInit(0));

@@ -26,6 +26,7 @@ mod older_launches;
 mod page_faults;
 mod peers;
 mod pools;
+mod printing;
 mod random_calls;
 mod rows;
 mod schedules;

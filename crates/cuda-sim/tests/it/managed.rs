@@ -228,3 +228,17 @@ fn advice_is_for_managed_memory_and_places_that_there_are() {
     fails!(CUDA_ERROR_INVALID_VALUE, cuMemRangeGetAttribute(data, 4, attribute, plain, 64));
     ok!(cuMemFree_v2(pointer));
 }
+
+#[test]
+fn no_size_of_managed_memory_overflows() {
+    for check in ["0", "1"] {
+        in_child(&[("CUDA_SIM_CHECK", check)], || {
+            let _gpu = Gpu::take();
+            let mut pointer = 0;
+            for less in [0, 1, 2 << 20, 4 << 20, 1 << 30] {
+                let bytes = usize::MAX - less;
+                fails!(CUDA_ERROR_OUT_OF_MEMORY, cuMemAllocManaged(&mut pointer, bytes, 1));
+            }
+        });
+    }
+}

@@ -200,6 +200,18 @@ pub(crate) fn enqueue(stream: CUstream, function: impl FnOnce() + Send + 'static
     ok!(cuLaunchHostFunc(stream, Some(call), argument));
 }
 
+/// Enqueues a callback, which is told how the stream fared.
+pub(crate) fn call_back(stream: CUstream, callback: impl FnOnce(CUresult) + Send + 'static) {
+    type Callback = Box<dyn FnOnce(CUresult) + Send>;
+    unsafe extern "C" fn call(_: CUstream, status: CUresult, argument: *mut c_void) {
+        // SAFETY: the argument is the box below, which nobody else takes back.
+        let callback = unsafe { Box::from_raw(argument.cast::<Callback>()) };
+        callback(status);
+    }
+    let callback: Box<Callback> = Box::new(Box::new(callback));
+    ok!(cuStreamAddCallback(stream, Some(call), Box::into_raw(callback).cast(), 0));
+}
+
 /// Copies a slice to the device and waits.
 pub(crate) fn upload<T: Copy>(to: CUdeviceptr, values: &[T]) {
     ok!(cuMemcpyHtoD_v2(to, values.as_ptr().cast(), size_of_val(values)));
@@ -260,10 +272,19 @@ pub(crate) fn launch(
 /// Runs `body`, a closure of a test, in a process of its own: for what concerns a whole process.
 /// A test may do so several times; in a child only the first time counts.
 pub(crate) fn in_child<F: FnOnce()>(environment: &[(&str, &str)], body: F) {
+    drop(output_of_child(environment, body));
+}
+
+/// The same, and what the child wrote to its standard output and error. `None` in the child.
+pub(crate) fn output_of_child<F: FnOnce()>(
+    environment: &[(&str, &str)],
+    body: F,
+) -> Option<[String; 2]> {
     const CHILD: &str = "CUDA_SIM_TEST_CHILD";
     static RUN: Once = Once::new();
     if std::env::var_os(CHILD).is_some() {
-        return RUN.call_once(body);
+        RUN.call_once(body);
+        return None;
     }
     let closure = type_name::<F>();
     let test = closure.strip_suffix("::{{closure}}").expect("a closure of a test");
@@ -275,11 +296,18 @@ pub(crate) fn in_child<F: FnOnce()>(environment: &[(&str, &str)], body: F) {
         .envs(environment.iter().copied())
         .output()
         .expect("the child starts");
-    let text = String::from_utf8_lossy(&output.stdout);
+    let [text, errors] =
+        [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
     assert!(
         output.status.success() && text.contains("1 passed"),
-        "{test} in a child: {}\n{text}{}",
+        "{test} in a child: {}\n{text}{errors}",
         output.status,
-        String::from_utf8_lossy(&output.stderr)
     );
+    Some([text, errors])
+}
+
+/// Ends the process if it still runs after that time: for children in which something may hang.
+pub(crate) fn end_after(seconds: u32) {
+    // SAFETY: the signal's action is the default one: it ends the process.
+    unsafe { libc::alarm(seconds) };
 }

@@ -73,6 +73,38 @@ fn a_setting_of_the_software_driver_that_means_nothing_is_named() {
 }
 
 #[test]
+fn as_many_software_devices_as_were_asked_for_are_there_up_to_a_limit_that_is_named() {
+    for driver in ["software:300", "software:1024"] {
+        isolate(|| {
+            let asked = std::env::var("GPU_DRIVER").expect("it is set");
+            let count = Device::count().expect("as many as were asked for");
+            assert_eq!(format!("software:{count}"), asked);
+        })
+        .env("GPU_DRIVER", driver)
+        .run();
+    }
+    isolate(|| {
+        let text = Device::count().expect_err("one too many").to_string();
+        assert!(text.contains("1024") && text.contains("1025"), "{text}");
+    })
+    .env("GPU_DRIVER", "software:1025")
+    .run();
+}
+
+#[test]
+fn memory_for_which_there_are_no_addresses_is_an_error_with_a_way_out() {
+    isolate(|| {
+        let text = Device::count().expect_err("there are not so many addresses").to_string();
+        for part in ["4 devices", "CUDA_SIM_MEMORY", "fewer devices"] {
+            assert!(text.contains(part), "no {part} in: {text}");
+        }
+    })
+    .env("GPU_DRIVER", "software:4")
+    .env("CUDA_SIM_MEMORY", "100TiB")
+    .run();
+}
+
+#[test]
 fn a_call_wins_over_the_environment() {
     isolate(|| {
         choose_driver(DriverChoice::Software { devices: Some(3) }).expect("nothing is in use");

@@ -4,7 +4,7 @@ use super::*;
 
 fn memory(limit: u64) -> &'static DeviceMemory {
     let device = DeviceId { ordinal: 0, physical: 0 };
-    Box::leak(Box::new(DeviceMemory::new(device, limit).expect("address space")))
+    Box::leak(Box::new(DeviceMemory::new(device, limit, 1).expect("address space")))
 }
 
 fn allocate(memory: &'static DeviceMemory, bytes: u64) -> Result<Arc<Allocation>, CUresult> {
@@ -60,4 +60,12 @@ fn memory_in_use_by_a_copy_returns_when_the_copy_lets_go() {
     assert_eq!(memory.free_and_total().0, 3 * GRANULE);
     drop(copy);
     assert_eq!(memory.free_and_total().0, 4 * GRANULE);
+}
+
+#[test]
+fn a_size_for_which_there_are_no_addresses_is_an_error() {
+    let device = DeviceId { ordinal: 0, physical: 0 };
+    for limit in [1 << 60, 1 << 62, 1 << 63, u64::MAX - 1, u64::MAX] {
+        assert!(DeviceMemory::new(device, limit, 3).is_err(), "{limit:#x}");
+    }
 }

@@ -4,7 +4,7 @@ use cuda_sim::control::{self, ReportKind};
 
 use super::bench::{CHECKED, pinned};
 use crate::ok;
-use crate::sim::{DEFAULT, Gpu, KERNELS, in_child};
+use crate::sim::{DEFAULT, Gpu, KERNELS, in_child, output_of_child};
 use crate::virtual_memory::{GRANULE, create, map, reserve};
 
 /// What leaked with a context in which that was done.
@@ -110,5 +110,27 @@ fn stderr_of_child(left: u32) -> String {
 fn child() {
     if let Ok(left) = std::env::var("LEFT") {
         without_context(left.parse().expect("a number"));
+    }
+}
+
+#[test]
+fn a_forked_child_does_not_report_what_its_parent_still_has() {
+    let output = output_of_child(CHECKED, || {
+        let gpu = Gpu::take();
+        let left = gpu.allocate(100);
+        // SAFETY: the child does nothing but end, by way of what is to be done then.
+        let child = unsafe { libc::fork() };
+        if child == 0 {
+            // SAFETY: as above.
+            unsafe { libc::exit(0) };
+        }
+        let mut status = 1;
+        // SAFETY: the status can be written.
+        assert_eq!(unsafe { libc::waitpid(child, &mut status, 0) }, child);
+        assert_eq!(status, 0);
+        ok!(cuMemFree_v2(left));
+    });
+    if let Some([_, errors]) = output {
+        assert!(!errors.contains("not given back"), "{errors}");
     }
 }

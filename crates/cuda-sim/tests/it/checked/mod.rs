@@ -1,5 +1,6 @@
 //! Checked mode: every fault of a corpus is reported for what it is, and nothing that is right.
 
+mod at_exit;
 mod bench;
 mod faulty_kernels;
 mod leaks;

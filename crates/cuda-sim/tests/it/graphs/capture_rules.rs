@@ -3,7 +3,7 @@
 use std::ptr;
 use std::thread;
 
-use cuda_sys::CUresult;
+use cuda_sys::{CUresult, CUstream};
 
 use super::common::*;
 use crate::sim::{DEFAULT, Gpu, NON_BLOCKING, in_child};
@@ -256,4 +256,37 @@ fn what_no_node_stands_for_is_not_captured() {
     let refused = cuda!(cuMemPrefetchAsync_v2(managed, 4096, here, 0, stream));
     assert_eq!(refused, CUresult::CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
     assert_broken(stream);
+}
+
+#[test]
+fn a_capture_ends_with_the_context_or_the_thread_of_the_stream_where_it_began() {
+    const PER_THREAD: CUstream = ptr::without_provenance_mut(2);
+    let gpu = Gpu::take();
+    let (event, side) = (gpu.event(UNTIMED), gpu.stream(NON_BLOCKING));
+    let mut context = ptr::null_mut();
+    ok!(cuCtxCreate_v2(&mut context, 0, gpu.ordinal));
+    let (mut stream, mut own_event) = (ptr::null_mut(), ptr::null_mut());
+    ok!(cuStreamCreate(&mut stream, NON_BLOCKING));
+    ok!(cuEventCreate(&mut own_event, UNTIMED));
+    done!(cuStreamBeginCapture_v2(stream, RELAXED));
+    ok!(cuEventRecord(own_event, stream));
+    ok!(cuStreamWaitEvent(side, own_event, 0));
+    assert_eq!(status(side), 1);
+    ok!(cuCtxDestroy_v2(context));
+    assert_eq!(status(side), 0);
+    ok!(cuStreamSynchronize(side));
+    let (event, side, gpu_context) = (event.addr(), side.addr(), gpu.context.addr());
+    thread::spawn(move || {
+        ok!(cuCtxSetCurrent(ptr::without_provenance_mut(gpu_context)));
+        let [event, side] = [event, side].map(ptr::without_provenance_mut::<u8>);
+        done!(cuStreamBeginCapture_v2(PER_THREAD, RELAXED));
+        ok!(cuEventRecord(event.cast(), PER_THREAD));
+        ok!(cuStreamWaitEvent(side.cast(), event.cast(), 0));
+        assert_eq!(status(side.cast()), 1);
+    })
+    .join()
+    .expect("no panic");
+    let side = ptr::without_provenance_mut(side);
+    assert_eq!(status(side), 0);
+    ok!(cuStreamSynchronize(side));
 }

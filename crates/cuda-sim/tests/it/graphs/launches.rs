@@ -166,3 +166,20 @@ fn graphs_outlive_a_context_and_its_part_of_them_does_not() {
     done!(cuGraphExecDestroy(executable));
     done!(cuGraphDestroy(graph));
 }
+
+#[test]
+fn a_copy_whose_page_locked_memory_was_freed_before_the_launch_loses_the_device_only() {
+    in_child(&[], || {
+        let gpu = Gpu::take();
+        let (stream, pointer) = (gpu.stream(NON_BLOCKING), gpu.allocate(8));
+        let mut host = ptr::null_mut();
+        ok!(cuMemHostAlloc(&mut host, 8, 0));
+        let graph = capture(stream, || ok!(cuMemcpyHtoDAsync_v2(pointer, host, 8, stream)));
+        let executable = instantiate(graph);
+        done!(cuGraphLaunch(executable, stream));
+        ok!(cuStreamSynchronize(stream));
+        ok!(cuMemFreeHost(host));
+        done!(cuGraphLaunch(executable, stream));
+        fails!(CUDA_ERROR_ILLEGAL_ADDRESS, cuStreamSynchronize(stream));
+    });
+}

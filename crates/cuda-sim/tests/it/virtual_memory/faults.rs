@@ -106,3 +106,58 @@ fn a_reset_forgets_all_mappings_and_handles() {
         assert_eq!(again, range);
     });
 }
+
+/// Equal to the value that is waited for.
+const EQUAL: u32 = 1;
+
+#[test]
+fn a_stream_touches_single_values_only_where_access_was_given() {
+    in_child(&[("CUDA_SIM_CHECK", "0")], || {
+        let [gpu, other] = Gpu::take_several();
+        let stream = gpu.stream(NON_BLOCKING);
+        let range = reserve(GRANULE);
+        ok!(cuMemMap(range, GRANULE, 0, create(gpu.ordinal, GRANULE), 0));
+        fails!(CUDA_ERROR_INVALID_VALUE, cuStreamWriteValue32_v2(stream, range, 1, 0));
+        fails!(CUDA_ERROR_INVALID_VALUE, cuStreamWaitValue64_v2(stream, range, 0, EQUAL));
+        allow(range, GRANULE, gpu.ordinal, READ).ok().expect("it is mapped");
+        fails!(CUDA_ERROR_INVALID_VALUE, cuStreamWriteValue64_v2(stream, range, 1, 0));
+        ok!(cuStreamWaitValue32_v2(stream, range, 0, EQUAL));
+        allow(range, GRANULE, gpu.ordinal, READ_WRITE).ok().expect("it is mapped");
+        ok!(cuStreamWriteValue64_v2(stream, range, 7, 0));
+        ok!(cuStreamSynchronize(stream));
+        assert_holds(range, [7_u64]);
+        // Memory of a pool is its device's alone until others are let in.
+        let (mut pooled, foreign) = (0, other.stream(NON_BLOCKING));
+        gpu.enter();
+        ok!(cuMemAllocAsync(&mut pooled, 16, stream));
+        ok!(cuStreamSynchronize(stream));
+        fails!(CUDA_ERROR_INVALID_VALUE, cuStreamWriteValue32_v2(foreign, pooled, 1, 0));
+        ok!(cuStreamWriteValue32_v2(stream, pooled, 1, 0));
+        ok!(cuStreamSynchronize(stream));
+    });
+}
+
+#[test]
+fn a_value_that_was_unmapped_before_its_turn_loses_the_device_only() {
+    type Enqueue = fn(cuda_sys::CUstream, u64) -> CUresult;
+    let operations: [Enqueue; 3] = [
+        |stream, place| cuda!(cuStreamWriteValue32_v2(stream, place, 1, 0)),
+        |stream, place| cuda!(cuStreamWriteValue64_v2(stream, place, 1, 0)),
+        |stream, place| cuda!(cuStreamWaitValue32_v2(stream, place, 1, EQUAL)),
+    ];
+    in_child(&[("CUDA_SIM_CHECK", "0")], || {
+        let gpus: [Gpu; 3] = Gpu::take_several();
+        for (gpu, enqueue) in gpus.iter().zip(operations) {
+            let stream = gpu.stream(NON_BLOCKING);
+            let range = reserve(GRANULE);
+            map(range, GRANULE, create(gpu.ordinal, GRANULE), gpu.ordinal);
+            let gate = Gate::close(stream);
+            assert_eq!(enqueue(stream, range), CUresult::CUDA_SUCCESS);
+            ok!(cuMemUnmap(range, GRANULE));
+            gate.open();
+            fails!(CUDA_ERROR_ILLEGAL_ADDRESS, cuStreamSynchronize(stream));
+            let text = cuda_sim::control::last_fault(gpu.ordinal as usize).expect("a device");
+            assert!(text.expect("it is lost").contains("unmapped before its turn"));
+        }
+    });
+}
