@@ -4,6 +4,7 @@
 #![cfg_attr(fuzzing, allow(dead_code, unused, reason = "the tests themselves are left out"))]
 
 mod checked;
+mod concurrent_calls;
 mod contexts;
 mod control;
 mod copies;
