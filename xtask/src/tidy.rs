@@ -22,6 +22,7 @@ mod members;
 mod metadata;
 mod misuse;
 mod project;
+mod soundness;
 mod unsafe_code;
 
 use anyhow::{Result, ensure};
@@ -32,7 +33,7 @@ use self::project::Project;
 /// Looks at the project and says what is wrong with it, by one rule.
 type Check = fn(&Project) -> Vec<Finding>;
 
-const CHECKS: [Check; 17] = [
+const CHECKS: [Check; 18] = [
     changelog::check,
     clauses::check,
     decisions::check,
@@ -49,6 +50,7 @@ const CHECKS: [Check; 17] = [
     markers::check,
     members::check,
     misuse::check,
+    soundness::check,
     unsafe_code::check,
 ];
 

@@ -62,7 +62,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
             .collect();
         jobs.into_iter().try_for_each(|job| job.join().unwrap_or_else(|_| Ok(())))
     })
-    .and_then(|()| Ok(closing(arguments, &counts.into_inner().unwrap_or_default())))
+    .map(|()| closing(arguments, &counts.into_inner().unwrap_or_default()))
 }
 
 /// Says what there was; the program fails if there was anything.

@@ -21,6 +21,7 @@ pub(crate) struct Entry {
 }
 
 /// Those whose arguments are known by their types.
+#[allow(clippy::let_unit_value, clippy::unit_arg, reason = "some functions return nothing")]
 const GENERATED: &[Entry] = include!(concat!(env!("OUT_DIR"), "/entries.rs"));
 
 pub(crate) struct Calls {
