@@ -134,7 +134,7 @@ pub(crate) fn s27_one_seed_gives_the_same_bits_whatever_runs_first() -> Result<(
     }
     let devices = all();
     let _seed = tensor::enter_manual_seed(5);
-    let mut model = Sequential::new().push(Linear::new(6, 8)?).push(Dropout::new(0.5));
+    let mut model = Sequential::new().push(Linear::new(6, 8)?).push(Dropout::new(0.5)?);
     model.to(devices[0])?;
     let x = Tensor::randn([4 * devices.len(), 6], devices[0])?;
     let (output, gradients) = gradients(&DataParallel::new(model, devices)?, &x)?;
