@@ -46,11 +46,11 @@ impl Caller {
         }
     }
 
-    /// A launch of a kernel on any memory.
+    /// A launch of a kernel on any memory. No kernel takes more arguments.
     fn launch(&mut self) -> CUresult {
         let shape = [self.random.below(70) as u32, self.random.below(1100) as u32];
         let address = self.world.pick(ADDRESS, &mut self.random);
-        launch(self.argument(), shape, self.argument(), &[address])
+        launch(self.argument(), shape, self.argument(), &[address; 8])
     }
 
     /// Makes a device's primary context the thread's.
