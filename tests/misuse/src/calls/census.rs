@@ -1,6 +1,6 @@
 //! What is allocated, and the way back to the settings that a process begins with.
 
-use gpu_runtime::{Device, HostAllocation, WaitMode, set_wait_mode};
+use gpu_runtime::{Device, DeviceAllocation, HostAllocation, WaitMode, set_wait_mode};
 use tensor::DType;
 use tensor::cuda;
 
@@ -46,8 +46,11 @@ impl Census {
         if census != *expected {
             gpu_alloc::empty_cache().ok()?;
             gpu_alloc::empty_host_cache();
-            // Page-locked memory that was dropped goes where such memory is allocated.
+            // What was dropped while work used it goes where such memory is allocated.
             drop(HostAllocation::new(1).ok()?);
+            for device in [0, 1] {
+                drop(DeviceAllocation::new(Device::get(device).ok()?, 1).ok()?);
+            }
             census = Census::take()?;
         }
         Some(census)
