@@ -2,6 +2,7 @@
 
 use std::ffi::c_void;
 use std::mem;
+use std::panic::Location;
 
 use bytemuck::Pod;
 use cuda_sys::{CUDA_MEMCPY2D, CUDA_MEMCPY3D_PEER, CUmemorytype, CUresult};
@@ -13,7 +14,7 @@ use crate::error::{Error, Result};
 use crate::ledger::{Direction, Work};
 use crate::memory::DevicePtr;
 use crate::observe::{self, MemoryAccess, Request, WaitReason};
-use crate::order::{Access, ordered};
+use crate::order::{Access, ordered, ordered_at};
 use crate::peer_link;
 use crate::pending::Pending;
 use crate::rows::{Rows, check};
@@ -39,8 +40,10 @@ impl Stream {
         self.copies_once("copy_htod_rows")?;
         let leave = Leave::ask(self.device(), WaitReason::Point)?;
         let copy = Ends { src: host(src.as_ptr(), from), dst: on(dst, to) };
+        // A closure would not know its caller's place.
+        let place = Location::caller();
         self.lend(leave, || {
-            ordered(self, &[(dst.uses(), Access::Write)], || {
+            ordered_at(place, self, &[(dst.uses(), Access::Write)], || {
                 // SAFETY: `check` saw that the rows lie within both. `dst` frees its memory only when
                 // its uses are over, and `src` is borrowed until `lend` returns, when the copy is
                 // done.

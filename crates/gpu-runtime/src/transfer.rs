@@ -1,6 +1,7 @@
 //! Safe copies between buffers, slices and page-locked memory.
 
 use std::ffi::c_uint;
+use std::panic::Location;
 use std::ptr;
 
 use bytemuck::Pod;
@@ -10,7 +11,7 @@ use crate::buffer::{DeviceBuffer, PinnedBuffer};
 use crate::error::{Error, Result};
 use crate::graph::{self, CaptureProblem};
 use crate::observe::WaitReason;
-use crate::order::{Access, ordered};
+use crate::order::{Access, ordered, ordered_at};
 use crate::pending::Pending;
 use crate::stream::Stream;
 use crate::waits::Leave;
@@ -53,8 +54,10 @@ impl Stream {
         check_lengths("copy_htod_into", src.len(), dst.len())?;
         self.copies_once("copy_htod_into")?;
         let bytes: &[u8] = bytemuck::cast_slice(src);
+        // A closure would not know its caller's place.
+        let place = Location::caller();
         let copy = || {
-            ordered(self, &[(dst.uses(), Access::Write)], || {
+            ordered_at(place, self, &[(dst.uses(), Access::Write)], || {
                 // SAFETY: `dst` frees its memory only when its uses are over. `src` is borrowed until
                 // the driver has staged it or, if that reads it later, until `lend` returns, when
                 // the copy is done.

@@ -8,10 +8,10 @@ use tensor::{Blocking, Device, Result, Tensor};
 use test_support::isolate;
 
 const ELEMENTS: usize = 1 << 20;
-const BATCHES: usize = 40;
-/// What is computed with each batch, at the cost that the driver counts for these kernels: less than
-/// the copy's, and not much less.
-const ADDITIONS: usize = 12;
+const BATCHES: usize = 60;
+/// What is computed with each batch, at the cost that the driver counts for these kernels: a fifth of
+/// the copy's. With many more, the host's calls would take longer than the copies.
+const ADDITIONS: usize = 8;
 
 /// Moves batches to a device on a side stream, without blocking, and adds on the current one.
 fn load_and_add(index: usize, batches: &[Tensor]) -> Result<Overlap> {
@@ -44,7 +44,7 @@ fn s26_a_non_blocking_copy_from_pinned_memory_overlaps_with_computation() {
             let overlap = load_and_add(device, &vec![pinned.clone(); BATCHES]).expect("it works");
             assert!(overlap.efficiency() >= Some(0.95), "{overlap}");
             assert!(overlap.hidden() >= Some(0.95), "{overlap}");
-            let least = overlap.copying / 4..overlap.copying;
+            let least = overlap.copying / 6..overlap.copying;
             assert!(least.contains(&overlap.computing), "there is something to hide: {overlap}");
             let overlap = load_and_add(device, &vec![batch.clone(); BATCHES]).expect("it works");
             assert_eq!(overlap.hidden(), Some(0.0), "it is serial: {overlap}");
