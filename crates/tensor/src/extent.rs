@@ -90,7 +90,7 @@ mod tests {
             Extent::from(MOST + 1),
             Extent::from(MOST) + 1usize,
             Extent::from(isize::MIN) * -1isize,
-            Extent::from(usize::MAX) * 0usize,
+            Extent::from(usize::MAX) * Extent::from(0usize),
             [1usize << 32, 1 << 31, 0].into_iter().product::<Extent>(),
             [MOST, MOST, 10].into_iter().sum::<Extent>(),
         ];

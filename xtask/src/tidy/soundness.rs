@@ -14,8 +14,10 @@ pub(super) fn check(project: &Project) -> Vec<Finding> {
     let tests = tests(project);
     let mut findings = Vec::new();
     let mut known = BTreeSet::new();
+    let mut is_of_tests = false;
     for (number, line) in file.lines() {
-        let Some((id, named)) = row(line) else { continue };
+        is_of_tests = line.ends_with("| tests |") || is_of_tests && line.starts_with('|');
+        let Some((id, named)) = row(line).filter(|_| is_of_tests) else { continue };
         if !known.insert(id) {
             findings.push(file.finding(number, format!("{id} has a row already")));
         }

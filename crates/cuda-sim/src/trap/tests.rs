@@ -1,3 +1,5 @@
+//! Unit tests of the trap.
+
 use std::cell::Cell;
 
 use super::*;

@@ -45,7 +45,7 @@ impl CapturedDraws {
         match capture.attach(Arc::clone(&new)) {
             Ok(()) => {
                 let draws = Arc::clone(&new);
-                capture.before_each_launch(move |stream| Ok(draws.reserve(stream).map_err(own)?));
+                capture.before_each_launch(move |stream| draws.reserve(stream).map_err(own));
                 new
             }
             // Another thread of the capture was quicker.

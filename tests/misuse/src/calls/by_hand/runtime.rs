@@ -6,7 +6,7 @@ use std::sync::Arc;
 use gpu_runtime::{
     Access, DeviceAllocation, DriverChoice, Freed, HostAllocation, KeptStream, MemoryAccess,
     Observer, Operand, Pending, RaceChecker, Timeline, Uses, hold_on_host, ordered,
-    ordered_on_host,
+    ordered_between, ordered_on_host,
 };
 
 use super::entries;
@@ -81,6 +81,7 @@ pub(super) const ENTRIES: &[Entry] = entries! {
         Some(())
     };
     "gpu_runtime::Operand::new", "gpu_runtime::Operand::over", "gpu_runtime::ordered",
+    "gpu_runtime::ordered_between",
     "gpu_runtime::ordered_on_host" => |d| {
         let (stream, one, two) = (d.stream()?, d.buffer()?, d.buffer()?);
         let mut operands = vec![
@@ -91,6 +92,7 @@ pub(super) const ENTRIES: &[Entry] = entries! {
             operands.push(operands[1]);
         }
         let _ = ordered(&stream, &operands, || Ok(()));
+        let _ = ordered_between(&stream, &d.stream()?, &operands, || Ok(()));
         let _ = ordered_on_host(&operands, || ());
         Some(())
     };
