@@ -96,11 +96,10 @@ fn a_device_that_is_lost_has_printed_what_came_before() {
         fails!(CUDA_ERROR_LAUNCH_FAILED, cuStreamSynchronize(stream));
         std::mem::forget(gpu);
         // Only the call that fails can have written it.
-        // SAFETY: the process ends here and now, and its handlers do not run.
         let text = if cuda!(cuCtxSynchronize()).ok().is_err() { "1 passed\n" } else { "" };
         // SAFETY: the text is as long as it says, and the call only reads it.
         unsafe { libc::write(1, text.as_ptr().cast(), text.len()) };
-        // SAFETY: as above.
+        // SAFETY: the process ends here and now, and its handlers do not run.
         unsafe { libc::_exit(0) };
     });
     if let Some([text, _]) = output {
