@@ -228,9 +228,10 @@ impl Function {
     /// [`Error::DeviceLost`].
     ///
     /// # Safety
-    /// The kernel takes exactly these arguments: of these types, and not only of these sizes. With them it accesses only memory that the device
-    /// can reach, of which it writes nothing that is given by `&`, and which nobody else uses in a
-    /// conflicting way until the kernel is done; what is given by address lives until then.
+    /// The kernel takes exactly these arguments: of these types, and not only of these sizes. With
+    /// them it accesses only memory that the device can reach, of which it writes nothing that is
+    /// given by `&`, and which nobody else uses in a conflicting way until the kernel is done; what
+    /// is given by address lives until then.
     ///
     /// [`DevicePtr`]: crate::DevicePtr
     /// [`ByValue`]: crate::ByValue
@@ -336,7 +337,7 @@ impl Keep for Function {
 
 /// Arguments of these sizes, in words.
 fn listed(sizes: &[usize]) -> String {
-    let bytes: Vec<_> = sizes.iter().map(|bytes| format!("{bytes}")).collect();
+    let bytes: Vec<_> = sizes.iter().map(ToString::to_string).collect();
     match bytes.as_slice() {
         [] => "no arguments".to_owned(),
         [one] => format!("1 argument of {one} bytes"),

@@ -81,32 +81,37 @@ impl Module {
 
     /// Loads what has no machine code in it.
     pub(crate) fn load(device: Device, image: &[u8]) -> Result<Module> {
-        let has_machine_code = match Image::of(image) {
-            Ok(Image::Container { has_machine_code }) => has_machine_code,
-            Ok(kind) => kind == Image::MachineCode,
-            Err(why) => return Err(refused(device, why)),
-        };
-        if has_machine_code {
+        let kind = Image::of(image).map_err(|why| refused(device, why))?;
+        if matches!(kind, Image::MachineCode | Image::Container { has_machine_code: true }) {
             let why = "there is machine code in it, which only Device::load_binary loads";
             return Err(refused(device, why));
         }
         // SAFETY: there is no machine code in it.
-        unsafe { Module::load_binary(device, image) }
+        unsafe { Module::of(device, image, kind) }
     }
 
     /// # Safety
     /// Machine code in the image is whole and as NVIDIA's tools have made it.
     pub(crate) unsafe fn load_binary(device: Device, image: &[u8]) -> Result<Module> {
+        let kind = Image::of(image).map_err(|why| refused(device, why))?;
+        // SAFETY: the caller promises that of the machine code.
+        unsafe { Module::of(device, image, kind) }
+    }
+
+    /// Loads an image that is of that kind.
+    ///
+    /// # Safety
+    /// As [`Module::load_binary`].
+    unsafe fn of(device: Device, image: &[u8], kind: Image) -> Result<Module> {
         let state = device.state();
         let terminated;
-        let (image, text) = match Image::of(image) {
-            Ok(Image::Text) if image.last() != Some(&0) => {
+        let (image, text) = match kind {
+            Image::Text if image.last() != Some(&0) => {
                 terminated = [image, &[0]].concat();
                 (&terminated[..], Some(image))
             }
-            Ok(Image::Text) => (image, Some(image)),
-            Ok(Image::Container { .. } | Image::MachineCode) => (image, None),
-            Err(why) => return Err(refused(device, why)),
+            Image::Text => (image, Some(image)),
+            Image::Container { .. } | Image::MachineCode => (image, None),
         };
         state.bind()?;
         // Safe during a capture too: nothing that is captured depends on it.

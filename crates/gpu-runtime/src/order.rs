@@ -98,12 +98,12 @@ pub fn with_order<R>(order: Order, f: impl FnOnce() -> R) -> R {
 
 /// Enqueues work on a stream in order with all other uses of the memory that it works on.
 ///
-/// `operands` names the uses of each piece of memory, and what the work does with it, as
-/// pairs or as [`Operand`]s; one that is named twice counts once, with the stronger access. The records
-/// are locked, in the order of their addresses. The stream is made to wait for what each access must come after: a read for
-/// the writes, a write for all uses. Then `enqueue` runs, which enqueues on `stream` and
-/// nowhere else, and its uses are marked in the records, also if it fails or panics, since part of
-/// the work may be on its way by then.
+/// `operands` names the uses of each piece of memory, and what the work does with it, as pairs or as
+/// [`Operand`]s; one that is named twice counts once, with the stronger access. The records are
+/// locked, in the order of their addresses. The stream is made to wait for what each access must come
+/// after: a read for the writes, a write for all uses. Then `enqueue` runs, which enqueues on `stream`
+/// and nowhere else, and its uses are marked in the records, also if it fails or panics, since part
+/// of the work may be on its way by then.
 ///
 /// Where all earlier uses were on the same stream this costs some comparisons and no call to the
 /// driver. Under [`Order::Manual`] nothing is waited for. The host never waits in here, and

@@ -7,7 +7,7 @@ pub(crate) use problem::NoLayout;
 use smallvec::SmallVec;
 
 use crate::Shape;
-use crate::extent::Extent;
+use crate::checked_size::CheckedSize;
 
 /// Distances between neighbours along each dimension, in elements; 0 repeats an element.
 pub(crate) type Strides = SmallVec<[isize; 4]>;
@@ -72,12 +72,12 @@ impl Layout {
         if shape.len() > MOST_DIMS {
             return Err(NoLayout::TooManyDims { dims: shape.len(), most: MOST_DIMS });
         }
-        let product: Extent = shape.iter().map(|&size| size.max(1)).product();
-        let (mut first, mut last) = (Extent::from(offset), Extent::from(offset));
+        let product: CheckedSize = shape.iter().map(|&size| size.max(1)).product();
+        let (mut first, mut last) = (CheckedSize::from(offset), CheckedSize::from(offset));
         let mut steps_fit = true;
         for (&size, &stride) in shape.iter().zip(&strides) {
-            steps_fit &= (Extent::from(stride) * size).distance().is_some();
-            let way = Extent::from(stride) * size.saturating_sub(1);
+            steps_fit &= (CheckedSize::from(stride) * size).distance().is_some();
+            let way = CheckedSize::from(stride) * size.saturating_sub(1);
             if stride < 0 { first = first + way } else { last = last + way }
         }
         let (Some(most), Some(end), true) = (product.size(), (last + 1usize).size(), steps_fit)
@@ -155,7 +155,7 @@ impl Layout {
         let shape = self.shape.with(dim, len);
         // With more than one element to come to, no step is longer than the dimension.
         let step = step.min(self.shape[dim].max(1));
-        let stride = Extent::from(self.strides[dim]);
+        let stride = CheckedSize::from(self.strides[dim]);
         let start = if len == 0 { 0 } else { start };
         let (Some(step), Some(offset)) =
             ((stride * step).distance(), (stride * start + self.offset).size())
@@ -255,7 +255,7 @@ impl Layout {
 /// They overflow.
 fn row_major(shape: &Shape) -> Result<Strides, NoLayout> {
     let mut strides: Strides = SmallVec::from_elem(1, shape.len());
-    let mut step = Extent::from(1usize);
+    let mut step = CheckedSize::from(1usize);
     for (stride, &size) in strides.iter_mut().zip(&**shape).rev() {
         *stride = step.distance().ok_or_else(|| NoLayout::TooLarge(shape.clone()))?;
         step = step * size.max(1);
@@ -264,7 +264,7 @@ fn row_major(shape: &Shape) -> Result<Strides, NoLayout> {
 }
 
 fn is_row_major(shape: &[usize], strides: &[isize]) -> bool {
-    let mut step = Extent::from(1usize);
+    let mut step = CheckedSize::from(1usize);
     for (&size, &stride) in shape.iter().zip(strides).rev() {
         if size == 0 {
             return true;

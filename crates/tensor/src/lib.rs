@@ -35,6 +35,8 @@
 
 mod accesses;
 mod autograd;
+mod capture;
+mod checked_size;
 mod context;
 pub mod cuda;
 mod default;
@@ -42,7 +44,6 @@ mod device;
 mod dispatch;
 mod dtype;
 mod error;
-mod extent;
 mod factories;
 mod host;
 mod layout;

@@ -5,7 +5,7 @@ use std::ops::Deref;
 
 use smallvec::SmallVec;
 
-use crate::extent::Extent;
+use crate::checked_size::CheckedSize;
 use crate::{Error, Result};
 
 /// The sizes of a tensor, outermost first. It derefs to `[usize]`.
@@ -24,7 +24,7 @@ impl Shape {
         if self.contains(&0) {
             return Some(0);
         }
-        self.iter().copied().product::<Extent>().size()
+        self.iter().copied().product::<CheckedSize>().size()
     }
 
     /// The shape that `self` and `other` broadcast to, or `None` where they do not fit: sizes are

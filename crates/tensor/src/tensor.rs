@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use crate::autograd::Meta;
+use crate::checked_size::CheckedSize;
 use crate::device::Place;
-use crate::extent::Extent;
 use crate::layout::{Layout, NoLayout};
 use crate::shape::resolve_dim;
 use crate::storage::{self, Fresh, ReadGuard, Storage};
@@ -185,7 +185,7 @@ impl Tensor {
         dtype: DType,
     ) -> Result<Tensor> {
         let layout = layout.map_err(|problem| problem.of(dtype))?;
-        let end = (Extent::from(layout.end()) * dtype.size()).size();
+        let end = (CheckedSize::from(layout.end()) * dtype.size()).size();
         if end.is_none_or(|end| end > storage.nbytes()) {
             return Err(Error::OutsideStorage { shape: layout.shape().clone() });
         }
@@ -250,7 +250,7 @@ impl Tensor {
 /// The shape is too large.
 fn dense(shape: Shape, dtype: DType) -> Result<(Layout, usize)> {
     let layout = Layout::contiguous(shape).map_err(|problem| problem.of(dtype))?;
-    match (Extent::from(layout.numel()) * dtype.size()).size() {
+    match (CheckedSize::from(layout.numel()) * dtype.size()).size() {
         Some(bytes) => Ok((layout, bytes)),
         None => Err(Error::TooLarge { shape: layout.shape().clone(), dtype }),
     }

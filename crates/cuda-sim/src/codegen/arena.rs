@@ -29,11 +29,11 @@ const STEP: usize = 32 << 10;
 struct Arena {
     addresses: Range<usize>,
     page: usize,
-    free: Mutex<Free>,
+    free: Mutex<FreeList>,
 }
 
 /// What is free of the arena: the length of each gap by where it begins. Gaps do not touch.
-struct Free {
+struct FreeList {
     gaps: BTreeMap<usize, usize>,
 }
 
@@ -58,7 +58,7 @@ impl Arena {
             match map(None, bytes) {
                 Ok(start) => {
                     let addresses = start..start + bytes;
-                    let free = Mutex::new(Free { gaps: BTreeMap::from([(start, bytes)]) });
+                    let free = Mutex::new(FreeList { gaps: BTreeMap::from([(start, bytes)]) });
                     return Ok(Arena { addresses, page, free });
                 }
                 Err(error) if bytes == LEAST_ADDRESSES => return Err(error),
@@ -90,12 +90,12 @@ impl Arena {
         }
     }
 
-    fn free(&self) -> std::sync::MutexGuard<'_, Free> {
+    fn free(&self) -> std::sync::MutexGuard<'_, FreeList> {
         self.free.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Free {
+impl FreeList {
     /// The first gap's beginning in which there is room for so many bytes.
     fn take(&mut self, bytes: usize) -> Option<Range<usize>> {
         let (&start, &length) = self.gaps.iter().find(|&(_, &length)| length >= bytes)?;
@@ -185,7 +185,8 @@ impl CodeMemory {
     /// Nobody will run or read what is in them.
     unsafe fn give_back(&mut self) {
         for piece in self.pieces.drain(..) {
-            // SAFETY: the caller's promise is this function's own, and each piece is given once.
+            // SAFETY: nobody will run or read what is in them, as this function's caller promises, and
+            // each piece came from the arena and is given once.
             unsafe { self.arena.give_back(piece.pages) };
         }
     }
@@ -222,7 +223,8 @@ impl JITMemoryProvider for CodeMemory {
     }
 
     unsafe fn free_memory(&mut self) {
-        // SAFETY: the caller's promise is that none of the module's functions runs or will be called.
+        // SAFETY: none of the module's functions runs or will be called: `JITModule::free_memory` asks
+        // that of its caller.
         unsafe { self.give_back() };
     }
 
@@ -315,7 +317,7 @@ mod tests {
 
     #[test]
     fn gaps_that_touch_become_one() {
-        let mut free = Free { gaps: BTreeMap::from([(0, 10)]) };
+        let mut free = FreeList { gaps: BTreeMap::from([(0, 10)]) };
         let taken: Vec<_> = std::iter::from_fn(|| free.take(2)).collect();
         assert_eq!(taken, [0..2, 2..4, 4..6, 6..8, 8..10]);
         for index in [1, 4, 0, 3] {

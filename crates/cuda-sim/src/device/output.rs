@@ -14,7 +14,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// What the kernels of a context have printed.
 #[derive(Debug, Default)]
 pub(crate) struct Output {
-    kept: Mutex<Kept>,
+    kept: Mutex<Unwritten>,
     /// Whether there is any, for calls that have nothing to write.
     has_text: AtomicBool,
     /// Held by who writes, so that what was printed first is written first.
@@ -22,7 +22,7 @@ pub(crate) struct Output {
 }
 
 #[derive(Debug, Default)]
-struct Kept {
+struct Unwritten {
     /// What single calls of `printf` printed, the oldest first.
     pieces: VecDeque<Box<str>>,
     bytes: usize,
@@ -60,7 +60,7 @@ impl Output {
     fn take(&self) -> String {
         let mut kept = lock(&self.kept);
         self.has_text.store(false, Ordering::Release);
-        let Kept { pieces, lost, .. } = mem::take(&mut *kept);
+        let Unwritten { pieces, lost, .. } = mem::take(&mut *kept);
         drop(kept);
         if lost > 0 {
             tracing::warn!(

@@ -43,7 +43,7 @@ impl Landing {
             self.address.get().write_volatile(address);
             self.place.get().read_volatile()
         };
-        // SAFETY: the caller's promise.
+        // SAFETY: the context is what this thread's handler was given, as the caller promises.
         unsafe { set_registers(context.cast(), stack, code) };
     }
 }
@@ -52,7 +52,7 @@ impl Landing {
 unsafe fn set_registers(context: *mut libc::ucontext_t, stack: u64, code: u64) {
     /// In which direction string instructions go: up, wherever functions are called or return.
     const DIRECTION: i64 = 1 << 10;
-    // SAFETY: the caller's promise: it is the context of an interrupted thread.
+    // SAFETY: `go_on` passes the context of an interrupted thread, which its handler may change.
     let registers = unsafe { &mut (*context).uc_mcontext.gregs };
     registers[libc::REG_RSP as usize] = stack.cast_signed();
     registers[libc::REG_RIP as usize] = code.cast_signed();
@@ -61,7 +61,7 @@ unsafe fn set_registers(context: *mut libc::ucontext_t, stack: u64, code: u64) {
 
 #[cfg(target_arch = "aarch64")]
 unsafe fn set_registers(context: *mut libc::ucontext_t, stack: u64, code: u64) {
-    // SAFETY: the caller's promise: it is the context of an interrupted thread.
+    // SAFETY: `go_on` passes the context of an interrupted thread, which its handler may change.
     let registers = unsafe { &mut (*context).uc_mcontext };
     (registers.sp, registers.pc) = (stack, code);
 }

@@ -57,7 +57,7 @@ pub(crate) unsafe fn attempt_anywhere<R>(run: impl FnOnce() -> R) -> Result<R, W
 /// As [`attempt`], and `top` is null, or a multiple of 16 and the end of a stack on which nothing
 /// runs.
 pub(crate) unsafe fn attempt_on<R>(top: *mut u8, run: impl FnOnce() -> R) -> Result<R, Wild> {
-    // SAFETY: the caller's promises.
+    // SAFETY: the caller promises that the stack is free, and that `run` can be left at any access.
     unsafe { attempt_with(Landing::default(), top, run) }
 }
 
@@ -70,7 +70,8 @@ unsafe fn attempt_with<R>(
 ) -> Result<R, Wild> {
     threads::with_own(|thread| {
         let outer = thread.expect(&raw const landing);
-        // SAFETY: the caller's promises.
+        // SAFETY: the stack is free and `run` can be left at any access, as this function's caller
+        // promises.
         let result = unsafe { call(&landing, top, run) };
         thread.expect(outer);
         match result {
@@ -85,7 +86,8 @@ unsafe fn attempt_with<R>(
 /// # Safety
 /// `top` is a multiple of 16 and the end of a stack on which nothing runs.
 pub(crate) unsafe fn run_on<R>(top: *mut u8, run: impl FnOnce() -> R) -> R {
-    // SAFETY: the caller's promise; nobody knows of the landing, so the code comes to its end.
+    // SAFETY: the stack is free, as the caller promises; nobody knows of the landing, so the code is
+    // never left.
     let result = unsafe { call(&Landing::default(), top, run) };
     let result = result.expect("nobody leaves code at a landing that nobody knows");
     result.unwrap_or_else(|panic| resume_unwind(panic))

@@ -45,7 +45,8 @@ impl GraphExec {
     /// part of that capture's graph.
     ///
     /// # Errors
-    /// The driver's, and those of what must be done [before](crate::Capture::before_each_launch) it. What goes
+    /// The driver's, and those of what must be done [before](crate::Capture::before_each_launch) it.
+    /// [`Error::GuardHeld`] if it writes page-locked memory that is read through a guard. What goes
     /// wrong while the graph runs appears at a later call, as [`Error::DeviceLost`].
     #[track_caller]
     pub fn launch(&self, stream: &Stream) -> Result<()> {

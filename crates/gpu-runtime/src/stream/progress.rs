@@ -185,7 +185,7 @@ impl Stream {
     /// However this ends, by an error or a panic too, the copy does not use it any more.
     #[track_caller]
     pub(crate) fn lend(&self, leave: Leave, enqueue: impl FnOnce() -> Result<()>) -> Result<()> {
-        /// Waits for everything on the stream where nobody else has waited for the copy.
+        /// Waits for everything on the stream where a panic has kept others from waiting for the copy.
         struct Lent<'a>(&'a Stream);
         impl Drop for Lent<'_> {
             fn drop(&mut self) {
@@ -195,15 +195,10 @@ impl Stream {
             }
         }
         let lent = Lent(self);
-        let enqueued = enqueue();
-        if enqueued.is_ok() {
-            let waited = self.settle(leave, self.sequence());
-            mem::forget(lent);
-            return waited;
-        }
         // What has failed is not on its way: see `enqueue`.
+        let done = enqueue().and_then(|()| self.settle(leave, self.sequence()));
         mem::forget(lent);
-        enqueued
+        done
     }
 
     /// Blocks until the first `sequence` pieces of work are done, which use what is lent to them. Where

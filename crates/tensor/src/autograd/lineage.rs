@@ -10,14 +10,14 @@ use crate::Device;
 pub(super) struct Lineage(OnceLock<Member>);
 
 struct Member {
-    family: Arc<Family>,
+    succession: Arc<Succession>,
     generation: u64,
 }
 
 #[derive(Default)]
-struct Family(Mutex<Living>);
+struct Succession(Mutex<Living>);
 
-/// The leaves of a family that tensors or graphs still have.
+/// The leaves of a succession that tensors or graphs still have.
 #[derive(Default)]
 struct Living {
     newest: u64,
@@ -27,23 +27,22 @@ struct Living {
 impl Lineage {
     /// Notes that `heir`, which is new, takes the place of the leaf that this is of.
     pub(super) fn pass_on(&self, heir: &Arc<Leaf>) {
-        let member =
-            self.0.get_or_init(|| Member { family: Arc::new(Family::default()), generation: 0 });
-        let family = Arc::clone(&member.family);
-        let generation = family.admit(heir);
+        let member = self.0.get_or_init(|| Member { succession: Arc::default(), generation: 0 });
+        let succession = Arc::clone(&member.succession);
+        let generation = succession.admit(heir);
         // A leaf has one place that it took, at most.
-        let _ = heir.lineage().0.set(Member { family, generation });
+        let _ = heir.lineage().0.set(Member { succession, generation });
     }
 
-    /// Where a later leaf of the family is that has a gradient.
+    /// Where a later leaf of the succession is that has a gradient.
     pub(super) fn heir_with_gradient(&self) -> Option<Device> {
         let member = self.0.get()?;
-        let heirs = member.family.after(member.generation);
+        let heirs = member.succession.after(member.generation);
         heirs.iter().find(|heir| heir.gradient().is_some()).map(|heir| heir.form().device())
     }
 }
 
-impl Family {
+impl Succession {
     fn admit(&self, leaf: &Arc<Leaf>) -> u64 {
         let mut living = self.lock();
         living.newest += 1;

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use gpu_runtime::{Capture, Stream};
 
 use super::cuda::uses_of;
+use crate::capture::attached;
 use crate::storage::{Storage, WeakStorage};
 use crate::{Result, Tensor};
 
@@ -42,19 +43,9 @@ pub(super) fn note_write(stream: &Stream, target: &Tensor) -> Result<()> {
 
 impl Written {
     fn of(capture: &Capture) -> Arc<Written> {
-        if let Some(known) = capture.attached() {
-            return known;
-        }
-        let new = Arc::new(Written::default());
-        match capture.attach(Arc::clone(&new)) {
-            Ok(()) => {
-                let written = Arc::clone(&new);
-                capture.after_each_launch(move || written.count_launch());
-                new
-            }
-            // Another thread of the capture was quicker.
-            Err(new) => capture.attached().unwrap_or(new),
-        }
+        attached(capture, |written: Arc<Written>| {
+            capture.after_each_launch(move || written.count_launch());
+        })
     }
 
     fn add(&self, capture: &Capture, storage: &Storage) {

@@ -6,7 +6,7 @@ use gpu_runtime::Access;
 
 use super::abi::Index;
 use super::{HostKernel, Operands, Operation};
-use crate::extent::Extent;
+use crate::checked_size::CheckedSize;
 use crate::{DType, Error, Result, Shape, Tensor};
 
 /// The tensors of an indexed operation. All are contiguous and on one device.
@@ -53,7 +53,7 @@ impl Operation<Index> {
 #[track_caller]
 pub(crate) fn indexed(operation: &'static Operation<Index>, call: &IndexCall<'_>) -> Result<()> {
     let IndexCall { output, source, index, outer, size, count, inner } = *call;
-    let product = |middle: usize| [outer, middle, inner].into_iter().product::<Extent>();
+    let product = |middle: usize| [outer, middle, inner].into_iter().product::<CheckedSize>();
     let (Some(small), Some(large)) = (product(count).size(), product(size).size()) else {
         let shape = Shape::from([outer, count.max(size), inner]);
         return Err(Error::TooLarge { shape, dtype: source.dtype() });

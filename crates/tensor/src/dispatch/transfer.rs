@@ -137,8 +137,8 @@ fn fetch(target: &Tensor, to: &Heap, source: &Tensor, from: &DeviceMemory) -> Re
         drop(uses);
         let arrival = stream.point();
         // SAFETY: the target, whose layout lies inside its memory, has as many bytes as the source.
-        unsafe { filling.note(staging, arrival, (first + start, length)) };
-        stream.point().wait()?;
+        unsafe { filling.note(staging, arrival.clone(), (first + start, length)) };
+        arrival.wait()?;
         to.settle()?;
     }
     Ok(())

@@ -2,8 +2,8 @@
 
 use super::convert::copy_into;
 use crate::autograd::record_many;
+use crate::checked_size::CheckedSize;
 use crate::dispatch;
-use crate::extent::Extent;
 use crate::promote::{Typed, result_type};
 use crate::shape::resolve_dim;
 use crate::{Error, Result, Shape, Tensor};
@@ -25,7 +25,7 @@ impl Tensor {
         let named = named(tensors);
         let place = dispatch::same_place(OP, &named)?;
         check_sizes(OP, &named, dim)?;
-        let length: Extent = tensors.iter().map(|tensor| tensor.shape()[dim]).sum();
+        let length: CheckedSize = tensors.iter().map(|tensor| tensor.shape()[dim]).sum();
         let typed: Vec<Typed> = tensors.iter().map(|t| Typed::Dimensioned(t.dtype())).collect();
         let shape = first.layout().shape().with(dim, length.size_or_max());
         let output = Tensor::uninit(shape, result_type(&typed), place)?;

@@ -1,6 +1,6 @@
 //! The part of a large tensor that is printed: the edges of its long dimensions.
 
-use crate::extent::Extent;
+use crate::checked_size::CheckedSize;
 use crate::{Error, Result, Tensor};
 
 /// How many entries are shown on each side of an elided dimension.
@@ -21,7 +21,7 @@ pub(super) fn of(tensor: &Tensor) -> Result<(Tensor, Vec<bool>)> {
     let elided: Vec<bool> =
         tensor.shape().iter().map(|&size| summarised && size > 2 * EDGE).collect();
     let edges = tensor.shape().iter().zip(&elided);
-    let left: Extent = edges.map(|(&size, &cut)| if cut { 2 * EDGE } else { size }).product();
+    let left: CheckedSize = edges.map(|(&size, &cut)| if cut { 2 * EDGE } else { size }).product();
     if left.size().is_none_or(|left| left > MOST) {
         return Err(Error::InvalidArgument {
             op: "to_string",

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use gpu_runtime::{Capture, Device, Order, Stream, outside_of_captures, with_order};
 
 use super::generator::Generator;
+use crate::capture::attached;
 use crate::device::Place;
 use crate::{DType, Error, Result, Tensor};
 
@@ -38,19 +39,9 @@ struct Source {
 impl CapturedDraws {
     /// Those of a capture.
     pub(super) fn of(capture: &Capture) -> Arc<CapturedDraws> {
-        if let Some(known) = capture.attached() {
-            return known;
-        }
-        let new = Arc::new(CapturedDraws::default());
-        match capture.attach(Arc::clone(&new)) {
-            Ok(()) => {
-                let draws = Arc::clone(&new);
-                capture.before_each_launch(move |stream| draws.reserve(stream).map_err(own));
-                new
-            }
-            // Another thread of the capture was quicker.
-            Err(new) => capture.attached().unwrap_or(new),
-        }
+        attached(capture, |draws: Arc<CapturedDraws>| {
+            capture.before_each_launch(move |stream| draws.reserve(stream).map_err(own));
+        })
     }
 
     /// The next draw from a generator.

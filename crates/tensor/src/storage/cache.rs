@@ -18,15 +18,15 @@ const LIMIT: usize = 256 << 20;
 static CACHE: Mutex<Cache> = Mutex::new(Cache { blocks: VecDeque::new(), bytes: 0 });
 
 /// A block that nobody uses.
-struct Block {
+struct IdleBlock {
     start: NonNull<u8>,
     layout: Layout,
 }
 
 // SAFETY: the block is owned, and nobody else knows its address.
-unsafe impl Send for Block {}
+unsafe impl Send for IdleBlock {}
 
-impl Drop for Block {
+impl Drop for IdleBlock {
     fn drop(&mut self) {
         // SAFETY: `keep` was given the block with the layout that it was allocated with.
         unsafe { alloc::dealloc(self.start.as_ptr(), self.layout) };
@@ -35,7 +35,7 @@ impl Drop for Block {
 
 struct Cache {
     /// The one that was freed last is at the back.
-    blocks: VecDeque<Block>,
+    blocks: VecDeque<IdleBlock>,
     bytes: usize,
 }
 
@@ -69,12 +69,12 @@ pub(super) fn take(layout: Layout) -> Option<NonNull<u8>> {
 /// # Safety
 /// The global allocator gave the block with this layout, and nobody uses it any more.
 pub(super) unsafe fn keep(start: NonNull<u8>, layout: Layout) {
-    let block = Block { start, layout };
+    let block = IdleBlock { start, layout };
     if layout.size() < SMALLEST || layout.size() > LIMIT {
         return;
     }
     // Freed after the lock is: giving memory to the system takes long.
-    let mut surplus: Vec<Block> = Vec::new();
+    let mut surplus: Vec<IdleBlock> = Vec::new();
     let mut cache = CACHE.lock().unwrap_or_else(PoisonError::into_inner);
     cache.bytes += layout.size();
     cache.blocks.push_back(block);

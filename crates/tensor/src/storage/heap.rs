@@ -168,7 +168,8 @@ impl Due {
     /// # Safety
     /// The bytes have arrived, the block is long enough, and nobody else uses it.
     unsafe fn bring(&self, block: &Block) {
-        // SAFETY: the caller's promise that both are as long, and that this one is alone with them.
+        // SAFETY: the staging memory has `bytes` bytes and the block as many from `offset` on, which
+        // nobody else uses: both are this function's conditions.
         unsafe {
             let target = block.start().as_ptr().add(self.offset);
             self.staging.start().copy_to_nonoverlapping(target, self.bytes);

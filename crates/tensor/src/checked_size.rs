@@ -1,0 +1,103 @@
+//! Arithmetic of sizes, strides and bytes, in which nothing that overflows goes unnoticed.
+
+use std::iter::{Product, Sum};
+use std::ops::{Add, Mul};
+
+/// A size, a distance or a number of bytes that is being computed.
+///
+/// It stays within `isize`, as all memory does. Where a step leaves that range the whole result is
+/// lost, and who asks for it gets nothing. So whatever comes from a caller's sizes is computed with
+/// this type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct CheckedSize(Option<isize>);
+
+impl CheckedSize {
+    /// The result, of what cannot be negative.
+    pub(crate) fn size(self) -> Option<usize> {
+        self.0.and_then(|value| usize::try_from(value).ok())
+    }
+
+    /// The result, of what may be negative.
+    pub(crate) fn distance(self) -> Option<isize> {
+        self.0
+    }
+
+    /// The result, or where it was lost the largest number there is, which is no size of anything:
+    /// for a shape that is going to be refused and named in the error.
+    pub(crate) fn size_or_max(self) -> usize {
+        self.size().unwrap_or(usize::MAX)
+    }
+}
+
+impl From<usize> for CheckedSize {
+    fn from(size: usize) -> CheckedSize {
+        CheckedSize(isize::try_from(size).ok())
+    }
+}
+
+impl From<isize> for CheckedSize {
+    fn from(distance: isize) -> CheckedSize {
+        CheckedSize(Some(distance))
+    }
+}
+
+impl<T: Into<CheckedSize>> Add<T> for CheckedSize {
+    type Output = CheckedSize;
+
+    fn add(self, other: T) -> CheckedSize {
+        CheckedSize(self.0.zip(other.into().0).and_then(|(a, b)| a.checked_add(b)))
+    }
+}
+
+impl<T: Into<CheckedSize>> Mul<T> for CheckedSize {
+    type Output = CheckedSize;
+
+    fn mul(self, other: T) -> CheckedSize {
+        CheckedSize(self.0.zip(other.into().0).and_then(|(a, b)| a.checked_mul(b)))
+    }
+}
+
+impl<T: Into<CheckedSize>> Sum<T> for CheckedSize {
+    fn sum<I: Iterator<Item = T>>(parts: I) -> CheckedSize {
+        parts.fold(CheckedSize::from(0usize), CheckedSize::add)
+    }
+}
+
+/// Every factor counts: a product that overflows and is then multiplied by 0 has overflowed.
+impl<T: Into<CheckedSize>> Product<T> for CheckedSize {
+    fn product<I: Iterator<Item = T>>(factors: I) -> CheckedSize {
+        factors.fold(CheckedSize::from(1usize), CheckedSize::mul)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MOST: usize = isize::MAX as usize;
+
+    #[test]
+    fn what_fits_is_computed() {
+        assert_eq!((CheckedSize::from(2usize) * 3isize + 4usize).size(), Some(10));
+        assert_eq!((CheckedSize::from(2usize) * -3isize).distance(), Some(-6));
+        assert_eq!([MOST].into_iter().sum::<CheckedSize>().size(), Some(MOST));
+        assert_eq!([0usize; 0].into_iter().product::<CheckedSize>().size(), Some(1));
+    }
+
+    #[test]
+    fn what_does_not_fit_stays_lost() {
+        let lost = [
+            CheckedSize::from(MOST + 1),
+            CheckedSize::from(MOST) + 1usize,
+            CheckedSize::from(isize::MIN) * -1isize,
+            CheckedSize::from(usize::MAX) * CheckedSize::from(0usize),
+            [1usize << 32, 1 << 31, 0].into_iter().product::<CheckedSize>(),
+            [MOST, MOST, 10].into_iter().sum::<CheckedSize>(),
+        ];
+        for extent in lost {
+            assert_eq!((extent.size(), extent.distance()), (None, None));
+            assert_eq!(extent.size_or_max(), usize::MAX);
+        }
+        assert_eq!(CheckedSize::from(-1isize).size(), None, "a size is not negative");
+    }
+}
