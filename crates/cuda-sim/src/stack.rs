@@ -10,7 +10,7 @@ use libc::{
     PROT_WRITE, c_void,
 };
 
-use crate::trap::{self, Wild};
+use crate::trap::{self, Function, Place, Wild};
 
 /// What a stack has at least. Pages that are never touched take no memory.
 const USUAL: usize = 8 << 20;
@@ -28,6 +28,7 @@ pub(crate) struct Stack {
     memory: Option<Memory>,
     /// Whether something runs on it.
     busy: Cell<bool>,
+    place: Place,
 }
 
 impl Stack {
@@ -42,7 +43,7 @@ impl Stack {
             Some(spare) => spare,
             None => Memory::new(bytes)?,
         };
-        Ok(Stack { memory: Some(memory), busy: Cell::new(false) })
+        Ok(Stack { memory: Some(memory), busy: Cell::new(false), place: Place::own() })
     }
 
     /// How far down frames of native code may reach.
@@ -50,15 +51,26 @@ impl Stack {
         self.memory.as_ref().map_or(u64::MAX, |memory| memory.low() as u64 + RESERVE as u64)
     }
 
-    /// Calls native code, as [`trap::attempt`]: on this stack, or further down if that is in use.
+    /// Calls native code, up to its end or to its first wild access: on this stack, or further down
+    /// if that is in use.
     ///
     /// # Safety
-    /// As [`trap::attempt`].
-    pub(crate) unsafe fn attempt<R>(&self, run: impl FnOnce() -> R) -> Result<R, Wild> {
+    /// The code may be called with the arguments, and is as [`trap::attempt`] wants it.
+    pub(crate) unsafe fn call<A, B>(
+        &self,
+        code: unsafe extern "C" fn(*mut A, *mut B) -> u32,
+        first: *mut A,
+        second: *mut B,
+    ) -> Result<u32, Wild> {
+        // SAFETY: pointers are passed in the same way whatever they point to.
+        let code = unsafe {
+            std::mem::transmute::<unsafe extern "C" fn(*mut A, *mut B) -> u32, Function>(code)
+        };
         let is_inside = self.busy.replace(true);
         let top = if is_inside { ptr::null_mut() } else { self.top() };
-        // SAFETY: nothing runs on the stack yet, and the rest is the caller's promise.
-        let result = unsafe { trap::attempt_on(top, run) };
+        // SAFETY: the caller knows that the code takes the arguments and may be left. Nothing runs
+        // on the stack yet, and the place is this thread's, for a stack is not `Send`.
+        let result = unsafe { self.place.enter(code, [first.cast(), second.cast()], top) };
         self.busy.set(is_inside);
         result
     }

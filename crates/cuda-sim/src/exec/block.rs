@@ -284,12 +284,12 @@ impl<'a> Block<'a> {
             Ok(entry) => entry,
             Err(kind) => return Err(self.fault(index, kind)),
         };
-        let context = &raw const *self.context;
+        let context = &raw mut *self.context;
         let thread = self.threads.as_mut_ptr().wrapping_add(index);
         // SAFETY: context and thread point to live memory of the sizes that the kernel was compiled
         // for, the launch keeps parameters and globals alive, and the code lives as long as the
         // kernel.
-        Ok(unsafe { self.runner.call(thread, || entry(context, thread)) })
+        Ok(unsafe { self.runner.call(thread, entry, (context, thread)) })
     }
 
     /// The fault that native code left behind, or else the given one.

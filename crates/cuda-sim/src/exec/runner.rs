@@ -57,13 +57,18 @@ impl<'a> Runner<'a> {
     /// Calls native code; [`FAULTED`] too if it made a wild access, which `thread` answers for.
     ///
     /// # Safety
-    /// `run` does nothing but to call code of the launch's kernel for the block that runs, and the
-    /// thread is one of the block's.
-    pub(super) unsafe fn call(&self, thread: *const Thread, run: impl FnOnce() -> u32) -> u32 {
+    /// The code is that of the launch's kernel, the arguments are the running block's, and so is the
+    /// thread.
+    pub(super) unsafe fn call<T>(
+        &self,
+        thread: *const Thread,
+        code: unsafe extern "C" fn(*mut Context, *mut T) -> u32,
+        (context, place): (*mut Context, *mut T),
+    ) -> u32 {
         // SAFETY: native code has nothing to drop and holds no lock, nor do functions that it calls
         // where they touch memory of a device: `text` makes attempts of its own, and all others do
         // nothing else there.
-        unsafe { self.stack.attempt(run) }.unwrap_or_else(|wild| {
+        unsafe { self.stack.call(code, context, place) }.unwrap_or_else(|wild| {
             // SAFETY: the block's threads live as long as it does, and native code does not run.
             self.stop(unsafe { &*thread }, 0, FaultKind::Wild(wild));
             FAULTED

@@ -173,4 +173,4 @@ pub(crate) type WarpEntry = unsafe extern "C" fn(*mut Context, *mut WarpRecord) 
 /// A kernel as a function. Where threads may have to wait, it runs one thread up to the next wait
 /// or its end; otherwise it runs all threads of the block one after the other, with one thread's
 /// memory.
-pub(crate) type Entry = unsafe extern "C" fn(*const Context, *mut Thread) -> u32;
+pub(crate) type Entry = unsafe extern "C" fn(*mut Context, *mut Thread) -> u32;

@@ -4,14 +4,19 @@ use std::arch::{asm, naked_asm};
 use std::cell::UnsafeCell;
 use std::ffi::c_void;
 
+use super::Wild;
+
+/// What is called: code of a kernel, or of ours.
+pub(crate) type Function = unsafe extern "C" fn(*mut u8, *mut u8) -> u32;
+
 /// The place behind a [`call`]: native code writes it, and the signal handler reads it.
 #[derive(Default)]
 #[repr(C)]
 pub(super) struct Landing {
     /// The stack's pointer there, and the address of the code.
     place: UnsafeCell<[u64; 2]>,
-    /// The access at which the code was left.
-    address: UnsafeCell<u64>,
+    /// The access at which the code was left, if it was.
+    wild: UnsafeCell<Option<Wild>>,
     /// Whether the code is left at any page fault, and not only at one in a device's window.
     is_anywhere: bool,
 }
@@ -27,10 +32,10 @@ impl Landing {
         self.is_anywhere
     }
 
-    /// The address of the access at which the code was left.
-    pub(super) fn address(&self) -> u64 {
+    /// The access at which the code was left, if it was.
+    pub(super) fn wild(&self) -> Option<Wild> {
         // SAFETY: it is written by the handler, on this thread, and not any more.
-        unsafe { self.address.get().read_volatile() }
+        unsafe { self.wild.get().read_volatile() }
     }
 
     /// Makes a thread go on here that was interrupted by a signal inside the call.
@@ -40,10 +45,10 @@ impl Landing {
     pub(super) unsafe fn go_on(&self, context: *mut c_void, address: u64) {
         // SAFETY: the thread is in the call, so the place was written, and nobody writes it now.
         let [stack, code] = unsafe {
-            self.address.get().write_volatile(address);
+            self.wild.get().write_volatile(Some(Wild { address }));
             self.place.get().read_volatile()
         };
-        // SAFETY: the context is what this thread's handler was given, as the caller promises.
+        // SAFETY: the caller was given the context as this thread's handler.
         unsafe { set_registers(context.cast(), stack, code) };
     }
 }
@@ -87,22 +92,23 @@ pub(crate) fn stack_pointer() -> u64 {
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 compile_error!("cuda-sim runs on x86-64 and 64-bit Arm: elsewhere it cannot call kernels");
 
-/// Calls a function with an argument, on the stack that ends at `top` unless that is null. Returns
-/// when the function does, or when a thread is made to go on at the landing.
+/// Calls a function with two arguments, on the stack that ends at `top` unless that is null, and
+/// returns what it returns. Returns too when the thread is made to go on at the landing.
 ///
 /// All registers that a function keeps are kept here, because the function may be left anywhere.
 ///
 /// # Safety
-/// The function may be called with that argument. `top` is null, or a multiple of 16 and the end of
-/// a stack on which nothing runs.
+/// The function may be called with those arguments. `top` is null, or a multiple of 16 and the end
+/// of a stack on which nothing runs.
 #[cfg(target_arch = "x86_64")]
 #[unsafe(naked)]
 pub(super) unsafe extern "C" fn call(
     landing: &Landing,
-    function: unsafe extern "C" fn(*mut u8),
-    argument: *mut u8,
+    function: Function,
+    first: *mut u8,
+    second: *mut u8,
     top: *mut u8,
-) {
+) -> u32 {
     naked_asm!(
         ".cfi_startproc",
         "push rbp",
@@ -124,10 +130,12 @@ pub(super) unsafe extern "C" fn call(
         "lea rax, [rip + 2f]",
         "mov [rdi], rsp",
         "mov [rdi + 8], rax",
+        "mov rax, rsi",
         "mov rdi, rdx",
-        "test rcx, rcx",
-        "cmovnz rsp, rcx",
-        "call rsi",
+        "mov rsi, rcx",
+        "test r8, r8",
+        "cmovnz rsp, r8",
+        "call rax",
         "lea rsp, [rbp - 48]",
         // The thread goes on here with the stack's pointer and nothing else.
         "2:",
@@ -144,22 +152,23 @@ pub(super) unsafe extern "C" fn call(
     )
 }
 
-/// Calls a function with an argument, on the stack that ends at `top` unless that is null. Returns
-/// when the function does, or when a thread is made to go on at the landing.
+/// Calls a function with two arguments, on the stack that ends at `top` unless that is null, and
+/// returns what it returns. Returns too when the thread is made to go on at the landing.
 ///
 /// All registers that a function keeps are kept here, because the function may be left anywhere.
 ///
 /// # Safety
-/// The function may be called with that argument. `top` is null, or a multiple of 16 and the end of
-/// a stack on which nothing runs.
+/// The function may be called with those arguments. `top` is null, or a multiple of 16 and the end
+/// of a stack on which nothing runs.
 #[cfg(target_arch = "aarch64")]
 #[unsafe(naked)]
 pub(super) unsafe extern "C" fn call(
     landing: &Landing,
-    function: unsafe extern "C" fn(*mut u8),
-    argument: *mut u8,
+    function: Function,
+    first: *mut u8,
+    second: *mut u8,
     top: *mut u8,
-) {
+) -> u32 {
     naked_asm!(
         ".cfi_startproc",
         "stp x29, x30, [sp, #-160]!",
@@ -179,11 +188,13 @@ pub(super) unsafe extern "C" fn call(
         "mov x9, sp",
         "adr x10, 2f",
         "stp x9, x10, [x0]",
+        "mov x11, x1",
         "mov x0, x2",
-        "cbz x3, 1f",
-        "mov sp, x3",
+        "mov x1, x3",
+        "cbz x4, 1f",
+        "mov sp, x4",
         "1:",
-        "blr x1",
+        "blr x11",
         "mov sp, x29",
         // The thread goes on here with the stack's pointer and nothing else.
         "2:",

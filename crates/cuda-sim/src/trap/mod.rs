@@ -20,7 +20,8 @@ use std::thread;
 use self::landing::Landing;
 
 pub(crate) use self::handler::stand_in;
-pub(crate) use self::landing::stack_pointer;
+pub(crate) use self::landing::{Function, stack_pointer};
+pub(crate) use self::threads::Place;
 pub(crate) use self::windows::watch;
 
 /// An access of a device's memory at an address where there is none, or where pages let nobody do
@@ -37,8 +38,8 @@ pub(crate) struct Wild {
 /// Wherever `run` touches memory of a device, no function that it is in, itself included, has
 /// anything left to drop or holds a lock: at a wild access all of them are left for good.
 pub(crate) unsafe fn attempt<R>(run: impl FnOnce() -> R) -> Result<R, Wild> {
-    // SAFETY: on the stack that is in use, and the rest is the caller's promise.
-    unsafe { attempt_on(ptr::null_mut(), run) }
+    // SAFETY: the caller lets `run` be left at any access of a device's memory.
+    unsafe { attempt_with(Landing::default(), run) }
 }
 
 /// Does so wherever the access is: for copies and the like, which touch the program's own memory as
@@ -47,38 +48,26 @@ pub(crate) unsafe fn attempt<R>(run: impl FnOnce() -> R) -> Result<R, Wild> {
 /// # Safety
 /// As [`attempt`], for memory of the program's too.
 pub(crate) unsafe fn attempt_anywhere<R>(run: impl FnOnce() -> R) -> Result<R, Wild> {
-    // SAFETY: as for an attempt.
-    unsafe { attempt_with(Landing::anywhere(), ptr::null_mut(), run) }
-}
-
-/// Does so on another stack, which ends at `top`; null is the stack that is in use.
-///
-/// # Safety
-/// As [`attempt`], and `top` is null, or a multiple of 16 and the end of a stack on which nothing
-/// runs.
-pub(crate) unsafe fn attempt_on<R>(top: *mut u8, run: impl FnOnce() -> R) -> Result<R, Wild> {
-    // SAFETY: the caller promises that the stack is free, and that `run` can be left at any access.
-    unsafe { attempt_with(Landing::default(), top, run) }
+    // SAFETY: the caller lets `run` be left at any access at all.
+    unsafe { attempt_with(Landing::anywhere(), run) }
 }
 
 /// # Safety
-/// As [`attempt_on`], wherever the landing takes wild accesses.
-unsafe fn attempt_with<R>(
-    landing: Landing,
-    top: *mut u8,
-    run: impl FnOnce() -> R,
-) -> Result<R, Wild> {
-    threads::with_own(|thread| {
-        let outer = thread.expect(&raw const landing);
-        // SAFETY: the stack is free and `run` can be left at any access, as this function's caller
-        // promises.
-        let result = unsafe { call(&landing, top, run) };
-        thread.expect(outer);
-        match result {
-            Some(result) => Ok(result.unwrap_or_else(|panic| resume_unwind(panic))),
-            None => Err(Wild { address: landing.address() }),
-        }
-    })
+/// As [`attempt`], wherever the landing takes wild accesses.
+unsafe fn attempt_with<R>(landing: Landing, run: impl FnOnce() -> R) -> Result<R, Wild> {
+    let enter = |function, argument| {
+        let arguments = [argument, ptr::null_mut()];
+        // SAFETY: `through` passes its function what that takes, which catches what unwinds, and
+        // the stack in use is as free as for any call. The caller lets `run` be left.
+        unsafe { Place::own().enter_with(landing, function, arguments, ptr::null_mut()) }
+    };
+    let mut result = None;
+    let left = through(run, &mut result, enter).err();
+    match (result, left) {
+        (Some(Ok(result)), _) => Ok(result),
+        (Some(Err(panic)), _) => resume_unwind(panic),
+        (None, wild) => Err(wild.expect("what does not end was left")),
+    }
 }
 
 /// Runs code on another stack, to its end.
@@ -86,43 +75,72 @@ unsafe fn attempt_with<R>(
 /// # Safety
 /// `top` is a multiple of 16 and the end of a stack on which nothing runs.
 pub(crate) unsafe fn run_on<R>(top: *mut u8, run: impl FnOnce() -> R) -> R {
-    // SAFETY: the stack is free, as the caller promises; nobody knows of the landing, so the code is
-    // never left.
-    let result = unsafe { call(&Landing::default(), top, run) };
+    let enter = |function, argument| {
+        // SAFETY: `through` passes its function what that takes, the caller knows that nothing runs
+        // on the stack, and nobody knows of the landing, so the code comes to its end.
+        unsafe { landing::call(&Landing::default(), function, argument, ptr::null_mut(), top) };
+    };
+    let mut result = None;
+    through(run, &mut result, enter);
     let result = result.expect("nobody leaves code at a landing that nobody knows");
     result.unwrap_or_else(|panic| resume_unwind(panic))
 }
 
-/// What is called, and then what came of it.
-enum Call<F, R> {
-    Coming(F),
-    Running,
-    Ended(thread::Result<R>),
+/// Has a closure run by who calls functions with an argument; what that returned.
+fn through<R, F: FnOnce() -> R, T>(
+    run: F,
+    result: &mut Option<thread::Result<R>>,
+    enter: impl FnOnce(Function, *mut u8) -> T,
+) -> T {
+    struct Call<'r, F, R> {
+        run: Option<F>,
+        result: &'r mut Option<thread::Result<R>>,
+    }
+    unsafe extern "C" fn body<R, F: FnOnce() -> R>(call: *mut u8, _: *mut u8) -> u32 {
+        // SAFETY: it is the variable below, which nobody else touches until this returns.
+        let call = unsafe { &mut *call.cast::<Call<'_, F, R>>() };
+        if let Some(run) = call.run.take() {
+            // Nothing unwinds from one stack to another.
+            *call.result = Some(catch_unwind(AssertUnwindSafe(run)));
+        }
+        0
+    }
+    let mut call = Call { run: Some(run), result };
+    enter(body::<R, F>, (&raw mut call).cast())
 }
 
-/// The result of `run`, or its panic; `None` if it was left at the landing.
-///
-/// # Safety
-/// `top` is as for [`attempt_on`], and if others know of the landing, so is `run`.
-unsafe fn call<R, F: FnOnce() -> R>(
-    landing: &Landing,
-    top: *mut u8,
-    run: F,
-) -> Option<thread::Result<R>> {
-    unsafe extern "C" fn body<R, F: FnOnce() -> R>(call: *mut u8) {
-        // SAFETY: it is the caller's below, who does nothing meanwhile.
-        let call = unsafe { &mut *call.cast::<Call<F, R>>() };
-        if let Call::Coming(run) = std::mem::replace(call, Call::Running) {
-            // Nothing unwinds from one stack to another.
-            *call = Call::Ended(catch_unwind(AssertUnwindSafe(run)));
-        }
+impl Place {
+    /// Calls a function with two arguments, up to its end or to its first wild access, on the stack
+    /// that ends at `top`; null is the stack that is in use.
+    ///
+    /// # Safety
+    /// As [`attempt`]. The function may be called with the arguments, unwinds never, and this is
+    /// the calling thread's place. `top` is null, or a multiple of 16 and the end of a stack on
+    /// which nothing runs.
+    pub(crate) unsafe fn enter(
+        &self,
+        function: Function,
+        [first, second]: [*mut u8; 2],
+        top: *mut u8,
+    ) -> Result<u32, Wild> {
+        // SAFETY: this function asks the same of its caller.
+        unsafe { self.enter_with(Landing::default(), function, [first, second], top) }
     }
-    let mut call = Call::Coming(run);
-    // SAFETY: the function takes what it is given; the rest is the caller's promise.
-    unsafe { landing::call(landing, body::<R, F>, (&raw mut call).cast(), top) };
-    match call {
-        Call::Ended(result) => Some(result),
-        Call::Coming(_) | Call::Running => None,
+
+    /// # Safety
+    /// As [`Place::enter`], wherever the landing takes wild accesses.
+    unsafe fn enter_with(
+        &self,
+        landing: Landing,
+        function: Function,
+        [first, second]: [*mut u8; 2],
+        top: *mut u8,
+    ) -> Result<u32, Wild> {
+        let outer = self.expect(&raw const landing);
+        // SAFETY: the caller knows that the function takes the arguments and that the stack is free.
+        let result = unsafe { landing::call(&landing, function, first, second, top) };
+        self.expect(outer);
+        landing.wild().map_or(Ok(result), Err)
     }
 }
 

@@ -23,17 +23,6 @@ pub(super) struct Thread {
     next: *const Thread,
 }
 
-impl Thread {
-    /// Sets where the thread goes on, which it is to be where it goes back to; null for nowhere.
-    /// Returns where that was before.
-    pub(super) fn expect(&self, landing: *const Landing) -> *const Landing {
-        // Only this thread and its signal handler look at it, so nothing is to be ordered but them.
-        let before = self.landing.load(Ordering::Relaxed);
-        self.landing.store(landing.cast_mut(), Ordering::Release);
-        before
-    }
-}
-
 /// Where the calling thread goes on if it makes a wild access.
 pub(super) fn landing() -> Option<&'static Landing> {
     let number = number();
@@ -49,15 +38,35 @@ pub(super) fn landing() -> Option<&'static Landing> {
     None
 }
 
-/// Calls a function with the calling thread's place.
-pub(super) fn with_own<R>(run: impl FnOnce(&'static Thread) -> R) -> R {
-    thread_local! {
-        static OWN: Own = Own::take();
+/// The calling thread's place in the list.
+pub(crate) struct Place {
+    thread: &'static Thread,
+    /// It is given back with this.
+    _lent: Option<Own>,
+}
+
+impl Place {
+    pub(crate) fn own() -> Place {
+        thread_local! {
+            static OWN: Own = Own::take();
+        }
+        match OWN.try_with(|own| own.0) {
+            Ok(thread) => Place { thread, _lent: None },
+            Err(_) => {
+                // The thread is ending.
+                let own = Own::take();
+                Place { thread: own.0, _lent: Some(own) }
+            }
+        }
     }
-    match OWN.try_with(|own| own.0) {
-        Ok(thread) => run(thread),
-        // The thread is ending.
-        Err(_) => run(Own::take().0),
+
+    /// Sets where the thread goes on at a wild access; null for nowhere. Returns where that was
+    /// before.
+    pub(super) fn expect(&self, landing: *const Landing) -> *const Landing {
+        // Only this thread and its signal handler look at it, so nothing is to be ordered but them.
+        let before = self.thread.landing.load(Ordering::Relaxed);
+        self.thread.landing.store(landing.cast_mut(), Ordering::Release);
+        before
     }
 }
 

@@ -91,7 +91,7 @@ impl Block<'_> {
         // SAFETY: context and record point to live memory of the sizes that the kernel was compiled
         // for, the launch keeps parameters and globals alive, and the code lives as long as the
         // kernel.
-        unsafe { self.runner.call(thread, || entry(context, record)) }
+        unsafe { self.runner.call(thread, entry, (context, record)) }
     }
 
     fn warp_suspended(&mut self, warp: usize) -> Result<bool, Fault> {
