@@ -35,6 +35,14 @@ pub enum AutogradError {
         /// Shape, dtype and device of the gradient.
         found: Box<(Shape, DType, Device)>,
     },
+    /// A tensor was to be its own gradient, and the next backward pass would have added to both.
+    #[error(
+        "set_grad: a tensor of shape {shape} cannot be its own gradient; give it a clone_data()"
+    )]
+    OwnGradient {
+        /// The tensor's shape.
+        shape: Shape,
+    },
     /// One of the tensors to differentiate by does not require gradients.
     #[error(
         "grad: input {index} does not require gradients; call .requires_grad_(true) before it is used"

@@ -1,5 +1,7 @@
 //! A tensor's part in the graph, as its methods.
 
+use std::sync::Arc;
+
 use super::error::AutogradError;
 use super::leaf::Form;
 use super::{Backward, Meta};
@@ -47,10 +49,13 @@ impl Tensor {
         self.autograd().existing_leaf()?.gradient()
     }
 
-    /// Replaces the gradient of a leaf.
+    /// Replaces the gradient of a leaf. What is kept is the gradient detached, in the same memory: a
+    /// graph through which it was computed may lead back to this leaf, and then neither would ever
+    /// be freed.
     ///
     /// # Errors
-    /// The tensor is not a leaf, or the gradient differs from it in shape, dtype or device.
+    /// The tensor is not a leaf, or the gradient is the tensor itself or differs from it in shape,
+    /// dtype or device.
     pub fn set_grad(&self, gradient: Option<Tensor>) -> Result<()> {
         const OP: &str = "set_grad";
         let Some(gradient) = gradient else {
@@ -65,7 +70,12 @@ impl Tensor {
             let (expected, found) = (leaf.form().describe(), Form::of(&gradient).describe());
             return Err(AutogradError::GradientMismatch { op: OP, expected, found }.into());
         }
-        leaf.set(Some(gradient));
+        if gradient.autograd().existing_leaf().is_some_and(|other| Arc::ptr_eq(leaf, other)) {
+            return Err(
+                AutogradError::OwnGradient { shape: gradient.layout().shape().clone() }.into()
+            );
+        }
+        leaf.set(Some(gradient.detach()));
         Ok(())
     }
 

@@ -67,6 +67,25 @@ fn a_gradient_that_is_set_must_look_like_its_tensor() -> Result<()> {
 }
 
 #[test]
+fn a_tensor_is_not_its_own_gradient() -> Result<()> {
+    let x = tensor![1.0, 2.0]?.requires_grad_(true)?;
+    let error = x.set_grad(Some(x.clone())).expect_err("x has to be changed by it");
+    assert!(matches!(error, Error::Autograd(AutogradError::OwnGradient { .. })), "{error:?}");
+    assert!(x.grad().is_none());
+    Ok(())
+}
+
+#[test]
+fn a_gradient_that_is_set_lets_go_of_how_it_was_computed() -> Result<()> {
+    let x = tensor![1.0, 2.0]?.requires_grad_(true)?;
+    x.set_grad(Some(x.mul(3.0)?))?;
+    let gradient = x.grad().expect("it was set");
+    assert_eq!(gradient.to_vec::<f32>()?, [3.0, 6.0]);
+    assert!(gradient.is_leaf() && !gradient.requires_grad(), "x and it would hold each other");
+    Ok(())
+}
+
+#[test]
 fn a_single_number_that_is_a_leaf_has_the_gradient_one() -> Result<()> {
     let x = Tensor::scalar(3.0, ())?.requires_grad_(true)?;
     x.backward()?;
