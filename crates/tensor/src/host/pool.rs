@@ -2,9 +2,11 @@
 
 use std::any::Any;
 use std::mem;
+use std::num::NonZero;
 use std::ops::Range;
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::{Arc, OnceLock};
+use std::thread;
 
 use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
@@ -18,6 +20,9 @@ const GRAIN: usize = 1 << 15;
 /// Pieces per thread: more than one, so that a thread which is held up does not hold up the rest.
 const PIECES_PER_THREAD: usize = 4;
 
+/// More threads than this are taken for a mistake, unless the machine has more cores.
+const MAX_THREADS: usize = 512;
+
 /// What rayon takes to mean as many threads as there are cores.
 const ONE_PER_CORE: usize = 0;
 
@@ -27,7 +32,8 @@ const ONE_PER_CORE: usize = 0;
 /// belongs at the beginning of a program.
 ///
 /// # Errors
-/// `threads` is 0, or another number is settled already, or the system refused the threads.
+/// `threads` is 0, or more than 512 and than there are cores; another number is settled already; or
+/// the system refused the threads.
 ///
 /// ```
 /// tensor::set_num_threads(2)?;
@@ -41,6 +47,10 @@ pub fn set_num_threads(threads: usize) -> Result<()> {
     };
     if threads == 0 {
         return refuse("at least one is needed");
+    }
+    let cores = thread::available_parallelism().map_or(1, NonZero::get);
+    if threads > MAX_THREADS.max(cores) {
+        return refuse("that is more than 512, and more than there are cores");
     }
     let pool = POOL.get_or_init(|| start(threads));
     match pool.as_ref().map(ThreadPool::current_num_threads) {
@@ -135,6 +145,13 @@ mod tests {
                 sum.fetch_add(range.sum::<usize>(), Ordering::Relaxed);
             });
             assert_eq!(sum.into_inner(), (0..units).sum::<usize>());
+        }
+    }
+
+    #[test]
+    fn absurd_numbers_of_threads_are_refused() {
+        for threads in [0, usize::MAX, 1 << 60, 1 << 16] {
+            assert!(set_num_threads(threads).is_err(), "{threads}");
         }
     }
 
