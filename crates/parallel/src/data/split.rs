@@ -1,5 +1,6 @@
 //! Parts of a dataset.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use tensor::Error;
@@ -11,13 +12,15 @@ use super::shuffle::permutation;
 #[derive(Debug)]
 pub struct Subset<D> {
     dataset: Arc<D>,
-    indices: Vec<usize>,
+    /// The order of all parts, and where this one lies in it.
+    order: Arc<Vec<usize>>,
+    part: Range<usize>,
 }
 
 impl<D> Subset<D> {
     /// Which samples of the whole these are.
     pub fn indices(&self) -> &[usize] {
-        &self.indices
+        &self.order[self.part.clone()]
     }
 }
 
@@ -26,19 +29,20 @@ impl<D: Dataset> Dataset for Subset<D> {
     type Error = D::Error;
 
     fn len(&self) -> usize {
-        self.indices.len()
+        self.part.len()
     }
 
     fn get(&self, index: usize) -> Result<D::Sample, D::Error> {
         // What is beyond the part is taken to be beyond the whole, which says what is wrong with that.
-        self.dataset.get(self.indices.get(index).copied().unwrap_or(self.dataset.len()))
+        self.dataset.get(self.indices().get(index).copied().unwrap_or(self.dataset.len()))
     }
 }
 
 /// Cuts a dataset into disjoint parts of the given lengths, by a permutation that `seed` decides.
 ///
 /// # Errors
-/// The lengths do not add up to the dataset's.
+/// The lengths do not add up to the dataset's, or the host has no memory for the permutation: 8
+/// bytes per sample.
 ///
 /// ```
 /// use parallel::{Dataset, TensorDataset, random_split};
@@ -62,11 +66,13 @@ pub fn random_split<D: Dataset, const N: usize>(
             why: "the lengths must add up to the number of samples",
         });
     }
+    let order = Arc::new(permutation(dataset.len(), seed, 0)?);
     let dataset = Arc::new(dataset);
-    let mut order = permutation(dataset.len(), seed, 0).into_iter();
-    Ok(lengths.map(|length| Subset {
-        dataset: Arc::clone(&dataset),
-        indices: order.by_ref().take(length).collect(),
+    let mut end = 0;
+    Ok(lengths.map(|length| {
+        let start = end;
+        end += length;
+        Subset { dataset: Arc::clone(&dataset), order: Arc::clone(&order), part: start..end }
     }))
 }
 

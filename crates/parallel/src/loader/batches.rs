@@ -1,9 +1,10 @@
 //! One epoch: an iterator over batches, in order.
 
+use std::iter::Enumerate;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::{iter, vec};
 
+use super::order::BatchIndices;
 use super::prefetch::{Prefetch, Prefetcher};
 use super::seeds::Seeds;
 use super::task::{Maker, Recipe, Task};
@@ -30,20 +31,20 @@ where
     Caller { recipe: Arc<Recipe<D>>, tasks: Tasks },
     /// Workers make them ahead.
     Workers { workers: Workers<BatchOf<D>>, tasks: Tasks, next: usize, total: usize },
-    /// The workers could not be started, or have gone: the error, then nothing.
+    /// The epoch could not begin, or its workers have gone: the error, then nothing.
     Failed(Option<LoaderError>),
 }
 
 /// The batches that are still to be made.
 pub(super) struct Tasks {
     seeds: Seeds,
-    indices: iter::Enumerate<vec::IntoIter<Box<[usize]>>>,
+    batches: Enumerate<BatchIndices>,
 }
 
 impl Tasks {
-    /// An epoch's, in the order of `batches`.
-    pub(super) fn new(batches: Vec<Box<[usize]>>, seeds: Seeds) -> Tasks {
-        Tasks { seeds, indices: batches.into_iter().enumerate() }
+    /// An epoch's.
+    pub(super) fn new(batches: BatchIndices, seeds: Seeds) -> Tasks {
+        Tasks { seeds, batches: batches.enumerate() }
     }
 }
 
@@ -51,12 +52,12 @@ impl Iterator for Tasks {
     type Item = Task;
 
     fn next(&mut self) -> Option<Task> {
-        let (batch, indices) = self.indices.next()?;
+        let (batch, indices) = self.batches.next()?;
         Some(Task { batch, indices, seeds: self.seeds })
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
-        self.indices.size_hint()
+        self.batches.size_hint()
     }
 }
 
@@ -88,6 +89,11 @@ where
             },
         };
         Batches { source, prefetcher: prefetch.map(Prefetcher::new), remaining: total }
+    }
+
+    /// An epoch that could not begin: the error, then nothing.
+    pub(super) fn failed(error: LoaderError) -> Self {
+        Batches { source: Source::Failed(Some(error)), prefetcher: None, remaining: 1 }
     }
 }
 

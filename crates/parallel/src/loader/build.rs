@@ -83,7 +83,8 @@ where
         self
     }
 
-    /// How many batches each worker may be ahead; 2 by default.
+    /// How many batches each worker may be ahead; 2 by default. All workers together are at most
+    /// 65,536 ahead.
     pub fn prefetch_factor(mut self, prefetch_factor: usize) -> Self {
         self.prefetch_factor = Some(prefetch_factor);
         self

@@ -1,11 +1,32 @@
 //! What can go wrong while batches are made.
 
+use std::collections::TryReserveError;
 use std::error::Error;
 
 /// Why a batch could not be made. The batches after it are not concerned.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LoaderError {
+    /// The host has no memory for the order of a shuffled epoch; there are no batches.
+    #[error("no memory for an order of {samples} samples: {source}; do without shuffle")]
+    Shuffle {
+        /// How many samples the dataset has.
+        samples: usize,
+        /// What was asked for.
+        source: tensor::Error,
+    },
+    /// The host has no memory for the samples of a batch.
+    #[error(
+        "batch {batch}: no memory for {samples} samples: {source}; choose a smaller batch_size"
+    )]
+    TooLarge {
+        /// The batch's number in its epoch.
+        batch: usize,
+        /// How many samples it should have.
+        samples: usize,
+        /// What the allocator says.
+        source: TryReserveError,
+    },
     /// The dataset could not read a sample.
     #[error("batch {batch}: sample {index} could not be read: {source}")]
     Sample {

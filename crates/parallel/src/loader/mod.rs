@@ -25,6 +25,9 @@ use prefetch::Prefetch;
 use seeds::Seeds;
 use task::Recipe;
 
+/// How many batches may be ahead of the loop at most.
+const MAX_AHEAD: usize = 1 << 16;
+
 /// The batch that a dataset's samples are joined to.
 type BatchOf<D> = <<D as Dataset>::Sample as Collate>::Batch;
 
@@ -103,10 +106,14 @@ where
     /// Begins the next epoch.
     pub fn iter(&self) -> Batches<D> {
         let epoch = self.epoch.fetch_add(1, Ordering::Relaxed);
-        let order = self.order.epoch(self.recipe.dataset.len(), epoch);
+        let samples = self.recipe.dataset.len();
+        let order = match self.order.epoch(samples, epoch) {
+            Ok(order) => order,
+            Err(source) => return Batches::failed(LoaderError::Shuffle { samples, source }),
+        };
         let seed = self.order.shuffle.unwrap_or_else(tensor::initial_seed);
         let tasks = Tasks::new(order, Seeds::of_epoch(seed, epoch));
-        let ahead = self.workers.saturating_mul(self.prefetch_factor);
+        let ahead = self.workers.saturating_mul(self.prefetch_factor).min(MAX_AHEAD);
         Batches::new(Arc::clone(&self.recipe), tasks, self.workers, ahead, self.prefetch.clone())
     }
 }

@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use tensor::with_manual_seed;
 
+use super::order::Indices;
 use super::seeds::Seeds;
 use super::{BatchOf, LoaderError, Pin};
 use crate::panics::{attempt, discard};
@@ -21,7 +22,7 @@ where
 /// One batch to make.
 pub(super) struct Task {
     pub(super) batch: usize,
-    pub(super) indices: Box<[usize]>,
+    pub(super) indices: Indices,
     pub(super) seeds: Seeds,
 }
 
@@ -47,7 +48,7 @@ where
         task: &Task,
         maker: &Maker<'_>,
     ) -> Option<Result<BatchOf<D>, LoaderError>> {
-        let mut samples = Vec::with_capacity(task.indices.len());
+        let mut samples = Vec::new();
         match self.read(task, maker, &mut samples) {
             Ok(()) => Some(self.finish(task, maker, samples)),
             Err(why) => {
@@ -61,7 +62,7 @@ where
     /// Reads the samples, each with a seed of its own.
     ///
     /// # Errors
-    /// A sample could not be read, or `None`: it was told to stop.
+    /// There is no room for the samples, or one could not be read, or `None`: it was told to stop.
     fn read(
         &self,
         task: &Task,
@@ -69,7 +70,10 @@ where
         samples: &mut Vec<D::Sample>,
     ) -> Result<(), Option<LoaderError>> {
         let batch = task.batch;
-        for &index in &task.indices {
+        let count = task.indices.len();
+        let too_large = |source| LoaderError::TooLarge { batch, samples: count, source };
+        samples.try_reserve_exact(count).map_err(too_large)?;
+        for index in task.indices.iter() {
             if maker.stop.load(Ordering::Relaxed) {
                 return Err(None);
             }
@@ -90,7 +94,7 @@ where
         samples: Vec<D::Sample>,
     ) -> Result<BatchOf<D>, LoaderError> {
         let batch = task.batch;
-        let first = task.indices.first().copied().unwrap_or_default();
+        let first = task.indices.iter().next().unwrap_or_default();
         let join = || {
             let joined = D::Sample::collate(samples)
                 .map_err(|source| LoaderError::Collate { batch, source })?;

@@ -1,5 +1,6 @@
 //! What a loader does when something goes wrong: it says what and where, and it never hangs.
 
+use std::convert::Infallible;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 
@@ -27,6 +28,45 @@ impl Dataset for Faulty {
             9 => panic!("sample {index} is cursed"),
             _ => Ok(index as i64),
         }
+    }
+}
+
+#[test]
+fn a_dataset_of_any_length_has_batches_until_memory_ends() {
+    struct Endless;
+    impl Dataset for Endless {
+        type Sample = i64;
+        type Error = Infallible;
+
+        fn len(&self) -> usize {
+            usize::MAX
+        }
+
+        fn get(&self, index: usize) -> Result<i64, Infallible> {
+            Ok(index as i64)
+        }
+    }
+    for workers in [0, 2] {
+        let mut loader = DataLoader::builder(Endless).batch_size(2).workers(workers);
+        if workers > 0 {
+            loader = loader.prefetch_factor(usize::MAX);
+        }
+        let loader = loader.build().expect("a loader");
+        let third = loader.iter().nth(2).expect("a third batch").expect("two numbers");
+        assert_eq!(third.to_vec::<i64>().expect("values"), [4, 5]);
+
+        let whole = DataLoader::builder(Endless).batch_size(usize::MAX).workers(workers).build();
+        let refused = whole.expect("a loader").iter().next();
+        assert!(
+            matches!(refused, Some(Err(LoaderError::TooLarge { batch: 0, .. }))),
+            "{refused:?}"
+        );
+
+        let shuffled = DataLoader::builder(Endless).shuffle(1).workers(workers).build();
+        let mut epoch = shuffled.as_ref().expect("a loader").iter();
+        let refused = epoch.next();
+        assert!(matches!(refused, Some(Err(LoaderError::Shuffle { .. }))), "{refused:?}");
+        assert!(epoch.next().is_none(), "an epoch without an order has no batches");
     }
 }
 
