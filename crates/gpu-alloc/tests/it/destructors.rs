@@ -2,14 +2,19 @@
 
 use std::cell::{OnceCell, RefCell};
 use std::sync::mpsc::{Sender, channel};
+use std::thread;
+use std::time::Duration;
 
 use gpu_alloc::{MemoryPool, allocate, allocate_pinned, memory_tag};
-use gpu_runtime::Device;
+use gpu_runtime::{Device, Pending, Stream};
 use test_support::isolate;
 
-use crate::device_support::devices;
+use crate::device_support::{Gate, devices};
 
 const MIB: usize = 1 << 20;
+
+/// How long the tests wait for what a lock that is never released would keep from happening.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Allocates when it is dropped, and says that it could.
 struct AllocatesInDrop(Device, Sender<()>);
@@ -32,7 +37,7 @@ fn memory_can_be_allocated_in_the_destructors_of_a_threads_own_variables() {
     isolate(|| {
         let [device, ..] = devices();
         let (allocated, allocates) = channel();
-        let thread = std::thread::spawn(move || {
+        let thread = thread::spawn(move || {
             // What is used first is dropped last.
             LAST.with_borrow(|last| drop(last.set(AllocatesInDrop(device, allocated))));
             let pool = MemoryPool::new();
@@ -40,6 +45,37 @@ fn memory_can_be_allocated_in_the_destructors_of_a_threads_own_variables() {
         });
         thread.join().expect("no panic");
         allocates.recv().expect("the destructor has run");
+    })
+    .run();
+}
+
+#[test]
+fn memory_can_be_allocated_in_the_destructors_of_what_the_runtime_has_kept_for_a_copy() {
+    isolate(|| {
+        let [device, other, ..] = devices();
+        for device in [device, other] {
+            let stream = Stream::new(device).expect("a stream");
+            let (allocated, allocates) = channel();
+            let gate = Gate::close(&stream);
+            // Dropped before its point is past, it is kept by the runtime.
+            drop(Pending::new(stream.point(), {
+                let kept = AllocatesInDrop(device, allocated);
+                move || drop(kept)
+            }));
+            gate.open();
+            let end = stream.point();
+            while !end.is_complete().expect("the device is well") {
+                thread::yield_now();
+            }
+            assert!(allocates.try_recv().is_err(), "nobody has looked yet whether it is over");
+            // More than is cached, so that the allocator asks the driver, under its lock.
+            let thread = thread::spawn(move || {
+                let stream = device.default_stream().expect("there is one");
+                allocate(device, 200 * MIB, &stream).expect("there is room");
+            });
+            allocates.recv_timeout(PATIENCE).expect("the destructor has run, and could allocate");
+            thread.join().expect("no panic");
+        }
     })
     .run();
 }
