@@ -257,6 +257,37 @@ fn s18_in_manual_mode_it_is_a_race_that_the_race_checker_reports_with_both_opera
     .run();
 }
 
+#[test]
+pub(crate) fn s18_in_manual_mode_a_copy_between_devices_comes_in_order_on_both() -> Result<()> {
+    if !devices(3, s18_in_manual_mode_a_copy_between_devices_comes_in_order_on_both) {
+        return Ok(());
+    }
+    let [from, to] = [1, 2].map(Device::cuda_at);
+    let (sender, receiver) = (Stream::new(from)?, Stream::new(to)?);
+    let (_in, _and) = (sender.enter()?, receiver.enter()?);
+    for late in [&sender, &receiver] {
+        cuda::with_order(cuda::Order::Manual, || -> Result<()> {
+            let held = Hold::back(late)?;
+            let x = Tensor::full([1000], 7.0, from)?;
+            let there = Tensor::full([1000], 3.0, to)?;
+            let before = (&there + &there)?;
+            there.copy_(&x)?;
+            // What the sender does next must not reach the copy, nor the receiver go before it.
+            x.fill_(5.0)?;
+            let after = (&there + &there)?;
+            let ends = [sender.query()?, receiver.query()?];
+            held.assert_not(ends[0] || ends[1], "the copy is work of both, and one is held back");
+            drop(held);
+            let values = [x, before, after].map(|x| x.to_vec::<f32>());
+            for (values, expected) in values.into_iter().zip([5.0, 6.0, 14.0]) {
+                assert_eq!(values?, [expected; 1000]);
+            }
+            Ok(())
+        })?;
+    }
+    Ok(())
+}
+
 /// The addresses of the blocks that tensors hold.
 fn held_addresses() -> Result<BTreeSet<u64>> {
     let segments = cuda::memory_snapshot()?.segments;

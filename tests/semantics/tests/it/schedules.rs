@@ -53,6 +53,7 @@ const CLAUSES: &[Clause] = &[
         asynchronous::s16_copies_between_pinned_memory_and_a_device_return_before_they_are_done
     ),
     clause!(asynchronous::s18_the_seeds_incorrect_program_is_correct),
+    clause!(asynchronous::s18_in_manual_mode_a_copy_between_devices_comes_in_order_on_both),
     clause!(asynchronous::s19_events_mark_points_in_streams_and_measure_time_between_them),
     clause!(several_gpus::s27_outputs_and_gradients_equal_one_devices),
     clause!(several_gpus::s27_replicas_run_at_the_same_time_each_on_its_own_device),
