@@ -42,9 +42,9 @@ pub fn tell_what_is_cached(who: fn(&mut Cached<'_>)) {
 #[cfg_attr(not(feature = "software"), allow(dead_code, reason = "no other driver asks"))]
 pub(crate) fn tell(driver: &mut dyn FnMut(Kept)) {
     let Some(platform) = platform::existing() else { return };
+    let tellers = TELLERS.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    tellers.iter().for_each(|tell| tell(&mut Cached(driver)));
+    // After the caches, which may let go of points in streams when they look through what they have.
     platform.devices.iter().for_each(|state| state.tell_kept(driver));
     retired::HOST_MEMORY.tell_kept(driver);
-    let tellers = TELLERS.lock().unwrap_or_else(PoisonError::into_inner).clone();
-    let mut cached = Cached(driver);
-    tellers.iter().for_each(|tell| tell(&mut cached));
 }

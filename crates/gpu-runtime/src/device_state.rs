@@ -155,6 +155,10 @@ impl DeviceState {
         if let Some(stream) = self.default_stream.get() {
             tell(Kept::object(stream.raw()));
         }
+        // Each has one handle in this list besides.
+        let streams = self.streams();
+        let abandoned = streams.iter().filter(|stream| stream.has_handles_of_keepers_and(1));
+        abandoned.for_each(|stream| tell(Kept::object(stream.raw())));
         self.pool.tell_kept(tell);
         self.retired.tell_kept(tell);
         self.links.iter().for_each(|link| link.tell_kept(tell));

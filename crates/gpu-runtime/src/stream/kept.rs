@@ -38,7 +38,14 @@ impl KeptStream {
     /// Where other threads make and drop such handles meanwhile, it may be mistaken; and
     /// [`Stream::from_raw`] makes a new handle of an abandoned stream.
     pub fn is_abandoned(&self) -> bool {
-        Arc::strong_count(&self.0.0) <= self.0.0.keepers.load(Ordering::Relaxed)
+        self.0.has_handles_of_keepers_and(0)
+    }
+}
+
+impl Stream {
+    /// Whether nobody but its keepers has a handle, and so many that are known besides.
+    pub(crate) fn has_handles_of_keepers_and(&self, others: usize) -> bool {
+        Arc::strong_count(&self.0) <= self.0.keepers.load(Ordering::Relaxed) + others
     }
 }
 

@@ -1,5 +1,6 @@
 //! What checked mode lists when a process ends: what the program has lost, and not what caches keep.
 
+use std::any::Any;
 use std::process::Command;
 
 use tensor::{Blocking, Device, Result, Tensor, cuda};
@@ -8,7 +9,7 @@ use tensor::{Blocking, Device, Result, Tensor, cuda};
 const LOSES: &str = "SLUICE_TEST_LOSES";
 
 /// A program that uses whatever there is a cache for.
-fn program() -> Result<Vec<Tensor>> {
+fn program() -> Result<Vec<Box<dyn Any>>> {
     let [here, there] = [0, 1].map(Device::cuda_at);
     let x = Tensor::rand([1000, 100], here)?;
     let y = x.to(there)?.matmul(&Tensor::ones([100, 10], there)?)?;
@@ -16,8 +17,15 @@ fn program() -> Result<Vec<Tensor>> {
     let back = pinned.to_with(here, Blocking::No)?.sum()?;
     assert!(back.item::<f32>()?.is_finite());
     drop(Tensor::ones([5], here)?.to_host_async()?);
+    // The allocator remembers the stream, whose work has used what is cached.
+    let side = cuda::Stream::new(here)?;
+    {
+        let _in = side.enter()?;
+        drop((&x + &x)?);
+    }
     cuda::synchronize(here)?;
-    Ok(vec![x, y, pinned, Tensor::zeros([3000], here)?])
+    let zeros = Tensor::zeros([3000], here)?;
+    Ok(vec![Box::new(x), Box::new(y), Box::new(pinned), Box::new(side), Box::new(zeros)])
 }
 
 /// The child, and nothing otherwise.
@@ -30,7 +38,7 @@ fn child() {
     }
 }
 
-/// What the child says that loses one of its tensors, or nothing.
+/// What the child says that loses one of what it has, or nothing.
 fn said(loses: &str) -> String {
     let test = std::env::current_exe().expect("this test");
     let output = Command::new(test)
@@ -50,9 +58,9 @@ fn a_program_that_loses_nothing_leaves_no_leak_behind() {
 }
 
 #[test]
-fn a_tensor_that_is_lost_is_listed_whatever_is_cached() {
-    for (index, what) in ["mapped memory", "mapped memory", "page-locked memory"].iter().enumerate()
-    {
+fn a_tensor_or_stream_that_is_lost_is_listed_whatever_is_cached() {
+    let lost = ["mapped memory", "mapped memory", "page-locked memory", "stream made by"];
+    for (index, what) in lost.iter().enumerate() {
         let said = said(&index.to_string());
         assert!(said.contains("not given back") && said.contains(what), "{what}: {said}");
     }
