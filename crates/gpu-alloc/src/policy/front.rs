@@ -132,9 +132,11 @@ impl<K: StreamNumber, N> Front<K, N> {
         })?
     }
 
-    /// As [`Policy::waits_for`], of a block whose lane is lent.
+    /// As [`Policy::waits_for`], of a block whose lane is lent; `None` if the policy has the lane. To be
+    /// asked by whoever has the policy. It waits while other threads are at the lane, which takes them
+    /// some tens of nanoseconds.
     pub fn waits_for(&self, block: &Block) -> Option<SmallVec<[(K, u64); 2]>> {
-        self.0.with(block.slot.lane(), |(lane, _)| lane.waits_for(block).collect())
+        self.0.look(block.slot.lane(), |(lane, _)| lane.waits_for(block).collect())
     }
 
     /// Takes a block back, as [`Policy::free`] does, if the lane that it is of is lent and that

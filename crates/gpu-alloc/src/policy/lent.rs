@@ -53,6 +53,12 @@ impl<T> Lent<T> {
         None
     }
 
+    /// Uses what is lent at a place, after whoever is at it; nothing happens if nothing is there. To be
+    /// called by the owner, who knows by the answer whether the value is at home.
+    pub(super) fn look<R>(&self, place: usize, work: impl FnOnce(&mut T) -> R) -> Option<R> {
+        self.change(place, |value| value.as_mut().map(work))
+    }
+
     /// Lends a value under a name. To be called by the owner.
     pub(super) fn lend(&self, place: usize, name: u64, value: T) {
         self.change(place, |place| *place = Some(value));

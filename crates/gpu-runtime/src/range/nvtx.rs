@@ -42,6 +42,24 @@ type Slot = AtomicPtr<c_void>;
 
 static SLOTS: [[Slot; 16]; 7] = [const { [const { AtomicPtr::new(null_mut()) }; 16] }; 7];
 
+/// For each module what a tool is told of it: where the slots are, by the numbers of the functions.
+/// There is none of the number 0, and none behind the last, where the array ends for the tool.
+static TABLES: [[Option<&Slot>; 17]; 7] = tables();
+
+const fn tables() -> [[Option<&'static Slot>; 17]; 7] {
+    let mut tables = [[None; 17]; 7];
+    let mut module = 0;
+    while module < MODULES.len() {
+        let mut function = 1;
+        while function < MODULES[module] {
+            tables[module][function] = Some(&SLOTS[module][function]);
+            function += 1;
+        }
+        module += 1;
+    }
+    tables
+}
+
 /// What a tool has filled in.
 #[derive(Debug)]
 pub(super) struct Tool {
@@ -152,20 +170,14 @@ unsafe extern "C" fn function_table(
     let Some(&functions) = MODULES.get(number).filter(|functions| **functions > 0) else {
         return 0;
     };
-    let slot = |function: usize| match function {
-        // There is none of the number 0, and none behind the last.
-        0 => null_mut(),
-        _ if function == functions => null_mut(),
-        _ => (&raw const SLOTS[number][function]).cast_mut(),
-    };
     if !table.is_null() {
-        // A tool asks once for each module, and may keep the array.
-        let slots: Box<[*mut Slot]> = (0..=functions).map(slot).collect();
-        // SAFETY: the caller's promise.
-        unsafe { table.write(Box::leak(slots).as_mut_ptr()) };
+        // A tool writes to the slots, and only reads where they are.
+        let slots = (&raw const TABLES[number]).cast_mut().cast::<*mut Slot>();
+        // SAFETY: it is not null, and writable then.
+        unsafe { table.write(slots) };
     }
     if !size.is_null() {
-        // SAFETY: the caller's promise.
+        // SAFETY: it is not null, and writable then.
         unsafe { size.write(functions as c_uint) };
     }
     1
