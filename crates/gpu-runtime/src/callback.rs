@@ -1,19 +1,24 @@
 //! Host callbacks: functions of this program that a stream calls.
 
+use std::collections::BTreeMap;
 use std::ffi::c_void;
-use std::mem;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::ptr;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::enqueue::enqueue;
 use crate::error::Result;
 use crate::ledger::Work;
 use crate::observe::{self, Request, WorkId};
+use crate::panics::attempt;
 use crate::stream::Stream;
 
-/// A function of the program's, for whichever comes first of its two owners: the driver, which calls
-/// it, or the caller of [`Stream::add_callback`], who takes it back if the driver refuses it.
-type Callback = Mutex<Option<Box<dyn FnOnce() + Send>>>;
+/// The functions that the driver has been asked to call, by the number that it hands over.
+struct Callbacks {
+    waiting: BTreeMap<usize, Box<dyn FnOnce() + Send>>,
+    next: usize,
+}
+
+static CALLBACKS: Mutex<Callbacks> = Mutex::new(Callbacks { waiting: BTreeMap::new(), next: 0 });
 
 impl Stream {
     /// Enqueues a function of the host: the stream calls it once its earlier work is done, and goes
@@ -33,23 +38,18 @@ impl Stream {
             true => Box::new(self.telling(callback)),
             false => Box::new(callback),
         };
-        let ours: Arc<Callback> = Arc::new(Mutex::new(Some(callback)));
-        let theirs = Arc::into_raw(Arc::clone(&ours));
-        let mut was_asked = false;
+        let number = put(callback);
         let request = Request::new(&Work::Callback, "cuLaunchHostFunc");
         let outcome = enqueue(self, &request, |driver, stream| {
-            was_asked = true;
-            // SAFETY: `run` takes what `theirs` is, and owns that share of the callback.
-            unsafe { (driver.cuLaunchHostFunc)(stream, Some(run), theirs.cast_mut().cast()) }
+            // SAFETY: `run` takes numbers of callbacks, whatever has become of them.
+            unsafe {
+                (driver.cuLaunchHostFunc)(stream, Some(run), ptr::without_provenance_mut(number))
+            }
         });
         if !outcome.is_taken() {
-            // Even if the driver calls `run` after all, it finds nothing to call. Only its share, a
-            // few words, is left to it.
-            drop(take(&ours));
-            if !was_asked {
-                // SAFETY: the driver has never heard of the share.
-                drop(unsafe { Arc::from_raw(theirs) });
-            }
+            // Even if the driver calls `run` after all, it finds nothing to call.
+            let refused = take(number);
+            drop(refused);
         }
         outcome.into_result()
     }
@@ -64,20 +64,29 @@ impl Stream {
     }
 }
 
-/// Takes the function, if the other owner has not.
-fn take(callback: &Callback) -> Option<Box<dyn FnOnce() + Send>> {
-    callback.lock().unwrap_or_else(PoisonError::into_inner).take()
+fn callbacks() -> MutexGuard<'static, Callbacks> {
+    CALLBACKS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-unsafe extern "C" fn run(data: *mut c_void) {
-    // SAFETY: `data` is a share of a callback from `add_callback`, given up there for this call, and
-    // the driver calls this once.
-    let shared = unsafe { Arc::from_raw(data.cast::<Callback>()) };
-    let Some(callback) = take(&shared) else { return };
+/// Keeps a function for the driver; returns its number.
+fn put(callback: Box<dyn FnOnce() + Send>) -> usize {
+    let mut callbacks = callbacks();
+    let number = callbacks.next;
+    // It would take centuries to come round.
+    callbacks.next = number.wrapping_add(1);
+    callbacks.waiting.insert(number, callback);
+    number
+}
+
+/// Takes a function, unless somebody has. It is to be called and dropped without the lock.
+fn take(number: usize) -> Option<Box<dyn FnOnce() + Send>> {
+    callbacks().waiting.remove(&number)
+}
+
+unsafe extern "C" fn run(number: *mut c_void) {
+    let Some(callback) = take(number.addr()) else { return };
     // A panic must not cross into the driver, which is not Rust.
-    if let Err(payload) = catch_unwind(AssertUnwindSafe(callback)) {
-        // Its destructor might panic too.
-        mem::forget(payload);
-        tracing::error!("a host callback panicked");
+    if let Err(panic) = attempt(callback) {
+        tracing::error!(panic, "a host callback panicked");
     }
 }

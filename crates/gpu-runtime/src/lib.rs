@@ -133,6 +133,7 @@ mod module;
 mod observe;
 mod once;
 mod order;
+pub mod panics;
 mod parameters;
 mod peer;
 mod peer_link;

@@ -5,11 +5,11 @@ mod memory;
 mod operation;
 mod range;
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use crate::error::Result;
+use crate::panics::attempt;
 use crate::stream::Stream;
 pub(crate) use ambient::{Ambient, accesses, outermost_place as place};
 pub use ambient::{at_place, outermost_place};
@@ -182,8 +182,8 @@ pub(crate) fn observers() -> Option<Observers> {
 /// Tells each observer.
 pub(crate) fn tell(observers: &Observers, what: impl Fn(&dyn Observer)) {
     for observer in observers.iter() {
-        if catch_unwind(AssertUnwindSafe(|| what(&**observer))).is_err() {
-            panicked();
+        if let Err(panic) = attempt(|| what(&**observer)) {
+            panicked(&panic);
         }
     }
 }
@@ -191,16 +191,16 @@ pub(crate) fn tell(observers: &Observers, what: impl Fn(&dyn Observer)) {
 /// Asks each observer; the first objection holds, but all are asked.
 pub(crate) fn ask(observers: &Observers, what: impl Fn(&dyn Observer) -> Result<()>) -> Result<()> {
     let answer = |observer: &Arc<dyn Observer>| {
-        catch_unwind(AssertUnwindSafe(|| what(&**observer))).unwrap_or_else(|_| {
-            panicked();
+        attempt(|| what(&**observer)).unwrap_or_else(|panic| {
+            panicked(&panic);
             Ok(())
         })
     };
     observers.iter().map(answer).fold(Ok(()), Result::and)
 }
 
-fn panicked() {
-    tracing::error!("an observer of the runtime panicked");
+fn panicked(panic: &str) {
+    tracing::error!(panic, "an observer of the runtime panicked");
 }
 
 fn change(how: impl FnOnce(&mut Vec<Arc<dyn Observer>>)) {

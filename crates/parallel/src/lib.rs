@@ -26,7 +26,6 @@ mod batch;
 mod data;
 mod data_parallel;
 mod loader;
-mod panics;
 
 pub use batch::{Collate, PinMemory, ToDevice};
 pub use data::{Dataset, MapDataset, Subset, TensorDataset, TensorSample, random_split};

@@ -2,8 +2,9 @@
 
 use std::cell::Cell;
 use std::fmt;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use gpu_runtime::panics::attempt;
 
 use super::OutOfMemory;
 
@@ -75,8 +76,8 @@ pub(crate) fn tell(report: &OutOfMemory) {
     }
     let registered: Vec<_> = observers().iter().map(Arc::clone).collect();
     for observer in registered {
-        if catch_unwind(AssertUnwindSafe(|| observer(report))).is_err() {
-            tracing::error!("an observer of out-of-memory errors panicked");
+        if let Err(panic) = attempt(|| observer(report)) {
+            tracing::error!(panic, "an observer of out-of-memory errors panicked");
         }
     }
     TELLS.set(false);

@@ -130,7 +130,7 @@ fn a_pending_copy_may_be_dropped_or_forgotten() {
         .map(|(buffer, into)| stream.copy_dtoh_pinned(buffer, into).expect("the copy is taken"))
         .collect();
     drop(buffers);
-    std::mem::forget(pending.pop());
+    test_support::forget(pending.pop());
     drop(pending);
     gate.open();
     stream.synchronize().expect("the device works");
@@ -195,7 +195,7 @@ fn destructors_of_a_thread_may_use_what_is_left() {
             *late = Some(Late(stream, Some(buffer)));
         });
         let stream = Stream::new(device()).expect("a stream");
-        std::mem::forget(stream.enter().expect("it works"));
+        test_support::forget(stream.enter().expect("it works"));
     });
     thread.join().expect("no panic");
     assert!(take_drop_errors().is_empty());

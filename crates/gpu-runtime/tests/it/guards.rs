@@ -67,7 +67,7 @@ fn guards_dropped_out_of_order_leave_what_the_last_one_saw() {
 fn a_forgotten_guard_never_restores_and_the_next_one_restores_to_it() {
     let test = "a_forgotten_guard_never_restores_and_the_next_one_restores_to_it";
     let Some(one) = device_or_skip(1, test) else { return };
-    std::mem::forget(one.enter().expect("it works"));
+    test_support::forget(one.enter().expect("it works"));
     assert_eq!(current(), 1);
     with_device(device(), || assert_eq!(current(), 0)).expect("it works");
     assert_eq!(current(), 1);
@@ -122,7 +122,7 @@ fn a_thread_may_end_with_a_stream_still_current() {
     let stream = Stream::new(device()).expect("a stream");
     let id = stream.id();
     let thread = std::thread::spawn(move || {
-        std::mem::forget(stream.enter().expect("it works"));
+        test_support::forget(stream.enter().expect("it works"));
         device().current_stream().expect("a stream").id()
     });
     assert_eq!(thread.join().expect("no panic"), id);

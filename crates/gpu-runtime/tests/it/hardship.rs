@@ -152,7 +152,7 @@ fn guards_in_any_order_and_forgotten_ones_end_with_their_thread() {
                     let stream = device.current_stream().expect("a stream");
                     stream.add_callback(|| ()).expect("the callback is taken");
                     stream.synchronize().expect("the device works");
-                    std::mem::forget(devices[0].enter().expect("it works"));
+                    test_support::forget(devices[0].enter().expect("it works"));
                 }
             });
             thread.join().expect("no panic");
@@ -226,7 +226,7 @@ fn leave_work_in_flight() {
     let (stream, held) = (stream_on(device()), stream_on(device()));
     let kernel = elementwise(device(), "increment");
     let mut buffers = [zeros(device(), 1 << 16), zeros(device(), 1 << 16)];
-    std::mem::forget(Gate::hold(&held));
+    test_support::forget(Gate::hold(&held));
     for (stream, buffer) in [&stream, &held].into_iter().zip(&mut buffers) {
         for _ in 0..1000 {
             let config = LaunchConfig::for_elements(1 << 16);
@@ -235,7 +235,7 @@ fn leave_work_in_flight() {
                 .expect("the launch is taken");
         }
     }
-    std::mem::forget(stream.copy_dtoh(&buffers[0]).expect("the copy is taken"));
+    test_support::forget(stream.copy_dtoh(&buffers[0]).expect("the copy is taken"));
     let waiting = stream.clone();
     std::thread::spawn(move || waiting.synchronize());
     std::thread::spawn(move || held.synchronize());

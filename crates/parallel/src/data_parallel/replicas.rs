@@ -1,10 +1,10 @@
 //! Running the replicas of a module, a thread each.
 
+use gpu_runtime::panics::message;
 use nn::{Module, Result};
 use tensor::{Device, ExecutionContext, Tensor, cuda, with_folded_seed};
 
 use super::DataParallelError;
-use crate::panics::message;
 
 /// The outputs of the replicas on their devices, in order. There may be fewer parts than devices.
 pub(super) fn forward<M: Module + Clone>(

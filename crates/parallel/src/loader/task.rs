@@ -2,12 +2,12 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use gpu_runtime::panics::{attempt, discard};
 use tensor::with_manual_seed;
 
 use super::order::Indices;
 use super::seeds::Seeds;
 use super::{BatchOf, LoaderError, Pin};
-use crate::panics::{attempt, discard};
 use crate::{Collate, Dataset};
 
 /// What every thread that makes batches needs.

@@ -6,11 +6,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 
 use crossbeam::channel::{Receiver, Sender, unbounded};
+use gpu_runtime::panics::discard;
 use tensor::ExecutionContext;
 
 use super::task::{Maker, Recipe, Task};
 use super::{BatchOf, LoaderError};
-use crate::panics::discard;
 use crate::{Collate, Dataset};
 
 /// What came of a task.

@@ -26,7 +26,7 @@ impl Collate for Bomb {
 
     fn collate(samples: Vec<Self>) -> tensor::Result<usize> {
         let count = samples.len();
-        samples.into_iter().for_each(std::mem::forget);
+        samples.into_iter().for_each(test_support::forget);
         Ok(count)
     }
 }
@@ -125,7 +125,8 @@ fn a_panic_in_joining_costs_its_batch_only() {
     for workers in [0, 1, 2] {
         let made = ends(move || {
             let loader = DataLoader::builder(Numbers).batch_size(2).workers(workers).build();
-            let results = loader.expect("a loader").iter().map(|made| made.map(std::mem::forget));
+            let results =
+                loader.expect("a loader").iter().map(|made| made.map(test_support::forget));
             results.map(|made| made.map_err(|error| error.to_string())).collect::<Vec<_>>()
         });
         assert_eq!(made.len(), 20);
@@ -142,7 +143,7 @@ fn an_epoch_that_is_dropped_joins_its_workers_though_its_batches_destructors_pan
         let loader = loader.expect("a loader");
         for _ in 0..20 {
             let mut epoch = loader.iter();
-            std::mem::forget(epoch.next());
+            test_support::forget(epoch.next());
         }
     });
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Barrier;
 use std::sync::mpsc;
-use std::{mem, thread};
+use std::thread;
 
 use tensor::cuda::Stream;
 use tensor::{Blocking, DType, Device, Error, ReadGuard, Result, Tensor, tensor};
@@ -75,7 +75,7 @@ fn a_guard_outlives_its_tensor_and_goes_to_other_threads() -> Result<()> {
 fn a_forgotten_guard_keeps_its_memory_and_disturbs_nobody() -> Result<()> {
     for _ in 0..100 {
         let x = tensor![1.0, 2.0]?;
-        mem::forget(x.read::<f32>()?);
+        test_support::forget(x.read::<f32>()?);
         x.add_(1.0)?;
         drop(x);
         let next = tensor![3.0, 4.0]?;
@@ -247,7 +247,7 @@ fn a_forgotten_guard_of_page_locked_memory_disturbs_no_other_tensor() {
         for _ in 0..100 {
             let pinned = |x: Result<Tensor>| x.and_then(|x| x.pin_memory()).expect("made");
             let x = pinned(tensor![1.0, 2.0]);
-            mem::forget(x.read::<f32>().expect("on the host"));
+            test_support::forget(x.read::<f32>().expect("on the host"));
             assert!(matches!(x.add_(1.0), Err(Error::GuardHeld { .. })));
             drop(x);
             let next = pinned(tensor![3.0, 4.0]).add_(1.0).expect("added");

@@ -34,7 +34,7 @@ fn child() {
     let Ok(loses) = std::env::var(LOSES) else { return };
     let mut left = program().expect("the devices work");
     if let Ok(index) = loses.parse::<usize>() {
-        std::mem::forget(left.swap_remove(index));
+        test_support::forget(left.swap_remove(index));
     }
 }
 
