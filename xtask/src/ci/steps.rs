@@ -17,7 +17,7 @@ const ABI_CLIENT: &str = "tests/abi-client/Cargo.toml";
 
 pub(super) type Step = fn(&mut Report) -> Result<()>;
 
-pub(super) const ALL: [(&str, Step); 12] = [
+pub(super) const ALL: [(&str, Step); 13] = [
     ("format", format),
     ("clippy", clippy),
     ("tidy", |_| tidy::run()),
@@ -30,6 +30,7 @@ pub(super) const ALL: [(&str, Step); 12] = [
     ("cudarc", conformance_cudarc),
     ("ptx", conformance_ptx),
     ("digits", main_job),
+    ("misuse", misuse),
 ];
 
 pub(super) fn names() -> [&'static str; ALL.len()] {
@@ -101,6 +102,22 @@ fn main_job(report: &mut Report) -> Result<()> {
     let accuracy = json["test_accuracy"].as_f64().context("there is no test_accuracy")?;
     report.note = format!("test accuracy {accuracy:.3}");
     ensure!(accuracy > 0.8, "three epochs must be enough for a test accuracy of 0.8");
+    Ok(())
+}
+
+/// Random calls and random programs, fewer than for a result in `docs/results`, built as the main job
+/// is.
+fn misuse(report: &mut Report) -> Result<()> {
+    const SEED: &str = "14";
+    let runs = [["--calls", "100000"], ["--programs", "1000"]].map(|number| -> Result<String> {
+        let mut misuse = cargo(&["run", "--release", "--package", "misuse", "--"]);
+        let transcript = transcript(misuse.args(number).args(["--seed", SEED]))?;
+        transcript.result?;
+        transcript.lines.last().cloned().context("the random calls have no last line")
+    });
+    for last in runs {
+        report.closing_lines.push(last?);
+    }
     Ok(())
 }
 
