@@ -9,12 +9,12 @@ mod suites;
 use std::env;
 use std::process::Command;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Result, ensure};
 
 use self::suites::{SUITES, Suite};
-use crate::paths;
 use crate::process::{output, transcript};
 use crate::test_results::Counts;
+use crate::{Unavailable, paths};
 
 /// Where a test does not say how many random cases it tries, it is few; and what fails is written to
 /// no file.
@@ -35,9 +35,11 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
-    const ADVICE: &str =
-        "Miri comes with a nightly toolchain: `rustup toolchain install nightly --component miri`";
-    output(nightly().args(["miri", "--version"])).context(ADVICE)?;
+    output(nightly().args(["miri", "--version"])).map_err(|error| {
+        let advice = "Miri comes with a nightly toolchain: \
+                      `rustup toolchain install nightly --component miri`";
+        Unavailable(format!("{advice}: {error:#}"))
+    })?;
     for suite in SUITES.iter().filter(|suite| arguments.concern(suite)) {
         run_suite(suite, arguments)?;
     }
