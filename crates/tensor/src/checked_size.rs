@@ -8,18 +8,24 @@ use std::ops::{Add, Mul};
 /// It stays within `isize`, as all memory does. Where a step leaves that range the whole result is
 /// lost, and who asks for it gets nothing. So whatever comes from a caller's sizes is computed with
 /// this type.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct CheckedSize(Option<isize>);
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CheckedSize {
+    /// Anything where it is lost.
+    value: isize,
+    /// A flag beside the number, so that a chain of steps is one without branches: every view of a
+    /// tensor is computed with this.
+    lost: bool,
+}
 
 impl CheckedSize {
     /// The result, of what cannot be negative.
     pub(crate) fn size(self) -> Option<usize> {
-        self.0.and_then(|value| usize::try_from(value).ok())
+        self.distance().and_then(|value| usize::try_from(value).ok())
     }
 
     /// The result, of what may be negative.
     pub(crate) fn distance(self) -> Option<isize> {
-        self.0
+        if self.lost { None } else { Some(self.value) }
     }
 
     /// The result, or where it was lost the largest number there is, which is no size of anything:
@@ -31,13 +37,14 @@ impl CheckedSize {
 
 impl From<usize> for CheckedSize {
     fn from(size: usize) -> CheckedSize {
-        CheckedSize(isize::try_from(size).ok())
+        let value = size.cast_signed();
+        CheckedSize { value, lost: value < 0 }
     }
 }
 
 impl From<isize> for CheckedSize {
     fn from(distance: isize) -> CheckedSize {
-        CheckedSize(Some(distance))
+        CheckedSize { value: distance, lost: false }
     }
 }
 
@@ -45,7 +52,9 @@ impl<T: Into<CheckedSize>> Add<T> for CheckedSize {
     type Output = CheckedSize;
 
     fn add(self, other: T) -> CheckedSize {
-        CheckedSize(self.0.zip(other.into().0).and_then(|(a, b)| a.checked_add(b)))
+        let other = other.into();
+        let (value, overflows) = self.value.overflowing_add(other.value);
+        CheckedSize { value, lost: self.lost | other.lost | overflows }
     }
 }
 
@@ -53,7 +62,9 @@ impl<T: Into<CheckedSize>> Mul<T> for CheckedSize {
     type Output = CheckedSize;
 
     fn mul(self, other: T) -> CheckedSize {
-        CheckedSize(self.0.zip(other.into().0).and_then(|(a, b)| a.checked_mul(b)))
+        let other = other.into();
+        let (value, overflows) = self.value.overflowing_mul(other.value);
+        CheckedSize { value, lost: self.lost | other.lost | overflows }
     }
 }
 

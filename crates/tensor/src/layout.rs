@@ -63,6 +63,8 @@ impl Layout {
         Layout::new(self.shape, self.strides, offset, self.contiguous)
     }
 
+    // Part of its callers, since a layout is some 150 bytes that would be moved.
+    #[inline]
     fn new(
         shape: Shape,
         strides: Strides,
@@ -131,21 +133,39 @@ impl Layout {
         self.shape[dim] > 1 && self.strides[dim] == 0
     }
 
-    /// Dimension `i` of the result is dimension `order[i]`.
-    pub(crate) fn permute(&self, order: &[usize]) -> Result<Layout, NoLayout> {
-        let shape = order.iter().map(|&dim| self.shape[dim]).collect();
-        let strides = order.iter().map(|&dim| self.strides[dim]).collect();
-        Layout::strided(shape, strides, self.offset)
+    /// Dimension `i` of the result is dimension `order[i]`; each is named once. The elements are the
+    /// same, so their numbers are as well.
+    pub(crate) fn permute(&self, order: &[usize]) -> Layout {
+        let shape: Shape = order.iter().map(|&dim| self.shape[dim]).collect();
+        let strides: Strides = order.iter().map(|&dim| self.strides[dim]).collect();
+        let contiguous = is_row_major(&shape, &strides);
+        Layout { shape, strides, contiguous, ..*self }
     }
 
-    pub(crate) fn transpose(&self, first: usize, second: usize) -> Result<Layout, NoLayout> {
+    pub(crate) fn transpose(&self, first: usize, second: usize) -> Layout {
         let mut order: SmallVec<[usize; 4]> = (0..self.shape.len()).collect();
         order.swap(first, second);
         self.permute(&order)
     }
 
     /// Every `step`th element of `start..` along `dim`, `len` of them, all of which must be there.
+    #[inline]
     pub(crate) fn slice(
+        &self,
+        dim: usize,
+        start: usize,
+        len: usize,
+        step: usize,
+    ) -> Result<Layout, NoLayout> {
+        if step == 1 && len > 0 && self.numel > 0 {
+            Ok(self.part(dim, start, len))
+        } else {
+            self.stepped(dim, start, len, step)
+        }
+    }
+
+    /// The same, of any length and step.
+    fn stepped(
         &self,
         dim: usize,
         start: usize,
@@ -165,6 +185,26 @@ impl Layout {
         let mut strides = self.strides.clone();
         strides[dim] = step;
         Layout::strided(shape, strides, offset)
+    }
+
+    /// Neighbours along `dim`, which must be there. The view has no element that this one has not, so
+    /// that its numbers follow from ours, and none of them overflows.
+    #[inline]
+    fn part(&self, dim: usize, start: usize, len: usize) -> Layout {
+        let (size, stride) = (self.shape[dim], self.strides[dim]);
+        let (before, behind) = (start as isize * stride, (size - start - len) as isize * stride);
+        // What is cut off where the dimension has its highest address.
+        let cut = if stride < 0 { -before } else { behind };
+        let (shape, strides) = (self.shape.with(dim, len), self.strides.clone());
+        let contiguous = is_row_major(&shape, &strides);
+        Layout {
+            shape,
+            strides,
+            contiguous,
+            offset: self.offset.wrapping_add_signed(before),
+            numel: self.numel / size * len,
+            end: self.end.wrapping_add_signed(-cut),
+        }
     }
 
     /// The view at `index` of `dim`, which must be there, without that dimension.
@@ -296,6 +336,23 @@ mod tests {
         assert_eq!(end(&[4], &[-1], 3), 4);
         assert_eq!(end(&[], &[], 3), 4);
         assert_eq!(end(&[5, 0], &[1, 1], 9), 0, "nothing needs no place");
+    }
+
+    #[test]
+    fn a_part_of_a_layout_is_what_its_numbers_say() {
+        for (strides, offset) in [([12, 4, 1], 2), ([-12, 0, 3], 40), ([1, -7, 2], 30)] {
+            let whole = strided(&[3, 4, 5], &strides, offset).expect("it fits");
+            for dim in 0..3 {
+                let size = whole.shape()[dim];
+                for (start, end) in (0..size).flat_map(|s| (s + 1..=size).map(move |e| (s, e))) {
+                    let mut shape = whole.shape().to_vec();
+                    shape[dim] = end - start;
+                    let offset = offset.wrapping_add_signed(start as isize * strides[dim]);
+                    let expected = strided(&shape, &strides, offset);
+                    assert_eq!(whole.slice(dim, start, end - start, 1), expected);
+                }
+            }
+        }
     }
 
     #[test]

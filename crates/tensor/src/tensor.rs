@@ -171,6 +171,7 @@ impl Tensor {
     ///
     /// # Errors
     /// There is no such layout, or it does not lie inside the storage.
+    #[inline]
     pub(crate) fn alias(&self, layout: Result<Layout, NoLayout>) -> Result<Tensor> {
         Tensor::view_of(self.storage(), layout, self.dtype())
     }
@@ -179,12 +180,16 @@ impl Tensor {
     ///
     /// # Errors
     /// There is no such layout, or it does not lie inside the storage.
+    #[inline]
     pub(crate) fn view_of(
         storage: &Storage,
         layout: Result<Layout, NoLayout>,
         dtype: DType,
     ) -> Result<Tensor> {
-        let layout = layout.map_err(|problem| problem.of(dtype))?;
+        let layout = match layout {
+            Ok(layout) => layout,
+            Err(problem) => return Err(problem.of(dtype)),
+        };
         let end = (CheckedSize::from(layout.end()) * dtype.size()).size();
         if end.is_none_or(|end| end > storage.nbytes()) {
             return Err(Error::OutsideStorage { shape: layout.shape().clone() });

@@ -65,7 +65,7 @@ fn along<const N: usize>(
     let last = tensors[0].dims().saturating_sub(1);
     let swapped = |tensor: &Tensor| match dim == last {
         true => Ok(tensor.clone()),
-        false => tensor.alias(tensor.layout().transpose(dim, last)),
+        false => tensor.alias(Ok(tensor.layout().transpose(dim, last))),
     };
     let mut rows = tensors.map(Tensor::clone);
     for tensor in &mut rows {

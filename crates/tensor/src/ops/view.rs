@@ -87,9 +87,11 @@ impl Tensor {
         if self.dims() == 0 {
             return Ok(self.clone());
         }
-        let view = self.alias(self.layout().transpose(first, second))?;
+        let view = self.alias(Ok(self.layout().transpose(first, second)))?;
         Ok(record("transpose", [self], view, |_| {
-            move |grad: &Tensor, _| Ok([Some(grad.alias(grad.layout().transpose(first, second))?)])
+            move |grad: &Tensor, _| {
+                Ok([Some(grad.alias(Ok(grad.layout().transpose(first, second)))?)])
+            }
         }))
     }
 
@@ -132,9 +134,9 @@ impl Tensor {
                 why: "it must name each dimension once",
             });
         }
-        let view = self.alias(self.layout().permute(&order_of))?;
+        let view = self.alias(Ok(self.layout().permute(&order_of)))?;
         Ok(record("permute", [self], view, |_| {
-            move |grad: &Tensor, _| Ok([Some(grad.alias(grad.layout().permute(&inverse))?)])
+            move |grad: &Tensor, _| Ok([Some(grad.alias(Ok(grad.layout().permute(&inverse)))?)])
         }))
     }
 
