@@ -1,9 +1,10 @@
 //! The walk: from the gradients of outputs back to the leaves.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
 use gpu_runtime::{Order, Stream, StreamGuard, with_order};
+use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
 use super::error::AutogradError;
@@ -59,7 +60,7 @@ pub(super) fn run(
 
 struct Walk {
     /// The nodes whose turn has not come.
-    arrivals: HashMap<EdgeId, Arrivals>,
+    arrivals: FxHashMap<EdgeId, Arrivals>,
     /// Those whose turn it is, with the gradients of their outputs; none where none arrived.
     ready: Vec<(Arc<Node>, Option<Tensor>)>,
     goal: Goal,
@@ -87,8 +88,8 @@ impl Arrivals {
 }
 
 /// The nodes that a walk from `roots` comes to, with the number of edges that lead to each.
-fn expected_arrivals(roots: &[(Edge, Tensor)], goal: &Goal) -> HashMap<EdgeId, Arrivals> {
-    let mut expected: HashMap<EdgeId, Arrivals> = HashMap::new();
+fn expected_arrivals(roots: &[(Edge, Tensor)], goal: &Goal) -> FxHashMap<EdgeId, Arrivals> {
+    let mut expected: FxHashMap<EdgeId, Arrivals> = FxHashMap::default();
     let mut stack = Vec::new();
     for (edge, _) in roots.iter().filter(|(edge, _)| goal.needs(edge)) {
         let Edge::Node(node) = edge else { continue };
@@ -190,32 +191,31 @@ impl Walk {
 
     /// Lets the turn of a node come, if everything that is expected has arrived.
     fn release(&mut self, node: &Arc<Node>) {
-        let id = EdgeId::of(node);
-        if self.arrivals.get(&id).is_some_and(|arrivals| arrivals.expected == 0)
-            && let Some(arrivals) = self.arrivals.remove(&id)
+        if let Entry::Occupied(arrivals) = self.arrivals.entry(EdgeId::of(node))
+            && arrivals.get().expected == 0
         {
-            self.ready.push((Arc::clone(node), arrivals.sum));
+            self.ready.push((Arc::clone(node), arrivals.remove().sum));
         }
     }
 }
 
 /// The gradients that a walk was asked for.
 pub(super) struct Collection {
-    wanted: HashMap<EdgeId, SmallVec<[usize; 1]>>,
+    wanted: FxHashMap<EdgeId, SmallVec<[usize; 1]>>,
     /// The nodes from which a wanted edge can be reached.
-    on_the_way: HashSet<EdgeId>,
+    on_the_way: FxHashSet<EdgeId>,
     gradients: Vec<Option<Tensor>>,
 }
 
 impl Collection {
     /// Of the gradients at `inputs`, as far as they can be reached from `roots`.
     pub(super) fn new<'a>(inputs: &[Edge], roots: impl Iterator<Item = &'a Edge>) -> Collection {
-        let mut wanted: HashMap<EdgeId, SmallVec<[usize; 1]>> = HashMap::new();
+        let mut wanted: FxHashMap<EdgeId, SmallVec<[usize; 1]>> = FxHashMap::default();
         for (position, edge) in inputs.iter().enumerate() {
             wanted.entry(edge.id()).or_default().push(position);
         }
         let consumers = consumers(roots);
-        let mut on_the_way = HashSet::new();
+        let mut on_the_way = FxHashSet::default();
         let mut stack: Vec<EdgeId> = wanted.keys().copied().collect();
         while let Some(id) = stack.pop() {
             let consumers = consumers.get(&id).into_iter().flatten();
@@ -241,9 +241,11 @@ impl Collection {
 }
 
 /// Behind `roots`: by each edge's end the nodes that it leads from.
-fn consumers<'a>(roots: impl Iterator<Item = &'a Edge>) -> HashMap<EdgeId, SmallVec<[EdgeId; 2]>> {
-    let mut consumers: HashMap<EdgeId, SmallVec<[EdgeId; 2]>> = HashMap::new();
-    let mut seen = HashSet::new();
+fn consumers<'a>(
+    roots: impl Iterator<Item = &'a Edge>,
+) -> FxHashMap<EdgeId, SmallVec<[EdgeId; 2]>> {
+    let mut consumers: FxHashMap<EdgeId, SmallVec<[EdgeId; 2]>> = FxHashMap::default();
+    let mut seen = FxHashSet::default();
     let mut stack: Vec<&Edge> = roots.collect();
     while let Some(edge) = stack.pop() {
         let Edge::Node(node) = edge else { continue };
