@@ -13,12 +13,13 @@ use crate::panics::attempt;
 use crate::stream::Stream;
 
 /// The functions that the driver has been asked to call, by the number that it hands over.
-struct Callbacks {
+struct HostFunctions {
     waiting: BTreeMap<usize, Box<dyn FnOnce() + Send>>,
     next: usize,
 }
 
-static CALLBACKS: Mutex<Callbacks> = Mutex::new(Callbacks { waiting: BTreeMap::new(), next: 0 });
+static HOST_FUNCTIONS: Mutex<HostFunctions> =
+    Mutex::new(HostFunctions { waiting: BTreeMap::new(), next: 0 });
 
 impl Stream {
     /// Enqueues a function of the host: the stream calls it once its earlier work is done, and goes
@@ -48,8 +49,7 @@ impl Stream {
         });
         if !outcome.is_taken() {
             // Even if the driver calls `run` after all, it finds nothing to call.
-            let refused = take(number);
-            drop(refused);
+            drop(take(number));
         }
         outcome.into_result()
     }
@@ -64,23 +64,23 @@ impl Stream {
     }
 }
 
-fn callbacks() -> MutexGuard<'static, Callbacks> {
-    CALLBACKS.lock().unwrap_or_else(PoisonError::into_inner)
+fn host_functions() -> MutexGuard<'static, HostFunctions> {
+    HOST_FUNCTIONS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Keeps a function for the driver; returns its number.
 fn put(callback: Box<dyn FnOnce() + Send>) -> usize {
-    let mut callbacks = callbacks();
-    let number = callbacks.next;
+    let mut functions = host_functions();
+    let number = functions.next;
     // It would take centuries to come round.
-    callbacks.next = number.wrapping_add(1);
-    callbacks.waiting.insert(number, callback);
+    functions.next = number.wrapping_add(1);
+    functions.waiting.insert(number, callback);
     number
 }
 
 /// Takes a function, unless somebody has. It is to be called and dropped without the lock.
 fn take(number: usize) -> Option<Box<dyn FnOnce() + Send>> {
-    callbacks().waiting.remove(&number)
+    host_functions().waiting.remove(&number)
 }
 
 unsafe extern "C" fn run(number: *mut c_void) {

@@ -18,7 +18,7 @@ use crate::peer_link::PeerLink;
 use crate::properties::Properties;
 use crate::retired::Retired;
 use crate::software::Kept;
-use crate::stream::{Stream, StreamInner, StreamPool};
+use crate::stream::{KeptStream, Stream, StreamInner, StreamPool};
 use crate::virtual_memory;
 
 /// The lasting state of one device. There is one for each device, made when the driver is chosen,
@@ -155,9 +155,8 @@ impl DeviceState {
         if let Some(stream) = self.default_stream.get() {
             tell(Kept::object(stream.raw()));
         }
-        // Each has one handle in this list besides.
-        let streams = self.streams();
-        let abandoned = streams.iter().filter(|stream| stream.has_handles_of_keepers_and(1));
+        let streams = self.streams().into_iter().map(KeptStream::from);
+        let abandoned = streams.filter(KeptStream::is_abandoned);
         abandoned.for_each(|stream| tell(Kept::object(stream.raw())));
         self.pool.tell_kept(tell);
         self.retired.tell_kept(tell);

@@ -58,11 +58,11 @@ mod tests {
     use super::*;
 
     /// Panics with another of its kind when it is dropped.
-    struct Endless;
+    struct PanicsAgain;
 
-    impl Drop for Endless {
+    impl Drop for PanicsAgain {
         fn drop(&mut self) {
-            std::panic::panic_any(Endless);
+            std::panic::panic_any(PanicsAgain);
         }
     }
 
@@ -75,8 +75,8 @@ mod tests {
 
     #[test]
     fn payloads_whose_destructors_panic_end_here() {
-        discard(Endless);
-        let message = attempt(|| std::panic::panic_any(Endless));
+        discard(PanicsAgain);
+        let message = attempt(|| std::panic::panic_any(PanicsAgain));
         assert_eq!(message, Err("a value that is no text".to_owned()));
     }
 }

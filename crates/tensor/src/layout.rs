@@ -63,7 +63,7 @@ impl Layout {
         Layout::new(self.shape, self.strides, offset, self.contiguous)
     }
 
-    // Part of its callers, since a layout is some 150 bytes that would be moved.
+    // Part of its callers, since a layout is more than a hundred bytes that would be moved.
     #[inline]
     fn new(
         shape: Shape,

@@ -186,10 +186,7 @@ impl Tensor {
         layout: Result<Layout, NoLayout>,
         dtype: DType,
     ) -> Result<Tensor> {
-        let layout = match layout {
-            Ok(layout) => layout,
-            Err(problem) => return Err(problem.of(dtype)),
-        };
+        let layout = layout.map_err(|problem| problem.of(dtype))?;
         let end = (CheckedSize::from(layout.end()) * dtype.size()).size();
         if end.is_none_or(|end| end > storage.nbytes()) {
             return Err(Error::OutsideStorage { shape: layout.shape().clone() });

@@ -1,4 +1,4 @@
-//! Allocating in destructors at the end of a thread.
+//! Allocating in destructors, at the end of a thread and while memory is allocated.
 
 use std::cell::{OnceCell, RefCell};
 use std::sync::mpsc::{Sender, channel};

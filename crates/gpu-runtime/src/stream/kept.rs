@@ -28,8 +28,7 @@ pub struct KeptStream(Stream);
 impl KeptStream {
     /// One more handle of a stream.
     pub fn new(stream: &Stream) -> KeptStream {
-        stream.0.keepers.fetch_add(1, Ordering::Relaxed);
-        KeptStream(stream.clone())
+        KeptStream::from(stream.clone())
     }
 
     /// Whether nobody has another handle: neither the program, nor the uses of memory that is held,
@@ -38,14 +37,15 @@ impl KeptStream {
     /// Where other threads make and drop such handles meanwhile, it may be mistaken; and
     /// [`Stream::from_raw`] makes a new handle of an abandoned stream.
     pub fn is_abandoned(&self) -> bool {
-        self.0.has_handles_of_keepers_and(0)
+        Arc::strong_count(&self.0.0) <= self.0.0.keepers.load(Ordering::Relaxed)
     }
 }
 
-impl Stream {
-    /// Whether nobody but its keepers has a handle, and so many that are known besides.
-    pub(crate) fn has_handles_of_keepers_and(&self, others: usize) -> bool {
-        Arc::strong_count(&self.0) <= self.0.keepers.load(Ordering::Relaxed) + others
+impl From<Stream> for KeptStream {
+    /// The same handle, which counts as nobody's from here on.
+    fn from(stream: Stream) -> KeptStream {
+        stream.0.keepers.fetch_add(1, Ordering::Relaxed);
+        KeptStream(stream)
     }
 }
 

@@ -37,10 +37,13 @@ pub(super) struct Indices {
 impl BatchOrder {
     /// The number of batches that `samples` give.
     pub(super) fn batches(&self, samples: usize) -> usize {
-        match self.drop_last {
-            true => samples / self.batch_size,
-            false => samples.div_ceil(self.batch_size),
-        }
+        self.used(samples).div_ceil(self.batch_size)
+    }
+
+    /// How many of the samples are in batches.
+    fn used(&self, samples: usize) -> usize {
+        let dropped = if self.drop_last { samples % self.batch_size } else { 0 };
+        samples - dropped
     }
 
     /// The samples of each batch of an epoch.
@@ -49,8 +52,7 @@ impl BatchOrder {
     /// The host has no memory for a permutation of them.
     pub(super) fn epoch(&self, samples: usize, epoch: u64) -> Result<BatchIndices> {
         let order = self.shuffle.map(|seed| permutation(samples, seed, epoch)).transpose()?;
-        let dropped = if self.drop_last { samples % self.batch_size } else { 0 };
-        let rest = 0..samples - dropped;
+        let rest = 0..self.used(samples);
         Ok(BatchIndices { order: order.map(Arc::new), rest, batch_size: self.batch_size })
     }
 }
