@@ -20,7 +20,7 @@ const MOST_DIMS: usize = 64;
 /// There is none whose numbers overflow: the sizes multiplied, where each counts as 1 at least, each
 /// size times its stride, and the place of each element fit `isize`. So does what is made of a part of
 /// them, and it can be computed without looking. One without elements begins at 0.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Layout {
     shape: Shape,
     strides: Strides,
@@ -31,14 +31,26 @@ pub(crate) struct Layout {
     contiguous: bool,
 }
 
+impl Clone for Layout {
+    fn clone(&self) -> Layout {
+        Layout { shape: self.shape.clone(), strides: copied(&self.strides), ..*self }
+    }
+}
+
 impl Layout {
     /// Row-major, from the start of the storage.
     ///
     /// # Errors
     /// The sizes cannot be multiplied, or there are too many.
     pub(crate) fn contiguous(shape: Shape) -> Result<Layout, NoLayout> {
-        let strides = row_major(&shape)?;
-        Layout::new(shape, strides, 0, true)
+        if shape.len() > MOST_DIMS {
+            return Err(NoLayout::TooManyDims { dims: shape.len(), most: MOST_DIMS });
+        }
+        let Some((strides, most)) = row_major(&shape) else {
+            return Err(NoLayout::TooLarge(shape));
+        };
+        let numel = if shape.contains(&0) { 0 } else { most };
+        Ok(Layout { shape, strides, offset: 0, numel, end: numel, contiguous: true })
     }
 
     /// Any view that begins within its storage. Where it must end is asked by who has the storage:
@@ -143,9 +155,11 @@ impl Layout {
     }
 
     pub(crate) fn transpose(&self, first: usize, second: usize) -> Layout {
-        let mut order: SmallVec<[usize; 4]> = (0..self.shape.len()).collect();
-        order.swap(first, second);
-        self.permute(&order)
+        let (mut shape, mut strides) = (self.shape.clone(), copied(&self.strides));
+        shape.swap(first, second);
+        strides.swap(first, second);
+        let contiguous = is_row_major(&shape, &strides);
+        Layout { shape, strides, contiguous, ..*self }
     }
 
     /// Every `step`th element of `start..` along `dim`, `len` of them, all of which must be there.
@@ -182,7 +196,7 @@ impl Layout {
         else {
             return Err(NoLayout::TooLarge(shape));
         };
-        let mut strides = self.strides.clone();
+        let mut strides = copied(&self.strides);
         strides[dim] = step;
         Layout::strided(shape, strides, offset)
     }
@@ -195,14 +209,13 @@ impl Layout {
         let (before, behind) = (start as isize * stride, (size - start - len) as isize * stride);
         // What is cut off where the dimension has its highest address.
         let cut = if stride < 0 { -before } else { behind };
-        let (shape, strides) = (self.shape.with(dim, len), self.strides.clone());
-        let contiguous = is_row_major(&shape, &strides);
+        let (shape, strides) = (self.shape.with(dim, len), copied(&self.strides));
         Layout {
+            contiguous: is_row_major(&shape, &strides),
+            offset: self.offset.wrapping_add_signed(before),
+            numel: shape.iter().product(),
             shape,
             strides,
-            contiguous,
-            offset: self.offset.wrapping_add_signed(before),
-            numel: self.numel / size * len,
             end: self.end.wrapping_add_signed(-cut),
         }
     }
@@ -230,7 +243,7 @@ impl Layout {
             Some(&size) => size as isize * self.strides[dim],
             None => 1,
         };
-        let mut strides = self.strides.clone();
+        let mut strides = copied(&self.strides);
         strides.insert(dim, inner);
         let mut shape: SmallVec<[usize; 4]> = SmallVec::from_slice(&self.shape);
         shape.insert(dim, 1);
@@ -289,30 +302,35 @@ impl Layout {
     }
 }
 
-/// The strides of row-major order.
-///
-/// # Errors
-/// They overflow.
-fn row_major(shape: &Shape) -> Result<Strides, NoLayout> {
+/// The same strides. `SmallVec`'s own clone goes through them one by one.
+fn copied(strides: &Strides) -> Strides {
+    SmallVec::from_slice(strides)
+}
+
+/// The strides of row-major order, and the sizes multiplied, where each counts as 1 at least; nothing
+/// where they overflow.
+fn row_major(shape: &Shape) -> Option<(Strides, usize)> {
     let mut strides: Strides = SmallVec::from_elem(1, shape.len());
     let mut step = CheckedSize::from(1usize);
     for (stride, &size) in strides.iter_mut().zip(&**shape).rev() {
-        *stride = step.distance().ok_or_else(|| NoLayout::TooLarge(shape.clone()))?;
+        *stride = step.distance()?;
         step = step * size.max(1);
     }
-    Ok(strides)
+    Some((strides, step.size()?))
 }
 
+/// Whether the strides are those of row-major order. For sizes of which there is no layout it says
+/// anything.
 fn is_row_major(shape: &[usize], strides: &[isize]) -> bool {
-    let mut step = CheckedSize::from(1usize);
+    let mut step = 1isize;
     for (&size, &stride) in shape.iter().zip(strides).rev() {
         if size == 0 {
             return true;
         }
-        if size != 1 && Some(stride) != step.distance() {
+        if size != 1 && stride != step {
             return shape.contains(&0);
         }
-        step = step * size;
+        step = step.wrapping_mul(size.cast_signed());
     }
     true
 }

@@ -9,8 +9,15 @@ use crate::checked_size::CheckedSize;
 use crate::{Error, Result};
 
 /// The sizes of a tensor, outermost first. It derefs to `[usize]`.
-#[derive(Clone, PartialEq, Eq, Hash, Default)]
+#[derive(PartialEq, Eq, Hash, Default)]
 pub struct Shape(SmallVec<[usize; 4]>);
+
+/// All sizes at once: `SmallVec`'s own clone goes through them one by one.
+impl Clone for Shape {
+    fn clone(&self) -> Shape {
+        Shape(SmallVec::from_slice(&self.0))
+    }
+}
 
 impl Shape {
     /// The number of elements; 1 for no dimensions, and `usize::MAX`, which no tensor has, for more
@@ -47,6 +54,11 @@ impl Shape {
     /// The shape without dimension `dim`, which must exist.
     pub(crate) fn without(&self, dim: usize) -> Shape {
         self.iter().enumerate().filter(|(d, _)| *d != dim).map(|(_, &size)| size).collect()
+    }
+
+    /// Puts two dimensions, which must exist, in each other's place.
+    pub(crate) fn swap(&mut self, first: usize, second: usize) {
+        self.0.swap(first, second);
     }
 
     /// The shape with the size along `dim`, which must exist, replaced.

@@ -12,8 +12,12 @@ pub(crate) struct SavedTensor {
 
 impl SavedTensor {
     pub(crate) fn new(tensor: &Tensor) -> SavedTensor {
-        let alias = tensor.detach();
-        SavedTensor { version: alias.storage().version(), tensor: alias }
+        // A tensor without history is saved as it is, and the price of another handle on its memory.
+        let tensor = match tensor.autograd().node() {
+            Some(_) => tensor.detach(),
+            None => tensor.clone(),
+        };
+        SavedTensor { version: tensor.storage().version(), tensor }
     }
 
     /// # Errors

@@ -44,7 +44,7 @@ pub(crate) fn elementwise<const N: usize>(
 ) -> Result<()> {
     let op = operation.name();
     let layouts = operands.map(|operand| operand.tensor().map(Tensor::layout));
-    let plan = Plan::new(layouts).ok_or_else(|| does_not_broadcast(op, &operands))?;
+    let Some(plan) = Plan::new(layouts) else { return Err(does_not_broadcast(op, &operands)) };
     let mut tensors: SmallVec<[(&Tensor, Access); 6]> = SmallVec::new();
     for (position, operand) in operands.iter().enumerate() {
         if let Some(tensor) = operand.tensor() {

@@ -39,13 +39,13 @@ impl<const N: usize> Plan<N> {
 
     /// The common case: all dense and of one shape.
     fn linear(operands: &[Option<&Layout>; N]) -> Option<Plan<N>> {
-        let shape = operands[0]?.shape();
-        let dense = |layout: &Layout| layout.is_contiguous() && layout.shape() == shape;
+        let output = operands[0]?;
+        let dense = |layout: &Layout| layout.is_contiguous() && layout.shape() == output.shape();
         if !operands.iter().flatten().all(|layout| dense(layout)) {
             return None;
         }
         let strides = operands.map(|layout| isize::from(layout.is_some()));
-        Some(Plan { dims: SmallVec::from_slice(&[Dim { size: shape.numel(), strides }]) })
+        Some(Plan { dims: SmallVec::from_slice(&[Dim { size: output.numel(), strides }]) })
     }
 }
 

@@ -49,7 +49,7 @@ pub(super) fn pointwise<const N: usize, const M: usize>(
     operands: [Operand<'_>; M],
 ) -> Result<Tensor> {
     let op = operation.name();
-    let dtype = promotion.dtype(&promoted(operation, &operands));
+    let dtype = promoted(operation, promotion, operands);
     let tensors = tensors(names, &operands);
     let place = dispatch::place_of(op, &tensors)?;
     if !operation.supports(dtype) {
@@ -77,7 +77,7 @@ pub(super) fn pointwise_in_place<const N: usize, const M: usize>(
     let tensors = tensors(array::from_fn(|position| NAMES[position]), &operands);
     let others: SmallVec<[&Tensor; 4]> = tensors.iter().map(|(_, tensor)| *tensor).collect();
     check_in_place(name, target, &others)?;
-    let (dtype, result) = (target.dtype(), promotion.dtype(&promoted(operation, &operands)));
+    let (dtype, result) = (target.dtype(), promoted(operation, promotion, operands));
     if kind(result) > kind(dtype) {
         let arguments = vec![("self", dtype), ("the result", result)];
         let rule =
@@ -168,13 +168,14 @@ fn prepare<'a>(
     Ok(apart.map_or(Ready::Borrowed(tensor), Ready::Converted))
 }
 
-/// The operands that decide the dtype: all, but for the condition of a choice.
-fn promoted<const N: usize>(
+/// The dtype that the operands are promoted to: all of them, but for the condition of a choice.
+fn promoted<const N: usize, const M: usize>(
     operation: &Operation<Elementwise<N>>,
-    operands: &[Operand<'_>],
-) -> SmallVec<[Typed; 4]> {
+    promotion: Promotion,
+    operands: [Operand<'_>; M],
+) -> DType {
     let first = usize::from(matches!(operation.signature(), Signature::Selects));
-    operands[first..].iter().map(|operand| operand.typed()).collect()
+    promotion.dtype(&operands.map(|operand| operand.typed())[first..])
 }
 
 type Named<'a> = SmallVec<[(&'static str, &'a Tensor); 4]>;
