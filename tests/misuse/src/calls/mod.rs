@@ -6,6 +6,7 @@ mod census;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use anyhow::{Context, Result};
+use gpu_runtime::Device;
 
 use self::census::Census;
 use crate::cases::{Cases, End};
@@ -35,9 +36,20 @@ impl Calls {
     /// All calls that there are, in a process that has made none.
     pub(crate) fn new(seed: u64, tells: bool) -> Result<Calls> {
         let entries: Vec<_> = GENERATED.iter().chain(by_hand::all()).collect();
+        use_allocators().context("the allocators do not work at the start")?;
         let before = Census::take().context("the devices do not work at the start")?;
         Ok(Calls { seed, tells, entries, before })
     }
+}
+
+/// Allocators that are in use cannot be exchanged, so all cases meet the same ones. Otherwise a case
+/// that comes first could put in one that never gives memory back, and each later one would seem to
+/// leak.
+fn use_allocators() -> gpu_alloc::Result<()> {
+    for device in [Device::get(0)?, Device::get(1)?] {
+        drop(gpu_alloc::allocate(device, 1, &device.current_stream()?)?);
+    }
+    gpu_alloc::empty_cache()
 }
 
 impl Cases for Calls {
