@@ -28,7 +28,7 @@
 //! - `queue`: streams, events and the workers that run what is enqueued.
 //! - `time`: virtual time, which says what all that would take on other hardware.
 //! - `check`: checked mode.
-//! - `exec`: kernels. `ptx` reads them, `ir` finds what lanes have in common, `codegen` translates
+//! - `exec`: kernels. The crate `ptx` reads them, `ir` finds what lanes have in common, `codegen` translates
 //!   them, for warps in lockstep and for single threads, and `exec` runs their blocks.
 //! - `stack` and `trap`: where native code runs, and what becomes of its wild accesses.
 
@@ -43,7 +43,6 @@ mod fatbin;
 pub mod fuzzing;
 mod graph;
 mod ir;
-mod ptx;
 pub mod ptx_check;
 mod queue;
 mod stack;

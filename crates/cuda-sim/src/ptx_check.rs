@@ -15,7 +15,7 @@
 use thiserror::Error;
 
 use crate::fatbin::{self, FatbinError, Kind};
-use crate::{ir, ptx};
+use ptx::control_flow::analyse_calls;
 
 /// What was found in one text of PTX.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -88,7 +88,7 @@ fn check_container(bytes: &[u8]) -> Result<Vec<Report>, FatbinError> {
 fn report(text: &str, architecture: Option<u32>) -> Report {
     let (module, mut errors) = ptx::survey(text);
     if errors.is_empty() {
-        errors.extend(ir::analyse_calls(&module).err());
+        errors.extend(analyse_calls(&module).err());
     }
     let kernels = module.functions.iter().filter(|function| function.is_kernel);
     Report {

@@ -7,33 +7,38 @@ use super::types::{RegisterType, StateSpace};
 
 /// A PTX module.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Module {
+pub struct Module {
     /// The version of the language.
-    pub(crate) version: (u32, u32),
+    pub version: (u32, u32),
     /// The architecture that the text is for, as 75 for sm_75.
-    pub(crate) target: u32,
+    pub target: u32,
     /// Variables in global, constant and shared memory, also those declared inside functions.
-    pub(crate) variables: Vec<Variable>,
+    pub variables: Vec<Variable>,
     /// Kernels and functions, declared ones included.
-    pub(crate) functions: Vec<Function>,
+    pub functions: Vec<Function>,
 }
 
 /// A variable of the module.
 #[derive(Clone, Debug)]
-pub(crate) struct Variable {
-    pub(crate) name: String,
-    pub(crate) space: StateSpace,
+pub struct Variable {
+    /// As the text spells it.
+    pub name: String,
+    /// Global, constant or shared memory.
+    pub space: StateSpace,
     /// 0 for an array without a size, whose memory the launch provides.
-    pub(crate) bytes: usize,
-    pub(crate) align: usize,
-    pub(crate) initial: Initial,
-    pub(crate) pointers: Vec<Pointer>,
+    pub bytes: usize,
+    /// In bytes.
+    pub align: usize,
+    /// What it holds before the first launch.
+    pub initial: Initial,
+    /// Addresses in the initial value, which are known only where the module is loaded.
+    pub pointers: Vec<Pointer>,
 }
 
 /// The initial contents of a variable: what the text says of them, and zero everywhere else. It
 /// takes no more memory than the text, however large the variable is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Initial {
+pub struct Initial {
     /// Where they begin, and what is there; in ascending order, and apart from each other.
     pieces: Vec<(usize, Vec<u8>)>,
 }
@@ -48,56 +53,68 @@ impl Initial {
     }
 
     /// The pieces of which something is known, with the offsets at which they begin.
-    pub(crate) fn pieces(&self) -> impl Iterator<Item = (usize, &[u8])> {
+    pub fn pieces(&self) -> impl Iterator<Item = (usize, &[u8])> {
         self.pieces.iter().map(|(start, piece)| (*start, &piece[..]))
     }
 }
 
 /// A place in an initial value that holds the address of a variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Pointer {
-    pub(crate) offset: usize,
+pub struct Pointer {
+    /// From the start of the variable that holds it, in bytes.
+    pub offset: usize,
     /// Index in [`Module::variables`].
-    pub(crate) target: usize,
-    pub(crate) addend: i64,
+    pub target: usize,
+    /// Added to the address of the target, in bytes.
+    pub addend: i64,
 }
 
 /// A kernel or a function.
 #[derive(Clone, Debug)]
-pub(crate) struct Function {
-    pub(crate) name: String,
-    pub(crate) is_kernel: bool,
+pub struct Function {
+    /// As the text spells it.
+    pub name: String,
+    /// Declared with `.entry`, so that it can be launched.
+    pub is_kernel: bool,
     /// Whether a body was given.
-    pub(crate) is_defined: bool,
+    pub is_defined: bool,
     /// Indices in `variables`.
-    pub(crate) parameters: Vec<usize>,
+    pub parameters: Vec<usize>,
     /// Indices in `variables`.
-    pub(crate) returns: Vec<usize>,
+    pub returns: Vec<usize>,
     /// Parameters, return values, arguments of calls, and local arrays.
-    pub(crate) variables: Vec<FrameVariable>,
+    pub variables: Vec<FrameVariable>,
     /// The size of the frame in local memory that `variables` lie in.
-    pub(crate) frame_bytes: usize,
-    pub(crate) registers: Vec<RegisterType>,
-    pub(crate) body: Vec<Instruction>,
+    pub frame_bytes: usize,
+    /// The type of each virtual register.
+    pub registers: Vec<RegisterType>,
+    /// The instructions, in the order of the text.
+    pub body: Vec<Instruction>,
     /// Where branches go: indices in `body`, which may be its length.
-    pub(crate) targets: Vec<usize>,
+    pub targets: Vec<usize>,
     /// The product of `.maxntid` or `.reqntid`, if given.
-    pub(crate) max_threads: Option<u32>,
+    pub max_threads: Option<u32>,
 }
+
+/// Frames begin at multiples of this, which suits every access.
+pub const FRAME_ALIGN: usize = 32;
 
 /// A variable of one thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct FrameVariable {
-    pub(crate) place: Place,
+pub struct FrameVariable {
+    /// The memory that it is a part of.
+    pub place: Place,
     /// From the start of the place.
-    pub(crate) offset: usize,
-    pub(crate) bytes: usize,
-    pub(crate) align: usize,
+    pub offset: usize,
+    /// Its size.
+    pub bytes: usize,
+    /// In bytes.
+    pub align: usize,
 }
 
 /// What a variable of a thread is a part of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
+pub enum Place {
     /// The function's frame in the thread's local memory.
     Frame,
     /// The buffer of kernel parameters.
@@ -106,43 +123,49 @@ pub(crate) enum Place {
 
 /// An instruction, its operands in the order of the text.
 #[derive(Clone, Debug)]
-pub(crate) struct Instruction {
+pub struct Instruction {
     /// The predicate under which it is executed.
-    pub(crate) guard: Option<Guard>,
-    pub(crate) operation: Operation,
+    pub guard: Option<Guard>,
+    /// What it does, with its types and modifiers.
+    pub operation: Operation,
     /// `None` where the result is not wanted.
-    pub(crate) destinations: SmallVec<[Option<Register>; 2]>,
-    pub(crate) sources: SmallVec<[Operand; 4]>,
+    pub destinations: SmallVec<[Option<Register>; 2]>,
+    /// What it reads.
+    pub sources: SmallVec<[Operand; 4]>,
     /// In the text, from 1.
-    pub(crate) line: u32,
+    pub line: u32,
 }
 
 /// The predicate before an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Guard {
-    pub(crate) register: Register,
-    pub(crate) negated: bool,
+pub struct Guard {
+    /// A predicate register.
+    pub register: Register,
+    /// `@!%p`: it is executed where the predicate is false.
+    pub negated: bool,
 }
 
 /// A virtual register: an index in [`Function::registers`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) struct Register(pub(crate) u32);
+pub struct Register(pub u32);
 
 impl Register {
     /// The index in [`Function::registers`].
-    pub(crate) fn index(self) -> usize {
+    pub fn index(self) -> usize {
         self.0 as usize
     }
 }
 
 /// A source of an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Operand {
+pub enum Operand {
+    /// The value of a register.
     Register(Register),
     /// The opposite of a predicate.
     Negated(Register),
     /// The bits of a constant of the type that the operation expects.
     Immediate(u64),
+    /// The value of a register that the machine sets, such as `%tid.x`.
     Special(SpecialRegister),
     /// A place in memory.
     Memory(Address),
@@ -156,7 +179,7 @@ pub(crate) enum Operand {
 
 impl Operand {
     /// The register that it reads, if it does.
-    pub(crate) fn register(self) -> Option<Register> {
+    pub fn register(self) -> Option<Register> {
         match self {
             Operand::Register(register) | Operand::Negated(register) => Some(register),
             Operand::Memory(Address { base: AddressBase::Register(register), .. }) => {
@@ -169,21 +192,27 @@ impl Operand {
 
 /// An address: a base and a distance in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Address {
-    pub(crate) base: AddressBase,
-    pub(crate) offset: i64,
+pub struct Address {
+    /// Where the distance is counted from.
+    pub base: AddressBase,
+    /// The distance, in bytes.
+    pub offset: i64,
 }
 
+/// What an address is relative to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum AddressBase {
+pub enum AddressBase {
+    /// The address that a register holds.
     Register(Register),
+    /// The start of a variable.
     Variable(VariableRef),
+    /// Address 0 of the space.
     Absolute,
 }
 
 /// A variable that an instruction names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum VariableRef {
+pub enum VariableRef {
     /// Index in [`Module::variables`].
     Module(usize),
     /// Index in [`Function::variables`].
@@ -192,56 +221,87 @@ pub(crate) enum VariableRef {
 
 /// A register that the machine sets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum SpecialRegister {
+pub enum SpecialRegister {
+    /// `%tid`
     ThreadIndex(Axis),
+    /// `%ntid`: the threads of a block along an axis.
     BlockExtent(Axis),
+    /// `%ctaid`
     BlockIndex(Axis),
+    /// `%nctaid`: the blocks of the grid along an axis.
     GridExtent(Axis),
+    /// `%laneid`
     Lane,
+    /// `%warpid`: the warp's number in its block.
     Warp,
+    /// `%nwarpid`
     WarpCount,
+    /// `%lanemask_eq`, `_lt`, `_le`, `_gt`, `_ge`
     LaneMask(LaneRelation),
+    /// `%clock`: the lower half of `%clock64`.
     Clock,
+    /// `%clock_hi`
     ClockHigh,
+    /// `%clock64`
     Clock64,
+    /// `%globaltimer`: nanoseconds.
     GlobalTimer,
+    /// `%globaltimer_lo`
     GlobalTimerLow,
+    /// `%globaltimer_hi`
     GlobalTimerHigh,
+    /// `%smid`
     Multiprocessor,
+    /// `%nsmid`
     MultiprocessorCount,
+    /// `%gridid`: the number of the launch.
     Grid,
+    /// `%dynamic_smem_size`: what the launch asks for beyond the variables.
     DynamicSharedBytes,
+    /// `%total_smem_size`
     TotalSharedBytes,
     /// Half of the address of what the blocks of a cooperative launch share, or of null.
     Workspace(Half),
 }
 
+/// A half of a 64-bit value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Half {
+pub enum Half {
+    /// Bits 0 to 31.
     Low,
+    /// Bits 32 to 63.
     High,
 }
 
+/// An axis of blocks and grids.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Axis {
+pub enum Axis {
+    /// `.x`, along which neighbours are in one warp.
     X,
+    /// `.y`
     Y,
+    /// `.z`
     Z,
 }
 
 /// Which lanes a lane mask contains, compared with the thread's own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum LaneRelation {
+pub enum LaneRelation {
+    /// The thread's own lane.
     Equal,
+    /// Lower lanes.
     Less,
+    /// Lower lanes and its own.
     LessEqual,
+    /// Higher lanes.
     Greater,
+    /// Higher lanes and its own.
     GreaterEqual,
 }
 
 impl SpecialRegister {
     /// The value of a register of that name that always holds the same.
-    pub(crate) fn constant(name: &str) -> Option<u64> {
+    pub fn constant(name: &str) -> Option<u64> {
         let name =
             name.strip_suffix(['x', 'y', 'z']).filter(|name| name.ends_with('.')).unwrap_or(name);
         Some(match name {
@@ -260,7 +320,7 @@ impl SpecialRegister {
     }
 
     /// The register of that name, `%` included.
-    pub(crate) fn from_name(name: &str) -> Option<SpecialRegister> {
+    pub fn from_name(name: &str) -> Option<SpecialRegister> {
         use SpecialRegister::*;
         if let Some((vector, axis)) = name.rsplit_once('.') {
             let axis = match axis {

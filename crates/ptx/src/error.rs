@@ -4,21 +4,20 @@ use std::ops::Range;
 
 use thiserror::Error;
 
-/// A PTX module that cannot be loaded: it is malformed, or it uses what this driver does not
-/// support.
+/// A place in a PTX module that is malformed, or that this crate does not support.
 ///
 /// Positions count from 1. `text` is the offending text, cut to one line.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("PTX line {line}, column {column}: {kind}: `{text}`")]
-pub(crate) struct Error {
+pub struct Error {
     /// The line where `text` begins.
-    pub(crate) line: u32,
+    pub line: u32,
     /// The column, in bytes, where `text` begins.
-    pub(crate) column: u32,
+    pub column: u32,
     /// The offending text.
-    pub(crate) text: String,
+    pub text: String,
     /// What is wrong with it.
-    pub(crate) kind: ErrorKind,
+    pub kind: ErrorKind,
 }
 
 impl Error {
@@ -42,7 +41,7 @@ impl Error {
 
 /// What is wrong with a piece of PTX.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
-pub(crate) enum ErrorKind {
+pub enum ErrorKind {
     /// A character that begins nothing in PTX.
     #[error("unexpected character")]
     UnexpectedCharacter,
@@ -61,11 +60,11 @@ pub(crate) enum ErrorKind {
     /// A name declared twice.
     #[error("declared twice")]
     Redeclared,
-    /// An instruction that the software driver does not know.
-    #[error("instruction not supported by the software driver")]
+    /// An instruction that this crate does not know.
+    #[error("instruction not supported")]
     UnsupportedInstruction,
-    /// A modifier that the instruction does not have, or the software driver does not know.
-    #[error("modifier `.{0}` not supported here by the software driver")]
+    /// A modifier that the instruction does not have, or this crate does not know.
+    #[error("modifier `.{0}` not supported here")]
     UnsupportedModifier(String),
     /// A modifier that the instruction needs.
     #[error("missing modifier: {0}")]
@@ -83,7 +82,7 @@ pub(crate) enum ErrorKind {
         /// The limit.
         most: usize,
     },
-    /// Something legal that the software driver cannot do.
-    #[error("not supported by the software driver: {0}")]
+    /// Something legal that cannot be translated.
+    #[error("not supported: {0}")]
     Unsupported(&'static str),
 }

@@ -2,33 +2,54 @@
 
 /// A fundamental type of PTX, or a packed pair of small numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum ScalarType {
+pub enum ScalarType {
+    /// A truth value.
     Pred,
+    /// 8 bits.
     B8,
+    /// 16 bits.
     B16,
+    /// 32 bits.
     B32,
+    /// 64 bits.
     B64,
+    /// An unsigned integer of 8 bits.
     U8,
+    /// An unsigned integer of 16 bits.
     U16,
+    /// An unsigned integer of 32 bits.
     U32,
+    /// An unsigned integer of 64 bits.
     U64,
+    /// A signed integer of 8 bits.
     S8,
+    /// A signed integer of 16 bits.
     S16,
+    /// A signed integer of 32 bits.
     S32,
+    /// A signed integer of 64 bits.
     S64,
+    /// IEEE 754 binary16.
     F16,
+    /// Two `F16`.
     F16x2,
+    /// The upper half of an `F32`.
     BF16,
+    /// Two `BF16`.
     BF16x2,
+    /// Two 8-bit floating-point numbers with 4 bits of exponent.
     E4M3x2,
+    /// Two 8-bit floating-point numbers with 5 bits of exponent.
     E5M2x2,
+    /// IEEE 754 binary32.
     F32,
+    /// IEEE 754 binary64.
     F64,
 }
 
 impl ScalarType {
     /// The type of that name, without the dot.
-    pub(crate) fn from_name(name: &str) -> Option<ScalarType> {
+    pub fn from_name(name: &str) -> Option<ScalarType> {
         use ScalarType::*;
         Some(match name {
             "pred" => Pred,
@@ -57,7 +78,7 @@ impl ScalarType {
     }
 
     /// The width in bits; 1 for predicates.
-    pub(crate) fn bits(self) -> u32 {
+    pub fn bits(self) -> u32 {
         use ScalarType::*;
         match self {
             Pred => 1,
@@ -69,44 +90,44 @@ impl ScalarType {
     }
 
     /// The size in memory.
-    pub(crate) fn bytes(self) -> u32 {
+    pub fn bytes(self) -> u32 {
         self.bits().div_ceil(8)
     }
 
     /// Whether it is a signed integer.
-    pub(crate) fn is_signed(self) -> bool {
+    pub fn is_signed(self) -> bool {
         use ScalarType::*;
         matches!(self, S8 | S16 | S32 | S64)
     }
 
     /// Whether it is an integer, signed or not; untyped bits are not.
-    pub(crate) fn is_integer(self) -> bool {
+    pub fn is_integer(self) -> bool {
         use ScalarType::*;
         matches!(self, U8 | U16 | U32 | U64) || self.is_signed()
     }
 
     /// Whether it is a floating-point number, packed pairs included.
-    pub(crate) fn is_float(self) -> bool {
+    pub fn is_float(self) -> bool {
         self.is_half() || self.is_half_pair() || matches!(self, ScalarType::F32 | ScalarType::F64)
     }
 
     /// Whether it is a single 16-bit floating-point number.
-    pub(crate) fn is_half(self) -> bool {
+    pub fn is_half(self) -> bool {
         matches!(self, ScalarType::F16 | ScalarType::BF16)
     }
 
     /// Whether it is a packed pair of 16-bit floating-point numbers.
-    pub(crate) fn is_half_pair(self) -> bool {
+    pub fn is_half_pair(self) -> bool {
         matches!(self, ScalarType::F16x2 | ScalarType::BF16x2)
     }
 
     /// Whether it is a packed pair of 8-bit floating-point numbers, which are only converted.
-    pub(crate) fn is_byte_pair(self) -> bool {
+    pub fn is_byte_pair(self) -> bool {
         matches!(self, ScalarType::E4M3x2 | ScalarType::E5M2x2)
     }
 
     /// The type of one number: the half of a packed pair, the type itself otherwise.
-    pub(crate) fn element(self) -> ScalarType {
+    pub fn element(self) -> ScalarType {
         match self {
             ScalarType::F16x2 => ScalarType::F16,
             ScalarType::BF16x2 => ScalarType::BF16,
@@ -115,7 +136,7 @@ impl ScalarType {
     }
 
     /// The untyped bits of that width.
-    pub(crate) fn untyped(bits: u32) -> ScalarType {
+    pub fn untyped(bits: u32) -> ScalarType {
         match bits {
             1 => ScalarType::Pred,
             8 => ScalarType::B8,
@@ -131,18 +152,24 @@ impl ScalarType {
 /// PTX lets instructions of any type use a register of the right width, so the class is a hint for
 /// the code generator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum RegisterType {
+pub enum RegisterType {
+    /// A truth value.
     Predicate,
+    /// 16 bits.
     Bits16,
+    /// 32 bits.
     Bits32,
+    /// 64 bits.
     Bits64,
+    /// 32 bits, mostly an `F32`.
     Float32,
+    /// 64 bits, mostly an `F64`.
     Float64,
 }
 
 impl RegisterType {
     /// The class of a register declared with that type; there are no 8-bit registers.
-    pub(crate) fn declared(ty: ScalarType) -> Option<RegisterType> {
+    pub fn declared(ty: ScalarType) -> Option<RegisterType> {
         Some(match ty {
             ScalarType::Pred => RegisterType::Predicate,
             ScalarType::F32 => RegisterType::Float32,
@@ -157,7 +184,7 @@ impl RegisterType {
     }
 
     /// The type of the values that it mostly holds.
-    pub(crate) fn scalar(self) -> ScalarType {
+    pub fn scalar(self) -> ScalarType {
         match self {
             RegisterType::Float32 => ScalarType::F32,
             RegisterType::Float64 => ScalarType::F64,
@@ -166,7 +193,7 @@ impl RegisterType {
     }
 
     /// The width in bits; 1 for predicates.
-    pub(crate) fn bits(self) -> u32 {
+    pub fn bits(self) -> u32 {
         match self {
             RegisterType::Predicate => 1,
             RegisterType::Bits16 => 16,
@@ -178,18 +205,24 @@ impl RegisterType {
 
 /// A state space: where a variable lies, or an address points.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum StateSpace {
+pub enum StateSpace {
+    /// All of the others but parameters, in one range of addresses.
     Generic,
+    /// Memory of the device.
     Global,
+    /// Constant memory of the device.
     Const,
+    /// Memory of a block.
     Shared,
+    /// Memory of a thread.
     Local,
+    /// Parameters of a kernel, or of a function.
     Param,
 }
 
 impl StateSpace {
     /// The space of that name, without the dot.
-    pub(crate) fn from_name(name: &str) -> Option<StateSpace> {
+    pub fn from_name(name: &str) -> Option<StateSpace> {
         Some(match name {
             "global" => StateSpace::Global,
             "const" => StateSpace::Const,

@@ -9,7 +9,7 @@ use super::project::Project;
 
 /// Lowest first. Crates on one floor do not import each other.
 const FLOORS: [&[&str]; 7] = [
-    &["cuda-sys"],
+    &["cuda-sys", "ptx"],
     &["cuda-sim", "kernels"],
     &["gpu-runtime"],
     &["gpu-alloc"],
@@ -97,7 +97,8 @@ mod tests {
     fn imports_may_go_down() {
         let packages = [
             "cuda-sys",
-            "cuda-sim: cuda-sys libc (dev) test-support",
+            "ptx: half",
+            "cuda-sim: cuda-sys ptx libc (dev) test-support",
             "gpu-runtime: cuda-sys cuda-sim (dev) kernels test-support",
             "tensor: gpu-runtime kernels",
             "kernels",

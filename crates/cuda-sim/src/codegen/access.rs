@@ -11,7 +11,7 @@ use crate::exec::runtime::{Helper, describe_access};
 use crate::exec::state::{Context, Thread};
 use crate::exec::{Access, CheckLevel};
 use crate::ir::VariablePlace;
-use crate::ptx::{Address, AddressBase, Operand, Place, Register, StateSpace, VariableRef};
+use ptx::{Address, AddressBase, Operand, Place, Register, StateSpace, VariableRef};
 
 /// A piece of memory that belongs to the block or thread, with its own addresses that begin at 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

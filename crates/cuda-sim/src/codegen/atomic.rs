@@ -12,7 +12,7 @@ use super::value::machine_type;
 use crate::check::What;
 use crate::exec::Access;
 use crate::exec::runtime::Helper;
-use crate::ptx::{AtomicForm, AtomicOp, Instruction, Order, ScalarType, StateSpace};
+use ptx::{AtomicForm, AtomicOp, Instruction, Order, ScalarType, StateSpace};
 
 impl Lowering<'_, '_> {
     pub(super) fn atomic(&mut self, instruction: &Instruction, form: AtomicForm) {

@@ -6,7 +6,7 @@ use cranelift_codegen::ir::{InstBuilder, Value, types};
 use super::function::Lowering;
 use super::value::machine_type;
 use crate::exec::runtime::Helper;
-use crate::ptx::{BitsForm, BitsOp, Instruction, Operand, PermuteMode, ScalarType};
+use ptx::{BitsForm, BitsOp, Instruction, Operand, PermuteMode, ScalarType};
 
 impl Lowering<'_, '_> {
     pub(super) fn bits(&mut self, instruction: &Instruction, form: BitsForm) {

@@ -4,7 +4,7 @@ use cranelift_codegen::ir::{InstBuilder, Value, types};
 
 use super::function::Lowering;
 use crate::exec::runtime::{Format, Helper};
-use crate::ptx::{Clamp, ConvertBytesForm, Instruction, ScalarType};
+use ptx::{Clamp, ConvertBytesForm, Instruction, ScalarType};
 
 impl Lowering<'_, '_> {
     pub(super) fn convert_bytes(&mut self, instruction: &Instruction, form: ConvertBytesForm) {

@@ -10,8 +10,8 @@ use cranelift_module::Module;
 use super::function::{Lowering, Role};
 use crate::exec::runtime::Helper;
 use crate::exec::state::{Context, FAULTED, Thread};
-use crate::ir::FRAME_ALIGN;
-use crate::ptx::{Callee, Instruction, Operand, Place, VariableRef};
+use ptx::FRAME_ALIGN;
+use ptx::{Callee, Instruction, Operand, Place, VariableRef};
 
 impl Lowering<'_, '_> {
     pub(super) fn call(&mut self, instruction: &Instruction, callee: Callee) {

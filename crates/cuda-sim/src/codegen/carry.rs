@@ -8,7 +8,7 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value};
 
 use super::function::Lowering;
-use crate::ptx::{Carry, Instruction, IntegerForm, IntegerOp, ScalarType};
+use ptx::{Carry, Instruction, IntegerForm, IntegerOp, ScalarType};
 
 impl Lowering<'_, '_> {
     pub(super) fn with_carry(&mut self, instruction: &Instruction, form: IntegerForm) {

@@ -5,7 +5,7 @@ use cranelift_codegen::ir::{InstBuilder, Value, types};
 
 use super::function::Lowering;
 use super::value::machine_type;
-use crate::ptx::{Combine, CompareForm, Comparison, FloatClass, Instruction, ScalarType};
+use ptx::{Combine, CompareForm, Comparison, FloatClass, Instruction, ScalarType};
 
 impl Lowering<'_, '_> {
     /// `setp`, `set`.

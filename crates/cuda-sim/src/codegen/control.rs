@@ -1,11 +1,11 @@
 //! Branches, loops, and the ways out of a thread.
 
 use cranelift_codegen::ir::{self as clif, InstBuilder, types};
+use ptx::control_flow::may_spin;
 
 use super::function::{FUEL, Lowering};
 use crate::exec::runtime::Helper;
-use crate::ir;
-use crate::ptx::{Instruction, Operand, Operation, ScalarType, Suspension};
+use ptx::{Instruction, Operand, Operation, ScalarType, Suspension};
 
 impl Lowering<'_, '_> {
     pub(super) fn branch(&mut self, instruction: &Instruction) {
@@ -115,7 +115,7 @@ impl Lowering<'_, '_> {
         self.builder.switch_to_block(empty);
         let start = self.code.graph.blocks[target].instructions.start;
         let observes = |callee| self.unit.kernel.observers.contains(&callee);
-        let spins = ir::may_spin(&self.code.function, start, self.at, &self.used, observes);
+        let spins = may_spin(&self.code.function, start, self.at, &self.used, observes);
         match self.plan.filter(|_| spins && self.unit.kernel.suspends) {
             Some(plan) => {
                 let live = plan.liveness.live_in(target).clone();

@@ -6,7 +6,7 @@ use cranelift_codegen::ir::{InstBuilder, Value, types};
 use super::function::Lowering;
 use super::value::{integer_type, machine_type};
 use crate::exec::runtime::{Format, Helper};
-use crate::ptx::{Clamp, ConvertForm, Instruction, Rounding, ScalarType};
+use ptx::{Clamp, ConvertForm, Instruction, Rounding, ScalarType};
 
 impl Lowering<'_, '_> {
     pub(super) fn convert(&mut self, instruction: &Instruction, form: ConvertForm) {

@@ -3,7 +3,7 @@
 use cranelift_codegen::ir::{InstBuilder, Type, Value, types};
 
 use super::function::Lowering;
-use crate::ptx::{Instruction, IntegerOp, ScalarType};
+use ptx::{Instruction, IntegerOp, ScalarType};
 
 impl Lowering<'_, '_> {
     pub(super) fn dot_product(&mut self, instruction: &Instruction, op: IntegerOp) {

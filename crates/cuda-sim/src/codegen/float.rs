@@ -6,7 +6,7 @@ use cranelift_codegen::ir::{InstBuilder, Value, types};
 use super::function::Lowering;
 use super::value::{integer_type, machine_type};
 use crate::exec::runtime::{Helper, RoundedOp};
-use crate::ptx::{Clamp, FloatForm, FloatOp, Instruction, MinMax, Rounding, ScalarType};
+use ptx::{Clamp, FloatForm, FloatOp, Instruction, MinMax, Rounding, ScalarType};
 
 impl Lowering<'_, '_> {
     pub(super) fn float(&mut self, instruction: &Instruction, form: FloatForm) {

@@ -1,5 +1,6 @@
 //! Lowering of one function: its blocks, its variables, and the frame around them.
 
+use ptx::control_flow::{RegisterSet, used_registers};
 use std::collections::HashMap;
 use std::mem::offset_of;
 
@@ -15,7 +16,7 @@ use crate::exec::CheckLevel;
 use crate::exec::runtime::Helper;
 use crate::exec::state::{Context, EXITED, FAULTED, FINISHED, Thread};
 use crate::ir;
-use crate::ptx::{Instruction, Operation, Register};
+use ptx::{Instruction, Operation, Register};
 
 /// How a function is run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,9 +42,9 @@ pub(super) struct Lowering<'a, 'k> {
     /// Where threads begin and stop besides.
     pub(super) points: &'a [Point],
     /// Registers of which more than the value is seen.
-    pub(super) observed: ir::RegisterSet,
+    pub(super) observed: RegisterSet,
     /// Registers that something reads.
-    pub(super) used: ir::RegisterSet,
+    pub(super) used: RegisterSet,
     pub(super) registers: Vec<Variable>,
     /// The blocks of the graph.
     pub(super) blocks: Vec<clif::Block>,
@@ -123,7 +124,7 @@ impl<'a, 'k> Lowering<'a, 'k> {
             plan,
             points,
             observed: ir::observed_bits(&code.function),
-            used: ir::used_registers(&code.function),
+            used: used_registers(&code.function),
             registers,
             blocks,
             resumptions: Vec::new(),

@@ -7,7 +7,7 @@ use cranelift_codegen::ir::{InstBuilder, Value, types};
 use super::function::Lowering;
 use super::value::machine_type;
 use crate::exec::runtime::Helper;
-use crate::ptx::{Clamp, FloatForm, FloatOp, Instruction, ScalarType};
+use ptx::{Clamp, FloatForm, FloatOp, Instruction, ScalarType};
 
 impl Lowering<'_, '_> {
     /// An operation on both halves of packed pairs.

@@ -6,7 +6,7 @@ use cranelift_frontend::FuncInstBuilder;
 
 use super::function::Lowering;
 use super::value::integer_type;
-use crate::ptx::{Instruction, IntegerForm, IntegerOp, Part, ScalarType};
+use ptx::{Instruction, IntegerForm, IntegerOp, Part, ScalarType};
 
 impl Lowering<'_, '_> {
     pub(super) fn integer(&mut self, instruction: &Instruction, form: IntegerForm) {

@@ -9,7 +9,7 @@ use super::value::machine_type;
 use crate::check::What;
 use crate::exec::runtime::Helper;
 use crate::exec::{Access, CheckLevel};
-use crate::ptx::{Instruction, MemoryForm, Operand, Order, ScalarType, StateSpace};
+use ptx::{Instruction, MemoryForm, Operand, Order, ScalarType, StateSpace};
 
 /// More bytes are copied by a call than one by one.
 const LONGEST_COPY: u32 = 256;

@@ -21,7 +21,7 @@ use crate::exec::CheckLevel;
 use crate::exec::runtime::Helper;
 use crate::exec::state::{Entry, WarpEntry};
 use crate::ir;
-use crate::ptx::Suspension;
+use ptx::Suspension;
 
 /// A kernel as native code: a function with a signature of `F`.
 pub(crate) struct NativeKernel<F> {

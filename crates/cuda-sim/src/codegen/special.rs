@@ -8,7 +8,7 @@ use super::function::Lowering;
 use super::value::{integer_type, register_type};
 use crate::exec::runtime::Helper;
 use crate::exec::state::Context;
-use crate::ptx::{Axis, Half, Instruction, LaneRelation, ScalarType, SpecialRegister};
+use ptx::{Axis, Half, Instruction, LaneRelation, ScalarType, SpecialRegister};
 
 impl Lowering<'_, '_> {
     /// The value of a special register, 32 or 64 bits wide.

@@ -10,8 +10,9 @@ use super::function::Lowering;
 use super::native::Site;
 use super::value::{integer_type, register_type};
 use crate::exec::state::{STOPPED, SUSPENDED, Thread};
-use crate::ir::{RegisterSet, cell_bytes};
-use crate::ptx::{BarrierOp, Instruction, Register, RegisterType, ScalarType, Suspension};
+use crate::ir::cell_bytes;
+use ptx::control_flow::RegisterSet;
+use ptx::{BarrierOp, Instruction, Register, RegisterType, ScalarType, Suspension};
 
 impl Lowering<'_, '_> {
     /// An instruction at which the thread waits.

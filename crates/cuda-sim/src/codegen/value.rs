@@ -5,7 +5,7 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Type, Value, types};
 
 use super::function::Lowering;
-use crate::ptx::{Instruction, Operand, Register, RegisterType, ScalarType};
+use ptx::{Instruction, Operand, Register, RegisterType, ScalarType};
 
 /// The machine type of a register.
 pub(super) fn register_type(ty: RegisterType) -> Type {

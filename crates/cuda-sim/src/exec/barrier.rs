@@ -1,6 +1,6 @@
 //! Barriers of a block.
 
-use crate::ptx::{BarrierOp, CLUSTER_BARRIER};
+use ptx::{BarrierOp, CLUSTER_BARRIER};
 
 /// The number of barriers that a block has: those that instructions name, and the cluster's.
 pub(super) const BARRIERS: usize = CLUSTER_BARRIER as usize + 1;

@@ -10,10 +10,12 @@ use super::limits;
 use super::state::{Entry, WarpEntry};
 use crate::check::LineMap;
 use crate::codegen::{self, Frames, LaneAccess, NativeKernel, Places, Site};
-use crate::ir::{self, CallGraph, KernelSummary, WarpShape};
-use crate::ptx::{self, BarrierOp, Initial, Module, StateSpace, Suspension};
+use ptx::control_flow::{CallGraph, analyse_calls};
+
+use crate::ir::{self, KernelSummary, WarpShape};
 use crate::stack;
 use crate::time::{self, PerThread};
+use ptx::{self, BarrierOp, Initial, Module, StateSpace, Suspension};
 
 /// One PTX module: parsed and validated. Kernels are compiled at their first launch.
 pub(crate) struct Program {
@@ -32,7 +34,7 @@ impl Program {
     /// such place.
     pub(crate) fn load(source: &str) -> Result<Program, ptx::Error> {
         let module = ptx::parse(source)?;
-        let calls = ir::analyse_calls(&module)?;
+        let calls = analyse_calls(&module)?;
         let globals = globals(&module);
         let (version, target) = (module.version, module.target);
         let defined = |&index: &usize| {

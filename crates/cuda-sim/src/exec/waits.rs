@@ -5,7 +5,7 @@ use super::block::Block;
 use super::state::Thread;
 use super::warp::{lanes, member_mask, resolve};
 use super::{Fault, FaultKind};
-use crate::ptx::{BarrierOp, Suspension};
+use ptx::{BarrierOp, Suspension};
 
 impl Block<'_> {
     /// Puts a thread where it belongs that has just been suspended; whether it has got on.

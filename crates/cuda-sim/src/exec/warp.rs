@@ -1,7 +1,7 @@
 //! Operations of a warp, once all members have arrived: from what each lane brings to what each
 //! gets.
 
-use crate::ptx::{ReduceOp, ShuffleMode, Suspension, VoteMode};
+use ptx::{ReduceOp, ShuffleMode, Suspension, VoteMode};
 
 /// What the lanes of a warp bring or get.
 pub(super) type Lanes<T> = [T; 32];

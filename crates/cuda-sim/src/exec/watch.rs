@@ -7,7 +7,7 @@ use super::state::Thread;
 use super::warp::lanes;
 use super::{CheckLevel, Launch};
 use crate::check::{BlockCheck, ReportKind, Surroundings};
-use crate::ptx::Suspension;
+use ptx::Suspension;
 
 /// The checks for the blocks of a launch, if any are on; `threads` have local memory of their own.
 pub(super) fn new_check(

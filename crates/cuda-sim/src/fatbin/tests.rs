@@ -41,7 +41,7 @@ fn every_compression_holds_the_same_text() {
         ALL.iter().map(|(_, bytes)| choose(bytes, 80).expect("PTX for it")).collect();
     for text in &texts {
         assert_eq!(text.trim(), texts[0].trim());
-        assert!(crate::ptx::parse(text).is_ok());
+        assert!(ptx::parse(text).is_ok());
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::kinds::Kinds;
 use super::shape::WarpShape;
-use crate::ptx::{
+use ptx::{
     AddressBase, Axis, BitsOp, Function, Instruction, IntegerOp, Operand, Operation, Part, Place,
     Register, RegisterType, ScalarType, ShuffleMode, SpecialRegister, StateSpace, Suspension,
     VariableRef,
@@ -267,7 +267,7 @@ fn affine_result(
         }
         Operation::Convert(form) if is_word(form.from) && is_word(form.to) => {
             let a = sources[0].strides()?;
-            let same = form.clamp == crate::ptx::Clamp::None;
+            let same = form.clamp == ptx::Clamp::None;
             if !same {
                 return None;
             }

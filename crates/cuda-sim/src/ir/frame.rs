@@ -5,10 +5,10 @@
 
 use std::sync::Arc;
 
-use super::graph::Graph;
 use super::kernel::Code;
-use super::liveness::{Liveness, RegisterSet};
-use crate::ptx::{Function, Operation, Register, RegisterType};
+use ptx::control_flow::Graph;
+use ptx::control_flow::{Liveness, RegisterSet};
+use ptx::{Function, Operation, Register, RegisterType};
 
 /// Code in which threads wait, with what must be kept meanwhile.
 pub(crate) struct Resumable {
@@ -84,7 +84,6 @@ pub(crate) fn cell_bytes(ty: RegisterType) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ptx;
 
     #[test]
     fn only_what_lives_from_block_to_block_has_a_place() {

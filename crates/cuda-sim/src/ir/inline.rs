@@ -3,8 +3,8 @@
 
 use smallvec::{SmallVec, smallvec};
 
-use super::calls::{CallGraph, called};
-use crate::ptx::{
+use ptx::control_flow::{CallGraph, called};
+use ptx::{
     Address, AddressBase, FrameVariable, Function, Guard, Instruction, Module, Operand, Operation,
     Place, Register, VariableRef,
 };

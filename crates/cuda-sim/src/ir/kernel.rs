@@ -3,10 +3,10 @@
 
 use std::sync::Arc;
 
-use super::calls::{CallGraph, spins};
-use super::graph::Graph;
 use super::inline::{TooLarge, inline};
-use crate::ptx::{Function, Module, Operand, SpecialRegister, StateSpace};
+use ptx::control_flow::Graph;
+use ptx::control_flow::{CallGraph, spins};
+use ptx::{Function, Module, Operand, SpecialRegister, StateSpace};
 
 /// What a driver is told about a kernel before it is compiled.
 pub(crate) struct KernelSummary {

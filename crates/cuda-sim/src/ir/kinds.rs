@@ -5,10 +5,10 @@
 //! together, and so holds where a warp runs in lockstep.
 
 use super::common::{Kind, result};
-use super::graph::Graph;
-use super::liveness::{Liveness, RegisterSet};
 use super::shape::WarpShape;
-use crate::ptx::{Function, Instruction, Operand, Operation, Register};
+use ptx::control_flow::Graph;
+use ptx::control_flow::{Liveness, RegisterSet};
+use ptx::{Function, Instruction, Operand, Operation, Register};
 
 /// The kinds of a kernel's registers.
 pub(crate) struct Kinds {
@@ -186,9 +186,8 @@ fn written_on_the_way(
 
 #[cfg(test)]
 mod tests {
-    use super::super::postdominators::postdominators;
     use super::*;
-    use crate::ptx;
+    use ptx::control_flow::postdominators;
 
     /// The kinds of `%r0` to `%r7` in blocks whose warps are rows of 32 lanes.
     fn kinds(body: &str) -> Vec<Kind> {

@@ -5,11 +5,11 @@ use super::common::{Kind, widened};
 use super::frame::Resumable;
 use super::kernel::Kernel;
 use super::kinds::Kinds;
-use super::liveness::Liveness;
-use super::postdominators::postdominators;
 use super::rebuilt::Rebuilt;
 use super::shape::WarpShape;
-use crate::ptx::{Function, Instruction, Operand, Operation};
+use ptx::control_flow::Liveness;
+use ptx::control_flow::postdominators;
+use ptx::{Function, Instruction, Operand, Operation};
 
 /// The plan for a kernel's warps.
 pub(crate) struct Lockstep {
@@ -51,7 +51,7 @@ impl Lockstep {
 
 /// Whether lanes may go on one by one from before an instruction.
 fn may_part(kinds: &Kinds, function: &Function, instruction: &Instruction) -> bool {
-    let varies = |guard: crate::ptx::Guard| kinds.of(guard.register) == Kind::Varying;
+    let varies = |guard: ptx::Guard| kinds.of(guard.register) == Kind::Varying;
     match instruction.operation {
         Operation::Return | Operation::Exit | Operation::Trap => {
             instruction.guard.is_some_and(varies)

@@ -4,8 +4,8 @@
 
 use super::common::{Kind, is_for_each_lane};
 use super::kinds::Kinds;
-use super::liveness::{Liveness, RegisterSet, reads};
-use crate::ptx::{
+use ptx::control_flow::{Liveness, RegisterSet, reads};
+use ptx::{
     Address, AddressBase, Function, Instruction, IntegerOp, Operand, Operation, SpecialRegister,
     StateSpace,
 };
@@ -116,7 +116,6 @@ fn is_pure(function: &Function, instruction: &Instruction) -> bool {
 mod tests {
     use super::*;
     use crate::ir::{Lockstep, WarpShape, plan};
-    use crate::ptx;
 
     #[test]
     fn what_follows_from_a_threads_index_and_the_launch_is_rebuilt_and_the_rest_is_kept() {
@@ -129,7 +128,7 @@ mod tests {
              L: bar.sync 0; sub.u32 %r3, %r3, 1; setp.ne.u32 %p, %r3, %r4; @%p bra L;
              add.u32 %r5, %r1, %r2; add.u32 %r5, %r5, %r7; st.global.u32 [%d2], %r5; ret; }";
         let module = ptx::parse(source).expect("valid PTX");
-        let calls = crate::ir::analyse_calls(&module).expect("valid PTX");
+        let calls = ptx::control_flow::analyse_calls(&module).expect("valid PTX");
         let kernel = plan(&module, &calls, 0).unwrap_or_else(|_| panic!("it is small"));
         let lockstep = Lockstep::new(&kernel, WarpShape::of([32, 1, 1]));
         let function = &kernel.entry.function;

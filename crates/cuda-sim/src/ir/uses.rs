@@ -1,7 +1,7 @@
 //! How registers are used: whether anything can see more of a floating-point number than its value.
 
-use super::liveness::RegisterSet;
-use crate::ptx::{FloatOp, Function, Instruction, Operation, Register, Suspension};
+use ptx::control_flow::RegisterSet;
+use ptx::{FloatOp, Function, Instruction, Operation, Register, Suspension};
 
 /// The registers whose bits something looks at.
 ///

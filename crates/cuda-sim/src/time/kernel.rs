@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::ptx::{Function, Operation, StateSpace};
+use ptx::{Function, Operation, StateSpace};
 
 /// What a launch does in all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -3,16 +3,16 @@
 
 use std::collections::HashSet;
 
-use crate::ptx::{
-    AddressBase, AtomicOp, Callee, Error, ErrorKind, Function, Instruction, Module, Operand,
-    Operation, Order, StateSpace, VariableRef,
+use crate::{
+    AddressBase, AtomicOp, Callee, Error, ErrorKind, FRAME_ALIGN, Function, Instruction, Module,
+    Operand, Operation, Order, StateSpace, VariableRef,
 };
 
 use super::graph::targets;
 use super::liveness::{RegisterSet, reads};
 
 /// What is known about the functions of a module, by their indices.
-pub(crate) struct CallGraph {
+pub struct CallGraph {
     nodes: Vec<Node>,
 }
 
@@ -36,9 +36,6 @@ struct Node {
     depth: usize,
 }
 
-/// Frames begin at multiples of this, which suits every access.
-pub(crate) const FRAME_ALIGN: usize = 32;
-
 /// The local memory that a thread of a kernel with recursive functions gets for them.
 const RECURSION_BYTES: usize = 256 << 10;
 
@@ -50,7 +47,7 @@ const MOST_NESTED: usize = 256;
 /// # Errors
 ///
 /// A function that calls itself and waits for other threads.
-pub(crate) fn analyse_calls(module: &Module) -> Result<CallGraph, Error> {
+pub fn analyse_calls(module: &Module) -> Result<CallGraph, Error> {
     let nodes = module.functions.iter().map(|function| {
         let frame_bytes = function.frame_bytes.next_multiple_of(FRAME_ALIGN);
         Node {
@@ -85,17 +82,17 @@ pub(crate) fn analyse_calls(module: &Module) -> Result<CallGraph, Error> {
 
 impl CallGraph {
     /// Whether threads may have to wait in a function.
-    pub(crate) fn suspends(&self, function: usize) -> bool {
+    pub fn suspends(&self, function: usize) -> bool {
         self.nodes[function].suspends
     }
 
     /// Whether a function makes accesses by which a thread can wait for another.
-    pub(crate) fn observes(&self, function: usize) -> bool {
+    pub fn observes(&self, function: usize) -> bool {
         self.nodes[function].observes
     }
 
     /// All that a function may call, directly or not; itself only if it is recursive.
-    pub(crate) fn reachable(&self, function: usize) -> Vec<usize> {
+    pub fn reachable(&self, function: usize) -> Vec<usize> {
         let mut seen = vec![false; self.nodes.len()];
         let mut reachable = Vec::new();
         let mut open = self.nodes[function].callees.clone();
@@ -110,7 +107,7 @@ impl CallGraph {
 
     /// The shared variables that a function and all that it may call name, in the order of the
     /// text.
-    pub(crate) fn shared_variables(&self, function: usize) -> Vec<usize> {
+    pub fn shared_variables(&self, function: usize) -> Vec<usize> {
         let own = self.nodes[function].shared.iter();
         let reachable = self.reachable(function);
         let called = reachable.iter().flat_map(|&callee| &self.nodes[callee].shared);
@@ -120,17 +117,17 @@ impl CallGraph {
     }
 
     /// The frame of a function itself.
-    pub(crate) fn frame_bytes(&self, function: usize) -> usize {
+    pub fn frame_bytes(&self, function: usize) -> usize {
         self.nodes[function].frame_bytes
     }
 
     /// The frame of a function with those of the waiting functions that are inlined into it.
-    pub(crate) fn inlined_frame_bytes(&self, function: usize) -> usize {
+    pub fn inlined_frame_bytes(&self, function: usize) -> usize {
         self.nodes[function].inlined_bytes
     }
 
     /// The local memory that a thread needs.
-    pub(crate) fn local_bytes(&self, kernel: usize) -> usize {
+    pub fn local_bytes(&self, kernel: usize) -> usize {
         let called = self.reachable(kernel).into_iter();
         let called = called.filter(|&function| !self.suspends(function));
         let deepest = called.map(|function| self.nodes[function].depth_bytes).max().unwrap_or(0);
@@ -139,7 +136,7 @@ impl CallGraph {
     }
 
     /// Whether a kernel may call functions that call themselves.
-    pub(crate) fn calls_recursively(&self, kernel: usize) -> bool {
+    pub fn calls_recursively(&self, kernel: usize) -> bool {
         self.reachable(kernel).iter().any(|&function| self.nodes[function].recursive)
     }
 
@@ -231,7 +228,7 @@ fn cycles(nodes: &[Node]) -> Vec<Vec<usize>> {
 }
 
 /// The function that an instruction calls.
-pub(crate) fn called(instruction: &Instruction) -> Option<usize> {
+pub fn called(instruction: &Instruction) -> Option<usize> {
     match instruction.operation {
         Operation::Call(Callee::Function(index)) => Some(index),
         _ => None,
@@ -241,7 +238,7 @@ pub(crate) fn called(instruction: &Instruction) -> Option<usize> {
 /// Whether a loop from a branch back to its target may be one in which a thread waits for another.
 ///
 /// `observes` says whether a function makes accesses by which a thread can wait for another.
-pub(crate) fn may_spin(
+pub fn may_spin(
     function: &Function,
     loop_start: usize,
     branch: usize,
@@ -270,7 +267,7 @@ fn observes_others(instruction: &Instruction, used: &RegisterSet) -> bool {
 }
 
 /// The registers that any instruction reads.
-pub(crate) fn used_registers(function: &Function) -> RegisterSet {
+pub fn used_registers(function: &Function) -> RegisterSet {
     let mut used = RegisterSet::empty(function.registers.len());
     for register in function.body.iter().flat_map(reads) {
         used.insert(register);
@@ -286,7 +283,7 @@ fn suspends(function: &Function, observes: impl Fn(usize) -> bool + Copy) -> boo
 }
 
 /// Whether a function has a loop in which a thread may wait for what others do.
-pub(super) fn spins(function: &Function, observes: impl Fn(usize) -> bool + Copy) -> bool {
+pub fn spins(function: &Function, observes: impl Fn(usize) -> bool + Copy) -> bool {
     let mut used = None;
     function.body.iter().enumerate().any(|(index, instruction)| {
         targets(function, instruction).filter(|&target| target <= index).any(|target| {

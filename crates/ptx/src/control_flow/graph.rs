@@ -4,11 +4,12 @@ use std::ops::Range;
 
 use smallvec::SmallVec;
 
-use crate::ptx::{Function, Instruction, Operand, Operation};
+use crate::{Function, Instruction, Operand, Operation};
 
 /// The basic blocks of a function, in the order of its instructions. The first one is the entry.
-pub(crate) struct Graph {
-    pub(crate) blocks: Vec<Block>,
+pub struct Graph {
+    /// In the order of their instructions.
+    pub blocks: Vec<Block>,
     /// The block that begins at an instruction; meaningful for first instructions only.
     starts: Vec<u32>,
 }
@@ -17,21 +18,22 @@ pub(crate) struct Graph {
 ///
 /// Only the last one may branch, return, exit or trap. A block without successors ends the
 /// function.
-pub(crate) struct Block {
-    pub(crate) instructions: Range<usize>,
+pub struct Block {
+    /// Indices in the function's body.
+    pub instructions: Range<usize>,
     /// Indices of blocks. Where the last instruction is guarded or falls through, the next block is
     /// the last of them.
-    pub(crate) successors: SmallVec<[usize; 2]>,
+    pub successors: SmallVec<[usize; 2]>,
 }
 
 impl Graph {
     /// The graph of a function's body. Its end counts as an instruction that returns.
-    pub(crate) fn new(function: &Function) -> Graph {
+    pub fn new(function: &Function) -> Graph {
         Graph::split(function, [])
     }
 
     /// The graph in which a block begins at each of those instructions too.
-    pub(crate) fn split(function: &Function, at: impl IntoIterator<Item = usize>) -> Graph {
+    pub fn split(function: &Function, at: impl IntoIterator<Item = usize>) -> Graph {
         let body = &function.body;
         let mut leads = vec![false; body.len() + 1];
         for index in at {
@@ -63,7 +65,7 @@ impl Graph {
     }
 
     /// The block that a branch to that instruction leads to.
-    pub(crate) fn block_at(&self, instruction: usize) -> usize {
+    pub fn block_at(&self, instruction: usize) -> usize {
         self.starts[instruction] as usize
     }
 
@@ -88,7 +90,7 @@ impl Graph {
 }
 
 /// Where an instruction may branch to, as indices of instructions.
-pub(crate) fn targets<'a>(
+pub fn targets<'a>(
     function: &'a Function,
     instruction: &'a Instruction,
 ) -> impl Iterator<Item = usize> + 'a {

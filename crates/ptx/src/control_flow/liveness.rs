@@ -3,34 +3,37 @@
 use smallvec::SmallVec;
 
 use super::graph::Graph;
-use crate::ptx::{Function, Instruction, Register};
+use crate::{Function, Instruction, Register};
 
 /// A set of a function's registers.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct RegisterSet {
+pub struct RegisterSet {
     words: Vec<u64>,
 }
 
 impl RegisterSet {
     /// No registers, of a function that has so many.
-    pub(crate) fn empty(registers: usize) -> RegisterSet {
+    pub fn empty(registers: usize) -> RegisterSet {
         RegisterSet { words: vec![0; registers.div_ceil(64)] }
     }
 
-    pub(crate) fn insert(&mut self, register: Register) {
+    /// Adds a register.
+    pub fn insert(&mut self, register: Register) {
         self.words[register.index() / 64] |= 1 << (register.index() % 64);
     }
 
-    pub(crate) fn remove(&mut self, register: Register) {
+    /// Takes a register out.
+    pub fn remove(&mut self, register: Register) {
         self.words[register.index() / 64] &= !(1 << (register.index() % 64));
     }
 
-    pub(crate) fn contains(&self, register: Register) -> bool {
+    /// Whether a register is in the set.
+    pub fn contains(&self, register: Register) -> bool {
         self.words[register.index() / 64] >> (register.index() % 64) & 1 != 0
     }
 
     /// Adds the other set's registers; whether that changed anything.
-    pub(crate) fn extend(&mut self, other: &RegisterSet) -> bool {
+    pub fn extend(&mut self, other: &RegisterSet) -> bool {
         let mut changed = false;
         for (own, other) in self.words.iter_mut().zip(&other.words) {
             changed |= *other & !*own != 0;
@@ -40,7 +43,7 @@ impl RegisterSet {
     }
 
     /// The registers in ascending order.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = Register> + '_ {
+    pub fn iter(&self) -> impl Iterator<Item = Register> + '_ {
         self.words.iter().enumerate().flat_map(|(index, &word)| {
             (0..64)
                 .filter(move |bit| word >> bit & 1 != 0)
@@ -50,13 +53,13 @@ impl RegisterSet {
 }
 
 /// The registers that are live where blocks begin.
-pub(crate) struct Liveness {
+pub struct Liveness {
     live_in: Vec<RegisterSet>,
 }
 
 impl Liveness {
     /// Solves the data-flow equations, going backwards until nothing changes.
-    pub(crate) fn new(function: &Function, graph: &Graph) -> Liveness {
+    pub fn new(function: &Function, graph: &Graph) -> Liveness {
         let empty = RegisterSet::empty(function.registers.len());
         let mut liveness = Liveness { live_in: vec![empty; graph.blocks.len()] };
         loop {
@@ -77,12 +80,12 @@ impl Liveness {
     }
 
     /// The registers that are live where a block begins.
-    pub(crate) fn live_in(&self, block: usize) -> &RegisterSet {
+    pub fn live_in(&self, block: usize) -> &RegisterSet {
         &self.live_in[block]
     }
 
     /// The registers that are live after an instruction of a block.
-    pub(crate) fn live_after(
+    pub fn live_after(
         &self,
         function: &Function,
         graph: &Graph,
@@ -108,7 +111,7 @@ impl Liveness {
 }
 
 /// The registers that an instruction reads.
-pub(crate) fn reads(instruction: &Instruction) -> SmallVec<[Register; 6]> {
+pub fn reads(instruction: &Instruction) -> SmallVec<[Register; 6]> {
     let sources = instruction.sources.iter().filter_map(|source| source.register());
     sources.chain(instruction.guard.map(|guard| guard.register)).collect()
 }
@@ -129,14 +132,13 @@ fn step_back(live: &mut RegisterSet, instruction: &Instruction) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ptx;
 
     fn function(body: &str) -> Function {
         let source = format!(
             ".version 6.3 .target sm_75 .address_size 64
              .entry k() {{ .reg .b32 %r<8>; .reg .pred %p<4>; {body} }}"
         );
-        ptx::parse(&source).expect("valid PTX").functions.remove(0)
+        crate::parse(&source).expect("valid PTX").functions.remove(0)
     }
 
     fn live(set: &RegisterSet) -> Vec<u32> {

@@ -4,11 +4,11 @@
 //! graph's edges turned round.
 
 use super::graph::Graph;
-use crate::ptx::{Function, Operation};
+use crate::{Function, Operation};
 
 /// For each block the first one that every way from it to the function's end goes through; none
 /// where that is the end itself. Ways that never end do not count.
-pub(crate) fn postdominators(function: &Function, graph: &Graph) -> Vec<Option<usize>> {
+pub fn postdominators(function: &Function, graph: &Graph) -> Vec<Option<usize>> {
     let count = graph.blocks.len();
     // The function's end is one more block, behind all others.
     let end = count;
@@ -91,14 +91,13 @@ fn meet(joins: &[usize], number: &[usize], mut a: usize, mut b: usize) -> usize 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ptx;
 
     fn joins(body: &str) -> Vec<Option<usize>> {
         let source = format!(
             ".version 6.3 .target sm_75 .address_size 64
              .entry k() {{ .reg .b32 %r<8>; .reg .pred %p<4>; {body} }}"
         );
-        let function = ptx::parse(&source).expect("valid PTX").functions.remove(0);
+        let function = crate::parse(&source).expect("valid PTX").functions.remove(0);
         postdominators(&function, &Graph::new(&function))
     }
 

@@ -2,10 +2,10 @@
 
 use super::modifiers::Modifiers;
 use super::{Form, Slot};
-use crate::ptx::error::ErrorKind;
-use crate::ptx::operation::{AtomicForm, AtomicOp, Operation};
-use crate::ptx::types::ScalarType::{self, *};
-use crate::ptx::types::StateSpace;
+use crate::error::ErrorKind;
+use crate::operation::{AtomicForm, AtomicOp, Operation};
+use crate::types::ScalarType::{self, *};
+use crate::types::StateSpace;
 
 /// `atom`.
 pub(super) fn atom(modifiers: &mut Modifiers<'_>) -> Result<Form, ErrorKind> {

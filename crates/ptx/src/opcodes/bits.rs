@@ -2,9 +2,9 @@
 
 use super::modifiers::Modifiers;
 use super::{Form, Slot};
-use crate::ptx::error::ErrorKind;
-use crate::ptx::operation::{BitsForm, BitsOp, Operation, PermuteMode};
-use crate::ptx::types::ScalarType::{self, *};
+use crate::error::ErrorKind;
+use crate::operation::{BitsForm, BitsOp, Operation, PermuteMode};
+use crate::types::ScalarType::{self, *};
 
 fn operation(op: BitsOp, ty: ScalarType) -> Operation {
     Operation::Bits(BitsForm { op, ty })

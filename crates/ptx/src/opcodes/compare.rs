@@ -4,9 +4,9 @@ use smallvec::smallvec;
 
 use super::modifiers::Modifiers;
 use super::{Form, Slot};
-use crate::ptx::error::ErrorKind;
-use crate::ptx::operation::{Combine, CompareForm, Comparison, FloatClass, Operation};
-use crate::ptx::types::ScalarType::{self, *};
+use crate::error::ErrorKind;
+use crate::operation::{Combine, CompareForm, Comparison, FloatClass, Operation};
+use crate::types::ScalarType::{self, *};
 
 /// `set`, `setp`.
 pub(super) fn set(modifiers: &mut Modifiers<'_>) -> Result<Form, ErrorKind> {

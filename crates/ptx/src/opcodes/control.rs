@@ -2,10 +2,10 @@
 
 use super::modifiers::Modifiers;
 use super::{Form, Slot};
-use crate::ptx::error::ErrorKind;
-use crate::ptx::operation::Operation;
-use crate::ptx::suspension::Suspension;
-use crate::ptx::types::ScalarType::U32;
+use crate::error::ErrorKind;
+use crate::operation::Operation;
+use crate::suspension::Suspension;
+use crate::types::ScalarType::U32;
 
 /// `ret`.
 pub(super) fn ret(modifiers: &mut Modifiers<'_>) -> Result<Form, ErrorKind> {

@@ -4,9 +4,9 @@ use smallvec::smallvec;
 
 use super::modifiers::Modifiers;
 use super::{Form, Slot};
-use crate::ptx::error::ErrorKind;
-use crate::ptx::operation::{Clamp, ConvertBytesForm, ConvertForm, Operation, Rounding};
-use crate::ptx::types::ScalarType::{self, *};
+use crate::error::ErrorKind;
+use crate::operation::{Clamp, ConvertBytesForm, ConvertForm, Operation, Rounding};
+use crate::types::ScalarType::{self, *};
 
 /// `cvt`.
 pub(super) fn cvt(modifiers: &mut Modifiers<'_>) -> Result<Form, ErrorKind> {

@@ -3,9 +3,9 @@
 use super::Form;
 use super::integer;
 use super::modifiers::Modifiers;
-use crate::ptx::error::ErrorKind;
-use crate::ptx::operation::{Clamp, FloatForm, FloatOp, IntegerOp, MinMax, Operation, Rounding};
-use crate::ptx::types::ScalarType::{self, *};
+use crate::error::ErrorKind;
+use crate::operation::{Clamp, FloatForm, FloatOp, IntegerOp, MinMax, Operation, Rounding};
+use crate::types::ScalarType::{self, *};
 
 /// `add`, `sub`.
 pub(super) fn sum(modifiers: &mut Modifiers<'_>) -> Result<Form, ErrorKind> {

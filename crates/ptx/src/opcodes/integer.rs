@@ -2,9 +2,9 @@
 
 use super::modifiers::Modifiers;
 use super::{Form, Slot};
-use crate::ptx::error::ErrorKind;
-use crate::ptx::operation::{Carry, Clamp, FloatOp, IntegerForm, IntegerOp, Operation, Part};
-use crate::ptx::types::ScalarType::{self, *};
+use crate::error::ErrorKind;
+use crate::operation::{Carry, Clamp, FloatOp, IntegerForm, IntegerOp, Operation, Part};
+use crate::types::ScalarType::{self, *};
 
 pub(super) const INTEGERS: &[ScalarType] = &[U16, U32, U64, S16, S32, S64];
 const WORDS: &[ScalarType] = &[U32, S32];

@@ -4,10 +4,10 @@ use smallvec::{SmallVec, smallvec};
 
 use super::modifiers::Modifiers;
 use super::{Form, Slot};
-use crate::ptx::error::ErrorKind;
-use crate::ptx::operation::{MemoryForm, Operation};
-use crate::ptx::types::ScalarType::{self, *};
-use crate::ptx::types::StateSpace;
+use crate::error::ErrorKind;
+use crate::operation::{MemoryForm, Operation};
+use crate::types::ScalarType::{self, *};
+use crate::types::StateSpace;
 
 /// `ld`, `ldu`.
 pub(super) fn load(modifiers: &mut Modifiers<'_>) -> Result<Form, ErrorKind> {

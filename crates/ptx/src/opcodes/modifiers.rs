@@ -2,9 +2,9 @@
 
 use smallvec::SmallVec;
 
-use crate::ptx::error::ErrorKind;
-use crate::ptx::operation::{Clamp, Order, Rounding};
-use crate::ptx::types::{ScalarType, StateSpace};
+use crate::error::ErrorKind;
+use crate::operation::{Clamp, Order, Rounding};
+use crate::types::{ScalarType, StateSpace};
 
 /// The modifiers of one opcode.
 pub(super) struct Modifiers<'s> {

@@ -2,10 +2,10 @@
 
 use super::modifiers::Modifiers;
 use super::{Form, Slot};
-use crate::ptx::error::ErrorKind;
-use crate::ptx::operation::Operation;
-use crate::ptx::suspension::{BarrierOp, ReduceOp, ShuffleMode, Suspension, VoteMode};
-use crate::ptx::types::ScalarType::*;
+use crate::error::ErrorKind;
+use crate::operation::Operation;
+use crate::suspension::{BarrierOp, ReduceOp, ShuffleMode, Suspension, VoteMode};
+use crate::types::ScalarType::*;
 
 const WORD: Slot = Slot::Value(B32);
 

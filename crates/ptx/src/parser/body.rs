@@ -6,12 +6,12 @@ use super::Parser;
 use super::expand::Site;
 use super::function::Draft;
 use super::scope::Reference;
-use crate::ptx::ast::{AddressBase, Guard, Instruction, Operand, Place, VariableRef};
-use crate::ptx::error::{Error, ErrorKind};
-use crate::ptx::lexer::{Token, TokenKind};
-use crate::ptx::opcodes;
-use crate::ptx::operation::{BitsForm, BitsOp, Operation};
-use crate::ptx::types::{RegisterType, ScalarType, StateSpace};
+use crate::ast::{AddressBase, Guard, Instruction, Operand, Place, VariableRef};
+use crate::error::{Error, ErrorKind};
+use crate::lexer::{Token, TokenKind};
+use crate::opcodes;
+use crate::operation::{BitsForm, BitsOp, Operation};
+use crate::types::{RegisterType, ScalarType, StateSpace};
 
 /// So many ways may all jumps through tables of a function have: a long table can be used in many.
 const MOST_TABLE_TARGETS: usize = 1 << 18;

@@ -2,10 +2,10 @@
 
 use super::function::Draft;
 use super::{Parser, Symbol};
-use crate::ptx::ast::{Function, Instruction, Operand, Place, VariableRef};
-use crate::ptx::error::{Error, ErrorKind};
-use crate::ptx::lexer::TokenKind;
-use crate::ptx::operation::{Callee, Operation};
+use crate::ast::{Function, Instruction, Operand, Place, VariableRef};
+use crate::error::{Error, ErrorKind};
+use crate::lexer::TokenKind;
+use crate::operation::{Callee, Operation};
 
 impl<'s> Parser<'s> {
     /// The operands of `call`. The sources are the arguments, then the variables for the results.

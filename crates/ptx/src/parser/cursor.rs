@@ -1,8 +1,8 @@
 //! A place in the token stream, with the small expectations that all parts of the parser have.
 
-use crate::ptx::error::{Error, ErrorKind};
-use crate::ptx::lexer::{Token, TokenKind};
-use crate::ptx::literal::Literal;
+use crate::error::{Error, ErrorKind};
+use crate::lexer::{Token, TokenKind};
+use crate::literal::Literal;
 
 pub(super) struct Cursor<'s> {
     source: &'s str,

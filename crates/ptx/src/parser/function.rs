@@ -4,9 +4,9 @@ use super::expand::{Stack, finish_stack};
 use super::scope::Scopes;
 use super::unused::drop_unused_registers;
 use super::{Parser, Symbol};
-use crate::ptx::ast::{Function, Place, Register};
-use crate::ptx::error::{Error, ErrorKind};
-use crate::ptx::lexer::TokenKind;
+use crate::ast::{Function, Place, Register};
+use crate::error::{Error, ErrorKind};
+use crate::lexer::TokenKind;
 
 /// A function that is being read.
 pub(super) struct Draft<'s> {

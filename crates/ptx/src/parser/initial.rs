@@ -2,11 +2,11 @@
 
 use super::variable::{Declaration, Declarator, LARGEST};
 use super::{Parser, Symbol};
-use crate::ptx::ast::{Pointer, Variable};
-use crate::ptx::error::{Error, ErrorKind};
-use crate::ptx::lexer::TokenKind;
-use crate::ptx::literal::Literal;
-use crate::ptx::types::{ScalarType, StateSpace};
+use crate::ast::{Pointer, Variable};
+use crate::error::{Error, ErrorKind};
+use crate::lexer::TokenKind;
+use crate::literal::Literal;
+use crate::types::{ScalarType, StateSpace};
 
 impl<'s> Parser<'s> {
     /// The value after `=`.

@@ -22,12 +22,18 @@ use super::opcodes::Form;
 use cursor::Cursor;
 use pointers::Pointers;
 
-/// Parses and validates a module.
+/// Parses and validates a module. NULs at the end of the text are passed over, since the driver API
+/// takes texts with them.
 ///
 /// # Errors
-///
 /// The first place that is malformed or not supported.
-pub(crate) fn parse(source: &str) -> Result<Module, Error> {
+///
+/// ```
+/// let error = ptx::parse(".version 8.0 .target sm_80\n.entry k() { mov.b32 %r0, 1; }").unwrap_err();
+/// assert_eq!((error.line, error.text.as_str()), (2, "%r0"));
+/// assert_eq!(error.kind, ptx::ErrorKind::Unknown("register"));
+/// ```
+pub fn parse(source: &str) -> Result<Module, Error> {
     let mut parser = Parser::new(source, None)?;
     parser.module()?;
     Ok(parser.module)
@@ -36,7 +42,7 @@ pub(crate) fn parse(source: &str) -> Result<Module, Error> {
 /// Reads all of a module, going on behind each place that is malformed or not supported.
 ///
 /// The module is what could be read of it; it may only be used if there were no errors.
-pub(crate) fn survey(source: &str) -> (Module, Vec<Error>) {
+pub fn survey(source: &str) -> (Module, Vec<Error>) {
     let mut parser = match Parser::new(source, Some(Vec::new())) {
         Ok(parser) => parser,
         Err(error) => return (Module::default(), vec![error]),

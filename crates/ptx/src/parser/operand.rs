@@ -2,14 +2,14 @@
 
 use super::function::Draft;
 use super::{Parser, Symbol};
-use crate::ptx::ast::{
+use crate::ast::{
     Address, AddressBase, Instruction, Operand, Place, Register, SpecialRegister, VariableRef,
 };
-use crate::ptx::error::{Error, ErrorKind};
-use crate::ptx::lexer::TokenKind;
-use crate::ptx::literal::Literal;
-use crate::ptx::opcodes::{Form, Slot};
-use crate::ptx::types::{RegisterType, ScalarType, StateSpace};
+use crate::error::{Error, ErrorKind};
+use crate::lexer::TokenKind;
+use crate::literal::Literal;
+use crate::opcodes::{Form, Slot};
+use crate::types::{RegisterType, ScalarType, StateSpace};
 
 impl<'s> Parser<'s> {
     /// All operands of an instruction.

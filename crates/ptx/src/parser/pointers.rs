@@ -5,12 +5,12 @@
 
 use super::Parser;
 use super::function::Draft;
-use crate::ptx::ast::{Function, Guard, Instruction, Module, Operand, Register, VariableRef};
-use crate::ptx::error::{Error, ErrorKind};
-use crate::ptx::lexer::Token;
-use crate::ptx::operation::{Callee, CompareForm, Comparison, Operation};
-use crate::ptx::types::RegisterType;
-use crate::ptx::types::ScalarType::{Pred, U64};
+use crate::ast::{Function, Guard, Instruction, Module, Operand, Register, VariableRef};
+use crate::error::{Error, ErrorKind};
+use crate::lexer::Token;
+use crate::operation::{Callee, CompareForm, Comparison, Operation};
+use crate::types::RegisterType;
+use crate::types::ScalarType::{Pred, U64};
 
 /// Functions' addresses are multiples of this, from one on: nothing lies there.
 const ADDRESS_STEP: u64 = 16;

@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use crate::ptx::ast::{Register, VariableRef};
-use crate::ptx::lexer::Token;
+use crate::ast::{Register, VariableRef};
+use crate::lexer::Token;
 
 /// The names that are visible at a place in a function.
 ///

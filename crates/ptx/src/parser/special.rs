@@ -2,11 +2,11 @@
 
 use super::function::Draft;
 use super::{Parser, Symbol};
-use crate::ptx::ast::{Instruction, Operand};
-use crate::ptx::error::{Error, ErrorKind};
-use crate::ptx::lexer::TokenKind;
-use crate::ptx::operation::Operation;
-use crate::ptx::types::ScalarType;
+use crate::ast::{Instruction, Operand};
+use crate::error::{Error, ErrorKind};
+use crate::lexer::TokenKind;
+use crate::operation::Operation;
+use crate::types::ScalarType;
 
 impl<'s> Parser<'s> {
     /// The operands of `mov`.

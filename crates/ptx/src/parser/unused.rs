@@ -1,7 +1,7 @@
 //! Registers that a function declares and does not use, of which a few letters can declare a million:
 //! they are taken out, so that what follows costs as much as there are instructions.
 
-use crate::ptx::ast::{Address, AddressBase, Function, Operand, Register};
+use crate::ast::{Address, AddressBase, Function, Operand, Register};
 
 /// Functions with no more registers are left alone.
 const FEW: usize = 1024;

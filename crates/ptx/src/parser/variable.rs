@@ -2,10 +2,10 @@
 
 use super::function::Draft;
 use super::{Parser, Symbol};
-use crate::ptx::ast::{FrameVariable, Initial, Place, Register, Variable, VariableRef};
-use crate::ptx::error::{Error, ErrorKind};
-use crate::ptx::lexer::TokenKind;
-use crate::ptx::types::{RegisterType, ScalarType, StateSpace};
+use crate::ast::{FrameVariable, Initial, Place, Register, Variable, VariableRef};
+use crate::error::{Error, ErrorKind};
+use crate::lexer::TokenKind;
+use crate::types::{RegisterType, ScalarType, StateSpace};
 
 /// No variable is larger: sizes and offsets stay far from overflow.
 pub(super) const LARGEST: u64 = 1 << 40;

@@ -1,9 +1,9 @@
 //! What is refused, with its place in the text.
 
-use crate::ptx::{ErrorKind, parse};
+use crate::{ErrorKind, parse};
 
 /// The error for a kernel with that body, which begins on the third line.
-fn refused(body: &str) -> crate::ptx::Error {
+fn refused(body: &str) -> crate::Error {
     let source = format!(
         ".version 7.0\n.target sm_75\n\
          .entry k(.param .u64 p) {{ .reg .b32 %r<9>; .reg .b64 %d<4>; .reg .pred %p<2>; \

@@ -1,5 +1,5 @@
 //! Tests of the front end as a whole.
 
+mod any_text;
 mod errors;
 mod limits;
-mod mutations;

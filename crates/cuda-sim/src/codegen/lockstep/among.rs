@@ -5,9 +5,7 @@ use cranelift_codegen::ir::{InstBuilder, Value, types};
 
 use super::{Lanes, WarpLowering, vector};
 use crate::ir::Kind;
-use crate::ptx::{
-    Instruction, ReduceOp, RegisterType, ScalarType, ShuffleMode, Suspension, VoteMode,
-};
+use ptx::{Instruction, ReduceOp, RegisterType, ScalarType, ShuffleMode, Suspension, VoteMode};
 
 impl WarpLowering<'_, '_> {
     /// An operation whose members are all lanes; whether there is a form for it.

@@ -12,7 +12,7 @@ use cranelift_codegen::ir::{self as clif, InstBuilder, MemFlagsData, Value, type
 
 use super::WarpLowering;
 use crate::exec::state::{Context, END, NOWHERE, WarpRecord, warp_stride};
-use crate::ptx::{Operation, StateSpace};
+use ptx::{Operation, StateSpace};
 
 /// So many rounds of a loop that walks memory a warp makes before it is the next one's turn.
 pub(super) const TURN: i64 = 4;

@@ -1,5 +1,6 @@
 //! Branches and the ends of loops' rounds.
 
+use ptx::control_flow::may_spin;
 use std::mem::offset_of;
 
 use cranelift_codegen::ir::condcodes::IntCC;
@@ -12,8 +13,8 @@ use super::{WarpLowering, vector};
 use crate::codegen::function::FUEL;
 use crate::exec::runtime::Helper;
 use crate::exec::state::Context;
-use crate::ir::{self, Kind};
-use crate::ptx::{Instruction, Operation};
+use crate::ir::Kind;
+use ptx::{Instruction, Operation};
 
 impl WarpLowering<'_, '_> {
     pub(super) fn branch(&mut self, instruction: &Instruction) {
@@ -101,7 +102,7 @@ impl WarpLowering<'_, '_> {
             self.builder().ins().brif(holds, yes, &[], no, &[]);
             self.builder().switch_to_block(table);
         }
-        let index = self.one.source(instruction, 0, crate::ptx::ScalarType::U32);
+        let index = self.one.source(instruction, 0, ptx::ScalarType::U32);
         for &source in &instruction.sources[1..] {
             let target = self.one.target_block(source);
             let way = self.way(target);
@@ -179,7 +180,7 @@ impl WarpLowering<'_, '_> {
         let kernel = self.one.unit.kernel;
         let observes = |callee| kernel.observers.contains(&callee);
         let spins = kernel.suspends
-            && ir::may_spin(&code.function, start, self.one.at, &self.one.used, observes);
+            && may_spin(&code.function, start, self.one.at, &self.one.used, observes);
         // A loop that waits for others must come to where it lets them go on.
         if !spins && self.walks_memory(target) {
             self.count_round(target);

@@ -10,8 +10,9 @@ use crate::codegen::native::Site;
 use crate::codegen::suspend::operand_types;
 use crate::exec::runtime::Helper;
 use crate::exec::state::{LANES, SUSPENDED, WarpRecord};
-use crate::ir::{Kind, RegisterSet};
-use crate::ptx::{BarrierOp, Instruction, RegisterType, ScalarType, Suspension};
+use crate::ir::Kind;
+use ptx::control_flow::RegisterSet;
+use ptx::{BarrierOp, Instruction, RegisterType, ScalarType, Suspension};
 
 impl WarpLowering<'_, '_> {
     pub(super) fn suspend(&mut self, instruction: &Instruction, suspension: Suspension) {
@@ -197,7 +198,7 @@ impl WarpLowering<'_, '_> {
     }
 
     /// A result of an operation among the lanes, from the record.
-    fn take(&mut self, register: crate::ptx::Register, record: Value, offset: i32) {
+    fn take(&mut self, register: ptx::Register, record: Value, offset: i32) {
         let class = self.function().registers[register.index()];
         if self.kind(register) != Kind::Varying {
             let flags = MemFlagsData::trusted();

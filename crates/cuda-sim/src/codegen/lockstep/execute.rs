@@ -5,7 +5,7 @@ use cranelift_codegen::ir::{InstBuilder, Value};
 
 use super::{Lanes, WarpLowering, vector};
 use crate::ir::{Kind, Strides, is_for_each_lane, wraps};
-use crate::ptx::{Guard, Instruction, Operand, Operation, Register, ScalarType};
+use ptx::{Guard, Instruction, Operand, Operation, Register, ScalarType};
 
 impl WarpLowering<'_, '_> {
     pub(super) fn execute(&mut self, instruction: &Instruction) {

@@ -8,8 +8,9 @@ use smallvec::SmallVec;
 
 use super::{WarpLowering, vector};
 use crate::exec::state::{LANES, Thread};
-use crate::ir::{Kind, Strides, reads};
-use crate::ptx::{Instruction, Register, RegisterType};
+use crate::ir::{Kind, Strides};
+use ptx::control_flow::reads;
+use ptx::{Instruction, Register, RegisterType};
 
 /// Lanes that do something.
 #[derive(Clone, Copy)]

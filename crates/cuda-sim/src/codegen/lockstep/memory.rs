@@ -18,7 +18,7 @@ use crate::exec::CheckLevel;
 use crate::exec::runtime::Helper;
 use crate::exec::state::Context;
 use crate::ir::{Kind, Strides};
-use crate::ptx::{
+use ptx::{
     Address, AddressBase, Guard, Instruction, MemoryForm, Operand, Operation, Order, StateSpace,
 };
 

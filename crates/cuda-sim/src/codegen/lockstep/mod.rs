@@ -34,8 +34,8 @@ use super::value::register_type;
 use super::vector::{self, Lanes};
 use crate::exec::state::{FAULTED, WarpRecord};
 use crate::ir::{self, Kind};
-use crate::ptx::{Function, Instruction, Operation, Register};
 use agree::Agreement;
+use ptx::{Function, Instruction, Operation, Register};
 
 /// So many states are told apart one by one, which is quicker than a jump through a table.
 const FEW: usize = 6;

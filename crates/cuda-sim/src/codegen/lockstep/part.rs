@@ -8,7 +8,8 @@ use super::WarpLowering;
 use crate::codegen::function::Point;
 use crate::exec::runtime::Helper;
 use crate::exec::state::{PARTED, WarpRecord};
-use crate::ir::{self, RegisterSet, between, reads};
+use crate::ir::{self, between};
+use ptx::control_flow::{Graph, RegisterSet, reads};
 
 /// Stands for a way that leads straight to where the others come.
 const THERE: i64 = 0;
@@ -171,7 +172,7 @@ struct Ways {
 }
 
 /// Some blocks and those that are reached from them before `join`.
-fn blocks_from(graph: &ir::Graph, from: &[usize], join: Option<usize>) -> Vec<usize> {
+fn blocks_from(graph: &Graph, from: &[usize], join: Option<usize>) -> Vec<usize> {
     let mut blocks: Vec<usize> = from.to_vec();
     for &block in from {
         for reached in between(graph, block, join) {

@@ -5,8 +5,9 @@ use smallvec::SmallVec;
 
 use super::WarpLowering;
 use super::lanes::Among;
-use crate::ir::{Kind, RegisterSet, reads};
-use crate::ptx::{Callee, Instruction, Operation, Register};
+use crate::ir::Kind;
+use ptx::control_flow::{RegisterSet, reads};
+use ptx::{Callee, Instruction, Operation, Register};
 
 /// Ways with more instructions are left to the kernel's code for single threads.
 const LONGEST: usize = 24;

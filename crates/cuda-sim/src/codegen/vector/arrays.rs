@@ -13,7 +13,7 @@ use super::shape::{count, vector_type};
 use crate::exec::runtime::{
     Area, BitsCall, ConvertCall, FloatCall, HalfCall, Helper, IntegerCall, WarpCall,
 };
-use crate::ptx::ScalarType;
+use ptx::ScalarType;
 
 /// A function over arrays.
 #[derive(Clone, Copy, Debug)]

@@ -10,7 +10,7 @@ use super::make::{Uniform, uniform, vector};
 use super::shape::{shuffle_bytes, vector_type};
 use super::shift::{self, Shift, shift};
 use crate::exec::runtime::BitsCall;
-use crate::ptx::{BitsForm, BitsOp, PermuteMode, ScalarType};
+use ptx::{BitsForm, BitsOp, PermuteMode, ScalarType};
 
 /// The result of an operation, and its type.
 pub(super) fn bits(

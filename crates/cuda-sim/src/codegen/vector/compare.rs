@@ -11,7 +11,7 @@ use super::mask::{choose, fit, predicates};
 use super::shape::{cast, vector_type};
 use super::{Lanes, Results, half};
 use crate::codegen::compare::{float_condition, integer_condition};
-use crate::ptx::{Combine, CompareForm, FloatClass, ScalarType};
+use ptx::{Combine, CompareForm, FloatClass, ScalarType};
 
 /// `setp`, `set`.
 pub(super) fn compare(

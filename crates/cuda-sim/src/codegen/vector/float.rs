@@ -12,7 +12,7 @@ use super::shape::bitcast;
 use super::{Lanes, half};
 use crate::codegen::float::{canonical_nan, infinity, rounded_op, sign_bit};
 use crate::exec::runtime::FloatCall;
-use crate::ptx::{Clamp, FloatForm, FloatOp, Rounding, ScalarType};
+use ptx::{Clamp, FloatForm, FloatOp, Rounding, ScalarType};
 
 pub(super) fn float(
     b: &mut FunctionBuilder<'_>,

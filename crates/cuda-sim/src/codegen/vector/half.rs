@@ -12,7 +12,7 @@ use super::shape::{cast, vector_type};
 use crate::codegen::compare::float_condition;
 use crate::codegen::float::infinity;
 use crate::exec::runtime::HalfCall;
-use crate::ptx::{Clamp, CompareForm, FloatForm, FloatOp, ScalarType};
+use ptx::{Clamp, CompareForm, FloatForm, FloatOp, ScalarType};
 
 /// Arithmetic on single halves or on pairs.
 pub(super) fn float(

@@ -12,7 +12,7 @@ use super::shape::{narrow, upper, widen};
 use super::signature::double;
 use super::{Lanes, Results};
 use crate::exec::runtime::IntegerCall;
-use crate::ptx::{Carry, IntegerForm, IntegerOp, Part, ScalarType};
+use ptx::{Carry, IntegerForm, IntegerOp, Part, ScalarType};
 
 pub(super) fn integer(
     b: &mut FunctionBuilder<'_>,

@@ -8,7 +8,7 @@ use cranelift_frontend::FunctionBuilder;
 use super::Lanes;
 use super::shape::{count, vector_type};
 use crate::codegen::value::machine_type;
-use crate::ptx::ScalarType;
+use ptx::ScalarType;
 
 /// A value that all lanes share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

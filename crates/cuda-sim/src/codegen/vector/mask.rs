@@ -7,7 +7,7 @@ use cranelift_frontend::FunctionBuilder;
 use super::make::elements;
 use super::shape::{bitcast, cast, pairs, vector_type, widen, words};
 use super::{LANES, Lanes};
-use crate::ptx::ScalarType;
+use ptx::ScalarType;
 
 /// `a` where the mask holds, else `c`.
 pub(in crate::codegen) fn select(

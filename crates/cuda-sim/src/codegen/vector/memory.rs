@@ -8,7 +8,7 @@ use super::Lanes;
 use super::make::vector;
 use super::shape::{bitcast, cast, pairs, resize, vector_type, words};
 use super::warp::{interleaved, transposed};
-use crate::ptx::ScalarType;
+use ptx::ScalarType;
 
 /// Vectors of 16 bytes in the order of memory.
 pub(in crate::codegen) type Raw = SmallVec<[Value; 16]>;

@@ -10,7 +10,7 @@ use super::make::vector;
 use super::mask::pick;
 use super::shape::bitcast;
 use crate::codegen::float::{canonical_nan, sign_bit};
-use crate::ptx::{MinMax, ScalarType};
+use ptx::{MinMax, ScalarType};
 
 /// Minimum or maximum. Zeros are ordered by their signs; NaN loses, or wins where the variant says
 /// so.

@@ -26,7 +26,7 @@ use cranelift_codegen::ir::Value;
 use cranelift_frontend::FunctionBuilder;
 use smallvec::{SmallVec, smallvec};
 
-use crate::ptx::{Operation, ScalarType};
+use ptx::{Operation, ScalarType};
 
 pub(in crate::codegen) use make::{constant, lane, splat, with_lane};
 pub(in crate::codegen) use mask::{all, any, bits, from_bits, select};

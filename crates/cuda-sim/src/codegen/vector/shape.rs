@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 
 use super::make::vector;
 use super::{LANES, Lanes};
-use crate::ptx::{RegisterType, ScalarType};
+use ptx::{RegisterType, ScalarType};
 
 /// The type of the vectors that hold lanes of a type.
 pub(in crate::codegen) fn vector_type(ty: ScalarType) -> Type {

@@ -9,7 +9,7 @@ use super::arrays::{Call, call};
 use super::make::{Uniform, uniform, vector};
 use super::shape::bitcast;
 use crate::exec::runtime::BitsCall;
-use crate::ptx::ScalarType;
+use ptx::ScalarType;
 
 /// A way of shifting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use smallvec::{SmallVec, smallvec};
 
-use crate::ptx::{BitsOp, Carry, IntegerForm, IntegerOp, Operation, Part, ScalarType};
+use ptx::{BitsOp, Carry, IntegerForm, IntegerOp, Operation, Part, ScalarType};
 
 type Types = SmallVec<[ScalarType; 4]>;
 

@@ -9,7 +9,7 @@ use super::make::lane;
 use super::shape::{bitcast, shuffle_bytes, vector_type};
 use super::{LANES, Lanes};
 use crate::exec::runtime::WarpCall;
-use crate::ptx::ScalarType;
+use ptx::ScalarType;
 
 /// Each lane gets what the lane has that `sources` names for it.
 ///

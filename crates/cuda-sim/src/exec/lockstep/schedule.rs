@@ -5,7 +5,7 @@ use crate::exec::block::{Block, Warp};
 use crate::exec::state::{END, FINISHED, NOWHERE, PARTED, SUSPENDED, WAITS};
 use crate::exec::warp::lanes;
 use crate::exec::{Fault, FaultKind};
-use crate::ptx::{BarrierOp, Suspension};
+use ptx::{BarrierOp, Suspension};
 
 /// All lanes of a warp.
 const ALL: u32 = u32::MAX;

@@ -1,6 +1,6 @@
 //! `prmt` where the choice of bytes is not known when the kernel is compiled, and `fns`.
 
-use crate::ptx::PermuteMode;
+use ptx::PermuteMode;
 
 pub(super) extern "C" fn permute(a: u32, b: u32, c: u32, mode: u32) -> u32 {
     let bytes = (u64::from(b) << 32 | u64::from(a)).to_le_bytes();

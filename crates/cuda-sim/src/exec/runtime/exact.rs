@@ -2,7 +2,7 @@
 //! them.
 
 use super::format::Number;
-use crate::ptx::Rounding;
+use ptx::Rounding;
 
 /// A result before rounding. Where `inexact`, the magnitude is a little larger than the number
 /// says.

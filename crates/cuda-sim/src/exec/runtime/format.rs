@@ -1,6 +1,6 @@
 //! The binary floating-point formats, taken apart and put together.
 
-use crate::ptx::{Rounding, ScalarType};
+use ptx::{Rounding, ScalarType};
 
 /// A binary floating-point format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

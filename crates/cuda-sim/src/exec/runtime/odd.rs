@@ -4,7 +4,7 @@
 //! it to those gives what rounding the exact result would give. That is what makes operations on
 //! 32 and 16 bits with any rounding fast on hosts that round to nearest.
 
-use crate::ptx::Rounding;
+use ptx::Rounding;
 
 /// A sum.
 pub(super) fn add(a: f64, b: f64) -> f64 {

@@ -5,7 +5,7 @@ use half::{bf16, f16};
 use super::exact::{Exact, add, divide, multiply, negate, square_root};
 use super::format::{Format, Number};
 use super::odd;
-use crate::ptx::Rounding;
+use ptx::Rounding;
 
 /// The operations that take a rounding mode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,13 +2,13 @@
 //! like this: `elect.sync`, `createpolicy`.
 
 use super::{Draft, Parser, Site};
-use crate::ptx::ast::{Operand, SpecialRegister};
-use crate::ptx::error::{Error, ErrorKind};
-use crate::ptx::lexer::TokenKind;
-use crate::ptx::operation::{BitsForm, BitsOp, CompareForm, Comparison, Operation};
-use crate::ptx::suspension::{BarrierOp, CLUSTER_BARRIER, Suspension};
-use crate::ptx::types::RegisterType;
-use crate::ptx::types::ScalarType::{self, B32, B64, Pred, U32, U64};
+use crate::ast::{Operand, SpecialRegister};
+use crate::error::{Error, ErrorKind};
+use crate::lexer::TokenKind;
+use crate::operation::{BitsForm, BitsOp, CompareForm, Comparison, Operation};
+use crate::suspension::{BarrierOp, CLUSTER_BARRIER, Suspension};
+use crate::types::RegisterType;
+use crate::types::ScalarType::{self, B32, B64, Pred, U32, U64};
 
 impl<'s> Parser<'s> {
     /// `elect.sync d|p, mask`: the lowest member leads.

@@ -8,10 +8,10 @@ mod vector_atomic;
 
 use super::Parser;
 use super::function::Draft;
-use crate::ptx::ast::{Guard, Instruction, Operand, Register};
-use crate::ptx::error::Error;
-use crate::ptx::operation::{IntegerForm, IntegerOp, Operation};
-use crate::ptx::types::{RegisterType, ScalarType};
+use crate::ast::{Guard, Instruction, Operand, Register};
+use crate::error::Error;
+use crate::operation::{IntegerForm, IntegerOp, Operation};
+use crate::types::{RegisterType, ScalarType};
 
 pub(super) use stack::{Stack, finish_stack};
 

@@ -1,11 +1,11 @@
 //! Integer instructions on several small numbers in one register, and those that end in `.relu`.
 
 use super::{Draft, Parser, Site};
-use crate::ptx::ast::{Operand, Register};
-use crate::ptx::error::Error;
-use crate::ptx::operation::{BitsForm, BitsOp, IntegerOp, Operation};
-use crate::ptx::types::RegisterType;
-use crate::ptx::types::ScalarType::{self, B32, S16, S32, U16, U32};
+use crate::ast::{Operand, Register};
+use crate::error::Error;
+use crate::operation::{BitsForm, BitsOp, IntegerOp, Operation};
+use crate::types::RegisterType;
+use crate::types::ScalarType::{self, B32, S16, S32, U16, U32};
 
 impl<'s> Parser<'s> {
     /// `add`, `min` and `max` on pairs of 16 bits, and `min.relu`, `max.relu` on words; `false` for

@@ -5,12 +5,13 @@
 //! of that is taken.
 
 use super::{Draft, Parser, Site};
-use crate::ir::FRAME_ALIGN;
-use crate::ptx::ast::{FrameVariable, Guard, Instruction, Operand, Place, Register, VariableRef};
-use crate::ptx::error::{Error, ErrorKind};
-use crate::ptx::operation::{BitsForm, BitsOp, CompareForm, Comparison, IntegerOp, Operation};
-use crate::ptx::types::RegisterType;
-use crate::ptx::types::ScalarType::{B64, Pred, U64};
+use crate::ast::{
+    FRAME_ALIGN, FrameVariable, Guard, Instruction, Operand, Place, Register, VariableRef,
+};
+use crate::error::{Error, ErrorKind};
+use crate::operation::{BitsForm, BitsOp, CompareForm, Comparison, IntegerOp, Operation};
+use crate::types::RegisterType;
+use crate::types::ScalarType::{B64, Pred, U64};
 
 /// How much of it a function may take: sixteen times what CUDA gives a thread by default for its
 /// whole stack.
@@ -18,7 +19,7 @@ const STACK_BYTES: usize = 16 << 10;
 
 /// The memory of a function that is given out while it runs.
 #[derive(Clone, Copy)]
-pub(in crate::ptx::parser) struct Stack {
+pub(in crate::parser) struct Stack {
     /// How many bytes are taken.
     taken: Register,
     /// Index in the function's variables.
@@ -115,7 +116,7 @@ impl Draft<'_> {
 
 /// Puts the stack behind the rest of the frame, and empties it where the function begins; whether
 /// there is one, for which all instructions moved on by one.
-pub(in crate::ptx::parser) fn finish_stack(draft: &mut Draft<'_>) -> bool {
+pub(in crate::parser) fn finish_stack(draft: &mut Draft<'_>) -> bool {
     let Some(Stack { taken, variable }) = draft.stack else { return false };
     let function = &mut draft.function;
     let offset = function.frame_bytes.next_multiple_of(FRAME_ALIGN);

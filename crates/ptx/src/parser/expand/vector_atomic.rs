@@ -2,11 +2,11 @@
 //! `atom`: "atomicity is guaranteed separately for each of the individual elements").
 
 use super::{Draft, Parser, Site};
-use crate::ptx::ast::{Address, Operand};
-use crate::ptx::error::{Error, ErrorKind};
-use crate::ptx::opcodes::{self, Form, Slot};
-use crate::ptx::operation::{AtomicForm, AtomicOp, Operation};
-use crate::ptx::types::RegisterType;
+use crate::ast::{Address, Operand};
+use crate::error::{Error, ErrorKind};
+use crate::opcodes::{self, Form, Slot};
+use crate::operation::{AtomicForm, AtomicOp, Operation};
+use crate::types::RegisterType;
 
 impl<'s> Parser<'s> {
     /// `atom` and `red` with `.v2`, `.v4` or `.v8`; `false` without.

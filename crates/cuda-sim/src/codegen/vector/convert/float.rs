@@ -10,7 +10,7 @@ use crate::codegen::vector::float::canonical;
 use crate::codegen::vector::make::vector;
 use crate::codegen::vector::mask::pick;
 use crate::codegen::vector::shape::{bitcast, cast, pairs, shuffle_words};
-use crate::ptx::{Clamp, ConvertForm, Rounding, ScalarType};
+use ptx::{Clamp, ConvertForm, Rounding, ScalarType};
 
 pub(super) fn float_to_float(
     b: &mut FunctionBuilder<'_>,

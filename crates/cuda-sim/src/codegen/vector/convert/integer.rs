@@ -10,7 +10,7 @@ use crate::codegen::vector::integer::extreme;
 use crate::codegen::vector::make::constant;
 use crate::codegen::vector::shape::{resize, shuffle_words};
 use crate::exec::runtime::{ConvertCall, Format};
-use crate::ptx::{Clamp, ConvertForm, Rounding, ScalarType};
+use ptx::{Clamp, ConvertForm, Rounding, ScalarType};
 
 pub(super) fn integer_to_integer(
     b: &mut FunctionBuilder<'_>,

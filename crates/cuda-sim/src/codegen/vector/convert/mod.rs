@@ -11,9 +11,9 @@ use super::arrays::{Call, call};
 use super::float::{flush, saturate};
 use super::shape::{cast, vector_type, widen};
 use crate::exec::runtime::{ConvertCall, Format};
-use crate::ptx::{Clamp, ConvertBytesForm, ConvertForm, Rounding, ScalarType};
 use float::float_to_float;
 use integer::{float_to_integer, integer_to_float, integer_to_integer};
+use ptx::{Clamp, ConvertBytesForm, ConvertForm, Rounding, ScalarType};
 
 pub(super) fn convert(
     b: &mut FunctionBuilder<'_>,

@@ -9,7 +9,7 @@ use cranelift_frontend::FunctionBuilder;
 use super::*;
 use crate::codegen::value::register_type;
 use crate::exec::tests::forms::{self, Form, Kind, tuples};
-use crate::ptx::{self, Instruction, RegisterType};
+use ptx::{self, Instruction, RegisterType};
 
 /// How the operands from one on are given.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! Operations that the table of forms has not: truth tables, chains of carries, second results.
 
 use super::*;
-use crate::ptx::{
+use ptx::{
     BitsForm, BitsOp, Carry, Combine, CompareForm, Comparison, IntegerForm, IntegerOp, Part,
 };
 

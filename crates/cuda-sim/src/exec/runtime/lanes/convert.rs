@@ -5,7 +5,7 @@ use super::super::rounded;
 use super::area::{Area, Plain};
 use super::half::{Bf16, F16, Half};
 use super::widest;
-use crate::ptx::Rounding;
+use ptx::Rounding;
 
 /// What is converted. The parameter is that of [`ConvertCall::parameter`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

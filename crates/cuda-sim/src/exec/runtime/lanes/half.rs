@@ -5,7 +5,7 @@
 use super::super::math;
 use super::area::{Area, Plain};
 use super::widest;
-use crate::ptx::Clamp;
+use ptx::Clamp;
 
 /// What is computed. The parameter is that of [`HalfCall::parameter`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 use super::table::{Form, binary, check, ternary, unary};
 use super::value::Value;
 use crate::exec::runtime::{Format, RoundedOp, compute};
-use crate::ptx::Rounding;
+use ptx::Rounding;
 
 /// A type of floating-point numbers, as the forms need it.
 pub(super) trait Real: Value + PartialOrd {

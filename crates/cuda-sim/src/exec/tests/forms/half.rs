@@ -3,7 +3,7 @@
 use super::table::{Form, binary, check, ternary, unary};
 use super::value::{Bf16, F16};
 use crate::exec::runtime::{Format, RoundedOp, compute};
-use crate::ptx::Rounding;
+use ptx::Rounding;
 
 pub(super) fn forms() -> Vec<Form> {
     let mut forms = vec![

@@ -5,7 +5,6 @@ use proptest::sample::Index;
 
 use crate::exec::{CheckLevel, Execution, Program};
 use crate::ir::WarpShape;
-use crate::ptx::{Module, parse};
 
 const TEXTS: [&str; 4] = [
     include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/ptx/calls.ptx")),
@@ -59,53 +58,6 @@ const PARTS: [&str; 24] = [
     ".wide",
 ];
 
-/// Words of which sentences are made that look like PTX.
-const WORDS: [&str; 43] = [
-    ".entry",
-    ".func",
-    "k",
-    "f",
-    "(",
-    ")",
-    "{",
-    "}",
-    "[",
-    "]",
-    ",",
-    ";",
-    ":",
-    ".param",
-    ".u64",
-    ".b8",
-    ".reg",
-    "%r",
-    "<",
-    ">",
-    "4",
-    "-1",
-    "0f3F800000",
-    "mov.b32",
-    "add.s32",
-    "ld.global.v2.f32",
-    "bra",
-    "call",
-    "@",
-    "!",
-    "%p1",
-    "|",
-    "setp.lt.s32",
-    "bar.sync",
-    "0",
-    ".shared",
-    ".align",
-    ".global",
-    "=",
-    "generic",
-    "+",
-    "\"s\"",
-    "atom.add.u32",
-];
-
 /// What is done to a piece, chosen by a number.
 fn mutate(pieces: &mut [String], at: usize, with: usize, kind: u8) {
     match kind % 5 {
@@ -124,12 +76,6 @@ fn mutate(pieces: &mut [String], at: usize, with: usize, kind: u8) {
             }
         }
     }
-}
-
-/// The kernels of a module and how long they are.
-fn kernels(module: &Module) -> Vec<(&str, usize)> {
-    let kernels = module.functions.iter().filter(|function| function.is_kernel);
-    kernels.map(|kernel| (kernel.name.as_str(), kernel.body.len())).collect()
 }
 
 proptest! {
@@ -154,43 +100,5 @@ proptest! {
                 }
             }
         }
-    }
-
-    #[test]
-    fn a_module_cut_short_is_refused_or_has_the_declarations_up_to_there(
-        text in 0..TEXTS.len(),
-        at: Index,
-    ) {
-        let whole = parse(TEXTS[text]).expect("it is what nvcc made");
-        let cut = &TEXTS[text][..at.index(TEXTS[text].len())];
-        match parse(cut) {
-            Err(error) => {
-                prop_assert!(error.line >= 1 && error.line as usize <= cut.lines().count() + 1);
-            }
-            Ok(module) => {
-                // No function is cut through, and none is lost or made up.
-                prop_assert_eq!(cut.matches('{').count(), cut.matches('}').count());
-                prop_assert_eq!(cut.matches("\n.visible .entry ").count(), kernels(&module).len());
-                prop_assert!(kernels(&whole).starts_with(&kernels(&module)));
-                let names = |module: &Module| -> Vec<String> {
-                    module.variables.iter().map(|variable| variable.name.clone()).collect()
-                };
-                prop_assert!(names(&whole).starts_with(&names(&module)));
-            }
-        }
-    }
-
-    #[test]
-    fn any_text_is_refused_with_a_place_in_it(text in "[\\PC\n]{0,200}") {
-        if let Err(error) = parse(&text) {
-            prop_assert!(error.line >= 1 && error.line as usize <= text.lines().count() + 1);
-        }
-    }
-
-    #[test]
-    fn any_sequence_of_words_is_refused_or_parsed(
-        words in prop::collection::vec(prop::sample::select(&WORDS[..]), 0..60),
-    ) {
-        let _ = parse(&words.join(" "));
     }
 }

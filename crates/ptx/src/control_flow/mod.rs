@@ -1,0 +1,12 @@
+//! Control flow: the basic blocks of a function, what is live in them, where branches meet again, and
+//! who calls whom.
+
+mod calls;
+mod graph;
+mod liveness;
+mod postdominators;
+
+pub use calls::{CallGraph, analyse_calls, called, may_spin, spins, used_registers};
+pub use graph::{Block, Graph, targets};
+pub use liveness::{Liveness, RegisterSet, reads};
+pub use postdominators::postdominators;
