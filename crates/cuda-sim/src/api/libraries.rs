@@ -3,6 +3,7 @@
 #![allow(non_snake_case, reason = "the names of the C API")]
 
 use std::ffi::{c_char, c_int, c_uint, c_void};
+use std::sync::Arc;
 
 use cuda_sys::{
     CUdevice, CUdeviceptr, CUfunc_cache, CUfunction, CUfunction_attribute as Attribute,
@@ -229,7 +230,7 @@ pub(super) unsafe fn cuKernelGetParamInfo(
 fn load(
     out: &Out<CUlibrary>,
     logs: &Logs,
-    read: impl FnOnce(u32) -> std::result::Result<Program, Refusal>,
+    read: impl FnOnce(u32) -> std::result::Result<Arc<Program>, Refusal>,
 ) -> Result {
     let platform = platform()?;
     let capability = platform.config.capability.number();

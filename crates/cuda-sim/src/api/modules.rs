@@ -128,13 +128,13 @@ pub(super) unsafe fn cuModuleGetGlobal_v2(
 fn load(
     out: &Out<CUmodule>,
     logs: &Logs,
-    read: impl FnOnce(u32) -> std::result::Result<Program, Refusal>,
+    read: impl FnOnce(u32) -> std::result::Result<Arc<Program>, Refusal>,
 ) -> Result {
     let platform = platform()?;
     let context = current::working()?;
     let capability = platform.config.capability.number();
     let program = read(capability).map_err(|refusal| logs.refused(&refusal))?;
-    let module = Module::new(context, Arc::new(program))?;
+    let module = Module::new(context, program)?;
     let inserted = platform.modules.insert(|handle| module.named(handle));
     out.set(handle(inserted.ok_or(CUresult::CUDA_ERROR_OUT_OF_MEMORY)?.0));
     logs.done();

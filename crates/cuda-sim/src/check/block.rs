@@ -12,7 +12,7 @@ use super::own::Written;
 use super::record::{Author, Kind, Record};
 use super::report::{Report, ReportKind};
 use super::shadow::{Wanted, Wrong};
-use super::silent::changes_nothing;
+use super::silent::{PlainWrite, Writer};
 use super::threads::Threads;
 use super::tracked::{self, Tracked};
 use crate::exec::{Access, MemoryView};
@@ -55,6 +55,8 @@ pub(crate) struct Surroundings<'a> {
 pub(crate) struct BlockCheck {
     kinds: CheckKinds,
     operation: Option<Arc<Operation>>,
+    /// Where the operation finds what is about to be written here.
+    writer: Option<Arc<Writer>>,
     grid: [u32; 3],
     extent: [u32; 3],
     index: [u32; 3],
@@ -88,9 +90,11 @@ impl BlockCheck {
     ) -> BlockCheck {
         let threads: u32 = extent.iter().product();
         let cells = if kinds.has(CheckKinds::SHARED) { shared_bytes.div_ceil(4) } else { 0 };
+        let operation = operation::current();
         BlockCheck {
             kinds,
-            operation: operation::current(),
+            writer: operation.as_ref().map(|operation| operation.last_writes.join()),
+            operation,
             grid,
             extent,
             index: [0; 3],
@@ -147,6 +151,10 @@ impl BlockCheck {
         let clock = self.threads.clock(around.linear);
         let author = self.author(kind, around, clock.unwrap_or(0));
         let wanted = Wanted { races: wanted.races && clock.is_some(), ..wanted };
+        let plain = PlainWrite::of(address, what, value);
+        if let (Some(writer), Some(write)) = (&self.writer, plain) {
+            writer.note(self.linear, around.linear, write);
+        }
         let (shadow, place) = (tracked.shadow(), tracked.place(address));
         let found = shadow.access(place, bytes, &author, wanted, |record| {
             self.is_ordered(record, kind, around.linear)
@@ -160,7 +168,7 @@ impl BlockCheck {
             // Who writes what is there anyway does nothing that others of the launch could see.
             Err(Wrong::Race(record))
                 if record.operation() == author.operation
-                    && changes_nothing(address, what, value) =>
+                    && plain.is_some_and(|write| self.is_silent(write, record)) =>
             {
                 return Ok(());
             }
@@ -209,7 +217,7 @@ impl BlockCheck {
                 });
             self.shared = cells;
             if let Err(record) = found
-                && !changes_nothing(address, what, value)
+                && !PlainWrite::of(address, what, value).is_some_and(PlainWrite::changes_nothing)
             {
                 return Err(self.findings(around).shared_race(place, what, record));
             }
@@ -363,7 +371,9 @@ impl BlockCheck {
             return Err(ReportKind::OutOfBounds);
         }
         if !permitted {
-            return Err(ReportKind::NoPeerAccess);
+            // It may have been freed since it was found.
+            let is_freed = tracked.is_freed();
+            return Err(if is_freed { ReportKind::UseAfterFree } else { ReportKind::NoPeerAccess });
         }
         if tracked.has_protection() {
             check_protection(&accessed, what.access, around.memory)?;
@@ -372,6 +382,13 @@ impl BlockCheck {
             return Err(ReportKind::ReadOnly);
         }
         Ok(Some(Arc::clone(tracked)))
+    }
+
+    /// Whether a write changes nothing beside what the author of a record writes.
+    fn is_silent(&self, write: PlainWrite, record: Record) -> bool {
+        // First what is about to be written: it may be in memory by now.
+        let repeats = |operation: &Arc<Operation>| operation.last_writes.repeats(write, record);
+        self.operation.as_ref().is_some_and(repeats) || write.changes_nothing()
     }
 
     /// Whether the author of a record was done before the access of a thread.

@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use super::clock::Clock;
 use super::flags::Flags;
 use super::lines::LineMap;
+use super::silent::LastWrites;
 use super::site::Site;
 use super::streams::{StreamClock, happens_before};
 use crate::device::platform;
@@ -34,6 +35,8 @@ pub(crate) struct Operation {
     pub(super) site: Site,
     /// The flags by which its threads order themselves.
     pub(super) flags: Flags,
+    /// What its threads are about to write.
+    pub(super) last_writes: LastWrites,
 }
 
 /// What an operation is.

@@ -1,23 +1,120 @@
 //! Writes that change nothing: who makes them races with nobody in the launch.
+//!
+//! A write is looked at before it is made. So where two blocks write the same value at the same time,
+//! the second may meet the record of the first, and the old value in memory: what is about to be
+//! written counts as written.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::block::What;
+use super::record::Record;
 use crate::exec::Access;
 use crate::trap;
 
-/// Whether a weak write would write what is there.
-pub(super) fn changes_nothing(address: u64, what: What, value: Option<u64>) -> bool {
-    let Some(value) = value.filter(|_| what.access == Access::Write && !what.strong) else {
-        return false;
-    };
-    let bytes = value.to_le_bytes();
-    let is_there = |(index, byte): (usize, &u8)| {
-        let place = std::ptr::with_exposed_provenance::<u8>(address as usize + index);
-        // SAFETY: the access has been found to lie in memory that the thread may touch, which the
-        // attempt looks at once more; others may write it meanwhile, so it is volatile.
-        *byte == unsafe { place.read_volatile() }
-    };
-    let all = || bytes.iter().take(what.bytes as usize).enumerate().all(is_there);
-    // SAFETY: what is called has nothing to drop, and takes no lock.
-    let found = unsafe { trap::attempt(all) };
-    found == Ok(true)
+/// The weak write of one value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct PlainWrite {
+    address: u64,
+    bytes: u32,
+    value: u64,
+}
+
+impl PlainWrite {
+    /// The access, if it is one.
+    pub(super) fn of(address: u64, what: What, value: Option<u64>) -> Option<PlainWrite> {
+        let value = value.filter(|_| what.access == Access::Write && !what.strong)?;
+        Some(PlainWrite { address, bytes: what.bytes, value })
+    }
+
+    /// Whether it would write what is there.
+    pub(super) fn changes_nothing(self) -> bool {
+        let bytes = self.value.to_le_bytes();
+        let is_there = |(index, byte): (usize, &u8)| {
+            let place = std::ptr::with_exposed_provenance::<u8>(self.address as usize + index);
+            // SAFETY: the access has been found to lie in memory that the thread may touch, which
+            // the attempt looks at once more; others may write it meanwhile, so it is volatile.
+            *byte == unsafe { place.read_volatile() }
+        };
+        let all = || bytes.iter().take(self.bytes as usize).enumerate().all(is_there);
+        // SAFETY: what is called has nothing to drop, and takes no lock.
+        let found = unsafe { trap::attempt(all) };
+        found == Ok(true)
+    }
+}
+
+/// The last plain write of each thread of the host that runs blocks of a launch. The others are in
+/// memory: a thread has made its write when it comes to the next one.
+#[derive(Default)]
+pub(super) struct LastWrites {
+    writers: Mutex<Vec<Arc<Writer>>>,
+}
+
+/// The place for the last plain write of one thread of the host.
+#[derive(Default)]
+pub(super) struct Writer {
+    last: Mutex<Option<LastWrite>>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct LastWrite {
+    block: u32,
+    thread: u32,
+    write: PlainWrite,
+}
+
+impl LastWrites {
+    /// One more thread of the host runs blocks.
+    pub(super) fn join(&self) -> Arc<Writer> {
+        let writer = Arc::new(Writer::default());
+        lock(&self.writers).push(Arc::clone(&writer));
+        writer
+    }
+
+    /// Whether the author of a record is about to write the same.
+    pub(super) fn repeats(&self, write: PlainWrite, record: Record) -> bool {
+        let same = LastWrite { block: record.block(), thread: record.thread(), write };
+        lock(&self.writers).iter().any(|writer| *lock(&writer.last) == Some(same))
+    }
+}
+
+impl Writer {
+    /// A thread of a block is about to make a write, of which there is no record yet.
+    pub(super) fn note(&self, block: u32, thread: u32, write: PlainWrite) {
+        *lock(&self.last) = Some(LastWrite { block, thread, write });
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::record::{Author, Kind};
+    use super::*;
+
+    #[test]
+    fn a_write_that_is_about_to_be_made_counts_until_its_thread_makes_the_next() {
+        let what = What { bytes: 4, access: Access::Write, strong: false, releases: false };
+        let write = |value| PlainWrite::of(0x1000, what, Some(value)).expect("it is plain");
+        let record = |thread| {
+            let (kind, operation, block) = (Kind::Write, 1, 2);
+            Record::new(Author { kind, operation, block, thread, clock: 1, line: 1 }, 0xf)
+        };
+        let writes = LastWrites::default();
+        let writer = writes.join();
+        writer.note(2, 3, write(7));
+        assert!(writes.repeats(write(7), record(3)));
+        assert!(!writes.repeats(write(8), record(3)), "another value");
+        assert!(!writes.repeats(write(7), record(4)), "another author");
+        writer.note(2, 3, write(8));
+        assert!(!writes.repeats(write(7), record(3)), "that one has been made");
+    }
+
+    #[test]
+    fn strong_writes_and_those_of_several_values_are_not_plain() {
+        let what = What { bytes: 4, access: Access::Write, strong: true, releases: false };
+        assert_eq!(PlainWrite::of(0, what, Some(1)), None);
+        assert_eq!(PlainWrite::of(0, What { strong: false, ..what }, None), None);
+    }
 }

@@ -188,6 +188,7 @@ impl StreamClock {
                     label: job.label(),
                     site: Site::here(),
                     flags: Default::default(),
+                    last_writes: Default::default(),
                 };
                 Work::Job(operation::attach(operation, job))
             }

@@ -6,9 +6,11 @@ use std::ffi::{CStr, c_void};
 use std::fs;
 use std::io;
 use std::slice;
+use std::sync::Arc;
 
 use cuda_sys::CUresult;
 
+use super::programs;
 use crate::exec::Program;
 use crate::fatbin::{self, FatbinError};
 use crate::stack;
@@ -49,7 +51,7 @@ impl Refusal {
 ///
 /// # Safety
 /// The image is null, a fat binary, a reference to one, an ELF file, or text that ends with a NUL.
-pub(crate) unsafe fn load(image: *const c_void, capability: u32) -> Result<Program, Refusal> {
+pub(crate) unsafe fn load(image: *const c_void, capability: u32) -> Result<Arc<Program>, Refusal> {
     // SAFETY: the caller's promise.
     let source = unsafe { text(image, capability) }?;
     program(&source, capability)
@@ -59,7 +61,7 @@ pub(crate) unsafe fn load(image: *const c_void, capability: u32) -> Result<Progr
 ///
 /// # Errors
 /// `CUDA_ERROR_FILE_NOT_FOUND` too.
-pub(crate) fn load_file(path: &str, capability: u32) -> Result<Program, Refusal> {
+pub(crate) fn load_file(path: &str, capability: u32) -> Result<Arc<Program>, Refusal> {
     load_bytes(read_file(path)?, capability)
 }
 
@@ -84,7 +86,7 @@ pub(crate) fn read_file(path: &str) -> Result<Vec<u8>, Refusal> {
 }
 
 /// The program of an image whose length is known, as [`load`].
-pub(crate) fn load_bytes(image: Vec<u8>, capability: u32) -> Result<Program, Refusal> {
+pub(crate) fn load_bytes(image: Vec<u8>, capability: u32) -> Result<Arc<Program>, Refusal> {
     program(&text_of_bytes(image, capability)?, capability)
 }
 
@@ -106,12 +108,14 @@ pub(crate) fn text_of_bytes(mut image: Vec<u8>, capability: u32) -> Result<Strin
 }
 
 /// The program of a PTX text, as [`load`].
-pub(crate) fn program(source: &str, capability: u32) -> Result<Program, Refusal> {
+pub(crate) fn program(source: &str, capability: u32) -> Result<Arc<Program>, Refusal> {
     // Its kernels will need it, and the program may have set a handler of its own meanwhile.
     trap::stand_in();
-    let program = stack::with_room(|| Program::load(source))
-        .map_err(|error| Refusal::new(CUresult::CUDA_ERROR_OUT_OF_MEMORY, error.to_string()))?
-        .map_err(|error| Refusal::new(CUresult::CUDA_ERROR_INVALID_PTX, error.to_string()))?;
+    let program = programs::of_text(source, || {
+        stack::with_room(|| Program::load(source))
+            .map_err(|error| Refusal::new(CUresult::CUDA_ERROR_OUT_OF_MEMORY, error.to_string()))?
+            .map_err(|error| Refusal::new(CUresult::CUDA_ERROR_INVALID_PTX, error.to_string()))
+    })?;
     let ((major, minor), target) = (program.version(), program.target());
     if (major, minor) > NEWEST_PTX {
         let (newest, least) = NEWEST_PTX;

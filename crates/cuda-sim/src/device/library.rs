@@ -30,13 +30,8 @@ pub(crate) struct LibraryKernel {
 }
 
 impl Library {
-    pub(crate) fn new(handle: u64, program: Program) -> Library {
-        Library {
-            handle,
-            program: Arc::new(program),
-            modules: Mutex::default(),
-            kernels: Mutex::default(),
-        }
+    pub(crate) fn new(handle: u64, program: Arc<Program>) -> Library {
+        Library { handle, program, modules: Mutex::default(), kernels: Mutex::default() }
     }
 
     /// The names of its kernels.

@@ -214,7 +214,7 @@ impl DeviceMemory {
     /// was not in them.
     pub(super) fn leave(&self, allocation: &Arc<Allocation>, after: Option<Point>) -> bool {
         let Some(after) = after else { return self.free(allocation) };
-        if !self.strike(allocation) {
+        if !self.strike(allocation, || ()) {
             return false;
         }
         let mut books = self.write();
@@ -241,19 +241,18 @@ impl DeviceMemory {
 
     /// Frees an allocation. False if it was not in the books: freed twice.
     pub(crate) fn free(&self, allocation: &Arc<Allocation>) -> bool {
-        let known = self.strike(allocation);
-        if known {
-            check::freed(allocation.address);
-        }
-        known
+        self.strike(allocation, || check::freed(allocation.address))
     }
 
-    fn strike(&self, allocation: &Arc<Allocation>) -> bool {
+    /// Takes an allocation off the books, after `before`. False if it was not in them.
+    fn strike(&self, allocation: &Arc<Allocation>, before: impl FnOnce()) -> bool {
         let mut books = self.write();
         let known = books.live.get(&allocation.address);
         if !known.is_some_and(|known| Arc::ptr_eq(known, allocation)) {
             return false;
         }
+        // Whoever finds the memory gone must find it freed.
+        before();
         // The caller holds the allocation too, so it is not dropped under the lock.
         books.live.remove(&allocation.address);
         books.map = None;

@@ -28,6 +28,7 @@ mod platform;
 pub(crate) mod pool;
 mod prepared;
 pub(crate) mod process_memory;
+mod programs;
 mod properties;
 mod quarantine;
 mod ranges;
