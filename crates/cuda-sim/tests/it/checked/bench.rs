@@ -84,9 +84,11 @@ impl Launch {
         control::clear_reports();
         let addresses: Vec<u64> =
             self.arguments.iter().map(|argument| argument.make(&gpu, &other, module)).collect();
-        gpu.enter();
-        // What was allocated in a stream's order is there.
-        ok!(cuCtxSynchronize());
+        // What was allocated in a stream's order is there, on both devices.
+        for device in [&other, &gpu] {
+            device.enter();
+            ok!(cuCtxSynchronize());
+        }
         let name = std::ffi::CString::new(self.kernel).expect("no NUL");
         let function = sim::function(module, &name);
         let stream = gpu.stream(NON_BLOCKING);
