@@ -12,10 +12,10 @@
 //! # Ok::<(), cuda_sim::ptx_check::Unreadable>(())
 //! ```
 
+use ptx::control_flow::analyse_calls;
 use thiserror::Error;
 
 use crate::fatbin::{self, FatbinError, Kind};
-use ptx::control_flow::analyse_calls;
 
 /// What was found in one text of PTX.
 #[derive(Clone, Debug, PartialEq, Eq)]

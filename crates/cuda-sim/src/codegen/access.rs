@@ -4,6 +4,7 @@ use std::mem::offset_of;
 
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value, types};
+use ptx::{Address, AddressBase, Operand, Place, Register, StateSpace, VariableRef};
 
 use super::function::Lowering;
 use crate::check::What;
@@ -11,7 +12,6 @@ use crate::exec::runtime::{Helper, describe_access};
 use crate::exec::state::{Context, Thread};
 use crate::exec::{Access, CheckLevel};
 use crate::ir::VariablePlace;
-use ptx::{Address, AddressBase, Operand, Place, Register, StateSpace, VariableRef};
 
 /// A piece of memory that belongs to the block or thread, with its own addresses that begin at 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

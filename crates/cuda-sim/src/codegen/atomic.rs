@@ -6,13 +6,13 @@
 
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{AtomicRmwOp, InstBuilder, MemFlagsData, Value, types};
+use ptx::{AtomicForm, AtomicOp, Instruction, Order, ScalarType, StateSpace};
 
 use super::function::Lowering;
 use super::value::machine_type;
 use crate::check::What;
 use crate::exec::Access;
 use crate::exec::runtime::Helper;
-use ptx::{AtomicForm, AtomicOp, Instruction, Order, ScalarType, StateSpace};
 
 impl Lowering<'_, '_> {
     pub(super) fn atomic(&mut self, instruction: &Instruction, form: AtomicForm) {

@@ -2,11 +2,11 @@
 
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value, types};
+use ptx::{BitsForm, BitsOp, Instruction, Operand, PermuteMode, ScalarType};
 
 use super::function::Lowering;
 use super::value::machine_type;
 use crate::exec::runtime::Helper;
-use ptx::{BitsForm, BitsOp, Instruction, Operand, PermuteMode, ScalarType};
 
 impl Lowering<'_, '_> {
     pub(super) fn bits(&mut self, instruction: &Instruction, form: BitsForm) {

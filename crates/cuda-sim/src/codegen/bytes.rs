@@ -1,10 +1,10 @@
 //! Conversion between pairs of 8-bit floating-point numbers and wider ones.
 
 use cranelift_codegen::ir::{InstBuilder, Value, types};
+use ptx::{Clamp, ConvertBytesForm, Instruction, ScalarType};
 
 use super::function::Lowering;
 use crate::exec::runtime::{Format, Helper};
-use ptx::{Clamp, ConvertBytesForm, Instruction, ScalarType};
 
 impl Lowering<'_, '_> {
     pub(super) fn convert_bytes(&mut self, instruction: &Instruction, form: ConvertBytesForm) {

@@ -6,12 +6,12 @@ use std::mem::offset_of;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value, types};
 use cranelift_module::Module;
+use ptx::FRAME_ALIGN;
+use ptx::{Callee, Instruction, Operand, Place, VariableRef};
 
 use super::function::{Lowering, Role};
 use crate::exec::runtime::Helper;
 use crate::exec::state::{Context, FAULTED, Thread};
-use ptx::FRAME_ALIGN;
-use ptx::{Callee, Instruction, Operand, Place, VariableRef};
 
 impl Lowering<'_, '_> {
     pub(super) fn call(&mut self, instruction: &Instruction, callee: Callee) {

@@ -6,9 +6,9 @@
 
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value};
+use ptx::{Carry, Instruction, IntegerForm, IntegerOp, ScalarType};
 
 use super::function::Lowering;
-use ptx::{Carry, Instruction, IntegerForm, IntegerOp, ScalarType};
 
 impl Lowering<'_, '_> {
     pub(super) fn with_carry(&mut self, instruction: &Instruction, form: IntegerForm) {

@@ -2,10 +2,10 @@
 
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
 use cranelift_codegen::ir::{InstBuilder, Value, types};
+use ptx::{Combine, CompareForm, Comparison, FloatClass, Instruction, ScalarType};
 
 use super::function::Lowering;
 use super::value::machine_type;
-use ptx::{Combine, CompareForm, Comparison, FloatClass, Instruction, ScalarType};
 
 impl Lowering<'_, '_> {
     /// `setp`, `set`.

@@ -2,10 +2,10 @@
 
 use cranelift_codegen::ir::{self as clif, InstBuilder, types};
 use ptx::control_flow::may_spin;
+use ptx::{Instruction, Operand, Operation, ScalarType, Suspension};
 
 use super::function::{FUEL, Lowering};
 use crate::exec::runtime::Helper;
-use ptx::{Instruction, Operand, Operation, ScalarType, Suspension};
 
 impl Lowering<'_, '_> {
     pub(super) fn branch(&mut self, instruction: &Instruction) {

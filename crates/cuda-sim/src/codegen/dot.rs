@@ -1,9 +1,9 @@
 //! Dot products of bytes.
 
 use cranelift_codegen::ir::{InstBuilder, Type, Value, types};
+use ptx::{Instruction, IntegerOp, ScalarType};
 
 use super::function::Lowering;
-use ptx::{Instruction, IntegerOp, ScalarType};
 
 impl Lowering<'_, '_> {
     pub(super) fn dot_product(&mut self, instruction: &Instruction, op: IntegerOp) {

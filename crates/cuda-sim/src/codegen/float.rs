@@ -2,11 +2,11 @@
 
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
 use cranelift_codegen::ir::{InstBuilder, Value, types};
+use ptx::{Clamp, FloatForm, FloatOp, Instruction, MinMax, Rounding, ScalarType};
 
 use super::function::Lowering;
 use super::value::{integer_type, machine_type};
 use crate::exec::runtime::{Helper, RoundedOp};
-use ptx::{Clamp, FloatForm, FloatOp, Instruction, MinMax, Rounding, ScalarType};
 
 impl Lowering<'_, '_> {
     pub(super) fn float(&mut self, instruction: &Instruction, form: FloatForm) {

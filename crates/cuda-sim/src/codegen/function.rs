@@ -1,6 +1,5 @@
 //! Lowering of one function: its blocks, its variables, and the frame around them.
 
-use ptx::control_flow::{RegisterSet, used_registers};
 use std::collections::HashMap;
 use std::mem::offset_of;
 
@@ -8,6 +7,8 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self as clif, FuncRef, InstBuilder, MemFlagsData, Type, Value, types};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext, Variable};
 use cranelift_module::{Linkage, Module};
+use ptx::control_flow::{RegisterSet, used_registers};
+use ptx::{Instruction, Operation, Register};
 
 use super::cold;
 use super::native::Unit;
@@ -16,7 +17,6 @@ use crate::exec::CheckLevel;
 use crate::exec::runtime::Helper;
 use crate::exec::state::{Context, EXITED, FAULTED, FINISHED, Thread};
 use crate::ir;
-use ptx::{Instruction, Operation, Register};
 
 /// How a function is run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

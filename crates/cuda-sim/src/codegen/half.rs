@@ -3,11 +3,11 @@
 
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
 use cranelift_codegen::ir::{InstBuilder, Value, types};
+use ptx::{Clamp, FloatForm, FloatOp, Instruction, ScalarType};
 
 use super::function::Lowering;
 use super::value::machine_type;
 use crate::exec::runtime::Helper;
-use ptx::{Clamp, FloatForm, FloatOp, Instruction, ScalarType};
 
 impl Lowering<'_, '_> {
     /// An operation on both halves of packed pairs.

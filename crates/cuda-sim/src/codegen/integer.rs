@@ -3,10 +3,10 @@
 use cranelift_codegen::ir::condcodes::{CondCode, IntCC};
 use cranelift_codegen::ir::{InstBuilder, Type, Value, types};
 use cranelift_frontend::FuncInstBuilder;
+use ptx::{Instruction, IntegerForm, IntegerOp, Part, ScalarType};
 
 use super::function::Lowering;
 use super::value::integer_type;
-use ptx::{Instruction, IntegerForm, IntegerOp, Part, ScalarType};
 
 impl Lowering<'_, '_> {
     pub(super) fn integer(&mut self, instruction: &Instruction, form: IntegerForm) {

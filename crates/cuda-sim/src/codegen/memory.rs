@@ -2,6 +2,7 @@
 
 use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value, types};
 use cranelift_module::Module;
+use ptx::{Instruction, MemoryForm, Operand, Order, ScalarType, StateSpace};
 
 use super::access::Window;
 use super::function::Lowering;
@@ -9,7 +10,6 @@ use super::value::machine_type;
 use crate::check::What;
 use crate::exec::runtime::Helper;
 use crate::exec::{Access, CheckLevel};
-use ptx::{Instruction, MemoryForm, Operand, Order, ScalarType, StateSpace};
 
 /// More bytes are copied by a call than one by one.
 const LONGEST_COPY: u32 = 256;

@@ -11,6 +11,7 @@ use cranelift_codegen::verify_function;
 use cranelift_frontend::FunctionBuilderContext;
 use cranelift_jit::{JITBuilder, JITModule};
 use cranelift_module::{FuncId, Linkage, Module, ModuleError, default_libcall_names};
+use ptx::Suspension;
 
 use super::access::Window;
 use super::arena::CodeMemory;
@@ -21,7 +22,6 @@ use crate::exec::CheckLevel;
 use crate::exec::runtime::Helper;
 use crate::exec::state::{Entry, WarpEntry};
 use crate::ir;
-use ptx::Suspension;
 
 /// A kernel as native code: a function with a signature of `F`.
 pub(crate) struct NativeKernel<F> {

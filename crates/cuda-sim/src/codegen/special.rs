@@ -3,12 +3,12 @@
 use std::mem::offset_of;
 
 use cranelift_codegen::ir::{InstBuilder, Value, types};
+use ptx::{Axis, Half, Instruction, LaneRelation, ScalarType, SpecialRegister};
 
 use super::function::Lowering;
 use super::value::{integer_type, register_type};
 use crate::exec::runtime::Helper;
 use crate::exec::state::Context;
-use ptx::{Axis, Half, Instruction, LaneRelation, ScalarType, SpecialRegister};
 
 impl Lowering<'_, '_> {
     /// The value of a special register, 32 or 64 bits wide.

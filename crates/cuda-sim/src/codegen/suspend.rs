@@ -5,14 +5,14 @@ use std::mem::offset_of;
 
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value, types};
+use ptx::control_flow::RegisterSet;
+use ptx::{BarrierOp, Instruction, Register, RegisterType, ScalarType, Suspension};
 
 use super::function::Lowering;
 use super::native::Site;
 use super::value::{integer_type, register_type};
 use crate::exec::state::{STOPPED, SUSPENDED, Thread};
 use crate::ir::cell_bytes;
-use ptx::control_flow::RegisterSet;
-use ptx::{BarrierOp, Instruction, Register, RegisterType, ScalarType, Suspension};
 
 impl Lowering<'_, '_> {
     /// An instruction at which the thread waits.

@@ -3,9 +3,9 @@
 
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Type, Value, types};
+use ptx::{Instruction, Operand, Register, RegisterType, ScalarType};
 
 use super::function::Lowering;
-use ptx::{Instruction, Operand, Register, RegisterType, ScalarType};
 
 /// The machine type of a register.
 pub(super) fn register_type(ty: RegisterType) -> Type {

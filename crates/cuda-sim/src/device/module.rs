@@ -16,7 +16,7 @@ use super::prepared::Prepared;
 use crate::check;
 use crate::exec::{CheckLevel, CompiledKernel, Execution, Kernel, Parameter, Program, Space};
 use crate::stack;
-use crate::time::PerThread;
+use crate::time::{self, PerThread};
 
 /// A module that was loaded into a context.
 pub(crate) struct Module {
@@ -190,7 +190,7 @@ impl Function {
             static_shared,
             local_bytes: clamped(kernel.local_bytes()),
             max_threads: kernel.max_threads_per_block(),
-            work: kernel.work(),
+            work: time::count(kernel.function()),
             max_dynamic_shared: AtomicU32::new(STATIC_SHARED.saturating_sub(static_shared)),
             c_name: OnceLock::new(),
             prepared: Mutex::default(),

@@ -1,7 +1,8 @@
 //! What a module may ask for at most, as ptxas has it: what is refused on every GPU is refused here.
 
-use crate::ir::KernelSummary;
 use ptx::{Error, ErrorKind, Module, StateSpace};
+
+use crate::ir::KernelSummary;
 
 /// The shared memory that a kernel can declare with a size; beyond that it is for the launch to ask
 /// for (CUDA C++ Programming Guide, technical specifications per compute capability).

@@ -3,6 +3,8 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
+use ptx::control_flow::{CallGraph, analyse_calls};
+use ptx::{BarrierOp, Initial, Module, StateSpace, Suspension};
 use thiserror::Error;
 
 use super::execution::Execution;
@@ -10,12 +12,8 @@ use super::limits;
 use super::state::{Entry, WarpEntry};
 use crate::check::LineMap;
 use crate::codegen::{self, Frames, LaneAccess, NativeKernel, Places, Site};
-use ptx::control_flow::{CallGraph, analyse_calls};
-
 use crate::ir::{self, KernelSummary, WarpShape};
 use crate::stack;
-use crate::time::{self, PerThread};
-use ptx::{self, BarrierOp, Initial, Module, StateSpace, Suspension};
 
 /// One PTX module: parsed and validated. Kernels are compiled at their first launch.
 pub(crate) struct Program {
@@ -141,9 +139,9 @@ impl Kernel {
         self.summary.max_threads.map_or(1024, |threads| threads.min(1024))
     }
 
-    /// What one thread does, as far as the code tells.
-    pub(crate) fn work(&self) -> PerThread {
-        time::count(&self.source.module.functions[self.summary.function])
+    /// The kernel in the PTX text.
+    pub(crate) fn function(&self) -> &ptx::Function {
+        &self.source.module.functions[self.summary.function]
     }
 
     /// Translates the kernel to native code, or returns the translation made before.

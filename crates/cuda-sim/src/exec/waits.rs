@@ -1,11 +1,12 @@
 //! What the threads of a block wait for: the other members of their warp, and the block's barriers.
 
+use ptx::{BarrierOp, Suspension};
+
 use super::barrier::BARRIERS;
 use super::block::Block;
 use super::state::Thread;
 use super::warp::{lanes, member_mask, resolve};
 use super::{Fault, FaultKind};
-use ptx::{BarrierOp, Suspension};
 
 impl Block<'_> {
     /// Puts a thread where it belongs that has just been suspended; whether it has got on.

@@ -2,12 +2,13 @@
 
 use std::cell::RefCell;
 
+use ptx::Suspension;
+
 use super::runner::Runner;
 use super::state::Thread;
 use super::warp::lanes;
 use super::{CheckLevel, Launch};
 use crate::check::{BlockCheck, ReportKind, Surroundings};
-use ptx::Suspension;
 
 /// The checks for the blocks of a launch, if any are on; `threads` have local memory of their own.
 pub(super) fn new_check(

@@ -1,12 +1,13 @@
 //! From what the lanes' operands of an instruction have in common to what its results have.
 
-use super::kinds::Kinds;
-use super::shape::WarpShape;
 use ptx::{
     AddressBase, Axis, BitsOp, Function, Instruction, IntegerOp, Operand, Operation, Part, Place,
     Register, RegisterType, ScalarType, ShuffleMode, SpecialRegister, StateSpace, Suspension,
     VariableRef,
 };
+
+use super::kinds::Kinds;
+use super::shape::WarpShape;
 
 /// What the lanes' values of a register have in common.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

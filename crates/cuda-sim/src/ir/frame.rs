@@ -5,10 +5,11 @@
 
 use std::sync::Arc;
 
-use super::kernel::Code;
 use ptx::control_flow::Graph;
 use ptx::control_flow::{Liveness, RegisterSet};
 use ptx::{Function, Operation, Register, RegisterType};
+
+use super::kernel::Code;
 
 /// Code in which threads wait, with what must be kept meanwhile.
 pub(crate) struct Resumable {

@@ -1,13 +1,12 @@
 //! Inlining: functions in which threads wait become part of the kernel, so that only kernels need
 //! be resumable.
 
-use smallvec::{SmallVec, smallvec};
-
 use ptx::control_flow::{CallGraph, called};
 use ptx::{
     Address, AddressBase, FrameVariable, Function, Guard, Instruction, Module, Operand, Operation,
     Place, Register, VariableRef,
 };
+use smallvec::{SmallVec, smallvec};
 
 /// A kernel may become twice as long as its module, and by so many instructions longer: nested calls
 /// would grow without bound.

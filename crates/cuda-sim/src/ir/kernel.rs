@@ -3,10 +3,11 @@
 
 use std::sync::Arc;
 
-use super::inline::{TooLarge, inline};
 use ptx::control_flow::Graph;
 use ptx::control_flow::{CallGraph, spins};
 use ptx::{Function, Module, Operand, SpecialRegister, StateSpace};
+
+use super::inline::{TooLarge, inline};
 
 /// What a driver is told about a kernel before it is compiled.
 pub(crate) struct KernelSummary {

@@ -4,11 +4,12 @@
 //! The analysis is a fixed point over all instructions of a kernel. It relies on the lanes being
 //! together, and so holds where a warp runs in lockstep.
 
-use super::common::{Kind, result};
-use super::shape::WarpShape;
 use ptx::control_flow::Graph;
 use ptx::control_flow::{Liveness, RegisterSet};
 use ptx::{Function, Instruction, Operand, Operation, Register};
+
+use super::common::{Kind, result};
+use super::shape::WarpShape;
 
 /// The kinds of a kernel's registers.
 pub(crate) struct Kinds {

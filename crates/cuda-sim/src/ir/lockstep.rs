@@ -1,15 +1,16 @@
 //! All that is needed to run a kernel's warps in lockstep: its graph cut where lanes may go on one
 //! by one, what they have in common, and where ways come together.
 
+use ptx::control_flow::Liveness;
+use ptx::control_flow::postdominators;
+use ptx::{Function, Instruction, Operand, Operation};
+
 use super::common::{Kind, widened};
 use super::frame::Resumable;
 use super::kernel::Kernel;
 use super::kinds::Kinds;
 use super::rebuilt::Rebuilt;
 use super::shape::WarpShape;
-use ptx::control_flow::Liveness;
-use ptx::control_flow::postdominators;
-use ptx::{Function, Instruction, Operand, Operation};
 
 /// The plan for a kernel's warps.
 pub(crate) struct Lockstep {

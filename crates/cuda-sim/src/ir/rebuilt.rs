@@ -2,13 +2,14 @@
 //! and the warp's place in it: parameters, indices of threads and blocks, and what is computed from
 //! them in a few steps.
 
-use super::common::{Kind, is_for_each_lane};
-use super::kinds::Kinds;
 use ptx::control_flow::{Liveness, RegisterSet, reads};
 use ptx::{
     Address, AddressBase, Function, Instruction, IntegerOp, Operand, Operation, SpecialRegister,
     StateSpace,
 };
+
+use super::common::{Kind, is_for_each_lane};
+use super::kinds::Kinds;
 
 /// The instructions whose results can be had again at any time, and the registers of those.
 pub(crate) struct Rebuilt {

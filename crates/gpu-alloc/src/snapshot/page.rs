@@ -1,10 +1,9 @@
 //! A snapshot as a page to look at.
 
-mod json;
-
 use std::collections::{BTreeSet, HashMap};
 
-use self::json::Json;
+use serde_json::{Value, json};
+
 use super::{
     Block, BlockState, DeviceState, Frames, HostMemory, Pool, Segment, Snapshot, TraceEntry,
 };
@@ -24,8 +23,24 @@ impl Snapshot {
     pub fn to_html(&self) -> String {
         let parts = [("/*STYLE*/", STYLE), ("/*SCRIPT*/", &SCRIPTS.concat())];
         let page = parts.iter().fold(PAGE.to_owned(), |page, (at, part)| page.replace(at, part));
-        page.replace("/*DATA*/", &Exporter::default().snapshot(self))
+        page.replace("/*DATA*/", &in_script(&Exporter::default().snapshot(self)))
     }
+}
+
+/// JSON that can stand in a script of a page: nothing in its texts ends the script, or a comment.
+fn in_script(value: &Value) -> String {
+    let text = value.to_string();
+    let mut safe = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            // They are in texts only, where an escape means the same.
+            '<' | '>' | '&' | '\u{2028}' | '\u{2029}' => {
+                safe.push_str(&format!("\\u{:04x}", u32::from(character)));
+            }
+            character => safe.push(character),
+        }
+    }
+    safe
 }
 
 /// What the page shows at once: a device, or page-locked memory.
@@ -69,73 +84,63 @@ struct Exporter<'a> {
 }
 
 impl<'a> Exporter<'a> {
-    fn snapshot(mut self, snapshot: &'a Snapshot) -> String {
+    fn snapshot(mut self, snapshot: &'a Snapshot) -> Value {
         let of_devices = snapshot.devices.iter().map(|device| device.device);
         let of_segments = snapshot.segments.iter().map(|segment| segment.device);
         let traces = snapshot.device_traces.iter().enumerate();
         let of_traces = traces.filter(|(_, trace)| !trace.is_empty()).map(|(device, _)| device);
         let devices: BTreeSet<_> = of_devices.chain(of_segments).chain(of_traces).collect();
-        let mut json = Json::default();
-        json.object(|json| {
-            let of_devices = devices.into_iter().map(|device| Part::device(snapshot, device));
-            let parts = of_devices.chain(snapshot.host.as_ref().map(Part::host));
-            json.key("devices").array(parts, |json, part| self.part(json, part));
-            json.key("stacks").array(&self.stack_list, |json, frames| {
-                json.array(frames.iter(), |json, frame| {
-                    json.text(&format!("{}:{}", frame.filename, frame.line));
-                });
-            });
-            json.key("tags").array(&self.tag_list, |json, tag| json.text(tag));
+        let of_devices = devices.into_iter().map(|device| Part::device(snapshot, device));
+        let parts = of_devices.chain(snapshot.host.as_ref().map(Part::host));
+        let parts: Vec<Value> = parts.map(|part| self.part(part)).collect();
+        let stacks = self.stack_list.iter().map(|frames| {
+            frames.iter().map(|frame| format!("{}:{}", frame.filename, frame.line)).collect()
         });
-        json.finish()
+        let stacks: Vec<Value> = stacks.collect();
+        json!({ "devices": parts, "stacks": stacks, "tags": self.tag_list })
     }
 
-    fn part(&mut self, json: &mut Json, part: Part<'a>) {
+    fn part(&mut self, part: Part<'a>) -> Value {
         self.has_streams = part.has_streams;
         let none = DeviceState::default();
         let device = part.state.unwrap_or(&none);
-        let moment = part.state.and_then(|device| device.out_of_memory.as_ref());
-        json.object(|json| {
-            json.key("label").text(&part.label);
-            json.key("name").text(&device.name);
-            json.key("policy").text(&device.policy);
-            json.key("total").number(device.total);
-            json.key("free").number(device.free);
-            json.key("limit").optional(device.limit);
-            json.key("dropped").number(device.dropped_events);
-            json.key("statistics").array(&device.statistics, |json, (name, value)| {
-                json.array([(Some(name), 0), (None, *value)], |json, (name, value)| match name {
-                    Some(name) => json.text(name),
-                    None => json.number(value),
-                });
-            });
-            json.key("segments").array(part.segments, |json, segment| self.segment(json, segment));
-            json.key("events").array(part.trace, |json, entry| self.event(json, entry));
-            json.key("refusal").array(moment, |json, moment| {
-                json.object(|json| {
-                    json.key("time").number(moment.time_us);
-                    json.key("report").text(&moment.report);
-                    json.key("segments").array(&moment.segments, |json, segment| {
-                        self.segment(json, segment);
-                    });
-                });
-            });
+        let refusal = part.state.and_then(|device| device.out_of_memory.as_ref());
+        let refusal = refusal.map(|state| {
+            let segments = self.segments(&state.segments);
+            json!({ "time": state.time_us, "report": state.report, "segments": segments })
         });
+        json!({
+            "label": part.label,
+            "name": device.name,
+            "policy": device.policy,
+            "total": device.total,
+            "free": device.free,
+            "limit": device.limit,
+            "dropped": device.dropped_events,
+            "statistics": device.statistics,
+            "segments": self.segments(part.segments),
+            "events": part.trace.iter().map(|entry| self.event(entry)).collect::<Vec<_>>(),
+            "refusal": Vec::from_iter(refusal),
+        })
     }
 
-    fn segment(&mut self, json: &mut Json, segment: &'a Segment) {
-        json.object(|json| {
-            json.key("address").number(segment.address);
-            json.key("bytes").number(segment.total_size);
-            json.key("stream").optional(self.has_streams.then_some(segment.stream));
-            json.key("pool").number(segment.segment_pool_id.1);
-            json.key("small").number(u64::from(segment.segment_type == Pool::Small));
-            json.key("pages").number(u64::from(segment.is_expandable));
-            json.key("blocks").array(&segment.blocks, |json, block| self.block(json, block));
-        });
+    fn segments(&mut self, segments: impl IntoIterator<Item = &'a Segment>) -> Vec<Value> {
+        segments.into_iter().map(|segment| self.segment(segment)).collect()
     }
 
-    fn block(&mut self, json: &mut Json, block: &'a Block) {
+    fn segment(&mut self, segment: &'a Segment) -> Value {
+        json!({
+            "address": segment.address,
+            "bytes": segment.total_size,
+            "stream": self.has_streams.then_some(segment.stream),
+            "pool": segment.segment_pool_id.1,
+            "small": u8::from(segment.segment_type == Pool::Small),
+            "pages": u8::from(segment.is_expandable),
+            "blocks": segment.blocks.iter().map(|block| self.block(block)).collect::<Vec<_>>(),
+        })
+    }
+
+    fn block(&mut self, block: &'a Block) -> Value {
         let state = match block.state {
             BlockState::Inactive => 0,
             BlockState::ActiveAllocated => 1,
@@ -143,31 +148,16 @@ impl<'a> Exporter<'a> {
         };
         let stack = self.stack(&block.frames);
         let tag = block.tag.as_deref().map(|tag| self.tag(tag));
-        let numbers = [
-            Some(block.address),
-            Some(block.size),
-            Some(block.requested_size),
-            Some(state),
-            stack,
-            tag,
-            block.age,
-            block.time_us,
-        ];
-        json.array(numbers, Json::optional);
+        let Block { address, size, requested_size, age, time_us, .. } = block;
+        json!([address, size, requested_size, state, stack, tag, age, time_us])
     }
 
-    fn event(&mut self, json: &mut Json, entry: &'a TraceEntry) {
+    fn event(&mut self, entry: &'a TraceEntry) -> Value {
         let stack = self.stack(&entry.frames);
         let tag = entry.user_metadata.as_deref().map(|tag| self.tag(tag));
         let stream = self.has_streams.then_some(entry.stream);
-        let numbers = [Some(entry.address), Some(entry.size), stream, Some(entry.time_us)];
-        let rest = [stack, tag, entry.device_free];
-        let numbers = numbers.into_iter().chain(rest).map(|number| (None, number));
-        let action = std::iter::once((Some(entry.action.name()), None));
-        json.array(action.chain(numbers), |json, (name, number)| match name {
-            Some(name) => json.text(name),
-            None => json.optional(number),
-        });
+        let TraceEntry { address, size, time_us, device_free, .. } = entry;
+        json!([entry.action.name(), address, size, stream, time_us, stack, tag, device_free])
     }
 
     fn stack(&mut self, frames: &'a Frames) -> Option<u64> {
@@ -187,5 +177,18 @@ impl<'a> Exporter<'a> {
             self.tag_list.len() - 1
         });
         number as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_text_ends_the_script_around_it() {
+        let text = in_script(&json!("</script>&\"\\\n\u{1}\u{2028}"));
+        assert_eq!(text, r#""\u003c/script\u003e\u0026\"\\\n\u0001\u2028""#);
+        let read: String = serde_json::from_str(&text).expect("it is JSON");
+        assert_eq!(read, "</script>&\"\\\n\u{1}\u{2028}");
     }
 }

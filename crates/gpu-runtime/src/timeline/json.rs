@@ -1,10 +1,11 @@
 //! Trace files: Chrome's trace event format, as JSON.
 
 use std::collections::HashMap;
-use std::fmt::{self, Write as _};
 use std::io;
 use std::ops::Range;
 use std::time::Duration;
+
+use serde_json::{Map, Value, json};
 
 use super::{Trace, TracedOperation, streams};
 use crate::ledger::Work;
@@ -13,30 +14,19 @@ use crate::stream::StreamId;
 /// The number of the host among the processes of the file; devices come after it.
 const HOST: usize = 0;
 
-pub(super) fn write(trace: &Trace, mut out: impl io::Write) -> io::Result<()> {
-    writeln!(out, "{{\"displayTimeUnit\":\"ns\",\"otherData\":{{")?;
-    let accuracy: Vec<_> = trace.accuracy.iter().map(accuracy).collect();
-    writeln!(out, "{}}},\"traceEvents\":[", accuracy.join(",\n"))?;
-    write!(out, "{}", events(trace).join(",\n"))?;
-    writeln!(out, "]}}")
-}
-
-fn accuracy((device, accuracy): &(crate::Device, Duration)) -> String {
-    format!("\"{device} against the host\":\"{accuracy:?}\"")
-}
-
-fn events(trace: &Trace) -> Vec<String> {
-    let mut events = names(trace);
+pub(super) fn write(trace: &Trace, out: impl io::Write) -> io::Result<()> {
+    let mut file = File::begin(out, trace)?;
+    names(trace).into_iter().try_for_each(|name| file.event(&name))?;
     for wait in &trace.waits {
         let track = Track { process: HOST, thread: wait.thread };
         let name = format!("wait for {}", wait.device);
-        let details = format!("\"reason\":{},\"place\":{}", text(wait.reason), text(wait.place));
-        events.push(slice("wait", &name, track, &wait.time, &details));
+        let details = json!({ "reason": wait.reason.to_string(), "place": wait.place.to_string() });
+        file.event(&slice("wait", &name, track, &wait.time, details))?;
     }
     for range in &trace.ranges {
         let track = Track { process: HOST, thread: range.thread };
-        let details = format!("\"place\":{}", text(range.place));
-        events.push(slice("range", &range.name, track, &range.time, &details));
+        let details = json!({ "place": range.place.to_string() });
+        file.event(&slice("range", &range.name, track, &range.time, details))?;
     }
     let streams = streams(&trace.operations);
     let track = |operation: &TracedOperation| Track {
@@ -45,19 +35,12 @@ fn events(trace: &Trace) -> Vec<String> {
     };
     for (number, operation) in trace.operations.iter().enumerate() {
         let host = Track { process: HOST, thread: operation.thread };
-        let details = details(operation);
-        events.push(slice("enqueue", &name(&operation.work), host, &operation.call, &details));
+        let (name, details) = (name(&operation.work), details(operation));
+        file.event(&slice("enqueue", &name, host, &operation.call, details.clone()))?;
         let Some(time) = &operation.time else { continue };
         let track = track(operation);
-        events.push(slice(
-            category(&operation.work),
-            &name(&operation.work),
-            track,
-            time,
-            &details,
-        ));
-        let begin = (host, within(&operation.call));
-        events.extend(arrow("enqueue", 2 * number, begin, (track, time.start)));
+        file.event(&slice(category(&operation.work), &name, track, time, details))?;
+        file.arrow("enqueue", 2 * number, (host, within(&operation.call)), (track, time.start))?;
     }
     let by_stream = by_stream(&trace.operations);
     for (number, operation) in trace.operations.iter().enumerate() {
@@ -67,10 +50,60 @@ fn events(trace: &Trace) -> Vec<String> {
         let before = own.partition_point(|other| other.id.sequence <= awaited.sequence);
         let Some(last) = before.checked_sub(1).map(|last| own[last]) else { continue };
         let Some(end) = &last.time else { continue };
-        let begin = (track(last), within(end));
-        events.extend(arrow("wait", 2 * number + 1, begin, (track(operation), time.end)));
+        let (begin, end) = ((track(last), within(end)), (track(operation), time.end));
+        file.arrow("wait", 2 * number + 1, begin, end)?;
     }
-    events
+    file.end()
+}
+
+/// A file of which some events have been written, a line for each.
+struct File<W> {
+    out: W,
+    is_first: bool,
+}
+
+impl<W: io::Write> File<W> {
+    fn begin(mut out: W, trace: &Trace) -> io::Result<File<W>> {
+        let accuracy = trace.accuracy.iter().map(|(device, accuracy)| {
+            (format!("{device} against the host"), Value::from(format!("{accuracy:?}")))
+        });
+        let accuracy: Map<String, Value> = accuracy.collect();
+        write!(out, "{{\"displayTimeUnit\":\"ns\",\"otherData\":")?;
+        serde_json::to_writer(&mut out, &accuracy)?;
+        write!(out, ",\"traceEvents\":[")?;
+        Ok(File { out, is_first: true })
+    }
+
+    fn event(&mut self, event: &Value) -> io::Result<()> {
+        let separator = if std::mem::take(&mut self.is_first) { "\n" } else { ",\n" };
+        self.out.write_all(separator.as_bytes())?;
+        Ok(serde_json::to_writer(&mut self.out, event)?)
+    }
+
+    /// An arrow, between instants within two slices.
+    fn arrow(
+        &mut self,
+        name: &str,
+        number: usize,
+        (from, begin): (Track, Duration),
+        (to, end): (Track, Duration),
+    ) -> io::Result<()> {
+        let part = |phase: &str, track: Track, at: Duration| {
+            json!({
+                "ph": phase, "cat": name, "name": name, "id": number,
+                "pid": track.process, "tid": track.thread, "ts": microseconds(at),
+            })
+        };
+        self.event(&part("s", from, begin))?;
+        let mut arrival = part("f", to, end);
+        // It ends at the slice around it, and not at the next one to begin.
+        arrival["bp"] = "e".into();
+        self.event(&arrival)
+    }
+
+    fn end(mut self) -> io::Result<()> {
+        writeln!(self.out, "]}}")
+    }
 }
 
 /// The work of each stream, by its numbers.
@@ -83,19 +116,20 @@ fn by_stream(operations: &[TracedOperation]) -> HashMap<StreamId, Vec<&TracedOpe
 }
 
 /// What the processes and threads of the file are called.
-fn names(trace: &Trace) -> Vec<String> {
-    let streams = streams(&trace.operations);
-    let named = |what: &str, track: Track, name: &dyn fmt::Display| {
-        format!("{{\"ph\":\"M\",\"name\":\"{what}\",{track},\"args\":{{\"name\":{}}}}}", text(name))
+fn names(trace: &Trace) -> Vec<Value> {
+    let named = |what: &str, track: Track, name: String| {
+        let args = json!({ "name": name });
+        json!({ "ph": "M", "name": what, "pid": track.process, "tid": track.thread, "args": args })
     };
-    let mut names = vec![named("process_name", Track { process: HOST, thread: 0 }, &"host")];
+    let host = Track { process: HOST, thread: 0 };
+    let mut names = vec![named("process_name", host, "host".to_owned())];
     for (thread, name) in trace.threads.iter().enumerate() {
-        names.push(named("thread_name", Track { process: HOST, thread }, name));
+        names.push(named("thread_name", Track { process: HOST, thread }, name.to_string()));
     }
-    for (thread, stream) in streams.iter().enumerate() {
+    for (thread, stream) in streams(&trace.operations).iter().enumerate() {
         let track = Track { process: device(stream.device()), thread };
-        names.push(named("process_name", track, &stream.device()));
-        names.push(named("thread_name", track, stream));
+        names.push(named("process_name", track, stream.device().to_string()));
+        names.push(named("thread_name", track, stream.to_string()));
     }
     names
 }
@@ -107,43 +141,11 @@ struct Track {
     thread: usize,
 }
 
-impl fmt::Display for Track {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "\"pid\":{},\"tid\":{}", self.process, self.thread)
-    }
-}
-
-fn slice(
-    category: &str,
-    name: &str,
-    track: Track,
-    time: &Range<Duration>,
-    details: &str,
-) -> String {
-    let (begin, length) = (Microseconds(time.start), Microseconds(time.end - time.start));
-    format!(
-        "{{\"ph\":\"X\",\"cat\":\"{category}\",\"name\":{},{track},\"ts\":{begin},\
-         \"dur\":{length},\"args\":{{{details}}}}}",
-        text(name)
-    )
-}
-
-/// An arrow, between instants within two slices.
-fn arrow(
-    name: &str,
-    number: usize,
-    (from, begin): (Track, Duration),
-    (to, end): (Track, Duration),
-) -> [String; 2] {
-    let part = |phase: &str, track: Track, at: Duration| {
-        format!(
-            "{{\"ph\":{phase},\"cat\":\"{name}\",\"name\":\"{name}\",\"id\":{number},{track},\
-             \"ts\":{}}}",
-            Microseconds(at)
-        )
-    };
-    // It ends at the slice around it, and not at the next one to begin.
-    [part("\"s\"", from, begin), part("\"f\",\"bp\":\"e\"", to, end)]
+fn slice(category: &str, name: &str, track: Track, time: &Range<Duration>, args: Value) -> Value {
+    json!({
+        "ph": "X", "cat": category, "name": name, "pid": track.process, "tid": track.thread,
+        "ts": microseconds(time.start), "dur": microseconds(time.end - time.start), "args": args,
+    })
 }
 
 /// An instant in the slice: an arrow that begins at its very end would belong to the next.
@@ -155,15 +157,14 @@ fn device(device: crate::Device) -> usize {
     device.index() + 1
 }
 
-fn details(operation: &TracedOperation) -> String {
-    let mut details = format!(
-        "\"number\":{},\"stream\":{},\"place\":{}",
-        operation.id.sequence,
-        text(operation.id.stream),
-        text(operation.place)
-    );
+fn details(operation: &TracedOperation) -> Value {
+    let mut details = json!({
+        "number": operation.id.sequence,
+        "stream": operation.id.stream.to_string(),
+        "place": operation.place.to_string(),
+    });
     if let Work::Copy { bytes, .. } | Work::Fill { bytes } = operation.work {
-        let _ = write!(details, ",\"bytes\":{bytes}");
+        details["bytes"] = bytes.into();
     }
     details
 }
@@ -190,30 +191,9 @@ fn category(work: &Work) -> &'static str {
     }
 }
 
-/// Microseconds with three decimals: the format's unit.
-struct Microseconds(Duration);
-
-impl fmt::Display for Microseconds {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let nanoseconds = self.0.as_nanos();
-        write!(f, "{}.{:03}", nanoseconds / 1000, nanoseconds % 1000)
-    }
-}
-
-/// A JSON string.
-fn text(value: impl fmt::Display) -> String {
-    let mut text = String::from("\"");
-    for c in value.to_string().chars() {
-        match c {
-            '"' | '\\' => text.extend(['\\', c]),
-            c if c.is_control() => {
-                let _ = write!(text, "\\u{:04x}", u32::from(c));
-            }
-            c => text.push(c),
-        }
-    }
-    text.push('"');
-    text
+/// The format's unit, with nanoseconds as decimals.
+fn microseconds(time: Duration) -> f64 {
+    time.as_nanos() as f64 / 1000.0
 }
 
 #[cfg(test)]
@@ -221,12 +201,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn strings_are_quoted_as_json_wants_it() {
-        assert_eq!(text("a \"b\" \\ \n é"), "\"a \\\"b\\\" \\\\ \\u000a é\"");
-    }
-
-    #[test]
     fn times_are_microseconds() {
-        assert_eq!(Microseconds(Duration::from_nanos(1_234_005)).to_string(), "1234.005");
+        let text = |nanoseconds| json!(microseconds(Duration::from_nanos(nanoseconds))).to_string();
+        assert_eq!(text(1_234_005), "1234.005");
+        assert_eq!(text(86_400_000_000_001), "86400000000.001");
     }
 }

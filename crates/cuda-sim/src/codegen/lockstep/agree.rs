@@ -3,11 +3,11 @@
 
 use cranelift_codegen::ir::condcodes::{CondCode, IntCC};
 use cranelift_codegen::ir::{InstBuilder, Value, types};
+use ptx::{BitsOp, CompareForm, Guard, Instruction, Operand, Operation, ScalarType};
 
 use super::WarpLowering;
 use crate::codegen::compare::integer_condition;
 use crate::ir::{Kind, Strides};
-use ptx::{BitsOp, CompareForm, Guard, Instruction, Operand, Operation, ScalarType};
 
 /// What is known about a predicate: whether all lanes have the same truth, and that one.
 #[derive(Clone, Copy)]

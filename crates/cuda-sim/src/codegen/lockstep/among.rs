@@ -2,10 +2,10 @@
 
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value, types};
+use ptx::{Instruction, ReduceOp, RegisterType, ScalarType, ShuffleMode, Suspension, VoteMode};
 
 use super::{Lanes, WarpLowering, vector};
 use crate::ir::Kind;
-use ptx::{Instruction, ReduceOp, RegisterType, ScalarType, ShuffleMode, Suspension, VoteMode};
 
 impl WarpLowering<'_, '_> {
     /// An operation whose members are all lanes; whether there is a form for it.

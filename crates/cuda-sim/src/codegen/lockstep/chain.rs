@@ -9,10 +9,10 @@ use std::mem::offset_of;
 
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self as clif, InstBuilder, MemFlagsData, Value, types};
+use ptx::{Operation, StateSpace};
 
 use super::WarpLowering;
 use crate::exec::state::{Context, END, NOWHERE, WarpRecord, warp_stride};
-use ptx::{Operation, StateSpace};
 
 /// So many rounds of a loop that walks memory a warp makes before it is the next one's turn.
 pub(super) const TURN: i64 = 4;

@@ -1,10 +1,11 @@
 //! Branches and the ends of loops' rounds.
 
-use ptx::control_flow::may_spin;
 use std::mem::offset_of;
 
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self as clif, InstBuilder, Value, types};
+use ptx::control_flow::may_spin;
+use ptx::{Instruction, Operation};
 
 use super::agree::Apart;
 use super::chain::TURN;
@@ -14,7 +15,6 @@ use crate::codegen::function::FUEL;
 use crate::exec::runtime::Helper;
 use crate::exec::state::Context;
 use crate::ir::Kind;
-use ptx::{Instruction, Operation};
 
 impl WarpLowering<'_, '_> {
     pub(super) fn branch(&mut self, instruction: &Instruction) {

@@ -3,6 +3,8 @@
 use std::mem::offset_of;
 
 use cranelift_codegen::ir::{self as clif, InstBuilder, MemFlagsData, Value, types};
+use ptx::control_flow::RegisterSet;
+use ptx::{BarrierOp, Instruction, RegisterType, ScalarType, Suspension};
 use smallvec::SmallVec;
 
 use super::{Lanes, WarpLowering, vector};
@@ -11,8 +13,6 @@ use crate::codegen::suspend::operand_types;
 use crate::exec::runtime::Helper;
 use crate::exec::state::{LANES, SUSPENDED, WarpRecord};
 use crate::ir::Kind;
-use ptx::control_flow::RegisterSet;
-use ptx::{BarrierOp, Instruction, RegisterType, ScalarType, Suspension};
 
 impl WarpLowering<'_, '_> {
     pub(super) fn suspend(&mut self, instruction: &Instruction, suspension: Suspension) {

@@ -2,10 +2,10 @@
 
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value};
+use ptx::{Guard, Instruction, Operand, Operation, Register, ScalarType};
 
 use super::{Lanes, WarpLowering, vector};
 use crate::ir::{Kind, Strides, is_for_each_lane, wraps};
-use ptx::{Guard, Instruction, Operand, Operation, Register, ScalarType};
 
 impl WarpLowering<'_, '_> {
     pub(super) fn execute(&mut self, instruction: &Instruction) {

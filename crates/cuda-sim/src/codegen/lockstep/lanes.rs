@@ -4,13 +4,13 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{
     InstBuilder, MemFlagsData, StackSlot, StackSlotData, StackSlotKind, Value, types,
 };
+use ptx::control_flow::reads;
+use ptx::{Instruction, Register, RegisterType};
 use smallvec::SmallVec;
 
 use super::{WarpLowering, vector};
 use crate::exec::state::{LANES, Thread};
 use crate::ir::{Kind, Strides};
-use ptx::control_flow::reads;
-use ptx::{Instruction, Register, RegisterType};
 
 /// Lanes that do something.
 #[derive(Clone, Copy)]

@@ -9,6 +9,9 @@ use std::mem::offset_of;
 
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self as clif, InstBuilder, MemFlagsData, Value, types};
+use ptx::{
+    Address, AddressBase, Guard, Instruction, MemoryForm, Operand, Operation, Order, StateSpace,
+};
 use smallvec::{SmallVec, smallvec};
 
 use super::{Lanes, WarpLowering, vector};
@@ -18,9 +21,6 @@ use crate::exec::CheckLevel;
 use crate::exec::runtime::Helper;
 use crate::exec::state::Context;
 use crate::ir::{Kind, Strides};
-use ptx::{
-    Address, AddressBase, Guard, Instruction, MemoryForm, Operand, Operation, Order, StateSpace,
-};
 
 /// How the lanes' places lie.
 #[derive(Clone, Copy, PartialEq, Eq)]

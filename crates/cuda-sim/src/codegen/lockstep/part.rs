@@ -3,13 +3,13 @@
 use std::mem::offset_of;
 
 use cranelift_codegen::ir::{InstBuilder, Value, types};
+use ptx::control_flow::{Graph, RegisterSet, reads};
 
 use super::WarpLowering;
 use crate::codegen::function::Point;
 use crate::exec::runtime::Helper;
 use crate::exec::state::{PARTED, WarpRecord};
 use crate::ir::{self, between};
-use ptx::control_flow::{Graph, RegisterSet, reads};
 
 /// Stands for a way that leads straight to where the others come.
 const THERE: i64 = 0;

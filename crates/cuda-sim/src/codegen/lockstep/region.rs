@@ -1,13 +1,13 @@
 //! Short ways that only some lanes take: run inside the warp's function, lane by lane.
 
 use cranelift_codegen::ir::Value;
+use ptx::control_flow::{RegisterSet, reads};
+use ptx::{Callee, Instruction, Operation, Register};
 use smallvec::SmallVec;
 
 use super::WarpLowering;
 use super::lanes::Among;
 use crate::ir::Kind;
-use ptx::control_flow::{RegisterSet, reads};
-use ptx::{Callee, Instruction, Operation, Register};
 
 /// Ways with more instructions are left to the kernel's code for single threads.
 const LONGEST: usize = 24;

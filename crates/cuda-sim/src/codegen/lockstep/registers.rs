@@ -1,13 +1,13 @@
 //! Registers of a warp: as one value, as lanes, and as cells of the frame.
 
 use cranelift_codegen::ir::{ConstantData, InstBuilder, MemFlagsData, Type, Value, types};
+use ptx::control_flow::RegisterSet;
+use ptx::{Operand, Register, RegisterType, ScalarType};
 
 use super::{Lanes, WarpLowering, vector};
 use crate::codegen::value::register_type;
 use crate::exec::state::WarpRecord;
 use crate::ir::{Kind, Strides, cell_bytes};
-use ptx::control_flow::RegisterSet;
-use ptx::{Operand, Register, RegisterType, ScalarType};
 
 /// The vectors that hold a register of a class: their type and number.
 pub(super) fn vectors(class: RegisterType) -> (Type, usize) {

@@ -7,13 +7,13 @@ use cranelift_codegen::ir::{
     types,
 };
 use cranelift_frontend::FunctionBuilder;
+use ptx::ScalarType;
 
 use super::Lanes;
 use super::shape::{count, vector_type};
 use crate::exec::runtime::{
     Area, BitsCall, ConvertCall, FloatCall, HalfCall, Helper, IntegerCall, WarpCall,
 };
-use ptx::ScalarType;
 
 /// A function over arrays.
 #[derive(Clone, Copy, Debug)]

@@ -3,6 +3,7 @@
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value, types};
 use cranelift_frontend::FunctionBuilder;
+use ptx::{BitsForm, BitsOp, PermuteMode, ScalarType};
 
 use super::Lanes;
 use super::arrays::{Call, call};
@@ -10,7 +11,6 @@ use super::make::{Uniform, uniform, vector};
 use super::shape::{shuffle_bytes, vector_type};
 use super::shift::{self, Shift, shift};
 use crate::exec::runtime::BitsCall;
-use ptx::{BitsForm, BitsOp, PermuteMode, ScalarType};
 
 /// The result of an operation, and its type.
 pub(super) fn bits(

@@ -3,6 +3,7 @@
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
 use cranelift_codegen::ir::{InstBuilder, Value, types};
 use cranelift_frontend::FunctionBuilder;
+use ptx::{Combine, CompareForm, FloatClass, ScalarType};
 use smallvec::smallvec;
 
 use super::float::flush;
@@ -11,7 +12,6 @@ use super::mask::{choose, fit, predicates};
 use super::shape::{cast, vector_type};
 use super::{Lanes, Results, half};
 use crate::codegen::compare::{float_condition, integer_condition};
-use ptx::{Combine, CompareForm, FloatClass, ScalarType};
 
 /// `setp`, `set`.
 pub(super) fn compare(

@@ -3,6 +3,7 @@
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
 use cranelift_codegen::ir::{InstBuilder, Type, Value, types};
 use cranelift_frontend::FunctionBuilder;
+use ptx::{Clamp, FloatForm, FloatOp, Rounding, ScalarType};
 
 use super::arrays::{Call, call};
 use super::make::{constant, vector};
@@ -12,7 +13,6 @@ use super::shape::bitcast;
 use super::{Lanes, half};
 use crate::codegen::float::{canonical_nan, infinity, rounded_op, sign_bit};
 use crate::exec::runtime::FloatCall;
-use ptx::{Clamp, FloatForm, FloatOp, Rounding, ScalarType};
 
 pub(super) fn float(
     b: &mut FunctionBuilder<'_>,

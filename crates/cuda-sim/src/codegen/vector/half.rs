@@ -3,6 +3,7 @@
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
 use cranelift_codegen::ir::{InstBuilder, Value, types};
 use cranelift_frontend::FunctionBuilder;
+use ptx::{Clamp, CompareForm, FloatForm, FloatOp, ScalarType};
 
 use super::Lanes;
 use super::arrays::{Call, call};
@@ -12,7 +13,6 @@ use super::shape::{cast, vector_type};
 use crate::codegen::compare::float_condition;
 use crate::codegen::float::infinity;
 use crate::exec::runtime::HalfCall;
-use ptx::{Clamp, CompareForm, FloatForm, FloatOp, ScalarType};
 
 /// Arithmetic on single halves or on pairs.
 pub(super) fn float(

@@ -3,6 +3,7 @@
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value, types};
 use cranelift_frontend::FunctionBuilder;
+use ptx::{Carry, IntegerForm, IntegerOp, Part, ScalarType};
 use smallvec::smallvec;
 
 use super::arrays::{Call, call};
@@ -12,7 +13,6 @@ use super::shape::{narrow, upper, widen};
 use super::signature::double;
 use super::{Lanes, Results};
 use crate::exec::runtime::IntegerCall;
-use ptx::{Carry, IntegerForm, IntegerOp, Part, ScalarType};
 
 pub(super) fn integer(
     b: &mut FunctionBuilder<'_>,

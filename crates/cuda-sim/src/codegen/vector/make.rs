@@ -4,11 +4,11 @@ use cranelift_codegen::ir::{
     ConstantData, InstBuilder, InstructionData, Opcode, Type, Value, ValueDef, types,
 };
 use cranelift_frontend::FunctionBuilder;
+use ptx::ScalarType;
 
 use super::Lanes;
 use super::shape::{count, vector_type};
 use crate::codegen::value::machine_type;
-use ptx::ScalarType;
 
 /// A value that all lanes share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

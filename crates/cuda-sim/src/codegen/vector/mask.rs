@@ -3,11 +3,11 @@
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Type, Value, types};
 use cranelift_frontend::FunctionBuilder;
+use ptx::ScalarType;
 
 use super::make::elements;
 use super::shape::{bitcast, cast, pairs, vector_type, widen, words};
 use super::{LANES, Lanes};
-use ptx::ScalarType;
 
 /// `a` where the mask holds, else `c`.
 pub(in crate::codegen) fn select(

@@ -2,13 +2,13 @@
 
 use cranelift_codegen::ir::{InstBuilder, Type, Value, types};
 use cranelift_frontend::FunctionBuilder;
+use ptx::ScalarType;
 use smallvec::SmallVec;
 
 use super::Lanes;
 use super::make::vector;
 use super::shape::{bitcast, cast, pairs, resize, vector_type, words};
 use super::warp::{interleaved, transposed};
-use ptx::ScalarType;
 
 /// Vectors of 16 bytes in the order of memory.
 pub(in crate::codegen) type Raw = SmallVec<[Value; 16]>;

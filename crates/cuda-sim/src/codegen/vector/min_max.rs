@@ -3,6 +3,7 @@
 use cranelift_codegen::ir::condcodes::FloatCC;
 use cranelift_codegen::ir::{InstBuilder, Value};
 use cranelift_frontend::FunctionBuilder;
+use ptx::{MinMax, ScalarType};
 
 use super::Lanes;
 use super::float::less_select;
@@ -10,7 +11,6 @@ use super::make::vector;
 use super::mask::pick;
 use super::shape::bitcast;
 use crate::codegen::float::{canonical_nan, sign_bit};
-use ptx::{MinMax, ScalarType};
 
 /// Minimum or maximum. Zeros are ordered by their signs; NaN loses, or wins where the variant says
 /// so.

@@ -24,9 +24,8 @@ mod warp;
 
 use cranelift_codegen::ir::Value;
 use cranelift_frontend::FunctionBuilder;
-use smallvec::{SmallVec, smallvec};
-
 use ptx::{Operation, ScalarType};
+use smallvec::{SmallVec, smallvec};
 
 pub(in crate::codegen) use make::{constant, lane, splat, with_lane};
 pub(in crate::codegen) use mask::{all, any, bits, from_bits, select};

@@ -2,11 +2,11 @@
 
 use cranelift_codegen::ir::{Endianness, InstBuilder, MemFlagsData, Type, Value, types};
 use cranelift_frontend::FunctionBuilder;
+use ptx::{RegisterType, ScalarType};
 use smallvec::SmallVec;
 
 use super::make::vector;
 use super::{LANES, Lanes};
-use ptx::{RegisterType, ScalarType};
 
 /// The type of the vectors that hold lanes of a type.
 pub(in crate::codegen) fn vector_type(ty: ScalarType) -> Type {

@@ -3,13 +3,13 @@
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Type, Value, types};
 use cranelift_frontend::FunctionBuilder;
+use ptx::ScalarType;
 
 use super::Lanes;
 use super::arrays::{Call, call};
 use super::make::{Uniform, uniform, vector};
 use super::shape::bitcast;
 use crate::exec::runtime::BitsCall;
-use ptx::ScalarType;
 
 /// A way of shifting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

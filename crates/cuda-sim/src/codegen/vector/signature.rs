@@ -1,8 +1,7 @@
 //! The types that operations expect their sources in.
 
-use smallvec::{SmallVec, smallvec};
-
 use ptx::{BitsOp, Carry, IntegerForm, IntegerOp, Operation, Part, ScalarType};
+use smallvec::{SmallVec, smallvec};
 
 type Types = SmallVec<[ScalarType; 4]>;
 

@@ -2,6 +2,7 @@
 
 use cranelift_codegen::ir::{Type, Value, types};
 use cranelift_frontend::FunctionBuilder;
+use ptx::ScalarType;
 use smallvec::SmallVec;
 
 use super::arrays::{Call, call};
@@ -9,7 +10,6 @@ use super::make::lane;
 use super::shape::{bitcast, shuffle_bytes, vector_type};
 use super::{LANES, Lanes};
 use crate::exec::runtime::WarpCall;
-use ptx::ScalarType;
 
 /// Each lane gets what the lane has that `sources` names for it.
 ///

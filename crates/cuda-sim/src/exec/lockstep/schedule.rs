@@ -1,11 +1,12 @@
 //! Warps in lockstep as a block schedules them, and how they leave it and come back.
 
+use ptx::{BarrierOp, Suspension};
+
 use crate::exec::barrier::Opened;
 use crate::exec::block::{Block, Warp};
 use crate::exec::state::{END, FINISHED, NOWHERE, PARTED, SUSPENDED, WAITS};
 use crate::exec::warp::lanes;
 use crate::exec::{Fault, FaultKind};
-use ptx::{BarrierOp, Suspension};
 
 /// All lanes of a warp.
 const ALL: u32 = u32::MAX;

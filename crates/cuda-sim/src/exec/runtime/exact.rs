@@ -1,8 +1,9 @@
 //! Arithmetic without rounding: results as whole significands, with a mark for what lies below
 //! them.
 
-use super::format::Number;
 use ptx::Rounding;
+
+use super::format::Number;
 
 /// A result before rounding. Where `inexact`, the magnitude is a little larger than the number
 /// says.

@@ -1,11 +1,11 @@
 //! Arithmetic and conversions in every format and rounding mode, rounded once.
 
 use half::{bf16, f16};
+use ptx::Rounding;
 
 use super::exact::{Exact, add, divide, multiply, negate, square_root};
 use super::format::{Format, Number};
 use super::odd;
-use ptx::Rounding;
 
 /// The operations that take a rounding mode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

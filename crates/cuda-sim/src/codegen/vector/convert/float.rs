@@ -3,6 +3,7 @@
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
 use cranelift_codegen::ir::{InstBuilder, Value, types};
 use cranelift_frontend::FunctionBuilder;
+use ptx::{Clamp, ConvertForm, Rounding, ScalarType};
 
 use super::{converted, flushed, narrow_to_half, round_to_integral, saturated, widen_half};
 use crate::codegen::vector::Lanes;
@@ -10,7 +11,6 @@ use crate::codegen::vector::float::canonical;
 use crate::codegen::vector::make::vector;
 use crate::codegen::vector::mask::pick;
 use crate::codegen::vector::shape::{bitcast, cast, pairs, shuffle_words};
-use ptx::{Clamp, ConvertForm, Rounding, ScalarType};
 
 pub(super) fn float_to_float(
     b: &mut FunctionBuilder<'_>,

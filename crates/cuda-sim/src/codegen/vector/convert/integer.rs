@@ -2,6 +2,7 @@
 
 use cranelift_codegen::ir::{InstBuilder, types};
 use cranelift_frontend::FunctionBuilder;
+use ptx::{Clamp, ConvertForm, Rounding, ScalarType};
 
 use super::{flushed, narrow_to_half, round_to_integral, saturated, widen_half};
 use crate::codegen::vector::Lanes;
@@ -10,7 +11,6 @@ use crate::codegen::vector::integer::extreme;
 use crate::codegen::vector::make::constant;
 use crate::codegen::vector::shape::{resize, shuffle_words};
 use crate::exec::runtime::{ConvertCall, Format};
-use ptx::{Clamp, ConvertForm, Rounding, ScalarType};
 
 pub(super) fn integer_to_integer(
     b: &mut FunctionBuilder<'_>,

@@ -1,7 +1,8 @@
 //! Minimum and maximum in the variants that the table of forms has not.
 
-use super::*;
 use ptx::{Clamp, FloatForm, FloatOp, MinMax, Rounding};
+
+use super::*;
 
 /// Numbers of both signs, zeros, infinities and NaNs, as the upper bits of 32.
 const NUMBERS: [u32; 8] = [

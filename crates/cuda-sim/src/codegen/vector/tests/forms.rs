@@ -5,11 +5,11 @@
 
 use cranelift_codegen::ir::{InstBuilder, MemFlagsData};
 use cranelift_frontend::FunctionBuilder;
+use ptx::{Instruction, RegisterType};
 
 use super::*;
 use crate::codegen::value::register_type;
 use crate::exec::tests::forms::{self, Form, Kind, tuples};
-use ptx::{self, Instruction, RegisterType};
 
 /// How the operands from one on are given.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,9 +1,10 @@
 //! Operations that the table of forms has not: truth tables, chains of carries, second results.
 
-use super::*;
 use ptx::{
     BitsForm, BitsOp, Carry, Combine, CompareForm, Comparison, IntegerForm, IntegerOp, Part,
 };
+
+use super::*;
 
 fn mixed(lane: usize) -> u64 {
     (lane as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15)

@@ -1,11 +1,12 @@
 //! Conversions without vector instructions.
 
+use ptx::Rounding;
+
 use super::super::Format;
 use super::super::rounded;
 use super::area::{Area, Plain};
 use super::half::{Bf16, F16, Half};
 use super::widest;
-use ptx::Rounding;
 
 /// What is converted. The parameter is that of [`ConvertCall::parameter`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,10 +2,11 @@
 //!
 //! Everything is free of branches, so that the compiler can make vector code of it.
 
+use ptx::Clamp;
+
 use super::super::math;
 use super::area::{Area, Plain};
 use super::widest;
-use ptx::Clamp;
 
 /// What is computed. The parameter is that of [`HalfCall::parameter`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

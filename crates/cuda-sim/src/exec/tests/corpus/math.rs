@@ -1,8 +1,9 @@
 //! Floating-point instructions, and the functions that compile to long code.
 
+use ptx::Rounding::{self, Down, Nearest, TowardZero, Up};
+
 use super::{assert_close, bits, noise, numbers, on_each, run};
 use crate::exec::runtime::{Format, RoundedOp, compute};
-use ptx::Rounding::{self, Down, Nearest, TowardZero, Up};
 
 /// An operation on numbers of 32 bits, rounded once.
 fn single(op: RoundedOp, [x, y, z]: [f32; 3], rounding: Rounding) -> u32 {

@@ -1,11 +1,12 @@
 //! Conversion between number types.
 
+use ptx::Rounding;
+
 use super::float::{canonical, flushed};
 use super::half::{is_nan, to_f64};
 use super::table::{Form, binary, check, unary};
 use super::value::{Bf16, F16, Kind, Value, mask};
 use crate::exec::runtime::{Format, convert as converted, convert_integer};
-use ptx::Rounding;
 
 const MODES: [(&str, Rounding); 4] = [
     ("rn", Rounding::Nearest),

@@ -1,9 +1,10 @@
 //! Floating-point arithmetic of 32 and 64 bits.
 
+use ptx::Rounding;
+
 use super::table::{Form, binary, check, ternary, unary};
 use super::value::Value;
 use crate::exec::runtime::{Format, RoundedOp, compute};
-use ptx::Rounding;
 
 /// A type of floating-point numbers, as the forms need it.
 pub(super) trait Real: Value + PartialOrd {

@@ -1,9 +1,10 @@
 //! Arithmetic of 16 bits, single and in pairs.
 
+use ptx::Rounding;
+
 use super::table::{Form, binary, check, ternary, unary};
 use super::value::{Bf16, F16};
 use crate::exec::runtime::{Format, RoundedOp, compute};
-use ptx::Rounding;
 
 pub(super) fn forms() -> Vec<Form> {
     let mut forms = vec![
