@@ -73,3 +73,8 @@ pub use operation::*;
 pub use parser::{parse, survey};
 pub use suspension::*;
 pub use types::{RegisterType, ScalarType, StateSpace};
+
+/// The README's example is tested as the documentation's are.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
