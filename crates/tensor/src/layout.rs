@@ -43,9 +43,7 @@ impl Layout {
     /// # Errors
     /// The sizes cannot be multiplied, or there are too many.
     pub(crate) fn contiguous(shape: Shape) -> Result<Layout, NoLayout> {
-        if shape.len() > MOST_DIMS {
-            return Err(NoLayout::TooManyDims { dims: shape.len(), most: MOST_DIMS });
-        }
+        check_dims(&shape)?;
         let Some((strides, most)) = row_major(&shape) else {
             return Err(NoLayout::TooLarge(shape));
         };
@@ -83,9 +81,7 @@ impl Layout {
         offset: usize,
         contiguous: bool,
     ) -> Result<Layout, NoLayout> {
-        if shape.len() > MOST_DIMS {
-            return Err(NoLayout::TooManyDims { dims: shape.len(), most: MOST_DIMS });
-        }
+        check_dims(&shape)?;
         let product: CheckedSize = shape.iter().map(|&size| size.max(1)).product();
         let (mut first, mut last) = (CheckedSize::from(offset), CheckedSize::from(offset));
         let mut steps_fit = true;
@@ -299,6 +295,13 @@ impl Layout {
             }
         }
         runs
+    }
+}
+
+fn check_dims(shape: &Shape) -> Result<(), NoLayout> {
+    match shape.len() {
+        0..=MOST_DIMS => Ok(()),
+        dims => Err(NoLayout::TooManyDims { dims, most: MOST_DIMS }),
     }
 }
 

@@ -97,7 +97,7 @@ mod tests {
     fn imports_may_go_down() {
         let packages = [
             "cuda-sys",
-            "ptx: half",
+            "ptx",
             "cuda-sim: cuda-sys ptx libc (dev) test-support",
             "gpu-runtime: cuda-sys cuda-sim (dev) kernels test-support",
             "tensor: gpu-runtime kernels",

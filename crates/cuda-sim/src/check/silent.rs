@@ -66,7 +66,10 @@ impl LastWrites {
     /// One more thread of the host runs blocks.
     pub(super) fn join(&self) -> Arc<Writer> {
         let writer = Arc::new(Writer::default());
-        lock(&self.writers).push(Arc::clone(&writer));
+        let mut writers = lock(&self.writers);
+        // What others wrote who are done is in memory.
+        writers.retain(|other| Arc::strong_count(other) > 1);
+        writers.push(Arc::clone(&writer));
         writer
     }
 

@@ -5,8 +5,7 @@
 
 use std::sync::Arc;
 
-use ptx::control_flow::Graph;
-use ptx::control_flow::{Liveness, RegisterSet};
+use ptx::control_flow::{Graph, Liveness, RegisterSet};
 use ptx::{Function, Operation, Register, RegisterType};
 
 use super::kernel::Code;

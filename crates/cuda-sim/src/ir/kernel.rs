@@ -3,8 +3,7 @@
 
 use std::sync::Arc;
 
-use ptx::control_flow::Graph;
-use ptx::control_flow::{CallGraph, spins};
+use ptx::control_flow::{CallGraph, Graph, spins};
 use ptx::{Function, Module, Operand, SpecialRegister, StateSpace};
 
 use super::inline::{TooLarge, inline};

@@ -4,8 +4,7 @@
 //! The analysis is a fixed point over all instructions of a kernel. It relies on the lanes being
 //! together, and so holds where a warp runs in lockstep.
 
-use ptx::control_flow::Graph;
-use ptx::control_flow::{Liveness, RegisterSet};
+use ptx::control_flow::{Graph, Liveness, RegisterSet};
 use ptx::{Function, Instruction, Operand, Operation, Register};
 
 use super::common::{Kind, result};

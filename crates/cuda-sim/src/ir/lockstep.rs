@@ -1,8 +1,7 @@
 //! All that is needed to run a kernel's warps in lockstep: its graph cut where lanes may go on one
 //! by one, what they have in common, and where ways come together.
 
-use ptx::control_flow::Liveness;
-use ptx::control_flow::postdominators;
+use ptx::control_flow::{Liveness, postdominators};
 use ptx::{Function, Instruction, Operand, Operation};
 
 use super::common::{Kind, widened};
