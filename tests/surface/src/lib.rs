@@ -10,6 +10,7 @@
 
 mod declared;
 mod entry;
+mod imports;
 mod modules;
 mod names;
 
@@ -106,6 +107,31 @@ pub fn functions(
     functions.sort_by(|a, b| a.path.cmp(&b.path));
     functions.dedup_by(|a, b| a.path == b.path);
     Ok(functions)
+}
+
+/// That one file of a crate uses what another one declares.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Import {
+    /// The file that uses it.
+    pub from: String,
+    /// The file that declares it. Names that a module only passes on (`pub use`) lead to the file
+    /// behind it.
+    pub to: String,
+    /// The name of what is used; of several, one.
+    pub name: String,
+}
+
+/// The imports between the files of a crate, each pair of files once, without those of tests.
+///
+/// Imports of whole modules count where something of them is used. Calls of methods are not seen.
+///
+/// # Errors
+/// A module's file is missing or cannot be parsed.
+pub fn imports(
+    root: &str,
+    read: &dyn Fn(&str) -> Option<String>,
+) -> Result<Vec<Import>, Unreadable> {
+    Ok(imports::between_files(&modules::load(root, read)?))
 }
 
 #[cfg(test)]

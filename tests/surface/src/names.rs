@@ -110,12 +110,12 @@ fn walk(modules: &[Module], from: usize, path: &[String]) -> Option<usize> {
     })
 }
 
-fn child(modules: &[Module], module: usize, name: &str) -> Option<usize> {
+pub(crate) fn child(modules: &[Module], module: usize, name: &str) -> Option<usize> {
     modules.iter().position(|child| child.parent == Some(module) && child.name == name)
 }
 
 /// The paths that an import names, each with the name that it has afterwards; `*` for all.
-fn imported(tree: &UseTree) -> Vec<(Vec<String>, String)> {
+pub(crate) fn imported(tree: &UseTree) -> Vec<(Vec<String>, String)> {
     match tree {
         UseTree::Path(path) => {
             let prepend = |(mut rest, name): (Vec<String>, String)| {
