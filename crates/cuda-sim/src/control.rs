@@ -59,6 +59,7 @@ mod virtual_time;
 use std::sync::{Mutex, PoisonError};
 
 use cuda_sys::CUresult;
+pub use ptx_jit::Mode;
 
 pub use capability::Capability;
 pub use config::{Config, ConfigError};
@@ -82,7 +83,6 @@ pub use virtual_time::{
 use crate::check;
 pub use crate::check::{Actor, AllocationInfo, CheckKinds, Report, ReportKind, Site, UnknownCheck};
 use crate::device::{self, Device, platform};
-pub use crate::exec::Mode;
 use crate::queue::in_host_function;
 pub use crate::queue::{Choice, Schedule, ScheduleError, Trace};
 pub use crate::time::{KernelWork, OperationId, Time, TimeModel};

@@ -2,42 +2,11 @@
 
 use crate::control::{Config, Fault, Schedule};
 use crate::device::{load_bytes, visible_devices};
-use crate::exec::{CheckLevel, Execution, Program, random};
 use crate::fatbin::{self, Kind};
-use crate::ir::WarpShape;
-
-/// Any text is refused, or its kernels can be translated, unless they become too large.
-///
-/// # Panics
-/// When a kernel that was accepted cannot be translated.
-pub fn text(text: &str) {
-    let Ok(program) = Program::load(text) else { return };
-    let executions = [Execution::Warps(WarpShape::Rows(32)), Execution::Threads];
-    for name in program.kernel_names() {
-        let kernel = program.kernel(name).expect("it was just listed");
-        for execution in executions {
-            match kernel.compile(CheckLevel::Window, execution) {
-                Ok(_) => {}
-                Err(error) if error.reason.contains("too large") => break,
-                Err(error) => panic!("{error}"),
-            }
-        }
-    }
-}
 
 /// Any bytes are refused as an image that modules are loaded from, or hold a program.
 pub fn image(bytes: &[u8]) {
     let _ = load_bytes(bytes.to_vec(), 90);
-}
-
-/// A kernel made from any bytes does the same in lockstep and thread at a time.
-///
-/// # Panics
-/// When it does not.
-pub fn kernel(bytes: &[u8]) {
-    if let Err(difference) = random::compare(bytes) {
-        panic!("{difference}");
-    }
 }
 
 /// Any bytes are refused as a fat binary, or what is found in them is PTX that they hold for a

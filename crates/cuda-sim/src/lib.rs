@@ -28,26 +28,19 @@
 //! - `queue`: streams, events and the workers that run what is enqueued.
 //! - `time`: virtual time, which says what all that would take on other hardware.
 //! - `check`: checked mode.
-//! - `exec`: kernels. The crate `ptx` reads them, `ir` finds what lanes have in common, `codegen` translates
-//!   them, for warps in lockstep and for single threads, and `exec` runs their blocks.
-//! - `stack` and `trap`: where native code runs, and what becomes of its wild accesses.
+//! The crate `ptx-jit` translates kernels and runs their blocks, over the memory that `device` has.
 
 mod api;
 mod check;
-mod codegen;
 pub mod control;
 mod device;
-mod exec;
 mod fatbin;
 #[cfg(any(test, fuzzing))]
 pub mod fuzzing;
 mod graph;
-mod ir;
 pub mod ptx_check;
 mod queue;
-mod stack;
 mod time;
-mod trap;
 
 pub use api::exports;
 

@@ -58,6 +58,7 @@ mod ast;
 pub mod control_flow;
 mod error;
 mod lexer;
+mod line_map;
 mod literal;
 mod opcodes;
 mod operation;
@@ -69,6 +70,7 @@ mod types;
 
 pub use ast::*;
 pub use error::{Error, ErrorKind};
+pub use line_map::LineMap;
 pub use operation::*;
 pub use parser::{parse, survey};
 pub use suspension::*;

@@ -31,7 +31,7 @@ impl Arguments {
 /// Compiles all kernels and checks their PTX.
 pub(super) fn run(arguments: &Arguments) -> Result<(Counts, Result<()>)> {
     let (nvcc, _) = build_kernels::compiler()?;
-    let corpus = paths::root().join("crates/cuda-sim/tests/ptx/corpus");
+    let corpus = paths::root().join("crates/ptx/tests/ptx/corpus");
     let output = folder().join("ptx");
     fs::create_dir_all(&output).with_context(|| format!("cannot create {}", output.display()))?;
     let mut jobs = Vec::new();

@@ -8,8 +8,9 @@ use super::metadata::{Dependency, Package};
 use super::project::Project;
 
 /// Lowest first. Crates on one floor do not import each other.
-const FLOORS: [&[&str]; 7] = [
+const FLOORS: [&[&str]; 8] = [
     &["cuda-sys", "ptx"],
+    &["ptx-jit"],
     &["cuda-sim", "kernels"],
     &["gpu-runtime"],
     &["gpu-alloc"],

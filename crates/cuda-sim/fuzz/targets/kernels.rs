@@ -2,4 +2,4 @@
 
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| cuda_sim::fuzzing::kernel(bytes));
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| ptx_jit::fuzzing::kernel(bytes));

@@ -2,4 +2,4 @@
 
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|text: &str| cuda_sim::fuzzing::text(text));
+libfuzzer_sys::fuzz_target!(|text: &str| ptx_jit::fuzzing::text(text));

@@ -7,13 +7,13 @@ use std::slice;
 use cuda_sys::{
     CUdeviceptr, CUmemcpyAttributes, CUmemcpySrcAccessOrder as Order, CUresult, CUstream,
 };
+use ptx_jit::Access;
 
 use super::Result;
 use super::arguments::{self, Out, number};
 use super::copy::{Claim, end};
 use crate::device::copy::{Returns, copy};
 use crate::device::platform;
-use crate::exec::Access;
 
 const INVALID: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
 

@@ -5,12 +5,12 @@
 use std::ffi::c_void;
 
 use cuda_sys::{CUcontext, CUdeviceptr, CUresult, CUstream};
+use ptx_jit::Access;
 
 use super::Result;
 use super::arguments::{self, number};
 use crate::device::copy::{End, Returns, copy};
 use crate::device::{Location, Platform, current, platform};
-use crate::exec::Access;
 
 /// The default stream, which copies without a stream go to.
 pub(super) const DEFAULT: CUstream = std::ptr::null_mut();

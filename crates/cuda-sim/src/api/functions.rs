@@ -10,12 +10,12 @@ use cuda_sys::{
     CUfunc_cache, CUfunction, CUfunction_attribute as Attribute,
     CUfunctionLoadingState as LoadingState, CUmodule, CUresult, CUsharedconfig,
 };
+use ptx_jit::Kernel;
 
 use super::Result;
 use super::arguments::{self, Out, handle};
 use crate::device::attributes::{REGISTERS, STATIC_SHARED, STATIC_SHARED_OPTIN};
 use crate::device::{Function, platform, settings};
-use crate::exec::Kernel;
 
 pub(super) unsafe fn cuFuncGetAttribute(
     value: *mut c_int,

@@ -9,6 +9,7 @@ use cuda_sys::{
     CUdevice, CUdeviceptr, CUfunc_cache, CUfunction, CUfunction_attribute as Attribute,
     CUjit_option, CUkernel, CUlibrary, CUlibraryOption, CUmodule, CUresult,
 };
+use ptx_jit::Program;
 
 use super::Result;
 use super::arguments::{self, Out, handle, number, text, write_handles};
@@ -16,7 +17,6 @@ use super::functions::{self, Facts};
 use super::jit_options::Logs;
 use crate::device::image::{self, Refusal};
 use crate::device::{Library, current, platform, settings};
-use crate::exec::Program;
 
 pub(super) unsafe fn cuLibraryLoadData(
     library: *mut CUlibrary,

@@ -5,12 +5,12 @@
 use std::ffi::{c_uchar, c_uint, c_ushort};
 
 use cuda_sys::{CUdeviceptr, CUresult, CUstream};
+use ptx_jit::Access;
 
 use super::Result;
 use super::arguments;
 use crate::device::rows::{Extent, Rows, fill_rows};
 use crate::device::{Location, platform};
-use crate::exec::Access;
 
 /// The default stream, which fills without a stream go to.
 const DEFAULT: CUstream = std::ptr::null_mut();

@@ -9,13 +9,13 @@ use std::sync::Arc;
 use cuda_sys::{
     CUdeviceptr, CUfunction, CUjit_option, CUmodule, CUmoduleLoadingMode as LoadingMode, CUresult,
 };
+use ptx_jit::Program;
 
 use super::Result;
 use super::arguments::{self, Out, handle, number, text, write_handles};
 use super::jit_options::Logs;
 use crate::device::image::{self, Refusal};
 use crate::device::{Module, current, platform};
-use crate::exec::Program;
 
 pub(super) unsafe fn cuModuleLoad(module: *mut CUmodule, path: *const c_char) -> Result {
     // SAFETY: the caller's promise.

@@ -9,6 +9,7 @@ use cuda_sys::{
     CUDA_MEMCPY2D, CUDA_MEMCPY3D, CUDA_MEMCPY3D_PEER, CUarray, CUcontext, CUdeviceptr,
     CUmemorytype as Kind, CUresult, CUstream,
 };
+use ptx_jit::Access;
 
 use super::Result;
 use super::arguments::{self, number};
@@ -16,7 +17,6 @@ use super::copy::{DEFAULT, returns_for};
 use crate::device::copy::Returns;
 use crate::device::rows::{Extent, Rows, copy_rows};
 use crate::device::{Location, Platform, attributes, platform};
-use crate::exec::Access;
 use crate::graph;
 
 const INVALID: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;

@@ -3,6 +3,11 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use ptx_jit::{
+    Access, AccessContext, AccessInfo, BlockChecker, BlockLayout, MemoryView, Misuse, Refusal,
+    Violation,
+};
+
 use super::cells::Cell;
 use super::findings::{Findings, Wronged};
 use super::flags::{Place, Release};
@@ -15,41 +20,6 @@ use super::shadow::{Wanted, Wrong};
 use super::silent::{PlainWrite, Writer};
 use super::threads::Threads;
 use super::tracked::{self, Tracked};
-use crate::exec::{Access, MemoryView};
-
-/// What an instruction does to memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct What {
-    pub(crate) bytes: u32,
-    pub(crate) access: Access,
-    /// `.volatile`, `.relaxed` or stronger; atomic operations always are.
-    pub(crate) strong: bool,
-    /// With release semantics of its own.
-    pub(crate) releases: bool,
-}
-
-impl What {
-    fn kind(self) -> Kind {
-        match (self.access, self.strong) {
-            (Access::Atomic, _) => Kind::Atomic,
-            (Access::Read, false) => Kind::Read,
-            (Access::Read, true) => Kind::StrongRead,
-            (Access::Write, false) => Kind::Write,
-            (Access::Write, true) => Kind::StrongWrite,
-        }
-    }
-}
-
-/// Who makes an access, and in what surroundings.
-pub(crate) struct Surroundings<'a> {
-    pub(crate) kernel: &'a str,
-    /// The thread in its block.
-    pub(crate) linear: u32,
-    pub(crate) thread: [u32; 3],
-    /// The line of the instruction in the PTX text.
-    pub(crate) line: u32,
-    pub(crate) memory: &'a dyn MemoryView,
-}
 
 /// The checks of one block after the other, on one thread of the host.
 pub(crate) struct BlockCheck {
@@ -80,14 +50,9 @@ const KNOWN: usize = 16;
 const SHARED_GRANULE: u64 = 4;
 
 impl BlockCheck {
-    /// For blocks of a launch with that much shared memory, and that much local memory for each of
-    /// so many threads: one, if all share it.
-    pub(crate) fn new(
-        kinds: CheckKinds,
-        (grid, extent): ([u32; 3], [u32; 3]),
-        shared_bytes: usize,
-        (local_bytes, locals): (usize, usize),
-    ) -> BlockCheck {
+    /// Checks for the blocks of a launch, of those kinds.
+    pub(crate) fn new(kinds: CheckKinds, layout: &BlockLayout) -> BlockCheck {
+        let &BlockLayout { grid, block: extent, shared_bytes, local_bytes, local_count } = layout;
         let threads: u32 = extent.iter().product();
         let cells = if kinds.has(CheckKinds::SHARED) { shared_bytes.div_ceil(4) } else { 0 };
         let operation = operation::current();
@@ -102,7 +67,7 @@ impl BlockCheck {
             threads: Threads::new(threads as usize),
             shared: vec![Cell::default(); cells],
             shared_written: Written::new(shared_bytes),
-            local_written: (0..locals).map(|_| Written::new(local_bytes)).collect(),
+            local_written: (0..local_count).map(|_| Written::new(local_bytes)).collect(),
             local_thread: 0,
             touched_shared: false,
             known: Vec::new(),
@@ -110,33 +75,18 @@ impl BlockCheck {
         }
     }
 
-    /// Another block begins.
-    pub(crate) fn start(&mut self, index: [u32; 3]) {
-        let [x, y, z] = index;
-        self.index = index;
-        self.linear = (z * self.grid[1] + y).wrapping_mul(self.grid[0]).wrapping_add(x);
-        if !self.threads.start(self.touched_shared) {
-            self.shared.fill(Cell::default());
-        }
-        if std::mem::take(&mut self.touched_shared) {
-            self.shared_written.clear();
-        }
-        self.local_written.iter_mut().for_each(Written::clear);
-        self.local_thread = 0;
-    }
-
     /// An access to global memory.
-    pub(crate) fn global(
+    fn check_global(
         &mut self,
         address: u64,
-        what: What,
+        what: AccessInfo,
         value: Option<u64>,
-        around: &Surroundings<'_>,
+        around: &AccessContext<'_>,
     ) -> Result<(), Box<Report>> {
         let tracked = match self.allocation(address, what, around) {
             Ok(Some(tracked)) => tracked,
             Ok(None) => return Ok(()),
-            Err(kind) => return Err(self.illegal(kind, address, what, around)),
+            Err(kind) => return Err(self.findings(around).illegal(kind, address, what)),
         };
         let kinds = self.kinds;
         let wanted = Wanted {
@@ -146,7 +96,7 @@ impl BlockCheck {
         if !wanted.written && !wanted.races {
             return Ok(());
         }
-        let kind = what.kind();
+        let kind = Kind::of(what);
         let bytes = u64::from(what.bytes);
         let clock = self.threads.clock(around.linear);
         let author = self.author(kind, around, clock.unwrap_or(0));
@@ -184,16 +134,15 @@ impl BlockCheck {
     }
 
     /// An access inside the block's shared memory, which starts at `base`.
-    pub(crate) fn shared(
+    fn check_shared(
         &mut self,
-        address: u64,
-        base: u64,
-        what: What,
+        (address, base): (u64, u64),
+        what: AccessInfo,
         value: Option<u64>,
-        around: &Surroundings<'_>,
+        around: &AccessContext<'_>,
     ) -> Result<(), Box<Report>> {
         self.touched_shared = true;
-        let kind = what.kind();
+        let kind = Kind::of(what);
         let (place, bytes) = (address - base, u64::from(what.bytes));
         let range = place..place + bytes;
         if self.kinds.has(CheckKinds::INIT)
@@ -229,83 +178,26 @@ impl BlockCheck {
     }
 
     /// An access to the thread's local memory, of which `range` is a part.
-    pub(crate) fn local(
+    fn check_local(
         &mut self,
-        range: Range<u64>,
-        what: What,
-        around: &Surroundings<'_>,
+        range: &Range<u64>,
+        what: AccessInfo,
+        around: &AccessContext<'_>,
     ) -> Result<(), Box<Report>> {
         let kinds = self.kinds;
         let written = self.local_memory(around.linear);
         let unwritten =
-            what.access == Access::Read && kinds.has(CheckKinds::INIT) && !written.any(&range);
+            what.access == Access::Read && kinds.has(CheckKinds::INIT) && !written.any(range);
         if unwritten {
             return Err(self.findings(around).unwritten(range.start, what, None));
         }
         if what.access != Access::Read {
-            written.set(&range);
+            written.set(range);
         }
         Ok(())
     }
 
-    /// The arguments of a call were put into local memory.
-    pub(crate) fn passed(&mut self, linear: u32, range: &Range<u64>) {
-        self.local_memory(linear).set(range);
-    }
-
-    /// A strong read or an atomic operation is done.
-    pub(crate) fn acquired(&mut self, address: u64, is_shared: bool, linear: u32) {
-        let Some(operation) = &self.operation else { return };
-        if operation.flags.is_enabled() {
-            let place = (address, is_shared.then_some(self.linear));
-            if let Some(acquired) = operation.flags.acquire(place) {
-                self.threads.acquire(linear, acquired);
-            }
-        }
-    }
-
-    /// A fence of the thread.
-    pub(crate) fn fence(&mut self, linear: u32) {
-        if let Some(operation) = &self.operation {
-            operation.flags.enable();
-            self.threads.fence(linear);
-        }
-    }
-
-    /// A thread comes to a barrier of the block.
-    pub(crate) fn arrive(&mut self, linear: u32, barrier: usize) {
-        self.threads.arrive(linear, barrier);
-    }
-
-    /// A barrier opens for those who wait at it.
-    pub(crate) fn open(&mut self, barrier: usize, waiting: impl Iterator<Item = u32>) {
-        self.threads.open(barrier, waiting);
-    }
-
-    /// `bar.warp.sync` of lanes of the warp that begins with the thread `first`.
-    pub(crate) fn sync_warp(&mut self, first: u32, lanes: impl Iterator<Item = u32> + Clone) {
-        self.threads.sync_warp(first, lanes);
-    }
-
-    /// A report that is no fault.
-    pub(crate) fn remark(&self, kind: ReportKind, detail: String, around: &Surroundings<'_>) {
-        if self.kinds.has(CheckKinds::SHARED) {
-            self.findings(around).remark(kind, detail);
-        }
-    }
-
-    /// A refused access.
-    pub(crate) fn illegal(
-        &self,
-        kind: ReportKind,
-        address: u64,
-        what: What,
-        around: &Surroundings<'_>,
-    ) -> Box<Report> {
-        self.findings(around).illegal(kind, address, what)
-    }
-
-    fn findings<'a>(&'a self, around: &'a Surroundings<'a>) -> Findings<'a> {
+    fn findings<'a>(&'a self, around: &'a AccessContext<'a>) -> Findings<'a> {
         let wronged = Wronged { block: self.index, extent: self.extent };
         Findings::new(self.operation.as_deref(), wronged, around)
     }
@@ -319,7 +211,7 @@ impl BlockCheck {
         &mut self.local_written[if all { 0 } else { linear as usize }]
     }
 
-    fn author(&self, kind: Kind, around: &Surroundings<'_>, clock: u32) -> Author {
+    fn author(&self, kind: Kind, around: &AccessContext<'_>, clock: u32) -> Author {
         let operation = self.operation.as_ref().map_or(0, |operation| operation.bits());
         let (block, thread, line) = (self.linear, around.linear, around.line);
         Author { kind, operation, block, thread, clock, line }
@@ -330,8 +222,8 @@ impl BlockCheck {
     fn allocation(
         &mut self,
         address: u64,
-        what: What,
-        around: &Surroundings<'_>,
+        what: AccessInfo,
+        around: &AccessContext<'_>,
     ) -> Result<Option<Arc<Tracked>>, ReportKind> {
         let accessed = address..address.saturating_add(u64::from(what.bytes));
         let known = self
@@ -426,7 +318,7 @@ impl BlockCheck {
                 .is_some_and(|operation| operation.flags.know(acquired, block, thread, clock))
     }
 
-    fn release(&mut self, place: Place, what: What, linear: u32) {
+    fn release(&mut self, place: Place, what: AccessInfo, linear: u32) {
         let Some(operation) = &self.operation else { return };
         if what.releases {
             operation.flags.enable();
@@ -441,6 +333,111 @@ impl BlockCheck {
             let release = Release { block: self.linear, thread: linear, clock, known };
             operation.flags.release(place, release);
         }
+    }
+}
+
+impl BlockChecker for BlockCheck {
+    fn start(&mut self, index: [u32; 3]) {
+        let [x, y, z] = index;
+        self.index = index;
+        self.linear = (z * self.grid[1] + y).wrapping_mul(self.grid[0]).wrapping_add(x);
+        if !self.threads.start(self.touched_shared) {
+            self.shared.fill(Cell::default());
+        }
+        if std::mem::take(&mut self.touched_shared) {
+            self.shared_written.clear();
+        }
+        self.local_written.iter_mut().for_each(Written::clear);
+        self.local_thread = 0;
+    }
+
+    fn global(
+        &mut self,
+        address: u64,
+        access: AccessInfo,
+        value: Option<u64>,
+        context: &AccessContext<'_>,
+    ) -> Result<(), Refusal> {
+        self.check_global(address, access, value, context).map_err(|report| Refusal::new(*report))
+    }
+
+    fn shared(
+        &mut self,
+        address: u64,
+        base: u64,
+        access: AccessInfo,
+        value: Option<u64>,
+        context: &AccessContext<'_>,
+    ) -> Result<(), Refusal> {
+        let checked = self.check_shared((address, base), access, value, context);
+        checked.map_err(|report| Refusal::new(*report))
+    }
+
+    fn local(
+        &mut self,
+        range: Range<u64>,
+        access: AccessInfo,
+        context: &AccessContext<'_>,
+    ) -> Result<(), Refusal> {
+        self.check_local(&range, access, context).map_err(|report| Refusal::new(*report))
+    }
+
+    fn passed(&mut self, linear: u32, range: &Range<u64>) {
+        self.local_memory(linear).set(range);
+    }
+
+    fn acquired(&mut self, address: u64, is_shared: bool, linear: u32) {
+        let Some(operation) = &self.operation else { return };
+        if operation.flags.is_enabled() {
+            let place = (address, is_shared.then_some(self.linear));
+            if let Some(acquired) = operation.flags.acquire(place) {
+                self.threads.acquire(linear, acquired);
+            }
+        }
+    }
+
+    fn fence(&mut self, linear: u32) {
+        if let Some(operation) = &self.operation {
+            operation.flags.enable();
+            self.threads.fence(linear);
+        }
+    }
+
+    fn arrive(&mut self, linear: u32, barrier: usize) {
+        self.threads.arrive(linear, barrier);
+    }
+
+    fn open(&mut self, barrier: usize, waiting: &mut dyn Iterator<Item = u32>) {
+        self.threads.open(barrier, waiting);
+    }
+
+    fn sync_warp(&mut self, first: u32, members: u32) {
+        self.threads.sync_warp(first, (0..32).filter(|lane| members >> lane & 1 != 0));
+    }
+
+    fn note(&self, misuse: Misuse, detail: String, around: &AccessContext<'_>) {
+        let kind = match misuse {
+            Misuse::Barrier => ReportKind::Barrier,
+            Misuse::InactiveLane => ReportKind::InactiveLane,
+        };
+        if self.kinds.has(CheckKinds::SHARED) {
+            self.findings(around).remark(kind, detail);
+        }
+    }
+
+    fn refuse(
+        &self,
+        violation: Violation,
+        address: u64,
+        what: AccessInfo,
+        around: &AccessContext<'_>,
+    ) -> Refusal {
+        let kind = match violation {
+            Violation::OutOfBounds => ReportKind::OutOfBounds,
+            Violation::Misaligned => ReportKind::Misaligned,
+            Violation::ReadOnly => ReportKind::ReadOnly,
+        };
+        Refusal::new(*self.findings(around).illegal(kind, address, what))
     }
 }
 

@@ -1,11 +1,11 @@
 //! From what is wrong with an access of a thread to the report that says so.
 
-use super::block::{Surroundings, What};
+use ptx_jit::{Access, AccessContext, AccessInfo};
+
 use super::operation::{Label, Operation, by_bits};
 use super::record::{Kind, Record};
 use super::report::{self, Actor, AllocationInfo, Report, ReportKind};
 use super::tracked;
-use crate::exec::Access;
 
 /// What is missing where memory is used before its stream allocates it.
 pub(super) const USED_TOO_EARLY: &str = "nothing orders it after the allocation: the stream must \
@@ -23,20 +23,20 @@ pub(super) struct Wronged {
 pub(super) struct Findings<'a> {
     operation: Option<&'a Operation>,
     wronged: Wronged,
-    around: &'a Surroundings<'a>,
+    around: &'a AccessContext<'a>,
 }
 
 impl<'a> Findings<'a> {
     pub(super) fn new(
         operation: Option<&'a Operation>,
         wronged: Wronged,
-        around: &'a Surroundings<'a>,
+        around: &'a AccessContext<'a>,
     ) -> Findings<'a> {
         Findings { operation, wronged, around }
     }
 
     /// An access that is not allowed.
-    pub(super) fn illegal(&self, kind: ReportKind, address: u64, what: What) -> Box<Report> {
+    pub(super) fn illegal(&self, kind: ReportKind, address: u64, what: AccessInfo) -> Box<Report> {
         let near = match kind {
             ReportKind::UseAfterFree => tracked::find_freed(address),
             ReportKind::StreamRace => tracked::find_coming(address),
@@ -62,7 +62,7 @@ impl<'a> Findings<'a> {
     pub(super) fn unwritten(
         &self,
         address: u64,
-        what: What,
+        what: AccessInfo,
         allocation: Option<AllocationInfo>,
     ) -> Box<Report> {
         let detail = match allocation {
@@ -79,7 +79,7 @@ impl<'a> Findings<'a> {
     pub(super) fn race(
         &self,
         address: u64,
-        what: What,
+        what: AccessInfo,
         record: Record,
         allocation: Option<AllocationInfo>,
     ) -> Box<Report> {
@@ -106,7 +106,7 @@ impl<'a> Findings<'a> {
     }
 
     /// A race in shared memory, at a place in it.
-    pub(super) fn shared_race(&self, place: u64, what: What, record: Record) -> Box<Report> {
+    pub(super) fn shared_race(&self, place: u64, what: AccessInfo, record: Record) -> Box<Report> {
         let mut actor = self.author_of(record, self.operation);
         actor.block = Some(self.wronged.block);
         let same_warp = record.thread() / 32 == self.around.linear / 32;
@@ -131,7 +131,7 @@ impl<'a> Findings<'a> {
     fn file(
         &self,
         kind: ReportKind,
-        accessed: Option<(u64, What)>,
+        accessed: Option<(u64, AccessInfo)>,
         allocation: Option<AllocationInfo>,
         other: Option<Actor>,
         detail: &str,
@@ -155,7 +155,7 @@ impl<'a> Findings<'a> {
     }
 
     fn actor(&self, access: &'static str) -> Actor {
-        let Surroundings { kernel, thread, line, .. } = *self.around;
+        let AccessContext { kernel, thread, line, .. } = *self.around;
         let mut actor = described(access, self.operation, line);
         actor.kernel = Some(kernel.to_owned());
         actor.block = Some(self.wronged.block);

@@ -8,9 +8,10 @@ use std::ops::Range;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use ptx::LineMap;
+
 use super::clock::Clock;
 use super::flags::Flags;
-use super::lines::LineMap;
 use super::silent::LastWrites;
 use super::site::Site;
 use super::streams::{StreamClock, happens_before};

@@ -1,5 +1,7 @@
 //! What memory remembers of an access: who made it, and when.
 
+use ptx_jit::{Access, AccessInfo};
+
 /// How memory was accessed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
@@ -17,6 +19,17 @@ pub(super) enum Kind {
 }
 
 impl Kind {
+    /// The kind of a thread's access.
+    pub(super) fn of(access: AccessInfo) -> Kind {
+        match (access.access, access.strong) {
+            (Access::Atomic, _) => Kind::Atomic,
+            (Access::Read, false) => Kind::Read,
+            (Access::Read, true) => Kind::StrongRead,
+            (Access::Write, false) => Kind::Write,
+            (Access::Write, true) => Kind::StrongWrite,
+        }
+    }
+
     pub(super) fn writes(self) -> bool {
         !matches!(self, Kind::Read | Kind::StrongRead | Kind::BulkRead)
     }

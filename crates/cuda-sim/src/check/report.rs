@@ -1,5 +1,6 @@
 //! Reports: what checks found, as values that read as text.
 
+use std::error::Error;
 use std::fmt;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -129,6 +130,8 @@ impl PartialEq for Report {
         self.kind == other.kind && self.to_string() == other.to_string()
     }
 }
+
+impl Error for Report {}
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -6,10 +6,9 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::block::What;
+use ptx_jit::{Access, AccessInfo, trap};
+
 use super::record::Record;
-use crate::exec::Access;
-use crate::trap;
 
 /// The weak write of one value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,7 +20,7 @@ pub(super) struct PlainWrite {
 
 impl PlainWrite {
     /// The access, if it is one.
-    pub(super) fn of(address: u64, what: What, value: Option<u64>) -> Option<PlainWrite> {
+    pub(super) fn of(address: u64, what: AccessInfo, value: Option<u64>) -> Option<PlainWrite> {
         let value = value.filter(|_| what.access == Access::Write && !what.strong)?;
         Some(PlainWrite { address, bytes: what.bytes, value })
     }
@@ -98,7 +97,7 @@ mod tests {
 
     #[test]
     fn a_write_that_is_about_to_be_made_counts_until_its_thread_makes_the_next() {
-        let what = What { bytes: 4, access: Access::Write, strong: false, releases: false };
+        let what = AccessInfo { bytes: 4, access: Access::Write, strong: false, releases: false };
         let write = |value| PlainWrite::of(0x1000, what, Some(value)).expect("it is plain");
         let record = |thread| {
             let (kind, operation, block) = (Kind::Write, 1, 2);
@@ -116,8 +115,8 @@ mod tests {
 
     #[test]
     fn strong_writes_and_those_of_several_values_are_not_plain() {
-        let what = What { bytes: 4, access: Access::Write, strong: true, releases: false };
+        let what = AccessInfo { bytes: 4, access: Access::Write, strong: true, releases: false };
         assert_eq!(PlainWrite::of(0, what, Some(1)), None);
-        assert_eq!(PlainWrite::of(0, What { strong: false, ..what }, None), None);
+        assert_eq!(PlainWrite::of(0, AccessInfo { strong: false, ..what }, None), None);
     }
 }

@@ -16,7 +16,7 @@ pub(crate) const MAX_GRID: [u32; 3] = [0x7fff_ffff, 0xffff, 0xffff];
 /// Threads that move in lockstep.
 pub(crate) const WARP: u32 = 32;
 /// Shared memory that a block has without asking for more.
-pub(crate) const STATIC_SHARED: u32 = crate::exec::limits::STATIC_SHARED as u32;
+pub(crate) const STATIC_SHARED: u32 = ptx_jit::MAX_STATIC_SHARED_BYTES as u32;
 /// Shared memory that a block may have if it asks.
 pub(crate) const STATIC_SHARED_OPTIN: u32 = 64 << 10;
 /// Multiprocessors, and what fits on one.

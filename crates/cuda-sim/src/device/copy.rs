@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use cuda_sys::CUresult;
+use ptx_jit::{trap, trap::Wild};
 
 use super::faults;
 use super::location::Location;
@@ -14,7 +15,6 @@ use crate::check;
 use crate::graph::{CopyParameters, Operation};
 use crate::queue::{Failure, Health, Job, Work};
 use crate::time::{self, Demand, Site};
-use crate::trap::{self, Wild};
 
 /// One end of a copy.
 #[derive(Debug, Clone)]

@@ -5,6 +5,7 @@ use std::ptr;
 use std::sync::Arc;
 
 use cuda_sys::CUresult;
+use ptx_jit::trap;
 
 use super::copy::{End, unmapped};
 use super::stream::StreamRef;
@@ -12,7 +13,6 @@ use crate::check;
 use crate::graph::{FillParameters, Operation};
 use crate::queue::{Failure, Job, Point, Work};
 use crate::time::Demand;
-use crate::trap;
 
 /// Enqueues a fill of `count` values, which are not zero, of `size` bytes each: 1, 2 or 4, to
 /// which the address is aligned. Returns its point, or `None` if it went to the stream's capture.

@@ -8,10 +8,10 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use cuda_sys::CUresult;
 use libc::{MAP_ANONYMOUS, MAP_FAILED, MAP_PRIVATE, PROT_READ, PROT_WRITE};
+use ptx_jit::Access;
 
 use super::allocation::next_id;
 use crate::check::{self, MemoryKind};
-use crate::exec::Access;
 
 /// Host memory that every device can reach at the host's own addresses.
 #[derive(Debug)]

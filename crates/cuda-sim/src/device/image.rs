@@ -9,12 +9,10 @@ use std::slice;
 use std::sync::Arc;
 
 use cuda_sys::CUresult;
+use ptx_jit::{Program, stack, trap};
 
 use super::programs;
-use crate::exec::Program;
 use crate::fatbin::{self, FatbinError};
-use crate::stack;
-use crate::trap;
 
 /// The newest version of the PTX language that the driver reads: that of CUDA 13.1.
 const NEWEST_PTX: (u32, u32) = (9, 1);

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use cuda_sys::CUresult;
+use ptx_jit::{CheckLevel, CompiledKernel, Execution, Fault, FaultKind, Launch, trap::Wild};
 use smallvec::SmallVec;
 
 use super::attributes::{MAX_BLOCK, MAX_GRID, MAX_THREADS_PER_BLOCK};
@@ -13,12 +14,10 @@ use super::platform::Platform;
 use super::stream::StreamRef;
 use super::view::View;
 use super::workspace::Workspace;
-use crate::check::{CheckKinds, Label};
-use crate::exec::{CheckLevel, CompiledKernel, Execution, Fault, FaultKind, Launch};
+use crate::check::{CheckKinds, Label, Report};
 use crate::graph::Operation;
 use crate::queue::{Failure, Job, Work};
 use crate::time::{self, Demand};
-use crate::trap::Wild;
 
 /// A launch's parameter buffer.
 pub(crate) type Parameters = SmallVec<[u8; 128]>;
@@ -171,8 +170,10 @@ fn failure(fault: &Fault) -> Failure {
             CUresult::CUDA_ERROR_ILLEGAL_ADDRESS
         }
         FaultKind::MisalignedAddress { .. } => CUresult::CUDA_ERROR_MISALIGNED_ADDRESS,
-        FaultKind::Reported(report) => {
-            report.kind.error().unwrap_or(CUresult::CUDA_ERROR_LAUNCH_FAILED)
+        FaultKind::Refused(refusal) => {
+            let report = refusal.downcast_ref::<Report>();
+            let code = report.and_then(|report| report.kind.error());
+            code.unwrap_or(CUresult::CUDA_ERROR_LAUNCH_FAILED)
         }
         FaultKind::Assert { .. } => CUresult::CUDA_ERROR_ASSERT,
         FaultKind::StackOverflow { .. } => CUresult::CUDA_ERROR_HARDWARE_STACK_ERROR,
@@ -183,7 +184,7 @@ fn failure(fault: &Fault) -> Failure {
         | FaultKind::Interrupted => CUresult::CUDA_ERROR_LAUNCH_FAILED,
     };
     let text = match &fault.kind {
-        FaultKind::Reported(report) => report.to_string(),
+        FaultKind::Refused(refusal) => refusal.to_string(),
         // Where a kernel is left, nobody knows which thread of the block it was.
         FaultKind::Wild(Wild { address }) => format!(
             "kernel `{}`: illegal access at {address:#x}, where nothing is allocated \

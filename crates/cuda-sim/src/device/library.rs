@@ -5,11 +5,11 @@ use std::ffi::CString;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use cuda_sys::CUresult;
+use ptx_jit::{Kernel, Program};
 
 use super::context::Context;
 use super::module::{Function, Module};
 use super::platform::Platform;
-use crate::exec::{Kernel, Program};
 
 /// A library.
 pub(crate) struct Library {

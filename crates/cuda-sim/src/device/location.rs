@@ -5,13 +5,13 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use cuda_sys::CUresult;
+use ptx_jit::Access;
 
 use super::allocation::Allocation;
 use super::host_memory::HostAllocation;
 use super::physical::Place;
 use super::platform::Platform;
 use super::virtual_memory::{Mapping, Protection};
-use crate::exec::Access;
 use crate::time::Site;
 
 /// Where a range of bytes lies. Holding it keeps driver-owned memory from going away.

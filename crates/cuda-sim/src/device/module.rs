@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use cuda_sys::CUresult;
+use ptx_jit::{CheckLevel, CompiledKernel, Execution, Kernel, Parameter, Program, Space, stack};
 
 use super::allocation::{Allocation, Purpose};
 use super::attributes::{STATIC_SHARED, STATIC_SHARED_OPTIN};
@@ -14,8 +15,6 @@ use super::context::Context;
 use super::platform::{Device, Platform};
 use super::prepared::Prepared;
 use crate::check;
-use crate::exec::{CheckLevel, CompiledKernel, Execution, Kernel, Parameter, Program, Space};
-use crate::stack;
 use crate::time::{self, PerThread};
 
 /// A module that was loaded into a context.

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use crate::exec::Program;
+use ptx_jit::Program;
 
 /// By their texts. A program goes with the last module or library that was loaded from it.
 static LOADED: Mutex<Option<HashMap<Box<str>, Weak<Program>>>> = Mutex::new(None);

@@ -5,6 +5,7 @@ use std::ptr;
 use std::sync::Arc;
 
 use cuda_sys::{CUmemorytype as Kind, CUresult};
+use ptx_jit::trap;
 
 use super::copy::{End, Returns, Staged, copy, unmapped, waits};
 use super::faults;
@@ -15,7 +16,6 @@ use crate::check;
 use crate::graph::{CopyParameters, FillParameters, Operation, Side};
 use crate::queue::{Failure, Health, Job, Point, Work};
 use crate::time::{Demand, Site};
-use crate::trap;
 
 /// Rows of bytes in memory, in planes.
 #[derive(Debug, Clone)]

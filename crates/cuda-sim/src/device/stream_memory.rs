@@ -6,15 +6,14 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
 use cuda_sys::CUresult;
+use ptx_jit::{Access, trap};
 
 use super::context::Context;
 use super::copy::unmapped;
 use super::location::Location;
 use super::platform::Platform;
 use crate::check;
-use crate::exec::Access;
 use crate::queue::{Failure, Health, Job, Work};
-use crate::trap;
 
 /// One operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

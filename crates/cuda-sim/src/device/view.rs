@@ -5,12 +5,12 @@ use std::ops::Range;
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 use cuda_sys::CUlimit;
+use ptx_jit::{Access, BlockChecker, BlockLayout, CheckLevel, MemoryView};
 
 use super::context::Context;
 use super::host_memory::{HostAllocation, HostMemory};
 use super::platform::Platform;
-use crate::check::{self, CheckKinds};
-use crate::exec::{Access, CheckLevel, MemoryView};
+use crate::check::{self, BlockCheck};
 use crate::queue;
 
 /// What a launch sees: its own device, peers that were enabled, page-locked host memory.
@@ -120,8 +120,9 @@ impl MemoryView for View {
         self.context.heap.release(&self.context.device.memory, address)
     }
 
-    fn checks(&self) -> CheckKinds {
-        check::kinds()
+    fn checker(&self, layout: &BlockLayout) -> Option<Box<dyn BlockChecker + '_>> {
+        let kinds = check::kinds();
+        if kinds.is_empty() { None } else { Some(Box::new(BlockCheck::new(kinds, layout))) }
     }
 
     fn rest(&self) {

@@ -9,12 +9,12 @@ use std::ops::Range;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use cuda_sys::CUresult;
+use ptx_jit::Access;
 
 use super::physical::{Physical, Place};
 use super::platform::{Device, Platform};
 use super::window::GRANULE;
 use crate::check;
-use crate::exec::Access;
 
 /// Sizes and addresses of mappings are multiples of this, the recommended granularity too.
 pub(crate) const GRANULARITY: u64 = GRANULE;

@@ -6,9 +6,9 @@ use std::ptr;
 
 use libc::{MADV_HUGEPAGE, MAP_ANONYMOUS, MAP_FAILED, MAP_FIXED, MAP_NORESERVE, MAP_PRIVATE};
 use libc::{PROT_NONE, PROT_READ, PROT_WRITE};
+use ptx_jit::trap;
 
 use super::virtual_memory::Protection;
-use crate::trap;
 
 /// The unit in which memory is given to and taken from a window: the size of a huge page.
 pub(super) const GRANULE: u64 = 2 << 20;

@@ -4,11 +4,11 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use cuda_sys::{CUmemorytype as Kind, CUresult};
+use ptx_jit::Access;
 
 use crate::device::copy::{End, in_place};
 use crate::device::rows::{Extent, Rows, copy_rows_job};
 use crate::device::{Context, Location, Platform};
-use crate::exec::Access;
 use crate::queue::Job;
 
 /// A copy of `depth` planes of `height` rows of `width` bytes, none of which is zero.

@@ -4,11 +4,11 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use cuda_sys::CUresult;
+use ptx_jit::Access;
 
 use crate::device::copy::End;
 use crate::device::rows::{Extent, Rows, fill_rows_job};
 use crate::device::{Context, Location, Platform, fill_job};
-use crate::exec::Access;
 use crate::queue::Job;
 
 /// `height` rows of `width` values of `size` bytes each, none of which is zero.

@@ -35,7 +35,7 @@ fn a_module_gives_its_functions_and_variables_by_name() {
 #[test]
 fn modules_that_nvcc_made_load_and_give_all_their_functions() {
     let _gpu = Gpu::take();
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/ptx");
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../ptx/tests/ptx");
     let files = fs::read_dir(folder).expect("the folder is there").map(|file| file.unwrap().path());
     let mut functions = 0;
     for path in files.filter(|path| path.extension().is_some_and(|extension| extension == "ptx")) {

@@ -6,7 +6,7 @@ use crate::sim::{Gpu, NON_BLOCKING, end_after, function, launch, output_of_child
 use crate::{cuda, fails, ok};
 
 /// `prints_literal` prints a word and its argument.
-const PRINTING: &str = concat!(include_str!("../ptx/faults.ptx"), "\0");
+const PRINTING: &str = concat!(include_str!("../../../ptx/tests/ptx/faults.ptx"), "\0");
 
 const UNCHECKED: &[(&str, &str)] = &[("CUDA_SIM_CHECK", "0")];
 

@@ -6,10 +6,10 @@ use proptest::sample::Index;
 use crate::{Module, parse};
 
 const TEXTS: [&str; 4] = [
-    include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../cuda-sim/tests/ptx/calls.ptx")),
-    include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../cuda-sim/tests/ptx/reduce.ptx")),
-    include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../cuda-sim/tests/ptx/globals.ptx")),
-    include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../cuda-sim/tests/ptx/atomics.ptx")),
+    include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/ptx/calls.ptx")),
+    include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/ptx/reduce.ptx")),
+    include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/ptx/globals.ptx")),
+    include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/ptx/atomics.ptx")),
 ];
 
 /// Words of which sentences are made that look like PTX.

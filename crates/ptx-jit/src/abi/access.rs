@@ -1,0 +1,76 @@
+//! Accesses to memory, as native code describes them to the functions that check them.
+
+use std::fmt;
+
+/// What an instruction does to memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// Reads it.
+    Read,
+    /// Writes it.
+    Write,
+    /// Reads and writes it in one step.
+    Atomic,
+}
+
+impl fmt::Display for Access {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Access::Read => "read",
+            Access::Write => "write",
+            Access::Atomic => "atomic operation",
+        })
+    }
+}
+
+/// An access of one thread: its size, and what it means to other threads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AccessInfo {
+    /// The size in bytes.
+    pub bytes: u32,
+    /// What is done to the memory.
+    pub access: Access,
+    /// Whether it is `.volatile`, `.relaxed` or stronger; atomic operations always are.
+    pub strong: bool,
+    /// Whether it has release semantics of its own.
+    pub releases: bool,
+}
+
+const STRONG: u32 = 1 << 2;
+const RELEASES: u32 = 1 << 3;
+const HAS_VALUE: u32 = 1 << 4;
+const BYTES: u32 = 8;
+
+impl AccessInfo {
+    /// The access as one number, which native code hands to [`Helper::Check`](super::Helper);
+    /// `has_value` if it hands over too what is written.
+    pub(crate) fn packed(self, has_value: bool) -> u32 {
+        let flag = |set: bool, bit: u32| if set { bit } else { 0 };
+        self.bytes << BYTES
+            | self.access as u32
+            | flag(self.strong, STRONG)
+            | flag(self.releases, RELEASES)
+            | flag(has_value, HAS_VALUE)
+    }
+
+    /// The access that was packed, and whether a value comes with it.
+    pub(crate) fn unpacked(packed: u32) -> (AccessInfo, bool) {
+        let access = match packed & 3 {
+            0 => Access::Read,
+            1 => Access::Write,
+            _ => Access::Atomic,
+        };
+        let has = |bit: u32| packed & bit != 0;
+        let (strong, releases) = (has(STRONG), has(RELEASES));
+        (AccessInfo { bytes: packed >> BYTES, access, strong, releases }, has(HAS_VALUE))
+    }
+}
+
+/// How much native code checks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum CheckLevel {
+    /// Accesses inside the device's own address range pass; all others are asked for.
+    Window,
+    /// Every access is asked for.
+    Full,
+}

@@ -1,0 +1,13 @@
+//! What native code and the functions around it agree on: records at fixed places, the table of
+//! functions that native code calls, and how it describes an access.
+
+mod access;
+mod helper;
+mod records;
+
+pub use access::{Access, AccessInfo, CheckLevel};
+pub(crate) use helper::{Helper, HelperAddresses, for_each_helper};
+pub(crate) use records::{
+    Context, END, EXITED, Entry, FAULTED, FINISHED, LANES, NOWHERE, PARTED, STOPPED, SUSPENDED,
+    Thread, WAITS, WarpEntry, WarpRecord, slots, warp_stride,
+};

@@ -1,0 +1,317 @@
+//! A block whose threads may have to wait: its threads take turns until all have ended.
+
+use std::cell::{Cell, RefCell};
+use std::sync::atomic::AtomicBool;
+
+use super::barrier::{BARRIERS, Barrier};
+use super::buffer::Buffer;
+use super::fault::{Fault, FaultKind};
+use super::launch::Launch;
+use super::lockstep::Records;
+use super::runner::Runner;
+use super::warp::lanes;
+use super::watch::new_checker;
+use crate::abi::CheckLevel;
+use crate::abi::{Context, FINISHED, STOPPED, SUSPENDED, Thread};
+use crate::stack::Stack;
+
+/// The memory and the threads of a block. It can run one block after the other.
+pub(super) struct Block<'a> {
+    pub(super) context: Box<Context>,
+    pub(super) runner: Box<Runner<'a>>,
+    shared: Buffer,
+    _local: Buffer,
+    pub(super) threads: Vec<Thread>,
+    /// The full warps, as native code knows them, where it knows warps.
+    pub(super) records: Records,
+    pub(super) warps: Vec<Warp>,
+    pub(super) barriers: [Barrier; BARRIERS],
+    /// Whether nothing of the block has run yet.
+    pub(super) fresh: bool,
+    /// Whether the records of warps may no longer be as they are when a block begins.
+    pub(super) has_moved: bool,
+    /// Threads that have not ended.
+    pub(super) live: u32,
+    /// Rounds since a thread ended or a barrier opened.
+    quiet_rounds: u32,
+}
+
+/// So often the members of a warp go on together before the next warp has its turn.
+const TURNS: u32 = 1024;
+
+/// After so many rounds in which no thread ended and no barrier opened, all that goes on may be
+/// warps that wait together for something outside.
+const QUIET_ROUNDS: u32 = 16;
+
+/// What the lanes of a warp do next: each that has not ended is in one of these masks.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Warp {
+    pub(super) ready: u32,
+    /// Let the others go first.
+    pub(super) yielded: u32,
+    /// Wait for members of the warp.
+    pub(super) waiting: u32,
+    /// Wait at a barrier of the block.
+    pub(super) blocked: u32,
+    /// Have come to where the warp goes on together.
+    pub(super) held: u32,
+    /// Whether the lanes run in lockstep; all are then in the same mask.
+    pub(super) together: bool,
+}
+
+impl Warp {
+    /// The lanes that have not ended.
+    pub(super) fn live(self) -> u32 {
+        self.ready | self.yielded | self.waiting | self.blocked | self.held
+    }
+}
+
+/// What came of a round in which each thread had its turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Round {
+    /// All threads have ended.
+    Ended,
+    Advanced,
+    /// Threads only looked whether something has happened meanwhile.
+    Spun,
+}
+
+impl<'a> Block<'a> {
+    /// Memory for one block of a launch at a time. In kernels where no thread waits, all threads
+    /// share one's memory.
+    pub(super) fn new(
+        launch: &'a Launch<'a>,
+        interrupted: &'a AtomicBool,
+        stack: &'a Stack,
+    ) -> Block<'a> {
+        let kernel = launch.kernel;
+        let count: u32 = launch.block.iter().product();
+        let own = if kernel.suspends || kernel.warps().is_some() { count as usize } else { 1 };
+        let shared_bytes = kernel.dynamic_shared_offset + launch.dynamic_shared_bytes as usize;
+        let local_stride = kernel.local_bytes.next_multiple_of(64);
+        let shared = Buffer::new(shared_bytes);
+        let local = Buffer::new(own * local_stride);
+        let full = if kernel.warps().is_some() { own / 32 } else { 0 };
+        let mut records = Records::new(full, own.div_ceil(32), kernel.frame_bytes());
+        let thread = |index: usize| Thread {
+            local: local.start().wrapping_add(index * local_stride),
+            frame: records.frame(index / 32),
+            linear: index as u32,
+            index: position(index as u64, launch.block),
+            state: 0,
+            stop: 0,
+            site: 0,
+            operands: [0; 4],
+            results: [0; 2],
+        };
+        let mut threads: Vec<Thread> = (0..own).map(thread).collect();
+        records.set_threads(&mut threads);
+        let address_range = |start: u64, bytes: usize| start..start + bytes as u64;
+        let runner = Box::new(Runner {
+            launch,
+            interrupted,
+            stack,
+            block: Cell::new(0),
+            shared: address_range(shared.start() as u64, shared_bytes),
+            parameters: address_range(launch.parameters.as_ptr() as u64, kernel.parameter_bytes),
+            fault: RefCell::new(None),
+            check: new_checker(launch, shared_bytes, own),
+        });
+        let mut context = Box::new(launch.context(shared.start(), shared_bytes, stack));
+        context.warps = records.start();
+        context.warp_count = records.len() as u32;
+        Block {
+            context,
+            runner,
+            shared,
+            _local: local,
+            threads,
+            records,
+            warps: vec![Warp::default(); own.div_ceil(32)],
+            barriers: [Barrier::default(); BARRIERS],
+            fresh: true,
+            has_moved: false,
+            live: 0,
+            quiet_rounds: 0,
+        }
+    }
+
+    /// Gets ready to run a block from its beginning.
+    pub(super) fn start(&mut self, index: u64) {
+        self.go_to(index);
+        self.context.runner = (&raw const *self.runner).cast();
+        self.runner.block.set(index);
+        self.fresh = true;
+        self.runner.with_check(|check| check.start(position(index, self.runner.launch.grid)));
+        if std::mem::take(&mut self.has_moved) {
+            for warp in 0..self.records.len() {
+                let record = &mut self.records[warp];
+                (record.state, record.operands) = (0, [0; 3]);
+            }
+        }
+        if self.runner.launch.kernel.check == CheckLevel::Full {
+            // Kernels that read what nobody wrote see NaN or -1, not the zeros that hide the
+            // mistake.
+            self.shared.fill(0xff);
+        }
+    }
+
+    /// Tells native code which block runs: most often the one behind the last that ran, for which
+    /// nothing needs to be divided.
+    fn go_to(&mut self, index: u64) {
+        let grid = self.runner.launch.grid;
+        let place = &mut self.context.block_index;
+        let is_next = index == self.runner.block.get() + 1 && place[0] + 1 < grid[0];
+        if is_next {
+            place[0] += 1;
+        } else {
+            *place = position(index, grid);
+        }
+    }
+
+    /// Puts all warps at their beginning.
+    fn reset_warps(&mut self) {
+        self.live = self.threads.len() as u32;
+        self.quiet_rounds = 0;
+        for (index, warp) in self.warps.iter_mut().enumerate() {
+            let count = (self.threads.len() - 32 * index).min(32);
+            let together = index < self.records.len();
+            *warp = Warp { ready: u32::MAX >> (32 - count), together, ..Warp::default() };
+        }
+        self.barriers = [Barrier::default(); BARRIERS];
+        // Threads of full warps are given their states when they leave the lockstep.
+        for thread in &mut self.threads[32 * self.records.len()..] {
+            (thread.state, thread.stop) = (0, 0);
+        }
+    }
+
+    /// Runs a block of a kernel in which no thread waits.
+    pub(super) fn run_all(&mut self) -> Result<(), Fault> {
+        match self.call(0)? {
+            FINISHED => Ok(()),
+            _ => Err(self.fault(0, FaultKind::Trap)),
+        }
+    }
+
+    /// Lets each thread run until it waits, ends, or lets others go first.
+    pub(super) fn round(&mut self) -> Result<Round, Fault> {
+        if self.runner.is_interrupted() {
+            return Err(self.fault(0, FaultKind::Interrupted));
+        }
+        if std::mem::take(&mut self.fresh) && self.begin()? {
+            return Ok(Round::Ended);
+        }
+        let live = self.live;
+        let mut advanced = false;
+        for warp in 0..self.warps.len() {
+            let yielded = std::mem::take(&mut self.warps[warp].yielded);
+            self.warps[warp].ready |= yielded;
+            advanced |= self.run_together(warp)?;
+        }
+        let opened = self.open_barriers();
+        if self.live == 0 {
+            return Ok(Round::Ended);
+        }
+        if !self.warps.iter().any(|warp| warp.ready | warp.yielded != 0) {
+            return Err(self.deadlock());
+        }
+        self.quiet_rounds += 1;
+        if opened || self.live < live {
+            self.quiet_rounds = 0;
+        }
+        let spins = !(advanced || opened) || self.quiet_rounds > QUIET_ROUNDS;
+        Ok(if spins { Round::Spun } else { Round::Advanced })
+    }
+
+    /// Runs a warp as far as its members need no others; whether any did more than to let others
+    /// go first.
+    fn run_together(&mut self, warp: usize) -> Result<bool, Fault> {
+        let mut advanced = false;
+        for _ in 0..TURNS {
+            let Warp { ready, waiting, .. } = self.warps[warp];
+            let released = ready == 0 && waiting != 0 && self.release_warp(warp);
+            if ready == 0 && !released && !self.gather(warp) {
+                break;
+            }
+            if self.warps[warp].together {
+                advanced |= self.run_lockstep(warp)?;
+                continue;
+            }
+            advanced |= released;
+            advanced |= self.run_warp(warp)?;
+            advanced |= self.warps[warp].waiting != 0 && self.release_warp(warp);
+        }
+        Ok(advanced)
+    }
+
+    /// Begins a block, in a chain if that can be; whether it has ended already.
+    fn begin(&mut self) -> Result<bool, Fault> {
+        let status = self.can_chain().then(|| self.run_chain());
+        self.has_moved = status != Some(FINISHED) || self.runner.launch.kernel.takes_turns();
+        if status == Some(FINISHED) && self.threads.len().is_multiple_of(32) {
+            return Ok(true);
+        }
+        self.reset_warps();
+        if let Some(status) = status {
+            self.leave_chain(status)?;
+        }
+        Ok(self.live == 0)
+    }
+
+    /// Runs the ready threads of a warp; whether any did more than to let others go first.
+    fn run_warp(&mut self, warp: usize) -> Result<bool, Fault> {
+        let ready = std::mem::take(&mut self.warps[warp].ready);
+        let mut advanced = false;
+        for lane in lanes(ready) {
+            let index = 32 * warp + lane;
+            let status = self.call(index)?;
+            advanced |= match status {
+                FINISHED => {
+                    self.live -= 1;
+                    true
+                }
+                SUSPENDED => self.suspended(index)?,
+                STOPPED => {
+                    self.warps[warp].held |= 1 << lane;
+                    true
+                }
+                _ => return Err(self.fault(index, FaultKind::Trap)),
+            };
+        }
+        Ok(advanced)
+    }
+
+    fn call(&mut self, index: usize) -> Result<u32, Fault> {
+        let entry = match self.runner.threads_entry(&mut self.context) {
+            Ok(entry) => entry,
+            Err(kind) => return Err(self.fault(index, kind)),
+        };
+        let context = &raw mut *self.context;
+        let thread = self.threads.as_mut_ptr().wrapping_add(index);
+        // SAFETY: context and thread point to live memory of the sizes that the kernel was compiled
+        // for, the launch keeps parameters and globals alive, and the code lives as long as the
+        // kernel.
+        Ok(unsafe { self.runner.call(thread, entry, (context, thread)) })
+    }
+
+    /// The fault that native code left behind, or else the given one.
+    pub(super) fn fault(&mut self, index: usize, kind: FaultKind) -> Fault {
+        let thread = &self.threads[index];
+        let kernel = self.runner.launch.kernel;
+        let site = match self.warps[index / 32].together {
+            true => kernel.wait_of_warp(self.records[index / 32].state),
+            false => kernel.thread_site(thread.site),
+        };
+        let line = site.map_or(0, |site| site.line);
+        let line = if kind == FaultKind::Interrupted { 0 } else { line };
+        self.runner.stop(thread, line, kind);
+        let fault = self.runner.fault.take();
+        fault.expect("a stopped thread left its fault")
+    }
+}
+
+/// The place of an index in a grid or block of those extents, x first.
+pub(super) fn position(index: u64, extents: [u32; 3]) -> [u32; 3] {
+    let [x, y, _] = extents.map(u64::from);
+    [(index % x) as u32, (index / x % y) as u32, (index / (x * y)) as u32]
+}

@@ -1,0 +1,72 @@
+//! What happens where an access is not known to be allowed, and what checked mode wants to know.
+
+use crate::abi::{AccessInfo, Context, Thread};
+use crate::exec::runner::Runner;
+
+/// Whether an access is refused; if so, the thread is stopped.
+pub(super) unsafe extern "C" fn check(
+    context: *const Context,
+    thread: *const Thread,
+    address: u64,
+    packed: u32,
+    line: u32,
+    value: u64,
+) -> u32 {
+    // SAFETY: native code hands on what it was called with.
+    let (runner, thread) = unsafe { (Runner::of(context), &*thread) };
+    let (access, has_value) = AccessInfo::unpacked(packed);
+    match runner.check_access(thread, address, access, has_value.then_some(value), line) {
+        Ok(()) => 0,
+        Err(kind) => {
+            runner.stop(thread, line, kind);
+            1
+        }
+    }
+}
+
+/// Stops a thread that left its shared, local or parameter memory, or is misaligned in it.
+pub(super) unsafe extern "C" fn deny(
+    context: *const Context,
+    thread: *const Thread,
+    address: u64,
+    packed: u32,
+    line: u32,
+) {
+    // SAFETY: native code hands on what it was called with.
+    let (runner, thread) = unsafe { (Runner::of(context), &*thread) };
+    let (access, _) = AccessInfo::unpacked(packed);
+    runner.stop(thread, line, runner.denied(thread, address, access, line));
+}
+
+/// A strong read or an atomic operation is done.
+pub(super) unsafe extern "C" fn acquired(
+    context: *const Context,
+    thread: *const Thread,
+    address: u64,
+) {
+    // SAFETY: native code hands on what it was called with.
+    let (runner, thread) = unsafe { (Runner::of(context), &*thread) };
+    let is_shared = runner.is_shared(address);
+    runner.with_check(|check| check.acquired(address, is_shared, thread.linear));
+}
+
+/// A fence.
+pub(super) unsafe extern "C" fn fence(context: *const Context, thread: *const Thread) {
+    // SAFETY: native code hands on what it was called with.
+    let (runner, thread) = unsafe { (Runner::of(context), &*thread) };
+    runner.with_check(|check| check.fence(thread.linear));
+}
+
+/// Arguments or results of a call were written to local memory.
+pub(super) unsafe extern "C" fn passed(
+    context: *const Context,
+    thread: *const Thread,
+    address: u64,
+    bytes: u32,
+) {
+    // SAFETY: native code hands on what it was called with.
+    let (runner, thread) = unsafe { (Runner::of(context), &*thread) };
+    let start = address.wrapping_sub(thread.local as u64);
+    let range = start..start.saturating_add(u64::from(bytes));
+    runner.with_check(|check| check.passed(thread.linear, &range));
+}

@@ -1,0 +1,139 @@
+//! Accesses of a warp of which it is not known that all lanes may make them: one lane after the
+//! other, by way of an area in the block's context.
+
+use std::ops::Range;
+
+use crate::abi::Access;
+use crate::abi::AccessInfo;
+use crate::abi::{Context, Thread, WarpRecord};
+use crate::codegen::{LaneAccess, Window};
+use crate::exec::FaultKind;
+use crate::exec::runner::Runner;
+use crate::exec::warp::lanes;
+
+/// Reads what the lanes in `members` load, the first lane of all being at `place`; 1 if one of them
+/// may not, and the warp is stopped.
+pub(in crate::exec) unsafe extern "C" fn gather(
+    context: *mut Context,
+    record: *mut WarpRecord,
+    place: u64,
+    access: u32,
+    members: u32,
+) -> u32 {
+    // SAFETY: as the caller's.
+    unsafe { each(context, record, (place, access, members), Access::Read) }
+}
+
+/// Writes what the lanes in `members` store, in the same way.
+pub(in crate::exec) unsafe extern "C" fn scatter(
+    context: *mut Context,
+    record: *mut WarpRecord,
+    place: u64,
+    access: u32,
+    members: u32,
+) -> u32 {
+    // SAFETY: as the caller's.
+    unsafe { each(context, record, (place, access, members), Access::Write) }
+}
+
+/// Copies between each lane's place in memory and its place in the area.
+///
+/// # Safety
+///
+/// Context and record are those of the running block, and native code of the warp waits.
+unsafe fn each(
+    context: *mut Context,
+    record: *mut WarpRecord,
+    (place, access, members): (u64, u32, u32),
+    kind: Access,
+) -> u32 {
+    // SAFETY: as the caller's.
+    let area = unsafe { (&raw mut (*context).lanes).cast::<u8>() };
+    // SAFETY: as the caller's.
+    let (runner, warp) = unsafe { (Runner::of(context), &*record) };
+    let Some(access) = runner.launch.kernel.lane_access(access) else {
+        return 1;
+    };
+    let log = access.bytes.trailing_zeros();
+    // SAFETY: as the caller's. Nothing is borrowed: the area is in the same context.
+    let known = unsafe { ((*context).window_start, (*context).window_slots[log as usize]) };
+    let what = AccessInfo { bytes: access.bytes, access: kind, strong: false, releases: false };
+    for lane in lanes(members) {
+        // SAFETY: a warp's record points to its 32 threads.
+        let thread = unsafe { &*warp.threads.add(lane) };
+        let address = place.wrapping_add(access.strides.at(lane as i64, access.shape) as u64);
+        let memory = match locate(runner, known, thread, &access, address, what) {
+            Ok(memory) => memory as *mut u8,
+            Err(kind) => {
+                runner.stop(thread, access.line, kind);
+                return 1;
+            }
+        };
+        let kept = area.wrapping_add(place_in_area(&access, lane));
+        let (to, from) = if kind == Access::Read { (kept, memory) } else { (memory, kept) };
+        // SAFETY: the lane may access the memory, and the area is as large as what a warp accesses.
+        unsafe { copy(to, from, access.bytes) };
+    }
+    0
+}
+
+/// The host address of a lane's access. `known` is the device's own address range: its start, and
+/// its places for accesses of this size.
+fn locate(
+    runner: &Runner<'_>,
+    (start, slots): (u64, u64),
+    thread: &Thread,
+    access: &LaneAccess,
+    address: u64,
+    what: AccessInfo,
+) -> Result<u64, FaultKind> {
+    let log = what.bytes.trailing_zeros();
+    let local = thread.local as u64;
+    let window: Range<u64> = match access.window {
+        Some(Window::Shared) => runner.shared.clone(),
+        Some(Window::Parameters) => runner.parameters.clone(),
+        Some(Window::Local) => local..local + runner.local_bytes() as u64,
+        None => {
+            if address.wrapping_sub(start).rotate_right(log) >= slots {
+                runner.check_access(thread, address, what, None, access.line)?;
+            }
+            return Ok(address);
+        }
+    };
+    match address.rotate_right(log) < (window.end - window.start) >> log {
+        true => Ok(window.start + address),
+        false => Err(runner.denied(thread, address, what, access.line)),
+    }
+}
+
+/// Bytes from the beginning of the area.
+fn place_in_area(access: &LaneAccess, lane: usize) -> usize {
+    let index = match access.shares_rows {
+        true => lane / access.shape.width() as usize,
+        false => lane,
+    };
+    index * access.bytes as usize
+}
+
+/// Copies a number of bytes that is a power of two, in pieces of at most 8. Other threads of the
+/// host may write the same memory.
+///
+/// # Safety
+///
+/// Both places may be accessed, and are multiples of the number, or of 8.
+unsafe fn copy(to: *mut u8, from: *const u8, bytes: u32) {
+    // SAFETY: as the caller's.
+    unsafe {
+        match bytes {
+            1 => to.write_volatile(from.read_volatile()),
+            2 => to.cast::<u16>().write_volatile(from.cast::<u16>().read_volatile()),
+            4 => to.cast::<u32>().write_volatile(from.cast::<u32>().read_volatile()),
+            _ => {
+                let (to, from) = (to.cast::<u64>(), from.cast::<u64>());
+                for index in 0..bytes as usize / 8 {
+                    to.add(index).write_volatile(from.add(index).read_volatile());
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! Kernels as native code.
+
+use std::sync::{Arc, OnceLock};
+
+use ptx::{BarrierOp, LineMap, Suspension};
+
+use crate::abi::{CheckLevel, Entry, WarpEntry};
+use crate::codegen::{self, Frames, LaneAccess, NativeKernel, Places, Site, Target};
+use crate::ir;
+use crate::stack;
+
+/// A kernel as native code. Shared between the threads that run its blocks.
+pub struct CompiledKernel {
+    pub(crate) check: CheckLevel,
+    pub(super) target: Target,
+    pub(crate) name: Arc<str>,
+    /// Where its instructions come from.
+    pub(super) lines: Arc<LineMap>,
+    pub(crate) suspends: bool,
+    pub(crate) parameter_bytes: usize,
+    pub(crate) local_bytes: usize,
+    pub(crate) dynamic_shared_offset: usize,
+    pub(super) kernel: ir::Kernel,
+    pub(super) code: Code,
+    /// The code for one thread at a time; beside that for warps, made when first needed.
+    pub(super) threads: OnceLock<Result<NativeKernel<Entry>, String>>,
+}
+
+/// The way in which a kernel runs.
+pub(super) enum Code {
+    Threads(ir::Resumable),
+    Warps(Box<Warps>),
+}
+
+/// A kernel's code for warps in lockstep.
+pub(crate) struct Warps {
+    pub(crate) native: NativeKernel<WarpEntry>,
+    pub(super) places: Places,
+    pub(super) plan: ir::Lockstep,
+    pub(super) takes_turns: bool,
+}
+
+impl Warps {
+    /// The state of a warp whose threads have all come to a state.
+    pub(crate) fn state_of(&self, thread_state: u32) -> u32 {
+        self.places.points[thread_state as usize - 1].warp_state
+    }
+}
+
+impl CompiledKernel {
+    /// Whether threads may wait in loops for what others do, of other blocks too.
+    pub fn spins(&self) -> bool {
+        self.kernel.spins
+    }
+
+    /// The name in the PTX text.
+    pub fn name(&self) -> Arc<str> {
+        Arc::clone(&self.name)
+    }
+
+    /// Where its instructions come from.
+    pub fn lines(&self) -> Arc<LineMap> {
+        Arc::clone(&self.lines)
+    }
+
+    /// The code for warps in lockstep, if the kernel runs so.
+    pub(crate) fn warps(&self) -> Option<&Warps> {
+        match &self.code {
+            Code::Threads(_) => None,
+            Code::Warps(warps) => Some(warps),
+        }
+    }
+
+    /// The code for one thread at a time.
+    pub(crate) fn threads(&self) -> Result<&NativeKernel<Entry>, &str> {
+        let compile = || match &self.code {
+            Code::Threads(plan) => codegen::compile_threads(&self.kernel, self.target, plan, None),
+            Code::Warps(warps) => {
+                let points = Some(&warps.places.points[..]);
+                codegen::compile_threads(&self.kernel, self.target, &warps.plan.resumable, points)
+            }
+        };
+        // A warp in the middle of its kernel may ask for it, on a stack that is not for compilers.
+        let compile = || match stack::with_room(compile) {
+            Ok(compiled) => compiled,
+            Err(error) => Err(format!("no memory for a stack: {error}")),
+        };
+        self.threads.get_or_init(compile).as_ref().map_err(String::as_str)
+    }
+
+    /// What native code takes of the stack, nested calls of recursive functions not counted.
+    pub(crate) fn frame_room(&self) -> usize {
+        self.frames().map(|frames| frames.all).sum()
+    }
+
+    /// The largest frame of a function that is called.
+    pub(crate) fn largest_callee(&self) -> usize {
+        self.frames().map(|frames| frames.largest_callee).max().unwrap_or(0)
+    }
+
+    /// Those of the translations that there are by now.
+    fn frames(&self) -> impl Iterator<Item = Frames> {
+        let warps = self.warps().map(|warps| warps.native.frames);
+        let threads = self.threads.get().and_then(|native| native.as_ref().ok());
+        warps.into_iter().chain(threads.map(|native| native.frames))
+    }
+
+    /// Where a thread waits that was suspended.
+    pub(crate) fn thread_site(&self, site: u32) -> Option<Site> {
+        self.threads().ok()?.sites.get(site as usize).copied()
+    }
+
+    /// Where a warp waits that is to go on in a state; nothing if it does not wait.
+    pub(crate) fn wait_of_warp(&self, state: u32) -> Option<Site> {
+        let before = (state as usize).checked_sub(1)?;
+        self.warps()?.places.waits.get(before).copied()?
+    }
+
+    /// Whether a warp that is to go on in a state waits at the block's barrier.
+    pub(crate) fn is_at_barrier(&self, state: u32) -> bool {
+        let wait = self.wait_of_warp(state);
+        wait.is_some_and(|site| site.suspension == Suspension::Barrier(BarrierOp::Sync))
+    }
+
+    /// An operation among the lanes of a warp.
+    pub(crate) fn exchange(&self, site: u32) -> Option<Site> {
+        self.warps()?.native.sites.get(site as usize).copied()
+    }
+
+    /// Whether warps in a chain may go on to the next one before they end.
+    pub(crate) fn takes_turns(&self) -> bool {
+        self.warps().is_some_and(|warps| warps.takes_turns)
+    }
+
+    /// An access that lanes of a warp make one by one.
+    pub(crate) fn lane_access(&self, access: u32) -> Option<LaneAccess> {
+        self.warps()?.native.accesses.get(access as usize).copied()
+    }
+
+    /// The size of a warp's frame.
+    pub(crate) fn frame_bytes(&self) -> usize {
+        match &self.code {
+            Code::Threads(plan) => plan.layout.bytes,
+            Code::Warps(warps) => warps.plan.resumable.layout.bytes,
+        }
+    }
+}
