@@ -12,7 +12,7 @@ use cuda_sys::{
 };
 
 use super::Result;
-use super::arguments::{Out, handle, number};
+use super::arguments::{In, Out, handle, number};
 use crate::device::{Array, ArrayShape, Platform, current, platform};
 
 const INVALID: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
@@ -23,12 +23,8 @@ const KNOWN: c_uint = CUDA_ARRAY3D_LAYERED
     | CUDA_ARRAY3D_CUBEMAP
     | CUDA_ARRAY3D_TEXTURE_GATHER;
 
-pub(super) unsafe fn cuArrayCreate_v2(
-    array: *mut CUarray,
-    given: *const CUDA_ARRAY_DESCRIPTOR,
-) -> Result {
-    // SAFETY: the caller's promise.
-    let (out, given) = unsafe { (Out::new(array)?, given.as_ref().ok_or(INVALID)?) };
+pub(super) fn cuArrayCreate_v2(out: Out<CUarray>, given: In<CUDA_ARRAY_DESCRIPTOR>) -> Result {
+    let given = given.read();
     let shape = ArrayShape {
         format: given.Format,
         channels: given.NumChannels,
@@ -40,12 +36,8 @@ pub(super) unsafe fn cuArrayCreate_v2(
     create(&out, shape)
 }
 
-pub(super) unsafe fn cuArray3DCreate_v2(
-    array: *mut CUarray,
-    given: *const CUDA_ARRAY3D_DESCRIPTOR,
-) -> Result {
-    // SAFETY: the caller's promise.
-    let (out, given) = unsafe { (Out::new(array)?, given.as_ref().ok_or(INVALID)?) };
+pub(super) fn cuArray3DCreate_v2(out: Out<CUarray>, given: In<CUDA_ARRAY3D_DESCRIPTOR>) -> Result {
+    let given = given.read();
     let is_layered = given.Flags & CUDA_ARRAY3D_LAYERED != 0;
     let faces = if given.Flags & CUDA_ARRAY3D_CUBEMAP != 0 { 6 } else { 1 };
     let wrong_cube = faces == 6 && (given.Width != given.Height || given.Depth % 6 != 0);
@@ -70,12 +62,7 @@ pub(super) unsafe fn cuArray3DCreate_v2(
     create(&out, shape)
 }
 
-pub(super) unsafe fn cuArrayGetDescriptor_v2(
-    descriptor: *mut CUDA_ARRAY_DESCRIPTOR,
-    array: CUarray,
-) -> Result {
-    // SAFETY: the caller's promise.
-    let out = unsafe { Out::new(descriptor) }?;
+pub(super) fn cuArrayGetDescriptor_v2(out: Out<CUDA_ARRAY_DESCRIPTOR>, array: CUarray) -> Result {
     let shape = find(platform()?, array)?.shape;
     if shape.depth > 0 {
         return Err(INVALID);
@@ -89,12 +76,10 @@ pub(super) unsafe fn cuArrayGetDescriptor_v2(
     Ok(())
 }
 
-pub(super) unsafe fn cuArray3DGetDescriptor_v2(
-    descriptor: *mut CUDA_ARRAY3D_DESCRIPTOR,
+pub(super) fn cuArray3DGetDescriptor_v2(
+    out: Out<CUDA_ARRAY3D_DESCRIPTOR>,
     array: CUarray,
 ) -> Result {
-    // SAFETY: the caller's promise.
-    let out = unsafe { Out::new(descriptor) }?;
     let shape = find(platform()?, array)?.shape;
     out.set(CUDA_ARRAY3D_DESCRIPTOR {
         Width: shape.width as usize,
@@ -108,7 +93,7 @@ pub(super) unsafe fn cuArray3DGetDescriptor_v2(
 }
 
 /// Waits for the work of the array's device, as freeing memory does.
-pub(super) unsafe fn cuArrayDestroy(array: CUarray) -> Result {
+pub(super) fn cuArrayDestroy(array: CUarray) -> Result {
     let platform = platform()?;
     let known = find(platform, array)?;
     platform.scheduler.wait_for_device(&known.context.device.health);

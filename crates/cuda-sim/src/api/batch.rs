@@ -2,14 +2,10 @@
 
 #![allow(non_snake_case, reason = "the names of the C API")]
 
-use std::slice;
-
-use cuda_sys::{
-    CUdeviceptr, CUmemcpyAttributes, CUmemcpySrcAccessOrder as Order, CUresult, CUstream,
-};
+use cuda_sys::{CUmemcpyAttributes, CUmemcpySrcAccessOrder as Order, CUresult, CUstream};
 
 use super::Result;
-use super::arguments::{self, Out, number};
+use super::arguments::{self, Count, List, Memory, Out, number};
 use super::copy::{Claim, end};
 use crate::device::copy::{Returns, copy};
 use crate::device::platform;
@@ -17,14 +13,17 @@ use crate::exec::Access;
 
 const INVALID: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
 
-pub(super) unsafe fn cuMemcpyBatchAsync_v2(
-    to: *mut CUdeviceptr,
-    from: *mut CUdeviceptr,
-    sizes: *mut usize,
-    count: usize,
-    attributes: *mut CUmemcpyAttributes,
-    firsts: *mut usize,
-    attribute_count: usize,
+/// The lists that have an element for each run of copies with the same attributes.
+pub(super) enum Attributes {}
+
+pub(super) fn cuMemcpyBatchAsync_v2(
+    to: List<Memory>,
+    from: List<Memory>,
+    sizes: List<usize>,
+    count: Count,
+    attributes: List<CUmemcpyAttributes, Attributes>,
+    firsts: List<usize, Attributes>,
+    attribute_count: Count<Attributes>,
     stream: CUstream,
 ) -> Result {
     let platform = platform()?;
@@ -32,23 +31,17 @@ pub(super) unsafe fn cuMemcpyBatchAsync_v2(
         return Err(INVALID);
     }
     let stream = arguments::capturable(platform, stream)?;
-    // SAFETY: the caller's promise: the arrays have that many elements.
-    let (to, from, sizes, attributes, firsts) = unsafe {
-        (
-            list(to, count)?,
-            list(from, count)?,
-            list(sizes, count)?,
-            list(attributes, attribute_count)?,
-            list(firsts, attribute_count)?,
-        )
-    };
+    let (to, from, sizes) =
+        (to.of(count).slice()?, from.of(count).slice()?, sizes.of(count).slice()?);
+    let attributes = attributes.of(attribute_count).slice()?;
+    let firsts = firsts.of(attribute_count).slice()?;
     let ascending = firsts.is_sorted_by(|one, next| one < next);
-    if firsts[0] != 0 || !ascending || firsts[attribute_count - 1] >= count {
+    if firsts[0] != 0 || !ascending || firsts[firsts.len() - 1] >= to.len() {
         return Err(INVALID);
     }
     let device = stream.context().device.id.ordinal;
-    let mut copies = Vec::with_capacity(count);
-    for index in 0..count {
+    let mut copies = Vec::with_capacity(to.len());
+    for index in 0..to.len() {
         let bytes = sizes[index] as u64;
         let which = firsts.partition_point(|&first| first <= index) - 1;
         let returns = match attributes[which].srcAccessOrder {
@@ -66,41 +59,28 @@ pub(super) unsafe fn cuMemcpyBatchAsync_v2(
         copies.push((to, from, bytes, returns));
     }
     for (to, from, bytes, returns) in copies {
-        // SAFETY: the caller's promise; what belongs to the driver has been checked.
+        // SAFETY: each list has an address and a size for each copy, and the program keeps the memory
+        // there until the copy is done; what belongs to the driver has been checked.
         unsafe { copy(to, from, bytes, &stream, returns) }?;
     }
     stream.context().check()
 }
 
 /// Before CUDA 13.0, which says no more which copy is wrong.
-pub(super) unsafe fn cuMemcpyBatchAsync(
-    to: *mut CUdeviceptr,
-    from: *mut CUdeviceptr,
-    sizes: *mut usize,
-    count: usize,
-    attributes: *mut CUmemcpyAttributes,
-    firsts: *mut usize,
-    attribute_count: usize,
-    failed: *mut usize,
+pub(super) fn cuMemcpyBatchAsync(
+    to: List<Memory>,
+    from: List<Memory>,
+    sizes: List<usize>,
+    count: Count,
+    attributes: List<CUmemcpyAttributes, Attributes>,
+    firsts: List<usize, Attributes>,
+    attribute_count: Count<Attributes>,
+    failed: Option<Out<usize>>,
     stream: CUstream,
 ) -> Result {
-    // SAFETY: the caller's promise. The program may not care which copy failed.
-    let failed = unsafe { Out::new(failed) };
-    // SAFETY: as above.
-    let result = unsafe {
-        cuMemcpyBatchAsync_v2(to, from, sizes, count, attributes, firsts, attribute_count, stream)
-    };
+    let result =
+        cuMemcpyBatchAsync_v2(to, from, sizes, count, attributes, firsts, attribute_count, stream);
     // No copy in particular.
     failed.into_iter().filter(|_| result.is_err()).for_each(|out| out.set(usize::MAX));
     result
-}
-
-/// # Safety
-/// `pointer` is null, or there are `count` elements.
-unsafe fn list<'a, T>(pointer: *const T, count: usize) -> Result<&'a [T]> {
-    if pointer.is_null() || count == 0 || !pointer.is_aligned() {
-        return Err(INVALID);
-    }
-    // SAFETY: the caller's promise.
-    Ok(unsafe { slice::from_raw_parts(pointer, count) })
 }

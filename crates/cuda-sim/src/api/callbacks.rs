@@ -13,7 +13,7 @@ use crate::device::platform;
 use crate::queue::Work;
 
 /// Callbacks run also when the device is lost; host functions do not.
-pub(super) unsafe fn cuStreamAddCallback(
+pub(super) fn cuStreamAddCallback(
     stream: CUstream,
     callback: CUstreamCallback,
     argument: *mut c_void,

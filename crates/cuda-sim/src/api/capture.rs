@@ -10,16 +10,13 @@ use cuda_sys::{
     CUstreamCaptureStatus, CUstreamUpdateCaptureDependencies_flags as UpdateFlags, cuuint64_t,
 };
 
-use super::arguments::{self, Out, handle, number};
+use super::arguments::{self, Count, InOut, List, Out, handle, number};
 use super::graphs::edges;
 use super::{Call, Result};
 use crate::device::{Platform, Stream, StreamRef, current, platform};
 use crate::graph::{Capture, Mode};
 
-pub(super) unsafe fn cuStreamBeginCapture_v2(
-    stream: CUstream,
-    mode: CUstreamCaptureMode,
-) -> Result {
+pub(super) fn cuStreamBeginCapture_v2(stream: CUstream, mode: CUstreamCaptureMode) -> Result {
     let platform = platform()?;
     let stream = own(StreamRef::resolve(platform, number(stream))?)?;
     let mode = Mode::new(mode)?;
@@ -27,27 +24,24 @@ pub(super) unsafe fn cuStreamBeginCapture_v2(
     Capture::begin(&platform.graphs, &stream, mode, None)
 }
 
-pub(super) unsafe fn cuStreamBeginCaptureToGraph(
+pub(super) fn cuStreamBeginCaptureToGraph(
     stream: CUstream,
     graph: CUgraph,
-    dependencies: *const CUgraphNode,
-    data: *const CUgraphEdgeData,
-    count: usize,
+    dependencies: List<CUgraphNode>,
+    data: List<CUgraphEdgeData>,
+    count: Count,
     mode: CUstreamCaptureMode,
 ) -> Result {
     let platform = platform()?;
     let stream = own(StreamRef::resolve(platform, number(stream))?)?;
     let mode = Mode::new(mode)?;
     let graph = arguments::graph(platform, graph)?;
-    // SAFETY: the caller's promise.
-    let edges = unsafe { edges(platform, &graph, dependencies, data, count) }?;
+    let edges = edges(platform, &graph, dependencies.of(count), data.of(count))?;
     stream.context.check()?;
     Capture::begin(&platform.graphs, &stream, mode, Some((graph, edges)))
 }
 
-pub(super) unsafe fn cuStreamEndCapture(stream: CUstream, graph: *mut CUgraph) -> Result {
-    // SAFETY: the caller's promise.
-    let out = unsafe { Out::new(graph) }?;
+pub(super) fn cuStreamEndCapture(stream: CUstream, out: Out<CUgraph>) -> Result {
     let stream = StreamRef::resolve(platform()?, number(stream))?;
     let illegal = CUresult::CUDA_ERROR_ILLEGAL_STATE;
     let StreamRef::Other(stream) = stream else { return Err(illegal) };
@@ -56,36 +50,23 @@ pub(super) unsafe fn cuStreamEndCapture(stream: CUstream, graph: *mut CUgraph) -
     captured.map(drop)
 }
 
-pub(super) unsafe fn cuStreamIsCapturing(
-    stream: CUstream,
-    status: *mut CUstreamCaptureStatus,
-) -> Result {
-    // SAFETY: the caller's promise.
-    let out = unsafe { Out::new(status) }?;
+pub(super) fn cuStreamIsCapturing(stream: CUstream, out: Out<CUstreamCaptureStatus>) -> Result {
     let platform = platform()?;
     let stream = StreamRef::resolve(platform, number(stream))?;
     out.set(status_of(platform, &stream)?.0);
     Ok(())
 }
 
-pub(super) unsafe fn cuStreamGetCaptureInfo_v3(
+pub(super) fn cuStreamGetCaptureInfo_v3(
     stream: CUstream,
-    status: *mut CUstreamCaptureStatus,
-    id: *mut cuuint64_t,
-    graph: *mut CUgraph,
-    dependencies: *mut *const CUgraphNode,
-    data: *mut *const CUgraphEdgeData,
-    count: *mut usize,
+    status: Out<CUstreamCaptureStatus>,
+    id: Option<Out<cuuint64_t>>,
+    graph: Option<Out<CUgraph>>,
+    dependencies: Option<Out<*const CUgraphNode>>,
+    data: Option<Out<*const CUgraphEdgeData>>,
+    count: Option<Out<usize>>,
 ) -> Result {
-    // SAFETY: the caller's promise, here and below. All but the status may be null.
-    let status = unsafe { Out::new(status) }?;
-    // SAFETY: as above.
-    let (id, graph) = unsafe { (Out::new(id), Out::new(graph)) };
-    // SAFETY: as above.
-    let (dependencies, data) = unsafe { (Out::new(dependencies), Out::new(data)) };
-    // SAFETY: as above.
-    let count = unsafe { Out::new(count) };
-    if data.is_ok() && dependencies.is_err() {
+    if data.is_some() && dependencies.is_none() {
         return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
     }
     let platform = platform()?;
@@ -93,7 +74,7 @@ pub(super) unsafe fn cuStreamGetCaptureInfo_v3(
     let (answer, capture) = status_of(platform, &stream)?;
     if let (StreamRef::Other(stream), Some(capture)) = (&stream, capture) {
         let info = capture.info(stream)?;
-        if info.has_ports && dependencies.is_ok() && data.is_err() {
+        if info.has_ports && dependencies.is_some() && data.is_none() {
             return Err(CUresult::CUDA_ERROR_LOSSY_QUERY);
         }
         id.into_iter().for_each(|out| out.set(capture.id));
@@ -106,11 +87,11 @@ pub(super) unsafe fn cuStreamGetCaptureInfo_v3(
     Ok(())
 }
 
-pub(super) unsafe fn cuStreamUpdateCaptureDependencies_v2(
+pub(super) fn cuStreamUpdateCaptureDependencies_v2(
     stream: CUstream,
-    dependencies: *mut CUgraphNode,
-    data: *const CUgraphEdgeData,
-    count: usize,
+    dependencies: List<CUgraphNode>,
+    data: List<CUgraphEdgeData>,
+    count: Count,
     flags: c_uint,
 ) -> Result {
     let platform = platform()?;
@@ -123,17 +104,13 @@ pub(super) unsafe fn cuStreamUpdateCaptureDependencies_v2(
         UpdateFlags::CU_STREAM_SET_CAPTURE_DEPENDENCIES => true,
         _ => return Err(CUresult::CUDA_ERROR_INVALID_VALUE),
     };
-    // SAFETY: the caller's promise.
-    let edges = unsafe { edges(platform, &capture.graph, dependencies, data, count) }?;
+    let edges = edges(platform, &capture.graph, dependencies.of(count), data.of(count))?;
     capture.update(&stream, edges, replaces)
 }
 
-pub(super) unsafe fn cuThreadExchangeStreamCaptureMode(mode: *mut CUstreamCaptureMode) -> Result {
-    // SAFETY: the caller's promise.
-    let out = unsafe { Out::new(mode) }?;
-    // SAFETY: it is not null, and the caller's promise covers reading.
-    let new = Mode::new(unsafe { mode.read_unaligned() })?;
-    out.set(new.exchange().number());
+pub(super) fn cuThreadExchangeStreamCaptureMode(mode: InOut<CUstreamCaptureMode>) -> Result {
+    let new = Mode::new(mode.get())?;
+    mode.set(new.exchange().number());
     Ok(())
 }
 

@@ -9,17 +9,11 @@ use std::sync::Arc;
 use cuda_sys::{CUcontext, CUctxCreateParams, CUdevice, CUresult};
 
 use super::Result;
-use super::arguments::{self, Out, handle, number};
+use super::arguments::{self, In, Out, handle, number};
 use crate::device::settings::checked_flags;
 use crate::device::{Context, current, platform};
 
-pub(super) unsafe fn cuCtxCreate_v2(
-    context: *mut CUcontext,
-    flags: c_uint,
-    device: CUdevice,
-) -> Result {
-    // SAFETY: the caller's promise.
-    let out = unsafe { Out::new(context) }?;
+pub(super) fn cuCtxCreate_v2(out: Out<CUcontext>, flags: c_uint, device: CUdevice) -> Result {
     let platform = platform()?;
     let device = platform.device(device)?;
     let flags = checked_flags(flags)?;
@@ -33,26 +27,24 @@ pub(super) unsafe fn cuCtxCreate_v2(
 }
 
 /// A context of all multiprocessors that shares nothing with graphics.
-pub(super) unsafe fn cuCtxCreate_v4(
-    context: *mut CUcontext,
-    parameters: *mut CUctxCreateParams,
+pub(super) fn cuCtxCreate_v4(
+    out: Option<Out<CUcontext>>,
+    parameters: Option<In<CUctxCreateParams>>,
     flags: c_uint,
     device: CUdevice,
 ) -> Result {
-    // SAFETY: the caller's promise: null, or parameters.
-    let (affinities, graphics) = match unsafe { parameters.as_ref() } {
+    let (affinities, graphics) = match parameters.map(|parameters| parameters.read()) {
         Some(asked) => (asked.numExecAffinityParams, asked.cigParams),
         None => (0, ptr::null_mut()),
     };
     match (affinities, graphics.is_null()) {
-        // SAFETY: the caller's promise.
-        (0, true) => unsafe { cuCtxCreate_v2(context, flags, device) },
+        (0, true) => cuCtxCreate_v2(out.ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)?, flags, device),
         (0, false) => Err(CUresult::CUDA_ERROR_NOT_SUPPORTED),
         _ => Err(CUresult::CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY),
     }
 }
 
-pub(super) unsafe fn cuCtxDestroy_v2(context: CUcontext) -> Result {
+pub(super) fn cuCtxDestroy_v2(context: CUcontext) -> Result {
     let platform = platform()?;
     let known = arguments::context(platform, context)?;
     if known.is_primary {
@@ -67,21 +59,19 @@ pub(super) unsafe fn cuCtxDestroy_v2(context: CUcontext) -> Result {
     Ok(())
 }
 
-pub(super) unsafe fn cuCtxSetCurrent(context: CUcontext) -> Result {
+pub(super) fn cuCtxSetCurrent(context: CUcontext) -> Result {
     let platform = platform()?;
     let context =
         (!context.is_null()).then(|| arguments::context(platform, context)).transpose()?;
     current::set(platform, context)
 }
 
-pub(super) unsafe fn cuCtxGetCurrent(context: *mut CUcontext) -> Result {
-    // SAFETY: the caller's promise.
-    let out = unsafe { Out::new(context) }?;
+pub(super) fn cuCtxGetCurrent(out: Out<CUcontext>) -> Result {
     out.set(handle(current::top_handle(platform()?)?));
     Ok(())
 }
 
-pub(super) unsafe fn cuCtxPushCurrent_v2(context: CUcontext) -> Result {
+pub(super) fn cuCtxPushCurrent_v2(context: CUcontext) -> Result {
     let platform = platform()?;
     if number(context) == 0 {
         return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
@@ -89,38 +79,32 @@ pub(super) unsafe fn cuCtxPushCurrent_v2(context: CUcontext) -> Result {
     current::push(platform, arguments::context(platform, context)?)
 }
 
-pub(super) unsafe fn cuCtxPopCurrent_v2(context: *mut CUcontext) -> Result {
+pub(super) fn cuCtxPopCurrent_v2(out: Option<Out<CUcontext>>) -> Result {
     let popped = current::pop(platform()?)?;
     // A program that does not care passes null.
-    // SAFETY: the caller's promise.
-    if let Ok(out) = unsafe { Out::new(context) } {
+    if let Some(out) = out {
         out.set(handle(popped.handle));
     }
     Ok(())
 }
 
-pub(super) unsafe fn cuCtxGetDevice(device: *mut CUdevice) -> Result {
-    // SAFETY: the caller's promise.
-    let out = unsafe { Out::new(device) }?;
+pub(super) fn cuCtxGetDevice(out: Out<CUdevice>) -> Result {
     out.set(current::current()?.device.id.ordinal as CUdevice);
     Ok(())
 }
 
 /// Null stands for the current context.
-pub(super) unsafe fn cuCtxGetDevice_v2(device: *mut CUdevice, context: CUcontext) -> Result {
-    // SAFETY: the caller's promise.
-    let out = unsafe { Out::new(device) }?;
+pub(super) fn cuCtxGetDevice_v2(out: Out<CUdevice>, context: CUcontext) -> Result {
     out.set(given_or_current(context)?.device.id.ordinal as CUdevice);
     Ok(())
 }
 
-pub(super) unsafe fn cuCtxSynchronize() -> Result {
-    // SAFETY: null asks nothing.
-    unsafe { cuCtxSynchronize_v2(ptr::null_mut()) }
+pub(super) fn cuCtxSynchronize() -> Result {
+    cuCtxSynchronize_v2(ptr::null_mut())
 }
 
 /// Null stands for the current context.
-pub(super) unsafe fn cuCtxSynchronize_v2(context: CUcontext) -> Result {
+pub(super) fn cuCtxSynchronize_v2(context: CUcontext) -> Result {
     let context = given_or_current(context)?;
     context.check()?;
     let platform = platform()?;
@@ -131,19 +115,15 @@ pub(super) unsafe fn cuCtxSynchronize_v2(context: CUcontext) -> Result {
 }
 
 /// Contexts are those of CUDA 3.2 and newer, whoever makes them.
-pub(super) unsafe fn cuCtxGetApiVersion(context: CUcontext, version: *mut c_uint) -> Result {
+pub(super) fn cuCtxGetApiVersion(context: CUcontext, out: Out<c_uint>) -> Result {
     const VERSION: c_uint = 3020;
-    // SAFETY: the caller's promise.
-    let out = unsafe { Out::new(version) }?;
     arguments::context(platform()?, context)?;
     out.set(VERSION);
     Ok(())
 }
 
 /// Null stands for the current context.
-pub(super) unsafe fn cuCtxGetId(context: CUcontext, id: *mut c_ulonglong) -> Result {
-    // SAFETY: the caller's promise.
-    let out = unsafe { Out::new(id) }?;
+pub(super) fn cuCtxGetId(context: CUcontext, out: Out<c_ulonglong>) -> Result {
     out.set(given_or_current(context)?.id);
     Ok(())
 }
@@ -152,14 +132,12 @@ fn given_or_current(context: CUcontext) -> Result<Arc<Context>> {
     if context.is_null() { current::current() } else { arguments::context(platform()?, context) }
 }
 
-pub(super) unsafe fn cuCtxGetStreamPriorityRange(
-    least: *mut c_int,
-    greatest: *mut c_int,
+pub(super) fn cuCtxGetStreamPriorityRange(
+    least: Option<Out<c_int>>,
+    greatest: Option<Out<c_int>>,
 ) -> Result {
     current::current()?;
     // A program that does not care for one of them passes null.
-    // SAFETY: the caller's promise.
-    let (least, greatest) = unsafe { (Out::new(least), Out::new(greatest)) };
     least.into_iter().for_each(|out| out.set(0));
     greatest.into_iter().for_each(|out| out.set(crate::device::GREATEST_PRIORITY));
     Ok(())

@@ -2,12 +2,10 @@
 
 #![allow(non_snake_case, reason = "the names of the C API")]
 
-use std::ffi::c_void;
-
-use cuda_sys::{CUcontext, CUdeviceptr, CUresult, CUstream};
+use cuda_sys::{CUcontext, CUresult, CUstream};
 
 use super::Result;
-use super::arguments::{self, number};
+use super::arguments::{self, Memory};
 use crate::device::copy::{End, Returns, copy};
 use crate::device::{Location, Platform, current, platform};
 use crate::exec::Access;
@@ -26,91 +24,77 @@ pub(super) enum Claim {
     DeviceOf(CUcontext),
 }
 
-pub(super) unsafe fn cuMemcpy(to: CUdeviceptr, from: CUdeviceptr, bytes: usize) -> Result {
-    // SAFETY: the caller's promise, here and below.
-    unsafe { start((to, Claim::Anywhere), (from, Claim::Anywhere), bytes, DEFAULT, Returns::Done) }
+pub(super) fn cuMemcpy(to: Memory, from: Memory, bytes: usize) -> Result {
+    start((to, Claim::Anywhere), (from, Claim::Anywhere), bytes, DEFAULT, Returns::Done)
 }
 
-pub(super) unsafe fn cuMemcpyHtoD_v2(to: CUdeviceptr, from: *const c_void, bytes: usize) -> Result {
-    let from = (host(from.cast_mut()), Claim::Anywhere);
-    // SAFETY: the caller's promise.
-    unsafe { start((to, Claim::Device), from, bytes, DEFAULT, Returns::Done) }
+pub(super) fn cuMemcpyHtoD_v2(to: Memory, from: Memory, bytes: usize) -> Result {
+    let from = (from, Claim::Anywhere);
+    start((to, Claim::Device), from, bytes, DEFAULT, Returns::Done)
 }
 
-pub(super) unsafe fn cuMemcpyDtoH_v2(to: *mut c_void, from: CUdeviceptr, bytes: usize) -> Result {
-    let to = (host(to), Claim::Anywhere);
-    // SAFETY: the caller's promise.
-    unsafe { start(to, (from, Claim::Device), bytes, DEFAULT, Returns::Done) }
+pub(super) fn cuMemcpyDtoH_v2(to: Memory, from: Memory, bytes: usize) -> Result {
+    let to = (to, Claim::Anywhere);
+    start(to, (from, Claim::Device), bytes, DEFAULT, Returns::Done)
 }
 
-pub(super) unsafe fn cuMemcpyDtoD_v2(to: CUdeviceptr, from: CUdeviceptr, bytes: usize) -> Result {
-    // SAFETY: the caller's promise.
-    unsafe { start((to, Claim::Device), (from, Claim::Device), bytes, DEFAULT, Returns::Done) }
+pub(super) fn cuMemcpyDtoD_v2(to: Memory, from: Memory, bytes: usize) -> Result {
+    start((to, Claim::Device), (from, Claim::Device), bytes, DEFAULT, Returns::Done)
 }
 
-pub(super) unsafe fn cuMemcpyAsync(
-    to: CUdeviceptr,
-    from: CUdeviceptr,
-    bytes: usize,
-    stream: CUstream,
-) -> Result {
+pub(super) fn cuMemcpyAsync(to: Memory, from: Memory, bytes: usize, stream: CUstream) -> Result {
     let (to, from) = ((to, Claim::Anywhere), (from, Claim::Anywhere));
-    // SAFETY: the caller's promise.
-    unsafe { start(to, from, bytes, stream, Returns::Enqueued) }
+    start(to, from, bytes, stream, Returns::Enqueued)
 }
 
-pub(super) unsafe fn cuMemcpyHtoDAsync_v2(
-    to: CUdeviceptr,
-    from: *const c_void,
+pub(super) fn cuMemcpyHtoDAsync_v2(
+    to: Memory,
+    from: Memory,
     bytes: usize,
     stream: CUstream,
 ) -> Result {
-    let from = (host(from.cast_mut()), Claim::Anywhere);
-    // SAFETY: the caller's promise.
-    unsafe { start((to, Claim::Device), from, bytes, stream, Returns::Enqueued) }
+    let from = (from, Claim::Anywhere);
+    start((to, Claim::Device), from, bytes, stream, Returns::Enqueued)
 }
 
-pub(super) unsafe fn cuMemcpyDtoHAsync_v2(
-    to: *mut c_void,
-    from: CUdeviceptr,
+pub(super) fn cuMemcpyDtoHAsync_v2(
+    to: Memory,
+    from: Memory,
     bytes: usize,
     stream: CUstream,
 ) -> Result {
-    let to = (host(to), Claim::Anywhere);
-    // SAFETY: the caller's promise.
-    unsafe { start(to, (from, Claim::Device), bytes, stream, Returns::Enqueued) }
+    let to = (to, Claim::Anywhere);
+    start(to, (from, Claim::Device), bytes, stream, Returns::Enqueued)
 }
 
-pub(super) unsafe fn cuMemcpyDtoDAsync_v2(
-    to: CUdeviceptr,
-    from: CUdeviceptr,
+pub(super) fn cuMemcpyDtoDAsync_v2(
+    to: Memory,
+    from: Memory,
     bytes: usize,
     stream: CUstream,
 ) -> Result {
     let (to, from) = ((to, Claim::Device), (from, Claim::Device));
-    // SAFETY: the caller's promise.
-    unsafe { start(to, from, bytes, stream, Returns::Enqueued) }
+    start(to, from, bytes, stream, Returns::Enqueued)
 }
 
-pub(super) unsafe fn cuMemcpyPeerAsync(
-    to: CUdeviceptr,
+pub(super) fn cuMemcpyPeerAsync(
+    to: Memory,
     to_context: CUcontext,
-    from: CUdeviceptr,
+    from: Memory,
     from_context: CUcontext,
     bytes: usize,
     stream: CUstream,
 ) -> Result {
     let (to, from) = ((to, Claim::DeviceOf(to_context)), (from, Claim::DeviceOf(from_context)));
-    // SAFETY: the caller's promise.
-    unsafe { start(to, from, bytes, stream, Returns::Enqueued) }
+    start(to, from, bytes, stream, Returns::Enqueued)
 }
 
 /// Comes after the work of both contexts and before what they are given next, as far as their
 /// default streams see to that. The host does not wait.
-pub(super) unsafe fn cuMemcpyPeer(
-    to: CUdeviceptr,
+pub(super) fn cuMemcpyPeer(
+    to: Memory,
     to_context: CUcontext,
-    from: CUdeviceptr,
+    from: Memory,
     from_context: CUcontext,
     bytes: usize,
 ) -> Result {
@@ -124,17 +108,17 @@ pub(super) unsafe fn cuMemcpyPeer(
         own.default_stream.wait_for(&other.default_stream.mark());
     }
     let (to, from) = ((to, Claim::DeviceOf(to_context)), (from, Claim::DeviceOf(from_context)));
-    // SAFETY: the caller's promise.
-    unsafe { start(to, from, bytes, DEFAULT, Returns::Done) }?;
+    start(to, from, bytes, DEFAULT, Returns::Done)?;
     for other in &others {
         other.default_stream.wait_for(&own.default_stream.mark());
     }
     Ok(())
 }
 
-unsafe fn start(
-    to: (CUdeviceptr, Claim),
-    from: (CUdeviceptr, Claim),
+/// Starts a copy of so many bytes.
+fn start(
+    to: (Memory, Claim),
+    from: (Memory, Claim),
     bytes: usize,
     stream: CUstream,
     returns: Returns,
@@ -149,7 +133,8 @@ unsafe fn start(
     let to = end(platform, to, bytes, device, Access::Write)?;
     let from = end(platform, from, bytes, device, Access::Read)?;
     let returns = returns_for(returns, [&to.location, &from.location]);
-    // SAFETY: the caller's promise; what belongs to the driver has been checked.
+    // SAFETY: what is not the driver's, and has been checked, is memory that the program keeps for
+    // so many bytes until the copy is done: that is what `Memory` promises.
     unsafe { copy(to, from, bytes, &stream, returns) }?;
     // If the call has waited, it can tell what went wrong.
     stream.context().check()
@@ -158,11 +143,12 @@ unsafe fn start(
 /// One end of a copy that a device makes.
 pub(super) fn end(
     platform: &Platform,
-    (address, claim): (CUdeviceptr, Claim),
+    (memory, claim): (Memory, Claim),
     bytes: u64,
     device: u32,
     access: Access,
 ) -> Result<End> {
+    let address = memory.address();
     let location = Location::of(platform, address, bytes)?;
     let (location, device) = match claim {
         Claim::Anywhere => (location, device),
@@ -186,10 +172,4 @@ pub(super) fn returns_for(returns: Returns, places: [&Location; 2]) -> Returns {
         Returns::Done if places.iter().any(|place| place.is_synchronous()) => Returns::AlwaysDone,
         other => other,
     }
-}
-
-/// The address of host memory, which a worker will use.
-fn host(pointer: *mut c_void) -> CUdeviceptr {
-    pointer.expose_provenance();
-    number(pointer)
 }

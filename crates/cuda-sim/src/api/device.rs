@@ -9,81 +9,63 @@ use cuda_sys::{
 };
 
 use super::Result;
-use super::arguments::{Out, text, write_text};
+use super::arguments::{Count, Out, Room};
 use crate::device::{attributes, platform};
 
-pub(super) unsafe fn cuDeviceGet(device: *mut CUdevice, ordinal: c_int) -> Result {
-    // SAFETY: the caller's promise.
-    let out = unsafe { Out::new(device) }?;
+pub(super) fn cuDeviceGet(out: Out<CUdevice>, ordinal: c_int) -> Result {
     platform()?.device(ordinal)?;
     out.set(ordinal);
     Ok(())
 }
 
-pub(super) unsafe fn cuDeviceGetCount(count: *mut c_int) -> Result {
-    // SAFETY: the caller's promise.
-    let out = unsafe { Out::new(count) }?;
+pub(super) fn cuDeviceGetCount(out: Out<c_int>) -> Result {
     out.set(c_int::try_from(platform()?.devices.len()).unwrap_or(c_int::MAX));
     Ok(())
 }
 
-pub(super) unsafe fn cuDeviceGetName(name: *mut c_char, length: c_int, device: CUdevice) -> Result {
+pub(super) fn cuDeviceGetName(name: Room<c_char>, length: Count, device: CUdevice) -> Result {
     let device = platform()?.device(device)?;
-    // SAFETY: the caller's promise.
-    unsafe { write_text(name, usize::try_from(length).unwrap_or(0), &device.id.name()) }
+    name.of(length).write_text(&device.id.name())
 }
 
-pub(super) unsafe fn cuDeviceGetUuid_v2(uuid: *mut CUuuid, device: CUdevice) -> Result {
-    // SAFETY: the caller's promise.
-    let out = unsafe { Out::new(uuid) }?;
+pub(super) fn cuDeviceGetUuid_v2(out: Out<CUuuid>, device: CUdevice) -> Result {
     let uuid = platform()?.device(device)?.id.uuid();
     out.set(CUuuid { bytes: uuid.map(|byte| byte as c_char) });
     Ok(())
 }
 
-pub(super) unsafe fn cuDeviceTotalMem_v2(bytes: *mut usize, device: CUdevice) -> Result {
-    // SAFETY: the caller's promise.
-    let out = unsafe { Out::new(bytes) }?;
+pub(super) fn cuDeviceTotalMem_v2(out: Out<usize>, device: CUdevice) -> Result {
     let (_, total) = platform()?.device(device)?.memory.free_and_total();
     out.set(total as usize);
     Ok(())
 }
 
-pub(super) unsafe fn cuDeviceGetAttribute(
-    value: *mut c_int,
+pub(super) fn cuDeviceGetAttribute(
+    out: Out<c_int>,
     attribute: CUdevice_attribute,
     device: CUdevice,
 ) -> Result {
-    // SAFETY: the caller's promise.
-    let out = unsafe { Out::new(value) }?;
     let platform = platform()?;
     let value = attributes::attribute(platform.device(device)?.id, &platform.config, attribute);
     out.set(value.ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)?);
     Ok(())
 }
 
-pub(super) unsafe fn cuDeviceGetPCIBusId(
-    address: *mut c_char,
-    length: c_int,
+pub(super) fn cuDeviceGetPCIBusId(
+    address: Room<c_char>,
+    length: Count,
     device: CUdevice,
 ) -> Result {
     let device = platform()?.device(device)?;
     let known = device.id.pci_text();
-    let length = usize::try_from(length).unwrap_or(0);
-    if length <= known.len() {
+    if length.get() <= known.len() {
         return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
     }
-    // SAFETY: the caller's promise.
-    unsafe { write_text(address, length, &known) }
+    address.of(length).write_text(&known)
 }
 
 /// Takes an address with or without its domain and its function.
-pub(super) unsafe fn cuDeviceGetByPCIBusId(
-    device: *mut CUdevice,
-    address: *const c_char,
-) -> Result {
-    // SAFETY: the caller's promise.
-    let (out, address) = unsafe { (Out::new(device)?, text(address)?) };
+pub(super) fn cuDeviceGetByPCIBusId(out: Out<CUdevice>, address: &str) -> Result {
     let wanted = pci_address(address).ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)?;
     let platform = platform()?;
     let found = platform.devices.iter().position(|device| device.id.pci() == wanted);
@@ -104,25 +86,17 @@ fn pci_address(text: &str) -> Option<[u32; 3]> {
 }
 
 /// Only Windows knows devices by these.
-pub(super) unsafe fn cuDeviceGetLuid(
-    luid: *mut c_char,
-    mask: *mut c_uint,
-    device: CUdevice,
-) -> Result {
-    // SAFETY: the caller's promise.
-    unsafe { (Out::new(luid)?, Out::new(mask)?) };
+pub(super) fn cuDeviceGetLuid(_luid: Out<c_char>, _mask: Out<c_uint>, device: CUdevice) -> Result {
     platform()?.device(device)?;
     Err(CUresult::CUDA_ERROR_NOT_SUPPORTED)
 }
 
 /// A share of the multiprocessors can be had with the Multi-Process Service, which is not here.
-pub(super) unsafe fn cuDeviceGetExecAffinitySupport(
-    supported: *mut c_int,
+pub(super) fn cuDeviceGetExecAffinitySupport(
+    out: Out<c_int>,
     kind: CUexecAffinityType,
     device: CUdevice,
 ) -> Result {
-    // SAFETY: the caller's promise.
-    let out = unsafe { Out::new(supported) }?;
     platform()?.device(device)?;
     if kind.0 >= CUexecAffinityType::CU_EXEC_AFFINITY_TYPE_MAX.0 {
         return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
@@ -132,15 +106,13 @@ pub(super) unsafe fn cuDeviceGetExecAffinitySupport(
 }
 
 /// Textures cannot be made here; how large one could be is asked for all the same.
-pub(super) unsafe fn cuDeviceGetTexture1DLinearMaxWidth(
-    width: *mut usize,
+pub(super) fn cuDeviceGetTexture1DLinearMaxWidth(
+    out: Out<usize>,
     format: CUarray_format,
     channels: c_uint,
     device: CUdevice,
 ) -> Result {
     const ELEMENTS: usize = 1 << 28;
-    // SAFETY: the caller's promise.
-    let out = unsafe { Out::new(width) }?;
     platform()?.device(device)?;
     let formats = [
         CUarray_format::CU_AD_FORMAT_UNSIGNED_INT8,

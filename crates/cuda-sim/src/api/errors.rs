@@ -25,14 +25,12 @@ static TEXTS: LazyLock<BTreeMap<u32, Texts>> = LazyLock::new(|| {
     named.filter_map(|(code, name)| Some((code, texts(CUresult(code), name)?))).collect()
 });
 
-pub(super) unsafe fn cuGetErrorName(error: CUresult, text: *mut *const c_char) -> Result {
-    // SAFETY: the caller's promise.
-    answer(error, unsafe { Out::new(text) }?, |texts| &texts.name)
+pub(super) fn cuGetErrorName(error: CUresult, text: Out<*const c_char>) -> Result {
+    answer(error, text, |texts| &texts.name)
 }
 
-pub(super) unsafe fn cuGetErrorString(error: CUresult, text: *mut *const c_char) -> Result {
-    // SAFETY: the caller's promise.
-    answer(error, unsafe { Out::new(text) }?, |texts| &texts.description)
+pub(super) fn cuGetErrorString(error: CUresult, text: Out<*const c_char>) -> Result {
+    answer(error, text, |texts| &texts.description)
 }
 
 fn answer(

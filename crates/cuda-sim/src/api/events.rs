@@ -15,9 +15,7 @@ const FLAGS: c_uint = CUevent_flags::CU_EVENT_BLOCKING_SYNC.0
     | CUevent_flags::CU_EVENT_DISABLE_TIMING.0
     | CUevent_flags::CU_EVENT_INTERPROCESS.0;
 
-pub(super) unsafe fn cuEventCreate(event: *mut CUevent, flags: c_uint) -> Result {
-    // SAFETY: the caller's promise.
-    let out = unsafe { Out::new(event) }?;
+pub(super) fn cuEventCreate(out: Out<CUevent>, flags: c_uint) -> Result {
     let context = current::working()?;
     let has = |flag: CUevent_flags| flags & flag.0 != 0;
     let shared = has(CUevent_flags::CU_EVENT_INTERPROCESS);
@@ -32,23 +30,16 @@ pub(super) unsafe fn cuEventCreate(event: *mut CUevent, flags: c_uint) -> Result
     Ok(())
 }
 
-pub(super) unsafe fn cuEventDestroy_v2(event: CUevent) -> Result {
+pub(super) fn cuEventDestroy_v2(event: CUevent) -> Result {
     let removed = platform()?.events.remove(number(event));
     removed.ok_or(CUresult::CUDA_ERROR_INVALID_HANDLE)?.context.check()
 }
 
-pub(super) unsafe fn cuEventRecord(event: CUevent, stream: CUstream) -> Result {
-    // SAFETY: the caller's promise.
-    unsafe {
-        cuEventRecordWithFlags(event, stream, CUevent_record_flags::CU_EVENT_RECORD_DEFAULT.0)
-    }
+pub(super) fn cuEventRecord(event: CUevent, stream: CUstream) -> Result {
+    cuEventRecordWithFlags(event, stream, CUevent_record_flags::CU_EVENT_RECORD_DEFAULT.0)
 }
 
-pub(super) unsafe fn cuEventRecordWithFlags(
-    event: CUevent,
-    stream: CUstream,
-    flags: c_uint,
-) -> Result {
+pub(super) fn cuEventRecordWithFlags(event: CUevent, stream: CUstream, flags: c_uint) -> Result {
     let platform = platform()?;
     let event = arguments::event(platform, event)?;
     let stream = arguments::capturable(platform, stream)?;
@@ -67,7 +58,7 @@ pub(super) unsafe fn cuEventRecordWithFlags(
     }
 }
 
-pub(super) unsafe fn cuCtxRecordEvent(context: CUcontext, event: CUevent) -> Result {
+pub(super) fn cuCtxRecordEvent(context: CUcontext, event: CUevent) -> Result {
     let platform = platform()?;
     let context = arguments::context(platform, context)?;
     let event = arguments::event(platform, event)?;
@@ -80,7 +71,7 @@ pub(super) unsafe fn cuCtxRecordEvent(context: CUcontext, event: CUevent) -> Res
     Ok(())
 }
 
-pub(super) unsafe fn cuCtxWaitEvent(context: CUcontext, event: CUevent) -> Result {
+pub(super) fn cuCtxWaitEvent(context: CUcontext, event: CUevent) -> Result {
     let platform = platform()?;
     let context = arguments::context(platform, context)?;
     let event = arguments::event(platform, event)?;
@@ -91,7 +82,7 @@ pub(super) unsafe fn cuCtxWaitEvent(context: CUcontext, event: CUevent) -> Resul
     Ok(())
 }
 
-pub(super) unsafe fn cuEventQuery(event: CUevent) -> Result {
+pub(super) fn cuEventQuery(event: CUevent) -> Result {
     let platform = platform()?;
     let event = arguments::event(platform, event)?;
     event.context.check()?;
@@ -103,7 +94,7 @@ pub(super) unsafe fn cuEventQuery(event: CUevent) -> Result {
     event.context.check()
 }
 
-pub(super) unsafe fn cuEventSynchronize(event: CUevent) -> Result {
+pub(super) fn cuEventSynchronize(event: CUevent) -> Result {
     let platform = platform()?;
     let event = arguments::event(platform, event)?;
     event.context.check()?;
@@ -118,22 +109,11 @@ pub(super) unsafe fn cuEventSynchronize(event: CUevent) -> Result {
 }
 
 /// As [`cuEventElapsedTime`]: the errors that CUDA 12.8 told apart are told apart by both.
-pub(super) unsafe fn cuEventElapsedTime_v2(
-    milliseconds: *mut f32,
-    start: CUevent,
-    end: CUevent,
-) -> Result {
-    // SAFETY: the caller's promise.
-    unsafe { cuEventElapsedTime(milliseconds, start, end) }
+pub(super) fn cuEventElapsedTime_v2(out: Out<f32>, start: CUevent, end: CUevent) -> Result {
+    cuEventElapsedTime(out, start, end)
 }
 
-pub(super) unsafe fn cuEventElapsedTime(
-    milliseconds: *mut f32,
-    start: CUevent,
-    end: CUevent,
-) -> Result {
-    // SAFETY: the caller's promise.
-    let out = unsafe { Out::new(milliseconds) }?;
+pub(super) fn cuEventElapsedTime(out: Out<f32>, start: CUevent, end: CUevent) -> Result {
     let platform = platform()?;
     let (start, end) = (arguments::event(platform, start)?, arguments::event(platform, end)?);
     out.set(start.elapsed(&end)?);

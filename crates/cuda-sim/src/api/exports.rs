@@ -10,6 +10,7 @@ use std::sync::atomic::AtomicBool;
 
 use cuda_sys::*;
 
+use super::arguments::Argument;
 use super::entry::{Call, enter};
 use super::{chapters, refused};
 use crate::device::current;
@@ -25,8 +26,12 @@ macro_rules! define_entries {
             /// # Safety
             /// As NVIDIA's reference says.
             pub unsafe extern "C" fn $name($($argument: $type),*) -> $result {
-                // SAFETY: what the function asks of its arguments is what this one asks.
-                enter(Call::$name, || unsafe { chapters::$name($($argument),*) })
+                enter(Call::$name, || chapters::$name($(
+                    // SAFETY: the program promises of each argument what NVIDIA's reference asks,
+                    // for as long as the call lasts; the chapter's signature says the same in its
+                    // types, none of which outlives the call.
+                    unsafe { Argument::decode($argument) }?
+                ),*))
             }
         )*
         $(
@@ -35,8 +40,10 @@ macro_rules! define_entries {
             /// # Safety
             /// As NVIDIA's reference says.
             pub unsafe extern "C" fn $newer($($its: $kind),*) -> $answer {
-                // SAFETY: as above.
-                enter(Call::$newer, || unsafe { chapters::$newer($($its),*) })
+                enter(Call::$newer, || chapters::$newer($(
+                    // SAFETY: as above.
+                    unsafe { Argument::decode($its) }?
+                ),*))
             }
         )*
     };

@@ -17,19 +17,17 @@ use crate::device::attributes::{REGISTERS, STATIC_SHARED, STATIC_SHARED_OPTIN};
 use crate::device::{Function, platform, settings};
 use crate::exec::Kernel;
 
-pub(super) unsafe fn cuFuncGetAttribute(
-    value: *mut c_int,
+pub(super) fn cuFuncGetAttribute(
+    out: Out<c_int>,
     attribute: Attribute,
     function: CUfunction,
 ) -> Result {
-    // SAFETY: the caller's promise.
-    let out = unsafe { Out::new(value) }?;
     let facts = Facts::of_function(&*working(function)?);
     out.set(self::value(&facts, attribute).ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)?);
     Ok(())
 }
 
-pub(super) unsafe fn cuFuncSetAttribute(
+pub(super) fn cuFuncSetAttribute(
     function: CUfunction,
     attribute: Attribute,
     value: c_int,
@@ -42,28 +40,22 @@ pub(super) unsafe fn cuFuncSetAttribute(
 }
 
 /// The name lives as long as the function.
-pub(super) unsafe fn cuFuncGetName(name: *mut *const c_char, function: CUfunction) -> Result {
-    // SAFETY: the caller's promise.
-    let out = unsafe { Out::new(name) }?;
+pub(super) fn cuFuncGetName(out: Out<*const c_char>, function: CUfunction) -> Result {
     out.set(arguments::function(platform()?, function)?.c_name().as_ptr());
     Ok(())
 }
 
-pub(super) unsafe fn cuFuncGetModule(module: *mut CUmodule, function: CUfunction) -> Result {
-    // SAFETY: the caller's promise.
-    let out = unsafe { Out::new(module) }?;
+pub(super) fn cuFuncGetModule(out: Out<CUmodule>, function: CUfunction) -> Result {
     out.set(handle(arguments::function(platform()?, function)?.module.handle));
     Ok(())
 }
 
-pub(super) unsafe fn cuFuncGetParamInfo(
+pub(super) fn cuFuncGetParamInfo(
     function: CUfunction,
     index: usize,
-    offset: *mut usize,
-    bytes: *mut usize,
+    offset: Out<usize>,
+    bytes: Option<Out<usize>>,
 ) -> Result {
-    // SAFETY: the caller's promise. A program that does not care for the size passes null.
-    let (offset, bytes) = unsafe { (Out::new(offset)?, Out::new(bytes)) };
     let function = arguments::function(platform()?, function)?;
     let parameter = function.parameters.get(index).ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)?;
     offset.set(parameter.offset);
@@ -71,32 +63,24 @@ pub(super) unsafe fn cuFuncGetParamInfo(
     Ok(())
 }
 
-pub(super) unsafe fn cuFuncIsLoaded(state: *mut LoadingState, function: CUfunction) -> Result {
-    // SAFETY: the caller's promise.
-    let out = unsafe { Out::new(state) }?;
+pub(super) fn cuFuncIsLoaded(out: Out<LoadingState>, function: CUfunction) -> Result {
     arguments::function(platform()?, function)?;
     out.set(LoadingState::CU_FUNCTION_LOADING_STATE_LOADED);
     Ok(())
 }
 
-pub(super) unsafe fn cuFuncLoad(function: CUfunction) -> Result {
+pub(super) fn cuFuncLoad(function: CUfunction) -> Result {
     working(function).map(drop)
 }
 
 /// A hint; there is no cache to be divided here.
-pub(super) unsafe fn cuFuncSetCacheConfig(
-    function: CUfunction,
-    preference: CUfunc_cache,
-) -> Result {
+pub(super) fn cuFuncSetCacheConfig(function: CUfunction, preference: CUfunc_cache) -> Result {
     working(function)?;
     settings::check_cache(preference)
 }
 
 /// A hint that no device takes any more.
-pub(super) unsafe fn cuFuncSetSharedMemConfig(
-    function: CUfunction,
-    size: CUsharedconfig,
-) -> Result {
+pub(super) fn cuFuncSetSharedMemConfig(function: CUfunction, size: CUsharedconfig) -> Result {
     working(function)?;
     settings::check_banks(size)
 }

@@ -10,17 +10,15 @@ use cuda_sys::{
 };
 
 use super::Result;
-use super::arguments::{self, Out, handle, number};
+use super::arguments::{self, InOut, Out, handle, number};
 use crate::device::{current, platform};
 use crate::graph::{Executable, Instantiation};
 
-pub(super) unsafe fn cuGraphInstantiateWithFlags(
-    executable: *mut CUgraphExec,
+pub(super) fn cuGraphInstantiateWithFlags(
+    out: Out<CUgraphExec>,
     graph: CUgraph,
     flags: c_ulonglong,
 ) -> Result {
-    // SAFETY: the caller's promise.
-    let out = unsafe { Out::new(executable) }?;
     // An upload needs a stream, which this call does not have.
     if flags & u64::from(Flags::CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD.0) != 0 {
         return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
@@ -35,15 +33,12 @@ pub(super) unsafe fn cuGraphInstantiateWithFlags(
     }
 }
 
-pub(super) unsafe fn cuGraphInstantiateWithParams(
-    executable: *mut CUgraphExec,
+pub(super) fn cuGraphInstantiateWithParams(
+    out: Out<CUgraphExec>,
     graph: CUgraph,
-    parameters: *mut CUDA_GRAPH_INSTANTIATE_PARAMS,
+    place: InOut<CUDA_GRAPH_INSTANTIATE_PARAMS>,
 ) -> Result {
-    // SAFETY: the caller's promise.
-    let (out, place) = unsafe { (Out::new(executable)?, Out::new(parameters)?) };
-    // SAFETY: it is not null, and the caller's promise covers reading.
-    let mut given = unsafe { parameters.read_unaligned() };
+    let mut given = place.get();
     let uploads = given.flags & u64::from(Flags::CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD.0) != 0;
     let stream = if uploads {
         arguments::stream(platform()?, given.hUploadStream).map(drop)
@@ -69,30 +64,25 @@ pub(super) unsafe fn cuGraphInstantiateWithParams(
 }
 
 /// There is nothing to upload: it only has to be a launch that could be.
-pub(super) unsafe fn cuGraphUpload(executable: CUgraphExec, stream: CUstream) -> Result {
+pub(super) fn cuGraphUpload(executable: CUgraphExec, stream: CUstream) -> Result {
     let platform = platform()?;
     arguments::executable(platform, executable)?;
     arguments::stream(platform, stream).map(drop)
 }
 
-pub(super) unsafe fn cuGraphLaunch(executable: CUgraphExec, stream: CUstream) -> Result {
+pub(super) fn cuGraphLaunch(executable: CUgraphExec, stream: CUstream) -> Result {
     let platform = platform()?;
     let executable = arguments::executable(platform, executable)?;
     executable.launch(platform, &arguments::capturable(platform, stream)?)
 }
 
-pub(super) unsafe fn cuGraphExecGetFlags(
-    executable: CUgraphExec,
-    flags: *mut cuuint64_t,
-) -> Result {
-    // SAFETY: the caller's promise.
-    let out = unsafe { Out::new(flags) }?;
+pub(super) fn cuGraphExecGetFlags(executable: CUgraphExec, out: Out<cuuint64_t>) -> Result {
     out.set(arguments::executable(platform()?, executable)?.flags);
     Ok(())
 }
 
 /// What was launched runs to the end.
-pub(super) unsafe fn cuGraphExecDestroy(executable: CUgraphExec) -> Result {
+pub(super) fn cuGraphExecDestroy(executable: CUgraphExec) -> Result {
     let removed = platform()?.graphs.executables.remove(number(executable));
     removed.map(drop).ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)
 }

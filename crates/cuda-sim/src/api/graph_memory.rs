@@ -2,7 +2,6 @@
 
 #![allow(non_snake_case, reason = "the names of the C API")]
 
-use std::ffi::c_void;
 use std::{ptr, slice};
 
 use cuda_sys::{
@@ -12,31 +11,27 @@ use cuda_sys::{
 };
 
 use super::Result;
-use super::arguments::{self, Out};
-use super::graph_nodes::{After, add, after};
-use super::graph_parameters::read;
+use super::arguments::{self, Count, InOut, List, Out, Untyped};
+use super::graph_nodes::{Dependencies, add};
 use crate::device::{current, platform};
 use crate::graph::{Amount, Operation};
 
 const INVALID: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
 
-pub(super) unsafe fn cuGraphAddMemAllocNode(
-    node: *mut CUgraphNode,
+pub(super) fn cuGraphAddMemAllocNode(
+    node: Option<Out<CUgraphNode>>,
     graph: CUgraph,
-    dependencies: *const CUgraphNode,
-    count: usize,
-    parameters: *mut CUDA_MEM_ALLOC_NODE_PARAMS,
+    dependencies: List<CUgraphNode>,
+    count: Count,
+    parameters: InOut<CUDA_MEM_ALLOC_NODE_PARAMS>,
 ) -> Result {
-    // SAFETY: the caller's promise.
-    unsafe { add_allocation(node, graph, after(dependencies, count), parameters) }
+    add_allocation(node, graph, Dependencies::new(dependencies, count), parameters)
 }
 
-pub(super) unsafe fn cuGraphMemAllocNodeGetParams(
+pub(super) fn cuGraphMemAllocNodeGetParams(
     node: CUgraphNode,
-    parameters: *mut CUDA_MEM_ALLOC_NODE_PARAMS,
+    out: Out<CUDA_MEM_ALLOC_NODE_PARAMS>,
 ) -> Result {
-    // SAFETY: the caller's promise.
-    let out = unsafe { Out::new(parameters) }?;
     let (graph, node) = arguments::node(platform()?, node)?;
     let Some(Operation::Allocate(memory)) = graph.operation(node) else { return Err(INVALID) };
     let location = CUmemLocation {
@@ -62,23 +57,17 @@ pub(super) unsafe fn cuGraphMemAllocNodeGetParams(
     Ok(())
 }
 
-pub(super) unsafe fn cuGraphAddMemFreeNode(
-    node: *mut CUgraphNode,
+pub(super) fn cuGraphAddMemFreeNode(
+    node: Out<CUgraphNode>,
     graph: CUgraph,
-    dependencies: *const CUgraphNode,
-    count: usize,
+    dependencies: List<CUgraphNode>,
+    count: Count,
     pointer: CUdeviceptr,
 ) -> Result {
-    // SAFETY: the caller's promise.
-    unsafe { add_free(node, graph, after(dependencies, count), pointer) }
+    add_free(node, graph, Dependencies::new(dependencies, count), pointer)
 }
 
-pub(super) unsafe fn cuGraphMemFreeNodeGetParams(
-    node: CUgraphNode,
-    pointer: *mut CUdeviceptr,
-) -> Result {
-    // SAFETY: the caller's promise.
-    let out = unsafe { Out::new(pointer) }?;
+pub(super) fn cuGraphMemFreeNodeGetParams(node: CUgraphNode, out: Out<CUdeviceptr>) -> Result {
     let (graph, node) = arguments::node(platform()?, node)?;
     let Some(Operation::Free(right)) = graph.operation(node) else { return Err(INVALID) };
     out.set(right.memory.allocation.address);
@@ -86,17 +75,17 @@ pub(super) unsafe fn cuGraphMemFreeNodeGetParams(
 }
 
 /// Nothing is kept that nobody uses: what is set aside is so for a node.
-pub(super) unsafe fn cuDeviceGraphMemTrim(device: CUdevice) -> Result {
+pub(super) fn cuDeviceGraphMemTrim(device: CUdevice) -> Result {
     platform()?.device(device).map(drop)
 }
 
-pub(super) unsafe fn cuDeviceGetGraphMemAttribute(
+pub(super) fn cuDeviceGetGraphMemAttribute(
     device: CUdevice,
     attribute: Attribute,
-    value: *mut c_void,
+    value: Untyped,
 ) -> Result {
-    // SAFETY: the caller's promise.
-    let out = unsafe { Out::new(value.cast::<cuuint64_t>()) }?;
+    // SAFETY: all attributes are 64-bit numbers.
+    let out = unsafe { value.out::<cuuint64_t>() }?;
     let platform = platform()?;
     let ordinal = platform.device(device)?.id.ordinal;
     let amounts = |amount| platform.graphs.memories.amounts(ordinal, amount);
@@ -110,10 +99,10 @@ pub(super) unsafe fn cuDeviceGetGraphMemAttribute(
     Ok(())
 }
 
-pub(super) unsafe fn cuDeviceSetGraphMemAttribute(
+pub(super) fn cuDeviceSetGraphMemAttribute(
     device: CUdevice,
     attribute: Attribute,
-    value: *mut c_void,
+    value: Untyped,
 ) -> Result {
     let platform = platform()?;
     let ordinal = platform.device(device)?.id.ordinal;
@@ -122,26 +111,22 @@ pub(super) unsafe fn cuDeviceSetGraphMemAttribute(
         Attribute::CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH => Amount::Reserved,
         _ => return Err(INVALID),
     };
-    // SAFETY: the caller's promise.
-    if unsafe { read(value.cast::<cuuint64_t>().cast_const()) }? != 0 {
+    // SAFETY: all attributes are 64-bit numbers.
+    if unsafe { value.read::<cuuint64_t>() }? != 0 {
         return Err(INVALID);
     }
     platform.graphs.memories.reset_high(ordinal, amount);
     Ok(())
 }
 
-/// # Safety
-/// As [`add`]; `parameters` is null, or can be read and written, as what it points to can be read.
-pub(super) unsafe fn add_allocation(
-    node: *mut CUgraphNode,
+/// Adds a node that allocates, and tells the program the address of what it will allocate.
+pub(super) fn add_allocation(
+    node: Option<Out<CUgraphNode>>,
     graph: CUgraph,
-    after: After,
-    parameters: *mut CUDA_MEM_ALLOC_NODE_PARAMS,
+    after: Dependencies,
+    parameters: InOut<CUDA_MEM_ALLOC_NODE_PARAMS>,
 ) -> Result {
-    // SAFETY: the caller's promise.
-    let out = unsafe { Out::new(parameters) }?;
-    // SAFETY: as above.
-    let mut given = unsafe { read(parameters.cast_const()) }?;
+    let mut given = parameters.get();
     let properties = &given.poolProps;
     let platform = platform()?;
     if properties.allocType != CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED
@@ -156,30 +141,27 @@ pub(super) unsafe fn add_allocation(
     let device = platform.device(properties.location.id).map_err(|_| INVALID)?;
     let access: Box<[_]> = match given.accessDescCount {
         0 => Box::default(),
-        // SAFETY: the caller's promise.
+        // SAFETY: it is not null, and the program says how many there are.
         count => unsafe { slice::from_raw_parts(given.accessDescs, count) }.into(),
     };
     let owner = current::current()?.id;
     let bytes = given.bytesize as u64;
     let memory = platform.graphs.memories.reserve(device, bytes, owner, access)?;
     given.dptr = memory.allocation.address;
-    // SAFETY: as above.
-    unsafe { add(node, graph, after, |_| Ok(Operation::Allocate(memory))) }?;
-    out.set(given);
+    add(node.ok_or(INVALID)?, graph, after, |_| Ok(Operation::Allocate(memory)))?;
+    parameters.set(given);
     Ok(())
 }
 
-/// # Safety
-/// As [`add`].
-pub(super) unsafe fn add_free(
-    node: *mut CUgraphNode,
+/// Adds a node that frees that memory of a graph.
+pub(super) fn add_free(
+    node: Out<CUgraphNode>,
     graph: CUgraph,
-    after: After,
+    after: Dependencies,
     pointer: CUdeviceptr,
 ) -> Result {
     let operation = |platform: &'static crate::device::Platform| {
         platform.graphs.memories.right_to_free(pointer).map(Operation::Free)
     };
-    // SAFETY: the caller's promise.
-    unsafe { add(node, graph, after, operation) }
+    add(node, graph, after, operation)
 }

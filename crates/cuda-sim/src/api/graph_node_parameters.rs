@@ -9,21 +9,19 @@ use cuda_sys::{
 };
 
 use super::Result;
-use super::arguments::{self, Out, handle};
+use super::arguments::{self, In, Out, handle};
 use super::graph_nodes::child_graph;
-use super::graph_parameters::{self as given, read};
+use super::graph_parameters as given;
 use super::stream_memory::listed;
 use crate::device::{Platform, platform};
 use crate::graph::{OF_KERNELS, Operation, Shown, Value};
 
 const INVALID: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
 
-pub(super) unsafe fn cuGraphKernelNodeGetParams_v2(
+pub(super) fn cuGraphKernelNodeGetParams_v2(
     node: CUgraphNode,
-    parameters: *mut CUDA_KERNEL_NODE_PARAMS,
+    out: Out<CUDA_KERNEL_NODE_PARAMS>,
 ) -> Result {
-    // SAFETY: the caller's promise.
-    let out = unsafe { Out::new(parameters) }?;
     let platform = platform()?;
     let (graph, node) = arguments::node(platform, node)?;
     let Some(Operation::Kernel(call)) = graph.operation(node) else { return Err(INVALID) };
@@ -32,122 +30,92 @@ pub(super) unsafe fn cuGraphKernelNodeGetParams_v2(
     Ok(())
 }
 
-pub(super) unsafe fn cuGraphKernelNodeSetParams_v2(
+pub(super) fn cuGraphKernelNodeSetParams_v2(
     node: CUgraphNode,
-    parameters: *const CUDA_KERNEL_NODE_PARAMS,
+    parameters: Option<In<CUDA_KERNEL_NODE_PARAMS>>,
 ) -> Result {
-    // SAFETY: the caller's promise.
-    set(node, |platform| unsafe { given::kernel(platform, parameters) })
+    set(node, |platform| given::kernel(platform, parameters))
 }
 
-pub(super) unsafe fn cuGraphMemcpyNodeGetParams(
-    node: CUgraphNode,
-    parameters: *mut CUDA_MEMCPY3D,
-) -> Result {
-    // SAFETY: the caller's promise.
-    let out = unsafe { Out::new(parameters) }?;
+pub(super) fn cuGraphMemcpyNodeGetParams(node: CUgraphNode, out: Out<CUDA_MEMCPY3D>) -> Result {
     let Operation::Copy(copy, _) = get(node)? else { return Err(INVALID) };
     out.set(given::copy_back(&copy));
     Ok(())
 }
 
-pub(super) unsafe fn cuGraphMemcpyNodeSetParams(
+pub(super) fn cuGraphMemcpyNodeSetParams(
     node: CUgraphNode,
-    parameters: *const CUDA_MEMCPY3D,
+    parameters: Option<In<CUDA_MEMCPY3D>>,
 ) -> Result {
     let Operation::Copy(_, context) = get(node)? else { return Err(INVALID) };
     let context = handle(context.handle);
-    // SAFETY: the caller's promise.
-    set(node, |platform| unsafe { given::copy(platform, parameters, context) })
+    set(node, |platform| given::copy(platform, parameters, context))
 }
 
-pub(super) unsafe fn cuGraphMemsetNodeGetParams(
+pub(super) fn cuGraphMemsetNodeGetParams(
     node: CUgraphNode,
-    parameters: *mut CUDA_MEMSET_NODE_PARAMS,
+    out: Out<CUDA_MEMSET_NODE_PARAMS>,
 ) -> Result {
-    // SAFETY: the caller's promise.
-    let out = unsafe { Out::new(parameters) }?;
     let Operation::Fill(fill, _) = get(node)? else { return Err(INVALID) };
     out.set(given::fill_back(&fill));
     Ok(())
 }
 
-pub(super) unsafe fn cuGraphMemsetNodeSetParams(
+pub(super) fn cuGraphMemsetNodeSetParams(
     node: CUgraphNode,
-    parameters: *const CUDA_MEMSET_NODE_PARAMS,
+    parameters: Option<In<CUDA_MEMSET_NODE_PARAMS>>,
 ) -> Result {
     let Operation::Fill(_, context) = get(node)? else { return Err(INVALID) };
     let context = handle(context.handle);
-    // SAFETY: the caller's promise.
-    set(node, |platform| unsafe { given::fill(platform, parameters, context) })
+    set(node, |platform| given::fill(platform, parameters, context))
 }
 
-pub(super) unsafe fn cuGraphHostNodeGetParams(
+pub(super) fn cuGraphHostNodeGetParams(
     node: CUgraphNode,
-    parameters: *mut CUDA_HOST_NODE_PARAMS,
+    out: Out<CUDA_HOST_NODE_PARAMS>,
 ) -> Result {
-    // SAFETY: the caller's promise.
-    let out = unsafe { Out::new(parameters) }?;
     let Operation::Host(call) = get(node)? else { return Err(INVALID) };
     let (function, argument) = call.parts();
     out.set(CUDA_HOST_NODE_PARAMS { fn_: Some(function), userData: argument });
     Ok(())
 }
 
-pub(super) unsafe fn cuGraphHostNodeSetParams(
+pub(super) fn cuGraphHostNodeSetParams(
     node: CUgraphNode,
-    parameters: *const CUDA_HOST_NODE_PARAMS,
+    parameters: Option<In<CUDA_HOST_NODE_PARAMS>>,
 ) -> Result {
-    // SAFETY: the caller's promise.
-    set(node, |_| unsafe { given::host(parameters) })
+    set(node, |_| given::host(parameters))
 }
 
-pub(super) unsafe fn cuGraphChildGraphNodeGetGraph(
-    node: CUgraphNode,
-    graph: *mut CUgraph,
-) -> Result {
-    // SAFETY: the caller's promise.
-    let out = unsafe { Out::new(graph) }?;
+pub(super) fn cuGraphChildGraphNodeGetGraph(node: CUgraphNode, out: Out<CUgraph>) -> Result {
     out.set(handle(child_graph(node)?));
     Ok(())
 }
 
-pub(super) unsafe fn cuGraphEventRecordNodeGetEvent(
-    node: CUgraphNode,
-    event: *mut CUevent,
-) -> Result {
-    // SAFETY: the caller's promise.
-    let out = unsafe { Out::new(event) }?;
+pub(super) fn cuGraphEventRecordNodeGetEvent(node: CUgraphNode, out: Out<CUevent>) -> Result {
     let Operation::Record(event) = get(node)? else { return Err(INVALID) };
     out.set(given::event_back(platform()?, &event));
     Ok(())
 }
 
-pub(super) unsafe fn cuGraphEventRecordNodeSetEvent(node: CUgraphNode, event: CUevent) -> Result {
+pub(super) fn cuGraphEventRecordNodeSetEvent(node: CUgraphNode, event: CUevent) -> Result {
     set(node, |platform| given::record(platform, event))
 }
 
-pub(super) unsafe fn cuGraphEventWaitNodeGetEvent(
-    node: CUgraphNode,
-    event: *mut CUevent,
-) -> Result {
-    // SAFETY: the caller's promise.
-    let out = unsafe { Out::new(event) }?;
+pub(super) fn cuGraphEventWaitNodeGetEvent(node: CUgraphNode, out: Out<CUevent>) -> Result {
     let Operation::Wait(event) = get(node)? else { return Err(INVALID) };
     out.set(given::event_back(platform()?, &event));
     Ok(())
 }
 
-pub(super) unsafe fn cuGraphEventWaitNodeSetEvent(node: CUgraphNode, event: CUevent) -> Result {
+pub(super) fn cuGraphEventWaitNodeSetEvent(node: CUgraphNode, event: CUevent) -> Result {
     set(node, |platform| given::wait(platform, event))
 }
 
-pub(super) unsafe fn cuGraphBatchMemOpNodeGetParams(
+pub(super) fn cuGraphBatchMemOpNodeGetParams(
     node: CUgraphNode,
-    parameters: *mut CUDA_BATCH_MEM_OP_NODE_PARAMS,
+    out: Out<CUDA_BATCH_MEM_OP_NODE_PARAMS>,
 ) -> Result {
-    // SAFETY: the caller's promise.
-    let out = unsafe { Out::new(parameters) }?;
     let (graph, node) = arguments::node(platform()?, node)?;
     let operation = graph.operation(node);
     let Some(Operation::Batch(batch, context)) = operation else { return Err(INVALID) };
@@ -161,26 +129,21 @@ pub(super) unsafe fn cuGraphBatchMemOpNodeGetParams(
     Ok(())
 }
 
-pub(super) unsafe fn cuGraphBatchMemOpNodeSetParams(
+pub(super) fn cuGraphBatchMemOpNodeSetParams(
     node: CUgraphNode,
-    parameters: *const CUDA_BATCH_MEM_OP_NODE_PARAMS,
+    parameters: Option<In<CUDA_BATCH_MEM_OP_NODE_PARAMS>>,
 ) -> Result {
-    // SAFETY: the caller's promise.
-    set(node, |platform| unsafe {
-        let all = read(parameters)?;
-        given::batch(platform, all.paramArray, all.count, all.flags, all.ctx)
-    })
+    set(node, |platform| given::batch(platform, parameters))
 }
 
-pub(super) unsafe fn cuGraphNodeSetParams(
+pub(super) fn cuGraphNodeSetParams(
     node: CUgraphNode,
-    parameters: *mut CUgraphNodeParams,
+    parameters: Option<In<CUgraphNodeParams>>,
 ) -> Result {
-    // SAFETY: the caller's promise.
-    set(node, |platform| unsafe { given::any(platform, &read(parameters)?) })
+    set(node, |platform| given::any(platform, parameters.ok_or(INVALID)?))
 }
 
-pub(super) unsafe fn cuGraphKernelNodeCopyAttributes(to: CUgraphNode, from: CUgraphNode) -> Result {
+pub(super) fn cuGraphKernelNodeCopyAttributes(to: CUgraphNode, from: CUgraphNode) -> Result {
     let platform = platform()?;
     let ((to_graph, to), (from_graph, from)) =
         (arguments::node(platform, to)?, arguments::node(platform, from)?);
@@ -188,13 +151,12 @@ pub(super) unsafe fn cuGraphKernelNodeCopyAttributes(to: CUgraphNode, from: CUgr
     to_graph.with_attributes(to, |present| *present = attributes)
 }
 
-pub(super) unsafe fn cuGraphKernelNodeGetAttribute(
+pub(super) fn cuGraphKernelNodeGetAttribute(
     node: CUgraphNode,
     attribute: CUkernelNodeAttrID,
-    value: *mut CUkernelNodeAttrValue,
+    value: Out<CUkernelNodeAttrValue>,
 ) -> Result {
-    // SAFETY: the caller's promise; a value is a union of 64 bytes.
-    let out = unsafe { Out::new(value.cast::<Value>()) }?;
+    let out = value.cast::<Value>();
     let (graph, node) = arguments::node(platform()?, node)?;
     if attribute == CUkernelNodeAttrID::CU_LAUNCH_ATTRIBUTE_COOPERATIVE {
         let cooperative = graph.with_kernel(node, |call| call.shape.cooperative)?;
@@ -207,13 +169,12 @@ pub(super) unsafe fn cuGraphKernelNodeGetAttribute(
     Ok(())
 }
 
-pub(super) unsafe fn cuGraphKernelNodeSetAttribute(
+pub(super) fn cuGraphKernelNodeSetAttribute(
     node: CUgraphNode,
     attribute: CUkernelNodeAttrID,
-    value: *const CUkernelNodeAttrValue,
+    value: In<CUkernelNodeAttrValue>,
 ) -> Result {
-    // SAFETY: the caller's promise; a value is a union of 64 bytes.
-    let value = unsafe { read(value.cast::<Value>()) }?;
+    let value: Value = value.bytes();
     let (graph, node) = arguments::node(platform()?, node)?;
     if attribute == CUkernelNodeAttrID::CU_LAUNCH_ATTRIBUTE_COOPERATIVE {
         let cooperative = value[..4] != [0; 4];

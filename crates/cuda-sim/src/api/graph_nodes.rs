@@ -9,200 +9,196 @@ use cuda_sys::{
 };
 
 use super::Result;
-use super::arguments::{self, Out, handle};
+use super::arguments::{self, Count, In, InOut, Items, List, Out, handle};
 use super::graph_memory::{add_allocation, add_free};
-use super::graph_parameters::{self as given, read};
-use super::graphs::{edges, set_node};
+use super::graph_parameters as given;
+use super::graphs::edges;
 use crate::device::{Platform, platform};
 use crate::graph::Operation;
 
-/// The dependencies that a call lists.
+const INVALID: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
+
+/// The nodes that a new node comes after, as a call lists them.
 #[derive(Clone, Copy)]
-pub(super) struct After {
-    pub(super) nodes: *const CUgraphNode,
-    pub(super) data: *const CUgraphEdgeData,
-    pub(super) count: usize,
+pub(super) struct Dependencies<'call> {
+    nodes: Items<'call, CUgraphNode>,
+    /// What the edges from them carry; null stands for nothing in particular.
+    data: Items<'call, CUgraphEdgeData>,
 }
 
-pub(super) unsafe fn cuGraphAddEmptyNode(
-    node: *mut CUgraphNode,
+impl<'call> Dependencies<'call> {
+    /// Without data of the edges.
+    pub(super) fn new(nodes: List<'call, CUgraphNode>, count: Count) -> Self {
+        Dependencies { nodes: nodes.of(count), data: List::null().of(count) }
+    }
+}
+
+pub(super) fn cuGraphAddEmptyNode(
+    node: Out<CUgraphNode>,
     graph: CUgraph,
-    dependencies: *const CUgraphNode,
-    count: usize,
+    dependencies: List<CUgraphNode>,
+    count: Count,
 ) -> Result {
-    let after = after(dependencies, count);
-    // SAFETY: the caller's promise.
-    unsafe { add(node, graph, after, |_| Ok(Operation::Empty)) }
+    let after = Dependencies::new(dependencies, count);
+    add(node, graph, after, |_| Ok(Operation::Empty))
 }
 
-pub(super) unsafe fn cuGraphAddHostNode(
-    node: *mut CUgraphNode,
+pub(super) fn cuGraphAddHostNode(
+    node: Out<CUgraphNode>,
     graph: CUgraph,
-    dependencies: *const CUgraphNode,
-    count: usize,
-    parameters: *const CUDA_HOST_NODE_PARAMS,
+    dependencies: List<CUgraphNode>,
+    count: Count,
+    parameters: Option<In<CUDA_HOST_NODE_PARAMS>>,
 ) -> Result {
-    let after = after(dependencies, count);
-    // SAFETY: the caller's promise.
-    unsafe { add(node, graph, after, |_| given::host(parameters)) }
+    let after = Dependencies::new(dependencies, count);
+    add(node, graph, after, |_| given::host(parameters))
 }
 
-pub(super) unsafe fn cuGraphAddKernelNode_v2(
-    node: *mut CUgraphNode,
+pub(super) fn cuGraphAddKernelNode_v2(
+    node: Out<CUgraphNode>,
     graph: CUgraph,
-    dependencies: *const CUgraphNode,
-    count: usize,
-    parameters: *const CUDA_KERNEL_NODE_PARAMS,
+    dependencies: List<CUgraphNode>,
+    count: Count,
+    parameters: Option<In<CUDA_KERNEL_NODE_PARAMS>>,
 ) -> Result {
-    let after = after(dependencies, count);
-    // SAFETY: the caller's promise.
-    unsafe { add(node, graph, after, |platform| given::kernel(platform, parameters)) }
+    let after = Dependencies::new(dependencies, count);
+    add(node, graph, after, |platform| given::kernel(platform, parameters))
 }
 
-pub(super) unsafe fn cuGraphAddMemcpyNode(
-    node: *mut CUgraphNode,
+pub(super) fn cuGraphAddMemcpyNode(
+    node: Out<CUgraphNode>,
     graph: CUgraph,
-    dependencies: *const CUgraphNode,
-    count: usize,
-    parameters: *const CUDA_MEMCPY3D,
+    dependencies: List<CUgraphNode>,
+    count: Count,
+    parameters: Option<In<CUDA_MEMCPY3D>>,
     context: CUcontext,
 ) -> Result {
-    let after = after(dependencies, count);
-    // SAFETY: the caller's promise.
-    unsafe { add(node, graph, after, |platform| given::copy(platform, parameters, context)) }
+    let after = Dependencies::new(dependencies, count);
+    add(node, graph, after, |platform| given::copy(platform, parameters, context))
 }
 
-pub(super) unsafe fn cuGraphAddMemsetNode(
-    node: *mut CUgraphNode,
+pub(super) fn cuGraphAddMemsetNode(
+    node: Out<CUgraphNode>,
     graph: CUgraph,
-    dependencies: *const CUgraphNode,
-    count: usize,
-    parameters: *const CUDA_MEMSET_NODE_PARAMS,
+    dependencies: List<CUgraphNode>,
+    count: Count,
+    parameters: Option<In<CUDA_MEMSET_NODE_PARAMS>>,
     context: CUcontext,
 ) -> Result {
-    let after = after(dependencies, count);
-    // SAFETY: the caller's promise.
-    unsafe { add(node, graph, after, |platform| given::fill(platform, parameters, context)) }
+    let after = Dependencies::new(dependencies, count);
+    add(node, graph, after, |platform| given::fill(platform, parameters, context))
 }
 
-pub(super) unsafe fn cuGraphAddEventRecordNode(
-    node: *mut CUgraphNode,
+pub(super) fn cuGraphAddEventRecordNode(
+    node: Out<CUgraphNode>,
     graph: CUgraph,
-    dependencies: *const CUgraphNode,
-    count: usize,
+    dependencies: List<CUgraphNode>,
+    count: Count,
     event: CUevent,
 ) -> Result {
-    let after = after(dependencies, count);
-    // SAFETY: the caller's promise.
-    unsafe { add(node, graph, after, |platform| given::record(platform, event)) }
+    let after = Dependencies::new(dependencies, count);
+    add(node, graph, after, |platform| given::record(platform, event))
 }
 
-pub(super) unsafe fn cuGraphAddEventWaitNode(
-    node: *mut CUgraphNode,
+pub(super) fn cuGraphAddEventWaitNode(
+    node: Out<CUgraphNode>,
     graph: CUgraph,
-    dependencies: *const CUgraphNode,
-    count: usize,
+    dependencies: List<CUgraphNode>,
+    count: Count,
     event: CUevent,
 ) -> Result {
-    let after = after(dependencies, count);
-    // SAFETY: the caller's promise.
-    unsafe { add(node, graph, after, |platform| given::wait(platform, event)) }
+    let after = Dependencies::new(dependencies, count);
+    add(node, graph, after, |platform| given::wait(platform, event))
 }
 
-pub(super) unsafe fn cuGraphAddBatchMemOpNode(
-    node: *mut CUgraphNode,
+pub(super) fn cuGraphAddBatchMemOpNode(
+    node: Out<CUgraphNode>,
     graph: CUgraph,
-    dependencies: *const CUgraphNode,
-    count: usize,
-    parameters: *const CUDA_BATCH_MEM_OP_NODE_PARAMS,
+    dependencies: List<CUgraphNode>,
+    count: Count,
+    parameters: Option<In<CUDA_BATCH_MEM_OP_NODE_PARAMS>>,
 ) -> Result {
-    let operation = |platform| {
-        // SAFETY: the caller's promise.
-        unsafe {
-            let all = read(parameters)?;
-            given::batch(platform, all.paramArray, all.count, all.flags, all.ctx)
-        }
-    };
-    let after = after(dependencies, count);
-    // SAFETY: the caller's promise.
-    unsafe { add(node, graph, after, operation) }
+    let operation = |platform| given::batch(platform, parameters);
+    let after = Dependencies::new(dependencies, count);
+    add(node, graph, after, operation)
 }
 
-pub(super) unsafe fn cuGraphAddChildGraphNode(
-    node: *mut CUgraphNode,
+pub(super) fn cuGraphAddChildGraphNode(
+    node: Out<CUgraphNode>,
     graph: CUgraph,
-    dependencies: *const CUgraphNode,
-    count: usize,
+    dependencies: List<CUgraphNode>,
+    count: Count,
     child: CUgraph,
 ) -> Result {
-    let after = after(dependencies, count);
-    // SAFETY: the caller's promise.
-    unsafe { add(node, graph, after, |platform| child_of(platform, graph, child)) }
+    let after = Dependencies::new(dependencies, count);
+    add(node, graph, after, |platform| child_of(platform, graph, child))
 }
 
-pub(super) unsafe fn cuGraphAddNode_v2(
-    node: *mut CUgraphNode,
+pub(super) fn cuGraphAddNode_v2(
+    node: Option<Out<CUgraphNode>>,
     graph: CUgraph,
-    dependencies: *const CUgraphNode,
-    data: *const CUgraphEdgeData,
-    count: usize,
-    parameters: *mut CUgraphNodeParams,
+    dependencies: List<CUgraphNode>,
+    data: List<CUgraphEdgeData>,
+    count: Count,
+    parameters: InOut<CUgraphNodeParams>,
 ) -> Result {
-    let after = After { nodes: dependencies, data, count };
-    // SAFETY: the caller's promise.
-    let place = unsafe { Out::new(parameters) }?;
-    // SAFETY: as above.
-    let mut all = unsafe { read(parameters) }?;
-    // SAFETY: the type says which member it is, and the caller vouches for what it points to.
-    unsafe {
-        match all.type_ {
-            Type::CU_GRAPH_NODE_TYPE_MEM_ALLOC => {
-                let mut allocation = all.__bindgen_anon_1.alloc;
-                add_allocation(node, graph, after, (&raw mut allocation).cast())?;
-                all.__bindgen_anon_1.alloc = allocation;
+    let after = Dependencies { nodes: dependencies.of(count), data: data.of(count) };
+    let mut all = parameters.get();
+    match all.type_ {
+        Type::CU_GRAPH_NODE_TYPE_MEM_ALLOC => {
+            // SAFETY: the type says that this is the member. The newer structure has the members of
+            // the older one, and the program says of them what it says to `cuGraphAddMemAllocNode`.
+            let allocation = unsafe { InOut::new((&raw mut all.__bindgen_anon_1.alloc).cast()) };
+            add_allocation(node, graph, after, allocation)?;
+        }
+        Type::CU_GRAPH_NODE_TYPE_MEM_FREE => {
+            // SAFETY: the type says that this is the member.
+            let pointer = unsafe { all.__bindgen_anon_1.free.dptr };
+            add_free(node.ok_or(INVALID)?, graph, after, pointer)?;
+        }
+        Type::CU_GRAPH_NODE_TYPE_GRAPH => {
+            // SAFETY: the type says that this is the member.
+            let child = unsafe { all.__bindgen_anon_1.graph };
+            let clone = CUgraphChildGraphNodeOwnership::CU_GRAPH_CHILD_GRAPH_OWNERSHIP_CLONE;
+            if child.ownership != clone {
+                return Err(CUresult::CUDA_ERROR_NOT_SUPPORTED);
             }
-            Type::CU_GRAPH_NODE_TYPE_MEM_FREE => {
-                add_free(node, graph, after, all.__bindgen_anon_1.free.dptr)?;
-            }
-            Type::CU_GRAPH_NODE_TYPE_GRAPH => {
-                let child = all.__bindgen_anon_1.graph;
-                let clone = CUgraphChildGraphNodeOwnership::CU_GRAPH_CHILD_GRAPH_OWNERSHIP_CLONE;
-                if child.ownership != clone {
-                    return Err(CUresult::CUDA_ERROR_NOT_SUPPORTED);
-                }
-                add(node, graph, after, |platform| child_of(platform, graph, child.graph))?;
-                all.__bindgen_anon_1.graph.graph = handle(child_graph(node.read_unaligned())?);
-            }
-            _ => add(node, graph, after, |platform| given::any(platform, &all))?,
+            let node = node.ok_or(INVALID)?;
+            let added = insert(graph, after, |platform| child_of(platform, graph, child.graph))?;
+            node.set(added);
+            all.__bindgen_anon_1.graph.graph = handle(child_graph(added)?);
+        }
+        _ => {
+            // SAFETY: a copy of what the program gave, of which it promises the same.
+            let given = unsafe { In::new(&raw const all) };
+            add(node.ok_or(INVALID)?, graph, after, |platform| given::any(platform, given))?;
         }
     }
-    place.set(all);
+    parameters.set(all);
     Ok(())
 }
 
-/// Adds a node that does what `operation` says.
-///
-/// # Safety
-/// `node` is null or writable; what `after` lists is there.
-pub(super) unsafe fn add(
-    node: *mut CUgraphNode,
+/// Adds a node that does what `operation` says, and tells the program its handle.
+pub(super) fn add(
+    out: Out<CUgraphNode>,
     graph: CUgraph,
-    after: After,
+    after: Dependencies,
     operation: impl FnOnce(&'static Platform) -> Result<Operation>,
 ) -> Result {
-    // SAFETY: the caller's promise.
-    let out = unsafe { Out::new(node) }?;
-    let platform = platform()?;
-    let graph = arguments::graph(platform, graph)?;
-    // SAFETY: as above.
-    let edges = unsafe { edges(platform, &graph, after.nodes, after.data, after.count) }?;
-    let added = graph.add(operation(platform)?, edges)?;
-    set_node(&out, &graph, added);
+    out.set(insert(graph, after, operation)?);
     Ok(())
 }
 
-pub(super) fn after(nodes: *const CUgraphNode, count: usize) -> After {
-    After { nodes, data: std::ptr::null(), count }
+fn insert(
+    graph: CUgraph,
+    after: Dependencies,
+    operation: impl FnOnce(&'static Platform) -> Result<Operation>,
+) -> Result<CUgraphNode> {
+    let platform = platform()?;
+    let graph = arguments::graph(platform, graph)?;
+    let edges = edges(platform, &graph, after.nodes, after.data)?;
+    let added = graph.add(operation(platform)?, edges)?;
+    Ok(handle(graph.handle_of(added)))
 }
 
 /// The handle of the graph that a node runs.

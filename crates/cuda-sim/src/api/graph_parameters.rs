@@ -5,36 +5,34 @@ use std::ptr;
 use std::sync::Arc;
 
 use cuda_sys::{
-    CUDA_HOST_NODE_PARAMS, CUDA_KERNEL_NODE_PARAMS, CUDA_MEMCPY3D, CUDA_MEMSET_NODE_PARAMS,
-    CUcontext, CUevent, CUgraphNodeParams, CUgraphNodeType as Type, CUmemorytype, CUresult,
+    CUDA_BATCH_MEM_OP_NODE_PARAMS, CUDA_HOST_NODE_PARAMS, CUDA_KERNEL_NODE_PARAMS, CUDA_MEMCPY3D,
+    CUDA_MEMSET_NODE_PARAMS, CUcontext, CUevent, CUgraphNodeParams, CUgraphNodeType as Type,
+    CUmemorytype, CUresult,
 };
 
 use super::Result;
-use super::arguments::{self, handle};
-use super::launch::parameters;
-use super::rows::Side;
+use super::arguments::{
+    self, In, Items, ParameterBuffer, ParameterPointers, copied_parameters, handle,
+};
+use super::endpoints::Endpoint;
 use super::stream_memory::operations;
 use crate::device::launch::{KernelCall, Shape};
 use crate::device::{Context, Event, Platform, current};
 use crate::graph::{CopyParameters, FillParameters, HostCall, Operation, Shown};
 
-/// # Safety
-/// `given` is null or readable.
-pub(super) unsafe fn host(given: *const CUDA_HOST_NODE_PARAMS) -> Result<Operation> {
-    // SAFETY: the caller's promise.
-    let given = unsafe { read(given) }?;
+const INVALID: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
+
+pub(super) fn host(given: Option<In<CUDA_HOST_NODE_PARAMS>>) -> Result<Operation> {
+    let given = read(given)?;
     let function = given.fn_.ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)?;
     Ok(Operation::Host(HostCall::new(function, given.userData)))
 }
 
-/// # Safety
-/// `given` is null or readable, and the kernel's parameters are as it says.
-pub(super) unsafe fn kernel(
+pub(super) fn kernel(
     platform: &'static Platform,
-    given: *const CUDA_KERNEL_NODE_PARAMS,
+    given: Option<In<CUDA_KERNEL_NODE_PARAMS>>,
 ) -> Result<Operation> {
-    // SAFETY: the caller's promise.
-    let given = unsafe { read(given) }?;
+    let given = read(given)?;
     let function = arguments::function(platform, given.func)?;
     let shape = Shape {
         grid: [given.gridDimX, given.gridDimY, given.gridDimZ],
@@ -42,23 +40,24 @@ pub(super) unsafe fn kernel(
         dynamic_shared: given.sharedMemBytes,
         cooperative: false,
     };
-    // SAFETY: as above.
-    let parameters = unsafe { parameters(&function, given.kernelParams, given.extra) }?;
+    // SAFETY: the program says of these members what it says of the arguments of a launch.
+    let (pointers, buffer) =
+        unsafe { (ParameterPointers::new(given.kernelParams), ParameterBuffer::new(given.extra)) };
+    let parameters = copied_parameters(&function, pointers, buffer)?;
     let call = KernelCall { function, shape, parameters };
     call.check()?;
     Ok(Operation::Kernel(call))
 }
 
-/// # Safety
-/// `given` is null or readable.
-pub(super) unsafe fn copy(
+pub(super) fn copy(
     platform: &'static Platform,
-    given: *const CUDA_MEMCPY3D,
+    given: Option<In<CUDA_MEMCPY3D>>,
     context: CUcontext,
 ) -> Result<Operation> {
-    // SAFETY: the caller's promise.
-    let given = unsafe { read(given) }?;
-    let (to, from) = (Side::destination(&given).of_node(), Side::source(&given).of_node());
+    let described = given.ok_or(INVALID)?;
+    let given = described.read();
+    let (to, from) =
+        (Endpoint::destination(described).of_node(), Endpoint::source(described).of_node());
     let extents = [given.WidthInBytes, given.Height, given.Depth];
     let [width, height, depth] = extents.map(|extent| extent as u64);
     let mut parameters = CopyParameters { from, to, width, height, depth };
@@ -66,15 +65,12 @@ pub(super) unsafe fn copy(
     Ok(Operation::Copy(parameters, context_or_current(platform, context)?))
 }
 
-/// # Safety
-/// `given` is null or readable.
-pub(super) unsafe fn fill(
+pub(super) fn fill(
     platform: &'static Platform,
-    given: *const CUDA_MEMSET_NODE_PARAMS,
+    given: Option<In<CUDA_MEMSET_NODE_PARAMS>>,
     context: CUcontext,
 ) -> Result<Operation> {
-    // SAFETY: the caller's promise.
-    let given = unsafe { read(given) }?;
+    let given = read(given)?;
     let parameters = FillParameters {
         address: given.dst,
         pitch: given.pitch as u64,
@@ -88,43 +84,37 @@ pub(super) unsafe fn fill(
 }
 
 /// The parameters of a node of any kind but those that give something back.
-///
-/// # Safety
-/// What they point to is as they say.
-pub(super) unsafe fn any(
-    platform: &'static Platform,
-    given: &CUgraphNodeParams,
-) -> Result<Operation> {
-    let invalid = CUresult::CUDA_ERROR_INVALID_VALUE;
+pub(super) fn any(platform: &'static Platform, given: In<CUgraphNodeParams>) -> Result<Operation> {
+    let given = given.read();
     if given.reserved0 != [0; 3] || given.reserved2 != 0 {
-        return Err(invalid);
+        return Err(INVALID);
     }
     let of = &given.__bindgen_anon_1;
-    // SAFETY: the type says which member it is; all of them may hold any bytes but the host node's
-    // function, which the caller vouches for. The first members of the newer structures are the
-    // older ones.
+    // SAFETY: the type says which member of the union it is, and the program gives what it says;
+    // the first members of the newer structures are those of the older ones.
     unsafe {
         match given.type_ {
             Type::CU_GRAPH_NODE_TYPE_EMPTY => Ok(Operation::Empty),
-            Type::CU_GRAPH_NODE_TYPE_KERNEL => kernel(platform, (&raw const of.kernel).cast()),
+            Type::CU_GRAPH_NODE_TYPE_KERNEL => {
+                kernel(platform, Some(In::new((&raw const of.kernel).cast())))
+            }
             Type::CU_GRAPH_NODE_TYPE_MEMCPY => {
                 let context = of.memcpy.copyCtx;
-                copy(platform, &raw const of.memcpy.copyParams, context)
+                copy(platform, Some(In::new(&raw const of.memcpy.copyParams)), context)
             }
             Type::CU_GRAPH_NODE_TYPE_MEMSET => {
-                fill(platform, (&raw const of.memset).cast(), of.memset.ctx)
+                fill(platform, Some(In::new((&raw const of.memset).cast())), of.memset.ctx)
             }
-            Type::CU_GRAPH_NODE_TYPE_HOST => host((&raw const of.host).cast()),
+            Type::CU_GRAPH_NODE_TYPE_HOST => host(Some(In::new((&raw const of.host).cast()))),
             Type::CU_GRAPH_NODE_TYPE_EVENT_RECORD => record(platform, of.eventRecord.event),
             Type::CU_GRAPH_NODE_TYPE_WAIT_EVENT => wait(platform, of.eventWait.event),
             Type::CU_GRAPH_NODE_TYPE_BATCH_MEM_OP => {
-                let (list, count) = (of.memOp.paramArray, of.memOp.count);
-                batch(platform, list, count, of.memOp.flags, of.memOp.ctx)
+                batch(platform, Some(In::new((&raw const of.memOp).cast())))
             }
             Type::CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL
             | Type::CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT
             | Type::CU_GRAPH_NODE_TYPE_CONDITIONAL => Err(CUresult::CUDA_ERROR_NOT_SUPPORTED),
-            _ => Err(invalid),
+            _ => Err(INVALID),
         }
     }
 }
@@ -141,18 +131,15 @@ pub(super) fn wait(platform: &'static Platform, event: CUevent) -> Result<Operat
     arguments::event(platform, event).map(Operation::Wait)
 }
 
-/// # Safety
-/// `list` has `count` elements.
-pub(super) unsafe fn batch(
+pub(super) fn batch(
     platform: &'static Platform,
-    list: *const cuda_sys::CUstreamBatchMemOpParams,
-    count: u32,
-    flags: u32,
-    context: CUcontext,
+    given: Option<In<CUDA_BATCH_MEM_OP_NODE_PARAMS>>,
 ) -> Result<Operation> {
-    // SAFETY: the caller's promise.
-    let operations = unsafe { operations(list, count, flags) }?;
-    let context = context_or_current(platform, context)?;
+    let given = read(given)?;
+    // SAFETY: the program says how many elements its list has.
+    let list = unsafe { Items::new(given.paramArray.cast_const(), given.count as usize) };
+    let operations = operations(list, given.flags)?;
+    let context = context_or_current(platform, given.ctx)?;
     operations.iter().try_for_each(|operation| operation.check(platform, &context))?;
     Ok(Operation::Batch(operations.into(), context))
 }
@@ -248,13 +235,6 @@ pub(super) fn context_or_current(platform: &Platform, context: CUcontext) -> Res
 
 /// # Errors
 /// `CUDA_ERROR_INVALID_VALUE` for null.
-///
-/// # Safety
-/// `given` is null or readable.
-pub(super) unsafe fn read<T>(given: *const T) -> Result<T> {
-    if given.is_null() {
-        return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
-    }
-    // SAFETY: the caller's promise; it need not be aligned.
-    Ok(unsafe { given.read_unaligned() })
+fn read<T: Copy>(given: Option<In<T>>) -> Result<T> {
+    given.map(|given| given.read()).ok_or(INVALID)
 }

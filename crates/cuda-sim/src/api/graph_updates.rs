@@ -12,50 +12,46 @@ use cuda_sys::{
 };
 
 use super::Result;
-use super::arguments::{self, Out, handle, number};
-use super::graph_parameters::{self as given, read};
+use super::arguments::{self, In, Out, handle, number};
+use super::graph_parameters as given;
 use crate::device::{Platform, platform};
 use crate::graph::{Mismatch, Operation};
 
-pub(super) unsafe fn cuGraphExecKernelNodeSetParams_v2(
+pub(super) fn cuGraphExecKernelNodeSetParams_v2(
     executable: CUgraphExec,
     node: CUgraphNode,
-    parameters: *const CUDA_KERNEL_NODE_PARAMS,
+    parameters: Option<In<CUDA_KERNEL_NODE_PARAMS>>,
 ) -> Result {
-    // SAFETY: the caller's promise.
-    replace(executable, node, |platform| unsafe { given::kernel(platform, parameters) })
+    replace(executable, node, |platform| given::kernel(platform, parameters))
 }
 
-pub(super) unsafe fn cuGraphExecMemcpyNodeSetParams(
+pub(super) fn cuGraphExecMemcpyNodeSetParams(
     executable: CUgraphExec,
     node: CUgraphNode,
-    parameters: *const CUDA_MEMCPY3D,
+    parameters: Option<In<CUDA_MEMCPY3D>>,
     context: CUcontext,
 ) -> Result {
-    // SAFETY: the caller's promise.
-    replace(executable, node, |platform| unsafe { given::copy(platform, parameters, context) })
+    replace(executable, node, |platform| given::copy(platform, parameters, context))
 }
 
-pub(super) unsafe fn cuGraphExecMemsetNodeSetParams(
+pub(super) fn cuGraphExecMemsetNodeSetParams(
     executable: CUgraphExec,
     node: CUgraphNode,
-    parameters: *const CUDA_MEMSET_NODE_PARAMS,
+    parameters: Option<In<CUDA_MEMSET_NODE_PARAMS>>,
     context: CUcontext,
 ) -> Result {
-    // SAFETY: the caller's promise.
-    replace(executable, node, |platform| unsafe { given::fill(platform, parameters, context) })
+    replace(executable, node, |platform| given::fill(platform, parameters, context))
 }
 
-pub(super) unsafe fn cuGraphExecHostNodeSetParams(
+pub(super) fn cuGraphExecHostNodeSetParams(
     executable: CUgraphExec,
     node: CUgraphNode,
-    parameters: *const CUDA_HOST_NODE_PARAMS,
+    parameters: Option<In<CUDA_HOST_NODE_PARAMS>>,
 ) -> Result {
-    // SAFETY: the caller's promise.
-    replace(executable, node, |_| unsafe { given::host(parameters) })
+    replace(executable, node, |_| given::host(parameters))
 }
 
-pub(super) unsafe fn cuGraphExecEventRecordNodeSetEvent(
+pub(super) fn cuGraphExecEventRecordNodeSetEvent(
     executable: CUgraphExec,
     node: CUgraphNode,
     event: CUevent,
@@ -63,7 +59,7 @@ pub(super) unsafe fn cuGraphExecEventRecordNodeSetEvent(
     replace(executable, node, |platform| given::record(platform, event))
 }
 
-pub(super) unsafe fn cuGraphExecEventWaitNodeSetEvent(
+pub(super) fn cuGraphExecEventWaitNodeSetEvent(
     executable: CUgraphExec,
     node: CUgraphNode,
     event: CUevent,
@@ -71,19 +67,15 @@ pub(super) unsafe fn cuGraphExecEventWaitNodeSetEvent(
     replace(executable, node, |platform| given::wait(platform, event))
 }
 
-pub(super) unsafe fn cuGraphExecBatchMemOpNodeSetParams(
+pub(super) fn cuGraphExecBatchMemOpNodeSetParams(
     executable: CUgraphExec,
     node: CUgraphNode,
-    parameters: *const CUDA_BATCH_MEM_OP_NODE_PARAMS,
+    parameters: Option<In<CUDA_BATCH_MEM_OP_NODE_PARAMS>>,
 ) -> Result {
-    // SAFETY: the caller's promise.
-    replace(executable, node, |platform| unsafe {
-        let all = read(parameters)?;
-        given::batch(platform, all.paramArray, all.count, all.flags, all.ctx)
-    })
+    replace(executable, node, |platform| given::batch(platform, parameters))
 }
 
-pub(super) unsafe fn cuGraphExecChildGraphNodeSetParams(
+pub(super) fn cuGraphExecChildGraphNodeSetParams(
     executable: CUgraphExec,
     node: CUgraphNode,
     child: CUgraph,
@@ -93,30 +85,25 @@ pub(super) unsafe fn cuGraphExecChildGraphNodeSetParams(
     executable.update_child(number(node), &*arguments::graph(platform, child)?)
 }
 
-pub(super) unsafe fn cuGraphExecNodeSetParams(
+pub(super) fn cuGraphExecNodeSetParams(
     executable: CUgraphExec,
     node: CUgraphNode,
-    parameters: *mut CUgraphNodeParams,
+    parameters: In<CUgraphNodeParams>,
 ) -> Result {
-    // SAFETY: the caller's promise.
-    let all = unsafe { read(parameters) }?;
+    let all = parameters.read();
     if all.type_ == CUgraphNodeType::CU_GRAPH_NODE_TYPE_GRAPH {
         // SAFETY: the type says which member it is.
         let child = unsafe { all.__bindgen_anon_1.graph.graph };
-        // SAFETY: nothing is pointed to.
-        return unsafe { cuGraphExecChildGraphNodeSetParams(executable, node, child) };
+        return cuGraphExecChildGraphNodeSetParams(executable, node, child);
     }
-    // SAFETY: the caller's promise.
-    replace(executable, node, |platform| unsafe { given::any(platform, &all) })
+    replace(executable, node, |platform| given::any(platform, parameters))
 }
 
-pub(super) unsafe fn cuGraphExecUpdate_v2(
+pub(super) fn cuGraphExecUpdate_v2(
     executable: CUgraphExec,
     graph: CUgraph,
-    info: *mut CUgraphExecUpdateResultInfo,
+    out: Out<CUgraphExecUpdateResultInfo>,
 ) -> Result {
-    // SAFETY: the caller's promise.
-    let out = unsafe { Out::new(info) }?;
     let platform = platform()?;
     let failed = |error| {
         let outcome = Outcome::CU_GRAPH_EXEC_UPDATE_ERROR;
@@ -143,7 +130,7 @@ pub(super) unsafe fn cuGraphExecUpdate_v2(
     result
 }
 
-pub(super) unsafe fn cuGraphNodeSetEnabled(
+pub(super) fn cuGraphNodeSetEnabled(
     executable: CUgraphExec,
     node: CUgraphNode,
     enables: c_uint,
@@ -151,13 +138,11 @@ pub(super) unsafe fn cuGraphNodeSetEnabled(
     arguments::executable(platform()?, executable)?.enable(number(node), enables != 0)
 }
 
-pub(super) unsafe fn cuGraphNodeGetEnabled(
+pub(super) fn cuGraphNodeGetEnabled(
     executable: CUgraphExec,
     node: CUgraphNode,
-    is_enabled: *mut c_uint,
+    out: Out<c_uint>,
 ) -> Result {
-    // SAFETY: the caller's promise.
-    let out = unsafe { Out::new(is_enabled) }?;
     let executable = arguments::executable(platform()?, executable)?;
     out.set(c_uint::from(executable.is_enabled(number(node))?));
     Ok(())

@@ -2,7 +2,8 @@
 
 #![allow(non_snake_case, reason = "the names of the C API")]
 
-use std::ffi::{c_char, c_uint};
+use std::ffi::c_uint;
+use std::iter;
 use std::sync::Arc;
 
 use cuda_sys::{
@@ -11,13 +12,11 @@ use cuda_sys::{
 };
 
 use super::Result;
-use super::arguments::{self, Out, handle, number, text};
+use super::arguments::{self, Count, CountInOut, Items, List, Out, Room, handle, number};
 use crate::device::{Platform, platform};
 use crate::graph::{Edge, Graph, NodeId, Ports, dot};
 
-pub(super) unsafe fn cuGraphCreate(graph: *mut CUgraph, flags: c_uint) -> Result {
-    // SAFETY: the caller's promise.
-    let out = unsafe { Out::new(graph) }?;
+pub(super) fn cuGraphCreate(out: Out<CUgraph>, flags: c_uint) -> Result {
     if flags != 0 {
         return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
     }
@@ -25,7 +24,7 @@ pub(super) unsafe fn cuGraphCreate(graph: *mut CUgraph, flags: c_uint) -> Result
     Ok(())
 }
 
-pub(super) unsafe fn cuGraphDestroy(graph: CUgraph) -> Result {
+pub(super) fn cuGraphDestroy(graph: CUgraph) -> Result {
     let platform = platform()?;
     let graph = arguments::graph(platform, graph)?;
     if graph.is_child() || graph.is_being_captured() {
@@ -35,7 +34,7 @@ pub(super) unsafe fn cuGraphDestroy(graph: CUgraph) -> Result {
     removed.map(drop).ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)
 }
 
-pub(super) unsafe fn cuGraphDestroyNode(node: CUgraphNode) -> Result {
+pub(super) fn cuGraphDestroyNode(node: CUgraphNode) -> Result {
     let (graph, node) = arguments::node(platform()?, node)?;
     if graph.is_being_captured() || graph.has_memory_nodes() || !graph.remove(node) {
         return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
@@ -43,20 +42,16 @@ pub(super) unsafe fn cuGraphDestroyNode(node: CUgraphNode) -> Result {
     Ok(())
 }
 
-pub(super) unsafe fn cuGraphClone(clone: *mut CUgraph, original: CUgraph) -> Result {
-    // SAFETY: the caller's promise.
-    let out = unsafe { Out::new(clone) }?;
+pub(super) fn cuGraphClone(out: Out<CUgraph>, original: CUgraph) -> Result {
     out.set(handle(arguments::graph(platform()?, original)?.duplicate()?.handle));
     Ok(())
 }
 
-pub(super) unsafe fn cuGraphNodeFindInClone(
-    node: *mut CUgraphNode,
+pub(super) fn cuGraphNodeFindInClone(
+    out: Out<CUgraphNode>,
     original: CUgraphNode,
     clone: CUgraph,
 ) -> Result {
-    // SAFETY: the caller's promise.
-    let out = unsafe { Out::new(node) }?;
     let platform = platform()?;
     arguments::node(platform, original)?;
     let found = arguments::graph(platform, clone)?.copy_of(number(original));
@@ -64,13 +59,7 @@ pub(super) unsafe fn cuGraphNodeFindInClone(
     Ok(())
 }
 
-pub(super) unsafe fn cuGraphDebugDotPrint(
-    graph: CUgraph,
-    path: *const c_char,
-    flags: c_uint,
-) -> Result {
-    // SAFETY: the caller's promise.
-    let path = unsafe { text(path) }?;
+pub(super) fn cuGraphDebugDotPrint(graph: CUgraph, path: &str, flags: c_uint) -> Result {
     let graph = arguments::graph(platform()?, graph)?;
     let handles =
         DotFlags::CU_GRAPH_DEBUG_DOT_FLAGS_HANDLES.0 | DotFlags::CU_GRAPH_DEBUG_DOT_FLAGS_VERBOSE.0;
@@ -81,160 +70,131 @@ pub(super) unsafe fn cuGraphDebugDotPrint(
     })
 }
 
-pub(super) unsafe fn cuGraphNodeGetType(
-    node: CUgraphNode,
-    node_type: *mut CUgraphNodeType,
-) -> Result {
-    // SAFETY: the caller's promise.
-    let out = unsafe { Out::new(node_type) }?;
+pub(super) fn cuGraphNodeGetType(node: CUgraphNode, out: Out<CUgraphNodeType>) -> Result {
     let (graph, node) = arguments::node(platform()?, node)?;
     let operation = graph.operation(node).ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)?;
     out.set(operation.node_type());
     Ok(())
 }
 
-pub(super) unsafe fn cuGraphGetNodes(
+pub(super) fn cuGraphGetNodes(
     graph: CUgraph,
-    nodes: *mut CUgraphNode,
-    count: *mut usize,
+    nodes: Room<CUgraphNode>,
+    count: Option<CountInOut>,
 ) -> Result {
     let graph = arguments::graph(platform()?, graph)?;
-    // SAFETY: the caller's promise.
-    unsafe { write_list(nodes, count, &graph.handles()) }
+    let count = count.ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)?;
+    write_nodes(nodes, &count, &graph.handles());
+    Ok(())
 }
 
-pub(super) unsafe fn cuGraphGetRootNodes(
+pub(super) fn cuGraphGetRootNodes(
     graph: CUgraph,
-    nodes: *mut CUgraphNode,
-    count: *mut usize,
+    nodes: Room<CUgraphNode>,
+    count: Option<CountInOut>,
 ) -> Result {
     let graph = arguments::graph(platform()?, graph)?;
-    // SAFETY: the caller's promise.
-    unsafe { write_list(nodes, count, &graph.roots()) }
+    let count = count.ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)?;
+    write_nodes(nodes, &count, &graph.roots());
+    Ok(())
 }
 
-pub(super) unsafe fn cuGraphGetEdges_v2(
+pub(super) fn cuGraphGetEdges_v2(
     graph: CUgraph,
-    from: *mut CUgraphNode,
-    to: *mut CUgraphNode,
-    data: *mut CUgraphEdgeData,
-    count: *mut usize,
+    from: Room<CUgraphNode>,
+    to: Room<CUgraphNode>,
+    data: Room<CUgraphEdgeData>,
+    count: Option<CountInOut>,
 ) -> Result {
     let graph = arguments::graph(platform()?, graph)?;
     let edges = graph.edges();
     if from.is_null() != to.is_null() || (from.is_null() && !data.is_null()) {
         return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
     }
-    check_lossless(from, data, edges.iter().map(|edge| edge.2))?;
-    let ports: Vec<_> = edges.iter().map(|edge| edge_data(edge.2)).collect();
-    let ends = |end: fn(&(u64, u64, Ports)) -> u64| edges.iter().map(end).collect::<Vec<_>>();
-    // SAFETY: the caller's promise; the number is written last, since each list reads it.
-    unsafe {
-        let room = Out::new(count).map(|_| count.read_unaligned())?;
-        write_all(to, room, ends(|edge| edge.1).into_iter().map(handle));
-        write_all(data, room, ports.into_iter());
-        write_list(from, count, &ends(|edge| edge.0))
-    }
+    check_lossless(&from, &data, edges.iter().map(|edge| edge.2))?;
+    let count = count.ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)?;
+    to.of(count.room()).write(edges.iter().map(|edge| handle(edge.1)));
+    data.of(count.room()).write(edges.iter().map(|edge| edge_data(edge.2)));
+    let starts: Vec<_> = edges.iter().map(|edge| edge.0).collect();
+    write_nodes(from, &count, &starts);
+    Ok(())
 }
 
-pub(super) unsafe fn cuGraphNodeGetDependencies_v2(
+pub(super) fn cuGraphNodeGetDependencies_v2(
     node: CUgraphNode,
-    dependencies: *mut CUgraphNode,
-    data: *mut CUgraphEdgeData,
-    count: *mut usize,
+    dependencies: Room<CUgraphNode>,
+    data: Room<CUgraphEdgeData>,
+    count: Option<CountInOut>,
 ) -> Result {
     let (graph, node) = arguments::node(platform()?, node)?;
-    // SAFETY: the caller's promise.
-    unsafe { write_neighbours(dependencies, data, count, &graph.dependencies(node)) }
+    write_neighbours(dependencies, data, count, &graph.dependencies(node))
 }
 
-pub(super) unsafe fn cuGraphNodeGetDependentNodes_v2(
+pub(super) fn cuGraphNodeGetDependentNodes_v2(
     node: CUgraphNode,
-    dependents: *mut CUgraphNode,
-    data: *mut CUgraphEdgeData,
-    count: *mut usize,
+    dependents: Room<CUgraphNode>,
+    data: Room<CUgraphEdgeData>,
+    count: Option<CountInOut>,
 ) -> Result {
     let (graph, node) = arguments::node(platform()?, node)?;
-    // SAFETY: the caller's promise.
-    unsafe { write_neighbours(dependents, data, count, &graph.dependents(node)) }
+    write_neighbours(dependents, data, count, &graph.dependents(node))
 }
 
-pub(super) unsafe fn cuGraphAddDependencies_v2(
+pub(super) fn cuGraphAddDependencies_v2(
     graph: CUgraph,
-    from: *const CUgraphNode,
-    to: *const CUgraphNode,
-    data: *const CUgraphEdgeData,
-    count: usize,
+    from: List<CUgraphNode>,
+    to: List<CUgraphNode>,
+    data: List<CUgraphEdgeData>,
+    count: Count,
 ) -> Result {
     let platform = platform()?;
     let graph = arguments::graph(platform, graph)?;
-    // SAFETY: the caller's promise.
-    graph.add_edges(&unsafe { pairs(platform, &graph, from, to, data, count) }?)
+    graph.add_edges(&pairs(platform, &graph, [from.of(count), to.of(count)], data.of(count))?)
 }
 
-pub(super) unsafe fn cuGraphRemoveDependencies_v2(
+pub(super) fn cuGraphRemoveDependencies_v2(
     graph: CUgraph,
-    from: *const CUgraphNode,
-    to: *const CUgraphNode,
-    data: *const CUgraphEdgeData,
-    count: usize,
+    from: List<CUgraphNode>,
+    to: List<CUgraphNode>,
+    data: List<CUgraphEdgeData>,
+    count: Count,
 ) -> Result {
     let platform = platform()?;
     let graph = arguments::graph(platform, graph)?;
-    // SAFETY: the caller's promise.
-    graph.remove_edges(&unsafe { pairs(platform, &graph, from, to, data, count) }?)
+    graph.remove_edges(&pairs(platform, &graph, [from.of(count), to.of(count)], data.of(count))?)
 }
 
 /// The edges that a call lists: from nodes of a graph, with data or without.
 ///
 /// # Errors
 /// `CUDA_ERROR_INVALID_VALUE` for what is not a node of the graph.
-///
-/// # Safety
-/// `nodes`, and `data` unless it is null, have `count` elements.
-pub(super) unsafe fn edges(
+pub(super) fn edges(
     platform: &Platform,
     graph: &Arc<Graph>,
-    nodes: *const CUgraphNode,
-    data: *const CUgraphEdgeData,
-    count: usize,
+    nodes: Items<CUgraphNode>,
+    data: Items<CUgraphEdgeData>,
 ) -> Result<Vec<Edge>> {
-    let invalid = CUresult::CUDA_ERROR_INVALID_VALUE;
-    if count > 0 && nodes.is_null() {
-        return Err(invalid);
+    let nodes = nodes.iter()?.map(|node| node_of(platform, graph, node));
+    if data.is_null() {
+        return nodes.map(|from| Ok(Edge { from: from?, ports: Ports::default() })).collect();
     }
-    let edge = |index| {
-        // SAFETY: the caller's promise.
-        let from = node_of(platform, graph, unsafe { nodes.add(index).read_unaligned() })?;
-        if data.is_null() {
-            return Ok(Edge { from, ports: Ports::default() });
-        }
-        // SAFETY: as above.
-        let data = unsafe { data.add(index).read_unaligned() };
-        if data.reserved != [0; 5] {
-            return Err(invalid);
-        }
-        let ports = Ports { from: data.from_port, to: data.to_port, kind: data.type_ };
-        Ok(Edge { from, ports })
-    };
-    (0..count).map(edge).collect()
+    let ports = data.iter()?.map(|data| match data.reserved {
+        [0, 0, 0, 0, 0] => Ok(Ports { from: data.from_port, to: data.to_port, kind: data.type_ }),
+        _ => Err(CUresult::CUDA_ERROR_INVALID_VALUE),
+    });
+    nodes.zip(ports).map(|(from, ports)| Ok(Edge { from: from?, ports: ports? })).collect()
 }
 
-/// # Safety
-/// As [`edges`], for both ends.
-unsafe fn pairs(
+/// The edges that a call lists by both ends.
+fn pairs(
     platform: &Platform,
     graph: &Arc<Graph>,
-    from: *const CUgraphNode,
-    to: *const CUgraphNode,
-    data: *const CUgraphEdgeData,
-    count: usize,
+    [from, to]: [Items<CUgraphNode>; 2],
+    data: Items<CUgraphEdgeData>,
 ) -> Result<Vec<(NodeId, Edge)>> {
-    // SAFETY: the caller's promise.
-    let from = unsafe { edges(platform, graph, from, data, count) }?;
-    // SAFETY: as above.
-    let to = unsafe { edges(platform, graph, to, std::ptr::null(), count) }?;
-    Ok(to.into_iter().map(|edge| edge.from).zip(from).collect())
+    let from = edges(platform, graph, from, data)?;
+    let to = to.iter()?.map(|node| node_of(platform, graph, node));
+    to.zip(from).map(|(to, from)| Ok((to?, from))).collect()
 }
 
 fn node_of(platform: &Platform, graph: &Arc<Graph>, node: CUgraphNode) -> Result<NodeId> {
@@ -253,8 +213,8 @@ fn edge_data(ports: Ports) -> CUgraphEdgeData {
 
 /// Refuses to leave out data of edges that is not the default.
 fn check_lossless(
-    nodes: *mut CUgraphNode,
-    data: *mut CUgraphEdgeData,
+    nodes: &Room<CUgraphNode>,
+    data: &Room<CUgraphEdgeData>,
     mut ports: impl Iterator<Item = Ports>,
 ) -> Result {
     if !nodes.is_null() && data.is_null() && ports.any(|ports| ports != Ports::default()) {
@@ -263,62 +223,34 @@ fn check_lossless(
     Ok(())
 }
 
-/// # Safety
-/// As [`write_list`], for both lists.
-unsafe fn write_neighbours(
-    nodes: *mut CUgraphNode,
-    data: *mut CUgraphEdgeData,
-    count: *mut usize,
+/// Writes the nodes at the other ends of edges, and what the edges carry.
+fn write_neighbours(
+    nodes: Room<CUgraphNode>,
+    data: Room<CUgraphEdgeData>,
+    count: Option<CountInOut>,
     neighbours: &[(u64, Ports)],
 ) -> Result {
     if nodes.is_null() && !data.is_null() {
         return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
     }
-    check_lossless(nodes, data, neighbours.iter().map(|(_, ports)| *ports))?;
+    check_lossless(&nodes, &data, neighbours.iter().map(|(_, ports)| *ports))?;
     let handles: Vec<u64> = neighbours.iter().map(|(handle, _)| *handle).collect();
-    // SAFETY: the caller's promise; the number is written last, since each list reads it.
-    unsafe {
-        let room = Out::new(count).map(|_| count.read_unaligned())?;
-        write_all(data, room, neighbours.iter().map(|(_, ports)| edge_data(*ports)));
-        write_list(nodes, count, &handles)
-    }
-}
-
-/// Writes handles to a list of the program's as far as there is room, null in what is left of it,
-/// and how many were written. Without a list, the program learns how many there are.
-///
-/// # Safety
-/// `count` is null, or can be read and written, and `list` is null or has so much room.
-unsafe fn write_list(list: *mut CUgraphNode, count: *mut usize, handles: &[u64]) -> Result {
-    // SAFETY: the caller's promise.
-    let out = unsafe { Out::new(count) }?;
-    if list.is_null() {
-        out.set(handles.len());
-        return Ok(());
-    }
-    // SAFETY: it is not null.
-    let room = unsafe { count.read_unaligned() };
-    let rest = std::iter::repeat_n(0, room.saturating_sub(handles.len()));
-    let all = handles.iter().copied().chain(rest).map(handle);
-    // SAFETY: the caller's promise.
-    unsafe { write_all(list, room, all) };
-    out.set(handles.len().min(room));
+    let count = count.ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)?;
+    data.of(count.room()).write(neighbours.iter().map(|(_, ports)| edge_data(*ports)));
+    write_nodes(nodes, &count, &handles);
     Ok(())
 }
 
-/// # Safety
-/// `list` is null, or has room for `room` values.
-unsafe fn write_all<T>(list: *mut T, room: usize, values: impl Iterator<Item = T>) {
-    if list.is_null() {
+/// Writes handles of nodes as far as there is room, null in what is left of it, and how many were
+/// written. Without room, the program learns how many there are.
+///
+/// It comes after what else reads how much room there is.
+fn write_nodes(nodes: Room<CUgraphNode>, count: &CountInOut, handles: &[u64]) {
+    if nodes.is_null() {
+        count.set(handles.len());
         return;
     }
-    for (index, value) in values.take(room).enumerate() {
-        // SAFETY: the caller's promise.
-        unsafe { list.add(index).write_unaligned(value) };
-    }
-}
-
-/// Tells the program the handle of a node.
-pub(super) fn set_node(out: &Out<CUgraphNode>, graph: &Graph, node: NodeId) {
-    out.set(handle(graph.handle_of(node)));
+    let room = count.room();
+    nodes.of(room).write(handles.iter().copied().chain(iter::repeat(0)).map(handle));
+    count.set(handles.len().min(room.get()));
 }

@@ -11,7 +11,7 @@ use super::arguments;
 use crate::device::platform;
 use crate::graph::{HostCall, Operation};
 
-pub(super) unsafe fn cuLaunchHostFunc(
+pub(super) fn cuLaunchHostFunc(
     stream: CUstream,
     function: CUhostFn,
     argument: *mut c_void,

@@ -20,13 +20,7 @@ const ALLOC_FLAGS: c_uint =
 const REGISTER_FLAGS: c_uint =
     CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP | CU_MEMHOSTREGISTER_READ_ONLY;
 
-pub(super) unsafe fn cuMemHostAlloc(
-    pointer: *mut *mut c_void,
-    bytes: usize,
-    flags: c_uint,
-) -> Result {
-    // SAFETY: the caller's promise.
-    let out = unsafe { Out::new(pointer) }?;
+pub(super) fn cuMemHostAlloc(out: Out<*mut c_void>, bytes: usize, flags: c_uint) -> Result {
     let context = current::working()?;
     if bytes == 0 || flags & !ALLOC_FLAGS != 0 {
         return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
@@ -39,20 +33,15 @@ pub(super) unsafe fn cuMemHostAlloc(
     Ok(())
 }
 
-pub(super) unsafe fn cuMemAllocHost_v2(pointer: *mut *mut c_void, bytes: usize) -> Result {
-    // SAFETY: the caller's promise.
-    unsafe { cuMemHostAlloc(pointer, bytes, 0) }
+pub(super) fn cuMemAllocHost_v2(out: Out<*mut c_void>, bytes: usize) -> Result {
+    cuMemHostAlloc(out, bytes, 0)
 }
 
-pub(super) unsafe fn cuMemFreeHost(pointer: *mut c_void) -> Result {
+pub(super) fn cuMemFreeHost(pointer: *mut c_void) -> Result {
     free(pointer, HostSource::Driver, CUresult::CUDA_ERROR_INVALID_VALUE)
 }
 
-pub(super) unsafe fn cuMemHostRegister_v2(
-    pointer: *mut c_void,
-    bytes: usize,
-    flags: c_uint,
-) -> Result {
+pub(super) fn cuMemHostRegister_v2(pointer: *mut c_void, bytes: usize, flags: c_uint) -> Result {
     let context = current::working()?;
     let platform = platform()?;
     if flags & CU_MEMHOSTREGISTER_IOMEMORY != 0 {
@@ -73,17 +62,15 @@ pub(super) unsafe fn cuMemHostRegister_v2(
     platform.host_memory.register(start..end, flags, context.id)
 }
 
-pub(super) unsafe fn cuMemHostUnregister(pointer: *mut c_void) -> Result {
+pub(super) fn cuMemHostUnregister(pointer: *mut c_void) -> Result {
     free(pointer, HostSource::Program, CUresult::CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED)
 }
 
-pub(super) unsafe fn cuMemHostGetDevicePointer_v2(
-    device_pointer: *mut CUdeviceptr,
+pub(super) fn cuMemHostGetDevicePointer_v2(
+    out: Out<CUdeviceptr>,
     pointer: *mut c_void,
     flags: c_uint,
 ) -> Result {
-    // SAFETY: the caller's promise.
-    let out = unsafe { Out::new(device_pointer) }?;
     if flags != 0 {
         return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
     }
@@ -93,9 +80,7 @@ pub(super) unsafe fn cuMemHostGetDevicePointer_v2(
     Ok(())
 }
 
-pub(super) unsafe fn cuMemHostGetFlags(flags: *mut c_uint, pointer: *mut c_void) -> Result {
-    // SAFETY: the caller's promise.
-    let out = unsafe { Out::new(flags) }?;
+pub(super) fn cuMemHostGetFlags(out: Out<c_uint>, pointer: *mut c_void) -> Result {
     out.set(find(pointer)?.flags);
     Ok(())
 }

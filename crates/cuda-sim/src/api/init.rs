@@ -11,15 +11,14 @@ use super::arguments::Out;
 use crate::control;
 use crate::device;
 
-pub(super) unsafe fn cuInit(flags: c_uint) -> Result {
+pub(super) fn cuInit(flags: c_uint) -> Result {
     if flags != 0 {
         return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
     }
     device::initialise(control::configuration)
 }
 
-pub(super) unsafe fn cuDriverGetVersion(version: *mut c_int) -> Result {
-    // SAFETY: the caller's promise.
-    unsafe { Out::new(version) }?.set(CUDA_VERSION as c_int);
+pub(super) fn cuDriverGetVersion(out: Out<c_int>) -> Result {
+    out.set(CUDA_VERSION as c_int);
     Ok(())
 }

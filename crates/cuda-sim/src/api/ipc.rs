@@ -15,37 +15,29 @@ use crate::device::{current, platform};
 
 const INVALID: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
 
-pub(super) unsafe fn cuIpcGetEventHandle(place: *mut CUipcEventHandle, event: CUevent) -> Result {
-    // SAFETY: the caller's promise.
-    unsafe { Out::new(place) }?;
+pub(super) fn cuIpcGetEventHandle(_place: Out<CUipcEventHandle>, event: CUevent) -> Result {
     arguments::event(platform()?, event)?.context.check()?;
     Err(CUresult::CUDA_ERROR_NOT_SUPPORTED)
 }
 
-pub(super) unsafe fn cuIpcOpenEventHandle(place: *mut CUevent, _: CUipcEventHandle) -> Result {
-    // SAFETY: the caller's promise.
-    unsafe { Out::new(place) }?;
+pub(super) fn cuIpcOpenEventHandle(_place: Out<CUevent>, _: CUipcEventHandle) -> Result {
     current::working()?;
     Err(CUresult::CUDA_ERROR_NOT_SUPPORTED)
 }
 
 /// Memory can be shared that `cuMemAlloc` gave, by its first address.
-pub(super) unsafe fn cuIpcGetMemHandle(place: *mut CUipcMemHandle, pointer: CUdeviceptr) -> Result {
-    // SAFETY: the caller's promise.
-    unsafe { Out::new(place) }?;
+pub(super) fn cuIpcGetMemHandle(_place: Out<CUipcMemHandle>, pointer: CUdeviceptr) -> Result {
     current::working()?;
     let device = platform()?.device_at(pointer).ok_or(INVALID)?;
     device.memory.starting_at(pointer).ok_or(INVALID)?;
     Err(CUresult::CUDA_ERROR_NOT_SUPPORTED)
 }
 
-pub(super) unsafe fn cuIpcOpenMemHandle_v2(
-    place: *mut CUdeviceptr,
+pub(super) fn cuIpcOpenMemHandle_v2(
+    _place: Out<CUdeviceptr>,
     _: CUipcMemHandle,
     flags: c_uint,
 ) -> Result {
-    // SAFETY: the caller's promise.
-    unsafe { Out::new(place) }?;
     current::working()?;
     if flags & !Flags::CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS.0 != 0 {
         return Err(INVALID);
@@ -54,7 +46,7 @@ pub(super) unsafe fn cuIpcOpenMemHandle_v2(
 }
 
 /// No memory was opened that could be closed.
-pub(super) unsafe fn cuIpcCloseMemHandle(_: CUdeviceptr) -> Result {
+pub(super) fn cuIpcCloseMemHandle(_: CUdeviceptr) -> Result {
     current::working()?;
     Err(INVALID)
 }

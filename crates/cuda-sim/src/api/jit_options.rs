@@ -1,55 +1,65 @@
 //! What a program may pass beside an image. Of the options only the buffers for messages mean
 //! anything here: the others are about machine code that is not made.
 
-use std::ffi::{c_char, c_uint, c_void};
+use std::ffi::{c_char, c_void};
 use std::ptr;
 
 use cuda_sys::{CUjit_option, CUresult};
 
 use super::Result;
-use super::arguments::{Out, write_text};
+use super::arguments::{Argument, Count, List, Places};
 use crate::device::image::Refusal;
+
+/// The lists of a call that have an element for each JIT option.
+pub(super) enum JitOptions {}
+
+/// The values of a call's JIT options, or null: there is one for each option, which can be written
+/// too if it is a size, and those that are buffers have the sizes that others among them say.
+///
+/// That holds during the call, and for a linker until its state is destroyed.
+#[derive(Clone, Copy)]
+pub(super) struct OptionValues(*mut *mut c_void);
+
+impl Argument<*mut *mut c_void> for OptionValues {
+    unsafe fn decode(given: *mut *mut c_void) -> Result<Self> {
+        Ok(OptionValues(given))
+    }
+}
 
 /// The buffers for messages.
 #[derive(Default)]
-pub(super) struct Logs {
-    info: Log,
-    error: Log,
+pub(super) struct JitLogs {
+    info: JitLog,
+    error: JitLog,
 }
 
 // SAFETY: the buffers are the program's, which hands them over until the call or, for a linker, the
 // linker's state ends; who has the logs is alone in writing.
-unsafe impl Send for Logs {}
+unsafe impl Send for JitLogs {}
 
 #[derive(Default)]
-struct Log {
+struct JitLog {
     buffer: Option<*mut c_char>,
     bytes: usize,
     /// Where the program wants to know how much was written: in place of the size.
-    written: Option<Out<*mut c_void>>,
+    written: Option<*mut *mut c_void>,
 }
 
-impl Logs {
+impl JitLogs {
     /// # Errors
     /// `CUDA_ERROR_INVALID_VALUE` for options that cuda.h does not name.
-    ///
-    /// # Safety
-    /// There are `count` options and values, and the values that are buffers have the sizes that
-    /// others among them say, for as long as the logs are used.
-    pub(super) unsafe fn new(
-        count: c_uint,
-        options: *mut CUjit_option,
-        values: *mut *mut c_void,
-    ) -> Result<Logs> {
-        let mut logs = Logs::default();
-        if count > 0 && (options.is_null() || values.is_null()) {
+    pub(super) fn new(
+        count: Count<JitOptions>,
+        options: List<CUjit_option, JitOptions>,
+        OptionValues(values): OptionValues,
+    ) -> Result<JitLogs> {
+        let mut logs = JitLogs::default();
+        if count.get() > 0 && values.is_null() {
             return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
         }
-        for index in 0..count as usize {
-            // SAFETY: the caller's promise.
-            let (option, place) = unsafe { (options.add(index).read(), values.add(index)) };
-            // SAFETY: as above.
-            let (value, place) = unsafe { (place.read(), Out::new(place)?) };
+        for (index, option) in options.of(count).iter()?.enumerate() {
+            // SAFETY: there is a value for each option, as `OptionValues` promises.
+            let (value, place) = unsafe { (values.add(index).read(), values.add(index)) };
             match option {
                 CUjit_option::CU_JIT_INFO_LOG_BUFFER => logs.info.buffer = Some(value.cast()),
                 CUjit_option::CU_JIT_ERROR_LOG_BUFFER => logs.error.buffer = Some(value.cast()),
@@ -81,18 +91,21 @@ impl Logs {
     }
 }
 
-impl Log {
-    fn size(&mut self, value: *mut c_void, place: Out<*mut c_void>) {
+impl JitLog {
+    fn size(&mut self, value: *mut c_void, place: *mut *mut c_void) {
         self.bytes = value.addr();
         self.written = Some(place);
     }
 
     fn write(&self, message: &str) {
         let Some(buffer) = self.buffer else { return };
-        // SAFETY: the program says how large its buffer is. Null and empty ones are left alone.
-        let fits = unsafe { write_text(buffer, self.bytes, message) }.is_ok();
-        if let Some(written) = self.written.as_ref().filter(|_| fits) {
-            written.set(ptr::without_provenance_mut(message.len().min(self.bytes - 1)));
+        // SAFETY: the program says in another option how large its buffer is. Null and empty ones
+        // are left alone.
+        let fits = unsafe { Places::new(buffer, self.bytes) }.write_text(message).is_ok();
+        if let Some(written) = self.written.filter(|_| fits) {
+            let length = message.len().min(self.bytes - 1);
+            // SAFETY: it is the value of an option that is a size, which can be written.
+            unsafe { written.write_unaligned(ptr::without_provenance_mut(length)) };
         }
     }
 }

@@ -11,106 +11,89 @@ use cuda_sys::{
 };
 
 use super::Result;
-use super::arguments::{self, Out, handle, number, text, write_handles};
+use super::arguments::{self, Count, Image, Items, List, Out, Room, handle, number};
 use super::functions::{self, Facts};
-use super::jit_options::Logs;
+use super::jit_options::{JitLogs, JitOptions, OptionValues};
 use crate::device::image::{self, Refusal};
 use crate::device::{Library, current, platform, settings};
 use crate::exec::Program;
 
-pub(super) unsafe fn cuLibraryLoadData(
-    library: *mut CUlibrary,
-    code: *const c_void,
-    options: *mut CUjit_option,
-    values: *mut *mut c_void,
-    count: c_uint,
-    library_options: *mut CUlibraryOption,
+/// The lists of a call that have an element for each option of the library.
+pub(super) enum LibraryOptions {}
+
+pub(super) fn cuLibraryLoadData(
+    out: Out<CUlibrary>,
+    code: Image,
+    options: List<CUjit_option, JitOptions>,
+    values: OptionValues,
+    count: Count<JitOptions>,
+    library_options: List<CUlibraryOption, LibraryOptions>,
     _library_values: *mut *mut c_void,
-    library_count: c_uint,
+    library_count: Count<LibraryOptions>,
 ) -> Result {
-    // SAFETY: the caller's promise, here and in the closure.
-    let (out, logs) = unsafe {
-        check_options(library_options, library_count)?;
-        (Out::new(library)?, Logs::new(count, options, values)?)
-    };
-    // SAFETY: as above.
-    load(&out, &logs, |capability| unsafe { image::load(code, capability) })
+    check_options(library_options.of(library_count))?;
+    let logs = JitLogs::new(count, options, values)?;
+    load(&out, &logs, |capability| code.load(capability))
 }
 
-pub(super) unsafe fn cuLibraryLoadFromFile(
-    library: *mut CUlibrary,
-    path: *const c_char,
-    options: *mut CUjit_option,
-    values: *mut *mut c_void,
-    count: c_uint,
-    library_options: *mut CUlibraryOption,
+pub(super) fn cuLibraryLoadFromFile(
+    out: Out<CUlibrary>,
+    path: &str,
+    options: List<CUjit_option, JitOptions>,
+    values: OptionValues,
+    count: Count<JitOptions>,
+    library_options: List<CUlibraryOption, LibraryOptions>,
     _library_values: *mut *mut c_void,
-    library_count: c_uint,
+    library_count: Count<LibraryOptions>,
 ) -> Result {
-    // SAFETY: the caller's promise.
-    let (out, logs, path) = unsafe {
-        check_options(library_options, library_count)?;
-        (Out::new(library)?, Logs::new(count, options, values)?, text(path)?)
-    };
+    check_options(library_options.of(library_count))?;
+    let logs = JitLogs::new(count, options, values)?;
     load(&out, &logs, |capability| image::load_file(path, capability))
 }
 
-pub(super) unsafe fn cuLibraryUnload(library: CUlibrary) -> Result {
+pub(super) fn cuLibraryUnload(library: CUlibrary) -> Result {
     let platform = platform()?;
     let removed = platform.libraries.remove(number(library));
     removed.ok_or(CUresult::CUDA_ERROR_INVALID_HANDLE)?.unload(platform);
     Ok(())
 }
 
-pub(super) unsafe fn cuLibraryGetKernel(
-    kernel: *mut CUkernel,
-    library: CUlibrary,
-    name: *const c_char,
-) -> Result {
-    // SAFETY: the caller's promise.
-    let (out, name) = unsafe { (Out::new(kernel)?, text(name)?) };
+pub(super) fn cuLibraryGetKernel(out: Out<CUkernel>, library: CUlibrary, name: &str) -> Result {
     let platform = platform()?;
     out.set(handle(arguments::library(platform, library)?.kernel(platform, name)?));
     Ok(())
 }
 
-pub(super) unsafe fn cuLibraryGetKernelCount(count: *mut c_uint, library: CUlibrary) -> Result {
-    // SAFETY: the caller's promise.
-    let out = unsafe { Out::new(count) }?;
+pub(super) fn cuLibraryGetKernelCount(out: Out<c_uint>, library: CUlibrary) -> Result {
     out.set(arguments::library(platform()?, library)?.kernel_names().count() as c_uint);
     Ok(())
 }
 
 /// Gives as many as the program has room for.
-pub(super) unsafe fn cuLibraryEnumerateKernels(
-    kernels: *mut CUkernel,
-    room: c_uint,
+pub(super) fn cuLibraryEnumerateKernels(
+    kernels: Room<CUkernel>,
+    room: Count,
     library: CUlibrary,
 ) -> Result {
     let platform = platform()?;
     let library = arguments::library(platform, library)?;
     let handles = library.kernel_names().map(|name| library.kernel(platform, name));
-    // SAFETY: the caller's promise.
-    unsafe { write_handles(kernels, room, handles) }
+    kernels.of(room).try_write(handles.map(|number| number.map(handle)))
 }
 
-pub(super) unsafe fn cuLibraryGetModule(module: *mut CUmodule, library: CUlibrary) -> Result {
-    // SAFETY: the caller's promise.
-    let out = unsafe { Out::new(module) }?;
+pub(super) fn cuLibraryGetModule(out: Out<CUmodule>, library: CUlibrary) -> Result {
     let platform = platform()?;
     let library = arguments::library(platform, library)?;
     out.set(handle(library.module(platform, &current::working()?)?.handle));
     Ok(())
 }
 
-pub(super) unsafe fn cuLibraryGetGlobal(
-    pointer: *mut CUdeviceptr,
-    bytes: *mut usize,
+pub(super) fn cuLibraryGetGlobal(
+    pointer: Option<Out<CUdeviceptr>>,
+    bytes: Option<Out<usize>>,
     library: CUlibrary,
-    name: *const c_char,
+    name: &str,
 ) -> Result {
-    // SAFETY: the caller's promise. Either place may be null: the program does not care for it.
-    let (pointer, bytes, name) = unsafe { (Out::new(pointer), Out::new(bytes), text(name)?) };
     let platform = platform()?;
     let module = arguments::library(platform, library)?.module(platform, &current::working()?)?;
     let (address, size) = module.variable(name).ok_or(CUresult::CUDA_ERROR_NOT_FOUND)?;
@@ -120,62 +103,52 @@ pub(super) unsafe fn cuLibraryGetGlobal(
 }
 
 /// PTX that the driver reads has no managed variables.
-pub(super) unsafe fn cuLibraryGetManaged(
+pub(super) fn cuLibraryGetManaged(
     _pointer: *mut CUdeviceptr,
     _bytes: *mut usize,
     library: CUlibrary,
-    name: *const c_char,
+    name: Option<&str>,
 ) -> Result {
     arguments::library(platform()?, library)?;
-    // SAFETY: the caller's promise.
-    unsafe { text(name) }?;
+    name.ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)?;
     Err(CUresult::CUDA_ERROR_NOT_FOUND)
 }
 
 /// There are no functions that host and device share.
-pub(super) unsafe fn cuLibraryGetUnifiedFunction(
-    function: *mut *mut c_void,
+pub(super) fn cuLibraryGetUnifiedFunction(
+    function: Option<Out<*mut c_void>>,
     library: CUlibrary,
-    name: *const c_char,
+    name: Option<&str>,
 ) -> Result {
     arguments::library(platform()?, library)?;
-    // SAFETY: the caller's promise.
-    unsafe { (Out::new(function)?, text(name)?) };
+    function.zip(name).ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)?;
     Err(CUresult::CUDA_ERROR_NOT_FOUND)
 }
 
-pub(super) unsafe fn cuKernelGetFunction(function: *mut CUfunction, kernel: CUkernel) -> Result {
-    // SAFETY: the caller's promise.
-    let out = unsafe { Out::new(function) }?;
+pub(super) fn cuKernelGetFunction(out: Out<CUfunction>, kernel: CUkernel) -> Result {
     let platform = platform()?;
     let kernel = arguments::kernel(platform, kernel)?;
     out.set(handle(kernel.function(platform, &current::working()?)?.0));
     Ok(())
 }
 
-pub(super) unsafe fn cuKernelGetLibrary(library: *mut CUlibrary, kernel: CUkernel) -> Result {
-    // SAFETY: the caller's promise.
-    let out = unsafe { Out::new(library) }?;
+pub(super) fn cuKernelGetLibrary(out: Out<CUlibrary>, kernel: CUkernel) -> Result {
     out.set(handle(arguments::kernel(platform()?, kernel)?.library()?.handle));
     Ok(())
 }
 
 /// The name lives as long as the kernel.
-pub(super) unsafe fn cuKernelGetName(name: *mut *const c_char, kernel: CUkernel) -> Result {
-    // SAFETY: the caller's promise.
-    let out = unsafe { Out::new(name) }?;
+pub(super) fn cuKernelGetName(out: Out<*const c_char>, kernel: CUkernel) -> Result {
     out.set(arguments::kernel(platform()?, kernel)?.name.as_ptr());
     Ok(())
 }
 
-pub(super) unsafe fn cuKernelGetAttribute(
-    value: *mut c_int,
+pub(super) fn cuKernelGetAttribute(
+    out: Out<c_int>,
     attribute: Attribute,
     kernel: CUkernel,
     device: CUdevice,
 ) -> Result {
-    // SAFETY: the caller's promise.
-    let out = unsafe { Out::new(value) }?;
     let platform = platform()?;
     let kernel = arguments::kernel(platform, kernel)?;
     let ordinal = platform.device(device)?.id.ordinal;
@@ -184,7 +157,7 @@ pub(super) unsafe fn cuKernelGetAttribute(
     Ok(())
 }
 
-pub(super) unsafe fn cuKernelSetAttribute(
+pub(super) fn cuKernelSetAttribute(
     attribute: Attribute,
     value: c_int,
     kernel: CUkernel,
@@ -200,7 +173,7 @@ pub(super) unsafe fn cuKernelSetAttribute(
     Ok(())
 }
 
-pub(super) unsafe fn cuKernelSetCacheConfig(
+pub(super) fn cuKernelSetCacheConfig(
     kernel: CUkernel,
     preference: CUfunc_cache,
     device: CUdevice,
@@ -211,14 +184,12 @@ pub(super) unsafe fn cuKernelSetCacheConfig(
     settings::check_cache(preference)
 }
 
-pub(super) unsafe fn cuKernelGetParamInfo(
+pub(super) fn cuKernelGetParamInfo(
     kernel: CUkernel,
     index: usize,
-    offset: *mut usize,
-    bytes: *mut usize,
+    offset: Out<usize>,
+    bytes: Option<Out<usize>>,
 ) -> Result {
-    // SAFETY: the caller's promise. A program that does not care for the size passes null.
-    let (offset, bytes) = unsafe { (Out::new(offset)?, Out::new(bytes)) };
     let kernel = arguments::kernel(platform()?, kernel)?;
     let parameter = kernel.look(|kernel| kernel.parameters().get(index).copied())?;
     let parameter = parameter.ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)?;
@@ -229,7 +200,7 @@ pub(super) unsafe fn cuKernelGetParamInfo(
 
 fn load(
     out: &Out<CUlibrary>,
-    logs: &Logs,
+    logs: &JitLogs,
     read: impl FnOnce(u32) -> std::result::Result<Arc<Program>, Refusal>,
 ) -> Result {
     let platform = platform()?;
@@ -241,15 +212,8 @@ fn load(
     Ok(())
 }
 
-/// # Safety
-/// There are `count` options.
-unsafe fn check_options(options: *mut CUlibraryOption, count: c_uint) -> Result {
-    if count > 0 && options.is_null() {
-        return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
-    }
-    // SAFETY: the caller's promise.
-    let option = |index| unsafe { options.add(index).read() };
+fn check_options(options: Items<CUlibraryOption>) -> Result {
     let known = CUlibraryOption::CU_LIBRARY_NUM_OPTIONS.0;
-    let all_known = (0..count as usize).all(|index| option(index).0 < known);
+    let all_known = options.iter()?.all(|option| option.0 < known);
     if all_known { Ok(()) } else { Err(CUresult::CUDA_ERROR_INVALID_VALUE) }
 }

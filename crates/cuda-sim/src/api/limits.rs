@@ -12,66 +12,56 @@ use super::Result;
 use super::arguments::Out;
 use crate::device::{current, settings};
 
-pub(super) unsafe fn cuCtxGetFlags(flags: *mut c_uint) -> Result {
-    // SAFETY: the caller's promise.
-    let out = unsafe { Out::new(flags) }?;
+pub(super) fn cuCtxGetFlags(out: Out<c_uint>) -> Result {
     out.set(current::current()?.settings.flags());
     Ok(())
 }
 
-pub(super) unsafe fn cuCtxSetFlags(flags: c_uint) -> Result {
+pub(super) fn cuCtxSetFlags(flags: c_uint) -> Result {
     let context = current::current()?;
     context.settings.set_flags(settings::checked_flags(flags)?);
     Ok(())
 }
 
-pub(super) unsafe fn cuCtxGetLimit(value: *mut usize, limit: CUlimit) -> Result {
-    // SAFETY: the caller's promise.
-    let out = unsafe { Out::new(value) }?;
+pub(super) fn cuCtxGetLimit(out: Out<usize>, limit: CUlimit) -> Result {
     out.set(current::current()?.settings.limit(limit)?);
     Ok(())
 }
 
-pub(super) unsafe fn cuCtxSetLimit(limit: CUlimit, value: usize) -> Result {
+pub(super) fn cuCtxSetLimit(limit: CUlimit, value: usize) -> Result {
     current::working()?.settings.set_limit(limit, value)
 }
 
-pub(super) unsafe fn cuCtxGetCacheConfig(preference: *mut CUfunc_cache) -> Result {
-    // SAFETY: the caller's promise.
-    let out = unsafe { Out::new(preference) }?;
+pub(super) fn cuCtxGetCacheConfig(out: Out<CUfunc_cache>) -> Result {
     out.set(current::current()?.settings.cache());
     Ok(())
 }
 
-pub(super) unsafe fn cuCtxSetCacheConfig(preference: CUfunc_cache) -> Result {
+pub(super) fn cuCtxSetCacheConfig(preference: CUfunc_cache) -> Result {
     current::working()?.settings.set_cache(preference)
 }
 
-pub(super) unsafe fn cuCtxGetSharedMemConfig(size: *mut CUsharedconfig) -> Result {
-    // SAFETY: the caller's promise.
-    let out = unsafe { Out::new(size) }?;
+pub(super) fn cuCtxGetSharedMemConfig(out: Out<CUsharedconfig>) -> Result {
     out.set(current::current()?.settings.banks());
     Ok(())
 }
 
-pub(super) unsafe fn cuCtxSetSharedMemConfig(size: CUsharedconfig) -> Result {
+pub(super) fn cuCtxSetSharedMemConfig(size: CUsharedconfig) -> Result {
     current::working()?;
     settings::check_banks(size)
 }
 
 /// Part of a cache can be set aside from compute capability 8.0 on; there is no cache here.
-pub(super) unsafe fn cuCtxResetPersistingL2Cache() -> Result {
+pub(super) fn cuCtxResetPersistingL2Cache() -> Result {
     current::working()?;
     Err(CUresult::CUDA_ERROR_NOT_SUPPORTED)
 }
 
 /// Contexts of a part of the multiprocessors need the Multi-Process Service.
-pub(super) unsafe fn cuCtxGetExecAffinity(
-    affinity: *mut CUexecAffinityParam,
+pub(super) fn cuCtxGetExecAffinity(
+    _affinity: Out<CUexecAffinityParam>,
     _kind: CUexecAffinityType,
 ) -> Result {
-    // SAFETY: the caller's promise.
-    unsafe { Out::new(affinity) }?;
     current::current()?;
     Err(CUresult::CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY)
 }

@@ -2,27 +2,25 @@
 
 #![allow(non_snake_case, reason = "the names of the C API")]
 
-use std::ffi::{c_char, c_uint, c_void};
-use std::slice;
+use std::ffi::{c_char, c_void};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use cuda_sys::{CUjit_option, CUjitInputType as Kind, CUlinkState, CUresult};
 
 use super::Result;
-use super::arguments::{Out, handle, number, text};
-use super::jit_options::Logs;
+use super::arguments::{Count, List, Out, handle, number};
+use super::jit_options::{JitLogs, JitOptions, OptionValues};
 use crate::device::image::{self, Refusal};
 use crate::device::{Linker, current, platform};
 
 /// The buffers among the options are used until the state is destroyed.
-pub(super) unsafe fn cuLinkCreate_v2(
-    count: c_uint,
-    options: *mut CUjit_option,
-    values: *mut *mut c_void,
-    state: *mut CUlinkState,
+pub(super) fn cuLinkCreate_v2(
+    count: Count<JitOptions>,
+    options: List<CUjit_option, JitOptions>,
+    values: OptionValues,
+    out: Out<CUlinkState>,
 ) -> Result {
-    // SAFETY: the caller's promise.
-    let (out, logs) = unsafe { (Out::new(state)?, Logs::new(count, options, values)?) };
+    let logs = JitLogs::new(count, options, values)?;
     current::working()?;
     let linker = Linker::new(Box::new(move |message| logs.error(message)));
     let inserted = platform()?.linkers.insert(|_| Mutex::new(linker));
@@ -30,52 +28,41 @@ pub(super) unsafe fn cuLinkCreate_v2(
     Ok(())
 }
 
-pub(super) unsafe fn cuLinkAddData_v2(
+pub(super) fn cuLinkAddData_v2(
     state: CUlinkState,
     kind: Kind,
-    data: *mut c_void,
-    bytes: usize,
+    data: List<u8>,
+    bytes: Count,
     _name: *const c_char,
-    count: c_uint,
-    options: *mut CUjit_option,
-    values: *mut *mut c_void,
+    count: Count<JitOptions>,
+    options: List<CUjit_option, JitOptions>,
+    values: OptionValues,
 ) -> Result {
     let linker = find(state)?;
-    // SAFETY: the caller's promise.
-    unsafe { Logs::new(count, options, values) }?;
-    if data.is_null() || bytes == 0 {
-        return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
-    }
-    // SAFETY: as above.
-    let image = unsafe { slice::from_raw_parts(data.cast::<u8>(), bytes) };
-    add(&linker, kind, Ok(image.to_vec()))
+    JitLogs::new(count, options, values)?;
+    add(&linker, kind, Ok(data.of(bytes).slice()?.to_vec()))
 }
 
-pub(super) unsafe fn cuLinkAddFile_v2(
+pub(super) fn cuLinkAddFile_v2(
     state: CUlinkState,
     kind: Kind,
-    path: *const c_char,
-    count: c_uint,
-    options: *mut CUjit_option,
-    values: *mut *mut c_void,
+    path: Option<&str>,
+    count: Count<JitOptions>,
+    options: List<CUjit_option, JitOptions>,
+    values: OptionValues,
 ) -> Result {
     let linker = find(state)?;
-    // SAFETY: the caller's promise.
-    let path = unsafe {
-        Logs::new(count, options, values)?;
-        text(path)?
-    };
+    JitLogs::new(count, options, values)?;
+    let path = path.ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)?;
     add(&linker, kind, image::read_file(path))
 }
 
 /// What it gives stays valid until the state is destroyed or something is added.
-pub(super) unsafe fn cuLinkComplete(
+pub(super) fn cuLinkComplete(
     state: CUlinkState,
-    image: *mut *mut c_void,
-    bytes: *mut usize,
+    image: Out<*mut c_void>,
+    bytes: Option<Out<usize>>,
 ) -> Result {
-    // SAFETY: the caller's promise. A program that does not care for the size passes null.
-    let (image, bytes) = unsafe { (Out::new(image)?, Out::new(bytes)) };
     let linker = find(state)?;
     let mut linker = linker.lock().unwrap_or_else(PoisonError::into_inner);
     let linked = linker.complete(platform()?.config.capability.number())?.as_bytes_with_nul();
@@ -84,7 +71,7 @@ pub(super) unsafe fn cuLinkComplete(
     Ok(())
 }
 
-pub(super) unsafe fn cuLinkDestroy(state: CUlinkState) -> Result {
+pub(super) fn cuLinkDestroy(state: CUlinkState) -> Result {
     let removed = platform()?.linkers.remove(number(state));
     removed.map(drop).ok_or(CUresult::CUDA_ERROR_INVALID_HANDLE)
 }

@@ -12,7 +12,7 @@ use cuda_sys::{
 };
 
 use super::Result;
-use super::arguments::{self, Out, number};
+use super::arguments::{self, Count, List, Out, Places, Room, number};
 use crate::device::managed::{Managed, Processor};
 use crate::device::{Allocation, Location, Platform, current, platform};
 use crate::queue::Work;
@@ -23,13 +23,7 @@ const INVALID: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
 const CPU: c_int = -1;
 const NO_DEVICE: c_int = -2;
 
-pub(super) unsafe fn cuMemAllocManaged(
-    pointer: *mut CUdeviceptr,
-    bytes: usize,
-    flags: c_uint,
-) -> Result {
-    // SAFETY: the caller's promise.
-    let out = unsafe { Out::new(pointer) }?;
+pub(super) fn cuMemAllocManaged(out: Out<CUdeviceptr>, bytes: usize, flags: c_uint) -> Result {
     let context = current::working()?;
     let known = [Attach::CU_MEM_ATTACH_GLOBAL.0, Attach::CU_MEM_ATTACH_HOST.0].contains(&flags);
     if bytes == 0 || !known {
@@ -42,7 +36,7 @@ pub(super) unsafe fn cuMemAllocManaged(
 /// Devices may access managed memory while others do, so this changes nothing but for the order of
 /// the stream. A capture refuses it (CUDA programming guide, stream capture, "Prohibited and
 /// unhandled operations"), and a prefetch likewise: graphs have no nodes for either.
-pub(super) unsafe fn cuStreamAttachMemAsync(
+pub(super) fn cuStreamAttachMemAsync(
     stream: CUstream,
     pointer: CUdeviceptr,
     bytes: usize,
@@ -66,7 +60,7 @@ pub(super) unsafe fn cuStreamAttachMemAsync(
     Ok(())
 }
 
-pub(super) unsafe fn cuMemAdvise_v2(
+pub(super) fn cuMemAdvise_v2(
     pointer: CUdeviceptr,
     bytes: usize,
     advice: Advise,
@@ -108,7 +102,7 @@ pub(super) unsafe fn cuMemAdvise_v2(
     Ok(())
 }
 
-pub(super) unsafe fn cuMemPrefetchAsync_v2(
+pub(super) fn cuMemPrefetchAsync_v2(
     pointer: CUdeviceptr,
     bytes: usize,
     location: CUmemLocation,
@@ -130,30 +124,38 @@ pub(super) unsafe fn cuMemPrefetchAsync_v2(
 }
 
 /// Before CUDA 12.2, when the host had one location only.
-pub(super) unsafe fn cuMemAdvise(
+pub(super) fn cuMemAdvise(
     pointer: CUdeviceptr,
     bytes: usize,
     advice: Advise,
     device: CUdevice,
 ) -> Result {
-    // SAFETY: the caller's promise.
-    unsafe { cuMemAdvise_v2(pointer, bytes, advice, location_of(device)) }
+    cuMemAdvise_v2(pointer, bytes, advice, location_of(device))
 }
 
 /// Before CUDA 12.2, when the host had one location only.
-pub(super) unsafe fn cuMemPrefetchAsync(
+pub(super) fn cuMemPrefetchAsync(
     pointer: CUdeviceptr,
     bytes: usize,
     device: CUdevice,
     stream: CUstream,
 ) -> Result {
-    // SAFETY: the caller's promise.
-    unsafe { cuMemPrefetchAsync_v2(pointer, bytes, location_of(device), 0, stream) }
+    cuMemPrefetchAsync_v2(pointer, bytes, location_of(device), 0, stream)
 }
 
-pub(super) unsafe fn cuMemRangeGetAttribute(
-    data: *mut c_void,
-    size: usize,
+pub(super) fn cuMemRangeGetAttribute(
+    data: Room<u8>,
+    size: Count,
+    attribute: Attribute,
+    pointer: CUdeviceptr,
+    bytes: usize,
+) -> Result {
+    write_attribute(&data.of(size), attribute, pointer, bytes)
+}
+
+/// Writes an attribute to a place of its size.
+fn write_attribute(
+    place: &Places<u8>,
     attribute: Attribute,
     pointer: CUdeviceptr,
     bytes: usize,
@@ -171,44 +173,39 @@ pub(super) unsafe fn cuMemRangeGetAttribute(
         Attribute::CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION_TYPE => kind_of(prefetched),
         Attribute::CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION_ID => id_of(prefetched),
         Attribute::CU_MEM_RANGE_ATTRIBUTE_ACCESSED_BY => {
-            if data.is_null() || size == 0 || !size.is_multiple_of(4) {
+            if place.is_null() || place.count() == 0 || !place.count().is_multiple_of(4) {
                 return Err(INVALID);
             }
             let devices = advice.accessed_by.iter().map(|&processor| device_of(Some(processor)));
             let devices = devices.chain(std::iter::repeat(NO_DEVICE));
-            for (index, device) in devices.take(size / 4).enumerate() {
-                // SAFETY: the caller's promise: there is room for `size` bytes.
-                unsafe { data.cast::<c_int>().add(index).write_unaligned(device) };
-            }
+            place.write(devices.flat_map(c_int::to_ne_bytes));
             return Ok(());
         }
         _ => return Err(INVALID),
     };
-    if size != size_of::<c_int>() {
+    if place.count() != size_of::<c_int>() || place.is_null() {
         return Err(INVALID);
     }
-    // SAFETY: the caller's promise.
-    unsafe { Out::new(data.cast::<c_int>()) }?.set(value);
+    place.write(value.to_ne_bytes().into_iter());
     Ok(())
 }
 
-pub(super) unsafe fn cuMemRangeGetAttributes(
-    data: *mut *mut c_void,
-    sizes: *mut usize,
-    attributes: *mut Attribute,
-    count: usize,
+pub(super) fn cuMemRangeGetAttributes(
+    data: List<*mut c_void>,
+    sizes: List<usize>,
+    attributes: List<Attribute>,
+    count: Count,
     pointer: CUdeviceptr,
     bytes: usize,
 ) -> Result {
-    if data.is_null() || sizes.is_null() || attributes.is_null() || count == 0 {
+    if count.get() == 0 {
         return Err(INVALID);
     }
-    for index in 0..count {
-        // SAFETY: the caller's promise: there are that many of each, with room for the values.
-        unsafe {
-            let (data, size) = (data.add(index).read(), sizes.add(index).read());
-            cuMemRangeGetAttribute(data, size, attributes.add(index).read(), pointer, bytes)?;
-        }
+    let (data, sizes) = (data.of(count).iter()?, sizes.of(count).iter()?);
+    for ((data, size), attribute) in data.zip(sizes).zip(attributes.of(count).iter()?) {
+        // SAFETY: the program says how much room there is for each attribute.
+        let place = unsafe { Places::new(data.cast(), size) };
+        write_attribute(&place, attribute, pointer, bytes)?;
     }
     Ok(())
 }

@@ -13,9 +13,7 @@ use crate::device::{Purpose, current, platform};
 /// Rows of pitched memory begin at multiples of this.
 const PITCH: usize = 512;
 
-pub(super) unsafe fn cuMemAlloc_v2(pointer: *mut CUdeviceptr, bytes: usize) -> Result {
-    // SAFETY: the caller's promise.
-    let out = unsafe { Out::new(pointer) }?;
+pub(super) fn cuMemAlloc_v2(out: Out<CUdeviceptr>, bytes: usize) -> Result {
     let context = current::working()?;
     if bytes == 0 {
         return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
@@ -26,15 +24,13 @@ pub(super) unsafe fn cuMemAlloc_v2(pointer: *mut CUdeviceptr, bytes: usize) -> R
 }
 
 /// Rows begin where copies and fills of them are quickest on a GPU.
-pub(super) unsafe fn cuMemAllocPitch_v2(
-    pointer: *mut CUdeviceptr,
-    pitch: *mut usize,
+pub(super) fn cuMemAllocPitch_v2(
+    out: Out<CUdeviceptr>,
+    pitch_out: Out<usize>,
     width: usize,
     height: usize,
     element: c_uint,
 ) -> Result {
-    // SAFETY: the caller's promise.
-    let (out, pitch_out) = unsafe { (Out::new(pointer)?, Out::new(pitch)?) };
     let context = current::working()?;
     if width == 0 || height == 0 || !matches!(element, 4 | 8 | 16) {
         return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
@@ -53,7 +49,7 @@ pub(super) unsafe fn cuMemAllocPitch_v2(
 /// Waits for the work of the memory's device, as NVIDIA's driver does: what is queued may use it.
 /// Memory of a pool is freed at once: that its use is over is the program's to see to (CUDA
 /// programming guide, "Stream-ordered memory allocator", interoperability with `cudaFree`).
-pub(super) unsafe fn cuMemFree_v2(pointer: CUdeviceptr) -> Result {
+pub(super) fn cuMemFree_v2(pointer: CUdeviceptr) -> Result {
     let context = current::current()?;
     if pointer == 0 {
         return Ok(());
@@ -85,9 +81,7 @@ pub(super) unsafe fn cuMemFree_v2(pointer: CUdeviceptr) -> Result {
     context.check()
 }
 
-pub(super) unsafe fn cuMemGetInfo_v2(free: *mut usize, total: *mut usize) -> Result {
-    // SAFETY: the caller's promise.
-    let (free, total) = unsafe { (Out::new(free)?, Out::new(total)?) };
+pub(super) fn cuMemGetInfo_v2(free: Out<usize>, total: Out<usize>) -> Result {
     let (free_bytes, total_bytes) = current::working()?.device.memory.free_and_total();
     free.set(free_bytes as usize);
     total.set(total_bytes as usize);

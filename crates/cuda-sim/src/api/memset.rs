@@ -22,19 +22,19 @@ enum Host {
     Enqueue,
 }
 
-pub(super) unsafe fn cuMemsetD8_v2(to: CUdeviceptr, value: c_uchar, count: usize) -> Result {
+pub(super) fn cuMemsetD8_v2(to: CUdeviceptr, value: c_uchar, count: usize) -> Result {
     start(to, u32::from(value), 1, count, DEFAULT, Host::Wait)
 }
 
-pub(super) unsafe fn cuMemsetD16_v2(to: CUdeviceptr, value: c_ushort, count: usize) -> Result {
+pub(super) fn cuMemsetD16_v2(to: CUdeviceptr, value: c_ushort, count: usize) -> Result {
     start(to, u32::from(value), 2, count, DEFAULT, Host::Wait)
 }
 
-pub(super) unsafe fn cuMemsetD32_v2(to: CUdeviceptr, value: c_uint, count: usize) -> Result {
+pub(super) fn cuMemsetD32_v2(to: CUdeviceptr, value: c_uint, count: usize) -> Result {
     start(to, value, 4, count, DEFAULT, Host::Wait)
 }
 
-pub(super) unsafe fn cuMemsetD8Async(
+pub(super) fn cuMemsetD8Async(
     to: CUdeviceptr,
     value: c_uchar,
     count: usize,
@@ -43,7 +43,7 @@ pub(super) unsafe fn cuMemsetD8Async(
     start(to, u32::from(value), 1, count, stream, Host::Enqueue)
 }
 
-pub(super) unsafe fn cuMemsetD16Async(
+pub(super) fn cuMemsetD16Async(
     to: CUdeviceptr,
     value: c_ushort,
     count: usize,
@@ -52,7 +52,7 @@ pub(super) unsafe fn cuMemsetD16Async(
     start(to, u32::from(value), 2, count, stream, Host::Enqueue)
 }
 
-pub(super) unsafe fn cuMemsetD32Async(
+pub(super) fn cuMemsetD32Async(
     to: CUdeviceptr,
     value: c_uint,
     count: usize,
@@ -61,7 +61,7 @@ pub(super) unsafe fn cuMemsetD32Async(
     start(to, value, 4, count, stream, Host::Enqueue)
 }
 
-pub(super) unsafe fn cuMemsetD2D8_v2(
+pub(super) fn cuMemsetD2D8_v2(
     to: CUdeviceptr,
     pitch: usize,
     value: c_uchar,
@@ -71,7 +71,7 @@ pub(super) unsafe fn cuMemsetD2D8_v2(
     start_rows(to, pitch, u32::from(value), 1, [width, height], DEFAULT, Host::Wait)
 }
 
-pub(super) unsafe fn cuMemsetD2D16_v2(
+pub(super) fn cuMemsetD2D16_v2(
     to: CUdeviceptr,
     pitch: usize,
     value: c_ushort,
@@ -81,7 +81,7 @@ pub(super) unsafe fn cuMemsetD2D16_v2(
     start_rows(to, pitch, u32::from(value), 2, [width, height], DEFAULT, Host::Wait)
 }
 
-pub(super) unsafe fn cuMemsetD2D32_v2(
+pub(super) fn cuMemsetD2D32_v2(
     to: CUdeviceptr,
     pitch: usize,
     value: c_uint,
@@ -91,7 +91,7 @@ pub(super) unsafe fn cuMemsetD2D32_v2(
     start_rows(to, pitch, value, 4, [width, height], DEFAULT, Host::Wait)
 }
 
-pub(super) unsafe fn cuMemsetD2D8Async(
+pub(super) fn cuMemsetD2D8Async(
     to: CUdeviceptr,
     pitch: usize,
     value: c_uchar,
@@ -102,7 +102,7 @@ pub(super) unsafe fn cuMemsetD2D8Async(
     start_rows(to, pitch, u32::from(value), 1, [width, height], stream, Host::Enqueue)
 }
 
-pub(super) unsafe fn cuMemsetD2D16Async(
+pub(super) fn cuMemsetD2D16Async(
     to: CUdeviceptr,
     pitch: usize,
     value: c_ushort,
@@ -113,7 +113,7 @@ pub(super) unsafe fn cuMemsetD2D16Async(
     start_rows(to, pitch, u32::from(value), 2, [width, height], stream, Host::Enqueue)
 }
 
-pub(super) unsafe fn cuMemsetD2D32Async(
+pub(super) fn cuMemsetD2D32Async(
     to: CUdeviceptr,
     pitch: usize,
     value: c_uint,

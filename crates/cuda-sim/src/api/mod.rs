@@ -16,6 +16,7 @@ mod capture;
 mod context;
 mod copy;
 mod device;
+mod endpoints;
 mod entry;
 mod errors;
 mod events;

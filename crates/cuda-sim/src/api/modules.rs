@@ -3,7 +3,7 @@
 #![allow(non_snake_case, reason = "the names of the C API")]
 
 use std::env;
-use std::ffi::{c_char, c_uint, c_void};
+use std::ffi::c_uint;
 use std::sync::Arc;
 
 use cuda_sys::{
@@ -11,45 +11,37 @@ use cuda_sys::{
 };
 
 use super::Result;
-use super::arguments::{self, Out, handle, number, text, write_handles};
-use super::jit_options::Logs;
+use super::arguments::{self, Count, Image, List, Out, Room, handle, number};
+use super::jit_options::{JitLogs, JitOptions, OptionValues};
 use crate::device::image::{self, Refusal};
 use crate::device::{Module, current, platform};
 use crate::exec::Program;
 
-pub(super) unsafe fn cuModuleLoad(module: *mut CUmodule, path: *const c_char) -> Result {
-    // SAFETY: the caller's promise.
-    let (out, path) = unsafe { (Out::new(module)?, text(path)?) };
-    load(&out, &Logs::default(), |capability| image::load_file(path, capability))
+pub(super) fn cuModuleLoad(out: Out<CUmodule>, path: &str) -> Result {
+    load(&out, &JitLogs::default(), |capability| image::load_file(path, capability))
 }
 
-pub(super) unsafe fn cuModuleLoadData(module: *mut CUmodule, image: *const c_void) -> Result {
-    // SAFETY: the caller's promise, here and in the closure.
-    let out = unsafe { Out::new(module) }?;
-    // SAFETY: as above.
-    load(&out, &Logs::default(), |capability| unsafe { image::load(image, capability) })
+pub(super) fn cuModuleLoadData(out: Out<CUmodule>, image: Image) -> Result {
+    load(&out, &JitLogs::default(), |capability| image.load(capability))
 }
 
-pub(super) unsafe fn cuModuleLoadDataEx(
-    module: *mut CUmodule,
-    image: *const c_void,
-    count: c_uint,
-    options: *mut CUjit_option,
-    values: *mut *mut c_void,
+pub(super) fn cuModuleLoadDataEx(
+    out: Out<CUmodule>,
+    image: Image,
+    count: Count<JitOptions>,
+    options: List<CUjit_option, JitOptions>,
+    values: OptionValues,
 ) -> Result {
-    // SAFETY: the caller's promise, here and in the closure.
-    let (out, logs) = unsafe { (Out::new(module)?, Logs::new(count, options, values)?) };
-    // SAFETY: as above.
-    load(&out, &logs, |capability| unsafe { image::load(image, capability) })
+    let logs = JitLogs::new(count, options, values)?;
+    load(&out, &logs, |capability| image.load(capability))
 }
 
-pub(super) unsafe fn cuModuleLoadFatBinary(module: *mut CUmodule, image: *const c_void) -> Result {
-    // SAFETY: the caller's promise.
-    unsafe { cuModuleLoadData(module, image) }
+pub(super) fn cuModuleLoadFatBinary(out: Out<CUmodule>, image: Image) -> Result {
+    cuModuleLoadData(out, image)
 }
 
 /// A library's modules go with the library.
-pub(super) unsafe fn cuModuleUnload(module: CUmodule) -> Result {
+pub(super) fn cuModuleUnload(module: CUmodule) -> Result {
     let platform = platform()?;
     if arguments::module(platform, module)?.is_of_library() {
         return Err(CUresult::CUDA_ERROR_NOT_PERMITTED);
@@ -62,9 +54,7 @@ pub(super) unsafe fn cuModuleUnload(module: CUmodule) -> Result {
 
 /// Kernels are translated when they are first launched, whatever the program asks for; it is told
 /// what NVIDIA's driver would do.
-pub(super) unsafe fn cuModuleGetLoadingMode(mode: *mut LoadingMode) -> Result {
-    // SAFETY: the caller's promise.
-    let out = unsafe { Out::new(mode) }?;
+pub(super) fn cuModuleGetLoadingMode(out: Out<LoadingMode>) -> Result {
     let asked = env::var_os("CUDA_MODULE_LOADING");
     let is_eager = asked.is_some_and(|mode| mode == "EAGER");
     out.set(if is_eager {
@@ -75,33 +65,24 @@ pub(super) unsafe fn cuModuleGetLoadingMode(mode: *mut LoadingMode) -> Result {
     Ok(())
 }
 
-pub(super) unsafe fn cuModuleGetFunctionCount(count: *mut c_uint, module: CUmodule) -> Result {
-    // SAFETY: the caller's promise.
-    let out = unsafe { Out::new(count) }?;
+pub(super) fn cuModuleGetFunctionCount(out: Out<c_uint>, module: CUmodule) -> Result {
     out.set(arguments::module(platform()?, module)?.kernel_names().count() as c_uint);
     Ok(())
 }
 
 /// Gives as many as the program has room for.
-pub(super) unsafe fn cuModuleEnumerateFunctions(
-    functions: *mut CUfunction,
-    room: c_uint,
+pub(super) fn cuModuleEnumerateFunctions(
+    functions: Room<CUfunction>,
+    room: Count,
     module: CUmodule,
 ) -> Result {
     let platform = platform()?;
     let module = arguments::module(platform, module)?;
     let handles = module.kernel_names().map(|name| module.function(platform, name));
-    // SAFETY: the caller's promise.
-    unsafe { write_handles(functions, room, handles) }
+    functions.of(room).try_write(handles.map(|number| number.map(handle)))
 }
 
-pub(super) unsafe fn cuModuleGetFunction(
-    function: *mut CUfunction,
-    module: CUmodule,
-    name: *const c_char,
-) -> Result {
-    // SAFETY: the caller's promise.
-    let (out, name) = unsafe { (Out::new(function)?, text(name)?) };
+pub(super) fn cuModuleGetFunction(out: Out<CUfunction>, module: CUmodule, name: &str) -> Result {
     let platform = platform()?;
     let module = arguments::module(platform, module)?;
     module.context.check()?;
@@ -109,14 +90,12 @@ pub(super) unsafe fn cuModuleGetFunction(
     Ok(())
 }
 
-pub(super) unsafe fn cuModuleGetGlobal_v2(
-    pointer: *mut CUdeviceptr,
-    bytes: *mut usize,
+pub(super) fn cuModuleGetGlobal_v2(
+    pointer: Option<Out<CUdeviceptr>>,
+    bytes: Option<Out<usize>>,
     module: CUmodule,
-    name: *const c_char,
+    name: &str,
 ) -> Result {
-    // SAFETY: the caller's promise. Either place may be null: the program does not care for it.
-    let (pointer, bytes, name) = unsafe { (Out::new(pointer), Out::new(bytes), text(name)?) };
     let module = arguments::module(platform()?, module)?;
     module.context.check()?;
     let (address, size) = module.variable(name).ok_or(CUresult::CUDA_ERROR_NOT_FOUND)?;
@@ -127,7 +106,7 @@ pub(super) unsafe fn cuModuleGetGlobal_v2(
 
 fn load(
     out: &Out<CUmodule>,
-    logs: &Logs,
+    logs: &JitLogs,
     read: impl FnOnce(u32) -> std::result::Result<Arc<Program>, Refusal>,
 ) -> Result {
     let platform = platform()?;

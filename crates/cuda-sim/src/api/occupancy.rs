@@ -14,14 +14,12 @@ use crate::device::attributes::{
 };
 use crate::device::{Function, platform};
 
-pub(super) unsafe fn cuOccupancyMaxActiveBlocksPerMultiprocessor(
-    blocks: *mut c_int,
+pub(super) fn cuOccupancyMaxActiveBlocksPerMultiprocessor(
+    out: Out<c_int>,
     function: CUfunction,
     block_size: c_int,
     dynamic_shared: usize,
 ) -> Result {
-    // SAFETY: the caller's promise.
-    let out = unsafe { Out::new(blocks) }?;
     let function = arguments::launchable(platform()?, function)?;
     let block_size = u32::try_from(block_size).ok().filter(|&threads| threads > 0);
     let block_size = block_size.ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)?;
@@ -29,16 +27,14 @@ pub(super) unsafe fn cuOccupancyMaxActiveBlocksPerMultiprocessor(
     Ok(())
 }
 
-pub(super) unsafe fn cuOccupancyMaxPotentialBlockSize(
-    grid: *mut c_int,
-    block: *mut c_int,
+pub(super) fn cuOccupancyMaxPotentialBlockSize(
+    grid: Out<c_int>,
+    block: Out<c_int>,
     function: CUfunction,
     shared_for_block: CUoccupancyB2DSize,
     dynamic_shared: usize,
     limit: c_int,
 ) -> Result {
-    // SAFETY: the caller's promise.
-    let (grid, block) = unsafe { (Out::new(grid)?, Out::new(block)?) };
     let function = arguments::launchable(platform()?, function)?;
     let limit = u32::try_from(limit).map_err(|_| CUresult::CUDA_ERROR_INVALID_VALUE)?;
     let most = if limit == 0 { function.max_threads } else { limit.min(function.max_threads) };
@@ -60,23 +56,20 @@ pub(super) unsafe fn cuOccupancyMaxPotentialBlockSize(
     Ok(())
 }
 
-pub(super) unsafe fn cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
-    blocks: *mut c_int,
+pub(super) fn cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
+    blocks: Out<c_int>,
     function: CUfunction,
     block_size: c_int,
     dynamic_shared: usize,
     flags: c_uint,
 ) -> Result {
     check_flags(flags)?;
-    // SAFETY: the caller's promise.
-    unsafe {
-        cuOccupancyMaxActiveBlocksPerMultiprocessor(blocks, function, block_size, dynamic_shared)
-    }
+    cuOccupancyMaxActiveBlocksPerMultiprocessor(blocks, function, block_size, dynamic_shared)
 }
 
-pub(super) unsafe fn cuOccupancyMaxPotentialBlockSizeWithFlags(
-    grid: *mut c_int,
-    block: *mut c_int,
+pub(super) fn cuOccupancyMaxPotentialBlockSizeWithFlags(
+    grid: Out<c_int>,
+    block: Out<c_int>,
     function: CUfunction,
     shared_for_block: CUoccupancyB2DSize,
     dynamic_shared: usize,
@@ -84,28 +77,16 @@ pub(super) unsafe fn cuOccupancyMaxPotentialBlockSizeWithFlags(
     flags: c_uint,
 ) -> Result {
     check_flags(flags)?;
-    // SAFETY: the caller's promise.
-    unsafe {
-        cuOccupancyMaxPotentialBlockSize(
-            grid,
-            block,
-            function,
-            shared_for_block,
-            dynamic_shared,
-            limit,
-        )
-    }
+    cuOccupancyMaxPotentialBlockSize(grid, block, function, shared_for_block, dynamic_shared, limit)
 }
 
 /// What each of so many blocks on a multiprocessor can have.
-pub(super) unsafe fn cuOccupancyAvailableDynamicSMemPerBlock(
-    bytes: *mut usize,
+pub(super) fn cuOccupancyAvailableDynamicSMemPerBlock(
+    out: Out<usize>,
     function: CUfunction,
     blocks: c_int,
     block_size: c_int,
 ) -> Result {
-    // SAFETY: the caller's promise.
-    let out = unsafe { Out::new(bytes) }?;
     let function = arguments::launchable(platform()?, function)?;
     let invalid = CUresult::CUDA_ERROR_INVALID_VALUE;
     let blocks = u32::try_from(blocks).ok().filter(|&blocks| blocks > 0).ok_or(invalid)?;

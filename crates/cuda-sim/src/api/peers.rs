@@ -10,20 +10,14 @@ use super::Result;
 use super::arguments::{self, Out};
 use crate::device::{current, platform};
 
-pub(super) unsafe fn cuDeviceCanAccessPeer(
-    can: *mut c_int,
-    device: CUdevice,
-    peer: CUdevice,
-) -> Result {
-    // SAFETY: the caller's promise.
-    let out = unsafe { Out::new(can) }?;
+pub(super) fn cuDeviceCanAccessPeer(out: Out<c_int>, device: CUdevice, peer: CUdevice) -> Result {
     let platform = platform()?;
     let cut_off = platform.device(device)?.is_cut_off_from(platform.device(peer)?);
     out.set(c_int::from(device != peer && !cut_off));
     Ok(())
 }
 
-pub(super) unsafe fn cuCtxEnablePeerAccess(peer: CUcontext, flags: c_uint) -> Result {
+pub(super) fn cuCtxEnablePeerAccess(peer: CUcontext, flags: c_uint) -> Result {
     let context = current::working()?;
     let peer = arguments::context(platform()?, peer)?;
     if flags != 0 {
@@ -39,7 +33,7 @@ pub(super) unsafe fn cuCtxEnablePeerAccess(peer: CUcontext, flags: c_uint) -> Re
     context.enable_peer(&peer)
 }
 
-pub(super) unsafe fn cuCtxDisablePeerAccess(peer: CUcontext) -> Result {
+pub(super) fn cuCtxDisablePeerAccess(peer: CUcontext) -> Result {
     let context = current::working()?;
     let peer = arguments::context(platform()?, peer)?;
     // Kernels in flight were enqueued while they had access.
@@ -47,14 +41,12 @@ pub(super) unsafe fn cuCtxDisablePeerAccess(peer: CUcontext) -> Result {
     context.disable_peer(&peer)
 }
 
-pub(super) unsafe fn cuDeviceGetP2PAttribute(
-    value: *mut c_int,
+pub(super) fn cuDeviceGetP2PAttribute(
+    out: Out<c_int>,
     attribute: Attribute,
     from: CUdevice,
     to: CUdevice,
 ) -> Result {
-    // SAFETY: the caller's promise.
-    let out = unsafe { Out::new(value) }?;
     let platform = platform()?;
     let cut_off = platform.device(from)?.is_cut_off_from(platform.device(to)?);
     if from == to {

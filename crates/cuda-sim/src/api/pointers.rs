@@ -9,7 +9,7 @@ use std::sync::atomic::Ordering;
 use cuda_sys::{CUdeviceptr, CUmemorytype, CUpointer_attribute as Attribute, CUresult};
 
 use super::Result;
-use super::arguments::Out;
+use super::arguments::{Count, List, Out, Untyped};
 use crate::device::virtual_memory::Protection;
 use crate::device::{Context, Location, Platform, current, platform};
 
@@ -18,54 +18,52 @@ const INVALID: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
 /// `CU_DEVICE_INVALID` of cuda.h: no device.
 const NO_DEVICE: u64 = -2_i32 as u32 as u64;
 
-pub(super) unsafe fn cuPointerGetAttribute(
-    data: *mut c_void,
+pub(super) fn cuPointerGetAttribute(
+    data: Untyped,
     attribute: Attribute,
     pointer: CUdeviceptr,
 ) -> Result {
     let platform = platform()?;
     let width = width(attribute).ok_or(INVALID)?;
     let value = value(platform, attribute, pointer)?;
-    // SAFETY: the caller's promise: there is room for what the attribute's value is.
-    unsafe { write(data, width, value) }
+    write(data, width, value)
 }
 
 /// Says nothing of pointers that are no memory of the driver's: their values are null.
-pub(super) unsafe fn cuPointerGetAttributes(
-    count: c_uint,
-    attributes: *mut Attribute,
-    data: *mut *mut c_void,
+pub(super) fn cuPointerGetAttributes(
+    count: Count,
+    attributes: List<Attribute>,
+    data: List<*mut c_void>,
     pointer: CUdeviceptr,
 ) -> Result {
-    if attributes.is_null() || data.is_null() || count == 0 {
+    if count.get() == 0 {
         return Err(INVALID);
     }
+    let (attributes, places) = (attributes.of(count).iter()?, data.of(count).iter()?);
     let platform = platform()?;
-    for index in 0..count as usize {
-        // SAFETY: the caller's promise: there are that many of both.
-        let (attribute, place) =
-            unsafe { (attributes.add(index).read_unaligned(), data.add(index).read_unaligned()) };
+    for (attribute, place) in attributes.zip(places) {
+        // SAFETY: the program gives a place for a value of each attribute.
+        let place = unsafe { Untyped::new(place) };
         let width = width(attribute).ok_or(INVALID)?;
         let value = value(platform, attribute, pointer).unwrap_or(match attribute {
             Attribute::CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL => NO_DEVICE,
             _ => 0,
         });
-        // SAFETY: as above.
-        unsafe { write(place, width, value) }?;
+        write(place, width, value)?;
     }
     Ok(())
 }
 
-pub(super) unsafe fn cuPointerSetAttribute(
-    value: *const c_void,
+pub(super) fn cuPointerSetAttribute(
+    value: Untyped,
     attribute: Attribute,
     pointer: CUdeviceptr,
 ) -> Result {
     if value.is_null() || attribute != Attribute::CU_POINTER_ATTRIBUTE_SYNC_MEMOPS {
         return Err(INVALID);
     }
-    // SAFETY: the caller's promise: it points to an unsigned integer.
-    let value = unsafe { value.cast::<c_uint>().read_unaligned() };
+    // SAFETY: the one attribute that can be set is an unsigned integer.
+    let value = unsafe { value.read::<c_uint>() }?;
     let platform = platform()?;
     let Location::Device(allocation) = Location::of(platform, pointer, 1)? else {
         return Err(INVALID);
@@ -82,15 +80,12 @@ pub(super) unsafe fn cuPointerSetAttribute(
     Ok(())
 }
 
-pub(super) unsafe fn cuMemGetAddressRange_v2(
-    base: *mut CUdeviceptr,
-    size: *mut usize,
+pub(super) fn cuMemGetAddressRange_v2(
+    base: Option<Out<CUdeviceptr>>,
+    size: Option<Out<usize>>,
     pointer: CUdeviceptr,
 ) -> Result {
     current::working()?;
-    // Either may be null, and is not asked for then.
-    // SAFETY: the caller's promise.
-    let (base, size) = unsafe { (Out::new(base), Out::new(size)) };
     let not_found = CUresult::CUDA_ERROR_NOT_FOUND;
     let location = Location::of(platform()?, pointer, 1).map_err(|_| not_found)?;
     let range = mapped_range(&location).ok_or(not_found)?;
@@ -265,15 +260,13 @@ fn owner_handle(platform: &Platform, location: &Location) -> u64 {
     platform.contexts.find(|context| context.id == owner).map_or(0, |context| context.handle)
 }
 
-/// # Safety
-/// `data` is null, or has room for a value of that width.
-unsafe fn write(data: *mut c_void, width: Width, value: u64) -> Result {
-    // SAFETY: the caller's promise.
-    unsafe {
-        match width {
-            Width::Single => Out::new(data.cast::<u32>())?.set(value as u32),
-            Width::Double => Out::new(data.cast::<u64>())?.set(value),
-        }
+/// Writes the value of an attribute of that width.
+fn write(place: Untyped, width: Width, value: u64) -> Result {
+    match width {
+        // SAFETY: the attribute's value has 32 bits.
+        Width::Single => unsafe { place.out::<u32>() }?.set(value as u32),
+        // SAFETY: the attribute's value has 64 bits.
+        Width::Double => unsafe { place.out::<u64>() }?.set(value),
     }
     Ok(())
 }

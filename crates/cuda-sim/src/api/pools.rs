@@ -12,7 +12,7 @@ use cuda_sys::{
 };
 
 use super::Result;
-use super::arguments::{self, Out, handle, number};
+use super::arguments::{self, Count, In, List, Out, Untyped, handle, number};
 use super::virtual_memory::{access_flags, accessor, protection};
 use crate::check;
 use crate::device::pool::{Pool, Settings};
@@ -22,34 +22,26 @@ use crate::graph::Operation;
 
 const INVALID: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
 
-pub(super) unsafe fn cuMemAllocAsync(
-    pointer: *mut CUdeviceptr,
-    bytes: usize,
-    stream: CUstream,
-) -> Result {
-    // SAFETY: the caller's promise.
-    let out = unsafe { Out::new(pointer) }?;
+pub(super) fn cuMemAllocAsync(out: Out<CUdeviceptr>, bytes: usize, stream: CUstream) -> Result {
     let platform = platform()?;
     let stream = arguments::capturable(platform, stream)?;
     let pool = platform.pools.current_of(stream.context().device)?;
     allocate(&out, bytes, &pool, &stream)
 }
 
-pub(super) unsafe fn cuMemAllocFromPoolAsync(
-    pointer: *mut CUdeviceptr,
+pub(super) fn cuMemAllocFromPoolAsync(
+    out: Out<CUdeviceptr>,
     bytes: usize,
     pool: CUmemoryPool,
     stream: CUstream,
 ) -> Result {
-    // SAFETY: the caller's promise.
-    let out = unsafe { Out::new(pointer) }?;
     let platform = platform()?;
     let stream = arguments::capturable(platform, stream)?;
     allocate(&out, bytes, &find(platform, pool)?, &stream)
 }
 
 /// Memory of `cuMemAlloc` may be freed so too; it goes when the program next synchronises.
-pub(super) unsafe fn cuMemFreeAsync(pointer: CUdeviceptr, stream: CUstream) -> Result {
+pub(super) fn cuMemFreeAsync(pointer: CUdeviceptr, stream: CUstream) -> Result {
     let platform = platform()?;
     let stream = arguments::capturable(platform, stream)?;
     if stream.capture().is_some() {
@@ -72,12 +64,8 @@ pub(super) unsafe fn cuMemFreeAsync(pointer: CUdeviceptr, stream: CUstream) -> R
     if freed { Ok(()) } else { Err(INVALID) }
 }
 
-pub(super) unsafe fn cuMemPoolCreate(
-    pool: *mut CUmemoryPool,
-    properties: *const CUmemPoolProps,
-) -> Result {
-    // SAFETY: the caller's promise.
-    let (out, properties) = unsafe { (Out::new(pool)?, properties.as_ref().ok_or(INVALID)?) };
+pub(super) fn cuMemPoolCreate(out: Out<CUmemoryPool>, properties: In<CUmemPoolProps>) -> Result {
+    let properties = properties.read();
     let platform = platform()?;
     if properties.allocType != CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED
         || !properties.win32SecurityAttributes.is_null()
@@ -98,65 +86,62 @@ pub(super) unsafe fn cuMemPoolCreate(
     Ok(())
 }
 
-pub(super) unsafe fn cuMemPoolDestroy(pool: CUmemoryPool) -> Result {
+pub(super) fn cuMemPoolDestroy(pool: CUmemoryPool) -> Result {
     platform()?.pools.destroy(number(pool))
 }
 
-pub(super) unsafe fn cuMemPoolSetAttribute(
+pub(super) fn cuMemPoolSetAttribute(
     pool: CUmemoryPool,
     attribute: Attribute,
-    value: *mut c_void,
+    value: Untyped,
 ) -> Result {
     let pool = find(platform()?, pool)?;
     if value.is_null() {
         return Err(INVALID);
     }
-    // SAFETY: the caller's promise: it is what the attribute's value is.
-    let (switch, bytes) = unsafe {
-        let switch = || value.cast::<c_int>().read_unaligned() != 0;
-        let bytes = || value.cast::<u64>().read_unaligned();
-        (switch, bytes)
-    };
+    // SAFETY: it is called for attributes that are integers.
+    let switch = || unsafe { value.read::<c_int>() }.map(|value| value != 0);
+    // SAFETY: it is called for attributes that are 64-bit numbers.
+    let bytes = || unsafe { value.read::<u64>() };
     match attribute {
         Attribute::CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES => {
-            let on = switch();
+            let on = switch()?;
             pool.change(|settings| settings.follow_dependencies = on);
         }
         Attribute::CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC => {
-            let on = switch();
+            let on = switch()?;
             pool.change(|settings| settings.opportunistic = on);
         }
         Attribute::CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES => {
-            let on = switch();
+            let on = switch()?;
             pool.change(|settings| settings.internal_dependencies = on);
         }
         Attribute::CU_MEMPOOL_ATTR_RELEASE_THRESHOLD => {
-            let keep = bytes();
+            let keep = bytes()?;
             pool.change(|settings| settings.release_threshold = keep);
         }
-        Attribute::CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH if bytes() == 0 => {
+        Attribute::CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH if bytes()? == 0 => {
             pool.forget_highs(true, false);
         }
-        Attribute::CU_MEMPOOL_ATTR_USED_MEM_HIGH if bytes() == 0 => pool.forget_highs(false, true),
+        Attribute::CU_MEMPOOL_ATTR_USED_MEM_HIGH if bytes()? == 0 => pool.forget_highs(false, true),
         _ => return Err(INVALID),
     }
     Ok(())
 }
 
-pub(super) unsafe fn cuMemPoolGetAttribute(
+pub(super) fn cuMemPoolGetAttribute(
     pool: CUmemoryPool,
     attribute: Attribute,
-    value: *mut c_void,
+    value: Untyped,
 ) -> Result {
     let pool = find(platform()?, pool)?;
     let Settings { release_threshold, follow_dependencies, opportunistic, internal_dependencies } =
         pool.settings();
     let usage = pool.usage();
-    // SAFETY: the caller's promise: there is room for what the attribute's value is.
-    let switch =
-        |on| unsafe { Out::new(value.cast::<c_int>()) }.map(|out| out.set(c_int::from(on)));
-    // SAFETY: as above.
-    let bytes = |count| unsafe { Out::new(value.cast::<u64>()) }.map(|out| out.set(count));
+    // SAFETY: it is called for attributes that are integers.
+    let switch = |on| unsafe { value.out() }.map(|out| out.set(c_int::from(on)));
+    // SAFETY: it is called for attributes that are 64-bit numbers.
+    let bytes = |count: u64| unsafe { value.out() }.map(|out| out.set(count));
     match attribute {
         Attribute::CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES => switch(follow_dependencies),
         Attribute::CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC => switch(opportunistic),
@@ -172,25 +157,20 @@ pub(super) unsafe fn cuMemPoolGetAttribute(
     }
 }
 
-pub(super) unsafe fn cuMemPoolTrimTo(pool: CUmemoryPool, keep: usize) -> Result {
+pub(super) fn cuMemPoolTrimTo(pool: CUmemoryPool, keep: usize) -> Result {
     find(platform()?, pool)?.trim(keep as u64);
     Ok(())
 }
 
-pub(super) unsafe fn cuMemPoolSetAccess(
+pub(super) fn cuMemPoolSetAccess(
     pool: CUmemoryPool,
-    descriptions: *const CUmemAccessDesc,
-    count: usize,
+    descriptions: List<CUmemAccessDesc>,
+    count: Count,
 ) -> Result {
     let platform = platform()?;
     let pool = find(platform, pool)?;
-    if descriptions.is_null() && count > 0 {
-        return Err(INVALID);
-    }
     let mut changes = Vec::new();
-    for index in 0..count {
-        // SAFETY: the caller's promise: there are that many.
-        let description = unsafe { descriptions.add(index).read_unaligned() };
+    for description in descriptions.of(count).iter()? {
         let ordinal = accessor(platform, description.location)?.ok_or(INVALID)?;
         let protection = protection(description.flags)?;
         // A device's access to its own memory cannot be taken away.
@@ -203,86 +183,75 @@ pub(super) unsafe fn cuMemPoolSetAccess(
     Ok(())
 }
 
-pub(super) unsafe fn cuMemPoolGetAccess(
-    flags: *mut CUmemAccess_flags,
+pub(super) fn cuMemPoolGetAccess(
+    out: Out<CUmemAccess_flags>,
     pool: CUmemoryPool,
-    location: *mut CUmemLocation,
+    location: In<CUmemLocation>,
 ) -> Result {
-    // SAFETY: the caller's promise.
-    let (out, location) = unsafe { (Out::new(flags)?, location.as_ref().ok_or(INVALID)?) };
+    let location = location.read();
     let platform = platform()?;
     let pool = find(platform, pool)?;
-    let ordinal = accessor(platform, *location)?.ok_or(INVALID)?;
+    let ordinal = accessor(platform, location)?.ok_or(INVALID)?;
     out.set(access_flags(pool.access(ordinal)));
     Ok(())
 }
 
-pub(super) unsafe fn cuDeviceGetDefaultMemPool(
-    pool: *mut CUmemoryPool,
-    device: CUdevice,
-) -> Result {
-    // SAFETY: the caller's promise.
-    let out = unsafe { Out::new(pool) }?;
+pub(super) fn cuDeviceGetDefaultMemPool(out: Out<CUmemoryPool>, device: CUdevice) -> Result {
     let platform = platform()?;
     out.set(handle(platform.pools.default_of(platform.device(device)?)?.handle));
     Ok(())
 }
 
-pub(super) unsafe fn cuDeviceGetMemPool(pool: *mut CUmemoryPool, device: CUdevice) -> Result {
-    // SAFETY: the caller's promise.
-    let out = unsafe { Out::new(pool) }?;
+pub(super) fn cuDeviceGetMemPool(out: Out<CUmemoryPool>, device: CUdevice) -> Result {
     let platform = platform()?;
     out.set(handle(platform.pools.current_of(platform.device(device)?)?.handle));
     Ok(())
 }
 
-pub(super) unsafe fn cuDeviceSetMemPool(device: CUdevice, pool: CUmemoryPool) -> Result {
+pub(super) fn cuDeviceSetMemPool(device: CUdevice, pool: CUmemoryPool) -> Result {
     let platform = platform()?;
     let device = platform.device(device)?;
     platform.pools.set_current(device, find(platform, pool)?)
 }
 
-pub(super) unsafe fn cuMemGetDefaultMemPool(
-    pool: *mut CUmemoryPool,
-    location: *mut CUmemLocation,
+pub(super) fn cuMemGetDefaultMemPool(
+    out: Out<CUmemoryPool>,
+    location: In<CUmemLocation>,
     kind: CUmemAllocationType,
 ) -> Result {
-    // SAFETY: the caller's promise.
-    let (out, location) = unsafe { (Out::new(pool)?, location.as_ref().ok_or(INVALID)?) };
+    let location = location.read();
     let platform = platform()?;
     check_kind(kind)?;
-    out.set(handle(platform.pools.default_of(device_of(platform, *location)?)?.handle));
+    out.set(handle(platform.pools.default_of(device_of(platform, location)?)?.handle));
     Ok(())
 }
 
-pub(super) unsafe fn cuMemGetMemPool(
-    pool: *mut CUmemoryPool,
-    location: *mut CUmemLocation,
+pub(super) fn cuMemGetMemPool(
+    out: Out<CUmemoryPool>,
+    location: In<CUmemLocation>,
     kind: CUmemAllocationType,
 ) -> Result {
-    // SAFETY: the caller's promise.
-    let (out, location) = unsafe { (Out::new(pool)?, location.as_ref().ok_or(INVALID)?) };
+    let location = location.read();
     let platform = platform()?;
     check_kind(kind)?;
-    out.set(handle(platform.pools.current_of(device_of(platform, *location)?)?.handle));
+    out.set(handle(platform.pools.current_of(device_of(platform, location)?)?.handle));
     Ok(())
 }
 
-pub(super) unsafe fn cuMemSetMemPool(
-    location: *mut CUmemLocation,
+pub(super) fn cuMemSetMemPool(
+    location: In<CUmemLocation>,
     kind: CUmemAllocationType,
     pool: CUmemoryPool,
 ) -> Result {
-    // SAFETY: the caller's promise.
-    let location = unsafe { location.as_ref() }.ok_or(INVALID)?;
+    let location = location.read();
     let platform = platform()?;
     check_kind(kind)?;
-    let device = device_of(platform, *location)?;
+    let device = device_of(platform, location)?;
     platform.pools.set_current(device, find(platform, pool)?)
 }
 
 /// Refused: pools cannot be made for it either, which makes it a wrong pool.
-pub(super) unsafe fn cuMemPoolExportToShareableHandle(
+pub(super) fn cuMemPoolExportToShareableHandle(
     _shareable: *mut c_void,
     pool: CUmemoryPool,
     _kind: CUmemAllocationHandleType,
@@ -293,19 +262,17 @@ pub(super) unsafe fn cuMemPoolExportToShareableHandle(
 }
 
 /// Refused.
-pub(super) unsafe fn cuMemPoolImportFromShareableHandle(
-    pool: *mut CUmemoryPool,
+pub(super) fn cuMemPoolImportFromShareableHandle(
+    _pool: Out<CUmemoryPool>,
     _shareable: *mut c_void,
     _kind: CUmemAllocationHandleType,
     _flags: c_ulonglong,
 ) -> Result {
-    // SAFETY: the caller's promise.
-    unsafe { Out::new(pool) }?;
     Err(CUresult::CUDA_ERROR_NOT_SUPPORTED)
 }
 
 /// Refused: it is memory of a pool that is not shared.
-pub(super) unsafe fn cuMemPoolExportPointer(
+pub(super) fn cuMemPoolExportPointer(
     _data: *mut CUmemPoolPtrExportData,
     _pointer: CUdeviceptr,
 ) -> Result {
@@ -313,7 +280,7 @@ pub(super) unsafe fn cuMemPoolExportPointer(
 }
 
 /// Refused: the pool was not imported.
-pub(super) unsafe fn cuMemPoolImportPointer(
+pub(super) fn cuMemPoolImportPointer(
     _pointer: *mut CUdeviceptr,
     pool: CUmemoryPool,
     _data: *mut CUmemPoolPtrExportData,

@@ -11,26 +11,22 @@ use super::arguments::{Out, handle};
 use crate::device::platform;
 use crate::device::settings::checked_flags;
 
-pub(super) unsafe fn cuDevicePrimaryCtxRetain(context: *mut CUcontext, device: CUdevice) -> Result {
-    // SAFETY: the caller's promise.
-    let out = unsafe { Out::new(context) }?;
+pub(super) fn cuDevicePrimaryCtxRetain(out: Out<CUcontext>, device: CUdevice) -> Result {
     let platform = platform()?;
     out.set(handle(platform.device(device)?.retain_primary(platform)?.handle));
     Ok(())
 }
 
-pub(super) unsafe fn cuDevicePrimaryCtxRelease_v2(device: CUdevice) -> Result {
+pub(super) fn cuDevicePrimaryCtxRelease_v2(device: CUdevice) -> Result {
     let platform = platform()?;
     platform.device(device)?.release_primary(platform)
 }
 
-pub(super) unsafe fn cuDevicePrimaryCtxGetState(
+pub(super) fn cuDevicePrimaryCtxGetState(
     device: CUdevice,
-    flags: *mut c_uint,
-    active: *mut c_int,
+    flags: Out<c_uint>,
+    active: Out<c_int>,
 ) -> Result {
-    // SAFETY: the caller's promise.
-    let (flags, active) = unsafe { (Out::new(flags)?, Out::new(active)?) };
     let platform = platform()?;
     let device = platform.device(device)?;
     flags.set(device.primary_flags());
@@ -38,14 +34,14 @@ pub(super) unsafe fn cuDevicePrimaryCtxGetState(
     Ok(())
 }
 
-pub(super) unsafe fn cuDevicePrimaryCtxSetFlags_v2(device: CUdevice, flags: c_uint) -> Result {
+pub(super) fn cuDevicePrimaryCtxSetFlags_v2(device: CUdevice, flags: c_uint) -> Result {
     let platform = platform()?;
     let device = platform.device(device)?;
     device.set_primary_flags(platform, checked_flags(flags)?);
     Ok(())
 }
 
-pub(super) unsafe fn cuDevicePrimaryCtxReset_v2(device: CUdevice) -> Result {
+pub(super) fn cuDevicePrimaryCtxReset_v2(device: CUdevice) -> Result {
     let platform = platform()?;
     platform.device(device)?.reset_primary(platform);
     Ok(())

@@ -6,7 +6,7 @@
 #![allow(non_snake_case, reason = "the names of the C API")]
 
 use std::collections::HashMap;
-use std::ffi::{c_char, c_int, c_void};
+use std::ffi::{c_int, c_void};
 use std::ptr;
 use std::sync::LazyLock;
 
@@ -16,42 +16,36 @@ use cuda_sys::{
 };
 
 use super::Result;
-use super::arguments::{Out, text};
+use super::arguments::Out;
 use super::exports;
 
 /// Since CUDA 12.0 what is not found is no error: the function is null, and the status says why.
-pub(super) unsafe fn cuGetProcAddress_v2(
-    symbol: *const c_char,
-    function: *mut *mut c_void,
+pub(super) fn cuGetProcAddress_v2(
+    symbol: &str,
+    out: Out<*mut c_void>,
     version: c_int,
     flags: cuuint64_t,
-    status: *mut Status,
+    status: Option<Out<Status>>,
 ) -> Result {
-    // SAFETY: the caller's promise. The program may not care for the status.
-    let (symbol, out, status) = unsafe { (text(symbol)?, Out::new(function)?, Out::new(status)) };
     let (address, answer) = look_up(symbol, version, flags)?;
     out.set(address);
     status.into_iter().for_each(|status| status.set(answer));
     Ok(())
 }
 
-pub(super) unsafe fn cuGetProcAddress(
-    symbol: *const c_char,
-    function: *mut *mut c_void,
+pub(super) fn cuGetProcAddress(
+    symbol: &str,
+    out: Out<*mut c_void>,
     version: c_int,
     flags: cuuint64_t,
 ) -> Result {
-    // SAFETY: the caller's promise.
-    let (symbol, out) = unsafe { (text(symbol)?, Out::new(function)?) };
     let (address, _) = look_up(symbol, version, flags)?;
     out.set(address);
     if address.is_null() { Err(CUresult::CUDA_ERROR_NOT_FOUND) } else { Ok(()) }
 }
 
 /// Tables that NVIDIA's libraries ask for and nobody documents: there are none here.
-pub(super) unsafe fn cuGetExportTable(table: *mut *const c_void, id: *const CUuuid) -> Result {
-    // SAFETY: the caller's promise.
-    let out = unsafe { Out::new(table) }?;
+pub(super) fn cuGetExportTable(out: Out<*const c_void>, id: *const CUuuid) -> Result {
     if id.is_null() {
         return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
     }
@@ -72,7 +66,6 @@ struct Address(*const c_void);
 
 // SAFETY: the address of a function, which is never written to.
 unsafe impl Send for Address {}
-// SAFETY: as above.
 unsafe impl Sync for Address {}
 
 /// The meanings of each name, oldest first.

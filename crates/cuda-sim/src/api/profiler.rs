@@ -5,10 +5,10 @@
 use super::Result;
 use crate::device::current;
 
-pub(super) unsafe fn cuProfilerStart() -> Result {
+pub(super) fn cuProfilerStart() -> Result {
     current::current().map(drop)
 }
 
-pub(super) unsafe fn cuProfilerStop() -> Result {
+pub(super) fn cuProfilerStop() -> Result {
     current::current().map(drop)
 }

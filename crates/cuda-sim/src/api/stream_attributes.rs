@@ -9,54 +9,47 @@ use cuda_sys::{
 };
 
 use super::Result;
-use super::arguments::{Out, handle, number};
-use super::graph_parameters::read;
+use super::arguments::{In, Out, handle, number};
 use crate::device::{StreamRef, platform};
 use crate::graph::{Attributes, OF_STREAMS, Value};
 
-pub(super) unsafe fn cuStreamGetDevice(stream: CUstream, device: *mut CUdevice) -> Result {
-    // SAFETY: the caller's promise.
-    let out = unsafe { Out::new(device) }?;
+pub(super) fn cuStreamGetDevice(stream: CUstream, out: Out<CUdevice>) -> Result {
     out.set(find(stream)?.context().device.id.ordinal as CUdevice);
     Ok(())
 }
 
 /// There are no green contexts here, so no stream is of one.
-pub(super) unsafe fn cuStreamGetCtx_v2(
+pub(super) fn cuStreamGetCtx_v2(
     stream: CUstream,
-    context: *mut CUcontext,
-    green: *mut CUgreenCtx,
+    out: Out<CUcontext>,
+    green: Option<Out<CUgreenCtx>>,
 ) -> Result {
-    // SAFETY: the caller's promise. The second place may be null.
-    let (out, green) = unsafe { (Out::new(context)?, Out::new(green)) };
     out.set(handle(find(stream)?.context().handle));
     green.into_iter().for_each(|out| out.set(ptr::null_mut()));
     Ok(())
 }
 
-pub(super) unsafe fn cuStreamCopyAttributes(to: CUstream, from: CUstream) -> Result {
+pub(super) fn cuStreamCopyAttributes(to: CUstream, from: CUstream) -> Result {
     let attributes = with(from, |attributes| attributes.clone())?;
     with(to, |present| *present = attributes)
 }
 
-pub(super) unsafe fn cuStreamGetAttribute(
+pub(super) fn cuStreamGetAttribute(
     stream: CUstream,
     attribute: CUstreamAttrID,
-    value: *mut CUstreamAttrValue,
+    value: Out<CUstreamAttrValue>,
 ) -> Result {
-    // SAFETY: the caller's promise; a value is a union of 64 bytes.
-    let out = unsafe { Out::new(value.cast::<Value>()) }?;
+    let out = value.cast::<Value>();
     out.set(with(stream, |attributes| attributes.get(attribute, OF_STREAMS))??);
     Ok(())
 }
 
-pub(super) unsafe fn cuStreamSetAttribute(
+pub(super) fn cuStreamSetAttribute(
     stream: CUstream,
     attribute: CUstreamAttrID,
-    value: *const CUstreamAttrValue,
+    value: In<CUstreamAttrValue>,
 ) -> Result {
-    // SAFETY: the caller's promise; a value is a union of 64 bytes.
-    let value = unsafe { read(value.cast::<Value>()) }?;
+    let value: Value = value.bytes();
     with(stream, |attributes| attributes.set(attribute, value, OF_STREAMS))?
 }
 

@@ -12,14 +12,14 @@ use cuda_sys::{
 };
 
 use super::Result;
-use super::arguments;
+use super::arguments::{self, Count, Items, List};
 use crate::device::platform;
 use crate::device::stream_memory::{Condition, MemoryOperation, Place, memory_operations};
 use crate::graph::Operation;
 
 const INVALID: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
 
-pub(super) unsafe fn cuStreamWaitValue32_v2(
+pub(super) fn cuStreamWaitValue32_v2(
     stream: CUstream,
     address: CUdeviceptr,
     value: cuuint32_t,
@@ -29,7 +29,7 @@ pub(super) unsafe fn cuStreamWaitValue32_v2(
     enqueue(stream, &[wait(place, value.into(), flags)?])
 }
 
-pub(super) unsafe fn cuStreamWaitValue64_v2(
+pub(super) fn cuStreamWaitValue64_v2(
     stream: CUstream,
     address: CUdeviceptr,
     value: cuuint64_t,
@@ -38,7 +38,7 @@ pub(super) unsafe fn cuStreamWaitValue64_v2(
     enqueue(stream, &[wait(Place { address, is_wide: true }, value, flags)?])
 }
 
-pub(super) unsafe fn cuStreamWriteValue32_v2(
+pub(super) fn cuStreamWriteValue32_v2(
     stream: CUstream,
     address: CUdeviceptr,
     value: cuuint32_t,
@@ -48,7 +48,7 @@ pub(super) unsafe fn cuStreamWriteValue32_v2(
     enqueue(stream, &[write(place, value.into(), flags)?])
 }
 
-pub(super) unsafe fn cuStreamWriteValue64_v2(
+pub(super) fn cuStreamWriteValue64_v2(
     stream: CUstream,
     address: CUdeviceptr,
     value: cuuint64_t,
@@ -57,14 +57,13 @@ pub(super) unsafe fn cuStreamWriteValue64_v2(
     enqueue(stream, &[write(Place { address, is_wide: true }, value, flags)?])
 }
 
-pub(super) unsafe fn cuStreamBatchMemOp_v2(
+pub(super) fn cuStreamBatchMemOp_v2(
     stream: CUstream,
-    count: c_uint,
-    list: *mut CUstreamBatchMemOpParams,
+    count: Count,
+    list: List<CUstreamBatchMemOpParams>,
     flags: c_uint,
 ) -> Result {
-    // SAFETY: the caller's promise.
-    enqueue(stream, &unsafe { operations(list, count, flags) }?)
+    enqueue(stream, &operations(list.of(count), flags)?)
 }
 
 /// The operations that a list says. Their places are still to be checked.
@@ -72,50 +71,43 @@ pub(super) unsafe fn cuStreamBatchMemOp_v2(
 /// # Errors
 /// `CUDA_ERROR_INVALID_VALUE` for an empty or overlong list, unknown operations and flags;
 /// `CUDA_ERROR_NOT_SUPPORTED` for flushes of remote writes, as the device's attributes say.
-///
-/// # Safety
-/// `list` is null, or has `count` elements.
-pub(super) unsafe fn operations(
-    list: *const CUstreamBatchMemOpParams,
-    count: c_uint,
+pub(super) fn operations(
+    list: Items<CUstreamBatchMemOpParams>,
     flags: c_uint,
 ) -> Result<Vec<MemoryOperation>> {
     /// As cuda.h says.
-    const MOST: c_uint = 256;
-    if list.is_null() || !(1..=MOST).contains(&count) || flags != 0 {
+    const MAX_OPERATIONS: usize = 256;
+    if list.is_null() || !(1..=MAX_OPERATIONS).contains(&list.count()) || flags != 0 {
         return Err(INVALID);
     }
-    let operation = |index| {
-        // SAFETY: the caller's promise. All members are plain numbers, and the type says which.
-        unsafe {
-            let item = list.add(index).read_unaligned();
-            let (first, second) = (item.waitValue, item.writeValue);
-            let narrow = |address| Place { address, is_wide: false };
-            let wide = |address| Place { address, is_wide: true };
-            match item.operation {
-                Type::CU_STREAM_MEM_OP_WAIT_VALUE_32 => {
-                    wait(narrow(first.address), first.__bindgen_anon_1.value.into(), first.flags)
-                }
-                Type::CU_STREAM_MEM_OP_WAIT_VALUE_64 => {
-                    wait(wide(first.address), first.__bindgen_anon_1.value64, first.flags)
-                }
-                Type::CU_STREAM_MEM_OP_WRITE_VALUE_32 => write(
-                    narrow(second.address),
-                    second.__bindgen_anon_1.value.into(),
-                    second.flags,
-                ),
-                Type::CU_STREAM_MEM_OP_WRITE_VALUE_64 => {
-                    write(wide(second.address), second.__bindgen_anon_1.value64, second.flags)
-                }
-                Type::CU_STREAM_MEM_OP_BARRIER => barrier(item.memoryBarrier.flags),
-                Type::CU_STREAM_MEM_OP_FLUSH_REMOTE_WRITES => {
-                    Err(CUresult::CUDA_ERROR_NOT_SUPPORTED)
-                }
-                _ => Err(INVALID),
+    list.iter()?.map(operation).collect()
+}
+
+fn operation(item: CUstreamBatchMemOpParams) -> Result<MemoryOperation> {
+    let narrow = |address| Place { address, is_wide: false };
+    let wide = |address| Place { address, is_wide: true };
+    // SAFETY: the members of the unions are plain numbers, which any bytes are; the kind of the
+    // operation says which members the program has set.
+    unsafe {
+        let (first, second) = (item.waitValue, item.writeValue);
+        match item.operation {
+            Type::CU_STREAM_MEM_OP_WAIT_VALUE_32 => {
+                wait(narrow(first.address), first.__bindgen_anon_1.value.into(), first.flags)
             }
+            Type::CU_STREAM_MEM_OP_WAIT_VALUE_64 => {
+                wait(wide(first.address), first.__bindgen_anon_1.value64, first.flags)
+            }
+            Type::CU_STREAM_MEM_OP_WRITE_VALUE_32 => {
+                write(narrow(second.address), second.__bindgen_anon_1.value.into(), second.flags)
+            }
+            Type::CU_STREAM_MEM_OP_WRITE_VALUE_64 => {
+                write(wide(second.address), second.__bindgen_anon_1.value64, second.flags)
+            }
+            Type::CU_STREAM_MEM_OP_BARRIER => barrier(item.memoryBarrier.flags),
+            Type::CU_STREAM_MEM_OP_FLUSH_REMOTE_WRITES => Err(CUresult::CUDA_ERROR_NOT_SUPPORTED),
+            _ => Err(INVALID),
         }
-    };
-    (0..count as usize).map(operation).collect()
+    }
 }
 
 /// An operation as an element of a list: `CUstreamBatchMemOpParams` in words.

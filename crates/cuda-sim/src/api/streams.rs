@@ -11,18 +11,15 @@ use super::arguments::{self, Out, handle, number};
 use crate::device::{Stream, StreamRef, current, platform};
 use crate::graph::Operation;
 
-pub(super) unsafe fn cuStreamCreate(stream: *mut CUstream, flags: c_uint) -> Result {
-    // SAFETY: the caller's promise.
-    unsafe { cuStreamCreateWithPriority(stream, flags, 0) }
+pub(super) fn cuStreamCreate(out: Out<CUstream>, flags: c_uint) -> Result {
+    cuStreamCreateWithPriority(out, flags, 0)
 }
 
-pub(super) unsafe fn cuStreamCreateWithPriority(
-    stream: *mut CUstream,
+pub(super) fn cuStreamCreateWithPriority(
+    out: Out<CUstream>,
     flags: c_uint,
     priority: c_int,
 ) -> Result {
-    // SAFETY: the caller's promise.
-    let out = unsafe { Out::new(stream) }?;
     let context = current::working()?;
     if flags & !CUstream_flags::CU_STREAM_NON_BLOCKING.0 != 0 {
         return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
@@ -34,7 +31,7 @@ pub(super) unsafe fn cuStreamCreateWithPriority(
     Ok(())
 }
 
-pub(super) unsafe fn cuStreamDestroy_v2(stream: CUstream) -> Result {
+pub(super) fn cuStreamDestroy_v2(stream: CUstream) -> Result {
     let removed = platform()?.streams.remove(number(stream));
     let stream = removed.ok_or(CUresult::CUDA_ERROR_INVALID_HANDLE)?;
     if let Some(capture) = stream.capture() {
@@ -43,7 +40,7 @@ pub(super) unsafe fn cuStreamDestroy_v2(stream: CUstream) -> Result {
     stream.context.check()
 }
 
-pub(super) unsafe fn cuStreamSynchronize(stream: CUstream) -> Result {
+pub(super) fn cuStreamSynchronize(stream: CUstream) -> Result {
     let platform = platform()?;
     let stream = arguments::stream(platform, stream)?;
     stream.synchronize();
@@ -51,7 +48,7 @@ pub(super) unsafe fn cuStreamSynchronize(stream: CUstream) -> Result {
     stream.context().check()
 }
 
-pub(super) unsafe fn cuStreamQuery(stream: CUstream) -> Result {
+pub(super) fn cuStreamQuery(stream: CUstream) -> Result {
     let stream = arguments::stream(platform()?, stream)?;
     if !stream.queue().is_idle() {
         return Err(CUresult::CUDA_ERROR_NOT_READY);
@@ -59,7 +56,7 @@ pub(super) unsafe fn cuStreamQuery(stream: CUstream) -> Result {
     stream.context().check()
 }
 
-pub(super) unsafe fn cuStreamWaitEvent(stream: CUstream, event: CUevent, flags: c_uint) -> Result {
+pub(super) fn cuStreamWaitEvent(stream: CUstream, event: CUevent, flags: c_uint) -> Result {
     let platform = platform()?;
     let stream = arguments::capturable(platform, stream)?;
     let event = arguments::event(platform, event)?;
@@ -76,30 +73,22 @@ pub(super) unsafe fn cuStreamWaitEvent(stream: CUstream, event: CUevent, flags: 
     stream.wait_for(&event)
 }
 
-pub(super) unsafe fn cuStreamGetPriority(stream: CUstream, priority: *mut c_int) -> Result {
-    // SAFETY: the caller's promise.
-    let out = unsafe { Out::new(priority) }?;
+pub(super) fn cuStreamGetPriority(stream: CUstream, out: Out<c_int>) -> Result {
     out.set(find(stream)?.priority());
     Ok(())
 }
 
-pub(super) unsafe fn cuStreamGetFlags(stream: CUstream, flags: *mut c_uint) -> Result {
-    // SAFETY: the caller's promise.
-    let out = unsafe { Out::new(flags) }?;
+pub(super) fn cuStreamGetFlags(stream: CUstream, out: Out<c_uint>) -> Result {
     out.set(find(stream)?.flags());
     Ok(())
 }
 
-pub(super) unsafe fn cuStreamGetCtx(stream: CUstream, context: *mut CUcontext) -> Result {
-    // SAFETY: the caller's promise.
-    let out = unsafe { Out::new(context) }?;
+pub(super) fn cuStreamGetCtx(stream: CUstream, out: Out<CUcontext>) -> Result {
     out.set(handle(find(stream)?.context().handle));
     Ok(())
 }
 
-pub(super) unsafe fn cuStreamGetId(stream: CUstream, id: *mut c_ulonglong) -> Result {
-    // SAFETY: the caller's promise.
-    let out = unsafe { Out::new(id) }?;
+pub(super) fn cuStreamGetId(stream: CUstream, out: Out<c_ulonglong>) -> Result {
     out.set(find(stream)?.id());
     Ok(())
 }

@@ -16,15 +16,13 @@ use crate::graph::UserObject;
 
 const INVALID: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
 
-pub(super) unsafe fn cuUserObjectCreate(
-    object: *mut CUuserObject,
+pub(super) fn cuUserObjectCreate(
+    out: Out<CUuserObject>,
     pointer: *mut c_void,
     destroy: CUhostFn,
     references: c_uint,
     flags: c_uint,
 ) -> Result {
-    // SAFETY: the caller's promise.
-    let out = unsafe { Out::new(object) }?;
     let destroy = destroy.ok_or(INVALID)?;
     // The one flag that there is must be given: nobody waits for the destructor.
     if flags != CUuserObject_flags::CU_USER_OBJECT_NO_DESTRUCTOR_SYNC.0 {
@@ -35,16 +33,16 @@ pub(super) unsafe fn cuUserObjectCreate(
     Ok(())
 }
 
-pub(super) unsafe fn cuUserObjectRetain(object: CUuserObject, count: c_uint) -> Result {
+pub(super) fn cuUserObjectRetain(object: CUuserObject, count: c_uint) -> Result {
     find(object)?.retain(some(count)?);
     Ok(())
 }
 
-pub(super) unsafe fn cuUserObjectRelease(object: CUuserObject, count: c_uint) -> Result {
+pub(super) fn cuUserObjectRelease(object: CUuserObject, count: c_uint) -> Result {
     find(object)?.release(some(count)?)
 }
 
-pub(super) unsafe fn cuGraphRetainUserObject(
+pub(super) fn cuGraphRetainUserObject(
     graph: CUgraph,
     object: CUuserObject,
     count: c_uint,
@@ -61,7 +59,7 @@ pub(super) unsafe fn cuGraphRetainUserObject(
     Ok(())
 }
 
-pub(super) unsafe fn cuGraphReleaseUserObject(
+pub(super) fn cuGraphReleaseUserObject(
     graph: CUgraph,
     object: CUuserObject,
     count: c_uint,

@@ -12,7 +12,7 @@ use cuda_sys::{
 };
 
 use super::Result;
-use super::arguments::{Out, number};
+use super::arguments::{Count, In, List, Out, number};
 use crate::device::virtual_memory::{GRANULARITY, Protection};
 use crate::device::{Device, Place, Platform, current, platform};
 
@@ -20,8 +20,8 @@ const INVALID: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
 
 /// Reserves in the window of the current context's device, or of the first one: its kernels will
 /// reach what is mapped there most quickly.
-pub(super) unsafe fn cuMemAddressReserve(
-    pointer: *mut CUdeviceptr,
+pub(super) fn cuMemAddressReserve(
+    out: Out<CUdeviceptr>,
     bytes: usize,
     alignment: usize,
     hint: CUdeviceptr,
@@ -29,8 +29,6 @@ pub(super) unsafe fn cuMemAddressReserve(
 ) -> Result {
     /// The size of the host's pages.
     const PAGE: usize = 4096;
-    // SAFETY: the caller's promise.
-    let out = unsafe { Out::new(pointer) }?;
     let aligned = alignment == 0 || alignment.is_power_of_two();
     if bytes == 0 || !bytes.is_multiple_of(PAGE) || !aligned || flags != 0 {
         return Err(INVALID);
@@ -48,34 +46,33 @@ pub(super) unsafe fn cuMemAddressReserve(
     Ok(())
 }
 
-pub(super) unsafe fn cuMemAddressFree(pointer: CUdeviceptr, bytes: usize) -> Result {
+pub(super) fn cuMemAddressFree(pointer: CUdeviceptr, bytes: usize) -> Result {
     let platform = platform()?;
     platform.virtual_memory.free(platform, pointer, bytes as u64)
 }
 
-pub(super) unsafe fn cuMemCreate(
-    handle: *mut CUmemGenericAllocationHandle,
+pub(super) fn cuMemCreate(
+    out: Out<CUmemGenericAllocationHandle>,
     bytes: usize,
-    properties: *const CUmemAllocationProp,
+    properties: In<CUmemAllocationProp>,
     flags: c_ulonglong,
 ) -> Result {
-    // SAFETY: the caller's promise.
-    let (out, properties) = unsafe { (Out::new(handle)?, properties.as_ref().ok_or(INVALID)?) };
+    let properties = properties.read();
     let platform = supporting()?;
     if bytes == 0 || !(bytes as u64).is_multiple_of(GRANULARITY) || flags != 0 {
         return Err(INVALID);
     }
-    let (place, device) = check(platform, properties)?;
+    let (place, device) = check(platform, &properties)?;
     device.map_or(Ok(()), |device| device.health.check())?;
     out.set(platform.virtual_memory.create(bytes as u64, place, device)?);
     Ok(())
 }
 
-pub(super) unsafe fn cuMemRelease(handle: CUmemGenericAllocationHandle) -> Result {
+pub(super) fn cuMemRelease(handle: CUmemGenericAllocationHandle) -> Result {
     platform()?.virtual_memory.release(handle)
 }
 
-pub(super) unsafe fn cuMemMap(
+pub(super) fn cuMemMap(
     pointer: CUdeviceptr,
     bytes: usize,
     offset: usize,
@@ -89,39 +86,37 @@ pub(super) unsafe fn cuMemMap(
 }
 
 /// Waits for nothing: work that still uses the mapping finds nothing there.
-pub(super) unsafe fn cuMemUnmap(pointer: CUdeviceptr, bytes: usize) -> Result {
+pub(super) fn cuMemUnmap(pointer: CUdeviceptr, bytes: usize) -> Result {
     let platform = platform()?;
     platform.virtual_memory.unmap(platform, pointer, bytes as u64)
 }
 
-pub(super) unsafe fn cuMemSetAccess(
+pub(super) fn cuMemSetAccess(
     pointer: CUdeviceptr,
     bytes: usize,
-    descriptions: *const CUmemAccessDesc,
-    count: usize,
+    descriptions: List<CUmemAccessDesc>,
+    count: Count,
 ) -> Result {
-    if descriptions.is_null() || count == 0 {
+    if count.get() == 0 {
         return Err(INVALID);
     }
+    let descriptions = descriptions.of(count).iter()?;
     let platform = platform()?;
     let mut changes = Vec::new();
-    for index in 0..count {
-        // SAFETY: the caller's promise: there are that many.
-        let description = unsafe { descriptions.add(index).read_unaligned() };
+    for description in descriptions {
         changes.push((accessor(platform, description.location)?, protection(description.flags)?));
     }
     platform.virtual_memory.set_access(platform, pointer, bytes as u64, &changes)
 }
 
-pub(super) unsafe fn cuMemGetAccess(
-    flags: *mut c_ulonglong,
-    location: *const CUmemLocation,
+pub(super) fn cuMemGetAccess(
+    out: Out<c_ulonglong>,
+    location: In<CUmemLocation>,
     pointer: CUdeviceptr,
 ) -> Result {
-    // SAFETY: the caller's promise.
-    let (out, location) = unsafe { (Out::new(flags)?, location.as_ref().ok_or(INVALID)?) };
+    let location = location.read();
     let platform = platform()?;
-    let accessor = accessor(platform, *location)?;
+    let accessor = accessor(platform, location)?;
     let mapping = platform.virtual_memory.containing(pointer).ok_or(INVALID)?;
     let protection =
         accessor.map_or(mapping.host_protection(), |ordinal| mapping.device_protection(ordinal));
@@ -129,15 +124,12 @@ pub(super) unsafe fn cuMemGetAccess(
     Ok(())
 }
 
-pub(super) unsafe fn cuMemGetAllocationGranularity(
-    granularity: *mut usize,
-    properties: *const CUmemAllocationProp,
+pub(super) fn cuMemGetAllocationGranularity(
+    out: Out<usize>,
+    properties: In<CUmemAllocationProp>,
     option: CUmemAllocationGranularity_flags,
 ) -> Result {
-    // SAFETY: the caller's promise.
-    let (out, properties) =
-        unsafe { (Out::new(granularity)?, properties.as_ref().ok_or(INVALID)?) };
-    check(supporting()?, properties)?;
+    check(supporting()?, &properties.read())?;
     match option {
         CUmemAllocationGranularity_flags::CU_MEM_ALLOC_GRANULARITY_MINIMUM
         | CUmemAllocationGranularity_flags::CU_MEM_ALLOC_GRANULARITY_RECOMMENDED => {
@@ -148,12 +140,10 @@ pub(super) unsafe fn cuMemGetAllocationGranularity(
     }
 }
 
-pub(super) unsafe fn cuMemGetAllocationPropertiesFromHandle(
-    properties: *mut CUmemAllocationProp,
+pub(super) fn cuMemGetAllocationPropertiesFromHandle(
+    out: Out<CUmemAllocationProp>,
     handle: CUmemGenericAllocationHandle,
 ) -> Result {
-    // SAFETY: the caller's promise.
-    let out = unsafe { Out::new(properties) }?;
     let physical = platform()?.virtual_memory.physical(handle)?;
     let (kind, id) = match physical.place {
         Place::Device(ordinal) => (Kind::CU_MEM_LOCATION_TYPE_DEVICE, ordinal as i32),
@@ -176,18 +166,16 @@ pub(super) unsafe fn cuMemGetAllocationPropertiesFromHandle(
     Ok(())
 }
 
-pub(super) unsafe fn cuMemRetainAllocationHandle(
-    handle: *mut CUmemGenericAllocationHandle,
+pub(super) fn cuMemRetainAllocationHandle(
+    out: Out<CUmemGenericAllocationHandle>,
     address: *mut c_void,
 ) -> Result {
-    // SAFETY: the caller's promise.
-    let out = unsafe { Out::new(handle) }?;
     out.set(platform()?.virtual_memory.retain(number(address))?);
     Ok(())
 }
 
 /// Refused: memory cannot be created for it either.
-pub(super) unsafe fn cuMemExportToShareableHandle(
+pub(super) fn cuMemExportToShareableHandle(
     shareable: *mut c_void,
     handle: CUmemGenericAllocationHandle,
     _kind: CUmemAllocationHandleType,
@@ -201,13 +189,11 @@ pub(super) unsafe fn cuMemExportToShareableHandle(
 }
 
 /// Refused.
-pub(super) unsafe fn cuMemImportFromShareableHandle(
-    handle: *mut CUmemGenericAllocationHandle,
+pub(super) fn cuMemImportFromShareableHandle(
+    _handle: Out<CUmemGenericAllocationHandle>,
     _shareable: *mut c_void,
     _kind: CUmemAllocationHandleType,
 ) -> Result {
-    // SAFETY: the caller's promise.
-    unsafe { Out::new(handle) }?;
     Err(CUresult::CUDA_ERROR_NOT_SUPPORTED)
 }
 

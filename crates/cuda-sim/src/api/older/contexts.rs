@@ -12,18 +12,17 @@ use super::super::{context, primary_context};
 use crate::device::{current, platform, settings};
 
 /// Before CUDA 3.2, which made pointers wide.
-pub(in super::super) unsafe fn cuCtxCreate(
-    place: *mut CUcontext,
+pub(in super::super) fn cuCtxCreate(
+    out: Out<CUcontext>,
     flags: c_uint,
     device: CUdevice,
 ) -> Result {
-    // SAFETY: the caller's promise.
-    unsafe { context::cuCtxCreate_v2(place, flags, device) }
+    context::cuCtxCreate_v2(out, flags, device)
 }
 
 /// CUDA 11.4 to 12.4: with a share of the multiprocessors.
-pub(in super::super) unsafe fn cuCtxCreate_v3(
-    place: *mut CUcontext,
+pub(in super::super) fn cuCtxCreate_v3(
+    out: Option<Out<CUcontext>>,
     _affinities: *mut CUexecAffinityParam,
     count: c_int,
     flags: c_uint,
@@ -32,30 +31,24 @@ pub(in super::super) unsafe fn cuCtxCreate_v3(
     if count != 0 {
         return Err(CUresult::CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY);
     }
-    // SAFETY: the caller's promise.
-    unsafe { context::cuCtxCreate_v2(place, flags, device) }
+    context::cuCtxCreate_v2(out.ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)?, flags, device)
 }
 
 /// Before CUDA 4.0, when a context belonged to one thread.
-pub(in super::super) unsafe fn cuCtxDestroy(context: CUcontext) -> Result {
-    // SAFETY: the caller's promise.
-    unsafe { context::cuCtxDestroy_v2(context) }
+pub(in super::super) fn cuCtxDestroy(context: CUcontext) -> Result {
+    context::cuCtxDestroy_v2(context)
 }
 
-pub(in super::super) unsafe fn cuCtxPushCurrent(context: CUcontext) -> Result {
-    // SAFETY: the caller's promise.
-    unsafe { context::cuCtxPushCurrent_v2(context) }
+pub(in super::super) fn cuCtxPushCurrent(context: CUcontext) -> Result {
+    context::cuCtxPushCurrent_v2(context)
 }
 
-pub(in super::super) unsafe fn cuCtxPopCurrent(place: *mut CUcontext) -> Result {
-    // SAFETY: the caller's promise.
-    unsafe { context::cuCtxPopCurrent_v2(place) }
+pub(in super::super) fn cuCtxPopCurrent(out: Option<Out<CUcontext>>) -> Result {
+    context::cuCtxPopCurrent_v2(out)
 }
 
 /// One more use of the current context.
-pub(in super::super) unsafe fn cuCtxAttach(place: *mut CUcontext, flags: c_uint) -> Result {
-    // SAFETY: the caller's promise.
-    let out = unsafe { Out::new(place) }?;
+pub(in super::super) fn cuCtxAttach(out: Out<CUcontext>, flags: c_uint) -> Result {
     let context = current::current()?;
     if flags != 0 {
         return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
@@ -66,7 +59,7 @@ pub(in super::super) unsafe fn cuCtxAttach(place: *mut CUcontext, flags: c_uint)
 }
 
 /// One use less of the current context; the last one destroys it.
-pub(in super::super) unsafe fn cuCtxDetach(context: CUcontext) -> Result {
+pub(in super::super) fn cuCtxDetach(context: CUcontext) -> Result {
     let known = arguments::context(platform()?, context)?;
     if current::current()?.id != known.id || known.is_primary {
         return Err(CUresult::CUDA_ERROR_INVALID_CONTEXT);
@@ -74,33 +67,26 @@ pub(in super::super) unsafe fn cuCtxDetach(context: CUcontext) -> Result {
     if known.detach() {
         return Ok(());
     }
-    // SAFETY: the caller's promise.
-    unsafe { context::cuCtxDestroy_v2(context) }
+    context::cuCtxDestroy_v2(context)
 }
 
 /// Before CUDA 11.0.
-pub(in super::super) unsafe fn cuDevicePrimaryCtxRelease(device: CUdevice) -> Result {
-    // SAFETY: the caller's promise.
-    unsafe { primary_context::cuDevicePrimaryCtxRelease_v2(device) }
+pub(in super::super) fn cuDevicePrimaryCtxRelease(device: CUdevice) -> Result {
+    primary_context::cuDevicePrimaryCtxRelease_v2(device)
 }
 
 /// Before CUDA 11.0.
-pub(in super::super) unsafe fn cuDevicePrimaryCtxReset(device: CUdevice) -> Result {
-    // SAFETY: the caller's promise.
-    unsafe { primary_context::cuDevicePrimaryCtxReset_v2(device) }
+pub(in super::super) fn cuDevicePrimaryCtxReset(device: CUdevice) -> Result {
+    primary_context::cuDevicePrimaryCtxReset_v2(device)
 }
 
 /// Before CUDA 11.0, when the flags of an active context stayed as they were.
-pub(in super::super) unsafe fn cuDevicePrimaryCtxSetFlags(
-    device: CUdevice,
-    flags: c_uint,
-) -> Result {
+pub(in super::super) fn cuDevicePrimaryCtxSetFlags(device: CUdevice, flags: c_uint) -> Result {
     let platform = platform()?;
     let known = platform.device(device)?;
     let flags = settings::checked_flags(flags)?;
     if known.primary_is_active(platform) && known.primary_flags() != flags {
         return Err(CUresult::CUDA_ERROR_PRIMARY_CONTEXT_ACTIVE);
     }
-    // SAFETY: the caller's promise.
-    unsafe { primary_context::cuDevicePrimaryCtxSetFlags_v2(device, flags) }
+    primary_context::cuDevicePrimaryCtxSetFlags_v2(device, flags)
 }

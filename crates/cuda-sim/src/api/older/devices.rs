@@ -12,38 +12,28 @@ use super::super::device;
 use crate::device::platform;
 
 /// Before CUDA 11.4, which made parts of devices visible as devices.
-pub(in super::super) unsafe fn cuDeviceGetUuid(uuid: *mut CUuuid, device: CUdevice) -> Result {
-    // SAFETY: the caller's promise.
-    unsafe { device::cuDeviceGetUuid_v2(uuid, device) }
+pub(in super::super) fn cuDeviceGetUuid(out: Out<CUuuid>, device: CUdevice) -> Result {
+    device::cuDeviceGetUuid_v2(out, device)
 }
 
 /// Before CUDA 3.2, when sizes had 32 bits.
-pub(in super::super) unsafe fn cuDeviceTotalMem(bytes: *mut c_uint, device: CUdevice) -> Result {
-    // SAFETY: the caller's promise.
-    let out = unsafe { Out::new(bytes) }?;
+pub(in super::super) fn cuDeviceTotalMem(out: Out<c_uint>, device: CUdevice) -> Result {
     let (_, total) = platform()?.device(device)?.memory.free_and_total();
     out.set(c_uint::try_from(total).unwrap_or(c_uint::MAX));
     Ok(())
 }
 
-pub(in super::super) unsafe fn cuDeviceComputeCapability(
-    major: *mut c_int,
-    minor: *mut c_int,
+pub(in super::super) fn cuDeviceComputeCapability(
+    major: Out<c_int>,
+    minor: Out<c_int>,
     device: CUdevice,
 ) -> Result {
-    // SAFETY: the caller's promise, here and below.
-    let (major, minor) = unsafe { (Out::new(major)?, Out::new(minor)?) };
     major.set(attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device)?);
     minor.set(attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device)?);
     Ok(())
 }
 
-pub(in super::super) unsafe fn cuDeviceGetProperties(
-    properties: *mut CUdevprop,
-    device: CUdevice,
-) -> Result {
-    // SAFETY: the caller's promise.
-    let out = unsafe { Out::new(properties) }?;
+pub(in super::super) fn cuDeviceGetProperties(out: Out<CUdevprop>, device: CUdevice) -> Result {
     let get = |wanted| attribute(wanted, device);
     out.set(CUdevprop {
         maxThreadsPerBlock: get(Attribute::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK)?,
@@ -70,7 +60,6 @@ pub(in super::super) unsafe fn cuDeviceGetProperties(
 
 fn attribute(attribute: Attribute, of: CUdevice) -> Result<c_int> {
     let mut value = 0;
-    // SAFETY: `value` is writable.
-    unsafe { device::cuDeviceGetAttribute(&mut value, attribute, of) }?;
+    device::cuDeviceGetAttribute(Out::from(&mut value), attribute, of)?;
     Ok(value)
 }

@@ -7,144 +7,119 @@ use std::ptr;
 
 use cuda_sys::{
     CUDA_KERNEL_NODE_PARAMS, CUDA_KERNEL_NODE_PARAMS_v1, CUgraph, CUgraphExec,
-    CUgraphExecUpdateResult, CUgraphExecUpdateResultInfo, CUgraphNode, CUgraphNodeParams, CUstream,
-    CUstreamCaptureMode, CUstreamCaptureStatus, cuuint64_t,
+    CUgraphExecUpdateResult, CUgraphExecUpdateResultInfo, CUgraphNode, CUgraphNodeParams, CUresult,
+    CUstream, CUstreamCaptureMode, CUstreamCaptureStatus, cuuint64_t,
 };
 
 use super::super::Result;
-use super::super::arguments::Out;
-use super::super::graph_parameters::read;
+use super::super::arguments::{Count, CountInOut, In, InOut, List, Out, Room};
 use super::super::{
     capture, graph_exec, graph_node_parameters, graph_nodes, graph_updates, graphs,
 };
 
 /// Before CUDA 10.1, when there was one mode.
-pub(in super::super) unsafe fn cuStreamBeginCapture(stream: CUstream) -> Result {
+pub(in super::super) fn cuStreamBeginCapture(stream: CUstream) -> Result {
     let mode = CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_GLOBAL;
-    // SAFETY: the caller's promise, here and below.
-    unsafe { capture::cuStreamBeginCapture_v2(stream, mode) }
+    capture::cuStreamBeginCapture_v2(stream, mode)
 }
 
-pub(in super::super) unsafe fn cuStreamGetCaptureInfo(
+pub(in super::super) fn cuStreamGetCaptureInfo(
     stream: CUstream,
-    status: *mut CUstreamCaptureStatus,
-    id: *mut cuuint64_t,
+    status: Out<CUstreamCaptureStatus>,
+    id: Option<Out<cuuint64_t>>,
 ) -> Result {
-    let none = ptr::null_mut();
-    // SAFETY: the caller's promise.
-    unsafe { cuStreamGetCaptureInfo_v2(stream, status, id, none, ptr::null_mut(), ptr::null_mut()) }
+    cuStreamGetCaptureInfo_v2(stream, status, id, None, None, None)
 }
 
-pub(in super::super) unsafe fn cuStreamGetCaptureInfo_v2(
+pub(in super::super) fn cuStreamGetCaptureInfo_v2(
     stream: CUstream,
-    status: *mut CUstreamCaptureStatus,
-    id: *mut cuuint64_t,
-    graph: *mut CUgraph,
-    dependencies: *mut *const CUgraphNode,
-    count: *mut usize,
+    status: Out<CUstreamCaptureStatus>,
+    id: Option<Out<cuuint64_t>>,
+    graph: Option<Out<CUgraph>>,
+    dependencies: Option<Out<*const CUgraphNode>>,
+    count: Option<Out<usize>>,
 ) -> Result {
-    let data = ptr::null_mut();
-    // SAFETY: the caller's promise.
-    unsafe {
-        capture::cuStreamGetCaptureInfo_v3(stream, status, id, graph, dependencies, data, count)
-    }
+    capture::cuStreamGetCaptureInfo_v3(stream, status, id, graph, dependencies, None, count)
 }
 
-pub(in super::super) unsafe fn cuStreamUpdateCaptureDependencies(
+pub(in super::super) fn cuStreamUpdateCaptureDependencies(
     stream: CUstream,
-    dependencies: *mut CUgraphNode,
-    count: usize,
+    dependencies: List<CUgraphNode>,
+    count: Count,
     flags: c_uint,
 ) -> Result {
-    let data = ptr::null();
-    // SAFETY: the caller's promise.
-    unsafe {
-        capture::cuStreamUpdateCaptureDependencies_v2(stream, dependencies, data, count, flags)
-    }
+    capture::cuStreamUpdateCaptureDependencies_v2(stream, dependencies, List::null(), count, flags)
 }
 
-pub(in super::super) unsafe fn cuGraphAddDependencies(
+pub(in super::super) fn cuGraphAddDependencies(
     graph: CUgraph,
-    from: *const CUgraphNode,
-    to: *const CUgraphNode,
-    count: usize,
+    from: List<CUgraphNode>,
+    to: List<CUgraphNode>,
+    count: Count,
 ) -> Result {
-    // SAFETY: the caller's promise.
-    unsafe { graphs::cuGraphAddDependencies_v2(graph, from, to, ptr::null(), count) }
+    graphs::cuGraphAddDependencies_v2(graph, from, to, List::null(), count)
 }
 
-pub(in super::super) unsafe fn cuGraphRemoveDependencies(
+pub(in super::super) fn cuGraphRemoveDependencies(
     graph: CUgraph,
-    from: *const CUgraphNode,
-    to: *const CUgraphNode,
-    count: usize,
+    from: List<CUgraphNode>,
+    to: List<CUgraphNode>,
+    count: Count,
 ) -> Result {
-    // SAFETY: the caller's promise.
-    unsafe { graphs::cuGraphRemoveDependencies_v2(graph, from, to, ptr::null(), count) }
+    graphs::cuGraphRemoveDependencies_v2(graph, from, to, List::null(), count)
 }
 
-pub(in super::super) unsafe fn cuGraphGetEdges(
+pub(in super::super) fn cuGraphGetEdges(
     graph: CUgraph,
-    from: *mut CUgraphNode,
-    to: *mut CUgraphNode,
-    count: *mut usize,
+    from: Room<CUgraphNode>,
+    to: Room<CUgraphNode>,
+    count: Option<CountInOut>,
 ) -> Result {
-    // SAFETY: the caller's promise.
-    unsafe { graphs::cuGraphGetEdges_v2(graph, from, to, ptr::null_mut(), count) }
+    graphs::cuGraphGetEdges_v2(graph, from, to, Room::null(), count)
 }
 
-pub(in super::super) unsafe fn cuGraphNodeGetDependencies(
+pub(in super::super) fn cuGraphNodeGetDependencies(
     node: CUgraphNode,
-    dependencies: *mut CUgraphNode,
-    count: *mut usize,
+    dependencies: Room<CUgraphNode>,
+    count: Option<CountInOut>,
 ) -> Result {
-    let data = ptr::null_mut();
-    // SAFETY: the caller's promise.
-    unsafe { graphs::cuGraphNodeGetDependencies_v2(node, dependencies, data, count) }
+    graphs::cuGraphNodeGetDependencies_v2(node, dependencies, Room::null(), count)
 }
 
-pub(in super::super) unsafe fn cuGraphNodeGetDependentNodes(
+pub(in super::super) fn cuGraphNodeGetDependentNodes(
     node: CUgraphNode,
-    dependents: *mut CUgraphNode,
-    count: *mut usize,
+    dependents: Room<CUgraphNode>,
+    count: Option<CountInOut>,
 ) -> Result {
-    let data = ptr::null_mut();
-    // SAFETY: the caller's promise.
-    unsafe { graphs::cuGraphNodeGetDependentNodes_v2(node, dependents, data, count) }
+    graphs::cuGraphNodeGetDependentNodes_v2(node, dependents, Room::null(), count)
 }
 
-pub(in super::super) unsafe fn cuGraphAddNode(
-    node: *mut CUgraphNode,
+pub(in super::super) fn cuGraphAddNode(
+    node: Option<Out<CUgraphNode>>,
     graph: CUgraph,
-    dependencies: *const CUgraphNode,
-    count: usize,
-    parameters: *mut CUgraphNodeParams,
+    dependencies: List<CUgraphNode>,
+    count: Count,
+    parameters: InOut<CUgraphNodeParams>,
 ) -> Result {
-    let data = ptr::null();
-    // SAFETY: the caller's promise.
-    unsafe { graph_nodes::cuGraphAddNode_v2(node, graph, dependencies, data, count, parameters) }
+    graph_nodes::cuGraphAddNode_v2(node, graph, dependencies, List::null(), count, parameters)
 }
 
-pub(in super::super) unsafe fn cuGraphAddKernelNode(
-    node: *mut CUgraphNode,
+pub(in super::super) fn cuGraphAddKernelNode(
+    node: Out<CUgraphNode>,
     graph: CUgraph,
-    dependencies: *const CUgraphNode,
-    count: usize,
-    parameters: *const CUDA_KERNEL_NODE_PARAMS_v1,
+    dependencies: List<CUgraphNode>,
+    count: Count,
+    parameters: In<CUDA_KERNEL_NODE_PARAMS_v1>,
 ) -> Result {
-    // SAFETY: the caller's promise.
-    unsafe {
-        let newer = newer(parameters)?;
-        graph_nodes::cuGraphAddKernelNode_v2(node, graph, dependencies, count, &newer)
-    }
+    with_newer(parameters, |newer| {
+        graph_nodes::cuGraphAddKernelNode_v2(node, graph, dependencies, count, Some(newer))
+    })
 }
 
-pub(in super::super) unsafe fn cuGraphKernelNodeGetParams(
+pub(in super::super) fn cuGraphKernelNodeGetParams(
     node: CUgraphNode,
-    parameters: *mut CUDA_KERNEL_NODE_PARAMS_v1,
+    out: Out<CUDA_KERNEL_NODE_PARAMS_v1>,
 ) -> Result {
-    // SAFETY: the caller's promise.
-    let out = unsafe { Out::new(parameters) }?;
     let mut newer = CUDA_KERNEL_NODE_PARAMS {
         func: ptr::null_mut(),
         gridDimX: 0,
@@ -159,8 +134,7 @@ pub(in super::super) unsafe fn cuGraphKernelNodeGetParams(
         kern: ptr::null_mut(),
         ctx: ptr::null_mut(),
     };
-    // SAFETY: the place is ours.
-    unsafe { graph_node_parameters::cuGraphKernelNodeGetParams_v2(node, &mut newer) }?;
+    graph_node_parameters::cuGraphKernelNodeGetParams_v2(node, Out::from(&mut newer))?;
     out.set(CUDA_KERNEL_NODE_PARAMS_v1 {
         func: newer.func,
         gridDimX: newer.gridDimX,
@@ -176,79 +150,73 @@ pub(in super::super) unsafe fn cuGraphKernelNodeGetParams(
     Ok(())
 }
 
-pub(in super::super) unsafe fn cuGraphKernelNodeSetParams(
+pub(in super::super) fn cuGraphKernelNodeSetParams(
     node: CUgraphNode,
-    parameters: *const CUDA_KERNEL_NODE_PARAMS_v1,
+    parameters: In<CUDA_KERNEL_NODE_PARAMS_v1>,
 ) -> Result {
-    // SAFETY: the caller's promise.
-    unsafe { graph_node_parameters::cuGraphKernelNodeSetParams_v2(node, &newer(parameters)?) }
+    with_newer(parameters, |newer| {
+        graph_node_parameters::cuGraphKernelNodeSetParams_v2(node, Some(newer))
+    })
 }
 
-pub(in super::super) unsafe fn cuGraphExecKernelNodeSetParams(
+pub(in super::super) fn cuGraphExecKernelNodeSetParams(
     executable: CUgraphExec,
     node: CUgraphNode,
-    parameters: *const CUDA_KERNEL_NODE_PARAMS_v1,
+    parameters: In<CUDA_KERNEL_NODE_PARAMS_v1>,
 ) -> Result {
-    // SAFETY: the caller's promise.
-    unsafe {
-        graph_updates::cuGraphExecKernelNodeSetParams_v2(executable, node, &newer(parameters)?)
-    }
+    with_newer(parameters, |newer| {
+        graph_updates::cuGraphExecKernelNodeSetParams_v2(executable, node, Some(newer))
+    })
 }
 
-pub(in super::super) unsafe fn cuGraphInstantiate(
-    executable: *mut CUgraphExec,
+pub(in super::super) fn cuGraphInstantiate(
+    executable: Option<Out<CUgraphExec>>,
     graph: CUgraph,
-    error_node: *mut CUgraphNode,
-    log: *mut c_char,
-    length: usize,
+    error_node: Option<Out<CUgraphNode>>,
+    log: Room<c_char>,
+    length: Count,
 ) -> Result {
-    // SAFETY: the caller's promise.
-    unsafe { cuGraphInstantiate_v2(executable, graph, error_node, log, length) }
+    cuGraphInstantiate_v2(executable, graph, error_node, log, length)
 }
 
-pub(in super::super) unsafe fn cuGraphInstantiate_v2(
-    executable: *mut CUgraphExec,
+pub(in super::super) fn cuGraphInstantiate_v2(
+    executable: Option<Out<CUgraphExec>>,
     graph: CUgraph,
-    error_node: *mut CUgraphNode,
-    log: *mut c_char,
-    length: usize,
+    error_node: Option<Out<CUgraphNode>>,
+    log: Room<c_char>,
+    length: Count,
 ) -> Result {
-    // SAFETY: the caller's promise. A program that does not care for the log passes null.
-    let _ = unsafe { super::super::arguments::write_text(log, length, "") };
-    // SAFETY: as above.
-    if let Ok(out) = unsafe { Out::new(error_node) } {
-        out.set(ptr::null_mut());
-    }
-    // SAFETY: as above.
-    unsafe { graph_exec::cuGraphInstantiateWithFlags(executable, graph, 0) }
+    // A program that does not care for the log passes null.
+    let _ = log.of(length).write_text("");
+    error_node.into_iter().for_each(|out| out.set(ptr::null_mut()));
+    let executable = executable.ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)?;
+    graph_exec::cuGraphInstantiateWithFlags(executable, graph, 0)
 }
 
-pub(in super::super) unsafe fn cuGraphExecUpdate(
+pub(in super::super) fn cuGraphExecUpdate(
     executable: CUgraphExec,
     graph: CUgraph,
-    error_node: *mut CUgraphNode,
-    result: *mut CUgraphExecUpdateResult,
+    node: Option<Out<CUgraphNode>>,
+    outcome: Out<CUgraphExecUpdateResult>,
 ) -> Result {
-    // SAFETY: the caller's promise.
-    let (node, outcome) = unsafe { (Out::new(error_node), Out::new(result)?) };
     let mut info = CUgraphExecUpdateResultInfo {
         result: CUgraphExecUpdateResult::CU_GRAPH_EXEC_UPDATE_ERROR,
         errorNode: ptr::null_mut(),
         errorFromNode: ptr::null_mut(),
     };
-    // SAFETY: the place is ours.
-    let updated = unsafe { graph_updates::cuGraphExecUpdate_v2(executable, graph, &mut info) };
+    let updated = graph_updates::cuGraphExecUpdate_v2(executable, graph, Out::from(&mut info));
     outcome.set(info.result);
     node.into_iter().for_each(|out| out.set(info.errorNode));
     updated
 }
 
-/// # Safety
-/// `given` is null or readable.
-unsafe fn newer(given: *const CUDA_KERNEL_NODE_PARAMS_v1) -> Result<CUDA_KERNEL_NODE_PARAMS> {
-    // SAFETY: the caller's promise.
-    let given = unsafe { read(given) }?;
-    Ok(CUDA_KERNEL_NODE_PARAMS {
+/// Hands on a kernel node's parameters with the members that they have got since.
+fn with_newer<R>(
+    older: In<CUDA_KERNEL_NODE_PARAMS_v1>,
+    call: impl FnOnce(In<CUDA_KERNEL_NODE_PARAMS>) -> R,
+) -> R {
+    let given = older.read();
+    let newer = CUDA_KERNEL_NODE_PARAMS {
         func: given.func,
         gridDimX: given.gridDimX,
         gridDimY: given.gridDimY,
@@ -261,5 +229,7 @@ unsafe fn newer(given: *const CUDA_KERNEL_NODE_PARAMS_v1) -> Result<CUDA_KERNEL_
         extra: given.extra,
         kern: ptr::null_mut(),
         ctx: ptr::null_mut(),
-    })
+    };
+    // SAFETY: what the members point to is what those of `older` point to.
+    call(unsafe { In::new(&raw const newer) })
 }

@@ -2,21 +2,21 @@
 
 #![allow(non_snake_case, reason = "the names of the C API")]
 
-use std::ffi::{c_float, c_int, c_uint, c_void};
+use std::ffi::{c_float, c_int, c_uint};
+use std::ptr;
 use std::sync::Arc;
-use std::{ptr, slice};
 
 use cuda_sys::{CUdeviceptr, CUfunction, CUipcMemHandle, CUresult, CUstream};
 
 use super::super::Result;
-use super::super::arguments;
+use super::super::arguments::{self, Count, List, Out};
 use super::super::ipc;
 use crate::device::launch::launch;
 use crate::device::{Function, platform};
 
 const INVALID: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
 
-pub(in super::super) unsafe fn cuFuncSetBlockShape(
+pub(in super::super) fn cuFuncSetBlockShape(
     function: CUfunction,
     x: c_int,
     y: c_int,
@@ -25,61 +25,47 @@ pub(in super::super) unsafe fn cuFuncSetBlockShape(
     working(function)?.prepared().set_block([extent(x)?, extent(y)?, extent(z)?])
 }
 
-pub(in super::super) unsafe fn cuFuncSetSharedSize(function: CUfunction, bytes: c_uint) -> Result {
+pub(in super::super) fn cuFuncSetSharedSize(function: CUfunction, bytes: c_uint) -> Result {
     working(function)?.prepared().dynamic_shared = bytes;
     Ok(())
 }
 
 /// How many of the parameters' bytes count.
-pub(in super::super) unsafe fn cuParamSetSize(function: CUfunction, bytes: c_uint) -> Result {
+pub(in super::super) fn cuParamSetSize(function: CUfunction, bytes: c_uint) -> Result {
     working(function)?.prepared().set_size(bytes as usize)
 }
 
-pub(in super::super) unsafe fn cuParamSeti(
-    function: CUfunction,
-    offset: c_int,
-    value: c_uint,
-) -> Result {
+pub(in super::super) fn cuParamSeti(function: CUfunction, offset: c_int, value: c_uint) -> Result {
     set(function, offset, &value.to_ne_bytes())
 }
 
-pub(in super::super) unsafe fn cuParamSetf(
-    function: CUfunction,
-    offset: c_int,
-    value: c_float,
-) -> Result {
+pub(in super::super) fn cuParamSetf(function: CUfunction, offset: c_int, value: c_float) -> Result {
     set(function, offset, &value.to_ne_bytes())
 }
 
-pub(in super::super) unsafe fn cuParamSetv(
+pub(in super::super) fn cuParamSetv(
     function: CUfunction,
     offset: c_int,
-    source: *mut c_void,
-    bytes: c_uint,
+    source: List<u8>,
+    bytes: Count,
 ) -> Result {
+    let source = source.of(bytes);
     if source.is_null() {
         return Err(INVALID);
     }
-    // SAFETY: the caller's promise: there are that many.
-    set(function, offset, unsafe { slice::from_raw_parts(source.cast::<u8>(), bytes as usize) })
+    set(function, offset, &source.iter()?.collect::<Vec<_>>())
 }
 
 /// One block.
-pub(in super::super) unsafe fn cuLaunch(function: CUfunction) -> Result {
-    // SAFETY: handles are looked up.
-    unsafe { cuLaunchGrid(function, 1, 1) }
+pub(in super::super) fn cuLaunch(function: CUfunction) -> Result {
+    cuLaunchGrid(function, 1, 1)
 }
 
-pub(in super::super) unsafe fn cuLaunchGrid(
-    function: CUfunction,
-    width: c_int,
-    height: c_int,
-) -> Result {
-    // SAFETY: as above.
-    unsafe { cuLaunchGridAsync(function, width, height, ptr::null_mut()) }
+pub(in super::super) fn cuLaunchGrid(function: CUfunction, width: c_int, height: c_int) -> Result {
+    cuLaunchGridAsync(function, width, height, ptr::null_mut())
 }
 
-pub(in super::super) unsafe fn cuLaunchGridAsync(
+pub(in super::super) fn cuLaunchGridAsync(
     function: CUfunction,
     width: c_int,
     height: c_int,
@@ -94,13 +80,12 @@ pub(in super::super) unsafe fn cuLaunchGridAsync(
 }
 
 /// Before CUDA 11.0.
-pub(in super::super) unsafe fn cuIpcOpenMemHandle(
-    place: *mut CUdeviceptr,
+pub(in super::super) fn cuIpcOpenMemHandle(
+    out: Out<CUdeviceptr>,
     shared: CUipcMemHandle,
     flags: c_uint,
 ) -> Result {
-    // SAFETY: the caller's promise.
-    unsafe { ipc::cuIpcOpenMemHandle_v2(place, shared, flags) }
+    ipc::cuIpcOpenMemHandle_v2(out, shared, flags)
 }
 
 fn set(function: CUfunction, offset: c_int, bytes: &[u8]) -> Result {

@@ -2,45 +2,44 @@
 
 #![allow(non_snake_case, reason = "the names of the C API")]
 
-use std::ffi::{c_char, c_uint, c_void};
+use std::ffi::c_char;
 
 use cuda_sys::{CUjit_option, CUjitInputType, CUlinkState};
 
 use super::super::Result;
+use super::super::arguments::{Count, List, Out};
+use super::super::jit_options::{JitOptions, OptionValues};
 use super::super::linker;
 
-pub(in super::super) unsafe fn cuLinkCreate(
-    count: c_uint,
-    options: *mut CUjit_option,
-    values: *mut *mut c_void,
-    state: *mut CUlinkState,
+pub(in super::super) fn cuLinkCreate(
+    count: Count<JitOptions>,
+    options: List<CUjit_option, JitOptions>,
+    values: OptionValues,
+    out: Out<CUlinkState>,
 ) -> Result {
-    // SAFETY: the caller's promise.
-    unsafe { linker::cuLinkCreate_v2(count, options, values, state) }
+    linker::cuLinkCreate_v2(count, options, values, out)
 }
 
-pub(in super::super) unsafe fn cuLinkAddData(
+pub(in super::super) fn cuLinkAddData(
     state: CUlinkState,
     kind: CUjitInputType,
-    data: *mut c_void,
-    bytes: usize,
+    data: List<u8>,
+    bytes: Count,
     name: *const c_char,
-    count: c_uint,
-    options: *mut CUjit_option,
-    values: *mut *mut c_void,
+    count: Count<JitOptions>,
+    options: List<CUjit_option, JitOptions>,
+    values: OptionValues,
 ) -> Result {
-    // SAFETY: the caller's promise.
-    unsafe { linker::cuLinkAddData_v2(state, kind, data, bytes, name, count, options, values) }
+    linker::cuLinkAddData_v2(state, kind, data, bytes, name, count, options, values)
 }
 
-pub(in super::super) unsafe fn cuLinkAddFile(
+pub(in super::super) fn cuLinkAddFile(
     state: CUlinkState,
     kind: CUjitInputType,
-    path: *const c_char,
-    count: c_uint,
-    options: *mut CUjit_option,
-    values: *mut *mut c_void,
+    path: Option<&str>,
+    count: Count<JitOptions>,
+    options: List<CUjit_option, JitOptions>,
+    values: OptionValues,
 ) -> Result {
-    // SAFETY: the caller's promise.
-    unsafe { linker::cuLinkAddFile_v2(state, kind, path, count, options, values) }
+    linker::cuLinkAddFile_v2(state, kind, path, count, options, values)
 }
