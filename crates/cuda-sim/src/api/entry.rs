@@ -61,7 +61,7 @@ impl Call {
         if in_host_function() {
             return Err(CUresult::CUDA_ERROR_NOT_PERMITTED);
         }
-        super::capture::permit(self, platform()?)
+        super::streams::captures::permit(self, platform()?)
     }
 }
 

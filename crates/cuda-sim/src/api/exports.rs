@@ -12,8 +12,12 @@ use cuda_sys::*;
 
 use super::arguments::Argument;
 use super::entry::{Call, enter};
-use super::{chapters, refused};
+use super::refused_names::for_each_refused_function;
+use super::{chapters, exports, refused};
 use crate::device::current;
+
+/// The table.
+pub(crate) static DRIVER: Driver = driver_table!(exports);
 
 macro_rules! define_entries {
     (
@@ -76,4 +80,4 @@ macro_rules! define_refusals {
     )*};
 }
 
-crate::for_each_refused_function!(define_refusals);
+for_each_refused_function!(define_refusals);
