@@ -10,10 +10,11 @@ use std::sync::atomic::AtomicBool;
 
 use cuda_sys::*;
 
-use super::arguments::Argument;
-use super::entry::{Call, enter};
+use super::arguments::FromC;
+use super::entry::enter;
 use super::refused_names::for_each_refused_function;
 use super::{chapters, exports, refused};
+use crate::control::DriverFunction;
 use crate::device::current;
 
 /// The table.
@@ -30,11 +31,11 @@ macro_rules! define_entries {
             /// # Safety
             /// As NVIDIA's reference says.
             pub unsafe extern "C" fn $name($($argument: $type),*) -> $result {
-                enter(Call::$name, || chapters::$name($(
+                enter(DriverFunction::$name, || chapters::$name($(
                     // SAFETY: the program promises of each argument what NVIDIA's reference asks,
                     // for as long as the call lasts; the chapter's signature says the same in its
                     // types, none of which outlives the call.
-                    unsafe { Argument::decode($argument) }?
+                    unsafe { FromC::decode($argument) }?
                 ),*))
             }
         )*
@@ -44,9 +45,9 @@ macro_rules! define_entries {
             /// # Safety
             /// As NVIDIA's reference says.
             pub unsafe extern "C" fn $newer($($its: $kind),*) -> $answer {
-                enter(Call::$newer, || chapters::$newer($(
+                enter(DriverFunction::$newer, || chapters::$newer($(
                     // SAFETY: as above.
-                    unsafe { Argument::decode($its) }?
+                    unsafe { FromC::decode($its) }?
                 ),*))
             }
         )*

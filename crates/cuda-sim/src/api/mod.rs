@@ -26,6 +26,5 @@ mod refused_names;
 mod result;
 mod streams;
 
-pub(crate) use entry::Call;
 pub(crate) use exports::DRIVER;
 use result::Result;

@@ -1,6 +1,6 @@
-//! How calls go.
+//! The result of a call.
 
 use cuda_sys::CUresult;
 
-/// How a call went; the error is what the program gets to see.
+/// The result of a call; its error is what the program gets to see.
 pub(super) type Result<T = ()> = std::result::Result<T, CUresult>;

@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-use super::{Argument, INVALID};
+use super::{FromC, INVALID};
 use crate::api::Result;
 use crate::device::image::{self, Refusal};
 use crate::exec::Program;
@@ -43,25 +43,25 @@ impl<T> Clone for In<'_, T> {
 
 impl<T> Copy for In<'_, T> {}
 
-impl<T> Argument<*const T> for In<'_, T> {
+impl<T> FromC<*const T> for In<'_, T> {
     unsafe fn decode(given: *const T) -> Result<Self> {
         NonNull::new(given.cast_mut()).map(|place| In(place, PhantomData)).ok_or(INVALID)
     }
 }
 
-impl<T> Argument<*mut T> for In<'_, T> {
+impl<T> FromC<*mut T> for In<'_, T> {
     unsafe fn decode(given: *mut T) -> Result<Self> {
         NonNull::new(given).map(|place| In(place, PhantomData)).ok_or(INVALID)
     }
 }
 
-impl<T> Argument<*const T> for Option<In<'_, T>> {
+impl<T> FromC<*const T> for Option<In<'_, T>> {
     unsafe fn decode(given: *const T) -> Result<Self> {
         Ok(NonNull::new(given.cast_mut()).map(|place| In(place, PhantomData)))
     }
 }
 
-impl<T> Argument<*mut T> for Option<In<'_, T>> {
+impl<T> FromC<*mut T> for Option<In<'_, T>> {
     unsafe fn decode(given: *mut T) -> Result<Self> {
         Ok(NonNull::new(given).map(|place| In(place, PhantomData)))
     }
@@ -70,7 +70,7 @@ impl<T> Argument<*mut T> for Option<In<'_, T>> {
 /// A string of the program's, which ends with a NUL and stays as it is during the call.
 ///
 /// Null and what is not UTF-8 are refused.
-impl Argument<*const c_char> for &str {
+impl FromC<*const c_char> for &str {
     unsafe fn decode(given: *const c_char) -> Result<Self> {
         // SAFETY: the caller vouches for the same.
         unsafe { Option::<&str>::decode(given) }?.ok_or(INVALID)
@@ -78,7 +78,7 @@ impl Argument<*const c_char> for &str {
 }
 
 /// `None` for null and for what is not UTF-8.
-impl Argument<*const c_char> for Option<&str> {
+impl FromC<*const c_char> for Option<&str> {
     unsafe fn decode(given: *const c_char) -> Result<Self> {
         if given.is_null() {
             return Ok(None);
@@ -91,9 +91,9 @@ impl Argument<*const c_char> for Option<&str> {
 /// An image of code, or null: during the call there is PTX that ends with a NUL, or one of the
 /// formats that say themselves how long they are.
 #[derive(Clone, Copy)]
-pub(in crate::api) struct Image<'call>(*const c_void, PhantomData<&'call c_void>);
+pub(in crate::api) struct CodeImage<'call>(*const c_void, PhantomData<&'call c_void>);
 
-impl Image<'_> {
+impl CodeImage<'_> {
     /// The program in the image, for devices of that compute capability.
     pub(in crate::api) fn load(
         self,
@@ -104,8 +104,8 @@ impl Image<'_> {
     }
 }
 
-impl Argument<*const c_void> for Image<'_> {
+impl FromC<*const c_void> for CodeImage<'_> {
     unsafe fn decode(given: *const c_void) -> Result<Self> {
-        Ok(Image(given, PhantomData))
+        Ok(CodeImage(given, PhantomData))
     }
 }

@@ -6,7 +6,7 @@ use std::slice;
 
 use smallvec::smallvec;
 
-use super::{Argument, INVALID};
+use super::{FromC, INVALID};
 use crate::api::Result;
 use crate::device::Function;
 use crate::device::launch::Parameters;
@@ -110,13 +110,13 @@ impl ParameterBuffer<'_> {
     }
 }
 
-impl Argument<*mut *mut c_void> for ParameterPointers<'_> {
+impl FromC<*mut *mut c_void> for ParameterPointers<'_> {
     unsafe fn decode(given: *mut *mut c_void) -> Result<Self> {
         Ok(ParameterPointers(given, PhantomData))
     }
 }
 
-impl Argument<*mut *mut c_void> for ParameterBuffer<'_> {
+impl FromC<*mut *mut c_void> for ParameterBuffer<'_> {
     unsafe fn decode(given: *mut *mut c_void) -> Result<Self> {
         Ok(ParameterBuffer(given, PhantomData))
     }

@@ -6,7 +6,7 @@ use std::{ptr, slice};
 
 use cuda_sys::CUdeviceptr;
 
-use super::{Argument, INVALID, Memory};
+use super::{CopyAddress, FromC, INVALID};
 use crate::api::Result;
 
 /// The lists of a call that has one length for all of them.
@@ -32,30 +32,30 @@ impl<Lists> Clone for Count<Lists> {
 
 impl<Lists> Copy for Count<Lists> {}
 
-impl<Lists> Argument<usize> for Count<Lists> {
+impl<Lists> FromC<usize> for Count<Lists> {
     unsafe fn decode(given: usize) -> Result<Self> {
         Ok(Count(given, PhantomData))
     }
 }
 
-impl<Lists> Argument<c_uint> for Count<Lists> {
+impl<Lists> FromC<c_uint> for Count<Lists> {
     unsafe fn decode(given: c_uint) -> Result<Self> {
         Ok(Count(given as usize, PhantomData))
     }
 }
 
-impl<Lists> Argument<c_int> for Count<Lists> {
+impl<Lists> FromC<c_int> for Count<Lists> {
     unsafe fn decode(given: c_int) -> Result<Self> {
         Ok(Count(usize::try_from(given).unwrap_or(0), PhantomData))
     }
 }
 
-/// Where the program says how much room there is in its lists, and learns how much was used: a
+/// The place where the program says how much room its lists have, and learns how much was used: a
 /// number that can be read and written during the call.
 pub(in crate::api) struct CountInOut<'call>(*mut usize, PhantomData<&'call mut usize>);
 
 impl CountInOut<'_> {
-    /// How much room there is.
+    /// The room that the program says there is.
     pub(in crate::api) fn room(&self) -> Count {
         // SAFETY: whoever made `self` vouched that there is a number here.
         Count(unsafe { self.0.read_unaligned() }, PhantomData)
@@ -67,7 +67,7 @@ impl CountInOut<'_> {
     }
 }
 
-impl Argument<*mut usize> for Option<CountInOut<'_>> {
+impl FromC<*mut usize> for Option<CountInOut<'_>> {
     unsafe fn decode(given: *mut usize) -> Result<Self> {
         Ok((!given.is_null()).then_some(CountInOut(given, PhantomData)))
     }
@@ -100,27 +100,27 @@ impl<T, Lists> Clone for List<'_, T, Lists> {
 
 impl<T, Lists> Copy for List<'_, T, Lists> {}
 
-impl<T, Lists> Argument<*const T> for List<'_, T, Lists> {
+impl<T, Lists> FromC<*const T> for List<'_, T, Lists> {
     unsafe fn decode(given: *const T) -> Result<Self> {
         Ok(List(given, PhantomData))
     }
 }
 
-impl<T, Lists> Argument<*mut T> for List<'_, T, Lists> {
+impl<T, Lists> FromC<*mut T> for List<'_, T, Lists> {
     unsafe fn decode(given: *mut T) -> Result<Self> {
         Ok(List(given, PhantomData))
     }
 }
 
-impl<Lists> Argument<*mut CUdeviceptr> for List<'_, Memory, Lists> {
+impl<Lists> FromC<*mut CUdeviceptr> for List<'_, CopyAddress, Lists> {
     unsafe fn decode(given: *mut CUdeviceptr) -> Result<Self> {
-        // An address and `Memory` are laid out alike.
+        // An address and `CopyAddress` are laid out alike.
         Ok(List(given.cast(), PhantomData))
     }
 }
 
 /// Bytes, which C passes as a pointer to anything.
-impl<Lists> Argument<*mut c_void> for List<'_, u8, Lists> {
+impl<Lists> FromC<*mut c_void> for List<'_, u8, Lists> {
     unsafe fn decode(given: *mut c_void) -> Result<Self> {
         Ok(List(given.cast(), PhantomData))
     }
@@ -201,36 +201,36 @@ impl<'call, T, Lists> Room<'call, T, Lists> {
     }
 
     /// The places, as many as the call says.
-    pub(in crate::api) fn of(self, count: Count<Lists>) -> Places<'call, T> {
-        Places { first: self.0, count: count.0, lifetime: PhantomData }
+    pub(in crate::api) fn of(self, count: Count<Lists>) -> OutItems<'call, T> {
+        OutItems { first: self.0, count: count.0, lifetime: PhantomData }
     }
 }
 
-impl<T, Lists> Argument<*mut T> for Room<'_, T, Lists> {
+impl<T, Lists> FromC<*mut T> for Room<'_, T, Lists> {
     unsafe fn decode(given: *mut T) -> Result<Self> {
         Ok(Room(given, PhantomData))
     }
 }
 
 /// Bytes, which C passes as a pointer to anything.
-impl<Lists> Argument<*mut c_void> for Room<'_, u8, Lists> {
+impl<Lists> FromC<*mut c_void> for Room<'_, u8, Lists> {
     unsafe fn decode(given: *mut c_void) -> Result<Self> {
         Ok(Room(given.cast(), PhantomData))
     }
 }
 
-/// Places for a list of results, or null in their place.
-pub(in crate::api) struct Places<'call, T> {
+/// OutItems for a list of results, or null in their place.
+pub(in crate::api) struct OutItems<'call, T> {
     first: *mut T,
     count: usize,
     lifetime: PhantomData<&'call mut T>,
 }
 
-impl<T> Places<'_, T> {
+impl<T> OutItems<'_, T> {
     /// # Safety
     /// `first` is null, or `count` elements can be written there as long as `Self` lasts.
     pub(in crate::api) unsafe fn new(first: *mut T, count: usize) -> Self {
-        Places { first, count, lifetime: PhantomData }
+        OutItems { first, count, lifetime: PhantomData }
     }
 
     pub(in crate::api) fn is_null(&self) -> bool {
@@ -270,7 +270,7 @@ impl<T> Places<'_, T> {
     }
 }
 
-impl Places<'_, c_char> {
+impl OutItems<'_, c_char> {
     /// Writes a text, cut to the length of the room, and ends it with a NUL.
     ///
     /// # Errors

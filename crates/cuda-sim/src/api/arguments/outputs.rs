@@ -1,10 +1,10 @@
-//! Places for results.
+//! OutItems for results.
 
 use std::ffi::c_void;
 use std::marker::PhantomData;
 use std::ptr::NonNull;
 
-use super::{Argument, INVALID};
+use super::{FromC, INVALID};
 use crate::api::Result;
 
 /// A place of the program's for a result: a `T` can be written there during the call. It need not
@@ -33,13 +33,13 @@ impl<'call, T> From<&'call mut T> for Out<'call, T> {
     }
 }
 
-impl<T> Argument<*mut T> for Out<'_, T> {
+impl<T> FromC<*mut T> for Out<'_, T> {
     unsafe fn decode(given: *mut T) -> Result<Self> {
         NonNull::new(given).map(|place| Out(place, PhantomData)).ok_or(INVALID)
     }
 }
 
-impl<T> Argument<*mut T> for Option<Out<'_, T>> {
+impl<T> FromC<*mut T> for Option<Out<'_, T>> {
     unsafe fn decode(given: *mut T) -> Result<Self> {
         Ok(NonNull::new(given).map(|place| Out(place, PhantomData)))
     }
@@ -68,13 +68,13 @@ impl<T: Copy> InOut<'_, T> {
     }
 }
 
-impl<T> Argument<*mut T> for InOut<'_, T> {
+impl<T> FromC<*mut T> for InOut<'_, T> {
     unsafe fn decode(given: *mut T) -> Result<Self> {
         NonNull::new(given).map(|place| InOut(place, PhantomData)).ok_or(INVALID)
     }
 }
 
-impl<T> Argument<*mut T> for Option<InOut<'_, T>> {
+impl<T> FromC<*mut T> for Option<InOut<'_, T>> {
     unsafe fn decode(given: *mut T) -> Result<Self> {
         Ok(NonNull::new(given).map(|place| InOut(place, PhantomData)))
     }
@@ -117,13 +117,13 @@ impl<'call> Untyped<'call> {
     }
 }
 
-impl Argument<*mut c_void> for Untyped<'_> {
+impl FromC<*mut c_void> for Untyped<'_> {
     unsafe fn decode(given: *mut c_void) -> Result<Self> {
         Ok(Untyped(given, PhantomData))
     }
 }
 
-impl Argument<*const c_void> for Untyped<'_> {
+impl FromC<*const c_void> for Untyped<'_> {
     unsafe fn decode(given: *const c_void) -> Result<Self> {
         Ok(Untyped(given.cast_mut(), PhantomData))
     }

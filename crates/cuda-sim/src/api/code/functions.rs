@@ -55,7 +55,7 @@ pub(in crate::api) fn working(function: CUfunction) -> Result<Arc<Function>> {
     Ok(function)
 }
 
-/// What attributes are told from.
+/// The facts of a function that its attributes tell.
 pub(in crate::api) struct Facts {
     max_threads: u32,
     static_shared: u32,
@@ -73,7 +73,7 @@ impl Facts {
         }
     }
 
-    /// Those of a kernel that no context has yet.
+    /// The facts of a kernel that no context has yet.
     pub(in crate::api) fn of_kernel(kernel: &Kernel) -> Facts {
         let clamped = |bytes: usize| u32::try_from(bytes).unwrap_or(u32::MAX);
         let static_shared = clamped(kernel.static_shared_bytes());
@@ -91,7 +91,7 @@ impl Facts {
     }
 }
 
-/// How much dynamic shared memory an attribute asks for; `None` for what has no effect.
+/// The limit of dynamic shared memory that an attribute sets; `None` for one without effect.
 ///
 /// # Errors
 /// `CUDA_ERROR_INVALID_VALUE` for what cannot be set, or not to this value.

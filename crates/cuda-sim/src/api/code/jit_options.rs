@@ -7,7 +7,7 @@ use std::ptr;
 use cuda_sys::{CUjit_option, CUresult};
 
 use crate::api::Result;
-use crate::api::arguments::{Argument, Count, List, Places};
+use crate::api::arguments::{Count, FromC, List, OutItems};
 use crate::device::image::Refusal;
 
 /// The lists of a call that have an element for each JIT option.
@@ -20,7 +20,7 @@ pub(in crate::api) enum JitOptions {}
 #[derive(Clone, Copy)]
 pub(in crate::api) struct OptionValues(*mut *mut c_void);
 
-impl Argument<*mut *mut c_void> for OptionValues {
+impl FromC<*mut *mut c_void> for OptionValues {
     unsafe fn decode(given: *mut *mut c_void) -> Result<Self> {
         Ok(OptionValues(given))
     }
@@ -41,7 +41,7 @@ unsafe impl Send for JitLogs {}
 struct JitLog {
     buffer: Option<*mut c_char>,
     bytes: usize,
-    /// Where the program wants to know how much was written: in place of the size.
+    /// The place of the size, where the program learns how much was written.
     written: Option<*mut *mut c_void>,
 }
 
@@ -101,7 +101,7 @@ impl JitLog {
         let Some(buffer) = self.buffer else { return };
         // SAFETY: the program says in another option how large its buffer is. Null and empty ones
         // are left alone.
-        let fits = unsafe { Places::new(buffer, self.bytes) }.write_text(message).is_ok();
+        let fits = unsafe { OutItems::new(buffer, self.bytes) }.write_text(message).is_ok();
         if let Some(written) = self.written.filter(|_| fits) {
             let length = message.len().min(self.bytes - 1);
             // SAFETY: it is the value of an option that is a size, which can be written.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use cuda_sys::{CUfunction, CUjit_option, CUmodule, CUresult};
 
 use crate::api::Result;
-use crate::api::arguments::{self, Count, Image, List, Out, handle, number};
+use crate::api::arguments::{self, CodeImage, Count, List, Out, handle, number};
 use crate::api::code::jit_options::{JitLogs, JitOptions, OptionValues};
 use crate::device::image::Refusal;
 use crate::device::{Module, current, platform};
@@ -15,7 +15,7 @@ use crate::exec::Program;
 
 pub(in crate::api) fn cuModuleLoadDataEx(
     out: Out<CUmodule>,
-    image: Image,
+    image: CodeImage,
     count: Count<JitOptions>,
     options: List<CUjit_option, JitOptions>,
     values: OptionValues,

@@ -6,7 +6,7 @@ use crate::device::attributes::{
     THREADS_PER_MULTIPROCESSOR, WARP,
 };
 
-/// How many blocks of a kernel fit on the device at once.
+/// The number of a kernel's blocks that fit on the device at once.
 pub(in crate::api) fn blocks_at_once(
     function: &Function,
     threads: u32,

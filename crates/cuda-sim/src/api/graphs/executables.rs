@@ -36,7 +36,7 @@ pub(in crate::api) fn cuGraphLaunch(executable: CUgraphExec, stream: CUstream) -
     executable.launch(platform, &arguments::capturable(platform, stream)?)
 }
 
-/// What was launched runs to the end.
+/// Launches that are under way run to the end.
 pub(in crate::api) fn cuGraphExecDestroy(executable: CUgraphExec) -> Result {
     let removed = platform()?.graphs.executables.remove(number(executable));
     removed.map(drop).ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)

@@ -5,12 +5,12 @@
 use cuda_sys::{CUcontext, CUresult, CUstream};
 
 use crate::api::Result;
-use crate::api::arguments::{self, Memory};
+use crate::api::arguments::{self, CopyAddress};
 use crate::device::copy::{End, Returns, copy};
 use crate::device::{Location, Platform, platform};
 use crate::exec::Access;
 
-/// What a call says about one end of its copy.
+/// The kind of memory that a call says one end of its copy is in.
 #[derive(Clone, Copy)]
 pub(in crate::api) enum Claim {
     /// Nothing: unified addressing tells.
@@ -22,8 +22,8 @@ pub(in crate::api) enum Claim {
 }
 
 pub(in crate::api) fn cuMemcpyHtoDAsync_v2(
-    to: Memory,
-    from: Memory,
+    to: CopyAddress,
+    from: CopyAddress,
     bytes: usize,
     stream: CUstream,
 ) -> Result {
@@ -32,8 +32,8 @@ pub(in crate::api) fn cuMemcpyHtoDAsync_v2(
 }
 
 pub(in crate::api) fn cuMemcpyDtoHAsync_v2(
-    to: Memory,
-    from: Memory,
+    to: CopyAddress,
+    from: CopyAddress,
     bytes: usize,
     stream: CUstream,
 ) -> Result {
@@ -42,8 +42,8 @@ pub(in crate::api) fn cuMemcpyDtoHAsync_v2(
 }
 
 pub(in crate::api) fn cuMemcpyDtoDAsync_v2(
-    to: Memory,
-    from: Memory,
+    to: CopyAddress,
+    from: CopyAddress,
     bytes: usize,
     stream: CUstream,
 ) -> Result {
@@ -52,9 +52,9 @@ pub(in crate::api) fn cuMemcpyDtoDAsync_v2(
 }
 
 pub(in crate::api) fn cuMemcpyPeerAsync(
-    to: Memory,
+    to: CopyAddress,
     to_context: CUcontext,
-    from: Memory,
+    from: CopyAddress,
     from_context: CUcontext,
     bytes: usize,
     stream: CUstream,
@@ -65,8 +65,8 @@ pub(in crate::api) fn cuMemcpyPeerAsync(
 
 /// Starts a copy of so many bytes.
 pub(in crate::api) fn start(
-    to: (Memory, Claim),
-    from: (Memory, Claim),
+    to: (CopyAddress, Claim),
+    from: (CopyAddress, Claim),
     bytes: usize,
     stream: CUstream,
     returns: Returns,
@@ -82,7 +82,7 @@ pub(in crate::api) fn start(
     let from = end(platform, from, bytes, device, Access::Read)?;
     let returns = returns_for(returns, [&to.location, &from.location]);
     // SAFETY: what is not the driver's, and has been checked, is memory that the program keeps for
-    // so many bytes until the copy is done: that is what `Memory` promises.
+    // so many bytes until the copy is done: that is what `CopyAddress` promises.
     unsafe { copy(to, from, bytes, &stream, returns) }?;
     // If the call has waited, it can tell what went wrong.
     stream.context().check()
@@ -91,7 +91,7 @@ pub(in crate::api) fn start(
 /// One end of a copy that a device makes.
 pub(in crate::api) fn end(
     platform: &Platform,
-    (memory, claim): (Memory, Claim),
+    (memory, claim): (CopyAddress, Claim),
     bytes: u64,
     device: u32,
     access: Access,

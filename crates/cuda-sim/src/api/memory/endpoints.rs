@@ -9,7 +9,7 @@ use cuda_sys::{
 };
 
 use crate::api::Result;
-use crate::api::arguments::{self, In, Memory, number};
+use crate::api::arguments::{self, CopyAddress, In, number};
 use crate::device::rows::{Extent, Rows};
 use crate::device::{Location, Platform};
 use crate::exec::Access;
@@ -22,7 +22,7 @@ const INVALID: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
 #[derive(Clone, Copy)]
 pub(in crate::api) struct Endpoint {
     kind: Kind,
-    /// What it counts from, unless it is in an array.
+    /// The address that the fields below count from, unless it is in an array.
     address: u64,
     array: CUarray,
     /// Whose memory it must be, where that is said.
@@ -49,12 +49,12 @@ impl Endpoint {
         height: 0,
     };
 
-    pub(in crate::api) fn host(memory: Memory) -> Endpoint {
+    pub(in crate::api) fn host(memory: CopyAddress) -> Endpoint {
         let kind = Kind::CU_MEMORYTYPE_HOST;
         Endpoint { kind, address: memory.address(), ..Endpoint::NOWHERE }
     }
 
-    pub(in crate::api) fn device(memory: Memory) -> Endpoint {
+    pub(in crate::api) fn device(memory: CopyAddress) -> Endpoint {
         let kind = Kind::CU_MEMORYTYPE_DEVICE;
         Endpoint { kind, address: memory.address(), ..Endpoint::NOWHERE }
     }
@@ -154,7 +154,7 @@ impl Endpoint {
         (self.kind != Kind::CU_MEMORYTYPE_ARRAY).then_some(self.pitch)
     }
 
-    /// As a copy node keeps it, which copies no arrays.
+    /// The end as a copy node keeps it, which copies no arrays.
     pub(in crate::api) fn of_node(self) -> graph::Side {
         let [x, y, z, pitch, height] =
             [self.x, self.y, self.z, self.pitch, self.height].map(|value| value as u64);
@@ -163,7 +163,7 @@ impl Endpoint {
         graph::Side { kind, address, x, y, z, pitch, height, is_page_locked: false }
     }
 
-    /// Where the rows lie that the device of that ordinal copies.
+    /// The rows that the device of that ordinal copies.
     pub(in crate::api) fn rows(
         &self,
         platform: &Platform,

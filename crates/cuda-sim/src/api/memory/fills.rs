@@ -11,11 +11,13 @@ use crate::device::rows::{Extent, Rows, fill_rows};
 use crate::device::{Location, platform};
 use crate::exec::Access;
 
-/// Whether the call waits where page-locked host memory or managed memory is concerned.
+/// When a call that fills returns.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(in crate::api) enum Host {
-    Wait,
-    Enqueue,
+pub(in crate::api) enum FillReturns {
+    /// When the fill is done, if page-locked host memory or managed memory is concerned.
+    Done,
+    /// At once.
+    Enqueued,
 }
 
 pub(in crate::api) fn cuMemsetD8Async(
@@ -24,7 +26,7 @@ pub(in crate::api) fn cuMemsetD8Async(
     count: usize,
     stream: CUstream,
 ) -> Result {
-    start(to, u32::from(value), 1, count, stream, Host::Enqueue)
+    start(to, u32::from(value), 1, count, stream, FillReturns::Enqueued)
 }
 
 pub(in crate::api) fn start(
@@ -33,9 +35,9 @@ pub(in crate::api) fn start(
     size: u64,
     count: usize,
     stream: CUstream,
-    host: Host,
+    returns: FillReturns,
 ) -> Result {
-    start_rows(to, 0, value, size, [count, 1], stream, host)
+    start_rows(to, 0, value, size, [count, 1], stream, returns)
 }
 
 /// Rows of `width` values of `size` bytes each.
@@ -46,7 +48,7 @@ pub(in crate::api) fn start_rows(
     size: u64,
     shape: [usize; 2],
     stream: CUstream,
-    host: Host,
+    returns: FillReturns,
 ) -> Result {
     let platform = platform()?;
     let stream = arguments::capturable(platform, stream)?;
@@ -66,7 +68,7 @@ pub(in crate::api) fn start_rows(
     let device = stream.context().device.id.ordinal;
     let location = location.open_to(platform, device, to..to + span, Access::Write)?;
     let is_waited_for = !location.is_device() || location.is_managed() || location.is_synchronous();
-    let waits = host == Host::Wait && is_waited_for;
+    let waits = returns == FillReturns::Done && is_waited_for;
     let rows = Rows { address: to, pitch, rows: height, location };
     let point = fill_rows(rows, value, size, [count, height], &stream)?;
     if let Some(point) = point.filter(|_| waits) {

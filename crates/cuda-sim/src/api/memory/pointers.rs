@@ -25,7 +25,7 @@ pub(in crate::api) fn cuPointerGetAttribute(
     write(data, width, value)
 }
 
-/// How an attribute's value is stored.
+/// The width of an attribute's value.
 #[derive(Clone, Copy)]
 pub(in crate::api) enum Width {
     /// In 32 bits.
@@ -164,7 +164,7 @@ fn id(location: &Location) -> u64 {
     }
 }
 
-/// Whether the program may touch it itself.
+/// True if the program may read and write the memory itself.
 fn is_the_hosts(location: &Location) -> bool {
     match location {
         Location::Device(allocation) => allocation.managed.is_some(),
@@ -173,7 +173,7 @@ fn is_the_hosts(location: &Location) -> bool {
     }
 }
 
-/// What kernels of a context may do with memory.
+/// The access that kernels of a context have to memory.
 fn access(context: &Context, location: &Location) -> Protection {
     let ordinal = context.device.id.ordinal;
     match location {

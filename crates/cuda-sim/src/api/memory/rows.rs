@@ -26,7 +26,7 @@ pub(in crate::api) fn cuMemcpy3DPeerAsync(
     copy_3d_peer(given, stream, Returns::Enqueued)
 }
 
-/// What the devices say of themselves.
+/// The largest pitch that the devices say they can copy.
 pub(in crate::api) const LARGEST_PITCH: usize = attributes::LARGEST_PITCH as usize;
 
 pub(in crate::api) fn copy_2d(

@@ -133,7 +133,7 @@ fn supporting() -> Result<&'static Platform> {
     }
 }
 
-/// Where memory of these properties is.
+/// The place of memory of these properties.
 fn check(
     platform: &'static Platform,
     properties: &CUmemAllocationProp,

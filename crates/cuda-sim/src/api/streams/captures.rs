@@ -10,9 +10,10 @@ use cuda_sys::{
     CUstreamCaptureStatus, CUstreamUpdateCaptureDependencies_flags as UpdateFlags, cuuint64_t,
 };
 
+use crate::api::Result;
 use crate::api::arguments::{Count, InOut, List, Out, handle, number};
 use crate::api::graphs::structure::edges;
-use crate::api::{Call, Result};
+use crate::control::DriverFunction;
 use crate::device::{Platform, Stream, StreamRef, current, platform};
 use crate::graph::{Capture, Mode};
 
@@ -111,12 +112,12 @@ pub(in crate::api) fn cuThreadExchangeStreamCaptureMode(
 ///
 /// # Errors
 /// `CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED`, `CUDA_ERROR_STREAM_CAPTURE_IMPLICIT`.
-pub(in crate::api) fn permit(call: Call, platform: &Platform) -> Result {
+pub(in crate::api) fn permit(function: DriverFunction, platform: &Platform) -> Result {
     let captures = &platform.graphs.captures;
     if captures.is_empty() {
         return Ok(());
     }
-    let name = call.name();
+    let name = function.name();
     if name == "cuCtxSynchronize"
         && let Ok(context) = current::current()
     {
@@ -128,7 +129,7 @@ pub(in crate::api) fn permit(call: Call, platform: &Platform) -> Result {
     Ok(())
 }
 
-/// How the names of calls begin that are not safe during a capture.
+/// The beginnings of the names of calls that are not safe during a capture.
 const UNSAFE: &[&str] = &[
     "cuMemAlloc_",
     "cuMemAllocPitch",
@@ -154,7 +155,7 @@ const UNSAFE: &[&str] = &[
     "cuCtxDisablePeerAccess",
 ];
 
-/// Whether a call copies or fills without a stream: it waits for the legacy default stream.
+/// True if a call copies or fills without a stream: it waits for the legacy default stream.
 fn copies_at_once(name: &str) -> bool {
     (name.starts_with("cuMemcpy") || name.starts_with("cuMemset")) && !name.contains("Async")
 }

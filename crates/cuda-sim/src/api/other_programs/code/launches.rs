@@ -11,7 +11,7 @@ use crate::api::Result;
 use crate::api::arguments::{In, ParameterBuffer, ParameterPointers};
 use crate::api::code::launches::launch_shape;
 use crate::api::other_programs::code::launch_attributes::LaunchAttributes;
-use crate::api::streams::events;
+use crate::api::streams::events::cuEventRecord;
 use crate::device::launch::Shape;
 
 pub(in crate::api) fn cuLaunchCooperativeKernel(
@@ -51,7 +51,7 @@ pub(in crate::api) fn cuLaunchKernelEx(
     };
     launch_shape(function, shape, config.hStream, parameters, extra)?;
     for event in attributes.events {
-        events::cuEventRecord(event, config.hStream)?;
+        cuEventRecord(event, config.hStream)?;
     }
     Ok(())
 }

@@ -12,7 +12,7 @@ use cuda_sys::{
 };
 
 use crate::api::Result;
-use crate::api::arguments::{self, Count, Image, Items, List, Out, Room, handle, number};
+use crate::api::arguments::{self, CodeImage, Count, Items, List, Out, Room, handle, number};
 use crate::api::code::functions::{self, Facts};
 use crate::api::code::jit_options::{JitLogs, JitOptions, OptionValues};
 use crate::device::image::{self, Refusal};
@@ -24,7 +24,7 @@ pub(in crate::api) enum LibraryOptions {}
 
 pub(in crate::api) fn cuLibraryLoadData(
     out: Out<CUlibrary>,
-    code: Image,
+    code: CodeImage,
     options: List<CUjit_option, JitOptions>,
     values: OptionValues,
     count: Count<JitOptions>,
@@ -74,7 +74,7 @@ pub(in crate::api) fn cuLibraryGetKernelCount(out: Out<c_uint>, library: CUlibra
     Ok(())
 }
 
-/// Gives as many as the program has room for.
+/// Gives as many kernels as the program has room for.
 pub(in crate::api) fn cuLibraryEnumerateKernels(
     kernels: Room<CUkernel>,
     room: Count,

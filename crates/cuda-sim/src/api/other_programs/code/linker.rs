@@ -58,7 +58,7 @@ pub(in crate::api) fn cuLinkAddFile_v2(
     add(&linker, kind, image::read_file(path))
 }
 
-/// What it gives stays valid until the state is destroyed or something is added.
+/// The image that it gives stays valid until the state is destroyed or something is added.
 pub(in crate::api) fn cuLinkComplete(
     state: CUlinkState,
     image: Out<*mut c_void>,

@@ -8,7 +8,7 @@ use std::ffi::c_uint;
 use cuda_sys::{CUdeviceptr, CUfunction, CUmodule, CUmoduleLoadingMode as LoadingMode, CUresult};
 
 use crate::api::Result;
-use crate::api::arguments::{self, Count, Image, Out, Room, handle};
+use crate::api::arguments::{self, CodeImage, Count, Out, Room, handle};
 use crate::api::code::jit_options::JitLogs;
 use crate::api::code::modules::load;
 use crate::device::{image, platform};
@@ -17,11 +17,11 @@ pub(in crate::api) fn cuModuleLoad(out: Out<CUmodule>, path: &str) -> Result {
     load(&out, &JitLogs::default(), |capability| image::load_file(path, capability))
 }
 
-pub(in crate::api) fn cuModuleLoadData(out: Out<CUmodule>, image: Image) -> Result {
+pub(in crate::api) fn cuModuleLoadData(out: Out<CUmodule>, image: CodeImage) -> Result {
     load(&out, &JitLogs::default(), |capability| image.load(capability))
 }
 
-pub(in crate::api) fn cuModuleLoadFatBinary(out: Out<CUmodule>, image: Image) -> Result {
+pub(in crate::api) fn cuModuleLoadFatBinary(out: Out<CUmodule>, image: CodeImage) -> Result {
     cuModuleLoadData(out, image)
 }
 
@@ -43,7 +43,7 @@ pub(in crate::api) fn cuModuleGetFunctionCount(out: Out<c_uint>, module: CUmodul
     Ok(())
 }
 
-/// Gives as many as the program has room for.
+/// Gives as many functions as the program has room for.
 pub(in crate::api) fn cuModuleEnumerateFunctions(
     functions: Room<CUfunction>,
     room: Count,

@@ -80,7 +80,7 @@ pub(in crate::api) fn cuOccupancyMaxPotentialBlockSizeWithFlags(
     cuOccupancyMaxPotentialBlockSize(grid, block, function, shared_for_block, dynamic_shared, limit)
 }
 
-/// What each of so many blocks on a multiprocessor can have.
+/// The dynamic shared memory that each of so many blocks on a multiprocessor can have.
 pub(in crate::api) fn cuOccupancyAvailableDynamicSMemPerBlock(
     out: Out<usize>,
     function: CUfunction,

@@ -53,27 +53,27 @@ pub(in crate::api) fn cuGetExportTable(out: Out<*const c_void>, id: *const CUuui
     Err(CUresult::CUDA_ERROR_NOT_FOUND)
 }
 
-/// What a name means from some version on.
+/// The function that a name means from some version on.
 struct Meaning {
     since: c_int,
-    address: Address,
+    address: FunctionAddress,
     /// The variant for which stream 0 is the thread's own, and the version it came with.
-    per_thread: Option<(c_int, Address)>,
+    per_thread: Option<(c_int, FunctionAddress)>,
 }
 
 #[derive(Clone, Copy)]
-struct Address(*const c_void);
+struct FunctionAddress(*const c_void);
 
 // SAFETY: the address of a function, which is never written to.
-unsafe impl Send for Address {}
+unsafe impl Send for FunctionAddress {}
 
-unsafe impl Sync for Address {}
+unsafe impl Sync for FunctionAddress {}
 
 /// The meanings of each name, oldest first.
 static MEANINGS: LazyLock<HashMap<&str, Vec<Meaning>>> = LazyLock::new(|| {
     let addresses: HashMap<_, _> = exported().collect();
     let mut meanings = HashMap::<_, Vec<_>>::new();
-    for Line { name, since, exported, per_thread } in lines().filter(|line| line.since > 0) {
+    for ListedName { name, since, exported, per_thread } in lines().filter(|line| line.since > 0) {
         let Some(&address) = addresses.get(exported) else { continue };
         let per_thread = per_thread
             .and_then(|(since, variant)| addresses.get(variant).map(|&address| (since, address)));
@@ -83,21 +83,21 @@ static MEANINGS: LazyLock<HashMap<&str, Vec<Meaning>>> = LazyLock::new(|| {
 });
 
 /// A line of the list.
-struct Line {
+struct ListedName {
     name: &'static str,
     since: c_int,
     exported: &'static str,
     per_thread: Option<(c_int, &'static str)>,
 }
 
-fn lines() -> impl Iterator<Item = Line> {
+fn lines() -> impl Iterator<Item = ListedName> {
     let lines = include_str!("../../names.txt").lines().filter(|line| !line.starts_with('#'));
     lines.filter_map(|line| {
         let mut words = line.split_whitespace();
         let (name, since) = (words.next()?, words.next()?.parse().ok()?);
         let exported = words.next()?;
         let variant = words.next().and_then(|since| Some((since.parse().ok()?, words.next()?)));
-        Some(Line { name, since, exported, per_thread: variant })
+        Some(ListedName { name, since, exported, per_thread: variant })
     })
 }
 
@@ -119,7 +119,7 @@ fn look_up(symbol: &str, version: c_int, flags: cuuint64_t) -> Result<(*mut c_vo
     };
     let variant =
         meaning.per_thread.filter(|(since, _)| flags & per_thread != 0 && *since <= version);
-    let Address(address) = variant.map_or(meaning.address, |(_, address)| address);
+    let FunctionAddress(address) = variant.map_or(meaning.address, |(_, address)| address);
     Ok((address.cast_mut(), Status::CU_GET_PROC_ADDRESS_SUCCESS))
 }
 
@@ -138,20 +138,20 @@ macro_rules! of_the_variants {
 
 macro_rules! of_all {
     ($($name:ident)*) => {
-        &[$((stringify!($name), Address(exports::$name as *const c_void)),)*]
+        &[$((stringify!($name), FunctionAddress(exports::$name as *const c_void)),)*]
     };
 }
 
-type Addresses = &'static [(&'static str, Address)];
+type NamedFunctions = &'static [(&'static str, FunctionAddress)];
 
-const TABLE: Addresses = cuda_sys::for_each_driver_function!(of_the_table);
+const TABLE: NamedFunctions = cuda_sys::for_each_driver_function!(of_the_table);
 
-const VARIANTS: Addresses = cuda_sys::for_each_per_thread_function!(of_the_variants);
+const VARIANTS: NamedFunctions = cuda_sys::for_each_per_thread_function!(of_the_variants);
 
-const REFUSED: Addresses = for_each_refused_function!(of_all);
+const REFUSED: NamedFunctions = for_each_refused_function!(of_all);
 
 /// The addresses of all exported functions.
-fn exported() -> impl Iterator<Item = (&'static str, Address)> {
+fn exported() -> impl Iterator<Item = (&'static str, FunctionAddress)> {
     [TABLE, VARIANTS, REFUSED].into_iter().flatten().copied()
 }
 
@@ -178,7 +178,7 @@ mod tests {
     #[test]
     fn the_list_goes_from_old_meanings_to_new_ones() {
         let lines: Vec<_> = lines().collect();
-        let same_name = |pair: &&[Line]| pair[0].name == pair[1].name && pair[0].since > 0;
+        let same_name = |pair: &&[ListedName]| pair[0].name == pair[1].name && pair[0].since > 0;
         for pair in lines.windows(2).filter(same_name) {
             assert!(pair[0].since < pair[1].since, "{}", pair[0].name);
         }

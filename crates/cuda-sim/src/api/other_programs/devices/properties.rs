@@ -31,7 +31,7 @@ fn pci_address(text: &str) -> Option<[u32; 3]> {
     (number(function)? == 0).then_some(address)
 }
 
-/// Only Windows knows devices by these.
+/// Not supported: only Windows knows devices by such identifiers.
 pub(in crate::api) fn cuDeviceGetLuid(
     _luid: Out<c_char>,
     _mask: Out<c_uint>,

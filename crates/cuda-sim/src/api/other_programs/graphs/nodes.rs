@@ -22,7 +22,7 @@ const INVALID: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
 #[derive(Clone, Copy)]
 pub(in crate::api) struct Dependencies<'call> {
     nodes: Items<'call, CUgraphNode>,
-    /// What the edges from them carry; null stands for nothing in particular.
+    /// The data of the edges from them; null stands for edges without ports.
     data: Items<'call, CUgraphEdgeData>,
 }
 

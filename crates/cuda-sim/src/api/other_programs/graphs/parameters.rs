@@ -147,7 +147,7 @@ pub(in crate::api) fn batch(
     Ok(Operation::Batch(operations.into(), context))
 }
 
-/// What a kernel node was given. The lists are the node's.
+/// The parameters that a kernel node was given. The lists are the node's.
 pub(in crate::api) fn kernel_back(
     platform: &'static Platform,
     call: &KernelCall,
@@ -170,7 +170,7 @@ pub(in crate::api) fn kernel_back(
     })
 }
 
-/// What a copy node was given.
+/// The parameters that a copy node was given.
 pub(in crate::api) fn copy_back(given: &CopyParameters) -> CUDA_MEMCPY3D {
     let CopyParameters { from, to, width, height, depth } = *given;
     let host = |side: crate::graph::Side| match side.kind {
@@ -210,7 +210,7 @@ pub(in crate::api) fn copy_back(given: &CopyParameters) -> CUDA_MEMCPY3D {
     }
 }
 
-/// What a fill node was given.
+/// The parameters that a fill node was given.
 pub(in crate::api) fn fill_back(given: &FillParameters) -> CUDA_MEMSET_NODE_PARAMS {
     CUDA_MEMSET_NODE_PARAMS {
         dst: given.address,

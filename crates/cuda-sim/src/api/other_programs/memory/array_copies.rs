@@ -5,7 +5,7 @@
 use cuda_sys::{CUarray, CUstream};
 
 use crate::api::Result;
-use crate::api::arguments::Memory;
+use crate::api::arguments::CopyAddress;
 use crate::api::memory::endpoints::Endpoint;
 use crate::api::memory::rows::start;
 use crate::api::other_programs::memory::copies::DEFAULT;
@@ -23,7 +23,7 @@ pub(in crate::api) fn cuMemcpyAtoA_v2(
 }
 
 pub(in crate::api) fn cuMemcpyAtoD_v2(
-    to: Memory,
+    to: CopyAddress,
     from: CUarray,
     offset: usize,
     bytes: usize,
@@ -40,7 +40,7 @@ pub(in crate::api) fn cuMemcpyAtoD_v2(
 pub(in crate::api) fn cuMemcpyDtoA_v2(
     to: CUarray,
     offset: usize,
-    from: Memory,
+    from: CopyAddress,
     bytes: usize,
 ) -> Result {
     start(
@@ -53,7 +53,7 @@ pub(in crate::api) fn cuMemcpyDtoA_v2(
 }
 
 pub(in crate::api) fn cuMemcpyAtoH_v2(
-    to: Memory,
+    to: CopyAddress,
     from: CUarray,
     offset: usize,
     bytes: usize,
@@ -64,7 +64,7 @@ pub(in crate::api) fn cuMemcpyAtoH_v2(
 pub(in crate::api) fn cuMemcpyHtoA_v2(
     to: CUarray,
     offset: usize,
-    from: Memory,
+    from: CopyAddress,
     bytes: usize,
 ) -> Result {
     let from = Endpoint::host(from);
@@ -72,7 +72,7 @@ pub(in crate::api) fn cuMemcpyHtoA_v2(
 }
 
 pub(in crate::api) fn cuMemcpyAtoHAsync_v2(
-    to: Memory,
+    to: CopyAddress,
     from: CUarray,
     offset: usize,
     bytes: usize,
@@ -90,7 +90,7 @@ pub(in crate::api) fn cuMemcpyAtoHAsync_v2(
 pub(in crate::api) fn cuMemcpyHtoAAsync_v2(
     to: CUarray,
     offset: usize,
-    from: Memory,
+    from: CopyAddress,
     bytes: usize,
     stream: CUstream,
 ) -> Result {

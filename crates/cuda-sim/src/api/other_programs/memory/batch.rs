@@ -6,7 +6,7 @@
 use cuda_sys::{CUmemcpyAttributes, CUmemcpySrcAccessOrder as Order, CUresult, CUstream};
 
 use crate::api::Result;
-use crate::api::arguments::{self, Count, List, Memory, Out, number};
+use crate::api::arguments::{self, CopyAddress, Count, List, Out, number};
 use crate::api::memory::copies::{Claim, end};
 use crate::device::copy::{Returns, copy};
 use crate::device::platform;
@@ -15,16 +15,16 @@ use crate::exec::Access;
 const INVALID: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
 
 /// The lists that have an element for each run of copies with the same attributes.
-pub(in crate::api) enum Attributes {}
+pub(in crate::api) enum AttributeRuns {}
 
 pub(in crate::api) fn cuMemcpyBatchAsync_v2(
-    to: List<Memory>,
-    from: List<Memory>,
+    to: List<CopyAddress>,
+    from: List<CopyAddress>,
     sizes: List<usize>,
     count: Count,
-    attributes: List<CUmemcpyAttributes, Attributes>,
-    firsts: List<usize, Attributes>,
-    attribute_count: Count<Attributes>,
+    attributes: List<CUmemcpyAttributes, AttributeRuns>,
+    firsts: List<usize, AttributeRuns>,
+    attribute_count: Count<AttributeRuns>,
     stream: CUstream,
 ) -> Result {
     let platform = platform()?;
@@ -67,15 +67,15 @@ pub(in crate::api) fn cuMemcpyBatchAsync_v2(
     stream.context().check()
 }
 
-/// Before CUDA 13.0, which says no more which copy is wrong.
+/// The function before CUDA 13.0, which no longer says which copy is wrong.
 pub(in crate::api) fn cuMemcpyBatchAsync(
-    to: List<Memory>,
-    from: List<Memory>,
+    to: List<CopyAddress>,
+    from: List<CopyAddress>,
     sizes: List<usize>,
     count: Count,
-    attributes: List<CUmemcpyAttributes, Attributes>,
-    firsts: List<usize, Attributes>,
-    attribute_count: Count<Attributes>,
+    attributes: List<CUmemcpyAttributes, AttributeRuns>,
+    firsts: List<usize, AttributeRuns>,
+    attribute_count: Count<AttributeRuns>,
     failed: Option<Out<usize>>,
     stream: CUstream,
 ) -> Result {

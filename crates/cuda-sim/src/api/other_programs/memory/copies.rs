@@ -5,7 +5,7 @@
 use cuda_sys::{CUcontext, CUstream};
 
 use crate::api::Result;
-use crate::api::arguments::{self, Memory};
+use crate::api::arguments::{self, CopyAddress};
 use crate::api::memory::copies::{Claim, start};
 use crate::device::copy::Returns;
 use crate::device::{current, platform};
@@ -13,27 +13,27 @@ use crate::device::{current, platform};
 /// The default stream, which copies without a stream go to.
 pub(in crate::api) const DEFAULT: CUstream = std::ptr::null_mut();
 
-pub(in crate::api) fn cuMemcpy(to: Memory, from: Memory, bytes: usize) -> Result {
+pub(in crate::api) fn cuMemcpy(to: CopyAddress, from: CopyAddress, bytes: usize) -> Result {
     start((to, Claim::Anywhere), (from, Claim::Anywhere), bytes, DEFAULT, Returns::Done)
 }
 
-pub(in crate::api) fn cuMemcpyHtoD_v2(to: Memory, from: Memory, bytes: usize) -> Result {
+pub(in crate::api) fn cuMemcpyHtoD_v2(to: CopyAddress, from: CopyAddress, bytes: usize) -> Result {
     let from = (from, Claim::Anywhere);
     start((to, Claim::Device), from, bytes, DEFAULT, Returns::Done)
 }
 
-pub(in crate::api) fn cuMemcpyDtoH_v2(to: Memory, from: Memory, bytes: usize) -> Result {
+pub(in crate::api) fn cuMemcpyDtoH_v2(to: CopyAddress, from: CopyAddress, bytes: usize) -> Result {
     let to = (to, Claim::Anywhere);
     start(to, (from, Claim::Device), bytes, DEFAULT, Returns::Done)
 }
 
-pub(in crate::api) fn cuMemcpyDtoD_v2(to: Memory, from: Memory, bytes: usize) -> Result {
+pub(in crate::api) fn cuMemcpyDtoD_v2(to: CopyAddress, from: CopyAddress, bytes: usize) -> Result {
     start((to, Claim::Device), (from, Claim::Device), bytes, DEFAULT, Returns::Done)
 }
 
 pub(in crate::api) fn cuMemcpyAsync(
-    to: Memory,
-    from: Memory,
+    to: CopyAddress,
+    from: CopyAddress,
     bytes: usize,
     stream: CUstream,
 ) -> Result {
@@ -44,9 +44,9 @@ pub(in crate::api) fn cuMemcpyAsync(
 /// Comes after the work of both contexts and before what they are given next, as far as their
 /// default streams see to that. The host does not wait.
 pub(in crate::api) fn cuMemcpyPeer(
-    to: Memory,
+    to: CopyAddress,
     to_context: CUcontext,
-    from: Memory,
+    from: CopyAddress,
     from_context: CUcontext,
     bytes: usize,
 ) -> Result {

@@ -7,21 +7,21 @@ use std::ffi::{c_uchar, c_uint, c_ushort};
 use cuda_sys::{CUdeviceptr, CUstream};
 
 use crate::api::Result;
-use crate::api::memory::fills::{Host, start, start_rows};
+use crate::api::memory::fills::{FillReturns, start, start_rows};
 
 /// The default stream, which fills without a stream go to.
 const DEFAULT: CUstream = std::ptr::null_mut();
 
 pub(in crate::api) fn cuMemsetD8_v2(to: CUdeviceptr, value: c_uchar, count: usize) -> Result {
-    start(to, u32::from(value), 1, count, DEFAULT, Host::Wait)
+    start(to, u32::from(value), 1, count, DEFAULT, FillReturns::Done)
 }
 
 pub(in crate::api) fn cuMemsetD16_v2(to: CUdeviceptr, value: c_ushort, count: usize) -> Result {
-    start(to, u32::from(value), 2, count, DEFAULT, Host::Wait)
+    start(to, u32::from(value), 2, count, DEFAULT, FillReturns::Done)
 }
 
 pub(in crate::api) fn cuMemsetD32_v2(to: CUdeviceptr, value: c_uint, count: usize) -> Result {
-    start(to, value, 4, count, DEFAULT, Host::Wait)
+    start(to, value, 4, count, DEFAULT, FillReturns::Done)
 }
 
 pub(in crate::api) fn cuMemsetD16Async(
@@ -30,7 +30,7 @@ pub(in crate::api) fn cuMemsetD16Async(
     count: usize,
     stream: CUstream,
 ) -> Result {
-    start(to, u32::from(value), 2, count, stream, Host::Enqueue)
+    start(to, u32::from(value), 2, count, stream, FillReturns::Enqueued)
 }
 
 pub(in crate::api) fn cuMemsetD32Async(
@@ -39,7 +39,7 @@ pub(in crate::api) fn cuMemsetD32Async(
     count: usize,
     stream: CUstream,
 ) -> Result {
-    start(to, value, 4, count, stream, Host::Enqueue)
+    start(to, value, 4, count, stream, FillReturns::Enqueued)
 }
 
 pub(in crate::api) fn cuMemsetD2D8_v2(
@@ -49,7 +49,7 @@ pub(in crate::api) fn cuMemsetD2D8_v2(
     width: usize,
     height: usize,
 ) -> Result {
-    start_rows(to, pitch, u32::from(value), 1, [width, height], DEFAULT, Host::Wait)
+    start_rows(to, pitch, u32::from(value), 1, [width, height], DEFAULT, FillReturns::Done)
 }
 
 pub(in crate::api) fn cuMemsetD2D16_v2(
@@ -59,7 +59,7 @@ pub(in crate::api) fn cuMemsetD2D16_v2(
     width: usize,
     height: usize,
 ) -> Result {
-    start_rows(to, pitch, u32::from(value), 2, [width, height], DEFAULT, Host::Wait)
+    start_rows(to, pitch, u32::from(value), 2, [width, height], DEFAULT, FillReturns::Done)
 }
 
 pub(in crate::api) fn cuMemsetD2D32_v2(
@@ -69,7 +69,7 @@ pub(in crate::api) fn cuMemsetD2D32_v2(
     width: usize,
     height: usize,
 ) -> Result {
-    start_rows(to, pitch, value, 4, [width, height], DEFAULT, Host::Wait)
+    start_rows(to, pitch, value, 4, [width, height], DEFAULT, FillReturns::Done)
 }
 
 pub(in crate::api) fn cuMemsetD2D8Async(
@@ -80,7 +80,7 @@ pub(in crate::api) fn cuMemsetD2D8Async(
     height: usize,
     stream: CUstream,
 ) -> Result {
-    start_rows(to, pitch, u32::from(value), 1, [width, height], stream, Host::Enqueue)
+    start_rows(to, pitch, u32::from(value), 1, [width, height], stream, FillReturns::Enqueued)
 }
 
 pub(in crate::api) fn cuMemsetD2D16Async(
@@ -91,7 +91,7 @@ pub(in crate::api) fn cuMemsetD2D16Async(
     height: usize,
     stream: CUstream,
 ) -> Result {
-    start_rows(to, pitch, u32::from(value), 2, [width, height], stream, Host::Enqueue)
+    start_rows(to, pitch, u32::from(value), 2, [width, height], stream, FillReturns::Enqueued)
 }
 
 pub(in crate::api) fn cuMemsetD2D32Async(
@@ -102,5 +102,5 @@ pub(in crate::api) fn cuMemsetD2D32Async(
     height: usize,
     stream: CUstream,
 ) -> Result {
-    start_rows(to, pitch, value, 4, [width, height], stream, Host::Enqueue)
+    start_rows(to, pitch, value, 4, [width, height], stream, FillReturns::Enqueued)
 }

@@ -12,7 +12,7 @@ use cuda_sys::{
 };
 
 use crate::api::Result;
-use crate::api::arguments::{self, Count, List, Out, Places, Room, number};
+use crate::api::arguments::{self, Count, List, Out, OutItems, Room, number};
 use crate::device::managed::{Managed, Processor};
 use crate::device::{Allocation, Location, Platform, current, platform};
 use crate::queue::Work;
@@ -128,7 +128,7 @@ pub(in crate::api) fn cuMemPrefetchAsync_v2(
     Ok(())
 }
 
-/// Before CUDA 12.2, when the host had one location only.
+/// The function before CUDA 12.2, when the host had one location only.
 pub(in crate::api) fn cuMemAdvise(
     pointer: CUdeviceptr,
     bytes: usize,
@@ -138,7 +138,7 @@ pub(in crate::api) fn cuMemAdvise(
     cuMemAdvise_v2(pointer, bytes, advice, location_of(device))
 }
 
-/// Before CUDA 12.2, when the host had one location only.
+/// The function before CUDA 12.2, when the host had one location only.
 pub(in crate::api) fn cuMemPrefetchAsync(
     pointer: CUdeviceptr,
     bytes: usize,
@@ -160,7 +160,7 @@ pub(in crate::api) fn cuMemRangeGetAttribute(
 
 /// Writes an attribute to a place of its size.
 fn write_attribute(
-    place: &Places<u8>,
+    place: &OutItems<u8>,
     attribute: Attribute,
     pointer: CUdeviceptr,
     bytes: usize,
@@ -209,7 +209,7 @@ pub(in crate::api) fn cuMemRangeGetAttributes(
     let (data, sizes) = (data.of(count).iter()?, sizes.of(count).iter()?);
     for ((data, size), attribute) in data.zip(sizes).zip(attributes.of(count).iter()?) {
         // SAFETY: the program says how much room there is for each attribute.
-        let place = unsafe { Places::new(data.cast(), size) };
+        let place = unsafe { OutItems::new(data.cast(), size) };
         write_attribute(&place, attribute, pointer, bytes)?;
     }
     Ok(())

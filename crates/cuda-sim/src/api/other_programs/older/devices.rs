@@ -8,15 +8,15 @@ use cuda_sys::{CUdevice, CUdevice_attribute as Attribute, CUdevprop, CUuuid};
 
 use crate::api::Result;
 use crate::api::arguments::Out;
-use crate::api::devices::properties as device;
+use crate::api::devices::properties::{cuDeviceGetAttribute, cuDeviceGetUuid_v2};
 use crate::device::platform;
 
-/// Before CUDA 11.4, which made parts of devices visible as devices.
+/// The function before CUDA 11.4, which made parts of devices visible as devices.
 pub(in crate::api) fn cuDeviceGetUuid(out: Out<CUuuid>, device: CUdevice) -> Result {
-    device::cuDeviceGetUuid_v2(out, device)
+    cuDeviceGetUuid_v2(out, device)
 }
 
-/// Before CUDA 3.2, when sizes had 32 bits.
+/// The function before CUDA 3.2, when sizes had 32 bits.
 pub(in crate::api) fn cuDeviceTotalMem(out: Out<c_uint>, device: CUdevice) -> Result {
     let (_, total) = platform()?.device(device)?.memory.free_and_total();
     out.set(c_uint::try_from(total).unwrap_or(c_uint::MAX));
@@ -60,6 +60,6 @@ pub(in crate::api) fn cuDeviceGetProperties(out: Out<CUdevprop>, device: CUdevic
 
 fn attribute(attribute: Attribute, of: CUdevice) -> Result<c_int> {
     let mut value = 0;
-    device::cuDeviceGetAttribute(Out::from(&mut value), attribute, of)?;
+    cuDeviceGetAttribute(Out::from(&mut value), attribute, of)?;
     Ok(value)
 }

@@ -13,19 +13,23 @@ use cuda_sys::{
 
 use crate::api::Result;
 use crate::api::arguments::{Count, CountInOut, In, InOut, List, Out, Room};
-use crate::api::graphs::executables as graph_exec;
+use crate::api::graphs::executables::cuGraphInstantiateWithFlags;
 use crate::api::graphs::updates::cuGraphExecUpdate_v2;
-use crate::api::other_programs::graphs::updates::cuGraphExecKernelNodeSetParams_v2;
-use crate::api::other_programs::graphs::{
-    node_parameters as graph_node_parameters, nodes as graph_nodes, structure as graphs,
+use crate::api::other_programs::graphs::node_parameters::{
+    cuGraphKernelNodeGetParams_v2, cuGraphKernelNodeSetParams_v2,
 };
-use crate::api::streams::captures as capture;
-use crate::api::streams::captures::cuStreamGetCaptureInfo_v2;
+use crate::api::other_programs::graphs::nodes::{cuGraphAddKernelNode_v2, cuGraphAddNode_v2};
+use crate::api::other_programs::graphs::structure::{
+    cuGraphAddDependencies_v2, cuGraphNodeGetDependencies_v2, cuGraphNodeGetDependentNodes_v2,
+    cuGraphRemoveDependencies_v2,
+};
+use crate::api::other_programs::graphs::updates::cuGraphExecKernelNodeSetParams_v2;
+use crate::api::streams::captures::{cuStreamBeginCapture_v2, cuStreamGetCaptureInfo_v2};
 
-/// Before CUDA 10.1, when there was one mode.
+/// The function before CUDA 10.1, when there was one mode.
 pub(in crate::api) fn cuStreamBeginCapture(stream: CUstream) -> Result {
     let mode = CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_GLOBAL;
-    capture::cuStreamBeginCapture_v2(stream, mode)
+    cuStreamBeginCapture_v2(stream, mode)
 }
 
 pub(in crate::api) fn cuStreamGetCaptureInfo(
@@ -42,7 +46,7 @@ pub(in crate::api) fn cuGraphAddDependencies(
     to: List<CUgraphNode>,
     count: Count,
 ) -> Result {
-    graphs::cuGraphAddDependencies_v2(graph, from, to, List::null(), count)
+    cuGraphAddDependencies_v2(graph, from, to, List::null(), count)
 }
 
 pub(in crate::api) fn cuGraphRemoveDependencies(
@@ -51,7 +55,7 @@ pub(in crate::api) fn cuGraphRemoveDependencies(
     to: List<CUgraphNode>,
     count: Count,
 ) -> Result {
-    graphs::cuGraphRemoveDependencies_v2(graph, from, to, List::null(), count)
+    cuGraphRemoveDependencies_v2(graph, from, to, List::null(), count)
 }
 
 pub(in crate::api) fn cuGraphNodeGetDependencies(
@@ -59,7 +63,7 @@ pub(in crate::api) fn cuGraphNodeGetDependencies(
     dependencies: Room<CUgraphNode>,
     count: Option<CountInOut>,
 ) -> Result {
-    graphs::cuGraphNodeGetDependencies_v2(node, dependencies, Room::null(), count)
+    cuGraphNodeGetDependencies_v2(node, dependencies, Room::null(), count)
 }
 
 pub(in crate::api) fn cuGraphNodeGetDependentNodes(
@@ -67,7 +71,7 @@ pub(in crate::api) fn cuGraphNodeGetDependentNodes(
     dependents: Room<CUgraphNode>,
     count: Option<CountInOut>,
 ) -> Result {
-    graphs::cuGraphNodeGetDependentNodes_v2(node, dependents, Room::null(), count)
+    cuGraphNodeGetDependentNodes_v2(node, dependents, Room::null(), count)
 }
 
 pub(in crate::api) fn cuGraphAddNode(
@@ -77,7 +81,7 @@ pub(in crate::api) fn cuGraphAddNode(
     count: Count,
     parameters: InOut<CUgraphNodeParams>,
 ) -> Result {
-    graph_nodes::cuGraphAddNode_v2(node, graph, dependencies, List::null(), count, parameters)
+    cuGraphAddNode_v2(node, graph, dependencies, List::null(), count, parameters)
 }
 
 pub(in crate::api) fn cuGraphAddKernelNode(
@@ -88,7 +92,7 @@ pub(in crate::api) fn cuGraphAddKernelNode(
     parameters: In<CUDA_KERNEL_NODE_PARAMS_v1>,
 ) -> Result {
     with_newer(parameters, |newer| {
-        graph_nodes::cuGraphAddKernelNode_v2(node, graph, dependencies, count, Some(newer))
+        cuGraphAddKernelNode_v2(node, graph, dependencies, count, Some(newer))
     })
 }
 
@@ -110,7 +114,7 @@ pub(in crate::api) fn cuGraphKernelNodeGetParams(
         kern: ptr::null_mut(),
         ctx: ptr::null_mut(),
     };
-    graph_node_parameters::cuGraphKernelNodeGetParams_v2(node, Out::from(&mut newer))?;
+    cuGraphKernelNodeGetParams_v2(node, Out::from(&mut newer))?;
     out.set(CUDA_KERNEL_NODE_PARAMS_v1 {
         func: newer.func,
         gridDimX: newer.gridDimX,
@@ -130,9 +134,7 @@ pub(in crate::api) fn cuGraphKernelNodeSetParams(
     node: CUgraphNode,
     parameters: In<CUDA_KERNEL_NODE_PARAMS_v1>,
 ) -> Result {
-    with_newer(parameters, |newer| {
-        graph_node_parameters::cuGraphKernelNodeSetParams_v2(node, Some(newer))
-    })
+    with_newer(parameters, |newer| cuGraphKernelNodeSetParams_v2(node, Some(newer)))
 }
 
 pub(in crate::api) fn cuGraphExecKernelNodeSetParams(
@@ -164,7 +166,7 @@ pub(in crate::api) fn cuGraphInstantiate_v2(
     let _ = log.of(length).write_text("");
     error_node.into_iter().for_each(|out| out.set(ptr::null_mut()));
     let executable = executable.ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)?;
-    graph_exec::cuGraphInstantiateWithFlags(executable, graph, 0)
+    cuGraphInstantiateWithFlags(executable, graph, 0)
 }
 
 pub(in crate::api) fn cuGraphExecUpdate(

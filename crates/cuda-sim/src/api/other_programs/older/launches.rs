@@ -10,7 +10,7 @@ use cuda_sys::{CUdeviceptr, CUfunction, CUipcMemHandle, CUresult, CUstream};
 
 use crate::api::Result;
 use crate::api::arguments::{self, Count, List, Out};
-use crate::api::other_programs::memory::ipc;
+use crate::api::other_programs::memory::ipc::cuIpcOpenMemHandle_v2;
 use crate::device::launch::launch;
 use crate::device::{Function, platform};
 
@@ -30,7 +30,7 @@ pub(in crate::api) fn cuFuncSetSharedSize(function: CUfunction, bytes: c_uint) -
     Ok(())
 }
 
-/// How many of the parameters' bytes count.
+/// Sets how many of the parameters' bytes count.
 pub(in crate::api) fn cuParamSetSize(function: CUfunction, bytes: c_uint) -> Result {
     working(function)?.prepared().set_size(bytes as usize)
 }
@@ -79,13 +79,13 @@ pub(in crate::api) fn cuLaunchGridAsync(
     launch(platform, &function, shape, parameters, &stream)
 }
 
-/// Before CUDA 11.0.
+/// The function of that name before CUDA 11.0.
 pub(in crate::api) fn cuIpcOpenMemHandle(
     out: Out<CUdeviceptr>,
     shared: CUipcMemHandle,
     flags: c_uint,
 ) -> Result {
-    ipc::cuIpcOpenMemHandle_v2(out, shared, flags)
+    cuIpcOpenMemHandle_v2(out, shared, flags)
 }
 
 fn set(function: CUfunction, offset: c_int, bytes: &[u8]) -> Result {

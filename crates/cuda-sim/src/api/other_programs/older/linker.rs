@@ -10,7 +10,9 @@ use cuda_sys::{CUjit_option, CUjitInputType, CUlinkState};
 use crate::api::Result;
 use crate::api::arguments::{Count, List, Out};
 use crate::api::code::jit_options::{JitOptions, OptionValues};
-use crate::api::other_programs::code::linker;
+use crate::api::other_programs::code::linker::{
+    cuLinkAddData_v2, cuLinkAddFile_v2, cuLinkCreate_v2,
+};
 
 pub(in crate::api) fn cuLinkCreate(
     count: Count<JitOptions>,
@@ -18,7 +20,7 @@ pub(in crate::api) fn cuLinkCreate(
     values: OptionValues,
     out: Out<CUlinkState>,
 ) -> Result {
-    linker::cuLinkCreate_v2(count, options, values, out)
+    cuLinkCreate_v2(count, options, values, out)
 }
 
 pub(in crate::api) fn cuLinkAddData(
@@ -31,7 +33,7 @@ pub(in crate::api) fn cuLinkAddData(
     options: List<CUjit_option, JitOptions>,
     values: OptionValues,
 ) -> Result {
-    linker::cuLinkAddData_v2(state, kind, data, bytes, name, count, options, values)
+    cuLinkAddData_v2(state, kind, data, bytes, name, count, options, values)
 }
 
 pub(in crate::api) fn cuLinkAddFile(
@@ -42,5 +44,5 @@ pub(in crate::api) fn cuLinkAddFile(
     options: List<CUjit_option, JitOptions>,
     values: OptionValues,
 ) -> Result {
-    linker::cuLinkAddFile_v2(state, kind, path, count, options, values)
+    cuLinkAddFile_v2(state, kind, path, count, options, values)
 }

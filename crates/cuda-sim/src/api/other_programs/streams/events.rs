@@ -33,7 +33,7 @@ pub(in crate::api) fn cuCtxWaitEvent(context: CUcontext, event: CUevent) -> Resu
     Ok(())
 }
 
-/// As [`cuEventElapsedTime`]: the errors that CUDA 12.8 told apart are told apart by both.
+/// The same as [`cuEventElapsedTime`]: the errors that CUDA 12.8 told apart are told apart by both.
 pub(in crate::api) fn cuEventElapsedTime_v2(out: Out<f32>, start: CUevent, end: CUevent) -> Result {
     cuEventElapsedTime(out, start, end)
 }

@@ -75,7 +75,7 @@ pub(in crate::api) fn operations(
     list: Items<CUstreamBatchMemOpParams>,
     flags: c_uint,
 ) -> Result<Vec<MemoryOperation>> {
-    /// As cuda.h says.
+    /// The limit that cuda.h states.
     const MAX_OPERATIONS: usize = 256;
     if list.is_null() || !(1..=MAX_OPERATIONS).contains(&list.count()) || flags != 0 {
         return Err(INVALID);
