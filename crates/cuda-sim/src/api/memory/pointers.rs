@@ -62,58 +62,72 @@ pub(in crate::api) fn width(attribute: Attribute) -> Option<Width> {
     }
 }
 
+/// The value of an attribute of a pointer.
+///
+/// # Errors
+/// `CUDA_ERROR_INVALID_VALUE` for pointers that are no memory of the driver's, and for attributes that
+/// the memory does not have.
 pub(in crate::api) fn value(
     platform: &Platform,
     attribute: Attribute,
     pointer: CUdeviceptr,
 ) -> Result<u64> {
-    let location = match Location::of(platform, pointer, 1) {
-        Ok(Location::Pageable) => return Err(INVALID),
-        Ok(location) => location,
+    match Location::of(platform, pointer, 1) {
+        Ok(Location::Pageable) => Err(INVALID),
+        Ok(location) => value_at(platform, &location, attribute, pointer),
         Err(error) => {
             let reserved = platform.virtual_memory.reservation(pointer).ok_or(error)?;
-            return match attribute {
+            match attribute {
                 Attribute::CU_POINTER_ATTRIBUTE_RANGE_START_ADDR => Ok(reserved.start),
                 Attribute::CU_POINTER_ATTRIBUTE_RANGE_SIZE => Ok(reserved.end - reserved.start),
                 Attribute::CU_POINTER_ATTRIBUTE_MAPPED => Ok(0),
                 _ => Err(INVALID),
-            };
+            }
         }
-    };
+    }
+}
+
+/// The value of an attribute of a pointer to memory that is there.
+fn value_at(
+    platform: &Platform,
+    location: &Location,
+    attribute: Attribute,
+    pointer: CUdeviceptr,
+) -> Result<u64> {
     let size = |range: Range<u64>| range.end - range.start;
     let invalid = || INVALID;
     Ok(match attribute {
-        Attribute::CU_POINTER_ATTRIBUTE_CONTEXT => owner_handle(platform, &location),
+        Attribute::CU_POINTER_ATTRIBUTE_CONTEXT => owner_handle(platform, location),
         Attribute::CU_POINTER_ATTRIBUTE_MEMORY_TYPE => u64::from(match location.is_device() {
             true => CUmemorytype::CU_MEMORYTYPE_DEVICE.0,
             false => CUmemorytype::CU_MEMORYTYPE_HOST.0,
         }),
         Attribute::CU_POINTER_ATTRIBUTE_DEVICE_POINTER => {
             let context = current::current()?;
-            let reachable = access(&context, &location) != Protection::None;
+            let reachable = access(&context, location) != Protection::None;
             reachable.then_some(pointer).ok_or_else(invalid)?
         }
         Attribute::CU_POINTER_ATTRIBUTE_HOST_POINTER => {
-            is_the_hosts(&location).then_some(pointer).ok_or_else(invalid)?
+            is_the_hosts(location).then_some(pointer).ok_or_else(invalid)?
         }
         Attribute::CU_POINTER_ATTRIBUTE_BUFFER_ID
-        | Attribute::CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID => id(&location),
+        | Attribute::CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID => id(location),
         // Host memory is as near to every device; it counts as the first one's.
         Attribute::CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL => location.device().map_or(0, u64::from),
         Attribute::CU_POINTER_ATTRIBUTE_RANGE_START_ADDR => {
-            reserved_range(&location).ok_or_else(invalid)?.start
+            reserved_range(location).ok_or_else(invalid)?.start
         }
         Attribute::CU_POINTER_ATTRIBUTE_RANGE_SIZE => {
-            size(reserved_range(&location).ok_or_else(invalid)?)
+            size(reserved_range(location).ok_or_else(invalid)?)
         }
         Attribute::CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR => {
-            mapped_range(&location).ok_or_else(invalid)?.start
+            mapped_range(location).ok_or_else(invalid)?.start
         }
         Attribute::CU_POINTER_ATTRIBUTE_MAPPING_SIZE => {
-            size(mapped_range(&location).ok_or_else(invalid)?)
+            size(mapped_range(location).ok_or_else(invalid)?)
         }
         Attribute::CU_POINTER_ATTRIBUTE_ACCESS_FLAGS => {
-            match access(&*current::current()?, &location) {
+            match access(&*current::current()?, location) {
                 Protection::None => 0,
                 Protection::Read => 1,
                 Protection::ReadWrite => 3,
@@ -121,13 +135,13 @@ pub(in crate::api) fn value(
         }
         Attribute::CU_POINTER_ATTRIBUTE_MAPPED => 1,
         Attribute::CU_POINTER_ATTRIBUTE_IS_MANAGED => u64::from(location.is_managed()),
-        Attribute::CU_POINTER_ATTRIBUTE_SYNC_MEMOPS => match &location {
+        Attribute::CU_POINTER_ATTRIBUTE_SYNC_MEMOPS => match location {
             Location::Device(allocation) => {
                 u64::from(allocation.synchronous.load(Ordering::Acquire))
             }
             _ => 0,
         },
-        Attribute::CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE => match &location {
+        Attribute::CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE => match location {
             Location::Device(allocation) => {
                 allocation.pool.as_ref().map_or(0, |part| part.pool.handle)
             }
