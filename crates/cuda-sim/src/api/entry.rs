@@ -43,6 +43,8 @@ pub(super) fn enter(function: DriverFunction, body: impl FnOnce() -> Result) -> 
     }
 }
 
+/// Refuses a call where the driver must not be called.
+///
 /// # Errors
 /// `CUDA_ERROR_NOT_PERMITTED` in a host function, which must not call the driver, and those of
 /// [`permit`] during captures.

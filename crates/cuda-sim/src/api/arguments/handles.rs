@@ -24,6 +24,8 @@ pub(in crate::api) fn handle<T>(number: u64) -> *mut T {
     ptr::without_provenance_mut(number as usize)
 }
 
+/// The context that a handle names.
+///
 /// # Errors
 /// `CUDA_ERROR_INVALID_CONTEXT` if the handle names no context.
 pub(in crate::api) fn context(platform: &Platform, handle: CUcontext) -> Result<Arc<Context>> {
@@ -49,24 +51,32 @@ pub(in crate::api) fn capturable(
     StreamRef::capturable(platform, number(handle))
 }
 
+/// The event that a handle names.
+///
 /// # Errors
 /// `CUDA_ERROR_INVALID_HANDLE` if the handle names no event.
 pub(in crate::api) fn event(platform: &Platform, handle: CUevent) -> Result<Arc<Event>> {
     platform.events.get(number(handle)).ok_or(CUresult::CUDA_ERROR_INVALID_HANDLE)
 }
 
+/// The module that a handle names.
+///
 /// # Errors
 /// `CUDA_ERROR_INVALID_HANDLE` if the handle names no module.
 pub(in crate::api) fn module(platform: &Platform, handle: CUmodule) -> Result<Arc<Module>> {
     platform.modules.get(number(handle)).ok_or(CUresult::CUDA_ERROR_INVALID_HANDLE)
 }
 
+/// The function that a handle names.
+///
 /// # Errors
 /// `CUDA_ERROR_INVALID_HANDLE` if the handle names no function.
 pub(in crate::api) fn function(platform: &Platform, handle: CUfunction) -> Result<Arc<Function>> {
     platform.functions.get(number(handle)).ok_or(CUresult::CUDA_ERROR_INVALID_HANDLE)
 }
 
+/// The graph that a handle names.
+///
 /// # Errors
 /// `CUDA_ERROR_INVALID_VALUE` if the handle names no graph.
 pub(in crate::api) fn graph(platform: &Platform, handle: CUgraph) -> Result<Arc<Graph>> {
@@ -86,6 +96,8 @@ pub(in crate::api) fn node(
     found.ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)
 }
 
+/// The executable graph that a handle names.
+///
 /// # Errors
 /// `CUDA_ERROR_INVALID_VALUE` if the handle names no executable graph.
 pub(in crate::api) fn executable(
@@ -107,12 +119,16 @@ pub(in crate::api) fn launchable(platform: &Platform, handle: CUfunction) -> Res
     }
 }
 
+/// The library that a handle names.
+///
 /// # Errors
 /// `CUDA_ERROR_INVALID_HANDLE` if the handle names no library.
 pub(in crate::api) fn library(platform: &Platform, handle: CUlibrary) -> Result<Arc<Library>> {
     platform.libraries.get(number(handle)).ok_or(CUresult::CUDA_ERROR_INVALID_HANDLE)
 }
 
+/// The kernel of a library that a handle names.
+///
 /// # Errors
 /// `CUDA_ERROR_INVALID_HANDLE` if the handle names no kernel of a library.
 pub(in crate::api) fn kernel(platform: &Platform, handle: CUkernel) -> Result<Arc<LibraryKernel>> {

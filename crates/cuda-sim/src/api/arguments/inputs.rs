@@ -15,6 +15,8 @@ use crate::exec::Program;
 pub(in crate::api) struct In<'call, T>(NonNull<T>, PhantomData<&'call T>);
 
 impl<T: Copy> In<'_, T> {
+    /// The structure at a place that is not null.
+    ///
     /// # Safety
     /// `given` is not null and what this type promises, as long as `Self` lasts.
     pub(in crate::api) unsafe fn new(given: *const T) -> Self {

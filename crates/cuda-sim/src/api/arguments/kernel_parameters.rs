@@ -45,6 +45,8 @@ pub(in crate::api) fn copied(
 }
 
 impl ParameterPointers<'_> {
+    /// The pointers that a structure has as a member.
+    ///
     /// # Safety
     /// `given` is what this type promises, as long as `Self` lasts.
     pub(in crate::api) unsafe fn new(given: *mut *mut c_void) -> Self {
@@ -73,6 +75,8 @@ impl ParameterBuffer<'_> {
         ParameterBuffer(std::ptr::null(), PhantomData)
     }
 
+    /// The buffer that a structure has as a member.
+    ///
     /// # Safety
     /// `given` is what this type promises, as long as `Self` lasts.
     pub(in crate::api) unsafe fn new(given: *mut *mut c_void) -> Self {

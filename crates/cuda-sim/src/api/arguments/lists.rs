@@ -134,6 +134,8 @@ pub(in crate::api) struct Items<'call, T> {
 }
 
 impl<'call, T: Copy> Items<'call, T> {
+    /// The elements from `first` on.
+    ///
     /// # Safety
     /// `first` is null, or the start of `count` valid elements as long as `Self` lasts.
     pub(in crate::api) unsafe fn new(first: *const T, count: usize) -> Self {
@@ -227,6 +229,8 @@ pub(in crate::api) struct OutItems<'call, T> {
 }
 
 impl<T> OutItems<'_, T> {
+    /// The places from `first` on.
+    ///
     /// # Safety
     /// `first` is null, or `count` elements can be written there as long as `Self` lasts.
     pub(in crate::api) unsafe fn new(first: *mut T, count: usize) -> Self {

@@ -48,6 +48,8 @@ const INVALID: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
 
 /// An argument of a chapter's function, made of an argument of type `C` of the C function.
 pub(super) trait FromC<C>: Sized {
+    /// Makes the argument of what C passed.
+    ///
     /// # Errors
     /// `CUDA_ERROR_INVALID_VALUE` for null where `Self` needs something.
     ///

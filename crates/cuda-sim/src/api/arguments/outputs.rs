@@ -50,6 +50,8 @@ impl<T> FromC<*mut T> for Option<Out<'_, T>> {
 pub(in crate::api) struct InOut<'call, T>(NonNull<T>, PhantomData<&'call mut T>);
 
 impl<T: Copy> InOut<'_, T> {
+    /// The value at a place that is not null.
+    ///
     /// # Safety
     /// `place` is not null and what this type promises, as long as `Self` lasts.
     pub(in crate::api) unsafe fn new(place: *mut T) -> Self {
@@ -86,6 +88,8 @@ impl<T> FromC<*mut T> for Option<InOut<'_, T>> {
 pub(in crate::api) struct Untyped<'call>(*mut c_void, PhantomData<&'call mut c_void>);
 
 impl<'call> Untyped<'call> {
+    /// The value at a place that a list names.
+    ///
     /// # Safety
     /// `place` is what this type promises, as long as `Self` lasts.
     pub(in crate::api) unsafe fn new(place: *mut c_void) -> Self {
@@ -96,6 +100,8 @@ impl<'call> Untyped<'call> {
         self.0.is_null()
     }
 
+    /// The place as one for a result of that type.
+    ///
     /// # Errors
     /// `CUDA_ERROR_INVALID_VALUE` for null.
     ///
@@ -105,6 +111,8 @@ impl<'call> Untyped<'call> {
         NonNull::new(self.0.cast()).map(|place| Out(place, PhantomData)).ok_or(INVALID)
     }
 
+    /// The value, read as that type.
+    ///
     /// # Errors
     /// `CUDA_ERROR_INVALID_VALUE` for null.
     ///

@@ -46,6 +46,8 @@ struct JitLog {
 }
 
 impl JitLogs {
+    /// The buffers that a call's options name.
+    ///
     /// # Errors
     /// `CUDA_ERROR_INVALID_VALUE` for options that cuda.h does not name.
     pub(in crate::api) fn new(

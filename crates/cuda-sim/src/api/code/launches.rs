@@ -52,6 +52,8 @@ pub(in crate::api) fn launch_shape(
     launch(platform, &function, shape, parameters, &stream)
 }
 
+/// Refuses a cooperative launch of more blocks than run at once.
+///
 /// # Errors
 /// `CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE` if the device cannot hold all blocks at once.
 fn check_cooperative(function: &Function, shape: Shape) -> Result {

@@ -15,6 +15,8 @@ pub(in crate::api) struct LaunchAttributes {
 }
 
 impl LaunchAttributes {
+    /// The attributes of a launch's configuration.
+    ///
     /// # Errors
     /// `CUDA_ERROR_INVALID_CLUSTER_SIZE` for clusters of several blocks, which devices have from
     /// compute capability 9.0 on, `CUDA_ERROR_NOT_SUPPORTED` for kernels that other kernels

@@ -67,6 +67,7 @@ struct FunctionAddress(*const c_void);
 // SAFETY: the address of a function, which is never written to.
 unsafe impl Send for FunctionAddress {}
 
+// SAFETY: as above.
 unsafe impl Sync for FunctionAddress {}
 
 /// The meanings of each name, oldest first.

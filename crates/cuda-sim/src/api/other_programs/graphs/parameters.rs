@@ -22,12 +22,14 @@ use crate::graph::{CopyParameters, FillParameters, HostCall, Operation, Shown};
 
 const INVALID: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
 
+/// A node that calls a host function.
 pub(in crate::api) fn host(given: Option<In<CUDA_HOST_NODE_PARAMS>>) -> Result<Operation> {
     let given = read(given)?;
     let function = given.fn_.ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)?;
     Ok(Operation::Host(HostCall::new(function, given.userData)))
 }
 
+/// A node that launches a kernel.
 pub(in crate::api) fn kernel(
     platform: &'static Platform,
     given: Option<In<CUDA_KERNEL_NODE_PARAMS>>,
@@ -49,6 +51,7 @@ pub(in crate::api) fn kernel(
     Ok(Operation::Kernel(call))
 }
 
+/// A node that copies.
 pub(in crate::api) fn copy(
     platform: &'static Platform,
     given: Option<In<CUDA_MEMCPY3D>>,
@@ -65,6 +68,7 @@ pub(in crate::api) fn copy(
     Ok(Operation::Copy(parameters, context_or_current(platform, context)?))
 }
 
+/// A node that fills.
 pub(in crate::api) fn fill(
     platform: &'static Platform,
     given: Option<In<CUDA_MEMSET_NODE_PARAMS>>,
@@ -122,18 +126,23 @@ pub(in crate::api) fn any(
     }
 }
 
+/// A node that records an event.
+///
 /// # Errors
 /// `CUDA_ERROR_INVALID_HANDLE` if the handle names no event.
 pub(in crate::api) fn record(platform: &'static Platform, event: CUevent) -> Result<Operation> {
     arguments::event(platform, event).map(Operation::Record)
 }
 
+/// A node that waits for an event.
+///
 /// # Errors
 /// `CUDA_ERROR_INVALID_HANDLE` if the handle names no event.
 pub(in crate::api) fn wait(platform: &'static Platform, event: CUevent) -> Result<Operation> {
     arguments::event(platform, event).map(Operation::Wait)
 }
 
+/// A node that works on single values in memory.
 pub(in crate::api) fn batch(
     platform: &'static Platform,
     given: Option<In<CUDA_BATCH_MEM_OP_NODE_PARAMS>>,
@@ -227,6 +236,8 @@ pub(in crate::api) fn event_back(platform: &Platform, event: &Arc<Event>) -> CUe
     handle(platform.events.handle_of(event).unwrap_or(0))
 }
 
+/// The context of that handle; null stands for the current one.
+///
 /// # Errors
 /// `CUDA_ERROR_INVALID_CONTEXT`, and those of [`current::current`] for null.
 fn context_or_current(platform: &Platform, context: CUcontext) -> Result<Arc<Context>> {
@@ -236,6 +247,8 @@ fn context_or_current(platform: &Platform, context: CUcontext) -> Result<Arc<Con
     }
 }
 
+/// The structure, unless it is null.
+///
 /// # Errors
 /// `CUDA_ERROR_INVALID_VALUE` for null.
 fn read<T: Copy>(given: Option<In<T>>) -> Result<T> {

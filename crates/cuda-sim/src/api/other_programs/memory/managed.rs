@@ -223,6 +223,8 @@ struct Shared {
 }
 
 impl Shared {
+    /// So many bytes of managed memory from a pointer on.
+    ///
     /// # Errors
     /// `CUDA_ERROR_INVALID_VALUE` for an empty range, and for any other memory.
     fn new(platform: &Platform, pointer: CUdeviceptr, bytes: usize) -> Result<Shared> {
