@@ -46,7 +46,7 @@ pub(in crate::api) fn cuArray3DCreate_v2(
     let given = given.read();
     let is_layered = given.Flags & CUDA_ARRAY3D_LAYERED != 0;
     let faces = if given.Flags & CUDA_ARRAY3D_CUBEMAP != 0 { 6 } else { 1 };
-    let wrong_cube = faces == 6 && (given.Width != given.Height || given.Depth % 6 != 0);
+    let wrong_cube = faces == 6 && (given.Width != given.Height || !given.Depth.is_multiple_of(6));
     // Planes have rows, and layers are counted by the depth.
     if given.Depth > 0 && given.Height == 0 && !is_layered || is_layered && given.Depth == 0 {
         return Err(INVALID);
