@@ -49,6 +49,7 @@
 mod capability;
 mod config;
 mod counters;
+mod driver_function;
 mod fault;
 mod faults;
 mod kept;
@@ -65,6 +66,7 @@ pub use capability::Capability;
 pub use config::{Config, ConfigError};
 pub(crate) use counters::count;
 pub use counters::{Counters, counters};
+pub(crate) use driver_function::DriverFunction;
 pub use fault::{Fault, FaultError, Link, PeerFault, WorkKind};
 pub(crate) use faults::apply;
 pub(crate) use faults::injected;

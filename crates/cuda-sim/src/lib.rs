@@ -21,7 +21,7 @@
 //! [`control::configure`]; the rest of [`control`] is what NVIDIA's driver does not have.
 //!
 //! The parts, from the outside in:
-//! - `api`: the functions of the table, a file per chapter. They check, and call the model.
+//! - `api`: the functions of the table, a room per subject. They check, and call the model.
 //! - `control`: configuration, faults on demand, counters, reset.
 //! - `device`: the model. Devices, memory, contexts, modules, and the handles that name them.
 //! - `graph`: graphs of operations, made by hand or captured from streams.

@@ -34,6 +34,13 @@ macro_rules! for_each_refused_function {
         $($callback)::+! {
 ";
 const FOOTER: &str = "        }\n    };\n}\n";
+const REFUSED_FOOTER: &str = "\
+        }
+    };
+}
+
+pub(super) use for_each_refused_function;
+";
 
 /// The names of the driver's functions.
 pub(super) struct Names {
@@ -94,7 +101,7 @@ impl Names {
         let names: BTreeSet<_> =
             refused.flat_map(|(name, variant)| [Some(name), variant]).flatten().collect();
         let lines: String = names.iter().map(|name| format!("            {name}\n")).collect();
-        format!("{REFUSED_HEADER}{lines}{FOOTER}")
+        format!("{REFUSED_HEADER}{lines}{REFUSED_FOOTER}")
     }
 }
 

@@ -10,36 +10,37 @@ use std::sync::atomic::AtomicBool;
 
 use cuda_sys::*;
 
-use super::entry::{Call, enter};
-use super::{chapters, refused};
+use super::arguments::FromC;
+use super::entry::enter;
+use super::refused_names::for_each_refused_function;
+use super::{chapters, exports, refused};
+use crate::control::DriverFunction;
 use crate::device::current;
+
+/// The table.
+pub(crate) static DRIVER: Driver = driver_table!(exports);
 
 macro_rules! define_entries {
     (
-        required { $(fn $name:ident($($argument:ident: $type:ty),*) -> $result:ty;)* }
-        optional { $(fn $newer:ident($($its:ident: $kind:ty),*) -> $answer:ty;)* }
+        required { $($required:tt)* }
+        optional { $($optional:tt)* }
     ) => {
-        $(
-            #[doc = concat!("`", stringify!($name), "`.")]
-            ///
-            /// # Safety
-            /// As NVIDIA's reference says.
-            pub unsafe extern "C" fn $name($($argument: $type),*) -> $result {
-                // SAFETY: what the function asks of its arguments is what this one asks.
-                enter(Call::$name, || unsafe { chapters::$name($($argument),*) })
-            }
-        )*
-        $(
-            #[doc = concat!("`", stringify!($newer), "`.")]
-            ///
-            /// # Safety
-            /// As NVIDIA's reference says.
-            pub unsafe extern "C" fn $newer($($its: $kind),*) -> $answer {
-                // SAFETY: as above.
-                enter(Call::$newer, || unsafe { chapters::$newer($($its),*) })
-            }
-        )*
+        define_entries! { $($required)* $($optional)* }
     };
+    ($(fn $name:ident($($argument:ident: $type:ty),*) -> $result:ty;)*) => {$(
+        #[doc = concat!("`", stringify!($name), "`.")]
+        ///
+        /// # Safety
+        /// The arguments are as NVIDIA's reference says.
+        pub unsafe extern "C" fn $name($($argument: $type),*) -> $result {
+            enter(DriverFunction::$name, || chapters::$name($(
+                // SAFETY: the program promises of each argument what NVIDIA's reference asks, for
+                // as long as the call lasts; the chapter's signature says the same in its types.
+                // Their lifetimes are the call's; the one without, `OptionValues`, says how long.
+                unsafe { FromC::decode($argument) }?
+            ),*))
+        }
+    )*};
 }
 
 cuda_sys::for_each_driver_function!(define_entries);
@@ -49,7 +50,7 @@ macro_rules! define_variants {
         #[doc = concat!("`", stringify!($name), "`.")]
         ///
         /// # Safety
-        /// As NVIDIA's reference says.
+        /// The arguments are as NVIDIA's reference says.
         pub unsafe extern "C" fn $name($($argument: $type),*) -> $result {
             // SAFETY: what the function asks of its arguments is what this one asks.
             current::with_own_default_stream(|| unsafe { $original($($argument),*) })
@@ -69,4 +70,4 @@ macro_rules! define_refusals {
     )*};
 }
 
-crate::for_each_refused_function!(define_refusals);
+for_each_refused_function!(define_refusals);

@@ -305,3 +305,5 @@ macro_rules! for_each_refused_function {
         }
     };
 }
+
+pub(super) use for_each_refused_function;

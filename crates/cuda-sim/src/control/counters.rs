@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::api::Call;
+use super::driver_function::DriverFunction;
 use crate::device::platform;
 
 /// A census of the driver. Everything but the calls is zero again when a program has cleaned up.
@@ -31,11 +31,12 @@ pub struct Counters {
     pub calls: BTreeMap<&'static str, u64>,
 }
 
-static CALLS: [AtomicU64; Call::NAMES.len()] = [const { AtomicU64::new(0) }; Call::NAMES.len()];
+static CALLS: [AtomicU64; DriverFunction::NAMES.len()] =
+    [const { AtomicU64::new(0) }; DriverFunction::NAMES.len()];
 
 /// Counts what there is now.
 pub fn counters() -> Counters {
-    let counts = Call::NAMES.iter().zip(&CALLS);
+    let counts = DriverFunction::NAMES.iter().zip(&CALLS);
     let calls = counts.map(|(&name, count)| (name, count.load(Ordering::Relaxed)));
     let calls = calls.filter(|&(_, count)| count > 0).collect();
     let Ok(platform) = platform() else { return Counters { calls, ..Counters::default() } };
@@ -54,6 +55,6 @@ pub fn counters() -> Counters {
 }
 
 /// Counts a call.
-pub(crate) fn count(call: Call) {
-    CALLS[call as usize].fetch_add(1, Ordering::Relaxed);
+pub(crate) fn count(function: DriverFunction) {
+    CALLS[function as usize].fetch_add(1, Ordering::Relaxed);
 }

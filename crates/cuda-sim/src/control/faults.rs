@@ -5,9 +5,9 @@ use std::sync::{Mutex, PoisonError};
 
 use cuda_sys::CUresult;
 
+use super::driver_function::DriverFunction;
 use super::fault::{Fault, Link};
 use super::{ControlError, links};
-use crate::api::Call;
 use crate::device::{Platform, platform};
 use crate::queue::Failure;
 
@@ -29,7 +29,7 @@ static ANY: AtomicBool = AtomicBool::new(false);
 /// # Errors
 /// [`ControlError::NoSuchCall`] for a name that the driver does not export.
 pub fn fail(call: &str, nth: u64, result: CUresult) -> Result<(), ControlError> {
-    let known = Call::NAMES.iter().copied().find(|name| *name == call);
+    let known = DriverFunction::NAMES.iter().copied().find(|name| *name == call);
     let call = known.ok_or_else(|| ControlError::NoSuchCall { name: call.to_owned() })?;
     let plan = Planned { call, left: nth.max(1), result };
     PLANNED.lock().unwrap_or_else(PoisonError::into_inner).push(plan);
@@ -106,14 +106,14 @@ pub fn clear_faults() {
 }
 
 /// The result that a call is to return, if it is to fail.
-pub(crate) fn injected(call: Call) -> Option<CUresult> {
+pub(crate) fn injected(function: DriverFunction) -> Option<CUresult> {
     if !ANY.load(Ordering::Acquire) {
         return None;
     }
     let mut planned = PLANNED.lock().unwrap_or_else(PoisonError::into_inner);
     planned
         .iter_mut()
-        .filter(|plan| plan.call == call.name())
+        .filter(|plan| plan.call == function.name())
         .for_each(|plan| plan.left = plan.left.saturating_sub(1));
     let due = planned.iter().position(|plan| plan.left == 0)?;
     Some(planned.swap_remove(due).result)

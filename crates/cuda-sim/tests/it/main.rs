@@ -3,6 +3,7 @@
 #![cfg_attr(fuzzing, no_main)]
 #![cfg_attr(fuzzing, allow(dead_code, unused, reason = "the tests themselves are left out"))]
 
+mod chapters;
 mod checked;
 mod concurrent_calls;
 mod contexts;

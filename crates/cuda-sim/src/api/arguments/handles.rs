@@ -1,0 +1,136 @@
+//! Handles: they are looked up, never followed.
+
+use std::ptr;
+use std::sync::Arc;
+
+use cuda_sys::{
+    CUcontext, CUevent, CUfunction, CUgraph, CUgraphExec, CUgraphNode, CUkernel, CUlibrary,
+    CUmodule, CUresult, CUstream,
+};
+
+use crate::api::Result;
+use crate::device::{
+    Context, Event, Function, Library, LibraryKernel, Module, Platform, StreamRef, current,
+};
+use crate::graph::{Executable, Graph, NodeId};
+
+/// The number that a handle is.
+pub(in crate::api) fn number<T>(handle: *mut T) -> u64 {
+    handle.addr() as u64
+}
+
+/// The handle that a number is.
+pub(in crate::api) fn handle<T>(number: u64) -> *mut T {
+    ptr::without_provenance_mut(number as usize)
+}
+
+/// The context that a handle names.
+///
+/// # Errors
+/// `CUDA_ERROR_INVALID_CONTEXT` if the handle names no context.
+pub(in crate::api) fn context(platform: &Platform, handle: CUcontext) -> Result<Arc<Context>> {
+    platform.contexts.get(number(handle)).ok_or(CUresult::CUDA_ERROR_INVALID_CONTEXT)
+}
+
+/// A stream on a device that works, for a call that has no part in captures.
+///
+/// # Errors
+/// Those of [`StreamRef::working`].
+pub(in crate::api) fn stream(platform: &'static Platform, handle: CUstream) -> Result<StreamRef> {
+    StreamRef::working(platform, number(handle))
+}
+
+/// A stream on a device that works, for a call that can become a node of a graph.
+///
+/// # Errors
+/// Those of [`StreamRef::capturable`].
+pub(in crate::api) fn capturable(
+    platform: &'static Platform,
+    handle: CUstream,
+) -> Result<StreamRef> {
+    StreamRef::capturable(platform, number(handle))
+}
+
+/// The event that a handle names.
+///
+/// # Errors
+/// `CUDA_ERROR_INVALID_HANDLE` if the handle names no event.
+pub(in crate::api) fn event(platform: &Platform, handle: CUevent) -> Result<Arc<Event>> {
+    platform.events.get(number(handle)).ok_or(CUresult::CUDA_ERROR_INVALID_HANDLE)
+}
+
+/// The module that a handle names.
+///
+/// # Errors
+/// `CUDA_ERROR_INVALID_HANDLE` if the handle names no module.
+pub(in crate::api) fn module(platform: &Platform, handle: CUmodule) -> Result<Arc<Module>> {
+    platform.modules.get(number(handle)).ok_or(CUresult::CUDA_ERROR_INVALID_HANDLE)
+}
+
+/// The function that a handle names.
+///
+/// # Errors
+/// `CUDA_ERROR_INVALID_HANDLE` if the handle names no function.
+pub(in crate::api) fn function(platform: &Platform, handle: CUfunction) -> Result<Arc<Function>> {
+    platform.functions.get(number(handle)).ok_or(CUresult::CUDA_ERROR_INVALID_HANDLE)
+}
+
+/// The graph that a handle names.
+///
+/// # Errors
+/// `CUDA_ERROR_INVALID_VALUE` if the handle names no graph.
+pub(in crate::api) fn graph(platform: &Platform, handle: CUgraph) -> Result<Arc<Graph>> {
+    platform.graphs.graphs.get(number(handle)).ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)
+}
+
+/// A node and the graph that it is in.
+///
+/// # Errors
+/// `CUDA_ERROR_INVALID_VALUE` if the handle names none.
+pub(in crate::api) fn node(
+    platform: &Platform,
+    handle: CUgraphNode,
+) -> Result<(Arc<Graph>, NodeId)> {
+    let named = platform.graphs.nodes.get(number(handle));
+    let found = named.and_then(|named| Some((named.graph()?, named.node)));
+    found.ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)
+}
+
+/// The executable graph that a handle names.
+///
+/// # Errors
+/// `CUDA_ERROR_INVALID_VALUE` if the handle names no executable graph.
+pub(in crate::api) fn executable(
+    platform: &Platform,
+    handle: CUgraphExec,
+) -> Result<Arc<Executable>> {
+    platform.graphs.executables.get(number(handle)).ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)
+}
+
+/// A function, or a kernel's function in the current context: where something is launched, either
+/// will do.
+///
+/// # Errors
+/// `CUDA_ERROR_INVALID_HANDLE` if the handle names neither.
+pub(in crate::api) fn launchable(platform: &Platform, handle: CUfunction) -> Result<Arc<Function>> {
+    match platform.kernels.get(number(handle)) {
+        Some(kernel) => Ok(kernel.function(platform, &current::current()?)?.1),
+        None => function(platform, handle),
+    }
+}
+
+/// The library that a handle names.
+///
+/// # Errors
+/// `CUDA_ERROR_INVALID_HANDLE` if the handle names no library.
+pub(in crate::api) fn library(platform: &Platform, handle: CUlibrary) -> Result<Arc<Library>> {
+    platform.libraries.get(number(handle)).ok_or(CUresult::CUDA_ERROR_INVALID_HANDLE)
+}
+
+/// The kernel of a library that a handle names.
+///
+/// # Errors
+/// `CUDA_ERROR_INVALID_HANDLE` if the handle names no kernel of a library.
+pub(in crate::api) fn kernel(platform: &Platform, handle: CUkernel) -> Result<Arc<LibraryKernel>> {
+    platform.kernels.get(number(handle)).ok_or(CUresult::CUDA_ERROR_INVALID_HANDLE)
+}

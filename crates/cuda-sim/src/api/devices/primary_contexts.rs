@@ -1,0 +1,29 @@
+//! Primary contexts: one per device, shared by all who retain it.
+
+#![allow(non_snake_case, reason = "the names of the C API")]
+
+use std::ffi::{c_int, c_uint};
+
+use cuda_sys::{CUcontext, CUdevice};
+
+use crate::api::Result;
+use crate::api::arguments::{Out, handle};
+use crate::device::platform;
+
+pub(in crate::api) fn cuDevicePrimaryCtxRetain(out: Out<CUcontext>, device: CUdevice) -> Result {
+    let platform = platform()?;
+    out.set(handle(platform.device(device)?.retain_primary(platform)?.handle));
+    Ok(())
+}
+
+pub(in crate::api) fn cuDevicePrimaryCtxGetState(
+    device: CUdevice,
+    flags: Out<c_uint>,
+    active: Out<c_int>,
+) -> Result {
+    let platform = platform()?;
+    let device = platform.device(device)?;
+    flags.set(device.primary_flags());
+    active.set(c_int::from(device.primary_is_active(platform)));
+    Ok(())
+}

@@ -1,0 +1,219 @@
+//! Nodes added to graphs, by kind.
+
+#![allow(non_snake_case, reason = "the names of the C API")]
+
+use cuda_sys::{
+    CUDA_BATCH_MEM_OP_NODE_PARAMS, CUDA_HOST_NODE_PARAMS, CUDA_KERNEL_NODE_PARAMS, CUDA_MEMCPY3D,
+    CUDA_MEMSET_NODE_PARAMS, CUcontext, CUevent, CUgraph, CUgraphChildGraphNodeOwnership,
+    CUgraphEdgeData, CUgraphNode, CUgraphNodeParams, CUgraphNodeType as Type, CUresult,
+};
+
+use crate::api::Result;
+use crate::api::arguments::{self, Count, In, InOut, Items, List, Out, handle};
+use crate::api::graphs::structure::edges;
+use crate::api::other_programs::graphs::memory_nodes::{add_allocation, add_free};
+use crate::api::other_programs::graphs::parameters as given;
+use crate::device::{Platform, platform};
+use crate::graph::Operation;
+
+const INVALID: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
+
+/// The nodes that a new node comes after, as a call lists them.
+#[derive(Clone, Copy)]
+pub(in crate::api) struct Dependencies<'call> {
+    nodes: Items<'call, CUgraphNode>,
+    /// The data of the edges from them; null stands for edges without ports.
+    data: Items<'call, CUgraphEdgeData>,
+}
+
+impl<'call> Dependencies<'call> {
+    /// Without data of the edges.
+    pub(in crate::api) fn new(nodes: List<'call, CUgraphNode>, count: Count) -> Self {
+        Dependencies { nodes: nodes.of(count), data: List::null().of(count) }
+    }
+}
+
+pub(in crate::api) fn cuGraphAddEmptyNode(
+    node: Out<CUgraphNode>,
+    graph: CUgraph,
+    dependencies: List<CUgraphNode>,
+    count: Count,
+) -> Result {
+    let after = Dependencies::new(dependencies, count);
+    add(node, graph, after, |_| Ok(Operation::Empty))
+}
+
+pub(in crate::api) fn cuGraphAddHostNode(
+    node: Out<CUgraphNode>,
+    graph: CUgraph,
+    dependencies: List<CUgraphNode>,
+    count: Count,
+    parameters: Option<In<CUDA_HOST_NODE_PARAMS>>,
+) -> Result {
+    let after = Dependencies::new(dependencies, count);
+    add(node, graph, after, |_| given::host(parameters))
+}
+
+pub(in crate::api) fn cuGraphAddKernelNode_v2(
+    node: Out<CUgraphNode>,
+    graph: CUgraph,
+    dependencies: List<CUgraphNode>,
+    count: Count,
+    parameters: Option<In<CUDA_KERNEL_NODE_PARAMS>>,
+) -> Result {
+    let after = Dependencies::new(dependencies, count);
+    add(node, graph, after, |platform| given::kernel(platform, parameters))
+}
+
+pub(in crate::api) fn cuGraphAddMemcpyNode(
+    node: Out<CUgraphNode>,
+    graph: CUgraph,
+    dependencies: List<CUgraphNode>,
+    count: Count,
+    parameters: Option<In<CUDA_MEMCPY3D>>,
+    context: CUcontext,
+) -> Result {
+    let after = Dependencies::new(dependencies, count);
+    add(node, graph, after, |platform| given::copy(platform, parameters, context))
+}
+
+pub(in crate::api) fn cuGraphAddMemsetNode(
+    node: Out<CUgraphNode>,
+    graph: CUgraph,
+    dependencies: List<CUgraphNode>,
+    count: Count,
+    parameters: Option<In<CUDA_MEMSET_NODE_PARAMS>>,
+    context: CUcontext,
+) -> Result {
+    let after = Dependencies::new(dependencies, count);
+    add(node, graph, after, |platform| given::fill(platform, parameters, context))
+}
+
+pub(in crate::api) fn cuGraphAddEventRecordNode(
+    node: Out<CUgraphNode>,
+    graph: CUgraph,
+    dependencies: List<CUgraphNode>,
+    count: Count,
+    event: CUevent,
+) -> Result {
+    let after = Dependencies::new(dependencies, count);
+    add(node, graph, after, |platform| given::record(platform, event))
+}
+
+pub(in crate::api) fn cuGraphAddEventWaitNode(
+    node: Out<CUgraphNode>,
+    graph: CUgraph,
+    dependencies: List<CUgraphNode>,
+    count: Count,
+    event: CUevent,
+) -> Result {
+    let after = Dependencies::new(dependencies, count);
+    add(node, graph, after, |platform| given::wait(platform, event))
+}
+
+pub(in crate::api) fn cuGraphAddBatchMemOpNode(
+    node: Out<CUgraphNode>,
+    graph: CUgraph,
+    dependencies: List<CUgraphNode>,
+    count: Count,
+    parameters: Option<In<CUDA_BATCH_MEM_OP_NODE_PARAMS>>,
+) -> Result {
+    let operation = |platform| given::batch(platform, parameters);
+    let after = Dependencies::new(dependencies, count);
+    add(node, graph, after, operation)
+}
+
+pub(in crate::api) fn cuGraphAddChildGraphNode(
+    node: Out<CUgraphNode>,
+    graph: CUgraph,
+    dependencies: List<CUgraphNode>,
+    count: Count,
+    child: CUgraph,
+) -> Result {
+    let after = Dependencies::new(dependencies, count);
+    add(node, graph, after, |platform| child_of(platform, graph, child))
+}
+
+pub(in crate::api) fn cuGraphAddNode_v2(
+    node: Option<Out<CUgraphNode>>,
+    graph: CUgraph,
+    dependencies: List<CUgraphNode>,
+    data: List<CUgraphEdgeData>,
+    count: Count,
+    parameters: InOut<CUgraphNodeParams>,
+) -> Result {
+    let after = Dependencies { nodes: dependencies.of(count), data: data.of(count) };
+    let mut all = parameters.get();
+    match all.type_ {
+        Type::CU_GRAPH_NODE_TYPE_MEM_ALLOC => {
+            // SAFETY: the type says that this is the member. The newer structure has the members of
+            // the older one, and the program says of them what it says to `cuGraphAddMemAllocNode`.
+            let allocation = unsafe { InOut::new((&raw mut all.__bindgen_anon_1.alloc).cast()) };
+            add_allocation(node, graph, after, allocation)?;
+        }
+        Type::CU_GRAPH_NODE_TYPE_MEM_FREE => {
+            // SAFETY: the type says that this is the member.
+            let pointer = unsafe { all.__bindgen_anon_1.free.dptr };
+            add_free(node.ok_or(INVALID)?, graph, after, pointer)?;
+        }
+        Type::CU_GRAPH_NODE_TYPE_GRAPH => {
+            // SAFETY: the type says that this is the member.
+            let child = unsafe { all.__bindgen_anon_1.graph };
+            let clone = CUgraphChildGraphNodeOwnership::CU_GRAPH_CHILD_GRAPH_OWNERSHIP_CLONE;
+            if child.ownership != clone {
+                return Err(CUresult::CUDA_ERROR_NOT_SUPPORTED);
+            }
+            let node = node.ok_or(INVALID)?;
+            let added = insert(graph, after, |platform| child_of(platform, graph, child.graph))?;
+            node.set(added);
+            all.__bindgen_anon_1.graph.graph = handle(child_graph(added)?);
+        }
+        _ => {
+            // SAFETY: a copy of what the program gave, of which it promises the same.
+            let given = unsafe { In::new(&raw const all) };
+            add(node.ok_or(INVALID)?, graph, after, |platform| given::any(platform, given))?;
+        }
+    }
+    parameters.set(all);
+    Ok(())
+}
+
+/// Adds a node that does what `operation` says, and tells the program its handle.
+pub(in crate::api) fn add(
+    out: Out<CUgraphNode>,
+    graph: CUgraph,
+    after: Dependencies,
+    operation: impl FnOnce(&'static Platform) -> Result<Operation>,
+) -> Result {
+    out.set(insert(graph, after, operation)?);
+    Ok(())
+}
+
+fn insert(
+    graph: CUgraph,
+    after: Dependencies,
+    operation: impl FnOnce(&'static Platform) -> Result<Operation>,
+) -> Result<CUgraphNode> {
+    let platform = platform()?;
+    let graph = arguments::graph(platform, graph)?;
+    let edges = edges(platform, &graph, after.nodes, after.data)?;
+    let added = graph.add(operation(platform)?, edges)?;
+    Ok(handle(graph.handle_of(added)))
+}
+
+/// The handle of the graph that a node runs.
+pub(in crate::api) fn child_graph(node: CUgraphNode) -> Result<u64> {
+    let (graph, node) = arguments::node(platform()?, node)?;
+    match graph.operation(node) {
+        Some(Operation::Child(child)) => Ok(child.handle),
+        _ => Err(CUresult::CUDA_ERROR_INVALID_VALUE),
+    }
+}
+
+fn child_of(platform: &Platform, parent: CUgraph, child: CUgraph) -> Result<Operation> {
+    let child = arguments::graph(platform, child)?;
+    if parent == handle(child.handle) || child.is_being_captured() {
+        return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+    }
+    Ok(Operation::Child(child.duplicate()?.into_child()))
+}

@@ -1,0 +1,256 @@
+//! Parameters of nodes: read from what programs give, and written as programs get them back.
+
+use std::ffi::c_void;
+use std::ptr;
+use std::sync::Arc;
+
+use cuda_sys::{
+    CUDA_BATCH_MEM_OP_NODE_PARAMS, CUDA_HOST_NODE_PARAMS, CUDA_KERNEL_NODE_PARAMS, CUDA_MEMCPY3D,
+    CUDA_MEMSET_NODE_PARAMS, CUcontext, CUevent, CUgraphNodeParams, CUgraphNodeType as Type,
+    CUmemorytype, CUresult,
+};
+
+use crate::api::Result;
+use crate::api::arguments::{
+    self, In, Items, ParameterBuffer, ParameterPointers, copied_parameters, handle,
+};
+use crate::api::memory::endpoints::Endpoint;
+use crate::api::other_programs::streams::memory_operations::operations;
+use crate::device::launch::{KernelCall, Shape};
+use crate::device::{Context, Event, Platform, current};
+use crate::graph::{CopyParameters, FillParameters, HostCall, Operation, Shown};
+
+const INVALID: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
+
+/// A node that calls a host function.
+pub(in crate::api) fn host(given: Option<In<CUDA_HOST_NODE_PARAMS>>) -> Result<Operation> {
+    let given = read(given)?;
+    let function = given.fn_.ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)?;
+    Ok(Operation::Host(HostCall::new(function, given.userData)))
+}
+
+/// A node that launches a kernel.
+pub(in crate::api) fn kernel(
+    platform: &'static Platform,
+    given: Option<In<CUDA_KERNEL_NODE_PARAMS>>,
+) -> Result<Operation> {
+    let given = read(given)?;
+    let function = arguments::function(platform, given.func)?;
+    let shape = Shape {
+        grid: [given.gridDimX, given.gridDimY, given.gridDimZ],
+        block: [given.blockDimX, given.blockDimY, given.blockDimZ],
+        dynamic_shared: given.sharedMemBytes,
+        cooperative: false,
+    };
+    // SAFETY: the program says of these members what it says of the arguments of a launch.
+    let (pointers, buffer) =
+        unsafe { (ParameterPointers::new(given.kernelParams), ParameterBuffer::new(given.extra)) };
+    let parameters = copied_parameters(&function, pointers, buffer)?;
+    let call = KernelCall { function, shape, parameters };
+    call.check()?;
+    Ok(Operation::Kernel(call))
+}
+
+/// A node that copies.
+pub(in crate::api) fn copy(
+    platform: &'static Platform,
+    given: Option<In<CUDA_MEMCPY3D>>,
+    context: CUcontext,
+) -> Result<Operation> {
+    let described = given.ok_or(INVALID)?;
+    let given = described.read();
+    let (to, from) =
+        (Endpoint::destination(described).of_node(), Endpoint::source(described).of_node());
+    let extents = [given.WidthInBytes, given.Height, given.Depth];
+    let [width, height, depth] = extents.map(|extent| extent as u64);
+    let mut parameters = CopyParameters { from, to, width, height, depth };
+    parameters.check(platform)?;
+    Ok(Operation::Copy(parameters, context_or_current(platform, context)?))
+}
+
+/// A node that fills.
+pub(in crate::api) fn fill(
+    platform: &'static Platform,
+    given: Option<In<CUDA_MEMSET_NODE_PARAMS>>,
+    context: CUcontext,
+) -> Result<Operation> {
+    let given = read(given)?;
+    let parameters = FillParameters {
+        address: given.dst,
+        pitch: given.pitch as u64,
+        value: given.value,
+        size: u64::from(given.elementSize),
+        width: given.width as u64,
+        height: given.height as u64,
+    };
+    parameters.check(platform)?;
+    Ok(Operation::Fill(parameters, context_or_current(platform, context)?))
+}
+
+/// The parameters of a node of any kind but those that give something back.
+pub(in crate::api) fn any(
+    platform: &'static Platform,
+    given: In<CUgraphNodeParams>,
+) -> Result<Operation> {
+    let given = given.read();
+    if given.reserved0 != [0; 3] || given.reserved2 != 0 {
+        return Err(INVALID);
+    }
+    let of = &given.__bindgen_anon_1;
+    // SAFETY: the type says which member of the union it is, and the program gives what it says;
+    // the first members of the newer structures are those of the older ones.
+    unsafe {
+        match given.type_ {
+            Type::CU_GRAPH_NODE_TYPE_EMPTY => Ok(Operation::Empty),
+            Type::CU_GRAPH_NODE_TYPE_KERNEL => {
+                kernel(platform, Some(In::new((&raw const of.kernel).cast())))
+            }
+            Type::CU_GRAPH_NODE_TYPE_MEMCPY => {
+                let context = of.memcpy.copyCtx;
+                copy(platform, Some(In::new(&raw const of.memcpy.copyParams)), context)
+            }
+            Type::CU_GRAPH_NODE_TYPE_MEMSET => {
+                fill(platform, Some(In::new((&raw const of.memset).cast())), of.memset.ctx)
+            }
+            Type::CU_GRAPH_NODE_TYPE_HOST => host(Some(In::new((&raw const of.host).cast()))),
+            Type::CU_GRAPH_NODE_TYPE_EVENT_RECORD => record(platform, of.eventRecord.event),
+            Type::CU_GRAPH_NODE_TYPE_WAIT_EVENT => wait(platform, of.eventWait.event),
+            Type::CU_GRAPH_NODE_TYPE_BATCH_MEM_OP => {
+                batch(platform, Some(In::new((&raw const of.memOp).cast())))
+            }
+            Type::CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL
+            | Type::CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT
+            | Type::CU_GRAPH_NODE_TYPE_CONDITIONAL => Err(CUresult::CUDA_ERROR_NOT_SUPPORTED),
+            _ => Err(INVALID),
+        }
+    }
+}
+
+/// A node that records an event.
+///
+/// # Errors
+/// `CUDA_ERROR_INVALID_HANDLE` if the handle names no event.
+pub(in crate::api) fn record(platform: &'static Platform, event: CUevent) -> Result<Operation> {
+    arguments::event(platform, event).map(Operation::Record)
+}
+
+/// A node that waits for an event.
+///
+/// # Errors
+/// `CUDA_ERROR_INVALID_HANDLE` if the handle names no event.
+pub(in crate::api) fn wait(platform: &'static Platform, event: CUevent) -> Result<Operation> {
+    arguments::event(platform, event).map(Operation::Wait)
+}
+
+/// A node that works on single values in memory.
+pub(in crate::api) fn batch(
+    platform: &'static Platform,
+    given: Option<In<CUDA_BATCH_MEM_OP_NODE_PARAMS>>,
+) -> Result<Operation> {
+    let given = read(given)?;
+    // SAFETY: the program says how many elements its list has.
+    let list = unsafe { Items::new(given.paramArray.cast_const(), given.count as usize) };
+    let operations = operations(list, given.flags)?;
+    let context = context_or_current(platform, given.ctx)?;
+    operations.iter().try_for_each(|operation| operation.check(platform, &context))?;
+    Ok(Operation::Batch(operations.into(), context))
+}
+
+/// The parameters that a kernel node was given. The lists are the node's.
+pub(in crate::api) fn kernel_back(
+    platform: &'static Platform,
+    call: &KernelCall,
+    shown: &Shown,
+) -> Result<CUDA_KERNEL_NODE_PARAMS> {
+    let [grid, block] = [call.shape.grid, call.shape.block];
+    Ok(CUDA_KERNEL_NODE_PARAMS {
+        func: handle(call.function.module.function(platform, &call.function.name)?),
+        gridDimX: grid[0],
+        gridDimY: grid[1],
+        gridDimZ: grid[2],
+        blockDimX: block[0],
+        blockDimY: block[1],
+        blockDimZ: block[2],
+        sharedMemBytes: call.shape.dynamic_shared,
+        kernelParams: shown.pointers::<c_void>(),
+        extra: ptr::null_mut(),
+        kern: ptr::null_mut(),
+        ctx: handle(call.function.module.context.handle),
+    })
+}
+
+/// The parameters that a copy node was given.
+pub(in crate::api) fn copy_back(given: &CopyParameters) -> CUDA_MEMCPY3D {
+    let CopyParameters { from, to, width, height, depth } = *given;
+    let host = |side: crate::graph::Side| match side.kind {
+        CUmemorytype::CU_MEMORYTYPE_HOST => ptr::with_exposed_provenance_mut(side.address as usize),
+        _ => ptr::null_mut(),
+    };
+    let device = |side: crate::graph::Side| match side.kind {
+        CUmemorytype::CU_MEMORYTYPE_HOST => 0,
+        _ => side.address,
+    };
+    CUDA_MEMCPY3D {
+        srcXInBytes: from.x as usize,
+        srcY: from.y as usize,
+        srcZ: from.z as usize,
+        srcLOD: 0,
+        srcMemoryType: from.kind,
+        srcHost: host(from),
+        srcDevice: device(from),
+        srcArray: ptr::null_mut(),
+        reserved0: ptr::null_mut(),
+        srcPitch: from.pitch as usize,
+        srcHeight: from.height as usize,
+        dstXInBytes: to.x as usize,
+        dstY: to.y as usize,
+        dstZ: to.z as usize,
+        dstLOD: 0,
+        dstMemoryType: to.kind,
+        dstHost: host(to),
+        dstDevice: device(to),
+        dstArray: ptr::null_mut(),
+        reserved1: ptr::null_mut(),
+        dstPitch: to.pitch as usize,
+        dstHeight: to.height as usize,
+        WidthInBytes: width as usize,
+        Height: height as usize,
+        Depth: depth as usize,
+    }
+}
+
+/// The parameters that a fill node was given.
+pub(in crate::api) fn fill_back(given: &FillParameters) -> CUDA_MEMSET_NODE_PARAMS {
+    CUDA_MEMSET_NODE_PARAMS {
+        dst: given.address,
+        pitch: given.pitch as usize,
+        value: given.value,
+        elementSize: given.size as u32,
+        width: given.width as usize,
+        height: given.height as usize,
+    }
+}
+
+/// The handle of an event that a node uses, null if it was destroyed.
+pub(in crate::api) fn event_back(platform: &Platform, event: &Arc<Event>) -> CUevent {
+    handle(platform.events.handle_of(event).unwrap_or(0))
+}
+
+/// The context of that handle; null stands for the current one.
+///
+/// # Errors
+/// `CUDA_ERROR_INVALID_CONTEXT`, and those of [`current::current`] for null.
+fn context_or_current(platform: &Platform, context: CUcontext) -> Result<Arc<Context>> {
+    match context.is_null() {
+        true => current::current(),
+        false => arguments::context(platform, context),
+    }
+}
+
+/// The structure, unless it is null.
+///
+/// # Errors
+/// `CUDA_ERROR_INVALID_VALUE` for null.
+fn read<T: Copy>(given: Option<In<T>>) -> Result<T> {
+    given.map(|given| given.read()).ok_or(INVALID)
+}

@@ -1,0 +1,29 @@
+//! Captures that add to a graph of the program's.
+
+#![allow(non_snake_case, reason = "the names of the C API")]
+
+use cuda_sys::{CUgraph, CUgraphEdgeData, CUgraphNode, CUstream, CUstreamCaptureMode};
+
+use crate::api::Result;
+use crate::api::arguments::{self, Count, List, number};
+use crate::api::graphs::structure::edges;
+use crate::api::streams::captures::own;
+use crate::device::{StreamRef, platform};
+use crate::graph::{Capture, Mode};
+
+pub(in crate::api) fn cuStreamBeginCaptureToGraph(
+    stream: CUstream,
+    graph: CUgraph,
+    dependencies: List<CUgraphNode>,
+    data: List<CUgraphEdgeData>,
+    count: Count,
+    mode: CUstreamCaptureMode,
+) -> Result {
+    let platform = platform()?;
+    let stream = own(StreamRef::resolve(platform, number(stream))?)?;
+    let mode = Mode::new(mode)?;
+    let graph = arguments::graph(platform, graph)?;
+    let edges = edges(platform, &graph, dependencies.of(count), data.of(count))?;
+    stream.context.check()?;
+    Capture::begin(&platform.graphs, &stream, mode, Some((graph, edges)))
+}

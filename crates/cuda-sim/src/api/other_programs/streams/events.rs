@@ -1,0 +1,39 @@
+//! Events of whole contexts.
+
+#![allow(non_snake_case, reason = "the names of the C API")]
+
+use cuda_sys::{CUcontext, CUevent, CUresult};
+
+use crate::api::Result;
+use crate::api::arguments::{self, Out};
+use crate::api::streams::events::cuEventElapsedTime;
+use crate::device::platform;
+
+pub(in crate::api) fn cuCtxRecordEvent(context: CUcontext, event: CUevent) -> Result {
+    let platform = platform()?;
+    let context = arguments::context(platform, context)?;
+    let event = arguments::event(platform, event)?;
+    context.check()?;
+    if event.context.id != context.id {
+        return Err(CUresult::CUDA_ERROR_INVALID_HANDLE);
+    }
+    platform.graphs.captures.permit_context(context.id)?;
+    event.record_context(platform);
+    Ok(())
+}
+
+pub(in crate::api) fn cuCtxWaitEvent(context: CUcontext, event: CUevent) -> Result {
+    let platform = platform()?;
+    let context = arguments::context(platform, context)?;
+    let event = arguments::event(platform, event)?;
+    context.check()?;
+    platform.graphs.captures.permit_context(context.id)?;
+    let point = event.point().map_err(|_| CUresult::CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED)?;
+    point.into_iter().for_each(|point| context.awaited.add(point));
+    Ok(())
+}
+
+/// The same as [`cuEventElapsedTime`]: the errors that CUDA 12.8 told apart are told apart by both.
+pub(in crate::api) fn cuEventElapsedTime_v2(out: Out<f32>, start: CUevent, end: CUevent) -> Result {
+    cuEventElapsedTime(out, start, end)
+}

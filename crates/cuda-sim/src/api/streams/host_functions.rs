@@ -1,0 +1,25 @@
+//! Host functions in streams.
+
+#![allow(non_snake_case, reason = "the names of the C API")]
+
+use std::ffi::c_void;
+
+use cuda_sys::{CUhostFn, CUresult, CUstream};
+
+use crate::api::{Result, arguments};
+use crate::device::platform;
+use crate::graph::{HostCall, Operation};
+
+pub(in crate::api) fn cuLaunchHostFunc(
+    stream: CUstream,
+    function: CUhostFn,
+    argument: *mut c_void,
+) -> Result {
+    let function = function.ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)?;
+    let stream = arguments::capturable(platform()?, stream)?;
+    let call = HostCall::new(function, argument);
+    if !stream.capture_operation(|| Operation::Host(call))? {
+        stream.queue().enqueue(call.work());
+    }
+    Ok(())
+}
