@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use gpu_runtime::Device;
 
-use crate::bytes::Bytes;
 use crate::out_of_memory::OutOfMemory;
 use crate::policy::{Misplaced, OptionsError};
+use crate::sizes::Bytes;
 
 /// A result of this crate.
 pub type Result<T> = std::result::Result<T, Error>;

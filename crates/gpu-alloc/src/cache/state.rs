@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use gpu_runtime::{Error, KeptStream, Stream, StreamId, StreamPoint, is_observed};
 use smallvec::SmallVec;
 
+use super::observer::Watch;
 use super::{Handed, Refused, Returned};
 use crate::policy::{AllocateError, Front, MemorySource, Policy};
-use crate::watch::Watch;
 
 /// A policy with its source, who looks on, and what it does not know: streams, waits, refusals.
 #[derive(Debug)]
@@ -58,8 +58,8 @@ where
             Err(AllocateError::OutOfMemory(report)) => {
                 Err(Refused::OutOfMemory(report, self.watch.refused(&self.policy)))
             }
-            Err(AllocateError::Source(error)) => Err(Refused::Failed(error.into())),
-            Err(AllocateError::Misplaced(error)) => Err(Refused::Failed(error.into())),
+            Err(AllocateError::Source(error)) => Err(Refused::Source(error)),
+            Err(AllocateError::Misplaced(error)) => Err(Refused::Misplaced(error)),
         }
     }
 

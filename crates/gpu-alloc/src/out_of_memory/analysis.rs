@@ -8,8 +8,8 @@ use super::groups::Groups;
 use super::model;
 use super::release::{Memory, Owner};
 use super::{AwaitedWork, Cause, OutOfMemory};
-use crate::books::Moment;
-use crate::holders::Origin;
+use crate::observers::Moment;
+use crate::observers::Origin;
 use crate::policy::{Asked, Home, OutOfMemoryReport, Refusal, Refused, Segment};
 
 /// A request that was refused.

@@ -7,7 +7,7 @@ use gpu_runtime::StreamId;
 
 use super::HeldMemory;
 use super::analysis::bytes;
-use crate::holders::{Holder, Origin};
+use crate::observers::{Holder, Origin};
 
 /// The holders, in the order in which they were found.
 #[derive(Default)]

@@ -12,8 +12,8 @@ use super::KeptMemory;
 use super::analysis::bytes;
 use super::groups::Groups;
 use super::release::{Memory, Owner, Place, Unit};
-use crate::books::Moment;
-use crate::history;
+use crate::observers::Moment;
+use crate::observers::history;
 use crate::policy::{Address, BlockState, Home, OutOfMemoryReport, Segment, Share};
 
 /// Memory that somebody has.

@@ -4,10 +4,10 @@ use std::fmt;
 use std::panic::Location;
 
 use super::{HeldMemory, KeptMemory, OutOfMemory};
-use crate::bytes::Bytes;
-use crate::figures::{Figures, Shown};
+use crate::observers::Tag;
 use crate::policy::{PoolId, PoolOf};
-use crate::tag::Tag;
+use crate::sizes::Bytes;
+use crate::sizes::{Figures, Shown};
 
 /// How many holders are shown one by one.
 const SHOWN: usize = 5;

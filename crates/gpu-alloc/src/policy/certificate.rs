@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use super::{Address, MemorySource, PoolId, PoolOf, Refusal, SourceError};
-use crate::figures::Figures;
+use crate::sizes::Figures;
 
 /// What shows that no memory could be found for a request.
 ///

@@ -86,6 +86,7 @@ pub use statistics::{
 };
 pub use stitched::{Lane, Stitched};
 pub use suballocated::{Misplaced, Problem, Suballocated, Suballocator};
+pub(crate) use trusted::Sealed as SealedSource;
 pub use trusted::TrustedSource;
 pub use wrapped::{Wrapped, Wrapper};
 

@@ -3,7 +3,6 @@
 use gpu_runtime::Trusted;
 
 use super::{MemorySource, Wrapped, Wrapper};
-use crate::device_source::DeviceSource;
 
 /// What can be [put in the place](crate::set_memory_source) of a device's own source: the driver's
 /// memory, also in [wrappers](Wrapped), which can refuse memory and make none up; and whatever
@@ -19,19 +18,9 @@ pub trait TrustedSource: Sealed {
 /// Nobody else says of a source that it can be trusted.
 pub trait Sealed {}
 
-impl Sealed for DeviceSource {}
-
 impl<T> Sealed for Trusted<T> {}
 
 impl<S: Sealed, W> Sealed for Wrapped<S, W> {}
-
-impl TrustedSource for DeviceSource {
-    type Source = DeviceSource;
-
-    fn into_source(self) -> DeviceSource {
-        self
-    }
-}
 
 impl<S: TrustedSource<Source = S> + MemorySource, W: Wrapper> TrustedSource for Wrapped<S, W> {
     type Source = Wrapped<S, W>;

@@ -10,11 +10,11 @@ use super::{
     Action, Block, DeviceState, Frame, Frames, HostMemory, OutOfMemoryMoment, Segment, Snapshot,
     TraceEntry,
 };
-use crate::books::Moment;
-use crate::device::{self, DeviceCache};
-use crate::history::{Event, InUse, LastRefusal, Recorder, What};
-use crate::holders::Origin;
-use crate::pinned::{self, PinnedCache};
+use crate::allocators::device::{self, DeviceCache};
+use crate::allocators::pinned::{self, PinnedCache};
+use crate::observers::Moment;
+use crate::observers::Origin;
+use crate::observers::history::{Event, InUse, LastRefusal, Recorder, What};
 use crate::policy::{self, BlockState, Home, PoolOf};
 use crate::statistics;
 

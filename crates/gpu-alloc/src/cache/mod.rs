@@ -1,6 +1,7 @@
 //! A policy at work: behind a lock, told of what the streams have completed, and given one wait
 //! before it gives up.
 
+mod observer;
 mod state;
 
 use std::mem;
@@ -12,13 +13,12 @@ use gpu_runtime::{
 };
 use smallvec::SmallVec;
 
+pub(crate) use self::observer::Watch;
 pub(crate) use self::state::State;
-use crate::error;
 use crate::policy::{
-    Asked, Block, BlockSnapshot, BlockState, Certificate, Front, Inspect, MemorySource,
+    Asked, Block, BlockSnapshot, BlockState, Certificate, Front, Inspect, MemorySource, Misplaced,
     OutOfMemoryReport, Policy, PoolId,
 };
-use crate::watch::Watch;
 
 /// A policy with its source, and who looks on.
 ///
@@ -61,8 +61,10 @@ pub(crate) struct Handed {
 pub(crate) enum Refused<M> {
     /// There is not enough memory, as the report and the moment say.
     OutOfMemory(Box<OutOfMemoryReport>, M),
-    /// It failed in another way.
-    Failed(error::Error),
+    /// The source failed in another way.
+    Source(Error),
+    /// A program's own allocator was wrong.
+    Misplaced(Misplaced),
 }
 
 impl<M> Refused<M> {
@@ -70,7 +72,7 @@ impl<M> Refused<M> {
     fn certificate(&self) -> Option<&Certificate> {
         match self {
             Refused::OutOfMemory(report, _) => Some(&report.certificate),
-            Refused::Failed(_) => None,
+            Refused::Source(_) | Refused::Misplaced(_) => None,
         }
     }
 }

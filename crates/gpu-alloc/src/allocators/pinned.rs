@@ -6,16 +6,16 @@ use std::time::{Duration, Instant};
 
 use gpu_runtime::{HostAllocation, StreamId, tell_what_is_cached};
 
-use crate::books::{Books, Moment};
-use crate::bytes;
 use crate::cache::{Cache, Refused, State};
 use crate::error::{Error, Result};
-use crate::history;
-use crate::holders::Origin;
+use crate::observers::Origin;
+use crate::observers::history;
+use crate::observers::{Books, Moment};
 use crate::policy::{
     Address, BestFit, DurationStatistic, HostMemoryStats, Limit, Log, MemorySource, Refusal,
     SourceError,
 };
+use crate::sizes;
 
 /// The allocator of page-locked memory. Which policy it follows is decided here and nowhere else.
 pub(crate) type PinnedCache = Cache<BestFit<StreamId>, Log<Limit<PinnedSource>>, Books>;
@@ -142,7 +142,8 @@ pub(crate) fn explain(
     error: Refused<Moment>,
 ) -> Error {
     let (report, moment) = match error {
-        Refused::Failed(error) => return error,
+        Refused::Source(error) => return error.into(),
+        Refused::Misplaced(error) => return error.into(),
         Refused::OutOfMemory(report, moment) => (report, moment),
     };
     let error = match report.certificate.refused.refusal {
@@ -187,7 +188,7 @@ fn default_limit() -> Result<Option<u64>> {
         return Ok(memory_of_the_machine().map(|bytes| bytes / 2));
     };
     let value = value.to_string_lossy();
-    bytes::parse(&value).map(Some).ok_or_else(|| Error::InvalidEnvironment {
+    sizes::parse(&value).map(Some).ok_or_else(|| Error::InvalidEnvironment {
         variable: LIMIT_VARIABLE,
         value: value.into_owned(),
         expected: "a number of bytes, or one with a unit: KiB, MiB, GiB, TiB",

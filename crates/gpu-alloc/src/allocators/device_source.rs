@@ -8,7 +8,10 @@ use gpu_runtime::{
     VirtualMemory as Management,
 };
 
-use crate::policy::{Address, MemorySource, Physical, Refusal, SourceError, VirtualMemory};
+use crate::policy::{
+    Address, MemorySource, Physical, Refusal, SealedSource, SourceError, TrustedSource,
+    VirtualMemory,
+};
 
 type Result<T> = std::result::Result<T, SourceError<Error>>;
 
@@ -53,6 +56,17 @@ impl DeviceSource {
     /// The device.
     pub fn device(&self) -> Device {
         self.device
+    }
+}
+
+/// It is the driver's own memory.
+impl SealedSource for DeviceSource {}
+
+impl TrustedSource for DeviceSource {
+    type Source = DeviceSource;
+
+    fn into_source(self) -> DeviceSource {
+        self
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::bytes::Bytes;
+use crate::sizes::Bytes;
 
 /// Sizes in bytes. Of two that differ and would be shown alike, both are shown with their bytes.
 #[derive(Debug)]

@@ -5,8 +5,8 @@ use std::panic::Location;
 
 use gpu_runtime::StreamId;
 
+use super::Tag;
 use crate::policy::{Address, Block, Home};
-use crate::tag::Tag;
 
 /// Who asks for memory: a place in the source, and what it says the memory is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -3,10 +3,10 @@
 
 use gpu_runtime::Device;
 
-use crate::books::Books;
+use crate::allocators::DevicePolicy;
+use crate::allocators::device::{self, DeviceMemorySource};
 use crate::cache::State;
-use crate::device::{self, DeviceMemorySource};
-use crate::device_policy::DevicePolicy;
+use crate::observers::Books;
 use crate::policy::{Inspect, MemoryStats};
 
 /// The bytes that the program holds on a device, rounded as they were handed out.

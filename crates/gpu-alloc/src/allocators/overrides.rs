@@ -7,11 +7,12 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use gpu_runtime::Device;
 
-use crate::choice::Choice;
-use crate::device_source::DeviceSource;
+use super::choice::{AllocatorPolicy, Choice};
+use super::device_policy::{AnySuballocator, MakeSuballocator};
+use super::device_source::DeviceSource;
+use super::policy_in_use::PolicyInUse;
 use crate::error::{Error, Result};
-use crate::in_use::PolicyInUse;
-use crate::policy::{MemorySource, PytorchOptions, Suballocator, TrustedSource};
+use crate::policy::{MemorySource, Suballocator, TrustedSource};
 
 /// A source for a device's allocator.
 pub(crate) type AnySource = Box<dyn PluggedSource>;
@@ -23,27 +24,6 @@ pub(crate) trait PluggedSource:
 }
 
 impl<S: MemorySource<Error = gpu_runtime::Error> + fmt::Debug + Send> PluggedSource for S {}
-
-/// A suballocator for a device.
-pub(crate) type AnySuballocator = Box<dyn PluggedSuballocator>;
-
-/// Makes them.
-pub(crate) type MakeSuballocator = Box<dyn Fn() -> AnySuballocator + Send>;
-
-/// What such a suballocator can do.
-pub(crate) trait PluggedSuballocator: Suballocator + fmt::Debug + Send {}
-
-impl<A: Suballocator + fmt::Debug + Send> PluggedSuballocator for A {}
-
-/// A policy for the devices' allocators.
-#[derive(Debug, Clone, PartialEq)]
-#[non_exhaustive]
-pub enum AllocatorPolicy {
-    /// Sluice's own: [`Stitched`](crate::policy::Stitched).
-    Stitched,
-    /// PyTorch's: [`Pytorch`](crate::policy::Pytorch), with these options.
-    Pytorch(PytorchOptions),
-}
 
 /// What was put in place, until the allocators are made.
 pub(crate) struct Plugged {

@@ -9,15 +9,15 @@ use gpu_runtime::{
 };
 use smallvec::SmallVec;
 
+use super::fill;
+use super::memory_pool::MemoryPool;
+use crate::allocators::device::{self, DeviceCache};
 use crate::cache::{self, Handed};
-use crate::device::{self, DeviceCache};
 use crate::error::{Error, Result};
-use crate::fill;
-use crate::holders::Origin;
-use crate::memory_pool::MemoryPool;
+use crate::observers::Origin;
+use crate::observers::Tag;
 use crate::out_of_memory::Request;
 use crate::policy::{Block, Home, PoolOf};
-use crate::tag::Tag;
 
 /// Allocates `bytes` of memory on a device, for use on `stream`: at least 512-byte aligned, not
 /// initialised.

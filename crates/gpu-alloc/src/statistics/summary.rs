@@ -4,10 +4,10 @@ use std::fmt::{self, Write};
 
 use gpu_runtime::Device;
 
-use crate::bytes::Bytes;
-use crate::device;
+use super::device_statistics;
+use crate::allocators::device;
 use crate::policy::{BlockState, Inspect, MemoryStats, PoolId, PoolStatistics, Share, Statistic};
-use crate::statistics;
+use crate::sizes::Bytes;
 
 /// The device's memory statistics as a table: by which [policy](crate::allocator_policy) it is kept; for
 /// each quantity, in total and by pool, the current value, the peak, and all that was ever added and
@@ -18,7 +18,7 @@ pub fn memory_summary(device: Device) -> String {
     let (stats, free) = match device::cache_in_use(device) {
         Some(cache) => {
             let state = cache.lock();
-            (statistics::complete(&state), Free::of(&state.policy))
+            (device_statistics::complete(&state), Free::of(&state.policy))
         }
         None => Default::default(),
     };

@@ -6,12 +6,12 @@ use std::sync::Arc;
 
 use gpu_runtime::{Allocation, DevicePtr, Freed, Uses, is_observed, outermost_place};
 
+use crate::allocators::pinned::{self, PinnedCache};
 use crate::cache::{self, Handed};
 use crate::error::Result;
-use crate::holders::Origin;
-use crate::pinned::{self, PinnedCache};
+use crate::observers::Origin;
+use crate::observers::Tag;
 use crate::policy::Block;
-use crate::tag::Tag;
 
 /// Allocates `bytes` of page-locked host memory, which every device can copy from and to without
 /// waiting: aligned to at least 64 bytes, not initialised. The processor caches it like all other

@@ -1,13 +1,14 @@
 //! What is written down of an allocator's memory: who holds what, and the history.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 
 use gpu_runtime::StreamId;
 
-use crate::history::{self, Recorder};
-use crate::holders::{Handout, Holder, Holders, Origin, PartHolders};
-use crate::policy::{Address, Block, Home, Inspect, Log, Policy, Segment};
-use crate::watch::Watch;
+use super::heap_state::Moment;
+use super::history::{self, Recorder};
+use super::live_allocations::{Handout, Holders, Origin, PartHolders};
+use crate::cache::Watch;
+use crate::policy::{Block, Home, Inspect, Log, Policy};
 
 /// What a request's memory belongs to, if that is a stream.
 pub(crate) trait StreamHome: Copy {
@@ -31,16 +32,6 @@ impl StreamHome for () {
 pub(crate) struct Books {
     holders: Holders,
     recorder: Option<Recorder>,
-}
-
-/// An allocator's memory at a moment, with its holders.
-#[derive(Debug, Clone)]
-pub(crate) struct Moment {
-    pub(crate) segments: Vec<Segment<StreamId>>,
-    /// By address; some may be of memory that is free by now.
-    pub(crate) holders: HashMap<Address, Holder>,
-    /// How many allocations there were so far.
-    pub(crate) allocations: u64,
 }
 
 impl Books {

@@ -19,8 +19,8 @@ pub use self::advice::{Advice, Cause};
 pub(crate) use self::analysis::{Bounds, Request, explain};
 pub(crate) use self::observers::tell;
 pub use self::observers::{OutOfMemoryObservation, observe_out_of_memory};
+use crate::observers::Tag;
 use crate::policy::{Certificate, PoolOf};
-use crate::tag::Tag;
 
 /// A request that a device's memory could not serve, also after all unused memory was given back to
 /// the driver and the host had waited for memory that was freed but still in use. All sizes are in

@@ -5,14 +5,14 @@ use std::time::Duration;
 
 use gpu_runtime::{Device, tell_what_is_cached};
 
-use crate::books::{Books, Moment};
+use super::device_policy::DevicePolicy;
+use super::overrides::{self, AnySource};
+use super::policy_in_use::PolicyInUse;
 use crate::cache::{Cache, Refused};
-use crate::device_policy::DevicePolicy;
 use crate::error::{Error, Result};
-use crate::history;
-use crate::in_use::PolicyInUse;
+use crate::observers::history;
+use crate::observers::{Books, Moment};
 use crate::out_of_memory::{self, Bounds, Request};
-use crate::plug::{self, AnySource};
 use crate::policy::{Limit, Log};
 
 /// The allocator of one device.
@@ -117,7 +117,7 @@ pub fn set_per_process_memory_fraction(fraction: f64, device: Device) -> Result<
 /// # Ok::<(), gpu_alloc::Error>(())
 /// ```
 pub fn get_per_process_memory_fraction(device: Device) -> Result<f64> {
-    let mut plugged = plug::plugged();
+    let mut plugged = overrides::plugged();
     let Some(cache) = cache_in_use(device) else {
         return Ok(plugged.choice()?.memory_fraction().unwrap_or(1.0));
     };
@@ -127,13 +127,43 @@ pub fn get_per_process_memory_fraction(device: Device) -> Result<f64> {
     Ok(limit as f64 / device.memory_info()?.total as f64)
 }
 
+/// The policy that a device's allocator follows, or will follow from its first use on: by what the
+/// program [asked for](crate::set_allocator_policy), by the environment, or by default; and by what
+/// the device can do. PyTorch's `torch.cuda.memory.get_allocator_backend` tells as much.
+///
+/// To ask settles nothing: until the first use the program may still choose.
+///
+/// # Errors
+/// As the first use would: the environment asks for a policy or an option that there is not; there
+/// is no driver.
+///
+/// ```
+/// use gpu_alloc::{AllocatorPolicy, PolicyInUse};
+///
+/// # gpu_runtime::choose_driver(gpu_runtime::DriverChoice::Software { devices: Some(1) })?;
+/// let device = gpu_runtime::Device::get(0)?;
+/// assert_eq!(gpu_alloc::allocator_policy(device)?, PolicyInUse::Stitched);
+///
+/// gpu_alloc::set_allocator_policy(AllocatorPolicy::Pytorch("max_split_size_mb:32".parse()?))?;
+/// let policy = gpu_alloc::allocator_policy(device)?;
+/// assert_eq!(policy.to_string(), "pytorch (max_split_size_mb:32)");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn allocator_policy(device: Device) -> Result<PolicyInUse> {
+    let mut plugged = overrides::plugged();
+    match policy_in_use(device) {
+        Some(policy) => Ok(policy.clone()),
+        None => plugged.policy_for(device),
+    }
+}
+
 /// The allocator of a device.
 pub(crate) fn cache(device: Device) -> Result<&'static DeviceCache> {
     if let Some(cache) = cache_in_use(device) {
         return Ok(cache);
     }
     let devices = Device::all()?;
-    let mut plugged = plug::plugged();
+    let mut plugged = overrides::plugged();
     if let Some(cache) = cache_in_use(device) {
         return Ok(cache);
     }
@@ -185,7 +215,8 @@ pub(crate) fn used() -> impl Iterator<Item = (Device, &'static DeviceCache)> {
 pub(crate) fn explain(cache: &DeviceCache, request: Request, error: Refused<Moment>) -> Error {
     let (report, moment) = match error {
         Refused::OutOfMemory(report, moment) => (report, moment),
-        Refused::Failed(error) => return error,
+        Refused::Source(error) => return error.into(),
+        Refused::Misplaced(error) => return error.into(),
     };
     let memory = match request.device.memory_info() {
         Ok(memory) => memory,
@@ -195,7 +226,7 @@ pub(crate) fn explain(cache: &DeviceCache, request: Request, error: Refused<Mome
         total: memory.total,
         free: memory.free,
         limit: cache.lock().source.source().limit(),
-        has_own_source: plug::plugged().has_source(request.device),
+        has_own_source: overrides::plugged().has_source(request.device),
     };
     let out_of_memory = out_of_memory::explain(request, bounds, &report, &moment);
     if let Some(recorder) = cache.lock().watch.recorder() {

@@ -1,16 +1,27 @@
 //! The policies that the allocator of a device may follow.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::time::Duration;
 
 use gpu_runtime::StreamId;
 use smallvec::SmallVec;
 
-use crate::plug::AnySuballocator;
 use crate::policy::{
     AllocateError, Block, ForeignBlock, Home, Inspect, Lane, MemorySource, MemoryStats, Policy,
-    PoolId, Pytorch, Segment, Share, Stitched, Suballocated,
+    PoolId, Pytorch, Segment, Share, Stitched, Suballocated, Suballocator,
 };
+
+/// A suballocator for a device.
+pub(crate) type AnySuballocator = Box<dyn PluggedSuballocator>;
+
+/// Makes them.
+pub(crate) type MakeSuballocator = Box<dyn Fn() -> AnySuballocator + Send>;
+
+/// What such a suballocator can do.
+pub(crate) trait PluggedSuballocator: Suballocator + fmt::Debug + Send {}
+
+impl<A: Suballocator + fmt::Debug + Send> PluggedSuballocator for A {}
 
 /// The policy of a device's allocator.
 #[derive(Debug)]

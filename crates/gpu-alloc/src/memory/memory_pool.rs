@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 
 use gpu_runtime::{Capture, UseRecord, Uses};
 
-use crate::device;
+use crate::allocators::device;
 use crate::error::{Error, Result};
 use crate::nested::Nested;
 use crate::policy::PoolId;

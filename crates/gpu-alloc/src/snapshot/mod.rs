@@ -9,6 +9,7 @@ mod file;
 mod import;
 mod page;
 mod pickle;
+mod recording;
 mod replay;
 mod take;
 
@@ -16,6 +17,7 @@ use std::sync::Arc;
 
 pub use self::file::dump_snapshot;
 pub use self::import::SnapshotError;
+pub use self::recording::record_memory_history;
 pub use self::take::memory_snapshot;
 use crate::policy::PoolId;
 pub use crate::policy::{BlockState, Pool};

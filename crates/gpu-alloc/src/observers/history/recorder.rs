@@ -7,8 +7,7 @@ use gpu_runtime::StreamId;
 use super::frees::Frees;
 use super::mappings::Mappings;
 use super::{Event, InUse, What, now};
-use crate::books::Moment;
-use crate::holders::{Holder, Origin};
+use crate::observers::{Holder, Moment, Origin};
 use crate::policy::{Address, Home, Segment, SourceCall};
 
 /// The last events of an allocator.

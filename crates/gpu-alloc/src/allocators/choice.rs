@@ -3,14 +3,23 @@
 
 use gpu_runtime::{Device, DriverKind};
 
-use crate::device_policy::DevicePolicy;
+use super::device_policy::{DevicePolicy, MakeSuballocator};
+use super::policy_in_use::PolicyInUse;
 use crate::error::{Error, Result};
-use crate::in_use::PolicyInUse;
-use crate::plug::{AllocatorPolicy, MakeSuballocator};
 use crate::policy::{Pytorch, PytorchOptions, Suballocated};
 
 /// Names the policy; what it is called is the value.
 const VARIABLE: &str = "SLUICE_ALLOCATOR";
+
+/// A policy for the devices' allocators.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum AllocatorPolicy {
+    /// Sluice's own: [`Stitched`](crate::policy::Stitched).
+    Stitched,
+    /// PyTorch's: [`Pytorch`](crate::policy::Pytorch), with these options.
+    Pytorch(PytorchOptions),
+}
 
 /// The policies that can be asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
