@@ -3,7 +3,7 @@
 use std::convert::Infallible;
 
 use gpu_alloc::policy::{
-    AllocateError, Block, Front, Home, Limit, MemoryStats, Policy, Pytorch, Stitched,
+    AllocateError, Block, StreamCaches, StreamAndPool, Limit, MemoryStats, Policy, Pytorch, Stitched,
 };
 use smallvec::SmallVec;
 
@@ -13,7 +13,7 @@ use crate::trace::{Event, Trace};
 /// A way to keep device memory, as a program would use it.
 pub(crate) trait Allocator {
     /// What decides in the end.
-    type Policy: Policy<Stream = u32, Home = Home<u32>>;
+    type Policy: Policy<Stream = u32, Owner = StreamAndPool<u32>>;
 
     /// The policy with all that is its own.
     fn policy(&mut self) -> &mut Self::Policy;
@@ -72,7 +72,7 @@ type Uses = SmallVec<[(u32, u64); 4]>;
 /// This project's own, with what lets threads use it at once.
 #[derive(Default)]
 pub(crate) struct Own {
-    front: Front<u32>,
+    front: StreamCaches<u32>,
     policy: Stitched<u32>,
     /// What the policy is told when it has all that is its own: blocks that come back with their uses,
     /// and completions.
@@ -135,7 +135,7 @@ impl Allocator for Own {
         self.front.lend(&mut self.policy, stream, |_| ());
         let Err(block) = self.front.free(block, uses) else { return };
         self.returned.push((block, Uses::from_slice(uses)));
-        if self.returned.len() > Front::<u32>::MOST_WAITING {
+        if self.returned.len() > StreamCaches::<u32>::MOST_WAITING {
             self.policy();
         }
     }

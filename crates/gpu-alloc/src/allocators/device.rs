@@ -6,20 +6,20 @@ use std::time::Duration;
 use gpu_runtime::{Device, tell_what_is_cached};
 
 use super::device_policy::DevicePolicy;
-use super::overrides::{self, AnySource};
+use super::overrides::{self, BoxedSource};
 use super::policy_in_use::PolicyInUse;
-use crate::cache::{Cache, Refused};
+use crate::cache::{Cache, AllocFailure};
 use crate::error::{Error, Result};
 use crate::observers::history;
-use crate::observers::{Books, Moment};
+use crate::observers::{AllocationTracker, HeapState};
 use crate::out_of_memory::{self, Bounds, Request};
 use crate::policy::{Limit, Log};
 
 /// The allocator of one device.
-pub(crate) type DeviceCache = Cache<DevicePolicy, DeviceMemorySource, Books>;
+pub(crate) type DeviceCache = Cache<DevicePolicy, DeviceMemorySource, AllocationTracker>;
 
 /// What the policy takes memory from: the log is for the history.
-pub(crate) type DeviceMemorySource = Log<Limit<AnySource>>;
+pub(crate) type DeviceMemorySource = Log<Limit<BoxedSource>>;
 
 /// A device's allocator, and which policy it follows.
 #[derive(Debug)]
@@ -117,11 +117,11 @@ pub fn set_per_process_memory_fraction(fraction: f64, device: Device) -> Result<
 /// # Ok::<(), gpu_alloc::Error>(())
 /// ```
 pub fn get_per_process_memory_fraction(device: Device) -> Result<f64> {
-    let mut plugged = overrides::plugged();
+    let mut overrides = overrides::overrides();
     let Some(cache) = cache_in_use(device) else {
-        return Ok(plugged.choice()?.memory_fraction().unwrap_or(1.0));
+        return Ok(overrides.choice()?.memory_fraction().unwrap_or(1.0));
     };
-    drop(plugged);
+    drop(overrides);
     let limit = cache.lock().source.source().limit();
     let Some(limit) = limit else { return Ok(1.0) };
     Ok(limit as f64 / device.memory_info()?.total as f64)
@@ -150,10 +150,10 @@ pub fn get_per_process_memory_fraction(device: Device) -> Result<f64> {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn allocator_policy(device: Device) -> Result<PolicyInUse> {
-    let mut plugged = overrides::plugged();
+    let mut overrides = overrides::overrides();
     match policy_in_use(device) {
         Some(policy) => Ok(policy.clone()),
-        None => plugged.policy_for(device),
+        None => overrides.policy_for(device),
     }
 }
 
@@ -163,26 +163,26 @@ pub(crate) fn cache(device: Device) -> Result<&'static DeviceCache> {
         return Ok(cache);
     }
     let devices = Device::all()?;
-    let mut plugged = overrides::plugged();
+    let mut overrides = overrides::overrides();
     if let Some(cache) = cache_in_use(device) {
         return Ok(cache);
     }
     let mut start = |device| {
-        let policy = plugged.policy_for(device)?;
-        let suballocator = plugged.take_suballocator(device);
-        let started = plugged.choice()?.start(device, &policy, suballocator)?;
+        let policy = overrides.policy_for(device)?;
+        let suballocator = overrides.take_suballocator(device);
+        let started = overrides.choice()?.start(device, &policy, suballocator)?;
         Ok((device, policy, started))
     };
     let started: Vec<_> = devices.into_iter().map(&mut start).collect::<Result<_>>()?;
     let history = history::setting();
     let new = |(device, policy, (at_work, limit))| {
-        let mut books = Books::default();
-        books.record(*history, &at_work);
-        let source = Log::new(Limit::new(plugged.take_source(device), limit));
-        Used { device, policy, cache: Cache::new(at_work, source, books) }
+        let mut tracker = AllocationTracker::default();
+        tracker.record(*history, &at_work);
+        let source = Log::new(Limit::new(overrides.take_source(device), limit));
+        Used { device, policy, cache: Cache::new(at_work, source, tracker) }
     };
     let caches = started.into_iter().map(new).collect();
-    plugged.is_in_use = true;
+    overrides.is_in_use = true;
     CACHES.get_or_init(|| caches);
     tell_what_is_cached(|cached| used().for_each(|(_, cache)| cache.tell_cached(cached)));
     drop(history);
@@ -212,11 +212,11 @@ pub(crate) fn used() -> impl Iterator<Item = (Device, &'static DeviceCache)> {
 }
 
 /// Makes the policy's error the crate's, and tells whoever wants to know of it.
-pub(crate) fn explain(cache: &DeviceCache, request: Request, error: Refused<Moment>) -> Error {
-    let (report, moment) = match error {
-        Refused::OutOfMemory(report, moment) => (report, moment),
-        Refused::Source(error) => return error.into(),
-        Refused::Misplaced(error) => return error.into(),
+pub(crate) fn explain(cache: &DeviceCache, request: Request, error: AllocFailure<HeapState>) -> Error {
+    let (report, heap) = match error {
+        AllocFailure::OutOfMemory(report, heap) => (report, heap),
+        AllocFailure::Source(error) => return error.into(),
+        AllocFailure::Misplaced(error) => return error.into(),
     };
     let memory = match request.device.memory_info() {
         Ok(memory) => memory,
@@ -226,13 +226,13 @@ pub(crate) fn explain(cache: &DeviceCache, request: Request, error: Refused<Mome
         total: memory.total,
         free: memory.free,
         limit: cache.lock().source.source().limit(),
-        has_own_source: overrides::plugged().has_source(request.device),
+        has_own_source: overrides::overrides().has_source(request.device),
     };
-    let out_of_memory = out_of_memory::explain(request, bounds, &report, &moment);
+    let out_of_memory = out_of_memory::explain(request, bounds, &report, &heap);
     if let Some(recorder) = cache.lock().watch.recorder() {
         let amounts = (out_of_memory.requested as u64, out_of_memory.free as u64);
         let home = Some(request.home);
-        recorder.refused(amounts, home, request.origin, (out_of_memory.to_string(), moment));
+        recorder.refused(amounts, home, request.call_site, (out_of_memory.to_string(), heap));
     }
     out_of_memory::tell(&out_of_memory);
     Error::OutOfMemory(Box::new(out_of_memory))

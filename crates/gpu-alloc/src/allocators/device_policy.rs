@@ -8,27 +8,27 @@ use gpu_runtime::StreamId;
 use smallvec::SmallVec;
 
 use crate::policy::{
-    AllocateError, Block, ForeignBlock, Home, Inspect, Lane, MemorySource, MemoryStats, Policy,
-    PoolId, Pytorch, Segment, Share, Stitched, Suballocated, Suballocator,
+    AllocateError, Block, ForeignBlock, StreamAndPool, Inspect, StreamCache, MemorySource, MemoryStats, Policy,
+    PoolId, Pytorch, SegmentSnapshot, SegmentUsage, Stitched, Suballocated, Suballocator,
 };
 
 /// A suballocator for a device.
-pub(crate) type AnySuballocator = Box<dyn PluggedSuballocator>;
+pub(crate) type BoxedSuballocator = Box<dyn ErasedSuballocator>;
 
 /// Makes them.
-pub(crate) type MakeSuballocator = Box<dyn Fn() -> AnySuballocator + Send>;
+pub(crate) type MakeSuballocator = Box<dyn Fn() -> BoxedSuballocator + Send>;
 
 /// What such a suballocator can do.
-pub(crate) trait PluggedSuballocator: Suballocator + fmt::Debug + Send {}
+pub(crate) trait ErasedSuballocator: Suballocator + fmt::Debug + Send {}
 
-impl<A: Suballocator + fmt::Debug + Send> PluggedSuballocator for A {}
+impl<A: Suballocator + fmt::Debug + Send> ErasedSuballocator for A {}
 
 /// The policy of a device's allocator.
 #[derive(Debug)]
 pub(crate) enum DevicePolicy {
     Stitched(Box<Stitched<StreamId>>),
     Pytorch(Box<Pytorch<StreamId>>),
-    Suballocated(Box<Suballocated<AnySuballocator>>),
+    Suballocated(Box<Suballocated<BoxedSuballocator>>),
 }
 
 /// Does the same with whichever policy it is.
@@ -71,13 +71,13 @@ impl DevicePolicy {
 
 impl Policy for DevicePolicy {
     type Stream = StreamId;
-    type Home = Home<StreamId>;
+    type Owner = StreamAndPool<StreamId>;
 
     fn allocate<S: MemorySource>(
         &mut self,
         source: &mut S,
         bytes: u64,
-        home: Home<StreamId>,
+        home: StreamAndPool<StreamId>,
     ) -> Result<Block, AllocateError<S::Error>> {
         any!(self, policy => policy.allocate(source, bytes, home))
     }
@@ -118,11 +118,11 @@ impl Policy for DevicePolicy {
         any!(self, policy => policy.awaited_for_release().collect::<Points>()).into_iter()
     }
 
-    fn lend(&mut self, stream: StreamId) -> Option<Box<Lane<StreamId>>> {
+    fn lend(&mut self, stream: StreamId) -> Option<Box<StreamCache<StreamId>>> {
         any!(self, policy => policy.lend(stream))
     }
 
-    fn take_back(&mut self, lane: Box<Lane<StreamId>>) {
+    fn take_back(&mut self, lane: Box<StreamCache<StreamId>>) {
         any!(self, policy => policy.take_back(lane));
     }
 
@@ -139,7 +139,7 @@ impl Policy for DevicePolicy {
 type Points = SmallVec<[(StreamId, u64); 4]>;
 
 impl Inspect for DevicePolicy {
-    fn snapshot(&self) -> Vec<Segment<StreamId>> {
+    fn snapshot(&self) -> Vec<SegmentSnapshot<StreamId>> {
         any!(self, policy => policy.snapshot())
     }
 
@@ -147,7 +147,7 @@ impl Inspect for DevicePolicy {
         any!(self, policy => policy.reserved_by_pool())
     }
 
-    fn taken(&self) -> Vec<Share> {
+    fn taken(&self) -> Vec<SegmentUsage> {
         any!(self, policy => policy.taken())
     }
 }

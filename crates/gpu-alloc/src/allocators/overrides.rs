@@ -8,28 +8,28 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use gpu_runtime::Device;
 
 use super::choice::{AllocatorPolicy, Choice};
-use super::device_policy::{AnySuballocator, MakeSuballocator};
+use super::device_policy::{BoxedSuballocator, MakeSuballocator};
 use super::device_source::DeviceSource;
 use super::policy_in_use::PolicyInUse;
 use crate::error::{Error, Result};
 use crate::policy::{MemorySource, Suballocator, TrustedSource};
 
 /// A source for a device's allocator.
-pub(crate) type AnySource = Box<dyn PluggedSource>;
+pub(crate) type BoxedSource = Box<dyn ErasedSource>;
 
 /// What such a source can do.
-pub(crate) trait PluggedSource:
+pub(crate) trait ErasedSource:
     MemorySource<Error = gpu_runtime::Error> + fmt::Debug + Send
 {
 }
 
-impl<S: MemorySource<Error = gpu_runtime::Error> + fmt::Debug + Send> PluggedSource for S {}
+impl<S: MemorySource<Error = gpu_runtime::Error> + fmt::Debug + Send> ErasedSource for S {}
 
 /// What was put in place, until the allocators are made.
-pub(crate) struct Plugged {
+pub(crate) struct Overrides {
     /// What the program has asked for, or else the environment, as far as that was looked at.
     choice: Option<Choice>,
-    sources: BTreeMap<usize, AnySource>,
+    sources: BTreeMap<usize, BoxedSource>,
     /// The devices whose source is the program's.
     with_source: BTreeSet<usize>,
     suballocators: BTreeMap<usize, MakeSuballocator>,
@@ -37,7 +37,7 @@ pub(crate) struct Plugged {
     pub(crate) is_in_use: bool,
 }
 
-impl Plugged {
+impl Overrides {
     /// The policy that is asked for.
     pub(crate) fn choice(&mut self) -> Result<&Choice> {
         let choice = match self.choice.take() {
@@ -57,14 +57,14 @@ impl Plugged {
     }
 
     /// The source for a device.
-    fn source(&mut self, device: Device) -> &mut AnySource {
+    fn source(&mut self, device: Device) -> &mut BoxedSource {
         self.sources.entry(device.index()).or_insert_with(|| Box::new(DeviceSource::new(device)))
     }
 
     /// The same, to keep.
-    pub(crate) fn take_source(&mut self, device: Device) -> AnySource {
-        let plugged = self.sources.remove(&device.index());
-        plugged.unwrap_or_else(|| Box::new(DeviceSource::new(device)))
+    pub(crate) fn take_source(&mut self, device: Device) -> BoxedSource {
+        let overrides = self.sources.remove(&device.index());
+        overrides.unwrap_or_else(|| Box::new(DeviceSource::new(device)))
     }
 
     /// Whether the program has put a source in the place of a device's own.
@@ -154,11 +154,11 @@ where
     {
         return Err(Error::SourceOfOtherDevice { device, source_device: known.device() });
     }
-    let mut plugged = before_use()?;
-    let before = plugged.sources.insert(device.index(), Box::new(source));
-    plugged.with_source.insert(device.index());
+    let mut overrides = before_use()?;
+    let before = overrides.sources.insert(device.index(), Box::new(source));
+    overrides.with_source.insert(device.index());
     // Its destructor is the program's, and may come here.
-    drop(plugged);
+    drop(overrides);
     drop(before);
     Ok(())
 }
@@ -270,15 +270,15 @@ pub fn set_suballocator<A: Suballocator + fmt::Debug + Send + 'static>(
     device: Device,
     make: impl Fn() -> A + Send + 'static,
 ) -> Result<()> {
-    let make = Box::new(move || Box::new(make()) as AnySuballocator);
+    let make = Box::new(move || Box::new(make()) as BoxedSuballocator);
     let before = before_use()?.suballocators.insert(device.index(), make);
     drop(before);
     Ok(())
 }
 
 /// What was put in place so far. Held while the allocators are made, so that none is missed.
-pub(crate) fn plugged() -> MutexGuard<'static, Plugged> {
-    static PLUGGED: Mutex<Plugged> = Mutex::new(Plugged {
+pub(crate) fn overrides() -> MutexGuard<'static, Overrides> {
+    static PLUGGED: Mutex<Overrides> = Mutex::new(Overrides {
         choice: None,
         sources: BTreeMap::new(),
         with_source: BTreeSet::new(),
@@ -288,7 +288,7 @@ pub(crate) fn plugged() -> MutexGuard<'static, Plugged> {
     PLUGGED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn before_use() -> Result<MutexGuard<'static, Plugged>> {
-    let plugged = plugged();
-    if plugged.is_in_use { Err(Error::AllocatorInUse) } else { Ok(plugged) }
+fn before_use() -> Result<MutexGuard<'static, Overrides>> {
+    let overrides = overrides();
+    if overrides.is_in_use { Err(Error::AllocatorInUse) } else { Ok(overrides) }
 }

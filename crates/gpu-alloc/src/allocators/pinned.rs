@@ -6,11 +6,11 @@ use std::time::{Duration, Instant};
 
 use gpu_runtime::{HostAllocation, StreamId, tell_what_is_cached};
 
-use crate::cache::{Cache, Refused, State};
+use crate::cache::{Cache, AllocFailure, State};
 use crate::error::{Error, Result};
-use crate::observers::Origin;
+use crate::observers::CallSite;
 use crate::observers::history;
-use crate::observers::{Books, Moment};
+use crate::observers::{AllocationTracker, HeapState};
 use crate::policy::{
     Address, BestFit, DurationStatistic, HostMemoryStats, Limit, Log, MemorySource, Refusal,
     SourceError,
@@ -18,7 +18,7 @@ use crate::policy::{
 use crate::sizes;
 
 /// The allocator of page-locked memory. Which policy it follows is decided here and nowhere else.
-pub(crate) type PinnedCache = Cache<BestFit<StreamId>, Log<Limit<PinnedSource>>, Books>;
+pub(crate) type PinnedCache = Cache<BestFit<StreamId>, Log<Limit<PinnedSource>>, AllocationTracker>;
 
 /// Sets the limit for the process: a size in bytes, or with a unit.
 const LIMIT_VARIABLE: &str = "SLUICE_PINNED_LIMIT";
@@ -90,7 +90,7 @@ pub fn host_memory_stats() -> HostMemoryStats {
 
 /// The policy's statistics, with the times that only the source can measure.
 pub(crate) fn complete(
-    state: &State<BestFit<StreamId>, Log<Limit<PinnedSource>>, Books>,
+    state: &State<BestFit<StreamId>, Log<Limit<PinnedSource>>, AllocationTracker>,
 ) -> HostMemoryStats {
     let PinnedSource { alloc_time, free_time, .. } = state.source.source().source();
     HostMemoryStats {
@@ -138,15 +138,15 @@ pub(crate) fn cache_in_use() -> Option<&'static PinnedCache> {
 pub(crate) fn explain(
     cache: &PinnedCache,
     requested: usize,
-    origin: Origin,
-    error: Refused<Moment>,
+    call_site: CallSite,
+    error: AllocFailure<HeapState>,
 ) -> Error {
-    let (report, moment) = match error {
-        Refused::Source(error) => return error.into(),
-        Refused::Misplaced(error) => return error.into(),
-        Refused::OutOfMemory(report, moment) => (report, moment),
+    let (report, heap) = match error {
+        AllocFailure::Source(error) => return error.into(),
+        AllocFailure::Misplaced(error) => return error.into(),
+        AllocFailure::OutOfMemory(report, heap) => (report, heap),
     };
-    let error = match report.certificate.refused.refusal {
+    let error = match report.certificate.denial.refusal {
         Refusal::Limit(limit) => Error::PinnedLimit {
             requested,
             in_use: (report.allocated + report.pending) as usize,
@@ -161,7 +161,7 @@ pub(crate) fn explain(
     let limit = state.source.source().limit();
     let left = limit.map_or(0, |limit| limit.saturating_sub(report.reserved));
     if let Some(recorder) = state.watch.recorder() {
-        recorder.refused((requested as u64, left), None, origin, (error.to_string(), moment));
+        recorder.refused((requested as u64, left), None, call_site, (error.to_string(), heap));
     }
     error
 }
@@ -171,15 +171,15 @@ fn cache_with_limit(limit: Option<u64>) -> &'static PinnedCache {
     let history = history::setting();
     CACHE.get_or_init(|| {
         let policy = BestFit::new();
-        let mut books = Books::default();
-        books.record(*history, &policy);
+        let mut tracker = AllocationTracker::default();
+        tracker.record(*history, &policy);
         let source = PinnedSource { most: memory_of_the_machine(), ..PinnedSource::default() };
         tell_what_is_cached(|cached| {
             if let Some(cache) = CACHE.get() {
                 cache.tell_cached(cached);
             }
         });
-        Cache::new(policy, Log::new(Limit::new(source, limit)), books)
+        Cache::new(policy, Log::new(Limit::new(source, limit)), tracker)
     })
 }
 

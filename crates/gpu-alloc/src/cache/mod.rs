@@ -13,10 +13,10 @@ use gpu_runtime::{
 };
 use smallvec::SmallVec;
 
-pub(crate) use self::observer::Watch;
+pub(crate) use self::observer::CacheObserver;
 pub(crate) use self::state::State;
 use crate::policy::{
-    Asked, Block, BlockSnapshot, BlockState, Certificate, Front, Inspect, MemorySource, Misplaced,
+    RequestKind, Block, BlockSnapshot, BlockState, Certificate, StreamCaches, Inspect, MemorySource, Misplaced,
     OutOfMemoryReport, Policy, PoolId,
 };
 
@@ -26,9 +26,9 @@ use crate::policy::{
 /// lock. It is held while the source is asked, as its answer decides what the policy does next. It is
 /// never held while the host waits for a stream.
 #[derive(Debug)]
-pub(crate) struct Cache<P: Policy, S, W: Watch<P, S> = ()> {
+pub(crate) struct Cache<P: Policy, S, W: CacheObserver<P, S> = ()> {
     /// What is lent. To take it back or to lend it, the state's lock is held.
-    front: Front<StreamId, W::Notes>,
+    front: StreamCaches<StreamId, W::Notes>,
     state: Mutex<State<P, S, W>>,
     /// What was freed while the lock was taken, or a part of the policy lent; who needs the whole
     /// policy next deals with it first. So a drop never waits for another thread's call to the driver, nor for the lock of its own
@@ -58,7 +58,7 @@ pub(crate) struct Handed {
 
 /// Why a request was not served.
 #[derive(Debug)]
-pub(crate) enum Refused<M> {
+pub(crate) enum AllocFailure<M> {
     /// There is not enough memory, as the report and the moment say.
     OutOfMemory(Box<OutOfMemoryReport>, M),
     /// The source failed in another way.
@@ -67,12 +67,12 @@ pub(crate) enum Refused<M> {
     Misplaced(Misplaced),
 }
 
-impl<M> Refused<M> {
+impl<M> AllocFailure<M> {
     /// What shows that there is not enough memory, where that is why.
     fn certificate(&self) -> Option<&Certificate> {
         match self {
-            Refused::OutOfMemory(report, _) => Some(&report.certificate),
-            Refused::Source(_) | Refused::Misplaced(_) => None,
+            AllocFailure::OutOfMemory(report, _) => Some(&report.certificate),
+            AllocFailure::Source(_) | AllocFailure::Misplaced(_) => None,
         }
     }
 }
@@ -80,13 +80,13 @@ impl<M> Refused<M> {
 impl<P, S, W> Cache<P, S, W>
 where
     P: Policy<Stream = StreamId>,
-    P::Home: Copy,
+    P::Owner: Copy,
     S: MemorySource<Error = Error>,
-    W: Watch<P, S>,
+    W: CacheObserver<P, S>,
 {
     pub(crate) fn new(policy: P, source: S, watch: W) -> Self {
         let state = State::new(policy, source, watch);
-        Cache { front: Front::new(), state: Mutex::new(state), returned: Mutex::default() }
+        Cache { front: StreamCaches::new(), state: Mutex::new(state), returned: Mutex::default() }
     }
 
     /// The state after everything that was freed so far, with nothing lent.
@@ -103,16 +103,16 @@ where
     pub(crate) fn allocate(
         &self,
         bytes: u64,
-        home: P::Home,
+        home: P::Owner,
         alone: Option<&Stream>,
-        origin: W::Origin,
-    ) -> Result<Handed, Refused<W::Moment>> {
-        match alone.and_then(|stream| self.allocate_lent(bytes, home, stream, origin)) {
+        call_site: W::CallSite,
+    ) -> Result<Handed, AllocFailure<W::HeapState>> {
+        match alone.and_then(|stream| self.allocate_lent(bytes, home, stream, call_site)) {
             Some(block) if !block.is_shared() => {
                 Ok(Handed { block, waits_for: SmallVec::new(), waits_before_reuse: false })
             }
             Some(block) => Ok(self.handed(&self.state(), block)),
-            None => self.allocate_from_policy(bytes, home, alone, origin),
+            None => self.allocate_from_policy(bytes, home, alone, call_site),
         }
     }
 
@@ -121,11 +121,11 @@ where
     fn allocate_lent(
         &self,
         bytes: u64,
-        home: P::Home,
+        home: P::Owner,
         stream: &Stream,
-        origin: W::Origin,
+        call_site: W::CallSite,
     ) -> Option<Block> {
-        let note = |notes: &mut _, block: &_| W::note(notes, block, bytes, home, origin);
+        let note = |notes: &mut _, block: &_| W::note(notes, block, bytes, home, call_site);
         self.front.allocate(stream.id(), bytes, note)
     }
 
@@ -142,16 +142,16 @@ where
     fn allocate_from_policy(
         &self,
         bytes: u64,
-        home: P::Home,
+        home: P::Owner,
         alone: Option<&Stream>,
-        origin: W::Origin,
-    ) -> Result<Handed, Refused<W::Moment>> {
+        call_site: W::CallSite,
+    ) -> Result<Handed, AllocFailure<W::HeapState>> {
         // Where what is held leaves too little, no work is worth a wait.
-        let is_full = |refused: &Refused<_>| {
-            let refused = refused.certificate().map(|certificate| certificate.refused);
-            refused.is_some_and(|it| !it.is_rejection() && it.asked != Asked::Total)
+        let is_full = |refused: &AllocFailure<_>| {
+            let refused = refused.certificate().map(|certificate| certificate.denial);
+            refused.is_some_and(|it| !it.is_rejection() && it.kind != RequestKind::Total)
         };
-        let waits_for_work = |refused: &Refused<_>| {
+        let waits_for_work = |refused: &AllocFailure<_>| {
             refused.certificate().is_some_and(|certificate| !certificate.is_final())
         };
         let attempt = |may_be_alone| {
@@ -159,7 +159,7 @@ where
             if may_be_alone
                 && let Some(stream) = alone
                 && self.lend(&mut state, stream.id())
-                && let Some(block) = self.allocate_lent(bytes, home, stream, origin)
+                && let Some(block) = self.allocate_lent(bytes, home, stream, call_site)
             {
                 return Ok(self.handed(&state, block));
             }
@@ -167,7 +167,7 @@ where
             if let Some(stream) = alone {
                 state.know(stream);
             }
-            let outcome = state.allocate(bytes, home, origin);
+            let outcome = state.allocate(bytes, home, call_site);
             if outcome.is_ok() {
                 let users = mem::take(&mut state.users);
                 // Who is in a pool comes to the policy each time, and would have to take all of it
@@ -251,7 +251,7 @@ where
             waiting.len()
         };
         if let Some(mut state) = state
-            && (self.front.has_nothing() || waiting > Front::<StreamId>::MOST_WAITING)
+            && (self.front.has_nothing() || waiting > StreamCaches::<StreamId>::MOST_WAITING)
         {
             self.collect(&mut state);
         }

@@ -5,11 +5,11 @@ use std::collections::BTreeSet;
 use crate::policy::{Block, Policy};
 
 /// Is told, under the cache's lock, of everything that a policy decides.
-pub(crate) trait Watch<P: Policy, S> {
+pub(crate) trait CacheObserver<P: Policy, S> {
     /// What a request says of who makes it.
-    type Origin: Copy;
+    type CallSite: Copy;
     /// What is remembered of the state in which a request was refused.
-    type Moment;
+    type HeapState;
     /// What is noted of memory that a part of the policy hands out while it is lent.
     type Notes;
 
@@ -22,17 +22,17 @@ pub(crate) trait Watch<P: Policy, S> {
     /// Takes them back.
     fn take_back(&mut self, part: usize, notes: Self::Notes);
 
-    /// As [`allocated`](Watch::allocated), under the lock of a part that is lent.
+    /// As [`allocated`](CacheObserver::allocated), under the lock of a part that is lent.
     fn note(
         notes: &mut Self::Notes,
         block: &Block,
         bytes: u64,
-        home: P::Home,
-        origin: Self::Origin,
+        home: P::Owner,
+        call_site: Self::CallSite,
     );
 
     /// A block was handed out for a request of that many bytes.
-    fn allocated(&mut self, block: &Block, bytes: u64, home: P::Home, origin: Self::Origin);
+    fn allocated(&mut self, block: &Block, bytes: u64, home: P::Owner, call_site: Self::CallSite);
 
     /// A block is about to be given back, with the last use on each stream, for which it waits, or
     /// leaves that to its next owner.
@@ -47,16 +47,16 @@ pub(crate) trait Watch<P: Policy, S> {
     fn completed(&mut self, stream: P::Stream, sequence: u64);
 
     /// The source may have been called, for a request if there was one.
-    fn called(&mut self, source: &mut S, request: Option<(P::Home, Self::Origin)>);
+    fn called(&mut self, source: &mut S, request: Option<(P::Owner, Self::CallSite)>);
 
     /// A request was refused, and may be made once more.
-    fn refused(&self, policy: &P) -> Self::Moment;
+    fn refused(&self, policy: &P) -> Self::HeapState;
 }
 
 /// Nobody looks on.
-impl<P: Policy, S> Watch<P, S> for () {
-    type Origin = ();
-    type Moment = ();
+impl<P: Policy, S> CacheObserver<P, S> for () {
+    type CallSite = ();
+    type HeapState = ();
     type Notes = ();
 
     fn may_lend(&self) -> bool {
@@ -67,15 +67,15 @@ impl<P: Policy, S> Watch<P, S> for () {
 
     fn take_back(&mut self, _: usize, (): ()) {}
 
-    fn note((): &mut (), _: &Block, _: u64, _: P::Home, (): ()) {}
+    fn note((): &mut (), _: &Block, _: u64, _: P::Owner, (): ()) {}
 
-    fn allocated(&mut self, _: &Block, _: u64, _: P::Home, (): ()) {}
+    fn allocated(&mut self, _: &Block, _: u64, _: P::Owner, (): ()) {}
 
     fn freed(&mut self, _: &Block, _: &[(P::Stream, u64)], _: bool) {}
 
     fn completed(&mut self, _: P::Stream, _: u64) {}
 
-    fn called(&mut self, _: &mut S, _: Option<(P::Home, ())>) {}
+    fn called(&mut self, _: &mut S, _: Option<(P::Owner, ())>) {}
 
     fn refused(&self, _: &P) {}
 }

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use gpu_runtime::{Error, KeptStream, Stream, StreamId, StreamPoint, is_observed};
 use smallvec::SmallVec;
 
-use super::observer::Watch;
-use super::{Handed, Refused, Returned};
-use crate::policy::{AllocateError, Front, MemorySource, Policy};
+use super::observer::CacheObserver;
+use super::{Handed, AllocFailure, Returned};
+use crate::policy::{AllocateError, StreamCaches, MemorySource, Policy};
 
 /// A policy with its source, who looks on, and what it does not know: streams, waits, refusals.
 #[derive(Debug)]
@@ -30,9 +30,9 @@ pub(crate) struct State<P, S, W> {
 impl<P, S, W> State<P, S, W>
 where
     P: Policy<Stream = StreamId>,
-    P::Home: Copy,
+    P::Owner: Copy,
     S: MemorySource<Error = Error>,
-    W: Watch<P, S>,
+    W: CacheObserver<P, S>,
 {
     pub(super) fn new(policy: P, source: S, watch: W) -> Self {
         let (streams, users) = (BTreeMap::new(), SmallVec::new());
@@ -42,24 +42,24 @@ where
     pub(super) fn allocate(
         &mut self,
         bytes: u64,
-        home: P::Home,
-        origin: W::Origin,
-    ) -> Result<Handed, Refused<W::Moment>> {
+        home: P::Owner,
+        call_site: W::CallSite,
+    ) -> Result<Handed, AllocFailure<W::HeapState>> {
         self.poll();
         let outcome = self.policy.allocate(&mut self.source, bytes, home);
-        self.watch.called(&mut self.source, Some((home, origin)));
+        self.watch.called(&mut self.source, Some((home, call_site)));
         match outcome {
             Ok(block) => {
-                self.watch.allocated(&block, bytes, home, origin);
+                self.watch.allocated(&block, bytes, home, call_site);
                 let waits_for = self.points(self.policy.waits_for(&block)).collect();
                 let waits_before_reuse = self.policy.waits_before_reuse(&block);
                 Ok(Handed { block, waits_for, waits_before_reuse })
             }
             Err(AllocateError::OutOfMemory(report)) => {
-                Err(Refused::OutOfMemory(report, self.watch.refused(&self.policy)))
+                Err(AllocFailure::OutOfMemory(report, self.watch.refused(&self.policy)))
             }
-            Err(AllocateError::Source(error)) => Err(Refused::Source(error)),
-            Err(AllocateError::Misplaced(error)) => Err(Refused::Misplaced(error)),
+            Err(AllocateError::Source(error)) => Err(AllocFailure::Source(error)),
+            Err(AllocateError::Misplaced(error)) => Err(AllocFailure::Misplaced(error)),
         }
     }
 
@@ -97,7 +97,7 @@ where
         if self.streams.contains_key(&stream.id()) {
             return;
         }
-        if self.streams.len() >= Front::<StreamId>::MOST_STREAMS {
+        if self.streams.len() >= StreamCaches::<StreamId>::MOST_STREAMS {
             self.end_abandoned();
         }
         self.streams.insert(stream.id(), KeptStream::new(stream));

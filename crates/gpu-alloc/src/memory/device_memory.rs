@@ -14,10 +14,10 @@ use super::memory_pool::MemoryPool;
 use crate::allocators::device::{self, DeviceCache};
 use crate::cache::{self, Handed};
 use crate::error::{Error, Result};
-use crate::observers::Origin;
+use crate::observers::CallSite;
 use crate::observers::Tag;
 use crate::out_of_memory::Request;
-use crate::policy::{Block, Home, PoolOf};
+use crate::policy::{Block, StreamAndPool, PoolOf};
 
 /// Allocates `bytes` of memory on a device, for use on `stream`: at least 512-byte aligned, not
 /// initialised.
@@ -44,7 +44,7 @@ use crate::policy::{Block, Home, PoolOf};
 #[track_caller]
 pub fn allocate(device: Device, bytes: usize, stream: &Stream) -> Result<DeviceMemory> {
     let place = outermost_place(Location::caller());
-    let origin = Origin { place, tag: Tag::current() };
+    let call_site = CallSite { place, tag: Tag::current() };
     if stream.device() != device {
         return Err(Error::StreamOfOtherDevice { device, stream_device: stream.device() });
     }
@@ -55,8 +55,8 @@ pub fn allocate(device: Device, bytes: usize, stream: &Stream) -> Result<DeviceM
     }
     let capture = Capture::of(&stream)?;
     let (taken, uses) = match &capture {
-        None => Taken::for_work(device, bytes, &stream, origin)?,
-        Some(capture) => Taken::for_captured_work(device, bytes, &stream, capture, origin)?,
+        None => Taken::for_work(device, bytes, &stream, call_site)?,
+        Some(capture) => Taken::for_captured_work(device, bytes, &stream, capture, call_site)?,
     };
     let ptr = DevicePtr::from_address(taken.block.address().0);
     let (device_of, stream_of) = (Some(device), Some(stream.id()));
@@ -88,11 +88,11 @@ impl Taken {
         device: Device,
         bytes: usize,
         stream: &Stream,
-        origin: Origin,
+        call_site: CallSite,
     ) -> Result<(Taken, Arc<Uses>)> {
         let pool = MemoryPool::current();
-        let home = Home { pool: pool.map(|pool| PoolOf::Program(pool.id())), stream: stream.id() };
-        let (taken, waits_for) = Taken::new(device, bytes, stream, home, origin)?;
+        let home = StreamAndPool { pool: pool.map(|pool| PoolOf::Program(pool.id())), stream: stream.id() };
+        let (taken, waits_for) = Taken::new(device, bytes, stream, home, call_site)?;
         // Whatever the program's order is, nobody overtakes the last owner.
         let waited = waits_for.iter().try_for_each(|point| stream.wait_point(point));
         if let Err(error) = waited {
@@ -115,12 +115,12 @@ impl Taken {
         bytes: usize,
         stream: &Stream,
         capture: &Capture,
-        origin: Origin,
+        call_site: CallSite,
     ) -> Result<(Taken, Arc<Uses>)> {
         let pool = MemoryPool::of(capture);
         // What the allocator does is done once, and not by each launch.
-        let home = Home { pool: Some(PoolOf::Graphs(pool.id())), stream: stream.id() };
-        let take = || Taken::new(device, bytes, stream, home, origin);
+        let home = StreamAndPool { pool: Some(PoolOf::Graphs(pool.id())), stream: stream.id() };
+        let take = || Taken::new(device, bytes, stream, home, call_site);
         // What graphs keep is handed out only when no other stream uses it.
         let (mut taken, _) = with_capture_mode(CaptureMode::Relaxed, take)?;
         taken.pool = Some(Arc::downgrade(&pool));
@@ -132,13 +132,13 @@ impl Taken {
         device: Device,
         bytes: usize,
         stream: &Stream,
-        home: Home<StreamId>,
-        origin: Origin,
+        home: StreamAndPool<StreamId>,
+        call_site: CallSite,
     ) -> Result<(Taken, SmallVec<[StreamPoint; 2]>)> {
         let cache = device::cache(device)?;
         let alone = home.pool.is_none().then_some(stream);
-        let handed = cache.allocate(bytes as u64, home, alone, origin);
-        let request = Request { device, home, origin };
+        let handed = cache.allocate(bytes as u64, home, alone, call_site);
+        let request = Request { device, home, call_site };
         let Handed { block, waits_for, waits_before_reuse } =
             handed.map_err(|error| device::explain(cache, request, error))?;
         let is_of_stream = alone.is_some();

@@ -32,7 +32,7 @@ pub struct NewMemoryFill {
 /// `fill` is the allocation's. Memory for work that is being captured is not filled: a graph would
 /// fill it at each launch. Of several fills the last holds that has not ended.
 ///
-/// That cannot be a [wrapper](crate::policy::Wrapper) of a source: a source knows no stream to fill
+/// That cannot be a [wrapper](crate::policy::Adaptor) of a source: a source knows no stream to fill
 /// memory on, and does not see what is handed out again.
 ///
 /// Off, as it is at first, it costs an allocation the reading of a flag.

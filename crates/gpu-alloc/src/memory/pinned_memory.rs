@@ -9,7 +9,7 @@ use gpu_runtime::{Allocation, DevicePtr, Freed, Uses, is_observed, outermost_pla
 use crate::allocators::pinned::{self, PinnedCache};
 use crate::cache::{self, Handed};
 use crate::error::Result;
-use crate::observers::Origin;
+use crate::observers::CallSite;
 use crate::observers::Tag;
 use crate::policy::Block;
 
@@ -37,10 +37,10 @@ pub fn allocate_pinned(bytes: usize) -> Result<PinnedMemory> {
     let cache = pinned::cache()?;
     // It is handed out when nobody uses it any more.
     let place = outermost_place(Location::caller());
-    let origin = Origin { place, tag: Tag::current() };
+    let call_site = CallSite { place, tag: Tag::current() };
     let Handed { block, .. } = cache
-        .allocate(bytes as u64, (), None, origin)
-        .map_err(|error| pinned::explain(cache, bytes, origin, error))?;
+        .allocate(bytes as u64, (), None, call_site)
+        .map_err(|error| pinned::explain(cache, bytes, call_site, error))?;
     let address = block.address().0 as usize;
     let start = DevicePtr::from_address(block.address().0);
     Allocation { start, bytes, device: None, stream: None, is_part: true, place }.tell();

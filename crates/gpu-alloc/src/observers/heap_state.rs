@@ -4,15 +4,15 @@ use std::collections::HashMap;
 
 use gpu_runtime::StreamId;
 
-use super::live_allocations::Holder;
-use crate::policy::{Address, Segment};
+use super::live_allocations::AllocationRecord;
+use crate::policy::{Address, SegmentSnapshot};
 
 /// An allocator's memory at a moment, with its holders.
 #[derive(Debug, Clone)]
-pub(crate) struct Moment {
-    pub(crate) segments: Vec<Segment<StreamId>>,
+pub(crate) struct HeapState {
+    pub(crate) segments: Vec<SegmentSnapshot<StreamId>>,
     /// By address; some may be of memory that is free by now.
-    pub(crate) holders: HashMap<Address, Holder>,
+    pub(crate) holders: HashMap<Address, AllocationRecord>,
     /// How many allocations there were so far.
     pub(crate) allocations: u64,
 }

@@ -6,23 +6,23 @@ use std::panic::Location;
 use gpu_runtime::StreamId;
 
 use super::Tag;
-use crate::policy::{Address, Block, Home};
+use crate::policy::{Address, Block, StreamAndPool};
 
 /// Who asks for memory: a place in the source, and what it says the memory is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) struct Origin {
+pub(crate) struct CallSite {
     pub(crate) place: &'static Location<'static>,
     pub(crate) tag: Option<Tag>,
 }
 
 /// Who got a block, and when.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Holder {
+pub(crate) struct AllocationRecord {
     pub(crate) address: Address,
     pub(crate) requested: u64,
     /// Nothing for memory that belongs to no stream.
-    pub(crate) home: Option<Home<StreamId>>,
-    pub(crate) origin: Origin,
+    pub(crate) home: Option<StreamAndPool<StreamId>>,
+    pub(crate) call_site: CallSite,
     /// How many allocations of the device came before it; about that many, where several streams
     /// allocate at once.
     pub(crate) number: u64,
@@ -32,12 +32,12 @@ pub(crate) struct Holder {
 
 /// A block that was handed out, and to whom.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Handout<'a> {
+pub(crate) struct NewAllocation<'a> {
     pub(crate) block: &'a Block,
     pub(crate) requested: u64,
-    pub(crate) home: Option<Home<StreamId>>,
-    pub(crate) origin: Origin,
-    /// As in [`Holder`].
+    pub(crate) home: Option<StreamAndPool<StreamId>>,
+    pub(crate) call_site: CallSite,
+    /// As in [`AllocationRecord`].
     pub(crate) time: Option<u64>,
 }
 
@@ -46,23 +46,23 @@ pub(crate) struct Handout<'a> {
 /// It is written with each allocation, and not at all when memory is freed: who asks looks for the
 /// newest holder of an address that is in use.
 #[derive(Debug, Default)]
-pub(crate) struct Holders {
-    parts: Vec<PartHolders>,
+pub(crate) struct LiveAllocations {
+    parts: Vec<CacheAllocations>,
     count: u64,
 }
 
 /// Those of a part of the policy's memory, which may be lent with it.
 #[derive(Debug, Default)]
-pub(crate) struct PartHolders {
-    last: Vec<Option<Holder>>,
+pub(crate) struct CacheAllocations {
+    last: Vec<Option<AllocationRecord>>,
     /// How many allocations there were so far, as far as is known here.
     count: u64,
     /// How many there were when it was lent.
     lent_at: u64,
 }
 
-impl Holders {
-    pub(crate) fn hold(&mut self, handout: Handout<'_>) -> &Holder {
+impl LiveAllocations {
+    pub(crate) fn hold(&mut self, handout: NewAllocation<'_>) -> &AllocationRecord {
         let count = self.count;
         self.count += 1;
         let part = self.part(handout.block.place().0);
@@ -71,24 +71,24 @@ impl Holders {
     }
 
     /// Who has a block that is not given back yet.
-    pub(crate) fn of(&self, block: &Block) -> Option<&Holder> {
+    pub(crate) fn of(&self, block: &Block) -> Option<&AllocationRecord> {
         let (part, index) = block.place();
         self.parts.get(part)?.last.get(index)?.as_ref()
     }
 
-    pub(crate) fn lend(&mut self, part: usize) -> PartHolders {
+    pub(crate) fn lend(&mut self, part: usize) -> CacheAllocations {
         let count = self.count;
-        PartHolders { count, lent_at: count, ..std::mem::take(self.part(part)) }
+        CacheAllocations { count, lent_at: count, ..std::mem::take(self.part(part)) }
     }
 
-    pub(crate) fn take_back(&mut self, part: usize, holders: PartHolders) {
+    pub(crate) fn take_back(&mut self, part: usize, holders: CacheAllocations) {
         self.count += holders.count - holders.lent_at;
         *self.part(part) = holders;
     }
 
-    fn part(&mut self, part: usize) -> &mut PartHolders {
+    fn part(&mut self, part: usize) -> &mut CacheAllocations {
         if part >= self.parts.len() {
-            self.parts.resize_with(part + 1, PartHolders::default);
+            self.parts.resize_with(part + 1, CacheAllocations::default);
         }
         &mut self.parts[part]
     }
@@ -99,8 +99,8 @@ impl Holders {
     }
 
     /// The last holder of each address that was handed out, and perhaps given back since.
-    pub(crate) fn by_address(&self) -> HashMap<Address, Holder> {
-        let mut newest = HashMap::<_, Holder>::new();
+    pub(crate) fn by_address(&self) -> HashMap<Address, AllocationRecord> {
+        let mut newest = HashMap::<_, AllocationRecord>::new();
         for holder in self.parts.iter().flat_map(|part| part.last.iter().flatten()) {
             let known = newest.entry(holder.address).or_insert(*holder);
             if known.number < holder.number {
@@ -111,16 +111,16 @@ impl Holders {
     }
 }
 
-impl PartHolders {
+impl CacheAllocations {
     #[inline]
-    pub(crate) fn hold(&mut self, handout: Handout<'_>) -> &Holder {
-        let Handout { block, requested, home, origin, time } = handout;
+    pub(crate) fn hold(&mut self, handout: NewAllocation<'_>) -> &AllocationRecord {
+        let NewAllocation { block, requested, home, call_site, time } = handout;
         let (index, number) = (block.place().1, self.count);
         self.count += 1;
         if index >= self.last.len() {
             self.last.resize(index + 1, None);
         }
         let address = block.address();
-        self.last[index].insert(Holder { address, requested, home, origin, number, time })
+        self.last[index].insert(AllocationRecord { address, requested, home, call_site, number, time })
     }
 }

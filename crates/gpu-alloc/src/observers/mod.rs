@@ -1,15 +1,15 @@
 //! Who holds an allocator's memory and what it did, written down while it works.
 //!
-//! `MemoryLog` is the observer of each cache. It keeps the last allocation at each block
+//! `AllocationTracker` is the observer of each cache. It keeps the last allocation at each block
 //! (`live_allocations`) and, where a program has asked for it, the events (`history`).
 
 mod heap_state;
 pub(crate) mod history;
 mod live_allocations;
-mod memory_log;
+mod allocation_tracker;
 mod tag;
 
-pub(crate) use heap_state::Moment;
-pub(crate) use live_allocations::{Holder, Origin};
-pub(crate) use memory_log::Books;
+pub(crate) use heap_state::HeapState;
+pub(crate) use live_allocations::{AllocationRecord, CallSite};
+pub(crate) use allocation_tracker::AllocationTracker;
 pub use tag::{MemoryTag, Tag, memory_tag, with_memory_tag};

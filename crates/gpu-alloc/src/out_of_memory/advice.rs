@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::OutOfMemory;
-use crate::policy::KeptBy;
+use crate::policy::Retention;
 
 /// Why a request was refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -77,10 +77,10 @@ impl OutOfMemory {
     /// Whether nothing was tried, and to give the cache back would have been enough.
     fn would_fit_without_cache(&self) -> bool {
         let unused =
-            self.certificate.kept_by(KeptBy::Nobody) + self.certificate.kept_by(KeptBy::Work);
+            self.certificate.retained(Retention::None) + self.certificate.retained(Retention::Work);
         let kept = (self.reserved as u64).saturating_sub(unused);
         let limit = self.limit.unwrap_or(usize::MAX) as u64;
-        self.certificate.refused.is_rejection() && kept.saturating_add(self.needed as u64) <= limit
+        self.certificate.denial.is_rejection() && kept.saturating_add(self.needed as u64) <= limit
     }
 
     /// What the program may do instead.

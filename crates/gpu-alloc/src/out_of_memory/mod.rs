@@ -51,10 +51,10 @@ use crate::policy::{Certificate, PoolOf};
 /// assert_eq!(report.enough_to_release, report.holders, "no less would do");
 ///
 /// // All that was taken is held, and for the rest the driver had nothing left.
-/// use gpu_alloc::policy::KeptBy;
+/// use gpu_alloc::policy::Retention;
 /// let certificate = &report.certificate;
 /// assert!(certificate.is_final());
-/// assert_eq!(certificate.kept_by(KeptBy::Holders), report.reserved as u64);
+/// assert_eq!(certificate.retained(Retention::Allocations), report.reserved as u64);
 /// println!("{certificate}");
 /// # drop(weights);
 /// # Ok::<(), gpu_alloc::Error>(())

@@ -15,7 +15,7 @@ thread_local! {
 
 type Observer = dyn Fn(&OutOfMemory) + Send + Sync;
 
-/// Calls `observer` with each request that a device cannot serve, until the result is dropped: to
+/// Logging `observer` with each request that a device cannot serve, until the result is dropped: to
 /// log it, or to write a [snapshot](crate::memory_snapshot) while the memory is still as it was.
 ///
 /// It is called in the thread whose request it is, just before that gets its error, with no lock

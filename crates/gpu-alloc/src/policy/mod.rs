@@ -9,9 +9,9 @@
 //!   merged, by stream.
 //! - [`BestFit`] keeps page-locked host memory: segments, split and merged, for all streams.
 //! - [`Stitched`] keeps device memory as pages that are put where addresses are free, and lends
-//!   what concerns one stream only to a [`Front`], which many threads can use.
+//!   what concerns one stream only to a [`StreamCaches`], which many threads can use.
 //! - [`Suballocated`] leaves what lies where to a program's own [`Suballocator`].
-//! - [`Limit`], [`Log`] and other [wrappers](Wrapper) go around a source, one around the other.
+//! - [`Limit`], [`Log`] and other [wrappers](Adaptor) go around a source, one around the other.
 //!
 //! ```
 //! use gpu_alloc::policy::{Address, Limit, MemorySource, Policy, Pytorch, SourceError};
@@ -44,51 +44,35 @@
 
 mod best_fit;
 mod block;
-mod certificate;
-mod counts;
-mod front;
-mod lent;
-mod limit;
-mod log;
-mod on_refusal;
 mod pending;
 mod pytorch;
 mod report;
 mod slab;
-mod snapshot;
 mod source;
-mod statistics;
 mod stitched;
+mod stream_caches;
 mod suballocated;
-mod sync;
-mod tally;
-mod trusted;
 mod uses;
-mod wrapped;
 
 use std::collections::BTreeSet;
 use std::time::Duration;
 
 pub use best_fit::BestFit;
-pub use block::{Address, Block, ForeignBlock, Home, PoolId, PoolOf, StreamName};
-pub use certificate::{Asked, Certificate, KeptBy, Place, Refused, Share};
-pub use counts::SourceCounts;
-pub use front::{Front, StreamNumber};
-pub use limit::{Cap, Limit};
-pub use log::{Calls, Log, SourceCall};
-pub use on_refusal::OnRefusal;
+pub use block::{Address, Block, ForeignBlock, PoolId, PoolOf, StreamAndPool, StreamName};
 pub use pytorch::{OptionsError, Pytorch, PytorchOptions};
-pub use report::{AllocateError, OutOfMemoryReport, Refusal};
-pub use snapshot::{BlockSnapshot, BlockState, Inspect, Segment};
-pub use source::{MemorySource, Physical, SourceError, VirtualMemory};
-pub use statistics::{
-    DurationStatistic, HostMemoryStats, MemoryStats, Pool, PoolStatistics, Statistic,
+pub use report::{
+    AllocateError, BlockSnapshot, BlockState, Certificate, ClosestPlace, DurationStatistic,
+    HostMemoryStats, Inspect, MemoryStats, OutOfMemoryReport, Pool, PoolStatistics, Retention,
+    SegmentSnapshot, SegmentUsage, Statistic,
 };
-pub use stitched::{Lane, Stitched};
+pub(crate) use source::SealedSource;
+pub use source::{
+    Adapted, Adaptor, Limit, Limiting, Log, Logging, MemorySource, OnRefusal, Physical, Refusal,
+    RequestKind, SourceCall, SourceCounts, SourceDenial, SourceError, TrustedSource, VirtualMemory,
+};
+pub use stitched::{Stitched, StreamCache};
+pub use stream_caches::{StreamCaches, StreamNumber};
 pub use suballocated::{Misplaced, Problem, Suballocated, Suballocator};
-pub(crate) use trusted::Sealed as SealedSource;
-pub use trusted::TrustedSource;
-pub use wrapped::{Wrapped, Wrapper};
 
 /// A way to keep memory for reuse.
 ///
@@ -99,7 +83,7 @@ pub trait Policy {
     type Stream: StreamName;
 
     /// What a block belongs to: the stream on which it may be reused without waiting, or nothing.
-    type Home;
+    type Owner;
 
     /// Hands out at least `bytes`, from what is kept or else from `source`.
     ///
@@ -117,7 +101,7 @@ pub trait Policy {
         &mut self,
         source: &mut S,
         bytes: u64,
-        home: Self::Home,
+        home: Self::Owner,
     ) -> Result<Block, AllocateError<S::Error>>;
 
     /// Takes a block back. `uses` holds the last use on each stream that used it, in any order.
@@ -171,17 +155,17 @@ pub trait Policy {
     /// What [`release_cached`](Self::release_cached) waits for, besides what is awaited for reuse.
     fn awaited_for_release(&self) -> impl Iterator<Item = (Self::Stream, u64)>;
 
-    /// Lends the part of its memory that serves a stream, to be used apart by a [`Front`]; nothing if
+    /// Lends the part of its memory that serves a stream, to be used apart by a [`StreamCaches`]; nothing if
     /// it has none, or has lent it already. A policy that lends nothing need not know of this.
     ///
     /// Until everything is taken back, no other method must be called but this one.
-    fn lend(&mut self, stream: Self::Stream) -> Option<Box<Lane<Self::Stream>>> {
+    fn lend(&mut self, stream: Self::Stream) -> Option<Box<StreamCache<Self::Stream>>> {
         let _ = stream;
         None
     }
 
     /// Takes back what it has lent, with what was done there.
-    fn take_back(&mut self, lane: Box<Lane<Self::Stream>>) {
+    fn take_back(&mut self, lane: Box<StreamCache<Self::Stream>>) {
         drop(lane);
     }
 

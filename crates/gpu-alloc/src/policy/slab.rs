@@ -9,7 +9,7 @@ use std::ops::{Index, IndexMut};
 pub(super) struct Slot(NonZero<u32>);
 
 /// The bits that say which slab it is.
-const LANE_BITS: u32 = 5;
+const SLAB_BITS: u32 = 5;
 
 impl Slot {
     /// Orders after every slot in use; the end of a range of keys that end in a slot.
@@ -18,25 +18,25 @@ impl Slot {
     pub(super) const FIRST: Slot = Slot(NonZero::<u32>::MIN);
 
     /// The slabs that can be told apart; one that is alone has number 0.
-    pub(super) const LANES: usize = 1 << LANE_BITS;
+    pub(super) const SLABS: usize = 1 << SLAB_BITS;
 
     #[inline]
     pub(super) fn index(self) -> usize {
-        (self.0.get() >> LANE_BITS) as usize - 1
+        (self.0.get() >> SLAB_BITS) as usize - 1
     }
 
     /// The number of the slab.
     #[inline]
-    pub(super) fn lane(self) -> usize {
-        self.0.get() as usize % Slot::LANES
+    pub(super) fn slab(self) -> usize {
+        self.0.get() as usize % Slot::SLABS
     }
 
     /// The slot of the record at `index`. There are fewer than 2²⁷ records in a slab, as each stands
     /// for memory of 512 bytes or more.
-    pub(super) fn at(lane: usize, index: usize) -> Slot {
+    pub(super) fn at(slab: usize, index: usize) -> Slot {
         let index =
-            u32::try_from(index + 1).ok().filter(|index| index.leading_zeros() >= LANE_BITS);
-        let number = index.map(|index| index << LANE_BITS | lane as u32).and_then(NonZero::new);
+            u32::try_from(index + 1).ok().filter(|index| index.leading_zeros() >= SLAB_BITS);
+        let number = index.map(|index| index << SLAB_BITS | slab as u32).and_then(NonZero::new);
         Slot(number.expect("a slab has fewer than 2^27 records"))
     }
 }

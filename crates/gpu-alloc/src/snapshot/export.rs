@@ -134,10 +134,10 @@ impl<'a> Exporter<'a> {
         });
         entries.of("dropped_events").int(device.dropped_events);
         if let Some(OutOfMemoryMoment { time_us, report, segments }) = &device.out_of_memory {
-            entries.of("out_of_memory").dict(|moment| {
-                moment.of("time_us").int(*time_us);
-                moment.of("report").text(report);
-                self.segments(moment.of("segments"), segments);
+            entries.of("out_of_memory").dict(|heap| {
+                heap.of("time_us").int(*time_us);
+                heap.of("report").text(report);
+                self.segments(heap.of("segments"), segments);
             });
         }
     }

@@ -203,7 +203,7 @@ impl Importer {
     }
 
     fn device(&mut self, value: Value<'_>) -> Result<DeviceState> {
-        let moment = value.get("out_of_memory");
+        let heap = value.get("out_of_memory");
         Ok(DeviceState {
             device: usize::try_from(number(value, "device")?).unwrap_or(usize::MAX),
             name: self.copy(&text(value, "name").unwrap_or_default())?,
@@ -213,7 +213,7 @@ impl Importer {
             limit: optional(value, "limit")?,
             statistics: self.statistics(value.get("statistics"))?,
             dropped_events: number_or(value, "dropped_events", 0)?,
-            out_of_memory: moment.map(|moment| self.moment(moment)).transpose()?,
+            out_of_memory: heap.map(|heap| self.heap(heap)).transpose()?,
         })
     }
 
@@ -225,7 +225,7 @@ impl Importer {
         numbers.map(|(name, number)| Ok((self.copy(name)?, number))).collect()
     }
 
-    fn moment(&mut self, value: Value<'_>) -> Result<OutOfMemoryMoment> {
+    fn heap(&mut self, value: Value<'_>) -> Result<OutOfMemoryMoment> {
         let segments = value.get("segments").ok_or(SnapshotError::Field { field: "segments" })?;
         Ok(OutOfMemoryMoment {
             time_us: number_or(value, "time_us", 0)?,

@@ -12,10 +12,10 @@ use super::{
 };
 use crate::allocators::device::{self, DeviceCache};
 use crate::allocators::pinned::{self, PinnedCache};
-use crate::observers::Moment;
-use crate::observers::Origin;
+use crate::observers::HeapState;
+use crate::observers::CallSite;
 use crate::observers::history::{Event, InUse, LastRefusal, Recorder, What};
-use crate::policy::{self, BlockState, Home, PoolOf};
+use crate::policy::{self, BlockState, StreamAndPool, PoolOf};
 use crate::statistics;
 
 /// Shows every segment of every device, and of page-locked memory, with its blocks, what they are doing
@@ -34,19 +34,19 @@ pub fn memory_snapshot() -> Snapshot {
 
 fn host_memory(names: &mut Names, cache: &PinnedCache) -> HostMemory {
     let state = &mut *cache.lock();
-    let moment = state.watch.moment(&state.policy);
+    let heap = state.watch.heap(&state.policy);
     let statistics = pinned::complete(state);
     let limit = state.source.source().limit();
     let Recorded { events, dropped, refusal } = Recorded::of(state.watch.recorder());
     HostMemory {
-        segments: names.segments(0, &moment, &events).collect(),
+        segments: names.segments(0, &heap, &events).collect(),
         trace: events.iter().map(|event| names.entry(event)).collect(),
         state: DeviceState {
             name: "page-locked memory of the host".to_owned(),
             limit,
             statistics: statistics.entries().collect(),
             dropped_events: dropped,
-            out_of_memory: refusal.map(|refusal| names.moment(0, refusal, &events)),
+            out_of_memory: refusal.map(|refusal| names.heap(0, refusal, &events)),
             ..DeviceState::default()
         },
     }
@@ -76,11 +76,11 @@ fn add_device(snapshot: &mut Snapshot, names: &mut Names, device: Device, cache:
     let name = device.properties().map_or_else(|_| device.to_string(), |of| of.name);
     let mut state = cache.lock();
     let state = &mut *state;
-    let moment = state.watch.moment(&state.policy);
+    let heap = state.watch.heap(&state.policy);
     let statistics = statistics::complete(state);
     let limit = state.source.source().limit();
     let Recorded { events, dropped, refusal } = Recorded::of(state.watch.recorder());
-    snapshot.segments.extend(names.segments(device.index(), &moment, &events));
+    snapshot.segments.extend(names.segments(device.index(), &heap, &events));
     snapshot.device_traces.push(events.iter().map(|event| names.entry(event)).collect());
     snapshot.devices.push(DeviceState {
         device: device.index(),
@@ -91,7 +91,7 @@ fn add_device(snapshot: &mut Snapshot, names: &mut Names, device: Device, cache:
         limit,
         statistics: statistics.entries().collect(),
         dropped_events: dropped,
-        out_of_memory: refusal.map(|refusal| names.moment(device.index(), refusal, &events)),
+        out_of_memory: refusal.map(|refusal| names.heap(device.index(), refusal, &events)),
     });
 }
 
@@ -103,27 +103,27 @@ struct Names {
 }
 
 impl Names {
-    fn moment(
+    fn heap(
         &mut self,
         device: usize,
         refusal: LastRefusal,
         events: &[Event],
     ) -> OutOfMemoryMoment {
-        let LastRefusal { time, report, moment } = refusal;
-        let segments = self.segments(device, &moment, events).collect();
+        let LastRefusal { time, report, heap } = refusal;
+        let segments = self.segments(device, &heap, events).collect();
         OutOfMemoryMoment { time_us: time, report, segments }
     }
 
     fn segments(
         &mut self,
         device: usize,
-        moment: &Moment,
+        heap: &HeapState,
         events: &[Event],
     ) -> impl Iterator<Item = Segment> {
         let is_taken = |event: &&Event| matches!(event.what, What::SegmentAlloc | What::SegmentMap);
         let taken = events.iter().filter(is_taken);
-        let taken: HashMap<_, _> = taken.map(|event| (event.address, event.origin)).collect();
-        moment.segments.iter().map(move |segment| Segment {
+        let taken: HashMap<_, _> = taken.map(|event| (event.address, event.call_site)).collect();
+        heap.segments.iter().map(move |segment| Segment {
             device,
             address: segment.address.0,
             total_size: segment.total_size,
@@ -135,21 +135,21 @@ impl Names {
             segment_pool_id: pool_id(segment.pool),
             is_expandable: segment.is_expandable,
             frames: self.frames(taken.get(&segment.address.0).copied().flatten()),
-            blocks: segment.blocks.iter().map(|block| self.block(block, moment)).collect(),
+            blocks: segment.blocks.iter().map(|block| self.block(block, heap)).collect(),
         })
     }
 
-    fn block(&mut self, block: &policy::BlockSnapshot<StreamId>, moment: &Moment) -> Block {
+    fn block(&mut self, block: &policy::BlockSnapshot<StreamId>, heap: &HeapState) -> Block {
         let is_active = block.state != BlockState::Inactive;
-        let holder = moment.holders.get(&block.address).filter(|_| is_active);
+        let holder = heap.holders.get(&block.address).filter(|_| is_active);
         Block {
             address: block.address.0,
             size: block.size,
             requested_size: block.requested_size,
             state: block.state,
-            frames: self.frames(holder.map(|holder| holder.origin)),
-            tag: self.tag(holder.map(|holder| holder.origin)),
-            age: holder.map(|holder| moment.allocations - holder.number - 1),
+            frames: self.frames(holder.map(|holder| holder.call_site)),
+            tag: self.tag(holder.map(|holder| holder.call_site)),
+            age: holder.map(|holder| heap.allocations - holder.number - 1),
             time_us: holder.and_then(|holder| holder.time),
         }
     }
@@ -170,11 +170,11 @@ impl Names {
             action,
             address: event.address,
             size: event.bytes,
-            stream: event.home.map_or(0, |Home { stream, .. }| stream.number()),
+            stream: event.home.map_or(0, |StreamAndPool { stream, .. }| stream.number()),
             pool_id: pool_id(event.home.and_then(|home| home.pool)),
             time_us: event.time,
-            frames: self.frames(event.origin),
-            user_metadata: self.tag(event.origin),
+            frames: self.frames(event.call_site),
+            user_metadata: self.tag(event.call_site),
             device_free,
             is_in_use: event.in_use != InUse::No,
             in_use_until_us: match event.in_use {
@@ -184,8 +184,8 @@ impl Names {
         }
     }
 
-    fn frames(&mut self, origin: Option<Origin>) -> Frames {
-        let Some(Origin { place, .. }) = origin else { return Frames::default() };
+    fn frames(&mut self, call_site: Option<CallSite>) -> Frames {
+        let Some(CallSite { place, .. }) = call_site else { return Frames::default() };
         let frames = self.places.entry(place).or_insert_with(|| {
             let name = format!("column {}", place.column()).into();
             let frame = Frame { filename: place.file().into(), line: place.line().into(), name };
@@ -194,8 +194,8 @@ impl Names {
         Arc::clone(frames)
     }
 
-    fn tag(&mut self, origin: Option<Origin>) -> Option<Arc<str>> {
-        let name = origin?.tag?.name();
+    fn tag(&mut self, call_site: Option<CallSite>) -> Option<Arc<str>> {
+        let name = call_site?.tag?.name();
         Some(Arc::clone(self.tags.entry(name).or_insert_with(|| name.into())))
     }
 }

@@ -6,7 +6,7 @@ use gpu_runtime::Device;
 use crate::allocators::DevicePolicy;
 use crate::allocators::device::{self, DeviceMemorySource};
 use crate::cache::State;
-use crate::observers::Books;
+use crate::observers::AllocationTracker;
 use crate::policy::{Inspect, MemoryStats};
 
 /// The bytes that the program holds on a device, rounded as they were handed out.
@@ -57,7 +57,7 @@ fn read(device: Device, value: impl Fn(&MemoryStats) -> u64) -> usize {
 }
 
 /// The policy's statistics, with what only who runs it can count.
-pub(crate) fn complete(state: &State<DevicePolicy, DeviceMemorySource, Books>) -> MemoryStats {
+pub(crate) fn complete(state: &State<DevicePolicy, DeviceMemorySource, AllocationTracker>) -> MemoryStats {
     let mut stats = state.policy.statistics();
     (stats.num_sync_all_streams, stats.num_ooms) = (state.waits, state.refusals);
     stats.reserved_bytes_by_private_pools = state.policy.reserved_by_pool();

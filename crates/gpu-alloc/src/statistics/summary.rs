@@ -6,7 +6,7 @@ use gpu_runtime::Device;
 
 use super::device_statistics;
 use crate::allocators::device;
-use crate::policy::{BlockState, Inspect, MemoryStats, PoolId, PoolStatistics, Share, Statistic};
+use crate::policy::{BlockState, Inspect, MemoryStats, PoolId, PoolStatistics, SegmentUsage, Statistic};
 use crate::sizes::Bytes;
 
 /// The device's memory statistics as a table: by which [policy](crate::allocator_policy) it is kept; for
@@ -52,7 +52,7 @@ impl Free {
         let blocks = segments.iter().flat_map(|segment| &segment.blocks);
         let free = blocks.filter(|block| block.state == BlockState::Inactive);
         Free {
-            beside_held: policy.taken().iter().map(Share::free_beside_held).sum(),
+            beside_held: policy.taken().iter().map(SegmentUsage::free_beside_held).sum(),
             longest: free.map(|block| block.size).max().unwrap_or(0),
         }
     }

@@ -1,6 +1,6 @@
 //! Streams that do not get in each other's way.
 
-use gpu_alloc::policy::{Front, Policy, Stitched};
+use gpu_alloc::policy::{StreamCaches, Policy, Stitched};
 
 use crate::test_source::TestSource;
 
@@ -18,7 +18,7 @@ fn streams_that_hold_little() -> (TestSource, Stitched<u32>) {
 #[test]
 fn streams_that_hold_little_borrow_nothing_from_each_other() {
     let (_source, mut policy) = streams_that_hold_little();
-    let front = Front::<u32>::new();
+    let front = StreamCaches::<u32>::new();
     assert!(STREAMS.iter().all(|stream| front.lend(&mut policy, *stream, |_| ())));
     for stream in STREAMS {
         let block = front.allocate(stream, 1000, |_, _| ()).expect("it has memory of its own");

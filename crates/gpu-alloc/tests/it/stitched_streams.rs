@@ -1,11 +1,11 @@
 //! More streams than a policy has lanes, and streams that come and go.
 
-use gpu_alloc::policy::{Front, Home, Policy, Stitched};
+use gpu_alloc::policy::{StreamCaches, StreamAndPool, Policy, Stitched};
 
 use crate::test_source::TestSource;
 
 const MIB: u64 = 1 << 20;
-const LANES: u32 = Front::<u32>::MOST_STREAMS as u32;
+const LANES: u32 = StreamCaches::<u32>::MOST_STREAMS as u32;
 
 /// Has streams hold some memory, one after the other, and be done with it.
 fn come_and_go(
@@ -45,7 +45,7 @@ fn a_stream_gets_the_lane_of_one_that_is_gone_and_waits_for_nothing_there() {
     let (mut source, mut policy) = (TestSource::new(1 << 30), Stitched::new());
     come_and_go(&mut source, &mut policy, 0..10 * LANES);
     let calls = policy.statistics().num_device_alloc;
-    let front = Front::<u32>::new();
+    let front = StreamCaches::<u32>::new();
     for stream in 1000..1000 + LANES {
         let block = policy.allocate(&mut source, 3 * MIB, stream.into()).expect("there is room");
         assert_eq!((block.last_use(), policy.waits_for(&block).count()), (0, 0));
@@ -81,11 +81,11 @@ fn streams_without_lanes_leave_their_addresses_to_others() {
 #[test]
 fn a_stream_that_holds_memory_is_not_gone() {
     let (mut source, mut policy) = (TestSource::new(1 << 30), Stitched::new());
-    let block = policy.allocate(&mut source, 3 * MIB, Home::from(0)).expect("there is room");
+    let block = policy.allocate(&mut source, 3 * MIB, StreamAndPool::from(0)).expect("there is room");
     policy.end_stream(0);
     assert!(policy.lend(0).map(|lane| policy.take_back(lane)).is_some());
     policy.free(block, &[(0, 7)]).unwrap();
-    let again = policy.allocate(&mut source, 3 * MIB, Home::from(0)).expect("there is room");
+    let again = policy.allocate(&mut source, 3 * MIB, StreamAndPool::from(0)).expect("there is room");
     assert_eq!(again.last_use(), 7);
     policy.free(again, &[]).unwrap();
 }
@@ -93,7 +93,7 @@ fn a_stream_that_holds_memory_is_not_gone() {
 #[test]
 fn nobody_waits_for_a_stream_that_is_gone() {
     let (mut source, mut policy) = (TestSource::new(1 << 30), Stitched::new());
-    let block = policy.allocate(&mut source, 3 * MIB, Home::from(0)).expect("there is room");
+    let block = policy.allocate(&mut source, 3 * MIB, StreamAndPool::from(0)).expect("there is room");
     policy.free(block, &[(1, 4)]).unwrap();
     policy.end_stream(1);
     assert_eq!(policy.awaited_for_release().count(), 0);

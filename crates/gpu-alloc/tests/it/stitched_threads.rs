@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-use gpu_alloc::policy::{Block, Front, Policy, Stitched};
+use gpu_alloc::policy::{Block, StreamCaches, Policy, Stitched};
 
 use crate::effort;
 use crate::test_source::TestSource;
@@ -14,7 +14,7 @@ const THREADS: u32 = 3;
 const MIB: u64 = 1 << 20;
 
 struct Shared {
-    front: Front<u32>,
+    front: StreamCaches<u32>,
     policy: Mutex<(Stitched<u32>, TestSource)>,
     /// Where the blocks begin that somebody holds.
     held: Mutex<BTreeSet<u64>>,
@@ -23,7 +23,7 @@ struct Shared {
 impl Shared {
     fn new() -> Shared {
         let policy = (Stitched::new(), TestSource::new(64 * MIB));
-        Shared { front: Front::new(), policy: Mutex::new(policy), held: Mutex::default() }
+        Shared { front: StreamCaches::new(), policy: Mutex::new(policy), held: Mutex::default() }
     }
 
     /// The policy with all that is its own.

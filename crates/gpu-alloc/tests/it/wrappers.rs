@@ -3,9 +3,9 @@
 use std::sync::{Arc, Mutex};
 
 use gpu_alloc::policy::{
-    Address, AllocateError, Asked, Block, Calls, Cap, Home, Limit, Log, MemorySource, OnRefusal,
-    Policy, Pytorch, PytorchOptions, Refusal, Refused, SourceCall, SourceCounts, SourceError,
-    Statistic, Stitched, Suballocated, Wrapped, Wrapper,
+    Address, AllocateError, RequestKind, Block, Logging, Limiting, StreamAndPool, Limit, Log, MemorySource, OnRefusal,
+    Policy, Pytorch, PytorchOptions, Refusal, SourceDenial, SourceCall, SourceCounts, SourceError,
+    Statistic, Stitched, Suballocated, Adapted, Adaptor,
 };
 use proptest::prelude::*;
 
@@ -40,10 +40,10 @@ impl Neutral {
             Neutral::HighLimit => Box::new(Limit::new(source, Some(1 << 50))),
             Neutral::Log => Box::new(Log::new(source)),
             Neutral::SharedLog => {
-                Box::new(Wrapped::around(source, Arc::new(Mutex::new(Calls::default()))))
+                Box::new(Adapted::around(source, Arc::new(Mutex::new(Logging::default()))))
             }
-            Neutral::Counts => Box::new(Wrapped::around(source, SourceCounts::default())),
-            Neutral::NoMoreRoom => Box::new(Wrapped::around(source, OnRefusal(|_: &_| false))),
+            Neutral::Counts => Box::new(Adapted::around(source, SourceCounts::default())),
+            Neutral::NoMoreRoom => Box::new(Adapted::around(source, OnRefusal(|_: &_| false))),
         }
     }
 }
@@ -94,7 +94,7 @@ fn decisions(kind: Kind, source: &mut AnySource, steps: &[Step]) -> Vec<String> 
 
 fn run<P>(mut policy: P, source: &mut AnySource, steps: &[Step]) -> Vec<String>
 where
-    P: Policy<Stream = u32, Home = Home<u32>>,
+    P: Policy<Stream = u32, Owner = StreamAndPool<u32>>,
 {
     let mut held = Vec::<Block>::new();
     let decide = |step: &Step| match *step {
@@ -105,8 +105,8 @@ where
                 decision
             }
             Err(AllocateError::OutOfMemory(report)) => {
-                let Refused { asked, bytes, given, .. } = report.certificate.refused;
-                format!("{asked:?} {bytes} {given} {}", report.reserved)
+                let SourceDenial { kind, bytes, given, .. } = report.certificate.denial;
+                format!("{kind:?} {bytes} {given} {}", report.reserved)
             }
             Err(error) => format!("{error:?}"),
         },
@@ -127,7 +127,7 @@ fn counted(capacity: u64, fault: Option<(u32, Fault)>) -> (AnySource, Arc<Mutex<
         source.fail(after, fault);
     }
     let counts = Arc::<Mutex<SourceCounts>>::default();
-    (Box::new(Wrapped::around(source, Arc::clone(&counts))), counts)
+    (Box::new(Adapted::around(source, Arc::clone(&counts))), counts)
 }
 
 proptest! {
@@ -171,9 +171,9 @@ proptest! {
         fault in prop::option::of(0..20_u32),
         steps in prop::collection::vec(step(), 1..60),
     ) {
-        let log = Arc::<Mutex<Calls>>::default();
+        let log = Arc::<Mutex<Logging>>::default();
         let (source, counts) = counted(48 * MIB, fault.map(|after| (after, Fault::Exhausted)));
-        let mut source: AnySource = Box::new(Wrapped::around(source, Arc::clone(&log)));
+        let mut source: AnySource = Box::new(Adapted::around(source, Arc::clone(&log)));
         decisions(kind, &mut source, &steps);
         let (calls, counts) = (log.lock().unwrap().take(), *counts.lock().unwrap());
         let (mut bytes, mut peak, mut taken) = (0, 0, 0);
@@ -211,12 +211,12 @@ proptest! {
 }
 
 /// A source of 4 pages of which somebody else has 3, one of which goes at each refusal.
-fn crowded() -> (impl MemorySource<Error = Broken>, Arc<Mutex<Vec<Refused>>>) {
-    let told = Arc::<Mutex<Vec<Refused>>>::default();
-    let cap = Arc::new(Mutex::new(Cap::new(Some(PAGE))));
-    let limited = Wrapped::around(TestSource::new(4 * PAGE), Arc::clone(&cap));
+fn crowded() -> (impl MemorySource<Error = Broken>, Arc<Mutex<Vec<SourceDenial>>>) {
+    let told = Arc::<Mutex<Vec<SourceDenial>>>::default();
+    let cap = Arc::new(Mutex::new(Limiting::new(Some(PAGE))));
+    let limited = Adapted::around(TestSource::new(4 * PAGE), Arc::clone(&cap));
     let (tell, mut others) = (Arc::clone(&told), 3);
-    let make_room = move |refused: &Refused| {
+    let make_room = move |refused: &SourceDenial| {
         tell.lock().unwrap().push(*refused);
         let has_more = others > 0;
         if has_more {
@@ -225,7 +225,7 @@ fn crowded() -> (impl MemorySource<Error = Broken>, Arc<Mutex<Vec<Refused>>>) {
         }
         has_more
     };
-    (Wrapped::around(limited, OnRefusal(make_room)), told)
+    (Adapted::around(limited, OnRefusal(make_room)), told)
 }
 
 #[test]
@@ -236,7 +236,7 @@ fn what_is_refused_is_asked_for_again_as_long_as_somebody_makes_room() {
     assert!(source.allocate(2 * PAGE).is_ok());
     assert_eq!(told.lock().unwrap().len(), 2);
     let refusal = Refusal::Limit(PAGE);
-    let first = Refused { asked: Asked::Segment, bytes: 2 * PAGE, refusal, given: 0 };
+    let first = SourceDenial { kind: RequestKind::Segment, bytes: 2 * PAGE, refusal, given: 0 };
     assert_eq!(told.lock().unwrap()[0], first);
     let refused = source.allocate(2 * PAGE).unwrap_err();
     assert_eq!(refused, SourceError::LimitReached { limit: 4 * PAGE });
@@ -245,24 +245,24 @@ fn what_is_refused_is_asked_for_again_as_long_as_somebody_makes_room() {
 
 #[test]
 fn a_limit_of_which_more_is_given_back_than_was_handed_out_holds_nothing() {
-    let mut cap = Cap::new(Some(PAGE));
+    let mut cap = Limiting::new(Some(PAGE));
     let (address, bytes) = (Address(0), u64::MAX);
     cap.called(SourceCall::Released { address, bytes });
     assert_eq!(cap.held(), 0);
     cap.called(SourceCall::Allocated { address, bytes });
     cap.called(SourceCall::Allocated { address, bytes });
     assert_eq!(cap.held(), u64::MAX);
-    assert!(cap.admit(Asked::Segment, 1).is_err());
+    assert!(cap.admit(RequestKind::Segment, 1).is_err());
 }
 
 #[test]
 fn room_is_made_for_pages_as_well() {
     let (mut source, told) = crowded();
     let mut policy = Stitched::new();
-    let block = policy.allocate(&mut source, 3 * PAGE, Home::from(0)).unwrap();
+    let block = policy.allocate(&mut source, 3 * PAGE, StreamAndPool::from(0)).unwrap();
     // For all that the request needs, before anything is taken.
-    let asked: Vec<_> = told.lock().unwrap().iter().map(|refused| refused.asked).collect();
-    assert_eq!(asked, [Asked::Total; 2]);
+    let kind: Vec<_> = told.lock().unwrap().iter().map(|refused| refused.kind).collect();
+    assert_eq!(kind, [RequestKind::Total; 2]);
     policy.free(block, &[]).unwrap();
     assert_eq!(policy.release_cached(&mut source), 3 * PAGE);
 }
@@ -271,7 +271,7 @@ fn room_is_made_for_pages_as_well() {
 fn a_broken_source_is_not_asked_again() {
     let mut inside = TestSource::new(4 * PAGE);
     inside.fail(0, Fault::Broken);
-    let mut source = Wrapped::around(inside, OnRefusal(|_: &Refused| panic!("it did not refuse")));
+    let mut source = Adapted::around(inside, OnRefusal(|_: &SourceDenial| panic!("it did not refuse")));
     assert_eq!(source.allocate(PAGE).unwrap_err(), SourceError::Failed(Broken));
     assert!(source.allocate(PAGE).is_ok());
 }

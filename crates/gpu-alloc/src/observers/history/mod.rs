@@ -10,8 +10,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use gpu_runtime::StreamId;
 
 pub(crate) use self::recorder::{LastRefusal, Recorder};
-use crate::observers::Origin;
-use crate::policy::Home;
+use crate::observers::CallSite;
+use crate::policy::StreamAndPool;
 
 /// How many events of each allocator are to be recorded. Held while allocators are made, so that none
 /// misses a change.
@@ -27,10 +27,10 @@ pub(crate) struct Event {
     /// 0 where nothing has an address.
     pub(crate) address: u64,
     pub(crate) bytes: u64,
-    pub(crate) home: Option<Home<StreamId>>,
+    pub(crate) home: Option<StreamAndPool<StreamId>>,
     /// In microseconds since 1970.
     pub(crate) time: u64,
-    pub(crate) origin: Option<Origin>,
+    pub(crate) call_site: Option<CallSite>,
     pub(crate) in_use: InUse,
 }
 

@@ -7,8 +7,8 @@ use gpu_runtime::StreamId;
 use super::frees::Frees;
 use super::mappings::Mappings;
 use super::{Event, InUse, What, now};
-use crate::observers::{Holder, Moment, Origin};
-use crate::policy::{Address, Home, Segment, SourceCall};
+use crate::observers::{AllocationRecord, HeapState, CallSite};
+use crate::policy::{Address, StreamAndPool, SegmentSnapshot, SourceCall};
 
 /// The last events of an allocator.
 #[derive(Debug)]
@@ -18,7 +18,7 @@ pub(crate) struct Recorder {
     /// How many events were dropped for newer ones.
     dropped: u64,
     /// Whose memory begins at which address, for when it goes back to the driver.
-    segments: BTreeMap<u64, Home<StreamId>>,
+    segments: BTreeMap<u64, StreamAndPool<StreamId>>,
     frees: Frees<Event>,
     /// By number, the events of frees of memory that is in use, and could be handed out all the same.
     in_use: Frees<u64>,
@@ -32,14 +32,14 @@ pub(crate) struct LastRefusal {
     /// In microseconds since 1970.
     pub(crate) time: u64,
     pub(crate) report: String,
-    pub(crate) moment: Moment,
+    pub(crate) heap: HeapState,
 }
 
 impl Recorder {
     /// A recorder for an allocator that has these segments.
-    pub(crate) fn new(most: usize, segments: &[Segment<StreamId>]) -> Recorder {
-        let home = |segment: &Segment<StreamId>| {
-            Some((segment.address.0, Home { pool: segment.pool, stream: segment.stream? }))
+    pub(crate) fn new(most: usize, segments: &[SegmentSnapshot<StreamId>]) -> Recorder {
+        let home = |segment: &SegmentSnapshot<StreamId>| {
+            Some((segment.address.0, StreamAndPool { pool: segment.pool, stream: segment.stream? }))
         };
         Recorder {
             events: VecDeque::new(),
@@ -69,7 +69,7 @@ impl Recorder {
         self.dropped
     }
 
-    pub(crate) fn allocated(&mut self, holder: &Holder) {
+    pub(crate) fn allocated(&mut self, holder: &AllocationRecord) {
         self.reuse(holder.address, holder.requested);
         self.write(Event::of(What::Alloc, holder));
     }
@@ -77,7 +77,7 @@ impl Recorder {
     /// Writes a free down, which waits for the uses on other streams, or leaves that to the next owner.
     pub(crate) fn freed(
         &mut self,
-        holder: &Holder,
+        holder: &AllocationRecord,
         bytes: u64,
         uses: &[(StreamId, u64)],
         waits: bool,
@@ -119,28 +119,28 @@ impl Recorder {
     pub(crate) fn called(
         &mut self,
         calls: &[SourceCall],
-        request: Option<(Option<Home<StreamId>>, Origin)>,
+        request: Option<(Option<StreamAndPool<StreamId>>, CallSite)>,
     ) {
-        let (home, origin) =
-            (request.and_then(|(home, _)| home), request.map(|(_, origin)| origin));
+        let (home, call_site) =
+            (request.and_then(|(home, _)| home), request.map(|(_, call_site)| call_site));
         for call in calls {
             match *call {
                 SourceCall::Allocated { address, bytes } => {
-                    self.came(What::SegmentAlloc, (address, bytes), home, origin);
+                    self.came(What::SegmentAlloc, (address, bytes), home, call_site);
                 }
                 SourceCall::Released { address, bytes } => {
-                    self.went(What::SegmentFree, (address, bytes), origin);
+                    self.went(What::SegmentFree, (address, bytes), call_site);
                 }
                 SourceCall::Mapped { physical, address, bytes } => {
                     if let Some(old) = self.mappings.mapped(physical, address, bytes) {
-                        self.went(What::SegmentUnmap, old, origin);
+                        self.went(What::SegmentUnmap, old, call_site);
                     }
-                    self.came(What::SegmentMap, (address, bytes), home, origin);
+                    self.came(What::SegmentMap, (address, bytes), home, call_site);
                 }
                 SourceCall::Unmapped { address, bytes } => {
                     let is_first_end = self.mappings.unmapped(address, bytes);
                     if is_first_end {
-                        self.went(What::SegmentUnmap, (address, bytes), origin);
+                        self.went(What::SegmentUnmap, (address, bytes), call_site);
                     }
                 }
                 SourceCall::Destroyed { physical, .. } => self.mappings.destroyed(physical),
@@ -154,18 +154,18 @@ impl Recorder {
         &mut self,
         what: What,
         (address, bytes): (Address, u64),
-        home: Option<Home<StreamId>>,
-        origin: Option<Origin>,
+        home: Option<StreamAndPool<StreamId>>,
+        call_site: Option<CallSite>,
     ) {
         self.segments.extend(home.map(|home| (address.0, home)));
-        self.write(Event::new(what, (address, bytes), home, origin));
+        self.write(Event::new(what, (address, bytes), home, call_site));
     }
 
     /// Writes down that memory went back to the driver, or elsewhere.
-    fn went(&mut self, what: What, (address, bytes): (Address, u64), origin: Option<Origin>) {
+    fn went(&mut self, what: What, (address, bytes): (Address, u64), call_site: Option<CallSite>) {
         self.reuse(address, bytes);
         let home = self.release(address, bytes);
-        self.write(Event::new(what, (address, bytes), home, origin));
+        self.write(Event::new(what, (address, bytes), home, call_site));
     }
 
     /// Writes down that a request for so many bytes was refused, when there were so many left, with
@@ -173,13 +173,13 @@ impl Recorder {
     pub(crate) fn refused(
         &mut self,
         (bytes, free): (u64, u64),
-        home: Option<Home<StreamId>>,
-        origin: Origin,
-        (report, moment): (String, Moment),
+        home: Option<StreamAndPool<StreamId>>,
+        call_site: CallSite,
+        (report, heap): (String, HeapState),
     ) {
         let what = What::OutOfMemory { free };
-        let event = Event::new(what, (Address(0), bytes), home, Some(origin));
-        self.last_refusal = Some(LastRefusal { time: event.time, report, moment });
+        let event = Event::new(what, (Address(0), bytes), home, Some(call_site));
+        self.last_refusal = Some(LastRefusal { time: event.time, report, heap });
         self.write(event);
     }
 
@@ -193,7 +193,7 @@ impl Recorder {
     }
 
     /// The home of memory that goes back to the driver: pages may go in other pieces than they came.
-    fn release(&mut self, address: Address, bytes: u64) -> Option<Home<StreamId>> {
+    fn release(&mut self, address: Address, bytes: u64) -> Option<StreamAndPool<StreamId>> {
         let (_, home) = self.segments.range(..=address.0).next_back()?;
         let home = *home;
         let range = address.0..address.0.saturating_add(bytes);
@@ -234,15 +234,15 @@ impl Event {
     fn new(
         what: What,
         (address, bytes): (Address, u64),
-        home: Option<Home<StreamId>>,
-        origin: Option<Origin>,
+        home: Option<StreamAndPool<StreamId>>,
+        call_site: Option<CallSite>,
     ) -> Event {
         let (address, time) = (address.0, now());
-        Event { what, address, bytes, home, time, origin, in_use: InUse::No }
+        Event { what, address, bytes, home, time, call_site, in_use: InUse::No }
     }
 
     /// What happens now to the memory of a holder.
-    fn of(what: What, holder: &Holder) -> Event {
-        Event::new(what, (holder.address, holder.requested), holder.home, Some(holder.origin))
+    fn of(what: What, holder: &AllocationRecord) -> Event {
+        Event::new(what, (holder.address, holder.requested), holder.home, Some(holder.call_site))
     }
 }

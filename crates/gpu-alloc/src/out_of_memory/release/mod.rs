@@ -45,7 +45,7 @@ pub(super) enum Owner {
     /// Work that still uses it, though it was freed.
     Work,
     /// A holder, by number.
-    Holder(usize),
+    AllocationRecord(usize),
     /// Graphs, or a pool that keeps what nobody holds of it.
     Pool,
     /// Somebody whom nothing is known of, or who cannot be without it.
@@ -55,7 +55,7 @@ pub(super) enum Owner {
 impl Owner {
     fn holder(&self) -> Option<usize> {
         match *self {
-            Owner::Holder(number) => Some(number),
+            Owner::AllocationRecord(number) => Some(number),
             _ => None,
         }
     }
@@ -107,7 +107,7 @@ mod tests {
     const UNKNOWN: Owner = Owner::Unknown;
 
     fn of(holder: usize) -> Owner {
-        Owner::Holder(holder)
+        Owner::AllocationRecord(holder)
     }
 
     /// Segments that go back as a whole.
@@ -178,7 +178,7 @@ mod tests {
             prop_assume!(!memory.fits(|_| false));
             let mut held = [0; 6];
             for (bytes, owner) in segments.iter().flatten() {
-                if let Owner::Holder(one) = owner {
+                if let Owner::AllocationRecord(one) = owner {
                     held[*one] += bytes;
                 }
             }

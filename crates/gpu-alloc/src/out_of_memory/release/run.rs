@@ -14,7 +14,7 @@ struct Window {
 impl Window {
     fn add(&mut self, (bytes, owner): Part, held: &[u64]) {
         self.bytes = self.bytes.saturating_add(bytes);
-        if let Owner::Holder(holder) = owner {
+        if let Owner::AllocationRecord(holder) = owner {
             self.blocks[holder] += 1;
             if self.blocks[holder] == 1 {
                 self.cost = (self.cost.0 + 1, self.cost.1.saturating_add(held[holder]));
@@ -24,7 +24,7 @@ impl Window {
 
     fn remove(&mut self, (bytes, owner): Part, held: &[u64]) {
         self.bytes = self.bytes.saturating_sub(bytes);
-        if let Owner::Holder(holder) = owner {
+        if let Owner::AllocationRecord(holder) = owner {
             self.blocks[holder] -= 1;
             if self.blocks[holder] == 0 {
                 self.cost = (self.cost.0 - 1, self.cost.1.saturating_sub(held[holder]));
@@ -44,7 +44,7 @@ impl Memory {
         for parts in &self.segments {
             let mut start = 0;
             for (end, part) in parts.iter().enumerate() {
-                if !matches!(part.1, Owner::Nobody | Owner::Holder(_)) {
+                if !matches!(part.1, Owner::Nobody | Owner::AllocationRecord(_)) {
                     parts[start..end].iter().for_each(|part| window.remove(*part, held));
                     start = end + 1;
                     continue;

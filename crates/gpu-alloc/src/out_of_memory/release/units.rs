@@ -114,8 +114,8 @@ impl Gains {
         let mut gains = Gains { alone: vec![0; holders], joint: BTreeMap::new() };
         for unit in units {
             match unit.keepers[..] {
-                [Owner::Holder(one)] => gains.alone[one] += unit.bytes,
-                [Owner::Holder(one), Owner::Holder(other)] => {
+                [Owner::AllocationRecord(one)] => gains.alone[one] += unit.bytes,
+                [Owner::AllocationRecord(one), Owner::AllocationRecord(other)] => {
                     *gains.joint.entry([one, other]).or_default() += unit.bytes;
                 }
                 _ => {}

@@ -9,11 +9,11 @@ mod snapshot;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use super::certificate::Unable;
+use super::source::Unable;
 use super::pending::Pending;
 use super::slab::{Slab, Slot};
 use super::{
-    Address, AllocateError, Asked, Block, HostMemoryStats, MemorySource, Refused, StreamName,
+    Address, AllocateError, RequestKind, Block, HostMemoryStats, MemorySource, SourceDenial, StreamName,
 };
 
 /// A policy for memory that belongs to no stream: a block is handed out again when all its uses
@@ -123,7 +123,7 @@ impl<K: StreamName> BestFit<K> {
         let least = size::in_pages(size);
         let held = active - self.pending_bytes;
         if held.saturating_add(size) > allocated_bytes.current
-            && let Some(refused) = Refused::beyond_all(source, held, size)
+            && let Some(refused) = SourceDenial::beyond_all(source, held, size)
         {
             let report = self.out_of_memory(requested, size, refused);
             return Err(AllocateError::OutOfMemory(Box::new(report)));
@@ -162,7 +162,7 @@ impl<K: StreamName> BestFit<K> {
         source: &mut S,
         bytes: u64,
     ) -> Result<(Address, u64), Unable<S::Error>> {
-        let segment = source.allocate(bytes).map_err(Unable::to_get(Asked::Segment, bytes))?;
+        let segment = source.allocate(bytes).map_err(Unable::to_get(RequestKind::Segment, bytes))?;
         Ok((segment, bytes))
     }
 

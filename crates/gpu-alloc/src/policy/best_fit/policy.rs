@@ -8,7 +8,7 @@ use crate::policy::{AllocateError, Block, ForeignBlock, MemorySource, Policy, St
 
 impl<K: StreamName> Policy for BestFit<K> {
     type Stream = K;
-    type Home = ();
+    type Owner = ();
 
     fn allocate<S: MemorySource>(
         &mut self,

@@ -27,10 +27,10 @@ pub(super) fn in_pages(size: u64) -> u64 {
 /// several such blocks if what is free stays an eighth of what is in use, so that few calls lead to a
 /// large amount.
 pub(super) fn segment(size: u64, active: u64, free: u64) -> u64 {
-    let share = (active.saturating_add(size) / 8).min(MOST_AHEAD);
-    let ahead = size.saturating_add(share.saturating_sub(free));
+    let usage = (active.saturating_add(size) / 8).min(MOST_AHEAD);
+    let ahead = size.saturating_add(usage.saturating_sub(free));
     // A small request may be far less than a segment, but not again and again.
-    let least = if free <= share.saturating_add(size) { LEAST_SEGMENT } else { 0 };
+    let least = if free <= usage.saturating_add(size) { LEAST_SEGMENT } else { 0 };
     // In whole pages, so that what rounds up to some of them is no more.
     match (ahead.max(least) / PAGE * PAGE) / size {
         0 | 1 => class(size),

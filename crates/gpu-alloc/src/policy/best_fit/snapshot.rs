@@ -3,10 +3,10 @@
 use std::iter;
 
 use super::{BestFit, Record, State};
-use crate::policy::{BlockSnapshot, BlockState, Inspect, Pool, Segment, Share, StreamName};
+use crate::policy::{BlockSnapshot, BlockState, Inspect, Pool, SegmentSnapshot, SegmentUsage, StreamName};
 
 impl<K: StreamName> Inspect for BestFit<K> {
-    fn snapshot(&self) -> Vec<Segment<K>> {
+    fn snapshot(&self) -> Vec<SegmentSnapshot<K>> {
         let mut waits = self.pending.waits();
         let heads = self.blocks.entries().filter(|(_, record)| record.previous.is_none());
         let mut segments: Vec<_> = heads
@@ -29,7 +29,7 @@ impl<K: StreamName> Inspect for BestFit<K> {
                     })
                     .collect();
                 let sum = |of: fn(&BlockSnapshot<K>) -> u64| blocks.iter().map(of).sum();
-                Segment {
+                SegmentSnapshot {
                     address: *address,
                     total_size: sum(|block| block.size),
                     allocated_size: sum(|block| match block.state {
@@ -54,7 +54,7 @@ impl<K: StreamName> Inspect for BestFit<K> {
         segments
     }
 
-    fn taken(&self) -> Vec<Share> {
-        self.shares()
+    fn taken(&self) -> Vec<SegmentUsage> {
+        self.usages()
     }
 }

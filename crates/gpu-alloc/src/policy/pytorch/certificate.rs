@@ -5,7 +5,7 @@ use super::size::Size;
 use super::{Pytorch, Record, State};
 use crate::policy::slab::Slot;
 use crate::policy::{
-    Address, Certificate, Home, KeptBy, OutOfMemoryReport, Place, PoolOf, Refused, Share,
+    Address, Certificate, StreamAndPool, Retention, OutOfMemoryReport, ClosestPlace, PoolOf, SourceDenial, SegmentUsage,
     StreamName,
 };
 
@@ -14,8 +14,8 @@ impl<K: StreamName> Pytorch<K> {
         &self,
         requested: u64,
         size: Size,
-        home: Home<K>,
-        refused: Refused,
+        home: StreamAndPool<K>,
+        refused: SourceDenial,
     ) -> OutOfMemoryReport {
         let allocated = self.statistics.allocated_bytes.all.current;
         let fits = self.free_set(size.pool).iter().filter(|free| free.home == home);
@@ -46,15 +46,15 @@ impl<K: StreamName> Pytorch<K> {
             kept_for_pools: kept_for(|pool| matches!(pool, PoolOf::Program(_))),
             takes_any: false,
             certificate: Certificate {
-                refused,
+                denial: refused,
                 place: self.place(size, home, refused),
-                shares: self.shares(),
+                usages: self.usages(),
             },
         }
     }
 
     /// The place that the request would have been given.
-    fn place(&self, size: Size, home: Home<K>, refused: Refused) -> Option<Place> {
+    fn place(&self, size: Size, home: StreamAndPool<K>, refused: SourceDenial) -> Option<ClosestPlace> {
         let slot = self.lowest_room(size, home)?;
         let page_bytes = self.sizes.page(size.pool);
         let mut missing = 0;
@@ -69,7 +69,7 @@ impl<K: StreamName> Pytorch<K> {
         }
         let address = self.blocks[slot].address;
         let start = self.offset_in_page(slot)?;
-        Some(Place {
+        Some(ClosestPlace {
             address,
             page_bytes,
             pages: start.saturating_add(size.rounded).div_ceil(page_bytes),
@@ -79,13 +79,13 @@ impl<K: StreamName> Pytorch<K> {
     }
 
     /// Each segment, and each page of those that expand.
-    pub(super) fn shares(&self) -> Vec<Share> {
+    pub(super) fn usages(&self) -> Vec<SegmentUsage> {
         let is_mapped = |slot: &Slot| self.blocks[*slot].state != State::Unmapped;
         let next = |slot: &Slot| self.blocks[*slot].next.filter(is_mapped);
         let heads = self.blocks.entries().filter(|(slot, block)| {
             is_mapped(slot) && !block.previous.is_some_and(|previous| is_mapped(&previous))
         });
-        let mut shares = Vec::new();
+        let mut usages = Vec::new();
         for (head, Record { address, range, pool, .. }) in heads {
             let slots: Vec<_> = std::iter::successors(Some(head), next).collect();
             let bytes = slots.iter().map(|slot| self.blocks[*slot].bytes).sum();
@@ -96,15 +96,15 @@ impl<K: StreamName> Pytorch<K> {
                 while self.end_of(slots[from]) <= start {
                     from += 1;
                 }
-                shares.push(self.share(start, each, &slots[from..]));
+                usages.push(self.usage(start, each, &slots[from..]));
             }
         }
-        shares.sort_unstable_by_key(|share: &Share| share.address);
-        shares
+        usages.sort_unstable_by_key(|usage: &SegmentUsage| usage.address);
+        usages
     }
 
     /// A segment or a page, by the blocks from the first on that reaches into it.
-    fn share(&self, start: u64, bytes: u64, blocks: &[Slot]) -> Share {
+    fn usage(&self, start: u64, bytes: u64, blocks: &[Slot]) -> SegmentUsage {
         let (mut held, mut waiting, mut is_past) = (0, 0, true);
         let inside = blocks.iter().take_while(|slot| self.blocks[**slot].address.0 < start + bytes);
         for slot in inside {
@@ -116,13 +116,13 @@ impl<K: StreamName> Pytorch<K> {
                 State::Free | State::Unmapped => is_past &= self.is_past(*slot),
             }
         }
-        let kept_by = match self.keeper(self.blocks[blocks[0]].home) {
+        let retention = match self.keeper(self.blocks[blocks[0]].home) {
             Some(pool) => pool.into(),
-            None if held + waiting > 0 => KeptBy::Holders,
-            None if !is_past => KeptBy::Work,
-            None => KeptBy::Nobody,
+            None if held + waiting > 0 => Retention::Allocations,
+            None if !is_past => Retention::Work,
+            None => Retention::None,
         };
-        Share { address: Some(Address(start)), bytes, held, waiting, kept_by }
+        SegmentUsage { address: Some(Address(start)), bytes, held, waiting, retention }
     }
 
     fn end_of(&self, slot: Slot) -> u64 {

@@ -6,9 +6,9 @@ use super::free_set::FreeBlock;
 use super::range::Range;
 use super::size::Size;
 use super::{Pytorch, Record, State};
-use crate::policy::certificate::Unable;
+use crate::policy::source::Unable;
 use crate::policy::slab::{Slab, Slot};
-use crate::policy::{Address, Asked, Home, Pool, Refusal, Refused, StreamName, VirtualMemory};
+use crate::policy::{Address, RequestKind, StreamAndPool, Pool, Refusal, SourceDenial, StreamName, VirtualMemory};
 
 /// The ranges of addresses, and where in them memory is missing.
 #[derive(Debug)]
@@ -18,7 +18,7 @@ pub(super) struct Expandable<K> {
     range_bytes: u64,
     ranges: Slab<Range>,
     /// The blocks without memory, by address.
-    unmapped: BTreeSet<(Pool, Home<K>, Address, Slot)>,
+    unmapped: BTreeSet<(Pool, StreamAndPool<K>, Address, Slot)>,
 }
 
 impl<K: StreamName> Expandable<K> {
@@ -37,7 +37,7 @@ impl<K: StreamName> Expandable<K> {
     }
 
     /// The blocks without memory of a home, the lowest first.
-    fn unmapped_of(&self, pool: Pool, home: Home<K>) -> impl Iterator<Item = Slot> {
+    fn unmapped_of(&self, pool: Pool, home: StreamAndPool<K>) -> impl Iterator<Item = Slot> {
         let blocks = self.unmapped.range((pool, home, Address(0), Slot::FIRST)..);
         blocks.take_while(move |block| (block.0, block.1) == (pool, home)).map(|block| block.3)
     }
@@ -57,7 +57,7 @@ impl<K: StreamName> Pytorch<K> {
         &mut self,
         memory: &mut dyn VirtualMemory<Error = E>,
         size: Size,
-        home: Home<K>,
+        home: StreamAndPool<K>,
     ) -> Result<Slot, Unable<E>> {
         self.check_limit(size)?;
         let mut slot = match self.lowest_room(size, home) {
@@ -86,12 +86,12 @@ impl<K: StreamName> Pytorch<K> {
             return Ok(());
         }
         let refusal = Refusal::Limit(limit);
-        Err(Unable::Refused(Refused { asked: Asked::Memory, bytes, refusal, given: 0 }))
+        Err(Unable::Refused(SourceDenial { kind: RequestKind::Memory, bytes, refusal, given: 0 }))
     }
 
     /// The lowest block, free or without memory, with which free blocks and such without memory
     /// begin that have enough room together.
-    pub(super) fn lowest_room(&self, size: Size, home: Home<K>) -> Option<Slot> {
+    pub(super) fn lowest_room(&self, size: Size, home: StreamAndPool<K>) -> Option<Slot> {
         let is_idle =
             |slot: &Slot| matches!(self.blocks[*slot].state, State::Free | State::Unmapped);
         let has_room = |first: &Slot| {
@@ -112,7 +112,7 @@ impl<K: StreamName> Pytorch<K> {
         &mut self,
         memory: &mut dyn VirtualMemory<Error = E>,
         size: Size,
-        home: Home<K>,
+        home: StreamAndPool<K>,
     ) -> Result<Slot, Unable<E>> {
         let expandable = self.expandable.as_mut().expect("only expandable segments have ranges");
         // A device could not serve what is larger than it.

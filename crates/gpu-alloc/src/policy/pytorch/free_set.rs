@@ -3,12 +3,12 @@
 use std::collections::BTreeSet;
 
 use crate::policy::slab::Slot;
-use crate::policy::{Address, Home, StreamName};
+use crate::policy::{Address, StreamAndPool, StreamName};
 
 /// A free block as the search sees it: by home, then size, then address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct FreeBlock<K> {
-    pub(super) home: Home<K>,
+    pub(super) home: StreamAndPool<K>,
     pub(super) bytes: u64,
     pub(super) address: Address,
     pub(super) slot: Slot,
@@ -19,7 +19,7 @@ pub(super) struct FreeBlock<K> {
 
 impl<K> FreeBlock<K> {
     /// Orders before all blocks of the home that have `bytes`, and after all that have less.
-    fn least(home: Home<K>, bytes: u64) -> Self {
+    fn least(home: StreamAndPool<K>, bytes: u64) -> Self {
         FreeBlock { home, bytes, address: Address(0), slot: Slot::FIRST, split: false }
     }
 }
@@ -51,7 +51,7 @@ impl<K: StreamName> FreeSet<K> {
 
     /// The blocks of the home that have `bytes`, the smallest first, and the one with the lowest
     /// address among equals.
-    pub(super) fn fits(&self, home: Home<K>, bytes: u64) -> impl Iterator<Item = &FreeBlock<K>> {
+    pub(super) fn fits(&self, home: StreamAndPool<K>, bytes: u64) -> impl Iterator<Item = &FreeBlock<K>> {
         let fits = self.blocks.range(FreeBlock::least(home, bytes)..);
         fits.take_while(move |block| block.home == home)
     }
@@ -59,7 +59,7 @@ impl<K: StreamName> FreeSet<K> {
     /// The blocks of the home that have less, the largest first.
     pub(super) fn too_small(
         &self,
-        home: Home<K>,
+        home: StreamAndPool<K>,
         bytes: u64,
     ) -> impl Iterator<Item = &FreeBlock<K>> {
         let rest = self.blocks.range(..FreeBlock::least(home, bytes)).rev();

@@ -2,9 +2,9 @@
 
 use super::size::Size;
 use super::{Pytorch, State};
-use crate::policy::certificate::Unable;
+use crate::policy::source::Unable;
 use crate::policy::slab::Slot;
-use crate::policy::{AllocateError, Asked, Home, MemorySource, Policy, Refused, StreamName};
+use crate::policy::{AllocateError, RequestKind, StreamAndPool, MemorySource, Policy, SourceDenial, StreamName};
 
 impl<K: StreamName> Pytorch<K> {
     /// A free block from the source, in no set, after what may be released was, if need be.
@@ -13,7 +13,7 @@ impl<K: StreamName> Pytorch<K> {
         source: &mut S,
         requested: u64,
         size: Size,
-        home: Home<K>,
+        home: StreamAndPool<K>,
         before_release: impl FnOnce(&mut Self),
     ) -> Result<Slot, AllocateError<S::Error>> {
         self.collect_old_segments(source);
@@ -38,12 +38,12 @@ impl<K: StreamName> Pytorch<K> {
     }
 
     /// The refusal of what would exceed the memory limit, where the options have it refused at once.
-    fn rejected(&self, size: Size) -> Option<Refused> {
+    fn rejected(&self, size: Size) -> Option<SourceDenial> {
         let limit = self.memory_limit.filter(|_| self.sizes.options().throw_on_cudamalloc_oom())?;
         let bytes = self.sizes.segment(size);
         let reserved = self.statistics.reserved_bytes.all.current;
         let exceeds = reserved.saturating_add(bytes) > limit;
-        exceeds.then(|| Refused::by_limit(bytes, limit))
+        exceeds.then(|| SourceDenial::by_limit(bytes, limit))
     }
 
     /// Asks the source once for what a request needs; its refusal, or its failure as an error.
@@ -51,8 +51,8 @@ impl<K: StreamName> Pytorch<K> {
         &mut self,
         source: &mut S,
         size: Size,
-        home: Home<K>,
-    ) -> Result<Result<Slot, Refused>, AllocateError<S::Error>> {
+        home: StreamAndPool<K>,
+    ) -> Result<Result<Slot, SourceDenial>, AllocateError<S::Error>> {
         let outcome = match self.expandable.is_some().then(|| source.virtual_memory()) {
             Some(Some(memory)) => self.expand(memory, size, home),
             Some(None) => {
@@ -73,10 +73,10 @@ impl<K: StreamName> Pytorch<K> {
         &mut self,
         source: &mut S,
         size: Size,
-        home: Home<K>,
+        home: StreamAndPool<K>,
     ) -> Result<Slot, Unable<S::Error>> {
         let bytes = self.sizes.segment(size);
-        let address = source.allocate(bytes).map_err(Unable::to_get(Asked::Segment, bytes))?;
+        let address = source.allocate(bytes).map_err(Unable::to_get(RequestKind::Segment, bytes))?;
         self.statistics.segment.increase(size.pool, 1);
         self.statistics.reserved_bytes.increase(size.pool, bytes);
         self.statistics.num_device_alloc += 1;

@@ -21,7 +21,7 @@ pub use self::options::{OptionsError, PytorchOptions};
 use self::size::{Size, Sizes};
 use super::pending::Pending;
 use super::slab::{Slab, Slot};
-use super::{Address, Block, Home, MemoryStats, Pool, PoolOf, StreamName};
+use super::{Address, Block, StreamAndPool, MemoryStats, Pool, PoolOf, StreamName};
 
 /// PyTorch's policy, with its options.
 ///
@@ -35,7 +35,7 @@ use super::{Address, Block, Home, MemoryStats, Pool, PoolOf, StreamName};
 /// hold nothing back, as whoever gets it next comes later in the same queue; a segment waits for
 /// them before it is released.
 ///
-/// Pools keep memory apart for graphs ([`Home::pool`]): it serves nobody else, and is not given back
+/// Pools keep memory apart for graphs ([`StreamAndPool::pool`]): it serves nobody else, and is not given back
 /// before [`end_pool`](crate::policy::Policy::end_pool), since a graph uses it whether or not anybody holds it.
 ///
 /// With expandable segments, each stream has a range of addresses for small requests and one for
@@ -67,7 +67,7 @@ struct Record<K> {
     address: Address,
     bytes: u64,
     requested: u64,
-    home: Home<K>,
+    home: StreamAndPool<K>,
     pool: Pool,
     state: State,
     previous: Option<Slot>,
@@ -159,7 +159,7 @@ impl<K: StreamName> Pytorch<K> {
 
     /// The free block that a request gets: the smallest that fits, the lowest among equals. One
     /// that could grow counts with what it could grow to.
-    fn best_fit(&mut self, size: Size, home: Home<K>) -> Option<FreeBlock<K>> {
+    fn best_fit(&mut self, size: Size, home: StreamAndPool<K>) -> Option<FreeBlock<K>> {
         self.searches += u64::from(size.pool == Pool::Large && home.pool.is_none());
         let mut fits = self.free_set(size.pool).fits(home, size.rounded);
         let mut best = fits.next()?;
@@ -206,7 +206,7 @@ impl<K: StreamName> Pytorch<K> {
         &mut self,
         (address, bytes): (Address, u64),
         pool: Pool,
-        home: Home<K>,
+        home: StreamAndPool<K>,
         (state, range): (State, Option<Slot>),
     ) -> Slot {
         self.blocks.insert(Record {
@@ -321,11 +321,11 @@ impl<K: StreamName> Pytorch<K> {
     }
 
     /// The living pool that a home's memory is kept for, if it is.
-    fn keeper(&self, home: Home<K>) -> Option<PoolOf> {
+    fn keeper(&self, home: StreamAndPool<K>) -> Option<PoolOf> {
         home.pool.filter(|pool| self.pools.contains(pool))
     }
 
-    fn is_kept(&self, home: Home<K>) -> bool {
+    fn is_kept(&self, home: StreamAndPool<K>) -> bool {
         self.keeper(home).is_some()
     }
 }

@@ -5,18 +5,18 @@ use std::time::Duration;
 
 use super::{Pytorch, Record, State};
 use crate::policy::{
-    AllocateError, Block, ForeignBlock, Home, MemorySource, Policy, PoolId, StreamName,
+    AllocateError, Block, ForeignBlock, StreamAndPool, MemorySource, Policy, PoolId, StreamName,
 };
 
 impl<K: StreamName> Policy for Pytorch<K> {
     type Stream = K;
-    type Home = Home<K>;
+    type Owner = StreamAndPool<K>;
 
     fn allocate<S: MemorySource>(
         &mut self,
         source: &mut S,
         bytes: u64,
-        home: Home<K>,
+        home: StreamAndPool<K>,
     ) -> Result<Block, AllocateError<S::Error>> {
         self.allocate_with(source, bytes, home, |_| ())
     }
@@ -98,7 +98,7 @@ impl<K: StreamName> Pytorch<K> {
         &mut self,
         source: &mut S,
         bytes: u64,
-        home: Home<K>,
+        home: StreamAndPool<K>,
         before_release: impl FnOnce(&mut Self),
     ) -> Result<Block, AllocateError<S::Error>> {
         self.pools.extend(home.pool);

@@ -2,8 +2,8 @@
 
 use std::ops;
 
-use crate::policy::certificate::Unable;
-use crate::policy::{Address, Asked, Physical, VirtualMemory};
+use crate::policy::source::Unable;
+use crate::policy::{Address, RequestKind, Physical, VirtualMemory};
 
 /// Reserved addresses, and which pages of them have memory.
 #[derive(Debug)]
@@ -24,7 +24,7 @@ impl Range {
     ) -> Result<Range, Unable<E>> {
         let whole = bytes.checked_next_multiple_of(page);
         let bytes = whole.ok_or_else(|| Unable::no_addresses(bytes))?;
-        let address = memory.reserve(bytes).map_err(Unable::to_get(Asked::Addresses, bytes))?;
+        let address = memory.reserve(bytes).map_err(Unable::to_get(RequestKind::Addresses, bytes))?;
         Ok(Range { address, bytes, page, pieces: Vec::new() })
     }
 
@@ -56,7 +56,7 @@ impl Range {
                 Err(error) => {
                     self.destroy(memory, pages.start..page);
                     let given = (page - pages.start) as u64 * self.page;
-                    return Err(Unable::to_get(Asked::Memory, self.page)(error).after(given));
+                    return Err(Unable::to_get(RequestKind::Memory, self.page)(error).after(given));
                 }
             }
         }
@@ -65,12 +65,12 @@ impl Range {
             if let Err(error) = memory.map(self.address_of(page), piece, self.page) {
                 self.unmap_pages(memory, pages.start..page);
                 self.destroy(memory, pages);
-                return Err(Unable::to_get(Asked::Mapping, self.page)(error).after(mapped));
+                return Err(Unable::to_get(RequestKind::Mapping, self.page)(error).after(mapped));
             }
         }
         if let Err(error) = memory.set_access(address, mapped) {
             self.unmap(memory, address, mapped);
-            return Err(Unable::to_get(Asked::Mapping, mapped)(error).after(mapped));
+            return Err(Unable::to_get(RequestKind::Mapping, mapped)(error).after(mapped));
         }
         Ok(mapped)
     }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::size::Size;
 use super::{Pytorch, Record};
 use crate::policy::slab::Slot;
-use crate::policy::{Home, MemorySource, Pool, StreamName};
+use crate::policy::{StreamAndPool, MemorySource, Pool, StreamName};
 
 impl<K: StreamName> Pytorch<K> {
     /// The free blocks that are whole segments, or have whole pages in them, and that no pool keeps.
@@ -100,7 +100,7 @@ impl<K: StreamName> Pytorch<K> {
         &mut self,
         source: &mut S,
         size: Size,
-        home: Home<K>,
+        home: StreamAndPool<K>,
     ) -> bool {
         let max_split = self.sizes.max_split();
         let wanted = size.rounded.max(max_split);

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use super::{Pytorch, Record, State};
 use crate::policy::slab::Slot;
-use crate::policy::{BlockSnapshot, BlockState, Inspect, PoolId, Segment, Share, StreamName};
+use crate::policy::{BlockSnapshot, BlockState, Inspect, PoolId, SegmentSnapshot, SegmentUsage, StreamName};
 
 impl<K: StreamName> Inspect for Pytorch<K> {
-    fn snapshot(&self) -> Vec<Segment<K>> {
+    fn snapshot(&self) -> Vec<SegmentSnapshot<K>> {
         let waits = self.pending.waits();
         let is_mapped = |slot: Slot| self.blocks[slot].state != State::Unmapped;
         let heads = self
@@ -29,8 +29,8 @@ impl<K: StreamName> Inspect for Pytorch<K> {
         reserved
     }
 
-    fn taken(&self) -> Vec<Share> {
-        self.shares()
+    fn taken(&self) -> Vec<SegmentUsage> {
+        self.usages()
     }
 }
 
@@ -39,7 +39,7 @@ impl<K: StreamName> Pytorch<K> {
         &self,
         (first, head): (Slot, &Record<K>),
         waits: &BTreeMap<Slot, Vec<(K, u64)>>,
-    ) -> Segment<K> {
+    ) -> SegmentSnapshot<K> {
         let is_mapped = |slot: &Slot| self.blocks[*slot].state != State::Unmapped;
         let next = |slot: &Slot| self.blocks[*slot].next.filter(is_mapped);
         let slots = std::iter::successors(Some(first), next);
@@ -48,7 +48,7 @@ impl<K: StreamName> Pytorch<K> {
             slots.map(|slot| block_snapshot(&self.blocks[slot], waits_for(slot))).collect();
         let allocated = |block: &&BlockSnapshot<K>| block.state == BlockState::ActiveAllocated;
         let active = |block: &&BlockSnapshot<K>| block.state != BlockState::Inactive;
-        Segment {
+        SegmentSnapshot {
             address: head.address,
             total_size: blocks.iter().map(|block| block.size).sum(),
             allocated_size: blocks.iter().filter(allocated).map(|block| block.size).sum(),

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use super::Stitched;
 use super::arena::ArenaId;
-use super::lane::pool_of;
+use super::stream_cache::pool_of;
 use super::pages::{PAGE, touched};
-use super::span::{Span, State};
+use super::span::{Span, SpanState};
 use crate::policy::slab::Slot;
 use crate::policy::{
-    Address, Asked, Certificate, Home, KeptBy, OutOfMemoryReport, Place, PoolOf, Refused, Share,
+    Address, RequestKind, Certificate, StreamAndPool, Retention, OutOfMemoryReport, ClosestPlace, PoolOf, SourceDenial, SegmentUsage,
     StreamName,
 };
 
@@ -18,8 +18,8 @@ impl<K: StreamName> Stitched<K> {
         &self,
         requested: u64,
         rounded: u64,
-        home: Home<K>,
-        refused: Refused,
+        home: StreamAndPool<K>,
+        refused: SourceDenial,
     ) -> OutOfMemoryReport {
         let is_kept = matches!(home.pool, Some(PoolOf::Graphs(_)));
         let pool = pool_of(rounded);
@@ -33,7 +33,7 @@ impl<K: StreamName> Stitched<K> {
         // All that nobody holds serves any request, unless it is kept.
         let is_elsewhere = |id| is_kept && !self.is_kept(id);
         let place = arena
-            .filter(|_| refused.asked != Asked::Total)
+            .filter(|_| refused.kind != RequestKind::Total)
             .and_then(|arena| self.closest(arena, rounded, refused));
         let statistics = self.statistics();
         let allocated = statistics.allocated_bytes.all.current;
@@ -51,15 +51,15 @@ impl<K: StreamName> Stitched<K> {
             kept_for_graphs: free(&|id| self.is_kept(id)),
             kept_for_pools: 0,
             takes_any: !is_kept,
-            certificate: Certificate { refused, place, shares: self.shares() },
+            certificate: Certificate { denial: refused, place, usages: self.usages() },
         }
     }
 
     /// The place that came closest.
-    fn closest(&self, arena: ArenaId, bytes: u64, refused: Refused) -> Option<Place> {
+    fn closest(&self, arena: ArenaId, bytes: u64, refused: SourceDenial) -> Option<ClosestPlace> {
         let (owner, place) = self.best_place(arena, bytes)?;
         let pages = touched(place.address, place.address + bytes);
-        Some(Place {
+        Some(ClosestPlace {
             address: Address(place.address),
             page_bytes: PAGE,
             pages: pages.end - pages.start,
@@ -68,53 +68,53 @@ impl<K: StreamName> Stitched<K> {
         })
     }
 
-    /// Each piece of physical memory, those that are mapped nowhere first.
-    pub(super) fn shares(&self) -> Vec<Share> {
-        let share = |(slot, piece): (Slot, &super::Piece)| {
-            let address = piece.home.map(|(_, page)| Address(page * PAGE));
-            let kept_by = KeptBy::Nobody;
-            (slot, Share { address, bytes: piece.bytes(), held: 0, waiting: 0, kept_by })
+    /// Each chunk of physical memory, those that are mapped nowhere first.
+    pub(super) fn usages(&self) -> Vec<SegmentUsage> {
+        let usage = |(slot, chunk): (Slot, &super::PhysicalChunk)| {
+            let address = chunk.home.map(|(_, page)| Address(page * PAGE));
+            let retention = Retention::None;
+            (slot, SegmentUsage { address, bytes: chunk.bytes(), held: 0, waiting: 0, retention })
         };
-        let mut shares: BTreeMap<_, _> = self.pieces.entries().map(share).collect();
+        let mut usages: BTreeMap<_, _> = self.chunks.entries().map(usage).collect();
         for arena in self.arena_ids() {
             for region in &self.arena(arena).regions {
                 for (slot, span) in self.spans.from(region.first) {
-                    self.claim(arena, slot, span, &mut shares);
+                    self.claim(arena, slot, span, &mut usages);
                 }
             }
         }
-        let mut shares: Vec<_> = shares.into_values().collect();
-        shares.sort_unstable_by_key(|share| share.address);
-        shares
+        let mut usages: Vec<_> = usages.into_values().collect();
+        usages.sort_unstable_by_key(|usage| usage.address);
+        usages
     }
 
-    /// Counts a span in the pieces that it reaches into.
+    /// Counts a span in the chunks that it reaches into.
     fn claim(
         &self,
         arena: ArenaId,
         slot: Slot,
         span: &Span<K>,
-        shares: &mut BTreeMap<Slot, Share>,
+        usages: &mut BTreeMap<Slot, SegmentUsage>,
     ) {
-        let kept_by = match span.state {
-            State::Vacant | State::Stale | State::Unused => return,
-            _ if self.is_kept(arena) => KeptBy::Graphs,
-            State::Held | State::Waiting => KeptBy::Holders,
-            State::Quarantined | State::Fresh | State::Hole if !self.is_over(slot) => KeptBy::Work,
-            State::Quarantined | State::Fresh | State::Hole => KeptBy::Nobody,
+        let retention = match span.state {
+            SpanState::Vacant | SpanState::Stale | SpanState::Unused => return,
+            _ if self.is_kept(arena) => Retention::Graphs,
+            SpanState::Held | SpanState::Waiting => Retention::Allocations,
+            SpanState::Quarantined | SpanState::Fresh | SpanState::Free if !self.is_over(slot) => Retention::Work,
+            SpanState::Quarantined | SpanState::Fresh | SpanState::Free => Retention::None,
         };
         let mut from = span.address;
         while from < span.end() {
-            let piece = self.arena(arena).piece_at(from / PAGE).expect("the page is mapped");
-            let share = shares.get_mut(&piece).expect("the pieces of the pages are known");
-            let start = share.address.map_or(from, |address| address.0);
-            let to = span.end().min(start + share.bytes);
+            let chunk = self.arena(arena).chunk_at(from / PAGE).expect("the page is mapped");
+            let usage = usages.get_mut(&chunk).expect("the chunks of the pages are known");
+            let start = usage.address.map_or(from, |address| address.0);
+            let to = span.end().min(start + usage.bytes);
             match span.state {
-                State::Held => share.held += to - from,
-                State::Waiting => share.waiting += to - from,
+                SpanState::Held => usage.held += to - from,
+                SpanState::Waiting => usage.waiting += to - from,
                 _ => {}
             }
-            share.kept_by = share.kept_by.max(kept_by);
+            usage.retention = usage.retention.max(retention);
             from = to;
         }
     }

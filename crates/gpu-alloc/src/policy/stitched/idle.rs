@@ -20,8 +20,8 @@ pub(super) struct IdlePages<K>(BTreeMap<u64, Idle<K>>);
 #[derive(Debug)]
 struct Idle<K> {
     since: Duration,
-    /// The work before that tick that may have used it. Its hole knows of later work as well, by
-    /// whoever held other parts of the hole since.
+    /// The work before that tick that may have used it. Its free block knows of later work as well, by
+    /// whoever held other parts of the free block since.
     uses: Arc<[(K, u64)]>,
 }
 
@@ -54,7 +54,7 @@ impl<K> Default for IdlePages<K> {
 }
 
 impl<K: StreamName> Stitched<K> {
-    /// Gives back every piece that was idle for as long as `idle`, and whose uses are over; returns
+    /// Gives back every chunk that was idle for as long as `idle`, and whose uses are over; returns
     /// the bytes.
     pub(super) fn trim<S: MemorySource>(
         &mut self,
@@ -68,12 +68,12 @@ impl<K: StreamName> Stitched<K> {
             return 0;
         }
         self.unmap_stale(source, usize::MAX);
-        let free: Vec<_> = self.free_pieces().filter(|(_, _, pages)| !pages.is_empty()).collect();
-        for (arena, hole, pages) in free {
-            self.note_idle(arena, hole, pages.clone(), now);
-            // The last of a hole go first: what is left of it before them keeps its slot.
+        let free: Vec<_> = self.free_chunks().filter(|(_, _, pages)| !pages.is_empty()).collect();
+        for (arena, free_block, pages) in free {
+            self.note_idle(arena, free_block, pages.clone(), now);
+            // The last of a free block go first: what is left of it before them keeps its slot.
             for run in self.old_runs(arena, pages, now, idle).into_iter().rev() {
-                self.unmap_pieces(source, arena, hole, run);
+                self.unmap_chunks(source, arena, free_block, run);
             }
         }
         let released = self.destroy_spare(source);
@@ -85,15 +85,15 @@ impl<K: StreamName> Stitched<K> {
         released
     }
 
-    fn note_idle(&mut self, arena: ArenaId, hole: Slot, pages: Range<u64>, now: Duration) {
-        let uses: Arc<[_]> = self.spans[hole].uses.all(self.stream_of(arena)).collect();
+    fn note_idle(&mut self, arena: ArenaId, free_block: Slot, pages: Range<u64>, now: Duration) {
+        let uses: Arc<[_]> = self.spans[free_block].uses.all(self.stream_of(arena)).collect();
         let idle = &mut self.arena_mut(arena).idle.0;
         for page in pages {
             idle.entry(page).or_insert_with(|| Idle { since: now, uses: Arc::clone(&uses) });
         }
     }
 
-    /// Runs of whole pieces that were idle for long enough.
+    /// Runs of whole chunks that were idle for long enough.
     fn old_runs(
         &self,
         arena: ArenaId,
@@ -111,8 +111,8 @@ impl<K: StreamName> Stitched<K> {
         let mut runs: Vec<Range<u64>> = Vec::new();
         let mut start = pages.start;
         while start < pages.end {
-            let piece = self.arena(arena).piece_at(start).expect("a hole is mapped throughout");
-            let end = start + self.pieces[piece].pages;
+            let chunk = self.arena(arena).chunk_at(start).expect("a free block is mapped throughout");
+            let end = start + self.chunks[chunk].pages;
             if (start..end).all(is_old) {
                 match runs.last_mut().filter(|run| run.end == start) {
                     Some(run) => run.end = end,

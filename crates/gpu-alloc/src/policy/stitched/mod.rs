@@ -2,15 +2,13 @@
 
 mod arena;
 mod bins;
+mod cache_table;
 mod certificate;
-mod gone;
+mod chunk;
 mod idle;
-mod lane;
-mod lanes;
 mod movable;
 mod pages;
-mod piece;
-mod place;
+mod placement;
 mod policy;
 mod quarantine;
 mod reclaim;
@@ -18,23 +16,25 @@ mod release;
 mod snapshot;
 mod span;
 mod stitch;
+mod stream_cache;
+mod streams;
 mod supply;
 
-pub use self::lane::Lane;
+pub use self::stream_cache::StreamCache;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use self::arena::{Arena, ArenaId};
-use self::lane::{SHARED, pool_of};
-use self::lanes::Lanes;
+use self::stream_cache::{SHARED, pool_of};
+use self::cache_table::CacheTable;
 use self::pages::PAGE;
-use self::piece::Piece;
+use self::chunk::PhysicalChunk;
 use self::quarantine::Quarantine;
-use self::span::State;
+use self::span::SpanState;
 use super::pending::Pending;
 use super::slab::{Slab, Slot};
-use super::tally::{Tally, slack};
-use super::{Block, Home, MemoryStats, Pool, PoolOf, StreamName};
+use super::stream_caches::{LocalStats, headroom_below_peaks};
+use super::{Block, StreamAndPool, MemoryStats, Pool, PoolOf, StreamName};
 
 /// The calls to the driver that each page is worth at all times: to make it, to map it, and then one
 /// more.
@@ -49,13 +49,13 @@ const CALLS_FOR_A_PAGE: u64 = 32;
 
 /// Sluice's own policy: physical pages of 2 MiB that are put where addresses are free.
 ///
-/// A request takes a hole, free memory with addresses in one piece, if its stream has one that is
+/// A request takes a free block, free memory with addresses in one chunk, if its stream has one that is
 /// large enough. If not, free pages from elsewhere are mapped where some are missing. So what is
 /// free is of use wherever it is, and memory is lost only in pages that are partly held.
 ///
 /// # Physical memory
-/// It comes in pieces of some pages, as a call to the driver costs the same for one page and for
-/// many. A piece moves when all of it is free. It is mapped at its new place at once, while the old
+/// It comes in chunks of some pages, as a call to the driver costs the same for one page and for
+/// many. A chunk moves when all of it is free. It is mapped at its new place at once, while the old
 /// mapping stays: two places may show the same memory. The old one goes once the work that used it
 /// there is known to be over. New pages are made as long as all memory is little more than what was
 /// ever held at once (2 %); beyond that, pages move first. Where they never cease to move, there may be
@@ -73,22 +73,22 @@ const CALLS_FOR_A_PAGE: u64 = 32;
 /// move between streams only where a stream would have to be given new ones otherwise.
 ///
 /// # Pools
-/// They keep memory apart ([`Home::pool`]). That of graphs does not move, serves nobody else, is not
+/// They keep memory apart ([`StreamAndPool::pool`]). That of graphs does not move, serves nobody else, is not
 /// given back before [`end_pool`](super::Policy::end_pool), and is handed out again only when no
 /// other stream uses it any more, as captured work cannot wait for work that runs. That of a part of
 /// a program moves within its pool, and goes back to the source as all other does. Once the source
 /// refuses, what is free of it serves everybody, and those in the pool get what is free elsewhere.
 #[derive(Debug)]
 pub struct Stitched<K> {
-    /// All spans, by lane.
-    spans: Lanes<K>,
-    arena_of: BTreeMap<(Home<K>, Pool), ArenaId>,
+    /// All spans, by stream cache.
+    spans: CacheTable<K>,
+    arena_of: BTreeMap<(StreamAndPool<K>, Pool), ArenaId>,
     /// Arenas without a home.
     retired: Vec<ArenaId>,
-    pieces: Slab<Piece>,
-    /// Pieces that are mapped nowhere, of no use to anybody before.
+    chunks: Slab<PhysicalChunk>,
+    /// Chunks that are mapped nowhere, of no use to anybody before.
     spare: Vec<Slot>,
-    /// Mappings that pieces have left, oldest first, by span and address.
+    /// Mappings that chunks have left, oldest first, by span and address.
     stale: VecDeque<(Slot, u64)>,
     /// The pools that are still in use.
     pools: BTreeSet<PoolOf>,
@@ -107,7 +107,7 @@ pub struct Stitched<K> {
     most_held: u64,
     /// Counts requests and frees, to tell what was freed first.
     operations: u64,
-    /// What was counted by all, but for what the lanes have counted since.
+    /// What was counted by all, but for what the stream caches have counted since.
     statistics: MemoryStats,
 }
 
@@ -115,10 +115,10 @@ impl<K: StreamName> Stitched<K> {
     /// A policy that has no memory yet.
     pub fn new() -> Self {
         Stitched {
-            spans: Lanes::default(),
+            spans: CacheTable::default(),
             arena_of: BTreeMap::new(),
             retired: Vec::new(),
-            pieces: Slab::default(),
+            chunks: Slab::default(),
             spare: Vec::new(),
             stale: VecDeque::new(),
             pools: BTreeSet::new(),
@@ -136,7 +136,7 @@ impl<K: StreamName> Stitched<K> {
     /// What it has done and holds.
     pub fn statistics(&self) -> MemoryStats {
         let mut statistics = self.statistics.clone();
-        self.spans.lanes().for_each(|lane| lane.tally.add_to(&mut statistics));
+        self.spans.caches().for_each(|cache| cache.local_stats.add_to(&mut statistics));
         statistics
     }
 
@@ -169,14 +169,14 @@ impl<K: StreamName> Stitched<K> {
     }
 
     /// The arena for a home's requests of a kind, made at the first.
-    fn arena_for(&mut self, home: Home<K>, pool: Pool) -> ArenaId {
+    fn arena_for(&mut self, home: StreamAndPool<K>, pool: Pool) -> ArenaId {
         // It lives again, if it had ended.
         self.pools.extend(home.pool);
         if let Some(id) = self.arena_of.get(&(home, pool)) {
             return *id;
         }
         if home.pool.is_none() {
-            self.welcome(home.stream);
+            self.add_stream(home.stream);
             return self.arena_of[&(home, pool)];
         }
         let id = self.shared_arena(Arena::new(home, pool));
@@ -184,13 +184,13 @@ impl<K: StreamName> Stitched<K> {
         id
     }
 
-    /// Puts an arena into the shared lane.
+    /// Puts an arena into the shared cache.
     fn shared_arena(&mut self, arena: Arena<K>) -> ArenaId {
         if let Some(id) = self.retired.pop() {
             *self.arena_mut(id) = arena;
             return id;
         }
-        let shared = self.spans.lane_mut(SHARED);
+        let shared = self.spans.cache_mut(SHARED);
         shared.arenas.push(arena);
         shared.id(shared.arenas.len() as u32 - 1)
     }
@@ -212,52 +212,52 @@ impl<K: StreamName> Stitched<K> {
 
     /// Lists a free span that was in no list, joined with neighbours in the same state.
     fn settle(&mut self, slot: Slot) -> Slot {
-        self.spans.lane_mut(slot.lane()).settle(slot)
+        self.spans.cache_mut(slot.slab()).settle(slot)
     }
 
     fn list(&mut self, slot: Slot) {
-        self.spans.lane_mut(slot.lane()).list(slot);
+        self.spans.cache_mut(slot.slab()).list(slot);
     }
 
     fn unlist(&mut self, slot: Slot) {
-        self.spans.lane_mut(slot.lane()).unlist(slot);
+        self.spans.cache_mut(slot.slab()).unlist(slot);
     }
 
     /// Cuts the range out of a listed span; the middle is in no list.
     fn cut_out(&mut self, slot: Slot, start: u64, end: u64) -> Slot {
-        self.spans.lane_mut(slot.lane()).cut_out(slot, start, end)
+        self.spans.cache_mut(slot.slab()).cut_out(slot, start, end)
     }
 
-    fn hole_for(&self, arena: ArenaId, bytes: u64) -> Option<(Slot, u64)> {
-        self.spans.lane(arena.lane.into()).hole_for(arena, bytes)
+    fn free_block_for(&self, arena: ArenaId, bytes: u64) -> Option<(Slot, u64)> {
+        self.spans.cache(arena.cache.into()).free_block_for(arena, bytes)
     }
 
     /// Joins a span with the one that follows it.
     fn join_next(&mut self, slot: Slot) {
-        self.spans.lane_mut(slot.lane()).spans.join_next(slot);
+        self.spans.cache_mut(slot.slab()).spans.join_next(slot);
     }
 
-    /// Joins what was freed last with its neighbours, in all lanes.
+    /// Joins what was freed last with its neighbours, in all stream caches.
     fn join_fresh(&mut self) {
-        self.spans.lanes_mut().for_each(Lane::join_fresh);
+        self.spans.caches_mut().for_each(StreamCache::join_fresh);
     }
 
-    /// Hands out `bytes` of a hole at an address, for a request of an arena.
+    /// Hands out `bytes` of a free block at an address, for a request of an arena.
     fn hand_out(
         &mut self,
-        (hole, address): (Slot, u64),
+        (free_block, address): (Slot, u64),
         bytes: u64,
         requested: u64,
         holder: ArenaId,
     ) -> Block {
         let pool = self.arena(holder).pool;
-        let lane = self.spans.lane_mut(hole.lane());
-        let is_counted = lane.number() != SHARED && lane.tally.take(pool, bytes, requested);
-        let mut block = lane.hand_out((hole, address), bytes, requested, holder);
+        let cache = self.spans.cache_mut(free_block.slab());
+        let is_counted = cache.number() != SHARED && cache.local_stats.take(pool, bytes, requested);
+        let mut block = cache.hand_out((free_block, address), bytes, requested, holder);
         if !is_counted {
             self.add_up();
             self.statistics.count_allocation(pool, bytes, requested);
-            self.balance(hole.lane());
+            self.balance(free_block.slab());
         }
         let span = &self.spans[block.slot];
         if span.arena != holder {
@@ -267,49 +267,49 @@ impl<K: StreamName> Stitched<K> {
         block
     }
 
-    /// Adds up what the lanes have counted. Until they have [credit](Stitched::balance) again, they
+    /// Adds up what the stream caches have counted. Until they have [headroom](Stitched::balance) again, they
     /// count no request.
     fn add_up(&mut self) {
-        for lane in self.spans.lanes_mut() {
-            let tally = std::mem::take(&mut lane.tally);
-            lane.is_active |= tally.has_counted();
-            tally.add_to(&mut self.statistics);
+        for cache in self.spans.caches_mut() {
+            let local_stats = std::mem::take(&mut cache.local_stats);
+            cache.is_active |= local_stats.has_counted();
+            local_stats.add_to(&mut self.statistics);
         }
     }
 
-    /// Gives the lanes what is left below all peaks: half of it to the one that needed it last, and
+    /// Gives the stream caches what is left below all peaks: half of it to the one that needed it last, and
     /// equal parts of the rest to those others that were in use since. Where little is left, it would
     /// be lost on idle ones, and those in use would take it from each other for ever.
     /// They must have been added up before.
     fn balance(&mut self, needy: usize) {
         let held = self.statistics.allocated_bytes.all.current;
         self.most_held = self.most_held.max(held);
-        let mut slack = slack(&self.statistics);
-        let both = &mut slack[2].bytes;
+        let mut headroom_below_peaks = headroom_below_peaks(&self.statistics);
+        let both = &mut headroom_below_peaks[2].bytes;
         *both = (*both).min(self.most_held - held);
-        let is_other = |lane: &Lane<K>| lane.is_active && lane.number() != needy;
-        let others = self.spans.lanes().filter(|lane| is_other(lane)).count() as u64;
-        for lane in self.spans.lanes_mut().filter(|lane| lane.number() != SHARED) {
-            if lane.number() == needy {
-                lane.tally = Tally::with_half(&slack);
-            } else if is_other(lane) {
-                lane.tally = Tally::with_part(&slack, others);
+        let is_other = |cache: &StreamCache<K>| cache.is_active && cache.number() != needy;
+        let others = self.spans.caches().filter(|cache| is_other(cache)).count() as u64;
+        for cache in self.spans.caches_mut().filter(|cache| cache.number() != SHARED) {
+            if cache.number() == needy {
+                cache.local_stats = LocalStats::with_half(&headroom_below_peaks);
+            } else if is_other(cache) {
+                cache.local_stats = LocalStats::with_part(&headroom_below_peaks, others);
             }
-            lane.is_active = false;
+            cache.is_active = false;
         }
     }
 
     /// The bytes that are held.
     fn held(&self) -> u64 {
-        let gained = self.spans.lanes().map(|lane| lane.tally.bytes_gained()).sum::<i64>();
+        let gained = self.spans.caches().map(|cache| cache.local_stats.bytes_gained()).sum::<i64>();
         self.statistics.allocated_bytes.all.current.strict_add_signed(gained)
     }
 
-    /// Ends the wait of freed memory of the shared lane for its uses, if there was one. If its pool
+    /// Ends the wait of freed memory of the shared cache for its uses, if there was one. If its pool
     /// has ended since, graphs used it, too.
     fn complete_free(&mut self, slot: Slot) {
-        let lane = self.spans.lane_mut(slot.lane());
-        let Lane { spans, arenas, .. } = lane;
+        let cache = self.spans.cache_mut(slot.slab());
+        let StreamCache { spans, arenas, .. } = cache;
         let span = &mut spans[slot];
         let arena = &arenas[span.arena.index as usize];
         for (stream, last) in &arena.uses_of_graphs {
@@ -321,9 +321,9 @@ impl<K: StreamName> Stitched<K> {
         self.make_available(slot);
     }
 
-    /// Makes a hole of memory that is in no list.
-    fn make_hole(&mut self, slot: Slot) {
-        self.spans[slot].state = State::Hole;
+    /// Makes a free block of memory that is in no list.
+    fn make_free_block(&mut self, slot: Slot) {
+        self.spans[slot].state = SpanState::Free;
         self.settle(slot);
     }
 

@@ -4,13 +4,13 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use super::arena::ArenaId;
-use super::lane::{SHARED, pool_of, rounded};
+use super::stream_cache::{SHARED, pool_of, rounded};
 use super::pages::PAGE;
-use super::span::State;
-use super::{Lane, Stitched};
-use crate::policy::certificate::Unable;
+use super::span::SpanState;
+use super::{StreamCache, Stitched};
+use crate::policy::source::Unable;
 use crate::policy::{
-    AllocateError, Block, ForeignBlock, Home, MemorySource, Policy, PoolId, PoolOf, Refused,
+    AllocateError, Block, ForeignBlock, StreamAndPool, MemorySource, Policy, PoolId, PoolOf, SourceDenial,
     StreamName,
 };
 
@@ -19,16 +19,16 @@ const MOST: u64 = 1 << 56;
 
 impl<K: StreamName> Policy for Stitched<K> {
     type Stream = K;
-    type Home = Home<K>;
+    type Owner = StreamAndPool<K>;
 
     fn allocate<S: MemorySource>(
         &mut self,
         source: &mut S,
         requested: u64,
-        home: Home<K>,
+        home: StreamAndPool<K>,
     ) -> Result<Block, AllocateError<S::Error>> {
         let refuse = |policy: &Self| {
-            let refused = Refused::without_asking(requested);
+            let refused = SourceDenial::without_asking(requested);
             let rounded = rounded(requested).unwrap_or(u64::MAX);
             let report = policy.out_of_memory(requested, rounded, home, refused);
             Err(AllocateError::OutOfMemory(Box::new(report)))
@@ -38,10 +38,10 @@ impl<K: StreamName> Policy for Stitched<K> {
         };
         self.operations += 1;
         let arena = self.arena_for(home, pool_of(bytes));
-        let lane = self.spans.lane_mut(arena.lane.into());
-        lane.clock = self.operations;
-        if let Some(hole) = lane.hole_at_hand(arena, bytes) {
-            return Ok(self.hand_out(hole, bytes, requested, arena));
+        let cache = self.spans.cache_mut(arena.cache.into());
+        cache.clock = self.operations;
+        if let Some(free_block) = cache.free_block_at_hand(arena, bytes) {
+            return Ok(self.hand_out(free_block, bytes, requested, arena));
         }
         // Without virtual memory there are no addresses for anything.
         if source.virtual_memory().is_none() {
@@ -49,19 +49,19 @@ impl<K: StreamName> Policy for Stitched<K> {
         }
         let held = self.held();
         if held.saturating_add(bytes) > self.pages * PAGE
-            && let Some(refused) = Refused::beyond_all(source, held, bytes)
+            && let Some(refused) = SourceDenial::beyond_all(source, held, bytes)
         {
             self.statistics.num_oom_rejections += 1;
             let report = self.out_of_memory(requested, bytes, home, refused);
             return Err(AllocateError::OutOfMemory(Box::new(report)));
         }
         let peaks = self.statistics.reserved_bytes;
-        let outcome = self.stitch_at_any_rate(source, arena, bytes);
+        let outcome = self.map_or_reclaim(source, arena, bytes);
         if outcome.is_err() {
             self.statistics.reserved_bytes.forget_peaks_since(&peaks);
         }
         match outcome {
-            Ok(hole) => Ok(self.hand_out(hole, bytes, requested, arena)),
+            Ok(free_block) => Ok(self.hand_out(free_block, bytes, requested, arena)),
             Err(Unable::Failed(error)) => Err(AllocateError::Source(error)),
             Err(Unable::Refused(refused)) => {
                 let report = self.out_of_memory(requested, bytes, home, refused);
@@ -79,22 +79,22 @@ impl<K: StreamName> Policy for Stitched<K> {
         let (arena, holder) = (span.arena, span.holder);
         let (stream, holding) = (self.stream_of(arena), self.stream_of(holder));
         let operations = self.operations;
-        let lane = self.spans.lane_mut(slot.lane());
-        if lane.number() != SHARED {
-            lane.clock = operations;
-            lane.spans[slot].uses.renew(stream, holding, uses);
-            if lane.spans[slot].uses.has_others() {
-                lane.count_free(slot);
+        let cache = self.spans.cache_mut(slot.slab());
+        if cache.number() != SHARED {
+            cache.clock = operations;
+            cache.spans[slot].uses.renew(stream, holding, uses);
+            if cache.spans[slot].uses.has_others() {
+                cache.count_free(slot);
                 self.make_available(slot);
             } else {
-                lane.end_hold(slot);
+                cache.end_hold(slot);
             }
             return Ok(());
         }
         self.statistics.count_free(pool_of(block.bytes), block.bytes);
         if self.is_kept(arena) {
             if self.pending.hold_back(slot, stream, uses, &mut self.spans[slot].uses) {
-                self.spans[slot].state = State::Waiting;
+                self.spans[slot].state = SpanState::Waiting;
                 return Ok(());
             }
         } else {
@@ -134,7 +134,7 @@ impl<K: StreamName> Policy for Stitched<K> {
     }
 
     fn release_cached<S: MemorySource>(&mut self, source: &mut S) -> u64 {
-        let released = self.release_pieces(source);
+        let released = self.release_chunks(source);
         let streams = self.streams();
         self.pending.retain_streams(|stream| streams.contains(&stream));
         released
@@ -151,30 +151,30 @@ impl<K: StreamName> Policy for Stitched<K> {
     fn awaited_for_release(&self) -> impl Iterator<Item = (K, u64)> {
         let stale = self.stale.iter().filter(|(slot, address)| self.is_stale_at(*slot, *address));
         let stale = stale.map(|(slot, _)| *slot).chain(self.unjoined());
-        let free = self.free_pieces().filter(|(_, _, pages)| !pages.is_empty());
+        let free = self.free_chunks().filter(|(_, _, pages)| !pages.is_empty());
         let spans = stale.chain(free.map(|(_, slot, _)| slot)).map(|slot| &self.spans[slot]);
         spans
             .flat_map(|span| span.uses.all(self.stream_of(span.arena)))
             .filter(|(stream, sequence)| !self.has_completed(*stream, *sequence))
     }
 
-    fn lend(&mut self, stream: K) -> Option<Box<Lane<K>>> {
-        let mut lane = self.spans.lend(stream)?;
-        (lane.clock, lane.lent_at) = (self.operations, self.operations);
-        Some(lane)
+    fn lend(&mut self, stream: K) -> Option<Box<StreamCache<K>>> {
+        let mut cache = self.spans.lend(stream)?;
+        (cache.clock, cache.lent_at) = (self.operations, self.operations);
+        Some(cache)
     }
 
-    fn take_back(&mut self, lane: Box<Lane<K>>) {
-        self.operations += lane.clock - lane.lent_at;
-        self.spans.take_back(lane);
+    fn take_back(&mut self, cache: Box<StreamCache<K>>) {
+        self.operations += cache.clock - cache.lent_at;
+        self.spans.take_back(cache);
     }
 
     fn end_stream(&mut self, stream: K) {
-        self.say_goodbye(stream);
+        self.stream_ended(stream);
     }
 
     fn streams(&self) -> BTreeSet<K> {
-        let used = self.spans.iter().filter(|span| span.state != State::Vacant);
+        let used = self.spans.iter().filter(|span| span.state != SpanState::Vacant);
         let waiting = self.pending.awaited().map(|(stream, _)| stream);
         let uses = used.flat_map(|span| span.uses.all(self.stream_of(span.arena)));
         // Also those that have nothing yet, or nothing any more: to learn when they are gone.
@@ -194,7 +194,7 @@ impl<K: StreamName> Stitched<K> {
             let slots: Vec<_> = self.spans.from(first).map(|(slot, _)| slot).collect();
             for slot in slots {
                 let span = &mut self.spans[slot];
-                if span.state != State::Vacant {
+                if span.state != SpanState::Vacant {
                     uses.iter().for_each(|(stream, last)| span.uses.add(own, *stream, *last));
                 }
             }

@@ -9,10 +9,10 @@ use std::collections::VecDeque;
 
 use super::Stitched;
 use super::arena::ArenaId;
-use super::lane::Lane;
+use super::stream_cache::StreamCache;
 use super::pages::{PAGE, touched};
-use super::span::State;
-use crate::policy::certificate::Unable;
+use super::span::SpanState;
+use crate::policy::source::Unable;
 use crate::policy::slab::Slot;
 use crate::policy::{MemorySource, StreamName};
 
@@ -51,16 +51,16 @@ impl Quarantine {
 
 impl<K: StreamName> Stitched<K> {
     /// Keeps a freed span back if other streams have used it than its own and its holder's, who
-    /// would not wait, and makes it a hole otherwise. The oldest go where there are too many.
+    /// would not wait, and makes it a free block otherwise. The oldest go where there are too many.
     pub(super) fn make_available(&mut self, slot: Slot) {
         let span = &self.spans[slot];
         let holder = self.stream_of(span.holder);
         if span.uses.others().all(|(stream, _)| stream == holder) {
-            self.make_hole(slot);
+            self.make_free_block(slot);
             return;
         }
         let span = &mut self.spans[slot];
-        span.state = State::Quarantined;
+        span.state = SpanState::Quarantined;
         self.quarantine.bytes += span.bytes;
         self.quarantine.spans.push_back(slot);
         while self.quarantine.bytes > self.quarantine.bound(self.most_held) {
@@ -70,7 +70,7 @@ impl<K: StreamName> Stitched<K> {
 
     /// Makes room for a request, where that takes more memory than there may be before pages move,
     /// with what is kept back.
-    pub(super) fn hole_from_quarantine(
+    pub(super) fn free_block_from_quarantine(
         &mut self,
         arena: ArenaId,
         bytes: u64,
@@ -84,11 +84,11 @@ impl<K: StreamName> Stitched<K> {
         } else if self.may_move(arena, touched(0, bytes).end) || !self.end_quarantine() {
             return None;
         }
-        self.hole_for(arena, bytes)
+        self.free_block_for(arena, bytes)
     }
 
-    /// Makes a hole for `bytes`, if need be of what is kept back, and in the end of all that there is.
-    pub(super) fn stitch_at_any_rate<S: MemorySource>(
+    /// Makes a free block for `bytes`, if need be of what is kept back, and in the end of all that there is.
+    pub(super) fn map_or_reclaim<S: MemorySource>(
         &mut self,
         source: &mut S,
         arena: ArenaId,
@@ -97,8 +97,8 @@ impl<K: StreamName> Stitched<K> {
         let is_refused = |outcome: &Result<_, _>| matches!(outcome, Err(Unable::Refused(_)));
         let mut outcome = self.stitch(source, arena, bytes);
         if is_refused(&outcome) && self.end_quarantine() {
-            outcome = match self.hole_for(arena, bytes) {
-                Some(hole) => Ok(hole),
+            outcome = match self.free_block_for(arena, bytes) {
+                Some(free_block) => Ok(free_block),
                 None => self.stitch(source, arena, bytes),
             };
         }
@@ -108,23 +108,23 @@ impl<K: StreamName> Stitched<K> {
         outcome
     }
 
-    /// Free spans that are no holes yet, and the holes that they will be joined with.
+    /// Free spans that are no free blocks yet, and the free blocks that they will be joined with.
     pub(super) fn unjoined(&self) -> impl Iterator<Item = Slot> {
-        let fresh = self.spans.lanes().filter_map(Lane::fresh);
+        let fresh = self.spans.caches().filter_map(StreamCache::fresh);
         self.quarantine.spans.iter().copied().chain(fresh).flat_map(|slot| {
             let neighbours = [self.spans[slot].previous, self.spans[slot].next];
-            let hole = |slot: &Slot| self.spans[*slot].state == State::Hole;
-            std::iter::once(slot).chain(neighbours.into_iter().flatten().filter(hole))
+            let free_block = |slot: &Slot| self.spans[*slot].state == SpanState::Free;
+            std::iter::once(slot).chain(neighbours.into_iter().flatten().filter(free_block))
         })
     }
 
-    /// Makes holes of all that is kept back, to give memory back.
+    /// Makes free blocks of all that is kept back, to give memory back.
     pub(super) fn dissolve_quarantine(&mut self) {
         self.end_quarantine();
         self.quarantine.is_scarce = false;
     }
 
-    /// Makes holes of all that is kept back; false if there is nothing.
+    /// Makes free blocks of all that is kept back; false if there is nothing.
     pub(super) fn end_quarantine(&mut self) -> bool {
         let any = !self.quarantine.spans.is_empty();
         while !self.quarantine.spans.is_empty() {
@@ -137,8 +137,8 @@ impl<K: StreamName> Stitched<K> {
     /// before memory is short. It looks at no more than it needs to know that.
     fn may_move(&self, to: ArenaId, wanted: u64) -> bool {
         let among = self.pool_in_use(to);
-        let spare = self.spare.iter().map(|piece| self.pieces[*piece].pages);
-        let mapped = self.free_pieces().filter(|(from, ..)| self.pool_in_use(*from) == among);
+        let spare = self.spare.iter().map(|chunk| self.chunks[*chunk].pages);
+        let mapped = self.free_chunks().filter(|(from, ..)| self.pool_in_use(*from) == among);
         let mapped = mapped.map(|(_, _, pages)| pages.end - pages.start);
         let mut found = 0;
         spare.chain(mapped).any(|pages| {
@@ -150,6 +150,6 @@ impl<K: StreamName> Stitched<K> {
     fn end_quarantine_of(&mut self, index: usize) {
         let slot = self.quarantine.spans.remove(index).expect("there are more spans than that");
         self.quarantine.bytes -= self.spans[slot].bytes;
-        self.make_hole(slot);
+        self.make_free_block(slot);
     }
 }

@@ -1,4 +1,4 @@
-//! Ends mappings that pieces have left, and gives memory back.
+//! Ends mappings that chunks have left, and gives memory back.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -6,27 +6,27 @@ use std::ops::Range;
 use super::Stitched;
 use super::arena::ArenaId;
 use super::pages::PAGE;
-use super::piece::Piece;
-use super::span::{Span, State};
+use super::chunk::PhysicalChunk;
+use super::span::{Span, SpanState};
 use crate::policy::slab::Slot;
 use crate::policy::source::KnownVirtualMemory;
 use crate::policy::uses::Uses;
 use crate::policy::{Address, MemorySource, StreamName};
 
 impl<K: StreamName> Stitched<K> {
-    /// Marks the pages of a hole that a piece leaves, from a span on that is not after them. Their
+    /// Marks the pages of a free block that a chunk leaves, from a span on that is not after them. Their
     /// mapping goes later.
     pub(super) fn make_stale(&mut self, near: Slot, page: u64, pages: u64) -> Slot {
         let (start, end) = (page * PAGE, (page + pages) * PAGE);
-        let hole = self.spans.find_from(near, start);
-        let slot = self.cut_out(hole, start, end);
+        let free_block = self.spans.find_from(near, start);
+        let slot = self.cut_out(free_block, start, end);
         let span = &mut self.spans[slot];
-        span.state = State::Stale;
+        span.state = SpanState::Stale;
         let arena = span.arena;
         self.stale.push_back((slot, start));
         // It may be over already.
         self.has_news = true;
-        self.arena_mut(arena).set_pieces(page, pages, None);
+        self.arena_mut(arena).set_chunks(page, pages, None);
         self.statistics.reserved_bytes.decrease(self.arena(arena).pool, end - start);
         slot
     }
@@ -71,12 +71,12 @@ impl<K: StreamName> Stitched<K> {
     }
 
     pub(super) fn is_stale_at(&self, slot: Slot, address: u64) -> bool {
-        let stale = |span: &Span<K>| span.state == State::Stale && span.address == address;
+        let stale = |span: &Span<K>| span.state == SpanState::Stale && span.address == address;
         self.spans.get(slot).is_some_and(stale)
     }
 
     fn may_be_unmapped(&self, slot: Slot) -> bool {
-        self.spans[slot].state == State::Stale && self.is_over(slot)
+        self.spans[slot].state == SpanState::Stale && self.is_over(slot)
     }
 
     /// Whether all uses of a span are known to be over.
@@ -88,19 +88,19 @@ impl<K: StreamName> Stitched<K> {
 
     fn vacate(&mut self, slot: Slot) {
         let span = &mut self.spans[slot];
-        span.state = State::Vacant;
+        span.state = SpanState::Vacant;
         span.uses = Uses::none();
         span.is_recycled = false;
     }
 
-    /// Gives back pieces that were made for a request which failed, and that nobody was given yet,
+    /// Gives back chunks that were made for a request which failed, and that nobody was given yet,
     /// and all that are mapped nowhere; returns the bytes.
     pub(super) fn unmake<S: MemorySource>(&mut self, source: &mut S, made: Vec<Slot>) -> u64 {
-        for piece in made {
-            let Piece { pages, home, .. } = self.pieces[piece];
+        for chunk in made {
+            let PhysicalChunk { pages, home, .. } = self.chunks[chunk];
             if let Some((arena, page)) = home {
                 let near = self.first_span_at(arena, page);
-                self.unmap_pieces(source, arena, near, page..page + pages);
+                self.unmap_chunks(source, arena, near, page..page + pages);
             }
         }
         self.destroy_spare(source)
@@ -111,9 +111,9 @@ impl<K: StreamName> Stitched<K> {
         self.arena(arena).region_of(page).first
     }
 
-    /// Unmaps whole pieces in a hole, which become spare; `near` is a span of the region that is
+    /// Unmaps whole chunks in a free block, which become spare; `near` is a span of the region that is
     /// not after them.
-    pub(super) fn unmap_pieces<S: MemorySource>(
+    pub(super) fn unmap_chunks<S: MemorySource>(
         &mut self,
         source: &mut S,
         arena: ArenaId,
@@ -122,8 +122,8 @@ impl<K: StreamName> Stitched<K> {
     ) {
         let (start, end) = (pages.start * PAGE, pages.end * PAGE);
         source.known_virtual_memory().unmap(Address(start), end - start);
-        let hole = self.spans.find_from(near, start);
-        let middle = self.cut_out(hole, start, end);
+        let free_block = self.spans.find_from(near, start);
+        let middle = self.cut_out(free_block, start, end);
         self.vacate(middle);
         self.settle(middle);
         self.empty(arena, pages);
@@ -132,15 +132,15 @@ impl<K: StreamName> Stitched<K> {
         self.calls += 1;
     }
 
-    /// Gives back the pieces that are mapped nowhere; returns their bytes.
+    /// Gives back the chunks that are mapped nowhere; returns their bytes.
     pub(super) fn destroy_spare<S: MemorySource>(&mut self, source: &mut S) -> u64 {
         let mut released = 0;
-        for piece in std::mem::take(&mut self.spare) {
-            let piece = self.pieces.remove(piece);
-            source.known_virtual_memory().destroy(piece.physical, piece.bytes());
-            self.pages -= piece.pages;
+        for chunk in std::mem::take(&mut self.spare) {
+            let chunk = self.chunks.remove(chunk);
+            source.known_virtual_memory().destroy(chunk.physical, chunk.bytes());
+            self.pages -= chunk.pages;
             self.statistics.num_device_free += 1;
-            released += piece.bytes();
+            released += chunk.bytes();
         }
         released
     }
@@ -157,7 +157,7 @@ impl<K: StreamName> Stitched<K> {
         if ended.is_empty() {
             return;
         }
-        let holds = |span: &&Span<K>| matches!(span.state, State::Held | State::Waiting);
+        let holds = |span: &&Span<K>| matches!(span.state, SpanState::Held | SpanState::Waiting);
         let holders: BTreeSet<_> =
             self.spans.iter().filter(holds).map(|span| span.holder).collect();
         ended.retain(|(_, id)| !holders.contains(id));
@@ -165,7 +165,7 @@ impl<K: StreamName> Stitched<K> {
             self.arena_of.remove(&key);
             for region in std::mem::take(&mut self.arena_mut(id).regions) {
                 self.unlist(region.first);
-                self.spans.lane_mut(id.lane.into()).spans.remove_region(region.first);
+                self.spans.cache_mut(id.cache.into()).spans.remove_region(region.first);
                 let (address, bytes) = (Address(region.address), region.bytes);
                 source.known_virtual_memory().unreserve(address, bytes);
             }
@@ -178,18 +178,18 @@ impl<K: StreamName> Stitched<K> {
         let regions = &self.arena(arena).regions;
         regions.iter().all(|region| {
             let first = &self.spans[region.first];
-            first.state == State::Vacant && first.bytes == region.bytes
+            first.state == SpanState::Vacant && first.bytes == region.bytes
         })
     }
 
-    /// Gives back every piece that nobody holds anything of, whose uses are over, and that no graph
+    /// Gives back every chunk that nobody holds anything of, whose uses are over, and that no graph
     /// uses.
-    pub(super) fn release_pieces<S: MemorySource>(&mut self, source: &mut S) -> u64 {
+    pub(super) fn release_chunks<S: MemorySource>(&mut self, source: &mut S) -> u64 {
         self.join_fresh();
         self.dissolve_quarantine();
         self.unmap_stale(source, usize::MAX);
-        for (arena, hole, pages) in self.releasable() {
-            self.unmap_pieces(source, arena, hole, pages);
+        for (arena, free_block, pages) in self.releasable() {
+            self.unmap_chunks(source, arena, free_block, pages);
         }
         let released = self.destroy_spare(source);
         self.add_up();
@@ -198,9 +198,9 @@ impl<K: StreamName> Stitched<K> {
         released
     }
 
-    /// Runs of pieces that may be given back.
+    /// Runs of chunks that may be given back.
     fn releasable(&self) -> Vec<(ArenaId, Slot, Range<u64>)> {
-        let free = self.free_pieces().filter(|(_, _, pages)| !pages.is_empty());
-        free.filter(|(_, hole, _)| self.is_over(*hole)).collect()
+        let free = self.free_chunks().filter(|(_, _, pages)| !pages.is_empty());
+        free.filter(|(_, free_block, _)| self.is_over(*free_block)).collect()
     }
 }

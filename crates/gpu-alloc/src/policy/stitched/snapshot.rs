@@ -4,17 +4,17 @@ use std::collections::BTreeMap;
 
 use super::Stitched;
 use super::arena::ArenaId;
-use super::span::{Span, State};
+use super::span::{Span, SpanState};
 use crate::policy::slab::Slot;
 use crate::policy::{
-    Address, BlockSnapshot, BlockState, Inspect, PoolId, Segment, Share, StreamName,
+    Address, BlockSnapshot, BlockState, Inspect, PoolId, SegmentSnapshot, SegmentUsage, StreamName,
 };
 
 /// What each waiting span waits for.
 type Waits<K> = BTreeMap<Slot, Vec<(K, u64)>>;
 
 impl<K: StreamName> Inspect for Stitched<K> {
-    fn snapshot(&self) -> Vec<Segment<K>> {
+    fn snapshot(&self) -> Vec<SegmentSnapshot<K>> {
         let waits = self.pending.waits();
         let regions = self
             .arena_ids()
@@ -40,14 +40,14 @@ impl<K: StreamName> Inspect for Stitched<K> {
         reserved
     }
 
-    fn taken(&self) -> Vec<Share> {
-        self.shares()
+    fn taken(&self) -> Vec<SegmentUsage> {
+        self.usages()
     }
 }
 
 impl<K: StreamName> Stitched<K> {
     /// The runs of mapped memory of a region.
-    fn segments(&self, arena: ArenaId, first: Slot, waits: &Waits<K>) -> Vec<Segment<K>> {
+    fn segments(&self, arena: ArenaId, first: Slot, waits: &Waits<K>) -> Vec<SegmentSnapshot<K>> {
         let spans: Vec<_> = self.spans.from(first).collect();
         let runs = spans.chunk_by(|(_, one), (_, next)| is_used(one) && is_used(next));
         let runs = runs.filter(|run| run.iter().all(|(_, span)| is_used(span)));
@@ -65,12 +65,12 @@ impl<K: StreamName> Stitched<K> {
         })
     }
 
-    fn segment(&self, arena: ArenaId, spans: &[(Slot, &Span<K>)], waits: &Waits<K>) -> Segment<K> {
+    fn segment(&self, arena: ArenaId, spans: &[(Slot, &Span<K>)], waits: &Waits<K>) -> SegmentSnapshot<K> {
         let home = self.arena(arena).home;
         let sum = |of: fn(&Span<K>) -> u64| spans.iter().map(|(_, span)| of(span)).sum::<u64>();
-        let held = sum(|span| if span.state == State::Held { span.bytes } else { 0 });
-        let waiting = sum(|span| if span.state == State::Waiting { span.bytes } else { 0 });
-        Segment {
+        let held = sum(|span| if span.state == SpanState::Held { span.bytes } else { 0 });
+        let waiting = sum(|span| if span.state == SpanState::Waiting { span.bytes } else { 0 });
+        SegmentSnapshot {
             address: Address(spans[0].1.address),
             total_size: sum(|span| span.bytes),
             allocated_size: held,
@@ -87,7 +87,7 @@ impl<K: StreamName> Stitched<K> {
 }
 
 fn is_used<K>(span: &Span<K>) -> bool {
-    span.is_at_hand() || matches!(span.state, State::Held | State::Waiting)
+    span.is_at_hand() || matches!(span.state, SpanState::Held | SpanState::Waiting)
 }
 
 /// The blocks of a segment. Free memory is one, also where a part of it is kept back.
@@ -103,8 +103,8 @@ fn blocks<K: StreamName>(spans: &[(Slot, &Span<K>)], waits: &Waits<K>) -> Vec<Bl
 
 fn block<K: StreamName>(span: &Span<K>, waits_for: Option<&Vec<(K, u64)>>) -> BlockSnapshot<K> {
     let state = match span.state {
-        State::Held => BlockState::ActiveAllocated,
-        State::Waiting => BlockState::ActiveAwaitingFree,
+        SpanState::Held => BlockState::ActiveAllocated,
+        SpanState::Waiting => BlockState::ActiveAwaitingFree,
         _ => BlockState::Inactive,
     };
     BlockSnapshot {

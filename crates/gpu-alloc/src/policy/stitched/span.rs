@@ -13,7 +13,7 @@ use crate::policy::{Block, StreamName};
 pub(super) struct Span<K> {
     pub(super) address: u64,
     pub(super) bytes: u64,
-    pub(super) state: State,
+    pub(super) state: SpanState,
     pub(super) arena: ArenaId,
     /// Where it is held, the arena of the request. It is another one where a stream holds memory of
     /// another stream's.
@@ -21,7 +21,7 @@ pub(super) struct Span<K> {
     /// The neighbours in the region.
     pub(super) previous: Option<Slot>,
     pub(super) next: Option<Slot>,
-    /// The neighbours among holes of like size.
+    /// The neighbours among free blocks of like size.
     pub(super) smaller: Option<Slot>,
     pub(super) larger: Option<Slot>,
     /// What was asked for, where it is held.
@@ -36,17 +36,17 @@ pub(super) struct Span<K> {
 
 /// What a span's addresses are good for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum State {
+pub(super) enum SpanState {
     /// The program holds the memory.
     Held,
     /// The program has freed the memory, and it waits for work on other streams.
     Waiting,
     /// Free, but kept back as long as there is other memory.
     Quarantined,
-    /// Freed by the last free of its lane: free, and not joined with its neighbours yet.
+    /// Freed by the last free of its stream cache: free, and not joined with its neighbours yet.
     Fresh,
     /// Free, and memory is mapped throughout.
-    Hole,
+    Free,
     /// Free, and nothing is mapped; whole pages.
     Vacant,
     /// Memory is mapped that has moved away, and work may still use it here; whole pages.
@@ -63,32 +63,32 @@ impl<K> Span<K> {
     /// Whether it is that of a block which was handed out and not given back.
     #[inline]
     pub(super) fn is_of(&self, block: &Block) -> bool {
-        self.state == State::Held && self.address == block.address.0 && self.bytes == block.bytes
+        self.state == SpanState::Held && self.address == block.address.0 && self.bytes == block.bytes
     }
 
     /// Whether it is free memory, also where it is kept back.
     pub(super) fn is_at_hand(&self) -> bool {
-        matches!(self.state, State::Hole | State::Fresh | State::Quarantined)
+        matches!(self.state, SpanState::Free | SpanState::Fresh | SpanState::Quarantined)
     }
 
     /// Whether something can be placed here.
-    pub(super) fn is_free(&self) -> bool {
-        matches!(self.state, State::Hole | State::Vacant)
+    pub(super) fn is_placeable(&self) -> bool {
+        matches!(self.state, SpanState::Free | SpanState::Vacant)
     }
 }
 
-/// The spans of all regions of a lane.
+/// The spans of all regions of a stream cache.
 #[derive(Debug)]
 pub(super) struct Spans<K> {
-    lane: usize,
+    cache: usize,
     records: Vec<Span<K>>,
     /// The places of spans that were joined with others, to be used again.
     unused: Vec<Slot>,
 }
 
 impl<K: StreamName> Spans<K> {
-    pub(super) fn new(lane: usize) -> Self {
-        Spans { lane, records: Vec::new(), unused: Vec::new() }
+    pub(super) fn new(cache: usize) -> Self {
+        Spans { cache, records: Vec::new(), unused: Vec::new() }
     }
 
     fn insert(&mut self, span: Span<K>) -> Slot {
@@ -97,7 +97,7 @@ impl<K: StreamName> Spans<K> {
             return slot;
         }
         self.records.push(span);
-        Slot::at(self.lane, self.records.len() - 1)
+        Slot::at(self.cache, self.records.len() - 1)
     }
 
     /// Adds a region of addresses as one vacant span.
@@ -105,7 +105,7 @@ impl<K: StreamName> Spans<K> {
         self.insert(Span {
             address,
             bytes,
-            state: State::Vacant,
+            state: SpanState::Vacant,
             arena,
             holder: arena,
             previous: None,
@@ -125,21 +125,21 @@ impl<K: StreamName> Spans<K> {
     }
 
     fn remove(&mut self, slot: Slot) {
-        self[slot].state = State::Unused;
+        self[slot].state = SpanState::Unused;
         self.unused.push(slot);
     }
 
-    /// The span of a block that claims to be of this lane.
+    /// The span of a block that claims to be of this stream cache.
     pub(super) fn get(&self, slot: Slot) -> Option<&Span<K>> {
         self.records.get(slot.index())
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = &Span<K>> {
-        self.records.iter().filter(|span| span.state != State::Unused)
+        self.records.iter().filter(|span| span.state != SpanState::Unused)
     }
 
     pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Span<K>> {
-        self.records.iter_mut().filter(|span| span.state != State::Unused)
+        self.records.iter_mut().filter(|span| span.state != SpanState::Unused)
     }
 
     /// Cuts a span at an address within it; returns what follows there.

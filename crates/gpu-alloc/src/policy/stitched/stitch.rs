@@ -5,14 +5,14 @@ use std::ops::Range;
 use super::Stitched;
 use super::arena::{ArenaId, Region};
 use super::pages::{PAGE, touched};
-use super::place::Place;
-use super::span::State;
+use super::placement::Placement;
+use super::span::SpanState;
 use super::supply::Supply;
-use crate::policy::certificate::Unable;
+use crate::policy::source::Unable;
 use crate::policy::slab::Slot;
 use crate::policy::source::KnownVirtualMemory;
 use crate::policy::uses::Uses;
-use crate::policy::{Address, Asked, MemorySource, Pool, StreamName};
+use crate::policy::{Address, RequestKind, MemorySource, Pool, StreamName};
 
 /// The addresses that an arena for large requests reserves at a time, at least. They take no memory.
 const LARGE_REGION: u64 = 8 << 30;
@@ -30,7 +30,7 @@ struct Mapped<K> {
 }
 
 impl<K: StreamName> Stitched<K> {
-    /// Makes a hole for `bytes`; returns it with the address in it.
+    /// Makes a free block for `bytes`; returns it with the address in it.
     pub(super) fn stitch<S: MemorySource>(
         &mut self,
         source: &mut S,
@@ -41,9 +41,9 @@ impl<K: StreamName> Stitched<K> {
         self.unmap_stale(source, UNMAPPED_AT_ONCE);
         let fresh = touched(0, bytes).end;
         if !self.is_generous(fresh, bytes) {
-            let hole = self.hole_from_quarantine(arena, bytes);
-            if let Some(hole) = hole.or_else(|| self.hole_elsewhere(arena, bytes)) {
-                return Ok(hole);
+            let free_block = self.free_block_from_quarantine(arena, bytes);
+            if let Some(free_block) = free_block.or_else(|| self.free_block_elsewhere(arena, bytes)) {
+                return Ok(free_block);
             }
         }
         let place = match self.place_for(arena, bytes) {
@@ -53,12 +53,12 @@ impl<K: StreamName> Stitched<K> {
         self.map_place(source, arena, place, bytes)
     }
 
-    /// Maps what is missing at a place; returns the hole there, and where it is.
+    /// Maps what is missing at a place; returns the free block there, and where it is.
     pub(super) fn map_place<S: MemorySource>(
         &mut self,
         source: &mut S,
         arena: ArenaId,
-        place: Place,
+        place: Placement,
         bytes: u64,
     ) -> Result<(Slot, u64), Unable<S::Error>> {
         self.map_missing(source, arena, place, bytes)?;
@@ -72,7 +72,7 @@ impl<K: StreamName> Stitched<K> {
         source: &mut S,
         arena: ArenaId,
         bytes: u64,
-    ) -> Result<Place, Unable<S::Error>> {
+    ) -> Result<Placement, Unable<S::Error>> {
         self.add_region(source, arena, bytes)?;
         Ok(self.place_for(arena, bytes).expect("a new region has room"))
     }
@@ -91,21 +91,21 @@ impl<K: StreamName> Stitched<K> {
         let whole = bytes.checked_next_multiple_of(least);
         let bytes = whole.ok_or_else(|| Unable::no_addresses(bytes))?;
         let reserved = source.known_virtual_memory().reserve(bytes);
-        let Address(address) = reserved.map_err(Unable::to_get(Asked::Addresses, bytes))?;
-        let lane = self.spans.lane_mut(arena.lane.into());
-        let first = lane.spans.add_region(arena, address, bytes);
+        let Address(address) = reserved.map_err(Unable::to_get(RequestKind::Addresses, bytes))?;
+        let cache = self.spans.cache_mut(arena.cache.into());
+        let first = cache.spans.add_region(arena, address, bytes);
         self.arena_mut(arena).regions.push(Region::new(address, bytes, first));
         self.list(first);
         Ok(())
     }
 
     /// Maps memory at every vacant page of a block. Where that fails, what has moved there by then
-    /// stays, as holes, and what was made goes back.
+    /// stays, as free blocks, and what was made goes back.
     fn map_missing<S: MemorySource>(
         &mut self,
         source: &mut S,
         arena: ArenaId,
-        place: Place,
+        place: Placement,
         bytes: u64,
     ) -> Result<(), Unable<S::Error>> {
         let pages = touched(place.address, place.address + bytes);
@@ -133,7 +133,7 @@ impl<K: StreamName> Stitched<K> {
     /// The vacant pages of a place, with the spans that they are in.
     fn gaps(&self, first: Slot, pages: &Range<u64>) -> Vec<(Slot, Range<u64>)> {
         let spans = self.spans.from(first).take_while(|(_, span)| span.address < pages.end * PAGE);
-        let vacant = spans.filter(|(_, span)| span.state == State::Vacant);
+        let vacant = spans.filter(|(_, span)| span.state == SpanState::Vacant);
         let gaps = vacant.map(|(slot, span)| {
             let (start, end) = (span.address / PAGE, span.end() / PAGE);
             (slot, start.max(pages.start)..end.min(pages.end))
@@ -141,7 +141,7 @@ impl<K: StreamName> Stitched<K> {
         gaps.filter(|(_, gap)| !gap.is_empty()).collect()
     }
 
-    /// Maps one piece at the beginning of `wanted`.
+    /// Maps one chunk at the beginning of `wanted`.
     fn map_one<S: MemorySource>(
         &mut self,
         source: &mut S,
@@ -158,23 +158,23 @@ impl<K: StreamName> Stitched<K> {
             let refused = supply.refusal;
             return Err(Unable::Refused(refused.expect("a supply ends where the source refuses")));
         };
-        let piece = &mut self.pieces[supplied.piece];
-        let (physical, bytes, pages) = (piece.physical, piece.bytes(), piece.pages);
+        let chunk = &mut self.chunks[supplied.chunk];
+        let (physical, bytes, pages) = (chunk.physical, chunk.bytes(), chunk.pages);
         let address = Address(wanted.start * PAGE);
         if let Err(error) = source.known_virtual_memory().map(address, physical, bytes) {
-            self.spare.push(supplied.piece);
-            return Err(Unable::to_get(Asked::Mapping, bytes)(error));
+            self.spare.push(supplied.chunk);
+            return Err(Unable::to_get(RequestKind::Mapping, bytes)(error));
         }
-        piece.home = Some((arena, wanted.start));
+        chunk.home = Some((arena, wanted.start));
         self.calls += 1;
-        self.arena_mut(arena).set_pieces(wanted.start, pages, Some(supplied.piece));
+        self.arena_mut(arena).set_chunks(wanted.start, pages, Some(supplied.chunk));
         mapped.pages.end += pages;
         mapped.uses.join(&supplied.uses);
         mapped.is_recycled |= supplied.is_recycled;
         Ok(())
     }
 
-    /// Makes a hole of pages that were vacant and have memory now.
+    /// Makes a free block of pages that were vacant and have memory now.
     fn settle_mapped<S: MemorySource>(
         &mut self,
         source: &mut S,
@@ -192,7 +192,7 @@ impl<K: StreamName> Stitched<K> {
             // No work has been there yet.
             memory.unmap(Address(start), end - start);
             self.empty(arena, pages);
-            return Err(Unable::to_get(Asked::Mapping, end - start)(error));
+            return Err(Unable::to_get(RequestKind::Mapping, end - start)(error));
         }
         let pool = self.arena(arena).pool;
         self.statistics.reserved_bytes.increase(pool, end - start);
@@ -200,7 +200,7 @@ impl<K: StreamName> Stitched<K> {
         let operations = self.operations;
         let slot = self.cut_out(vacant, start, end);
         let span = &mut self.spans[slot];
-        (span.state, span.uses, span.is_recycled) = (State::Hole, uses, is_recycled);
+        (span.state, span.uses, span.is_recycled) = (SpanState::Free, uses, is_recycled);
         span.freed = operations;
         self.settle(slot);
         Ok(())
@@ -210,12 +210,12 @@ impl<K: StreamName> Stitched<K> {
     pub(super) fn empty(&mut self, arena: ArenaId, pages: Range<u64>) {
         let mut page = pages.start;
         while page < pages.end {
-            let slot = self.arena(arena).piece_at(page).expect("the page is mapped");
-            let piece = &mut self.pieces[slot];
-            piece.home = None;
+            let slot = self.arena(arena).chunk_at(page).expect("the page is mapped");
+            let chunk = &mut self.chunks[slot];
+            chunk.home = None;
             self.spare.push(slot);
-            page += piece.pages;
+            page += chunk.pages;
         }
-        self.arena_mut(arena).set_pieces(pages.start, pages.end - pages.start, None);
+        self.arena_mut(arena).set_chunks(pages.start, pages.end - pages.start, None);
     }
 }

@@ -6,18 +6,18 @@ use super::Stitched;
 use super::arena::ArenaId;
 use super::movable::{Free, Movable};
 use super::pages::PAGE;
-use super::piece::Piece;
-use crate::policy::certificate::Unable;
+use super::chunk::PhysicalChunk;
+use crate::policy::source::Unable;
 use crate::policy::slab::Slot;
 use crate::policy::source::KnownVirtualMemory;
 use crate::policy::uses::Uses;
-use crate::policy::{Asked, MemorySource, Pool, PoolOf, Refused, StreamName};
+use crate::policy::{RequestKind, MemorySource, Pool, PoolOf, SourceDenial, StreamName};
 
-/// The most pages of a piece. More cost fewer calls to the driver; fewer are less often held in
+/// The most pages of a chunk. More cost fewer calls to the driver; fewer are less often held in
 /// part, when the rest cannot move.
 pub(super) const MOST_PAGES: u64 = 4;
-/// A piece is so small a part of what is missing, or less: a hole between medium blocks must not be
-/// all pieces that are held in part.
+/// A chunk is so small a part of what is missing, or less: a free block between medium blocks must not be
+/// all chunks that are held in part.
 const PART: u64 = 7;
 
 /// How pages are found for one place.
@@ -25,19 +25,19 @@ const PART: u64 = 7;
 pub(super) struct Supply {
     /// How many may be made before any move.
     to_make: u64,
-    /// Where pieces may be taken from, once that is known.
+    /// Where chunks may be taken from, once that is known.
     movable: Option<Movable>,
     /// Whether those of other pools are among them.
     takes_any: bool,
-    /// The pieces that were made.
+    /// The chunks that were made.
     pub(super) made: Vec<Slot>,
     /// What the source said when it had none left.
-    pub(super) refusal: Option<Refused>,
+    pub(super) refusal: Option<SourceDenial>,
 }
 
-/// A piece for a place, and the uses of it elsewhere that the place must come after.
+/// A chunk for a place, and the uses of it elsewhere that the place must come after.
 pub(super) struct Supplied<K> {
-    pub(super) piece: Slot,
+    pub(super) chunk: Slot,
     pub(super) uses: Uses<K>,
     pub(super) is_recycled: bool,
 }
@@ -59,9 +59,9 @@ impl<K: StreamName> Stitched<K> {
         Supply { to_make, movable, takes_any, made: Vec::new(), refusal: None }
     }
 
-    /// A piece for `wanted` pages or fewer, or more where there is room.
+    /// A chunk for `wanted` pages or fewer, or more where there is room.
     ///
-    /// Nothing is mapped yet; where the piece was mapped, that place is stale from now on.
+    /// Nothing is mapped yet; where the chunk was mapped, that place is stale from now on.
     pub(super) fn supply<S: MemorySource>(
         &mut self,
         source: &mut S,
@@ -72,27 +72,27 @@ impl<K: StreamName> Stitched<K> {
         room: u64,
     ) -> Result<Option<Supplied<K>>, S::Error> {
         if supply.to_make > 0
-            && let Some(made) = self.make_piece(source, supply, arena, wanted)?
+            && let Some(made) = self.make_chunk(source, supply, arena, wanted)?
         {
             return Ok(Some(made));
         }
-        if let Some(moved) = self.move_piece(supply, arena, wanted, room) {
+        if let Some(moved) = self.move_chunk(supply, arena, wanted, room) {
             return Ok(Some(moved));
         }
         if supply.refusal.is_none() {
             supply.to_make = wanted;
-            return self.make_piece(source, supply, arena, wanted);
+            return self.make_chunk(source, supply, arena, wanted);
         }
         if supply.movable.is_none() || !supply.takes_any {
             supply.takes_any = true;
             supply.movable = Some(self.movable(arena, place, true));
-            return Ok(self.move_piece(supply, arena, wanted, room));
+            return Ok(self.move_chunk(supply, arena, wanted, room));
         }
         Ok(None)
     }
 
-    /// Makes a piece; nothing if the source has none left.
-    fn make_piece<S: MemorySource>(
+    /// Makes a chunk; nothing if the source has none left.
+    fn make_chunk<S: MemorySource>(
         &mut self,
         source: &mut S,
         supply: &mut Supply,
@@ -111,11 +111,11 @@ impl<K: StreamName> Stitched<K> {
                     self.pages += pages;
                     self.calls += 1;
                     self.statistics.num_device_alloc += 1;
-                    let piece = self.pieces.insert(Piece { physical, pages, home: None });
-                    supply.made.push(piece);
-                    return Ok(Some(Supplied { piece, uses: Uses::none(), is_recycled: false }));
+                    let chunk = self.chunks.insert(PhysicalChunk { physical, pages, home: None });
+                    supply.made.push(chunk);
+                    return Ok(Some(Supplied { chunk, uses: Uses::none(), is_recycled: false }));
                 }
-                Err(error) => match Unable::to_get(Asked::Memory, pages * PAGE)(error) {
+                Err(error) => match Unable::to_get(RequestKind::Memory, pages * PAGE)(error) {
                     Unable::Failed(error) => return Err(error),
                     // There may be room for less.
                     Unable::Refused(_) if pages > 1 => pages /= 2,
@@ -130,24 +130,24 @@ impl<K: StreamName> Stitched<K> {
         }
     }
 
-    /// Takes a piece from where it is.
-    fn move_piece(
+    /// Takes a chunk from where it is.
+    fn move_chunk(
         &mut self,
         supply: &mut Supply,
         arena: ArenaId,
         wanted: u64,
         room: u64,
     ) -> Option<Supplied<K>> {
-        let Free { piece, near } = supply.movable.as_mut()?.next(self, wanted, room)?;
-        let Some((from, page)) = self.pieces[piece].home.take() else {
-            self.spare.retain(|spare| *spare != piece);
-            return Some(Supplied { piece, uses: Uses::none(), is_recycled: false });
+        let Free { chunk, near } = supply.movable.as_mut()?.next(self, wanted, room)?;
+        let Some((from, page)) = self.chunks[chunk].home.take() else {
+            self.spare.retain(|spare| *spare != chunk);
+            return Some(Supplied { chunk, uses: Uses::none(), is_recycled: false });
         };
-        let near = near.expect("a mapped piece is in a span");
-        let stale = self.make_stale(near, page, self.pieces[piece].pages);
+        let near = near.expect("a mapped chunk is in a span");
+        let stale = self.make_stale(near, page, self.chunks[chunk].pages);
         let span = &self.spans[stale];
         let mut uses = Uses::none();
         uses.join_from(self.stream_of(arena), &span.uses, self.stream_of(from));
-        Some(Supplied { piece, uses, is_recycled: span.is_recycled })
+        Some(Supplied { chunk, uses, is_recycled: span.is_recycled })
     }
 }

@@ -15,7 +15,7 @@ use self::segment::{Before, Segment, Split};
 use super::pending::Pending;
 use super::slab::{Slab, Slot};
 use super::uses::Uses;
-use super::{Address, Block, Home, MemoryStats, Pool, PoolOf, StreamName};
+use super::{Address, Block, StreamAndPool, MemoryStats, Pool, PoolOf, StreamName};
 
 /// What blocks begin at, and are multiples of.
 const ALIGNMENT: u64 = 512;
@@ -162,7 +162,7 @@ impl<K: StreamName, A: Suballocator<K> + ?Sized> Suballocator<K> for Box<A> {
 pub struct Suballocated<A, K = StreamId> {
     make: Box<dyn Fn() -> A + Send>,
     /// For all requests without a pool, and for each pool and stream.
-    arenas: BTreeMap<Option<Home<K>>, Arena<A, K>>,
+    arenas: BTreeMap<Option<StreamAndPool<K>>, Arena<A, K>>,
     /// By address.
     segments: BTreeMap<u64, Segment<K>>,
     records: Slab<Record<K>>,
@@ -184,7 +184,7 @@ struct Record<K> {
     address: u64,
     bytes: u64,
     requested: u64,
-    home: Home<K>,
+    home: StreamAndPool<K>,
     /// The first byte of its segment.
     segment: u64,
     /// What was done there before, and then what its owner did.
@@ -253,7 +253,7 @@ impl<A: Suballocator<K>, K: StreamName> Suballocated<A, K> {
         address: Address,
         bytes: u64,
         requested: u64,
-        home: Home<K>,
+        home: StreamAndPool<K>,
     ) -> Result<Block, Misplaced> {
         let wrong = |problem| Misplaced { address, bytes, problem };
         if !address.0.is_multiple_of(ALIGNMENT) {
@@ -309,18 +309,18 @@ impl<A: Suballocator<K>, K: StreamName> Suballocated<A, K> {
     }
 
     /// The living pool that an arena's memory is kept for, if it is.
-    fn keeper(&self, arena: Option<Home<K>>) -> Option<PoolOf> {
+    fn keeper(&self, arena: Option<StreamAndPool<K>>) -> Option<PoolOf> {
         let is_living = self.arenas.get(&arena).is_some_and(|arena| arena.ended.is_none());
         arena?.pool.filter(|_| is_living)
     }
 
-    fn is_kept(&self, arena: Option<Home<K>>) -> bool {
+    fn is_kept(&self, arena: Option<StreamAndPool<K>>) -> bool {
         self.keeper(arena).is_some()
     }
 }
 
 /// The key of the allocator that serves a home.
-fn arena_of<K>(home: Home<K>) -> Option<Home<K>> {
+fn arena_of<K>(home: StreamAndPool<K>) -> Option<StreamAndPool<K>> {
     home.pool.is_some().then_some(home)
 }
 

@@ -5,21 +5,21 @@ use std::time::Duration;
 
 use super::segment::Segment;
 use super::{ALIGNMENT, Arena, Suballocated, Suballocator, arena_of, pool_of};
-use crate::policy::certificate::Unable;
+use crate::policy::source::Unable;
 use crate::policy::{
-    Address, AllocateError, Asked, Block, ForeignBlock, Home, MemorySource, Policy, Pool, PoolId,
+    Address, AllocateError, RequestKind, Block, ForeignBlock, StreamAndPool, MemorySource, Policy, Pool, PoolId,
     PoolOf, StreamName,
 };
 
 impl<A: Suballocator<K>, K: StreamName> Policy for Suballocated<A, K> {
     type Stream = K;
-    type Home = Home<K>;
+    type Owner = StreamAndPool<K>;
 
     fn allocate<S: MemorySource>(
         &mut self,
         source: &mut S,
         requested: u64,
-        home: Home<K>,
+        home: StreamAndPool<K>,
     ) -> Result<Block, AllocateError<S::Error>> {
         let Some(bytes) = requested.max(1).checked_next_multiple_of(ALIGNMENT) else {
             return Err(self.out_of_memory(requested, u64::MAX, home, None));
@@ -134,7 +134,7 @@ impl<A: Suballocator<K>, K: StreamName> Suballocated<A, K> {
         &mut self,
         source: &mut S,
         bytes: u64,
-        home: Home<K>,
+        home: StreamAndPool<K>,
     ) -> (Option<Address>, Option<Unable<S::Error>>) {
         let (key, stream) = (arena_of(home), home.stream);
         let Self { make, arenas, segments, statistics, .. } = self;
@@ -149,7 +149,7 @@ impl<A: Suballocator<K>, K: StreamName> Suballocated<A, K> {
                 Some(address)
             }
             Err(error) => {
-                unable = Some(Unable::to_get(Asked::Segment, wanted)(error));
+                unable = Some(Unable::to_get(RequestKind::Segment, wanted)(error));
                 None
             }
         };

@@ -6,14 +6,14 @@ use std::time::Duration;
 use super::Problem;
 use crate::policy::slab::Slot;
 use crate::policy::uses::Uses;
-use crate::policy::{Home, StreamName};
+use crate::policy::{StreamAndPool, StreamName};
 
 /// A segment. Its parts are known by their addresses, and fill it.
 #[derive(Debug)]
 pub(super) struct Segment<K> {
     pub(super) bytes: u64,
     /// The allocator that it was taken for.
-    pub(super) arena: Option<Home<K>>,
+    pub(super) arena: Option<StreamAndPool<K>>,
     /// The stream of the request that it was taken for.
     pub(super) stream: K,
     parts: BTreeMap<u64, Part<K>>,
@@ -54,7 +54,7 @@ pub(super) struct Before<K> {
 pub(super) type Split = [u64; 2];
 
 impl<K: StreamName> Segment<K> {
-    pub(super) fn new(address: u64, bytes: u64, arena: Option<Home<K>>, stream: K) -> Self {
+    pub(super) fn new(address: u64, bytes: u64, arena: Option<StreamAndPool<K>>, stream: K) -> Self {
         let before = Before { stream, uses: Uses::none(), was_used: false };
         let parts = BTreeMap::from([(address, Part { bytes, state: State::Free(before) })]);
         Segment { bytes, arena, stream, parts, taken: 0, taken_bytes: 0, idle_since: None }

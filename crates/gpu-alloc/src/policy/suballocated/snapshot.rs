@@ -5,31 +5,31 @@ use std::collections::BTreeMap;
 use super::segment::{Part, Segment, State};
 use super::{Suballocated, Suballocator};
 use crate::policy::slab::Slot;
-use crate::policy::{self, Address, BlockSnapshot, BlockState, Inspect, Pool, Share, StreamName};
+use crate::policy::{self, Address, BlockSnapshot, BlockState, Inspect, Pool, SegmentUsage, StreamName};
 
 /// What each waiting block waits for.
 type Waits<K> = BTreeMap<Slot, Vec<(K, u64)>>;
 
 impl<A: Suballocator<K>, K: StreamName> Inspect for Suballocated<A, K> {
-    fn snapshot(&self) -> Vec<policy::Segment<K>> {
+    fn snapshot(&self) -> Vec<policy::SegmentSnapshot<K>> {
         let waits = self.pending.waits();
         let segments = self.segments.iter();
         segments.map(|(address, segment)| self.segment(*address, segment, &waits)).collect()
     }
 
-    fn taken(&self) -> Vec<Share> {
-        self.shares()
+    fn taken(&self) -> Vec<SegmentUsage> {
+        self.usages()
     }
 }
 
 impl<A: Suballocator<K>, K: StreamName> Suballocated<A, K> {
-    fn segment(&self, address: u64, segment: &Segment<K>, waits: &Waits<K>) -> policy::Segment<K> {
+    fn segment(&self, address: u64, segment: &Segment<K>, waits: &Waits<K>) -> policy::SegmentSnapshot<K> {
         let blocks: Vec<_> =
             segment.parts().map(|(address, part)| self.block(address, part, waits)).collect();
         let bytes = |counts: &dyn Fn(BlockState) -> bool| {
             blocks.iter().filter(|block| counts(block.state)).map(|block| block.size).sum()
         };
-        policy::Segment {
+        policy::SegmentSnapshot {
             address: Address(address),
             total_size: segment.bytes,
             allocated_size: bytes(&|state| state == BlockState::ActiveAllocated),

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
 use gpu_alloc::policy::{
-    Address, AllocateError, Block, BlockState, Front, Home, Inspect, Physical, Policy, PoolId,
+    Address, AllocateError, Block, BlockState, StreamCaches, StreamAndPool, Inspect, Physical, Policy, PoolId,
     PoolOf, Stitched,
 };
 use proptest::prelude::*;
@@ -29,7 +29,7 @@ const POOLS: usize = 2;
 type Clock = [u64; STREAMS];
 
 /// A granule of physical memory.
-type Place = (Physical, u64);
+type ClosestPlace = (Physical, u64);
 
 /// What work must come after, by stream.
 type Waits = Vec<(usize, u64)>;
@@ -41,13 +41,13 @@ struct Held {
     pool: Option<PoolId>,
     /// What every use of the block comes after.
     after: Clock,
-    places: Vec<Place>,
+    places: Vec<ClosestPlace>,
 }
 
 struct Model {
     policy: Stitched<usize>,
     /// What is lent, if the policy lends anything.
-    front: Option<Front<usize>>,
+    front: Option<StreamCaches<usize>>,
     source: TestSource,
     held: Vec<Held>,
     counted: Counted,
@@ -58,9 +58,9 @@ struct Model {
     /// The clock of each piece of work, from 1.
     work: [Vec<Clock>; STREAMS],
     /// The last use of each granule on each stream.
-    touched: HashMap<Place, Clock>,
+    touched: HashMap<ClosestPlace, Clock>,
     /// The memory that graphs may use, by the pools that it was handed out from.
-    of_graphs: HashMap<PoolId, HashMap<Place, Address>>,
+    of_graphs: HashMap<PoolId, HashMap<ClosestPlace, Address>>,
     /// How often each pool has ended.
     ended: [u64; POOLS],
     now: u64,
@@ -70,7 +70,7 @@ impl Model {
     fn new(capacity: u64, lends: bool) -> Model {
         Model {
             policy: Stitched::new(),
-            front: lends.then(Front::new),
+            front: lends.then(StreamCaches::new),
             source: TestSource::new(capacity),
             held: Vec::new(),
             counted: Counted::default(),
@@ -87,8 +87,8 @@ impl Model {
 
     /// A model in which so many streams came and went before that each gets the lane of another.
     fn crowded(mut self) -> Model {
-        for _ in 0..Front::<usize>::MOST_STREAMS {
-            self.allocate(Home::from(0), 1);
+        for _ in 0..StreamCaches::<usize>::MOST_STREAMS {
+            self.allocate(StreamAndPool::from(0), 1);
             self.held.pop().into_iter().for_each(|held| self.free(held, [true; STREAMS]));
             self.end_stream(0);
         }
@@ -117,7 +117,7 @@ impl Model {
 
     fn allocate_block(
         &mut self,
-        home: Home<usize>,
+        home: StreamAndPool<usize>,
         bytes: u64,
     ) -> Result<(Block, Waits), AllocateError<Broken>> {
         let stream = home.stream;
@@ -134,7 +134,7 @@ impl Model {
             }
         }
         self.whole();
-        let home = Home { stream: name, ..home };
+        let home = StreamAndPool { stream: name, ..home };
         let block = self.policy.allocate(&mut self.source, bytes, home)?;
         let waits_for = self.policy.waits_for(&block).collect();
         Ok((block, self.by_index(waits_for)))
@@ -174,7 +174,7 @@ impl Model {
         match *step {
             Step::Allocate { stream, bytes, pool } => {
                 let pool = pool.map(|pool| PoolOf::Graphs(self.pool(pool)));
-                self.allocate(Home { pool, stream }, bytes);
+                self.allocate(StreamAndPool { pool, stream }, bytes);
             }
             Step::Free { block, used_on } => {
                 if !self.held.is_empty() {
@@ -222,7 +222,7 @@ impl Model {
         }
     }
 
-    fn allocate(&mut self, home: Home<usize>, bytes: u64) {
+    fn allocate(&mut self, home: StreamAndPool<usize>, bytes: u64) {
         let (pool, stream) = (home.pool.map(PoolOf::id), home.stream);
         let (block, waits_for) = match self.allocate_block(home, bytes) {
             Ok(handed) => handed,
@@ -280,7 +280,7 @@ impl Model {
     }
 
     /// The physical granules of a block.
-    fn places(&self, block: &Block) -> Vec<Place> {
+    fn places(&self, block: &Block) -> Vec<ClosestPlace> {
         let mappings: BTreeMap<u64, (Physical, u64)> = self
             .source
             .device()
@@ -382,9 +382,9 @@ pub(crate) fn run_drawn(draws: &mut Draws<'_>) {
 fn another_stream_takes_free_memory_and_comes_after_its_last_use() {
     let mut source = TestSource::new(20 * MIB);
     let mut policy = Stitched::new();
-    let block = policy.allocate(&mut source, 12 * MIB, Home::from('a')).unwrap();
+    let block = policy.allocate(&mut source, 12 * MIB, StreamAndPool::from('a')).unwrap();
     policy.free(block, &[('a', 3), ('b', 5)]).unwrap();
-    let block = policy.allocate(&mut source, 12 * MIB, Home::from('b')).unwrap();
+    let block = policy.allocate(&mut source, 12 * MIB, StreamAndPool::from('b')).unwrap();
     assert_eq!(policy.waits_for(&block).collect::<Vec<_>>(), [('a', 3)]);
     assert_eq!(block.last_use(), 5);
 }
@@ -393,8 +393,8 @@ fn another_stream_takes_free_memory_and_comes_after_its_last_use() {
 fn a_request_that_fails_leaves_no_memory_behind() {
     let mut source = TestSource::new(16 * MIB);
     let mut policy = Stitched::<u8>::new();
-    let held = policy.allocate(&mut source, 2 * MIB, Home::from(0)).unwrap();
-    assert!(policy.allocate(&mut source, 40 * MIB, Home::from(0)).is_err());
+    let held = policy.allocate(&mut source, 2 * MIB, StreamAndPool::from(0)).unwrap();
+    assert!(policy.allocate(&mut source, 40 * MIB, StreamAndPool::from(0)).is_err());
     assert_eq!(source.device().used(), 2 * MIB);
     assert_ne!(held.address(), Address(0));
     policy.free(held, &[]).unwrap();
@@ -405,7 +405,7 @@ fn what_is_awaited_leaves_out_old_mappings_that_went_with_their_neighbours() {
     let mut source = TestSource::new(320 * MIB);
     let mut policy = Stitched::new();
     let mut allocate = |policy: &mut Stitched<u8>, bytes| {
-        policy.allocate(&mut source, bytes, Home::from(0)).expect("there is room")
+        policy.allocate(&mut source, bytes, StreamAndPool::from(0)).expect("there is room")
     };
     let first: Vec<_> = (0..100).map(|_| allocate(&mut policy, 2 * MIB)).collect();
     let between = allocate(&mut policy, 2 * MIB);

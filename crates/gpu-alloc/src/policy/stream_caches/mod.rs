@@ -1,11 +1,18 @@
 //! The way past a policy for what concerns one stream only.
 
+mod checked_out;
+mod local_stats;
+mod sync;
+
 use gpu_runtime::StreamId;
 use smallvec::SmallVec;
 
-use super::lent::Lent;
+use self::checked_out::CheckedOut;
+pub(super) use self::local_stats::{LocalStats, headroom_below_peaks};
 use super::slab::Slot;
-use super::{Block, Lane, Policy, StreamName};
+use super::{
+    Block, MemoryStats, Policy, Pool, PoolStatistics, StreamCache, StreamName,
+};
 
 /// A stream's name as a number.
 pub trait StreamNumber: StreamName {
@@ -31,17 +38,17 @@ impl StreamNumber for StreamId {
     }
 }
 
-/// The lanes that a policy has lent ([`Policy::lend`]), each with notes of whoever runs the policy.
+/// The stream caches that a policy has lent ([`Policy::lend`]), each with notes of whoever runs the policy.
 ///
-/// A request that a hole of its own stream serves, and most frees, change nothing outside of the
-/// stream's lane. They are done here, under a lock that only requests of that stream and frees of its
-/// memory take. For all else the policy must have all its lanes back: whoever has the policy takes
-/// them back first ([`take_back`](Front::take_back)), and lends them again to streams that ask for
+/// A request that a free block of its own stream serves, and most frees, change nothing outside of the
+/// stream's stream cache. They are done here, under a lock that only requests of that stream and frees of its
+/// memory take. For all else the policy must have all its stream caches back: whoever has the policy takes
+/// them back first ([`take_back`](StreamCaches::take_back)), and lends them again to streams that ask for
 /// more. What it decides is the same either way, but for the order in which frees of different
 /// streams are thought to have come.
 ///
 /// ```
-/// use gpu_alloc::policy::{Front, Policy, Stitched};
+/// use gpu_alloc::policy::{StreamCaches, Policy, Stitched};
 /// # use gpu_alloc::policy::{Address, MemorySource, Physical, SourceError, VirtualMemory};
 /// # struct Source(u64);
 /// # impl MemorySource for Source {
@@ -79,7 +86,7 @@ impl StreamNumber for StreamId {
 /// # }
 /// # let mut source = Source(1 << 40);
 /// let mut policy = Stitched::<u32>::new();
-/// let front = Front::<u32>::new();
+/// let front = StreamCaches::<u32>::new();
 /// let stream = 7;
 /// assert!(front.allocate(stream, 1000, |_, _| ()).is_none(), "nothing is lent");
 /// let block = policy.allocate(&mut source, 1000, stream.into()).unwrap();
@@ -96,25 +103,25 @@ impl StreamNumber for StreamId {
 /// policy.free(block, &[]).unwrap();
 /// ```
 #[derive(Debug)]
-pub struct Front<K, N = ()>(Lent<(Box<Lane<K>>, N)>);
+pub struct StreamCaches<K, N = ()>(CheckedOut<(Box<StreamCache<K>>, N)>);
 
-impl<K: StreamNumber, N> Front<K, N> {
-    /// How many blocks may wait for the policy to have its lanes back, whose memory other streams
+impl<K: StreamNumber, N> StreamCaches<K, N> {
+    /// How many blocks may wait for the policy to have its stream caches back, whose memory other streams
     /// have used: it keeps such memory back anyway.
     pub const MOST_WAITING: usize = 16;
 
-    /// How many streams may have a lane at once.
-    pub const MOST_STREAMS: usize = Slot::LANES - 1;
+    /// How many streams may have a stream cache at once.
+    pub const MOST_STREAMS: usize = Slot::SLABS - 1;
 
-    /// No lane is lent yet.
+    /// No stream cache is lent yet.
     pub fn new() -> Self {
-        Front(Lent::new(Slot::LANES))
+        StreamCaches(CheckedOut::new(Slot::SLABS))
     }
 
-    /// Hands out at least `bytes` to a stream, if its lane is lent and can do so by itself.
+    /// Hands out at least `bytes` to a stream, if its stream cache is lent and can do so by itself.
     /// Where other streams have used the memory ([`Block::is_shared`]),
-    /// [`waits_for`](Front::waits_for) tells what comes before. `note` is called under the lock,
-    /// with the notes of the lane.
+    /// [`waits_for`](StreamCaches::waits_for) tells what comes before. `note` is called under the lock,
+    /// with the notes of the stream cache.
     // A block that is returned through memory is read there in other portions than it was written in,
     // which stalls the processor, 5 ns each time; hence this and what it calls are part of the caller.
     #[inline(always)]
@@ -125,37 +132,37 @@ impl<K: StreamNumber, N> Front<K, N> {
         note: impl FnOnce(&mut N, &Block),
     ) -> Option<Block> {
         let place = self.0.place_of(stream.number())?;
-        self.0.with(place, |(lane, notes)| {
-            let block = lane.allocate(stream, bytes)?;
+        self.0.with(place, |(cache, notes)| {
+            let block = cache.allocate(stream, bytes)?;
             note(notes, &block);
             Some(block)
         })?
     }
 
-    /// As [`Policy::waits_for`], of a block whose lane is lent; `None` if the policy has the lane. To be
-    /// asked by whoever has the policy. It waits while other threads are at the lane, which takes them
+    /// As [`Policy::waits_for`], of a block whose stream cache is lent; `None` if the policy has the stream cache. To be
+    /// asked by whoever has the policy. It waits while other threads are at the stream cache, which takes them
     /// some tens of nanoseconds.
     pub fn waits_for(&self, block: &Block) -> Option<SmallVec<[(K, u64); 2]>> {
-        self.0.look(block.slot.lane(), |(lane, _)| lane.waits_for(block).collect())
+        self.0.look(block.slot.slab(), |(cache, _)| cache.waits_for(block).collect())
     }
 
-    /// Takes a block back, as [`Policy::free`] does, if the lane that it is of is lent and that
+    /// Takes a block back, as [`Policy::free`] does, if the stream cache that it is of is lent and that
     /// concerns no other.
     ///
     /// # Errors
     /// The block, if it must go back to the policy.
     #[inline]
     pub fn free(&self, block: Block, uses: &[(K, u64)]) -> Result<(), Block> {
-        let freed = self.0.with(block.slot.lane(), |(lane, _)| lane.free(&block, uses));
+        let freed = self.0.with(block.slot.slab(), |(cache, _)| cache.free(&block, uses));
         if freed == Some(true) { Ok(()) } else { Err(block) }
     }
 
-    /// Whether the policy has all its lanes. To be asked by whoever has the policy.
+    /// Whether the policy has all its stream caches. To be asked by whoever has the policy.
     pub fn has_nothing(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Lends the lane of a stream, if the policy has one for it at home, with the notes on it; false
+    /// Lends the stream cache of a stream, if the policy has one for it at home, with the notes on it; false
     /// if it has not.
     pub fn lend<P: Policy<Stream = K>>(
         &self,
@@ -163,32 +170,32 @@ impl<K: StreamNumber, N> Front<K, N> {
         stream: K,
         notes: impl FnOnce(usize) -> N,
     ) -> bool {
-        let Some(lane) = policy.lend(stream) else { return false };
-        let place = lane.number();
-        self.0.lend(place, stream.number(), (lane, notes(place)));
+        let Some(cache) = policy.lend(stream) else { return false };
+        let place = cache.number();
+        self.0.lend(place, stream.number(), (cache, notes(place)));
         true
     }
 
-    /// Gives a policy its lanes back, and `each` the notes of each lane by its number. Returns whose
-    /// lanes they were, which may be lent again.
+    /// Gives a policy its stream caches back, and `each` the notes of each stream cache by its number. Returns whose
+    /// stream caches they were, which may be lent again.
     pub fn take_back<P: Policy<Stream = K>>(
         &self,
         policy: &mut P,
         mut each: impl FnMut(usize, N),
     ) -> SmallVec<[K; 8]> {
         let mut streams = SmallVec::new();
-        self.0.take_back(|(lane, notes)| {
-            if let Some(stream) = lane.stream() {
+        self.0.take_back(|(cache, notes)| {
+            if let Some(stream) = cache.stream() {
                 streams.push(stream);
             }
-            each(lane.number(), notes);
-            policy.take_back(lane);
+            each(cache.number(), notes);
+            policy.take_back(cache);
         });
         streams
     }
 }
 
-impl<K: StreamNumber, N> Default for Front<K, N> {
+impl<K: StreamNumber, N> Default for StreamCaches<K, N> {
     fn default() -> Self {
         Self::new()
     }

@@ -2,10 +2,10 @@
 
 use gpu_runtime::Trusted;
 
-use super::{MemorySource, Wrapped, Wrapper};
+use super::{MemorySource, Adapted, Adaptor};
 
 /// What can be [put in the place](crate::set_memory_source) of a device's own source: the driver's
-/// memory, also in [wrappers](Wrapped), which can refuse memory and make none up; and whatever
+/// memory, also in [wrappers](Adapted), which can refuse memory and make none up; and whatever
 /// somebody has [vouched](Trusted) for.
 pub trait TrustedSource: Sealed {
     /// The source itself.
@@ -20,12 +20,12 @@ pub trait Sealed {}
 
 impl<T> Sealed for Trusted<T> {}
 
-impl<S: Sealed, W> Sealed for Wrapped<S, W> {}
+impl<S: Sealed, W> Sealed for Adapted<S, W> {}
 
-impl<S: TrustedSource<Source = S> + MemorySource, W: Wrapper> TrustedSource for Wrapped<S, W> {
-    type Source = Wrapped<S, W>;
+impl<S: TrustedSource<Source = S> + MemorySource, W: Adaptor> TrustedSource for Adapted<S, W> {
+    type Source = Adapted<S, W>;
 
-    fn into_source(self) -> Wrapped<S, W> {
+    fn into_source(self) -> Adapted<S, W> {
         self
     }
 }

@@ -1,13 +1,14 @@
 //! What was asked of a source, in numbers.
 
-use super::{SourceCall, Statistic, Wrapper};
+use super::{Adaptor, SourceCall};
+use crate::policy::Statistic;
 
 /// Counts what is taken from a source and given back, as RMM's `statistics_resource_adaptor` does.
 ///
 /// To read it while the source is in use, put it around the source in an `Arc<Mutex<_>>`.
 ///
 /// ```
-/// use gpu_alloc::policy::{Address, MemorySource, SourceCounts, SourceError, Wrapped};
+/// use gpu_alloc::policy::{Address, MemorySource, SourceCounts, SourceError, Adapted};
 /// # struct Rising(u64);
 /// # impl MemorySource for Rising {
 /// #     type Error = std::convert::Infallible;
@@ -18,7 +19,7 @@ use super::{SourceCall, Statistic, Wrapper};
 /// #     fn release(&mut self, _: Address, _: u64) {}
 /// # }
 ///
-/// let mut source = Wrapped::around(Rising(1 << 32), SourceCounts::default());
+/// let mut source = Adapted::around(Rising(1 << 32), SourceCounts::default());
 /// let one = source.allocate(2 << 20).unwrap();
 /// let two = source.allocate(4 << 20).unwrap();
 /// source.release(one, 2 << 20);
@@ -63,7 +64,7 @@ impl SourceCounts {
     }
 }
 
-impl Wrapper for SourceCounts {
+impl Adaptor for SourceCounts {
     fn called(&mut self, call: SourceCall) {
         self.calls += 1;
         match call {

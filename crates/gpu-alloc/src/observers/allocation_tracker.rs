@@ -4,37 +4,37 @@ use std::collections::BTreeSet;
 
 use gpu_runtime::StreamId;
 
-use super::heap_state::Moment;
+use super::heap_state::HeapState;
 use super::history::{self, Recorder};
-use super::live_allocations::{Handout, Holders, Origin, PartHolders};
-use crate::cache::Watch;
-use crate::policy::{Block, Home, Inspect, Log, Policy};
+use super::live_allocations::{NewAllocation, LiveAllocations, CallSite, CacheAllocations};
+use crate::cache::CacheObserver;
+use crate::policy::{Block, StreamAndPool, Inspect, Log, Policy};
 
 /// What a request's memory belongs to, if that is a stream.
-pub(crate) trait StreamHome: Copy {
-    fn of_stream(self) -> Option<Home<StreamId>>;
+pub(crate) trait StreamOwner: Copy {
+    fn of_stream(self) -> Option<StreamAndPool<StreamId>>;
 }
 
-impl StreamHome for Home<StreamId> {
-    fn of_stream(self) -> Option<Home<StreamId>> {
+impl StreamOwner for StreamAndPool<StreamId> {
+    fn of_stream(self) -> Option<StreamAndPool<StreamId>> {
         Some(self)
     }
 }
 
-impl StreamHome for () {
-    fn of_stream(self) -> Option<Home<StreamId>> {
+impl StreamOwner for () {
+    fn of_stream(self) -> Option<StreamAndPool<StreamId>> {
         None
     }
 }
 
 /// The holders of a device's memory, or of page-locked memory, and its history if that is on.
 #[derive(Debug, Default)]
-pub(crate) struct Books {
-    holders: Holders,
+pub(crate) struct AllocationTracker {
+    holders: LiveAllocations,
     recorder: Option<Recorder>,
 }
 
-impl Books {
+impl AllocationTracker {
     /// Sets how many events the history keeps, if any.
     pub(crate) fn record<P: Inspect<Stream = StreamId>>(
         &mut self,
@@ -52,8 +52,8 @@ impl Books {
         self.recorder.as_mut()
     }
 
-    pub(crate) fn moment<P: Inspect<Stream = StreamId>>(&self, policy: &P) -> Moment {
-        Moment {
+    pub(crate) fn heap<P: Inspect<Stream = StreamId>>(&self, policy: &P) -> HeapState {
+        HeapState {
             segments: policy.snapshot(),
             holders: self.holders.by_address(),
             allocations: self.holders.count(),
@@ -61,37 +61,37 @@ impl Books {
     }
 }
 
-impl<P, S> Watch<P, Log<S>> for Books
+impl<P, S> CacheObserver<P, Log<S>> for AllocationTracker
 where
     P: Policy<Stream = StreamId> + Inspect,
-    P::Home: StreamHome,
+    P::Owner: StreamOwner,
 {
-    type Origin = Origin;
-    type Moment = Moment;
-    type Notes = PartHolders;
+    type CallSite = CallSite;
+    type HeapState = HeapState;
+    type Notes = CacheAllocations;
 
     fn may_lend(&self) -> bool {
         self.recorder.is_none()
     }
 
-    fn lend(&mut self, part: usize) -> PartHolders {
+    fn lend(&mut self, part: usize) -> CacheAllocations {
         self.holders.lend(part)
     }
 
-    fn take_back(&mut self, part: usize, notes: PartHolders) {
+    fn take_back(&mut self, part: usize, notes: CacheAllocations) {
         self.holders.take_back(part, notes);
     }
 
     #[inline]
-    fn note(notes: &mut PartHolders, block: &Block, bytes: u64, home: P::Home, origin: Origin) {
+    fn note(notes: &mut CacheAllocations, block: &Block, bytes: u64, home: P::Owner, call_site: CallSite) {
         let home = home.of_stream();
-        notes.hold(Handout { block, requested: bytes, home, origin, time: None });
+        notes.hold(NewAllocation { block, requested: bytes, home, call_site, time: None });
     }
 
-    fn allocated(&mut self, block: &Block, bytes: u64, home: P::Home, origin: Origin) {
+    fn allocated(&mut self, block: &Block, bytes: u64, home: P::Owner, call_site: CallSite) {
         let home = home.of_stream();
         let time = self.recorder.is_some().then(history::now);
-        let holder = self.holders.hold(Handout { block, requested: bytes, home, origin, time });
+        let holder = self.holders.hold(NewAllocation { block, requested: bytes, home, call_site, time });
         if let Some(recorder) = &mut self.recorder {
             recorder.allocated(holder);
         }
@@ -115,18 +115,18 @@ where
         }
     }
 
-    fn called(&mut self, source: &mut Log<S>, request: Option<(P::Home, Origin)>) {
+    fn called(&mut self, source: &mut Log<S>, request: Option<(P::Owner, CallSite)>) {
         if source.calls().is_empty() {
             return;
         }
         let calls = source.take_calls();
         if let Some(recorder) = &mut self.recorder {
-            let request = request.map(|(home, origin)| (home.of_stream(), origin));
+            let request = request.map(|(home, call_site)| (home.of_stream(), call_site));
             recorder.called(&calls, request);
         }
     }
 
-    fn refused(&self, policy: &P) -> Moment {
-        self.moment(policy)
+    fn refused(&self, policy: &P) -> HeapState {
+        self.heap(policy)
     }
 }

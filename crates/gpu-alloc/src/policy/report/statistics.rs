@@ -142,28 +142,28 @@ impl DurationStatistic {
 
 impl Statistic {
     #[inline]
-    pub(super) fn increase(&mut self, amount: u64) {
+    pub(crate) fn increase(&mut self, amount: u64) {
         self.current += amount;
         self.allocated += amount;
         self.peak = self.peak.max(self.current);
     }
 
     #[inline]
-    pub(super) fn decrease(&mut self, amount: u64) {
+    pub(crate) fn decrease(&mut self, amount: u64) {
         self.current -= amount;
         self.freed += amount;
     }
 
     /// By how much it may grow without a new peak.
-    pub(super) fn below_peak(&self) -> u64 {
+    pub(crate) fn below_peak(&self) -> u64 {
         self.peak - self.current
     }
 
-    pub(super) fn reset_peak(&mut self) {
+    pub(crate) fn reset_peak(&mut self) {
         self.peak = self.current;
     }
 
-    pub(super) fn reset_accumulated(&mut self) {
+    pub(crate) fn reset_accumulated(&mut self) {
         (self.allocated, self.freed) = (0, 0);
     }
 
@@ -187,17 +187,17 @@ impl PoolStatistics {
     }
 
     #[inline]
-    pub(super) fn increase(&mut self, pool: Pool, amount: u64) {
+    pub(crate) fn increase(&mut self, pool: Pool, amount: u64) {
         self.both(pool).into_iter().for_each(|statistic| statistic.increase(amount));
     }
 
     #[inline]
-    pub(super) fn decrease(&mut self, pool: Pool, amount: u64) {
+    pub(crate) fn decrease(&mut self, pool: Pool, amount: u64) {
         self.both(pool).into_iter().for_each(|statistic| statistic.decrease(amount));
     }
 
     /// Adds what several operations added and took away, none of which made a new peak.
-    pub(super) fn change(&mut self, pool: Pool, added: u64, taken_away: u64) {
+    pub(crate) fn change(&mut self, pool: Pool, added: u64, taken_away: u64) {
         for statistic in self.both(pool) {
             statistic.current = statistic.current + added - taken_away;
             statistic.allocated += added;
@@ -206,7 +206,7 @@ impl PoolStatistics {
     }
 
     /// Lets the peaks be what they were before, but for what is there now.
-    pub(super) fn forget_peaks_since(&mut self, before: &PoolStatistics) {
+    pub(crate) fn forget_peaks_since(&mut self, before: &PoolStatistics) {
         let peaks = [before.all.peak, before.large_pool.peak, before.small_pool.peak];
         for (statistic, peak) in self.each().into_iter().zip(peaks) {
             statistic.peak = peak.max(statistic.current);
@@ -215,7 +215,7 @@ impl PoolStatistics {
 
     /// Moves the pool's value to `value` in one step, so that what an operation adds and takes away
     /// again does not count.
-    pub(super) fn settle(&mut self, pool: Pool, value: u64) {
+    pub(crate) fn settle(&mut self, pool: Pool, value: u64) {
         let before = self.of(pool).current;
         if value > before {
             self.increase(pool, value - before);
@@ -264,11 +264,11 @@ impl HostMemoryStats {
         statistics.chain(counts).chain(times)
     }
 
-    pub(super) fn reset_peak(&mut self) {
+    pub(crate) fn reset_peak(&mut self) {
         self.each().into_iter().for_each(Statistic::reset_peak);
     }
 
-    pub(super) fn reset_accumulated(&mut self) {
+    pub(crate) fn reset_accumulated(&mut self) {
         self.each().into_iter().for_each(Statistic::reset_accumulated);
         (self.num_host_alloc, self.num_host_free) = (0, 0);
     }
@@ -282,7 +282,7 @@ impl HostMemoryStats {
 impl MemoryStats {
     /// A block of so many bytes was handed out.
     #[inline]
-    pub(super) fn count_allocation(&mut self, pool: Pool, bytes: u64, requested: u64) {
+    pub(crate) fn count_allocation(&mut self, pool: Pool, bytes: u64, requested: u64) {
         for count in [&mut self.allocation, &mut self.active] {
             count.increase(pool, 1);
         }
@@ -294,14 +294,14 @@ impl MemoryStats {
 
     /// The program has given a block back.
     #[inline]
-    pub(super) fn count_free(&mut self, pool: Pool, bytes: u64) {
+    pub(crate) fn count_free(&mut self, pool: Pool, bytes: u64) {
         self.allocation.decrease(pool, 1);
         self.allocated_bytes.decrease(pool, bytes);
     }
 
     /// A block that was given back can be handed out again.
     #[inline]
-    pub(super) fn count_free_completed(&mut self, pool: Pool, bytes: u64, requested: u64) {
+    pub(crate) fn count_free_completed(&mut self, pool: Pool, bytes: u64, requested: u64) {
         self.active.decrease(pool, 1);
         self.active_bytes.decrease(pool, bytes);
         self.requested_bytes.decrease(pool, requested);

@@ -2,27 +2,26 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::certificate::Unable;
-use super::source::KnownVirtualMemory;
 use super::{
-    Address, Asked, MemorySource, Physical, Refusal, Refused, SourceCall, SourceError,
-    VirtualMemory,
+    KnownVirtualMemory, MemorySource, Physical, Refusal, RequestKind, SourceCall, SourceDenial,
+    SourceError, Unable, VirtualMemory,
 };
+use crate::policy::Address;
 
-/// What a wrapper does around the calls of a source; [`Wrapped`] makes a source of both.
+/// What a wrapper does around the calls of a source; [`Adapted`] makes a source of both.
 ///
 /// Each method does nothing by default. The wrappers of this crate are such values:
-/// [`Cap`](super::Cap), [`Calls`](super::Calls), [`SourceCounts`](super::SourceCounts) and
+/// [`Limiting`](super::Limiting), [`Logging`](super::Logging), [`SourceCounts`](super::SourceCounts) and
 /// [`OnRefusal`](super::OnRefusal). One in an `Arc<Mutex<_>>` can be looked at while its source is in
 /// use elsewhere.
-pub trait Wrapper {
-    /// Whether the source may be asked for so many bytes of something, or, of [`Asked::Total`], could
+pub trait Adaptor {
+    /// Whether the source may be asked for so many bytes of something, or, of [`RequestKind::Total`], could
     /// hold so many in all.
     ///
     /// # Errors
     /// The refusal that is told instead.
-    fn admit(&mut self, asked: Asked, bytes: u64) -> Result<(), Refusal> {
-        let _ = (asked, bytes);
+    fn admit(&mut self, kind: RequestKind, bytes: u64) -> Result<(), Refusal> {
+        let _ = (kind, bytes);
         Ok(())
     }
 
@@ -32,22 +31,22 @@ pub trait Wrapper {
     }
 
     /// Whether to ask once more for what was refused.
-    fn ask_again(&mut self, refused: &Refused) -> bool {
+    fn ask_again(&mut self, refused: &SourceDenial) -> bool {
         let _ = refused;
         false
     }
 }
 
-impl<W: Wrapper> Wrapper for Arc<Mutex<W>> {
-    fn admit(&mut self, asked: Asked, bytes: u64) -> Result<(), Refusal> {
-        self.lock().unwrap_or_else(PoisonError::into_inner).admit(asked, bytes)
+impl<W: Adaptor> Adaptor for Arc<Mutex<W>> {
+    fn admit(&mut self, kind: RequestKind, bytes: u64) -> Result<(), Refusal> {
+        self.lock().unwrap_or_else(PoisonError::into_inner).admit(kind, bytes)
     }
 
     fn called(&mut self, call: SourceCall) {
         self.lock().unwrap_or_else(PoisonError::into_inner).called(call);
     }
 
-    fn ask_again(&mut self, refused: &Refused) -> bool {
+    fn ask_again(&mut self, refused: &SourceDenial) -> bool {
         self.lock().unwrap_or_else(PoisonError::into_inner).ask_again(refused)
     }
 }
@@ -59,7 +58,7 @@ impl<W: Wrapper> Wrapper for Arc<Mutex<W>> {
 /// use std::sync::{Arc, Mutex};
 ///
 /// use gpu_alloc::DeviceSource;
-/// use gpu_alloc::policy::{Cap, OnRefusal, SourceCounts, Wrapped};
+/// use gpu_alloc::policy::{Limiting, OnRefusal, SourceCounts, Adapted};
 /// use gpu_runtime::{Device, DeviceAllocation, DriverChoice};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -72,9 +71,9 @@ impl<W: Wrapper> Wrapper for Arc<Mutex<W>> {
 /// let counts = Arc::new(Mutex::new(SourceCounts::default()));
 ///
 /// let source = DeviceSource::new(device);
-/// let source = Wrapped::around(source, Cap::new(Some(total as u64 / 4 * 3)));
-/// let source = Wrapped::around(source, OnRefusal(move |_: &_| cache.take().is_some()));
-/// let source = Wrapped::around(source, Arc::clone(&counts));
+/// let source = Adapted::around(source, Limiting::new(Some(total as u64 / 4 * 3)));
+/// let source = Adapted::around(source, OnRefusal(move |_: &_| cache.take().is_some()));
+/// let source = Adapted::around(source, Arc::clone(&counts));
 /// gpu_alloc::set_memory_source(device, source)?;
 ///
 /// let stream = device.current_stream()?;
@@ -87,7 +86,7 @@ impl<W: Wrapper> Wrapper for Arc<Mutex<W>> {
 /// # }
 /// ```
 #[derive(Debug)]
-pub struct Wrapped<S, W>(Around<S, W>);
+pub struct Adapted<S, W>(Around<S, W>);
 
 /// Both at work. They are apart so that nobody gets at the virtual memory but where the source has
 /// some.
@@ -99,10 +98,10 @@ struct Around<S, W> {
     page_bytes: u64,
 }
 
-impl<S, W> Wrapped<S, W> {
+impl<S, W> Adapted<S, W> {
     /// Puts a wrapper around a source of which nothing has been taken yet.
     pub fn around(source: S, wrapper: W) -> Self {
-        Wrapped(Around { source, wrapper, page_bytes: 0 })
+        Adapted(Around { source, wrapper, page_bytes: 0 })
     }
 
     /// The wrapper.
@@ -111,7 +110,7 @@ impl<S, W> Wrapped<S, W> {
     }
 
     /// The wrapper, to change.
-    pub fn wrapper_mut(&mut self) -> &mut W {
+    pub fn adaptor_mut(&mut self) -> &mut W {
         &mut self.0.wrapper
     }
 
@@ -126,17 +125,17 @@ impl<S, W> Wrapped<S, W> {
     }
 }
 
-impl<S: MemorySource, W: Wrapper> Around<S, W> {
+impl<S: MemorySource, W: Adaptor> Around<S, W> {
     /// Asks the source for something, as often as the wrapper wants.
     fn ask<T>(
         &mut self,
-        (asked, bytes): (Asked, u64),
+        (kind, bytes): (RequestKind, u64),
         mut ask: impl FnMut(&mut S) -> Result<T, SourceError<S::Error>>,
         given: impl Fn(&T) -> SourceCall,
         not_given: SourceCall,
     ) -> Result<T, SourceError<S::Error>> {
         loop {
-            let outcome = match self.wrapper.admit(asked, bytes) {
+            let outcome = match self.wrapper.admit(kind, bytes) {
                 Err(refusal) => Err(refusal.into()),
                 Ok(()) => {
                     let outcome = ask(&mut self.source);
@@ -148,21 +147,21 @@ impl<S: MemorySource, W: Wrapper> Around<S, W> {
                 Ok(given) => return Ok(given),
                 Err(error) => error,
             };
-            match Unable::to_get(asked, bytes)(error) {
+            match Unable::to_get(kind, bytes)(error) {
                 Unable::Refused(refused) if self.wrapper.ask_again(&refused) => {}
-                Unable::Refused(Refused { refusal, .. }) => return Err(refusal.into()),
+                Unable::Refused(SourceDenial { refusal, .. }) => return Err(refusal.into()),
                 Unable::Failed(failure) => return Err(SourceError::Failed(failure)),
             }
         }
     }
 }
 
-impl<S: MemorySource, W: Wrapper> MemorySource for Wrapped<S, W> {
+impl<S: MemorySource, W: Adaptor> MemorySource for Adapted<S, W> {
     type Error = S::Error;
 
     fn allocate(&mut self, bytes: u64) -> Result<Address, SourceError<S::Error>> {
         self.0.ask(
-            (Asked::Segment, bytes),
+            (RequestKind::Segment, bytes),
             |source| source.allocate(bytes),
             |address| SourceCall::Allocated { address: *address, bytes },
             SourceCall::Refused { bytes },
@@ -177,11 +176,11 @@ impl<S: MemorySource, W: Wrapper> MemorySource for Wrapped<S, W> {
     fn could_hold(&mut self, bytes: u64) -> Result<(), Refusal> {
         let Around { source, wrapper, .. } = &mut self.0;
         loop {
-            let outcome = wrapper.admit(Asked::Total, bytes);
+            let outcome = wrapper.admit(RequestKind::Total, bytes);
             let Err(refusal) = outcome.and_then(|()| source.could_hold(bytes)) else {
                 return Ok(());
             };
-            if !wrapper.ask_again(&Refused { asked: Asked::Total, bytes, refusal, given: 0 }) {
+            if !wrapper.ask_again(&SourceDenial { kind: RequestKind::Total, bytes, refusal, given: 0 }) {
                 return Err(refusal);
             }
         }
@@ -193,7 +192,7 @@ impl<S: MemorySource, W: Wrapper> MemorySource for Wrapped<S, W> {
     }
 }
 
-impl<S: MemorySource, W: Wrapper> VirtualMemory for Around<S, W> {
+impl<S: MemorySource, W: Adaptor> VirtualMemory for Around<S, W> {
     type Error = S::Error;
 
     fn page_bytes(&self) -> u64 {
@@ -202,7 +201,7 @@ impl<S: MemorySource, W: Wrapper> VirtualMemory for Around<S, W> {
 
     fn reserve(&mut self, bytes: u64) -> Result<Address, SourceError<S::Error>> {
         self.ask(
-            (Asked::Addresses, bytes),
+            (RequestKind::Addresses, bytes),
             |source| source.known_virtual_memory().reserve(bytes),
             |address| SourceCall::Reserved { address: *address, bytes },
             SourceCall::ReserveRefused { bytes },
@@ -216,7 +215,7 @@ impl<S: MemorySource, W: Wrapper> VirtualMemory for Around<S, W> {
 
     fn create(&mut self, bytes: u64) -> Result<Physical, SourceError<S::Error>> {
         self.ask(
-            (Asked::Memory, bytes),
+            (RequestKind::Memory, bytes),
             |source| source.known_virtual_memory().create(bytes),
             |physical| SourceCall::Created { physical: *physical, bytes },
             SourceCall::CreateRefused { bytes },
@@ -235,7 +234,7 @@ impl<S: MemorySource, W: Wrapper> VirtualMemory for Around<S, W> {
         bytes: u64,
     ) -> Result<(), SourceError<S::Error>> {
         self.ask(
-            (Asked::Mapping, bytes),
+            (RequestKind::Mapping, bytes),
             |source| source.known_virtual_memory().map(address, physical, bytes),
             |()| SourceCall::Mapped { address, physical, bytes },
             SourceCall::MapRefused { address, physical },
@@ -244,7 +243,7 @@ impl<S: MemorySource, W: Wrapper> VirtualMemory for Around<S, W> {
 
     fn set_access(&mut self, address: Address, bytes: u64) -> Result<(), SourceError<S::Error>> {
         self.ask(
-            (Asked::Mapping, bytes),
+            (RequestKind::Mapping, bytes),
             |source| source.known_virtual_memory().set_access(address, bytes),
             |()| SourceCall::AccessSet { address, bytes },
             SourceCall::AccessRefused { address, bytes },

@@ -4,24 +4,24 @@ use super::{MemoryStats, Pool, PoolStatistics};
 
 /// A number of blocks, their bytes, and the bytes that were asked for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Sum {
-    pub(super) blocks: u64,
-    pub(super) bytes: u64,
-    pub(super) requested: u64,
+pub(crate) struct Sum {
+    pub(crate) blocks: u64,
+    pub(crate) bytes: u64,
+    pub(crate) requested: u64,
 }
 
 /// The requests and frees of one of several parts.
 ///
 /// The peak of a sum is not the sum of the peaks, so none can say for itself whether its request
-/// makes a new peak. But each has a credit: by so much it may grow while the sum of all stays at or
-/// below the peaks that are known. Memory that a part gets back adds to its credit. Only when that is
-/// too small, all parts are added up, which gives the exact peak, and new credits.
+/// makes a new peak. But each has a headroom: by so much it may grow while the sum of all stays at or
+/// below the peaks that are known. Memory that a part gets back adds to its headroom. Only when that is
+/// too small, all parts are added up, which gives the exact peak, and new headroom.
 #[derive(Debug, Default)]
-pub(super) struct Tally {
+pub(crate) struct LocalStats {
     taken: [Sum; 2],
     freed: [Sum; 2],
     /// Of either pool, and of both.
-    credit: [Sum; 3],
+    headroom: [Sum; 3],
 }
 
 const ALL: usize = 2;
@@ -58,42 +58,42 @@ impl Sum {
     }
 }
 
-impl Tally {
-    /// Counts a block that is handed out; false, and nothing is counted, if the credit is too small.
+impl LocalStats {
+    /// Counts a block that is handed out; false, and nothing is counted, if the headroom is too small.
     #[inline]
-    pub(super) fn take(&mut self, pool: Pool, bytes: u64, requested: u64) -> bool {
+    pub(crate) fn take(&mut self, pool: Pool, bytes: u64, requested: u64) -> bool {
         let (pool, sum) = (pool as usize, Sum::of(bytes, requested));
-        if !(self.credit[pool].covers(&sum) & self.credit[ALL].covers(&sum)) {
+        if !(self.headroom[pool].covers(&sum) & self.headroom[ALL].covers(&sum)) {
             return false;
         }
-        self.credit[pool].subtract(&sum);
-        self.credit[ALL].subtract(&sum);
+        self.headroom[pool].subtract(&sum);
+        self.headroom[ALL].subtract(&sum);
         self.taken[pool].add(&sum);
         true
     }
 
     /// Counts a block that is given back, and free at once.
     #[inline]
-    pub(super) fn give_back(&mut self, pool: Pool, bytes: u64, requested: u64) {
+    pub(crate) fn give_back(&mut self, pool: Pool, bytes: u64, requested: u64) {
         let (pool, sum) = (pool as usize, Sum::of(bytes, requested));
-        self.credit[pool].add(&sum);
-        self.credit[ALL].add(&sum);
+        self.headroom[pool].add(&sum);
+        self.headroom[ALL].add(&sum);
         self.freed[pool].add(&sum);
     }
 
     /// Whether it was used since it was made.
-    pub(super) fn has_counted(&self) -> bool {
+    pub(crate) fn has_counted(&self) -> bool {
         [self.taken, self.freed].as_flattened().iter().any(|sum| sum.blocks > 0)
     }
 
     /// The bytes by which what is held has grown since this was last added up.
-    pub(super) fn bytes_gained(&self) -> i64 {
+    pub(crate) fn bytes_gained(&self) -> i64 {
         let [taken, freed] = [self.taken, self.freed].map(|sums| sums[0].bytes + sums[1].bytes);
         taken.wrapping_sub(freed) as i64
     }
 
     /// Adds everything to the statistics, without the peaks, which it stays below.
-    pub(super) fn add_to(&self, statistics: &mut MemoryStats) {
+    pub(crate) fn add_to(&self, statistics: &mut MemoryStats) {
         for pool in [Pool::Small, Pool::Large] {
             let [taken, freed] = [self.taken, self.freed].map(|sums| sums[pool as usize]);
             let MemoryStats { allocation, active, allocated_bytes, active_bytes, .. } = statistics;
@@ -109,18 +109,18 @@ impl Tally {
     }
 
     /// Half of what is left below the peaks.
-    pub(super) fn with_half(slack: &[Sum; 3]) -> Tally {
-        Tally { credit: slack.map(|sum| sum.map(|all| all - all / 2)), ..Tally::default() }
+    pub(crate) fn with_half(headroom_below_peaks: &[Sum; 3]) -> LocalStats {
+        LocalStats { headroom: headroom_below_peaks.map(|sum| sum.map(|all| all - all / 2)), ..LocalStats::default() }
     }
 
     /// An equal part of the other half, for one of so many.
-    pub(super) fn with_part(slack: &[Sum; 3], parts: u64) -> Tally {
-        Tally { credit: slack.map(|sum| sum.map(|all| all / 2 / parts)), ..Tally::default() }
+    pub(crate) fn with_part(headroom_below_peaks: &[Sum; 3], parts: u64) -> LocalStats {
+        LocalStats { headroom: headroom_below_peaks.map(|sum| sum.map(|all| all / 2 / parts)), ..LocalStats::default() }
     }
 }
 
 /// What is left below the peaks, by pool and for both.
-pub(super) fn slack(statistics: &MemoryStats) -> [Sum; 3] {
+pub(crate) fn headroom_below_peaks(statistics: &MemoryStats) -> [Sum; 3] {
     let MemoryStats { allocation, active, allocated_bytes, active_bytes, .. } = statistics;
     let requested = &statistics.requested_bytes;
     let least = |one: &PoolStatistics, other: &PoolStatistics| {

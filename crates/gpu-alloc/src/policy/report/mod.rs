@@ -1,6 +1,15 @@
-//! What a policy says when it cannot serve a request.
+//! What a policy tells of its memory: statistics, snapshots, and why a request could not be served.
 
-use super::{Certificate, Misplaced, Pool};
+mod certificate;
+mod snapshot;
+mod statistics;
+
+pub use self::certificate::{Certificate, ClosestPlace, Retention, SegmentUsage};
+pub use self::snapshot::{BlockSnapshot, BlockState, Inspect, SegmentSnapshot};
+pub use self::statistics::{
+    DurationStatistic, HostMemoryStats, MemoryStats, Pool, PoolStatistics, Statistic,
+};
+use super::{Misplaced, PoolId};
 
 /// Why a request was not served.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -11,15 +20,6 @@ pub enum AllocateError<E> {
     Source(E),
     /// A program's own allocator was wrong.
     Misplaced(Misplaced),
-}
-
-/// Why the source gave no memory.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Refusal {
-    /// It has not that much left.
-    Exhausted,
-    /// This many bytes in all may be taken from it, and no more.
-    Limit(u64),
 }
 
 /// The state in which a request could not be served. All sizes are in bytes.

@@ -1,13 +1,7 @@
-//! A source that remembers what was asked of it, for tests and replays.
+//! One call to a source, and how it went.
 
-use super::{Address, Physical, Wrapped, Wrapper};
-
-/// A source with a [log](Calls).
-pub type Log<S> = Wrapped<S, Calls>;
-
-/// Writes down every call to a source, and how it went.
-#[derive(Debug, Default)]
-pub struct Calls(Vec<SourceCall>);
+use super::Physical;
+use crate::policy::Address;
 
 /// One call to a source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -106,39 +100,4 @@ pub enum SourceCall {
         /// Its size.
         bytes: u64,
     },
-}
-
-impl Calls {
-    /// The calls so far, first to last.
-    pub fn all(&self) -> &[SourceCall] {
-        &self.0
-    }
-
-    /// The calls since the last time that they were taken, first to last.
-    pub fn take(&mut self) -> Vec<SourceCall> {
-        std::mem::take(&mut self.0)
-    }
-}
-
-impl Wrapper for Calls {
-    fn called(&mut self, call: SourceCall) {
-        self.0.push(call);
-    }
-}
-
-impl<S> Log<S> {
-    /// Logs the calls to `source`.
-    pub fn new(source: S) -> Self {
-        Wrapped::around(source, Calls::default())
-    }
-
-    /// [`Calls::all`].
-    pub fn calls(&self) -> &[SourceCall] {
-        self.wrapper().all()
-    }
-
-    /// [`Calls::take`].
-    pub fn take_calls(&mut self) -> Vec<SourceCall> {
-        self.wrapper_mut().take()
-    }
 }

@@ -3,31 +3,31 @@
 use super::sync::{AtomicU32, AtomicU64, LOOKS, Lock, Ordering, spin_loop, yield_now};
 
 /// Places for values that their owner has lent. Whoever uses one takes the lock of its place only;
-/// the owner, who is one thread at a time, takes back what it needs in one piece.
+/// the owner, who is one thread at a time, takes back what it needs in one chunk.
 #[derive(Debug)]
-pub(super) struct Lent<T> {
+pub(super) struct CheckedOut<T> {
     /// By place, the name of what is lent there, plus one.
     names: Vec<AtomicU64>,
     /// How many places there is a name for, at most.
     named: AtomicU32,
     /// A bit for each place where something is. Only the owner looks.
     lent: AtomicU32,
-    places: Vec<Place<T>>,
+    places: Vec<Padded<T>>,
 }
 
 /// Two places are never in one line of the cache, nor in two that are fetched together.
 #[derive(Debug)]
 #[repr(align(128))]
-struct Place<T>(Lock<Option<T>>);
+struct Padded<T>(Lock<Option<T>>);
 
-impl<T> Lent<T> {
+impl<T> CheckedOut<T> {
     /// At most 32 places.
     pub(super) fn new(places: usize) -> Self {
-        Lent {
+        CheckedOut {
             names: (0..places).map(|_| AtomicU64::new(0)).collect(),
             named: AtomicU32::new(0),
             lent: AtomicU32::new(0),
-            places: (0..places).map(|_| Place(Lock::new(None))).collect(),
+            places: (0..places).map(|_| Padded(Lock::new(None))).collect(),
         }
     }
 
@@ -43,7 +43,7 @@ impl<T> Lent<T> {
     /// Uses what is lent at a place; nothing happens if nothing is there, or others are at it.
     #[inline(always)]
     pub(super) fn with<R>(&self, place: usize, work: impl FnOnce(&mut T) -> R) -> Option<R> {
-        let Place(lock) = self.places.get(place)?;
+        let Padded(lock) = self.places.get(place)?;
         for _ in 0..LOOKS {
             if let Some(mut value) = lock.try_lock() {
                 return value.as_mut().map(work);

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use super::{Address, Policy, Pool, PoolId, PoolOf, Share};
+use super::{Pool, SegmentUsage};
+use crate::policy::{Address, Policy, PoolId, PoolOf};
 
 /// A policy that shows what it has.
 pub trait Inspect: Policy {
     /// Every segment with its blocks, by address.
-    fn snapshot(&self) -> Vec<Segment<Self::Stream>>;
+    fn snapshot(&self) -> Vec<SegmentSnapshot<Self::Stream>>;
 
     /// What is taken from the source for each pool that has anything.
     fn reserved_by_pool(&self) -> BTreeMap<PoolId, u64> {
@@ -21,13 +22,13 @@ pub trait Inspect: Policy {
     }
 
     /// All that is taken from the source, with what keeps it.
-    fn taken(&self) -> Vec<Share>;
+    fn taken(&self) -> Vec<SegmentUsage>;
 }
 
 /// Memory that was taken from the source in one piece, or that is mapped without a gap. The fields
 /// have PyTorch's names; sizes are in bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Segment<K> {
+pub struct SegmentSnapshot<K> {
     /// The first byte.
     pub address: Address,
     /// The size of all blocks together.

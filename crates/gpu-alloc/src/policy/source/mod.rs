@@ -1,6 +1,25 @@
-//! Where a policy gets its memory from.
+//! Sources of memory, which policies take it from, and adaptors around them.
 
-use super::{Address, Refusal};
+mod adapted;
+mod call;
+mod counts;
+mod denial;
+mod limit;
+mod log;
+mod on_refusal;
+mod trusted;
+
+pub use self::adapted::{Adapted, Adaptor};
+pub use self::call::SourceCall;
+pub use self::counts::SourceCounts;
+pub(super) use self::denial::Unable;
+pub use self::denial::{Refusal, RequestKind, SourceDenial};
+pub use self::limit::{Limit, Limiting};
+pub use self::log::{Log, Logging};
+pub use self::on_refusal::OnRefusal;
+pub(crate) use self::trusted::Sealed as SealedSource;
+pub use self::trusted::TrustedSource;
+use super::Address;
 
 /// Memory in large pieces: a driver, a model of one in a test, or a wrapper around another source.
 ///

@@ -2,9 +2,9 @@
 
 use std::fmt;
 
-use super::{Refused, Wrapper};
+use super::{SourceDenial, Adaptor};
 
-/// Calls a function when the source refuses: it may make room elsewhere, outside of the allocator, and
+/// Logging a function when the source refuses: it may make room elsewhere, outside of the allocator, and
 /// says whether to ask again. RMM has a `failure_callback_resource_adaptor` for that.
 ///
 /// It is called each time, also where the policy would do without: one that gives back what it does
@@ -14,7 +14,7 @@ use super::{Refused, Wrapper};
 /// say yes for ever. A source that fails in another way is not asked again.
 ///
 /// ```
-/// use gpu_alloc::policy::{Address, Limit, MemorySource, OnRefusal, SourceError, Wrapped};
+/// use gpu_alloc::policy::{Address, Limit, MemorySource, OnRefusal, SourceError, Adapted};
 /// # struct Rising(u64);
 /// # impl MemorySource for Rising {
 /// #     type Error = std::convert::Infallible;
@@ -27,7 +27,7 @@ use super::{Refused, Wrapper};
 ///
 /// let mut refused = Vec::new();
 /// let limited = Limit::new(Rising(1 << 32), Some(1 << 20));
-/// let mut source = Wrapped::around(
+/// let mut source = Adapted::around(
 ///     limited,
 ///     OnRefusal(|what: &gpu_alloc::policy::Refused| {
 ///         refused.push(what.bytes);
@@ -44,8 +44,8 @@ pub struct OnRefusal<F>(
     pub F,
 );
 
-impl<F: FnMut(&Refused) -> bool> Wrapper for OnRefusal<F> {
-    fn ask_again(&mut self, refused: &Refused) -> bool {
+impl<F: FnMut(&SourceDenial) -> bool> Adaptor for OnRefusal<F> {
+    fn ask_again(&mut self, refused: &SourceDenial) -> bool {
         (self.0)(refused)
     }
 }

@@ -1,24 +1,24 @@
 //! A source that gives out no more than a limit: the per-process memory fraction, the cap on
 //! page-locked memory.
 
-use super::{Asked, Refusal, SourceCall, Wrapped, Wrapper};
+use super::{RequestKind, Refusal, SourceCall, Adapted, Adaptor};
 
-/// A source with a [limit](Cap).
-pub type Limit<S> = Wrapped<S, Cap>;
+/// A source with a [limit](Limiting).
+pub type Limit<S> = Adapted<S, Limiting>;
 
 /// Counts what is taken from a source, and refuses what would exceed the limit.
 ///
 /// Physical memory counts until it is destroyed; addresses do not count.
 #[derive(Debug, Default)]
-pub struct Cap {
+pub struct Limiting {
     limit: Option<u64>,
     held: u64,
 }
 
-impl Cap {
+impl Limiting {
     /// For a source of which nothing has been taken yet; `None` is no limit.
     pub fn new(limit: Option<u64>) -> Self {
-        Cap { limit, held: 0 }
+        Limiting { limit, held: 0 }
     }
 
     /// Changes the limit. What is held beyond a lower one stays held; no more is given until it has
@@ -38,15 +38,15 @@ impl Cap {
     }
 }
 
-impl Wrapper for Cap {
-    fn admit(&mut self, asked: Asked, bytes: u64) -> Result<(), Refusal> {
-        match (asked, self.limit) {
-            (Asked::Segment | Asked::Memory, Some(limit))
+impl Adaptor for Limiting {
+    fn admit(&mut self, kind: RequestKind, bytes: u64) -> Result<(), Refusal> {
+        match (kind, self.limit) {
+            (RequestKind::Segment | RequestKind::Memory, Some(limit))
                 if bytes > limit.saturating_sub(self.held) =>
             {
                 Err(Refusal::Limit(limit))
             }
-            (Asked::Total, Some(limit)) if bytes > limit => Err(Refusal::Limit(limit)),
+            (RequestKind::Total, Some(limit)) if bytes > limit => Err(Refusal::Limit(limit)),
             _ => Ok(()),
         }
     }
@@ -68,20 +68,20 @@ impl Wrapper for Cap {
 impl<S> Limit<S> {
     /// Limits a source of which nothing has been taken yet; `None` is no limit.
     pub fn new(source: S, limit: Option<u64>) -> Self {
-        Wrapped::around(source, Cap::new(limit))
+        Adapted::around(source, Limiting::new(limit))
     }
 
-    /// [`Cap::set_limit`].
+    /// [`Limiting::set_limit`].
     pub fn set_limit(&mut self, limit: Option<u64>) {
-        self.wrapper_mut().set_limit(limit);
+        self.adaptor_mut().set_limit(limit);
     }
 
-    /// [`Cap::limit`].
+    /// [`Limiting::limit`].
     pub fn limit(&self) -> Option<u64> {
         self.wrapper().limit()
     }
 
-    /// [`Cap::held`].
+    /// [`Limiting::held`].
     pub fn held(&self) -> u64 {
         self.wrapper().held()
     }

@@ -2,9 +2,9 @@
 
 use super::arena::{Arena, ArenaId};
 use super::pages::{PAGE, touched};
-use super::span::{Spans, State};
+use super::span::{Spans, SpanState};
 use crate::policy::slab::Slot;
-use crate::policy::tally::Tally;
+use crate::policy::stream_caches::LocalStats;
 use crate::policy::uses::Uses;
 use crate::policy::{Address, Block, Pool, StreamName};
 
@@ -12,54 +12,54 @@ use crate::policy::{Address, Block, Pool, StreamName};
 pub(super) const ROUNDING: u64 = 512;
 /// The largest request that shares pages with other small ones only.
 const SMALL: u64 = PAGE / 8;
-/// The lane of all homes that have none of their own: those of graphs, and streams beyond the number
-/// of lanes.
+/// The stream cache of all homes that have none of their own: those of graphs, and streams beyond the number
+/// of stream caches.
 pub(super) const SHARED: usize = 0;
 
-/// The arenas of a stream, or of all homes that share a lane.
+/// The arenas of a stream, or of all homes that share a stream cache.
 ///
-/// What fits into a hole of the stream's, and what is freed, concerns nothing outside of the lane. So
-/// the policy can lend it to a [`Front`](crate::policy::Front).
+/// What fits into a free block of the stream's, and what is freed, concerns nothing outside of the stream cache. So
+/// the policy can lend it to a [`StreamCaches`](crate::policy::StreamCaches).
 #[derive(Debug)]
-pub struct Lane<K> {
+pub struct StreamCache<K> {
     number: usize,
     /// Whose it is, unless it is shared, or its stream is gone.
     stream: Option<K>,
     pub(super) spans: Spans<K>,
-    /// That for small requests, and that for large ones; in the shared lane, as they came.
+    /// That for small requests, and that for large ones; in the shared cache, as they came.
     pub(super) arenas: Vec<Arena<K>>,
     /// What was freed last. A request of just that size gets it, and otherwise it is joined with its
     /// neighbours before anything else is done: to free and to allocate by turns costs little, and
     /// where things are placed hardly depends on it.
     fresh: Option<Slot>,
-    pub(super) tally: Tally,
-    /// Whether it has counted anything since credit was given out last, as far as that was added up.
+    pub(super) local_stats: LocalStats,
+    /// Whether it has counted anything since headroom was given out last, as far as that was added up.
     pub(super) is_active: bool,
     /// Counts requests and frees, to tell what was freed first.
     pub(super) clock: u64,
-    /// What the clock showed when the lane was lent.
+    /// What the clock showed when the stream cache was lent.
     pub(super) lent_at: u64,
 }
 
-impl<K: StreamName> Lane<K> {
-    /// The lane of all homes that have none of their own.
+impl<K: StreamName> StreamCache<K> {
+    /// The stream cache of all homes that have none of their own.
     pub(super) fn shared() -> Self {
-        Lane::new(SHARED, None, Vec::new())
+        StreamCache::new(SHARED, None, Vec::new())
     }
 
-    /// The lane of one stream.
+    /// The stream cache of one stream.
     pub(super) fn of_stream(number: usize, stream: K) -> Self {
         let arenas = [Pool::Small, Pool::Large].map(|pool| Arena::new(stream.into(), pool));
-        Lane::new(number, Some(stream), arenas.into())
+        StreamCache::new(number, Some(stream), arenas.into())
     }
 
     fn new(number: usize, stream: Option<K>, arenas: Vec<Arena<K>>) -> Self {
-        let (spans, tally) = (Spans::new(number), Tally::default());
+        let (spans, local_stats) = (Spans::new(number), LocalStats::default());
         let (fresh, is_active, clock, lent_at) = (None, false, 0, 0);
-        Lane { number, stream, spans, arenas, fresh, tally, is_active, clock, lent_at }
+        StreamCache { number, stream, spans, arenas, fresh, local_stats, is_active, clock, lent_at }
     }
 
-    /// A small number that no other lane of the policy has.
+    /// A small number that no other stream cache of the policy has.
     pub(in crate::policy) fn number(&self) -> usize {
         self.number
     }
@@ -100,8 +100,8 @@ impl<K: StreamName> Lane<K> {
         }
     }
 
-    /// Hands out at least `requested` bytes to the lane's stream, if that concerns nobody else: a
-    /// hole is there, and no new peak is reached.
+    /// Hands out at least `requested` bytes to the stream cache's stream, if that concerns nobody else: a
+    /// free block is there, and no new peak is reached.
     #[inline(always)]
     pub(in crate::policy) fn allocate(&mut self, stream: K, requested: u64) -> Option<Block> {
         if self.stream != Some(stream) {
@@ -110,13 +110,13 @@ impl<K: StreamName> Lane<K> {
         let bytes = rounded(requested)?;
         let pool = pool_of(bytes);
         let arena = self.id(pool as u32);
-        let hole = self.hole_at_hand(arena, bytes)?;
-        if !self.tally.take(pool, bytes, requested) {
-            self.put_back(hole.0);
+        let free_block = self.free_block_at_hand(arena, bytes)?;
+        if !self.local_stats.take(pool, bytes, requested) {
+            self.put_back(free_block.0);
             return None;
         }
         self.clock += 1;
-        Some(self.hand_out(hole, bytes, requested, arena))
+        Some(self.hand_out(free_block, bytes, requested, arena))
     }
 
     /// What the new owner of a block that this has handed out must come after, on other streams.
@@ -152,7 +152,7 @@ impl<K: StreamName> Lane<K> {
     pub(super) fn end_hold(&mut self, slot: Slot) {
         self.join_fresh();
         self.count_free(slot);
-        self.spans[slot].state = State::Fresh;
+        self.spans[slot].state = SpanState::Fresh;
         self.fresh = Some(slot);
     }
 
@@ -163,14 +163,14 @@ impl<K: StreamName> Lane<K> {
         let span = &mut self.spans[slot];
         let (bytes, requested) = (span.bytes, std::mem::take(&mut span.requested));
         span.freed = clock;
-        self.tally.give_back(pool_of(bytes), bytes, requested);
+        self.local_stats.give_back(pool_of(bytes), bytes, requested);
     }
 
     /// Joins what was freed last with its neighbours.
     #[inline]
     pub(super) fn join_fresh(&mut self) {
         if let Some(slot) = self.fresh.take() {
-            self.spans[slot].state = State::Hole;
+            self.spans[slot].state = SpanState::Free;
             self.settle(slot);
         }
     }
@@ -180,9 +180,9 @@ impl<K: StreamName> Lane<K> {
         self.fresh
     }
 
-    /// A hole for a request, and where in it.
+    /// A free block for a request, and where in it.
     #[inline]
-    pub(super) fn hole_at_hand(&mut self, arena: ArenaId, bytes: u64) -> Option<(Slot, u64)> {
+    pub(super) fn free_block_at_hand(&mut self, arena: ArenaId, bytes: u64) -> Option<(Slot, u64)> {
         if let Some(slot) = self.fresh {
             let span = &self.spans[slot];
             if span.bytes == bytes && span.arena == arena {
@@ -191,33 +191,33 @@ impl<K: StreamName> Lane<K> {
             }
             self.join_fresh();
         }
-        self.hole_for(arena, bytes)
+        self.free_block_for(arena, bytes)
     }
 
-    /// Undoes [`hole_at_hand`](Lane::hole_at_hand).
-    fn put_back(&mut self, hole: Slot) {
-        if self.spans[hole].state == State::Fresh {
-            self.fresh = Some(hole);
+    /// Undoes [`hole_at_hand`](StreamCache::hole_at_hand).
+    fn put_back(&mut self, free_block: Slot) {
+        if self.spans[free_block].state == SpanState::Fresh {
+            self.fresh = Some(free_block);
         }
     }
 
-    /// Hands out `bytes` of a hole at an address, for a request of an arena.
+    /// Hands out `bytes` of a free block at an address, for a request of an arena.
     #[inline(always)]
     pub(super) fn hand_out(
         &mut self,
-        (hole, address): (Slot, u64),
+        (free_block, address): (Slot, u64),
         bytes: u64,
         requested: u64,
         holder: ArenaId,
     ) -> Block {
-        let slot = match self.spans[hole].state {
+        let slot = match self.spans[free_block].state {
             // It is of just that size, and in no list.
-            State::Fresh => hole,
-            _ => self.cut_out(hole, address, address + bytes),
+            SpanState::Fresh => free_block,
+            _ => self.cut_out(free_block, address, address + bytes),
         };
         let span = &mut self.spans[slot];
         self.arenas[span.arena.index as usize].idle.forget(touched(address, address + bytes));
-        span.state = State::Held;
+        span.state = SpanState::Held;
         span.requested = requested;
         span.holder = holder;
         let is_recycled = std::mem::replace(&mut span.is_recycled, true);
@@ -228,12 +228,12 @@ impl<K: StreamName> Lane<K> {
     /// Takes a span out of the list of its arena that it is in, to change it.
     #[inline]
     pub(super) fn unlist(&mut self, slot: Slot) {
-        let Lane { arenas, spans, .. } = self;
+        let StreamCache { arenas, spans, .. } = self;
         let span = &spans[slot];
         let arena = &mut arenas[span.arena.index as usize];
         match span.state {
-            State::Hole => arena.holes.remove(spans, slot),
-            State::Vacant => {
+            SpanState::Free => arena.free_blocks.remove(spans, slot),
+            SpanState::Vacant => {
                 arena.vacant.remove(&(span.address, slot));
             }
             _ => {}
@@ -243,12 +243,12 @@ impl<K: StreamName> Lane<K> {
     /// Puts a span into the list of its arena that it belongs to.
     #[inline]
     pub(super) fn list(&mut self, slot: Slot) {
-        let Lane { arenas, spans, .. } = self;
+        let StreamCache { arenas, spans, .. } = self;
         let span = &spans[slot];
         let arena = &mut arenas[span.arena.index as usize];
         match span.state {
-            State::Hole => arena.holes.insert(spans, slot),
-            State::Vacant => {
+            SpanState::Free => arena.free_blocks.insert(spans, slot),
+            SpanState::Vacant => {
                 arena.vacant.insert((span.address, slot));
             }
             _ => {}
@@ -294,7 +294,7 @@ impl<K: StreamName> Lane<K> {
     /// The name of one of its arenas.
     #[inline]
     pub(super) fn id(&self, index: u32) -> ArenaId {
-        ArenaId { lane: self.number as u16, index }
+        ArenaId { cache: self.number as u16, index }
     }
 
     pub(super) fn arena(&self, id: ArenaId) -> &Arena<K> {
