@@ -3,7 +3,8 @@
 use std::convert::Infallible;
 
 use gpu_alloc::policy::{
-    AllocateError, Block, StreamCaches, StreamAndPool, Limit, MemoryStats, Policy, Pytorch, Stitched,
+    AllocateError, Block, Lending, Limit, MemoryStats, Policy, Pytorch, Stitched, StreamAndPool,
+    StreamCaches,
 };
 use smallvec::SmallVec;
 
@@ -70,30 +71,42 @@ impl Allocator for Pytorch<u32> {
 type Uses = SmallVec<[(u32, u64); 4]>;
 
 /// This project's own, with what lets threads use it at once.
-#[derive(Default)]
 pub(crate) struct Own {
-    front: StreamCaches<u32>,
-    policy: Stitched<u32>,
+    caches: StreamCaches<u32>,
+    lending: Lending<Stitched<u32>>,
     /// What the policy is told when it has all that is its own: blocks that come back with their uses,
     /// and completions.
     returned: Vec<(Block, Uses)>,
     completed: Vec<(u32, u64)>,
-    /// From whom the policy has taken back what it had lent to them.
+    /// Whose stream caches the policy has recalled.
     users: SmallVec<[u32; 8]>,
+}
+
+impl Default for Own {
+    fn default() -> Self {
+        Own {
+            caches: StreamCaches::new(),
+            lending: Lending::new(Stitched::new()),
+            returned: Vec::new(),
+            completed: Vec::new(),
+            users: SmallVec::new(),
+        }
+    }
 }
 
 impl Allocator for Own {
     type Policy = Stitched<u32>;
 
     fn policy(&mut self) -> &mut Stitched<u32> {
-        self.users.extend(self.front.take_back(&mut self.policy, |_, ()| ()));
+        let users = &mut self.users;
+        let policy = self.caches.recall(&mut self.lending, |cache| users.extend(cache.stream));
         for (block, uses) in self.returned.drain(..) {
-            self.policy.free(block, &uses).expect("each block goes back to its policy");
+            policy.free(block, &uses).expect("each block goes back to its policy");
         }
         for (stream, sequence) in self.completed.drain(..) {
-            self.policy.completed(stream, sequence);
+            policy.completed(stream, sequence);
         }
-        &mut self.policy
+        policy
     }
 
     fn completed(&mut self, stream: u32, sequence: u64) {
@@ -110,11 +123,11 @@ impl Allocator for Own {
         bytes: u64,
         stream: u32,
     ) -> (Result<Block, AllocateError<Infallible>>, bool) {
-        if let Some(block) = self.front.allocate(stream, bytes, |(), _| ()) {
+        if let Some(block) = self.caches.allocate(stream, bytes, |(), _| ()) {
             return (Ok(block), false);
         }
-        if self.front.lend(&mut self.policy, stream, |_| ())
-            && let Some(block) = self.front.allocate(stream, bytes, |(), _| ())
+        if self.caches.lend(&mut self.lending, stream, |_| ())
+            && let Some(block) = self.caches.allocate(stream, bytes, |(), _| ())
         {
             return (Ok(block), false);
         }
@@ -125,17 +138,17 @@ impl Allocator for Own {
             outcome = policy.allocate(source, bytes, stream.into());
         }
         for user in self.users.drain(..).chain([stream]) {
-            self.front.lend(&mut self.policy, user, |_| ());
+            self.caches.lend(&mut self.lending, user, |_| ());
         }
         (outcome, waited)
     }
 
     fn free(&mut self, block: Block, stream: u32, uses: &[(u32, u64)]) {
-        let Err(block) = self.front.free(block, uses) else { return };
-        self.front.lend(&mut self.policy, stream, |_| ());
-        let Err(block) = self.front.free(block, uses) else { return };
+        let Err(block) = self.caches.free(block, uses) else { return };
+        self.caches.lend(&mut self.lending, stream, |_| ());
+        let Err(block) = self.caches.free(block, uses) else { return };
         self.returned.push((block, Uses::from_slice(uses)));
-        if self.returned.len() > StreamCaches::<u32>::MOST_WAITING {
+        if self.returned.len() > StreamCaches::<u32>::MAX_WAITING {
             self.policy();
         }
     }

@@ -8,7 +8,7 @@ use gpu_runtime::{Device, tell_what_is_cached};
 use super::device_policy::DevicePolicy;
 use super::overrides::{self, BoxedSource};
 use super::policy_in_use::PolicyInUse;
-use crate::cache::{Cache, AllocFailure};
+use crate::cache::{AllocFailure, CachingAllocator};
 use crate::error::{Error, Result};
 use crate::observers::history;
 use crate::observers::{AllocationTracker, HeapState};
@@ -16,7 +16,8 @@ use crate::out_of_memory::{self, Bounds, Request};
 use crate::policy::{Limit, Log};
 
 /// The allocator of one device.
-pub(crate) type DeviceCache = Cache<DevicePolicy, DeviceMemorySource, AllocationTracker>;
+pub(crate) type DeviceAllocator =
+    CachingAllocator<DevicePolicy, DeviceMemorySource, AllocationTracker>;
 
 /// What the policy takes memory from: the log is for the history.
 pub(crate) type DeviceMemorySource = Log<Limit<BoxedSource>>;
@@ -26,10 +27,10 @@ pub(crate) type DeviceMemorySource = Log<Limit<BoxedSource>>;
 struct Used {
     device: Device,
     policy: PolicyInUse,
-    cache: DeviceCache,
+    allocator: DeviceAllocator,
 }
 
-static CACHES: OnceLock<Vec<Used>> = OnceLock::new();
+static ALLOCATORS: OnceLock<Vec<Used>> = OnceLock::new();
 
 /// Gives the memory that all devices' allocators keep, and nobody holds, back to the driver.
 ///
@@ -43,7 +44,7 @@ static CACHES: OnceLock<Vec<Used>> = OnceLock::new();
 /// # Errors
 /// None at present. What fails below leaves memory where it is, and goes to the log.
 pub fn empty_cache() -> Result<()> {
-    used().for_each(|(_, cache)| cache.release_cached());
+    used().for_each(|(_, allocator)| allocator.release_cached());
     Ok(())
 }
 
@@ -69,7 +70,7 @@ pub fn empty_cache() -> Result<()> {
 /// # }
 /// ```
 pub fn trim_cache(idle: Duration) -> usize {
-    used().map(|(_, cache)| cache.trim(idle)).sum::<u64>() as usize
+    used().map(|(_, allocator)| allocator.trim(idle)).sum::<u64>() as usize
 }
 
 /// Limits what this process may take of a device's memory, cached memory included, to a fraction of
@@ -95,9 +96,10 @@ pub fn set_per_process_memory_fraction(fraction: f64, device: Device) -> Result<
     }
     let total = device.memory_info()?.total;
     let limit = (fraction < 1.0).then_some((total as f64 * fraction) as u64);
-    let mut state = cache(device)?.lock();
-    state.source.source_mut().set_limit(limit);
-    state.policy.set_memory_limit(limit);
+    allocator(device)?.with_whole(|whole| {
+        whole.source.source_mut().set_limit(limit);
+        whole.policy.set_memory_limit(limit);
+    });
     Ok(())
 }
 
@@ -118,11 +120,11 @@ pub fn set_per_process_memory_fraction(fraction: f64, device: Device) -> Result<
 /// ```
 pub fn get_per_process_memory_fraction(device: Device) -> Result<f64> {
     let mut overrides = overrides::overrides();
-    let Some(cache) = cache_in_use(device) else {
+    let Some(allocator) = allocator_in_use(device) else {
         return Ok(overrides.choice()?.memory_fraction().unwrap_or(1.0));
     };
     drop(overrides);
-    let limit = cache.lock().source.source().limit();
+    let limit = allocator.with_whole(|whole| whole.source.source().limit());
     let Some(limit) = limit else { return Ok(1.0) };
     Ok(limit as f64 / device.memory_info()?.total as f64)
 }
@@ -158,14 +160,14 @@ pub fn allocator_policy(device: Device) -> Result<PolicyInUse> {
 }
 
 /// The allocator of a device.
-pub(crate) fn cache(device: Device) -> Result<&'static DeviceCache> {
-    if let Some(cache) = cache_in_use(device) {
-        return Ok(cache);
+pub(crate) fn allocator(device: Device) -> Result<&'static DeviceAllocator> {
+    if let Some(allocator) = allocator_in_use(device) {
+        return Ok(allocator);
     }
     let devices = Device::all()?;
     let mut overrides = overrides::overrides();
-    if let Some(cache) = cache_in_use(device) {
-        return Ok(cache);
+    if let Some(allocator) = allocator_in_use(device) {
+        return Ok(allocator);
     }
     let mut start = |device| {
         let policy = overrides.policy_for(device)?;
@@ -179,22 +181,22 @@ pub(crate) fn cache(device: Device) -> Result<&'static DeviceCache> {
         let mut tracker = AllocationTracker::default();
         tracker.record(*history, &at_work);
         let source = Log::new(Limit::new(overrides.take_source(device), limit));
-        Used { device, policy, cache: Cache::new(at_work, source, tracker) }
+        Used { device, policy, allocator: CachingAllocator::new(at_work, source, tracker) }
     };
     let caches = started.into_iter().map(new).collect();
     overrides.is_in_use = true;
-    CACHES.get_or_init(|| caches);
-    tell_what_is_cached(|cached| used().for_each(|(_, cache)| cache.tell_cached(cached)));
+    ALLOCATORS.get_or_init(|| caches);
+    tell_what_is_cached(|cached| used().for_each(|(_, allocator)| allocator.tell_cached(cached)));
     drop(history);
-    cache_in_use(device).ok_or(Error::Runtime(gpu_runtime::Error::InvalidDevice {
+    allocator_in_use(device).ok_or(Error::Runtime(gpu_runtime::Error::InvalidDevice {
         index: device.index(),
         count: used().count(),
     }))
 }
 
 /// The allocator of a device, if any device's was used.
-pub(crate) fn cache_in_use(device: Device) -> Option<&'static DeviceCache> {
-    in_use(device).map(|used| &used.cache)
+pub(crate) fn allocator_in_use(device: Device) -> Option<&'static DeviceAllocator> {
+    in_use(device).map(|used| &used.allocator)
 }
 
 /// The policy of a device's allocator, if any device's was used.
@@ -203,16 +205,20 @@ pub(crate) fn policy_in_use(device: Device) -> Option<&'static PolicyInUse> {
 }
 
 fn in_use(device: Device) -> Option<&'static Used> {
-    CACHES.get()?.get(device.index())
+    ALLOCATORS.get()?.get(device.index())
 }
 
 /// All allocators, by device; none if none was used.
-pub(crate) fn used() -> impl Iterator<Item = (Device, &'static DeviceCache)> {
-    CACHES.get().into_iter().flatten().map(|used| (used.device, &used.cache))
+pub(crate) fn used() -> impl Iterator<Item = (Device, &'static DeviceAllocator)> {
+    ALLOCATORS.get().into_iter().flatten().map(|used| (used.device, &used.allocator))
 }
 
 /// Makes the policy's error the crate's, and tells whoever wants to know of it.
-pub(crate) fn explain(cache: &DeviceCache, request: Request, error: AllocFailure<HeapState>) -> Error {
+pub(crate) fn explain(
+    allocator: &DeviceAllocator,
+    request: Request,
+    error: AllocFailure<HeapState>,
+) -> Error {
     let (report, heap) = match error {
         AllocFailure::OutOfMemory(report, heap) => (report, heap),
         AllocFailure::Source(error) => return error.into(),
@@ -225,15 +231,17 @@ pub(crate) fn explain(cache: &DeviceCache, request: Request, error: AllocFailure
     let bounds = Bounds {
         total: memory.total,
         free: memory.free,
-        limit: cache.lock().source.source().limit(),
+        limit: allocator.with_whole(|whole| whole.source.source().limit()),
         has_own_source: overrides::overrides().has_source(request.device),
     };
     let out_of_memory = out_of_memory::explain(request, bounds, &report, &heap);
-    if let Some(recorder) = cache.lock().watch.recorder() {
-        let amounts = (out_of_memory.requested as u64, out_of_memory.free as u64);
-        let home = Some(request.home);
-        recorder.refused(amounts, home, request.call_site, (out_of_memory.to_string(), heap));
-    }
+    allocator.with_whole(|whole| {
+        if let Some(recorder) = whole.observer.recorder() {
+            let amounts = (out_of_memory.requested as u64, out_of_memory.free as u64);
+            let home = Some(request.home);
+            recorder.refused(amounts, home, request.call_site, (out_of_memory.to_string(), heap));
+        }
+    });
     out_of_memory::tell(&out_of_memory);
     Error::OutOfMemory(Box::new(out_of_memory))
 }

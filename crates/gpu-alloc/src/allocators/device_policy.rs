@@ -8,8 +8,9 @@ use gpu_runtime::StreamId;
 use smallvec::SmallVec;
 
 use crate::policy::{
-    AllocateError, Block, ForeignBlock, StreamAndPool, Inspect, StreamCache, MemorySource, MemoryStats, Policy,
-    PoolId, Pytorch, SegmentSnapshot, SegmentUsage, Stitched, Suballocated, Suballocator,
+    AllocateError, Block, ForeignBlock, Inspect, LendPermit, MemorySource, MemoryStats, Policy,
+    PoolId, Pytorch, SegmentSnapshot, SegmentUsage, Stitched, StreamAndPool, StreamCache,
+    Suballocated, Suballocator,
 };
 
 /// A suballocator for a device.
@@ -118,12 +119,12 @@ impl Policy for DevicePolicy {
         any!(self, policy => policy.awaited_for_release().collect::<Points>()).into_iter()
     }
 
-    fn lend(&mut self, stream: StreamId) -> Option<Box<StreamCache<StreamId>>> {
-        any!(self, policy => policy.lend(stream))
+    fn lend(&mut self, stream: StreamId, permit: LendPermit) -> Option<Box<StreamCache<StreamId>>> {
+        any!(self, policy => policy.lend(stream, permit))
     }
 
-    fn take_back(&mut self, lane: Box<StreamCache<StreamId>>) {
-        any!(self, policy => policy.take_back(lane));
+    fn take_back(&mut self, allocator: Box<StreamCache<StreamId>>, permit: LendPermit) {
+        any!(self, policy => policy.take_back(allocator, permit));
     }
 
     fn end_stream(&mut self, stream: StreamId) {

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use gpu_runtime::{HostAllocation, StreamId, tell_what_is_cached};
 
-use crate::cache::{Cache, AllocFailure, State};
+use crate::cache::{AllocFailure, CachingAllocator, WholeState};
 use crate::error::{Error, Result};
 use crate::observers::CallSite;
 use crate::observers::history;
@@ -18,12 +18,13 @@ use crate::policy::{
 use crate::sizes;
 
 /// The allocator of page-locked memory. Which policy it follows is decided here and nowhere else.
-pub(crate) type PinnedCache = Cache<BestFit<StreamId>, Log<Limit<PinnedSource>>, AllocationTracker>;
+pub(crate) type PinnedAllocator =
+    CachingAllocator<BestFit<StreamId>, Log<Limit<PinnedSource>>, AllocationTracker>;
 
 /// Sets the limit for the process: a size in bytes, or with a unit.
 const LIMIT_VARIABLE: &str = "SLUICE_PINNED_LIMIT";
 
-static CACHE: OnceLock<PinnedCache> = OnceLock::new();
+static ALLOCATOR: OnceLock<PinnedAllocator> = OnceLock::new();
 
 /// Limits the page-locked memory of this process, in use and cached, to so many bytes.
 ///
@@ -32,8 +33,8 @@ static CACHE: OnceLock<PinnedCache> = OnceLock::new();
 /// `SLUICE_PINNED_LIMIT` says, such as `8GiB`, and without it half of the machine's memory. This
 /// call replaces it. What is pinned already is not affected.
 pub fn set_pinned_limit(bytes: usize) {
-    let cache = cache_with_limit(None);
-    cache.lock().source.source_mut().set_limit(Some(bytes as u64));
+    let allocator = allocator_with_limit(None);
+    allocator.with_whole(|whole| whole.source.source_mut().set_limit(Some(bytes as u64)));
 }
 
 /// Limits the page-locked memory that is cached, hence of no use to anybody, to so many bytes.
@@ -45,7 +46,7 @@ pub fn set_pinned_limit(bytes: usize) {
 /// # Errors
 /// [`Error::InvalidEnvironment`] if `SLUICE_PINNED_LIMIT` is no size.
 pub fn set_pinned_cache_limit(bytes: usize) -> Result<()> {
-    cache()?.lock().policy.set_keep(bytes as u64);
+    allocator()?.with_whole(|whole| whole.policy.set_keep(bytes as u64));
     Ok(())
 }
 
@@ -53,8 +54,8 @@ pub fn set_pinned_cache_limit(bytes: usize) -> Result<()> {
 ///
 /// It blocks until the copies are done that still use memory which was dropped.
 pub fn empty_host_cache() {
-    if let Some(cache) = CACHE.get() {
-        cache.release_cached();
+    if let Some(allocator) = ALLOCATOR.get() {
+        allocator.release_cached();
     }
 }
 
@@ -79,64 +80,65 @@ pub fn empty_host_cache() {
 /// # }
 /// ```
 pub fn trim_host_cache(idle: Duration) -> usize {
-    CACHE.get().map_or(0, |cache| cache.trim(idle)) as usize
+    ALLOCATOR.get().map_or(0, |allocator| allocator.trim(idle)) as usize
 }
 
 /// What the allocator of page-locked memory has done and holds; all 0 before its first use.
 pub fn host_memory_stats() -> HostMemoryStats {
-    let Some(cache) = CACHE.get() else { return HostMemoryStats::default() };
-    complete(&cache.lock())
+    let Some(allocator) = ALLOCATOR.get() else { return HostMemoryStats::default() };
+    allocator.with_whole(|whole| complete(&whole))
 }
 
 /// The policy's statistics, with the times that only the source can measure.
 pub(crate) fn complete(
-    state: &State<BestFit<StreamId>, Log<Limit<PinnedSource>>, AllocationTracker>,
+    whole: &WholeState<'_, BestFit<StreamId>, Log<Limit<PinnedSource>>, AllocationTracker>,
 ) -> HostMemoryStats {
-    let PinnedSource { alloc_time, free_time, .. } = state.source.source().source();
+    let PinnedSource { alloc_time, free_time, .. } = whole.source.source().source();
     HostMemoryStats {
         host_alloc_time: *alloc_time,
         host_free_time: *free_time,
-        ..*state.policy.statistics()
+        ..*whole.policy.statistics()
     }
 }
 
 /// Sets the peaks of [`host_memory_stats`] to the current values.
 pub fn reset_peak_host_memory_stats() {
-    if let Some(cache) = CACHE.get() {
-        cache.lock().policy.reset_peak_statistics();
+    if let Some(allocator) = ALLOCATOR.get() {
+        allocator.with_whole(|whole| whole.policy.reset_peak_statistics());
     }
 }
 
 /// Sets the totals of what was allocated and freed in [`host_memory_stats`], the counts and the
 /// times to 0.
 pub fn reset_accumulated_host_memory_stats() {
-    if let Some(cache) = CACHE.get() {
-        let mut state = cache.lock();
-        state.policy.reset_accumulated_statistics();
-        let source = state.source.source_mut().source_mut();
-        (source.alloc_time, source.free_time) = Default::default();
+    if let Some(allocator) = ALLOCATOR.get() {
+        allocator.with_whole(|whole| {
+            whole.policy.reset_accumulated_statistics();
+            let source = whole.source.source_mut().source_mut();
+            (source.alloc_time, source.free_time) = Default::default();
+        });
     }
 }
 
 /// The allocator, made at the first call.
-pub(crate) fn cache() -> Result<&'static PinnedCache> {
-    match CACHE.get() {
-        Some(cache) => Ok(cache),
+pub(crate) fn allocator() -> Result<&'static PinnedAllocator> {
+    match ALLOCATOR.get() {
+        Some(allocator) => Ok(allocator),
         None => {
             let limit = default_limit()?;
-            Ok(cache_with_limit(limit))
+            Ok(allocator_with_limit(limit))
         }
     }
 }
 
 /// The allocator, if it was used.
-pub(crate) fn cache_in_use() -> Option<&'static PinnedCache> {
-    CACHE.get()
+pub(crate) fn allocator_in_use() -> Option<&'static PinnedAllocator> {
+    ALLOCATOR.get()
 }
 
 /// Makes the policy's error the crate's, and writes it down.
 pub(crate) fn explain(
-    cache: &PinnedCache,
+    allocator: &PinnedAllocator,
     requested: usize,
     call_site: CallSite,
     error: AllocFailure<HeapState>,
@@ -157,29 +159,30 @@ pub(crate) fn explain(
             Error::Runtime(gpu_runtime::Error::HostOutOfMemory { bytes: requested })
         }
     };
-    let mut state = cache.lock();
-    let limit = state.source.source().limit();
-    let left = limit.map_or(0, |limit| limit.saturating_sub(report.reserved));
-    if let Some(recorder) = state.watch.recorder() {
-        recorder.refused((requested as u64, left), None, call_site, (error.to_string(), heap));
-    }
+    allocator.with_whole(|whole| {
+        let limit = whole.source.source().limit();
+        let left = limit.map_or(0, |limit| limit.saturating_sub(report.reserved));
+        if let Some(recorder) = whole.observer.recorder() {
+            recorder.refused((requested as u64, left), None, call_site, (error.to_string(), heap));
+        }
+    });
     error
 }
 
 /// The allocator, made with this limit if there was none.
-fn cache_with_limit(limit: Option<u64>) -> &'static PinnedCache {
+fn allocator_with_limit(limit: Option<u64>) -> &'static PinnedAllocator {
     let history = history::setting();
-    CACHE.get_or_init(|| {
+    ALLOCATOR.get_or_init(|| {
         let policy = BestFit::new();
         let mut tracker = AllocationTracker::default();
         tracker.record(*history, &policy);
         let source = PinnedSource { most: memory_of_the_machine(), ..PinnedSource::default() };
         tell_what_is_cached(|cached| {
-            if let Some(cache) = CACHE.get() {
-                cache.tell_cached(cached);
+            if let Some(allocator) = ALLOCATOR.get() {
+                allocator.tell_cached(cached);
             }
         });
-        Cache::new(policy, Log::new(Limit::new(source, limit)), tracker)
+        CachingAllocator::new(policy, Log::new(Limit::new(source, limit)), tracker)
     })
 }
 

@@ -11,13 +11,13 @@ use smallvec::SmallVec;
 
 use super::fill;
 use super::memory_pool::MemoryPool;
-use crate::allocators::device::{self, DeviceCache};
-use crate::cache::{self, Handed};
+use crate::allocators::device::{self, DeviceAllocator};
+use crate::cache::{self, ServedBlock};
 use crate::error::{Error, Result};
 use crate::observers::CallSite;
 use crate::observers::Tag;
 use crate::out_of_memory::Request;
-use crate::policy::{Block, StreamAndPool, PoolOf};
+use crate::policy::{Block, PoolOf, StreamAndPool};
 
 /// Allocates `bytes` of memory on a device, for use on `stream`: at least 512-byte aligned, not
 /// initialised.
@@ -73,7 +73,7 @@ pub fn allocate(device: Device, bytes: usize, stream: &Stream) -> Result<DeviceM
 /// A block, and where it goes back to.
 #[derive(Debug)]
 struct Taken {
-    cache: &'static DeviceCache,
+    allocator: &'static DeviceAllocator,
     block: Block,
     /// Whether it is handed out again only after its uses.
     waits_before_reuse: bool,
@@ -91,12 +91,15 @@ impl Taken {
         call_site: CallSite,
     ) -> Result<(Taken, Arc<Uses>)> {
         let pool = MemoryPool::current();
-        let home = StreamAndPool { pool: pool.map(|pool| PoolOf::Program(pool.id())), stream: stream.id() };
+        let home = StreamAndPool {
+            pool: pool.map(|pool| PoolOf::Program(pool.id())),
+            stream: stream.id(),
+        };
         let (taken, waits_for) = Taken::new(device, bytes, stream, home, call_site)?;
         // Whatever the program's order is, nobody overtakes the last owner.
         let waited = waits_for.iter().try_for_each(|point| stream.wait_point(point));
         if let Err(error) = waited {
-            taken.cache.free(taken.block, waits_for);
+            taken.allocator.free(taken.block, waits_for);
             return Err(error.into());
         }
         // The last owner's work may still run. On this stream the new owner comes after it anyway; on
@@ -135,14 +138,14 @@ impl Taken {
         home: StreamAndPool<StreamId>,
         call_site: CallSite,
     ) -> Result<(Taken, SmallVec<[StreamPoint; 2]>)> {
-        let cache = device::cache(device)?;
+        let allocator = device::allocator(device)?;
         let alone = home.pool.is_none().then_some(stream);
-        let handed = cache.allocate(bytes as u64, home, alone, call_site);
+        let served = allocator.allocate(bytes as u64, home, alone, call_site);
         let request = Request { device, home, call_site };
-        let Handed { block, waits_for, waits_before_reuse } =
-            handed.map_err(|error| device::explain(cache, request, error))?;
+        let ServedBlock { block, waits_for, waits_before_reuse } =
+            served.map_err(|error| device::explain(allocator, request, error))?;
         let is_of_stream = alone.is_some();
-        Ok((Taken { cache, block, waits_before_reuse, is_of_stream, pool: None }, waits_for))
+        Ok((Taken { allocator, block, waits_before_reuse, is_of_stream, pool: None }, waits_for))
     }
 
     /// Gives the block back, which `uses` may still concern. The caller does not wait.
@@ -158,7 +161,7 @@ impl Taken {
             && !taken.waits_before_reuse
             && let Some(last) = uses.last_if_only_on(home)
         {
-            match taken.cache.free_alone(taken.block, home, last) {
+            match taken.allocator.free_alone(taken.block, home, last) {
                 Ok(()) => return,
                 Err(block) => taken.block = block,
             }
@@ -174,7 +177,7 @@ impl Taken {
         let kept = uses.points_to_free().filter(|point| {
             point.stream() == home || !cache::is_past(point) || !taken.waits_before_reuse
         });
-        taken.cache.free(taken.block, kept);
+        taken.allocator.free(taken.block, kept);
     }
 }
 

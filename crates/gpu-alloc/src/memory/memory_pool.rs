@@ -235,8 +235,8 @@ impl MemoryPool {
 impl Drop for MemoryPool {
     fn drop(&mut self) {
         let uses = self.uses.snapshot();
-        for (_, cache) in device::used() {
-            cache.end_pool(self.id, uses.points_to_free());
+        for (_, allocator) in device::used() {
+            allocator.end_pool(self.id, uses.points_to_free());
         }
     }
 }

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use gpu_runtime::{Allocation, DevicePtr, Freed, Uses, is_observed, outermost_place};
 
-use crate::allocators::pinned::{self, PinnedCache};
-use crate::cache::{self, Handed};
+use crate::allocators::pinned::{self, PinnedAllocator};
+use crate::cache::{self, ServedBlock};
 use crate::error::Result;
 use crate::observers::CallSite;
 use crate::observers::Tag;
@@ -34,17 +34,22 @@ pub fn allocate_pinned(bytes: usize) -> Result<PinnedMemory> {
     if bytes == 0 {
         return Ok(PinnedMemory { taken: None, address: 0, bytes, uses: Uses::shared_with_host() });
     }
-    let cache = pinned::cache()?;
+    let allocator = pinned::allocator()?;
     // It is handed out when nobody uses it any more.
     let place = outermost_place(Location::caller());
     let call_site = CallSite { place, tag: Tag::current() };
-    let Handed { block, .. } = cache
+    let ServedBlock { block, .. } = allocator
         .allocate(bytes as u64, (), None, call_site)
-        .map_err(|error| pinned::explain(cache, bytes, call_site, error))?;
+        .map_err(|error| pinned::explain(allocator, bytes, call_site, error))?;
     let address = block.address().0 as usize;
     let start = DevicePtr::from_address(block.address().0);
     Allocation { start, bytes, device: None, stream: None, is_part: true, place }.tell();
-    Ok(PinnedMemory { taken: Some((cache, block)), address, bytes, uses: Uses::shared_with_host() })
+    Ok(PinnedMemory {
+        taken: Some((allocator, block)),
+        address,
+        bytes,
+        uses: Uses::shared_with_host(),
+    })
 }
 
 /// Page-locked host memory, which goes back to its allocator when dropped.
@@ -56,7 +61,7 @@ pub fn allocate_pinned(bytes: usize) -> Result<PinnedMemory> {
 #[derive(Debug)]
 pub struct PinnedMemory {
     /// Nothing for 0 bytes.
-    taken: Option<(&'static PinnedCache, Block)>,
+    taken: Option<(&'static PinnedAllocator, Block)>,
     address: usize,
     bytes: usize,
     uses: Arc<Uses>,
@@ -84,7 +89,7 @@ impl PinnedMemory {
 
 impl Drop for PinnedMemory {
     fn drop(&mut self) {
-        let Some((cache, block)) = self.taken.take() else { return };
+        let Some((allocator, block)) = self.taken.take() else { return };
         let (start, bytes) = (DevicePtr::from_address(self.address as u64), self.bytes);
         self.uses.release(None, move |uses| {
             if is_observed() {
@@ -94,7 +99,7 @@ impl Drop for PinnedMemory {
             // As for device memory: to ask has an event recorded right after the use, for later
             // questions.
             let open = uses.points_to_free().filter(|point| !cache::is_past(point));
-            cache.free(block, open);
+            allocator.free(block, open);
         });
     }
 }

@@ -6,9 +6,9 @@ use gpu_runtime::StreamId;
 
 use super::heap_state::HeapState;
 use super::history::{self, Recorder};
-use super::live_allocations::{NewAllocation, LiveAllocations, CallSite, CacheAllocations};
+use super::live_allocations::{CacheAllocations, CallSite, LiveAllocations, NewAllocation};
 use crate::cache::CacheObserver;
-use crate::policy::{Block, StreamAndPool, Inspect, Log, Policy};
+use crate::policy::{Block, Inspect, Log, Policy, StreamAndPool};
 
 /// What a request's memory belongs to, if that is a stream.
 pub(crate) trait StreamOwner: Copy {
@@ -83,7 +83,13 @@ where
     }
 
     #[inline]
-    fn note(notes: &mut CacheAllocations, block: &Block, bytes: u64, home: P::Owner, call_site: CallSite) {
+    fn note(
+        notes: &mut CacheAllocations,
+        block: &Block,
+        bytes: u64,
+        home: P::Owner,
+        call_site: CallSite,
+    ) {
         let home = home.of_stream();
         notes.hold(NewAllocation { block, requested: bytes, home, call_site, time: None });
     }
@@ -91,7 +97,8 @@ where
     fn allocated(&mut self, block: &Block, bytes: u64, home: P::Owner, call_site: CallSite) {
         let home = home.of_stream();
         let time = self.recorder.is_some().then(history::now);
-        let holder = self.holders.hold(NewAllocation { block, requested: bytes, home, call_site, time });
+        let holder =
+            self.holders.hold(NewAllocation { block, requested: bytes, home, call_site, time });
         if let Some(recorder) = &mut self.recorder {
             recorder.allocated(holder);
         }

@@ -121,6 +121,13 @@ impl CacheAllocations {
             self.last.resize(index + 1, None);
         }
         let address = block.address();
-        self.last[index].insert(AllocationRecord { address, requested, home, call_site, number, time })
+        self.last[index].insert(AllocationRecord {
+            address,
+            requested,
+            home,
+            call_site,
+            number,
+            time,
+        })
     }
 }

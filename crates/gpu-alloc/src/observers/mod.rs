@@ -3,13 +3,13 @@
 //! `AllocationTracker` is the observer of each cache. It keeps the last allocation at each block
 //! (`live_allocations`) and, where a program has asked for it, the events (`history`).
 
+mod allocation_tracker;
 mod heap_state;
 pub(crate) mod history;
 mod live_allocations;
-mod allocation_tracker;
 mod tag;
 
+pub(crate) use allocation_tracker::AllocationTracker;
 pub(crate) use heap_state::HeapState;
 pub(crate) use live_allocations::{AllocationRecord, CallSite};
-pub(crate) use allocation_tracker::AllocationTracker;
 pub use tag::{MemoryTag, Tag, memory_tag, with_memory_tag};

@@ -8,9 +8,11 @@ use super::groups::Groups;
 use super::model;
 use super::release::{Memory, Owner};
 use super::{AwaitedWork, Cause, OutOfMemory};
-use crate::observers::HeapState;
 use crate::observers::CallSite;
-use crate::policy::{RequestKind, StreamAndPool, OutOfMemoryReport, Refusal, SourceDenial, SegmentSnapshot};
+use crate::observers::HeapState;
+use crate::policy::{
+    OutOfMemoryReport, Refusal, RequestKind, SegmentSnapshot, SourceDenial, StreamAndPool,
+};
 
 /// A request that was refused.
 #[derive(Debug, Clone, Copy)]

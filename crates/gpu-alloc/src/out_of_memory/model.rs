@@ -14,7 +14,9 @@ use super::groups::Groups;
 use super::release::{Memory, Owner, Place, Unit};
 use crate::observers::HeapState;
 use crate::observers::history;
-use crate::policy::{Address, BlockState, StreamAndPool, OutOfMemoryReport, SegmentSnapshot, SegmentUsage};
+use crate::policy::{
+    Address, BlockState, OutOfMemoryReport, SegmentSnapshot, SegmentUsage, StreamAndPool,
+};
 
 /// Memory that somebody has.
 type Taken = (Range<u64>, Owner);
@@ -41,7 +43,12 @@ pub(super) fn memory(
                         None => Owner::Unknown,
                         Some((holder, stream)) => {
                             let age = heap.allocations.saturating_sub(holder.number + 1);
-                            Owner::AllocationRecord(holders.add(holder, stream, (block.size, age), now))
+                            Owner::AllocationRecord(holders.add(
+                                holder,
+                                stream,
+                                (block.size, age),
+                                now,
+                            ))
                         }
                     }
                 }
@@ -72,7 +79,11 @@ pub(super) fn memory(
 
 /// The place that came closest, where less is missing than elsewhere. Pages that are partly held are
 /// of use there; those that would be free do not count, as others must take their place.
-fn best_place(report: &OutOfMemoryReport, usages: &[SegmentUsage], units: &[Unit]) -> Option<Place> {
+fn best_place(
+    report: &OutOfMemoryReport,
+    usages: &[SegmentUsage],
+    units: &[Unit],
+) -> Option<Place> {
     let place = report.certificate.place.filter(|_| report.takes_any)?;
     let needed = place.missing * place.page_bytes;
     let first = place.address.0 / place.page_bytes * place.page_bytes;
@@ -88,7 +99,11 @@ fn best_place(report: &OutOfMemoryReport, usages: &[SegmentUsage], units: &[Unit
 }
 
 /// Whether a request may have a part of a segment.
-fn serves(segment: &SegmentSnapshot<StreamId>, home: StreamAndPool<StreamId>, report: &OutOfMemoryReport) -> bool {
+fn serves(
+    segment: &SegmentSnapshot<StreamId>,
+    home: StreamAndPool<StreamId>,
+    report: &OutOfMemoryReport,
+) -> bool {
     if report.takes_any {
         return !segment.is_kept;
     }
@@ -129,7 +144,8 @@ fn units(usages: &[SegmentUsage], taken: &[Taken], kept: &[Taken]) -> Vec<Unit> 
 
 /// What graphs and pools keep from a request of that home, those that keep the most free memory first.
 pub(super) fn kept(home: StreamAndPool<StreamId>, heap: &HeapState) -> Vec<KeptMemory> {
-    let is_kept = |segment: &&SegmentSnapshot<StreamId>| segment.is_kept && segment.pool != home.pool;
+    let is_kept =
+        |segment: &&SegmentSnapshot<StreamId>| segment.is_kept && segment.pool != home.pool;
     let mut pools = BTreeMap::new();
     for segment in heap.segments.iter().filter(is_kept) {
         let Some(pool) = segment.pool else { continue };

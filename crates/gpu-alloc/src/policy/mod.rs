@@ -71,7 +71,7 @@ pub use source::{
     RequestKind, SourceCall, SourceCounts, SourceDenial, SourceError, TrustedSource, VirtualMemory,
 };
 pub use stitched::{Stitched, StreamCache};
-pub use stream_caches::{StreamCaches, StreamNumber};
+pub use stream_caches::{LendPermit, Lending, Recalled, StreamCaches, StreamNumber};
 pub use suballocated::{Misplaced, Problem, Suballocated, Suballocator};
 
 /// A way to keep memory for reuse.
@@ -155,18 +155,22 @@ pub trait Policy {
     /// What [`release_cached`](Self::release_cached) waits for, besides what is awaited for reuse.
     fn awaited_for_release(&self) -> impl Iterator<Item = (Self::Stream, u64)>;
 
-    /// Lends the part of its memory that serves a stream, to be used apart by a [`StreamCaches`]; nothing if
-    /// it has none, or has lent it already. A policy that lends nothing need not know of this.
-    ///
-    /// Until everything is taken back, no other method must be called but this one.
-    fn lend(&mut self, stream: Self::Stream) -> Option<Box<StreamCache<Self::Stream>>> {
-        let _ = stream;
+    /// Lends the part of its memory that serves a stream, to be used apart by [`StreamCaches`];
+    /// nothing if it has none, or has lent it already. A policy that lends nothing need not know of
+    /// this. Only a [`Lending`] can call it, which keeps the rest of the policy from being used
+    /// until everything is back.
+    fn lend(
+        &mut self,
+        stream: Self::Stream,
+        permit: LendPermit,
+    ) -> Option<Box<StreamCache<Self::Stream>>> {
+        let _ = (stream, permit);
         None
     }
 
     /// Takes back what it has lent, with what was done there.
-    fn take_back(&mut self, lane: Box<StreamCache<Self::Stream>>) {
-        drop(lane);
+    fn take_back(&mut self, cache: Box<StreamCache<Self::Stream>>, permit: LendPermit) {
+        let _ = (cache, permit);
     }
 
     /// Learns that a stream is gone: all of its work is done, and it holds no memory. What it has

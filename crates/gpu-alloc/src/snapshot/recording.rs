@@ -33,12 +33,10 @@ use crate::observers::history;
 pub fn record_memory_history(most: Option<usize>) {
     let mut setting = history::setting();
     *setting = most;
-    device::used().for_each(|(_, cache)| {
-        let state = &mut *cache.lock();
-        state.watch.record(*setting, &state.policy);
+    device::used().for_each(|(_, allocator)| {
+        allocator.with_whole(|whole| whole.observer.record(*setting, whole.policy));
     });
-    if let Some(cache) = pinned::cache_in_use() {
-        let state = &mut *cache.lock();
-        state.watch.record(*setting, &state.policy);
+    if let Some(allocator) = pinned::allocator_in_use() {
+        allocator.with_whole(|whole| whole.observer.record(*setting, whole.policy));
     }
 }

@@ -10,12 +10,12 @@ use super::{
     Action, Block, DeviceState, Frame, Frames, HostMemory, OutOfMemoryMoment, Segment, Snapshot,
     TraceEntry,
 };
-use crate::allocators::device::{self, DeviceCache};
-use crate::allocators::pinned::{self, PinnedCache};
-use crate::observers::HeapState;
+use crate::allocators::device::{self, DeviceAllocator};
+use crate::allocators::pinned::{self, PinnedAllocator};
 use crate::observers::CallSite;
+use crate::observers::HeapState;
 use crate::observers::history::{Event, InUse, LastRefusal, Recorder, What};
-use crate::policy::{self, BlockState, StreamAndPool, PoolOf};
+use crate::policy::{self, BlockState, PoolOf, StreamAndPool};
 use crate::statistics;
 
 /// Shows every segment of every device, and of page-locked memory, with its blocks, what they are doing
@@ -25,19 +25,21 @@ use crate::statistics;
 pub fn memory_snapshot() -> Snapshot {
     let mut snapshot = Snapshot::default();
     let mut names = Names::default();
-    for (device, cache) in device::used() {
-        add_device(&mut snapshot, &mut names, device, cache);
+    for (device, allocator) in device::used() {
+        add_device(&mut snapshot, &mut names, device, allocator);
     }
-    snapshot.host = pinned::cache_in_use().map(|cache| host_memory(&mut names, cache));
+    snapshot.host = pinned::allocator_in_use().map(|allocator| host_memory(&mut names, allocator));
     snapshot
 }
 
-fn host_memory(names: &mut Names, cache: &PinnedCache) -> HostMemory {
-    let state = &mut *cache.lock();
-    let heap = state.watch.heap(&state.policy);
-    let statistics = pinned::complete(state);
-    let limit = state.source.source().limit();
-    let Recorded { events, dropped, refusal } = Recorded::of(state.watch.recorder());
+fn host_memory(names: &mut Names, allocator: &PinnedAllocator) -> HostMemory {
+    let (heap, statistics, limit, recorded) = allocator.with_whole(|whole| {
+        let heap = whole.observer.heap(whole.policy);
+        let statistics = pinned::complete(&whole);
+        let limit = whole.source.source().limit();
+        (heap, statistics, limit, Recorded::of(whole.observer.recorder()))
+    });
+    let Recorded { events, dropped, refusal } = recorded;
     HostMemory {
         segments: names.segments(0, &heap, &events).collect(),
         trace: events.iter().map(|event| names.entry(event)).collect(),
@@ -71,15 +73,21 @@ impl Recorded {
     }
 }
 
-fn add_device(snapshot: &mut Snapshot, names: &mut Names, device: Device, cache: &DeviceCache) {
+fn add_device(
+    snapshot: &mut Snapshot,
+    names: &mut Names,
+    device: Device,
+    allocator: &DeviceAllocator,
+) {
     let memory = device.memory_info().ok();
     let name = device.properties().map_or_else(|_| device.to_string(), |of| of.name);
-    let mut state = cache.lock();
-    let state = &mut *state;
-    let heap = state.watch.heap(&state.policy);
-    let statistics = statistics::complete(state);
-    let limit = state.source.source().limit();
-    let Recorded { events, dropped, refusal } = Recorded::of(state.watch.recorder());
+    let (heap, statistics, limit, recorded) = allocator.with_whole(|whole| {
+        let heap = whole.observer.heap(whole.policy);
+        let statistics = statistics::complete(&whole);
+        let limit = whole.source.source().limit();
+        (heap, statistics, limit, Recorded::of(whole.observer.recorder()))
+    });
+    let Recorded { events, dropped, refusal } = recorded;
     snapshot.segments.extend(names.segments(device.index(), &heap, &events));
     snapshot.device_traces.push(events.iter().map(|event| names.entry(event)).collect());
     snapshot.devices.push(DeviceState {
@@ -103,12 +111,7 @@ struct Names {
 }
 
 impl Names {
-    fn heap(
-        &mut self,
-        device: usize,
-        refusal: LastRefusal,
-        events: &[Event],
-    ) -> OutOfMemoryMoment {
+    fn heap(&mut self, device: usize, refusal: LastRefusal, events: &[Event]) -> OutOfMemoryMoment {
         let LastRefusal { time, report, heap } = refusal;
         let segments = self.segments(device, &heap, events).collect();
         OutOfMemoryMoment { time_us: time, report, segments }

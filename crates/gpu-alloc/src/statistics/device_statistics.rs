@@ -5,7 +5,7 @@ use gpu_runtime::Device;
 
 use crate::allocators::DevicePolicy;
 use crate::allocators::device::{self, DeviceMemorySource};
-use crate::cache::State;
+use crate::cache::WholeState;
 use crate::observers::AllocationTracker;
 use crate::policy::{Inspect, MemoryStats};
 
@@ -32,34 +32,40 @@ pub fn max_memory_reserved(device: Device) -> usize {
 
 /// All statistics of a device's memory.
 pub fn memory_stats(device: Device) -> MemoryStats {
-    device::cache_in_use(device).map(|cache| complete(&cache.lock())).unwrap_or_default()
+    device::allocator_in_use(device)
+        .map(|allocator| allocator.with_whole(|whole| complete(&whole)))
+        .unwrap_or_default()
 }
 
 /// Sets the peaks of all statistics of a device to the current values.
 pub fn reset_peak_memory_stats(device: Device) {
-    if let Some(cache) = device::cache_in_use(device) {
-        cache.lock().policy.reset_peak_statistics();
+    if let Some(allocator) = device::allocator_in_use(device) {
+        allocator.with_whole(|whole| whole.policy.reset_peak_statistics());
     }
 }
 
 /// Sets the totals of what was allocated and freed on a device, and all counts, to 0.
 pub fn reset_accumulated_memory_stats(device: Device) {
-    if let Some(cache) = device::cache_in_use(device) {
-        let mut state = cache.lock();
-        state.policy.reset_accumulated_statistics();
-        (state.waits, state.refusals) = (0, 0);
+    if let Some(allocator) = device::allocator_in_use(device) {
+        allocator.with_whole(|whole| {
+            whole.policy.reset_accumulated_statistics();
+            (*whole.waits, *whole.refusals) = (0, 0);
+        });
     }
 }
 
 fn read(device: Device, value: impl Fn(&MemoryStats) -> u64) -> usize {
-    let cache = device::cache_in_use(device);
-    cache.map_or(0, |cache| value(&cache.lock().policy.statistics())) as usize
+    let allocator = device::allocator_in_use(device);
+    allocator.map_or(0, |allocator| allocator.with_whole(|whole| value(&whole.policy.statistics())))
+        as usize
 }
 
 /// The policy's statistics, with what only who runs it can count.
-pub(crate) fn complete(state: &State<DevicePolicy, DeviceMemorySource, AllocationTracker>) -> MemoryStats {
-    let mut stats = state.policy.statistics();
-    (stats.num_sync_all_streams, stats.num_ooms) = (state.waits, state.refusals);
-    stats.reserved_bytes_by_private_pools = state.policy.reserved_by_pool();
+pub(crate) fn complete(
+    whole: &WholeState<'_, DevicePolicy, DeviceMemorySource, AllocationTracker>,
+) -> MemoryStats {
+    let mut stats = whole.policy.statistics();
+    (stats.num_sync_all_streams, stats.num_ooms) = (*whole.waits, *whole.refusals);
+    stats.reserved_bytes_by_private_pools = whole.policy.reserved_by_pool();
     stats
 }

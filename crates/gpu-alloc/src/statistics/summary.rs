@@ -6,7 +6,9 @@ use gpu_runtime::Device;
 
 use super::device_statistics;
 use crate::allocators::device;
-use crate::policy::{BlockState, Inspect, MemoryStats, PoolId, PoolStatistics, SegmentUsage, Statistic};
+use crate::policy::{
+    BlockState, Inspect, MemoryStats, PoolId, PoolStatistics, SegmentUsage, Statistic,
+};
 use crate::sizes::Bytes;
 
 /// The device's memory statistics as a table: by which [policy](crate::allocator_policy) it is kept; for
@@ -15,11 +17,9 @@ use crate::sizes::Bytes;
 /// what each pool has.
 pub fn memory_summary(device: Device) -> String {
     let mut table = String::new();
-    let (stats, free) = match device::cache_in_use(device) {
-        Some(cache) => {
-            let state = cache.lock();
-            (device_statistics::complete(&state), Free::of(&state.policy))
-        }
+    let (stats, free) = match device::allocator_in_use(device) {
+        Some(allocator) => allocator
+            .with_whole(|whole| (device_statistics::complete(&whole), Free::of(whole.policy))),
         None => Default::default(),
     };
     write(&mut table, device, &stats, &free).expect("a string takes whatever is written to it");

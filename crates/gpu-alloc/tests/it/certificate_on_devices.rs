@@ -1,6 +1,6 @@
 //! The certificate of an out-of-memory error, from the driver's memory up.
 
-use gpu_alloc::policy::{RequestKind, Retention, Refusal};
+use gpu_alloc::policy::{Refusal, RequestKind, Retention};
 use gpu_alloc::{Error, OutOfMemory, allocate};
 use gpu_runtime::Stream;
 use test_support::isolate;
@@ -37,7 +37,8 @@ fn is_proved(report: &OutOfMemory, kind: RequestKind, bytes: u64) {
     assert!(matches!(refused.refusal, Refusal::Limit(limit) if limit / MIB_64 == 60), "{report}");
     let held: u64 = certificate.usages.iter().map(|usage| usage.held).sum();
     assert_eq!(held, report.allocated as u64);
-    let taken = certificate.retained(Retention::Allocations) + certificate.retained(Retention::None);
+    let taken =
+        certificate.retained(Retention::Allocations) + certificate.retained(Retention::None);
     assert_eq!(taken, report.reserved as u64);
     let text = report.to_string();
     assert!(

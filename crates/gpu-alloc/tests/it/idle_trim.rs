@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use gpu_alloc::policy::{Address, StreamAndPool, Policy, PoolId, PoolOf, Pytorch, PytorchOptions, Stitched};
+use gpu_alloc::policy::{
+    Address, Policy, PoolId, PoolOf, Pytorch, PytorchOptions, Stitched, StreamAndPool,
+};
 use proptest::prelude::*;
 
 use crate::effort;
@@ -30,7 +32,8 @@ fn goes_when_idle<P: Policy<Stream = u8, Owner = StreamAndPool<u8>>>(mut policy:
     assert_eq!(source.device().used(), 40 * MIB);
     policy.free(lasting, &[]).unwrap();
     assert_eq!(policy.tick(&mut source, at(115), IDLE), 0, "it was held a moment ago");
-    let again = policy.allocate(&mut source, 40 * MIB, StreamAndPool::from(0)).expect("there is room");
+    let again =
+        policy.allocate(&mut source, 40 * MIB, StreamAndPool::from(0)).expect("there is room");
     policy.free(again, &[]).unwrap();
     assert_eq!(policy.tick(&mut source, at(126), IDLE), 0, "it was held a moment ago");
     assert_eq!(policy.tick(&mut source, at(136), IDLE), 40 * MIB);

@@ -1,8 +1,8 @@
 //! Requests that can never be served: they cost nothing, and change nothing.
 
 use gpu_alloc::policy::{
-    AllocateError, RequestKind, BestFit, StreamAndPool, Limit, Log, OutOfMemoryReport, Policy, Refusal, SourceDenial,
-    Stitched,
+    AllocateError, BestFit, Limit, Log, OutOfMemoryReport, Policy, Refusal, RequestKind,
+    SourceDenial, Stitched, StreamAndPool,
 };
 
 use crate::test_source::TestSource;
@@ -33,7 +33,10 @@ fn a_request_that_what_is_held_leaves_no_room_for_is_refused_at_once_and_the_cac
     for (bytes, total) in [(57 * MIB, 65 * MIB), (1 << 40, (1 << 40) + 8 * MIB)] {
         let refused = report(policy.allocate(&mut source, bytes, home)).certificate.denial;
         let refusal = Refusal::Limit(64 * MIB);
-        assert_eq!(refused, SourceDenial { kind: RequestKind::Total, bytes: total, refusal, given: 0 });
+        assert_eq!(
+            refused,
+            SourceDenial { kind: RequestKind::Total, bytes: total, refusal, given: 0 }
+        );
     }
     assert_eq!(source.take_calls(), []);
     let after = policy.statistics();
@@ -49,7 +52,8 @@ fn what_was_taken_before_the_limit_was_lowered_serves_requests_beyond_it() {
     let block = policy.allocate(&mut source, 40 * MIB, StreamAndPool::from(0)).unwrap();
     policy.free(block, &[(0, 1)]).unwrap();
     source.source_mut().set_limit(Some(10 * MIB));
-    let block = policy.allocate(&mut source, 30 * MIB, StreamAndPool::from(1)).expect("it is there");
+    let block =
+        policy.allocate(&mut source, 30 * MIB, StreamAndPool::from(1)).expect("it is there");
     policy.free(block, &[]).unwrap();
 }
 

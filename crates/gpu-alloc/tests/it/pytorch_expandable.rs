@@ -2,8 +2,8 @@
 //! case.
 
 use gpu_alloc::policy::{
-    AllocateError, RequestKind, Block, StreamAndPool, Inspect, Log, Policy, Pool, PoolId, PoolOf, Pytorch,
-    Refusal, SourceDenial, SourceCall,
+    AllocateError, Block, Inspect, Log, Policy, Pool, PoolId, PoolOf, Pytorch, Refusal,
+    RequestKind, SourceCall, SourceDenial, StreamAndPool,
 };
 
 use crate::device_model::DeviceModel;

@@ -1,6 +1,6 @@
 //! The options of PyTorch's allocator, as they are read and shown.
 
-use gpu_alloc::policy::{StreamAndPool, OptionsError, Policy, Pytorch, PytorchOptions};
+use gpu_alloc::policy::{OptionsError, Policy, Pytorch, PytorchOptions, StreamAndPool};
 use proptest::prelude::*;
 
 use crate::test_source::TestSource;

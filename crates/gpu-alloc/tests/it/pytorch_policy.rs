@@ -1,8 +1,8 @@
 //! What PyTorch's native policy does, case by case.
 
 use gpu_alloc::policy::{
-    Address, AllocateError, BestFit, Block, StreamAndPool, Inspect, Limit, Log, Policy, PoolId, PoolOf,
-    Pytorch, Refusal, SourceCall, Stitched, Suballocated,
+    Address, AllocateError, BestFit, Block, Inspect, Limit, Log, Policy, PoolId, PoolOf, Pytorch,
+    Refusal, SourceCall, Stitched, StreamAndPool, Suballocated,
 };
 
 use crate::buddy::Buddy;

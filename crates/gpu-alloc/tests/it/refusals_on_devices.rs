@@ -7,7 +7,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 
 use cuda_sim::control::{Schedule, set_memory_limit, set_schedule};
 use gpu_alloc::policy::{
-    Address, StreamAndPool, Log, MemorySource, Physical, SourceCall, SourceError, VirtualMemory,
+    Address, Log, MemorySource, Physical, SourceCall, SourceError, StreamAndPool, VirtualMemory,
 };
 use gpu_alloc::{
     DeviceMemory, DeviceSource, OutOfMemory, allocate, empty_cache, memory_allocated, memory_stats,

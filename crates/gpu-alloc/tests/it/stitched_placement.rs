@@ -1,6 +1,6 @@
 //! Where the stitching policy puts things.
 
-use gpu_alloc::policy::{Address, AllocateError, StreamAndPool, Policy, Stitched};
+use gpu_alloc::policy::{Address, AllocateError, Policy, Stitched, StreamAndPool};
 
 use crate::test_source::TestSource;
 

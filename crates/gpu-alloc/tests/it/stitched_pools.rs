@@ -1,6 +1,6 @@
 //! Memory of pools, for graphs and for parts of a program, on the stitching policy.
 
-use gpu_alloc::policy::{StreamAndPool, Policy, PoolId, PoolOf, Stitched};
+use gpu_alloc::policy::{Policy, PoolId, PoolOf, Stitched, StreamAndPool};
 
 use crate::test_source::TestSource;
 
@@ -33,7 +33,8 @@ fn one_name_for_graphs_and_for_a_program_stands_for_two_memories() {
     let mut source = TestSource::new(8 * MIB);
     let mut policy = Stitched::<u8>::new();
     let (program, graphs) = (PoolOf::Program(PoolId(1)), PoolOf::Graphs(PoolId(1)));
-    let [program, graphs] = [program, graphs].map(|pool| StreamAndPool { pool: Some(pool), stream: 0 });
+    let [program, graphs] =
+        [program, graphs].map(|pool| StreamAndPool { pool: Some(pool), stream: 0 });
     let block = policy.allocate(&mut source, 8 * MIB, program).unwrap();
     policy.free(block, &[(0, 1), (1, 4)]).unwrap();
     assert!(policy.allocate(&mut source, 2 * MIB, graphs).is_err(), "work uses it");

@@ -1,6 +1,6 @@
 //! Memory that other streams used when it was freed is handed out late, but never missing.
 
-use gpu_alloc::policy::{Address, StreamAndPool, Policy, Stitched};
+use gpu_alloc::policy::{Address, Policy, Stitched, StreamAndPool};
 
 use crate::test_source::TestSource;
 
@@ -74,7 +74,8 @@ fn it_can_be_given_back_once_its_uses_are_over() {
 #[test]
 fn what_is_awaited_before_it_is_given_back_includes_the_uses_of_its_neighbours() {
     let (mut source, mut policy) = (TestSource::new(64 * MIB), Stitched::new());
-    let [one, two] = [MIB, MIB].map(|bytes| policy.allocate(&mut source, bytes, StreamAndPool::from(0)));
+    let [one, two] =
+        [MIB, MIB].map(|bytes| policy.allocate(&mut source, bytes, StreamAndPool::from(0)));
     policy.free(one.unwrap(), &[(0, 3)]).unwrap();
     policy.free(two.unwrap(), &[(1, 7)]).unwrap();
     for (stream, sequence) in policy.awaited_for_release().collect::<Vec<_>>() {

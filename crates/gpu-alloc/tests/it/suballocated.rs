@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use gpu_alloc::policy::{
-    Address, AllocateError, RequestKind, Block, BlockState, StreamAndPool, Inspect, Retention, Log, Misplaced,
-    Policy, PoolId, PoolOf, Problem, SourceCall, Suballocated, Suballocator,
+    Address, AllocateError, Block, BlockState, Inspect, Log, Misplaced, Policy, PoolId, PoolOf,
+    Problem, RequestKind, Retention, SourceCall, StreamAndPool, Suballocated, Suballocator,
 };
 use proptest::prelude::*;
 
@@ -386,8 +386,8 @@ fn memory_that_is_held_is_not_handed_out_again_and_memory_that_was_freed_is() {
 fn a_stream_waits_for_what_was_done_with_its_own_part_and_not_beside_it() {
     let mut source = TestSource::new(64 * MIB);
     let mut policy = Suballocated::new(Buddy::default);
-    let [one, two] =
-        [1, 2].map(|stream| policy.allocate(&mut source, MIB, StreamAndPool::from(stream)).unwrap());
+    let [one, two] = [1, 2]
+        .map(|stream| policy.allocate(&mut source, MIB, StreamAndPool::from(stream)).unwrap());
     let (first, second) = (one.address(), two.address());
     policy.free(one, &[(1, 5)]).unwrap();
     policy.free(two, &[(2, 7)]).unwrap();

@@ -1,7 +1,7 @@
 //! A program's own allocator over devices: streams, graphs and pools, what is told of it, and running
 //! out of memory.
 
-use gpu_alloc::policy::{Address, BlockState, Retention, Limit, Problem, Suballocator};
+use gpu_alloc::policy::{Address, BlockState, Limit, Problem, Retention, Suballocator};
 use gpu_alloc::snapshot::Action;
 use gpu_alloc::{
     AllocatorPolicy, Cause, DeviceMemory, DeviceSource, Error, MemoryPool, allocate, empty_cache,

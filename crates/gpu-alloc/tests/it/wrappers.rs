@@ -3,9 +3,9 @@
 use std::sync::{Arc, Mutex};
 
 use gpu_alloc::policy::{
-    Address, AllocateError, RequestKind, Block, Logging, Limiting, StreamAndPool, Limit, Log, MemorySource, OnRefusal,
-    Policy, Pytorch, PytorchOptions, Refusal, SourceDenial, SourceCall, SourceCounts, SourceError,
-    Statistic, Stitched, Suballocated, Adapted, Adaptor,
+    Adapted, Adaptor, Address, AllocateError, Block, Limit, Limiting, Log, Logging, MemorySource,
+    OnRefusal, Policy, Pytorch, PytorchOptions, Refusal, RequestKind, SourceCall, SourceCounts,
+    SourceDenial, SourceError, Statistic, Stitched, StreamAndPool, Suballocated,
 };
 use proptest::prelude::*;
 
@@ -271,7 +271,8 @@ fn room_is_made_for_pages_as_well() {
 fn a_broken_source_is_not_asked_again() {
     let mut inside = TestSource::new(4 * PAGE);
     inside.fail(0, Fault::Broken);
-    let mut source = Adapted::around(inside, OnRefusal(|_: &SourceDenial| panic!("it did not refuse")));
+    let mut source =
+        Adapted::around(inside, OnRefusal(|_: &SourceDenial| panic!("it did not refuse")));
     assert_eq!(source.allocate(PAGE).unwrap_err(), SourceError::Failed(Broken));
     assert!(source.allocate(PAGE).is_ok());
 }

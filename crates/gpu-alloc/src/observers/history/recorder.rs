@@ -7,8 +7,8 @@ use gpu_runtime::StreamId;
 use super::frees::Frees;
 use super::mappings::Mappings;
 use super::{Event, InUse, What, now};
-use crate::observers::{AllocationRecord, HeapState, CallSite};
-use crate::policy::{Address, StreamAndPool, SegmentSnapshot, SourceCall};
+use crate::observers::{AllocationRecord, CallSite, HeapState};
+use crate::policy::{Address, SegmentSnapshot, SourceCall, StreamAndPool};
 
 /// The last events of an allocator.
 #[derive(Debug)]

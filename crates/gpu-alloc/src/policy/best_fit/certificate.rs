@@ -2,7 +2,9 @@
 
 use super::{BestFit, State, size};
 use crate::policy::slab::Slot;
-use crate::policy::{Certificate, Retention, OutOfMemoryReport, SourceDenial, SegmentUsage, StreamName};
+use crate::policy::{
+    Certificate, OutOfMemoryReport, Retention, SegmentUsage, SourceDenial, StreamName,
+};
 
 impl<K: StreamName> BestFit<K> {
     pub(super) fn out_of_memory(
@@ -40,7 +42,8 @@ impl<K: StreamName> BestFit<K> {
     fn usage(&self, first: Slot) -> SegmentUsage {
         let blocks = std::iter::successors(Some(first), |slot| self.blocks[*slot].next);
         let address = Some(self.blocks[first].address);
-        let mut usage = SegmentUsage { address, bytes: 0, held: 0, waiting: 0, retention: Retention::None };
+        let mut usage =
+            SegmentUsage { address, bytes: 0, held: 0, waiting: 0, retention: Retention::None };
         for block in blocks.map(|slot| &self.blocks[slot]) {
             usage.bytes += block.bytes;
             match block.state {

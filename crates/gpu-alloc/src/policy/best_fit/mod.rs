@@ -9,11 +9,12 @@ mod snapshot;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use super::source::Unable;
 use super::pending::Pending;
 use super::slab::{Slab, Slot};
+use super::source::Unable;
 use super::{
-    Address, AllocateError, RequestKind, Block, HostMemoryStats, MemorySource, SourceDenial, StreamName,
+    Address, AllocateError, Block, HostMemoryStats, MemorySource, RequestKind, SourceDenial,
+    StreamName,
 };
 
 /// A policy for memory that belongs to no stream: a block is handed out again when all its uses
@@ -162,7 +163,8 @@ impl<K: StreamName> BestFit<K> {
         source: &mut S,
         bytes: u64,
     ) -> Result<(Address, u64), Unable<S::Error>> {
-        let segment = source.allocate(bytes).map_err(Unable::to_get(RequestKind::Segment, bytes))?;
+        let segment =
+            source.allocate(bytes).map_err(Unable::to_get(RequestKind::Segment, bytes))?;
         Ok((segment, bytes))
     }
 

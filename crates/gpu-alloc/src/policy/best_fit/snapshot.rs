@@ -3,7 +3,9 @@
 use std::iter;
 
 use super::{BestFit, Record, State};
-use crate::policy::{BlockSnapshot, BlockState, Inspect, Pool, SegmentSnapshot, SegmentUsage, StreamName};
+use crate::policy::{
+    BlockSnapshot, BlockState, Inspect, Pool, SegmentSnapshot, SegmentUsage, StreamName,
+};
 
 impl<K: StreamName> Inspect for BestFit<K> {
     fn snapshot(&self) -> Vec<SegmentSnapshot<K>> {

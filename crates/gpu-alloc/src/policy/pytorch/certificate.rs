@@ -5,8 +5,8 @@ use super::size::Size;
 use super::{Pytorch, Record, State};
 use crate::policy::slab::Slot;
 use crate::policy::{
-    Address, Certificate, StreamAndPool, Retention, OutOfMemoryReport, ClosestPlace, PoolOf, SourceDenial, SegmentUsage,
-    StreamName,
+    Address, Certificate, ClosestPlace, OutOfMemoryReport, PoolOf, Retention, SegmentUsage,
+    SourceDenial, StreamAndPool, StreamName,
 };
 
 impl<K: StreamName> Pytorch<K> {
@@ -54,7 +54,12 @@ impl<K: StreamName> Pytorch<K> {
     }
 
     /// The place that the request would have been given.
-    fn place(&self, size: Size, home: StreamAndPool<K>, refused: SourceDenial) -> Option<ClosestPlace> {
+    fn place(
+        &self,
+        size: Size,
+        home: StreamAndPool<K>,
+        refused: SourceDenial,
+    ) -> Option<ClosestPlace> {
         let slot = self.lowest_room(size, home)?;
         let page_bytes = self.sizes.page(size.pool);
         let mut missing = 0;

@@ -6,9 +6,11 @@ use super::free_set::FreeBlock;
 use super::range::Range;
 use super::size::Size;
 use super::{Pytorch, Record, State};
-use crate::policy::source::Unable;
 use crate::policy::slab::{Slab, Slot};
-use crate::policy::{Address, RequestKind, StreamAndPool, Pool, Refusal, SourceDenial, StreamName, VirtualMemory};
+use crate::policy::source::Unable;
+use crate::policy::{
+    Address, Pool, Refusal, RequestKind, SourceDenial, StreamAndPool, StreamName, VirtualMemory,
+};
 
 /// The ranges of addresses, and where in them memory is missing.
 #[derive(Debug)]

@@ -51,7 +51,11 @@ impl<K: StreamName> FreeSet<K> {
 
     /// The blocks of the home that have `bytes`, the smallest first, and the one with the lowest
     /// address among equals.
-    pub(super) fn fits(&self, home: StreamAndPool<K>, bytes: u64) -> impl Iterator<Item = &FreeBlock<K>> {
+    pub(super) fn fits(
+        &self,
+        home: StreamAndPool<K>,
+        bytes: u64,
+    ) -> impl Iterator<Item = &FreeBlock<K>> {
         let fits = self.blocks.range(FreeBlock::least(home, bytes)..);
         fits.take_while(move |block| block.home == home)
     }

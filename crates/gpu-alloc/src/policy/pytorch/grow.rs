@@ -2,9 +2,11 @@
 
 use super::size::Size;
 use super::{Pytorch, State};
-use crate::policy::source::Unable;
 use crate::policy::slab::Slot;
-use crate::policy::{AllocateError, RequestKind, StreamAndPool, MemorySource, Policy, SourceDenial, StreamName};
+use crate::policy::source::Unable;
+use crate::policy::{
+    AllocateError, MemorySource, Policy, RequestKind, SourceDenial, StreamAndPool, StreamName,
+};
 
 impl<K: StreamName> Pytorch<K> {
     /// A free block from the source, in no set, after what may be released was, if need be.
@@ -76,7 +78,8 @@ impl<K: StreamName> Pytorch<K> {
         home: StreamAndPool<K>,
     ) -> Result<Slot, Unable<S::Error>> {
         let bytes = self.sizes.segment(size);
-        let address = source.allocate(bytes).map_err(Unable::to_get(RequestKind::Segment, bytes))?;
+        let address =
+            source.allocate(bytes).map_err(Unable::to_get(RequestKind::Segment, bytes))?;
         self.statistics.segment.increase(size.pool, 1);
         self.statistics.reserved_bytes.increase(size.pool, bytes);
         self.statistics.num_device_alloc += 1;

@@ -21,7 +21,7 @@ pub use self::options::{OptionsError, PytorchOptions};
 use self::size::{Size, Sizes};
 use super::pending::Pending;
 use super::slab::{Slab, Slot};
-use super::{Address, Block, StreamAndPool, MemoryStats, Pool, PoolOf, StreamName};
+use super::{Address, Block, MemoryStats, Pool, PoolOf, StreamAndPool, StreamName};
 
 /// PyTorch's policy, with its options.
 ///

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::{Pytorch, Record, State};
 use crate::policy::{
-    AllocateError, Block, ForeignBlock, StreamAndPool, MemorySource, Policy, PoolId, StreamName,
+    AllocateError, Block, ForeignBlock, MemorySource, Policy, PoolId, StreamAndPool, StreamName,
 };
 
 impl<K: StreamName> Policy for Pytorch<K> {

@@ -3,7 +3,7 @@
 use std::ops;
 
 use crate::policy::source::Unable;
-use crate::policy::{Address, RequestKind, Physical, VirtualMemory};
+use crate::policy::{Address, Physical, RequestKind, VirtualMemory};
 
 /// Reserved addresses, and which pages of them have memory.
 #[derive(Debug)]
@@ -24,7 +24,8 @@ impl Range {
     ) -> Result<Range, Unable<E>> {
         let whole = bytes.checked_next_multiple_of(page);
         let bytes = whole.ok_or_else(|| Unable::no_addresses(bytes))?;
-        let address = memory.reserve(bytes).map_err(Unable::to_get(RequestKind::Addresses, bytes))?;
+        let address =
+            memory.reserve(bytes).map_err(Unable::to_get(RequestKind::Addresses, bytes))?;
         Ok(Range { address, bytes, page, pieces: Vec::new() })
     }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::size::Size;
 use super::{Pytorch, Record};
 use crate::policy::slab::Slot;
-use crate::policy::{StreamAndPool, MemorySource, Pool, StreamName};
+use crate::policy::{MemorySource, Pool, StreamAndPool, StreamName};
 
 impl<K: StreamName> Pytorch<K> {
     /// The free blocks that are whole segments, or have whole pages in them, and that no pool keeps.

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use super::{Pytorch, Record, State};
 use crate::policy::slab::Slot;
-use crate::policy::{BlockSnapshot, BlockState, Inspect, PoolId, SegmentSnapshot, SegmentUsage, StreamName};
+use crate::policy::{
+    BlockSnapshot, BlockState, Inspect, PoolId, SegmentSnapshot, SegmentUsage, StreamName,
+};
 
 impl<K: StreamName> Inspect for Pytorch<K> {
     fn snapshot(&self) -> Vec<SegmentSnapshot<K>> {

@@ -119,7 +119,10 @@ impl Certificate {
     /// is held leaves too little as it is.
     pub fn is_final(&self) -> bool {
         self.denial.kind == RequestKind::Total
-            || self.usages.iter().all(|usage| usage.retention != Retention::Work && usage.waiting == 0)
+            || self
+                .usages
+                .iter()
+                .all(|usage| usage.retention != Retention::Work && usage.waiting == 0)
     }
 
     /// The bytes of the shares that something keeps, or of those that nothing keeps.

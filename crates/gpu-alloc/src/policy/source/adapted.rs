@@ -180,7 +180,12 @@ impl<S: MemorySource, W: Adaptor> MemorySource for Adapted<S, W> {
             let Err(refusal) = outcome.and_then(|()| source.could_hold(bytes)) else {
                 return Ok(());
             };
-            if !wrapper.ask_again(&SourceDenial { kind: RequestKind::Total, bytes, refusal, given: 0 }) {
+            if !wrapper.ask_again(&SourceDenial {
+                kind: RequestKind::Total,
+                bytes,
+                refusal,
+                given: 0,
+            }) {
                 return Err(refusal);
             }
         }

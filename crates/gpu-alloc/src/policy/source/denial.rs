@@ -48,7 +48,11 @@ pub enum Refusal {
 }
 
 impl SourceDenial {
-    pub(in crate::policy) fn write(&self, f: &mut fmt::Formatter<'_>, figures: &Figures) -> fmt::Result {
+    pub(in crate::policy) fn write(
+        &self,
+        f: &mut fmt::Formatter<'_>,
+        figures: &Figures,
+    ) -> fmt::Result {
         let bytes = figures.show(self.bytes);
         let limit = match self.refusal {
             Refusal::Exhausted => None,
@@ -66,7 +70,9 @@ impl SourceDenial {
                 let more = "which is more than the limit of";
                 return write!(f, "with it, {bytes} would be held, {more} {limit}");
             }
-            (RequestKind::Segment | RequestKind::Memory, _) => write!(f, "{bytes} more were refused")?,
+            (RequestKind::Segment | RequestKind::Memory, _) => {
+                write!(f, "{bytes} more were refused")?
+            }
             (RequestKind::Addresses, _) => write!(f, "{bytes} of addresses were refused")?,
             (RequestKind::Mapping, _) => write!(f, "to map {bytes} was refused")?,
         }
@@ -91,8 +97,12 @@ pub(in crate::policy) enum Unable<E> {
 
 impl<E> Unable<E> {
     /// Sorts a source's error, on being asked for so many bytes of something.
-    pub(in crate::policy) fn to_get(kind: RequestKind, bytes: u64) -> impl Fn(SourceError<E>) -> Unable<E> {
-        let refused = move |refusal| Unable::Refused(SourceDenial { kind, bytes, refusal, given: 0 });
+    pub(in crate::policy) fn to_get(
+        kind: RequestKind,
+        bytes: u64,
+    ) -> impl Fn(SourceError<E>) -> Unable<E> {
+        let refused =
+            move |refusal| Unable::Refused(SourceDenial { kind, bytes, refusal, given: 0 });
         move |error| match error {
             SourceError::Exhausted => refused(Refusal::Exhausted),
             SourceError::LimitReached { limit } => refused(Refusal::Limit(limit)),

@@ -1,7 +1,7 @@
 //! A source that gives out no more than a limit: the per-process memory fraction, the cap on
 //! page-locked memory.
 
-use super::{RequestKind, Refusal, SourceCall, Adapted, Adaptor};
+use super::{Adapted, Adaptor, Refusal, RequestKind, SourceCall};
 
 /// A source with a [limit](Limiting).
 pub type Limit<S> = Adapted<S, Limiting>;

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{SourceDenial, Adaptor};
+use super::{Adaptor, SourceDenial};
 
 /// Logging a function when the source refuses: it may make room elsewhere, outside of the allocator, and
 /// says whether to ask again. RMM has a `failure_callback_resource_adaptor` for that.

@@ -2,7 +2,7 @@
 
 use gpu_runtime::Trusted;
 
-use super::{MemorySource, Adapted, Adaptor};
+use super::{Adapted, Adaptor, MemorySource};
 
 /// What can be [put in the place](crate::set_memory_source) of a device's own source: the driver's
 /// memory, also in [wrappers](Adapted), which can refuse memory and make none up; and whatever

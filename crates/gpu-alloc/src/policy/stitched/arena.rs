@@ -7,7 +7,7 @@ use super::bins::Bins;
 use super::idle::IdlePages;
 use super::pages::PAGE;
 use crate::policy::slab::Slot;
-use crate::policy::{StreamAndPool, Pool};
+use crate::policy::{Pool, StreamAndPool};
 
 /// The number of an arena, and of its stream cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

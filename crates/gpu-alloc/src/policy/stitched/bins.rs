@@ -79,7 +79,8 @@ impl Bins {
         spans: &'a Spans<K>,
         bytes: u64,
     ) -> impl Iterator<Item = Slot> + 'a {
-        let free_blocks = self.bins_from(bin_of(bytes)).flat_map(|bin| self.free_blocks(spans, bin));
+        let free_blocks =
+            self.bins_from(bin_of(bytes)).flat_map(|bin| self.free_blocks(spans, bin));
         free_blocks.filter(move |slot| spans[*slot].bytes >= bytes)
     }
 

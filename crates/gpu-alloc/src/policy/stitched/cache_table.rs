@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 use std::ops::{Index, IndexMut};
 
 use super::arena::{Arena, ArenaId};
-use super::stream_cache::{StreamCache, SHARED};
 use super::span::{Span, Spans};
+use super::stream_cache::{SHARED, StreamCache};
 use crate::policy::slab::Slot;
 use crate::policy::{Pool, StreamName};
 

@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use super::Stitched;
 use super::arena::ArenaId;
-use super::stream_cache::pool_of;
 use super::pages::{PAGE, touched};
 use super::span::{Span, SpanState};
+use super::stream_cache::pool_of;
 use crate::policy::slab::Slot;
 use crate::policy::{
-    Address, RequestKind, Certificate, StreamAndPool, Retention, OutOfMemoryReport, ClosestPlace, PoolOf, SourceDenial, SegmentUsage,
-    StreamName,
+    Address, Certificate, ClosestPlace, OutOfMemoryReport, PoolOf, RequestKind, Retention,
+    SegmentUsage, SourceDenial, StreamAndPool, StreamName,
 };
 
 impl<K: StreamName> Stitched<K> {
@@ -100,7 +100,9 @@ impl<K: StreamName> Stitched<K> {
             SpanState::Vacant | SpanState::Stale | SpanState::Unused => return,
             _ if self.is_kept(arena) => Retention::Graphs,
             SpanState::Held | SpanState::Waiting => Retention::Allocations,
-            SpanState::Quarantined | SpanState::Fresh | SpanState::Free if !self.is_over(slot) => Retention::Work,
+            SpanState::Quarantined | SpanState::Fresh | SpanState::Free if !self.is_over(slot) => {
+                Retention::Work
+            }
             SpanState::Quarantined | SpanState::Fresh | SpanState::Free => Retention::None,
         };
         let mut from = span.address;

@@ -111,7 +111,8 @@ impl<K: StreamName> Stitched<K> {
         let mut runs: Vec<Range<u64>> = Vec::new();
         let mut start = pages.start;
         while start < pages.end {
-            let chunk = self.arena(arena).chunk_at(start).expect("a free block is mapped throughout");
+            let chunk =
+                self.arena(arena).chunk_at(start).expect("a free block is mapped throughout");
             let end = start + self.chunks[chunk].pages;
             if (start..end).all(is_old) {
                 match runs.last_mut().filter(|run| run.end == start) {

@@ -25,16 +25,16 @@ pub use self::stream_cache::StreamCache;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use self::arena::{Arena, ArenaId};
-use self::stream_cache::{SHARED, pool_of};
 use self::cache_table::CacheTable;
-use self::pages::PAGE;
 use self::chunk::PhysicalChunk;
+use self::pages::PAGE;
 use self::quarantine::Quarantine;
 use self::span::SpanState;
+use self::stream_cache::{SHARED, pool_of};
 use super::pending::Pending;
 use super::slab::{Slab, Slot};
 use super::stream_caches::{LocalStats, headroom_below_peaks};
-use super::{Block, StreamAndPool, MemoryStats, Pool, PoolOf, StreamName};
+use super::{Block, MemoryStats, Pool, PoolOf, StreamAndPool, StreamName};
 
 /// The calls to the driver that each page is worth at all times: to make it, to map it, and then one
 /// more.

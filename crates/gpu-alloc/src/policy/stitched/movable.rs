@@ -53,7 +53,8 @@ impl<K: StreamName> Stitched<K> {
         let mut free_blocks: Vec<Run> = self
             .free_chunks()
             .filter(|(from, free_block, _)| {
-                (takes_any || self.pool_in_use(*from) == among) && (!is_kept || self.is_over(*free_block))
+                (takes_any || self.pool_in_use(*from) == among)
+                    && (!is_kept || self.is_over(*free_block))
             })
             .flat_map(|(arena, free_block, pages)| {
                 let [before, after] = self.outside(arena, &pages, place);

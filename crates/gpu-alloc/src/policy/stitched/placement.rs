@@ -4,9 +4,9 @@ use std::ops::Range;
 
 use super::Stitched;
 use super::arena::ArenaId;
-use super::stream_cache::StreamCache;
 use super::pages::{newly_taken, touched};
 use super::span::SpanState;
+use super::stream_cache::StreamCache;
 use crate::policy::StreamName;
 use crate::policy::slab::Slot;
 
@@ -77,7 +77,8 @@ impl<K: StreamName> Stitched<K> {
             done = space.end;
             for start in candidates(&space, &free_blocks, bytes) {
                 let block = start..start + bytes;
-                let mapped = free_blocks.iter().map(|free_block| overlap(free_block, &block)).sum::<u64>();
+                let mapped =
+                    free_blocks.iter().map(|free_block| overlap(free_block, &block)).sum::<u64>();
                 let pages = touched(block.start, block.end);
                 // Free blocks begin and end within pages only where held memory does.
                 let missing = pages.end - pages.start - mapped;

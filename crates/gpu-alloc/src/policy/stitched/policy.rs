@@ -4,14 +4,14 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use super::arena::ArenaId;
-use super::stream_cache::{SHARED, pool_of, rounded};
 use super::pages::PAGE;
 use super::span::SpanState;
-use super::{StreamCache, Stitched};
+use super::stream_cache::{SHARED, pool_of, rounded};
+use super::{Stitched, StreamCache};
 use crate::policy::source::Unable;
 use crate::policy::{
-    AllocateError, Block, ForeignBlock, StreamAndPool, MemorySource, Policy, PoolId, PoolOf, SourceDenial,
-    StreamName,
+    AllocateError, Block, ForeignBlock, LendPermit, MemorySource, Policy, PoolId, PoolOf,
+    SourceDenial, StreamAndPool, StreamName,
 };
 
 /// What exceeds the addresses of any device, by far.
@@ -158,13 +158,13 @@ impl<K: StreamName> Policy for Stitched<K> {
             .filter(|(stream, sequence)| !self.has_completed(*stream, *sequence))
     }
 
-    fn lend(&mut self, stream: K) -> Option<Box<StreamCache<K>>> {
+    fn lend(&mut self, stream: K, _: LendPermit) -> Option<Box<StreamCache<K>>> {
         let mut cache = self.spans.lend(stream)?;
         (cache.clock, cache.lent_at) = (self.operations, self.operations);
         Some(cache)
     }
 
-    fn take_back(&mut self, cache: Box<StreamCache<K>>) {
+    fn take_back(&mut self, cache: Box<StreamCache<K>>, _: LendPermit) {
         self.operations += cache.clock - cache.lent_at;
         self.spans.take_back(cache);
     }

@@ -9,11 +9,11 @@ use std::collections::VecDeque;
 
 use super::Stitched;
 use super::arena::ArenaId;
-use super::stream_cache::StreamCache;
 use super::pages::{PAGE, touched};
 use super::span::SpanState;
-use crate::policy::source::Unable;
+use super::stream_cache::StreamCache;
 use crate::policy::slab::Slot;
+use crate::policy::source::Unable;
 use crate::policy::{MemorySource, StreamName};
 
 /// So much may be kept back however little is held: some batches, for most programs.

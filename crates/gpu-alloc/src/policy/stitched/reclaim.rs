@@ -4,8 +4,8 @@ use super::Stitched;
 use super::arena::ArenaId;
 use super::pages::touched;
 use super::placement::Placement;
-use crate::policy::source::Unable;
 use crate::policy::slab::Slot;
+use crate::policy::source::Unable;
 use crate::policy::{MemorySource, StreamName};
 
 impl<K: StreamName> Stitched<K> {

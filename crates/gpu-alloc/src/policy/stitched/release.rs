@@ -5,8 +5,8 @@ use std::ops::Range;
 
 use super::Stitched;
 use super::arena::ArenaId;
-use super::pages::PAGE;
 use super::chunk::PhysicalChunk;
+use super::pages::PAGE;
 use super::span::{Span, SpanState};
 use crate::policy::slab::Slot;
 use crate::policy::source::KnownVirtualMemory;

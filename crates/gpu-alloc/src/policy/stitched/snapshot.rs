@@ -65,7 +65,12 @@ impl<K: StreamName> Stitched<K> {
         })
     }
 
-    fn segment(&self, arena: ArenaId, spans: &[(Slot, &Span<K>)], waits: &Waits<K>) -> SegmentSnapshot<K> {
+    fn segment(
+        &self,
+        arena: ArenaId,
+        spans: &[(Slot, &Span<K>)],
+        waits: &Waits<K>,
+    ) -> SegmentSnapshot<K> {
         let home = self.arena(arena).home;
         let sum = |of: fn(&Span<K>) -> u64| spans.iter().map(|(_, span)| of(span)).sum::<u64>();
         let held = sum(|span| if span.state == SpanState::Held { span.bytes } else { 0 });

@@ -63,7 +63,9 @@ impl<K> Span<K> {
     /// Whether it is that of a block which was handed out and not given back.
     #[inline]
     pub(super) fn is_of(&self, block: &Block) -> bool {
-        self.state == SpanState::Held && self.address == block.address.0 && self.bytes == block.bytes
+        self.state == SpanState::Held
+            && self.address == block.address.0
+            && self.bytes == block.bytes
     }
 
     /// Whether it is free memory, also where it is kept back.

@@ -8,11 +8,11 @@ use super::pages::{PAGE, touched};
 use super::placement::Placement;
 use super::span::SpanState;
 use super::supply::Supply;
-use crate::policy::source::Unable;
 use crate::policy::slab::Slot;
 use crate::policy::source::KnownVirtualMemory;
+use crate::policy::source::Unable;
 use crate::policy::uses::Uses;
-use crate::policy::{Address, RequestKind, MemorySource, Pool, StreamName};
+use crate::policy::{Address, MemorySource, Pool, RequestKind, StreamName};
 
 /// The addresses that an arena for large requests reserves at a time, at least. They take no memory.
 const LARGE_REGION: u64 = 8 << 30;
@@ -42,7 +42,8 @@ impl<K: StreamName> Stitched<K> {
         let fresh = touched(0, bytes).end;
         if !self.is_generous(fresh, bytes) {
             let free_block = self.free_block_from_quarantine(arena, bytes);
-            if let Some(free_block) = free_block.or_else(|| self.free_block_elsewhere(arena, bytes)) {
+            if let Some(free_block) = free_block.or_else(|| self.free_block_elsewhere(arena, bytes))
+            {
                 return Ok(free_block);
             }
         }

@@ -2,7 +2,7 @@
 
 use super::arena::{Arena, ArenaId};
 use super::pages::{PAGE, touched};
-use super::span::{Spans, SpanState};
+use super::span::{SpanState, Spans};
 use crate::policy::slab::Slot;
 use crate::policy::stream_caches::LocalStats;
 use crate::policy::uses::Uses;

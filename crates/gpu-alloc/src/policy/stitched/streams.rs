@@ -3,7 +3,7 @@
 use super::Stitched;
 use super::arena::{Arena, ArenaId};
 use super::span::SpanState;
-use crate::policy::{StreamAndPool, Policy, Pool, StreamName};
+use crate::policy::{Policy, Pool, StreamAndPool, StreamName};
 
 const POOLS: [Pool; 2] = [Pool::Small, Pool::Large];
 
@@ -27,7 +27,8 @@ impl<K: StreamName> Stitched<K> {
         let home = StreamAndPool::from(stream);
         let own = POOLS.map(|pool| self.arena_of.get(&(home, pool)).copied());
         let is_held_by_it = |holder: ArenaId| own.contains(&Some(holder));
-        if self.spans.iter().any(|span| span.state == SpanState::Held && is_held_by_it(span.holder)) {
+        if self.spans.iter().any(|span| span.state == SpanState::Held && is_held_by_it(span.holder))
+        {
             return;
         }
         self.completed(stream, u64::MAX);

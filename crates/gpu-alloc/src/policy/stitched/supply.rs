@@ -4,14 +4,14 @@ use std::ops::Range;
 
 use super::Stitched;
 use super::arena::ArenaId;
+use super::chunk::PhysicalChunk;
 use super::movable::{Free, Movable};
 use super::pages::PAGE;
-use super::chunk::PhysicalChunk;
-use crate::policy::source::Unable;
 use crate::policy::slab::Slot;
 use crate::policy::source::KnownVirtualMemory;
+use crate::policy::source::Unable;
 use crate::policy::uses::Uses;
-use crate::policy::{RequestKind, MemorySource, Pool, PoolOf, SourceDenial, StreamName};
+use crate::policy::{MemorySource, Pool, PoolOf, RequestKind, SourceDenial, StreamName};
 
 /// The most pages of a chunk. More cost fewer calls to the driver; fewer are less often held in
 /// part, when the rest cannot move.

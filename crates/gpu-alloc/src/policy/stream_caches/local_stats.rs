@@ -110,12 +110,18 @@ impl LocalStats {
 
     /// Half of what is left below the peaks.
     pub(crate) fn with_half(headroom_below_peaks: &[Sum; 3]) -> LocalStats {
-        LocalStats { headroom: headroom_below_peaks.map(|sum| sum.map(|all| all - all / 2)), ..LocalStats::default() }
+        LocalStats {
+            headroom: headroom_below_peaks.map(|sum| sum.map(|all| all - all / 2)),
+            ..LocalStats::default()
+        }
     }
 
     /// An equal part of the other half, for one of so many.
     pub(crate) fn with_part(headroom_below_peaks: &[Sum; 3], parts: u64) -> LocalStats {
-        LocalStats { headroom: headroom_below_peaks.map(|sum| sum.map(|all| all / 2 / parts)), ..LocalStats::default() }
+        LocalStats {
+            headroom: headroom_below_peaks.map(|sum| sum.map(|all| all / 2 / parts)),
+            ..LocalStats::default()
+        }
     }
 }
 

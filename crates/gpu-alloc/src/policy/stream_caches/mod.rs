@@ -1,6 +1,7 @@
 //! The way past a policy for what concerns one stream only.
 
 mod checked_out;
+mod lending;
 mod local_stats;
 mod sync;
 
@@ -8,11 +9,10 @@ use gpu_runtime::StreamId;
 use smallvec::SmallVec;
 
 use self::checked_out::CheckedOut;
+pub use self::lending::{LendPermit, Lending};
 pub(super) use self::local_stats::{LocalStats, headroom_below_peaks};
 use super::slab::Slot;
-use super::{
-    Block, MemoryStats, Policy, Pool, PoolStatistics, StreamCache, StreamName,
-};
+use super::{Block, MemoryStats, Policy, Pool, PoolStatistics, StreamCache, StreamName};
 
 /// A stream's name as a number.
 pub trait StreamNumber: StreamName {
@@ -43,12 +43,12 @@ impl StreamNumber for StreamId {
 /// A request that a free block of its own stream serves, and most frees, change nothing outside of the
 /// stream's stream cache. They are done here, under a lock that only requests of that stream and frees of its
 /// memory take. For all else the policy must have all its stream caches back: whoever has the policy takes
-/// them back first ([`take_back`](StreamCaches::take_back)), and lends them again to streams that ask for
+/// them back first ([`recall`](StreamCaches::recall)), and lends them again to streams that ask for
 /// more. What it decides is the same either way, but for the order in which frees of different
 /// streams are thought to have come.
 ///
 /// ```
-/// use gpu_alloc::policy::{StreamCaches, Policy, Stitched};
+/// use gpu_alloc::policy::{Lending, Policy, Stitched, StreamCaches};
 /// # use gpu_alloc::policy::{Address, MemorySource, Physical, SourceError, VirtualMemory};
 /// # struct Source(u64);
 /// # impl MemorySource for Source {
@@ -86,19 +86,20 @@ impl StreamNumber for StreamId {
 /// # }
 /// # let mut source = Source(1 << 40);
 /// let mut policy = Stitched::<u32>::new();
-/// let front = StreamCaches::<u32>::new();
+/// let caches = StreamCaches::<u32>::new();
 /// let stream = 7;
-/// assert!(front.allocate(stream, 1000, |_, _| ()).is_none(), "nothing is lent");
+/// assert!(caches.allocate(stream, 1000, |_, _| ()).is_none(), "nothing is lent");
 /// let block = policy.allocate(&mut source, 1000, stream.into()).unwrap();
-/// assert!(front.lend(&mut policy, stream, |_| ()));
+/// let mut lending = Lending::new(policy);
+/// assert!(caches.lend(&mut lending, stream, |_| ()));
 ///
-/// // From here on, nobody needs the policy for this.
+/// // From here on, nobody needs the policy for this, nor can reach it.
 /// let address = block.address();
-/// front.free(block, &[(stream, 1)]).unwrap();
-/// let block = front.allocate(stream, 900, |_, _| ()).unwrap();
+/// caches.free(block, &[(stream, 1)]).unwrap();
+/// let block = caches.allocate(stream, 900, |_, _| ()).unwrap();
 /// assert_eq!((block.address(), block.last_use()), (address, 1));
 ///
-/// front.take_back(&mut policy, |_, ()| ());
+/// let policy = caches.recall(&mut lending, |_| ());
 /// assert_eq!(policy.statistics().allocation.all.current, 1);
 /// policy.free(block, &[]).unwrap();
 /// ```
@@ -108,10 +109,10 @@ pub struct StreamCaches<K, N = ()>(CheckedOut<(Box<StreamCache<K>>, N)>);
 impl<K: StreamNumber, N> StreamCaches<K, N> {
     /// How many blocks may wait for the policy to have its stream caches back, whose memory other streams
     /// have used: it keeps such memory back anyway.
-    pub const MOST_WAITING: usize = 16;
+    pub const MAX_WAITING: usize = 16;
 
     /// How many streams may have a stream cache at once.
-    pub const MOST_STREAMS: usize = Slot::SLABS - 1;
+    pub const MAX_STREAMS: usize = Slot::SLABS - 1;
 
     /// No stream cache is lent yet.
     pub fn new() -> Self {
@@ -158,41 +159,51 @@ impl<K: StreamNumber, N> StreamCaches<K, N> {
     }
 
     /// Whether the policy has all its stream caches. To be asked by whoever has the policy.
-    pub fn has_nothing(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Lends the stream cache of a stream, if the policy has one for it at home, with the notes on it; false
-    /// if it has not.
+    /// Lends the stream cache of a stream, if the policy has one for it that is not lent yet, with
+    /// the notes on it; false if it has not.
     pub fn lend<P: Policy<Stream = K>>(
         &self,
-        policy: &mut P,
+        lending: &mut Lending<P>,
         stream: K,
         notes: impl FnOnce(usize) -> N,
     ) -> bool {
-        let Some(cache) = policy.lend(stream) else { return false };
-        let place = cache.number();
-        self.0.lend(place, stream.number(), (cache, notes(place)));
+        let Some(cache) = lending.lend(stream) else { return false };
+        let number = cache.number();
+        self.0.lend(number, stream.number(), (cache, notes(number)));
         true
     }
 
-    /// Gives a policy its stream caches back, and `each` the notes of each stream cache by its number. Returns whose
-    /// stream caches they were, which may be lent again.
-    pub fn take_back<P: Policy<Stream = K>>(
+    /// Takes all stream caches back that were lent, each after whoever is at it, and gives access to
+    /// the policy, which is whole then. `each` gets the notes of each.
+    ///
+    /// # Panics
+    /// If the policy has lent stream caches to another `StreamCaches`: it cannot be whole then.
+    pub fn recall<'p, P: Policy<Stream = K>>(
         &self,
-        policy: &mut P,
-        mut each: impl FnMut(usize, N),
-    ) -> SmallVec<[K; 8]> {
-        let mut streams = SmallVec::new();
+        lending: &'p mut Lending<P>,
+        mut each: impl FnMut(Recalled<K, N>),
+    ) -> &'p mut P {
         self.0.take_back(|(cache, notes)| {
-            if let Some(stream) = cache.stream() {
-                streams.push(stream);
-            }
-            each(cache.number(), notes);
-            policy.take_back(cache);
+            each(Recalled { number: cache.number(), stream: cache.stream(), notes });
+            lending.take_back(cache);
         });
-        streams
+        lending.whole()
     }
+}
+
+/// A stream cache that was lent and is its policy's again.
+#[derive(Debug)]
+pub struct Recalled<K, N> {
+    /// Its number, the first one of [`Block::place`].
+    pub number: usize,
+    /// Whose it is, unless the stream is gone. It may be lent again.
+    pub stream: Option<K>,
+    /// The notes that were lent with it.
+    pub notes: N,
 }
 
 impl<K: StreamNumber, N> Default for StreamCaches<K, N> {

@@ -15,7 +15,7 @@ use self::segment::{Before, Segment, Split};
 use super::pending::Pending;
 use super::slab::{Slab, Slot};
 use super::uses::Uses;
-use super::{Address, Block, StreamAndPool, MemoryStats, Pool, PoolOf, StreamName};
+use super::{Address, Block, MemoryStats, Pool, PoolOf, StreamAndPool, StreamName};
 
 /// What blocks begin at, and are multiples of.
 const ALIGNMENT: u64 = 512;

@@ -7,8 +7,8 @@ use super::segment::Segment;
 use super::{ALIGNMENT, Arena, Suballocated, Suballocator, arena_of, pool_of};
 use crate::policy::source::Unable;
 use crate::policy::{
-    Address, AllocateError, RequestKind, Block, ForeignBlock, StreamAndPool, MemorySource, Policy, Pool, PoolId,
-    PoolOf, StreamName,
+    Address, AllocateError, Block, ForeignBlock, MemorySource, Policy, Pool, PoolId, PoolOf,
+    RequestKind, StreamAndPool, StreamName,
 };
 
 impl<A: Suballocator<K>, K: StreamName> Policy for Suballocated<A, K> {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::{Suballocated, Suballocator};
-use crate::policy::{Address, StreamAndPool, MemorySource, Pool, StreamName};
+use crate::policy::{Address, MemorySource, Pool, StreamAndPool, StreamName};
 
 impl<A: Suballocator<K>, K: StreamName> Suballocated<A, K> {
     /// Gives back all that can go; returns the bytes.

@@ -3,8 +3,8 @@
 use super::segment::{Segment, State};
 use super::{Suballocated, Suballocator, arena_of};
 use crate::policy::{
-    Address, AllocateError, Certificate, StreamAndPool, Retention, OutOfMemoryReport, PoolOf, SourceDenial, SegmentUsage,
-    StreamName,
+    Address, AllocateError, Certificate, OutOfMemoryReport, PoolOf, Retention, SegmentUsage,
+    SourceDenial, StreamAndPool, StreamName,
 };
 
 impl<A: Suballocator<K>, K: StreamName> Suballocated<A, K> {

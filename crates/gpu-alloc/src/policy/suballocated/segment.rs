@@ -54,7 +54,12 @@ pub(super) struct Before<K> {
 pub(super) type Split = [u64; 2];
 
 impl<K: StreamName> Segment<K> {
-    pub(super) fn new(address: u64, bytes: u64, arena: Option<StreamAndPool<K>>, stream: K) -> Self {
+    pub(super) fn new(
+        address: u64,
+        bytes: u64,
+        arena: Option<StreamAndPool<K>>,
+        stream: K,
+    ) -> Self {
         let before = Before { stream, uses: Uses::none(), was_used: false };
         let parts = BTreeMap::from([(address, Part { bytes, state: State::Free(before) })]);
         Segment { bytes, arena, stream, parts, taken: 0, taken_bytes: 0, idle_since: None }

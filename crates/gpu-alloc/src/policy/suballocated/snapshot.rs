@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use super::segment::{Part, Segment, State};
 use super::{Suballocated, Suballocator};
 use crate::policy::slab::Slot;
-use crate::policy::{self, Address, BlockSnapshot, BlockState, Inspect, Pool, SegmentUsage, StreamName};
+use crate::policy::{
+    self, Address, BlockSnapshot, BlockState, Inspect, Pool, SegmentUsage, StreamName,
+};
 
 /// What each waiting block waits for.
 type Waits<K> = BTreeMap<Slot, Vec<(K, u64)>>;
@@ -23,7 +25,12 @@ impl<A: Suballocator<K>, K: StreamName> Inspect for Suballocated<A, K> {
 }
 
 impl<A: Suballocator<K>, K: StreamName> Suballocated<A, K> {
-    fn segment(&self, address: u64, segment: &Segment<K>, waits: &Waits<K>) -> policy::SegmentSnapshot<K> {
+    fn segment(
+        &self,
+        address: u64,
+        segment: &Segment<K>,
+        waits: &Waits<K>,
+    ) -> policy::SegmentSnapshot<K> {
         let blocks: Vec<_> =
             segment.parts().map(|(address, part)| self.block(address, part, waits)).collect();
         let bytes = |counts: &dyn Fn(BlockState) -> bool| {

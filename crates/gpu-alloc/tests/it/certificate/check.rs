@@ -1,6 +1,8 @@
 //! Whether a certificate says what is so, and whether that is enough for a refusal.
 
-use gpu_alloc::policy::{RequestKind, Retention, OutOfMemoryReport, PoolOf, SegmentUsage, SourceCall};
+use gpu_alloc::policy::{
+    OutOfMemoryReport, PoolOf, RequestKind, Retention, SegmentUsage, SourceCall,
+};
 
 use super::rules::{PAGE, Request, Rules};
 use super::world::{World, overlap};

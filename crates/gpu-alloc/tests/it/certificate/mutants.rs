@@ -1,7 +1,8 @@
 //! The checker can fail: it finds what a policy forgets, and every figure that is wrong.
 
 use gpu_alloc::policy::{
-    RequestKind, BestFit, Certificate, StreamAndPool, Retention, OutOfMemoryReport, PoolId, Pytorch, Stitched,
+    BestFit, Certificate, OutOfMemoryReport, PoolId, Pytorch, RequestKind, Retention, Stitched,
+    StreamAndPool,
 };
 
 use super::check::{Refusal, Verdict};
@@ -68,7 +69,9 @@ fn a_policy_that_forgets_free_memory_is_found_out() {
         report.certificate.usages.pop();
         assert!(check(&world, &report).is_err());
         let pool = Retention::Pool(PoolId(1));
-        for retention in [Retention::None, Retention::Work, Retention::Graphs, pool, Retention::Allocations] {
+        for retention in
+            [Retention::None, Retention::Work, Retention::Graphs, pool, Retention::Allocations]
+        {
             report.certificate.usages.clone_from(&usages);
             for usage in &mut report.certificate.usages {
                 let range = usage.address.expect("it is mapped").0..;

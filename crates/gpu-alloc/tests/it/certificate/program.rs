@@ -1,6 +1,8 @@
 //! Random programs that run out of memory, and go on.
 
-use gpu_alloc::policy::{AllocateError, Block, StreamAndPool, Limit, Log, OutOfMemoryReport, SourceCall};
+use gpu_alloc::policy::{
+    AllocateError, Block, Limit, Log, OutOfMemoryReport, SourceCall, StreamAndPool,
+};
 use proptest::prelude::*;
 
 use super::check::Refusal;
@@ -174,7 +176,11 @@ impl<P: Tried> Run<P> {
         }
     }
 
-    fn request(&mut self, requested: u64, home: StreamAndPool<Name>) -> Result<Block, AllocateError<()>> {
+    fn request(
+        &mut self,
+        requested: u64,
+        home: StreamAndPool<Name>,
+    ) -> Result<Block, AllocateError<()>> {
         let request = Request { rules: self.rules, requested, home };
         let is_to_fail = |run: &Self| run.source.source().source().is_to_fail();
         let was_to_fail = is_to_fail(self);

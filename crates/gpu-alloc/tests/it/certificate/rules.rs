@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use gpu_alloc::policy::{StreamAndPool, PoolOf};
+use gpu_alloc::policy::{PoolOf, StreamAndPool};
 
 use super::world::{Ground, World, overlap};
 use super::{MIB, Name};

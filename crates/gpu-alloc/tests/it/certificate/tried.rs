@@ -1,6 +1,8 @@
 //! The policies that are tried, as the programs see them.
 
-use gpu_alloc::policy::{BestFit, StreamAndPool, Inspect, Policy, Pytorch, SegmentSnapshot, Stitched};
+use gpu_alloc::policy::{
+    BestFit, Inspect, Policy, Pytorch, SegmentSnapshot, Stitched, StreamAndPool,
+};
 
 use super::Name;
 

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use gpu_alloc::policy::{Address, StreamAndPool, Retention, Physical, PoolId, PoolOf, SourceCall};
+use gpu_alloc::policy::{Address, Physical, PoolId, PoolOf, Retention, SourceCall, StreamAndPool};
 
 use super::rules::Rules;
 use super::{Name, STREAMS};
@@ -47,7 +47,11 @@ pub(crate) struct World {
 
 impl World {
     /// Takes note of calls to the source, for a request of somebody if they were made for one.
-    pub(crate) fn see(&mut self, calls: &[SourceCall], request: Option<(StreamAndPool<Name>, bool)>) {
+    pub(crate) fn see(
+        &mut self,
+        calls: &[SourceCall],
+        request: Option<(StreamAndPool<Name>, bool)>,
+    ) {
         for call in calls {
             match *call {
                 SourceCall::Allocated { address, bytes } => {

@@ -5,8 +5,8 @@ mod naive;
 use std::ops::Range;
 
 use gpu_alloc::policy::{
-    Address, AllocateError, Block, BlockState, StreamAndPool, Inspect, Log, Policy, PoolId, PoolOf, Pytorch,
-    SegmentSnapshot, SourceCall,
+    Address, AllocateError, Block, BlockState, Inspect, Log, Policy, PoolId, PoolOf, Pytorch,
+    SegmentSnapshot, SourceCall, StreamAndPool,
 };
 use proptest::prelude::*;
 
@@ -304,7 +304,8 @@ impl Model {
             | SourceCall::Unmapped { address, bytes } = call
             {
                 let range = address.0..address.0 + bytes;
-                let around = |segment: &&SegmentSnapshot<u64>| overlap(&naive::addresses(segment), &range);
+                let around =
+                    |segment: &&SegmentSnapshot<u64>| overlap(&naive::addresses(segment), &range);
                 let of_graphs = before.iter().filter(around).any(|s| self.is_of_graphs(s));
                 assert!(!of_graphs, "graphs may use it");
                 assert!(

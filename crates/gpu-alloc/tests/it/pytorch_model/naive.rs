@@ -2,7 +2,9 @@
 
 use std::ops::Range;
 
-use gpu_alloc::policy::{BlockSnapshot, BlockState, StreamAndPool, Pool, PoolStatistics, Pytorch, SegmentSnapshot};
+use gpu_alloc::policy::{
+    BlockSnapshot, BlockState, Pool, PoolStatistics, Pytorch, SegmentSnapshot, StreamAndPool,
+};
 
 use super::MIB;
 use crate::device_model::DeviceModel;

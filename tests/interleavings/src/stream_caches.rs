@@ -5,20 +5,20 @@ use std::sync::Arc;
 use loom::sync::Mutex;
 use loom::thread;
 
-use self::lent::Lent;
+use self::checked_out::CheckedOut;
+use self::local_stats::{LocalStats, headroom_below_peaks};
 use self::statistics::{MemoryStats, Pool, PoolStatistics};
 use self::sync::{AtomicU64, Ordering};
-use self::tally::{Tally, slack};
 use crate::in_every_order;
 
-#[path = "../../../crates/gpu-alloc/src/policy/lent.rs"]
-mod lent;
-#[allow(dead_code, unreachable_pub, reason = "elsewhere it is public, and all of it is used")]
-#[path = "../../../crates/gpu-alloc/src/policy/statistics.rs"]
-mod statistics;
+#[path = "../../../crates/gpu-alloc/src/policy/stream_caches/checked_out.rs"]
+mod checked_out;
 #[allow(dead_code, reason = "half of it is of no interest here")]
-#[path = "../../../crates/gpu-alloc/src/policy/tally.rs"]
-mod tally;
+#[path = "../../../crates/gpu-alloc/src/policy/stream_caches/local_stats.rs"]
+mod local_stats;
+#[allow(dead_code, unreachable_pub, reason = "elsewhere it is public, and all of it is used")]
+#[path = "../../../crates/gpu-alloc/src/policy/report/statistics.rs"]
+mod statistics;
 
 mod sync {
     pub(super) use loom::hint::spin_loop;
@@ -53,50 +53,50 @@ struct Counting {
 }
 
 struct Shared {
-    front: Lent<Tally>,
+    checked_out: CheckedOut<LocalStats>,
     policy: Mutex<Counting>,
 }
 
 impl Shared {
     fn new() -> Arc<Shared> {
         let shared = Shared {
-            front: Lent::new(2),
+            checked_out: CheckedOut::new(2),
             policy: Mutex::new(Counting { statistics: MemoryStats::default() }),
         };
-        (0..2).for_each(|part| shared.front.lend(part, part as u64, Tally::default()));
+        (0..2).for_each(|part| shared.checked_out.lend(part, part as u64, LocalStats::default()));
         Arc::new(shared)
     }
 
     /// Hands out a block of a part.
     fn allocate(&self, part: usize) {
-        assert_eq!(self.front.place_of(part as u64), Some(part));
-        let count = |tally: &mut Tally| tally.take(Pool::Small, BYTES, BYTES);
-        if self.front.with(part, count) == Some(true) {
+        assert_eq!(self.checked_out.place_of(part as u64), Some(part));
+        let count = |stats: &mut LocalStats| stats.take(Pool::Small, BYTES, BYTES);
+        if self.checked_out.with(part, count) == Some(true) {
             return;
         }
         let mut policy = self.policy.lock().unwrap();
-        self.front.take_back(|tally| tally.add_to(&mut policy.statistics));
+        self.checked_out.take_back(|stats| stats.add_to(&mut policy.statistics));
         policy.statistics.count_allocation(Pool::Small, BYTES, BYTES);
-        let slack = slack(&policy.statistics);
-        self.front.lend(part, part as u64, Tally::with_half(&slack));
-        self.front.lend(1 - part, 1 - part as u64, Tally::with_part(&slack, 1));
+        let headroom = headroom_below_peaks(&policy.statistics);
+        self.checked_out.lend(part, part as u64, LocalStats::with_half(&headroom));
+        self.checked_out.lend(1 - part, 1 - part as u64, LocalStats::with_part(&headroom, 1));
     }
 
     /// Takes a block of a part back.
     fn free(&self, part: usize) {
-        let count = |tally: &mut Tally| tally.give_back(Pool::Small, BYTES, BYTES);
-        if self.front.with(part, count).is_some() {
+        let count = |stats: &mut LocalStats| stats.give_back(Pool::Small, BYTES, BYTES);
+        if self.checked_out.with(part, count).is_some() {
             return;
         }
         let mut policy = self.policy.lock().unwrap();
-        self.front.take_back(|tally| tally.add_to(&mut policy.statistics));
+        self.checked_out.take_back(|stats| stats.add_to(&mut policy.statistics));
         policy.statistics.count_free(Pool::Small, BYTES);
         policy.statistics.count_free_completed(Pool::Small, BYTES, BYTES);
     }
 
     fn statistics(&self) -> MemoryStats {
         let mut policy = self.policy.lock().unwrap();
-        self.front.take_back(|tally| tally.add_to(&mut policy.statistics));
+        self.checked_out.take_back(|stats| stats.add_to(&mut policy.statistics));
         policy.statistics.clone()
     }
 }
@@ -118,7 +118,7 @@ fn the_peak_of_what_two_threads_hold_at_once_is_known() {
 fn what_is_counted_apart_adds_up_and_is_no_higher_peak_than_there_was() {
     in_every_order(|| {
         let shared = Shared::new();
-        // From here on each part has credit for a block.
+        // From here on each part has headroom for a block.
         (0..2).for_each(|part| shared.allocate(part));
         (0..2).for_each(|part| shared.free(part));
         let other = Arc::clone(&shared);
@@ -139,7 +139,7 @@ fn what_is_counted_apart_adds_up_and_is_no_higher_peak_than_there_was() {
 #[test]
 fn what_is_lent_is_one_threads_at_a_time_and_nothing_of_it_is_lost() {
     in_every_order(|| {
-        let lent = Arc::new(Lent::new(1));
+        let lent = Arc::new(CheckedOut::new(1));
         lent.lend(0, 7, 0_u64);
         let user = Arc::clone(&lent);
         let thread = thread::spawn(move || {
@@ -160,11 +160,11 @@ fn what_is_lent_is_one_threads_at_a_time_and_nothing_of_it_is_lost() {
 #[test]
 fn nobody_takes_what_is_lent_under_another_name_for_what_was_at_its_place() {
     in_every_order(|| {
-        let lent = Arc::new(Lent::new(1));
+        let lent = Arc::new(CheckedOut::new(1));
         lent.lend(0, 7, (7, 0_u64));
         let user = Arc::clone(&lent);
         let thread = thread::spawn(move || {
-            // As a lane does: it serves nobody but whose it is.
+            // As a stream cache does: it serves nobody but whose it is.
             let add = |(name, count): &mut (u64, u64)| *count += u64::from(*name == 7);
             user.place_of(7).map(|place| user.with(place, add))
         });
@@ -181,7 +181,7 @@ fn nobody_takes_what_is_lent_under_another_name_for_what_was_at_its_place() {
 #[test]
 fn the_owner_finds_what_is_lent_while_others_are_at_it() {
     in_every_order(|| {
-        let lent = Arc::new(Lent::new(1));
+        let lent = Arc::new(CheckedOut::new(1));
         lent.lend(0, 7, ());
         // What both look at, so that the other may be interrupted while it has the lock.
         let steps = Arc::new(AtomicU64::new(0));

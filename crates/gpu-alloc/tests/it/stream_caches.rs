@@ -1,6 +1,6 @@
 //! Streams that do not get in each other's way.
 
-use gpu_alloc::policy::{StreamCaches, Policy, Stitched};
+use gpu_alloc::policy::{Lending, Policy, Stitched, StreamCaches};
 
 use crate::test_source::TestSource;
 
@@ -17,11 +17,11 @@ fn streams_that_hold_little() -> (TestSource, Stitched<u32>) {
 
 #[test]
 fn streams_that_hold_little_borrow_nothing_from_each_other() {
-    let (_source, mut policy) = streams_that_hold_little();
-    let front = StreamCaches::<u32>::new();
-    assert!(STREAMS.iter().all(|stream| front.lend(&mut policy, *stream, |_| ())));
+    let (_source, policy) = streams_that_hold_little();
+    let (caches, mut lending) = (StreamCaches::<u32>::new(), Lending::new(policy));
+    assert!(STREAMS.iter().all(|stream| caches.lend(&mut lending, *stream, |_| ())));
     for stream in STREAMS {
-        let block = front.allocate(stream, 1000, |_, _| ()).expect("it has memory of its own");
-        front.free(block, &[(stream, 1)]).unwrap();
+        let block = caches.allocate(stream, 1000, |_, _| ()).expect("it has memory of its own");
+        caches.free(block, &[(stream, 1)]).unwrap();
     }
 }
