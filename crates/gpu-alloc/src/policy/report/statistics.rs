@@ -213,6 +213,14 @@ impl PoolStatistics {
         }
     }
 
+    pub(crate) fn reset_peak(&mut self) {
+        self.each().into_iter().for_each(Statistic::reset_peak);
+    }
+
+    pub(crate) fn reset_accumulated(&mut self) {
+        self.each().into_iter().for_each(Statistic::reset_accumulated);
+    }
+
     /// Moves the pool's value to `value` in one step, so that what an operation adds and takes away
     /// again does not count.
     pub(crate) fn settle(&mut self, pool: Pool, value: u64) {

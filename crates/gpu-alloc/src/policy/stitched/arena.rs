@@ -16,12 +16,12 @@ pub(super) struct ArenaId {
     pub(super) index: u32,
 }
 
-/// The addresses that serve the small or the large requests of a home. Free memory moves between
+/// The addresses that serve the small or the large requests of a owner. Free memory moves between
 /// arenas a page or more at a time; in between, each keeps what is free for itself, so that whoever
 /// allocates on one stream waits for no other.
 #[derive(Debug)]
 pub(super) struct Arena<K> {
-    pub(super) home: StreamAndPool<K>,
+    pub(super) owner: StreamAndPool<K>,
     pub(super) pool: Pool,
     /// What can be handed out as it is.
     pub(super) free_blocks: Bins,
@@ -46,9 +46,9 @@ pub(super) struct Region {
 }
 
 impl<K> Arena<K> {
-    pub(super) fn new(home: StreamAndPool<K>, pool: Pool) -> Self {
+    pub(super) fn new(owner: StreamAndPool<K>, pool: Pool) -> Self {
         Arena {
-            home,
+            owner,
             pool,
             free_blocks: Bins::default(),
             vacant: BTreeSet::new(),

@@ -116,6 +116,43 @@ impl<K: StreamName> CacheTable<K> {
         self.cache(slot.slab()).spans.find_from(slot, address)
     }
 
+    /// Lists a free span that was in no list, joined with neighbours in the same state.
+    pub(super) fn settle(&mut self, slot: Slot) -> Slot {
+        self.cache_mut(slot.slab()).settle(slot)
+    }
+
+    /// Puts a span into the list of its arena that it belongs to.
+    pub(super) fn list(&mut self, slot: Slot) {
+        self.cache_mut(slot.slab()).list(slot);
+    }
+
+    /// Cuts the range out of a listed span; the middle is in no list.
+    pub(super) fn cut_out(&mut self, slot: Slot, start: u64, end: u64) -> Slot {
+        self.cache_mut(slot.slab()).cut_out(slot, start, end)
+    }
+
+    /// Joins a span with the one that follows it.
+    pub(super) fn join_next(&mut self, slot: Slot) {
+        self.cache_mut(slot.slab()).spans.join_next(slot);
+    }
+
+    /// Joins what was freed last with its neighbours, in all stream caches.
+    pub(super) fn join_fresh(&mut self) {
+        self.caches_mut().for_each(StreamCache::join_fresh);
+    }
+
+    /// Removes a region of an arena that is one listed span.
+    pub(super) fn remove_region(&mut self, arena: ArenaId, first: Slot) {
+        let cache = self.cache_mut(arena.cache.into());
+        cache.unlist(first);
+        cache.spans.remove_region(first);
+    }
+
+    /// A free block of an arena for `bytes`, and its first address.
+    pub(super) fn free_block_for(&self, arena: ArenaId, bytes: u64) -> Option<(Slot, u64)> {
+        self.cache(arena.cache.into()).free_block_for(arena, bytes)
+    }
+
     /// The span that a slot may name, if it is one.
     pub(super) fn get(&self, slot: Slot) -> Option<&Span<K>> {
         self.all.get(slot.slab())?.as_deref().expect(AT_HOME).spans.get(slot)

@@ -4,7 +4,10 @@ use std::collections::BTreeMap;
 
 use super::Stitched;
 use super::arena::ArenaId;
+use super::chunk::PhysicalChunk;
+use super::movable::Movable;
 use super::pages::{PAGE, touched};
+use super::placement;
 use super::span::{Span, SpanState};
 use super::stream_cache::pool_of;
 use crate::policy::slab::Slot;
@@ -18,20 +21,20 @@ impl<K: StreamName> Stitched<K> {
         &self,
         requested: u64,
         rounded: u64,
-        home: StreamAndPool<K>,
+        owner: StreamAndPool<K>,
         refused: SourceDenial,
     ) -> OutOfMemoryReport {
-        let is_kept = matches!(home.pool, Some(PoolOf::Graphs(_)));
+        let is_kept = matches!(owner.pool, Some(PoolOf::Graphs(_)));
         let pool = pool_of(rounded);
-        let arena = self.arena_of.get(&(home, pool)).copied();
-        let serving = arena.into_iter().flat_map(|arena| self.arenas_that_serve(arena));
+        let arena = self.heap.known_arena(owner, pool);
+        let serving = arena.into_iter().flat_map(|arena| self.heap.arenas_that_serve(arena));
         let runs = serving.flat_map(|id| self.free_runs(id).collect::<Vec<_>>());
         let free = |counts: &dyn Fn(ArenaId) -> bool| {
-            let free = self.spans.iter().filter(|span| span.is_at_hand());
+            let free = self.heap.caches.iter().filter(|span| span.is_at_hand());
             free.filter(|span| counts(span.arena)).map(|span| span.bytes).sum()
         };
         // All that nobody holds serves any request, unless it is kept.
-        let is_elsewhere = |id| is_kept && !self.is_kept(id);
+        let is_elsewhere = |id| is_kept && !self.heap.is_kept(id);
         let place = arena
             .filter(|_| refused.kind != RequestKind::Total)
             .and_then(|arena| self.closest(arena, rounded, refused));
@@ -45,10 +48,10 @@ impl<K: StreamName> Stitched<K> {
             largest_suitable: u64::MAX,
             allocated,
             pending: statistics.active_bytes.all.current - allocated,
-            reserved: self.pages * PAGE,
+            reserved: self.mapper.chunks.pages() * PAGE,
             largest_free_block: runs.max().unwrap_or(0),
             cached_for_other_streams: free(&is_elsewhere),
-            kept_for_graphs: free(&|id| self.is_kept(id)),
+            kept_for_graphs: free(&|id| self.heap.is_kept(id)),
             kept_for_pools: 0,
             takes_any: !is_kept,
             certificate: Certificate { denial: refused, place, usages: self.usages() },
@@ -57,28 +60,30 @@ impl<K: StreamName> Stitched<K> {
 
     /// The place that came closest.
     fn closest(&self, arena: ArenaId, bytes: u64, refused: SourceDenial) -> Option<ClosestPlace> {
-        let (owner, place) = self.best_place(arena, bytes)?;
+        let (owner, place) = placement::best_place(&self.heap, arena, bytes)?;
         let pages = touched(place.address, place.address + bytes);
+        let chunks = &self.mapper.chunks;
+        let supply = Movable::of(&self.heap, chunks, owner, &pages, true);
         Some(ClosestPlace {
             address: Address(place.address),
             page_bytes: PAGE,
             pages: pages.end - pages.start,
             missing: place.missing,
-            supply: self.supply_at(owner, place, bytes) + refused.given / PAGE,
+            supply: supply.pages() + refused.given / PAGE,
         })
     }
 
     /// Each chunk of physical memory, those that are mapped nowhere first.
     pub(super) fn usages(&self) -> Vec<SegmentUsage> {
-        let usage = |(slot, chunk): (Slot, &super::PhysicalChunk)| {
-            let address = chunk.home.map(|(_, page)| Address(page * PAGE));
+        let usage = |(slot, chunk): (Slot, &PhysicalChunk)| {
+            let address = chunk.mapped_at.map(|(_, page)| Address(page * PAGE));
             let retention = Retention::None;
             (slot, SegmentUsage { address, bytes: chunk.bytes(), held: 0, waiting: 0, retention })
         };
-        let mut usages: BTreeMap<_, _> = self.chunks.entries().map(usage).collect();
-        for arena in self.arena_ids() {
-            for region in &self.arena(arena).regions {
-                for (slot, span) in self.spans.from(region.first) {
+        let mut usages: BTreeMap<_, _> = self.mapper.chunks.entries().map(usage).collect();
+        for arena in self.heap.arena_ids() {
+            for region in &self.heap.arena(arena).regions {
+                for (slot, span) in self.heap.caches.from(region.first) {
                     self.claim(arena, slot, span, &mut usages);
                 }
             }
@@ -98,16 +103,18 @@ impl<K: StreamName> Stitched<K> {
     ) {
         let retention = match span.state {
             SpanState::Vacant | SpanState::Stale | SpanState::Unused => return,
-            _ if self.is_kept(arena) => Retention::Graphs,
+            _ if self.heap.is_kept(arena) => Retention::Graphs,
             SpanState::Held | SpanState::Waiting => Retention::Allocations,
-            SpanState::Quarantined | SpanState::Fresh | SpanState::Free if !self.is_over(slot) => {
+            SpanState::Quarantined | SpanState::Fresh | SpanState::Free
+                if !self.heap.is_over(slot) =>
+            {
                 Retention::Work
             }
             SpanState::Quarantined | SpanState::Fresh | SpanState::Free => Retention::None,
         };
         let mut from = span.address;
         while from < span.end() {
-            let chunk = self.arena(arena).chunk_at(from / PAGE).expect("the page is mapped");
+            let chunk = self.heap.arena(arena).chunk_at(from / PAGE).expect("the page is mapped");
             let usage = usages.get_mut(&chunk).expect("the chunks of the pages are known");
             let start = usage.address.map_or(from, |address| address.0);
             let to = span.end().min(start + usage.bytes);

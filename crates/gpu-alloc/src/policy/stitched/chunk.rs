@@ -1,20 +1,109 @@
-//! Chunks of physical memory.
+//! Chunks of physical memory, mapped or spare.
 
 use super::arena::ArenaId;
 use super::pages::PAGE;
-use crate::policy::Physical;
+use crate::policy::slab::{Slab, Slot};
+use crate::policy::source::KnownVirtualMemory;
+use crate::policy::{MemorySource, Physical, SourceError};
 
 /// Physical memory that was made at once, and moves as a whole.
 #[derive(Debug)]
 pub(super) struct PhysicalChunk {
     pub(super) physical: Physical,
     pub(super) pages: u64,
-    /// Where it is used, if it is anywhere: the arena and the first page.
-    pub(super) home: Option<(ArenaId, u64)>,
+    /// Where it is mapped, if it is anywhere: the arena and the first page.
+    pub(super) mapped_at: Option<(ArenaId, u64)>,
 }
 
 impl PhysicalChunk {
     pub(super) fn bytes(&self) -> u64 {
         self.pages * PAGE
+    }
+}
+
+/// All chunks that the source has made and not got back.
+#[derive(Debug, Default)]
+pub(super) struct ChunkStore {
+    chunks: Slab<PhysicalChunk>,
+    /// Chunks that are mapped nowhere, of no use to anybody before.
+    spare: Vec<Slot>,
+    pages: u64,
+    made: u64,
+    destroyed: u64,
+}
+
+impl ChunkStore {
+    /// The pages of all chunks.
+    pub(super) fn pages(&self) -> u64 {
+        self.pages
+    }
+
+    /// How many chunks were made, and how many went back, since the counts were reset.
+    pub(super) fn counts(&self) -> (u64, u64) {
+        (self.made, self.destroyed)
+    }
+
+    pub(super) fn reset_counts(&mut self) {
+        (self.made, self.destroyed) = (0, 0);
+    }
+
+    pub(super) fn get(&self, chunk: Slot) -> &PhysicalChunk {
+        &self.chunks[chunk]
+    }
+
+    pub(super) fn entries(&self) -> impl Iterator<Item = (Slot, &PhysicalChunk)> {
+        self.chunks.entries()
+    }
+
+    /// Has the source make a chunk, which is mapped nowhere and not spare.
+    pub(super) fn make<S: MemorySource>(
+        &mut self,
+        source: &mut S,
+        pages: u64,
+    ) -> Result<Slot, SourceError<S::Error>> {
+        let physical = source.known_virtual_memory().create(pages * PAGE)?;
+        self.pages += pages;
+        self.made += 1;
+        Ok(self.chunks.insert(PhysicalChunk { physical, pages, mapped_at: None }))
+    }
+
+    /// Notes that a chunk is mapped from a page of an arena on.
+    pub(super) fn note_mapped(&mut self, chunk: Slot, arena: ArenaId, page: u64) {
+        self.chunks[chunk].mapped_at = Some((arena, page));
+    }
+
+    /// Notes that a chunk is mapped nowhere, to be mapped elsewhere at once.
+    ///
+    /// Returns where it was mapped, unless it was spare.
+    pub(super) fn take(&mut self, chunk: Slot) -> Option<(ArenaId, u64)> {
+        let mapped_at = self.chunks[chunk].mapped_at.take();
+        if mapped_at.is_none() {
+            self.spare.retain(|spare| *spare != chunk);
+        }
+        mapped_at
+    }
+
+    /// Notes that a chunk is mapped nowhere and that nobody needs it now.
+    pub(super) fn make_spare(&mut self, chunk: Slot) {
+        self.chunks[chunk].mapped_at = None;
+        self.spare.push(chunk);
+    }
+
+    /// The spare chunks, with their pages.
+    pub(super) fn spare(&self) -> impl Iterator<Item = (Slot, u64)> {
+        self.spare.iter().map(|chunk| (*chunk, self.chunks[*chunk].pages))
+    }
+
+    /// Gives the spare chunks back to the source; returns their bytes.
+    pub(super) fn destroy_spare<S: MemorySource>(&mut self, source: &mut S) -> u64 {
+        let mut released = 0;
+        for chunk in std::mem::take(&mut self.spare) {
+            let chunk = self.chunks.remove(chunk);
+            source.known_virtual_memory().destroy(chunk.physical, chunk.bytes());
+            self.pages -= chunk.pages;
+            self.destroyed += 1;
+            released += chunk.bytes();
+        }
+        released
     }
 }

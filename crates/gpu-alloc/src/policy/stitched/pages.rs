@@ -5,6 +5,10 @@ use std::ops::Range;
 /// The size of a page: what virtual memory is mapped in.
 pub(super) const PAGE: u64 = 2 << 20;
 
+/// The most pages of a chunk. More cost fewer calls to the driver; fewer are less often held in
+/// part, when the rest cannot move.
+pub(super) const MAX_CHUNK_PAGES: u64 = 4;
+
 /// The pages that a range of addresses touches.
 #[inline]
 pub(super) fn touched(start: u64, end: u64) -> Range<u64> {

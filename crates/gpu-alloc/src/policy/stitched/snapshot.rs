@@ -11,14 +11,15 @@ use crate::policy::{
 };
 
 /// What each waiting span waits for.
-type Waits<K> = BTreeMap<Slot, Vec<(K, u64)>>;
+type WaitsBySpan<K> = BTreeMap<Slot, Vec<(K, u64)>>;
 
 impl<K: StreamName> Inspect for Stitched<K> {
     fn snapshot(&self) -> Vec<SegmentSnapshot<K>> {
-        let waits = self.pending.waits();
+        let waits = self.heap.pending.waits();
         let regions = self
+            .heap
             .arena_ids()
-            .flat_map(|id| self.arena(id).regions.iter().map(move |region| (id, region)));
+            .flat_map(|id| self.heap.arena(id).regions.iter().map(move |region| (id, region)));
         let mut segments: Vec<_> =
             regions.flat_map(|(id, region)| self.segments(id, region.first, &waits)).collect();
         segments.sort_by_key(|segment| segment.address);
@@ -27,14 +28,13 @@ impl<K: StreamName> Inspect for Stitched<K> {
 
     fn reserved_by_pool(&self) -> BTreeMap<PoolId, u64> {
         let mut reserved = BTreeMap::new();
-        for ((home, _), arena) in &self.arena_of {
-            let Some(pool) = home.pool else { continue };
-            let regions = self.arena(*arena).regions.iter();
-            let spans = regions.flat_map(|region| self.spans.from(region.first));
+        for (pool, arena) in self.heap.arenas_of_pools() {
+            let regions = self.heap.arena(arena).regions.iter();
+            let spans = regions.flat_map(|region| self.heap.caches.from(region.first));
             let bytes: u64 =
                 spans.filter(|(_, span)| is_used(span)).map(|(_, span)| span.bytes).sum();
             if bytes > 0 {
-                *reserved.entry(pool.id()).or_default() += bytes;
+                *reserved.entry(pool).or_default() += bytes;
             }
         }
         reserved
@@ -47,8 +47,13 @@ impl<K: StreamName> Inspect for Stitched<K> {
 
 impl<K: StreamName> Stitched<K> {
     /// The runs of mapped memory of a region.
-    fn segments(&self, arena: ArenaId, first: Slot, waits: &Waits<K>) -> Vec<SegmentSnapshot<K>> {
-        let spans: Vec<_> = self.spans.from(first).collect();
+    fn segments(
+        &self,
+        arena: ArenaId,
+        first: Slot,
+        waits: &WaitsBySpan<K>,
+    ) -> Vec<SegmentSnapshot<K>> {
+        let spans: Vec<_> = self.heap.caches.from(first).collect();
         let runs = spans.chunk_by(|(_, one), (_, next)| is_used(one) && is_used(next));
         let runs = runs.filter(|run| run.iter().all(|(_, span)| is_used(span)));
         runs.map(|run| self.segment(arena, run, waits)).collect()
@@ -56,9 +61,9 @@ impl<K: StreamName> Stitched<K> {
 
     /// The sizes of the runs of free memory of an arena.
     pub(super) fn free_runs(&self, arena: ArenaId) -> impl Iterator<Item = u64> {
-        let regions = self.arena(arena).regions.iter();
+        let regions = self.heap.arena(arena).regions.iter();
         regions.flat_map(move |region| {
-            let spans: Vec<_> = self.spans.from(region.first).map(|(_, span)| span).collect();
+            let spans: Vec<_> = self.heap.caches.from(region.first).map(|(_, span)| span).collect();
             let runs = spans.chunk_by(|one, next| one.is_at_hand() && next.is_at_hand());
             let free = runs.filter(|run| run[0].is_at_hand());
             free.map(|run| run.iter().map(|span| span.bytes).sum()).collect::<Vec<_>>()
@@ -69,9 +74,9 @@ impl<K: StreamName> Stitched<K> {
         &self,
         arena: ArenaId,
         spans: &[(Slot, &Span<K>)],
-        waits: &Waits<K>,
+        waits: &WaitsBySpan<K>,
     ) -> SegmentSnapshot<K> {
-        let home = self.arena(arena).home;
+        let owner = self.heap.arena(arena).owner;
         let sum = |of: fn(&Span<K>) -> u64| spans.iter().map(|(_, span)| of(span)).sum::<u64>();
         let held = sum(|span| if span.state == SpanState::Held { span.bytes } else { 0 });
         let waiting = sum(|span| if span.state == SpanState::Waiting { span.bytes } else { 0 });
@@ -81,11 +86,11 @@ impl<K: StreamName> Stitched<K> {
             allocated_size: held,
             active_size: held + waiting,
             requested_size: sum(|span| span.requested),
-            stream: Some(home.stream),
-            pool: home.pool,
-            segment_type: self.arena(arena).pool,
+            stream: Some(owner.stream),
+            pool: owner.pool,
+            segment_type: self.heap.arena(arena).pool,
             is_expandable: true,
-            is_kept: self.is_kept(arena),
+            is_kept: self.heap.is_kept(arena),
             blocks: blocks(spans, waits),
         }
     }
@@ -96,7 +101,10 @@ fn is_used<K>(span: &Span<K>) -> bool {
 }
 
 /// The blocks of a segment. Free memory is one, also where a part of it is kept back.
-fn blocks<K: StreamName>(spans: &[(Slot, &Span<K>)], waits: &Waits<K>) -> Vec<BlockSnapshot<K>> {
+fn blocks<K: StreamName>(
+    spans: &[(Slot, &Span<K>)],
+    waits: &WaitsBySpan<K>,
+) -> Vec<BlockSnapshot<K>> {
     let runs = spans.chunk_by(|(_, one), (_, next)| one.is_at_hand() && next.is_at_hand());
     let blocks = runs.map(|run| {
         let (slot, first) = run[0];

@@ -12,6 +12,10 @@ use crate::policy::{Address, Block, Pool, StreamName};
 pub(super) const ROUNDING: u64 = 512;
 /// The largest request that shares pages with other small ones only.
 const SMALL: u64 = PAGE / 8;
+/// From this size on, a block does not take a free block that is much too large only because the others
+/// are larger still.
+const LARGE: u64 = 64 << 20;
+
 /// The stream cache of all homes that have none of their own: those of graphs, and streams beyond the number
 /// of stream caches.
 pub(super) const SHARED: usize = 0;
@@ -82,8 +86,8 @@ impl<K: StreamName> StreamCache<K> {
 
     /// Makes one of its arenas another stream's.
     pub(super) fn pass_arena(&mut self, index: u32, to: K) {
-        let home = &mut self.arenas[index as usize].home;
-        let from = std::mem::replace(&mut home.stream, to);
+        let owner = &mut self.arenas[index as usize].owner;
+        let from = std::mem::replace(&mut owner.stream, to);
         let spans = self.spans.iter_mut().filter(|span| span.arena.index == index);
         spans.for_each(|span| span.uses.pass(from, to));
     }
@@ -91,7 +95,7 @@ impl<K: StreamName> StreamCache<K> {
     /// Forgets the uses on a stream, which are over.
     pub(super) fn forget_uses(&mut self, stream: K) {
         for span in self.spans.iter_mut() {
-            let own = self.arenas[span.arena.index as usize].home.stream;
+            let own = self.arenas[span.arena.index as usize].owner.stream;
             span.uses.forget(own, stream);
         }
         for arena in &mut self.arenas {
@@ -291,6 +295,28 @@ impl<K: StreamName> StreamCache<K> {
         slot
     }
 
+    /// About the smallest free block for `bytes`, and its first address. For a large block that no free block
+    /// fits, the lowest one: so the memory at high addresses stays free in one chunk, for the largest.
+    ///
+    /// A block that grows is allocated anew before the old one is freed. Where there are many, as
+    /// in caches of keys and values, each moves into what the one before has left. From the first
+    /// address on they stay close together; at the other end, each would leave a gap.
+    #[inline]
+    pub(super) fn free_block_for(&self, arena: ArenaId, bytes: u64) -> Option<(Slot, u64)> {
+        let mut slot = self.arena(arena).free_blocks.smallest(&self.spans, bytes)?;
+        if bytes >= LARGE && !fits(bytes, self.spans[slot].bytes) {
+            slot = self.lowest_free_block(arena, bytes)?;
+        }
+        Some((slot, self.spans[slot].address))
+    }
+
+    /// The first of the free blocks that are large enough; to be asked for large blocks, as of their size
+    /// there are few.
+    fn lowest_free_block(&self, arena: ArenaId, bytes: u64) -> Option<Slot> {
+        let free_blocks = self.arena(arena).free_blocks.all_at_least(&self.spans, bytes);
+        free_blocks.min_by_key(|slot| self.spans[*slot].address)
+    }
+
     /// The name of one of its arenas.
     #[inline]
     pub(super) fn id(&self, index: u32) -> ArenaId {
@@ -312,4 +338,9 @@ pub(super) fn rounded(requested: u64) -> Option<u64> {
 #[inline]
 pub(super) fn pool_of(bytes: u64) -> Pool {
     if bytes <= SMALL { Pool::Small } else { Pool::Large }
+}
+
+/// Whether a block leaves little of a free block: two fifths of its own size at most.
+fn fits(bytes: u64, free_block: u64) -> bool {
+    free_block - bytes <= bytes / 5 * 2
 }

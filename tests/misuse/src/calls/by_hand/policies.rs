@@ -167,7 +167,7 @@ impl<K: StreamName> Suballocator<K> for Sloppy {
 fn driven<P: Policy<Stream = u64>>(
     d: &mut Draw,
     mut policy: P,
-    home: fn(&mut Draw) -> P::Home,
+    home: fn(&mut Draw) -> P::Owner,
 ) -> Option<()> {
     let mut source = DeviceSource::new(d.cuda()?);
     let mut held: Vec<Block> = Vec::new();
