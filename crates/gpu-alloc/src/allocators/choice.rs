@@ -31,26 +31,26 @@ enum Name {
 
 /// The policy that is asked for, for all devices.
 #[derive(Debug)]
-pub(crate) struct Choice {
+pub(crate) struct PolicyChoice {
     policy: AllocatorPolicy,
     memory_fraction: Option<f64>,
 }
 
-impl Choice {
+impl PolicyChoice {
     /// What the program asks for.
-    pub(crate) fn asked(policy: AllocatorPolicy) -> Choice {
+    pub(crate) fn asked(policy: AllocatorPolicy) -> PolicyChoice {
         let memory_fraction = match &policy {
             AllocatorPolicy::Stitched => None,
             AllocatorPolicy::Pytorch(options) => options.per_process_memory_fraction(),
         };
-        Choice { policy, memory_fraction }
+        PolicyChoice { policy, memory_fraction }
     }
 
     /// What the environment asks for, or else the default for the driver in use.
     ///
     /// `SLUICE_ALLOCATOR` names a policy. PyTorch's options, where they are set, ask for PyTorch's,
     /// unless a name does for another one.
-    pub(crate) fn from_environment() -> Result<Choice> {
+    pub(crate) fn from_environment() -> Result<PolicyChoice> {
         let options = PytorchOptions::from_environment()?;
         let name = match (named()?, &options) {
             (Some(name), _) => name,
@@ -75,7 +75,7 @@ impl Choice {
             Name::Pytorch => pytorch(false),
             Name::PytorchExpandable => pytorch(true),
         };
-        Ok(Choice { policy, memory_fraction })
+        Ok(PolicyChoice { policy, memory_fraction })
     }
 
     /// The part of each device's memory that may be taken, if that is limited.

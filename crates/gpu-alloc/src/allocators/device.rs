@@ -12,7 +12,7 @@ use crate::cache::{AllocFailure, CachingAllocator};
 use crate::error::{Error, Result};
 use crate::observers::history;
 use crate::observers::{AllocationTracker, HeapState};
-use crate::out_of_memory::{self, Bounds, Request};
+use crate::out_of_memory::{self, Bounds, RefusedRequest};
 use crate::policy::{Limit, Log};
 
 /// The allocator of one device.
@@ -216,7 +216,7 @@ pub(crate) fn used() -> impl Iterator<Item = (Device, &'static DeviceAllocator)>
 /// Makes the policy's error the crate's, and tells whoever wants to know of it.
 pub(crate) fn explain(
     allocator: &DeviceAllocator,
-    request: Request,
+    request: RefusedRequest,
     error: AllocFailure<HeapState>,
 ) -> Error {
     let (report, heap) = match error {
@@ -238,8 +238,8 @@ pub(crate) fn explain(
     allocator.with_whole(|whole| {
         if let Some(recorder) = whole.observer.recorder() {
             let amounts = (out_of_memory.requested as u64, out_of_memory.free as u64);
-            let home = Some(request.home);
-            recorder.refused(amounts, home, request.call_site, (out_of_memory.to_string(), heap));
+            let owner = Some(request.owner);
+            recorder.refused(amounts, owner, request.call_site, (out_of_memory.to_string(), heap));
         }
     });
     out_of_memory::tell(&out_of_memory);

@@ -78,9 +78,9 @@ impl Policy for DevicePolicy {
         &mut self,
         source: &mut S,
         bytes: u64,
-        home: StreamAndPool<StreamId>,
+        owner: StreamAndPool<StreamId>,
     ) -> Result<Block, AllocateError<S::Error>> {
-        any!(self, policy => policy.allocate(source, bytes, home))
+        any!(self, policy => policy.allocate(source, bytes, owner))
     }
 
     fn free(&mut self, block: Block, uses: &[(StreamId, u64)]) -> Result<(), ForeignBlock> {

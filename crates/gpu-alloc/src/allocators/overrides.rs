@@ -3,11 +3,11 @@
 use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use gpu_runtime::Device;
+use parking_lot::{Mutex, MutexGuard};
 
-use super::choice::{AllocatorPolicy, Choice};
+use super::choice::{AllocatorPolicy, PolicyChoice};
 use super::device_policy::{BoxedSuballocator, MakeSuballocator};
 use super::device_source::DeviceSource;
 use super::policy_in_use::PolicyInUse;
@@ -28,7 +28,7 @@ impl<S: MemorySource<Error = gpu_runtime::Error> + fmt::Debug + Send> ErasedSour
 /// What was put in place, until the allocators are made.
 pub(crate) struct Overrides {
     /// What the program has asked for, or else the environment, as far as that was looked at.
-    choice: Option<Choice>,
+    choice: Option<PolicyChoice>,
     sources: BTreeMap<usize, BoxedSource>,
     /// The devices whose source is the program's.
     with_source: BTreeSet<usize>,
@@ -39,10 +39,10 @@ pub(crate) struct Overrides {
 
 impl Overrides {
     /// The policy that is asked for.
-    pub(crate) fn choice(&mut self) -> Result<&Choice> {
+    pub(crate) fn choice(&mut self) -> Result<&PolicyChoice> {
         let choice = match self.choice.take() {
             Some(choice) => choice,
-            None => Choice::from_environment()?,
+            None => PolicyChoice::from_environment()?,
         };
         Ok(self.choice.insert(choice))
     }
@@ -80,7 +80,7 @@ impl Overrides {
 
 /// Makes a device's allocator take its memory from `source` and not from the driver, as PyTorch's
 /// `change_current_allocator` does: from another library's allocator, or from a
-/// [`DeviceSource`] in wrappers, such as [`Limit`](crate::policy::Limit) or one of the program's own.
+/// [`DeviceSource`] in adaptors, such as [`Limit`](crate::policy::Limit) or one of the program's own.
 ///
 /// The policy still keeps what is freed, and shares out what the source provides: memory of that
 /// device, in whole segments, or as virtual memory where the source has some. All work on memory is
@@ -102,7 +102,7 @@ impl Overrides {
 /// # Errors
 /// [`Error::AllocatorInUse`] once the allocators are made: at the first allocation on any device, or
 /// when a [memory fraction](crate::set_per_process_memory_fraction) is set.
-/// [`Error::SourceOfOtherDevice`] for a [`DeviceSource`] of another device. One in a wrapper is not
+/// [`Error::SourceOfOtherDevice`] for a [`DeviceSource`] of another device. One in an adaptor is not
 /// seen through.
 ///
 /// ```
@@ -184,7 +184,7 @@ where
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn set_allocator_policy(policy: AllocatorPolicy) -> Result<()> {
-    before_use()?.choice = Some(Choice::asked(policy));
+    before_use()?.choice = Some(PolicyChoice::asked(policy));
     Ok(())
 }
 
@@ -285,7 +285,7 @@ pub(crate) fn overrides() -> MutexGuard<'static, Overrides> {
         suballocators: BTreeMap::new(),
         is_in_use: false,
     });
-    PLUGGED.lock().unwrap_or_else(PoisonError::into_inner)
+    PLUGGED.lock()
 }
 
 fn before_use() -> Result<MutexGuard<'static, Overrides>> {

@@ -27,12 +27,12 @@ pub(crate) trait CacheObserver<P: Policy, S> {
         notes: &mut Self::Notes,
         block: &Block,
         bytes: u64,
-        home: P::Owner,
+        owner: P::Owner,
         call_site: Self::CallSite,
     );
 
     /// A block was handed out for a request of that many bytes.
-    fn allocated(&mut self, block: &Block, bytes: u64, home: P::Owner, call_site: Self::CallSite);
+    fn allocated(&mut self, block: &Block, bytes: u64, owner: P::Owner, call_site: Self::CallSite);
 
     /// A block is about to be given back, with the last use on each stream, for which it waits, or
     /// leaves that to its next owner.

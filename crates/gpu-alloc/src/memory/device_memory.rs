@@ -16,7 +16,7 @@ use crate::cache::{self, ServedBlock};
 use crate::error::{Error, Result};
 use crate::observers::CallSite;
 use crate::observers::Tag;
-use crate::out_of_memory::Request;
+use crate::out_of_memory::RefusedRequest;
 use crate::policy::{Block, PoolOf, StreamAndPool};
 
 /// Allocates `bytes` of memory on a device, for use on `stream`: at least 512-byte aligned, not
@@ -55,8 +55,8 @@ pub fn allocate(device: Device, bytes: usize, stream: &Stream) -> Result<DeviceM
     }
     let capture = Capture::of(&stream)?;
     let (taken, uses) = match &capture {
-        None => Taken::for_work(device, bytes, &stream, call_site)?,
-        Some(capture) => Taken::for_captured_work(device, bytes, &stream, capture, call_site)?,
+        None => OwnedBlock::for_work(device, bytes, &stream, call_site)?,
+        Some(capture) => OwnedBlock::for_captured_work(device, bytes, &stream, capture, call_site)?,
     };
     let ptr = DevicePtr::from_address(taken.block.address().0);
     let (device_of, stream_of) = (Some(device), Some(stream.id()));
@@ -72,7 +72,7 @@ pub fn allocate(device: Device, bytes: usize, stream: &Stream) -> Result<DeviceM
 
 /// A block, and where it goes back to.
 #[derive(Debug)]
-struct Taken {
+struct OwnedBlock {
     allocator: &'static DeviceAllocator,
     block: Block,
     /// Whether it is handed out again only after its uses.
@@ -83,19 +83,19 @@ struct Taken {
     pool: Option<Weak<MemoryPool>>,
 }
 
-impl Taken {
+impl OwnedBlock {
     fn for_work(
         device: Device,
         bytes: usize,
         stream: &Stream,
         call_site: CallSite,
-    ) -> Result<(Taken, Arc<Uses>)> {
+    ) -> Result<(OwnedBlock, Arc<Uses>)> {
         let pool = MemoryPool::current();
-        let home = StreamAndPool {
+        let owner = StreamAndPool {
             pool: pool.map(|pool| PoolOf::Program(pool.id())),
             stream: stream.id(),
         };
-        let (taken, waits_for) = Taken::new(device, bytes, stream, home, call_site)?;
+        let (taken, waits_for) = OwnedBlock::new(device, bytes, stream, owner, call_site)?;
         // Whatever the program's order is, nobody overtakes the last owner.
         let waited = waits_for.iter().try_for_each(|point| stream.wait_point(point));
         if let Err(error) = waited {
@@ -119,11 +119,11 @@ impl Taken {
         stream: &Stream,
         capture: &Capture,
         call_site: CallSite,
-    ) -> Result<(Taken, Arc<Uses>)> {
+    ) -> Result<(OwnedBlock, Arc<Uses>)> {
         let pool = MemoryPool::of(capture);
         // What the allocator does is done once, and not by each launch.
-        let home = StreamAndPool { pool: Some(PoolOf::Graphs(pool.id())), stream: stream.id() };
-        let take = || Taken::new(device, bytes, stream, home, call_site);
+        let owner = StreamAndPool { pool: Some(PoolOf::Graphs(pool.id())), stream: stream.id() };
+        let take = || OwnedBlock::new(device, bytes, stream, owner, call_site);
         // What graphs keep is handed out only when no other stream uses it.
         let (mut taken, _) = with_capture_mode(CaptureMode::Relaxed, take)?;
         taken.pool = Some(Arc::downgrade(&pool));
@@ -135,33 +135,36 @@ impl Taken {
         device: Device,
         bytes: usize,
         stream: &Stream,
-        home: StreamAndPool<StreamId>,
+        owner: StreamAndPool<StreamId>,
         call_site: CallSite,
-    ) -> Result<(Taken, SmallVec<[StreamPoint; 2]>)> {
+    ) -> Result<(OwnedBlock, SmallVec<[StreamPoint; 2]>)> {
         let allocator = device::allocator(device)?;
-        let alone = home.pool.is_none().then_some(stream);
-        let served = allocator.allocate(bytes as u64, home, alone, call_site);
-        let request = Request { device, home, call_site };
+        let alone = owner.pool.is_none().then_some(stream);
+        let served = allocator.allocate(bytes as u64, owner, alone, call_site);
+        let request = RefusedRequest { device, owner, call_site };
         let ServedBlock { block, waits_for, waits_before_reuse } =
             served.map_err(|error| device::explain(allocator, request, error))?;
         let is_of_stream = alone.is_some();
-        Ok((Taken { allocator, block, waits_before_reuse, is_of_stream, pool: None }, waits_for))
+        Ok((
+            OwnedBlock { allocator, block, waits_before_reuse, is_of_stream, pool: None },
+            waits_for,
+        ))
     }
 
     /// Gives the block back, which `uses` may still concern. The caller does not wait.
-    fn give_back(self, home: &Stream, (start, bytes): (DevicePtr, usize), uses: &UseRecord) {
+    fn give_back(self, owner: &Stream, (start, bytes): (DevicePtr, usize), uses: &UseRecord) {
         if is_observed() {
             // Whoever gets the memory on this stream comes after the uses here, and after no others.
-            let elsewhere = uses.points_to_free().filter(|point| point.stream() != home);
+            let elsewhere = uses.points_to_free().filter(|point| point.stream() != owner);
             let until: Vec<_> = elsewhere.map(|point| point.work()).collect();
             Freed::part(start, bytes, &until).tell();
         }
         let mut taken = self;
         if taken.is_of_stream
             && !taken.waits_before_reuse
-            && let Some(last) = uses.last_if_only_on(home)
+            && let Some(last) = uses.last_if_only_on(owner)
         {
-            match taken.allocator.free_alone(taken.block, home, last) {
+            match taken.allocator.free_alone(taken.block, owner, last) {
                 Ok(()) => return,
                 Err(block) => taken.block = block,
             }
@@ -175,7 +178,7 @@ impl Taken {
         // Whoever gets the memory without such a wait comes after the use by program order, past or
         // not.
         let kept = uses.points_to_free().filter(|point| {
-            point.stream() == home || !cache::is_past(point) || !taken.waits_before_reuse
+            point.stream() == owner || !cache::is_past(point) || !taken.waits_before_reuse
         });
         taken.allocator.free(taken.block, kept);
     }
@@ -192,7 +195,7 @@ impl Taken {
 #[derive(Debug)]
 pub struct DeviceMemory {
     /// Nothing for 0 bytes.
-    taken: Option<Taken>,
+    taken: Option<OwnedBlock>,
     ptr: DevicePtr,
     bytes: usize,
     device: Device,
@@ -243,9 +246,9 @@ impl Drop for DeviceMemory {
         if let Some(uses) = self.uses.try_release(Some(&self.stream)) {
             return taken.give_back(&self.stream, range, &uses);
         }
-        let home = self.stream.clone();
+        let owner = self.stream.clone();
         self.uses.release(Some(&self.stream), move |uses| {
-            taken.give_back(&home, range, &uses);
+            taken.give_back(&owner, range, &uses);
         });
     }
 }

@@ -1,18 +1,19 @@
 //! What new memory is filled with, where somebody wants that.
 
 use std::fmt;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, PoisonError, RwLock, RwLockWriteGuard};
 
 use gpu_runtime::{DevicePtr, Stream};
+use parking_lot::{RwLock, RwLockWriteGuard};
 
 use crate::nested::Nested;
 
 /// Fills memory on a stream.
-type Fill = dyn Fn(&Stream, DevicePtr, usize) -> gpu_runtime::Result<()> + Send + Sync;
+type FillFunction = dyn Fn(&Stream, DevicePtr, usize) -> gpu_runtime::Result<()> + Send + Sync;
 
 static IS_SET: AtomicBool = AtomicBool::new(false);
-static FILLS: RwLock<Nested<Arc<Fill>>> = RwLock::new(Nested::new());
+static FILLS: RwLock<Nested<Arc<FillFunction>>> = RwLock::new(Nested::new());
 
 /// Ends the filling of new memory when dropped; see [`fill_new_memory`]. Guards may be dropped in any
 /// order: each ends its own fill.
@@ -32,7 +33,7 @@ pub struct NewMemoryFill {
 /// `fill` is the allocation's. Memory for work that is being captured is not filled: a graph would
 /// fill it at each launch. Of several fills the last holds that has not ended.
 ///
-/// That cannot be a [wrapper](crate::policy::Adaptor) of a source: a source knows no stream to fill
+/// That cannot be a [adaptor](crate::policy::Adaptor) of a source: a source knows no stream to fill
 /// memory on, and does not see what is handed out again.
 ///
 /// Off, as it is at first, it costs an allocation the reading of a flag.
@@ -69,12 +70,12 @@ pub(crate) fn fill(stream: &Stream, start: DevicePtr, bytes: usize) -> gpu_runti
     if !IS_SET.load(Ordering::Relaxed) {
         return Ok(false);
     }
-    let fill = FILLS.read().unwrap_or_else(PoisonError::into_inner).last().cloned();
+    let fill = FILLS.read().last().cloned();
     fill.map_or(Ok(false), |fill| fill(stream, start, bytes).map(|()| true))
 }
 
-fn fills() -> RwLockWriteGuard<'static, Nested<Arc<Fill>>> {
-    FILLS.write().unwrap_or_else(PoisonError::into_inner)
+fn fills() -> RwLockWriteGuard<'static, Nested<Arc<FillFunction>>> {
+    FILLS.write()
 }
 
 impl Drop for NewMemoryFill {

@@ -97,7 +97,7 @@ thread_local! {
 pub struct MemoryPool {
     id: PoolId,
     /// Settled by the first use: a graph works also in memory of its pool that is free.
-    purpose: OnceLock<Purpose>,
+    purpose: OnceLock<PoolUsers>,
     /// What used memory of the pool that is free by now, and the launches of the graphs: in order
     /// whatever the program's order is, since it does not know what shares an address.
     uses: Arc<Uses>,
@@ -105,7 +105,7 @@ pub struct MemoryPool {
 
 /// Whom a pool serves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Purpose {
+enum PoolUsers {
     Graphs,
     Program,
 }
@@ -169,7 +169,7 @@ impl MemoryPool {
     /// # Errors
     /// [`Error::PoolOfGraphs`] if it has served a capture.
     pub fn enter(self: &Arc<Self>) -> Result<InMemoryPool> {
-        if !self.is_for(Purpose::Program) {
+        if !self.is_for(PoolUsers::Program) {
             return Err(Error::PoolOfGraphs);
         }
         let enter = |pools: &RefCell<Nested<_>>| pools.borrow_mut().begin(Arc::clone(self));
@@ -186,7 +186,7 @@ impl MemoryPool {
     }
 
     /// Whether it serves this purpose, as it does from now on if it had none.
-    fn is_for(&self, purpose: Purpose) -> bool {
+    fn is_for(&self, purpose: PoolUsers) -> bool {
         *self.purpose.get_or_init(|| purpose) == purpose
     }
 
@@ -207,7 +207,7 @@ impl MemoryPool {
     /// [`Error::PoolTaken`] if it has a pool already, as it has from its first allocation on, and
     /// [`Error::PoolOfProgram`] if somebody has [entered](MemoryPool::enter) this one.
     pub fn serve(self: &Arc<Self>, capture: &Capture) -> Result<()> {
-        if !self.is_for(Purpose::Graphs) {
+        if !self.is_for(PoolUsers::Graphs) {
             return Err(Error::PoolOfProgram);
         }
         capture.attach(Arc::clone(self)).map_err(|_own| Error::PoolTaken)?;

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use gpu_runtime::StreamId;
 
 use super::heap_state::HeapState;
-use super::history::{self, Recorder};
+use super::history::{self, HistoryRecorder};
 use super::live_allocations::{CacheAllocations, CallSite, LiveAllocations, NewAllocation};
 use crate::cache::CacheObserver;
 use crate::policy::{Block, Inspect, Log, Policy, StreamAndPool};
@@ -31,7 +31,7 @@ impl StreamOwner for () {
 #[derive(Debug, Default)]
 pub(crate) struct AllocationTracker {
     holders: LiveAllocations,
-    recorder: Option<Recorder>,
+    recorder: Option<HistoryRecorder>,
 }
 
 impl AllocationTracker {
@@ -44,11 +44,11 @@ impl AllocationTracker {
         match (most, &mut self.recorder) {
             (None, recorder) => *recorder = None,
             (Some(most), Some(recorder)) => recorder.keep(most),
-            (Some(most), none) => *none = Some(Recorder::new(most, &policy.snapshot())),
+            (Some(most), none) => *none = Some(HistoryRecorder::new(most, &policy.snapshot())),
         }
     }
 
-    pub(crate) fn recorder(&mut self) -> Option<&mut Recorder> {
+    pub(crate) fn recorder(&mut self) -> Option<&mut HistoryRecorder> {
         self.recorder.as_mut()
     }
 
@@ -87,18 +87,18 @@ where
         notes: &mut CacheAllocations,
         block: &Block,
         bytes: u64,
-        home: P::Owner,
+        owner: P::Owner,
         call_site: CallSite,
     ) {
-        let home = home.of_stream();
-        notes.hold(NewAllocation { block, requested: bytes, home, call_site, time: None });
+        let owner = owner.of_stream();
+        notes.hold(NewAllocation { block, requested: bytes, owner, call_site, time: None });
     }
 
-    fn allocated(&mut self, block: &Block, bytes: u64, home: P::Owner, call_site: CallSite) {
-        let home = home.of_stream();
+    fn allocated(&mut self, block: &Block, bytes: u64, owner: P::Owner, call_site: CallSite) {
+        let owner = owner.of_stream();
         let time = self.recorder.is_some().then(history::now);
         let holder =
-            self.holders.hold(NewAllocation { block, requested: bytes, home, call_site, time });
+            self.holders.hold(NewAllocation { block, requested: bytes, owner, call_site, time });
         if let Some(recorder) = &mut self.recorder {
             recorder.allocated(holder);
         }
@@ -113,7 +113,7 @@ where
     }
 
     fn awaited(&self) -> BTreeSet<StreamId> {
-        self.recorder.as_ref().map(Recorder::awaited).unwrap_or_default()
+        self.recorder.as_ref().map(HistoryRecorder::awaited).unwrap_or_default()
     }
 
     fn completed(&mut self, stream: StreamId, sequence: u64) {
@@ -128,7 +128,7 @@ where
         }
         let calls = source.take_calls();
         if let Some(recorder) = &mut self.recorder {
-            let request = request.map(|(home, call_site)| (home.of_stream(), call_site));
+            let request = request.map(|(owner, call_site)| (owner.of_stream(), call_site));
             recorder.called(&calls, request);
         }
     }

@@ -21,7 +21,7 @@ pub(crate) struct AllocationRecord {
     pub(crate) address: Address,
     pub(crate) requested: u64,
     /// Nothing for memory that belongs to no stream.
-    pub(crate) home: Option<StreamAndPool<StreamId>>,
+    pub(crate) owner: Option<StreamAndPool<StreamId>>,
     pub(crate) call_site: CallSite,
     /// How many allocations of the device came before it; about that many, where several streams
     /// allocate at once.
@@ -35,7 +35,7 @@ pub(crate) struct AllocationRecord {
 pub(crate) struct NewAllocation<'a> {
     pub(crate) block: &'a Block,
     pub(crate) requested: u64,
-    pub(crate) home: Option<StreamAndPool<StreamId>>,
+    pub(crate) owner: Option<StreamAndPool<StreamId>>,
     pub(crate) call_site: CallSite,
     /// As in [`AllocationRecord`].
     pub(crate) time: Option<u64>,
@@ -114,7 +114,7 @@ impl LiveAllocations {
 impl CacheAllocations {
     #[inline]
     pub(crate) fn hold(&mut self, handout: NewAllocation<'_>) -> &AllocationRecord {
-        let NewAllocation { block, requested, home, call_site, time } = handout;
+        let NewAllocation { block, requested, owner, call_site, time } = handout;
         let (index, number) = (block.place().1, self.count);
         self.count += 1;
         if index >= self.last.len() {
@@ -124,7 +124,7 @@ impl CacheAllocations {
         self.last[index].insert(AllocationRecord {
             address,
             requested,
-            home,
+            owner,
             call_site,
             number,
             time,

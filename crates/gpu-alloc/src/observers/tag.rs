@@ -4,7 +4,8 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 use std::fmt;
 use std::marker::PhantomData;
-use std::sync::{Mutex, PoisonError};
+
+use parking_lot::Mutex;
 
 use crate::nested::Nested;
 
@@ -27,7 +28,7 @@ impl Tag {
     /// The tag of that name, which is kept for the rest of the process.
     fn of(name: &str) -> Tag {
         static NAMES: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
-        let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut names = NAMES.lock();
         if let Some(known) = names.get(name) {
             return Tag(known);
         }

@@ -6,7 +6,7 @@ use gpu_runtime::{Device, StreamId};
 
 use super::groups::Groups;
 use super::model;
-use super::release::{Memory, Owner};
+use super::release::{MemoryHolder, ReachableMemory};
 use super::{AwaitedWork, Cause, OutOfMemory};
 use crate::observers::CallSite;
 use crate::observers::HeapState;
@@ -16,9 +16,9 @@ use crate::policy::{
 
 /// A request that was refused.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Request {
+pub(crate) struct RefusedRequest {
     pub(crate) device: Device,
-    pub(crate) home: StreamAndPool<StreamId>,
+    pub(crate) owner: StreamAndPool<StreamId>,
     pub(crate) call_site: CallSite,
 }
 
@@ -67,7 +67,7 @@ impl Refuser {
 
 /// Explains why a request was refused: by the policy's report, what bounds its memory, and the moment.
 pub(crate) fn explain(
-    request: Request,
+    request: RefusedRequest,
     bounds: Bounds,
     report: &OutOfMemoryReport,
     heap: &HeapState,
@@ -76,11 +76,11 @@ pub(crate) fn explain(
     let refuser = Refuser::of(&refused, &bounds);
     let (room, most) = room(report, &bounds, refuser);
     let mut holders = Groups::default();
-    let mut memory = model::memory(request.home, report, heap, room, &mut holders);
+    let mut memory = model::memory(request.owner, report, heap, room, &mut holders);
     let mut out_of_memory = OutOfMemory {
         device: request.device,
         requested: bytes(report.requested),
-        stream: request.home.stream,
+        stream: request.owner.stream,
         place: request.call_site.place,
         tag: request.call_site.tag,
         total: bounds.total,
@@ -97,7 +97,7 @@ pub(crate) fn explain(
         cached_for_other_streams: bytes(report.cached_for_other_streams),
         kept_for_graphs: bytes(report.kept_for_graphs),
         kept_for_pools: bytes(report.kept_for_pools),
-        kept: model::kept(request.home, heap),
+        kept: model::kept(request.owner, heap),
         holders: holders.groups,
         enough_to_release: Vec::new(),
         cause: Cause::Capacity,
@@ -143,13 +143,17 @@ fn limit(refused: &SourceDenial, is_that: bool) -> Option<usize> {
 }
 
 /// Why the request was refused, and whose release would do.
-fn cause(report: &OutOfMemory, refuser: Refuser, memory: &mut Memory) -> (Cause, Vec<usize>) {
+fn cause(
+    report: &OutOfMemory,
+    refuser: Refuser,
+    memory: &mut ReachableMemory,
+) -> (Cause, Vec<usize>) {
     let held: Vec<_> = report.holders.iter().map(|group| group.bytes as u64).collect();
     let mut enough = memory.enough(&held);
     if report.requested > report.total {
         return (Cause::Capacity, enough);
     }
-    if report.pending > 0 && memory.fits(|owner| owner == Owner::Work) {
+    if report.pending > 0 && memory.fits(|held_by| held_by == MemoryHolder::Work) {
         return (Cause::Pending, enough);
     }
     if !report.kept.is_empty() {
@@ -264,7 +268,7 @@ mod tests {
             },
         };
         let call_site = CallSite { place: Location::caller(), tag: None };
-        let request = Request { device, home: main.id().into(), call_site };
+        let request = RefusedRequest { device, owner: main.id().into(), call_site };
         let bounds =
             Bounds { total: (20 * MIB) as usize, free: 0, limit: None, has_own_source: false };
         let error = explain(request, bounds, &report, &heap);

@@ -5,7 +5,7 @@ use std::fmt;
 use super::OutOfMemory;
 
 impl fmt::Debug for OutOfMemory {
-    /// LiveAllocations are counted; the fields have them all.
+    /// Holders are counted; the fields have them all.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("OutOfMemory")
             .field("device", &self.device)

@@ -16,7 +16,7 @@ use std::time::Duration;
 use gpu_runtime::{Device, StreamId};
 
 pub use self::advice::{Advice, Cause};
-pub(crate) use self::analysis::{Bounds, Request, explain};
+pub(crate) use self::analysis::{Bounds, RefusedRequest, explain};
 pub(crate) use self::observers::tell;
 pub use self::observers::{OutOfMemoryObservation, observe_out_of_memory};
 use crate::observers::Tag;

@@ -11,7 +11,7 @@ use smallvec::SmallVec;
 use super::KeptMemory;
 use super::analysis::bytes;
 use super::groups::Groups;
-use super::release::{Memory, Owner, Place, Unit};
+use super::release::{CandidatePlace, MemoryHolder, MovableUnit, ReachableMemory};
 use crate::observers::HeapState;
 use crate::observers::history;
 use crate::policy::{
@@ -19,31 +19,31 @@ use crate::policy::{
 };
 
 /// Memory that somebody has.
-type Taken = (Range<u64>, Owner);
+type HeldRange = (Range<u64>, MemoryHolder);
 
-/// What would serve a request of that home, with `room` that the driver would still give; also finds
+/// What would serve a request of that owner, with `room` that the driver would still give; also finds
 /// out who holds what.
 pub(super) fn memory(
-    home: StreamAndPool<StreamId>,
+    owner: StreamAndPool<StreamId>,
     report: &OutOfMemoryReport,
     heap: &HeapState,
     room: u64,
     holders: &mut Groups,
-) -> Memory {
+) -> ReachableMemory {
     let now = history::now();
     let (mut serving, mut taken, mut kept) = (Vec::new(), Vec::new(), Vec::new());
     for segment in &heap.segments {
         let parts = segment.blocks.iter().map(|block| {
-            let owner = match block.state {
-                BlockState::Inactive => Owner::Nobody,
-                BlockState::ActiveAwaitingFree => Owner::Work,
+            let held_by = match block.state {
+                BlockState::Inactive => MemoryHolder::Nobody,
+                BlockState::ActiveAwaitingFree => MemoryHolder::Work,
                 BlockState::ActiveAllocated => {
                     let holder = heap.holders.get(&block.address);
-                    match holder.and_then(|holder| Some((holder, holder.home?.stream))) {
-                        None => Owner::Unknown,
+                    match holder.and_then(|holder| Some((holder, holder.owner?.stream))) {
+                        None => MemoryHolder::Unknown,
                         Some((holder, stream)) => {
                             let age = heap.allocations.saturating_sub(holder.number + 1);
-                            Owner::AllocationRecord(holders.add(
+                            MemoryHolder::Holder(holders.add(
                                 holder,
                                 stream,
                                 (block.size, age),
@@ -54,16 +54,17 @@ pub(super) fn memory(
                 }
             };
             let range = block.address.0..block.address.0 + block.size;
-            taken.extend((owner != Owner::Nobody).then_some((range, owner)));
-            (block.size, owner)
+            taken.extend((held_by != MemoryHolder::Nobody).then_some((range, held_by)));
+            (block.size, held_by)
         });
         let parts: Vec<_> = parts.collect();
-        if serves(segment, home, report) {
+        if serves(segment, owner, report) {
             serving.push(parts);
         }
         if segment.is_kept {
             // Whose memory it is cannot do without it.
-            let keeper = if segment.pool == home.pool { Owner::Unknown } else { Owner::Pool };
+            let keeper =
+                if segment.pool == owner.pool { MemoryHolder::Unknown } else { MemoryHolder::Pool };
             let start = segment.address.0;
             kept.push((start..start + segment.total_size, keeper));
         }
@@ -71,10 +72,10 @@ pub(super) fn memory(
     // Where the policy was told to refuse at once, nothing goes back.
     let goes_back = !report.certificate.denial.is_rejection();
     let usages = if goes_back { &report.certificate.usages[..] } else { &[] };
-    let anywhere = Place { needed: report.needed, units: units(usages, &taken, &kept) };
+    let anywhere = CandidatePlace { needed: report.needed, units: units(usages, &taken, &kept) };
     let best = best_place(report, usages, &anywhere.units);
     let places = std::iter::once(anywhere).chain(best).collect();
-    Memory { segments: serving, block: report.rounded, places, room }
+    ReachableMemory { segments: serving, block: report.rounded, places, room }
 }
 
 /// The place that came closest, where less is missing than elsewhere. Pages that are partly held are
@@ -82,8 +83,8 @@ pub(super) fn memory(
 fn best_place(
     report: &OutOfMemoryReport,
     usages: &[SegmentUsage],
-    units: &[Unit],
-) -> Option<Place> {
+    units: &[MovableUnit],
+) -> Option<CandidatePlace> {
     let place = report.certificate.place.filter(|_| report.takes_any)?;
     let needed = place.missing * place.page_bytes;
     let first = place.address.0 / place.page_bytes * place.page_bytes;
@@ -95,26 +96,26 @@ fn best_place(
     };
     let outside = usages.iter().zip(units).filter(|(usage, _)| is_outside(usage));
     let units = outside.map(|(_, unit)| unit.clone()).collect();
-    (needed < report.needed).then_some(Place { needed, units })
+    (needed < report.needed).then_some(CandidatePlace { needed, units })
 }
 
 /// Whether a request may have a part of a segment.
 fn serves(
     segment: &SegmentSnapshot<StreamId>,
-    home: StreamAndPool<StreamId>,
+    owner: StreamAndPool<StreamId>,
     report: &OutOfMemoryReport,
 ) -> bool {
     if report.takes_any {
         return !segment.is_kept;
     }
-    segment.stream == Some(home.stream)
-        && segment.pool == home.pool
+    segment.stream == Some(owner.stream)
+        && segment.pool == owner.pool
         && report.segment_type.is_none_or(|served| segment.segment_type == served)
         && segment.total_size <= report.largest_suitable
 }
 
 /// Each share with those who have a part of it. All are in the order of their addresses.
-fn units(usages: &[SegmentUsage], taken: &[Taken], kept: &[Taken]) -> Vec<Unit> {
+fn units(usages: &[SegmentUsage], taken: &[HeldRange], kept: &[HeldRange]) -> Vec<MovableUnit> {
     let mut ranges = Vec::new();
     let mut units: Vec<_> = usages
         .iter()
@@ -122,17 +123,17 @@ fn units(usages: &[SegmentUsage], taken: &[Taken], kept: &[Taken]) -> Vec<Unit> 
             let start = usage.address.map_or(0, |address| address.0);
             // What is mapped nowhere is nobody's.
             ranges.push(start..start + usage.address.map_or(0, |_| usage.bytes));
-            Unit { bytes: usage.bytes, keepers: SmallVec::new() }
+            MovableUnit { bytes: usage.bytes, keepers: SmallVec::new() }
         })
         .collect();
     for taken in [taken, kept] {
         let mut first = 0;
-        for (range, owner) in taken {
+        for (range, held_by) in taken {
             while ranges.get(first).is_some_and(|unit| unit.end <= range.start) {
                 first += 1;
             }
             let touched = ranges[first..].iter().take_while(|unit| unit.start < range.end).count();
-            units[first..first + touched].iter_mut().for_each(|unit| unit.keepers.push(*owner));
+            units[first..first + touched].iter_mut().for_each(|unit| unit.keepers.push(*held_by));
         }
     }
     for unit in &mut units {
@@ -142,10 +143,10 @@ fn units(usages: &[SegmentUsage], taken: &[Taken], kept: &[Taken]) -> Vec<Unit> 
     units
 }
 
-/// What graphs and pools keep from a request of that home, those that keep the most free memory first.
-pub(super) fn kept(home: StreamAndPool<StreamId>, heap: &HeapState) -> Vec<KeptMemory> {
+/// What graphs and pools keep from a request of that owner, those that keep the most free memory first.
+pub(super) fn kept(owner: StreamAndPool<StreamId>, heap: &HeapState) -> Vec<KeptMemory> {
     let is_kept =
-        |segment: &&SegmentSnapshot<StreamId>| segment.is_kept && segment.pool != home.pool;
+        |segment: &&SegmentSnapshot<StreamId>| segment.is_kept && segment.pool != owner.pool;
     let mut pools = BTreeMap::new();
     for segment in heap.segments.iter().filter(is_kept) {
         let Some(pool) = segment.pool else { continue };

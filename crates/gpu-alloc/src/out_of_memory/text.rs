@@ -7,7 +7,7 @@ use super::{HeldMemory, KeptMemory, OutOfMemory};
 use crate::observers::Tag;
 use crate::policy::{PoolId, PoolOf};
 use crate::sizes::Bytes;
-use crate::sizes::{Figures, Shown};
+use crate::sizes::{Figures, ShownSize};
 
 /// How many holders are shown one by one.
 const SHOWN: usize = 5;
@@ -49,7 +49,7 @@ struct Text<'a> {
 }
 
 impl Text<'_> {
-    fn size(&self, bytes: usize) -> Shown {
+    fn size(&self, bytes: usize) -> ShownSize {
         self.figures.show(bytes as u64)
     }
 

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::slab::Slot;
+use super::slab::SlabIndex;
 
 /// An address in the memory that a source gives out.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -57,7 +57,7 @@ impl<K> From<K> for StreamAndPool<K> {
 #[derive(Debug)]
 #[must_use = "the memory stays taken until the block is given back to its policy"]
 pub struct Block {
-    pub(super) slot: Slot,
+    pub(super) slot: SlabIndex,
     pub(super) address: Address,
     pub(super) bytes: u64,
     pub(super) last_use: u64,

@@ -11,7 +11,7 @@
 //! - [`Stitched`] keeps device memory as pages that are put where addresses are free, and lends
 //!   what concerns one stream only to a [`StreamCaches`], which many threads can use.
 //! - [`Suballocated`] leaves what lies where to a program's own [`Suballocator`].
-//! - [`Limit`], [`Log`] and other [wrappers](Adaptor) go around a source, one around the other.
+//! - [`Limit`], [`Log`] and other [adaptors](Adaptor) go around a source, one around the other.
 //!
 //! ```
 //! use gpu_alloc::policy::{Address, Limit, MemorySource, Policy, Pytorch, SourceError};
@@ -87,7 +87,7 @@ pub trait Policy {
 
     /// Hands out at least `bytes`, from what is kept or else from `source`.
     ///
-    /// Where `home` has a stream, its work may use the block at once, and work on another stream
+    /// Where `owner` has a stream, its work may use the block at once, and work on another stream
     /// only after what [`Block::last_use`] says.
     ///
     /// When the source refuses, everything kept that may be released goes back to it, and it is
@@ -101,7 +101,7 @@ pub trait Policy {
         &mut self,
         source: &mut S,
         bytes: u64,
-        home: Self::Owner,
+        owner: Self::Owner,
     ) -> Result<Block, AllocateError<S::Error>>;
 
     /// Takes a block back. `uses` holds the last use on each stream that used it, in any order.

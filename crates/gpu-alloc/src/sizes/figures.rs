@@ -14,21 +14,21 @@ impl Figures {
     }
 
     /// One of the sizes, or another one beside them.
-    pub(crate) fn show(&self, size: u64) -> Shown {
+    pub(crate) fn show(&self, size: u64) -> ShownSize {
         let shown = Bytes(size).to_string();
         let is_alike = |other: &u64| *other != size && Bytes(*other).to_string() == shown;
-        Shown { size, with_bytes: self.0.iter().any(is_alike) }
+        ShownSize { size, with_bytes: self.0.iter().any(is_alike) }
     }
 }
 
 /// A size among others.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Shown {
+pub(crate) struct ShownSize {
     size: u64,
     with_bytes: bool,
 }
 
-impl fmt::Display for Shown {
+impl fmt::Display for ShownSize {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.with_bytes {
             false => Bytes(self.size).fmt(f),

@@ -4,4 +4,4 @@ mod bytes;
 mod figures;
 
 pub(crate) use bytes::{Bytes, parse};
-pub(crate) use figures::{Figures, Shown};
+pub(crate) use figures::{Figures, ShownSize};

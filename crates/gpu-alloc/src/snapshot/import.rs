@@ -3,10 +3,10 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::pickle::{Pickle, Value};
+use super::pickle::{Pickle, PickleValue};
 use super::{
-    Action, Block, BlockState, DeviceState, Frame, Frames, HostMemory, OutOfMemoryMoment, Pool,
-    Segment, Snapshot, TraceEntry,
+    Action, BlockState, DeviceState, Frame, Frames, HostMemory, OutOfMemoryMoment, Pool, Segment,
+    Snapshot, SnapshotBlock, TraceEntry,
 };
 
 /// Why bytes are no snapshot that can be read.
@@ -79,13 +79,13 @@ struct Importer {
 impl Importer {
     fn list<'a, T>(
         &mut self,
-        value: Option<Value<'a>>,
+        value: Option<PickleValue<'a>>,
         field: &'static str,
-        mut read: impl FnMut(&mut Importer, Value<'a>) -> Result<T>,
+        mut read: impl FnMut(&mut Importer, PickleValue<'a>) -> Result<T>,
     ) -> Result<Vec<T>> {
         let Some(value) = value.filter(|value| !value.is_none()) else { return Ok(Vec::new()) };
         let items = value.items().ok_or(SnapshotError::Field { field })?;
-        let parts = |item| 1 + Value::entries(item).map_or(0, |entries| entries.len());
+        let parts = |item| 1 + PickleValue::entries(item).map_or(0, |entries| entries.len());
         let items: Vec<_> = items.collect();
         self.spend(items.iter().copied().map(parts).sum())?;
         items.into_iter().map(|item| read(self, item)).collect()
@@ -104,11 +104,11 @@ impl Importer {
         Ok(text.to_owned())
     }
 
-    fn segments(&mut self, value: Value<'_>) -> Result<Vec<Segment>> {
+    fn segments(&mut self, value: PickleValue<'_>) -> Result<Vec<Segment>> {
         self.list(Some(value), "segments", Importer::segment)
     }
 
-    fn segment(&mut self, value: Value<'_>) -> Result<Segment> {
+    fn segment(&mut self, value: PickleValue<'_>) -> Result<Segment> {
         let address = number(value, "address")?;
         let mut next = address;
         let blocks = self.list(value.get("blocks"), "blocks", |importer, value| {
@@ -116,7 +116,7 @@ impl Importer {
             next = block.address.saturating_add(block.size);
             Ok(block)
         })?;
-        let sum = |select: fn(&Block) -> u64| {
+        let sum = |select: fn(&SnapshotBlock) -> u64| {
             blocks.iter().fold(0_u64, |sum, block| sum.saturating_add(select(block)))
         };
         Ok(Segment {
@@ -139,7 +139,7 @@ impl Importer {
     }
 
     /// A block; older snapshots do not say where it is, but it comes after the one before.
-    fn block(&mut self, value: Value<'_>, next: u64) -> Result<Block> {
+    fn block(&mut self, value: PickleValue<'_>, next: u64) -> Result<SnapshotBlock> {
         let size = number(value, "size")?;
         let state = match text(value, "state").as_deref() {
             Some("active_allocated") => BlockState::ActiveAllocated,
@@ -148,7 +148,7 @@ impl Importer {
             _ => return Err(SnapshotError::Field { field: "state" }),
         };
         let requested = if state == BlockState::Inactive { 0 } else { size };
-        Ok(Block {
+        Ok(SnapshotBlock {
             address: number_or(value, "address", next)?,
             size,
             requested_size: number_or(value, "requested_size", requested)?,
@@ -160,13 +160,13 @@ impl Importer {
         })
     }
 
-    fn traces(&mut self, value: Option<Value<'_>>) -> Result<Vec<Vec<TraceEntry>>> {
+    fn traces(&mut self, value: Option<PickleValue<'_>>) -> Result<Vec<Vec<TraceEntry>>> {
         self.list(value, "device_traces", |importer, trace| {
             importer.list(Some(trace), "device_traces", Importer::entry)
         })
     }
 
-    fn entry(&mut self, value: Value<'_>) -> Result<TraceEntry> {
+    fn entry(&mut self, value: PickleValue<'_>) -> Result<TraceEntry> {
         let action = text(value, "action").ok_or(SnapshotError::Field { field: "action" })?;
         let action = Action::of_name(&action);
         // The one stands where the other would.
@@ -189,7 +189,7 @@ impl Importer {
         })
     }
 
-    fn host(&mut self, value: Value<'_>) -> Result<HostMemory> {
+    fn host(&mut self, value: PickleValue<'_>) -> Result<HostMemory> {
         let field = |field| value.get(field).ok_or(SnapshotError::Field { field });
         Ok(HostMemory {
             segments: self.segments(field("segments")?)?,
@@ -198,11 +198,11 @@ impl Importer {
         })
     }
 
-    fn devices(&mut self, value: Option<Value<'_>>) -> Result<Vec<DeviceState>> {
+    fn devices(&mut self, value: Option<PickleValue<'_>>) -> Result<Vec<DeviceState>> {
         self.list(value, "devices", Importer::device)
     }
 
-    fn device(&mut self, value: Value<'_>) -> Result<DeviceState> {
+    fn device(&mut self, value: PickleValue<'_>) -> Result<DeviceState> {
         let heap = value.get("out_of_memory");
         Ok(DeviceState {
             device: usize::try_from(number(value, "device")?).unwrap_or(usize::MAX),
@@ -217,15 +217,15 @@ impl Importer {
         })
     }
 
-    fn statistics(&mut self, value: Option<Value<'_>>) -> Result<Vec<(String, u64)>> {
-        let Some(entries) = value.and_then(Value::entries) else { return Ok(Vec::new()) };
+    fn statistics(&mut self, value: Option<PickleValue<'_>>) -> Result<Vec<(String, u64)>> {
+        let Some(entries) = value.and_then(PickleValue::entries) else { return Ok(Vec::new()) };
         self.spend(entries.len())?;
         let numbers = entries
             .filter_map(|(name, value)| Some((name.text()?, u64::try_from(value.int()?).ok()?)));
         numbers.map(|(name, number)| Ok((self.copy(name)?, number))).collect()
     }
 
-    fn heap(&mut self, value: Value<'_>) -> Result<OutOfMemoryMoment> {
+    fn heap(&mut self, value: PickleValue<'_>) -> Result<OutOfMemoryMoment> {
         let segments = value.get("segments").ok_or(SnapshotError::Field { field: "segments" })?;
         Ok(OutOfMemoryMoment {
             time_us: number_or(value, "time_us", 0)?,
@@ -234,8 +234,8 @@ impl Importer {
         })
     }
 
-    fn frames(&mut self, value: Option<Value<'_>>) -> Result<Frames> {
-        let identity = value.and_then(Value::identity);
+    fn frames(&mut self, value: Option<PickleValue<'_>>) -> Result<Frames> {
+        let identity = value.and_then(PickleValue::identity);
         if let Some(known) = identity.and_then(|identity| self.frames.get(&identity)) {
             return Ok(Arc::clone(known));
         }
@@ -252,29 +252,29 @@ impl Importer {
     }
 }
 
-fn number(value: Value<'_>, field: &'static str) -> Result<u64> {
+fn number(value: PickleValue<'_>, field: &'static str) -> Result<u64> {
     optional(value, field)?.ok_or(SnapshotError::Field { field })
 }
 
-fn number_or(value: Value<'_>, field: &'static str, default: u64) -> Result<u64> {
+fn number_or(value: PickleValue<'_>, field: &'static str, default: u64) -> Result<u64> {
     Ok(optional(value, field)?.unwrap_or(default))
 }
 
 /// A number that may be missing or `None`, but must not be something else.
-fn optional(value: Value<'_>, field: &'static str) -> Result<Option<u64>> {
+fn optional(value: PickleValue<'_>, field: &'static str) -> Result<Option<u64>> {
     let Some(value) = value.get(field).filter(|value| !value.is_none()) else { return Ok(None) };
     let number = value.int().and_then(|number| u64::try_from(number).ok());
     number.map(Some).ok_or(SnapshotError::Field { field })
 }
 
-fn text(value: Value<'_>, field: &str) -> Option<Arc<str>> {
+fn text(value: PickleValue<'_>, field: &str) -> Option<Arc<str>> {
     value.get(field)?.text().map(Arc::clone)
 }
 
-fn pair(value: Value<'_>, field: &'static str) -> Result<(u64, u64)> {
+fn pair(value: PickleValue<'_>, field: &'static str) -> Result<(u64, u64)> {
     let Some(value) = value.get(field).filter(|value| !value.is_none()) else { return Ok((0, 0)) };
     let error = || SnapshotError::Field { field };
-    let numbers: Vec<_> = value.items().ok_or_else(error)?.take(3).map(Value::int).collect();
+    let numbers: Vec<_> = value.items().ok_or_else(error)?.take(3).map(PickleValue::int).collect();
     let number = |number: i128| u64::try_from(number).map_err(|_| error());
     match numbers[..] {
         [Some(first), Some(second)] => Ok((number(first)?, number(second)?)),

@@ -80,12 +80,12 @@ pub struct Segment {
     /// Who caused it to be taken, as far as the history knows.
     pub frames: Frames,
     /// The blocks, by address; they fill the segment.
-    pub blocks: Vec<Block>,
+    pub blocks: Vec<SnapshotBlock>,
 }
 
 /// A part of a segment. Sizes are in bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Block {
+pub struct SnapshotBlock {
     /// The first byte.
     pub address: u64,
     /// The size.

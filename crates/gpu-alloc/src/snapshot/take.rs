@@ -7,14 +7,14 @@ use std::sync::Arc;
 use gpu_runtime::{Device, StreamId};
 
 use super::{
-    Action, Block, DeviceState, Frame, Frames, HostMemory, OutOfMemoryMoment, Segment, Snapshot,
-    TraceEntry,
+    Action, DeviceState, Frame, Frames, HostMemory, OutOfMemoryMoment, Segment, Snapshot,
+    SnapshotBlock, TraceEntry,
 };
 use crate::allocators::device::{self, DeviceAllocator};
 use crate::allocators::pinned::{self, PinnedAllocator};
 use crate::observers::CallSite;
 use crate::observers::HeapState;
-use crate::observers::history::{Event, InUse, LastRefusal, Recorder, What};
+use crate::observers::history::{EventKind, HistoryEvent, HistoryRecorder, InUse, LastRefusal};
 use crate::policy::{self, BlockState, PoolOf, StreamAndPool};
 use crate::statistics;
 
@@ -24,7 +24,7 @@ use crate::statistics;
 /// They are shown one after the other, and other threads go on meanwhile. It waits for nothing.
 pub fn memory_snapshot() -> Snapshot {
     let mut snapshot = Snapshot::default();
-    let mut names = Names::default();
+    let mut names = SharedNames::default();
     for (device, allocator) in device::used() {
         add_device(&mut snapshot, &mut names, device, allocator);
     }
@@ -32,14 +32,14 @@ pub fn memory_snapshot() -> Snapshot {
     snapshot
 }
 
-fn host_memory(names: &mut Names, allocator: &PinnedAllocator) -> HostMemory {
+fn host_memory(names: &mut SharedNames, allocator: &PinnedAllocator) -> HostMemory {
     let (heap, statistics, limit, recorded) = allocator.with_whole(|whole| {
         let heap = whole.observer.heap(whole.policy);
         let statistics = pinned::complete(&whole);
         let limit = whole.source.source().limit();
-        (heap, statistics, limit, Recorded::of(whole.observer.recorder()))
+        (heap, statistics, limit, RecordedHistory::of(whole.observer.recorder()))
     });
-    let Recorded { events, dropped, refusal } = recorded;
+    let RecordedHistory { events, dropped, refusal } = recorded;
     HostMemory {
         segments: names.segments(0, &heap, &events).collect(),
         trace: events.iter().map(|event| names.entry(event)).collect(),
@@ -55,27 +55,27 @@ fn host_memory(names: &mut Names, allocator: &PinnedAllocator) -> HostMemory {
 }
 
 /// What the history holds, with the taking of the snapshot as its last event.
-struct Recorded {
-    events: Vec<Event>,
+struct RecordedHistory {
+    events: Vec<HistoryEvent>,
     dropped: u64,
     refusal: Option<LastRefusal>,
 }
 
-impl Recorded {
-    fn of(recorder: Option<&mut Recorder>) -> Recorded {
+impl RecordedHistory {
+    fn of(recorder: Option<&mut HistoryRecorder>) -> RecordedHistory {
         let Some(recorder) = recorder else {
-            return Recorded { events: Vec::new(), dropped: 0, refusal: None };
+            return RecordedHistory { events: Vec::new(), dropped: 0, refusal: None };
         };
         recorder.snapshot_taken();
         let events = recorder.events().copied().collect();
         let (dropped, refusal) = (recorder.dropped(), recorder.last_refusal().cloned());
-        Recorded { events, dropped, refusal }
+        RecordedHistory { events, dropped, refusal }
     }
 }
 
 fn add_device(
     snapshot: &mut Snapshot,
-    names: &mut Names,
+    names: &mut SharedNames,
     device: Device,
     allocator: &DeviceAllocator,
 ) {
@@ -85,9 +85,9 @@ fn add_device(
         let heap = whole.observer.heap(whole.policy);
         let statistics = statistics::complete(&whole);
         let limit = whole.source.source().limit();
-        (heap, statistics, limit, Recorded::of(whole.observer.recorder()))
+        (heap, statistics, limit, RecordedHistory::of(whole.observer.recorder()))
     });
-    let Recorded { events, dropped, refusal } = recorded;
+    let RecordedHistory { events, dropped, refusal } = recorded;
     snapshot.segments.extend(names.segments(device.index(), &heap, &events));
     snapshot.device_traces.push(events.iter().map(|event| names.entry(event)).collect());
     snapshot.devices.push(DeviceState {
@@ -105,13 +105,18 @@ fn add_device(
 
 /// The names that a snapshot shares among its parts.
 #[derive(Default)]
-struct Names {
+struct SharedNames {
     places: HashMap<&'static Location<'static>, Frames>,
     tags: HashMap<&'static str, Arc<str>>,
 }
 
-impl Names {
-    fn heap(&mut self, device: usize, refusal: LastRefusal, events: &[Event]) -> OutOfMemoryMoment {
+impl SharedNames {
+    fn heap(
+        &mut self,
+        device: usize,
+        refusal: LastRefusal,
+        events: &[HistoryEvent],
+    ) -> OutOfMemoryMoment {
         let LastRefusal { time, report, heap } = refusal;
         let segments = self.segments(device, &heap, events).collect();
         OutOfMemoryMoment { time_us: time, report, segments }
@@ -121,9 +126,11 @@ impl Names {
         &mut self,
         device: usize,
         heap: &HeapState,
-        events: &[Event],
+        events: &[HistoryEvent],
     ) -> impl Iterator<Item = Segment> {
-        let is_taken = |event: &&Event| matches!(event.what, What::SegmentAlloc | What::SegmentMap);
+        let is_taken = |event: &&HistoryEvent| {
+            matches!(event.what, EventKind::SegmentAlloc | EventKind::SegmentMap)
+        };
         let taken = events.iter().filter(is_taken);
         let taken: HashMap<_, _> = taken.map(|event| (event.address, event.call_site)).collect();
         heap.segments.iter().map(move |segment| Segment {
@@ -142,10 +149,14 @@ impl Names {
         })
     }
 
-    fn block(&mut self, block: &policy::BlockSnapshot<StreamId>, heap: &HeapState) -> Block {
+    fn block(
+        &mut self,
+        block: &policy::BlockSnapshot<StreamId>,
+        heap: &HeapState,
+    ) -> SnapshotBlock {
         let is_active = block.state != BlockState::Inactive;
         let holder = heap.holders.get(&block.address).filter(|_| is_active);
-        Block {
+        SnapshotBlock {
             address: block.address.0,
             size: block.size,
             requested_size: block.requested_size,
@@ -157,24 +168,24 @@ impl Names {
         }
     }
 
-    fn entry(&mut self, event: &Event) -> TraceEntry {
+    fn entry(&mut self, event: &HistoryEvent) -> TraceEntry {
         let (action, device_free) = match event.what {
-            What::Alloc => (Action::Alloc, None),
-            What::FreeRequested => (Action::FreeRequested, None),
-            What::FreeCompleted => (Action::FreeCompleted, None),
-            What::SegmentAlloc => (Action::SegmentAlloc, None),
-            What::SegmentFree => (Action::SegmentFree, None),
-            What::SegmentMap => (Action::SegmentMap, None),
-            What::SegmentUnmap => (Action::SegmentUnmap, None),
-            What::OutOfMemory { free } => (Action::Oom, Some(free)),
-            What::Snapshot => (Action::Snapshot, None),
+            EventKind::Alloc => (Action::Alloc, None),
+            EventKind::FreeRequested => (Action::FreeRequested, None),
+            EventKind::FreeCompleted => (Action::FreeCompleted, None),
+            EventKind::SegmentAlloc => (Action::SegmentAlloc, None),
+            EventKind::SegmentFree => (Action::SegmentFree, None),
+            EventKind::SegmentMap => (Action::SegmentMap, None),
+            EventKind::SegmentUnmap => (Action::SegmentUnmap, None),
+            EventKind::OutOfMemory { free } => (Action::Oom, Some(free)),
+            EventKind::Snapshot => (Action::Snapshot, None),
         };
         TraceEntry {
             action,
             address: event.address,
             size: event.bytes,
-            stream: event.home.map_or(0, |StreamAndPool { stream, .. }| stream.number()),
-            pool_id: pool_id(event.home.and_then(|home| home.pool)),
+            stream: event.owner.map_or(0, |StreamAndPool { stream, .. }| stream.number()),
+            pool_id: pool_id(event.owner.and_then(|owner| owner.pool)),
             time_us: event.time,
             frames: self.frames(event.call_site),
             user_metadata: self.tag(event.call_site),

@@ -18,8 +18,9 @@ use crate::sizes::Bytes;
 pub fn memory_summary(device: Device) -> String {
     let mut table = String::new();
     let (stats, free) = match device::allocator_in_use(device) {
-        Some(allocator) => allocator
-            .with_whole(|whole| (device_statistics::complete(&whole), Free::of(whole.policy))),
+        Some(allocator) => allocator.with_whole(|whole| {
+            (device_statistics::complete(&whole), FreeMemory::of(whole.policy))
+        }),
         None => Default::default(),
     };
     write(&mut table, device, &stats, &free).expect("a string takes whatever is written to it");
@@ -29,36 +30,41 @@ pub fn memory_summary(device: Device) -> String {
 const WIDTH: usize = 81;
 
 /// A quantity: its name, what it counts in, its values.
-type Row<'a> = (&'static str, Unit, &'a PoolStatistics);
+type SummaryRow<'a> = (&'static str, SummaryUnit, &'a PoolStatistics);
 
 #[derive(Clone, Copy)]
-enum Unit {
+enum SummaryUnit {
     Bytes,
     Blocks,
 }
 
 /// What is free.
 #[derive(Default)]
-struct Free {
+struct FreeMemory {
     /// In what is held in part.
     beside_held: u64,
     /// The largest run of it.
     longest: u64,
 }
 
-impl Free {
-    fn of<P: Inspect>(policy: &P) -> Free {
+impl FreeMemory {
+    fn of<P: Inspect>(policy: &P) -> FreeMemory {
         let segments = policy.snapshot();
         let blocks = segments.iter().flat_map(|segment| &segment.blocks);
         let free = blocks.filter(|block| block.state == BlockState::Inactive);
-        Free {
+        FreeMemory {
             beside_held: policy.taken().iter().map(SegmentUsage::free_beside_held).sum(),
             longest: free.map(|block| block.size).max().unwrap_or(0),
         }
     }
 }
 
-fn write(table: &mut String, device: Device, stats: &MemoryStats, free: &Free) -> fmt::Result {
+fn write(
+    table: &mut String,
+    device: Device,
+    stats: &MemoryStats,
+    free: &FreeMemory,
+) -> fmt::Result {
     let line = "-".repeat(WIDTH);
     match device::policy_in_use(device) {
         Some(policy) => writeln!(table, "{device}: memory of this process, policy {policy}")?,
@@ -97,7 +103,7 @@ fn write(table: &mut String, device: Device, stats: &MemoryStats, free: &Free) -
         ("oversize segments", &stats.oversize_segments),
     ] {
         writeln!(table, "{line}")?;
-        write_row(table, name, Unit::Blocks, statistic)?;
+        write_row(table, name, SummaryUnit::Blocks, statistic)?;
     }
     writeln!(table, "{line}")?;
     for (PoolId(id), bytes) in &stats.reserved_bytes_by_private_pools {
@@ -106,8 +112,8 @@ fn write(table: &mut String, device: Device, stats: &MemoryStats, free: &Free) -
     Ok(())
 }
 
-fn rows(stats: &MemoryStats) -> [Row<'_>; 9] {
-    use Unit::{Blocks, Bytes};
+fn rows(stats: &MemoryStats) -> [SummaryRow<'_>; 9] {
+    use SummaryUnit::{Blocks, Bytes};
     [
         ("allocated memory", Bytes, &stats.allocated_bytes),
         ("active memory", Bytes, &stats.active_bytes),
@@ -121,13 +127,18 @@ fn rows(stats: &MemoryStats) -> [Row<'_>; 9] {
     ]
 }
 
-fn write_row(table: &mut String, name: &str, unit: Unit, statistic: &Statistic) -> fmt::Result {
+fn write_row(
+    table: &mut String,
+    name: &str,
+    unit: SummaryUnit,
+    statistic: &Statistic,
+) -> fmt::Result {
     let Statistic { current, peak, allocated, freed } = *statistic;
     write!(table, "{name:25}")?;
     for value in [current, peak, allocated, freed] {
         match unit {
-            Unit::Bytes => write!(table, "{:>14}", Bytes(value))?,
-            Unit::Blocks => write!(table, "{value:>14}")?,
+            SummaryUnit::Bytes => write!(table, "{:>14}", Bytes(value))?,
+            SummaryUnit::Blocks => write!(table, "{value:>14}")?,
         }
     }
     writeln!(table)

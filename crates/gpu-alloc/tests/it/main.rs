@@ -2,6 +2,7 @@
 //!
 //! Statistics and caches are the process's, so each test of the whole runs in a process of its own.
 
+mod adaptors;
 mod awaited_on_devices;
 mod buddy;
 mod causes_on_devices;
@@ -51,4 +52,3 @@ mod suballocated_on_devices;
 mod test_source;
 mod test_source_rules;
 mod threads;
-mod wrappers;

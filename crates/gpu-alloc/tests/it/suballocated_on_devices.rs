@@ -104,7 +104,7 @@ fn statistics_snapshots_and_the_history_tell_of_its_memory() {
         let [segment] = &snapshot.segments[..] else { panic!("there is one segment") };
         assert_eq!((segment.total_size, segment.allocated_size), (SEGMENT, 1024));
         let active = |block: &&_| {
-            let block: &gpu_alloc::snapshot::Block = block;
+            let block: &gpu_alloc::snapshot::SnapshotBlock = block;
             block.state == BlockState::ActiveAllocated
         };
         let block = segment.blocks.iter().find(active).unwrap();

@@ -7,13 +7,13 @@ use crate::policy::{Address, Physical};
 /// Where physical memory is mapped. Memory that moves is mapped at its new place first: from then on
 /// the old mapping counts as ended, since the memory counts once.
 #[derive(Debug, Default)]
-pub(crate) struct Mappings {
+pub(crate) struct MappedMemoryPlaces {
     at: HashMap<Physical, (Address, u64)>,
     /// Mappings that memory has left, and that are not ended yet.
     left: BTreeSet<u64>,
 }
 
-impl Mappings {
+impl MappedMemoryPlaces {
     /// Notes a mapping; returns the one that the memory has left, if it has.
     pub(crate) fn mapped(
         &mut self,

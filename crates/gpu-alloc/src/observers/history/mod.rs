@@ -4,12 +4,12 @@ mod frees;
 mod mappings;
 mod recorder;
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use gpu_runtime::StreamId;
+use parking_lot::{Mutex, MutexGuard};
 
-pub(crate) use self::recorder::{LastRefusal, Recorder};
+pub(crate) use self::recorder::{HistoryRecorder, LastRefusal};
 use crate::observers::CallSite;
 use crate::policy::StreamAndPool;
 
@@ -17,17 +17,17 @@ use crate::policy::StreamAndPool;
 /// misses a change.
 pub(crate) fn setting() -> MutexGuard<'static, Option<usize>> {
     static SETTING: Mutex<Option<usize>> = Mutex::new(None);
-    SETTING.lock().unwrap_or_else(PoisonError::into_inner)
+    SETTING.lock()
 }
 
 /// Something that an allocator did.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Event {
-    pub(crate) what: What,
+pub(crate) struct HistoryEvent {
+    pub(crate) what: EventKind,
     /// 0 where nothing has an address.
     pub(crate) address: u64,
     pub(crate) bytes: u64,
-    pub(crate) home: Option<StreamAndPool<StreamId>>,
+    pub(crate) owner: Option<StreamAndPool<StreamId>>,
     /// In microseconds since 1970.
     pub(crate) time: u64,
     pub(crate) call_site: Option<CallSite>,
@@ -46,7 +46,7 @@ pub(crate) enum InUse {
 
 /// What an allocator did: see [`Action`](crate::snapshot::Action).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum What {
+pub(crate) enum EventKind {
     Alloc,
     FreeRequested,
     FreeCompleted,

@@ -5,24 +5,24 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use gpu_runtime::StreamId;
 
 use super::frees::Frees;
-use super::mappings::Mappings;
-use super::{Event, InUse, What, now};
+use super::mappings::MappedMemoryPlaces;
+use super::{EventKind, HistoryEvent, InUse, now};
 use crate::observers::{AllocationRecord, CallSite, HeapState};
 use crate::policy::{Address, SegmentSnapshot, SourceCall, StreamAndPool};
 
 /// The last events of an allocator.
 #[derive(Debug)]
-pub(crate) struct Recorder {
-    events: VecDeque<Event>,
+pub(crate) struct HistoryRecorder {
+    events: VecDeque<HistoryEvent>,
     most: usize,
     /// How many events were dropped for newer ones.
     dropped: u64,
     /// Whose memory begins at which address, for when it goes back to the driver.
     segments: BTreeMap<u64, StreamAndPool<StreamId>>,
-    frees: Frees<Event>,
+    frees: Frees<HistoryEvent>,
     /// By number, the events of frees of memory that is in use, and could be handed out all the same.
     in_use: Frees<u64>,
-    mappings: Mappings,
+    mappings: MappedMemoryPlaces,
     last_refusal: Option<LastRefusal>,
 }
 
@@ -35,20 +35,20 @@ pub(crate) struct LastRefusal {
     pub(crate) heap: HeapState,
 }
 
-impl Recorder {
+impl HistoryRecorder {
     /// A recorder for an allocator that has these segments.
-    pub(crate) fn new(most: usize, segments: &[SegmentSnapshot<StreamId>]) -> Recorder {
-        let home = |segment: &SegmentSnapshot<StreamId>| {
+    pub(crate) fn new(most: usize, segments: &[SegmentSnapshot<StreamId>]) -> HistoryRecorder {
+        let owner = |segment: &SegmentSnapshot<StreamId>| {
             Some((segment.address.0, StreamAndPool { pool: segment.pool, stream: segment.stream? }))
         };
-        Recorder {
+        HistoryRecorder {
             events: VecDeque::new(),
             most,
             dropped: 0,
-            segments: segments.iter().filter_map(home).collect(),
+            segments: segments.iter().filter_map(owner).collect(),
             frees: Frees::default(),
             in_use: Frees::default(),
-            mappings: Mappings::default(),
+            mappings: MappedMemoryPlaces::default(),
             last_refusal: None,
         }
     }
@@ -60,7 +60,7 @@ impl Recorder {
     }
 
     /// The events, oldest first.
-    pub(crate) fn events(&self) -> impl Iterator<Item = &Event> {
+    pub(crate) fn events(&self) -> impl Iterator<Item = &HistoryEvent> {
         self.events.iter()
     }
 
@@ -71,7 +71,7 @@ impl Recorder {
 
     pub(crate) fn allocated(&mut self, holder: &AllocationRecord) {
         self.reuse(holder.address, holder.requested);
-        self.write(Event::of(What::Alloc, holder));
+        self.write(HistoryEvent::of(EventKind::Alloc, holder));
     }
 
     /// Writes a free down, which waits for the uses on other streams, or leaves that to the next owner.
@@ -83,11 +83,11 @@ impl Recorder {
         waits: bool,
     ) {
         let number = self.dropped + self.events.len() as u64;
-        let own = holder.home.map(|home| home.stream);
+        let own = holder.owner.map(|owner| owner.stream);
         let elsewhere = uses.iter().copied().filter(|(stream, _)| Some(*stream) != own);
-        let complete = Event::of(What::FreeCompleted, holder);
+        let complete = HistoryEvent::of(EventKind::FreeCompleted, holder);
         if waits {
-            self.write(Event::of(What::FreeRequested, holder));
+            self.write(HistoryEvent::of(EventKind::FreeRequested, holder));
             let range = (holder.address.0, bytes);
             let complete = self.frees.free(range, elsewhere, complete);
             complete.into_iter().for_each(|complete| self.write(complete));
@@ -95,7 +95,7 @@ impl Recorder {
         }
         let is_over = self.in_use.free((number, 0), elsewhere, number).is_some();
         let in_use = if is_over { InUse::No } else { InUse::Yes };
-        self.write(Event { in_use, ..Event::of(What::FreeRequested, holder) });
+        self.write(HistoryEvent { in_use, ..HistoryEvent::of(EventKind::FreeRequested, holder) });
         self.write(complete);
     }
 
@@ -121,26 +121,26 @@ impl Recorder {
         calls: &[SourceCall],
         request: Option<(Option<StreamAndPool<StreamId>>, CallSite)>,
     ) {
-        let (home, call_site) =
-            (request.and_then(|(home, _)| home), request.map(|(_, call_site)| call_site));
+        let (owner, call_site) =
+            (request.and_then(|(owner, _)| owner), request.map(|(_, call_site)| call_site));
         for call in calls {
             match *call {
                 SourceCall::Allocated { address, bytes } => {
-                    self.came(What::SegmentAlloc, (address, bytes), home, call_site);
+                    self.came(EventKind::SegmentAlloc, (address, bytes), owner, call_site);
                 }
                 SourceCall::Released { address, bytes } => {
-                    self.went(What::SegmentFree, (address, bytes), call_site);
+                    self.went(EventKind::SegmentFree, (address, bytes), call_site);
                 }
                 SourceCall::Mapped { physical, address, bytes } => {
                     if let Some(old) = self.mappings.mapped(physical, address, bytes) {
-                        self.went(What::SegmentUnmap, old, call_site);
+                        self.went(EventKind::SegmentUnmap, old, call_site);
                     }
-                    self.came(What::SegmentMap, (address, bytes), home, call_site);
+                    self.came(EventKind::SegmentMap, (address, bytes), owner, call_site);
                 }
                 SourceCall::Unmapped { address, bytes } => {
                     let is_first_end = self.mappings.unmapped(address, bytes);
                     if is_first_end {
-                        self.went(What::SegmentUnmap, (address, bytes), call_site);
+                        self.went(EventKind::SegmentUnmap, (address, bytes), call_site);
                     }
                 }
                 SourceCall::Destroyed { physical, .. } => self.mappings.destroyed(physical),
@@ -152,20 +152,25 @@ impl Recorder {
     /// Writes down that memory came from the driver.
     fn came(
         &mut self,
-        what: What,
+        what: EventKind,
         (address, bytes): (Address, u64),
-        home: Option<StreamAndPool<StreamId>>,
+        owner: Option<StreamAndPool<StreamId>>,
         call_site: Option<CallSite>,
     ) {
-        self.segments.extend(home.map(|home| (address.0, home)));
-        self.write(Event::new(what, (address, bytes), home, call_site));
+        self.segments.extend(owner.map(|owner| (address.0, owner)));
+        self.write(HistoryEvent::new(what, (address, bytes), owner, call_site));
     }
 
     /// Writes down that memory went back to the driver, or elsewhere.
-    fn went(&mut self, what: What, (address, bytes): (Address, u64), call_site: Option<CallSite>) {
+    fn went(
+        &mut self,
+        what: EventKind,
+        (address, bytes): (Address, u64),
+        call_site: Option<CallSite>,
+    ) {
         self.reuse(address, bytes);
-        let home = self.release(address, bytes);
-        self.write(Event::new(what, (address, bytes), home, call_site));
+        let owner = self.release(address, bytes);
+        self.write(HistoryEvent::new(what, (address, bytes), owner, call_site));
     }
 
     /// Writes down that a request for so many bytes was refused, when there were so many left, with
@@ -173,12 +178,12 @@ impl Recorder {
     pub(crate) fn refused(
         &mut self,
         (bytes, free): (u64, u64),
-        home: Option<StreamAndPool<StreamId>>,
+        owner: Option<StreamAndPool<StreamId>>,
         call_site: CallSite,
         (report, heap): (String, HeapState),
     ) {
-        let what = What::OutOfMemory { free };
-        let event = Event::new(what, (Address(0), bytes), home, Some(call_site));
+        let what = EventKind::OutOfMemory { free };
+        let event = HistoryEvent::new(what, (Address(0), bytes), owner, Some(call_site));
         self.last_refusal = Some(LastRefusal { time: event.time, report, heap });
         self.write(event);
     }
@@ -189,16 +194,16 @@ impl Recorder {
     }
 
     pub(crate) fn snapshot_taken(&mut self) {
-        self.write(Event::new(What::Snapshot, (Address(0), 0), None, None));
+        self.write(HistoryEvent::new(EventKind::Snapshot, (Address(0), 0), None, None));
     }
 
     /// The home of memory that goes back to the driver: pages may go in other pieces than they came.
     fn release(&mut self, address: Address, bytes: u64) -> Option<StreamAndPool<StreamId>> {
-        let (_, home) = self.segments.range(..=address.0).next_back()?;
-        let home = *home;
+        let (_, owner) = self.segments.range(..=address.0).next_back()?;
+        let owner = *owner;
         let range = address.0..address.0.saturating_add(bytes);
         self.segments.extract_if(range, |_, _| true).for_each(drop);
-        Some(home)
+        Some(owner)
     }
 
     /// Completes the frees of memory that is in other hands.
@@ -207,11 +212,11 @@ impl Recorder {
         done.into_iter().for_each(|free| self.write_now(free));
     }
 
-    fn write_now(&mut self, event: Event) {
-        self.write(Event { time: now(), ..event });
+    fn write_now(&mut self, event: HistoryEvent) {
+        self.write(HistoryEvent { time: now(), ..event });
     }
 
-    fn write(&mut self, event: Event) {
+    fn write(&mut self, event: HistoryEvent) {
         self.events.push_back(event);
         self.forget();
     }
@@ -222,27 +227,32 @@ impl Recorder {
             return;
         }
         // The end of a free says nothing without its beginning; PyTorch's viewer stumbles over it.
-        let of_nothing = |event: &&Event| event.what == What::FreeCompleted;
+        let of_nothing = |event: &&HistoryEvent| event.what == EventKind::FreeCompleted;
         surplus += self.events.iter().skip(surplus).take_while(of_nothing).count();
         self.events.drain(..surplus);
         self.dropped += surplus as u64;
     }
 }
 
-impl Event {
+impl HistoryEvent {
     /// What happens now.
     fn new(
-        what: What,
+        what: EventKind,
         (address, bytes): (Address, u64),
-        home: Option<StreamAndPool<StreamId>>,
+        owner: Option<StreamAndPool<StreamId>>,
         call_site: Option<CallSite>,
-    ) -> Event {
+    ) -> HistoryEvent {
         let (address, time) = (address.0, now());
-        Event { what, address, bytes, home, time, call_site, in_use: InUse::No }
+        HistoryEvent { what, address, bytes, owner, time, call_site, in_use: InUse::No }
     }
 
     /// What happens now to the memory of a holder.
-    fn of(what: What, holder: &AllocationRecord) -> Event {
-        Event::new(what, (holder.address, holder.requested), holder.home, Some(holder.call_site))
+    fn of(what: EventKind, holder: &AllocationRecord) -> HistoryEvent {
+        HistoryEvent::new(
+            what,
+            (holder.address, holder.requested),
+            holder.owner,
+            Some(holder.call_site),
+        )
     }
 }

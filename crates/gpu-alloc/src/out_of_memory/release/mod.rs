@@ -7,65 +7,66 @@ use smallvec::SmallVec;
 
 /// A device's memory, as far as it matters to one request.
 #[derive(Debug)]
-pub(super) struct Memory {
+pub(super) struct ReachableMemory {
     /// The segments of which the request may have a part: their blocks, in order.
-    pub(super) segments: Vec<Vec<Part>>,
+    pub(super) segments: Vec<Vec<HeldPart>>,
     /// The size of a block that would serve the request.
     pub(super) block: u64,
     /// The places where memory could be brought instead.
-    pub(super) places: Vec<Place>,
+    pub(super) places: Vec<CandidatePlace>,
     /// What the driver would still give.
     pub(super) room: u64,
 }
 
 /// A place for the request, or any.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(super) struct CandidatePlace {
     /// What is missing there: from the driver, or of units.
     pub(super) needed: u64,
     /// What goes back to the driver, or moves there, as a whole or not at all.
-    pub(super) units: Vec<Unit>,
+    pub(super) units: Vec<MovableUnit>,
 }
 
 /// A block: its bytes, and who has it.
-type Part = (u64, Owner);
+type HeldPart = (u64, MemoryHolder);
 
 /// A segment, a page, or a piece of some pages.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Unit {
+pub(super) struct MovableUnit {
     pub(super) bytes: u64,
     /// Who has a part of it, each once.
-    pub(super) keepers: SmallVec<[Owner; 2]>,
+    pub(super) keepers: SmallVec<[MemoryHolder; 2]>,
 }
 
 /// Who has some memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Owner {
+pub(super) enum MemoryHolder {
     Nobody,
     /// Work that still uses it, though it was freed.
     Work,
     /// A holder, by number.
-    AllocationRecord(usize),
+    Holder(usize),
     /// Graphs, or a pool that keeps what nobody holds of it.
     Pool,
     /// Somebody whom nothing is known of, or who cannot be without it.
     Unknown,
 }
 
-impl Owner {
+impl MemoryHolder {
     fn holder(&self) -> Option<usize> {
         match *self {
-            Owner::AllocationRecord(number) => Some(number),
+            MemoryHolder::Holder(number) => Some(number),
             _ => None,
         }
     }
 }
 
-impl Memory {
+impl ReachableMemory {
     /// Whether the request would succeed if the memory of those owners were free.
-    pub(super) fn fits(&self, released: impl Fn(Owner) -> bool) -> bool {
-        let is_free = |owner: &Owner| *owner == Owner::Nobody || released(*owner);
-        let fits_at = |place: &Place| {
+    pub(super) fn fits(&self, released: impl Fn(MemoryHolder) -> bool) -> bool {
+        let is_free =
+            |held_by: &MemoryHolder| *held_by == MemoryHolder::Nobody || released(*held_by);
+        let fits_at = |place: &CandidatePlace| {
             let units = place.units.iter().filter(|unit| unit.keepers.iter().all(is_free));
             units.map(|unit| unit.bytes).sum::<u64>() >= place.wanted(self.room)
         };
@@ -79,7 +80,7 @@ impl Memory {
     /// Lets all pools end that keep memory for others.
     pub(super) fn end_pools(&mut self) {
         let units = self.places.iter_mut().flat_map(|place| &mut place.units);
-        units.for_each(|unit| unit.keepers.retain(|keeper| *keeper != Owner::Pool));
+        units.for_each(|unit| unit.keepers.retain(|keeper| *keeper != MemoryHolder::Pool));
     }
 
     /// The fewest of `holders`, given by their bytes, whose release would do, and of those the least
@@ -103,25 +104,30 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    const NOBODY: Owner = Owner::Nobody;
-    const UNKNOWN: Owner = Owner::Unknown;
+    const NOBODY: MemoryHolder = MemoryHolder::Nobody;
+    const UNKNOWN: MemoryHolder = MemoryHolder::Unknown;
 
-    fn of(holder: usize) -> Owner {
-        Owner::AllocationRecord(holder)
+    fn of(holder: usize) -> MemoryHolder {
+        MemoryHolder::Holder(holder)
     }
 
     /// Segments that go back as a whole.
-    fn memory(segments: &[&[(u64, Owner)]], room: u64, block: u64) -> Memory {
-        let unit = |parts: &&[(u64, Owner)]| {
+    fn memory(segments: &[&[(u64, MemoryHolder)]], room: u64, block: u64) -> ReachableMemory {
+        let unit = |parts: &&[(u64, MemoryHolder)]| {
             let mut keepers: SmallVec<_> = parts.iter().map(|part| part.1).collect();
             keepers.retain(|keeper| *keeper != NOBODY);
             keepers.sort_unstable();
             keepers.dedup();
-            Unit { bytes: parts.iter().map(|part| part.0).sum(), keepers }
+            MovableUnit { bytes: parts.iter().map(|part| part.0).sum(), keepers }
         };
         let units = segments.iter().map(unit).collect();
         let segments = segments.iter().map(|parts| parts.to_vec()).collect();
-        Memory { segments, block, places: vec![Place { needed: block, units }], room }
+        ReachableMemory {
+            segments,
+            block,
+            places: vec![CandidatePlace { needed: block, units }],
+            room,
+        }
     }
 
     #[test]
@@ -129,8 +135,8 @@ mod tests {
         let parts = [(3, NOBODY), (4, of(0)), (3, of(1))];
         let memory = memory(&[&parts], 0, 7);
         assert!(!memory.fits(|_| false));
-        assert!(memory.fits(|owner| owner == of(0)));
-        assert!(!memory.fits(|owner| owner == of(1)));
+        assert!(memory.fits(|held_by| held_by == of(0)));
+        assert!(!memory.fits(|held_by| held_by == of(1)));
         assert_eq!(memory.enough(&[4, 3]), [0]);
     }
 
@@ -139,12 +145,12 @@ mod tests {
         let (one, two) = ([(4, of(0)), (4, NOBODY)], [(4, of(1))]);
         let memory = memory(&[&one, &two], 2, 14);
         assert_eq!(memory.enough(&[4, 4]), [0, 1]);
-        assert!(!memory.fits(|owner| owner == of(0)));
+        assert!(!memory.fits(|held_by| held_by == of(0)));
     }
 
     #[test]
     fn what_a_pool_keeps_is_of_use_once_the_pool_has_ended() {
-        let mut memory = memory(&[&[(4, of(0)), (4, Owner::Pool)]], 0, 8);
+        let mut memory = memory(&[&[(4, of(0)), (4, MemoryHolder::Pool)]], 0, 8);
         assert!(memory.enough(&[4]).is_empty());
         memory.end_pools();
         assert!(!memory.fits(|_| false));
@@ -157,7 +163,7 @@ mod tests {
         assert!(memory.enough(&[4]).is_empty());
     }
 
-    fn owner() -> impl Strategy<Value = Owner> {
+    fn held_by() -> impl Strategy<Value = MemoryHolder> {
         prop_oneof![
             2 => Just(NOBODY),
             1 => Just(UNKNOWN),
@@ -169,7 +175,7 @@ mod tests {
         #[test]
         fn no_smaller_set_would_do(
             segments in prop::collection::vec(
-                prop::collection::vec((1_u64..5, owner()), 1..8), 1..5),
+                prop::collection::vec((1_u64..5, held_by()), 1..8), 1..5),
             room in 0_u64..4,
             block in 4_u64..24,
         ) {
@@ -177,14 +183,14 @@ mod tests {
             let memory = memory(&parts, room, block);
             prop_assume!(!memory.fits(|_| false));
             let mut held = [0; 6];
-            for (bytes, owner) in segments.iter().flatten() {
-                if let Owner::AllocationRecord(one) = owner {
+            for (bytes, held_by) in segments.iter().flatten() {
+                if let MemoryHolder::Holder(one) = held_by {
                     held[*one] += bytes;
                 }
             }
             let enough = memory.enough(&held);
             let fits = |set: u32| {
-                memory.fits(|owner| owner.holder().is_some_and(|one| set >> one & 1 == 1))
+                memory.fits(|held_by| held_by.holder().is_some_and(|one| set >> one & 1 == 1))
             };
             let bytes = |set: u32| (0..6).filter(|one| set >> one & 1 == 1).map(|one| held[one]).sum();
             let cost = |set: u32| -> (u32, u64) { (set.count_ones(), bytes(set)) };

@@ -3,11 +3,11 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use super::{Owner, Place, Unit};
+use super::{CandidatePlace, MemoryHolder, MovableUnit};
 
 /// What can be had as holders are released, and are not.
 struct Released<'a> {
-    units: &'a [Unit],
+    units: &'a [MovableUnit],
     /// The units that each holder keeps.
     of_holder: Vec<Vec<usize>>,
     /// How many keep each unit still.
@@ -17,7 +17,7 @@ struct Released<'a> {
 }
 
 impl<'a> Released<'a> {
-    fn none(units: &'a [Unit], holders: usize) -> Self {
+    fn none(units: &'a [MovableUnit], holders: usize) -> Self {
         let mut of_holder = vec![Vec::new(); holders];
         for (index, unit) in units.iter().enumerate() {
             let holders = unit.keepers.iter().filter_map(|keeper| keeper.holder());
@@ -62,7 +62,7 @@ impl<'a> Released<'a> {
     }
 }
 
-impl Place {
+impl CandidatePlace {
     /// What must come from units.
     pub(super) fn wanted(&self, room: u64) -> u64 {
         self.needed.saturating_sub(room)
@@ -110,12 +110,12 @@ struct Gains {
 }
 
 impl Gains {
-    fn of(units: &[Unit], holders: usize) -> Gains {
+    fn of(units: &[MovableUnit], holders: usize) -> Gains {
         let mut gains = Gains { alone: vec![0; holders], joint: BTreeMap::new() };
         for unit in units {
             match unit.keepers[..] {
-                [Owner::AllocationRecord(one)] => gains.alone[one] += unit.bytes,
-                [Owner::AllocationRecord(one), Owner::AllocationRecord(other)] => {
+                [MemoryHolder::Holder(one)] => gains.alone[one] += unit.bytes,
+                [MemoryHolder::Holder(one), MemoryHolder::Holder(other)] => {
                     *gains.joint.entry([one, other]).or_default() += unit.bytes;
                 }
                 _ => {}

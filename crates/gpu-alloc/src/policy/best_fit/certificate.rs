@@ -1,7 +1,7 @@
 //! What the policy says when it cannot serve a request.
 
-use super::{BestFit, State, size};
-use crate::policy::slab::Slot;
+use super::{BestFit, SegmentBlockState, size};
+use crate::policy::slab::SlabIndex;
 use crate::policy::{
     Certificate, OutOfMemoryReport, Retention, SegmentUsage, SourceDenial, StreamName,
 };
@@ -39,7 +39,7 @@ impl<K: StreamName> BestFit<K> {
         usages
     }
 
-    fn usage(&self, first: Slot) -> SegmentUsage {
+    fn usage(&self, first: SlabIndex) -> SegmentUsage {
         let blocks = std::iter::successors(Some(first), |slot| self.blocks[*slot].next);
         let address = Some(self.blocks[first].address);
         let mut usage =
@@ -47,9 +47,9 @@ impl<K: StreamName> BestFit<K> {
         for block in blocks.map(|slot| &self.blocks[slot]) {
             usage.bytes += block.bytes;
             match block.state {
-                State::Free => continue,
-                State::Allocated => usage.held += block.bytes,
-                State::Pending => usage.waiting += block.bytes,
+                SegmentBlockState::Free => continue,
+                SegmentBlockState::Allocated => usage.held += block.bytes,
+                SegmentBlockState::PendingFrees => usage.waiting += block.bytes,
             }
             usage.retention = Retention::Allocations;
         }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{BestFit, FreeBlock};
+use super::{BestFit, BySize};
 use crate::policy::{MemorySource, StreamName};
 
 impl<K: StreamName> BestFit<K> {
@@ -55,15 +55,15 @@ impl<K: StreamName> BestFit<K> {
     }
 
     /// The free blocks that are whole segments, by size.
-    fn idle(&self) -> impl DoubleEndedIterator<Item = FreeBlock> {
+    fn idle(&self) -> impl DoubleEndedIterator<Item = BySize> {
         self.free.iter().copied().filter(|free| {
             let record = &self.blocks[free.slot];
             (record.previous, record.next) == (None, None)
         })
     }
 
-    fn release<S: MemorySource>(&mut self, source: &mut S, segment: FreeBlock) -> u64 {
-        let FreeBlock { bytes, address, slot } = segment;
+    fn release<S: MemorySource>(&mut self, source: &mut S, segment: BySize) -> u64 {
+        let BySize { bytes, address, slot } = segment;
         self.free.remove(&segment);
         self.blocks.remove(slot);
         source.release(address, bytes);

@@ -8,10 +8,10 @@ const UNIT: u64 = 512;
 const PAGE: u64 = 4096;
 
 /// To take less at a time would not pay: page-locking waits for all devices.
-const LEAST_SEGMENT: u64 = 1 << 20;
+const MIN_SEGMENT: u64 = 1 << 20;
 
 /// The most that is taken beyond what a request needs.
-const MOST_AHEAD: u64 = 64 << 20;
+const MAX_AHEAD: u64 = 64 << 20;
 
 /// The size of a block for a request.
 pub(super) fn of(bytes: u64) -> u64 {
@@ -27,14 +27,14 @@ pub(super) fn in_pages(size: u64) -> u64 {
 /// several such blocks if what is free stays an eighth of what is in use, so that few calls lead to a
 /// large amount.
 pub(super) fn segment(size: u64, active: u64, free: u64) -> u64 {
-    let usage = (active.saturating_add(size) / 8).min(MOST_AHEAD);
+    let usage = (active.saturating_add(size) / 8).min(MAX_AHEAD);
     let ahead = size.saturating_add(usage.saturating_sub(free));
     // A small request may be far less than a segment, but not again and again.
-    let least = if free <= usage.saturating_add(size) { LEAST_SEGMENT } else { 0 };
+    let least = if free <= usage.saturating_add(size) { MIN_SEGMENT } else { 0 };
     // In whole pages, so that what rounds up to some of them is no more.
     match (ahead.max(least) / PAGE * PAGE) / size {
         0 | 1 => class(size),
-        several if size * several > LEAST_SEGMENT => in_pages(size * several),
+        several if size * several > MIN_SEGMENT => in_pages(size * several),
         several => class(size * several),
     }
 }
@@ -98,8 +98,8 @@ mod tests {
             free in 0..8 * MIB,
         ) {
             let size = of(size);
-            let most = size + ((active + size) / 8).min(MOST_AHEAD);
-            prop_assert!(segment(size, active, free) <= most.max(class(size)).max(LEAST_SEGMENT));
+            let most = size + ((active + size) / 8).min(MAX_AHEAD);
+            prop_assert!(segment(size, active, free) <= most.max(class(size)).max(MIN_SEGMENT));
         }
 
         #[test]

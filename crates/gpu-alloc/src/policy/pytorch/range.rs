@@ -7,7 +7,7 @@ use crate::policy::{Address, Physical, RequestKind, VirtualMemory};
 
 /// Reserved addresses, and which pages of them have memory.
 #[derive(Debug)]
-pub(super) struct Range {
+pub(super) struct ExpandableRange {
     address: Address,
     bytes: u64,
     page: u64,
@@ -15,18 +15,18 @@ pub(super) struct Range {
     pieces: Vec<Option<Physical>>,
 }
 
-impl Range {
+impl ExpandableRange {
     /// Reserves at least `bytes`, for pages of a size.
     pub(super) fn reserve<E>(
         memory: &mut dyn VirtualMemory<Error = E>,
         bytes: u64,
         page: u64,
-    ) -> Result<Range, Unable<E>> {
+    ) -> Result<ExpandableRange, Unable<E>> {
         let whole = bytes.checked_next_multiple_of(page);
         let bytes = whole.ok_or_else(|| Unable::no_addresses(bytes))?;
         let address =
             memory.reserve(bytes).map_err(Unable::to_get(RequestKind::Addresses, bytes))?;
-        Ok(Range { address, bytes, page, pieces: Vec::new() })
+        Ok(ExpandableRange { address, bytes, page, pieces: Vec::new() })
     }
 
     pub(super) fn addresses(&self) -> (Address, u64) {

@@ -1,6 +1,6 @@
-//! Sources in wrappers, which look on or have a say.
+//! Sources behind adaptors, which look on or have a say.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::{
     KnownVirtualMemory, MemorySource, Physical, Refusal, RequestKind, SourceCall, SourceDenial,
@@ -8,9 +8,9 @@ use super::{
 };
 use crate::policy::Address;
 
-/// What a wrapper does around the calls of a source; [`Adapted`] makes a source of both.
+/// What an adaptor does around the calls of a source; [`Adapted`] makes a source of both.
 ///
-/// Each method does nothing by default. The wrappers of this crate are such values:
+/// Each method does nothing by default. The adaptors of this crate are such values:
 /// [`Limiting`](super::Limiting), [`Logging`](super::Logging), [`SourceCounts`](super::SourceCounts) and
 /// [`OnRefusal`](super::OnRefusal). One in an `Arc<Mutex<_>>` can be looked at while its source is in
 /// use elsewhere.
@@ -25,7 +25,7 @@ pub trait Adaptor {
         Ok(())
     }
 
-    /// Learns how a call to the source went. What a wrapper refused itself was none.
+    /// Learns how a call to the source went. What an adaptor refused itself was none.
     fn called(&mut self, call: SourceCall) {
         let _ = call;
     }
@@ -39,19 +39,24 @@ pub trait Adaptor {
 
 impl<W: Adaptor> Adaptor for Arc<Mutex<W>> {
     fn admit(&mut self, kind: RequestKind, bytes: u64) -> Result<(), Refusal> {
-        self.lock().unwrap_or_else(PoisonError::into_inner).admit(kind, bytes)
+        locked(self).admit(kind, bytes)
     }
 
     fn called(&mut self, call: SourceCall) {
-        self.lock().unwrap_or_else(PoisonError::into_inner).called(call);
+        locked(self).called(call);
     }
 
     fn ask_again(&mut self, refused: &SourceDenial) -> bool {
-        self.lock().unwrap_or_else(PoisonError::into_inner).ask_again(refused)
+        locked(self).ask_again(refused)
     }
 }
 
-/// A source in a wrapper. It is a source itself, so wrappers compose: each sees the calls that the one
+/// The adaptor, also after another thread has panicked with it: it is as that thread left it.
+fn locked<A>(adaptor: &Mutex<A>) -> MutexGuard<'_, A> {
+    adaptor.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A source in an adaptor. It is a source itself, so adaptors compose: each sees the calls that the one
 /// around it lets through. It has virtual memory if the source inside has.
 ///
 /// ```
@@ -93,25 +98,25 @@ pub struct Adapted<S, W>(Around<S, W>);
 #[derive(Debug)]
 struct Around<S, W> {
     source: S,
-    wrapper: W,
+    adaptor: W,
     /// The page of the source's virtual memory, once somebody has asked for that.
     page_bytes: u64,
 }
 
 impl<S, W> Adapted<S, W> {
-    /// Puts a wrapper around a source of which nothing has been taken yet.
-    pub fn around(source: S, wrapper: W) -> Self {
-        Adapted(Around { source, wrapper, page_bytes: 0 })
+    /// Puts an adaptor around a source of which nothing has been taken yet.
+    pub fn around(source: S, adaptor: W) -> Self {
+        Adapted(Around { source, adaptor, page_bytes: 0 })
     }
 
-    /// The wrapper.
-    pub fn wrapper(&self) -> &W {
-        &self.0.wrapper
+    /// The adaptor.
+    pub fn adaptor(&self) -> &W {
+        &self.0.adaptor
     }
 
-    /// The wrapper, to change.
+    /// The adaptor, to change.
     pub fn adaptor_mut(&mut self) -> &mut W {
-        &mut self.0.wrapper
+        &mut self.0.adaptor
     }
 
     /// The source inside.
@@ -119,14 +124,14 @@ impl<S, W> Adapted<S, W> {
         &self.0.source
     }
 
-    /// The source inside, to change. The wrapper does not learn of what is asked of it so.
+    /// The source inside, to change. The adaptor does not learn of what is asked of it so.
     pub fn source_mut(&mut self) -> &mut S {
         &mut self.0.source
     }
 }
 
 impl<S: MemorySource, W: Adaptor> Around<S, W> {
-    /// Asks the source for something, as often as the wrapper wants.
+    /// Asks the source for something, as often as the adaptor wants.
     fn ask<T>(
         &mut self,
         (kind, bytes): (RequestKind, u64),
@@ -135,11 +140,11 @@ impl<S: MemorySource, W: Adaptor> Around<S, W> {
         not_given: SourceCall,
     ) -> Result<T, SourceError<S::Error>> {
         loop {
-            let outcome = match self.wrapper.admit(kind, bytes) {
+            let outcome = match self.adaptor.admit(kind, bytes) {
                 Err(refusal) => Err(refusal.into()),
                 Ok(()) => {
                     let outcome = ask(&mut self.source);
-                    self.wrapper.called(outcome.as_ref().map_or(not_given, &given));
+                    self.adaptor.called(outcome.as_ref().map_or(not_given, &given));
                     outcome
                 }
             };
@@ -148,7 +153,7 @@ impl<S: MemorySource, W: Adaptor> Around<S, W> {
                 Err(error) => error,
             };
             match Unable::to_get(kind, bytes)(error) {
-                Unable::Refused(refused) if self.wrapper.ask_again(&refused) => {}
+                Unable::Refused(refused) if self.adaptor.ask_again(&refused) => {}
                 Unable::Refused(SourceDenial { refusal, .. }) => return Err(refusal.into()),
                 Unable::Failed(failure) => return Err(SourceError::Failed(failure)),
             }
@@ -170,17 +175,17 @@ impl<S: MemorySource, W: Adaptor> MemorySource for Adapted<S, W> {
 
     fn release(&mut self, address: Address, bytes: u64) {
         self.0.source.release(address, bytes);
-        self.0.wrapper.called(SourceCall::Released { address, bytes });
+        self.0.adaptor.called(SourceCall::Released { address, bytes });
     }
 
     fn could_hold(&mut self, bytes: u64) -> Result<(), Refusal> {
-        let Around { source, wrapper, .. } = &mut self.0;
+        let Around { source, adaptor, .. } = &mut self.0;
         loop {
-            let outcome = wrapper.admit(RequestKind::Total, bytes);
+            let outcome = adaptor.admit(RequestKind::Total, bytes);
             let Err(refusal) = outcome.and_then(|()| source.could_hold(bytes)) else {
                 return Ok(());
             };
-            if !wrapper.ask_again(&SourceDenial {
+            if !adaptor.ask_again(&SourceDenial {
                 kind: RequestKind::Total,
                 bytes,
                 refusal,
@@ -215,7 +220,7 @@ impl<S: MemorySource, W: Adaptor> VirtualMemory for Around<S, W> {
 
     fn unreserve(&mut self, address: Address, bytes: u64) {
         self.source.known_virtual_memory().unreserve(address, bytes);
-        self.wrapper.called(SourceCall::Unreserved { address, bytes });
+        self.adaptor.called(SourceCall::Unreserved { address, bytes });
     }
 
     fn create(&mut self, bytes: u64) -> Result<Physical, SourceError<S::Error>> {
@@ -229,7 +234,7 @@ impl<S: MemorySource, W: Adaptor> VirtualMemory for Around<S, W> {
 
     fn destroy(&mut self, physical: Physical, bytes: u64) {
         self.source.known_virtual_memory().destroy(physical, bytes);
-        self.wrapper.called(SourceCall::Destroyed { physical, bytes });
+        self.adaptor.called(SourceCall::Destroyed { physical, bytes });
     }
 
     fn map(
@@ -257,6 +262,6 @@ impl<S: MemorySource, W: Adaptor> VirtualMemory for Around<S, W> {
 
     fn unmap(&mut self, address: Address, bytes: u64) {
         self.source.known_virtual_memory().unmap(address, bytes);
-        self.wrapper.called(SourceCall::Unmapped { address, bytes });
+        self.adaptor.called(SourceCall::Unmapped { address, bytes });
     }
 }

@@ -23,7 +23,7 @@ use crate::policy::Statistic;
 /// let one = source.allocate(2 << 20).unwrap();
 /// let two = source.allocate(4 << 20).unwrap();
 /// source.release(one, 2 << 20);
-/// let SourceCounts { segments, bytes, .. } = source.wrapper();
+/// let SourceCounts { segments, bytes, .. } = source.adaptor();
 /// assert_eq!((segments.current, segments.peak), (1, 2));
 /// assert_eq!((bytes.current, bytes.peak, bytes.allocated), (4 << 20, 6 << 20, 6 << 20));
 /// # source.release(two, 4 << 20);

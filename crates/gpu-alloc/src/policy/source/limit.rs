@@ -78,11 +78,11 @@ impl<S> Limit<S> {
 
     /// [`Limiting::limit`].
     pub fn limit(&self) -> Option<u64> {
-        self.wrapper().limit()
+        self.adaptor().limit()
     }
 
     /// [`Limiting::held`].
     pub fn held(&self) -> u64 {
-        self.wrapper().held()
+        self.adaptor().held()
     }
 }

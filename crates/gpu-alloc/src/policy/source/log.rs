@@ -35,7 +35,7 @@ impl<S> Log<S> {
 
     /// [`Logging::all`].
     pub fn calls(&self) -> &[SourceCall] {
-        self.wrapper().all()
+        self.adaptor().all()
     }
 
     /// [`Logging::take`].

@@ -21,7 +21,7 @@ pub(crate) use self::trusted::Sealed as SealedSource;
 pub use self::trusted::TrustedSource;
 use super::Address;
 
-/// Memory in large pieces: a driver, a model of one in a test, or a wrapper around another source.
+/// Memory in large pieces: a driver, a model of one in a test, or an adaptor around another source.
 ///
 /// Policies rely on what is said here of the memory that a source provides, and on addresses that do
 /// not wrap around. Over a source that breaks its word they may panic, or hand out one range twice.
@@ -129,7 +129,7 @@ pub trait VirtualMemory {
     fn unmap(&mut self, address: Address, bytes: u64);
 }
 
-/// For wrappers of a source that has virtual memory, and offers it on as its own.
+/// For adaptors of a source that has virtual memory, and offers it on as its own.
 pub(super) trait KnownVirtualMemory: MemorySource {
     /// The virtual memory of a source that was seen to have some.
     fn known_virtual_memory(&mut self) -> &mut dyn VirtualMemory<Error = Self::Error> {

@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::{Adaptor, SourceDenial};
 
-/// Logging a function when the source refuses: it may make room elsewhere, outside of the allocator, and
+/// Calls a function when the source refuses: it may make room elsewhere, outside of the allocator, and
 /// says whether to ask again. RMM has a `failure_callback_resource_adaptor` for that.
 ///
 /// It is called each time, also where the policy would do without: one that gives back what it does

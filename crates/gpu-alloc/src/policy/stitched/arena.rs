@@ -6,7 +6,7 @@ use std::ops::Range;
 use super::bins::Bins;
 use super::idle::IdlePages;
 use super::pages::PAGE;
-use crate::policy::slab::Slot;
+use crate::policy::slab::SlabIndex;
 use crate::policy::{Pool, StreamAndPool};
 
 /// The number of an arena, and of its stream cache.
@@ -20,13 +20,13 @@ pub(super) struct ArenaId {
 /// arenas a page or more at a time; in between, each keeps what is free for itself, so that whoever
 /// allocates on one stream waits for no other.
 #[derive(Debug)]
-pub(super) struct Arena<K> {
+pub(super) struct StreamArena<K> {
     pub(super) owner: StreamAndPool<K>,
     pub(super) pool: Pool,
     /// What can be handed out as it is.
     pub(super) free_blocks: Bins,
     /// The vacant spans by address.
-    pub(super) vacant: BTreeSet<(u64, Slot)>,
+    pub(super) vacant: BTreeSet<(u64, SlabIndex)>,
     pub(super) regions: Vec<Region>,
     /// The pages that nobody has held anything of since some tick.
     pub(super) idle: IdlePages<K>,
@@ -40,14 +40,14 @@ pub(super) struct Region {
     pub(super) address: u64,
     pub(super) bytes: u64,
     /// Its first span, which it keeps: the lower one of two stays when they are cut or joined.
-    pub(super) first: Slot,
+    pub(super) first: SlabIndex,
     /// What is mapped at each page, up to the last that ever had memory.
-    chunks: Vec<Option<Slot>>,
+    chunks: Vec<Option<SlabIndex>>,
 }
 
-impl<K> Arena<K> {
+impl<K> StreamArena<K> {
     pub(super) fn new(owner: StreamAndPool<K>, pool: Pool) -> Self {
-        Arena {
+        StreamArena {
             owner,
             pool,
             free_blocks: Bins::default(),
@@ -59,7 +59,7 @@ impl<K> Arena<K> {
     }
 
     /// The chunk of physical memory that is mapped at a page; the page must be in a region.
-    pub(super) fn chunk_at(&self, page: u64) -> Option<Slot> {
+    pub(super) fn chunk_at(&self, page: u64) -> Option<SlabIndex> {
         self.region_of(page).chunk_at(page)
     }
 
@@ -70,7 +70,7 @@ impl<K> Arena<K> {
     }
 
     /// Notes what is mapped at `pages` pages from one on.
-    pub(super) fn set_chunks(&mut self, page: u64, pages: u64, chunk: Option<Slot>) {
+    pub(super) fn set_chunks(&mut self, page: u64, pages: u64, chunk: Option<SlabIndex>) {
         self.idle.forget(page..page + pages);
         let region = self.regions.iter_mut().find(|region| region.holds(page));
         let region = region.expect("the page is in a region of the arena");
@@ -84,12 +84,12 @@ impl<K> Arena<K> {
 }
 
 impl Region {
-    pub(super) fn new(address: u64, bytes: u64, first: Slot) -> Region {
+    pub(super) fn new(address: u64, bytes: u64, first: SlabIndex) -> Region {
         Region { address, bytes, first, chunks: Vec::new() }
     }
 
     /// The chunk that is mapped at a page of the region.
-    pub(super) fn chunk_at(&self, page: u64) -> Option<Slot> {
+    pub(super) fn chunk_at(&self, page: u64) -> Option<SlabIndex> {
         self.chunks.get(self.index(page)).copied().flatten()
     }
 

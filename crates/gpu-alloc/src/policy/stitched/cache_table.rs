@@ -3,10 +3,10 @@
 use std::collections::VecDeque;
 use std::ops::{Index, IndexMut};
 
-use super::arena::{Arena, ArenaId};
-use super::span::{Span, Spans};
+use super::arena::{ArenaId, StreamArena};
+use super::span::{Span, SpanTable};
 use super::stream_cache::{SHARED, StreamCache};
-use crate::policy::slab::Slot;
+use crate::policy::slab::SlabIndex;
 use crate::policy::{Pool, StreamName};
 
 /// The stream caches of a policy by their numbers. The first is the shared one.
@@ -41,7 +41,7 @@ impl<K: StreamName> CacheTable<K> {
     /// A stream cache for a stream: a new one as long as there may be more, or else one that was left.
     pub(super) fn add(&mut self, stream: K) -> Option<&StreamCache<K>> {
         let number = self.all.len();
-        if number < Slot::SLABS {
+        if number < SlabIndex::SLABS {
             self.all.push(Some(Box::new(StreamCache::of_stream(number, stream))));
             return Some(self.cache(number));
         }
@@ -83,16 +83,16 @@ impl<K: StreamName> CacheTable<K> {
         self.all[number] = Some(cache);
     }
 
-    pub(super) fn arena(&self, id: ArenaId) -> &Arena<K> {
+    pub(super) fn arena(&self, id: ArenaId) -> &StreamArena<K> {
         &self.cache(id.cache.into()).arenas[id.index as usize]
     }
 
-    pub(super) fn arena_mut(&mut self, id: ArenaId) -> &mut Arena<K> {
+    pub(super) fn arena_mut(&mut self, id: ArenaId) -> &mut StreamArena<K> {
         &mut self.cache_mut(id.cache.into()).arenas[id.index as usize]
     }
 
     /// The spans that an arena's are among.
-    pub(super) fn of(&self, arena: ArenaId) -> &Spans<K> {
+    pub(super) fn of(&self, arena: ArenaId) -> &SpanTable<K> {
         &self.cache(arena.cache.into()).spans
     }
 
@@ -107,32 +107,32 @@ impl<K: StreamName> CacheTable<K> {
     }
 
     /// The spans from `slot` on, in order.
-    pub(super) fn from(&self, slot: Slot) -> impl Iterator<Item = (Slot, &Span<K>)> {
+    pub(super) fn from(&self, slot: SlabIndex) -> impl Iterator<Item = (SlabIndex, &Span<K>)> {
         self.cache(slot.slab()).spans.from(slot)
     }
 
     /// The span from `slot` on that holds an address of the same region.
-    pub(super) fn find_from(&self, slot: Slot, address: u64) -> Slot {
+    pub(super) fn find_from(&self, slot: SlabIndex, address: u64) -> SlabIndex {
         self.cache(slot.slab()).spans.find_from(slot, address)
     }
 
     /// Lists a free span that was in no list, joined with neighbours in the same state.
-    pub(super) fn settle(&mut self, slot: Slot) -> Slot {
+    pub(super) fn settle(&mut self, slot: SlabIndex) -> SlabIndex {
         self.cache_mut(slot.slab()).settle(slot)
     }
 
     /// Puts a span into the list of its arena that it belongs to.
-    pub(super) fn list(&mut self, slot: Slot) {
+    pub(super) fn list(&mut self, slot: SlabIndex) {
         self.cache_mut(slot.slab()).list(slot);
     }
 
     /// Cuts the range out of a listed span; the middle is in no list.
-    pub(super) fn cut_out(&mut self, slot: Slot, start: u64, end: u64) -> Slot {
+    pub(super) fn cut_out(&mut self, slot: SlabIndex, start: u64, end: u64) -> SlabIndex {
         self.cache_mut(slot.slab()).cut_out(slot, start, end)
     }
 
     /// Joins a span with the one that follows it.
-    pub(super) fn join_next(&mut self, slot: Slot) {
+    pub(super) fn join_next(&mut self, slot: SlabIndex) {
         self.cache_mut(slot.slab()).spans.join_next(slot);
     }
 
@@ -142,33 +142,33 @@ impl<K: StreamName> CacheTable<K> {
     }
 
     /// Removes a region of an arena that is one listed span.
-    pub(super) fn remove_region(&mut self, arena: ArenaId, first: Slot) {
+    pub(super) fn remove_region(&mut self, arena: ArenaId, first: SlabIndex) {
         let cache = self.cache_mut(arena.cache.into());
         cache.unlist(first);
         cache.spans.remove_region(first);
     }
 
     /// A free block of an arena for `bytes`, and its first address.
-    pub(super) fn free_block_for(&self, arena: ArenaId, bytes: u64) -> Option<(Slot, u64)> {
+    pub(super) fn free_block_for(&self, arena: ArenaId, bytes: u64) -> Option<(SlabIndex, u64)> {
         self.cache(arena.cache.into()).free_block_for(arena, bytes)
     }
 
     /// The span that a slot may name, if it is one.
-    pub(super) fn get(&self, slot: Slot) -> Option<&Span<K>> {
+    pub(super) fn get(&self, slot: SlabIndex) -> Option<&Span<K>> {
         self.all.get(slot.slab())?.as_deref().expect(AT_HOME).spans.get(slot)
     }
 }
 
-impl<K: StreamName> Index<Slot> for CacheTable<K> {
+impl<K: StreamName> Index<SlabIndex> for CacheTable<K> {
     type Output = Span<K>;
 
-    fn index(&self, slot: Slot) -> &Span<K> {
+    fn index(&self, slot: SlabIndex) -> &Span<K> {
         &self.cache(slot.slab()).spans[slot]
     }
 }
 
-impl<K: StreamName> IndexMut<Slot> for CacheTable<K> {
-    fn index_mut(&mut self, slot: Slot) -> &mut Span<K> {
+impl<K: StreamName> IndexMut<SlabIndex> for CacheTable<K> {
+    fn index_mut(&mut self, slot: SlabIndex) -> &mut Span<K> {
         &mut self.cache_mut(slot.slab()).spans[slot]
     }
 }

@@ -10,7 +10,7 @@ use super::pages::{PAGE, touched};
 use super::placement;
 use super::span::{Span, SpanState};
 use super::stream_cache::pool_of;
-use crate::policy::slab::Slot;
+use crate::policy::slab::SlabIndex;
 use crate::policy::{
     Address, Certificate, ClosestPlace, OutOfMemoryReport, PoolOf, RequestKind, Retention,
     SegmentUsage, SourceDenial, StreamAndPool, StreamName,
@@ -75,7 +75,7 @@ impl<K: StreamName> Stitched<K> {
 
     /// Each chunk of physical memory, those that are mapped nowhere first.
     pub(super) fn usages(&self) -> Vec<SegmentUsage> {
-        let usage = |(slot, chunk): (Slot, &PhysicalChunk)| {
+        let usage = |(slot, chunk): (SlabIndex, &PhysicalChunk)| {
             let address = chunk.mapped_at.map(|(_, page)| Address(page * PAGE));
             let retention = Retention::None;
             (slot, SegmentUsage { address, bytes: chunk.bytes(), held: 0, waiting: 0, retention })
@@ -97,9 +97,9 @@ impl<K: StreamName> Stitched<K> {
     fn claim(
         &self,
         arena: ArenaId,
-        slot: Slot,
+        slot: SlabIndex,
         span: &Span<K>,
-        usages: &mut BTreeMap<Slot, SegmentUsage>,
+        usages: &mut BTreeMap<SlabIndex, SegmentUsage>,
     ) {
         let retention = match span.state {
             SpanState::Vacant | SpanState::Stale | SpanState::Unused => return,

@@ -2,7 +2,7 @@
 
 use super::arena::ArenaId;
 use super::pages::PAGE;
-use crate::policy::slab::{Slab, Slot};
+use crate::policy::slab::{Slab, SlabIndex};
 use crate::policy::source::KnownVirtualMemory;
 use crate::policy::{MemorySource, Physical, SourceError};
 
@@ -26,7 +26,7 @@ impl PhysicalChunk {
 pub(super) struct ChunkStore {
     chunks: Slab<PhysicalChunk>,
     /// Chunks that are mapped nowhere, of no use to anybody before.
-    spare: Vec<Slot>,
+    spare: Vec<SlabIndex>,
     pages: u64,
     made: u64,
     destroyed: u64,
@@ -47,11 +47,11 @@ impl ChunkStore {
         (self.made, self.destroyed) = (0, 0);
     }
 
-    pub(super) fn get(&self, chunk: Slot) -> &PhysicalChunk {
+    pub(super) fn get(&self, chunk: SlabIndex) -> &PhysicalChunk {
         &self.chunks[chunk]
     }
 
-    pub(super) fn entries(&self) -> impl Iterator<Item = (Slot, &PhysicalChunk)> {
+    pub(super) fn entries(&self) -> impl Iterator<Item = (SlabIndex, &PhysicalChunk)> {
         self.chunks.entries()
     }
 
@@ -60,7 +60,7 @@ impl ChunkStore {
         &mut self,
         source: &mut S,
         pages: u64,
-    ) -> Result<Slot, SourceError<S::Error>> {
+    ) -> Result<SlabIndex, SourceError<S::Error>> {
         let physical = source.known_virtual_memory().create(pages * PAGE)?;
         self.pages += pages;
         self.made += 1;
@@ -68,14 +68,14 @@ impl ChunkStore {
     }
 
     /// Notes that a chunk is mapped from a page of an arena on.
-    pub(super) fn note_mapped(&mut self, chunk: Slot, arena: ArenaId, page: u64) {
+    pub(super) fn note_mapped(&mut self, chunk: SlabIndex, arena: ArenaId, page: u64) {
         self.chunks[chunk].mapped_at = Some((arena, page));
     }
 
     /// Notes that a chunk is mapped nowhere, to be mapped elsewhere at once.
     ///
     /// Returns where it was mapped, unless it was spare.
-    pub(super) fn take(&mut self, chunk: Slot) -> Option<(ArenaId, u64)> {
+    pub(super) fn take(&mut self, chunk: SlabIndex) -> Option<(ArenaId, u64)> {
         let mapped_at = self.chunks[chunk].mapped_at.take();
         if mapped_at.is_none() {
             self.spare.retain(|spare| *spare != chunk);
@@ -84,13 +84,13 @@ impl ChunkStore {
     }
 
     /// Notes that a chunk is mapped nowhere and that nobody needs it now.
-    pub(super) fn make_spare(&mut self, chunk: Slot) {
+    pub(super) fn make_spare(&mut self, chunk: SlabIndex) {
         self.chunks[chunk].mapped_at = None;
         self.spare.push(chunk);
     }
 
     /// The spare chunks, with their pages.
-    pub(super) fn spare(&self) -> impl Iterator<Item = (Slot, u64)> {
+    pub(super) fn spare(&self) -> impl Iterator<Item = (SlabIndex, u64)> {
         self.spare.iter().map(|chunk| (*chunk, self.chunks[*chunk].pages))
     }
 

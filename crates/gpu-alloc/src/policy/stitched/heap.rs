@@ -3,15 +3,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-use super::arena::{Arena, ArenaId};
+use super::arena::{ArenaId, StreamArena};
 use super::cache_table::CacheTable;
 use super::pages::{PAGE, whole};
 use super::span::{Span, SpanState};
 use super::stream_cache::SHARED;
-use crate::policy::pending::Pending;
-use crate::policy::slab::Slot;
+use crate::policy::pending::PendingFrees;
+use crate::policy::slab::SlabIndex;
 use crate::policy::source::KnownVirtualMemory;
-use crate::policy::uses::Uses;
+use crate::policy::uses::LastUses;
 use crate::policy::{Address, MemorySource, Pool, PoolId, PoolOf, StreamAndPool, StreamName};
 
 /// A stream's two arenas.
@@ -31,17 +31,17 @@ pub(super) struct SpanHeap<K> {
     pools: BTreeSet<PoolOf>,
     /// Memory of graphs that was freed and waits for work on other streams, and how far each stream
     /// is known to have come.
-    pub(super) pending: Pending<K>,
+    pub(super) pending: PendingFrees<K>,
     /// Counts requests and frees, to tell what was freed first.
     pub(super) clock: u64,
 }
 
 impl<K: StreamName> SpanHeap<K> {
-    pub(super) fn arena(&self, arena: ArenaId) -> &Arena<K> {
+    pub(super) fn arena(&self, arena: ArenaId) -> &StreamArena<K> {
         self.caches.arena(arena)
     }
 
-    pub(super) fn arena_mut(&mut self, arena: ArenaId) -> &mut Arena<K> {
+    pub(super) fn arena_mut(&mut self, arena: ArenaId) -> &mut StreamArena<K> {
         self.caches.arena_mut(arena)
     }
 
@@ -81,13 +81,13 @@ impl<K: StreamName> SpanHeap<K> {
             self.add_stream(owner.stream);
             return self.arena_of[&(owner, pool)];
         }
-        let id = self.shared_arena(Arena::new(owner, pool));
+        let id = self.shared_arena(StreamArena::new(owner, pool));
         self.arena_of.insert((owner, pool), id);
         id
     }
 
     /// Puts an arena into the shared cache.
-    fn shared_arena(&mut self, arena: Arena<K>) -> ArenaId {
+    fn shared_arena(&mut self, arena: StreamArena<K>) -> ArenaId {
         if let Some(id) = self.retired.pop() {
             *self.arena_mut(id) = arena;
             return id;
@@ -104,7 +104,7 @@ impl<K: StreamName> SpanHeap<K> {
             Some(cache) => POOLS.map(|pool| cache.id(pool as u32)),
             None => POOLS.map(|pool| match self.caches.take_left(stream, pool) {
                 Some(left) => left,
-                None => self.shared_arena(Arena::new(owner, pool)),
+                None => self.shared_arena(StreamArena::new(owner, pool)),
             }),
         };
         self.arena_of.extend(POOLS.map(|pool| (owner, pool)).into_iter().zip(own));
@@ -182,35 +182,35 @@ impl<K: StreamName> SpanHeap<K> {
     }
 
     /// Whether all uses of a span are known to be over.
-    pub(super) fn is_over(&self, slot: Slot) -> bool {
+    pub(super) fn is_over(&self, slot: SlabIndex) -> bool {
         let span = &self.caches[slot];
         let own = self.stream_of(span.arena);
         span.uses.all(own).all(|(stream, sequence)| self.has_completed(stream, sequence))
     }
 
     /// Whether a span that was at an address when it became stale is so still.
-    pub(super) fn is_stale_at(&self, slot: Slot, address: u64) -> bool {
+    pub(super) fn is_stale_at(&self, slot: SlabIndex, address: u64) -> bool {
         let stale = |span: &Span<K>| span.state == SpanState::Stale && span.address == address;
         self.caches.get(slot).is_some_and(stale)
     }
 
     /// Makes a free block of memory that is in no list.
-    pub(super) fn make_free_block(&mut self, slot: Slot) {
+    pub(super) fn make_free_block(&mut self, slot: SlabIndex) {
         self.caches[slot].state = SpanState::Free;
         self.caches.settle(slot);
     }
 
     /// Notes that nothing is mapped at a span any more, which is in no list.
-    pub(super) fn vacate(&mut self, slot: Slot) {
+    pub(super) fn vacate(&mut self, slot: SlabIndex) {
         let span = &mut self.caches[slot];
         span.state = SpanState::Vacant;
-        span.uses = Uses::none();
+        span.uses = LastUses::none();
         span.is_recycled = false;
         self.caches.settle(slot);
     }
 
     /// Each free block that graphs do not keep, with the pages of its whole chunks.
-    pub(super) fn free_chunks(&self) -> impl Iterator<Item = (ArenaId, Slot, Range<u64>)> {
+    pub(super) fn free_chunks(&self) -> impl Iterator<Item = (ArenaId, SlabIndex, Range<u64>)> {
         let arenas = self.arena_ids().filter(|id| !self.is_kept(*id));
         arenas.flat_map(move |id| {
             let blocks = self.arena(id).free_blocks.all_at_least(self.caches.of(id), PAGE);
@@ -219,7 +219,7 @@ impl<K: StreamName> SpanHeap<K> {
     }
 
     /// The pages of a free block that whole chunks take; they are in one run.
-    fn whole_chunks(&self, arena: ArenaId, free_block: Slot) -> Range<u64> {
+    fn whole_chunks(&self, arena: ArenaId, free_block: SlabIndex) -> Range<u64> {
         let span = &self.caches[free_block];
         let pages = whole(span.address, span.end());
         match pages.is_empty() {
@@ -268,7 +268,7 @@ impl<K: StreamName> SpanHeap<K> {
 impl<K> Default for SpanHeap<K>
 where
     CacheTable<K>: Default,
-    Pending<K>: Default,
+    PendingFrees<K>: Default,
 {
     fn default() -> Self {
         SpanHeap {
@@ -276,7 +276,7 @@ where
             arena_of: BTreeMap::new(),
             retired: Vec::new(),
             pools: BTreeSet::new(),
-            pending: Pending::default(),
+            pending: PendingFrees::default(),
             clock: 0,
         }
     }

@@ -10,9 +10,9 @@ use super::placement::Placement;
 use super::span::SpanState;
 use super::stale::StaleMappings;
 use super::supply::Supply;
-use crate::policy::slab::Slot;
+use crate::policy::slab::SlabIndex;
 use crate::policy::source::{KnownVirtualMemory, Unable};
-use crate::policy::uses::Uses;
+use crate::policy::uses::LastUses;
 use crate::policy::{
     Address, MemorySource, MemoryStats, PoolStatistics, RequestKind, SourceError, StreamName,
 };
@@ -33,14 +33,14 @@ pub(super) struct Mapper {
 /// What was mapped at vacant pages, from their first on.
 struct Mapped<K> {
     pages: Range<u64>,
-    uses: Uses<K>,
+    uses: LastUses<K>,
     is_recycled: bool,
 }
 
 /// Vacant pages of a place.
 struct Gap {
     /// The span that they are in.
-    vacant: Slot,
+    vacant: SlabIndex,
     pages: Range<u64>,
     /// The end of the vacant pages there, which the place may not need.
     room_end: u64,
@@ -61,7 +61,7 @@ impl Mapper {
         &mut self,
         source: &mut S,
         pages: u64,
-    ) -> Result<Slot, SourceError<S::Error>> {
+    ) -> Result<SlabIndex, SourceError<S::Error>> {
         let chunk = self.chunks.make(source, pages)?;
         self.calls += 1;
         Ok(chunk)
@@ -104,7 +104,8 @@ impl Mapper {
         let mut outcome = Ok(());
         for gap in gaps(heap, place.first, &pages) {
             let start = gap.pages.start;
-            let mut mapped = Mapped { pages: start..start, uses: Uses::none(), is_recycled: false };
+            let mut mapped =
+                Mapped { pages: start..start, uses: LastUses::none(), is_recycled: false };
             while mapped.pages.end < gap.pages.end && outcome.is_ok() {
                 outcome = self.map_one(heap, source, arena, supply, &gap, &mut mapped);
             }
@@ -156,7 +157,7 @@ impl Mapper {
         heap: &mut SpanHeap<K>,
         source: &mut S,
         arena: ArenaId,
-        vacant: Slot,
+        vacant: SlabIndex,
         mapped: Mapped<K>,
     ) -> Result<(), Unable<S::Error>> {
         let Mapped { pages, uses, is_recycled } = mapped;
@@ -198,9 +199,9 @@ impl Mapper {
     pub(super) fn make_stale<K: StreamName>(
         &mut self,
         heap: &mut SpanHeap<K>,
-        near: Slot,
+        near: SlabIndex,
         pages: Range<u64>,
-    ) -> Slot {
+    ) -> SlabIndex {
         let (start, end) = (pages.start * PAGE, pages.end * PAGE);
         let free_block = heap.caches.find_from(near, start);
         let slot = heap.caches.cut_out(free_block, start, end);
@@ -237,9 +238,9 @@ impl Mapper {
         &mut self,
         heap: &mut SpanHeap<K>,
         source: &mut S,
-        slot: Slot,
+        slot: SlabIndex,
     ) {
-        let is_over = |heap: &SpanHeap<K>, slot: Slot| {
+        let is_over = |heap: &SpanHeap<K>, slot: SlabIndex| {
             heap.caches[slot].state == SpanState::Stale && heap.is_over(slot)
         };
         let mut first = slot;
@@ -266,7 +267,7 @@ impl Mapper {
         heap: &mut SpanHeap<K>,
         source: &mut S,
         arena: ArenaId,
-        (near, pages): (Slot, Range<u64>),
+        (near, pages): (SlabIndex, Range<u64>),
     ) {
         let (start, end) = (pages.start * PAGE, pages.end * PAGE);
         source.known_virtual_memory().unmap(Address(start), end - start);
@@ -284,7 +285,7 @@ impl Mapper {
         &mut self,
         heap: &mut SpanHeap<K>,
         source: &mut S,
-        made: Vec<Slot>,
+        made: Vec<SlabIndex>,
     ) -> u64 {
         for chunk in made {
             let PhysicalChunk { pages, mapped_at, .. } = *self.chunks.get(chunk);
@@ -298,7 +299,7 @@ impl Mapper {
 }
 
 /// The vacant pages of a place.
-fn gaps<K: StreamName>(heap: &SpanHeap<K>, first: Slot, pages: &Range<u64>) -> Vec<Gap> {
+fn gaps<K: StreamName>(heap: &SpanHeap<K>, first: SlabIndex, pages: &Range<u64>) -> Vec<Gap> {
     let spans = heap.caches.from(first).take_while(|(_, span)| span.address < pages.end * PAGE);
     let vacant = spans.filter(|(_, span)| span.state == SpanState::Vacant);
     let gaps = vacant.map(|(vacant, span)| {

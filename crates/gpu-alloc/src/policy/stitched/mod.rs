@@ -44,7 +44,7 @@ use self::mapper::Mapper;
 use self::quarantine::Quarantine;
 use self::span::SpanState;
 use self::stream_cache::{SHARED, pool_of};
-use super::slab::Slot;
+use super::slab::SlabIndex;
 use super::{Block, MemoryStats, StreamName};
 
 /// Sluice's own policy: physical pages of 2 MiB that are put where addresses are free.
@@ -120,7 +120,7 @@ impl<K: StreamName> Stitched<K> {
     /// Hands out `bytes` of a free block at an address, for a request of an arena.
     fn hand_out(
         &mut self,
-        (free_block, address): (Slot, u64),
+        (free_block, address): (SlabIndex, u64),
         bytes: u64,
         requested: u64,
         holder: ArenaId,
@@ -144,7 +144,7 @@ impl<K: StreamName> Stitched<K> {
 
     /// Ends the wait of freed memory of the shared cache for its uses, if there was one. If its pool
     /// has ended since, graphs used it, too.
-    fn complete_free(&mut self, slot: Slot) {
+    fn complete_free(&mut self, slot: SlabIndex) {
         let clock = self.heap.clock;
         let StreamCache { spans, arenas, .. } = self.heap.caches.cache_mut(slot.slab());
         let span = &mut spans[slot];
@@ -160,7 +160,7 @@ impl<K: StreamName> Stitched<K> {
 
     /// Keeps a freed span back if other streams have used it than its own and its holder's, who
     /// would not wait, and makes it a free block otherwise. The oldest go where there are too many.
-    fn make_available(&mut self, slot: Slot) {
+    fn make_available(&mut self, slot: SlabIndex) {
         let span = &self.heap.caches[slot];
         let holder = self.heap.stream_of(span.holder);
         if span.uses.others().all(|(stream, _)| stream == holder) {

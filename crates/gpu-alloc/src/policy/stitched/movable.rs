@@ -9,7 +9,7 @@ use super::chunk::ChunkStore;
 use super::heap::SpanHeap;
 use super::pages::MAX_CHUNK_PAGES;
 use crate::policy::StreamName;
-use crate::policy::slab::Slot;
+use crate::policy::slab::SlabIndex;
 
 /// The chunks that may move, from the free block on that nobody has used for longest.
 #[derive(Debug)]
@@ -27,16 +27,16 @@ pub(super) struct Movable {
 struct ChunkRun {
     freed: u64,
     arena: ArenaId,
-    free_block: Slot,
+    free_block: SlabIndex,
     pages: Range<u64>,
 }
 
 /// A chunk that may move.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct FreeChunk {
-    pub(super) chunk: Slot,
+    pub(super) chunk: SlabIndex,
     /// A span of its region that is not after it, if it is mapped.
-    pub(super) near: Option<Slot>,
+    pub(super) near: Option<SlabIndex>,
 }
 
 impl Movable {
@@ -56,7 +56,7 @@ impl Movable {
         for (chunk, pages) in chunks.spare() {
             found[pages as usize - 1].push_back(FreeChunk { chunk, near: None });
         }
-        let may_move = |(from, free_block, _): &(ArenaId, Slot, _)| {
+        let may_move = |(from, free_block, _): &(ArenaId, SlabIndex, _)| {
             (takes_any || heap.pool_in_use(*from) == among)
                 && (!is_kept || heap.is_over(*free_block))
         };

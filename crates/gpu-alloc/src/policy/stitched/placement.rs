@@ -7,13 +7,13 @@ use super::heap::SpanHeap;
 use super::pages::{newly_taken, touched};
 use super::span::SpanState;
 use crate::policy::StreamName;
-use crate::policy::slab::Slot;
+use crate::policy::slab::SlabIndex;
 
 /// A place in free space where memory is missing.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Placement {
     /// The first span of the free space.
-    pub(super) first: Slot,
+    pub(super) first: SlabIndex,
     pub(super) address: u64,
     /// The pages where nothing is mapped.
     pub(super) missing: u64,
@@ -25,7 +25,7 @@ pub(super) fn free_block_elsewhere<K: StreamName>(
     heap: &SpanHeap<K>,
     arena: ArenaId,
     bytes: u64,
-) -> Option<(Slot, u64)> {
+) -> Option<(SlabIndex, u64)> {
     if heap.is_kept(arena) {
         return None;
     }
@@ -42,7 +42,7 @@ pub(super) fn free_block_anywhere<K: StreamName>(
     heap: &SpanHeap<K>,
     arena: ArenaId,
     bytes: u64,
-) -> Option<(Slot, u64)> {
+) -> Option<(SlabIndex, u64)> {
     let free_blocks = heap.arenas_that_serve(arena).flat_map(|one| {
         let free_blocks = heap.arena(one).free_blocks.all_at_least(heap.caches.of(one), bytes);
         free_blocks.map(|free_block| (free_block, heap.caches[free_block].address))
@@ -94,7 +94,7 @@ pub(super) fn place_for<K: StreamName>(
 }
 
 /// The first span of the free space that a free span is part of.
-fn first_free_before<K: StreamName>(heap: &SpanHeap<K>, mut slot: Slot) -> Slot {
+fn first_free_before<K: StreamName>(heap: &SpanHeap<K>, mut slot: SlabIndex) -> SlabIndex {
     while let Some(previous) = heap.caches[slot].previous
         && heap.caches[previous].is_placeable()
     {
@@ -104,7 +104,10 @@ fn first_free_before<K: StreamName>(heap: &SpanHeap<K>, mut slot: Slot) -> Slot 
 }
 
 /// The free space that begins with a span, and the free blocks in it.
-fn free_space<K: StreamName>(heap: &SpanHeap<K>, first: Slot) -> (Range<u64>, Vec<Range<u64>>) {
+fn free_space<K: StreamName>(
+    heap: &SpanHeap<K>,
+    first: SlabIndex,
+) -> (Range<u64>, Vec<Range<u64>>) {
     let start = heap.caches[first].address;
     let (mut end, mut free_blocks) = (start, Vec::new());
     for (_, span) in heap.caches.from(first).take_while(|(_, span)| span.is_placeable()) {

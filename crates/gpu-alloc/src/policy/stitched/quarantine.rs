@@ -8,7 +8,7 @@
 use std::collections::VecDeque;
 
 use super::pages::PAGE;
-use crate::policy::slab::Slot;
+use crate::policy::slab::SlabIndex;
 
 /// So much may be kept back however little is held: some batches, for most programs.
 const MIN_BOUND: u64 = 64 << 20;
@@ -20,7 +20,7 @@ const SHARE: u64 = 128;
 #[derive(Debug, Default)]
 pub(super) struct Quarantine {
     /// With their bytes, in the order in which they were freed.
-    spans: VecDeque<(Slot, u64)>,
+    spans: VecDeque<(SlabIndex, u64)>,
     bytes: u64,
     /// Whether the source has refused memory since some was last given back.
     is_scarce: bool,
@@ -37,33 +37,33 @@ impl Quarantine {
     }
 
     /// The spans, in the order in which they were freed.
-    pub(super) fn spans(&self) -> impl Iterator<Item = Slot> {
+    pub(super) fn spans(&self) -> impl Iterator<Item = SlabIndex> {
         self.spans.iter().map(|(span, _)| *span)
     }
 
-    pub(super) fn push(&mut self, span: Slot, bytes: u64) {
+    pub(super) fn push(&mut self, span: SlabIndex, bytes: u64) {
         self.bytes += bytes;
         self.spans.push_back((span, bytes));
     }
 
     /// Takes out the span that was freed first.
-    pub(super) fn pop_oldest(&mut self) -> Option<Slot> {
+    pub(super) fn pop_oldest(&mut self) -> Option<SlabIndex> {
         self.take(0)
     }
 
     /// Takes out the span that was freed first where more is kept back than may be, by a policy of
     /// which so many bytes were held at most.
-    pub(super) fn pop_surplus(&mut self, most_held: u64) -> Option<Slot> {
+    pub(super) fn pop_surplus(&mut self, most_held: u64) -> Option<SlabIndex> {
         if self.bytes > self.bound(most_held) { self.pop_oldest() } else { None }
     }
 
     /// Takes out the first freed of the spans that fit.
-    pub(super) fn take_first(&mut self, fits: impl Fn(Slot) -> bool) -> Option<Slot> {
+    pub(super) fn take_first(&mut self, fits: impl Fn(SlabIndex) -> bool) -> Option<SlabIndex> {
         let index = self.spans.iter().position(|(span, _)| fits(*span))?;
         self.take(index)
     }
 
-    fn take(&mut self, index: usize) -> Option<Slot> {
+    fn take(&mut self, index: usize) -> Option<SlabIndex> {
         let (span, bytes) = self.spans.remove(index)?;
         self.bytes -= bytes;
         Some(span)
@@ -91,7 +91,7 @@ mod tests {
 
     #[test]
     fn spans_leave_in_the_order_of_their_frees_and_more_may_stay_where_more_was_held() {
-        let spans = [1, 2, 3].map(|index| Slot::at(0, index));
+        let spans = [1, 2, 3].map(|index| SlabIndex::at(0, index));
         let mut quarantine = Quarantine::default();
         spans.iter().for_each(|span| quarantine.push(*span, MIN_BOUND / 2));
         assert_eq!(quarantine.pop_surplus(2 * MIN_BOUND * SHARE), None);

@@ -7,7 +7,7 @@ use super::placement::{self, Placement};
 use super::span::SpanState;
 use super::stream_cache::StreamCache;
 use super::supply::Supply;
-use crate::policy::slab::Slot;
+use crate::policy::slab::SlabIndex;
 use crate::policy::source::{KnownVirtualMemory, Unable};
 use crate::policy::{Address, MemorySource, Pool, RequestKind, StreamName};
 
@@ -31,7 +31,7 @@ const CALLS_FOR_A_PAGE: u64 = 32;
 const MAX_UNMAPPED_AT_ONCE: usize = 64;
 
 /// A free block, and an address in it where a request is served.
-type BlockAt = (Slot, u64);
+type BlockAt = (SlabIndex, u64);
 
 impl<K: StreamName> Stitched<K> {
     /// Makes a free block for `bytes`, if need be of what is kept back, and in the end of all that
@@ -166,7 +166,7 @@ impl<K: StreamName> Stitched<K> {
     /// with what is kept back.
     fn free_block_from_quarantine(&mut self, arena: ArenaId, bytes: u64) -> Option<BlockAt> {
         let heap = &self.heap;
-        let fits = |slot: Slot| {
+        let fits = |slot: SlabIndex| {
             let span = &heap.caches[slot];
             span.arena == arena && span.bytes >= bytes
         };
@@ -194,12 +194,12 @@ impl<K: StreamName> Stitched<K> {
     }
 
     /// Free spans that are no free blocks yet, and the free blocks that they will be joined with.
-    pub(super) fn unjoined(&self) -> impl Iterator<Item = Slot> {
+    pub(super) fn unjoined(&self) -> impl Iterator<Item = SlabIndex> {
         let caches = &self.heap.caches;
         let fresh = caches.caches().filter_map(StreamCache::fresh);
         self.quarantine.spans().chain(fresh).flat_map(|slot| {
             let neighbours = [caches[slot].previous, caches[slot].next];
-            let is_free = |slot: &Slot| caches[*slot].state == SpanState::Free;
+            let is_free = |slot: &SlabIndex| caches[*slot].state == SpanState::Free;
             std::iter::once(slot).chain(neighbours.into_iter().flatten().filter(is_free))
         })
     }

@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use super::Stitched;
 use super::arena::ArenaId;
 use super::span::{Span, SpanState};
-use crate::policy::slab::Slot;
+use crate::policy::slab::SlabIndex;
 use crate::policy::{
     Address, BlockSnapshot, BlockState, Inspect, PoolId, SegmentSnapshot, SegmentUsage, StreamName,
 };
 
 /// What each waiting span waits for.
-type WaitsBySpan<K> = BTreeMap<Slot, Vec<(K, u64)>>;
+type WaitsBySpan<K> = BTreeMap<SlabIndex, Vec<(K, u64)>>;
 
 impl<K: StreamName> Inspect for Stitched<K> {
     fn snapshot(&self) -> Vec<SegmentSnapshot<K>> {
@@ -50,7 +50,7 @@ impl<K: StreamName> Stitched<K> {
     fn segments(
         &self,
         arena: ArenaId,
-        first: Slot,
+        first: SlabIndex,
         waits: &WaitsBySpan<K>,
     ) -> Vec<SegmentSnapshot<K>> {
         let spans: Vec<_> = self.heap.caches.from(first).collect();
@@ -73,7 +73,7 @@ impl<K: StreamName> Stitched<K> {
     fn segment(
         &self,
         arena: ArenaId,
-        spans: &[(Slot, &Span<K>)],
+        spans: &[(SlabIndex, &Span<K>)],
         waits: &WaitsBySpan<K>,
     ) -> SegmentSnapshot<K> {
         let owner = self.heap.arena(arena).owner;
@@ -102,7 +102,7 @@ fn is_used<K>(span: &Span<K>) -> bool {
 
 /// The blocks of a segment. Free memory is one, also where a part of it is kept back.
 fn blocks<K: StreamName>(
-    spans: &[(Slot, &Span<K>)],
+    spans: &[(SlabIndex, &Span<K>)],
     waits: &WaitsBySpan<K>,
 ) -> Vec<BlockSnapshot<K>> {
     let runs = spans.chunk_by(|(_, one), (_, next)| one.is_at_hand() && next.is_at_hand());

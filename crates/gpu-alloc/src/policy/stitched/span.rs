@@ -3,8 +3,8 @@
 use std::ops::{Index, IndexMut};
 
 use super::arena::ArenaId;
-use crate::policy::slab::Slot;
-use crate::policy::uses::Uses;
+use crate::policy::slab::SlabIndex;
+use crate::policy::uses::LastUses;
 use crate::policy::{Block, StreamName};
 
 /// A range of addresses that are all in one state. Neighbours in the same state are one span, but
@@ -19,15 +19,15 @@ pub(super) struct Span<K> {
     /// another stream's.
     pub(super) holder: ArenaId,
     /// The neighbours in the region.
-    pub(super) previous: Option<Slot>,
-    pub(super) next: Option<Slot>,
+    pub(super) previous: Option<SlabIndex>,
+    pub(super) next: Option<SlabIndex>,
     /// The neighbours among free blocks of like size.
-    pub(super) smaller: Option<Slot>,
-    pub(super) larger: Option<Slot>,
+    pub(super) smaller: Option<SlabIndex>,
+    pub(super) larger: Option<SlabIndex>,
     /// What was asked for, where it is held.
     pub(super) requested: u64,
     /// The last uses of any byte, by whoever held it.
-    pub(super) uses: Uses<K>,
+    pub(super) uses: LastUses<K>,
     /// Whether any byte was handed out since its page was made.
     pub(super) is_recycled: bool,
     /// When any byte was freed last, by the policy's count of operations.
@@ -81,29 +81,29 @@ impl<K> Span<K> {
 
 /// The spans of all regions of a stream cache.
 #[derive(Debug)]
-pub(super) struct Spans<K> {
+pub(super) struct SpanTable<K> {
     cache: usize,
     records: Vec<Span<K>>,
     /// The places of spans that were joined with others, to be used again.
-    unused: Vec<Slot>,
+    unused: Vec<SlabIndex>,
 }
 
-impl<K: StreamName> Spans<K> {
+impl<K: StreamName> SpanTable<K> {
     pub(super) fn new(cache: usize) -> Self {
-        Spans { cache, records: Vec::new(), unused: Vec::new() }
+        SpanTable { cache, records: Vec::new(), unused: Vec::new() }
     }
 
-    fn insert(&mut self, span: Span<K>) -> Slot {
+    fn insert(&mut self, span: Span<K>) -> SlabIndex {
         if let Some(slot) = self.unused.pop() {
             self.records[slot.index()] = span;
             return slot;
         }
         self.records.push(span);
-        Slot::at(self.cache, self.records.len() - 1)
+        SlabIndex::at(self.cache, self.records.len() - 1)
     }
 
     /// Adds a region of addresses as one vacant span.
-    pub(super) fn add_region(&mut self, arena: ArenaId, address: u64, bytes: u64) -> Slot {
+    pub(super) fn add_region(&mut self, arena: ArenaId, address: u64, bytes: u64) -> SlabIndex {
         self.insert(Span {
             address,
             bytes,
@@ -115,24 +115,24 @@ impl<K: StreamName> Spans<K> {
             smaller: None,
             larger: None,
             requested: 0,
-            uses: Uses::none(),
+            uses: LastUses::none(),
             is_recycled: false,
             freed: 0,
         })
     }
 
     /// Removes a region that is one span.
-    pub(super) fn remove_region(&mut self, slot: Slot) {
+    pub(super) fn remove_region(&mut self, slot: SlabIndex) {
         self.remove(slot);
     }
 
-    fn remove(&mut self, slot: Slot) {
+    fn remove(&mut self, slot: SlabIndex) {
         self[slot].state = SpanState::Unused;
         self.unused.push(slot);
     }
 
     /// The span of a block that claims to be of this stream cache.
-    pub(super) fn get(&self, slot: Slot) -> Option<&Span<K>> {
+    pub(super) fn get(&self, slot: SlabIndex) -> Option<&Span<K>> {
         self.records.get(slot.index())
     }
 
@@ -145,7 +145,7 @@ impl<K: StreamName> Spans<K> {
     }
 
     /// Cuts a span at an address within it; returns what follows there.
-    pub(super) fn cut(&mut self, slot: Slot, address: u64) -> Slot {
+    pub(super) fn cut(&mut self, slot: SlabIndex, address: u64) -> SlabIndex {
         let span = &mut self[slot];
         debug_assert!(span.address < address && address < span.end());
         let rest = Span {
@@ -169,10 +169,10 @@ impl<K: StreamName> Spans<K> {
     }
 
     /// Joins a span with the one that follows it.
-    pub(super) fn join_next(&mut self, slot: Slot) {
+    pub(super) fn join_next(&mut self, slot: SlabIndex) {
         let next_slot = self[slot].next.expect("only a span with a next one is joined with it");
         let next = &mut self[next_slot];
-        let uses = std::mem::replace(&mut next.uses, Uses::none());
+        let uses = std::mem::replace(&mut next.uses, LastUses::none());
         let (bytes, after, freed) = (next.bytes, next.next, next.freed);
         let is_recycled = next.is_recycled;
         let span = &mut self[slot];
@@ -188,7 +188,7 @@ impl<K: StreamName> Spans<K> {
     }
 
     /// The span from `slot` on that holds an address of the same region.
-    pub(super) fn find_from(&self, mut slot: Slot, address: u64) -> Slot {
+    pub(super) fn find_from(&self, mut slot: SlabIndex, address: u64) -> SlabIndex {
         while self[slot].end() <= address {
             slot = self[slot].next.expect("the address is in the region");
         }
@@ -196,25 +196,25 @@ impl<K: StreamName> Spans<K> {
     }
 
     /// The spans from `slot` on, in order.
-    pub(super) fn from(&self, slot: Slot) -> impl Iterator<Item = (Slot, &Span<K>)> {
+    pub(super) fn from(&self, slot: SlabIndex) -> impl Iterator<Item = (SlabIndex, &Span<K>)> {
         std::iter::successors(Some((slot, &self[slot])), |(_, span)| {
             span.next.map(|next| (next, &self[next]))
         })
     }
 }
 
-impl<K> Index<Slot> for Spans<K> {
+impl<K> Index<SlabIndex> for SpanTable<K> {
     type Output = Span<K>;
 
     #[inline]
-    fn index(&self, slot: Slot) -> &Span<K> {
+    fn index(&self, slot: SlabIndex) -> &Span<K> {
         &self.records[slot.index()]
     }
 }
 
-impl<K> IndexMut<Slot> for Spans<K> {
+impl<K> IndexMut<SlabIndex> for SpanTable<K> {
     #[inline]
-    fn index_mut(&mut self, slot: Slot) -> &mut Span<K> {
+    fn index_mut(&mut self, slot: SlabIndex) -> &mut Span<K> {
         &mut self.records[slot.index()]
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use crate::policy::slab::Slot;
+use crate::policy::slab::SlabIndex;
 
 /// Old mappings, which stay until the work that used them is over.
 ///
@@ -11,14 +11,14 @@ use crate::policy::slab::Slot;
 #[derive(Debug, Default)]
 pub(super) struct StaleMappings {
     /// By span and address, the oldest first.
-    queue: VecDeque<(Slot, u64)>,
+    queue: VecDeque<(SlabIndex, u64)>,
     /// Whether anything may be over since all were looked at last.
     has_news: bool,
 }
 
 impl StaleMappings {
     /// Adds a mapping. Its uses may be over already.
-    pub(super) fn push(&mut self, span: Slot, address: u64) {
+    pub(super) fn push(&mut self, span: SlabIndex, address: u64) {
         self.queue.push_back((span, address));
         self.has_news = true;
     }
@@ -30,7 +30,10 @@ impl StaleMappings {
 
     /// Takes up to `max` of the oldest mappings to look at; none if nothing can be over since the
     /// last time. What is not over is [put back](Self::put_back).
-    pub(super) fn take_oldest(&mut self, max: usize) -> impl Iterator<Item = (Slot, u64)> + use<> {
+    pub(super) fn take_oldest(
+        &mut self,
+        max: usize,
+    ) -> impl Iterator<Item = (SlabIndex, u64)> + use<> {
         let count = match std::mem::take(&mut self.has_news) {
             true => self.queue.len().min(max),
             false => 0,
@@ -39,12 +42,12 @@ impl StaleMappings {
     }
 
     /// Puts a mapping back that work may still use, behind all others.
-    pub(super) fn put_back(&mut self, span: Slot, address: u64) {
+    pub(super) fn put_back(&mut self, span: SlabIndex, address: u64) {
         self.queue.push_back((span, address));
     }
 
     /// All mappings, the oldest first.
-    pub(super) fn iter(&self) -> impl Iterator<Item = (Slot, u64)> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = (SlabIndex, u64)> {
         self.queue.iter().copied()
     }
 }
@@ -55,7 +58,7 @@ mod tests {
 
     #[test]
     fn mappings_are_looked_at_again_only_after_a_stream_came_on() {
-        let (one, two) = (Slot::at(0, 1), Slot::at(0, 2));
+        let (one, two) = (SlabIndex::at(0, 1), SlabIndex::at(0, 2));
         let mut stale = StaleMappings::default();
         stale.push(one, 10);
         stale.push(two, 20);

@@ -1,11 +1,11 @@
 //! The memory of one stream, as far as its requests and frees need nobody else's.
 
-use super::arena::{Arena, ArenaId};
+use super::arena::{ArenaId, StreamArena};
 use super::pages::{PAGE, touched};
-use super::span::{SpanState, Spans};
-use crate::policy::slab::Slot;
+use super::span::{SpanState, SpanTable};
+use crate::policy::slab::SlabIndex;
 use crate::policy::stream_caches::LocalStats;
-use crate::policy::uses::Uses;
+use crate::policy::uses::LastUses;
 use crate::policy::{Address, Block, Pool, StreamName};
 
 /// Blocks are multiples of this.
@@ -29,13 +29,13 @@ pub struct StreamCache<K> {
     number: usize,
     /// Whose it is, unless it is shared, or its stream is gone.
     stream: Option<K>,
-    pub(super) spans: Spans<K>,
+    pub(super) spans: SpanTable<K>,
     /// That for small requests, and that for large ones; in the shared cache, as they came.
-    pub(super) arenas: Vec<Arena<K>>,
+    pub(super) arenas: Vec<StreamArena<K>>,
     /// What was freed last. A request of just that size gets it, and otherwise it is joined with its
     /// neighbours before anything else is done: to free and to allocate by turns costs little, and
     /// where things are placed hardly depends on it.
-    fresh: Option<Slot>,
+    fresh: Option<SlabIndex>,
     pub(super) local_stats: LocalStats,
     /// Whether it has counted anything since headroom was given out last, as far as that was added up.
     pub(super) is_active: bool,
@@ -53,12 +53,12 @@ impl<K: StreamName> StreamCache<K> {
 
     /// The stream cache of one stream.
     pub(super) fn of_stream(number: usize, stream: K) -> Self {
-        let arenas = [Pool::Small, Pool::Large].map(|pool| Arena::new(stream.into(), pool));
+        let arenas = [Pool::Small, Pool::Large].map(|pool| StreamArena::new(stream.into(), pool));
         StreamCache::new(number, Some(stream), arenas.into())
     }
 
-    fn new(number: usize, stream: Option<K>, arenas: Vec<Arena<K>>) -> Self {
-        let (spans, local_stats) = (Spans::new(number), LocalStats::default());
+    fn new(number: usize, stream: Option<K>, arenas: Vec<StreamArena<K>>) -> Self {
+        let (spans, local_stats) = (SpanTable::new(number), LocalStats::default());
         let (fresh, is_active, clock, lent_at) = (None, false, 0, 0);
         StreamCache { number, stream, spans, arenas, fresh, local_stats, is_active, clock, lent_at }
     }
@@ -144,7 +144,7 @@ impl<K: StreamName> StreamCache<K> {
             return false;
         }
         if let Some(last) = uses.iter().map(|(_, last)| *last).max() {
-            self.spans[slot].uses = Uses::of_own(last);
+            self.spans[slot].uses = LastUses::of_own(last);
         }
         self.clock += 1;
         self.end_hold(slot);
@@ -153,7 +153,7 @@ impl<K: StreamName> StreamCache<K> {
 
     /// Makes a block the last that was freed.
     #[inline]
-    pub(super) fn end_hold(&mut self, slot: Slot) {
+    pub(super) fn end_hold(&mut self, slot: SlabIndex) {
         self.join_fresh();
         self.count_free(slot);
         self.spans[slot].state = SpanState::Fresh;
@@ -162,7 +162,7 @@ impl<K: StreamName> StreamCache<K> {
 
     /// Counts a block as free.
     #[inline]
-    pub(super) fn count_free(&mut self, slot: Slot) {
+    pub(super) fn count_free(&mut self, slot: SlabIndex) {
         let clock = self.clock;
         let span = &mut self.spans[slot];
         let (bytes, requested) = (span.bytes, std::mem::take(&mut span.requested));
@@ -180,13 +180,17 @@ impl<K: StreamName> StreamCache<K> {
     }
 
     /// What was freed last, while it is not joined with its neighbours.
-    pub(super) fn fresh(&self) -> Option<Slot> {
+    pub(super) fn fresh(&self) -> Option<SlabIndex> {
         self.fresh
     }
 
     /// A free block for a request, and where in it.
     #[inline]
-    pub(super) fn free_block_at_hand(&mut self, arena: ArenaId, bytes: u64) -> Option<(Slot, u64)> {
+    pub(super) fn free_block_at_hand(
+        &mut self,
+        arena: ArenaId,
+        bytes: u64,
+    ) -> Option<(SlabIndex, u64)> {
         if let Some(slot) = self.fresh {
             let span = &self.spans[slot];
             if span.bytes == bytes && span.arena == arena {
@@ -199,7 +203,7 @@ impl<K: StreamName> StreamCache<K> {
     }
 
     /// Undoes [`hole_at_hand`](StreamCache::hole_at_hand).
-    fn put_back(&mut self, free_block: Slot) {
+    fn put_back(&mut self, free_block: SlabIndex) {
         if self.spans[free_block].state == SpanState::Fresh {
             self.fresh = Some(free_block);
         }
@@ -209,7 +213,7 @@ impl<K: StreamName> StreamCache<K> {
     #[inline(always)]
     pub(super) fn hand_out(
         &mut self,
-        (free_block, address): (Slot, u64),
+        (free_block, address): (SlabIndex, u64),
         bytes: u64,
         requested: u64,
         holder: ArenaId,
@@ -231,7 +235,7 @@ impl<K: StreamName> StreamCache<K> {
 
     /// Takes a span out of the list of its arena that it is in, to change it.
     #[inline]
-    pub(super) fn unlist(&mut self, slot: Slot) {
+    pub(super) fn unlist(&mut self, slot: SlabIndex) {
         let StreamCache { arenas, spans, .. } = self;
         let span = &spans[slot];
         let arena = &mut arenas[span.arena.index as usize];
@@ -246,7 +250,7 @@ impl<K: StreamName> StreamCache<K> {
 
     /// Puts a span into the list of its arena that it belongs to.
     #[inline]
-    pub(super) fn list(&mut self, slot: Slot) {
+    pub(super) fn list(&mut self, slot: SlabIndex) {
         let StreamCache { arenas, spans, .. } = self;
         let span = &spans[slot];
         let arena = &mut arenas[span.arena.index as usize];
@@ -261,9 +265,9 @@ impl<K: StreamName> StreamCache<K> {
 
     /// Lists a free span that was in no list, joined with neighbours in the same state.
     #[inline]
-    pub(super) fn settle(&mut self, mut slot: Slot) -> Slot {
+    pub(super) fn settle(&mut self, mut slot: SlabIndex) -> SlabIndex {
         let span = &self.spans[slot];
-        let like = |neighbour: &Slot| self.spans[*neighbour].state == span.state;
+        let like = |neighbour: &SlabIndex| self.spans[*neighbour].state == span.state;
         let (previous, next) = (span.previous.filter(like), span.next.filter(like));
         if let Some(next) = next {
             self.unlist(next);
@@ -281,7 +285,7 @@ impl<K: StreamName> StreamCache<K> {
     /// Cuts the range out of a listed span; the parts before and after stay listed. The middle is
     /// in no list.
     #[inline]
-    pub(super) fn cut_out(&mut self, mut slot: Slot, start: u64, end: u64) -> Slot {
+    pub(super) fn cut_out(&mut self, mut slot: SlabIndex, start: u64, end: u64) -> SlabIndex {
         self.unlist(slot);
         if start > self.spans[slot].address {
             let rest = self.spans.cut(slot, start);
@@ -302,7 +306,7 @@ impl<K: StreamName> StreamCache<K> {
     /// in caches of keys and values, each moves into what the one before has left. From the first
     /// address on they stay close together; at the other end, each would leave a gap.
     #[inline]
-    pub(super) fn free_block_for(&self, arena: ArenaId, bytes: u64) -> Option<(Slot, u64)> {
+    pub(super) fn free_block_for(&self, arena: ArenaId, bytes: u64) -> Option<(SlabIndex, u64)> {
         let mut slot = self.arena(arena).free_blocks.smallest(&self.spans, bytes)?;
         if bytes >= LARGE && !fits(bytes, self.spans[slot].bytes) {
             slot = self.lowest_free_block(arena, bytes)?;
@@ -312,7 +316,7 @@ impl<K: StreamName> StreamCache<K> {
 
     /// The first of the free blocks that are large enough; to be asked for large blocks, as of their size
     /// there are few.
-    fn lowest_free_block(&self, arena: ArenaId, bytes: u64) -> Option<Slot> {
+    fn lowest_free_block(&self, arena: ArenaId, bytes: u64) -> Option<SlabIndex> {
         let free_blocks = self.arena(arena).free_blocks.all_at_least(&self.spans, bytes);
         free_blocks.min_by_key(|slot| self.spans[*slot].address)
     }
@@ -323,7 +327,7 @@ impl<K: StreamName> StreamCache<K> {
         ArenaId { cache: self.number as u16, index }
     }
 
-    pub(super) fn arena(&self, id: ArenaId) -> &Arena<K> {
+    pub(super) fn arena(&self, id: ArenaId) -> &StreamArena<K> {
         &self.arenas[id.index as usize]
     }
 }

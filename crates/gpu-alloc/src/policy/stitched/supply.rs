@@ -7,9 +7,9 @@ use super::heap::SpanHeap;
 use super::mapper::Mapper;
 use super::movable::{FreeChunk, Movable};
 use super::pages::{MAX_CHUNK_PAGES, PAGE};
-use crate::policy::slab::Slot;
+use crate::policy::slab::SlabIndex;
 use crate::policy::source::Unable;
-use crate::policy::uses::Uses;
+use crate::policy::uses::LastUses;
 use crate::policy::{MemorySource, Pool, RequestKind, SourceDenial, StreamName};
 
 /// A chunk is so small a part of what is missing, or less: a free block between medium blocks must
@@ -28,15 +28,15 @@ pub(super) struct Supply {
     /// Whether those of other pools are among them.
     takes_any: bool,
     /// The chunks that were made.
-    made: Vec<Slot>,
+    made: Vec<SlabIndex>,
     /// What the source said when it had none left.
     denial: Option<SourceDenial>,
 }
 
 /// A chunk for a place, and the uses of it elsewhere that the place must come after.
 pub(super) struct SuppliedChunk<K> {
-    pub(super) chunk: Slot,
-    pub(super) uses: Uses<K>,
+    pub(super) chunk: SlabIndex,
+    pub(super) uses: LastUses<K>,
     pub(super) is_recycled: bool,
 }
 
@@ -62,7 +62,7 @@ impl Supply {
     }
 
     /// The chunks that were made for the place.
-    pub(super) fn take_made(&mut self) -> Vec<Slot> {
+    pub(super) fn take_made(&mut self) -> Vec<SlabIndex> {
         std::mem::take(&mut self.made)
     }
 
@@ -118,7 +118,7 @@ impl Supply {
                     self.made.push(chunk);
                     return Ok(Some(SuppliedChunk {
                         chunk,
-                        uses: Uses::none(),
+                        uses: LastUses::none(),
                         is_recycled: false,
                     }));
                 }
@@ -148,13 +148,13 @@ impl Supply {
         let free = self.movable.as_mut()?.next(heap, &mapper.chunks, wanted, room)?;
         let FreeChunk { chunk, near } = free;
         let Some((from, page)) = mapper.chunks.take(chunk) else {
-            return Some(SuppliedChunk { chunk, uses: Uses::none(), is_recycled: false });
+            return Some(SuppliedChunk { chunk, uses: LastUses::none(), is_recycled: false });
         };
         let near = near.expect("a mapped chunk is in a span");
         let pages = mapper.chunks.get(chunk).pages;
         let stale = mapper.make_stale(heap, near, page..page + pages);
         let span = &heap.caches[stale];
-        let mut uses = Uses::none();
+        let mut uses = LastUses::none();
         uses.join_from(heap.stream_of(arena), &span.uses, heap.stream_of(from));
         Some(SuppliedChunk { chunk, uses, is_recycled: span.is_recycled })
     }

@@ -11,7 +11,7 @@ use smallvec::SmallVec;
 use self::checked_out::CheckedOut;
 pub use self::lending::{LendPermit, Lending};
 pub(super) use self::local_stats::{LocalStats, headroom_below_peaks};
-use super::slab::Slot;
+use super::slab::SlabIndex;
 use super::{Block, MemoryStats, Policy, Pool, PoolStatistics, StreamCache, StreamName};
 
 /// A stream's name as a number.
@@ -112,11 +112,11 @@ impl<K: StreamNumber, N> StreamCaches<K, N> {
     pub const MAX_WAITING: usize = 16;
 
     /// How many streams may have a stream cache at once.
-    pub const MAX_STREAMS: usize = Slot::SLABS - 1;
+    pub const MAX_STREAMS: usize = SlabIndex::SLABS - 1;
 
     /// No stream cache is lent yet.
     pub fn new() -> Self {
-        StreamCaches(CheckedOut::new(Slot::SLABS))
+        StreamCaches(CheckedOut::new(SlabIndex::SLABS))
     }
 
     /// Hands out at least `bytes` to a stream, if its stream cache is lent and can do so by itself.

@@ -1,6 +1,6 @@
 //! What the policy says when it cannot serve a request.
 
-use super::segment::{Segment, State};
+use super::segment::{PartState, ProgramSegment};
 use super::{Suballocated, Suballocator, arena_of};
 use crate::policy::{
     Address, AllocateError, Certificate, OutOfMemoryReport, PoolOf, Retention, SegmentUsage,
@@ -13,18 +13,19 @@ impl<A: Suballocator<K>, K: StreamName> Suballocated<A, K> {
         &self,
         requested: u64,
         bytes: u64,
-        home: StreamAndPool<K>,
+        owner: StreamAndPool<K>,
         refused: Option<SourceDenial>,
     ) -> AllocateError<E> {
-        let serves = |segment: &&Segment<K>| segment.arena == arena_of(home);
+        let serves = |segment: &&ProgramSegment<K>| segment.arena == arena_of(owner);
         let serving = self.segments.values().filter(serves);
-        let free = |segment: &Segment<K>| {
+        let free = |segment: &ProgramSegment<K>| {
             let free = segment.parts().filter(|(_, part)| part.before().is_some());
             free.map(|(_, part)| part.bytes).sum::<u64>()
         };
         let retention = |retention: fn(&PoolOf) -> bool| {
-            let is_kept =
-                |segment: &&Segment<K>| self.keeper(segment.arena).as_ref().is_some_and(retention);
+            let is_kept = |segment: &&ProgramSegment<K>| {
+                self.keeper(segment.arena).as_ref().is_some_and(retention)
+            };
             self.segments.values().filter(is_kept).map(free).sum()
         };
         let refused = refused.unwrap_or_else(|| SourceDenial::without_asking(bytes));
@@ -38,7 +39,7 @@ impl<A: Suballocator<K>, K: StreamName> Suballocated<A, K> {
             allocated,
             pending: self.statistics.active_bytes.all.current - allocated,
             reserved: self.statistics.reserved_bytes.all.current,
-            largest_free_block: serving.map(Segment::longest_free).max().unwrap_or(0),
+            largest_free_block: serving.map(ProgramSegment::longest_free).max().unwrap_or(0),
             cached_for_other_streams: 0,
             kept_for_graphs: retention(|pool| matches!(pool, PoolOf::Graphs(_))),
             kept_for_pools: retention(|pool| matches!(pool, PoolOf::Program(_))),
@@ -53,7 +54,7 @@ impl<A: Suballocator<K>, K: StreamName> Suballocated<A, K> {
         usages.map(|(address, segment)| self.usage(*address, segment)).collect()
     }
 
-    fn usage(&self, address: u64, segment: &Segment<K>) -> SegmentUsage {
+    fn usage(&self, address: u64, segment: &ProgramSegment<K>) -> SegmentUsage {
         let mut uses = self.uses_of(segment);
         let retention = if let Some(pool) = self.keeper(segment.arena) {
             pool.into()
@@ -67,7 +68,7 @@ impl<A: Suballocator<K>, K: StreamName> Suballocated<A, K> {
         let (address, bytes) = (Some(Address(address)), segment.bytes);
         let mut usage = SegmentUsage { address, bytes, held: 0, waiting: 0, retention };
         for (_, part) in segment.parts() {
-            if let State::Taken(slot) = part.state {
+            if let PartState::Taken(slot) = part.state {
                 let is_waiting = self.records[slot].is_waiting;
                 *if is_waiting { &mut usage.waiting } else { &mut usage.held } += part.bytes;
             }

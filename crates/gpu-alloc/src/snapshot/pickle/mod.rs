@@ -8,8 +8,8 @@
 mod read;
 mod write;
 
-pub(super) use self::read::{Pickle, Value};
-pub(super) use self::write::{Entries, Memo, Writer};
+pub(super) use self::read::{Pickle, PickleValue};
+pub(super) use self::write::{Entries, Memo, PickleWriter};
 
 /// The codes of the instructions, by Python's names for them.
 mod code {

@@ -1,4 +1,4 @@
-//! Sources in wrappers decide as they do alone, apart from what the wrappers are for.
+//! Sources behind adaptors decide as they do alone, apart from what the adaptors are for.
 
 use std::sync::{Arc, Mutex};
 
@@ -17,7 +17,7 @@ const PAGE: u64 = 2 * MIB;
 
 type AnySource = Box<dyn MemorySource<Error = Broken>>;
 
-/// A wrapper that changes nothing.
+/// An adaptor that changes nothing.
 #[derive(Debug, Clone, Copy)]
 enum Neutral {
     NoLimit,
@@ -134,7 +134,7 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(200) })]
 
     #[test]
-    fn a_policy_decides_over_a_stack_of_wrappers_as_over_the_source(
+    fn a_policy_decides_over_a_stack_of_adaptors_as_over_the_source(
         kind in kind(),
         stack in prop::collection::vec(neutral(), 1..5),
         capacity in prop_oneof![Just(24 * MIB), Just(96 * MIB)],
@@ -146,9 +146,9 @@ proptest! {
         });
         let (mut bare, calls) = counted(capacity, fault);
         let (inside, calls_inside) = counted(capacity, fault);
-        let mut wrapped = stack.into_iter().fold(inside, |source, wrapper| wrapper.around(source));
+        let mut adapted = stack.into_iter().fold(inside, |source, adaptor| adaptor.around(source));
         let alone = decisions(kind, &mut bare, &steps);
-        prop_assert_eq!(alone, decisions(kind, &mut wrapped, &steps));
+        prop_assert_eq!(alone, decisions(kind, &mut adapted, &steps));
         prop_assert_eq!(*calls.lock().unwrap(), *calls_inside.lock().unwrap());
     }
 
