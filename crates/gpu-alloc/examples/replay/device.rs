@@ -21,7 +21,7 @@ pub(crate) struct DeviceModel {
     highest_use: u64,
     /// What addresses are taken, by the first.
     ranges: BTreeMap<u64, TakenRange>,
-    pieces: BTreeMap<Physical, PhysicalMemory>,
+    pieces: BTreeMap<Physical, ModelChunk>,
     mappings: BTreeMap<u64, MappedRange>,
     next_piece: u64,
     /// Behind all addresses that were ever given out.
@@ -60,7 +60,7 @@ struct TakenRange {
 }
 
 #[derive(Debug)]
-struct PhysicalMemory {
+struct ModelChunk {
     bytes: u64,
     mappings: u32,
     is_destroyed: bool,
@@ -262,7 +262,7 @@ impl VirtualMemory for DeviceModel {
         self.take(bytes)?;
         let physical = Physical(self.next_piece);
         self.next_piece += 1;
-        self.pieces.insert(physical, PhysicalMemory { bytes, mappings: 0, is_destroyed: false });
+        self.pieces.insert(physical, ModelChunk { bytes, mappings: 0, is_destroyed: false });
         Ok(physical)
     }
 

@@ -68,7 +68,7 @@ impl Allocator for Pytorch<u32> {
 }
 
 /// The last uses of memory, by stream.
-type LastUses = SmallVec<[(u32, u64); 4]>;
+type BlockUses = SmallVec<[(u32, u64); 4]>;
 
 /// This project's own, with what lets threads use it at once.
 pub(crate) struct StitchedAllocator {
@@ -76,7 +76,7 @@ pub(crate) struct StitchedAllocator {
     lending: Lending<Stitched<u32>>,
     /// What the policy is told when it has all that is its own: blocks that come back with their uses,
     /// and completions.
-    returned: Vec<(Block, LastUses)>,
+    returned: Vec<(Block, BlockUses)>,
     completed: Vec<(u32, u64)>,
     /// Whose stream caches the policy has recalled.
     users: SmallVec<[u32; 8]>,
@@ -147,7 +147,7 @@ impl Allocator for StitchedAllocator {
         let Err(block) = self.caches.free(block, uses) else { return };
         self.caches.lend(&mut self.lending, stream, |_| ());
         let Err(block) = self.caches.free(block, uses) else { return };
-        self.returned.push((block, LastUses::from_slice(uses)));
+        self.returned.push((block, BlockUses::from_slice(uses)));
         if self.returned.len() > StreamCaches::<u32>::MAX_WAITING {
             self.policy();
         }
@@ -302,7 +302,7 @@ impl<A: Allocator> TraceReplay<A> {
             return self.allocator.free(block, held.stream, &[own]);
         }
         self.event_records += held.used_on.len() as u64;
-        let mut uses = LastUses::from_slice(&[own]);
+        let mut uses = BlockUses::from_slice(&[own]);
         for stream in held.used_on.drain(..) {
             let recorded = &mut self.recorded[stream as usize];
             *recorded += 1;

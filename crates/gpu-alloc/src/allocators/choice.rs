@@ -1,4 +1,4 @@
-//! Which policy the devices' allocators follow: what the program or the environment asks for, or
+//! The policy that the devices' allocators follow: what the program or the environment asks for, or
 //! the default.
 
 use gpu_runtime::{Device, DriverKind};
@@ -37,7 +37,7 @@ pub(crate) struct PolicyChoice {
 }
 
 impl PolicyChoice {
-    /// What the program asks for.
+    /// The choice that the program asks for.
     pub(crate) fn asked(policy: AllocatorPolicy) -> PolicyChoice {
         let memory_fraction = match &policy {
             AllocatorPolicy::Stitched => None,
@@ -46,7 +46,7 @@ impl PolicyChoice {
         PolicyChoice { policy, memory_fraction }
     }
 
-    /// What the environment asks for, or else the default for the driver in use.
+    /// The choice that the environment asks for, or else the default for the driver in use.
     ///
     /// `SLUICE_ALLOCATOR` names a policy. PyTorch's options, where they are set, ask for PyTorch's,
     /// unless a name does for another one.

@@ -104,13 +104,13 @@ impl MemorySource for DeviceSource {
     }
 }
 
-/// What was taken of a device's addresses and physical memory.
+/// The addresses and physical memory that were taken of a device.
 #[derive(Debug)]
 struct MappedMemory {
     management: Management,
     reserved: BTreeMap<Address, AddressRange>,
     created: BTreeMap<Physical, PhysicalMemory>,
-    /// How much physical memory was named so far.
+    /// The number of names that were given to physical memory so far.
     names: u64,
 }
 
@@ -141,7 +141,7 @@ impl MappedMemory {
         run(range, offset..offset.saturating_add(bytes)).map_err(refusal)
     }
 
-    /// What the policy got wrong.
+    /// The error of a policy that breaks the rules.
     fn fault(
         &self,
         operation: &'static str,

@@ -1,4 +1,4 @@
-//! What a program puts in the place of the devices' own: a source of memory, a policy.
+//! Sources and policies that a program puts in the place of the devices' own.
 
 use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,7 +17,7 @@ use crate::policy::{MemorySource, Suballocator, TrustedSource};
 /// A source for a device's allocator.
 pub(crate) type BoxedSource = Box<dyn ErasedSource>;
 
-/// What such a source can do.
+/// The abilities of such a source.
 pub(crate) trait ErasedSource:
     MemorySource<Error = gpu_runtime::Error> + fmt::Debug + Send
 {
@@ -25,9 +25,10 @@ pub(crate) trait ErasedSource:
 
 impl<S: MemorySource<Error = gpu_runtime::Error> + fmt::Debug + Send> ErasedSource for S {}
 
-/// What was put in place, until the allocators are made.
+/// Everything that was put in place, until the allocators are made.
 pub(crate) struct Overrides {
-    /// What the program has asked for, or else the environment, as far as that was looked at.
+    /// The policy that the program has asked for, or else the environment, as far as that was looked
+    /// at.
     choice: Option<PolicyChoice>,
     sources: BTreeMap<usize, BoxedSource>,
     /// The devices whose source is the program's.
@@ -72,7 +73,7 @@ impl Overrides {
         self.with_source.contains(&device.index())
     }
 
-    /// What makes the suballocators of a device, if it has its own.
+    /// The function that makes the suballocators of a device, if it has its own.
     pub(crate) fn take_suballocator(&mut self, device: Device) -> Option<MakeSuballocator> {
         self.suballocators.remove(&device.index())
     }
@@ -276,7 +277,7 @@ pub fn set_suballocator<A: Suballocator + fmt::Debug + Send + 'static>(
     Ok(())
 }
 
-/// What was put in place so far. Held while the allocators are made, so that none is missed.
+/// Everything that was put in place so far. Held while the allocators are made, so that none is missed.
 pub(crate) fn overrides() -> MutexGuard<'static, Overrides> {
     static PLUGGED: Mutex<Overrides> = Mutex::new(Overrides {
         choice: None,

@@ -238,8 +238,8 @@ where
         })
     }
 
-    /// Tells of the memory that nobody holds, when the process ends. Where somebody has the lock it tells
-    /// of nothing: nobody is waited for.
+    /// Tells of the memory that nobody holds, when the process ends. Where somebody has the lock it
+    /// tells of nothing: nobody is waited for.
     pub(crate) fn tell_cached(&self, cached: &mut Cached<'_>)
     where
         P: Inspect,

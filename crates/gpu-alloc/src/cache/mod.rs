@@ -3,7 +3,7 @@
 //!
 //! - `caching_allocator` serves requests: from the cache of a stream without the lock, or else from
 //!   the policy under it.
-//! - `state` is what the lock guards. Only with every stream cache at home is there a policy to call.
+//! - `state` is what the lock guards. Only with every stream cache recalled there is a policy to call.
 //! - `known_streams` names the streams whose work the policy has to hear of.
 //! - `return_queue` keeps what was freed while the lock was taken.
 //! - `observer` is who is told of all that the policy decides.

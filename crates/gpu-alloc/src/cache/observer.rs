@@ -1,4 +1,4 @@
-//! Who looks on while a policy works.
+//! Observers of a policy at work.
 
 use std::collections::BTreeSet;
 
@@ -6,11 +6,11 @@ use crate::policy::{Block, Policy};
 
 /// Is told, under the cache's lock, of everything that a policy decides.
 pub(crate) trait CacheObserver<P: Policy, S> {
-    /// What a request says of who makes it.
+    /// The part of a request that says who makes it.
     type CallSite: Copy;
-    /// What is remembered of the state in which a request was refused.
+    /// A record of the state in which a request was refused.
     type HeapState;
-    /// What is noted of memory that a part of the policy hands out while it is lent.
+    /// Notes on memory that a part of the policy hands out while it is lent.
     type Notes;
 
     /// Whether parts of the policy may be lent, of which only allocations are noted.

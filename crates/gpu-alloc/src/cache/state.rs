@@ -1,4 +1,4 @@
-//! What an allocator's lock guards: a policy that lends stream caches, and what is beside it.
+//! The state that an allocator's lock guards: a policy that lends stream caches, and what is beside it.
 
 use gpu_runtime::{Error, Stream, StreamId, StreamPoint, is_observed};
 use smallvec::SmallVec;
@@ -16,7 +16,7 @@ use crate::policy::{
 #[derive(Debug)]
 pub(crate) struct ServedBlock {
     pub(crate) block: Block,
-    /// What work on its stream must come after, of other streams.
+    /// The work of other streams that work on its stream must come after.
     pub(crate) waits_for: SmallVec<[StreamPoint; 2]>,
     /// Whether it is handed out again only after its uses.
     pub(crate) waits_before_reuse: bool,
@@ -34,7 +34,7 @@ pub(crate) enum AllocFailure<H> {
 }
 
 impl<H> AllocFailure<H> {
-    /// What shows that there is not enough memory, where that is why.
+    /// The evidence that there is not enough memory, where that is why.
     pub(super) fn certificate(&self) -> Option<&Certificate> {
         match self {
             AllocFailure::OutOfMemory(report, _) => Some(&report.certificate),
@@ -43,7 +43,7 @@ impl<H> AllocFailure<H> {
     }
 }
 
-/// What the lock guards.
+/// The state that the lock guards.
 #[derive(Debug)]
 pub(super) struct LockedState<P, S, O> {
     /// The policy, which can be called when no stream cache is lent.
@@ -51,14 +51,14 @@ pub(super) struct LockedState<P, S, O> {
     pub(super) beside: BesidePolicy<S, O>,
 }
 
-/// What is beside the policy under the lock, whether or not stream caches are lent.
+/// The state beside the policy under the lock, whether or not stream caches are lent.
 #[derive(Debug)]
 pub(crate) struct BesidePolicy<S, O> {
     pub(crate) source: S,
     pub(crate) observer: O,
-    /// How often the host waited for streams so that memory could be reused or released.
+    /// The number of times that the host waited for streams so that memory could be reused or released.
     pub(crate) waits: u64,
-    /// How many requests were refused for good.
+    /// The number of requests that were refused for good.
     pub(crate) refusals: u64,
     pub(super) streams: KnownStreams,
 }
@@ -219,7 +219,7 @@ where
         }
     }
 
-    /// What freed memory waits for, before it can be reused or released.
+    /// The work that freed memory waits for, before it can be reused or released.
     pub(super) fn awaited(&self) -> Vec<StreamPoint> {
         let mut last = BTreeMap::new();
         for (id, sequence) in

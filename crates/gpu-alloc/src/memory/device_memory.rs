@@ -44,7 +44,7 @@ use crate::policy::{Block, PoolOf, StreamAndPool};
 #[track_caller]
 pub fn allocate(device: Device, bytes: usize, stream: &Stream) -> Result<DeviceMemory> {
     let place = outermost_place(Location::caller());
-    let call_site = CallSite { place, tag: Tag::current() };
+    let call_site = CallSite { location: place, tag: Tag::current() };
     if stream.device() != device {
         return Err(Error::StreamOfOtherDevice { device, stream_device: stream.device() });
     }

@@ -27,8 +27,8 @@ pub struct NewMemoryFill {
 ///
 /// `fill` is called by each [`allocate`](crate::allocate) with the stream that the memory is for, and
 /// enqueues work there that sets so many bytes from an address on, as
-/// [`Stream::enqueue_fill`](gpu_runtime::Stream::enqueue_fill) does. That work comes after all uses of the
-/// memory by its last owner, and before those of the new one: the memory's
+/// [`Stream::enqueue_fill`](gpu_runtime::Stream::enqueue_fill) does. That work comes after all uses
+/// of the memory by its last owner, and before those of the new one: the memory's
 /// [`uses`](crate::DeviceMemory::uses) begin with it. Nobody waits for it on the host. An error of
 /// `fill` is the allocation's. Memory for work that is being captured is not filled: a graph would
 /// fill it at each launch. Of several fills the last holds that has not ended.

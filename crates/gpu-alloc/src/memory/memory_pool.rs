@@ -98,8 +98,8 @@ pub struct MemoryPool {
     id: PoolId,
     /// Settled by the first use: a graph works also in memory of its pool that is free.
     purpose: OnceLock<PoolUsers>,
-    /// What used memory of the pool that is free by now, and the launches of the graphs: in order
-    /// whatever the program's order is, since it does not know what shares an address.
+    /// The work that used memory of the pool which is free by now, and the launches of the graphs: in
+    /// order whatever the program's order is, since it does not know what shares an address.
     uses: Arc<Uses>,
 }
 
@@ -195,8 +195,8 @@ impl MemoryPool {
         self.id
     }
 
-    /// What of a [`memory_snapshot`] concerns the pool: its segments on all devices, with their
-    /// blocks and who holds them, and its part of the [history](crate::record_memory_history).
+    /// The part of a [`memory_snapshot`] that concerns the pool: its segments on all devices, with
+    /// their blocks and who holds them, and its part of the [history](crate::record_memory_history).
     pub fn snapshot(&self) -> Snapshot {
         memory_snapshot().of_pool(self.id)
     }

@@ -37,7 +37,7 @@ pub fn allocate_pinned(bytes: usize) -> Result<PinnedMemory> {
     let allocator = pinned::allocator()?;
     // It is handed out when nobody uses it any more.
     let place = outermost_place(Location::caller());
-    let call_site = CallSite { place, tag: Tag::current() };
+    let call_site = CallSite { location: place, tag: Tag::current() };
     let ServedBlock { block, .. } = allocator
         .allocate(bytes as u64, (), None, call_site)
         .map_err(|error| pinned::explain(allocator, bytes, call_site, error))?;

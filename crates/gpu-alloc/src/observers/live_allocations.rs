@@ -1,4 +1,4 @@
-//! Who asked for the memory that the program holds.
+//! The last allocation at each block, with who asked for it.
 
 use std::collections::HashMap;
 use std::panic::Location;
@@ -8,14 +8,14 @@ use gpu_runtime::StreamId;
 use super::Tag;
 use crate::policy::{Address, Block, StreamAndPool};
 
-/// Who asks for memory: a place in the source, and what it says the memory is for.
+/// The caller who asks for memory: a location in the source, and the tag in force there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct CallSite {
-    pub(crate) place: &'static Location<'static>,
+    pub(crate) location: &'static Location<'static>,
     pub(crate) tag: Option<Tag>,
 }
 
-/// Who got a block, and when.
+/// An allocation: who got which block, and when.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct AllocationRecord {
     pub(crate) address: Address,
@@ -23,7 +23,7 @@ pub(crate) struct AllocationRecord {
     /// Nothing for memory that belongs to no stream.
     pub(crate) owner: Option<StreamAndPool<StreamId>>,
     pub(crate) call_site: CallSite,
-    /// How many allocations of the device came before it; about that many, where several streams
+    /// The number of allocations of the device before it; about that many, where several streams
     /// allocate at once.
     pub(crate) number: u64,
     /// In microseconds since 1970, if the memory history was on.
@@ -55,9 +55,9 @@ pub(crate) struct LiveAllocations {
 #[derive(Debug, Default)]
 pub(crate) struct CacheAllocations {
     last: Vec<Option<AllocationRecord>>,
-    /// How many allocations there were so far, as far as is known here.
+    /// The number of allocations so far, as far as is known here.
     count: u64,
-    /// How many there were when it was lent.
+    /// The number when it was lent.
     lent_at: u64,
 }
 
@@ -70,7 +70,7 @@ impl LiveAllocations {
         part.hold(handout)
     }
 
-    /// Who has a block that is not given back yet.
+    /// The allocation of a block that is not given back yet.
     pub(crate) fn of(&self, block: &Block) -> Option<&AllocationRecord> {
         let (part, index) = block.place();
         self.parts.get(part)?.last.get(index)?.as_ref()
@@ -93,7 +93,7 @@ impl LiveAllocations {
         &mut self.parts[part]
     }
 
-    /// How many allocations there were.
+    /// The number of allocations.
     pub(crate) fn count(&self) -> u64 {
         self.count
     }

@@ -65,7 +65,8 @@ impl Refuser {
     }
 }
 
-/// Explains why a request was refused: by the policy's report, what bounds its memory, and the moment.
+/// Explains why a request was refused: by the policy's report, what bounds its memory, and the state
+/// of the heap.
 pub(crate) fn explain(
     request: RefusedRequest,
     bounds: Bounds,
@@ -81,7 +82,7 @@ pub(crate) fn explain(
         device: request.device,
         requested: bytes(report.requested),
         stream: request.owner.stream,
-        place: request.call_site.place,
+        place: request.call_site.location,
         tag: request.call_site.tag,
         total: bounds.total,
         free: bounds.free,
@@ -267,7 +268,7 @@ mod tests {
                 usages: Vec::new(),
             },
         };
-        let call_site = CallSite { place: Location::caller(), tag: None };
+        let call_site = CallSite { location: Location::caller(), tag: None };
         let request = RefusedRequest { device, owner: main.id().into(), call_site };
         let bounds =
             Bounds { total: (20 * MIB) as usize, free: 0, limit: None, has_own_source: false };

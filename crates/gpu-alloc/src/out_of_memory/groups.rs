@@ -27,7 +27,7 @@ impl Groups {
     ) -> usize {
         let call_site = holder.call_site;
         let number = *self.numbers.entry((call_site, stream)).or_insert_with(|| {
-            let CallSite { place, tag } = call_site;
+            let CallSite { location: place, tag } = call_site;
             let (bytes, blocks, oldest, oldest_time) = (0, 0, 0, None);
             self.groups.push(HeldMemory { place, tag, stream, bytes, blocks, oldest, oldest_time });
             self.groups.len() - 1

@@ -1,5 +1,5 @@
-//! What an out-of-memory error tells: the request, who holds the memory, why it was not served, and
-//! what may help.
+//! The contents of an out-of-memory error: the request, who holds the memory, why it was not served,
+//! and what may help.
 
 mod advice;
 mod analysis;
@@ -64,49 +64,49 @@ use crate::policy::{Certificate, PoolOf};
 pub struct OutOfMemory {
     /// The device.
     pub device: Device,
-    /// What was asked for.
+    /// The bytes that were asked for.
     pub requested: usize,
     /// The stream that it was asked for.
     pub stream: StreamId,
     /// The place in the source that asked.
     pub place: &'static Location<'static>,
-    /// What it was to be for.
+    /// The purpose of the memory.
     pub tag: Option<Tag>,
     /// The device's memory.
     pub total: usize,
-    /// What the driver has left; it may be in pieces.
+    /// The bytes that the driver has left, which may be in pieces.
     pub free: usize,
-    /// What this process may take from the driver, where that is what was exceeded.
+    /// The bytes that this process may take from the driver, where that is the bound that was exceeded.
     pub limit: Option<usize>,
-    /// What the program's own [source of memory](crate::set_memory_source) gives, where it said so, and
-    /// where that is what was exceeded.
+    /// The bytes that the program's own [source of memory](crate::set_memory_source) gives, where it
+    /// said so, and where that is what was exceeded.
     pub source_limit: Option<usize>,
-    /// What the request takes of the driver: whole pages or segments, without what of them is there
-    /// already.
+    /// The bytes that the request takes of the driver: whole pages or segments, without what of them
+    /// is there already.
     pub needed: usize,
-    /// What could be had of it if the program held nothing, and nothing was kept for graphs or pools:
-    /// what the limit and others leave.
+    /// The bytes that could be had of it if the program held nothing, and nothing was kept for graphs
+    /// or pools: what the limit and others leave.
     pub obtainable: usize,
-    /// What the program holds.
+    /// The bytes that the program holds.
     pub allocated: usize,
-    /// What the allocator has taken from the driver.
+    /// The bytes that the allocator has taken from the driver.
     pub reserved: usize,
-    /// What the program has freed, and work on other streams still uses.
+    /// The bytes that the program has freed, and work on other streams still uses.
     pub pending: usize,
     /// Per stream, the work that `pending` memory waits for.
     pub awaited: Vec<AwaitedWork>,
     /// The largest block that the request could have got, had it been smaller.
     pub largest_free_block: usize,
-    /// What is kept for requests on other streams.
+    /// The bytes that are kept for requests on other streams.
     pub cached_for_other_streams: usize,
-    /// What is kept for graphs: their work uses it, though nobody holds it.
+    /// The bytes that are kept for graphs: their work uses it, though nobody holds it.
     pub kept_for_graphs: usize,
-    /// What is free, and kept for those who are in a pool of the program's.
+    /// The bytes that are free, and kept for those who are in a pool of the program's.
     pub kept_for_pools: usize,
     /// The graphs and pools that keep memory from the request, whether or not anybody holds it: those
     /// that keep the most free memory first.
     pub kept: Vec<KeptMemory>,
-    /// Who holds memory, those who hold the most first.
+    /// The holders of memory, those who hold the most first.
     pub holders: Vec<HeldMemory>,
     /// The fewest holders, and of those the least memory, whose release would have let the request
     /// succeed, once work that uses it is over; empty if none would. Where one or two would do, they
@@ -118,7 +118,7 @@ pub struct OutOfMemory {
     pub enough_to_release: Vec<HeldMemory>,
     /// Why the request was refused.
     pub cause: Cause,
-    /// What shows that no memory could be found for it.
+    /// The evidence that no memory could be found for it.
     pub certificate: Certificate,
 }
 
@@ -128,17 +128,17 @@ pub struct OutOfMemory {
 pub struct HeldMemory {
     /// The place in the source that asked for it.
     pub place: &'static Location<'static>,
-    /// What it is for.
+    /// Its purpose.
     pub tag: Option<Tag>,
     /// The stream that it was allocated for.
     pub stream: StreamId,
     /// The bytes, as they were handed out.
     pub bytes: usize,
-    /// How many blocks.
+    /// The number of blocks.
     pub blocks: usize,
-    /// How many allocations of the device came after the oldest of them.
+    /// The number of allocations of the device after the oldest of them.
     pub oldest: u64,
-    /// How long the oldest of them has been held, if the history was on when it was handed out.
+    /// The time that the oldest of them has been held, if the history was on when it was handed out.
     pub oldest_time: Option<Duration>,
 }
 
@@ -163,21 +163,21 @@ pub struct KeptMemory {
     pub pool: PoolOf,
     /// All that is kept, in bytes.
     pub bytes: usize,
-    /// What nobody holds of it, in bytes.
+    /// The bytes of it that nobody holds.
     pub free: usize,
     /// The place in the source that asked for the most of it.
     pub place: Option<&'static Location<'static>>,
 }
 
 impl OutOfMemory {
-    /// What is free, but cannot serve the request: it lies in segments that are partly in use, or is
+    /// Free memory that cannot serve the request: it lies in segments that are partly in use, or is
     /// kept for other streams. What graphs and pools keep is not among it.
     pub fn cached(&self) -> usize {
         let kept = self.kept_for_graphs + self.kept_for_pools;
         self.reserved.saturating_sub(self.allocated + self.pending + kept)
     }
 
-    /// What others hold on the device: other programs, and this one outside of the allocator.
+    /// The bytes that others hold on the device: other programs, and this one outside of the allocator.
     pub fn elsewhere(&self) -> usize {
         self.total.saturating_sub(self.free + self.reserved)
     }

@@ -170,7 +170,7 @@ fn main_place(ranges: &[Range<u64>], heap: &HeapState) -> Option<&'static Locati
     let mut places = HashMap::<_, u64>::new();
     for (address, holder) in &heap.holders {
         if ranges.iter().any(|range| range.contains(&address.0)) {
-            *places.entry(holder.call_site.place).or_default() += holder.requested;
+            *places.entry(holder.call_site.location).or_default() += holder.requested;
         }
     }
     let places = places.into_iter();

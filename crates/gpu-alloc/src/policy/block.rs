@@ -8,7 +8,7 @@ use super::slab::SlabIndex;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Address(pub u64);
 
-/// What names a stream. A policy only compares the names; two streams never have the same one.
+/// The name of a stream. A policy only compares the names; two streams never have the same one.
 pub trait StreamName: Copy + Ord + fmt::Debug {}
 
 impl<T: Copy + Ord + fmt::Debug> StreamName for T {}

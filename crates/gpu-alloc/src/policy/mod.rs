@@ -1,4 +1,4 @@
-//! What the allocators decide: state machines without a driver, a clock or a thread.
+//! The allocators' policies: state machines without a driver, a clock or a thread.
 //!
 //! A [`Policy`] takes requests, frees with the uses that memory had, and the news that a stream has
 //! completed its work up to some sequence number; it hands out blocks of memory that it gets from a
@@ -79,10 +79,10 @@ pub use suballocated::{Misplaced, Problem, Suballocated, Suballocator};
 /// A sequence number counts the work enqueued on a stream; that work number `n` is done implies the
 /// same of all before. No method blocks, and none calls anything but the source it is given.
 pub trait Policy {
-    /// What names a stream.
+    /// The name of a stream.
     type Stream: StreamName;
 
-    /// What a block belongs to: the stream on which it may be reused without waiting, or nothing.
+    /// The owner of a block: the stream on which it may be reused without waiting, or nothing.
     type Owner;
 
     /// Hands out at least `bytes`, from what is kept or else from `source`.
@@ -148,11 +148,12 @@ pub trait Policy {
     /// first tick that finds it so.
     fn tick<S: MemorySource>(&mut self, source: &mut S, now: Duration, idle: Duration) -> u64;
 
-    /// What freed memory waits for before it can be handed out again: per stream, the highest
+    /// The work that freed memory waits for before it can be handed out again: per stream, the highest
     /// sequence.
     fn awaited_for_reuse(&self) -> impl Iterator<Item = (Self::Stream, u64)>;
 
-    /// What [`release_cached`](Self::release_cached) waits for, besides what is awaited for reuse.
+    /// The work that [`release_cached`](Self::release_cached) waits for, besides what is awaited for
+    /// reuse.
     fn awaited_for_release(&self) -> impl Iterator<Item = (Self::Stream, u64)>;
 
     /// Lends the part of its memory that serves a stream, to be used apart by [`StreamCaches`];

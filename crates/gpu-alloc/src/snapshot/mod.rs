@@ -32,7 +32,7 @@ pub struct Snapshot {
     /// For each device, what its allocator did, oldest first; empty where the
     /// [history](crate::record_memory_history) was off.
     pub device_traces: Vec<Vec<TraceEntry>>,
-    /// What is known of the devices besides; empty in a snapshot of PyTorch's.
+    /// Other facts about the devices; empty in a snapshot of PyTorch's.
     pub devices: Vec<DeviceState>,
     /// The page-locked memory of the host; nothing if none was used, or in a snapshot of PyTorch's.
     pub host: Option<HostMemory>,
@@ -45,10 +45,10 @@ pub struct Snapshot {
 pub struct HostMemory {
     /// The segments, by address.
     pub segments: Vec<Segment>,
-    /// What its allocator did, oldest first; empty where the [history](crate::record_memory_history)
-    /// was off.
+    /// The events of its allocator, oldest first; empty where the
+    /// [history](crate::record_memory_history) was off.
     pub trace: Vec<TraceEntry>,
-    /// What is known of it besides: the limit, and the statistics, as
+    /// Other facts about it: the limit, and the statistics, as
     /// [`HostMemoryStats::entries`](crate::HostMemoryStats::entries) has them.
     pub state: DeviceState,
 }
@@ -67,7 +67,7 @@ pub struct Segment {
     pub allocated_size: u64,
     /// The part that the program holds, or has freed while other streams still use it.
     pub active_size: u64,
-    /// What was asked for, of the active part, before rounding.
+    /// The bytes that were asked for, of the active part, before rounding.
     pub requested_size: u64,
     /// The stream that the memory is handed out to: its number, 0 for the default stream.
     pub stream: u64,
@@ -77,7 +77,7 @@ pub struct Segment {
     pub segment_pool_id: (u64, u64),
     /// Whether it consists of pages that are mapped and unmapped one by one.
     pub is_expandable: bool,
-    /// Who caused it to be taken, as far as the history knows.
+    /// The call stack that caused it to be taken, as far as the history knows.
     pub frames: Frames,
     /// The blocks, by address; they fill the segment.
     pub blocks: Vec<SnapshotBlock>,
@@ -90,15 +90,15 @@ pub struct SnapshotBlock {
     pub address: u64,
     /// The size.
     pub size: u64,
-    /// What was asked for; 0 when inactive.
+    /// The bytes that were asked for; 0 when inactive.
     pub requested_size: u64,
-    /// What it is doing.
+    /// Its state.
     pub state: BlockState,
-    /// Who asked for it; empty when inactive.
+    /// The call stack that asked for it; empty when inactive.
     pub frames: Frames,
-    /// What it is for: its [tag](crate::memory_tag).
+    /// Its purpose: the [tag](crate::memory_tag).
     pub tag: Option<Arc<str>>,
-    /// How many allocations of the device there were since.
+    /// The number of allocations of the device since.
     pub age: Option<u64>,
     /// When it was handed out, in microseconds since 1970, if the history was on.
     pub time_us: Option<u64>,
@@ -107,7 +107,7 @@ pub struct SnapshotBlock {
 /// Something that an allocator did.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TraceEntry {
-    /// What it was.
+    /// The kind of event.
     pub action: Action,
     /// The first byte of the memory; 0 where it is about none.
     pub address: u64,
@@ -119,9 +119,9 @@ pub struct TraceEntry {
     pub pool_id: (u64, u64),
     /// When, in microseconds since 1970.
     pub time_us: u64,
-    /// Who asked for it.
+    /// The call stack that asked for it.
     pub frames: Frames,
-    /// What the memory is for: its [tag](crate::memory_tag).
+    /// The purpose of the memory: its [tag](crate::memory_tag).
     pub user_metadata: Option<Arc<str>>,
     /// Of an out-of-memory: what the driver had left, in bytes.
     pub device_free: Option<u64>,
@@ -132,7 +132,7 @@ pub struct TraceEntry {
     pub in_use_until_us: Option<u64>,
 }
 
-/// What an allocator did.
+/// Kinds of events of an allocator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Action {
@@ -172,24 +172,24 @@ pub struct Frame {
     pub name: Arc<str>,
 }
 
-/// What a snapshot says of a device, besides its memory.
+/// The facts about a device in a snapshot, besides its memory.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct DeviceState {
     /// The device's index.
     pub device: usize,
-    /// What it is called.
+    /// Its name.
     pub name: String,
     /// Its memory in bytes.
     pub total: u64,
-    /// What the driver has left of it, in bytes.
+    /// The bytes that the driver has left of it.
     pub free: u64,
     /// By which [policy](crate::allocator_policy) its memory is kept; empty of page-locked memory.
     pub policy: String,
-    /// What this process may take of it, in bytes, if that is limited.
+    /// The bytes of it that this process may take, if that is limited.
     pub limit: Option<u64>,
     /// The statistics, as [`MemoryStats::entries`](crate::MemoryStats::entries) has them.
     pub statistics: Vec<(String, u64)>,
-    /// How many events of the history were dropped for newer ones.
+    /// The number of events of the history that were dropped for newer ones.
     pub dropped_events: u64,
     /// The last time that the device was out of memory while the history was on.
     pub out_of_memory: Option<OutOfMemoryMoment>,
@@ -200,14 +200,14 @@ pub struct DeviceState {
 pub struct OutOfMemoryMoment {
     /// When, in microseconds since 1970.
     pub time_us: u64,
-    /// What the error said.
+    /// The text of the error.
     pub report: String,
     /// The device's memory then.
     pub segments: Vec<Segment>,
 }
 
 impl Snapshot {
-    /// What of it concerns one pool, on all devices: segments and events. What is known of the
+    /// The part of it that concerns one pool, on all devices: segments and events. What is known of the
     /// devices and of page-locked memory is left out.
     ///
     /// PyTorch's pools with such names are those that programs make; captures' own have others.

@@ -199,7 +199,7 @@ impl SharedNames {
     }
 
     fn frames(&mut self, call_site: Option<CallSite>) -> Frames {
-        let Some(CallSite { place, .. }) = call_site else { return Frames::default() };
+        let Some(CallSite { location: place, .. }) = call_site else { return Frames::default() };
         let frames = self.places.entry(place).or_insert_with(|| {
             let name = format!("column {}", place.column()).into();
             let frame = Frame { filename: place.file().into(), line: place.line().into(), name };

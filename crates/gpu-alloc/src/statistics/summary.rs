@@ -11,10 +11,10 @@ use crate::policy::{
 };
 use crate::sizes::Bytes;
 
-/// The device's memory statistics as a table: by which [policy](crate::allocator_policy) it is kept; for
-/// each quantity, in total and by pool, the current value, the peak, and all that was ever added and
-/// taken away; what is free and cannot go back to the driver, and the largest run of free memory; then
-/// what each pool has.
+/// The device's memory statistics as a table: by which [policy](crate::allocator_policy) it is kept;
+/// for each quantity, in total and by pool, the current value, the peak, and all that was ever added
+/// and taken away; what is free and cannot go back to the driver, and the largest run of free memory;
+/// then what each pool has.
 pub fn memory_summary(device: Device) -> String {
     let mut table = String::new();
     let (stats, free) = match device::allocator_in_use(device) {

@@ -197,7 +197,7 @@ impl HistoryRecorder {
         self.write(HistoryEvent::new(EventKind::Snapshot, (Address(0), 0), None, None));
     }
 
-    /// The home of memory that goes back to the driver: pages may go in other pieces than they came.
+    /// The owner of memory that goes back to the driver: pages may go in other pieces than they came.
     fn release(&mut self, address: Address, bytes: u64) -> Option<StreamAndPool<StreamId>> {
         let (_, owner) = self.segments.range(..=address.0).next_back()?;
         let owner = *owner;

@@ -33,8 +33,8 @@ use super::{
 /// back all unused segments.
 ///
 /// Unused segments are kept, as it may take long to give them back: all of them, or no more than
-/// [`set_keep`](Self::set_keep) says. [`tick`](super::Policy::tick) returns those that nobody has used for
-/// some time.
+/// [`set_keep`](Self::set_keep) says. [`tick`](super::Policy::tick) returns those that nobody has
+/// used for some time.
 #[derive(Debug)]
 pub struct BestFit<K> {
     blocks: Slab<SegmentBlock>,

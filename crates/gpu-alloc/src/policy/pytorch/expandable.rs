@@ -38,7 +38,7 @@ impl<K: StreamName> Expandable<K> {
         debug_assert!(found, "addresses without memory are removed as they were inserted");
     }
 
-    /// The blocks without memory of a home, the lowest first.
+    /// The blocks without memory of an owner, the lowest first.
     fn unmapped_of(&self, pool: Pool, owner: StreamAndPool<K>) -> impl Iterator<Item = SlabIndex> {
         let blocks = self.unmapped.range((pool, owner, Address(0), SlabIndex::FIRST)..);
         blocks.take_while(move |block| (block.0, block.1) == (pool, owner)).map(|block| block.3)

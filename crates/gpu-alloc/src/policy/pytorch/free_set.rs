@@ -18,7 +18,7 @@ pub(super) struct FreeBlockKey<K> {
 }
 
 impl<K> FreeBlockKey<K> {
-    /// Orders before all blocks of the home that have `bytes`, and after all that have less.
+    /// Orders before all blocks of the owner that have `bytes`, and after all that have less.
     fn least(owner: StreamAndPool<K>, bytes: u64) -> Self {
         FreeBlockKey { owner, bytes, address: Address(0), slot: SlabIndex::FIRST, split: false }
     }
@@ -49,7 +49,7 @@ impl<K: StreamName> FreeSet<K> {
         }
     }
 
-    /// The blocks of the home that have `bytes`, the smallest first, and the one with the lowest
+    /// The blocks of the owner that have `bytes`, the smallest first, and the one with the lowest
     /// address among equals.
     pub(super) fn fits(
         &self,
@@ -60,7 +60,7 @@ impl<K: StreamName> FreeSet<K> {
         fits.take_while(move |block| block.owner == owner)
     }
 
-    /// The blocks of the home that have less, the largest first.
+    /// The blocks of the owner that have less, the largest first.
     pub(super) fn too_small(
         &self,
         owner: StreamAndPool<K>,

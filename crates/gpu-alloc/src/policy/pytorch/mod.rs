@@ -35,8 +35,9 @@ use super::{Address, Block, MemoryStats, Pool, PoolOf, StreamAndPool, StreamName
 /// hold nothing back, as whoever gets it next comes later in the same queue; a segment waits for
 /// them before it is released.
 ///
-/// Pools keep memory apart for graphs ([`StreamAndPool::pool`]): it serves nobody else, and is not given back
-/// before [`end_pool`](crate::policy::Policy::end_pool), since a graph uses it whether or not anybody holds it.
+/// Pools keep memory apart for graphs ([`StreamAndPool::pool`]): it serves nobody else, and is not
+/// given back before [`end_pool`](crate::policy::Policy::end_pool), since a graph uses it whether or
+/// not anybody holds it.
 ///
 /// With expandable segments, each stream has a range of addresses for small requests and one for
 /// large ones, each larger than the device, into which pages are mapped as they are needed: of 2 MiB

@@ -1,4 +1,4 @@
-//! What shows that a request could not be served, to somebody who knows nothing of the policy.
+//! Evidence that a request could not be served, for somebody who knows nothing of the policy.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -6,7 +6,7 @@ use std::fmt;
 use crate::policy::{Address, PoolId, PoolOf, Refusal, RequestKind, SourceDenial};
 use crate::sizes::Figures;
 
-/// What shows that no memory could be found for a request.
+/// Evidence that no memory could be found for a request.
 ///
 /// It names what the source refused and what has become of every byte that was taken from it, after
 /// everything was given back that may be. Who knows the calls to the source, the requests, the frees
@@ -19,8 +19,8 @@ use crate::sizes::Figures;
 /// - Where it comes in pages, more are missing at the best [place](ClosestPlace) than could be brought
 ///   there.
 ///
-/// Or, more simply, the source can never hold the request besides what is held ([`RequestKind::Total`]).
-/// What is free stays where it is then.
+/// Or, more simply, the source can never hold the request besides what is held
+/// ([`RequestKind::Total`]). What is free stays where it is then.
 ///
 /// ```
 /// use gpu_alloc::policy::{
@@ -57,9 +57,9 @@ use crate::sizes::Figures;
 /// ```
 #[derive(Clone, PartialEq, Eq)]
 pub struct Certificate {
-    /// What was asked of the source last, and refused.
+    /// The last request to the source, which was refused.
     pub denial: SourceDenial,
-    /// Where memory comes in pages: the place that came closest.
+    /// The place that came closest, where memory comes in pages.
     pub place: Option<ClosestPlace>,
     /// All that is taken from the source.
     pub usages: Vec<SegmentUsage>,
@@ -68,7 +68,7 @@ pub struct Certificate {
 /// A place where the request's block could lie, if there were enough memory for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ClosestPlace {
-    /// Where the block would begin.
+    /// The address at which the block would begin.
     pub address: Address,
     /// The bytes of a page.
     pub page_bytes: u64,
@@ -89,15 +89,15 @@ pub struct SegmentUsage {
     pub address: Option<Address>,
     /// Its size.
     pub bytes: u64,
-    /// What the program holds of it.
+    /// The bytes of it that the program holds.
     pub held: u64,
-    /// What of it was freed, and waits for work on other streams.
+    /// The bytes of it that were freed and wait for work on other streams.
     pub waiting: u64,
-    /// What keeps it where it is.
+    /// The reason why it stays where it is.
     pub retention: Retention,
 }
 
-/// What keeps memory from serving elsewhere, or from going back to the source.
+/// Reasons why memory cannot serve elsewhere or go back to the source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Retention {
     /// Nothing does.
@@ -131,14 +131,14 @@ impl Certificate {
         usages.map(|usage| usage.bytes).sum()
     }
 
-    /// What is free in shares that are held in part.
+    /// The free bytes of segments that are held in part.
     pub fn free_beside_held(&self) -> u64 {
         self.usages.iter().map(SegmentUsage::free_beside_held).sum()
     }
 }
 
 impl SegmentUsage {
-    /// What is free of it, if it is held in part: that cannot go back to the source.
+    /// The free bytes of it, if it is held in part: they cannot go back to the source.
     pub fn free_beside_held(&self) -> u64 {
         let free = self.bytes - self.held - self.waiting;
         if self.retention == Retention::Allocations { free } else { 0 }

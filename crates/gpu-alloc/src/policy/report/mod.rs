@@ -1,4 +1,4 @@
-//! What a policy tells of its memory: statistics, snapshots, and why a request could not be served.
+//! Reports of a policy's memory: statistics, snapshots, and why a request could not be served.
 
 mod certificate;
 mod snapshot;
@@ -25,14 +25,14 @@ pub enum AllocateError<E> {
 /// The state in which a request could not be served. All sizes are in bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OutOfMemoryReport {
-    /// What was asked for.
+    /// The bytes that were asked for.
     pub requested: u64,
     /// The size of a block that would have served it.
     pub rounded: u64,
     /// The segments that could have served it, where the policy keeps some for small requests.
     pub segment_type: Option<Pool>,
-    /// What would have done wherever the block lies: so much more of the source, or of pages, pieces or
-    /// segments that nobody keeps.
+    /// The bytes that would have done wherever the block lies: so much more of the source, or of
+    /// pages, pieces or segments that nobody keeps.
     pub needed: u64,
     /// Held by the program.
     pub allocated: u64,
@@ -54,7 +54,7 @@ pub struct OutOfMemoryReport {
     /// Whether free memory would have served whatever stream and kind of request it was freed by, but
     /// for what is kept for graphs or pools.
     pub takes_any: bool,
-    /// What shows that nothing else would have done.
+    /// The evidence that nothing else would have done.
     pub certificate: Certificate,
 }
 

@@ -10,7 +10,7 @@ pub trait Inspect: Policy {
     /// Every segment with its blocks, by address.
     fn snapshot(&self) -> Vec<SegmentSnapshot<Self::Stream>>;
 
-    /// What is taken from the source for each pool that has anything.
+    /// The bytes that are taken from the source for each pool that has any.
     fn reserved_by_pool(&self) -> BTreeMap<PoolId, u64> {
         let mut reserved = BTreeMap::new();
         for segment in self.snapshot() {
@@ -37,7 +37,7 @@ pub struct SegmentSnapshot<K> {
     pub allocated_size: u64,
     /// The part that the program holds, or has freed while other streams still use it.
     pub active_size: u64,
-    /// What was asked for, of the active part, before rounding.
+    /// The bytes that were asked for, of the active part, before rounding.
     pub requested_size: u64,
     /// The stream that the segment's memory is handed out to; nothing where that is any.
     pub stream: Option<K>,
@@ -63,14 +63,14 @@ pub struct BlockSnapshot<K> {
     pub size: u64,
     /// The bytes that were asked for; 0 when inactive.
     pub requested_size: u64,
-    /// What it is doing.
+    /// Its state.
     pub state: BlockState,
     /// Per stream, the last work that must be done before it can be handed out again; none unless
     /// it awaits that.
     pub waits_for: Vec<(K, u64)>,
 }
 
-/// What a block is doing.
+/// States of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BlockState {
     /// The program holds it.

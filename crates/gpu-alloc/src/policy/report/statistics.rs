@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::PoolId;
 
-/// Which requests memory is kept for.
+/// Kinds of requests that memory is kept apart for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Pool {
     /// Requests of at most 1 MiB.
@@ -38,14 +38,15 @@ pub struct PoolStatistics {
     pub small_pool: Statistic,
 }
 
-/// What a device's allocator has done and holds. Sizes are in bytes.
+/// Statistics of a device's allocator. Sizes are in bytes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct MemoryStats {
     /// Blocks that the program holds.
     pub allocation: PoolStatistics,
     /// Their sizes, rounded as they were handed out.
     pub allocated_bytes: PoolStatistics,
-    /// What was asked for, before rounding; lasts until other streams are done with the block.
+    /// The bytes that were asked for, before rounding, which lasts until other streams are done with
+    /// the block.
     pub requested_bytes: PoolStatistics,
     /// Blocks that the program holds, or has freed while other streams still use them.
     pub active: PoolStatistics,
@@ -55,8 +56,8 @@ pub struct MemoryStats {
     pub segment: PoolStatistics,
     /// Their sizes: what the driver counts as used by this process.
     pub reserved_bytes: PoolStatistics,
-    /// Free blocks in segments that are partly in use, hence cannot be released. As PyTorch's, it leaves
-    /// out memory that is mapped page by page, and so is 0 with [`Stitched`](super::Stitched);
+    /// Free blocks in segments that are partly in use, hence cannot be released. As PyTorch's, it
+    /// leaves out memory that is mapped page by page, and so is 0 with [`Stitched`](super::Stitched);
     /// [`memory_summary`](crate::memory_summary) says what cannot go back with any policy.
     pub inactive_split: PoolStatistics,
     /// Their sizes.
@@ -65,33 +66,34 @@ pub struct MemoryStats {
     pub oversize_allocations: Statistic,
     /// Segments of at least `max_split_size`.
     pub oversize_segments: Statistic,
-    /// How often the driver refused memory, and was asked again after a release of everything
-    /// unused.
+    /// The number of times that the driver refused memory, and was asked again after a release of
+    /// everything unused.
     pub num_alloc_retries: u64,
-    /// How many requests were refused for good. Whoever runs the policy counts them, as it may try
-    /// again after a wait.
+    /// The number of requests that were refused for good. Whoever runs the policy counts them, as it
+    /// may try again after a wait.
     pub num_ooms: u64,
-    /// How many of those were refused without asking the driver, nor trying anything else: with
+    /// The number of those that were refused without asking the driver, nor trying anything else: with
     /// PyTorch's policies what would have exceeded the memory limit, by their option
     /// `throw_on_cudamalloc_oom`; with [`Stitched`](super::Stitched) what there can never be enough for
     /// besides what is held.
     pub num_oom_rejections: u64,
-    /// How often the host waited for streams so that freed memory could be reused or released.
-    /// Whoever runs the policy counts it, as the policy itself waits for nothing.
+    /// The number of times that the host waited for streams so that freed memory could be reused or
+    /// released. Whoever runs the policy counts it, as the policy itself waits for nothing.
     pub num_sync_all_streams: u64,
-    /// How many pieces of memory were taken from the driver: segments; with
+    /// The number of pieces of memory that were taken from the driver: segments; with
     /// [`Stitched`](super::Stitched) pieces of some pages, also those that a refused request was given
     /// for a while.
     pub num_device_alloc: u64,
-    /// How many of them were given back.
+    /// The number of them that were given back.
     pub num_device_free: u64,
     /// The size from which on blocks are not split; `None`, as there is no such limit.
     pub max_split_size: Option<u64>,
-    /// What is taken from the driver for each pool of graphs. Whoever runs the policy adds them up.
+    /// The bytes that are taken from the driver for each pool of graphs. Whoever runs the policy adds
+    /// them up.
     pub reserved_bytes_by_private_pools: BTreeMap<PoolId, u64>,
 }
 
-/// What the allocator of page-locked host memory has done and holds. Sizes are in bytes.
+/// Statistics of the allocator of page-locked host memory. Sizes are in bytes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct HostMemoryStats {
     /// Pieces of memory that were page-locked at once, from which blocks are cut.
@@ -102,17 +104,17 @@ pub struct HostMemoryStats {
     pub active_requests: Statistic,
     /// Their sizes.
     pub active_bytes: Statistic,
-    /// How often memory was page-locked.
+    /// The number of times that memory was page-locked.
     pub num_host_alloc: u64,
-    /// How often page-locked memory was given back.
+    /// The number of times that page-locked memory was given back.
     pub num_host_free: u64,
-    /// How long it took to page-lock memory. Whoever calls the driver measures it.
+    /// The time that it took to page-lock memory. Whoever calls the driver measures it.
     pub host_alloc_time: DurationStatistic,
-    /// How long it took to give page-locked memory back, measured likewise.
+    /// The time that it took to give page-locked memory back, measured likewise.
     pub host_free_time: DurationStatistic,
 }
 
-/// How long something took, in microseconds, over all the times that it was done.
+/// The time that something took, in microseconds, over all the times that it was done.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct DurationStatistic {
     /// All of them together.
@@ -121,7 +123,7 @@ pub struct DurationStatistic {
     pub max: u64,
     /// The shortest.
     pub min: u64,
-    /// How often it was done.
+    /// The number of times that it was done.
     pub count: u64,
 }
 

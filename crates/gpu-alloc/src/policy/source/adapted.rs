@@ -11,12 +11,12 @@ use crate::policy::Address;
 /// What an adaptor does around the calls of a source; [`Adapted`] makes a source of both.
 ///
 /// Each method does nothing by default. The adaptors of this crate are such values:
-/// [`Limiting`](super::Limiting), [`Logging`](super::Logging), [`SourceCounts`](super::SourceCounts) and
-/// [`OnRefusal`](super::OnRefusal). One in an `Arc<Mutex<_>>` can be looked at while its source is in
-/// use elsewhere.
+/// [`Limiting`](super::Limiting), [`Logging`](super::Logging), [`SourceCounts`](super::SourceCounts)
+/// and [`OnRefusal`](super::OnRefusal). One in an `Arc<Mutex<_>>` can be looked at while its source
+/// is in use elsewhere.
 pub trait Adaptor {
-    /// Whether the source may be asked for so many bytes of something, or, of [`RequestKind::Total`], could
-    /// hold so many in all.
+    /// Whether the source may be asked for so many bytes of something, or, of [`RequestKind::Total`],
+    /// could hold so many in all.
     ///
     /// # Errors
     /// The refusal that is told instead.

@@ -8,7 +8,7 @@ use crate::policy::Address;
 pub enum SourceCall {
     /// Memory was asked for, and given.
     Allocated {
-        /// Where it begins.
+        /// Its first byte.
         address: Address,
         /// Its size.
         bytes: u64,
@@ -20,7 +20,7 @@ pub enum SourceCall {
     },
     /// Memory was given back.
     Released {
-        /// Where it began.
+        /// Its first byte.
         address: Address,
         /// Its size.
         bytes: u64,
@@ -29,19 +29,19 @@ pub enum SourceCall {
     Reserved {
         /// The first.
         address: Address,
-        /// How many.
+        /// The number of bytes.
         bytes: u64,
     },
     /// Addresses were asked for, and refused.
     ReserveRefused {
-        /// How many.
+        /// The number of bytes.
         bytes: u64,
     },
     /// Reserved addresses were given back.
     Unreserved {
         /// The first.
         address: Address,
-        /// How many.
+        /// The number of bytes.
         bytes: u64,
     },
     /// Physical memory was asked for, and made.
@@ -65,7 +65,7 @@ pub enum SourceCall {
     },
     /// Physical memory was shown somewhere.
     Mapped {
-        /// Where it begins.
+        /// Its first byte.
         address: Address,
         /// Its name.
         physical: Physical,
@@ -74,28 +74,28 @@ pub enum SourceCall {
     },
     /// Physical memory was to be shown somewhere, and is not.
     MapRefused {
-        /// Where it was to begin.
+        /// The first byte of the range.
         address: Address,
         /// Its name.
         physical: Physical,
     },
     /// A range was made usable.
     AccessSet {
-        /// Where it begins.
+        /// Its first byte.
         address: Address,
         /// Its size.
         bytes: u64,
     },
     /// A range was to be made usable, and is not.
     AccessRefused {
-        /// Where it begins.
+        /// Its first byte.
         address: Address,
         /// Its size.
         bytes: u64,
     },
     /// The mappings of a range were ended.
     Unmapped {
-        /// Where it begins.
+        /// Its first byte.
         address: Address,
         /// Its size.
         bytes: u64,

@@ -1,24 +1,24 @@
-//! What sources refuse.
+//! Requests that sources refuse.
 
 use std::fmt;
 
 use super::{MemorySource, SourceError};
 use crate::sizes::Figures;
 
-/// What a source refused.
+/// A request that a source refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SourceDenial {
-    /// What it was asked for.
+    /// The kind of thing that it was asked for.
     pub kind: RequestKind,
-    /// How many bytes of it.
+    /// The bytes that it was asked for.
     pub bytes: u64,
-    /// What it said.
+    /// Its answer.
     pub refusal: Refusal,
     /// The bytes that it had given for the same request before, and got back for lack of the rest.
     pub given: u64,
 }
 
-/// What a source may be asked for.
+/// Kinds of things that a source may be asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RequestKind {
     /// Nothing: there are no addresses for a request of that size, whatever the source has; or a

@@ -57,7 +57,8 @@ impl Adaptor for Limiting {
                 self.held = self.held.saturating_add(bytes);
             }
             SourceCall::Released { bytes, .. } | SourceCall::Destroyed { bytes, .. } => {
-                // Who gives back what was never handed out is told nothing, and holds no less than nothing.
+                // Who gives back what was never handed out is told nothing, and holds no less than
+                // nothing.
                 self.held = self.held.saturating_sub(bytes);
             }
             _ => {}

@@ -29,7 +29,7 @@ use super::{Adaptor, SourceDenial};
 /// let limited = Limit::new(Rising(1 << 32), Some(1 << 20));
 /// let mut source = Adapted::around(
 ///     limited,
-///     OnRefusal(|what: &gpu_alloc::policy::Refused| {
+///     OnRefusal(|what: &gpu_alloc::policy::SourceDenial| {
 ///         refused.push(what.bytes);
 ///         false // nothing can be done
 ///     }),

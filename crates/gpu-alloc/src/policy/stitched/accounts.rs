@@ -1,4 +1,4 @@
-//! What is held, exactly, though each stream cache counts for itself.
+//! Exact statistics, though each stream cache counts for itself.
 
 use super::cache_table::CacheTable;
 use super::stream_cache::{SHARED, StreamCache};
@@ -22,7 +22,7 @@ impl Accounts {
         statistics
     }
 
-    /// What only this counts, to change: nothing that stream caches count.
+    /// The statistics that only this counts, to change: nothing that stream caches count.
     pub(super) fn counted_mut(&mut self) -> &mut MemoryStats {
         &mut self.counted
     }
@@ -100,5 +100,30 @@ impl Accounts {
             }
             cache.is_active = false;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_peak_is_exact_though_a_stream_cache_counts_below_it_by_itself() {
+        let mut caches = CacheTable::<u8>::default();
+        let cache = caches.add(1).expect("there is room for a stream").number();
+        let mut accounts = Accounts::default();
+        let small = (Pool::Small, 512, 500);
+        accounts.count_allocation(&mut caches, cache, small);
+        accounts.count_allocation(&mut caches, cache, small);
+        let local = &mut caches.cache_mut(cache).local_stats;
+        assert!(!local.take(small.0, small.1, small.2), "that would be a new peak");
+        local.give_back(small.0, small.1, small.2);
+        assert!(local.take(small.0, small.1, small.2));
+        local.give_back(small.0, small.1, small.2);
+        assert_eq!((accounts.held(&caches), accounts.most_held()), (512, 1024));
+        let bytes = accounts.statistics(&caches).allocated_bytes.all;
+        assert_eq!((bytes.current, bytes.peak, bytes.allocated), (512, 1024, 3 * 512));
+        accounts.lower_most_held(&mut caches, |_| 0);
+        assert_eq!(accounts.most_held(), 512);
     }
 }

@@ -13,8 +13,8 @@ use crate::policy::{Pool, StreamName};
 #[derive(Debug)]
 pub(super) struct CacheTable<K> {
     all: Vec<Option<Box<StreamCache<K>>>>,
-    /// What streams that are gone have left, in the order in which they went: stream caches, by one of their
-    /// arenas, and arenas of the shared cache.
+    /// What streams that are gone have left, in the order in which they went: stream caches, by one
+    /// of their arenas, and arenas of the shared cache.
     left: VecDeque<ArenaId>,
 }
 
@@ -69,8 +69,8 @@ impl<K: StreamName> CacheTable<K> {
         }
     }
 
-    /// Takes the stream cache of a stream away to be used elsewhere; nothing if it is away already, or there
-    /// is none.
+    /// Takes the stream cache of a stream away to be used elsewhere; nothing if it is away already,
+    /// or there is none.
     pub(super) fn lend(&mut self, stream: K) -> Option<Box<StreamCache<K>>> {
         let is_of = |cache: &Option<Box<StreamCache<K>>>| {
             cache.as_deref().is_some_and(|cache| cache.stream() == Some(stream))

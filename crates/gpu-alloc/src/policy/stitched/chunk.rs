@@ -11,7 +11,7 @@ use crate::policy::{MemorySource, Physical, SourceError};
 pub(super) struct PhysicalChunk {
     pub(super) physical: Physical,
     pub(super) pages: u64,
-    /// Where it is mapped, if it is anywhere: the arena and the first page.
+    /// The place where it is mapped, if it is anywhere: the arena and the first page.
     pub(super) mapped_at: Option<(ArenaId, u64)>,
 }
 
@@ -38,7 +38,7 @@ impl ChunkStore {
         self.pages
     }
 
-    /// How many chunks were made, and how many went back, since the counts were reset.
+    /// The number of chunks that were made, and of those that went back, since the counts were reset.
     pub(super) fn counts(&self) -> (u64, u64) {
         (self.made, self.destroyed)
     }
@@ -105,5 +105,27 @@ impl ChunkStore {
             released += chunk.bytes();
         }
         released
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::made_up_source::MadeUpSource;
+    use super::*;
+
+    #[test]
+    fn a_chunk_is_spare_or_mapped_and_only_spare_ones_go_back() {
+        let mut source = MadeUpSource::of(8 * PAGE);
+        let mut chunks = ChunkStore::default();
+        let [one, two] = [3, 4].map(|pages| chunks.make(&mut source, pages).unwrap());
+        assert!(chunks.make(&mut source, 2).is_err(), "there is one page left");
+        let arena = ArenaId { cache: 0, index: 7 };
+        chunks.note_mapped(one, arena, 100);
+        chunks.make_spare(two);
+        assert_eq!(chunks.spare().collect::<Vec<_>>(), [(two, 4)]);
+        assert_eq!(chunks.destroy_spare(&mut source), 4 * PAGE);
+        assert_eq!((chunks.pages(), chunks.counts()), (3, (2, 1)));
+        assert_eq!(chunks.take(one), Some((arena, 100)));
+        assert_eq!(chunks.take(one), None, "it is mapped nowhere by now");
     }
 }

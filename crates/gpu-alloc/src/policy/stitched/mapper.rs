@@ -19,7 +19,7 @@ use crate::policy::{
 
 /// The physical memory of a policy, and what is mapped.
 ///
-/// What is mapped at an address may move away: then the old mapping is stale, and goes when the work
+/// A chunk may move away from where it is mapped: then the old mapping is stale, and goes when the work
 /// that used it is over.
 #[derive(Debug, Default)]
 pub(super) struct Mapper {
@@ -30,7 +30,7 @@ pub(super) struct Mapper {
     calls: u64,
 }
 
-/// What was mapped at vacant pages, from their first on.
+/// Memory that was mapped at vacant pages, from their first on.
 struct Mapped<K> {
     pages: Range<u64>,
     uses: LastUses<K>,
@@ -307,4 +307,79 @@ fn gaps<K: StreamName>(heap: &SpanHeap<K>, first: SlabIndex, pages: &Range<u64>)
         Gap { vacant, pages: start.max(pages.start)..room_end.min(pages.end), room_end }
     });
     gaps.filter(|gap| !gap.pages.is_empty()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::arena::Region;
+    use super::super::made_up_source::MadeUpSource;
+    use super::super::placement;
+    use super::*;
+    use crate::policy::Pool;
+
+    /// A heap with one vacant region for large requests of a stream.
+    fn heap() -> (SpanHeap<u8>, ArenaId) {
+        let mut heap = SpanHeap::default();
+        let arena = heap.arena_for(1.into(), Pool::Large);
+        let (address, bytes) = (1 << 40, 64 * PAGE);
+        let cache = heap.caches.cache_mut(arena.cache.into());
+        let first = cache.spans.add_region(arena, address, bytes);
+        heap.arena_mut(arena).regions.push(Region::new(address, bytes, first));
+        heap.caches.list(first);
+        (heap, arena)
+    }
+
+    /// Maps memory for a block of so many pages.
+    fn map(
+        mapper: &mut Mapper,
+        (heap, arena): &mut (SpanHeap<u8>, ArenaId),
+        source: &mut MadeUpSource,
+        pages: u64,
+    ) -> bool {
+        let place = placement::place_for(heap, *arena, pages * PAGE).expect("there are addresses");
+        let touched = touched(place.address, place.address + pages * PAGE);
+        let mut supply = Supply::plan((heap, mapper), *arena, (touched, place.missing), false);
+        let wanted = (*arena, place, pages * PAGE);
+        mapper.map_missing(heap, source, wanted, &mut supply).is_ok()
+    }
+
+    #[test]
+    fn what_is_missing_is_mapped_and_becomes_one_free_block() {
+        let (mut mapper, mut heap) = (Mapper::default(), heap());
+        let mut source = MadeUpSource::of(64 * PAGE);
+        assert!(map(&mut mapper, &mut heap, &mut source, 3));
+        let (heap, arena) = &heap;
+        let (block, _) = heap.caches.free_block_for(*arena, 3 * PAGE).expect("it is mapped");
+        assert_eq!(heap.caches[block].bytes, 3 * PAGE);
+        assert_eq!(mapper.reserved().all.current, 3 * PAGE);
+        assert_eq!(source.calls.iter().filter(|call| **call == "set_access").count(), 1);
+        assert_eq!(mapper.calls(), source.calls.len() as u64);
+    }
+
+    #[test]
+    fn what_was_made_for_a_request_that_fails_goes_back() {
+        let (mut mapper, mut heap) = (Mapper::default(), heap());
+        let mut source = MadeUpSource::of(2 * PAGE);
+        assert!(!map(&mut mapper, &mut heap, &mut source, 3));
+        assert_eq!((mapper.chunks.pages(), mapper.reserved().all.current), (0, 0));
+        assert_eq!(source.left, 2 * PAGE);
+        assert!(heap.0.caches.free_block_for(heap.1, PAGE).is_none());
+    }
+
+    #[test]
+    fn an_old_mapping_stays_until_the_work_that_used_it_is_over() {
+        let (mut mapper, mut heap) = (Mapper::default(), heap());
+        let mut source = MadeUpSource::of(64 * PAGE);
+        assert!(map(&mut mapper, &mut heap, &mut source, 1));
+        let (heap, arena) = (&mut heap.0, heap.1);
+        let (block, address) = heap.caches.free_block_for(arena, PAGE).expect("it is mapped");
+        heap.caches[block].uses.add(1, 2, 5);
+        mapper.make_stale(heap, block, address / PAGE..address / PAGE + 1);
+        mapper.unmap_stale(heap, &mut source, usize::MAX);
+        assert!(!source.calls.contains(&"unmap"));
+        heap.pending.complete(2, 5);
+        mapper.stale.note_progress();
+        mapper.unmap_stale(heap, &mut source, usize::MAX);
+        assert_eq!(source.calls.last(), Some(&"unmap"));
+    }
 }

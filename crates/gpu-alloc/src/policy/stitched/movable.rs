@@ -16,7 +16,8 @@ use crate::policy::slab::SlabIndex;
 pub(super) struct Movable {
     /// The pages of all of them.
     pages: u64,
-    /// The free blocks that were not looked into yet, the last freed first: they are taken from the end.
+    /// The free blocks that were not looked into yet, the last freed first: they are taken from the
+    /// end.
     free_blocks: Vec<ChunkRun>,
     /// By pages less one, chunks that were found while others were wanted, first to last.
     found: [VecDeque<FreeChunk>; MAX_CHUNK_PAGES as usize],

@@ -1,4 +1,4 @@
-//! Where a request is placed.
+//! The choice of a place for a request.
 
 use std::ops::Range;
 
@@ -119,7 +119,7 @@ fn free_space<K: StreamName>(
     (start..end, free_blocks)
 }
 
-/// Where a block may begin so that it uses an edge of the free space or of a free block.
+/// Addresses at which a block may begin so that it uses an edge of the free space or of a free block.
 fn candidates<'a>(
     space: &Range<u64>,
     free_blocks: &'a [Range<u64>],

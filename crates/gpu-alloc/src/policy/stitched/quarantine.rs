@@ -79,7 +79,7 @@ impl Quarantine {
         self.is_scarce = false;
     }
 
-    /// How many bytes may be kept back by whoever held so many at most.
+    /// The bytes that may be kept back by whoever held so many at most.
     fn bound(&self, most_held: u64) -> u64 {
         if self.is_scarce { MIN_BOUND } else { MIN_BOUND.max(most_held / SHARE) }
     }

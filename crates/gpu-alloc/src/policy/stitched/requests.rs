@@ -85,10 +85,10 @@ impl<K: StreamName> Stitched<K> {
 
     /// Makes a free block for `bytes` after the source refused pages for the best place.
     ///
-    /// Any free block will do now, whoseever addresses it has. If there is none, all free chunks go
+    /// Any free block will do now, of whatever stream's addresses. If there is none, all free chunks go
     /// back that may, and serve as single pages then: a free chunk at a place is of no use to a
     /// better one, nor is one that is too large for a gap. With none of those left, the best place
-    /// is the one that the fewest pages are missing at, whoseever addresses it has. The refusal is
+    /// is the one that the fewest pages are missing at, of whatever stream's addresses. The refusal is
     /// final but for chunks which are free, and which work still uses.
     fn reclaim<S: MemorySource>(
         &mut self,

@@ -15,7 +15,7 @@ pub(super) struct Span<K> {
     pub(super) bytes: u64,
     pub(super) state: SpanState,
     pub(super) arena: ArenaId,
-    /// Where it is held, the arena of the request. It is another one where a stream holds memory of
+    /// The arena of the request, where it is held. It is another one where a stream holds memory of
     /// another stream's.
     pub(super) holder: ArenaId,
     /// The neighbours in the region.
@@ -24,7 +24,7 @@ pub(super) struct Span<K> {
     /// The neighbours among free blocks of like size.
     pub(super) smaller: Option<SlabIndex>,
     pub(super) larger: Option<SlabIndex>,
-    /// What was asked for, where it is held.
+    /// The bytes that were asked for, where it is held.
     pub(super) requested: u64,
     /// The last uses of any byte, by whoever held it.
     pub(super) uses: LastUses<K>,
@@ -34,7 +34,7 @@ pub(super) struct Span<K> {
     pub(super) freed: u64,
 }
 
-/// What a span's addresses are good for.
+/// States of a span's addresses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SpanState {
     /// The program holds the memory.

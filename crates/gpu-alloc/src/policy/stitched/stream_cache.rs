@@ -16,14 +16,14 @@ const SMALL: u64 = PAGE / 8;
 /// are larger still.
 const LARGE: u64 = 64 << 20;
 
-/// The stream cache of all homes that have none of their own: those of graphs, and streams beyond the number
-/// of stream caches.
+/// The stream cache of all owners that have none of their own: those of graphs, and streams beyond
+/// the number of stream caches.
 pub(super) const SHARED: usize = 0;
 
-/// The arenas of a stream, or of all homes that share a stream cache.
+/// The arenas of a stream, or of all owners that share a stream cache.
 ///
-/// What fits into a free block of the stream's, and what is freed, concerns nothing outside of the stream cache. So
-/// the policy can lend it to a [`StreamCaches`](crate::policy::StreamCaches).
+/// A request that fits into a free block of the stream, and a free, concern nothing outside of the
+/// stream cache. So the policy can lend it to a [`StreamCaches`](crate::policy::StreamCaches).
 #[derive(Debug)]
 pub struct StreamCache<K> {
     number: usize,
@@ -32,21 +32,21 @@ pub struct StreamCache<K> {
     pub(super) spans: SpanTable<K>,
     /// That for small requests, and that for large ones; in the shared cache, as they came.
     pub(super) arenas: Vec<StreamArena<K>>,
-    /// What was freed last. A request of just that size gets it, and otherwise it is joined with its
-    /// neighbours before anything else is done: to free and to allocate by turns costs little, and
-    /// where things are placed hardly depends on it.
+    /// The block that was freed last. A request of just that size gets it, and otherwise it is joined
+    /// with its neighbours before anything else is done: to free and to allocate by turns costs
+    /// little, and where things are placed hardly depends on it.
     fresh: Option<SlabIndex>,
     pub(super) local_stats: LocalStats,
     /// Whether it has counted anything since headroom was given out last, as far as that was added up.
     pub(super) is_active: bool,
     /// Counts requests and frees, to tell what was freed first.
     pub(super) clock: u64,
-    /// What the clock showed when the stream cache was lent.
+    /// The time of the clock when the stream cache was lent.
     pub(super) lent_at: u64,
 }
 
 impl<K: StreamName> StreamCache<K> {
-    /// The stream cache of all homes that have none of their own.
+    /// The stream cache of all owners that have none of their own.
     pub(super) fn shared() -> Self {
         StreamCache::new(SHARED, None, Vec::new())
     }
@@ -104,8 +104,8 @@ impl<K: StreamName> StreamCache<K> {
         }
     }
 
-    /// Hands out at least `requested` bytes to the stream cache's stream, if that concerns nobody else: a
-    /// free block is there, and no new peak is reached.
+    /// Hands out at least `requested` bytes to the stream cache's stream, if that concerns nobody
+    /// else: a free block is there, and no new peak is reached.
     #[inline(always)]
     pub(in crate::policy) fn allocate(&mut self, stream: K, requested: u64) -> Option<Block> {
         if self.stream != Some(stream) {
@@ -123,7 +123,7 @@ impl<K: StreamName> StreamCache<K> {
         Some(self.hand_out(free_block, bytes, requested, arena))
     }
 
-    /// What the new owner of a block that this has handed out must come after, on other streams.
+    /// The work on other streams that the new owner of a block of this cache must come after.
     pub(in crate::policy) fn waits_for(&self, block: &Block) -> impl Iterator<Item = (K, u64)> {
         let span = self.spans.get(block.slot).filter(|span| span.is_of(block));
         span.into_iter().flat_map(|span| span.uses.others())
@@ -179,7 +179,7 @@ impl<K: StreamName> StreamCache<K> {
         }
     }
 
-    /// What was freed last, while it is not joined with its neighbours.
+    /// The block that was freed last, while it is not joined with its neighbours.
     pub(super) fn fresh(&self) -> Option<SlabIndex> {
         self.fresh
     }
@@ -299,8 +299,9 @@ impl<K: StreamName> StreamCache<K> {
         slot
     }
 
-    /// About the smallest free block for `bytes`, and its first address. For a large block that no free block
-    /// fits, the lowest one: so the memory at high addresses stays free in one chunk, for the largest.
+    /// About the smallest free block for `bytes`, and its first address. For a large block that no
+    /// free block fits, the lowest one: so the memory at high addresses stays free in one chunk, for
+    /// the largest.
     ///
     /// A block that grows is allocated anew before the old one is freed. Where there are many, as
     /// in caches of keys and values, each moves into what the one before has left. From the first
@@ -314,8 +315,8 @@ impl<K: StreamName> StreamCache<K> {
         Some((slot, self.spans[slot].address))
     }
 
-    /// The first of the free blocks that are large enough; to be asked for large blocks, as of their size
-    /// there are few.
+    /// The first of the free blocks that are large enough; to be asked for large blocks, as of their
+    /// size there are few.
     fn lowest_free_block(&self, arena: ArenaId, bytes: u64) -> Option<SlabIndex> {
         let free_blocks = self.arena(arena).free_blocks.all_at_least(&self.spans, bytes);
         free_blocks.min_by_key(|slot| self.spans[*slot].address)
@@ -338,7 +339,7 @@ pub(super) fn rounded(requested: u64) -> Option<u64> {
     requested.max(1).checked_next_multiple_of(ROUNDING)
 }
 
-/// Which arenas serve blocks of a size.
+/// The kind of arena that serves blocks of a size.
 #[inline]
 pub(super) fn pool_of(bytes: u64) -> Pool {
     if bytes <= SMALL { Pool::Small } else { Pool::Large }

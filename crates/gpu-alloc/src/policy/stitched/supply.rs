@@ -16,20 +16,20 @@ use crate::policy::{MemorySource, Pool, RequestKind, SourceDenial, StreamName};
 /// not be all chunks that are held in part.
 const PART: u64 = 7;
 
-/// How chunks are found for one place.
+/// A plan of how to find chunks for one place, and how far it got.
 #[derive(Debug)]
 pub(super) struct Supply {
     /// The pages of the place.
     place: Range<u64>,
-    /// How many pages may be made before any move.
+    /// The number of pages that may be made before any move.
     to_make: u64,
-    /// Where chunks may be taken from, once that is known.
+    /// The chunks that may be taken from elsewhere, once they are known.
     movable: Option<Movable>,
     /// Whether those of other pools are among them.
     takes_any: bool,
     /// The chunks that were made.
     made: Vec<SlabIndex>,
-    /// What the source said when it had none left.
+    /// The answer of the source when it had none left.
     denial: Option<SourceDenial>,
 }
 
@@ -56,7 +56,7 @@ impl Supply {
         Supply { place, to_make, movable, takes_any, made: Vec::new(), denial: None }
     }
 
-    /// What the source said when it had no memory left.
+    /// The answer of the source when it had no memory left.
     pub(super) fn denial(&self) -> Option<SourceDenial> {
         self.denial
     }

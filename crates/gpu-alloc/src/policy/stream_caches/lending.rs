@@ -9,11 +9,12 @@ use crate::policy::{Policy, StreamCache};
 #[derive(Debug)]
 pub struct Lending<P> {
     policy: P,
-    /// How many stream caches are lent.
+    /// The number of stream caches that are lent.
     lent: usize,
 }
 
-/// What [`Policy::lend`] and [`Policy::take_back`] ask for, so that only a [`Lending`] calls them.
+/// A permit that [`Policy::lend`] and [`Policy::take_back`] ask for, so that only a [`Lending`] calls
+/// them.
 #[derive(Debug)]
 pub struct LendPermit(());
 

@@ -1,4 +1,4 @@
-//! What a part of a policy counts for itself, so that nobody else has to be asked.
+//! The counts that a part of a policy keeps for itself, so that nobody else has to be asked.
 
 use super::{MemoryStats, Pool, PoolStatistics};
 
@@ -125,7 +125,7 @@ impl LocalStats {
     }
 }
 
-/// What is left below the peaks, by pool and for both.
+/// The amounts that are left below the peaks, by pool and for both.
 pub(crate) fn headroom_below_peaks(statistics: &MemoryStats) -> [Sum; 3] {
     let MemoryStats { allocation, active, allocated_bytes, active_bytes, .. } = statistics;
     let requested = &statistics.requested_bytes;

@@ -38,13 +38,14 @@ impl StreamNumber for StreamId {
     }
 }
 
-/// The stream caches that a policy has lent ([`Policy::lend`]), each with notes of whoever runs the policy.
+/// The stream caches that a policy has lent ([`Policy::lend`]), each with notes of whoever runs the
+/// policy.
 ///
 /// A request that a free block of its own stream serves, and most frees, change nothing outside of the
-/// stream's stream cache. They are done here, under a lock that only requests of that stream and frees of its
-/// memory take. For all else the policy must have all its stream caches back: whoever has the policy takes
-/// them back first ([`recall`](StreamCaches::recall)), and lends them again to streams that ask for
-/// more. What it decides is the same either way, but for the order in which frees of different
+/// stream's cache. They are done here, under a lock that only requests of that stream and frees of its
+/// memory take. For all else the policy must have all its stream caches back: whoever has the policy
+/// takes them back first ([`recall`](StreamCaches::recall)), and lends them again to streams that ask
+/// for more. What it decides is the same either way, but for the order in which frees of different
 /// streams are thought to have come.
 ///
 /// ```
@@ -107,11 +108,11 @@ impl StreamNumber for StreamId {
 pub struct StreamCaches<K, N = ()>(CheckedOut<(Box<StreamCache<K>>, N)>);
 
 impl<K: StreamNumber, N> StreamCaches<K, N> {
-    /// How many blocks may wait for the policy to have its stream caches back, whose memory other streams
-    /// have used: it keeps such memory back anyway.
+    /// The number of blocks that may wait for the policy to have its stream caches back, whose memory
+    /// other streams have used: it keeps such memory back anyway.
     pub const MAX_WAITING: usize = 16;
 
-    /// How many streams may have a stream cache at once.
+    /// The number of streams that may have a stream cache at once.
     pub const MAX_STREAMS: usize = SlabIndex::SLABS - 1;
 
     /// No stream cache is lent yet.
@@ -140,9 +141,9 @@ impl<K: StreamNumber, N> StreamCaches<K, N> {
         })?
     }
 
-    /// As [`Policy::waits_for`], of a block whose stream cache is lent; `None` if the policy has the stream cache. To be
-    /// asked by whoever has the policy. It waits while other threads are at the stream cache, which takes them
-    /// some tens of nanoseconds.
+    /// As [`Policy::waits_for`], of a block whose stream cache is lent; `None` if the policy has the
+    /// stream cache. To be asked by whoever has the policy. It waits while other threads are at the
+    /// stream cache, which takes them some tens of nanoseconds.
     pub fn waits_for(&self, block: &Block) -> Option<SmallVec<[(K, u64); 2]>> {
         self.0.look(block.slot.slab(), |(cache, _)| cache.waits_for(block).collect())
     }

@@ -1,4 +1,5 @@
-//! The locks and atomics of [`lent`](super::lent). `tests/interleavings` has others in their place.
+//! The locks and atomics of [`checked_out`](super::checked_out). `tests/interleavings` has others in
+//! their place.
 
 pub(super) use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 

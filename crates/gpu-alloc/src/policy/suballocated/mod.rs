@@ -321,7 +321,7 @@ impl<A: Suballocator<K>, K: StreamName> Suballocated<A, K> {
     }
 }
 
-/// The key of the allocator that serves a home.
+/// The key of the allocator that serves an owner.
 fn arena_of<K>(owner: StreamAndPool<K>) -> Option<StreamAndPool<K>> {
     owner.pool.is_some().then_some(owner)
 }
