@@ -19,7 +19,7 @@ use crate::policy::{Limit, Log};
 pub(crate) type DeviceAllocator =
     CachingAllocator<DevicePolicy, DeviceMemorySource, AllocationTracker>;
 
-/// What the policy takes memory from: the log is for the history.
+/// The source that the policy takes memory from: the log is for the history.
 pub(crate) type DeviceMemorySource = Log<Limit<BoxedSource>>;
 
 /// A device's allocator, and which policy it follows.

@@ -19,7 +19,7 @@ pub(crate) type BoxedSuballocator = Box<dyn ErasedSuballocator>;
 /// Makes them.
 pub(crate) type MakeSuballocator = Box<dyn Fn() -> BoxedSuballocator + Send>;
 
-/// What such a suballocator can do.
+/// The abilities of such a suballocator.
 pub(crate) trait ErasedSuballocator: Suballocator + fmt::Debug + Send {}
 
 impl<A: Suballocator + fmt::Debug + Send> ErasedSuballocator for A {}
@@ -44,7 +44,7 @@ macro_rules! any {
 }
 
 impl DevicePolicy {
-    /// What it has done and holds.
+    /// Its statistics.
     pub(crate) fn statistics(&self) -> MemoryStats {
         match self {
             DevicePolicy::Stitched(policy) => policy.statistics(),

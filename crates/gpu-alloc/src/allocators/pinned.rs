@@ -83,7 +83,7 @@ pub fn trim_host_cache(idle: Duration) -> usize {
     ALLOCATOR.get().map_or(0, |allocator| allocator.trim(idle)) as usize
 }
 
-/// What the allocator of page-locked memory has done and holds; all 0 before its first use.
+/// The statistics of page-locked memory; all 0 before its first use.
 pub fn host_memory_stats() -> HostMemoryStats {
     let Some(allocator) = ALLOCATOR.get() else { return HostMemoryStats::default() };
     allocator.with_whole(|whole| complete(&whole))

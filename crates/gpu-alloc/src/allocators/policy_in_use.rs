@@ -1,4 +1,4 @@
-//! Which policy a device's allocator follows.
+//! The policy that a device's allocator follows.
 
 use std::fmt;
 
@@ -18,7 +18,7 @@ pub enum PolicyInUse {
 }
 
 impl PolicyInUse {
-    /// What `SLUICE_ALLOCATOR` calls it: `stitched`, `pytorch` or `pytorch-expandable`; and
+    /// The name that `SLUICE_ALLOCATOR` has for it: `stitched`, `pytorch` or `pytorch-expandable`; and
     /// `suballocated`, which cannot be asked for there.
     pub fn name(&self) -> &'static str {
         match self {

@@ -53,7 +53,7 @@ impl KnownStreams {
         work.into_iter().filter_map(point)
     }
 
-    /// How much work has been enqueued on each stream.
+    /// The amount of work that has been enqueued on each stream.
     pub(super) fn enqueued(&self) -> BTreeMap<StreamId, u64> {
         self.streams.iter().map(|(id, stream)| (*id, stream.sequence())).collect()
     }

@@ -1,4 +1,4 @@
-//! What was freed and has not reached the policy yet.
+//! Memory that was freed and has not reached the policy yet.
 
 use gpu_runtime::StreamPoint;
 use parking_lot::Mutex;
@@ -18,8 +18,8 @@ pub(super) enum Returned {
     Pool { pool: PoolId, uses: LastUsePoints },
 }
 
-/// What was freed while the allocator's lock was taken, or a part of the policy lent; who needs the
-/// whole policy next deals with it first.
+/// Memory that was freed while the allocator's lock was taken, or a part of the policy lent; who
+/// needs the whole policy next deals with it first.
 ///
 /// So a drop never waits for another thread's call to the driver, nor for the lock of its own
 /// thread: the runtime, asked for memory, may drop things that were kept for a copy, and there may

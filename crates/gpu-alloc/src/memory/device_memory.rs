@@ -224,7 +224,7 @@ impl DeviceMemory {
         &self.stream
     }
 
-    /// What used the memory, for [`ordered`](gpu_runtime::ordered).
+    /// The record of what used the memory, for [`ordered`](gpu_runtime::ordered).
     pub fn uses(&self) -> &Uses {
         &self.uses
     }

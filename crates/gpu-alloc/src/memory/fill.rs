@@ -1,4 +1,4 @@
-//! What new memory is filled with, where somebody wants that.
+//! Filling of new memory, where somebody wants that.
 
 use std::fmt;
 use std::sync::Arc;

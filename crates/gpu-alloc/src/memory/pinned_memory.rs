@@ -81,7 +81,7 @@ impl PinnedMemory {
         self.bytes
     }
 
-    /// What used the memory, for [`ordered`](gpu_runtime::ordered).
+    /// The record of what used the memory, for [`ordered`](gpu_runtime::ordered).
     pub fn uses(&self) -> &Uses {
         &self.uses
     }

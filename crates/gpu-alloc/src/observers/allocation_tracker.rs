@@ -1,4 +1,4 @@
-//! What is written down of an allocator's memory: who holds what, and the history.
+//! Observes an allocator for later questions: who holds what, and the history.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use super::live_allocations::{CacheAllocations, CallSite, LiveAllocations, NewAl
 use crate::cache::CacheObserver;
 use crate::policy::{Block, Inspect, Log, Policy, StreamAndPool};
 
-/// What a request's memory belongs to, if that is a stream.
+/// The owner of a request's memory, if that is a stream.
 pub(crate) trait StreamOwner: Copy {
     fn of_stream(self) -> Option<StreamAndPool<StreamId>>;
 }

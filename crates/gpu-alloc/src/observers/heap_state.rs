@@ -13,6 +13,6 @@ pub(crate) struct HeapState {
     pub(crate) segments: Vec<SegmentSnapshot<StreamId>>,
     /// By address; some may be of memory that is free by now.
     pub(crate) holders: HashMap<Address, AllocationRecord>,
-    /// How many allocations there were so far.
+    /// The number of allocations so far.
     pub(crate) allocations: u64,
 }

@@ -1,4 +1,4 @@
-//! Who holds an allocator's memory and what it did, written down while it works.
+//! Observers of allocators: who holds their memory, and what they did.
 //!
 //! `AllocationTracker` is the observer of each cache. It keeps the last allocation at each block
 //! (`live_allocations`) and, where a program has asked for it, the events (`history`).

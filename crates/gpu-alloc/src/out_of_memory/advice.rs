@@ -27,7 +27,7 @@ pub enum Cause {
     OtherProcesses,
 }
 
-/// What may help against running out of memory, according to where the memory is.
+/// Advice against running out of memory, according to where the memory is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Advice {
@@ -56,7 +56,7 @@ pub enum Advice {
 }
 
 impl OutOfMemory {
-    /// What may help.
+    /// The things that may help.
     pub fn advice(&self) -> Advice {
         match self.cause {
             Cause::Capacity if self.is_too_large() => Advice::SplitRequest,
@@ -83,7 +83,7 @@ impl OutOfMemory {
         self.certificate.denial.is_rejection() && kept.saturating_add(self.needed as u64) <= limit
     }
 
-    /// What the program may do instead.
+    /// The thing that the program may do instead.
     pub(super) fn alternative(&self) -> &'static str {
         match self.advice() {
             Advice::RaiseLimit | Advice::EnlargeSource | Advice::FreeElsewhere => {

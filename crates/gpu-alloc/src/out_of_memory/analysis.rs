@@ -22,20 +22,20 @@ pub(crate) struct RefusedRequest {
     pub(crate) call_site: CallSite,
 }
 
-/// What bounds the memory that the allocator may take.
+/// The bounds of the memory that the allocator may take.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Bounds {
     /// The device's memory.
     pub(crate) total: usize,
-    /// What the driver has left of it.
+    /// The bytes that the driver has left of it.
     pub(crate) free: usize,
-    /// What the process may take.
+    /// The bytes that the process may take.
     pub(crate) limit: Option<u64>,
     /// Whether the program has put a source of its own in the driver's place.
     pub(crate) has_own_source: bool,
 }
 
-/// Who refused memory.
+/// The party that refused memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Refuser {
     Driver,
@@ -112,7 +112,7 @@ pub(crate) fn explain(
     out_of_memory
 }
 
-/// What may still be taken: so much at least, and so much at most.
+/// The bytes that may still be taken: so much at least, and so much at most.
 fn room(report: &OutOfMemoryReport, bounds: &Bounds, refuser: Refuser) -> (u64, u64) {
     let SourceDenial { kind, bytes, refusal, given } = report.certificate.denial;
     let free = bounds.free as u64;

@@ -21,8 +21,8 @@ use crate::policy::{
 /// Memory that somebody has.
 type HeldRange = (Range<u64>, MemoryHolder);
 
-/// What would serve a request of that owner, with `room` that the driver would still give; also finds
-/// out who holds what.
+/// The memory that would serve a request of that owner, with `room` that the driver would still give;
+/// also finds out who holds what.
 pub(super) fn memory(
     owner: StreamAndPool<StreamId>,
     report: &OutOfMemoryReport,
@@ -143,7 +143,8 @@ fn units(usages: &[SegmentUsage], taken: &[HeldRange], kept: &[HeldRange]) -> Ve
     units
 }
 
-/// What graphs and pools keep from a request of that owner, those that keep the most free memory first.
+/// The memory that graphs and pools keep from a request of that owner, those that keep the most free
+/// memory first.
 pub(super) fn kept(owner: StreamAndPool<StreamId>, heap: &HeapState) -> Vec<KeptMemory> {
     let is_kept =
         |segment: &&SegmentSnapshot<StreamId>| segment.is_kept && segment.pool != owner.pool;

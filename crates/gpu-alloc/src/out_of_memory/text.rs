@@ -9,9 +9,9 @@ use crate::policy::{PoolId, PoolOf};
 use crate::sizes::Bytes;
 use crate::sizes::{Figures, ShownSize};
 
-/// How many holders are shown one by one.
+/// The number of holders that are shown one by one.
 const SHOWN: usize = 5;
-/// How many streams or pools are shown.
+/// The number of streams or pools that are shown.
 const FEW: usize = 3;
 
 impl fmt::Display for OutOfMemory {
@@ -21,7 +21,7 @@ impl fmt::Display for OutOfMemory {
 }
 
 impl OutOfMemory {
-    /// What is shown once or more of the state, and may be mistaken for one another.
+    /// The sizes that are shown once or more of the state, and may be mistaken for one another.
     fn figures(&self) -> Figures {
         let limits = [self.limit, self.source_limit].into_iter().flatten();
         let sizes = [

@@ -36,8 +36,8 @@ impl PoolOf {
     }
 }
 
-/// What memory is handed out to: a stream, on which it can be reused without waiting, and perhaps a
-/// pool that is kept apart.
+/// The owner that memory is handed out to: a stream, on which it can be reused without waiting, and
+/// perhaps a pool that is kept apart.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct StreamAndPool<K> {
     /// The pool; `None` for the one that serves all others.

@@ -1,4 +1,4 @@
-//! Which freed blocks wait for which streams, and how far each stream is known to have come.
+//! The freed blocks that wait for streams, and how far each stream is known to have come.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,7 +13,7 @@ use super::uses::LastUses;
 pub(super) struct PendingFrees<K> {
     /// Ordered so that the uses which a completion ends are one range.
     uses: BTreeSet<(K, u64, SlabIndex)>,
-    /// How many streams each waiting block still waits for.
+    /// The number of streams that each waiting block still waits for.
     streams_of: BTreeMap<SlabIndex, usize>,
     completed: BTreeMap<K, u64>,
 }
@@ -95,7 +95,7 @@ impl<K: StreamName> PendingFrees<K> {
         self.completed.remove(&stream);
     }
 
-    /// What each waiting block waits for.
+    /// The work that each waiting block waits for.
     pub(super) fn waits(&self) -> BTreeMap<SlabIndex, Vec<(K, u64)>> {
         let mut waits = BTreeMap::<_, Vec<_>>::new();
         for (stream, sequence, slot) in &self.uses {

@@ -16,15 +16,15 @@ pub enum SnapshotError {
     /// They are no pickle of plain data.
     #[error("this is no pickled snapshot: {problem} (byte {at})")]
     Pickle {
-        /// How many bytes could be read.
+        /// The number of bytes that could be read.
         at: usize,
-        /// What is wrong after them.
+        /// The mistake after them.
         problem: &'static str,
     },
     /// They are a pickle of something else.
     #[error("this is no snapshot of memory: {field} is missing, or not what it should be")]
     Field {
-        /// What is missing or wrong.
+        /// The part that is missing or wrong.
         field: &'static str,
     },
     /// Its parts refer to each other in a way that makes it many times larger than the pickle.
@@ -63,16 +63,17 @@ impl Snapshot {
     }
 }
 
-/// How often a text may be copied, on average over all that there is: the names of statistics are
-/// kept once for all devices.
+/// The number of times that a text may be copied, on average over all that there is: the names of
+/// statistics are kept once for all devices.
 const COPIES: usize = 256;
 
 struct Importer {
     /// The stacks that were read, so that they are shared as they are in the pickle.
     frames: HashMap<usize, Frames>,
-    /// How many parts may still be read: each takes a byte at least, if it is there only once.
+    /// The number of parts that may still be read: each takes a byte at least, if it is there only
+    /// once.
     most: usize,
-    /// How many bytes of text may still be copied.
+    /// The number of bytes of text that may still be copied.
     most_text: usize,
 }
 

@@ -43,7 +43,7 @@ fn in_script(value: &Value) -> String {
     safe
 }
 
-/// What the page shows at once: a device, or page-locked memory.
+/// One part of the page: a device, or page-locked memory.
 struct PagePart<'a> {
     label: String,
     has_streams: bool,

@@ -39,7 +39,7 @@ impl Snapshot {
         trace.text
     }
 
-    /// What was held when the history began.
+    /// The memory that was held when the history began.
     fn held_before(&self, device: usize, entries: &[TraceEntry]) -> Vec<HeldAtStart> {
         let mut held = BTreeMap::new();
         // Addresses of which something is known, after which they say nothing of before.

@@ -54,7 +54,7 @@ fn host_memory(names: &mut SharedNames, allocator: &PinnedAllocator) -> HostMemo
     }
 }
 
-/// What the history holds, with the taking of the snapshot as its last event.
+/// The contents of the history, with the taking of the snapshot as its last event.
 struct RecordedHistory {
     events: Vec<HistoryEvent>,
     dropped: u64,

@@ -38,7 +38,7 @@ enum SummaryUnit {
     Blocks,
 }
 
-/// What is free.
+/// The free memory.
 #[derive(Default)]
 struct FreeMemory {
     /// In what is held in part.

@@ -62,7 +62,7 @@ impl<T> Frees<T> {
         done
     }
 
-    /// What must be complete, as the memory is in other hands.
+    /// Frees that must be complete, as the memory is in other hands.
     pub(super) fn reused(&mut self, address: u64, bytes: u64) -> Vec<T> {
         if self.waiting.is_empty() {
             return Vec::new();

@@ -1,11 +1,11 @@
-//! Which memory a history has seen mapped, and where it has left old mappings.
+//! The memory that a history has seen mapped, and where it has left old mappings.
 
 use std::collections::{BTreeSet, HashMap};
 
 use crate::policy::{Address, Physical};
 
-/// Where physical memory is mapped. Memory that moves is mapped at its new place first: from then on
-/// the old mapping counts as ended, since the memory counts once.
+/// The places where physical memory is mapped. Memory that moves is mapped at its new place first:
+/// from then on the old mapping counts as ended, since the memory counts once.
 #[derive(Debug, Default)]
 pub(crate) struct MappedMemoryPlaces {
     at: HashMap<Physical, (Address, u64)>,

@@ -13,8 +13,8 @@ pub(crate) use self::recorder::{HistoryRecorder, LastRefusal};
 use crate::observers::CallSite;
 use crate::policy::StreamAndPool;
 
-/// How many events of each allocator are to be recorded. Held while allocators are made, so that none
-/// misses a change.
+/// The number of events of each allocator that are to be recorded. Held while allocators are made, so
+/// that none misses a change.
 pub(crate) fn setting() -> MutexGuard<'static, Option<usize>> {
     static SETTING: Mutex<Option<usize>> = Mutex::new(None);
     SETTING.lock()
@@ -44,7 +44,7 @@ pub(crate) enum InUse {
     Until(u64),
 }
 
-/// What an allocator did: see [`Action`](crate::snapshot::Action).
+/// Kinds of events of an allocator: see [`Action`](crate::snapshot::Action).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum EventKind {
     Alloc,

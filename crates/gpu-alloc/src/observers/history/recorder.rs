@@ -15,7 +15,7 @@ use crate::policy::{Address, SegmentSnapshot, SourceCall, StreamAndPool};
 pub(crate) struct HistoryRecorder {
     events: VecDeque<HistoryEvent>,
     most: usize,
-    /// How many events were dropped for newer ones.
+    /// The number of events that were dropped for newer ones.
     dropped: u64,
     /// Whose memory begins at which address, for when it goes back to the driver.
     segments: BTreeMap<u64, StreamAndPool<StreamId>>,
@@ -64,7 +64,7 @@ impl HistoryRecorder {
         self.events.iter()
     }
 
-    /// How many events are missing before the first.
+    /// The number of events that are missing before the first.
     pub(crate) fn dropped(&self) -> u64 {
         self.dropped
     }
@@ -235,7 +235,7 @@ impl HistoryRecorder {
 }
 
 impl HistoryEvent {
-    /// What happens now.
+    /// An event that happens now.
     fn new(
         what: EventKind,
         (address, bytes): (Address, u64),
@@ -246,7 +246,7 @@ impl HistoryEvent {
         HistoryEvent { what, address, bytes, owner, time, call_site, in_use: InUse::No }
     }
 
-    /// What happens now to the memory of a holder.
+    /// An event that happens now to the memory of a holder.
     fn of(what: EventKind, holder: &AllocationRecord) -> HistoryEvent {
         HistoryEvent::new(
             what,

@@ -1,4 +1,4 @@
-//! What would have to be released for a request to succeed.
+//! The memory that would have to be released for a request to succeed.
 
 mod run;
 mod units;
@@ -14,16 +14,16 @@ pub(super) struct ReachableMemory {
     pub(super) block: u64,
     /// The places where memory could be brought instead.
     pub(super) places: Vec<CandidatePlace>,
-    /// What the driver would still give.
+    /// The bytes that the driver would still give.
     pub(super) room: u64,
 }
 
 /// A place for the request, or any.
 #[derive(Debug)]
 pub(super) struct CandidatePlace {
-    /// What is missing there: from the driver, or of units.
+    /// The bytes that are missing there: from the driver, or of units.
     pub(super) needed: u64,
-    /// What goes back to the driver, or moves there, as a whole or not at all.
+    /// The memory that goes back to the driver, or moves there, as a whole or not at all.
     pub(super) units: Vec<MovableUnit>,
 }
 
@@ -34,11 +34,11 @@ type HeldPart = (u64, MemoryHolder);
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct MovableUnit {
     pub(super) bytes: u64,
-    /// Who has a part of it, each once.
+    /// The holders of a part of it, each once.
     pub(super) keepers: SmallVec<[MemoryHolder; 2]>,
 }
 
-/// Who has some memory.
+/// The holder of some memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum MemoryHolder {
     Nobody,

@@ -4,9 +4,9 @@ use super::{HeldPart, MemoryHolder, ReachableMemory};
 
 /// The blocks that a run would be made of, while the search goes along a segment.
 struct RunWindow {
-    /// How many of the blocks each holder has.
+    /// The number of the blocks that each holder has.
     blocks: Vec<usize>,
-    /// How many holders have some, and how much they hold.
+    /// The number of holders that have some, and how much they hold.
     cost: (usize, u64),
     bytes: u64,
 }

@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 
 use super::{CandidatePlace, MemoryHolder, MovableUnit};
 
-/// What can be had as holders are released, and are not.
+/// The memory that can be had as holders are released, and are not.
 struct Released<'a> {
     units: &'a [MovableUnit],
     /// The units that each holder keeps.
     of_holder: Vec<Vec<usize>>,
-    /// How many keep each unit still.
+    /// The number of holders that keep each unit still.
     keepers: Vec<usize>,
     /// The bytes of the units that nobody keeps any more.
     bytes: u64,
@@ -63,7 +63,7 @@ impl<'a> Released<'a> {
 }
 
 impl CandidatePlace {
-    /// What must come from units.
+    /// The bytes that must come from units.
     pub(super) fn wanted(&self, room: u64) -> u64 {
         self.needed.saturating_sub(room)
     }
@@ -102,10 +102,10 @@ impl CandidatePlace {
     }
 }
 
-/// What goes back if one or two holders are released.
+/// The bytes that go back if one or two holders are released.
 struct Gains {
     alone: Vec<u64>,
-    /// What only both together let go.
+    /// The bytes that only both together let go.
     joint: BTreeMap<[usize; 2], u64>,
 }
 

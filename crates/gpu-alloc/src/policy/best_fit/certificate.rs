@@ -1,4 +1,4 @@
-//! What the policy says when it cannot serve a request.
+//! The report of a request that the policy could not serve.
 
 use super::{BestFit, SegmentBlockState, size};
 use crate::policy::slab::SlabIndex;

@@ -90,7 +90,7 @@ impl<K: StreamName> BestFit<K> {
         }
     }
 
-    /// What it has done and holds. The times of the source's calls are left at 0: the policy has no
+    /// Its statistics. The times of the source's calls are left at 0: the policy has no
     /// clock.
     pub fn statistics(&self) -> &HostMemoryStats {
         &self.statistics

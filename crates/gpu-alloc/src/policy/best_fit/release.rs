@@ -6,8 +6,8 @@ use super::{BestFit, BySize};
 use crate::policy::{MemorySource, StreamName};
 
 impl<K: StreamName> BestFit<K> {
-    /// How many bytes unused segments may keep when another segment is taken; what is more goes back
-    /// then, and at a [`tick`](crate::policy::Policy::tick). Not bounded at first.
+    /// The number of bytes that unused segments may keep when another segment is taken; what is more
+    /// goes back then, and at a [`tick`](crate::policy::Policy::tick). Not bounded at first.
     pub fn set_keep(&mut self, bytes: u64) {
         self.keep = bytes;
     }

@@ -1,10 +1,10 @@
-//! How large blocks and segments are.
+//! The sizes of blocks and segments.
 
-/// What block sizes are multiples of, and so what blocks are aligned to in their segments: a
+/// The unit of block sizes, and so what blocks are aligned to in their segments: a
 /// device's transactions and the processor's cache lines end with a block.
 const UNIT: u64 = 512;
 
-/// What the operating system locks at least.
+/// The least that the operating system locks.
 const PAGE: u64 = 4096;
 
 /// To take less at a time would not pay: page-locking waits for all devices.
@@ -45,7 +45,7 @@ fn class(size: u64) -> u64 {
     multiple(size, (1_u64 << ((size - 1).ilog2() - 3)).max(PAGE))
 }
 
-/// What no multiple holds becomes the largest: no source has that much.
+/// A size that no multiple holds becomes the largest: no source has that much.
 fn multiple(bytes: u64, unit: u64) -> u64 {
     bytes.checked_next_multiple_of(unit).unwrap_or(u64::MAX / unit * unit)
 }

@@ -1,4 +1,4 @@
-//! What PyTorch's policy says when it cannot serve a request.
+//! The report of a request that PyTorch's policy could not serve.
 
 use super::free_set::FreeBlockKey;
 use super::size::RequestSize;

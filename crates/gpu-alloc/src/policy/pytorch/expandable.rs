@@ -15,8 +15,8 @@ use crate::policy::{
 /// The ranges of addresses, and where in them memory is missing.
 #[derive(Debug)]
 pub(super) struct Expandable<K> {
-    /// How many addresses a range has, at least: more than there can be memory, as free pages in
-    /// its middle may be moved to its end.
+    /// The number of addresses that a range has, at least: more than there can be memory, as free
+    /// pages in its middle may be moved to its end.
     range_bytes: u64,
     ranges: Slab<ExpandableRange>,
     /// The blocks without memory, by address.
@@ -46,7 +46,7 @@ impl<K: StreamName> Expandable<K> {
 }
 
 impl<K: StreamName> Pytorch<K> {
-    /// What a free block has, and what it could grow by.
+    /// The bytes that a free block has, and those that it could grow by.
     pub(super) fn room(&self, free: &FreeBlockKey<K>) -> u64 {
         let next = self.blocks[free.slot].next.map(|next| &self.blocks[next]);
         let unmapped = next.filter(|next| next.state == LinkedBlockState::Unmapped);
@@ -209,7 +209,7 @@ impl<K: StreamName> Pytorch<K> {
         self.expandable.as_ref()?.ranges[range?].whole_pages(address, bytes)
     }
 
-    /// How far from the beginning of a page a block of a range begins.
+    /// The distance of a block of a range from the beginning of its page.
     pub(super) fn offset_in_page(&self, slot: SlabIndex) -> Option<u64> {
         let LinkedBlock { address, range, .. } = self.blocks[slot];
         Some(self.expandable.as_ref()?.ranges[range?].offset_in_page(address))

@@ -74,7 +74,7 @@ impl<K: StreamName> FreeSet<K> {
         self.blocks.iter()
     }
 
-    /// How many free blocks are in segments that are partly in use, and their bytes.
+    /// The number of free blocks in segments that are partly in use, and their bytes.
     pub(super) fn split(&self) -> (u64, u64) {
         (self.split_blocks, self.split_bytes)
     }

@@ -56,9 +56,10 @@ pub struct Pytorch<K> {
     /// The pools that are still in use. Their memory is not given back.
     pools: BTreeSet<PoolOf>,
     statistics: MemoryStats,
-    /// What may be taken from the source, as far as it was told.
+    /// The bytes that may be taken from the source, as far as it was told.
     memory_limit: Option<u64>,
-    /// How often large memory that is in no pool was looked for: the clock by which it ages.
+    /// The number of times that large memory which is in no pool was looked for: the clock by which
+    /// it ages.
     searches: u64,
 }
 
@@ -129,7 +130,7 @@ impl<K: StreamName> Pytorch<K> {
         self.memory_limit = limit;
     }
 
-    /// What it has done and holds.
+    /// Its statistics.
     pub fn statistics(&self) -> &MemoryStats {
         &self.statistics
     }

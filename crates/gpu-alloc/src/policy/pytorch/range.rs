@@ -96,7 +96,7 @@ impl ExpandableRange {
         (start < end).then(|| (Address(self.address.0 + start), end - start))
     }
 
-    /// How far from the beginning of its page an address is.
+    /// The distance of an address from the beginning of its page.
     pub(super) fn offset_in_page(&self, address: Address) -> u64 {
         (address.0 - self.address.0) % self.page
     }

@@ -75,7 +75,7 @@ impl<K: StreamName> Pytorch<K> {
         released
     }
 
-    /// What can be given back of the blocks of which something is true.
+    /// The bytes that can be given back of the blocks of which something is true.
     fn unused(&self, goes: impl Fn(&LinkedBlock<K>) -> bool) -> Vec<SlabIndex> {
         let unused = self.releasable().filter(|slot| goes(&self.blocks[*slot]));
         unused.filter(|slot| self.is_past(*slot)).collect()

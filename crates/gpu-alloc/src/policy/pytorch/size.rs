@@ -15,7 +15,7 @@ const OWN_SEGMENT: u64 = 10 << 20;
 /// Segments of their own are multiples of this: the granule in which the driver hands out memory.
 const SEGMENT_ROUNDING: u64 = 2 << 20;
 
-/// How requests become blocks, and blocks segments.
+/// The sizes of blocks for requests, and of segments for blocks.
 #[derive(Debug)]
 pub(super) struct Sizes {
     options: PytorchOptions,
@@ -23,7 +23,7 @@ pub(super) struct Sizes {
     large_segment: u64,
     /// Blocks from this size on are kept whole.
     max_split: u64,
-    /// What a block that is kept whole may be larger than the request.
+    /// The bytes by which a block that is kept whole may be larger than the request.
     non_split_rounding: u64,
 }
 
@@ -32,7 +32,7 @@ pub(super) struct Sizes {
 pub(super) struct RequestSize {
     /// The bytes that a block must have.
     pub(super) rounded: u64,
-    /// Where it is looked for.
+    /// The kind of segment that it is looked for in.
     pub(super) pool: Pool,
 }
 
@@ -66,7 +66,7 @@ impl Sizes {
         RequestSize { rounded, pool: if rounded <= SMALL { Pool::Small } else { Pool::Large } }
     }
 
-    /// What to ask the source for when nothing that is kept fits.
+    /// The size to ask the source for when nothing that is kept fits.
     pub(super) fn segment(&self, size: RequestSize) -> u64 {
         match size.pool {
             Pool::Small => SMALL_SEGMENT,
@@ -75,7 +75,7 @@ impl Sizes {
         }
     }
 
-    /// What a request takes of the source at addresses where there is nothing.
+    /// The bytes that a request takes of the source at addresses where there is nothing.
     pub(super) fn fresh(&self, size: RequestSize, is_expandable: bool) -> u64 {
         match is_expandable {
             true => round_up(size.rounded, self.page(size.pool)),

@@ -8,7 +8,8 @@ use super::{
 };
 use crate::policy::Address;
 
-/// What an adaptor does around the calls of a source; [`Adapted`] makes a source of both.
+/// An adaptor, which looks on at the calls of a source or has a say in them; [`Adapted`] makes a
+/// source of both.
 ///
 /// Each method does nothing by default. The adaptors of this crate are such values:
 /// [`Limiting`](super::Limiting), [`Logging`](super::Logging), [`SourceCounts`](super::SourceCounts)

@@ -1,4 +1,4 @@
-//! What was asked of a source, in numbers.
+//! Requests to a source in numbers.
 
 use super::{Adaptor, SourceCall};
 use crate::policy::Statistic;
@@ -40,9 +40,9 @@ pub struct SourceCounts {
     pub reserved_addresses: Statistic,
     /// The bytes that show physical memory.
     pub mapped_bytes: Statistic,
-    /// How often the source was asked for something, in vain or not, or got it back.
+    /// The number of times that the source was asked for something, in vain or not, or got it back.
     pub calls: u64,
-    /// How often it was asked in vain.
+    /// The number of times that it was asked in vain.
     pub refusals: u64,
 }
 

@@ -26,7 +26,7 @@ use super::Address;
 /// Policies rely on what is said here of the memory that a source provides, and on addresses that do
 /// not wrap around. Over a source that breaks its word they may panic, or hand out one range twice.
 pub trait MemorySource {
-    /// What can go wrong besides a lack of memory.
+    /// The error for all that can go wrong besides a lack of memory.
     type Error;
 
     /// Provides `bytes` of memory that overlaps nothing it has provided and not got back.
@@ -83,7 +83,7 @@ impl<S: MemorySource + ?Sized> MemorySource for Box<S> {
 /// addresses. What is mapped can be used once access was set. To unmap is right only when no work
 /// uses the addresses any more, and whoever does it must know: the source does not wait.
 pub trait VirtualMemory {
-    /// What can go wrong besides a lack of memory.
+    /// The error for all that can go wrong besides a lack of memory.
     type Error;
 
     /// The bytes of a page.

@@ -40,7 +40,7 @@ use super::{Adaptor, SourceDenial};
 /// ```
 #[derive(Clone, Copy)]
 pub struct OnRefusal<F>(
-    /// What is called.
+    /// The function that is called.
     pub F,
 );
 

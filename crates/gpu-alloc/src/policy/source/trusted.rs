@@ -4,9 +4,9 @@ use gpu_runtime::Trusted;
 
 use super::{Adapted, Adaptor, MemorySource};
 
-/// What can be [put in the place](crate::set_memory_source) of a device's own source: the driver's
-/// memory, also in [adaptors](Adapted), which can refuse memory and make none up; and whatever
-/// somebody has [vouched](Trusted) for.
+/// A source that can be [put in the place](crate::set_memory_source) of a device's own source: the
+/// driver's memory, also in [adaptors](Adapted), which can refuse memory and make none up; and
+/// whatever somebody has [vouched](Trusted) for.
 pub trait TrustedSource: Sealed {
     /// The source itself.
     type Source: MemorySource;

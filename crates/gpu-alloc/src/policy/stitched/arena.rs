@@ -23,7 +23,7 @@ pub(super) struct ArenaId {
 pub(super) struct StreamArena<K> {
     pub(super) owner: StreamAndPool<K>,
     pub(super) pool: Pool,
-    /// What can be handed out as it is.
+    /// The free blocks that can be handed out as they are.
     pub(super) free_blocks: Bins,
     /// The vacant spans by address.
     pub(super) vacant: BTreeSet<(u64, SlabIndex)>,
@@ -41,7 +41,7 @@ pub(super) struct Region {
     pub(super) bytes: u64,
     /// Its first span, which it keeps: the lower one of two stays when they are cut or joined.
     pub(super) first: SlabIndex,
-    /// What is mapped at each page, up to the last that ever had memory.
+    /// The chunk that is mapped at each page, up to the last that ever had memory.
     chunks: Vec<Option<SlabIndex>>,
 }
 

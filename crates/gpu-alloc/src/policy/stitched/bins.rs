@@ -14,7 +14,8 @@ const UNIT: u64 = 512;
 const PARTS: u32 = 5;
 /// Enough for 2⁵⁵ bytes.
 const BINS: usize = 42 << PARTS;
-/// How many free blocks of a bin are looked at, so that a long list does not slow a request down.
+/// The number of free blocks of a bin that are looked at, so that a long list does not slow a request
+/// down.
 const LOOKED_AT: usize = 8;
 
 #[derive(Debug)]

@@ -13,12 +13,12 @@ use crate::policy::{Pool, StreamName};
 #[derive(Debug)]
 pub(super) struct CacheTable<K> {
     all: Vec<Option<Box<StreamCache<K>>>>,
-    /// What streams that are gone have left, in the order in which they went: stream caches, by one
-    /// of their arenas, and arenas of the shared cache.
+    /// The memory that streams which are gone have left, in the order in which they went: stream
+    /// caches, by one of their arenas, and arenas of the shared cache.
     left: VecDeque<ArenaId>,
 }
 
-/// What is asked of a stream cache that is lent is a fault in the program.
+/// No stream cache is lent while the policy can be called: see [`Lending`](crate::policy::Lending).
 const AT_HOME: &str = "the policy works when it has all its caches";
 
 impl<K: StreamName> CacheTable<K> {

@@ -1,4 +1,4 @@
-//! What the stitching policy says when it cannot serve a request.
+//! The report of a request that the stitching policy could not serve.
 
 use std::collections::BTreeMap;
 

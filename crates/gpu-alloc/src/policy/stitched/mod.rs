@@ -101,7 +101,7 @@ impl<K: StreamName> Stitched<K> {
         }
     }
 
-    /// What it has done and holds.
+    /// Its statistics.
     pub fn statistics(&self) -> MemoryStats {
         let mut statistics = self.accounts.statistics(&self.heap.caches);
         self.mapper.add_to(&mut statistics);

@@ -21,7 +21,7 @@ pub(super) fn whole(start: u64, end: u64) -> Range<u64> {
     first..(end / PAGE).max(first)
 }
 
-/// How many pages a block would take of those that nobody holds anything of.
+/// The number of pages that a block would take of those that nobody holds anything of.
 ///
 /// It lies in free space from `space.start` to `space.end`, with held memory before and after. So
 /// the page of either end is taken already if the end is not where the page begins or ends.

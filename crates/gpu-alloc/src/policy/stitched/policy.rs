@@ -14,7 +14,7 @@ use crate::policy::{
     StreamAndPool, StreamName,
 };
 
-/// What exceeds the addresses of any device, by far.
+/// More than the addresses of any device, by far.
 const MAX_BYTES: u64 = 1 << 56;
 
 impl<K: StreamName> Policy for Stitched<K> {

@@ -27,7 +27,7 @@ const MIN_SPARE: u64 = 32 << 20;
 /// So many calls beyond those cost more than a page is worth.
 const CALLS_FOR_A_PAGE: u64 = 32;
 
-/// How many old mappings are looked at before a new one is made.
+/// The number of old mappings that are looked at before a new one is made.
 const MAX_UNMAPPED_AT_ONCE: usize = 64;
 
 /// A free block, and an address in it where a request is served.

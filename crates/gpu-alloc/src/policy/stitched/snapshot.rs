@@ -10,7 +10,7 @@ use crate::policy::{
     Address, BlockSnapshot, BlockState, Inspect, PoolId, SegmentSnapshot, SegmentUsage, StreamName,
 };
 
-/// What each waiting span waits for.
+/// The work that each waiting span waits for.
 type WaitsBySpan<K> = BTreeMap<SlabIndex, Vec<(K, u64)>>;
 
 impl<K: StreamName> Inspect for Stitched<K> {

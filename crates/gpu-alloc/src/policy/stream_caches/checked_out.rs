@@ -8,7 +8,7 @@ use super::sync::{AtomicU32, AtomicU64, LOOKS, Lock, Ordering, spin_loop, yield_
 pub(super) struct CheckedOut<T> {
     /// By place, the name of what is lent there, plus one.
     names: Vec<AtomicU64>,
-    /// How many places there is a name for, at most.
+    /// The number of places that have a name, at most.
     named: AtomicU32,
     /// A bit for each place where something is. Only the owner looks.
     lent: AtomicU32,

@@ -7,7 +7,7 @@ pub(super) use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 /// waits for anything.
 pub(super) use spin::Mutex as Lock;
 
-/// How often a thread looks at a lock that another has before it does without.
+/// The number of times that a thread looks at a lock that another has before it does without.
 pub(super) const LOOKS: u32 = 64;
 
 /// What a thread does between two looks at a lock that it can do without.

@@ -17,7 +17,7 @@ use super::slab::{Slab, SlabIndex};
 use super::uses::LastUses;
 use super::{Address, Block, MemoryStats, Pool, PoolOf, StreamAndPool, StreamName};
 
-/// What blocks begin at, and are multiples of.
+/// The alignment of blocks, and the unit of their sizes.
 const ALIGNMENT: u64 = 512;
 
 /// Up to here, requests count as small.
@@ -187,7 +187,7 @@ struct BlockRecord<K> {
     owner: StreamAndPool<K>,
     /// The first byte of its segment.
     segment: u64,
-    /// What was done there before, and then what its owner did.
+    /// The work that was done there before, and then that of its owner.
     uses: LastUses<K>,
     is_waiting: bool,
 }
@@ -200,11 +200,11 @@ pub struct Misplaced {
     pub address: Address,
     /// The bytes that were asked for.
     pub bytes: u64,
-    /// What is wrong with it.
+    /// The rule that it breaks.
     pub problem: Problem,
 }
 
-/// What is wrong with an address.
+/// Mistakes in an address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Problem {
@@ -232,7 +232,7 @@ impl<A: Suballocator<K>, K: StreamName> Suballocated<A, K> {
         }
     }
 
-    /// What it has done and holds. All segments count as for large requests.
+    /// Its statistics. All segments count as for large requests.
     pub fn statistics(&self) -> &MemoryStats {
         &self.statistics
     }

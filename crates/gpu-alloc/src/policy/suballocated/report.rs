@@ -1,4 +1,4 @@
-//! What the policy says when it cannot serve a request.
+//! The report of a request that the policy could not serve.
 
 use super::segment::{PartState, ProgramSegment};
 use super::{Suballocated, Suballocator, arena_of};

@@ -17,7 +17,7 @@ pub(super) struct ProgramSegment<K> {
     /// The stream of the request that it was taken for.
     pub(super) stream: K,
     parts: BTreeMap<u64, SegmentPart<K>>,
-    /// How many parts are taken.
+    /// The number of parts that are taken.
     taken: usize,
     /// Their bytes.
     taken_bytes: u64,
@@ -39,7 +39,7 @@ pub(super) enum PartState<K> {
     Taken(SlabIndex),
 }
 
-/// What was done in a range of memory before it was free.
+/// The work that was done in a range of memory before it was free.
 #[derive(Debug, Clone)]
 pub(super) struct PriorUse<K> {
     /// The stream that the last block was for.
@@ -176,7 +176,7 @@ impl<K: StreamName> ProgramSegment<K> {
 }
 
 impl<K> SegmentPart<K> {
-    /// What was done in it before, if it is free.
+    /// The work that was done in it before, if it is free.
     pub(super) fn before(&self) -> Option<&PriorUse<K>> {
         match &self.state {
             PartState::Free(before) => Some(before),

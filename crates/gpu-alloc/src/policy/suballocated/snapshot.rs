@@ -9,7 +9,7 @@ use crate::policy::{
     self, Address, BlockSnapshot, BlockState, Inspect, Pool, SegmentUsage, StreamName,
 };
 
-/// What each waiting block waits for.
+/// The work that each waiting block waits for.
 type WaitsByBlock<K> = BTreeMap<SlabIndex, Vec<(K, u64)>>;
 
 impl<A: Suballocator<K>, K: StreamName> Inspect for Suballocated<A, K> {

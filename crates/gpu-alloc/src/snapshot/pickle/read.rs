@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::code;
 
-/// What a pickle holds. Its parts refer to each other by number, as often as the pickle says so:
+/// The contents of a pickle. Its parts refer to each other by number, as often as the pickle says so:
 /// nothing is copied, so that a small pickle cannot unfold into a large one.
 #[derive(Debug)]
 pub(in crate::snapshot) struct Pickle {
@@ -43,7 +43,7 @@ impl Pickle {
     /// Reads a pickle.
     ///
     /// # Errors
-    /// Where it ends in error, and what is wrong there.
+    /// The place where it ends in error, and what is wrong there.
     pub(in crate::snapshot) fn read(bytes: &[u8]) -> Result<Pickle, (usize, PickleProblem)> {
         let mut reader = PickleReader::new(bytes);
         match reader.run() {
@@ -131,7 +131,7 @@ struct PickleReader<'a> {
     rest: &'a [u8],
     parts: Vec<PicklePart>,
     stack: Vec<PickleItem>,
-    /// How long the stack was at each mark.
+    /// The length of the stack at each mark.
     marks: Vec<usize>,
     memo: HashMap<u32, PickleItem>,
 }
@@ -299,7 +299,7 @@ impl<'a> PickleReader<'a> {
         Ok(self.stack.split_off(first)[0])
     }
 
-    /// Where the last so many items begin, which come after the last mark.
+    /// The index of the first of the last so many items, which come after the last mark.
     fn last(&self, count: usize) -> Result<usize, PickleProblem> {
         let mark = self.marks.last().copied().unwrap_or(0);
         self.stack.len().checked_sub(count).filter(|first| *first >= mark).ok_or(STACK)

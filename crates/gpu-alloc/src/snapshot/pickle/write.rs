@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::code;
 
-/// How many items are appended at a time, as Python does it: readers keep them on a stack.
+/// The number of items that are appended at a time, as Python does it: readers keep them on a stack.
 const BATCH: usize = 1000;
 
 /// The number under which a reader keeps something that is written once and referred to.
