@@ -180,6 +180,7 @@ where
         let uses = if last[0].1 > 0 { &last[..] } else { &[] };
         let Err(block) = self.caches.free(block, uses) else { return Ok(()) };
         match self.state.try_lock() {
+            // The cache may be at home since the last recall: with it lent, the free concerns no other.
             Some(mut state) => {
                 state.lend(&self.caches, stream.id());
                 self.caches.free(block, uses)
@@ -200,6 +201,7 @@ where
     }
 
     fn take_back(&self, returned: Returned) {
+        // Who has the lock finds what is queued when it next needs the whole policy; nobody waits here.
         let state = self.state.try_lock();
         let waiting = self.returned.push(returned);
         if let Some(mut state) = state

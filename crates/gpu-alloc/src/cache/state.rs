@@ -152,6 +152,7 @@ where
 
     pub(super) fn take_back(&mut self, returned: Returned) {
         let (Returned::Block { uses, .. } | Returned::Pool { uses, .. }) = &returned;
+        // Policies know streams by name only; the streams themselves are kept to ask how far they are.
         let name = |point: &StreamPoint| (point.stream().id(), point.sequence());
         let names: SmallVec<[_; 4]> = uses.iter().map(name).collect();
         uses.iter().for_each(|point| self.know(point.stream()));

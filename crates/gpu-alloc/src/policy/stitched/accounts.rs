@@ -88,6 +88,8 @@ impl Accounts {
         let held = self.counted.allocated_bytes.all.current;
         self.most_held = self.most_held.max(held);
         let mut headroom = headroom_below_peaks(&self.counted);
+        // Beyond the most that was held, memory is a matter of the policy: it decides by that whether
+        // pages move, so it has to be asked, peak or not.
         let both = &mut headroom[2].bytes;
         *both = (*both).min(self.most_held - held);
         let is_other = |cache: &StreamCache<K>| cache.is_active && cache.number() != needy;

@@ -240,6 +240,7 @@ impl<K: StreamName> SpanHeap<K> {
         if ended.is_empty() {
             return;
         }
+        // A block that is held elsewhere remembers the arena that it was asked for in, by number.
         let holds = |span: &&Span<K>| matches!(span.state, SpanState::Held | SpanState::Waiting);
         let holders: BTreeSet<_> =
             self.caches.iter().filter(holds).map(|span| span.holder).collect();

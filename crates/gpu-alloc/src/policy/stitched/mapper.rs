@@ -137,6 +137,8 @@ impl Mapper {
         };
         let PhysicalChunk { physical, pages, .. } = *self.chunks.get(supplied.chunk);
         let bytes = pages * PAGE;
+        // A chunk that moves is mapped here while its old mapping stays: work that still uses it there
+        // goes on, and the uses that it brings make the next owner's work come after.
         if let Err(error) = source.known_virtual_memory().map(Address(page * PAGE), physical, bytes)
         {
             self.chunks.make_spare(supplied.chunk);
@@ -240,6 +242,7 @@ impl Mapper {
         source: &mut S,
         slot: SlabIndex,
     ) {
+        // One call for neighbours that are over together costs the driver as much as one for a page.
         let is_over = |heap: &SpanHeap<K>, slot: SlabIndex| {
             heap.caches[slot].state == SpanState::Stale && heap.is_over(slot)
         };

@@ -72,6 +72,7 @@ pub(super) fn place_for<K: StreamName>(
     let mut best: Option<((u64, u64, u64), Placement)> = None;
     let mut done = 0;
     for (address, slot) in &heap.arena(arena).vacant {
+        // Vacant spans of one free space have the same candidates: one look at it is enough.
         if *address < done {
             continue;
         }

@@ -44,6 +44,8 @@ impl<K: StreamName> Stitched<K> {
     ) -> Result<BlockAt, Unable<S::Error>> {
         let is_refused = |outcome: &Result<_, _>| matches!(outcome, Err(Unable::Refused(_)));
         let mut outcome = self.map(source, arena, bytes);
+        // What other streams' work still uses is better than none: the next owner waits for that work
+        // on the device, and the host for nothing.
         if is_refused(&outcome) && self.end_quarantine() {
             outcome = match self.heap.caches.free_block_for(arena, bytes) {
                 Some(free_block) => Ok(free_block),
@@ -68,6 +70,8 @@ impl<K: StreamName> Stitched<K> {
     ) -> Result<BlockAt, Unable<S::Error>> {
         self.heap.caches.join_fresh();
         self.mapper.unmap_stale(&mut self.heap, source, MAX_UNMAPPED_AT_ONCE);
+        // If even a block of new pages only would keep memory within bounds, to look elsewhere is not
+        // worth it: what is free on other streams stays for them.
         let fresh = touched(0, bytes).end;
         if !self.is_generous(fresh, bytes) {
             let free_block = self.free_block_from_quarantine(arena, bytes);

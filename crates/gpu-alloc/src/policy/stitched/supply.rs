@@ -78,6 +78,9 @@ impl Supply {
         (wanted, room): (u64, u64),
     ) -> Result<Option<SuppliedChunk<K>>, S::Error> {
         let pool = heap.arena(arena).pool;
+        // In the order of what each costs. What is due to be made comes first, as it needs no piece of
+        // work to be over; then memory that is there already; then memory beyond the plan, which there
+        // was to be none of; and last other pools' memory, which they would have to get back.
         if self.to_make > 0
             && let Some(made) = self.make_chunk(mapper, source, pool, wanted)?
         {
