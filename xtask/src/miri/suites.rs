@@ -41,7 +41,7 @@ pub(super) const SUITES: [Suite; 6] = [
             "pytorch_policy::",
             "snapshots::a_free_that_waited",
             "snapshots::no_bytes_make_the_reader_panic",
-            "stitched_front::",
+            "stream_caches::",
             "stitched_model::",
             "stitched_quarantine::it_can_be_given_back",
             "test_source_rules::",
