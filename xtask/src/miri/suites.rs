@@ -48,7 +48,7 @@ pub(super) const SUITES: [Suite; 6] = [
         ],
         slow: &[
             "memory_is_one_owners_at_a_time",
-            "more_streams_than_lanes",
+            "more_streams_than_caches",
             "page_locked_memory_is_split",
             "slowly_rising_sizes",
             "small_requests_share_a_segment",

@@ -1,4 +1,4 @@
-//! More streams than a policy has lanes, and streams that come and go.
+//! More streams than a policy has stream caches, and streams that come and go.
 
 use gpu_alloc::policy::{Lending, Policy, Stitched, StreamAndPool, StreamCaches};
 
@@ -21,7 +21,7 @@ fn come_and_go(
 }
 
 #[test]
-fn more_streams_than_lanes_are_served() {
+fn more_streams_than_caches_are_served() {
     let mut source = TestSource::new(1 << 30);
     let mut policy = Stitched::<u32>::new();
     let blocks: Vec<_> = (0..80)

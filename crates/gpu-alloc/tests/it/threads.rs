@@ -58,7 +58,7 @@ fn threads_and_streams_do_not_disturb_each_others_memory() {
 }
 
 /// Each of the two allocators forgets the streams that are gone when it knows as many as there are
-/// lanes. The one of page-locked memory knows those only whose copies were not done when the memory
+/// stream caches. The one of page-locked memory knows those only whose copies were not done when the memory
 /// came back; here the first ones, which it then keeps while the other's come and go.
 #[test]
 fn streams_that_are_gone_are_let_go_and_leave_their_memory_to_others() {
