@@ -5,7 +5,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use gpu_alloc::DeviceSource;
-use gpu_alloc::policy::{Front, Policy as _, Stitched};
+use gpu_alloc::policy::{Lending, Policy as _, Stitched, StreamCaches};
 use gpu_runtime::{DeviceAllocation, HostAllocation, Stream};
 
 use crate::error::{Error, Result};
@@ -46,7 +46,6 @@ fn below_the_owners(bench: &mut Bench, place: &Place) -> Result<()> {
     }
     let mut source = DeviceSource::new(place.gpu()?);
     let mut policy = Stitched::<u32>::new();
-    let front = Front::<u32>::new();
     // Both streams hold blocks of all sizes at once, so that to do so again is no new peak.
     let mut held = Vec::new();
     for (stream, (_, bytes)) in (0..2).flat_map(|stream| SIZES.map(|size| (stream, size))) {
@@ -57,12 +56,13 @@ fn below_the_owners(bench: &mut Bench, place: &Place) -> Result<()> {
         let freed = policy.free(block, &[]);
         freed.map_err(|_| Error::Allocator("the policy does not know its block"))?;
     }
-    if !(0..2).all(|stream| front.lend(&mut policy, stream, |_| ())) {
-        return Err(Error::Allocator("it has no lanes for two streams"));
+    let (caches, mut lending) = (StreamCaches::<u32>::new(), Lending::new(policy));
+    if !(0..2).all(|stream| caches.lend(&mut lending, stream, |_| ())) {
+        return Err(Error::Allocator("it has no caches for two streams"));
     }
     let pair = |stream, bytes| {
-        let block = front.allocate(stream, bytes, |(), _| ());
-        let freed = block.map(|block| front.free(block, &[(stream, 1)]));
+        let block = caches.allocate(stream, bytes, |(), _| ());
+        let freed = block.map(|block| caches.free(block, &[(stream, 1)]));
         freed
             .and_then(std::result::Result::ok)
             .ok_or(Error::Allocator("nothing is lent to the stream"))
@@ -73,8 +73,7 @@ fn below_the_owners(bench: &mut Bench, place: &Place) -> Result<()> {
     }
     let pairs = |thread: usize, calls| (0..calls).try_for_each(|_| pair(thread as u32, 512));
     two_threads(bench, "alloc/two_threads", pairs)?;
-    front.take_back(&mut policy, |_, ()| ());
-    policy.release_cached(&mut source);
+    caches.recall(&mut lending, |_| ()).release_cached(&mut source);
     Ok(())
 }
 

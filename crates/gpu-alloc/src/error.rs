@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use gpu_runtime::Device;
 
-use crate::bytes::Bytes;
 use crate::out_of_memory::OutOfMemory;
 use crate::policy::{Misplaced, OptionsError};
+use crate::sizes::Bytes;
 
 /// A result of this crate.
 pub type Result<T> = std::result::Result<T, Error>;
@@ -50,9 +50,9 @@ pub enum Error {
     InvalidEnvironment {
         /// The variable's name.
         variable: &'static str,
-        /// What it is set to.
+        /// The value that it is set to.
         value: String,
-        /// What it may be set to.
+        /// The values that it may be set to.
         expected: &'static str,
     },
     /// PyTorch's options of the allocator, in the environment, are not well formed.
@@ -100,7 +100,7 @@ pub enum Error {
     SnapshotFile {
         /// The file that it was to be written to.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: Arc<io::Error>,
     },
     /// The runtime or the driver failed.

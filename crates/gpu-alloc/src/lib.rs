@@ -73,61 +73,53 @@
 
 #![forbid(unsafe_code)]
 
-mod books;
-mod bytes;
+// Layers, the top one first; a module imports only from lines below its own.
+//
+//   memory
+//   snapshot
+//   statistics
+//   allocators
+//   error
+//   out_of_memory
+//   observers
+//   cache
+//   policy
+//   nested, sizes
+mod allocators;
 mod cache;
-mod choice;
-mod device;
-mod device_memory;
-mod device_policy;
-mod device_source;
 mod error;
-mod figures;
-mod fill;
-mod history;
-mod holders;
-mod in_use;
-mod memory_pool;
+mod memory;
 mod nested;
+mod observers;
 mod out_of_memory;
-mod pinned;
-mod pinned_memory;
-mod plug;
 pub mod policy;
+mod sizes;
 pub mod snapshot;
 mod statistics;
-mod summary;
-mod tag;
-mod watch;
 
-pub use device::{
-    empty_cache, get_per_process_memory_fraction, set_per_process_memory_fraction, trim_cache,
+pub use allocators::{
+    AllocatorPolicy, DeviceSource, PolicyInUse, allocator_policy, empty_cache, empty_host_cache,
+    get_per_process_memory_fraction, host_memory_stats, reset_accumulated_host_memory_stats,
+    reset_peak_host_memory_stats, set_allocator_policy, set_memory_source,
+    set_per_process_memory_fraction, set_pinned_cache_limit, set_pinned_limit, set_suballocator,
+    trim_cache, trim_host_cache,
 };
-pub use device_memory::{DeviceMemory, allocate};
-pub use device_source::DeviceSource;
 pub use error::{Error, Result};
-pub use fill::{NewMemoryFill, fill_new_memory};
-pub use history::record_memory_history;
-pub use in_use::{PolicyInUse, allocator_policy};
-pub use memory_pool::{InMemoryPool, MemoryPool, with_memory_pool};
+pub use memory::{
+    DeviceMemory, InMemoryPool, MemoryPool, NewMemoryFill, PinnedMemory, allocate, allocate_pinned,
+    fill_new_memory, with_memory_pool,
+};
+pub use observers::{MemoryTag, Tag, memory_tag, with_memory_tag};
 pub use out_of_memory::{
     Advice, AwaitedWork, Cause, HeldMemory, KeptMemory, OutOfMemory, OutOfMemoryObservation,
     observe_out_of_memory,
 };
-pub use pinned::{
-    empty_host_cache, host_memory_stats, reset_accumulated_host_memory_stats,
-    reset_peak_host_memory_stats, set_pinned_cache_limit, set_pinned_limit, trim_host_cache,
-};
-pub use pinned_memory::{PinnedMemory, allocate_pinned};
-pub use plug::{AllocatorPolicy, set_allocator_policy, set_memory_source, set_suballocator};
 pub use policy::{DurationStatistic, HostMemoryStats, MemoryStats, PoolStatistics, Statistic};
-pub use snapshot::{Snapshot, dump_snapshot, memory_snapshot};
+pub use snapshot::{Snapshot, dump_snapshot, memory_snapshot, record_memory_history};
 pub use statistics::{
     max_memory_allocated, max_memory_reserved, memory_allocated, memory_reserved, memory_stats,
-    reset_accumulated_memory_stats, reset_peak_memory_stats,
+    memory_summary, reset_accumulated_memory_stats, reset_peak_memory_stats,
 };
-pub use summary::memory_summary;
-pub use tag::{MemoryTag, Tag, memory_tag, with_memory_tag};
 
 /// The README's example is tested as the documentation's are.
 #[cfg(doctest)]

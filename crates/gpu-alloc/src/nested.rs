@@ -1,4 +1,4 @@
-//! What guards put in force: of several, the last that has not ended.
+//! Values that guards put in force: of several, the last that has not ended.
 
 /// Values in the order in which they came into force. Each can end before those that came later.
 #[derive(Debug)]

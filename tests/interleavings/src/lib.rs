@@ -40,12 +40,12 @@ mod sync {
 }
 
 mod events;
-mod lanes;
 mod notes;
 mod pools;
 mod queue;
 mod records;
 mod snapshots;
+mod stream_caches;
 mod streams;
 
 /// Runs a test in every order.

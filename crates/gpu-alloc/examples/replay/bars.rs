@@ -1,9 +1,9 @@
 //! What the default policy needs on the traces, held to what is asked of it.
 
-use crate::contender::{Choice, UNLIMITED, contender};
-use crate::device::{Calls, PAGE};
+use crate::contender::{PolicyName, UNLIMITED, contender};
+use crate::device::{CallCounts, PAGE};
 use crate::reference::trace;
-use crate::replay::{AtFailure, Outcome};
+use crate::replay::{AtFailure, ReplayResult};
 
 /// What a trace may take: memory as multiples of the most that was requested at once, and calls.
 struct Bar {
@@ -32,7 +32,7 @@ const BARS: [Bar; 8] = [
 fn the_default_policy_keeps_within_its_bars_of_memory_and_calls() {
     for bar in BARS {
         let trace = trace(bar.trace);
-        let policy = contender(Choice::Default, &Default::default());
+        let policy = contender(PolicyName::Default, &Default::default());
         let most = |times: f64| (trace.peak_requested as f64 * times) as u64 / PAGE * PAGE;
         let replay = |capacity| {
             let outcome = policy.replay(&trace, capacity, AtFailure::Stop);
@@ -49,7 +49,7 @@ fn the_default_policy_keeps_within_its_bars_of_memory_and_calls() {
     }
 }
 
-fn calls(outcome: &Outcome) -> u64 {
-    let Calls { create, map, set_access, unmap, .. } = outcome.calls;
+fn calls(outcome: &ReplayResult) -> u64 {
+    let CallCounts { create, map, set_access, unmap, .. } = outcome.calls;
     create + map + set_access + unmap
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::contender::Contender;
-use crate::trace::Trace;
+use crate::trace::AllocationTrace;
 
 /// Rounds before the first that counts. PyTorch's policies have all memory that they need after the
 /// first; the default one goes on to make a page now and then as long as others have to move.
@@ -15,7 +15,7 @@ const WARM_UP: usize = 20;
 /// hits all alike.
 pub(crate) fn steady(
     contenders: &[Box<dyn Contender>],
-    trace: &Trace,
+    trace: &AllocationTrace,
     rounds: usize,
 ) -> Vec<Value> {
     let mut repeated: Vec<_> = contenders.iter().map(|c| c.repeated(trace)).collect();

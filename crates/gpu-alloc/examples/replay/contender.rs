@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 
 use gpu_alloc::policy::{Pytorch, PytorchOptions};
 
-use crate::replay::{Allocator, AtFailure, Outcome, Own, Replay};
-use crate::trace::Trace;
+use crate::replay::{Allocator, AtFailure, ReplayResult, StitchedAllocator, TraceReplay};
+use crate::trace::AllocationTrace;
 
 /// What stands for a device without limits.
 pub(crate) const UNLIMITED: u64 = 512 << 30;
@@ -13,10 +13,11 @@ pub(crate) const UNLIMITED: u64 = 512 << 30;
 /// A policy that a trace can be replayed with, each time from a fresh state.
 pub(crate) trait Contender: Sync {
     /// One replay on a device of some capacity.
-    fn replay(&self, trace: &Trace, capacity: u64, at_failure: AtFailure) -> Outcome;
+    fn replay(&self, trace: &AllocationTrace, capacity: u64, at_failure: AtFailure)
+    -> ReplayResult;
 
     /// A replay to be repeated on a device without limits.
-    fn repeated<'t>(&self, trace: &'t Trace) -> Box<dyn Rounds + 't>;
+    fn repeated<'t>(&self, trace: &'t AllocationTrace) -> Box<dyn Rounds + 't>;
 }
 
 /// A trace that is replayed again and again.
@@ -26,7 +27,7 @@ pub(crate) trait Rounds {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum Choice {
+pub(crate) enum PolicyName {
     /// PyTorch's native policy.
     Pytorch,
     /// PyTorch's with expandable segments.
@@ -36,11 +37,11 @@ pub(crate) enum Choice {
 }
 
 /// The policy that was chosen, with options that change PyTorch's.
-pub(crate) fn contender(choice: Choice, options: &PytorchOptions) -> Box<dyn Contender> {
+pub(crate) fn contender(choice: PolicyName, options: &PytorchOptions) -> Box<dyn Contender> {
     let expandable = match choice {
-        Choice::Pytorch => options.expandable_segments(),
-        Choice::PytorchExpandable => true,
-        Choice::Default => return Box::new(From(|_| (Own::default(), None))),
+        PolicyName::Pytorch => options.expandable_segments(),
+        PolicyName::PytorchExpandable => true,
+        PolicyName::Default => return Box::new(From(|_| (StitchedAllocator::default(), None))),
     };
     let options = options.clone().with_expandable_segments(expandable);
     Box::new(From(move |capacity| {
@@ -61,21 +62,26 @@ where
     A: Allocator + 'static,
     F: Fn(u64) -> (A, Option<u64>) + Sync,
 {
-    fn replay(&self, trace: &Trace, capacity: u64, at_failure: AtFailure) -> Outcome {
+    fn replay(
+        &self,
+        trace: &AllocationTrace,
+        capacity: u64,
+        at_failure: AtFailure,
+    ) -> ReplayResult {
         let (allocator, limit) = (self.0)(capacity);
-        Replay::new(trace, allocator, capacity, limit).run(trace, at_failure)
+        TraceReplay::new(trace, allocator, capacity, limit).run(trace, at_failure)
     }
 
-    fn repeated<'t>(&self, trace: &'t Trace) -> Box<dyn Rounds + 't> {
+    fn repeated<'t>(&self, trace: &'t AllocationTrace) -> Box<dyn Rounds + 't> {
         let (allocator, limit) = (self.0)(UNLIMITED);
-        let replay = Replay::new(trace, allocator, UNLIMITED, limit);
+        let replay = TraceReplay::new(trace, allocator, UNLIMITED, limit);
         Box::new(Repeated { trace, replay })
     }
 }
 
 struct Repeated<'t, A> {
-    trace: &'t Trace,
-    replay: Replay<A>,
+    trace: &'t AllocationTrace,
+    replay: TraceReplay<A>,
 }
 
 impl<A: Allocator> Rounds for Repeated<'_, A> {

@@ -15,23 +15,23 @@ const BASE: u64 = 1 << 32;
 /// Memory of some capacity.
 #[derive(Debug)]
 pub(crate) struct DeviceModel {
-    addresses: Addresses,
+    addresses: AddressOrder,
     capacity: u64,
     used: u64,
     highest_use: u64,
     /// What addresses are taken, by the first.
-    ranges: BTreeMap<u64, Taken>,
-    pieces: BTreeMap<Physical, Piece>,
-    mappings: BTreeMap<u64, Mapping>,
+    ranges: BTreeMap<u64, TakenRange>,
+    pieces: BTreeMap<Physical, ModelChunk>,
+    mappings: BTreeMap<u64, MappedRange>,
     next_piece: u64,
     /// Behind all addresses that were ever given out.
     next_address: u64,
-    calls: Calls,
+    calls: CallCounts,
 }
 
 /// Which addresses are given out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Addresses {
+pub(crate) enum AddressOrder {
     /// The lowest that are free, so that segments are often neighbours, and addresses come again.
     Lowest,
     /// None twice, in rising order.
@@ -40,7 +40,7 @@ pub(crate) enum Addresses {
 
 /// How often the device was asked for what, refusals included.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Calls {
+pub(crate) struct CallCounts {
     pub(crate) allocate: u64,
     pub(crate) release: u64,
     pub(crate) reserve: u64,
@@ -53,28 +53,28 @@ pub(crate) struct Calls {
 }
 
 #[derive(Debug)]
-struct Taken {
+struct TakenRange {
     bytes: u64,
     /// Whether they are addresses only; otherwise there is memory behind all of them.
     is_reservation: bool,
 }
 
 #[derive(Debug)]
-struct Piece {
+struct ModelChunk {
     bytes: u64,
     mappings: u32,
     is_destroyed: bool,
 }
 
 #[derive(Debug)]
-struct Mapping {
+struct MappedRange {
     physical: Physical,
     bytes: u64,
     is_accessible: bool,
 }
 
 impl DeviceModel {
-    pub(crate) fn new(capacity: u64, addresses: Addresses) -> Self {
+    pub(crate) fn new(capacity: u64, addresses: AddressOrder) -> Self {
         DeviceModel {
             addresses,
             capacity,
@@ -85,7 +85,7 @@ impl DeviceModel {
             mappings: BTreeMap::new(),
             next_piece: 0,
             next_address: BASE,
-            calls: Calls::default(),
+            calls: CallCounts::default(),
         }
     }
 
@@ -99,7 +99,7 @@ impl DeviceModel {
         self.highest_use
     }
 
-    pub(crate) fn calls(&self) -> Calls {
+    pub(crate) fn calls(&self) -> CallCounts {
         self.calls
     }
 
@@ -117,7 +117,7 @@ impl DeviceModel {
 
     /// What is mapped, and how long the piece behind it is, by address.
     pub(crate) fn mappings(&self) -> impl Iterator<Item = (Address, Physical, u64)> {
-        let shown = |(address, mapping): (&u64, &Mapping)| {
+        let shown = |(address, mapping): (&u64, &MappedRange)| {
             (Address(*address), mapping.physical, mapping.bytes)
         };
         self.mappings.iter().map(shown)
@@ -146,7 +146,7 @@ impl DeviceModel {
     }
 
     /// Whether all of a range is mapped, in the way that `as_wanted` says.
-    fn is_mapped(&self, range: &Range<u64>, as_wanted: impl Fn(&Mapping) -> bool) -> bool {
+    fn is_mapped(&self, range: &Range<u64>, as_wanted: impl Fn(&MappedRange) -> bool) -> bool {
         let below = self.mappings.range(..=range.start).next_back();
         let first = below.map_or(range.start, |(address, _)| *address);
         let mut end = first;
@@ -178,12 +178,12 @@ impl DeviceModel {
 
     fn take_addresses(&mut self, bytes: u64, is_reservation: bool) -> Address {
         let address = match self.addresses {
-            Addresses::Lowest => self.lowest_free(bytes),
-            Addresses::Rising => self.next_address,
+            AddressOrder::Lowest => self.lowest_free(bytes),
+            AddressOrder::Rising => self.next_address,
         };
         let end = (address + bytes).next_multiple_of(PAGE);
         self.next_address = self.next_address.max(end);
-        self.ranges.insert(address, Taken { bytes, is_reservation });
+        self.ranges.insert(address, TakenRange { bytes, is_reservation });
         Address(address)
     }
 
@@ -262,7 +262,7 @@ impl VirtualMemory for DeviceModel {
         self.take(bytes)?;
         let physical = Physical(self.next_piece);
         self.next_piece += 1;
-        self.pieces.insert(physical, Piece { bytes, mappings: 0, is_destroyed: false });
+        self.pieces.insert(physical, ModelChunk { bytes, mappings: 0, is_destroyed: false });
         Ok(physical)
     }
 
@@ -293,7 +293,7 @@ impl VirtualMemory for DeviceModel {
         let free = below.is_none_or(|(start, mapping)| start + mapping.bytes <= range.start);
         assert!(free, "nothing is mapped there already");
         piece.mappings += 1;
-        self.mappings.insert(range.start, Mapping { physical, bytes, is_accessible: false });
+        self.mappings.insert(range.start, MappedRange { physical, bytes, is_accessible: false });
         Ok(())
     }
 
@@ -310,7 +310,8 @@ impl VirtualMemory for DeviceModel {
         let range = address.0..address.0 + bytes;
         assert!(self.is_mapped_in_whole_pieces(&range), "mappings go as a whole");
         while let Some((&at, _)) = self.mappings.range(range.clone()).next() {
-            let Mapping { physical, .. } = self.mappings.remove(&at).expect("it was just found");
+            let MappedRange { physical, .. } =
+                self.mappings.remove(&at).expect("it was just found");
             self.pieces.get_mut(&physical).expect("a mapping shows a piece").mappings -= 1;
             self.settle(physical);
         }

@@ -3,12 +3,12 @@
 use serde_json::{Map, Value, json};
 
 use crate::min_capacity::MinCapacity;
-use crate::replay::Outcome;
-use crate::trace::Trace;
+use crate::replay::ReplayResult;
+use crate::trace::AllocationTrace;
 
 /// The figures of one replay.
-pub(crate) fn of_replay(outcome: &Outcome) -> Map<String, Value> {
-    let Outcome { statistics, calls, .. } = outcome;
+pub(crate) fn of_replay(outcome: &ReplayResult) -> Map<String, Value> {
+    let ReplayResult { statistics, calls, .. } = outcome;
     let figures = json!({
         "peak_allocated": statistics.allocated_bytes.all.peak,
         "peak_active": statistics.active_bytes.all.peak,
@@ -38,7 +38,7 @@ pub(crate) fn of_replay(outcome: &Outcome) -> Map<String, Value> {
 }
 
 /// What is said of a trace.
-pub(crate) fn of_trace(trace: &Trace) -> Map<String, Value> {
+pub(crate) fn of_trace(trace: &AllocationTrace) -> Map<String, Value> {
     let events: Map<_, _> =
         trace.counts().into_iter().map(|(kind, count)| (kind.to_owned(), count.into())).collect();
     into_map(json!({ "events": events, "trace_peak_requested": trace.peak_requested }))
@@ -47,8 +47,8 @@ pub(crate) fn of_trace(trace: &Trace) -> Map<String, Value> {
 /// The figures of the search for the smallest capacity, and of the replay with it.
 pub(crate) fn of_min_capacity(
     found: MinCapacity,
-    trace: &Trace,
-    at_min_capacity: &Outcome,
+    trace: &AllocationTrace,
+    at_min_capacity: &ReplayResult,
 ) -> Map<String, Value> {
     into_map(json!({
         "min_capacity": found.safe,
@@ -61,7 +61,7 @@ pub(crate) fn of_min_capacity(
 }
 
 /// A size as a multiple of the trace's peak, to four places.
-pub(crate) fn over_requested(bytes: u64, trace: &Trace) -> f64 {
+pub(crate) fn over_requested(bytes: u64, trace: &AllocationTrace) -> f64 {
     (bytes as f64 / trace.peak_requested as f64 * 1e4).round() / 1e4
 }
 

@@ -32,9 +32,9 @@ use clap::{Parser, ValueEnum as _};
 use gpu_alloc::policy::PytorchOptions;
 use serde_json::{Map, Value, json};
 
-use contender::{Choice, Contender, UNLIMITED, contender};
+use contender::{Contender, PolicyName, UNLIMITED, contender};
 use replay::AtFailure;
-use trace::Trace;
+use trace::AllocationTrace;
 
 /// Replays a trace of allocations with a policy.
 #[derive(Debug, Parser)]
@@ -46,7 +46,7 @@ struct Arguments {
     device: Option<usize>,
     /// The policy; several, with commas between, are replayed in turn.
     #[arg(long, value_enum, value_delimiter = ',', default_value = "default")]
-    policy: Vec<Choice>,
+    policy: Vec<PolicyName>,
     /// Options for PyTorch's policies, as in PYTORCH_CUDA_ALLOC_CONF.
     #[arg(long, default_value = "")]
     conf: PytorchOptions,
@@ -92,9 +92,9 @@ fn report(arguments: &Arguments) -> Result<(), Box<dyn std::error::Error>> {
     let choices = &arguments.policy;
     let contenders: Vec<_> =
         choices.iter().map(|choice| contender(*choice, &arguments.conf)).collect();
-    let trace = Trace::open(&arguments.trace, arguments.device)?;
+    let trace = AllocationTrace::open(&arguments.trace, arguments.device)?;
     arguments.conf.warnings().for_each(|warning| eprintln!("warning: {warning}"));
-    if arguments.conf != PytorchOptions::default() && choices.contains(&Choice::Default) {
+    if arguments.conf != PytorchOptions::default() && choices.contains(&PolicyName::Default) {
         eprintln!("warning: --conf is for PyTorch's policies, and changes nothing of the default");
     }
     let mut reports: Vec<_> =
@@ -114,7 +114,11 @@ fn report(arguments: &Arguments) -> Result<(), Box<dyn std::error::Error>> {
 }
 
 /// All figures but the times.
-fn figures(arguments: &Arguments, trace: &Trace, contender: &dyn Contender) -> Map<String, Value> {
+fn figures(
+    arguments: &Arguments,
+    trace: &AllocationTrace,
+    contender: &dyn Contender,
+) -> Map<String, Value> {
     let capacity = arguments.capacity.map_or(UNLIMITED, NonZeroU64::get);
     let outcome = contender.replay(trace, capacity, AtFailure::GoOn);
     let mut report = figures::of_trace(trace);
@@ -202,8 +206,8 @@ mod tests {
     fn figures_stand_under_the_names_of_the_reference() {
         let arguments = ["replay", TRACE, "--policy", "pytorch-expandable", "--min-capacity"];
         let arguments = Arguments::try_parse_from(arguments).expect("they are well formed");
-        let trace =
-            Trace::open(&arguments.trace, arguments.device).expect("it is in the repository");
+        let trace = AllocationTrace::open(&arguments.trace, arguments.device)
+            .expect("it is in the repository");
         let contender = contender(arguments.policy[0], &arguments.conf);
         let report = figures(&arguments, &trace, &*contender);
         let number = |name: &str| report[name].as_u64().expect("it is a number");

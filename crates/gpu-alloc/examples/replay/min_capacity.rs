@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use crate::contender::{Contender, UNLIMITED};
 use crate::device::PAGE;
 use crate::replay::AtFailure;
-use crate::trace::Trace;
+use crate::trace::AllocationTrace;
 
 /// What was found. To complete is not monotone in the capacity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,7 +20,10 @@ pub(crate) struct MinCapacity {
 
 /// Replays the trace with every capacity of a grid, and then closes in on the boundary; nothing if
 /// the trace does not complete without a limit either.
-pub(crate) fn min_capacity(contender: &dyn Contender, trace: &Trace) -> Option<MinCapacity> {
+pub(crate) fn min_capacity(
+    contender: &dyn Contender,
+    trace: &AllocationTrace,
+) -> Option<MinCapacity> {
     let completes = |capacity: &u64| {
         contender.replay(trace, *capacity, AtFailure::Stop).first_failure.is_none()
     };
@@ -89,7 +92,7 @@ fn in_parallel<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::contender::{Choice, contender};
+    use crate::contender::{PolicyName, contender};
 
     #[test]
     fn the_grid_is_fine_to_half_above_the_peak_and_ends_with_what_is_taken_unlimited() {
@@ -101,9 +104,9 @@ mod tests {
     #[test]
     fn a_capacity_is_found_also_where_a_part_of_it_may_not_be_taken_or_none_would_do() {
         let find = |trace: &str| {
-            let trace = Trace::read(trace.as_bytes()).expect("it is well formed");
+            let trace = AllocationTrace::read(trace.as_bytes()).expect("it is well formed");
             let options = "per_process_memory_fraction:0.5".parse().expect("it is well formed");
-            let contender = contender(Choice::Pytorch, &options);
+            let contender = contender(PolicyName::Pytorch, &options);
             min_capacity(&*contender, &trace).map(|found| found.safe)
         };
         assert_eq!(find("a 1 20971520 0\na 2 20971520 0\n"), Some(40 * PAGE));

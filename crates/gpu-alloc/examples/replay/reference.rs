@@ -5,18 +5,19 @@ use std::sync::OnceLock;
 
 use serde_json::Value;
 
-use crate::contender::{Choice, Contender, UNLIMITED, contender};
+use crate::contender::{Contender, PolicyName, UNLIMITED, contender};
 use crate::device::PAGE;
 use crate::figures;
-use crate::replay::{AtFailure, Outcome};
-use crate::trace::Trace;
+use crate::replay::{AtFailure, ReplayResult};
+use crate::trace::AllocationTrace;
 
 fn data(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name)
 }
 
-pub(crate) fn trace(name: &str) -> Trace {
-    Trace::open(&data(&format!("{name}.trace.gz")), None).expect("the trace is in the repository")
+pub(crate) fn trace(name: &str) -> AllocationTrace {
+    AllocationTrace::open(&data(&format!("{name}.trace.gz")), None)
+        .expect("the trace is in the repository")
 }
 
 /// The figures of one trace with one setting.
@@ -31,7 +32,7 @@ fn reference(name: &str, setting: &str) -> &'static Value {
 
 fn with_conf(conf: &str) -> Box<dyn Contender> {
     let options = conf.parse().expect("the options are well formed");
-    contender(Choice::Pytorch, &options)
+    contender(PolicyName::Pytorch, &options)
 }
 
 /// The settings with which the reference was made, under the names it gives them.
@@ -72,7 +73,7 @@ fn check_least_capacity(name: &str) {
 }
 
 /// All figures that the reference has as well, but for how often it asked events.
-fn check_figures(outcome: &Outcome, reference: &Value, setting: &str) {
+fn check_figures(outcome: &ReplayResult, reference: &Value, setting: &str) {
     let ours = figures::of_replay(outcome);
     let theirs = reference.as_object().expect("it has figures");
     for (figure, value) in theirs.iter().filter(|(figure, _)| *figure != "event_queries") {

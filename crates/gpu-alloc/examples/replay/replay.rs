@@ -3,17 +3,18 @@
 use std::convert::Infallible;
 
 use gpu_alloc::policy::{
-    AllocateError, Block, Front, Home, Limit, MemoryStats, Policy, Pytorch, Stitched,
+    AllocateError, Block, Lending, Limit, MemoryStats, Policy, Pytorch, Stitched, StreamAndPool,
+    StreamCaches,
 };
 use smallvec::SmallVec;
 
-use crate::device::{Addresses, Calls, DeviceModel};
-use crate::trace::{Event, Trace};
+use crate::device::{AddressOrder, CallCounts, DeviceModel};
+use crate::trace::{AllocationTrace, TraceEvent};
 
 /// A way to keep device memory, as a program would use it.
 pub(crate) trait Allocator {
     /// What decides in the end.
-    type Policy: Policy<Stream = u32, Home = Home<u32>>;
+    type Policy: Policy<Stream = u32, Owner = StreamAndPool<u32>>;
 
     /// The policy with all that is its own.
     fn policy(&mut self) -> &mut Self::Policy;
@@ -67,33 +68,45 @@ impl Allocator for Pytorch<u32> {
 }
 
 /// The last uses of memory, by stream.
-type Uses = SmallVec<[(u32, u64); 4]>;
+type BlockUses = SmallVec<[(u32, u64); 4]>;
 
 /// This project's own, with what lets threads use it at once.
-#[derive(Default)]
-pub(crate) struct Own {
-    front: Front<u32>,
-    policy: Stitched<u32>,
+pub(crate) struct StitchedAllocator {
+    caches: StreamCaches<u32>,
+    lending: Lending<Stitched<u32>>,
     /// What the policy is told when it has all that is its own: blocks that come back with their uses,
     /// and completions.
-    returned: Vec<(Block, Uses)>,
+    returned: Vec<(Block, BlockUses)>,
     completed: Vec<(u32, u64)>,
-    /// From whom the policy has taken back what it had lent to them.
+    /// Whose stream caches the policy has recalled.
     users: SmallVec<[u32; 8]>,
 }
 
-impl Allocator for Own {
+impl Default for StitchedAllocator {
+    fn default() -> Self {
+        StitchedAllocator {
+            caches: StreamCaches::new(),
+            lending: Lending::new(Stitched::new()),
+            returned: Vec::new(),
+            completed: Vec::new(),
+            users: SmallVec::new(),
+        }
+    }
+}
+
+impl Allocator for StitchedAllocator {
     type Policy = Stitched<u32>;
 
     fn policy(&mut self) -> &mut Stitched<u32> {
-        self.users.extend(self.front.take_back(&mut self.policy, |_, ()| ()));
+        let users = &mut self.users;
+        let policy = self.caches.recall(&mut self.lending, |cache| users.extend(cache.stream));
         for (block, uses) in self.returned.drain(..) {
-            self.policy.free(block, &uses).expect("each block goes back to its policy");
+            policy.free(block, &uses).expect("each block goes back to its policy");
         }
         for (stream, sequence) in self.completed.drain(..) {
-            self.policy.completed(stream, sequence);
+            policy.completed(stream, sequence);
         }
-        &mut self.policy
+        policy
     }
 
     fn completed(&mut self, stream: u32, sequence: u64) {
@@ -110,11 +123,11 @@ impl Allocator for Own {
         bytes: u64,
         stream: u32,
     ) -> (Result<Block, AllocateError<Infallible>>, bool) {
-        if let Some(block) = self.front.allocate(stream, bytes, |(), _| ()) {
+        if let Some(block) = self.caches.allocate(stream, bytes, |(), _| ()) {
             return (Ok(block), false);
         }
-        if self.front.lend(&mut self.policy, stream, |_| ())
-            && let Some(block) = self.front.allocate(stream, bytes, |(), _| ())
+        if self.caches.lend(&mut self.lending, stream, |_| ())
+            && let Some(block) = self.caches.allocate(stream, bytes, |(), _| ())
         {
             return (Ok(block), false);
         }
@@ -125,17 +138,17 @@ impl Allocator for Own {
             outcome = policy.allocate(source, bytes, stream.into());
         }
         for user in self.users.drain(..).chain([stream]) {
-            self.front.lend(&mut self.policy, user, |_| ());
+            self.caches.lend(&mut self.lending, user, |_| ());
         }
         (outcome, waited)
     }
 
     fn free(&mut self, block: Block, stream: u32, uses: &[(u32, u64)]) {
-        let Err(block) = self.front.free(block, uses) else { return };
-        self.front.lend(&mut self.policy, stream, |_| ());
-        let Err(block) = self.front.free(block, uses) else { return };
-        self.returned.push((block, Uses::from_slice(uses)));
-        if self.returned.len() > Front::<u32>::MOST_WAITING {
+        let Err(block) = self.caches.free(block, uses) else { return };
+        self.caches.lend(&mut self.lending, stream, |_| ());
+        let Err(block) = self.caches.free(block, uses) else { return };
+        self.returned.push((block, BlockUses::from_slice(uses)));
+        if self.returned.len() > StreamCaches::<u32>::MAX_WAITING {
             self.policy();
         }
     }
@@ -151,11 +164,11 @@ fn wait<P: Policy + ?Sized>(policy: &mut P) -> bool {
 }
 
 /// A trace at work, which may be repeated.
-pub(crate) struct Replay<A> {
+pub(crate) struct TraceReplay<A> {
     allocator: A,
     source: Limit<DeviceModel>,
     /// What each name holds.
-    held: Vec<Held>,
+    held: Vec<HeldByName>,
     /// How many events were recorded on each stream.
     recorded: Vec<u64>,
     waits: u64,
@@ -163,7 +176,7 @@ pub(crate) struct Replay<A> {
 }
 
 #[derive(Default)]
-struct Held {
+struct HeldByName {
     block: Option<Block>,
     stream: u32,
     used_on: SmallVec<[u32; 4]>,
@@ -171,13 +184,13 @@ struct Held {
 
 /// A request that could not be served.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct OutOfMemory;
+pub(crate) struct NotServed;
 
 /// What a replay came to. Events count from 1.
 #[derive(Debug, Default)]
-pub(crate) struct Outcome {
+pub(crate) struct ReplayResult {
     pub(crate) statistics: MemoryStats,
-    pub(crate) calls: Calls,
+    pub(crate) calls: CallCounts,
     pub(crate) highest_use: u64,
     /// How often the host waited for events, as nothing else would give memory.
     pub(crate) waits: u64,
@@ -195,14 +208,19 @@ pub(crate) enum AtFailure {
     GoOn,
 }
 
-impl<A: Allocator> Replay<A> {
+impl<A: Allocator> TraceReplay<A> {
     /// A replay that has not begun, on a device of which `limit` bytes may be taken.
-    pub(crate) fn new(trace: &Trace, allocator: A, capacity: u64, limit: Option<u64>) -> Self {
+    pub(crate) fn new(
+        trace: &AllocationTrace,
+        allocator: A,
+        capacity: u64,
+        limit: Option<u64>,
+    ) -> Self {
         let mut held = Vec::new();
-        held.resize_with(trace.names, Held::default);
-        Replay {
+        held.resize_with(trace.names, HeldByName::default);
+        TraceReplay {
             allocator,
-            source: Limit::new(DeviceModel::new(capacity, Addresses::Rising), limit),
+            source: Limit::new(DeviceModel::new(capacity, AddressOrder::Rising), limit),
             held,
             recorded: vec![0; trace.streams],
             waits: 0,
@@ -211,8 +229,8 @@ impl<A: Allocator> Replay<A> {
     }
 
     /// The whole trace once.
-    pub(crate) fn run(mut self, trace: &Trace, at_failure: AtFailure) -> Outcome {
-        let mut outcome = Outcome::default();
+    pub(crate) fn run(mut self, trace: &AllocationTrace, at_failure: AtFailure) -> ReplayResult {
+        let mut outcome = ReplayResult::default();
         for (event, number) in trace.events.iter().zip(1..) {
             let before = self.source.source().used() as i64;
             let failed = self.step(*event).is_err();
@@ -236,25 +254,25 @@ impl<A: Allocator> Replay<A> {
     }
 
     /// One event. After a failure, its name holds nothing, and what comes of it later is skipped.
-    pub(crate) fn step(&mut self, event: Event) -> Result<(), OutOfMemory> {
+    pub(crate) fn step(&mut self, event: TraceEvent) -> Result<(), NotServed> {
         match event {
-            Event::Allocate { name, bytes, stream } => {
+            TraceEvent::Allocate { name, bytes, stream } => {
                 let block = self.allocate(bytes, stream)?;
                 let held = &mut self.held[name as usize];
                 (held.block, held.stream) = (Some(block), stream);
             }
-            Event::Free { name } => self.free(name as usize),
-            Event::RecordStream { name, stream } => {
+            TraceEvent::Free { name } => self.free(name as usize),
+            TraceEvent::RecordStream { name, stream } => {
                 let held = &mut self.held[name as usize];
                 if held.block.is_some() && stream != held.stream && !held.used_on.contains(&stream)
                 {
                     held.used_on.push(stream);
                 }
             }
-            Event::Synchronize { stream } => {
+            TraceEvent::Synchronize { stream } => {
                 self.allocator.completed(stream, self.recorded[stream as usize]);
             }
-            Event::EmptyCache => {
+            TraceEvent::EmptyCache => {
                 let policy = self.allocator.policy();
                 self.waits += u64::from(wait(policy));
                 policy.release_cached(&mut self.source);
@@ -263,12 +281,12 @@ impl<A: Allocator> Replay<A> {
         Ok(())
     }
 
-    fn allocate(&mut self, bytes: u64, stream: u32) -> Result<Block, OutOfMemory> {
+    fn allocate(&mut self, bytes: u64, stream: u32) -> Result<Block, NotServed> {
         let source = &mut self.source;
         let (outcome, waited) = self.allocator.allocate(source, bytes, stream);
         self.waits += u64::from(waited);
         outcome.map_err(|error| match error {
-            AllocateError::OutOfMemory(_) => OutOfMemory,
+            AllocateError::OutOfMemory(_) => NotServed,
             AllocateError::Source(never) => match never {},
             AllocateError::Misplaced(wrong) => panic!("{wrong}"),
         })
@@ -284,7 +302,7 @@ impl<A: Allocator> Replay<A> {
             return self.allocator.free(block, held.stream, &[own]);
         }
         self.event_records += held.used_on.len() as u64;
-        let mut uses = Uses::from_slice(&[own]);
+        let mut uses = BlockUses::from_slice(&[own]);
         for stream in held.used_on.drain(..) {
             let recorded = &mut self.recorded[stream as usize];
             *recorded += 1;
@@ -301,7 +319,7 @@ impl<A: Allocator> Replay<A> {
 
     /// How often the device was asked for memory so far.
     pub(crate) fn device_calls(&self) -> u64 {
-        let Calls { allocate, create, .. } = self.source.source().calls();
+        let CallCounts { allocate, create, .. } = self.source.source().calls();
         allocate + create
     }
 }

@@ -12,8 +12,8 @@ use gpu_alloc::snapshot::SnapshotError;
 
 /// What happened, first to last.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Trace {
-    pub(crate) events: Vec<Event>,
+pub(crate) struct AllocationTrace {
+    pub(crate) events: Vec<TraceEvent>,
     /// How many names of blocks there are; they count from 0, and are used again.
     pub(crate) names: usize,
     /// How many streams there are; they count from 0.
@@ -24,7 +24,7 @@ pub(crate) struct Trace {
 
 /// One event. Names and streams are indices.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Event {
+pub(crate) enum TraceEvent {
     Allocate { name: u32, bytes: u64, stream: u32 },
     Free { name: u32 },
     RecordStream { name: u32, stream: u32 },
@@ -60,10 +60,10 @@ const MAX_EVENTS: usize = 1 << 26;
 
 const NOT_IN_USE: &str = "the name is not in use";
 
-impl Trace {
+impl AllocationTrace {
     /// Reads a file, plain or gzipped; or the history of a device in a pickled snapshot, the first if
     /// none is named.
-    pub(crate) fn open(path: &Path, device: Option<usize>) -> Result<Trace, TraceError> {
+    pub(crate) fn open(path: &Path, device: Option<usize>) -> Result<AllocationTrace, TraceError> {
         let no_file = |error| TraceError::NoFile { path: path.display().to_string(), error };
         let mut file = BufReader::new(File::open(path).map_err(no_file)?);
         if file.fill_buf()?.starts_with(&[0x80]) {
@@ -74,7 +74,7 @@ impl Trace {
             if device >= count {
                 return Err(TraceError::NoDevice { device, count });
             }
-            return Trace::read(snapshot.to_trace(device).as_bytes());
+            return AllocationTrace::read(snapshot.to_trace(device).as_bytes());
         }
         if device.is_some() {
             return Err(TraceError::OneDevice);
@@ -82,13 +82,13 @@ impl Trace {
         let is_gzipped = file.fill_buf()?.starts_with(&[0x1f, 0x8b]);
         let content: Box<dyn Read> =
             if is_gzipped { Box::new(MultiGzDecoder::new(file)) } else { Box::new(file) };
-        Trace::read(BufReader::new(content))
+        AllocationTrace::read(BufReader::new(content))
     }
 
     /// Reads lines. It never holds more than one of them, and refuses one that is too long as well
     /// as too many events, so that no content takes all memory.
-    pub(crate) fn read(mut content: impl BufRead) -> Result<Trace, TraceError> {
-        let mut reader = Reader::default();
+    pub(crate) fn read(mut content: impl BufRead) -> Result<AllocationTrace, TraceError> {
+        let mut reader = TraceReader::default();
         let mut text = String::new();
         for line in 1.. {
             text.clear();
@@ -100,22 +100,27 @@ impl Trace {
                 TraceError::Line { line, text, reason }
             })?;
         }
-        let Reader { trace, peak_requested, names, streams, .. } = reader;
+        let TraceReader { trace, peak_requested, names, streams, .. } = reader;
         if peak_requested == 0 {
             return Err(TraceError::Empty);
         }
-        Ok(Trace { events: trace, names: names as usize, streams: streams.len(), peak_requested })
+        Ok(AllocationTrace {
+            events: trace,
+            names: names as usize,
+            streams: streams.len(),
+            peak_requested,
+        })
     }
 
     /// How many events of each kind there are, by PyTorch's name for it.
     pub(crate) fn counts(&self) -> [(&'static str, usize); 5] {
         let kinds = ["alloc", "free", "record_stream", "sync", "empty_cache"];
-        let kind = |event: &Event| match event {
-            Event::Allocate { .. } => 0,
-            Event::Free { .. } => 1,
-            Event::RecordStream { .. } => 2,
-            Event::Synchronize { .. } => 3,
-            Event::EmptyCache => 4,
+        let kind = |event: &TraceEvent| match event {
+            TraceEvent::Allocate { .. } => 0,
+            TraceEvent::Free { .. } => 1,
+            TraceEvent::RecordStream { .. } => 2,
+            TraceEvent::Synchronize { .. } => 3,
+            TraceEvent::EmptyCache => 4,
         };
         let mut counts = [0; 5];
         self.events.iter().for_each(|event| counts[kind(event)] += 1);
@@ -124,8 +129,8 @@ impl Trace {
 }
 
 #[derive(Default)]
-struct Reader {
-    trace: Vec<Event>,
+struct TraceReader {
+    trace: Vec<TraceEvent>,
     /// The index and the size of what is held, by what the trace calls it.
     held: HashMap<u64, (u32, u64)>,
     /// How many indices there are, and which of them are free.
@@ -136,7 +141,7 @@ struct Reader {
     peak_requested: u64,
 }
 
-impl Reader {
+impl TraceReader {
     fn line(&mut self, line: &str) -> Result<(), &'static str> {
         if line.len() as u64 > MAX_LINE {
             return Err("it is longer than 4096 bytes");
@@ -158,10 +163,10 @@ impl Reader {
                 let name = number("a name is missing")?;
                 let (name, _) = *self.held.get(&name).ok_or(NOT_IN_USE)?;
                 let stream = self.stream(number("a stream is missing")?);
-                Event::RecordStream { name, stream }
+                TraceEvent::RecordStream { name, stream }
             }
-            "s" => Event::Synchronize { stream: self.stream(number("a stream is missing")?) },
-            "e" => Event::EmptyCache,
+            "s" => TraceEvent::Synchronize { stream: self.stream(number("a stream is missing")?) },
+            "e" => TraceEvent::EmptyCache,
             _ => return Err("it must begin with `a`, `f`, `r`, `s`, `e` or `#`"),
         };
         if words.next().is_some() {
@@ -174,7 +179,7 @@ impl Reader {
         Ok(())
     }
 
-    fn allocate(&mut self, name: u64, bytes: u64, stream: u64) -> Result<Event, &'static str> {
+    fn allocate(&mut self, name: u64, bytes: u64, stream: u64) -> Result<TraceEvent, &'static str> {
         if bytes == 0 {
             return Err("the size must not be 0");
         }
@@ -186,14 +191,14 @@ impl Reader {
         entry.insert((name, bytes));
         self.requested = self.requested.checked_add(bytes).ok_or("the sizes are too large")?;
         self.peak_requested = self.peak_requested.max(self.requested);
-        Ok(Event::Allocate { name, bytes, stream: self.stream(stream) })
+        Ok(TraceEvent::Allocate { name, bytes, stream: self.stream(stream) })
     }
 
-    fn free(&mut self, name: u64) -> Result<Event, &'static str> {
+    fn free(&mut self, name: u64) -> Result<TraceEvent, &'static str> {
         let (name, bytes) = self.held.remove(&name).ok_or(NOT_IN_USE)?;
         self.unused.push(name);
         self.requested -= bytes;
-        Ok(Event::Free { name })
+        Ok(TraceEvent::Free { name })
     }
 
     fn stream(&mut self, stream: u64) -> u32 {
@@ -209,20 +214,20 @@ impl Reader {
 /// When they do not.
 #[cfg(any(test, fuzzing))]
 pub(crate) fn try_bytes(bytes: &[u8]) {
-    let Ok(trace) = Trace::read(bytes) else { return };
+    let Ok(trace) = AllocationTrace::read(bytes) else { return };
     assert_eq!(trace.counts().iter().map(|(_, count)| count).sum::<usize>(), trace.events.len());
     let (mut held, mut sum) = (vec![None; trace.names], 0);
     for event in &trace.events {
         match *event {
-            Event::Allocate { name, bytes, stream } => {
+            TraceEvent::Allocate { name, bytes, stream } => {
                 assert!(held[name as usize].replace(bytes).is_none());
                 assert!((stream as usize) < trace.streams);
                 sum += bytes;
             }
-            Event::Free { name } => sum -= held[name as usize].take().expect("it is held"),
-            Event::RecordStream { name, .. } => assert!(held[name as usize].is_some()),
-            Event::Synchronize { stream } => assert!((stream as usize) < trace.streams),
-            Event::EmptyCache => {}
+            TraceEvent::Free { name } => sum -= held[name as usize].take().expect("it is held"),
+            TraceEvent::RecordStream { name, .. } => assert!(held[name as usize].is_some()),
+            TraceEvent::Synchronize { stream } => assert!((stream as usize) < trace.streams),
+            TraceEvent::EmptyCache => {}
         }
         assert!(sum <= trace.peak_requested);
     }
@@ -248,15 +253,15 @@ mod tests {
     #[test]
     fn every_kind_of_line_is_read_and_names_are_recycled() {
         let text = "# a comment\na 7 100 0\nr 7 3\nf 7\n\ns 3\ne\na 7 50 0\na 9 60 3\n";
-        let trace = Trace::read(text.as_bytes()).expect("it is well formed");
+        let trace = AllocationTrace::read(text.as_bytes()).expect("it is well formed");
         let expected = [
-            Event::Allocate { name: 0, bytes: 100, stream: 0 },
-            Event::RecordStream { name: 0, stream: 1 },
-            Event::Free { name: 0 },
-            Event::Synchronize { stream: 1 },
-            Event::EmptyCache,
-            Event::Allocate { name: 0, bytes: 50, stream: 0 },
-            Event::Allocate { name: 1, bytes: 60, stream: 1 },
+            TraceEvent::Allocate { name: 0, bytes: 100, stream: 0 },
+            TraceEvent::RecordStream { name: 0, stream: 1 },
+            TraceEvent::Free { name: 0 },
+            TraceEvent::Synchronize { stream: 1 },
+            TraceEvent::EmptyCache,
+            TraceEvent::Allocate { name: 0, bytes: 50, stream: 0 },
+            TraceEvent::Allocate { name: 1, bytes: 60, stream: 1 },
         ];
         assert_eq!(trace.events, expected);
         assert_eq!((trace.names, trace.streams, trace.peak_requested), (2, 2, 110));
@@ -275,42 +280,46 @@ mod tests {
             ("\nfree 1\n", 2, "it must begin with `a`, `f`, `r`, `s`, `e` or `#`"),
             ("a 1 9 0\nf 1\nr 1 2\n", 3, "the name is not in use"),
         ] {
-            match Trace::read(text.as_bytes()) {
+            match AllocationTrace::read(text.as_bytes()) {
                 Err(TraceError::Line { line: at, reason: why, .. }) => {
                     assert_eq!((at, why), (line, reason), "{text}");
                 }
                 other => panic!("{text}: {other:?}"),
             }
         }
-        assert!(matches!(Trace::read("# nothing\n".as_bytes()), Err(TraceError::Empty)));
+        assert!(matches!(AllocationTrace::read("# nothing\n".as_bytes()), Err(TraceError::Empty)));
     }
 
     #[test]
     fn a_snapshot_is_read_as_the_history_of_a_device() {
         let snapshot = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/pytorch/snapshot.pickle");
-        let [first, second] = [0, 1].map(|device| Trace::open(&snapshot, Some(device)).unwrap());
+        let [first, second] =
+            [0, 1].map(|device| AllocationTrace::open(&snapshot, Some(device)).unwrap());
         // What was held before, what was freed of it, and one block that another stream uses.
-        let held = Event::Allocate { name: 0, bytes: 1000, stream: 0 };
+        let held = TraceEvent::Allocate { name: 0, bytes: 1000, stream: 0 };
         assert_eq!((first.events.len(), first.events[0]), (6, held));
-        assert_eq!(second.events, [Event::Allocate { name: 0, bytes: 40 << 20, stream: 0 }]);
-        let error = Trace::open(&snapshot, Some(7)).unwrap_err();
+        assert_eq!(second.events, [TraceEvent::Allocate { name: 0, bytes: 40 << 20, stream: 0 }]);
+        let error = AllocationTrace::open(&snapshot, Some(7)).unwrap_err();
         assert!(error.to_string().contains("none with the number 7"), "{error}");
         let trace = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/cnn_train.trace.gz");
-        assert!(matches!(Trace::open(&trace, Some(0)), Err(TraceError::OneDevice)));
+        assert!(matches!(AllocationTrace::open(&trace, Some(0)), Err(TraceError::OneDevice)));
     }
 
     #[test]
     fn a_small_file_that_unpacks_to_an_endless_line_is_refused_at_its_beginning() {
         // As a decompressor gives it: it would take 2^40 bytes to hold.
         let endless = BufReader::new(std::io::repeat(b'#').take(1 << 40));
-        let error = Trace::read(endless).unwrap_err();
+        let error = AllocationTrace::read(endless).unwrap_err();
         assert!(error.to_string().ends_with("it is longer than 4096 bytes"), "{error}");
     }
 
     #[test]
     fn what_is_no_text_is_an_error() {
-        assert!(matches!(Trace::read(&[0xff, 0xfe, b'\n'][..]), Err(TraceError::Unreadable(_))));
-        let error = Trace::open(Path::new("no/such/file"), None).unwrap_err();
+        assert!(matches!(
+            AllocationTrace::read(&[0xff, 0xfe, b'\n'][..]),
+            Err(TraceError::Unreadable(_))
+        ));
+        let error = AllocationTrace::open(Path::new("no/such/file"), None).unwrap_err();
         assert!(error.to_string().starts_with("no/such/file cannot be opened"), "{error}");
     }
 }

@@ -1,75 +1,158 @@
-//! What a cache's lock guards: a policy with its source, who looks on, and the streams that it knows.
+//! The state that an allocator's lock guards: a policy that lends stream caches, and what is beside it.
 
+use gpu_runtime::{Error, Stream, StreamId, StreamPoint, is_observed};
+use smallvec::SmallVec;
 use std::collections::BTreeMap;
 
-use gpu_runtime::{Error, KeptStream, Stream, StreamId, StreamPoint, is_observed};
-use smallvec::SmallVec;
+use super::known_streams::KnownStreams;
+use super::observer::CacheObserver;
+use super::return_queue::Returned;
+use crate::policy::{
+    AllocateError, Block, Certificate, Lending, MemorySource, Misplaced, OutOfMemoryReport, Policy,
+    StreamCaches,
+};
 
-use super::{Handed, Refused, Returned};
-use crate::policy::{AllocateError, Front, MemorySource, Policy};
-use crate::watch::Watch;
-
-/// A policy with its source, who looks on, and what it does not know: streams, waits, refusals.
+/// A block for a request.
 #[derive(Debug)]
-pub(crate) struct State<P, S, W> {
-    pub(crate) policy: P,
-    pub(crate) source: S,
-    pub(crate) watch: W,
-    /// How often the host waited for streams so that memory could be reused or released.
-    pub(crate) waits: u64,
-    /// How many requests were refused for good.
-    pub(crate) refusals: u64,
-    /// The streams that the policy knows by name. They stay alive as long as memory belongs to them
-    /// or waits for them, since nobody else could tell how far they have come.
-    pub(super) streams: BTreeMap<StreamId, KeptStream>,
-    /// From whom was taken back what was lent to them, to lend it again with the next request. They
-    /// are known.
-    pub(super) users: SmallVec<[StreamId; 8]>,
+pub(crate) struct ServedBlock {
+    pub(crate) block: Block,
+    /// The work of other streams that work on its stream must come after.
+    pub(crate) waits_for: SmallVec<[StreamPoint; 2]>,
+    /// Whether it is handed out again only after its uses.
+    pub(crate) waits_before_reuse: bool,
 }
 
-impl<P, S, W> State<P, S, W>
+/// Why a request was not served.
+#[derive(Debug)]
+pub(crate) enum AllocFailure<H> {
+    /// There is not enough memory, as the report and the state of the heap show.
+    OutOfMemory(Box<OutOfMemoryReport>, H),
+    /// The source failed in another way.
+    Source(Error),
+    /// A program's own allocator was wrong.
+    Misplaced(Misplaced),
+}
+
+impl<H> AllocFailure<H> {
+    /// The evidence that there is not enough memory, where that is why.
+    pub(super) fn certificate(&self) -> Option<&Certificate> {
+        match self {
+            AllocFailure::OutOfMemory(report, _) => Some(&report.certificate),
+            AllocFailure::Source(_) | AllocFailure::Misplaced(_) => None,
+        }
+    }
+}
+
+/// The state that the lock guards.
+#[derive(Debug)]
+pub(super) struct LockedState<P, S, O> {
+    /// The policy, which can be called when no stream cache is lent.
+    pub(super) lending: Lending<P>,
+    pub(super) beside: BesidePolicy<S, O>,
+}
+
+/// The state beside the policy under the lock, whether or not stream caches are lent.
+#[derive(Debug)]
+pub(crate) struct BesidePolicy<S, O> {
+    pub(crate) source: S,
+    pub(crate) observer: O,
+    /// The number of times that the host waited for streams so that memory could be reused or released.
+    pub(crate) waits: u64,
+    /// The number of requests that were refused for good.
+    pub(crate) refusals: u64,
+    pub(super) streams: KnownStreams,
+}
+
+/// The policy with all its stream caches, and what is beside it.
+#[derive(Debug)]
+pub(crate) struct WholeState<'s, P, S, O> {
+    pub(crate) policy: &'s mut P,
+    pub(crate) source: &'s mut S,
+    pub(crate) observer: &'s mut O,
+    pub(crate) waits: &'s mut u64,
+    pub(crate) refusals: &'s mut u64,
+    pub(super) streams: &'s mut KnownStreams,
+}
+
+impl<P, S, O> LockedState<P, S, O>
 where
     P: Policy<Stream = StreamId>,
-    P::Home: Copy,
-    S: MemorySource<Error = Error>,
-    W: Watch<P, S>,
+    O: CacheObserver<P, S>,
 {
-    pub(super) fn new(policy: P, source: S, watch: W) -> Self {
-        let (streams, users) = (BTreeMap::new(), SmallVec::new());
-        State { policy, source, watch, waits: 0, refusals: 0, streams, users }
+    pub(super) fn new(policy: P, source: S, observer: O) -> Self {
+        let streams = KnownStreams::default();
+        let beside = BesidePolicy { source, observer, waits: 0, refusals: 0, streams };
+        LockedState { lending: Lending::new(policy), beside }
     }
 
+    /// Takes back all stream caches, which were lent to `caches`.
+    pub(super) fn recall(
+        &mut self,
+        caches: &StreamCaches<StreamId, O::Notes>,
+    ) -> WholeState<'_, P, S, O> {
+        let BesidePolicy { source, observer, waits, refusals, streams } = &mut self.beside;
+        let mut recalled = SmallVec::new();
+        let policy = caches.recall(&mut self.lending, |cache| {
+            recalled.extend(cache.stream);
+            observer.take_back(cache.number, cache.notes);
+        });
+        streams.note_recalled(recalled);
+        WholeState { policy, source, observer, waits, refusals, streams }
+    }
+
+    /// Lends a stream its stream cache, for as long as nobody needs the whole policy; false if it
+    /// has that already, or must not have it.
+    pub(super) fn lend(
+        &mut self,
+        caches: &StreamCaches<StreamId, O::Notes>,
+        stream: StreamId,
+    ) -> bool {
+        let BesidePolicy { observer, streams, .. } = &mut self.beside;
+        observer.may_lend()
+            && streams.contains(stream)
+            && caches.lend(&mut self.lending, stream, |part| observer.lend(part))
+    }
+}
+
+impl<P, S, O> WholeState<'_, P, S, O>
+where
+    P: Policy<Stream = StreamId>,
+    P::Owner: Copy,
+    S: MemorySource<Error = Error>,
+    O: CacheObserver<P, S>,
+{
     pub(super) fn allocate(
         &mut self,
         bytes: u64,
-        home: P::Home,
-        origin: W::Origin,
-    ) -> Result<Handed, Refused<W::Moment>> {
+        owner: P::Owner,
+        call_site: O::CallSite,
+    ) -> Result<ServedBlock, AllocFailure<O::HeapState>> {
         self.poll();
-        let outcome = self.policy.allocate(&mut self.source, bytes, home);
-        self.watch.called(&mut self.source, Some((home, origin)));
+        let outcome = self.policy.allocate(self.source, bytes, owner);
+        self.observer.called(self.source, Some((owner, call_site)));
         match outcome {
             Ok(block) => {
-                self.watch.allocated(&block, bytes, home, origin);
-                let waits_for = self.points(self.policy.waits_for(&block)).collect();
+                self.observer.allocated(&block, bytes, owner, call_site);
+                let waits_for = self.streams.points(self.policy.waits_for(&block)).collect();
                 let waits_before_reuse = self.policy.waits_before_reuse(&block);
-                Ok(Handed { block, waits_for, waits_before_reuse })
+                Ok(ServedBlock { block, waits_for, waits_before_reuse })
             }
             Err(AllocateError::OutOfMemory(report)) => {
-                Err(Refused::OutOfMemory(report, self.watch.refused(&self.policy)))
+                Err(AllocFailure::OutOfMemory(report, self.observer.refused(self.policy)))
             }
-            Err(AllocateError::Source(error)) => Err(Refused::Failed(error.into())),
-            Err(AllocateError::Misplaced(error)) => Err(Refused::Failed(error.into())),
+            Err(AllocateError::Source(error)) => Err(AllocFailure::Source(error)),
+            Err(AllocateError::Misplaced(error)) => Err(AllocFailure::Misplaced(error)),
         }
     }
 
     pub(super) fn completed(&mut self, stream: StreamId, sequence: u64) {
-        self.watch.completed(stream, sequence);
+        self.observer.completed(stream, sequence);
         self.policy.completed(stream, sequence);
     }
 
     pub(super) fn take_back(&mut self, returned: Returned) {
         let (Returned::Block { uses, .. } | Returned::Pool { uses, .. }) = &returned;
+        // Policies know streams by name only; the streams themselves are kept to ask how far they are.
         let name = |point: &StreamPoint| (point.stream().id(), point.sequence());
         let names: SmallVec<[_; 4]> = uses.iter().map(name).collect();
         uses.iter().for_each(|point| self.know(point.stream()));
@@ -77,34 +160,24 @@ where
             Returned::Block { block, .. } => block,
             Returned::Pool { pool, .. } => return self.policy.end_pool(pool, &names),
         };
-        self.watch.freed(&block, &names, self.policy.waits_before_reuse(&block));
+        self.observer.freed(&block, &names, self.policy.waits_before_reuse(&block));
         if let Err(error) = self.policy.free(block, &names) {
             tracing::error!(%error, "memory is lost to its allocator");
         }
     }
 
-    /// The points by those names, of streams that are known.
-    pub(super) fn points(
-        &self,
-        names: impl IntoIterator<Item = (StreamId, u64)>,
-    ) -> impl Iterator<Item = StreamPoint> {
-        let point = |(id, sequence)| Some(self.streams.get(&id)?.point_at(sequence));
-        names.into_iter().filter_map(point)
-    }
-
-    /// Notes a stream. To be called when nothing is lent, unless it is known.
+    /// Notes a stream, unless it is known. Where there are many, those that are gone are forgotten.
     pub(super) fn know(&mut self, stream: &Stream) {
-        if self.streams.contains_key(&stream.id()) {
+        if self.streams.contains(stream.id()) {
             return;
         }
-        if self.streams.len() >= Front::<StreamId>::MOST_STREAMS {
+        if self.streams.len() >= StreamCaches::<StreamId>::MAX_STREAMS {
             self.end_abandoned();
         }
-        self.streams.insert(stream.id(), KeptStream::new(stream));
+        self.streams.insert(stream);
     }
 
-    /// Forgets the streams that nobody has a handle of any more, and that have done their work. To be
-    /// called when nothing is lent.
+    /// Forgets the streams that nobody has a handle of any more, and that have done their work.
     ///
     /// That nobody waits for them any more orders nothing in the program, but whoever looks for its
     /// races would not know of the end of their work. So all streams are kept while somebody does.
@@ -112,29 +185,29 @@ where
         if is_observed() {
             return;
         }
-        let State { policy, watch, streams, .. } = self;
-        streams.retain(|id, stream| {
+        let WholeState { policy, observer, streams, .. } = self;
+        streams.forget(|id, stream| {
             let last = stream.sequence();
             let is_over = stream.is_abandoned() && stream.completed() >= last;
             if is_over {
-                watch.completed(*id, last);
-                policy.completed(*id, last);
-                policy.end_stream(*id);
+                observer.completed(id, last);
+                policy.completed(id, last);
+                policy.end_stream(id);
             }
-            !is_over
+            is_over
         });
     }
 
-    /// Tells the policy how far the streams have come that freed memory waits for, and who looks on of
-    /// those that still use it. Without such memory, it asks nobody.
+    /// Tells the policy how far the streams have come that freed memory waits for, and the observer
+    /// of those that still use it. Without such memory, it asks nobody.
     fn poll(&mut self) {
         let awaited = self.policy.awaited_for_reuse();
         let awaited: SmallVec<[_; 8]> =
-            awaited.filter_map(|(id, _)| Some((**self.streams.get(&id)?).clone())).collect();
+            awaited.filter_map(|(id, _)| self.streams.get(id).cloned()).collect();
         self.ask(awaited);
-        for id in self.watch.awaited() {
-            if let Some(stream) = self.streams.get(&id) {
-                self.watch.completed(id, stream.completed());
+        for id in self.observer.awaited() {
+            if let Some(stream) = self.streams.get(id) {
+                self.observer.completed(id, stream.completed());
             }
         }
     }
@@ -147,12 +220,7 @@ where
         }
     }
 
-    /// How much work each known stream has.
-    pub(super) fn enqueued(&self) -> BTreeMap<StreamId, u64> {
-        self.streams.iter().map(|(id, stream)| (*id, stream.sequence())).collect()
-    }
-
-    /// What freed memory waits for, before it can be reused or released.
+    /// The work that freed memory waits for, before it can be reused or released.
     pub(super) fn awaited(&self) -> Vec<StreamPoint> {
         let mut last = BTreeMap::new();
         for (id, sequence) in
@@ -161,6 +229,6 @@ where
             let known = last.entry(id).or_insert(sequence);
             *known = sequence.max(*known);
         }
-        self.points(last).collect()
+        self.streams.points(last).collect()
     }
 }

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::OutOfMemory;
-use crate::policy::KeptBy;
+use crate::policy::Retention;
 
 /// Why a request was refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -27,7 +27,7 @@ pub enum Cause {
     OtherProcesses,
 }
 
-/// What may help against running out of memory, according to where the memory is.
+/// Advice against running out of memory, according to where the memory is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Advice {
@@ -56,7 +56,7 @@ pub enum Advice {
 }
 
 impl OutOfMemory {
-    /// What may help.
+    /// The things that may help.
     pub fn advice(&self) -> Advice {
         match self.cause {
             Cause::Capacity if self.is_too_large() => Advice::SplitRequest,
@@ -77,13 +77,13 @@ impl OutOfMemory {
     /// Whether nothing was tried, and to give the cache back would have been enough.
     fn would_fit_without_cache(&self) -> bool {
         let unused =
-            self.certificate.kept_by(KeptBy::Nobody) + self.certificate.kept_by(KeptBy::Work);
+            self.certificate.retained(Retention::None) + self.certificate.retained(Retention::Work);
         let kept = (self.reserved as u64).saturating_sub(unused);
         let limit = self.limit.unwrap_or(usize::MAX) as u64;
-        self.certificate.refused.is_rejection() && kept.saturating_add(self.needed as u64) <= limit
+        self.certificate.denial.is_rejection() && kept.saturating_add(self.needed as u64) <= limit
     }
 
-    /// What the program may do instead.
+    /// The thing that the program may do instead.
     pub(super) fn alternative(&self) -> &'static str {
         match self.advice() {
             Advice::RaiseLimit | Advice::EnlargeSource | Advice::FreeElsewhere => {

@@ -6,34 +6,36 @@ use gpu_runtime::{Device, StreamId};
 
 use super::groups::Groups;
 use super::model;
-use super::release::{Memory, Owner};
+use super::release::{MemoryHolder, ReachableMemory};
 use super::{AwaitedWork, Cause, OutOfMemory};
-use crate::books::Moment;
-use crate::holders::Origin;
-use crate::policy::{Asked, Home, OutOfMemoryReport, Refusal, Refused, Segment};
+use crate::observers::CallSite;
+use crate::observers::HeapState;
+use crate::policy::{
+    OutOfMemoryReport, Refusal, RequestKind, SegmentSnapshot, SourceDenial, StreamAndPool,
+};
 
 /// A request that was refused.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Request {
+pub(crate) struct RefusedRequest {
     pub(crate) device: Device,
-    pub(crate) home: Home<StreamId>,
-    pub(crate) origin: Origin,
+    pub(crate) owner: StreamAndPool<StreamId>,
+    pub(crate) call_site: CallSite,
 }
 
-/// What bounds the memory that the allocator may take.
+/// The bounds of the memory that the allocator may take.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Bounds {
     /// The device's memory.
     pub(crate) total: usize,
-    /// What the driver has left of it.
+    /// The bytes that the driver has left of it.
     pub(crate) free: usize,
-    /// What the process may take.
+    /// The bytes that the process may take.
     pub(crate) limit: Option<u64>,
     /// Whether the program has put a source of its own in the driver's place.
     pub(crate) has_own_source: bool,
 }
 
-/// Who refused memory.
+/// The party that refused memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Refuser {
     Driver,
@@ -44,12 +46,12 @@ enum Refuser {
 }
 
 impl Refuser {
-    fn of(refused: &Refused, bounds: &Bounds) -> Refuser {
+    fn of(refused: &SourceDenial, bounds: &Bounds) -> Refuser {
         // What the driver could have given, as far as it tells, it did not refuse.
-        let could_give = match refused.asked {
-            Asked::Total => bounds.total as u64,
-            Asked::Segment | Asked::Memory => bounds.free as u64,
-            Asked::Nothing | Asked::Addresses | Asked::Mapping => 0,
+        let could_give = match refused.kind {
+            RequestKind::Total => bounds.total as u64,
+            RequestKind::Segment | RequestKind::Memory => bounds.free as u64,
+            RequestKind::Nothing | RequestKind::Addresses | RequestKind::Mapping => 0,
         };
         match refused.refusal {
             Refusal::Limit(limit) if bounds.limit == Some(limit) => Refuser::Limit,
@@ -63,24 +65,25 @@ impl Refuser {
     }
 }
 
-/// Explains why a request was refused: by the policy's report, what bounds its memory, and the moment.
+/// Explains why a request was refused: by the policy's report, what bounds its memory, and the state
+/// of the heap.
 pub(crate) fn explain(
-    request: Request,
+    request: RefusedRequest,
     bounds: Bounds,
     report: &OutOfMemoryReport,
-    moment: &Moment,
+    heap: &HeapState,
 ) -> OutOfMemory {
-    let refused = report.certificate.refused;
+    let refused = report.certificate.denial;
     let refuser = Refuser::of(&refused, &bounds);
     let (room, most) = room(report, &bounds, refuser);
     let mut holders = Groups::default();
-    let mut memory = model::memory(request.home, report, moment, room, &mut holders);
+    let mut memory = model::memory(request.owner, report, heap, room, &mut holders);
     let mut out_of_memory = OutOfMemory {
         device: request.device,
         requested: bytes(report.requested),
-        stream: request.home.stream,
-        place: request.origin.place,
-        tag: request.origin.tag,
+        stream: request.owner.stream,
+        place: request.call_site.location,
+        tag: request.call_site.tag,
         total: bounds.total,
         free: bounds.free,
         limit: limit(&refused, refuser == Refuser::Limit),
@@ -90,12 +93,12 @@ pub(crate) fn explain(
         allocated: bytes(report.allocated),
         reserved: bytes(report.reserved),
         pending: bytes(report.pending),
-        awaited: awaited(&moment.segments),
+        awaited: awaited(&heap.segments),
         largest_free_block: bytes(report.largest_free_block),
         cached_for_other_streams: bytes(report.cached_for_other_streams),
         kept_for_graphs: bytes(report.kept_for_graphs),
         kept_for_pools: bytes(report.kept_for_pools),
-        kept: model::kept(request.home, moment),
+        kept: model::kept(request.owner, heap),
         holders: holders.groups,
         enough_to_release: Vec::new(),
         cause: Cause::Capacity,
@@ -109,9 +112,9 @@ pub(crate) fn explain(
     out_of_memory
 }
 
-/// What may still be taken: so much at least, and so much at most.
+/// The bytes that may still be taken: so much at least, and so much at most.
 fn room(report: &OutOfMemoryReport, bounds: &Bounds, refuser: Refuser) -> (u64, u64) {
-    let Refused { asked, bytes, refusal, given } = report.certificate.refused;
+    let SourceDenial { kind, bytes, refusal, given } = report.certificate.denial;
     let free = bounds.free as u64;
     let below = |limit: u64| limit.saturating_sub(report.reserved);
     let allowed = bounds.limit.map_or(free, |limit| free.min(below(limit)));
@@ -123,8 +126,8 @@ fn room(report: &OutOfMemoryReport, bounds: &Bounds, refuser: Refuser) -> (u64, 
         }
         // It does not say what it has; only what was too much.
         (Refuser::Source, Refusal::Exhausted) => {
-            let too_much = match asked {
-                Asked::Total => below(bytes),
+            let too_much = match kind {
+                RequestKind::Total => below(bytes),
                 _ => given.saturating_add(bytes),
             };
             (given.min(allowed), too_much.saturating_sub(1).min(allowed))
@@ -133,7 +136,7 @@ fn room(report: &OutOfMemoryReport, bounds: &Bounds, refuser: Refuser) -> (u64, 
 }
 
 /// The limit that was exceeded, if it is that one.
-fn limit(refused: &Refused, is_that: bool) -> Option<usize> {
+fn limit(refused: &SourceDenial, is_that: bool) -> Option<usize> {
     match refused.refusal {
         Refusal::Limit(limit) if is_that => Some(bytes(limit)),
         _ => None,
@@ -141,13 +144,17 @@ fn limit(refused: &Refused, is_that: bool) -> Option<usize> {
 }
 
 /// Why the request was refused, and whose release would do.
-fn cause(report: &OutOfMemory, refuser: Refuser, memory: &mut Memory) -> (Cause, Vec<usize>) {
+fn cause(
+    report: &OutOfMemory,
+    refuser: Refuser,
+    memory: &mut ReachableMemory,
+) -> (Cause, Vec<usize>) {
     let held: Vec<_> = report.holders.iter().map(|group| group.bytes as u64).collect();
     let mut enough = memory.enough(&held);
     if report.requested > report.total {
         return (Cause::Capacity, enough);
     }
-    if report.pending > 0 && memory.fits(|owner| owner == Owner::Work) {
+    if report.pending > 0 && memory.fits(|held_by| held_by == MemoryHolder::Work) {
         return (Cause::Pending, enough);
     }
     if !report.kept.is_empty() {
@@ -160,7 +167,7 @@ fn cause(report: &OutOfMemory, refuser: Refuser, memory: &mut Memory) -> (Cause,
             return (Cause::Pools, enough);
         }
     }
-    let is_rejection = report.certificate.refused.is_rejection();
+    let is_rejection = report.certificate.denial.is_rejection();
     if report.cached() >= report.requested && !is_rejection {
         return (Cause::Fragmentation, enough);
     }
@@ -179,7 +186,7 @@ fn cause(report: &OutOfMemory, refuser: Refuser, memory: &mut Memory) -> (Cause,
 }
 
 /// Per stream, the last work that freed blocks wait for.
-fn awaited(segments: &[Segment<StreamId>]) -> Vec<AwaitedWork> {
+fn awaited(segments: &[SegmentSnapshot<StreamId>]) -> Vec<AwaitedWork> {
     let mut awaited = BTreeMap::new();
     for block in segments.iter().flat_map(|segment| &segment.blocks) {
         for (stream, sequence) in &block.waits_for {
@@ -222,7 +229,7 @@ mod tests {
             state: BlockState::ActiveAwaitingFree,
             waits_for: vec![(side.id(), 7)],
         };
-        let segment = Segment {
+        let segment = SegmentSnapshot {
             address: Address(0),
             total_size: 20 * MIB,
             allocated_size: 0,
@@ -235,7 +242,7 @@ mod tests {
             is_kept: false,
             blocks: vec![block],
         };
-        let moment = Moment { segments: vec![segment], holders: HashMap::new(), allocations: 1 };
+        let heap = HeapState { segments: vec![segment], holders: HashMap::new(), allocations: 1 };
         let report = OutOfMemoryReport {
             requested: 16 * MIB,
             rounded: 16 * MIB,
@@ -251,21 +258,21 @@ mod tests {
             kept_for_pools: 0,
             takes_any: false,
             certificate: Certificate {
-                refused: Refused {
-                    asked: Asked::Segment,
+                denial: SourceDenial {
+                    kind: RequestKind::Segment,
                     bytes: 16 * MIB,
                     refusal: Refusal::Exhausted,
                     given: 0,
                 },
                 place: None,
-                shares: Vec::new(),
+                usages: Vec::new(),
             },
         };
-        let origin = Origin { place: Location::caller(), tag: None };
-        let request = Request { device, home: main.id().into(), origin };
+        let call_site = CallSite { location: Location::caller(), tag: None };
+        let request = RefusedRequest { device, owner: main.id().into(), call_site };
         let bounds =
             Bounds { total: (20 * MIB) as usize, free: 0, limit: None, has_own_source: false };
-        let error = explain(request, bounds, &report, &moment);
+        let error = explain(request, bounds, &report, &heap);
         assert_eq!((error.cause, error.advice()), (Cause::Pending, Advice::Synchronize));
         let bytes = (20 * MIB) as usize;
         assert_eq!(error.awaited, [AwaitedWork { stream: side.id(), sequence: 7, bytes }]);

@@ -7,27 +7,27 @@ use gpu_runtime::StreamId;
 
 use super::HeldMemory;
 use super::analysis::bytes;
-use crate::holders::{Holder, Origin};
+use crate::observers::{AllocationRecord, CallSite};
 
 /// The holders, in the order in which they were found.
 #[derive(Default)]
 pub(super) struct Groups {
     pub(super) groups: Vec<HeldMemory>,
-    numbers: HashMap<(Origin, StreamId), usize>,
+    numbers: HashMap<(CallSite, StreamId), usize>,
 }
 
 impl Groups {
     /// Adds a block; returns its group.
     pub(super) fn add(
         &mut self,
-        holder: &Holder,
+        holder: &AllocationRecord,
         stream: StreamId,
         (size, age): (u64, u64),
         now: u64,
     ) -> usize {
-        let origin = holder.origin;
-        let number = *self.numbers.entry((origin, stream)).or_insert_with(|| {
-            let Origin { place, tag } = origin;
+        let call_site = holder.call_site;
+        let number = *self.numbers.entry((call_site, stream)).or_insert_with(|| {
+            let CallSite { location: place, tag } = call_site;
             let (bytes, blocks, oldest, oldest_time) = (0, 0, 0, None);
             self.groups.push(HeldMemory { place, tag, stream, bytes, blocks, oldest, oldest_time });
             self.groups.len() - 1

@@ -2,9 +2,10 @@
 
 use std::cell::Cell;
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use gpu_runtime::panics::attempt;
+use parking_lot::{Mutex, MutexGuard};
 
 use super::OutOfMemory;
 
@@ -13,7 +14,7 @@ thread_local! {
     static TELLS: Cell<bool> = const { Cell::new(false) };
 }
 
-type Observer = dyn Fn(&OutOfMemory) + Send + Sync;
+type OutOfMemoryObserver = dyn Fn(&OutOfMemory) + Send + Sync;
 
 /// Calls `observer` with each request that a device cannot serve, until the result is dropped: to
 /// log it, or to write a [snapshot](crate::memory_snapshot) while the memory is still as it was.
@@ -43,14 +44,14 @@ type Observer = dyn Fn(&OutOfMemory) + Send + Sync;
 pub fn observe_out_of_memory(
     observer: impl Fn(&OutOfMemory) + Send + Sync + 'static,
 ) -> OutOfMemoryObservation {
-    let observer: Arc<Observer> = Arc::new(observer);
+    let observer: Arc<OutOfMemoryObserver> = Arc::new(observer);
     observers().push(Arc::clone(&observer));
     OutOfMemoryObservation(observer)
 }
 
 /// Keeps an observer of out-of-memory errors until it is dropped; see [`observe_out_of_memory`].
 #[must_use = "the observer is told nothing once this is dropped"]
-pub struct OutOfMemoryObservation(Arc<Observer>);
+pub struct OutOfMemoryObservation(Arc<OutOfMemoryObserver>);
 
 impl Drop for OutOfMemoryObservation {
     fn drop(&mut self) {
@@ -83,7 +84,7 @@ pub(crate) fn tell(report: &OutOfMemory) {
     TELLS.set(false);
 }
 
-fn observers() -> MutexGuard<'static, Vec<Arc<Observer>>> {
-    static OBSERVERS: Mutex<Vec<Arc<Observer>>> = Mutex::new(Vec::new());
-    OBSERVERS.lock().unwrap_or_else(PoisonError::into_inner)
+fn observers() -> MutexGuard<'static, Vec<Arc<OutOfMemoryObserver>>> {
+    static OBSERVERS: Mutex<Vec<Arc<OutOfMemoryObserver>>> = Mutex::new(Vec::new());
+    OBSERVERS.lock()
 }

@@ -4,14 +4,14 @@ use std::fmt;
 use std::panic::Location;
 
 use super::{HeldMemory, KeptMemory, OutOfMemory};
-use crate::bytes::Bytes;
-use crate::figures::{Figures, Shown};
+use crate::observers::Tag;
 use crate::policy::{PoolId, PoolOf};
-use crate::tag::Tag;
+use crate::sizes::Bytes;
+use crate::sizes::{Figures, ShownSize};
 
-/// How many holders are shown one by one.
+/// The number of holders that are shown one by one.
 const SHOWN: usize = 5;
-/// How many streams or pools are shown.
+/// The number of streams or pools that are shown.
 const FEW: usize = 3;
 
 impl fmt::Display for OutOfMemory {
@@ -21,7 +21,7 @@ impl fmt::Display for OutOfMemory {
 }
 
 impl OutOfMemory {
-    /// What is shown once or more of the state, and may be mistaken for one another.
+    /// The sizes that are shown once or more of the state, and may be mistaken for one another.
     fn figures(&self) -> Figures {
         let limits = [self.limit, self.source_limit].into_iter().flatten();
         let sizes = [
@@ -49,7 +49,7 @@ struct Text<'a> {
 }
 
 impl Text<'_> {
-    fn size(&self, bytes: usize) -> Shown {
+    fn size(&self, bytes: usize) -> ShownSize {
         self.figures.show(bytes as u64)
     }
 
@@ -61,7 +61,7 @@ impl Text<'_> {
         self.write_state(f)?;
         self.write_awaited(f)?;
         self.write_kept(f)?;
-        let tried = match error.certificate.refused.is_rejection() {
+        let tried = match error.certificate.denial.is_rejection() {
             true => "nothing was tried",
             false => "all was tried",
         };

@@ -2,13 +2,13 @@
 
 use std::fmt;
 
-use super::slab::Slot;
+use super::slab::SlabIndex;
 
 /// An address in the memory that a source gives out.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Address(pub u64);
 
-/// What names a stream. A policy only compares the names; two streams never have the same one.
+/// The name of a stream. A policy only compares the names; two streams never have the same one.
 pub trait StreamName: Copy + Ord + fmt::Debug {}
 
 impl<T: Copy + Ord + fmt::Debug> StreamName for T {}
@@ -36,19 +36,19 @@ impl PoolOf {
     }
 }
 
-/// What memory is handed out to: a stream, on which it can be reused without waiting, and perhaps a
-/// pool that is kept apart.
+/// The owner that memory is handed out to: a stream, on which it can be reused without waiting, and
+/// perhaps a pool that is kept apart.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct Home<K> {
+pub struct StreamAndPool<K> {
     /// The pool; `None` for the one that serves all others.
     pub pool: Option<PoolOf>,
     /// The stream.
     pub stream: K,
 }
 
-impl<K> From<K> for Home<K> {
-    fn from(stream: K) -> Home<K> {
-        Home { pool: None, stream }
+impl<K> From<K> for StreamAndPool<K> {
+    fn from(stream: K) -> StreamAndPool<K> {
+        StreamAndPool { pool: None, stream }
     }
 }
 
@@ -57,7 +57,7 @@ impl<K> From<K> for Home<K> {
 #[derive(Debug)]
 #[must_use = "the memory stays taken until the block is given back to its policy"]
 pub struct Block {
-    pub(super) slot: Slot,
+    pub(super) slot: SlabIndex,
     pub(super) address: Address,
     pub(super) bytes: u64,
     pub(super) last_use: u64,
@@ -80,7 +80,7 @@ impl Block {
     /// back: a place for what somebody else keeps about the block. The first is that of a part of the
     /// policy's memory, and the second that of the block there.
     pub fn place(&self) -> (usize, usize) {
-        (self.slot.lane(), self.slot.index())
+        (self.slot.slab(), self.slot.index())
     }
 
     /// The last work on the block's own stream that used any part of the memory before; 0 if there

@@ -1,4 +1,4 @@
-//! What the allocators decide: state machines without a driver, a clock or a thread.
+//! The allocators' policies: state machines without a driver, a clock or a thread.
 //!
 //! A [`Policy`] takes requests, frees with the uses that memory had, and the news that a stream has
 //! completed its work up to some sequence number; it hands out blocks of memory that it gets from a
@@ -9,9 +9,9 @@
 //!   merged, by stream.
 //! - [`BestFit`] keeps page-locked host memory: segments, split and merged, for all streams.
 //! - [`Stitched`] keeps device memory as pages that are put where addresses are free, and lends
-//!   what concerns one stream only to a [`Front`], which many threads can use.
+//!   what concerns one stream only to a [`StreamCaches`], which many threads can use.
 //! - [`Suballocated`] leaves what lies where to a program's own [`Suballocator`].
-//! - [`Limit`], [`Log`] and other [wrappers](Wrapper) go around a source, one around the other.
+//! - [`Limit`], [`Log`] and other [adaptors](Adaptor) go around a source, one around the other.
 //!
 //! ```
 //! use gpu_alloc::policy::{Address, Limit, MemorySource, Policy, Pytorch, SourceError};
@@ -44,65 +44,50 @@
 
 mod best_fit;
 mod block;
-mod certificate;
-mod counts;
-mod front;
-mod lent;
-mod limit;
-mod log;
-mod on_refusal;
 mod pending;
 mod pytorch;
 mod report;
 mod slab;
-mod snapshot;
 mod source;
-mod statistics;
 mod stitched;
+mod stream_caches;
 mod suballocated;
-mod sync;
-mod tally;
-mod trusted;
 mod uses;
-mod wrapped;
 
 use std::collections::BTreeSet;
 use std::time::Duration;
 
 pub use best_fit::BestFit;
-pub use block::{Address, Block, ForeignBlock, Home, PoolId, PoolOf, StreamName};
-pub use certificate::{Asked, Certificate, KeptBy, Place, Refused, Share};
-pub use counts::SourceCounts;
-pub use front::{Front, StreamNumber};
-pub use limit::{Cap, Limit};
-pub use log::{Calls, Log, SourceCall};
-pub use on_refusal::OnRefusal;
+pub use block::{Address, Block, ForeignBlock, PoolId, PoolOf, StreamAndPool, StreamName};
 pub use pytorch::{OptionsError, Pytorch, PytorchOptions};
-pub use report::{AllocateError, OutOfMemoryReport, Refusal};
-pub use snapshot::{BlockSnapshot, BlockState, Inspect, Segment};
-pub use source::{MemorySource, Physical, SourceError, VirtualMemory};
-pub use statistics::{
-    DurationStatistic, HostMemoryStats, MemoryStats, Pool, PoolStatistics, Statistic,
+pub use report::{
+    AllocateError, BlockSnapshot, BlockState, Certificate, ClosestPlace, DurationStatistic,
+    HostMemoryStats, Inspect, MemoryStats, OutOfMemoryReport, Pool, PoolStatistics, Retention,
+    SegmentSnapshot, SegmentUsage, Statistic,
 };
-pub use stitched::{Lane, Stitched};
+pub(crate) use source::SealedSource;
+pub use source::{
+    Adapted, Adaptor, Limit, Limiting, Log, Logging, MemorySource, OnRefusal, Physical, Refusal,
+    RequestKind, SourceCall, SourceCounts, SourceDenial, SourceError, TrustedSource, VirtualMemory,
+};
+pub use stitched::{Stitched, StreamCache};
+pub use stream_caches::{LendPermit, Lending, Recalled, StreamCaches, StreamNumber};
 pub use suballocated::{Misplaced, Problem, Suballocated, Suballocator};
-pub use trusted::TrustedSource;
-pub use wrapped::{Wrapped, Wrapper};
 
 /// A way to keep memory for reuse.
 ///
 /// A sequence number counts the work enqueued on a stream; that work number `n` is done implies the
 /// same of all before. No method blocks, and none calls anything but the source it is given.
 pub trait Policy {
-    /// What names a stream.
+    /// The name of a stream.
     type Stream: StreamName;
 
-    /// What a block belongs to: the stream on which it may be reused without waiting, or nothing.
-    type Home;
+    /// The owner of a block: the stream on which it may be reused without waiting, or nothing.
+    type Owner;
 
     /// Hands out at least `bytes`, from what is kept or else from `source`.
     ///
-    /// Where `home` has a stream, its work may use the block at once, and work on another stream
+    /// Where `owner` has a stream, its work may use the block at once, and work on another stream
     /// only after what [`Block::last_use`] says.
     ///
     /// When the source refuses, everything kept that may be released goes back to it, and it is
@@ -116,7 +101,7 @@ pub trait Policy {
         &mut self,
         source: &mut S,
         bytes: u64,
-        home: Self::Home,
+        owner: Self::Owner,
     ) -> Result<Block, AllocateError<S::Error>>;
 
     /// Takes a block back. `uses` holds the last use on each stream that used it, in any order.
@@ -163,25 +148,30 @@ pub trait Policy {
     /// first tick that finds it so.
     fn tick<S: MemorySource>(&mut self, source: &mut S, now: Duration, idle: Duration) -> u64;
 
-    /// What freed memory waits for before it can be handed out again: per stream, the highest
+    /// The work that freed memory waits for before it can be handed out again: per stream, the highest
     /// sequence.
     fn awaited_for_reuse(&self) -> impl Iterator<Item = (Self::Stream, u64)>;
 
-    /// What [`release_cached`](Self::release_cached) waits for, besides what is awaited for reuse.
+    /// The work that [`release_cached`](Self::release_cached) waits for, besides what is awaited for
+    /// reuse.
     fn awaited_for_release(&self) -> impl Iterator<Item = (Self::Stream, u64)>;
 
-    /// Lends the part of its memory that serves a stream, to be used apart by a [`Front`]; nothing if
-    /// it has none, or has lent it already. A policy that lends nothing need not know of this.
-    ///
-    /// Until everything is taken back, no other method must be called but this one.
-    fn lend(&mut self, stream: Self::Stream) -> Option<Box<Lane<Self::Stream>>> {
-        let _ = stream;
+    /// Lends the part of its memory that serves a stream, to be used apart by [`StreamCaches`];
+    /// nothing if it has none, or has lent it already. A policy that lends nothing need not know of
+    /// this. Only a [`Lending`] can call it, which keeps the rest of the policy from being used
+    /// until everything is back.
+    fn lend(
+        &mut self,
+        stream: Self::Stream,
+        permit: LendPermit,
+    ) -> Option<Box<StreamCache<Self::Stream>>> {
+        let _ = (stream, permit);
         None
     }
 
     /// Takes back what it has lent, with what was done there.
-    fn take_back(&mut self, lane: Box<Lane<Self::Stream>>) {
-        drop(lane);
+    fn take_back(&mut self, cache: Box<StreamCache<Self::Stream>>, permit: LendPermit) {
+        let _ = (cache, permit);
     }
 
     /// Learns that a stream is gone: all of its work is done, and it holds no memory. What it has

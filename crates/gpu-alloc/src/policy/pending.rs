@@ -1,27 +1,31 @@
-//! Which freed blocks wait for which streams, and how far each stream is known to have come.
+//! The freed blocks that wait for streams, and how far each stream is known to have come.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use smallvec::SmallVec;
 
 use super::StreamName;
-use super::slab::Slot;
-use super::uses::Uses;
+use super::slab::SlabIndex;
+use super::uses::LastUses;
 
 /// Freed blocks whose last uses have not completed, as far as is known.
 #[derive(Debug)]
-pub(super) struct Pending<K> {
+pub(super) struct PendingFrees<K> {
     /// Ordered so that the uses which a completion ends are one range.
-    uses: BTreeSet<(K, u64, Slot)>,
-    /// How many streams each waiting block still waits for.
-    streams_of: BTreeMap<Slot, usize>,
+    uses: BTreeSet<(K, u64, SlabIndex)>,
+    /// The number of streams that each waiting block still waits for.
+    streams_of: BTreeMap<SlabIndex, usize>,
     completed: BTreeMap<K, u64>,
 }
 
-impl<K: StreamName> Pending<K> {
+impl<K: StreamName> PendingFrees<K> {
     /// Makes a freed block wait for those of its uses that have not completed; false if there is
     /// none.
-    pub(super) fn hold(&mut self, slot: Slot, uses: impl IntoIterator<Item = (K, u64)>) -> bool {
+    pub(super) fn hold(
+        &mut self,
+        slot: SlabIndex,
+        uses: impl IntoIterator<Item = (K, u64)>,
+    ) -> bool {
         let mut last_uses = BTreeMap::new();
         for (stream, sequence) in uses {
             if sequence > self.completed_on(stream) {
@@ -41,10 +45,10 @@ impl<K: StreamName> Pending<K> {
     /// those on other streams; false if it need not. The one on its own stream is all that is noted.
     pub(super) fn hold_back(
         &mut self,
-        slot: Slot,
+        slot: SlabIndex,
         own: K,
         uses: &[(K, u64)],
-        noted: &mut Uses<K>,
+        noted: &mut LastUses<K>,
     ) -> bool {
         let (on_own, on_others): (SmallVec<[_; 4]>, SmallVec<[_; 4]>) =
             uses.iter().copied().partition(|(stream, _)| *stream == own);
@@ -54,12 +58,12 @@ impl<K: StreamName> Pending<K> {
 
     /// Notes how far `stream` has come; returns the blocks that now wait for nothing, oldest use
     /// first.
-    pub(super) fn complete(&mut self, stream: K, sequence: u64) -> Vec<Slot> {
+    pub(super) fn complete(&mut self, stream: K, sequence: u64) -> Vec<SlabIndex> {
         let known = self.completed.entry(stream).or_insert(0);
         *known = sequence.max(*known);
         let mut done = Vec::new();
         while let Some(&(first_stream, first, slot)) =
-            self.uses.range((stream, 0, Slot::FIRST)..).next()
+            self.uses.range((stream, 0, SlabIndex::FIRST)..).next()
         {
             if first_stream != stream || first > sequence {
                 break;
@@ -91,8 +95,8 @@ impl<K: StreamName> Pending<K> {
         self.completed.remove(&stream);
     }
 
-    /// What each waiting block waits for.
-    pub(super) fn waits(&self) -> BTreeMap<Slot, Vec<(K, u64)>> {
+    /// The work that each waiting block waits for.
+    pub(super) fn waits(&self) -> BTreeMap<SlabIndex, Vec<(K, u64)>> {
         let mut waits = BTreeMap::<_, Vec<_>>::new();
         for (stream, sequence, slot) in &self.uses {
             waits.entry(*slot).or_default().push((*stream, *sequence));
@@ -104,21 +108,25 @@ impl<K: StreamName> Pending<K> {
     pub(super) fn awaited(&self) -> impl Iterator<Item = (K, u64)> {
         let last_on = |stream| {
             let (stream, sequence, _) =
-                self.uses.range(..=(stream, u64::MAX, Slot::LAST)).next_back()?;
+                self.uses.range(..=(stream, u64::MAX, SlabIndex::LAST)).next_back()?;
             Some((*stream, *sequence))
         };
         let first = self.uses.first().and_then(|(stream, ..)| last_on(*stream));
         std::iter::successors(first, move |(stream, _)| {
-            let past = (*stream, u64::MAX, Slot::LAST);
+            let past = (*stream, u64::MAX, SlabIndex::LAST);
             let (next, ..) = self.uses.range(past..).find(|(next, ..)| next != stream)?;
             last_on(*next)
         })
     }
 }
 
-impl<K> Default for Pending<K> {
+impl<K> Default for PendingFrees<K> {
     fn default() -> Self {
-        Pending { uses: BTreeSet::new(), streams_of: BTreeMap::new(), completed: BTreeMap::new() }
+        PendingFrees {
+            uses: BTreeSet::new(),
+            streams_of: BTreeMap::new(),
+            completed: BTreeMap::new(),
+        }
     }
 }
 
@@ -133,7 +141,7 @@ mod tests {
     #[test]
     fn a_block_waits_for_the_last_use_on_each_stream() {
         let slot = Slab::default().insert(());
-        let mut pending = Pending::default();
+        let mut pending = PendingFrees::default();
         assert!(pending.hold(slot, [(A, 3), (B, 9), (A, 5), (A, 4)]));
         assert_eq!(pending.awaited().collect::<Vec<_>>(), [(A, 5), (B, 9)]);
         assert_eq!(pending.complete(A, 4), []);
@@ -145,7 +153,7 @@ mod tests {
     #[test]
     fn uses_known_to_be_complete_hold_nothing() {
         let slot = Slab::default().insert(());
-        let mut pending = Pending::default();
+        let mut pending = PendingFrees::default();
         pending.complete(A, 5);
         pending.complete(A, 2);
         assert!(!pending.hold(slot, [(A, 5)]));
@@ -154,7 +162,7 @@ mod tests {
 
     #[test]
     fn a_forgotten_stream_counts_as_not_having_begun() {
-        let mut pending = Pending::default();
+        let mut pending = PendingFrees::default();
         pending.complete(A, 5);
         pending.complete(B, 5);
         pending.retain_streams(|stream| stream == B);

@@ -7,7 +7,7 @@ use super::StreamName;
 
 /// Per stream, the last work that used a range of memory.
 #[derive(Debug, Clone)]
-pub(super) struct Uses<K> {
+pub(super) struct LastUses<K> {
     /// On the stream that the memory belongs to; 0 if there was none.
     pub(super) own: u64,
     /// On other streams. It is nothing nearly always, and small then.
@@ -16,15 +16,15 @@ pub(super) struct Uses<K> {
 
 type Others<K> = SmallVec<[(K, u64); 4]>;
 
-impl<K: StreamName> Uses<K> {
+impl<K: StreamName> LastUses<K> {
     pub(super) const fn none() -> Self {
-        Uses { own: 0, others: None }
+        LastUses { own: 0, others: None }
     }
 
     /// One on the memory's own stream, after which nobody need know of any before.
     #[inline]
     pub(super) const fn of_own(last: u64) -> Self {
-        Uses { own: last, others: None }
+        LastUses { own: last, others: None }
     }
 
     pub(super) fn others(&self) -> impl Iterator<Item = (K, u64)> {
@@ -83,18 +83,18 @@ impl<K: StreamName> Uses<K> {
 
     /// Makes them those of memory that passes from one stream to another.
     pub(super) fn pass(&mut self, from: K, to: K) {
-        let before = std::mem::replace(self, Uses::none());
+        let before = std::mem::replace(self, LastUses::none());
         self.join_from(to, &before, from);
     }
 
     /// Adds all uses of other memory of the same stream.
-    pub(super) fn join(&mut self, other: &Uses<K>) {
+    pub(super) fn join(&mut self, other: &LastUses<K>) {
         self.own = self.own.max(other.own);
         other.others().for_each(|(stream, sequence)| self.add_other(stream, sequence));
     }
 
     /// Adds all uses of memory of `theirs` to those of memory of `ours`.
-    pub(super) fn join_from(&mut self, ours: K, other: &Uses<K>, theirs: K) {
+    pub(super) fn join_from(&mut self, ours: K, other: &LastUses<K>, theirs: K) {
         other.all(theirs).for_each(|(stream, sequence)| self.add(ours, stream, sequence));
     }
 
@@ -102,7 +102,7 @@ impl<K: StreamName> Uses<K> {
     /// so those need not be known any more if there was any.
     pub(super) fn renew(&mut self, own: K, holder: K, uses: &[(K, u64)]) {
         if uses.iter().any(|(stream, _)| *stream == holder) {
-            *self = Uses::none();
+            *self = LastUses::none();
         }
         uses.iter().for_each(|(stream, sequence)| self.add(own, *stream, *sequence));
     }

@@ -2,10 +2,10 @@
 
 use std::collections::HashMap;
 
-use super::pickle::{Entries, Memo, Writer};
+use super::pickle::{Entries, Memo, PickleWriter};
 use super::{
-    Action, Block, BlockState, DeviceState, Frame, Frames, HostMemory, OutOfMemoryMoment, Pool,
-    Segment, Snapshot, TraceEntry,
+    Action, BlockState, DeviceState, Frame, Frames, HostMemory, OutOfMemoryMoment, Pool, Segment,
+    Snapshot, SnapshotBlock, TraceEntry,
 };
 
 impl Snapshot {
@@ -24,8 +24,8 @@ impl Snapshot {
     /// # Ok::<(), gpu_alloc::snapshot::SnapshotError>(())
     /// ```
     pub fn to_pickle(&self) -> Vec<u8> {
-        let mut exporter = Exporter { frames: HashMap::new() };
-        let mut writer = Writer::new();
+        let mut exporter = StackWriter { frames: HashMap::new() };
+        let mut writer = PickleWriter::new();
         writer.dict(|root| {
             exporter.segments(root.of("segments"), &self.segments);
             root.of("device_traces").list(&self.device_traces, |writer, trace| {
@@ -51,12 +51,12 @@ impl Snapshot {
 }
 
 /// Remembers which stacks were written, so that each is written once.
-struct Exporter<'a> {
+struct StackWriter<'a> {
     frames: HashMap<&'a [Frame], Memo>,
 }
 
-impl<'a> Exporter<'a> {
-    fn segments(&mut self, writer: &mut Writer, segments: &'a [Segment]) {
+impl<'a> StackWriter<'a> {
+    fn segments(&mut self, writer: &mut PickleWriter, segments: &'a [Segment]) {
         writer.list(segments, |writer, segment| {
             writer.dict(|entries| self.segment(entries, segment));
         });
@@ -82,7 +82,7 @@ impl<'a> Exporter<'a> {
         });
     }
 
-    fn block(&mut self, entries: &mut Entries<'_>, block: &'a Block) {
+    fn block(&mut self, entries: &mut Entries<'_>, block: &'a SnapshotBlock) {
         entries.of("address").int(block.address);
         entries.of("size").int(block.size);
         entries.of("requested_size").int(block.requested_size);
@@ -134,15 +134,15 @@ impl<'a> Exporter<'a> {
         });
         entries.of("dropped_events").int(device.dropped_events);
         if let Some(OutOfMemoryMoment { time_us, report, segments }) = &device.out_of_memory {
-            entries.of("out_of_memory").dict(|moment| {
-                moment.of("time_us").int(*time_us);
-                moment.of("report").text(report);
-                self.segments(moment.of("segments"), segments);
+            entries.of("out_of_memory").dict(|heap| {
+                heap.of("time_us").int(*time_us);
+                heap.of("report").text(report);
+                self.segments(heap.of("segments"), segments);
             });
         }
     }
 
-    fn frames(&mut self, writer: &mut Writer, frames: &'a Frames) {
+    fn frames(&mut self, writer: &mut PickleWriter, frames: &'a Frames) {
         if let Some(known) = self.frames.get(&**frames) {
             return writer.get(*known);
         }

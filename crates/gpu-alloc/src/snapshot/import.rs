@@ -3,10 +3,10 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::pickle::{Pickle, Value};
+use super::pickle::{Pickle, PickleValue};
 use super::{
-    Action, Block, BlockState, DeviceState, Frame, Frames, HostMemory, OutOfMemoryMoment, Pool,
-    Segment, Snapshot, TraceEntry,
+    Action, BlockState, DeviceState, Frame, Frames, HostMemory, OutOfMemoryMoment, Pool, Segment,
+    Snapshot, SnapshotBlock, TraceEntry,
 };
 
 /// Why bytes are no snapshot that can be read.
@@ -16,15 +16,15 @@ pub enum SnapshotError {
     /// They are no pickle of plain data.
     #[error("this is no pickled snapshot: {problem} (byte {at})")]
     Pickle {
-        /// How many bytes could be read.
+        /// The number of bytes that could be read.
         at: usize,
-        /// What is wrong after them.
+        /// The mistake after them.
         problem: &'static str,
     },
     /// They are a pickle of something else.
     #[error("this is no snapshot of memory: {field} is missing, or not what it should be")]
     Field {
-        /// What is missing or wrong.
+        /// The part that is missing or wrong.
         field: &'static str,
     },
     /// Its parts refer to each other in a way that makes it many times larger than the pickle.
@@ -63,29 +63,30 @@ impl Snapshot {
     }
 }
 
-/// How often a text may be copied, on average over all that there is: the names of statistics are
-/// kept once for all devices.
+/// The number of times that a text may be copied, on average over all that there is: the names of
+/// statistics are kept once for all devices.
 const COPIES: usize = 256;
 
 struct Importer {
     /// The stacks that were read, so that they are shared as they are in the pickle.
     frames: HashMap<usize, Frames>,
-    /// How many parts may still be read: each takes a byte at least, if it is there only once.
+    /// The number of parts that may still be read: each takes a byte at least, if it is there only
+    /// once.
     most: usize,
-    /// How many bytes of text may still be copied.
+    /// The number of bytes of text that may still be copied.
     most_text: usize,
 }
 
 impl Importer {
     fn list<'a, T>(
         &mut self,
-        value: Option<Value<'a>>,
+        value: Option<PickleValue<'a>>,
         field: &'static str,
-        mut read: impl FnMut(&mut Importer, Value<'a>) -> Result<T>,
+        mut read: impl FnMut(&mut Importer, PickleValue<'a>) -> Result<T>,
     ) -> Result<Vec<T>> {
         let Some(value) = value.filter(|value| !value.is_none()) else { return Ok(Vec::new()) };
         let items = value.items().ok_or(SnapshotError::Field { field })?;
-        let parts = |item| 1 + Value::entries(item).map_or(0, |entries| entries.len());
+        let parts = |item| 1 + PickleValue::entries(item).map_or(0, |entries| entries.len());
         let items: Vec<_> = items.collect();
         self.spend(items.iter().copied().map(parts).sum())?;
         items.into_iter().map(|item| read(self, item)).collect()
@@ -104,11 +105,11 @@ impl Importer {
         Ok(text.to_owned())
     }
 
-    fn segments(&mut self, value: Value<'_>) -> Result<Vec<Segment>> {
+    fn segments(&mut self, value: PickleValue<'_>) -> Result<Vec<Segment>> {
         self.list(Some(value), "segments", Importer::segment)
     }
 
-    fn segment(&mut self, value: Value<'_>) -> Result<Segment> {
+    fn segment(&mut self, value: PickleValue<'_>) -> Result<Segment> {
         let address = number(value, "address")?;
         let mut next = address;
         let blocks = self.list(value.get("blocks"), "blocks", |importer, value| {
@@ -116,7 +117,7 @@ impl Importer {
             next = block.address.saturating_add(block.size);
             Ok(block)
         })?;
-        let sum = |select: fn(&Block) -> u64| {
+        let sum = |select: fn(&SnapshotBlock) -> u64| {
             blocks.iter().fold(0_u64, |sum, block| sum.saturating_add(select(block)))
         };
         Ok(Segment {
@@ -139,7 +140,7 @@ impl Importer {
     }
 
     /// A block; older snapshots do not say where it is, but it comes after the one before.
-    fn block(&mut self, value: Value<'_>, next: u64) -> Result<Block> {
+    fn block(&mut self, value: PickleValue<'_>, next: u64) -> Result<SnapshotBlock> {
         let size = number(value, "size")?;
         let state = match text(value, "state").as_deref() {
             Some("active_allocated") => BlockState::ActiveAllocated,
@@ -148,7 +149,7 @@ impl Importer {
             _ => return Err(SnapshotError::Field { field: "state" }),
         };
         let requested = if state == BlockState::Inactive { 0 } else { size };
-        Ok(Block {
+        Ok(SnapshotBlock {
             address: number_or(value, "address", next)?,
             size,
             requested_size: number_or(value, "requested_size", requested)?,
@@ -160,13 +161,13 @@ impl Importer {
         })
     }
 
-    fn traces(&mut self, value: Option<Value<'_>>) -> Result<Vec<Vec<TraceEntry>>> {
+    fn traces(&mut self, value: Option<PickleValue<'_>>) -> Result<Vec<Vec<TraceEntry>>> {
         self.list(value, "device_traces", |importer, trace| {
             importer.list(Some(trace), "device_traces", Importer::entry)
         })
     }
 
-    fn entry(&mut self, value: Value<'_>) -> Result<TraceEntry> {
+    fn entry(&mut self, value: PickleValue<'_>) -> Result<TraceEntry> {
         let action = text(value, "action").ok_or(SnapshotError::Field { field: "action" })?;
         let action = Action::of_name(&action);
         // The one stands where the other would.
@@ -189,7 +190,7 @@ impl Importer {
         })
     }
 
-    fn host(&mut self, value: Value<'_>) -> Result<HostMemory> {
+    fn host(&mut self, value: PickleValue<'_>) -> Result<HostMemory> {
         let field = |field| value.get(field).ok_or(SnapshotError::Field { field });
         Ok(HostMemory {
             segments: self.segments(field("segments")?)?,
@@ -198,12 +199,12 @@ impl Importer {
         })
     }
 
-    fn devices(&mut self, value: Option<Value<'_>>) -> Result<Vec<DeviceState>> {
+    fn devices(&mut self, value: Option<PickleValue<'_>>) -> Result<Vec<DeviceState>> {
         self.list(value, "devices", Importer::device)
     }
 
-    fn device(&mut self, value: Value<'_>) -> Result<DeviceState> {
-        let moment = value.get("out_of_memory");
+    fn device(&mut self, value: PickleValue<'_>) -> Result<DeviceState> {
+        let heap = value.get("out_of_memory");
         Ok(DeviceState {
             device: usize::try_from(number(value, "device")?).unwrap_or(usize::MAX),
             name: self.copy(&text(value, "name").unwrap_or_default())?,
@@ -213,19 +214,19 @@ impl Importer {
             limit: optional(value, "limit")?,
             statistics: self.statistics(value.get("statistics"))?,
             dropped_events: number_or(value, "dropped_events", 0)?,
-            out_of_memory: moment.map(|moment| self.moment(moment)).transpose()?,
+            out_of_memory: heap.map(|heap| self.heap(heap)).transpose()?,
         })
     }
 
-    fn statistics(&mut self, value: Option<Value<'_>>) -> Result<Vec<(String, u64)>> {
-        let Some(entries) = value.and_then(Value::entries) else { return Ok(Vec::new()) };
+    fn statistics(&mut self, value: Option<PickleValue<'_>>) -> Result<Vec<(String, u64)>> {
+        let Some(entries) = value.and_then(PickleValue::entries) else { return Ok(Vec::new()) };
         self.spend(entries.len())?;
         let numbers = entries
             .filter_map(|(name, value)| Some((name.text()?, u64::try_from(value.int()?).ok()?)));
         numbers.map(|(name, number)| Ok((self.copy(name)?, number))).collect()
     }
 
-    fn moment(&mut self, value: Value<'_>) -> Result<OutOfMemoryMoment> {
+    fn heap(&mut self, value: PickleValue<'_>) -> Result<OutOfMemoryMoment> {
         let segments = value.get("segments").ok_or(SnapshotError::Field { field: "segments" })?;
         Ok(OutOfMemoryMoment {
             time_us: number_or(value, "time_us", 0)?,
@@ -234,8 +235,8 @@ impl Importer {
         })
     }
 
-    fn frames(&mut self, value: Option<Value<'_>>) -> Result<Frames> {
-        let identity = value.and_then(Value::identity);
+    fn frames(&mut self, value: Option<PickleValue<'_>>) -> Result<Frames> {
+        let identity = value.and_then(PickleValue::identity);
         if let Some(known) = identity.and_then(|identity| self.frames.get(&identity)) {
             return Ok(Arc::clone(known));
         }
@@ -252,29 +253,29 @@ impl Importer {
     }
 }
 
-fn number(value: Value<'_>, field: &'static str) -> Result<u64> {
+fn number(value: PickleValue<'_>, field: &'static str) -> Result<u64> {
     optional(value, field)?.ok_or(SnapshotError::Field { field })
 }
 
-fn number_or(value: Value<'_>, field: &'static str, default: u64) -> Result<u64> {
+fn number_or(value: PickleValue<'_>, field: &'static str, default: u64) -> Result<u64> {
     Ok(optional(value, field)?.unwrap_or(default))
 }
 
 /// A number that may be missing or `None`, but must not be something else.
-fn optional(value: Value<'_>, field: &'static str) -> Result<Option<u64>> {
+fn optional(value: PickleValue<'_>, field: &'static str) -> Result<Option<u64>> {
     let Some(value) = value.get(field).filter(|value| !value.is_none()) else { return Ok(None) };
     let number = value.int().and_then(|number| u64::try_from(number).ok());
     number.map(Some).ok_or(SnapshotError::Field { field })
 }
 
-fn text(value: Value<'_>, field: &str) -> Option<Arc<str>> {
+fn text(value: PickleValue<'_>, field: &str) -> Option<Arc<str>> {
     value.get(field)?.text().map(Arc::clone)
 }
 
-fn pair(value: Value<'_>, field: &'static str) -> Result<(u64, u64)> {
+fn pair(value: PickleValue<'_>, field: &'static str) -> Result<(u64, u64)> {
     let Some(value) = value.get(field).filter(|value| !value.is_none()) else { return Ok((0, 0)) };
     let error = || SnapshotError::Field { field };
-    let numbers: Vec<_> = value.items().ok_or_else(error)?.take(3).map(Value::int).collect();
+    let numbers: Vec<_> = value.items().ok_or_else(error)?.take(3).map(PickleValue::int).collect();
     let number = |number: i128| u64::try_from(number).map_err(|_| error());
     match numbers[..] {
         [Some(first), Some(second)] => Ok((number(first)?, number(second)?)),

@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 use serde_json::{Value, json};
 
 use super::{
-    Block, BlockState, DeviceState, Frames, HostMemory, Pool, Segment, Snapshot, TraceEntry,
+    BlockState, DeviceState, Frames, HostMemory, Pool, Segment, Snapshot, SnapshotBlock, TraceEntry,
 };
 
 const PAGE: &str = include_str!("page/page.html");
@@ -23,7 +23,7 @@ impl Snapshot {
     pub fn to_html(&self) -> String {
         let parts = [("/*STYLE*/", STYLE), ("/*SCRIPT*/", &SCRIPTS.concat())];
         let page = parts.iter().fold(PAGE.to_owned(), |page, (at, part)| page.replace(at, part));
-        page.replace("/*DATA*/", &in_script(&Exporter::default().snapshot(self)))
+        page.replace("/*DATA*/", &in_script(&PageWriter::default().snapshot(self)))
     }
 }
 
@@ -43,8 +43,8 @@ fn in_script(value: &Value) -> String {
     safe
 }
 
-/// What the page shows at once: a device, or page-locked memory.
-struct Part<'a> {
+/// One part of the page: a device, or page-locked memory.
+struct PagePart<'a> {
     label: String,
     has_streams: bool,
     segments: Vec<&'a Segment>,
@@ -52,10 +52,10 @@ struct Part<'a> {
     state: Option<&'a DeviceState>,
 }
 
-impl<'a> Part<'a> {
-    fn device(snapshot: &'a Snapshot, index: usize) -> Part<'a> {
+impl<'a> PagePart<'a> {
+    fn device(snapshot: &'a Snapshot, index: usize) -> PagePart<'a> {
         let is_its = |segment: &&Segment| segment.device == index;
-        Part {
+        PagePart {
             label: format!("cuda:{index}"),
             has_streams: true,
             segments: snapshot.segments.iter().filter(is_its).collect(),
@@ -64,17 +64,17 @@ impl<'a> Part<'a> {
         }
     }
 
-    fn host(host: &'a HostMemory) -> Part<'a> {
+    fn host(host: &'a HostMemory) -> PagePart<'a> {
         let HostMemory { segments, trace, state } = host;
         let label = "page-locked".to_owned();
         let segments = segments.iter().collect();
-        Part { label, has_streams: false, segments, trace, state: Some(state) }
+        PagePart { label, has_streams: false, segments, trace, state: Some(state) }
     }
 }
 
 /// Writes what the page's script reads; `page/model.js` names the places in each array.
 #[derive(Default)]
-struct Exporter<'a> {
+struct PageWriter<'a> {
     stacks: HashMap<&'a Frames, usize>,
     stack_list: Vec<&'a Frames>,
     tags: HashMap<&'a str, usize>,
@@ -83,15 +83,15 @@ struct Exporter<'a> {
     has_streams: bool,
 }
 
-impl<'a> Exporter<'a> {
+impl<'a> PageWriter<'a> {
     fn snapshot(mut self, snapshot: &'a Snapshot) -> Value {
         let of_devices = snapshot.devices.iter().map(|device| device.device);
         let of_segments = snapshot.segments.iter().map(|segment| segment.device);
         let traces = snapshot.device_traces.iter().enumerate();
         let of_traces = traces.filter(|(_, trace)| !trace.is_empty()).map(|(device, _)| device);
         let devices: BTreeSet<_> = of_devices.chain(of_segments).chain(of_traces).collect();
-        let of_devices = devices.into_iter().map(|device| Part::device(snapshot, device));
-        let parts = of_devices.chain(snapshot.host.as_ref().map(Part::host));
+        let of_devices = devices.into_iter().map(|device| PagePart::device(snapshot, device));
+        let parts = of_devices.chain(snapshot.host.as_ref().map(PagePart::host));
         let parts: Vec<Value> = parts.map(|part| self.part(part)).collect();
         let stacks = self.stack_list.iter().map(|frames| {
             frames.iter().map(|frame| format!("{}:{}", frame.filename, frame.line)).collect()
@@ -100,7 +100,7 @@ impl<'a> Exporter<'a> {
         json!({ "devices": parts, "stacks": stacks, "tags": self.tag_list })
     }
 
-    fn part(&mut self, part: Part<'a>) -> Value {
+    fn part(&mut self, part: PagePart<'a>) -> Value {
         self.has_streams = part.has_streams;
         let none = DeviceState::default();
         let device = part.state.unwrap_or(&none);
@@ -140,7 +140,7 @@ impl<'a> Exporter<'a> {
         })
     }
 
-    fn block(&mut self, block: &'a Block) -> Value {
+    fn block(&mut self, block: &'a SnapshotBlock) -> Value {
         let state = match block.state {
             BlockState::Inactive => 0,
             BlockState::ActiveAllocated => 1,
@@ -148,7 +148,7 @@ impl<'a> Exporter<'a> {
         };
         let stack = self.stack(&block.frames);
         let tag = block.tag.as_deref().map(|tag| self.tag(tag));
-        let Block { address, size, requested_size, age, time_us, .. } = block;
+        let SnapshotBlock { address, size, requested_size, age, time_us, .. } = block;
         json!([address, size, requested_size, state, stack, tag, age, time_us])
     }
 

@@ -33,14 +33,14 @@ impl Snapshot {
         let entries = self.device_traces.get(device).map_or(&[][..], Vec::as_slice);
         let before = self.held_before(device, entries);
         let streams = before.iter().map(|held| held.stream);
-        let streams = Streams::new(streams.chain(entries.iter().map(|entry| entry.stream)));
-        let mut trace = Trace { streams, ..Trace::default() };
+        let streams = StreamNumbers::new(streams.chain(entries.iter().map(|entry| entry.stream)));
+        let mut trace = TraceText { streams, ..TraceText::default() };
         trace.write(&before, entries).expect("a string takes whatever is written to it");
         trace.text
     }
 
-    /// What was held when the history began.
-    fn held_before(&self, device: usize, entries: &[TraceEntry]) -> Vec<Held> {
+    /// The memory that was held when the history began.
+    fn held_before(&self, device: usize, entries: &[TraceEntry]) -> Vec<HeldAtStart> {
         let mut held = BTreeMap::new();
         // Addresses of which something is known, after which they say nothing of before.
         let mut known = BTreeSet::new();
@@ -50,7 +50,7 @@ impl Snapshot {
                 Action::FreeRequested | Action::FreeCompleted => {
                     if !known.contains(&entry.address) {
                         let is_freed = entry.action == Action::FreeCompleted;
-                        held.insert(entry.address, Held::of_entry(entry, is_freed));
+                        held.insert(entry.address, HeldAtStart::of_entry(entry, is_freed));
                     }
                     true
                 }
@@ -65,7 +65,7 @@ impl Snapshot {
                 if !known.contains(&block.address) {
                     let (address, bytes) = (block.address, block.requested_size);
                     let stream = segment.stream;
-                    held.insert(address, Held { address, bytes, stream, is_freed: false });
+                    held.insert(address, HeldAtStart { address, bytes, stream, is_freed: false });
                 }
             }
         }
@@ -74,7 +74,7 @@ impl Snapshot {
 }
 
 /// Memory that was held when the history began.
-struct Held {
+struct HeldAtStart {
     address: u64,
     bytes: u64,
     stream: u64,
@@ -82,29 +82,29 @@ struct Held {
     is_freed: bool,
 }
 
-impl Held {
-    fn of_entry(entry: &TraceEntry, is_freed: bool) -> Held {
-        Held { address: entry.address, bytes: entry.size, stream: entry.stream, is_freed }
+impl HeldAtStart {
+    fn of_entry(entry: &TraceEntry, is_freed: bool) -> HeldAtStart {
+        HeldAtStart { address: entry.address, bytes: entry.size, stream: entry.stream, is_freed }
     }
 }
 
 /// A trace in the making.
 #[derive(Default)]
-struct Trace {
+struct TraceText {
     text: String,
-    streams: Streams,
-    ids: Numbers,
+    streams: StreamNumbers,
+    ids: ReusedNumbers,
     live: HashMap<u64, u64>,
     /// By address, the streams that frees wait for.
     waiting: HashMap<u64, u64>,
     /// Streams for frees to wait for, after those of the program.
-    waits: Numbers,
+    waits: ReusedNumbers,
     /// When others of these streams have done their work, and which.
     ends: BTreeSet<(u64, u64)>,
 }
 
-impl Trace {
-    fn write(&mut self, before: &[Held], entries: &[TraceEntry]) -> fmt::Result {
+impl TraceText {
+    fn write(&mut self, before: &[HeldAtStart], entries: &[TraceEntry]) -> fmt::Result {
         for held in before {
             self.allocate(held.address, held.bytes, held.stream)?;
             if held.is_freed {
@@ -183,16 +183,16 @@ impl Trace {
 
 /// Small numbers for the streams of the program, in the order in which they appear.
 #[derive(Default)]
-struct Streams(HashMap<u64, u64>);
+struct StreamNumbers(HashMap<u64, u64>);
 
-impl Streams {
-    fn new(streams: impl Iterator<Item = u64>) -> Streams {
+impl StreamNumbers {
+    fn new(streams: impl Iterator<Item = u64>) -> StreamNumbers {
         let mut numbers = HashMap::from([(0, 0)]);
         for stream in streams {
             let next = numbers.len() as u64;
             numbers.entry(stream).or_insert(next);
         }
-        Streams(numbers)
+        StreamNumbers(numbers)
     }
 
     fn number(&self, stream: u64) -> u64 {
@@ -206,12 +206,12 @@ impl Streams {
 
 /// Numbers that are used again once they are given back.
 #[derive(Default)]
-struct Numbers {
+struct ReusedNumbers {
     next: u64,
     back: Vec<u64>,
 }
 
-impl Numbers {
+impl ReusedNumbers {
     fn take(&mut self) -> u64 {
         self.back.pop().unwrap_or_else(|| {
             self.next += 1;

@@ -7,15 +7,15 @@ use std::sync::Arc;
 use gpu_runtime::{Device, StreamId};
 
 use super::{
-    Action, Block, DeviceState, Frame, Frames, HostMemory, OutOfMemoryMoment, Segment, Snapshot,
-    TraceEntry,
+    Action, DeviceState, Frame, Frames, HostMemory, OutOfMemoryMoment, Segment, Snapshot,
+    SnapshotBlock, TraceEntry,
 };
-use crate::books::Moment;
-use crate::device::{self, DeviceCache};
-use crate::history::{Event, InUse, LastRefusal, Recorder, What};
-use crate::holders::Origin;
-use crate::pinned::{self, PinnedCache};
-use crate::policy::{self, BlockState, Home, PoolOf};
+use crate::allocators::device::{self, DeviceAllocator};
+use crate::allocators::pinned::{self, PinnedAllocator};
+use crate::observers::CallSite;
+use crate::observers::HeapState;
+use crate::observers::history::{EventKind, HistoryEvent, HistoryRecorder, InUse, LastRefusal};
+use crate::policy::{self, BlockState, PoolOf, StreamAndPool};
 use crate::statistics;
 
 /// Shows every segment of every device, and of page-locked memory, with its blocks, what they are doing
@@ -24,63 +24,71 @@ use crate::statistics;
 /// They are shown one after the other, and other threads go on meanwhile. It waits for nothing.
 pub fn memory_snapshot() -> Snapshot {
     let mut snapshot = Snapshot::default();
-    let mut names = Names::default();
-    for (device, cache) in device::used() {
-        add_device(&mut snapshot, &mut names, device, cache);
+    let mut names = SharedNames::default();
+    for (device, allocator) in device::used() {
+        add_device(&mut snapshot, &mut names, device, allocator);
     }
-    snapshot.host = pinned::cache_in_use().map(|cache| host_memory(&mut names, cache));
+    snapshot.host = pinned::allocator_in_use().map(|allocator| host_memory(&mut names, allocator));
     snapshot
 }
 
-fn host_memory(names: &mut Names, cache: &PinnedCache) -> HostMemory {
-    let state = &mut *cache.lock();
-    let moment = state.watch.moment(&state.policy);
-    let statistics = pinned::complete(state);
-    let limit = state.source.source().limit();
-    let Recorded { events, dropped, refusal } = Recorded::of(state.watch.recorder());
+fn host_memory(names: &mut SharedNames, allocator: &PinnedAllocator) -> HostMemory {
+    let (heap, statistics, limit, recorded) = allocator.with_whole(|whole| {
+        let heap = whole.observer.heap(whole.policy);
+        let statistics = pinned::complete(&whole);
+        let limit = whole.source.source().limit();
+        (heap, statistics, limit, RecordedHistory::of(whole.observer.recorder()))
+    });
+    let RecordedHistory { events, dropped, refusal } = recorded;
     HostMemory {
-        segments: names.segments(0, &moment, &events).collect(),
+        segments: names.segments(0, &heap, &events).collect(),
         trace: events.iter().map(|event| names.entry(event)).collect(),
         state: DeviceState {
             name: "page-locked memory of the host".to_owned(),
             limit,
             statistics: statistics.entries().collect(),
             dropped_events: dropped,
-            out_of_memory: refusal.map(|refusal| names.moment(0, refusal, &events)),
+            out_of_memory: refusal.map(|refusal| names.heap(0, refusal, &events)),
             ..DeviceState::default()
         },
     }
 }
 
-/// What the history holds, with the taking of the snapshot as its last event.
-struct Recorded {
-    events: Vec<Event>,
+/// The contents of the history, with the taking of the snapshot as its last event.
+struct RecordedHistory {
+    events: Vec<HistoryEvent>,
     dropped: u64,
     refusal: Option<LastRefusal>,
 }
 
-impl Recorded {
-    fn of(recorder: Option<&mut Recorder>) -> Recorded {
+impl RecordedHistory {
+    fn of(recorder: Option<&mut HistoryRecorder>) -> RecordedHistory {
         let Some(recorder) = recorder else {
-            return Recorded { events: Vec::new(), dropped: 0, refusal: None };
+            return RecordedHistory { events: Vec::new(), dropped: 0, refusal: None };
         };
         recorder.snapshot_taken();
         let events = recorder.events().copied().collect();
         let (dropped, refusal) = (recorder.dropped(), recorder.last_refusal().cloned());
-        Recorded { events, dropped, refusal }
+        RecordedHistory { events, dropped, refusal }
     }
 }
 
-fn add_device(snapshot: &mut Snapshot, names: &mut Names, device: Device, cache: &DeviceCache) {
+fn add_device(
+    snapshot: &mut Snapshot,
+    names: &mut SharedNames,
+    device: Device,
+    allocator: &DeviceAllocator,
+) {
     let memory = device.memory_info().ok();
     let name = device.properties().map_or_else(|_| device.to_string(), |of| of.name);
-    let mut state = cache.lock();
-    let state = &mut *state;
-    let moment = state.watch.moment(&state.policy);
-    let statistics = statistics::complete(state);
-    let limit = state.source.source().limit();
-    let Recorded { events, dropped, refusal } = Recorded::of(state.watch.recorder());
-    snapshot.segments.extend(names.segments(device.index(), &moment, &events));
+    let (heap, statistics, limit, recorded) = allocator.with_whole(|whole| {
+        let heap = whole.observer.heap(whole.policy);
+        let statistics = statistics::complete(&whole);
+        let limit = whole.source.source().limit();
+        (heap, statistics, limit, RecordedHistory::of(whole.observer.recorder()))
+    });
+    let RecordedHistory { events, dropped, refusal } = recorded;
+    snapshot.segments.extend(names.segments(device.index(), &heap, &events));
     snapshot.device_traces.push(events.iter().map(|event| names.entry(event)).collect());
     snapshot.devices.push(DeviceState {
         device: device.index(),
@@ -91,39 +99,41 @@ fn add_device(snapshot: &mut Snapshot, names: &mut Names, device: Device, cache:
         limit,
         statistics: statistics.entries().collect(),
         dropped_events: dropped,
-        out_of_memory: refusal.map(|refusal| names.moment(device.index(), refusal, &events)),
+        out_of_memory: refusal.map(|refusal| names.heap(device.index(), refusal, &events)),
     });
 }
 
 /// The names that a snapshot shares among its parts.
 #[derive(Default)]
-struct Names {
+struct SharedNames {
     places: HashMap<&'static Location<'static>, Frames>,
     tags: HashMap<&'static str, Arc<str>>,
 }
 
-impl Names {
-    fn moment(
+impl SharedNames {
+    fn heap(
         &mut self,
         device: usize,
         refusal: LastRefusal,
-        events: &[Event],
+        events: &[HistoryEvent],
     ) -> OutOfMemoryMoment {
-        let LastRefusal { time, report, moment } = refusal;
-        let segments = self.segments(device, &moment, events).collect();
+        let LastRefusal { time, report, heap } = refusal;
+        let segments = self.segments(device, &heap, events).collect();
         OutOfMemoryMoment { time_us: time, report, segments }
     }
 
     fn segments(
         &mut self,
         device: usize,
-        moment: &Moment,
-        events: &[Event],
+        heap: &HeapState,
+        events: &[HistoryEvent],
     ) -> impl Iterator<Item = Segment> {
-        let is_taken = |event: &&Event| matches!(event.what, What::SegmentAlloc | What::SegmentMap);
+        let is_taken = |event: &&HistoryEvent| {
+            matches!(event.what, EventKind::SegmentAlloc | EventKind::SegmentMap)
+        };
         let taken = events.iter().filter(is_taken);
-        let taken: HashMap<_, _> = taken.map(|event| (event.address, event.origin)).collect();
-        moment.segments.iter().map(move |segment| Segment {
+        let taken: HashMap<_, _> = taken.map(|event| (event.address, event.call_site)).collect();
+        heap.segments.iter().map(move |segment| Segment {
             device,
             address: segment.address.0,
             total_size: segment.total_size,
@@ -135,46 +145,50 @@ impl Names {
             segment_pool_id: pool_id(segment.pool),
             is_expandable: segment.is_expandable,
             frames: self.frames(taken.get(&segment.address.0).copied().flatten()),
-            blocks: segment.blocks.iter().map(|block| self.block(block, moment)).collect(),
+            blocks: segment.blocks.iter().map(|block| self.block(block, heap)).collect(),
         })
     }
 
-    fn block(&mut self, block: &policy::BlockSnapshot<StreamId>, moment: &Moment) -> Block {
+    fn block(
+        &mut self,
+        block: &policy::BlockSnapshot<StreamId>,
+        heap: &HeapState,
+    ) -> SnapshotBlock {
         let is_active = block.state != BlockState::Inactive;
-        let holder = moment.holders.get(&block.address).filter(|_| is_active);
-        Block {
+        let holder = heap.holders.get(&block.address).filter(|_| is_active);
+        SnapshotBlock {
             address: block.address.0,
             size: block.size,
             requested_size: block.requested_size,
             state: block.state,
-            frames: self.frames(holder.map(|holder| holder.origin)),
-            tag: self.tag(holder.map(|holder| holder.origin)),
-            age: holder.map(|holder| moment.allocations - holder.number - 1),
+            frames: self.frames(holder.map(|holder| holder.call_site)),
+            tag: self.tag(holder.map(|holder| holder.call_site)),
+            age: holder.map(|holder| heap.allocations - holder.number - 1),
             time_us: holder.and_then(|holder| holder.time),
         }
     }
 
-    fn entry(&mut self, event: &Event) -> TraceEntry {
+    fn entry(&mut self, event: &HistoryEvent) -> TraceEntry {
         let (action, device_free) = match event.what {
-            What::Alloc => (Action::Alloc, None),
-            What::FreeRequested => (Action::FreeRequested, None),
-            What::FreeCompleted => (Action::FreeCompleted, None),
-            What::SegmentAlloc => (Action::SegmentAlloc, None),
-            What::SegmentFree => (Action::SegmentFree, None),
-            What::SegmentMap => (Action::SegmentMap, None),
-            What::SegmentUnmap => (Action::SegmentUnmap, None),
-            What::OutOfMemory { free } => (Action::Oom, Some(free)),
-            What::Snapshot => (Action::Snapshot, None),
+            EventKind::Alloc => (Action::Alloc, None),
+            EventKind::FreeRequested => (Action::FreeRequested, None),
+            EventKind::FreeCompleted => (Action::FreeCompleted, None),
+            EventKind::SegmentAlloc => (Action::SegmentAlloc, None),
+            EventKind::SegmentFree => (Action::SegmentFree, None),
+            EventKind::SegmentMap => (Action::SegmentMap, None),
+            EventKind::SegmentUnmap => (Action::SegmentUnmap, None),
+            EventKind::OutOfMemory { free } => (Action::Oom, Some(free)),
+            EventKind::Snapshot => (Action::Snapshot, None),
         };
         TraceEntry {
             action,
             address: event.address,
             size: event.bytes,
-            stream: event.home.map_or(0, |Home { stream, .. }| stream.number()),
-            pool_id: pool_id(event.home.and_then(|home| home.pool)),
+            stream: event.owner.map_or(0, |StreamAndPool { stream, .. }| stream.number()),
+            pool_id: pool_id(event.owner.and_then(|owner| owner.pool)),
             time_us: event.time,
-            frames: self.frames(event.origin),
-            user_metadata: self.tag(event.origin),
+            frames: self.frames(event.call_site),
+            user_metadata: self.tag(event.call_site),
             device_free,
             is_in_use: event.in_use != InUse::No,
             in_use_until_us: match event.in_use {
@@ -184,8 +198,8 @@ impl Names {
         }
     }
 
-    fn frames(&mut self, origin: Option<Origin>) -> Frames {
-        let Some(Origin { place, .. }) = origin else { return Frames::default() };
+    fn frames(&mut self, call_site: Option<CallSite>) -> Frames {
+        let Some(CallSite { location: place, .. }) = call_site else { return Frames::default() };
         let frames = self.places.entry(place).or_insert_with(|| {
             let name = format!("column {}", place.column()).into();
             let frame = Frame { filename: place.file().into(), line: place.line().into(), name };
@@ -194,8 +208,8 @@ impl Names {
         Arc::clone(frames)
     }
 
-    fn tag(&mut self, origin: Option<Origin>) -> Option<Arc<str>> {
-        let name = origin?.tag?.name();
+    fn tag(&mut self, call_site: Option<CallSite>) -> Option<Arc<str>> {
+        let name = call_site?.tag?.name();
         Some(Arc::clone(self.tags.entry(name).or_insert_with(|| name.into())))
     }
 }

@@ -1,6 +1,6 @@
 //! The certificate of an out-of-memory error, from the driver's memory up.
 
-use gpu_alloc::policy::{Asked, KeptBy, Refusal};
+use gpu_alloc::policy::{Refusal, RequestKind, Retention};
 use gpu_alloc::{Error, OutOfMemory, allocate};
 use gpu_runtime::Stream;
 use test_support::isolate;
@@ -29,15 +29,16 @@ fn run_out(block: usize, more: usize) -> OutOfMemory {
     *report
 }
 
-fn is_proved(report: &OutOfMemory, asked: Asked, bytes: u64) {
+fn is_proved(report: &OutOfMemory, kind: RequestKind, bytes: u64) {
     let certificate = &report.certificate;
     assert!(certificate.is_final(), "work was waited for: {report}");
-    let refused = certificate.refused;
-    assert_eq!((refused.asked, refused.bytes), (asked, bytes), "{report}");
+    let refused = certificate.denial;
+    assert_eq!((refused.kind, refused.bytes), (kind, bytes), "{report}");
     assert!(matches!(refused.refusal, Refusal::Limit(limit) if limit / MIB_64 == 60), "{report}");
-    let held: u64 = certificate.shares.iter().map(|share| share.held).sum();
+    let held: u64 = certificate.usages.iter().map(|usage| usage.held).sum();
     assert_eq!(held, report.allocated as u64);
-    let taken = certificate.kept_by(KeptBy::Holders) + certificate.kept_by(KeptBy::Nobody);
+    let taken =
+        certificate.retained(Retention::Allocations) + certificate.retained(Retention::None);
     assert_eq!(taken, report.reserved as u64);
     let text = report.to_string();
     assert!(
@@ -50,7 +51,7 @@ fn is_proved(report: &OutOfMemory, asked: Asked, bytes: u64) {
 fn stitched_memory_says_which_pages_are_missing_at_the_best_place() {
     isolate(|| {
         let report = run_out(9 * MIB, 42 * MIB);
-        is_proved(&report, Asked::Memory, 2 * MIB_64);
+        is_proved(&report, RequestKind::Memory, 2 * MIB_64);
         // All that nobody holds a part of is had: 40 MiB.
         let place = report.certificate.place.unwrap();
         assert_eq!((place.pages, place.missing, place.supply), (22, 21, 20), "{report}");
@@ -66,8 +67,8 @@ fn stitched_memory_says_which_pages_are_missing_at_the_best_place() {
 fn segments_say_that_none_is_left_that_could_go_back() {
     isolate(|| {
         let report = run_out(10 * MIB, 45 * MIB);
-        is_proved(&report, Asked::Segment, 46 * MIB_64);
-        assert_eq!((report.certificate.place, report.certificate.shares.len()), (None, 2));
+        is_proved(&report, RequestKind::Segment, 46 * MIB_64);
+        assert_eq!((report.certificate.place, report.certificate.usages.len()), (None, 2));
     })
     .env("SLUICE_ALLOCATOR", "pytorch")
     .run();
@@ -77,7 +78,7 @@ fn segments_say_that_none_is_left_that_could_go_back() {
 fn expandable_segments_say_what_the_lowest_place_lacks() {
     isolate(|| {
         let report = run_out(10 * MIB, 45 * MIB);
-        is_proved(&report, Asked::Memory, 46 * MIB_64);
+        is_proved(&report, RequestKind::Memory, 46 * MIB_64);
         let place = report.certificate.place.unwrap();
         assert!(place.lacking() > 0 && place.page_bytes == 20 * MIB_64, "{report}");
     })

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use gpu_alloc::policy::{Address, Home, Policy, PoolId, PoolOf, Pytorch, PytorchOptions, Stitched};
+use gpu_alloc::policy::{
+    Address, Policy, PoolId, PoolOf, Pytorch, PytorchOptions, Stitched, StreamAndPool,
+};
 use proptest::prelude::*;
 
 use crate::effort;
@@ -15,10 +17,10 @@ fn at(seconds: u64) -> Duration {
     Duration::from_secs(seconds)
 }
 
-fn goes_when_idle<P: Policy<Stream = u8, Home = Home<u8>>>(mut policy: P) {
+fn goes_when_idle<P: Policy<Stream = u8, Owner = StreamAndPool<u8>>>(mut policy: P) {
     let mut source = TestSource::new(1024 * MIB);
     let mut allocate = |policy: &mut P| {
-        policy.allocate(&mut source, 40 * MIB, Home::from(0)).expect("there is room")
+        policy.allocate(&mut source, 40 * MIB, StreamAndPool::from(0)).expect("there is room")
     };
     let (lasting, passing) = (allocate(&mut policy), allocate(&mut policy));
     policy.free(passing, &[(0, 5)]).unwrap();
@@ -30,7 +32,8 @@ fn goes_when_idle<P: Policy<Stream = u8, Home = Home<u8>>>(mut policy: P) {
     assert_eq!(source.device().used(), 40 * MIB);
     policy.free(lasting, &[]).unwrap();
     assert_eq!(policy.tick(&mut source, at(115), IDLE), 0, "it was held a moment ago");
-    let again = policy.allocate(&mut source, 40 * MIB, Home::from(0)).expect("there is room");
+    let again =
+        policy.allocate(&mut source, 40 * MIB, StreamAndPool::from(0)).expect("there is room");
     policy.free(again, &[]).unwrap();
     assert_eq!(policy.tick(&mut source, at(126), IDLE), 0, "it was held a moment ago");
     assert_eq!(policy.tick(&mut source, at(136), IDLE), 40 * MIB);
@@ -48,11 +51,11 @@ fn idle_memory_goes_back_by_each_policy() {
 #[test]
 fn a_part_of_a_hole_goes_back_though_the_rest_is_used_all_the_time() {
     let (mut source, mut policy) = (TestSource::new(1024 * MIB), Stitched::new());
-    let peak = policy.allocate(&mut source, 400 * MIB, Home::from(0)).unwrap();
+    let peak = policy.allocate(&mut source, 400 * MIB, StreamAndPool::from(0)).unwrap();
     policy.free(peak, &[(0, 1)]).unwrap();
     policy.completed(0, 1);
     for second in 0..30 {
-        let busy = policy.allocate(&mut source, 20 * MIB, Home::from(0)).unwrap();
+        let busy = policy.allocate(&mut source, 20 * MIB, StreamAndPool::from(0)).unwrap();
         // Of this part, the work is never known to be over at a tick.
         policy.completed(0, 1 + second);
         policy.free(busy, &[(0, 2 + second)]).unwrap();
@@ -65,7 +68,7 @@ fn a_part_of_a_hole_goes_back_though_the_rest_is_used_all_the_time() {
 #[test]
 fn memory_that_a_programs_pool_does_not_use_goes_back() {
     let (mut source, mut policy) = (TestSource::new(64 * MIB), Stitched::new());
-    let home = Home { pool: Some(PoolOf::Program(PoolId(1))), stream: 0 };
+    let home = StreamAndPool { pool: Some(PoolOf::Program(PoolId(1))), stream: 0 };
     let block = policy.allocate(&mut source, 8 * MIB, home).unwrap();
     policy.free(block, &[]).unwrap();
     policy.tick(&mut source, at(0), IDLE);
@@ -79,7 +82,7 @@ fn memory_that_a_programs_pool_does_not_use_goes_back() {
 fn memory_of_graphs_stays() {
     let (mut source, mut policy) = (TestSource::new(64 * MIB), Stitched::new());
     let pool = Some(PoolOf::Graphs(PoolId(1)));
-    let block = policy.allocate(&mut source, 8 * MIB, Home { pool, stream: 0 }).unwrap();
+    let block = policy.allocate(&mut source, 8 * MIB, StreamAndPool { pool, stream: 0 }).unwrap();
     policy.free(block, &[]).unwrap();
     policy.tick(&mut source, at(0), IDLE);
     assert_eq!(policy.tick(&mut source, at(100), IDLE), 0);
@@ -102,7 +105,7 @@ proptest! {
         for (second, (kind, stream, bytes, is_over)) in (0_u64..).zip(steps) {
             match kind {
                 0 | 1 => {
-                    if let Ok(block) = policy.allocate(&mut source, bytes, Home::from(stream)) {
+                    if let Ok(block) = policy.allocate(&mut source, bytes, StreamAndPool::from(stream)) {
                         held.push(block);
                     }
                 }

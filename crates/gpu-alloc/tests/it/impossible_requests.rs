@@ -1,8 +1,8 @@
 //! Requests that can never be served: they cost nothing, and change nothing.
 
 use gpu_alloc::policy::{
-    AllocateError, Asked, BestFit, Home, Limit, Log, OutOfMemoryReport, Policy, Refusal, Refused,
-    Stitched,
+    AllocateError, BestFit, Limit, Log, OutOfMemoryReport, Policy, Refusal, RequestKind,
+    SourceDenial, Stitched, StreamAndPool,
 };
 
 use crate::test_source::TestSource;
@@ -24,16 +24,19 @@ fn report<B, E>(outcome: Result<B, AllocateError<E>>) -> OutOfMemoryReport {
 #[test]
 fn a_request_that_what_is_held_leaves_no_room_for_is_refused_at_once_and_the_cache_stays() {
     let (mut source, mut policy) = (limited(), Stitched::<u8>::new());
-    let home = Home::from(0);
+    let home = StreamAndPool::from(0);
     let held = policy.allocate(&mut source, 8 * MIB, home).unwrap();
     let cached = policy.allocate(&mut source, 40 * MIB, home).unwrap();
     policy.free(cached, &[]).unwrap();
     source.take_calls();
     let before = policy.statistics();
     for (bytes, total) in [(57 * MIB, 65 * MIB), (1 << 40, (1 << 40) + 8 * MIB)] {
-        let refused = report(policy.allocate(&mut source, bytes, home)).certificate.refused;
+        let refused = report(policy.allocate(&mut source, bytes, home)).certificate.denial;
         let refusal = Refusal::Limit(64 * MIB);
-        assert_eq!(refused, Refused { asked: Asked::Total, bytes: total, refusal, given: 0 });
+        assert_eq!(
+            refused,
+            SourceDenial { kind: RequestKind::Total, bytes: total, refusal, given: 0 }
+        );
     }
     assert_eq!(source.take_calls(), []);
     let after = policy.statistics();
@@ -46,20 +49,21 @@ fn a_request_that_what_is_held_leaves_no_room_for_is_refused_at_once_and_the_cac
 #[test]
 fn what_was_taken_before_the_limit_was_lowered_serves_requests_beyond_it() {
     let (mut source, mut policy) = (limited(), Stitched::<u8>::new());
-    let block = policy.allocate(&mut source, 40 * MIB, Home::from(0)).unwrap();
+    let block = policy.allocate(&mut source, 40 * MIB, StreamAndPool::from(0)).unwrap();
     policy.free(block, &[(0, 1)]).unwrap();
     source.source_mut().set_limit(Some(10 * MIB));
-    let block = policy.allocate(&mut source, 30 * MIB, Home::from(1)).expect("it is there");
+    let block =
+        policy.allocate(&mut source, 30 * MIB, StreamAndPool::from(1)).expect("it is there");
     policy.free(block, &[]).unwrap();
 }
 
 #[test]
 fn what_a_refused_request_was_given_for_a_while_makes_no_peak() {
     let (mut source, mut policy) = (TestSource::new(64 * MIB), Stitched::<u8>::new());
-    let held = policy.allocate(&mut source, 8 * MIB, Home::from(0)).unwrap();
+    let held = policy.allocate(&mut source, 8 * MIB, StreamAndPool::from(0)).unwrap();
     let before = policy.statistics().reserved_bytes;
-    let given = report(policy.allocate(&mut source, 80 * MIB, Home::from(0)));
-    assert!(given.certificate.refused.given > 0);
+    let given = report(policy.allocate(&mut source, 80 * MIB, StreamAndPool::from(0)));
+    assert!(given.certificate.denial.given > 0);
     let after = policy.statistics().reserved_bytes;
     assert_eq!((after.all.current, after.all.peak), (before.all.current, before.all.peak));
     policy.free(held, &[]).unwrap();
@@ -71,8 +75,8 @@ fn page_locked_memory_stays_cached_when_a_request_could_never_be_held() {
     let cached = policy.allocate(&mut source, 20 * MIB, ()).unwrap();
     policy.free(cached, &[]).unwrap();
     source.take_calls();
-    let refused = report(policy.allocate(&mut source, 65 * MIB, ())).certificate.refused;
-    assert_eq!((refused.asked, refused.bytes), (Asked::Total, 65 * MIB));
+    let refused = report(policy.allocate(&mut source, 65 * MIB, ())).certificate.denial;
+    assert_eq!((refused.kind, refused.bytes), (RequestKind::Total, 65 * MIB));
     assert_eq!(source.take_calls(), []);
     assert!(policy.allocate(&mut source, 64 * MIB, ()).is_ok());
 }
@@ -81,8 +85,8 @@ fn page_locked_memory_stays_cached_when_a_request_could_never_be_held() {
 fn addresses_for_a_request_beyond_all_memory_take_no_memory_of_the_host() {
     let (mut source, mut policy) = (TestSource::new(64 * MIB), Stitched::<u8>::new());
     for power in 40..64 {
-        report(policy.allocate(&mut source, 1 << power, Home::from(0)));
+        report(policy.allocate(&mut source, 1 << power, StreamAndPool::from(0)));
     }
-    report(policy.allocate(&mut source, u64::MAX, Home::from(0)));
-    assert!(policy.allocate(&mut source, 64 * MIB, Home::from(0)).is_ok());
+    report(policy.allocate(&mut source, u64::MAX, StreamAndPool::from(0)));
+    assert!(policy.allocate(&mut source, 64 * MIB, StreamAndPool::from(0)).is_ok());
 }

@@ -2,6 +2,7 @@
 //!
 //! Statistics and caches are the process's, so each test of the whole runs in a process of its own.
 
+mod adaptors;
 mod awaited_on_devices;
 mod buddy;
 mod causes_on_devices;
@@ -38,7 +39,6 @@ mod refusals_on_devices;
 mod snapshots;
 mod snapshots_on_devices;
 mod statistics;
-mod stitched_front;
 mod stitched_model;
 mod stitched_on_devices;
 mod stitched_placement;
@@ -46,9 +46,9 @@ mod stitched_pools;
 mod stitched_quarantine;
 mod stitched_streams;
 mod stitched_threads;
+mod stream_caches;
 mod suballocated;
 mod suballocated_on_devices;
 mod test_source;
 mod test_source_rules;
 mod threads;
-mod wrappers;

@@ -2,8 +2,8 @@
 //! case.
 
 use gpu_alloc::policy::{
-    AllocateError, Asked, Block, Home, Inspect, Log, Policy, Pool, PoolId, PoolOf, Pytorch,
-    Refusal, Refused, SourceCall,
+    AllocateError, Block, Inspect, Log, Policy, Pool, PoolId, PoolOf, Pytorch, Refusal,
+    RequestKind, SourceCall, SourceDenial, StreamAndPool,
 };
 
 use crate::device_model::DeviceModel;
@@ -161,7 +161,7 @@ fn whatever_call_fails_nothing_is_lost() {
 fn a_pool_has_pages_of_its_own_and_keeps_them_until_it_has_ended() {
     let mut f = Fixture::expandable();
     let pool = PoolId(1);
-    let home = Home { pool: Some(PoolOf::Graphs(pool)), stream: MAIN };
+    let home = StreamAndPool { pool: Some(PoolOf::Graphs(pool)), stream: MAIN };
     let block = f.policy.allocate(&mut f.source, PAGE, home).expect("there is room");
     let address = block.address();
     f.free(block);
@@ -223,9 +223,9 @@ fn a_request_beyond_the_limit_is_refused_as_a_whole_before_anything_is_mapped() 
     let pages = f.count(|call| matches!(call, SourceCall::Created { .. }));
     let refused = f.policy.allocate(&mut f.source, 2 * PAGE + 1, MAIN.into());
     let Err(AllocateError::OutOfMemory(report)) = refused else { panic!("that is too much") };
-    let (asked, bytes) = (Asked::Memory, 2 * PAGE + 2 * MIB);
-    let expected = Refused { asked, bytes, refusal: Refusal::Limit(limit), given: 0 };
-    assert_eq!(report.certificate.refused, expected);
+    let (kind, bytes) = (RequestKind::Memory, 2 * PAGE + 2 * MIB);
+    let expected = SourceDenial { kind, bytes, refusal: Refusal::Limit(limit), given: 0 };
+    assert_eq!(report.certificate.denial, expected);
     assert_eq!(f.count(|call| matches!(call, SourceCall::Created { .. })), pages);
     assert_eq!(f.policy.statistics().num_alloc_retries, 1);
     let rest = f.allocate(2 * PAGE);

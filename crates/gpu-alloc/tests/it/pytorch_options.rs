@@ -1,6 +1,6 @@
 //! The options of PyTorch's allocator, as they are read and shown.
 
-use gpu_alloc::policy::{Home, OptionsError, Policy, Pytorch, PytorchOptions};
+use gpu_alloc::policy::{OptionsError, Policy, Pytorch, PytorchOptions, StreamAndPool};
 use proptest::prelude::*;
 
 use crate::test_source::TestSource;
@@ -155,7 +155,7 @@ pub(crate) fn try_text(text: &str) {
     policy.set_memory_limit(Some(1 << 30));
     let mut held = Vec::new();
     for bytes in (0..64).map(|power| 1_u64 << power).flat_map(|bytes| [bytes - 1, bytes]) {
-        let block = policy.allocate(&mut source, bytes, Home::from(0));
+        let block = policy.allocate(&mut source, bytes, StreamAndPool::from(0));
         let Ok(block) = block else { continue };
         assert!(block.bytes() >= bytes && block.address().0.is_multiple_of(512));
         held.push(block);

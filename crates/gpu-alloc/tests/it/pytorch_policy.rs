@@ -1,8 +1,8 @@
 //! What PyTorch's native policy does, case by case.
 
 use gpu_alloc::policy::{
-    Address, AllocateError, BestFit, Block, Home, Inspect, Limit, Log, Policy, PoolId, PoolOf,
-    Pytorch, Refusal, SourceCall, Stitched, Suballocated,
+    Address, AllocateError, BestFit, Block, Inspect, Limit, Log, Policy, PoolId, PoolOf, Pytorch,
+    Refusal, SourceCall, Stitched, StreamAndPool, Suballocated,
 };
 
 use crate::buddy::Buddy;
@@ -178,7 +178,7 @@ fn an_out_of_memory_report_tells_where_the_memory_is() {
         (17 * MIB, 2 * MIB - 512)
     );
     assert_eq!(
-        (report.certificate.refused.refusal, report.cached()),
+        (report.certificate.denial.refusal, report.cached()),
         (Refusal::Exhausted, 19 * MIB - 512)
     );
     [kept, shared, other].into_iter().for_each(|block| f.free(block, &[]));
@@ -191,7 +191,7 @@ fn a_limit_is_named_in_the_report() {
     f.source = Log::new(limited);
     let refused = f.policy.allocate(&mut f.source, 11 * MIB, MAIN.into());
     let Err(AllocateError::OutOfMemory(report)) = refused else { panic!("there is a limit") };
-    assert_eq!(report.certificate.refused.refusal, Refusal::Limit(10 * MIB));
+    assert_eq!(report.certificate.denial.refusal, Refusal::Limit(10 * MIB));
     assert_eq!(f.allocate(10 * MIB).bytes(), 10 * MIB);
 }
 
@@ -215,9 +215,9 @@ fn a_block_of_another_policy_is_refused() {
 
 #[test]
 fn a_block_of_another_policy_is_refused_also_where_a_smaller_one_begins() {
-    fn check<P: Policy>(new: fn() -> P, home: P::Home)
+    fn check<P: Policy>(new: fn() -> P, home: P::Owner)
     where
-        P::Home: Copy,
+        P::Owner: Copy,
     {
         let [mut ours, mut theirs] = [(); 2].map(|()| (new(), TestSource::new(1 << 30)));
         let own = ours.0.allocate(&mut ours.1, 1000, home).expect("there is room");
@@ -249,7 +249,7 @@ fn a_limit_follows_what_is_given_back() {
 fn a_pool_serves_nobody_else_and_is_not_given_back_before_it_has_ended() {
     let mut f = Fixture::with_capacity(40 * MIB);
     let pool = PoolId(1);
-    let home = Home { pool: Some(PoolOf::Graphs(pool)), stream: MAIN };
+    let home = StreamAndPool { pool: Some(PoolOf::Graphs(pool)), stream: MAIN };
     let block = f.policy.allocate(&mut f.source, 20 * MIB, home).expect("there is room");
     assert!(!block.is_recycled());
     let address = block.address();

@@ -7,7 +7,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 
 use cuda_sim::control::{Schedule, set_memory_limit, set_schedule};
 use gpu_alloc::policy::{
-    Address, Home, Log, MemorySource, Physical, SourceCall, SourceError, VirtualMemory,
+    Address, Log, MemorySource, Physical, SourceCall, SourceError, StreamAndPool, VirtualMemory,
 };
 use gpu_alloc::{
     DeviceMemory, DeviceSource, OutOfMemory, allocate, empty_cache, memory_allocated, memory_stats,
@@ -206,7 +206,7 @@ impl Program {
 
     /// Makes a request; the error if it is refused.
     fn allocate(&mut self, stream: usize, bytes: u64) -> Option<Box<OutOfMemory>> {
-        let home = Home::from(stream as Name);
+        let home = StreamAndPool::from(stream as Name);
         let request = Request { rules: self.rules, requested: bytes, home };
         let allocated = self.allocated();
         self.requests += 1;
@@ -247,7 +247,7 @@ impl Program {
         self.refusals += 1;
         let certificate = &report.certificate;
         assert!(certificate.is_final(), "more might be had later: {report}");
-        let told: u64 = certificate.shares.iter().map(|share| share.held).sum();
+        let told: u64 = certificate.usages.iter().map(|usage| usage.held).sum();
         let held = self.world.claims(&(0..u64::MAX)).0;
         assert_eq!(told, held, "what is held is told of: {report}");
         let shortage = request.shortage(&self.world, CAPACITY);

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use gpu_alloc::snapshot::{
-    Action, Block, BlockState, DeviceState, Frame, Frames, HostMemory, OutOfMemoryMoment, Pool,
-    Segment, Snapshot, SnapshotError, TraceEntry,
+    Action, BlockState, DeviceState, Frame, Frames, HostMemory, OutOfMemoryMoment, Pool, Segment,
+    Snapshot, SnapshotBlock, SnapshotError, TraceEntry,
 };
 use proptest::prelude::*;
 
@@ -37,10 +37,10 @@ fn state() -> impl Strategy<Value = BlockState> {
     ]
 }
 
-fn block() -> impl Strategy<Value = Block> {
+fn block() -> impl Strategy<Value = SnapshotBlock> {
     let age = (prop::option::of(number()), prop::option::of(number()));
     (number(), number(), number(), state(), frames(), tag(), age).prop_map(
-        |(address, size, requested_size, state, frames, tag, (age, time_us))| Block {
+        |(address, size, requested_size, state, frames, tag, (age, time_us))| SnapshotBlock {
             address,
             size,
             requested_size,

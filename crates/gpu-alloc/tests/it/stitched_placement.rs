@@ -1,6 +1,6 @@
 //! Where the stitching policy puts things.
 
-use gpu_alloc::policy::{Address, AllocateError, Home, Policy, Stitched};
+use gpu_alloc::policy::{Address, AllocateError, Policy, Stitched, StreamAndPool};
 
 use crate::test_source::TestSource;
 
@@ -11,7 +11,7 @@ fn a_request_takes_the_beginning_of_a_hole_also_where_the_end_takes_no_new_page(
     let mut source = TestSource::new(64 * MIB);
     let mut policy = Stitched::new();
     let mut allocate = |policy: &mut Stitched<u8>, bytes| {
-        policy.allocate(&mut source, bytes, Home::from(0)).expect("there is room")
+        policy.allocate(&mut source, bytes, StreamAndPool::from(0)).expect("there is room")
     };
     let before = allocate(&mut policy, 9 * MIB);
     let after = allocate(&mut policy, 3 * MIB);
@@ -28,12 +28,12 @@ fn free_pages_apart_from_each_other_serve_a_request_in_one_piece() {
     let mut source = TestSource::new(16 * MIB);
     let mut policy = Stitched::new();
     let mut blocks: Vec<_> = (0..8)
-        .map(|_| Some(policy.allocate(&mut source, 2 * MIB, Home::from(0)).unwrap()))
+        .map(|_| Some(policy.allocate(&mut source, 2 * MIB, StreamAndPool::from(0)).unwrap()))
         .collect();
     for block in blocks.iter_mut().step_by(2) {
         policy.free(block.take().unwrap(), &[(0, 1)]).unwrap();
     }
-    let block = policy.allocate(&mut source, 8 * MIB, Home::from(0)).unwrap();
+    let block = policy.allocate(&mut source, 8 * MIB, StreamAndPool::from(0)).unwrap();
     assert!(source.device().is_usable(block.address(), 8 * MIB));
     assert_eq!(source.device().used(), 16 * MIB);
 }
@@ -43,7 +43,7 @@ fn what_was_freed_last_goes_to_a_request_of_its_size_and_to_any_other_with_its_n
     let mut source = TestSource::new(64 * MIB);
     let mut policy = Stitched::new();
     let mut allocate = |policy: &mut Stitched<u8>, bytes| {
-        policy.allocate(&mut source, bytes, Home::from(0)).expect("there is room")
+        policy.allocate(&mut source, bytes, StreamAndPool::from(0)).expect("there is room")
     };
     let [lower, hole, upper] = [(); 3].map(|()| allocate(&mut policy, 2 * MIB));
     let addresses = [lower.address(), hole.address()];
@@ -62,7 +62,7 @@ fn a_source_without_virtual_memory_has_nothing_for_the_stitching_policy() {
     let mut source = TestSource::without_virtual_memory(64 * MIB);
     let mut policy = Stitched::<u8>::new();
     for bytes in [0, 1, 3 * MIB] {
-        let refused = policy.allocate(&mut source, bytes, Home::from(0));
+        let refused = policy.allocate(&mut source, bytes, StreamAndPool::from(0));
         assert!(matches!(refused, Err(AllocateError::OutOfMemory(_))), "{bytes}");
     }
     assert_eq!(policy.release_cached(&mut source), 0);

@@ -1,6 +1,6 @@
 //! Memory of pools, for graphs and for parts of a program, on the stitching policy.
 
-use gpu_alloc::policy::{Home, Policy, PoolId, PoolOf, Stitched};
+use gpu_alloc::policy::{Policy, PoolId, PoolOf, Stitched, StreamAndPool};
 
 use crate::test_source::TestSource;
 
@@ -10,7 +10,7 @@ const MIB: u64 = 1 << 20;
 fn memory_of_a_programs_pool_serves_nobody_else_until_memory_is_short() {
     let mut source = TestSource::new(256 * MIB);
     let mut policy = Stitched::new();
-    let home = |pool, stream| Home { pool: Some(PoolOf::Program(PoolId(pool))), stream };
+    let home = |pool, stream| StreamAndPool { pool: Some(PoolOf::Program(PoolId(pool))), stream };
     let mut allocate = |policy: &mut Stitched<u8>, bytes, home| {
         policy.allocate(&mut source, bytes, home).expect("there is room")
     };
@@ -33,7 +33,8 @@ fn one_name_for_graphs_and_for_a_program_stands_for_two_memories() {
     let mut source = TestSource::new(8 * MIB);
     let mut policy = Stitched::<u8>::new();
     let (program, graphs) = (PoolOf::Program(PoolId(1)), PoolOf::Graphs(PoolId(1)));
-    let [program, graphs] = [program, graphs].map(|pool| Home { pool: Some(pool), stream: 0 });
+    let [program, graphs] =
+        [program, graphs].map(|pool| StreamAndPool { pool: Some(pool), stream: 0 });
     let block = policy.allocate(&mut source, 8 * MIB, program).unwrap();
     policy.free(block, &[(0, 1), (1, 4)]).unwrap();
     assert!(policy.allocate(&mut source, 2 * MIB, graphs).is_err(), "work uses it");
@@ -51,7 +52,7 @@ fn one_name_for_graphs_and_for_a_program_stands_for_two_memories() {
 fn a_pool_that_has_ended_begins_again_with_its_name() {
     let mut source = TestSource::new(64 * MIB);
     let mut policy = Stitched::<u8>::new();
-    let graphs = Home { pool: Some(PoolOf::Graphs(PoolId(1))), stream: 0 };
+    let graphs = StreamAndPool { pool: Some(PoolOf::Graphs(PoolId(1))), stream: 0 };
     for round in 1..4 {
         let block = policy.allocate(&mut source, 16 * MIB, graphs).unwrap();
         policy.free(block, &[]).unwrap();
@@ -71,7 +72,7 @@ fn a_pool_that_has_ended_begins_again_with_its_name() {
 fn who_holds_memory_of_others_is_known_also_when_its_pool_has_ended_and_its_addresses_are_gone() {
     let mut source = TestSource::new(8 * MIB);
     let mut policy = Stitched::<u8>::new();
-    let home = |pool, stream| Home { pool: Some(PoolOf::Program(PoolId(pool))), stream };
+    let home = |pool, stream| StreamAndPool { pool: Some(PoolOf::Program(PoolId(pool))), stream };
     let first = policy.allocate(&mut source, 8 * MIB, 0.into()).unwrap();
     policy.free(first, &[(0, 1)]).unwrap();
     let lent = policy.allocate(&mut source, 8 * MIB, home(1, 1)).unwrap();
@@ -88,11 +89,11 @@ fn who_holds_memory_of_others_is_known_also_when_its_pool_has_ended_and_its_addr
 fn memory_of_graphs_does_not_move_and_waits_for_other_streams() {
     let mut source = TestSource::new(8 * MIB);
     let mut policy = Stitched::new();
-    let home = Home { pool: Some(PoolOf::Graphs(PoolId(1))), stream: 0 };
+    let home = StreamAndPool { pool: Some(PoolOf::Graphs(PoolId(1))), stream: 0 };
     let block = policy.allocate(&mut source, 8 * MIB, home).unwrap();
     let address = block.address();
     policy.free(block, &[(0, 1), (1, 4)]).unwrap();
-    assert!(policy.allocate(&mut source, 4 * MIB, Home::from(0)).is_err());
+    assert!(policy.allocate(&mut source, 4 * MIB, StreamAndPool::from(0)).is_err());
     assert!(policy.allocate(&mut source, 8 * MIB, home).is_err(), "stream 1 still uses it");
     assert_eq!(policy.awaited_for_reuse().collect::<Vec<_>>(), [(1, 4)]);
     policy.completed(1, 4);
@@ -101,5 +102,5 @@ fn memory_of_graphs_does_not_move_and_waits_for_other_streams() {
     policy.free(block, &[]).unwrap();
     policy.end_pool(PoolId(1), &[]);
     policy.completed(0, 1);
-    assert!(policy.allocate(&mut source, 8 * MIB, Home::from(0)).is_ok());
+    assert!(policy.allocate(&mut source, 8 * MIB, StreamAndPool::from(0)).is_ok());
 }

@@ -1,6 +1,6 @@
 //! Memory that other streams used when it was freed is handed out late, but never missing.
 
-use gpu_alloc::policy::{Address, Home, Policy, Stitched};
+use gpu_alloc::policy::{Address, Policy, Stitched, StreamAndPool};
 
 use crate::test_source::TestSource;
 
@@ -11,7 +11,7 @@ const MIB: u64 = 1 << 20;
 fn copy_ahead(done: impl Fn(u64) -> bool) -> (TestSource, Vec<(Address, Option<u64>)>) {
     let (mut source, mut policy) = (TestSource::new(1024 * MIB), Stitched::new());
     let mut batch = |number: u64| {
-        let block = policy.allocate(&mut source, 4 * MIB, Home::from("copy")).unwrap();
+        let block = policy.allocate(&mut source, 4 * MIB, StreamAndPool::from("copy")).unwrap();
         let (address, waits_for) = (block.address(), policy.waits_for(&block).next());
         assert!(waits_for.is_none_or(|(stream, _)| stream == "read"));
         policy.free(block, &[("copy", number), ("read", number)]).unwrap();
@@ -46,11 +46,11 @@ fn when_it_is_handed_out_does_not_depend_on_how_far_the_streams_have_come() {
 #[test]
 fn where_memory_is_short_it_is_handed_out_at_once() {
     let (mut source, mut policy) = (TestSource::new(16 * MIB), Stitched::new());
-    let held = policy.allocate(&mut source, 8 * MIB, Home::from(0)).unwrap();
+    let held = policy.allocate(&mut source, 8 * MIB, StreamAndPool::from(0)).unwrap();
     for round in 1..5 {
         // First the stream's own, then pages of it for another stream.
         for (stream, other) in [(0, 1), (0, 1), (2, 0)] {
-            let block = policy.allocate(&mut source, 8 * MIB, Home::from(stream)).unwrap();
+            let block = policy.allocate(&mut source, 8 * MIB, StreamAndPool::from(stream)).unwrap();
             policy.free(block, &[(stream, round), (other, round)]).unwrap();
         }
     }
@@ -61,7 +61,7 @@ fn where_memory_is_short_it_is_handed_out_at_once() {
 #[test]
 fn it_can_be_given_back_once_its_uses_are_over() {
     let (mut source, mut policy) = (TestSource::new(64 * MIB), Stitched::new());
-    let block = policy.allocate(&mut source, 8 * MIB, Home::from(0)).unwrap();
+    let block = policy.allocate(&mut source, 8 * MIB, StreamAndPool::from(0)).unwrap();
     policy.free(block, &[(1, 7)]).unwrap();
     assert_eq!(policy.statistics().active_bytes.all.current, 0, "it is free");
     assert_eq!(policy.awaited_for_release().collect::<Vec<_>>(), [(1, 7)]);
@@ -74,7 +74,8 @@ fn it_can_be_given_back_once_its_uses_are_over() {
 #[test]
 fn what_is_awaited_before_it_is_given_back_includes_the_uses_of_its_neighbours() {
     let (mut source, mut policy) = (TestSource::new(64 * MIB), Stitched::new());
-    let [one, two] = [MIB, MIB].map(|bytes| policy.allocate(&mut source, bytes, Home::from(0)));
+    let [one, two] =
+        [MIB, MIB].map(|bytes| policy.allocate(&mut source, bytes, StreamAndPool::from(0)));
     policy.free(one.unwrap(), &[(0, 3)]).unwrap();
     policy.free(two.unwrap(), &[(1, 7)]).unwrap();
     for (stream, sequence) in policy.awaited_for_release().collect::<Vec<_>>() {
@@ -86,10 +87,10 @@ fn what_is_awaited_before_it_is_given_back_includes_the_uses_of_its_neighbours()
 #[test]
 fn what_a_stream_has_borrowed_it_gets_back_at_once() {
     let (mut source, mut policy) = (TestSource::new(8 * MIB), Stitched::new());
-    let block = policy.allocate(&mut source, 8 * MIB, Home::from('a')).unwrap();
+    let block = policy.allocate(&mut source, 8 * MIB, StreamAndPool::from('a')).unwrap();
     policy.free(block, &[('a', 3)]).unwrap();
     let mut borrow = |work| {
-        let block = policy.allocate(&mut source, MIB, Home::from('b')).unwrap();
+        let block = policy.allocate(&mut source, MIB, StreamAndPool::from('b')).unwrap();
         let (address, waits) = (block.address(), policy.waits_for(&block).collect::<Vec<_>>());
         policy.free(block, &[('b', work)]).unwrap();
         (address, waits)

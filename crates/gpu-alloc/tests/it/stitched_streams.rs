@@ -1,11 +1,11 @@
-//! More streams than a policy has lanes, and streams that come and go.
+//! More streams than a policy has stream caches, and streams that come and go.
 
-use gpu_alloc::policy::{Front, Home, Policy, Stitched};
+use gpu_alloc::policy::{Lending, Policy, Stitched, StreamAndPool, StreamCaches};
 
 use crate::test_source::TestSource;
 
 const MIB: u64 = 1 << 20;
-const LANES: u32 = Front::<u32>::MOST_STREAMS as u32;
+const STREAM_CACHES: u32 = StreamCaches::<u32>::MAX_STREAMS as u32;
 
 /// Has streams hold some memory, one after the other, and be done with it.
 fn come_and_go(
@@ -21,7 +21,7 @@ fn come_and_go(
 }
 
 #[test]
-fn more_streams_than_lanes_are_served() {
+fn more_streams_than_caches_are_served() {
     let mut source = TestSource::new(1 << 30);
     let mut policy = Stitched::<u32>::new();
     let blocks: Vec<_> = (0..80)
@@ -41,31 +41,32 @@ fn more_streams_than_lanes_are_served() {
 }
 
 #[test]
-fn a_stream_gets_the_lane_of_one_that_is_gone_and_waits_for_nothing_there() {
+fn a_stream_gets_the_cache_of_one_that_is_gone_and_waits_for_nothing_there() {
     let (mut source, mut policy) = (TestSource::new(1 << 30), Stitched::new());
-    come_and_go(&mut source, &mut policy, 0..10 * LANES);
+    come_and_go(&mut source, &mut policy, 0..10 * STREAM_CACHES);
     let calls = policy.statistics().num_device_alloc;
-    let front = Front::<u32>::new();
-    for stream in 1000..1000 + LANES {
+    let (caches, mut lending) = (StreamCaches::<u32>::new(), Lending::new(policy));
+    for stream in 1000..1000 + STREAM_CACHES {
+        let policy = caches.recall(&mut lending, |_| ());
         let block = policy.allocate(&mut source, 3 * MIB, stream.into()).expect("there is room");
         assert_eq!((block.last_use(), policy.waits_for(&block).count()), (0, 0));
         policy.free(block, &[]).unwrap();
-        assert!(front.lend(&mut policy, stream, |_| ()), "it has a lane");
-        front.take_back(&mut policy, |_, ()| ());
+        assert!(caches.lend(&mut lending, stream, |_| ()), "it has a stream cache");
     }
+    let policy = caches.recall(&mut lending, |_| ());
     assert_eq!(policy.statistics().num_device_alloc, calls, "what was left serves them");
     let late = policy.allocate(&mut source, MIB, (2000).into()).expect("there is room");
-    assert!(!front.lend(&mut policy, 2000, |_| ()), "all lanes are taken");
-    policy.free(late, &[]).unwrap();
+    assert!(!caches.lend(&mut lending, 2000, |_| ()), "all stream caches are taken");
+    caches.recall(&mut lending, |_| ()).free(late, &[]).unwrap();
 }
 
 #[test]
-fn streams_without_lanes_leave_their_addresses_to_others() {
+fn streams_without_caches_leave_their_addresses_to_others() {
     let (mut source, mut policy) = (TestSource::new(1 << 30), Stitched::new());
     let mut allocate = |policy: &mut Stitched<u32>, stream: u32| {
         policy.allocate(&mut source, 3 * MIB, stream.into()).expect("there is room")
     };
-    let held: Vec<_> = (0..LANES).map(|stream| allocate(&mut policy, stream)).collect();
+    let held: Vec<_> = (0..STREAM_CACHES).map(|stream| allocate(&mut policy, stream)).collect();
     let block = allocate(&mut policy, 100);
     let address = block.address();
     policy.free(block, &[(100, 1)]).unwrap();
@@ -81,11 +82,15 @@ fn streams_without_lanes_leave_their_addresses_to_others() {
 #[test]
 fn a_stream_that_holds_memory_is_not_gone() {
     let (mut source, mut policy) = (TestSource::new(1 << 30), Stitched::new());
-    let block = policy.allocate(&mut source, 3 * MIB, Home::from(0)).expect("there is room");
+    let block =
+        policy.allocate(&mut source, 3 * MIB, StreamAndPool::from(0)).expect("there is room");
     policy.end_stream(0);
-    assert!(policy.lend(0).map(|lane| policy.take_back(lane)).is_some());
+    let (caches, mut lending) = (StreamCaches::<u32>::new(), Lending::new(policy));
+    assert!(caches.lend(&mut lending, 0, |_| ()));
+    let policy = caches.recall(&mut lending, |_| ());
     policy.free(block, &[(0, 7)]).unwrap();
-    let again = policy.allocate(&mut source, 3 * MIB, Home::from(0)).expect("there is room");
+    let again =
+        policy.allocate(&mut source, 3 * MIB, StreamAndPool::from(0)).expect("there is room");
     assert_eq!(again.last_use(), 7);
     policy.free(again, &[]).unwrap();
 }
@@ -93,7 +98,8 @@ fn a_stream_that_holds_memory_is_not_gone() {
 #[test]
 fn nobody_waits_for_a_stream_that_is_gone() {
     let (mut source, mut policy) = (TestSource::new(1 << 30), Stitched::new());
-    let block = policy.allocate(&mut source, 3 * MIB, Home::from(0)).expect("there is room");
+    let block =
+        policy.allocate(&mut source, 3 * MIB, StreamAndPool::from(0)).expect("there is room");
     policy.free(block, &[(1, 4)]).unwrap();
     policy.end_stream(1);
     assert_eq!(policy.awaited_for_release().count(), 0);

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-use gpu_alloc::policy::{Block, Front, Policy, Stitched};
+use gpu_alloc::policy::{Block, Lending, Policy, Stitched, StreamCaches};
 
 use crate::effort;
 use crate::test_source::TestSource;
@@ -14,31 +14,30 @@ const THREADS: u32 = 3;
 const MIB: u64 = 1 << 20;
 
 struct Shared {
-    front: Front<u32>,
-    policy: Mutex<(Stitched<u32>, TestSource)>,
+    caches: StreamCaches<u32>,
+    policy: Mutex<(Lending<Stitched<u32>>, TestSource)>,
     /// Where the blocks begin that somebody holds.
     held: Mutex<BTreeSet<u64>>,
 }
 
 impl Shared {
     fn new() -> Shared {
-        let policy = (Stitched::new(), TestSource::new(64 * MIB));
-        Shared { front: Front::new(), policy: Mutex::new(policy), held: Mutex::default() }
+        let policy = (Lending::new(Stitched::new()), TestSource::new(64 * MIB));
+        Shared { caches: StreamCaches::new(), policy: Mutex::new(policy), held: Mutex::default() }
     }
 
-    /// The policy with all that is its own.
-    fn whole(&self) -> MutexGuard<'_, (Stitched<u32>, TestSource)> {
-        let mut policy = self.policy.lock().unwrap_or_else(PoisonError::into_inner);
-        self.front.take_back(&mut policy.0, |_, ()| ());
-        policy
+    /// What the policy's lock guards.
+    fn locked(&self) -> MutexGuard<'_, (Lending<Stitched<u32>>, TestSource)> {
+        self.policy.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn allocate(&self, stream: u32, bytes: u64) -> Block {
-        let lent = self.front.allocate(stream, bytes, |_, _| ());
+        let lent = self.caches.allocate(stream, bytes, |_, _| ());
         let block = lent.unwrap_or_else(|| {
-            let (policy, source) = &mut *self.whole();
+            let (lending, source) = &mut *self.locked();
+            let policy = self.caches.recall(lending, |_| ());
             let block = policy.allocate(source, bytes, stream.into()).expect("there is room");
-            self.front.lend(policy, stream, |_| ());
+            self.caches.lend(lending, stream, |_| ());
             block
         });
         assert!(self.held.lock().unwrap().insert(block.address().0), "it is nobody else's");
@@ -47,8 +46,10 @@ impl Shared {
 
     fn free(&self, block: Block, stream: u32, work: u64) {
         assert!(self.held.lock().unwrap().remove(&block.address().0));
-        if let Err(block) = self.front.free(block, &[(stream, work)]) {
-            self.whole().0.free(block, &[(stream, work)]).expect("the block is the policy's own");
+        if let Err(block) = self.caches.free(block, &[(stream, work)]) {
+            let policy = &mut self.locked().0;
+            let policy = self.caches.recall(policy, |_| ());
+            policy.free(block, &[(stream, work)]).expect("the block is the policy's own");
         }
     }
 
@@ -76,7 +77,8 @@ fn memory_is_one_threads_at_a_time_and_all_of_it_comes_back() {
             scope.spawn(move || shared.churn(stream));
         }
     });
-    let (policy, source) = &mut *shared.whole();
+    let (lending, source) = &mut *shared.locked();
+    let policy = shared.caches.recall(lending, |_| ());
     let statistics = policy.statistics();
     let blocks = u64::from(THREADS) * effort::steps(2000).len() as u64;
     assert_eq!(statistics.allocation.all.allocated, blocks);

@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use gpu_alloc::policy::{
-    Address, AllocateError, Asked, Block, BlockState, Home, Inspect, KeptBy, Log, Misplaced,
-    Policy, PoolId, PoolOf, Problem, SourceCall, Suballocated, Suballocator,
+    Address, AllocateError, Block, BlockState, Inspect, Log, Misplaced, Policy, PoolId, PoolOf,
+    Problem, RequestKind, Retention, SourceCall, StreamAndPool, Suballocated, Suballocator,
 };
 use proptest::prelude::*;
 
@@ -105,7 +105,7 @@ impl Model {
         match step {
             Step::Allocate { stream, bytes, pool } => {
                 let pool = pool.map(|pool| PoolOf::Graphs(PoolId(self.pools[pool as usize - 1])));
-                self.allocate(bytes, Home { stream, pool });
+                self.allocate(bytes, StreamAndPool { stream, pool });
             }
             Step::Free { block, used_on } => self.free(block, used_on),
             Step::Complete { stream } => {
@@ -136,14 +136,14 @@ impl Model {
         self.check();
     }
 
-    fn allocate(&mut self, bytes: u64, home: Home<usize>) {
+    fn allocate(&mut self, bytes: u64, home: StreamAndPool<usize>) {
         let outcome = self.policy.allocate(&mut self.source, bytes, home);
         self.settle();
         let block = match outcome {
             Ok(block) => block,
             Err(AllocateError::OutOfMemory(report)) => {
-                assert_eq!(report.certificate.refused.asked, Asked::Segment);
-                let idle = report.certificate.kept_by(KeptBy::Nobody);
+                assert_eq!(report.certificate.denial.kind, RequestKind::Segment);
+                let idle = report.certificate.retained(Retention::None);
                 return assert_eq!(idle, 0, "everything went back");
             }
             Err(AllocateError::Source(Broken)) => return,
@@ -386,13 +386,13 @@ fn memory_that_is_held_is_not_handed_out_again_and_memory_that_was_freed_is() {
 fn a_stream_waits_for_what_was_done_with_its_own_part_and_not_beside_it() {
     let mut source = TestSource::new(64 * MIB);
     let mut policy = Suballocated::new(Buddy::default);
-    let [one, two] =
-        [1, 2].map(|stream| policy.allocate(&mut source, MIB, Home::from(stream)).unwrap());
+    let [one, two] = [1, 2]
+        .map(|stream| policy.allocate(&mut source, MIB, StreamAndPool::from(stream)).unwrap());
     let (first, second) = (one.address(), two.address());
     policy.free(one, &[(1, 5)]).unwrap();
     policy.free(two, &[(2, 7)]).unwrap();
     for _ in 0..2 {
-        let block = policy.allocate(&mut source, MIB, Home::from(1)).unwrap();
+        let block = policy.allocate(&mut source, MIB, StreamAndPool::from(1)).unwrap();
         let waits: Vec<_> = policy.waits_for(&block).collect();
         let expected = if block.address() == first { (vec![], 5) } else { (vec![(2, 7)], 0) };
         assert!(block.address() == first || block.address() == second);
@@ -405,9 +405,9 @@ fn a_source_that_breaks_is_the_error_of_the_request() {
     let mut source = TestSource::new(64 * MIB);
     source.fail(0, Fault::Broken);
     let mut policy = Suballocated::new(Buddy::default);
-    let broken = policy.allocate(&mut source, 1000, Home::from(0));
+    let broken = policy.allocate(&mut source, 1000, StreamAndPool::from(0));
     assert!(matches!(broken, Err(AllocateError::Source(Broken))));
-    assert!(policy.allocate(&mut source, 1000, Home::from(0)).is_ok());
-    let absurd = policy.allocate(&mut source, u64::MAX, Home::from(0));
+    assert!(policy.allocate(&mut source, 1000, StreamAndPool::from(0)).is_ok());
+    let absurd = policy.allocate(&mut source, u64::MAX, StreamAndPool::from(0));
     assert!(matches!(absurd, Err(AllocateError::OutOfMemory(_))));
 }

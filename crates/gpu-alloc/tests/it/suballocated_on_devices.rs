@@ -1,7 +1,7 @@
 //! A program's own allocator over devices: streams, graphs and pools, what is told of it, and running
 //! out of memory.
 
-use gpu_alloc::policy::{Address, BlockState, KeptBy, Limit, Problem, Suballocator};
+use gpu_alloc::policy::{Address, BlockState, Limit, Problem, Retention, Suballocator};
 use gpu_alloc::snapshot::Action;
 use gpu_alloc::{
     AllocatorPolicy, Cause, DeviceMemory, DeviceSource, Error, MemoryPool, allocate, empty_cache,
@@ -104,7 +104,7 @@ fn statistics_snapshots_and_the_history_tell_of_its_memory() {
         let [segment] = &snapshot.segments[..] else { panic!("there is one segment") };
         assert_eq!((segment.total_size, segment.allocated_size), (SEGMENT, 1024));
         let active = |block: &&_| {
-            let block: &gpu_alloc::snapshot::Block = block;
+            let block: &gpu_alloc::snapshot::SnapshotBlock = block;
             block.state == BlockState::ActiveAllocated
         };
         let block = segment.blocks.iter().find(active).unwrap();
@@ -144,7 +144,7 @@ fn a_refusal_explains_itself_and_leaves_everything_as_it_was() {
         assert_eq!(refused.holders[0].tag.unwrap().name(), "weights");
         assert_eq!(refused.enough_to_release.len(), 1, "the small one would do: {refused}");
         assert_eq!(refused.enough_to_release[0].bytes, 1024);
-        assert_eq!(refused.certificate.kept_by(KeptBy::Holders), 3 * SEGMENT);
+        assert_eq!(refused.certificate.retained(Retention::Allocations), 3 * SEGMENT);
         assert!(refused.certificate.is_final());
         let statistics = memory_stats(device);
         assert_eq!((statistics.num_ooms, memory_reserved(device)), (1, 3 * LARGE));

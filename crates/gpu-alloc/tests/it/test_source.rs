@@ -2,7 +2,7 @@
 
 use gpu_alloc::policy::{Address, MemorySource, Physical, Refusal, SourceError, VirtualMemory};
 
-use crate::device_model::{Addresses, DeviceModel};
+use crate::device_model::{AddressOrder, DeviceModel};
 
 /// A model of a device that may fail.
 #[derive(Debug)]
@@ -27,7 +27,7 @@ pub(crate) struct Broken;
 
 impl TestSource {
     pub(crate) fn new(capacity: u64) -> Self {
-        let device = DeviceModel::new(capacity, Addresses::Lowest);
+        let device = DeviceModel::new(capacity, AddressOrder::Lowest);
         TestSource { device, has_virtual_memory: true, fail_call: None, told: None }
     }
 

@@ -1,15 +1,15 @@
-//! The wrappers pass virtual memory on, and the model of a device knows the driver's rules.
+//! The adaptors pass virtual memory on, and the model of a device knows the driver's rules.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use gpu_alloc::policy::{Address, Limit, Log, MemorySource, SourceCall, SourceError};
 
-use crate::device_model::{Addresses, DeviceModel, PAGE};
+use crate::device_model::{AddressOrder, DeviceModel, PAGE};
 use crate::test_source::{Fault, TestSource};
 
 /// Two pieces, of one page and of two, mapped side by side in a reservation of eight pages.
 fn mapped() -> (DeviceModel, Address) {
-    let mut device = DeviceModel::new(4 * PAGE, Addresses::Lowest);
+    let mut device = DeviceModel::new(4 * PAGE, AddressOrder::Lowest);
     let memory = device.virtual_memory().expect("it has some");
     let base = memory.reserve(8 * PAGE).expect("addresses abound");
     for (page, pages) in [(0, 1), (1, 2)] {
@@ -81,7 +81,7 @@ fn memory_is_usable_once_access_is_set_and_as_long_as_it_is_mapped() {
 
 #[test]
 fn a_piece_is_free_once_nobody_holds_it_and_nothing_maps_it() {
-    let mut device = DeviceModel::new(PAGE, Addresses::Rising);
+    let mut device = DeviceModel::new(PAGE, AddressOrder::Rising);
     let memory = device.virtual_memory().expect("it has some");
     let base = memory.reserve(2 * PAGE).expect("addresses abound");
     let piece = memory.create(PAGE).expect("there is room");
@@ -148,7 +148,7 @@ fn a_log_has_every_call_and_its_outcome() {
 }
 
 #[test]
-fn wrappers_have_virtual_memory_only_where_the_source_has_some() {
+fn adaptors_have_virtual_memory_only_where_the_source_has_some() {
     let plain = TestSource::without_virtual_memory(1 << 30);
     assert!(Log::new(Limit::new(plain, None)).virtual_memory().is_none());
     assert!(Log::new(Limit::new(TestSource::new(1 << 30), None)).virtual_memory().is_some());

@@ -3,7 +3,7 @@
 use std::thread;
 
 use cuda_sim::control::counters;
-use gpu_alloc::policy::Front;
+use gpu_alloc::policy::StreamCaches;
 use gpu_alloc::{
     allocate, allocate_pinned, memory_allocated, memory_reserved, memory_snapshot, memory_stats,
 };
@@ -58,11 +58,11 @@ fn threads_and_streams_do_not_disturb_each_others_memory() {
 }
 
 /// Each of the two allocators forgets the streams that are gone when it knows as many as there are
-/// lanes. The one of page-locked memory knows those only whose copies were not done when the memory
+/// stream caches. The one of page-locked memory knows those only whose copies were not done when the memory
 /// came back; here the first ones, which it then keeps while the other's come and go.
 #[test]
 fn streams_that_are_gone_are_let_go_and_leave_their_memory_to_others() {
-    const KNOWN: usize = Front::<u32>::MOST_STREAMS;
+    const KNOWN: usize = StreamCaches::<u32>::MAX_STREAMS;
     isolate(|| {
         let [device, ..] = devices();
         let mut reserved = Vec::new();

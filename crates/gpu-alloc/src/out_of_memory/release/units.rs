@@ -3,21 +3,21 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use super::{Owner, Place, Unit};
+use super::{CandidatePlace, MemoryHolder, MovableUnit};
 
-/// What can be had as holders are released, and are not.
+/// The memory that can be had as holders are released, and are not.
 struct Released<'a> {
-    units: &'a [Unit],
+    units: &'a [MovableUnit],
     /// The units that each holder keeps.
     of_holder: Vec<Vec<usize>>,
-    /// How many keep each unit still.
+    /// The number of holders that keep each unit still.
     keepers: Vec<usize>,
     /// The bytes of the units that nobody keeps any more.
     bytes: u64,
 }
 
 impl<'a> Released<'a> {
-    fn none(units: &'a [Unit], holders: usize) -> Self {
+    fn none(units: &'a [MovableUnit], holders: usize) -> Self {
         let mut of_holder = vec![Vec::new(); holders];
         for (index, unit) in units.iter().enumerate() {
             let holders = unit.keepers.iter().filter_map(|keeper| keeper.holder());
@@ -62,8 +62,8 @@ impl<'a> Released<'a> {
     }
 }
 
-impl Place {
-    /// What must come from units.
+impl CandidatePlace {
+    /// The bytes that must come from units.
     pub(super) fn wanted(&self, room: u64) -> u64 {
         self.needed.saturating_sub(room)
     }
@@ -102,20 +102,20 @@ impl Place {
     }
 }
 
-/// What goes back if one or two holders are released.
+/// The bytes that go back if one or two holders are released.
 struct Gains {
     alone: Vec<u64>,
-    /// What only both together let go.
+    /// The bytes that only both together let go.
     joint: BTreeMap<[usize; 2], u64>,
 }
 
 impl Gains {
-    fn of(units: &[Unit], holders: usize) -> Gains {
+    fn of(units: &[MovableUnit], holders: usize) -> Gains {
         let mut gains = Gains { alone: vec![0; holders], joint: BTreeMap::new() };
         for unit in units {
             match unit.keepers[..] {
-                [Owner::Holder(one)] => gains.alone[one] += unit.bytes,
-                [Owner::Holder(one), Owner::Holder(other)] => {
+                [MemoryHolder::Holder(one)] => gains.alone[one] += unit.bytes,
+                [MemoryHolder::Holder(one), MemoryHolder::Holder(other)] => {
                     *gains.joint.entry([one, other]).or_default() += unit.bytes;
                 }
                 _ => {}

@@ -1,15 +1,17 @@
-//! What the policy says when it cannot serve a request.
+//! The report of a request that the policy could not serve.
 
-use super::{BestFit, State, size};
-use crate::policy::slab::Slot;
-use crate::policy::{Certificate, KeptBy, OutOfMemoryReport, Refused, Share, StreamName};
+use super::{BestFit, SegmentBlockState, size};
+use crate::policy::slab::SlabIndex;
+use crate::policy::{
+    Certificate, OutOfMemoryReport, Retention, SegmentUsage, SourceDenial, StreamName,
+};
 
 impl<K: StreamName> BestFit<K> {
     pub(super) fn out_of_memory(
         &self,
         requested: u64,
         size: u64,
-        refused: Refused,
+        refused: SourceDenial,
     ) -> OutOfMemoryReport {
         OutOfMemoryReport {
             requested,
@@ -25,31 +27,32 @@ impl<K: StreamName> BestFit<K> {
             kept_for_graphs: 0,
             kept_for_pools: 0,
             takes_any: false,
-            certificate: Certificate { refused, place: None, shares: self.shares() },
+            certificate: Certificate { denial: refused, place: None, usages: self.usages() },
         }
     }
 
     /// Each segment.
-    pub(super) fn shares(&self) -> Vec<Share> {
+    pub(super) fn usages(&self) -> Vec<SegmentUsage> {
         let heads = self.blocks.entries().filter(|(_, block)| block.previous.is_none());
-        let mut shares: Vec<_> = heads.map(|(slot, _)| self.share(slot)).collect();
-        shares.sort_unstable_by_key(|share| share.address);
-        shares
+        let mut usages: Vec<_> = heads.map(|(slot, _)| self.usage(slot)).collect();
+        usages.sort_unstable_by_key(|usage| usage.address);
+        usages
     }
 
-    fn share(&self, first: Slot) -> Share {
+    fn usage(&self, first: SlabIndex) -> SegmentUsage {
         let blocks = std::iter::successors(Some(first), |slot| self.blocks[*slot].next);
         let address = Some(self.blocks[first].address);
-        let mut share = Share { address, bytes: 0, held: 0, waiting: 0, kept_by: KeptBy::Nobody };
+        let mut usage =
+            SegmentUsage { address, bytes: 0, held: 0, waiting: 0, retention: Retention::None };
         for block in blocks.map(|slot| &self.blocks[slot]) {
-            share.bytes += block.bytes;
+            usage.bytes += block.bytes;
             match block.state {
-                State::Free => continue,
-                State::Allocated => share.held += block.bytes,
-                State::Pending => share.waiting += block.bytes,
+                SegmentBlockState::Free => continue,
+                SegmentBlockState::Allocated => usage.held += block.bytes,
+                SegmentBlockState::PendingFrees => usage.waiting += block.bytes,
             }
-            share.kept_by = KeptBy::Holders;
+            usage.retention = Retention::Allocations;
         }
-        share
+        usage
     }
 }

@@ -9,11 +9,12 @@ mod snapshot;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use super::certificate::Unable;
-use super::pending::Pending;
-use super::slab::{Slab, Slot};
+use super::pending::PendingFrees;
+use super::slab::{Slab, SlabIndex};
+use super::source::Unable;
 use super::{
-    Address, AllocateError, Asked, Block, HostMemoryStats, MemorySource, Refused, StreamName,
+    Address, AllocateError, Block, HostMemoryStats, MemorySource, RequestKind, SourceDenial,
+    StreamName,
 };
 
 /// A policy for memory that belongs to no stream: a block is handed out again when all its uses
@@ -32,13 +33,13 @@ use super::{
 /// back all unused segments.
 ///
 /// Unused segments are kept, as it may take long to give them back: all of them, or no more than
-/// [`set_keep`](Self::set_keep) says. [`tick`](super::Policy::tick) returns those that nobody has used for
-/// some time.
+/// [`set_keep`](Self::set_keep) says. [`tick`](super::Policy::tick) returns those that nobody has
+/// used for some time.
 #[derive(Debug)]
 pub struct BestFit<K> {
-    blocks: Slab<Record>,
-    free: BTreeSet<FreeBlock>,
-    pending: Pending<K>,
+    blocks: Slab<SegmentBlock>,
+    free: BTreeSet<BySize>,
+    pending: PendingFrees<K>,
     pending_bytes: u64,
     keep: u64,
     statistics: HostMemoryStats,
@@ -46,34 +47,34 @@ pub struct BestFit<K> {
 
 /// A part of a segment; the parts are a list, by address.
 #[derive(Debug)]
-struct Record {
+struct SegmentBlock {
     address: Address,
     bytes: u64,
     /// What was asked for, where it is not free.
     requested: u64,
-    state: State,
+    state: SegmentBlockState,
     /// Whether any part of it was handed out before.
     was_used: bool,
     /// When it was first seen to be an unused segment, since it was last in use.
     idle_since: Option<Duration>,
-    previous: Option<Slot>,
-    next: Option<Slot>,
+    previous: Option<SlabIndex>,
+    next: Option<SlabIndex>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
+enum SegmentBlockState {
     Free,
     Allocated,
     /// Given back by the program, and perhaps still used by a stream.
-    Pending,
+    PendingFrees,
 }
 
 /// A free block as the search sees it: by size, then address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct FreeBlock {
+struct BySize {
     bytes: u64,
     address: Address,
-    slot: Slot,
+    slot: SlabIndex,
 }
 
 impl<K: StreamName> BestFit<K> {
@@ -82,14 +83,14 @@ impl<K: StreamName> BestFit<K> {
         BestFit {
             blocks: Slab::default(),
             free: BTreeSet::new(),
-            pending: Pending::default(),
+            pending: PendingFrees::default(),
             pending_bytes: 0,
             keep: u64::MAX,
             statistics: HostMemoryStats::default(),
         }
     }
 
-    /// What it has done and holds. The times of the source's calls are left at 0: the policy has no
+    /// Its statistics. The times of the source's calls are left at 0: the policy has no
     /// clock.
     pub fn statistics(&self) -> &HostMemoryStats {
         &self.statistics
@@ -105,8 +106,8 @@ impl<K: StreamName> BestFit<K> {
         self.statistics.reset_accumulated();
     }
 
-    fn best_fit(&self, size: u64) -> Option<FreeBlock> {
-        let least = FreeBlock { bytes: size, address: Address(0), slot: Slot::FIRST };
+    fn best_fit(&self, size: u64) -> Option<BySize> {
+        let least = BySize { bytes: size, address: Address(0), slot: SlabIndex::FIRST };
         self.free.range(least..).next().copied()
     }
 
@@ -116,14 +117,14 @@ impl<K: StreamName> BestFit<K> {
         source: &mut S,
         requested: u64,
         size: u64,
-    ) -> Result<Slot, AllocateError<S::Error>> {
+    ) -> Result<SlabIndex, AllocateError<S::Error>> {
         let HostMemoryStats { active_bytes, allocated_bytes, .. } = self.statistics;
         let active = active_bytes.current;
         let generous = size::segment(size, active, allocated_bytes.current - active);
         let least = size::in_pages(size);
         let held = active - self.pending_bytes;
         if held.saturating_add(size) > allocated_bytes.current
-            && let Some(refused) = Refused::beyond_all(source, held, size)
+            && let Some(refused) = SourceDenial::beyond_all(source, held, size)
         {
             let report = self.out_of_memory(requested, size, refused);
             return Err(AllocateError::OutOfMemory(Box::new(report)));
@@ -145,11 +146,11 @@ impl<K: StreamName> BestFit<K> {
         self.statistics.allocations.increase(1);
         self.statistics.allocated_bytes.increase(bytes);
         self.statistics.num_host_alloc += 1;
-        Ok(self.blocks.insert(Record {
+        Ok(self.blocks.insert(SegmentBlock {
             address,
             bytes,
             requested: 0,
-            state: State::Free,
+            state: SegmentBlockState::Free,
             was_used: false,
             idle_since: None,
             previous: None,
@@ -162,20 +163,21 @@ impl<K: StreamName> BestFit<K> {
         source: &mut S,
         bytes: u64,
     ) -> Result<(Address, u64), Unable<S::Error>> {
-        let segment = source.allocate(bytes).map_err(Unable::to_get(Asked::Segment, bytes))?;
+        let segment =
+            source.allocate(bytes).map_err(Unable::to_get(RequestKind::Segment, bytes))?;
         Ok((segment, bytes))
     }
 
     /// Hands out the first `size` bytes of a free block that is not among the free blocks any more.
-    fn hand_out(&mut self, slot: Slot, requested: u64, size: u64) -> Block {
+    fn hand_out(&mut self, slot: SlabIndex, requested: u64, size: u64) -> Block {
         let rest = self.blocks[slot].bytes - size;
         if rest > 0 {
-            let Record { address, was_used, next, .. } = self.blocks[slot];
-            let rest = self.blocks.insert(Record {
+            let SegmentBlock { address, was_used, next, .. } = self.blocks[slot];
+            let rest = self.blocks.insert(SegmentBlock {
                 address: Address(address.0 + size),
                 bytes: rest,
                 requested: 0,
-                state: State::Free,
+                state: SegmentBlockState::Free,
                 was_used,
                 idle_since: None,
                 previous: Some(slot),
@@ -192,16 +194,17 @@ impl<K: StreamName> BestFit<K> {
         let record = &mut self.blocks[slot];
         record.requested = requested;
         let (address, is_recycled) = (record.address, record.was_used);
-        (record.state, record.was_used, record.idle_since) = (State::Allocated, true, None);
+        (record.state, record.was_used, record.idle_since) =
+            (SegmentBlockState::Allocated, true, None);
         Block { slot, address, bytes: size, last_use: 0, is_recycled, is_shared: false }
     }
 
     /// Puts a block that nobody uses among the free ones, merged with those beside it.
-    fn complete_free(&mut self, slot: Slot) {
+    fn complete_free(&mut self, slot: SlabIndex) {
         self.statistics.active_requests.decrease(1);
         self.statistics.active_bytes.decrease(self.blocks[slot].bytes);
-        self.blocks[slot].state = State::Free;
-        let Record { previous, next, .. } = self.blocks[slot];
+        self.blocks[slot].state = SegmentBlockState::Free;
+        let SegmentBlock { previous, next, .. } = self.blocks[slot];
         if let Some(next) = self.if_free(next) {
             self.free.remove(&self.free_block(next));
             self.absorb_next(slot, next);
@@ -215,12 +218,12 @@ impl<K: StreamName> BestFit<K> {
         self.free.insert(self.free_block(merged));
     }
 
-    fn if_free(&self, slot: Option<Slot>) -> Option<Slot> {
-        slot.filter(|slot| self.blocks[*slot].state == State::Free)
+    fn if_free(&self, slot: Option<SlabIndex>) -> Option<SlabIndex> {
+        slot.filter(|slot| self.blocks[*slot].state == SegmentBlockState::Free)
     }
 
-    fn absorb_next(&mut self, slot: Slot, next: Slot) {
-        let Record { bytes, was_used, next, .. } = self.blocks.remove(next);
+    fn absorb_next(&mut self, slot: SlabIndex, next: SlabIndex) {
+        let SegmentBlock { bytes, was_used, next, .. } = self.blocks.remove(next);
         let record = &mut self.blocks[slot];
         record.bytes += bytes;
         record.was_used |= was_used;
@@ -230,9 +233,9 @@ impl<K: StreamName> BestFit<K> {
         }
     }
 
-    fn free_block(&self, slot: Slot) -> FreeBlock {
-        let Record { address, bytes, .. } = self.blocks[slot];
-        FreeBlock { bytes, address, slot }
+    fn free_block(&self, slot: SlabIndex) -> BySize {
+        let SegmentBlock { address, bytes, .. } = self.blocks[slot];
+        BySize { bytes, address, slot }
     }
 }
 

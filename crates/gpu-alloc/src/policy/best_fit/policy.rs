@@ -3,12 +3,12 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use super::{BestFit, Record, State, size};
+use super::{BestFit, SegmentBlock, SegmentBlockState, size};
 use crate::policy::{AllocateError, Block, ForeignBlock, MemorySource, Policy, StreamName};
 
 impl<K: StreamName> Policy for BestFit<K> {
     type Stream = K;
-    type Home = ();
+    type Owner = ();
 
     fn allocate<S: MemorySource>(
         &mut self,
@@ -29,14 +29,15 @@ impl<K: StreamName> Policy for BestFit<K> {
 
     fn free(&mut self, block: Block, uses: &[(K, u64)]) -> Result<(), ForeignBlock> {
         let Block { slot, address, bytes, .. } = block;
-        let ours = |record: &Record| {
-            record.state == State::Allocated && (record.address, record.bytes) == (address, bytes)
+        let ours = |record: &SegmentBlock| {
+            record.state == SegmentBlockState::Allocated
+                && (record.address, record.bytes) == (address, bytes)
         };
         if !self.blocks.get(slot).is_some_and(ours) {
             return Err(ForeignBlock(block));
         }
         if self.pending.hold(slot, uses.iter().copied()) {
-            self.blocks[slot].state = State::Pending;
+            self.blocks[slot].state = SegmentBlockState::PendingFrees;
             self.pending_bytes += bytes;
         } else {
             self.complete_free(slot);

@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use super::{BestFit, FreeBlock};
+use super::{BestFit, BySize};
 use crate::policy::{MemorySource, StreamName};
 
 impl<K: StreamName> BestFit<K> {
-    /// How many bytes unused segments may keep when another segment is taken; what is more goes back
-    /// then, and at a [`tick`](crate::policy::Policy::tick). Not bounded at first.
+    /// The number of bytes that unused segments may keep when another segment is taken; what is more
+    /// goes back then, and at a [`tick`](crate::policy::Policy::tick). Not bounded at first.
     pub fn set_keep(&mut self, bytes: u64) {
         self.keep = bytes;
     }
@@ -55,15 +55,15 @@ impl<K: StreamName> BestFit<K> {
     }
 
     /// The free blocks that are whole segments, by size.
-    fn idle(&self) -> impl DoubleEndedIterator<Item = FreeBlock> {
+    fn idle(&self) -> impl DoubleEndedIterator<Item = BySize> {
         self.free.iter().copied().filter(|free| {
             let record = &self.blocks[free.slot];
             (record.previous, record.next) == (None, None)
         })
     }
 
-    fn release<S: MemorySource>(&mut self, source: &mut S, segment: FreeBlock) -> u64 {
-        let FreeBlock { bytes, address, slot } = segment;
+    fn release<S: MemorySource>(&mut self, source: &mut S, segment: BySize) -> u64 {
+        let BySize { bytes, address, slot } = segment;
         self.free.remove(&segment);
         self.blocks.remove(slot);
         source.release(address, bytes);

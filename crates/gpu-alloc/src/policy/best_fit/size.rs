@@ -1,17 +1,17 @@
-//! How large blocks and segments are.
+//! The sizes of blocks and segments.
 
-/// What block sizes are multiples of, and so what blocks are aligned to in their segments: a
+/// The unit of block sizes, and so what blocks are aligned to in their segments: a
 /// device's transactions and the processor's cache lines end with a block.
 const UNIT: u64 = 512;
 
-/// What the operating system locks at least.
+/// The least that the operating system locks.
 const PAGE: u64 = 4096;
 
 /// To take less at a time would not pay: page-locking waits for all devices.
-const LEAST_SEGMENT: u64 = 1 << 20;
+const MIN_SEGMENT: u64 = 1 << 20;
 
 /// The most that is taken beyond what a request needs.
-const MOST_AHEAD: u64 = 64 << 20;
+const MAX_AHEAD: u64 = 64 << 20;
 
 /// The size of a block for a request.
 pub(super) fn of(bytes: u64) -> u64 {
@@ -27,14 +27,14 @@ pub(super) fn in_pages(size: u64) -> u64 {
 /// several such blocks if what is free stays an eighth of what is in use, so that few calls lead to a
 /// large amount.
 pub(super) fn segment(size: u64, active: u64, free: u64) -> u64 {
-    let share = (active.saturating_add(size) / 8).min(MOST_AHEAD);
-    let ahead = size.saturating_add(share.saturating_sub(free));
+    let usage = (active.saturating_add(size) / 8).min(MAX_AHEAD);
+    let ahead = size.saturating_add(usage.saturating_sub(free));
     // A small request may be far less than a segment, but not again and again.
-    let least = if free <= share.saturating_add(size) { LEAST_SEGMENT } else { 0 };
+    let least = if free <= usage.saturating_add(size) { MIN_SEGMENT } else { 0 };
     // In whole pages, so that what rounds up to some of them is no more.
     match (ahead.max(least) / PAGE * PAGE) / size {
         0 | 1 => class(size),
-        several if size * several > LEAST_SEGMENT => in_pages(size * several),
+        several if size * several > MIN_SEGMENT => in_pages(size * several),
         several => class(size * several),
     }
 }
@@ -45,7 +45,7 @@ fn class(size: u64) -> u64 {
     multiple(size, (1_u64 << ((size - 1).ilog2() - 3)).max(PAGE))
 }
 
-/// What no multiple holds becomes the largest: no source has that much.
+/// A size that no multiple holds becomes the largest: no source has that much.
 fn multiple(bytes: u64, unit: u64) -> u64 {
     bytes.checked_next_multiple_of(unit).unwrap_or(u64::MAX / unit * unit)
 }
@@ -98,8 +98,8 @@ mod tests {
             free in 0..8 * MIB,
         ) {
             let size = of(size);
-            let most = size + ((active + size) / 8).min(MOST_AHEAD);
-            prop_assert!(segment(size, active, free) <= most.max(class(size)).max(LEAST_SEGMENT));
+            let most = size + ((active + size) / 8).min(MAX_AHEAD);
+            prop_assert!(segment(size, active, free) <= most.max(class(size)).max(MIN_SEGMENT));
         }
 
         #[test]

@@ -2,34 +2,41 @@
 
 use std::iter;
 
-use super::{BestFit, Record, State};
-use crate::policy::{BlockSnapshot, BlockState, Inspect, Pool, Segment, Share, StreamName};
+use super::{BestFit, SegmentBlock, SegmentBlockState};
+use crate::policy::{
+    BlockSnapshot, BlockState, Inspect, Pool, SegmentSnapshot, SegmentUsage, StreamName,
+};
 
 impl<K: StreamName> Inspect for BestFit<K> {
-    fn snapshot(&self) -> Vec<Segment<K>> {
+    fn snapshot(&self) -> Vec<SegmentSnapshot<K>> {
         let mut waits = self.pending.waits();
         let heads = self.blocks.entries().filter(|(_, record)| record.previous.is_none());
         let mut segments: Vec<_> = heads
-            .map(|(head, Record { address, .. })| {
+            .map(|(head, SegmentBlock { address, .. })| {
                 let slots = iter::successors(Some(head), |slot| self.blocks[*slot].next);
                 let blocks: Vec<_> = slots
                     .map(|slot| {
-                        let Record { address, bytes, requested, state, .. } = self.blocks[slot];
+                        let SegmentBlock { address, bytes, requested, state, .. } =
+                            self.blocks[slot];
                         BlockSnapshot {
                             address,
                             size: bytes,
-                            requested_size: if state == State::Free { 0 } else { requested },
+                            requested_size: if state == SegmentBlockState::Free {
+                                0
+                            } else {
+                                requested
+                            },
                             state: match state {
-                                State::Free => BlockState::Inactive,
-                                State::Allocated => BlockState::ActiveAllocated,
-                                State::Pending => BlockState::ActiveAwaitingFree,
+                                SegmentBlockState::Free => BlockState::Inactive,
+                                SegmentBlockState::Allocated => BlockState::ActiveAllocated,
+                                SegmentBlockState::PendingFrees => BlockState::ActiveAwaitingFree,
                             },
                             waits_for: waits.remove(&slot).unwrap_or_default(),
                         }
                     })
                     .collect();
                 let sum = |of: fn(&BlockSnapshot<K>) -> u64| blocks.iter().map(of).sum();
-                Segment {
+                SegmentSnapshot {
                     address: *address,
                     total_size: sum(|block| block.size),
                     allocated_size: sum(|block| match block.state {
@@ -54,7 +61,7 @@ impl<K: StreamName> Inspect for BestFit<K> {
         segments
     }
 
-    fn taken(&self) -> Vec<Share> {
-        self.shares()
+    fn taken(&self) -> Vec<SegmentUsage> {
+        self.usages()
     }
 }

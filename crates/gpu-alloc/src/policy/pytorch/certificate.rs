@@ -1,31 +1,31 @@
-//! What PyTorch's policy says when it cannot serve a request.
+//! The report of a request that PyTorch's policy could not serve.
 
-use super::free_set::FreeBlock;
-use super::size::Size;
-use super::{Pytorch, Record, State};
-use crate::policy::slab::Slot;
+use super::free_set::FreeBlockKey;
+use super::size::RequestSize;
+use super::{LinkedBlock, LinkedBlockState, Pytorch};
+use crate::policy::slab::SlabIndex;
 use crate::policy::{
-    Address, Certificate, Home, KeptBy, OutOfMemoryReport, Place, PoolOf, Refused, Share,
-    StreamName,
+    Address, Certificate, ClosestPlace, OutOfMemoryReport, PoolOf, Retention, SegmentUsage,
+    SourceDenial, StreamAndPool, StreamName,
 };
 
 impl<K: StreamName> Pytorch<K> {
     pub(super) fn out_of_memory(
         &self,
         requested: u64,
-        size: Size,
-        home: Home<K>,
-        refused: Refused,
+        size: RequestSize,
+        owner: StreamAndPool<K>,
+        refused: SourceDenial,
     ) -> OutOfMemoryReport {
         let allocated = self.statistics.allocated_bytes.all.current;
-        let fits = self.free_set(size.pool).iter().filter(|free| free.home == home);
+        let fits = self.free_set(size.pool).iter().filter(|free| free.owner == owner);
         let elsewhere = || {
             let free = self.small.iter().chain(self.large.iter());
-            free.filter(|free| free.home != home)
+            free.filter(|free| free.owner != owner)
         };
         let kept_for = |counts: fn(&PoolOf) -> bool| {
             let is_kept =
-                |free: &&FreeBlock<K>| self.keeper(free.home).as_ref().is_some_and(counts);
+                |free: &&FreeBlockKey<K>| self.keeper(free.owner).as_ref().is_some_and(counts);
             elsewhere().filter(is_kept).map(|free| free.bytes).sum()
         };
         OutOfMemoryReport {
@@ -39,37 +39,42 @@ impl<K: StreamName> Pytorch<K> {
             reserved: self.statistics.reserved_bytes.all.current,
             largest_free_block: fits.map(|free| free.bytes).max().unwrap_or(0),
             cached_for_other_streams: elsewhere()
-                .filter(|free| !self.is_kept(free.home))
+                .filter(|free| !self.is_kept(free.owner))
                 .map(|free| free.bytes)
                 .sum(),
             kept_for_graphs: kept_for(|pool| matches!(pool, PoolOf::Graphs(_))),
             kept_for_pools: kept_for(|pool| matches!(pool, PoolOf::Program(_))),
             takes_any: false,
             certificate: Certificate {
-                refused,
-                place: self.place(size, home, refused),
-                shares: self.shares(),
+                denial: refused,
+                place: self.place(size, owner, refused),
+                usages: self.usages(),
             },
         }
     }
 
     /// The place that the request would have been given.
-    fn place(&self, size: Size, home: Home<K>, refused: Refused) -> Option<Place> {
-        let slot = self.lowest_room(size, home)?;
+    fn place(
+        &self,
+        size: RequestSize,
+        owner: StreamAndPool<K>,
+        refused: SourceDenial,
+    ) -> Option<ClosestPlace> {
+        let slot = self.lowest_room(size, owner)?;
         let page_bytes = self.sizes.page(size.pool);
         let mut missing = 0;
         let (mut left, mut next) = (size.rounded, Some(slot));
         while let Some(slot) = next.filter(|_| left > 0) {
             let block = &self.blocks[slot];
             let taken = block.bytes.min(left);
-            if block.state == State::Unmapped {
+            if block.state == LinkedBlockState::Unmapped {
                 missing += taken.div_ceil(page_bytes);
             }
             (left, next) = (left - taken, block.next);
         }
         let address = self.blocks[slot].address;
         let start = self.offset_in_page(slot)?;
-        Some(Place {
+        Some(ClosestPlace {
             address,
             page_bytes,
             pages: start.saturating_add(size.rounded).div_ceil(page_bytes),
@@ -79,14 +84,14 @@ impl<K: StreamName> Pytorch<K> {
     }
 
     /// Each segment, and each page of those that expand.
-    pub(super) fn shares(&self) -> Vec<Share> {
-        let is_mapped = |slot: &Slot| self.blocks[*slot].state != State::Unmapped;
-        let next = |slot: &Slot| self.blocks[*slot].next.filter(is_mapped);
+    pub(super) fn usages(&self) -> Vec<SegmentUsage> {
+        let is_mapped = |slot: &SlabIndex| self.blocks[*slot].state != LinkedBlockState::Unmapped;
+        let next = |slot: &SlabIndex| self.blocks[*slot].next.filter(is_mapped);
         let heads = self.blocks.entries().filter(|(slot, block)| {
             is_mapped(slot) && !block.previous.is_some_and(|previous| is_mapped(&previous))
         });
-        let mut shares = Vec::new();
-        for (head, Record { address, range, pool, .. }) in heads {
+        let mut usages = Vec::new();
+        for (head, LinkedBlock { address, range, pool, .. }) in heads {
             let slots: Vec<_> = std::iter::successors(Some(head), next).collect();
             let bytes = slots.iter().map(|slot| self.blocks[*slot].bytes).sum();
             let each = if range.is_some() { self.sizes.page(*pool) } else { bytes };
@@ -96,36 +101,38 @@ impl<K: StreamName> Pytorch<K> {
                 while self.end_of(slots[from]) <= start {
                     from += 1;
                 }
-                shares.push(self.share(start, each, &slots[from..]));
+                usages.push(self.usage(start, each, &slots[from..]));
             }
         }
-        shares.sort_unstable_by_key(|share: &Share| share.address);
-        shares
+        usages.sort_unstable_by_key(|usage: &SegmentUsage| usage.address);
+        usages
     }
 
     /// A segment or a page, by the blocks from the first on that reaches into it.
-    fn share(&self, start: u64, bytes: u64, blocks: &[Slot]) -> Share {
+    fn usage(&self, start: u64, bytes: u64, blocks: &[SlabIndex]) -> SegmentUsage {
         let (mut held, mut waiting, mut is_past) = (0, 0, true);
         let inside = blocks.iter().take_while(|slot| self.blocks[**slot].address.0 < start + bytes);
         for slot in inside {
             let block = &self.blocks[*slot];
             let part = self.end_of(*slot).min(start + bytes) - block.address.0.max(start);
             match block.state {
-                State::Allocated => held += part,
-                State::Pending => waiting += part,
-                State::Free | State::Unmapped => is_past &= self.is_past(*slot),
+                LinkedBlockState::Allocated => held += part,
+                LinkedBlockState::PendingFrees => waiting += part,
+                LinkedBlockState::Free | LinkedBlockState::Unmapped => {
+                    is_past &= self.is_past(*slot)
+                }
             }
         }
-        let kept_by = match self.keeper(self.blocks[blocks[0]].home) {
+        let retention = match self.keeper(self.blocks[blocks[0]].owner) {
             Some(pool) => pool.into(),
-            None if held + waiting > 0 => KeptBy::Holders,
-            None if !is_past => KeptBy::Work,
-            None => KeptBy::Nobody,
+            None if held + waiting > 0 => Retention::Allocations,
+            None if !is_past => Retention::Work,
+            None => Retention::None,
         };
-        Share { address: Some(Address(start)), bytes, held, waiting, kept_by }
+        SegmentUsage { address: Some(Address(start)), bytes, held, waiting, retention }
     }
 
-    fn end_of(&self, slot: Slot) -> u64 {
+    fn end_of(&self, slot: SlabIndex) -> u64 {
         self.blocks[slot].address.0 + self.blocks[slot].bytes
     }
 }

@@ -2,23 +2,25 @@
 
 use std::collections::BTreeSet;
 
-use super::free_set::FreeBlock;
-use super::range::Range;
-use super::size::Size;
-use super::{Pytorch, Record, State};
-use crate::policy::certificate::Unable;
-use crate::policy::slab::{Slab, Slot};
-use crate::policy::{Address, Asked, Home, Pool, Refusal, Refused, StreamName, VirtualMemory};
+use super::free_set::FreeBlockKey;
+use super::range::ExpandableRange;
+use super::size::RequestSize;
+use super::{LinkedBlock, LinkedBlockState, Pytorch};
+use crate::policy::slab::{Slab, SlabIndex};
+use crate::policy::source::Unable;
+use crate::policy::{
+    Address, Pool, Refusal, RequestKind, SourceDenial, StreamAndPool, StreamName, VirtualMemory,
+};
 
 /// The ranges of addresses, and where in them memory is missing.
 #[derive(Debug)]
 pub(super) struct Expandable<K> {
-    /// How many addresses a range has, at least: more than there can be memory, as free pages in
-    /// its middle may be moved to its end.
+    /// The number of addresses that a range has, at least: more than there can be memory, as free
+    /// pages in its middle may be moved to its end.
     range_bytes: u64,
-    ranges: Slab<Range>,
+    ranges: Slab<ExpandableRange>,
     /// The blocks without memory, by address.
-    unmapped: BTreeSet<(Pool, Home<K>, Address, Slot)>,
+    unmapped: BTreeSet<(Pool, StreamAndPool<K>, Address, SlabIndex)>,
 }
 
 impl<K: StreamName> Expandable<K> {
@@ -27,27 +29,27 @@ impl<K: StreamName> Expandable<K> {
         Expandable { range_bytes, ranges: Slab::default(), unmapped: BTreeSet::new() }
     }
 
-    pub(super) fn insert(&mut self, pool: Pool, block: FreeBlock<K>) {
-        self.unmapped.insert((pool, block.home, block.address, block.slot));
+    pub(super) fn insert(&mut self, pool: Pool, block: FreeBlockKey<K>) {
+        self.unmapped.insert((pool, block.owner, block.address, block.slot));
     }
 
-    pub(super) fn remove(&mut self, pool: Pool, block: FreeBlock<K>) {
-        let found = self.unmapped.remove(&(pool, block.home, block.address, block.slot));
+    pub(super) fn remove(&mut self, pool: Pool, block: FreeBlockKey<K>) {
+        let found = self.unmapped.remove(&(pool, block.owner, block.address, block.slot));
         debug_assert!(found, "addresses without memory are removed as they were inserted");
     }
 
-    /// The blocks without memory of a home, the lowest first.
-    fn unmapped_of(&self, pool: Pool, home: Home<K>) -> impl Iterator<Item = Slot> {
-        let blocks = self.unmapped.range((pool, home, Address(0), Slot::FIRST)..);
-        blocks.take_while(move |block| (block.0, block.1) == (pool, home)).map(|block| block.3)
+    /// The blocks without memory of an owner, the lowest first.
+    fn unmapped_of(&self, pool: Pool, owner: StreamAndPool<K>) -> impl Iterator<Item = SlabIndex> {
+        let blocks = self.unmapped.range((pool, owner, Address(0), SlabIndex::FIRST)..);
+        blocks.take_while(move |block| (block.0, block.1) == (pool, owner)).map(|block| block.3)
     }
 }
 
 impl<K: StreamName> Pytorch<K> {
-    /// What a free block has, and what it could grow by.
-    pub(super) fn room(&self, free: &FreeBlock<K>) -> u64 {
+    /// The bytes that a free block has, and those that it could grow by.
+    pub(super) fn room(&self, free: &FreeBlockKey<K>) -> u64 {
         let next = self.blocks[free.slot].next.map(|next| &self.blocks[next]);
-        let unmapped = next.filter(|next| next.state == State::Unmapped);
+        let unmapped = next.filter(|next| next.state == LinkedBlockState::Unmapped);
         free.bytes + unmapped.map_or(0, |next| next.bytes)
     }
 
@@ -56,15 +58,15 @@ impl<K: StreamName> Pytorch<K> {
     pub(super) fn expand<E>(
         &mut self,
         memory: &mut dyn VirtualMemory<Error = E>,
-        size: Size,
-        home: Home<K>,
-    ) -> Result<Slot, Unable<E>> {
+        size: RequestSize,
+        owner: StreamAndPool<K>,
+    ) -> Result<SlabIndex, Unable<E>> {
         self.check_limit(size)?;
-        let mut slot = match self.lowest_room(size, home) {
+        let mut slot = match self.lowest_room(size, owner) {
             Some(slot) => slot,
-            None => self.new_range(memory, size, home)?,
+            None => self.new_range(memory, size, owner)?,
         };
-        if self.blocks[slot].state == State::Unmapped {
+        if self.blocks[slot].state == LinkedBlockState::Unmapped {
             slot = self.map(memory, slot, size.rounded)?;
         }
         while self.blocks[slot].bytes < size.rounded {
@@ -78,7 +80,7 @@ impl<K: StreamName> Pytorch<K> {
 
     /// Refuses what a segment would be too large for under the limit, before anything is mapped, as
     /// PyTorch does: also where less is missing than a segment.
-    fn check_limit<E>(&self, size: Size) -> Result<(), Unable<E>> {
+    fn check_limit<E>(&self, size: RequestSize) -> Result<(), Unable<E>> {
         let Some(limit) = self.memory_limit else { return Ok(()) };
         let bytes = self.sizes.segment(size);
         let reserved = self.statistics.reserved_bytes.all.current;
@@ -86,15 +88,20 @@ impl<K: StreamName> Pytorch<K> {
             return Ok(());
         }
         let refusal = Refusal::Limit(limit);
-        Err(Unable::Refused(Refused { asked: Asked::Memory, bytes, refusal, given: 0 }))
+        Err(Unable::Refused(SourceDenial { kind: RequestKind::Memory, bytes, refusal, given: 0 }))
     }
 
     /// The lowest block, free or without memory, with which free blocks and such without memory
     /// begin that have enough room together.
-    pub(super) fn lowest_room(&self, size: Size, home: Home<K>) -> Option<Slot> {
-        let is_idle =
-            |slot: &Slot| matches!(self.blocks[*slot].state, State::Free | State::Unmapped);
-        let has_room = |first: &Slot| {
+    pub(super) fn lowest_room(
+        &self,
+        size: RequestSize,
+        owner: StreamAndPool<K>,
+    ) -> Option<SlabIndex> {
+        let is_idle = |slot: &SlabIndex| {
+            matches!(self.blocks[*slot].state, LinkedBlockState::Free | LinkedBlockState::Unmapped)
+        };
+        let has_room = |first: &SlabIndex| {
             let idle =
                 std::iter::successors(Some(*first), |slot| self.blocks[*slot].next.filter(is_idle));
             let mut rooms = idle.scan(0, |room, slot| {
@@ -103,27 +110,28 @@ impl<K: StreamName> Pytorch<K> {
             });
             rooms.any(|room| room >= size.rounded)
         };
-        let unmapped = self.expandable.iter().flat_map(|e| e.unmapped_of(size.pool, home));
-        let from_free = |slot: Slot| self.blocks[slot].previous.filter(is_idle).unwrap_or(slot);
+        let unmapped = self.expandable.iter().flat_map(|e| e.unmapped_of(size.pool, owner));
+        let from_free =
+            |slot: SlabIndex| self.blocks[slot].previous.filter(is_idle).unwrap_or(slot);
         unmapped.map(from_free).find(has_room)
     }
 
     fn new_range<E>(
         &mut self,
         memory: &mut dyn VirtualMemory<Error = E>,
-        size: Size,
-        home: Home<K>,
-    ) -> Result<Slot, Unable<E>> {
+        size: RequestSize,
+        owner: StreamAndPool<K>,
+    ) -> Result<SlabIndex, Unable<E>> {
         let expandable = self.expandable.as_mut().expect("only expandable segments have ranges");
         // A device could not serve what is larger than it.
         if size.rounded > expandable.range_bytes {
             return Err(Unable::no_addresses(size.rounded));
         }
         let page = self.sizes.page(size.pool);
-        let range = Range::reserve(memory, expandable.range_bytes, page)?;
+        let range = ExpandableRange::reserve(memory, expandable.range_bytes, page)?;
         let addresses = range.addresses();
         let range = Some(expandable.ranges.insert(range));
-        let slot = self.add_block(addresses, size.pool, home, (State::Unmapped, range));
+        let slot = self.add_block(addresses, size.pool, owner, (LinkedBlockState::Unmapped, range));
         self.insert_idle(slot);
         Ok(slot)
     }
@@ -133,17 +141,17 @@ impl<K: StreamName> Pytorch<K> {
     fn map<E>(
         &mut self,
         memory: &mut dyn VirtualMemory<Error = E>,
-        slot: Slot,
+        slot: SlabIndex,
         bytes: u64,
-    ) -> Result<Slot, Unable<E>> {
-        let Record { address, bytes: room, pool, .. } = self.blocks[slot];
+    ) -> Result<SlabIndex, Unable<E>> {
+        let LinkedBlock { address, bytes: room, pool, .. } = self.blocks[slot];
         let mapped = self.range_mut(slot).map(memory, address, bytes.min(room))?;
         self.remove_idle(slot);
         if mapped < room {
             let rest = self.split(slot, mapped);
             self.insert_idle(rest);
         }
-        self.blocks[slot].state = State::Free;
+        self.blocks[slot].state = LinkedBlockState::Free;
         let slot = self.merge(slot);
         self.insert_idle(slot);
         self.statistics.reserved_bytes.increase(pool, mapped);
@@ -155,7 +163,7 @@ impl<K: StreamName> Pytorch<K> {
     pub(super) fn unmap<E>(
         &mut self,
         memory: &mut dyn VirtualMemory<Error = E>,
-        mut slot: Slot,
+        mut slot: SlabIndex,
     ) -> u64 {
         let Some((address, bytes)) = self.whole_pages(slot) else { return 0 };
         self.remove_idle(slot);
@@ -172,7 +180,7 @@ impl<K: StreamName> Pytorch<K> {
         self.range_mut(slot).unmap(memory, address, bytes);
         let block = &mut self.blocks[slot];
         let pool = block.pool;
-        block.state = State::Unmapped;
+        block.state = LinkedBlockState::Unmapped;
         (block.last_use, block.is_recycled) = (0, false);
         let slot = self.merge(slot);
         self.insert_idle(slot);
@@ -184,8 +192,9 @@ impl<K: StreamName> Pytorch<K> {
     /// Gives the ranges back that have no memory at all.
     pub(super) fn unreserve_empty<E>(&mut self, memory: &mut dyn VirtualMemory<Error = E>) {
         let Some(expandable) = &mut self.expandable else { return };
-        let is_whole =
-            |slot: Slot| self.blocks[slot].previous.is_none() && self.blocks[slot].next.is_none();
+        let is_whole = |slot: SlabIndex| {
+            self.blocks[slot].previous.is_none() && self.blocks[slot].next.is_none()
+        };
         let empty: Vec<_> = expandable.unmapped.iter().filter(|e| is_whole(e.3)).copied().collect();
         for entry in empty {
             expandable.unmapped.remove(&entry);
@@ -195,18 +204,18 @@ impl<K: StreamName> Pytorch<K> {
     }
 
     /// The whole pages in a block of a range.
-    pub(super) fn whole_pages(&self, slot: Slot) -> Option<(Address, u64)> {
-        let Record { address, bytes, range, .. } = self.blocks[slot];
+    pub(super) fn whole_pages(&self, slot: SlabIndex) -> Option<(Address, u64)> {
+        let LinkedBlock { address, bytes, range, .. } = self.blocks[slot];
         self.expandable.as_ref()?.ranges[range?].whole_pages(address, bytes)
     }
 
-    /// How far from the beginning of a page a block of a range begins.
-    pub(super) fn offset_in_page(&self, slot: Slot) -> Option<u64> {
-        let Record { address, range, .. } = self.blocks[slot];
+    /// The distance of a block of a range from the beginning of its page.
+    pub(super) fn offset_in_page(&self, slot: SlabIndex) -> Option<u64> {
+        let LinkedBlock { address, range, .. } = self.blocks[slot];
         Some(self.expandable.as_ref()?.ranges[range?].offset_in_page(address))
     }
 
-    fn range_mut(&mut self, slot: Slot) -> &mut Range {
+    fn range_mut(&mut self, slot: SlabIndex) -> &mut ExpandableRange {
         let expandable = self.expandable.as_mut();
         let range = self.blocks[slot].range.zip(expandable);
         let (range, expandable) = range.expect("only blocks of ranges are mapped and unmapped");

@@ -2,37 +2,37 @@
 
 use std::collections::BTreeSet;
 
-use crate::policy::slab::Slot;
-use crate::policy::{Address, Home, StreamName};
+use crate::policy::slab::SlabIndex;
+use crate::policy::{Address, StreamAndPool, StreamName};
 
-/// A free block as the search sees it: by home, then size, then address.
+/// A free block as the search sees it: by owner, then size, then address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct FreeBlock<K> {
-    pub(super) home: Home<K>,
+pub(super) struct FreeBlockKey<K> {
+    pub(super) owner: StreamAndPool<K>,
     pub(super) bytes: u64,
     pub(super) address: Address,
-    pub(super) slot: Slot,
+    pub(super) slot: SlabIndex,
     /// Whether the rest of its segment is in use, so that it cannot be released. Never so for a
     /// block of mapped pages. Last, as it decides no order.
     pub(super) split: bool,
 }
 
-impl<K> FreeBlock<K> {
-    /// Orders before all blocks of the home that have `bytes`, and after all that have less.
-    fn least(home: Home<K>, bytes: u64) -> Self {
-        FreeBlock { home, bytes, address: Address(0), slot: Slot::FIRST, split: false }
+impl<K> FreeBlockKey<K> {
+    /// Orders before all blocks of the owner that have `bytes`, and after all that have less.
+    fn least(owner: StreamAndPool<K>, bytes: u64) -> Self {
+        FreeBlockKey { owner, bytes, address: Address(0), slot: SlabIndex::FIRST, split: false }
     }
 }
 
 #[derive(Debug)]
 pub(super) struct FreeSet<K> {
-    blocks: BTreeSet<FreeBlock<K>>,
+    blocks: BTreeSet<FreeBlockKey<K>>,
     split_blocks: u64,
     split_bytes: u64,
 }
 
 impl<K: StreamName> FreeSet<K> {
-    pub(super) fn insert(&mut self, block: FreeBlock<K>) {
+    pub(super) fn insert(&mut self, block: FreeBlockKey<K>) {
         if block.split {
             self.split_blocks += 1;
             self.split_bytes += block.bytes;
@@ -40,7 +40,7 @@ impl<K: StreamName> FreeSet<K> {
         self.blocks.insert(block);
     }
 
-    pub(super) fn remove(&mut self, block: FreeBlock<K>) {
+    pub(super) fn remove(&mut self, block: FreeBlockKey<K>) {
         let found = self.blocks.remove(&block);
         debug_assert!(found, "a free block is removed as it was inserted");
         if block.split {
@@ -49,28 +49,32 @@ impl<K: StreamName> FreeSet<K> {
         }
     }
 
-    /// The blocks of the home that have `bytes`, the smallest first, and the one with the lowest
+    /// The blocks of the owner that have `bytes`, the smallest first, and the one with the lowest
     /// address among equals.
-    pub(super) fn fits(&self, home: Home<K>, bytes: u64) -> impl Iterator<Item = &FreeBlock<K>> {
-        let fits = self.blocks.range(FreeBlock::least(home, bytes)..);
-        fits.take_while(move |block| block.home == home)
+    pub(super) fn fits(
+        &self,
+        owner: StreamAndPool<K>,
+        bytes: u64,
+    ) -> impl Iterator<Item = &FreeBlockKey<K>> {
+        let fits = self.blocks.range(FreeBlockKey::least(owner, bytes)..);
+        fits.take_while(move |block| block.owner == owner)
     }
 
-    /// The blocks of the home that have less, the largest first.
+    /// The blocks of the owner that have less, the largest first.
     pub(super) fn too_small(
         &self,
-        home: Home<K>,
+        owner: StreamAndPool<K>,
         bytes: u64,
-    ) -> impl Iterator<Item = &FreeBlock<K>> {
-        let rest = self.blocks.range(..FreeBlock::least(home, bytes)).rev();
-        rest.take_while(move |block| block.home == home)
+    ) -> impl Iterator<Item = &FreeBlockKey<K>> {
+        let rest = self.blocks.range(..FreeBlockKey::least(owner, bytes)).rev();
+        rest.take_while(move |block| block.owner == owner)
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = &FreeBlock<K>> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = &FreeBlockKey<K>> {
         self.blocks.iter()
     }
 
-    /// How many free blocks are in segments that are partly in use, and their bytes.
+    /// The number of free blocks in segments that are partly in use, and their bytes.
     pub(super) fn split(&self) -> (u64, u64) {
         (self.split_blocks, self.split_bytes)
     }

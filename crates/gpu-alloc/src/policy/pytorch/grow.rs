@@ -1,10 +1,12 @@
 //! Memory from the source, when nothing that is kept will do.
 
-use super::size::Size;
-use super::{Pytorch, State};
-use crate::policy::certificate::Unable;
-use crate::policy::slab::Slot;
-use crate::policy::{AllocateError, Asked, Home, MemorySource, Policy, Refused, StreamName};
+use super::size::RequestSize;
+use super::{LinkedBlockState, Pytorch};
+use crate::policy::slab::SlabIndex;
+use crate::policy::source::Unable;
+use crate::policy::{
+    AllocateError, MemorySource, Policy, RequestKind, SourceDenial, StreamAndPool, StreamName,
+};
 
 impl<K: StreamName> Pytorch<K> {
     /// A free block from the source, in no set, after what may be released was, if need be.
@@ -12,55 +14,57 @@ impl<K: StreamName> Pytorch<K> {
         &mut self,
         source: &mut S,
         requested: u64,
-        size: Size,
-        home: Home<K>,
+        size: RequestSize,
+        owner: StreamAndPool<K>,
         before_release: impl FnOnce(&mut Self),
-    ) -> Result<Slot, AllocateError<S::Error>> {
+    ) -> Result<SlabIndex, AllocateError<S::Error>> {
         self.collect_old_segments(source);
         if let Some(rejected) = self.rejected(size) {
             self.statistics.num_oom_rejections += 1;
-            let report = self.out_of_memory(requested, size, home, rejected);
+            let report = self.out_of_memory(requested, size, owner, rejected);
             return Err(AllocateError::OutOfMemory(Box::new(report)));
         }
-        let mut outcome = self.grow(source, size, home)?;
-        if outcome.is_err() && self.release_oversize(source, size, home) {
-            outcome = self.grow(source, size, home)?;
+        let mut outcome = self.grow(source, size, owner)?;
+        if outcome.is_err() && self.release_oversize(source, size, owner) {
+            outcome = self.grow(source, size, owner)?;
         }
         if outcome.is_err() {
             before_release(self);
             self.release_cached(source);
             self.statistics.num_alloc_retries += 1;
-            outcome = self.grow(source, size, home)?;
+            outcome = self.grow(source, size, owner)?;
         }
         outcome.map_err(|refused| {
-            AllocateError::OutOfMemory(Box::new(self.out_of_memory(requested, size, home, refused)))
+            AllocateError::OutOfMemory(Box::new(
+                self.out_of_memory(requested, size, owner, refused),
+            ))
         })
     }
 
     /// The refusal of what would exceed the memory limit, where the options have it refused at once.
-    fn rejected(&self, size: Size) -> Option<Refused> {
+    fn rejected(&self, size: RequestSize) -> Option<SourceDenial> {
         let limit = self.memory_limit.filter(|_| self.sizes.options().throw_on_cudamalloc_oom())?;
         let bytes = self.sizes.segment(size);
         let reserved = self.statistics.reserved_bytes.all.current;
         let exceeds = reserved.saturating_add(bytes) > limit;
-        exceeds.then(|| Refused::by_limit(bytes, limit))
+        exceeds.then(|| SourceDenial::by_limit(bytes, limit))
     }
 
     /// Asks the source once for what a request needs; its refusal, or its failure as an error.
     fn grow<S: MemorySource>(
         &mut self,
         source: &mut S,
-        size: Size,
-        home: Home<K>,
-    ) -> Result<Result<Slot, Refused>, AllocateError<S::Error>> {
+        size: RequestSize,
+        owner: StreamAndPool<K>,
+    ) -> Result<Result<SlabIndex, SourceDenial>, AllocateError<S::Error>> {
         let outcome = match self.expandable.is_some().then(|| source.virtual_memory()) {
-            Some(Some(memory)) => self.expand(memory, size, home),
+            Some(Some(memory)) => self.expand(memory, size, owner),
             Some(None) => {
                 tracing::warn!("there is no virtual memory here: segments do not expand");
                 self.expandable = None;
-                self.new_segment(source, size, home)
+                self.new_segment(source, size, owner)
             }
-            None => self.new_segment(source, size, home),
+            None => self.new_segment(source, size, owner),
         };
         match outcome {
             Ok(slot) => Ok(Ok(slot)),
@@ -72,17 +76,18 @@ impl<K: StreamName> Pytorch<K> {
     fn new_segment<S: MemorySource>(
         &mut self,
         source: &mut S,
-        size: Size,
-        home: Home<K>,
-    ) -> Result<Slot, Unable<S::Error>> {
+        size: RequestSize,
+        owner: StreamAndPool<K>,
+    ) -> Result<SlabIndex, Unable<S::Error>> {
         let bytes = self.sizes.segment(size);
-        let address = source.allocate(bytes).map_err(Unable::to_get(Asked::Segment, bytes))?;
+        let address =
+            source.allocate(bytes).map_err(Unable::to_get(RequestKind::Segment, bytes))?;
         self.statistics.segment.increase(size.pool, 1);
         self.statistics.reserved_bytes.increase(size.pool, bytes);
         self.statistics.num_device_alloc += 1;
         if bytes >= self.sizes.max_split() {
             self.statistics.oversize_segments.increase(1);
         }
-        Ok(self.add_block((address, bytes), size.pool, home, (State::Free, None)))
+        Ok(self.add_block((address, bytes), size.pool, owner, (LinkedBlockState::Free, None)))
     }
 }

@@ -16,12 +16,12 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use self::expandable::Expandable;
-use self::free_set::{FreeBlock, FreeSet};
+use self::free_set::{FreeBlockKey, FreeSet};
 pub use self::options::{OptionsError, PytorchOptions};
-use self::size::{Size, Sizes};
-use super::pending::Pending;
-use super::slab::{Slab, Slot};
-use super::{Address, Block, Home, MemoryStats, Pool, PoolOf, StreamName};
+use self::size::{RequestSize, Sizes};
+use super::pending::PendingFrees;
+use super::slab::{Slab, SlabIndex};
+use super::{Address, Block, MemoryStats, Pool, PoolOf, StreamAndPool, StreamName};
 
 /// PyTorch's policy, with its options.
 ///
@@ -35,8 +35,9 @@ use super::{Address, Block, Home, MemoryStats, Pool, PoolOf, StreamName};
 /// hold nothing back, as whoever gets it next comes later in the same queue; a segment waits for
 /// them before it is released.
 ///
-/// Pools keep memory apart for graphs ([`Home::pool`]): it serves nobody else, and is not given back
-/// before [`end_pool`](crate::policy::Policy::end_pool), since a graph uses it whether or not anybody holds it.
+/// Pools keep memory apart for graphs ([`StreamAndPool::pool`]): it serves nobody else, and is not
+/// given back before [`end_pool`](crate::policy::Policy::end_pool), since a graph uses it whether or
+/// not anybody holds it.
 ///
 /// With expandable segments, each stream has a range of addresses for small requests and one for
 /// large ones, each larger than the device, into which pages are mapped as they are needed: of 2 MiB
@@ -46,32 +47,33 @@ use super::{Address, Block, Home, MemoryStats, Pool, PoolOf, StreamName};
 #[derive(Debug)]
 pub struct Pytorch<K> {
     sizes: Sizes,
-    blocks: Slab<Record<K>>,
+    blocks: Slab<LinkedBlock<K>>,
     small: FreeSet<K>,
     large: FreeSet<K>,
     /// The ranges of addresses that pages are mapped into; nothing where memory comes in segments.
     expandable: Option<Expandable<K>>,
-    pending: Pending<K>,
+    pending: PendingFrees<K>,
     /// The pools that are still in use. Their memory is not given back.
     pools: BTreeSet<PoolOf>,
     statistics: MemoryStats,
-    /// What may be taken from the source, as far as it was told.
+    /// The bytes that may be taken from the source, as far as it was told.
     memory_limit: Option<u64>,
-    /// How often large memory that is in no pool was looked for: the clock by which it ages.
+    /// The number of times that large memory which is in no pool was looked for: the clock by which
+    /// it ages.
     searches: u64,
 }
 
 /// A block, free or not. The blocks of a segment are linked in the order of their addresses.
 #[derive(Debug)]
-struct Record<K> {
+struct LinkedBlock<K> {
     address: Address,
     bytes: u64,
     requested: u64,
-    home: Home<K>,
+    owner: StreamAndPool<K>,
     pool: Pool,
-    state: State,
-    previous: Option<Slot>,
-    next: Option<Slot>,
+    state: LinkedBlockState,
+    previous: Option<SlabIndex>,
+    next: Option<SlabIndex>,
     /// The last use on `stream` of any byte since the segment came from the source. It only grows,
     /// through splits and merges, so it holds for owners before the last one, too.
     last_use: u64,
@@ -82,14 +84,14 @@ struct Record<K> {
     /// The first tick that found it free, if there was one.
     idle_since: Option<Duration>,
     /// The range of addresses that it is part of, if it is not part of a plain segment.
-    range: Option<Slot>,
+    range: Option<SlabIndex>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
+enum LinkedBlockState {
     Free,
     Allocated,
-    Pending,
+    PendingFrees,
     /// Addresses without memory.
     Unmapped,
 }
@@ -112,7 +114,7 @@ impl<K: StreamName> Pytorch<K> {
             small: FreeSet::default(),
             large: FreeSet::default(),
             expandable: expandable.then(|| Expandable::new(device_bytes)),
-            pending: Pending::default(),
+            pending: PendingFrees::default(),
             pools: BTreeSet::new(),
             statistics: MemoryStats { max_split_size, ..MemoryStats::default() },
             memory_limit: None,
@@ -128,7 +130,7 @@ impl<K: StreamName> Pytorch<K> {
         self.memory_limit = limit;
     }
 
-    /// What it has done and holds.
+    /// Its statistics.
     pub fn statistics(&self) -> &MemoryStats {
         &self.statistics
     }
@@ -159,9 +161,9 @@ impl<K: StreamName> Pytorch<K> {
 
     /// The free block that a request gets: the smallest that fits, the lowest among equals. One
     /// that could grow counts with what it could grow to.
-    fn best_fit(&mut self, size: Size, home: Home<K>) -> Option<FreeBlock<K>> {
-        self.searches += u64::from(size.pool == Pool::Large && home.pool.is_none());
-        let mut fits = self.free_set(size.pool).fits(home, size.rounded);
+    fn best_fit(&mut self, size: RequestSize, owner: StreamAndPool<K>) -> Option<FreeBlockKey<K>> {
+        self.searches += u64::from(size.pool == Pool::Large && owner.pool.is_none());
+        let mut fits = self.free_set(size.pool).fits(owner, size.rounded);
         let mut best = fits.next()?;
         if self.expandable.is_some() {
             for next in fits {
@@ -174,29 +176,33 @@ impl<K: StreamName> Pytorch<K> {
         self.sizes.suits(size, best.bytes).then_some(*best)
     }
 
-    fn free_block(&self, slot: Slot) -> FreeBlock<K> {
+    fn free_block(&self, slot: SlabIndex) -> FreeBlockKey<K> {
         let block = &self.blocks[slot];
         let in_segment = block.range.is_none();
         let split = in_segment && (block.previous.is_some() || block.next.is_some());
-        FreeBlock { home: block.home, bytes: block.bytes, address: block.address, slot, split }
+        FreeBlockKey { owner: block.owner, bytes: block.bytes, address: block.address, slot, split }
     }
 
     /// Puts a block that is free, or without memory, where it is found.
-    fn insert_idle(&mut self, slot: Slot) {
+    fn insert_idle(&mut self, slot: SlabIndex) {
         let entry = self.free_block(slot);
         self.blocks[slot].freed_at = self.searches;
-        let Record { pool, state, .. } = self.blocks[slot];
+        let LinkedBlock { pool, state, .. } = self.blocks[slot];
         match &mut self.expandable {
-            Some(expandable) if state == State::Unmapped => expandable.insert(pool, entry),
+            Some(expandable) if state == LinkedBlockState::Unmapped => {
+                expandable.insert(pool, entry)
+            }
             _ => self.free_set_mut(pool).insert(entry),
         }
     }
 
-    fn remove_idle(&mut self, slot: Slot) {
+    fn remove_idle(&mut self, slot: SlabIndex) {
         let entry = self.free_block(slot);
-        let Record { pool, state, .. } = self.blocks[slot];
+        let LinkedBlock { pool, state, .. } = self.blocks[slot];
         match &mut self.expandable {
-            Some(expandable) if state == State::Unmapped => expandable.remove(pool, entry),
+            Some(expandable) if state == LinkedBlockState::Unmapped => {
+                expandable.remove(pool, entry)
+            }
             _ => self.free_set_mut(pool).remove(entry),
         }
     }
@@ -206,14 +212,14 @@ impl<K: StreamName> Pytorch<K> {
         &mut self,
         (address, bytes): (Address, u64),
         pool: Pool,
-        home: Home<K>,
-        (state, range): (State, Option<Slot>),
-    ) -> Slot {
-        self.blocks.insert(Record {
+        owner: StreamAndPool<K>,
+        (state, range): (LinkedBlockState, Option<SlabIndex>),
+    ) -> SlabIndex {
+        self.blocks.insert(LinkedBlock {
             address,
             bytes,
             requested: 0,
-            home,
+            owner,
             pool,
             state,
             previous: None,
@@ -228,14 +234,14 @@ impl<K: StreamName> Pytorch<K> {
 
     /// Makes a free block that is in no set the program's: splits it if there is enough to spare,
     /// and counts it.
-    fn hand_out(&mut self, slot: Slot, requested: u64, size: Size) -> Block {
+    fn hand_out(&mut self, slot: SlabIndex, requested: u64, size: RequestSize) -> Block {
         let rest = self.blocks[slot].bytes - size.rounded;
         if self.sizes.splits(size, rest, self.blocks[slot].range.is_some()) {
             let rest = self.split(slot, size.rounded);
             self.insert_idle(rest);
         }
         let block = &mut self.blocks[slot];
-        block.state = State::Allocated;
+        block.state = LinkedBlockState::Allocated;
         block.requested = requested;
         block.idle_since = None;
         let (address, bytes, last_use) = (block.address, block.bytes, block.last_use);
@@ -249,9 +255,9 @@ impl<K: StreamName> Pytorch<K> {
     }
 
     /// Cuts a block after `bytes`; returns what follows, in the same state.
-    fn split(&mut self, slot: Slot, bytes: u64) -> Slot {
+    fn split(&mut self, slot: SlabIndex, bytes: u64) -> SlabIndex {
         let block = &mut self.blocks[slot];
-        let rest = Record {
+        let rest = LinkedBlock {
             address: Address(block.address.0 + bytes),
             bytes: block.bytes - bytes,
             requested: 0,
@@ -270,10 +276,10 @@ impl<K: StreamName> Pytorch<K> {
 
     /// Ends the wait of a freed block: it merges with its free neighbours and can be handed out
     /// again.
-    fn complete_free(&mut self, slot: Slot) {
+    fn complete_free(&mut self, slot: SlabIndex) {
         let block = &mut self.blocks[slot];
         let (pool, bytes, requested) = (block.pool, block.bytes, block.requested);
-        block.state = State::Free;
+        block.state = LinkedBlockState::Free;
         block.requested = 0;
         let slot = self.merge(slot);
         self.insert_idle(slot);
@@ -283,8 +289,8 @@ impl<K: StreamName> Pytorch<K> {
 
     /// Joins a block that is in no set with those neighbours that are in its state, and takes them
     /// from their set; returns what it is part of now.
-    fn merge(&mut self, slot: Slot) -> Slot {
-        let Record { state, previous, next, .. } = self.blocks[slot];
+    fn merge(&mut self, slot: SlabIndex) -> SlabIndex {
+        let LinkedBlock { state, previous, next, .. } = self.blocks[slot];
         if let Some(next) = next.filter(|next| self.blocks[*next].state == state) {
             self.remove_idle(next);
             self.absorb_next(slot);
@@ -300,7 +306,7 @@ impl<K: StreamName> Pytorch<K> {
     }
 
     /// Joins a block with the one that follows it in the segment.
-    fn absorb_next(&mut self, slot: Slot) {
+    fn absorb_next(&mut self, slot: SlabIndex) {
         let next = self.blocks[slot].next.expect("only a block that has a next one absorbs it");
         let next = self.blocks.remove(next);
         let block = &mut self.blocks[slot];
@@ -320,13 +326,13 @@ impl<K: StreamName> Pytorch<K> {
         self.statistics.inactive_split_bytes.settle(pool, bytes);
     }
 
-    /// The living pool that a home's memory is kept for, if it is.
-    fn keeper(&self, home: Home<K>) -> Option<PoolOf> {
-        home.pool.filter(|pool| self.pools.contains(pool))
+    /// The living pool that a owner's memory is kept for, if it is.
+    fn keeper(&self, owner: StreamAndPool<K>) -> Option<PoolOf> {
+        owner.pool.filter(|pool| self.pools.contains(pool))
     }
 
-    fn is_kept(&self, home: Home<K>) -> bool {
-        self.keeper(home).is_some()
+    fn is_kept(&self, owner: StreamAndPool<K>) -> bool {
+        self.keeper(owner).is_some()
     }
 }
 

@@ -3,34 +3,35 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use super::{Pytorch, Record, State};
+use super::{LinkedBlock, LinkedBlockState, Pytorch};
 use crate::policy::{
-    AllocateError, Block, ForeignBlock, Home, MemorySource, Policy, PoolId, StreamName,
+    AllocateError, Block, ForeignBlock, MemorySource, Policy, PoolId, StreamAndPool, StreamName,
 };
 
 impl<K: StreamName> Policy for Pytorch<K> {
     type Stream = K;
-    type Home = Home<K>;
+    type Owner = StreamAndPool<K>;
 
     fn allocate<S: MemorySource>(
         &mut self,
         source: &mut S,
         bytes: u64,
-        home: Home<K>,
+        owner: StreamAndPool<K>,
     ) -> Result<Block, AllocateError<S::Error>> {
-        self.allocate_with(source, bytes, home, |_| ())
+        self.allocate_with(source, bytes, owner, |_| ())
     }
 
     fn free(&mut self, block: Block, uses: &[(K, u64)]) -> Result<(), ForeignBlock> {
         let Block { slot, address, bytes, .. } = block;
-        let ours = |record: &Record<K>| {
-            record.state == State::Allocated && (record.address, record.bytes) == (address, bytes)
+        let ours = |record: &LinkedBlock<K>| {
+            record.state == LinkedBlockState::Allocated
+                && (record.address, record.bytes) == (address, bytes)
         };
         if !self.blocks.get(slot).is_some_and(ours) {
             return Err(ForeignBlock(block));
         }
         let record = &mut self.blocks[slot];
-        let (own, pool, bytes) = (record.home.stream, record.pool, record.bytes);
+        let (own, pool, bytes) = (record.owner.stream, record.pool, record.bytes);
         for (_, sequence) in uses.iter().filter(|(stream, _)| *stream == own) {
             record.last_use = record.last_use.max(*sequence);
         }
@@ -39,7 +40,7 @@ impl<K: StreamName> Policy for Pytorch<K> {
             self.statistics.oversize_allocations.decrease(1);
         }
         if self.pending.hold(slot, uses.iter().copied().filter(|(stream, _)| *stream != own)) {
-            self.blocks[slot].state = State::Pending;
+            self.blocks[slot].state = LinkedBlockState::PendingFrees;
         } else {
             self.complete_free(slot);
         }
@@ -74,12 +75,12 @@ impl<K: StreamName> Policy for Pytorch<K> {
 
     fn awaited_for_release(&self) -> impl Iterator<Item = (K, u64)> {
         self.releasable()
-            .map(|slot| (self.blocks[slot].home.stream, self.blocks[slot].last_use))
+            .map(|slot| (self.blocks[slot].owner.stream, self.blocks[slot].last_use))
             .filter(|(stream, last_use)| *last_use > self.pending.completed_on(*stream))
     }
 
     fn streams(&self) -> BTreeSet<K> {
-        let homes = self.blocks.iter().map(|block| block.home.stream);
+        let homes = self.blocks.iter().map(|block| block.owner.stream);
         homes.chain(self.pending.awaited().map(|(stream, _)| stream)).collect()
     }
 }
@@ -98,17 +99,17 @@ impl<K: StreamName> Pytorch<K> {
         &mut self,
         source: &mut S,
         bytes: u64,
-        home: Home<K>,
+        owner: StreamAndPool<K>,
         before_release: impl FnOnce(&mut Self),
     ) -> Result<Block, AllocateError<S::Error>> {
-        self.pools.extend(home.pool);
+        self.pools.extend(owner.pool);
         let size = self.sizes.of(bytes);
-        let slot = match self.best_fit(size, home) {
+        let slot = match self.best_fit(size, owner) {
             Some(free) => {
                 self.free_set_mut(size.pool).remove(free);
                 free.slot
             }
-            None => self.more_memory(source, bytes, size, home, before_release)?,
+            None => self.more_memory(source, bytes, size, owner, before_release)?,
         };
         Ok(self.hand_out(slot, bytes, size))
     }

@@ -2,12 +2,12 @@
 
 use std::ops;
 
-use crate::policy::certificate::Unable;
-use crate::policy::{Address, Asked, Physical, VirtualMemory};
+use crate::policy::source::Unable;
+use crate::policy::{Address, Physical, RequestKind, VirtualMemory};
 
 /// Reserved addresses, and which pages of them have memory.
 #[derive(Debug)]
-pub(super) struct Range {
+pub(super) struct ExpandableRange {
     address: Address,
     bytes: u64,
     page: u64,
@@ -15,17 +15,18 @@ pub(super) struct Range {
     pieces: Vec<Option<Physical>>,
 }
 
-impl Range {
+impl ExpandableRange {
     /// Reserves at least `bytes`, for pages of a size.
     pub(super) fn reserve<E>(
         memory: &mut dyn VirtualMemory<Error = E>,
         bytes: u64,
         page: u64,
-    ) -> Result<Range, Unable<E>> {
+    ) -> Result<ExpandableRange, Unable<E>> {
         let whole = bytes.checked_next_multiple_of(page);
         let bytes = whole.ok_or_else(|| Unable::no_addresses(bytes))?;
-        let address = memory.reserve(bytes).map_err(Unable::to_get(Asked::Addresses, bytes))?;
-        Ok(Range { address, bytes, page, pieces: Vec::new() })
+        let address =
+            memory.reserve(bytes).map_err(Unable::to_get(RequestKind::Addresses, bytes))?;
+        Ok(ExpandableRange { address, bytes, page, pieces: Vec::new() })
     }
 
     pub(super) fn addresses(&self) -> (Address, u64) {
@@ -56,7 +57,7 @@ impl Range {
                 Err(error) => {
                     self.destroy(memory, pages.start..page);
                     let given = (page - pages.start) as u64 * self.page;
-                    return Err(Unable::to_get(Asked::Memory, self.page)(error).after(given));
+                    return Err(Unable::to_get(RequestKind::Memory, self.page)(error).after(given));
                 }
             }
         }
@@ -65,12 +66,12 @@ impl Range {
             if let Err(error) = memory.map(self.address_of(page), piece, self.page) {
                 self.unmap_pages(memory, pages.start..page);
                 self.destroy(memory, pages);
-                return Err(Unable::to_get(Asked::Mapping, self.page)(error).after(mapped));
+                return Err(Unable::to_get(RequestKind::Mapping, self.page)(error).after(mapped));
             }
         }
         if let Err(error) = memory.set_access(address, mapped) {
             self.unmap(memory, address, mapped);
-            return Err(Unable::to_get(Asked::Mapping, mapped)(error).after(mapped));
+            return Err(Unable::to_get(RequestKind::Mapping, mapped)(error).after(mapped));
         }
         Ok(mapped)
     }
@@ -95,7 +96,7 @@ impl Range {
         (start < end).then(|| (Address(self.address.0 + start), end - start))
     }
 
-    /// How far from the beginning of its page an address is.
+    /// The distance of an address from the beginning of its page.
     pub(super) fn offset_in_page(&self, address: Address) -> u64 {
         (address.0 - self.address.0) % self.page
     }

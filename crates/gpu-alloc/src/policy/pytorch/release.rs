@@ -3,33 +3,33 @@
 
 use std::time::Duration;
 
-use super::size::Size;
-use super::{Pytorch, Record};
-use crate::policy::slab::Slot;
-use crate::policy::{Home, MemorySource, Pool, StreamName};
+use super::size::RequestSize;
+use super::{LinkedBlock, Pytorch};
+use crate::policy::slab::SlabIndex;
+use crate::policy::{MemorySource, Pool, StreamAndPool, StreamName};
 
 impl<K: StreamName> Pytorch<K> {
     /// The free blocks that are whole segments, or have whole pages in them, and that no pool keeps.
-    pub(super) fn releasable(&self) -> impl Iterator<Item = Slot> {
+    pub(super) fn releasable(&self) -> impl Iterator<Item = SlabIndex> {
         let free = self.small.iter().chain(self.large.iter()).map(|free| free.slot);
         free.filter(|slot| self.is_releasable(*slot))
     }
 
-    fn is_releasable(&self, slot: Slot) -> bool {
+    fn is_releasable(&self, slot: SlabIndex) -> bool {
         let block = &self.blocks[slot];
-        !self.is_kept(block.home)
+        !self.is_kept(block.owner)
             && (self.is_whole_segment(slot) || self.whole_pages(slot).is_some())
     }
 
-    fn is_whole_segment(&self, slot: Slot) -> bool {
-        let Record { range, previous, next, .. } = self.blocks[slot];
+    fn is_whole_segment(&self, slot: SlabIndex) -> bool {
+        let LinkedBlock { range, previous, next, .. } = self.blocks[slot];
         (range, previous, next) == (None, None, None)
     }
 
     /// Whether the own stream is done with a free block. Those of others were waited for.
-    pub(super) fn is_past(&self, slot: Slot) -> bool {
+    pub(super) fn is_past(&self, slot: SlabIndex) -> bool {
         let block = &self.blocks[slot];
-        block.last_use <= self.pending.completed_on(block.home.stream)
+        block.last_use <= self.pending.completed_on(block.owner.stream)
     }
 
     /// Gives back what was not used for as long as `idle`; returns the bytes.
@@ -43,7 +43,7 @@ impl<K: StreamName> Pytorch<K> {
         for slot in &unused {
             self.blocks[*slot].idle_since.get_or_insert(now);
         }
-        let is_old = |record: &Record<K>| {
+        let is_old = |record: &LinkedBlock<K>| {
             record.idle_since.is_some_and(|since| now.saturating_sub(since) >= idle)
         };
         self.release_segments(source, is_old) + self.release_pages(source, is_old)
@@ -53,7 +53,7 @@ impl<K: StreamName> Pytorch<K> {
     pub(super) fn release_segments<S: MemorySource>(
         &mut self,
         source: &mut S,
-        goes: impl Fn(&Record<K>) -> bool,
+        goes: impl Fn(&LinkedBlock<K>) -> bool,
     ) -> u64 {
         let unused = self.unused(|block| block.range.is_none() && goes(block));
         unused.into_iter().map(|slot| self.release_segment(source, slot)).sum()
@@ -63,7 +63,7 @@ impl<K: StreamName> Pytorch<K> {
     pub(super) fn release_pages<S: MemorySource>(
         &mut self,
         source: &mut S,
-        goes: impl Fn(&Record<K>) -> bool,
+        goes: impl Fn(&LinkedBlock<K>) -> bool,
     ) -> u64 {
         if self.expandable.is_none() {
             return 0;
@@ -75,15 +75,15 @@ impl<K: StreamName> Pytorch<K> {
         released
     }
 
-    /// What can be given back of the blocks of which something is true.
-    fn unused(&self, goes: impl Fn(&Record<K>) -> bool) -> Vec<Slot> {
+    /// The bytes that can be given back of the blocks of which something is true.
+    fn unused(&self, goes: impl Fn(&LinkedBlock<K>) -> bool) -> Vec<SlabIndex> {
         let unused = self.releasable().filter(|slot| goes(&self.blocks[*slot]));
         unused.filter(|slot| self.is_past(*slot)).collect()
     }
 
-    fn release_segment<S: MemorySource>(&mut self, source: &mut S, slot: Slot) -> u64 {
+    fn release_segment<S: MemorySource>(&mut self, source: &mut S, slot: SlabIndex) -> u64 {
         self.remove_idle(slot);
-        let Record { address, bytes, pool, .. } = self.blocks.remove(slot);
+        let LinkedBlock { address, bytes, pool, .. } = self.blocks.remove(slot);
         source.release(address, bytes);
         self.statistics.segment.decrease(pool, 1);
         self.statistics.reserved_bytes.decrease(pool, bytes);
@@ -99,21 +99,21 @@ impl<K: StreamName> Pytorch<K> {
     pub(super) fn release_oversize<S: MemorySource>(
         &mut self,
         source: &mut S,
-        size: Size,
-        home: Home<K>,
+        size: RequestSize,
+        owner: StreamAndPool<K>,
     ) -> bool {
         let max_split = self.sizes.max_split();
         let wanted = size.rounded.max(max_split);
-        let may_go = |slot: &Slot| {
+        let may_go = |slot: &SlabIndex| {
             self.is_whole_segment(*slot) && self.is_releasable(*slot) && self.is_past(*slot)
         };
         let set = self.free_set(size.pool);
-        let large = set.fits(home, wanted).next().map(|free| free.slot).filter(may_go);
+        let large = set.fits(owner, wanted).next().map(|free| free.slot).filter(may_go);
         if let Some(slot) = large {
             self.release_segment(source, slot);
             return true;
         }
-        let oversize = set.too_small(home, wanted).take_while(|free| free.bytes >= max_split);
+        let oversize = set.too_small(owner, wanted).take_while(|free| free.bytes >= max_split);
         let oversize: Vec<_> = oversize.map(|free| free.slot).filter(may_go).collect();
         let mut released = 0;
         for slot in oversize {
@@ -135,7 +135,7 @@ impl<K: StreamName> Pytorch<K> {
         let mut segments: Vec<_> = self
             .free_set(Pool::Large)
             .iter()
-            .filter(|free| free.home.pool.is_none() && self.is_whole_segment(free.slot))
+            .filter(|free| free.owner.pool.is_none() && self.is_whole_segment(free.slot))
             .map(|free| (free.slot, self.searches - self.blocks[free.slot].freed_at))
             .collect();
         let mut collected = 0;

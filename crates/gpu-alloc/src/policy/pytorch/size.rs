@@ -15,7 +15,7 @@ const OWN_SEGMENT: u64 = 10 << 20;
 /// Segments of their own are multiples of this: the granule in which the driver hands out memory.
 const SEGMENT_ROUNDING: u64 = 2 << 20;
 
-/// How requests become blocks, and blocks segments.
+/// The sizes of blocks for requests, and of segments for blocks.
 #[derive(Debug)]
 pub(super) struct Sizes {
     options: PytorchOptions,
@@ -23,16 +23,16 @@ pub(super) struct Sizes {
     large_segment: u64,
     /// Blocks from this size on are kept whole.
     max_split: u64,
-    /// What a block that is kept whole may be larger than the request.
+    /// The bytes by which a block that is kept whole may be larger than the request.
     non_split_rounding: u64,
 }
 
 /// A request, rounded and assigned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Size {
+pub(super) struct RequestSize {
     /// The bytes that a block must have.
     pub(super) rounded: u64,
-    /// Where it is looked for.
+    /// The kind of segment that it is looked for in.
     pub(super) pool: Pool,
 }
 
@@ -55,7 +55,7 @@ impl Sizes {
         self.max_split
     }
 
-    pub(super) fn of(&self, requested: u64) -> Size {
+    pub(super) fn of(&self, requested: u64) -> RequestSize {
         let requested = requested.max(1);
         let rounded = match self.options.divisions(requested) {
             divisions if divisions > 1 && requested > ROUNDING.saturating_mul(divisions) => {
@@ -63,11 +63,11 @@ impl Sizes {
             }
             _ => round_up(requested, ROUNDING),
         };
-        Size { rounded, pool: if rounded <= SMALL { Pool::Small } else { Pool::Large } }
+        RequestSize { rounded, pool: if rounded <= SMALL { Pool::Small } else { Pool::Large } }
     }
 
-    /// What to ask the source for when nothing that is kept fits.
-    pub(super) fn segment(&self, size: Size) -> u64 {
+    /// The size to ask the source for when nothing that is kept fits.
+    pub(super) fn segment(&self, size: RequestSize) -> u64 {
         match size.pool {
             Pool::Small => SMALL_SEGMENT,
             Pool::Large if size.rounded < OWN_SEGMENT => self.large_segment,
@@ -75,8 +75,8 @@ impl Sizes {
         }
     }
 
-    /// What a request takes of the source at addresses where there is nothing.
-    pub(super) fn fresh(&self, size: Size, is_expandable: bool) -> u64 {
+    /// The bytes that a request takes of the source at addresses where there is nothing.
+    pub(super) fn fresh(&self, size: RequestSize, is_expandable: bool) -> u64 {
         match is_expandable {
             true => round_up(size.rounded, self.page(size.pool)),
             false => self.segment(size),
@@ -93,12 +93,12 @@ impl Sizes {
 
     /// Whether a block may serve a request that it is large enough for: large blocks are kept for
     /// large requests, and not given to those that would waste much of them.
-    pub(super) fn suits(&self, size: Size, block: u64) -> bool {
+    pub(super) fn suits(&self, size: RequestSize, block: u64) -> bool {
         block <= self.largest_suitable(size)
     }
 
     /// The largest block that may serve a request.
-    pub(super) fn largest_suitable(&self, size: Size) -> u64 {
+    pub(super) fn largest_suitable(&self, size: RequestSize) -> u64 {
         match size.rounded < self.max_split {
             true => self.max_split - 1,
             false => size.rounded.saturating_add(self.non_split_rounding - 1),
@@ -106,7 +106,7 @@ impl Sizes {
     }
 
     /// Whether a block that is larger by `rest` is split, or handed out whole.
-    pub(super) fn splits(&self, size: Size, rest: u64, is_expandable: bool) -> bool {
+    pub(super) fn splits(&self, size: RequestSize, rest: u64, is_expandable: bool) -> bool {
         match size.pool {
             Pool::Large if !is_expandable => rest > SMALL && size.rounded < self.max_split,
             _ => rest >= ROUNDING,

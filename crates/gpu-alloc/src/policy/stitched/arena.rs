@@ -6,27 +6,27 @@ use std::ops::Range;
 use super::bins::Bins;
 use super::idle::IdlePages;
 use super::pages::PAGE;
-use crate::policy::slab::Slot;
-use crate::policy::{Home, Pool};
+use crate::policy::slab::SlabIndex;
+use crate::policy::{Pool, StreamAndPool};
 
-/// The number of an arena, and of its lane.
+/// The number of an arena, and of its stream cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct ArenaId {
-    pub(super) lane: u16,
+    pub(super) cache: u16,
     pub(super) index: u32,
 }
 
-/// The addresses that serve the small or the large requests of a home. Free memory moves between
+/// The addresses that serve the small or the large requests of a owner. Free memory moves between
 /// arenas a page or more at a time; in between, each keeps what is free for itself, so that whoever
 /// allocates on one stream waits for no other.
 #[derive(Debug)]
-pub(super) struct Arena<K> {
-    pub(super) home: Home<K>,
+pub(super) struct StreamArena<K> {
+    pub(super) owner: StreamAndPool<K>,
     pub(super) pool: Pool,
-    /// What can be handed out as it is.
-    pub(super) holes: Bins,
+    /// The free blocks that can be handed out as they are.
+    pub(super) free_blocks: Bins,
     /// The vacant spans by address.
-    pub(super) vacant: BTreeSet<(u64, Slot)>,
+    pub(super) vacant: BTreeSet<(u64, SlabIndex)>,
     pub(super) regions: Vec<Region>,
     /// The pages that nobody has held anything of since some tick.
     pub(super) idle: IdlePages<K>,
@@ -40,17 +40,17 @@ pub(super) struct Region {
     pub(super) address: u64,
     pub(super) bytes: u64,
     /// Its first span, which it keeps: the lower one of two stays when they are cut or joined.
-    pub(super) first: Slot,
-    /// What is mapped at each page, up to the last that ever had memory.
-    pieces: Vec<Option<Slot>>,
+    pub(super) first: SlabIndex,
+    /// The chunk that is mapped at each page, up to the last that ever had memory.
+    chunks: Vec<Option<SlabIndex>>,
 }
 
-impl<K> Arena<K> {
-    pub(super) fn new(home: Home<K>, pool: Pool) -> Self {
-        Arena {
-            home,
+impl<K> StreamArena<K> {
+    pub(super) fn new(owner: StreamAndPool<K>, pool: Pool) -> Self {
+        StreamArena {
+            owner,
             pool,
-            holes: Bins::default(),
+            free_blocks: Bins::default(),
             vacant: BTreeSet::new(),
             regions: Vec::new(),
             idle: IdlePages::default(),
@@ -58,9 +58,9 @@ impl<K> Arena<K> {
         }
     }
 
-    /// The piece of physical memory that is mapped at a page; the page must be in a region.
-    pub(super) fn piece_at(&self, page: u64) -> Option<Slot> {
-        self.region_of(page).piece_at(page)
+    /// The chunk of physical memory that is mapped at a page; the page must be in a region.
+    pub(super) fn chunk_at(&self, page: u64) -> Option<SlabIndex> {
+        self.region_of(page).chunk_at(page)
     }
 
     /// The region that a page is in; it must be in one.
@@ -70,32 +70,32 @@ impl<K> Arena<K> {
     }
 
     /// Notes what is mapped at `pages` pages from one on.
-    pub(super) fn set_pieces(&mut self, page: u64, pages: u64, piece: Option<Slot>) {
+    pub(super) fn set_chunks(&mut self, page: u64, pages: u64, chunk: Option<SlabIndex>) {
         self.idle.forget(page..page + pages);
         let region = self.regions.iter_mut().find(|region| region.holds(page));
         let region = region.expect("the page is in a region of the arena");
         let index = region.index(page);
         let end = index + pages as usize;
-        if region.pieces.len() < end {
-            region.pieces.resize(end, None);
+        if region.chunks.len() < end {
+            region.chunks.resize(end, None);
         }
-        region.pieces[index..end].fill(piece);
+        region.chunks[index..end].fill(chunk);
     }
 }
 
 impl Region {
-    pub(super) fn new(address: u64, bytes: u64, first: Slot) -> Region {
-        Region { address, bytes, first, pieces: Vec::new() }
+    pub(super) fn new(address: u64, bytes: u64, first: SlabIndex) -> Region {
+        Region { address, bytes, first, chunks: Vec::new() }
     }
 
-    /// The piece that is mapped at a page of the region.
-    pub(super) fn piece_at(&self, page: u64) -> Option<Slot> {
-        self.pieces.get(self.index(page)).copied().flatten()
+    /// The chunk that is mapped at a page of the region.
+    pub(super) fn chunk_at(&self, page: u64) -> Option<SlabIndex> {
+        self.chunks.get(self.index(page)).copied().flatten()
     }
 
-    /// Those of some mapped pages that pieces take which reach no further; they are in one run.
-    pub(super) fn whole_pieces(&self, pages: Range<u64>) -> Range<u64> {
-        let at = |index: usize| self.pieces.get(index).copied().flatten();
+    /// Those of some mapped pages that chunks take which reach no further; they are in one run.
+    pub(super) fn whole_chunks(&self, pages: Range<u64>) -> Range<u64> {
+        let at = |index: usize| self.chunks.get(index).copied().flatten();
         let [mut start, mut end] = [pages.start, pages.end].map(|page| self.index(page));
         let reaches_before = start.checked_sub(1).and_then(at).filter(|_| start < end);
         while start < end && at(start) == reaches_before {

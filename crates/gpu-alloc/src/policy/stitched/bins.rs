@@ -1,12 +1,12 @@
-//! The holes of an arena by size, found in a few steps.
+//! The free blocks of an arena by size, found in a few steps.
 //!
 //! Two levels, after M. Masmano and others, "TLSF: a new dynamic memory allocator for real-time
 //! systems" (ECRTS 2004): by power of two, and each power in 32 equal parts. A bitmap says which
-//! bins have holes; those of a bin are a list, the last freed first.
+//! bins have free blocks; those of a bin are a list, the last freed first.
 
-use super::span::Spans;
+use super::span::SpanTable;
 use crate::policy::StreamName;
-use crate::policy::slab::Slot;
+use crate::policy::slab::SlabIndex;
 
 /// Sizes are multiples of this.
 const UNIT: u64 = 512;
@@ -14,17 +14,18 @@ const UNIT: u64 = 512;
 const PARTS: u32 = 5;
 /// Enough for 2⁵⁵ bytes.
 const BINS: usize = 42 << PARTS;
-/// How many holes of a bin are looked at, so that a long list does not slow a request down.
+/// The number of free blocks of a bin that are looked at, so that a long list does not slow a request
+/// down.
 const LOOKED_AT: usize = 8;
 
 #[derive(Debug)]
 pub(super) struct Bins {
     occupied: [u64; BINS / 64],
-    first: Box<[Option<Slot>; BINS]>,
+    first: Box<[Option<SlabIndex>; BINS]>,
 }
 
 impl Bins {
-    pub(super) fn insert<K: StreamName>(&mut self, spans: &mut Spans<K>, slot: Slot) {
+    pub(super) fn insert<K: StreamName>(&mut self, spans: &mut SpanTable<K>, slot: SlabIndex) {
         let bin = bin_of(spans[slot].bytes);
         let first = self.first[bin].replace(slot);
         self.occupied[bin / 64] |= 1 << (bin % 64);
@@ -34,7 +35,7 @@ impl Bins {
         }
     }
 
-    pub(super) fn remove<K: StreamName>(&mut self, spans: &mut Spans<K>, slot: Slot) {
+    pub(super) fn remove<K: StreamName>(&mut self, spans: &mut SpanTable<K>, slot: SlabIndex) {
         let span = &spans[slot];
         let (before, after, bytes) = (span.smaller, span.larger, span.bytes);
         if let Some(after) = after {
@@ -51,18 +52,27 @@ impl Bins {
         }
     }
 
-    /// A hole of at least `bytes`: of about the smallest such, the smallest and then the lowest.
+    /// A free block of at least `bytes`: of about the smallest such, the smallest and then the lowest.
     #[inline]
-    pub(super) fn smallest<K: StreamName>(&self, spans: &Spans<K>, bytes: u64) -> Option<Slot> {
+    pub(super) fn smallest<K: StreamName>(
+        &self,
+        spans: &SpanTable<K>,
+        bytes: u64,
+    ) -> Option<SlabIndex> {
         let own = bin_of(bytes);
         self.smallest_in(spans, own, bytes)
             .or_else(|| self.smallest_in(spans, self.next_bin(own + 1)?, bytes))
     }
 
     #[inline]
-    fn smallest_in<K: StreamName>(&self, spans: &Spans<K>, bin: usize, bytes: u64) -> Option<Slot> {
-        let mut best: Option<(u64, u64, Slot)> = None;
-        for slot in self.holes(spans, bin).take(LOOKED_AT) {
+    fn smallest_in<K: StreamName>(
+        &self,
+        spans: &SpanTable<K>,
+        bin: usize,
+        bytes: u64,
+    ) -> Option<SlabIndex> {
+        let mut best: Option<(u64, u64, SlabIndex)> = None;
+        for slot in self.free_blocks(spans, bin).take(LOOKED_AT) {
             let span = &spans[slot];
             if span.bytes >= bytes
                 && best.is_none_or(|(b, a, _)| (span.bytes, span.address) < (b, a))
@@ -73,25 +83,26 @@ impl Bins {
         best.map(|(_, _, slot)| slot)
     }
 
-    /// All holes of at least `bytes`, in any order.
+    /// All free blocks of at least `bytes`, in any order.
     pub(super) fn all_at_least<'a, K: StreamName>(
         &'a self,
-        spans: &'a Spans<K>,
+        spans: &'a SpanTable<K>,
         bytes: u64,
-    ) -> impl Iterator<Item = Slot> + 'a {
-        let holes = self.bins_from(bin_of(bytes)).flat_map(|bin| self.holes(spans, bin));
-        holes.filter(move |slot| spans[*slot].bytes >= bytes)
+    ) -> impl Iterator<Item = SlabIndex> + 'a {
+        let free_blocks =
+            self.bins_from(bin_of(bytes)).flat_map(|bin| self.free_blocks(spans, bin));
+        free_blocks.filter(move |slot| spans[*slot].bytes >= bytes)
     }
 
-    fn holes<'a, K: StreamName>(
+    fn free_blocks<'a, K: StreamName>(
         &'a self,
-        spans: &'a Spans<K>,
+        spans: &'a SpanTable<K>,
         bin: usize,
-    ) -> impl Iterator<Item = Slot> + 'a {
+    ) -> impl Iterator<Item = SlabIndex> + 'a {
         std::iter::successors(self.first[bin], |slot| spans[*slot].larger)
     }
 
-    /// The bins that have holes, from one on.
+    /// The bins that have free blocks, from one on.
     fn bins_from(&self, from: usize) -> impl Iterator<Item = usize> + '_ {
         std::iter::successors(self.next_bin(from), |bin| self.next_bin(bin + 1))
     }

@@ -1,16 +1,19 @@
-//! What the stitching policy says when it cannot serve a request.
+//! The report of a request that the stitching policy could not serve.
 
 use std::collections::BTreeMap;
 
 use super::Stitched;
 use super::arena::ArenaId;
-use super::lane::pool_of;
+use super::chunk::PhysicalChunk;
+use super::movable::Movable;
 use super::pages::{PAGE, touched};
-use super::span::{Span, State};
-use crate::policy::slab::Slot;
+use super::placement;
+use super::span::{Span, SpanState};
+use super::stream_cache::pool_of;
+use crate::policy::slab::SlabIndex;
 use crate::policy::{
-    Address, Asked, Certificate, Home, KeptBy, OutOfMemoryReport, Place, PoolOf, Refused, Share,
-    StreamName,
+    Address, Certificate, ClosestPlace, OutOfMemoryReport, PoolOf, RequestKind, Retention,
+    SegmentUsage, SourceDenial, StreamAndPool, StreamName,
 };
 
 impl<K: StreamName> Stitched<K> {
@@ -18,22 +21,22 @@ impl<K: StreamName> Stitched<K> {
         &self,
         requested: u64,
         rounded: u64,
-        home: Home<K>,
-        refused: Refused,
+        owner: StreamAndPool<K>,
+        refused: SourceDenial,
     ) -> OutOfMemoryReport {
-        let is_kept = matches!(home.pool, Some(PoolOf::Graphs(_)));
+        let is_kept = matches!(owner.pool, Some(PoolOf::Graphs(_)));
         let pool = pool_of(rounded);
-        let arena = self.arena_of.get(&(home, pool)).copied();
-        let serving = arena.into_iter().flat_map(|arena| self.arenas_that_serve(arena));
+        let arena = self.heap.known_arena(owner, pool);
+        let serving = arena.into_iter().flat_map(|arena| self.heap.arenas_that_serve(arena));
         let runs = serving.flat_map(|id| self.free_runs(id).collect::<Vec<_>>());
         let free = |counts: &dyn Fn(ArenaId) -> bool| {
-            let free = self.spans.iter().filter(|span| span.is_at_hand());
+            let free = self.heap.caches.iter().filter(|span| span.is_at_hand());
             free.filter(|span| counts(span.arena)).map(|span| span.bytes).sum()
         };
         // All that nobody holds serves any request, unless it is kept.
-        let is_elsewhere = |id| is_kept && !self.is_kept(id);
+        let is_elsewhere = |id| is_kept && !self.heap.is_kept(id);
         let place = arena
-            .filter(|_| refused.asked != Asked::Total)
+            .filter(|_| refused.kind != RequestKind::Total)
             .and_then(|arena| self.closest(arena, rounded, refused));
         let statistics = self.statistics();
         let allocated = statistics.allocated_bytes.all.current;
@@ -45,76 +48,82 @@ impl<K: StreamName> Stitched<K> {
             largest_suitable: u64::MAX,
             allocated,
             pending: statistics.active_bytes.all.current - allocated,
-            reserved: self.pages * PAGE,
+            reserved: self.mapper.chunks.pages() * PAGE,
             largest_free_block: runs.max().unwrap_or(0),
             cached_for_other_streams: free(&is_elsewhere),
-            kept_for_graphs: free(&|id| self.is_kept(id)),
+            kept_for_graphs: free(&|id| self.heap.is_kept(id)),
             kept_for_pools: 0,
             takes_any: !is_kept,
-            certificate: Certificate { refused, place, shares: self.shares() },
+            certificate: Certificate { denial: refused, place, usages: self.usages() },
         }
     }
 
     /// The place that came closest.
-    fn closest(&self, arena: ArenaId, bytes: u64, refused: Refused) -> Option<Place> {
-        let (owner, place) = self.best_place(arena, bytes)?;
+    fn closest(&self, arena: ArenaId, bytes: u64, refused: SourceDenial) -> Option<ClosestPlace> {
+        let (owner, place) = placement::best_place(&self.heap, arena, bytes)?;
         let pages = touched(place.address, place.address + bytes);
-        Some(Place {
+        let chunks = &self.mapper.chunks;
+        let supply = Movable::of(&self.heap, chunks, owner, &pages, true);
+        Some(ClosestPlace {
             address: Address(place.address),
             page_bytes: PAGE,
             pages: pages.end - pages.start,
             missing: place.missing,
-            supply: self.supply_at(owner, place, bytes) + refused.given / PAGE,
+            supply: supply.pages() + refused.given / PAGE,
         })
     }
 
-    /// Each piece of physical memory, those that are mapped nowhere first.
-    pub(super) fn shares(&self) -> Vec<Share> {
-        let share = |(slot, piece): (Slot, &super::Piece)| {
-            let address = piece.home.map(|(_, page)| Address(page * PAGE));
-            let kept_by = KeptBy::Nobody;
-            (slot, Share { address, bytes: piece.bytes(), held: 0, waiting: 0, kept_by })
+    /// Each chunk of physical memory, those that are mapped nowhere first.
+    pub(super) fn usages(&self) -> Vec<SegmentUsage> {
+        let usage = |(slot, chunk): (SlabIndex, &PhysicalChunk)| {
+            let address = chunk.mapped_at.map(|(_, page)| Address(page * PAGE));
+            let retention = Retention::None;
+            (slot, SegmentUsage { address, bytes: chunk.bytes(), held: 0, waiting: 0, retention })
         };
-        let mut shares: BTreeMap<_, _> = self.pieces.entries().map(share).collect();
-        for arena in self.arena_ids() {
-            for region in &self.arena(arena).regions {
-                for (slot, span) in self.spans.from(region.first) {
-                    self.claim(arena, slot, span, &mut shares);
+        let mut usages: BTreeMap<_, _> = self.mapper.chunks.entries().map(usage).collect();
+        for arena in self.heap.arena_ids() {
+            for region in &self.heap.arena(arena).regions {
+                for (slot, span) in self.heap.caches.from(region.first) {
+                    self.claim(arena, slot, span, &mut usages);
                 }
             }
         }
-        let mut shares: Vec<_> = shares.into_values().collect();
-        shares.sort_unstable_by_key(|share| share.address);
-        shares
+        let mut usages: Vec<_> = usages.into_values().collect();
+        usages.sort_unstable_by_key(|usage| usage.address);
+        usages
     }
 
-    /// Counts a span in the pieces that it reaches into.
+    /// Counts a span in the chunks that it reaches into.
     fn claim(
         &self,
         arena: ArenaId,
-        slot: Slot,
+        slot: SlabIndex,
         span: &Span<K>,
-        shares: &mut BTreeMap<Slot, Share>,
+        usages: &mut BTreeMap<SlabIndex, SegmentUsage>,
     ) {
-        let kept_by = match span.state {
-            State::Vacant | State::Stale | State::Unused => return,
-            _ if self.is_kept(arena) => KeptBy::Graphs,
-            State::Held | State::Waiting => KeptBy::Holders,
-            State::Quarantined | State::Fresh | State::Hole if !self.is_over(slot) => KeptBy::Work,
-            State::Quarantined | State::Fresh | State::Hole => KeptBy::Nobody,
+        let retention = match span.state {
+            SpanState::Vacant | SpanState::Stale | SpanState::Unused => return,
+            _ if self.heap.is_kept(arena) => Retention::Graphs,
+            SpanState::Held | SpanState::Waiting => Retention::Allocations,
+            SpanState::Quarantined | SpanState::Fresh | SpanState::Free
+                if !self.heap.is_over(slot) =>
+            {
+                Retention::Work
+            }
+            SpanState::Quarantined | SpanState::Fresh | SpanState::Free => Retention::None,
         };
         let mut from = span.address;
         while from < span.end() {
-            let piece = self.arena(arena).piece_at(from / PAGE).expect("the page is mapped");
-            let share = shares.get_mut(&piece).expect("the pieces of the pages are known");
-            let start = share.address.map_or(from, |address| address.0);
-            let to = span.end().min(start + share.bytes);
+            let chunk = self.heap.arena(arena).chunk_at(from / PAGE).expect("the page is mapped");
+            let usage = usages.get_mut(&chunk).expect("the chunks of the pages are known");
+            let start = usage.address.map_or(from, |address| address.0);
+            let to = span.end().min(start + usage.bytes);
             match span.state {
-                State::Held => share.held += to - from,
-                State::Waiting => share.waiting += to - from,
+                SpanState::Held => usage.held += to - from,
+                SpanState::Waiting => usage.waiting += to - from,
                 _ => {}
             }
-            share.kept_by = share.kept_by.max(kept_by);
+            usage.retention = usage.retention.max(retention);
             from = to;
         }
     }

@@ -1,27 +1,23 @@
-//! Gives back memory that nobody has used for some time.
+//! Since when pages are idle.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::Stitched;
-use super::arena::ArenaId;
-use super::pages::PAGE;
-use crate::policy::slab::Slot;
-use crate::policy::{MemorySource, StreamName};
+use crate::policy::StreamName;
 
 /// The pages of an arena that were free at a tick and handed out to nobody since. There are none
 /// where nobody makes ticks.
 #[derive(Debug)]
-pub(super) struct IdlePages<K>(BTreeMap<u64, Idle<K>>);
+pub(super) struct IdlePages<K>(BTreeMap<u64, IdlePage<K>>);
 
 /// Since when a page is idle.
 #[derive(Debug)]
-struct Idle<K> {
+struct IdlePage<K> {
     since: Duration,
-    /// The work before that tick that may have used it. Its hole knows of later work as well, by
-    /// whoever held other parts of the hole since.
+    /// The work before that tick that may have used it. Its free block knows of later work as well, by
+    /// whoever held other parts of the free block since.
     uses: Arc<[(K, u64)]>,
 }
 
@@ -36,6 +32,26 @@ impl<K> IdlePages<K> {
 }
 
 impl<K: StreamName> IdlePages<K> {
+    /// Notes that pages are free at a tick, after work that may have used them.
+    pub(super) fn note(&mut self, pages: Range<u64>, now: Duration, uses: &Arc<[(K, u64)]>) {
+        for page in pages {
+            self.0.entry(page).or_insert_with(|| IdlePage { since: now, uses: Arc::clone(uses) });
+        }
+    }
+
+    /// Whether a page was idle for as long as `idle`, and all work that may have used it before is
+    /// over.
+    pub(super) fn is_old(
+        &self,
+        page: u64,
+        (now, idle): (Duration, Duration),
+        is_over: impl Fn(&(K, u64)) -> bool,
+    ) -> bool {
+        self.0.get(&page).is_some_and(|page| {
+            now.saturating_sub(page.since) >= idle && page.uses.iter().all(is_over)
+        })
+    }
+
     /// Forgets the uses on a stream, which are over.
     pub(super) fn forget_stream(&mut self, stream: K) {
         for page in self.0.values_mut() {
@@ -53,74 +69,20 @@ impl<K> Default for IdlePages<K> {
     }
 }
 
-impl<K: StreamName> Stitched<K> {
-    /// Gives back every piece that was idle for as long as `idle`, and whose uses are over; returns
-    /// the bytes.
-    pub(super) fn trim<S: MemorySource>(
-        &mut self,
-        source: &mut S,
-        now: Duration,
-        idle: Duration,
-    ) -> u64 {
-        self.join_fresh();
-        self.end_quarantine();
-        if self.pages == 0 {
-            return 0;
-        }
-        self.unmap_stale(source, usize::MAX);
-        let free: Vec<_> = self.free_pieces().filter(|(_, _, pages)| !pages.is_empty()).collect();
-        for (arena, hole, pages) in free {
-            self.note_idle(arena, hole, pages.clone(), now);
-            // The last of a hole go first: what is left of it before them keeps its slot.
-            for run in self.old_runs(arena, pages, now, idle).into_iter().rev() {
-                self.unmap_pieces(source, arena, hole, run);
-            }
-        }
-        let released = self.destroy_spare(source);
-        if released > 0 {
-            self.add_up();
-            // Nobody has held more for as long as that.
-            self.most_held = self.most_held.min(self.pages * PAGE).max(self.held());
-        }
-        released
-    }
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-    fn note_idle(&mut self, arena: ArenaId, hole: Slot, pages: Range<u64>, now: Duration) {
-        let uses: Arc<[_]> = self.spans[hole].uses.all(self.stream_of(arena)).collect();
-        let idle = &mut self.arena_mut(arena).idle.0;
-        for page in pages {
-            idle.entry(page).or_insert_with(|| Idle { since: now, uses: Arc::clone(&uses) });
-        }
-    }
-
-    /// Runs of whole pieces that were idle for long enough.
-    fn old_runs(
-        &self,
-        arena: ArenaId,
-        pages: Range<u64>,
-        now: Duration,
-        idle: Duration,
-    ) -> Vec<Range<u64>> {
-        let known = &self.arena(arena).idle.0;
-        let is_old = |page: u64| {
-            known.get(&page).is_some_and(|page| {
-                let is_over = |(stream, last): &(K, u64)| self.has_completed(*stream, *last);
-                now.saturating_sub(page.since) >= idle && page.uses.iter().all(is_over)
-            })
-        };
-        let mut runs: Vec<Range<u64>> = Vec::new();
-        let mut start = pages.start;
-        while start < pages.end {
-            let piece = self.arena(arena).piece_at(start).expect("a hole is mapped throughout");
-            let end = start + self.pieces[piece].pages;
-            if (start..end).all(is_old) {
-                match runs.last_mut().filter(|run| run.end == start) {
-                    Some(run) => run.end = end,
-                    None => runs.push(start..end),
-                }
-            }
-            start = end;
-        }
-        runs
+    #[test]
+    fn a_page_is_old_when_it_was_idle_long_enough_and_its_uses_are_over() {
+        let at = Duration::from_secs;
+        let mut idle = IdlePages::<u8>::default();
+        idle.note(3..5, at(10), &[(7, 1)].into());
+        idle.note(4..6, at(20), &[(8, 1)].into());
+        let is_old = |idle: &IdlePages<u8>, page| idle.is_old(page, (at(25), at(10)), |_| true);
+        assert_eq!([3, 4, 5, 6].map(|page| is_old(&idle, page)), [true, true, false, false]);
+        assert!(!idle.is_old(3, (at(25), at(10)), |(stream, _)| *stream != 7));
+        idle.forget(4..9);
+        assert_eq!([3, 4].map(|page| is_old(&idle, page)), [true, false]);
     }
 }

@@ -1,61 +1,63 @@
 //! Device memory stitched together from pages: Sluice's own policy.
+//!
+//! [`Stitched`] is composed of parts that own their state:
+//!
+//! - `heap`: spans of addresses in every state, in arenas by stream and pool. Those of a stream are
+//!   in its cache (`stream_cache`, all of them in `cache_table`), which can be lent.
+//! - `mapper`: the chunks of physical memory (`chunk`), what is mapped, and old mappings (`stale`).
+//!   Chunks for a place come from a `supply`, which makes them or takes `movable` ones.
+//! - `quarantine`: freed memory that other streams used, kept back for a while.
+//! - `accounts`: what is held and was held at most.
+//!
+//! `requests` finds memory for what no free block of the stream serves, with `placement` to choose
+//! among places; `release` gives memory back, `certificate` and `snapshot`
+//! tell of it.
 
+mod accounts;
 mod arena;
 mod bins;
+mod cache_table;
 mod certificate;
-mod gone;
+mod chunk;
+mod heap;
 mod idle;
-mod lane;
-mod lanes;
+#[cfg(test)]
+mod made_up_source;
+mod mapper;
 mod movable;
 mod pages;
-mod piece;
-mod place;
+mod placement;
 mod policy;
 mod quarantine;
-mod reclaim;
 mod release;
+mod requests;
 mod snapshot;
 mod span;
-mod stitch;
+mod stale;
+mod stream_cache;
 mod supply;
 
-pub use self::lane::Lane;
+pub use self::stream_cache::StreamCache;
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
-
-use self::arena::{Arena, ArenaId};
-use self::lane::{SHARED, pool_of};
-use self::lanes::Lanes;
-use self::pages::PAGE;
-use self::piece::Piece;
+use self::accounts::Accounts;
+use self::arena::ArenaId;
+use self::heap::SpanHeap;
+use self::mapper::Mapper;
 use self::quarantine::Quarantine;
-use self::span::State;
-use super::pending::Pending;
-use super::slab::{Slab, Slot};
-use super::tally::{Tally, slack};
-use super::{Block, Home, MemoryStats, Pool, PoolOf, StreamName};
-
-/// The calls to the driver that each page is worth at all times: to make it, to map it, and then one
-/// more.
-const CALLS_DUE_PER_PAGE: u64 = 3;
-/// A call is due for so many requests and frees besides.
-const OPERATIONS_PER_CALL_DUE: u64 = 1000;
-/// So many bytes there may be besides what was held, however little that was: each stream has some
-/// pages of its own then, and need not borrow another's.
-const LEAST_SPARE: u64 = 32 << 20;
-/// So many calls beyond those cost more than a page is worth.
-const CALLS_FOR_A_PAGE: u64 = 32;
+use self::span::SpanState;
+use self::stream_cache::{SHARED, pool_of};
+use super::slab::SlabIndex;
+use super::{Block, MemoryStats, StreamName};
 
 /// Sluice's own policy: physical pages of 2 MiB that are put where addresses are free.
 ///
-/// A request takes a hole, free memory with addresses in one piece, if its stream has one that is
+/// A request takes a free block, free memory with addresses in one chunk, if its stream has one that is
 /// large enough. If not, free pages from elsewhere are mapped where some are missing. So what is
 /// free is of use wherever it is, and memory is lost only in pages that are partly held.
 ///
 /// # Physical memory
-/// It comes in pieces of some pages, as a call to the driver costs the same for one page and for
-/// many. A piece moves when all of it is free. It is mapped at its new place at once, while the old
+/// It comes in chunks of some pages, as a call to the driver costs the same for one page and for
+/// many. A chunk moves when all of it is free. It is mapped at its new place at once, while the old
 /// mapping stays: two places may show the same memory. The old one goes once the work that used it
 /// there is known to be over. New pages are made as long as all memory is little more than what was
 /// ever held at once (2 %); beyond that, pages move first. Where they never cease to move, there may be
@@ -73,275 +75,121 @@ const CALLS_FOR_A_PAGE: u64 = 32;
 /// move between streams only where a stream would have to be given new ones otherwise.
 ///
 /// # Pools
-/// They keep memory apart ([`Home::pool`]). That of graphs does not move, serves nobody else, is not
-/// given back before [`end_pool`](super::Policy::end_pool), and is handed out again only when no
-/// other stream uses it any more, as captured work cannot wait for work that runs. That of a part of
-/// a program moves within its pool, and goes back to the source as all other does. Once the source
-/// refuses, what is free of it serves everybody, and those in the pool get what is free elsewhere.
+/// They keep memory apart ([`StreamAndPool::pool`]). That of graphs does not move, serves nobody
+/// else, is not given back before [`end_pool`](super::Policy::end_pool), and is handed out again only
+/// when no other stream uses it any more, as captured work cannot wait for work that runs. That of a
+/// part of a program moves within its pool, and goes back to the source as all other does. Once the
+/// source refuses, what is free of it serves everybody, and those in the pool get what is free
+/// elsewhere.
 #[derive(Debug)]
 pub struct Stitched<K> {
-    /// All spans, by lane.
-    spans: Lanes<K>,
-    arena_of: BTreeMap<(Home<K>, Pool), ArenaId>,
-    /// Arenas without a home.
-    retired: Vec<ArenaId>,
-    pieces: Slab<Piece>,
-    /// Pieces that are mapped nowhere, of no use to anybody before.
-    spare: Vec<Slot>,
-    /// Mappings that pieces have left, oldest first, by span and address.
-    stale: VecDeque<(Slot, u64)>,
-    /// The pools that are still in use.
-    pools: BTreeSet<PoolOf>,
-    /// Memory of graphs that was freed and waits for work on other streams, and how far each stream
-    /// is known to have come.
-    pending: Pending<K>,
+    heap: SpanHeap<K>,
+    mapper: Mapper,
     /// Memory that was freed lately while other streams used it.
     quarantine: Quarantine,
-    /// Whether any stream came on since old mappings were looked at.
-    has_news: bool,
-    /// All pages that were made and not given back.
-    pages: u64,
-    /// The calls to the driver that made, mapped and unmapped memory.
-    calls: u64,
-    /// The most bytes that were ever held at once.
-    most_held: u64,
-    /// Counts requests and frees, to tell what was freed first.
-    operations: u64,
-    /// What was counted by all, but for what the lanes have counted since.
-    statistics: MemoryStats,
+    accounts: Accounts,
 }
 
 impl<K: StreamName> Stitched<K> {
     /// A policy that has no memory yet.
     pub fn new() -> Self {
         Stitched {
-            spans: Lanes::default(),
-            arena_of: BTreeMap::new(),
-            retired: Vec::new(),
-            pieces: Slab::default(),
-            spare: Vec::new(),
-            stale: VecDeque::new(),
-            pools: BTreeSet::new(),
-            pending: Pending::default(),
+            heap: SpanHeap::default(),
+            mapper: Mapper::default(),
             quarantine: Quarantine::default(),
-            has_news: false,
-            pages: 0,
-            calls: 0,
-            most_held: 0,
-            operations: 0,
-            statistics: MemoryStats::default(),
+            accounts: Accounts::default(),
         }
     }
 
-    /// What it has done and holds.
+    /// Its statistics.
     pub fn statistics(&self) -> MemoryStats {
-        let mut statistics = self.statistics.clone();
-        self.spans.lanes().for_each(|lane| lane.tally.add_to(&mut statistics));
+        let mut statistics = self.accounts.statistics(&self.heap.caches);
+        self.mapper.add_to(&mut statistics);
         statistics
     }
 
     /// Sets every peak to the current value.
     pub fn reset_peak_statistics(&mut self) {
-        self.add_up();
-        self.statistics.reset_peak();
+        self.accounts.reset_peak(&mut self.heap.caches);
+        self.mapper.reset_peak();
     }
 
     /// Sets the totals of what was added and taken away, and all counts, to zero.
     pub fn reset_accumulated_statistics(&mut self) {
-        self.add_up();
-        self.statistics.reset_accumulated();
+        self.accounts.reset_accumulated(&mut self.heap.caches);
+        self.mapper.reset_accumulated();
     }
 
-    fn arena(&self, arena: ArenaId) -> &Arena<K> {
-        self.spans.arena(arena)
-    }
-
-    fn arena_mut(&mut self, arena: ArenaId) -> &mut Arena<K> {
-        self.spans.arena_mut(arena)
-    }
-
-    fn arena_ids(&self) -> impl Iterator<Item = ArenaId> {
-        self.spans.arena_ids()
-    }
-
-    fn stream_of(&self, arena: ArenaId) -> K {
-        self.arena(arena).home.stream
-    }
-
-    /// The arena for a home's requests of a kind, made at the first.
-    fn arena_for(&mut self, home: Home<K>, pool: Pool) -> ArenaId {
-        // It lives again, if it had ended.
-        self.pools.extend(home.pool);
-        if let Some(id) = self.arena_of.get(&(home, pool)) {
-            return *id;
-        }
-        if home.pool.is_none() {
-            self.welcome(home.stream);
-            return self.arena_of[&(home, pool)];
-        }
-        let id = self.shared_arena(Arena::new(home, pool));
-        self.arena_of.insert((home, pool), id);
-        id
-    }
-
-    /// Puts an arena into the shared lane.
-    fn shared_arena(&mut self, arena: Arena<K>) -> ArenaId {
-        if let Some(id) = self.retired.pop() {
-            *self.arena_mut(id) = arena;
-            return id;
-        }
-        let shared = self.spans.lane_mut(SHARED);
-        shared.arenas.push(arena);
-        shared.id(shared.arenas.len() as u32 - 1)
-    }
-
-    /// The living pool that an arena's memory belongs to. Until memory is short, it serves nobody
-    /// else.
-    fn pool_in_use(&self, arena: ArenaId) -> Option<PoolOf> {
-        self.arena(arena).home.pool.filter(|pool| self.pools.contains(pool))
-    }
-
-    /// Whether an arena's memory must stay where it is, whoever holds it.
-    fn is_kept(&self, arena: ArenaId) -> bool {
-        matches!(self.pool_in_use(arena), Some(PoolOf::Graphs(_)))
-    }
-
-    fn has_completed(&self, stream: K, sequence: u64) -> bool {
-        self.pending.completed_on(stream) >= sequence
-    }
-
-    /// Lists a free span that was in no list, joined with neighbours in the same state.
-    fn settle(&mut self, slot: Slot) -> Slot {
-        self.spans.lane_mut(slot.lane()).settle(slot)
-    }
-
-    fn list(&mut self, slot: Slot) {
-        self.spans.lane_mut(slot.lane()).list(slot);
-    }
-
-    fn unlist(&mut self, slot: Slot) {
-        self.spans.lane_mut(slot.lane()).unlist(slot);
-    }
-
-    /// Cuts the range out of a listed span; the middle is in no list.
-    fn cut_out(&mut self, slot: Slot, start: u64, end: u64) -> Slot {
-        self.spans.lane_mut(slot.lane()).cut_out(slot, start, end)
-    }
-
-    fn hole_for(&self, arena: ArenaId, bytes: u64) -> Option<(Slot, u64)> {
-        self.spans.lane(arena.lane.into()).hole_for(arena, bytes)
-    }
-
-    /// Joins a span with the one that follows it.
-    fn join_next(&mut self, slot: Slot) {
-        self.spans.lane_mut(slot.lane()).spans.join_next(slot);
-    }
-
-    /// Joins what was freed last with its neighbours, in all lanes.
-    fn join_fresh(&mut self) {
-        self.spans.lanes_mut().for_each(Lane::join_fresh);
-    }
-
-    /// Hands out `bytes` of a hole at an address, for a request of an arena.
+    /// Hands out `bytes` of a free block at an address, for a request of an arena.
     fn hand_out(
         &mut self,
-        (hole, address): (Slot, u64),
+        (free_block, address): (SlabIndex, u64),
         bytes: u64,
         requested: u64,
         holder: ArenaId,
     ) -> Block {
-        let pool = self.arena(holder).pool;
-        let lane = self.spans.lane_mut(hole.lane());
-        let is_counted = lane.number() != SHARED && lane.tally.take(pool, bytes, requested);
-        let mut block = lane.hand_out((hole, address), bytes, requested, holder);
+        let pool = self.heap.arena(holder).pool;
+        let cache = self.heap.caches.cache_mut(free_block.slab());
+        let is_counted = cache.number() != SHARED && cache.local_stats.take(pool, bytes, requested);
+        let mut block = cache.hand_out((free_block, address), bytes, requested, holder);
         if !is_counted {
-            self.add_up();
-            self.statistics.count_allocation(pool, bytes, requested);
-            self.balance(hole.lane());
+            let caches = &mut self.heap.caches;
+            self.accounts.count_allocation(caches, free_block.slab(), (pool, bytes, requested));
         }
-        let span = &self.spans[block.slot];
+        let span = &self.heap.caches[block.slot];
         if span.arena != holder {
             block.is_shared = true;
-            block.last_use = span.uses.on(self.stream_of(span.arena), self.stream_of(holder));
+            let (own, holding) = (self.heap.stream_of(span.arena), self.heap.stream_of(holder));
+            block.last_use = span.uses.on(own, holding);
         }
         block
     }
 
-    /// Adds up what the lanes have counted. Until they have [credit](Stitched::balance) again, they
-    /// count no request.
-    fn add_up(&mut self) {
-        for lane in self.spans.lanes_mut() {
-            let tally = std::mem::take(&mut lane.tally);
-            lane.is_active |= tally.has_counted();
-            tally.add_to(&mut self.statistics);
+    /// Ends the wait of freed memory of the shared cache for its uses, if there was one. If its pool
+    /// has ended since, graphs used it, too.
+    fn complete_free(&mut self, slot: SlabIndex) {
+        let clock = self.heap.clock;
+        let StreamCache { spans, arenas, .. } = self.heap.caches.cache_mut(slot.slab());
+        let span = &mut spans[slot];
+        let arena = &arenas[span.arena.index as usize];
+        for (stream, last) in &arena.uses_of_graphs {
+            span.uses.add(arena.owner.stream, *stream, *last);
+        }
+        span.freed = clock;
+        let (bytes, requested) = (span.bytes, std::mem::take(&mut span.requested));
+        self.accounts.counted_mut().count_free_completed(pool_of(bytes), bytes, requested);
+        self.make_available(slot);
+    }
+
+    /// Keeps a freed span back if other streams have used it than its own and its holder's, who
+    /// would not wait, and makes it a free block otherwise. The oldest go where there are too many.
+    fn make_available(&mut self, slot: SlabIndex) {
+        let span = &self.heap.caches[slot];
+        let holder = self.heap.stream_of(span.holder);
+        if span.uses.others().all(|(stream, _)| stream == holder) {
+            self.heap.make_free_block(slot);
+            return;
+        }
+        let span = &mut self.heap.caches[slot];
+        span.state = SpanState::Quarantined;
+        self.quarantine.push(slot, span.bytes);
+        while let Some(oldest) = self.quarantine.pop_surplus(self.accounts.most_held()) {
+            self.heap.make_free_block(oldest);
         }
     }
 
-    /// Gives the lanes what is left below all peaks: half of it to the one that needed it last, and
-    /// equal parts of the rest to those others that were in use since. Where little is left, it would
-    /// be lost on idle ones, and those in use would take it from each other for ever.
-    /// They must have been added up before.
-    fn balance(&mut self, needy: usize) {
-        let held = self.statistics.allocated_bytes.all.current;
-        self.most_held = self.most_held.max(held);
-        let mut slack = slack(&self.statistics);
-        let both = &mut slack[2].bytes;
-        *both = (*both).min(self.most_held - held);
-        let is_other = |lane: &Lane<K>| lane.is_active && lane.number() != needy;
-        let others = self.spans.lanes().filter(|lane| is_other(lane)).count() as u64;
-        for lane in self.spans.lanes_mut().filter(|lane| lane.number() != SHARED) {
-            if lane.number() == needy {
-                lane.tally = Tally::with_half(&slack);
-            } else if is_other(lane) {
-                lane.tally = Tally::with_part(&slack, others);
-            }
-            lane.is_active = false;
+    /// Makes free blocks of all that is kept back; false if there is nothing.
+    fn end_quarantine(&mut self) -> bool {
+        let any = !self.quarantine.is_empty();
+        while let Some(oldest) = self.quarantine.pop_oldest() {
+            self.heap.make_free_block(oldest);
         }
+        any
     }
 
     /// The bytes that are held.
     fn held(&self) -> u64 {
-        let gained = self.spans.lanes().map(|lane| lane.tally.bytes_gained()).sum::<i64>();
-        self.statistics.allocated_bytes.all.current.strict_add_signed(gained)
-    }
-
-    /// Ends the wait of freed memory of the shared lane for its uses, if there was one. If its pool
-    /// has ended since, graphs used it, too.
-    fn complete_free(&mut self, slot: Slot) {
-        let lane = self.spans.lane_mut(slot.lane());
-        let Lane { spans, arenas, .. } = lane;
-        let span = &mut spans[slot];
-        let arena = &arenas[span.arena.index as usize];
-        for (stream, last) in &arena.uses_of_graphs {
-            span.uses.add(arena.home.stream, *stream, *last);
-        }
-        span.freed = self.operations;
-        let (bytes, requested) = (span.bytes, std::mem::take(&mut span.requested));
-        self.statistics.count_free_completed(pool_of(bytes), bytes, requested);
-        self.make_available(slot);
-    }
-
-    /// Makes a hole of memory that is in no list.
-    fn make_hole(&mut self, slot: Slot) {
-        self.spans[slot].state = State::Hole;
-        self.settle(slot);
-    }
-
-    /// Whether there may be a page or more besides what there are, before memory moves.
-    fn is_generous(&self, missing: u64, bytes: u64) -> bool {
-        self.pages + missing <= self.generous_pages(bytes)
-    }
-
-    /// The pages that there may be before memory moves, if `bytes` more were held.
-    ///
-    /// A program that makes memory move again and again is given more of it, until it does not: for
-    /// some calls beyond what is due, a page.
-    fn generous_pages(&self, bytes: u64) -> u64 {
-        let held = self.held() + bytes;
-        let most = self.most_held.max(held);
-        let due = CALLS_DUE_PER_PAGE * self.pages + self.operations / OPERATIONS_PER_CALL_DUE;
-        let bought = self.calls.saturating_sub(due) / CALLS_FOR_A_PAGE;
-        (most + (most / 50).max(LEAST_SPARE)).div_ceil(PAGE) + self.quarantine.pages() + bought
+        self.accounts.held(&self.heap.caches)
     }
 }
 

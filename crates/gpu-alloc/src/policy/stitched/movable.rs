@@ -1,146 +1,141 @@
-//! Pieces of which nobody holds anything, in the order in which they move.
+//! Chunks of which nobody holds anything, in the order in which they move.
 
+use std::cmp::Reverse;
 use std::collections::VecDeque;
 use std::ops::Range;
 
-use super::Stitched;
 use super::arena::ArenaId;
-use super::pages::{PAGE, whole};
-use super::supply::MOST_PAGES;
+use super::chunk::ChunkStore;
+use super::heap::SpanHeap;
+use super::pages::MAX_CHUNK_PAGES;
 use crate::policy::StreamName;
-use crate::policy::slab::Slot;
+use crate::policy::slab::SlabIndex;
 
-/// The pieces that may move, from the hole on that nobody has used for longest.
+/// The chunks that may move, from the free block on that nobody has used for longest.
 #[derive(Debug)]
 pub(super) struct Movable {
     /// The pages of all of them.
-    pub(super) pages: u64,
-    /// The holes that were not looked into yet, the last freed first: they are taken from the end.
-    holes: Vec<Run>,
-    /// By pages less one, pieces that were found while others were wanted, first to last.
-    found: [VecDeque<Free>; MOST_PAGES as usize],
+    pages: u64,
+    /// The free blocks that were not looked into yet, the last freed first: they are taken from the
+    /// end.
+    free_blocks: Vec<ChunkRun>,
+    /// By pages less one, chunks that were found while others were wanted, first to last.
+    found: [VecDeque<FreeChunk>; MAX_CHUNK_PAGES as usize],
 }
 
-/// A run of whole pieces in a hole.
+/// A run of whole chunks in a free block.
 #[derive(Debug)]
-struct Run {
+struct ChunkRun {
     freed: u64,
     arena: ArenaId,
-    hole: Slot,
+    free_block: SlabIndex,
     pages: Range<u64>,
 }
 
-/// A piece that may move.
+/// A chunk that may move.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Free {
-    pub(super) piece: Slot,
+pub(super) struct FreeChunk {
+    pub(super) chunk: SlabIndex,
     /// A span of its region that is not after it, if it is mapped.
-    pub(super) near: Option<Slot>,
-}
-
-impl<K: StreamName> Stitched<K> {
-    /// Every piece that may move to an arena, but for those that are at pages of the place there; of
-    /// other pools only where it takes any.
-    ///
-    /// To an arena of graphs those may that no work uses any more.
-    pub(super) fn movable(&self, to: ArenaId, place: &Range<u64>, takes_any: bool) -> Movable {
-        let (is_kept, among) = (self.is_kept(to), self.pool_in_use(to));
-        let mut found = <[VecDeque<Free>; MOST_PAGES as usize]>::default();
-        for piece in &self.spare {
-            let free = Free { piece: *piece, near: None };
-            found[self.pieces[*piece].pages as usize - 1].push_back(free);
-        }
-        let mut holes: Vec<Run> = self
-            .free_pieces()
-            .filter(|(from, hole, _)| {
-                (takes_any || self.pool_in_use(*from) == among) && (!is_kept || self.is_over(*hole))
-            })
-            .flat_map(|(arena, hole, pages)| {
-                let [before, after] = self.outside(arena, &pages, place);
-                let freed = self.spans[hole].freed;
-                [before, after].map(|pages| Run { freed, arena, hole, pages })
-            })
-            .filter(|run| !run.pages.is_empty())
-            .collect();
-        holes.sort_unstable_by_key(|run| (std::cmp::Reverse(run.freed), run.pages.start));
-        let mapped = holes.iter().map(|run| run.pages.end - run.pages.start).sum::<u64>();
-        let spare = self.spare.iter().map(|piece| self.pieces[*piece].pages).sum::<u64>();
-        Movable { pages: mapped + spare, holes, found }
-    }
-
-    /// The whole pieces among some that touch none of the pages of a place.
-    fn outside(&self, arena: ArenaId, pages: &Range<u64>, place: &Range<u64>) -> [Range<u64>; 2] {
-        if pages.end <= place.start || place.end <= pages.start {
-            return [pages.clone(), 0..0];
-        }
-        let before = match place.start > pages.start {
-            true => pages.start..self.pages_of_piece_at(arena, place.start).start,
-            false => 0..0,
-        };
-        let after = match place.end < pages.end {
-            true => self.pages_of_piece_at(arena, place.end - 1).end..pages.end,
-            false => 0..0,
-        };
-        [before, after]
-    }
-
-    /// The pages of the piece that is mapped at a page.
-    fn pages_of_piece_at(&self, arena: ArenaId, page: u64) -> Range<u64> {
-        let piece = self.arena(arena).piece_at(page).expect("the page is mapped");
-        let (_, start) = self.pieces[piece].home.expect("the piece is mapped");
-        start..start + self.pieces[piece].pages
-    }
-
-    /// Each hole that graphs do not keep, with the pages of its whole pieces.
-    pub(super) fn free_pieces(&self) -> impl Iterator<Item = (ArenaId, Slot, Range<u64>)> {
-        let arenas = self.arena_ids().filter(|id| !self.is_kept(*id));
-        arenas.flat_map(move |id| {
-            let holes = self.arena(id).holes.all_at_least(self.spans.of(id), PAGE);
-            holes.map(move |hole| (id, hole, self.whole_pieces(id, hole)))
-        })
-    }
-
-    /// The pages of a hole that whole pieces take; they are in one run.
-    fn whole_pieces(&self, arena: ArenaId, hole: Slot) -> Range<u64> {
-        let span = &self.spans[hole];
-        let pages = whole(span.address, span.end());
-        match pages.is_empty() {
-            true => pages,
-            false => self.arena(arena).region_of(pages.start).whole_pieces(pages),
-        }
-    }
+    pub(super) near: Option<SlabIndex>,
 }
 
 impl Movable {
-    /// The next piece: the largest of at most `wanted` pages, or else the smallest of at most
+    /// Every chunk that may move to an arena, but for those that are at pages of the place there; of
+    /// other pools only where it takes any.
+    ///
+    /// To an arena of graphs those may that no work uses any more.
+    pub(super) fn of<K: StreamName>(
+        heap: &SpanHeap<K>,
+        chunks: &ChunkStore,
+        to: ArenaId,
+        place: &Range<u64>,
+        takes_any: bool,
+    ) -> Movable {
+        let (is_kept, among) = (heap.is_kept(to), heap.pool_in_use(to));
+        let mut found = <[VecDeque<FreeChunk>; MAX_CHUNK_PAGES as usize]>::default();
+        for (chunk, pages) in chunks.spare() {
+            found[pages as usize - 1].push_back(FreeChunk { chunk, near: None });
+        }
+        let may_move = |(from, free_block, _): &(ArenaId, SlabIndex, _)| {
+            (takes_any || heap.pool_in_use(*from) == among)
+                && (!is_kept || heap.is_over(*free_block))
+        };
+        let runs = heap.free_chunks().filter(may_move).flat_map(|(arena, free_block, pages)| {
+            let [before, after] = outside(heap, chunks, arena, &pages, place);
+            let freed = heap.caches[free_block].freed;
+            [before, after].map(|pages| ChunkRun { freed, arena, free_block, pages })
+        });
+        let mut free_blocks: Vec<_> = runs.filter(|run| !run.pages.is_empty()).collect();
+        free_blocks.sort_unstable_by_key(|run| (Reverse(run.freed), run.pages.start));
+        let mapped = free_blocks.iter().map(|run| run.pages.end - run.pages.start).sum::<u64>();
+        let spare = chunks.spare().map(|(_, pages)| pages).sum::<u64>();
+        Movable { pages: mapped + spare, free_blocks, found }
+    }
+
+    /// The pages of all of them together.
+    pub(super) fn pages(&self) -> u64 {
+        self.pages
+    }
+
+    /// The next chunk: the largest of at most `wanted` pages, or else the smallest of at most
     /// `room`.
     pub(super) fn next<K: StreamName>(
         &mut self,
-        policy: &Stitched<K>,
+        heap: &SpanHeap<K>,
+        chunks: &ChunkStore,
         wanted: u64,
         room: u64,
-    ) -> Option<Free> {
-        let best = wanted.min(MOST_PAGES) as usize;
+    ) -> Option<FreeChunk> {
+        let best = wanted.min(MAX_CHUNK_PAGES) as usize;
         while self.found[best - 1].is_empty()
-            && let Some(run) = self.holes.pop()
+            && let Some(run) = self.free_blocks.pop()
         {
-            self.look_into(policy, run);
+            self.look_into(heap, chunks, run);
         }
-        let room = room.min(MOST_PAGES) as usize;
+        let room = room.min(MAX_CHUNK_PAGES) as usize;
         let mut sizes = (1..=best).rev().chain(best + 1..=room);
         sizes.find_map(|pages| self.found[pages - 1].pop_front())
     }
 
-    /// Finds the pieces of a run.
-    fn look_into<K: StreamName>(&mut self, policy: &Stitched<K>, run: Run) {
-        let region = policy.arena(run.arena).region_of(run.pages.start);
+    /// Finds the chunks of a run.
+    fn look_into<K: StreamName>(&mut self, heap: &SpanHeap<K>, chunks: &ChunkStore, run: ChunkRun) {
+        let region = heap.arena(run.arena).region_of(run.pages.start);
         let mut page = run.pages.start;
         while page < run.pages.end {
-            let piece = region.piece_at(page).expect("the page is mapped");
-            let pages = policy.pieces[piece].pages;
-            let free = Free { piece, near: Some(run.hole) };
+            let chunk = region.chunk_at(page).expect("the page is mapped");
+            let pages = chunks.get(chunk).pages;
+            let free = FreeChunk { chunk, near: Some(run.free_block) };
             self.found[pages as usize - 1].push_back(free);
             page += pages;
         }
     }
+}
+
+/// The whole chunks among some that touch none of the pages of a place.
+fn outside<K: StreamName>(
+    heap: &SpanHeap<K>,
+    chunks: &ChunkStore,
+    arena: ArenaId,
+    pages: &Range<u64>,
+    place: &Range<u64>,
+) -> [Range<u64>; 2] {
+    if pages.end <= place.start || place.end <= pages.start {
+        return [pages.clone(), 0..0];
+    }
+    let chunk_at = |page: u64| {
+        let chunk = heap.arena(arena).chunk_at(page).expect("the page is mapped");
+        let chunk = chunks.get(chunk);
+        let (_, start) = chunk.mapped_at.expect("the chunk is mapped");
+        start..start + chunk.pages
+    };
+    let before = match place.start > pages.start {
+        true => pages.start..chunk_at(place.start).start,
+        false => 0..0,
+    };
+    let after = match place.end < pages.end {
+        true => chunk_at(place.end - 1).end..pages.end,
+        false => 0..0,
+    };
+    [before, after]
 }

@@ -5,6 +5,10 @@ use std::ops::Range;
 /// The size of a page: what virtual memory is mapped in.
 pub(super) const PAGE: u64 = 2 << 20;
 
+/// The most pages of a chunk. More cost fewer calls to the driver; fewer are less often held in
+/// part, when the rest cannot move.
+pub(super) const MAX_CHUNK_PAGES: u64 = 4;
+
 /// The pages that a range of addresses touches.
 #[inline]
 pub(super) fn touched(start: u64, end: u64) -> Range<u64> {
@@ -17,7 +21,7 @@ pub(super) fn whole(start: u64, end: u64) -> Range<u64> {
     first..(end / PAGE).max(first)
 }
 
-/// How many pages a block would take of those that nobody holds anything of.
+/// The number of pages that a block would take of those that nobody holds anything of.
 ///
 /// It lies in free space from `space.start` to `space.end`, with held memory before and after. So
 /// the page of either end is taken already if the end is not where the page begins or ends.

@@ -3,68 +3,68 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use super::arena::ArenaId;
-use super::lane::{SHARED, pool_of, rounded};
+use super::Stitched;
+use super::heap::SpanHeap;
 use super::pages::PAGE;
-use super::span::State;
-use super::{Lane, Stitched};
-use crate::policy::certificate::Unable;
+use super::span::SpanState;
+use super::stream_cache::{SHARED, StreamCache, pool_of, rounded};
+use crate::policy::source::Unable;
 use crate::policy::{
-    AllocateError, Block, ForeignBlock, Home, MemorySource, Policy, PoolId, PoolOf, Refused,
-    StreamName,
+    AllocateError, Block, ForeignBlock, LendPermit, MemorySource, Policy, PoolId, SourceDenial,
+    StreamAndPool, StreamName,
 };
 
-/// What exceeds the addresses of any device, by far.
-const MOST: u64 = 1 << 56;
+/// More than the addresses of any device, by far.
+const MAX_BYTES: u64 = 1 << 56;
 
 impl<K: StreamName> Policy for Stitched<K> {
     type Stream = K;
-    type Home = Home<K>;
+    type Owner = StreamAndPool<K>;
 
     fn allocate<S: MemorySource>(
         &mut self,
         source: &mut S,
         requested: u64,
-        home: Home<K>,
+        owner: StreamAndPool<K>,
     ) -> Result<Block, AllocateError<S::Error>> {
         let refuse = |policy: &Self| {
-            let refused = Refused::without_asking(requested);
+            let refused = SourceDenial::without_asking(requested);
             let rounded = rounded(requested).unwrap_or(u64::MAX);
-            let report = policy.out_of_memory(requested, rounded, home, refused);
+            let report = policy.out_of_memory(requested, rounded, owner, refused);
             Err(AllocateError::OutOfMemory(Box::new(report)))
         };
-        let Some(bytes) = rounded(requested).filter(|bytes| *bytes <= MOST) else {
+        let Some(bytes) = rounded(requested).filter(|bytes| *bytes <= MAX_BYTES) else {
             return refuse(self);
         };
-        self.operations += 1;
-        let arena = self.arena_for(home, pool_of(bytes));
-        let lane = self.spans.lane_mut(arena.lane.into());
-        lane.clock = self.operations;
-        if let Some(hole) = lane.hole_at_hand(arena, bytes) {
-            return Ok(self.hand_out(hole, bytes, requested, arena));
+        self.heap.clock += 1;
+        let arena = self.heap.arena_for(owner, pool_of(bytes));
+        let cache = self.heap.caches.cache_mut(arena.cache.into());
+        cache.clock = self.heap.clock;
+        if let Some(free_block) = cache.free_block_at_hand(arena, bytes) {
+            return Ok(self.hand_out(free_block, bytes, requested, arena));
         }
         // Without virtual memory there are no addresses for anything.
         if source.virtual_memory().is_none() {
             return refuse(self);
         }
         let held = self.held();
-        if held.saturating_add(bytes) > self.pages * PAGE
-            && let Some(refused) = Refused::beyond_all(source, held, bytes)
+        if held.saturating_add(bytes) > self.mapper.chunks.pages() * PAGE
+            && let Some(refused) = SourceDenial::beyond_all(source, held, bytes)
         {
-            self.statistics.num_oom_rejections += 1;
-            let report = self.out_of_memory(requested, bytes, home, refused);
+            self.accounts.counted_mut().num_oom_rejections += 1;
+            let report = self.out_of_memory(requested, bytes, owner, refused);
             return Err(AllocateError::OutOfMemory(Box::new(report)));
         }
-        let peaks = self.statistics.reserved_bytes;
-        let outcome = self.stitch_at_any_rate(source, arena, bytes);
+        let peaks = self.mapper.reserved();
+        let outcome = self.map_or_reclaim(source, arena, bytes);
         if outcome.is_err() {
-            self.statistics.reserved_bytes.forget_peaks_since(&peaks);
+            self.mapper.forget_peaks_since(&peaks);
         }
         match outcome {
-            Ok(hole) => Ok(self.hand_out(hole, bytes, requested, arena)),
+            Ok(free_block) => Ok(self.hand_out(free_block, bytes, requested, arena)),
             Err(Unable::Failed(error)) => Err(AllocateError::Source(error)),
             Err(Unable::Refused(refused)) => {
-                let report = self.out_of_memory(requested, bytes, home, refused);
+                let report = self.out_of_memory(requested, bytes, owner, refused);
                 Err(AllocateError::OutOfMemory(Box::new(report)))
             }
         }
@@ -72,43 +72,44 @@ impl<K: StreamName> Policy for Stitched<K> {
 
     fn free(&mut self, block: Block, uses: &[(K, u64)]) -> Result<(), ForeignBlock> {
         let slot = block.slot;
-        let Some(span) = self.spans.get(slot).filter(|span| span.is_of(&block)) else {
+        let Some(span) = self.heap.caches.get(slot).filter(|span| span.is_of(&block)) else {
             return Err(ForeignBlock(block));
         };
-        self.operations += 1;
+        self.heap.clock += 1;
         let (arena, holder) = (span.arena, span.holder);
-        let (stream, holding) = (self.stream_of(arena), self.stream_of(holder));
-        let operations = self.operations;
-        let lane = self.spans.lane_mut(slot.lane());
-        if lane.number() != SHARED {
-            lane.clock = operations;
-            lane.spans[slot].uses.renew(stream, holding, uses);
-            if lane.spans[slot].uses.has_others() {
-                lane.count_free(slot);
+        let (stream, holding) = (self.heap.stream_of(arena), self.heap.stream_of(holder));
+        let clock = self.heap.clock;
+        let cache = self.heap.caches.cache_mut(slot.slab());
+        if cache.number() != SHARED {
+            cache.clock = clock;
+            cache.spans[slot].uses.renew(stream, holding, uses);
+            if cache.spans[slot].uses.has_others() {
+                cache.count_free(slot);
                 self.make_available(slot);
             } else {
-                lane.end_hold(slot);
+                cache.end_hold(slot);
             }
             return Ok(());
         }
-        self.statistics.count_free(pool_of(block.bytes), block.bytes);
-        if self.is_kept(arena) {
-            if self.pending.hold_back(slot, stream, uses, &mut self.spans[slot].uses) {
-                self.spans[slot].state = State::Waiting;
+        self.accounts.counted_mut().count_free(pool_of(block.bytes), block.bytes);
+        if self.heap.is_kept(arena) {
+            let SpanHeap { pending, caches, .. } = &mut self.heap;
+            if pending.hold_back(slot, stream, uses, &mut caches[slot].uses) {
+                self.heap.caches[slot].state = SpanState::Waiting;
                 return Ok(());
             }
         } else {
-            self.spans[slot].uses.renew(stream, holding, uses);
+            self.heap.caches[slot].uses.renew(stream, holding, uses);
         }
         self.complete_free(slot);
         Ok(())
     }
 
     fn waits_for(&self, block: &Block) -> impl Iterator<Item = (K, u64)> {
-        let span = self.spans.get(block.slot);
+        let span = self.heap.caches.get(block.slot);
         span.into_iter().flat_map(move |span| {
-            let holder = self.stream_of(span.holder);
-            let uses = span.uses.all(self.stream_of(span.arena));
+            let holder = self.heap.stream_of(span.holder);
+            let uses = span.uses.all(self.heap.stream_of(span.arena));
             // Also what is known to be over: to wait for that costs nothing, and tells who looks for
             // races of the order.
             uses.filter(move |(stream, _)| *stream != holder)
@@ -116,27 +117,26 @@ impl<K: StreamName> Policy for Stitched<K> {
     }
 
     fn waits_before_reuse(&self, block: &Block) -> bool {
-        self.spans.get(block.slot).is_some_and(|span| self.is_kept(span.arena))
+        self.heap.caches.get(block.slot).is_some_and(|span| self.heap.is_kept(span.arena))
     }
 
     fn end_pool(&mut self, pool: PoolId, uses: &[(K, u64)]) {
-        self.pools.retain(|living| living.id() != pool);
-        let ended = |id: &ArenaId| self.arena(*id).home.pool.map(PoolOf::id) == Some(pool);
-        let ended: Vec<_> = self.arena_ids().filter(ended).collect();
-        ended.into_iter().for_each(|arena| self.end_arena(arena, uses));
+        self.heap.end_pool(pool, uses);
     }
 
     fn completed(&mut self, stream: K, sequence: u64) {
-        self.has_news |= sequence > self.pending.completed_on(stream);
-        for slot in self.pending.complete(stream, sequence) {
+        if sequence > self.heap.pending.completed_on(stream) {
+            self.mapper.stale.note_progress();
+        }
+        for slot in self.heap.pending.complete(stream, sequence) {
             self.complete_free(slot);
         }
     }
 
     fn release_cached<S: MemorySource>(&mut self, source: &mut S) -> u64 {
-        let released = self.release_pieces(source);
+        let released = self.release_chunks(source);
         let streams = self.streams();
-        self.pending.retain_streams(|stream| streams.contains(&stream));
+        self.heap.pending.retain_streams(|stream| streams.contains(&stream));
         released
     }
 
@@ -145,60 +145,46 @@ impl<K: StreamName> Policy for Stitched<K> {
     }
 
     fn awaited_for_reuse(&self) -> impl Iterator<Item = (K, u64)> {
-        self.pending.awaited()
+        self.heap.pending.awaited()
     }
 
     fn awaited_for_release(&self) -> impl Iterator<Item = (K, u64)> {
-        let stale = self.stale.iter().filter(|(slot, address)| self.is_stale_at(*slot, *address));
-        let stale = stale.map(|(slot, _)| *slot).chain(self.unjoined());
-        let free = self.free_pieces().filter(|(_, _, pages)| !pages.is_empty());
-        let spans = stale.chain(free.map(|(_, slot, _)| slot)).map(|slot| &self.spans[slot]);
+        let stale = self.mapper.stale.iter();
+        let stale = stale.filter(|(slot, address)| self.heap.is_stale_at(*slot, *address));
+        let stale = stale.map(|(slot, _)| slot).chain(self.unjoined());
+        let free = self.heap.free_chunks().filter(|(_, _, pages)| !pages.is_empty());
+        let spans = stale.chain(free.map(|(_, slot, _)| slot)).map(|slot| &self.heap.caches[slot]);
         spans
-            .flat_map(|span| span.uses.all(self.stream_of(span.arena)))
-            .filter(|(stream, sequence)| !self.has_completed(*stream, *sequence))
+            .flat_map(|span| span.uses.all(self.heap.stream_of(span.arena)))
+            .filter(|(stream, sequence)| !self.heap.has_completed(*stream, *sequence))
     }
 
-    fn lend(&mut self, stream: K) -> Option<Box<Lane<K>>> {
-        let mut lane = self.spans.lend(stream)?;
-        (lane.clock, lane.lent_at) = (self.operations, self.operations);
-        Some(lane)
+    fn lend(&mut self, stream: K, _: LendPermit) -> Option<Box<StreamCache<K>>> {
+        let mut cache = self.heap.caches.lend(stream)?;
+        (cache.clock, cache.lent_at) = (self.heap.clock, self.heap.clock);
+        Some(cache)
     }
 
-    fn take_back(&mut self, lane: Box<Lane<K>>) {
-        self.operations += lane.clock - lane.lent_at;
-        self.spans.take_back(lane);
+    fn take_back(&mut self, cache: Box<StreamCache<K>>, _: LendPermit) {
+        self.heap.clock += cache.clock - cache.lent_at;
+        self.heap.caches.take_back(cache);
     }
 
     fn end_stream(&mut self, stream: K) {
-        self.say_goodbye(stream);
+        if self.heap.holds_any(stream) {
+            return;
+        }
+        self.completed(stream, u64::MAX);
+        self.heap.stream_ended(stream);
+        self.mapper.stale.note_progress();
     }
 
     fn streams(&self) -> BTreeSet<K> {
-        let used = self.spans.iter().filter(|span| span.state != State::Vacant);
-        let waiting = self.pending.awaited().map(|(stream, _)| stream);
-        let uses = used.flat_map(|span| span.uses.all(self.stream_of(span.arena)));
+        let used = self.heap.caches.iter().filter(|span| span.state != SpanState::Vacant);
+        let waiting = self.heap.pending.awaited().map(|(stream, _)| stream);
+        let uses = used.flat_map(|span| span.uses.all(self.heap.stream_of(span.arena)));
         // Also those that have nothing yet, or nothing any more: to learn when they are gone.
-        let own = self.arena_of.keys().filter(|(home, _)| home.pool.is_none());
-        let own = own.map(|(home, _)| home.stream);
+        let own = self.heap.streams_with_arenas();
         uses.map(|(stream, _)| stream).chain(waiting).chain(own).collect()
-    }
-}
-
-impl<K: StreamName> Stitched<K> {
-    /// Notes the last uses by graphs, which whoever gets memory of the arena comes after from now
-    /// on.
-    fn end_arena(&mut self, arena: ArenaId, uses: &[(K, u64)]) {
-        let own = self.stream_of(arena);
-        let firsts: Vec<_> = self.arena(arena).regions.iter().map(|region| region.first).collect();
-        for first in firsts {
-            let slots: Vec<_> = self.spans.from(first).map(|(slot, _)| slot).collect();
-            for slot in slots {
-                let span = &mut self.spans[slot];
-                if span.state != State::Vacant {
-                    uses.iter().for_each(|(stream, last)| span.uses.add(own, *stream, *last));
-                }
-            }
-        }
-        self.arena_mut(arena).uses_of_graphs = uses.to_vec();
     }
 }

@@ -7,17 +7,11 @@
 
 use std::collections::VecDeque;
 
-use super::Stitched;
-use super::arena::ArenaId;
-use super::lane::Lane;
-use super::pages::{PAGE, touched};
-use super::span::State;
-use crate::policy::certificate::Unable;
-use crate::policy::slab::Slot;
-use crate::policy::{MemorySource, StreamName};
+use super::pages::PAGE;
+use crate::policy::slab::SlabIndex;
 
 /// So much may be kept back however little is held: some batches, for most programs.
-const LEAST_BOUND: u64 = 64 << 20;
+const MIN_BOUND: u64 = 64 << 20;
 /// This part of the most that was ever held may be kept back, if it is more and there is memory
 /// enough.
 const SHARE: u64 = 128;
@@ -25,8 +19,8 @@ const SHARE: u64 = 128;
 /// The spans that are kept back.
 #[derive(Debug, Default)]
 pub(super) struct Quarantine {
-    /// In the order in which they were freed.
-    spans: VecDeque<Slot>,
+    /// With their bytes, in the order in which they were freed.
+    spans: VecDeque<(SlabIndex, u64)>,
     bytes: u64,
     /// Whether the source has refused memory since some was last given back.
     is_scarce: bool,
@@ -38,118 +32,75 @@ impl Quarantine {
         self.bytes.div_ceil(PAGE)
     }
 
+    pub(super) fn is_empty(&self) -> bool {
+        self.spans.is_empty()
+    }
+
+    /// The spans, in the order in which they were freed.
+    pub(super) fn spans(&self) -> impl Iterator<Item = SlabIndex> {
+        self.spans.iter().map(|(span, _)| *span)
+    }
+
+    pub(super) fn push(&mut self, span: SlabIndex, bytes: u64) {
+        self.bytes += bytes;
+        self.spans.push_back((span, bytes));
+    }
+
+    /// Takes out the span that was freed first.
+    pub(super) fn pop_oldest(&mut self) -> Option<SlabIndex> {
+        self.take(0)
+    }
+
+    /// Takes out the span that was freed first where more is kept back than may be, by a policy of
+    /// which so many bytes were held at most.
+    pub(super) fn pop_surplus(&mut self, most_held: u64) -> Option<SlabIndex> {
+        if self.bytes > self.bound(most_held) { self.pop_oldest() } else { None }
+    }
+
+    /// Takes out the first freed of the spans that fit.
+    pub(super) fn take_first(&mut self, fits: impl Fn(SlabIndex) -> bool) -> Option<SlabIndex> {
+        let index = self.spans.iter().position(|(span, _)| fits(*span))?;
+        self.take(index)
+    }
+
+    fn take(&mut self, index: usize) -> Option<SlabIndex> {
+        let (span, bytes) = self.spans.remove(index)?;
+        self.bytes -= bytes;
+        Some(span)
+    }
+
     /// Learns that the source has no more memory: from now on no more than the least is kept back.
     pub(super) fn note_scarcity(&mut self) {
         self.is_scarce = true;
     }
 
-    /// How many bytes may be kept back by whoever held so many at most.
+    /// Learns that memory was given back to the source.
+    pub(super) fn end_scarcity(&mut self) {
+        self.is_scarce = false;
+    }
+
+    /// The bytes that may be kept back by whoever held so many at most.
     fn bound(&self, most_held: u64) -> u64 {
-        if self.is_scarce { LEAST_BOUND } else { LEAST_BOUND.max(most_held / SHARE) }
+        if self.is_scarce { MIN_BOUND } else { MIN_BOUND.max(most_held / SHARE) }
     }
 }
 
-impl<K: StreamName> Stitched<K> {
-    /// Keeps a freed span back if other streams have used it than its own and its holder's, who
-    /// would not wait, and makes it a hole otherwise. The oldest go where there are too many.
-    pub(super) fn make_available(&mut self, slot: Slot) {
-        let span = &self.spans[slot];
-        let holder = self.stream_of(span.holder);
-        if span.uses.others().all(|(stream, _)| stream == holder) {
-            self.make_hole(slot);
-            return;
-        }
-        let span = &mut self.spans[slot];
-        span.state = State::Quarantined;
-        self.quarantine.bytes += span.bytes;
-        self.quarantine.spans.push_back(slot);
-        while self.quarantine.bytes > self.quarantine.bound(self.most_held) {
-            self.end_quarantine_of(0);
-        }
-    }
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-    /// Makes room for a request, where that takes more memory than there may be before pages move,
-    /// with what is kept back.
-    pub(super) fn hole_from_quarantine(
-        &mut self,
-        arena: ArenaId,
-        bytes: u64,
-    ) -> Option<(Slot, u64)> {
-        let fits = |slot: &Slot| {
-            let span = &self.spans[*slot];
-            span.arena == arena && span.bytes >= bytes
-        };
-        if let Some(oldest) = self.quarantine.spans.iter().position(fits) {
-            self.end_quarantine_of(oldest);
-        } else if self.may_move(arena, touched(0, bytes).end) || !self.end_quarantine() {
-            return None;
-        }
-        self.hole_for(arena, bytes)
-    }
-
-    /// Makes a hole for `bytes`, if need be of what is kept back, and in the end of all that there is.
-    pub(super) fn stitch_at_any_rate<S: MemorySource>(
-        &mut self,
-        source: &mut S,
-        arena: ArenaId,
-        bytes: u64,
-    ) -> Result<(Slot, u64), Unable<S::Error>> {
-        let is_refused = |outcome: &Result<_, _>| matches!(outcome, Err(Unable::Refused(_)));
-        let mut outcome = self.stitch(source, arena, bytes);
-        if is_refused(&outcome) && self.end_quarantine() {
-            outcome = match self.hole_for(arena, bytes) {
-                Some(hole) => Ok(hole),
-                None => self.stitch(source, arena, bytes),
-            };
-        }
-        if is_refused(&outcome) {
-            outcome = self.reclaim(source, arena, bytes);
-        }
-        outcome
-    }
-
-    /// Free spans that are no holes yet, and the holes that they will be joined with.
-    pub(super) fn unjoined(&self) -> impl Iterator<Item = Slot> {
-        let fresh = self.spans.lanes().filter_map(Lane::fresh);
-        self.quarantine.spans.iter().copied().chain(fresh).flat_map(|slot| {
-            let neighbours = [self.spans[slot].previous, self.spans[slot].next];
-            let hole = |slot: &Slot| self.spans[*slot].state == State::Hole;
-            std::iter::once(slot).chain(neighbours.into_iter().flatten().filter(hole))
-        })
-    }
-
-    /// Makes holes of all that is kept back, to give memory back.
-    pub(super) fn dissolve_quarantine(&mut self) {
-        self.end_quarantine();
-        self.quarantine.is_scarce = false;
-    }
-
-    /// Makes holes of all that is kept back; false if there is nothing.
-    pub(super) fn end_quarantine(&mut self) -> bool {
-        let any = !self.quarantine.spans.is_empty();
-        while !self.quarantine.spans.is_empty() {
-            self.end_quarantine_of(0);
-        }
-        any
-    }
-
-    /// Whether there are so many pages that nobody holds anything of and that may move to an arena
-    /// before memory is short. It looks at no more than it needs to know that.
-    fn may_move(&self, to: ArenaId, wanted: u64) -> bool {
-        let among = self.pool_in_use(to);
-        let spare = self.spare.iter().map(|piece| self.pieces[*piece].pages);
-        let mapped = self.free_pieces().filter(|(from, ..)| self.pool_in_use(*from) == among);
-        let mapped = mapped.map(|(_, _, pages)| pages.end - pages.start);
-        let mut found = 0;
-        spare.chain(mapped).any(|pages| {
-            found += pages;
-            found >= wanted
-        })
-    }
-
-    fn end_quarantine_of(&mut self, index: usize) {
-        let slot = self.quarantine.spans.remove(index).expect("there are more spans than that");
-        self.quarantine.bytes -= self.spans[slot].bytes;
-        self.make_hole(slot);
+    #[test]
+    fn spans_leave_in_the_order_of_their_frees_and_more_may_stay_where_more_was_held() {
+        let spans = [1, 2, 3].map(|index| SlabIndex::at(0, index));
+        let mut quarantine = Quarantine::default();
+        spans.iter().for_each(|span| quarantine.push(*span, MIN_BOUND / 2));
+        assert_eq!(quarantine.pop_surplus(2 * MIN_BOUND * SHARE), None);
+        quarantine.note_scarcity();
+        assert_eq!(quarantine.pop_surplus(2 * MIN_BOUND * SHARE), Some(spans[0]));
+        assert_eq!(quarantine.pop_surplus(2 * MIN_BOUND * SHARE), None);
+        assert_eq!(quarantine.take_first(|span| span == spans[2]), Some(spans[2]));
+        assert_eq!(quarantine.pages(), MIN_BOUND / 2 / PAGE);
+        assert_eq!(quarantine.pop_oldest(), Some(spans[1]));
+        assert!(quarantine.is_empty());
     }
 }

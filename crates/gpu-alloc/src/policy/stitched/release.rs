@@ -1,206 +1,90 @@
-//! Ends mappings that pieces have left, and gives memory back.
+//! Gives memory back to the source.
 
-use std::collections::BTreeSet;
 use std::ops::Range;
+use std::sync::Arc;
+use std::time::Duration;
 
 use super::Stitched;
 use super::arena::ArenaId;
 use super::pages::PAGE;
-use super::piece::Piece;
-use super::span::{Span, State};
-use crate::policy::slab::Slot;
-use crate::policy::source::KnownVirtualMemory;
-use crate::policy::uses::Uses;
-use crate::policy::{Address, MemorySource, StreamName};
+use crate::policy::{MemorySource, StreamName};
 
 impl<K: StreamName> Stitched<K> {
-    /// Marks the pages of a hole that a piece leaves, from a span on that is not after them. Their
-    /// mapping goes later.
-    pub(super) fn make_stale(&mut self, near: Slot, page: u64, pages: u64) -> Slot {
-        let (start, end) = (page * PAGE, (page + pages) * PAGE);
-        let hole = self.spans.find_from(near, start);
-        let slot = self.cut_out(hole, start, end);
-        let span = &mut self.spans[slot];
-        span.state = State::Stale;
-        let arena = span.arena;
-        self.stale.push_back((slot, start));
-        // It may be over already.
-        self.has_news = true;
-        self.arena_mut(arena).set_pieces(page, pages, None);
-        self.statistics.reserved_bytes.decrease(self.arena(arena).pool, end - start);
-        slot
-    }
-
-    /// Ends old mappings that no work uses any more, among the oldest, neighbours at once.
-    pub(super) fn unmap_stale<S: MemorySource>(&mut self, source: &mut S, most: usize) {
-        let news = std::mem::take(&mut self.has_news);
-        if !news {
-            return;
+    /// Gives back every chunk that nobody holds anything of, whose uses are over, and that no graph
+    /// uses; returns the bytes.
+    pub(super) fn release_chunks<S: MemorySource>(&mut self, source: &mut S) -> u64 {
+        self.heap.caches.join_fresh();
+        self.end_quarantine();
+        self.quarantine.end_scarcity();
+        self.mapper.unmap_stale(&mut self.heap, source, usize::MAX);
+        let free = self.heap.free_chunks().filter(|(_, _, pages)| !pages.is_empty());
+        let over: Vec<_> = free.filter(|(_, block, _)| self.heap.is_over(*block)).collect();
+        for (arena, block, pages) in over {
+            self.mapper.unmap_chunks(&mut self.heap, source, arena, (block, pages));
         }
-        for _ in 0..self.stale.len().min(most) {
-            let Some((slot, address)) = self.stale.pop_front() else { return };
-            if !self.is_stale_at(slot, address) {
-                continue;
-            }
-            if self.is_over(slot) {
-                self.unmap_around(source, slot);
-            } else {
-                self.stale.push_back((slot, address));
-            }
-        }
+        let released = self.mapper.chunks.destroy_spare(source);
+        self.accounts.lower_most_held(&mut self.heap.caches, |_| 0);
+        self.mapper.forget_calls();
+        released
     }
 
-    /// Ends the old mapping of a span, and those around that are over as well.
-    fn unmap_around<S: MemorySource>(&mut self, source: &mut S, slot: Slot) {
-        let mut first = slot;
-        while let Some(previous) = self.spans[first].previous
-            && self.may_be_unmapped(previous)
-        {
-            first = previous;
-        }
-        while let Some(next) = self.spans[first].next
-            && self.may_be_unmapped(next)
-        {
-            self.join_next(first);
-        }
-        let (start, bytes) = (self.spans[first].address, self.spans[first].bytes);
-        source.known_virtual_memory().unmap(Address(start), bytes);
-        self.calls += 1;
-        self.vacate(first);
-        self.settle(first);
-    }
-
-    pub(super) fn is_stale_at(&self, slot: Slot, address: u64) -> bool {
-        let stale = |span: &Span<K>| span.state == State::Stale && span.address == address;
-        self.spans.get(slot).is_some_and(stale)
-    }
-
-    fn may_be_unmapped(&self, slot: Slot) -> bool {
-        self.spans[slot].state == State::Stale && self.is_over(slot)
-    }
-
-    /// Whether all uses of a span are known to be over.
-    pub(super) fn is_over(&self, slot: Slot) -> bool {
-        let span = &self.spans[slot];
-        let own = self.stream_of(span.arena);
-        span.uses.all(own).all(|(stream, sequence)| self.has_completed(stream, sequence))
-    }
-
-    fn vacate(&mut self, slot: Slot) {
-        let span = &mut self.spans[slot];
-        span.state = State::Vacant;
-        span.uses = Uses::none();
-        span.is_recycled = false;
-    }
-
-    /// Gives back pieces that were made for a request which failed, and that nobody was given yet,
-    /// and all that are mapped nowhere; returns the bytes.
-    pub(super) fn unmake<S: MemorySource>(&mut self, source: &mut S, made: Vec<Slot>) -> u64 {
-        for piece in made {
-            let Piece { pages, home, .. } = self.pieces[piece];
-            if let Some((arena, page)) = home {
-                let near = self.first_span_at(arena, page);
-                self.unmap_pieces(source, arena, near, page..page + pages);
-            }
-        }
-        self.destroy_spare(source)
-    }
-
-    /// The first span of the region that a page is in.
-    fn first_span_at(&self, arena: ArenaId, page: u64) -> Slot {
-        self.arena(arena).region_of(page).first
-    }
-
-    /// Unmaps whole pieces in a hole, which become spare; `near` is a span of the region that is
-    /// not after them.
-    pub(super) fn unmap_pieces<S: MemorySource>(
+    /// Gives back every chunk that was idle for as long as `idle`, and whose uses are over; returns
+    /// the bytes.
+    pub(super) fn trim<S: MemorySource>(
         &mut self,
         source: &mut S,
-        arena: ArenaId,
-        near: Slot,
-        pages: Range<u64>,
-    ) {
-        let (start, end) = (pages.start * PAGE, pages.end * PAGE);
-        source.known_virtual_memory().unmap(Address(start), end - start);
-        let hole = self.spans.find_from(near, start);
-        let middle = self.cut_out(hole, start, end);
-        self.vacate(middle);
-        self.settle(middle);
-        self.empty(arena, pages);
-        let pool = self.arena(arena).pool;
-        self.statistics.reserved_bytes.decrease(pool, end - start);
-        self.calls += 1;
-    }
-
-    /// Gives back the pieces that are mapped nowhere; returns their bytes.
-    pub(super) fn destroy_spare<S: MemorySource>(&mut self, source: &mut S) -> u64 {
-        let mut released = 0;
-        for piece in std::mem::take(&mut self.spare) {
-            let piece = self.pieces.remove(piece);
-            source.known_virtual_memory().destroy(piece.physical, piece.bytes());
-            self.pages -= piece.pages;
-            self.statistics.num_device_free += 1;
-            released += piece.bytes();
+        now: Duration,
+        idle: Duration,
+    ) -> u64 {
+        self.heap.caches.join_fresh();
+        self.end_quarantine();
+        if self.mapper.chunks.pages() == 0 {
+            return 0;
         }
-        released
-    }
-
-    /// Gives back the addresses of pools that have ended and have no memory any more; their arenas
-    /// serve others, unless somebody still holds memory elsewhere that was asked for there.
-    pub(super) fn retire_arenas<S: MemorySource>(&mut self, source: &mut S) {
-        let ended = self.arena_of.iter().filter(|(_, id)| {
-            self.arena(**id).home.pool.is_some()
-                && self.pool_in_use(**id).is_none()
-                && self.is_vacant(**id)
-        });
-        let mut ended: Vec<_> = ended.map(|(key, id)| (*key, *id)).collect();
-        if ended.is_empty() {
-            return;
-        }
-        let holds = |span: &&Span<K>| matches!(span.state, State::Held | State::Waiting);
-        let holders: BTreeSet<_> =
-            self.spans.iter().filter(holds).map(|span| span.holder).collect();
-        ended.retain(|(_, id)| !holders.contains(id));
-        for (key, id) in ended {
-            self.arena_of.remove(&key);
-            for region in std::mem::take(&mut self.arena_mut(id).regions) {
-                self.unlist(region.first);
-                self.spans.lane_mut(id.lane.into()).spans.remove_region(region.first);
-                let (address, bytes) = (Address(region.address), region.bytes);
-                source.known_virtual_memory().unreserve(address, bytes);
+        self.mapper.unmap_stale(&mut self.heap, source, usize::MAX);
+        let free = self.heap.free_chunks().filter(|(_, _, pages)| !pages.is_empty());
+        for (arena, block, pages) in free.collect::<Vec<_>>() {
+            let own = self.heap.stream_of(arena);
+            let uses: Arc<[_]> = self.heap.caches[block].uses.all(own).collect();
+            self.heap.arena_mut(arena).idle.note(pages.clone(), now, &uses);
+            // The last of a free block go first: what is left of it before them keeps its slot.
+            for run in self.old_runs(arena, pages, now, idle).into_iter().rev() {
+                self.mapper.unmap_chunks(&mut self.heap, source, arena, (block, run));
             }
-            self.retired.push(id);
         }
-    }
-
-    /// Whether no memory is mapped in an arena.
-    fn is_vacant(&self, arena: ArenaId) -> bool {
-        let regions = &self.arena(arena).regions;
-        regions.iter().all(|region| {
-            let first = &self.spans[region.first];
-            first.state == State::Vacant && first.bytes == region.bytes
-        })
-    }
-
-    /// Gives back every piece that nobody holds anything of, whose uses are over, and that no graph
-    /// uses.
-    pub(super) fn release_pieces<S: MemorySource>(&mut self, source: &mut S) -> u64 {
-        self.join_fresh();
-        self.dissolve_quarantine();
-        self.unmap_stale(source, usize::MAX);
-        for (arena, hole, pages) in self.releasable() {
-            self.unmap_pieces(source, arena, hole, pages);
+        let released = self.mapper.chunks.destroy_spare(source);
+        if released > 0 {
+            // Nobody has held more for as long as that.
+            let left = self.mapper.chunks.pages() * PAGE;
+            self.accounts.lower_most_held(&mut self.heap.caches, |most| most.min(left));
         }
-        let released = self.destroy_spare(source);
-        self.add_up();
-        self.most_held = self.held();
-        self.calls = 0;
         released
     }
 
-    /// Runs of pieces that may be given back.
-    fn releasable(&self) -> Vec<(ArenaId, Slot, Range<u64>)> {
-        let free = self.free_pieces().filter(|(_, _, pages)| !pages.is_empty());
-        free.filter(|(_, hole, _)| self.is_over(*hole)).collect()
+    /// Runs of whole chunks that were idle for long enough.
+    fn old_runs(
+        &self,
+        arena: ArenaId,
+        pages: Range<u64>,
+        now: Duration,
+        idle: Duration,
+    ) -> Vec<Range<u64>> {
+        let arena = self.heap.arena(arena);
+        let is_over = |(stream, last): &(K, u64)| self.heap.has_completed(*stream, *last);
+        let is_old = |page| arena.idle.is_old(page, (now, idle), is_over);
+        let mut runs: Vec<Range<u64>> = Vec::new();
+        let mut start = pages.start;
+        while start < pages.end {
+            let chunk = arena.chunk_at(start).expect("a free block is mapped throughout");
+            let end = start + self.mapper.chunks.get(chunk).pages;
+            if (start..end).all(is_old) {
+                match runs.last_mut().filter(|run| run.end == start) {
+                    Some(run) => run.end = end,
+                    None => runs.push(start..end),
+                }
+            }
+            start = end;
+        }
+        runs
     }
 }

@@ -1,153 +1,164 @@
-//! Where pages come from that are missing at a place.
+//! The chunks for pages that are missing at a place: made, or taken from where nobody needs them.
 
 use std::ops::Range;
 
-use super::Stitched;
 use super::arena::ArenaId;
-use super::movable::{Free, Movable};
-use super::pages::PAGE;
-use super::piece::Piece;
-use crate::policy::certificate::Unable;
-use crate::policy::slab::Slot;
-use crate::policy::source::KnownVirtualMemory;
-use crate::policy::uses::Uses;
-use crate::policy::{Asked, MemorySource, Pool, PoolOf, Refused, StreamName};
+use super::heap::SpanHeap;
+use super::mapper::Mapper;
+use super::movable::{FreeChunk, Movable};
+use super::pages::{MAX_CHUNK_PAGES, PAGE};
+use crate::policy::slab::SlabIndex;
+use crate::policy::source::Unable;
+use crate::policy::uses::LastUses;
+use crate::policy::{MemorySource, Pool, RequestKind, SourceDenial, StreamName};
 
-/// The most pages of a piece. More cost fewer calls to the driver; fewer are less often held in
-/// part, when the rest cannot move.
-pub(super) const MOST_PAGES: u64 = 4;
-/// A piece is so small a part of what is missing, or less: a hole between medium blocks must not be
-/// all pieces that are held in part.
+/// A chunk is so small a part of what is missing, or less: a free block between medium blocks must
+/// not be all chunks that are held in part.
 const PART: u64 = 7;
 
-/// How pages are found for one place.
+/// A plan of how to find chunks for one place, and how far it got.
 #[derive(Debug)]
 pub(super) struct Supply {
-    /// How many may be made before any move.
+    /// The pages of the place.
+    place: Range<u64>,
+    /// The number of pages that may be made before any move.
     to_make: u64,
-    /// Where pieces may be taken from, once that is known.
+    /// The chunks that may be taken from elsewhere, once they are known.
     movable: Option<Movable>,
     /// Whether those of other pools are among them.
     takes_any: bool,
-    /// The pieces that were made.
-    pub(super) made: Vec<Slot>,
-    /// What the source said when it had none left.
-    pub(super) refusal: Option<Refused>,
+    /// The chunks that were made.
+    made: Vec<SlabIndex>,
+    /// The answer of the source when it had none left.
+    denial: Option<SourceDenial>,
 }
 
-/// A piece for a place, and the uses of it elsewhere that the place must come after.
-pub(super) struct Supplied<K> {
-    pub(super) piece: Slot,
-    pub(super) uses: Uses<K>,
+/// A chunk for a place, and the uses of it elsewhere that the place must come after.
+pub(super) struct SuppliedChunk<K> {
+    pub(super) chunk: SlabIndex,
+    pub(super) uses: LastUses<K>,
     pub(super) is_recycled: bool,
 }
 
-impl<K: StreamName> Stitched<K> {
-    /// Plans how to find `missing` pages for a block of `bytes` at `place`.
-    pub(super) fn plan(
-        &self,
+impl Supply {
+    /// Plans how to find `missing` pages for a place of an arena. Only where `moves` is true, chunks
+    /// move before new ones are made.
+    pub(super) fn plan<K: StreamName>(
+        (heap, mapper): (&SpanHeap<K>, &Mapper),
         arena: ArenaId,
-        place: &Range<u64>,
-        missing: u64,
-        bytes: u64,
+        (place, missing): (Range<u64>, u64),
+        moves: bool,
     ) -> Supply {
-        let moves = !self.is_kept(arena) && !self.is_generous(missing, bytes);
-        let takes_any = !self.pools.iter().any(|pool| matches!(pool, PoolOf::Program(_)));
-        let movable = moves.then(|| self.movable(arena, place, takes_any));
-        let to_move = movable.as_ref().map_or(0, |movable| movable.pages);
+        let takes_any = !heap.has_pools_of_programs();
+        let movable = moves.then(|| Movable::of(heap, &mapper.chunks, arena, &place, takes_any));
+        let to_move = movable.as_ref().map_or(0, Movable::pages);
         let to_make = missing.saturating_sub(to_move);
-        Supply { to_make, movable, takes_any, made: Vec::new(), refusal: None }
+        Supply { place, to_make, movable, takes_any, made: Vec::new(), denial: None }
     }
 
-    /// A piece for `wanted` pages or fewer, or more where there is room.
+    /// The answer of the source when it had no memory left.
+    pub(super) fn denial(&self) -> Option<SourceDenial> {
+        self.denial
+    }
+
+    /// The chunks that were made for the place.
+    pub(super) fn take_made(&mut self) -> Vec<SlabIndex> {
+        std::mem::take(&mut self.made)
+    }
+
+    /// A chunk for `wanted` pages or fewer, or more where there is room.
     ///
-    /// Nothing is mapped yet; where the piece was mapped, that place is stale from now on.
-    pub(super) fn supply<S: MemorySource>(
+    /// Nothing is mapped yet; where the chunk was mapped, that place is stale from now on.
+    pub(super) fn next<K: StreamName, S: MemorySource>(
         &mut self,
+        mapper: &mut Mapper,
+        heap: &mut SpanHeap<K>,
         source: &mut S,
-        supply: &mut Supply,
         arena: ArenaId,
-        place: &Range<u64>,
-        wanted: u64,
-        room: u64,
-    ) -> Result<Option<Supplied<K>>, S::Error> {
-        if supply.to_make > 0
-            && let Some(made) = self.make_piece(source, supply, arena, wanted)?
+        (wanted, room): (u64, u64),
+    ) -> Result<Option<SuppliedChunk<K>>, S::Error> {
+        let pool = heap.arena(arena).pool;
+        // In the order of what each costs. What is due to be made comes first, as it needs no piece of
+        // work to be over; then memory that is there already; then memory beyond the plan, which there
+        // was to be none of; and last other pools' memory, which they would have to get back.
+        if self.to_make > 0
+            && let Some(made) = self.make_chunk(mapper, source, pool, wanted)?
         {
             return Ok(Some(made));
         }
-        if let Some(moved) = self.move_piece(supply, arena, wanted, room) {
+        if let Some(moved) = self.move_chunk(mapper, heap, arena, (wanted, room)) {
             return Ok(Some(moved));
         }
-        if supply.refusal.is_none() {
-            supply.to_make = wanted;
-            return self.make_piece(source, supply, arena, wanted);
+        if self.denial.is_none() {
+            self.to_make = wanted;
+            return self.make_chunk(mapper, source, pool, wanted);
         }
-        if supply.movable.is_none() || !supply.takes_any {
-            supply.takes_any = true;
-            supply.movable = Some(self.movable(arena, place, true));
-            return Ok(self.move_piece(supply, arena, wanted, room));
+        if self.movable.is_none() || !self.takes_any {
+            self.takes_any = true;
+            self.movable = Some(Movable::of(heap, &mapper.chunks, arena, &self.place, true));
+            return Ok(self.move_chunk(mapper, heap, arena, (wanted, room)));
         }
         Ok(None)
     }
 
-    /// Makes a piece; nothing if the source has none left.
-    fn make_piece<S: MemorySource>(
+    /// Makes a chunk; nothing if the source has none left.
+    fn make_chunk<K: StreamName, S: MemorySource>(
         &mut self,
+        mapper: &mut Mapper,
         source: &mut S,
-        supply: &mut Supply,
-        arena: ArenaId,
+        pool: Pool,
         wanted: u64,
-    ) -> Result<Option<Supplied<K>>, S::Error> {
-        let most = match self.arena(arena).pool {
+    ) -> Result<Option<SuppliedChunk<K>>, S::Error> {
+        let max = match pool {
             Pool::Small => 1,
-            Pool::Large => (wanted / PART).clamp(1, MOST_PAGES),
+            Pool::Large => (wanted / PART).clamp(1, MAX_CHUNK_PAGES),
         };
-        let mut pages = wanted.min(most).min(supply.to_make);
+        let mut pages = wanted.min(max).min(self.to_make);
         loop {
-            match source.known_virtual_memory().create(pages * PAGE) {
-                Ok(physical) => {
-                    supply.to_make -= pages;
-                    self.pages += pages;
-                    self.calls += 1;
-                    self.statistics.num_device_alloc += 1;
-                    let piece = self.pieces.insert(Piece { physical, pages, home: None });
-                    supply.made.push(piece);
-                    return Ok(Some(Supplied { piece, uses: Uses::none(), is_recycled: false }));
+            let error = match mapper.make_chunk(source, pages) {
+                Ok(chunk) => {
+                    self.to_make -= pages;
+                    self.made.push(chunk);
+                    return Ok(Some(SuppliedChunk {
+                        chunk,
+                        uses: LastUses::none(),
+                        is_recycled: false,
+                    }));
                 }
-                Err(error) => match Unable::to_get(Asked::Memory, pages * PAGE)(error) {
-                    Unable::Failed(error) => return Err(error),
-                    // There may be room for less.
-                    Unable::Refused(_) if pages > 1 => pages /= 2,
-                    Unable::Refused(refused) => supply.refusal = Some(refused),
-                },
-            }
-            if supply.refusal.is_some() {
-                supply.to_make = 0;
-                self.quarantine.note_scarcity();
-                return Ok(None);
+                Err(error) => error,
+            };
+            match Unable::to_get(RequestKind::Memory, pages * PAGE)(error) {
+                Unable::Failed(error) => return Err(error),
+                // There may be room for less.
+                Unable::Refused(_) if pages > 1 => pages /= 2,
+                Unable::Refused(denial) => {
+                    self.denial = Some(denial);
+                    self.to_make = 0;
+                    return Ok(None);
+                }
             }
         }
     }
 
-    /// Takes a piece from where it is.
-    fn move_piece(
+    /// Takes a chunk from where it is.
+    fn move_chunk<K: StreamName>(
         &mut self,
-        supply: &mut Supply,
+        mapper: &mut Mapper,
+        heap: &mut SpanHeap<K>,
         arena: ArenaId,
-        wanted: u64,
-        room: u64,
-    ) -> Option<Supplied<K>> {
-        let Free { piece, near } = supply.movable.as_mut()?.next(self, wanted, room)?;
-        let Some((from, page)) = self.pieces[piece].home.take() else {
-            self.spare.retain(|spare| *spare != piece);
-            return Some(Supplied { piece, uses: Uses::none(), is_recycled: false });
+        (wanted, room): (u64, u64),
+    ) -> Option<SuppliedChunk<K>> {
+        let free = self.movable.as_mut()?.next(heap, &mapper.chunks, wanted, room)?;
+        let FreeChunk { chunk, near } = free;
+        let Some((from, page)) = mapper.chunks.take(chunk) else {
+            return Some(SuppliedChunk { chunk, uses: LastUses::none(), is_recycled: false });
         };
-        let near = near.expect("a mapped piece is in a span");
-        let stale = self.make_stale(near, page, self.pieces[piece].pages);
-        let span = &self.spans[stale];
-        let mut uses = Uses::none();
-        uses.join_from(self.stream_of(arena), &span.uses, self.stream_of(from));
-        Some(Supplied { piece, uses, is_recycled: span.is_recycled })
+        let near = near.expect("a mapped chunk is in a span");
+        let pages = mapper.chunks.get(chunk).pages;
+        let stale = mapper.make_stale(heap, near, page..page + pages);
+        let span = &heap.caches[stale];
+        let mut uses = LastUses::none();
+        uses.join_from(heap.stream_of(arena), &span.uses, heap.stream_of(from));
+        Some(SuppliedChunk { chunk, uses, is_recycled: span.is_recycled })
     }
 }

@@ -11,13 +11,13 @@ use std::fmt;
 
 use gpu_runtime::StreamId;
 
-use self::segment::{Before, Segment, Split};
-use super::pending::Pending;
-use super::slab::{Slab, Slot};
-use super::uses::Uses;
-use super::{Address, Block, Home, MemoryStats, Pool, PoolOf, StreamName};
+use self::segment::{PriorUse, ProgramSegment, Split};
+use super::pending::PendingFrees;
+use super::slab::{Slab, SlabIndex};
+use super::uses::LastUses;
+use super::{Address, Block, MemoryStats, Pool, PoolOf, StreamAndPool, StreamName};
 
-/// What blocks begin at, and are multiples of.
+/// The alignment of blocks, and the unit of their sizes.
 const ALIGNMENT: u64 = 512;
 
 /// Up to here, requests count as small.
@@ -162,17 +162,17 @@ impl<K: StreamName, A: Suballocator<K> + ?Sized> Suballocator<K> for Box<A> {
 pub struct Suballocated<A, K = StreamId> {
     make: Box<dyn Fn() -> A + Send>,
     /// For all requests without a pool, and for each pool and stream.
-    arenas: BTreeMap<Option<Home<K>>, Arena<A, K>>,
+    arenas: BTreeMap<Option<StreamAndPool<K>>, ProgramAllocator<A, K>>,
     /// By address.
-    segments: BTreeMap<u64, Segment<K>>,
-    records: Slab<Record<K>>,
-    pending: Pending<K>,
+    segments: BTreeMap<u64, ProgramSegment<K>>,
+    records: Slab<BlockRecord<K>>,
+    pending: PendingFrees<K>,
     statistics: MemoryStats,
 }
 
 /// An allocator, and what it is for.
 #[derive(Debug)]
-struct Arena<A, K> {
+struct ProgramAllocator<A, K> {
     allocator: A,
     /// The last uses by graphs, once there are none any more.
     ended: Option<Vec<(K, u64)>>,
@@ -180,15 +180,15 @@ struct Arena<A, K> {
 
 /// A block that is held, or was freed and waits for its uses.
 #[derive(Debug)]
-struct Record<K> {
+struct BlockRecord<K> {
     address: u64,
     bytes: u64,
     requested: u64,
-    home: Home<K>,
+    owner: StreamAndPool<K>,
     /// The first byte of its segment.
     segment: u64,
-    /// What was done there before, and then what its owner did.
-    uses: Uses<K>,
+    /// The work that was done there before, and then that of its owner.
+    uses: LastUses<K>,
     is_waiting: bool,
 }
 
@@ -200,11 +200,11 @@ pub struct Misplaced {
     pub address: Address,
     /// The bytes that were asked for.
     pub bytes: u64,
-    /// What is wrong with it.
+    /// The rule that it breaks.
     pub problem: Problem,
 }
 
-/// What is wrong with an address.
+/// Mistakes in an address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Problem {
@@ -227,12 +227,12 @@ impl<A: Suballocator<K>, K: StreamName> Suballocated<A, K> {
             arenas: BTreeMap::new(),
             segments: BTreeMap::new(),
             records: Slab::default(),
-            pending: Pending::default(),
+            pending: PendingFrees::default(),
             statistics: MemoryStats::default(),
         }
     }
 
-    /// What it has done and holds. All segments count as for large requests.
+    /// Its statistics. All segments count as for large requests.
     pub fn statistics(&self) -> &MemoryStats {
         &self.statistics
     }
@@ -253,32 +253,34 @@ impl<A: Suballocator<K>, K: StreamName> Suballocated<A, K> {
         address: Address,
         bytes: u64,
         requested: u64,
-        home: Home<K>,
+        owner: StreamAndPool<K>,
     ) -> Result<Block, Misplaced> {
         let wrong = |problem| Misplaced { address, bytes, problem };
         if !address.0.is_multiple_of(ALIGNMENT) {
             return Err(wrong(Problem::Unaligned));
         }
-        let ends_in = |start: u64, segment: &Segment<K>| {
+        let ends_in = |start: u64, segment: &ProgramSegment<K>| {
             address.0.checked_add(bytes).is_some_and(|end| end - start <= segment.bytes)
         };
         let (segment, within) = self
             .segments
             .range_mut(..=address.0)
             .next_back()
-            .filter(|(start, segment)| segment.arena == arena_of(home) && ends_in(**start, segment))
+            .filter(|(start, segment)| {
+                segment.arena == arena_of(owner) && ends_in(**start, segment)
+            })
             .ok_or_else(|| wrong(Problem::Outside))?;
         let split = within.split_free();
-        let slot = self.records.insert(Record {
+        let slot = self.records.insert(BlockRecord {
             address: address.0,
             bytes,
             requested,
-            home,
+            owner,
             segment: *segment,
-            uses: Uses::none(),
+            uses: LastUses::none(),
             is_waiting: false,
         });
-        let before = match within.take(address.0, bytes, slot, home.stream) {
+        let before = match within.take(address.0, bytes, slot, owner.stream) {
             Ok(before) => before,
             Err(problem) => {
                 self.records.remove(slot);
@@ -287,41 +289,41 @@ impl<A: Suballocator<K>, K: StreamName> Suballocated<A, K> {
         };
         count_split(&mut self.statistics, split, within.split_free());
         self.statistics.count_allocation(pool_of(bytes), bytes, requested);
-        let Before { uses, was_used: is_recycled, .. } = before;
+        let PriorUse { uses, was_used: is_recycled, .. } = before;
         let (last_use, is_shared) = (uses.own, uses.has_others());
         self.records[slot].uses = uses;
         Ok(Block { slot, address, bytes, last_use, is_recycled, is_shared })
     }
 
     /// Gives a block that was freed back to its allocator.
-    fn complete_free(&mut self, slot: Slot) {
-        let Record { address, bytes, requested, home, segment, uses, .. } =
+    fn complete_free(&mut self, slot: SlabIndex) {
+        let BlockRecord { address, bytes, requested, owner, segment, uses, .. } =
             self.records.remove(slot);
         self.statistics.count_free_completed(pool_of(bytes), bytes, requested);
         if let Some(segment) = self.segments.get_mut(&segment) {
             let split = segment.split_free();
-            segment.free(address, Before { stream: home.stream, uses, was_used: true });
+            segment.free(address, PriorUse { stream: owner.stream, uses, was_used: true });
             count_split(&mut self.statistics, split, segment.split_free());
         }
-        if let Some(arena) = self.arenas.get_mut(&arena_of(home)) {
-            arena.allocator.free(Address(address), bytes, home.stream);
+        if let Some(arena) = self.arenas.get_mut(&arena_of(owner)) {
+            arena.allocator.free(Address(address), bytes, owner.stream);
         }
     }
 
     /// The living pool that an arena's memory is kept for, if it is.
-    fn keeper(&self, arena: Option<Home<K>>) -> Option<PoolOf> {
+    fn keeper(&self, arena: Option<StreamAndPool<K>>) -> Option<PoolOf> {
         let is_living = self.arenas.get(&arena).is_some_and(|arena| arena.ended.is_none());
         arena?.pool.filter(|_| is_living)
     }
 
-    fn is_kept(&self, arena: Option<Home<K>>) -> bool {
+    fn is_kept(&self, arena: Option<StreamAndPool<K>>) -> bool {
         self.keeper(arena).is_some()
     }
 }
 
-/// The key of the allocator that serves a home.
-fn arena_of<K>(home: Home<K>) -> Option<Home<K>> {
-    home.pool.is_some().then_some(home)
+/// The key of the allocator that serves an owner.
+fn arena_of<K>(owner: StreamAndPool<K>) -> Option<StreamAndPool<K>> {
+    owner.pool.is_some().then_some(owner)
 }
 
 fn pool_of(bytes: u64) -> Pool {

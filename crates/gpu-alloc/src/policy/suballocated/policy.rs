@@ -3,42 +3,42 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use super::segment::Segment;
-use super::{ALIGNMENT, Arena, Suballocated, Suballocator, arena_of, pool_of};
-use crate::policy::certificate::Unable;
+use super::segment::ProgramSegment;
+use super::{ALIGNMENT, ProgramAllocator, Suballocated, Suballocator, arena_of, pool_of};
+use crate::policy::source::Unable;
 use crate::policy::{
-    Address, AllocateError, Asked, Block, ForeignBlock, Home, MemorySource, Policy, Pool, PoolId,
-    PoolOf, StreamName,
+    Address, AllocateError, Block, ForeignBlock, MemorySource, Policy, Pool, PoolId, PoolOf,
+    RequestKind, StreamAndPool, StreamName,
 };
 
 impl<A: Suballocator<K>, K: StreamName> Policy for Suballocated<A, K> {
     type Stream = K;
-    type Home = Home<K>;
+    type Owner = StreamAndPool<K>;
 
     fn allocate<S: MemorySource>(
         &mut self,
         source: &mut S,
         requested: u64,
-        home: Home<K>,
+        owner: StreamAndPool<K>,
     ) -> Result<Block, AllocateError<S::Error>> {
         let Some(bytes) = requested.max(1).checked_next_multiple_of(ALIGNMENT) else {
-            return Err(self.out_of_memory(requested, u64::MAX, home, None));
+            return Err(self.out_of_memory(requested, u64::MAX, owner, None));
         };
-        let mut found = self.find(source, bytes, home);
+        let mut found = self.find(source, bytes, owner);
         if let (None, Some(Unable::Refused(_))) = &found {
             self.statistics.num_alloc_retries += 1;
             self.release_unused(source);
-            found = self.find(source, bytes, home);
+            found = self.find(source, bytes, owner);
         }
         match found {
             (Some(address), _) => {
-                self.place(address, bytes, requested, home).map_err(AllocateError::Misplaced)
+                self.place(address, bytes, requested, owner).map_err(AllocateError::Misplaced)
             }
             (None, Some(Unable::Failed(error))) => Err(AllocateError::Source(error)),
             (None, Some(Unable::Refused(refused))) => {
-                Err(self.out_of_memory(requested, bytes, home, Some(refused)))
+                Err(self.out_of_memory(requested, bytes, owner, Some(refused)))
             }
-            (None, None) => Err(self.out_of_memory(requested, bytes, home, None)),
+            (None, None) => Err(self.out_of_memory(requested, bytes, owner, None)),
         }
     }
 
@@ -48,9 +48,9 @@ impl<A: Suballocator<K>, K: StreamName> Policy for Suballocated<A, K> {
             let is_there = (record.address, record.bytes) == (block.address.0, block.bytes);
             is_there && !record.is_waiting
         });
-        let Some(home) = ours.map(|record| record.home) else { return Err(ForeignBlock(block)) };
+        let Some(owner) = ours.map(|record| record.owner) else { return Err(ForeignBlock(block)) };
         self.statistics.count_free(pool_of(block.bytes), block.bytes);
-        let (is_kept, stream) = (self.is_kept(arena_of(home)), home.stream);
+        let (is_kept, stream) = (self.is_kept(arena_of(owner)), owner.stream);
         let record = &mut self.records[slot];
         if is_kept {
             if self.pending.hold_back(slot, stream, uses, &mut record.uses) {
@@ -71,18 +71,18 @@ impl<A: Suballocator<K>, K: StreamName> Policy for Suballocated<A, K> {
 
     fn waits_before_reuse(&self, block: &Block) -> bool {
         let record = self.records.get(block.slot);
-        record.is_some_and(|record| self.is_kept(arena_of(record.home)))
+        record.is_some_and(|record| self.is_kept(arena_of(record.owner)))
     }
 
     fn end_pool(&mut self, pool: PoolId, uses: &[(K, u64)]) {
-        for (home, arena) in &mut self.arenas {
-            if home.is_some_and(|home| home.pool.map(PoolOf::id) == Some(pool)) {
+        for (owner, arena) in &mut self.arenas {
+            if owner.is_some_and(|owner| owner.pool.map(PoolOf::id) == Some(pool)) {
                 arena.ended = Some(uses.to_vec());
             }
         }
         let segments = &self.segments;
-        self.arenas.retain(|home, arena| {
-            arena.ended.is_none() || segments.values().any(|segment| segment.arena == *home)
+        self.arenas.retain(|owner, arena| {
+            arena.ended.is_none() || segments.values().any(|segment| segment.arena == *owner)
         });
     }
 
@@ -120,7 +120,7 @@ impl<A: Suballocator<K>, K: StreamName> Policy for Suballocated<A, K> {
     fn streams(&self) -> BTreeSet<K> {
         let free = self.segments.values().flat_map(|segment| self.uses_of(segment));
         let used = self.records.iter().flat_map(|record| {
-            let stream = record.home.stream;
+            let stream = record.owner.stream;
             std::iter::once(stream).chain(record.uses.others().map(|(other, _)| other))
         });
         let waiting = self.pending.awaited().map(|(stream, _)| stream);
@@ -134,22 +134,24 @@ impl<A: Suballocator<K>, K: StreamName> Suballocated<A, K> {
         &mut self,
         source: &mut S,
         bytes: u64,
-        home: Home<K>,
+        owner: StreamAndPool<K>,
     ) -> (Option<Address>, Option<Unable<S::Error>>) {
-        let (key, stream) = (arena_of(home), home.stream);
+        let (key, stream) = (arena_of(owner), owner.stream);
         let Self { make, arenas, segments, statistics, .. } = self;
-        let arena = arenas.entry(key).or_insert_with(|| Arena { allocator: make(), ended: None });
+        let arena = arenas
+            .entry(key)
+            .or_insert_with(|| ProgramAllocator { allocator: make(), ended: None });
         let mut unable = None;
         let mut new_segment = |wanted: u64| match source.allocate(wanted) {
             Ok(address) => {
-                segments.insert(address.0, Segment::new(address.0, wanted, key, stream));
+                segments.insert(address.0, ProgramSegment::new(address.0, wanted, key, stream));
                 statistics.segment.increase(Pool::Large, 1);
                 statistics.reserved_bytes.increase(Pool::Large, wanted);
                 statistics.num_device_alloc += 1;
                 Some(address)
             }
             Err(error) => {
-                unable = Some(Unable::to_get(Asked::Segment, wanted)(error));
+                unable = Some(Unable::to_get(RequestKind::Segment, wanted)(error));
                 None
             }
         };
@@ -158,7 +160,10 @@ impl<A: Suballocator<K>, K: StreamName> Suballocated<A, K> {
     }
 
     /// The last uses of what is free of a segment.
-    pub(super) fn uses_of<'s>(&'s self, segment: &'s Segment<K>) -> impl Iterator<Item = (K, u64)> {
+    pub(super) fn uses_of<'s>(
+        &'s self,
+        segment: &'s ProgramSegment<K>,
+    ) -> impl Iterator<Item = (K, u64)> {
         let ended = self.arenas.get(&segment.arena).and_then(|arena| arena.ended.as_ref());
         segment.uses().chain(ended.into_iter().flatten().copied())
     }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::{Suballocated, Suballocator};
-use crate::policy::{Address, Home, MemorySource, Pool, StreamName};
+use crate::policy::{Address, MemorySource, Pool, StreamAndPool, StreamName};
 
 impl<A: Suballocator<K>, K: StreamName> Suballocated<A, K> {
     /// Gives back all that can go; returns the bytes.
@@ -66,7 +66,7 @@ impl<A: Suballocator<K>, K: StreamName> Suballocated<A, K> {
 
     /// Whether an allocator will never be asked for anything again: its pool has ended, and nothing
     /// of it is held.
-    fn is_left(&self, key: Option<Home<K>>) -> bool {
+    fn is_left(&self, key: Option<StreamAndPool<K>>) -> bool {
         let has_ended = self.arenas.get(&key).is_none_or(|arena| arena.ended.is_some());
         let mut segments = self.segments.values().filter(|segment| segment.arena == key);
         has_ended && segments.all(|segment| segment.is_unused())

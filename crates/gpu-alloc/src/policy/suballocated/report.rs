@@ -1,10 +1,10 @@
-//! What the policy says when it cannot serve a request.
+//! The report of a request that the policy could not serve.
 
-use super::segment::{Segment, State};
+use super::segment::{PartState, ProgramSegment};
 use super::{Suballocated, Suballocator, arena_of};
 use crate::policy::{
-    Address, AllocateError, Certificate, Home, KeptBy, OutOfMemoryReport, PoolOf, Refused, Share,
-    StreamName,
+    Address, AllocateError, Certificate, OutOfMemoryReport, PoolOf, Retention, SegmentUsage,
+    SourceDenial, StreamAndPool, StreamName,
 };
 
 impl<A: Suballocator<K>, K: StreamName> Suballocated<A, K> {
@@ -13,21 +13,22 @@ impl<A: Suballocator<K>, K: StreamName> Suballocated<A, K> {
         &self,
         requested: u64,
         bytes: u64,
-        home: Home<K>,
-        refused: Option<Refused>,
+        owner: StreamAndPool<K>,
+        refused: Option<SourceDenial>,
     ) -> AllocateError<E> {
-        let serves = |segment: &&Segment<K>| segment.arena == arena_of(home);
+        let serves = |segment: &&ProgramSegment<K>| segment.arena == arena_of(owner);
         let serving = self.segments.values().filter(serves);
-        let free = |segment: &Segment<K>| {
+        let free = |segment: &ProgramSegment<K>| {
             let free = segment.parts().filter(|(_, part)| part.before().is_some());
             free.map(|(_, part)| part.bytes).sum::<u64>()
         };
-        let kept_by = |kept_by: fn(&PoolOf) -> bool| {
-            let is_kept =
-                |segment: &&Segment<K>| self.keeper(segment.arena).as_ref().is_some_and(kept_by);
+        let retention = |retention: fn(&PoolOf) -> bool| {
+            let is_kept = |segment: &&ProgramSegment<K>| {
+                self.keeper(segment.arena).as_ref().is_some_and(retention)
+            };
             self.segments.values().filter(is_kept).map(free).sum()
         };
-        let refused = refused.unwrap_or_else(|| Refused::without_asking(bytes));
+        let refused = refused.unwrap_or_else(|| SourceDenial::without_asking(bytes));
         let allocated = self.statistics.allocated_bytes.all.current;
         AllocateError::OutOfMemory(Box::new(OutOfMemoryReport {
             requested,
@@ -38,40 +39,40 @@ impl<A: Suballocator<K>, K: StreamName> Suballocated<A, K> {
             allocated,
             pending: self.statistics.active_bytes.all.current - allocated,
             reserved: self.statistics.reserved_bytes.all.current,
-            largest_free_block: serving.map(Segment::longest_free).max().unwrap_or(0),
+            largest_free_block: serving.map(ProgramSegment::longest_free).max().unwrap_or(0),
             cached_for_other_streams: 0,
-            kept_for_graphs: kept_by(|pool| matches!(pool, PoolOf::Graphs(_))),
-            kept_for_pools: kept_by(|pool| matches!(pool, PoolOf::Program(_))),
+            kept_for_graphs: retention(|pool| matches!(pool, PoolOf::Graphs(_))),
+            kept_for_pools: retention(|pool| matches!(pool, PoolOf::Program(_))),
             takes_any: false,
-            certificate: Certificate { refused, place: None, shares: self.shares() },
+            certificate: Certificate { denial: refused, place: None, usages: self.usages() },
         }))
     }
 
     /// Each segment.
-    pub(super) fn shares(&self) -> Vec<Share> {
-        let shares = self.segments.iter();
-        shares.map(|(address, segment)| self.share(*address, segment)).collect()
+    pub(super) fn usages(&self) -> Vec<SegmentUsage> {
+        let usages = self.segments.iter();
+        usages.map(|(address, segment)| self.usage(*address, segment)).collect()
     }
 
-    fn share(&self, address: u64, segment: &Segment<K>) -> Share {
+    fn usage(&self, address: u64, segment: &ProgramSegment<K>) -> SegmentUsage {
         let mut uses = self.uses_of(segment);
-        let kept_by = if let Some(pool) = self.keeper(segment.arena) {
+        let retention = if let Some(pool) = self.keeper(segment.arena) {
             pool.into()
         } else if !segment.is_unused() {
-            KeptBy::Holders
+            Retention::Allocations
         } else if uses.any(|(stream, last)| last > self.pending.completed_on(stream)) {
-            KeptBy::Work
+            Retention::Work
         } else {
-            KeptBy::Nobody
+            Retention::None
         };
         let (address, bytes) = (Some(Address(address)), segment.bytes);
-        let mut share = Share { address, bytes, held: 0, waiting: 0, kept_by };
+        let mut usage = SegmentUsage { address, bytes, held: 0, waiting: 0, retention };
         for (_, part) in segment.parts() {
-            if let State::Taken(slot) = part.state {
+            if let PartState::Taken(slot) = part.state {
                 let is_waiting = self.records[slot].is_waiting;
-                *if is_waiting { &mut share.waiting } else { &mut share.held } += part.bytes;
+                *if is_waiting { &mut usage.waiting } else { &mut usage.held } += part.bytes;
             }
         }
-        share
+        usage
     }
 }

@@ -4,20 +4,20 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::Problem;
-use crate::policy::slab::Slot;
-use crate::policy::uses::Uses;
-use crate::policy::{Home, StreamName};
+use crate::policy::slab::SlabIndex;
+use crate::policy::uses::LastUses;
+use crate::policy::{StreamAndPool, StreamName};
 
 /// A segment. Its parts are known by their addresses, and fill it.
 #[derive(Debug)]
-pub(super) struct Segment<K> {
+pub(super) struct ProgramSegment<K> {
     pub(super) bytes: u64,
     /// The allocator that it was taken for.
-    pub(super) arena: Option<Home<K>>,
+    pub(super) arena: Option<StreamAndPool<K>>,
     /// The stream of the request that it was taken for.
     pub(super) stream: K,
-    parts: BTreeMap<u64, Part<K>>,
-    /// How many parts are taken.
+    parts: BTreeMap<u64, SegmentPart<K>>,
+    /// The number of parts that are taken.
     taken: usize,
     /// Their bytes.
     taken_bytes: u64,
@@ -26,26 +26,26 @@ pub(super) struct Segment<K> {
 }
 
 #[derive(Debug)]
-pub(super) struct Part<K> {
+pub(super) struct SegmentPart<K> {
     pub(super) bytes: u64,
-    pub(super) state: State<K>,
+    pub(super) state: PartState<K>,
 }
 
 #[derive(Debug)]
-pub(super) enum State<K> {
+pub(super) enum PartState<K> {
     /// Nobody holds it.
-    Free(Before<K>),
+    Free(PriorUse<K>),
     /// A block is there.
-    Taken(Slot),
+    Taken(SlabIndex),
 }
 
-/// What was done in a range of memory before it was free.
+/// The work that was done in a range of memory before it was free.
 #[derive(Debug, Clone)]
-pub(super) struct Before<K> {
+pub(super) struct PriorUse<K> {
     /// The stream that the last block was for.
     pub(super) stream: K,
     /// The last uses, for memory of that stream.
-    pub(super) uses: Uses<K>,
+    pub(super) uses: LastUses<K>,
     /// Whether there was a block at all.
     pub(super) was_used: bool,
 }
@@ -53,11 +53,17 @@ pub(super) struct Before<K> {
 /// Free parts of a segment that cannot go back, as others are taken: how many, and their bytes.
 pub(super) type Split = [u64; 2];
 
-impl<K: StreamName> Segment<K> {
-    pub(super) fn new(address: u64, bytes: u64, arena: Option<Home<K>>, stream: K) -> Self {
-        let before = Before { stream, uses: Uses::none(), was_used: false };
-        let parts = BTreeMap::from([(address, Part { bytes, state: State::Free(before) })]);
-        Segment { bytes, arena, stream, parts, taken: 0, taken_bytes: 0, idle_since: None }
+impl<K: StreamName> ProgramSegment<K> {
+    pub(super) fn new(
+        address: u64,
+        bytes: u64,
+        arena: Option<StreamAndPool<K>>,
+        stream: K,
+    ) -> Self {
+        let before = PriorUse { stream, uses: LastUses::none(), was_used: false };
+        let parts =
+            BTreeMap::from([(address, SegmentPart { bytes, state: PartState::Free(before) })]);
+        ProgramSegment { bytes, arena, stream, parts, taken: 0, taken_bytes: 0, idle_since: None }
     }
 
     /// Puts a block for `stream` where all is free; says what was done there before.
@@ -65,15 +71,15 @@ impl<K: StreamName> Segment<K> {
         &mut self,
         address: u64,
         bytes: u64,
-        slot: Slot,
+        slot: SlabIndex,
         stream: K,
-    ) -> Result<Before<K>, Problem> {
+    ) -> Result<PriorUse<K>, Problem> {
         let end = address + bytes;
         let (first, _) = self.parts.range(..=address).next_back().ok_or(Problem::Outside)?;
         let first = *first;
-        let mut before = Before { stream, uses: Uses::none(), was_used: false };
+        let mut before = PriorUse { stream, uses: LastUses::none(), was_used: false };
         for part in self.parts.range(first..end).map(|(_, part)| part) {
-            let State::Free(here) = &part.state else { return Err(Problem::Overlap) };
+            let PartState::Free(here) = &part.state else { return Err(Problem::Overlap) };
             before.uses.join_from(stream, &here.uses, here.stream);
             before.was_used |= here.was_used;
         }
@@ -83,7 +89,7 @@ impl<K: StreamName> Segment<K> {
         while let Some((&covered, _)) = self.parts.range(address..end).next() {
             self.parts.remove(&covered);
         }
-        self.parts.insert(address, Part { bytes, state: State::Taken(slot) });
+        self.parts.insert(address, SegmentPart { bytes, state: PartState::Taken(slot) });
         self.taken += 1;
         self.taken_bytes += bytes;
         self.idle_since = None;
@@ -93,9 +99,12 @@ impl<K: StreamName> Segment<K> {
     /// Makes free parts end where one begins.
     fn split(&mut self, at: u64) {
         let Some((&start, part)) = self.parts.range_mut(..at).next_back() else { return };
-        let State::Free(before) = &part.state else { return };
+        let PartState::Free(before) = &part.state else { return };
         if at < start + part.bytes {
-            let rest = Part { bytes: start + part.bytes - at, state: State::Free(before.clone()) };
+            let rest = SegmentPart {
+                bytes: start + part.bytes - at,
+                state: PartState::Free(before.clone()),
+            };
             part.bytes = at - start;
             self.parts.insert(at, rest);
         }
@@ -103,9 +112,9 @@ impl<K: StreamName> Segment<K> {
 
     /// Makes the part at `address` free, which is taken, and joins it with those beside it where that
     /// makes nobody wait who would not otherwise.
-    pub(super) fn free(&mut self, address: u64, before: Before<K>) {
+    pub(super) fn free(&mut self, address: u64, before: PriorUse<K>) {
         let Some(part) = self.parts.get_mut(&address) else { return };
-        part.state = State::Free(before);
+        part.state = PartState::Free(before);
         self.taken -= 1;
         self.taken_bytes -= part.bytes;
         let next = address + part.bytes;
@@ -115,10 +124,12 @@ impl<K: StreamName> Segment<K> {
 
     /// Joins the part at `at` with the one before it, if both are free and their uses are alike.
     fn join_before(&mut self, at: u64) {
-        let Some(Part { bytes, state: State::Free(later) }) = self.parts.get(&at) else { return };
+        let Some(SegmentPart { bytes, state: PartState::Free(later) }) = self.parts.get(&at) else {
+            return;
+        };
         let (bytes, later) = (*bytes, later.clone());
         let Some((_, earlier)) = self.parts.range_mut(..at).next_back() else { return };
-        let State::Free(before) = &mut earlier.state else { return };
+        let PartState::Free(before) = &mut earlier.state else { return };
         if before.stream != later.stream || before.uses.has_others() || later.uses.has_others() {
             return;
         }
@@ -134,13 +145,16 @@ impl<K: StreamName> Segment<K> {
     }
 
     /// The parts, by address.
-    pub(super) fn parts(&self) -> impl Iterator<Item = (u64, &Part<K>)> {
+    pub(super) fn parts(&self) -> impl Iterator<Item = (u64, &SegmentPart<K>)> {
         self.parts.iter().map(|(address, part)| (*address, part))
     }
 
     /// The last uses of what is free.
     pub(super) fn uses(&self) -> impl Iterator<Item = (K, u64)> {
-        self.parts.values().filter_map(Part::before).flat_map(|free| free.uses.all(free.stream))
+        self.parts
+            .values()
+            .filter_map(SegmentPart::before)
+            .flat_map(|free| free.uses.all(free.stream))
     }
 
     pub(super) fn split_free(&self) -> Split {
@@ -161,12 +175,12 @@ impl<K: StreamName> Segment<K> {
     }
 }
 
-impl<K> Part<K> {
-    /// What was done in it before, if it is free.
-    pub(super) fn before(&self) -> Option<&Before<K>> {
+impl<K> SegmentPart<K> {
+    /// The work that was done in it before, if it is free.
+    pub(super) fn before(&self) -> Option<&PriorUse<K>> {
         match &self.state {
-            State::Free(before) => Some(before),
-            State::Taken(_) => None,
+            PartState::Free(before) => Some(before),
+            PartState::Taken(_) => None,
         }
     }
 }

@@ -5,90 +5,92 @@ use std::sync::Arc;
 
 use super::code;
 
-/// What a pickle holds. Its parts refer to each other by number, as often as the pickle says so:
+/// The contents of a pickle. Its parts refer to each other by number, as often as the pickle says so:
 /// nothing is copied, so that a small pickle cannot unfold into a large one.
 #[derive(Debug)]
 pub(in crate::snapshot) struct Pickle {
-    parts: Vec<Part>,
-    root: Item,
+    parts: Vec<PicklePart>,
+    root: PickleItem,
 }
 
 /// A value, or the number of one.
 #[derive(Debug, Clone, Copy)]
-enum Item {
+enum PickleItem {
     None,
     Int(i128),
     Float,
-    Part(usize),
+    PicklePart(usize),
 }
 
 #[derive(Debug)]
-enum Part {
+enum PicklePart {
     Text(Arc<str>),
-    List(Vec<Item>),
-    Dict(Vec<(Item, Item)>),
+    List(Vec<PickleItem>),
+    Dict(Vec<(PickleItem, PickleItem)>),
 }
 
 /// A value in a pickle.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::snapshot) struct Value<'a> {
+pub(in crate::snapshot) struct PickleValue<'a> {
     pickle: &'a Pickle,
-    item: Item,
+    item: PickleItem,
 }
 
 /// Why bytes are no pickle that can be read: what is wrong.
-type Problem = &'static str;
+type PickleProblem = &'static str;
 
 impl Pickle {
     /// Reads a pickle.
     ///
     /// # Errors
-    /// Where it ends in error, and what is wrong there.
-    pub(in crate::snapshot) fn read(bytes: &[u8]) -> Result<Pickle, (usize, Problem)> {
-        let mut reader = Reader::new(bytes);
+    /// The place where it ends in error, and what is wrong there.
+    pub(in crate::snapshot) fn read(bytes: &[u8]) -> Result<Pickle, (usize, PickleProblem)> {
+        let mut reader = PickleReader::new(bytes);
         match reader.run() {
             Ok(root) => Ok(Pickle { parts: reader.parts, root }),
             Err(problem) => Err((bytes.len() - reader.rest.len(), problem)),
         }
     }
 
-    pub(in crate::snapshot) fn root(&self) -> Value<'_> {
-        Value { pickle: self, item: self.root }
+    pub(in crate::snapshot) fn root(&self) -> PickleValue<'_> {
+        PickleValue { pickle: self, item: self.root }
     }
 }
 
-impl<'a> Value<'a> {
+impl<'a> PickleValue<'a> {
     /// Distinguishes the values that are not numbers: equal for what is one and the same.
     pub(in crate::snapshot) fn identity(self) -> Option<usize> {
         match self.item {
-            Item::Part(number) => Some(number),
+            PickleItem::PicklePart(number) => Some(number),
             _ => None,
         }
     }
 
     pub(in crate::snapshot) fn is_none(self) -> bool {
-        matches!(self.item, Item::None)
+        matches!(self.item, PickleItem::None)
     }
 
     /// A number, or a truth value as 0 or 1.
     pub(in crate::snapshot) fn int(self) -> Option<i128> {
         match self.item {
-            Item::Int(value) => Some(value),
+            PickleItem::Int(value) => Some(value),
             _ => None,
         }
     }
 
     pub(in crate::snapshot) fn text(self) -> Option<&'a Arc<str>> {
         match self.part()? {
-            Part::Text(text) => Some(text),
+            PicklePart::Text(text) => Some(text),
             _ => None,
         }
     }
 
     /// The items of a list or a tuple.
-    pub(in crate::snapshot) fn items(self) -> Option<impl ExactSizeIterator<Item = Value<'a>>> {
+    pub(in crate::snapshot) fn items(
+        self,
+    ) -> Option<impl ExactSizeIterator<Item = PickleValue<'a>>> {
         match self.part()? {
-            Part::List(items) => Some(items.iter().map(move |item| self.with(*item))),
+            PicklePart::List(items) => Some(items.iter().map(move |item| self.with(*item))),
             _ => None,
         }
     }
@@ -96,9 +98,11 @@ impl<'a> Value<'a> {
     /// The entries of a dictionary.
     pub(in crate::snapshot) fn entries(
         self,
-    ) -> Option<impl DoubleEndedIterator<Item = (Value<'a>, Value<'a>)> + ExactSizeIterator> {
+    ) -> Option<
+        impl DoubleEndedIterator<Item = (PickleValue<'a>, PickleValue<'a>)> + ExactSizeIterator,
+    > {
         match self.part()? {
-            Part::Dict(entries) => {
+            PicklePart::Dict(entries) => {
                 Some(entries.iter().map(move |(key, value)| (self.with(*key), self.with(*value))))
             }
             _ => None,
@@ -106,34 +110,35 @@ impl<'a> Value<'a> {
     }
 
     /// The value of a key in a dictionary.
-    pub(in crate::snapshot) fn get(self, key: &str) -> Option<Value<'a>> {
-        let is_it = |(other, _): &(Value<'a>, _)| other.text().is_some_and(|text| **text == *key);
+    pub(in crate::snapshot) fn get(self, key: &str) -> Option<PickleValue<'a>> {
+        let is_it =
+            |(other, _): &(PickleValue<'a>, _)| other.text().is_some_and(|text| **text == *key);
         // What is set again replaces what was set.
         self.entries()?.rev().find(is_it).map(|(_, value)| value)
     }
 
-    fn with(self, item: Item) -> Value<'a> {
-        Value { item, ..self }
+    fn with(self, item: PickleItem) -> PickleValue<'a> {
+        PickleValue { item, ..self }
     }
 
-    fn part(self) -> Option<&'a Part> {
+    fn part(self) -> Option<&'a PicklePart> {
         self.pickle.parts.get(self.identity()?)
     }
 }
 
 /// Executes the instructions.
-struct Reader<'a> {
+struct PickleReader<'a> {
     rest: &'a [u8],
-    parts: Vec<Part>,
-    stack: Vec<Item>,
-    /// How long the stack was at each mark.
+    parts: Vec<PicklePart>,
+    stack: Vec<PickleItem>,
+    /// The length of the stack at each mark.
     marks: Vec<usize>,
-    memo: HashMap<u32, Item>,
+    memo: HashMap<u32, PickleItem>,
 }
 
-impl<'a> Reader<'a> {
-    fn new(rest: &'a [u8]) -> Reader<'a> {
-        Reader {
+impl<'a> PickleReader<'a> {
+    fn new(rest: &'a [u8]) -> PickleReader<'a> {
+        PickleReader {
             rest,
             parts: Vec::new(),
             stack: Vec::new(),
@@ -142,7 +147,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn run(&mut self) -> Result<Item, Problem> {
+    fn run(&mut self) -> Result<PickleItem, PickleProblem> {
         if self.take(1)? != [code::PROTO] {
             return Err("it is not a pickle of protocol 2 to 5");
         }
@@ -158,41 +163,41 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn execute(&mut self, instruction: u8) -> Result<(), Problem> {
+    fn execute(&mut self, instruction: u8) -> Result<(), PickleProblem> {
         match instruction {
             code::FRAME => drop(self.take(8)?),
             code::PROTO => drop(self.u8()?),
             code::POP => drop(self.pop()?),
             code::POP_MARK => drop(self.since_mark()?),
-            code::NONE => self.stack.push(Item::None),
-            code::NEWTRUE => self.stack.push(Item::Int(1)),
-            code::NEWFALSE => self.stack.push(Item::Int(0)),
+            code::NONE => self.stack.push(PickleItem::None),
+            code::NEWTRUE => self.stack.push(PickleItem::Int(1)),
+            code::NEWFALSE => self.stack.push(PickleItem::Int(0)),
             code::BININT1 | code::BININT2 | code::BININT | code::LONG1 | code::LONG4 => {
                 let number = self.number(instruction)?;
                 self.stack.push(number);
             }
             code::BINFLOAT => {
                 self.take(8)?;
-                self.stack.push(Item::Float);
+                self.stack.push(PickleItem::Float);
             }
             code::SHORT_BINUNICODE | code::BINUNICODE | code::BINUNICODE8 => {
                 let text = self.text(instruction)?;
-                self.push(Part::Text(text));
+                self.push(PicklePart::Text(text));
             }
-            code::EMPTY_LIST | code::EMPTY_TUPLE => self.push(Part::List(Vec::new())),
-            code::EMPTY_DICT => self.push(Part::Dict(Vec::new())),
+            code::EMPTY_LIST | code::EMPTY_TUPLE => self.push(PicklePart::List(Vec::new())),
+            code::EMPTY_DICT => self.push(PicklePart::Dict(Vec::new())),
             code::LIST | code::TUPLE => {
                 let items = self.since_mark()?;
-                self.push(Part::List(items));
+                self.push(PicklePart::List(items));
             }
             code::TUPLE1 | code::TUPLE2 | code::TUPLE3 => {
                 let first = self.last(usize::from(instruction - code::TUPLE1) + 1)?;
                 let items = self.stack.split_off(first);
-                self.push(Part::List(items));
+                self.push(PicklePart::List(items));
             }
             code::DICT => {
                 let items = self.since_mark()?;
-                self.push(Part::Dict(pairs(&items)?));
+                self.push(PicklePart::Dict(pairs(&items)?));
             }
             code::APPEND | code::APPENDS => self.append(instruction)?,
             code::SETITEM | code::SETITEMS => self.set_items(instruction)?,
@@ -212,7 +217,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    fn number(&mut self, instruction: u8) -> Result<Item, Problem> {
+    fn number(&mut self, instruction: u8) -> Result<PickleItem, PickleProblem> {
         let number = match instruction {
             code::BININT1 => self.u8()?.into(),
             code::BININT2 => u16::from_le_bytes(self.array()?).into(),
@@ -220,11 +225,11 @@ impl<'a> Reader<'a> {
             code::LONG1 => return self.u8().and_then(|length| self.long(length.into())),
             _ => return self.u32().and_then(|length| self.long(length as usize)),
         };
-        Ok(Item::Int(number))
+        Ok(PickleItem::Int(number))
     }
 
     /// A number of any length, in two's complement.
-    fn long(&mut self, length: usize) -> Result<Item, Problem> {
+    fn long(&mut self, length: usize) -> Result<PickleItem, PickleProblem> {
         let bytes = self.take(length)?;
         let sign = bytes.last().map_or(0, |last| if last & 0x80 == 0 { 0 } else { 0xff });
         let mut number = [sign; 16];
@@ -232,10 +237,10 @@ impl<'a> Reader<'a> {
             return Err("it has a number of more than 128 bits");
         }
         number[..length].copy_from_slice(bytes);
-        Ok(Item::Int(i128::from_le_bytes(number)))
+        Ok(PickleItem::Int(i128::from_le_bytes(number)))
     }
 
-    fn text(&mut self, instruction: u8) -> Result<Arc<str>, Problem> {
+    fn text(&mut self, instruction: u8) -> Result<Arc<str>, PickleProblem> {
         let length = match instruction {
             code::SHORT_BINUNICODE => self.u8()?.into(),
             code::BINUNICODE => self.u32()? as usize,
@@ -245,19 +250,19 @@ impl<'a> Reader<'a> {
         Ok(text.map_err(|_| "it has a text that is not UTF-8")?.into())
     }
 
-    fn append(&mut self, instruction: u8) -> Result<(), Problem> {
+    fn append(&mut self, instruction: u8) -> Result<(), PickleProblem> {
         let more = match instruction {
             code::APPEND => vec![self.pop()?],
             _ => self.since_mark()?,
         };
         match self.top()? {
-            Part::List(items) => items.extend(more),
+            PicklePart::List(items) => items.extend(more),
             _ => return Err("it appends to what is no list"),
         }
         Ok(())
     }
 
-    fn set_items(&mut self, instruction: u8) -> Result<(), Problem> {
+    fn set_items(&mut self, instruction: u8) -> Result<(), PickleProblem> {
         let more = match instruction {
             code::SETITEM => {
                 let first = self.last(2)?;
@@ -267,13 +272,13 @@ impl<'a> Reader<'a> {
         };
         let more = pairs(&more)?;
         match self.top()? {
-            Part::Dict(entries) => entries.extend(more),
+            PicklePart::Dict(entries) => entries.extend(more),
             _ => return Err("it sets entries of what is no dictionary"),
         }
         Ok(())
     }
 
-    fn put(&mut self, instruction: u8) -> Result<(), Problem> {
+    fn put(&mut self, instruction: u8) -> Result<(), PickleProblem> {
         let number = match instruction {
             code::MEMOIZE => u32::try_from(self.memo.len()).map_err(|_| "it keeps too much")?,
             code::BINPUT => self.u8()?.into(),
@@ -284,56 +289,56 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    fn push(&mut self, part: Part) {
-        self.stack.push(Item::Part(self.parts.len()));
+    fn push(&mut self, part: PicklePart) {
+        self.stack.push(PickleItem::PicklePart(self.parts.len()));
         self.parts.push(part);
     }
 
-    fn pop(&mut self) -> Result<Item, Problem> {
+    fn pop(&mut self) -> Result<PickleItem, PickleProblem> {
         let first = self.last(1)?;
         Ok(self.stack.split_off(first)[0])
     }
 
-    /// Where the last so many items begin, which come after the last mark.
-    fn last(&self, count: usize) -> Result<usize, Problem> {
+    /// The index of the first of the last so many items, which come after the last mark.
+    fn last(&self, count: usize) -> Result<usize, PickleProblem> {
         let mark = self.marks.last().copied().unwrap_or(0);
         self.stack.len().checked_sub(count).filter(|first| *first >= mark).ok_or(STACK)
     }
 
-    fn since_mark(&mut self) -> Result<Vec<Item>, Problem> {
+    fn since_mark(&mut self) -> Result<Vec<PickleItem>, PickleProblem> {
         let mark = self.marks.pop().ok_or("it refers to a mark that it has not set")?;
         Ok(self.stack.split_off(mark))
     }
 
-    fn top(&mut self) -> Result<&mut Part, Problem> {
+    fn top(&mut self) -> Result<&mut PicklePart, PickleProblem> {
         match self.stack.last() {
-            Some(Item::Part(number)) => self.parts.get_mut(*number).ok_or(STACK),
+            Some(PickleItem::PicklePart(number)) => self.parts.get_mut(*number).ok_or(STACK),
             _ => Err(STACK),
         }
     }
 
-    fn take(&mut self, count: usize) -> Result<&'a [u8], Problem> {
+    fn take(&mut self, count: usize) -> Result<&'a [u8], PickleProblem> {
         let (taken, rest) = self.rest.split_at_checked(count).ok_or("it ends too early")?;
         self.rest = rest;
         Ok(taken)
     }
 
-    fn array<const N: usize>(&mut self) -> Result<[u8; N], Problem> {
+    fn array<const N: usize>(&mut self) -> Result<[u8; N], PickleProblem> {
         self.take(N)?.try_into().map_err(|_| "it ends too early")
     }
 
-    fn u8(&mut self) -> Result<u8, Problem> {
+    fn u8(&mut self) -> Result<u8, PickleProblem> {
         Ok(self.array::<1>()?[0])
     }
 
-    fn u32(&mut self) -> Result<u32, Problem> {
+    fn u32(&mut self) -> Result<u32, PickleProblem> {
         Ok(u32::from_le_bytes(self.array()?))
     }
 }
 
-const STACK: Problem = "an instruction has nothing to work on";
+const STACK: PickleProblem = "an instruction has nothing to work on";
 
-fn pairs(items: &[Item]) -> Result<Vec<(Item, Item)>, Problem> {
+fn pairs(items: &[PickleItem]) -> Result<Vec<(PickleItem, PickleItem)>, PickleProblem> {
     let (pairs, rest) = items.as_chunks();
     if !rest.is_empty() {
         return Err("it has a key without a value");

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::code;
 
-/// How many items are appended at a time, as Python does it: readers keep them on a stack.
+/// The number of items that are appended at a time, as Python does it: readers keep them on a stack.
 const BATCH: usize = 1000;
 
 /// The number under which a reader keeps something that is written once and referred to.
@@ -13,15 +13,15 @@ pub(in crate::snapshot) struct Memo(u32);
 
 /// A pickle in the making.
 #[derive(Debug)]
-pub(in crate::snapshot) struct Writer {
+pub(in crate::snapshot) struct PickleWriter {
     out: Vec<u8>,
     kept: u32,
     texts: HashMap<String, Memo>,
 }
 
-impl Writer {
-    pub(in crate::snapshot) fn new() -> Writer {
-        Writer { out: vec![code::PROTO, 4], kept: 0, texts: HashMap::new() }
+impl PickleWriter {
+    pub(in crate::snapshot) fn new() -> PickleWriter {
+        PickleWriter { out: vec![code::PROTO, 4], kept: 0, texts: HashMap::new() }
     }
 
     pub(in crate::snapshot) fn finish(mut self) -> Vec<u8> {
@@ -83,7 +83,7 @@ impl Writer {
     pub(in crate::snapshot) fn list<'t, T>(
         &mut self,
         items: &'t [T],
-        mut write: impl FnMut(&mut Writer, &'t T),
+        mut write: impl FnMut(&mut PickleWriter, &'t T),
     ) {
         self.out.push(code::EMPTY_LIST);
         for batch in items.chunks(BATCH) {
@@ -120,11 +120,11 @@ impl Writer {
 }
 
 /// The entries of a dictionary in the making.
-pub(in crate::snapshot) struct Entries<'a>(&'a mut Writer);
+pub(in crate::snapshot) struct Entries<'a>(&'a mut PickleWriter);
 
 impl Entries<'_> {
     /// The writer for the value of a key.
-    pub(in crate::snapshot) fn of(&mut self, key: &str) -> &mut Writer {
+    pub(in crate::snapshot) fn of(&mut self, key: &str) -> &mut PickleWriter {
         self.0.text(key);
         self.0
     }

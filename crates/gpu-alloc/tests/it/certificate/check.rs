@@ -1,6 +1,8 @@
 //! Whether a certificate says what is so, and whether that is enough for a refusal.
 
-use gpu_alloc::policy::{Asked, KeptBy, OutOfMemoryReport, PoolOf, Share, SourceCall};
+use gpu_alloc::policy::{
+    OutOfMemoryReport, PoolOf, RequestKind, Retention, SegmentUsage, SourceCall,
+};
 
 use super::rules::{PAGE, Request, Rules};
 use super::world::{World, overlap};
@@ -56,8 +58,8 @@ impl Refusal<'_> {
 
     /// The source refused what the certificate says, and was asked for nothing afterwards.
     fn check_refused(&self, world: &World, report: &OutOfMemoryReport) -> Verdict {
-        let refused = report.certificate.refused;
-        if refused.asked == Asked::Total {
+        let refused = report.certificate.denial;
+        if refused.kind == RequestKind::Total {
             ensure!(self.calls.is_empty(), "it was asked for something: {:?}", self.calls);
             let total = world.held() + self.request.block();
             ensure!(refused.bytes == total, "{total} bytes would be held");
@@ -65,15 +67,15 @@ impl Refusal<'_> {
             return Ok(());
         }
         let as_told = |call: &SourceCall| match *call {
-            SourceCall::Refused { bytes } => Some((Asked::Segment, bytes)),
-            SourceCall::ReserveRefused { bytes } => Some((Asked::Addresses, bytes)),
-            SourceCall::CreateRefused { bytes } => Some((Asked::Memory, bytes)),
+            SourceCall::Refused { bytes } => Some((RequestKind::Segment, bytes)),
+            SourceCall::ReserveRefused { bytes } => Some((RequestKind::Addresses, bytes)),
+            SourceCall::CreateRefused { bytes } => Some((RequestKind::Memory, bytes)),
             // The log does not have the size.
-            SourceCall::MapRefused { .. } => Some((Asked::Mapping, refused.bytes)),
-            SourceCall::AccessRefused { bytes, .. } => Some((Asked::Mapping, bytes)),
+            SourceCall::MapRefused { .. } => Some((RequestKind::Mapping, refused.bytes)),
+            SourceCall::AccessRefused { bytes, .. } => Some((RequestKind::Mapping, bytes)),
             _ => None,
         };
-        let told = (refused.asked, refused.bytes);
+        let told = (refused.kind, refused.bytes);
         let mut all = self.calls.iter().rev().filter_map(as_told);
         let is_last = all.next() == Some(told);
         // Where a call fails for once, another may be refused for the rest.
@@ -95,57 +97,57 @@ impl Refusal<'_> {
         let segments = world.grounds.iter().filter(|ground| ground.is_segment);
         let mut taken: Vec<_> = segments.map(|g| g.range.end - g.range.start).collect();
         taken.extend(world.pieces.values());
-        let mut told: Vec<_> = certificate.shares.iter().map(|share| share.bytes).collect();
+        let mut told: Vec<_> = certificate.usages.iter().map(|usage| usage.bytes).collect();
         taken.sort_unstable();
         told.sort_unstable();
         ensure!(taken == told, "{taken:?} are taken, not {told:?}");
-        let mut addresses: Vec<_> = certificate.shares.iter().filter_map(|s| s.address).collect();
+        let mut addresses: Vec<_> = certificate.usages.iter().filter_map(|s| s.address).collect();
         addresses.dedup();
-        let mapped = certificate.shares.iter().filter(|share| share.address.is_some()).count();
-        ensure!(addresses.len() == mapped, "a share is told of twice");
-        let may_stay = certificate.refused.asked == Asked::Total;
-        let mut shares = certificate.shares.iter();
-        shares.try_for_each(|share| self.check_share(world, share, may_stay))?;
-        let told: u64 = certificate.shares.iter().map(|share| share.bytes).sum();
+        let mapped = certificate.usages.iter().filter(|usage| usage.address.is_some()).count();
+        ensure!(addresses.len() == mapped, "a segment is told of twice");
+        let may_stay = certificate.denial.kind == RequestKind::Total;
+        let mut usages = certificate.usages.iter();
+        usages.try_for_each(|usage| self.check_share(world, usage, may_stay))?;
+        let told: u64 = certificate.usages.iter().map(|usage| usage.bytes).sum();
         ensure!(told == report.reserved, "{} bytes are taken", report.reserved);
         Ok(())
     }
 
     /// A share is as it is said to be, and gone if nothing keeps it and it may not stay.
-    fn check_share(&self, world: &World, share: &Share, may_stay: bool) -> Verdict {
-        let Some(address) = share.address else {
+    fn check_share(&self, world: &World, usage: &SegmentUsage, may_stay: bool) -> Verdict {
+        let Some(address) = usage.address else {
             if may_stay {
                 return Ok(());
             }
-            return Err(format!("{share:?} should have gone back"));
+            return Err(format!("{usage:?} should have gone back"));
         };
-        let range = address.0..address.0 + share.bytes;
+        let range = address.0..address.0 + usage.bytes;
         let ground = world.ground_of(range.start);
         if ground.is_segment {
-            ensure!(ground.range == range, "{share:?} is not a segment");
+            ensure!(ground.range == range, "{usage:?} is not a segment");
         } else {
             let mapped = world.mapped.get(&range.start);
             let bytes = mapped.map(|(_, bytes)| *bytes);
-            ensure!(bytes == Some(share.bytes), "{share:?} is not mapped there");
+            ensure!(bytes == Some(usage.bytes), "{usage:?} is not mapped there");
         }
         let (held, waiting) = world.claims(&range);
-        ensure!((held, waiting) == (share.held, share.waiting), "{held}, {waiting}: {share:?}");
+        ensure!((held, waiting) == (usage.held, usage.waiting), "{held}, {waiting}: {usage:?}");
         let is_at_work = world.completed != world.enqueued;
-        let right = match (share.kept_by, world.keeper(self.request.rules, ground)) {
+        let right = match (usage.retention, world.keeper(self.request.rules, ground)) {
             (told, Some(keeper)) => told == keeper,
-            (KeptBy::Graphs | KeptBy::Pool(_), None) => false,
-            (KeptBy::Holders, None) => held + waiting > 0,
-            (KeptBy::Work, None) => held + waiting == 0 && is_at_work,
-            (KeptBy::Nobody, None) => held + waiting == 0 && may_stay,
+            (Retention::Graphs | Retention::Pool(_), None) => false,
+            (Retention::Allocations, None) => held + waiting > 0,
+            (Retention::Work, None) => held + waiting == 0 && is_at_work,
+            (Retention::None, None) => held + waiting == 0 && may_stay,
         };
-        ensure!(right, "{share:?} is not kept so");
+        ensure!(right, "{usage:?} is not kept so");
         Ok(())
     }
 
     /// The place is one, and its figures are right.
     fn check_place(&self, world: &World, report: &OutOfMemoryReport) -> Verdict {
         let Some(place) = report.certificate.place else { return Ok(()) };
-        ensure!(report.certificate.refused.asked != Asked::Total, "no place would do");
+        ensure!(report.certificate.denial.kind != RequestKind::Total, "no place would do");
         let unit = self.request.unit();
         let block = place.address.0..place.address.0 + report.rounded;
         ensure!(place.page_bytes == unit, "pages of {} bytes", place.page_bytes);
@@ -160,16 +162,16 @@ impl Refusal<'_> {
             world.used_mappings(&touched).map(|(range, _)| overlap(&range, &touched)).sum();
         let missing = place.pages - mapped / unit;
         ensure!(missing == place.missing, "{missing} pages are missing: {place:?}");
-        let may_move = |share: &&Share| {
-            let address = share.address.map_or(0, |address| address.0);
+        let may_move = |usage: &&SegmentUsage| {
+            let address = usage.address.map_or(0, |address| address.0);
             self.request.rules == Rules::Stitched
-                && share.kept_by == KeptBy::Work
+                && usage.retention == Retention::Work
                 && !matches!(self.request.home.pool, Some(PoolOf::Graphs(_)))
-                && overlap(&(address..address + share.bytes), &touched) == 0
+                && overlap(&(address..address + usage.bytes), &touched) == 0
         };
-        let moves = report.certificate.shares.iter().filter(may_move);
-        let moves: u64 = moves.map(|share| share.bytes / PAGE).sum();
-        let supply = moves + report.certificate.refused.given / unit;
+        let moves = report.certificate.usages.iter().filter(may_move);
+        let moves: u64 = moves.map(|usage| usage.bytes / PAGE).sum();
+        let supply = moves + report.certificate.denial.given / unit;
         ensure!(supply == place.supply, "{supply} pages can be had: {place:?}");
         ensure!(
             self.has_failed || !report.certificate.is_final() || place.lacking() > 0,

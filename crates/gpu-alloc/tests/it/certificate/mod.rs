@@ -8,7 +8,7 @@ mod rules;
 mod tried;
 mod world;
 
-use gpu_alloc::policy::{BestFit, Home, Policy, Pytorch, Stitched};
+use gpu_alloc::policy::{BestFit, Policy, Pytorch, Stitched, StreamAndPool};
 use proptest::prelude::*;
 
 use self::program::{Run, Step, step};
@@ -92,7 +92,8 @@ proptest! {
 fn what_is_free_beside_a_block_serves_any_stream_and_size_before_a_request_is_refused() {
     let mut source = TestSource::new(2 * MIB);
     let mut policy = Stitched::new();
-    let mut allocate = |bytes, stream| policy.allocate(&mut source, bytes, Home::from(stream));
+    let mut allocate =
+        |bytes, stream| policy.allocate(&mut source, bytes, StreamAndPool::from(stream));
     let large = allocate(MIB, 'a').expect("a page is to be had");
     let small = allocate(1000, 'a').expect("half of the page is free");
     let other = allocate(MIB / 2, 'b').expect("a part of it still is");

@@ -1,7 +1,8 @@
 //! The checker can fail: it finds what a policy forgets, and every figure that is wrong.
 
 use gpu_alloc::policy::{
-    Asked, BestFit, Certificate, Home, KeptBy, OutOfMemoryReport, PoolId, Pytorch, Stitched,
+    BestFit, Certificate, OutOfMemoryReport, PoolId, Pytorch, RequestKind, Retention, Stitched,
+    StreamAndPool,
 };
 
 use super::check::{Refusal, Verdict};
@@ -28,7 +29,7 @@ fn case<P>(rules: Rules, policy: P, is_known: bool) -> Case
 where
     P: Tried,
 {
-    let home = Home::from(0);
+    let home = StreamAndPool::from(0);
     let mut run = Run::new(rules, policy, CAPACITY, None);
     if is_known {
         run.allocate(20 * MIB, home);
@@ -64,21 +65,23 @@ fn a_policy_that_forgets_free_memory_is_found_out() {
         assert_eq!(shortage, 0, "the request could have been served");
         assert!(check(&world, &report).is_err());
         // Nor does it help to leave it out, or to put it down to somebody.
-        let shares = report.certificate.shares.clone();
-        report.certificate.shares.pop();
+        let usages = report.certificate.usages.clone();
+        report.certificate.usages.pop();
         assert!(check(&world, &report).is_err());
-        let pool = KeptBy::Pool(PoolId(1));
-        for kept_by in [KeptBy::Nobody, KeptBy::Work, KeptBy::Graphs, pool, KeptBy::Holders] {
-            report.certificate.shares.clone_from(&shares);
-            for share in &mut report.certificate.shares {
-                let range = share.address.expect("it is mapped").0..;
-                let range = range.start..range.start + share.bytes;
-                (share.held, share.waiting) = world.claims(&range);
-                if share.held == 0 {
-                    share.kept_by = kept_by;
+        let pool = Retention::Pool(PoolId(1));
+        for retention in
+            [Retention::None, Retention::Work, Retention::Graphs, pool, Retention::Allocations]
+        {
+            report.certificate.usages.clone_from(&usages);
+            for usage in &mut report.certificate.usages {
+                let range = usage.address.expect("it is mapped").0..;
+                let range = range.start..range.start + usage.bytes;
+                (usage.held, usage.waiting) = world.claims(&range);
+                if usage.held == 0 {
+                    usage.retention = retention;
                 }
             }
-            assert!(check(&world, &report).is_err(), "{kept_by:?}");
+            assert!(check(&world, &report).is_err(), "{retention:?}");
         }
     }
 }
@@ -86,7 +89,7 @@ fn a_policy_that_forgets_free_memory_is_found_out() {
 #[test]
 fn a_request_is_not_refused_unasked_where_it_could_be_held() {
     let mut run = Run::new(Rules::Stitched, Stitched::new(), CAPACITY, Some(CAPACITY));
-    let home = Home::from(0);
+    let home = StreamAndPool::from(0);
     run.allocate(20 * MIB, home);
     let (report, calls) = run.refused(48 * MIB, home);
     let request = Request { rules: Rules::Stitched, requested: 48 * MIB, home };
@@ -96,8 +99,8 @@ fn a_request_is_not_refused_unasked_where_it_could_be_held() {
     assert!(larger.check(&run.world, &report).is_err());
     let refusal = Refusal { capacity: CAPACITY, ..larger };
     let changes: [fn(&mut OutOfMemoryReport); 3] = [
-        |report| report.certificate.refused.bytes += 512,
-        |report| report.certificate.refused.asked = Asked::Memory,
+        |report| report.certificate.denial.bytes += 512,
+        |report| report.certificate.denial.kind = RequestKind::Memory,
         |report| report.largest_free_block += 512,
     ];
     for change in changes {
@@ -113,14 +116,14 @@ fn no_figure_can_be_wrong_without_notice() {
         |report| report.rounded += 512,
         |report| report.reserved += 2 * MIB,
         |report| report.largest_free_block += 512,
-        |report| report.certificate.refused.bytes += 2 * MIB,
-        |report| report.certificate.refused.asked = Asked::Addresses,
-        |report| report.certificate.shares.truncate(1),
-        |report| report.certificate.shares[0].held -= 512,
-        |report| report.certificate.shares[0].waiting += 512,
-        |report| report.certificate.shares[0].kept_by = KeptBy::Graphs,
-        |report| report.certificate.shares[0].address = report.certificate.shares[1].address,
-        |report| report.certificate.shares[0].address = None,
+        |report| report.certificate.denial.bytes += 2 * MIB,
+        |report| report.certificate.denial.kind = RequestKind::Addresses,
+        |report| report.certificate.usages.truncate(1),
+        |report| report.certificate.usages[0].held -= 512,
+        |report| report.certificate.usages[0].waiting += 512,
+        |report| report.certificate.usages[0].retention = Retention::Graphs,
+        |report| report.certificate.usages[0].address = report.certificate.usages[1].address,
+        |report| report.certificate.usages[0].address = None,
     ];
     for Case { world, report, check, shortage } in cases(true) {
         assert!(shortage > 0);

@@ -1,6 +1,8 @@
 //! Random programs that run out of memory, and go on.
 
-use gpu_alloc::policy::{AllocateError, Block, Home, Limit, Log, OutOfMemoryReport, SourceCall};
+use gpu_alloc::policy::{
+    AllocateError, Block, Limit, Log, OutOfMemoryReport, SourceCall, StreamAndPool,
+};
 use proptest::prelude::*;
 
 use super::check::Refusal;
@@ -83,7 +85,7 @@ pub(super) struct Run<P> {
     pub(super) source: Log<Limit<TestSource>>,
     capacity: u64,
     pub(super) world: World,
-    held: Vec<(Block, Home<Name>)>,
+    held: Vec<(Block, StreamAndPool<Name>)>,
     /// How many requests were refused for good.
     pub(super) refusals: u64,
 }
@@ -105,7 +107,7 @@ impl<P: Tried> Run<P> {
         match *step {
             Step::Allocate { stream, pool, bytes } => {
                 let pool = pool.filter(|_| P::HAS_POOLS).map(|pool| self.world.pool(pool));
-                self.allocate(bytes, Home { stream, pool });
+                self.allocate(bytes, StreamAndPool { stream, pool });
             }
             Step::Free { block, used_on } => {
                 if !self.held.is_empty() {
@@ -159,7 +161,7 @@ impl<P: Tried> Run<P> {
 
     /// Makes a request as a program does: when it is refused, all work is waited for, and it is made
     /// once more. Each refusal is checked.
-    pub(super) fn allocate(&mut self, bytes: u64, home: Home<Name>) {
+    pub(super) fn allocate(&mut self, bytes: u64, home: StreamAndPool<Name>) {
         for is_last in [false, true] {
             // A policy may forget how far streams have come.
             self.tell();
@@ -174,7 +176,11 @@ impl<P: Tried> Run<P> {
         }
     }
 
-    fn request(&mut self, requested: u64, home: Home<Name>) -> Result<Block, AllocateError<()>> {
+    fn request(
+        &mut self,
+        requested: u64,
+        home: StreamAndPool<Name>,
+    ) -> Result<Block, AllocateError<()>> {
         let request = Request { rules: self.rules, requested, home };
         let is_to_fail = |run: &Self| run.source.source().source().is_to_fail();
         let was_to_fail = is_to_fail(self);
@@ -205,7 +211,7 @@ impl<P: Tried> Run<P> {
     pub(super) fn refused(
         &mut self,
         requested: u64,
-        home: Home<Name>,
+        home: StreamAndPool<Name>,
     ) -> (OutOfMemoryReport, Vec<SourceCall>) {
         let outcome = self.policy.allocate(&mut self.source, requested, P::home(home));
         let calls = self.source.take_calls();
@@ -216,7 +222,7 @@ impl<P: Tried> Run<P> {
         }
     }
 
-    fn free(&mut self, block: Block, home: Home<Name>, used_on: [bool; STREAMS]) {
+    fn free(&mut self, block: Block, home: StreamAndPool<Name>, used_on: [bool; STREAMS]) {
         let mut uses = Vec::new();
         for stream in (0..STREAMS).filter(|stream| used_on[*stream]) {
             self.world.enqueued[stream] += 1;

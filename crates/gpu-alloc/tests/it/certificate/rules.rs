@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use gpu_alloc::policy::{Home, PoolOf};
+use gpu_alloc::policy::{PoolOf, StreamAndPool};
 
 use super::world::{Ground, World, overlap};
 use super::{MIB, Name};
@@ -28,7 +28,7 @@ pub(crate) enum Rules {
 pub(crate) struct Request {
     pub(crate) rules: Rules,
     pub(crate) requested: u64,
-    pub(crate) home: Home<Name>,
+    pub(crate) home: StreamAndPool<Name>,
 }
 
 impl Request {

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use gpu_alloc::policy::{Address, Home, KeptBy, Physical, PoolId, PoolOf, SourceCall};
+use gpu_alloc::policy::{Address, Physical, PoolId, PoolOf, Retention, SourceCall, StreamAndPool};
 
 use super::rules::Rules;
 use super::{Name, STREAMS};
@@ -14,7 +14,7 @@ use super::{Name, STREAMS};
 pub(crate) struct Ground {
     pub(crate) range: Range<u64>,
     /// Who asked for something when it came.
-    pub(crate) home: Home<Name>,
+    pub(crate) home: StreamAndPool<Name>,
     /// Whether what was asked for then is small, by the policy's rules.
     pub(crate) is_small: bool,
     /// Whether there is memory behind all of it.
@@ -47,7 +47,11 @@ pub(crate) struct World {
 
 impl World {
     /// Takes note of calls to the source, for a request of somebody if they were made for one.
-    pub(crate) fn see(&mut self, calls: &[SourceCall], request: Option<(Home<Name>, bool)>) {
+    pub(crate) fn see(
+        &mut self,
+        calls: &[SourceCall],
+        request: Option<(StreamAndPool<Name>, bool)>,
+    ) {
         for call in calls {
             match *call {
                 SourceCall::Allocated { address, bytes } => {
@@ -86,7 +90,7 @@ impl World {
     fn settle(
         &mut self,
         (address, bytes): (Address, u64),
-        request: Option<(Home<Name>, bool)>,
+        request: Option<(StreamAndPool<Name>, bool)>,
         is_segment: bool,
     ) {
         let (home, is_small) = request.expect("memory is taken for requests only");
@@ -101,14 +105,14 @@ impl World {
 
     /// What keeps what lies there, by the rules of a policy, held or not: graphs may use it; and a
     /// program's pool keeps it unless memory is stitched.
-    pub(crate) fn keeper(&self, rules: Rules, ground: &Ground) -> Option<KeptBy> {
+    pub(crate) fn keeper(&self, rules: Rules, ground: &Ground) -> Option<Retention> {
         let pool = ground.home.pool?;
         let is_living = (0..super::POOLS).any(|living| self.pool(living) == pool);
         match pool {
             _ if !is_living => None,
-            PoolOf::Graphs(_) => Some(KeptBy::Graphs),
+            PoolOf::Graphs(_) => Some(Retention::Graphs),
             PoolOf::Program(_) if rules == Rules::Stitched => None,
-            PoolOf::Program(id) => Some(KeptBy::Pool(id)),
+            PoolOf::Program(id) => Some(Retention::Pool(id)),
         }
     }
 

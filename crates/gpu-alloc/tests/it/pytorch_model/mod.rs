@@ -5,8 +5,8 @@ mod naive;
 use std::ops::Range;
 
 use gpu_alloc::policy::{
-    Address, AllocateError, Block, BlockState, Home, Inspect, Log, Policy, PoolId, PoolOf, Pytorch,
-    Segment, SourceCall,
+    Address, AllocateError, Block, BlockState, Inspect, Log, Policy, PoolId, PoolOf, Pytorch,
+    SegmentSnapshot, SourceCall, StreamAndPool,
 };
 use proptest::prelude::*;
 
@@ -174,7 +174,7 @@ impl Model {
         match step {
             Step::Allocate { bytes, stream, pool } => {
                 let pool = pool.map(|pool| PoolOf::Graphs(self.pool(pool)));
-                self.allocate(*bytes, Home { stream: *stream, pool });
+                self.allocate(*bytes, StreamAndPool { stream: *stream, pool });
             }
             Step::EndPool { pool } => {
                 self.policy.end_pool(self.pool(*pool), &[]);
@@ -203,11 +203,11 @@ impl Model {
     }
 
     /// Whether graphs may use a segment's memory.
-    fn is_of_graphs(&self, segment: &Segment<u64>) -> bool {
+    fn is_of_graphs(&self, segment: &SegmentSnapshot<u64>) -> bool {
         segment.pool.is_some_and(|pool| (0..POOLS).any(|living| self.pool(living) == pool.id()))
     }
 
-    fn allocate(&mut self, bytes: u64, home: Home<u64>) {
+    fn allocate(&mut self, bytes: u64, home: StreamAndPool<u64>) {
         let before = self.policy.snapshot();
         let stream = home.stream;
         let expected = self.rules.best_fit(&before, self.device(), bytes, home);
@@ -298,13 +298,14 @@ impl Model {
         }
     }
 
-    fn check_releases(&self, since: usize, before: &[Segment<u64>]) {
+    fn check_releases(&self, since: usize, before: &[SegmentSnapshot<u64>]) {
         for call in &self.source.calls()[since..] {
             if let SourceCall::Released { address, bytes }
             | SourceCall::Unmapped { address, bytes } = call
             {
                 let range = address.0..address.0 + bytes;
-                let around = |segment: &&Segment<u64>| overlap(&naive::addresses(segment), &range);
+                let around =
+                    |segment: &&SegmentSnapshot<u64>| overlap(&naive::addresses(segment), &range);
                 let of_graphs = before.iter().filter(around).any(|s| self.is_of_graphs(s));
                 assert!(!of_graphs, "graphs may use it");
                 assert!(
@@ -346,7 +347,7 @@ impl Model {
         naive::check_statistics(&self.policy, &segments);
     }
 
-    fn check_states(&self, segments: &[Segment<u64>]) {
+    fn check_states(&self, segments: &[SegmentSnapshot<u64>]) {
         let mut active: Vec<_> = self.held.iter().collect();
         active.sort_by_key(|held| held.range.start);
         let blocks = segments.iter().flat_map(|segment| &segment.blocks);

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use gpu_alloc::policy::{Address, Block, Policy, PoolId};
 
-use super::{GRANULE, Model, POOLS, Place, STREAMS, granules, join};
+use super::{GRANULE, Granule, Model, POOLS, STREAMS, granules, join};
 
 impl Model {
     /// The name that a pool has now.
@@ -13,7 +13,7 @@ impl Model {
     }
 
     /// Notes what a pool hands out from now on, or that others get nothing of what pools have.
-    pub(super) fn keep_apart(&mut self, pool: Option<PoolId>, block: &Block, places: &[Place]) {
+    pub(super) fn keep_apart(&mut self, pool: Option<PoolId>, block: &Block, places: &[Granule]) {
         for (other, kept) in self.of_graphs.iter().filter(|(other, _)| Some(**other) != pool) {
             assert!(!places.iter().any(|place| kept.contains_key(place)), "it is {other:?}'s");
         }
@@ -34,7 +34,7 @@ impl Model {
     pub(super) fn end_pool(&mut self, pool: usize, used_on: [bool; STREAMS]) {
         let name = self.pool(pool);
         self.ended[pool] += 1;
-        let places: HashSet<Place> =
+        let places: HashSet<Granule> =
             self.of_graphs.remove(&name).into_iter().flatten().map(|(place, _)| place).collect();
         let mut last = [0; STREAMS];
         for touched in places.iter().filter_map(|place| self.touched.get(place)) {

@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
 use gpu_alloc::policy::{
-    Address, AllocateError, Block, BlockState, Front, Home, Inspect, Physical, Policy, PoolId,
-    PoolOf, Stitched,
+    Address, AllocateError, Block, BlockState, Inspect, Lending, Physical, Policy, PoolId, PoolOf,
+    Stitched, StreamAndPool, StreamCaches,
 };
 use proptest::prelude::*;
 
@@ -29,7 +29,7 @@ const POOLS: usize = 2;
 type Clock = [u64; STREAMS];
 
 /// A granule of physical memory.
-type Place = (Physical, u64);
+type Granule = (Physical, u64);
 
 /// What work must come after, by stream.
 type Waits = Vec<(usize, u64)>;
@@ -41,13 +41,14 @@ struct Held {
     pool: Option<PoolId>,
     /// What every use of the block comes after.
     after: Clock,
-    places: Vec<Place>,
+    places: Vec<Granule>,
 }
 
 struct Model {
-    policy: Stitched<usize>,
-    /// What is lent, if the policy lends anything.
-    front: Option<Front<usize>>,
+    lending: Lending<Stitched<usize>>,
+    caches: StreamCaches<usize>,
+    /// Whether the policy lends its stream caches.
+    lends: bool,
     source: TestSource,
     held: Vec<Held>,
     counted: Counted,
@@ -58,9 +59,9 @@ struct Model {
     /// The clock of each piece of work, from 1.
     work: [Vec<Clock>; STREAMS],
     /// The last use of each granule on each stream.
-    touched: HashMap<Place, Clock>,
+    touched: HashMap<Granule, Clock>,
     /// The memory that graphs may use, by the pools that it was handed out from.
-    of_graphs: HashMap<PoolId, HashMap<Place, Address>>,
+    of_graphs: HashMap<PoolId, HashMap<Granule, Address>>,
     /// How often each pool has ended.
     ended: [u64; POOLS],
     now: u64,
@@ -69,8 +70,9 @@ struct Model {
 impl Model {
     fn new(capacity: u64, lends: bool) -> Model {
         Model {
-            policy: Stitched::new(),
-            front: lends.then(Front::new),
+            lending: Lending::new(Stitched::new()),
+            caches: StreamCaches::new(),
+            lends,
             source: TestSource::new(capacity),
             held: Vec::new(),
             counted: Counted::default(),
@@ -85,10 +87,10 @@ impl Model {
         }
     }
 
-    /// A model in which so many streams came and went before that each gets the lane of another.
+    /// A model in which so many streams came and went before that each gets the stream cache of another.
     fn crowded(mut self) -> Model {
-        for _ in 0..Front::<usize>::MOST_STREAMS {
-            self.allocate(Home::from(0), 1);
+        for _ in 0..StreamCaches::<usize>::MAX_STREAMS {
+            self.allocate(StreamAndPool::from(0), 1);
             self.held.pop().into_iter().for_each(|held| self.free(held, [true; STREAMS]));
             self.end_stream(0);
         }
@@ -109,34 +111,33 @@ impl Model {
 
     /// The policy with all that is its own.
     fn whole(&mut self) -> &mut Stitched<usize> {
-        if let Some(front) = &self.front {
-            front.take_back(&mut self.policy, |_, ()| ());
-        }
-        &mut self.policy
+        self.caches.recall(&mut self.lending, |_| ())
     }
 
     fn allocate_block(
         &mut self,
-        home: Home<usize>,
+        home: StreamAndPool<usize>,
         bytes: u64,
     ) -> Result<(Block, Waits), AllocateError<Broken>> {
         let stream = home.stream;
         let name = self.names[stream];
-        if let Some(front) = self.front.as_ref().filter(|_| home.pool.is_none()) {
+        if self.lends && home.pool.is_none() {
+            let caches = &self.caches;
             // With two streams out of three, so that some is done by the policy while others' is lent.
             if stream < 2 {
-                front.lend(&mut self.policy, name, |_| ());
+                caches.lend(&mut self.lending, name, |_| ());
             }
-            if let Some(block) = front.allocate(name, bytes, |_, _| ()) {
-                let waits_for = front.waits_for(&block).expect("its lane is lent").to_vec();
+            if let Some(block) = caches.allocate(name, bytes, |_, _| ()) {
+                let waits_for =
+                    caches.waits_for(&block).expect("its stream cache is lent").to_vec();
                 assert_eq!(block.is_shared(), !waits_for.is_empty());
                 return Ok((block, self.by_index(waits_for)));
             }
         }
-        self.whole();
-        let home = Home { stream: name, ..home };
-        let block = self.policy.allocate(&mut self.source, bytes, home)?;
-        let waits_for = self.policy.waits_for(&block).collect();
+        let home = StreamAndPool { stream: name, ..home };
+        let policy = self.caches.recall(&mut self.lending, |_| ());
+        let block = policy.allocate(&mut self.source, bytes, home)?;
+        let waits_for = policy.waits_for(&block).collect();
         Ok((block, self.by_index(waits_for)))
     }
 
@@ -156,13 +157,13 @@ impl Model {
         self.complete(stream);
         let name = self.names[stream];
         self.whole().end_stream(name);
-        assert!(!self.policy.streams().contains(&name));
+        assert!(!self.whole().streams().contains(&name));
         self.names[stream] += STREAMS;
     }
 
     fn free_block(&mut self, mut block: Block, uses: &[(usize, u64)]) {
-        if let Some(front) = &self.front {
-            match front.free(block, uses) {
+        if self.lends {
+            match self.caches.free(block, uses) {
                 Ok(()) => return,
                 Err(refused) => block = refused,
             }
@@ -174,7 +175,7 @@ impl Model {
         match *step {
             Step::Allocate { stream, bytes, pool } => {
                 let pool = pool.map(|pool| PoolOf::Graphs(self.pool(pool)));
-                self.allocate(Home { pool, stream }, bytes);
+                self.allocate(StreamAndPool { pool, stream }, bytes);
             }
             Step::Free { block, used_on } => {
                 if !self.held.is_empty() {
@@ -189,16 +190,15 @@ impl Model {
             Step::Complete { stream } => self.complete(stream),
             Step::End { stream } => self.end_stream(stream),
             Step::Release => {
-                self.whole();
-                self.policy.release_cached(&mut self.source);
+                let policy = self.caches.recall(&mut self.lending, |_| ());
+                policy.release_cached(&mut self.source);
                 let used = self.source.device().used();
-                assert!(self.policy.statistics().reserved_bytes.all.current <= used);
+                assert!(policy.statistics().reserved_bytes.all.current <= used);
             }
             Step::Tick { after, idle } => {
-                self.whole();
                 self.now += after;
                 let (now, idle) = (Duration::from_secs(self.now), Duration::from_secs(idle));
-                self.policy.tick(&mut self.source, now, idle);
+                self.caches.recall(&mut self.lending, |_| ()).tick(&mut self.source, now, idle);
             }
             Step::EndPool { pool, used_on } => self.end_pool(pool, used_on),
             Step::ResetPeaks => {
@@ -222,7 +222,7 @@ impl Model {
         }
     }
 
-    fn allocate(&mut self, home: Home<usize>, bytes: u64) {
+    fn allocate(&mut self, home: StreamAndPool<usize>, bytes: u64) {
         let (pool, stream) = (home.pool.map(PoolOf::id), home.stream);
         let (block, waits_for) = match self.allocate_block(home, bytes) {
             Ok(handed) => handed,
@@ -280,7 +280,7 @@ impl Model {
     }
 
     /// The physical granules of a block.
-    fn places(&self, block: &Block) -> Vec<Place> {
+    fn places(&self, block: &Block) -> Vec<Granule> {
         let mappings: BTreeMap<u64, (Physical, u64)> = self
             .source
             .device()
@@ -308,13 +308,13 @@ impl Model {
             }
         }
         self.check_graphs();
-        let statistics = self.policy.statistics();
-        if self.policy.awaited_for_reuse().next().is_none() {
+        let statistics = self.whole().statistics();
+        if self.whole().awaited_for_reuse().next().is_none() {
             self.counted.check(&statistics);
         }
         let left = statistics.num_device_alloc - statistics.num_device_free;
         assert_eq!(left, self.source.device().pieces() as u64, "taken and not given back");
-        let segments = self.policy.snapshot();
+        let segments = self.whole().snapshot();
         let total = segments.iter().map(|segment| segment.total_size).sum::<u64>();
         assert_eq!(statistics.reserved_bytes.all.current, total);
         assert!(total <= self.source.device().used());
@@ -335,10 +335,10 @@ impl Model {
         }
         (0..POOLS).for_each(|pool| self.end_pool(pool, [true; STREAMS]));
         (0..STREAMS).for_each(|stream| self.complete(stream));
-        self.whole();
-        self.policy.release_cached(&mut self.source);
+        let policy = self.caches.recall(&mut self.lending, |_| ());
+        policy.release_cached(&mut self.source);
         assert_eq!(self.source.device().used(), 0);
-        assert_eq!(self.policy.statistics().reserved_bytes.all.current, 0);
+        assert_eq!(policy.statistics().reserved_bytes.all.current, 0);
     }
 }
 
@@ -382,9 +382,9 @@ pub(crate) fn run_drawn(draws: &mut Draws<'_>) {
 fn another_stream_takes_free_memory_and_comes_after_its_last_use() {
     let mut source = TestSource::new(20 * MIB);
     let mut policy = Stitched::new();
-    let block = policy.allocate(&mut source, 12 * MIB, Home::from('a')).unwrap();
+    let block = policy.allocate(&mut source, 12 * MIB, StreamAndPool::from('a')).unwrap();
     policy.free(block, &[('a', 3), ('b', 5)]).unwrap();
-    let block = policy.allocate(&mut source, 12 * MIB, Home::from('b')).unwrap();
+    let block = policy.allocate(&mut source, 12 * MIB, StreamAndPool::from('b')).unwrap();
     assert_eq!(policy.waits_for(&block).collect::<Vec<_>>(), [('a', 3)]);
     assert_eq!(block.last_use(), 5);
 }
@@ -393,8 +393,8 @@ fn another_stream_takes_free_memory_and_comes_after_its_last_use() {
 fn a_request_that_fails_leaves_no_memory_behind() {
     let mut source = TestSource::new(16 * MIB);
     let mut policy = Stitched::<u8>::new();
-    let held = policy.allocate(&mut source, 2 * MIB, Home::from(0)).unwrap();
-    assert!(policy.allocate(&mut source, 40 * MIB, Home::from(0)).is_err());
+    let held = policy.allocate(&mut source, 2 * MIB, StreamAndPool::from(0)).unwrap();
+    assert!(policy.allocate(&mut source, 40 * MIB, StreamAndPool::from(0)).is_err());
     assert_eq!(source.device().used(), 2 * MIB);
     assert_ne!(held.address(), Address(0));
     policy.free(held, &[]).unwrap();
@@ -405,7 +405,7 @@ fn what_is_awaited_leaves_out_old_mappings_that_went_with_their_neighbours() {
     let mut source = TestSource::new(320 * MIB);
     let mut policy = Stitched::new();
     let mut allocate = |policy: &mut Stitched<u8>, bytes| {
-        policy.allocate(&mut source, bytes, Home::from(0)).expect("there is room")
+        policy.allocate(&mut source, bytes, StreamAndPool::from(0)).expect("there is room")
     };
     let first: Vec<_> = (0..100).map(|_| allocate(&mut policy, 2 * MIB)).collect();
     let between = allocate(&mut policy, 2 * MIB);

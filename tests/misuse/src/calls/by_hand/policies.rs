@@ -2,9 +2,9 @@
 
 use gpu_alloc::DeviceSource;
 use gpu_alloc::policy::{
-    Address, Asked, BestFit, Block, Cap, Front, Limit, Log, MemorySource, Physical, Policy, PoolId,
-    Pytorch, PytorchOptions, SourceCall, Stitched, StreamName, Suballocated, Suballocator, Wrapped,
-    Wrapper,
+    Adapted, Adaptor, Address, BestFit, Block, Lending, Limit, Limiting, Log, MemorySource,
+    Physical, Policy, PoolId, Pytorch, PytorchOptions, RequestKind, SourceCall, Stitched,
+    StreamCaches, StreamName, Suballocated, Suballocator,
 };
 
 use super::entries;
@@ -79,29 +79,30 @@ pub(super) const ENTRIES: &[Entry] = entries! {
         policy.release_cached(&mut source);
         Some(())
     };
-    "gpu_alloc::policy::Front::allocate", "gpu_alloc::policy::Front::free",
-    "gpu_alloc::policy::Front::lend", "gpu_alloc::policy::Front::take_back",
-    "gpu_alloc::policy::Front::waits_for", "gpu_alloc::policy::Policy::lend",
-    "gpu_alloc::policy::Policy::take_back", "gpu_alloc::policy::Policy::end_pool" => |d| {
+    "gpu_alloc::policy::StreamCaches::allocate", "gpu_alloc::policy::StreamCaches::free",
+    "gpu_alloc::policy::StreamCaches::lend", "gpu_alloc::policy::StreamCaches::recall",
+    "gpu_alloc::policy::StreamCaches::waits_for", "gpu_alloc::policy::Lending::new",
+    "gpu_alloc::policy::Policy::lend", "gpu_alloc::policy::Policy::take_back",
+    "gpu_alloc::policy::Policy::end_pool" => |d| {
         let (mut policy, mut source) = (Stitched::<u32>::new(), DeviceSource::new(d.cuda()?));
-        let front = Front::<u32, u8>::new();
+        let caches = StreamCaches::<u32, u8>::new();
         let first = policy.allocate(&mut source, 1000, 1.into()).ok()?;
         let _ = policy.free(first, &[]);
-        let mut held = Vec::new();
+        let (mut lending, mut held) = (Lending::new(policy), Vec::new());
         for _ in 0..8 {
             let stream = d.rng().below(3) as u32;
             match d.rng().below(5) {
-                0 => drop(front.lend(&mut policy, stream, |_| 0)),
-                1 => drop(front.take_back(&mut policy, |_, _| ())),
+                0 => drop(caches.lend(&mut lending, stream, |_| 0)),
+                1 => drop(caches.recall(&mut lending, |_| ())),
                 2 if !held.is_empty() => {
                     let block: Block = held.swap_remove(d.rng().below(held.len()));
-                    let _ = front.waits_for(&block);
-                    held.extend(front.free(block, &[(stream, d.word()?)]).err());
+                    let _ = caches.waits_for(&block);
+                    held.extend(caches.free(block, &[(stream, d.word()?)]).err());
                 }
-                _ => held.extend(front.allocate(stream, d.word()?, |note, _| *note += 1)),
+                _ => held.extend(caches.allocate(stream, d.word()?, |note, _| *note += 1)),
             }
         }
-        front.take_back(&mut policy, |_, _| ());
+        let policy = caches.recall(&mut lending, |_| ());
         policy.end_pool(PoolId(d.word()?), &[(3, d.word()?)]);
         for block in held {
             let _ = policy.free(block, &[]);
@@ -118,18 +119,18 @@ pub(super) const ENTRIES: &[Entry] = entries! {
         })
     };
     "gpu_alloc::policy::Limit::new", "gpu_alloc::policy::Limit::set_limit",
-    "gpu_alloc::policy::Cap::new", "gpu_alloc::policy::Cap::set_limit",
-    "gpu_alloc::policy::Log::new", "gpu_alloc::policy::Wrapped::around",
-    "gpu_alloc::policy::Wrapper::admit", "gpu_alloc::policy::Wrapper::called" => |d| {
+    "gpu_alloc::policy::Limiting::new", "gpu_alloc::policy::Limiting::set_limit",
+    "gpu_alloc::policy::Log::new", "gpu_alloc::policy::Adapted::around",
+    "gpu_alloc::policy::Adaptor::admit", "gpu_alloc::policy::Adaptor::called" => |d| {
         let mut source = Log::new(Limit::new(DeviceSource::new(d.cuda()?), d.maybe_number()?));
         source.source_mut().set_limit(d.maybe_number()?);
         let _ = source.allocate(d.size()? as u64);
-        let mut cap = Cap::new(d.maybe_number()?);
+        let mut cap = Limiting::new(d.maybe_number()?);
         cap.set_limit(d.maybe_number()?);
         let (address, bytes) = (Address(d.word()?), d.word()?);
         cap.called(SourceCall::Released { address, bytes });
-        let _ = cap.admit(Asked::Memory, d.word()?);
-        let mut source = Wrapped::around(source, cap);
+        let _ = cap.admit(RequestKind::Memory, d.word()?);
+        let mut source = Adapted::around(source, cap);
         let _ = source.allocate(d.size()? as u64);
         source.release(Address(d.word()?), d.word()?);
         Some(())
@@ -166,7 +167,7 @@ impl<K: StreamName> Suballocator<K> for Sloppy {
 fn driven<P: Policy<Stream = u64>>(
     d: &mut Draw,
     mut policy: P,
-    home: fn(&mut Draw) -> P::Home,
+    home: fn(&mut Draw) -> P::Owner,
 ) -> Option<()> {
     let mut source = DeviceSource::new(d.cuda()?);
     let mut held: Vec<Block> = Vec::new();

@@ -1,13 +1,13 @@
 //! Why options were not understood.
 
-/// What is wrong with a text that should hold options.
+/// Mistakes in a text that should hold options.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum OptionsError {
     /// There is no such option.
     #[error("there is no option `{key}`: it must be one of {known}")]
     UnknownKey {
-        /// What stands where an option should.
+        /// The text where an option should be.
         key: String,
         /// The options that decide something.
         known: &'static str,
@@ -17,9 +17,9 @@ pub enum OptionsError {
     Value {
         /// The option.
         key: String,
-        /// What it is set to.
+        /// The value that it is set to.
         value: String,
-        /// What it may be set to.
+        /// The values that it may be set to.
         expected: &'static str,
     },
     /// PyTorch has this, and its allocator here has not.
@@ -27,7 +27,7 @@ pub enum OptionsError {
     Unsupported {
         /// The option.
         key: String,
-        /// What it is set to.
+        /// The value that it is set to.
         value: String,
         /// Why not, or what else there is.
         reason: &'static str,
@@ -35,11 +35,11 @@ pub enum OptionsError {
     /// The text does not read `key:value,key:value`.
     #[error("after `{after}` there is {found}: there must be {expected}")]
     Syntax {
-        /// What was read so far.
+        /// The part that was read so far.
         after: String,
-        /// What comes then.
+        /// The text that comes then.
         found: String,
-        /// What must come.
+        /// The text that must come.
         expected: &'static str,
     },
 }

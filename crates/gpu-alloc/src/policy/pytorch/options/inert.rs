@@ -14,7 +14,7 @@ const WARNINGS: [(&str, &str); 4] = [
     ("pinned_", "options of page-locked memory do nothing here: it has an allocator of its own"),
 ];
 
-/// Which of them were set, a bit for each.
+/// A bit for each of them that was set.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Inert(u8);
 

@@ -16,10 +16,10 @@ const MIB: u64 = 1 << 20;
 
 /// The size of the segments that requests of 1 to 10 MiB share, unless told otherwise.
 const LARGE_SEGMENT_MB: u64 = 20;
-/// What an oversize block may be larger than the request, unless told otherwise.
+/// The bytes by which an oversize block may be larger than the request, unless told otherwise.
 const NON_SPLIT_ROUNDING_MB: u64 = 20;
 
-/// What [`Pytorch`](super::Pytorch) is told to do, in PyTorch's words.
+/// Options of [`Pytorch`](super::Pytorch), in PyTorch's words.
 ///
 /// It is read from, and shown in, the syntax of `PYTORCH_CUDA_ALLOC_CONF`: `key:value,key:value`.
 /// These keys decide something:
@@ -65,7 +65,7 @@ pub struct PytorchOptions {
     expandable_segments: bool,
     memory_fraction: Option<f64>,
     rejects: bool,
-    /// What was set that decides nothing here.
+    /// Options that were set and decide nothing here.
     inert: Inert,
 }
 
@@ -111,7 +111,7 @@ impl PytorchOptions {
         self.rejects
     }
 
-    /// What is set, and does nothing or harm in this combination.
+    /// Options that are set, and do nothing or harm in this combination.
     pub fn warnings(&self) -> impl Iterator<Item = &'static str> + use<> {
         let collects = self.garbage_collection_threshold.is_some();
         let splits_all = self.max_split_mb.is_none();
@@ -145,7 +145,7 @@ impl PytorchOptions {
         in_bytes(self.large_segment_mb)
     }
 
-    /// How many steps a size is rounded up to between powers of two; 0 or 1 for none.
+    /// The number of steps that a size is rounded up to between powers of two; 0 or 1 for none.
     pub(super) fn divisions(&self, bytes: u64) -> u64 {
         self.roundup.divisions(bytes)
     }
@@ -183,7 +183,7 @@ impl FromStr for PytorchOptions {
 }
 
 impl fmt::Display for PytorchOptions {
-    /// What differs from the default, so that it can be read again.
+    /// The options that differ from the default, so that they can be read again.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let other = |value: u64, usual: u64| (value != usual).then_some(value);
         let set = [

@@ -8,20 +8,20 @@ const KNOWN: &str = "max_split_size_mb, max_non_split_rounding_mb, roundup_power
      per_process_memory_fraction, throw_on_cudamalloc_oom";
 
 /// The text in words and the marks between them.
-struct Tokens<'a> {
-    all: Vec<Token<'a>>,
+struct OptionTokens<'a> {
+    all: Vec<OptionToken<'a>>,
     next: usize,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Token<'a> {
+enum OptionToken<'a> {
     Word(&'a str),
     Mark(char),
 }
 
 pub(super) fn options(text: &str) -> Result<PytorchOptions, OptionsError> {
     let text: String = text.chars().filter(|character| !character.is_whitespace()).collect();
-    let mut tokens = Tokens::of(&text);
+    let mut tokens = OptionTokens::of(&text);
     let mut options = PytorchOptions::default();
     while !tokens.is_at_end() {
         let key = tokens.word("an option")?;
@@ -38,7 +38,7 @@ pub(super) fn options(text: &str) -> Result<PytorchOptions, OptionsError> {
 fn set(
     options: &mut PytorchOptions,
     key: &str,
-    tokens: &mut Tokens<'_>,
+    tokens: &mut OptionTokens<'_>,
 ) -> Result<(), OptionsError> {
     if key == "roundup_power2_divisions" {
         options.roundup = roundup(key, tokens)?;
@@ -108,7 +108,7 @@ fn without_effect(setting: &Setting<'_>) -> Result<bool, OptionsError> {
 }
 
 /// Reads `4` or `[256:1,512:2,>:8]`.
-fn roundup(key: &str, tokens: &mut Tokens<'_>) -> Result<Roundup, OptionsError> {
+fn roundup(key: &str, tokens: &mut OptionTokens<'_>) -> Result<Roundup, OptionsError> {
     if !tokens.skip('[') {
         let value = tokens.word("a number or `[`")?;
         let setting = Setting { key, value };
@@ -190,16 +190,16 @@ impl Setting<'_> {
     }
 }
 
-impl<'a> Tokens<'a> {
+impl<'a> OptionTokens<'a> {
     fn of(text: &'a str) -> Self {
         let pieces = text.split_inclusive([',', ':', '[', ']']);
         let tokens = pieces.flat_map(|piece| {
             let word = piece.trim_end_matches([',', ':', '[', ']']);
             let mark = piece[word.len()..].chars().next();
-            let word = (!word.is_empty()).then_some(Token::Word(word));
-            word.into_iter().chain(mark.map(Token::Mark))
+            let word = (!word.is_empty()).then_some(OptionToken::Word(word));
+            word.into_iter().chain(mark.map(OptionToken::Mark))
         });
-        Tokens { all: tokens.collect(), next: 0 }
+        OptionTokens { all: tokens.collect(), next: 0 }
     }
 
     fn is_at_end(&self) -> bool {
@@ -208,7 +208,7 @@ impl<'a> Tokens<'a> {
 
     /// Whether the next token is a mark, which is then past.
     fn skip(&mut self, mark: char) -> bool {
-        let is_there = self.all.get(self.next) == Some(&Token::Mark(mark));
+        let is_there = self.all.get(self.next) == Some(&OptionToken::Mark(mark));
         self.next += usize::from(is_there);
         is_there
     }
@@ -219,7 +219,7 @@ impl<'a> Tokens<'a> {
 
     fn word(&mut self, expected: &'static str) -> Result<&'a str, OptionsError> {
         match self.all.get(self.next) {
-            Some(Token::Word(word)) => {
+            Some(OptionToken::Word(word)) => {
                 self.next += 1;
                 Ok(word)
             }
@@ -228,9 +228,9 @@ impl<'a> Tokens<'a> {
     }
 
     fn surprise(&self, expected: &'static str) -> OptionsError {
-        let text = |token: &Token<'_>| match token {
-            Token::Word(word) => (*word).to_owned(),
-            Token::Mark(mark) => mark.to_string(),
+        let text = |token: &OptionToken<'_>| match token {
+            OptionToken::Word(word) => (*word).to_owned(),
+            OptionToken::Mark(mark) => mark.to_string(),
         };
         let after = self.all[..self.next].iter().map(text).collect();
         let found = self.all.get(self.next).map(|token| format!("`{}`", text(token)));
