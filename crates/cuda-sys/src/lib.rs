@@ -1,7 +1,7 @@
 //! The CUDA driver API: types, the table of functions, and the loader.
 //!
-//! [`Driver`] is a table of typed function pointers, one field for each function that Sluice calls,
-//! named as the driver exports it. [`Driver::load`] fills it from NVIDIA's driver at run time, so
+//! [`Driver`] is a table of typed function pointers, one field for each function that Sluice calls
+//! itself or that its software driver offers to other programs, named as the driver exports it. [`Driver::load`] fills it from NVIDIA's driver at run time, so
 //! nothing links against CUDA, and a machine without a driver gets an error that says what was
 //! tried. A driver written in Rust fills the same table with [`driver_table!`], and a library that
 //! exports the driver's C names is one use of [`for_each_driver_function!`].
@@ -25,6 +25,11 @@
 //! # Ok::<(), cuda_sys::CUresult>(())
 //! ```
 
+// Layers, the top one first; a module imports only from lines below its own.
+//
+//   loader
+//   driver, functions, handles, per_thread, result
+//   bindings
 #[allow(
     missing_docs,
     missing_debug_implementations,

@@ -25,16 +25,20 @@
 //! ```
 #![forbid(unsafe_code)]
 
+// Layers, the top one first; a module imports only from lines below its own.
+//
+//   layers
+//   init, loss, module, optim
+//   result, state
 pub mod init;
 mod layers;
 pub mod loss;
 mod module;
 pub mod optim;
+mod result;
 mod state;
 
 pub use layers::{Dropout, Flatten, Linear, ReLU, Sequential};
 pub use module::Module;
+pub use result::Result;
 pub use state::{StateDict, StateError};
-
-/// The result of a module's or an optimizer's work.
-pub type Result<T> = tensor::Result<T>;

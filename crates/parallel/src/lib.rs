@@ -22,6 +22,10 @@
 //! ```
 #![forbid(unsafe_code)]
 
+// Layers, the top one first; a module imports only from lines below its own.
+//
+//   loader
+//   batch, data, data_parallel
 mod batch;
 mod data;
 mod data_parallel;

@@ -13,7 +13,7 @@ use crate::checked_size::CheckedSize;
 pub(crate) type Strides = SmallVec<[isize; 4]>;
 
 /// The most dimensions that a tensor can have, as in PyTorch.
-const MOST_DIMS: usize = 64;
+const MAX_DIMS: usize = 64;
 
 /// Sizes, strides and offset of a tensor, in elements of its storage.
 ///
@@ -300,8 +300,8 @@ impl Layout {
 
 fn check_dims(shape: &Shape) -> Result<(), NoLayout> {
     match shape.len() {
-        0..=MOST_DIMS => Ok(()),
-        dims => Err(NoLayout::TooManyDims { dims, most: MOST_DIMS }),
+        0..=MAX_DIMS => Ok(()),
+        dims => Err(NoLayout::TooManyDims { dims, most: MAX_DIMS }),
     }
 }
 

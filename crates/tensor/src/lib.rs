@@ -57,10 +57,9 @@ mod shape;
 mod shared;
 mod storage;
 mod tensor;
+mod thread_pool;
 
-pub use autograd::{
-    AutogradError, Backward, NoGradGuard, enable_grad, grad, is_grad_enabled, no_grad,
-};
+pub use autograd::{Backward, NoGradGuard, enable_grad, grad, is_grad_enabled, no_grad};
 pub use context::{ExecutionContext, ExecutionContextGuard};
 pub use default::{
     DefaultGuard, default_device, default_dtype, enter_default_device, enter_default_dtype,
@@ -68,10 +67,11 @@ pub use default::{
 };
 pub use device::Device;
 pub use dtype::{DType, Element};
-pub use error::{Error, Result};
+pub use error::{AutogradError, Error, Result};
 pub use factories::{Data, Number, Steps};
-pub use host::pool::set_num_threads;
-pub use ops::{Blocking, Operand, Pending, To, ViewShape};
+
+pub use dispatch::Blocking;
+pub use ops::{Operand, Pending, To, ViewShape};
 pub use options::TensorOptions;
 pub use random::{
     Generator, GeneratorState, SeedGuard, enter_manual_seed, fold_in, generator, initial_seed,
@@ -81,3 +81,4 @@ pub use scalar::Scalar;
 pub use shape::Shape;
 pub use storage::{ReadGuard, Storage};
 pub use tensor::Tensor;
+pub use thread_pool::set_num_threads;

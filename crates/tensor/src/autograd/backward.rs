@@ -5,9 +5,9 @@ use std::panic::Location;
 use gpu_runtime::at_place;
 
 use super::engine::{self, Collection, Goal};
-use super::error::AutogradError;
 use super::leaf::Form;
 use super::node::{Edge, Graph};
+use crate::AutogradError;
 use crate::{Result, Tensor};
 
 /// A backward pass: from which outputs, with which gradients, and whether the graph is kept.

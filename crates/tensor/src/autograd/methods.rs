@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use super::error::AutogradError;
 use super::leaf::Form;
 use super::{Backward, Meta};
+use crate::AutogradError;
 use crate::device::Place;
 use crate::{Device, Result, Tensor};
 

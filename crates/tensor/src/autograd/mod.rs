@@ -9,7 +9,6 @@
 
 mod backward;
 mod engine;
-mod error;
 mod leaf;
 mod lineage;
 mod meta;
@@ -20,7 +19,7 @@ mod record;
 mod saved;
 
 pub use backward::{Backward, grad};
-pub use error::AutogradError;
+
 pub(crate) use meta::Meta;
 pub(crate) use mode::{GradModeGuard, enter_grad_mode};
 pub use mode::{NoGradGuard, enable_grad, is_grad_enabled, no_grad};

@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use gpu_runtime::Stream;
 use smallvec::SmallVec;
 
-use super::error::AutogradError;
 use super::leaf::{Form, Leaf};
+use crate::AutogradError;
 use crate::device::Place;
 use crate::{Result, Tensor};
 

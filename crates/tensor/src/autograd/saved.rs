@@ -1,6 +1,6 @@
 //! What a backward function keeps of the forward pass, and the check that it is still the same.
 
-use super::error::AutogradError;
+use crate::AutogradError;
 use crate::{Result, Tensor};
 
 /// A tensor as it was when an operation was recorded. It shares the memory and knows no graph, so

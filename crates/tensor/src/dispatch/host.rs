@@ -3,7 +3,7 @@
 use super::HostKernel;
 use super::family::Family;
 use crate::Result;
-use crate::host::pool;
+use crate::thread_pool;
 
 /// # Safety
 /// The addresses in the call are of host memory that is held, and are what the family's struct and the
@@ -17,7 +17,7 @@ pub(super) unsafe fn run<P: Family>(
 ) -> Result<()> {
     // SAFETY: the caller promises that the call describes memory that is held.
     unsafe { check(op, call)? };
-    pool::split(call.units(), call.cost(), |units| {
+    thread_pool::split(call.units(), call.cost(), |units| {
         // SAFETY: as above, so that nobody else uses what the call writes; and the pieces write apart.
         unsafe { kernel(call, units) }
     });

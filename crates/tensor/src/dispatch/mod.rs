@@ -27,6 +27,7 @@ pub(crate) use matmul::matmul;
 use operands::Operands;
 pub(crate) use reduce::{reduce, reduced_shape};
 pub(crate) use rows::rows;
+pub use transfer::Blocking;
 pub(crate) use transfer::transfer;
 
 use crate::device::Place;

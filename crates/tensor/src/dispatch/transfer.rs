@@ -6,7 +6,17 @@ use smallvec::SmallVec;
 
 use super::captured::note_write;
 use crate::storage::{Heap, HostMemory, Memory, Pinned, Staging};
-use crate::{Blocking, Error, Result, Tensor};
+use crate::{Error, Result, Tensor};
+
+/// Whether a copy between the host and a device is waited for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Blocking {
+    /// It is done when the call returns.
+    Yes,
+    /// The call returns as soon as the copy is enqueued (PyTorch's `non_blocking=True`). That needs
+    /// page-locked memory on the host's side; from other memory the copy is waited for.
+    No,
+}
 
 /// What a copy is called in errors.
 const OP: &str = "copy_";

@@ -6,10 +6,10 @@ use std::ptr;
 use gemm::Parallelism;
 use half::f16;
 
-use super::pool;
 use super::walk::for_each_run;
 use crate::dispatch::HostKernel;
 use crate::dispatch::abi::Matmul;
+use crate::thread_pool;
 use crate::{DType, Element};
 
 /// Multiplications from which on a product of its own is worth the pool.
@@ -50,11 +50,13 @@ impl Unit for f64 {
 /// As `HostKernel`, for elements of `T`; a unit is a batch.
 unsafe fn floats<T: Unit>(call: &Matmul, units: Range<usize>) {
     let [m, n, k] = [call.m, call.n, call.k].map(|size| size as usize);
-    if units.len() == 1 && pool::threads() > 1 && m.saturating_mul(n).saturating_mul(k) >= PARALLEL
+    if units.len() == 1
+        && thread_pool::threads() > 1
+        && m.saturating_mul(n).saturating_mul(k) >= PARALLEL
     {
-        let parallelism = Parallelism::Rayon(pool::threads());
+        let parallelism = Parallelism::Rayon(thread_pool::threads());
         // SAFETY: the caller's promise, passed on to a thread of the pool.
-        return pool::run(|| unsafe { multiply::<T>(call, units, parallelism) });
+        return thread_pool::run(|| unsafe { multiply::<T>(call, units, parallelism) });
     }
     // SAFETY: the caller's promise.
     unsafe { multiply::<T>(call, units, Parallelism::None) }

@@ -1,4 +1,4 @@
-//! The CPU's kernels, a file per family, and what they share: element types, walks, the pool.
+//! The CPU's kernels, a file per family, and what they share: element types and walks.
 //!
 //! Each kernel computes what the entry of the same name in `kernels/` computes, within rounding.
 
@@ -12,7 +12,6 @@ mod functions;
 pub(crate) mod index;
 mod map;
 pub(crate) mod matmul;
-pub(crate) mod pool;
 pub(crate) mod random;
 pub(crate) mod range;
 pub(crate) mod reduce;

@@ -9,10 +9,10 @@ use smallvec::SmallVec;
 
 use super::arithmetic::{Arithmetic, Float};
 use super::element::Stored;
-use super::pool;
 use super::walk::for_each_run;
 use crate::dispatch::HostKernel;
 use crate::dispatch::abi::Reduce;
+use crate::thread_pool;
 use crate::{DType, Element};
 
 /// Independent partial results, so that the additions of a row do not wait for each other.
@@ -257,7 +257,7 @@ unsafe fn fold_one<R: Reducer>(call: &Reduce, row: *const Raw<R::Input>) -> R::S
         unsafe { fold_range::<R>(call, ptr::with_exposed_provenance(address), range) }
     };
     if chunks > 1 && call.outputs == 1 {
-        return merge_all::<R>(&pool::map(chunks, chunk));
+        return merge_all::<R>(&thread_pool::map(chunks, chunk));
     }
     // The same chunks joined in the same way, so that a row gives the same alone or among others.
     merge_all::<R>(&(0..chunks).map(chunk).collect::<SmallVec<[_; 1]>>())

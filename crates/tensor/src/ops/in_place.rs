@@ -1,9 +1,10 @@
 //! Operations that write a tensor's memory from a value or from another tensor.
 
 use super::convert::{copy_into, fill};
-use super::movement::{Blocking, bring};
+use super::movement::bring;
 use super::pointwise::apart_from;
 use crate::autograd::check_in_place;
+use crate::dispatch::Blocking;
 use crate::{Error, Result, Scalar, Tensor};
 
 impl Tensor {

@@ -25,7 +25,7 @@ mod values;
 mod view;
 mod view_shape;
 
-pub use movement::{Blocking, To};
+pub use movement::To;
 pub use operand::Operand;
 pub use pending::Pending;
 pub(crate) use reduce::sum_to_shape;

@@ -6,19 +6,9 @@ use super::convert::{convert, copy_into, dense};
 use super::pending::Pending;
 use crate::autograd::record;
 use crate::device::Place;
-use crate::dispatch::transfer;
+use crate::dispatch::{Blocking, transfer};
 use crate::storage::Fresh;
 use crate::{DType, Device, Error, Result, Tensor};
-
-/// Whether a copy between the host and a device is waited for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Blocking {
-    /// It is done when the call returns.
-    Yes,
-    /// The call returns as soon as the copy is enqueued (PyTorch's `non_blocking=True`). That needs
-    /// page-locked memory on the host's side; from other memory the copy is waited for.
-    No,
-}
 
 /// What [`Tensor::to`] brings a tensor to: a [`Device`], a [`DType`], or `(DType, Device)`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

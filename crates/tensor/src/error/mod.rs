@@ -1,10 +1,14 @@
 //! What can go wrong with tensors: an error per kind, naming the operation and its arguments.
 
+mod autograd;
+
 use std::fmt;
 use std::iter;
 use std::panic::Location;
 
-use crate::{AutogradError, DType, Device, Shape};
+pub use autograd::AutogradError;
+
+use crate::{DType, Device, Shape};
 
 /// The result of a tensor operation.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
