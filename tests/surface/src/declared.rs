@@ -8,7 +8,7 @@ use syn::{
     ReceiverKind, ReturnType, Signature, TraitItem, Type, Visibility,
 };
 
-use crate::modules::{Module, leaves_out};
+use crate::modules::{Module, is_hidden};
 use crate::names::{Place, resolve};
 use crate::{Argument, Function, Receiver};
 
@@ -107,7 +107,7 @@ fn function(module: &Module, path: String, signature: &Signature) -> Function {
         }
     }
     Function {
-        line: line(module, signature),
+        line: module.line_of("fn", &signature.ident.to_string()),
         path,
         file: module.file.clone(),
         receiver,
@@ -132,17 +132,8 @@ fn taken(own: &syn::Receiver) -> Receiver {
     Receiver { path: String::new(), taken, is_generic: false }
 }
 
-fn line(module: &Module, signature: &Signature) -> usize {
-    let declared = format!("fn {}", signature.ident);
-    let begins = |line: &str| {
-        let rest = line.split_once(&declared).map(|(_, rest)| rest);
-        rest.is_some_and(|rest| rest.starts_with(['(', '<']))
-    };
-    module.text.lines().position(begins).map_or(1, |line| line + 1)
-}
-
 fn is_shown(attributes: &[Attribute]) -> bool {
-    !attributes.iter().any(leaves_out)
+    !attributes.iter().any(is_hidden)
 }
 
 /// Whether there are parameters besides lifetimes.

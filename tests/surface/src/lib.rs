@@ -1,8 +1,10 @@
-//! The public functions of a crate, as its sources declare them: what a program can call.
+//! What the sources of a crate say: its public functions, which of its files import which, and the
+//! names of its types.
 //!
-//! `tests/misuse` makes an entry of each function whose arguments it can draw, and `cargo xtask
+//! [`functions`] has what a program can call. `tests/misuse` makes an entry of each function whose arguments it can draw, and `cargo xtask
 //! tidy` finds those that are tried nowhere. Both read the sources here, since what rustdoc writes
-//! for programs needs a nightly toolchain.
+//! for programs needs a nightly toolchain. [`imports`] and [`type_names`] are for the rules of
+//! `cargo xtask tidy` about layers and names.
 //!
 //! What macros make is not seen, nor are implementations of traits; the methods that a public trait
 //! declares are.
@@ -13,6 +15,9 @@ mod entry;
 mod imports;
 mod modules;
 mod names;
+mod paths;
+mod scope;
+mod types;
 
 use std::fmt;
 
@@ -101,7 +106,7 @@ pub fn functions(
     root: &str,
     read: &dyn Fn(&str) -> Option<String>,
 ) -> Result<Vec<Function>, Unreadable> {
-    let modules = modules::load(root, read)?;
+    let modules = modules::load(root, read, modules::is_hidden)?;
     let names = names::public(name, &modules);
     let mut functions = declared::functions(&modules, &names);
     functions.sort_by(|a, b| a.path.cmp(&b.path));
@@ -117,8 +122,8 @@ pub struct Import {
     /// The file that declares it. Names that a module only passes on (`pub use`) lead to the file
     /// behind it.
     pub to: String,
-    /// The name of what is used; of several, one.
-    pub name: String,
+    /// The names of what is used, in their order.
+    pub names: Vec<String>,
 }
 
 /// The imports between the files of a crate, each pair of files once, without those of tests.
@@ -131,7 +136,29 @@ pub fn imports(
     root: &str,
     read: &dyn Fn(&str) -> Option<String>,
 ) -> Result<Vec<Import>, Unreadable> {
-    Ok(imports::between_files(&modules::load(root, read)?))
+    Ok(imports::between_files(&modules::load(root, read, modules::is_of_tests)?))
+}
+
+/// The name of a struct, an enum, a trait, a union or a type alias, where it is declared.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TypeName {
+    /// The name itself.
+    pub name: String,
+    /// The file that declares it.
+    pub file: String,
+    /// The line in that file, from 1.
+    pub line: usize,
+}
+
+/// The names of all types and traits that the modules of a crate declare, without those of tests.
+///
+/// # Errors
+/// A module's file is missing or cannot be parsed.
+pub fn type_names(
+    root: &str,
+    read: &dyn Fn(&str) -> Option<String>,
+) -> Result<Vec<TypeName>, Unreadable> {
+    Ok(types::names(&modules::load(root, read, modules::is_of_tests)?))
 }
 
 #[cfg(test)]
