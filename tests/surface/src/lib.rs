@@ -3,8 +3,8 @@
 //!
 //! [`functions`] has what a program can call. `tests/misuse` makes an entry of each function whose arguments it can draw, and `cargo xtask
 //! tidy` finds those that are tried nowhere. Both read the sources here, since what rustdoc writes
-//! for programs needs a nightly toolchain. [`imports`] and [`type_names`] are for the rules of
-//! `cargo xtask tidy` about layers and names.
+//! for programs needs a nightly toolchain. [`imports`], [`type_names`] and [`variables`] are
+//! for the rules of `cargo xtask tidy` about layers, names and the environment.
 //!
 //! What macros make is not seen, nor are implementations of traits; the methods that a public trait
 //! declares are.
@@ -12,6 +12,7 @@
 
 mod declared;
 mod entry;
+mod environment;
 mod imports;
 mod modules;
 mod names;
@@ -19,7 +20,10 @@ mod paths;
 mod scope;
 mod types;
 
+use std::collections::BTreeSet;
 use std::fmt;
+
+use proc_macro2::{LexError, TokenStream};
 
 /// A public function or method.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -159,6 +163,17 @@ pub fn type_names(
     read: &dyn Fn(&str) -> Option<String>,
 ) -> Result<Vec<TypeName>, Unreadable> {
     Ok(types::names(&modules::load(root, read, modules::is_of_tests)?))
+}
+
+/// The variables of the environment that a file reads, with those that only tests read: the names
+/// that stand in it in capitals and are handed to a function.
+///
+/// # Errors
+/// The text cannot be parsed.
+pub fn variables(file: &str, text: &str) -> Result<BTreeSet<String>, Unreadable> {
+    let code = text.parse::<TokenStream>();
+    let unreadable = |error: LexError| Unreadable { file: file.into(), reason: error.to_string() };
+    Ok(environment::variables(code.map_err(unreadable)?))
 }
 
 #[cfg(test)]

@@ -20,7 +20,7 @@ pub(super) type Step = fn(&mut Report) -> Result<()>;
 pub(super) const ALL: [(&str, Step); 13] = [
     ("format", format),
     ("clippy", clippy),
-    ("tidy", |_| tidy::run()),
+    ("tidy", |_| tidy::run(&tidy::Arguments::default())),
     ("tests", tests),
     ("documentation", documentation),
     ("kernels", |_| build_kernels::run(&build_kernels::Arguments::check())),

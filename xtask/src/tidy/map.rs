@@ -30,7 +30,7 @@ pub(super) fn check(project: &Project) -> Vec<Finding> {
 }
 
 /// What stands in backticks, with the numbers of the lines.
-fn spans(file: &File) -> impl Iterator<Item = (usize, &str)> {
+pub(super) fn spans(file: &File) -> impl Iterator<Item = (usize, &str)> {
     file.lines().flat_map(|(number, line)| {
         line.split('`').skip(1).step_by(2).map(move |span| (number, span))
     })
