@@ -4,6 +4,7 @@
 
 mod bindgen;
 mod build_kernels;
+mod build_time;
 mod ci;
 mod conformance;
 mod doctor;
@@ -48,6 +49,8 @@ enum Command {
     Bindgen(bindgen::Arguments),
     /// Compile kernels/*.cu to kernels/ptx with nvcc.
     BuildKernels(build_kernels::Arguments),
+    /// Measure how long the README's commands take from nothing, and compare with what they may.
+    BuildTime(build_time::Arguments),
     /// Run all that CI runs: the checks, the tests, the documentation, the main job.
     Ci(ci::Arguments),
     /// Run the programs of others against the software driver.
@@ -83,6 +86,7 @@ fn run(command: Command) -> anyhow::Result<()> {
     match command {
         Command::Bindgen(arguments) => bindgen::run(&arguments),
         Command::BuildKernels(arguments) => build_kernels::run(&arguments),
+        Command::BuildTime(arguments) => build_time::run(&arguments),
         Command::Ci(arguments) => ci::run(&arguments),
         Command::Conformance(suite) => conformance::run(&suite),
         Command::Doctor => doctor::run(),
