@@ -55,7 +55,7 @@ enum Command {
     Ci(ci::Arguments),
     /// Run the programs of others against the software driver.
     #[command(subcommand)]
-    Conformance(conformance::Suite),
+    Conformance(conformance::ConformanceSuite),
     /// Say what there is on this machine, what would run where, and what to do about the rest.
     Doctor,
     /// Count the instructions of an enqueue with callgrind, with and without a race checker.

@@ -11,7 +11,7 @@ use std::process::Command;
 
 use anyhow::{Result, ensure};
 
-use self::suites::{SUITES, Suite};
+use self::suites::{MiriSuite, SUITES};
 use crate::process::{output, transcript};
 use crate::test_results::Counts;
 use crate::{Unavailable, paths};
@@ -46,7 +46,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     Ok(())
 }
 
-fn run_suite(suite: &Suite, arguments: &Arguments) -> Result<()> {
+fn run_suite(suite: &MiriSuite, arguments: &Arguments) -> Result<()> {
     let mut miri = nightly();
     miri.args(["miri", "test", "--package", suite.package]).args(suite.target);
     miri.arg("--").args(suite.tests).args(suite.slow.iter().flat_map(|name| ["--skip", name]));
@@ -63,11 +63,11 @@ fn run_suite(suite: &Suite, arguments: &Arguments) -> Result<()> {
 }
 
 impl Arguments {
-    fn concern(&self, suite: &Suite) -> bool {
+    fn concern(&self, suite: &MiriSuite) -> bool {
         self.packages.is_empty() || self.packages.iter().any(|name| name == suite.package)
     }
 
-    fn flags(&self, suite: &Suite) -> String {
+    fn flags(&self, suite: &MiriSuite) -> String {
         let mut flags = env::var("MIRIFLAGS").unwrap_or_default() + " " + FLAGS;
         if self.tree_borrows {
             flags += " -Zmiri-tree-borrows";

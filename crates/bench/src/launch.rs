@@ -6,14 +6,14 @@ use crate::error::Result;
 use crate::harness::Bench;
 use crate::launcher::{Bare, Launcher, Runtime};
 use crate::metric::Metric::{Nanoseconds, NanosecondsOfEach};
-use crate::place::Place;
+use crate::place::BenchTarget;
 
 /// Launches that are enqueued before they are waited for, so few that no driver's queue is full.
 const ENQUEUED: u32 = 500;
 /// Launches that are executed in one go.
 const EXECUTED: u32 = 10_000;
 
-pub(crate) fn run(bench: &mut Bench, place: &Place) -> Result<()> {
+pub(crate) fn run(bench: &mut Bench, place: &BenchTarget) -> Result<()> {
     let gpu = place.gpu()?;
     of(bench, "runtime", &Runtime::new(gpu)?)?;
     of(bench, "driver", &Bare::new(gpu)?)

@@ -21,7 +21,7 @@ use peer::{Cudarc, Tracking};
 
 use crate::error::Result;
 use crate::harness::{Bench, Sample};
-use crate::place::Place;
+use crate::place::BenchTarget;
 
 const GROUP: &str = "runtime/";
 const DRIVER: Option<&str> = Some("driver");
@@ -29,7 +29,7 @@ const CUDARC: Option<&str> = Some("cudarc-0.19");
 /// This library.
 const OURS: Option<&str> = None;
 
-pub(crate) fn run(bench: &mut Bench, place: &Place) -> Result<()> {
+pub(crate) fn run(bench: &mut Bench, place: &BenchTarget) -> Result<()> {
     if place.device() == tensor::Device::Cpu || driver_kind()? == DriverKind::Software {
         return apart::run(bench, place.threads());
     }

@@ -19,7 +19,7 @@ pub(crate) use serve::serve;
 use crate::error::Result;
 use crate::harness::Bench;
 use crate::metric::Metric;
-use crate::place::Place;
+use crate::place::BenchTarget;
 
 /// What is compared with plain Rust.
 const AGAINST_RUST: [(&str, Plain); 5] = [
@@ -35,7 +35,7 @@ const TIMES: [&str; 4] = ["launch_enqueue", "launch_executed", "compile", "compi
 
 const TWO_WORKERS: &str = "sim/two_workers";
 
-pub(crate) fn run(bench: &mut Bench, place: &Place) -> Result<()> {
+pub(crate) fn run(bench: &mut Bench, place: &BenchTarget) -> Result<()> {
     if place.device() != Device::Cpu && driver_kind()? != DriverKind::Software {
         for (case, _) in AGAINST_RUST {
             bench.missing(&format!("sim/{case}"), Metric::Ratio)?;

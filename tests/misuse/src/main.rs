@@ -45,7 +45,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-use self::faults::Kind;
+use self::faults::CaseFaultKind;
 use self::ration::Ration;
 
 /// Tries to do harm from safe code.
@@ -88,42 +88,42 @@ fn main() -> ExitCode {
 
 /// What is tried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum What {
+enum Trial {
     Calls,
     Programs,
 }
 
-impl What {
+impl Trial {
     /// What can go wrong, in the order of the last line.
-    fn faults(self) -> [Kind; 4] {
+    fn faults(self) -> [CaseFaultKind; 4] {
         let last = match self {
-            What::Calls => Kind::Leak,
-            What::Programs => Kind::Wrong,
+            Trial::Calls => CaseFaultKind::Leak,
+            Trial::Programs => CaseFaultKind::Wrong,
         };
-        [Kind::Panic, Kind::Abort, Kind::Hang, last]
+        [CaseFaultKind::Panic, CaseFaultKind::Abort, CaseFaultKind::Hang, last]
     }
 }
 
-impl fmt::Display for What {
+impl fmt::Display for Trial {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            What::Calls => "calls",
-            What::Programs => "programs",
+            Trial::Calls => "calls",
+            Trial::Programs => "programs",
         })
     }
 }
 
 impl Arguments {
-    fn what(&self) -> What {
-        if self.programs.is_some() { What::Programs } else { What::Calls }
+    fn what(&self) -> Trial {
+        if self.programs.is_some() { Trial::Programs } else { Trial::Calls }
     }
 
     /// What the environment of a child is that begins with a case: of calls, whether devices have
     /// virtual memory, and of programs, whether launches are waited for.
     fn environment(&self, case: u64) -> [(&'static str, &'static str); 1] {
         match self.what() {
-            What::Calls => Ration::of(case).environment(),
-            What::Programs => {
+            Trial::Calls => Ration::of(case).environment(),
+            Trial::Programs => {
                 let is_odd = !(case / parent::PORTION_OF_PROGRAMS).is_multiple_of(2);
                 [("CUDA_LAUNCH_BLOCKING", if is_odd { "1" } else { "0" })]
             }

@@ -86,14 +86,14 @@ impl Lab {
 }
 
 /// Page-locked memory that the program itself reads and writes.
-pub(crate) struct Staging {
+pub(crate) struct PinnedStaging {
     memory: PinnedMemory,
 }
 
-impl Staging {
+impl PinnedStaging {
     /// Zeros.
-    pub(crate) fn new(bytes: usize) -> Result<Staging> {
-        let staging = Staging { memory: allocate_pinned(bytes)? };
+    pub(crate) fn new(bytes: usize) -> Result<PinnedStaging> {
+        let staging = PinnedStaging { memory: allocate_pinned(bytes)? };
         staging.write(0..bytes, 0)?;
         Ok(staging)
     }

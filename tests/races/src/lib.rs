@@ -19,13 +19,13 @@ mod views;
 pub use lab::{Lab, Result};
 
 /// A program: whether its result is what it would be if everything ran in the order of the calls.
-pub type Run = fn(&Lab) -> Result<bool>;
+pub type RaceProgram = fn(&Lab) -> Result<bool>;
 
 /// Programs, each with its name.
-pub type Programs = &'static [(&'static str, Run)];
+pub type NamedPrograms = &'static [(&'static str, RaceProgram)];
 
 /// Programs in which nothing orders two accesses but the runtime's default order.
-pub const RACY: &[Programs] = &[
+pub const RACY: &[NamedPrograms] = &[
     views::RACY,
     events::RACY,
     streams::RACY,
@@ -37,7 +37,7 @@ pub const RACY: &[Programs] = &[
 ];
 
 /// Programs that look alike, and order everything themselves.
-pub const ORDERED: &[Programs] = &[
+pub const ORDERED: &[NamedPrograms] = &[
     views::ORDERED,
     events::ORDERED,
     streams::ORDERED,
@@ -51,4 +51,4 @@ pub const ORDERED: &[Programs] = &[
 ];
 
 /// Programs with a race that default order cannot see.
-pub const RACY_IN_EVERY_ORDER: &[Programs] = &[address::RACY, aliases::RACY];
+pub const RACY_IN_EVERY_ORDER: &[NamedPrograms] = &[address::RACY, aliases::RACY];

@@ -7,14 +7,14 @@ use quote::ToTokens;
 use syn::{Item, Visibility};
 
 use crate::Import;
-use crate::modules::Module;
+use crate::modules::CrateModule;
 use crate::names::imported;
 use crate::paths::{paths, words};
-use crate::scope::Scopes;
+use crate::scope::ModuleScopes;
 
 /// All imports between the files of a crate, each pair of files once.
-pub(crate) fn between_files(modules: &[Module]) -> Vec<Import> {
-    let scopes = Scopes::new(modules);
+pub(crate) fn between_files(modules: &[CrateModule]) -> Vec<Import> {
+    let scopes = ModuleScopes::new(modules);
     let mut found = BTreeMap::<_, BTreeSet<String>>::new();
     for (here, module) in modules.iter().enumerate() {
         for path in used_by(module) {
@@ -38,7 +38,7 @@ pub(crate) fn between_files(modules: &[Module]) -> Vec<Import> {
 /// A plain `use` is for something: what it names counts even where no word of the code shows it, as
 /// for a trait whose methods are called. A re-export is for others, and a glob for nobody knows
 /// what; of these the names count that the code says, which are therefore paths here, too.
-fn used_by(module: &Module) -> Vec<Vec<String>> {
+fn used_by(module: &CrateModule) -> Vec<Vec<String>> {
     let mut code = TokenStream::new();
     let mut used = Vec::new();
     for item in &module.items {

@@ -27,7 +27,7 @@ use proc_macro2::{LexError, TokenStream};
 
 /// A public function or method.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Function {
+pub struct PublicFunction {
     /// The shortest path that a program can write: `tensor::Tensor::cat`.
     pub path: String,
     /// The file that declares it, as it was asked for.
@@ -37,7 +37,7 @@ pub struct Function {
     /// What it is called on, if it is a method.
     pub receiver: Option<Receiver>,
     /// The other arguments.
-    pub arguments: Vec<Argument>,
+    pub arguments: Vec<FunctionArgument>,
     /// The type of the result, empty for `()`.
     pub result: String,
     /// Whether the caller must promise something.
@@ -50,7 +50,7 @@ pub struct Function {
 
 /// An argument of a function.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Argument {
+pub struct FunctionArgument {
     /// Its name; empty for a pattern.
     pub name: String,
     /// Its type, without lifetimes: `&[&Tensor]`.
@@ -68,7 +68,7 @@ pub struct Receiver {
     pub is_generic: bool,
 }
 
-impl Function {
+impl PublicFunction {
     /// Whether the function takes something besides the value that it is called on.
     #[must_use]
     pub fn takes_values(&self) -> bool {
@@ -85,20 +85,20 @@ impl Function {
 
 /// Why a crate cannot be read.
 #[derive(Debug)]
-pub struct Unreadable {
+pub struct UnreadableSource {
     /// The file that is missing or no Rust.
     pub file: String,
     /// What is wrong with it.
     pub reason: String,
 }
 
-impl fmt::Display for Unreadable {
+impl fmt::Display for UnreadableSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.file, self.reason)
     }
 }
 
-impl std::error::Error for Unreadable {}
+impl std::error::Error for UnreadableSource {}
 
 /// The public functions of a crate in the order of their paths. `name` is the crate's in Rust,
 /// `root` the file of its root module, and `read` gives a file's text if there is such a file.
@@ -109,7 +109,7 @@ pub fn functions(
     name: &str,
     root: &str,
     read: &dyn Fn(&str) -> Option<String>,
-) -> Result<Vec<Function>, Unreadable> {
+) -> Result<Vec<PublicFunction>, UnreadableSource> {
     let modules = modules::load(root, read, modules::is_hidden)?;
     let names = names::public(name, &modules);
     let mut functions = declared::functions(&modules, &names);
@@ -139,7 +139,7 @@ pub struct Import {
 pub fn imports(
     root: &str,
     read: &dyn Fn(&str) -> Option<String>,
-) -> Result<Vec<Import>, Unreadable> {
+) -> Result<Vec<Import>, UnreadableSource> {
     Ok(imports::between_files(&modules::load(root, read, modules::is_of_tests)?))
 }
 
@@ -161,7 +161,7 @@ pub struct TypeName {
 pub fn type_names(
     root: &str,
     read: &dyn Fn(&str) -> Option<String>,
-) -> Result<Vec<TypeName>, Unreadable> {
+) -> Result<Vec<TypeName>, UnreadableSource> {
     Ok(types::names(&modules::load(root, read, modules::is_of_tests)?))
 }
 
@@ -170,9 +170,10 @@ pub fn type_names(
 ///
 /// # Errors
 /// The text cannot be parsed.
-pub fn variables(file: &str, text: &str) -> Result<BTreeSet<String>, Unreadable> {
+pub fn variables(file: &str, text: &str) -> Result<BTreeSet<String>, UnreadableSource> {
     let code = text.parse::<TokenStream>();
-    let unreadable = |error: LexError| Unreadable { file: file.into(), reason: error.to_string() };
+    let unreadable =
+        |error: LexError| UnreadableSource { file: file.into(), reason: error.to_string() };
     Ok(environment::variables(code.map_err(unreadable)?))
 }
 
@@ -180,7 +181,7 @@ pub fn variables(file: &str, text: &str) -> Result<BTreeSet<String>, Unreadable>
 mod tests {
     use super::*;
 
-    fn of(files: &[(&str, &str)]) -> Vec<Function> {
+    fn of(files: &[(&str, &str)]) -> Vec<PublicFunction> {
         let read = |path: &str| {
             files.iter().find(|(file, _)| *file == path).map(|(_, text)| (*text).to_owned())
         };

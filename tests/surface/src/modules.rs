@@ -2,10 +2,10 @@
 
 use syn::{Attribute, ImplItem, Item};
 
-use crate::Unreadable;
+use crate::UnreadableSource;
 
 /// A module, with what it declares.
-pub(crate) struct Module {
+pub(crate) struct CrateModule {
     pub(crate) parent: Option<usize>,
     pub(crate) name: String,
     pub(crate) file: String,
@@ -14,7 +14,7 @@ pub(crate) struct Module {
     pub(crate) items: Vec<Item>,
 }
 
-impl Module {
+impl CrateModule {
     /// The line, from 1, in which the file declares something: `struct` and its name.
     pub(crate) fn line_of(&self, keyword: &str, name: &str) -> usize {
         let declared = format!("{keyword} {name}");
@@ -33,7 +33,7 @@ pub(crate) fn load(
     root: &str,
     read: &dyn Fn(&str) -> Option<String>,
     leaves_out: fn(&Attribute) -> bool,
-) -> Result<Vec<Module>, Unreadable> {
+) -> Result<Vec<CrateModule>, UnreadableSource> {
     let mut loader = Loader { read, leaves_out, modules: Vec::new() };
     let folder = root.rsplit_once('/').map_or("", |(folder, _)| folder);
     loader.file(None, String::new(), root, folder)?;
@@ -43,7 +43,7 @@ pub(crate) fn load(
 struct Loader<'a> {
     read: &'a dyn Fn(&str) -> Option<String>,
     leaves_out: fn(&Attribute) -> bool,
-    modules: Vec<Module>,
+    modules: Vec<CrateModule>,
 }
 
 impl Loader<'_> {
@@ -54,17 +54,17 @@ impl Loader<'_> {
         name: String,
         file: &str,
         folder: &str,
-    ) -> Result<(), Unreadable> {
-        let unreadable = |reason: String| Unreadable { file: file.to_owned(), reason };
+    ) -> Result<(), UnreadableSource> {
+        let unreadable = |reason: String| UnreadableSource { file: file.to_owned(), reason };
         let text = (self.read)(file).ok_or_else(|| unreadable("there is no such file".into()))?;
         let parsed = syn::parse_file(&text).map_err(|error| unreadable(error.to_string()))?;
         let is_left_out = parsed.attrs.iter().any(self.leaves_out);
         let items = if is_left_out { Vec::new() } else { parsed.items };
-        self.module(Module { parent, name, file: file.to_owned(), text, items }, folder)
+        self.module(CrateModule { parent, name, file: file.to_owned(), text, items }, folder)
     }
 
     /// Enters a module and goes on to those in it.
-    fn module(&mut self, mut module: Module, folder: &str) -> Result<(), Unreadable> {
+    fn module(&mut self, mut module: CrateModule, folder: &str) -> Result<(), UnreadableSource> {
         let leaves_out = self.leaves_out;
         module.items.retain(|item| !attributes(item).iter().any(leaves_out));
         for item in &mut module.items {
@@ -89,7 +89,10 @@ impl Loader<'_> {
             match items {
                 Some(items) => {
                     let (file, text) = (file.clone(), text.clone());
-                    self.module(Module { parent: Some(here), name, file, text, items }, &below)?;
+                    self.module(
+                        CrateModule { parent: Some(here), name, file, text, items },
+                        &below,
+                    )?;
                 }
                 None => {
                     let beside = format!("{below}.rs");

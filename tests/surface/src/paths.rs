@@ -7,7 +7,7 @@ use proc_macro2::{TokenStream, TokenTree};
 /// All paths of two segments and more: `crate::shape::Shape` and the like. Of a declaration
 /// `use a::{b, c::d}` within a function these are `a::b` and `a::c::d`.
 pub(crate) fn paths(code: TokenStream) -> Vec<Vec<String>> {
-    let mut reader = Reader::default();
+    let mut reader = PathReader::default();
     reader.read(code, &[]);
     reader.paths
 }
@@ -33,7 +33,7 @@ fn add_words(code: TokenStream, words: &mut BTreeSet<String>) {
 
 /// Puts segments together to paths, token by token.
 #[derive(Default)]
-struct Reader {
+struct PathReader {
     paths: Vec<Vec<String>>,
     /// The segments of the path that is being read.
     segments: Vec<String>,
@@ -43,7 +43,7 @@ struct Reader {
     is_renamed: bool,
 }
 
-impl Reader {
+impl PathReader {
     /// Reads code in which each path goes on from `prefix`: that of a group in a `use`.
     fn read(&mut self, code: TokenStream, prefix: &[String]) {
         for token in code {

@@ -4,15 +4,15 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use syn::{Attribute, Item};
 
-use crate::modules::Module;
-use crate::names::{Place, imported};
+use crate::modules::CrateModule;
+use crate::names::{ItemPlace, imported};
 
 /// The names of all modules of a crate.
-pub(crate) struct Scopes(Vec<Scope>);
+pub(crate) struct ModuleScopes(Vec<ModuleScope>);
 
 /// The names of one module.
 #[derive(Default)]
-struct Scope {
+struct ModuleScope {
     parent: Option<usize>,
     children: BTreeMap<String, usize>,
     declared: BTreeSet<String>,
@@ -22,9 +22,9 @@ struct Scope {
     globs: Vec<Vec<String>>,
 }
 
-impl Scopes {
-    pub(crate) fn new(modules: &[Module]) -> Scopes {
-        let mut scopes: Vec<_> = modules.iter().map(Scope::new).collect();
+impl ModuleScopes {
+    pub(crate) fn new(modules: &[CrateModule]) -> ModuleScopes {
+        let mut scopes: Vec<_> = modules.iter().map(ModuleScope::new).collect();
         for (index, module) in modules.iter().enumerate() {
             let Some(parent) = module.parent else { continue };
             scopes[parent].children.insert(module.name.clone(), index);
@@ -36,20 +36,25 @@ impl Scopes {
                 scopes[0].imported.entry(name).or_insert(path);
             }
         }
-        Scopes(scopes)
+        ModuleScopes(scopes)
     }
 
     /// The module that declares what a path means in the module `from`, and the name that it has
     /// there. None for a path to a module, and for one to another crate.
     ///
     /// What follows after an item, as a variant after its enum, is left aside.
-    pub(crate) fn declaration(&self, from: usize, path: &[String]) -> Option<Place> {
+    pub(crate) fn declaration(&self, from: usize, path: &[String]) -> Option<ItemPlace> {
         self.find(from, path, &mut BTreeSet::new())
     }
 
     /// The same. `passed` are the places that were passed on the way here: of `use` declarations
     /// that lead in a circle each is passed once.
-    fn find(&self, from: usize, path: &[String], passed: &mut BTreeSet<Place>) -> Option<Place> {
+    fn find(
+        &self,
+        from: usize,
+        path: &[String],
+        passed: &mut BTreeSet<ItemPlace>,
+    ) -> Option<ItemPlace> {
         let (module, rest) = self.walk(from, path);
         let place = (module, rest.first()?.clone());
         let scope = &self.0[module];
@@ -88,9 +93,9 @@ impl Scopes {
     }
 }
 
-impl Scope {
-    fn new(module: &Module) -> Scope {
-        let mut scope = Scope { parent: module.parent, ..Scope::default() };
+impl ModuleScope {
+    fn new(module: &CrateModule) -> ModuleScope {
+        let mut scope = ModuleScope { parent: module.parent, ..ModuleScope::default() };
         for item in &module.items {
             scope.declared.extend(declared(item));
             let Item::Use(item) = item else { continue };
@@ -107,7 +112,7 @@ impl Scope {
 }
 
 /// The path of a module from the root on.
-fn path_of(modules: &[Module], module: usize) -> Vec<String> {
+fn path_of(modules: &[CrateModule], module: usize) -> Vec<String> {
     match modules[module].parent {
         None => vec!["crate".to_owned()],
         Some(parent) => {
@@ -119,7 +124,7 @@ fn path_of(modules: &[Module], module: usize) -> Vec<String> {
 }
 
 /// The macros of a module that are named from the root.
-fn exported_macros(module: &Module) -> impl Iterator<Item = String> {
+fn exported_macros(module: &CrateModule) -> impl Iterator<Item = String> {
     let is_export = |attribute: &Attribute| attribute.path().is_ident("macro_export");
     module
         .items

@@ -3,11 +3,11 @@
 use syn::Item;
 
 use crate::TypeName;
-use crate::modules::Module;
+use crate::modules::CrateModule;
 
 /// All names of structs, enums, traits, unions and type aliases. What a function or an
 /// implementation declares for itself does not count.
-pub(crate) fn names(modules: &[Module]) -> Vec<TypeName> {
+pub(crate) fn names(modules: &[CrateModule]) -> Vec<TypeName> {
     let mut names = Vec::new();
     for module in modules {
         for item in &module.items {

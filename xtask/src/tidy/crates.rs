@@ -3,11 +3,11 @@
 use surface::Import;
 
 use super::finding::Finding;
-use super::project::{File, Project};
+use super::project::{Project, SourceFile};
 
 /// A crate whose root is `src/lib.rs` or `src/main.rs`.
 pub(super) struct Crate<'a> {
-    pub(super) root: &'a File,
+    pub(super) root: &'a SourceFile,
     /// The folder `src`, with a `/` at its end.
     pub(super) folder: &'a str,
     pub(super) imports: Vec<Import>,
@@ -29,7 +29,7 @@ pub(super) fn all<'a>(project: &'a Project, findings: &mut Vec<Finding>) -> Vec<
     crates
 }
 
-fn imports(project: &Project, root: &File, findings: &mut Vec<Finding>) -> Vec<Import> {
+fn imports(project: &Project, root: &SourceFile, findings: &mut Vec<Finding>) -> Vec<Import> {
     let read = |path: &str| project.file(path).map(|file| file.text.clone());
     surface::imports(&root.path, &read).unwrap_or_else(|error| {
         findings.push(Finding::new(error.file, 1, error.reason));

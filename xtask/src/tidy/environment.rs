@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::crates::line_of_word;
 use super::finding::Finding;
-use super::project::{File, Project};
+use super::project::{Project, SourceFile};
 
 const TABLES: &str = "docs/environment.md";
 
@@ -36,7 +36,7 @@ pub(super) fn check(project: &Project) -> Vec<Finding> {
 }
 
 /// What the tables list, with the lines.
-fn listed(tables: &File, findings: &mut Vec<Finding>) -> BTreeMap<Read, usize> {
+fn listed(tables: &SourceFile, findings: &mut Vec<Finding>) -> BTreeMap<Read, usize> {
     let mut listed = BTreeMap::new();
     let mut is_of_tests = false;
     for (number, line) in tables.lines() {

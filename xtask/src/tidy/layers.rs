@@ -19,7 +19,7 @@ use surface::Import;
 
 use super::crates::{self, Crate, line_of_word};
 use super::finding::Finding;
-use super::project::{File, Project};
+use super::project::{Project, SourceFile};
 
 /// A crate of no more files than this one need not state its layers.
 const MAX_FILES_WITHOUT_LAYERS: usize = 8;
@@ -51,7 +51,7 @@ struct Layers<'a> {
 }
 
 impl<'a> Layers<'a> {
-    fn of(root: &'a File) -> Option<Layers<'a>> {
+    fn of(root: &'a SourceFile) -> Option<Layers<'a>> {
         let (line, _) = root.lines().find(|(_, text)| text.starts_with(TITLE))?;
         let below = root.lines().skip(line).take_while(|(_, text)| text.starts_with("//"));
         let mut modules = Vec::new();

@@ -1,7 +1,7 @@
 //! A reason why `unsafe` code is sound says something: which obligation holds, and why it does here.
 
 use super::finding::Finding;
-use super::project::{File, Project};
+use super::project::{Project, SourceFile};
 
 const COMMENT: &str = "// SAFETY:";
 const SECTION: &str = "/// # Safety";
@@ -30,7 +30,7 @@ pub(super) fn check(project: &Project) -> Vec<Finding> {
     project.with_extension(&["rs"]).flat_map(in_file).collect()
 }
 
-fn in_file(file: &File) -> Vec<Finding> {
+fn in_file(file: &SourceFile) -> Vec<Finding> {
     let lines: Vec<_> = file.text.lines().map(str::trim).collect();
     let mut findings = Vec::new();
     for (index, line) in lines.iter().enumerate() {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use surface::TypeName;
 
 use super::finding::Finding;
-use super::project::{File, Project};
+use super::project::{Project, SourceFile};
 
 /// Names that mean the same wherever they are declared.
 const MEAN_THE_SAME: [(&str, &str); 9] = [
@@ -51,7 +51,7 @@ pub(super) fn check(project: &Project) -> Vec<Finding> {
 }
 
 /// Whether a file is the root of a library, a program, a build script or an example; not of tests.
-fn is_root(file: &File) -> bool {
+fn is_root(file: &SourceFile) -> bool {
     let parts: Vec<_> = file.path.split('/').collect();
     let within = match parts[..] {
         ["crates", _, ref within @ ..] => within,

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use super::finding::Finding;
 use super::map::spans;
-use super::project::{File, Project};
+use super::project::{Project, SourceFile};
 
 const MAP: &str = "docs/architecture.md";
 
@@ -46,8 +46,8 @@ pub(super) fn check(project: &Project) -> Vec<Finding> {
 fn sections<'a>(
     project: &'a Project,
     words: &'a [&str],
-) -> impl Iterator<Item = (&'a File, usize)> {
-    let is_linked = |file: &&File| {
+) -> impl Iterator<Item = (&'a SourceFile, usize)> {
+    let is_linked = |file: &&SourceFile| {
         let name = file.path.strip_prefix("docs/").filter(|name| !name.contains('/'));
         let map = project.file(MAP);
         file.path == MAP
@@ -63,7 +63,7 @@ fn sections<'a>(
 }
 
 /// The files that a section names: those up to the next heading of its level.
-fn files<'a>(project: &Project, file: &'a File, heading: usize) -> BTreeSet<&'a str> {
+fn files<'a>(project: &Project, file: &'a SourceFile, heading: usize) -> BTreeSet<&'a str> {
     let level = |line: &str| line.len() - line.trim_start_matches('#').len();
     let mut lines = file.lines().skip(heading - 1);
     let own = lines.next().map_or(1, |(_, line)| level(line));

@@ -11,7 +11,7 @@ use crate::error::Result;
 use crate::launcher::{self, ONE, check};
 
 /// Two streams, and what is enqueued on them.
-pub(super) struct Bare {
+pub(super) struct DriverStreams {
     kernels: launcher::Bare,
     empty: CUfunction,
     arguments: CUfunction,
@@ -21,8 +21,8 @@ pub(super) struct Bare {
     turn: usize,
 }
 
-impl Bare {
-    pub(super) fn new(device: Device) -> Result<Bare> {
+impl DriverStreams {
+    pub(super) fn new(device: Device) -> Result<DriverStreams> {
         let kernels = launcher::Bare::new(device)?;
         let streams = [Stream::new(device)?, Stream::new(device)?];
         let mut event = null_mut();
@@ -30,7 +30,7 @@ impl Bare {
         // SAFETY: `event` is writable, and the device's context is current.
         let made = unsafe { (kernels.driver().cuEventCreate)(&mut event, flags) };
         check("cuEventCreate", made)?;
-        Ok(Bare {
+        Ok(DriverStreams {
             empty: kernels.function(c"empty")?,
             arguments: kernels.function(c"arguments")?,
             raw: [0, 1].map(|index: usize| streams[index].as_raw().cast()),
@@ -137,13 +137,13 @@ impl Bare {
     }
 }
 
-impl Enqueues for Bare {
+impl Enqueues for DriverStreams {
     fn streams(&self) -> &[Stream] {
         &self.streams
     }
 }
 
-impl Drop for Bare {
+impl Drop for DriverStreams {
     fn drop(&mut self) {
         // Nobody can be told of a failure.
         // SAFETY: the event was made here, and is not used again.

@@ -9,10 +9,10 @@ mod policies;
 mod runtime;
 mod tensors;
 
-use super::Entry;
+use super::CallEntry;
 
 /// All of them.
-pub(super) fn all() -> impl Iterator<Item = &'static Entry> {
+pub(super) fn all() -> impl Iterator<Item = &'static CallEntry> {
     let floors =
         [tensors::ENTRIES, nets::ENTRIES, alloc::ENTRIES, policies::ENTRIES, runtime::ENTRIES];
     floors.into_iter().chain([copies::ENTRIES, graphs::ENTRIES]).flatten()
@@ -21,7 +21,7 @@ pub(super) fn all() -> impl Iterator<Item = &'static Entry> {
 /// Entries of the functions named, each with what calls them.
 macro_rules! entries {
     ($($($name:literal),+ => $run:expr;)*) => {
-        &[$(crate::calls::Entry { names: &[$($name),+], run: $run }),*]
+        &[$(crate::calls::CallEntry { names: &[$($name),+], run: $run }),*]
     };
 }
 pub(super) use entries;

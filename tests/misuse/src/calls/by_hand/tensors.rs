@@ -3,10 +3,10 @@
 use tensor::{Backward, Element, NoGradGuard, Tensor};
 
 use super::entries;
-use crate::calls::Entry;
+use crate::calls::CallEntry;
 use crate::draw::Draw;
 
-pub(super) const ENTRIES: &[Entry] = entries! {
+pub(super) const ENTRIES: &[CallEntry] = entries! {
     "tensor::Tensor::item" => |d| each_type!(d, item);
     "tensor::Tensor::to_vec" => |d| each_type!(d, to_vec);
     "tensor::Tensor::read" => |d| each_type!(d, read);
