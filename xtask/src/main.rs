@@ -2,6 +2,14 @@
 #![forbid(unsafe_code)]
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "printing is how a command answers")]
 
+// Layers, the top one first; a module imports only from lines below its own.
+//
+//   ci
+//   conformance, doctor, tidy
+//   bindgen, build_kernels, build_time, instructions, libcuda, miri, sanitize
+//   test_results, toolkit, unavailable
+//   parallel, process
+//   paths
 mod bindgen;
 mod build_kernels;
 mod build_time;
@@ -18,11 +26,13 @@ mod sanitize;
 mod test_results;
 mod tidy;
 mod toolkit;
+mod unavailable;
 
-use std::fmt;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+
+use self::unavailable::Unavailable;
 
 #[derive(Parser)]
 #[command(name = "cargo xtask", about = "The automation of this repository.")]
@@ -30,18 +40,6 @@ struct Arguments {
     #[command(subcommand)]
     command: Command,
 }
-
-/// What a command needs is not on this machine: it ends with status 3, having done nothing.
-#[derive(Debug)]
-struct Unavailable(String);
-
-impl fmt::Display for Unavailable {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for Unavailable {}
 
 #[derive(Subcommand)]
 enum Command {

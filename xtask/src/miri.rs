@@ -12,9 +12,10 @@ use std::process::Command;
 use anyhow::{Result, ensure};
 
 use self::suites::{MiriSuite, SUITES};
+use crate::paths;
 use crate::process::{output, transcript};
 use crate::test_results::Counts;
-use crate::{Unavailable, paths};
+use crate::unavailable::Unavailable;
 
 /// Where a test does not say how many random cases it tries, it is few; and what fails is written to
 /// no file.

@@ -7,6 +7,14 @@
 //! `docs/results/README.md` says what each case measures, and how.
 #![allow(clippy::print_stderr, reason = "a program tells its user what failed")]
 
+// Layers, the top one first; a module imports only from lines below its own.
+//
+//   alloc, broadcast, conv, data, dispatch, elementwise, launch, matmul, reduce, runtime, sim, train
+//   harness, launcher
+//   args
+//   line, place
+//   metric, samples
+//   error
 mod alloc;
 mod args;
 mod broadcast;

@@ -13,7 +13,7 @@ use gpu_runtime::{DriverKind, driver_kind};
 use tensor::Device;
 
 use apart::Simulator;
-use plain::Plain;
+use plain::PlainLoop;
 pub(crate) use serve::serve;
 
 use crate::error::Result;
@@ -22,12 +22,12 @@ use crate::metric::Metric;
 use crate::place::BenchTarget;
 
 /// What is compared with plain Rust.
-const AGAINST_RUST: [(&str, Plain); 5] = [
-    ("add_16M", Plain::Add),
-    ("saxpy_grid_stride", Plain::Saxpy),
-    ("block_reduce", Plain::Sum),
-    ("warp_reduce", Plain::Sum),
-    ("matmul_512", Plain::Matmul),
+const AGAINST_RUST: [(&str, PlainLoop); 5] = [
+    ("add_16M", PlainLoop::Add),
+    ("saxpy_grid_stride", PlainLoop::Saxpy),
+    ("block_reduce", PlainLoop::Sum),
+    ("warp_reduce", PlainLoop::Sum),
+    ("matmul_512", PlainLoop::Matmul),
 ];
 
 /// What takes its time: one launch, or one kernel's compilation.

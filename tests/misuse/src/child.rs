@@ -7,13 +7,13 @@ use std::process::ExitCode;
 use anyhow::{Context, Result};
 use gpu_runtime::{DriverChoice, choose_driver};
 
+use crate::arguments::{Arguments, Trial};
 use crate::calls::RandomCalls;
 use crate::cases::{CaseEnd, Cases};
 use crate::faults;
 use crate::journal::Journal;
 use crate::programs::RandomPrograms;
 use crate::ration::Ration;
-use crate::{Arguments, Trial};
 
 /// A child that ends so asks for another one to go on behind its last case.
 pub(crate) const GO_ON: u8 = 3;

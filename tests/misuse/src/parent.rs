@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};
-use std::num::NonZero;
 use std::ops::Range;
 use std::path::Path;
 use std::process::{Child, Command, ExitCode, ExitStatus, Stdio};
@@ -13,17 +12,14 @@ use std::{env, thread};
 
 use anyhow::{Context, Result};
 
+use crate::arguments::{Arguments, Trial};
+use crate::child;
 use crate::faults::{CaseFault, CaseFaultKind};
 use crate::journal::Journal;
-use crate::{Arguments, Trial, child};
+use crate::ration::{PORTION, PORTION_OF_PROGRAMS};
 
 /// How long a case may take. Most take microseconds; the first of a kind compile kernels.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// How many cases a child is given at a time: enough that its start does not count.
-pub(crate) const PORTION: u64 = 5_000;
-/// The same of programs, which take longer.
-pub(crate) const PORTION_OF_PROGRAMS: u64 = 100;
-
 /// What a child's environment is, beside what the program was started with.
 const ENVIRONMENT: [(&str, &str); 4] = [
     ("CUDA_SIM_MEMORY", "64MiB"),
@@ -31,10 +27,6 @@ const ENVIRONMENT: [(&str, &str); 4] = [
     ("MALLOC_ARENA_MAX", "2"),
     ("RUST_BACKTRACE", "0"),
 ];
-
-pub(crate) fn processors() -> usize {
-    thread::available_parallelism().map_or(1, NonZero::get)
-}
 
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
     let cases = arguments.cases();

@@ -3,8 +3,7 @@
 use gpu_alloc::{DeviceMemory, allocate};
 use tensor::cuda::Stream;
 
-use crate::lab::in_order;
-use crate::{Lab, NamedPrograms, Result};
+use crate::lab::{Lab, NamedPrograms, Result, in_order};
 
 pub(crate) const RACY: NamedPrograms = &[
     ("two streams that set the same bytes", |lab| {

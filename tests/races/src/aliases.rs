@@ -2,7 +2,7 @@
 
 use gpu_runtime::{AddressRange, PhysicalMemory, Stream, VirtualMemory, on_own_account};
 
-use crate::{Lab, NamedPrograms, Result};
+use crate::lab::{Lab, NamedPrograms, Result};
 
 pub(crate) const RACY: NamedPrograms = &[
     ("two streams that set the same bytes by two addresses", |lab| {

@@ -2,7 +2,7 @@
 
 use tensor::cuda::Event;
 
-use crate::NamedPrograms;
+use crate::lab::NamedPrograms;
 
 pub(crate) const RACY: NamedPrograms = &[
     ("an event that nobody waits for", |lab| {

@@ -2,8 +2,7 @@
 
 use gpu_runtime::{DeviceBuffer, GraphExec};
 
-use crate::lab::in_order;
-use crate::{Lab, NamedPrograms, Result};
+use crate::lab::{Lab, NamedPrograms, Result, in_order};
 
 pub(crate) const RACY: NamedPrograms = &[
     ("an input that is written on another stream before the launch", |lab| {

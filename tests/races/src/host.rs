@@ -6,8 +6,7 @@ use gpu_runtime::{Access, DeviceBuffer, Operand, ordered};
 use tensor::cuda::Stream;
 use tensor::{Blocking, Tensor};
 
-use crate::lab::{PinnedStaging, in_order};
-use crate::{Lab, NamedPrograms, Result};
+use crate::lab::{Lab, NamedPrograms, PinnedStaging, Result, in_order};
 
 pub(crate) const RACY: NamedPrograms = &[
     ("the host writes the source of a copy", |lab| {

@@ -10,6 +10,12 @@ use tensor::{Device, Shape, Tensor};
 /// A result of a program.
 pub type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
+/// A program: whether its result is what it would be if everything ran in the order of the calls.
+pub type RaceProgram = fn(&Lab) -> Result<bool>;
+
+/// Programs, each with its name.
+pub type NamedPrograms = &'static [(&'static str, RaceProgram)];
+
 /// What each program is given, new.
 pub struct Lab {
     /// A device.

@@ -4,6 +4,10 @@
 //! streams themselves, and some that no order helps, since they use memory by its address. What must
 //! be found in each is in `tests/corpus.rs`.
 
+// Layers, the top one first; a module imports only from lines below its own.
+//
+//   address, aliases, events, graphs, host, loaders, peers, reuse, streams, views
+//   lab
 mod address;
 mod aliases;
 mod events;
@@ -16,13 +20,7 @@ mod reuse;
 mod streams;
 mod views;
 
-pub use lab::{Lab, Result};
-
-/// A program: whether its result is what it would be if everything ran in the order of the calls.
-pub type RaceProgram = fn(&Lab) -> Result<bool>;
-
-/// Programs, each with its name.
-pub type NamedPrograms = &'static [(&'static str, RaceProgram)];
+pub use lab::{Lab, NamedPrograms, RaceProgram, Result};
 
 /// Programs in which nothing orders two accesses but the runtime's default order.
 pub const RACY: &[NamedPrograms] = &[

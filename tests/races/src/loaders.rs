@@ -3,7 +3,7 @@
 use parallel::{DataLoader, TensorDataset};
 use tensor::{Blocking, Tensor, cuda};
 
-use crate::{Lab, NamedPrograms, Result};
+use crate::lab::{Lab, NamedPrograms, Result};
 
 pub(crate) const RACY: NamedPrograms = &[
     ("batches that are used on another stream than they were asked for on", |lab| {

@@ -3,8 +3,7 @@
 use gpu_runtime::DeviceBuffer;
 use tensor::cuda::Stream;
 
-use crate::lab::in_order;
-use crate::{Lab, NamedPrograms, Result};
+use crate::lab::{Lab, NamedPrograms, Result, in_order};
 
 pub(crate) const RACY: NamedPrograms = &[
     ("a tensor that is used before it has arrived on another device", |lab| {

@@ -2,7 +2,7 @@
 
 use tensor::Tensor;
 
-use crate::NamedPrograms;
+use crate::lab::NamedPrograms;
 
 pub(crate) const RACY: NamedPrograms = &[
     ("memory that another stream is the first to use anew", |lab| {

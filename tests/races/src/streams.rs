@@ -6,8 +6,7 @@ use gpu_runtime::{Access, ExecutionContext};
 use tensor::Tensor;
 use tensor::cuda;
 
-use crate::lab::PinnedStaging;
-use crate::{NamedPrograms, Result};
+use crate::lab::{NamedPrograms, PinnedStaging, Result};
 
 pub(crate) const RACY: NamedPrograms = &[
     ("the default stream, which waits for no other", |lab| {

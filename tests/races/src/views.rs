@@ -2,7 +2,7 @@
 
 use tensor::{DType, Tensor};
 
-use crate::NamedPrograms;
+use crate::lab::NamedPrograms;
 
 pub(crate) const RACY: NamedPrograms = &[
     ("a sum of what another stream writes", |lab| {

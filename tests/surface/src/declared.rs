@@ -2,15 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use quote::ToTokens;
 use syn::{
     Attribute, FnArg, GenericParam, Generics, ImplItem, Item, ItemImpl, ItemTrait, Pat,
     ReceiverKind, ReturnType, Signature, TraitItem, Type, Visibility,
 };
 
+use crate::function::{FunctionArgument, PublicFunction, Receiver};
 use crate::modules::{CrateModule, is_hidden};
 use crate::names::{ItemPlace, resolve};
-use crate::{FunctionArgument, PublicFunction, Receiver};
+use crate::text::text;
 
 pub(crate) fn functions(
     modules: &[CrateModule],
@@ -154,20 +154,4 @@ fn unsettled(generics: &Generics, arguments: &[FunctionArgument]) -> bool {
             !arguments.iter().any(|argument| argument.kind.ends_with(&result))
         }
     })
-}
-
-/// A piece of source in one way of writing it: without lifetimes and needless blanks.
-pub(crate) fn text(tokens: &impl ToTokens) -> String {
-    let written = tokens.to_token_stream().to_string();
-    let words = written.split_whitespace().filter(|word| !word.starts_with('\''));
-    let mut text = String::new();
-    for word in words {
-        let joins = |c: char| c.is_alphanumeric() || c == '_';
-        if text.ends_with(joins) && word.starts_with(joins) {
-            text.push(' ');
-        }
-        text.push_str(word);
-    }
-    let text = text.replace("<>", "").replace("<,", "<").replace(",>", ">").replace("+>", ">");
-    text.trim_end_matches('+').to_owned()
 }

@@ -1,6 +1,6 @@
 //! How a function is called with arguments that are drawn: the text of a call, from its types.
 
-use crate::{FunctionArgument, PublicFunction};
+use crate::function::{FunctionArgument, PublicFunction};
 
 /// A kind of argument: the type as it is declared, the method of `Draw` that draws one, and what
 /// stands before it in the call.
@@ -89,8 +89,17 @@ const RECEIVERS: [(&str, &str); 22] = [
     ("tensor::cuda::Stream", "tensor_stream"),
 ];
 
+impl PublicFunction {
+    /// The Rust expression with which `tests/misuse` calls the function with arguments that it draws;
+    /// nothing if it cannot draw them.
+    #[must_use]
+    pub fn entry(&self) -> Option<String> {
+        of(self)
+    }
+}
+
 /// A call of a closure `|d|`, which takes the arguments from `d` and gives it the result.
-pub(crate) fn of(function: &PublicFunction) -> Option<String> {
+fn of(function: &PublicFunction) -> Option<String> {
     if function.is_unsafe || function.is_generic || function.is_of_trait {
         return None;
     }

@@ -6,11 +6,22 @@ use proc_macro2::TokenStream;
 use quote::ToTokens;
 use syn::{Item, Visibility};
 
-use crate::Import;
 use crate::modules::CrateModule;
 use crate::names::imported;
 use crate::paths::{paths, words};
 use crate::scope::ModuleScopes;
+
+/// That one file of a crate uses what another one declares.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Import {
+    /// The file that uses it.
+    pub from: String,
+    /// The file that declares it. Names that a module only passes on (`pub use`) lead to the file
+    /// behind it.
+    pub to: String,
+    /// The names of what is used, in their order.
+    pub names: Vec<String>,
+}
 
 /// All imports between the files of a crate, each pair of files once.
 pub(crate) fn between_files(modules: &[CrateModule]) -> Vec<Import> {

@@ -10,95 +10,33 @@
 //! declares are.
 #![forbid(unsafe_code)]
 
+// Layers, the top one first; a module imports only from lines below its own.
+//
+//   declared, entry, imports, types
+//   function, scope
+//   environment, names
+//   modules, paths
+//   text
 mod declared;
 mod entry;
 mod environment;
+mod function;
 mod imports;
 mod modules;
 mod names;
 mod paths;
 mod scope;
+mod text;
 mod types;
 
 use std::collections::BTreeSet;
-use std::fmt;
 
 use proc_macro2::{LexError, TokenStream};
 
-/// A public function or method.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PublicFunction {
-    /// The shortest path that a program can write: `tensor::Tensor::cat`.
-    pub path: String,
-    /// The file that declares it, as it was asked for.
-    pub file: String,
-    /// The line in that file, from 1.
-    pub line: usize,
-    /// What it is called on, if it is a method.
-    pub receiver: Option<Receiver>,
-    /// The other arguments.
-    pub arguments: Vec<FunctionArgument>,
-    /// The type of the result, empty for `()`.
-    pub result: String,
-    /// Whether the caller must promise something.
-    pub is_unsafe: bool,
-    /// Whether it has parameters of types or constants that an argument does not settle.
-    pub is_generic: bool,
-    /// Whether a trait declares it.
-    pub is_of_trait: bool,
-}
-
-/// An argument of a function.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FunctionArgument {
-    /// Its name; empty for a pattern.
-    pub name: String,
-    /// Its type, without lifetimes: `&[&Tensor]`.
-    pub kind: String,
-}
-
-/// What a method is called on.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Receiver {
-    /// The type's public path: `tensor::Tensor`.
-    pub path: String,
-    /// How the method takes it: `self`, `&self`, `&mut self`, or a type such as `&Arc<Self>`.
-    pub taken: String,
-    /// Whether the type has parameters of its own: `DeviceBuffer<T>`.
-    pub is_generic: bool,
-}
-
-impl PublicFunction {
-    /// Whether the function takes something besides the value that it is called on.
-    #[must_use]
-    pub fn takes_values(&self) -> bool {
-        !self.arguments.is_empty()
-    }
-
-    /// The Rust expression with which `tests/misuse` calls the function with arguments that it draws;
-    /// nothing if it cannot draw them.
-    #[must_use]
-    pub fn entry(&self) -> Option<String> {
-        entry::of(self)
-    }
-}
-
-/// Why a crate cannot be read.
-#[derive(Debug)]
-pub struct UnreadableSource {
-    /// The file that is missing or no Rust.
-    pub file: String,
-    /// What is wrong with it.
-    pub reason: String,
-}
-
-impl fmt::Display for UnreadableSource {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.file, self.reason)
-    }
-}
-
-impl std::error::Error for UnreadableSource {}
+pub use function::{FunctionArgument, PublicFunction, Receiver};
+pub use imports::Import;
+pub use modules::UnreadableSource;
+pub use types::TypeName;
 
 /// The public functions of a crate in the order of their paths. `name` is the crate's in Rust,
 /// `root` the file of its root module, and `read` gives a file's text if there is such a file.
@@ -118,18 +56,6 @@ pub fn functions(
     Ok(functions)
 }
 
-/// That one file of a crate uses what another one declares.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Import {
-    /// The file that uses it.
-    pub from: String,
-    /// The file that declares it. Names that a module only passes on (`pub use`) lead to the file
-    /// behind it.
-    pub to: String,
-    /// The names of what is used, in their order.
-    pub names: Vec<String>,
-}
-
 /// The imports between the files of a crate, each pair of files once, without those of tests.
 ///
 /// Imports of whole modules count where something of them is used. Calls of methods are not seen.
@@ -141,17 +67,6 @@ pub fn imports(
     read: &dyn Fn(&str) -> Option<String>,
 ) -> Result<Vec<Import>, UnreadableSource> {
     Ok(imports::between_files(&modules::load(root, read, modules::is_of_tests)?))
-}
-
-/// The name of a struct, an enum, a trait, a union or a type alias, where it is declared.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TypeName {
-    /// The name itself.
-    pub name: String,
-    /// The file that declares it.
-    pub file: String,
-    /// The line in that file, from 1.
-    pub line: usize,
 }
 
 /// The names of all types and traits that the modules of a crate declare, without those of tests.

@@ -1,8 +1,27 @@
 //! The modules of a crate, from its files.
 
+use std::fmt;
+
 use syn::{Attribute, ImplItem, Item};
 
-use crate::UnreadableSource;
+use crate::text::text;
+
+/// Why a crate cannot be read.
+#[derive(Debug)]
+pub struct UnreadableSource {
+    /// The file that is missing or no Rust.
+    pub file: String,
+    /// What is wrong with it.
+    pub reason: String,
+}
+
+impl fmt::Display for UnreadableSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.file, self.reason)
+    }
+}
+
+impl std::error::Error for UnreadableSource {}
 
 /// A module, with what it declares.
 pub(crate) struct CrateModule {
@@ -108,7 +127,7 @@ impl Loader<'_> {
 
 /// Whether an attribute leaves an item to tests, loom and fuzzers.
 pub(crate) fn is_of_tests(attribute: &Attribute) -> bool {
-    let text = crate::declared::text(&attribute.meta);
+    let text = text(&attribute.meta);
     let conditions = ["test", "doctest", "loom", "fuzzing", "any(test,fuzzing)"];
     conditions.iter().any(|condition| text == format!("cfg({condition})"))
         || text.starts_with("cfg(all(test,")
@@ -116,7 +135,7 @@ pub(crate) fn is_of_tests(attribute: &Attribute) -> bool {
 
 /// The same, or leaves it out of the documentation: what a program does not get, or is not told of.
 pub(crate) fn is_hidden(attribute: &Attribute) -> bool {
-    is_of_tests(attribute) || crate::declared::text(&attribute.meta) == "doc(hidden)"
+    is_of_tests(attribute) || text(&attribute.meta) == "doc(hidden)"
 }
 
 fn attributes(item: &Item) -> &[Attribute] {

@@ -2,8 +2,18 @@
 
 use syn::Item;
 
-use crate::TypeName;
 use crate::modules::CrateModule;
+
+/// The name of a struct, an enum, a trait, a union or a type alias, where it is declared.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TypeName {
+    /// The name itself.
+    pub name: String,
+    /// The file that declares it.
+    pub file: String,
+    /// The line in that file, from 1.
+    pub line: usize,
+}
 
 /// All names of structs, enums, traits, unions and type aliases. What a function or an
 /// implementation declares for itself does not count.

@@ -12,7 +12,7 @@ use crate::launcher::{self, ONE, check};
 
 /// Two streams, and what is enqueued on them.
 pub(super) struct DriverStreams {
-    kernels: launcher::Bare,
+    kernels: launcher::DriverLauncher,
     empty: CUfunction,
     arguments: CUfunction,
     streams: [Stream; 2],
@@ -23,7 +23,7 @@ pub(super) struct DriverStreams {
 
 impl DriverStreams {
     pub(super) fn new(device: Device) -> Result<DriverStreams> {
-        let kernels = launcher::Bare::new(device)?;
+        let kernels = launcher::DriverLauncher::new(device)?;
         let streams = [Stream::new(device)?, Stream::new(device)?];
         let mut event = null_mut();
         let flags = CUevent_flags::CU_EVENT_DISABLE_TIMING.0;

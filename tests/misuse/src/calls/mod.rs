@@ -2,6 +2,7 @@
 
 mod by_hand;
 mod census;
+mod entry;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -9,17 +10,10 @@ use anyhow::{Context, Result};
 use gpu_runtime::Device;
 
 use self::census::Census;
+pub(crate) use self::entry::CallEntry;
 use crate::cases::{CaseEnd, Cases};
 use crate::draw::{Draw, Rng};
 use crate::faults::{self, CaseFault, CaseFaultKind};
-
-/// Something to call with arguments that are drawn.
-pub(crate) struct CallEntry {
-    /// The functions that it tries.
-    pub(crate) names: &'static [&'static str],
-    /// Draws and calls; nothing if there is nothing to call it with.
-    pub(crate) run: fn(&mut Draw) -> Option<()>,
-}
 
 /// Those whose arguments are known by their types.
 #[allow(clippy::let_unit_value, clippy::unit_arg, reason = "some functions return nothing")]

@@ -8,8 +8,7 @@ use gpu_alloc::{
 };
 use tensor::Tensor;
 
-use super::entries;
-use crate::calls::CallEntry;
+use crate::calls::entry::{CallEntry, entries};
 
 pub(super) const ENTRIES: &[CallEntry] = entries! {
     "gpu_alloc::MemoryPool::enter", "gpu_alloc::with_memory_pool", "gpu_alloc::MemoryPool::serve" => |d| {

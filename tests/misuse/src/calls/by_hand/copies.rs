@@ -2,8 +2,7 @@
 
 use gpu_runtime::{DeviceBuffer, PinnedBuffer};
 
-use super::entries;
-use crate::calls::CallEntry;
+use crate::calls::entry::{CallEntry, entries};
 
 pub(super) const ENTRIES: &[CallEntry] = entries! {
     "gpu_runtime::DeviceBuffer::new", "gpu_runtime::DeviceBuffer::zeroed" => |d| {

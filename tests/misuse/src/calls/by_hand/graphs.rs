@@ -3,8 +3,7 @@
 use gpu_runtime::{Capture, Error, Graph, GraphExec};
 use tensor::Tensor;
 
-use super::entries;
-use crate::calls::CallEntry;
+use crate::calls::entry::{CallEntry, entries};
 use crate::draw::Draw;
 
 pub(super) const ENTRIES: &[CallEntry] = entries! {

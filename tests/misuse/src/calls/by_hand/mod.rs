@@ -9,7 +9,7 @@ mod policies;
 mod runtime;
 mod tensors;
 
-use super::CallEntry;
+use super::entry::CallEntry;
 
 /// All of them.
 pub(super) fn all() -> impl Iterator<Item = &'static CallEntry> {
@@ -17,11 +17,3 @@ pub(super) fn all() -> impl Iterator<Item = &'static CallEntry> {
         [tensors::ENTRIES, nets::ENTRIES, alloc::ENTRIES, policies::ENTRIES, runtime::ENTRIES];
     floors.into_iter().chain([copies::ENTRIES, graphs::ENTRIES]).flatten()
 }
-
-/// Entries of the functions named, each with what calls them.
-macro_rules! entries {
-    ($($($name:literal),+ => $run:expr;)*) => {
-        &[$(crate::calls::CallEntry { names: &[$($name),+], run: $run }),*]
-    };
-}
-pub(super) use entries;

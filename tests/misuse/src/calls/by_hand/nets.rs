@@ -8,8 +8,7 @@ use parallel::{
 };
 use tensor::Tensor;
 
-use super::entries;
-use crate::calls::CallEntry;
+use crate::calls::entry::{CallEntry, entries};
 use crate::draw::Draw;
 
 pub(super) const ENTRIES: &[CallEntry] = entries! {

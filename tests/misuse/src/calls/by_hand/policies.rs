@@ -7,8 +7,7 @@ use gpu_alloc::policy::{
     Wrapper,
 };
 
-use super::entries;
-use crate::calls::CallEntry;
+use crate::calls::entry::{CallEntry, entries};
 use crate::draw::Draw;
 
 pub(super) const ENTRIES: &[CallEntry] = entries! {

@@ -9,8 +9,7 @@ use gpu_runtime::{
     ordered_between, ordered_on_host,
 };
 
-use super::entries;
-use crate::calls::CallEntry;
+use crate::calls::entry::{CallEntry, entries};
 use crate::draw::small_work;
 
 pub(super) const ENTRIES: &[CallEntry] = entries! {

@@ -2,8 +2,7 @@
 
 use tensor::{Backward, Element, NoGradGuard, Tensor};
 
-use super::entries;
-use crate::calls::CallEntry;
+use crate::calls::entry::{CallEntry, entries};
 use crate::draw::Draw;
 
 pub(super) const ENTRIES: &[CallEntry] = entries! {
