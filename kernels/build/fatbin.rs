@@ -5,7 +5,7 @@ use std::error::Error;
 use std::path::{Path, PathBuf};
 
 use crate::ptx;
-use crate::table::Module;
+use crate::table::EmbeddedModule;
 
 /// The architectures to make machine code for, and the compiler that does it.
 pub(crate) struct Architectures {
@@ -42,8 +42,8 @@ impl Architectures {
         &self,
         package: &Path,
         path: &Path,
-        file: &ptx::File,
-    ) -> Result<Module, Box<dyn Error>> {
+        file: &ptx::PtxFile,
+    ) -> Result<EmbeddedModule, Box<dyn Error>> {
         let name = path.file_stem().and_then(|name| name.to_str());
         let name = name.ok_or_else(|| format!("{} is not UTF-8", path.display()))?.to_owned();
         let image = PathBuf::from(env::var("OUT_DIR")?).join(&name).with_extension("fatbin");
@@ -73,7 +73,7 @@ impl Architectures {
         if !status.success() {
             return Err(format!("nvcc cannot compile {name}.cu ({status})").into());
         }
-        Ok(Module { name, entries: file.entries().map(str::to_owned).collect(), image })
+        Ok(EmbeddedModule { name, entries: file.entries().map(str::to_owned).collect(), image })
     }
 }
 

@@ -13,7 +13,7 @@ use std::process::ExitCode;
 use std::{env, fs};
 
 use fatbin::Architectures;
-use table::Module;
+use table::EmbeddedModule;
 
 fn main() -> ExitCode {
     match embed() {
@@ -33,7 +33,7 @@ fn embed() -> Result<(), Box<dyn Error>> {
     let architectures = Architectures::from_env()?;
     let mut modules = Vec::new();
     for path in ptx_files(&package.join("ptx"))? {
-        let file = ptx::File::parse(&fs::read_to_string(&path)?);
+        let file = ptx::PtxFile::parse(&fs::read_to_string(&path)?);
         match &architectures {
             None => modules.extend(split(&file, &out)?),
             Some(architectures) => modules.push(architectures.compile(&package, &path, &file)?),
@@ -44,12 +44,12 @@ fn embed() -> Result<(), Box<dyn Error>> {
 }
 
 /// A module for each kernel of a file.
-fn split(file: &ptx::File, out: &Path) -> Result<Vec<Module>, Box<dyn Error>> {
+fn split(file: &ptx::PtxFile, out: &Path) -> Result<Vec<EmbeddedModule>, Box<dyn Error>> {
     let mut modules = Vec::new();
     for name in file.entries().map(str::to_owned) {
         let image = out.join(&name).with_extension("ptx");
         fs::write(&image, file.module_of(&name) + "\0")?;
-        modules.push(Module { entries: vec![name.clone()], name, image });
+        modules.push(EmbeddedModule { entries: vec![name.clone()], name, image });
     }
     Ok(modules)
 }

@@ -4,21 +4,21 @@
 //! fifty kernels, of which a program uses a few.
 
 /// A PTX file in pieces. All text is of the file, without its comments.
-pub(crate) struct File {
+pub(crate) struct PtxFile {
     /// `.version`, `.target` and `.address_size`.
     head: String,
-    items: Vec<Item>,
+    items: Vec<PtxItem>,
 }
 
 /// A function, a variable, or a declaration.
-struct Item {
+struct PtxItem {
     name: String,
     is_entry: bool,
     text: String,
 }
 
-impl File {
-    pub(crate) fn parse(text: &str) -> File {
+impl PtxFile {
+    pub(crate) fn parse(text: &str) -> PtxFile {
         let mut head = String::new();
         let mut items = Vec::new();
         let mut item = String::new();
@@ -33,10 +33,10 @@ impl File {
             open += line.matches(['{', '(']).count();
             open -= line.matches(['}', ')']).count();
             if open == 0 && line.ends_with([';', '}']) {
-                items.push(Item::new(std::mem::take(&mut item)));
+                items.push(PtxItem::new(std::mem::take(&mut item)));
             }
         }
-        File { head, items }
+        PtxFile { head, items }
     }
 
     /// The names of the kernels.
@@ -68,8 +68,8 @@ impl File {
     }
 }
 
-impl Item {
-    fn new(text: String) -> Item {
+impl PtxItem {
+    fn new(text: String) -> PtxItem {
         // What a function returns stands before its name.
         let mut rest = text.as_str();
         if let Some((_, function)) = rest.split_once(".func") {
@@ -78,7 +78,7 @@ impl Item {
         }
         let name = words(rest).find(|word| !word.starts_with(|c: char| c.is_ascii_digit()));
         let name = name.unwrap_or_default().to_owned();
-        Item { name, is_entry: text.contains(".entry "), text }
+        PtxItem { name, is_entry: text.contains(".entry "), text }
     }
 }
 

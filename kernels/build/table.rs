@@ -6,7 +6,7 @@ use std::fmt::Write;
 use std::path::PathBuf;
 
 /// What a driver loads at a time.
-pub(crate) struct Module {
+pub(crate) struct EmbeddedModule {
     pub(crate) name: String,
     pub(crate) entries: Vec<String>,
     /// The file that the crate embeds.
@@ -14,13 +14,13 @@ pub(crate) struct Module {
 }
 
 /// Rust source of `MODULES`, and of `ENTRIES` in the order of names.
-pub(crate) fn render(modules: &[Module]) -> Result<String, Box<dyn Error>> {
-    let mut source = String::from("static MODULES: &[Module] = &[\n");
+pub(crate) fn render(modules: &[EmbeddedModule]) -> Result<String, Box<dyn Error>> {
+    let mut source = String::from("static MODULES: &[KernelModule] = &[\n");
     let mut owners = BTreeMap::new();
-    for (index, Module { name, entries, image }) in modules.iter().enumerate() {
+    for (index, EmbeddedModule { name, entries, image }) in modules.iter().enumerate() {
         writeln!(
             source,
-            "Module {{ name: {name:?}, image: include_bytes!({image:?}), entries: &{entries:?} }},"
+            "KernelModule {{ name: {name:?}, image: include_bytes!({image:?}), entries: &{entries:?} }},"
         )?;
         for entry in entries {
             if let Some(other) = owners.insert(entry, index) {

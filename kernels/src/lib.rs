@@ -20,7 +20,7 @@
 #![forbid(unsafe_code)]
 
 /// Kernels that are loaded together.
-pub struct Module {
+pub struct KernelModule {
     /// Unique among the modules.
     pub name: &'static str,
     /// What `cuModuleLoadData` takes: PTX that ends with a NUL, or a fatbin where `CUDA_ARCHS` was
@@ -31,12 +31,12 @@ pub struct Module {
 }
 
 /// All modules.
-pub fn modules() -> &'static [Module] {
+pub fn modules() -> &'static [KernelModule] {
     MODULES
 }
 
 /// The module that holds the kernel `entry`.
-pub fn module_of(entry: &str) -> Option<&'static Module> {
+pub fn module_of(entry: &str) -> Option<&'static KernelModule> {
     let position = ENTRIES.binary_search_by_key(&entry, |&(name, _)| name).ok()?;
     Some(&MODULES[ENTRIES[position].1])
 }

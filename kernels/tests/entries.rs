@@ -48,12 +48,12 @@ fn expected() -> impl Iterator<Item = (String, usize)> {
     })
 }
 
-fn module_of(entry: &str) -> &'static kernels::Module {
+fn module_of(entry: &str) -> &'static kernels::KernelModule {
     kernels::module_of(entry).expect("the entry exists")
 }
 
 /// The text of a module, unless it was built as a fatbin.
-fn ptx(module: &kernels::Module) -> Option<&'static str> {
+fn ptx(module: &kernels::KernelModule) -> Option<&'static str> {
     const FATBIN_MAGIC: [u8; 4] = 0xBA55_ED50_u32.to_le_bytes();
     if module.image.starts_with(&FATBIN_MAGIC) {
         return None;

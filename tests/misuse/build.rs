@@ -19,7 +19,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         let name = folder.replace('-', "_");
         for function in surface::functions(&name, &format!("crates/{folder}/src/lib.rs"), &read)? {
             if let Some(call) = function.entry() {
-                writeln!(entries, "Entry {{ names: &[{:?}], run: {call} }},", function.path)?;
+                writeln!(entries, "CallEntry {{ names: &[{:?}], run: {call} }},", function.path)?;
             }
         }
     }

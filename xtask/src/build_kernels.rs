@@ -34,13 +34,13 @@ impl Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
-    let job = Job::new(&arguments.names)?;
+    let job = KernelBuild::new(&arguments.names)?;
     if arguments.check { job.check() } else { job.build() }
 }
 
 /// The PTX files that were made from other sources than those that are here.
 pub(crate) fn stale() -> Result<Vec<PathBuf>> {
-    Ok(Job::new(&[])?.stale())
+    Ok(KernelBuild::new(&[])?.stale())
 }
 
 /// nvcc's output without what differs from build to build.
@@ -55,15 +55,15 @@ pub(crate) fn compiler() -> Result<(PathBuf, String)> {
 }
 
 /// The kernel files that are to be built or checked, and where their PTX goes.
-struct Job {
+struct KernelBuild {
     sources: Sources,
     names: Vec<String>,
     ptx: PathBuf,
 }
 
-impl Job {
+impl KernelBuild {
     /// All kernel files, or those that are asked for by name.
-    fn new(asked: &[String]) -> Result<Job> {
+    fn new(asked: &[String]) -> Result<KernelBuild> {
         let folder = paths::root().join("kernels");
         let sources = Sources::read(&folder)?;
         let all: Vec<String> = sources.names().map(str::to_owned).collect();
@@ -71,7 +71,7 @@ impl Job {
             bail!("there is no kernels/{unknown}.cu");
         }
         let names = if asked.is_empty() { all } else { asked.to_vec() };
-        Ok(Job { sources, names, ptx: folder.join("ptx") })
+        Ok(KernelBuild { sources, names, ptx: folder.join("ptx") })
     }
 
     fn build(&self) -> Result<()> {

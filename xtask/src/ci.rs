@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Result, ensure};
 
-use self::steps::Step;
+use self::steps::CiStep;
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
@@ -17,16 +17,16 @@ pub(crate) struct Arguments {
 }
 
 /// What came of a step.
-struct Outcome {
+struct StepOutcome {
     name: &'static str,
     time: Duration,
-    report: Report,
+    report: StepReport,
     result: Result<()>,
 }
 
 /// What a step says besides whether it succeeded, also when it did not.
 #[derive(Default)]
-struct Report {
+struct StepReport {
     /// For the summary's table.
     note: String,
     /// Lines of its output to be seen again at the end.
@@ -48,13 +48,13 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     Ok(())
 }
 
-fn outcome(&(name, step): &(&'static str, Step)) -> Outcome {
+fn outcome(&(name, step): &(&'static str, CiStep)) -> StepOutcome {
     println!("\n== {name}");
     let start = Instant::now();
-    let mut report = Report::default();
+    let mut report = StepReport::default();
     let result = step(&mut report);
     if let Err(error) = &result {
         eprintln!("error: {error:#}");
     }
-    Outcome { name, time: start.elapsed(), report, result }
+    StepOutcome { name, time: start.elapsed(), report, result }
 }

@@ -12,12 +12,12 @@ use std::path::PathBuf;
 use anyhow::Result;
 use clap::Subcommand;
 
-use crate::libcuda::Profile;
+use crate::libcuda::BuildProfile;
 use crate::test_results::Counts;
 use crate::{libcuda, paths, process};
 
 #[derive(Subcommand)]
-pub(crate) enum Suite {
+pub(crate) enum ConformanceSuite {
     /// A client that was built from another header, linked against our libcuda.so: calls,
     /// constants, signatures and sizes.
     Abi,
@@ -32,24 +32,24 @@ pub(crate) enum Suite {
 }
 
 /// Runs a suite and prints `passed N failed N`, with the suite's own counts after it.
-pub(crate) fn run(suite: &Suite) -> Result<()> {
+pub(crate) fn run(suite: &ConformanceSuite) -> Result<()> {
     match suite {
-        Suite::Abi => {
+        ConformanceSuite::Abi => {
             let (counts, result) = abi()?;
             println!("{counts}");
             result
         }
-        Suite::Numba => {
+        ConformanceSuite::Numba => {
             let (counts, result) = numba::run()?;
             println!("{counts}");
             result
         }
-        Suite::Ptx(arguments) => {
+        ConformanceSuite::Ptx(arguments) => {
             let (counts, result) = ptx::run(arguments)?;
             println!("{counts}");
             result
         }
-        Suite::Cudarc => {
+        ConformanceSuite::Cudarc => {
             let scores = cudarc::run()?;
             scores.iter().for_each(|score| println!("{score}"));
             cudarc::verdict(&scores)
@@ -59,7 +59,7 @@ pub(crate) fn run(suite: &Suite) -> Result<()> {
 
 /// What came of the tests in tests/abi-client, and whether all is well.
 pub(crate) fn abi() -> Result<(Counts, Result<()>)> {
-    let folder = libcuda::build(Profile::Dev)?;
+    let folder = libcuda::build(BuildProfile::Dev)?;
     let mut cargo = process::cargo(&["test", "--manifest-path", "tests/abi-client/Cargo.toml"]);
     // The one is for the linker, by way of cuda-driver-sys' build script, the other for the loader.
     cargo.env("CUDA_LIBRARY_PATH", &folder).env("LD_LIBRARY_PATH", &folder);

@@ -1,27 +1,31 @@
 //! `cargo xtask doctor`: what there is on this machine, what would run where, and what to do about
 //! what is missing.
 
+mod diagnosis;
 mod drivers;
-mod entry;
 mod tools;
 
 use anyhow::Result;
 
+use self::diagnosis::Diagnosis;
 use self::drivers::Drivers;
-use self::entry::Entry;
 use crate::{build_kernels, paths};
 
 /// Prints all sections. That something is missing is no failure: nothing but Rust is needed.
+///
+/// What there is to see at once comes first: to ask the drivers takes a program with the software
+/// driver in it, which from nothing takes minutes to build.
 pub(crate) fn run() -> Result<()> {
-    let drivers = Drivers::find()?;
-    print("Drivers", &drivers.entries());
     print("Kernels", &[kernels()?]);
     print("Tools, for work on Sluice only", &tools::entries());
+    eprintln!("Asking the drivers, with a program that is built first if it has not been yet");
+    let drivers = Drivers::find()?;
+    print("Drivers", &drivers.entries());
     print("What runs where", &drivers.uses());
     Ok(())
 }
 
-fn print(title: &str, entries: &[Entry]) {
+fn print(title: &str, entries: &[Diagnosis]) {
     println!("{title}");
     for entry in entries {
         print!("{entry}");
@@ -29,12 +33,12 @@ fn print(title: &str, entries: &[Entry]) {
     println!();
 }
 
-fn kernels() -> Result<Entry> {
+fn kernels() -> Result<Diagnosis> {
     let stale = build_kernels::stale()?;
     if stale.is_empty() {
-        return Ok(Entry::new("kernels/ptx", "made from the sources that are here"));
+        return Ok(Diagnosis::new("kernels/ptx", "made from the sources that are here"));
     }
     let files: Vec<_> = stale.iter().map(|path| paths::relative(path).to_string()).collect();
     let state = format!("made from other sources: {}", files.join(", "));
-    Ok(Entry::new("kernels/ptx", state).advice("run `cargo xtask build-kernels`"))
+    Ok(Diagnosis::new("kernels/ptx", state).advice("run `cargo xtask build-kernels`"))
 }

@@ -9,7 +9,7 @@ use std::process::Command;
 use anyhow::{Context, Result, ensure};
 
 use crate::{paths, process};
-use profile::Profile;
+use profile::InstructionCounts;
 
 /// The flag that says whether there are observers.
 const FLAG: &str = "OBSERVED";
@@ -36,7 +36,7 @@ pub(crate) fn run() -> Result<()> {
         for company in ["alone", "checked"] {
             let [few, many] = COUNTS.map(|count| profile(&program, count, memory, company));
             let (few, many) = (few?, many?);
-            let each = |of: fn(&Profile, &[u64]) -> u64| {
+            let each = |of: fn(&InstructionCounts, &[u64]) -> u64| {
                 let more = of(&many, &asking).saturating_sub(of(&few, &asking));
                 more as f64 / (COUNTS[1] - COUNTS[0]) as f64
             };
@@ -68,7 +68,12 @@ fn asking(listing: &str) -> Vec<u64> {
     listing.lines().filter_map(asks).collect()
 }
 
-fn profile(program: &PathBuf, count: u64, memory: &str, company: &str) -> Result<Profile> {
+fn profile(
+    program: &PathBuf,
+    count: u64,
+    memory: &str,
+    company: &str,
+) -> Result<InstructionCounts> {
     let out = paths::target().join("callgrind.out");
     let mut valgrind = Command::new("valgrind");
     valgrind
@@ -79,7 +84,7 @@ fn profile(program: &PathBuf, count: u64, memory: &str, company: &str) -> Result
         .args([&count.to_string(), memory, company]);
     process::output(&mut valgrind).context("valgrind is needed")?;
     let text = std::fs::read_to_string(&out).with_context(|| format!("no {}", out.display()))?;
-    Ok(Profile::read(&text))
+    Ok(InstructionCounts::read(&text))
 }
 
 #[cfg(test)]

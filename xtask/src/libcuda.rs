@@ -13,13 +13,13 @@ use crate::{paths, process};
 
 /// Prints the folder and nothing else, for `LD_LIBRARY_PATH=$(cargo xtask libcuda)`.
 pub(crate) fn run() -> Result<()> {
-    println!("{}", build(Profile::Release)?.display());
+    println!("{}", build(BuildProfile::Release)?.display());
     Ok(())
 }
 
 /// How the library is built.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Profile {
+pub(crate) enum BuildProfile {
     /// For use.
     Release,
     /// As the tests are, with which it shares what is built.
@@ -29,10 +29,10 @@ pub(crate) enum Profile {
 /// Builds the library and gives the folder that it is in.
 ///
 /// The folder passes for a CUDA installation too, since build scripts look for `lib64` in one.
-pub(crate) fn build(profile: Profile) -> Result<PathBuf> {
+pub(crate) fn build(profile: BuildProfile) -> Result<PathBuf> {
     let (name, folder) = match profile {
-        Profile::Release => ("release", paths::libcuda()),
-        Profile::Dev => ("dev", paths::libcuda().with_extension("dev")),
+        BuildProfile::Release => ("release", paths::libcuda()),
+        BuildProfile::Dev => ("dev", paths::libcuda().with_extension("dev")),
     };
     let mut cargo = process::cargo(&["build", "--profile", name, "--package", "libcuda"]);
     // JSON tells where cargo put the file, whatever target folder the environment sets.

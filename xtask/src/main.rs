@@ -2,8 +2,17 @@
 #![forbid(unsafe_code)]
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "printing is how a command answers")]
 
+// Layers, the top one first; a module imports only from lines below its own.
+//
+//   ci
+//   conformance, doctor, tidy
+//   bindgen, build_kernels, build_time, instructions, libcuda, miri, sanitize
+//   test_results, toolkit, unavailable
+//   parallel, process
+//   paths
 mod bindgen;
 mod build_kernels;
+mod build_time;
 mod ci;
 mod conformance;
 mod doctor;
@@ -17,11 +26,13 @@ mod sanitize;
 mod test_results;
 mod tidy;
 mod toolkit;
+mod unavailable;
 
-use std::fmt;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+
+use self::unavailable::Unavailable;
 
 #[derive(Parser)]
 #[command(name = "cargo xtask", about = "The automation of this repository.")]
@@ -30,29 +41,19 @@ struct Arguments {
     command: Command,
 }
 
-/// What a command needs is not on this machine: it ends with status 3, having done nothing.
-#[derive(Debug)]
-struct Unavailable(String);
-
-impl fmt::Display for Unavailable {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for Unavailable {}
-
 #[derive(Subcommand)]
 enum Command {
     /// Write the types and the list of functions of cuda-sys anew from cuda.h.
     Bindgen(bindgen::Arguments),
     /// Compile kernels/*.cu to kernels/ptx with nvcc.
     BuildKernels(build_kernels::Arguments),
+    /// Measure how long the README's commands take from nothing, and compare with what they may.
+    BuildTime(build_time::Arguments),
     /// Run all that CI runs: the checks, the tests, the documentation, the main job.
     Ci(ci::Arguments),
     /// Run the programs of others against the software driver.
     #[command(subcommand)]
-    Conformance(conformance::Suite),
+    Conformance(conformance::ConformanceSuite),
     /// Say what there is on this machine, what would run where, and what to do about the rest.
     Doctor,
     /// Count the instructions of an enqueue with callgrind, with and without a race checker.
@@ -64,7 +65,7 @@ enum Command {
     /// Run tests under a sanitizer of the nightly toolchain, of some packages or all.
     Sanitize(sanitize::Arguments),
     /// Check the rules of this repository: floors, headers, licences, clauses, links and more.
-    Tidy,
+    Tidy(tidy::Arguments),
     /// Install nvcc, the CUDA headers and libclang below target/toolkit.
     Toolkit,
 }
@@ -83,6 +84,7 @@ fn run(command: Command) -> anyhow::Result<()> {
     match command {
         Command::Bindgen(arguments) => bindgen::run(&arguments),
         Command::BuildKernels(arguments) => build_kernels::run(&arguments),
+        Command::BuildTime(arguments) => build_time::run(&arguments),
         Command::Ci(arguments) => ci::run(&arguments),
         Command::Conformance(suite) => conformance::run(&suite),
         Command::Doctor => doctor::run(),
@@ -90,7 +92,7 @@ fn run(command: Command) -> anyhow::Result<()> {
         Command::Libcuda => libcuda::run(),
         Command::Miri(arguments) => miri::run(&arguments),
         Command::Sanitize(arguments) => sanitize::run(&arguments),
-        Command::Tidy => tidy::run(),
+        Command::Tidy(arguments) => tidy::run(&arguments),
         Command::Toolkit => toolkit::run(),
     }
 }

@@ -11,10 +11,11 @@ use std::process::Command;
 
 use anyhow::{Result, ensure};
 
-use self::suites::{SUITES, Suite};
+use self::suites::{MiriSuite, SUITES};
+use crate::paths;
 use crate::process::{output, transcript};
 use crate::test_results::Counts;
-use crate::{Unavailable, paths};
+use crate::unavailable::Unavailable;
 
 /// Where a test does not say how many random cases it tries, it is few; and what fails is written to
 /// no file.
@@ -46,7 +47,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     Ok(())
 }
 
-fn run_suite(suite: &Suite, arguments: &Arguments) -> Result<()> {
+fn run_suite(suite: &MiriSuite, arguments: &Arguments) -> Result<()> {
     let mut miri = nightly();
     miri.args(["miri", "test", "--package", suite.package]).args(suite.target);
     miri.arg("--").args(suite.tests).args(suite.slow.iter().flat_map(|name| ["--skip", name]));
@@ -63,11 +64,11 @@ fn run_suite(suite: &Suite, arguments: &Arguments) -> Result<()> {
 }
 
 impl Arguments {
-    fn concern(&self, suite: &Suite) -> bool {
+    fn concern(&self, suite: &MiriSuite) -> bool {
         self.packages.is_empty() || self.packages.iter().any(|name| name == suite.package)
     }
 
-    fn flags(&self, suite: &Suite) -> String {
+    fn flags(&self, suite: &MiriSuite) -> String {
         let mut flags = env::var("MIRIFLAGS").unwrap_or_default() + " " + FLAGS;
         if self.tree_borrows {
             flags += " -Zmiri-tree-borrows";

@@ -75,7 +75,7 @@ pub(crate) fn transcript(command: &mut Command) -> Result<Transcript> {
 }
 
 /// How a command ended, and what it wrote to both of its outputs.
-pub(crate) struct Ended {
+pub(crate) struct CommandEnd {
     pub(crate) succeeded: bool,
     pub(crate) text: String,
 }
@@ -84,7 +84,7 @@ pub(crate) struct Ended {
 ///
 /// # Errors
 /// If it cannot be started.
-pub(crate) fn ended_within(command: &mut Command, limit: Duration) -> Result<Ended> {
+pub(crate) fn ended_within(command: &mut Command, limit: Duration) -> Result<CommandEnd> {
     const LOOK: Duration = Duration::from_millis(5);
     let mut output = tempfile::tempfile().context("cannot make a temporary file")?;
     command.stdout(output.try_clone()?).stderr(output.try_clone()?);
@@ -108,7 +108,7 @@ pub(crate) fn ended_within(command: &mut Command, limit: Duration) -> Result<End
     if status.is_none() {
         text += &format!("\nkilled after {} seconds\n", limit.as_secs());
     }
-    Ok(Ended { succeeded: status.is_some_and(|status| status.success()), text })
+    Ok(CommandEnd { succeeded: status.is_some_and(|status| status.success()), text })
 }
 
 fn succeeded(command: &Command, status: ExitStatus) -> Result<()> {

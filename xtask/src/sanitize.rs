@@ -13,9 +13,10 @@ use std::process::Command;
 use anyhow::{Context, Result};
 
 use self::suites::SUITES;
+use crate::paths;
 use crate::process::{output, transcript};
 use crate::test_results::Counts;
-use crate::{Unavailable, paths};
+use crate::unavailable::Unavailable;
 
 /// Build scripts and procedural macros are built for the machine that builds, without flags, only if
 /// the target is named.

@@ -11,11 +11,11 @@ use gpu_runtime::{DeviceAllocation, HostAllocation, Stream};
 use crate::error::{Error, Result};
 use crate::harness::Bench;
 use crate::metric::Metric::Nanoseconds;
-use crate::place::Place;
+use crate::place::BenchTarget;
 
 const SIZES: [(&str, usize); 3] = [("512B", 512), ("1MiB", 1 << 20), ("32MiB", 32 << 20)];
 
-pub(crate) fn run(bench: &mut Bench, place: &Place) -> Result<()> {
+pub(crate) fn run(bench: &mut Bench, place: &BenchTarget) -> Result<()> {
     let gpu = place.gpu()?;
     let stream = gpu.current_stream()?;
     for (size, bytes) in SIZES {
@@ -38,7 +38,7 @@ pub(crate) fn run(bench: &mut Bench, place: &Place) -> Result<()> {
 
 /// What the allocator itself takes, without anything that owns memory: what other libraries' raw calls
 /// do. It can be used by several threads, and counts everything that its statistics show.
-fn below_the_owners(bench: &mut Bench, place: &Place) -> Result<()> {
+fn below_the_owners(bench: &mut Bench, place: &BenchTarget) -> Result<()> {
     if !bench.wants_any(&["alloc/pair_512B", "alloc/pair_1MiB", "alloc/pair_32MiB"])
         && !bench.wants("alloc/two_threads")
     {

@@ -7,7 +7,7 @@ use crate::place::Where;
 /// Measures Sluice and prints a JSON line for each case.
 #[derive(Debug, Parser)]
 #[command(name = "bench")]
-pub(crate) struct Args {
+pub(crate) struct Arguments {
     /// Run only cases whose names begin with one of these
     #[arg(long, value_delimiter = ',', value_name = "PREFIX,..")]
     pub(crate) filter: Vec<String>,
@@ -28,7 +28,7 @@ pub(crate) struct Args {
     pub(crate) serve: Option<u16>,
 }
 
-impl Args {
+impl Arguments {
     /// The name in the output.
     pub(crate) fn peer(&self) -> String {
         self.peer.clone().unwrap_or_else(|| format!("sluice-{}t", self.threads))
@@ -39,8 +39,8 @@ impl Args {
 mod tests {
     use super::*;
 
-    fn parse(line: &str) -> Result<Args, clap::Error> {
-        Args::try_parse_from(line.split_whitespace())
+    fn parse(line: &str) -> Result<Arguments, clap::Error> {
+        Arguments::try_parse_from(line.split_whitespace())
     }
 
     #[test]

@@ -3,13 +3,13 @@
 use crate::error::Result;
 use crate::harness::Bench;
 use crate::metric::Metric;
-use crate::place::Place;
+use crate::place::BenchTarget;
 
 const F32: usize = size_of::<f32>();
 /// Elements of each matrix. What is repeated counts for nothing.
 const NUMEL: usize = 1 << 22;
 
-pub(crate) fn run(bench: &mut Bench, place: &Place) -> Result<()> {
+pub(crate) fn run(bench: &mut Bench, place: &BenchTarget) -> Result<()> {
     let moves = |matrices: usize| Metric::Bandwidth { bytes: matrices * F32 * NUMEL };
 
     let (a, row, column) =

@@ -9,7 +9,7 @@ use tensor::{DType, Device, Tensor};
 use crate::error::Result;
 use crate::harness::Bench;
 use crate::metric::Metric;
-use crate::place::Place;
+use crate::place::BenchTarget;
 
 /// Pixels along each edge of an image.
 const EDGE: usize = 28;
@@ -39,7 +39,7 @@ struct Images {
     transform: Transform,
 }
 
-pub(crate) fn run(bench: &mut Bench, _place: &Place) -> Result<()> {
+pub(crate) fn run(bench: &mut Bench, _place: &BenchTarget) -> Result<()> {
     for (name, transform, count) in [
         ("none", Transform::None, 60_000),
         ("light", Transform::Light, 60_000),

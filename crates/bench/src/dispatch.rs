@@ -5,9 +5,9 @@ use tensor::Tensor;
 use crate::error::Result;
 use crate::harness::Bench;
 use crate::metric::Metric::Nanoseconds;
-use crate::place::Place;
+use crate::place::BenchTarget;
 
-pub(crate) fn run(bench: &mut Bench, place: &Place) -> Result<()> {
+pub(crate) fn run(bench: &mut Bench, place: &BenchTarget) -> Result<()> {
     let (a, b, matrix) = (place.randn([8])?, place.randn([8])?, place.randn([64, 64])?);
     let device = place.device();
     bench.case(place, "dispatch/add8", Nanoseconds, || &a + &b)?;

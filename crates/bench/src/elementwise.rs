@@ -3,21 +3,21 @@
 use crate::error::Result;
 use crate::harness::Bench;
 use crate::metric::Metric;
-use crate::place::Place;
+use crate::place::BenchTarget;
 
 const SIZES: [(&str, usize); 2] = [("1M", 1 << 20), ("16M", 1 << 24)];
 
 /// Bytes of an element.
 const F32: usize = size_of::<f32>();
 
-pub(crate) fn run(bench: &mut Bench, place: &Place) -> Result<()> {
+pub(crate) fn run(bench: &mut Bench, place: &BenchTarget) -> Result<()> {
     for (size, numel) in SIZES {
         of_size(bench, place, size, numel)?;
     }
     Ok(())
 }
 
-fn of_size(bench: &mut Bench, place: &Place, size: &str, numel: usize) -> Result<()> {
+fn of_size(bench: &mut Bench, place: &BenchTarget, size: &str, numel: usize) -> Result<()> {
     let name = |operation: &str| format!("ew/{operation}_{size}");
     let moves = |elements: usize| Metric::Bandwidth { bytes: elements * F32 * numel };
     bench.missing(&name("gelu_erf"), moves(2))?;

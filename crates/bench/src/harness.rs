@@ -5,11 +5,11 @@ use std::hint::black_box;
 use std::io::{self, Write};
 use std::time::{Duration, Instant};
 
-use crate::args::Args;
+use crate::args::Arguments;
 use crate::error::{Error, Result};
-use crate::line::Line;
+use crate::line::ResultLine;
 use crate::metric::Metric;
-use crate::place::Place;
+use crate::place::BenchTarget;
 use crate::samples::Samples;
 
 /// How long caches, allocators and the processor's clock are given to settle.
@@ -39,7 +39,7 @@ struct Filter {
 }
 
 impl Bench {
-    pub(crate) fn new(args: Args) -> Bench {
+    pub(crate) fn new(args: Arguments) -> Bench {
         let peer = args.peer();
         let prefixes = args.filter.into_iter().filter(|prefix| !prefix.is_empty());
         let filters = prefixes.map(|prefix| Filter { prefix, matched: Cell::new(false) });
@@ -96,7 +96,7 @@ impl Bench {
     /// when the device has done the work.
     pub(crate) fn case<T, E: Into<Error>>(
         &mut self,
-        place: &Place,
+        place: &BenchTarget,
         case: &str,
         metric: Metric,
         mut work: impl FnMut() -> Result<T, E>,
@@ -203,7 +203,7 @@ impl Bench {
         metric: Metric,
         samples: Option<&Samples>,
     ) -> Result<()> {
-        let line = Line::new(peer, case, metric, samples);
+        let line = ResultLine::new(peer, case, metric, samples);
         Ok(line.write(io::stdout().lock())?)
     }
 }
@@ -256,7 +256,7 @@ mod tests {
     use super::*;
 
     fn bench(line: &str) -> Bench {
-        Bench::new(Args::try_parse_from(line.split_whitespace()).expect("the line is right"))
+        Bench::new(Arguments::try_parse_from(line.split_whitespace()).expect("the line is right"))
     }
 
     #[test]

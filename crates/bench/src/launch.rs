@@ -4,19 +4,19 @@ use std::time::{Duration, Instant};
 
 use crate::error::Result;
 use crate::harness::Bench;
-use crate::launcher::{Bare, Launcher, Runtime};
+use crate::launcher::{DriverLauncher, Launcher, Runtime};
 use crate::metric::Metric::{Nanoseconds, NanosecondsOfEach};
-use crate::place::Place;
+use crate::place::BenchTarget;
 
 /// Launches that are enqueued before they are waited for, so few that no driver's queue is full.
 const ENQUEUED: u32 = 500;
 /// Launches that are executed in one go.
 const EXECUTED: u32 = 10_000;
 
-pub(crate) fn run(bench: &mut Bench, place: &Place) -> Result<()> {
+pub(crate) fn run(bench: &mut Bench, place: &BenchTarget) -> Result<()> {
     let gpu = place.gpu()?;
     of(bench, "runtime", &Runtime::new(gpu)?)?;
-    of(bench, "driver", &Bare::new(gpu)?)
+    of(bench, "driver", &DriverLauncher::new(gpu)?)
 }
 
 fn of(bench: &mut Bench, name: &str, launcher: &impl Launcher) -> Result<()> {

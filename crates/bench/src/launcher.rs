@@ -48,7 +48,7 @@ impl Launcher for Runtime {
 }
 
 /// Launches by the driver's functions and nothing else: what the runtime is compared with.
-pub(crate) struct Bare {
+pub(crate) struct DriverLauncher {
     driver: Driver,
     device: CUdevice,
     context: CUcontext,
@@ -57,14 +57,14 @@ pub(crate) struct Bare {
     stream: CUstream,
 }
 
-impl Bare {
+impl DriverLauncher {
     /// On the driver that the runtime has chosen.
-    pub(crate) fn new(device: Device) -> Result<Bare> {
+    pub(crate) fn new(device: Device) -> Result<DriverLauncher> {
         let driver = match driver_kind()? {
             DriverKind::Software => *cuda_sim::driver(),
             DriverKind::Nvidia => Driver::load()?,
         };
-        let mut bare = Bare {
+        let mut bare = DriverLauncher {
             driver,
             device: 0,
             context: null_mut(),
@@ -103,7 +103,7 @@ impl Bare {
     }
 }
 
-impl Launcher for Bare {
+impl Launcher for DriverLauncher {
     fn launch(&self) -> Result<()> {
         let ([gx, gy, gz], [bx, by, bz]) = (ONE.grid, ONE.block);
         // SAFETY: function and stream live as long as `self`; the kernel takes no arguments.
@@ -131,7 +131,7 @@ impl Launcher for Bare {
     }
 }
 
-impl Drop for Bare {
+impl Drop for DriverLauncher {
     fn drop(&mut self) {
         // Nobody can be told of a failure.
         // SAFETY: each handle came from this driver, is destroyed here only, and not used again.

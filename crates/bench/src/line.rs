@@ -9,7 +9,7 @@ use crate::samples::Samples;
 
 /// What is known of one case; numbers are absent where there is nothing to measure.
 #[derive(Debug, Serialize)]
-pub(crate) struct Line<'a> {
+pub(crate) struct ResultLine<'a> {
     peer: &'a str,
     case: &'a str,
     metric: &'static str,
@@ -17,14 +17,14 @@ pub(crate) struct Line<'a> {
     spread: Option<f64>,
 }
 
-impl<'a> Line<'a> {
+impl<'a> ResultLine<'a> {
     pub(crate) fn new(
         peer: &'a str,
         case: &'a str,
         metric: Metric,
         samples: Option<&Samples>,
-    ) -> Line<'a> {
-        Line {
+    ) -> ResultLine<'a> {
+        ResultLine {
             peer,
             case,
             metric: metric.unit(),
@@ -53,7 +53,7 @@ fn rounded(number: f64, digits: usize) -> f64 {
 mod tests {
     use super::*;
 
-    fn text(line: &Line<'_>) -> String {
+    fn text(line: &ResultLine<'_>) -> String {
         let mut output = Vec::new();
         line.write(&mut output).expect("memory can be written");
         String::from_utf8(output).expect("JSON is text")
@@ -62,14 +62,14 @@ mod tests {
     #[test]
     fn a_line_is_a_json_object_with_five_keys() {
         let samples = Samples::new(vec![1.234567e-6]);
-        let line = Line::new("ours", "a/b", Metric::Nanoseconds, samples.as_ref());
+        let line = ResultLine::new("ours", "a/b", Metric::Nanoseconds, samples.as_ref());
         let expected = r#"{"peer":"ours","case":"a/b","metric":"ns","value":1234.6,"spread":0.0}"#;
         assert_eq!(text(&line), format!("{expected}\n"));
     }
 
     #[test]
     fn a_missing_case_has_null_for_its_numbers() {
-        let line = Line::new("ours", "a/b", Metric::Steps, None);
+        let line = ResultLine::new("ours", "a/b", Metric::Steps, None);
         let expected =
             r#"{"peer":"ours","case":"a/b","metric":"steps/s","value":null,"spread":null}"#;
         assert_eq!(text(&line), format!("{expected}\n"));

@@ -7,6 +7,14 @@
 //! `docs/results/README.md` says what each case measures, and how.
 #![allow(clippy::print_stderr, reason = "a program tells its user what failed")]
 
+// Layers, the top one first; a module imports only from lines below its own.
+//
+//   alloc, broadcast, conv, data, dispatch, elementwise, launch, matmul, reduce, runtime, sim, train
+//   harness, launcher
+//   args
+//   line, place
+//   metric, samples
+//   error
 mod alloc;
 mod args;
 mod broadcast;
@@ -32,13 +40,13 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-use args::Args;
+use args::Arguments;
 use error::Result;
 use harness::Bench;
-use place::Place;
+use place::BenchTarget;
 
 /// Measures and reports the wanted cases of a group.
-type Group = fn(&mut Bench, &Place) -> Result<()>;
+type Group = fn(&mut Bench, &BenchTarget) -> Result<()>;
 
 /// The cases by the prefix that their names share, in the order in which they run.
 const GROUPS: [(&str, Group); 12] = [
@@ -57,7 +65,7 @@ const GROUPS: [(&str, Group); 12] = [
 ];
 
 fn main() -> ExitCode {
-    match run(Args::parse()) {
+    match run(Arguments::parse()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("error: {error}");
@@ -66,11 +74,11 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(args: Args) -> Result<()> {
+fn run(args: Arguments) -> Result<()> {
     if let Some(workers) = args.serve {
         return sim::serve(workers.into());
     }
-    let place = Place::prepare(args.device, args.threads.into())?;
+    let place = BenchTarget::prepare(args.device, args.threads.into())?;
     let mut bench = Bench::new(args);
     for (group, run) in GROUPS {
         if bench.wants_group(group) {

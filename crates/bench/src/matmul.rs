@@ -3,9 +3,9 @@
 use crate::error::Result;
 use crate::harness::Bench;
 use crate::metric::Metric;
-use crate::place::Place;
+use crate::place::BenchTarget;
 
-pub(crate) fn run(bench: &mut Bench, place: &Place) -> Result<()> {
+pub(crate) fn run(bench: &mut Bench, place: &BenchTarget) -> Result<()> {
     for n in [64, 256, 1024, 2048] {
         let (x, y) = (place.randn([n, n])?, place.randn([n, n])?);
         bench.case(place, &format!("matmul/f32_{n}"), products(1, n), || x.matmul(&y))?;

@@ -36,17 +36,17 @@ impl FromStr for Where {
 }
 
 /// Where the cases run.
-pub(crate) struct Place {
+pub(crate) struct BenchTarget {
     device: Device,
     threads: usize,
 }
 
-impl Place {
+impl BenchTarget {
     /// Settles what holds for the whole process: threads, driver, random numbers.
     ///
     /// # Errors
     /// What was asked for cannot be had.
-    pub(crate) fn prepare(wanted: Where, threads: usize) -> Result<Place> {
+    pub(crate) fn prepare(wanted: Where, threads: usize) -> Result<BenchTarget> {
         tensor::set_num_threads(threads).map_err(|source| Error::Threads { threads, source })?;
         tensor::manual_seed(0);
         let device = match wanted {
@@ -60,7 +60,7 @@ impl Place {
                 Device::cuda_at(0)
             }
         };
-        Ok(Place { device, threads })
+        Ok(BenchTarget { device, threads })
     }
 
     /// The device of the tensors.

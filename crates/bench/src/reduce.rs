@@ -3,13 +3,13 @@
 use crate::error::Result;
 use crate::harness::Bench;
 use crate::metric::Metric;
-use crate::place::Place;
+use crate::place::BenchTarget;
 
 const F32: usize = size_of::<f32>();
 /// Elements that the reductions read.
 const NUMEL: usize = 1 << 24;
 
-pub(crate) fn run(bench: &mut Bench, place: &Place) -> Result<()> {
+pub(crate) fn run(bench: &mut Bench, place: &BenchTarget) -> Result<()> {
     let reads = Metric::Bandwidth { bytes: F32 * NUMEL };
     let (vector, square) = (place.randn([NUMEL])?, place.randn([4096, 4096])?);
     bench.case(place, "reduce/sum_all_16M", reads, || vector.sum())?;

@@ -14,14 +14,14 @@ use std::time::{Duration, Instant};
 
 use gpu_runtime::{Device, DriverKind, Order, Stream, driver_kind, with_order};
 
-use bare::Bare;
+use bare::DriverStreams;
 use held::Enqueues;
 use ours::Ours;
 use peer::{Cudarc, Tracking};
 
 use crate::error::Result;
 use crate::harness::{Bench, Sample};
-use crate::place::Place;
+use crate::place::BenchTarget;
 
 const GROUP: &str = "runtime/";
 const DRIVER: Option<&str> = Some("driver");
@@ -29,7 +29,7 @@ const CUDARC: Option<&str> = Some("cudarc-0.19");
 /// This library.
 const OURS: Option<&str> = None;
 
-pub(crate) fn run(bench: &mut Bench, place: &Place) -> Result<()> {
+pub(crate) fn run(bench: &mut Bench, place: &BenchTarget) -> Result<()> {
     if place.device() == tensor::Device::Cpu || driver_kind()? == DriverKind::Software {
         return apart::run(bench, place.threads());
     }
@@ -51,7 +51,7 @@ fn launches(bench: &mut Bench, gpu: Device) -> Result<()> {
         return Ok(());
     }
     let [driver, ours, manual, cudarc] = bench.fastest([
-        sample(Bare::new(gpu)?, Bare::launch),
+        sample(DriverStreams::new(gpu)?, DriverStreams::launch),
         sample(Ours::new(gpu)?, Ours::launch),
         manual(sample(Ours::new(gpu)?, Ours::launch)),
         sample(Cudarc::new(gpu, Tracking::On)?, Cudarc::launch),
@@ -72,7 +72,7 @@ fn launches_with_buffers(bench: &mut Bench, gpu: Device) -> Result<()> {
         return Ok(());
     }
     let [driver, ours, cudarc, ours_manual, cudarc_manual] = bench.fastest([
-        sample(Bare::new(gpu)?, Bare::launch_with_arguments),
+        sample(DriverStreams::new(gpu)?, DriverStreams::launch_with_arguments),
         sample(Ours::new(gpu)?, Ours::launch_with_buffers),
         sample(Cudarc::new(gpu, Tracking::On)?, Cudarc::launch_with_slices),
         manual(sample(Ours::new(gpu)?, Ours::launch_with_buffers)),
@@ -91,8 +91,8 @@ fn waits(bench: &mut Bench, gpu: Device) -> Result<()> {
         return Ok(());
     }
     let [driver, driver_alone, ours, ours_alone, cudarc, cudarc_alone] = bench.fastest([
-        sample(Bare::new(gpu)?, Bare::launch_and_wait),
-        sample(Bare::new(gpu)?, Bare::launch),
+        sample(DriverStreams::new(gpu)?, DriverStreams::launch_and_wait),
+        sample(DriverStreams::new(gpu)?, DriverStreams::launch),
         sample(Ours::new(gpu)?, Ours::launch_and_wait),
         sample(Ours::new(gpu)?, Ours::launch),
         sample(Cudarc::new(gpu, Tracking::On)?, Cudarc::launch_and_wait),
@@ -112,9 +112,9 @@ fn order(bench: &mut Bench, gpu: Device) -> Result<()> {
         return Ok(());
     }
     let [driver, driver_ordered, driver_apart, ours, ours_apart, cudarc] = bench.fastest([
-        sample(Bare::new(gpu)?, Bare::launch_with_arguments),
-        sample(Bare::new(gpu)?, Bare::ordered_by_turns),
-        sample(Bare::new(gpu)?, Bare::apart_by_turns),
+        sample(DriverStreams::new(gpu)?, DriverStreams::launch_with_arguments),
+        sample(DriverStreams::new(gpu)?, DriverStreams::ordered_by_turns),
+        sample(DriverStreams::new(gpu)?, DriverStreams::apart_by_turns),
         sample(Ours::new(gpu)?, Ours::shared_by_turns),
         sample(Ours::new(gpu)?, Ours::apart_by_turns),
         sample(Cudarc::new(gpu, Tracking::On)?, Cudarc::shared_by_turns),
@@ -132,7 +132,7 @@ fn events(bench: &mut Bench, gpu: Device) -> Result<()> {
         return Ok(());
     }
     let [driver, ours, cudarc] = bench.fastest([
-        sample(Bare::new(gpu)?, Bare::record_and_query),
+        sample(DriverStreams::new(gpu)?, DriverStreams::record_and_query),
         sample(Ours::new(gpu)?, Ours::record_and_query),
         sample(Cudarc::new(gpu, Tracking::On)?, Cudarc::record_and_query),
     ])?;

@@ -13,21 +13,21 @@ use gpu_runtime::{DriverKind, driver_kind};
 use tensor::Device;
 
 use apart::Simulator;
-use plain::Plain;
+use plain::PlainLoop;
 pub(crate) use serve::serve;
 
 use crate::error::Result;
 use crate::harness::Bench;
 use crate::metric::Metric;
-use crate::place::Place;
+use crate::place::BenchTarget;
 
 /// What is compared with plain Rust.
-const AGAINST_RUST: [(&str, Plain); 5] = [
-    ("add_16M", Plain::Add),
-    ("saxpy_grid_stride", Plain::Saxpy),
-    ("block_reduce", Plain::Sum),
-    ("warp_reduce", Plain::Sum),
-    ("matmul_512", Plain::Matmul),
+const AGAINST_RUST: [(&str, PlainLoop); 5] = [
+    ("add_16M", PlainLoop::Add),
+    ("saxpy_grid_stride", PlainLoop::Saxpy),
+    ("block_reduce", PlainLoop::Sum),
+    ("warp_reduce", PlainLoop::Sum),
+    ("matmul_512", PlainLoop::Matmul),
 ];
 
 /// What takes its time: one launch, or one kernel's compilation.
@@ -35,7 +35,7 @@ const TIMES: [&str; 4] = ["launch_enqueue", "launch_executed", "compile", "compi
 
 const TWO_WORKERS: &str = "sim/two_workers";
 
-pub(crate) fn run(bench: &mut Bench, place: &Place) -> Result<()> {
+pub(crate) fn run(bench: &mut Bench, place: &BenchTarget) -> Result<()> {
     if place.device() != Device::Cpu && driver_kind()? != DriverKind::Software {
         for (case, _) in AGAINST_RUST {
             bench.missing(&format!("sim/{case}"), Metric::Ratio)?;

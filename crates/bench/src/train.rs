@@ -7,14 +7,14 @@ use tensor::{DType, Tensor};
 use crate::error::Result;
 use crate::harness::Bench;
 use crate::metric::Metric::Steps;
-use crate::place::Place;
+use crate::place::BenchTarget;
 
 const BATCH: usize = 128;
 const PIXELS: usize = 784;
 const HIDDEN: usize = 512;
 const CLASSES: usize = 10;
 
-pub(crate) fn run(bench: &mut Bench, place: &Place) -> Result<()> {
+pub(crate) fn run(bench: &mut Bench, place: &BenchTarget) -> Result<()> {
     let pixels = place.randn([BATCH, PIXELS])?;
     let classes = Tensor::randint(0, CLASSES as i64, [BATCH], (DType::I64, place.device()))?;
 
@@ -31,7 +31,7 @@ pub(crate) fn run(bench: &mut Bench, place: &Place) -> Result<()> {
     bench.missing("train/lstm_fwdbwd", Steps)
 }
 
-fn perceptron(place: &Place) -> tensor::Result<Sequential> {
+fn perceptron(place: &BenchTarget) -> tensor::Result<Sequential> {
     let linear = |from, to| Linear::new_with(from, to, place.device());
     Ok(Sequential::new()
         .push(linear(PIXELS, HIDDEN)?)

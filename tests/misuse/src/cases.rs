@@ -2,11 +2,11 @@
 
 use anyhow::Result;
 
-use crate::faults::Fault;
+use crate::faults::CaseFault;
 
 /// What a case leaves behind.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum End {
+pub(crate) enum CaseEnd {
     Clean,
     /// A device is lost, as some arguments may cost one, or a thread has stopped half way: this process
     /// is of no use any more.
@@ -18,5 +18,5 @@ pub(crate) trait Cases {
     ///
     /// # Errors
     /// Nothing can be tried.
-    fn run(&mut self, case: u64, tell: &mut dyn FnMut(Fault)) -> Result<End>;
+    fn run(&mut self, case: u64, tell: &mut dyn FnMut(CaseFault)) -> Result<CaseEnd>;
 }

@@ -7,19 +7,19 @@ use std::process::ExitCode;
 use anyhow::{Context, Result};
 use gpu_runtime::{DriverChoice, choose_driver};
 
-use crate::calls::Calls;
-use crate::cases::{Cases, End};
+use crate::arguments::{Arguments, Trial};
+use crate::calls::RandomCalls;
+use crate::cases::{CaseEnd, Cases};
 use crate::faults;
 use crate::journal::Journal;
-use crate::programs::Programs;
+use crate::programs::RandomPrograms;
 use crate::ration::Ration;
-use crate::{Arguments, What};
 
 /// A child that ends so asks for another one to go on behind its last case.
 pub(crate) const GO_ON: u8 = 3;
 
 pub(crate) fn run(arguments: &Arguments, journal: &Path) -> Result<ExitCode> {
-    if arguments.what() == What::Calls {
+    if arguments.what() == Trial::Calls {
         Ration::of(arguments.cases().start).impose()?;
     }
     faults::note_panics();
@@ -27,8 +27,8 @@ pub(crate) fn run(arguments: &Arguments, journal: &Path) -> Result<ExitCode> {
     choose_driver(DriverChoice::Software { devices: Some(2) })?;
     let (seed, tells) = (arguments.seed, arguments.only.is_some());
     let mut tried: Box<dyn Cases> = match arguments.what() {
-        What::Calls => Box::new(Calls::new(seed, tells)?),
-        What::Programs => Box::new(Programs::new(seed, tells)?),
+        Trial::Calls => Box::new(RandomCalls::new(seed, tells)?),
+        Trial::Programs => Box::new(RandomPrograms::new(seed, tells)?),
     };
     for case in arguments.cases() {
         journal.begin(case)?;
@@ -36,7 +36,7 @@ pub(crate) fn run(arguments: &Arguments, journal: &Path) -> Result<ExitCode> {
             println!("{}", fault.line());
             let _ = io::stdout().flush();
         })?;
-        if end == End::Spoilt {
+        if end == CaseEnd::Spoilt {
             return Ok(ExitCode::from(GO_ON));
         }
     }

@@ -6,7 +6,7 @@ use std::sync::PoisonError;
 
 /// A way in which a case goes wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Kind {
+pub(crate) enum CaseFaultKind {
     Panic,
     Abort,
     Hang,
@@ -16,27 +16,32 @@ pub(crate) enum Kind {
     Wrong,
 }
 
-impl Kind {
-    pub(crate) const ALL: [Kind; 5] =
-        [Kind::Panic, Kind::Abort, Kind::Hang, Kind::Leak, Kind::Wrong];
+impl CaseFaultKind {
+    pub(crate) const ALL: [CaseFaultKind; 5] = [
+        CaseFaultKind::Panic,
+        CaseFaultKind::Abort,
+        CaseFaultKind::Hang,
+        CaseFaultKind::Leak,
+        CaseFaultKind::Wrong,
+    ];
 
     fn name(self) -> &'static str {
         match self {
-            Kind::Panic => "panic",
-            Kind::Abort => "abort",
-            Kind::Hang => "hang",
-            Kind::Leak => "leak",
-            Kind::Wrong => "wrong",
+            CaseFaultKind::Panic => "panic",
+            CaseFaultKind::Abort => "abort",
+            CaseFaultKind::Hang => "hang",
+            CaseFaultKind::Leak => "leak",
+            CaseFaultKind::Wrong => "wrong",
         }
     }
 
     /// As the last line calls several of them.
     pub(crate) fn plural(self) -> String {
-        if self == Kind::Wrong { self.to_string() } else { format!("{self}s") }
+        if self == CaseFaultKind::Wrong { self.to_string() } else { format!("{self}s") }
     }
 }
 
-impl fmt::Display for Kind {
+impl fmt::Display for CaseFaultKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }
@@ -44,8 +49,8 @@ impl fmt::Display for Kind {
 
 /// Something that went wrong.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Fault {
-    pub(crate) kind: Kind,
+pub(crate) struct CaseFault {
+    pub(crate) kind: CaseFaultKind,
     pub(crate) case: u64,
     /// What was tried, and what is known of what came of it.
     pub(crate) text: String,
@@ -53,19 +58,19 @@ pub(crate) struct Fault {
 
 const MARK: &str = "FAULT";
 
-impl Fault {
+impl CaseFault {
     /// As a child tells of it, in a line of its output.
     pub(crate) fn line(&self) -> String {
         format!("{MARK} {} {} {}", self.kind, self.case, self.text.replace('\n', " | "))
     }
 
     /// What a line of a child's output tells of.
-    pub(crate) fn of_line(line: &str) -> Option<Fault> {
+    pub(crate) fn of_line(line: &str) -> Option<CaseFault> {
         let mut words = line.strip_prefix(MARK)?.trim_start().splitn(3, ' ');
         let name = words.next()?;
-        let kind = Kind::ALL.into_iter().find(|kind| kind.name() == name)?;
+        let kind = CaseFaultKind::ALL.into_iter().find(|kind| kind.name() == name)?;
         let case = words.next()?.parse().ok()?;
-        Some(Fault { kind, case, text: words.next().unwrap_or_default().to_owned() })
+        Some(CaseFault { kind, case, text: words.next().unwrap_or_default().to_owned() })
     }
 }
 
@@ -92,11 +97,11 @@ mod tests {
 
     #[test]
     fn a_fault_is_read_as_it_was_written() {
-        for kind in Kind::ALL {
-            let fault = Fault { kind, case: 7, text: "tensor::Tensor::cat: index 3".into() };
-            assert_eq!(Fault::of_line(&fault.line()), Some(fault));
+        for kind in CaseFaultKind::ALL {
+            let fault = CaseFault { kind, case: 7, text: "tensor::Tensor::cat: index 3".into() };
+            assert_eq!(CaseFault::of_line(&fault.line()), Some(fault));
         }
-        assert_eq!(Fault::of_line("  tensor [2, 3]"), None);
-        assert_eq!(Fault::of_line("FAULT"), None);
+        assert_eq!(CaseFault::of_line("  tensor [2, 3]"), None);
+        assert_eq!(CaseFault::of_line("FAULT"), None);
     }
 }

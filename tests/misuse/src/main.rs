@@ -28,6 +28,14 @@
 #![forbid(unsafe_code)]
 #![allow(clippy::print_stdout, reason = "printing is how the program answers")]
 
+// Layers, the top one first; a module imports only from lines below its own.
+//
+//   parent
+//   child
+//   calls, programs
+//   arguments, cases
+//   draw, faults, journal, ration
+mod arguments;
 mod calls;
 mod cases;
 mod child;
@@ -38,41 +46,11 @@ mod parent;
 mod programs;
 mod ration;
 
-use std::fmt;
-use std::ops::Range;
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Parser;
 
-use self::faults::Kind;
-use self::ration::Ration;
-
-/// Tries to do harm from safe code.
-#[derive(Parser, Debug)]
-struct Arguments {
-    /// How many random calls to make.
-    #[arg(long, required_unless_present = "programs", conflicts_with = "programs")]
-    calls: Option<u64>,
-    /// How many random programs to run.
-    #[arg(long)]
-    programs: Option<u64>,
-    /// What all random choices follow from.
-    #[arg(long, default_value_t = 0)]
-    seed: u64,
-    /// Only this case, or those from the first up to before the last (`3..9`), telling what is drawn.
-    #[arg(long, value_parser = range)]
-    only: Option<Range<u64>>,
-    /// How many child processes run at a time.
-    #[arg(long, default_value_t = parent::processors())]
-    jobs: usize,
-    /// The first case, in a child.
-    #[arg(long, default_value_t = 0, hide = true)]
-    from: u64,
-    /// The journal of the parent, in a child.
-    #[arg(long, hide = true)]
-    journal: Option<PathBuf>,
-}
+use self::arguments::Arguments;
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
@@ -84,63 +62,4 @@ fn main() -> ExitCode {
         println!("error: {error:#}");
         ExitCode::FAILURE
     })
-}
-
-/// What is tried.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum What {
-    Calls,
-    Programs,
-}
-
-impl What {
-    /// What can go wrong, in the order of the last line.
-    fn faults(self) -> [Kind; 4] {
-        let last = match self {
-            What::Calls => Kind::Leak,
-            What::Programs => Kind::Wrong,
-        };
-        [Kind::Panic, Kind::Abort, Kind::Hang, last]
-    }
-}
-
-impl fmt::Display for What {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            What::Calls => "calls",
-            What::Programs => "programs",
-        })
-    }
-}
-
-impl Arguments {
-    fn what(&self) -> What {
-        if self.programs.is_some() { What::Programs } else { What::Calls }
-    }
-
-    /// What the environment of a child is that begins with a case: of calls, whether devices have
-    /// virtual memory, and of programs, whether launches are waited for.
-    fn environment(&self, case: u64) -> [(&'static str, &'static str); 1] {
-        match self.what() {
-            What::Calls => Ration::of(case).environment(),
-            What::Programs => {
-                let is_odd = !(case / parent::PORTION_OF_PROGRAMS).is_multiple_of(2);
-                [("CUDA_LAUNCH_BLOCKING", if is_odd { "1" } else { "0" })]
-            }
-        }
-    }
-
-    /// The cases to try.
-    fn cases(&self) -> Range<u64> {
-        let all = self.programs.or(self.calls).unwrap_or_default();
-        self.only.clone().unwrap_or(self.from..all)
-    }
-}
-
-fn range(text: &str) -> Result<Range<u64>, String> {
-    let number = |text: &str| text.parse::<u64>().map_err(|error| format!("{text}: {error}"));
-    match text.split_once("..") {
-        Some((first, end)) => Ok(number(first)?..number(end)?),
-        None => number(text).map(|case| case..case + 1),
-    }
 }

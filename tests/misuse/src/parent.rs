@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};
-use std::num::NonZero;
 use std::ops::Range;
 use std::path::Path;
 use std::process::{Child, Command, ExitCode, ExitStatus, Stdio};
@@ -13,17 +12,14 @@ use std::{env, thread};
 
 use anyhow::{Context, Result};
 
-use crate::faults::{Fault, Kind};
+use crate::arguments::{Arguments, Trial};
+use crate::child;
+use crate::faults::{CaseFault, CaseFaultKind};
 use crate::journal::Journal;
-use crate::{Arguments, What, child};
+use crate::ration::{PORTION, PORTION_OF_PROGRAMS};
 
 /// How long a case may take. Most take microseconds; the first of a kind compile kernels.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// How many cases a child is given at a time: enough that its start does not count.
-pub(crate) const PORTION: u64 = 5_000;
-/// The same of programs, which take longer.
-pub(crate) const PORTION_OF_PROGRAMS: u64 = 100;
-
 /// What a child's environment is, beside what the program was started with.
 const ENVIRONMENT: [(&str, &str); 4] = [
     ("CUDA_SIM_MEMORY", "64MiB"),
@@ -32,15 +28,11 @@ const ENVIRONMENT: [(&str, &str); 4] = [
     ("RUST_BACKTRACE", "0"),
 ];
 
-pub(crate) fn processors() -> usize {
-    thread::available_parallelism().map_or(1, NonZero::get)
-}
-
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
     let cases = arguments.cases();
     let portion = match arguments.what() {
-        What::Calls => PORTION,
-        What::Programs => PORTION_OF_PROGRAMS,
+        Trial::Calls => PORTION,
+        Trial::Programs => PORTION_OF_PROGRAMS,
     };
     let starts = Mutex::new(cases.clone().step_by(portion as usize));
     let counts = Mutex::new(BTreeMap::new());
@@ -66,10 +58,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
 }
 
 /// Says what there was; the program fails if there was anything.
-fn closing(arguments: &Arguments, counts: &BTreeMap<Kind, u64>) -> ExitCode {
+fn closing(arguments: &Arguments, counts: &BTreeMap<CaseFaultKind, u64>) -> ExitCode {
     let cases = arguments.cases();
     let what = arguments.what();
-    let count = |kind: &Kind| format!(" {} {}", kind.plural(), counts.get(kind).unwrap_or(&0));
+    let count =
+        |kind: &CaseFaultKind| format!(" {} {}", kind.plural(), counts.get(kind).unwrap_or(&0));
     let counted: String = what.faults().iter().map(count).collect();
     println!("{what} {}{counted}", cases.end - cases.start);
     if counts.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
@@ -79,7 +72,7 @@ fn closing(arguments: &Arguments, counts: &BTreeMap<Kind, u64>) -> ExitCode {
 struct Worker<'a> {
     arguments: &'a Arguments,
     journal: &'a Path,
-    counts: &'a Mutex<BTreeMap<Kind, u64>>,
+    counts: &'a Mutex<BTreeMap<CaseFaultKind, u64>>,
 }
 
 impl Worker<'_> {
@@ -97,16 +90,16 @@ impl Worker<'_> {
             })?;
             let case = journal.case()?;
             match ended {
-                Ended::By(status) if status.success() => return Ok(()),
-                Ended::By(status) if status.code() == Some(child::GO_ON.into()) => {}
-                Ended::By(status) => {
+                ChildEnd::By(status) if status.success() => return Ok(()),
+                ChildEnd::By(status) if status.code() == Some(child::GO_ON.into()) => {}
+                ChildEnd::By(status) => {
                     let text = if case < cases.end { "in the case" } else { "when it ended" };
                     let text = format!("{text}: {status}");
-                    self.tell(&Fault { kind: Kind::Abort, case, text }, cases.start);
+                    self.tell(&CaseFault { kind: CaseFaultKind::Abort, case, text }, cases.start);
                 }
-                Ended::Hanging => {
+                ChildEnd::Hanging => {
                     let text = format!("for {} seconds", PATIENCE.as_secs());
-                    self.tell(&Fault { kind: Kind::Hang, case, text }, cases.start);
+                    self.tell(&CaseFault { kind: CaseFaultKind::Hang, case, text }, cases.start);
                 }
             }
             cases.start = cases.end.min(case + 1);
@@ -137,17 +130,17 @@ impl Worker<'_> {
     fn listen(&self, output: Option<impl BufRead>, first: u64) {
         let lines = output.into_iter().flat_map(BufRead::lines).map_while(std::result::Result::ok);
         for line in lines {
-            match Fault::of_line(&line) {
+            match CaseFault::of_line(&line) {
                 Some(fault) => self.tell(&fault, first),
                 None => println!("{line}"),
             }
         }
     }
 
-    fn tell(&self, fault: &Fault, first: u64) {
+    fn tell(&self, fault: &CaseFault, first: u64) {
         let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
         *counts.entry(fault.kind).or_default() += 1;
-        let Fault { kind, case, text } = fault;
+        let CaseFault { kind, case, text } = fault;
         let seed = self.arguments.seed;
         println!("{kind} {text}");
         println!(
@@ -158,11 +151,11 @@ impl Worker<'_> {
     }
 
     /// Waits for a child, and ends it when it stays at one case.
-    fn watch(&self, child: &mut Child, journal: &Journal) -> Result<Ended> {
+    fn watch(&self, child: &mut Child, journal: &Journal) -> Result<ChildEnd> {
         let mut seen = (journal.case()?, Instant::now());
         loop {
             if let Some(status) = child.try_wait()? {
-                return Ok(Ended::By(status));
+                return Ok(ChildEnd::By(status));
             }
             let case = journal.case()?;
             if case != seen.0 {
@@ -170,14 +163,14 @@ impl Worker<'_> {
             } else if seen.1.elapsed() > PATIENCE {
                 child.kill()?;
                 child.wait()?;
-                return Ok(Ended::Hanging);
+                return Ok(ChildEnd::Hanging);
             }
             thread::sleep(Duration::from_millis(20));
         }
     }
 }
 
-enum Ended {
+enum ChildEnd {
     By(ExitStatus),
     Hanging,
 }

@@ -3,7 +3,10 @@
 use anyhow::{Context, Result};
 use rustix::process::{Resource, Rlimit, setrlimit};
 
-use crate::parent::PORTION;
+/// How many cases a child is given at a time: enough that its start does not count.
+pub(crate) const PORTION: u64 = 5_000;
+/// The same of programs, which take longer.
+pub(crate) const PORTION_OF_PROGRAMS: u64 = 100;
 
 const TWO_GIB: u64 = 2 << 30;
 

@@ -3,10 +3,9 @@
 use gpu_alloc::{DeviceMemory, allocate};
 use tensor::cuda::Stream;
 
-use crate::lab::in_order;
-use crate::{Lab, Programs, Result};
+use crate::lab::{Lab, NamedPrograms, Result, in_order};
 
-pub(crate) const RACY: Programs = &[
+pub(crate) const RACY: NamedPrograms = &[
     ("two streams that set the same bytes", |lab| {
         let memory = memory(lab)?;
         set(&lab.a, &memory, 0..100, 1)?;
@@ -32,7 +31,7 @@ pub(crate) const RACY: Programs = &[
     }),
 ];
 
-pub(crate) const ORDERED: Programs = &[
+pub(crate) const ORDERED: NamedPrograms = &[
     ("two streams that set different bytes", |lab| {
         let memory = memory(lab)?;
         set(&lab.a, &memory, 0..100, 1)?;

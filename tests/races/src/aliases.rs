@@ -2,9 +2,9 @@
 
 use gpu_runtime::{AddressRange, PhysicalMemory, Stream, VirtualMemory, on_own_account};
 
-use crate::{Lab, Programs, Result};
+use crate::lab::{Lab, NamedPrograms, Result};
 
-pub(crate) const RACY: Programs = &[
+pub(crate) const RACY: NamedPrograms = &[
     ("two streams that set the same bytes by two addresses", |lab| {
         let mut pages = Pages::new(lab)?;
         let memory = pages.create()?;
@@ -36,7 +36,7 @@ pub(crate) const RACY: Programs = &[
     }),
 ];
 
-pub(crate) const ORDERED: Programs = &[
+pub(crate) const ORDERED: NamedPrograms = &[
     ("two streams that set the same bytes by two addresses in turn", |lab| {
         let mut pages = Pages::new(lab)?;
         let memory = pages.create()?;

@@ -2,9 +2,9 @@
 
 use tensor::cuda::Event;
 
-use crate::Programs;
+use crate::lab::NamedPrograms;
 
-pub(crate) const RACY: Programs = &[
+pub(crate) const RACY: NamedPrograms = &[
     ("an event that nobody waits for", |lab| {
         let x = lab.ones([8])?;
         lab.on(&lab.a, || x.fill_(2.0))?;
@@ -85,7 +85,7 @@ pub(crate) const RACY: Programs = &[
     }),
 ];
 
-pub(crate) const ORDERED: Programs = &[
+pub(crate) const ORDERED: NamedPrograms = &[
     ("an event and a wait for it", |lab| {
         let x = lab.ones([8])?;
         lab.on(&lab.a, || x.fill_(2.0))?;

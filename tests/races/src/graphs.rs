@@ -2,10 +2,9 @@
 
 use gpu_runtime::{DeviceBuffer, GraphExec};
 
-use crate::lab::in_order;
-use crate::{Lab, Programs, Result};
+use crate::lab::{Lab, NamedPrograms, Result, in_order};
 
-pub(crate) const RACY: Programs = &[
+pub(crate) const RACY: NamedPrograms = &[
     ("an input that is written on another stream before the launch", |lab| {
         let mut graph = Doubled::new(lab)?;
         lab.b.copy_htod_into(&[7; 8], &mut graph.input)?;
@@ -35,7 +34,7 @@ pub(crate) const RACY: Programs = &[
     }),
 ];
 
-pub(crate) const ORDERED: Programs = &[
+pub(crate) const ORDERED: NamedPrograms = &[
     ("an input that the launch waits for", |lab| {
         let mut graph = Doubled::new(lab)?;
         lab.b.copy_htod_into(&[7; 8], &mut graph.input)?;

@@ -6,31 +6,30 @@ use gpu_runtime::{Access, DeviceBuffer, Operand, ordered};
 use tensor::cuda::Stream;
 use tensor::{Blocking, Tensor};
 
-use crate::lab::{Staging, in_order};
-use crate::{Lab, Programs, Result};
+use crate::lab::{Lab, NamedPrograms, PinnedStaging, Result, in_order};
 
-pub(crate) const RACY: Programs = &[
+pub(crate) const RACY: NamedPrograms = &[
     ("the host writes the source of a copy", |lab| {
-        let (staging, buffer) = (Staging::new(64)?, buffer(lab)?);
+        let (staging, buffer) = (PinnedStaging::new(64)?, buffer(lab)?);
         staging.write(0..64, 1)?;
         send(&lab.a, &staging, 0..64, &buffer)?;
         staging.write(0..64, 2)?;
         holds(lab, &buffer, 0..64, 1)
     }),
     ("the host reads the destination of a copy", |lab| {
-        let (staging, buffer) = (Staging::new(64)?, filled(lab, 7)?);
+        let (staging, buffer) = (PinnedStaging::new(64)?, filled(lab, 7)?);
         receive(&lab.a, &buffer, &staging, 0..64)?;
         staging.is(0..64, 7)
     }),
     ("the host writes the end of what is copied", |lab| {
-        let (staging, buffer) = (Staging::new(64)?, buffer(lab)?);
+        let (staging, buffer) = (PinnedStaging::new(64)?, buffer(lab)?);
         staging.write(0..64, 1)?;
         send(&lab.a, &staging, 0..33, &buffer)?;
         staging.write(32..64, 2)?;
         holds(lab, &buffer, 0..33, 1)
     }),
     ("the host writes the next batch where the last one is", |lab| {
-        let staging = Staging::new(64)?;
+        let staging = PinnedStaging::new(64)?;
         let buffers = [buffer(lab)?, buffer(lab)?, buffer(lab)?];
         for (batch, buffer) in (1..).zip(&buffers) {
             staging.write(0..64, batch)?;
@@ -39,27 +38,27 @@ pub(crate) const RACY: Programs = &[
         all_hold(lab, &buffers)
     }),
     ("the host writes where a copy is to arrive", |lab| {
-        let (staging, buffer) = (Staging::new(64)?, filled(lab, 7)?);
+        let (staging, buffer) = (PinnedStaging::new(64)?, filled(lab, 7)?);
         receive(&lab.a, &buffer, &staging, 0..64)?;
         staging.write(0..64, 9)?;
         lab.finish()?;
         staging.is(0..64, 9)
     }),
     ("two copies arrive at one place", |lab| {
-        let (staging, one, two) = (Staging::new(64)?, filled(lab, 1)?, filled(lab, 2)?);
+        let (staging, one, two) = (PinnedStaging::new(64)?, filled(lab, 1)?, filled(lab, 2)?);
         receive(&lab.a, &one, &staging, 0..64)?;
         receive(&lab.b, &two, &staging, 0..64)?;
         lab.finish()?;
         staging.is(0..64, 2)
     }),
     ("a copy leaves from where another one arrives", |lab| {
-        let (staging, one, two) = (Staging::new(64)?, filled(lab, 1)?, buffer(lab)?);
+        let (staging, one, two) = (PinnedStaging::new(64)?, filled(lab, 1)?, buffer(lab)?);
         receive(&lab.a, &one, &staging, 0..64)?;
         send(&lab.b, &staging, 0..64, &two)?;
         holds(lab, &two, 0..64, 1)
     }),
     ("the host waits for another copy", |lab| {
-        let (staging, buffers) = (Staging::new(64)?, [buffer(lab)?, buffer(lab)?]);
+        let (staging, buffers) = (PinnedStaging::new(64)?, [buffer(lab)?, buffer(lab)?]);
         staging.write(0..64, 1)?;
         send(&lab.a, &staging, 0..64, &buffers[0])?;
         send(&lab.b, &staging, 0..64, &buffers[1])?;
@@ -69,9 +68,9 @@ pub(crate) const RACY: Programs = &[
     }),
 ];
 
-pub(crate) const ORDERED: Programs = &[
+pub(crate) const ORDERED: NamedPrograms = &[
     ("the host waits for the copy before it writes the source", |lab| {
-        let (staging, buffer) = (Staging::new(64)?, buffer(lab)?);
+        let (staging, buffer) = (PinnedStaging::new(64)?, buffer(lab)?);
         staging.write(0..64, 1)?;
         send(&lab.a, &staging, 0..64, &buffer)?;
         lab.a.record_event()?.synchronize()?;
@@ -79,26 +78,27 @@ pub(crate) const ORDERED: Programs = &[
         holds(lab, &buffer, 0..64, 1)
     }),
     ("the host waits for the copy before it reads the destination", |lab| {
-        let (staging, buffer) = (Staging::new(64)?, filled(lab, 7)?);
+        let (staging, buffer) = (PinnedStaging::new(64)?, filled(lab, 7)?);
         receive(&lab.a, &buffer, &staging, 0..64)?;
         lab.a.synchronize()?;
         staging.is(0..64, 7)
     }),
     ("the host reads the source of a copy", |lab| {
-        let (staging, buffer) = (Staging::new(64)?, buffer(lab)?);
+        let (staging, buffer) = (PinnedStaging::new(64)?, buffer(lab)?);
         staging.write(0..64, 1)?;
         send(&lab.a, &staging, 0..64, &buffer)?;
         Ok(staging.is(0..64, 1)? && holds(lab, &buffer, 0..64, 1)?)
     }),
     ("the host writes beside what is copied", |lab| {
-        let (staging, buffer) = (Staging::new(64)?, buffer(lab)?);
+        let (staging, buffer) = (PinnedStaging::new(64)?, buffer(lab)?);
         staging.write(0..64, 1)?;
         send(&lab.a, &staging, 0..32, &buffer)?;
         staging.write(32..64, 2)?;
         holds(lab, &buffer, 0..32, 1)
     }),
     ("two places that take turns", |lab| {
-        let (places, mut copied) = ([Staging::new(64)?, Staging::new(64)?], [None, None]);
+        let (places, mut copied) =
+            ([PinnedStaging::new(64)?, PinnedStaging::new(64)?], [None, None]);
         let buffers = [buffer(lab)?, buffer(lab)?, buffer(lab)?, buffer(lab)?];
         for (turn, buffer) in buffers.iter().enumerate() {
             let (staging, copied) = (&places[turn % 2], &mut copied[turn % 2]);
@@ -149,7 +149,12 @@ fn filled(lab: &Lab, byte: u8) -> Result<DeviceBuffer<u8>> {
 
 /// Has a stream copy a range to the beginning of a buffer.
 #[track_caller]
-fn send(stream: &Stream, from: &Staging, range: Range<usize>, to: &DeviceBuffer<u8>) -> Result<()> {
+fn send(
+    stream: &Stream,
+    from: &PinnedStaging,
+    range: Range<usize>,
+    to: &DeviceBuffer<u8>,
+) -> Result<()> {
     let operands = [from.operand(&range, Access::Read), Operand::new(to.uses(), Access::Write)];
     let source = from.as_ptr().wrapping_add(range.start);
     // SAFETY: both ends have those bytes; who owns them keeps them until their uses are over.
@@ -162,12 +167,12 @@ fn send(stream: &Stream, from: &Staging, range: Range<usize>, to: &DeviceBuffer<
 fn receive(
     stream: &Stream,
     from: &DeviceBuffer<u8>,
-    to: &Staging,
+    to: &PinnedStaging,
     range: Range<usize>,
 ) -> Result<()> {
     let operands = [Operand::new(from.uses(), Access::Read), to.operand(&range, Access::Write)];
     let target = to.as_ptr().wrapping_add(range.start);
-    // SAFETY: as above.
+    // SAFETY: both ends have those bytes; who owns them keeps them until their uses are over.
     let copy = || unsafe { stream.enqueue_dtoh(target, from.ptr(), range.len()) };
     Ok(ordered(stream, &operands, copy)?)
 }

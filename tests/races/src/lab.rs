@@ -10,6 +10,12 @@ use tensor::{Device, Shape, Tensor};
 /// A result of a program.
 pub type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
+/// A program: whether its result is what it would be if everything ran in the order of the calls.
+pub type RaceProgram = fn(&Lab) -> Result<bool>;
+
+/// Programs, each with its name.
+pub type NamedPrograms = &'static [(&'static str, RaceProgram)];
+
 /// What each program is given, new.
 pub struct Lab {
     /// A device.
@@ -86,14 +92,14 @@ impl Lab {
 }
 
 /// Page-locked memory that the program itself reads and writes.
-pub(crate) struct Staging {
+pub(crate) struct PinnedStaging {
     memory: PinnedMemory,
 }
 
-impl Staging {
+impl PinnedStaging {
     /// Zeros.
-    pub(crate) fn new(bytes: usize) -> Result<Staging> {
-        let staging = Staging { memory: allocate_pinned(bytes)? };
+    pub(crate) fn new(bytes: usize) -> Result<PinnedStaging> {
+        let staging = PinnedStaging { memory: allocate_pinned(bytes)? };
         staging.write(0..bytes, 0)?;
         Ok(staging)
     }

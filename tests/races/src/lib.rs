@@ -4,6 +4,10 @@
 //! streams themselves, and some that no order helps, since they use memory by its address. What must
 //! be found in each is in `tests/corpus.rs`.
 
+// Layers, the top one first; a module imports only from lines below its own.
+//
+//   address, aliases, events, graphs, host, loaders, peers, reuse, streams, views
+//   lab
 mod address;
 mod aliases;
 mod events;
@@ -16,16 +20,10 @@ mod reuse;
 mod streams;
 mod views;
 
-pub use lab::{Lab, Result};
-
-/// A program: whether its result is what it would be if everything ran in the order of the calls.
-pub type Run = fn(&Lab) -> Result<bool>;
-
-/// Programs, each with its name.
-pub type Programs = &'static [(&'static str, Run)];
+pub use lab::{Lab, NamedPrograms, RaceProgram, Result};
 
 /// Programs in which nothing orders two accesses but the runtime's default order.
-pub const RACY: &[Programs] = &[
+pub const RACY: &[NamedPrograms] = &[
     views::RACY,
     events::RACY,
     streams::RACY,
@@ -37,7 +35,7 @@ pub const RACY: &[Programs] = &[
 ];
 
 /// Programs that look alike, and order everything themselves.
-pub const ORDERED: &[Programs] = &[
+pub const ORDERED: &[NamedPrograms] = &[
     views::ORDERED,
     events::ORDERED,
     streams::ORDERED,
@@ -51,4 +49,4 @@ pub const ORDERED: &[Programs] = &[
 ];
 
 /// Programs with a race that default order cannot see.
-pub const RACY_IN_EVERY_ORDER: &[Programs] = &[address::RACY, aliases::RACY];
+pub const RACY_IN_EVERY_ORDER: &[NamedPrograms] = &[address::RACY, aliases::RACY];

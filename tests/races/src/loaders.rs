@@ -3,9 +3,9 @@
 use parallel::{DataLoader, TensorDataset};
 use tensor::{Blocking, Tensor, cuda};
 
-use crate::{Lab, Programs, Result};
+use crate::lab::{Lab, NamedPrograms, Result};
 
-pub(crate) const RACY: Programs = &[
+pub(crate) const RACY: NamedPrograms = &[
     ("batches that are used on another stream than they were asked for on", |lab| {
         let loader = prefetching(lab)?;
         let mut sums = Vec::new();
@@ -47,7 +47,7 @@ pub(crate) const RACY: Programs = &[
     }),
 ];
 
-pub(crate) const ORDERED: Programs = &[
+pub(crate) const ORDERED: NamedPrograms = &[
     ("a loader that prefetches on a stream of its own", |lab| {
         let loader = prefetching(lab)?;
         let _in = lab.a.enter()?;

@@ -3,10 +3,9 @@
 use gpu_runtime::DeviceBuffer;
 use tensor::cuda::Stream;
 
-use crate::lab::in_order;
-use crate::{Lab, Programs, Result};
+use crate::lab::{Lab, NamedPrograms, Result, in_order};
 
-pub(crate) const RACY: Programs = &[
+pub(crate) const RACY: NamedPrograms = &[
     ("a tensor that is used before it has arrived on another device", |lab| {
         let x = lab.ones([8])?;
         let y = lab.on(&lab.a, || x.to(lab.other))?;
@@ -42,7 +41,7 @@ pub(crate) const RACY: Programs = &[
     }),
 ];
 
-pub(crate) const ORDERED: Programs = &[
+pub(crate) const ORDERED: NamedPrograms = &[
     ("a stream of the other device that waits for the copy", |lab| {
         let x = lab.ones([8])?;
         let y = lab.on(&lab.a, || x.to(lab.other))?;

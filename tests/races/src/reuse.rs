@@ -2,9 +2,9 @@
 
 use tensor::Tensor;
 
-use crate::Programs;
+use crate::lab::NamedPrograms;
 
-pub(crate) const RACY: Programs = &[
+pub(crate) const RACY: NamedPrograms = &[
     ("memory that another stream is the first to use anew", |lab| {
         let x = lab.on(&lab.a, || Tensor::ones([1024], lab.device))?;
         drop(x);
@@ -37,7 +37,7 @@ pub(crate) const RACY: Programs = &[
     }),
 ];
 
-pub(crate) const ORDERED: Programs = &[
+pub(crate) const ORDERED: NamedPrograms = &[
     ("memory that the same stream uses anew", |lab| {
         let x = lab.on(&lab.a, || Tensor::ones([1024], lab.device))?;
         let sum = lab.on(&lab.a, || x.sum())?;

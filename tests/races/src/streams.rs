@@ -6,10 +6,9 @@ use gpu_runtime::{Access, ExecutionContext};
 use tensor::Tensor;
 use tensor::cuda;
 
-use crate::lab::Staging;
-use crate::{Programs, Result};
+use crate::lab::{NamedPrograms, PinnedStaging, Result};
 
-pub(crate) const RACY: Programs = &[
+pub(crate) const RACY: NamedPrograms = &[
     ("the default stream, which waits for no other", |lab| {
         let x = lab.ones([8])?;
         lab.on(&lab.a, || x.fill_(2.0))?;
@@ -51,7 +50,7 @@ pub(crate) const RACY: Programs = &[
         lab.is(&sum, &[16.0])
     }),
     ("a callback that reads what another stream's callback writes", |lab| {
-        let staging = Staging::new(8)?;
+        let staging = PinnedStaging::new(8)?;
         let (send, receive) = channel();
         let address = staging.as_ptr().expose_provenance();
         staging.touch(&lab.a, 0..8, Access::Write, move || set(address, 7))?;
@@ -61,7 +60,7 @@ pub(crate) const RACY: Programs = &[
     }),
 ];
 
-pub(crate) const ORDERED: Programs = &[
+pub(crate) const ORDERED: NamedPrograms = &[
     ("the default stream, which is made to wait", |lab| {
         let x = lab.ones([8])?;
         let default = cuda::default_stream(lab.device)?;
@@ -121,7 +120,7 @@ pub(crate) const ORDERED: Programs = &[
         lab.is(&sum, &[16.0])
     }),
     ("callbacks of streams of which one waits", |lab| {
-        let staging = Staging::new(8)?;
+        let staging = PinnedStaging::new(8)?;
         let (send, receive) = channel();
         let address = staging.as_ptr().expose_provenance();
         staging.touch(&lab.a, 0..8, Access::Write, move || set(address, 7))?;
@@ -169,6 +168,6 @@ fn set(address: usize, byte: u8) {
 
 fn get(address: usize) -> u8 {
     let memory = std::ptr::with_exposed_provenance::<u8>(address);
-    // SAFETY: as above.
+    // SAFETY: the program keeps the memory until everything is done, and any byte is a `u8`.
     unsafe { memory.read_volatile() }
 }

@@ -2,9 +2,9 @@
 
 use tensor::{DType, Tensor};
 
-use crate::Programs;
+use crate::lab::NamedPrograms;
 
-pub(crate) const RACY: Programs = &[
+pub(crate) const RACY: NamedPrograms = &[
     ("a sum of what another stream writes", |lab| {
         let x = lab.ones([8])?;
         lab.on(&lab.a, || x.fill_(2.0))?;
@@ -93,7 +93,7 @@ pub(crate) const RACY: Programs = &[
     }),
 ];
 
-pub(crate) const ORDERED: Programs = &[
+pub(crate) const ORDERED: NamedPrograms = &[
     ("two halves", |lab| {
         let x = lab.zeros([10])?;
         lab.on(&lab.a, || x.narrow(0, 0, 5)?.fill_(1.0))?;

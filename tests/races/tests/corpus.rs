@@ -3,7 +3,7 @@
 
 use cuda_sim::control::{CheckKinds, Config, configure};
 use gpu_runtime::{DriverChoice, Order, Race, RaceChecker, choose_driver, with_order};
-use races::{Lab, ORDERED, Programs, RACY, RACY_IN_EVERY_ORDER, Result, Run};
+use races::{Lab, NamedPrograms, ORDERED, RACY, RACY_IN_EVERY_ORDER, RaceProgram, Result};
 use test_support::isolate;
 
 /// Two software devices, which look at each access themselves where the program is to be right.
@@ -13,7 +13,7 @@ fn start(check: CheckKinds) {
 }
 
 /// Runs a program; what became of it, and the races that were found.
-fn run(program: Run, order: Order) -> (Result<bool>, Vec<Race>) {
+fn run(program: RaceProgram, order: Order) -> (Result<bool>, Vec<Race>) {
     let lab = Lab::new().expect("there are two devices");
     let checker = RaceChecker::start();
     let outcome = with_order(order, || program(&lab));
@@ -22,7 +22,7 @@ fn run(program: Run, order: Order) -> (Result<bool>, Vec<Race>) {
     (outcome, races)
 }
 
-fn each(programs: &[Programs], mut f: impl FnMut(&str, Run)) -> usize {
+fn each(programs: &[NamedPrograms], mut f: impl FnMut(&str, RaceProgram)) -> usize {
     let programs = programs.iter().flat_map(|programs| programs.iter());
     programs.map(|(name, program)| f(name, *program)).count()
 }

@@ -2,17 +2,20 @@
 
 use std::collections::BTreeMap;
 
-use quote::ToTokens;
 use syn::{
     Attribute, FnArg, GenericParam, Generics, ImplItem, Item, ItemImpl, ItemTrait, Pat,
     ReceiverKind, ReturnType, Signature, TraitItem, Type, Visibility,
 };
 
-use crate::modules::{Module, leaves_out};
-use crate::names::{Place, resolve};
-use crate::{Argument, Function, Receiver};
+use crate::function::{FunctionArgument, PublicFunction, Receiver};
+use crate::modules::{CrateModule, is_hidden};
+use crate::names::{ItemPlace, resolve};
+use crate::text::text;
 
-pub(crate) fn functions(modules: &[Module], names: &BTreeMap<Place, String>) -> Vec<Function> {
+pub(crate) fn functions(
+    modules: &[CrateModule],
+    names: &BTreeMap<ItemPlace, String>,
+) -> Vec<PublicFunction> {
     let mut functions = Vec::new();
     for (index, module) in modules.iter().enumerate() {
         for item in &module.items {
@@ -40,24 +43,24 @@ pub(crate) fn functions(modules: &[Module], names: &BTreeMap<Place, String>) -> 
 }
 
 /// The type that an implementation is of: its public path, and whether it has parameters.
-struct Owner {
+struct ImplOwner {
     path: String,
     is_generic: bool,
 }
 
 fn owner(
-    modules: &[Module],
-    names: &BTreeMap<Place, String>,
+    modules: &[CrateModule],
+    names: &BTreeMap<ItemPlace, String>,
     module: usize,
     item: &ItemImpl,
-) -> Option<Owner> {
+) -> Option<ImplOwner> {
     let Type::Path(own) = &*item.self_ty else { return None };
     let name = own.path.segments.last()?.ident.to_string();
     let path = names.get(&resolve(modules, module, &name)?)?.clone();
-    Some(Owner { path, is_generic: settles_more(&item.generics) })
+    Some(ImplOwner { path, is_generic: settles_more(&item.generics) })
 }
 
-fn methods(module: &Module, owner: &Owner, item: &ItemImpl) -> Vec<Function> {
+fn methods(module: &CrateModule, owner: &ImplOwner, item: &ItemImpl) -> Vec<PublicFunction> {
     let public = item.items.iter().filter_map(|item| match item {
         ImplItem::Fn(method) if matches!(method.vis, Visibility::Public(_)) => Some(method),
         _ => None,
@@ -66,20 +69,20 @@ fn methods(module: &Module, owner: &Owner, item: &ItemImpl) -> Vec<Function> {
     shown.map(|method| of_type(module, owner, &method.sig)).collect()
 }
 
-fn required(module: &Module, path: &str, item: &ItemTrait) -> Vec<Function> {
-    let owner = Owner { path: path.to_owned(), is_generic: settles_more(&item.generics) };
+fn required(module: &CrateModule, path: &str, item: &ItemTrait) -> Vec<PublicFunction> {
+    let owner = ImplOwner { path: path.to_owned(), is_generic: settles_more(&item.generics) };
     let methods = item.items.iter().filter_map(|item| match item {
         TraitItem::Fn(method) if is_shown(&method.attrs) => Some(method),
         _ => None,
     });
-    let of_trait = |method: &syn::TraitItemFn| Function {
+    let of_trait = |method: &syn::TraitItemFn| PublicFunction {
         is_of_trait: true,
         ..of_type(module, &owner, &method.sig)
     };
     methods.map(of_trait).collect()
 }
 
-fn of_type(module: &Module, owner: &Owner, signature: &Signature) -> Function {
+fn of_type(module: &CrateModule, owner: &ImplOwner, signature: &Signature) -> PublicFunction {
     let path = format!("{}::{}", owner.path, signature.ident);
     let mut function = function(module, path, signature);
     if let Some(receiver) = &mut function.receiver {
@@ -91,7 +94,7 @@ fn of_type(module: &Module, owner: &Owner, signature: &Signature) -> Function {
     function
 }
 
-fn function(module: &Module, path: String, signature: &Signature) -> Function {
+fn function(module: &CrateModule, path: String, signature: &Signature) -> PublicFunction {
     let mut receiver = None;
     let mut arguments = Vec::new();
     for argument in &signature.inputs {
@@ -102,12 +105,12 @@ fn function(module: &Module, path: String, signature: &Signature) -> Function {
                     Pat::Ident(name) => name.ident.to_string(),
                     _ => String::new(),
                 };
-                arguments.push(Argument { name, kind: text(&argument.ty) });
+                arguments.push(FunctionArgument { name, kind: text(&argument.ty) });
             }
         }
     }
-    Function {
-        line: line(module, signature),
+    PublicFunction {
+        line: module.line_of("fn", &signature.ident.to_string()),
         path,
         file: module.file.clone(),
         receiver,
@@ -132,17 +135,8 @@ fn taken(own: &syn::Receiver) -> Receiver {
     Receiver { path: String::new(), taken, is_generic: false }
 }
 
-fn line(module: &Module, signature: &Signature) -> usize {
-    let declared = format!("fn {}", signature.ident);
-    let begins = |line: &str| {
-        let rest = line.split_once(&declared).map(|(_, rest)| rest);
-        rest.is_some_and(|rest| rest.starts_with(['(', '<']))
-    };
-    module.text.lines().position(begins).map_or(1, |line| line + 1)
-}
-
 fn is_shown(attributes: &[Attribute]) -> bool {
-    !attributes.iter().any(leaves_out)
+    !attributes.iter().any(is_hidden)
 }
 
 /// Whether there are parameters besides lifetimes.
@@ -151,7 +145,7 @@ fn settles_more(generics: &Generics) -> bool {
 }
 
 /// Whether there is a parameter that is not the result of a closure among the arguments.
-fn unsettled(generics: &Generics, arguments: &[Argument]) -> bool {
+fn unsettled(generics: &Generics, arguments: &[FunctionArgument]) -> bool {
     generics.params.iter().any(|parameter| match parameter {
         GenericParam::Lifetime(_) => false,
         GenericParam::Const(_) => true,
@@ -160,20 +154,4 @@ fn unsettled(generics: &Generics, arguments: &[Argument]) -> bool {
             !arguments.iter().any(|argument| argument.kind.ends_with(&result))
         }
     })
-}
-
-/// A piece of source in one way of writing it: without lifetimes and needless blanks.
-pub(crate) fn text(tokens: &impl ToTokens) -> String {
-    let written = tokens.to_token_stream().to_string();
-    let words = written.split_whitespace().filter(|word| !word.starts_with('\''));
-    let mut text = String::new();
-    for word in words {
-        let joins = |c: char| c.is_alphanumeric() || c == '_';
-        if text.ends_with(joins) && word.starts_with(joins) {
-            text.push(' ');
-        }
-        text.push_str(word);
-    }
-    let text = text.replace("<>", "").replace("<,", "<").replace(",>", ">").replace("+>", ">");
-    text.trim_end_matches('+').to_owned()
 }

@@ -1,12 +1,12 @@
 //! How a function is called with arguments that are drawn: the text of a call, from its types.
 
-use crate::{Argument, Function};
+use crate::function::{FunctionArgument, PublicFunction};
 
 /// A kind of argument: the type as it is declared, the method of `Draw` that draws one, and what
 /// stands before it in the call.
-type Kind = (&'static str, &'static str, &'static str);
+type KnownType = (&'static str, &'static str, &'static str);
 
-const KINDS: [Kind; 33] = [
+const KINDS: [KnownType; 33] = [
     ("&Event", "event", "&"),
     ("&Graph", "graph", "&"),
     ("&StreamPoint", "point", "&"),
@@ -43,7 +43,7 @@ const KINDS: [Kind; 33] = [
 ];
 
 /// What the floors from tensors up take.
-const OF_TENSORS: [Kind; 10] = [
+const OF_TENSORS: [KnownType; 10] = [
     ("&Stream", "tensor_stream", "&"),
     ("&Tensor", "tensor", "&"),
     ("Device", "device", ""),
@@ -57,7 +57,7 @@ const OF_TENSORS: [Kind; 10] = [
 ];
 
 /// What the floors below tensors take.
-const OF_RUNTIME: [Kind; 3] = [
+const OF_RUNTIME: [KnownType; 3] = [
     ("&Stream", "stream", "&"),
     ("Device", "cuda", ""),
     ("impl IntoIterator<Item=Device>", "cudas", ""),
@@ -89,8 +89,17 @@ const RECEIVERS: [(&str, &str); 22] = [
     ("tensor::cuda::Stream", "tensor_stream"),
 ];
 
+impl PublicFunction {
+    /// The Rust expression with which `tests/misuse` calls the function with arguments that it draws;
+    /// nothing if it cannot draw them.
+    #[must_use]
+    pub fn entry(&self) -> Option<String> {
+        of(self)
+    }
+}
+
 /// A call of a closure `|d|`, which takes the arguments from `d` and gives it the result.
-pub(crate) fn of(function: &Function) -> Option<String> {
+fn of(function: &PublicFunction) -> Option<String> {
     if function.is_unsafe || function.is_generic || function.is_of_trait {
         return None;
     }
@@ -123,7 +132,7 @@ pub(crate) fn of(function: &Function) -> Option<String> {
 /// How an argument is drawn, if it is, and what is passed.
 fn argument_of(
     krate: &str,
-    argument: &Argument,
+    argument: &FunctionArgument,
     name: &str,
 ) -> Option<(Option<&'static str>, String)> {
     let kind = argument.kind.as_str();
@@ -139,7 +148,7 @@ fn argument_of(
     if kind == "&[&Tensor]" {
         return Some((Some("owned_tensors"), format!("&{name}.iter().collect::<Vec<_>>()")));
     }
-    let of_floor: &[Kind] = if krate.starts_with("gpu_") { &OF_RUNTIME } else { &OF_TENSORS };
+    let of_floor: &[KnownType] = if krate.starts_with("gpu_") { &OF_RUNTIME } else { &OF_TENSORS };
     let known = KINDS.iter().chain(of_floor).find(|(declared, ..)| *declared == kind);
     known.map(|(_, draw, before)| (Some(*draw), format!("{before}{name}")))
 }

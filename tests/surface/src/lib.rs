@@ -1,95 +1,42 @@
-//! The public functions of a crate, as its sources declare them: what a program can call.
+//! What the sources of a crate say: its public functions, which of its files import which, and the
+//! names of its types.
 //!
-//! `tests/misuse` makes an entry of each function whose arguments it can draw, and `cargo xtask
+//! [`functions`] has what a program can call. `tests/misuse` makes an entry of each function whose arguments it can draw, and `cargo xtask
 //! tidy` finds those that are tried nowhere. Both read the sources here, since what rustdoc writes
-//! for programs needs a nightly toolchain.
+//! for programs needs a nightly toolchain. [`imports`], [`type_names`] and [`variables`] are
+//! for the rules of `cargo xtask tidy` about layers, names and the environment.
 //!
 //! What macros make is not seen, nor are implementations of traits; the methods that a public trait
 //! declares are.
 #![forbid(unsafe_code)]
 
+// Layers, the top one first; a module imports only from lines below its own.
+//
+//   declared, entry, imports, types
+//   function, scope
+//   environment, names
+//   modules, paths
+//   text
 mod declared;
 mod entry;
+mod environment;
+mod function;
 mod imports;
 mod modules;
 mod names;
+mod paths;
+mod scope;
+mod text;
+mod types;
 
-use std::fmt;
+use std::collections::BTreeSet;
 
-/// A public function or method.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Function {
-    /// The shortest path that a program can write: `tensor::Tensor::cat`.
-    pub path: String,
-    /// The file that declares it, as it was asked for.
-    pub file: String,
-    /// The line in that file, from 1.
-    pub line: usize,
-    /// What it is called on, if it is a method.
-    pub receiver: Option<Receiver>,
-    /// The other arguments.
-    pub arguments: Vec<Argument>,
-    /// The type of the result, empty for `()`.
-    pub result: String,
-    /// Whether the caller must promise something.
-    pub is_unsafe: bool,
-    /// Whether it has parameters of types or constants that an argument does not settle.
-    pub is_generic: bool,
-    /// Whether a trait declares it.
-    pub is_of_trait: bool,
-}
+use proc_macro2::{LexError, TokenStream};
 
-/// An argument of a function.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Argument {
-    /// Its name; empty for a pattern.
-    pub name: String,
-    /// Its type, without lifetimes: `&[&Tensor]`.
-    pub kind: String,
-}
-
-/// What a method is called on.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Receiver {
-    /// The type's public path: `tensor::Tensor`.
-    pub path: String,
-    /// How the method takes it: `self`, `&self`, `&mut self`, or a type such as `&Arc<Self>`.
-    pub taken: String,
-    /// Whether the type has parameters of its own: `DeviceBuffer<T>`.
-    pub is_generic: bool,
-}
-
-impl Function {
-    /// Whether the function takes something besides the value that it is called on.
-    #[must_use]
-    pub fn takes_values(&self) -> bool {
-        !self.arguments.is_empty()
-    }
-
-    /// The Rust expression with which `tests/misuse` calls the function with arguments that it draws;
-    /// nothing if it cannot draw them.
-    #[must_use]
-    pub fn entry(&self) -> Option<String> {
-        entry::of(self)
-    }
-}
-
-/// Why a crate cannot be read.
-#[derive(Debug)]
-pub struct Unreadable {
-    /// The file that is missing or no Rust.
-    pub file: String,
-    /// What is wrong with it.
-    pub reason: String,
-}
-
-impl fmt::Display for Unreadable {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.file, self.reason)
-    }
-}
-
-impl std::error::Error for Unreadable {}
+pub use function::{FunctionArgument, PublicFunction, Receiver};
+pub use imports::Import;
+pub use modules::UnreadableSource;
+pub use types::TypeName;
 
 /// The public functions of a crate in the order of their paths. `name` is the crate's in Rust,
 /// `root` the file of its root module, and `read` gives a file's text if there is such a file.
@@ -100,25 +47,13 @@ pub fn functions(
     name: &str,
     root: &str,
     read: &dyn Fn(&str) -> Option<String>,
-) -> Result<Vec<Function>, Unreadable> {
-    let modules = modules::load(root, read)?;
+) -> Result<Vec<PublicFunction>, UnreadableSource> {
+    let modules = modules::load(root, read, modules::is_hidden)?;
     let names = names::public(name, &modules);
     let mut functions = declared::functions(&modules, &names);
     functions.sort_by(|a, b| a.path.cmp(&b.path));
     functions.dedup_by(|a, b| a.path == b.path);
     Ok(functions)
-}
-
-/// That one file of a crate uses what another one declares.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Import {
-    /// The file that uses it.
-    pub from: String,
-    /// The file that declares it. Names that a module only passes on (`pub use`) lead to the file
-    /// behind it.
-    pub to: String,
-    /// The name of what is used; of several, one.
-    pub name: String,
 }
 
 /// The imports between the files of a crate, each pair of files once, without those of tests.
@@ -130,15 +65,38 @@ pub struct Import {
 pub fn imports(
     root: &str,
     read: &dyn Fn(&str) -> Option<String>,
-) -> Result<Vec<Import>, Unreadable> {
-    Ok(imports::between_files(&modules::load(root, read)?))
+) -> Result<Vec<Import>, UnreadableSource> {
+    Ok(imports::between_files(&modules::load(root, read, modules::is_of_tests)?))
+}
+
+/// The names of all types and traits that the modules of a crate declare, without those of tests.
+///
+/// # Errors
+/// A module's file is missing or cannot be parsed.
+pub fn type_names(
+    root: &str,
+    read: &dyn Fn(&str) -> Option<String>,
+) -> Result<Vec<TypeName>, UnreadableSource> {
+    Ok(types::names(&modules::load(root, read, modules::is_of_tests)?))
+}
+
+/// The variables of the environment that a file reads, with those that only tests read: the names
+/// that stand in it in capitals and are handed to a function.
+///
+/// # Errors
+/// The text cannot be parsed.
+pub fn variables(file: &str, text: &str) -> Result<BTreeSet<String>, UnreadableSource> {
+    let code = text.parse::<TokenStream>();
+    let unreadable =
+        |error: LexError| UnreadableSource { file: file.into(), reason: error.to_string() };
+    Ok(environment::variables(code.map_err(unreadable)?))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn of(files: &[(&str, &str)]) -> Vec<Function> {
+    fn of(files: &[(&str, &str)]) -> Vec<PublicFunction> {
         let read = |path: &str| {
             files.iter().find(|(file, _)| *file == path).map(|(_, text)| (*text).to_owned())
         };

@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use syn::{Item, UseTree, Visibility};
 
-use crate::modules::Module;
+use crate::modules::CrateModule;
 
 /// A module and the name of an item in it.
-pub(crate) type Place = (usize, String);
+pub(crate) type ItemPlace = (usize, String);
 
 /// The shortest public path of each item that has one.
-pub(crate) fn public(name: &str, modules: &[Module]) -> BTreeMap<Place, String> {
+pub(crate) fn public(name: &str, modules: &[CrateModule]) -> BTreeMap<ItemPlace, String> {
     let mut found = BTreeMap::new();
     export(modules, 0, name, &mut found, &mut Vec::new());
     found
@@ -18,10 +18,10 @@ pub(crate) fn public(name: &str, modules: &[Module]) -> BTreeMap<Place, String> 
 
 /// Enters all that is public in a module that itself is, under `path`.
 fn export(
-    modules: &[Module],
+    modules: &[CrateModule],
     module: usize,
     path: &str,
-    found: &mut BTreeMap<Place, String>,
+    found: &mut BTreeMap<ItemPlace, String>,
     open: &mut Vec<usize>,
 ) {
     if open.contains(&module) {
@@ -53,10 +53,10 @@ fn export(
 
 /// Enters an item, and what is public in it if it is a module.
 fn reach(
-    modules: &[Module],
-    place: Place,
+    modules: &[CrateModule],
+    place: ItemPlace,
     path: &str,
-    found: &mut BTreeMap<Place, String>,
+    found: &mut BTreeMap<ItemPlace, String>,
     open: &mut Vec<usize>,
 ) {
     if let Some(child) = child(modules, place.0, &place.1) {
@@ -69,11 +69,16 @@ fn reach(
 }
 
 /// Where the item is declared that `name` means in a module.
-pub(crate) fn resolve(modules: &[Module], module: usize, name: &str) -> Option<Place> {
+pub(crate) fn resolve(modules: &[CrateModule], module: usize, name: &str) -> Option<ItemPlace> {
     resolve_in(modules, module, name, 0)
 }
 
-fn resolve_in(modules: &[Module], module: usize, name: &str, depth: usize) -> Option<Place> {
+fn resolve_in(
+    modules: &[CrateModule],
+    module: usize,
+    name: &str,
+    depth: usize,
+) -> Option<ItemPlace> {
     let declares = |item: &Item| named(item).is_some_and(|(own, _)| own == name);
     if modules[module].items.iter().any(declares) {
         return Some((module, name.to_owned()));
@@ -86,7 +91,12 @@ fn resolve_in(modules: &[Module], module: usize, name: &str, depth: usize) -> Op
     resolve_path(modules, module, &target, depth)
 }
 
-fn resolve_path(modules: &[Module], module: usize, path: &[String], depth: usize) -> Option<Place> {
+fn resolve_path(
+    modules: &[CrateModule],
+    module: usize,
+    path: &[String],
+    depth: usize,
+) -> Option<ItemPlace> {
     // Imports of other crates lead nowhere, and a circle of imports would not end.
     if depth > 8 {
         return None;
@@ -101,7 +111,7 @@ fn resolve_path(modules: &[Module], module: usize, path: &[String], depth: usize
 }
 
 /// The module that a path leads to from another one.
-fn walk(modules: &[Module], from: usize, path: &[String]) -> Option<usize> {
+fn walk(modules: &[CrateModule], from: usize, path: &[String]) -> Option<usize> {
     path.iter().try_fold(from, |module, segment| match segment.as_str() {
         "crate" => Some(0),
         "self" => Some(module),
@@ -110,7 +120,7 @@ fn walk(modules: &[Module], from: usize, path: &[String]) -> Option<usize> {
     })
 }
 
-pub(crate) fn child(modules: &[Module], module: usize, name: &str) -> Option<usize> {
+pub(crate) fn child(modules: &[CrateModule], module: usize, name: &str) -> Option<usize> {
     modules.iter().position(|child| child.parent == Some(module) && child.name == name)
 }
 

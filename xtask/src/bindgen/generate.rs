@@ -9,7 +9,7 @@ use bindgen::{Builder, EnumVariation};
 
 use super::allow::{self, AllowList};
 use super::headers;
-use super::names::Names;
+use super::names::FunctionNames;
 use super::{functions, types};
 use crate::{paths, process};
 
@@ -23,7 +23,7 @@ pub(super) fn run(check: bool) -> Result<()> {
     let (functions, types) = functions::split(&declarations)?;
     let source = paths::root().join("crates/cuda-sys/src");
     let api = paths::root().join("crates/cuda-sim/src/api");
-    let names = Names::read()?;
+    let names = FunctionNames::read()?;
     headers::check(&names, &toolkit_include())?;
     let files = [
         (source.join("bindings.rs"), types::file(&types)?),

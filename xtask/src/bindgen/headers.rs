@@ -7,7 +7,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
 
-use super::names::Names;
+use super::names::FunctionNames;
 
 const DECLARATIONS: [&str; 4] = ["cuda.h", "cudaEGL.h", "cudaGL.h", "cudaVDPAU.h"];
 const TYPES: [&str; 5] = [
@@ -20,7 +20,7 @@ const TYPES: [&str; 5] = [
 
 /// # Errors
 /// If something is not in the list; the message names it.
-pub(super) fn check(names: &Names, include: &Path) -> Result<()> {
+pub(super) fn check(names: &FunctionNames, include: &Path) -> Result<()> {
     let read = |name: &&str| {
         fs::read_to_string(include.join(name)).with_context(|| format!("cannot read {name}"))
     };
@@ -31,7 +31,7 @@ pub(super) fn check(names: &Names, include: &Path) -> Result<()> {
     Ok(())
 }
 
-fn missing(names: &Names, declarations: &str, types: &str) -> impl Iterator<Item = String> {
+fn missing(names: &FunctionNames, declarations: &str, types: &str) -> impl Iterator<Item = String> {
     let known: BTreeSet<_> =
         names.meanings().flat_map(|(name, _, exported)| [name, exported]).collect();
     let meanings: BTreeSet<_> =
@@ -74,7 +74,8 @@ mod tests {
 
     #[test]
     fn what_the_list_lacks_is_named() {
-        let names = Names::from("cuInit 2000 cuInit\ncuMemcpy 4000 cuMemcpy 7000 cuMemcpy_ptds\n");
+        let names =
+            FunctionNames::from("cuInit 2000 cuInit\ncuMemcpy 4000 cuMemcpy 7000 cuMemcpy_ptds\n");
         let declarations = "CUresult CUDAAPI cuInit(int);\nCUresult CUDAAPI cuNew(void);";
         let types = "(CUDAAPI *PFN_cuInit_v2000)(int); (CUDAAPI *PFN_cuInit_v3000)(int); \
                      (CUDAAPI *PFN_cuMemcpy_v7000_ptds)(); (CUDAAPI *PFN_cuMemcpy_v7000_ptsz)();";

@@ -43,17 +43,17 @@ pub(super) use for_each_refused_function;
 ";
 
 /// The names of the driver's functions.
-pub(super) struct Names {
+pub(super) struct FunctionNames {
     text: String,
 }
 
-impl Names {
+impl FunctionNames {
     /// Reads the list of the software driver.
-    pub(super) fn read() -> Result<Names> {
+    pub(super) fn read() -> Result<FunctionNames> {
         let path = paths::root().join("crates/cuda-sim/src/api/names.txt");
         let text = fs::read_to_string(&path);
         let text = text.with_context(|| format!("cannot read {}", paths::relative(&path)))?;
-        Ok(Names { text })
+        Ok(FunctionNames { text })
     }
 
     /// Each exported function, and its variant with the thread's own default stream.
@@ -106,9 +106,9 @@ impl Names {
 }
 
 #[cfg(test)]
-impl From<&str> for Names {
-    fn from(text: &str) -> Names {
-        Names { text: text.into() }
+impl From<&str> for FunctionNames {
+    fn from(text: &str) -> FunctionNames {
+        FunctionNames { text: text.into() }
     }
 }
 
@@ -117,10 +117,10 @@ mod tests {
     use super::super::allow::Presence;
     use super::*;
 
-    fn names() -> Names {
+    fn names() -> FunctionNames {
         let text = "# comment\ncuInit 2000 cuInit\ncuMemcpy 4000 cuMemcpy 7000 cuMemcpy_ptds\n\
                     cuFoo 2000 cuFoo\ncuFoo 3000 cuFoo_v2 7000 cuFoo_v2_ptsz\n";
-        Names::from(text)
+        FunctionNames::from(text)
     }
 
     fn allow() -> AllowList {

@@ -7,7 +7,7 @@
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 
-use super::Report;
+use super::StepReport;
 use crate::process::{Transcript, cargo, run, transcript};
 use crate::test_results::{Counts, closing_lines};
 use crate::{bindgen, build_kernels, conformance, tidy};
@@ -15,12 +15,12 @@ use crate::{bindgen, build_kernels, conformance, tidy};
 /// A workspace of its own, which commands for the workspace leave out.
 const ABI_CLIENT: &str = "tests/abi-client/Cargo.toml";
 
-pub(super) type Step = fn(&mut Report) -> Result<()>;
+pub(super) type CiStep = fn(&mut StepReport) -> Result<()>;
 
-pub(super) const ALL: [(&str, Step); 13] = [
+pub(super) const ALL: [(&str, CiStep); 13] = [
     ("format", format),
     ("clippy", clippy),
-    ("tidy", |_| tidy::run()),
+    ("tidy", |_| tidy::run(&tidy::Arguments::default())),
     ("tests", tests),
     ("documentation", documentation),
     ("kernels", |_| build_kernels::run(&build_kernels::Arguments::check())),
@@ -37,51 +37,51 @@ pub(super) fn names() -> [&'static str; ALL.len()] {
     ALL.map(|(name, _)| name)
 }
 
-fn format(_: &mut Report) -> Result<()> {
+fn format(_: &mut StepReport) -> Result<()> {
     run(&mut cargo(&["fmt", "--all", "--check"]))?;
     run(&mut cargo(&["fmt", "--manifest-path", ABI_CLIENT, "--check"]))
 }
 
-fn clippy(_: &mut Report) -> Result<()> {
+fn clippy(_: &mut StepReport) -> Result<()> {
     let strict = ["--all-targets", "--", "-D", "warnings"];
     run(cargo(&["clippy", "--workspace"]).args(strict))?;
     run(cargo(&["clippy", "--manifest-path", ABI_CLIENT]).args(strict))
 }
 
 /// The command of the README, to the letter.
-fn tests(report: &mut Report) -> Result<()> {
+fn tests(report: &mut StepReport) -> Result<()> {
     let transcript = test(report, &["test", "--workspace"])?;
     report.closing_lines = closing_lines(&transcript.lines).map(Into::into).collect();
     transcript.result
 }
 
-fn documentation(_: &mut Report) -> Result<()> {
+fn documentation(_: &mut StepReport) -> Result<()> {
     run(cargo(&["doc", "--workspace", "--no-deps"]).env("RUSTDOCFLAGS", "-D warnings"))
 }
 
 /// Each crate that has the feature, as a user gets it who turns it off; and what a program is told
 /// there that asks for the software driver.
-fn without_software(report: &mut Report) -> Result<()> {
+fn without_software(report: &mut StepReport) -> Result<()> {
     let crates = ["gpu-runtime", "gpu-alloc", "tensor", "nn", "parallel"];
     let mut check = cargo(&["check", "--no-default-features"]);
     run(check.args(crates.iter().flat_map(|name| ["--package", name])))?;
     test(report, &["test", "--package", "gpu-runtime", "--no-default-features", "--lib"])?.result
 }
 
-fn conformance_abi(report: &mut Report) -> Result<()> {
+fn conformance_abi(report: &mut StepReport) -> Result<()> {
     let (counts, result) = conformance::abi()?;
     report.note = counts.to_string();
     result
 }
 
-fn conformance_cudarc(report: &mut Report) -> Result<()> {
+fn conformance_cudarc(report: &mut StepReport) -> Result<()> {
     let scores = conformance::cudarc::run()?;
     report.closing_lines = scores.iter().map(ToString::to_string).collect();
     conformance::cudarc::verdict(&scores)
 }
 
 /// With the nvcc that `cargo xtask toolkit` installs.
-fn conformance_ptx(report: &mut Report) -> Result<()> {
+fn conformance_ptx(report: &mut StepReport) -> Result<()> {
     if let Err(error) = build_kernels::compiler() {
         report.note = format!("left out: {error}");
         return Ok(());
@@ -92,7 +92,7 @@ fn conformance_ptx(report: &mut Report) -> Result<()> {
 }
 
 /// The README's example, for a few epochs: enough to see that it learns.
-fn main_job(report: &mut Report) -> Result<()> {
+fn main_job(report: &mut StepReport) -> Result<()> {
     let mut digits = cargo(&["run", "--release", "--example", "digits", "--"]);
     digits.args(["--epochs", "3", "--json", "--device", "software:2"]);
     let transcript = transcript(&mut digits)?;
@@ -107,7 +107,7 @@ fn main_job(report: &mut Report) -> Result<()> {
 
 /// Random calls and random programs, fewer than for a result in `docs/results`, built as the main job
 /// is.
-fn misuse(report: &mut Report) -> Result<()> {
+fn misuse(report: &mut StepReport) -> Result<()> {
     const SEED: &str = "14";
     for number in [["--calls", "100000"], ["--programs", "1000"]] {
         let mut misuse = cargo(&["run", "--release", "--package", "misuse", "--"]);
@@ -119,7 +119,7 @@ fn misuse(report: &mut Report) -> Result<()> {
 }
 
 /// Runs tests and notes how many there were.
-fn test(report: &mut Report, arguments: &[&str]) -> Result<Transcript> {
+fn test(report: &mut StepReport, arguments: &[&str]) -> Result<Transcript> {
     let transcript = transcript(&mut cargo(arguments))?;
     report.note = Counts::of(&transcript.lines).to_string();
     Ok(transcript)

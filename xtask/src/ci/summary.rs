@@ -1,8 +1,8 @@
 //! The end of `cargo xtask ci`: what ran, how long, and what came of it.
 
-use super::Outcome;
+use super::StepOutcome;
 
-pub(super) fn print(outcomes: &[Outcome]) {
+pub(super) fn print(outcomes: &[StepOutcome]) {
     println!("\n== summary");
     for line in outcomes.iter().flat_map(|outcome| &outcome.report.closing_lines) {
         println!("{line}");
@@ -15,7 +15,7 @@ pub(super) fn print(outcomes: &[Outcome]) {
     println!("{:>8.1} s in all", total);
 }
 
-fn row(outcome: &Outcome) -> String {
+fn row(outcome: &StepOutcome) -> String {
     let verdict = if outcome.result.is_ok() { "ok" } else { "FAILED" };
     let seconds = outcome.time.as_secs_f64();
     let row =
@@ -27,14 +27,15 @@ fn row(outcome: &Outcome) -> String {
 mod tests {
     use std::time::Duration;
 
-    use super::super::Report;
+    use super::super::StepReport;
     use super::*;
 
     #[test]
     fn a_row_has_the_time_the_verdict_and_the_note() {
-        let report = Report { note: "passed 3 failed 1".into(), closing_lines: Vec::new() };
+        let report = StepReport { note: "passed 3 failed 1".into(), closing_lines: Vec::new() };
         let result = Err(anyhow::anyhow!("it failed"));
-        let outcome = Outcome { name: "tests", time: Duration::from_millis(1500), report, result };
+        let outcome =
+            StepOutcome { name: "tests", time: Duration::from_millis(1500), report, result };
         let expected = format!("     1.5 s  FAILED  {:<36}passed 3 failed 1", "tests");
         assert_eq!(row(&outcome), expected);
     }

@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 
-use super::lists::{Lists, Verdict};
+use super::lists::{Expectation, Lists};
 use super::nvrtc::Compilers;
 use super::package::{self, TestBinary};
-use crate::libcuda::{self, Profile};
+use crate::libcuda::{self, BuildProfile};
 use crate::{paths, process};
 
 const VERSIONS: [&str; 2] = ["0.19.0", "0.19.10"];
@@ -52,29 +52,29 @@ impl fmt::Display for Score {
 }
 
 impl Score {
-    fn count(&mut self, expected: Verdict, succeeded: bool) {
+    fn count(&mut self, expected: Expectation, succeeded: bool) {
         *match (expected, succeeded) {
-            (Verdict::Timing, true) => &mut self.timing_passed,
-            (Verdict::Timing, false) => &mut self.timing_failed,
-            (Verdict::Cannot, false) => &mut self.cannot,
-            (Verdict::Passes, true) => &mut self.passed,
-            (Verdict::Passes, false) | (Verdict::Cannot, true) => &mut self.failed,
+            (Expectation::Timing, true) => &mut self.timing_passed,
+            (Expectation::Timing, false) => &mut self.timing_failed,
+            (Expectation::Cannot, false) => &mut self.cannot,
+            (Expectation::Passes, true) => &mut self.passed,
+            (Expectation::Passes, false) | (Expectation::Cannot, true) => &mut self.failed,
         } += 1;
     }
 }
 
 /// How often a test is run at most.
-fn attempts(expected: Verdict) -> u32 {
-    if expected == Verdict::Passes { 1 } else { 3 }
+fn attempts(expected: Expectation) -> u32 {
+    if expected == Expectation::Passes { 1 } else { 3 }
 }
 
 /// Whether a result may be chance, so that the test is run again: speed that was missing once, or
 /// what cannot be and was measured all the same.
-fn is_repeated(expected: Verdict, succeeded: bool) -> bool {
+fn is_repeated(expected: Expectation, succeeded: bool) -> bool {
     match expected {
-        Verdict::Passes => false,
-        Verdict::Timing => !succeeded,
-        Verdict::Cannot => succeeded,
+        Expectation::Passes => false,
+        Expectation::Timing => !succeeded,
+        Expectation::Cannot => succeeded,
     }
 }
 
@@ -85,8 +85,9 @@ fn is_repeated(expected: Verdict, succeeded: bool) -> bool {
 pub(crate) fn run() -> Result<Vec<Score>> {
     let lists = Lists::read("cudarc")?;
     let compilers = Compilers::install()?;
-    let driver = libcuda::build(Profile::Dev)?;
-    let suites = VERSIONS.map(|version| Suite { version, driver: &driver, compilers: &compilers });
+    let driver = libcuda::build(BuildProfile::Dev)?;
+    let suites =
+        VERSIONS.map(|version| CudarcTests { version, driver: &driver, compilers: &compilers });
     suites.iter().map(|suite| suite.run(&lists)).collect()
 }
 
@@ -97,13 +98,13 @@ pub(crate) fn verdict(scores: &[Score]) -> Result<()> {
     Ok(())
 }
 
-struct Suite<'a> {
+struct CudarcTests<'a> {
     version: &'static str,
     driver: &'a PathBuf,
     compilers: &'a Compilers,
 }
 
-impl Suite<'_> {
+impl CudarcTests<'_> {
     fn run(&self, lists: &Lists) -> Result<Score> {
         let binary = package::test_binary("cudarc", self.version, FEATURES)?;
         let tests = binary.tests()?;
@@ -119,7 +120,7 @@ impl Suite<'_> {
         &self,
         binary: &TestBinary,
         test: &str,
-        expected: Verdict,
+        expected: Expectation,
         score: &mut Score,
     ) -> Result<()> {
         let mut outcome = self.attempt(binary, test)?;
@@ -131,22 +132,22 @@ impl Suite<'_> {
         }
         score.count(expected, outcome.succeeded);
         let said = match (expected, outcome.succeeded) {
-            (Verdict::Passes, true) => return Ok(()),
-            (Verdict::Passes, false) => "fails",
-            (Verdict::Cannot, true) => "passes, though the list says that it cannot",
-            (Verdict::Cannot, false) => "cannot pass",
-            (Verdict::Timing, true) => "is in time",
-            (Verdict::Timing, false) => "is not in time",
+            (Expectation::Passes, true) => return Ok(()),
+            (Expectation::Passes, false) => "fails",
+            (Expectation::Cannot, true) => "passes, though the list says that it cannot",
+            (Expectation::Cannot, false) => "cannot pass",
+            (Expectation::Timing, true) => "is in time",
+            (Expectation::Timing, false) => "is not in time",
         };
         println!("cudarc {}: {test} {said}", self.version);
-        if matches!((expected, outcome.succeeded), (Verdict::Passes, false)) {
+        if matches!((expected, outcome.succeeded), (Expectation::Passes, false)) {
             println!("{}", outcome.text.trim_end());
         }
         Ok(())
     }
 
     /// Runs one test.
-    fn attempt(&self, binary: &TestBinary, test: &str) -> Result<process::Ended> {
+    fn attempt(&self, binary: &TestBinary, test: &str) -> Result<process::CommandEnd> {
         let compiler = if test == HALF { &self.compilers.old } else { &self.compilers.new };
         let libraries = std::env::join_paths([self.driver, compiler])
             .context("a folder's name cannot be in LD_LIBRARY_PATH")?;
@@ -183,11 +184,11 @@ mod tests {
             score
         };
         let none = Score::default;
-        assert_eq!(counted(Verdict::Passes, true), Score { passed: 1, ..none() });
-        assert_eq!(counted(Verdict::Passes, false), Score { failed: 1, ..none() });
-        assert_eq!(counted(Verdict::Cannot, true), Score { failed: 1, ..none() });
-        assert_eq!(counted(Verdict::Cannot, false), Score { cannot: 1, ..none() });
-        assert_eq!(counted(Verdict::Timing, true), Score { timing_passed: 1, ..none() });
-        assert_eq!(counted(Verdict::Timing, false), Score { timing_failed: 1, ..none() });
+        assert_eq!(counted(Expectation::Passes, true), Score { passed: 1, ..none() });
+        assert_eq!(counted(Expectation::Passes, false), Score { failed: 1, ..none() });
+        assert_eq!(counted(Expectation::Cannot, true), Score { failed: 1, ..none() });
+        assert_eq!(counted(Expectation::Cannot, false), Score { cannot: 1, ..none() });
+        assert_eq!(counted(Expectation::Timing, true), Score { timing_passed: 1, ..none() });
+        assert_eq!(counted(Expectation::Timing, false), Score { timing_failed: 1, ..none() });
     }
 }

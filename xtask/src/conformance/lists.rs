@@ -8,7 +8,7 @@ use crate::paths;
 
 /// What is expected of a test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(super) enum Expectation {
     /// It passes.
     Passes,
     /// It fails, whatever the driver does.
@@ -18,15 +18,15 @@ pub(super) enum Verdict {
 }
 
 /// How many tests of a version may be said to be impossible.
-const MOST_CANNOT: usize = 3;
+const MAX_CANNOT: usize = 3;
 
 /// The two lists of a package.
 pub(super) struct Lists {
-    entries: Vec<Entry>,
+    entries: Vec<ListedTest>,
 }
 
-struct Entry {
-    verdict: Verdict,
+struct ListedTest {
+    verdict: Expectation,
     version: String,
     test: String,
 }
@@ -35,7 +35,7 @@ impl Lists {
     /// Reads the lists of a package.
     pub(super) fn read(package: &str) -> Result<Lists> {
         let mut entries = Vec::new();
-        for (name, verdict) in [("cannot", Verdict::Cannot), ("timing", Verdict::Timing)] {
+        for (name, verdict) in [("cannot", Expectation::Cannot), ("timing", Expectation::Timing)] {
             let path = paths::root().join(format!("xtask/conformance/{package}-{name}.txt"));
             let text = fs::read_to_string(&path);
             let text = text.with_context(|| format!("cannot read {}", paths::relative(&path)))?;
@@ -45,9 +45,9 @@ impl Lists {
     }
 
     /// What is expected of a test of a version.
-    pub(super) fn verdict(&self, version: &str, test: &str) -> Verdict {
+    pub(super) fn verdict(&self, version: &str, test: &str) -> Expectation {
         let listed = self.of(version).find(|entry| entry.test == test);
-        listed.map_or(Verdict::Passes, |entry| entry.verdict)
+        listed.map_or(Expectation::Passes, |entry| entry.verdict)
     }
 
     /// # Errors
@@ -56,24 +56,24 @@ impl Lists {
         for entry in self.of(version) {
             ensure!(tests.contains(&entry.test), "{version} has no test `{}`", entry.test);
         }
-        let cannot = self.of(version).filter(|entry| entry.verdict == Verdict::Cannot).count();
-        ensure!(cannot <= MOST_CANNOT, "{version}: {cannot} tests that cannot pass are too many");
+        let cannot = self.of(version).filter(|entry| entry.verdict == Expectation::Cannot).count();
+        ensure!(cannot <= MAX_CANNOT, "{version}: {cannot} tests that cannot pass are too many");
         Ok(())
     }
 
-    fn of(&self, version: &str) -> impl Iterator<Item = &Entry> {
+    fn of(&self, version: &str) -> impl Iterator<Item = &ListedTest> {
         self.entries.iter().filter(move |entry| entry.version == version)
     }
 }
 
-fn parse(text: &str, verdict: Verdict) -> Result<Vec<Entry>> {
+fn parse(text: &str, verdict: Expectation) -> Result<Vec<ListedTest>> {
     let lines = text.lines().filter(|line| !line.starts_with('#') && !line.trim().is_empty());
     let entries = lines.map(|line| {
         let mut words = line.splitn(3, ' ');
         let (version, test, reason) = (words.next(), words.next(), words.next());
         let complete = version.zip(test).zip(reason);
         let ((version, test), _) = complete.with_context(|| format!("no reason: {line}"))?;
-        Ok(Entry { verdict, version: version.into(), test: test.into() })
+        Ok(ListedTest { verdict, version: version.into(), test: test.into() })
     });
     entries.collect()
 }
@@ -83,20 +83,20 @@ mod tests {
     use super::*;
 
     fn lists(text: &str) -> Lists {
-        Lists { entries: parse(text, Verdict::Cannot).expect("each line has a reason") }
+        Lists { entries: parse(text, Expectation::Cannot).expect("each line has a reason") }
     }
 
     #[test]
     fn each_entry_is_for_one_version() {
         let lists = lists("# comment\n\n1.0 a::b it must fail\n");
-        assert_eq!(lists.verdict("1.0", "a::b"), Verdict::Cannot);
-        assert_eq!(lists.verdict("1.1", "a::b"), Verdict::Passes);
-        assert_eq!(lists.verdict("1.0", "a::c"), Verdict::Passes);
+        assert_eq!(lists.verdict("1.0", "a::b"), Expectation::Cannot);
+        assert_eq!(lists.verdict("1.1", "a::b"), Expectation::Passes);
+        assert_eq!(lists.verdict("1.0", "a::c"), Expectation::Passes);
     }
 
     #[test]
     fn entries_without_a_reason_or_a_test_and_too_many_are_errors() {
-        assert!(parse("1.0 a::b\n", Verdict::Timing).is_err());
+        assert!(parse("1.0 a::b\n", Expectation::Timing).is_err());
         let tests = ["a", "b", "c", "d"].map(String::from);
         assert!(lists("1.0 a why\n1.0 b why\n1.0 c why\n").check("1.0", &tests).is_ok());
         assert!(lists("1.0 e why\n").check("1.0", &tests).is_err());

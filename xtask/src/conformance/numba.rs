@@ -6,7 +6,7 @@ use std::process::Command;
 use anyhow::{Context, Result};
 
 use super::folder;
-use crate::libcuda::{self, Profile};
+use crate::libcuda::{self, BuildProfile};
 use crate::test_results::Counts;
 use crate::{paths, process, toolkit};
 
@@ -31,7 +31,7 @@ const PACKAGES: [&str; 13] = [
 pub(super) fn run() -> Result<(Counts, Result<()>)> {
     let packages = folder().join("numba");
     toolkit::install(&packages, &PACKAGES)?;
-    let driver = libcuda::build(Profile::Dev)?;
+    let driver = libcuda::build(BuildProfile::Dev)?;
     let toolkit = packages.join("nvidia/cu13");
     let libraries = join_paths([driver, toolkit.join("lib")])
         .context("a folder's name cannot be in LD_LIBRARY_PATH")?;

@@ -41,7 +41,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<(Counts, Result<()>)> {
         .chain(sources(&paths::root().join("kernels"))?.into_iter().map(|source| (source, None)))
     {
         for architecture in ARCHITECTURES {
-            jobs.push(Job { source: source.clone(), architecture, written });
+            jobs.push(PtxCompilation { source: source.clone(), architecture, written });
         }
     }
     let compiled = parallel::map(&jobs, |job| job.compile(&nvcc, &output));
@@ -56,16 +56,16 @@ pub(super) fn run(arguments: &Arguments) -> Result<(Counts, Result<()>)> {
 }
 
 /// A file to be compiled for an architecture.
-struct Job<'a> {
+struct PtxCompilation<'a> {
     source: PathBuf,
     architecture: &'static str,
     /// The folder that the PTX is checked in at.
     written: Option<&'a Path>,
 }
 
-impl Job<'_> {
+impl PtxCompilation<'_> {
     fn compile(&self, nvcc: &Path, output: &Path) -> Result<PathBuf> {
-        let Job { source, architecture, written } = self;
+        let PtxCompilation { source, architecture, written } = self;
         let folder = source.parent().context("a source lies in a folder")?;
         let name = source.file_name().context("a source has a name")?;
         let target = output.join(name).with_extension(format!("{architecture}.ptx"));

@@ -4,7 +4,7 @@ use std::env;
 
 use anyhow::Result;
 
-use super::entry::Entry;
+use super::diagnosis::Diagnosis;
 use crate::process;
 
 /// What there is by each driver.
@@ -33,25 +33,25 @@ impl Drivers {
         })
     }
 
-    pub(super) fn entries(&self) -> Vec<Entry> {
+    pub(super) fn entries(&self) -> Vec<Diagnosis> {
         let mut entries = vec![
             entry("nvidia", &self.nvidia, NVIDIA_IS_MISSING),
             entry("software", &self.software, "mend the variable that it names")
                 .advice("CUDA_SIM_DEVICES and CUDA_SIM_MEMORY, or GPU_DRIVER=software:N, set this"),
         ];
         entries.push(match &self.asked {
-            None => Entry::new("GPU_DRIVER", "not set: a program gets NVIDIA's driver"),
-            Some((driver, _)) => Entry::new("GPU_DRIVER", driver),
+            None => Diagnosis::new("GPU_DRIVER", "not set: a program gets NVIDIA's driver"),
+            Some((driver, _)) => Diagnosis::new("GPU_DRIVER", driver),
         });
         entries.extend(variable("CUDA_VISIBLE_DEVICES").map(|visible| {
             let state = format!("{visible}: no others are seen above");
-            Entry::new("CUDA_VISIBLE_DEVICES", state).advice("unset it to see all devices")
+            Diagnosis::new("CUDA_VISIBLE_DEVICES", state).advice("unset it to see all devices")
         }));
         entries
     }
 
     /// What the README's commands run on, and a program that asks for no driver.
-    pub(super) fn uses(&self) -> Vec<Entry> {
+    pub(super) fn uses(&self) -> Vec<Diagnosis> {
         let (driver, probe) = match &self.asked {
             Some((driver, probe)) => (driver.as_str(), probe),
             None => ("nvidia", &self.nvidia),
@@ -59,15 +59,15 @@ impl Drivers {
         let devices = format!("the devices of the driver {driver}");
         let mine = "a program of yours";
         let (digits, program) = if probe.is_ok() {
-            (devices.as_str(), Entry::new(mine, &devices))
+            (devices.as_str(), Diagnosis::new(mine, &devices))
         } else {
             let state = format!("the CPU: the driver {driver} cannot be used");
             let advice = "set GPU_DRIVER=software:4 for it, or let it call choose_driver";
-            ("four software GPUs, and it says why", Entry::new(mine, state).advice(advice))
+            ("four software GPUs, and it says why", Diagnosis::new(mine, state).advice(advice))
         };
         vec![
-            Entry::new("cargo run --example digits", digits),
-            Entry::new("cargo test --workspace", "the CPU and software GPUs"),
+            Diagnosis::new("cargo run --example digits", digits),
+            Diagnosis::new("cargo test --workspace", "the CPU and software GPUs"),
             program,
         ]
     }
@@ -76,10 +76,10 @@ impl Drivers {
 const NVIDIA_IS_MISSING: &str = "install NVIDIA's driver, of CUDA 12.0 or later, or use the \
                                  software driver: the results are the same";
 
-fn entry(name: &str, probe: &Probe, if_missing: &str) -> Entry {
+fn entry(name: &str, probe: &Probe, if_missing: &str) -> Diagnosis {
     match probe {
-        Ok(report) => Entry::new(name, report),
-        Err(reason) => Entry::new(name, reason).advice(if_missing),
+        Ok(report) => Diagnosis::new(name, report),
+        Err(reason) => Diagnosis::new(name, reason).advice(if_missing),
     }
 }
 

@@ -2,47 +2,47 @@
 
 use std::process::Command;
 
-use super::entry::Entry;
+use super::diagnosis::Diagnosis;
 use crate::toolkit::NVCC_VERSION;
 use crate::{build_kernels, paths, process};
 
 const TOOLKIT: &str = "run `cargo xtask toolkit`, which needs python3 with pip";
 
-pub(super) fn entries() -> Vec<Entry> {
+pub(super) fn entries() -> Vec<Diagnosis> {
     vec![nvcc(), libclang(), python(), torch()]
 }
 
-fn nvcc() -> Entry {
+fn nvcc() -> Diagnosis {
     match build_kernels::compiler() {
         Ok((path, version)) if version == NVCC_VERSION => {
-            Entry::new("nvcc", format!("{version}, {}", paths::relative(&path)))
+            Diagnosis::new("nvcc", format!("{version}, {}", paths::relative(&path)))
         }
-        Ok((path, version)) => Entry::new("nvcc", format!("{version}, {}", path.display()))
+        Ok((path, version)) => Diagnosis::new("nvcc", format!("{version}, {}", path.display()))
             .advice(format!("to change kernels/ptx takes {NVCC_VERSION}: set NVCC to it")),
-        Err(error) => Entry::new("nvcc", format!("none: {error}"))
+        Err(error) => Diagnosis::new("nvcc", format!("none: {error}"))
             .advice(format!("to change a kernel, {TOOLKIT}")),
     }
 }
 
-fn libclang() -> Entry {
+fn libclang() -> Diagnosis {
     let folder = paths::toolkit().join("clang/native");
     if folder.exists() {
-        return Entry::new("libclang", paths::relative(&folder).to_string());
+        return Diagnosis::new("libclang", paths::relative(&folder).to_string());
     }
-    Entry::new("libclang", "none").advice(format!("for `cargo xtask bindgen`, {TOOLKIT}"))
+    Diagnosis::new("libclang", "none").advice(format!("for `cargo xtask bindgen`, {TOOLKIT}"))
 }
 
-fn python() -> Entry {
+fn python() -> Diagnosis {
     match ask_python("import platform; print(platform.python_version())") {
-        Some(version) => Entry::new("python3", version),
-        None => Entry::new("python3", "none").advice("install it, for `cargo xtask toolkit`"),
+        Some(version) => Diagnosis::new("python3", version),
+        None => Diagnosis::new("python3", "none").advice("install it, for `cargo xtask toolkit`"),
     }
 }
 
-fn torch() -> Entry {
+fn torch() -> Diagnosis {
     match ask_python("import torch; print(torch.__version__)") {
-        Some(version) => Entry::new("PyTorch", version),
-        None => Entry::new("PyTorch", "none, and none is needed")
+        Some(version) => Diagnosis::new("PyTorch", version),
+        None => Diagnosis::new("PyTorch", "none, and none is needed")
             .advice("to make the tests' expected numbers anew, `python3 -m pip install torch`"),
     }
 }

@@ -4,15 +4,15 @@ use std::collections::HashMap;
 
 /// Executed instructions, without those of called functions.
 #[derive(Debug, Default)]
-pub(super) struct Profile {
+pub(super) struct InstructionCounts {
     of_functions: HashMap<String, u64>,
     at: HashMap<u64, u64>,
 }
 
-impl Profile {
+impl InstructionCounts {
     /// Reads a file that was written with addresses, and without compression.
-    pub(super) fn read(text: &str) -> Profile {
-        let mut profile = Profile::default();
+    pub(super) fn read(text: &str) -> InstructionCounts {
+        let mut profile = InstructionCounts::default();
         let (mut function, mut is_of_a_call) = (String::new(), false);
         for line in text.lines() {
             if let Some(name) = line.strip_prefix("fn=") {
@@ -70,7 +70,7 @@ fn=other
 0x2000 1 500
 fn=gpu_runtime::wait
 0x3000 1 2";
-        let profile = Profile::read(text);
+        let profile = InstructionCounts::read(text);
         assert_eq!(profile.of_functions("gpu_runtime::"), 14);
         assert_eq!(profile.at(&[0x1004, 0x2000]), 507);
     }

@@ -1,7 +1,7 @@
 //! What Miri runs.
 
 /// Tests of one program.
-pub(super) struct Suite {
+pub(super) struct MiriSuite {
     pub(super) package: &'static str,
     /// The program, as cargo is told.
     pub(super) target: &'static [&'static str],
@@ -21,17 +21,22 @@ pub(super) fn packages() -> Vec<&'static str> {
 }
 
 const LIBRARY: &[&str] = &["--lib"];
-const ALLOCATORS: Suite =
-    Suite { package: "gpu-alloc", target: &["--test", "it"], tests: &[], slow: &[], varies: false };
+const ALLOCATORS: MiriSuite = MiriSuite {
+    package: "gpu-alloc",
+    target: &["--test", "it"],
+    tests: &[],
+    slow: &[],
+    varies: false,
+};
 
-pub(super) const SUITES: [Suite; 6] = [
-    Suite {
+pub(super) const SUITES: [MiriSuite; 6] = [
+    MiriSuite {
         target: LIBRARY,
         tests: &["policy::", "out_of_memory::release::", "snapshot::"],
         slow: &["bins_grow_with_sizes"],
         ..ALLOCATORS
     },
-    Suite {
+    MiriSuite {
         tests: &[
             "certificate::what_is_free",
             "host_model::",
@@ -57,7 +62,7 @@ pub(super) const SUITES: [Suite; 6] = [
         ],
         ..ALLOCATORS
     },
-    Suite {
+    MiriSuite {
         tests: &[
             "certificate::expandable_segments_refuse",
             "certificate::pytorchs_policy_refuses",
@@ -73,21 +78,21 @@ pub(super) const SUITES: [Suite; 6] = [
         varies: true,
         ..ALLOCATORS
     },
-    Suite {
+    MiriSuite {
         package: "gpu-runtime",
         target: LIBRARY,
         tests: &["image::", "kernel_name::", "launch::", "rows::", "shared::"],
         slow: &[],
         varies: false,
     },
-    Suite {
+    MiriSuite {
         package: "gpu-runtime",
         target: LIBRARY,
         tests: &["ledger::", "once::"],
         slow: &[],
         varies: true,
     },
-    Suite {
+    MiriSuite {
         package: "tensor",
         target: LIBRARY,
         tests: &["host::walk::", "storage::cache::"],

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::finding::Finding;
-use super::project::{File, Project};
+use super::project::{Project, SourceFile};
 
 /// The contract's clauses are S01 to this one.
 const LAST: u32 = 29;
@@ -48,7 +48,7 @@ fn tested(project: &Project, findings: &mut Vec<Finding>) -> BTreeSet<u32> {
 }
 
 /// The lines and clauses of the tests in a file. A function without `#[test]` proves nothing.
-fn tests(file: &File) -> Vec<(usize, u32)> {
+fn tests(file: &SourceFile) -> Vec<(usize, u32)> {
     let mut is_test = false;
     let mut tests = Vec::new();
     for (number, line) in file.lines() {

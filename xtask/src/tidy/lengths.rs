@@ -3,7 +3,7 @@
 use super::finding::Finding;
 use super::project::Project;
 
-const MOST_LINES: usize = 500;
+const MAX_LINES: usize = 500;
 
 /// Files that may be longer, each with the reason.
 const EXCEPTIONS: [(&str, &str); 4] = [
@@ -18,9 +18,9 @@ pub(super) fn check(project: &Project) -> Vec<Finding> {
     for file in project.with_extension(&["rs", "cu", "cuh", "py"]) {
         let lines = file.text.lines().count();
         let is_exception = EXCEPTIONS.iter().any(|(path, _)| *path == file.path);
-        if lines > MOST_LINES && !is_exception {
-            let what = format!("{lines} lines: a file has one job and at most {MOST_LINES} lines");
-            findings.push(file.finding(MOST_LINES + 1, what));
+        if lines > MAX_LINES && !is_exception {
+            let what = format!("{lines} lines: a file has one job and at most {MAX_LINES} lines");
+            findings.push(file.finding(MAX_LINES + 1, what));
         }
     }
     findings
@@ -32,7 +32,7 @@ mod tests {
 
     #[test]
     fn long_files_are_found_unless_there_is_a_reason() {
-        let (most, more) = ("x\n".repeat(MOST_LINES), "x\n".repeat(MOST_LINES + 1));
+        let (most, more) = ("x\n".repeat(MAX_LINES), "x\n".repeat(MAX_LINES + 1));
         let project = Project::of(&[
             ("a.rs", &most),
             ("b.rs", &more),

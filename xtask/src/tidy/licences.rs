@@ -40,10 +40,10 @@ fn allows(expression: &str) -> bool {
     any(&mut words) && words.next().is_none()
 }
 
-type Words<'a> = std::iter::Peekable<std::str::SplitWhitespace<'a>>;
+type LicenceWords<'a> = std::iter::Peekable<std::str::SplitWhitespace<'a>>;
 
 /// `AND` binds more tightly than `OR`. Each side is read, whatever the other one is.
-fn any(words: &mut Words<'_>) -> bool {
+fn any(words: &mut LicenceWords<'_>) -> bool {
     let mut allowed = all(words);
     while words.next_if_eq(&"OR").is_some() {
         allowed |= all(words);
@@ -51,7 +51,7 @@ fn any(words: &mut Words<'_>) -> bool {
     allowed
 }
 
-fn all(words: &mut Words<'_>) -> bool {
+fn all(words: &mut LicenceWords<'_>) -> bool {
     let mut allowed = one(words);
     while words.next_if_eq(&"AND").is_some() {
         allowed &= one(words);
@@ -59,7 +59,7 @@ fn all(words: &mut Words<'_>) -> bool {
     allowed
 }
 
-fn one(words: &mut Words<'_>) -> bool {
+fn one(words: &mut LicenceWords<'_>) -> bool {
     if words.next_if_eq(&"(").is_some() {
         return any(words) & words.next_if_eq(&")").is_some();
     }

@@ -1,7 +1,7 @@
 //! Links from a document into the repository lead somewhere.
 
 use super::finding::Finding;
-use super::project::{File, Project};
+use super::project::{Project, SourceFile};
 
 pub(super) fn check(project: &Project) -> Vec<Finding> {
     let mut findings = Vec::new();
@@ -17,7 +17,7 @@ pub(super) fn check(project: &Project) -> Vec<Finding> {
 }
 
 /// The targets of links that stay in the repository, without those in code.
-fn links(file: &File) -> Vec<(usize, &str)> {
+fn links(file: &SourceFile) -> Vec<(usize, &str)> {
     let mut in_code = false;
     let mut links = Vec::new();
     for (number, line) in file.lines() {

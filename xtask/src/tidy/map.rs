@@ -1,7 +1,7 @@
 //! The map in docs/architecture.md is kept true: it has each crate, and each path in it exists.
 
 use super::finding::Finding;
-use super::project::{File, Project};
+use super::project::{Project, SourceFile};
 
 const MAP: &str = "docs/architecture.md";
 
@@ -30,7 +30,7 @@ pub(super) fn check(project: &Project) -> Vec<Finding> {
 }
 
 /// What stands in backticks, with the numbers of the lines.
-fn spans(file: &File) -> impl Iterator<Item = (usize, &str)> {
+pub(super) fn spans(file: &SourceFile) -> impl Iterator<Item = (usize, &str)> {
     file.lines().flat_map(|(number, line)| {
         line.split('`').skip(1).step_by(2).map(move |span| (number, span))
     })

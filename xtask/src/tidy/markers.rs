@@ -2,7 +2,7 @@
 
 use super::code::{code, words};
 use super::finding::Finding;
-use super::project::{File, Project};
+use super::project::{Project, SourceFile};
 
 const NOTES: [&str; 3] = ["TODO", "FIXME", "XXX"];
 const PLACEHOLDERS: [&str; 3] = ["todo!", "unimplemented!", "dbg!"];
@@ -17,14 +17,14 @@ pub(super) fn check(project: &Project) -> Vec<Finding> {
     findings
 }
 
-fn notes(file: &File) -> impl Iterator<Item = Finding> {
+fn notes(file: &SourceFile) -> impl Iterator<Item = Finding> {
     file.lines().filter_map(|(number, line)| {
         let note = words(line).find(|word| NOTES.contains(word))?;
         Some(file.finding(number, format!("{note}: do it, or open an issue that says it")))
     })
 }
 
-fn unfinished(file: &File) -> Vec<Finding> {
+fn unfinished(file: &SourceFile) -> Vec<Finding> {
     let code = code(&file.text);
     let mut findings = Vec::new();
     for (number, line) in (1..).zip(code.lines()) {

@@ -1,7 +1,7 @@
 //! Each package of the workspace inherits what is the same for all.
 
 use super::finding::Finding;
-use super::project::{File, Project};
+use super::project::{Project, SourceFile};
 
 /// Lines that every manifest has in these sections.
 const INHERITED: [(&str, &str); 6] = [
@@ -22,7 +22,7 @@ pub(super) fn check(project: &Project) -> Vec<Finding> {
     manifests.flat_map(both).collect()
 }
 
-fn not_inherited(file: &File) -> Vec<Finding> {
+fn not_inherited(file: &SourceFile) -> Vec<Finding> {
     let present: Vec<_> = entries(file).map(|(_, section, line)| (section, line)).collect();
     let missing = INHERITED.iter().filter(|wanted| !present.contains(wanted));
     missing
@@ -32,7 +32,7 @@ fn not_inherited(file: &File) -> Vec<Finding> {
         .collect()
 }
 
-fn own_versions(file: &File) -> Vec<Finding> {
+fn own_versions(file: &SourceFile) -> Vec<Finding> {
     let dependencies = entries(file).filter(|(_, section, _)| DEPENDENCIES.contains(section));
     dependencies
         .filter(|(_, _, line)| !line.contains("workspace = true"))
@@ -45,7 +45,7 @@ fn own_versions(file: &File) -> Vec<Finding> {
 }
 
 /// The lines that say something, with their numbers and the sections that they are in.
-fn entries(file: &File) -> impl Iterator<Item = (usize, &str, &str)> {
+fn entries(file: &SourceFile) -> impl Iterator<Item = (usize, &str, &str)> {
     let mut section = "";
     file.lines().filter_map(move |(number, line)| {
         let line = line.trim();

@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use surface::Function;
+use surface::PublicFunction;
 
 use super::finding::Finding;
-use super::project::{File, Project};
+use super::project::{Project, SourceFile};
 
 /// The crates that are tried, by their folders.
 const CRATES: [&str; 5] = ["gpu-runtime", "gpu-alloc", "tensor", "nn", "parallel"];
@@ -57,11 +57,11 @@ pub(super) fn check(project: &Project) -> Vec<Finding> {
 }
 
 /// Whether values can be wrong at all. Who calls an `unsafe` function promises that they are not.
-fn must_be_tried(function: &Function) -> bool {
+fn must_be_tried(function: &PublicFunction) -> bool {
     function.takes_values() && !function.is_unsafe
 }
 
-fn of_crate(project: &Project, folder: &str, findings: &mut Vec<Finding>) -> Vec<Function> {
+fn of_crate(project: &Project, folder: &str, findings: &mut Vec<Finding>) -> Vec<PublicFunction> {
     let (name, root) = (folder.replace('-', "_"), format!("crates/{folder}/src/lib.rs"));
     let read = |path: &str| project.file(path).map(|file| file.text.clone());
     surface::functions(&name, &root, &read).unwrap_or_else(|error| {
@@ -71,7 +71,7 @@ fn of_crate(project: &Project, folder: &str, findings: &mut Vec<Finding>) -> Vec
 }
 
 /// The functions that are named in calls written by hand, with their places.
-fn by_hand(project: &Project) -> BTreeMap<&str, (&File, usize)> {
+fn by_hand(project: &Project) -> BTreeMap<&str, (&SourceFile, usize)> {
     let mut named = BTreeMap::new();
     for file in project.with_extension(&["rs"]).filter(|file| file.path.starts_with(BY_HAND)) {
         for (number, line) in file.lines() {

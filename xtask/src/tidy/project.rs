@@ -11,11 +11,11 @@ use crate::{paths, process};
 
 pub(super) struct Project {
     /// In the order of their paths.
-    pub(super) files: Vec<File>,
+    pub(super) files: Vec<SourceFile>,
     pub(super) packages: Vec<Package>,
 }
 
-pub(super) struct File {
+pub(super) struct SourceFile {
     /// From the repository's root, with `/`.
     pub(super) path: String,
     /// Empty for a file that is no text.
@@ -36,26 +36,26 @@ impl Project {
             if absolute.is_file() {
                 let bytes = fs::read(&absolute).with_context(|| format!("cannot read {path}"))?;
                 let text = String::from_utf8(bytes).unwrap_or_default();
-                files.push(File { path: path.to_owned(), text });
+                files.push(SourceFile { path: path.to_owned(), text });
             }
         }
         files.sort_by(|a, b| a.path.cmp(&b.path));
         Ok(Project { files, packages: metadata::packages()? })
     }
 
-    pub(super) fn file(&self, path: &str) -> Option<&File> {
+    pub(super) fn file(&self, path: &str) -> Option<&SourceFile> {
         self.files.iter().find(|file| file.path == path)
     }
 
     /// The files with one of these extensions.
-    pub(super) fn with_extension(&self, extensions: &[&str]) -> impl Iterator<Item = &File> {
+    pub(super) fn with_extension(&self, extensions: &[&str]) -> impl Iterator<Item = &SourceFile> {
         self.files.iter().filter(move |file| extensions.contains(&file.extension()))
     }
 
     /// Whether a file or a folder of this path is in the repository.
     pub(super) fn exists(&self, path: &str) -> bool {
         let path = path.trim_end_matches('/');
-        let is_or_holds = |file: &File| {
+        let is_or_holds = |file: &SourceFile| {
             file.path
                 .strip_prefix(path)
                 .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
@@ -75,7 +75,7 @@ impl Project {
     }
 }
 
-impl File {
+impl SourceFile {
     pub(super) fn extension(&self) -> &str {
         self.path.rsplit_once('.').map_or("", |(_, extension)| extension)
     }
@@ -100,7 +100,7 @@ impl Project {
     /// A project of these files, each a path and a text, without packages.
     pub(super) fn of(files: &[(&str, &str)]) -> Project {
         let file =
-            |(path, text): &(&str, &str)| File { path: (*path).into(), text: (*text).into() };
+            |(path, text): &(&str, &str)| SourceFile { path: (*path).into(), text: (*text).into() };
         Project { files: files.iter().map(file).collect(), packages: Vec::new() }
     }
 

@@ -11,8 +11,8 @@ use crate::error::Result;
 use crate::launcher::{self, ONE, check};
 
 /// Two streams, and what is enqueued on them.
-pub(super) struct Bare {
-    kernels: launcher::Bare,
+pub(super) struct DriverStreams {
+    kernels: launcher::DriverLauncher,
     empty: CUfunction,
     arguments: CUfunction,
     streams: [Stream; 2],
@@ -21,16 +21,16 @@ pub(super) struct Bare {
     turn: usize,
 }
 
-impl Bare {
-    pub(super) fn new(device: Device) -> Result<Bare> {
-        let kernels = launcher::Bare::new(device)?;
+impl DriverStreams {
+    pub(super) fn new(device: Device) -> Result<DriverStreams> {
+        let kernels = launcher::DriverLauncher::new(device)?;
         let streams = [Stream::new(device)?, Stream::new(device)?];
         let mut event = null_mut();
         let flags = CUevent_flags::CU_EVENT_DISABLE_TIMING.0;
         // SAFETY: `event` is writable, and the device's context is current.
         let made = unsafe { (kernels.driver().cuEventCreate)(&mut event, flags) };
         check("cuEventCreate", made)?;
-        Ok(Bare {
+        Ok(DriverStreams {
             empty: kernels.function(c"empty")?,
             arguments: kernels.function(c"arguments")?,
             raw: [0, 1].map(|index: usize| streams[index].as_raw().cast()),
@@ -137,13 +137,13 @@ impl Bare {
     }
 }
 
-impl Enqueues for Bare {
+impl Enqueues for DriverStreams {
     fn streams(&self) -> &[Stream] {
         &self.streams
     }
 }
 
-impl Drop for Bare {
+impl Drop for DriverStreams {
     fn drop(&mut self) {
         // Nobody can be told of a failure.
         // SAFETY: the event was made here, and is not used again.

@@ -21,7 +21,7 @@ const STEPS: i32 = 256;
 const TILE: u32 = 32;
 
 /// The kernels on a device.
-pub(super) struct Kernels {
+pub(super) struct BenchKernels {
     device: Device,
     module: Module,
 }
@@ -34,40 +34,44 @@ pub(super) enum Compiled {
 }
 
 /// A kernel with its operands, which can be launched again and again.
-pub(super) struct Work {
+pub(super) struct PreparedLaunch {
     stream: Stream,
     function: Function,
     config: LaunchConfig,
-    operands: Operands,
+    operands: LaunchOperands,
 }
 
-type Numbers = DeviceBuffer<f32>;
+type FloatBuffer = DeviceBuffer<f32>;
 
 /// What kernels take; the last one is written to.
-enum Operands {
-    Add([Numbers; 2], Numbers),
-    Saxpy(Numbers, Numbers),
-    Sum(Numbers, Numbers),
-    Matmul([Numbers; 2], Numbers),
-    Logistic(Numbers),
+enum LaunchOperands {
+    Add([FloatBuffer; 2], FloatBuffer),
+    Saxpy(FloatBuffer, FloatBuffer),
+    Sum(FloatBuffer, FloatBuffer),
+    Matmul([FloatBuffer; 2], FloatBuffer),
+    Logistic(FloatBuffer),
 }
 
-impl Work {
+impl PreparedLaunch {
     /// Enqueues a launch.
     pub(super) fn launch(&mut self) -> Result<()> {
-        let Work { stream, function, config, operands } = self;
+        let PreparedLaunch { stream, function, config, operands } = self;
         let (n, edge, small) = (NUMEL as i32, EDGE as i32, SMALL as i32);
         // SAFETY: these are the kernels' parameters; the buffers are as long as the numbers say, or
         // have an element for each block that writes one.
         unsafe {
             match operands {
-                Operands::Add([x, y], sum) => function.launch(stream, *config, (&*x, &*y, sum, n)),
-                Operands::Saxpy(x, y) => function.launch(stream, *config, (n, 1e-9f32, &*x, y)),
-                Operands::Sum(x, sum) => function.launch(stream, *config, (&*x, sum, n)),
-                Operands::Matmul([a, b], c) => {
+                LaunchOperands::Add([x, y], sum) => {
+                    function.launch(stream, *config, (&*x, &*y, sum, n))
+                }
+                LaunchOperands::Saxpy(x, y) => {
+                    function.launch(stream, *config, (n, 1e-9f32, &*x, y))
+                }
+                LaunchOperands::Sum(x, sum) => function.launch(stream, *config, (&*x, sum, n)),
+                LaunchOperands::Matmul([a, b], c) => {
                     function.launch(stream, *config, (&*a, &*b, c, edge))
                 }
-                Operands::Logistic(x) => function.launch(stream, *config, (x, small, STEPS)),
+                LaunchOperands::Logistic(x) => function.launch(stream, *config, (x, small, STEPS)),
             }?;
         }
         Ok(())
@@ -81,18 +85,18 @@ impl Work {
     /// What was written.
     fn result(&self) -> Result<Vec<f32>> {
         let result = match &self.operands {
-            Operands::Add(_, sum) | Operands::Sum(_, sum) => sum,
-            Operands::Saxpy(_, y) => y,
-            Operands::Matmul(_, c) => c,
-            Operands::Logistic(x) => x,
+            LaunchOperands::Add(_, sum) | LaunchOperands::Sum(_, sum) => sum,
+            LaunchOperands::Saxpy(_, y) => y,
+            LaunchOperands::Matmul(_, c) => c,
+            LaunchOperands::Logistic(x) => x,
         };
         Ok(self.stream.copy_dtoh(result)?.wait()?)
     }
 }
 
-impl Kernels {
-    pub(super) fn new(device: Device) -> Result<Kernels> {
-        Ok(Kernels { device, module: device.load(KERNELS)? })
+impl BenchKernels {
+    pub(super) fn new(device: Device) -> Result<BenchKernels> {
+        Ok(BenchKernels { device, module: device.load(KERNELS)? })
     }
 
     pub(super) fn device(&self) -> Device {
@@ -100,43 +104,43 @@ impl Kernels {
     }
 
     /// A case's kernel with its operands. It has run once, with the right result.
-    pub(super) fn prepare(&self, case: &str) -> Result<Work> {
+    pub(super) fn prepare(&self, case: &str) -> Result<PreparedLaunch> {
         let stream = Stream::new(self.device)?;
         let fill = |numel, value| stream.copy_htod(&vec![value; numel]);
         let linear = LaunchConfig::for_elements(NUMEL);
         let (kernel, config, operands, expected) = match case {
             "add_16M" => {
                 let (x, y) = (fill(NUMEL, 1.5)?, fill(NUMEL, 0.5)?);
-                ("add", linear, Operands::Add([x, y], fill(NUMEL, 0.0)?), 2.0)
+                ("add", linear, LaunchOperands::Add([x, y], fill(NUMEL, 0.0)?), 2.0)
             }
             "saxpy_grid_stride" => {
                 let small = LaunchConfig::new([24, 1, 1], [256, 1, 1]);
-                ("saxpy", small, Operands::Saxpy(fill(NUMEL, 1.5)?, fill(NUMEL, 0.5)?), 0.5)
+                ("saxpy", small, LaunchOperands::Saxpy(fill(NUMEL, 1.5)?, fill(NUMEL, 0.5)?), 0.5)
             }
             "block_reduce" => {
                 let sums = fill(NUMEL / 256, 0.0)?;
-                ("block_sum", linear, Operands::Sum(fill(NUMEL, 0.5)?, sums), 128.0)
+                ("block_sum", linear, LaunchOperands::Sum(fill(NUMEL, 0.5)?, sums), 128.0)
             }
             "warp_reduce" => {
                 // A power of two, of which 32-bit sums are exact.
                 let x = fill(NUMEL, 0.5f32.powi(12))?;
-                ("warp_sum", linear, Operands::Sum(x, fill(1, 0.0)?), 4096.0)
+                ("warp_sum", linear, LaunchOperands::Sum(x, fill(1, 0.0)?), 4096.0)
             }
             "matmul_512" => {
                 let tiles = EDGE as u32 / TILE;
                 let config = LaunchConfig::new([tiles, tiles, 1], [TILE, TILE, 1]);
                 let (a, b) = (fill(EDGE * EDGE, 1.5)?, fill(EDGE * EDGE, 0.5)?);
-                ("matmul", config, Operands::Matmul([a, b], fill(EDGE * EDGE, 0.0)?), 384.0)
+                ("matmul", config, LaunchOperands::Matmul([a, b], fill(EDGE * EDGE, 0.0)?), 384.0)
             }
             "logistic" => {
                 let config = LaunchConfig::for_elements(SMALL);
                 // A fixed point of the map.
-                ("logistic", config, Operands::Logistic(fill(SMALL, 0.0)?), 0.0)
+                ("logistic", config, LaunchOperands::Logistic(fill(SMALL, 0.0)?), 0.0)
             }
             _ => return Err(Error::Apart(format!("there is no case {case}"))),
         };
         let function = self.module.function(kernel)?;
-        let mut work = Work { stream, function, config, operands };
+        let mut work = PreparedLaunch { stream, function, config, operands };
         work.launch()?;
         expect(case, &work.result()?, expected)?;
         Ok(work)

@@ -7,39 +7,39 @@ use super::launches::{EDGE, NUMEL, multiply};
 
 /// A computation.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Plain {
+pub(super) enum PlainLoop {
     Add,
     Saxpy,
     Sum,
     Matmul,
 }
 
-impl Plain {
+impl PlainLoop {
     /// A function that makes so many calls, and says how long they took. All write into memory that
     /// was used before.
     pub(super) fn prepare(self) -> Box<dyn FnMut(u32) -> Duration> {
         match self {
-            Plain::Add => {
+            PlainLoop::Add => {
                 let (x, y, mut sum) = (vec![1.5f32; NUMEL], vec![0.5f32; NUMEL], vec![0.0; NUMEL]);
                 timed(move || {
                     add(black_box(&x), black_box(&y), &mut sum);
                     black_box(&sum);
                 })
             }
-            Plain::Saxpy => {
+            PlainLoop::Saxpy => {
                 let (x, mut y) = (vec![1.5f32; NUMEL], vec![0.5f32; NUMEL]);
                 timed(move || {
                     saxpy(black_box(1e-9), black_box(&x), &mut y);
                     black_box(&y);
                 })
             }
-            Plain::Sum => {
+            PlainLoop::Sum => {
                 let x = vec![1.0f32; NUMEL];
                 timed(move || {
                     black_box(sum(black_box(&x)));
                 })
             }
-            Plain::Matmul => {
+            PlainLoop::Matmul => {
                 let (a, b) = (vec![1.5f32; EDGE * EDGE], vec![0.5f32; EDGE * EDGE]);
                 let mut c = vec![0.0; EDGE * EDGE];
                 timed(move || {

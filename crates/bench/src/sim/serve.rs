@@ -3,10 +3,10 @@
 use std::io::{self, Write};
 use std::time::{Duration, Instant};
 
-use super::launches::{Compiled, Kernels, Work};
+use super::launches::{BenchKernels, Compiled, PreparedLaunch};
 use crate::error::{Error, Result};
-use crate::launcher::{Bare, Launcher};
-use crate::place::{Place, Where};
+use crate::launcher::{DriverLauncher, Launcher};
+use crate::place::{BenchTarget, Where};
 
 /// Launches that are enqueued before they are waited for.
 const ENQUEUED: u32 = 10_000;
@@ -14,8 +14,8 @@ const ENQUEUED: u32 = 10_000;
 /// Answers questions, lines of a case and a number of calls, by the nanoseconds that they took, or
 /// by what went wrong, until there are no more.
 pub(crate) fn serve(workers: usize) -> Result<()> {
-    let place = Place::prepare(Where::Software(Some(1)), workers)?;
-    let kernels = Kernels::new(place.gpu()?)?;
+    let place = BenchTarget::prepare(Where::Software(Some(1)), workers)?;
+    let kernels = BenchKernels::new(place.gpu()?)?;
     let mut case: Option<(String, Case)> = None;
     for line in io::stdin().lines() {
         let line = line?;
@@ -44,17 +44,17 @@ pub(crate) fn serve(workers: usize) -> Result<()> {
 
 /// Something to measure.
 enum Case<'a> {
-    Work(Work),
-    Enqueue(Bare),
-    Execute(Bare),
-    Compile(&'a Kernels, Compiled),
+    Work(PreparedLaunch),
+    Enqueue(DriverLauncher),
+    Execute(DriverLauncher),
+    Compile(&'a BenchKernels, Compiled),
 }
 
 impl Case<'_> {
-    fn prepare<'a>(kernels: &'a Kernels, name: &str) -> Result<Case<'a>> {
+    fn prepare<'a>(kernels: &'a BenchKernels, name: &str) -> Result<Case<'a>> {
         Ok(match name {
-            "launch_enqueue" => Case::Enqueue(Bare::new(kernels.device())?),
-            "launch_executed" => Case::Execute(Bare::new(kernels.device())?),
+            "launch_enqueue" => Case::Enqueue(DriverLauncher::new(kernels.device())?),
+            "launch_executed" => Case::Execute(DriverLauncher::new(kernels.device())?),
             "compile" => Case::Compile(kernels, Compiled::Sum),
             "compile_unrolled" => Case::Compile(kernels, Compiled::Matmul),
             _ => Case::Work(kernels.prepare(name)?),
@@ -79,7 +79,7 @@ impl Case<'_> {
 
 /// The time of that many launches, taken from many more that are made in one go; with the waiting
 /// for them, or without.
-fn of_many(bare: &Bare, launches: u32, waiting: bool) -> Result<Duration> {
+fn of_many(bare: &DriverLauncher, launches: u32, waiting: bool) -> Result<Duration> {
     let start = Instant::now();
     (0..ENQUEUED).try_for_each(|_| bare.launch())?;
     let enqueued = start.elapsed();

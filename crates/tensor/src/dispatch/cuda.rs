@@ -115,7 +115,7 @@ impl Kernel {
 }
 
 /// The module on the device, loaded at the first use of one of its kernels and kept.
-fn module(device: Device, embedded: &'static kernels::Module) -> Result<Module> {
+fn module(device: Device, embedded: &'static kernels::KernelModule) -> Result<Module> {
     static LOADED: Mutex<Vec<(Device, &'static str, Module)>> = Mutex::new(Vec::new());
     let mut loaded = LOADED.lock().unwrap_or_else(PoisonError::into_inner);
     let known = loaded.iter().find(|(d, name, _)| *d == device && *name == embedded.name);

@@ -2,6 +2,7 @@
 
 mod by_hand;
 mod census;
+mod entry;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -9,36 +10,29 @@ use anyhow::{Context, Result};
 use gpu_runtime::Device;
 
 use self::census::Census;
-use crate::cases::{Cases, End};
+pub(crate) use self::entry::CallEntry;
+use crate::cases::{CaseEnd, Cases};
 use crate::draw::{Draw, Rng};
-use crate::faults::{self, Fault, Kind};
-
-/// Something to call with arguments that are drawn.
-pub(crate) struct Entry {
-    /// The functions that it tries.
-    pub(crate) names: &'static [&'static str],
-    /// Draws and calls; nothing if there is nothing to call it with.
-    pub(crate) run: fn(&mut Draw) -> Option<()>,
-}
+use crate::faults::{self, CaseFault, CaseFaultKind};
 
 /// Those whose arguments are known by their types.
 #[allow(clippy::let_unit_value, clippy::unit_arg, reason = "some functions return nothing")]
-const GENERATED: &[Entry] = include!(concat!(env!("OUT_DIR"), "/entries.rs"));
+const GENERATED: &[CallEntry] = include!(concat!(env!("OUT_DIR"), "/entries.rs"));
 
-pub(crate) struct Calls {
+pub(crate) struct RandomCalls {
     seed: u64,
     tells: bool,
-    entries: Vec<&'static Entry>,
+    entries: Vec<&'static CallEntry>,
     before: Census,
 }
 
-impl Calls {
+impl RandomCalls {
     /// All calls that there are, in a process that has made none.
-    pub(crate) fn new(seed: u64, tells: bool) -> Result<Calls> {
+    pub(crate) fn new(seed: u64, tells: bool) -> Result<RandomCalls> {
         let entries: Vec<_> = GENERATED.iter().chain(by_hand::all()).collect();
         use_allocators().context("the allocators do not work at the start")?;
         let before = Census::take().context("the devices do not work at the start")?;
-        Ok(Calls { seed, tells, entries, before })
+        Ok(RandomCalls { seed, tells, entries, before })
     }
 }
 
@@ -52,8 +46,8 @@ fn use_allocators() -> gpu_alloc::Result<()> {
     gpu_alloc::empty_cache()
 }
 
-impl Cases for Calls {
-    fn run(&mut self, case: u64, tell: &mut dyn FnMut(Fault)) -> Result<End> {
+impl Cases for RandomCalls {
+    fn run(&mut self, case: u64, tell: &mut dyn FnMut(CaseFault)) -> Result<CaseEnd> {
         let mut rng = Rng::new(self.seed, case);
         let entry = self.entries[rng.below(self.entries.len())];
         let name = entry.names.join(", ");
@@ -67,19 +61,19 @@ impl Cases for Calls {
         }));
         let restored = catch_unwind(AssertUnwindSafe(census::restore));
         let mut fault =
-            |kind, text: String| tell(Fault { kind, case, text: format!("{name}: {text}") });
+            |kind, text: String| tell(CaseFault { kind, case, text: format!("{name}: {text}") });
         let panics = faults::take_panics();
         for panic in &panics {
-            fault(Kind::Panic, panic.clone());
+            fault(CaseFaultKind::Panic, panic.clone());
         }
         if panics.is_empty() && (called.is_err() || restored.is_err()) {
-            fault(Kind::Panic, "a panic that no hook was told of".to_owned());
+            fault(CaseFaultKind::Panic, "a panic that no hook was told of".to_owned());
         }
-        let Some(after) = Census::settled(&self.before) else { return Ok(End::Spoilt) };
+        let Some(after) = Census::settled(&self.before) else { return Ok(CaseEnd::Spoilt) };
         if after != self.before {
-            fault(Kind::Leak, format!("{:?} before, {after:?} after", self.before));
+            fault(CaseFaultKind::Leak, format!("{:?} before, {after:?} after", self.before));
             self.before = after;
         }
-        Ok(End::Clean)
+        Ok(CaseEnd::Clean)
     }
 }

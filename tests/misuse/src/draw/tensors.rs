@@ -9,16 +9,16 @@ use super::Draw;
 const DTYPES: [DType; 6] = [DType::F16, DType::F32, DType::F64, DType::I64, DType::U8, DType::Bool];
 
 /// A tensor or a number, owned.
-pub(crate) enum Operand {
+pub(crate) enum OwnedOperand {
     Tensor(Tensor),
     Number(Scalar),
 }
 
-impl Operand {
+impl OwnedOperand {
     pub(crate) fn get(&self) -> tensor::Operand<'_> {
         match self {
-            Operand::Tensor(tensor) => tensor.into(),
-            Operand::Number(number) => (*number).into(),
+            OwnedOperand::Tensor(tensor) => tensor.into(),
+            OwnedOperand::Number(number) => (*number).into(),
         }
     }
 }
@@ -94,11 +94,11 @@ impl Draw {
         tensor::generator(self.device()?).ok()
     }
 
-    pub(crate) fn operand(&mut self) -> Option<Operand> {
+    pub(crate) fn operand(&mut self) -> Option<OwnedOperand> {
         Some(if self.rng.one_in(4) {
-            Operand::Number(self.scalar()?)
+            OwnedOperand::Number(self.scalar()?)
         } else {
-            Operand::Tensor(self.tensor()?)
+            OwnedOperand::Tensor(self.tensor()?)
         })
     }
 

@@ -16,29 +16,29 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use anyhow::Result;
 use cuda_sim::control::{Schedule, set_schedule};
 
-use self::program::Program;
-use crate::cases::{Cases, End};
+use self::program::ThreadedProgram;
+use crate::cases::{CaseEnd, Cases};
 use crate::draw::Rng;
-use crate::faults::{self, Fault, Kind};
+use crate::faults::{self, CaseFault, CaseFaultKind};
 
 /// Random programs, each under an order of the devices' work of its own.
-pub(crate) struct Programs {
+pub(crate) struct RandomPrograms {
     seed: u64,
     tells: bool,
 }
 
-impl Programs {
-    pub(crate) fn new(seed: u64, tells: bool) -> Result<Programs> {
+impl RandomPrograms {
+    pub(crate) fn new(seed: u64, tells: bool) -> Result<RandomPrograms> {
         // The devices are made before anybody asks for an order of their work.
         gpu_runtime::Device::get(0)?.synchronize()?;
-        Ok(Programs { seed, tells })
+        Ok(RandomPrograms { seed, tells })
     }
 }
 
-impl Cases for Programs {
-    fn run(&mut self, case: u64, tell: &mut dyn FnMut(Fault)) -> Result<End> {
+impl Cases for RandomPrograms {
+    fn run(&mut self, case: u64, tell: &mut dyn FnMut(CaseFault)) -> Result<CaseEnd> {
         let mut rng = Rng::new(self.seed, case);
-        let program = Program::draw(&mut rng);
+        let program = ThreadedProgram::draw(&mut rng);
         if self.tells {
             println!("{case}: {program}");
         }
@@ -51,16 +51,16 @@ impl Cases for Programs {
         let outcome = catch_unwind(AssertUnwindSafe(|| run::run(&program)));
         set_schedule(&Schedule::Fast)?;
         let mut fault = |kind, text: String| {
-            tell(Fault { kind, case, text: format!("{text} under {schedule}: {program}") });
+            tell(CaseFault { kind, case, text: format!("{text} under {schedule}: {program}") });
         };
         let panics = faults::take_panics();
         if !panics.is_empty() || outcome.is_err() {
-            fault(Kind::Panic, panics.join("; "));
-            return Ok(End::Spoilt);
+            fault(CaseFaultKind::Panic, panics.join("; "));
+            return Ok(CaseEnd::Spoilt);
         }
         if let Ok(Err(wrong)) = outcome.map(|outcome| serial::check(&program, outcome?)) {
-            fault(Kind::Wrong, wrong.to_string());
+            fault(CaseFaultKind::Wrong, wrong.to_string());
         }
-        Ok(End::Clean)
+        Ok(CaseEnd::Clean)
     }
 }

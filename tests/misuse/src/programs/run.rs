@@ -8,23 +8,23 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 use tensor::cuda::{self, Stream};
 use tensor::{Blocking, DType, Device, Error, Result, Tensor};
 
-use super::program::Program;
-use super::serial::{BEGINNING, Outcome, Outcomes, Wrong};
-use super::steps::{Act, Nuisance, Slot, Step};
+use super::program::ThreadedProgram;
+use super::serial::{ActOutcome, BEGINNING, Outcomes, WrongOutcome};
+use super::steps::{Nuisance, ProgramStep, SharedAct, SharedSlot};
 
 /// Threads that have nothing to do with Sluice.
 static POOL: LazyLock<Option<ThreadPool>> =
     LazyLock::new(|| ThreadPoolBuilder::new().num_threads(2).build().ok());
 
 /// What the threads share.
-struct Shared {
+struct SharedTensors {
     tensors: [Tensor; 4],
     leaf: Tensor,
 }
 
-pub(crate) fn run(program: &Program) -> std::result::Result<Outcomes, Wrong> {
-    let failed = |error: Error| Wrong::Failed(error.to_string());
-    let shared = Arc::new(Shared::new(program.elements).map_err(failed)?);
+pub(crate) fn run(program: &ThreadedProgram) -> std::result::Result<Outcomes, WrongOutcome> {
+    let failed = |error: Error| WrongOutcome::Failed(error.to_string());
+    let shared = Arc::new(SharedTensors::new(program.elements).map_err(failed)?);
     let begin = Arc::new(Barrier::new(program.threads.len()));
     let threads: Vec<_> = program
         .threads
@@ -40,43 +40,43 @@ pub(crate) fn run(program: &Program) -> std::result::Result<Outcomes, Wrong> {
     // All are waited for, also when one has panicked: the hook has noted it.
     let ended: Vec<_> = threads.into_iter().map(thread::JoinHandle::join).collect();
     let acts = ended.into_iter().collect::<thread::Result<_>>();
-    let acts = acts.map_err(|_| Wrong::Failed("a thread panicked".into()))?;
+    let acts = acts.map_err(|_| WrongOutcome::Failed("a thread panicked".into()))?;
     Ok(Outcomes { acts, last: shared.last()? })
 }
 
-impl Shared {
-    fn new(elements: usize) -> Result<Shared> {
-        let full = |slot: Slot, device| {
+impl SharedTensors {
+    fn new(elements: usize) -> Result<SharedTensors> {
+        let full = |slot: SharedSlot, device| {
             Tensor::full([elements], BEGINNING[slot as usize], (DType::I64, device))
         };
         let tensors = [
-            full(Slot::Host, Device::Cpu)?,
-            full(Slot::Pinned, Device::Cpu)?.pin_memory()?,
-            full(Slot::First, Device::cuda_at(0))?,
-            full(Slot::Second, Device::cuda_at(1))?,
+            full(SharedSlot::Host, Device::Cpu)?,
+            full(SharedSlot::Pinned, Device::Cpu)?.pin_memory()?,
+            full(SharedSlot::First, Device::cuda_at(0))?,
+            full(SharedSlot::Second, Device::cuda_at(1))?,
         ];
         let leaf = Tensor::ones([elements.min(64)], Device::cuda_at(0))?.requires_grad_(true)?;
-        Ok(Shared { tensors, leaf })
+        Ok(SharedTensors { tensors, leaf })
     }
 
-    fn tensor(&self, slot: Slot) -> &Tensor {
+    fn tensor(&self, slot: SharedSlot) -> &Tensor {
         &self.tensors[slot as usize]
     }
 
     /// What the slots hold.
-    fn last(&self) -> std::result::Result<[i64; Slot::COUNT], Wrong> {
+    fn last(&self) -> std::result::Result<[i64; SharedSlot::COUNT], WrongOutcome> {
         let mut last = BEGINNING;
-        for slot in Slot::TENSORS {
+        for slot in SharedSlot::TENSORS {
             last[slot as usize] = match seen(self.tensor(slot).to_vec::<i64>()) {
-                Outcome::Saw(value) => value,
-                outcome => return Err(Wrong::Torn(format!("in the end {outcome:?}"))),
+                ActOutcome::Saw(value) => value,
+                outcome => return Err(WrongOutcome::Torn(format!("in the end {outcome:?}"))),
             };
         }
         if let Some(gradient) = self.leaf.grad() {
             let whole = gradient.to(DType::I64).and_then(|gradient| gradient.to_vec::<i64>());
-            last[Slot::Gradient as usize] = match seen(whole) {
-                Outcome::Saw(value) => value,
-                outcome => return Err(Wrong::Torn(format!("the gradient {outcome:?}"))),
+            last[SharedSlot::Gradient as usize] = match seen(whole) {
+                ActOutcome::Saw(value) => value,
+                outcome => return Err(WrongOutcome::Torn(format!("the gradient {outcome:?}"))),
             };
         }
         Ok(last)
@@ -84,33 +84,33 @@ impl Shared {
 }
 
 /// Does the steps of one thread.
-fn perform(steps: &[Step], shared: &Shared) -> Vec<Outcome> {
+fn perform(steps: &[ProgramStep], shared: &SharedTensors) -> Vec<ActOutcome> {
     let mut outcomes = Vec::new();
     let mut held = Vec::new();
     let mut streams = Vec::new();
     for step in steps {
         match *step {
-            Step::Act { act: Act::Hold { slot }, .. } => {
+            ProgramStep::Act { act: SharedAct::Hold { slot }, .. } => {
                 let guard = shared.tensor(slot).read::<i64>();
                 match guard {
                     Ok(guard) => {
                         outcomes.push(seen(Ok(guard.to_vec())));
                         held.push((outcomes.len() - 1, guard));
                     }
-                    Err(error) => outcomes.push(Outcome::Refused(error.to_string())),
+                    Err(error) => outcomes.push(ActOutcome::Refused(error.to_string())),
                 }
             }
-            Step::Act { act, in_pool: false } => outcomes.push(done(act, shared)),
-            Step::Act { act, in_pool: true } => outcomes.push(match &*POOL {
+            ProgramStep::Act { act, in_pool: false } => outcomes.push(done(act, shared)),
+            ProgramStep::Act { act, in_pool: true } => outcomes.push(match &*POOL {
                 Some(pool) => pool.install(|| done(act, shared)),
                 None => done(act, shared),
             }),
-            Step::Nuisance(Nuisance::LetGo) => let_go(&mut held, &mut outcomes),
-            Step::Nuisance(Nuisance::OwnStream) => {
+            ProgramStep::Nuisance(Nuisance::LetGo) => let_go(&mut held, &mut outcomes),
+            ProgramStep::Nuisance(Nuisance::OwnStream) => {
                 let stream = Stream::new(Device::cuda_at(streams.len() % 2));
                 streams.extend(stream.and_then(|stream| stream.enter()));
             }
-            Step::Nuisance(nuisance) => drop(get_in_the_way(nuisance)),
+            ProgramStep::Nuisance(nuisance) => drop(get_in_the_way(nuisance)),
         }
     }
     let_go(&mut held, &mut outcomes);
@@ -118,35 +118,37 @@ fn perform(steps: &[Step], shared: &Shared) -> Vec<Outcome> {
     outcomes
 }
 
-type Held = (usize, tensor::ReadGuard<i64>);
+type HeldGuard = (usize, tensor::ReadGuard<i64>);
 
 /// Looks through guards once more, and drops them.
-fn let_go(held: &mut Vec<Held>, outcomes: &mut [Outcome]) {
+fn let_go(held: &mut Vec<HeldGuard>, outcomes: &mut [ActOutcome]) {
     for (position, guard) in held.drain(..) {
         let now = seen(Ok(guard.to_vec()));
         if now != outcomes[position] {
             let text = format!("a guard showed {:?}, then {now:?}", outcomes[position]);
-            outcomes[position] = Outcome::Torn(text);
+            outcomes[position] = ActOutcome::Torn(text);
         }
     }
 }
 
-fn done(act: Act, shared: &Shared) -> Outcome {
+fn done(act: SharedAct, shared: &SharedTensors) -> ActOutcome {
     let result = match act {
-        Act::Add { slot, by } => shared.tensor(slot).add_(by).map(drop),
-        Act::Multiply { slot, by } => shared.tensor(slot).mul_(by).map(drop),
-        Act::Copy { to, from, waits } => {
+        SharedAct::Add { slot, by } => shared.tensor(slot).add_(by).map(drop),
+        SharedAct::Multiply { slot, by } => shared.tensor(slot).mul_(by).map(drop),
+        SharedAct::Copy { to, from, waits } => {
             let blocking = if waits { Blocking::Yes } else { Blocking::No };
             shared.tensor(to).copy_with(shared.tensor(from), blocking).map(drop)
         }
-        Act::AddFrom { to, from } => shared.tensor(to).add_(shared.tensor(from)).map(drop),
-        Act::Read { slot } | Act::Hold { slot } => return seen(shared.tensor(slot).to_vec()),
-        Act::Launch { slot, by } => launch(shared.tensor(slot), by),
-        Act::Backward { by } => {
+        SharedAct::AddFrom { to, from } => shared.tensor(to).add_(shared.tensor(from)).map(drop),
+        SharedAct::Read { slot } | SharedAct::Hold { slot } => {
+            return seen(shared.tensor(slot).to_vec());
+        }
+        SharedAct::Launch { slot, by } => launch(shared.tensor(slot), by),
+        SharedAct::Backward { by } => {
             shared.leaf.mul(by).and_then(|y| y.sum()).and_then(|y| y.backward())
         }
     };
-    result.map_or_else(|error| Outcome::Refused(error.to_string()), |()| Outcome::Done)
+    result.map_or_else(|error| ActOutcome::Refused(error.to_string()), |()| ActOutcome::Done)
 }
 
 /// Captures an addition and launches the graph once.
@@ -188,15 +190,15 @@ fn get_in_the_way(nuisance: Nuisance) -> Result<()> {
 }
 
 /// The value that all elements have.
-fn seen(elements: Result<Vec<i64>>) -> Outcome {
+fn seen(elements: Result<Vec<i64>>) -> ActOutcome {
     match elements {
-        Err(error) => Outcome::Refused(error.to_string()),
+        Err(error) => ActOutcome::Refused(error.to_string()),
         Ok(elements) => match elements.split_first() {
             Some((&first, others)) => match others.iter().find(|&&other| other != first) {
-                Some(other) => Outcome::Torn(format!("{first} beside {other}")),
-                None => Outcome::Saw(first),
+                Some(other) => ActOutcome::Torn(format!("{first} beside {other}")),
+                None => ActOutcome::Saw(first),
             },
-            None => Outcome::Torn("there are no elements".into()),
+            None => ActOutcome::Torn("there are no elements".into()),
         },
     }
 }

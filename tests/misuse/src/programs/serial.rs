@@ -2,12 +2,12 @@
 
 use std::fmt;
 
-use super::program::Program;
-use super::steps::{Act, Slot};
+use super::program::ThreadedProgram;
+use super::steps::{SharedAct, SharedSlot};
 
 /// What came of an act.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Outcome {
+pub(crate) enum ActOutcome {
     Done,
     /// An error, which must mean that nothing was done.
     Refused(String),
@@ -21,14 +21,14 @@ pub(crate) enum Outcome {
 #[derive(Debug)]
 pub(crate) struct Outcomes {
     /// Of each thread's acts, in order.
-    pub(crate) acts: Vec<Vec<Outcome>>,
+    pub(crate) acts: Vec<Vec<ActOutcome>>,
     /// What the slots held in the end.
-    pub(crate) last: [i64; Slot::COUNT],
+    pub(crate) last: [i64; SharedSlot::COUNT],
 }
 
 /// Why what came of a program is wrong.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Wrong {
+pub(crate) enum WrongOutcome {
     Torn(String),
     /// Nothing in the program gives a reason to refuse anything.
     Refused(String),
@@ -38,28 +38,28 @@ pub(crate) enum Wrong {
     Failed(String),
 }
 
-impl fmt::Display for Wrong {
+impl fmt::Display for WrongOutcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Wrong::Torn(what) => write!(f, "torn: {what}"),
-            Wrong::Refused(why) => write!(f, "refused without need: {why}"),
-            Wrong::NoOrder(outcomes) => write!(f, "no order gives {outcomes}"),
-            Wrong::Failed(why) => write!(f, "failed: {why}"),
+            WrongOutcome::Torn(what) => write!(f, "torn: {what}"),
+            WrongOutcome::Refused(why) => write!(f, "refused without need: {why}"),
+            WrongOutcome::NoOrder(outcomes) => write!(f, "no order gives {outcomes}"),
+            WrongOutcome::Failed(why) => write!(f, "failed: {why}"),
         }
     }
 }
 
 /// The slots before anything was done.
-pub(crate) const BEGINNING: [i64; Slot::COUNT] = [1, 2, 3, 4, 0];
+pub(crate) const BEGINNING: [i64; SharedSlot::COUNT] = [1, 2, 3, 4, 0];
 
 /// # Errors
 /// What is wrong.
-pub(crate) fn check(program: &Program, outcomes: Outcomes) -> Result<(), Wrong> {
+pub(crate) fn check(program: &ThreadedProgram, outcomes: Outcomes) -> Result<(), WrongOutcome> {
     for outcome in outcomes.acts.iter().flatten() {
         match outcome {
-            Outcome::Torn(what) => return Err(Wrong::Torn(what.clone())),
-            Outcome::Refused(why) if !program.may_refuse() => {
-                return Err(Wrong::Refused(why.clone()));
+            ActOutcome::Torn(what) => return Err(WrongOutcome::Torn(what.clone())),
+            ActOutcome::Refused(why) if !program.may_refuse() => {
+                return Err(WrongOutcome::Refused(why.clone()));
             }
             _ => {}
         }
@@ -67,15 +67,15 @@ pub(crate) fn check(program: &Program, outcomes: Outcomes) -> Result<(), Wrong> 
     let acts = program.acts();
     let mut next = vec![0; acts.len()];
     let found = is_reached(&acts, &outcomes, &mut next, BEGINNING);
-    if found { Ok(()) } else { Err(Wrong::NoOrder(format!("{outcomes:?}"))) }
+    if found { Ok(()) } else { Err(WrongOutcome::NoOrder(format!("{outcomes:?}"))) }
 }
 
 /// Whether the acts that are left can be put in an order that gives what was seen.
 fn is_reached(
-    acts: &[Vec<Act>],
+    acts: &[Vec<SharedAct>],
     outcomes: &Outcomes,
     next: &mut [usize],
-    slots: [i64; Slot::COUNT],
+    slots: [i64; SharedSlot::COUNT],
 ) -> bool {
     if next.iter().zip(acts).all(|(&next, acts)| next == acts.len()) {
         return slots == outcomes.last;
@@ -92,24 +92,28 @@ fn is_reached(
 }
 
 /// The slots after an act that had this outcome; nothing if it cannot have had it here.
-fn after(act: Act, outcome: &Outcome, mut slots: [i64; Slot::COUNT]) -> Option<[i64; Slot::COUNT]> {
-    if matches!(outcome, Outcome::Refused(_)) {
+fn after(
+    act: SharedAct,
+    outcome: &ActOutcome,
+    mut slots: [i64; SharedSlot::COUNT],
+) -> Option<[i64; SharedSlot::COUNT]> {
+    if matches!(outcome, ActOutcome::Refused(_)) {
         return Some(slots);
     }
     match act {
-        Act::Add { slot, by } | Act::Launch { slot, by } => {
+        SharedAct::Add { slot, by } | SharedAct::Launch { slot, by } => {
             slots[slot as usize] = slots[slot as usize].wrapping_add(by);
         }
-        Act::Multiply { slot, by } => {
+        SharedAct::Multiply { slot, by } => {
             slots[slot as usize] = slots[slot as usize].wrapping_mul(by);
         }
-        Act::Copy { to, from, .. } => slots[to as usize] = slots[from as usize],
-        Act::AddFrom { to, from } => {
+        SharedAct::Copy { to, from, .. } => slots[to as usize] = slots[from as usize],
+        SharedAct::AddFrom { to, from } => {
             slots[to as usize] = slots[to as usize].wrapping_add(slots[from as usize]);
         }
-        Act::Backward { by } => slots[Slot::Gradient as usize] += by,
-        Act::Read { slot } | Act::Hold { slot } => {
-            return (*outcome == Outcome::Saw(slots[slot as usize])).then_some(slots);
+        SharedAct::Backward { by } => slots[SharedSlot::Gradient as usize] += by,
+        SharedAct::Read { slot } | SharedAct::Hold { slot } => {
+            return (*outcome == ActOutcome::Saw(slots[slot as usize])).then_some(slots);
         }
     }
     Some(slots)
@@ -118,28 +122,29 @@ fn after(act: Act, outcome: &Outcome, mut slots: [i64; Slot::COUNT]) -> Option<[
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::programs::steps::Step;
+    use crate::programs::steps::ProgramStep;
 
-    fn program(threads: &[&[Act]]) -> Program {
-        let steps =
-            |acts: &&[Act]| acts.iter().map(|&act| Step::Act { act, in_pool: false }).collect();
-        Program { elements: 1, threads: threads.iter().map(steps).collect() }
+    fn program(threads: &[&[SharedAct]]) -> ThreadedProgram {
+        let steps = |acts: &&[SharedAct]| {
+            acts.iter().map(|&act| ProgramStep::Act { act, in_pool: false }).collect()
+        };
+        ThreadedProgram { elements: 1, threads: threads.iter().map(steps).collect() }
     }
 
-    const ADD: Act = Act::Add { slot: Slot::Host, by: 1 };
-    const DOUBLE: Act = Act::Multiply { slot: Slot::Host, by: 2 };
-    const READ: Act = Act::Read { slot: Slot::Host };
+    const ADD: SharedAct = SharedAct::Add { slot: SharedSlot::Host, by: 1 };
+    const DOUBLE: SharedAct = SharedAct::Multiply { slot: SharedSlot::Host, by: 2 };
+    const READ: SharedAct = SharedAct::Read { slot: SharedSlot::Host };
 
-    fn outcomes(acts: &[&[Outcome]], host: i64) -> Outcomes {
+    fn outcomes(acts: &[&[ActOutcome]], host: i64) -> Outcomes {
         let mut last = BEGINNING;
-        last[Slot::Host as usize] = host;
+        last[SharedSlot::Host as usize] = host;
         Outcomes { acts: acts.iter().map(|acts| acts.to_vec()).collect(), last }
     }
 
     #[test]
     fn any_order_of_two_threads_is_right_and_nothing_else() {
         let program = program(&[&[ADD], &[DOUBLE]]);
-        let done = [Outcome::Done];
+        let done = [ActOutcome::Done];
         for (host, is_right) in [(4, true), (3, true), (2, false), (1, false), (5, false)] {
             let checked = check(&program, outcomes(&[&done, &done], host));
             assert_eq!(checked.is_ok(), is_right, "{host}");
@@ -150,8 +155,8 @@ mod tests {
     fn a_thread_sees_what_it_did_before() {
         let program = program(&[&[ADD, READ], &[DOUBLE]]);
         let with = |seen, host| {
-            let own = [Outcome::Done, Outcome::Saw(seen)];
-            check(&program, outcomes(&[&own, &[Outcome::Done]], host))
+            let own = [ActOutcome::Done, ActOutcome::Saw(seen)];
+            check(&program, outcomes(&[&own, &[ActOutcome::Done]], host))
         };
         assert_eq!(with(2, 4), Ok(()));
         assert_eq!(with(4, 4), Ok(()));
@@ -160,12 +165,12 @@ mod tests {
 
     #[test]
     fn what_is_refused_was_not_done_and_needs_a_reason() {
-        let refused = [Outcome::Refused("a guard".into())];
+        let refused = [ActOutcome::Refused("a guard".into())];
         let plain = program(&[&[ADD]]);
-        assert!(matches!(check(&plain, outcomes(&[&refused], 1)), Err(Wrong::Refused(_))));
-        let hold = Act::Hold { slot: Slot::Host };
+        assert!(matches!(check(&plain, outcomes(&[&refused], 1)), Err(WrongOutcome::Refused(_))));
+        let hold = SharedAct::Hold { slot: SharedSlot::Host };
         let guarded = program(&[&[ADD], &[hold]]);
-        let saw = [Outcome::Saw(1)];
+        let saw = [ActOutcome::Saw(1)];
         assert_eq!(check(&guarded, outcomes(&[&refused, &saw], 1)), Ok(()));
         assert!(check(&guarded, outcomes(&[&refused, &saw], 2)).is_err());
     }

@@ -4,7 +4,7 @@ use std::fmt;
 
 /// A piece of state that threads share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Slot {
+pub(crate) enum SharedSlot {
     /// A tensor in memory that the operating system may move.
     Host,
     /// A tensor in page-locked memory.
@@ -17,30 +17,31 @@ pub(crate) enum Slot {
     Gradient,
 }
 
-impl Slot {
+impl SharedSlot {
     /// Those that are tensors.
-    pub(crate) const TENSORS: [Slot; 4] = [Slot::Host, Slot::Pinned, Slot::First, Slot::Second];
+    pub(crate) const TENSORS: [SharedSlot; 4] =
+        [SharedSlot::Host, SharedSlot::Pinned, SharedSlot::First, SharedSlot::Second];
     /// How many slots there are.
     pub(crate) const COUNT: usize = 5;
 }
 
 /// What touches shared state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Act {
+pub(crate) enum SharedAct {
     /// `slot += by`
-    Add { slot: Slot, by: i64 },
+    Add { slot: SharedSlot, by: i64 },
     /// `slot *= by`
-    Multiply { slot: Slot, by: i64 },
+    Multiply { slot: SharedSlot, by: i64 },
     /// `to = from`, waiting for it or not.
-    Copy { to: Slot, from: Slot, waits: bool },
+    Copy { to: SharedSlot, from: SharedSlot, waits: bool },
     /// `to += from`, which is refused on two devices.
-    AddFrom { to: Slot, from: Slot },
+    AddFrom { to: SharedSlot, from: SharedSlot },
     /// Looks at a slot.
-    Read { slot: Slot },
+    Read { slot: SharedSlot },
     /// Takes a guard of a slot, and looks through it; until the thread's next `LetGo`, or its end.
-    Hold { slot: Slot },
+    Hold { slot: SharedSlot },
     /// `slot += by`, by a graph that is captured first.
-    Launch { slot: Slot, by: i64 },
+    Launch { slot: SharedSlot, by: i64 },
     /// Gradients add up: `gradient += by`.
     Backward { by: i64 },
 }
@@ -65,21 +66,21 @@ pub(crate) enum Nuisance {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Step {
+pub(crate) enum ProgramStep {
     /// Something shared; `in_pool` within a thread pool that is not Sluice's.
     Act {
-        act: Act,
+        act: SharedAct,
         in_pool: bool,
     },
     Nuisance(Nuisance),
 }
 
-impl fmt::Display for Step {
+impl fmt::Display for ProgramStep {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Step::Act { act, in_pool: false } => write!(f, "{act:?}"),
-            Step::Act { act, in_pool: true } => write!(f, "in pool {act:?}"),
-            Step::Nuisance(nuisance) => write!(f, "{nuisance:?}"),
+            ProgramStep::Act { act, in_pool: false } => write!(f, "{act:?}"),
+            ProgramStep::Act { act, in_pool: true } => write!(f, "in pool {act:?}"),
+            ProgramStep::Nuisance(nuisance) => write!(f, "{nuisance:?}"),
         }
     }
 }

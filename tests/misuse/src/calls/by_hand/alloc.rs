@@ -8,10 +8,9 @@ use gpu_alloc::{
 };
 use tensor::Tensor;
 
-use super::entries;
-use crate::calls::Entry;
+use crate::calls::entry::{CallEntry, entries};
 
-pub(super) const ENTRIES: &[Entry] = entries! {
+pub(super) const ENTRIES: &[CallEntry] = entries! {
     "gpu_alloc::MemoryPool::enter", "gpu_alloc::with_memory_pool", "gpu_alloc::MemoryPool::serve" => |d| {
         let (pool, stream) = (MemoryPool::new(), d.stream()?);
         let inside = pool.enter().ok()?;

@@ -2,10 +2,9 @@
 
 use gpu_runtime::{DeviceBuffer, PinnedBuffer};
 
-use super::entries;
-use crate::calls::Entry;
+use crate::calls::entry::{CallEntry, entries};
 
-pub(super) const ENTRIES: &[Entry] = entries! {
+pub(super) const ENTRIES: &[CallEntry] = entries! {
     "gpu_runtime::DeviceBuffer::new", "gpu_runtime::DeviceBuffer::zeroed" => |d| {
         drop(DeviceBuffer::<u32>::new(d.cuda()?, d.size()?));
         drop(DeviceBuffer::<[u8; 3]>::zeroed(&d.stream()?, d.size()?));

@@ -3,11 +3,10 @@
 use gpu_runtime::{Capture, Error, Graph, GraphExec};
 use tensor::Tensor;
 
-use super::entries;
-use crate::calls::Entry;
+use crate::calls::entry::{CallEntry, entries};
 use crate::draw::Draw;
 
-pub(super) const ENTRIES: &[Entry] = entries! {
+pub(super) const ENTRIES: &[CallEntry] = entries! {
     "gpu_runtime::Stream::begin_capture", "gpu_runtime::Capture::of",
     "gpu_runtime::CaptureGuard::end" => |d| {
         let stream = d.stream()?;

@@ -9,19 +9,11 @@ mod policies;
 mod runtime;
 mod tensors;
 
-use super::Entry;
+use super::entry::CallEntry;
 
 /// All of them.
-pub(super) fn all() -> impl Iterator<Item = &'static Entry> {
+pub(super) fn all() -> impl Iterator<Item = &'static CallEntry> {
     let floors =
         [tensors::ENTRIES, nets::ENTRIES, alloc::ENTRIES, policies::ENTRIES, runtime::ENTRIES];
     floors.into_iter().chain([copies::ENTRIES, graphs::ENTRIES]).flatten()
 }
-
-/// Entries of the functions named, each with what calls them.
-macro_rules! entries {
-    ($($($name:literal),+ => $run:expr;)*) => {
-        &[$(crate::calls::Entry { names: &[$($name),+], run: $run }),*]
-    };
-}
-pub(super) use entries;

@@ -8,11 +8,10 @@ use parallel::{
 };
 use tensor::Tensor;
 
-use super::entries;
-use crate::calls::Entry;
+use crate::calls::entry::{CallEntry, entries};
 use crate::draw::Draw;
 
-pub(super) const ENTRIES: &[Entry] = entries! {
+pub(super) const ENTRIES: &[CallEntry] = entries! {
     "nn::Module::forward", "nn::Module::set_training", "nn::Module::to" => |d| {
         let mut model = d.model()?;
         model.set_training(d.flag()?);

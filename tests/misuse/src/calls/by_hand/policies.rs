@@ -7,11 +7,10 @@ use gpu_alloc::policy::{
     StreamCaches, StreamName, Suballocated, Suballocator,
 };
 
-use super::entries;
-use crate::calls::Entry;
+use crate::calls::entry::{CallEntry, entries};
 use crate::draw::Draw;
 
-pub(super) const ENTRIES: &[Entry] = entries! {
+pub(super) const ENTRIES: &[CallEntry] = entries! {
     "gpu_alloc::policy::MemorySource::allocate", "gpu_alloc::policy::MemorySource::could_hold",
     "gpu_alloc::policy::MemorySource::release", "gpu_alloc::DeviceSource::new" => |d| {
         let mut source = DeviceSource::new(d.cuda()?);

@@ -9,11 +9,10 @@ use gpu_runtime::{
     ordered_between, ordered_on_host,
 };
 
-use super::entries;
-use crate::calls::Entry;
+use crate::calls::entry::{CallEntry, entries};
 use crate::draw::small_work;
 
-pub(super) const ENTRIES: &[Entry] = entries! {
+pub(super) const ENTRIES: &[CallEntry] = entries! {
     "gpu_runtime::AddressRange::map", "gpu_runtime::AddressRange::set_access",
     "gpu_runtime::AddressRange::unmap", "gpu_runtime::VirtualMemory::create",
     "gpu_runtime::VirtualMemory::reserve" => |d| {

@@ -2,11 +2,10 @@
 
 use tensor::{Backward, Element, NoGradGuard, Tensor};
 
-use super::entries;
-use crate::calls::Entry;
+use crate::calls::entry::{CallEntry, entries};
 use crate::draw::Draw;
 
-pub(super) const ENTRIES: &[Entry] = entries! {
+pub(super) const ENTRIES: &[CallEntry] = entries! {
     "tensor::Tensor::item" => |d| each_type!(d, item);
     "tensor::Tensor::to_vec" => |d| each_type!(d, to_vec);
     "tensor::Tensor::read" => |d| each_type!(d, read);

@@ -3,24 +3,24 @@
 use std::fmt;
 
 /// Displayed as a name, the lines of its state beside it, and a line that says what to do.
-pub(super) struct Entry {
+pub(super) struct Diagnosis {
     name: String,
     state: String,
     advice: Option<String>,
 }
 
-impl Entry {
-    pub(super) fn new(name: impl Into<String>, state: impl Into<String>) -> Entry {
-        Entry { name: name.into(), state: state.into(), advice: None }
+impl Diagnosis {
+    pub(super) fn new(name: impl Into<String>, state: impl Into<String>) -> Diagnosis {
+        Diagnosis { name: name.into(), state: state.into(), advice: None }
     }
 
     /// What to do about it.
-    pub(super) fn advice(self, advice: impl Into<String>) -> Entry {
-        Entry { advice: Some(advice.into()), ..self }
+    pub(super) fn advice(self, advice: impl Into<String>) -> Diagnosis {
+        Diagnosis { advice: Some(advice.into()), ..self }
     }
 }
 
-impl fmt::Display for Entry {
+impl fmt::Display for Diagnosis {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut name = self.name.as_str();
         for line in self.state.lines() {
@@ -40,7 +40,7 @@ mod tests {
 
     #[test]
     fn lines_stand_beside_the_name() {
-        let entry = Entry::new("nvcc", "not here\ntried a, b").advice("install it");
+        let entry = Diagnosis::new("nvcc", "not here\ntried a, b").advice("install it");
         let expected = [("nvcc", "not here"), ("", "tried a, b"), ("", "-> install it")]
             .map(|(name, line)| format!("  {name:<28}{line}\n"));
         assert_eq!(entry.to_string(), expected.concat());
