@@ -28,6 +28,7 @@
 //! - `queue`: streams, events and the workers that run what is enqueued.
 //! - `time`: virtual time, which says what all that would take on other hardware.
 //! - `check`: checked mode.
+//!
 //! The crate `ptx-jit` translates kernels and runs their blocks, over the memory that `device` has.
 
 mod api;

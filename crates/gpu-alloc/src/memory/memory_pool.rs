@@ -190,7 +190,7 @@ impl MemoryPool {
         *self.purpose.get_or_init(|| purpose) == purpose
     }
 
-    /// Its name in [`Segment::pool`](crate::policy::Segment::pool).
+    /// Its name in [`SegmentSnapshot::pool`](crate::policy::SegmentSnapshot::pool).
     pub fn id(&self) -> PoolId {
         self.id
     }

@@ -24,7 +24,7 @@ pub struct GlobalVariable {
 pub struct Relocation {
     /// Bytes from the start of the variable that holds the address.
     pub offset: usize,
-    /// The index in [`Program::globals`] of the variable pointed to.
+    /// The index in [`Program::globals`](crate::Program::globals) of the variable pointed to.
     pub target: usize,
     /// Added to the address.
     pub addend: i64,

@@ -6,7 +6,7 @@
 //! lets such code go no further: it goes back to where it was called, and the access is never made.
 //! No page is opened for it, so it reaches nothing, and the next one is noticed as well.
 //!
-//! All other faults go to who handled them before ([`handler`]).
+//! All other faults go to who handled them before (`handler`).
 
 mod handler;
 mod landing;

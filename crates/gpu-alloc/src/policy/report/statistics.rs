@@ -57,7 +57,7 @@ pub struct MemoryStats {
     /// Their sizes: what the driver counts as used by this process.
     pub reserved_bytes: PoolStatistics,
     /// Free blocks in segments that are partly in use, hence cannot be released. As PyTorch's, it
-    /// leaves out memory that is mapped page by page, and so is 0 with [`Stitched`](super::Stitched);
+    /// leaves out memory that is mapped page by page, and so is 0 with [`Stitched`](crate::policy::Stitched);
     /// [`memory_summary`](crate::memory_summary) says what cannot go back with any policy.
     pub inactive_split: PoolStatistics,
     /// Their sizes.
@@ -74,14 +74,14 @@ pub struct MemoryStats {
     pub num_ooms: u64,
     /// The number of those that were refused without asking the driver, nor trying anything else: with
     /// PyTorch's policies what would have exceeded the memory limit, by their option
-    /// `throw_on_cudamalloc_oom`; with [`Stitched`](super::Stitched) what there can never be enough for
+    /// `throw_on_cudamalloc_oom`; with [`Stitched`](crate::policy::Stitched) what there can never be enough for
     /// besides what is held.
     pub num_oom_rejections: u64,
     /// The number of times that the host waited for streams so that freed memory could be reused or
     /// released. Whoever runs the policy counts it, as the policy itself waits for nothing.
     pub num_sync_all_streams: u64,
     /// The number of pieces of memory that were taken from the driver: segments; with
-    /// [`Stitched`](super::Stitched) pieces of some pages, also those that a refused request was given
+    /// [`Stitched`](crate::policy::Stitched) pieces of some pages, also those that a refused request was given
     /// for a while.
     pub num_device_alloc: u64,
     /// The number of them that were given back.

@@ -75,7 +75,7 @@ use super::{Block, MemoryStats, StreamName};
 /// move between streams only where a stream would have to be given new ones otherwise.
 ///
 /// # Pools
-/// They keep memory apart ([`StreamAndPool::pool`]). That of graphs does not move, serves nobody
+/// They keep memory apart ([`StreamAndPool::pool`](crate::policy::StreamAndPool::pool)). That of graphs does not move, serves nobody
 /// else, is not given back before [`end_pool`](super::Policy::end_pool), and is handed out again only
 /// when no other stream uses it any more, as captured work cannot wait for work that runs. That of a
 /// part of a program moves within its pool, and goes back to the source as all other does. Once the
