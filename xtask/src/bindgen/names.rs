@@ -34,13 +34,7 @@ macro_rules! for_each_refused_function {
         $($callback)::+! {
 ";
 const FOOTER: &str = "        }\n    };\n}\n";
-const REFUSED_FOOTER: &str = "\
-        }
-    };
-}
-
-pub(super) use for_each_refused_function;
-";
+const REFUSED_FOOTER: &str = "        }\n    };\n}\n\npub(super) use for_each_refused_function;\n";
 
 /// The names of the driver's functions.
 pub(super) struct FunctionNames {
