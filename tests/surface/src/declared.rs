@@ -9,11 +9,12 @@ use syn::{
 
 use crate::function::{FunctionArgument, PublicFunction, Receiver};
 use crate::modules::{CrateModule, is_hidden};
-use crate::names::{ItemPlace, resolve};
+use crate::scope::{ItemPlace, ModuleScopes};
 use crate::text::text;
 
 pub(crate) fn functions(
     modules: &[CrateModule],
+    scopes: &ModuleScopes,
     names: &BTreeMap<ItemPlace, String>,
 ) -> Vec<PublicFunction> {
     let mut functions = Vec::new();
@@ -26,7 +27,7 @@ pub(crate) fn functions(
                     }
                 }
                 Item::Impl(item) if item.trait_.is_none() => {
-                    if let Some(owner) = owner(modules, names, index, item) {
+                    if let Some(owner) = owner(scopes, names, index, item) {
                         functions.extend(methods(module, &owner, item));
                     }
                 }
@@ -49,14 +50,14 @@ struct ImplOwner {
 }
 
 fn owner(
-    modules: &[CrateModule],
+    scopes: &ModuleScopes,
     names: &BTreeMap<ItemPlace, String>,
     module: usize,
     item: &ItemImpl,
 ) -> Option<ImplOwner> {
     let Type::Path(own) = &*item.self_ty else { return None };
     let name = own.path.segments.last()?.ident.to_string();
-    let path = names.get(&resolve(modules, module, &name)?)?.clone();
+    let path = names.get(&scopes.declaration(module, &[name])?)?.clone();
     Some(ImplOwner { path, is_generic: settles_more(&item.generics) })
 }
 

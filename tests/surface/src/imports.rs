@@ -7,9 +7,8 @@ use quote::ToTokens;
 use syn::{Item, Visibility};
 
 use crate::modules::CrateModule;
-use crate::names::imported;
 use crate::paths::{paths, words};
-use crate::scope::ModuleScopes;
+use crate::scope::{ModuleScopes, imported};
 
 /// That one file of a crate uses what another one declares.
 #[derive(Debug, Clone, PartialEq, Eq)]

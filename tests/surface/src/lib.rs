@@ -1,10 +1,11 @@
 //! What the sources of a crate say: its public functions, which of its files import which, and the
 //! names of its types.
 //!
-//! [`functions`] has what a program can call. `tests/misuse` makes an entry of each function whose arguments it can draw, and `cargo xtask
-//! tidy` finds those that are tried nowhere. Both read the sources here, since what rustdoc writes
-//! for programs needs a nightly toolchain. [`imports`], [`type_names`] and [`variables`] are
-//! for the rules of `cargo xtask tidy` about layers, names and the environment.
+//! [`functions`] has what a program can call. `tests/misuse` makes an entry of each function whose
+//! arguments it can draw, and `cargo xtask tidy` finds those that are tried nowhere. Both read the
+//! sources here, since what rustdoc writes for programs needs a nightly toolchain. [`imports`],
+//! [`type_names`] and [`variables`] are for the rules of `cargo xtask tidy` about layers, names and
+//! the environment.
 //!
 //! What macros make is not seen, nor are implementations of traits; the methods that a public trait
 //! declares are.
@@ -12,9 +13,9 @@
 
 // Layers, the top one first; a module imports only from lines below its own.
 //
-//   declared, entry, imports, types
+//   declared, entry, imports, names, types
 //   function, scope
-//   environment, names
+//   environment
 //   modules, paths
 //   text
 mod declared;
@@ -33,6 +34,8 @@ use std::collections::BTreeSet;
 
 use proc_macro2::{LexError, TokenStream};
 
+use self::scope::ModuleScopes;
+
 pub use function::{FunctionArgument, PublicFunction, Receiver};
 pub use imports::Import;
 pub use modules::UnreadableSource;
@@ -49,8 +52,9 @@ pub fn functions(
     read: &dyn Fn(&str) -> Option<String>,
 ) -> Result<Vec<PublicFunction>, UnreadableSource> {
     let modules = modules::load(root, read, modules::is_hidden)?;
-    let names = names::public(name, &modules);
-    let mut functions = declared::functions(&modules, &names);
+    let scopes = ModuleScopes::new(&modules);
+    let names = names::public(name, &modules, &scopes);
+    let mut functions = declared::functions(&modules, &scopes, &names);
     functions.sort_by(|a, b| a.path.cmp(&b.path));
     functions.dedup_by(|a, b| a.path == b.path);
     Ok(functions)

@@ -2,10 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use syn::{Attribute, Item};
+use syn::{Attribute, Item, UseTree};
 
 use crate::modules::CrateModule;
-use crate::names::{ItemPlace, imported};
+
+/// A module and the name of an item in it.
+pub(crate) type ItemPlace = (usize, String);
 
 /// The names of all modules of a crate.
 pub(crate) struct ModuleScopes(Vec<ModuleScope>);
@@ -14,6 +16,7 @@ pub(crate) struct ModuleScopes(Vec<ModuleScope>);
 #[derive(Default)]
 struct ModuleScope {
     parent: Option<usize>,
+    name: String,
     children: BTreeMap<String, usize>,
     declared: BTreeSet<String>,
     /// The path behind each name that a `use` brings in.
@@ -44,22 +47,48 @@ impl ModuleScopes {
     ///
     /// What follows after an item, as a variant after its enum, is left aside.
     pub(crate) fn declaration(&self, from: usize, path: &[String]) -> Option<ItemPlace> {
-        self.find(from, path, &mut BTreeSet::new())
+        match self.find(from, path, &mut BTreeSet::new())? {
+            PathTarget::Item(place) => Some(place),
+            PathTarget::Module(_) => None,
+        }
     }
 
-    /// The same. `passed` are the places that were passed on the way here: of `use` declarations
-    /// that lead in a circle each is passed once.
+    /// The same for a path to an item or a module, which its parent declares.
+    pub(crate) fn item_or_module(&self, from: usize, path: &[String]) -> Option<ItemPlace> {
+        match self.find(from, path, &mut BTreeSet::new())? {
+            PathTarget::Item(place) => Some(place),
+            PathTarget::Module(module) => {
+                let ModuleScope { parent, name, .. } = &self.0[module];
+                Some(((*parent)?, name.clone()))
+            }
+        }
+    }
+
+    /// The module that a path names by modules alone.
+    pub(crate) fn module(&self, from: usize, path: &[String]) -> Option<usize> {
+        let (module, rest) = self.walk(from, path);
+        rest.is_empty().then_some(module)
+    }
+
+    /// The module of that name in a module.
+    pub(crate) fn child(&self, module: usize, name: &str) -> Option<usize> {
+        self.0[module].children.get(name).copied()
+    }
+
+    /// `passed` are the places that were passed on the way here: of `use` declarations that lead in
+    /// a circle each is passed once.
     fn find(
         &self,
         from: usize,
         path: &[String],
         passed: &mut BTreeSet<ItemPlace>,
-    ) -> Option<ItemPlace> {
+    ) -> Option<PathTarget> {
         let (module, rest) = self.walk(from, path);
-        let place = (module, rest.first()?.clone());
+        let Some(name) = rest.first() else { return Some(PathTarget::Module(module)) };
+        let place = (module, name.clone());
         let scope = &self.0[module];
         if scope.declared.contains(&place.1) {
-            return Some(place);
+            return Some(PathTarget::Item(place));
         }
         if !passed.insert(place.clone()) {
             return None;
@@ -69,11 +98,19 @@ impl ModuleScopes {
         }
         let through_glob = scope.globs.iter().find_map(|glob| {
             let found = self.find(module, &[glob, rest].concat(), passed);
-            found.filter(|(module, name)| self.0[*module].declared.contains(name))
+            found.filter(|found| self.is_declared(found))
         });
         // What a module has and no item of it declares, a macro does.
         let is_within_crate = rest.len() < path.len();
-        through_glob.or_else(|| is_within_crate.then_some(place))
+        through_glob.or_else(|| is_within_crate.then_some(PathTarget::Item(place)))
+    }
+
+    /// Whether an item that was found is one that is written down, and not taken for a macro's.
+    fn is_declared(&self, found: &PathTarget) -> bool {
+        match found {
+            PathTarget::Item((module, name)) => self.0[*module].declared.contains(name),
+            PathTarget::Module(_) => false,
+        }
     }
 
     /// Goes along a path as far as it names modules: the last one, and what is left of the path.
@@ -84,7 +121,7 @@ impl ModuleScopes {
                 "crate" | "$crate" => Some(0),
                 "self" | "Self" => Some(module),
                 "super" => self.0[module].parent,
-                name => self.0[module].children.get(name).copied(),
+                name => self.child(module, name),
             };
             let Some(next) = next else { break };
             (module, path) = (next, rest);
@@ -93,9 +130,16 @@ impl ModuleScopes {
     }
 }
 
+/// Where a path leads.
+enum PathTarget {
+    Item(ItemPlace),
+    Module(usize),
+}
+
 impl ModuleScope {
     fn new(module: &CrateModule) -> ModuleScope {
-        let mut scope = ModuleScope { parent: module.parent, ..ModuleScope::default() };
+        let (parent, name) = (module.parent, module.name.clone());
+        let mut scope = ModuleScope { parent, name, ..ModuleScope::default() };
         for item in &module.items {
             scope.declared.extend(declared(item));
             let Item::Use(item) = item else { continue };
@@ -151,4 +195,21 @@ fn declared(item: &Item) -> Option<String> {
         _ => return None,
     };
     Some(name.to_string())
+}
+
+/// The paths that an import names, each with the name that it has afterwards; `*` for all.
+pub(crate) fn imported(tree: &UseTree) -> Vec<(Vec<String>, String)> {
+    match tree {
+        UseTree::Path(path) => {
+            let prepend = |(mut rest, name): (Vec<String>, String)| {
+                rest.insert(0, path.ident.to_string());
+                (rest, name)
+            };
+            imported(&path.tree).into_iter().map(prepend).collect()
+        }
+        UseTree::Name(name) => vec![(vec![name.ident.to_string()], name.ident.to_string())],
+        UseTree::Rename(name) => vec![(vec![name.ident.to_string()], name.rename.to_string())],
+        UseTree::Glob(_) => vec![(Vec::new(), "*".to_owned())],
+        UseTree::Group(group) => group.items.iter().flat_map(imported).collect(),
+    }
 }
