@@ -15,7 +15,7 @@ use super::kinds::CheckKinds;
 use super::operation::{self, Operation};
 use super::own::Written;
 use super::record::{Author, Kind, Record};
-use super::report::{Report, ReportKind};
+use super::report::ReportKind;
 use super::shadow::{Wanted, Wrong};
 use super::silent::{PlainWrite, Writer};
 use super::threads::Threads;
@@ -73,128 +73,6 @@ impl BlockCheck {
             known: Vec::new(),
             met: Vec::new(),
         }
-    }
-
-    /// An access to global memory.
-    fn check_global(
-        &mut self,
-        address: u64,
-        what: AccessInfo,
-        value: Option<u64>,
-        around: &AccessContext<'_>,
-    ) -> Result<(), Box<Report>> {
-        let tracked = match self.allocation(address, what, around) {
-            Ok(Some(tracked)) => tracked,
-            Ok(None) => return Ok(()),
-            Err(kind) => return Err(self.findings(around).illegal(kind, address, what)),
-        };
-        let kinds = self.kinds;
-        let wanted = Wanted {
-            written: kinds.has(CheckKinds::INIT),
-            races: kinds.has(CheckKinds::GLOBAL | CheckKinds::STREAMS),
-        };
-        if !wanted.written && !wanted.races {
-            return Ok(());
-        }
-        let kind = Kind::of(what);
-        let bytes = u64::from(what.bytes);
-        let clock = self.threads.clock(around.linear);
-        let author = self.author(kind, around, clock.unwrap_or(0));
-        let wanted = Wanted { races: wanted.races && clock.is_some(), ..wanted };
-        let plain = PlainWrite::of(address, what, value);
-        if let (Some(writer), Some(write)) = (&self.writer, plain) {
-            writer.note(self.linear, around.linear, write);
-        }
-        let (shadow, place) = (tracked.shadow(), tracked.place(address));
-        let found = shadow.access(place, bytes, &author, wanted, |record| {
-            self.is_ordered(record, kind, around.linear)
-        });
-        match found {
-            Ok(()) => {}
-            Err(Wrong::Unwritten) => {
-                let findings = self.findings(around);
-                return Err(findings.unwritten(address, what, Some(tracked.info(address))));
-            }
-            // Who writes what is there anyway does nothing that others of the launch could see.
-            Err(Wrong::Race(record))
-                if record.operation() == author.operation
-                    && plain.is_some_and(|write| self.is_silent(write, record)) =>
-            {
-                return Ok(());
-            }
-            Err(Wrong::Race(record)) => {
-                let findings = self.findings(around);
-                return Err(findings.race(address, what, record, Some(tracked.info(address))));
-            }
-        }
-        if kind.is_strong() && kind.writes() {
-            self.release((address, None), what, around.linear);
-        }
-        Ok(())
-    }
-
-    /// An access inside the block's shared memory, which starts at `base`.
-    fn check_shared(
-        &mut self,
-        (address, base): (u64, u64),
-        what: AccessInfo,
-        value: Option<u64>,
-        around: &AccessContext<'_>,
-    ) -> Result<(), Box<Report>> {
-        self.touched_shared = true;
-        let kind = Kind::of(what);
-        let (place, bytes) = (address - base, u64::from(what.bytes));
-        let range = place..place + bytes;
-        if self.kinds.has(CheckKinds::INIT)
-            && (!kind.writes() || kind == Kind::Atomic)
-            && !self.shared_written.any(&range)
-        {
-            return Err(self.findings(around).unwritten(place, what, None));
-        }
-        if kind.writes() {
-            self.shared_written.set(&range);
-        }
-        if let Some(clock) = self.threads.clock(around.linear).filter(|_| !self.shared.is_empty()) {
-            let author = Author { block: 0, ..self.author(kind, around, clock) };
-            let mut cells = std::mem::take(&mut self.shared);
-            let found = (place / SHARED_GRANULE..(place + bytes).div_ceil(SHARED_GRANULE))
-                .try_for_each(|index| {
-                    let touched = touched(index * SHARED_GRANULE, &range);
-                    cells[index as usize].access(&author, touched, &mut |record: Record| {
-                        self.knows(around.linear, self.linear, record)
-                    })
-                });
-            self.shared = cells;
-            if let Err(record) = found
-                && !PlainWrite::of(address, what, value).is_some_and(PlainWrite::changes_nothing)
-            {
-                return Err(self.findings(around).shared_race(place, what, record));
-            }
-        }
-        if kind.is_strong() && kind.writes() {
-            self.release((address, Some(self.linear)), what, around.linear);
-        }
-        Ok(())
-    }
-
-    /// An access to the thread's local memory, of which `range` is a part.
-    fn check_local(
-        &mut self,
-        range: &Range<u64>,
-        what: AccessInfo,
-        around: &AccessContext<'_>,
-    ) -> Result<(), Box<Report>> {
-        let kinds = self.kinds;
-        let written = self.local_memory(around.linear);
-        let unwritten =
-            what.access == Access::Read && kinds.has(CheckKinds::INIT) && !written.any(range);
-        if unwritten {
-            return Err(self.findings(around).unwritten(range.start, what, None));
-        }
-        if what.access != Access::Read {
-            written.set(range);
-        }
-        Ok(())
     }
 
     fn findings<'a>(&'a self, around: &'a AccessContext<'a>) -> Findings<'a> {
@@ -354,32 +232,121 @@ impl BlockChecker for BlockCheck {
     fn global(
         &mut self,
         address: u64,
-        access: AccessInfo,
+        what: AccessInfo,
         value: Option<u64>,
-        context: &AccessContext<'_>,
+        around: &AccessContext<'_>,
     ) -> Result<(), Refusal> {
-        self.check_global(address, access, value, context).map_err(|report| Refusal::new(*report))
+        let tracked = match self.allocation(address, what, around) {
+            Ok(Some(tracked)) => tracked,
+            Ok(None) => return Ok(()),
+            Err(kind) => return Err(self.findings(around).illegal(kind, address, what)),
+        };
+        let kinds = self.kinds;
+        let wanted = Wanted {
+            written: kinds.has(CheckKinds::INIT),
+            races: kinds.has(CheckKinds::GLOBAL | CheckKinds::STREAMS),
+        };
+        if !wanted.written && !wanted.races {
+            return Ok(());
+        }
+        let kind = Kind::of(what);
+        let bytes = u64::from(what.bytes);
+        let clock = self.threads.clock(around.linear);
+        let author = self.author(kind, around, clock.unwrap_or(0));
+        let wanted = Wanted { races: wanted.races && clock.is_some(), ..wanted };
+        let plain = PlainWrite::of(address, what, value);
+        if let (Some(writer), Some(write)) = (&self.writer, plain) {
+            writer.note(self.linear, around.linear, write);
+        }
+        let (shadow, place) = (tracked.shadow(), tracked.place(address));
+        let found = shadow.access(place, bytes, &author, wanted, |record| {
+            self.is_ordered(record, kind, around.linear)
+        });
+        match found {
+            Ok(()) => {}
+            Err(Wrong::Unwritten) => {
+                let findings = self.findings(around);
+                return Err(findings.unwritten(address, what, Some(tracked.info(address))));
+            }
+            // Who writes what is there anyway does nothing that others of the launch could see.
+            Err(Wrong::Race(record))
+                if record.operation() == author.operation
+                    && plain.is_some_and(|write| self.is_silent(write, record)) =>
+            {
+                return Ok(());
+            }
+            Err(Wrong::Race(record)) => {
+                let findings = self.findings(around);
+                return Err(findings.race(address, what, record, Some(tracked.info(address))));
+            }
+        }
+        if kind.is_strong() && kind.writes() {
+            self.release((address, None), what, around.linear);
+        }
+        Ok(())
     }
 
     fn shared(
         &mut self,
         address: u64,
         base: u64,
-        access: AccessInfo,
+        what: AccessInfo,
         value: Option<u64>,
-        context: &AccessContext<'_>,
+        around: &AccessContext<'_>,
     ) -> Result<(), Refusal> {
-        let checked = self.check_shared((address, base), access, value, context);
-        checked.map_err(|report| Refusal::new(*report))
+        self.touched_shared = true;
+        let kind = Kind::of(what);
+        let (place, bytes) = (address - base, u64::from(what.bytes));
+        let range = place..place + bytes;
+        if self.kinds.has(CheckKinds::INIT)
+            && (!kind.writes() || kind == Kind::Atomic)
+            && !self.shared_written.any(&range)
+        {
+            return Err(self.findings(around).unwritten(place, what, None));
+        }
+        if kind.writes() {
+            self.shared_written.set(&range);
+        }
+        if let Some(clock) = self.threads.clock(around.linear).filter(|_| !self.shared.is_empty()) {
+            let author = Author { block: 0, ..self.author(kind, around, clock) };
+            let mut cells = std::mem::take(&mut self.shared);
+            let found = (place / SHARED_GRANULE..(place + bytes).div_ceil(SHARED_GRANULE))
+                .try_for_each(|index| {
+                    let touched = touched(index * SHARED_GRANULE, &range);
+                    cells[index as usize].access(&author, touched, &mut |record: Record| {
+                        self.knows(around.linear, self.linear, record)
+                    })
+                });
+            self.shared = cells;
+            if let Err(record) = found
+                && !PlainWrite::of(address, what, value).is_some_and(PlainWrite::changes_nothing)
+            {
+                return Err(self.findings(around).shared_race(place, what, record));
+            }
+        }
+        if kind.is_strong() && kind.writes() {
+            self.release((address, Some(self.linear)), what, around.linear);
+        }
+        Ok(())
     }
 
     fn local(
         &mut self,
         range: Range<u64>,
-        access: AccessInfo,
-        context: &AccessContext<'_>,
+        what: AccessInfo,
+        around: &AccessContext<'_>,
     ) -> Result<(), Refusal> {
-        self.check_local(&range, access, context).map_err(|report| Refusal::new(*report))
+        let kinds = self.kinds;
+        let written = self.local_memory(around.linear);
+        let unwritten =
+            what.access == Access::Read && kinds.has(CheckKinds::INIT) && !written.any(&range);
+        if unwritten {
+            return Err(self.findings(around).unwritten(range.start, what, None));
+        }
+        if what.access != Access::Read {
+            written.set(&range);
+        }
+        Ok(())
     }
 
     fn passed(&mut self, linear: u32, range: &Range<u64>) {
@@ -437,7 +404,7 @@ impl BlockChecker for BlockCheck {
             Violation::Misaligned => ReportKind::Misaligned,
             Violation::ReadOnly => ReportKind::ReadOnly,
         };
-        Refusal::new(*self.findings(around).illegal(kind, address, what))
+        self.findings(around).illegal(kind, address, what)
     }
 }
 

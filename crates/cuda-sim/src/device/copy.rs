@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use cuda_sys::CUresult;
-use ptx_jit::{trap, trap::Wild};
+use ptx_jit::trap::{self, Wild};
 
 use super::faults;
 use super::location::Location;

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use cuda_sys::CUresult;
-use ptx_jit::{CheckLevel, CompiledKernel, Execution, Fault, FaultKind, Launch, trap::Wild};
+use ptx_jit::trap::Wild;
+use ptx_jit::{CheckLevel, CompiledKernel, Execution, Fault, FaultKind, Launch};
 use smallvec::SmallVec;
 
 use super::attributes::{MAX_BLOCK, MAX_GRID, MAX_THREADS_PER_BLOCK};

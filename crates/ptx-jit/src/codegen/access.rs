@@ -7,10 +7,7 @@ use cranelift_codegen::ir::{InstBuilder, Value, types};
 use ptx::{Address, AddressBase, Operand, Place, Register, StateSpace, VariableRef};
 
 use super::function::Lowering;
-use crate::abi::AccessInfo;
-use crate::abi::Helper;
-use crate::abi::{Access, CheckLevel};
-use crate::abi::{Context, Thread};
+use crate::abi::{Access, AccessInfo, CheckLevel, Context, Helper, Thread};
 use crate::ir::VariablePlace;
 
 /// A piece of memory that belongs to the block or thread, with its own addresses that begin at 0.

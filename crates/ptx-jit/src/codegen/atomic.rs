@@ -10,9 +10,7 @@ use ptx::{AtomicForm, AtomicOp, Instruction, Order, ScalarType, StateSpace};
 
 use super::function::Lowering;
 use super::value::machine_type;
-use crate::abi::Access;
-use crate::abi::AccessInfo;
-use crate::abi::Helper;
+use crate::abi::{Access, AccessInfo, Helper};
 
 impl Lowering<'_, '_> {
     pub(super) fn atomic(&mut self, instruction: &Instruction, form: AtomicForm) {

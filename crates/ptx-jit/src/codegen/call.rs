@@ -10,8 +10,7 @@ use ptx::FRAME_ALIGN;
 use ptx::{Callee, Instruction, Operand, Place, VariableRef};
 
 use super::function::{Lowering, Role};
-use crate::abi::Helper;
-use crate::abi::{Context, FAULTED, Thread};
+use crate::abi::{Context, FAULTED, Helper, Thread};
 
 impl Lowering<'_, '_> {
     pub(super) fn call(&mut self, instruction: &Instruction, callee: Callee) {

@@ -13,9 +13,7 @@ use ptx::{Instruction, Operation, Register};
 use super::cold;
 use super::native::Unit;
 use super::value::register_type;
-use crate::abi::CheckLevel;
-use crate::abi::Helper;
-use crate::abi::{Context, EXITED, FAULTED, FINISHED, Thread};
+use crate::abi::{CheckLevel, Context, EXITED, FAULTED, FINISHED, Helper, Thread};
 use crate::ir;
 
 /// How a function is run.

@@ -7,9 +7,7 @@ use ptx::{Instruction, MemoryForm, Operand, Order, ScalarType, StateSpace};
 use super::access::Window;
 use super::function::Lowering;
 use super::value::machine_type;
-use crate::abi::AccessInfo;
-use crate::abi::Helper;
-use crate::abi::{Access, CheckLevel};
+use crate::abi::{Access, AccessInfo, CheckLevel, Helper};
 
 /// More bytes are copied by a call than one by one.
 const LONGEST_COPY: u32 = 256;

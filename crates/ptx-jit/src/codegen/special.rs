@@ -7,8 +7,7 @@ use ptx::{Axis, Half, Instruction, LaneRelation, ScalarType, SpecialRegister};
 
 use super::function::Lowering;
 use super::value::{integer_type, register_type};
-use crate::abi::Context;
-use crate::abi::Helper;
+use crate::abi::{Context, Helper};
 
 impl Lowering<'_, '_> {
     /// The value of a special register, 32 or 64 bits wide.

@@ -11,8 +11,7 @@ use super::lockstep::Records;
 use super::runner::Runner;
 use super::warp::lanes;
 use super::watch::new_checker;
-use crate::abi::CheckLevel;
-use crate::abi::{Context, FINISHED, STOPPED, SUSPENDED, Thread};
+use crate::abi::{CheckLevel, Context, FINISHED, STOPPED, SUSPENDED, Thread};
 use crate::stack::Stack;
 
 /// The memory and the threads of a block. It can run one block after the other.

@@ -8,8 +8,7 @@ use super::checker::{AccessContext, BlockChecker, BlockLayout, Misuse};
 use super::launch::Launch;
 use super::runner::Runner;
 use super::warp::lanes;
-use crate::abi::CheckLevel;
-use crate::abi::Thread;
+use crate::abi::{CheckLevel, Thread};
 
 /// The checker for the blocks of a launch, if it has one; `local_count` threads have local memory of
 /// their own.

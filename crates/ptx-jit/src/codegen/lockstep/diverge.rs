@@ -11,8 +11,7 @@ use super::agree::Apart;
 use super::chain::TURN;
 use super::lanes::Among;
 use super::{WarpLowering, vector};
-use crate::abi::Context;
-use crate::abi::Helper;
+use crate::abi::{Context, Helper};
 use crate::codegen::function::FUEL;
 use crate::ir::Kind;
 

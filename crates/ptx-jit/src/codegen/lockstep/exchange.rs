@@ -8,8 +8,7 @@ use ptx::{BarrierOp, Instruction, RegisterType, ScalarType, Suspension};
 use smallvec::SmallVec;
 
 use super::{Lanes, WarpLowering, vector};
-use crate::abi::Helper;
-use crate::abi::{LANES, SUSPENDED, WarpRecord};
+use crate::abi::{Helper, LANES, SUSPENDED, WarpRecord};
 use crate::codegen::native::Site;
 use crate::codegen::suspend::operand_types;
 use crate::ir::Kind;

@@ -15,9 +15,7 @@ use ptx::{
 use smallvec::{SmallVec, smallvec};
 
 use super::{Lanes, WarpLowering, vector};
-use crate::abi::CheckLevel;
-use crate::abi::Context;
-use crate::abi::Helper;
+use crate::abi::{CheckLevel, Context, Helper};
 use crate::codegen::native::LaneAccess;
 use crate::codegen::value::machine_type;
 use crate::ir::{Kind, Strides};

@@ -6,8 +6,7 @@ use cranelift_codegen::ir::{InstBuilder, Value, types};
 use ptx::control_flow::{Graph, RegisterSet, reads};
 
 use super::WarpLowering;
-use crate::abi::Helper;
-use crate::abi::{PARTED, WarpRecord};
+use crate::abi::{Helper, PARTED, WarpRecord};
 use crate::codegen::function::Point;
 use crate::ir::{self, between};
 

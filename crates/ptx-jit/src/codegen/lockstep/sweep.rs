@@ -7,8 +7,7 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value, types};
 
 use super::WarpLowering;
-use crate::abi::Helper;
-use crate::abi::{Context, FINISHED, SUSPENDED, WarpRecord};
+use crate::abi::{Context, FINISHED, Helper, SUSPENDED, WarpRecord};
 
 /// So many sweeps over all warps are made between two looks at whether the launch is to end.
 const SWEEPS: i64 = 256;

@@ -3,9 +3,7 @@
 
 use std::ops::Range;
 
-use crate::abi::Access;
-use crate::abi::AccessInfo;
-use crate::abi::{Context, Thread, WarpRecord};
+use crate::abi::{Access, AccessInfo, Context, Thread, WarpRecord};
 use crate::codegen::{LaneAccess, Window};
 use crate::exec::FaultKind;
 use crate::exec::runner::Runner;
