@@ -16,6 +16,9 @@
 //! let module = kernels::module_of("add_f32").expect("there is such a kernel");
 //! assert!(module.entries.contains(&"add_f32"));
 //! ```
+//!
+//! What it is not: it launches nothing. The crate `gpu-runtime` loads such an image and launches its
+//! kernels; `tensor` has the structs that they take, and is what most programs want.
 
 #![forbid(unsafe_code)]
 
@@ -42,3 +45,8 @@ pub fn module_of(entry: &str) -> Option<&'static KernelModule> {
 }
 
 include!(concat!(env!("OUT_DIR"), "/table.rs"));
+
+/// The README's example is tested as the documentation's are.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

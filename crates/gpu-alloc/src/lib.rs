@@ -5,6 +5,9 @@
 //! [`allocate_pinned`] gives [`PinnedMemory`], and both return to their allocator when they are
 //! dropped. The statistics and the tools are PyTorch's, by name and by meaning.
 //!
+//! What it is not: launches, copies and streams are the crate `gpu-runtime`'s, whose devices it
+//! serves, and tensors are `tensor`'s. The guide to its figures and tools is `docs/memory.md`.
+//!
 //! # Policies
 //! What is kept where, and who gets it, a [policy] decides. On the software driver
 //! that is Sluice's own, [`Stitched`](policy::Stitched), and on NVIDIA's PyTorch's with expandable

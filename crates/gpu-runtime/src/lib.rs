@@ -4,6 +4,9 @@
 //! `Result`s, and order between streams is kept without the program's help. It serves those who
 //! bring their own kernels, and is the floor that Sluice's allocator and tensors stand on.
 //!
+//! What it is not: it does not cache memory (the crate `gpu-alloc` does), has no tensors and no kernels
+//! (`tensor`, `kernels`), and does not show the driver's own types (`cuda-sys`).
+//!
 //! ```
 //! use gpu_runtime::{
 //!     Availability, Device, DriverChoice, LaunchConfig, availability, choose_driver,
@@ -203,3 +206,8 @@ pub use virtual_memory::{AddressRange, MappingProblem, PhysicalMemory, VirtualMe
 pub use waits::{
     WaitMode, WaitModeGuard, WaitRecord, set_wait_mode, take_waits, wait_mode, with_wait_mode,
 };
+
+/// The README's example is tested as the documentation's are.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -2,6 +2,14 @@
 //!
 //! A program that was made for NVIDIA's driver finds this one in its place and runs without a GPU.
 //! There is no Rust interface: what is exported is the C API, and the environment configures it.
+//!
+//! ```sh
+//! LD_LIBRARY_PATH=$(cargo xtask libcuda) CUDA_SIM_DEVICES=2 ./program
+//! ```
+//!
+//! It is the crate `cuda-sim` with exported names, and nothing more: what can be configured, and what
+//! is not supported, stands there. Programs in Rust need no library: they use `cuda-sim` itself, or
+//! `gpu-runtime` above it.
 
 /// The exported functions. Each calls the function of the same name in the software driver.
 mod exported {

@@ -23,6 +23,10 @@
 //! assert!(after.item::<f32>()? < before.item::<f32>()?);
 //! # Ok::<(), tensor::Error>(())
 //! ```
+//!
+//! What it is not: it has no file formats, no convolutions and no attention. Operations and gradients
+//! are the crate `tensor`'s; batches of data, and models over several devices, are `parallel`'s.
+//! [`Module`] has an example of a layer of one's own.
 #![forbid(unsafe_code)]
 
 // Layers, the top one first; a module imports only from lines below its own.
@@ -42,3 +46,8 @@ pub use layers::{Dropout, Flatten, Linear, ReLU, Sequential};
 pub use module::Module;
 pub use result::Result;
 pub use state::{StateDict, StateError};
+
+/// The README's example is tested as the documentation's are.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -20,6 +20,12 @@
 //! }
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+//!
+//! [`DataParallel`] cuts each batch into a part for each device, runs a replica of the module on each,
+//! and sums the gradients on the first device.
+//!
+//! What it is not: nothing here goes beyond one process and one machine. Modules and optimizers are
+//! the crate `nn`'s, tensors are `tensor`'s. The example `digits` is a whole training program.
 #![forbid(unsafe_code)]
 
 // Layers, the top one first; a module imports only from lines below its own.
@@ -35,3 +41,8 @@ pub use batch::{Collate, PinMemory, ToDevice};
 pub use data::{Dataset, MapDataset, Subset, TensorDataset, TensorSample, random_split};
 pub use data_parallel::{DataParallel, DataParallelError};
 pub use loader::{Batches, BuildError, DataLoader, DataLoaderBuilder, LoaderError};
+
+/// The README's example is tested as the documentation's are.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

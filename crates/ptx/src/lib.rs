@@ -43,9 +43,9 @@
 //!
 //! [`survey`] finds all that is wrong with a text, where `parse` stops at the first place.
 //!
-//! What it is not: it neither runs nor translates PTX (the software driver `cuda-sim` does), it does not
-//! write it, and it does not know all of it: instructions of tensor cores, textures and surfaces are
-//! errors.
+//! What it is not: it neither runs nor translates PTX (the crate `ptx-jit` does, and `cuda-sim` is a
+//! driver made of that), it does not write it, and it does not know all of it: instructions of
+//! tensor cores, textures and surfaces are errors.
 //!
 //! The way of a text through the files: `lexer.rs` cuts it into tokens; `parser/` reads declarations and
 //! bodies, looks up each opcode with its modifiers in the tables of `opcodes/`, and writes the few

@@ -82,3 +82,8 @@ pub use shape::Shape;
 pub use storage::{ReadGuard, Storage};
 pub use tensor::Tensor;
 pub use thread_pool::set_num_threads;
+
+/// The README's example is tested as the documentation's are.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
