@@ -101,7 +101,7 @@ static WHY_NOT: Mutex<Option<String>> = Mutex::new(None);
 /// After `cuInit`, unless it is what the devices were made from, and for more devices than there
 /// can be.
 pub fn configure(config: Config) -> Result<(), ConfigureError> {
-    if config.devices > Config::MOST_DEVICES {
+    if config.devices > Config::MAX_DEVICES {
         return Err(ConfigureError::TooManyDevices { asked: config.devices });
     }
     let mut asked = ASKED.lock().unwrap_or_else(PoisonError::into_inner);
@@ -216,7 +216,7 @@ pub enum ConfigureError {
     /// There cannot be so many devices.
     #[error(
         "the software driver has at most {} devices, and {asked} were asked for",
-        Config::MOST_DEVICES
+        Config::MAX_DEVICES
     )]
     TooManyDevices {
         /// What was asked for.

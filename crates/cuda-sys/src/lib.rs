@@ -33,7 +33,8 @@
 // Layers, the top one first; a module imports only from lines below its own.
 //
 //   loader
-//   driver, functions, handles, per_thread, result
+//   driver, handles, per_thread, result
+//   functions
 //   bindings
 #[allow(
     missing_docs,

@@ -54,6 +54,12 @@
 //! [`control_flow`].
 #![forbid(unsafe_code)]
 
+// Layers, the top one first; a module imports only from lines below its own.
+//
+//   control_flow, parser
+//   ast, lexer, literal, opcodes
+//   operation
+//   error, line_map, suspension, types
 mod ast;
 pub mod control_flow;
 mod error;

@@ -57,7 +57,7 @@ impl Default for Config {
 impl Config {
     /// There are no more devices than this, and no variable asks for more threads: a slip of the
     /// finger is not to fill the machine.
-    pub const MOST_DEVICES: u32 = 1024;
+    pub const MAX_DEVICES: u32 = 1024;
 
     /// The default, changed by the environment: `CUDA_SIM_DEVICES=4`, `CUDA_SIM_MEMORY=512MiB`
     /// (or KiB, GiB, or a number of bytes), `CUDA_SIM_WORKERS=2`, `CUDA_SIM_CHECK=1` (or a list
@@ -80,13 +80,13 @@ impl Config {
         let read = Reader { variable };
         let devices = "a number of devices, at most 1024";
         read.set(&mut config.devices, "CUDA_SIM_DEVICES", devices, |value| {
-            number(value).filter(|&devices: &u32| devices <= Config::MOST_DEVICES)
+            number(value).filter(|&devices: &u32| devices <= Config::MAX_DEVICES)
         })?;
         let size = "a size such as 512MiB or 8GiB";
         read.set(&mut config.memory_per_device, "CUDA_SIM_MEMORY", size, bytes)?;
         let workers = "a number of threads, from 1 to 1024";
         read.set(&mut config.workers, "CUDA_SIM_WORKERS", workers, |value| {
-            number(value).filter(|workers| (1..=Config::MOST_DEVICES as usize).contains(workers))
+            number(value).filter(|workers| (1..=Config::MAX_DEVICES as usize).contains(workers))
         })?;
         let checks = "0, 1, or a list such as memory,init,shared,global,streams,leaks";
         read.set(&mut config.check, "CUDA_SIM_CHECK", checks, number)?;

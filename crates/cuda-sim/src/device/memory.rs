@@ -29,7 +29,7 @@ pub(super) const ALIGNMENT: u64 = 512;
 const SMALL: u64 = GRANULE / 2;
 
 /// At least so much address space is reserved, so that a limit can grow and fragments do not hurt.
-const LEAST_WINDOW: u64 = 64 << 30;
+const MIN_WINDOW: u64 = 64 << 30;
 
 /// So much address space is there for the program to reserve. Allocators that grow in place
 /// reserve more than the device's memory several times over.
@@ -72,7 +72,7 @@ impl DeviceMemory {
     /// The process may not have that much address space.
     pub(super) fn new(device: DeviceId, limit: u64, devices: usize) -> io::Result<DeviceMemory> {
         let share = (ADDRESSES / devices.max(1) as u64).next_multiple_of(GRANULE);
-        let room = LEAST_WINDOW.min(share / 2);
+        let room = MIN_WINDOW.min(share / 2);
         let whole = |bytes: u64| bytes.checked_next_multiple_of(GRANULE);
         let sizes = whole(limit.saturating_mul(2).max(room)).zip(whole(limit.max(1)));
         let (wanted, least) = sizes.ok_or(io::ErrorKind::OutOfMemory)?;

@@ -17,7 +17,7 @@ pub(crate) struct Prepared {
 }
 
 /// No kernel of that time had more parameters (CUDA Programming Guide of 3.2, appendix G).
-const MOST_PARAMETERS: usize = 4096;
+const MAX_PARAMETERS: usize = 4096;
 
 const INVALID: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
 
@@ -36,7 +36,7 @@ impl Prepared {
     /// # Errors
     /// `CUDA_ERROR_INVALID_VALUE` for more than any kernel has.
     pub(crate) fn set_size(&mut self, bytes: usize) -> Result<(), CUresult> {
-        if bytes > MOST_PARAMETERS {
+        if bytes > MAX_PARAMETERS {
             return Err(INVALID);
         }
         self.size = bytes;

@@ -4,7 +4,7 @@ use super::FatbinError;
 use super::compression::{Compression, unpack};
 
 /// The part of an entry's header that is read; newer ones are longer.
-const LEAST_HEADER: usize = 64;
+const MIN_HEADER: usize = 64;
 
 /// What bits of an entry's flags say.
 const FLAG_OLD_COMPRESSION: u64 = 0x1000;
@@ -34,10 +34,10 @@ pub(crate) enum Kind {
 impl<'a> Entry<'a> {
     /// The entry that begins with `bytes`, and its length; or where and what is wrong.
     pub(super) fn read(bytes: &'a [u8]) -> Result<(Entry<'a>, usize), (usize, &'static str)> {
-        let header: &[u8; LEAST_HEADER] =
+        let header: &[u8; MIN_HEADER] =
             bytes.first_chunk().ok_or((bytes.len(), "an entry ends in its header"))?;
         let header_bytes = word(header, 4) as usize;
-        if header_bytes < LEAST_HEADER {
+        if header_bytes < MIN_HEADER {
             return Err((4, "an entry's header is too short"));
         }
         let payload = bytes.get(header_bytes..).ok_or((4, "an entry's header is too long"))?;
@@ -85,10 +85,10 @@ impl<'a> Entry<'a> {
     }
 }
 
-fn word(header: &[u8; LEAST_HEADER], at: usize) -> u32 {
+fn word(header: &[u8; MIN_HEADER], at: usize) -> u32 {
     u32::from_le_bytes(std::array::from_fn(|index| header[at + index]))
 }
 
-fn long(header: &[u8; LEAST_HEADER], at: usize) -> u64 {
+fn long(header: &[u8; MIN_HEADER], at: usize) -> u64 {
     u64::from_le_bytes(std::array::from_fn(|index| header[at + index]))
 }

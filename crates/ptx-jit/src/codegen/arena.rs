@@ -17,7 +17,7 @@ use cranelift_module::{ModuleError, ModuleResult};
 const ADDRESSES: usize = 1 << 30;
 
 /// Where addresses are rationed, the arena takes a part of them, but no less than this.
-const LEAST_ADDRESSES: usize = 16 << 20;
+const MIN_ADDRESSES: usize = 16 << 20;
 
 /// One part in so many of a process's addresses are for code.
 const PART: usize = 16;
@@ -51,7 +51,7 @@ impl Arena {
         // SAFETY: it asks for a number.
         let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
         let page = usize::try_from(page).unwrap_or(4096);
-        let mut bytes = ADDRESSES.min(ration() / PART).max(LEAST_ADDRESSES);
+        let mut bytes = ADDRESSES.min(ration() / PART).max(MIN_ADDRESSES);
         // Whole pages, and so are its halves.
         bytes = 1 << bytes.ilog2();
         loop {
@@ -61,7 +61,7 @@ impl Arena {
                     let free = Mutex::new(FreeList { gaps: BTreeMap::from([(start, bytes)]) });
                     return Ok(Arena { addresses, page, free });
                 }
-                Err(error) if bytes == LEAST_ADDRESSES => return Err(error),
+                Err(error) if bytes == MIN_ADDRESSES => return Err(error),
                 Err(_) => bytes /= 2,
             }
         }

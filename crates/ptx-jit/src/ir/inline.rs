@@ -10,7 +10,7 @@ use smallvec::{SmallVec, smallvec};
 
 /// A kernel may become twice as long as its module, and by so many instructions longer: nested calls
 /// would grow without bound.
-const MOST_GROWTH: usize = 1 << 16;
+const MAX_GROWTH: usize = 1 << 16;
 
 /// A kernel that would become too large.
 #[derive(Debug)]
@@ -34,7 +34,7 @@ pub(crate) fn inline(
     result.targets.clear();
     result.frame_bytes = calls.inlined_frame_bytes(kernel);
     let written: usize = module.functions.iter().map(|function| function.body.len()).sum();
-    let mut inliner = Inliner { module, calls, result, most: 2 * written + MOST_GROWTH };
+    let mut inliner = Inliner { module, calls, result, most: 2 * written + MAX_GROWTH };
     inliner.splice(kernel, 0, None)?;
     Ok(inliner.result)
 }

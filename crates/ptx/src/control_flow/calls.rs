@@ -40,7 +40,7 @@ struct Node {
 const RECURSION_BYTES: usize = 256 << 10;
 
 /// Calls may be nested so deep, recursion not counted: each takes some of the host's stack.
-const MOST_NESTED: usize = 256;
+const MAX_NESTED: usize = 256;
 
 /// Builds the call graph of a module.
 ///
@@ -66,7 +66,7 @@ pub fn analyse_calls(module: &Module) -> Result<CallGraph, Error> {
     let cycles = cycles(&graph.nodes);
     graph.find_suspension(module, &cycles);
     graph.measure_frames(&cycles);
-    if let Some(index) = graph.nodes.iter().position(|node| node.depth > MOST_NESTED) {
+    if let Some(index) = graph.nodes.iter().position(|node| node.depth > MAX_NESTED) {
         let kind = ErrorKind::Unsupported("calls that are nested so deep");
         return Err(call_error(&module.functions[index], kind));
     }

@@ -1,32 +1,32 @@
 //! Opcodes of atomic operations on memory.
 
+use super::form::{InstructionForm, OperandKind};
 use super::modifiers::Modifiers;
-use super::{Form, Slot};
 use crate::error::ErrorKind;
 use crate::operation::{AtomicForm, AtomicOp, Operation};
 use crate::types::ScalarType::{self, *};
 use crate::types::StateSpace;
 
 /// `atom`.
-pub(super) fn atom(modifiers: &mut Modifiers<'_>) -> Result<Form, ErrorKind> {
+pub(super) fn atom(modifiers: &mut Modifiers<'_>) -> Result<InstructionForm, ErrorKind> {
     let form = read(modifiers)?;
-    let value = Slot::Value(form.ty);
-    let address = Slot::Memory(form.space);
+    let value = OperandKind::Value(form.ty);
+    let address = OperandKind::Memory(form.space);
     let operation = Operation::Atomic(form);
     Ok(match form.op {
-        AtomicOp::CompareExchange => Form::new(operation, &[value], &[address, value, value]),
-        _ => Form::new(operation, &[value], &[address, value]),
+        AtomicOp::CompareExchange => InstructionForm::new(operation, &[value], &[address, value, value]),
+        _ => InstructionForm::new(operation, &[value], &[address, value]),
     })
 }
 
 /// `red`: an atomic operation without a result.
-pub(super) fn red(modifiers: &mut Modifiers<'_>) -> Result<Form, ErrorKind> {
+pub(super) fn red(modifiers: &mut Modifiers<'_>) -> Result<InstructionForm, ErrorKind> {
     let form = read(modifiers)?;
     if matches!(form.op, AtomicOp::CompareExchange | AtomicOp::Exchange) {
         return Err(ErrorKind::UnsupportedInstruction);
     }
-    let sources = [Slot::Memory(form.space), Slot::Value(form.ty)];
-    Ok(Form::new(Operation::Atomic(form), &[], &sources))
+    let sources = [OperandKind::Memory(form.space), OperandKind::Value(form.ty)];
+    Ok(InstructionForm::new(Operation::Atomic(form), &[], &sources))
 }
 
 fn read(modifiers: &mut Modifiers<'_>) -> Result<AtomicForm, ErrorKind> {

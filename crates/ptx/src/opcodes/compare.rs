@@ -2,14 +2,14 @@
 
 use smallvec::smallvec;
 
+use super::form::{InstructionForm, OperandKind};
 use super::modifiers::Modifiers;
-use super::{Form, Slot};
 use crate::error::ErrorKind;
 use crate::operation::{Combine, CompareForm, Comparison, FloatClass, Operation};
 use crate::types::ScalarType::{self, *};
 
 /// `set`, `setp`.
-pub(super) fn set(modifiers: &mut Modifiers<'_>) -> Result<Form, ErrorKind> {
+pub(super) fn set(modifiers: &mut Modifiers<'_>) -> Result<InstructionForm, ErrorKind> {
     let comparison = modifiers.require("a comparison", COMPARISONS)?;
     let combine =
         modifiers.choose(&[("and", Combine::And), ("or", Combine::Or), ("xor", Combine::Xor)]);
@@ -32,36 +32,36 @@ pub(super) fn set(modifiers: &mut Modifiers<'_>) -> Result<Form, ErrorKind> {
         return Err(ErrorKind::Unsupported("this result of a comparison of this type"));
     }
     let form = CompareForm { comparison, ty, ftz, combine, result };
-    let mut sources = smallvec![Slot::Value(ty), Slot::Value(ty)];
+    let mut sources = smallvec![OperandKind::Value(ty), OperandKind::Value(ty)];
     if combine.is_some() {
-        sources.push(Slot::Condition);
+        sources.push(OperandKind::Condition);
     }
-    let mut destinations = smallvec![Slot::Value(result)];
+    let mut destinations = smallvec![OperandKind::Value(result)];
     if result == Pred {
-        destinations.push(Slot::Joined(Pred));
+        destinations.push(OperandKind::Joined(Pred));
     }
-    Ok(Form { operation: Operation::Compare(form), destinations, sources })
+    Ok(InstructionForm { operation: Operation::Compare(form), destinations, sources })
 }
 
 /// `selp`.
-pub(super) fn select(modifiers: &mut Modifiers<'_>) -> Result<Form, ErrorKind> {
+pub(super) fn select(modifiers: &mut Modifiers<'_>) -> Result<InstructionForm, ErrorKind> {
     let ty = selectable(modifiers)?;
-    let sources = [Slot::Value(ty), Slot::Value(ty), Slot::Condition];
-    Ok(Form::new(Operation::Select(ty), &[Slot::Value(ty)], &sources))
+    let sources = [OperandKind::Value(ty), OperandKind::Value(ty), OperandKind::Condition];
+    Ok(InstructionForm::new(Operation::Select(ty), &[OperandKind::Value(ty)], &sources))
 }
 
 /// `slct`.
-pub(super) fn select_by_sign(modifiers: &mut Modifiers<'_>) -> Result<Form, ErrorKind> {
+pub(super) fn select_by_sign(modifiers: &mut Modifiers<'_>) -> Result<InstructionForm, ErrorKind> {
     let ftz = modifiers.take("ftz");
     let ty = selectable(modifiers)?;
     let tested = modifiers.scalar_of(&[S32, F32])?;
-    let sources = [Slot::Value(ty), Slot::Value(ty), Slot::Value(tested)];
+    let sources = [OperandKind::Value(ty), OperandKind::Value(ty), OperandKind::Value(tested)];
     let operation = Operation::SelectBySign { ty, tested, ftz };
-    Ok(Form::new(operation, &[Slot::Value(ty)], &sources))
+    Ok(InstructionForm::new(operation, &[OperandKind::Value(ty)], &sources))
 }
 
 /// `testp`.
-pub(super) fn test(modifiers: &mut Modifiers<'_>) -> Result<Form, ErrorKind> {
+pub(super) fn test(modifiers: &mut Modifiers<'_>) -> Result<InstructionForm, ErrorKind> {
     let classes = [
         ("finite", FloatClass::Finite),
         ("infinite", FloatClass::Infinite),
@@ -72,7 +72,7 @@ pub(super) fn test(modifiers: &mut Modifiers<'_>) -> Result<Form, ErrorKind> {
     ];
     let class = modifiers.require("a class of numbers", &classes)?;
     let ty = modifiers.scalar_of(&[F32, F64])?;
-    Ok(Form::new(Operation::Test(class, ty), &[Slot::Value(Pred)], &[Slot::Value(ty)]))
+    Ok(InstructionForm::new(Operation::Test(class, ty), &[OperandKind::Value(Pred)], &[OperandKind::Value(ty)]))
 }
 
 const COMPARISONS: &[(&str, Comparison)] = &[

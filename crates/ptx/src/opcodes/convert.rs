@@ -2,14 +2,14 @@
 
 use smallvec::smallvec;
 
+use super::form::{InstructionForm, OperandKind};
 use super::modifiers::Modifiers;
-use super::{Form, Slot};
 use crate::error::ErrorKind;
 use crate::operation::{Clamp, ConvertBytesForm, ConvertForm, Operation, Rounding};
 use crate::types::ScalarType::{self, *};
 
 /// `cvt`.
-pub(super) fn cvt(modifiers: &mut Modifiers<'_>) -> Result<Form, ErrorKind> {
+pub(super) fn cvt(modifiers: &mut Modifiers<'_>) -> Result<InstructionForm, ErrorKind> {
     let integral_rounding = modifiers.choose(&[
         ("rni", Rounding::Nearest),
         ("rzi", Rounding::TowardZero),
@@ -40,27 +40,27 @@ pub(super) fn cvt(modifiers: &mut Modifiers<'_>) -> Result<Form, ErrorKind> {
     };
     check(form, rounding.is_some())?;
     let sources = if to.is_half_pair() {
-        smallvec![Slot::Value(from), Slot::Value(from)]
+        smallvec![OperandKind::Value(from), OperandKind::Value(from)]
     } else {
-        smallvec![Slot::Wide(from)]
+        smallvec![OperandKind::Wide(from)]
     };
-    Ok(Form {
+    Ok(InstructionForm {
         operation: Operation::Convert(form),
-        destinations: smallvec![Slot::Wide(to)],
+        destinations: smallvec![OperandKind::Wide(to)],
         sources,
     })
 }
 
 /// 8-bit numbers are always made of and made to pairs.
-fn byte_pairs(form: ConvertBytesForm) -> Result<Form, ErrorKind> {
-    let sources: &[Slot] = match (form.to, form.from) {
-        (E4M3x2 | E5M2x2, F32) => &[Slot::Value(F32), Slot::Value(F32)],
-        (E4M3x2 | E5M2x2, F16x2) => &[Slot::Value(B32)],
-        (F16x2, E4M3x2 | E5M2x2) => &[Slot::Value(B16)],
+fn byte_pairs(form: ConvertBytesForm) -> Result<InstructionForm, ErrorKind> {
+    let sources: &[OperandKind] = match (form.to, form.from) {
+        (E4M3x2 | E5M2x2, F32) => &[OperandKind::Value(F32), OperandKind::Value(F32)],
+        (E4M3x2 | E5M2x2, F16x2) => &[OperandKind::Value(B32)],
+        (F16x2, E4M3x2 | E5M2x2) => &[OperandKind::Value(B16)],
         _ => return Err(ErrorKind::Unsupported("a conversion between these types")),
     };
     let result = ScalarType::untyped(form.to.bits());
-    Ok(Form::new(Operation::ConvertBytes(form), &[Slot::Value(result)], sources))
+    Ok(InstructionForm::new(Operation::ConvertBytes(form), &[OperandKind::Value(result)], sources))
 }
 
 fn check(form: ConvertForm, rounded: bool) -> Result<(), ErrorKind> {

@@ -1,6 +1,6 @@
 //! Opcodes of floating-point arithmetic, and those that serve both kinds of numbers.
 
-use super::Form;
+use super::form::InstructionForm;
 use super::integer;
 use super::modifiers::Modifiers;
 use crate::error::ErrorKind;
@@ -8,7 +8,7 @@ use crate::operation::{Clamp, FloatForm, FloatOp, IntegerOp, MinMax, Operation, 
 use crate::types::ScalarType::{self, *};
 
 /// `add`, `sub`.
-pub(super) fn sum(modifiers: &mut Modifiers<'_>) -> Result<Form, ErrorKind> {
+pub(super) fn sum(modifiers: &mut Modifiers<'_>) -> Result<InstructionForm, ErrorKind> {
     if let Some(ty) = modifiers.integer() {
         return integer::sum(modifiers, ty);
     }
@@ -16,7 +16,7 @@ pub(super) fn sum(modifiers: &mut Modifiers<'_>) -> Result<Form, ErrorKind> {
 }
 
 /// `add`, `sub`, `mul` of floating-point numbers.
-pub(super) fn binary(modifiers: &mut Modifiers<'_>, op: FloatOp) -> Result<Form, ErrorKind> {
+pub(super) fn binary(modifiers: &mut Modifiers<'_>, op: FloatOp) -> Result<InstructionForm, ErrorKind> {
     let rounding = modifiers.rounding();
     let (ftz, clamp) = (modifiers.take("ftz"), modifiers.clamp());
     let ty = modifiers.scalar_of(FLOATS)?;
@@ -28,7 +28,7 @@ pub(super) fn binary(modifiers: &mut Modifiers<'_>, op: FloatOp) -> Result<Form,
 }
 
 /// `fma`, and `mad`, which is the same on every target of today.
-pub(super) fn fused(modifiers: &mut Modifiers<'_>) -> Result<Form, ErrorKind> {
+pub(super) fn fused(modifiers: &mut Modifiers<'_>) -> Result<InstructionForm, ErrorKind> {
     let rounding = modifiers.rounding();
     if rounding.is_none() && modifiers.name == "fma" {
         return Err(ErrorKind::MissingModifier("a rounding mode"));
@@ -43,10 +43,10 @@ pub(super) fn fused(modifiers: &mut Modifiers<'_>) -> Result<Form, ErrorKind> {
 }
 
 /// `div`, of integers or floating-point numbers. Approximate forms are exact.
-pub(super) fn divide(modifiers: &mut Modifiers<'_>) -> Result<Form, ErrorKind> {
+pub(super) fn divide(modifiers: &mut Modifiers<'_>) -> Result<InstructionForm, ErrorKind> {
     if let Some(ty) = modifiers.integer() {
         let operation = integer::operation(IntegerOp::Divide, ty);
-        return Ok(Form::uniform(operation, ty, 2));
+        return Ok(InstructionForm::uniform(operation, ty, 2));
     }
     let rounding = modifiers.rounding();
     let approximate = modifiers.take("approx") || modifiers.take("full");
@@ -59,7 +59,7 @@ pub(super) fn divide(modifiers: &mut Modifiers<'_>) -> Result<Form, ErrorKind> {
 }
 
 /// `rcp`, `sqrt`, `rsqrt`. Approximate forms are exact.
-pub(super) fn root(modifiers: &mut Modifiers<'_>) -> Result<Form, ErrorKind> {
+pub(super) fn root(modifiers: &mut Modifiers<'_>) -> Result<InstructionForm, ErrorKind> {
     let rounding = modifiers.rounding();
     let approximate = modifiers.take("approx");
     if approximate == rounding.is_some() {
@@ -81,7 +81,7 @@ pub(super) fn root(modifiers: &mut Modifiers<'_>) -> Result<Form, ErrorKind> {
 }
 
 /// `sin`, `cos`, `lg2`, `ex2`, `tanh`.
-pub(super) fn approximate(modifiers: &mut Modifiers<'_>) -> Result<Form, ErrorKind> {
+pub(super) fn approximate(modifiers: &mut Modifiers<'_>) -> Result<InstructionForm, ErrorKind> {
     let (op, types): (_, &[ScalarType]) = match modifiers.name {
         "sin" => (FloatOp::Sine, &[F32]),
         "cos" => (FloatOp::Cosine, &[F32]),
@@ -98,14 +98,14 @@ pub(super) fn approximate(modifiers: &mut Modifiers<'_>) -> Result<Form, ErrorKi
 }
 
 /// `abs`, `neg`, of integers or floating-point numbers.
-pub(super) fn unary(modifiers: &mut Modifiers<'_>) -> Result<Form, ErrorKind> {
+pub(super) fn unary(modifiers: &mut Modifiers<'_>) -> Result<InstructionForm, ErrorKind> {
     let negate = modifiers.name == "neg";
     if let Some(ty) = modifiers.integer() {
         if !ty.is_signed() {
             return Err(ErrorKind::Unsupported("this instruction with this type"));
         }
         let op = if negate { IntegerOp::Negate } else { IntegerOp::Absolute };
-        return Ok(Form::uniform(integer::operation(op, ty), ty, 1));
+        return Ok(InstructionForm::uniform(integer::operation(op, ty), ty, 1));
     }
     let ftz = modifiers.take("ftz");
     let ty = modifiers.scalar_of(FLOATS)?;
@@ -114,11 +114,11 @@ pub(super) fn unary(modifiers: &mut Modifiers<'_>) -> Result<Form, ErrorKind> {
 }
 
 /// `min`, `max`, of integers or floating-point numbers.
-pub(super) fn min_max(modifiers: &mut Modifiers<'_>) -> Result<Form, ErrorKind> {
+pub(super) fn min_max(modifiers: &mut Modifiers<'_>) -> Result<InstructionForm, ErrorKind> {
     let minimum = modifiers.name == "min";
     if let Some(ty) = modifiers.integer() {
         let op = if minimum { IntegerOp::Minimum } else { IntegerOp::Maximum };
-        return Ok(Form::uniform(integer::operation(op, ty), ty, 2));
+        return Ok(InstructionForm::uniform(integer::operation(op, ty), ty, 2));
     }
     let ftz = modifiers.take("ftz");
     let nan = modifiers.take("NaN");
@@ -130,7 +130,7 @@ pub(super) fn min_max(modifiers: &mut Modifiers<'_>) -> Result<Form, ErrorKind> 
 }
 
 /// `copysign`.
-pub(super) fn copy_sign(modifiers: &mut Modifiers<'_>) -> Result<Form, ErrorKind> {
+pub(super) fn copy_sign(modifiers: &mut Modifiers<'_>) -> Result<InstructionForm, ErrorKind> {
     let ty = modifiers.scalar_of(&[F32, F64])?;
     finish(FloatOp::CopySign, ty, None, false, Clamp::None, 2)
 }
@@ -155,7 +155,7 @@ fn finish(
     ftz: bool,
     clamp: Clamp,
     sources: usize,
-) -> Result<Form, ErrorKind> {
+) -> Result<InstructionForm, ErrorKind> {
     if ftz && ty == F64 {
         return Err(ErrorKind::UnsupportedModifier("ftz".to_owned()));
     }
@@ -164,5 +164,5 @@ fn finish(
     }
     let rounding = rounding.unwrap_or(Rounding::Nearest);
     let form = FloatForm { op, ty, rounding, ftz, clamp };
-    Ok(Form::uniform(Operation::Float(form), ty, sources))
+    Ok(InstructionForm::uniform(Operation::Float(form), ty, sources))
 }

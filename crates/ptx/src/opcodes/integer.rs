@@ -1,7 +1,7 @@
 //! Opcodes of integer arithmetic.
 
+use super::form::{InstructionForm, OperandKind};
 use super::modifiers::Modifiers;
-use super::{Form, Slot};
 use crate::error::ErrorKind;
 use crate::operation::{Carry, Clamp, FloatOp, IntegerForm, IntegerOp, Operation, Part};
 use crate::types::ScalarType::{self, *};
@@ -14,7 +14,7 @@ pub(super) fn operation(op: IntegerOp, ty: ScalarType) -> Operation {
 }
 
 /// `add`, `sub` on integers, also with the carry as result.
-pub(super) fn sum(modifiers: &mut Modifiers<'_>, ty: ScalarType) -> Result<Form, ErrorKind> {
+pub(super) fn sum(modifiers: &mut Modifiers<'_>, ty: ScalarType) -> Result<InstructionForm, ErrorKind> {
     if modifiers.take("cc") {
         return carry_sum(modifiers.name, ty, Carry { takes: false, gives: true });
     }
@@ -26,11 +26,11 @@ pub(super) fn sum(modifiers: &mut Modifiers<'_>, ty: ScalarType) -> Result<Form,
         "add" => IntegerOp::Add { saturate },
         _ => IntegerOp::Sub { saturate },
     };
-    Ok(Form::uniform(operation(op, ty), ty, 2))
+    Ok(InstructionForm::uniform(operation(op, ty), ty, 2))
 }
 
 /// `addc`, `subc`, `madc`.
-pub(super) fn with_carry(modifiers: &mut Modifiers<'_>) -> Result<Form, ErrorKind> {
+pub(super) fn with_carry(modifiers: &mut Modifiers<'_>) -> Result<InstructionForm, ErrorKind> {
     let carry = Carry { takes: true, gives: modifiers.take("cc") };
     if modifiers.name == "madc" {
         let part = part(modifiers)?;
@@ -42,18 +42,18 @@ pub(super) fn with_carry(modifiers: &mut Modifiers<'_>) -> Result<Form, ErrorKin
 }
 
 /// `mul`, of integers or floating-point numbers.
-pub(super) fn multiply(modifiers: &mut Modifiers<'_>) -> Result<Form, ErrorKind> {
+pub(super) fn multiply(modifiers: &mut Modifiers<'_>) -> Result<InstructionForm, ErrorKind> {
     let Some(part) = modifiers.choose(PARTS) else {
         return super::float::binary(modifiers, FloatOp::Multiply);
     };
     let ty = modifiers.scalar_of(allowed(part))?;
-    let mut form = Form::uniform(operation(IntegerOp::Multiply(part), ty), ty, 2);
-    form.destinations[0] = Slot::Value(product_type(part, ty));
+    let mut form = InstructionForm::uniform(operation(IntegerOp::Multiply(part), ty), ty, 2);
+    form.destinations[0] = OperandKind::Value(product_type(part, ty));
     Ok(form)
 }
 
 /// `mad`, of integers or floating-point numbers.
-pub(super) fn multiply_add(modifiers: &mut Modifiers<'_>) -> Result<Form, ErrorKind> {
+pub(super) fn multiply_add(modifiers: &mut Modifiers<'_>) -> Result<InstructionForm, ErrorKind> {
     let Some(part) = modifiers.choose(PARTS) else {
         return super::float::fused(modifiers);
     };
@@ -66,40 +66,40 @@ pub(super) fn multiply_add(modifiers: &mut Modifiers<'_>) -> Result<Form, ErrorK
     if saturate && (part != Part::High || ty != S32) {
         return Err(ErrorKind::UnsupportedModifier("sat".to_owned()));
     }
-    let mut form = Form::uniform(operation(IntegerOp::MultiplyAdd { part, saturate }, ty), ty, 3);
-    form.destinations[0] = Slot::Value(product_type(part, ty));
+    let mut form = InstructionForm::uniform(operation(IntegerOp::MultiplyAdd { part, saturate }, ty), ty, 3);
+    form.destinations[0] = OperandKind::Value(product_type(part, ty));
     form.sources[2] = form.destinations[0];
     Ok(form)
 }
 
 /// `mul24`, `mad24`.
-pub(super) fn multiply24(modifiers: &mut Modifiers<'_>) -> Result<Form, ErrorKind> {
+pub(super) fn multiply24(modifiers: &mut Modifiers<'_>) -> Result<InstructionForm, ErrorKind> {
     let part = modifiers.require("lo or hi", &PARTS[..2])?;
     let saturate = modifiers.clamp() == Clamp::Saturate;
     let ty = modifiers.scalar_of(WORDS)?;
     if modifiers.name == "mul24" {
-        return Ok(Form::uniform(operation(IntegerOp::Multiply24(part), ty), ty, 2));
+        return Ok(InstructionForm::uniform(operation(IntegerOp::Multiply24(part), ty), ty, 2));
     }
     if saturate && (part != Part::High || ty != S32) {
         return Err(ErrorKind::UnsupportedModifier("sat".to_owned()));
     }
-    Ok(Form::uniform(operation(IntegerOp::MultiplyAdd24 { part, saturate }, ty), ty, 3))
+    Ok(InstructionForm::uniform(operation(IntegerOp::MultiplyAdd24 { part, saturate }, ty), ty, 3))
 }
 
 /// `rem`.
-pub(super) fn remainder(modifiers: &mut Modifiers<'_>) -> Result<Form, ErrorKind> {
+pub(super) fn remainder(modifiers: &mut Modifiers<'_>) -> Result<InstructionForm, ErrorKind> {
     let ty = modifiers.scalar_of(INTEGERS)?;
-    Ok(Form::uniform(operation(IntegerOp::Remainder, ty), ty, 2))
+    Ok(InstructionForm::uniform(operation(IntegerOp::Remainder, ty), ty, 2))
 }
 
 /// `sad`.
-pub(super) fn sum_of_differences(modifiers: &mut Modifiers<'_>) -> Result<Form, ErrorKind> {
+pub(super) fn sum_of_differences(modifiers: &mut Modifiers<'_>) -> Result<InstructionForm, ErrorKind> {
     let ty = modifiers.scalar_of(INTEGERS)?;
-    Ok(Form::uniform(operation(IntegerOp::SumOfDifferences, ty), ty, 3))
+    Ok(InstructionForm::uniform(operation(IntegerOp::SumOfDifferences, ty), ty, 3))
 }
 
 /// `dp4a`, `dp2a`.
-pub(super) fn dot_product(modifiers: &mut Modifiers<'_>) -> Result<Form, ErrorKind> {
+pub(super) fn dot_product(modifiers: &mut Modifiers<'_>) -> Result<InstructionForm, ErrorKind> {
     let high = match modifiers.name {
         "dp2a" => Some(modifiers.require("lo or hi", &[("lo", false), ("hi", true)])?),
         _ => None,
@@ -111,7 +111,7 @@ pub(super) fn dot_product(modifiers: &mut Modifiers<'_>) -> Result<Form, ErrorKi
         None => IntegerOp::DotProduct4 { a_signed, b_signed },
     };
     let ty = if a_signed || b_signed { S32 } else { U32 };
-    Ok(Form::uniform(operation(op, ty), ty, 3))
+    Ok(InstructionForm::uniform(operation(op, ty), ty, 3))
 }
 
 const PARTS: &[(&str, Part)] = &[("lo", Part::Low), ("hi", Part::High), ("wide", Part::Wide)];
@@ -137,7 +137,7 @@ fn product_type(part: Part, ty: ScalarType) -> ScalarType {
     }
 }
 
-fn carry_sum(name: &str, ty: ScalarType, carry: Carry) -> Result<Form, ErrorKind> {
+fn carry_sum(name: &str, ty: ScalarType, carry: Carry) -> Result<InstructionForm, ErrorKind> {
     if ![U32, S32, U64, S64].contains(&ty) {
         return Err(ErrorKind::Unsupported("this instruction with this type"));
     }
@@ -145,20 +145,20 @@ fn carry_sum(name: &str, ty: ScalarType, carry: Carry) -> Result<Form, ErrorKind
         "add" | "addc" => IntegerOp::AddCarry(carry),
         _ => IntegerOp::SubCarry(carry),
     };
-    Ok(with_flag(Form::uniform(operation(op, ty), ty, 2), carry))
+    Ok(with_flag(InstructionForm::uniform(operation(op, ty), ty, 2), carry))
 }
 
-fn carry_product(part: Part, ty: ScalarType, carry: Carry) -> Form {
+fn carry_product(part: Part, ty: ScalarType, carry: Carry) -> InstructionForm {
     let op = IntegerOp::MultiplyAddCarry { part, carry };
-    with_flag(Form::uniform(operation(op, ty), ty, 3), carry)
+    with_flag(InstructionForm::uniform(operation(op, ty), ty, 3), carry)
 }
 
-fn with_flag(mut form: Form, carry: Carry) -> Form {
+fn with_flag(mut form: InstructionForm, carry: Carry) -> InstructionForm {
     if carry.takes {
-        form.sources.push(Slot::Carry);
+        form.sources.push(OperandKind::Carry);
     }
     if carry.gives {
-        form.destinations.push(Slot::Carry);
+        form.destinations.push(OperandKind::Carry);
     }
     form
 }

@@ -2,29 +2,29 @@
 
 use smallvec::{SmallVec, smallvec};
 
+use super::form::{InstructionForm, OperandKind};
 use super::modifiers::Modifiers;
-use super::{Form, Slot};
 use crate::error::ErrorKind;
 use crate::operation::{MemoryForm, Operation};
 use crate::types::ScalarType::{self, *};
 use crate::types::StateSpace;
 
 /// `ld`, `ldu`.
-pub(super) fn load(modifiers: &mut Modifiers<'_>) -> Result<Form, ErrorKind> {
+pub(super) fn load(modifiers: &mut Modifiers<'_>) -> Result<InstructionForm, ErrorKind> {
     let form = access(modifiers)?;
-    let destinations = smallvec![Slot::Vector(form.ty, form.count)];
-    let sources = smallvec![Slot::Memory(form.space)];
-    Ok(Form { operation: Operation::Load(form), destinations, sources })
+    let destinations = smallvec![OperandKind::Vector(form.ty, form.count)];
+    let sources = smallvec![OperandKind::Memory(form.space)];
+    Ok(InstructionForm { operation: Operation::Load(form), destinations, sources })
 }
 
 /// `st`.
-pub(super) fn store(modifiers: &mut Modifiers<'_>) -> Result<Form, ErrorKind> {
+pub(super) fn store(modifiers: &mut Modifiers<'_>) -> Result<InstructionForm, ErrorKind> {
     let form = access(modifiers)?;
     if form.space == StateSpace::Const {
         return Err(ErrorKind::Unsupported("a store to constant memory"));
     }
-    let sources = smallvec![Slot::Memory(form.space), Slot::Vector(form.ty, form.count)];
-    Ok(Form { operation: Operation::Store(form), destinations: SmallVec::new(), sources })
+    let sources = smallvec![OperandKind::Memory(form.space), OperandKind::Vector(form.ty, form.count)];
+    Ok(InstructionForm { operation: Operation::Store(form), destinations: SmallVec::new(), sources })
 }
 
 fn access(modifiers: &mut Modifiers<'_>) -> Result<MemoryForm, ErrorKind> {
@@ -40,7 +40,7 @@ fn access(modifiers: &mut Modifiers<'_>) -> Result<MemoryForm, ErrorKind> {
 }
 
 /// `cvta`, `cvta.to`.
-pub(super) fn cvta(modifiers: &mut Modifiers<'_>) -> Result<Form, ErrorKind> {
+pub(super) fn cvta(modifiers: &mut Modifiers<'_>) -> Result<InstructionForm, ErrorKind> {
     let to = modifiers.take("to");
     let space = modifiers.space();
     if space == StateSpace::Generic {
@@ -52,43 +52,43 @@ pub(super) fn cvta(modifiers: &mut Modifiers<'_>) -> Result<Form, ErrorKind> {
         true => Operation::FromGeneric { space, bits },
         false => Operation::ToGeneric { space, bits },
     };
-    Ok(Form::uniform(operation, ty, 1))
+    Ok(InstructionForm::uniform(operation, ty, 1))
 }
 
 /// `isspacep`.
-pub(super) fn is_space(modifiers: &mut Modifiers<'_>) -> Result<Form, ErrorKind> {
+pub(super) fn is_space(modifiers: &mut Modifiers<'_>) -> Result<InstructionForm, ErrorKind> {
     let space = modifiers.space();
     if space == StateSpace::Generic {
         return Err(ErrorKind::MissingModifier("a state space"));
     }
-    Ok(Form::new(Operation::IsSpace(space), &[Slot::Value(Pred)], &[Slot::Value(U64)]))
+    Ok(InstructionForm::new(Operation::IsSpace(space), &[OperandKind::Value(Pred)], &[OperandKind::Value(U64)]))
 }
 
 /// `membar`, `fence`.
-pub(super) fn fence(modifiers: &mut Modifiers<'_>) -> Result<Form, ErrorKind> {
+pub(super) fn fence(modifiers: &mut Modifiers<'_>) -> Result<InstructionForm, ErrorKind> {
     if modifiers.name == "fence" && !(modifiers.take("sc") || modifiers.take("acq_rel")) {
         return Err(ErrorKind::UnsupportedInstruction);
     }
     if !modifiers.scope() {
         return Err(ErrorKind::MissingModifier("a scope"));
     }
-    Ok(Form::new(Operation::Fence, &[], &[]))
+    Ok(InstructionForm::new(Operation::Fence, &[], &[]))
 }
 
 /// `prefetch`, `prefetchu`: nothing that a program can see.
-pub(super) fn hint(modifiers: &mut Modifiers<'_>) -> Result<Form, ErrorKind> {
+pub(super) fn hint(modifiers: &mut Modifiers<'_>) -> Result<InstructionForm, ErrorKind> {
     let space = modifiers.space();
     modifiers.cache_hints();
-    Ok(Form::new(Operation::Nothing, &[], &[Slot::Memory(space)]))
+    Ok(InstructionForm::new(Operation::Nothing, &[], &[OperandKind::Memory(space)]))
 }
 
 /// `applypriority`, `discard`: hints about a line of a cache. What is discarded may hold anything,
 /// also what it held.
-pub(super) fn line_hint(modifiers: &mut Modifiers<'_>) -> Result<Form, ErrorKind> {
+pub(super) fn line_hint(modifiers: &mut Modifiers<'_>) -> Result<InstructionForm, ErrorKind> {
     let space = modifiers.space();
     modifiers.cache_hints();
-    let sources = [Slot::Memory(space), Slot::Value(U32)];
-    Ok(Form::new(Operation::Nothing, &[], &sources))
+    let sources = [OperandKind::Memory(space), OperandKind::Value(U32)];
+    Ok(InstructionForm::new(Operation::Nothing, &[], &sources))
 }
 
 const ADDRESSES: &[ScalarType] = &[U32, U64];

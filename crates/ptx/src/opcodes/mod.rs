@@ -7,51 +7,18 @@ mod compare;
 mod control;
 mod convert;
 mod float;
+mod form;
 mod integer;
 mod memory;
 mod modifiers;
 mod warp;
 
-use smallvec::SmallVec;
-
 use super::error::ErrorKind;
-use super::operation::Operation;
-use super::types::{ScalarType, StateSpace};
+pub(super) use form::{InstructionForm, OperandKind};
 use modifiers::Modifiers;
 
-/// What an opcode means, and the operands that must follow it.
-#[derive(Clone, Debug)]
-pub(super) struct Form {
-    pub(super) operation: Operation,
-    pub(super) destinations: SmallVec<[Slot; 2]>,
-    pub(super) sources: SmallVec<[Slot; 4]>,
-}
-
-/// What an operand must be.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Slot {
-    /// A value of exactly that width.
-    Value(ScalarType),
-    /// A value of a type in a register that may be wider.
-    Wide(ScalarType),
-    /// So many values in braces, in registers that may be wider; one value stands without braces.
-    Vector(ScalarType, u8),
-    /// A predicate that may stand negated.
-    Condition,
-    /// A second destination after `|`, which may be left out: a predicate, or a value.
-    Joined(ScalarType),
-    /// A 32-bit value that may be left out, which counts as 0.
-    Optional,
-    /// A place in memory.
-    Memory(StateSpace),
-    /// The carry flag, which is not written.
-    Carry,
-    /// A cache policy at the end, which does not matter here.
-    Ignored,
-}
-
 /// Reads an opcode such as `add.rn.f32`.
-pub(super) fn parse(text: &str) -> Result<Form, ErrorKind> {
+pub(super) fn parse(text: &str) -> Result<InstructionForm, ErrorKind> {
     let (name, rest) = text.split_once('.').unwrap_or((text, ""));
     let index =
         OPCODES.binary_search_by_key(&name, |&(known, _)| known).map_err(|_| unsupported(name))?;
@@ -59,7 +26,7 @@ pub(super) fn parse(text: &str) -> Result<Form, ErrorKind> {
     let has_policy = MEMORY.contains(&name) && modifiers.take("L2::cache_hint");
     let mut form = OPCODES[index].1(&mut modifiers)?;
     if has_policy {
-        form.sources.push(Slot::Ignored);
+        form.sources.push(OperandKind::Ignored);
     }
     modifiers.finish()?;
     Ok(form)
@@ -74,25 +41,10 @@ fn unsupported(name: &str) -> ErrorKind {
     }
 }
 
-impl Form {
-    fn new(operation: Operation, destinations: &[Slot], sources: &[Slot]) -> Form {
-        Form { operation, destinations: destinations.into(), sources: sources.into() }
-    }
-
-    /// One destination and so many sources, all of one type.
-    fn uniform(operation: Operation, ty: ScalarType, sources: usize) -> Form {
-        Form {
-            operation,
-            destinations: [Slot::Value(ty)].as_slice().into(),
-            sources: SmallVec::from_elem(Slot::Value(ty), sources),
-        }
-    }
-}
-
 /// The opcodes that may take a cache policy.
 const MEMORY: &[&str] = &["atom", "ld", "red", "st"];
 
-type Parse = fn(&mut Modifiers<'_>) -> Result<Form, ErrorKind>;
+type Parse = fn(&mut Modifiers<'_>) -> Result<InstructionForm, ErrorKind>;
 
 /// Sorted by name. `mov`, `call` and branches have operands of their own kind and are read by the
 /// parser itself.

@@ -1,27 +1,27 @@
 //! Opcodes at which threads of a block or a warp wait for each other.
 
+use super::form::{InstructionForm, OperandKind};
 use super::modifiers::Modifiers;
-use super::{Form, Slot};
 use crate::error::ErrorKind;
 use crate::operation::Operation;
 use crate::suspension::{BarrierOp, ReduceOp, ShuffleMode, Suspension, VoteMode};
 use crate::types::ScalarType::*;
 
-const WORD: Slot = Slot::Value(B32);
+const WORD: OperandKind = OperandKind::Value(B32);
 
 /// `bar`, `barrier`.
-pub(super) fn barrier(modifiers: &mut Modifiers<'_>) -> Result<Form, ErrorKind> {
+pub(super) fn barrier(modifiers: &mut Modifiers<'_>) -> Result<InstructionForm, ErrorKind> {
     if modifiers.take("warp") {
         modifiers.require("sync", &[("sync", ())])?;
-        return Ok(Form::new(Operation::Suspend(Suspension::WarpBarrier), &[], &[WORD]));
+        return Ok(InstructionForm::new(Operation::Suspend(Suspension::WarpBarrier), &[], &[WORD]));
     }
     modifiers.take("cta");
     modifiers.take("aligned");
     let kinds = [("sync", BarrierOp::Sync), ("arrive", BarrierOp::Arrive)];
     if let Some(op) = modifiers.choose(&kinds) {
-        let count = if op == BarrierOp::Arrive { WORD } else { Slot::Optional };
+        let count = if op == BarrierOp::Arrive { WORD } else { OperandKind::Optional };
         let operation = Operation::Suspend(Suspension::Barrier(op));
-        return Ok(Form::new(operation, &[], &[WORD, count]));
+        return Ok(InstructionForm::new(operation, &[], &[WORD, count]));
     }
     modifiers.require("sync, arrive or red", &[("red", ())])?;
     let reductions =
@@ -30,11 +30,11 @@ pub(super) fn barrier(modifiers: &mut Modifiers<'_>) -> Result<Form, ErrorKind> 
     let result = if op == BarrierOp::PopulationCount { U32 } else { Pred };
     modifiers.scalar_of(&[result])?;
     let operation = Operation::Suspend(Suspension::Barrier(op));
-    Ok(Form::new(operation, &[Slot::Value(result)], &[WORD, Slot::Optional, Slot::Condition]))
+    Ok(InstructionForm::new(operation, &[OperandKind::Value(result)], &[WORD, OperandKind::Optional, OperandKind::Condition]))
 }
 
 /// `shfl.sync`.
-pub(super) fn shuffle(modifiers: &mut Modifiers<'_>) -> Result<Form, ErrorKind> {
+pub(super) fn shuffle(modifiers: &mut Modifiers<'_>) -> Result<InstructionForm, ErrorKind> {
     sync(modifiers)?;
     let modes = [
         ("up", ShuffleMode::Up),
@@ -45,11 +45,11 @@ pub(super) fn shuffle(modifiers: &mut Modifiers<'_>) -> Result<Form, ErrorKind> 
     let mode = modifiers.require("a mode", &modes)?;
     modifiers.scalar_of(&[B32])?;
     let operation = Operation::Suspend(Suspension::Shuffle(mode));
-    Ok(Form::new(operation, &[WORD, Slot::Joined(Pred)], &[WORD; 4]))
+    Ok(InstructionForm::new(operation, &[WORD, OperandKind::Joined(Pred)], &[WORD; 4]))
 }
 
 /// `vote.sync`.
-pub(super) fn vote(modifiers: &mut Modifiers<'_>) -> Result<Form, ErrorKind> {
+pub(super) fn vote(modifiers: &mut Modifiers<'_>) -> Result<InstructionForm, ErrorKind> {
     sync(modifiers)?;
     let modes = [
         ("all", VoteMode::All),
@@ -61,21 +61,21 @@ pub(super) fn vote(modifiers: &mut Modifiers<'_>) -> Result<Form, ErrorKind> {
     let result = if mode == VoteMode::Ballot { B32 } else { Pred };
     modifiers.scalar_of(&[result])?;
     let operation = Operation::Suspend(Suspension::Vote(mode));
-    Ok(Form::new(operation, &[Slot::Value(result)], &[Slot::Condition, WORD]))
+    Ok(InstructionForm::new(operation, &[OperandKind::Value(result)], &[OperandKind::Condition, WORD]))
 }
 
 /// `match.sync`.
-pub(super) fn match_lanes(modifiers: &mut Modifiers<'_>) -> Result<Form, ErrorKind> {
+pub(super) fn match_lanes(modifiers: &mut Modifiers<'_>) -> Result<InstructionForm, ErrorKind> {
     let all = modifiers.require("any or all", &[("any", false), ("all", true)])?;
     sync(modifiers)?;
     let ty = modifiers.scalar_of(&[B32, B64])?;
     let operation = Operation::Suspend(Suspension::Match { all, bits: ty.bits() });
-    let destinations: &[Slot] = if all { &[WORD, Slot::Joined(Pred)] } else { &[WORD] };
-    Ok(Form::new(operation, destinations, &[Slot::Value(ty), WORD]))
+    let destinations: &[OperandKind] = if all { &[WORD, OperandKind::Joined(Pred)] } else { &[WORD] };
+    Ok(InstructionForm::new(operation, destinations, &[OperandKind::Value(ty), WORD]))
 }
 
 /// `redux.sync`.
-pub(super) fn reduce(modifiers: &mut Modifiers<'_>) -> Result<Form, ErrorKind> {
+pub(super) fn reduce(modifiers: &mut Modifiers<'_>) -> Result<InstructionForm, ErrorKind> {
     sync(modifiers)?;
     let name = modifiers.require(
         "an operation",
@@ -99,13 +99,13 @@ pub(super) fn reduce(modifiers: &mut Modifiers<'_>) -> Result<Form, ErrorKind> {
         "or" => ReduceOp::Or,
         _ => ReduceOp::Xor,
     };
-    Ok(Form::new(Operation::Suspend(Suspension::Reduce(op)), &[WORD], &[WORD, WORD]))
+    Ok(InstructionForm::new(Operation::Suspend(Suspension::Reduce(op)), &[WORD], &[WORD, WORD]))
 }
 
 /// `activemask`.
-pub(super) fn active_mask(modifiers: &mut Modifiers<'_>) -> Result<Form, ErrorKind> {
+pub(super) fn active_mask(modifiers: &mut Modifiers<'_>) -> Result<InstructionForm, ErrorKind> {
     modifiers.scalar_of(&[B32])?;
-    Ok(Form::new(Operation::Suspend(Suspension::ActiveMask), &[WORD], &[]))
+    Ok(InstructionForm::new(Operation::Suspend(Suspension::ActiveMask), &[WORD], &[]))
 }
 
 /// The forms without `sync` are gone since Volta.

@@ -14,7 +14,7 @@ use crate::operation::{BitsForm, BitsOp, Operation};
 use crate::types::{RegisterType, ScalarType, StateSpace};
 
 /// So many ways may all jumps through tables of a function have: a long table can be used in many.
-const MOST_TABLE_TARGETS: usize = 1 << 18;
+const MAX_TABLE_TARGETS: usize = 1 << 18;
 
 impl<'s> Parser<'s> {
     /// The statements between braces.
@@ -224,7 +224,7 @@ impl<'s> Parser<'s> {
             return Err(self.cursor.last_error(ErrorKind::Unknown("list of labels")));
         };
         draft.table_targets += targets.len();
-        if draft.table_targets > MOST_TABLE_TARGETS {
+        if draft.table_targets > MAX_TABLE_TARGETS {
             return Err(self.cursor.last_error(ErrorKind::Unsupported("so many jump tables")));
         }
         instruction.operation = Operation::BranchTable;

@@ -18,7 +18,7 @@ use std::collections::HashMap;
 use super::ast::Module;
 use super::error::{Error, ErrorKind};
 use super::lexer::{Token, TokenKind, tokenize};
-use super::opcodes::Form;
+use super::opcodes::InstructionForm;
 use cursor::Cursor;
 use pointers::Pointers;
 
@@ -60,7 +60,7 @@ struct Parser<'s> {
     /// The names of the module's level.
     symbols: HashMap<&'s str, Symbol>,
     /// A module has many instructions but few forms, so each form is read once.
-    forms: HashMap<&'s str, Form>,
+    forms: HashMap<&'s str, InstructionForm>,
     /// The functions that are called, and where.
     calls: Vec<(usize, Token)>,
     pointers: Pointers,

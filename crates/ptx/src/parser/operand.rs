@@ -8,7 +8,7 @@ use crate::ast::{
 use crate::error::{Error, ErrorKind};
 use crate::lexer::TokenKind;
 use crate::literal::Literal;
-use crate::opcodes::{Form, Slot};
+use crate::opcodes::{InstructionForm, OperandKind};
 use crate::types::{RegisterType, ScalarType, StateSpace};
 
 impl<'s> Parser<'s> {
@@ -16,26 +16,26 @@ impl<'s> Parser<'s> {
     pub(super) fn operands(
         &mut self,
         draft: &mut Draft<'s>,
-        form: &Form,
+        form: &InstructionForm,
         instruction: &mut Instruction,
     ) -> Result<(), Error> {
         for (index, &slot) in form.destinations.iter().enumerate() {
-            if index > 0 && matches!(slot, Slot::Value(_)) {
+            if index > 0 && matches!(slot, OperandKind::Value(_)) {
                 self.cursor.expect(b',', "`,`")?;
             }
             self.destination(draft, slot, instruction)?;
         }
         let mut first = form.destinations.is_empty();
         for &slot in &form.sources {
-            if slot == Slot::Carry {
+            if slot == OperandKind::Carry {
                 instruction.sources.push(Operand::Register(draft.carry()));
                 continue;
             }
-            if slot == Slot::Ignored {
+            if slot == OperandKind::Ignored {
                 self.ignored(draft)?;
                 continue;
             }
-            if slot == Slot::Optional && !self.optional_follows(draft) {
+            if slot == OperandKind::Optional && !self.optional_follows(draft) {
                 instruction.sources.push(Operand::Immediate(0));
                 continue;
             }
@@ -71,19 +71,19 @@ impl<'s> Parser<'s> {
     fn destination(
         &mut self,
         draft: &mut Draft<'s>,
-        slot: Slot,
+        slot: OperandKind,
         instruction: &mut Instruction,
     ) -> Result<(), Error> {
         let destination = match slot {
-            Slot::Carry => Some(draft.carry()),
-            Slot::Joined(ty) => match self.cursor.accept(b'|') {
+            OperandKind::Carry => Some(draft.carry()),
+            OperandKind::Joined(ty) => match self.cursor.accept(b'|') {
                 true => self.result(draft, ty, false)?,
                 false => None,
             },
-            Slot::Wide(ty) => self.result(draft, ty, true)?,
-            Slot::Value(ty) => self.result(draft, ty, false)?,
-            Slot::Vector(ty, 1) => self.result(draft, ty, true)?,
-            Slot::Vector(ty, count) => {
+            OperandKind::Wide(ty) => self.result(draft, ty, true)?,
+            OperandKind::Value(ty) => self.result(draft, ty, false)?,
+            OperandKind::Vector(ty, 1) => self.result(draft, ty, true)?,
+            OperandKind::Vector(ty, count) => {
                 self.cursor.expect(b'{', "`{`")?;
                 for index in 0..count {
                     if index > 0 {
@@ -94,7 +94,7 @@ impl<'s> Parser<'s> {
                 }
                 return self.cursor.expect(b'}', "`}`");
             }
-            Slot::Condition | Slot::Optional | Slot::Memory(_) | Slot::Ignored => None,
+            OperandKind::Condition | OperandKind::Optional | OperandKind::Memory(_) | OperandKind::Ignored => None,
         };
         instruction.destinations.push(destination);
         Ok(())
@@ -103,18 +103,18 @@ impl<'s> Parser<'s> {
     fn source(
         &mut self,
         draft: &mut Draft<'s>,
-        slot: Slot,
+        slot: OperandKind,
         instruction: &mut Instruction,
     ) -> Result<(), Error> {
         let operand = match slot {
-            Slot::Value(ty) | Slot::Joined(ty) => self.value(draft, ty, false)?,
-            Slot::Wide(ty) | Slot::Vector(ty, 1) => self.value(draft, ty, true)?,
-            Slot::Optional => self.value(draft, ScalarType::B32, false)?,
-            Slot::Condition => self.condition(draft)?,
-            Slot::Memory(space) => self.memory(draft, space)?,
-            Slot::Carry => Operand::Register(draft.carry()),
-            Slot::Ignored => return self.ignored(draft),
-            Slot::Vector(ty, count) => {
+            OperandKind::Value(ty) | OperandKind::Joined(ty) => self.value(draft, ty, false)?,
+            OperandKind::Wide(ty) | OperandKind::Vector(ty, 1) => self.value(draft, ty, true)?,
+            OperandKind::Optional => self.value(draft, ScalarType::B32, false)?,
+            OperandKind::Condition => self.condition(draft)?,
+            OperandKind::Memory(space) => self.memory(draft, space)?,
+            OperandKind::Carry => Operand::Register(draft.carry()),
+            OperandKind::Ignored => return self.ignored(draft),
+            OperandKind::Vector(ty, count) => {
                 self.cursor.expect(b'{', "`{`")?;
                 for index in 0..count {
                     if index > 0 {

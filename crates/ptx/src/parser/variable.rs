@@ -11,13 +11,13 @@ use crate::types::{RegisterType, ScalarType, StateSpace};
 pub(super) const LARGEST: u64 = 1 << 40;
 
 /// The parameters that a kernel can have at most (PTX ISA, kernel function parameters).
-const MOST_PARAMETER_BYTES: usize = 32764;
+const MAX_PARAMETER_BYTES: usize = 32764;
 
 /// The local memory that CUDA gives a thread at most.
 const LARGEST_FRAME: usize = 512 << 10;
 
 /// The most registers that a function may declare.
-const MOST_REGISTERS: usize = 1 << 20;
+const MAX_REGISTERS: usize = 1 << 20;
 
 /// What a declaration says before the first name.
 #[derive(Clone, Copy)]
@@ -164,12 +164,12 @@ impl<'s> Parser<'s> {
             let name = self.cursor.word()?;
             let mut count = None;
             if self.cursor.accept(b'<') {
-                count = Some(self.cursor.integer(MOST_REGISTERS as u64)? as u32);
+                count = Some(self.cursor.integer(MAX_REGISTERS as u64)? as u32);
                 self.cursor.expect(b'>', "`>`")?;
             }
             let registers = &mut draft.function.registers;
             let length = registers.len() + count.unwrap_or(1) as usize;
-            if length > MOST_REGISTERS {
+            if length > MAX_REGISTERS {
                 return Err(self.cursor.last_error(ErrorKind::Unsupported("so many registers")));
             }
             draft.scopes.add_registers(name, count, Register(registers.len() as u32));
@@ -205,11 +205,11 @@ impl<'s> Parser<'s> {
                 Place::KernelParameters => {
                     let offset = usize::next_multiple_of(end, align);
                     end = offset + bytes;
-                    if end > MOST_PARAMETER_BYTES {
+                    if end > MAX_PARAMETER_BYTES {
                         let kind = ErrorKind::TooMuch {
                             what: "parameter space",
                             bytes: end,
-                            most: MOST_PARAMETER_BYTES,
+                            most: MAX_PARAMETER_BYTES,
                         };
                         return Err(self.cursor.last_error(kind));
                     }

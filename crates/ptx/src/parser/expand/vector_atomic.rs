@@ -4,7 +4,7 @@
 use super::{Draft, Parser, Site};
 use crate::ast::{Address, Operand};
 use crate::error::{Error, ErrorKind};
-use crate::opcodes::{self, Form, Slot};
+use crate::opcodes::{self, InstructionForm, OperandKind};
 use crate::operation::{AtomicForm, AtomicOp, Operation};
 use crate::types::RegisterType;
 
@@ -23,7 +23,7 @@ impl<'s> Parser<'s> {
         let opcode = self.cursor.last();
         let form = opcodes::parse(&text.replacen(word, ".", 1))
             .map_err(|kind| self.cursor.error_between(opcode, opcode, kind))?;
-        let Form { operation: Operation::Atomic(element), .. } = form else {
+        let InstructionForm { operation: Operation::Atomic(element), .. } = form else {
             let kind = ErrorKind::UnsupportedInstruction;
             return Err(self.cursor.error_between(opcode, opcode, kind));
         };
@@ -57,7 +57,7 @@ impl<'s> Parser<'s> {
             values.push(self.value(draft, ty, false)?);
         }
         self.cursor.expect(b'}', "`}`")?;
-        if form.sources.contains(&Slot::Ignored) {
+        if form.sources.contains(&OperandKind::Ignored) {
             self.ignored(draft)?;
         }
         // All values are read before the first result is written.
