@@ -14,7 +14,9 @@ pub(super) fn atom(modifiers: &mut Modifiers<'_>) -> Result<InstructionForm, Err
     let address = OperandKind::Memory(form.space);
     let operation = Operation::Atomic(form);
     Ok(match form.op {
-        AtomicOp::CompareExchange => InstructionForm::new(operation, &[value], &[address, value, value]),
+        AtomicOp::CompareExchange => {
+            InstructionForm::new(operation, &[value], &[address, value, value])
+        }
         _ => InstructionForm::new(operation, &[value], &[address, value]),
     })
 }

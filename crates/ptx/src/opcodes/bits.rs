@@ -74,7 +74,11 @@ pub(super) fn permute(modifiers: &mut Modifiers<'_>) -> Result<InstructionForm, 
 pub(super) fn count(modifiers: &mut Modifiers<'_>) -> Result<InstructionForm, ErrorKind> {
     let op = if modifiers.name == "popc" { BitsOp::PopulationCount } else { BitsOp::LeadingZeros };
     let ty = modifiers.scalar_of(&[B32, B64])?;
-    Ok(InstructionForm::new(operation(op, ty), &[OperandKind::Value(U32)], &[OperandKind::Value(ty)]))
+    Ok(InstructionForm::new(
+        operation(op, ty),
+        &[OperandKind::Value(U32)],
+        &[OperandKind::Value(ty)],
+    ))
 }
 
 /// `bfind`.
@@ -101,7 +105,12 @@ pub(super) fn extract(modifiers: &mut Modifiers<'_>) -> Result<InstructionForm, 
 /// `bfi`.
 pub(super) fn insert(modifiers: &mut Modifiers<'_>) -> Result<InstructionForm, ErrorKind> {
     let ty = modifiers.scalar_of(&[B32, B64])?;
-    let sources = [OperandKind::Value(ty), OperandKind::Value(ty), OperandKind::Value(U32), OperandKind::Value(U32)];
+    let sources = [
+        OperandKind::Value(ty),
+        OperandKind::Value(ty),
+        OperandKind::Value(U32),
+        OperandKind::Value(U32),
+    ];
     Ok(InstructionForm::new(operation(BitsOp::Insert, ty), &[OperandKind::Value(ty)], &sources))
 }
 

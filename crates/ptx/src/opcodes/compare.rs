@@ -72,7 +72,11 @@ pub(super) fn test(modifiers: &mut Modifiers<'_>) -> Result<InstructionForm, Err
     ];
     let class = modifiers.require("a class of numbers", &classes)?;
     let ty = modifiers.scalar_of(&[F32, F64])?;
-    Ok(InstructionForm::new(Operation::Test(class, ty), &[OperandKind::Value(Pred)], &[OperandKind::Value(ty)]))
+    Ok(InstructionForm::new(
+        Operation::Test(class, ty),
+        &[OperandKind::Value(Pred)],
+        &[OperandKind::Value(ty)],
+    ))
 }
 
 const COMPARISONS: &[(&str, Comparison)] = &[

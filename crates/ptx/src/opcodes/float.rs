@@ -16,7 +16,10 @@ pub(super) fn sum(modifiers: &mut Modifiers<'_>) -> Result<InstructionForm, Erro
 }
 
 /// `add`, `sub`, `mul` of floating-point numbers.
-pub(super) fn binary(modifiers: &mut Modifiers<'_>, op: FloatOp) -> Result<InstructionForm, ErrorKind> {
+pub(super) fn binary(
+    modifiers: &mut Modifiers<'_>,
+    op: FloatOp,
+) -> Result<InstructionForm, ErrorKind> {
     let rounding = modifiers.rounding();
     let (ftz, clamp) = (modifiers.take("ftz"), modifiers.clamp());
     let ty = modifiers.scalar_of(FLOATS)?;

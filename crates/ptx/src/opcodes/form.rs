@@ -37,7 +37,11 @@ pub(crate) enum OperandKind {
 }
 
 impl InstructionForm {
-    pub(super) fn new(operation: Operation, destinations: &[OperandKind], sources: &[OperandKind]) -> InstructionForm {
+    pub(super) fn new(
+        operation: Operation,
+        destinations: &[OperandKind],
+        sources: &[OperandKind],
+    ) -> InstructionForm {
         InstructionForm { operation, destinations: destinations.into(), sources: sources.into() }
     }
 

@@ -14,7 +14,10 @@ pub(super) fn operation(op: IntegerOp, ty: ScalarType) -> Operation {
 }
 
 /// `add`, `sub` on integers, also with the carry as result.
-pub(super) fn sum(modifiers: &mut Modifiers<'_>, ty: ScalarType) -> Result<InstructionForm, ErrorKind> {
+pub(super) fn sum(
+    modifiers: &mut Modifiers<'_>,
+    ty: ScalarType,
+) -> Result<InstructionForm, ErrorKind> {
     if modifiers.take("cc") {
         return carry_sum(modifiers.name, ty, Carry { takes: false, gives: true });
     }
@@ -66,7 +69,8 @@ pub(super) fn multiply_add(modifiers: &mut Modifiers<'_>) -> Result<InstructionF
     if saturate && (part != Part::High || ty != S32) {
         return Err(ErrorKind::UnsupportedModifier("sat".to_owned()));
     }
-    let mut form = InstructionForm::uniform(operation(IntegerOp::MultiplyAdd { part, saturate }, ty), ty, 3);
+    let mut form =
+        InstructionForm::uniform(operation(IntegerOp::MultiplyAdd { part, saturate }, ty), ty, 3);
     form.destinations[0] = OperandKind::Value(product_type(part, ty));
     form.sources[2] = form.destinations[0];
     Ok(form)
@@ -93,7 +97,9 @@ pub(super) fn remainder(modifiers: &mut Modifiers<'_>) -> Result<InstructionForm
 }
 
 /// `sad`.
-pub(super) fn sum_of_differences(modifiers: &mut Modifiers<'_>) -> Result<InstructionForm, ErrorKind> {
+pub(super) fn sum_of_differences(
+    modifiers: &mut Modifiers<'_>,
+) -> Result<InstructionForm, ErrorKind> {
     let ty = modifiers.scalar_of(INTEGERS)?;
     Ok(InstructionForm::uniform(operation(IntegerOp::SumOfDifferences, ty), ty, 3))
 }

@@ -23,8 +23,13 @@ pub(super) fn store(modifiers: &mut Modifiers<'_>) -> Result<InstructionForm, Er
     if form.space == StateSpace::Const {
         return Err(ErrorKind::Unsupported("a store to constant memory"));
     }
-    let sources = smallvec![OperandKind::Memory(form.space), OperandKind::Vector(form.ty, form.count)];
-    Ok(InstructionForm { operation: Operation::Store(form), destinations: SmallVec::new(), sources })
+    let sources =
+        smallvec![OperandKind::Memory(form.space), OperandKind::Vector(form.ty, form.count)];
+    Ok(InstructionForm {
+        operation: Operation::Store(form),
+        destinations: SmallVec::new(),
+        sources,
+    })
 }
 
 fn access(modifiers: &mut Modifiers<'_>) -> Result<MemoryForm, ErrorKind> {
@@ -61,7 +66,11 @@ pub(super) fn is_space(modifiers: &mut Modifiers<'_>) -> Result<InstructionForm,
     if space == StateSpace::Generic {
         return Err(ErrorKind::MissingModifier("a state space"));
     }
-    Ok(InstructionForm::new(Operation::IsSpace(space), &[OperandKind::Value(Pred)], &[OperandKind::Value(U64)]))
+    Ok(InstructionForm::new(
+        Operation::IsSpace(space),
+        &[OperandKind::Value(Pred)],
+        &[OperandKind::Value(U64)],
+    ))
 }
 
 /// `membar`, `fence`.

@@ -30,7 +30,11 @@ pub(super) fn barrier(modifiers: &mut Modifiers<'_>) -> Result<InstructionForm, 
     let result = if op == BarrierOp::PopulationCount { U32 } else { Pred };
     modifiers.scalar_of(&[result])?;
     let operation = Operation::Suspend(Suspension::Barrier(op));
-    Ok(InstructionForm::new(operation, &[OperandKind::Value(result)], &[WORD, OperandKind::Optional, OperandKind::Condition]))
+    Ok(InstructionForm::new(
+        operation,
+        &[OperandKind::Value(result)],
+        &[WORD, OperandKind::Optional, OperandKind::Condition],
+    ))
 }
 
 /// `shfl.sync`.
@@ -61,7 +65,11 @@ pub(super) fn vote(modifiers: &mut Modifiers<'_>) -> Result<InstructionForm, Err
     let result = if mode == VoteMode::Ballot { B32 } else { Pred };
     modifiers.scalar_of(&[result])?;
     let operation = Operation::Suspend(Suspension::Vote(mode));
-    Ok(InstructionForm::new(operation, &[OperandKind::Value(result)], &[OperandKind::Condition, WORD]))
+    Ok(InstructionForm::new(
+        operation,
+        &[OperandKind::Value(result)],
+        &[OperandKind::Condition, WORD],
+    ))
 }
 
 /// `match.sync`.
@@ -70,7 +78,8 @@ pub(super) fn match_lanes(modifiers: &mut Modifiers<'_>) -> Result<InstructionFo
     sync(modifiers)?;
     let ty = modifiers.scalar_of(&[B32, B64])?;
     let operation = Operation::Suspend(Suspension::Match { all, bits: ty.bits() });
-    let destinations: &[OperandKind] = if all { &[WORD, OperandKind::Joined(Pred)] } else { &[WORD] };
+    let destinations: &[OperandKind] =
+        if all { &[WORD, OperandKind::Joined(Pred)] } else { &[WORD] };
     Ok(InstructionForm::new(operation, destinations, &[OperandKind::Value(ty), WORD]))
 }
 

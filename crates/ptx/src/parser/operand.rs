@@ -94,7 +94,10 @@ impl<'s> Parser<'s> {
                 }
                 return self.cursor.expect(b'}', "`}`");
             }
-            OperandKind::Condition | OperandKind::Optional | OperandKind::Memory(_) | OperandKind::Ignored => None,
+            OperandKind::Condition
+            | OperandKind::Optional
+            | OperandKind::Memory(_)
+            | OperandKind::Ignored => None,
         };
         instruction.destinations.push(destination);
         Ok(())
