@@ -31,9 +31,23 @@
 //! An operation is data: the CPU's kernel by dtype, the name of the CUDA kernel, how its dtype is
 //! found, its derivative (`ops`). There is one dispatch point (`dispatch`), whose calls are structs
 //! that the kernels of both backends take; `host` has the CPU's kernels, the crate `kernels` the
-//! others. `autograd` records operations and walks back through them.
+//! others. `autograd` records operations and walks back through them; the graph itself hangs from the
+//! tensors (`tensor::history`). `access` holds the memory that the host reads or writes.
 
-mod accesses;
+// Layers, the top one first; a module imports only from lines below its own.
+//
+//   context, factories
+//   ops, random
+//   host
+//   dispatch, print
+//   access, autograd, cuda, options
+//   tensor
+//   promote, storage
+//   default, dims, layout, placement, reserve, thread_pool
+//   error
+//   shape
+//   capture, checked_size, device, dtype, philox, shared
+mod access;
 mod autograd;
 mod capture;
 mod checked_size;
@@ -41,6 +55,7 @@ mod context;
 pub mod cuda;
 mod default;
 mod device;
+mod dims;
 mod dispatch;
 mod dtype;
 mod error;
@@ -49,16 +64,19 @@ mod host;
 mod layout;
 mod ops;
 mod options;
+mod philox;
+mod placement;
 mod print;
 mod promote;
 mod random;
-mod scalar;
+mod reserve;
 mod shape;
 mod shared;
 mod storage;
 mod tensor;
 mod thread_pool;
 
+pub use access::ReadGuard;
 pub use autograd::{Backward, NoGradGuard, enable_grad, grad, is_grad_enabled, no_grad};
 pub use context::{ExecutionContext, ExecutionContextGuard};
 pub use default::{
@@ -66,7 +84,7 @@ pub use default::{
     set_default_device, set_default_dtype, with_default_device, with_default_dtype,
 };
 pub use device::Device;
-pub use dtype::{DType, Element};
+pub use dtype::{DType, Element, Scalar};
 pub use error::{AutogradError, Error, Result};
 pub use factories::{Data, Number, Steps};
 
@@ -77,9 +95,8 @@ pub use random::{
     Generator, GeneratorState, SeedGuard, enter_manual_seed, fold_in, generator, initial_seed,
     manual_seed, with_folded_seed, with_manual_seed,
 };
-pub use scalar::Scalar;
 pub use shape::Shape;
-pub use storage::{ReadGuard, Storage};
+pub use storage::Storage;
 pub use tensor::Tensor;
 pub use thread_pool::set_num_threads;
 

@@ -1,7 +1,7 @@
 //! What a factory may be told about the tensor it makes.
 
 use crate::default::{default_device, default_dtype};
-use crate::device::Place;
+use crate::placement::Place;
 use crate::{DType, Device, Result, Tensor};
 
 /// Dtype, device, page-locked memory and gradients of a new tensor; what is not said is chosen by

@@ -2,11 +2,11 @@
 
 use crate::{Error, Result};
 
-/// A vector that has room for `count` values.
+/// An empty vector with room for `count` values.
 ///
 /// # Errors
 /// The host has no memory for so many.
-pub(crate) fn room<T>(count: usize) -> Result<Vec<T>> {
+pub(crate) fn try_with_capacity<T>(count: usize) -> Result<Vec<T>> {
     let mut values = Vec::new();
     match values.try_reserve_exact(count) {
         Ok(()) => Ok(values),

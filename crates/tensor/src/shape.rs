@@ -6,7 +6,6 @@ use std::ops::Deref;
 use smallvec::SmallVec;
 
 use crate::checked_size::CheckedSize;
-use crate::{Error, Result};
 
 /// The sizes of a tensor, outermost first. It derefs to `[usize]`.
 #[derive(PartialEq, Eq, Hash, Default)]
@@ -67,50 +66,6 @@ impl Shape {
         shape.0[dim] = size;
         shape
     }
-}
-
-/// The dimension that `dim` means in a tensor of `dims` dimensions: negative ones count from the
-/// end, and a 0-dimensional tensor accepts 0 and -1, as PyTorch has it.
-pub(crate) fn resolve_dim(op: &'static str, dim: isize, dims: usize) -> Result<usize> {
-    let count = dims.max(1) as isize;
-    let resolved = if dim < 0 { dim + count } else { dim };
-    if (0..count).contains(&resolved) {
-        Ok(resolved as usize)
-    } else {
-        Err(Error::DimOutOfRange { op, dim, dims })
-    }
-}
-
-/// The dimensions that `dims` mean, ascending; an empty list means all of them.
-///
-/// # Errors
-/// One is out of range, or given twice.
-pub(crate) fn resolve_dims(
-    op: &'static str,
-    dims: &[isize],
-    count: usize,
-) -> Result<SmallVec<[usize; 4]>> {
-    if dims.is_empty() {
-        return Ok((0..count).collect());
-    }
-    let mut resolved = SmallVec::with_capacity(dims.len());
-    for &dim in dims {
-        let own = resolve_dim(op, dim, count)?;
-        if resolved.contains(&own) {
-            return Err(Error::InvalidArgument {
-                op,
-                argument: "dims",
-                value: format!("{dims:?}"),
-                why: "a dimension may be given only once",
-            });
-        }
-        // A 0-dimensional tensor has no dimension to work on, though it accepts the number.
-        if own < count {
-            resolved.push(own);
-        }
-    }
-    resolved.sort_unstable();
-    Ok(resolved)
 }
 
 impl Deref for Shape {
@@ -203,13 +158,5 @@ mod tests {
         assert_eq!(Shape::from([usize::MAX, 2]).checked_numel(), None);
         assert_eq!(Shape::from([1 << 32, 1 << 31]).checked_numel(), None);
         assert_eq!(Shape::from([1 << 32, 1 << 31]).numel(), usize::MAX);
-    }
-
-    #[test]
-    fn negative_dimensions_count_from_the_end() {
-        assert_eq!(resolve_dim("t", -1, 3).unwrap(), 2);
-        assert_eq!(resolve_dim("t", -1, 0).unwrap(), 0);
-        assert!(resolve_dim("t", 3, 3).is_err());
-        assert!(resolve_dims("t", &[0, -2], 2).is_err(), "given twice");
     }
 }

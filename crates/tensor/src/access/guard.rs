@@ -7,10 +7,9 @@ use std::panic::Location;
 
 use gpu_runtime::{Access, HostGuard};
 
-use super::block::Block;
-use super::hold::tell;
-use super::{HostMemory, hold};
-use crate::host::room;
+use super::hold::{hold, tell};
+use crate::reserve::try_with_capacity;
+use crate::storage::{Block, HostMemory};
 use crate::{DType, Element, Error, Result, Tensor};
 
 /// The elements of a tensor on the CPU, as a slice.
@@ -60,7 +59,7 @@ unsafe impl<T: Sync> Sync for ReadGuard<T> {}
 /// # Errors
 /// The tensor is on a CUDA device, not contiguous, or of another dtype than `T`; or a copy failed.
 #[track_caller]
-pub(crate) fn read<T: Element>(op: &'static str, tensor: &Tensor) -> Result<ReadGuard<T>> {
+fn read<T: Element>(op: &'static str, tensor: &Tensor) -> Result<ReadGuard<T>> {
     let memory = readable::<T>(op, tensor)?;
     let (start, kept) = match memory {
         HostMemory::Heap(heap) => {
@@ -93,7 +92,7 @@ pub(crate) fn to_vec<T: Element>(op: &'static str, tensor: &Tensor) -> Result<Ve
     // and those of a bool are looked at first.
     unsafe {
         check_values::<T>(op, elements, tensor.numel())?;
-        let mut copy = room(tensor.numel())?;
+        let mut copy = try_with_capacity(tensor.numel())?;
         copy.extend_from_slice(std::slice::from_raw_parts(elements, tensor.numel()));
         Ok(copy)
     }
@@ -131,6 +130,22 @@ unsafe fn check_values<T: Element>(op: &'static str, elements: *const T, len: us
     match bytes.iter().any(|&byte| byte > 1) {
         true => Err(Error::InvalidBool { op }),
         false => Ok(()),
+    }
+}
+
+impl Tensor {
+    /// The elements as a slice, without a copy: a snapshot, which later writes leave alone. Waits for
+    /// copies in flight into this memory.
+    ///
+    /// While a guard of page-locked memory lives, writes to that memory are
+    /// [`Error::GuardHeld`]; see [`ReadGuard`].
+    ///
+    /// # Errors
+    /// The tensor is on a CUDA device, not contiguous, or of another dtype than `T`; or a copy in
+    /// flight failed.
+    #[track_caller]
+    pub fn read<T: Element>(&self) -> Result<ReadGuard<T>> {
+        read("read", self)
     }
 }
 

@@ -5,9 +5,8 @@ use std::panic::Location;
 use gpu_runtime::at_place;
 
 use super::engine::{self, Collection, Goal};
-use super::leaf::Form;
-use super::node::{Edge, Graph};
 use crate::AutogradError;
+use crate::tensor::{Edge, Form, Graph};
 use crate::{Result, Tensor};
 
 /// A backward pass: from which outputs, with which gradients, and whether the graph is kept.

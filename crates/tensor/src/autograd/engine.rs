@@ -7,10 +7,9 @@ use gpu_runtime::{Order, Stream, StreamGuard, with_order};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
-use super::leaf::Leaf;
 use super::mode::enter_grad_mode;
-use super::node::{Edge, EdgeId, Gradients, Graph, Node};
 use crate::AutogradError;
+use crate::tensor::{Edge, EdgeId, Gradients, Graph, Leaf, Node};
 use crate::{Result, Tensor};
 
 /// What a walk is for.

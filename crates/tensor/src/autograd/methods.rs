@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use super::leaf::Form;
-use super::{Backward, Meta};
+use super::Backward;
 use crate::AutogradError;
-use crate::device::Place;
+use crate::placement::Place;
+use crate::tensor::{Form, Meta};
 use crate::{Device, Result, Tensor};
 
 impl Tensor {

@@ -1,6 +1,6 @@
 //! Automatic differentiation: the graph that operations leave behind, and the walk back through it.
 //!
-//! An operation on tensors that require gradients records a [`Node`](node::Node): its backward
+//! An operation on tensors that require gradients records a [`Node`](crate::tensor::Node): its backward
 //! function, and edges to the nodes and leaves that its inputs came from. [`Tensor::backward`]
 //! walks the nodes in an order that follows from the graph alone, each on the stream of its forward
 //! operation, and adds what arrives at the leaves to their gradients.
@@ -9,18 +9,13 @@
 
 mod backward;
 mod engine;
-mod leaf;
-mod lineage;
-mod meta;
 mod methods;
 mod mode;
-mod node;
 mod record;
 mod saved;
 
 pub use backward::{Backward, grad};
 
-pub(crate) use meta::Meta;
 pub(crate) use mode::{GradModeGuard, enter_grad_mode};
 pub use mode::{NoGradGuard, enable_grad, is_grad_enabled, no_grad};
 pub(crate) use record::{check_in_place, record, record_many};

@@ -4,10 +4,9 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use super::meta::Meta;
 use super::mode::is_grad_enabled;
-use super::node::{Edge, Function, Gradients, Node};
 use crate::AutogradError;
+use crate::tensor::{Edge, Function, Gradients, Meta, Node};
 use crate::{Result, Tensor};
 
 /// Gives `output` back, recorded as computed from `inputs` where grad mode is on and one of them

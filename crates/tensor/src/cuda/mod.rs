@@ -53,7 +53,7 @@
 mod memory;
 mod stream;
 
-use crate::device::Place;
+use crate::placement::Place;
 use crate::{Device, Error, Result};
 
 pub use gpu_alloc::{

@@ -1,6 +1,6 @@
 //! Where an operation runs: on its operands' device, which must be one, or say what is not.
 
-use crate::device::Place;
+use crate::placement::Place;
 use crate::{Error, Result, Tensor};
 
 /// The place of an operation on `arguments`: the first one's device.

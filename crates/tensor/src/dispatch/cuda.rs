@@ -9,7 +9,7 @@ use smallvec::SmallVec;
 
 use super::captured::note_write;
 use super::family::Family;
-use crate::device::Place;
+use crate::placement::Place;
 use crate::storage::{HostMemory, Memory, Storage};
 use crate::{DType, Error, Result, Tensor};
 

@@ -6,8 +6,8 @@ use smallvec::SmallVec;
 use super::abi::{Elementwise, MAX_DIMS, Operand};
 use super::plan::{Dim, Plan};
 use super::{Operands, Operation};
-use crate::device::Place;
 use crate::layout::Layout;
+use crate::placement::Place;
 use crate::{DType, Error, Result, Tensor};
 
 /// An operand of an elementwise operation.

@@ -30,7 +30,7 @@ pub(crate) use rows::rows;
 pub use transfer::Blocking;
 pub(crate) use transfer::transfer;
 
-use crate::device::Place;
+use crate::placement::Place;
 use crate::{DType, Error, Result};
 
 /// The CPU's kernel: does the given units of the call's work.

@@ -2,8 +2,8 @@
 
 use gpu_runtime::Access;
 
-use crate::device::Place;
-use crate::storage::{Held, hold};
+use crate::access::{Held, hold};
+use crate::placement::Place;
 use crate::{Result, Tensor};
 
 /// The tensors that a call at one place works on. Their addresses are asked for here: memory on the

@@ -1,10 +1,12 @@
-//! Element types: the six dtypes, and the Rust types that stand for them.
+//! Element types: the six dtypes, the Rust types that stand for them, and numbers without a device.
+
+mod scalar;
 
 use std::fmt;
 
 use half::f16;
 
-use crate::Scalar;
+pub use scalar::Scalar;
 
 /// The type of a tensor's elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -91,7 +93,7 @@ pub trait Element: sealed::Sealed + Copy + Send + Sync + fmt::Debug + 'static {
 }
 
 mod sealed {
-    use crate::Scalar;
+    use super::Scalar;
 
     pub trait Sealed {
         fn from_scalar(scalar: Scalar) -> Self;

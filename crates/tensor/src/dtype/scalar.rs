@@ -2,7 +2,7 @@
 
 use half::f16;
 
-use crate::DType;
+use super::DType;
 
 /// A number of one of three kinds; it takes part in type promotion by its kind, not its width.
 #[derive(Clone, Copy, Debug, PartialEq)]

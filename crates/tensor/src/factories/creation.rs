@@ -1,12 +1,12 @@
 //! Tensors of a shape: empty, of one value, of a sequence, of random numbers.
 
-use crate::device::Place;
 use crate::dispatch;
 use crate::dispatch::abi::Range;
 use crate::factories::Steps;
-use crate::host::room;
 use crate::layout::Layout;
+use crate::placement::Place;
 use crate::random::distribute;
+use crate::reserve::try_with_capacity;
 use crate::storage::Fresh;
 use crate::{DType, Device, Error, Result, Scalar, Shape, Tensor, TensorOptions};
 
@@ -149,7 +149,7 @@ impl Tensor {
             _ if i < count.div_ceil(2) => start + step * i as f64,
             _ => end - step * (count - 1 - i) as f64,
         };
-        let mut numbers = room(count)?;
+        let mut numbers = try_with_capacity(count)?;
         numbers.extend((0..count).map(number));
         from_elements("linspace", &numbers, count.into(), options)
     }

@@ -1,6 +1,7 @@
 //! Tensors of data that lies in Rust values.
 
-use crate::host::{self, room};
+use crate::host;
+use crate::reserve::try_with_capacity;
 use crate::storage::Fresh;
 use crate::{DType, Element, Error, Result, Shape, Tensor, TensorOptions};
 
@@ -59,7 +60,7 @@ pub(super) fn flatten<D: Data>(op: &'static str, data: &D) -> Result<(Vec<Stored
     let mut shape = Vec::new();
     D::measure(Some(data), &mut shape);
     let shape = Shape::from(shape);
-    let mut numbers = room(shape.numel())?;
+    let mut numbers = try_with_capacity(shape.numel())?;
     data.append(op, &shape, &mut numbers)?;
     Ok((numbers, shape))
 }

@@ -2,8 +2,8 @@
 
 use gpu_runtime::Access;
 
-use crate::device::Place;
-use crate::storage;
+use crate::access;
+use crate::placement::Place;
 use crate::{Element, Error, Result, Scalar, Shape, Tensor};
 
 /// A CPU tensor of elements in row-major order.
@@ -36,7 +36,7 @@ pub(crate) fn scalar_of(tensor: &Tensor) -> Result<Scalar> {
         .storage()
         .host()
         .ok_or_else(|| Error::NotOnHost { op: OP, device: tensor.device() })?;
-    let _held = storage::hold(OP, &[(tensor, Access::Read)])?;
+    let _held = access::hold(OP, &[(tensor, Access::Read)])?;
     let size = tensor.dtype().size();
     let mut bits = [0; 8];
     assert!(tensor.numel() > 0, "an empty tensor has no first element");

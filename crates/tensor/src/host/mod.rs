@@ -15,11 +15,8 @@ pub(crate) mod matmul;
 pub(crate) mod random;
 pub(crate) mod range;
 pub(crate) mod reduce;
-mod room;
 pub(crate) mod rows;
 pub(crate) mod ternary;
 pub(crate) mod unary;
 mod vector;
 mod walk;
-
-pub(crate) use room::room;

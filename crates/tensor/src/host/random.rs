@@ -7,8 +7,8 @@ use half::f16;
 use crate::DType;
 use crate::dispatch::HostKernel;
 use crate::dispatch::abi::Random;
-use crate::random::distribution::{self, Rounded};
-use crate::random::philox::Philox;
+use crate::philox::Philox;
+use crate::philox::distribution::{self, Rounded};
 
 /// Floats in [a, b).
 pub(crate) fn uniform(dtype: DType) -> Option<HostKernel<Random>> {

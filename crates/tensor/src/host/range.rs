@@ -5,7 +5,7 @@ use half::f16;
 use crate::DType;
 use crate::dispatch::HostKernel;
 use crate::dispatch::abi::Range;
-use crate::random::distribution::Rounded;
+use crate::philox::distribution::Rounded;
 
 /// `start + i * step`
 pub(crate) fn arange(dtype: DType) -> Option<HostKernel<Range>> {

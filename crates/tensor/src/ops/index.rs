@@ -6,10 +6,10 @@ use gpu_runtime::at_place;
 
 use super::convert::{convert, copy_into, dense};
 use crate::autograd::{SavedTensor, check_in_place, record};
+use crate::dims::resolve_dim;
 use crate::dispatch::abi::Index;
 use crate::dispatch::{self, IndexCall, Operation, indexed};
 use crate::host::index as kernels;
-use crate::shape::resolve_dim;
 use crate::{DType, Error, Result, Shape, Tensor};
 
 static GATHER: Operation<Index> = Operation::per_element("gather", kernels::gather);

@@ -3,9 +3,9 @@
 use super::convert::copy_into;
 use crate::autograd::record_many;
 use crate::checked_size::CheckedSize;
+use crate::dims::resolve_dim;
 use crate::dispatch;
 use crate::promote::{Typed, result_type};
-use crate::shape::resolve_dim;
 use crate::{Error, Result, Shape, Tensor};
 
 /// Names of the joined tensors in errors; of the many there may be the first tell enough.

@@ -28,5 +28,4 @@ mod view_shape;
 pub use movement::To;
 pub use operand::Operand;
 pub use pending::Pending;
-pub(crate) use reduce::sum_to_shape;
 pub use view_shape::ViewShape;

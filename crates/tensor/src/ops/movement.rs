@@ -5,8 +5,8 @@ use gpu_runtime::{Capture, CaptureProblem};
 use super::convert::{convert, copy_into, dense};
 use super::pending::Pending;
 use crate::autograd::record;
-use crate::device::Place;
 use crate::dispatch::{Blocking, transfer};
+use crate::placement::Place;
 use crate::storage::Fresh;
 use crate::{DType, Device, Error, Result, Tensor};
 

@@ -7,10 +7,10 @@ use smallvec::SmallVec;
 use super::convert::convert;
 use super::operand::Operand;
 use crate::autograd::check_in_place;
-use crate::device::Place;
 use crate::dispatch::abi::Elementwise;
 use crate::dispatch::{self, Input, Operation, Signature};
 use crate::host::elements::scalar_of;
+use crate::placement::Place;
 use crate::promote::{Typed, result_type};
 use crate::{DType, Error, Result, Shape, Tensor, default_dtype};
 

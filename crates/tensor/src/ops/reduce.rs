@@ -8,11 +8,11 @@ use super::convert::dense;
 use super::large::in_two_steps;
 use super::repeated::{self, Once};
 use crate::autograd::{SavedTensor, record};
+use crate::dims::resolve_dims;
 use crate::dispatch::abi::Reduce;
 use crate::dispatch::{self, HostKernel, Operation};
 use crate::host::reduce as kernels;
 use crate::layout::Layout;
-use crate::shape::resolve_dims;
 use crate::{DType, Error, Result, Shape, Tensor, no_grad};
 
 static SUM: Reduction = reduction("sum", kernels::sum, repeated::added);
@@ -208,25 +208,26 @@ impl Tensor {
     }
 }
 
-/// `gradient` summed to `shape`, which broadcasts to the gradient's own: what each element of an
-/// operand of that shape gets.
-///
-/// # Errors
-/// Memory or the runtime failed.
-#[track_caller]
-pub(crate) fn sum_to_shape(gradient: &Tensor, shape: &Shape) -> Result<Tensor> {
-    if gradient.shape() == &**shape {
-        return Ok(gradient.clone());
+impl Tensor {
+    /// The sums over the dimensions along which `shape` broadcasts to the tensor's own: what each
+    /// element of an operand of that shape gets of a gradient.
+    ///
+    /// # Errors
+    /// Memory or the runtime failed.
+    #[track_caller]
+    pub(crate) fn sum_to_size(&self, shape: &Shape) -> Result<Tensor> {
+        if self.shape() == &**shape {
+            return Ok(self.clone());
+        }
+        let added = self.dims() - shape.len();
+        let repeated =
+            |&dim: &usize| dim < added || (shape[dim - added] == 1 && self.shape()[dim] != 1);
+        let dims: Vec<isize> = (0..self.dims()).filter(repeated).map(|dim| dim as isize).collect();
+        no_grad(|| {
+            let summed = if dims.is_empty() { self.clone() } else { self.sum_dims(&dims, true)? };
+            summed.reshape(shape)
+        })
     }
-    let added = gradient.dims() - shape.len();
-    let repeated =
-        |&dim: &usize| dim < added || (shape[dim - added] == 1 && gradient.shape()[dim] != 1);
-    let dims: Vec<isize> = (0..gradient.dims()).filter(repeated).map(|dim| dim as isize).collect();
-    no_grad(|| {
-        let summed =
-            if dims.is_empty() { gradient.clone() } else { gradient.sum_dims(&dims, true)? };
-        summed.reshape(shape)
-    })
 }
 
 /// `x` in a dtype that the reduction works in, outside of autograd: only floats have gradients, and

@@ -6,10 +6,10 @@ use gpu_runtime::at_place;
 
 use super::reduce::not_of_nothing;
 use super::repeated::Once;
+use crate::dims::resolve_dim;
 use crate::dispatch::abi::Reduce;
 use crate::dispatch::{self, Operation, Signature};
 use crate::host::reduce as kernels;
-use crate::shape::resolve_dim;
 use crate::{DType, Result, Tensor};
 
 static ARGMAX: Operation<Reduce> =

@@ -6,10 +6,10 @@ use gpu_runtime::at_place;
 
 use super::convert::dense;
 use crate::autograd::{SavedTensor, record};
+use crate::dims::resolve_dim;
 use crate::dispatch::abi::Rows;
 use crate::dispatch::{self, Operation};
 use crate::host::rows as kernels;
-use crate::shape::resolve_dim;
 use crate::{Result, Tensor};
 
 static SOFTMAX: Operation<Rows> = Operation::new("softmax", kernels::softmax);

@@ -1,9 +1,9 @@
 //! Elements brought to the host as Rust values.
 
 use super::convert::dense;
-use crate::device::Place;
+use crate::access;
 use crate::host::elements::scalar_of;
-use crate::storage;
+use crate::placement::Place;
 use crate::{Element, Error, Result, Tensor};
 
 impl Tensor {
@@ -36,6 +36,6 @@ impl Tensor {
             Place::Cpu => dense(self, self.dtype())?,
             Place::Cuda(_) => self.detach().cpu()?,
         };
-        storage::to_vec("to_vec", &on_host)
+        access::to_vec("to_vec", &on_host)
     }
 }

@@ -3,9 +3,9 @@
 use super::convert::copy_into;
 use super::view_shape::ViewShape;
 use crate::autograd::record;
-use crate::host::room;
+use crate::dims::resolve_dim;
 use crate::layout::{Layout, NoLayout};
-use crate::shape::resolve_dim;
+use crate::reserve::try_with_capacity;
 use crate::{Error, Result, Shape, Tensor};
 
 /// About what a view takes of the host's memory, with its part in the graph.
@@ -239,7 +239,7 @@ impl Tensor {
         let length = self.shape()[own];
         // A dimension of size 0 is one part.
         let starts = (0..length.max(1)).step_by(size);
-        drop(room::<[u8; VIEW_BYTES]>(starts.len())?);
+        drop(try_with_capacity::<[u8; VIEW_BYTES]>(starts.len())?);
         starts.map(|start| self.narrow(dim, start, size.min(length - start))).collect()
     }
 

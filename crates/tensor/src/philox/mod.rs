@@ -2,6 +2,8 @@
 //!
 //! J. Salmon, M. Moraes, R. Dror, D. Shaw: "Parallel Random Numbers: As Easy as 1, 2, 3", SC 2011.
 
+pub(crate) mod distribution;
+
 const ROUNDS: usize = 10;
 const MULTIPLIERS: [u32; 2] = [0xD251_1F53, 0xCD9E_8D57];
 const WEYL: [u32; 2] = [0x9E37_79B9, 0xBB67_AE85];

@@ -9,7 +9,7 @@ use gpu_runtime::{Capture, Device, Order, Stream, outside_of_captures, with_orde
 
 use super::generator::Generator;
 use crate::capture::attached;
-use crate::device::Place;
+use crate::placement::Place;
 use crate::{DType, Error, Result, Tensor};
 
 /// A draw whose numbers are known when the graph is launched.

@@ -3,13 +3,14 @@
 use gpu_runtime::Capture;
 
 use super::captured::{CapturedDraw, CapturedDraws};
-use super::distribution::integer;
 use super::generator::Generator;
 use super::seed::generator_at;
-use crate::device::Place;
 use crate::dispatch::abi::Random;
 use crate::dispatch::{self, Operation};
-use crate::host::{random as kernels, room};
+use crate::host::random as kernels;
+use crate::philox::distribution::integer;
+use crate::placement::Place;
+use crate::reserve::try_with_capacity;
 use crate::{DType, Error, Result, Tensor};
 
 static UNIFORM: Operation<Random> = Operation::new("uniform", kernels::uniform);
@@ -78,7 +79,7 @@ pub(crate) fn check_integers(op: &'static str, low: i64, high: i64, dtype: DType
 /// # Errors
 /// The host has no memory for them.
 pub(crate) fn permutation(place: Place, n: usize) -> Result<Vec<i64>> {
-    let mut order = room(n)?;
+    let mut order = try_with_capacity(n)?;
     order.extend(0..n as i64);
     let philox = generator_at(place).draw();
     for last in (1..n).rev() {

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::philox::Philox;
+use crate::philox::Philox;
 
 /// The generator that the random numbers of one device come from; a handle, shared by all threads.
 ///

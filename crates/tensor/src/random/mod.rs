@@ -2,10 +2,8 @@
 
 mod captured;
 pub(crate) mod distribute;
-pub(crate) mod distribution;
 mod generator;
 mod ops;
-pub(crate) mod philox;
 mod seed;
 
 pub use generator::{Generator, GeneratorState};

@@ -7,7 +7,7 @@ use std::marker::PhantomData;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use super::generator::Generator;
-use crate::device::Place;
+use crate::placement::Place;
 use crate::{Device, Result};
 
 /// Seeds the generators of all devices, those that are not in use yet too: the process's, or inside

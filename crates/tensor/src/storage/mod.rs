@@ -3,9 +3,7 @@
 mod block;
 mod cache;
 mod cuda;
-mod guard;
 mod heap;
-mod hold;
 mod host;
 mod pinned;
 mod staging;
@@ -14,15 +12,13 @@ use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 
-pub use guard::ReadGuard;
-pub(crate) use guard::{read, to_vec};
-pub(crate) use heap::Heap;
-pub(crate) use hold::{Held, hold};
+pub(crate) use block::Block;
+pub(crate) use heap::{Heap, HeapState};
 pub(crate) use host::HostMemory;
 pub(crate) use pinned::Pinned;
 pub(crate) use staging::Staging;
 
-use crate::device::Place;
+use crate::placement::Place;
 use crate::{Device, Result};
 
 /// Host memory begins at multiples of this: cache lines do, and the widest vector registers.

@@ -45,7 +45,7 @@ impl Pinned {
     /// # Errors
     /// A copy failed.
     #[track_caller]
-    pub(super) fn guard(&self, place: &'static Location<'static>) -> Result<HostGuard> {
+    pub(crate) fn guard(&self, place: &'static Location<'static>) -> Result<HostGuard> {
         Ok(self.uses().guard(place)?.expect("page-locked memory has a side of the host"))
     }
 
@@ -55,7 +55,7 @@ impl Pinned {
     /// # Errors
     /// A copy failed.
     #[track_caller]
-    pub(super) fn wait(&self, access: Access) -> Result<UseRecord> {
+    pub(crate) fn wait(&self, access: Access) -> Result<UseRecord> {
         let uses = self.uses().snapshot();
         match access {
             Access::Read => uses.wait_for_read()?,
@@ -65,7 +65,7 @@ impl Pinned {
     }
 
     /// Whether nothing has been enqueued since others were waited for that an access must come after.
-    pub(super) fn is_settled_since(&self, waited: &UseRecord, access: Access) -> bool {
+    pub(crate) fn is_settled_since(&self, waited: &UseRecord, access: Access) -> bool {
         let is_known = |point: &StreamPoint| {
             waited.points().any(|known| {
                 known.stream() == point.stream() && known.sequence() >= point.sequence()

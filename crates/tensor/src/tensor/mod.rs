@@ -1,14 +1,17 @@
 //! The tensor: a cheap handle on a layout of a storage, and what can be asked of it.
 
+mod history;
+
 use std::sync::Arc;
 
-use crate::autograd::Meta;
+pub(crate) use history::{Edge, EdgeId, Form, Function, Gradients, Graph, Leaf, Meta, Node};
+
 use crate::checked_size::CheckedSize;
-use crate::device::Place;
+use crate::dims::resolve_dim;
 use crate::layout::{Layout, NoLayout};
-use crate::shape::resolve_dim;
-use crate::storage::{self, Fresh, ReadGuard, Storage};
-use crate::{DType, Device, Element, Error, Result, Shape};
+use crate::placement::Place;
+use crate::storage::{Fresh, Storage};
+use crate::{DType, Device, Error, Result, Shape};
 
 /// An array of numbers of one dtype on one device.
 ///
@@ -109,20 +112,6 @@ impl Tensor {
     /// The memory that the tensor shares with its views.
     pub fn storage(&self) -> &Storage {
         &self.inner.storage
-    }
-
-    /// The elements as a slice, without a copy: a snapshot, which later writes leave alone. Waits for
-    /// copies in flight into this memory.
-    ///
-    /// While a guard of page-locked memory lives, writes to that memory are
-    /// [`Error::GuardHeld`]; see [`ReadGuard`].
-    ///
-    /// # Errors
-    /// The tensor is on a CUDA device, not contiguous, or of another dtype than `T`; or a copy in
-    /// flight failed.
-    #[track_caller]
-    pub fn read<T: Element>(&self) -> Result<ReadGuard<T>> {
-        storage::read("read", self)
     }
 
     /// A tensor of memory that an operation is about to write in full.

@@ -4,29 +4,28 @@ use std::mem;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::lineage::Lineage;
-use crate::device::Place;
-use crate::ops::sum_to_shape;
+use crate::placement::Place;
 use crate::{DType, Device, Result, Shape, Tensor};
 
 /// What a tensor's gradient must look like: the tensor itself.
-pub(super) struct Form {
+pub(crate) struct Form {
     shape: Shape,
     dtype: DType,
     place: Place,
 }
 
 impl Form {
-    pub(super) fn of(tensor: &Tensor) -> Form {
+    pub(crate) fn of(tensor: &Tensor) -> Form {
         let shape = tensor.layout().shape().clone();
         Form { shape, dtype: tensor.dtype(), place: tensor.place() }
     }
 
     /// Brings a gradient to this form. A backward function works in the dtype, on the device and in
     /// the broadcast shape of its operation, so it need not know what its operands looked like.
-    pub(super) fn conform(&self, gradient: Tensor) -> Result<Tensor> {
+    pub(crate) fn conform(&self, gradient: Tensor) -> Result<Tensor> {
         let mut gradient = gradient;
         if gradient.shape() != &self.shape[..] {
-            gradient = sum_to_shape(&gradient, &self.shape)?;
+            gradient = gradient.sum_to_size(&self.shape)?;
         }
         if gradient.dtype() != self.dtype || gradient.place() != self.place {
             gradient = gradient.to((self.dtype, self.place.device()))?;
@@ -34,48 +33,48 @@ impl Form {
         Ok(gradient)
     }
 
-    pub(super) fn matches(&self, gradient: &Tensor) -> bool {
+    pub(crate) fn matches(&self, gradient: &Tensor) -> bool {
         gradient.shape() == &self.shape[..]
             && gradient.dtype() == self.dtype
             && gradient.place() == self.place
     }
 
-    pub(super) fn device(&self) -> Device {
+    pub(crate) fn device(&self) -> Device {
         self.place.device()
     }
 
     /// For an error message.
-    pub(super) fn describe(&self) -> Box<(Shape, DType, Device)> {
+    pub(crate) fn describe(&self) -> Box<(Shape, DType, Device)> {
         Box::new((self.shape.clone(), self.dtype, self.place.device()))
     }
 }
 
 /// The end of a graph: a tensor that requires a gradient and was not computed. Graphs hold the leaf
 /// and not the tensor, so a tensor that is dropped frees its memory though graphs of it live on.
-pub(super) struct Leaf {
+pub(crate) struct Leaf {
     form: Form,
     gradient: Mutex<Option<Tensor>>,
     lineage: Lineage,
 }
 
 impl Leaf {
-    pub(super) fn new(form: Form) -> Leaf {
+    pub(crate) fn new(form: Form) -> Leaf {
         Leaf { form, gradient: Mutex::new(None), lineage: Lineage::default() }
     }
 
-    pub(super) fn form(&self) -> &Form {
+    pub(crate) fn form(&self) -> &Form {
         &self.form
     }
 
-    pub(super) fn lineage(&self) -> &Lineage {
+    pub(crate) fn lineage(&self) -> &Lineage {
         &self.lineage
     }
 
-    pub(super) fn gradient(&self) -> Option<Tensor> {
+    pub(crate) fn gradient(&self) -> Option<Tensor> {
         self.lock().clone()
     }
 
-    pub(super) fn set(&self, gradient: Option<Tensor>) {
+    pub(crate) fn set(&self, gradient: Option<Tensor>) {
         // The one before is dropped without the lock: it may own values of the program.
         let _before = mem::replace(&mut *self.lock(), gradient);
     }
@@ -84,7 +83,7 @@ impl Leaf {
     /// operation in place, and whoever replaces the gradient meanwhile comes after it.
     ///
     /// Nothing is computed under the lock, which would keep those waiting who only ask.
-    pub(super) fn accumulate(&self, gradient: Tensor) -> Result<()> {
+    pub(crate) fn accumulate(&self, gradient: Tensor) -> Result<()> {
         let mut first = None;
         loop {
             if let Some(sum) = self.gradient() {

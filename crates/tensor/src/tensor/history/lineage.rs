@@ -7,7 +7,7 @@ use crate::Device;
 
 /// A leaf's place among those that took each other's place; empty for most.
 #[derive(Default)]
-pub(super) struct Lineage(OnceLock<Member>);
+pub(crate) struct Lineage(OnceLock<Member>);
 
 struct Member {
     succession: Arc<Succession>,
@@ -26,7 +26,7 @@ struct Living {
 
 impl Lineage {
     /// Notes that `heir`, which is new, takes the place of the leaf that this is of.
-    pub(super) fn pass_on(&self, heir: &Arc<Leaf>) {
+    pub(crate) fn pass_on(&self, heir: &Arc<Leaf>) {
         let member = self.0.get_or_init(|| Member { succession: Arc::default(), generation: 0 });
         let succession = Arc::clone(&member.succession);
         let generation = succession.admit(heir);
@@ -35,7 +35,7 @@ impl Lineage {
     }
 
     /// Where a later leaf of the succession is that has a gradient.
-    pub(super) fn heir_with_gradient(&self) -> Option<Device> {
+    pub(crate) fn heir_with_gradient(&self) -> Option<Device> {
         let member = self.0.get()?;
         let heirs = member.succession.after(member.generation);
         heirs.iter().find(|heir| heir.gradient().is_some()).map(|heir| heir.form().device())

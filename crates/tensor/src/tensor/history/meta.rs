@@ -26,35 +26,35 @@ impl Meta {
     }
 
     /// The output of a recorded operation.
-    pub(super) fn of(node: Arc<Node>) -> Meta {
+    pub(crate) fn of(node: Arc<Node>) -> Meta {
         Meta { node: Some(node), ..Meta::none() }
     }
 
-    pub(super) fn node(&self) -> Option<&Arc<Node>> {
+    pub(crate) fn node(&self) -> Option<&Arc<Node>> {
         self.node.as_ref()
     }
 
-    pub(super) fn requires_grad(&self) -> bool {
+    pub(crate) fn requires_grad(&self) -> bool {
         self.node.is_some() || self.requires_grad.load(Ordering::Relaxed)
     }
 
     /// Of a leaf only: the output of a node requires gradients always.
-    pub(super) fn set_requires_grad(&self, requires_grad: bool) {
+    pub(crate) fn set_requires_grad(&self, requires_grad: bool) {
         self.requires_grad.store(requires_grad, Ordering::Relaxed);
     }
 
     /// The leaf's own place for its gradient, where there is one already.
-    pub(super) fn existing_leaf(&self) -> Option<&Arc<Leaf>> {
+    pub(crate) fn existing_leaf(&self) -> Option<&Arc<Leaf>> {
         self.leaf.get()
     }
 
     /// The place for the gradient of `tensor`, whose meta this is.
-    pub(super) fn leaf_of(&self, tensor: &Tensor) -> &Arc<Leaf> {
+    pub(crate) fn leaf_of(&self, tensor: &Tensor) -> &Arc<Leaf> {
         self.leaf.get_or_init(|| Arc::new(Leaf::new(Form::of(tensor))))
     }
 
     /// Where the gradient of `tensor`, whose meta this is, flows to; `None` where none is required.
-    pub(super) fn edge(&self, tensor: &Tensor) -> Option<Edge> {
+    pub(crate) fn edge(&self, tensor: &Tensor) -> Option<Edge> {
         match &self.node {
             Some(node) => Some(Edge::Node(Arc::clone(node))),
             None if self.requires_grad() => Some(Edge::Leaf(Arc::clone(self.leaf_of(tensor)))),

@@ -7,36 +7,36 @@ use smallvec::SmallVec;
 
 use super::leaf::{Form, Leaf};
 use crate::AutogradError;
-use crate::device::Place;
+use crate::placement::Place;
 use crate::{Result, Tensor};
 
 /// The gradients of an operation's inputs, in their order.
-pub(super) type Gradients = SmallVec<[Option<Tensor>; 3]>;
+pub(crate) type Gradients = SmallVec<[Option<Tensor>; 3]>;
 
 /// From the gradient of the output, and which inputs need one, to the gradients of the inputs.
-pub(super) type Function = dyn Fn(&Tensor, &[bool]) -> Result<Gradients> + Send + Sync;
+pub(crate) type Function = dyn Fn(&Tensor, &[bool]) -> Result<Gradients> + Send + Sync;
 
 /// Whether a walk through the graph gives back what the nodes had saved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Graph {
+pub(crate) enum Graph {
     Free,
     Retain,
 }
 
 /// One operation that was recorded.
-pub(super) struct Node {
-    pub(super) name: &'static str,
-    pub(super) inputs: SmallVec<[Option<Edge>; 3]>,
+pub(crate) struct Node {
+    pub(crate) name: &'static str,
+    pub(crate) inputs: SmallVec<[Option<Edge>; 3]>,
     /// `None` once a walk freed it.
     function: Mutex<Option<Arc<Function>>>,
     form: Form,
     /// The stream the operation was enqueued on, where its backward function will be too.
-    pub(super) stream: Option<Stream>,
+    pub(crate) stream: Option<Stream>,
 }
 
 impl Node {
     /// The record of an operation that gave `output` just now, on its device's current stream.
-    pub(super) fn new(
+    pub(crate) fn new(
         name: &'static str,
         inputs: SmallVec<[Option<Edge>; 3]>,
         output: &Tensor,
@@ -51,7 +51,7 @@ impl Node {
     }
 
     /// The backward function; with [`Graph::Free`] the node lets go of it.
-    pub(super) fn function(&self, graph: Graph) -> Result<Arc<Function>, AutogradError> {
+    pub(crate) fn function(&self, graph: Graph) -> Result<Arc<Function>, AutogradError> {
         let mut function = self.lock();
         match graph {
             Graph::Free => function.take(),
@@ -81,7 +81,7 @@ impl Drop for Node {
 
 /// Where the gradient of an operation's input flows to.
 #[derive(Clone)]
-pub(super) enum Edge {
+pub(crate) enum Edge {
     /// To the operation that computed the input.
     Node(Arc<Node>),
     /// To the input itself.
@@ -90,24 +90,24 @@ pub(super) enum Edge {
 
 /// The identity of an edge's end, valid while the edge lives.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) struct EdgeId(usize);
+pub(crate) struct EdgeId(usize);
 
 impl EdgeId {
     /// Of the edges that end at this node or leaf.
-    pub(super) fn of<T>(end: &Arc<T>) -> EdgeId {
+    pub(crate) fn of<T>(end: &Arc<T>) -> EdgeId {
         EdgeId(Arc::as_ptr(end).addr())
     }
 }
 
 impl Edge {
-    pub(super) fn id(&self) -> EdgeId {
+    pub(crate) fn id(&self) -> EdgeId {
         match self {
             Edge::Node(node) => EdgeId::of(node),
             Edge::Leaf(leaf) => EdgeId::of(leaf),
         }
     }
 
-    pub(super) fn form(&self) -> &Form {
+    pub(crate) fn form(&self) -> &Form {
         match self {
             Edge::Node(node) => &node.form,
             Edge::Leaf(leaf) => leaf.form(),

@@ -1,0 +1,13 @@
+//! The history of a tensor: the operation that computed it, or the leaf where its gradient ends.
+//!
+//! These types and [`Tensor`](crate::Tensor) hold each other, so they lie beside it; what records
+//! operations and walks back through them is `autograd`.
+
+mod leaf;
+mod lineage;
+mod meta;
+mod node;
+
+pub(crate) use leaf::{Form, Leaf};
+pub(crate) use meta::Meta;
+pub(crate) use node::{Edge, EdgeId, Function, Gradients, Graph, Node};
