@@ -60,8 +60,6 @@ fn tests(arguments: &Arguments) -> Result<Command> {
     let packages = SUITES.iter().filter(|package| arguments.concern(package));
     cargo.args(packages.flat_map(|package| ["--package", package]));
     cargo.arg("--target-dir").arg(paths::root().join("target").join(sanitizer.folder()));
-    // What others wrote is optimised less than usual: it is built for this alone.
-    cargo.args(["--config", "profile.dev.package.\"*\".opt-level=1"]);
     if sanitizer == Sanitizer::Thread {
         cargo.arg("-Zbuild-std");
     }

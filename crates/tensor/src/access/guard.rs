@@ -54,35 +54,10 @@ unsafe impl<T: Send + Sync> Send for ReadGuard<T> {}
 // SAFETY: as above.
 unsafe impl<T: Sync> Sync for ReadGuard<T> {}
 
-/// The elements of a CPU tensor, once the copies in flight into them are done.
+/// As [`Tensor::read`], copied. Whoever writes meanwhile waits for the copy, of page-locked memory too.
 ///
 /// # Errors
-/// The tensor is on a CUDA device, not contiguous, or of another dtype than `T`; or a copy failed.
-#[track_caller]
-fn read<T: Element>(op: &'static str, tensor: &Tensor) -> Result<ReadGuard<T>> {
-    let memory = readable::<T>(op, tensor)?;
-    let (start, kept) = match memory {
-        HostMemory::Heap(heap) => {
-            let block = heap.snapshot()?;
-            (block.start().as_ptr(), Kept::Heap { _block: block })
-        }
-        HostMemory::Pinned(pinned) => {
-            let guard = pinned.guard(Location::caller())?;
-            tell(&[(tensor, Access::Read)])?;
-            (pinned.start(), Kept::Pinned { _guard: guard })
-        }
-    };
-    let elements = elements::<T>(start, tensor);
-    // SAFETY: the memory holds as many bytes from there on, which nobody writes: it is a snapshot's,
-    // or a guard keeps writers away.
-    unsafe { check_values::<T>(op, elements, tensor.numel())? };
-    Ok(ReadGuard { elements, len: tensor.numel(), _memory: kept, _elements: PhantomData })
-}
-
-/// As [`read`], copied. Whoever writes meanwhile waits for the copy, of page-locked memory too.
-///
-/// # Errors
-/// As [`read`].
+/// As [`Tensor::read`].
 #[track_caller]
 pub(crate) fn to_vec<T: Element>(op: &'static str, tensor: &Tensor) -> Result<Vec<T>> {
     let memory = readable::<T>(op, tensor)?;
@@ -145,7 +120,23 @@ impl Tensor {
     /// flight failed.
     #[track_caller]
     pub fn read<T: Element>(&self) -> Result<ReadGuard<T>> {
-        read("read", self)
+        let memory = readable::<T>("read", self)?;
+        let (start, kept) = match memory {
+            HostMemory::Heap(heap) => {
+                let block = heap.snapshot()?;
+                (block.start().as_ptr(), Kept::Heap { _block: block })
+            }
+            HostMemory::Pinned(pinned) => {
+                let guard = pinned.guard(Location::caller())?;
+                tell(&[(self, Access::Read)])?;
+                (pinned.start(), Kept::Pinned { _guard: guard })
+            }
+        };
+        let elements = elements::<T>(start, self);
+        // SAFETY: the memory holds as many bytes from there on, which nobody writes: it is a
+        // snapshot's, or a guard keeps writers away.
+        unsafe { check_values::<T>("read", elements, self.numel())? };
+        Ok(ReadGuard { elements, len: self.numel(), _memory: kept, _elements: PhantomData })
     }
 }
 

@@ -6,7 +6,7 @@ use gpu_runtime::{
 use parking_lot::{RwLockReadGuard, RwLockWriteGuard};
 use smallvec::SmallVec;
 
-use crate::storage::{HeapState, HostMemory, Pinned, Storage};
+use crate::storage::{HeapContent, HostMemory, Pinned, Storage};
 use crate::{Error, Result, Tensor};
 
 /// Host memory that is held: what is read changes by nobody, what is written is nobody else's, and all
@@ -17,8 +17,8 @@ pub(crate) struct Held<'a> {
 }
 
 enum HeldHeap<'a> {
-    Read { _guard: RwLockReadGuard<'a, HeapState> },
-    Write { _guard: RwLockWriteGuard<'a, HeapState> },
+    Read { _guard: RwLockReadGuard<'a, HeapContent> },
+    Write { _guard: RwLockWriteGuard<'a, HeapContent> },
 }
 
 /// Each piece of memory once, with the stronger access.

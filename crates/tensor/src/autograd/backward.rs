@@ -6,7 +6,7 @@ use gpu_runtime::at_place;
 
 use super::engine::{self, Collection, Goal};
 use crate::AutogradError;
-use crate::tensor::{Edge, Form, Graph};
+use crate::tensor::{Edge, Form, GraphRetention};
 use crate::{Result, Tensor};
 
 /// A backward pass: from which outputs, with which gradients, and whether the graph is kept.
@@ -24,13 +24,13 @@ use crate::{Result, Tensor};
 #[derive(Clone)]
 pub struct Backward<'a> {
     outputs: Vec<(&'a Tensor, Option<&'a Tensor>)>,
-    graph: Graph,
+    graph: GraphRetention,
 }
 
 impl<'a> Backward<'a> {
     /// A pass from no output yet, which frees the graph as it goes.
     pub fn new() -> Backward<'a> {
-        Backward { outputs: Vec::new(), graph: Graph::Free }
+        Backward { outputs: Vec::new(), graph: GraphRetention::Free }
     }
 
     /// Starts from `output` too, with the gradient 1; it must be a single number.
@@ -47,7 +47,7 @@ impl<'a> Backward<'a> {
 
     /// Keeps what the operations saved, so that another pass can go through them.
     pub fn retain_graph(mut self) -> Backward<'a> {
-        self.graph = Graph::Retain;
+        self.graph = GraphRetention::Retain;
         self
     }
 
@@ -115,8 +115,10 @@ impl Default for Backward<'_> {
 /// ```
 #[track_caller]
 pub fn grad(outputs: &[&Tensor], inputs: &[&Tensor]) -> Result<Vec<Option<Tensor>>> {
-    let pass =
-        Backward { outputs: outputs.iter().map(|o| (*o, None)).collect(), graph: Graph::Free };
+    let pass = Backward {
+        outputs: outputs.iter().map(|o| (*o, None)).collect(),
+        graph: GraphRetention::Free,
+    };
     pass.collect(inputs)
 }
 

@@ -9,7 +9,7 @@ use smallvec::SmallVec;
 
 use super::mode::enter_grad_mode;
 use crate::AutogradError;
-use crate::tensor::{Edge, EdgeId, Gradients, Graph, Leaf, Node};
+use crate::tensor::{Edge, EdgeId, Gradients, GraphRetention, Leaf, Node};
 use crate::{Result, Tensor};
 
 /// What a walk is for.
@@ -38,7 +38,7 @@ impl Goal {
 pub(super) fn run(
     roots: Vec<(Edge, Tensor)>,
     goal: Goal,
-    graph: Graph,
+    graph: GraphRetention,
 ) -> Result<Vec<Option<Tensor>>> {
     let _no_second_derivatives = enter_grad_mode(false);
     // Neighbouring nodes may be on different streams: their order must not depend on the mode that
@@ -63,7 +63,7 @@ struct Walk {
     /// Those whose turn it is, with the gradients of their outputs; none where none arrived.
     ready: Vec<(Arc<Node>, Option<Tensor>)>,
     goal: Goal,
-    graph: Graph,
+    graph: GraphRetention,
     streams: Streams,
 }
 

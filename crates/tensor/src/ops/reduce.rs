@@ -206,9 +206,7 @@ impl Tensor {
         let distance = self.sub(&self.mean_dims(dims, true)?)?;
         distance.square()?.sum_dims(dims, keepdim)?.div(count.max(0.0))
     }
-}
 
-impl Tensor {
     /// The sums over the dimensions along which `shape` broadcasts to the tensor's own: what each
     /// element of an operand of that shape gets of a gradient.
     ///

@@ -18,13 +18,13 @@ use crate::Result;
 /// lock none is passed over for ever.
 pub(crate) struct Heap {
     bytes: usize,
-    state: RwLock<HeapState>,
+    state: RwLock<HeapContent>,
     /// Where the block's bytes begin. It changes only while the lock is held for writing.
     start: AtomicPtr<u8>,
 }
 
 /// What the lock of a piece of the heap keeps.
-pub(crate) struct HeapState {
+pub(crate) struct HeapContent {
     block: Block,
     /// The copy from a device that comes before whatever is done with the memory next.
     due: Option<Arc<Due>>,
@@ -44,7 +44,7 @@ impl Heap {
     pub(super) fn new(bytes: usize, fresh: Fresh) -> Result<Heap> {
         let block = Block::new(bytes, fresh)?;
         let start = AtomicPtr::new(block.start().as_ptr());
-        Ok(Heap { bytes, state: RwLock::new(HeapState { block, due: None }), start })
+        Ok(Heap { bytes, state: RwLock::new(HeapContent { block, due: None }), start })
     }
 
     /// Where the bytes begin. Others may move and write them, but while the memory is locked, or
@@ -54,7 +54,7 @@ impl Heap {
     }
 
     /// Keeps writers away until the guard is dropped. Nothing, if a copy is due: [`Heap::settle`].
-    pub(crate) fn lock_to_read(&self) -> Option<RwLockReadGuard<'_, HeapState>> {
+    pub(crate) fn lock_to_read(&self) -> Option<RwLockReadGuard<'_, HeapContent>> {
         let state = self.state.read();
         state.due.is_none().then_some(state)
     }
@@ -64,7 +64,7 @@ impl Heap {
     ///
     /// # Errors
     /// They were a snapshot's, and there is no memory for a copy. Nothing has changed then.
-    pub(crate) fn lock_to_write(&self) -> Result<Option<RwLockWriteGuard<'_, HeapState>>> {
+    pub(crate) fn lock_to_write(&self) -> Result<Option<RwLockWriteGuard<'_, HeapContent>>> {
         let mut state = self.state.write();
         if state.due.is_some() {
             return Ok(None);
@@ -91,7 +91,7 @@ impl Heap {
     /// # Errors
     /// As [`Heap::snapshot`].
     #[track_caller]
-    pub(crate) fn hold_snapshot(&self) -> Result<(Block, RwLockReadGuard<'_, HeapState>)> {
+    pub(crate) fn hold_snapshot(&self) -> Result<(Block, RwLockReadGuard<'_, HeapContent>)> {
         loop {
             if let Some(state) = self.lock_to_read() {
                 return Ok((state.block.clone(), state));
@@ -146,7 +146,7 @@ impl Heap {
 }
 
 /// Memory that is about to be filled by a copy from a device.
-pub(crate) struct Filling<'a>(RwLockWriteGuard<'a, HeapState>);
+pub(crate) struct Filling<'a>(RwLockWriteGuard<'a, HeapContent>);
 
 impl Filling<'_> {
     /// Notes a copy of `bytes` to `offset`, which is enqueued and in `staging` by `arrival`. It counts

@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 
 pub(crate) use block::Block;
-pub(crate) use heap::{Heap, HeapState};
+pub(crate) use heap::{Heap, HeapContent};
 pub(crate) use host::HostMemory;
 pub(crate) use pinned::Pinned;
 pub(crate) use staging::Staging;

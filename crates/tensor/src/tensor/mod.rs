@@ -4,7 +4,9 @@ mod history;
 
 use std::sync::Arc;
 
-pub(crate) use history::{Edge, EdgeId, Form, Function, Gradients, Graph, Leaf, Meta, Node};
+pub(crate) use history::{
+    Edge, EdgeId, Form, Function, Gradients, GraphRetention, Leaf, Meta, Node,
+};
 
 use crate::checked_size::CheckedSize;
 use crate::dims::resolve_dim;

@@ -10,4 +10,4 @@ mod node;
 
 pub(crate) use leaf::{Form, Leaf};
 pub(crate) use meta::Meta;
-pub(crate) use node::{Edge, EdgeId, Function, Gradients, Graph, Node};
+pub(crate) use node::{Edge, EdgeId, Function, Gradients, GraphRetention, Node};

@@ -18,7 +18,7 @@ pub(crate) type Function = dyn Fn(&Tensor, &[bool]) -> Result<Gradients> + Send 
 
 /// Whether a walk through the graph gives back what the nodes had saved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Graph {
+pub(crate) enum GraphRetention {
     Free,
     Retain,
 }
@@ -50,12 +50,12 @@ impl Node {
         Node { name, inputs, function: Mutex::new(Some(function)), form: Form::of(output), stream }
     }
 
-    /// The backward function; with [`Graph::Free`] the node lets go of it.
-    pub(crate) fn function(&self, graph: Graph) -> Result<Arc<Function>, AutogradError> {
+    /// The backward function; with [`GraphRetention::Free`] the node lets go of it.
+    pub(crate) fn function(&self, graph: GraphRetention) -> Result<Arc<Function>, AutogradError> {
         let mut function = self.lock();
         match graph {
-            Graph::Free => function.take(),
-            Graph::Retain => function.clone(),
+            GraphRetention::Free => function.take(),
+            GraphRetention::Retain => function.clone(),
         }
         .ok_or(AutogradError::GraphFreed { op: self.name })
     }
