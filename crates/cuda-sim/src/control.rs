@@ -60,7 +60,7 @@ mod virtual_time;
 use std::sync::{Mutex, PoisonError};
 
 use cuda_sys::CUresult;
-pub use ptx_jit::Mode;
+pub use ptx_jit::ExecutionMode;
 
 pub use capability::Capability;
 pub use config::{Config, ConfigError};

@@ -12,7 +12,7 @@
 //! use std::ops::Range;
 //! use std::sync::atomic::AtomicBool;
 //!
-//! use ptx_jit::{Access, CheckLevel, Execution, Launch, MemoryView, Mode, Program};
+//! use ptx_jit::{AccessKind, CheckLevel, Execution, Launch, MemoryView, ExecutionMode, Program};
 //!
 //! /// Memory that kernels may touch: one vector.
 //! struct Memory(Range<u64>);
@@ -21,7 +21,7 @@
 //!     fn window(&self) -> Range<u64> {
 //!         0..0 // no address passes unasked
 //!     }
-//!     fn permits(&self, address: u64, bytes: u64, _: Access) -> bool {
+//!     fn permits(&self, address: u64, bytes: u64, _: AccessKind) -> bool {
 //!         self.0.contains(&address) && address + bytes <= self.0.end
 //!     }
 //!     fn heap_allocate(&self, _: u64) -> Option<u64> {
@@ -50,7 +50,7 @@
 //! let kernel = program.kernel("number").expect("the text has it");
 //! let block = [64, 1, 1];
 //! let level = CheckLevel::Window;
-//! let code = kernel.compile(level, Execution::of(Mode::Lockstep, level, block))?;
+//! let code = kernel.compile(level, Execution::of(ExecutionMode::Lockstep, level, block))?;
 //!
 //! let mut numbers = vec![0u32; 64];
 //! let start = numbers.as_mut_ptr() as u64;
@@ -96,15 +96,15 @@ mod runtime;
 pub mod stack;
 pub mod trap;
 
-pub use abi::{Access, AccessInfo, CheckLevel};
+pub use abi::{AccessInfo, AccessKind, CheckLevel};
 pub use exec::{
-    AccessContext, Assertion, BlockChecker, BlockLayout, Fault, FaultKind, Launch, MemoryView,
-    Misuse, Refusal, Violation,
+    AccessContext, AccessRefusal, Assertion, BlockChecker, BlockLayout, Fault, FaultKind, Launch,
+    MemoryView, Misuse, Violation,
 };
 pub use ir::WarpShape;
 pub use program::{
-    CompileError, CompiledKernel, Execution, GlobalVariable, Kernel, MAX_STATIC_SHARED_BYTES, Mode,
-    Parameter, Program, Relocation, Space,
+    CompileError, CompiledKernel, Execution, ExecutionMode, GlobalVariable, Kernel,
+    MAX_STATIC_SHARED_BYTES, Parameter, Program, Relocation, Space,
 };
 
 /// The README's example is tested as the documentation's are.

@@ -58,7 +58,7 @@ impl Initial {
     }
 }
 
-/// A place in an initial value that holds the address of a variable.
+/// A part of an initial value that holds the address of a variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pointer {
     /// From the start of the variable that holds it, in bytes.
@@ -103,8 +103,8 @@ pub const FRAME_ALIGN: usize = 32;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FrameVariable {
     /// The memory that it is a part of.
-    pub place: Place,
-    /// From the start of the place.
+    pub memory: ThreadMemory,
+    /// From the start of that memory.
     pub offset: usize,
     /// Its size.
     pub bytes: usize,
@@ -114,7 +114,7 @@ pub struct FrameVariable {
 
 /// What a variable of a thread is a part of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum ThreadMemory {
     /// The function's frame in the thread's local memory.
     Frame,
     /// The buffer of kernel parameters.
@@ -167,8 +167,8 @@ pub enum Operand {
     Immediate(u64),
     /// The value of a register that the machine sets, such as `%tid.x`.
     Special(SpecialRegister),
-    /// A place in memory.
-    Memory(Address),
+    /// A location in memory.
+    Memory(MemoryOperand),
     /// The address of a variable in its own space.
     AddressOf(VariableRef, i64),
     /// A variable as argument or result of a call.
@@ -182,7 +182,7 @@ impl Operand {
     pub fn register(self) -> Option<Register> {
         match self {
             Operand::Register(register) | Operand::Negated(register) => Some(register),
-            Operand::Memory(Address { base: AddressBase::Register(register), .. }) => {
+            Operand::Memory(MemoryOperand { base: AddressBase::Register(register), .. }) => {
                 Some(register)
             }
             _ => None,
@@ -192,7 +192,7 @@ impl Operand {
 
 /// An address: a base and a distance in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Address {
+pub struct MemoryOperand {
     /// Where the distance is counted from.
     pub base: AddressBase,
     /// The distance, in bytes.
@@ -261,12 +261,12 @@ pub enum SpecialRegister {
     /// `%total_smem_size`
     TotalSharedBytes,
     /// Half of the address of what the blocks of a cooperative launch share, or of null.
-    Workspace(Half),
+    Workspace(WordHalf),
 }
 
 /// A half of a 64-bit value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Half {
+pub enum WordHalf {
     /// Bits 0 to 31.
     Low,
     /// Bits 32 to 63.
@@ -362,8 +362,8 @@ impl SpecialRegister {
             "%total_smem_size" | "%aggr_smem_size" => TotalSharedBytes,
             // The meaning of these is the driver's own matter (PTX ISA, `%envreg<32>`); it is what
             // cooperative groups expect of it.
-            "%envreg1" => Workspace(Half::High),
-            "%envreg2" => Workspace(Half::Low),
+            "%envreg1" => Workspace(WordHalf::High),
+            "%envreg2" => Workspace(WordHalf::Low),
             _ => return None,
         })
     }

@@ -6,7 +6,7 @@
 //! text, so whoever goes through a module meets only what is in [`Operation`].
 //!
 //! ```
-//! use ptx::control_flow::{Graph, Liveness};
+//! use ptx::control_flow::{ControlFlowGraph, Liveness};
 //! use ptx::{Operation, StateSpace};
 //!
 //! let module = ptx::parse(
@@ -34,7 +34,7 @@
 //!
 //! // The blocks: before the loop, the loop, the return, and the end. The loop needs the pointer and the
 //! // count.
-//! let graph = Graph::new(fill);
+//! let graph = ControlFlowGraph::new(fill);
 //! assert_eq!(graph.blocks.len(), 4);
 //! let liveness = Liveness::new(fill, &graph);
 //! assert_eq!(liveness.live_in(1).iter().count(), 2);

@@ -13,8 +13,8 @@ pub use bits::{BitsForm, BitsOp, PermuteMode};
 pub use compare::{Combine, CompareForm, Comparison, FloatClass};
 pub use convert::{ConvertBytesForm, ConvertForm};
 pub use float::{Clamp, FloatForm, FloatOp, MinMax, Rounding};
-pub use integer::{Carry, IntegerForm, IntegerOp, Part};
-pub use memory::{AtomicForm, AtomicOp, MemoryForm, Order};
+pub use integer::{Carry, IntegerForm, IntegerOp, ProductPart};
+pub use memory::{AtomicForm, AtomicOp, MemoryForm, MemoryOrder};
 
 use super::suspension::Suspension;
 use super::types::{ScalarType, StateSpace};

@@ -4,8 +4,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use ptx_jit::{
-    Access, AccessContext, AccessInfo, BlockChecker, BlockLayout, MemoryView, Misuse, Refusal,
-    Violation,
+    AccessContext, AccessInfo, AccessKind, AccessRefusal, BlockChecker, BlockLayout, MemoryView,
+    Misuse, Violation,
 };
 
 use super::cells::Cell;
@@ -148,7 +148,7 @@ impl BlockCheck {
         if tracked.has_protection() {
             check_protection(&accessed, what.access, around.memory)?;
         }
-        if tracked.is_constant() && what.access != Access::Read {
+        if tracked.is_constant() && what.access != AccessKind::Read {
             return Err(ReportKind::ReadOnly);
         }
         Ok(Some(Arc::clone(tracked)))
@@ -235,7 +235,7 @@ impl BlockChecker for BlockCheck {
         what: AccessInfo,
         value: Option<u64>,
         around: &AccessContext<'_>,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), AccessRefusal> {
         let tracked = match self.allocation(address, what, around) {
             Ok(Some(tracked)) => tracked,
             Ok(None) => return Ok(()),
@@ -293,7 +293,7 @@ impl BlockChecker for BlockCheck {
         what: AccessInfo,
         value: Option<u64>,
         around: &AccessContext<'_>,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), AccessRefusal> {
         self.touched_shared = true;
         let kind = Kind::of(what);
         let (place, bytes) = (address - base, u64::from(what.bytes));
@@ -335,15 +335,15 @@ impl BlockChecker for BlockCheck {
         range: Range<u64>,
         what: AccessInfo,
         around: &AccessContext<'_>,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), AccessRefusal> {
         let kinds = self.kinds;
         let written = self.local_memory(around.linear);
         let unwritten =
-            what.access == Access::Read && kinds.has(CheckKinds::INIT) && !written.any(&range);
+            what.access == AccessKind::Read && kinds.has(CheckKinds::INIT) && !written.any(&range);
         if unwritten {
             return Err(self.findings(around).unwritten(range.start, what, None));
         }
-        if what.access != Access::Read {
+        if what.access != AccessKind::Read {
             written.set(&range);
         }
         Ok(())
@@ -398,7 +398,7 @@ impl BlockChecker for BlockCheck {
         address: u64,
         what: AccessInfo,
         around: &AccessContext<'_>,
-    ) -> Refusal {
+    ) -> AccessRefusal {
         let kind = match violation {
             Violation::OutOfBounds => ReportKind::OutOfBounds,
             Violation::Misaligned => ReportKind::Misaligned,
@@ -411,13 +411,15 @@ impl BlockChecker for BlockCheck {
 /// Memory whose protection may differ from device to device, and from access to access.
 fn check_protection(
     accessed: &Range<u64>,
-    access: Access,
+    access: AccessKind,
     memory: &dyn MemoryView,
 ) -> Result<(), ReportKind> {
     let permits = |access| memory.permits(accessed.start, accessed.end - accessed.start, access);
     match access {
         access if permits(access) => Ok(()),
-        Access::Write | Access::Atomic if permits(Access::Read) => Err(ReportKind::ReadOnly),
+        AccessKind::Write | AccessKind::Atomic if permits(AccessKind::Read) => {
+            Err(ReportKind::ReadOnly)
+        }
         _ => Err(ReportKind::NoPeerAccess),
     }
 }

@@ -1,6 +1,6 @@
 //! From what is wrong with an access of a thread to the report that says so.
 
-use ptx_jit::{Access, AccessContext, AccessInfo, Refusal};
+use ptx_jit::{AccessContext, AccessInfo, AccessKind, AccessRefusal};
 
 use super::operation::{Label, Operation, by_bits};
 use super::record::{Kind, Record};
@@ -36,7 +36,12 @@ impl<'a> Findings<'a> {
     }
 
     /// An access that is not allowed.
-    pub(super) fn illegal(&self, kind: ReportKind, address: u64, what: AccessInfo) -> Refusal {
+    pub(super) fn illegal(
+        &self,
+        kind: ReportKind,
+        address: u64,
+        what: AccessInfo,
+    ) -> AccessRefusal {
         let near = match kind {
             ReportKind::UseAfterFree => tracked::find_freed(address),
             ReportKind::StreamRace => tracked::find_coming(address),
@@ -64,7 +69,7 @@ impl<'a> Findings<'a> {
         address: u64,
         what: AccessInfo,
         allocation: Option<AllocationInfo>,
-    ) -> Refusal {
+    ) -> AccessRefusal {
         let detail = match allocation {
             Some(_) => "",
             None => {
@@ -82,7 +87,7 @@ impl<'a> Findings<'a> {
         what: AccessInfo,
         record: Record,
         allocation: Option<AllocationInfo>,
-    ) -> Refusal {
+    ) -> AccessRefusal {
         let same = self.operation.is_some_and(|own| own.bits() == record.operation());
         let other = by_bits(record.operation());
         let actor = self.author_of(record, other.as_deref());
@@ -106,7 +111,12 @@ impl<'a> Findings<'a> {
     }
 
     /// A race in shared memory, at a place in it.
-    pub(super) fn shared_race(&self, place: u64, what: AccessInfo, record: Record) -> Refusal {
+    pub(super) fn shared_race(
+        &self,
+        place: u64,
+        what: AccessInfo,
+        record: Record,
+    ) -> AccessRefusal {
         let mut actor = self.author_of(record, self.operation);
         actor.block = Some(self.wronged.block);
         let same_warp = record.thread() / 32 == self.around.linear / 32;
@@ -135,11 +145,11 @@ impl<'a> Findings<'a> {
         allocation: Option<AllocationInfo>,
         other: Option<Actor>,
         detail: &str,
-    ) -> Refusal {
+    ) -> AccessRefusal {
         let words = accessed.map_or("operation", |(_, what)| match what.access {
-            Access::Read => "read",
-            Access::Write => "write",
-            Access::Atomic => "atomic operation",
+            AccessKind::Read => "read",
+            AccessKind::Write => "write",
+            AccessKind::Atomic => "atomic operation",
         });
         let report = Report {
             kind,
@@ -151,7 +161,7 @@ impl<'a> Findings<'a> {
             detail: detail.to_owned(),
         };
         report::file(report.clone());
-        Refusal::new(report)
+        AccessRefusal::new(report)
     }
 
     fn actor(&self, access: &'static str) -> Actor {

@@ -1,6 +1,6 @@
 //! What memory remembers of an access: who made it, and when.
 
-use ptx_jit::{Access, AccessInfo};
+use ptx_jit::{AccessInfo, AccessKind};
 
 /// How memory was accessed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,11 +22,11 @@ impl Kind {
     /// The kind of a thread's access.
     pub(super) fn of(access: AccessInfo) -> Kind {
         match (access.access, access.strong) {
-            (Access::Atomic, _) => Kind::Atomic,
-            (Access::Read, false) => Kind::Read,
-            (Access::Read, true) => Kind::StrongRead,
-            (Access::Write, false) => Kind::Write,
-            (Access::Write, true) => Kind::StrongWrite,
+            (AccessKind::Atomic, _) => Kind::Atomic,
+            (AccessKind::Read, false) => Kind::Read,
+            (AccessKind::Read, true) => Kind::StrongRead,
+            (AccessKind::Write, false) => Kind::Write,
+            (AccessKind::Write, true) => Kind::StrongWrite,
         }
     }
 

@@ -6,7 +6,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use ptx_jit::{Access, AccessInfo, trap};
+use ptx_jit::{AccessInfo, AccessKind, trap};
 
 use super::record::Record;
 
@@ -21,7 +21,7 @@ pub(super) struct PlainWrite {
 impl PlainWrite {
     /// The access, if it is one.
     pub(super) fn of(address: u64, what: AccessInfo, value: Option<u64>) -> Option<PlainWrite> {
-        let value = value.filter(|_| what.access == Access::Write && !what.strong)?;
+        let value = value.filter(|_| what.access == AccessKind::Write && !what.strong)?;
         Some(PlainWrite { address, bytes: what.bytes, value })
     }
 
@@ -97,7 +97,8 @@ mod tests {
 
     #[test]
     fn a_write_that_is_about_to_be_made_counts_until_its_thread_makes_the_next() {
-        let what = AccessInfo { bytes: 4, access: Access::Write, strong: false, releases: false };
+        let what =
+            AccessInfo { bytes: 4, access: AccessKind::Write, strong: false, releases: false };
         let write = |value| PlainWrite::of(0x1000, what, Some(value)).expect("it is plain");
         let record = |thread| {
             let (kind, operation, block) = (Kind::Write, 1, 2);
@@ -115,7 +116,8 @@ mod tests {
 
     #[test]
     fn strong_writes_and_those_of_several_values_are_not_plain() {
-        let what = AccessInfo { bytes: 4, access: Access::Write, strong: true, releases: false };
+        let what =
+            AccessInfo { bytes: 4, access: AccessKind::Write, strong: true, releases: false };
         assert_eq!(PlainWrite::of(0, what, Some(1)), None);
         assert_eq!(PlainWrite::of(0, AccessInfo { strong: false, ..what }, None), None);
     }

@@ -4,7 +4,7 @@ use std::env;
 use std::num::NonZero;
 use std::thread;
 
-use super::{Capability, CheckKinds, Fault, Mode, Schedule, Time};
+use super::{Capability, CheckKinds, ExecutionMode, Fault, Schedule, Time};
 
 /// The simulated machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,7 +26,7 @@ pub struct Config {
     /// `cuMemAddressReserve` and `cuMemCreate` are not supported.
     pub virtual_memory: bool,
     /// How kernels run where accesses are not checked; where they are, it is one thread at a time.
-    pub execution: Mode,
+    pub execution: ExecutionMode,
     /// The order in which the work of streams runs, unless
     /// [`set_schedule`](super::set_schedule) asks for another.
     pub schedule: Schedule,
@@ -46,7 +46,7 @@ impl Default for Config {
             check: CheckKinds::NONE,
             capability: Capability::default(),
             virtual_memory: true,
-            execution: Mode::Lockstep,
+            execution: ExecutionMode::Lockstep,
             schedule: Schedule::Fast,
             time: Time::Real,
             faults: Vec::new(),
@@ -196,7 +196,7 @@ mod tests {
             check: CheckKinds::ALL,
             capability: Capability { major: 8, minor: 6 },
             virtual_memory: false,
-            execution: Mode::Threads,
+            execution: ExecutionMode::Threads,
             schedule: Schedule::Adversarial(7),
             time: Time::Virtual(TimeModel::H200),
             faults: vec![

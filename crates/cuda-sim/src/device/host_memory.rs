@@ -8,7 +8,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use cuda_sys::CUresult;
 use libc::{MAP_ANONYMOUS, MAP_FAILED, MAP_PRIVATE, PROT_READ, PROT_WRITE};
-use ptx_jit::Access;
+use ptx_jit::AccessKind;
 
 use super::allocation::next_id;
 use crate::check::{self, MemoryKind};
@@ -49,10 +49,10 @@ pub(crate) struct HostMemory {
 
 impl HostAllocation {
     /// Whether devices may do so: what was registered as read-only they only read.
-    pub(crate) fn permits(&self, access: Access) -> bool {
+    pub(crate) fn permits(&self, access: AccessKind) -> bool {
         let is_read_only = self.source == HostSource::Program
             && self.flags & cuda_sys::CU_MEMHOSTREGISTER_READ_ONLY != 0;
-        !is_read_only || access == Access::Read
+        !is_read_only || access == AccessKind::Read
     }
 
     /// The addresses.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use cuda_sys::CUresult;
-use ptx_jit::Access;
+use ptx_jit::AccessKind;
 
 use super::allocation::Allocation;
 use super::host_memory::HostAllocation;
@@ -94,7 +94,7 @@ impl Location {
         platform: &Platform,
         ordinal: u32,
         range: Range<u64>,
-        access: Access,
+        access: AccessKind,
     ) -> Result<Location, CUresult> {
         let permits = |mapping: &Mapping| {
             mapping.permits(ordinal, access) || mapping.host_protection() == Protection::ReadWrite

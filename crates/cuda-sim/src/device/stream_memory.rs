@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
 use cuda_sys::CUresult;
-use ptx_jit::{Access, trap};
+use ptx_jit::{AccessKind, trap};
 
 use super::context::Context;
 use super::copy::unmapped;
@@ -63,8 +63,8 @@ impl MemoryOperation {
         context: &Context,
     ) -> Result<Option<Location>, CUresult> {
         let (place, access) = match self {
-            MemoryOperation::Wait { place, .. } => (place, Access::Read),
-            MemoryOperation::Write { place, .. } => (place, Access::Write),
+            MemoryOperation::Wait { place, .. } => (place, AccessKind::Read),
+            MemoryOperation::Write { place, .. } => (place, AccessKind::Write),
             MemoryOperation::Barrier { .. } => return Ok(None),
         };
         let range = place.range().ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)?;

@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 use cuda_sys::CUlimit;
-use ptx_jit::{Access, BlockChecker, BlockLayout, CheckLevel, MemoryView};
+use ptx_jit::{AccessKind, BlockChecker, BlockLayout, CheckLevel, MemoryView};
 
 use super::context::Context;
 use super::host_memory::{HostAllocation, HostMemory};
@@ -39,7 +39,7 @@ impl View {
         View { platform, context, level, map: OnceLock::new(), borrowed: Borrowed::default() }
     }
 
-    fn permits_own(&self, accessed: &Range<u64>, access: Access) -> bool {
+    fn permits_own(&self, accessed: &Range<u64>, access: AccessKind) -> bool {
         let memory = &self.context.device.memory;
         if self.level == CheckLevel::Window && covers(&memory.open_window(), accessed) {
             return true;
@@ -54,12 +54,12 @@ impl View {
         before.is_some_and(|live| covers(live, accessed)) || memory.touchable(accessed).is_some()
     }
 
-    fn permits_mapped(&self, accessed: &Range<u64>, access: Access) -> bool {
+    fn permits_mapped(&self, accessed: &Range<u64>, access: AccessKind) -> bool {
         let device = self.context.device.id.ordinal;
         self.platform.virtual_memory.all(accessed, |mapping| mapping.permits(device, access))
     }
 
-    fn permits_other(&self, accessed: &Range<u64>, access: Access) -> bool {
+    fn permits_other(&self, accessed: &Range<u64>, access: AccessKind) -> bool {
         match self.platform.device_at(accessed.start) {
             Some(device) if device.memory.is_reserved_part(accessed.start) => {
                 self.permits_mapped(accessed, access)
@@ -76,7 +76,7 @@ impl View {
 
 impl Borrowed {
     /// Whether memory is page-locked in a way that permits the access. If so, it is kept.
-    fn permits(&self, memory: &HostMemory, accessed: &Range<u64>, access: Access) -> bool {
+    fn permits(&self, memory: &HostMemory, accessed: &Range<u64>, access: AccessKind) -> bool {
         if let Some(known) = self.find(accessed) {
             return known.permits(access);
         }
@@ -100,7 +100,7 @@ impl MemoryView for View {
         self.context.device.memory.open_window()
     }
 
-    fn permits(&self, address: u64, bytes: u64, access: Access) -> bool {
+    fn permits(&self, address: u64, bytes: u64, access: AccessKind) -> bool {
         let Some(end) = address.checked_add(bytes) else { return false };
         let accessed = address..end;
         if self.context.device.memory.window().contains(&address) {
@@ -151,13 +151,13 @@ mod tests {
         let range = allocation.range();
         let weak = Arc::downgrade(&allocation);
         drop(allocation);
-        assert!(borrowed.permits(&memory, &(range.start..range.start + 8), Access::Write));
-        assert!(!borrowed.permits(&memory, &(range.end - 4..range.end + 4), Access::Read));
+        assert!(borrowed.permits(&memory, &(range.start..range.start + 8), AccessKind::Write));
+        assert!(!borrowed.permits(&memory, &(range.end - 4..range.end + 4), AccessKind::Read));
         memory.free_all(Some(1));
         assert!(weak.upgrade().is_some());
-        assert!(borrowed.permits(&memory, &range, Access::Read));
+        assert!(borrowed.permits(&memory, &range, AccessKind::Read));
         drop(borrowed);
         assert!(weak.upgrade().is_none());
-        assert!(!Borrowed::default().permits(&memory, &range, Access::Read));
+        assert!(!Borrowed::default().permits(&memory, &range, AccessKind::Read));
     }
 }

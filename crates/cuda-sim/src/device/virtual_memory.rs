@@ -9,7 +9,7 @@ use std::ops::Range;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use cuda_sys::CUresult;
-use ptx_jit::Access;
+use ptx_jit::AccessKind;
 
 use super::physical::{Physical, Place};
 use super::platform::{Device, Platform};
@@ -30,10 +30,10 @@ pub(crate) enum Protection {
 
 impl Protection {
     /// Whether it lets someone do so.
-    pub(crate) fn permits(self, access: Access) -> bool {
+    pub(crate) fn permits(self, access: AccessKind) -> bool {
         match access {
-            Access::Read => self >= Protection::Read,
-            Access::Write | Access::Atomic => self == Protection::ReadWrite,
+            AccessKind::Read => self >= Protection::Read,
+            AccessKind::Write | AccessKind::Atomic => self == Protection::ReadWrite,
         }
     }
 }
@@ -383,7 +383,7 @@ impl Mapping {
     }
 
     /// Whether kernels of the device of that ordinal may do so.
-    pub(crate) fn permits(&self, ordinal: u32, access: Access) -> bool {
+    pub(crate) fn permits(&self, ordinal: u32, access: AccessKind) -> bool {
         self.device_protection(ordinal).permits(access)
     }
 

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use cuda_sys::{CUmemorytype as Kind, CUresult};
-use ptx_jit::Access;
+use ptx_jit::AccessKind;
 
 use crate::device::copy::{End, in_place};
 use crate::device::rows::{Extent, Rows, copy_rows_job};
@@ -118,7 +118,7 @@ impl CopyParameters {
             location.open_to(platform, by, bytes, access)
         };
         let [to, from] = ends;
-        let (to, from) = (open(to, Access::Write)?, open(from, Access::Read)?);
+        let (to, from) = (open(to, AccessKind::Write)?, open(from, AccessKind::Read)?);
         let start = |side: &Side| side.row(0, 0).ok_or(CUresult::CUDA_ERROR_INVALID_VALUE);
         let (to_start, from_start) = (start(&self.to)?, start(&self.from)?);
         if (self.height, self.depth) == (1, 1) {

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use cuda_sys::CUresult;
-use ptx_jit::Access;
+use ptx_jit::AccessKind;
 
 use crate::device::copy::End;
 use crate::device::rows::{Extent, Rows, fill_rows_job};
@@ -55,7 +55,7 @@ impl FillParameters {
     ) -> Result<Arc<dyn Job>, CUresult> {
         let device = context.device;
         let (location, bytes) = self.location(platform)?;
-        let location = location.open_to(platform, device.id.ordinal, bytes, Access::Write)?;
+        let location = location.open_to(platform, device.id.ordinal, bytes, AccessKind::Write)?;
         let address = self.address;
         if self.height == 1 {
             let end = End { address, location };

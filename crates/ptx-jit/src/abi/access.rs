@@ -4,7 +4,7 @@ use std::fmt;
 
 /// What an instruction does to memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Access {
+pub enum AccessKind {
     /// Reads it.
     Read,
     /// Writes it.
@@ -13,12 +13,12 @@ pub enum Access {
     Atomic,
 }
 
-impl fmt::Display for Access {
+impl fmt::Display for AccessKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Access::Read => "read",
-            Access::Write => "write",
-            Access::Atomic => "atomic operation",
+            AccessKind::Read => "read",
+            AccessKind::Write => "write",
+            AccessKind::Atomic => "atomic operation",
         })
     }
 }
@@ -29,7 +29,7 @@ pub struct AccessInfo {
     /// The size in bytes.
     pub bytes: u32,
     /// What is done to the memory.
-    pub access: Access,
+    pub access: AccessKind,
     /// Whether it is `.volatile`, `.relaxed` or stronger; atomic operations always are.
     pub strong: bool,
     /// Whether it has release semantics of its own.
@@ -56,9 +56,9 @@ impl AccessInfo {
     /// The access that was packed, and whether a value comes with it.
     pub(crate) fn unpacked(packed: u32) -> (AccessInfo, bool) {
         let access = match packed & 3 {
-            0 => Access::Read,
-            1 => Access::Write,
-            _ => Access::Atomic,
+            0 => AccessKind::Read,
+            1 => AccessKind::Write,
+            _ => AccessKind::Atomic,
         };
         let has = |bit: u32| packed & bit != 0;
         let (strong, releases) = (has(STRONG), has(RELEASES));

@@ -5,7 +5,7 @@ mod access;
 mod helper;
 mod records;
 
-pub use access::{Access, AccessInfo, CheckLevel};
+pub use access::{AccessInfo, AccessKind, CheckLevel};
 pub(crate) use helper::{Helper, HelperAddresses, for_each_helper};
 pub(crate) use records::{
     Context, END, EXITED, Entry, FAULTED, FINISHED, LANES, NOWHERE, PARTED, STOPPED, SUSPENDED,

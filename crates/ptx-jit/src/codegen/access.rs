@@ -4,10 +4,10 @@ use std::mem::offset_of;
 
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value, types};
-use ptx::{Address, AddressBase, Operand, Place, Register, StateSpace, VariableRef};
+use ptx::{AddressBase, MemoryOperand, Operand, Register, StateSpace, ThreadMemory, VariableRef};
 
 use super::function::Lowering;
-use crate::abi::{Access, AccessInfo, CheckLevel, Context, Helper, Thread};
+use crate::abi::{AccessInfo, AccessKind, CheckLevel, Context, Helper, Thread};
 use crate::ir::VariablePlace;
 
 /// A piece of memory that belongs to the block or thread, with its own addresses that begin at 0.
@@ -59,7 +59,7 @@ impl Lowering<'_, '_> {
             return place;
         }
         if space == StateSpace::Param {
-            if what.access == Access::Write {
+            if what.access == AccessKind::Write {
                 self.tell_passed(place, what.bytes);
             }
             return place;
@@ -111,9 +111,9 @@ impl Lowering<'_, '_> {
             VariableRef::Frame(index) => {
                 let variable = self.code.function.variables[index];
                 let offset = self.int(types::I64, variable.offset as i64);
-                match variable.place {
-                    Place::Frame => self.builder.ins().iadd(self.frame, offset),
-                    Place::KernelParameters => offset,
+                match variable.memory {
+                    ThreadMemory::Frame => self.builder.ins().iadd(self.frame, offset),
+                    ThreadMemory::KernelParameters => offset,
                 }
             }
         };
@@ -188,7 +188,7 @@ impl Lowering<'_, '_> {
     }
 
     /// The window of an access that lies inside a variable for certain, so that it needs no check.
-    pub(super) fn known_window(&self, address: Address, bytes: u32) -> Option<Window> {
+    pub(super) fn known_window(&self, address: MemoryOperand, bytes: u32) -> Option<Window> {
         // The memory of the module's variables is the caller's affair.
         let AddressBase::Variable(VariableRef::Frame(index)) = address.base else {
             return None;
@@ -198,13 +198,13 @@ impl Lowering<'_, '_> {
         let bytes = bytes as usize;
         let fits = offset.checked_add(bytes)? <= variable.bytes;
         let aligned = offset.is_multiple_of(bytes) && variable.align.is_multiple_of(bytes);
-        (fits && aligned).then_some(match variable.place {
-            Place::Frame => Window::Local,
-            Place::KernelParameters => Window::Parameters,
+        (fits && aligned).then_some(match variable.memory {
+            ThreadMemory::Frame => Window::Local,
+            ThreadMemory::KernelParameters => Window::Parameters,
         })
     }
 
-    pub(super) fn effective_address(&mut self, address: Address) -> Value {
+    pub(super) fn effective_address(&mut self, address: MemoryOperand) -> Value {
         match address.base {
             AddressBase::Absolute => self.int(types::I64, address.offset),
             AddressBase::Variable(variable) => self.address_of(variable, address.offset),

@@ -6,19 +6,20 @@
 
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{AtomicRmwOp, InstBuilder, MemFlagsData, Value, types};
-use ptx::{AtomicForm, AtomicOp, Instruction, Order, ScalarType, StateSpace};
+use ptx::{AtomicForm, AtomicOp, Instruction, MemoryOrder, ScalarType, StateSpace};
 
 use super::function::Lowering;
 use super::value::machine_type;
-use crate::abi::{Access, AccessInfo, Helper};
+use crate::abi::{AccessInfo, AccessKind, Helper};
 
 impl Lowering<'_, '_> {
     pub(super) fn atomic(&mut self, instruction: &Instruction, form: AtomicForm) {
         let ty = form.ty;
         let operand = self.source(instruction, 1, ty);
         let compared = operand;
-        let releases = form.order == Order::Release;
-        let what = AccessInfo { bytes: ty.bytes(), access: Access::Atomic, strong: true, releases };
+        let releases = form.order == MemoryOrder::Release;
+        let what =
+            AccessInfo { bytes: ty.bytes(), access: AccessKind::Atomic, strong: true, releases };
         let address = self.locate(instruction.sources[0], form.space, what, None);
         let old = if form.op == AtomicOp::CompareExchange {
             let new = self.source(instruction, 2, ty);

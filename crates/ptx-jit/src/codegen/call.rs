@@ -7,7 +7,7 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value, types};
 use cranelift_module::Module;
 use ptx::FRAME_ALIGN;
-use ptx::{Callee, Instruction, Operand, Place, VariableRef};
+use ptx::{Callee, Instruction, Operand, ThreadMemory, VariableRef};
 
 use super::function::{Lowering, Role};
 use crate::abi::{Context, FAULTED, Helper, Thread};
@@ -163,7 +163,7 @@ impl Lowering<'_, '_> {
     fn own_variable(&mut self, operand: Operand) -> Value {
         match operand {
             Operand::Variable(variable @ VariableRef::Frame(index))
-                if self.code.function.variables[index].place == Place::Frame =>
+                if self.code.function.variables[index].memory == ThreadMemory::Frame =>
             {
                 self.frame_variable(variable)
             }

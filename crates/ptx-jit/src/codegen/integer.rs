@@ -3,7 +3,7 @@
 use cranelift_codegen::ir::condcodes::{CondCode, IntCC};
 use cranelift_codegen::ir::{InstBuilder, Type, Value, types};
 use cranelift_frontend::FuncInstBuilder;
-use ptx::{Instruction, IntegerForm, IntegerOp, Part, ScalarType};
+use ptx::{Instruction, IntegerForm, IntegerOp, ProductPart, ScalarType};
 
 use super::function::Lowering;
 use super::value::integer_type;
@@ -42,9 +42,8 @@ impl Lowering<'_, '_> {
             }
         };
         let result = match op {
-            IntegerOp::Multiply(Part::Wide) | IntegerOp::MultiplyAdd { part: Part::Wide, .. } => {
-                double(ty)
-            }
+            IntegerOp::Multiply(ProductPart::Wide)
+            | IntegerOp::MultiplyAdd { part: ProductPart::Wide, .. } => double(ty),
             _ => ty,
         };
         self.define(instruction, 0, value, result);
@@ -81,17 +80,17 @@ impl Lowering<'_, '_> {
     }
 
     /// A part of a product.
-    pub(super) fn product(&mut self, part: Part, a: Value, b: Value, signed: bool) -> Value {
+    pub(super) fn product(&mut self, part: ProductPart, a: Value, b: Value, signed: bool) -> Value {
         let ty = self.builder.func.dfg.value_type(a);
         match part {
-            Part::Low => self.builder.ins().imul(a, b),
-            Part::High if ty == types::I64 && signed => self.builder.ins().smulhi(a, b),
-            Part::High if ty == types::I64 => self.builder.ins().umulhi(a, b),
-            Part::High => {
+            ProductPart::Low => self.builder.ins().imul(a, b),
+            ProductPart::High if ty == types::I64 && signed => self.builder.ins().smulhi(a, b),
+            ProductPart::High if ty == types::I64 => self.builder.ins().umulhi(a, b),
+            ProductPart::High => {
                 let wide = self.wide_product(a, b, signed);
                 self.high_half(wide, ty)
             }
-            Part::Wide => self.wide_product(a, b, signed),
+            ProductPart::Wide => self.wide_product(a, b, signed),
         }
     }
 
@@ -107,7 +106,7 @@ impl Lowering<'_, '_> {
     }
 
     /// A product of the low 24 bits: its low 32 bits, or its bits 16 to 47.
-    fn product24(&mut self, part: Part, a: Value, b: Value, signed: bool) -> Value {
+    fn product24(&mut self, part: ProductPart, a: Value, b: Value, signed: bool) -> Value {
         let [a, b] = [a, b].map(|value| {
             let top = self.builder.ins().ishl_imm_u(value, 8);
             match signed {
@@ -116,7 +115,7 @@ impl Lowering<'_, '_> {
             }
         });
         let wide = self.wide_product(a, b, signed);
-        let shift = if part == Part::High { 16 } else { 0 };
+        let shift = if part == ProductPart::High { 16 } else { 0 };
         let shifted = self.builder.ins().ushr_imm_u(wide, shift);
         self.builder.ins().ireduce(types::I32, shifted)
     }

@@ -2,31 +2,33 @@
 
 use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value, types};
 use cranelift_module::Module;
-use ptx::{Instruction, MemoryForm, Operand, Order, ScalarType, StateSpace};
+use ptx::{Instruction, MemoryForm, MemoryOrder, Operand, ScalarType, StateSpace};
 
 use super::access::Window;
 use super::function::Lowering;
 use super::value::machine_type;
-use crate::abi::{Access, AccessInfo, CheckLevel, Helper};
+use crate::abi::{AccessInfo, AccessKind, CheckLevel, Helper};
 
 /// More bytes are copied by a call than one by one.
 const LONGEST_COPY: u32 = 256;
 
 impl Lowering<'_, '_> {
     pub(super) fn load(&mut self, instruction: &Instruction, form: MemoryForm) {
-        let address = self.place_of(instruction, form, Access::Read, None);
+        let address = self.place_of(instruction, form, AccessKind::Read, None);
         let flags = self.load_flags(instruction, form.ty.bytes() * u32::from(form.count));
         for index in 0..usize::from(form.count) {
             let offset = index as i32 * form.ty.bytes() as i32;
             let value = match form.order {
-                Order::Weak => {
+                MemoryOrder::Weak => {
                     self.builder.ins().load(machine_type(form.ty), flags, address, offset)
                 }
-                Order::Strong | Order::Release => self.strong_load(form.ty, address, offset),
+                MemoryOrder::Strong | MemoryOrder::Release => {
+                    self.strong_load(form.ty, address, offset)
+                }
             };
             self.define(instruction, index, value, form.ty);
         }
-        if form.order != Order::Weak {
+        if form.order != MemoryOrder::Weak {
             self.tell_acquired(address);
         }
     }
@@ -36,15 +38,17 @@ impl Lowering<'_, '_> {
             .map(|index| self.source(instruction, 1 + index, form.ty))
             .collect();
         let only = if values.len() == 1 { values.first().copied() } else { None };
-        let address = self.place_of(instruction, form, Access::Write, only);
+        let address = self.place_of(instruction, form, AccessKind::Write, only);
         for (index, value) in values.into_iter().enumerate() {
             let offset = index as i32 * form.ty.bytes() as i32;
             match form.order {
-                Order::Weak => {
+                MemoryOrder::Weak => {
                     let flags = MemFlagsData::new().with_notrap();
                     self.builder.ins().store(flags, value, address, offset);
                 }
-                Order::Strong | Order::Release => self.strong_store(value, address, offset),
+                MemoryOrder::Strong | MemoryOrder::Release => {
+                    self.strong_store(value, address, offset)
+                }
             }
         }
     }
@@ -108,11 +112,12 @@ impl Lowering<'_, '_> {
         &mut self,
         instruction: &Instruction,
         form: MemoryForm,
-        access: Access,
+        access: AccessKind,
         written: Option<Value>,
     ) -> Value {
         let bytes = form.ty.bytes() * u32::from(form.count);
-        let (strong, releases) = (form.order != Order::Weak, form.order == Order::Release);
+        let (strong, releases) =
+            (form.order != MemoryOrder::Weak, form.order == MemoryOrder::Release);
         let what = AccessInfo { bytes, access, strong, releases };
         self.locate(instruction.sources[0], form.space, what, written)
     }

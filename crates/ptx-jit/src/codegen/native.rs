@@ -92,10 +92,10 @@ impl<F> Drop for NativeKernel<F> {
 
 /// The functions of a kernel while they are translated.
 pub(super) struct Unit<'k> {
-    pub(super) kernel: &'k ir::Kernel,
+    pub(super) kernel: &'k ir::KernelIr,
     pub(super) check: CheckLevel,
     pub(super) module: JITModule,
-    /// The native functions for [`ir::Kernel::callees`].
+    /// The native functions for [`ir::KernelIr::callees`].
     pub(super) callees: Vec<FuncId>,
     pub(super) sites: Vec<Site>,
     pub(super) accesses: Vec<LaneAccess>,
@@ -109,7 +109,7 @@ pub(super) struct Unit<'k> {
 ///
 /// What Cranelift says against the host or the code.
 pub(crate) fn compile_threads(
-    kernel: &ir::Kernel,
+    kernel: &ir::KernelIr,
     target: Target,
     plan: &ir::Resumable,
     points: Option<&[Point]>,
@@ -139,7 +139,7 @@ pub(crate) struct Places {
 ///
 /// What Cranelift says against the host or the code.
 pub(crate) fn compile_warps(
-    kernel: &ir::Kernel,
+    kernel: &ir::KernelIr,
     target: Target,
     plan: &ir::Lockstep,
 ) -> Result<(NativeKernel<WarpEntry>, Places), String> {
@@ -169,7 +169,7 @@ pub(crate) fn contained<T>(part: impl FnOnce() -> Result<T, String>) -> Result<T
 
 /// Translates a kernel: its entry, which `lower` fills, and all that it calls.
 fn compile<T>(
-    kernel: &ir::Kernel,
+    kernel: &ir::KernelIr,
     target: Target,
     lower: impl FnOnce(&mut Unit<'_>, &mut Function, &mut FunctionBuilderContext) -> T,
 ) -> Result<(NativeKernel<*const u8>, T), String> {
@@ -177,7 +177,7 @@ fn compile<T>(
 }
 
 fn try_to_compile<T>(
-    kernel: &ir::Kernel,
+    kernel: &ir::KernelIr,
     target: Target,
     lower: impl FnOnce(&mut Unit<'_>, &mut Function, &mut FunctionBuilderContext) -> T,
 ) -> Result<(NativeKernel<*const u8>, T), String> {

@@ -3,7 +3,7 @@
 use std::mem::offset_of;
 
 use cranelift_codegen::ir::{InstBuilder, Value, types};
-use ptx::{Axis, Half, Instruction, LaneRelation, ScalarType, SpecialRegister};
+use ptx::{Axis, Instruction, LaneRelation, ScalarType, SpecialRegister, WordHalf};
 
 use super::function::Lowering;
 use super::value::{integer_type, register_type};
@@ -82,12 +82,12 @@ impl Lowering<'_, '_> {
     }
 
     /// A half of what the driver puts behind the kernel's parameters.
-    fn workspace(&mut self, half: Half) -> Value {
+    fn workspace(&mut self, half: WordHalf) -> Value {
         let Some(offset) = self.unit.kernel.workspace else {
             unreachable!("a kernel that asks for the workspace has a place for its address");
         };
         let parameters = self.context_pointer(offset_of!(Context, parameters));
-        let offset = offset + if half == Half::High { 4 } else { 0 };
+        let offset = offset + if half == WordHalf::High { 4 } else { 0 };
         self.load_constant(types::I32, parameters, offset)
     }
 

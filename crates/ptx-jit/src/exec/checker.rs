@@ -75,7 +75,7 @@ pub trait BlockChecker {
         access: AccessInfo,
         value: Option<u64>,
         context: &AccessContext<'_>,
-    ) -> Result<(), Refusal>;
+    ) -> Result<(), AccessRefusal>;
 
     /// An access inside the block's shared memory, which begins at `base`.
     ///
@@ -88,7 +88,7 @@ pub trait BlockChecker {
         access: AccessInfo,
         value: Option<u64>,
         context: &AccessContext<'_>,
-    ) -> Result<(), Refusal>;
+    ) -> Result<(), AccessRefusal>;
 
     /// An access to a range of the thread's local memory, in bytes from its start.
     ///
@@ -99,7 +99,7 @@ pub trait BlockChecker {
         range: Range<u64>,
         access: AccessInfo,
         context: &AccessContext<'_>,
-    ) -> Result<(), Refusal>;
+    ) -> Result<(), AccessRefusal>;
 
     /// Arguments or results of a call were written to a range of the thread's local memory.
     fn passed(&mut self, linear: u32, range: &Range<u64>);
@@ -129,17 +129,17 @@ pub trait BlockChecker {
         address: u64,
         access: AccessInfo,
         context: &AccessContext<'_>,
-    ) -> Refusal;
+    ) -> AccessRefusal;
 }
 
 /// Why a [`BlockChecker`] refuses an access: an error of the checker's own.
 #[derive(Clone, Debug)]
-pub struct Refusal(Arc<dyn Error + Send + Sync>);
+pub struct AccessRefusal(Arc<dyn Error + Send + Sync>);
 
-impl Refusal {
+impl AccessRefusal {
     /// Wraps the checker's error.
-    pub fn new(error: impl Error + Send + Sync + 'static) -> Refusal {
-        Refusal(Arc::new(error))
+    pub fn new(error: impl Error + Send + Sync + 'static) -> AccessRefusal {
+        AccessRefusal(Arc::new(error))
     }
 
     /// The checker's error, if it is of that type.
@@ -150,13 +150,13 @@ impl Refusal {
 }
 
 /// Refusals are the same if they say the same.
-impl PartialEq for Refusal {
-    fn eq(&self, other: &Refusal) -> bool {
+impl PartialEq for AccessRefusal {
+    fn eq(&self, other: &AccessRefusal) -> bool {
         Arc::ptr_eq(&self.0, &other.0) || self.to_string() == other.to_string()
     }
 }
 
-impl fmt::Display for Refusal {
+impl fmt::Display for AccessRefusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(&self.0, f)
     }

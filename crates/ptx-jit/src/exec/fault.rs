@@ -4,8 +4,8 @@ use std::fmt;
 
 use thiserror::Error;
 
-use super::checker::Refusal;
-use crate::abi::Access;
+use super::checker::AccessRefusal;
+use crate::abi::AccessKind;
 use crate::trap::Wild;
 
 /// A kernel that was stopped, with the place where it was.
@@ -37,7 +37,7 @@ pub enum FaultKind {
         /// The size of the access.
         bytes: u32,
         /// What was attempted.
-        access: Access,
+        access: AccessKind,
     },
     /// An access at an address that is no multiple of its size.
     #[error("misaligned {access} of {bytes} bytes at {address:#x}")]
@@ -47,7 +47,7 @@ pub enum FaultKind {
         /// The size of the access.
         bytes: u32,
         /// What was attempted.
-        access: Access,
+        access: AccessKind,
     },
     /// A device-side `assert` that failed.
     #[error("{0}")]
@@ -78,7 +78,7 @@ pub enum FaultKind {
     NotCompiled(String),
     /// A [`BlockChecker`](super::BlockChecker) refused an access.
     #[error("{0}")]
-    Refused(Refusal),
+    Refused(AccessRefusal),
     /// The launch was asked to stop.
     #[error("interrupted")]
     Interrupted,

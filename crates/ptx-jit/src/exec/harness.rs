@@ -5,9 +5,9 @@ use std::ops::Range;
 use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
 
-use crate::abi::{Access, CheckLevel};
+use crate::abi::{AccessKind, CheckLevel};
 use crate::exec::{Fault, Launch, MemoryView};
-use crate::program::{Execution, Mode, Program};
+use crate::program::{Execution, ExecutionMode, Program};
 
 /// A module on a device of its own.
 pub(super) struct Device {
@@ -23,7 +23,7 @@ pub(super) struct Device {
     /// What the blocks of cooperative launches share.
     pub(super) workspace: Option<DeviceSlice>,
     pub(super) check: CheckLevel,
-    pub(super) mode: Mode,
+    pub(super) mode: ExecutionMode,
 }
 
 /// The end of the memory, from which kernels allocate.
@@ -80,7 +80,7 @@ impl Device {
             heap: Mutex::default(),
             workspace: None,
             check: CheckLevel::Full,
-            mode: Mode::Lockstep,
+            mode: ExecutionMode::Lockstep,
         };
         let variables = device.program.globals().to_vec();
         let places: Vec<DeviceSlice> =
@@ -209,7 +209,7 @@ impl MemoryView for Device {
         self.start..self.start + self.taken as u64
     }
 
-    fn permits(&self, address: u64, bytes: u64, _: Access) -> bool {
+    fn permits(&self, address: u64, bytes: u64, _: AccessKind) -> bool {
         let within = |range: Range<u64>| range.contains(&address) && bytes <= range.end - address;
         within(self.window()) || within(self.heap_start()..self.heap_start() + HEAP_BYTES)
     }

@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 use super::block::{Block, Round};
 use super::checker::{BlockChecker, BlockLayout};
 use super::fault::{Fault, FaultKind};
-use crate::abi::{Access, Context, slots};
+use crate::abi::{AccessKind, Context, slots};
 use crate::program::CompiledKernel;
 use crate::stack::Stack;
 
@@ -157,7 +157,7 @@ pub trait MemoryView: Sync {
     fn window(&self) -> Range<u64>;
 
     /// Whether a thread may access `bytes` bytes at `address`.
-    fn permits(&self, address: u64, bytes: u64, access: Access) -> bool;
+    fn permits(&self, address: u64, bytes: u64, access: AccessKind) -> bool;
 
     /// Memory that a kernel asks for; nothing if there is not so much.
     fn heap_allocate(&self, bytes: u64) -> Option<u64>;

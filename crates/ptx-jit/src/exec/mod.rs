@@ -29,6 +29,6 @@ mod watch;
 #[cfg(test)]
 pub(crate) mod tests;
 
-pub use checker::{AccessContext, BlockChecker, BlockLayout, Misuse, Refusal, Violation};
+pub use checker::{AccessContext, AccessRefusal, BlockChecker, BlockLayout, Misuse, Violation};
 pub use fault::{Assertion, Fault, FaultKind};
 pub use launch::{Launch, MemoryView};

@@ -9,7 +9,7 @@ use super::checker::{AccessContext, BlockChecker, Violation};
 use super::fault::{Fault, FaultKind};
 use super::launch::Launch;
 use super::print;
-use crate::abi::{Access, AccessInfo, CheckLevel, Context, Entry, FAULTED, Thread};
+use crate::abi::{AccessInfo, AccessKind, CheckLevel, Context, Entry, FAULTED, Thread};
 use crate::stack::Stack;
 use crate::trap;
 
@@ -129,7 +129,7 @@ impl<'a> Runner<'a> {
             check.local(address - local..end - local, what, &around)
         } else if within(&self.parameters) {
             match access {
-                Access::Read => Ok(()),
+                AccessKind::Read => Ok(()),
                 _ => Err(check.refuse(Violation::ReadOnly, address, what, &around)),
             }
         } else {
@@ -190,7 +190,7 @@ impl<'a> Runner<'a> {
         thread: &Thread,
         address: u64,
         bytes: u64,
-        access: Access,
+        access: AccessKind,
     ) -> bool {
         let within = |range: &Range<u64>| {
             range.start <= address && address <= range.end && bytes <= range.end - address
@@ -198,7 +198,7 @@ impl<'a> Runner<'a> {
         let local = thread.local as u64;
         within(&self.shared)
             || within(&(local..local + self.local_bytes() as u64))
-            || access == Access::Read && within(&self.parameters)
+            || access == AccessKind::Read && within(&self.parameters)
             || self.launch.memory.permits(address, bytes, access)
     }
 
@@ -254,8 +254,8 @@ impl<'a> Runner<'a> {
     fn byte(&self, thread: &Thread, address: u64) -> Result<u8, FaultKind> {
         let in_window = self.launch.kernel.check == CheckLevel::Window
             && self.launch.memory.window().contains(&address);
-        if !in_window && !self.permits(thread, address, 1, Access::Read) {
-            return Err(FaultKind::IllegalAddress { address, bytes: 1, access: Access::Read });
+        if !in_window && !self.permits(thread, address, 1, AccessKind::Read) {
+            return Err(FaultKind::IllegalAddress { address, bytes: 1, access: AccessKind::Read });
         }
         // SAFETY: whoever permits an access vouches for the memory, or the attempt finds that there
         // is none; it does nothing else. Other threads may write it, so it is volatile.

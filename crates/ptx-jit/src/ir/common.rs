@@ -1,9 +1,9 @@
 //! From what the lanes' operands of an instruction have in common to what its results have.
 
 use ptx::{
-    AddressBase, Axis, BitsOp, Function, Instruction, IntegerOp, Operand, Operation, Part, Place,
+    AddressBase, Axis, BitsOp, Function, Instruction, IntegerOp, Operand, Operation, ProductPart,
     Register, RegisterType, ScalarType, ShuffleMode, SpecialRegister, StateSpace, Suspension,
-    VariableRef,
+    ThreadMemory, VariableRef,
 };
 
 use super::kinds::Kinds;
@@ -109,7 +109,7 @@ fn in_frame(function: &Function, instruction: &Instruction) -> bool {
     };
     match address.base {
         AddressBase::Variable(VariableRef::Frame(index)) => {
-            function.variables[index].place == Place::Frame
+            function.variables[index].memory == ThreadMemory::Frame
         }
         _ => false,
     }
@@ -124,7 +124,7 @@ pub(crate) fn widened(instruction: &Instruction) -> Option<ScalarType> {
                 IntegerOp::Multiply(part) | IntegerOp::MultiplyAdd { part, .. } => part,
                 _ => return None,
             };
-            (part == Part::Wide).then_some(form.ty)
+            (part == ProductPart::Wide).then_some(form.ty)
         }
         Operation::Convert(form) if form.to.bits() > form.from.bits() => Some(form.from),
         _ => None,
@@ -324,10 +324,10 @@ fn is_word(ty: ScalarType) -> bool {
     ty.is_integer() && ty.bits() >= 32
 }
 
-fn product_bits(bits: u32, part: Part) -> Option<u32> {
+fn product_bits(bits: u32, part: ProductPart) -> Option<u32> {
     match part {
-        Part::Low => Some(bits),
-        Part::Wide if bits == 32 => Some(64),
+        ProductPart::Low => Some(bits),
+        ProductPart::Wide if bits == 32 => Some(64),
         _ => None,
     }
 }

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use ptx::control_flow::{Graph, Liveness, RegisterSet};
+use ptx::control_flow::{ControlFlowGraph, Liveness, RegisterSet};
 use ptx::{Function, Operation, Register, RegisterType};
 
 use super::kernel::Code;
@@ -26,7 +26,7 @@ impl Resumable {
             .enumerate()
             .filter(|(_, instruction)| matches!(instruction.operation, Operation::Suspend(_)));
         let around = waits.flat_map(|(at, _)| [at, at + 1]);
-        let graph = Graph::split(function, cuts.chain(around));
+        let graph = ControlFlowGraph::split(function, cuts.chain(around));
         let code = Code { function: Arc::clone(function), graph };
         let liveness = Liveness::new(&code.function, &code.graph);
         let layout = FrameLayout::new(&code, &liveness);

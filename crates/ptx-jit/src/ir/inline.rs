@@ -3,8 +3,8 @@
 
 use ptx::control_flow::{CallGraph, called};
 use ptx::{
-    Address, AddressBase, FrameVariable, Function, Guard, Instruction, Module, Operand, Operation,
-    Place, Register, VariableRef,
+    AddressBase, FrameVariable, Function, Guard, Instruction, MemoryOperand, Module, Operand,
+    Operation, Register, ThreadMemory, VariableRef,
 };
 use smallvec::{SmallVec, smallvec};
 
@@ -72,9 +72,9 @@ impl Inliner<'_> {
         };
         result.registers.extend(&function.registers);
         result.targets.resize(shift.targets + function.targets.len(), 0);
-        result.variables.extend(function.variables.iter().map(|&variable| match variable.place {
-            Place::Frame => FrameVariable { offset: frame + variable.offset, ..variable },
-            Place::KernelParameters => variable,
+        result.variables.extend(function.variables.iter().map(|&variable| match variable.memory {
+            ThreadMemory::Frame => FrameVariable { offset: frame + variable.offset, ..variable },
+            ThreadMemory::KernelParameters => variable,
         }));
         let mut starts = Vec::with_capacity(function.body.len() + 1);
         for instruction in &function.body {
@@ -178,7 +178,7 @@ impl Shift {
         match operand {
             Operand::Register(register) => Operand::Register(self.register(register)),
             Operand::Negated(register) => Operand::Negated(self.register(register)),
-            Operand::Memory(Address { base, offset }) => {
+            Operand::Memory(MemoryOperand { base, offset }) => {
                 let base = match base {
                     AddressBase::Register(register) => {
                         AddressBase::Register(self.register(register))
@@ -188,7 +188,7 @@ impl Shift {
                     }
                     AddressBase::Absolute => AddressBase::Absolute,
                 };
-                Operand::Memory(Address { base, offset })
+                Operand::Memory(MemoryOperand { base, offset })
             }
             Operand::AddressOf(variable, offset) => {
                 Operand::AddressOf(self.variable(variable), offset)

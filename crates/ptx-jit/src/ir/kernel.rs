@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use ptx::control_flow::{CallGraph, Graph, spins};
+use ptx::control_flow::{CallGraph, ControlFlowGraph, spins};
 use ptx::{Function, Module, Operand, SpecialRegister, StateSpace};
 
 use super::inline::{TooLarge, inline};
@@ -23,7 +23,7 @@ pub(crate) struct KernelSummary {
 }
 
 /// A kernel, ready for a code generator.
-pub(crate) struct Kernel {
+pub(crate) struct KernelIr {
     pub(crate) name: String,
     pub(crate) entry: Code,
     /// The functions that are called natively, with their indices in the module.
@@ -51,7 +51,7 @@ pub(crate) struct Kernel {
 /// A function with its control flow.
 pub(crate) struct Code {
     pub(crate) function: Arc<Function>,
-    pub(crate) graph: Graph,
+    pub(crate) graph: ControlFlowGraph,
 }
 
 /// Where a variable of the module lies.
@@ -85,7 +85,7 @@ pub(crate) fn summarize(module: &Module, calls: &CallGraph, index: usize) -> Ker
 }
 
 /// Collects a kernel's code and lays out its memory.
-pub(crate) fn plan(module: &Module, calls: &CallGraph, index: usize) -> Result<Kernel, TooLarge> {
+pub(crate) fn plan(module: &Module, calls: &CallGraph, index: usize) -> Result<KernelIr, TooLarge> {
     let function = inline(module, calls, index)?;
     let (places, _, dynamic_shared_offset) = places(module, calls, index);
     let native = calls.reachable(index).into_iter().filter(|&callee| !calls.suspends(callee));
@@ -97,7 +97,7 @@ pub(crate) fn plan(module: &Module, calls: &CallGraph, index: usize) -> Result<K
         Some(offset) => offset + size_of::<u64>(),
         None => parameters_end(&function),
     };
-    Ok(Kernel {
+    Ok(KernelIr {
         name: function.name.clone(),
         suspends: calls.suspends(index),
         spins: spins(&function, |callee| calls.observes(callee)),
@@ -139,7 +139,7 @@ fn workspace(module: &Module, calls: &CallGraph, index: usize) -> Option<usize> 
 
 impl Code {
     pub(super) fn new(function: Function) -> Code {
-        let graph = Graph::new(&function);
+        let graph = ControlFlowGraph::new(&function);
         Code { function: Arc::new(function), graph }
     }
 }

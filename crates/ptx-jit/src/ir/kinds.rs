@@ -4,7 +4,7 @@
 //! The analysis is a fixed point over all instructions of a kernel. It relies on the lanes being
 //! together, and so holds where a warp runs in lockstep.
 
-use ptx::control_flow::{Graph, Liveness, RegisterSet};
+use ptx::control_flow::{ControlFlowGraph, Liveness, RegisterSet};
 use ptx::{Function, Instruction, Operand, Operation, Register};
 
 use super::common::{Kind, result};
@@ -23,7 +23,7 @@ impl Kinds {
     /// Finds the kinds for warps of a shape.
     pub(crate) fn new(
         function: &Function,
-        graph: &Graph,
+        graph: &ControlFlowGraph,
         liveness: &Liveness,
         joins: &[Option<usize>],
         shape: WarpShape,
@@ -84,7 +84,12 @@ impl Kinds {
     }
 
     /// Whether the lanes may leave a block in different ways.
-    pub(crate) fn parts(&self, function: &Function, graph: &Graph, block: usize) -> bool {
+    pub(crate) fn parts(
+        &self,
+        function: &Function,
+        graph: &ControlFlowGraph,
+        block: usize,
+    ) -> bool {
         let Some(last) = function.body[graph.blocks[block].instructions.clone()].last() else {
             return false;
         };
@@ -147,7 +152,7 @@ fn constants(function: &Function, liveness: &Liveness) -> Vec<Option<u64>> {
 }
 
 /// The blocks that are reached from a block before `join`.
-pub(crate) fn between(graph: &Graph, block: usize, join: Option<usize>) -> Vec<usize> {
+pub(crate) fn between(graph: &ControlFlowGraph, block: usize, join: Option<usize>) -> Vec<usize> {
     let mut seen = vec![false; graph.blocks.len()];
     let mut found = Vec::new();
     let mut open = graph.blocks[block].successors.to_vec();
@@ -164,7 +169,7 @@ pub(crate) fn between(graph: &Graph, block: usize, join: Option<usize>) -> Vec<u
 /// are needed there: each lane may bring another value.
 fn written_on_the_way(
     function: &Function,
-    graph: &Graph,
+    graph: &ControlFlowGraph,
     liveness: &Liveness,
     block: usize,
     join: Option<usize>,
@@ -196,7 +201,7 @@ mod tests {
              .entry k() {{ .reg .b32 %r<8>; .reg .b64 %d<4>; .reg .pred %p<4>; {body} }}"
         );
         let function = ptx::parse(&source).expect("valid PTX").functions.remove(0);
-        let graph = Graph::new(&function);
+        let graph = ControlFlowGraph::new(&function);
         let liveness = Liveness::new(&function, &graph);
         let joins = postdominators(&function, &graph);
         let kinds = Kinds::new(&function, &graph, &liveness, &joins, WarpShape::Rows(32));

@@ -6,7 +6,7 @@ use ptx::{Function, Instruction, Operand, Operation};
 
 use super::common::{Kind, widened};
 use super::frame::Resumable;
-use super::kernel::Kernel;
+use super::kernel::KernelIr;
 use super::kinds::Kinds;
 use super::rebuilt::Rebuilt;
 use super::shape::WarpShape;
@@ -24,7 +24,7 @@ pub(crate) struct Lockstep {
 
 impl Lockstep {
     /// The plan for warps of a shape.
-    pub(crate) fn new(kernel: &Kernel, shape: WarpShape) -> Lockstep {
+    pub(crate) fn new(kernel: &KernelIr, shape: WarpShape) -> Lockstep {
         let whole = &kernel.entry;
         let (function, graph) = (&whole.function, &whole.graph);
         let liveness = Liveness::new(function, graph);
@@ -84,7 +84,7 @@ pub(crate) fn wraps(
 
 /// Whether warps of a kernel can run in lockstep at all: a thread must not end inside a function
 /// that is called.
-pub(crate) fn runs_in_lockstep(kernel: &Kernel) -> bool {
+pub(crate) fn runs_in_lockstep(kernel: &KernelIr) -> bool {
     let ends = |instruction: &Instruction| instruction.operation == Operation::Exit;
     !kernel.callees.iter().any(|(_, code)| code.function.body.iter().any(ends))
 }

@@ -16,7 +16,7 @@ mod uses;
 pub(crate) use common::{Kind, Strides, is_for_each_lane, widened};
 pub(crate) use frame::{Resumable, cell_bytes};
 pub(crate) use inline::TooLarge;
-pub(crate) use kernel::{Code, Kernel, KernelSummary, VariablePlace, plan, summarize};
+pub(crate) use kernel::{Code, KernelIr, KernelSummary, VariablePlace, plan, summarize};
 pub(crate) use kinds::between;
 pub(crate) use lockstep::{Lockstep, runs_in_lockstep, wraps};
 pub use shape::WarpShape;

@@ -4,8 +4,8 @@
 
 use ptx::control_flow::{Liveness, RegisterSet, reads};
 use ptx::{
-    Address, AddressBase, Function, Instruction, IntegerOp, Operand, Operation, SpecialRegister,
-    StateSpace,
+    AddressBase, Function, Instruction, IntegerOp, MemoryOperand, Operand, Operation,
+    SpecialRegister, StateSpace,
 };
 
 use super::common::{Kind, is_for_each_lane};
@@ -100,7 +100,7 @@ fn is_pure(function: &Function, instruction: &Instruction) -> bool {
         ),
         Operation::Bits(_) => true,
         Operation::Load(form) => {
-            let named = |address: Address| matches!(address.base, AddressBase::Variable(_));
+            let named = |address: MemoryOperand| matches!(address.base, AddressBase::Variable(_));
             form.space == StateSpace::Param
                 && matches!(instruction.sources[0], Operand::Memory(address) if named(address))
         }

@@ -20,7 +20,7 @@ pub struct CompiledKernel {
     pub(crate) parameter_bytes: usize,
     pub(crate) local_bytes: usize,
     pub(crate) dynamic_shared_offset: usize,
-    pub(super) kernel: ir::Kernel,
+    pub(super) kernel: ir::KernelIr,
     pub(super) code: Code,
     /// The code for one thread at a time; beside that for warps, made when first needed.
     pub(super) threads: OnceLock<Result<NativeKernel<Entry>, String>>,

@@ -7,20 +7,20 @@ use crate::ir::WarpShape;
 
 /// How kernels are executed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mode {
+pub enum ExecutionMode {
     /// The threads of a warp go through the code together where they can. The default.
     Lockstep,
     /// Each thread by itself. It is the simpler way, and slower.
     Threads,
 }
 
-impl FromStr for Mode {
+impl FromStr for ExecutionMode {
     type Err = ();
 
-    fn from_str(name: &str) -> Result<Mode, ()> {
+    fn from_str(name: &str) -> Result<ExecutionMode, ()> {
         match name {
-            "lockstep" => Ok(Mode::Lockstep),
-            "threads" => Ok(Mode::Threads),
+            "lockstep" => Ok(ExecutionMode::Lockstep),
+            "threads" => Ok(ExecutionMode::Threads),
             _ => Err(()),
         }
     }
@@ -40,10 +40,10 @@ impl Execution {
     pub const COUNT: usize = 5;
 
     /// The code for blocks of some extents.
-    pub fn of(mode: Mode, check: CheckLevel, block: [u32; 3]) -> Execution {
+    pub fn of(mode: ExecutionMode, check: CheckLevel, block: [u32; 3]) -> Execution {
         let threads: u64 = block.into_iter().map(u64::from).product();
         // Where each access is checked, the thread that makes it is to be known.
-        if mode == Mode::Threads || check == CheckLevel::Full || threads < 32 {
+        if mode == ExecutionMode::Threads || check == CheckLevel::Full || threads < 32 {
             return Execution::Threads;
         }
         Execution::Warps(WarpShape::of(block))

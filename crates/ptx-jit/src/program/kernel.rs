@@ -149,7 +149,7 @@ impl Kernel {
 
 /// A kernel's code for warps; nothing if the translator cannot make it, which is its fault, and not
 /// one that a program need know of: its threads run one at a time instead.
-fn translate_warps(kernel: &ir::Kernel, target: Target, shape: WarpShape) -> Option<Warps> {
+fn translate_warps(kernel: &ir::KernelIr, target: Target, shape: WarpShape) -> Option<Warps> {
     let translated = codegen::contained(|| {
         #[cfg(test)]
         super::broken_translator::perhaps_panic();

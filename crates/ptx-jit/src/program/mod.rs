@@ -19,7 +19,7 @@ use crate::abi::HelperAddresses;
 use crate::ir::{self, KernelSummary};
 
 pub use self::compiled::CompiledKernel;
-pub use self::execution::{Execution, Mode};
+pub use self::execution::{Execution, ExecutionMode};
 pub use self::globals::{GlobalVariable, Relocation, Space};
 pub use self::kernel::{CompileError, Kernel, Parameter};
 pub use self::limits::MAX_STATIC_SHARED_BYTES;

@@ -4,8 +4,8 @@
 use std::collections::HashSet;
 
 use crate::{
-    AddressBase, AtomicOp, Callee, Error, ErrorKind, FRAME_ALIGN, Function, Instruction, Module,
-    Operand, Operation, Order, StateSpace, VariableRef,
+    AddressBase, AtomicOp, Callee, Error, ErrorKind, FRAME_ALIGN, Function, Instruction,
+    MemoryOrder, Module, Operand, Operation, StateSpace, VariableRef,
 };
 
 use super::graph::targets;
@@ -257,7 +257,7 @@ pub fn may_spin(
 fn observes_others(instruction: &Instruction, used: &RegisterSet) -> bool {
     let result_used = || instruction.destinations.iter().flatten().any(|&at| used.contains(at));
     match instruction.operation {
-        Operation::Load(form) => form.order == Order::Strong,
+        Operation::Load(form) => form.order == MemoryOrder::Strong,
         Operation::Fence => true,
         Operation::Atomic(form) => {
             !matches!(form.op, AtomicOp::Increment | AtomicOp::Decrement) && result_used()

@@ -7,9 +7,9 @@ use smallvec::SmallVec;
 use crate::{Function, Instruction, Operand, Operation};
 
 /// The basic blocks of a function, in the order of its instructions. The first one is the entry.
-pub struct Graph {
+pub struct ControlFlowGraph {
     /// In the order of their instructions.
-    pub blocks: Vec<Block>,
+    pub blocks: Vec<BasicBlock>,
     /// The block that begins at an instruction; meaningful for first instructions only.
     starts: Vec<u32>,
 }
@@ -18,7 +18,7 @@ pub struct Graph {
 ///
 /// Only the last one may branch, return, exit or trap. A block without successors ends the
 /// function.
-pub struct Block {
+pub struct BasicBlock {
     /// Indices in the function's body.
     pub instructions: Range<usize>,
     /// Indices of blocks. Where the last instruction is guarded or falls through, the next block is
@@ -26,14 +26,14 @@ pub struct Block {
     pub successors: SmallVec<[usize; 2]>,
 }
 
-impl Graph {
+impl ControlFlowGraph {
     /// The graph of a function's body. Its end counts as an instruction that returns.
-    pub fn new(function: &Function) -> Graph {
-        Graph::split(function, [])
+    pub fn new(function: &Function) -> ControlFlowGraph {
+        ControlFlowGraph::split(function, [])
     }
 
     /// The graph in which a block begins at each of those instructions too.
-    pub fn split(function: &Function, at: impl IntoIterator<Item = usize>) -> Graph {
+    pub fn split(function: &Function, at: impl IntoIterator<Item = usize>) -> ControlFlowGraph {
         let body = &function.body;
         let mut leads = vec![false; body.len() + 1];
         for index in at {
@@ -49,15 +49,16 @@ impl Graph {
             }
         }
         let mut starts = vec![0; body.len() + 1];
-        let mut blocks: Vec<Block> = Vec::new();
+        let mut blocks: Vec<BasicBlock> = Vec::new();
         for index in (0..=body.len()).filter(|&index| leads[index]) {
             if let Some(before) = blocks.last_mut() {
                 before.instructions.end = index;
             }
             starts[index] = blocks.len() as u32;
-            blocks.push(Block { instructions: index..body.len(), successors: SmallVec::new() });
+            blocks
+                .push(BasicBlock { instructions: index..body.len(), successors: SmallVec::new() });
         }
-        let mut graph = Graph { blocks, starts };
+        let mut graph = ControlFlowGraph { blocks, starts };
         for index in 0..graph.blocks.len() {
             graph.blocks[index].successors = graph.successors(function, index);
         }

@@ -2,7 +2,7 @@
 
 use smallvec::SmallVec;
 
-use super::graph::Graph;
+use super::graph::ControlFlowGraph;
 use crate::{Function, Instruction, Register};
 
 /// A set of a function's registers.
@@ -59,7 +59,7 @@ pub struct Liveness {
 
 impl Liveness {
     /// Solves the data-flow equations, going backwards until nothing changes.
-    pub fn new(function: &Function, graph: &Graph) -> Liveness {
+    pub fn new(function: &Function, graph: &ControlFlowGraph) -> Liveness {
         let empty = RegisterSet::empty(function.registers.len());
         let mut liveness = Liveness { live_in: vec![empty; graph.blocks.len()] };
         loop {
@@ -88,7 +88,7 @@ impl Liveness {
     pub fn live_after(
         &self,
         function: &Function,
-        graph: &Graph,
+        graph: &ControlFlowGraph,
         block: usize,
         instruction: usize,
     ) -> RegisterSet {
@@ -101,7 +101,7 @@ impl Liveness {
         live
     }
 
-    fn live_out(&self, graph: &Graph, block: usize, registers: usize) -> RegisterSet {
+    fn live_out(&self, graph: &ControlFlowGraph, block: usize, registers: usize) -> RegisterSet {
         let mut live = RegisterSet::empty(registers);
         for &successor in &graph.blocks[block].successors {
             live.extend(&self.live_in[successor]);
@@ -151,7 +151,7 @@ mod tests {
             "mov.u32 %r0, 1; mov.u32 %r1, 2; L: add.u32 %r0, %r0, %r1; setp.lt.u32 %p0, %r0, 9; \
              @%p0 bra L; mov.u32 %r2, %r0; ret;",
         );
-        let graph = Graph::new(&function);
+        let graph = ControlFlowGraph::new(&function);
         let liveness = Liveness::new(&function, &graph);
         assert_eq!(graph.blocks.len(), 4);
         assert_eq!(live(liveness.live_in(0)), [] as [u32; 0]);
@@ -163,7 +163,7 @@ mod tests {
     #[test]
     fn a_guarded_write_keeps_the_old_value_alive() {
         let function = function("@%p1 mov.u32 %r3, 1; st.global.u32 [%r3], %r3; ret;");
-        let graph = Graph::new(&function);
+        let graph = ControlFlowGraph::new(&function);
         let liveness = Liveness::new(&function, &graph);
         assert_eq!(live(liveness.live_in(0)), [3, 9]);
     }

@@ -3,12 +3,12 @@
 //! The algorithm is that of Cooper, Harvey and Kennedy, "A Simple, Fast Dominance Algorithm", on the
 //! graph's edges turned round.
 
-use super::graph::Graph;
+use super::graph::ControlFlowGraph;
 use crate::{Function, Operation};
 
 /// For each block the first one that every way from it to the function's end goes through; none
 /// where that is the end itself. Ways that never end do not count.
-pub fn postdominators(function: &Function, graph: &Graph) -> Vec<Option<usize>> {
+pub fn postdominators(function: &Function, graph: &ControlFlowGraph) -> Vec<Option<usize>> {
     let count = graph.blocks.len();
     // The function's end is one more block, behind all others.
     let end = count;
@@ -44,7 +44,7 @@ pub fn postdominators(function: &Function, graph: &Graph) -> Vec<Option<usize>> 
 }
 
 /// Whether a thread may end in a block.
-fn may_end(function: &Function, graph: &Graph, block: usize) -> bool {
+fn may_end(function: &Function, graph: &ControlFlowGraph, block: usize) -> bool {
     let block = &graph.blocks[block];
     let last = function.body[block.instructions.clone()].last();
     block.successors.is_empty()
@@ -98,7 +98,7 @@ mod tests {
              .entry k() {{ .reg .b32 %r<8>; .reg .pred %p<4>; {body} }}"
         );
         let function = crate::parse(&source).expect("valid PTX").functions.remove(0);
-        postdominators(&function, &Graph::new(&function))
+        postdominators(&function, &ControlFlowGraph::new(&function))
     }
 
     #[test]

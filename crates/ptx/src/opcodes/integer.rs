@@ -3,7 +3,7 @@
 use super::form::{InstructionForm, OperandKind};
 use super::modifiers::Modifiers;
 use crate::error::ErrorKind;
-use crate::operation::{Carry, Clamp, FloatOp, IntegerForm, IntegerOp, Operation, Part};
+use crate::operation::{Carry, Clamp, FloatOp, IntegerForm, IntegerOp, Operation, ProductPart};
 use crate::types::ScalarType::{self, *};
 
 pub(super) const INTEGERS: &[ScalarType] = &[U16, U32, U64, S16, S32, S64];
@@ -66,7 +66,7 @@ pub(super) fn multiply_add(modifiers: &mut Modifiers<'_>) -> Result<InstructionF
     }
     let saturate = modifiers.clamp() == Clamp::Saturate;
     let ty = modifiers.scalar_of(allowed(part))?;
-    if saturate && (part != Part::High || ty != S32) {
+    if saturate && (part != ProductPart::High || ty != S32) {
         return Err(ErrorKind::UnsupportedModifier("sat".to_owned()));
     }
     let mut form =
@@ -84,7 +84,7 @@ pub(super) fn multiply24(modifiers: &mut Modifiers<'_>) -> Result<InstructionFor
     if modifiers.name == "mul24" {
         return Ok(InstructionForm::uniform(operation(IntegerOp::Multiply24(part), ty), ty, 2));
     }
-    if saturate && (part != Part::High || ty != S32) {
+    if saturate && (part != ProductPart::High || ty != S32) {
         return Err(ErrorKind::UnsupportedModifier("sat".to_owned()));
     }
     Ok(InstructionForm::uniform(operation(IntegerOp::MultiplyAdd24 { part, saturate }, ty), ty, 3))
@@ -120,25 +120,26 @@ pub(super) fn dot_product(modifiers: &mut Modifiers<'_>) -> Result<InstructionFo
     Ok(InstructionForm::uniform(operation(op, ty), ty, 3))
 }
 
-const PARTS: &[(&str, Part)] = &[("lo", Part::Low), ("hi", Part::High), ("wide", Part::Wide)];
+const PARTS: &[(&str, ProductPart)] =
+    &[("lo", ProductPart::Low), ("hi", ProductPart::High), ("wide", ProductPart::Wide)];
 
-fn part(modifiers: &mut Modifiers<'_>) -> Result<Part, ErrorKind> {
+fn part(modifiers: &mut Modifiers<'_>) -> Result<ProductPart, ErrorKind> {
     modifiers.require("lo or hi", &PARTS[..2])
 }
 
-fn allowed(part: Part) -> &'static [ScalarType] {
+fn allowed(part: ProductPart) -> &'static [ScalarType] {
     match part {
-        Part::Wide => &[U16, U32, S16, S32],
+        ProductPart::Wide => &[U16, U32, S16, S32],
         _ => INTEGERS,
     }
 }
 
-fn product_type(part: Part, ty: ScalarType) -> ScalarType {
+fn product_type(part: ProductPart, ty: ScalarType) -> ScalarType {
     match (part, ty) {
-        (Part::Wide, U16) => U32,
-        (Part::Wide, S16) => S32,
-        (Part::Wide, U32) => U64,
-        (Part::Wide, S32) => S64,
+        (ProductPart::Wide, U16) => U32,
+        (ProductPart::Wide, S16) => S32,
+        (ProductPart::Wide, U32) => U64,
+        (ProductPart::Wide, S32) => S64,
         _ => ty,
     }
 }
@@ -154,7 +155,7 @@ fn carry_sum(name: &str, ty: ScalarType, carry: Carry) -> Result<InstructionForm
     Ok(with_flag(InstructionForm::uniform(operation(op, ty), ty, 2), carry))
 }
 
-fn carry_product(part: Part, ty: ScalarType, carry: Carry) -> InstructionForm {
+fn carry_product(part: ProductPart, ty: ScalarType, carry: Carry) -> InstructionForm {
     let op = IntegerOp::MultiplyAddCarry { part, carry };
     with_flag(InstructionForm::uniform(operation(op, ty), ty, 3), carry)
 }

@@ -3,7 +3,7 @@
 use smallvec::SmallVec;
 
 use crate::error::ErrorKind;
-use crate::operation::{Clamp, Order, Rounding};
+use crate::operation::{Clamp, MemoryOrder, Rounding};
 use crate::types::{ScalarType, StateSpace};
 
 /// The modifiers of one opcode.
@@ -86,17 +86,17 @@ impl<'s> Modifiers<'s> {
     }
 
     /// The memory order, with the scope, which does not matter here: all threads see one memory.
-    pub(super) fn order(&mut self) -> Order {
+    pub(super) fn order(&mut self) -> MemoryOrder {
         let order = self.choose(&[
-            ("volatile", Order::Strong),
-            ("relaxed", Order::Strong),
-            ("acquire", Order::Strong),
-            ("release", Order::Release),
-            ("acq_rel", Order::Release),
-            ("sc", Order::Release),
-            ("mmio", Order::Strong),
+            ("volatile", MemoryOrder::Strong),
+            ("relaxed", MemoryOrder::Strong),
+            ("acquire", MemoryOrder::Strong),
+            ("release", MemoryOrder::Release),
+            ("acq_rel", MemoryOrder::Release),
+            ("sc", MemoryOrder::Release),
+            ("mmio", MemoryOrder::Strong),
         ]);
-        let order = order.unwrap_or(Order::Weak);
+        let order = order.unwrap_or(MemoryOrder::Weak);
         self.take("weak");
         self.scope();
         order

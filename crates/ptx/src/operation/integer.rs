@@ -25,20 +25,20 @@ pub enum IntegerOp {
         saturate: bool,
     },
     /// `mul`
-    Multiply(Part),
+    Multiply(ProductPart),
     /// `mad`: a * b + c.
     MultiplyAdd {
         /// Of the product, before c is added.
-        part: Part,
+        part: ProductPart,
         /// As for `Add`.
         saturate: bool,
     },
-    /// On the low 24 bits of the sources; never [`Part::Wide`].
-    Multiply24(Part),
+    /// On the low 24 bits of the sources; never [`ProductPart::Wide`].
+    Multiply24(ProductPart),
     /// `mad24`: as `Multiply24`, plus c.
     MultiplyAdd24 {
         /// Of the product, before c is added.
-        part: Part,
+        part: ProductPart,
         /// As for `Add`.
         saturate: bool,
     },
@@ -49,7 +49,7 @@ pub enum IntegerOp {
     /// `mad.cc`, `madc`
     MultiplyAddCarry {
         /// Of the product, before c is added.
-        part: Part,
+        part: ProductPart,
         /// Of the addition of c.
         carry: Carry,
     },
@@ -87,7 +87,7 @@ pub enum IntegerOp {
 
 /// Which part of a product is wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Part {
+pub enum ProductPart {
     /// `.lo`: the lower half.
     Low,
     /// `.hi`: the upper half.

@@ -12,12 +12,12 @@ pub struct MemoryForm {
     /// 1, 2, 4 or 8 values.
     pub count: u8,
     /// What others may rely on.
-    pub order: Order,
+    pub order: MemoryOrder,
 }
 
 /// What a memory access promises to other threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Order {
+pub enum MemoryOrder {
     /// Nothing: it may be moved and merged within the thread.
     Weak,
     /// It happens when it is written; also acquire.
@@ -29,8 +29,8 @@ pub enum Order {
 /// An atomic operation on memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct AtomicForm {
-    /// [`Order::Weak`] where the text says nothing, which means relaxed here.
-    pub order: Order,
+    /// [`MemoryOrder::Weak`] where the text says nothing, which means relaxed here.
+    pub order: MemoryOrder,
     /// What is done to the value in memory.
     pub op: AtomicOp,
     /// Of the value.

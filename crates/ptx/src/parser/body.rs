@@ -6,7 +6,7 @@ use super::Parser;
 use super::expand::Site;
 use super::function::Draft;
 use super::scope::Reference;
-use crate::ast::{AddressBase, Guard, Instruction, Operand, Place, VariableRef};
+use crate::ast::{AddressBase, Guard, Instruction, Operand, ThreadMemory, VariableRef};
 use crate::error::{Error, ErrorKind};
 use crate::lexer::{Token, TokenKind};
 use crate::opcodes;
@@ -261,16 +261,20 @@ impl<'s> Parser<'s> {
             };
         };
         let variable = draft.function.variables[index];
-        if form.space != StateSpace::Param || variable.place == Place::KernelParameters && !stores {
+        if form.space != StateSpace::Param
+            || variable.memory == ThreadMemory::KernelParameters && !stores
+        {
             return Ok(());
         }
         let bytes = (form.ty.bytes() * u32::from(form.count)) as usize;
         let offset = usize::try_from(address.offset).unwrap_or(usize::MAX);
         let fits = offset.saturating_add(bytes) <= variable.bytes && offset.is_multiple_of(bytes);
-        match (variable.place, fits) {
-            (Place::KernelParameters, _) => Err(ErrorKind::Unsupported("a store to a parameter")),
-            (Place::Frame, true) => Ok(()),
-            (Place::Frame, false) => Err(ErrorKind::Operand("inside the variable")),
+        match (variable.memory, fits) {
+            (ThreadMemory::KernelParameters, _) => {
+                Err(ErrorKind::Unsupported("a store to a parameter"))
+            }
+            (ThreadMemory::Frame, true) => Ok(()),
+            (ThreadMemory::Frame, false) => Err(ErrorKind::Operand("inside the variable")),
         }
     }
 }

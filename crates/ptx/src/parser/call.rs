@@ -2,7 +2,7 @@
 
 use super::function::Draft;
 use super::{Parser, Symbol};
-use crate::ast::{Function, Instruction, Operand, Place, VariableRef};
+use crate::ast::{Function, Instruction, Operand, ThreadMemory, VariableRef};
 use crate::error::{Error, ErrorKind};
 use crate::lexer::TokenKind;
 use crate::operation::{Callee, Operation};
@@ -131,7 +131,7 @@ fn matches(
     let fits = |(variable, &index): (&VariableRef, &usize)| match *variable {
         VariableRef::Frame(own) => {
             let own = draft.function.variables[own];
-            own.place == Place::Frame && own.bytes == function.variables[index].bytes
+            own.memory == ThreadMemory::Frame && own.bytes == function.variables[index].bytes
         }
         VariableRef::Module(_) => false,
     };

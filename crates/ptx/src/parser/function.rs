@@ -4,7 +4,7 @@ use super::expand::{Stack, finish_stack};
 use super::scope::Scopes;
 use super::unused::drop_unused_registers;
 use super::{Parser, Symbol};
-use crate::ast::{Function, Place, Register};
+use crate::ast::{Function, Register, ThreadMemory};
 use crate::error::{Error, ErrorKind};
 use crate::lexer::TokenKind;
 
@@ -51,13 +51,14 @@ impl<'s> Parser<'s> {
         };
         draft.scopes.open(0);
         if !is_kernel && self.cursor.accept(b'(') {
-            draft.function.returns = self.parameter_list(&mut draft, Place::Frame)?;
+            draft.function.returns = self.parameter_list(&mut draft, ThreadMemory::Frame)?;
         }
         let name = self.cursor.word()?;
         draft.function.name = name.to_owned();
         if self.cursor.accept(b'(') {
-            let place = if is_kernel { Place::KernelParameters } else { Place::Frame };
-            draft.function.parameters = self.parameter_list(&mut draft, place)?;
+            let memory =
+                if is_kernel { ThreadMemory::KernelParameters } else { ThreadMemory::Frame };
+            draft.function.parameters = self.parameter_list(&mut draft, memory)?;
         }
         self.attributes(&mut draft.function)?;
         let index = self.declare_function(name, &draft.function)?;

@@ -3,7 +3,8 @@
 use super::function::Draft;
 use super::{Parser, Symbol};
 use crate::ast::{
-    Address, AddressBase, Instruction, Operand, Place, Register, SpecialRegister, VariableRef,
+    AddressBase, Instruction, MemoryOperand, Operand, Register, SpecialRegister, ThreadMemory,
+    VariableRef,
 };
 use crate::error::{Error, ErrorKind};
 use crate::lexer::TokenKind;
@@ -240,7 +241,7 @@ impl<'s> Parser<'s> {
             offset = self.offset()?;
         }
         self.cursor.expect(b']', "`]`")?;
-        Ok(Operand::Memory(Address { base, offset }))
+        Ok(Operand::Memory(MemoryOperand { base, offset }))
     }
 
     /// A distance with its signs.
@@ -288,9 +289,9 @@ impl<'s> Parser<'s> {
                 let declared = self.module.variables[index].space;
                 declared == space || space == StateSpace::Generic && declared != StateSpace::Shared
             }
-            VariableRef::Frame(index) => match draft.function.variables[index].place {
-                Place::KernelParameters => space == StateSpace::Param,
-                Place::Frame => matches!(space, StateSpace::Param | StateSpace::Local),
+            VariableRef::Frame(index) => match draft.function.variables[index].memory {
+                ThreadMemory::KernelParameters => space == StateSpace::Param,
+                ThreadMemory::Frame => matches!(space, StateSpace::Param | StateSpace::Local),
             },
         }
     }

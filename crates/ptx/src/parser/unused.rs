@@ -1,7 +1,7 @@
 //! Registers that a function declares and does not use, of which a few letters can declare a million:
 //! they are taken out, so that what follows costs as much as there are instructions.
 
-use crate::ast::{Address, AddressBase, Function, Operand, Register};
+use crate::ast::{AddressBase, Function, MemoryOperand, Operand, Register};
 
 /// Functions with no more registers are left alone.
 const FEW: usize = 1024;
@@ -49,7 +49,9 @@ fn for_each(
 fn register_of(operand: &mut Operand) -> Option<&mut Register> {
     match operand {
         Operand::Register(register) | Operand::Negated(register) => Some(register),
-        Operand::Memory(Address { base: AddressBase::Register(register), .. }) => Some(register),
+        Operand::Memory(MemoryOperand { base: AddressBase::Register(register), .. }) => {
+            Some(register)
+        }
         _ => None,
     }
 }

@@ -2,7 +2,7 @@
 
 use super::function::Draft;
 use super::{Parser, Symbol};
-use crate::ast::{FrameVariable, Initial, Place, Register, Variable, VariableRef};
+use crate::ast::{FrameVariable, Initial, Register, ThreadMemory, Variable, VariableRef};
 use crate::error::{Error, ErrorKind};
 use crate::lexer::TokenKind;
 use crate::types::{RegisterType, ScalarType, StateSpace};
@@ -184,7 +184,7 @@ impl<'s> Parser<'s> {
     pub(super) fn parameter_list(
         &mut self,
         draft: &mut Draft<'s>,
-        place: Place,
+        memory: ThreadMemory,
     ) -> Result<Vec<usize>, Error> {
         let mut indices = Vec::new();
         let mut end = 0;
@@ -200,9 +200,9 @@ impl<'s> Parser<'s> {
             let declaration = self.parameter_declaration()?;
             let declarator = self.declarator(declaration)?;
             let (bytes, align) = (declarator.bytes, declaration.align);
-            let index = match place {
-                Place::Frame => self.add_to_frame(draft, bytes, align)?,
-                Place::KernelParameters => {
+            let index = match memory {
+                ThreadMemory::Frame => self.add_to_frame(draft, bytes, align)?,
+                ThreadMemory::KernelParameters => {
                     let offset = usize::next_multiple_of(end, align);
                     end = offset + bytes;
                     if end > MAX_PARAMETER_BYTES {
@@ -213,7 +213,7 @@ impl<'s> Parser<'s> {
                         };
                         return Err(self.cursor.last_error(kind));
                     }
-                    draft.function.variables.push(FrameVariable { place, offset, bytes, align });
+                    draft.function.variables.push(FrameVariable { memory, offset, bytes, align });
                     draft.function.variables.len() - 1
                 }
             };
@@ -251,7 +251,12 @@ impl<'s> Parser<'s> {
         }
         let function = &mut draft.function;
         function.frame_bytes = function.frame_bytes.max(draft.frame_end);
-        function.variables.push(FrameVariable { place: Place::Frame, offset, bytes, align });
+        function.variables.push(FrameVariable {
+            memory: ThreadMemory::Frame,
+            offset,
+            bytes,
+            align,
+        });
         Ok(function.variables.len() - 1)
     }
 }

@@ -3,7 +3,7 @@
 #![allow(non_snake_case, reason = "the names of the C API")]
 
 use cuda_sys::{CUcontext, CUresult, CUstream};
-use ptx_jit::Access;
+use ptx_jit::AccessKind;
 
 use crate::api::Result;
 use crate::api::arguments::{self, CopyAddress};
@@ -78,8 +78,8 @@ pub(in crate::api) fn start(
     }
     let bytes = bytes as u64;
     let device = stream.context().device.id.ordinal;
-    let to = end(platform, to, bytes, device, Access::Write)?;
-    let from = end(platform, from, bytes, device, Access::Read)?;
+    let to = end(platform, to, bytes, device, AccessKind::Write)?;
+    let from = end(platform, from, bytes, device, AccessKind::Read)?;
     let returns = returns_for(returns, [&to.location, &from.location]);
     // SAFETY: what is not the driver's, and has been checked, is memory that the program keeps for
     // so many bytes until the copy is done: that is what `CopyAddress` promises.
@@ -94,7 +94,7 @@ pub(in crate::api) fn end(
     (memory, claim): (CopyAddress, Claim),
     bytes: u64,
     device: u32,
-    access: Access,
+    access: AccessKind,
 ) -> Result<End> {
     let address = memory.address();
     let location = Location::of(platform, address, bytes)?;

@@ -7,7 +7,7 @@ use cuda_sys::{
     CUDA_MEMCPY2D, CUDA_MEMCPY3D, CUDA_MEMCPY3D_PEER, CUarray, CUcontext, CUdeviceptr,
     CUmemorytype as Kind, CUresult,
 };
-use ptx_jit::Access;
+use ptx_jit::AccessKind;
 
 use crate::api::Result;
 use crate::api::arguments::{self, CopyAddress, In, number};
@@ -169,7 +169,7 @@ impl Endpoint {
         platform: &Platform,
         extent: Extent,
         device: u32,
-        access: Access,
+        access: AccessKind,
     ) -> Result<Rows> {
         let base = match self.kind {
             Kind::CU_MEMORYTYPE_ARRAY => return self.rows_of_array(platform, extent),
@@ -201,7 +201,7 @@ impl Endpoint {
         location: Location,
         device: u32,
         range: Range<u64>,
-        access: Access,
+        access: AccessKind,
     ) -> Result<Location> {
         let is_device = self.kind == Kind::CU_MEMORYTYPE_DEVICE;
         let location = if is_device { location.device_accessible()? } else { location };

@@ -5,7 +5,7 @@
 use std::ffi::c_uchar;
 
 use cuda_sys::{CUdeviceptr, CUresult, CUstream};
-use ptx_jit::Access;
+use ptx_jit::AccessKind;
 
 use crate::api::{Result, arguments};
 use crate::device::rows::{Extent, Rows, fill_rows};
@@ -66,7 +66,7 @@ pub(in crate::api) fn start_rows(
     let span = Rows::span(pitch, height, extent).ok_or(invalid)?;
     let location = Location::of(platform, to, span)?.device_accessible()?;
     let device = stream.context().device.id.ordinal;
-    let location = location.open_to(platform, device, to..to + span, Access::Write)?;
+    let location = location.open_to(platform, device, to..to + span, AccessKind::Write)?;
     let is_waited_for = !location.is_device() || location.is_managed() || location.is_synchronous();
     let waits = returns == FillReturns::Done && is_waited_for;
     let rows = Rows { address: to, pitch, rows: height, location };

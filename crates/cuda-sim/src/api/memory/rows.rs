@@ -3,7 +3,7 @@
 #![allow(non_snake_case, reason = "the names of the C API")]
 
 use cuda_sys::{CUDA_MEMCPY2D, CUDA_MEMCPY3D_PEER, CUresult, CUstream};
-use ptx_jit::Access;
+use ptx_jit::AccessKind;
 
 use crate::api::Result;
 use crate::api::arguments::{self, In};
@@ -72,8 +72,8 @@ pub(in crate::api) fn start(
     let [width, height, depth] = size.map(|extent| extent as u64);
     let extent = Extent { width, height, depth };
     let device = stream.context().device.id.ordinal;
-    let to = to.rows(platform, extent, device, Access::Write)?;
-    let from = from.rows(platform, extent, device, Access::Read)?;
+    let to = to.rows(platform, extent, device, AccessKind::Write)?;
+    let from = from.rows(platform, extent, device, AccessKind::Read)?;
     let returns = returns_for(returns, [&to.location, &from.location]);
     // SAFETY: what is not the driver's, and has been checked, is memory that the program keeps until
     // the copy is done: that is what an `Endpoint` is made of.

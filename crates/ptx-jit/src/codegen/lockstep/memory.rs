@@ -10,7 +10,8 @@ use std::mem::offset_of;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self as clif, InstBuilder, MemFlagsData, Value, types};
 use ptx::{
-    Address, AddressBase, Guard, Instruction, MemoryForm, Operand, Operation, Order, StateSpace,
+    AddressBase, Guard, Instruction, MemoryForm, MemoryOperand, MemoryOrder, Operand, Operation,
+    StateSpace,
 };
 use smallvec::{SmallVec, smallvec};
 
@@ -71,7 +72,7 @@ impl WarpLowering<'_, '_> {
             shares_rows: pattern == Pattern::Shared,
             line: self.one.line,
         });
-        let access = Access { form, strides, pattern, place, direct, members, site };
+        let access = WarpAccess { form, strides, pattern, place, direct, members, site };
         if stores {
             self.store_lanes_to(&access, values);
             return true;
@@ -89,7 +90,7 @@ impl WarpLowering<'_, '_> {
     fn pattern(
         &self,
         form: MemoryForm,
-        address: Address,
+        address: MemoryOperand,
         stores: bool,
     ) -> Option<(Strides, Pattern)> {
         let AddressBase::Register(register) = address.base else {
@@ -98,7 +99,7 @@ impl WarpLowering<'_, '_> {
         let Kind::Affine(strides) = self.kind(register) else {
             return None;
         };
-        let plain = form.order == Order::Weak && self.one.unit.check == CheckLevel::Window;
+        let plain = form.order == MemoryOrder::Weak && self.one.unit.check == CheckLevel::Window;
         let bytes = bytes(form);
         let near = strides.across.abs() < 1 << 24;
         if !plain || !near || strides.across % i64::from(bytes) != 0 {
@@ -135,7 +136,7 @@ impl WarpLowering<'_, '_> {
 
     /// The values that the lanes load; where their places are not all known to be allowed, by way
     /// of the context, one by one.
-    fn load_lanes_from(&mut self, access: &Access) -> Vec<Lanes> {
+    fn load_lanes_from(&mut self, access: &WarpAccess) -> Vec<Lanes> {
         let (near, far) = self.ends(access);
         let [each, load] = [(); 2].map(|()| self.builder().create_block());
         self.begin_rows(load);
@@ -152,7 +153,7 @@ impl WarpLowering<'_, '_> {
     }
 
     /// Stores what the lanes store, in the same way.
-    fn store_lanes_to(&mut self, access: &Access, mut values: SmallVec<[Lanes; 4]>) {
+    fn store_lanes_to(&mut self, access: &WarpAccess, mut values: SmallVec<[Lanes; 4]>) {
         let (near, far) = self.ends(access);
         let [store, each, after] = [(); 3].map(|()| self.builder().create_block());
         self.begin_rows(store);
@@ -182,7 +183,7 @@ impl WarpLowering<'_, '_> {
     fn one_by_one(
         &mut self,
         helper: Helper,
-        access: &Access,
+        access: &WarpAccess,
         next: clif::Block,
         arguments: &[clif::BlockArg],
     ) {
@@ -199,7 +200,7 @@ impl WarpLowering<'_, '_> {
 
     /// Where the first row lies, and how far the next one is from it: in the memory that is
     /// accessed, and in the context.
-    fn ends(&mut self, access: &Access) -> (RowArguments, RowArguments) {
+    fn ends(&mut self, access: &WarpAccess) -> (RowArguments, RowArguments) {
         let near = match self.one.window(access.form.space) {
             Some(window) => {
                 let base = self.one.window_base(window);
@@ -244,7 +245,7 @@ impl WarpLowering<'_, '_> {
     }
 
     /// The bytes of a row where it has been gathered.
-    fn row_bytes(&self, access: &Access) -> i64 {
+    fn row_bytes(&self, access: &WarpAccess) -> i64 {
         let lanes = match access.pattern {
             Pattern::Rows => self.plan.kinds.shape().width(),
             Pattern::Shared => 1,
@@ -294,7 +295,7 @@ impl WarpLowering<'_, '_> {
 }
 
 /// An access of all lanes.
-struct Access {
+struct WarpAccess {
     form: MemoryForm,
     strides: Strides,
     pattern: Pattern,

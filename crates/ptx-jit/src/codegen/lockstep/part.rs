@@ -3,7 +3,7 @@
 use std::mem::offset_of;
 
 use cranelift_codegen::ir::{InstBuilder, Value, types};
-use ptx::control_flow::{Graph, RegisterSet, reads};
+use ptx::control_flow::{ControlFlowGraph, RegisterSet, reads};
 
 use super::WarpLowering;
 use crate::abi::{Helper, PARTED, WarpRecord};
@@ -171,7 +171,7 @@ struct Ways {
 }
 
 /// Some blocks and those that are reached from them before `join`.
-fn blocks_from(graph: &Graph, from: &[usize], join: Option<usize>) -> Vec<usize> {
+fn blocks_from(graph: &ControlFlowGraph, from: &[usize], join: Option<usize>) -> Vec<usize> {
     let mut blocks: Vec<usize> = from.to_vec();
     for &block in from {
         for reached in between(graph, block, join) {

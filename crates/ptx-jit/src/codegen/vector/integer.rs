@@ -3,7 +3,7 @@
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value, types};
 use cranelift_frontend::FunctionBuilder;
-use ptx::{Carry, IntegerForm, IntegerOp, Part, ScalarType};
+use ptx::{Carry, IntegerForm, IntegerOp, ProductPart, ScalarType};
 use smallvec::smallvec;
 
 use super::arrays::{LaneFunction, call};
@@ -37,11 +37,11 @@ pub(super) fn integer(
         IntegerOp::Sub { saturate: false } => x.zip(&operands[1], |x, y| b.ins().isub(x, y)),
         IntegerOp::Sub { saturate: true } => x.zip(&operands[1], |x, y| subtract_clamped(b, x, y)),
         IntegerOp::Multiply(part) => {
-            result = if part == Part::Wide { double(ty) } else { ty };
+            result = if part == ProductPart::Wide { double(ty) } else { ty };
             product(b, part, x, &operands[1], signed)
         }
         IntegerOp::MultiplyAdd { part, saturate } => {
-            result = if part == Part::Wide { double(ty) } else { ty };
+            result = if part == ProductPart::Wide { double(ty) } else { ty };
             let product = product(b, part, x, &operands[1], signed);
             add(b, &product, &operands[2], saturate)
         }
@@ -110,20 +110,26 @@ fn flags(flags: [bool; 3]) -> u32 {
 }
 
 /// A part of a product.
-fn product(b: &mut FunctionBuilder<'_>, part: Part, x: &Lanes, y: &Lanes, signed: bool) -> Lanes {
+fn product(
+    b: &mut FunctionBuilder<'_>,
+    part: ProductPart,
+    x: &Lanes,
+    y: &Lanes,
+    signed: bool,
+) -> Lanes {
     let ty = b.func.dfg.value_type(x.values[0]);
     match part {
-        Part::Low => x.zip(y, |x, y| b.ins().imul(x, y)),
-        Part::High if ty == types::I64X2 => {
+        ProductPart::Low => x.zip(y, |x, y| b.ins().imul(x, y)),
+        ProductPart::High if ty == types::I64X2 => {
             let function =
                 if signed { IntegerCall::MultiplyHighSigned } else { IntegerCall::MultiplyHigh };
             call(b, LaneFunction::Integer(function), 64, &[x, y], ScalarType::B64)
         }
-        Part::High => {
+        ProductPart::High => {
             let wide = wide_product(b, x, y, signed);
             upper(b, &wide)
         }
-        Part::Wide => wide_product(b, x, y, signed),
+        ProductPart::Wide => wide_product(b, x, y, signed),
     }
 }
 
@@ -133,7 +139,13 @@ fn wide_product(b: &mut FunctionBuilder<'_>, x: &Lanes, y: &Lanes, signed: bool)
 }
 
 /// A product of the low 24 bits: its low 32 bits, or its bits 16 to 47.
-fn product24(b: &mut FunctionBuilder<'_>, part: Part, x: &Lanes, y: &Lanes, signed: bool) -> Lanes {
+fn product24(
+    b: &mut FunctionBuilder<'_>,
+    part: ProductPart,
+    x: &Lanes,
+    y: &Lanes,
+    signed: bool,
+) -> Lanes {
     let [x, y] = [x, y].map(|lanes| {
         lanes.map(|value| {
             let top = b.ins().ishl_imm_u(value, 8);
@@ -143,7 +155,7 @@ fn product24(b: &mut FunctionBuilder<'_>, part: Part, x: &Lanes, y: &Lanes, sign
             }
         })
     });
-    if part == Part::Low {
+    if part == ProductPart::Low {
         return x.zip(&y, |x, y| b.ins().imul(x, y));
     }
     let wide = wide_product(b, &x, &y, signed);

@@ -1,6 +1,6 @@
 //! The types that operations expect their sources in.
 
-use ptx::{BitsOp, Carry, IntegerForm, IntegerOp, Operation, Part, ScalarType};
+use ptx::{BitsOp, Carry, IntegerForm, IntegerOp, Operation, ProductPart, ScalarType};
 use smallvec::{SmallVec, smallvec};
 
 type Types = SmallVec<[ScalarType; 4]>;
@@ -45,7 +45,7 @@ fn integer(form: IntegerForm) -> Types {
     let ty = form.ty;
     match form.op {
         IntegerOp::Negate | IntegerOp::Absolute => smallvec![ty],
-        IntegerOp::MultiplyAdd { part: Part::Wide, .. } => smallvec![ty, ty, double(ty)],
+        IntegerOp::MultiplyAdd { part: ProductPart::Wide, .. } => smallvec![ty, ty, double(ty)],
         IntegerOp::MultiplyAdd { .. }
         | IntegerOp::MultiplyAdd24 { .. }
         | IntegerOp::SumOfDifferences => smallvec![ty; 3],

@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-use crate::abi::{Access, Context, Thread};
+use crate::abi::{AccessKind, Context, Thread};
 use crate::exec::fault::{Assertion, FaultKind};
 use crate::exec::runner::Runner;
 
@@ -70,7 +70,7 @@ pub(super) unsafe extern "C" fn release(
     let (runner, thread) = unsafe { (Runner::of(context), &*thread) };
     let wild = address != 0 && !runner.release(address);
     if wild {
-        let access = Access::Write;
+        let access = AccessKind::Write;
         runner.stop(thread, line, FaultKind::IllegalAddress { address, bytes: 1, access });
     }
     u32::from(wild)

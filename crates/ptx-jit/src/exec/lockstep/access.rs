@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use crate::abi::{Access, AccessInfo, Context, Thread, WarpRecord};
+use crate::abi::{AccessInfo, AccessKind, Context, Thread, WarpRecord};
 use crate::codegen::{LaneAccess, Window};
 use crate::exec::FaultKind;
 use crate::exec::runner::Runner;
@@ -19,7 +19,7 @@ pub(in crate::exec) unsafe extern "C" fn gather(
     members: u32,
 ) -> u32 {
     // SAFETY: as the caller's.
-    unsafe { each(context, record, (place, access, members), Access::Read) }
+    unsafe { each(context, record, (place, access, members), AccessKind::Read) }
 }
 
 /// Writes what the lanes in `members` store, in the same way.
@@ -31,7 +31,7 @@ pub(in crate::exec) unsafe extern "C" fn scatter(
     members: u32,
 ) -> u32 {
     // SAFETY: as the caller's.
-    unsafe { each(context, record, (place, access, members), Access::Write) }
+    unsafe { each(context, record, (place, access, members), AccessKind::Write) }
 }
 
 /// Copies between each lane's place in memory and its place in the area.
@@ -43,7 +43,7 @@ unsafe fn each(
     context: *mut Context,
     record: *mut WarpRecord,
     (place, access, members): (u64, u32, u32),
-    kind: Access,
+    kind: AccessKind,
 ) -> u32 {
     // SAFETY: as the caller's.
     let area = unsafe { (&raw mut (*context).lanes).cast::<u8>() };
@@ -68,7 +68,7 @@ unsafe fn each(
             }
         };
         let kept = area.wrapping_add(place_in_area(&access, lane));
-        let (to, from) = if kind == Access::Read { (kept, memory) } else { (memory, kept) };
+        let (to, from) = if kind == AccessKind::Read { (kept, memory) } else { (memory, kept) };
         // SAFETY: the lane may access the memory, and the area is as large as what a warp accesses.
         unsafe { copy(to, from, access.bytes) };
     }

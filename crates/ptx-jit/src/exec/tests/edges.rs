@@ -2,7 +2,7 @@
 //! only some go.
 
 use super::harness::{Device, DeviceSlice, at_each_level};
-use crate::abi::Access;
+use crate::abi::AccessKind;
 use crate::exec::{FaultKind, MemoryView};
 
 const HEAD: &str = ".version 8.0\n.target sm_80\n.address_size 64\n";
@@ -92,7 +92,7 @@ fn memory_beside_the_devices_own_is_reached_lane_by_lane() {
 fn the_first_lane_that_leaves_memory_is_named() {
     let load = kernel("add.s64 %d1, %a, %o; ld.global.u32 %r, [%d1];");
     let store = kernel("add.s64 %d1, %a, %o; st.global.u32 [%d1], %t;");
-    for (source, access) in [(load, Access::Read), (store, Access::Write)] {
+    for (source, access) in [(load, AccessKind::Read), (store, AccessKind::Write)] {
         at_each_level(&source, |device| {
             let out = device.allocate(256);
             let DeviceSlice { address, .. } = device.allocate(256);

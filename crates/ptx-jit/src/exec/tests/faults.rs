@@ -1,7 +1,7 @@
 //! Kernels that are stopped, and what is said about it.
 
 use super::harness::{Device, at_each_level, corpus};
-use crate::abi::Access;
+use crate::abi::AccessKind;
 use crate::exec::{Fault, FaultKind};
 
 fn fault(
@@ -47,16 +47,22 @@ fn memory_that_is_not_the_devices_is_out_of_reach() {
         let kind = fault(device, "store", 1, &[&0u64, &3i32]).kind;
         assert_eq!(
             kind,
-            FaultKind::IllegalAddress { address: 12, bytes: 4, access: Access::Write }
+            FaultKind::IllegalAddress { address: 12, bytes: 4, access: AccessKind::Write }
         );
         let mut own = Box::new(5i32);
         let address = &raw mut *own as u64;
         let kind = fault(device, "store", 1, &[&address, &0i32]).kind;
-        assert_eq!(kind, FaultKind::IllegalAddress { address, bytes: 4, access: Access::Write });
+        assert_eq!(
+            kind,
+            FaultKind::IllegalAddress { address, bytes: 4, access: AccessKind::Write }
+        );
         assert_eq!(*own, 5);
         let address = place.address + (1 << 20);
         let kind = fault(device, "add", 1, &[&address]).kind;
-        assert_eq!(kind, FaultKind::IllegalAddress { address, bytes: 4, access: Access::Atomic });
+        assert_eq!(
+            kind,
+            FaultKind::IllegalAddress { address, bytes: 4, access: AccessKind::Atomic }
+        );
     });
 }
 
@@ -66,7 +72,10 @@ fn accesses_are_aligned() {
         let place = device.allocate(64);
         let address = place.address + 4;
         let kind = fault(device, "load_wide", 1, &[&address, &place]).kind;
-        assert_eq!(kind, FaultKind::MisalignedAddress { address, bytes: 8, access: Access::Read });
+        assert_eq!(
+            kind,
+            FaultKind::MisalignedAddress { address, bytes: 8, access: AccessKind::Read }
+        );
     });
 }
 
@@ -78,7 +87,7 @@ fn shared_and_local_memory_have_ends() {
             let kind = fault(device, "shared_store", 1, &[&index]).kind;
             assert!(matches!(
                 kind,
-                FaultKind::IllegalAddress { bytes: 4, access: Access::Write, .. }
+                FaultKind::IllegalAddress { bytes: 4, access: AccessKind::Write, .. }
             ));
         }
         let output = device.upload(&[0i32, 7]);
@@ -90,7 +99,7 @@ fn shared_and_local_memory_have_ends() {
             let kind = fault(device, "local_store", 1, &[&index, &output]).kind;
             assert!(matches!(
                 kind,
-                FaultKind::IllegalAddress { bytes: 4, access: Access::Write, .. }
+                FaultKind::IllegalAddress { bytes: 4, access: AccessKind::Write, .. }
             ));
         }
     });
@@ -114,6 +123,9 @@ fn kernels_print() {
         device.launch("prints_literal", [1; 3], [1; 3], 0, &[]).expect("no fault");
         assert_eq!(device.printed(), "thread 1 of 2: x = 2.346 x %\nliteral -5\n");
         let kind = fault(device, "prints", 2, &[&8u64, &1f64]).kind;
-        assert_eq!(kind, FaultKind::IllegalAddress { address: 8, bytes: 1, access: Access::Read });
+        assert_eq!(
+            kind,
+            FaultKind::IllegalAddress { address: 8, bytes: 1, access: AccessKind::Read }
+        );
     });
 }

@@ -7,7 +7,7 @@ use std::fmt::Write;
 
 use super::harness::{Device, DeviceSlice, Plain};
 use crate::abi::CheckLevel;
-use crate::program::Mode;
+use crate::program::ExecutionMode;
 
 macro_rules! file {
     ($name:literal) => {
@@ -117,7 +117,7 @@ fn check(source: &str, kinds: &[Kind], least: usize) {
     let functions = functions(source, kinds);
     assert!(functions.len() >= least, "{} functions", functions.len());
     let mut wrong = String::new();
-    for mode in [Mode::Lockstep, Mode::Threads] {
+    for mode in [ExecutionMode::Lockstep, ExecutionMode::Threads] {
         let mut device = Device::with(source, 4 << 20);
         (device.check, device.mode) = (CheckLevel::Window, mode);
         for function in &functions {

@@ -6,7 +6,7 @@
 
 use super::{Draft, Parser, Site};
 use crate::ast::{
-    FRAME_ALIGN, FrameVariable, Guard, Instruction, Operand, Place, Register, VariableRef,
+    FRAME_ALIGN, FrameVariable, Guard, Instruction, Operand, Register, ThreadMemory, VariableRef,
 };
 use crate::error::{Error, ErrorKind};
 use crate::operation::{BitsForm, BitsOp, CompareForm, Comparison, IntegerOp, Operation};
@@ -88,9 +88,9 @@ impl Draft<'_> {
         }
         let taken = self.temporary(RegisterType::Bits64);
         let variables = &mut self.function.variables;
-        let (place, bytes) = (Place::Frame, STACK_BYTES);
+        let (memory, bytes) = (ThreadMemory::Frame, STACK_BYTES);
         // The offset is known once the rest of the frame is.
-        variables.push(FrameVariable { place, offset: 0, bytes, align: FRAME_ALIGN });
+        variables.push(FrameVariable { memory, offset: 0, bytes, align: FRAME_ALIGN });
         *self.stack.insert(Stack { taken, variable: variables.len() - 1 })
     }
 

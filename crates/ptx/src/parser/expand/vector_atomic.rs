@@ -2,7 +2,7 @@
 //! `atom`: "atomicity is guaranteed separately for each of the individual elements").
 
 use super::{Draft, Parser, Site};
-use crate::ast::{Address, Operand};
+use crate::ast::{MemoryOperand, Operand};
 use crate::error::{Error, ErrorKind};
 use crate::opcodes::{self, InstructionForm, OperandKind};
 use crate::operation::{AtomicForm, AtomicOp, Operation};
@@ -44,7 +44,7 @@ impl<'s> Parser<'s> {
             self.cursor.expect(b'}', "`}`")?;
             self.cursor.expect(b',', "`,`")?;
         }
-        let Operand::Memory(Address { base, offset }) = self.memory(draft, space)? else {
+        let Operand::Memory(MemoryOperand { base, offset }) = self.memory(draft, space)? else {
             unreachable!("what is read as a place in memory is one");
         };
         self.cursor.expect(b',', "`,`")?;
@@ -66,7 +66,7 @@ impl<'s> Parser<'s> {
             results.iter().map(|result| result.map(|_| draft.temporary(class))).collect();
         for (index, (&value, &old)) in values.iter().zip(&olds).enumerate() {
             let offset = offset.wrapping_add(index as i64 * i64::from(ty.bytes()));
-            let place = Operand::Memory(Address { base, offset });
+            let place = Operand::Memory(MemoryOperand { base, offset });
             let destinations: &[_] = if form.destinations.is_empty() { &[] } else { &[old] };
             draft.emit(site, Operation::Atomic(element), destinations, &[place, value]);
         }

@@ -4,7 +4,7 @@
 #![expect(clippy::too_many_arguments, reason = "as many as CUDA gives the functions")]
 
 use cuda_sys::{CUmemcpyAttributes, CUmemcpySrcAccessOrder as Order, CUresult, CUstream};
-use ptx_jit::Access;
+use ptx_jit::AccessKind;
 
 use crate::api::Result;
 use crate::api::arguments::{self, CopyAddress, Count, List, Out, number};
@@ -55,8 +55,8 @@ pub(in crate::api) fn cuMemcpyBatchAsync_v2(
         if attributes[which].flags > 1 || bytes == 0 {
             return Err(INVALID);
         }
-        let to = end(platform, (to[index], Claim::Anywhere), bytes, device, Access::Write)?;
-        let from = end(platform, (from[index], Claim::Anywhere), bytes, device, Access::Read)?;
+        let to = end(platform, (to[index], Claim::Anywhere), bytes, device, AccessKind::Write)?;
+        let from = end(platform, (from[index], Claim::Anywhere), bytes, device, AccessKind::Read)?;
         copies.push((to, from, bytes, returns));
     }
     for (to, from, bytes, returns) in copies {

@@ -1,7 +1,7 @@
 //! Operations that the table of forms has not: truth tables, chains of carries, second results.
 
 use ptx::{
-    BitsForm, BitsOp, Carry, Combine, CompareForm, Comparison, IntegerForm, IntegerOp, Part,
+    BitsForm, BitsOp, Carry, Combine, CompareForm, Comparison, IntegerForm, IntegerOp, ProductPart,
 };
 
 use super::*;
@@ -51,7 +51,7 @@ fn carries_go_in_and_out() {
             (width, &|lane| edges(lane)[2]),
             (4, &|lane| if taken >> lane & 1 != 0 { u64::MAX } else { 0 }),
         ]);
-        let product = IntegerOp::MultiplyAddCarry { part: Part::Low, carry };
+        let product = IntegerOp::MultiplyAddCarry { part: ProductPart::Low, carry };
         let ops = [IntegerOp::AddCarry(carry), IntegerOp::SubCarry(carry), product];
         for op in ops {
             let output = run(&input, |b, places| {
