@@ -1,5 +1,10 @@
-//! Inlining: functions in which threads wait become part of the kernel, so that only kernels need
-//! be resumable.
+//! Inlining: functions in which threads wait become part of the kernel.
+//!
+//! A thread that waits leaves native code, and comes back to the same place later. Were it in a called
+//! function, the frames of all its callers would have to be rebuilt on the native stack. So every such
+//! function is inlined, and only kernels need be resumable. Functions in which nobody waits stay native
+//! calls, which keeps the code small; recursion among inlined ones is refused by
+//! [`CallGraph::new`](ptx::control_flow::CallGraph::new).
 
 use ptx::control_flow::{CallGraph, called};
 use ptx::{
@@ -8,15 +13,16 @@ use ptx::{
 };
 use smallvec::{SmallVec, smallvec};
 
-/// A kernel may become twice as long as its module, and by so many instructions longer: nested calls
-/// would grow without bound.
+/// A kernel may become twice as long as its module, and by so many instructions longer. Without a
+/// limit, a short text could ask for a huge kernel: functions that each call the next one twice double
+/// it at each level.
 const MAX_GROWTH: usize = 1 << 16;
 
 /// A kernel that would become too large.
 #[derive(Debug)]
 pub(crate) struct TooLarge;
 
-/// The kernel with all waiting functions inlined.
+/// The kernel with all functions inlined in which threads wait.
 pub(crate) fn inline(
     module: &Module,
     calls: &CallGraph,
@@ -39,15 +45,16 @@ pub(crate) fn inline(
     Ok(inliner.result)
 }
 
+/// Appends functions to a kernel, one in the place of each call.
 struct Inliner<'m> {
     module: &'m Module,
     calls: &'m CallGraph,
     result: Function,
-    /// How many instructions the result may have.
+    /// The most instructions that the result may have.
     most: usize,
 }
 
-/// How far the names of a function move in the result.
+/// The numbers that are added to a function's names when it is appended to the result.
 #[derive(Clone, Copy)]
 struct Shift {
     registers: u32,
@@ -60,7 +67,7 @@ impl Inliner<'_> {
     fn splice(&mut self, index: usize, frame: usize, end: Option<usize>) -> Result<(), TooLarge> {
         let function = &self.module.functions[index];
         let result = &mut self.result;
-        // Functions without instructions have variables and registers, too.
+        // Functions without instructions have variables and registers, too, which take memory.
         let others = result.targets.len() + result.variables.len() + result.registers.len() / 16;
         if result.body.len().max(others) > self.most {
             return Err(TooLarge);
