@@ -101,7 +101,7 @@ pub(crate) struct WarpRecord {
     pub(crate) operands: [u32; 3],
     /// The result of the barrier.
     pub(crate) result: u32,
-    /// The state in which the lanes come together again after they have parted; 0 for none.
+    /// The state in which the lanes come together again after they have diverged; 0 for none.
     pub(crate) stop: u32,
     /// The state of the lanes in `there`.
     pub(crate) point: u32,
@@ -168,8 +168,8 @@ pub(crate) const EXITED: u32 = 3;
 
 /// The status of a thread that has come to the state at which it is to stop.
 pub(crate) const STOPPED: u32 = 4;
-/// The status of a warp whose lanes have parted; its record says where they are.
-pub(crate) const PARTED: u32 = 5;
+/// The status of a warp whose lanes have diverged; its record says where they are.
+pub(crate) const DIVERGED: u32 = 5;
 
 /// A kernel as a function of a warp. It runs a full warp up to the next wait or its end, or to
 /// where its lanes part for more than a short way; in a chain, all warps from that one on.

@@ -16,7 +16,7 @@ use crate::stack::Stack;
 use crate::trap;
 
 /// The most bytes of a text that a kernel hands over.
-const LONGEST_TEXT: u64 = 1 << 16;
+const MAX_TEXT_BYTES: u64 = 1 << 16;
 
 /// The launch, the memory and the checker of a running block, for the functions that native code
 /// calls.
@@ -251,7 +251,7 @@ impl<'a> Runner<'a> {
     /// Reads a text that ends in a NUL from a thread's memory.
     pub(crate) fn text(&self, thread: &ThreadRecord, address: u64) -> Result<String, FaultKind> {
         let mut bytes = Vec::new();
-        for place in address..address.saturating_add(LONGEST_TEXT) {
+        for place in address..address.saturating_add(MAX_TEXT_BYTES) {
             match self.byte(thread, place)? {
                 0 => break,
                 byte => bytes.push(byte),

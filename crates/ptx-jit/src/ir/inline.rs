@@ -56,7 +56,7 @@ struct Inliner<'m> {
 
 /// The numbers that are added to a function's names when it is appended to the result.
 #[derive(Clone, Copy)]
-struct Shift {
+struct NameOffsets {
     registers: u32,
     variables: usize,
     targets: usize,
@@ -72,13 +72,13 @@ impl Inliner<'_> {
         if result.body.len().max(others) > self.most {
             return Err(TooLarge);
         }
-        let shift = Shift {
+        let offsets = NameOffsets {
             registers: result.registers.len() as u32,
             variables: result.variables.len(),
             targets: result.targets.len(),
         };
         result.registers.extend(&function.registers);
-        result.targets.resize(shift.targets + function.targets.len(), 0);
+        result.targets.resize(offsets.targets + function.targets.len(), 0);
         result.variables.extend(function.variables.iter().map(|&variable| match variable.memory {
             ThreadMemory::Frame => FrameVariable { offset: frame + variable.offset, ..variable },
             ThreadMemory::KernelParameters => variable,
@@ -86,7 +86,7 @@ impl Inliner<'_> {
         let mut starts = Vec::with_capacity(function.body.len() + 1);
         for instruction in &function.body {
             starts.push(self.result.body.len());
-            let mut moved = shift.instruction(instruction);
+            let mut moved = offsets.instruction(instruction);
             let callee = called(instruction).filter(|&callee| self.calls.suspends(callee));
             if let Some(callee) = callee {
                 let frame = frame + self.calls.frame_bytes(index);
@@ -101,7 +101,7 @@ impl Inliner<'_> {
         }
         starts.push(self.result.body.len());
         for (target, &place) in function.targets.iter().enumerate() {
-            self.result.targets[shift.targets + target] = starts[place];
+            self.result.targets[offsets.targets + target] = starts[place];
         }
         Ok(())
     }
@@ -166,7 +166,7 @@ impl Inliner<'_> {
     }
 }
 
-impl Shift {
+impl NameOffsets {
     fn instruction(self, instruction: &Instruction) -> Instruction {
         let mut moved = instruction.clone();
         if let Some(guard) = &mut moved.guard {

@@ -16,7 +16,7 @@ use super::uniformity_analysis::UniformityInfo;
 
 /// The analyses of a kernel that code for its warps is made from.
 pub(crate) struct Lockstep {
-    /// The kernel's code. A block begins at each instruction at which lanes may part.
+    /// The kernel's code. A block begins at each instruction at which lanes may diverge.
     pub(crate) resumable: Resumable,
     pub(crate) uniformity: UniformityInfo,
     /// For each block the one where the ways from it come together.
@@ -34,7 +34,7 @@ impl Lockstep {
         let joins = postdominators(function, graph);
         let uniformity = UniformityInfo::new(function, graph, &liveness, &joins, shape);
         let cuts = function.body.iter().enumerate();
-        let cuts = cuts.filter(|(_, instruction)| may_part(&uniformity, function, instruction));
+        let cuts = cuts.filter(|(_, instruction)| may_diverge(&uniformity, function, instruction));
         let resumable = Resumable::new(function, cuts.map(|(at, _)| at));
         let joins = postdominators(function, &resumable.code.graph);
         let rematerializable = Rematerializable::new(function, &resumable.liveness, &uniformity);
@@ -53,7 +53,11 @@ impl Lockstep {
 }
 
 /// Whether lanes may go on one by one from before an instruction.
-fn may_part(uniformity: &UniformityInfo, function: &Function, instruction: &Instruction) -> bool {
+fn may_diverge(
+    uniformity: &UniformityInfo,
+    function: &Function,
+    instruction: &Instruction,
+) -> bool {
     let varies = |guard: ptx::Guard| uniformity.of(guard.register) == Uniformity::Varying;
     match instruction.operation {
         Operation::Return | Operation::Exit | Operation::Trap => {

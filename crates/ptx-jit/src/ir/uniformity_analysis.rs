@@ -42,17 +42,17 @@ impl UniformityInfo {
         let registers = vec![None; function.registers.len()];
         let constants = constants(function, liveness);
         let mut uniformity = UniformityInfo { shape, registers, constants };
-        let mut parted = vec![false; graph.blocks.len()];
+        let mut diverged = vec![false; graph.blocks.len()];
         loop {
             let mut changed = false;
             for instruction in &function.body {
                 changed |= uniformity.visit(function, instruction);
             }
             for block in 0..graph.blocks.len() {
-                if parted[block] || !uniformity.parts(function, graph, block) {
+                if diverged[block] || !uniformity.diverges(function, graph, block) {
                     continue;
                 }
-                parted[block] = true;
+                diverged[block] = true;
                 changed = true;
                 for register in written_on_the_way(function, graph, liveness, block, joins[block]) {
                     uniformity.registers[register.index()] = Some(Uniformity::Varying);
@@ -106,7 +106,7 @@ impl UniformityInfo {
     }
 
     /// Whether the lanes may leave a block in different ways.
-    pub(crate) fn parts(
+    pub(crate) fn diverges(
         &self,
         function: &Function,
         graph: &ControlFlowGraph,

@@ -129,7 +129,7 @@ impl<'a, 's> OperandReader<'a, 's> {
                     Ok(())
                 });
             }
-            // These are not written, or are not operands of the operation.
+            // `operands` has dealt with these, which no comma precedes.
             OperandKind::Carry | OperandKind::Ignored => return Ok(()),
         };
         instruction.sources.push(operand);

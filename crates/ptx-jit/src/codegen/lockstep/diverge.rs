@@ -88,7 +88,7 @@ impl WarpLowering<'_, '_> {
     pub(super) fn branch_table(&mut self, instruction: &Instruction) {
         let block = self.one.block;
         let graph = &self.plan.resumable.code.graph;
-        if self.plan.uniformity.parts(self.function(), graph, block) {
+        if self.plan.uniformity.diverges(self.function(), graph, block) {
             return self.part_at();
         }
         let next = block + 1;

@@ -13,14 +13,14 @@ pub(in crate::exec) use sweep::sweep;
 use super::runner::Runner;
 use super::warp::{lanes, member_mask, resolve};
 use crate::abi::{
-    EXITED, FAULTED, FINISHED, KernelContext, LANES, PARTED, STOPPED, SUSPENDED, WarpRecord,
+    DIVERGED, EXITED, FAULTED, FINISHED, KernelContext, LANES, STOPPED, SUSPENDED, WarpRecord,
 };
 
 /// Runs the lanes in `taken` from the state `taken_state` on, and the others from `other_state`,
 /// each until it comes to `stop`. A state of 0 says that the lanes are there already; a `stop` of 0,
 /// that they run to their end.
 ///
-/// 0 if the warp goes on as one; [`PARTED`] with what each lane does in the record, if some have
+/// 0 if the warp goes on as one; [`DIVERGED`] with what each lane does in the record, if some have
 /// ended before or have to wait; [`FAULTED`].
 pub(in crate::exec) unsafe extern "C" fn run_lanes(
     context: *mut KernelContext,
@@ -68,7 +68,7 @@ pub(in crate::exec) unsafe extern "C" fn run_lanes(
         }
     }
     let together = if stop == 0 { ended } else { warp.there };
-    if together == u32::MAX { 0 } else { PARTED }
+    if together == u32::MAX { 0 } else { DIVERGED }
 }
 
 /// Completes an operation among all lanes of a warp, from `given` to `taken`; 1 if the members that

@@ -2,7 +2,7 @@
 
 use ptx::{BarrierOp, Suspension};
 
-use crate::abi::{END, FINISHED, NOWHERE, PARTED, SUSPENDED, WAITS};
+use crate::abi::{DIVERGED, END, FINISHED, NOWHERE, SUSPENDED, WAITS};
 use crate::exec::barrier::Opened;
 use crate::exec::block::{ThreadBlock, Warp};
 use crate::exec::warp::lanes;
@@ -26,7 +26,7 @@ impl ThreadBlock<'_> {
                 Ok(true)
             }
             SUSPENDED => self.warp_suspended(warp),
-            PARTED => self.parted(warp),
+            DIVERGED => self.diverged(warp),
             _ => Err(self.fault(32 * warp, FaultKind::Trap)),
         }
     }
@@ -54,7 +54,7 @@ impl ThreadBlock<'_> {
             self.warps[..self.records.len()].fill(Warp::default());
             return Ok(());
         }
-        if status != PARTED && status != SUSPENDED {
+        if status != DIVERGED && status != SUSPENDED {
             return Err(self.fault(0, FaultKind::Trap));
         }
         let running = self.records.warp_at(self.context.running);
@@ -77,7 +77,7 @@ impl ThreadBlock<'_> {
         }
         self.warps[running].ready = 0;
         match status {
-            PARTED => self.parted(running)?,
+            DIVERGED => self.diverged(running)?,
             _ => self.warp_suspended(running)?,
         };
         Ok(())
@@ -138,7 +138,7 @@ impl ThreadBlock<'_> {
 
     /// Takes a warp out of the lockstep: its lanes go on one by one, each in the state that the
     /// warp's record has for it.
-    fn parted(&mut self, warp: usize) -> Result<bool, Fault> {
+    fn diverged(&mut self, warp: usize) -> Result<bool, Fault> {
         let record = &mut self.records[warp];
         let (there, waiting) = (record.there, record.waiting);
         let ended = !(there | waiting);
