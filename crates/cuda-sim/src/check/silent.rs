@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ptx_jit::{AccessInfo, AccessKind, trap};
 
-use super::record::Record;
+use super::record::AccessRecord;
 
 /// The weak write of one value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,7 +73,7 @@ impl LastWrites {
     }
 
     /// Whether the author of a record is about to write the same.
-    pub(super) fn repeats(&self, write: PlainWrite, record: Record) -> bool {
+    pub(super) fn repeats(&self, write: PlainWrite, record: AccessRecord) -> bool {
         let same = LastWrite { block: record.block(), thread: record.thread(), write };
         lock(&self.writers).iter().any(|writer| *lock(&writer.last) == Some(same))
     }
@@ -92,7 +92,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::record::{Author, Kind};
+    use super::super::record::{AccessClass, Author};
     use super::*;
 
     #[test]
@@ -101,8 +101,8 @@ mod tests {
             AccessInfo { bytes: 4, access: AccessKind::Write, strong: false, releases: false };
         let write = |value| PlainWrite::of(0x1000, what, Some(value)).expect("it is plain");
         let record = |thread| {
-            let (kind, operation, block) = (Kind::Write, 1, 2);
-            Record::new(Author { kind, operation, block, thread, clock: 1, line: 1 }, 0xf)
+            let (kind, operation, block) = (AccessClass::Write, 1, 2);
+            AccessRecord::new(Author { kind, operation, block, thread, clock: 1, line: 1 }, 0xf)
         };
         let writes = LastWrites::default();
         let writer = writes.join();

@@ -47,12 +47,12 @@ pub(crate) fn count(kernel: &Function) -> PerThread {
 }
 
 /// What a program says of its kernels: the work of a launch, of its grid, block and parameters.
-type Declaration = Arc<dyn Fn([u32; 3], [u32; 3], &[u8]) -> KernelWork + Send + Sync>;
+type WorkDeclaration = Arc<dyn Fn([u32; 3], [u32; 3], &[u8]) -> KernelWork + Send + Sync>;
 
-static DECLARED: Mutex<Option<HashMap<String, Declaration>>> = Mutex::new(None);
+static DECLARED: Mutex<Option<HashMap<String, WorkDeclaration>>> = Mutex::new(None);
 
 /// Says what launches of kernels of that name do, until the next reset.
-pub(crate) fn declare(name: &str, work: Declaration) {
+pub(crate) fn declare(name: &str, work: WorkDeclaration) {
     let mut declared = DECLARED.lock().unwrap_or_else(PoisonError::into_inner);
     declared.get_or_insert_default().insert(name.to_owned(), work);
 }

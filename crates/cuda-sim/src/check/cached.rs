@@ -4,11 +4,12 @@ use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
-use super::kinds::CheckKinds;
+use super::enabled;
+use crate::config::CheckKinds;
 
 /// Something of the driver's that a library keeps for reuse when the process ends.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Kept {
+pub enum CachedResource {
     /// An object, by its handle.
     Object(u64),
     /// All memory that lies in a range of addresses.
@@ -16,15 +17,15 @@ pub enum Kept {
 }
 
 /// Tells of each thing that is kept.
-pub type TellsKept = fn(&mut dyn FnMut(Kept));
+pub type CacheLister = fn(&mut dyn FnMut(CachedResource));
 
 /// The objects that are kept as long as they exist.
 static OBJECTS: Mutex<Option<HashSet<u64>>> = Mutex::new(None);
-static TELLERS: Mutex<Vec<TellsKept>> = Mutex::new(Vec::new());
+static TELLERS: Mutex<Vec<CacheLister>> = Mutex::new(Vec::new());
 
 /// That object is kept for reuse as long as it exists.
 pub(crate) fn keep_object(handle: u64) {
-    if super::kinds().has(CheckKinds::LEAKS) {
+    if enabled::kinds().has(CheckKinds::LEAKS) {
         let mut objects = OBJECTS.lock().unwrap_or_else(PoisonError::into_inner);
         objects.get_or_insert_default().insert(handle);
     }
@@ -38,27 +39,27 @@ pub(super) fn destroyed(handle: u64) {
 }
 
 /// Asks `who` when the process ends.
-pub(crate) fn ask_at_the_end(who: TellsKept) {
+pub(crate) fn ask_at_the_end(who: CacheLister) {
     TELLERS.lock().unwrap_or_else(PoisonError::into_inner).push(who);
 }
 
 /// All that is kept when the process ends.
-pub(super) struct AllKept {
+pub(super) struct CachedResources {
     objects: HashSet<u64>,
     /// By address; none touches the next.
     memory: Vec<Range<u64>>,
 }
 
-impl AllKept {
+impl CachedResources {
     /// Asks everybody.
-    pub(super) fn ask() -> AllKept {
+    pub(super) fn ask() -> CachedResources {
         let known = OBJECTS.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let (mut objects, mut ranges) = (known.unwrap_or_default(), Vec::new());
         let tellers = TELLERS.lock().unwrap_or_else(PoisonError::into_inner).clone();
         for tell in tellers {
             tell(&mut |kept| match kept {
-                Kept::Object(handle) => _ = objects.insert(handle),
-                Kept::Memory(range) => ranges.push(range),
+                CachedResource::Object(handle) => _ = objects.insert(handle),
+                CachedResource::Memory(range) => ranges.push(range),
             });
         }
         ranges.sort_by_key(|range| range.start);
@@ -69,7 +70,7 @@ impl AllKept {
                 _ => memory.push(range),
             }
         }
-        AllKept { objects, memory }
+        CachedResources { objects, memory }
     }
 
     pub(super) fn has_object(&self, handle: u64) -> bool {
