@@ -2,7 +2,8 @@
 //! them are slow or broken on demand.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{PoisonError, RwLock};
+
+use parking_lot::RwLock;
 
 use crate::config::{Link, PeerFault};
 
@@ -52,7 +53,7 @@ impl Link {
 
 /// Makes a way take so many times as long.
 pub(crate) fn slow_down(link: Link, times: u32) {
-    let mut links = LINKS.write().unwrap_or_else(PoisonError::into_inner);
+    let mut links = LINKS.write();
     links.slow.retain(|(known, _)| !known.is(link));
     links.slow.push((link, times));
     ANY.store(true, Ordering::Release);
@@ -60,7 +61,7 @@ pub(crate) fn slow_down(link: Link, times: u32) {
 
 /// Breaks a way.
 pub(crate) fn break_up(link: Link, fault: PeerFault) {
-    let mut links = LINKS.write().unwrap_or_else(PoisonError::into_inner);
+    let mut links = LINKS.write();
     links.broken.retain(|(known, _)| !known.is(link));
     links.broken.push((link, fault));
     ANY.store(true, Ordering::Release);
@@ -68,7 +69,7 @@ pub(crate) fn break_up(link: Link, fault: PeerFault) {
 
 /// Makes all ways as new.
 pub(crate) fn mend() {
-    let mut links = LINKS.write().unwrap_or_else(PoisonError::into_inner);
+    let mut links = LINKS.write();
     *links = Links::default();
     ANY.store(false, Ordering::Release);
 }
@@ -97,5 +98,5 @@ fn look_up<R>(
         return None;
     }
     let link = Link::between(one, other)?;
-    find(&LINKS.read().unwrap_or_else(PoisonError::into_inner), link)
+    find(&LINKS.read(), link)
 }

@@ -2,7 +2,8 @@
 
 use std::collections::HashSet;
 use std::ops::Range;
-use std::sync::{Mutex, PoisonError};
+
+use parking_lot::Mutex;
 
 use super::enabled;
 use crate::config::CheckKinds;
@@ -26,21 +27,21 @@ static TELLERS: Mutex<Vec<CacheLister>> = Mutex::new(Vec::new());
 /// That object is kept for reuse as long as it exists.
 pub(crate) fn keep_object(handle: u64) {
     if enabled::kinds().has(CheckKinds::LEAKS) {
-        let mut objects = OBJECTS.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut objects = OBJECTS.lock();
         objects.get_or_insert_default().insert(handle);
     }
 }
 
 /// An object was destroyed; another one may have the same handle.
 pub(super) fn destroyed(handle: u64) {
-    if let Some(objects) = OBJECTS.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
+    if let Some(objects) = OBJECTS.lock().as_mut() {
         objects.remove(&handle);
     }
 }
 
 /// Asks `who` when the process ends.
 pub(crate) fn ask_at_the_end(who: CacheLister) {
-    TELLERS.lock().unwrap_or_else(PoisonError::into_inner).push(who);
+    TELLERS.lock().push(who);
 }
 
 /// All that is kept when the process ends.
@@ -53,9 +54,9 @@ pub(super) struct CachedResources {
 impl CachedResources {
     /// Asks everybody.
     pub(super) fn ask() -> CachedResources {
-        let known = OBJECTS.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let known = OBJECTS.lock().clone();
         let (mut objects, mut ranges) = (known.unwrap_or_default(), Vec::new());
-        let tellers = TELLERS.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let tellers = TELLERS.lock().clone();
         for tell in tellers {
             tell(&mut |kept| match kept {
                 CachedResource::Object(handle) => _ = objects.insert(handle),

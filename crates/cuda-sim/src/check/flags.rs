@@ -7,8 +7,10 @@
 //! one thing: reading needs no fence, because what follows depends on what was read.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+
+use parking_lot::Mutex;
 
 use super::known::{Acquired, Known};
 
@@ -65,7 +67,7 @@ impl Flags {
     }
 
     pub(super) fn release(&self, place: FlagAddress, release: FlagRelease) {
-        let mut all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = self.all.lock();
         let next = all.logs.len() as u32;
         let flag = *all.by_place.entry(place).or_insert(next);
         if flag == next {
@@ -86,14 +88,14 @@ impl Flags {
 
     /// What reading a flag makes known.
     pub(super) fn acquire(&self, place: FlagAddress) -> Option<Acquired> {
-        let all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
+        let all = self.all.lock();
         let &flag = all.by_place.get(&place)?;
         Some(Acquired { flag, upto: all.logs[flag as usize].releases.len() as u32 })
     }
 
     /// Whether what a thread of a block did at a clock is known to who has acquired that.
     pub(super) fn know(&self, acquired: &[Acquired], block: u32, thread: u32, clock: u32) -> bool {
-        let all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
+        let all = self.all.lock();
         all.know(acquired, (block, thread, clock), DEPTH)
     }
 }

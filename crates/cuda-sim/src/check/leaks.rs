@@ -1,7 +1,8 @@
 //! What was not given back when a context or the process ends.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+
+use parking_lot::Mutex;
 
 use super::api_call::ApiCall;
 use super::cached::{self, CachedResources};
@@ -16,7 +17,7 @@ static MADE: Mutex<Option<HashMap<u64, (&'static str, ApiCall)>>> = Mutex::new(N
 /// An object has been made, of that kind in words.
 pub(crate) fn made(what: &'static str, handle: u64) {
     if enabled::kinds().has(CheckKinds::LEAKS) {
-        let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut made = MADE.lock();
         made.get_or_insert_default().insert(handle, (what, ApiCall::with_backtrace()));
     }
 }
@@ -53,7 +54,7 @@ pub(crate) fn tell_what_is_left(text: &mut String) {
     let kept = CachedResources::ask();
     let mut memory = tracked::of_the_program();
     memory.retain(|tracked| !kept.has_memory(&tracked.range));
-    let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner).take().unwrap_or_default();
+    let mut made = MADE.lock().take().unwrap_or_default();
     made.retain(|handle, _| !kept.has_object(*handle));
     let mut objects: Vec<_> = made.into_values().collect();
     objects.sort_by_key(|(_, call)| call.call);
@@ -77,7 +78,7 @@ fn tell(text: &mut String, what: &str, reports: &[Report]) {
 }
 
 fn forget(handle: u64) -> Option<(&'static str, ApiCall)> {
-    MADE.lock().unwrap_or_else(PoisonError::into_inner).as_mut()?.remove(&handle)
+    MADE.lock().as_mut()?.remove(&handle)
 }
 
 fn of_memory(tracked: &Tracked) -> Report {

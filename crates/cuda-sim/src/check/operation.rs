@@ -4,16 +4,17 @@
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::fmt;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 
+use parking_lot::Mutex;
 use ptx::LineMap;
 
 use super::api_call::ApiCall;
 use super::flags::Flags;
 use super::record::ID_BITS;
 use super::silent::LastWrites;
-use super::streams::{self, Enqueued, StreamClock};
+use super::streams::{self, EnqueueOrder, StreamClock};
 use super::vector_clock::VectorClock;
 
 /// A launch, a copy or a fill that was enqueued.
@@ -100,8 +101,8 @@ impl StreamClock {
         self: &Arc<StreamClock>,
         label: Label,
     ) -> (Arc<CheckedOperation>, Arc<VectorClock>) {
-        let Enqueued { sequence, time, after_host, before, after } = self.advance(None);
-        let mut recent = RECENT.lock().unwrap_or_else(PoisonError::into_inner);
+        let EnqueueOrder { sequence, time, after_host, before, after } = self.advance(None);
+        let mut recent = RECENT.lock();
         let operation = Arc::new(CheckedOperation {
             id: recent.first + recent.operations.len() as u64,
             stream: Arc::clone(self),
@@ -126,7 +127,7 @@ impl StreamClock {
     /// [`remember`](StreamClock::remember).
     pub(crate) fn enqueue_host_function(&self) -> (HostFunctionOrder, Arc<VectorClock>) {
         let ended = Arc::new(AtomicU64::new(0));
-        let Enqueued { before, after, .. } = self.advance(Some(&ended));
+        let EnqueueOrder { before, after, .. } = self.advance(Some(&ended));
         (HostFunctionOrder { before, ended }, after)
     }
 }
@@ -148,7 +149,7 @@ impl HostFunctionOrder {
 
 /// The operation whose number ends with those bits, if it is remembered.
 pub(super) fn by_bits(bits: u32) -> Option<Arc<CheckedOperation>> {
-    let recent = RECENT.lock().unwrap_or_else(PoisonError::into_inner);
+    let recent = RECENT.lock();
     let mask = (1 << ID_BITS) - 1;
     let distance = u64::from(bits).wrapping_sub(recent.first) & mask;
     recent.operations.get(distance as usize).cloned()

@@ -2,9 +2,9 @@
 
 use std::error::Error;
 use std::fmt;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use cuda_sys::CUresult;
+use parking_lot::{Mutex, MutexGuard};
 
 use super::api_call::ApiCall;
 
@@ -265,5 +265,5 @@ pub(crate) fn clear() {
 }
 
 fn filed() -> MutexGuard<'static, Filed> {
-    REPORTS.lock().unwrap_or_else(PoisonError::into_inner)
+    REPORTS.lock()
 }

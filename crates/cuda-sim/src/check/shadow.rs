@@ -8,7 +8,8 @@
 //! but of accesses to different bytes of a granule only the last is remembered.
 
 use std::ops::Range;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use parking_lot::{Mutex, MutexGuard};
 
 use super::cells::Cell;
 use super::record::{AccessClass, AccessRecord, Author};
@@ -75,7 +76,7 @@ impl ShadowMemory {
 
     fn page(&self, address: u64) -> MutexGuard<'_, Page> {
         let index = ((address - self.start) / PAGE) as usize;
-        self.pages[index].lock().unwrap_or_else(PoisonError::into_inner)
+        self.pages[index].lock()
     }
 
     /// An access of a thread, aligned to its size, which is 32 bytes at most.

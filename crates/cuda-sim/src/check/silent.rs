@@ -4,8 +4,9 @@
 //! the second may meet the record of the first, and the old value in memory: what is about to be
 //! written counts as written.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use ptx_jit::{AccessInfo, AccessKind, trap};
 
 use super::record::AccessRecord;
@@ -65,7 +66,7 @@ impl LastWrites {
     /// One more thread of the host runs blocks.
     pub(super) fn join(&self) -> Arc<Writer> {
         let writer = Arc::new(Writer::default());
-        let mut writers = lock(&self.writers);
+        let mut writers = self.writers.lock();
         // What others wrote who are done is in memory.
         writers.retain(|other| Arc::strong_count(other) > 1);
         writers.push(Arc::clone(&writer));
@@ -75,19 +76,15 @@ impl LastWrites {
     /// Whether the author of a record is about to write the same.
     pub(super) fn repeats(&self, write: PlainWrite, record: AccessRecord) -> bool {
         let same = LastWrite { block: record.block(), thread: record.thread(), write };
-        lock(&self.writers).iter().any(|writer| *lock(&writer.last) == Some(same))
+        self.writers.lock().iter().any(|writer| *writer.last.lock() == Some(same))
     }
 }
 
 impl Writer {
     /// A thread of a block is about to make a write, of which there is no record yet.
     pub(super) fn note(&self, block: u32, thread: u32, write: PlainWrite) {
-        *lock(&self.last) = Some(LastWrite { block, thread, write });
+        *self.last.lock() = Some(LastWrite { block, thread, write });
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

@@ -10,7 +10,9 @@
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
+
+use parking_lot::Mutex;
 
 use super::enabled;
 use super::vector_clock::VectorClock;
@@ -56,7 +58,7 @@ struct StreamHistory {
 }
 
 /// What comes before an operation that is enqueued, and after it.
-pub(super) struct Enqueued {
+pub(super) struct EnqueueOrder {
     /// The place among the operations of the stream.
     pub(super) sequence: u64,
     /// When it was enqueued.
@@ -83,12 +85,8 @@ pub(super) fn now() -> u64 {
     TIME.fetch_add(1, Ordering::AcqRel)
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 fn find(id: u64) -> Option<Arc<StreamClock>> {
-    lock(&STREAMS).as_ref()?.get(&id)?.upgrade()
+    STREAMS.lock().as_ref()?.get(&id)?.upgrade()
 }
 
 impl fmt::Debug for StreamClock {
@@ -108,7 +106,7 @@ impl StreamClock {
         let clock =
             StreamClock::open(device, owner, DefaultStreamRole::Blocking(Arc::clone(legacy)));
         if let DefaultStreamRole::Legacy(followers) = &legacy.role {
-            lock(followers).open.push(Arc::downgrade(&clock));
+            followers.lock().open.push(Arc::downgrade(&clock));
         }
         clock
     }
@@ -129,7 +127,7 @@ impl StreamClock {
             history: Mutex::default(),
             seen: Mutex::default(),
         });
-        lock(&STREAMS).get_or_insert_default().insert(clock.id, Arc::downgrade(&clock));
+        STREAMS.lock().get_or_insert_default().insert(clock.id, Arc::downgrade(&clock));
         clock
     }
 
@@ -137,8 +135,8 @@ impl StreamClock {
     pub(crate) fn close(&self) {
         let DefaultStreamRole::Blocking(legacy) = &self.role else { return };
         let DefaultStreamRole::Legacy(followers) = &legacy.role else { return };
-        let mut followers = lock(followers);
-        followers.closed.join(&lock(&self.history).tail);
+        let mut followers = followers.lock();
+        followers.closed.join(&self.history.lock().tail);
         let own = self.id;
         followers.open.retain(|open| open.upgrade().is_some_and(|open| open.id != own));
     }
@@ -159,9 +157,9 @@ impl StreamClock {
 
     /// An operation is enqueued. If it is a host function, `ends` is to say when it ended, as
     /// [`now`] does.
-    pub(super) fn advance(&self, ends: Option<&Arc<AtomicU64>>) -> Enqueued {
+    pub(super) fn advance(&self, ends: Option<&Arc<AtomicU64>>) -> EnqueueOrder {
         let others = self.others();
-        let mut history = lock(&self.history);
+        let mut history = self.history.lock();
         history.enqueued += 1;
         let sequence = history.enqueued;
         let mut before = VectorClock::clone(&history.tail);
@@ -177,7 +175,7 @@ impl StreamClock {
         if ends.is_some() {
             history.host_function = ends.cloned();
         }
-        Enqueued { sequence, time: now(), after_host, before, after }
+        EnqueueOrder { sequence, time: now(), after_host, before, after }
     }
 
     /// Something is enqueued that touches no memory. What is returned is to be handed to
@@ -188,7 +186,7 @@ impl StreamClock {
 
     /// The queue gave this number to what was enqueued.
     pub(crate) fn remember(&self, sequence: u64, clock: Arc<VectorClock>) {
-        let mut history = lock(&self.history);
+        let mut history = self.history.lock();
         history.marks.insert(sequence, clock);
         while history.marks.len() > KEPT {
             history.marks.pop_first();
@@ -198,13 +196,13 @@ impl StreamClock {
     /// All work so far, up to the queue's number, is captured.
     pub(crate) fn mark(&self, sequence: u64) {
         let mut clock = self.others();
-        clock.join(&lock(&self.history).tail);
+        clock.join(&self.history.lock().tail);
         self.remember(sequence, Arc::new(clock));
     }
 
     /// What had come before at the queue's number.
     fn at(&self, sequence: u64) -> Option<Arc<VectorClock>> {
-        let history = lock(&self.history);
+        let history = self.history.lock();
         let before = history.marks.range(..=sequence).next_back();
         before.or_else(|| history.marks.first_key_value()).map(|(_, clock)| Arc::clone(clock))
     }
@@ -212,7 +210,7 @@ impl StreamClock {
     /// What is enqueued from now on comes after that point of another stream.
     pub(crate) fn wait_for(&self, other: &StreamClock, sequence: u64) {
         if let Some(clock) = other.at(sequence) {
-            Arc::make_mut(&mut lock(&self.history).tail).join(&clock);
+            Arc::make_mut(&mut self.history.lock().tail).join(&clock);
         }
     }
 
@@ -228,12 +226,12 @@ impl StreamClock {
     fn others(&self) -> VectorClock {
         match &self.role {
             DefaultStreamRole::NonBlocking => VectorClock::default(),
-            DefaultStreamRole::Blocking(legacy) => VectorClock::clone(&lock(&legacy.history).tail),
+            DefaultStreamRole::Blocking(legacy) => VectorClock::clone(&legacy.history.lock().tail),
             DefaultStreamRole::Legacy(followers) => {
-                let followers = lock(followers);
+                let followers = followers.lock();
                 let mut clock = followers.closed.clone();
                 for open in followers.open.iter().filter_map(Weak::upgrade) {
-                    clock.join(&lock(&open.history).tail);
+                    clock.join(&open.history.lock().tail);
                 }
                 clock
             }
@@ -241,7 +239,7 @@ impl StreamClock {
     }
 
     fn see(&self, count: u64, time: u64) {
-        let mut known = lock(&self.seen);
+        let mut known = self.seen.lock();
         if known.last().is_none_or(|&(seen, _)| seen < count) {
             known.push((count, time));
             if known.len() > KEPT {
@@ -251,12 +249,12 @@ impl StreamClock {
     }
 
     fn host_has_seen(&self, count: u64) -> bool {
-        lock(&self.seen).last().is_some_and(|&(seen, _)| seen >= count)
+        self.seen.lock().last().is_some_and(|&(seen, _)| seen >= count)
     }
 
     /// Whether the host knew before that time that the operation was done.
     pub(super) fn was_seen(&self, sequence: u64, time: u64) -> bool {
-        let known = lock(&self.seen);
+        let known = self.seen.lock();
         let first = known.partition_point(|&(seen, _)| seen < sequence);
         known.get(first).is_some_and(|&(_, learned)| learned < time)
     }
@@ -279,13 +277,13 @@ pub(crate) fn host_saw_all(of: impl Fn(u64, u32) -> bool) {
         return;
     }
     let streams: Vec<_> = {
-        let mut streams = lock(&STREAMS);
+        let mut streams = STREAMS.lock();
         let Some(streams) = streams.as_mut() else { return };
         streams.retain(|_, stream| stream.strong_count() > 0);
         streams.values().filter_map(Weak::upgrade).collect()
     };
     for stream in streams.iter().filter(|stream| of(stream.owner, stream.device)) {
-        let tail = Arc::clone(&lock(&stream.history).tail);
+        let tail = Arc::clone(&stream.history.lock().tail);
         see(&tail);
     }
 }

@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock, PoisonError, RwLock};
+use std::sync::{Arc, OnceLock};
+
+use parking_lot::RwLock;
 
 use super::api_call::ApiCall;
 use super::contents::Contents;
@@ -190,26 +192,26 @@ pub(super) fn allocated(range: Range<u64>, kind: MemoryKind, owner: u64) {
 
 /// An allocation's life will begin, or never will.
 pub(super) fn expect(tracked: &Arc<Tracked>) {
-    let mut table = ALLOCATIONS.write().unwrap_or_else(PoisonError::into_inner);
+    let mut table = ALLOCATIONS.write();
     table.coming.push(Arc::clone(tracked));
 }
 
 /// That is over.
 pub(super) fn expect_no_more(tracked: &Arc<Tracked>) {
-    let mut table = ALLOCATIONS.write().unwrap_or_else(PoisonError::into_inner);
+    let mut table = ALLOCATIONS.write();
     table.coming.retain(|coming| !Arc::ptr_eq(coming, tracked));
 }
 
 /// The allocation that an address will lie in.
 pub(super) fn find_coming(address: u64) -> Option<Arc<Tracked>> {
-    let table = ALLOCATIONS.read().unwrap_or_else(PoisonError::into_inner);
+    let table = ALLOCATIONS.read();
     table.coming.iter().find(|coming| coming.range.contains(&address)).cloned()
 }
 
 /// An allocation's life begins.
 pub(super) fn enter(tracked: Arc<Tracked>) {
     let range = tracked.range.clone();
-    let mut table = ALLOCATIONS.write().unwrap_or_else(PoisonError::into_inner);
+    let mut table = ALLOCATIONS.write();
     let overlapping: Vec<u64> = table
         .freed
         .range(..range.end)
@@ -233,7 +235,7 @@ pub(super) fn freed(start: u64) {
 
 /// Memory that starts there has been freed by a call that was made earlier.
 pub(super) fn freed_by(start: u64, call: ApiCall) {
-    let mut table = ALLOCATIONS.write().unwrap_or_else(PoisonError::into_inner);
+    let mut table = ALLOCATIONS.write();
     let Some(tracked) = table.live.remove(&start) else { return };
     let _ = tracked.freed.set(call);
     table.freed.insert(start, tracked);
@@ -246,21 +248,21 @@ pub(super) fn freed_by(start: u64, call: ApiCall) {
 
 /// The living allocation that an address lies in.
 pub(super) fn find(address: u64) -> Option<Arc<Tracked>> {
-    let table = ALLOCATIONS.read().unwrap_or_else(PoisonError::into_inner);
+    let table = ALLOCATIONS.read();
     let (_, tracked) = table.live.range(..=address).next_back()?;
     tracked.range.contains(&address).then(|| Arc::clone(tracked))
 }
 
 /// The freed allocation that an address lies in.
 pub(super) fn find_freed(address: u64) -> Option<Arc<Tracked>> {
-    let table = ALLOCATIONS.read().unwrap_or_else(PoisonError::into_inner);
+    let table = ALLOCATIONS.read();
     let (_, tracked) = table.freed.range(..=address).next_back()?;
     tracked.range.contains(&address).then(|| Arc::clone(tracked))
 }
 
 /// The living allocation that an address lies next to.
 pub(super) fn nearest(address: u64) -> Option<Arc<Tracked>> {
-    let table = ALLOCATIONS.read().unwrap_or_else(PoisonError::into_inner);
+    let table = ALLOCATIONS.read();
     let below = table.live.range(..=address).next_back().map(|(_, tracked)| tracked);
     let above = table.live.range(address..).next().map(|(_, tracked)| tracked);
     let distance = |tracked: &&Arc<Tracked>| {
@@ -273,7 +275,7 @@ pub(super) fn nearest(address: u64) -> Option<Arc<Tracked>> {
 
 /// The living allocations of the program that belong to a context.
 pub(super) fn owned_by(owner: u64) -> Vec<Arc<Tracked>> {
-    let table = ALLOCATIONS.read().unwrap_or_else(PoisonError::into_inner);
+    let table = ALLOCATIONS.read();
     let belongs =
         |tracked: &&Arc<Tracked>| tracked.owner == owner && tracked.kind.is_the_programs();
     table.live.values().filter(belongs).cloned().collect()
@@ -281,7 +283,7 @@ pub(super) fn owned_by(owner: u64) -> Vec<Arc<Tracked>> {
 
 /// The living allocations of the program.
 pub(super) fn of_the_program() -> Vec<Arc<Tracked>> {
-    let table = ALLOCATIONS.read().unwrap_or_else(PoisonError::into_inner);
+    let table = ALLOCATIONS.read();
     let of_the_program = |tracked: &&Arc<Tracked>| tracked.kind.is_the_programs();
     table.live.values().filter(of_the_program).cloned().collect()
 }

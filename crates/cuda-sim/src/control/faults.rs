@@ -1,9 +1,9 @@
 //! Faults on demand: those that are planned, and making them happen.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
 
 use cuda_sys::CUresult;
+use parking_lot::Mutex;
 
 use super::driver_function::DriverFunction;
 use super::error::ControlError;
@@ -33,7 +33,7 @@ pub fn fail(call: &str, nth: u64, result: CUresult) -> Result<(), ControlError> 
     let known = DriverFunction::NAMES.iter().copied().find(|name| *name == call);
     let call = known.ok_or_else(|| ControlError::NoSuchCall { name: call.to_owned() })?;
     let plan = PlannedCallFault { call, left: nth.max(1), result };
-    PLANNED.lock().unwrap_or_else(PoisonError::into_inner).push(plan);
+    PLANNED.lock().push(plan);
     ANY.store(true, Ordering::Release);
     Ok(())
 }
@@ -109,7 +109,7 @@ pub(crate) fn inject_configured(platform: &Platform) -> Result<(), String> {
 /// Forgets all that is planned, and mends slow and broken ways. Devices that are lost stay lost, and
 /// memory limits stay.
 pub fn clear_faults() {
-    PLANNED.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    PLANNED.lock().clear();
     ANY.store(false, Ordering::Release);
     links::mend();
     if let Ok(platform) = platform() {
@@ -122,7 +122,7 @@ pub(crate) fn injected(function: DriverFunction) -> Option<CUresult> {
     if !ANY.load(Ordering::Acquire) {
         return None;
     }
-    let mut planned = PLANNED.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut planned = PLANNED.lock();
     planned
         .iter_mut()
         .filter(|plan| plan.call == function.name())

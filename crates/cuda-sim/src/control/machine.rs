@@ -1,8 +1,7 @@
 //! The machine: choosing what it is like before `cuInit`, and setting it back to the start.
 
-use std::sync::{Mutex, PoisonError};
-
 use cuda_sys::CUresult;
+use parking_lot::Mutex;
 
 use super::error::{ConfigureError, ControlError};
 use super::faults::clear_faults;
@@ -22,7 +21,7 @@ pub fn configure(config: Config) -> Result<(), ConfigureError> {
     if config.devices > Config::MAX_DEVICES {
         return Err(ConfigureError::TooManyDevices { asked: config.devices });
     }
-    let mut asked = ASKED.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut asked = ASKED.lock();
     match platform() {
         Ok(platform) if platform.config != config => {
             let current = Box::new(platform.config.clone());
@@ -96,7 +95,7 @@ pub fn why_not_initialised() -> Option<String> {
 
 /// What `cuInit` makes the devices from.
 pub(crate) fn configuration() -> Result<Config, CUresult> {
-    let asked = ASKED.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    let asked = ASKED.lock().clone();
     match asked.map_or_else(Config::from_env, Ok) {
         Ok(config) => Ok(config),
         Err(error) => {

@@ -1,9 +1,10 @@
 //! Whether a device still works, and what broke it.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 
 use cuda_sys::CUresult;
+use parking_lot::Mutex;
 
 use super::failure::Failure;
 use super::job::Job;
@@ -60,7 +61,7 @@ impl Health {
 
     /// Takes note of a failure. Only the first one counts.
     pub(crate) fn fail(&self, failure: &Failure) {
-        let mut text = self.text.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut text = self.text.lock();
         let code = failure.code.0;
         let first = self.code.compare_exchange(0, code, Ordering::AcqRel, Ordering::Acquire);
         self.interrupt.store(true, Ordering::Release);
@@ -88,7 +89,7 @@ impl Health {
 
     /// What broke the device, if it is broken.
     pub(crate) fn text(&self) -> Option<String> {
-        let text = self.text.lock().unwrap_or_else(PoisonError::into_inner);
+        let text = self.text.lock();
         self.is_known.store(text.is_some(), Ordering::Relaxed);
         text.clone()
     }
@@ -96,20 +97,20 @@ impl Health {
     /// What broke the device, if it is broken and the program was not told.
     pub(crate) fn untold(&self) -> Option<String> {
         let error = self.error().err().filter(|_| !self.is_known.load(Ordering::Relaxed))?;
-        let text = self.text.lock().unwrap_or_else(PoisonError::into_inner);
+        let text = self.text.lock();
         Some(text.clone().unwrap_or_else(|| error.to_string()))
     }
 
     /// Makes the `nth` work of a kind that is enqueued from now on fail when its turn comes.
     pub(crate) fn plan(&self, kind: WorkKind, nth: u64, result: CUresult) {
         let plan = PlannedFault { kind, left: nth.max(1), result };
-        self.plans.lock().unwrap_or_else(PoisonError::into_inner).push(plan);
+        self.plans.lock().push(plan);
         self.has_plans.store(true, Ordering::Release);
     }
 
     /// Forgets what was planned.
     pub(crate) fn forget_plans(&self) {
-        self.plans.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        self.plans.lock().clear();
         self.has_plans.store(false, Ordering::Release);
     }
 
@@ -119,7 +120,7 @@ impl Health {
             return job;
         }
         let Some(kind) = planned_fault::kind(job.as_ref()) else { return job };
-        let mut plans = self.plans.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut plans = self.plans.lock();
         plans
             .iter_mut()
             .filter(|plan| plan.kind == kind)
@@ -132,7 +133,7 @@ impl Health {
 
     /// Makes the device as new.
     pub(crate) fn restore(&self) {
-        let mut text = self.text.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut text = self.text.lock();
         *text = None;
         self.is_known.store(false, Ordering::Relaxed);
         self.code.store(0, Ordering::Release);

@@ -3,12 +3,13 @@
 
 use std::cell::Cell;
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
 use cuda_sys::CUresult;
+use parking_lot::{Condvar, Mutex, MutexGuard};
 
 use super::failure::Failure;
 use super::health::Health;
@@ -106,7 +107,7 @@ impl HostThreads {
     }
 
     fn lock(&self) -> MutexGuard<'_, TaskQueue> {
-        self.calls.lock().unwrap_or_else(PoisonError::into_inner)
+        self.calls.lock()
     }
 
     fn next(&self) -> Option<HostThreadTask> {
@@ -116,9 +117,7 @@ impl HostThreads {
                 return Some(call);
             }
             calls.idle += 1;
-            let (woken, timeout) =
-                self.arrived.wait_timeout(calls, PATIENCE).unwrap_or_else(PoisonError::into_inner);
-            calls = woken;
+            let timeout = self.arrived.wait_for(&mut calls, PATIENCE);
             calls.idle -= 1;
             if timeout.timed_out() && calls.waiting.is_empty() {
                 return None;

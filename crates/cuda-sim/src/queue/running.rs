@@ -2,10 +2,11 @@
 
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 
 use cuda_sys::CUresult;
+use parking_lot::Mutex;
 
 use super::failure::Failure;
 use super::health::Health;
@@ -67,7 +68,7 @@ impl Running {
 
     /// The job, for who has claimed a piece of it.
     pub(super) fn job(&self) -> Option<Arc<dyn Job>> {
-        self.job.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.job.lock().clone()
     }
 
     /// Runs claimed pieces and returns how many are thereby accounted for: on failure, those too
@@ -88,7 +89,7 @@ impl Running {
     pub(super) fn done(&self, pieces: u64) -> bool {
         let last = pieces > 0 && self.left.fetch_sub(pieces, Ordering::AcqRel) == pieces;
         if last {
-            drop(self.job.lock().unwrap_or_else(PoisonError::into_inner).take());
+            drop(self.job.lock().take());
         }
         last
     }

@@ -4,9 +4,11 @@ use std::cell::RefCell;
 use std::hint;
 use std::mem;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, Once, PoisonError};
+use std::sync::{Arc, Once};
 use std::thread;
 use std::time::{Duration, Instant};
+
+use parking_lot::{Condvar, Mutex, MutexGuard};
 
 use super::health::Health;
 use super::host::{HostThreadTask, HostThreads};
@@ -283,7 +285,7 @@ impl Scheduler {
             }
             let mut state = self.lock();
             while !state.slots.answer_call() {
-                state = self.workers_called.wait(state).unwrap_or_else(PoisonError::into_inner);
+                self.workers_called.wait(&mut state);
             }
         }
     }
@@ -376,7 +378,9 @@ impl Scheduler {
 
     /// Does what a change asks for. Gives back the calls for which there is no thread.
     fn carry_out(&'static self, effects: Effects) -> Vec<HostThreadTask> {
-        (0..effects.called_workers).for_each(|_| self.workers_called.notify_one());
+        for _ in 0..effects.called_workers {
+            self.workers_called.notify_one();
+        }
         (0..effects.new_workers).for_each(|_| self.start_worker());
         let mut refused = Vec::new();
         let finished = |stream: &Arc<StreamProgress>| self.finish_host_call(stream);
@@ -391,7 +395,7 @@ impl Scheduler {
     }
 
     pub(super) fn lock(&self) -> MutexGuard<'_, SchedulerState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 }
 

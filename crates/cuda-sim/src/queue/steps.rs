@@ -5,10 +5,10 @@
 //! something else than the driver's streams is left behind after a while, and goes on beside the
 //! others: a host function that waits for the program, a kernel that waits for a flag.
 
-use std::sync::MutexGuard;
-use std::sync::PoisonError;
 use std::thread;
 use std::time::{Duration, Instant};
+
+use parking_lot::MutexGuard;
 
 use super::choice::Reason;
 use super::point::QueuePoint;
@@ -81,11 +81,11 @@ impl Scheduler {
     pub(super) fn step_to(&'static self, point: &QueuePoint) {
         while !point.is_complete() {
             if !self.step(Reason::Waiting(point)) {
-                let state = self.settled();
+                let mut state = self.settled();
                 let nothing_to_do =
                     state.stepper.as_ref().is_some_and(|stepper| !stepper.has_enabled());
                 if nothing_to_do && !point.is_complete() {
-                    drop(self.changed(state, PATIENCE));
+                    self.wait_for_change(&mut state, PATIENCE);
                 }
             }
         }
@@ -123,18 +123,14 @@ impl Scheduler {
                 stepper.leave_behind();
                 break;
             };
-            state = self.changed(state, left);
+            self.wait_for_change(&mut state, left);
         }
         state
     }
 
     /// Waits until an operation has ended, or something was enqueued.
-    fn changed(
-        &self,
-        state: MutexGuard<'static, SchedulerState>,
-        most: Duration,
-    ) -> MutexGuard<'static, SchedulerState> {
-        self.stepped.wait_timeout(state, most).unwrap_or_else(PoisonError::into_inner).0
+    fn wait_for_change(&self, state: &mut MutexGuard<'static, SchedulerState>, most: Duration) {
+        self.stepped.wait_for(state, most);
     }
 
     fn change_stepper(&'static self, stepper: Option<Stepper>) {

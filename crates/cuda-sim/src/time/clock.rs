@@ -4,8 +4,9 @@ use std::cell::RefCell;
 use std::fs;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
+
+use parking_lot::{Condvar, Mutex, MutexGuard};
 
 use super::position::{StreamOrdinal, StreamPosition};
 use super::rate::per_second;
@@ -261,7 +262,7 @@ fn wait_for_decision<R>(
                 continue;
             }
         }
-        guard = CHANGED.wait_timeout(guard, PATIENCE).unwrap_or_else(PoisonError::into_inner).0;
+        CHANGED.wait_for(&mut guard, PATIENCE);
     }
 }
 
@@ -312,7 +313,7 @@ fn with<R>(change: impl FnOnce(&mut Machine) -> R) -> Option<R> {
 
 fn lock() -> MutexGuard<'static, Option<Machine>> {
     ARRIVING.fetch_add(1, Ordering::SeqCst);
-    let machine = MACHINE.lock().unwrap_or_else(PoisonError::into_inner);
+    let machine = MACHINE.lock();
     ARRIVING.fetch_sub(1, Ordering::SeqCst);
     machine
 }

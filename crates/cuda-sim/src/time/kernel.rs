@@ -1,8 +1,9 @@
 //! What kernels take: counted in their code, or declared by the program.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use ptx::{Function, Operation, StateSpace};
 
 /// What a launch does in all.
@@ -53,7 +54,7 @@ static DECLARED: Mutex<Option<HashMap<String, WorkDeclaration>>> = Mutex::new(No
 
 /// Says what launches of kernels of that name do, until the next reset.
 pub(crate) fn declare(name: &str, work: WorkDeclaration) {
-    let mut declared = DECLARED.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut declared = DECLARED.lock();
     declared.get_or_insert_default().insert(name.to_owned(), work);
 }
 
@@ -64,7 +65,7 @@ pub(crate) fn declared(
     block: [u32; 3],
     parameters: &[u8],
 ) -> Option<KernelWork> {
-    let declared = DECLARED.lock().unwrap_or_else(PoisonError::into_inner);
+    let declared = DECLARED.lock();
     let work = Arc::clone(declared.as_ref()?.get(name)?);
     drop(declared);
     Some(work(grid, block, parameters))
@@ -72,5 +73,5 @@ pub(crate) fn declared(
 
 /// Forgets what was declared.
 pub(crate) fn forget_declared() {
-    *DECLARED.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    *DECLARED.lock() = None;
 }

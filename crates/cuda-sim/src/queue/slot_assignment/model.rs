@@ -155,19 +155,7 @@ impl Machine {
         let at = std::mem::replace(&mut self.threads[index].at, At::Ended);
         let next = match at {
             At::Program => self.call(index),
-            At::Standing => match self.host(index).map(|host| Arc::clone(&host.parker)) {
-                None => {
-                    self.update(SchedulerState::acquire_or_sleep).map_or(At::Asleep, At::Acquired)
-                }
-                Some(parker) => {
-                    let awaited = self.awaited(index);
-                    match self.update(|state, _| state.acquire_or_be_woken(&awaited, &parker)) {
-                        Wait::Over => At::Program,
-                        Wait::Acquired(running) => At::Acquired(running),
-                        Wait::Asleep => At::Asleep,
-                    }
-                }
-            },
+            At::Standing => self.stand(index),
             At::Asleep => match self.host(index).map(|host| host.parker.sleep()) {
                 None => {
                     assert!(self.state.slots.answer_call());
@@ -185,25 +173,7 @@ impl Machine {
                     At::Running(running, pieces.end - pieces.start)
                 }
             },
-            At::Running(running, pieces) if self.spins(&running) => {
-                let parker = Arc::new(Parker::default());
-                assert!(
-                    self.update(|state, _| state.yield_slot(&parker)),
-                    "somebody wants the slot"
-                );
-                At::Yielded(running, pieces, parker)
-            }
-            At::Running(running, pieces) => {
-                if let Some(call) = self.call_of(&running) {
-                    self.has_run[call] = true;
-                }
-                let ended = running.done(pieces);
-                let gives_way = running.unclaimed() > 0 && self.state.outnumbered() > 0;
-                match ended || gives_way {
-                    true => self.leave(index, JobShare { running, ended, gives_way }),
-                    false => At::Acquired(running),
-                }
-            }
+            At::Running(running, pieces) => self.run(index, running, pieces),
             At::Yielded(running, pieces, parker) => {
                 parker.sleep();
                 At::Running(running, pieces)
@@ -216,6 +186,38 @@ impl Machine {
         };
         self.threads[index].at = next;
         self.check();
+    }
+
+    /// A host that waits looks for a slot, or a worker for work.
+    fn stand(&mut self, index: usize) -> At {
+        let Some(parker) = self.host(index).map(|host| Arc::clone(&host.parker)) else {
+            return self.update(SchedulerState::acquire_or_sleep).map_or(At::Asleep, At::Acquired);
+        };
+        let awaited = self.awaited(index);
+        match self.update(|state, _| state.acquire_or_be_woken(&awaited, &parker)) {
+            Wait::Over => At::Program,
+            Wait::Acquired(running) => At::Acquired(running),
+            Wait::Asleep => At::Asleep,
+        }
+    }
+
+    /// A thread runs the pieces that it has claimed, or yields its slot in their middle.
+    fn run(&mut self, index: usize, running: Arc<Running>, pieces: u64) -> At {
+        if self.spins(&running) {
+            let parker = Arc::new(Parker::default());
+            let yields = self.update(|state, _| state.yield_slot(&parker));
+            assert!(yields, "somebody wants the slot");
+            return At::Yielded(running, pieces, parker);
+        }
+        if let Some(call) = self.call_of(&running) {
+            self.has_run[call] = true;
+        }
+        let ended = running.done(pieces);
+        let gives_way = running.unclaimed() > 0 && self.state.outnumbered() > 0;
+        match ended || gives_way {
+            true => self.leave(index, JobShare { running, ended, gives_way }),
+            false => At::Acquired(running),
+        }
     }
 
     /// The next call of a host.
