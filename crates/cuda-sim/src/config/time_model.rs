@@ -1,4 +1,4 @@
-//! What things cost.
+//! Which clock a program sees, and what things cost by a virtual one.
 
 /// Which clock events and waits go by.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -78,17 +78,6 @@ impl TimeModel {
         // 67 TFLOP/s in f32 (NVIDIA H200 data sheet), two to an instruction.
         instructions: 33_500_000_000_000,
     };
-
-    /// How long so many bytes take at a bandwidth.
-    pub(super) fn transfer(bytes: u64, bandwidth: u64) -> u64 {
-        per_second(bytes, bandwidth)
-    }
-}
-
-/// How many nanoseconds `amount` takes where so many are done in a second, rounded up.
-pub(super) fn per_second(amount: u64, rate: u64) -> u64 {
-    let nanoseconds = u128::from(amount) * 1_000_000_000;
-    u64::try_from(nanoseconds.div_ceil(u128::from(rate.max(1)))).unwrap_or(u64::MAX)
 }
 
 impl Time {

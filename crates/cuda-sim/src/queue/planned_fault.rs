@@ -5,14 +5,14 @@ use std::sync::Arc;
 
 use cuda_sys::CUresult;
 
-use super::health::Failure;
+use super::failure::Failure;
 use super::job::Job;
-use crate::control::WorkKind;
+use crate::config::WorkKind;
 use crate::time::Demand;
 
 /// A failure to come.
 #[derive(Debug)]
-pub(super) struct Plan {
+pub(super) struct PlannedFault {
     pub(super) kind: WorkKind,
     /// Counts down; the work that brings it to zero fails.
     pub(super) left: u64,
@@ -20,7 +20,7 @@ pub(super) struct Plan {
 }
 
 /// Work that takes what the work in whose place it is would take, and fails.
-struct Doomed {
+struct InjectedFailure {
     demand: Demand,
     failure: Failure,
 }
@@ -36,17 +36,17 @@ pub(super) fn kind(job: &dyn Job) -> Option<WorkKind> {
 }
 
 /// A job that fails in place of another.
-pub(super) fn doomed(job: &dyn Job, kind: WorkKind, code: CUresult) -> Arc<dyn Job> {
+pub(super) fn failing(job: &dyn Job, kind: WorkKind, code: CUresult) -> Arc<dyn Job> {
     let what = match kind {
         WorkKind::Launch => "launch",
         WorkKind::Copy => "copy",
         WorkKind::Fill => "fill",
     };
     let failure = Failure { code, text: format!("a {what} failed on demand") };
-    Arc::new(Doomed { demand: job.demand(), failure })
+    Arc::new(InjectedFailure { demand: job.demand(), failure })
 }
 
-impl Job for Doomed {
+impl Job for InjectedFailure {
     fn pieces(&self) -> u64 {
         1
     }

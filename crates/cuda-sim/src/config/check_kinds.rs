@@ -48,11 +48,11 @@ impl CheckKinds {
         self.0 == 0
     }
 
-    pub(super) const fn bits(self) -> u8 {
+    pub(crate) const fn bits(self) -> u8 {
         self.0
     }
 
-    pub(super) const fn from_bits(bits: u8) -> CheckKinds {
+    pub(crate) const fn from_bits(bits: u8) -> CheckKinds {
         CheckKinds(bits)
     }
 }

@@ -4,7 +4,14 @@ use std::env;
 use std::num::NonZero;
 use std::thread;
 
-use super::{Capability, CheckKinds, ExecutionMode, Fault, Schedule, Time};
+use ptx_jit::ExecutionMode;
+
+use super::capability::Capability;
+use super::check_kinds::CheckKinds;
+use super::fault::InjectedFault;
+use super::schedule::Schedule;
+use super::size::bytes;
+use super::time_model::Time;
 
 /// The simulated machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,7 +25,7 @@ pub struct Config {
     /// program that wait for what they do. Host functions have threads of their own.
     pub workers: usize,
     /// What is checked: none of it costs anything where it is off. See
-    /// [`reports`](super::reports).
+    /// [`reports`](crate::control::reports).
     pub check: CheckKinds,
     /// The compute capability that devices say they have. PTX for a higher one is refused.
     pub capability: Capability,
@@ -28,12 +35,12 @@ pub struct Config {
     /// How kernels run where accesses are not checked; where they are, it is one thread at a time.
     pub execution: ExecutionMode,
     /// The order in which the work of streams runs, unless
-    /// [`set_schedule`](super::set_schedule) asks for another.
+    /// [`set_schedule`](crate::control::set_schedule) asks for another.
     pub schedule: Schedule,
     /// Which clock events and waits go by.
     pub time: Time,
     /// What is wrong with it from the start, and after each reset.
-    pub faults: Vec<Fault>,
+    pub faults: Vec<InjectedFault>,
 }
 
 impl Default for Config {
@@ -64,7 +71,7 @@ impl Config {
     /// such as `memory,init`), `CUDA_SIM_CAPABILITY=8.0`, `CUDA_SIM_VIRTUAL_MEMORY=0`
     /// (or 1), `CUDA_SIM_EXECUTION=threads` (or `lockstep`), `CUDA_SIM_SCHEDULE=adversarial:7` (any text of a
     /// [`Schedule`]), `CUDA_SIM_TIME=h200` (or real),
-    /// `CUDA_SIM_FAULTS=slow:0-1=8; launch:0@2=LAUNCH_FAILED` (texts of [`Fault`]s, with semicolons
+    /// `CUDA_SIM_FAULTS=slow:0-1=8; launch:0@2=LAUNCH_FAILED` (texts of [`InjectedFault`]s, with semicolons
     /// between them).
     ///
     /// # Errors
@@ -104,7 +111,7 @@ impl Config {
         read.set(&mut config.schedule, "CUDA_SIM_SCHEDULE", schedule, number)?;
         read.set(&mut config.time, "CUDA_SIM_TIME", "real or h200", Time::named)?;
         let faults = "a list of faults such as slow:0-1=8; launch:0@2=LAUNCH_FAILED";
-        read.set(&mut config.faults, "CUDA_SIM_FAULTS", faults, Fault::list)?;
+        read.set(&mut config.faults, "CUDA_SIM_FAULTS", faults, InjectedFault::list)?;
         Ok(config)
     }
 }
@@ -143,19 +150,6 @@ impl<F: Fn(&'static str) -> Option<String>> Reader<F> {
 
 fn number<T: std::str::FromStr>(text: &str) -> Option<T> {
     text.parse().ok()
-}
-
-pub(super) fn bytes(text: &str) -> Option<u64> {
-    let digits = text.trim_end_matches(|c: char| !c.is_ascii_digit());
-    let shift = match text[digits.len()..].trim_start() {
-        "" | "B" => 0,
-        "KiB" | "K" => 10,
-        "MiB" | "M" => 20,
-        "GiB" | "G" => 30,
-        "TiB" | "T" => 40,
-        _ => return None,
-    };
-    digits.parse::<u64>().ok()?.checked_mul(1 << shift)
 }
 
 #[cfg(test)]
@@ -200,8 +194,8 @@ mod tests {
             schedule: Schedule::Adversarial(7),
             time: Time::Virtual(TimeModel::H200),
             faults: vec![
-                Fault::Memory { device: 1, bytes: 64 << 20 },
-                Fault::Slow { link: Link::Host(0), times: 4 },
+                InjectedFault::Memory { device: 1, bytes: 64 << 20 },
+                InjectedFault::Slow { link: Link::Host(0), times: 4 },
             ],
         };
         assert_eq!(config, Ok(expected));

@@ -3,11 +3,11 @@
 use std::ops::Range;
 
 /// A bit for each byte.
-pub(super) struct Written(Vec<u64>);
+pub(super) struct InitializedBits(Vec<u64>);
 
-impl Written {
-    pub(super) fn new(bytes: usize) -> Written {
-        Written(vec![0; bytes.div_ceil(64)])
+impl InitializedBits {
+    pub(super) fn new(bytes: usize) -> InitializedBits {
+        InitializedBits(vec![0; bytes.div_ceil(64)])
     }
 
     pub(super) fn clear(&mut self) {
@@ -45,7 +45,7 @@ mod tests {
 
     #[test]
     fn what_was_set_and_only_that_was_written() {
-        let mut written = Written::new(200);
+        let mut written = InitializedBits::new(200);
         written.set(&(60..140));
         assert!([56..64, 136..144, 64..96].iter().all(|range| written.any(range)));
         assert!(![48..60, 140..144, 192..200].iter().any(|range| written.any(range)));

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use cuda_sys::CUresult;
 
-use super::config::bytes;
+use super::size::bytes;
 
 /// Something that goes wrong on demand.
 ///
@@ -26,18 +26,18 @@ use super::config::bytes;
 /// | `dead:1=ECC_UNCORRECTABLE` | device 1 is lost |
 ///
 /// ```
-/// use cuda_sim::control::{Fault, WorkKind};
+/// use cuda_sim::control::{InjectedFault, WorkKind};
 /// use cuda_sys::CUresult;
 ///
-/// let fault: Fault = "launch:0@2=LAUNCH_FAILED".parse()?;
+/// let fault: InjectedFault = "launch:0@2=LAUNCH_FAILED".parse()?;
 /// let result = CUresult::CUDA_ERROR_LAUNCH_FAILED;
-/// assert_eq!(fault, Fault::Work { kind: WorkKind::Launch, device: 0, nth: 2, result });
+/// assert_eq!(fault, InjectedFault::Work { kind: WorkKind::Launch, device: 0, nth: 2, result });
 /// assert_eq!(fault.to_string(), "launch:0@2=LAUNCH_FAILED");
 /// # Ok::<(), cuda_sim::control::FaultError>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Fault {
-    /// A call returns an error instead of doing anything; see [`fail`](super::fail).
+pub enum InjectedFault {
+    /// A call returns an error instead of doing anything; see [`fail`](crate::control::fail).
     Call {
         /// The function's exported name.
         name: String,
@@ -57,7 +57,7 @@ pub enum Fault {
         /// The sticky error.
         result: CUresult,
     },
-    /// A device has less memory; see [`set_memory_limit`](super::set_memory_limit).
+    /// A device has less memory; see [`set_memory_limit`](crate::control::set_memory_limit).
     Memory {
         /// The device.
         device: usize,
@@ -132,47 +132,47 @@ const KNOWN: &str = "call:NAME@NTH=ERROR, launch:DEVICE@NTH=ERROR, copy:…, fil
     memory:DEVICE=SIZE, slow:DEVICE-DEVICE=TIMES, slow:host-DEVICE=TIMES, \
     peer:DEVICE-DEVICE=errors, peer:DEVICE-DEVICE=corrupt and dead:DEVICE=ERROR";
 
-impl Fault {
+impl InjectedFault {
     /// Several faults, with semicolons between them.
-    pub(crate) fn list(text: &str) -> Option<Vec<Fault>> {
+    pub(crate) fn list(text: &str) -> Option<Vec<InjectedFault>> {
         let parts = text.split(';').map(str::trim).filter(|part| !part.is_empty());
         parts.map(|part| part.parse().ok()).collect()
     }
 }
 
-impl FromStr for Fault {
+impl FromStr for InjectedFault {
     type Err = FaultError;
 
-    fn from_str(text: &str) -> Result<Fault, FaultError> {
+    fn from_str(text: &str) -> Result<InjectedFault, FaultError> {
         parse(text.trim()).ok_or_else(|| FaultError { text: text.to_owned() })
     }
 }
 
-fn parse(text: &str) -> Option<Fault> {
+fn parse(text: &str) -> Option<InjectedFault> {
     let (kind, rest) = text.split_once(':')?;
     let (what, how) = rest.split_once('=')?;
     let work = |kind| {
         let (device, nth) = counted(what)?;
-        Some(Fault::Work { kind, device: device.parse().ok()?, nth, result: result(how)? })
+        Some(InjectedFault::Work { kind, device: device.parse().ok()?, nth, result: result(how)? })
     };
     match kind {
         "call" => {
             let (name, nth) = counted(what)?;
             let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
             let name = Some(name).filter(|name| !name.is_empty() && name.chars().all(is_word))?;
-            Some(Fault::Call { name: name.to_owned(), nth, result: result(how)? })
+            Some(InjectedFault::Call { name: name.to_owned(), nth, result: result(how)? })
         }
         "launch" => work(WorkKind::Launch),
         "copy" => work(WorkKind::Copy),
         "fill" => work(WorkKind::Fill),
-        "memory" => Some(Fault::Memory { device: what.parse().ok()?, bytes: bytes(how)? }),
+        "memory" => Some(InjectedFault::Memory { device: what.parse().ok()?, bytes: bytes(how)? }),
         "slow" => {
             let times = how.parse().ok().filter(|&times| times > 0)?;
             let link = match what.strip_prefix("host-") {
                 Some(device) => Link::Host(device.parse().ok()?),
                 None => pair(what).map(|(one, other)| Link::Devices(one, other))?,
             };
-            Some(Fault::Slow { link, times })
+            Some(InjectedFault::Slow { link, times })
         }
         "peer" => {
             let (one, other) = pair(what)?;
@@ -181,9 +181,9 @@ fn parse(text: &str) -> Option<Fault> {
                 "corrupt" => PeerFault::Corrupt,
                 _ => return None,
             };
-            Some(Fault::Peer { one, other, fault })
+            Some(InjectedFault::Peer { one, other, fault })
         }
-        "dead" => Some(Fault::Dead { device: what.parse().ok()?, result: result(how)? }),
+        "dead" => Some(InjectedFault::Dead { device: what.parse().ok()?, result: result(how)? }),
         _ => None,
     }
 }
@@ -213,9 +213,9 @@ fn result(text: &str) -> Option<CUresult> {
     code.map(CUresult)
 }
 
-struct Named(CUresult);
+struct ErrorName(CUresult);
 
-impl fmt::Display for Named {
+impl fmt::Display for ErrorName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0.name().and_then(|name| name.strip_prefix(PREFIX)) {
             Some(name) => f.write_str(name),
@@ -224,33 +224,37 @@ impl fmt::Display for Named {
     }
 }
 
-impl fmt::Display for Fault {
+impl fmt::Display for InjectedFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Fault::Call { name, nth, result } => write!(f, "call:{name}@{nth}={}", Named(*result)),
-            Fault::Work { kind, device, nth, result } => {
+            InjectedFault::Call { name, nth, result } => {
+                write!(f, "call:{name}@{nth}={}", ErrorName(*result))
+            }
+            InjectedFault::Work { kind, device, nth, result } => {
                 let kind = match kind {
                     WorkKind::Launch => "launch",
                     WorkKind::Copy => "copy",
                     WorkKind::Fill => "fill",
                 };
-                write!(f, "{kind}:{device}@{nth}={}", Named(*result))
+                write!(f, "{kind}:{device}@{nth}={}", ErrorName(*result))
             }
-            Fault::Memory { device, bytes } => write!(f, "memory:{device}={bytes}"),
-            Fault::Slow { link: Link::Host(device), times } => {
+            InjectedFault::Memory { device, bytes } => write!(f, "memory:{device}={bytes}"),
+            InjectedFault::Slow { link: Link::Host(device), times } => {
                 write!(f, "slow:host-{device}={times}")
             }
-            Fault::Slow { link: Link::Devices(one, other), times } => {
+            InjectedFault::Slow { link: Link::Devices(one, other), times } => {
                 write!(f, "slow:{one}-{other}={times}")
             }
-            Fault::Peer { one, other, fault } => {
+            InjectedFault::Peer { one, other, fault } => {
                 let fault = match fault {
                     PeerFault::Errors => "errors",
                     PeerFault::Corrupt => "corrupt",
                 };
                 write!(f, "peer:{one}-{other}={fault}")
             }
-            Fault::Dead { device, result } => write!(f, "dead:{device}={}", Named(*result)),
+            InjectedFault::Dead { device, result } => {
+                write!(f, "dead:{device}={}", ErrorName(*result))
+            }
         }
     }
 }
@@ -261,7 +265,7 @@ mod tests {
 
     use super::*;
 
-    fn fault() -> impl Strategy<Value = Fault> {
+    fn fault() -> impl Strategy<Value = InjectedFault> {
         let device = || 0..70_usize;
         let pair = || (device(), device()).prop_filter("two devices", |(one, other)| one != other);
         let result = || (1..1200_u32).prop_map(CUresult);
@@ -273,17 +277,21 @@ mod tests {
         ];
         let faults = prop::sample::select(vec![PeerFault::Errors, PeerFault::Corrupt]);
         prop_oneof![
-            ("[a-zA-Z0-9_]{1,30}", nth(), result()).prop_map(|(name, nth, result)| Fault::Call {
-                name,
-                nth,
-                result
+            ("[a-zA-Z0-9_]{1,30}", nth(), result())
+                .prop_map(|(name, nth, result)| InjectedFault::Call { name, nth, result }),
+            (prop::sample::select(kinds.to_vec()), device(), nth(), result()).prop_map(
+                |(kind, device, nth, result)| InjectedFault::Work { kind, device, nth, result }
+            ),
+            (device(), any::<u64>())
+                .prop_map(|(device, bytes)| InjectedFault::Memory { device, bytes }),
+            (links, 1..u32::MAX).prop_map(|(link, times)| InjectedFault::Slow { link, times }),
+            (pair(), faults).prop_map(|((one, other), fault)| InjectedFault::Peer {
+                one,
+                other,
+                fault
             }),
-            (prop::sample::select(kinds.to_vec()), device(), nth(), result())
-                .prop_map(|(kind, device, nth, result)| Fault::Work { kind, device, nth, result }),
-            (device(), any::<u64>()).prop_map(|(device, bytes)| Fault::Memory { device, bytes }),
-            (links, 1..u32::MAX).prop_map(|(link, times)| Fault::Slow { link, times }),
-            (pair(), faults).prop_map(|((one, other), fault)| Fault::Peer { one, other, fault }),
-            (device(), result()).prop_map(|(device, result)| Fault::Dead { device, result }),
+            (device(), result())
+                .prop_map(|(device, result)| InjectedFault::Dead { device, result }),
         ]
     }
 
@@ -292,13 +300,13 @@ mod tests {
         fn every_list_of_faults_is_what_its_text_says(
             faults in prop::collection::vec(fault(), 0..6)
         ) {
-            let texts: Vec<String> = faults.iter().map(Fault::to_string).collect();
-            prop_assert_eq!(Fault::list(&texts.join("; ")), Some(faults));
+            let texts: Vec<String> = faults.iter().map(InjectedFault::to_string).collect();
+            prop_assert_eq!(InjectedFault::list(&texts.join("; ")), Some(faults));
         }
 
         #[test]
         fn no_text_makes_the_parser_panic(text in "(call|copy|slow|peer|dead):[-a-z0-9@=]{0,20}") {
-            let _ = text.parse::<Fault>();
+            let _ = text.parse::<InjectedFault>();
         }
     }
 
@@ -317,7 +325,7 @@ mod tests {
             "peer:0-1=maybe",
             "dead:-1=UNKNOWN",
         ] {
-            let error = text.parse::<Fault>().expect_err("no fault");
+            let error = text.parse::<InjectedFault>().expect_err("no fault");
             assert!(error.to_string().contains("slow:host-DEVICE=TIMES"), "{error}");
         }
     }

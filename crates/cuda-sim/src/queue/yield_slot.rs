@@ -8,33 +8,33 @@ use super::parker::Parker;
 use super::scheduler::Scheduler;
 
 thread_local! {
-    static SEATED_AT: Cell<Option<&'static Scheduler>> = const { Cell::new(None) };
+    static HOLDS_SLOT_OF: Cell<Option<&'static Scheduler>> = const { Cell::new(None) };
 }
 
-/// The seat that the calling thread has, while it runs a job.
-pub(super) struct Seat;
+/// The slot that the calling thread has, while it runs a job.
+pub(super) struct HeldSlot;
 
-impl Seat {
-    pub(super) fn take(scheduler: &'static Scheduler) -> Seat {
-        SEATED_AT.set(Some(scheduler));
-        Seat
+impl HeldSlot {
+    pub(super) fn take(scheduler: &'static Scheduler) -> HeldSlot {
+        HOLDS_SLOT_OF.set(Some(scheduler));
+        HeldSlot
     }
 }
 
-impl Drop for Seat {
+impl Drop for HeldSlot {
     fn drop(&mut self) {
-        SEATED_AT.set(None);
+        HOLDS_SLOT_OF.set(None);
     }
 }
 
 /// Lets others go first, in the middle of a job that waits for what they do: for a flag in memory
 /// that another kernel, or a copy, is to write. Whoever stands in line gets the calling thread's
-/// seat, and the thread goes on when it is its turn again.
-pub(crate) fn rest() {
-    match SEATED_AT.get() {
+/// slot, and the thread goes on when it is its turn again.
+pub(crate) fn yield_slot() {
+    match HOLDS_SLOT_OF.get() {
         Some(scheduler) if scheduler.is_full() => {
             let parker = Arc::new(Parker::default());
-            if scheduler.update(|state, _| state.rest(&parker)) {
+            if scheduler.update(|state, _| state.yield_slot(&parker)) {
                 parker.sleep();
             }
         }

@@ -4,12 +4,12 @@ use smallvec::SmallVec;
 
 /// For each stream, by its number, how many of its operations are known to come before.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Clock {
+pub(crate) struct VectorClock {
     /// In ascending order of the streams' numbers.
     entries: SmallVec<[(u64, u64); 4]>,
 }
 
-impl Clock {
+impl VectorClock {
     /// How many operations of a stream come before.
     pub(super) fn of(&self, stream: u64) -> u64 {
         let found = self.entries.binary_search_by_key(&stream, |&(stream, _)| stream);
@@ -25,7 +25,7 @@ impl Clock {
     }
 
     /// What came before either.
-    pub(super) fn join(&mut self, other: &Clock) {
+    pub(super) fn join(&mut self, other: &VectorClock) {
         other.entries.iter().for_each(|&(stream, count)| self.raise(stream, count));
     }
 
@@ -48,7 +48,7 @@ mod tests {
 
     #[test]
     fn a_join_knows_what_either_knew() {
-        let (mut a, mut b) = (Clock::default(), Clock::default());
+        let (mut a, mut b) = (VectorClock::default(), VectorClock::default());
         a.raise(3, 7);
         a.raise(1, 2);
         b.raise(3, 5);

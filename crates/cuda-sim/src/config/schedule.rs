@@ -28,12 +28,12 @@ pub enum Schedule {
     /// other, and operations are put off until somebody waits for them, or run at once.
     Adversarial(u64),
     /// One operation at a time, in an order that was recorded.
-    Replay(Trace),
+    Replay(ScheduleTrace),
 }
 
 /// The choices that were made among operations that could have run.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Trace {
+pub struct ScheduleTrace {
     /// What the order of the blocks of launches follows from. `None` is the order of their
     /// numbers.
     pub blocks: Option<u64>,
@@ -73,7 +73,7 @@ impl fmt::Display for Schedule {
     }
 }
 
-impl fmt::Display for Trace {
+impl fmt::Display for ScheduleTrace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.blocks {
             Some(seed) => write!(f, "{seed}:")?,
@@ -110,10 +110,10 @@ impl FromStr for Schedule {
     }
 }
 
-fn trace(text: &str) -> Option<Trace> {
+fn trace(text: &str) -> Option<ScheduleTrace> {
     let (blocks, choices) = text.split_once(':')?;
     let blocks = if blocks == "-" { None } else { Some(blocks.parse().ok()?) };
-    let mut trace = Trace { blocks, choices: Vec::new() };
+    let mut trace = ScheduleTrace { blocks, choices: Vec::new() };
     for run in choices.split('.').filter(|_| !choices.is_empty()) {
         let (choice, times) = run.split_once('*').unwrap_or((run, "1"));
         let choice = match choice {
@@ -147,7 +147,7 @@ mod tests {
             any::<u64>().prop_map(Schedule::Deterministic),
             any::<u64>().prop_map(Schedule::Adversarial),
             (any::<Option<u64>>(), choices)
-                .prop_map(|(blocks, choices)| Schedule::Replay(Trace { blocks, choices })),
+                .prop_map(|(blocks, choices)| Schedule::Replay(ScheduleTrace { blocks, choices })),
         ]
     }
 

@@ -4,17 +4,18 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::super::health::{Failure, Health};
+use super::super::failure::Failure;
+use super::super::health::Health;
 use super::super::job::Job;
-use super::super::point::Progress;
-use super::super::state::Work;
-use super::super::stream::StreamKind;
+use super::super::kind::StreamKind;
+use super::super::point::StreamProgress;
+use super::super::work::StreamWork;
 use super::*;
 
 /// What hosts do. Stream `s` gets work from host `s % HOSTS`, and the others may wait for it.
 #[derive(Debug, Clone)]
 pub(super) struct Program {
-    pub(super) seats: usize,
+    pub(super) slots: usize,
     /// The streams' priorities.
     pub(super) streams: Vec<usize>,
     pub(super) calls: Vec<(usize, Call)>,
@@ -55,14 +56,14 @@ impl Job for Pieces {
 
 /// The books and all threads.
 pub(super) struct Machine {
-    state: State,
-    streams: Vec<Arc<Progress>>,
+    state: SchedulerState,
+    streams: Vec<Arc<StreamProgress>>,
     calls: Vec<(usize, Call)>,
     /// Where the work of the calls was enqueued, and whether a piece of it has run.
-    points: Vec<Option<Point>>,
+    points: Vec<Option<QueuePoint>>,
     has_run: Vec<bool>,
     threads: Vec<Thread>,
-    most_resting: usize,
+    most_yielded: usize,
 }
 
 struct Thread {
@@ -74,30 +75,30 @@ struct Thread {
 struct Host {
     /// Calls of the program by number, or streams to wait for.
     calls: VecDeque<Result<usize, usize>>,
-    awaited: Option<Point>,
+    awaited: Option<QueuePoint>,
     parker: Arc<Parker<Wake>>,
 }
 
 enum At {
     /// A host between its calls.
     Program,
-    /// A host that waits and has no seat, or a worker that looks at the line.
+    /// A host that waits and has no slot, or a worker that looks at the line.
     Standing,
     Asleep,
-    /// It has a seat, and is to claim pieces.
-    Seated(Arc<Running>),
-    /// It has a seat, and runs claimed pieces.
+    /// It has a slot, and is to claim pieces.
+    Acquired(Arc<Running>),
+    /// It has a slot, and runs claimed pieces.
     Running(Arc<Running>, u64),
-    Resting(Arc<Running>, u64, Arc<Parker<()>>),
+    Yielded(Arc<Running>, u64, Arc<Parker<()>>),
     /// A thread for a host function.
-    HostFunction(Arc<Progress>),
+    HostFunction(Arc<StreamProgress>),
     Ended,
 }
 
 impl Machine {
     pub(super) fn new(program: &Program) -> Machine {
-        let mut state = State::new(program.seats);
-        let health: &'static Health = Box::leak(Box::new(Health::new()));
+        let mut state = SchedulerState::new(program.slots);
+        let health: &'static Health = Box::leak(Box::new(Health::new(0)));
         let mut open = |&priority| state.open(health, 0, StreamKind::NonBlocking, priority);
         let streams: Vec<_> = program.streams.iter().map(&mut open).collect();
         let calls = |host| {
@@ -117,12 +118,12 @@ impl Machine {
             calls: program.calls.clone(),
             points: vec![None; program.calls.len()],
             has_run: vec![false; program.calls.len()],
-            most_resting: 0,
+            most_yielded: 0,
         }
     }
 
     /// As `Scheduler::update`.
-    fn update<R>(&mut self, change: impl FnOnce(&mut State, &mut Effects) -> R) -> R {
+    fn update<R>(&mut self, change: impl FnOnce(&mut SchedulerState, &mut Effects) -> R) -> R {
         let mut effects = Effects::default();
         let result = change(&mut self.state, &mut effects);
         self.state.settle(&mut effects);
@@ -138,9 +139,9 @@ impl Machine {
     pub(super) fn able(&self) -> Vec<usize> {
         let is_able = |&index: &usize| match &self.threads[index] {
             Thread { at: At::Ended, .. } => false,
-            Thread { at: At::Asleep, host: None } => self.state.seats.called > 0,
+            Thread { at: At::Asleep, host: None } => self.state.slots.has_called(),
             Thread { at: At::Asleep, host: Some(host) } => host.parker.is_told(),
-            Thread { at: At::Resting(_, _, parker), .. } => parker.is_told(),
+            Thread { at: At::Yielded(_, _, parker), .. } => parker.is_told(),
             Thread { at: At::Running(running, _), .. } => {
                 !self.spins(running) || self.state.outnumbered() > 0
             }
@@ -154,51 +155,26 @@ impl Machine {
         let at = std::mem::replace(&mut self.threads[index].at, At::Ended);
         let next = match at {
             At::Program => self.call(index),
-            At::Standing => match self.host(index).map(|host| Arc::clone(&host.parker)) {
-                None => self.update(State::take_seat_or_sleep).map_or(At::Asleep, At::Seated),
-                Some(parker) => {
-                    let awaited = self.awaited(index);
-                    match self.update(|state, _| state.sit_down_or_sleep(&awaited, &parker)) {
-                        Wait::Over => At::Program,
-                        Wait::Seated(running) => At::Seated(running),
-                        Wait::Asleep => At::Asleep,
-                    }
-                }
-            },
+            At::Standing => self.stand(index),
             At::Asleep => match self.host(index).map(|host| host.parker.sleep()) {
                 None => {
-                    assert!(self.state.seats.answer_call());
+                    assert!(self.state.slots.answer_call());
                     At::Standing
                 }
                 Some(Wake::Complete) => At::Program,
-                Some(Wake::Seat(running)) => At::Seated(running),
+                Some(Wake::Slot(running)) => At::Acquired(running),
             },
-            At::Seated(running) => match running.claim() {
-                None => self.leave(index, Part { running, ended: false, gives_way: false }),
+            At::Acquired(running) => match running.claim() {
+                None => self.leave(index, JobShare { running, ended: false, gives_way: false }),
                 Some(pieces) => {
-                    if running.unclaimed() > 0 && self.state.has_spare_seat() {
+                    if running.unclaimed() > 0 && self.state.has_spare_slot() {
                         self.update(|state, _| state.ready.share(Arc::clone(&running)));
                     }
                     At::Running(running, pieces.end - pieces.start)
                 }
             },
-            At::Running(running, pieces) if self.spins(&running) => {
-                let parker = Arc::new(Parker::default());
-                assert!(self.update(|state, _| state.rest(&parker)), "somebody wants the seat");
-                At::Resting(running, pieces, parker)
-            }
-            At::Running(running, pieces) => {
-                if let Some(call) = self.call_of(&running) {
-                    self.has_run[call] = true;
-                }
-                let ended = running.done(pieces);
-                let gives_way = running.unclaimed() > 0 && self.state.outnumbered() > 0;
-                match ended || gives_way {
-                    true => self.leave(index, Part { running, ended, gives_way }),
-                    false => At::Seated(running),
-                }
-            }
-            At::Resting(running, pieces, parker) => {
+            At::Running(running, pieces) => self.run(index, running, pieces),
+            At::Yielded(running, pieces, parker) => {
                 parker.sleep();
                 At::Running(running, pieces)
             }
@@ -212,6 +188,38 @@ impl Machine {
         self.check();
     }
 
+    /// A host that waits looks for a slot, or a worker for work.
+    fn stand(&mut self, index: usize) -> At {
+        let Some(parker) = self.host(index).map(|host| Arc::clone(&host.parker)) else {
+            return self.update(SchedulerState::acquire_or_sleep).map_or(At::Asleep, At::Acquired);
+        };
+        let awaited = self.awaited(index);
+        match self.update(|state, _| state.acquire_or_be_woken(&awaited, &parker)) {
+            Wait::Over => At::Program,
+            Wait::Acquired(running) => At::Acquired(running),
+            Wait::Asleep => At::Asleep,
+        }
+    }
+
+    /// A thread runs the pieces that it has claimed, or yields its slot in their middle.
+    fn run(&mut self, index: usize, running: Arc<Running>, pieces: u64) -> At {
+        if self.spins(&running) {
+            let parker = Arc::new(Parker::default());
+            let yields = self.update(|state, _| state.yield_slot(&parker));
+            assert!(yields, "somebody wants the slot");
+            return At::Yielded(running, pieces, parker);
+        }
+        if let Some(call) = self.call_of(&running) {
+            self.has_run[call] = true;
+        }
+        let ended = running.done(pieces);
+        let gives_way = running.unclaimed() > 0 && self.state.outnumbered() > 0;
+        match ended || gives_way {
+            true => self.leave(index, JobShare { running, ended, gives_way }),
+            false => At::Acquired(running),
+        }
+    }
+
     /// The next call of a host.
     fn call(&mut self, index: usize) -> At {
         let next = self.threads[index].host.as_mut().and_then(|host| host.calls.pop_front());
@@ -222,12 +230,12 @@ impl Machine {
                 let (stream, call) = self.calls[number].clone();
                 let work = match call {
                     Call::Wait => None,
-                    Call::Job { pieces, .. } => Some(Work::Job(Arc::new(Pieces(pieces)))),
-                    Call::HostFunction => Some(Work::Host(Box::new(|| {}))),
+                    Call::Job { pieces, .. } => Some(StreamWork::Job(Arc::new(Pieces(pieces)))),
+                    Call::HostFunction => Some(StreamWork::Host(Box::new(|| {}))),
                 };
                 if let Some(work) = work {
                     let stream = Arc::clone(&self.streams[stream]);
-                    let enqueue = |state: &mut State, effects: &mut _| {
+                    let enqueue = |state: &mut SchedulerState, effects: &mut _| {
                         state.enqueue(&stream, None, work, effects)
                     };
                     self.points[number] = Some(self.update(enqueue));
@@ -240,34 +248,35 @@ impl Machine {
         if let Some(host) = &mut self.threads[index].host {
             host.awaited = Some(end.clone());
         }
-        match self.update(|state, _| state.sit_down(&end)) {
-            Some(running) => At::Seated(running),
+        match self.update(|state, _| state.try_acquire(&end)) {
+            Some(running) => At::Acquired(running),
             None => At::Standing,
         }
     }
 
-    fn leave(&mut self, index: usize, part: Part) -> At {
+    fn leave(&mut self, index: usize, part: JobShare) -> At {
         if self.host(index).is_none() {
-            let next = self.update(|state, effects| state.change_seat(part, effects));
-            return next.map_or(At::Standing, At::Seated);
+            let next = self.update(|state, effects| state.exchange(part, effects));
+            return next.map_or(At::Standing, At::Acquired);
         }
         let awaited = self.awaited(index);
-        let next = self.update(|state, effects| state.stay_seated(part, &awaited, effects));
-        next.map_or(At::Standing, At::Seated)
+        let next =
+            self.update(|state, effects| state.release_and_try_acquire(part, &awaited, effects));
+        next.map_or(At::Standing, At::Acquired)
     }
 
     fn host(&self, index: usize) -> Option<&Host> {
         self.threads[index].host.as_ref()
     }
 
-    fn awaited(&self, index: usize) -> Point {
+    fn awaited(&self, index: usize) -> QueuePoint {
         self.host(index).and_then(|host| host.awaited.clone()).expect("it waits")
     }
 
     /// The call that enqueued a job which runs.
     fn call_of(&self, running: &Running) -> Option<usize> {
         let now = running.stream.completed() + 1;
-        let is_it = |point: &Option<Point>| {
+        let is_it = |point: &Option<QueuePoint>| {
             point.as_ref().is_some_and(|point| {
                 Arc::ptr_eq(&point.progress, &running.stream) && point.sequence == now
             })
@@ -281,7 +290,9 @@ impl Machine {
         let Some(Call::Job { spins_for: Some(other), .. }) = call else { return false };
         match self.calls[*other].1 {
             Call::Job { .. } => !self.has_run[*other],
-            Call::HostFunction => !self.points[*other].as_ref().is_some_and(Point::is_complete),
+            Call::HostFunction => {
+                !self.points[*other].as_ref().is_some_and(QueuePoint::is_complete)
+            }
             Call::Wait => false,
         }
     }
@@ -290,20 +301,23 @@ impl Machine {
     fn check(&mut self) {
         let count =
             |is_so: fn(&At) -> bool| self.threads.iter().filter(|thread| is_so(&thread.at)).count();
-        let resting = count(|at| matches!(at, At::Resting(..)));
-        let seated = count(|at| matches!(at, At::Seated(_) | At::Running(..)));
+        let resting = count(|at| matches!(at, At::Yielded(..)));
+        let acquired = count(|at| matches!(at, At::Acquired(_) | At::Running(..)));
         let workers = self.threads.iter().filter(|thread| {
             thread.host.is_none() && !matches!(thread.at, At::HostFunction(_) | At::Ended)
         });
         let workers = workers.count();
-        self.most_resting = self.most_resting.max(resting);
-        let seats = &self.state.seats;
+        self.most_yielded = self.most_yielded.max(resting);
+        let slots = &self.state.slots;
         // Who was just told to sit has yet to wake.
-        assert!(seated <= seats.taken && seats.taken <= seats.total, "{seated} sit: {seats:?}");
-        assert!(workers <= seats.total + self.most_resting, "{workers} workers: {seats:?}");
-        let seats_wait = seats.free() > 0 && self.state.ready.waiting() > 0;
-        assert!(!seats_wait || self.state.ready.front().is_some(), "one that rests may go on");
-        assert!(self.state.openings() <= seats.looking + seats.called, "nobody comes: {seats:?}");
+        assert!(
+            acquired <= slots.taken() && slots.taken() <= slots.total(),
+            "{acquired} sit: {slots:?}"
+        );
+        assert!(workers <= slots.total() + self.most_yielded, "{workers} workers: {slots:?}");
+        let slots_wait = slots.free() > 0 && self.state.ready.waiting() > 0;
+        assert!(!slots_wait || self.state.ready.front().is_some(), "one that rests may go on");
+        assert!(self.state.openings() <= slots.coming(), "nobody comes: {slots:?}");
     }
 
     /// What holds when no thread can go on.
@@ -311,8 +325,8 @@ impl Machine {
         let undone = self.points.iter().flatten().filter(|point| !point.is_complete()).count();
         let waiting = self.threads.iter().filter(|thread| thread.host.is_some());
         let waiting = waiting.filter(|thread| !matches!(thread.at, At::Ended)).count();
-        let seats = &self.state.seats;
-        assert_eq!((undone, waiting, seats.taken), (0, 0, 0), "it is stuck: {seats:?}");
+        let slots = &self.state.slots;
+        assert_eq!((undone, waiting, slots.taken()), (0, 0, 0), "it is stuck: {slots:?}");
     }
 
     /// All that decides how it can go on.
@@ -326,9 +340,9 @@ impl Machine {
                 At::Asleep => {
                     format!("{calls}a{:?}", thread.host.as_ref().map(|host| host.parker.is_told()))
                 }
-                At::Seated(running) => format!("{calls}j{:?}", job(running)),
+                At::Acquired(running) => format!("{calls}j{:?}", job(running)),
                 At::Running(running, pieces) => format!("{calls}r{:?}{pieces}", job(running)),
-                At::Resting(running, pieces, parker) => {
+                At::Yielded(running, pieces, parker) => {
                     format!("{calls}z{:?}{pieces}{}", job(running), parker.is_told())
                 }
                 At::HostFunction(_) => format!("{calls}h"),
@@ -338,6 +352,6 @@ impl Machine {
         let threads: Vec<String> = threads.collect();
         let done: Vec<u64> = self.streams.iter().map(|stream| stream.completed()).collect();
         let line = self.state.ready.describe(job);
-        format!("{threads:?} {done:?} {:?} {line} {:?}", self.has_run, self.state.seats)
+        format!("{threads:?} {done:?} {:?} {line} {:?}", self.has_run, self.state.slots)
     }
 }

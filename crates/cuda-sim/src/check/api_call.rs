@@ -9,7 +9,7 @@ use std::thread;
 
 /// A call of the driver's API.
 #[derive(Clone)]
-pub struct Site {
+pub struct ApiCall {
     /// The function's exported name.
     pub function: &'static str,
     /// The calls of the process are counted, from 1.
@@ -35,17 +35,17 @@ pub(super) fn enter(function: &'static str) {
     });
 }
 
-impl Site {
+impl ApiCall {
     /// The call that the thread is in.
-    pub(super) fn here() -> Site {
+    pub(super) fn here() -> ApiCall {
         let (function, call) = CURRENT.try_with(Cell::get).unwrap_or(("the driver", 0));
         let thread = THREAD.try_with(Arc::clone).unwrap_or_else(|_| "".into());
-        Site { function, call, thread, backtrace: None }
+        ApiCall { function, call, thread, backtrace: None }
     }
 
     /// The call that the thread is in, with the program's functions that led to it.
-    pub(super) fn with_backtrace() -> Site {
-        Site { backtrace: Some(Arc::new(Backtrace::force_capture())), ..Site::here() }
+    pub(super) fn with_backtrace() -> ApiCall {
+        ApiCall { backtrace: Some(Arc::new(Backtrace::force_capture())), ..ApiCall::here() }
     }
 
     /// The innermost functions of the program that led to the call, as far as they are known.
@@ -84,9 +84,9 @@ fn program_frames(text: &str, called: &str) -> Vec<String> {
     frames.into_iter().filter(|frame| !of_the_library(frame)).take(MOST).collect()
 }
 
-impl fmt::Display for Site {
+impl fmt::Display for ApiCall {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Site { function, call, thread, .. } = self;
+        let ApiCall { function, call, thread, .. } = self;
         write!(f, "{function} (call {call}, thread {thread})")?;
         for frame in self.frames() {
             write!(f, ", from {frame}")?;
@@ -95,7 +95,7 @@ impl fmt::Display for Site {
     }
 }
 
-impl fmt::Debug for Site {
+impl fmt::Debug for ApiCall {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}#{}", self.function, self.call)
     }
@@ -118,10 +118,10 @@ mod tests {
     #[test]
     fn calls_are_counted_over_all_threads() {
         enter("cuMemAlloc_v2");
-        let first = Site::here();
+        let first = ApiCall::here();
         thread::spawn(|| enter("cuMemAlloc_v2")).join().expect("no panic");
         enter("cuMemFree_v2");
-        let second = Site::here();
+        let second = ApiCall::here();
         assert_eq!((first.function, second.function), ("cuMemAlloc_v2", "cuMemFree_v2"));
         assert!(second.call >= first.call + 2);
     }

@@ -3,14 +3,14 @@
 /// A generator: SplitMix64, of Steele, Lea and Flood, "Fast Splittable Pseudorandom Number
 /// Generators", OOPSLA 2014. Schedules need it small and the same for ever, not good.
 #[derive(Debug, Clone)]
-pub(super) struct Random(u64);
+pub(super) struct SplitMix64(u64);
 
-impl Random {
+impl SplitMix64 {
     /// The generator of that seed; `lane` tells those apart that share one.
-    pub(super) fn new(seed: u64, lane: u64) -> Random {
-        let mut random = Random(seed);
+    pub(super) fn new(seed: u64, lane: u64) -> SplitMix64 {
+        let mut random = SplitMix64(seed);
         let start = random.next() ^ lane.wrapping_mul(0xD6E8_FEB8_6659_FD93);
-        Random(start)
+        SplitMix64(start)
     }
 
     pub(super) fn next(&mut self) -> u64 {

@@ -2,13 +2,15 @@
 
 use std::collections::HashSet;
 use std::ops::Range;
-use std::sync::{Mutex, PoisonError};
 
-use super::kinds::CheckKinds;
+use parking_lot::Mutex;
+
+use super::enabled;
+use crate::config::CheckKinds;
 
 /// Something of the driver's that a library keeps for reuse when the process ends.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Kept {
+pub enum CachedResource {
     /// An object, by its handle.
     Object(u64),
     /// All memory that lies in a range of addresses.
@@ -16,49 +18,49 @@ pub enum Kept {
 }
 
 /// Tells of each thing that is kept.
-pub type TellsKept = fn(&mut dyn FnMut(Kept));
+pub type CacheLister = fn(&mut dyn FnMut(CachedResource));
 
 /// The objects that are kept as long as they exist.
 static OBJECTS: Mutex<Option<HashSet<u64>>> = Mutex::new(None);
-static TELLERS: Mutex<Vec<TellsKept>> = Mutex::new(Vec::new());
+static TELLERS: Mutex<Vec<CacheLister>> = Mutex::new(Vec::new());
 
 /// That object is kept for reuse as long as it exists.
 pub(crate) fn keep_object(handle: u64) {
-    if super::kinds().has(CheckKinds::LEAKS) {
-        let mut objects = OBJECTS.lock().unwrap_or_else(PoisonError::into_inner);
+    if enabled::kinds().has(CheckKinds::LEAKS) {
+        let mut objects = OBJECTS.lock();
         objects.get_or_insert_default().insert(handle);
     }
 }
 
 /// An object was destroyed; another one may have the same handle.
 pub(super) fn destroyed(handle: u64) {
-    if let Some(objects) = OBJECTS.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
+    if let Some(objects) = OBJECTS.lock().as_mut() {
         objects.remove(&handle);
     }
 }
 
 /// Asks `who` when the process ends.
-pub(crate) fn ask_at_the_end(who: TellsKept) {
-    TELLERS.lock().unwrap_or_else(PoisonError::into_inner).push(who);
+pub(crate) fn ask_at_the_end(who: CacheLister) {
+    TELLERS.lock().push(who);
 }
 
 /// All that is kept when the process ends.
-pub(super) struct AllKept {
+pub(super) struct CachedResources {
     objects: HashSet<u64>,
     /// By address; none touches the next.
     memory: Vec<Range<u64>>,
 }
 
-impl AllKept {
+impl CachedResources {
     /// Asks everybody.
-    pub(super) fn ask() -> AllKept {
-        let known = OBJECTS.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    pub(super) fn ask() -> CachedResources {
+        let known = OBJECTS.lock().clone();
         let (mut objects, mut ranges) = (known.unwrap_or_default(), Vec::new());
-        let tellers = TELLERS.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let tellers = TELLERS.lock().clone();
         for tell in tellers {
             tell(&mut |kept| match kept {
-                Kept::Object(handle) => _ = objects.insert(handle),
-                Kept::Memory(range) => ranges.push(range),
+                CachedResource::Object(handle) => _ = objects.insert(handle),
+                CachedResource::Memory(range) => ranges.push(range),
             });
         }
         ranges.sort_by_key(|range| range.start);
@@ -69,7 +71,7 @@ impl AllKept {
                 _ => memory.push(range),
             }
         }
-        AllKept { objects, memory }
+        CachedResources { objects, memory }
     }
 
     pub(super) fn has_object(&self, handle: u64) -> bool {

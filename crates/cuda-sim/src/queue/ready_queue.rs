@@ -1,41 +1,41 @@
-//! Who wants a seat, in the order in which they get one.
+//! Who wants a slot, in the order in which they get one.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use super::job::Running;
 use super::parker::Parker;
+use super::running::Running;
 
 /// How many priorities streams have, from 0, the ordinary one.
 pub(super) const PRIORITIES: usize = 6;
 
 /// The line.
 #[derive(Default)]
-pub(super) struct Ready {
+pub(super) struct ReadyQueue {
     /// By priority, then first come, first served.
-    line: VecDeque<Entry>,
+    line: VecDeque<ReadyEntry>,
     /// Jobs that somebody runs and others may join.
     shared: VecDeque<Arc<Running>>,
 }
 
-enum Entry {
+enum ReadyEntry {
     /// A job that nobody runs.
     Job(Arc<Running>),
-    /// A thread that is in the middle of a job and wants its seat back. It left it because it could
+    /// A thread that is in the middle of a job and wants its slot back. It left it because it could
     /// not go on before somebody else does, so it goes behind all.
-    Resting(Arc<Parker<()>>),
+    Yielded(Arc<Parker<()>>),
 }
 
-impl Ready {
+impl ReadyQueue {
     /// Puts a job behind all that are as urgent.
     pub(super) fn push(&mut self, running: Arc<Running>) {
-        let is_behind = |entry: &&Entry| entry.priority() < running.priority;
+        let is_behind = |entry: &&ReadyEntry| entry.priority() < running.priority;
         let behind = self.line.iter().rev().take_while(is_behind).count();
-        self.line.insert(self.line.len() - behind, Entry::Job(running));
+        self.line.insert(self.line.len() - behind, ReadyEntry::Job(running));
     }
 
-    pub(super) fn push_resting(&mut self, parker: Arc<Parker<()>>) {
-        self.line.push_back(Entry::Resting(parker));
+    pub(super) fn push_yielded(&mut self, parker: Arc<Parker<()>>) {
+        self.line.push_back(ReadyEntry::Yielded(parker));
     }
 
     pub(super) fn share(&mut self, running: Arc<Running>) {
@@ -44,19 +44,19 @@ impl Ready {
 
     /// The next job.
     pub(super) fn pop(&mut self) -> Option<Arc<Running>> {
-        let index = self.line.iter().position(|entry| matches!(entry, Entry::Job(_)));
+        let index = self.line.iter().position(|entry| matches!(entry, ReadyEntry::Job(_)));
         match index.and_then(|index| self.line.remove(index)) {
-            Some(Entry::Job(running)) => Some(running),
+            Some(ReadyEntry::Job(running)) => Some(running),
             _ => self.shared.pop_front(),
         }
     }
 
-    /// The next thread that wants its seat back, among so many that are first in line.
-    pub(super) fn pop_resting(&mut self, among: usize) -> Option<Arc<Parker<()>>> {
+    /// The next thread that wants its slot back, among so many that are first in line.
+    pub(super) fn pop_yielded(&mut self, among: usize) -> Option<Arc<Parker<()>>> {
         let mut first = self.line.iter().take(among);
-        let index = first.position(|entry| matches!(entry, Entry::Resting(_)))?;
+        let index = first.position(|entry| matches!(entry, ReadyEntry::Yielded(_)))?;
         match self.line.remove(index) {
-            Some(Entry::Resting(parker)) => Some(parker),
+            Some(ReadyEntry::Yielded(parker)) => Some(parker),
             _ => None,
         }
     }
@@ -64,7 +64,7 @@ impl Ready {
     /// The job that is first in line.
     pub(super) fn front(&self) -> Option<&Arc<Running>> {
         match self.line.front() {
-            Some(Entry::Job(running)) => Some(running),
+            Some(ReadyEntry::Job(running)) => Some(running),
             _ => None,
         }
     }
@@ -98,24 +98,25 @@ impl Ready {
         describe: impl Fn(&Arc<Running>) -> D,
     ) -> String {
         let line = self.line.iter().map(|entry| match entry {
-            Entry::Job(running) => Some(describe(running)),
-            Entry::Resting(_) => None,
+            ReadyEntry::Job(running) => Some(describe(running)),
+            ReadyEntry::Yielded(_) => None,
         });
         let shared: Vec<_> = self.shared.iter().map(&describe).collect();
         format!("{:?} {shared:?}", line.collect::<Vec<_>>())
     }
 
     fn position(&self, running: &Arc<Running>) -> Option<usize> {
-        let is_it = |entry: &Entry| matches!(entry, Entry::Job(job) if Arc::ptr_eq(job, running));
+        let is_it =
+            |entry: &ReadyEntry| matches!(entry, ReadyEntry::Job(job) if Arc::ptr_eq(job, running));
         self.line.iter().position(is_it)
     }
 }
 
-impl Entry {
+impl ReadyEntry {
     fn priority(&self) -> usize {
         match self {
-            Entry::Job(running) => running.priority,
-            Entry::Resting(_) => 0,
+            ReadyEntry::Job(running) => running.priority,
+            ReadyEntry::Yielded(_) => 0,
         }
     }
 }
