@@ -44,9 +44,11 @@
 
 mod best_fit;
 mod block;
+mod block_list;
 mod pending;
 mod pytorch;
 mod report;
+mod segment_accounts;
 mod slab;
 mod source;
 mod stitched;
@@ -72,7 +74,7 @@ pub use source::{
 };
 pub use stitched::{Stitched, StreamCache};
 pub use stream_caches::{LendPermit, Lending, Recalled, StreamCaches, StreamNumber};
-pub use suballocated::{Misplaced, Problem, Suballocated, Suballocator};
+pub use suballocated::{Misplaced, Misplacement, Suballocated, Suballocator};
 
 /// A way to keep memory for reuse.
 ///
