@@ -104,7 +104,7 @@ impl Project {
         Project { files: files.iter().map(file).collect(), packages: Vec::new() }
     }
 
-    /// What a check finds, as it is printed.
+    /// The findings of a check, as they are printed.
     pub(super) fn found(&self, check: super::Check) -> Vec<String> {
         check(self).iter().map(ToString::to_string).collect()
     }

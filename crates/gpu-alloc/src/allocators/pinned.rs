@@ -148,7 +148,7 @@ pub(crate) fn explain(
         AllocFailure::Misplaced(error) => return error.into(),
         AllocFailure::OutOfMemory(report, heap) => (report, heap),
     };
-    let error = match report.certificate.denial.refusal {
+    let error = match report.certificate.denial().refusal {
         Refusal::Limit(limit) => Error::PinnedLimit {
             requested,
             in_use: (report.allocated + report.pending) as usize,

@@ -37,7 +37,7 @@ pub(crate) struct NewAllocation<'a> {
     pub(crate) requested: u64,
     pub(crate) owner: Option<StreamAndPool<StreamId>>,
     pub(crate) call_site: CallSite,
-    /// As in [`AllocationRecord`].
+    /// The `time` of its [`AllocationRecord`].
     pub(crate) time: Option<u64>,
 }
 
@@ -51,7 +51,7 @@ pub(crate) struct LiveAllocations {
     count: u64,
 }
 
-/// Those of a part of the policy's memory, which may be lent with it.
+/// The live allocations of one stream cache, which are lent with it.
 #[derive(Debug, Default)]
 pub(crate) struct CacheAllocations {
     last: Vec<Option<AllocationRecord>>,

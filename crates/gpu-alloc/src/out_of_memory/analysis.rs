@@ -73,7 +73,7 @@ pub(crate) fn explain(
     report: &OutOfMemoryReport,
     heap: &HeapState,
 ) -> OutOfMemory {
-    let refused = report.certificate.denial;
+    let refused = report.certificate.denial();
     let refuser = Refuser::of(&refused, &bounds);
     let (room, most) = room(report, &bounds, refuser);
     let mut holders = Groups::default();
@@ -114,7 +114,7 @@ pub(crate) fn explain(
 
 /// The bytes that may still be taken: so much at least, and so much at most.
 fn room(report: &OutOfMemoryReport, bounds: &Bounds, refuser: Refuser) -> (u64, u64) {
-    let SourceDenial { kind, bytes, refusal, given } = report.certificate.denial;
+    let SourceDenial { kind, bytes, refusal, given } = report.certificate.denial();
     let free = bounds.free as u64;
     let below = |limit: u64| limit.saturating_sub(report.reserved);
     let allowed = bounds.limit.map_or(free, |limit| free.min(below(limit)));
@@ -167,7 +167,7 @@ fn cause(
             return (Cause::Pools, enough);
         }
     }
-    let is_rejection = report.certificate.denial.is_rejection();
+    let is_rejection = report.certificate.denial().is_rejection();
     if report.cached() >= report.requested && !is_rejection {
         return (Cause::Fragmentation, enough);
     }
@@ -213,7 +213,7 @@ mod tests {
 
     use super::*;
     use crate::Advice;
-    use crate::policy::{Address, BlockSnapshot, BlockState, Certificate, Pool};
+    use crate::policy::{Address, BlockSnapshot, BlockState, Evidence, Pool};
 
     const MIB: u64 = 1 << 20;
 
@@ -257,7 +257,7 @@ mod tests {
             kept_for_graphs: 0,
             kept_for_pools: 0,
             takes_any: false,
-            certificate: Certificate {
+            certificate: Evidence {
                 denial: SourceDenial {
                     kind: RequestKind::Segment,
                     bytes: 16 * MIB,
@@ -266,7 +266,8 @@ mod tests {
                 },
                 place: None,
                 usages: Vec::new(),
-            },
+            }
+            .into(),
         };
         let call_site = CallSite { location: Location::caller(), tag: None };
         let request = RefusedRequest { device, owner: main.id().into(), call_site };

@@ -118,7 +118,7 @@ pub struct OutOfMemory {
     pub enough_to_release: Vec<HeldMemory>,
     /// Why the request was refused.
     pub cause: Cause,
-    /// The evidence that no memory could be found for it.
+    /// The proof that no memory could be found for it.
     pub certificate: Certificate,
 }
 

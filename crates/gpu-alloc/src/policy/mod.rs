@@ -64,13 +64,14 @@ pub use block::{Address, Block, ForeignBlock, PoolId, PoolOf, StreamAndPool, Str
 pub use pytorch::{OptionsError, Pytorch, PytorchOptions};
 pub use report::{
     AllocateError, BlockSnapshot, BlockState, Certificate, ClosestPlace, DurationStatistic,
-    HostMemoryStats, Inspect, MemoryStats, OutOfMemoryReport, Pool, PoolStatistics, Retention,
-    SegmentSnapshot, SegmentUsage, Statistic,
+    Evidence, HostMemoryStats, Inspect, MemoryStats, OutOfMemoryReport, Pool, PoolStatistics,
+    Retention, SegmentSnapshot, SegmentUsage, Statistic,
 };
 pub(crate) use source::SealedSource;
 pub use source::{
     Adapted, Adaptor, Limit, Limiting, Log, Logging, MemorySource, OnRefusal, Physical, Refusal,
-    RequestKind, SourceCall, SourceCounts, SourceDenial, SourceError, TrustedSource, VirtualMemory,
+    RequestKind, SourceCall, SourceCounts, SourceDenial, SourceError, TrustedSource,
+    VirtualMemorySource,
 };
 pub use stitched::{Stitched, StreamCache};
 pub use stream_caches::{LendPermit, Lending, Recalled, StreamCaches, StreamNumber};

@@ -142,7 +142,7 @@ impl Model {
         let block = match outcome {
             Ok(block) => block,
             Err(AllocateError::OutOfMemory(report)) => {
-                assert_eq!(report.certificate.denial.kind, RequestKind::Segment);
+                assert_eq!(report.certificate.denial().kind, RequestKind::Segment);
                 let idle = report.certificate.retained(Retention::None);
                 return assert_eq!(idle, 0, "everything went back");
             }

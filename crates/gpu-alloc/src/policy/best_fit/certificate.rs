@@ -4,7 +4,7 @@ use super::heap::HostBlockState;
 use super::{BestFit, size};
 use crate::policy::slab::SlabIndex;
 use crate::policy::{
-    Certificate, OutOfMemoryReport, Retention, SegmentUsage, SourceDenial, StreamName,
+    Evidence, OutOfMemoryReport, Retention, SegmentUsage, SourceDenial, StreamName,
 };
 
 impl<K: StreamName> BestFit<K> {
@@ -28,7 +28,7 @@ impl<K: StreamName> BestFit<K> {
             kept_for_graphs: 0,
             kept_for_pools: 0,
             takes_any: false,
-            certificate: Certificate { denial: refused, place: None, usages: self.usages() },
+            certificate: Evidence { denial: refused, place: None, usages: self.usages() }.into(),
         }
     }
 

@@ -11,12 +11,12 @@ use crate::policy::{Address, Block};
 /// The notes about a block.
 #[derive(Debug)]
 pub(super) struct HostBlock {
-    /// What was asked for; 0 where it is free.
+    /// The bytes that were asked for; 0 where it is free.
     pub(super) requested: u64,
     pub(super) state: HostBlockState,
     /// Whether any part of it was handed out before.
     was_used: bool,
-    /// When it was first seen to be an unused segment, since it was last in use.
+    /// The first tick that found it to be an unused segment, since it was last in use.
     idle_since: Option<Duration>,
 }
 

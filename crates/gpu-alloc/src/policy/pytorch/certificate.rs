@@ -6,7 +6,7 @@ use super::heap::StreamBlockState;
 use super::size::RequestSize;
 use crate::policy::slab::SlabIndex;
 use crate::policy::{
-    Address, Certificate, ClosestPlace, OutOfMemoryReport, PoolOf, Retention, SegmentUsage,
+    Address, ClosestPlace, Evidence, OutOfMemoryReport, PoolOf, Retention, SegmentUsage,
     SourceDenial, StreamAndPool, StreamName,
 };
 
@@ -42,11 +42,12 @@ impl<K: StreamName> Pytorch<K> {
             kept_for_graphs: kept_for(|pool| matches!(pool, PoolOf::Graphs(_))),
             kept_for_pools: kept_for(|pool| matches!(pool, PoolOf::Program(_))),
             takes_any: false,
-            certificate: Certificate {
+            certificate: Evidence {
                 denial: refused,
                 place: self.place(size, owner, refused),
                 usages: self.usages(),
-            },
+            }
+            .into(),
         }
     }
 

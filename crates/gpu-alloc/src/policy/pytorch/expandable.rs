@@ -6,7 +6,7 @@ use super::size::RequestSize;
 use crate::policy::segment_accounts::SegmentAccounts;
 use crate::policy::slab::{Slab, SlabIndex};
 use crate::policy::source::Unable;
-use crate::policy::{Address, StreamAndPool, StreamName, VirtualMemory};
+use crate::policy::{Address, StreamAndPool, StreamName, VirtualMemorySource};
 
 /// The ranges of reserved addresses, and the memory mapped in them.
 #[derive(Debug)]
@@ -29,7 +29,7 @@ impl ExpandableSegments {
     pub(super) fn expand<K: StreamName, E>(
         &mut self,
         (heap, accounts): (&mut BlockHeap<K>, &mut SegmentAccounts),
-        memory: &mut dyn VirtualMemory<Error = E>,
+        memory: &mut dyn VirtualMemorySource<Error = E>,
         (size, page): (RequestSize, u64),
         owner: StreamAndPool<K>,
     ) -> Result<SlabIndex, Unable<E>> {
@@ -52,7 +52,7 @@ impl ExpandableSegments {
     fn new_range<K: StreamName, E>(
         &mut self,
         heap: &mut BlockHeap<K>,
-        memory: &mut dyn VirtualMemory<Error = E>,
+        memory: &mut dyn VirtualMemorySource<Error = E>,
         (size, page): (RequestSize, u64),
         owner: StreamAndPool<K>,
     ) -> Result<SlabIndex, Unable<E>> {
@@ -72,7 +72,7 @@ impl ExpandableSegments {
         &mut self,
         heap: &mut BlockHeap<K>,
         accounts: &mut SegmentAccounts,
-        memory: &mut dyn VirtualMemory<Error = E>,
+        memory: &mut dyn VirtualMemorySource<Error = E>,
         slot: SlabIndex,
         bytes: u64,
     ) -> Result<SlabIndex, Unable<E>> {
@@ -89,7 +89,7 @@ impl ExpandableSegments {
         &mut self,
         heap: &mut BlockHeap<K>,
         accounts: &mut SegmentAccounts,
-        memory: &mut dyn VirtualMemory<Error = E>,
+        memory: &mut dyn VirtualMemorySource<Error = E>,
         slot: SlabIndex,
     ) -> u64 {
         let block = &heap[slot];
@@ -105,7 +105,7 @@ impl ExpandableSegments {
     pub(super) fn unreserve_empty<K: StreamName, E>(
         &mut self,
         heap: &mut BlockHeap<K>,
-        memory: &mut dyn VirtualMemory<Error = E>,
+        memory: &mut dyn VirtualMemorySource<Error = E>,
     ) {
         for range in heap.remove_empty_ranges() {
             self.ranges.remove(range).unreserve(memory);

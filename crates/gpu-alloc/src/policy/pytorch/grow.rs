@@ -6,7 +6,7 @@ use crate::policy::slab::SlabIndex;
 use crate::policy::source::Unable;
 use crate::policy::{
     AllocateError, MemorySource, Policy, Refusal, RequestKind, SourceDenial, StreamAndPool,
-    StreamName, VirtualMemory,
+    StreamName, VirtualMemorySource,
 };
 
 impl<K: StreamName> Pytorch<K> {
@@ -75,7 +75,7 @@ impl<K: StreamName> Pytorch<K> {
 
     fn expand<E>(
         &mut self,
-        memory: &mut dyn VirtualMemory<Error = E>,
+        memory: &mut dyn VirtualMemorySource<Error = E>,
         size: RequestSize,
         owner: StreamAndPool<K>,
     ) -> Result<SlabIndex, Unable<E>> {

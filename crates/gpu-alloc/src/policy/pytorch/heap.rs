@@ -26,7 +26,7 @@ pub(super) struct StreamBlock<K> {
     pub(super) last_use: u64,
     /// Whether any byte was handed out since the segment came from the source.
     is_recycled: bool,
-    /// When it became free, counted in searches.
+    /// The count of searches at which it became free.
     freed_at: u64,
     /// The first tick that found it free, if there was one.
     pub(super) idle_since: Option<Duration>,
@@ -291,7 +291,7 @@ impl<K: StreamName> BlockHeap<K> {
         }
     }
 
-    /// How many searches there were since a block became free.
+    /// The number of searches since a block became free.
     pub(super) fn age(&self, slot: SlabIndex) -> u64 {
         self.searches - self.blocks[slot].note.freed_at
     }

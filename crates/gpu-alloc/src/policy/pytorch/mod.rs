@@ -48,7 +48,7 @@ use super::{MemoryStats, StreamName};
 pub struct Pytorch<K> {
     sizes: Sizes,
     heap: BlockHeap<K>,
-    /// Where memory is mapped page by page; nothing where it comes in segments.
+    /// The expandable segments, if memory is mapped page by page.
     expandable: Option<ExpandableSegments>,
     pending: PendingFrees<K>,
     pools: LivingPools,

@@ -30,7 +30,8 @@ pub struct StreamCache<K> {
     /// Whose it is, unless it is shared, or its stream is gone.
     stream: Option<K>,
     pub(super) spans: SpanTable<K>,
-    /// That for small requests, and that for large ones; in the shared cache, as they came.
+    /// The arena for small requests, then that for large ones; in the shared cache, all arenas in the
+    /// order in which they were made.
     pub(super) arenas: Vec<StreamArena<K>>,
     /// The block that was freed last. A request of just that size gets it, and otherwise it is joined
     /// with its neighbours before anything else is done: to free and to allocate by turns costs

@@ -4,7 +4,7 @@ use super::allocators::key_of;
 use super::segment::{PartState, ProgramSegment};
 use super::{Suballocated, Suballocator};
 use crate::policy::{
-    Address, AllocateError, Certificate, OutOfMemoryReport, PoolOf, Retention, SegmentUsage,
+    Address, AllocateError, Evidence, OutOfMemoryReport, PoolOf, Retention, SegmentUsage,
     SourceDenial, StreamAndPool, StreamName,
 };
 
@@ -43,7 +43,7 @@ impl<A: Suballocator<K>, K: StreamName> Suballocated<A, K> {
             kept_for_graphs: retention(|pool| matches!(pool, PoolOf::Graphs(_))),
             kept_for_pools: retention(|pool| matches!(pool, PoolOf::Program(_))),
             takes_any: false,
-            certificate: Certificate { denial: refused, place: None, usages: self.usages() },
+            certificate: Evidence { denial: refused, place: None, usages: self.usages() }.into(),
         }))
     }
 

@@ -25,7 +25,7 @@ impl Inert {
         self.0 |= found.map_or(0, |number| 1 << number);
     }
 
-    /// What there is to say.
+    /// The warnings about options that change nothing here.
     pub(super) fn warnings(self) -> impl Iterator<Item = &'static str> {
         let set = move |number: &usize| self.0 >> number & 1 == 1;
         (0..WARNINGS.len()).filter(set).map(|number| WARNINGS[number].1)

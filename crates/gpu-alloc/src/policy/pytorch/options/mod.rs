@@ -150,7 +150,7 @@ impl PytorchOptions {
         self.roundup.divisions(bytes)
     }
 
-    /// These options with expandable segments, or without.
+    /// Turns expandable segments on or off.
     #[must_use]
     pub fn with_expandable_segments(self, expandable_segments: bool) -> Self {
         PytorchOptions { expandable_segments, ..self }
