@@ -8,7 +8,8 @@ use super::context::Context;
 use super::platform::Platform;
 use super::stream::StreamRef;
 use crate::graph::Recorded;
-use crate::queue::{self, Point, Timestamp, Work};
+use crate::queue::{self, QueuePoint, StreamWork};
+use crate::time::Timestamp;
 
 /// An event of a context.
 #[derive(Debug)]
@@ -33,7 +34,7 @@ pub(crate) enum Last {
 /// What one recording stands for.
 #[derive(Debug, Clone)]
 pub(crate) struct Recording {
-    pub(crate) point: Point,
+    pub(crate) point: QueuePoint,
     time: Option<Arc<Timestamp>>,
 }
 
@@ -65,7 +66,7 @@ impl Event {
     fn record_in(&self, stream: &queue::Stream) {
         let recording = if self.has_timing() {
             let time = Arc::new(Timestamp::default());
-            let point = stream.enqueue(Work::Timestamp(Arc::clone(&time)));
+            let point = stream.enqueue(StreamWork::Timestamp(Arc::clone(&time)));
             Recording { point, time: Some(time) }
         } else {
             Recording { point: stream.mark(), time: None }
@@ -87,7 +88,7 @@ impl Event {
     ///
     /// # Errors
     /// `CUDA_ERROR_CAPTURED_EVENT` if it was recorded in a capture, which is thereby invalid.
-    pub(crate) fn point(&self) -> Result<Option<Point>, CUresult> {
+    pub(crate) fn point(&self) -> Result<Option<QueuePoint>, CUresult> {
         match self.last() {
             Last::Never => Ok(None),
             Last::Work(recording) => Ok(Some(recording.point)),
@@ -137,7 +138,7 @@ impl Last {
 
 impl Recording {
     /// Work up to a point, passed at a time.
-    pub(crate) fn new(point: Point, time: Option<Arc<Timestamp>>) -> Recording {
+    pub(crate) fn new(point: QueuePoint, time: Option<Arc<Timestamp>>) -> Recording {
         Recording { point, time }
     }
 

@@ -15,9 +15,10 @@ use super::platform::Platform;
 use super::stream::StreamRef;
 use super::view::View;
 use super::workspace::Workspace;
-use crate::check::{CheckKinds, Label, Report};
+use crate::check::{Label, Report};
+use crate::config::CheckKinds;
 use crate::graph::Operation;
-use crate::queue::{Failure, Job, Work};
+use crate::queue::{Failure, Job, StreamWork};
 use crate::time::{self, Demand};
 
 /// A launch's parameter buffer.
@@ -69,7 +70,7 @@ pub(crate) fn launch(
     call.check()?;
     context.output.write();
     if !stream.capture_operation(|| Operation::Kernel(call.clone()))? {
-        stream.queue().enqueue(Work::Job(call.into_job(platform)?));
+        stream.queue().enqueue(StreamWork::Job(call.into_job(platform)?));
     }
     Ok(())
 }

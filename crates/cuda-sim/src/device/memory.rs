@@ -20,7 +20,7 @@ use super::ranges::Ranges;
 use super::reserved::Reserved;
 use super::window::{GRANULE, Window};
 use crate::check::{self, MemoryKind};
-use crate::queue::Point;
+use crate::queue::QueuePoint;
 
 /// Every allocation starts at a multiple of this.
 pub(super) const ALIGNMENT: u64 = 512;
@@ -58,7 +58,7 @@ struct Books {
     quarantine: Quarantine,
     live: BTreeMap<u64, Arc<Allocation>>,
     /// What was freed, but only after work up to a point.
-    leaving: Vec<(Arc<Allocation>, Point)>,
+    leaving: Vec<(Arc<Allocation>, QueuePoint)>,
     /// Bytes in granules that are in use.
     used: u64,
     /// Addresses of all that is live, once somebody asked for it and until it changes.
@@ -212,7 +212,7 @@ impl DeviceMemory {
 
     /// Strikes an allocation off the books that work before a point may still touch. False if it
     /// was not in them.
-    pub(super) fn leave(&self, allocation: &Arc<Allocation>, after: Option<Point>) -> bool {
+    pub(super) fn leave(&self, allocation: &Arc<Allocation>, after: Option<QueuePoint>) -> bool {
         let Some(after) = after else { return self.free(allocation) };
         if !self.strike(allocation, || ()) {
             return false;

@@ -38,9 +38,11 @@ pub(crate) mod rows;
 pub(crate) mod settings;
 mod stream;
 pub(crate) mod stream_memory;
+mod stream_ordered;
 mod view;
 pub(crate) mod virtual_memory;
 mod visible;
+mod why_not;
 mod window;
 mod workspace;
 
@@ -60,5 +62,7 @@ pub(crate) use physical::Place;
 pub(crate) use platform::{Device, Platform, initialise, platform};
 pub(crate) use registry::{HandleKind, Registry};
 pub(crate) use stream::{GREATEST_PRIORITY, Stream, StreamRef};
+pub(crate) use stream_ordered::{allocation_work, free_work};
 #[cfg(any(test, fuzzing))]
 pub(crate) use visible::visible_devices;
+pub(crate) use why_not::{note_why_not_initialised, why_not_initialised};

@@ -21,10 +21,12 @@ use super::registry::{HandleKind, Registry};
 use super::stream::Stream;
 use super::virtual_memory::VirtualMemory;
 use super::visible::visible_devices;
+use super::why_not::note_why_not_initialised;
 use crate::check;
-use crate::control::{self, Config, ControlError, PeerFault};
+use crate::config::{Config, PeerFault, Schedule};
 use crate::graph::Graphs;
-use crate::queue::{Health, Schedule, Scheduler};
+use crate::links;
+use crate::queue::{Health, Scheduler};
 use crate::time;
 
 /// A simulated GPU.
@@ -58,6 +60,8 @@ pub(crate) struct Platform {
     pub(crate) libraries: Registry<Library>,
     pub(crate) kernels: Registry<LibraryKernel>,
     pub(crate) linkers: Registry<Mutex<Linker>>,
+    /// What makes configured faults happen, when the machine is made and after each reset.
+    inject_faults: FaultInjector,
     /// Counts resets: what a thread remembers from before one is void.
     epoch: AtomicU64,
 }
@@ -78,6 +82,9 @@ pub(crate) fn platform() -> Result<&'static Platform, CUresult> {
     }
 }
 
+/// Makes the faults happen that a machine is configured to have, or says in words why it cannot.
+pub(crate) type FaultInjector = fn(&Platform) -> Result<(), String>;
+
 /// Makes the machine, if there is none yet. `configure` says what it is like.
 ///
 /// # Errors
@@ -85,11 +92,12 @@ pub(crate) fn platform() -> Result<&'static Platform, CUresult> {
 /// address space for them, and those of `configure`.
 pub(crate) fn initialise(
     configure: impl FnOnce() -> Result<Config, CUresult>,
+    inject_faults: FaultInjector,
 ) -> Result<(), CUresult> {
     static MAKING: Mutex<()> = Mutex::new(());
     let _making = MAKING.lock().unwrap_or_else(PoisonError::into_inner);
     if PLATFORM.get().is_none() {
-        let platform = Platform::new(configure()?)?;
+        let platform = Platform::new(configure()?, inject_faults)?;
         // The lock is held, so nobody else can have set it.
         let _ = PLATFORM.set(Box::leak(Box::new(platform)));
         // SAFETY: the handler only stores to an atomic.
@@ -100,7 +108,7 @@ pub(crate) fn initialise(
 }
 
 impl Platform {
-    fn new(config: Config) -> Result<Platform, CUresult> {
+    fn new(config: Config, inject_faults: FaultInjector) -> Result<Platform, CUresult> {
         check::enable(config.check);
         let list = std::env::var_os("CUDA_VISIBLE_DEVICES");
         let list = list.as_ref().map(|list| list.to_string_lossy());
@@ -117,7 +125,7 @@ impl Platform {
         let devices = (0..).zip(visible).map(make).collect::<io::Result<Vec<_>>>();
         let devices = devices.map_err(|error| {
             let bytes = config.memory_per_device;
-            control::say_why_not(format!(
+            note_why_not_initialised(format!(
                 "there are not enough addresses for the memory of {count} devices with {bytes} \
                  bytes each ({error}): ask for fewer devices, or for less memory \
                  (CUDA_SIM_MEMORY=1GiB)"
@@ -145,19 +153,15 @@ impl Platform {
             libraries: Registry::new(HandleKind::Library),
             kernels: Registry::new(HandleKind::Kernel),
             linkers: Registry::new(HandleKind::Linker),
+            inject_faults,
             epoch: AtomicU64::new(0),
             config,
         };
-        platform.apply_faults().map_err(|error| {
-            control::say_why_not(error.to_string());
+        (platform.inject_faults)(&platform).map_err(|error| {
+            note_why_not_initialised(error);
             CUresult::CUDA_ERROR_INVALID_VALUE
         })?;
         Ok(platform)
-    }
-
-    /// Makes what was configured to be wrong go wrong.
-    fn apply_faults(&self) -> Result<(), ControlError> {
-        self.config.faults.iter().try_for_each(|fault| control::apply(self, fault))
     }
 
     /// The device of that ordinal.
@@ -206,7 +210,7 @@ impl Platform {
         self.epoch.fetch_add(1, Ordering::AcqRel);
         self.devices.iter().for_each(|device| device.health.restore());
         // They were good when the machine was made, and so they are now.
-        let applied = self.apply_faults();
+        let applied = (self.inject_faults)(self);
         debug_assert_eq!(applied, Ok(()), "the machine is as it was");
     }
 }
@@ -221,7 +225,7 @@ impl Device {
         Ok(Device {
             id,
             memory: DeviceMemory::new(id, memory, devices)?,
-            health: Health::new(),
+            health: Health::new(id.ordinal),
             primary_handle: contexts.reserve().ok_or(io::ErrorKind::OutOfMemory)?,
             primary_retains: Mutex::new(0),
             primary_flags: AtomicU32::new(0),
@@ -230,7 +234,7 @@ impl Device {
 
     /// Whether the way to another device is broken, on demand.
     pub(crate) fn is_cut_off_from(&self, other: &Device) -> bool {
-        let fault = control::broken(self.id.ordinal as usize, other.id.ordinal as usize);
+        let fault = links::broken(self.id.ordinal as usize, other.id.ordinal as usize);
         fault == Some(PeerFault::Errors)
     }
 

@@ -11,7 +11,7 @@ use super::current;
 use super::event::{Event, Last};
 use super::platform::Platform;
 use crate::graph::{Attributes, Capture, Operation};
-use crate::queue::{self, Point, StreamKind};
+use crate::queue::{self, QueuePoint, StreamKind};
 
 /// The greatest priority that a stream may have; smaller numbers go first, and 0 is ordinary.
 pub(crate) const GREATEST_PRIORITY: i32 = -5;
@@ -250,7 +250,7 @@ impl StreamRef {
     }
 
     /// Waits for a point of the stream. What kernels of the context have printed is written.
-    pub(crate) fn wait(&self, point: &Point) {
+    pub(crate) fn wait(&self, point: &QueuePoint) {
         self.queue().wait(point);
         self.context().output.write();
     }

@@ -8,11 +8,10 @@ use super::body::Graph;
 use super::copy::CopyParameters;
 use super::fill::FillParameters;
 use super::memory::{GraphMemory, RightToFree, Use};
-use crate::check;
 pub(super) use crate::device::launch::KernelCall;
 use crate::device::stream_memory::{MemoryOperation, memory_operations};
-use crate::device::{Context, Event, Platform};
-use crate::queue::{Failure, Job, Work};
+use crate::device::{Context, Event, Platform, allocation_work};
+use crate::queue::{Failure, Job, StreamWork};
 
 /// What a node does, with all its parameters: none of them is looked at in the program's memory
 /// again.
@@ -158,15 +157,15 @@ impl Operation {
     /// # Errors
     /// Those of preparing a kernel, and `CUDA_ERROR_CONTEXT_IS_DESTROYED`. Memory that is gone is an error of the work itself, as it is on
     /// a GPU.
-    pub(super) fn work(&self, platform: &'static Platform) -> Result<Work, CUresult> {
+    pub(super) fn work(&self, platform: &'static Platform) -> Result<StreamWork, CUresult> {
         let job = match self {
-            Operation::Allocate(memory) => return Ok(check::begins(&memory.allocation)),
+            Operation::Allocate(memory) => return Ok(allocation_work(&memory.allocation)),
             Operation::Empty | Operation::Child(_) | Operation::Record(_) | Operation::Wait(_) => {
-                return Ok(Work::Nothing);
+                return Ok(StreamWork::Nothing);
             }
             Operation::Batch(operations, context) => {
                 let work = memory_operations(platform, operations, context);
-                return Ok(work.unwrap_or_else(|_| Work::Job(Gone::job("memory operation"))));
+                return Ok(work.unwrap_or_else(|_| StreamWork::Job(Gone::job("memory operation"))));
             }
             Operation::Free(right) => return Ok(right.memory.freeing()),
             Operation::Orphan(_) => return Err(CUresult::CUDA_ERROR_CONTEXT_IS_DESTROYED),
@@ -179,7 +178,7 @@ impl Operation {
                 parameters.job(platform, context).unwrap_or_else(|_| Gone::job("fill"))
             }
         };
-        Ok(Work::Job(job))
+        Ok(StreamWork::Job(job))
     }
 }
 
@@ -200,8 +199,8 @@ impl HostCall {
     }
 
     /// The call as work in a stream.
-    pub(crate) fn work(self) -> Work {
-        Work::Host(Box::new(move || self.call()))
+    pub(crate) fn work(self) -> StreamWork {
+        StreamWork::Host(Box::new(move || self.call()))
     }
 
     /// Makes the call.

@@ -22,7 +22,7 @@ use super::platform::Device;
 use super::stream::StreamRef;
 use super::virtual_memory::Protection;
 use super::window::GRANULE;
-use crate::queue::Point;
+use crate::queue::QueuePoint;
 
 /// A memory pool.
 #[derive(Debug)]
@@ -120,8 +120,8 @@ impl Pool {
             true => stream.queue().awaited(),
             false => vec![stream.queue().end()],
         };
-        let follows = |freed: &Point| after.iter().any(|point| freed.precedes(point));
-        let complete = |freed: &Point| follows(freed) || freed.is_complete();
+        let follows = |freed: &QueuePoint| after.iter().any(|point| freed.precedes(point));
+        let complete = |freed: &QueuePoint| follows(freed) || freed.is_complete();
         let blocks = &mut state.blocks;
         let mut found = blocks.take(size, follows);
         if found.is_none() && settings.opportunistic {
@@ -147,7 +147,7 @@ impl Pool {
     }
 
     /// Takes a block back, after the work up to a point, or as it is: nobody uses it.
-    pub(crate) fn free(&self, allocation: &Allocation, after: Option<Point>) {
+    pub(crate) fn free(&self, allocation: &Allocation, after: Option<QueuePoint>) {
         let block = allocation.taken.clone();
         let mut state = self.lock();
         state.usage.used -= block.end - block.start;

@@ -10,7 +10,7 @@ use super::super::memory::DeviceMemory;
 use super::super::platform::{Device, Platform};
 use super::super::registry::{HandleKind, Registry};
 use super::Pool;
-use crate::queue::Point;
+use crate::queue::QueuePoint;
 
 /// The pools of the process.
 #[derive(Debug)]
@@ -123,7 +123,7 @@ impl Pools {
         &self,
         memory: &DeviceMemory,
         allocation: &Arc<Allocation>,
-        after: Option<Point>,
+        after: Option<QueuePoint>,
     ) -> bool {
         self.are_used.store(true, Ordering::Release);
         if !memory.leave(allocation, after.clone()) {
