@@ -217,6 +217,36 @@ mod tests {
 
     const MIB: u64 = 1 << 20;
 
+    /// The report where 16 MiB were asked for, and a segment of 20 MiB waits for work.
+    fn report_of_pending_segment() -> OutOfMemoryReport {
+        OutOfMemoryReport {
+            requested: 16 * MIB,
+            rounded: 16 * MIB,
+            segment_type: Some(Pool::Large),
+            needed: 16 * MIB,
+            largest_suitable: u64::MAX,
+            allocated: 0,
+            pending: 20 * MIB,
+            reserved: 20 * MIB,
+            largest_free_block: 0,
+            cached_for_other_streams: 0,
+            kept_for_graphs: 0,
+            kept_for_pools: 0,
+            takes_any: false,
+            certificate: Evidence {
+                denial: SourceDenial {
+                    kind: RequestKind::Segment,
+                    bytes: 16 * MIB,
+                    refusal: Refusal::Exhausted,
+                    given: 0,
+                },
+                place: None,
+                usages: Vec::new(),
+            }
+            .into(),
+        }
+    }
+
     #[test]
     fn memory_that_work_still_uses_is_named_with_that_work() {
         gpu_runtime::choose_driver(DriverChoice::Software { devices: Some(1) }).unwrap();
@@ -243,32 +273,7 @@ mod tests {
             blocks: vec![block],
         };
         let heap = HeapState { segments: vec![segment], holders: HashMap::new(), allocations: 1 };
-        let report = OutOfMemoryReport {
-            requested: 16 * MIB,
-            rounded: 16 * MIB,
-            segment_type: Some(Pool::Large),
-            needed: 16 * MIB,
-            largest_suitable: u64::MAX,
-            allocated: 0,
-            pending: 20 * MIB,
-            reserved: 20 * MIB,
-            largest_free_block: 0,
-            cached_for_other_streams: 0,
-            kept_for_graphs: 0,
-            kept_for_pools: 0,
-            takes_any: false,
-            certificate: Evidence {
-                denial: SourceDenial {
-                    kind: RequestKind::Segment,
-                    bytes: 16 * MIB,
-                    refusal: Refusal::Exhausted,
-                    given: 0,
-                },
-                place: None,
-                usages: Vec::new(),
-            }
-            .into(),
-        };
+        let report = report_of_pending_segment();
         let call_site = CallSite { location: Location::caller(), tag: None };
         let request = RefusedRequest { device, owner: main.id().into(), call_site };
         let bounds =

@@ -79,6 +79,12 @@ pub use suballocated::{Misplaced, Misplacement, Suballocated, Suballocator};
 
 /// A way to keep memory for reuse.
 ///
+/// It is no trait object: a source's error passes through it with its own type, owners differ from
+/// policy to policy, and what is awaited is an iterator, not a list made for each question. The
+/// devices, which choose a policy when the program runs, have an enum of those that there are. What a
+/// program adds is behind trait objects there: a [source](crate::set_memory_source) and a
+/// [`Suballocator`]. Most requests meet none of that, as [`StreamCaches`] serve them.
+///
 /// A sequence number counts the work enqueued on a stream; that work number `n` is done implies the
 /// same of all before. No method blocks, and none calls anything but the source it is given.
 pub trait Policy {

@@ -101,6 +101,7 @@ impl<K: StreamName> LastUses<K> {
     /// Adds the uses that a holder on a stream made. Its work there came after all uses before it,
     /// so those need not be known any more if there was any.
     pub(super) fn renew(&mut self, own: K, holder: K, uses: &[(K, u64)]) {
+        // The holder's first work waited for all uses before, so its last use follows them, too.
         if uses.iter().any(|(stream, _)| *stream == holder) {
             *self = LastUses::none();
         }

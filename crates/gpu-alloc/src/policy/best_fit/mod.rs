@@ -83,6 +83,8 @@ impl<K: StreamName> BestFit<K> {
         let active = active_bytes.current;
         let generous = size::segment(size, active, allocated_bytes.current - active);
         let least = size::in_pages(size);
+        // What waits for copies may still come back, so only what is held counts against all that
+        // the source could ever give: asking in vain would cost the cache.
         let held = active - self.pending_bytes;
         if held.saturating_add(size) > allocated_bytes.current
             && let Some(refused) = SourceDenial::beyond_all(source, held, size)
@@ -91,6 +93,9 @@ impl<K: StreamName> BestFit<K> {
             return Err(AllocateError::OutOfMemory(Box::new(report)));
         }
         self.release_beyond_keep(source);
+        // To ask ahead must not fail a request that would fit by itself: the second call is for no
+        // more than it needs. To give back what is unused comes last, as it takes long to page-lock
+        // memory again.
         let mut outcome = Self::ask(source, generous);
         if matches!(outcome, Err(Unable::Refused(_))) && least < generous {
             outcome = Self::ask(source, least);

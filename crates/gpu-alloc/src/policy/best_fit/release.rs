@@ -37,6 +37,7 @@ impl<K: StreamName> BestFit<K> {
         if self.keep == u64::MAX {
             return 0;
         }
+        // The largest first: the fewest calls to the driver for the most bytes.
         let unused: Vec<_> = self.heap.unused_segments().rev().collect();
         let mut kept: u64 = unused.iter().map(|free| free.bytes).sum();
         let before = kept;

@@ -25,6 +25,9 @@ impl<K: StreamName> Pytorch<K> {
             let report = self.out_of_memory(requested, size, owner, rejected);
             return Err(AllocateError::OutOfMemory(Box::new(report)));
         }
+        // The order of PyTorch's `malloc`: one call, then the cheapest release that may do
+        // (`release_available_cached_blocks`), then all of it (`release_cached_blocks`), each followed
+        // by one call.
         let mut outcome = self.grow(source, size, owner)?;
         if outcome.is_err() && self.release_oversize(source, size, owner) {
             outcome = self.grow(source, size, owner)?;

@@ -32,6 +32,8 @@ impl<K: StreamName> Policy for Pytorch<K> {
             self.heap.note_use(slot, *sequence);
         }
         self.accounts.block_freed(pool, bytes);
+        // Uses on the own stream hold nothing back: the next owner's work comes later in the same
+        // queue. PyTorch records events for the others (`insert_events`) and polls them.
         if self.pending.hold(slot, uses.iter().copied().filter(|(stream, _)| *stream != own)) {
             self.heap.hold_back(slot);
         } else {

@@ -129,6 +129,9 @@ impl<K: StreamName> Pytorch<K> {
             .filter(|free| free.owner.pool.is_none() && self.heap.is_plain_segment(free.slot))
             .map(|free| (free.slot, self.heap.age(free.slot)))
             .collect();
+        // PyTorch's `garbage_collect_cached_blocks`: those of at least the mean age go, and the mean
+        // is taken anew of those that are left, so that few young segments are given back when a few
+        // old ones are enough.
         let mut collected = 0;
         while collected < excess && !segments.is_empty() {
             let ages: u64 = segments.iter().map(|(_, age)| age).sum();

@@ -10,7 +10,7 @@ use crate::sizes::Figures;
 ///
 /// [`denial`](Self::denial) is what the source refused, [`retained`](Self::retained) how much memory
 /// stays where it is, and why, and [`is_final`](Self::is_final) whether waiting would have helped;
-/// the text has all three. [`evidence`](Self::evidence) has every figure, for a program that checks
+/// the text has all of that. [`evidence`](Self::evidence) has every figure, for a program that checks
 /// it.
 ///
 /// ```
@@ -162,7 +162,9 @@ impl Certificate {
         self.evidence.place
     }
 
-    fn free_beside_held(&self) -> u64 {
+    /// The free bytes of segments that are held in part: they can neither serve the request nor go
+    /// back to the source.
+    pub fn free_beside_held(&self) -> u64 {
         self.usages().iter().map(SegmentUsage::free_beside_held).sum()
     }
 }

@@ -34,6 +34,7 @@ impl StaleMappings {
         &mut self,
         max: usize,
     ) -> impl Iterator<Item = (SlabIndex, u64)> + use<> {
+        // Without news all would be looked at in vain, at each request that maps memory.
         let count = match std::mem::take(&mut self.has_news) {
             true => self.queue.len().min(max),
             false => 0,

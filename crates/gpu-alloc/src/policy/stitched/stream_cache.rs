@@ -347,6 +347,9 @@ pub(super) fn pool_of(bytes: u64) -> Pool {
 }
 
 /// Whether a block leaves little of a free block: two fifths of its own size at most.
+///
+/// A large block that leaves more is placed at the lowest address instead, so that free memory gathers
+/// at high addresses, for the largest requests (ADR 022).
 fn fits(bytes: u64, free_block: u64) -> bool {
     free_block - bytes <= bytes / 5 * 2
 }

@@ -126,6 +126,8 @@ impl<K: StreamName> ProgramSegment<K> {
         let (bytes, later) = (*bytes, later.clone());
         let Some((_, earlier)) = self.parts.range_mut(..at).next_back() else { return };
         let PartState::Free(before) = &mut earlier.state else { return };
+        // Joined, both parts would have the uses of both, and whoever gets one would wait for work that
+        // was done in the other. On one stream that costs nothing, as its order holds anyway.
         if before.stream != later.stream || before.uses.has_others() || later.uses.has_others() {
             return;
         }
