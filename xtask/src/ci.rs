@@ -27,7 +27,7 @@ struct StepOutcome {
 /// The notes of a step, shown whether it succeeded or not.
 #[derive(Default)]
 struct StepReport {
-    /// For the summary's table.
+    /// The note in the summary's table.
     note: String,
     /// Lines of its output to be seen again at the end.
     closing_lines: Vec<String>,

@@ -20,7 +20,7 @@ pub(crate) fn run() -> Result<()> {
 /// The profile that the library is built with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum BuildProfile {
-    /// For use.
+    /// The profile for use.
     Release,
     /// The profile of the tests, with which it shares what is built.
     Dev,

@@ -20,7 +20,7 @@ pub enum Error {
     /// The device has no memory left for the request. The program can free some and ask again.
     #[error(transparent)]
     OutOfMemory(Box<OutOfMemory>),
-    /// So much page-locked memory is not allowed.
+    /// The request would exceed the limit of page-locked memory.
     #[error(
         "{} of page-locked memory were asked for, {} are in use in {} that are pinned, and the limit \
          is {}: what is pinned is lost to the rest of the system. Release some, or raise the limit \

@@ -15,7 +15,7 @@ use crate::{paths, process};
 
 const VERSIONS: [&str; 2] = ["0.19.0", "0.19.10"];
 const FEATURES: &str = "std,driver,nvrtc,f16,cuda-13000,dynamic-loading";
-/// Far longer than each takes.
+/// The time that a test may take, far longer than each does.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Tests that use a second device. Another of these names sees one only: it was written for that.

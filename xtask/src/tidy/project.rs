@@ -10,13 +10,13 @@ use super::metadata::{self, Package};
 use crate::{paths, process};
 
 pub(super) struct Project {
-    /// In the order of their paths.
+    /// The files, in the order of their paths.
     pub(super) files: Vec<SourceFile>,
     pub(super) packages: Vec<Package>,
 }
 
 pub(super) struct SourceFile {
-    /// From the repository's root, with `/`.
+    /// The path from the repository's root, with `/`.
     pub(super) path: String,
     /// Empty for a file that is no text.
     pub(super) text: String,

@@ -20,13 +20,13 @@ pub(crate) struct CallSite {
 pub(crate) struct AllocationRecord {
     pub(crate) address: Address,
     pub(crate) requested: u64,
-    /// Nothing for memory that belongs to no stream.
+    /// The stream and pool; `None` for memory that belongs to no stream.
     pub(crate) owner: Option<StreamAndPool<StreamId>>,
     pub(crate) call_site: CallSite,
     /// The number of allocations of the device before it; about that many, where several streams
     /// allocate at once.
     pub(crate) number: u64,
-    /// In microseconds since 1970, if the memory history was on.
+    /// The time of the allocation, in microseconds since 1970, if the memory history was on.
     pub(crate) time: Option<u64>,
 }
 

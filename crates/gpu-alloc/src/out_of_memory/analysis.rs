@@ -185,7 +185,7 @@ fn cause(
     (cause, enough)
 }
 
-/// Per stream, the last work that freed blocks wait for.
+/// The last work on each stream that freed blocks wait for.
 fn awaited(segments: &[SegmentSnapshot<StreamId>]) -> Vec<AwaitedWork> {
     let mut awaited = BTreeMap::new();
     for block in segments.iter().flat_map(|segment| &segment.blocks) {

@@ -11,7 +11,7 @@ pub(super) struct SegmentAccounts {
 }
 
 impl SegmentAccounts {
-    /// For a policy that has nothing yet, and keeps blocks from `max_split_size` on whole.
+    /// The accounts of a policy that has nothing yet, and keeps blocks from `max_split_size` on whole.
     pub(super) fn new(max_split_size: Option<u64>) -> Self {
         let statistics = MemoryStats { max_split_size, ..MemoryStats::default() };
         SegmentAccounts { statistics, oversize: max_split_size.unwrap_or(u64::MAX) }

@@ -29,7 +29,7 @@ pub use crate::policy::{BlockState, Pool};
 pub struct Snapshot {
     /// The segments, by device and address.
     pub segments: Vec<Segment>,
-    /// For each device, what its allocator did, oldest first; empty where the
+    /// The events of each device's allocator, oldest first; empty where the
     /// [history](crate::record_memory_history) was off.
     pub device_traces: Vec<Vec<TraceEntry>>,
     /// Other facts about the devices; empty in a snapshot of PyTorch's.
@@ -184,7 +184,7 @@ pub struct DeviceSnapshot {
     pub total: u64,
     /// The bytes that the driver has left of it.
     pub free: u64,
-    /// By which [policy](crate::allocator_policy) its memory is kept; empty of page-locked memory.
+    /// The [policy](crate::allocator_policy) of its allocator; empty for page-locked memory.
     pub policy: String,
     /// The bytes of it that this process may take, if that is limited.
     pub limit: Option<u64>,

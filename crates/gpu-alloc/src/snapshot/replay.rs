@@ -95,7 +95,7 @@ struct TraceText {
     streams: StreamNumbers,
     ids: ReusedNumbers,
     live: HashMap<u64, u64>,
-    /// By address, the streams that frees wait for.
+    /// The streams that frees wait for, by address.
     waiting: HashMap<u64, u64>,
     /// Streams for frees to wait for, after those of the program.
     waits: ReusedNumbers,

@@ -7,7 +7,7 @@ const UNIT: u64 = 512;
 /// The least that the operating system locks.
 const PAGE: u64 = 4096;
 
-/// To take less at a time would not pay: page-locking waits for all devices.
+/// The least that is taken at a time: page-locking waits for all devices, so less would not pay.
 const MIN_SEGMENT: u64 = 1 << 20;
 
 /// The most that is taken beyond what a request needs.

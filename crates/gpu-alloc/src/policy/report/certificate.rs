@@ -112,7 +112,7 @@ pub struct SegmentUsage {
 /// Reasons why memory cannot serve elsewhere or go back to the source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Retention {
-    /// Nothing does.
+    /// No reason: it could serve elsewhere.
     None,
     /// All of it is free, but work on its own stream, or work that used it where it is mapped, is
     /// not known to be over. A later request may fare better.

@@ -14,7 +14,7 @@ use super::{Misplaced, PoolId};
 /// Why a request was not served.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AllocateError<E> {
-    /// There is not enough memory, also after everything was released that may be.
+    /// Out of memory, also after everything was released that may be.
     OutOfMemory(Box<OutOfMemoryReport>),
     /// The source failed in another way.
     Source(E),

@@ -129,7 +129,7 @@ pub trait VirtualMemorySource {
     fn unmap(&mut self, address: Address, bytes: u64);
 }
 
-/// For adaptors of a source that has virtual memory, and offers it on as its own.
+/// Access to the virtual memory of a source that is known to have some.
 pub(super) trait KnownVirtualMemory: MemorySource {
     /// The virtual memory of a source that was seen to have some.
     fn known_virtual_memory(&mut self) -> &mut dyn VirtualMemorySource<Error = Self::Error> {

@@ -14,7 +14,7 @@ use crate::policy::{
     StreamAndPool, StreamName,
 };
 
-/// More than the addresses of any device, by far.
+/// The largest request that is looked at: by far more than the addresses of any device.
 const MAX_BYTES: u64 = 1 << 56;
 
 impl<K: StreamName> Policy for Stitched<K> {

@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 use super::pages::PAGE;
 use crate::policy::slab::SlabIndex;
 
-/// So much may be kept back however little is held: some batches, for most programs.
+/// The bytes that may be kept back however little is held: some batches, for most programs.
 const MIN_BOUND: u64 = 64 << 20;
 /// This part of the most that was ever held may be kept back, if it is more and there is memory
 /// enough.
@@ -19,7 +19,7 @@ const SHARE: u64 = 128;
 /// The spans that are kept back.
 #[derive(Debug, Default)]
 pub(super) struct Quarantine {
-    /// With their bytes, in the order in which they were freed.
+    /// The spans with their bytes, in the order in which they were freed.
     spans: VecDeque<(SlabIndex, u64)>,
     bytes: u64,
     /// Whether the source has refused memory since some was last given back.

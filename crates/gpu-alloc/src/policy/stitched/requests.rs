@@ -21,10 +21,10 @@ const SMALL_REGION: u64 = 256 << 20;
 const CALLS_DUE_PER_PAGE: u64 = 3;
 /// A call is due for so many requests and frees besides.
 const OPERATIONS_PER_CALL_DUE: u64 = 1000;
-/// So many bytes there may be besides what was held, however little that was: each stream has some
+/// The bytes that there may be besides what was held, however little that was: each stream has some
 /// pages of its own then, and need not borrow another's.
 const MIN_SPARE: u64 = 32 << 20;
-/// So many calls beyond those cost more than a page is worth.
+/// The number of calls beyond those that are due for which a program is given a page more.
 const CALLS_FOR_A_PAGE: u64 = 32;
 
 /// The number of old mappings that are looked at before a new one is made.

@@ -10,7 +10,7 @@ use crate::policy::slab::SlabIndex;
 /// the address that was noted.
 #[derive(Debug, Default)]
 pub(super) struct StaleMappings {
-    /// By span and address, the oldest first.
+    /// The mappings by span and address, the oldest first.
     queue: VecDeque<(SlabIndex, u64)>,
     /// Whether anything may be over since all were looked at last.
     has_news: bool,

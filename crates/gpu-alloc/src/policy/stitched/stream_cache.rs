@@ -12,8 +12,8 @@ use crate::policy::{Address, Block, Pool, StreamName};
 pub(super) const ROUNDING: u64 = 512;
 /// The largest request that shares pages with other small ones only.
 const SMALL: u64 = PAGE / 8;
-/// From this size on, a block does not take a free block that is much too large only because the others
-/// are larger still.
+/// The size from which on a block does not take a free block that is much too large only because the
+/// others are larger still.
 const LARGE: u64 = 64 << 20;
 
 /// The stream cache of all owners that have none of their own: those of graphs, and streams beyond

@@ -22,7 +22,7 @@ use super::{Address, Block, MemoryStats, Pool, PoolOf, StreamAndPool, StreamName
 /// The alignment of blocks, and the unit of their sizes.
 const ALIGNMENT: u64 = 512;
 
-/// Up to here, requests count as small.
+/// The largest request that counts as small.
 const SMALL: u64 = 1 << 20;
 
 /// Shares out memory by addresses: a program's own allocator for a device.
@@ -200,7 +200,8 @@ pub struct Misplaced {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Misplacement {
-    /// Not all of it lies in one segment that was taken for the allocator and not given up since.
+    /// A part of the block lies outside of the segments that were taken for the allocator and not given
+    /// up since, or it lies in two.
     #[error("that is not in one of its segments")]
     Outside,
     /// A part of it is held, or was freed and not given back to the allocator yet.

@@ -22,7 +22,7 @@ pub(super) struct ProgramSegment<K> {
     taken: usize,
     /// Their bytes.
     taken_bytes: u64,
-    /// Since when nothing of it was taken, as far as that was looked at.
+    /// The first tick that found nothing of it taken.
     pub(super) idle_since: Option<Duration>,
 }
 

@@ -1,6 +1,6 @@
 //! Options that ask for something, and decide nothing here.
 
-/// By the beginnings of their names, the longer first, what there is to say of them.
+/// Beginnings of options' names, the longer first, each with its warning.
 const WARNINGS: [(&str, &str); 4] = [
     ("release_lock_on_cudamalloc", "release_lock_on_cudamalloc does nothing here"),
     (

@@ -135,7 +135,7 @@ impl PytorchOptions {
         .chain(self.inert.warnings())
     }
 
-    /// By how much a block that is not split may exceed the request.
+    /// The bytes by which a block that is not split may exceed the request.
     pub(super) fn non_split_rounding(&self) -> u64 {
         in_bytes(self.non_split_rounding_mb)
     }
