@@ -84,7 +84,7 @@ pub use virtual_time::{
 
 use crate::check;
 pub use crate::check::{Actor, AllocationInfo, CheckKinds, Report, ReportKind, Site, UnknownCheck};
-use crate::device::{self, Device, platform};
+use crate::device::{Device, platform, teardown};
 use crate::queue::in_host_function;
 pub use crate::queue::{Choice, Schedule, ScheduleError, Trace};
 pub use crate::time::{KernelWork, OperationId, Time, TimeModel};
@@ -132,7 +132,7 @@ pub fn reset() -> Result<(), ControlError> {
     }
     clear_faults();
     if let Ok(platform) = platform() {
-        platform.reset();
+        teardown::reset(platform);
     }
     Ok(())
 }
@@ -272,7 +272,7 @@ pub(crate) fn say_why_not(why: String) {
 }
 
 fn find(index: usize) -> Result<&'static Device, ControlError> {
-    let platform = device::platform().map_err(|_| ControlError::NotInitialised)?;
+    let platform = platform().map_err(|_| ControlError::NotInitialised)?;
     let count = platform.devices.len();
     platform.devices.get(index).ok_or(ControlError::NoSuchDevice { device: index, count })
 }

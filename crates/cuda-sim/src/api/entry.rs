@@ -8,7 +8,7 @@ use super::Result;
 use super::streams::captures::permit;
 use crate::check;
 use crate::control::{self, DriverFunction};
-use crate::device::platform;
+use crate::graph::graphs;
 use crate::queue::in_host_function;
 use crate::time;
 
@@ -64,5 +64,5 @@ fn check_allowed(function: DriverFunction) -> Result {
     if in_host_function() {
         return Err(CUresult::CUDA_ERROR_NOT_PERMITTED);
     }
-    permit(function, platform()?)
+    permit(function, &graphs()?.captures)
 }

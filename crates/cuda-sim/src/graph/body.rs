@@ -6,17 +6,17 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use cuda_sys::CUresult;
 
-use super::attributes::Attributes;
-use super::edges::Edge;
-use super::handles::{Graphs, NodeRef};
-use super::operation::{KernelCall, Operation};
+use super::edges::{Edge, NodeId};
+use super::operation::Operation;
 use super::shown::Shown;
-use super::user_object::Held;
+use super::table::{GraphTable, NodeRef};
+use super::user_object::{Held, UserObject};
+use crate::device::{Attributes, KernelCall};
 
 /// A graph that can be edited.
 pub(crate) struct Graph {
     pub(crate) handle: u64,
-    pub(super) books: &'static Graphs,
+    pub(super) table: &'static GraphTable,
     /// Belongs to a node of another graph.
     is_child: AtomicBool,
     /// Captures that fill it at the moment.
@@ -25,10 +25,6 @@ pub(crate) struct Graph {
     pub(super) token: Arc<()>,
     body: Mutex<Body>,
 }
-
-/// A node's number in its graph. Numbers go up in the order of making and are not used again.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct NodeId(pub(super) usize);
 
 #[derive(Default)]
 pub(super) struct Body {
@@ -54,16 +50,16 @@ impl Graph {
     ///
     /// # Errors
     /// `CUDA_ERROR_OUT_OF_MEMORY` when there are no handles left.
-    pub(crate) fn new(books: &'static Graphs) -> Result<Arc<Graph>, CUresult> {
+    pub(crate) fn new(table: &'static GraphTable) -> Result<Arc<Graph>, CUresult> {
         let make = |handle| Graph {
             handle,
-            books,
+            table,
             is_child: AtomicBool::new(false),
             captures: AtomicUsize::new(0),
             token: Arc::default(),
             body: Mutex::default(),
         };
-        let made = books.graphs.insert(make).ok_or(CUresult::CUDA_ERROR_OUT_OF_MEMORY)?;
+        let made = table.graphs.insert(make).ok_or(CUresult::CUDA_ERROR_OUT_OF_MEMORY)?;
         Ok(made.1)
     }
 
@@ -84,7 +80,7 @@ impl Graph {
             return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
         }
         let id = NodeId(body.nodes.len());
-        let named = self.books.nodes.insert(|_| NodeRef::new(self, id));
+        let named = self.table.nodes.insert(|_| NodeRef::new(self, id));
         let (handle, _) = named.ok_or(CUresult::CUDA_ERROR_OUT_OF_MEMORY)?;
         body.nodes.push(Some(Node::new(handle, operation, dependencies)));
         Ok(id)
@@ -92,14 +88,14 @@ impl Graph {
 
     /// Makes a graph of nodes that are not checked again. Edges lead to nodes by their place.
     pub(super) fn of_nodes(
-        books: &'static Graphs,
+        table: &'static GraphTable,
         nodes: Vec<Option<Node>>,
         held: Vec<Held>,
     ) -> Result<Arc<Graph>, CUresult> {
-        let graph = Graph::new(books)?;
+        let graph = Graph::new(table)?;
         let named = |(place, mut node): (usize, Option<Node>)| {
             if let Some(node) = &mut node {
-                let named = books.nodes.insert(|_| NodeRef::new(&graph, NodeId(place)));
+                let named = table.nodes.insert(|_| NodeRef::new(&graph, NodeId(place)));
                 node.handle = named.map_or(0, |(handle, _)| handle);
             }
             node
@@ -108,7 +104,7 @@ impl Graph {
         let is_complete = nodes.iter().flatten().all(|node| node.handle != 0);
         *graph.body() = Body { nodes, held };
         if !is_complete {
-            drop(books.graphs.remove(graph.handle));
+            drop(table.graphs.remove(graph.handle));
             return Err(CUresult::CUDA_ERROR_OUT_OF_MEMORY);
         }
         Ok(graph)
@@ -232,9 +228,9 @@ impl Graph {
     }
 
     fn release(&self, node: &Node) {
-        drop(self.books.nodes.remove(node.handle));
+        drop(self.table.nodes.remove(node.handle));
         if let Operation::Child(child) = &node.operation {
-            drop(self.books.graphs.remove(child.handle));
+            drop(self.table.graphs.remove(child.handle));
         }
     }
 
@@ -283,5 +279,40 @@ impl Body {
         let kernels = [&from.operation, operation];
         let kernels = kernels.iter().all(|operation| matches!(operation, Operation::Kernel(_)));
         edge.ports.fits(kernels)
+    }
+}
+
+impl Graph {
+    /// Makes the graph hold references: the caller's, or more of them.
+    pub(crate) fn hold(&self, object: &Arc<UserObject>, count: u64, is_callers: bool) {
+        if !is_callers {
+            object.retain(count);
+        }
+        let mut body = self.body();
+        let known = body.held.iter_mut().find(|held| held.is_of(object));
+        match known {
+            Some(held) => held.add(count),
+            None => body.held.push(Held::new(object, count)),
+        }
+    }
+
+    /// Takes references from the graph.
+    ///
+    /// # Errors
+    /// `CUDA_ERROR_INVALID_VALUE` if it does not hold so many.
+    pub(crate) fn let_go(&self, object: &Arc<UserObject>, count: u64) -> Result<(), CUresult> {
+        let invalid = CUresult::CUDA_ERROR_INVALID_VALUE;
+        let mut body = self.body();
+        let index = body.held.iter().position(|held| held.is_of(object)).ok_or(invalid)?;
+        let is_last = body.held[index].take(count).ok_or(invalid)? == 0;
+        let gone = is_last.then(|| body.held.remove(index));
+        drop(body);
+        drop(gone);
+        object.release(count)
+    }
+
+    /// References to the same objects, for a copy of the graph.
+    pub(super) fn held(&self) -> Vec<Held> {
+        self.body().held.iter().map(Held::again).collect()
     }
 }

@@ -1,5 +1,6 @@
 //! Captures: what is enqueued in some streams becomes a graph instead of running.
 
+use std::any::Any;
 use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -8,13 +9,13 @@ use std::thread::{self, ThreadId};
 
 use cuda_sys::CUresult;
 
-use super::body::{Graph, NodeId};
-use super::captures::Mode;
-use super::edges::{Edge, Ports};
-use super::handles::Graphs;
+use super::body::Graph;
+use super::captures::{Captures, Mode};
+use super::edges::{Edge, NodeId, Ports};
 use super::operation::Operation;
 use super::order::with_ancestors;
-use crate::device::Stream;
+use super::table::GraphTable;
+use crate::device::{CapturedEvent, Stream, StreamCapture, StreamOperation, StreamRef};
 
 /// One capture, from `cuStreamBeginCapture` to `cuStreamEndCapture`: in the stream where it began,
 /// and in those that came to it by waiting for its events.
@@ -22,7 +23,7 @@ pub(crate) struct Capture {
     /// A number that no other capture of the process has.
     pub(crate) id: u64,
     pub(crate) graph: Arc<Graph>,
-    books: &'static Graphs,
+    captures: &'static Captures,
     /// The graph was made for the capture, and goes with it if it fails.
     owns_graph: bool,
     pub(super) mode: Mode,
@@ -31,8 +32,8 @@ pub(crate) struct Capture {
 }
 
 /// What an event was recorded after, in a stream that was being captured.
-#[derive(Debug, Clone)]
-pub(crate) struct Recorded {
+#[derive(Debug)]
+struct Recorded {
     capture: Weak<Capture>,
     after: Vec<Edge>,
 }
@@ -81,7 +82,8 @@ impl Capture {
     /// # Errors
     /// `CUDA_ERROR_ILLEGAL_STATE` if the stream is being captured already.
     pub(crate) fn begin(
-        books: &'static Graphs,
+        table: &'static GraphTable,
+        captures: &'static Captures,
         stream: &Arc<Stream>,
         mode: Mode,
         into: Option<(Arc<Graph>, Vec<Edge>)>,
@@ -94,43 +96,60 @@ impl Capture {
         let owns_graph = into.is_none();
         let (graph, dependencies) = match into {
             Some(into) => into,
-            None => (Graph::new(books)?, Vec::new()),
+            None => (Graph::new(table)?, Vec::new()),
         };
         graph.begin_capture();
         let branches = vec![Branch::new(stream, dependencies)];
         let capture = Arc::new(Capture {
             id: NEXT_ID.fetch_add(1, Ordering::Relaxed),
             graph,
-            books,
+            captures,
             owns_graph,
             mode,
             thread: thread::current().id(),
             state: Mutex::new(State { branches, ..State::default() }),
         });
-        books.captures.add(&capture);
+        captures.add(&capture);
         *slot = Some(capture);
         Ok(())
+    }
+
+    /// The capture that a stream takes part in.
+    pub(crate) fn of(stream: &Stream) -> Option<Arc<Capture>> {
+        let capture: Arc<dyn Any + Send + Sync> = stream.capture()?;
+        capture.downcast().ok()
+    }
+
+    /// Adds an operation to the capture that a stream takes part in. False if there is none: the
+    /// operation is to run.
+    ///
+    /// # Errors
+    /// `CUDA_ERROR_STREAM_CAPTURE_INVALIDATED`, and those of [`Graph::add`].
+    pub(crate) fn take_in(
+        stream: &StreamRef,
+        operation: impl FnOnce() -> Operation,
+    ) -> Result<bool, CUresult> {
+        let StreamRef::Other(stream) = stream else { return Ok(false) };
+        match Capture::of(stream) {
+            Some(capture) => capture.add_node(stream, operation()).map(|_| true),
+            None => Ok(false),
+        }
     }
 
     /// Adds what is enqueued in a stream to the graph.
     ///
     /// # Errors
     /// `CUDA_ERROR_STREAM_CAPTURE_INVALIDATED`, and those of [`Graph::add`].
-    pub(crate) fn add(&self, stream: &Stream, operation: Operation) -> Result<NodeId, CUresult> {
+    pub(super) fn add_node(
+        &self,
+        stream: &Stream,
+        operation: Operation,
+    ) -> Result<NodeId, CUresult> {
         let mut state = self.valid()?;
         let branch = state.branch(stream.id)?;
         let node = self.graph.add(operation, branch.dependencies.clone())?;
         branch.dependencies = vec![Edge { from: node, ports: Ports::default() }];
         Ok(node)
-    }
-
-    /// What an event stands for that is recorded in a stream.
-    ///
-    /// # Errors
-    /// `CUDA_ERROR_STREAM_CAPTURE_INVALIDATED`.
-    pub(crate) fn record(self: &Arc<Capture>, stream: &Stream) -> Result<Recorded, CUresult> {
-        let after = self.valid()?.branch(stream.id)?.dependencies.clone();
-        Ok(Recorded { capture: Arc::downgrade(self), after })
     }
 
     /// Ends the capture, from the stream where it began.
@@ -158,28 +177,6 @@ impl Capture {
         drop(state);
         self.finish(result.is_ok());
         result
-    }
-
-    /// A stream is going away: the capture cannot succeed any more.
-    pub(crate) fn leave(&self, stream: u64) {
-        let is_origin = self.state().branches.first().is_some_and(|first| first.id == stream);
-        self.invalidate();
-        if is_origin {
-            self.finish(false);
-        }
-    }
-
-    /// Takes note that a rule was broken.
-    pub(crate) fn invalidate(&self) {
-        let mut state = self.state();
-        if state.stage == Stage::Valid {
-            state.stage = Stage::Invalid;
-        }
-    }
-
-    /// Whether no rule was broken yet.
-    pub(crate) fn is_valid(&self) -> bool {
-        self.state().stage == Stage::Valid
     }
 
     /// Whether a stream of that context takes part, one that the legacy default stream waits for.
@@ -257,9 +254,9 @@ impl Capture {
         let branches = std::mem::take(&mut state.branches);
         drop(state);
         self.graph.end_capture();
-        self.books.captures.count_out();
+        self.captures.count_out();
         if self.owns_graph && !succeeded {
-            drop(self.books.graphs.remove(self.graph.handle));
+            drop(self.graph.table.graphs.remove(self.graph.handle));
         }
         for stream in branches.iter().filter_map(|branch| branch.stream.upgrade()) {
             drop(stream.capture_slot().take());
@@ -272,7 +269,7 @@ impl Capture {
         let mut state = self.valid()?;
         if slot.is_none() {
             state.branches.push(Branch::new(stream, edges.to_vec()));
-            *slot = Some(Arc::clone(self));
+            *slot = Some(Arc::clone(self) as Arc<dyn StreamCapture>);
             return Ok(());
         }
         state.branch(stream.id)?.depend_on(edges);
@@ -292,19 +289,44 @@ impl Capture {
     }
 }
 
-impl Recorded {
-    /// Makes a stream wait for the event: it becomes part of the capture, if it is not yet.
-    ///
-    /// # Errors
-    /// `CUDA_ERROR_CAPTURED_EVENT` if the capture is over, `CUDA_ERROR_STREAM_CAPTURE_MERGE` if the
-    /// stream is part of another, `CUDA_ERROR_STREAM_CAPTURE_INVALIDATED`.
-    pub(crate) fn hold_back(&self, stream: &Arc<Stream>) -> Result<(), CUresult> {
+impl StreamCapture for Capture {
+    fn is_valid(&self) -> bool {
+        self.state().stage == Stage::Valid
+    }
+
+    fn invalidate(&self) {
+        let mut state = self.state();
+        if state.stage == Stage::Valid {
+            state.stage = Stage::Invalid;
+        }
+    }
+
+    fn add(&self, stream: &Stream, operation: StreamOperation) -> Result<(), CUresult> {
+        self.add_node(stream, operation.into()).map(drop)
+    }
+
+    fn record(self: Arc<Capture>, stream: &Stream) -> Result<Arc<dyn CapturedEvent>, CUresult> {
+        let after = self.valid()?.branch(stream.id)?.dependencies.clone();
+        Ok(Arc::new(Recorded { capture: Arc::downgrade(&self), after }))
+    }
+
+    fn stream_destroyed(&self, stream: u64) {
+        let is_origin = self.state().branches.first().is_some_and(|first| first.id == stream);
+        self.invalidate();
+        if is_origin {
+            self.finish(false);
+        }
+    }
+}
+
+impl CapturedEvent for Recorded {
+    fn hold_back(&self, stream: &Arc<Stream>) -> Result<(), CUresult> {
         let over = CUresult::CUDA_ERROR_CAPTURED_EVENT;
         let capture = self.capture.upgrade().ok_or(over)?;
         if capture.state().stage == Stage::Ended {
             return Err(over);
         }
-        let other = stream.capture().filter(|other| !Arc::ptr_eq(other, &capture));
+        let other = Capture::of(stream).filter(|other| !Arc::ptr_eq(other, &capture));
         if let Some(other) = other {
             other.invalidate();
             capture.invalidate();
@@ -313,8 +335,7 @@ impl Recorded {
         capture.join(stream, &self.after)
     }
 
-    /// Breaks the capture: the event was used for what it cannot be.
-    pub(crate) fn invalidate(&self) {
+    fn invalidate(&self) {
         if let Some(capture) = self.capture.upgrade() {
             capture.invalidate();
         }

@@ -8,6 +8,7 @@ use std::thread::{self, ThreadId};
 use cuda_sys::{CUresult, CUstreamCaptureMode};
 
 use super::capture::Capture;
+use crate::device::{StreamCapture, StreamRef};
 
 /// How a capture, or a thread, goes about calls that are not safe while something is captured:
 /// those that a capture does not see, and on which the work that it sees may depend.
@@ -23,7 +24,7 @@ pub(crate) enum Mode {
 }
 
 /// The captures in progress.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Captures {
     /// How many there are, for calls while there are none.
     active: AtomicUsize,
@@ -68,6 +69,11 @@ impl Mode {
 }
 
 impl Captures {
+    /// None.
+    pub(super) const fn new() -> Captures {
+        Captures { active: AtomicUsize::new(0), list: Mutex::new(Vec::new()) }
+    }
+
     /// Whether there are none.
     pub(crate) fn is_empty(&self) -> bool {
         self.active.load(Ordering::Acquire) == 0
@@ -86,12 +92,48 @@ impl Captures {
         })
     }
 
+    /// Asks whether a stream may be used for work that runs or goes to a graph.
+    ///
+    /// # Errors
+    /// `CUDA_ERROR_STREAM_CAPTURE_INVALIDATED` if a rule of the stream's capture was broken;
+    /// `CUDA_ERROR_STREAM_CAPTURE_IMPLICIT` for a legacy default stream while streams that it would
+    /// wait for are being captured.
+    pub(crate) fn permit_capturable(&self, stream: &StreamRef) -> Result<(), CUresult> {
+        if self.is_empty() {
+            return Ok(());
+        }
+        match stream {
+            StreamRef::Legacy(context) => self.permit_legacy(context.id),
+            StreamRef::Other(stream) if stream.capture().is_some_and(|own| !own.is_valid()) => {
+                Err(CUresult::CUDA_ERROR_STREAM_CAPTURE_INVALIDATED)
+            }
+            StreamRef::Other(_) => Ok(()),
+        }
+    }
+
+    /// Asks whether a stream may be used for work that has no part in captures.
+    ///
+    /// # Errors
+    /// Those of [`permit_capturable`](Captures::permit_capturable), and
+    /// `CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED` if the stream is being captured; the capture is
+    /// thereby invalid.
+    pub(crate) fn permit_uncaptured(&self, stream: &StreamRef) -> Result<(), CUresult> {
+        self.permit_capturable(stream)?;
+        if !self.is_empty()
+            && let Some(capture) = stream.capture()
+        {
+            capture.invalidate();
+            return Err(CUresult::CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+        }
+        Ok(())
+    }
+
     /// Asks whether the legacy default stream of a context may be used: not while a stream that it
     /// would wait for is being captured.
     ///
     /// # Errors
     /// `CUDA_ERROR_STREAM_CAPTURE_IMPLICIT`, and the captures are invalid.
-    pub(crate) fn permit_legacy(&self, context: u64) -> Result<(), CUresult> {
+    fn permit_legacy(&self, context: u64) -> Result<(), CUresult> {
         self.refuse(CUresult::CUDA_ERROR_STREAM_CAPTURE_IMPLICIT, |capture| {
             capture.has_blocking_stream(context)
         })

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use cuda_sys::CUresult;
 
-use super::body::{Graph, Node, NodeId};
-use super::edges::Edge;
+use super::body::{Graph, Node};
+use super::edges::{Edge, NodeId};
 use super::executable::Executable;
 use super::operation::Operation;
 use super::plan::{Plan, Shape};
@@ -28,7 +28,7 @@ impl Graph {
             Ok(Some(Node { operation, origin: node.handle, shown: None, ..node }))
         };
         let nodes = self.nodes().into_iter().map(again).collect::<Result<_, CUresult>>()?;
-        Graph::of_nodes(self.books, nodes, self.held())
+        Graph::of_nodes(self.table, nodes, self.held())
     }
 
     /// The node that is a copy of the one with that handle.
@@ -70,6 +70,6 @@ impl Executable {
             let edges = edges.map(|&(from, ports)| Edge { from: NodeId(from), ports }).collect();
             Ok(Some(Node::new(0, operation, edges)))
         });
-        Graph::of_nodes(self.books(), nodes.collect::<Result<_, CUresult>>()?, Vec::new())
+        Graph::of_nodes(self.table(), nodes.collect::<Result<_, CUresult>>()?, Vec::new())
     }
 }

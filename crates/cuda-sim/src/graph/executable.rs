@@ -5,9 +5,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use cuda_sys::{CUgraphInstantiate_flags as Flags, CUresult};
 
 use super::body::Graph;
-use super::handles::Graphs;
+use super::capture::Capture;
+use super::memory::Memories;
 use super::operation::Operation;
 use super::plan::Plan;
+use super::table::GraphTable;
 use super::user_object::Held;
 use crate::device::{Context, Platform, Recording, StreamRef};
 use crate::queue::{self, Point, Step, StreamKind, Work};
@@ -15,7 +17,8 @@ use crate::queue::{self, Point, Step, StreamKind, Work};
 /// A graph that can be launched. Launches of one come one after the other, whatever their streams.
 pub(crate) struct Executable {
     pub(crate) flags: u64,
-    books: &'static Graphs,
+    table: &'static GraphTable,
+    memories: &'static Memories,
     /// The graph's, which knows by it that there is an executable one.
     _token: Arc<()>,
     state: Mutex<State>,
@@ -56,7 +59,8 @@ impl Executable {
         graph: &Arc<Graph>,
         context: &Arc<Context>,
         flags: u64,
-    ) -> Result<(u64, Arc<Executable>), Instantiation> {
+        memories: &'static Memories,
+    ) -> Result<Executable, Instantiation> {
         let failed = |error| Err(Instantiation::Failed(error));
         let has = |flag: Flags| flags & u64::from(flag.0) != 0;
         let from_device = has(Flags::CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH);
@@ -78,12 +82,9 @@ impl Executable {
             queue::Stream::new(platform.scheduler, health, context.id, kind, 0)
         };
         let lanes = plan.lanes.iter().map(lane).collect();
-        let books: &'static Graphs = &platform.graphs;
         let state = State { plan, lanes, last: None, held: graph.held() };
-        let executable =
-            Executable { flags, books, _token: Arc::clone(&graph.token), state: Mutex::new(state) };
-        let inserted = books.executables.insert(|_| executable);
-        inserted.ok_or(Instantiation::Failed(CUresult::CUDA_ERROR_OUT_OF_MEMORY))
+        let (table, _token) = (graph.table, Arc::clone(&graph.token));
+        Ok(Executable { flags, table, memories, _token, state: Mutex::new(state) })
     }
 
     /// Enqueues a launch, as one operation of the stream, or adds the graph as a node to the
@@ -98,10 +99,10 @@ impl Executable {
         stream: &StreamRef,
     ) -> Result<(), CUresult> {
         if let StreamRef::Other(captured) = stream
-            && let Some(capture) = captured.capture()
+            && let Some(capture) = Capture::of(captured)
         {
             let child = self.to_graph()?.into_child();
-            return capture.add(captured, Operation::Child(child)).map(drop);
+            return capture.add_node(captured, Operation::Child(child)).map(drop);
         }
         let mut state = self.state();
         for context in &state.plan.lanes {
@@ -128,7 +129,7 @@ impl Executable {
         let again = self.flags & u64::from(again) != 0;
         let steps = state.plan.steps.iter();
         let uses: Vec<_> = steps.filter_map(|step| step.operation.memory_use()).collect();
-        self.books.memories.launch(&uses, again)
+        self.memories.launch(&uses, again)
     }
 
     /// Takes from its steps what belongs to a context. It cannot be launched any more.
@@ -140,8 +141,9 @@ impl Executable {
         drop(lost);
     }
 
-    pub(super) fn books(&self) -> &'static Graphs {
-        self.books
+    /// The table that graphs made of it go to.
+    pub(super) fn table(&self) -> &'static GraphTable {
+        self.table
     }
 
     pub(super) fn state(&self) -> MutexGuard<'_, State> {

@@ -19,7 +19,6 @@ pub(crate) struct GraphMemory {
 }
 
 /// All memory of graphs.
-#[derive(Default)]
 pub(crate) struct Memories {
     books: Mutex<Books>,
 }
@@ -62,6 +61,12 @@ pub(crate) enum Amount {
 }
 
 impl Memories {
+    /// None.
+    pub(super) const fn new() -> Memories {
+        let books = Books { entries: BTreeMap::new(), high: BTreeMap::new() };
+        Memories { books: Mutex::new(books) }
+    }
+
     /// Sets memory aside for an allocation node.
     ///
     /// # Errors

@@ -5,37 +5,35 @@
 //! out on streams of its own, ready to be enqueued as one operation of the stream that launches it.
 //! A [`Capture`] fills a graph with what is enqueued in streams.
 
-mod attributes;
 mod body;
 mod capture;
 mod captures;
-mod copy;
 mod dot;
 mod duplicate;
 mod edges;
 mod executable;
-mod fill;
 mod handles;
+mod host_call;
 mod memory;
 mod operation;
 mod order;
 mod plan;
 mod shown;
+mod structure;
+mod table;
 mod update;
 mod user_object;
 
-pub(crate) use attributes::{Attributes, OF_KERNELS, OF_STREAMS, Value};
-pub(crate) use body::{Graph, NodeId};
-pub(crate) use capture::{Capture, Recorded};
-pub(crate) use captures::Mode;
-pub(crate) use copy::{CopyParameters, Side};
+pub(crate) use body::Graph;
+pub(crate) use capture::Capture;
+pub(crate) use captures::{Captures, Mode};
 pub(crate) use dot::dot;
-pub(crate) use edges::{Edge, Ports};
+pub(crate) use edges::{Edge, NodeId, Ports};
 pub(crate) use executable::{Executable, Instantiation};
-pub(crate) use fill::FillParameters;
-pub(crate) use handles::Graphs;
+pub(crate) use handles::{graphs, observer};
+pub(crate) use host_call::HostCall;
 pub(crate) use memory::Amount;
-pub(crate) use operation::{HostCall, Operation};
+pub(crate) use operation::Operation;
 pub(crate) use shown::Shown;
 pub(crate) use update::Mismatch;
 pub(crate) use user_object::UserObject;

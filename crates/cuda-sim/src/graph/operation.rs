@@ -5,13 +5,13 @@ use std::sync::Arc;
 use cuda_sys::{CUgraphExecUpdateResult as Outcome, CUgraphNodeType as NodeType, CUresult};
 
 use super::body::Graph;
-use super::copy::CopyParameters;
-use super::fill::FillParameters;
+use super::host_call::HostCall;
 use super::memory::{GraphMemory, RightToFree, Use};
 use crate::check;
-pub(super) use crate::device::launch::KernelCall;
-use crate::device::stream_memory::{MemoryOperation, memory_operations};
-use crate::device::{Context, Event, Platform};
+use crate::device::memory_operations::{MemoryOperation, memory_operations};
+use crate::device::{
+    Context, CopyParameters, Event, FillParameters, KernelCall, Platform, StreamOperation,
+};
 use crate::queue::{Failure, Job, Work};
 
 /// What a node does, with all its parameters: none of them is looked at in the program's memory
@@ -44,11 +44,14 @@ pub(crate) enum Operation {
     Orphan(NodeType),
 }
 
-/// A function of the program, and its argument.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct HostCall {
-    function: unsafe extern "C" fn(*mut std::ffi::c_void),
-    argument: usize,
+impl From<StreamOperation> for Operation {
+    fn from(operation: StreamOperation) -> Operation {
+        match operation {
+            StreamOperation::Kernel(call) => Operation::Kernel(call),
+            StreamOperation::Copy(parameters, context) => Operation::Copy(parameters, context),
+            StreamOperation::Fill(parameters, context) => Operation::Fill(parameters, context),
+        }
+    }
 }
 
 impl Operation {
@@ -180,35 +183,6 @@ impl Operation {
             }
         };
         Ok(Work::Job(job))
-    }
-}
-
-impl HostCall {
-    /// A call that is to be made on a thread of the driver's.
-    pub(crate) fn new(
-        function: unsafe extern "C" fn(*mut std::ffi::c_void),
-        argument: *mut std::ffi::c_void,
-    ) -> HostCall {
-        HostCall { function, argument: argument.expose_provenance() }
-    }
-
-    /// Function and argument, as the program gave them.
-    pub(crate) fn parts(
-        self,
-    ) -> (unsafe extern "C" fn(*mut std::ffi::c_void), *mut std::ffi::c_void) {
-        (self.function, std::ptr::with_exposed_provenance_mut(self.argument))
-    }
-
-    /// The call as work in a stream.
-    pub(crate) fn work(self) -> Work {
-        Work::Host(Box::new(move || self.call()))
-    }
-
-    /// Makes the call.
-    pub(super) fn call(self) {
-        let (function, argument) = self.parts();
-        // SAFETY: the caller gave the function and its argument to be put together, on any thread.
-        unsafe { function(argument) }
     }
 }
 

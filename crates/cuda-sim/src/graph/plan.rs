@@ -7,8 +7,8 @@ use std::sync::Arc;
 use cuda_sys::CUgraphNodeType as NodeType;
 use smallvec::SmallVec;
 
-use super::body::{Graph, Node, NodeId};
-use super::edges::Ports;
+use super::body::{Graph, Node};
+use super::edges::{NodeId, Ports};
 use super::operation::Operation;
 use super::order::topological;
 use crate::device::Context;

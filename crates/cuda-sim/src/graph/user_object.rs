@@ -5,14 +5,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use cuda_sys::CUresult;
 
-use super::body::Graph;
-use super::handles::Graphs;
-use super::operation::HostCall;
+use super::host_call::HostCall;
+use crate::device::Registry;
 
 /// An object with a count of references.
 pub(crate) struct UserObject {
     handle: u64,
-    books: &'static Graphs,
+    registry: &'static Registry<UserObject>,
     references: Mutex<u64>,
     destroy: HostCall,
 }
@@ -29,15 +28,15 @@ impl UserObject {
     /// # Errors
     /// `CUDA_ERROR_OUT_OF_MEMORY` when there are no handles left.
     pub(crate) fn register(
-        books: &'static Graphs,
+        registry: &'static Registry<UserObject>,
         destroy: unsafe extern "C" fn(*mut c_void),
         object: *mut c_void,
         references: u64,
     ) -> Result<u64, CUresult> {
         let destroy = HostCall::new(destroy, object);
         let references = Mutex::new(references);
-        let make = |handle| UserObject { handle, books, references, destroy };
-        let made = books.user_objects.insert(make);
+        let make = |handle| UserObject { handle, registry, references, destroy };
+        let made = registry.insert(make);
         made.map(|(handle, _)| handle).ok_or(CUresult::CUDA_ERROR_OUT_OF_MEMORY)
     }
 
@@ -55,52 +54,35 @@ impl UserObject {
         let left = references.checked_sub(count).ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)?;
         *references = left;
         drop(references);
-        if left == 0 && self.books.user_objects.remove(self.handle).is_some() {
+        if left == 0 && self.registry.remove(self.handle).is_some() {
             self.destroy.call();
         }
         Ok(())
     }
 }
 
-impl Graph {
-    /// Makes the graph hold references: the caller's, or more of them.
-    pub(crate) fn hold(&self, object: &Arc<UserObject>, count: u64, is_callers: bool) {
-        if !is_callers {
-            object.retain(count);
-        }
-        let mut body = self.body();
-        let known = body.held.iter_mut().find(|held| Arc::ptr_eq(&held.object, object));
-        match known {
-            Some(held) => held.count += count,
-            None => body.held.push(Held { object: Arc::clone(object), count }),
-        }
-    }
-
-    /// Takes references from the graph.
-    ///
-    /// # Errors
-    /// `CUDA_ERROR_INVALID_VALUE` if it does not hold so many.
-    pub(crate) fn let_go(&self, object: &Arc<UserObject>, count: u64) -> Result<(), CUresult> {
-        let invalid = CUresult::CUDA_ERROR_INVALID_VALUE;
-        let mut body = self.body();
-        let place = body.held.iter().position(|held| Arc::ptr_eq(&held.object, object));
-        let place = place.ok_or(invalid)?;
-        let held = &mut body.held[place];
-        held.count = held.count.checked_sub(count).ok_or(invalid)?;
-        let gone = (held.count == 0).then(|| body.held.remove(place));
-        drop(body);
-        drop(gone);
-        object.release(count)
-    }
-
-    /// References to the same objects, for a copy of the graph.
-    pub(super) fn held(&self) -> Vec<Held> {
-        self.body().held.iter().map(Held::again).collect()
-    }
-}
-
 impl Held {
-    fn again(&self) -> Held {
+    pub(super) fn new(object: &Arc<UserObject>, count: u64) -> Held {
+        Held { object: Arc::clone(object), count }
+    }
+
+    pub(super) fn is_of(&self, object: &Arc<UserObject>) -> bool {
+        Arc::ptr_eq(&self.object, object)
+    }
+
+    pub(super) fn add(&mut self, count: u64) {
+        self.count += count;
+    }
+
+    /// Counts fewer, which the caller releases. Returns how many are left; `None` if there are not
+    /// so many.
+    pub(super) fn take(&mut self, count: u64) -> Option<u64> {
+        self.count = self.count.checked_sub(count)?;
+        Some(self.count)
+    }
+
+    /// As many references once more.
+    pub(super) fn again(&self) -> Held {
         self.object.retain(self.count);
         Held { object: Arc::clone(&self.object), count: self.count }
     }

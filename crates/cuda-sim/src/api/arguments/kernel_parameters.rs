@@ -9,7 +9,7 @@ use smallvec::smallvec;
 use super::{FromC, INVALID};
 use crate::api::Result;
 use crate::device::Function;
-use crate::device::launch::Parameters;
+use crate::device::Parameters;
 
 /// Pointers to the parameters of the kernel that the call names, or null: during the call there is
 /// a pointer for each, to a value of that parameter's size.

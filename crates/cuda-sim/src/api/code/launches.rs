@@ -10,8 +10,8 @@ use cuda_sys::{CUfunction, CUresult, CUstream};
 use crate::api::Result;
 use crate::api::arguments::{self, ParameterBuffer, ParameterPointers, copied_parameters};
 use crate::api::code::occupancy::blocks_at_once;
-use crate::device::launch::{Shape, launch};
 use crate::device::{Function, platform};
+use crate::device::{Shape, launch::launch};
 
 pub(in crate::api) fn cuLaunchKernel(
     function: CUfunction,

@@ -32,7 +32,7 @@ pub(in crate::api) fn cuModuleUnload(module: CUmodule) -> Result {
     }
     let removed = platform.modules.remove(number(module));
     let module = removed.ok_or(CUresult::CUDA_ERROR_INVALID_HANDLE)?;
-    module.unload(platform);
+    module.unload(&platform.functions);
     module.context.check()
 }
 
@@ -44,7 +44,7 @@ pub(in crate::api) fn cuModuleGetFunction(
     let platform = platform()?;
     let module = arguments::module(platform, module)?;
     module.context.check()?;
-    out.set(handle(module.function(platform, name)?));
+    out.set(handle(module.function(&platform.functions, name)?));
     Ok(())
 }
 

@@ -12,8 +12,7 @@ use ptx_jit::AccessKind;
 use crate::api::Result;
 use crate::api::arguments::{self, CopyAddress, In, number};
 use crate::device::rows::{Extent, Rows};
-use crate::device::{Location, Platform};
-use crate::graph;
+use crate::device::{Location, Platform, Side};
 
 const INVALID: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
 
@@ -155,12 +154,12 @@ impl Endpoint {
     }
 
     /// The end as a copy node keeps it, which copies no arrays.
-    pub(in crate::api) fn of_node(self) -> graph::Side {
+    pub(in crate::api) fn of_node(self) -> Side {
         let [x, y, z, pitch, height] =
             [self.x, self.y, self.z, self.pitch, self.height].map(|value| value as u64);
         let (kind, address) = (self.kind, self.address);
         // The check of the node notes what memory it is.
-        graph::Side { kind, address, x, y, z, pitch, height, is_page_locked: false }
+        Side { kind, address, x, y, z, pitch, height, is_page_locked: false }
     }
 
     /// The rows that the device of that ordinal copies.
@@ -236,7 +235,7 @@ impl Endpoint {
             return Err(INVALID);
         }
         let address = array.address() + (z * height + y) * array.pitch + x;
-        Ok(Rows { address, pitch: array.pitch, rows: height, location: array.location() })
+        Ok(Rows { address, pitch: array.pitch, rows: height, location: Location::of_array(&array) })
     }
 }
 

@@ -8,7 +8,7 @@ use cuda_sys::{CUhostFn, CUresult, CUstream};
 
 use crate::api::{Result, arguments};
 use crate::device::platform;
-use crate::graph::{HostCall, Operation};
+use crate::graph::{Capture, HostCall, Operation};
 
 pub(in crate::api) fn cuLaunchHostFunc(
     stream: CUstream,
@@ -18,7 +18,7 @@ pub(in crate::api) fn cuLaunchHostFunc(
     let function = function.ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)?;
     let stream = arguments::capturable(platform()?, stream)?;
     let call = HostCall::new(function, argument);
-    if !stream.capture_operation(|| Operation::Host(call))? {
+    if !Capture::take_in(&stream, || Operation::Host(call))? {
         stream.queue().enqueue(call.work());
     }
     Ok(())

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use super::Segment;
+use super::stream_ordered::Segment;
 use crate::queue::Point;
 
 /// The segments of a pool by address.

@@ -12,7 +12,7 @@ use crate::api::arguments::{In, ParameterBuffer, ParameterPointers};
 use crate::api::code::launches::launch_shape;
 use crate::api::other_programs::code::launch_attributes::LaunchAttributes;
 use crate::api::streams::events::cuEventRecord;
-use crate::device::launch::Shape;
+use crate::device::Shape;
 
 pub(in crate::api) fn cuLaunchCooperativeKernel(
     function: CUfunction,

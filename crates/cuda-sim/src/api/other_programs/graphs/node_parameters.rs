@@ -13,8 +13,8 @@ use crate::api::arguments::{self, In, Out, handle};
 use crate::api::other_programs::graphs::nodes::child_graph;
 use crate::api::other_programs::graphs::parameters as given;
 use crate::api::other_programs::streams::memory_operations::listed;
-use crate::device::{Platform, platform};
-use crate::graph::{OF_KERNELS, Operation, Shown, Value};
+use crate::device::{OF_KERNELS, Platform, Value, platform};
+use crate::graph::{Operation, Shown};
 
 const INVALID: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
 
@@ -23,7 +23,7 @@ pub(in crate::api) fn cuGraphKernelNodeGetParams_v2(
     out: Out<CUDA_KERNEL_NODE_PARAMS>,
 ) -> Result {
     let platform = platform()?;
-    let (graph, node) = arguments::node(platform, node)?;
+    let (graph, node) = arguments::node(node)?;
     let Some(Operation::Kernel(call)) = graph.operation(node) else { return Err(INVALID) };
     let shown = graph.show(node, || Shown::parameters(&call)).ok_or(INVALID)?;
     out.set(given::kernel_back(platform, &call, &shown)?);
@@ -125,7 +125,7 @@ pub(in crate::api) fn cuGraphBatchMemOpNodeGetParams(
     node: CUgraphNode,
     out: Out<CUDA_BATCH_MEM_OP_NODE_PARAMS>,
 ) -> Result {
-    let (graph, node) = arguments::node(platform()?, node)?;
+    let (graph, node) = arguments::node(node)?;
     let operation = graph.operation(node);
     let Some(Operation::Batch(batch, context)) = operation else { return Err(INVALID) };
     let shown = graph.show(node, || Shown::list(batch.iter().map(listed))).ok_or(INVALID)?;
@@ -156,9 +156,7 @@ pub(in crate::api) fn cuGraphKernelNodeCopyAttributes(
     to: CUgraphNode,
     from: CUgraphNode,
 ) -> Result {
-    let platform = platform()?;
-    let ((to_graph, to), (from_graph, from)) =
-        (arguments::node(platform, to)?, arguments::node(platform, from)?);
+    let ((to_graph, to), (from_graph, from)) = (arguments::node(to)?, arguments::node(from)?);
     let attributes = from_graph.with_attributes(from, |attributes| attributes.clone())?;
     to_graph.with_attributes(to, |present| *present = attributes)
 }
@@ -169,7 +167,7 @@ pub(in crate::api) fn cuGraphKernelNodeGetAttribute(
     value: Out<CUkernelNodeAttrValue>,
 ) -> Result {
     let out = value.cast::<Value>();
-    let (graph, node) = arguments::node(platform()?, node)?;
+    let (graph, node) = arguments::node(node)?;
     if attribute == CUkernelNodeAttrID::CU_LAUNCH_ATTRIBUTE_COOPERATIVE {
         let cooperative = graph.with_kernel(node, |call| call.shape.cooperative)?;
         let mut value = [0; 64];
@@ -187,7 +185,7 @@ pub(in crate::api) fn cuGraphKernelNodeSetAttribute(
     value: In<CUkernelNodeAttrValue>,
 ) -> Result {
     let value: Value = value.bytes();
-    let (graph, node) = arguments::node(platform()?, node)?;
+    let (graph, node) = arguments::node(node)?;
     if attribute == CUkernelNodeAttrID::CU_LAUNCH_ATTRIBUTE_COOPERATIVE {
         let cooperative = value[..4] != [0; 4];
         return graph.with_kernel(node, |call| call.shape.cooperative = cooperative);
@@ -196,7 +194,7 @@ pub(in crate::api) fn cuGraphKernelNodeSetAttribute(
 }
 
 fn get(node: CUgraphNode) -> Result<Operation> {
-    let (graph, node) = arguments::node(platform()?, node)?;
+    let (graph, node) = arguments::node(node)?;
     graph.operation(node).ok_or(INVALID)
 }
 
@@ -205,6 +203,6 @@ fn set(
     operation: impl FnOnce(&'static Platform) -> Result<Operation>,
 ) -> Result {
     let platform = platform()?;
-    let (graph, node) = arguments::node(platform, node)?;
+    let (graph, node) = arguments::node(node)?;
     graph.set_operation(node, operation(platform)?)
 }

@@ -16,9 +16,9 @@ use crate::api::arguments::{
 };
 use crate::api::memory::endpoints::Endpoint;
 use crate::api::other_programs::streams::memory_operations::operations;
-use crate::device::launch::{KernelCall, Shape};
-use crate::device::{Context, Event, Platform, current};
-use crate::graph::{CopyParameters, FillParameters, HostCall, Operation, Shown};
+use crate::device::{Context, CopyParameters, Event, FillParameters, Platform, Side, current};
+use crate::device::{KernelCall, Shape};
+use crate::graph::{HostCall, Operation, Shown};
 
 const INVALID: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
 
@@ -164,7 +164,7 @@ pub(in crate::api) fn kernel_back(
 ) -> Result<CUDA_KERNEL_NODE_PARAMS> {
     let [grid, block] = [call.shape.grid, call.shape.block];
     Ok(CUDA_KERNEL_NODE_PARAMS {
-        func: handle(call.function.module.function(platform, &call.function.name)?),
+        func: handle(call.function.module.function(&platform.functions, &call.function.name)?),
         gridDimX: grid[0],
         gridDimY: grid[1],
         gridDimZ: grid[2],
@@ -182,11 +182,11 @@ pub(in crate::api) fn kernel_back(
 /// The parameters that a copy node was given.
 pub(in crate::api) fn copy_back(given: &CopyParameters) -> CUDA_MEMCPY3D {
     let CopyParameters { from, to, width, height, depth } = *given;
-    let host = |side: crate::graph::Side| match side.kind {
+    let host = |side: Side| match side.kind {
         CUmemorytype::CU_MEMORYTYPE_HOST => ptr::with_exposed_provenance_mut(side.address as usize),
         _ => ptr::null_mut(),
     };
-    let device = |side: crate::graph::Side| match side.kind {
+    let device = |side: Side| match side.kind {
         CUmemorytype::CU_MEMORYTYPE_HOST => 0,
         _ => side.address,
     };

@@ -16,10 +16,10 @@ use crate::api::arguments::{self, Count, In, List, Out, Untyped, handle, number}
 use crate::api::memory::virtual_memory::{accessor, protection};
 use crate::api::other_programs::memory::virtual_memory::access_flags;
 use crate::check;
-use crate::device::pool::{Pool, Settings};
-use crate::device::virtual_memory::Protection;
+use crate::device::Protection;
 use crate::device::{Device, Platform, Purpose, StreamRef, platform};
-use crate::graph::Operation;
+use crate::device::{Pool, Settings};
+use crate::graph::{Capture, Operation, graphs};
 
 const INVALID: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
 
@@ -50,13 +50,13 @@ pub(in crate::api) fn cuMemFreeAsync(pointer: CUdeviceptr, stream: CUstream) -> 
     let platform = platform()?;
     let stream = arguments::capturable(platform, stream)?;
     if stream.capture().is_some() {
-        let right = platform.graphs.memories.right_to_free(pointer)?;
-        return stream.capture_operation(|| Operation::Free(right)).map(drop);
+        let right = graphs()?.memories.right_to_free(pointer)?;
+        return Capture::take_in(&stream, || Operation::Free(right)).map(drop);
     }
     let device = platform.device_at(pointer).ok_or(INVALID)?;
     let allocation = device.memory.starting_at(pointer).ok_or(INVALID)?;
     if allocation.purpose == Purpose::Graph {
-        let memory = platform.graphs.memories.free(pointer)?;
+        let memory = graphs()?.memories.free(pointer)?;
         stream.queue().enqueue(memory.freeing());
         return Ok(());
     }
@@ -306,14 +306,14 @@ fn allocate(out: &Out<CUdeviceptr>, bytes: usize, pool: &Arc<Pool>, stream: &Str
     }
     pool.device.health.check()?;
     if stream.capture().is_some() {
-        let (owner, memories) = (stream.context().id, &platform()?.graphs.memories);
+        let (owner, memories) = (stream.context().id, &graphs()?.memories);
         let memory = memories.reserve(pool.device, bytes as u64, owner, Box::default())?;
         let address = memory.allocation.address;
-        stream.capture_operation(|| Operation::Allocate(memory))?;
+        Capture::take_in(stream, || Operation::Allocate(memory))?;
         out.set(address);
         return Ok(());
     }
-    let allocation = pool.allocate(bytes as u64, stream)?;
+    let allocation = pool.allocate(bytes as u64, stream.queue())?;
     if check::is_on() {
         stream.queue().enqueue(check::begins(&allocation));
     }

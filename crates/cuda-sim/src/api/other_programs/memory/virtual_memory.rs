@@ -13,7 +13,7 @@ use cuda_sys::{
 use crate::api::Result;
 use crate::api::arguments::{In, Out, number};
 use crate::api::memory::virtual_memory::accessor;
-use crate::device::virtual_memory::Protection;
+use crate::device::Protection;
 use crate::device::{Place, platform};
 
 const INVALID: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;

@@ -10,8 +10,8 @@ use cuda_sys::{
 
 use crate::api::Result;
 use crate::api::arguments::{In, Out, handle, number};
+use crate::device::{Attributes, OF_STREAMS, Value};
 use crate::device::{StreamRef, platform};
-use crate::graph::{Attributes, OF_STREAMS, Value};
 
 pub(in crate::api) fn cuStreamGetDevice(stream: CUstream, out: Out<CUdevice>) -> Result {
     out.set(find(stream)?.context().device.id.ordinal as CUdevice);

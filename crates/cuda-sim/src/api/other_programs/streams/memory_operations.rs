@@ -13,9 +13,9 @@ use cuda_sys::{
 
 use crate::api::Result;
 use crate::api::arguments::{self, Count, Items, List};
+use crate::device::memory_operations::{Condition, MemoryOperation, Place, memory_operations};
 use crate::device::platform;
-use crate::device::stream_memory::{Condition, MemoryOperation, Place, memory_operations};
-use crate::graph::Operation;
+use crate::graph::{Capture, Operation};
 
 const INVALID: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
 
@@ -169,7 +169,7 @@ fn enqueue(stream: CUstream, operations: &[MemoryOperation]) -> Result {
     let stream = arguments::capturable(platform, stream)?;
     let work = memory_operations(platform, operations, stream.context())?;
     let node = || Operation::Batch(operations.into(), Arc::clone(stream.context()));
-    if !stream.capture_operation(node)? {
+    if !Capture::take_in(&stream, node)? {
         stream.queue().enqueue(work);
     }
     Ok(())
