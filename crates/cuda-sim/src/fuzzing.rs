@@ -1,6 +1,6 @@
 //! Ways in for the fuzz targets in `fuzz/`, which exist in their builds only.
 
-use crate::control::{Config, Fault, Schedule};
+use crate::config::{Config, InjectedFault, Schedule};
 use crate::device::{load_bytes, visible_devices};
 use crate::fatbin::{self, Kind};
 
@@ -60,8 +60,8 @@ fn means_the_same(config: &Config) {
     assert!((1..=1024).contains(&config.workers) && config.devices <= 1024);
     assert_eq!(config.check.to_string().parse(), Ok(config.check));
     assert_eq!(config.schedule.to_string().parse::<Schedule>().as_ref(), Ok(&config.schedule));
-    let texts: Vec<String> = config.faults.iter().map(Fault::to_string).collect();
-    assert_eq!(Fault::list(&texts.join(";")).as_ref(), Some(&config.faults));
+    let texts: Vec<String> = config.faults.iter().map(InjectedFault::to_string).collect();
+    assert_eq!(InjectedFault::list(&texts.join(";")).as_ref(), Some(&config.faults));
 }
 
 #[cfg(test)]

@@ -136,6 +136,19 @@ pub struct Instruction {
     pub line: u32,
 }
 
+impl Instruction {
+    /// An instruction without a guard.
+    pub(super) fn new(
+        operation: Operation,
+        destinations: &[Option<Register>],
+        sources: &[Operand],
+        line: u32,
+    ) -> Instruction {
+        let (destinations, sources) = (destinations.into(), sources.into());
+        Instruction { guard: None, operation, destinations, sources, line }
+    }
+}
+
 /// The predicate before an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Guard {

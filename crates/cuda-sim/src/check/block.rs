@@ -9,22 +9,22 @@ use ptx_jit::{
 };
 
 use super::cells::Cell;
-use super::findings::{Findings, Wronged};
-use super::flags::{Place, Release};
-use super::kinds::CheckKinds;
-use super::operation::{self, Operation};
-use super::own::Written;
-use super::record::{Author, Kind, Record};
+use super::findings::{FaultSite, Findings};
+use super::flags::{FlagAddress, FlagRelease};
+use super::initialized_bits::InitializedBits;
+use super::operation::{self, CheckedOperation};
+use super::record::{AccessClass, AccessRecord, Author};
 use super::report::ReportKind;
-use super::shadow::{Wanted, Wrong};
+use super::shadow::{AccessChecks, AccessHazard};
 use super::silent::{PlainWrite, Writer};
 use super::threads::Threads;
 use super::tracked::{self, Tracked};
+use crate::config::CheckKinds;
 
 /// The checks of one block after the other, on one thread of the host.
 pub(crate) struct BlockCheck {
     kinds: CheckKinds,
-    operation: Option<Arc<Operation>>,
+    operation: Option<Arc<CheckedOperation>>,
     /// Where the operation finds what is about to be written here.
     writer: Option<Arc<Writer>>,
     grid: [u32; 3],
@@ -33,8 +33,8 @@ pub(crate) struct BlockCheck {
     linear: u32,
     threads: Threads,
     shared: Vec<Cell>,
-    shared_written: Written,
-    local_written: Vec<Written>,
+    shared_written: InitializedBits,
+    local_written: Vec<InitializedBits>,
     /// Whose local memory it is at the moment, where all threads share one's.
     local_thread: u32,
     touched_shared: bool,
@@ -66,8 +66,8 @@ impl BlockCheck {
             linear: 0,
             threads: Threads::new(threads as usize),
             shared: vec![Cell::default(); cells],
-            shared_written: Written::new(shared_bytes),
-            local_written: (0..local_count).map(|_| Written::new(local_bytes)).collect(),
+            shared_written: InitializedBits::new(shared_bytes),
+            local_written: (0..local_count).map(|_| InitializedBits::new(local_bytes)).collect(),
             local_thread: 0,
             touched_shared: false,
             known: Vec::new(),
@@ -76,11 +76,11 @@ impl BlockCheck {
     }
 
     fn findings<'a>(&'a self, around: &'a AccessContext<'a>) -> Findings<'a> {
-        let wronged = Wronged { block: self.index, extent: self.extent };
+        let wronged = FaultSite { block: self.index, extent: self.extent };
         Findings::new(self.operation.as_deref(), wronged, around)
     }
 
-    fn local_memory(&mut self, linear: u32) -> &mut Written {
+    fn local_memory(&mut self, linear: u32) -> &mut InitializedBits {
         let all = self.local_written.len() == 1;
         if all && self.local_thread != linear {
             self.local_thread = linear;
@@ -89,7 +89,7 @@ impl BlockCheck {
         &mut self.local_written[if all { 0 } else { linear as usize }]
     }
 
-    fn author(&self, kind: Kind, around: &AccessContext<'_>, clock: u32) -> Author {
+    fn author(&self, kind: AccessClass, around: &AccessContext<'_>, clock: u32) -> Author {
         let operation = self.operation.as_ref().map_or(0, |operation| operation.bits());
         let (block, thread, line) = (self.linear, around.linear, around.line);
         Author { kind, operation, block, thread, clock, line }
@@ -155,14 +155,15 @@ impl BlockCheck {
     }
 
     /// Whether a write changes nothing beside what the author of a record writes.
-    fn is_silent(&self, write: PlainWrite, record: Record) -> bool {
+    fn is_silent(&self, write: PlainWrite, record: AccessRecord) -> bool {
         // First what is about to be written: it may be in memory by now.
-        let repeats = |operation: &Arc<Operation>| operation.last_writes.repeats(write, record);
+        let repeats =
+            |operation: &Arc<CheckedOperation>| operation.last_writes.repeats(write, record);
         self.operation.as_ref().is_some_and(repeats) || write.changes_nothing()
     }
 
     /// Whether the author of a record was done before the access of a thread.
-    fn is_ordered(&mut self, record: Record, kind: Kind, linear: u32) -> bool {
+    fn is_ordered(&mut self, record: AccessRecord, kind: AccessClass, linear: u32) -> bool {
         let Some(operation) = &self.operation else { return true };
         let bits = record.operation();
         if bits == operation.bits() {
@@ -182,7 +183,7 @@ impl BlockCheck {
     }
 
     /// Whether a thread knows what a record's author did, who was in that block of the launch.
-    fn knows(&self, linear: u32, block: u32, record: Record) -> bool {
+    fn knows(&self, linear: u32, block: u32, record: AccessRecord) -> bool {
         let known = self.threads.known(linear);
         let (thread, clock) = (record.thread(), record.clock());
         if block == self.linear && (thread == linear || known.of(thread) >= clock) {
@@ -196,19 +197,19 @@ impl BlockCheck {
                 .is_some_and(|operation| operation.flags.know(acquired, block, thread, clock))
     }
 
-    fn release(&mut self, place: Place, what: AccessInfo, linear: u32) {
+    fn release(&mut self, place: FlagAddress, what: AccessInfo, linear: u32) {
         let Some(operation) = &self.operation else { return };
         if what.releases {
             operation.flags.enable();
             let known = self.threads.snapshot(linear);
             let clock = known.of(linear);
-            let release = Release { block: self.linear, thread: linear, clock, known };
+            let release = FlagRelease { block: self.linear, thread: linear, clock, known };
             operation.flags.release(place, release);
         } else if operation.flags.is_enabled()
             && let Some(known) = self.threads.fenced(linear)
         {
             let (known, clock) = (Arc::clone(known), known.of(linear));
-            let release = Release { block: self.linear, thread: linear, clock, known };
+            let release = FlagRelease { block: self.linear, thread: linear, clock, known };
             operation.flags.release(place, release);
         }
     }
@@ -225,7 +226,7 @@ impl BlockChecker for BlockCheck {
         if std::mem::take(&mut self.touched_shared) {
             self.shared_written.clear();
         }
-        self.local_written.iter_mut().for_each(Written::clear);
+        self.local_written.iter_mut().for_each(InitializedBits::clear);
         self.local_thread = 0;
     }
 
@@ -242,18 +243,18 @@ impl BlockChecker for BlockCheck {
             Err(kind) => return Err(self.findings(around).illegal(kind, address, what)),
         };
         let kinds = self.kinds;
-        let wanted = Wanted {
+        let wanted = AccessChecks {
             written: kinds.has(CheckKinds::INIT),
             races: kinds.has(CheckKinds::GLOBAL | CheckKinds::STREAMS),
         };
         if !wanted.written && !wanted.races {
             return Ok(());
         }
-        let kind = Kind::of(what);
+        let kind = AccessClass::of(what);
         let bytes = u64::from(what.bytes);
         let clock = self.threads.clock(around.linear);
         let author = self.author(kind, around, clock.unwrap_or(0));
-        let wanted = Wanted { races: wanted.races && clock.is_some(), ..wanted };
+        let wanted = AccessChecks { races: wanted.races && clock.is_some(), ..wanted };
         let plain = PlainWrite::of(address, what, value);
         if let (Some(writer), Some(write)) = (&self.writer, plain) {
             writer.note(self.linear, around.linear, write);
@@ -264,18 +265,18 @@ impl BlockChecker for BlockCheck {
         });
         match found {
             Ok(()) => {}
-            Err(Wrong::Unwritten) => {
+            Err(AccessHazard::Unwritten) => {
                 let findings = self.findings(around);
                 return Err(findings.unwritten(address, what, Some(tracked.info(address))));
             }
             // Who writes what is there anyway does nothing that others of the launch could see.
-            Err(Wrong::Race(record))
+            Err(AccessHazard::Race(record))
                 if record.operation() == author.operation
                     && plain.is_some_and(|write| self.is_silent(write, record)) =>
             {
                 return Ok(());
             }
-            Err(Wrong::Race(record)) => {
+            Err(AccessHazard::Race(record)) => {
                 let findings = self.findings(around);
                 return Err(findings.race(address, what, record, Some(tracked.info(address))));
             }
@@ -295,11 +296,11 @@ impl BlockChecker for BlockCheck {
         around: &AccessContext<'_>,
     ) -> Result<(), AccessRefusal> {
         self.touched_shared = true;
-        let kind = Kind::of(what);
+        let kind = AccessClass::of(what);
         let (place, bytes) = (address - base, u64::from(what.bytes));
         let range = place..place + bytes;
         if self.kinds.has(CheckKinds::INIT)
-            && (!kind.writes() || kind == Kind::Atomic)
+            && (!kind.writes() || kind == AccessClass::Atomic)
             && !self.shared_written.any(&range)
         {
             return Err(self.findings(around).unwritten(place, what, None));
@@ -313,7 +314,7 @@ impl BlockChecker for BlockCheck {
             let found = (place / SHARED_GRANULE..(place + bytes).div_ceil(SHARED_GRANULE))
                 .try_for_each(|index| {
                     let touched = touched(index * SHARED_GRANULE, &range);
-                    cells[index as usize].access(&author, touched, &mut |record: Record| {
+                    cells[index as usize].access(&author, touched, &mut |record: AccessRecord| {
                         self.knows(around.linear, self.linear, record)
                     })
                 });
@@ -424,8 +425,8 @@ fn check_protection(
     }
 }
 
-fn is_strong(record: Record) -> bool {
-    record.kind().is_some_and(Kind::is_strong)
+fn is_strong(record: AccessRecord) -> bool {
+    record.kind().is_some_and(AccessClass::is_strong)
 }
 
 /// Which bytes of the granule that begins there lie in a range.

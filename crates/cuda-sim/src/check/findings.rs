@@ -2,8 +2,8 @@
 
 use ptx_jit::{AccessContext, AccessInfo, AccessKind, AccessRefusal};
 
-use super::operation::{Label, Operation, by_bits};
-use super::record::{Kind, Record};
+use super::operation::{CheckedOperation, Label, by_bits};
+use super::record::{AccessClass, AccessRecord};
 use super::report::{self, Actor, AllocationInfo, Report, ReportKind};
 use super::tracked;
 
@@ -13,7 +13,7 @@ pub(super) const USED_TOO_EARLY: &str = "nothing orders it after the allocation:
     must wait for that before it enqueues the other";
 
 /// The block that a finding is about.
-pub(super) struct Wronged {
+pub(super) struct FaultSite {
     pub(super) block: [u32; 3],
     /// Threads of a block per axis.
     pub(super) extent: [u32; 3],
@@ -21,15 +21,15 @@ pub(super) struct Wronged {
 
 /// Makes reports about a thread.
 pub(super) struct Findings<'a> {
-    operation: Option<&'a Operation>,
-    wronged: Wronged,
+    operation: Option<&'a CheckedOperation>,
+    wronged: FaultSite,
     around: &'a AccessContext<'a>,
 }
 
 impl<'a> Findings<'a> {
     pub(super) fn new(
-        operation: Option<&'a Operation>,
-        wronged: Wronged,
+        operation: Option<&'a CheckedOperation>,
+        wronged: FaultSite,
         around: &'a AccessContext<'a>,
     ) -> Findings<'a> {
         Findings { operation, wronged, around }
@@ -85,7 +85,7 @@ impl<'a> Findings<'a> {
         &self,
         address: u64,
         what: AccessInfo,
-        record: Record,
+        record: AccessRecord,
         allocation: Option<AllocationInfo>,
     ) -> AccessRefusal {
         let same = self.operation.is_some_and(|own| own.bits() == record.operation());
@@ -115,7 +115,7 @@ impl<'a> Findings<'a> {
         &self,
         place: u64,
         what: AccessInfo,
-        record: Record,
+        record: AccessRecord,
     ) -> AccessRefusal {
         let mut actor = self.author_of(record, self.operation);
         actor.block = Some(self.wronged.block);
@@ -174,20 +174,24 @@ impl<'a> Findings<'a> {
     }
 
     /// Who made a recorded access.
-    fn author_of(&self, record: Record, operation: Option<&Operation>) -> Actor {
+    fn author_of(&self, record: AccessRecord, operation: Option<&CheckedOperation>) -> Actor {
         author(record, operation, self.wronged.extent)
     }
 }
 
 /// Who made a recorded access. `extent` is that of blocks, where the operation does not tell.
-pub(super) fn author(record: Record, operation: Option<&Operation>, extent: [u32; 3]) -> Actor {
+pub(super) fn author(
+    record: AccessRecord,
+    operation: Option<&CheckedOperation>,
+    extent: [u32; 3],
+) -> Actor {
     let access = match record.kind() {
-        Some(Kind::Write | Kind::StrongWrite | Kind::BulkWrite) => "write",
-        Some(Kind::Atomic) => "atomic operation",
+        Some(AccessClass::Write | AccessClass::StrongWrite | AccessClass::BulkWrite) => "write",
+        Some(AccessClass::Atomic) => "atomic operation",
         _ => "read",
     };
     let mut actor = described(access, operation, record.line());
-    if !matches!(record.kind(), Some(Kind::BulkRead | Kind::BulkWrite)) {
+    if !matches!(record.kind(), Some(AccessClass::BulkRead | AccessClass::BulkWrite)) {
         let (grid, extent) = match operation.map(|operation| &operation.label) {
             Some(Label::Launch { grid, block, .. }) => (*grid, *block),
             _ => ([1; 3], extent),
@@ -201,7 +205,7 @@ pub(super) fn author(record: Record, operation: Option<&Operation>, extent: [u32
 /// An operation as an actor.
 pub(super) fn described(
     access: &'static str,
-    operation: Option<&Operation>,
+    operation: Option<&CheckedOperation>,
     ptx_line: u32,
 ) -> Actor {
     let mut actor = Actor {
@@ -219,8 +223,8 @@ pub(super) fn described(
     if let Some(operation) = operation {
         actor.operation = operation.label.to_string();
         actor.stream = operation.stream.describe();
-        actor.device = operation.device();
-        actor.enqueued = Some(operation.site.clone());
+        actor.device = Some(operation.stream.device);
+        actor.enqueued = Some(operation.call.clone());
         if let Label::Launch { kernel, lines, .. } = &operation.label {
             actor.kernel = Some(kernel.to_string());
             actor.source = lines.source(ptx_line).map(|(file, line)| (file.to_owned(), line));
@@ -230,7 +234,7 @@ pub(super) fn described(
 }
 
 /// The smallest order that is missing between two operations, in words.
-pub(super) fn missing_edge(a: &Operation, b: &Operation) -> String {
+pub(super) fn missing_edge(a: &CheckedOperation, b: &CheckedOperation) -> String {
     let (first, second) = if a.id < b.id { (a, b) } else { (b, a) };
     let [from, to] = [first, second].map(|operation| operation.stream.describe());
     format!(

@@ -2,11 +2,11 @@
 
 use std::error::Error;
 use std::fmt;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use cuda_sys::CUresult;
+use parking_lot::{Mutex, MutexGuard};
 
-use super::site::Site;
+use super::api_call::ApiCall;
 
 /// What a check found.
 #[derive(Clone, Debug)]
@@ -101,7 +101,7 @@ pub struct Actor {
     /// File and line of the source, where the PTX tells.
     pub source: Option<(String, u32)>,
     /// The call that enqueued the operation.
-    pub enqueued: Option<Site>,
+    pub enqueued: Option<ApiCall>,
 }
 
 /// An allocation that a report is about.
@@ -119,9 +119,9 @@ pub struct AllocationInfo {
     /// What kind of memory it is: `allocation`, `module variable`, `page-locked memory`.
     pub what: &'static str,
     /// Where it was made.
-    pub made: Site,
+    pub made: ApiCall,
     /// Where it was freed.
-    pub freed: Option<Site>,
+    pub freed: Option<ApiCall>,
 }
 
 /// Reports are the same if they say the same.
@@ -265,5 +265,5 @@ pub(crate) fn clear() {
 }
 
 fn filed() -> MutexGuard<'static, Filed> {
-    REPORTS.lock().unwrap_or_else(PoisonError::into_inner)
+    REPORTS.lock()
 }

@@ -4,11 +4,12 @@
 //! the second may meet the record of the first, and the old value in memory: what is about to be
 //! written counts as written.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use ptx_jit::{AccessInfo, AccessKind, trap};
 
-use super::record::Record;
+use super::record::AccessRecord;
 
 /// The weak write of one value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,7 +66,7 @@ impl LastWrites {
     /// One more thread of the host runs blocks.
     pub(super) fn join(&self) -> Arc<Writer> {
         let writer = Arc::new(Writer::default());
-        let mut writers = lock(&self.writers);
+        let mut writers = self.writers.lock();
         // What others wrote who are done is in memory.
         writers.retain(|other| Arc::strong_count(other) > 1);
         writers.push(Arc::clone(&writer));
@@ -73,26 +74,22 @@ impl LastWrites {
     }
 
     /// Whether the author of a record is about to write the same.
-    pub(super) fn repeats(&self, write: PlainWrite, record: Record) -> bool {
+    pub(super) fn repeats(&self, write: PlainWrite, record: AccessRecord) -> bool {
         let same = LastWrite { block: record.block(), thread: record.thread(), write };
-        lock(&self.writers).iter().any(|writer| *lock(&writer.last) == Some(same))
+        self.writers.lock().iter().any(|writer| *writer.last.lock() == Some(same))
     }
 }
 
 impl Writer {
     /// A thread of a block is about to make a write, of which there is no record yet.
     pub(super) fn note(&self, block: u32, thread: u32, write: PlainWrite) {
-        *lock(&self.last) = Some(LastWrite { block, thread, write });
+        *self.last.lock() = Some(LastWrite { block, thread, write });
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::record::{Author, Kind};
+    use super::super::record::{AccessClass, Author};
     use super::*;
 
     #[test]
@@ -101,8 +98,8 @@ mod tests {
             AccessInfo { bytes: 4, access: AccessKind::Write, strong: false, releases: false };
         let write = |value| PlainWrite::of(0x1000, what, Some(value)).expect("it is plain");
         let record = |thread| {
-            let (kind, operation, block) = (Kind::Write, 1, 2);
-            Record::new(Author { kind, operation, block, thread, clock: 1, line: 1 }, 0xf)
+            let (kind, operation, block) = (AccessClass::Write, 1, 2);
+            AccessRecord::new(Author { kind, operation, block, thread, clock: 1, line: 1 }, 0xf)
         };
         let writes = LastWrites::default();
         let writer = writes.join();

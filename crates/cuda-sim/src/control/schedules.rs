@@ -1,8 +1,10 @@
 //! Schedules: choosing one, asking what it chose, and trying many.
 
-use super::{ControlError, reset};
+use super::error::ControlError;
+use super::machine::reset;
+use crate::config::Schedule;
 use crate::device::{Platform, platform};
-use crate::queue::{Places, Schedule, in_host_function};
+use crate::queue::{ExploredChoices, in_host_function};
 
 /// Orders the work of all streams by a schedule from now on, until the next call or
 /// [`reset`](super::reset), which goes back to the configured one. Waits for all that is enqueued.
@@ -109,7 +111,7 @@ pub fn explore<E>(
             return Ok(explored);
         }
         reset()?;
-        platform.scheduler.explore(Places { prefix, ..Places::default() });
+        platform.scheduler.explore(ExploredChoices { prefix, ..ExploredChoices::default() });
         explored.schedules += 1;
         if let Err(error) = program() {
             explored.failure = Some((schedule()?, error));

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::ControlError;
+use super::error::ControlError;
 use crate::queue::in_host_function;
 use crate::time::{self, KernelWork, OperationId};
 

@@ -5,7 +5,7 @@ use cuda_sys::CUdevice_attribute as Attribute;
 
 use super::properties::DeviceId;
 use super::virtual_memory::physical;
-use crate::control::{Capability, Config};
+use crate::config::{Capability, Config};
 
 /// Threads of a block in all.
 pub(crate) const MAX_THREADS_PER_BLOCK: u32 = 1024;

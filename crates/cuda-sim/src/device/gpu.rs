@@ -6,7 +6,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::memory::device_memory::DeviceMemory;
 use super::properties::DeviceId;
-use crate::control::{self, PeerFault};
+use crate::config::PeerFault;
+use crate::links;
 use crate::queue::Health;
 
 /// A simulated GPU.
@@ -37,7 +38,7 @@ impl Device {
         Ok(Device {
             id,
             memory: DeviceMemory::new(id, memory, devices)?,
-            health: Health::new(),
+            health: Health::new(id.ordinal),
             primary_handle,
             primary_retains: Mutex::new(0),
             primary_flags: AtomicU32::new(0),
@@ -46,7 +47,7 @@ impl Device {
 
     /// Whether the way to another device is broken, on demand.
     pub(crate) fn is_cut_off_from(&self, other: &Device) -> bool {
-        let fault = control::broken(self.id.ordinal as usize, other.id.ordinal as usize);
+        let fault = links::broken(self.id.ordinal as usize, other.id.ordinal as usize);
         fault == Some(PeerFault::Errors)
     }
 

@@ -13,7 +13,8 @@
 //! - `virtual_memory`: what `cuMemCreate` and `cuMemMap` make.
 //! - `gpu`: a device: its memory, its health, its primary context.
 //! - `memory`: the memory of devices, and page-locked memory of the host.
-//! - `registry`, `attributes`, `properties`, `visible`: handles, and what a device says of itself.
+//! - `registry`, `attributes`, `properties`, `visible`, `why_not`: handles, what a device says of
+//!   itself, which devices there are, and why there are none.
 //!
 //! Graphs lie above: a stream knows the capture that it takes part in by the trait
 //! [`StreamCapture`].
@@ -31,6 +32,7 @@ mod registry;
 mod streams;
 mod virtual_memory;
 mod visible;
+mod why_not;
 mod work;
 
 pub(crate) use code::image;
@@ -62,5 +64,7 @@ pub(crate) use virtual_memory::mappings::GRANULARITY;
 pub(crate) use virtual_memory::physical::Place;
 #[cfg(any(test, fuzzing))]
 pub(crate) use visible::visible_devices;
+pub(crate) use why_not::{note_why_not_initialised, why_not_initialised};
 pub(crate) use work::location::Location;
+pub(crate) use work::memory_lifetime::{allocation_work, free_work};
 pub(crate) use work::{copy, launch, memory_operations, rows};

@@ -20,9 +20,10 @@ use super::streams::event::Event;
 use super::streams::stream::Stream;
 use super::virtual_memory::mappings::VirtualMemory;
 use super::visible::visible_devices;
+use super::why_not::note_why_not_initialised;
 use crate::check;
-use crate::control::{self, Config, ControlError};
-use crate::queue::{Schedule, Scheduler};
+use crate::config::{Config, Schedule};
+use crate::queue::Scheduler;
 use crate::time;
 
 /// The machine. There is one, made by `cuInit`, and it lives as long as the process.
@@ -42,9 +43,14 @@ pub(crate) struct Platform {
     pub(crate) libraries: Registry<Library>,
     pub(crate) kernels: Registry<LibraryKernel>,
     pub(crate) linkers: Registry<Mutex<Linker>>,
+    /// Makes the configured faults happen, when the machine is made and after each reset.
+    inject_faults: FaultInjector,
     /// Counts resets: what a thread remembers from before one is void.
     epoch: AtomicU64,
 }
+
+/// Makes the faults happen that a machine is configured to have, or says in words why it cannot.
+pub(crate) type FaultInjector = fn(&Platform) -> Result<(), String>;
 
 impl Platform {
     /// Makes the machine that was configured.
@@ -52,7 +58,7 @@ impl Platform {
     /// # Errors
     /// `CUDA_ERROR_NO_DEVICE` if no device is visible, `CUDA_ERROR_OUT_OF_MEMORY` if there is no
     /// address space for them, `CUDA_ERROR_INVALID_VALUE` for faults that it cannot have.
-    pub(super) fn new(config: Config) -> Result<Platform, CUresult> {
+    pub(super) fn new(config: Config, inject_faults: FaultInjector) -> Result<Platform, CUresult> {
         check::enable(config.check);
         let list = std::env::var_os("CUDA_VISIBLE_DEVICES");
         let list = list.as_ref().map(|list| list.to_string_lossy());
@@ -70,7 +76,7 @@ impl Platform {
         let devices = (0..).zip(visible).map(make).collect::<io::Result<Vec<_>>>();
         let devices = devices.map_err(|error| {
             let bytes = config.memory_per_device;
-            control::say_why_not(format!(
+            note_why_not_initialised(format!(
                 "there are not enough addresses for the memory of {count} devices with {bytes} \
                  bytes each ({error}): ask for fewer devices, or for less memory \
                  (CUDA_SIM_MEMORY=1GiB)"
@@ -97,19 +103,23 @@ impl Platform {
             libraries: Registry::new(HandleKind::Library),
             kernels: Registry::new(HandleKind::Kernel),
             linkers: Registry::new(HandleKind::Linker),
+            inject_faults,
             epoch: AtomicU64::new(0),
             config,
         };
-        platform.apply_faults().map_err(|error| {
-            control::say_why_not(error.to_string());
+        platform.inject_faults().map_err(|error| {
+            note_why_not_initialised(error);
             CUresult::CUDA_ERROR_INVALID_VALUE
         })?;
         Ok(platform)
     }
 
-    /// Makes what was configured to be wrong go wrong.
-    pub(super) fn apply_faults(&self) -> Result<(), ControlError> {
-        self.config.faults.iter().try_for_each(|fault| control::apply(self, fault))
+    /// Makes the configured faults happen.
+    ///
+    /// # Errors
+    /// In words, if the machine cannot have them.
+    pub(super) fn inject_faults(&self) -> Result<(), String> {
+        (self.inject_faults)(self)
     }
 
     /// The device of that ordinal.

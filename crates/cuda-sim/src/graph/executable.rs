@@ -12,7 +12,7 @@ use super::plan::Plan;
 use super::table::GraphTable;
 use super::user_object::Held;
 use crate::device::{Context, Platform, Recording, StreamRef};
-use crate::queue::{self, Point, Step, StreamKind, Work};
+use crate::queue::{self, BatchStep, QueuePoint, StreamKind, StreamWork};
 
 /// A graph that can be launched. Launches of one come one after the other, whatever their streams.
 pub(crate) struct Executable {
@@ -28,7 +28,7 @@ pub(super) struct State {
     pub(super) plan: Plan,
     lanes: Vec<queue::Stream>,
     /// The end of the last launch.
-    last: Option<Point>,
+    last: Option<QueuePoint>,
     /// Objects of the program's that launches may use.
     held: Vec<Held>,
 }
@@ -159,29 +159,29 @@ impl Drop for Executable {
         // functions of the program.
         if let (false, Some(last), Some(lane)) = (held.is_empty(), last, state.lanes.first()) {
             lane.wait_for(&last);
-            lane.enqueue(Work::Callback(Box::new(move || drop(held))));
+            lane.enqueue(StreamWork::Callback(Box::new(move || drop(held))));
         }
     }
 }
 
 /// An event that a launch records: in which step, and where the time goes.
-type Record = (usize, Arc<crate::device::Event>, Option<Arc<queue::Timestamp>>);
+type Record = (usize, Arc<crate::device::Event>, Option<Arc<crate::time::Timestamp>>);
 
 impl State {
     fn steps(
         &self,
         platform: &'static Platform,
         recordings: &mut Vec<Record>,
-    ) -> Result<Vec<Step>, CUresult> {
+    ) -> Result<Vec<BatchStep>, CUresult> {
         let mut steps = Vec::with_capacity(self.plan.steps.len());
         for (index, planned) in self.plan.steps.iter().enumerate() {
             let mut after = planned.after.clone();
-            let (mut outside, mut work) = (None, Work::Nothing);
+            let (mut outside, mut work) = (None, StreamWork::Nothing);
             match &planned.operation {
                 _ if !planned.is_enabled => {}
                 Operation::Record(event) => {
-                    let time = event.has_timing().then(Arc::<queue::Timestamp>::default);
-                    work = time.clone().map_or(Work::Nothing, Work::Timestamp);
+                    let time = event.has_timing().then(Arc::<crate::time::Timestamp>::default);
+                    work = time.clone().map_or(StreamWork::Nothing, StreamWork::Timestamp);
                     recordings.push((index, Arc::clone(event), time));
                 }
                 Operation::Wait(event) => {
@@ -193,7 +193,7 @@ impl State {
                 }
                 operation => work = operation.work(platform)?,
             }
-            steps.push(Step { lane: planned.lane, after, outside, work });
+            steps.push(BatchStep { lane: planned.lane, after, outside, work });
         }
         Ok(steps)
     }

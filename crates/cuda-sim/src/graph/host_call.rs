@@ -1,6 +1,6 @@
 //! Functions of the program that the driver calls.
 
-use crate::queue::Work;
+use crate::queue::StreamWork;
 
 /// A function of the program, and its argument.
 #[derive(Debug, Clone, Copy)]
@@ -26,8 +26,8 @@ impl HostCall {
     }
 
     /// The call as work in a stream.
-    pub(crate) fn work(self) -> Work {
-        Work::Host(Box::new(move || self.call()))
+    pub(crate) fn work(self) -> StreamWork {
+        StreamWork::Host(Box::new(move || self.call()))
     }
 
     /// Makes the call.

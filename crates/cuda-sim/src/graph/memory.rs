@@ -6,9 +6,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use cuda_sys::{CUmemAccessDesc, CUresult};
 
-use crate::check;
-use crate::device::{Allocation, Device, Purpose};
-use crate::queue::{Failure, Job, Work};
+use crate::device::{Allocation, Device, Purpose, free_work};
+use crate::queue::{Failure, Job, StreamWork};
 
 /// The memory of one allocation node.
 pub(crate) struct GraphMemory {
@@ -225,9 +224,9 @@ impl Books {
 
 impl GraphMemory {
     /// The work of a free node or call.
-    pub(crate) fn freeing(self: &Arc<GraphMemory>) -> Work {
-        match check::ends(self.allocation.address, self) {
-            Work::Nothing => Work::Job(Arc::clone(self) as Arc<dyn Job>),
+    pub(crate) fn freeing(self: &Arc<GraphMemory>) -> StreamWork {
+        match free_work(self.allocation.address, self) {
+            StreamWork::Nothing => StreamWork::Job(Arc::clone(self) as Arc<dyn Job>),
             checked => checked,
         }
     }

@@ -7,12 +7,12 @@ use cuda_sys::{CUgraphExecUpdateResult as Outcome, CUgraphNodeType as NodeType, 
 use super::body::Graph;
 use super::host_call::HostCall;
 use super::memory::{GraphMemory, RightToFree, Use};
-use crate::check;
 use crate::device::memory_operations::{MemoryOperation, memory_operations};
 use crate::device::{
     Context, CopyParameters, Event, FillParameters, KernelCall, Platform, StreamOperation,
+    allocation_work,
 };
-use crate::queue::{Failure, Job, Work};
+use crate::queue::{Failure, Job, StreamWork};
 
 /// What a node does, with all its parameters: none of them is looked at in the program's memory
 /// again.
@@ -161,15 +161,15 @@ impl Operation {
     /// # Errors
     /// Those of preparing a kernel, and `CUDA_ERROR_CONTEXT_IS_DESTROYED`. Memory that is gone is an error of the work itself, as it is on
     /// a GPU.
-    pub(super) fn work(&self, platform: &'static Platform) -> Result<Work, CUresult> {
+    pub(super) fn work(&self, platform: &'static Platform) -> Result<StreamWork, CUresult> {
         let job = match self {
-            Operation::Allocate(memory) => return Ok(check::begins(&memory.allocation)),
+            Operation::Allocate(memory) => return Ok(allocation_work(&memory.allocation)),
             Operation::Empty | Operation::Child(_) | Operation::Record(_) | Operation::Wait(_) => {
-                return Ok(Work::Nothing);
+                return Ok(StreamWork::Nothing);
             }
             Operation::Batch(operations, context) => {
                 let work = memory_operations(platform, operations, context);
-                return Ok(work.unwrap_or_else(|_| Work::Job(Gone::job("memory operation"))));
+                return Ok(work.unwrap_or_else(|_| StreamWork::Job(Gone::job("memory operation"))));
             }
             Operation::Free(right) => return Ok(right.memory.freeing()),
             Operation::Orphan(_) => return Err(CUresult::CUDA_ERROR_CONTEXT_IS_DESTROYED),
@@ -182,7 +182,7 @@ impl Operation {
                 parameters.job(platform, context).unwrap_or_else(|_| Gone::job("fill"))
             }
         };
-        Ok(Work::Job(job))
+        Ok(StreamWork::Job(job))
     }
 }
 

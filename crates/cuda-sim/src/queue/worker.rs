@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::job::Running;
-use super::rest::Seat;
+use super::running::Running;
 use super::scheduler::Scheduler;
-use super::seats::Part;
+use super::worker_slots::JobShare;
+use super::yield_slot::HeldSlot;
 
 /// How long one claim of pieces should take: long enough that claiming costs nothing, short enough
 /// that other streams get their turn.
@@ -35,14 +35,14 @@ impl Scheduler {
         }
     }
 
-    /// Runs pieces of the job until none is left, or until others want the seat, which the calling
+    /// Runs pieces of the job until none is left, or until others want the slot, which the calling
     /// thread has.
-    pub(super) fn take_part(&'static self, running: Arc<Running>) -> Part {
-        let mut part = Part { running, ended: false, gives_way: false };
+    pub(super) fn take_part(&'static self, running: Arc<Running>) -> JobShare {
+        let mut part = JobShare { running, ended: false, gives_way: false };
         let running = &part.running;
         let Some(mut pieces) = running.claim() else { return part };
         let Some(job) = running.job() else { return part };
-        let _seat = Seat::take(self);
+        let _slot = HeldSlot::take(self);
         let mut shared = running.unclaimed() == 0 || self.share(running, job.is_heavy());
         let mut done = 0;
         loop {

@@ -1,8 +1,9 @@
 //! What kernels take: counted in their code, or declared by the program.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use ptx::{Function, Operation, StateSpace};
 
 /// What a launch does in all.
@@ -47,13 +48,13 @@ pub(crate) fn count(kernel: &Function) -> PerThread {
 }
 
 /// What a program says of its kernels: the work of a launch, of its grid, block and parameters.
-type Declaration = Arc<dyn Fn([u32; 3], [u32; 3], &[u8]) -> KernelWork + Send + Sync>;
+type WorkDeclaration = Arc<dyn Fn([u32; 3], [u32; 3], &[u8]) -> KernelWork + Send + Sync>;
 
-static DECLARED: Mutex<Option<HashMap<String, Declaration>>> = Mutex::new(None);
+static DECLARED: Mutex<Option<HashMap<String, WorkDeclaration>>> = Mutex::new(None);
 
 /// Says what launches of kernels of that name do, until the next reset.
-pub(crate) fn declare(name: &str, work: Declaration) {
-    let mut declared = DECLARED.lock().unwrap_or_else(PoisonError::into_inner);
+pub(crate) fn declare(name: &str, work: WorkDeclaration) {
+    let mut declared = DECLARED.lock();
     declared.get_or_insert_default().insert(name.to_owned(), work);
 }
 
@@ -64,7 +65,7 @@ pub(crate) fn declared(
     block: [u32; 3],
     parameters: &[u8],
 ) -> Option<KernelWork> {
-    let declared = DECLARED.lock().unwrap_or_else(PoisonError::into_inner);
+    let declared = DECLARED.lock();
     let work = Arc::clone(declared.as_ref()?.get(name)?);
     drop(declared);
     Some(work(grid, block, parameters))
@@ -72,5 +73,5 @@ pub(crate) fn declared(
 
 /// Forgets what was declared.
 pub(crate) fn forget_declared() {
-    *DECLARED.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    *DECLARED.lock() = None;
 }

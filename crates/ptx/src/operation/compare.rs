@@ -17,6 +17,14 @@ pub struct CompareForm {
     pub result: ScalarType,
 }
 
+impl CompareForm {
+    /// A comparison of integers whose result is one predicate.
+    pub(crate) fn integers(comparison: Comparison, ty: ScalarType) -> CompareForm {
+        let result = ScalarType::Pred;
+        CompareForm { comparison, ty, ftz: false, combine: None, result }
+    }
+}
+
 /// The comparisons; of floating-point numbers those without `Unordered` are false where one is NaN.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Comparison {

@@ -14,7 +14,7 @@ pub(in crate::api) fn cuInit(flags: c_uint) -> Result {
     if flags != 0 {
         return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
     }
-    device::initialise(control::configuration, graph::observer())
+    device::initialise(control::configuration, control::inject_configured, graph::observer())
 }
 
 pub(in crate::api) fn cuDriverGetVersion(out: Out<c_int>) -> Result {

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use crate::check;
-use crate::queue::{self, Point};
+use crate::queue::{self, QueuePoint};
 use crate::time;
 
 /// Points that work of a context comes after, if it is enqueued later than they were added.
@@ -13,7 +13,7 @@ use crate::time;
 pub(crate) struct Awaited {
     /// The number of the last one.
     newest: AtomicU64,
-    points: Mutex<Vec<(u64, Point)>>,
+    points: Mutex<Vec<(u64, QueuePoint)>>,
 }
 
 /// Which points a stream waits for already.
@@ -22,7 +22,7 @@ pub(in crate::device) struct Heeded(AtomicU64);
 
 impl Awaited {
     /// All later work waits for a point.
-    pub(crate) fn add(&self, point: Point) {
+    pub(crate) fn add(&self, point: QueuePoint) {
         let mut points = self.points.lock().unwrap_or_else(PoisonError::into_inner);
         if !check::is_on() && !time::is_virtual() {
             // Nobody asks later what came before what.

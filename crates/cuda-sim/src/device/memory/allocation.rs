@@ -9,7 +9,7 @@ use super::managed::Managed;
 use super::protection::Protection;
 use crate::check::MemoryKind;
 use crate::device::properties::DeviceId;
-use crate::queue::Point;
+use crate::queue::QueuePoint;
 
 /// Memory that was allocated on a device. It goes back to the device when the last one lets go:
 /// the books of what is allocated, or a copy in flight.
@@ -47,7 +47,7 @@ pub(crate) trait OwningPool: Debug + Send + Sync {
     fn access(&self, ordinal: u32) -> Protection;
 
     /// Takes the allocation's memory back, after the work up to a point, or at once.
-    fn take_back(&self, allocation: &Allocation, after: Option<Point>);
+    fn take_back(&self, allocation: &Allocation, after: Option<QueuePoint>);
 }
 
 /// What memory is allocated for.

@@ -19,7 +19,7 @@ use super::reserved::Reserved;
 use super::window::{GRANULE, Window};
 use crate::check::{self, MemoryKind};
 use crate::device::properties::DeviceId;
-use crate::queue::Point;
+use crate::queue::QueuePoint;
 
 /// At least so much address space is reserved, so that a limit can grow and fragments do not hurt.
 const MIN_WINDOW: u64 = 64 << 30;
@@ -46,7 +46,7 @@ struct Books {
     free: FreeAddresses,
     live: BTreeMap<u64, Arc<Allocation>>,
     /// What was freed, but only after work up to a point.
-    leaving: Vec<(Arc<Allocation>, Point)>,
+    leaving: Vec<(Arc<Allocation>, QueuePoint)>,
     /// Addresses of all that is live, once somebody asked for it and until it changes.
     map: Option<Arc<[Range<u64>]>>,
 }
@@ -93,7 +93,10 @@ impl DeviceMemory {
         purpose: Purpose,
     ) -> Result<Arc<Allocation>, CUresult> {
         let mut books = self.write();
-        let taken = books.free.take(&self.window, self.limit(), bytes).ok_or(CUresult::CUDA_ERROR_OUT_OF_MEMORY)?;
+        let taken = books
+            .free
+            .take(&self.window, self.limit(), bytes)
+            .ok_or(CUresult::CUDA_ERROR_OUT_OF_MEMORY)?;
         let allocation = books.enter(self.allocation(bytes, owner, purpose, taken));
         drop(books);
         if purpose != Purpose::Graph {
@@ -205,7 +208,7 @@ impl DeviceMemory {
     pub(in crate::device) fn leave(
         &self,
         allocation: &Arc<Allocation>,
-        after: Option<Point>,
+        after: Option<QueuePoint>,
     ) -> bool {
         let Some(after) = after else { return self.free(allocation) };
         if !self.strike(allocation, || ()) {

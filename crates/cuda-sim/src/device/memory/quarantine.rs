@@ -6,7 +6,8 @@ use std::ops::Range;
 
 use super::ranges::Ranges;
 use super::window::GRANULE;
-use crate::check::{self, CheckKinds};
+use crate::check;
+use crate::config::CheckKinds;
 
 /// So many small ranges, and so many of whole granules, rest.
 const RESTING: usize = 256;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 
 use super::stream_ordered::Segment;
-use crate::queue::Point;
+use crate::queue::QueuePoint;
 
 /// The segments of a pool by address.
 #[derive(Debug, Default)]
@@ -26,7 +26,7 @@ struct Free {
 #[derive(Debug)]
 struct Block {
     end: u64,
-    freed: Option<Point>,
+    freed: Option<QueuePoint>,
 }
 
 /// What was taken.
@@ -35,7 +35,7 @@ pub(super) struct Taken {
     pub(super) start: u64,
     pub(super) segment: Arc<Segment>,
     /// When the parts of it were freed.
-    pub(super) freed: SmallVec<[Point; 2]>,
+    pub(super) freed: SmallVec<[QueuePoint; 2]>,
 }
 
 impl Blocks {
@@ -47,7 +47,11 @@ impl Blocks {
 
     /// Takes `size` bytes from the smallest run of blocks that has room for them, and of which each
     /// is nobody's or was freed at a point that is `usable`.
-    pub(super) fn take(&mut self, size: u64, usable: impl Fn(&Point) -> bool) -> Option<Taken> {
+    pub(super) fn take(
+        &mut self,
+        size: u64,
+        usable: impl Fn(&QueuePoint) -> bool,
+    ) -> Option<Taken> {
         let runs = self.segments.iter().flat_map(|(&key, free)| {
             free.runs(&usable).into_iter().map(move |run| (run.end - run.start, run.start, key))
         });
@@ -58,7 +62,7 @@ impl Blocks {
     }
 
     /// Takes a block back.
-    pub(super) fn give(&mut self, range: Range<u64>, freed: Option<Point>) {
+    pub(super) fn give(&mut self, range: Range<u64>, freed: Option<QueuePoint>) {
         let around = self.segments.range_mut(..=range.start).next_back();
         around.into_iter().for_each(|(_, free)| free.give(range.clone(), freed.clone()));
     }
@@ -89,7 +93,7 @@ impl Blocks {
 
 impl Free {
     /// The longest ranges of usable blocks.
-    fn runs(&self, usable: impl Fn(&Point) -> bool) -> Vec<Range<u64>> {
+    fn runs(&self, usable: impl Fn(&QueuePoint) -> bool) -> Vec<Range<u64>> {
         let mut runs: Vec<Range<u64>> = Vec::new();
         for (&start, block) in &self.blocks {
             if !block.freed.as_ref().is_none_or(&usable) {
@@ -104,7 +108,7 @@ impl Free {
     }
 
     /// Takes a range of free blocks out, and returns when they were freed.
-    fn take(&mut self, range: Range<u64>) -> SmallVec<[Point; 2]> {
+    fn take(&mut self, range: Range<u64>) -> SmallVec<[QueuePoint; 2]> {
         let inside = self.blocks.range(..range.end).rev();
         let inside = inside.take_while(|(_, block)| block.end > range.start);
         let starts: SmallVec<[u64; 4]> = inside.map(|(&start, _)| start).collect();
@@ -122,7 +126,7 @@ impl Free {
         freed
     }
 
-    fn give(&mut self, range: Range<u64>, freed: Option<Point>) {
+    fn give(&mut self, range: Range<u64>, freed: Option<QueuePoint>) {
         self.blocks.insert(range.start, Block { end: range.end, freed });
         self.merge(range.start);
         let before = self.blocks.range(..range.start).next_back().map(|(&start, _)| start);

@@ -10,7 +10,7 @@ use crate::device::gpu::Device;
 use crate::device::memory::allocation::Allocation;
 use crate::device::memory::device_memory::DeviceMemory;
 use crate::device::registry::{HandleKind, Registry};
-use crate::queue::Point;
+use crate::queue::QueuePoint;
 
 /// The pools of the process.
 #[derive(Debug)]
@@ -123,7 +123,7 @@ impl Pools {
         &self,
         memory: &DeviceMemory,
         allocation: &Arc<Allocation>,
-        after: Option<Point>,
+        after: Option<QueuePoint>,
     ) -> bool {
         self.are_used.store(true, Ordering::Release);
         if !memory.leave(allocation, after.clone()) {

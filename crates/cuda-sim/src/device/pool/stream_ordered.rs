@@ -18,7 +18,7 @@ use crate::device::memory::device_memory::DeviceMemory;
 use crate::device::memory::free_addresses::ALIGNMENT;
 use crate::device::memory::protection::Protection;
 use crate::device::memory::window::GRANULE;
-use crate::queue::{self, Point};
+use crate::queue::{self, QueuePoint};
 
 /// A memory pool.
 #[derive(Debug)]
@@ -116,8 +116,8 @@ impl Pool {
             true => stream.awaited(),
             false => vec![stream.end()],
         };
-        let follows = |freed: &Point| after.iter().any(|point| freed.precedes(point));
-        let complete = |freed: &Point| follows(freed) || freed.is_complete();
+        let follows = |freed: &QueuePoint| after.iter().any(|point| freed.precedes(point));
+        let complete = |freed: &QueuePoint| follows(freed) || freed.is_complete();
         let blocks = &mut state.blocks;
         let mut found = blocks.take(size, follows);
         if found.is_none() && settings.opportunistic {
@@ -143,7 +143,7 @@ impl Pool {
     }
 
     /// Takes a block back, after the work up to a point, or as it is: nobody uses it.
-    fn free(&self, allocation: &Allocation, after: Option<Point>) {
+    fn free(&self, allocation: &Allocation, after: Option<QueuePoint>) {
         let block = allocation.taken.clone();
         let mut state = self.lock();
         state.usage.used -= block.end - block.start;
@@ -270,7 +270,7 @@ impl OwningPool for PoolPart {
         self.pool.access(ordinal)
     }
 
-    fn take_back(&self, allocation: &Allocation, after: Option<Point>) {
+    fn take_back(&self, allocation: &Allocation, after: Option<QueuePoint>) {
         self.pool.free(allocation, after);
     }
 }

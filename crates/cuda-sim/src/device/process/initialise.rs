@@ -6,8 +6,8 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use cuda_sys::CUresult;
 
 use super::at_exit;
-use crate::control::Config;
-use crate::device::platform::Platform;
+use crate::config::Config;
+use crate::device::platform::{FaultInjector, Platform};
 
 /// What layers above the devices keep. It is told when what belongs to a context has to go.
 pub(crate) trait ContextObserver: Sync {
@@ -40,20 +40,21 @@ pub(crate) fn platform() -> Result<&'static Platform, CUresult> {
     }
 }
 
-/// Makes the machine, if there is none yet. `configure` says what it is like; `observer` is told of
-/// the end of contexts.
+/// Makes the machine, if there is none yet. `configure` says what it is like, `inject_faults` makes
+/// the faults happen that it is configured to have, and `observer` is told of the end of contexts.
 ///
 /// # Errors
 /// `CUDA_ERROR_NO_DEVICE` if no device is visible, `CUDA_ERROR_OUT_OF_MEMORY` if there is no
 /// address space for them, and those of `configure`.
 pub(crate) fn initialise(
     configure: impl FnOnce() -> Result<Config, CUresult>,
+    inject_faults: FaultInjector,
     observer: &'static dyn ContextObserver,
 ) -> Result<(), CUresult> {
     static MAKING: Mutex<()> = Mutex::new(());
     let _making = MAKING.lock().unwrap_or_else(PoisonError::into_inner);
     if PROCESS.get().is_none() {
-        let platform = Platform::new(configure()?)?;
+        let platform = Platform::new(configure()?, inject_faults)?;
         // The lock is held, so nobody else can have set it.
         let _ = PROCESS.set(Process { platform, observer });
         // SAFETY: the handler only stores to an atomic.

@@ -76,6 +76,6 @@ pub(crate) fn reset(platform: &'static Platform) {
     platform.begin_epoch();
     platform.devices.iter().for_each(|device| device.health.restore());
     // They were good when the machine was made, and so they are now.
-    let applied = platform.apply_faults();
+    let applied = platform.inject_faults();
     debug_assert_eq!(applied, Ok(()), "the machine is as it was");
 }

@@ -7,7 +7,8 @@ use cuda_sys::{CUevent_flags, CUresult};
 use super::capture::CapturedEvent;
 use super::stream::StreamRef;
 use crate::device::contexts::context::Context;
-use crate::queue::{self, Point, Timestamp, Work};
+use crate::queue::{self, QueuePoint, StreamWork};
+use crate::time::Timestamp;
 
 /// An event of a context.
 #[derive(Debug)]
@@ -32,7 +33,7 @@ pub(crate) enum Last {
 /// What one recording stands for.
 #[derive(Debug, Clone)]
 pub(crate) struct Recording {
-    pub(crate) point: Point,
+    pub(crate) point: QueuePoint,
     time: Option<Arc<Timestamp>>,
 }
 
@@ -64,7 +65,7 @@ impl Event {
     fn record_in(&self, stream: &queue::Stream) {
         let recording = if self.has_timing() {
             let time = Arc::new(Timestamp::default());
-            let point = stream.enqueue(Work::Timestamp(Arc::clone(&time)));
+            let point = stream.enqueue(StreamWork::Timestamp(Arc::clone(&time)));
             Recording { point, time: Some(time) }
         } else {
             Recording { point: stream.mark(), time: None }
@@ -86,7 +87,7 @@ impl Event {
     ///
     /// # Errors
     /// `CUDA_ERROR_CAPTURED_EVENT` if it was recorded in a capture, which is thereby invalid.
-    pub(crate) fn point(&self) -> Result<Option<Point>, CUresult> {
+    pub(crate) fn point(&self) -> Result<Option<QueuePoint>, CUresult> {
         match self.last() {
             Last::Never => Ok(None),
             Last::Work(recording) => Ok(Some(recording.point)),
@@ -136,7 +137,7 @@ impl Last {
 
 impl Recording {
     /// Work up to a point, passed at a time.
-    pub(crate) fn new(point: Point, time: Option<Arc<Timestamp>>) -> Recording {
+    pub(crate) fn new(point: QueuePoint, time: Option<Arc<Timestamp>>) -> Recording {
         Recording { point, time }
     }
 

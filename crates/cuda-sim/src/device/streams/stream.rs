@@ -11,7 +11,7 @@ use super::launch_attributes::Attributes;
 use super::operation::StreamOperation;
 use crate::device::contexts::Heeded;
 use crate::device::contexts::context::Context;
-use crate::queue::{self, Point, StreamKind};
+use crate::queue::{self, QueuePoint, StreamKind};
 
 /// The greatest priority that a stream may have; smaller numbers go first, and 0 is ordinary.
 pub(crate) const GREATEST_PRIORITY: i32 = -5;
@@ -182,7 +182,7 @@ impl StreamRef {
     }
 
     /// Waits for a point of the stream. What kernels of the context have printed is written.
-    pub(crate) fn wait(&self, point: &Point) {
+    pub(crate) fn wait(&self, point: &QueuePoint) {
         self.queue().wait(point);
         self.context().output.write();
     }

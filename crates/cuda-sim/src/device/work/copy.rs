@@ -13,8 +13,9 @@ use super::location::Location;
 use crate::check;
 use crate::device::streams::operation::{CopyParameters, Side, StreamOperation};
 use crate::device::streams::stream::StreamRef;
-use crate::queue::{Failure, Health, Job, Work};
-use crate::time::{self, Demand, Site};
+use crate::links::Residence;
+use crate::queue::{Failure, Health, Job, StreamWork};
+use crate::time::{self, Demand};
 
 /// One end of a copy.
 #[derive(Debug, Clone)]
@@ -123,7 +124,7 @@ pub(crate) unsafe fn copy(
         Some(Some(staged)) => (Source::Staged(staged), false),
     };
     let copy = Copy { to, source, bytes, health };
-    let point = stream.queue().enqueue(Work::Job(Arc::new(copy)));
+    let point = stream.queue().enqueue(StreamWork::Job(Arc::new(copy)));
     if waits {
         stream.wait(&point);
     }
@@ -164,7 +165,7 @@ impl Job for Copy {
     fn demand(&self) -> Demand {
         let from = match &self.source {
             Source::InPlace(from) => from.location.site(),
-            Source::Staged(_) => Site::Pageable,
+            Source::Staged(_) => Residence::Pageable,
         };
         Demand::Copy { to: self.to.location.site(), from, bytes: self.bytes }
     }
@@ -192,7 +193,7 @@ impl Job for Copy {
         };
         let source = match &self.source {
             Source::InPlace(from) => from.location.site(),
-            Source::Staged(_) => Site::Pageable,
+            Source::Staged(_) => Residence::Pageable,
         };
         // SAFETY: both ends were checked when the copy was enqueued; the locations that it holds
         // keep the driver's memory in place, and the caller of `copy` vouches for the program's.

@@ -5,9 +5,10 @@ use std::time::{Duration, Instant};
 
 use cuda_sys::CUresult;
 
-use crate::control::{self, PeerFault};
+use crate::config::PeerFault;
+use crate::links::{self, Residence};
 use crate::queue::{Failure, Health};
-use crate::time::Site;
+use crate::time;
 
 /// Does to a piece of a copy what its way does.
 ///
@@ -17,14 +18,14 @@ use crate::time::Site;
 /// # Safety
 /// `length` bytes can be written at `written`.
 pub(in crate::device) unsafe fn disturb(
-    to: Site,
-    from: Site,
+    to: Residence,
+    from: Residence,
     written: *mut u8,
     length: u64,
     health: &Health,
 ) -> Result<(), Failure> {
     let fault = match (to, from) {
-        (Site::Device(to), Site::Device(from)) => control::broken(to, from),
+        (Residence::Device(to), Residence::Device(from)) => links::broken(to, from),
         _ => None,
     };
     match fault {
@@ -37,7 +38,7 @@ pub(in crate::device) unsafe fn disturb(
         Some(PeerFault::Corrupt) => unsafe { corrupt(written, length) },
         None => {}
     }
-    wait(control::delay(to, from, length), health);
+    wait(time::delay(to, from, length), health);
     Ok(())
 }
 

@@ -11,7 +11,7 @@ use super::copy::{End, unmapped};
 use crate::check;
 use crate::device::streams::operation::{FillParameters, StreamOperation};
 use crate::device::streams::stream::StreamRef;
-use crate::queue::{Failure, Job, Point, Work};
+use crate::queue::{Failure, Job, QueuePoint, StreamWork};
 use crate::time::Demand;
 
 /// Enqueues a fill of `count` values, which are not zero, of `size` bytes each: 1, 2 or 4, to
@@ -25,7 +25,7 @@ pub(crate) fn fill(
     size: u64,
     count: u64,
     stream: &StreamRef,
-) -> Result<Option<Point>, CUresult> {
+) -> Result<Option<QueuePoint>, CUresult> {
     let node = || {
         let (address, pitch, width, height) = (to.address, 0, count, 1);
         let parameters = FillParameters { address, pitch, value, size, width, height };
@@ -34,7 +34,7 @@ pub(crate) fn fill(
     if stream.capture_operation(node)? {
         return Ok(None);
     }
-    Ok(Some(stream.queue().enqueue(Work::Job(fill_job(to, value, size, count)))))
+    Ok(Some(stream.queue().enqueue(StreamWork::Job(fill_job(to, value, size, count)))))
 }
 
 /// The same as work for a graph.

@@ -10,14 +10,15 @@ use ptx_jit::{CheckLevel, CompiledKernel, Execution, Fault, FaultKind, Launch};
 
 use super::view::View;
 use super::workspace::Workspace;
-use crate::check::{CheckKinds, Label, Report};
+use crate::check::{Label, Report};
+use crate::config::CheckKinds;
 use crate::device::attributes::{MAX_BLOCK, MAX_GRID, MAX_THREADS_PER_BLOCK};
 use crate::device::code::launch_shape::{KernelCall, Parameters, Shape};
 use crate::device::code::module::Function;
 use crate::device::platform::Platform;
 use crate::device::streams::operation::StreamOperation;
 use crate::device::streams::stream::StreamRef;
-use crate::queue::{Failure, Job, Work};
+use crate::queue::{Failure, Job, StreamWork};
 use crate::time::{self, Demand};
 
 /// Enqueues a launch, or adds it to the stream's capture.
@@ -42,7 +43,7 @@ pub(crate) fn launch(
     call.check()?;
     context.output.write();
     if !stream.capture_operation(|| StreamOperation::Kernel(call.clone()))? {
-        stream.queue().enqueue(Work::Job(call.into_job(platform)?));
+        stream.queue().enqueue(StreamWork::Job(call.into_job(platform)?));
     }
     Ok(())
 }

@@ -14,7 +14,7 @@ use crate::device::memory::protection::Protection;
 use crate::device::platform::Platform;
 use crate::device::virtual_memory::mappings::Mapping;
 use crate::device::virtual_memory::physical::Place;
-use crate::time::Site;
+use crate::links::Residence;
 
 /// Where a range of bytes lies. Holding it keeps driver-owned memory from going away.
 #[derive(Debug, Clone)]
@@ -62,15 +62,15 @@ impl Location {
     }
 
     /// Where it lies, as virtual time sees it.
-    pub(crate) fn site(&self) -> Site {
+    pub(crate) fn site(&self) -> Residence {
         match self {
-            Location::Device(allocation) => Site::Device(allocation.device.ordinal as usize),
+            Location::Device(allocation) => Residence::Device(allocation.device.ordinal as usize),
             Location::Mapped(mapping) => match mapping.physical.place {
-                Place::Device(ordinal) => Site::Device(ordinal as usize),
-                Place::Host | Place::HostNode => Site::Pinned,
+                Place::Device(ordinal) => Residence::Device(ordinal as usize),
+                Place::Host | Place::HostNode => Residence::Pinned,
             },
-            Location::Pinned(_) => Site::Pinned,
-            Location::Pageable => Site::Pageable,
+            Location::Pinned(_) => Residence::Pinned,
+            Location::Pageable => Residence::Pageable,
         }
     }
 

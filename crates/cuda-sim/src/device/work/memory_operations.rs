@@ -13,7 +13,7 @@ use super::location::Location;
 use crate::check;
 use crate::device::contexts::context::Context;
 use crate::device::platform::Platform;
-use crate::queue::{Failure, Health, Job, Work};
+use crate::queue::{Failure, Health, Job, StreamWork};
 
 /// One operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -154,16 +154,16 @@ pub(crate) fn memory_operations(
     platform: &Platform,
     operations: &[MemoryOperation],
     context: &Context,
-) -> Result<Work, CUresult> {
+) -> Result<StreamWork, CUresult> {
     let locations = operations.iter().map(|operation| operation.location(platform, context));
     let held = locations.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect();
     let health = &context.device.health;
     let all = Sequence { operations: operations.into(), _held: held, health };
     if operations.iter().any(|operation| matches!(operation, MemoryOperation::Wait { .. })) {
         // A wait must not take a worker from what may be waited for.
-        return Ok(Work::Host(Box::new(move || all.run_and_wait())));
+        return Ok(StreamWork::Host(Box::new(move || all.run_and_wait())));
     }
-    Ok(Work::Job(Arc::new(all)))
+    Ok(StreamWork::Job(Arc::new(all)))
 }
 
 struct Sequence {

@@ -11,6 +11,7 @@ mod fill;
 mod fill_node;
 pub(crate) mod launch;
 pub(in crate::device) mod location;
+pub(in crate::device) mod memory_lifetime;
 pub(crate) mod memory_operations;
 pub(crate) mod rows;
 mod view;

@@ -14,8 +14,9 @@ use super::location::Location;
 use crate::check;
 use crate::device::streams::operation::{CopyParameters, FillParameters, Side, StreamOperation};
 use crate::device::streams::stream::StreamRef;
-use crate::queue::{Failure, Health, Job, Point, Work};
-use crate::time::{Demand, Site};
+use crate::links::Residence;
+use crate::queue::{Failure, Health, Job, QueuePoint, StreamWork};
+use crate::time::Demand;
 
 /// Rows of bytes in memory, in planes.
 #[derive(Debug, Clone)]
@@ -131,7 +132,7 @@ pub(crate) unsafe fn copy_rows(
         waits = staged.is_none();
     }
     let copy = CopyRows { to, from, staged, extent, health };
-    let point = stream.queue().enqueue(Work::Job(Arc::new(copy)));
+    let point = stream.queue().enqueue(StreamWork::Job(Arc::new(copy)));
     if waits {
         stream.wait(&point);
     }
@@ -159,9 +160,9 @@ struct CopyRows {
 
 impl CopyRows {
     /// Where the bytes come from.
-    fn source(&self) -> Site {
+    fn source(&self) -> Residence {
         match self.staged {
-            Some(_) => Site::Pageable,
+            Some(_) => Residence::Pageable,
             None => self.from.location.site(),
         }
     }
@@ -227,7 +228,7 @@ pub(crate) fn fill_rows(
     size: u64,
     [width, height]: [u64; 2],
     stream: &StreamRef,
-) -> Result<Option<Point>, CUresult> {
+) -> Result<Option<QueuePoint>, CUresult> {
     let extent = Extent { width: width * size, height, depth: 1 };
     if !to.has_gaps(extent) {
         let end = End { address: to.address, location: to.location };
@@ -242,7 +243,7 @@ pub(crate) fn fill_rows(
         return Ok(None);
     }
     let fill = fill_rows_job(to, value, size, extent);
-    Ok(Some(stream.queue().enqueue(Work::Job(fill))))
+    Ok(Some(stream.queue().enqueue(StreamWork::Job(fill))))
 }
 
 /// A fill of rows as work. The extent's width is in bytes.

@@ -126,7 +126,7 @@ impl MemoryView for View {
     }
 
     fn rest(&self) {
-        queue::rest();
+        queue::yield_slot();
     }
 
     fn print(&self, text: &str) {

@@ -17,7 +17,7 @@ use crate::api::memory::virtual_memory::{accessor, protection};
 use crate::api::other_programs::memory::virtual_memory::access_flags;
 use crate::check;
 use crate::device::Protection;
-use crate::device::{Device, Platform, Purpose, StreamRef, platform};
+use crate::device::{Device, Platform, Purpose, StreamRef, allocation_work, free_work, platform};
 use crate::device::{Pool, Settings};
 use crate::graph::{Capture, Operation, graphs};
 
@@ -64,7 +64,7 @@ pub(in crate::api) fn cuMemFreeAsync(pointer: CUdeviceptr, stream: CUstream) -> 
         return Err(INVALID);
     }
     // An operation of its own: what waits for the work before it does not wait for the free.
-    let point = stream.queue().enqueue(check::ends(pointer, &allocation));
+    let point = stream.queue().enqueue(free_work(pointer, &allocation));
     let freed = platform.pools.free(&device.memory, &allocation, Some(point));
     if freed { Ok(()) } else { Err(INVALID) }
 }
@@ -315,7 +315,7 @@ fn allocate(out: &Out<CUdeviceptr>, bytes: usize, pool: &Arc<Pool>, stream: &Str
     }
     let allocation = pool.allocate(bytes as u64, stream.queue())?;
     if check::is_on() {
-        stream.queue().enqueue(check::begins(&allocation));
+        stream.queue().enqueue(allocation_work(&allocation));
     }
     out.set(allocation.address);
     Ok(())

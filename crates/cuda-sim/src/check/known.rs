@@ -1,0 +1,60 @@
+//! What a thread of a launch knows of what others have done.
+
+/// What a thread knows.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Known {
+    /// Up to which clock, of each thread of the block.
+    clocks: Vec<u32>,
+    /// By what other blocks, or threads of the own, released.
+    acquired: Vec<Acquired>,
+}
+
+/// How far somebody has read the log of a flag.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Acquired {
+    pub(super) flag: u32,
+    pub(super) upto: u32,
+}
+
+impl Known {
+    /// What threads know when a block begins: everything up to a clock.
+    pub(super) fn up_to(clock: u32, threads: usize) -> Known {
+        Known { clocks: vec![clock; threads], acquired: Vec::new() }
+    }
+
+    /// Whether it knows of no threads at all.
+    pub(super) fn is_empty(&self) -> bool {
+        self.clocks.is_empty()
+    }
+
+    /// The clock of a thread of the block up to which its doings are known.
+    pub(super) fn of(&self, thread: u32) -> u32 {
+        self.clocks.get(thread as usize).copied().unwrap_or(0)
+    }
+
+    /// What a thread of the block has done up to a clock is known.
+    pub(super) fn set(&mut self, thread: usize, clock: u32) {
+        self.clocks[thread] = clock;
+    }
+
+    /// What was acquired by flags.
+    pub(super) fn acquired(&self) -> &[Acquired] {
+        &self.acquired
+    }
+
+    /// What was read of a flag is known.
+    pub(super) fn acquire(&mut self, acquired: Acquired) {
+        match self.acquired.iter_mut().find(|own| own.flag == acquired.flag) {
+            Some(own) => own.upto = own.upto.max(acquired.upto),
+            None => self.acquired.push(acquired),
+        }
+    }
+
+    /// What another knows is known.
+    pub(super) fn join(&mut self, other: &Known) {
+        for (own, other) in self.clocks.iter_mut().zip(&other.clocks) {
+            *own = (*own).max(*other);
+        }
+        other.acquired.iter().for_each(|&acquired| self.acquire(acquired));
+    }
+}
