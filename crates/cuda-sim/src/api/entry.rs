@@ -21,7 +21,8 @@ pub(super) fn enter(function: DriverFunction, body: impl FnOnce() -> Result) -> 
         return result;
     }
     // Locks recover from poison and what they protect is changed in single steps, so that a panic
-    // leaves nothing half done that matters to later calls.
+    // A panic lets go of locks, and what they protect is changed in single steps, so that it leaves
+    // nothing half done that matters to later calls.
     let run = AssertUnwindSafe(|| {
         check_allowed(function)?;
         time::begin_call();

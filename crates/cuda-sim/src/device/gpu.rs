@@ -2,9 +2,10 @@
 
 use std::io;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::memory::device_memory::DeviceMemory;
+use parking_lot::{Mutex, MutexGuard};
+
+use super::memory::global_memory::GlobalMemory;
 use super::properties::DeviceId;
 use crate::config::PeerFault;
 use crate::links;
@@ -14,7 +15,7 @@ use crate::queue::Health;
 #[derive(Debug)]
 pub(crate) struct Device {
     pub(crate) id: DeviceId,
-    pub(crate) memory: DeviceMemory,
+    pub(crate) memory: GlobalMemory,
     pub(crate) health: Health,
     /// The handle of the primary context, which it keeps from one activation to the next.
     pub(super) primary_handle: u64,
@@ -37,7 +38,7 @@ impl Device {
     ) -> io::Result<Device> {
         Ok(Device {
             id,
-            memory: DeviceMemory::new(id, memory, devices)?,
+            memory: GlobalMemory::new(id, memory, devices)?,
             health: Health::new(id.ordinal),
             primary_handle,
             primary_retains: Mutex::new(0),
@@ -53,7 +54,7 @@ impl Device {
 
     /// How often the primary context is retained. Whoever activates or deactivates it holds this.
     pub(super) fn primary_retains(&self) -> MutexGuard<'_, u32> {
-        self.primary_retains.lock().unwrap_or_else(PoisonError::into_inner)
+        self.primary_retains.lock()
     }
 
     /// The flags of the primary context, active or not.

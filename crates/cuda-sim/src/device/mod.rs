@@ -38,33 +38,35 @@ mod work;
 pub(crate) use code::image;
 #[cfg(any(test, fuzzing))]
 pub(crate) use code::image::load_bytes;
-pub(crate) use code::launch_shape::{KernelCall, Parameters, Shape};
+pub(crate) use code::kernel_call::{ExecutionConfiguration, KernelCall, KernelParameters};
 pub(crate) use code::library::{Library, LibraryKernel};
 pub(crate) use code::linker::Linker;
-pub(crate) use code::module::{Function, Module};
+pub(crate) use code::module::{ContextModule, KernelFunction};
 pub(crate) use contexts::array::{Array, ArrayShape};
 pub(crate) use contexts::context::Context;
 pub(crate) use contexts::settings;
 pub(crate) use gpu::Device;
-pub(crate) use memory::allocation::{Allocation, Purpose};
-pub(crate) use memory::host_memory::{HostAllocation, HostSource};
+pub(crate) use memory::allocation::{GlobalAllocation, Purpose};
 pub(crate) use memory::managed;
+pub(crate) use memory::page_locked::{HostSource, PageLockedAllocation};
 pub(crate) use memory::protection::Protection;
 pub(crate) use platform::Platform;
-pub(crate) use pool::stream_ordered::{Pool, Settings};
+pub(crate) use pool::stream_ordered::{PoolAttributes, StreamOrderedPool};
 pub(crate) use process::initialise::{ContextObserver, initialise, platform};
 pub(crate) use process::{current, primary, process_memory, teardown};
 pub(crate) use registry::{HandleKind, Registry};
 pub(crate) use streams::capture::{CapturedEvent, StreamCapture};
-pub(crate) use streams::event::{Event, Recording};
-pub(crate) use streams::launch_attributes::{Attributes, OF_KERNELS, OF_STREAMS, Value};
-pub(crate) use streams::operation::{CopyParameters, FillParameters, Side, StreamOperation};
+pub(crate) use streams::event::{Event, EventRecord};
+pub(crate) use streams::launch_attributes::{
+    AttributeSet, LaunchAttributeValue, OF_KERNELS, OF_STREAMS,
+};
+pub(crate) use streams::operation::{CopyNodeEnd, CopyParameters, FillParameters, StreamOperation};
 pub(crate) use streams::stream::{GREATEST_PRIORITY, Stream, StreamRef};
 pub(crate) use virtual_memory::mappings::GRANULARITY;
-pub(crate) use virtual_memory::physical::Place;
+pub(crate) use virtual_memory::physical::MemoryLocation;
 #[cfg(any(test, fuzzing))]
 pub(crate) use visible::visible_devices;
 pub(crate) use why_not::{note_why_not_initialised, why_not_initialised};
 pub(crate) use work::location::Location;
 pub(crate) use work::memory_lifetime::{allocation_work, free_work};
-pub(crate) use work::{copy, launch, memory_operations, rows};
+pub(crate) use work::{copy, launch, memory_operations, pitched};

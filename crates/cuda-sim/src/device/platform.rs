@@ -1,24 +1,24 @@
 //! The simulated machine: its devices and all that lives on them.
 
 use std::io;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use cuda_sys::CUresult;
+use parking_lot::Mutex;
 
 use super::code::library::{Library, LibraryKernel};
 use super::code::linker::Linker;
-use super::code::module::{Function, Module};
+use super::code::module::{ContextModule, KernelFunction};
 use super::contexts::array::Array;
 use super::contexts::context::Context;
 use super::gpu::{Device, device_at};
-use super::memory::host_memory::HostMemory;
+use super::memory::page_locked::PageLockedMemory;
 use super::pool::pools::Pools;
 use super::properties::DeviceId;
 use super::registry::{HandleKind, Registry};
 use super::streams::event::Event;
 use super::streams::stream::Stream;
-use super::virtual_memory::mappings::VirtualMemory;
+use super::virtual_memory::mappings::VirtualMemoryManager;
 use super::visible::visible_devices;
 use super::why_not::note_why_not_initialised;
 use crate::check;
@@ -30,16 +30,16 @@ use crate::time;
 pub(crate) struct Platform {
     pub(crate) config: Config,
     pub(crate) devices: Vec<Device>,
-    pub(crate) host_memory: HostMemory,
-    pub(crate) virtual_memory: VirtualMemory,
+    pub(crate) host_memory: PageLockedMemory,
+    pub(crate) virtual_memory: VirtualMemoryManager,
     pub(crate) pools: Pools,
     pub(crate) arrays: Registry<Array>,
     pub(crate) scheduler: &'static Scheduler,
     pub(crate) contexts: Registry<Context>,
     pub(crate) streams: Registry<Stream>,
     pub(crate) events: Registry<Event>,
-    pub(crate) modules: Registry<Module>,
-    pub(crate) functions: Registry<Function>,
+    pub(crate) modules: Registry<ContextModule>,
+    pub(crate) functions: Registry<KernelFunction>,
     pub(crate) libraries: Registry<Library>,
     pub(crate) kernels: Registry<LibraryKernel>,
     pub(crate) linkers: Registry<Mutex<Linker>>,
@@ -90,8 +90,8 @@ impl Platform {
         }
         let platform = Platform {
             devices,
-            host_memory: HostMemory::default(),
-            virtual_memory: VirtualMemory::default(),
+            host_memory: PageLockedMemory::default(),
+            virtual_memory: VirtualMemoryManager::default(),
             pools: Pools::default(),
             arrays: Registry::new(HandleKind::Array),
             scheduler,

@@ -4,38 +4,39 @@ use std::any::Any;
 use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 use std::thread::{self, ThreadId};
 
 use cuda_sys::CUresult;
+use parking_lot::{Mutex, MutexGuard};
 
-use super::body::Graph;
-use super::captures::{Captures, Mode};
-use super::edges::{Edge, NodeId, Ports};
-use super::operation::Operation;
+use super::body::GraphTemplate;
+use super::captures::{Captures, StreamCaptureMode};
+use super::edges::{GraphEdge, NodeId, Ports};
+use super::operation::NodeOperation;
 use super::order::with_ancestors;
 use super::table::GraphTable;
 use crate::device::{CapturedEvent, Stream, StreamCapture, StreamOperation, StreamRef};
 
 /// One capture, from `cuStreamBeginCapture` to `cuStreamEndCapture`: in the stream where it began,
 /// and in those that came to it by waiting for its events.
-pub(crate) struct Capture {
+pub(crate) struct CaptureSequence {
     /// A number that no other capture of the process has.
     pub(crate) id: u64,
-    pub(crate) graph: Arc<Graph>,
+    pub(crate) graph: Arc<GraphTemplate>,
     captures: &'static Captures,
     /// The graph was made for the capture, and goes with it if it fails.
     owns_graph: bool,
-    pub(super) mode: Mode,
+    pub(super) mode: StreamCaptureMode,
     pub(super) thread: ThreadId,
-    state: Mutex<State>,
+    state: Mutex<CaptureProgress>,
 }
 
 /// What an event was recorded after, in a stream that was being captured.
 #[derive(Debug)]
-struct Recorded {
-    capture: Weak<Capture>,
-    after: Vec<Edge>,
+struct EventInCapture {
+    capture: Weak<CaptureSequence>,
+    after: Vec<GraphEdge>,
 }
 
 /// What a program may know of a stream's part in a capture.
@@ -47,7 +48,7 @@ pub(crate) struct Info {
 }
 
 #[derive(Default)]
-struct State {
+struct CaptureProgress {
     stage: Stage,
     /// The first one is where the capture began.
     branches: Vec<Branch>,
@@ -70,12 +71,12 @@ struct Branch {
     context: u64,
     is_blocking: bool,
     /// What the next operation depends on.
-    dependencies: Vec<Edge>,
+    dependencies: Vec<GraphEdge>,
     /// What the program was shown of them: it stays where it is until the next call.
     shown: (Box<[u64]>, Box<[[u8; 8]]>),
 }
 
-impl Capture {
+impl CaptureSequence {
     /// Begins a capture in a stream: into a graph of its own, or into one of the program's after
     /// some of its nodes.
     ///
@@ -85,8 +86,8 @@ impl Capture {
         table: &'static GraphTable,
         captures: &'static Captures,
         stream: &Arc<Stream>,
-        mode: Mode,
-        into: Option<(Arc<Graph>, Vec<Edge>)>,
+        mode: StreamCaptureMode,
+        into: Option<(Arc<GraphTemplate>, Vec<GraphEdge>)>,
     ) -> Result<(), CUresult> {
         static NEXT_ID: AtomicU64 = AtomicU64::new(1);
         let mut slot = stream.capture_slot();
@@ -96,18 +97,18 @@ impl Capture {
         let owns_graph = into.is_none();
         let (graph, dependencies) = match into {
             Some(into) => into,
-            None => (Graph::new(table)?, Vec::new()),
+            None => (GraphTemplate::new(table)?, Vec::new()),
         };
         graph.begin_capture();
         let branches = vec![Branch::new(stream, dependencies)];
-        let capture = Arc::new(Capture {
+        let capture = Arc::new(CaptureSequence {
             id: NEXT_ID.fetch_add(1, Ordering::Relaxed),
             graph,
             captures,
             owns_graph,
             mode,
             thread: thread::current().id(),
-            state: Mutex::new(State { branches, ..State::default() }),
+            state: Mutex::new(CaptureProgress { branches, ..CaptureProgress::default() }),
         });
         captures.add(&capture);
         *slot = Some(capture);
@@ -115,7 +116,7 @@ impl Capture {
     }
 
     /// The capture that a stream takes part in.
-    pub(crate) fn of(stream: &Stream) -> Option<Arc<Capture>> {
+    pub(crate) fn of(stream: &Stream) -> Option<Arc<CaptureSequence>> {
         let capture: Arc<dyn Any + Send + Sync> = stream.capture()?;
         capture.downcast().ok()
     }
@@ -124,13 +125,13 @@ impl Capture {
     /// operation is to run.
     ///
     /// # Errors
-    /// `CUDA_ERROR_STREAM_CAPTURE_INVALIDATED`, and those of [`Graph::add`].
+    /// `CUDA_ERROR_STREAM_CAPTURE_INVALIDATED`, and those of [`GraphTemplate::add`].
     pub(crate) fn take_in(
         stream: &StreamRef,
-        operation: impl FnOnce() -> Operation,
+        operation: impl FnOnce() -> NodeOperation,
     ) -> Result<bool, CUresult> {
         let StreamRef::Other(stream) = stream else { return Ok(false) };
-        match Capture::of(stream) {
+        match CaptureSequence::of(stream) {
             Some(capture) => capture.add_node(stream, operation()).map(|_| true),
             None => Ok(false),
         }
@@ -139,16 +140,16 @@ impl Capture {
     /// Adds what is enqueued in a stream to the graph.
     ///
     /// # Errors
-    /// `CUDA_ERROR_STREAM_CAPTURE_INVALIDATED`, and those of [`Graph::add`].
+    /// `CUDA_ERROR_STREAM_CAPTURE_INVALIDATED`, and those of [`GraphTemplate::add`].
     pub(super) fn add_node(
         &self,
         stream: &Stream,
-        operation: Operation,
+        operation: NodeOperation,
     ) -> Result<NodeId, CUresult> {
         let mut state = self.valid()?;
         let branch = state.branch(stream.id)?;
         let node = self.graph.add(operation, branch.dependencies.clone())?;
-        branch.dependencies = vec![Edge { from: node, ports: Ports::default() }];
+        branch.dependencies = vec![GraphEdge { from: node, ports: Ports::default() }];
         Ok(node)
     }
 
@@ -159,14 +160,14 @@ impl Capture {
     /// `CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD` on another thread, `CUDA_ERROR_STREAM_CAPTURE_INVALIDATED`, and
     /// `CUDA_ERROR_STREAM_CAPTURE_UNJOINED` if another stream has work that the first one does not
     /// wait for. The last two end it, too.
-    pub(crate) fn end(&self, stream: &Stream) -> Result<Arc<Graph>, CUresult> {
+    pub(crate) fn end(&self, stream: &Stream) -> Result<Arc<GraphTemplate>, CUresult> {
         let state = self.state();
         if state.branches.first().is_none_or(|origin| origin.id != stream.id) {
             drop(state);
             self.invalidate();
             return Err(CUresult::CUDA_ERROR_STREAM_CAPTURE_UNMATCHED);
         }
-        if self.mode != Mode::Relaxed && self.thread != thread::current().id() {
+        if self.mode != StreamCaptureMode::Relaxed && self.thread != thread::current().id() {
             return Err(CUresult::CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD);
         }
         let result = match state.stage {
@@ -216,7 +217,7 @@ impl Capture {
     pub(crate) fn update(
         &self,
         stream: &Stream,
-        edges: Vec<Edge>,
+        edges: Vec<GraphEdge>,
         replaces: bool,
     ) -> Result<(), CUresult> {
         let mut state = self.valid()?;
@@ -231,7 +232,7 @@ impl Capture {
     }
 
     /// Whether all that was captured comes before what the first stream depends on at last.
-    fn is_joined(&self, state: &State) -> bool {
+    fn is_joined(&self, state: &CaptureProgress) -> bool {
         let nodes = self.graph.nodes();
         let Some((origin, others)) = state.branches.split_first() else { return false };
         let ends = origin.dependencies.iter().map(|edge| edge.from.0);
@@ -264,7 +265,11 @@ impl Capture {
     }
 
     /// Takes a stream in, or makes it wait for more.
-    fn join(self: &Arc<Capture>, stream: &Arc<Stream>, edges: &[Edge]) -> Result<(), CUresult> {
+    fn join(
+        self: &Arc<CaptureSequence>,
+        stream: &Arc<Stream>,
+        edges: &[GraphEdge],
+    ) -> Result<(), CUresult> {
         let mut slot = stream.capture_slot();
         let mut state = self.valid()?;
         if slot.is_none() {
@@ -276,7 +281,7 @@ impl Capture {
         Ok(())
     }
 
-    fn valid(&self) -> Result<MutexGuard<'_, State>, CUresult> {
+    fn valid(&self) -> Result<MutexGuard<'_, CaptureProgress>, CUresult> {
         let state = self.state();
         match state.stage {
             Stage::Valid => Ok(state),
@@ -284,12 +289,12 @@ impl Capture {
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    fn state(&self) -> MutexGuard<'_, CaptureProgress> {
+        self.state.lock()
     }
 }
 
-impl StreamCapture for Capture {
+impl StreamCapture for CaptureSequence {
     fn is_valid(&self) -> bool {
         self.state().stage == Stage::Valid
     }
@@ -305,9 +310,12 @@ impl StreamCapture for Capture {
         self.add_node(stream, operation.into()).map(drop)
     }
 
-    fn record(self: Arc<Capture>, stream: &Stream) -> Result<Arc<dyn CapturedEvent>, CUresult> {
+    fn record(
+        self: Arc<CaptureSequence>,
+        stream: &Stream,
+    ) -> Result<Arc<dyn CapturedEvent>, CUresult> {
         let after = self.valid()?.branch(stream.id)?.dependencies.clone();
-        Ok(Arc::new(Recorded { capture: Arc::downgrade(&self), after }))
+        Ok(Arc::new(EventInCapture { capture: Arc::downgrade(&self), after }))
     }
 
     fn stream_destroyed(&self, stream: u64) {
@@ -319,14 +327,14 @@ impl StreamCapture for Capture {
     }
 }
 
-impl CapturedEvent for Recorded {
+impl CapturedEvent for EventInCapture {
     fn hold_back(&self, stream: &Arc<Stream>) -> Result<(), CUresult> {
         let over = CUresult::CUDA_ERROR_CAPTURED_EVENT;
         let capture = self.capture.upgrade().ok_or(over)?;
         if capture.state().stage == Stage::Ended {
             return Err(over);
         }
-        let other = Capture::of(stream).filter(|other| !Arc::ptr_eq(other, &capture));
+        let other = CaptureSequence::of(stream).filter(|other| !Arc::ptr_eq(other, &capture));
         if let Some(other) = other {
             other.invalidate();
             capture.invalidate();
@@ -342,7 +350,7 @@ impl CapturedEvent for Recorded {
     }
 }
 
-impl State {
+impl CaptureProgress {
     fn branch(&mut self, id: u64) -> Result<&mut Branch, CUresult> {
         let branch = self.branches.iter_mut().find(|branch| branch.id == id);
         branch.ok_or(CUresult::CUDA_ERROR_STREAM_CAPTURE_INVALIDATED)
@@ -350,7 +358,7 @@ impl State {
 }
 
 impl Branch {
-    fn new(stream: &Arc<Stream>, dependencies: Vec<Edge>) -> Branch {
+    fn new(stream: &Arc<Stream>, dependencies: Vec<GraphEdge>) -> Branch {
         Branch {
             id: stream.id,
             stream: Arc::downgrade(stream),
@@ -361,7 +369,7 @@ impl Branch {
         }
     }
 
-    fn depend_on(&mut self, edges: &[Edge]) {
+    fn depend_on(&mut self, edges: &[GraphEdge]) {
         for edge in edges {
             if self.dependencies.iter().all(|known| known.from != edge.from) {
                 self.dependencies.push(*edge);
@@ -370,14 +378,14 @@ impl Branch {
     }
 }
 
-impl Drop for Capture {
+impl Drop for CaptureSequence {
     fn drop(&mut self) {
         self.finish(false);
     }
 }
 
-impl fmt::Debug for Capture {
+impl fmt::Debug for CaptureSequence {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Capture").field("id", &self.id).finish_non_exhaustive()
+        f.debug_struct("CaptureSequence").field("id", &self.id).finish_non_exhaustive()
     }
 }

@@ -8,7 +8,7 @@ pub(crate) struct NodeId(pub(super) usize);
 
 /// What a node depends on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Edge {
+pub(crate) struct GraphEdge {
     pub(crate) from: NodeId,
     pub(crate) ports: Ports,
 }

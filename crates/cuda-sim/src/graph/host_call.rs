@@ -4,18 +4,18 @@ use crate::queue::StreamWork;
 
 /// A function of the program, and its argument.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct HostCall {
+pub(crate) struct HostFunction {
     function: unsafe extern "C" fn(*mut std::ffi::c_void),
     argument: usize,
 }
 
-impl HostCall {
+impl HostFunction {
     /// A call that is to be made on a thread of the driver's.
     pub(crate) fn new(
         function: unsafe extern "C" fn(*mut std::ffi::c_void),
         argument: *mut std::ffi::c_void,
-    ) -> HostCall {
-        HostCall { function, argument: argument.expose_provenance() }
+    ) -> HostFunction {
+        HostFunction { function, argument: argument.expose_provenance() }
     }
 
     /// Function and argument, as the program gave them.

@@ -1,9 +1,9 @@
 //! Graphs: operations and their order as data, captured from streams or made by hand, and launched
 //! again and again.
 //!
-//! A [`Graph`] is what a program edits. Instantiating it makes an [`Executable`]: its nodes laid
+//! A [`GraphTemplate`] is what a program edits. Instantiating it makes an [`Executable`]: its nodes laid
 //! out on streams of its own, ready to be enqueued as one operation of the stream that launches it.
-//! A [`Capture`] fills a graph with what is enqueued in streams.
+//! A [`CaptureSequence`] fills a graph with what is enqueued in streams.
 
 mod body;
 mod capture;
@@ -24,16 +24,16 @@ mod table;
 mod update;
 mod user_object;
 
-pub(crate) use body::Graph;
-pub(crate) use capture::Capture;
-pub(crate) use captures::{Captures, Mode};
+pub(crate) use body::GraphTemplate;
+pub(crate) use capture::CaptureSequence;
+pub(crate) use captures::{Captures, StreamCaptureMode};
 pub(crate) use dot::dot;
-pub(crate) use edges::{Edge, NodeId, Ports};
+pub(crate) use edges::{GraphEdge, NodeId, Ports};
 pub(crate) use executable::{Executable, Instantiation};
 pub(crate) use handles::{graphs, observer};
-pub(crate) use host_call::HostCall;
+pub(crate) use host_call::HostFunction;
 pub(crate) use memory::Amount;
-pub(crate) use operation::Operation;
+pub(crate) use operation::NodeOperation;
 pub(crate) use shown::Shown;
 pub(crate) use update::Mismatch;
 pub(crate) use user_object::UserObject;

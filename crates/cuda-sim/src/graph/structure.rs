@@ -4,16 +4,16 @@ use std::collections::BTreeSet;
 
 use cuda_sys::CUresult;
 
-use super::body::{Graph, Node};
-use super::edges::{Edge, NodeId, Ports};
+use super::body::{GraphNodeRecord, GraphTemplate};
+use super::edges::{GraphEdge, NodeId, Ports};
 
-impl Graph {
+impl GraphTemplate {
     /// Adds edges, all of them or none.
     ///
     /// # Errors
     /// `CUDA_ERROR_INVALID_VALUE` for nodes that are not here, an edge that there is already, one
     /// from a node to itself, and data that does not fit the nodes.
-    pub(crate) fn add_edges(&self, edges: &[(NodeId, Edge)]) -> Result<(), CUresult> {
+    pub(crate) fn add_edges(&self, edges: &[(NodeId, GraphEdge)]) -> Result<(), CUresult> {
         let mut body = self.body();
         let mut seen = BTreeSet::new();
         for (to, edge) in edges {
@@ -38,7 +38,7 @@ impl Graph {
     /// # Errors
     /// `CUDA_ERROR_INVALID_VALUE` if one is not there, with that data, and where nodes allocate or
     /// free memory.
-    pub(crate) fn remove_edges(&self, edges: &[(NodeId, Edge)]) -> Result<(), CUresult> {
+    pub(crate) fn remove_edges(&self, edges: &[(NodeId, GraphEdge)]) -> Result<(), CUresult> {
         if self.has_memory_nodes() {
             return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
         }
@@ -72,8 +72,8 @@ impl Graph {
     /// All edges: from a node, to a node.
     pub(crate) fn edges(&self) -> Vec<(u64, u64, Ports)> {
         let body = self.body();
-        let into = |node: &Node| {
-            let edge = |edge: &Edge| (body.handle(edge.from), node.handle, edge.ports);
+        let into = |node: &GraphNodeRecord| {
+            let edge = |edge: &GraphEdge| (body.handle(edge.from), node.handle, edge.ports);
             node.dependencies.iter().map(edge).collect::<Vec<_>>()
         };
         body.nodes.iter().flatten().flat_map(into).collect()
@@ -90,7 +90,7 @@ impl Graph {
     /// What depends on a node.
     pub(crate) fn dependents(&self, id: NodeId) -> Vec<(u64, Ports)> {
         let body = self.body();
-        let on = |node: &Node| {
+        let on = |node: &GraphNodeRecord| {
             let edge = node.dependencies.iter().find(|edge| edge.from == id)?;
             Some((node.handle, edge.ports))
         };

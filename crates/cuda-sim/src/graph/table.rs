@@ -2,19 +2,19 @@
 
 use std::sync::{Arc, Weak};
 
-use super::body::Graph;
+use super::body::GraphTemplate;
 use super::edges::NodeId;
 use crate::device::{HandleKind, Registry};
 
 /// Graphs and their nodes by handle.
 pub(crate) struct GraphTable {
-    pub(crate) graphs: Registry<Graph>,
+    pub(crate) graphs: Registry<GraphTemplate>,
     pub(crate) nodes: Registry<NodeRef>,
 }
 
 /// What a node's handle names.
 pub(crate) struct NodeRef {
-    graph: Weak<Graph>,
+    graph: Weak<GraphTemplate>,
     pub(crate) node: NodeId,
 }
 
@@ -29,12 +29,12 @@ impl GraphTable {
 }
 
 impl NodeRef {
-    pub(super) fn new(graph: &Arc<Graph>, node: NodeId) -> NodeRef {
+    pub(super) fn new(graph: &Arc<GraphTemplate>, node: NodeId) -> NodeRef {
         NodeRef { graph: Arc::downgrade(graph), node }
     }
 
     /// The node's graph, as long as there is one.
-    pub(crate) fn graph(&self) -> Option<Arc<Graph>> {
+    pub(crate) fn graph(&self) -> Option<Arc<GraphTemplate>> {
         self.graph.upgrade()
     }
 }

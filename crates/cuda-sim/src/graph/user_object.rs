@@ -1,11 +1,12 @@
 //! Objects of the program's that live as long as somebody refers to them, graphs among others.
 
 use std::ffi::c_void;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use cuda_sys::CUresult;
+use parking_lot::Mutex;
 
-use super::host_call::HostCall;
+use super::host_call::HostFunction;
 use crate::device::Registry;
 
 /// An object with a count of references.
@@ -13,11 +14,11 @@ pub(crate) struct UserObject {
     handle: u64,
     registry: &'static Registry<UserObject>,
     references: Mutex<u64>,
-    destroy: HostCall,
+    destroy: HostFunction,
 }
 
 /// References that a graph holds. They go with it.
-pub(crate) struct Held {
+pub(crate) struct UserObjectReferences {
     object: Arc<UserObject>,
     count: u64,
 }
@@ -33,7 +34,7 @@ impl UserObject {
         object: *mut c_void,
         references: u64,
     ) -> Result<u64, CUresult> {
-        let destroy = HostCall::new(destroy, object);
+        let destroy = HostFunction::new(destroy, object);
         let references = Mutex::new(references);
         let make = |handle| UserObject { handle, registry, references, destroy };
         let made = registry.insert(make);
@@ -42,7 +43,7 @@ impl UserObject {
 
     /// Counts more references.
     pub(crate) fn retain(&self, count: u64) {
-        *self.references.lock().unwrap_or_else(PoisonError::into_inner) += count;
+        *self.references.lock() += count;
     }
 
     /// Counts fewer references, and destroys the object with the last one.
@@ -50,7 +51,7 @@ impl UserObject {
     /// # Errors
     /// `CUDA_ERROR_INVALID_VALUE` if there are not so many.
     pub(crate) fn release(&self, count: u64) -> Result<(), CUresult> {
-        let mut references = self.references.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut references = self.references.lock();
         let left = references.checked_sub(count).ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)?;
         *references = left;
         drop(references);
@@ -61,9 +62,9 @@ impl UserObject {
     }
 }
 
-impl Held {
-    pub(super) fn new(object: &Arc<UserObject>, count: u64) -> Held {
-        Held { object: Arc::clone(object), count }
+impl UserObjectReferences {
+    pub(super) fn new(object: &Arc<UserObject>, count: u64) -> UserObjectReferences {
+        UserObjectReferences { object: Arc::clone(object), count }
     }
 
     pub(super) fn is_of(&self, object: &Arc<UserObject>) -> bool {
@@ -82,13 +83,13 @@ impl Held {
     }
 
     /// As many references once more.
-    pub(super) fn again(&self) -> Held {
+    pub(super) fn again(&self) -> UserObjectReferences {
         self.object.retain(self.count);
-        Held { object: Arc::clone(&self.object), count: self.count }
+        UserObjectReferences { object: Arc::clone(&self.object), count: self.count }
     }
 }
 
-impl Drop for Held {
+impl Drop for UserObjectReferences {
     fn drop(&mut self) {
         // There are so many: nobody else takes them.
         let _ = self.object.release(self.count);

@@ -10,9 +10,10 @@ use cuda_sys::{
 
 use crate::api::Result;
 use crate::device::{
-    Context, Event, Function, Library, LibraryKernel, Module, Platform, StreamRef, current,
+    Context, ContextModule, Event, KernelFunction, Library, LibraryKernel, Platform, StreamRef,
+    current,
 };
-use crate::graph::{Executable, Graph, NodeId, graphs};
+use crate::graph::{Executable, GraphTemplate, NodeId, graphs};
 
 /// The number that a handle is.
 pub(in crate::api) fn number<T>(handle: *mut T) -> u64 {
@@ -67,7 +68,7 @@ pub(in crate::api) fn event(platform: &Platform, handle: CUevent) -> Result<Arc<
 ///
 /// # Errors
 /// `CUDA_ERROR_INVALID_HANDLE` if the handle names no module.
-pub(in crate::api) fn module(platform: &Platform, handle: CUmodule) -> Result<Arc<Module>> {
+pub(in crate::api) fn module(platform: &Platform, handle: CUmodule) -> Result<Arc<ContextModule>> {
     platform.modules.get(number(handle)).ok_or(CUresult::CUDA_ERROR_INVALID_HANDLE)
 }
 
@@ -75,7 +76,10 @@ pub(in crate::api) fn module(platform: &Platform, handle: CUmodule) -> Result<Ar
 ///
 /// # Errors
 /// `CUDA_ERROR_INVALID_HANDLE` if the handle names no function.
-pub(in crate::api) fn function(platform: &Platform, handle: CUfunction) -> Result<Arc<Function>> {
+pub(in crate::api) fn function(
+    platform: &Platform,
+    handle: CUfunction,
+) -> Result<Arc<KernelFunction>> {
     platform.functions.get(number(handle)).ok_or(CUresult::CUDA_ERROR_INVALID_HANDLE)
 }
 
@@ -83,7 +87,7 @@ pub(in crate::api) fn function(platform: &Platform, handle: CUfunction) -> Resul
 ///
 /// # Errors
 /// `CUDA_ERROR_INVALID_VALUE` if the handle names no graph.
-pub(in crate::api) fn graph(handle: CUgraph) -> Result<Arc<Graph>> {
+pub(in crate::api) fn graph(handle: CUgraph) -> Result<Arc<GraphTemplate>> {
     graphs()?.table.graphs.get(number(handle)).ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)
 }
 
@@ -91,7 +95,7 @@ pub(in crate::api) fn graph(handle: CUgraph) -> Result<Arc<Graph>> {
 ///
 /// # Errors
 /// `CUDA_ERROR_INVALID_VALUE` if the handle names none.
-pub(in crate::api) fn node(handle: CUgraphNode) -> Result<(Arc<Graph>, NodeId)> {
+pub(in crate::api) fn node(handle: CUgraphNode) -> Result<(Arc<GraphTemplate>, NodeId)> {
     let named = graphs()?.table.nodes.get(number(handle));
     let found = named.and_then(|named| Some((named.graph()?, named.node)));
     found.ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)
@@ -110,7 +114,10 @@ pub(in crate::api) fn executable(handle: CUgraphExec) -> Result<Arc<Executable>>
 ///
 /// # Errors
 /// `CUDA_ERROR_INVALID_HANDLE` if the handle names neither.
-pub(in crate::api) fn launchable(platform: &Platform, handle: CUfunction) -> Result<Arc<Function>> {
+pub(in crate::api) fn launchable(
+    platform: &Platform,
+    handle: CUfunction,
+) -> Result<Arc<KernelFunction>> {
     match platform.kernels.get(number(handle)) {
         Some(kernel) => {
             Ok(kernel.function(&platform.modules, &platform.functions, &current::current()?)?.1)

@@ -9,7 +9,7 @@ use cuda_sys::{CUgraph, CUgraphEdgeData, CUgraphNode, CUresult};
 
 use crate::api::Result;
 use crate::api::arguments::{self, CountInOut, Items, Room, handle};
-use crate::graph::{Edge, Graph, NodeId, Ports, graphs};
+use crate::graph::{GraphEdge, GraphTemplate, NodeId, Ports, graphs};
 
 pub(in crate::api) fn cuGraphDestroy(graph: CUgraph) -> Result {
     let graph = arguments::graph(graph)?;
@@ -57,22 +57,22 @@ pub(in crate::api) fn cuGraphGetEdges_v2(
 /// # Errors
 /// `CUDA_ERROR_INVALID_VALUE` for what is not a node of the graph.
 pub(in crate::api) fn edges(
-    graph: &Arc<Graph>,
+    graph: &Arc<GraphTemplate>,
     nodes: Items<CUgraphNode>,
     data: Items<CUgraphEdgeData>,
-) -> Result<Vec<Edge>> {
+) -> Result<Vec<GraphEdge>> {
     let nodes = nodes.iter()?.map(|node| node_of(graph, node));
     if data.is_null() {
-        return nodes.map(|from| Ok(Edge { from: from?, ports: Ports::default() })).collect();
+        return nodes.map(|from| Ok(GraphEdge { from: from?, ports: Ports::default() })).collect();
     }
     let ports = data.iter()?.map(|data| match data.reserved {
         [0, 0, 0, 0, 0] => Ok(Ports { from: data.from_port, to: data.to_port, kind: data.type_ }),
         _ => Err(CUresult::CUDA_ERROR_INVALID_VALUE),
     });
-    nodes.zip(ports).map(|(from, ports)| Ok(Edge { from: from?, ports: ports? })).collect()
+    nodes.zip(ports).map(|(from, ports)| Ok(GraphEdge { from: from?, ports: ports? })).collect()
 }
 
-pub(in crate::api) fn node_of(graph: &Arc<Graph>, node: CUgraphNode) -> Result<NodeId> {
+pub(in crate::api) fn node_of(graph: &Arc<GraphTemplate>, node: CUgraphNode) -> Result<NodeId> {
     let (owner, node) = arguments::node(node)?;
     Arc::ptr_eq(&owner, graph).then_some(node).ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)
 }

@@ -12,7 +12,7 @@ use cuda_sys::{
 
 use crate::api::Result;
 use crate::api::arguments::{Count, In, List, Out};
-use crate::device::{Device, Place, Platform, current, platform};
+use crate::device::{Device, MemoryLocation, Platform, current, platform};
 use crate::device::{GRANULARITY, Protection};
 
 const INVALID: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
@@ -137,7 +137,7 @@ fn supporting() -> Result<&'static Platform> {
 fn check(
     platform: &'static Platform,
     properties: &CUmemAllocationProp,
-) -> Result<(Place, Option<&'static Device>)> {
+) -> Result<(MemoryLocation, Option<&'static Device>)> {
     if properties.type_ != CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED
         || !properties.win32HandleMetaData.is_null()
     {
@@ -146,11 +146,11 @@ fn check(
     let (place, device) = match properties.location.type_ {
         Kind::CU_MEM_LOCATION_TYPE_DEVICE => {
             let device = platform.device(properties.location.id)?;
-            (Place::Device(device.id.ordinal), Some(device))
+            (MemoryLocation::Device(device.id.ordinal), Some(device))
         }
-        Kind::CU_MEM_LOCATION_TYPE_HOST => (Place::Host, None),
+        Kind::CU_MEM_LOCATION_TYPE_HOST => (MemoryLocation::Host, None),
         Kind::CU_MEM_LOCATION_TYPE_HOST_NUMA if properties.location.id == 0 => {
-            (Place::HostNode, None)
+            (MemoryLocation::HostNode, None)
         }
         _ => return Err(INVALID),
     };

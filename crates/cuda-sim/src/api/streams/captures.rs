@@ -15,7 +15,7 @@ use crate::api::arguments::{Count, InOut, List, Out, handle, number};
 use crate::api::graphs::structure::edges;
 use crate::control::DriverFunction;
 use crate::device::{Stream, StreamCapture, StreamRef, current, platform};
-use crate::graph::{Capture, Captures, Mode, graphs};
+use crate::graph::{CaptureSequence, Captures, StreamCaptureMode, graphs};
 
 pub(in crate::api) fn cuStreamBeginCapture_v2(
     stream: CUstream,
@@ -23,17 +23,17 @@ pub(in crate::api) fn cuStreamBeginCapture_v2(
 ) -> Result {
     let platform = platform()?;
     let stream = own(StreamRef::resolve(platform, number(stream))?)?;
-    let mode = Mode::new(mode)?;
+    let mode = StreamCaptureMode::new(mode)?;
     stream.context.check()?;
     let graphs = graphs()?;
-    Capture::begin(&graphs.table, &graphs.captures, &stream, mode, None)
+    CaptureSequence::begin(&graphs.table, &graphs.captures, &stream, mode, None)
 }
 
 pub(in crate::api) fn cuStreamEndCapture(stream: CUstream, out: Out<CUgraph>) -> Result {
     let stream = StreamRef::resolve(platform()?, number(stream))?;
     let illegal = CUresult::CUDA_ERROR_ILLEGAL_STATE;
     let StreamRef::Other(stream) = stream else { return Err(illegal) };
-    let captured = Capture::of(&stream).ok_or(illegal)?.end(&stream);
+    let captured = CaptureSequence::of(&stream).ok_or(illegal)?.end(&stream);
     out.set(handle(captured.as_ref().map_or(0, |graph| graph.handle)));
     captured.map(drop)
 }
@@ -89,7 +89,7 @@ pub(in crate::api) fn cuStreamUpdateCaptureDependencies_v2(
     let stream = StreamRef::resolve(platform, number(stream))?;
     let illegal = CUresult::CUDA_ERROR_ILLEGAL_STATE;
     let StreamRef::Other(stream) = stream else { return Err(illegal) };
-    let capture = Capture::of(&stream).ok_or(illegal)?;
+    let capture = CaptureSequence::of(&stream).ok_or(illegal)?;
     let replaces = match UpdateFlags(flags) {
         UpdateFlags::CU_STREAM_ADD_CAPTURE_DEPENDENCIES => false,
         UpdateFlags::CU_STREAM_SET_CAPTURE_DEPENDENCIES => true,
@@ -102,7 +102,7 @@ pub(in crate::api) fn cuStreamUpdateCaptureDependencies_v2(
 pub(in crate::api) fn cuThreadExchangeStreamCaptureMode(
     mode: InOut<CUstreamCaptureMode>,
 ) -> Result {
-    let new = Mode::new(mode.get())?;
+    let new = StreamCaptureMode::new(mode.get())?;
     mode.set(new.exchange().number());
     Ok(())
 }
@@ -160,7 +160,7 @@ fn copies_at_once(name: &str) -> bool {
     (name.starts_with("cuMemcpy") || name.starts_with("cuMemset")) && !name.contains("Async")
 }
 
-fn status_of(stream: &StreamRef) -> Result<(CUstreamCaptureStatus, Option<Arc<Capture>>)> {
+fn status_of(stream: &StreamRef) -> Result<(CUstreamCaptureStatus, Option<Arc<CaptureSequence>>)> {
     if let StreamRef::Legacy(context) = stream
         && graphs()?.captures.blocks_legacy(context.id)
     {
@@ -168,7 +168,7 @@ fn status_of(stream: &StreamRef) -> Result<(CUstreamCaptureStatus, Option<Arc<Ca
     }
     let capture = match stream {
         StreamRef::Legacy(_) => None,
-        StreamRef::Other(stream) => Capture::of(stream),
+        StreamRef::Other(stream) => CaptureSequence::of(stream),
     };
     Ok(match capture {
         None => (CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE, None),

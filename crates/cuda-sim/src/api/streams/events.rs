@@ -9,7 +9,7 @@ use cuda_sys::{CUevent, CUevent_flags, CUevent_record_flags, CUresult, CUstream}
 use crate::api::Result;
 use crate::api::arguments::{self, Out, handle, number};
 use crate::device::{Event, current, platform};
-use crate::graph::{Capture, Operation, graphs};
+use crate::graph::{CaptureSequence, NodeOperation, graphs};
 
 const FLAGS: c_uint = CUevent_flags::CU_EVENT_BLOCKING_SYNC.0
     | CUevent_flags::CU_EVENT_DISABLE_TIMING.0
@@ -54,7 +54,7 @@ pub(in crate::api) fn cuEventRecordWithFlags(
         CUevent_record_flags::CU_EVENT_RECORD_DEFAULT => event.record(&stream),
         // A node of the graph records it; outside of captures there is no such thing.
         CUevent_record_flags::CU_EVENT_RECORD_EXTERNAL
-            if Capture::take_in(&stream, || Operation::Record(event))? =>
+            if CaptureSequence::take_in(&stream, || NodeOperation::Record(event))? =>
         {
             Ok(())
         }

@@ -9,7 +9,7 @@ use cuda_sys::{CUcontext, CUevent, CUevent_wait_flags, CUresult, CUstream, CUstr
 use crate::api::Result;
 use crate::api::arguments::{self, Out, handle, number};
 use crate::device::{Stream, StreamRef, current, platform};
-use crate::graph::{Capture, Operation};
+use crate::graph::{CaptureSequence, NodeOperation};
 
 pub(in crate::api) fn cuStreamCreateWithPriority(
     out: Out<CUstream>,
@@ -62,7 +62,7 @@ pub(in crate::api) fn cuStreamWaitEvent(stream: CUstream, event: CUevent, flags:
         _ => return Err(CUresult::CUDA_ERROR_INVALID_VALUE),
     };
     if is_external {
-        let captured = Capture::take_in(&stream, || Operation::Wait(event))?;
+        let captured = CaptureSequence::take_in(&stream, || NodeOperation::Wait(event))?;
         // Outside of captures there is no such thing.
         return if captured { Ok(()) } else { Err(CUresult::CUDA_ERROR_INVALID_VALUE) };
     }

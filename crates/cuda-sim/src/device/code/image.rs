@@ -22,15 +22,15 @@ const LARGEST_FILE: u64 = 1 << 30;
 
 /// Why an image cannot be loaded.
 #[derive(Debug)]
-pub(crate) struct Refusal {
+pub(crate) struct ImageError {
     pub(crate) error: CUresult,
     /// For the logs.
     pub(crate) reason: String,
 }
 
-impl Refusal {
-    pub(crate) fn new(error: CUresult, reason: impl Into<String>) -> Refusal {
-        Refusal { error, reason: reason.into() }
+impl ImageError {
+    pub(crate) fn new(error: CUresult, reason: impl Into<String>) -> ImageError {
+        ImageError { error, reason: reason.into() }
     }
 }
 
@@ -49,8 +49,12 @@ impl Refusal {
 ///
 /// # Safety
 /// The image is null, a fat binary, a reference to one, an ELF file, or text that ends with a NUL.
-pub(crate) unsafe fn load(image: *const c_void, capability: u32) -> Result<Arc<Program>, Refusal> {
-    // SAFETY: the caller's promise.
+pub(crate) unsafe fn load(
+    image: *const c_void,
+    capability: u32,
+) -> Result<Arc<Program>, ImageError> {
+    // SAFETY: the image is null or of one of the formats that `text` reads, as the caller of this
+    // function warrants in the same words.
     let source = unsafe { text(image, capability) }?;
     program(&source, capability)
 }
@@ -59,7 +63,7 @@ pub(crate) unsafe fn load(image: *const c_void, capability: u32) -> Result<Arc<P
 ///
 /// # Errors
 /// `CUDA_ERROR_FILE_NOT_FOUND` too.
-pub(crate) fn load_file(path: &str, capability: u32) -> Result<Arc<Program>, Refusal> {
+pub(crate) fn load_file(path: &str, capability: u32) -> Result<Arc<Program>, ImageError> {
     load_bytes(read_file(path)?, capability)
 }
 
@@ -68,29 +72,29 @@ pub(crate) fn load_file(path: &str, capability: u32) -> Result<Arc<Program>, Ref
 /// # Errors
 /// `CUDA_ERROR_FILE_NOT_FOUND` if it cannot be read, or has no end; `CUDA_ERROR_INVALID_IMAGE` if it
 /// is larger than any image.
-pub(crate) fn read_file(path: &str) -> Result<Vec<u8>, Refusal> {
+pub(crate) fn read_file(path: &str) -> Result<Vec<u8>, ImageError> {
     let missing = CUresult::CUDA_ERROR_FILE_NOT_FOUND;
     let unreadable =
-        |error: io::Error| Refusal::new(missing, format!("cannot read `{path}`: {error}"));
+        |error: io::Error| ImageError::new(missing, format!("cannot read `{path}`: {error}"));
     let about = fs::metadata(path).map_err(unreadable)?;
     if !about.is_file() {
-        return Err(Refusal::new(missing, format!("`{path}` is no ordinary file")));
+        return Err(ImageError::new(missing, format!("`{path}` is no ordinary file")));
     }
     if about.len() > LARGEST_FILE {
         let reason = format!("`{path}` is larger than any image");
-        return Err(Refusal::new(CUresult::CUDA_ERROR_INVALID_IMAGE, reason));
+        return Err(ImageError::new(CUresult::CUDA_ERROR_INVALID_IMAGE, reason));
     }
     fs::read(path).map_err(unreadable)
 }
 
 /// The program of an image whose length is known, as [`load`].
-pub(crate) fn load_bytes(image: Vec<u8>, capability: u32) -> Result<Arc<Program>, Refusal> {
+pub(crate) fn load_bytes(image: Vec<u8>, capability: u32) -> Result<Arc<Program>, ImageError> {
     program(&text_of_bytes(image, capability)?, capability)
 }
 
 /// The PTX of an image whose length is known, as [`load`].
-pub(crate) fn text_of_bytes(mut image: Vec<u8>, capability: u32) -> Result<String, Refusal> {
-    let invalid = |what| Refusal::new(CUresult::CUDA_ERROR_INVALID_IMAGE, what);
+pub(crate) fn text_of_bytes(mut image: Vec<u8>, capability: u32) -> Result<String, ImageError> {
+    let invalid = |what| ImageError::new(CUresult::CUDA_ERROR_INVALID_IMAGE, what);
     if image.starts_with(&fatbin::CONTAINER) {
         let header = image.first_chunk().ok_or_else(|| invalid("a truncated fat binary"))?;
         let length = fatbin::container_bytes(header).map_err(refusal)?;
@@ -106,13 +110,15 @@ pub(crate) fn text_of_bytes(mut image: Vec<u8>, capability: u32) -> Result<Strin
 }
 
 /// The program of a PTX text, as [`load`].
-pub(crate) fn program(source: &str, capability: u32) -> Result<Arc<Program>, Refusal> {
+pub(crate) fn program(source: &str, capability: u32) -> Result<Arc<Program>, ImageError> {
     // Its kernels will need it, and the program may have set a handler of its own meanwhile.
     trap::stand_in();
     let program = programs::of_text(source, || {
         stack::with_room(|| Program::load(source))
-            .map_err(|error| Refusal::new(CUresult::CUDA_ERROR_OUT_OF_MEMORY, error.to_string()))?
-            .map_err(|error| Refusal::new(CUresult::CUDA_ERROR_INVALID_PTX, error.to_string()))
+            .map_err(|error| {
+                ImageError::new(CUresult::CUDA_ERROR_OUT_OF_MEMORY, error.to_string())
+            })?
+            .map_err(|error| ImageError::new(CUresult::CUDA_ERROR_INVALID_PTX, error.to_string()))
     })?;
     let ((major, minor), target) = (program.version(), program.target());
     if (major, minor) > NEWEST_PTX {
@@ -121,7 +127,7 @@ pub(crate) fn program(source: &str, capability: u32) -> Result<Arc<Program>, Ref
         let reason = format!(
             "PTX {major}.{minor} is newer than the driver, which reads up to {newest}.{least}"
         );
-        return Err(Refusal::new(error, reason));
+        return Err(ImageError::new(error, reason));
     }
     if target > capability {
         let reason = format!(
@@ -130,25 +136,26 @@ pub(crate) fn program(source: &str, capability: u32) -> Result<Arc<Program>, Ref
             capability / 10,
             capability % 10
         );
-        return Err(Refusal::new(CUresult::CUDA_ERROR_INVALID_PTX, reason));
+        return Err(ImageError::new(CUresult::CUDA_ERROR_INVALID_PTX, reason));
     }
     Ok(program)
 }
 
 /// # Safety
 /// As [`load`].
-unsafe fn text<'a>(image: *const c_void, capability: u32) -> Result<Cow<'a, str>, Refusal> {
+unsafe fn text<'a>(image: *const c_void, capability: u32) -> Result<Cow<'a, str>, ImageError> {
     if image.is_null() {
-        return Err(Refusal::new(CUresult::CUDA_ERROR_INVALID_VALUE, "no image"));
+        return Err(ImageError::new(CUresult::CUDA_ERROR_INVALID_VALUE, "no image"));
     }
-    // SAFETY: the caller's promise: a text may be shorter than four bytes, but has its NUL.
+    // SAFETY: the image is not null and of a known format. The shortest is a text, which may have
+    // fewer than four bytes but ends with a NUL, where the comparison stops.
     let starts_with = |magic: [u8; 4]| unsafe {
         (0..4).all(|index| image.cast::<u8>().add(index).read() == magic[index])
     };
     if starts_with(*b"\x7fELF") {
         let reason = "the image is machine code; the software driver takes PTX: compile with \
                       `-ptx`, or to a fat binary with `-gencode arch=compute_75,code=compute_75`";
-        return Err(Refusal::new(CUresult::CUDA_ERROR_NO_BINARY_FOR_GPU, reason));
+        return Err(ImageError::new(CUresult::CUDA_ERROR_NO_BINARY_FOR_GPU, reason));
     }
     let container = if starts_with(fatbin::WRAPPER) {
         // SAFETY: a reference to a container has its address at byte 8.
@@ -156,16 +163,17 @@ unsafe fn text<'a>(image: *const c_void, capability: u32) -> Result<Cow<'a, str>
     } else if starts_with(fatbin::CONTAINER) {
         image
     } else {
-        // SAFETY: the caller's promise.
+        // SAFETY: what is none of the binary formats is a text, which ends with a NUL.
         let text = unsafe { CStr::from_ptr(image.cast()) };
         let invalid =
-            || Refusal::new(CUresult::CUDA_ERROR_INVALID_IMAGE, "neither PTX nor a binary");
+            || ImageError::new(CUresult::CUDA_ERROR_INVALID_IMAGE, "neither PTX nor a binary");
         return text.to_str().map(Cow::Borrowed).map_err(|_| invalid());
     };
     if container.is_null() {
         return Err(refusal(FatbinError::Malformed { offset: 8, what: "no container" }));
     }
-    // SAFETY: the caller's promise: a container has a header, which says how long it is.
+    // SAFETY: the image begins with a container's mark, or refers to one. A container has a header of
+    // this size, which says how many bytes follow.
     let bytes = unsafe {
         let header = container.cast::<[u8; fatbin::HEADER_BYTES]>();
         let length = fatbin::container_bytes(&*header).map_err(refusal)?;
@@ -174,10 +182,10 @@ unsafe fn text<'a>(image: *const c_void, capability: u32) -> Result<Cow<'a, str>
     fatbin::choose(bytes, capability).map(Cow::Owned).map_err(refusal)
 }
 
-fn refusal(error: FatbinError) -> Refusal {
+fn refusal(error: FatbinError) -> ImageError {
     let code = match error {
         FatbinError::Malformed { .. } => CUresult::CUDA_ERROR_INVALID_IMAGE,
         FatbinError::NoPtx(_) | FatbinError::Newer { .. } => CUresult::CUDA_ERROR_NO_BINARY_FOR_GPU,
     };
-    Refusal::new(code, error.to_string())
+    ImageError::new(code, error.to_string())
 }

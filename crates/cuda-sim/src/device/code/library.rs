@@ -2,12 +2,13 @@
 
 use std::collections::HashMap;
 use std::ffi::CString;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 
 use cuda_sys::CUresult;
+use parking_lot::Mutex;
 use ptx_jit::{Kernel, Program};
 
-use super::module::{Function, Module};
+use super::module::{ContextModule, KernelFunction};
 use crate::device::contexts::context::Context;
 use crate::device::registry::Registry;
 
@@ -48,7 +49,7 @@ impl Library {
         registry: &Registry<LibraryKernel>,
         name: &str,
     ) -> Result<u64, CUresult> {
-        let mut kernels = self.kernels.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kernels = self.kernels.lock();
         if let Some(&handle) = kernels.get(name) {
             return Ok(handle);
         }
@@ -66,18 +67,18 @@ impl Library {
     /// The library as a module of a context, made when first asked for.
     ///
     /// # Errors
-    /// Those of [`Module::new`].
+    /// Those of [`ContextModule::new`].
     pub(crate) fn module(
         &self,
-        registry: &Registry<Module>,
+        registry: &Registry<ContextModule>,
         context: &Arc<Context>,
-    ) -> Result<Arc<Module>, CUresult> {
-        let mut modules = self.modules.lock().unwrap_or_else(PoisonError::into_inner);
+    ) -> Result<Arc<ContextModule>, CUresult> {
+        let mut modules = self.modules.lock();
         let known = modules.get(&context.id).and_then(|&handle| registry.get(handle));
         if let Some(module) = known {
             return Ok(module);
         }
-        let module = Module::new(Arc::clone(context), Arc::clone(&self.program))?;
+        let module = ContextModule::new(Arc::clone(context), Arc::clone(&self.program))?;
         let insert = |handle| module.of_library(handle);
         let inserted = registry.insert(insert);
         let (handle, module) = inserted.ok_or(CUresult::CUDA_ERROR_OUT_OF_MEMORY)?;
@@ -89,14 +90,14 @@ impl Library {
     pub(crate) fn unload(
         &self,
         kernels: &Registry<LibraryKernel>,
-        modules: &Registry<Module>,
-        functions: &Registry<Function>,
+        modules: &Registry<ContextModule>,
+        functions: &Registry<KernelFunction>,
     ) {
-        let own = std::mem::take(&mut *lock(&self.modules));
+        let own = std::mem::take(&mut *self.modules.lock());
         for module in own.into_values().filter_map(|handle| modules.remove(handle)) {
             module.unload(functions);
         }
-        for handle in std::mem::take(&mut *lock(&self.kernels)).into_values() {
+        for handle in std::mem::take(&mut *self.kernels.lock()).into_values() {
             drop(kernels.remove(handle));
         }
     }
@@ -129,10 +130,10 @@ impl LibraryKernel {
     /// Those of [`Library::module`].
     pub(crate) fn function(
         &self,
-        modules: &Registry<Module>,
-        functions: &Registry<Function>,
+        modules: &Registry<ContextModule>,
+        functions: &Registry<KernelFunction>,
         context: &Arc<Context>,
-    ) -> Result<(u64, Arc<Function>), CUresult> {
+    ) -> Result<(u64, Arc<KernelFunction>), CUresult> {
         let handle = self.library()?.module(modules, context)?.function(functions, self.name())?;
         let function = functions.get(handle).ok_or(CUresult::CUDA_ERROR_INVALID_HANDLE)?;
         if let Some(bytes) = self.max_dynamic_shared(context.device.id.ordinal) {
@@ -143,14 +144,10 @@ impl LibraryKernel {
 
     /// How much dynamic shared memory a launch may ask for on a device, if that was set.
     pub(crate) fn max_dynamic_shared(&self, ordinal: u32) -> Option<u32> {
-        lock(&self.max_dynamic_shared).get(&ordinal).copied()
+        self.max_dynamic_shared.lock().get(&ordinal).copied()
     }
 
     pub(crate) fn set_max_dynamic_shared(&self, ordinal: u32, bytes: u32) {
-        lock(&self.max_dynamic_shared).insert(ordinal, bytes);
+        self.max_dynamic_shared.lock().insert(ordinal, bytes);
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -4,7 +4,7 @@ use std::ffi::CString;
 
 use cuda_sys::CUresult;
 
-use super::image::{self, Refusal};
+use super::image::{self, ImageError};
 
 /// The state of a linker.
 pub(crate) struct Linker {
@@ -49,7 +49,7 @@ impl Linker {
     }
 
     /// Reports why something is refused; gives the error for the program.
-    pub(crate) fn refused(&self, refusal: &Refusal) -> CUresult {
+    pub(crate) fn refused(&self, refusal: &ImageError) -> CUresult {
         tracing::warn!("{}", refusal.reason);
         (self.report)(&refusal.reason);
         refusal.error

@@ -2,7 +2,7 @@
 //! that all of them are loaded from.
 
 pub(crate) mod image;
-pub(in crate::device) mod launch_shape;
+pub(in crate::device) mod kernel_call;
 pub(in crate::device) mod library;
 pub(in crate::device) mod linker;
 pub(in crate::device) mod module;

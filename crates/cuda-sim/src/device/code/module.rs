@@ -4,9 +4,10 @@ use std::collections::HashMap;
 use std::ffi::{CStr, CString};
 use std::ptr;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
 use cuda_sys::CUresult;
+use parking_lot::{Mutex, MutexGuard};
 use ptx_jit::{CheckLevel, CompiledKernel, Execution, Kernel, Parameter, Program, Space, stack};
 
 use super::prepared::Prepared;
@@ -14,26 +15,26 @@ use crate::check;
 use crate::device::attributes::{STATIC_SHARED, STATIC_SHARED_OPTIN};
 use crate::device::contexts::context::Context;
 use crate::device::gpu::Device;
-use crate::device::memory::allocation::{Allocation, Purpose};
+use crate::device::memory::allocation::{GlobalAllocation, Purpose};
 use crate::device::registry::Registry;
 use crate::time::{self, PerThread};
 
 /// A module that was loaded into a context.
-pub(crate) struct Module {
+pub(crate) struct ContextModule {
     pub(crate) context: Arc<Context>,
     pub(crate) handle: u64,
     is_of_library: bool,
     program: Arc<Program>,
     /// The addresses of the program's variables, in its order.
     variables: Vec<u64>,
-    memory: Vec<Arc<Allocation>>,
+    memory: Vec<Arc<GlobalAllocation>>,
     /// Handles of the functions that were asked for.
     functions: Mutex<HashMap<String, u64>>,
 }
 
 /// A kernel of a module.
-pub(crate) struct Function {
-    pub(crate) module: Arc<Module>,
+pub(crate) struct KernelFunction {
+    pub(crate) module: Arc<ContextModule>,
     pub(crate) name: String,
     pub(crate) parameters: Vec<Parameter>,
     pub(crate) parameter_bytes: usize,
@@ -51,13 +52,16 @@ pub(crate) struct Function {
     compiled: [OnceLock<Arc<CompiledKernel>>; Execution::COUNT],
 }
 
-impl Module {
+impl ContextModule {
     /// Gives the program's variables memory on the context's device and initialises them.
     ///
     /// # Errors
     /// `CUDA_ERROR_OUT_OF_MEMORY`; `CUDA_ERROR_INVALID_IMAGE` for a variable that is declared but
     /// not defined.
-    pub(crate) fn new(context: Arc<Context>, program: Arc<Program>) -> Result<Module, CUresult> {
+    pub(crate) fn new(
+        context: Arc<Context>,
+        program: Arc<Program>,
+    ) -> Result<ContextModule, CUresult> {
         let device: &'static Device = context.device;
         let allocate = |bytes: usize| match bytes {
             0 => Err(CUresult::CUDA_ERROR_INVALID_IMAGE),
@@ -76,19 +80,19 @@ impl Module {
         let functions = Mutex::default();
         let (handle, is_of_library) = (0, false);
         let module =
-            Module { context, handle, is_of_library, program, variables, memory, functions };
+            ContextModule { context, handle, is_of_library, program, variables, memory, functions };
         module.initialise();
         Ok(module)
     }
 
     /// The module with its handle.
-    pub(crate) fn named(mut self, handle: u64) -> Module {
+    pub(crate) fn named(mut self, handle: u64) -> ContextModule {
         self.handle = handle;
         self
     }
 
     /// The module, of a library, with its handle.
-    pub(crate) fn of_library(mut self, handle: u64) -> Module {
+    pub(crate) fn of_library(mut self, handle: u64) -> ContextModule {
         self.is_of_library = true;
         self.named(handle)
     }
@@ -104,7 +108,7 @@ impl Module {
 
     /// Waits for what may use it, and forgets its functions. The caller has made sure that the
     /// handle names it no more.
-    pub(crate) fn unload(self: &Arc<Module>, functions: &Registry<Function>) {
+    pub(crate) fn unload(self: &Arc<ContextModule>, functions: &Registry<KernelFunction>) {
         // What is queued keeps the module alive, but may use its variables through pointers too.
         self.context.scheduler.wait_for_owner(self.context.id);
         self.context.output.write();
@@ -116,16 +120,16 @@ impl Module {
     /// # Errors
     /// `CUDA_ERROR_NOT_FOUND`.
     pub(crate) fn function(
-        self: &Arc<Module>,
-        registry: &Registry<Function>,
+        self: &Arc<ContextModule>,
+        registry: &Registry<KernelFunction>,
         name: &str,
     ) -> Result<u64, CUresult> {
-        let mut functions = self.functions.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut functions = self.functions.lock();
         if let Some(&handle) = functions.get(name) {
             return Ok(handle);
         }
         let kernel = self.program.kernel(name).ok_or(CUresult::CUDA_ERROR_NOT_FOUND)?;
-        let function = Function::new(Arc::clone(self), kernel);
+        let function = KernelFunction::new(Arc::clone(self), kernel);
         let (handle, _) =
             registry.insert(|_| function).ok_or(CUresult::CUDA_ERROR_OUT_OF_MEMORY)?;
         functions.insert(name.to_owned(), handle);
@@ -169,7 +173,7 @@ impl Module {
     }
 }
 
-impl Drop for Module {
+impl Drop for ContextModule {
     fn drop(&mut self) {
         for allocation in &self.memory {
             self.context.device.memory.free(allocation);
@@ -177,11 +181,11 @@ impl Drop for Module {
     }
 }
 
-impl Function {
-    fn new(module: Arc<Module>, kernel: &Kernel) -> Function {
+impl KernelFunction {
+    fn new(module: Arc<ContextModule>, kernel: &Kernel) -> KernelFunction {
         let clamped = |bytes: usize| u32::try_from(bytes).unwrap_or(u32::MAX);
         let static_shared = clamped(kernel.static_shared_bytes());
-        Function {
+        KernelFunction {
             module,
             name: kernel.name().to_owned(),
             parameters: kernel.parameters().to_vec(),
@@ -206,7 +210,7 @@ impl Function {
 
     /// What the program has said of the next launch, by the functions of before CUDA 4.0.
     pub(crate) fn prepared(&self) -> MutexGuard<'_, Prepared> {
-        self.prepared.lock().unwrap_or_else(PoisonError::into_inner)
+        self.prepared.lock()
     }
 
     /// The kernel's native code, made when first asked for.

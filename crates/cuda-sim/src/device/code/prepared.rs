@@ -2,8 +2,8 @@
 
 use cuda_sys::CUresult;
 
-use super::launch_shape::{Parameters, Shape};
-use super::module::Function;
+use super::kernel_call::{ExecutionConfiguration, KernelParameters};
+use super::module::KernelFunction;
 use crate::device::attributes::{MAX_BLOCK, MAX_THREADS_PER_BLOCK};
 
 /// Block, shared memory and parameters, as far as the program has given them.
@@ -11,7 +11,7 @@ use crate::device::attributes::{MAX_BLOCK, MAX_THREADS_PER_BLOCK};
 pub(crate) struct Prepared {
     block: Option<[u32; 3]>,
     pub(crate) dynamic_shared: u32,
-    parameters: Parameters,
+    parameters: KernelParameters,
     /// How many bytes of them count.
     size: usize,
 }
@@ -47,7 +47,7 @@ impl Prepared {
     /// `CUDA_ERROR_INVALID_VALUE` for what lies beyond the function's parameters.
     pub(crate) fn set_parameters(
         &mut self,
-        function: &Function,
+        function: &KernelFunction,
         offset: usize,
         bytes: &[u8],
     ) -> Result<(), CUresult> {
@@ -66,15 +66,15 @@ impl Prepared {
     /// `CUDA_ERROR_INVALID_VALUE` if no block was given, or the parameters not all.
     pub(crate) fn launch(
         &self,
-        function: &Function,
+        function: &KernelFunction,
         grid: [u32; 3],
-    ) -> Result<(Shape, Parameters), CUresult> {
+    ) -> Result<(ExecutionConfiguration, KernelParameters), CUresult> {
         let block = self.block.ok_or(INVALID)?;
         if self.size < function.parameter_bytes {
             return Err(INVALID);
         }
         let dynamic_shared = self.dynamic_shared;
-        let shape = Shape { grid, block, dynamic_shared, cooperative: false };
+        let shape = ExecutionConfiguration { grid, block, dynamic_shared, cooperative: false };
         let mut parameters = self.parameters.clone();
         parameters.resize(function.parameter_bytes, 0);
         Ok((shape, parameters))

@@ -2,8 +2,9 @@
 //! parsed once, and each of its kernels is translated once.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 
+use parking_lot::{Mutex, MutexGuard};
 use ptx_jit::Program;
 
 /// By their texts. A program goes with the last module or library that was loaded from it.
@@ -36,7 +37,7 @@ pub(in crate::device) fn of_text<E>(
 }
 
 fn lock() -> MutexGuard<'static, Option<HashMap<Box<str>, Weak<Program>>>> {
-    LOADED.lock().unwrap_or_else(PoisonError::into_inner)
+    LOADED.lock()
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use cuda_sys::{CUarray_format as Format, CUresult};
 
 use super::context::Context;
-use crate::device::memory::allocation::{Allocation, Purpose};
+use crate::device::memory::allocation::{GlobalAllocation, Purpose};
 use crate::device::memory::free_addresses::ALIGNMENT;
 
 /// An array of a context. Here its rows lie one after the other.
@@ -15,7 +15,7 @@ pub(crate) struct Array {
     pub(crate) shape: ArrayShape,
     /// Bytes from one row to the next.
     pub(crate) pitch: u64,
-    memory: Arc<Allocation>,
+    memory: Arc<GlobalAllocation>,
 }
 
 /// What a program asks for.
@@ -71,7 +71,7 @@ impl Array {
     }
 
     /// The memory that it has.
-    pub(in crate::device) fn memory(&self) -> &Arc<Allocation> {
+    pub(in crate::device) fn memory(&self) -> &Arc<GlobalAllocation> {
         &self.memory
     }
 

@@ -1,17 +1,18 @@
 //! Contexts.
 
 use std::collections::BTreeSet;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
-use std::sync::{OnceLock, PoisonError, RwLock};
 
 use cuda_sys::CUresult;
+use parking_lot::RwLock;
 
-use super::awaited::{Awaited, Heeded};
-use super::heap::Heap;
+use super::heap::MallocHeap;
 use super::output::Output;
 use super::settings::Settings;
+use super::waits::{ContextWaits, WaitsSeen};
 use crate::device::gpu::Device;
-use crate::device::memory::allocation::Allocation;
+use crate::device::memory::allocation::GlobalAllocation;
 use crate::device::memory::protection::Protection;
 use crate::queue::{self, Scheduler, StreamKind};
 
@@ -29,12 +30,12 @@ pub(crate) struct Context {
     pub(crate) default_stream: queue::Stream,
     pub(crate) settings: Settings,
     /// What all later work waits for, and how much of it the default stream knows.
-    pub(crate) awaited: Awaited,
-    pub(in crate::device) heeded: Heeded,
+    pub(crate) awaited: ContextWaits,
+    pub(in crate::device) heeded: WaitsSeen,
     /// Where the work of all streams comes together, once somebody asked for that.
     joined: OnceLock<queue::Stream>,
     /// What kernels allocate from.
-    pub(in crate::device) heap: Heap,
+    pub(in crate::device) heap: MallocHeap,
     /// What its kernels have printed.
     pub(crate) output: Output,
     alive: AtomicBool,
@@ -63,10 +64,10 @@ impl Context {
             is_primary,
             default_stream: queue::Stream::new(scheduler, &device.health, id, kind, 0),
             settings: Settings::new(flags),
-            awaited: Awaited::default(),
-            heeded: Heeded::default(),
+            awaited: ContextWaits::default(),
+            heeded: WaitsSeen::default(),
             joined: OnceLock::new(),
-            heap: Heap::default(),
+            heap: MallocHeap::default(),
             output: Output::default(),
             alive: AtomicBool::new(true),
             attached: AtomicU32::new(0),
@@ -119,7 +120,7 @@ impl Context {
     /// # Errors
     /// `CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED`.
     pub(crate) fn enable_peer(&self, peer: &Context) -> Result<(), CUresult> {
-        let new = self.peers.write().unwrap_or_else(PoisonError::into_inner).insert(peer.id);
+        let new = self.peers.write().insert(peer.id);
         if new { Ok(()) } else { Err(CUresult::CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED) }
     }
 
@@ -128,12 +129,12 @@ impl Context {
     /// # Errors
     /// `CUDA_ERROR_PEER_ACCESS_NOT_ENABLED`.
     pub(crate) fn disable_peer(&self, peer: &Context) -> Result<(), CUresult> {
-        let known = self.peers.write().unwrap_or_else(PoisonError::into_inner).remove(&peer.id);
+        let known = self.peers.write().remove(&peer.id);
         if known { Ok(()) } else { Err(CUresult::CUDA_ERROR_PEER_ACCESS_NOT_ENABLED) }
     }
 
     /// What kernels may do with an allocation.
-    pub(crate) fn access_to(&self, allocation: &Allocation) -> Protection {
+    pub(crate) fn access_to(&self, allocation: &GlobalAllocation) -> Protection {
         match &allocation.pool {
             Some(pool) => pool.access(self.device.id.ordinal),
             None if allocation.managed.is_some() => Protection::ReadWrite,
@@ -145,6 +146,6 @@ impl Context {
 
     /// Whether kernels may touch memory that belongs to the context of that number.
     pub(crate) fn has_peer(&self, owner: u64) -> bool {
-        self.peers.read().unwrap_or_else(PoisonError::into_inner).contains(&owner)
+        self.peers.read().contains(&owner)
     }
 }

@@ -9,7 +9,8 @@ use std::collections::VecDeque;
 use std::io;
 use std::mem;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use parking_lot::Mutex;
 
 /// What the kernels of a context have printed.
 #[derive(Debug, Default)]
@@ -37,7 +38,7 @@ impl Output {
         if text.is_empty() {
             return;
         }
-        let mut kept = lock(&self.kept);
+        let mut kept = self.kept.lock();
         kept.bytes += text.len();
         kept.pieces.push_back(text.into());
         while kept.bytes > most {
@@ -51,14 +52,14 @@ impl Output {
     /// Writes what there is to the process's standard output, in one piece.
     pub(crate) fn write(&self) {
         if self.has_text.load(Ordering::Acquire) {
-            let _writing = lock(&self.writing);
+            let _writing = self.writing.lock();
             // A closed output is not the kernel's fault.
             let _ = write_all(libc::STDOUT_FILENO, self.take().as_bytes());
         }
     }
 
     fn take(&self) -> String {
-        let mut kept = lock(&self.kept);
+        let mut kept = self.kept.lock();
         self.has_text.store(false, Ordering::Release);
         let Unwritten { pieces, lost, .. } = mem::take(&mut *kept);
         drop(kept);
@@ -102,10 +103,6 @@ fn await_room(file: libc::c_int, error: io::Error) -> io::Result<()> {
         }
         _ => Err(error),
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

@@ -14,10 +14,10 @@ pub(crate) struct Settings {
 }
 
 /// A limit, its default, and the most that it can be.
-type Limit = (CUlimit, usize, usize);
+type ContextLimit = (CUlimit, usize, usize);
 
 /// Those that a device of compute capability 7.5 has; defaults as NVIDIA's driver gives them.
-const LIMITS: [Limit; 6] = [
+const LIMITS: [ContextLimit; 6] = [
     (CUlimit::CU_LIMIT_STACK_SIZE, 1 << 10, 512 << 10),
     (CUlimit::CU_LIMIT_PRINTF_FIFO_SIZE, 1 << 20, usize::MAX),
     (CUlimit::CU_LIMIT_MALLOC_HEAP_SIZE, 8 << 20, usize::MAX),

@@ -4,7 +4,7 @@ use std::fmt::Debug;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use super::device_memory::DeviceMemory;
+use super::global_memory::GlobalMemory;
 use super::managed::Managed;
 use super::protection::Protection;
 use crate::check::MemoryKind;
@@ -14,7 +14,7 @@ use crate::queue::QueuePoint;
 /// Memory that was allocated on a device. It goes back to the device when the last one lets go:
 /// the books of what is allocated, or a copy in flight.
 #[derive(Debug)]
-pub(crate) struct Allocation {
+pub(crate) struct GlobalAllocation {
     /// The first byte, aligned to 512 bytes at least.
     pub(crate) address: u64,
     /// As many as were asked for.
@@ -29,7 +29,7 @@ pub(crate) struct Allocation {
     pub(crate) id: u64,
     /// Whether copies and fills that do not wait otherwise wait where this memory is concerned.
     pub(crate) synchronous: AtomicBool,
-    pub(in crate::device) memory: &'static DeviceMemory,
+    pub(in crate::device) memory: &'static GlobalMemory,
     /// What was taken of the device's window.
     pub(in crate::device) taken: Range<u64>,
     /// The pool that it was taken from.
@@ -47,7 +47,7 @@ pub(crate) trait OwningPool: Debug + Send + Sync {
     fn access(&self, ordinal: u32) -> Protection;
 
     /// Takes the allocation's memory back, after the work up to a point, or at once.
-    fn take_back(&self, allocation: &Allocation, after: Option<QueuePoint>);
+    fn take_back(&self, allocation: &GlobalAllocation, after: Option<QueuePoint>);
 }
 
 /// What memory is allocated for.
@@ -86,7 +86,7 @@ impl Purpose {
     }
 }
 
-impl Allocation {
+impl GlobalAllocation {
     /// The addresses that belong to the program.
     pub(crate) fn range(&self) -> Range<u64> {
         self.address..self.address + self.bytes
@@ -99,7 +99,7 @@ impl Allocation {
     }
 }
 
-impl Drop for Allocation {
+impl Drop for GlobalAllocation {
     fn drop(&mut self) {
         let taken = self.taken.clone();
         match (&self.pool, &self.managed) {

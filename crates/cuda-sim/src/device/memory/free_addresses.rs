@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use super::quarantine::{Quarantine, red_zone};
+use super::quarantine::{AddressQuarantine, red_zone};
 use super::ranges::Ranges;
 use super::window::{GRANULE, Window};
 
@@ -24,7 +24,7 @@ pub(super) struct FreeAddresses {
     /// Addresses in granules that small allocations share.
     small: Ranges,
     /// What was freed lately, in checked mode.
-    quarantine: Quarantine,
+    quarantine: AddressQuarantine,
     /// Bytes in granules that are in use.
     used: u64,
 }
@@ -40,7 +40,7 @@ impl FreeAddresses {
         FreeAddresses {
             granules: Ranges::new(addresses),
             small: Ranges::with_seam(GRANULE),
-            quarantine: Quarantine::default(),
+            quarantine: AddressQuarantine::default(),
             used: 0,
         }
     }

@@ -5,7 +5,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use parking_lot::{Mutex, MutexGuard};
 
 /// A processor near which memory can be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -19,7 +20,7 @@ pub(crate) enum Processor {
 
 /// What is known of a page.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Advice {
+pub(crate) struct MemoryAdvice {
     pub(crate) read_mostly: bool,
     pub(crate) preferred: Option<Processor>,
     pub(crate) accessed_by: BTreeSet<Processor>,
@@ -30,7 +31,7 @@ pub(crate) struct Advice {
 #[derive(Debug)]
 pub(crate) struct Managed {
     /// By offset: each holds up to the next, the last one to the end.
-    pages: Mutex<BTreeMap<u64, Advice>>,
+    pages: Mutex<BTreeMap<u64, MemoryAdvice>>,
     bytes: u64,
 }
 
@@ -39,12 +40,12 @@ const PAGE: u64 = 4096;
 
 impl Managed {
     pub(in crate::device) fn new(bytes: u64) -> Managed {
-        let pages = Mutex::new(BTreeMap::from([(0, Advice::default())]));
+        let pages = Mutex::new(BTreeMap::from([(0, MemoryAdvice::default())]));
         Managed { pages, bytes: bytes.next_multiple_of(PAGE) }
     }
 
     /// Changes the advice for the pages that a range of offsets touches.
-    pub(crate) fn advise(&self, range: Range<u64>, change: impl Fn(&mut Advice)) {
+    pub(crate) fn advise(&self, range: Range<u64>, change: impl Fn(&mut MemoryAdvice)) {
         let start = range.start - range.start % PAGE;
         let end = range.end.next_multiple_of(PAGE).min(self.bytes);
         let mut pages = self.lock();
@@ -65,7 +66,7 @@ impl Managed {
     }
 
     /// What holds for all pages that a range of offsets touches.
-    pub(crate) fn common(&self, range: Range<u64>) -> Advice {
+    pub(crate) fn common(&self, range: Range<u64>) -> MemoryAdvice {
         let pages = self.lock();
         let first = pages.range(..=range.start).next_back().map(|(_, advice)| advice.clone());
         let mut common = first.unwrap_or_default();
@@ -79,7 +80,7 @@ impl Managed {
         common
     }
 
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<u64, Advice>> {
-        self.pages.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<u64, MemoryAdvice>> {
+        self.pages.lock()
     }
 }

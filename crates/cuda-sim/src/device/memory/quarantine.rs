@@ -23,7 +23,7 @@ fn is_on() -> bool {
 
 /// Ranges that rest.
 #[derive(Debug, Default)]
-pub(in crate::device) struct Quarantine {
+pub(in crate::device) struct AddressQuarantine {
     /// Whole granules: addresses without memory.
     granules: VecDeque<Range<u64>>,
     /// In granules that other small allocations live in.
@@ -32,7 +32,7 @@ pub(in crate::device) struct Quarantine {
     living: BTreeMap<u64, u64>,
 }
 
-impl Quarantine {
+impl AddressQuarantine {
     /// A small allocation was made at that address.
     pub(in crate::device) fn took_small(&mut self, address: u64) {
         if is_on() {

@@ -2,9 +2,9 @@
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
 
 use cuda_sys::CUresult;
+use parking_lot::Mutex;
 
 use super::protection::Protection;
 use super::ranges::Ranges;
@@ -79,7 +79,7 @@ impl Reserved {
     }
 
     fn free<R>(&self, change: impl FnOnce(&mut Ranges) -> R) -> R {
-        change(&mut self.free.lock().unwrap_or_else(PoisonError::into_inner))
+        change(&mut self.free.lock())
     }
 
     fn count_exposed(&self, was: bool, is: bool) {

@@ -55,7 +55,7 @@ impl Window {
         }
         if part.end - part.start > GRANULE {
             // Only a hint: without huge pages the first touches are slower.
-            // SAFETY: as above.
+            // SAFETY: the part lies in the window, and the advice changes no contents.
             let _ = unsafe { libc::madvise(address, length, MADV_HUGEPAGE) };
         }
         Ok(())

@@ -1,39 +1,40 @@
 //! All pools: those of the devices, and those that the program made.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use cuda_sys::CUresult;
+use parking_lot::{Mutex, MutexGuard};
 
-use super::stream_ordered::Pool;
+use super::stream_ordered::StreamOrderedPool;
 use crate::device::gpu::Device;
-use crate::device::memory::allocation::Allocation;
-use crate::device::memory::device_memory::DeviceMemory;
+use crate::device::memory::allocation::GlobalAllocation;
+use crate::device::memory::global_memory::GlobalMemory;
 use crate::device::registry::{HandleKind, Registry};
 use crate::queue::QueuePoint;
 
 /// The pools of the process.
 #[derive(Debug)]
 pub(crate) struct Pools {
-    handles: Registry<Pool>,
-    books: Mutex<Books>,
+    handles: Registry<StreamOrderedPool>,
+    table: Mutex<PoolTable>,
     /// Whether something was allocated or freed in a stream's order, so that calls which
     /// synchronise have something to do.
     are_used: AtomicBool,
 }
 
 #[derive(Debug, Default)]
-struct Books {
+struct PoolTable {
     /// Of each device by ordinal, once somebody asked.
-    of_devices: Vec<Option<OfDevice>>,
+    of_devices: Vec<Option<DevicePools>>,
     /// All that have memory, or may come to have some.
-    live: Vec<Arc<Pool>>,
+    live: Vec<Arc<StreamOrderedPool>>,
 }
 
 #[derive(Debug, Clone)]
-struct OfDevice {
-    default: Arc<Pool>,
-    current: Arc<Pool>,
+struct DevicePools {
+    default: Arc<StreamOrderedPool>,
+    current: Arc<StreamOrderedPool>,
 }
 
 const OUT_OF_MEMORY: CUresult = CUresult::CUDA_ERROR_OUT_OF_MEMORY;
@@ -41,13 +42,13 @@ const OUT_OF_MEMORY: CUresult = CUresult::CUDA_ERROR_OUT_OF_MEMORY;
 impl Default for Pools {
     fn default() -> Pools {
         let handles = Registry::new(HandleKind::Pool);
-        Pools { handles, books: Mutex::default(), are_used: AtomicBool::new(false) }
+        Pools { handles, table: Mutex::default(), are_used: AtomicBool::new(false) }
     }
 }
 
 impl Pools {
     /// The pool that a handle names.
-    pub(crate) fn get(&self, handle: u64) -> Option<Arc<Pool>> {
+    pub(crate) fn get(&self, handle: u64) -> Option<Arc<StreamOrderedPool>> {
         self.handles.get(handle)
     }
 
@@ -55,7 +56,10 @@ impl Pools {
     ///
     /// # Errors
     /// `CUDA_ERROR_OUT_OF_MEMORY` if there are too many pools.
-    pub(crate) fn default_of(&self, device: &'static Device) -> Result<Arc<Pool>, CUresult> {
+    pub(crate) fn default_of(
+        &self,
+        device: &'static Device,
+    ) -> Result<Arc<StreamOrderedPool>, CUresult> {
         Ok(self.of(device)?.default)
     }
 
@@ -63,7 +67,10 @@ impl Pools {
     ///
     /// # Errors
     /// `CUDA_ERROR_OUT_OF_MEMORY` if there are too many pools.
-    pub(crate) fn current_of(&self, device: &'static Device) -> Result<Arc<Pool>, CUresult> {
+    pub(crate) fn current_of(
+        &self,
+        device: &'static Device,
+    ) -> Result<Arc<StreamOrderedPool>, CUresult> {
         Ok(self.of(device)?.current)
     }
 
@@ -74,14 +81,14 @@ impl Pools {
     pub(crate) fn set_current(
         &self,
         device: &'static Device,
-        pool: Arc<Pool>,
+        pool: Arc<StreamOrderedPool>,
     ) -> Result<(), CUresult> {
         if pool.device.id != device.id {
             return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
         }
         self.of(device)?;
-        let mut books = self.lock();
-        let of_device = books.of_devices.get_mut(device.id.ordinal as usize);
+        let mut table = self.lock();
+        let of_device = table.of_devices.get_mut(device.id.ordinal as usize);
         if let Some(Some(of_device)) = of_device {
             of_device.current = pool;
         }
@@ -93,7 +100,7 @@ impl Pools {
     /// # Errors
     /// `CUDA_ERROR_OUT_OF_MEMORY` if there are too many pools.
     pub(crate) fn create(&self, device: &'static Device, most: u64) -> Result<u64, CUresult> {
-        let make = |handle| Pool::new(handle, device, most, false);
+        let make = |handle| StreamOrderedPool::new(handle, device, most, false);
         let (handle, pool) = self.handles.insert(make).ok_or(OUT_OF_MEMORY)?;
         self.lock().live.push(pool);
         Ok(handle)
@@ -108,8 +115,8 @@ impl Pools {
         self.get(handle).filter(|pool| !pool.is_default).ok_or(invalid)?;
         let pool = self.handles.remove(handle).ok_or(invalid)?;
         pool.destroy();
-        let mut books = self.lock();
-        for of_device in books.of_devices.iter_mut().flatten() {
+        let mut table = self.lock();
+        for of_device in table.of_devices.iter_mut().flatten() {
             if Arc::ptr_eq(&of_device.current, &pool) {
                 of_device.current = Arc::clone(&of_device.default);
             }
@@ -121,8 +128,8 @@ impl Pools {
     /// none, for good at the next synchronisation. False if it is freed already.
     pub(crate) fn free(
         &self,
-        memory: &DeviceMemory,
-        allocation: &Arc<Allocation>,
+        memory: &GlobalMemory,
+        allocation: &Arc<GlobalAllocation>,
         after: Option<QueuePoint>,
     ) -> bool {
         self.are_used.store(true, Ordering::Release);
@@ -144,37 +151,38 @@ impl Pools {
         let live = self.lock().live.clone();
         live.iter().for_each(|pool| pool.settle());
         drop(live);
-        let is_gone =
-            |pool: &mut Arc<Pool>| self.handles.get(pool.handle).is_none() && pool.is_empty();
+        let is_gone = |pool: &mut Arc<StreamOrderedPool>| {
+            self.handles.get(pool.handle).is_none() && pool.is_empty()
+        };
         let gone: Vec<_> = self.lock().live.extract_if(.., is_gone).collect();
         drop(gone);
     }
 
     /// Forgets all pools and what the program set.
     pub(crate) fn reset(&self) {
-        let books = std::mem::take(&mut *self.lock());
+        let table = std::mem::take(&mut *self.lock());
         drop(self.handles.remove_all(|_| true));
-        drop(books);
+        drop(table);
     }
 
-    fn of(&self, device: &'static Device) -> Result<OfDevice, CUresult> {
+    fn of(&self, device: &'static Device) -> Result<DevicePools, CUresult> {
         let index = device.id.ordinal as usize;
-        let mut books = self.lock();
-        if let Some(Some(known)) = books.of_devices.get(index) {
+        let mut table = self.lock();
+        if let Some(Some(known)) = table.of_devices.get(index) {
             return Ok(known.clone());
         }
-        let make = |handle| Pool::new(handle, device, u64::MAX, true);
+        let make = |handle| StreamOrderedPool::new(handle, device, u64::MAX, true);
         let (_, pool) = self.handles.insert(make).ok_or(OUT_OF_MEMORY)?;
-        books.live.push(Arc::clone(&pool));
-        let made = OfDevice { default: Arc::clone(&pool), current: pool };
-        if books.of_devices.len() <= index {
-            books.of_devices.resize(index + 1, None);
+        table.live.push(Arc::clone(&pool));
+        let made = DevicePools { default: Arc::clone(&pool), current: pool };
+        if table.of_devices.len() <= index {
+            table.of_devices.resize(index + 1, None);
         }
-        books.of_devices[index] = Some(made.clone());
+        table.of_devices[index] = Some(made.clone());
         Ok(made)
     }
 
-    fn lock(&self) -> MutexGuard<'_, Books> {
-        self.books.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, PoolTable> {
+        self.table.lock()
     }
 }

@@ -6,38 +6,39 @@
 
 use std::collections::BTreeMap;
 use std::ops::Range;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use cuda_sys::CUresult;
+use parking_lot::{Mutex, MutexGuard};
 
 use super::blocks::Blocks;
 use crate::device::gpu::Device;
-use crate::device::memory::allocation::{Allocation, OwningPool};
-use crate::device::memory::device_memory::DeviceMemory;
+use crate::device::memory::allocation::{GlobalAllocation, OwningPool};
 use crate::device::memory::free_addresses::ALIGNMENT;
+use crate::device::memory::global_memory::GlobalMemory;
 use crate::device::memory::protection::Protection;
 use crate::device::memory::window::GRANULE;
 use crate::queue::{self, QueuePoint};
 
 /// A memory pool.
 #[derive(Debug)]
-pub(crate) struct Pool {
+pub(crate) struct StreamOrderedPool {
     pub(crate) handle: u64,
     pub(crate) device: &'static Device,
     pub(crate) is_default: bool,
     /// The most that it may reserve.
     pub(crate) most: u64,
-    state: Mutex<State>,
+    state: Mutex<PoolState>,
     /// Not zero if a call that synchronises has something to do: blocks were freed, or less is to be
     /// kept.
     unsettled: AtomicUsize,
 }
 
 #[derive(Debug)]
-struct State {
+struct PoolState {
     blocks: Blocks,
-    settings: Settings,
+    settings: PoolAttributes,
     usage: Usage,
     /// What devices may do, by ordinal; others may do nothing.
     access: BTreeMap<u32, Protection>,
@@ -47,7 +48,7 @@ struct State {
 
 /// What a program sets.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Settings {
+pub(crate) struct PoolAttributes {
     /// What the pool keeps when it is not in use.
     pub(crate) release_threshold: u64,
     /// Whether a free that the allocation's stream waits for is followed.
@@ -69,26 +70,31 @@ pub(crate) struct Usage {
 
 /// Memory that a pool has of a device.
 #[derive(Debug)]
-pub(crate) struct Segment {
-    memory: &'static DeviceMemory,
+pub(crate) struct PoolSegment {
+    memory: &'static GlobalMemory,
     pub(super) range: Range<u64>,
 }
 
-impl Drop for Segment {
+impl Drop for PoolSegment {
     fn drop(&mut self) {
         self.memory.take_segment_back(self.range.clone());
     }
 }
 
-impl Pool {
-    pub(super) fn new(handle: u64, device: &'static Device, most: u64, is_default: bool) -> Pool {
-        let settings = Settings {
+impl StreamOrderedPool {
+    pub(super) fn new(
+        handle: u64,
+        device: &'static Device,
+        most: u64,
+        is_default: bool,
+    ) -> StreamOrderedPool {
+        let settings = PoolAttributes {
             release_threshold: 0,
             follow_dependencies: true,
             opportunistic: true,
             internal_dependencies: true,
         };
-        let state = State {
+        let state = PoolState {
             blocks: Blocks::default(),
             settings,
             usage: Usage::default(),
@@ -96,7 +102,7 @@ impl Pool {
             is_destroyed: false,
         };
         let (state, unsettled) = (Mutex::new(state), AtomicUsize::new(0));
-        Pool { handle, device, is_default, most, state, unsettled }
+        StreamOrderedPool { handle, device, is_default, most, state, unsettled }
     }
 
     /// Allocates for the work that is enqueued in a stream from now on.
@@ -104,10 +110,10 @@ impl Pool {
     /// # Errors
     /// `CUDA_ERROR_OUT_OF_MEMORY`.
     pub(crate) fn allocate(
-        self: &Arc<Pool>,
+        self: &Arc<StreamOrderedPool>,
         bytes: u64,
         stream: &queue::Stream,
-    ) -> Result<Arc<Allocation>, CUresult> {
+    ) -> Result<Arc<GlobalAllocation>, CUresult> {
         let out_of_memory = CUresult::CUDA_ERROR_OUT_OF_MEMORY;
         let size = bytes.checked_next_multiple_of(ALIGNMENT).ok_or(out_of_memory)?;
         let mut state = self.lock();
@@ -143,7 +149,7 @@ impl Pool {
     }
 
     /// Takes a block back, after the work up to a point, or as it is: nobody uses it.
-    fn free(&self, allocation: &Allocation, after: Option<QueuePoint>) {
+    fn free(&self, allocation: &GlobalAllocation, after: Option<QueuePoint>) {
         let block = allocation.taken.clone();
         let mut state = self.lock();
         state.usage.used -= block.end - block.start;
@@ -180,11 +186,11 @@ impl Pool {
         self.lock().usage.reserved == 0
     }
 
-    pub(crate) fn settings(&self) -> Settings {
+    pub(crate) fn settings(&self) -> PoolAttributes {
         self.lock().settings
     }
 
-    pub(crate) fn change(&self, change: impl FnOnce(&mut Settings)) {
+    pub(crate) fn change(&self, change: impl FnOnce(&mut PoolAttributes)) {
         change(&mut self.lock().settings);
         // What was kept may have to go.
         self.unsettled.fetch_add(1, Ordering::AcqRel);
@@ -218,11 +224,11 @@ impl Pool {
     }
 
     /// Gets more memory from the device.
-    fn grow(&self, state: &mut State, size: u64) -> bool {
+    fn grow(&self, state: &mut PoolState, size: u64) -> bool {
         let Some(bytes) = size.checked_next_multiple_of(GRANULE) else { return false };
         let memory = &self.device.memory;
-        let fits = |state: &State| state.usage.reserved.saturating_add(bytes) <= self.most;
-        let take = |state: &State| fits(state).then(|| memory.take_segment(bytes)).flatten();
+        let fits = |state: &PoolState| state.usage.reserved.saturating_add(bytes) <= self.most;
+        let take = |state: &PoolState| fits(state).then(|| memory.take_segment(bytes)).flatten();
         let taken = take(state).or_else(|| {
             // What is free here in pieces may do for a whole.
             state.release(0);
@@ -231,16 +237,16 @@ impl Pool {
         let Some(range) = taken else { return false };
         state.usage.reserved += bytes;
         state.usage.reserved_high = state.usage.reserved_high.max(state.usage.reserved);
-        state.blocks.add(Segment { memory, range });
+        state.blocks.add(PoolSegment { memory, range });
         true
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, PoolState> {
+        self.state.lock()
     }
 }
 
-impl State {
+impl PoolState {
     /// Gives memory back. It is free when it is counted as reserved no more: both change under the
     /// lock.
     fn release(&mut self, keep: u64) {
@@ -248,7 +254,7 @@ impl State {
     }
 }
 
-impl Segment {
+impl PoolSegment {
     pub(super) fn bytes(&self) -> u64 {
         self.range.end - self.range.start
     }
@@ -257,8 +263,8 @@ impl Segment {
 /// What an allocation has of a pool.
 #[derive(Debug)]
 struct PoolPart {
-    pool: Arc<Pool>,
-    _segment: Arc<Segment>,
+    pool: Arc<StreamOrderedPool>,
+    _segment: Arc<PoolSegment>,
 }
 
 impl OwningPool for PoolPart {
@@ -270,7 +276,7 @@ impl OwningPool for PoolPart {
         self.pool.access(ordinal)
     }
 
-    fn take_back(&self, allocation: &Allocation, after: Option<QueuePoint>) {
+    fn take_back(&self, allocation: &GlobalAllocation, after: Option<QueuePoint>) {
         self.pool.free(allocation, after);
     }
 }

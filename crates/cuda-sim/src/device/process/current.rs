@@ -11,7 +11,7 @@ use crate::device::platform::Platform;
 use crate::device::streams::stream::Stream;
 
 #[derive(Default)]
-struct Thread {
+struct ThreadContexts {
     epoch: u64,
     /// The last one is current.
     contexts: Vec<Arc<Context>>,
@@ -141,16 +141,16 @@ fn top(platform: &'static Platform) -> Result<Option<Arc<Context>>, CUresult> {
 
 fn with<R>(
     platform: &'static Platform,
-    look: impl FnOnce(&mut Thread) -> R,
+    look: impl FnOnce(&mut ThreadContexts) -> R,
 ) -> Result<R, CUresult> {
     thread_local! {
-        static THREAD: RefCell<Thread> = RefCell::default();
+        static THREAD: RefCell<ThreadContexts> = RefCell::default();
     }
     THREAD
         .try_with(|thread| {
             let epoch = platform.epoch();
             if thread.borrow().epoch != epoch {
-                let void = thread.replace(Thread { epoch, ..Thread::default() });
+                let void = thread.replace(ThreadContexts { epoch, ..ThreadContexts::default() });
                 drop(void);
             }
             look(&mut thread.borrow_mut())

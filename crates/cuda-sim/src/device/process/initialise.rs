@@ -1,9 +1,10 @@
 //! The process's machine, which `cuInit` makes.
 
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, OnceLock, PoisonError};
 
 use cuda_sys::CUresult;
+use parking_lot::Mutex;
 
 use super::at_exit;
 use crate::config::Config;
@@ -52,7 +53,7 @@ pub(crate) fn initialise(
     observer: &'static dyn ContextObserver,
 ) -> Result<(), CUresult> {
     static MAKING: Mutex<()> = Mutex::new(());
-    let _making = MAKING.lock().unwrap_or_else(PoisonError::into_inner);
+    let _making = MAKING.lock();
     if PROCESS.get().is_none() {
         let platform = Platform::new(configure()?, inject_faults)?;
         // The lock is held, so nobody else can have set it.

@@ -1,8 +1,9 @@
 //! Events: each recording is a point in a stream; the event remembers the last one.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use cuda_sys::{CUevent_flags, CUresult};
+use parking_lot::Mutex;
 
 use super::capture::CapturedEvent;
 use super::stream::StreamRef;
@@ -25,14 +26,14 @@ pub(crate) enum Last {
     #[default]
     Never,
     /// Work in a stream.
-    Work(Recording),
+    Work(EventRecord),
     /// What goes to a graph instead of running.
     Capture(Arc<dyn CapturedEvent>),
 }
 
 /// What one recording stands for.
 #[derive(Debug, Clone)]
-pub(crate) struct Recording {
+pub(crate) struct EventRecord {
     pub(crate) point: QueuePoint,
     time: Option<Arc<Timestamp>>,
 }
@@ -66,21 +67,21 @@ impl Event {
         let recording = if self.has_timing() {
             let time = Arc::new(Timestamp::default());
             let point = stream.enqueue(StreamWork::Timestamp(Arc::clone(&time)));
-            Recording { point, time: Some(time) }
+            EventRecord { point, time: Some(time) }
         } else {
-            Recording { point: stream.mark(), time: None }
+            EventRecord { point: stream.mark(), time: None }
         };
         self.set(recording);
     }
 
     /// Makes it stand for work that was enqueued in its name.
-    pub(crate) fn set(&self, recording: Recording) {
+    pub(crate) fn set(&self, recording: EventRecord) {
         self.replace(Last::Work(recording));
     }
 
     /// What it was recorded for last.
     pub(crate) fn last(&self) -> Last {
-        self.last.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.last.lock().clone()
     }
 
     /// The end of the work that it stands for. `None` stands for no work at all.
@@ -118,7 +119,7 @@ impl Event {
     }
 
     fn replace(&self, new: Last) {
-        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut last = self.last.lock();
         let old = std::mem::replace(&mut *last, new);
         drop(last);
         drop(old);
@@ -135,10 +136,10 @@ impl Last {
     }
 }
 
-impl Recording {
+impl EventRecord {
     /// Work up to a point, passed at a time.
-    pub(crate) fn new(point: QueuePoint, time: Option<Arc<Timestamp>>) -> Recording {
-        Recording { point, time }
+    pub(crate) fn new(point: QueuePoint, time: Option<Arc<Timestamp>>) -> EventRecord {
+        EventRecord { point, time }
     }
 
     fn nanoseconds(&self) -> Result<i64, CUresult> {

@@ -4,10 +4,10 @@ use cuda_sys::{CUlaunchAttributeID as Id, CUresult};
 
 /// Attributes that were set, by number.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Attributes(Vec<(u32, Value)>);
+pub(crate) struct AttributeSet(Vec<(u32, LaunchAttributeValue)>);
 
 /// The bytes of a `CUlaunchAttributeValue`.
-pub(crate) type Value = [u8; 64];
+pub(crate) type LaunchAttributeValue = [u8; 64];
 
 /// Those of kernel nodes. None of them changes what a kernel does here, or in what order.
 pub(crate) const OF_KERNELS: &[Id] = &[
@@ -28,12 +28,12 @@ pub(crate) const OF_STREAMS: &[Id] = &[
     Id::CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN,
 ];
 
-impl Attributes {
+impl AttributeSet {
     /// An attribute's value, zeros if it was not set.
     ///
     /// # Errors
     /// `CUDA_ERROR_INVALID_VALUE` for one that is not `known`.
-    pub(crate) fn get(&self, id: Id, known: &[Id]) -> Result<Value, CUresult> {
+    pub(crate) fn get(&self, id: Id, known: &[Id]) -> Result<LaunchAttributeValue, CUresult> {
         check(id, known)?;
         let set = self.0.iter().find(|(number, _)| *number == id.0);
         Ok(set.map_or([0; 64], |(_, value)| *value))
@@ -43,7 +43,12 @@ impl Attributes {
     ///
     /// # Errors
     /// `CUDA_ERROR_INVALID_VALUE` for one that is not `known`.
-    pub(crate) fn set(&mut self, id: Id, value: Value, known: &[Id]) -> Result<(), CUresult> {
+    pub(crate) fn set(
+        &mut self,
+        id: Id,
+        value: LaunchAttributeValue,
+        known: &[Id],
+    ) -> Result<(), CUresult> {
         check(id, known)?;
         self.0.retain(|(number, _)| *number != id.0);
         self.0.push((id.0, value));

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use cuda_sys::CUmemorytype as Kind;
 
-use crate::device::code::launch_shape::KernelCall;
+use crate::device::code::kernel_call::KernelCall;
 use crate::device::contexts::context::Context;
 
 /// An operation that a stream enqueues, with all its parameters. Memory is named by addresses:
@@ -18,8 +18,8 @@ pub(crate) enum StreamOperation {
 /// A copy of `depth` planes of `height` rows of `width` bytes, none of which is zero.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct CopyParameters {
-    pub(crate) from: Side,
-    pub(crate) to: Side,
+    pub(crate) from: CopyNodeEnd,
+    pub(crate) to: CopyNodeEnd,
     pub(crate) width: u64,
     pub(crate) height: u64,
     pub(crate) depth: u64,
@@ -27,7 +27,7 @@ pub(crate) struct CopyParameters {
 
 /// One end of a copy: where rows lie, as `CUDA_MEMCPY3D` says it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Side {
+pub(crate) struct CopyNodeEnd {
     pub(crate) kind: Kind,
     pub(crate) address: u64,
     pub(crate) x: u64,

@@ -1,15 +1,16 @@
 //! Streams as the program knows them.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use cuda_sys::{CUresult, CUstream_flags};
+use parking_lot::{Mutex, MutexGuard};
 
 use super::capture::StreamCapture;
 use super::event::{Event, Last};
-use super::launch_attributes::Attributes;
+use super::launch_attributes::AttributeSet;
 use super::operation::StreamOperation;
-use crate::device::contexts::Heeded;
+use crate::device::contexts::WaitsSeen;
 use crate::device::contexts::context::Context;
 use crate::queue::{self, QueuePoint, StreamKind};
 
@@ -26,9 +27,9 @@ pub(crate) struct Stream {
     pub(crate) queue: queue::Stream,
     /// What the stream takes part in, where its operations go instead.
     capture: Mutex<Option<Arc<dyn StreamCapture>>>,
-    attributes: Mutex<Attributes>,
+    attributes: Mutex<AttributeSet>,
     /// What of the context's waits it knows.
-    heeded: Heeded,
+    heeded: WaitsSeen,
 }
 
 /// A stream that a call names: a created one or a default one.
@@ -64,7 +65,7 @@ impl Stream {
             queue,
             capture: Mutex::default(),
             attributes: Mutex::default(),
-            heeded: Heeded::default(),
+            heeded: WaitsSeen::default(),
         }
     }
 
@@ -84,20 +85,20 @@ impl Stream {
     }
 
     /// What the program set about it.
-    pub(crate) fn attributes(&self) -> MutexGuard<'_, Attributes> {
-        self.attributes.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(crate) fn attributes(&self) -> MutexGuard<'_, AttributeSet> {
+        self.attributes.lock()
     }
 
     /// The place of that, to be changed.
     pub(crate) fn capture_slot(&self) -> MutexGuard<'_, Option<Arc<dyn StreamCapture>>> {
-        self.capture.lock().unwrap_or_else(PoisonError::into_inner)
+        self.capture.lock()
     }
 }
 
 impl Drop for Stream {
     fn drop(&mut self) {
         // It may go with its context, or with the thread whose default stream it is.
-        let own = self.capture.get_mut().unwrap_or_else(PoisonError::into_inner).take();
+        let own = self.capture.get_mut().take();
         if let Some(capture) = own {
             capture.stream_destroyed(self.id);
         }

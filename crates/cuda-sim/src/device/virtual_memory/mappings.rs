@@ -6,12 +6,13 @@
 
 use std::collections::BTreeMap;
 use std::ops::Range;
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::Arc;
 
 use cuda_sys::CUresult;
+use parking_lot::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 use ptx_jit::AccessKind;
 
-use super::physical::{Physical, Place};
+use super::physical::{MemoryLocation, PhysicalAllocation};
 use crate::check;
 use crate::device::gpu::{Device, device_at};
 use crate::device::memory::allocation::next_id;
@@ -23,9 +24,9 @@ pub(crate) const GRANULARITY: u64 = GRANULE;
 
 /// Physical memory at an address.
 #[derive(Debug)]
-pub(crate) struct Mapping {
+pub(crate) struct MemoryMapping {
     pub(crate) range: Range<u64>,
-    pub(crate) physical: Arc<Physical>,
+    pub(crate) physical: Arc<PhysicalAllocation>,
     /// A number that no other allocation of the process ever has.
     pub(crate) id: u64,
     /// The reserved range that it is in.
@@ -37,16 +38,16 @@ pub(crate) struct Mapping {
 
 /// The books of all virtual memory.
 #[derive(Debug, Default)]
-pub(crate) struct VirtualMemory {
-    books: RwLock<Books>,
+pub(crate) struct VirtualMemoryManager {
+    table: RwLock<MappingTable>,
 }
 
 #[derive(Debug, Default)]
-struct Books {
+struct MappingTable {
     /// Reserved ranges by start, with the ordinal of the device in whose window they are.
     reserved: BTreeMap<u64, Reservation>,
-    mapped: BTreeMap<u64, Arc<Mapping>>,
-    handles: BTreeMap<u64, Handle>,
+    mapped: BTreeMap<u64, Arc<MemoryMapping>>,
+    handles: BTreeMap<u64, HandleReferences>,
     made: u64,
 }
 
@@ -60,14 +61,14 @@ struct Reservation {
 }
 
 #[derive(Debug)]
-struct Handle {
-    physical: Arc<Physical>,
+struct HandleReferences {
+    physical: Arc<PhysicalAllocation>,
     references: u64,
 }
 
 const INVALID: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
 
-impl VirtualMemory {
+impl VirtualMemoryManager {
     /// Reserves addresses in a device's window, at `hint` if that is free.
     ///
     /// # Errors
@@ -101,12 +102,12 @@ impl VirtualMemory {
         address: u64,
         bytes: u64,
     ) -> Result<(), CUresult> {
-        let mut books = self.write();
-        let reservation = books.reserved.get(&address).ok_or(INVALID)?;
-        if reservation.bytes != bytes || books.mapped_in(&reservation.taken).next().is_some() {
+        let mut table = self.write();
+        let reservation = table.reserved.get(&address).ok_or(INVALID)?;
+        if reservation.bytes != bytes || table.mapped_in(&reservation.taken).next().is_some() {
             return Err(INVALID);
         }
-        let reservation = books.reserved.remove(&address).ok_or(INVALID)?;
+        let reservation = table.reserved.remove(&address).ok_or(INVALID)?;
         reservation.give_back(devices);
         check::taken_back(address);
         Ok(())
@@ -119,17 +120,17 @@ impl VirtualMemory {
     pub(crate) fn create(
         &self,
         bytes: u64,
-        place: Place,
+        place: MemoryLocation,
         device: Option<&'static Device>,
     ) -> Result<u64, CUresult> {
-        let mut books = self.write();
-        books.made += 1;
+        let mut table = self.write();
+        table.made += 1;
         // Like other handles: not small, with low bits of zero.
-        let handle = 0x6d << 48 | books.made << 4;
+        let handle = 0x6d << 48 | table.made << 4;
         let memory = device.map(|device| &device.memory);
-        let physical = Arc::new(Physical::new(handle, bytes, place, memory)?);
-        books.handles.insert(handle, Handle { physical, references: 1 });
-        drop(books);
+        let physical = Arc::new(PhysicalAllocation::new(handle, bytes, place, memory)?);
+        table.handles.insert(handle, HandleReferences { physical, references: 1 });
+        drop(table);
         check::made("handle of physical memory", handle);
         Ok(handle)
     }
@@ -138,9 +139,9 @@ impl VirtualMemory {
     ///
     /// # Errors
     /// `CUDA_ERROR_INVALID_VALUE` for what is no handle.
-    pub(crate) fn physical(&self, handle: u64) -> Result<Arc<Physical>, CUresult> {
-        let books = self.read();
-        Ok(Arc::clone(&books.handles.get(&handle).ok_or(INVALID)?.physical))
+    pub(crate) fn physical(&self, handle: u64) -> Result<Arc<PhysicalAllocation>, CUresult> {
+        let table = self.read();
+        Ok(Arc::clone(&table.handles.get(&handle).ok_or(INVALID)?.physical))
     }
 
     /// Lets go of a handle once.
@@ -148,11 +149,11 @@ impl VirtualMemory {
     /// # Errors
     /// `CUDA_ERROR_INVALID_VALUE` for what is no handle.
     pub(crate) fn release(&self, handle: u64) -> Result<(), CUresult> {
-        let mut books = self.write();
-        let known = books.handles.get_mut(&handle).ok_or(INVALID)?;
+        let mut table = self.write();
+        let known = table.handles.get_mut(&handle).ok_or(INVALID)?;
         known.references -= 1;
-        let gone = (known.references == 0).then(|| books.handles.remove(&handle));
-        drop(books);
+        let gone = (known.references == 0).then(|| table.handles.remove(&handle));
+        drop(table);
         if gone.is_some() {
             check::taken_back(handle);
         }
@@ -165,13 +166,14 @@ impl VirtualMemory {
     /// # Errors
     /// `CUDA_ERROR_INVALID_VALUE` where nothing is mapped.
     pub(crate) fn retain(&self, address: u64) -> Result<u64, CUresult> {
-        let mut books = self.write();
-        let physical = Arc::clone(&books.containing(address).ok_or(INVALID)?.physical);
+        let mut table = self.write();
+        let physical = Arc::clone(&table.containing(address).ok_or(INVALID)?.physical);
         let handle = physical.handle;
-        let known = books.handles.entry(handle).or_insert(Handle { physical, references: 0 });
+        let known =
+            table.handles.entry(handle).or_insert(HandleReferences { physical, references: 0 });
         known.references += 1;
         let is_new = known.references == 1;
-        drop(books);
+        drop(table);
         if is_new {
             check::made("handle of physical memory", handle);
         }
@@ -185,12 +187,12 @@ impl VirtualMemory {
     /// are not aligned or not reserved, and where something is mapped;
     /// `CUDA_ERROR_OUT_OF_MEMORY` if the machine has no room for another mapping.
     pub(crate) fn map(&self, address: u64, bytes: u64, handle: u64) -> Result<(), CUresult> {
-        let mut books = self.write();
-        let physical = Arc::clone(&books.handles.get(&handle).ok_or(INVALID)?.physical);
+        let mut table = self.write();
+        let physical = Arc::clone(&table.handles.get(&handle).ok_or(INVALID)?.physical);
         let end = address.checked_add(bytes).ok_or(INVALID)?;
-        let reservation = books.reservation_at(address).ok_or(INVALID)?;
+        let reservation = table.reservation_at(address).ok_or(INVALID)?;
         let fits = end <= reservation.taken.end && address.is_multiple_of(GRANULARITY);
-        if bytes != physical.bytes || !fits || books.mapped_in(&(address..end)).next().is_some() {
+        if bytes != physical.bytes || !fits || table.mapped_in(&(address..end)).next().is_some() {
             return Err(INVALID);
         }
         let reserved = reservation.taken.start..reservation.taken.start + reservation.bytes;
@@ -203,8 +205,8 @@ impl VirtualMemory {
         let id = next_id();
         check::mapped(range.clone(), &physical.contents);
         let (devices, host) = (BTreeMap::new(), Protection::None);
-        let mapping = Mapping { range, physical, id, reserved, devices, host };
-        books.mapped.insert(address, Arc::new(mapping));
+        let mapping = MemoryMapping { range, physical, id, reserved, devices, host };
+        table.mapped.insert(address, Arc::new(mapping));
         Ok(())
     }
 
@@ -218,10 +220,10 @@ impl VirtualMemory {
         address: u64,
         bytes: u64,
     ) -> Result<(), CUresult> {
-        let mut books = self.write();
+        let mut table = self.write();
         let mut gone = Vec::new();
-        for start in books.whole_mappings(address, bytes)? {
-            gone.extend(books.mapped.remove(&start));
+        for start in table.whole_mappings(address, bytes)? {
+            gone.extend(table.mapped.remove(&start));
         }
         for mapping in &gone {
             check::freed(mapping.range.start);
@@ -229,7 +231,7 @@ impl VirtualMemory {
                 device.memory.unmap(mapping.range.clone(), mapping.is_exposed(device));
             }
         }
-        drop(books);
+        drop(table);
         drop(gone);
         Ok(())
     }
@@ -247,15 +249,16 @@ impl VirtualMemory {
         bytes: u64,
         changes: &[(Option<u32>, Protection)],
     ) -> Result<(), CUresult> {
-        let mut books = self.write();
-        let starts = books.whole_mappings(address, bytes)?;
-        let on_device = |start| matches!(books.mapped[start].physical.place, Place::Device(_));
+        let mut table = self.write();
+        let starts = table.whole_mappings(address, bytes)?;
+        let on_device =
+            |start| matches!(table.mapped[start].physical.place, MemoryLocation::Device(_));
         let of_host = changes.iter().any(|(device, _)| device.is_none());
         if of_host && starts.iter().any(on_device) {
             return Err(INVALID);
         }
         for start in starts {
-            let Some(old) = books.mapped.get(&start) else { continue };
+            let Some(old) = table.mapped.get(&start) else { continue };
             let mut new = old.with_access();
             for &(device, protection) in changes {
                 match device {
@@ -267,29 +270,29 @@ impl VirtualMemory {
                 let (was, is) = (old.is_exposed(device), new.is_exposed(device));
                 device.memory.protect(&new.range, new.widest(), [was, is])?;
             }
-            books.mapped.insert(start, Arc::new(new));
+            table.mapped.insert(start, Arc::new(new));
         }
         Ok(())
     }
 
     /// What is mapped around an address.
-    pub(crate) fn containing(&self, address: u64) -> Option<Arc<Mapping>> {
+    pub(crate) fn containing(&self, address: u64) -> Option<Arc<MemoryMapping>> {
         self.read().containing(address).cloned()
     }
 
     /// The reserved range around an address.
     pub(crate) fn reservation(&self, address: u64) -> Option<Range<u64>> {
-        let books = self.read();
-        let reservation = books.reservation_at(address)?;
+        let table = self.read();
+        let reservation = table.reservation_at(address)?;
         Some(reservation.taken.start..reservation.taken.start + reservation.bytes)
     }
 
     /// Whether all of a range is mapped, and in such a way.
-    pub(crate) fn all(&self, range: &Range<u64>, wanted: impl Fn(&Mapping) -> bool) -> bool {
-        let books = self.read();
+    pub(crate) fn all(&self, range: &Range<u64>, wanted: impl Fn(&MemoryMapping) -> bool) -> bool {
+        let table = self.read();
         let mut address = range.start;
         while address < range.end {
-            match books.containing(address) {
+            match table.containing(address) {
                 Some(mapping) if wanted(mapping) => address = mapping.range.end,
                 _ => return false,
             }
@@ -299,10 +302,10 @@ impl VirtualMemory {
 
     /// Undoes and releases everything.
     pub(in crate::device) fn reset(&self, devices: &[Device]) {
-        let mut books = self.write();
-        let old = std::mem::take(&mut *books);
+        let mut table = self.write();
+        let old = std::mem::take(&mut *table);
         // Handles are numbered on, so that an old one names nothing new.
-        books.made = old.made;
+        table.made = old.made;
         old.handles.keys().chain(old.reserved.keys()).for_each(|&made| check::taken_back(made));
         for mapping in old.mapped.values() {
             check::freed(mapping.range.start);
@@ -311,31 +314,31 @@ impl VirtualMemory {
             }
         }
         old.reserved.values().for_each(|reservation| reservation.give_back(devices));
-        drop(books);
+        drop(table);
         drop(old);
     }
 
-    fn read(&self) -> RwLockReadGuard<'_, Books> {
-        self.books.read().unwrap_or_else(PoisonError::into_inner)
+    fn read(&self) -> RwLockReadGuard<'_, MappingTable> {
+        self.table.read()
     }
 
-    fn write(&self) -> RwLockWriteGuard<'_, Books> {
-        self.books.write().unwrap_or_else(PoisonError::into_inner)
+    fn write(&self) -> RwLockWriteGuard<'_, MappingTable> {
+        self.table.write()
     }
 }
 
-impl Books {
+impl MappingTable {
     fn reservation_at(&self, address: u64) -> Option<&Reservation> {
         let (_, reservation) = self.reserved.range(..=address).next_back()?;
         reservation.taken.contains(&address).then_some(reservation)
     }
 
-    fn containing(&self, address: u64) -> Option<&Arc<Mapping>> {
+    fn containing(&self, address: u64) -> Option<&Arc<MemoryMapping>> {
         let (_, mapping) = self.mapped.range(..=address).next_back()?;
         mapping.range.contains(&address).then_some(mapping)
     }
 
-    fn mapped_in(&self, range: &Range<u64>) -> impl Iterator<Item = &Arc<Mapping>> {
+    fn mapped_in(&self, range: &Range<u64>) -> impl Iterator<Item = &Arc<MemoryMapping>> {
         let start = range.start;
         let before = self.mapped.range(..range.end).map(|(_, mapping)| mapping).rev();
         before.take_while(move |mapping| mapping.range.end > start)
@@ -354,7 +357,7 @@ impl Books {
     }
 }
 
-impl Mapping {
+impl MemoryMapping {
     /// What the device of that ordinal may do.
     pub(crate) fn device_protection(&self, ordinal: u32) -> Protection {
         self.devices.get(&ordinal).copied().unwrap_or_default()
@@ -380,8 +383,8 @@ impl Mapping {
         self.widest() > self.device_protection(window_of.id.ordinal)
     }
 
-    fn with_access(&self) -> Mapping {
-        Mapping {
+    fn with_access(&self) -> MemoryMapping {
+        MemoryMapping {
             range: self.range.clone(),
             physical: Arc::clone(&self.physical),
             id: self.id,

@@ -6,20 +6,21 @@ use std::io;
 use std::ops::Range;
 use std::os::fd::{AsRawFd, FromRawFd};
 use std::ptr;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
 use cuda_sys::CUresult;
 use libc::{FALLOC_FL_KEEP_SIZE, FALLOC_FL_PUNCH_HOLE, MAP_FAILED, MAP_FIXED, MAP_NORESERVE};
 use libc::{MAP_SHARED, PROT_NONE};
+use parking_lot::{Mutex, MutexGuard};
 
 use crate::check::Contents;
-use crate::device::memory::device_memory::DeviceMemory;
+use crate::device::memory::global_memory::GlobalMemory;
 use crate::device::memory::ranges::Ranges;
 use crate::device::memory::window::GRANULE;
 
 /// Where physical memory is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum MemoryLocation {
     /// On the device of that ordinal.
     Device(u32),
     /// With the host, wherever.
@@ -30,22 +31,22 @@ pub(crate) enum Place {
 
 /// What `cuMemCreate` made. It goes when neither a handle nor a mapping holds it any more.
 #[derive(Debug)]
-pub(crate) struct Physical {
+pub(crate) struct PhysicalAllocation {
     /// Its handle.
     pub(crate) handle: u64,
     /// How many there are, a multiple of the granule.
     pub(crate) bytes: u64,
     /// Where they are.
-    pub(crate) place: Place,
+    pub(crate) place: MemoryLocation,
     /// The device whose limit counts them.
-    memory: Option<&'static DeviceMemory>,
+    memory: Option<&'static GlobalMemory>,
     file: &'static MemoryFile,
     offset: u64,
     /// What checks know of it, wherever it is mapped.
     pub(in crate::device) contents: Arc<Contents>,
 }
 
-impl Physical {
+impl PhysicalAllocation {
     /// Takes `bytes`, a multiple of the granule.
     ///
     /// # Errors
@@ -53,9 +54,9 @@ impl Physical {
     pub(in crate::device) fn new(
         handle: u64,
         bytes: u64,
-        place: Place,
-        memory: Option<&'static DeviceMemory>,
-    ) -> Result<Physical, CUresult> {
+        place: MemoryLocation,
+        memory: Option<&'static GlobalMemory>,
+    ) -> Result<PhysicalAllocation, CUresult> {
         let out_of_memory = CUresult::CUDA_ERROR_OUT_OF_MEMORY;
         let file = MemoryFile::get().ok_or(out_of_memory)?;
         if memory.is_some_and(|memory| !memory.charge(bytes)) {
@@ -66,10 +67,18 @@ impl Physical {
             return Err(out_of_memory);
         };
         let contents = match place {
-            Place::Device(_) => Contents::default(),
-            Place::Host | Place::HostNode => Contents::of_the_host(bytes),
+            MemoryLocation::Device(_) => Contents::default(),
+            MemoryLocation::Host | MemoryLocation::HostNode => Contents::of_the_host(bytes),
         };
-        Ok(Physical { handle, bytes, place, memory, file, offset, contents: Arc::new(contents) })
+        Ok(PhysicalAllocation {
+            handle,
+            bytes,
+            place,
+            memory,
+            file,
+            offset,
+            contents: Arc::new(contents),
+        })
     }
 
     /// Maps all of it at an address, without access.
@@ -84,13 +93,14 @@ impl Physical {
         let flags = MAP_SHARED | MAP_FIXED | MAP_NORESERVE;
         let (length, offset) = (self.bytes as usize, self.offset as libc::off_t);
         let file = self.file.file.as_raw_fd();
-        // SAFETY: the caller's promise: nothing is replaced but the driver's own reservation.
+        // SAFETY: the range belongs to the driver, and nothing is there: what the new mapping replaces
+        // is the reservation of addresses.
         let mapped = unsafe { libc::mmap(address, length, PROT_NONE, flags, file, offset) };
         if mapped == MAP_FAILED { Err(io::Error::last_os_error()) } else { Ok(()) }
     }
 }
 
-impl Drop for Physical {
+impl Drop for PhysicalAllocation {
     fn drop(&mut self) {
         self.file.discard(self.offset, self.bytes);
         self.file.free().give(self.offset..self.offset + self.bytes);
@@ -138,7 +148,7 @@ impl MemoryFile {
     }
 
     fn free(&self) -> MutexGuard<'_, Ranges> {
-        self.free.lock().unwrap_or_else(PoisonError::into_inner)
+        self.free.lock()
     }
 
     /// Gives the memory of a part back; it reads as zero from now on.

@@ -11,7 +11,7 @@ use ptx_jit::trap::{self, Wild};
 use super::faults;
 use super::location::Location;
 use crate::check;
-use crate::device::streams::operation::{CopyParameters, Side, StreamOperation};
+use crate::device::streams::operation::{CopyNodeEnd, CopyParameters, StreamOperation};
 use crate::device::streams::stream::StreamRef;
 use crate::links::Residence;
 use crate::queue::{Failure, Health, Job, StreamWork};
@@ -19,20 +19,20 @@ use crate::time::{self, Demand};
 
 /// One end of a copy.
 #[derive(Debug, Clone)]
-pub(crate) struct End {
+pub(crate) struct CopyEnd {
     pub(crate) address: u64,
     pub(crate) location: Location,
 }
 
-impl End {
+impl CopyEnd {
     /// The end of a copy of so many bytes without gaps, as a node keeps it.
-    fn side(&self, bytes: u64) -> Side {
+    fn side(&self, bytes: u64) -> CopyNodeEnd {
         let kind = match self.location.is_device() {
             true => Kind::CU_MEMORYTYPE_DEVICE,
             false => Kind::CU_MEMORYTYPE_HOST,
         };
         let is_page_locked = self.location.is_page_locked();
-        Side {
+        CopyNodeEnd {
             kind,
             address: self.address,
             x: 0,
@@ -94,8 +94,8 @@ const STAGING: u64 = 256 << 20;
 /// Pageable ends are valid for `bytes` bytes until this returns, pinned ones until the copy is
 /// done.
 pub(crate) unsafe fn copy(
-    to: End,
-    from: End,
+    to: CopyEnd,
+    from: CopyEnd,
     bytes: u64,
     stream: &StreamRef,
     returns: Returns,
@@ -119,9 +119,9 @@ pub(crate) unsafe fn copy(
     let staged = (!waits && returns.stages(&from.location))
         .then(|| unsafe { Staged::gather([(from.address, bytes)], bytes, health) });
     let (source, waits) = match staged {
-        None => (Source::InPlace(from), waits),
-        Some(None) => (Source::InPlace(from), true),
-        Some(Some(staged)) => (Source::Staged(staged), false),
+        None => (CopySource::InPlace(from), waits),
+        Some(None) => (CopySource::InPlace(from), true),
+        Some(Some(staged)) => (CopySource::Staged(staged), false),
     };
     let copy = Copy { to, source, bytes, health };
     let point = stream.queue().enqueue(StreamWork::Job(Arc::new(copy)));
@@ -132,19 +132,24 @@ pub(crate) unsafe fn copy(
 }
 
 /// A copy for a graph, which reads its source when it runs, whatever memory that is in.
-pub(crate) fn in_place(to: End, from: End, bytes: u64, health: &'static Health) -> Arc<dyn Job> {
-    Arc::new(Copy { to, source: Source::InPlace(from), bytes, health })
+pub(crate) fn in_place(
+    to: CopyEnd,
+    from: CopyEnd,
+    bytes: u64,
+    health: &'static Health,
+) -> Arc<dyn Job> {
+    Arc::new(Copy { to, source: CopySource::InPlace(from), bytes, health })
 }
 
 struct Copy {
-    to: End,
-    source: Source,
+    to: CopyEnd,
+    source: CopySource,
     bytes: u64,
     health: &'static Health,
 }
 
-enum Source {
-    InPlace(End),
+enum CopySource {
+    InPlace(CopyEnd),
     Staged(Staged),
 }
 
@@ -164,8 +169,8 @@ impl Job for Copy {
 
     fn demand(&self) -> Demand {
         let from = match &self.source {
-            Source::InPlace(from) => from.location.site(),
-            Source::Staged(_) => Residence::Pageable,
+            CopySource::InPlace(from) => from.location.site(),
+            CopySource::Staged(_) => Residence::Pageable,
         };
         Demand::Copy { to: self.to.location.site(), from, bytes: self.bytes }
     }
@@ -182,18 +187,20 @@ impl Job for Copy {
         let start = pieces.start * PIECE;
         let length = (pieces.end * PIECE).min(self.bytes) - start;
         let in_place = match &self.source {
-            Source::InPlace(from) => Some(from.address + start),
-            Source::Staged(_) => None,
+            CopySource::InPlace(from) => Some(from.address + start),
+            CopySource::Staged(_) => None,
         };
         check::copying(self.to.address + start, in_place, length)?;
         let to: *mut u8 = ptr::with_exposed_provenance_mut((self.to.address + start) as usize);
         let from: *const u8 = match &self.source {
-            Source::InPlace(from) => ptr::with_exposed_provenance((from.address + start) as usize),
-            Source::Staged(staged) => staged.from(start),
+            CopySource::InPlace(from) => {
+                ptr::with_exposed_provenance((from.address + start) as usize)
+            }
+            CopySource::Staged(staged) => staged.from(start),
         };
         let source = match &self.source {
-            Source::InPlace(from) => from.location.site(),
-            Source::Staged(_) => Residence::Pageable,
+            CopySource::InPlace(from) => from.location.site(),
+            CopySource::Staged(_) => Residence::Pageable,
         };
         // SAFETY: both ends were checked when the copy was enqueued; the locations that it holds
         // keep the driver's memory in place, and the caller of `copy` vouches for the program's.

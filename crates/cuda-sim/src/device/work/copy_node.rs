@@ -6,15 +6,15 @@ use std::sync::Arc;
 use cuda_sys::{CUmemorytype as Kind, CUresult};
 use ptx_jit::AccessKind;
 
-use super::copy::{End, in_place};
+use super::copy::{CopyEnd, in_place};
 use super::location::Location;
-use super::rows::{Extent, Rows, copy_rows_job};
+use super::pitched::{Extent, PitchedPointer, copy_rows_job};
 use crate::device::contexts::context::Context;
 use crate::device::platform::Platform;
-use crate::device::streams::operation::{CopyParameters, Side};
+use crate::device::streams::operation::{CopyNodeEnd, CopyParameters};
 use crate::queue::Job;
 
-impl Side {
+impl CopyNodeEnd {
     /// The address of a row.
     fn row(&self, row: u64, plane: u64) -> Option<u64> {
         let rows = (self.z.checked_add(plane)?).checked_mul(self.height.max(1))?;
@@ -75,16 +75,16 @@ impl CopyParameters {
         };
         let [to, from] = ends;
         let (to, from) = (open(to, AccessKind::Write)?, open(from, AccessKind::Read)?);
-        let start = |side: &Side| side.row(0, 0).ok_or(CUresult::CUDA_ERROR_INVALID_VALUE);
+        let start = |side: &CopyNodeEnd| side.row(0, 0).ok_or(CUresult::CUDA_ERROR_INVALID_VALUE);
         let (to_start, from_start) = (start(&self.to)?, start(&self.from)?);
         if (self.height, self.depth) == (1, 1) {
-            let end = |address, location| End { address, location };
+            let end = |address, location| CopyEnd { address, location };
             let (to, from) = (end(to_start, to), end(from_start, from));
             return Ok(in_place(to, from, self.width, &device.health));
         }
-        let rows = |side: &Side, address, location| {
+        let rows = |side: &CopyNodeEnd, address, location| {
             let (pitch, rows) = (side.pitch, side.height.max(1));
-            Rows { address, pitch, rows, location }
+            PitchedPointer { address, pitch, rows, location }
         };
         let (to, from) = (rows(&self.to, to_start, to), rows(&self.from, from_start, from));
         let extent = Extent { width: self.width, height: self.height, depth: self.depth };
@@ -95,7 +95,7 @@ impl CopyParameters {
     fn location(
         &self,
         platform: &Platform,
-        side: &Side,
+        side: &CopyNodeEnd,
     ) -> Result<(Location, Range<u64>), CUresult> {
         let invalid = CUresult::CUDA_ERROR_INVALID_VALUE;
         let start = side.row(0, 0).ok_or(invalid)?;

@@ -34,7 +34,7 @@ pub(in crate::device) unsafe fn disturb(
             let text = format!("a copy between devices ({to:?}, {from:?}) failed on demand");
             return Err(Failure { code, text });
         }
-        // SAFETY: the caller's promise.
+        // SAFETY: `length` bytes can be written at `written`, as this function demands itself.
         Some(PeerFault::Corrupt) => unsafe { corrupt(written, length) },
         None => {}
     }
@@ -50,7 +50,8 @@ unsafe fn corrupt(written: *mut u8, length: u64) {
     /// About as far apart as packets on a link are long.
     const APART: usize = 256;
     for offset in (0..length as usize).step_by(APART) {
-        // SAFETY: the caller's promise; other accesses may race with it, as with the copy.
+        // SAFETY: the offset is less than `length`, so the byte can be written. Programs may race
+        // on it, as on a GPU: whatever is read is inverted.
         unsafe {
             let byte = written.add(offset);
             byte.write_volatile(!byte.read_volatile());

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use cuda_sys::CUresult;
 use ptx_jit::trap;
 
-use super::copy::{End, unmapped};
+use super::copy::{CopyEnd, unmapped};
 use crate::check;
 use crate::device::streams::operation::{FillParameters, StreamOperation};
 use crate::device::streams::stream::StreamRef;
@@ -20,7 +20,7 @@ use crate::time::Demand;
 /// # Errors
 /// `CUDA_ERROR_STREAM_CAPTURE_INVALIDATED`.
 pub(crate) fn fill(
-    to: End,
+    to: CopyEnd,
     value: u32,
     size: u64,
     count: u64,
@@ -38,12 +38,12 @@ pub(crate) fn fill(
 }
 
 /// The same as work for a graph.
-pub(crate) fn fill_job(to: End, value: u32, size: u64, count: u64) -> Arc<dyn Job> {
+pub(crate) fn fill_job(to: CopyEnd, value: u32, size: u64, count: u64) -> Arc<dyn Job> {
     Arc::new(Fill { to, value, size, bytes: size * count })
 }
 
 struct Fill {
-    to: End,
+    to: CopyEnd,
     value: u32,
     size: u64,
     bytes: u64,
@@ -88,7 +88,8 @@ impl Job for Fill {
 /// `bytes` bytes, a multiple of the size, can be written there, and the address is aligned to it.
 pub(in crate::device) unsafe fn fill_values(to: u64, value: u32, size: u64, bytes: u64) {
     let (to, count) = (to as usize, (bytes / size) as usize);
-    // SAFETY: the caller's promise.
+    // SAFETY: `bytes` bytes can be written at an address that is aligned to `size`, so `count` values
+    // of that size can.
     unsafe {
         match size {
             1 => ptr::write_bytes(pointer::<u8>(to), value as u8, count),
@@ -102,7 +103,7 @@ pub(in crate::device) unsafe fn fill_values(to: u64, value: u32, size: u64, byte
 /// `count` values can be written there, and the pointer is aligned.
 unsafe fn fill_with<T: Copy>(to: *mut T, value: T, count: usize) {
     for index in 0..count {
-        // SAFETY: the caller's promise.
+        // SAFETY: `index` is less than `count`, so there is room for an aligned value.
         unsafe { to.add(index).write(value) };
     }
 }

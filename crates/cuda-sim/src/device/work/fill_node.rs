@@ -6,10 +6,10 @@ use std::sync::Arc;
 use cuda_sys::CUresult;
 use ptx_jit::AccessKind;
 
-use super::copy::End;
+use super::copy::CopyEnd;
 use super::fill::fill_job;
 use super::location::Location;
-use super::rows::{Extent, Rows, fill_rows_job};
+use super::pitched::{Extent, PitchedPointer, fill_rows_job};
 use crate::device::contexts::context::Context;
 use crate::device::platform::Platform;
 use crate::device::streams::operation::FillParameters;
@@ -50,10 +50,10 @@ impl FillParameters {
         let location = location.open_to(platform, device.id.ordinal, bytes, AccessKind::Write)?;
         let address = self.address;
         if self.height == 1 {
-            let end = End { address, location };
+            let end = CopyEnd { address, location };
             return Ok(fill_job(end, self.value, self.size, self.width));
         }
-        let to = Rows { address, pitch: self.pitch, rows: self.height, location };
+        let to = PitchedPointer { address, pitch: self.pitch, rows: self.height, location };
         let extent = Extent { width: self.width * self.size, height: self.height, depth: 1 };
         Ok(fill_rows_job(to, self.value, self.size, extent))
     }

@@ -13,8 +13,8 @@ use super::workspace::Workspace;
 use crate::check::{Label, Report};
 use crate::config::CheckKinds;
 use crate::device::attributes::{MAX_BLOCK, MAX_GRID, MAX_THREADS_PER_BLOCK};
-use crate::device::code::launch_shape::{KernelCall, Parameters, Shape};
-use crate::device::code::module::Function;
+use crate::device::code::kernel_call::{ExecutionConfiguration, KernelCall, KernelParameters};
+use crate::device::code::module::KernelFunction;
 use crate::device::platform::Platform;
 use crate::device::streams::operation::StreamOperation;
 use crate::device::streams::stream::StreamRef;
@@ -27,12 +27,12 @@ use crate::time::{self, Demand};
 /// `CUDA_ERROR_INVALID_HANDLE` if function and stream are of different contexts,
 /// `CUDA_ERROR_INVALID_VALUE` for a shape that the device cannot run,
 /// `CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES` for one that this kernel cannot, and those of
-/// [`Function::code`].
+/// [`KernelFunction::code`].
 pub(crate) fn launch(
     platform: &'static Platform,
-    function: &Arc<Function>,
-    shape: Shape,
-    parameters: Parameters,
+    function: &Arc<KernelFunction>,
+    shape: ExecutionConfiguration,
+    parameters: KernelParameters,
     stream: &StreamRef,
 ) -> Result<(), CUresult> {
     let context = stream.context();
@@ -61,7 +61,7 @@ impl KernelCall {
     /// The launch as work.
     ///
     /// # Errors
-    /// Those of [`Function::code`].
+    /// Those of [`KernelFunction::code`].
     pub(crate) fn into_job(self, platform: &'static Platform) -> Result<Arc<dyn Job>, CUresult> {
         let KernelCall { function, shape, mut parameters } = self;
         let level = match in_kernels(platform.config.check) {
@@ -79,10 +79,10 @@ impl KernelCall {
 }
 
 struct KernelLaunch {
-    function: Arc<Function>,
+    function: Arc<KernelFunction>,
     code: Arc<CompiledKernel>,
-    shape: Shape,
-    parameters: Parameters,
+    shape: ExecutionConfiguration,
+    parameters: KernelParameters,
     _workspace: Option<Workspace>,
     view: View,
 }
@@ -93,7 +93,7 @@ impl Job for KernelLaunch {
     }
 
     fn demand(&self) -> Demand {
-        let Shape { grid, block, .. } = self.shape;
+        let ExecutionConfiguration { grid, block, .. } = self.shape;
         let threads: u64 = grid.iter().chain(&block).map(|&extent| u64::from(extent)).product();
         let declared = time::declared(&self.function.name, grid, block, &self.parameters);
         let work = declared.unwrap_or_else(|| self.function.work.times(threads));
@@ -108,7 +108,7 @@ impl Job for KernelLaunch {
     }
 
     fn label(&self) -> Label {
-        let Shape { grid, block, .. } = self.shape;
+        let ExecutionConfiguration { grid, block, .. } = self.shape;
         Label::Launch { kernel: self.code.name(), grid, block, lines: self.code.lines() }
     }
 
@@ -182,7 +182,7 @@ fn in_kernels(kinds: CheckKinds) -> bool {
     )
 }
 
-fn check_shape(function: &Function, shape: Shape) -> Result<(), CUresult> {
+fn check_shape(function: &KernelFunction, shape: ExecutionConfiguration) -> Result<(), CUresult> {
     let within = |extents: [u32; 3], most: [u32; 3]| {
         extents.iter().zip(most).all(|(&extent, most)| (1..=most).contains(&extent))
     };

@@ -8,23 +8,23 @@ use cuda_sys::CUresult;
 use ptx_jit::AccessKind;
 
 use crate::device::contexts::array::Array;
-use crate::device::memory::allocation::Allocation;
-use crate::device::memory::host_memory::HostAllocation;
+use crate::device::memory::allocation::GlobalAllocation;
+use crate::device::memory::page_locked::PageLockedAllocation;
 use crate::device::memory::protection::Protection;
 use crate::device::platform::Platform;
-use crate::device::virtual_memory::mappings::Mapping;
-use crate::device::virtual_memory::physical::Place;
+use crate::device::virtual_memory::mappings::MemoryMapping;
+use crate::device::virtual_memory::physical::MemoryLocation;
 use crate::links::Residence;
 
 /// Where a range of bytes lies. Holding it keeps driver-owned memory from going away.
 #[derive(Debug, Clone)]
 pub(crate) enum Location {
     /// In one allocation on a device.
-    Device(Arc<Allocation>),
+    Device(Arc<GlobalAllocation>),
     /// In mappings that follow on each other, of which this is the first.
-    Mapped(Arc<Mapping>),
+    Mapped(Arc<MemoryMapping>),
     /// In page-locked host memory.
-    Pinned(Arc<HostAllocation>),
+    Pinned(Arc<PageLockedAllocation>),
     /// Anywhere else: it is taken to be the program's own memory.
     Pageable,
 }
@@ -66,8 +66,8 @@ impl Location {
         match self {
             Location::Device(allocation) => Residence::Device(allocation.device.ordinal as usize),
             Location::Mapped(mapping) => match mapping.physical.place {
-                Place::Device(ordinal) => Residence::Device(ordinal as usize),
-                Place::Host | Place::HostNode => Residence::Pinned,
+                MemoryLocation::Device(ordinal) => Residence::Device(ordinal as usize),
+                MemoryLocation::Host | MemoryLocation::HostNode => Residence::Pinned,
             },
             Location::Pinned(_) => Residence::Pinned,
             Location::Pageable => Residence::Pageable,
@@ -83,8 +83,8 @@ impl Location {
         match self {
             Location::Device(allocation) => Some(allocation.device.ordinal),
             Location::Mapped(mapping) => match mapping.physical.place {
-                Place::Device(ordinal) => Some(ordinal),
-                Place::Host | Place::HostNode => None,
+                MemoryLocation::Device(ordinal) => Some(ordinal),
+                MemoryLocation::Host | MemoryLocation::HostNode => None,
             },
             Location::Pinned(_) | Location::Pageable => None,
         }
@@ -103,7 +103,7 @@ impl Location {
         range: Range<u64>,
         access: AccessKind,
     ) -> Result<Location, CUresult> {
-        let permits = |mapping: &Mapping| {
+        let permits = |mapping: &MemoryMapping| {
             mapping.permits(ordinal, access) || mapping.host_protection() == Protection::ReadWrite
         };
         let open = match &self {

@@ -5,11 +5,11 @@ use std::ops::Range;
 use std::sync::{Arc, Weak};
 
 use crate::check::{self, ComingAllocation, ComingFree, Label};
-use crate::device::memory::allocation::Allocation;
+use crate::device::memory::allocation::GlobalAllocation;
 use crate::queue::{Failure, Job, StreamWork};
 
 /// The work by which an allocation's life begins; nothing where no checks are made.
-pub(crate) fn allocation_work(allocation: &Arc<Allocation>) -> StreamWork {
+pub(crate) fn allocation_work(allocation: &Arc<GlobalAllocation>) -> StreamWork {
     if !check::is_on() {
         return StreamWork::Nothing;
     }
@@ -29,7 +29,7 @@ pub(crate) fn free_work<M: Send + Sync + 'static>(start: u64, memory: &Arc<M>) -
 
 struct AllocationJob {
     coming: ComingAllocation,
-    allocation: Weak<Allocation>,
+    allocation: Weak<GlobalAllocation>,
 }
 
 impl Job for AllocationJob {

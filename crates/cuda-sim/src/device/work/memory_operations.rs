@@ -19,16 +19,16 @@ use crate::queue::{Failure, Health, Job, StreamWork};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum MemoryOperation {
     /// The stream goes on when the value compares so with another.
-    Wait { place: Place, value: u64, condition: Condition },
+    Wait { place: MemoryWord, value: u64, condition: Condition },
     /// Writes a value. `flags` are the program's, who may see them again.
-    Write { place: Place, value: u64, flags: u32 },
+    Write { place: MemoryWord, value: u64, flags: u32 },
     /// Orders writes before it with those after it, which they are anyway.
     Barrier { flags: u32 },
 }
 
 /// Where a value is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct MemoryWord {
     pub(crate) address: u64,
     /// 64 bits instead of 32.
     pub(crate) is_wide: bool,
@@ -93,7 +93,7 @@ impl MemoryOperation {
     }
 }
 
-impl Place {
+impl MemoryWord {
     fn bytes(self) -> u64 {
         if self.is_wide { 8 } else { 4 }
     }
@@ -121,7 +121,8 @@ impl Place {
 
     fn store(self, value: u64) {
         let address = self.address as usize;
-        // SAFETY: as for a load.
+        // SAFETY: the address was checked, alignment too, when the operation was enqueued, for a write,
+        // and the sequence that runs it holds the location. What was unmapped since, the trap sees.
         unsafe {
             match self.is_wide {
                 true => AtomicU64::from_ptr(std::ptr::with_exposed_provenance_mut(address))
@@ -217,7 +218,7 @@ mod tests {
 
     #[test]
     fn a_place_is_aligned_to_its_size_and_has_an_end() {
-        let place = |address, is_wide| Place { address, is_wide };
+        let place = |address, is_wide| MemoryWord { address, is_wide };
         assert_eq!(place(12, false).range(), Some(12..16));
         assert_eq!(place(12, true).range(), None);
         assert_eq!(place(u64::MAX - 3, false).range(), None);

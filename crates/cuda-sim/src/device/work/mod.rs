@@ -13,6 +13,6 @@ pub(crate) mod launch;
 pub(in crate::device) mod location;
 pub(in crate::device) mod memory_lifetime;
 pub(crate) mod memory_operations;
-pub(crate) mod rows;
+pub(crate) mod pitched;
 mod view;
 mod workspace;

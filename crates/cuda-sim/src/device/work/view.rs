@@ -2,14 +2,15 @@
 
 use std::collections::BTreeMap;
 use std::ops::Range;
-use std::sync::{Arc, OnceLock, PoisonError, RwLock};
+use std::sync::{Arc, OnceLock};
 
 use cuda_sys::CUlimit;
+use parking_lot::RwLock;
 use ptx_jit::{AccessKind, BlockChecker, BlockLayout, CheckLevel, MemoryView};
 
 use crate::check::{self, BlockCheck};
 use crate::device::contexts::context::Context;
-use crate::device::memory::host_memory::{HostAllocation, HostMemory};
+use crate::device::memory::page_locked::{PageLockedAllocation, PageLockedMemory};
 use crate::device::platform::Platform;
 use crate::queue;
 
@@ -27,7 +28,7 @@ pub(in crate::device) struct View {
 /// ends, whoever frees it.
 #[derive(Default)]
 struct Borrowed {
-    ranges: RwLock<BTreeMap<u64, Arc<HostAllocation>>>,
+    ranges: RwLock<BTreeMap<u64, Arc<PageLockedAllocation>>>,
 }
 
 impl View {
@@ -76,20 +77,25 @@ impl View {
 
 impl Borrowed {
     /// Whether memory is page-locked in a way that permits the access. If so, it is kept.
-    fn permits(&self, memory: &HostMemory, accessed: &Range<u64>, access: AccessKind) -> bool {
+    fn permits(
+        &self,
+        memory: &PageLockedMemory,
+        accessed: &Range<u64>,
+        access: AccessKind,
+    ) -> bool {
         if let Some(known) = self.find(accessed) {
             return known.permits(access);
         }
         let found = memory.containing(accessed.start);
         let found = found.filter(|host| covers(&host.range(), accessed) && host.permits(access));
         let Some(host) = found else { return false };
-        let mut ranges = self.ranges.write().unwrap_or_else(PoisonError::into_inner);
+        let mut ranges = self.ranges.write();
         ranges.insert(host.address, host);
         true
     }
 
-    fn find(&self, accessed: &Range<u64>) -> Option<Arc<HostAllocation>> {
-        let ranges = self.ranges.read().unwrap_or_else(PoisonError::into_inner);
+    fn find(&self, accessed: &Range<u64>) -> Option<Arc<PageLockedAllocation>> {
+        let ranges = self.ranges.read();
         let (_, host) = ranges.range(..=accessed.start).next_back()?;
         covers(&host.range(), accessed).then(|| Arc::clone(host))
     }
@@ -146,7 +152,7 @@ mod tests {
 
     #[test]
     fn page_locked_memory_that_was_permitted_stays_until_the_launch_ends() {
-        let (memory, borrowed) = (HostMemory::default(), Borrowed::default());
+        let (memory, borrowed) = (PageLockedMemory::default(), Borrowed::default());
         let allocation = memory.allocate(4096, 0, 1).expect("a page");
         let range = allocation.range();
         let weak = Arc::downgrade(&allocation);

@@ -5,18 +5,18 @@ use std::sync::Arc;
 
 use cuda_sys::CUresult;
 
-use crate::device::code::launch_shape::{Parameters, Shape};
-use crate::device::code::module::Function;
-use crate::device::memory::allocation::{Allocation, Purpose};
-use crate::device::memory::device_memory::DeviceMemory;
+use crate::device::code::kernel_call::{ExecutionConfiguration, KernelParameters};
+use crate::device::code::module::KernelFunction;
+use crate::device::memory::allocation::{GlobalAllocation, Purpose};
+use crate::device::memory::global_memory::GlobalMemory;
 
 /// More than cooperative groups use of it.
 const BYTES: usize = 256;
 
 /// Memory of a launch: zeros at first.
 pub(in crate::device) struct Workspace {
-    allocation: Arc<Allocation>,
-    memory: &'static DeviceMemory,
+    allocation: Arc<GlobalAllocation>,
+    memory: &'static GlobalMemory,
 }
 
 impl Workspace {
@@ -26,9 +26,9 @@ impl Workspace {
     /// # Errors
     /// `CUDA_ERROR_OUT_OF_MEMORY`.
     pub(in crate::device) fn new(
-        function: &Function,
-        shape: Shape,
-        parameters: &mut Parameters,
+        function: &KernelFunction,
+        shape: ExecutionConfiguration,
+        parameters: &mut KernelParameters,
     ) -> Result<Option<Workspace>, CUresult> {
         let Some(offset) = function.workspace else { return Ok(None) };
         parameters.resize(offset, 0);

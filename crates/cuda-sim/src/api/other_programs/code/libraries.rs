@@ -16,7 +16,7 @@ use crate::api::Result;
 use crate::api::arguments::{self, CodeImage, Count, Items, List, Out, Room, handle, number};
 use crate::api::code::functions::{self, Facts};
 use crate::api::code::jit_options::{JitLogs, JitOptions, OptionValues};
-use crate::device::image::{self, Refusal};
+use crate::device::image::{self, ImageError};
 use crate::device::{Library, current, platform, settings};
 
 /// The lists of a call that have an element for each option of the library.
@@ -213,7 +213,7 @@ pub(in crate::api) fn cuKernelGetParamInfo(
 fn load(
     out: &Out<CUlibrary>,
     logs: &JitLogs,
-    read: impl FnOnce(u32) -> std::result::Result<Arc<Program>, Refusal>,
+    read: impl FnOnce(u32) -> std::result::Result<Arc<Program>, ImageError>,
 ) -> Result {
     let platform = platform()?;
     let capability = platform.config.capability.number();

@@ -14,7 +14,7 @@ use crate::api::Result;
 use crate::api::arguments::{self, Count, InOut, List, Out, Untyped};
 use crate::api::other_programs::graphs::nodes::{Dependencies, add};
 use crate::device::{current, platform};
-use crate::graph::{Amount, Operation, graphs};
+use crate::graph::{Amount, NodeOperation, graphs};
 
 const INVALID: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
 
@@ -33,7 +33,7 @@ pub(in crate::api) fn cuGraphMemAllocNodeGetParams(
     out: Out<CUDA_MEM_ALLOC_NODE_PARAMS>,
 ) -> Result {
     let (graph, node) = arguments::node(node)?;
-    let Some(Operation::Allocate(memory)) = graph.operation(node) else { return Err(INVALID) };
+    let Some(NodeOperation::Allocate(memory)) = graph.operation(node) else { return Err(INVALID) };
     let location = CUmemLocation {
         type_: CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE,
         id: memory.device.id.ordinal as i32,
@@ -72,7 +72,7 @@ pub(in crate::api) fn cuGraphMemFreeNodeGetParams(
     out: Out<CUdeviceptr>,
 ) -> Result {
     let (graph, node) = arguments::node(node)?;
-    let Some(Operation::Free(right)) = graph.operation(node) else { return Err(INVALID) };
+    let Some(NodeOperation::Free(right)) = graph.operation(node) else { return Err(INVALID) };
     out.set(right.memory.allocation.address);
     Ok(())
 }
@@ -152,7 +152,7 @@ pub(in crate::api) fn add_allocation(
     let bytes = given.bytesize as u64;
     let memory = graphs()?.memories.reserve(device, bytes, owner, access)?;
     given.dptr = memory.allocation.address;
-    add(node.ok_or(INVALID)?, graph, after, |_| Ok(Operation::Allocate(memory)))?;
+    add(node.ok_or(INVALID)?, graph, after, |_| Ok(NodeOperation::Allocate(memory)))?;
     parameters.set(given);
     Ok(())
 }
@@ -164,6 +164,7 @@ pub(in crate::api) fn add_free(
     after: Dependencies,
     pointer: CUdeviceptr,
 ) -> Result {
-    let operation = |_: &'static _| graphs()?.memories.right_to_free(pointer).map(Operation::Free);
+    let operation =
+        |_: &'static _| graphs()?.memories.right_to_free(pointer).map(NodeOperation::Free);
     add(node, graph, after, operation)
 }

@@ -14,7 +14,7 @@ use crate::api::graphs::structure::edges;
 use crate::api::other_programs::graphs::memory_nodes::{add_allocation, add_free};
 use crate::api::other_programs::graphs::parameters as given;
 use crate::device::{Platform, platform};
-use crate::graph::Operation;
+use crate::graph::NodeOperation;
 
 const INVALID: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
 
@@ -40,7 +40,7 @@ pub(in crate::api) fn cuGraphAddEmptyNode(
     count: Count,
 ) -> Result {
     let after = Dependencies::new(dependencies, count);
-    add(node, graph, after, |_| Ok(Operation::Empty))
+    add(node, graph, after, |_| Ok(NodeOperation::Empty))
 }
 
 pub(in crate::api) fn cuGraphAddHostNode(
@@ -183,7 +183,7 @@ pub(in crate::api) fn add(
     out: Out<CUgraphNode>,
     graph: CUgraph,
     after: Dependencies,
-    operation: impl FnOnce(&'static Platform) -> Result<Operation>,
+    operation: impl FnOnce(&'static Platform) -> Result<NodeOperation>,
 ) -> Result {
     out.set(insert(graph, after, operation)?);
     Ok(())
@@ -192,7 +192,7 @@ pub(in crate::api) fn add(
 fn insert(
     graph: CUgraph,
     after: Dependencies,
-    operation: impl FnOnce(&'static Platform) -> Result<Operation>,
+    operation: impl FnOnce(&'static Platform) -> Result<NodeOperation>,
 ) -> Result<CUgraphNode> {
     let platform = platform()?;
     let graph = arguments::graph(graph)?;
@@ -205,15 +205,15 @@ fn insert(
 pub(in crate::api) fn child_graph(node: CUgraphNode) -> Result<u64> {
     let (graph, node) = arguments::node(node)?;
     match graph.operation(node) {
-        Some(Operation::Child(child)) => Ok(child.handle),
+        Some(NodeOperation::Child(child)) => Ok(child.handle),
         _ => Err(CUresult::CUDA_ERROR_INVALID_VALUE),
     }
 }
 
-fn child_of(parent: CUgraph, child: CUgraph) -> Result<Operation> {
+fn child_of(parent: CUgraph, child: CUgraph) -> Result<NodeOperation> {
     let child = arguments::graph(child)?;
     if parent == handle(child.handle) || child.is_being_captured() {
         return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
     }
-    Ok(Operation::Child(child.duplicate()?.into_child()))
+    Ok(NodeOperation::Child(child.duplicate()?.into_child()))
 }

@@ -13,13 +13,13 @@ use cuda_sys::{
 use crate::api::Result;
 use crate::api::arguments::{self, Count, CountInOut, Items, List, Out, Room, handle, number};
 use crate::api::graphs::structure::{check_lossless, edge_data, edges, node_of, write_nodes};
-use crate::graph::{Edge, Graph, NodeId, Ports, dot, graphs};
+use crate::graph::{GraphEdge, GraphTemplate, NodeId, Ports, dot, graphs};
 
 pub(in crate::api) fn cuGraphCreate(out: Out<CUgraph>, flags: c_uint) -> Result {
     if flags != 0 {
         return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
     }
-    out.set(handle(Graph::new(&graphs()?.table)?.handle));
+    out.set(handle(GraphTemplate::new(&graphs()?.table)?.handle));
     Ok(())
 }
 
@@ -120,10 +120,10 @@ pub(in crate::api) fn cuGraphRemoveDependencies_v2(
 
 /// The edges that a call lists by both ends.
 fn pairs(
-    graph: &Arc<Graph>,
+    graph: &Arc<GraphTemplate>,
     [from, to]: [Items<CUgraphNode>; 2],
     data: Items<CUgraphEdgeData>,
-) -> Result<Vec<(NodeId, Edge)>> {
+) -> Result<Vec<(NodeId, GraphEdge)>> {
     let from = edges(graph, from, data)?;
     let to = to.iter()?.map(|node| node_of(graph, node));
     to.zip(from).map(|(to, from)| Ok((to?, from))).collect()

@@ -14,7 +14,7 @@ use crate::api::Result;
 use crate::api::arguments::{self, In, Out, number};
 use crate::api::other_programs::graphs::parameters as given;
 use crate::device::{Platform, platform};
-use crate::graph::Operation;
+use crate::graph::NodeOperation;
 
 pub(in crate::api) fn cuGraphExecKernelNodeSetParams_v2(
     executable: CUgraphExec,
@@ -118,7 +118,7 @@ pub(in crate::api) fn cuGraphNodeGetEnabled(
 fn replace(
     executable: CUgraphExec,
     node: CUgraphNode,
-    operation: impl FnOnce(&'static Platform) -> Result<Operation>,
+    operation: impl FnOnce(&'static Platform) -> Result<NodeOperation>,
 ) -> Result {
     let platform = platform()?;
     let executable = arguments::executable(executable)?;

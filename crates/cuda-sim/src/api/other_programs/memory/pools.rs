@@ -18,8 +18,8 @@ use crate::api::other_programs::memory::virtual_memory::access_flags;
 use crate::check;
 use crate::device::Protection;
 use crate::device::{Device, Platform, Purpose, StreamRef, allocation_work, free_work, platform};
-use crate::device::{Pool, Settings};
-use crate::graph::{Capture, Operation, graphs};
+use crate::device::{PoolAttributes, StreamOrderedPool};
+use crate::graph::{CaptureSequence, NodeOperation, graphs};
 
 const INVALID: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
 
@@ -51,7 +51,7 @@ pub(in crate::api) fn cuMemFreeAsync(pointer: CUdeviceptr, stream: CUstream) -> 
     let stream = arguments::capturable(platform, stream)?;
     if stream.capture().is_some() {
         let right = graphs()?.memories.right_to_free(pointer)?;
-        return Capture::take_in(&stream, || Operation::Free(right)).map(drop);
+        return CaptureSequence::take_in(&stream, || NodeOperation::Free(right)).map(drop);
     }
     let device = platform.device_at(pointer).ok_or(INVALID)?;
     let allocation = device.memory.starting_at(pointer).ok_or(INVALID)?;
@@ -143,8 +143,12 @@ pub(in crate::api) fn cuMemPoolGetAttribute(
     value: Untyped,
 ) -> Result {
     let pool = find(platform()?, pool)?;
-    let Settings { release_threshold, follow_dependencies, opportunistic, internal_dependencies } =
-        pool.settings();
+    let PoolAttributes {
+        release_threshold,
+        follow_dependencies,
+        opportunistic,
+        internal_dependencies,
+    } = pool.settings();
     let usage = pool.usage();
     // SAFETY: it is called for attributes that are integers.
     let switch = |on| unsafe { value.out() }.map(|out| out.set(c_int::from(on)));
@@ -300,7 +304,12 @@ pub(in crate::api) fn cuMemPoolImportPointer(
     Err(INVALID)
 }
 
-fn allocate(out: &Out<CUdeviceptr>, bytes: usize, pool: &Arc<Pool>, stream: &StreamRef) -> Result {
+fn allocate(
+    out: &Out<CUdeviceptr>,
+    bytes: usize,
+    pool: &Arc<StreamOrderedPool>,
+    stream: &StreamRef,
+) -> Result {
     if bytes == 0 {
         return Err(INVALID);
     }
@@ -309,7 +318,7 @@ fn allocate(out: &Out<CUdeviceptr>, bytes: usize, pool: &Arc<Pool>, stream: &Str
         let (owner, memories) = (stream.context().id, &graphs()?.memories);
         let memory = memories.reserve(pool.device, bytes as u64, owner, Box::default())?;
         let address = memory.allocation.address;
-        Capture::take_in(stream, || Operation::Allocate(memory))?;
+        CaptureSequence::take_in(stream, || NodeOperation::Allocate(memory))?;
         out.set(address);
         return Ok(());
     }
@@ -321,7 +330,7 @@ fn allocate(out: &Out<CUdeviceptr>, bytes: usize, pool: &Arc<Pool>, stream: &Str
     Ok(())
 }
 
-fn find(platform: &Platform, pool: CUmemoryPool) -> Result<Arc<Pool>> {
+fn find(platform: &Platform, pool: CUmemoryPool) -> Result<Arc<StreamOrderedPool>> {
     platform.pools.get(number(pool)).ok_or(INVALID)
 }
 

@@ -6,12 +6,14 @@ mod tests;
 use std::collections::BTreeMap;
 use std::io;
 use std::ops::Range;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+use parking_lot::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use cuda_sys::CUresult;
 
-use super::allocation::{Allocation, OwningPool, Purpose, next_id};
+use super::allocation::{GlobalAllocation, OwningPool, Purpose, next_id};
 use super::free_addresses::{FreeAddresses, is_small};
 use super::managed::Managed;
 use super::protection::Protection;
@@ -33,25 +35,25 @@ const ADDRESSES: u64 = 64 << 40;
 
 /// The memory of one device.
 #[derive(Debug)]
-pub(crate) struct DeviceMemory {
+pub(crate) struct GlobalMemory {
     device: DeviceId,
     window: Window,
     reserved: Reserved,
     limit: AtomicU64,
-    books: RwLock<Books>,
+    allocations: RwLock<GlobalAllocations>,
 }
 
 #[derive(Debug)]
-struct Books {
+struct GlobalAllocations {
     free: FreeAddresses,
-    live: BTreeMap<u64, Arc<Allocation>>,
+    live: BTreeMap<u64, Arc<GlobalAllocation>>,
     /// What was freed, but only after work up to a point.
-    leaving: Vec<(Arc<Allocation>, QueuePoint)>,
+    leaving: Vec<(Arc<GlobalAllocation>, QueuePoint)>,
     /// Addresses of all that is live, once somebody asked for it and until it changes.
     map: Option<Arc<[Range<u64>]>>,
 }
 
-impl DeviceMemory {
+impl GlobalMemory {
     /// Memory of that size, on one of so many devices.
     ///
     /// # Errors
@@ -60,7 +62,7 @@ impl DeviceMemory {
         device: DeviceId,
         limit: u64,
         devices: usize,
-    ) -> io::Result<DeviceMemory> {
+    ) -> io::Result<GlobalMemory> {
         let share = (ADDRESSES / devices.max(1) as u64).next_multiple_of(GRANULE);
         let room = MIN_WINDOW.min(share / 2);
         let whole = |bytes: u64| bytes.checked_next_multiple_of(GRANULE);
@@ -78,8 +80,8 @@ impl DeviceMemory {
         let (window, own) = reserve(most).or_else(|_| reserve(less)).or_else(|_| reserve(least))?;
         let Range { start, end } = window.range();
         let reserved = Reserved::new(start + own..end);
-        let books = RwLock::new(Books::new(start..start + own));
-        Ok(DeviceMemory { device, window, reserved, limit: AtomicU64::new(limit), books })
+        let allocations = RwLock::new(GlobalAllocations::new(start..start + own));
+        Ok(GlobalMemory { device, window, reserved, limit: AtomicU64::new(limit), allocations })
     }
 
     /// Allocates `bytes`, which are not zero.
@@ -91,14 +93,14 @@ impl DeviceMemory {
         bytes: u64,
         owner: u64,
         purpose: Purpose,
-    ) -> Result<Arc<Allocation>, CUresult> {
-        let mut books = self.write();
-        let taken = books
+    ) -> Result<Arc<GlobalAllocation>, CUresult> {
+        let mut allocations = self.write();
+        let taken = allocations
             .free
             .take(&self.window, self.limit(), bytes)
             .ok_or(CUresult::CUDA_ERROR_OUT_OF_MEMORY)?;
-        let allocation = books.enter(self.allocation(bytes, owner, purpose, taken));
-        drop(books);
+        let allocation = allocations.enter(self.allocation(bytes, owner, purpose, taken));
+        drop(allocations);
         if purpose != Purpose::Graph {
             // That begins when a launch comes to it.
             check::allocated(allocation.range(), purpose.memory_kind(), owner);
@@ -114,15 +116,15 @@ impl DeviceMemory {
         &'static self,
         bytes: u64,
         owner: u64,
-    ) -> Result<Arc<Allocation>, CUresult> {
+    ) -> Result<Arc<GlobalAllocation>, CUresult> {
         let out_of_memory = CUresult::CUDA_ERROR_OUT_OF_MEMORY;
         let whole = bytes.checked_next_multiple_of(GRANULE).ok_or(out_of_memory)?;
-        let mut books = self.write();
-        let taken = books.free.commit(&self.window, whole).ok_or(out_of_memory)?;
+        let mut allocations = self.write();
+        let taken = allocations.free.commit(&self.window, whole).ok_or(out_of_memory)?;
         let mut allocation = self.allocation(bytes, owner, Purpose::Program, taken);
         allocation.managed = Some(Managed::new(bytes));
-        let allocation = books.enter(allocation);
-        drop(books);
+        let allocation = allocations.enter(allocation);
+        drop(allocations);
         check::allocated(allocation.range(), MemoryKind::Managed, owner);
         Ok(allocation)
     }
@@ -133,7 +135,7 @@ impl DeviceMemory {
         bytes: u64,
         taken: Range<u64>,
         pool: Box<dyn OwningPool>,
-    ) -> Arc<Allocation> {
+    ) -> Arc<GlobalAllocation> {
         let mut allocation = self.allocation(bytes, 0, Purpose::Pool, taken);
         allocation.pool = Some(pool);
         self.write().enter(allocation)
@@ -145,8 +147,8 @@ impl DeviceMemory {
         owner: u64,
         purpose: Purpose,
         taken: Range<u64>,
-    ) -> Allocation {
-        Allocation {
+    ) -> GlobalAllocation {
+        GlobalAllocation {
             address: taken.start,
             bytes,
             device: self.device,
@@ -176,28 +178,28 @@ impl DeviceMemory {
     }
 
     /// The allocation that starts at an address.
-    pub(crate) fn starting_at(&self, address: u64) -> Option<Arc<Allocation>> {
+    pub(crate) fn starting_at(&self, address: u64) -> Option<Arc<GlobalAllocation>> {
         self.read().live.get(&address).cloned()
     }
 
     /// The allocation that an address lies in.
-    pub(crate) fn containing(&self, address: u64) -> Option<Arc<Allocation>> {
-        let books = self.read();
-        let (_, allocation) = books.live.range(..=address).next_back()?;
+    pub(crate) fn containing(&self, address: u64) -> Option<Arc<GlobalAllocation>> {
+        let allocations = self.read();
+        let (_, allocation) = allocations.live.range(..=address).next_back()?;
         allocation.range().contains(&address).then(|| Arc::clone(allocation))
     }
 
     /// The allocation that work in flight may touch a range of: also one that is freed only after
     /// that work.
-    pub(crate) fn touchable(&self, range: &Range<u64>) -> Option<Arc<Allocation>> {
-        let covers = |allocation: &&Arc<Allocation>| {
+    pub(crate) fn touchable(&self, range: &Range<u64>) -> Option<Arc<GlobalAllocation>> {
+        let covers = |allocation: &&Arc<GlobalAllocation>| {
             let own = allocation.range();
             own.start <= range.start && range.end <= own.end
         };
-        let books = self.read();
-        let live = books.live.range(..=range.start).next_back().map(|(_, live)| live);
+        let allocations = self.read();
+        let live = allocations.live.range(..=range.start).next_back().map(|(_, live)| live);
         let leaving = || {
-            let pending = books.leaving.iter().filter(|(_, after)| !after.is_complete());
+            let pending = allocations.leaving.iter().filter(|(_, after)| !after.is_complete());
             pending.map(|(allocation, _)| allocation).find(covers)
         };
         live.filter(covers).or_else(leaving).cloned()
@@ -207,17 +209,17 @@ impl DeviceMemory {
     /// was not in them.
     pub(in crate::device) fn leave(
         &self,
-        allocation: &Arc<Allocation>,
+        allocation: &Arc<GlobalAllocation>,
         after: Option<QueuePoint>,
     ) -> bool {
         let Some(after) = after else { return self.free(allocation) };
         if !self.strike(allocation, || ()) {
             return false;
         }
-        let mut books = self.write();
-        books.leaving.push((Arc::clone(allocation), after));
-        let many = books.leaving.len();
-        drop(books);
+        let mut allocations = self.write();
+        allocations.leaving.push((Arc::clone(allocation), after));
+        let many = allocations.leaving.len();
+        drop(allocations);
         // Now and then, for programs that never synchronise.
         if many >= 64 && many.is_power_of_two() {
             self.forget_left();
@@ -230,41 +232,43 @@ impl DeviceMemory {
         if self.read().leaving.is_empty() {
             return;
         }
-        let mut books = self.write();
-        let gone: Vec<_> = books.leaving.extract_if(.., |(_, after)| after.is_complete()).collect();
-        drop(books);
+        let mut allocations = self.write();
+        let gone: Vec<_> =
+            allocations.leaving.extract_if(.., |(_, after)| after.is_complete()).collect();
+        drop(allocations);
         drop(gone);
     }
 
     /// Frees an allocation. False if it was not in the books: freed twice.
-    pub(crate) fn free(&self, allocation: &Arc<Allocation>) -> bool {
+    pub(crate) fn free(&self, allocation: &Arc<GlobalAllocation>) -> bool {
         self.strike(allocation, || check::freed(allocation.address))
     }
 
     /// Takes an allocation off the books, after `before`. False if it was not in them.
-    fn strike(&self, allocation: &Arc<Allocation>, before: impl FnOnce()) -> bool {
-        let mut books = self.write();
-        let known = books.live.get(&allocation.address);
+    fn strike(&self, allocation: &Arc<GlobalAllocation>, before: impl FnOnce()) -> bool {
+        let mut allocations = self.write();
+        let known = allocations.live.get(&allocation.address);
         if !known.is_some_and(|known| Arc::ptr_eq(known, allocation)) {
             return false;
         }
         // Whoever finds the memory gone must find it freed.
         before();
         // The caller holds the allocation too, so it is not dropped under the lock.
-        books.live.remove(&allocation.address);
-        books.map = None;
+        allocations.live.remove(&allocation.address);
+        allocations.map = None;
         true
     }
 
     /// Frees all that belongs to an owner, or everything.
     pub(crate) fn free_all(&self, owner: Option<u64>) {
-        let mut books = self.write();
-        let leaves = |allocation: &Arc<Allocation>| owner.is_none_or(|id| allocation.owner == id);
+        let mut allocations = self.write();
+        let leaves =
+            |allocation: &Arc<GlobalAllocation>| owner.is_none_or(|id| allocation.owner == id);
         let leaving =
-            books.live.extract_if(.., |_, allocation| leaves(allocation)).collect::<Vec<_>>();
-        let left: Vec<_> = books.leaving.extract_if(.., |(left, _)| leaves(left)).collect();
-        books.map = None;
-        drop(books);
+            allocations.live.extract_if(.., |_, allocation| leaves(allocation)).collect::<Vec<_>>();
+        let left: Vec<_> = allocations.leaving.extract_if(.., |(left, _)| leaves(left)).collect();
+        allocations.map = None;
+        drop(allocations);
         leaving.iter().for_each(|&(address, _)| check::freed(address));
         left.iter().for_each(|(left, _)| check::freed(left.address));
         drop((leaving, left));
@@ -335,9 +339,9 @@ impl DeviceMemory {
         if let Some(map) = &self.read().map {
             return Arc::clone(map);
         }
-        let mut books = self.write();
-        let map: Arc<[Range<u64>]> = books.live.values().map(|live| live.range()).collect();
-        books.map = Some(Arc::clone(&map));
+        let mut allocations = self.write();
+        let map: Arc<[Range<u64>]> = allocations.live.values().map(|live| live.range()).collect();
+        allocations.map = Some(Arc::clone(&map));
         map
     }
 
@@ -349,7 +353,7 @@ impl DeviceMemory {
 
     /// How many allocations the program has.
     pub(crate) fn allocation_count(&self) -> usize {
-        let is_the_programs = |live: &&Arc<Allocation>| {
+        let is_the_programs = |live: &&Arc<GlobalAllocation>| {
             matches!(live.purpose, Purpose::Program | Purpose::Pool | Purpose::Array)
         };
         self.read().live.values().filter(is_the_programs).count()
@@ -372,10 +376,10 @@ impl DeviceMemory {
 
     /// Takes all pages back. Nothing is allocated.
     pub(crate) fn discard(&self) {
-        let mut books = self.write();
-        if books.live.is_empty() && books.free.used() == 0 {
+        let mut allocations = self.write();
+        if allocations.live.is_empty() && allocations.free.used() == 0 {
             self.window.release(self.window.range());
-            *books = Books::new(self.own_part());
+            *allocations = GlobalAllocations::new(self.own_part());
         }
     }
 
@@ -395,18 +399,18 @@ impl DeviceMemory {
         self.write().free.release(&self.window, taken);
     }
 
-    fn read(&self) -> RwLockReadGuard<'_, Books> {
-        self.books.read().unwrap_or_else(PoisonError::into_inner)
+    fn read(&self) -> RwLockReadGuard<'_, GlobalAllocations> {
+        self.allocations.read()
     }
 
-    fn write(&self) -> RwLockWriteGuard<'_, Books> {
-        self.books.write().unwrap_or_else(PoisonError::into_inner)
+    fn write(&self) -> RwLockWriteGuard<'_, GlobalAllocations> {
+        self.allocations.write()
     }
 }
 
-impl Books {
-    fn new(addresses: Range<u64>) -> Books {
-        Books {
+impl GlobalAllocations {
+    fn new(addresses: Range<u64>) -> GlobalAllocations {
+        GlobalAllocations {
             free: FreeAddresses::new(addresses),
             live: BTreeMap::new(),
             leaving: Vec::new(),
@@ -414,7 +418,7 @@ impl Books {
         }
     }
 
-    fn enter(&mut self, allocation: Allocation) -> Arc<Allocation> {
+    fn enter(&mut self, allocation: GlobalAllocation) -> Arc<GlobalAllocation> {
         let allocation = Arc::new(allocation);
         self.live.insert(allocation.address, Arc::clone(&allocation));
         self.map = None;

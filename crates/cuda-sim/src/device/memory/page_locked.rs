@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 use std::io;
 use std::ops::Range;
 use std::ptr;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 
 use cuda_sys::CUresult;
 use libc::{MAP_ANONYMOUS, MAP_FAILED, MAP_PRIVATE, PROT_READ, PROT_WRITE};
+use parking_lot::RwLock;
 use ptx_jit::AccessKind;
 
 use super::allocation::next_id;
@@ -15,7 +16,7 @@ use crate::check::{self, MemoryKind};
 
 /// Host memory that every device can reach at the host's own addresses.
 #[derive(Debug)]
-pub(crate) struct HostAllocation {
+pub(crate) struct PageLockedAllocation {
     /// The first byte.
     pub(crate) address: u64,
     /// As many as were asked for.
@@ -43,11 +44,11 @@ pub(crate) enum HostSource {
 
 /// All page-locked memory of the process.
 #[derive(Debug, Default)]
-pub(crate) struct HostMemory {
-    live: RwLock<BTreeMap<u64, Arc<HostAllocation>>>,
+pub(crate) struct PageLockedMemory {
+    live: RwLock<BTreeMap<u64, Arc<PageLockedAllocation>>>,
 }
 
-impl HostAllocation {
+impl PageLockedAllocation {
     /// Whether devices may do so: what was registered as read-only they only read.
     pub(crate) fn permits(&self, access: AccessKind) -> bool {
         let is_read_only = self.source == HostSource::Program
@@ -61,7 +62,7 @@ impl HostAllocation {
     }
 }
 
-impl Drop for HostAllocation {
+impl Drop for PageLockedAllocation {
     fn drop(&mut self) {
         if self.mapped > 0 {
             let address = ptr::with_exposed_provenance_mut(self.address as usize);
@@ -72,7 +73,7 @@ impl Drop for HostAllocation {
     }
 }
 
-impl HostMemory {
+impl PageLockedMemory {
     /// Allocates `bytes`, which are not zero.
     ///
     /// # Errors
@@ -82,7 +83,7 @@ impl HostMemory {
         bytes: u64,
         flags: u32,
         owner: u64,
-    ) -> Result<Arc<HostAllocation>, CUresult> {
+    ) -> Result<Arc<PageLockedAllocation>, CUresult> {
         let (address, mapped) = map(bytes).map_err(|error| {
             tracing::debug!(%error, bytes, "no page-locked memory");
             CUresult::CUDA_ERROR_OUT_OF_MEMORY
@@ -90,7 +91,7 @@ impl HostMemory {
         let source = HostSource::Driver;
         let id = next_id();
         let allocation =
-            Arc::new(HostAllocation { address, bytes, owner, id, flags, source, mapped });
+            Arc::new(PageLockedAllocation { address, bytes, owner, id, flags, source, mapped });
         self.write(|live| live.insert(address, Arc::clone(&allocation)));
         check::allocated(allocation.range(), MemoryKind::Host, owner);
         Ok(allocation)
@@ -110,7 +111,7 @@ impl HostMemory {
         let source = HostSource::Program;
         let id = next_id();
         let allocation =
-            Arc::new(HostAllocation { address, bytes, owner, id, flags, source, mapped: 0 });
+            Arc::new(PageLockedAllocation { address, bytes, owner, id, flags, source, mapped: 0 });
         self.write(|live| {
             let before = live.range(..range.end).next_back();
             if before.is_some_and(|(_, other)| other.range().end > address) {
@@ -123,12 +124,12 @@ impl HostMemory {
     }
 
     /// What is page-locked from this address on.
-    pub(crate) fn starting_at(&self, address: u64) -> Option<Arc<HostAllocation>> {
+    pub(crate) fn starting_at(&self, address: u64) -> Option<Arc<PageLockedAllocation>> {
         self.read(|live| live.get(&address).cloned())
     }
 
     /// What is page-locked around this address.
-    pub(crate) fn containing(&self, address: u64) -> Option<Arc<HostAllocation>> {
+    pub(crate) fn containing(&self, address: u64) -> Option<Arc<PageLockedAllocation>> {
         self.read(|live| {
             let (_, allocation) = live.range(..=address).next_back()?;
             allocation.range().contains(&address).then(|| Arc::clone(allocation))
@@ -136,7 +137,7 @@ impl HostMemory {
     }
 
     /// Strikes an allocation off the books. False if it was not in them.
-    pub(crate) fn free(&self, allocation: &Arc<HostAllocation>) -> bool {
+    pub(crate) fn free(&self, allocation: &Arc<PageLockedAllocation>) -> bool {
         self.write(|live| {
             let known = live.get(&allocation.address);
             let known = known.is_some_and(|known| Arc::ptr_eq(known, allocation));
@@ -150,7 +151,7 @@ impl HostMemory {
     /// Frees all that belongs to an owner, or everything.
     pub(crate) fn free_all(&self, owner: Option<u64>) {
         let leaves =
-            |allocation: &Arc<HostAllocation>| owner.is_none_or(|id| allocation.owner == id);
+            |allocation: &Arc<PageLockedAllocation>| owner.is_none_or(|id| allocation.owner == id);
         let leaving = self.write(|live| {
             live.extract_if(.., |_, allocation| leaves(allocation)).collect::<Vec<_>>()
         });
@@ -168,12 +169,15 @@ impl HostMemory {
         self.read(BTreeMap::len)
     }
 
-    fn read<R>(&self, look: impl FnOnce(&BTreeMap<u64, Arc<HostAllocation>>) -> R) -> R {
-        look(&self.live.read().unwrap_or_else(PoisonError::into_inner))
+    fn read<R>(&self, look: impl FnOnce(&BTreeMap<u64, Arc<PageLockedAllocation>>) -> R) -> R {
+        look(&self.live.read())
     }
 
-    fn write<R>(&self, change: impl FnOnce(&mut BTreeMap<u64, Arc<HostAllocation>>) -> R) -> R {
-        change(&mut self.live.write().unwrap_or_else(PoisonError::into_inner))
+    fn write<R>(
+        &self,
+        change: impl FnOnce(&mut BTreeMap<u64, Arc<PageLockedAllocation>>) -> R,
+    ) -> R {
+        change(&mut self.live.write())
     }
 }
 

@@ -3,12 +3,12 @@
 use super::super::free_addresses::ALIGNMENT;
 use super::*;
 
-fn memory(limit: u64) -> &'static DeviceMemory {
+fn memory(limit: u64) -> &'static GlobalMemory {
     let device = DeviceId { ordinal: 0, physical: 0 };
-    Box::leak(Box::new(DeviceMemory::new(device, limit, 1).expect("address space")))
+    Box::leak(Box::new(GlobalMemory::new(device, limit, 1).expect("address space")))
 }
 
-fn allocate(memory: &'static DeviceMemory, bytes: u64) -> Result<Arc<Allocation>, CUresult> {
+fn allocate(memory: &'static GlobalMemory, bytes: u64) -> Result<Arc<GlobalAllocation>, CUresult> {
     memory.allocate(bytes, 1, Purpose::Program)
 }
 
@@ -67,6 +67,6 @@ fn memory_in_use_by_a_copy_returns_when_the_copy_lets_go() {
 fn a_size_for_which_there_are_no_addresses_is_an_error() {
     let device = DeviceId { ordinal: 0, physical: 0 };
     for limit in [1 << 60, 1 << 62, 1 << 63, u64::MAX - 1, u64::MAX] {
-        assert!(DeviceMemory::new(device, limit, 3).is_err(), "{limit:#x}");
+        assert!(GlobalMemory::new(device, limit, 3).is_err(), "{limit:#x}");
     }
 }

@@ -7,12 +7,14 @@ use std::sync::Arc;
 use cuda_sys::{CUmemorytype as Kind, CUresult};
 use ptx_jit::trap;
 
-use super::copy::{End, Returns, Staged, copy, unmapped, waits};
+use super::copy::{CopyEnd, Returns, Staged, copy, unmapped, waits};
 use super::faults;
 use super::fill::{fill, fill_values};
 use super::location::Location;
 use crate::check;
-use crate::device::streams::operation::{CopyParameters, FillParameters, Side, StreamOperation};
+use crate::device::streams::operation::{
+    CopyNodeEnd, CopyParameters, FillParameters, StreamOperation,
+};
 use crate::device::streams::stream::StreamRef;
 use crate::links::Residence;
 use crate::queue::{Failure, Health, Job, QueuePoint, StreamWork};
@@ -20,7 +22,7 @@ use crate::time::Demand;
 
 /// Rows of bytes in memory, in planes.
 #[derive(Debug, Clone)]
-pub(crate) struct Rows {
+pub(crate) struct PitchedPointer {
     /// The first byte.
     pub(crate) address: u64,
     /// From one row to the next.
@@ -65,7 +67,7 @@ impl Extent {
     }
 }
 
-impl Rows {
+impl PitchedPointer {
     /// How many bytes rows span, from the first to the last. `None` if that is no number.
     pub(crate) fn span(pitch: u64, rows: u64, extent: Extent) -> Option<u64> {
         let planes = (extent.depth - 1).checked_mul(rows)?;
@@ -83,7 +85,7 @@ impl Rows {
         in_rows || (extent.depth > 1 && self.rows != extent.height)
     }
 
-    fn side(&self) -> Side {
+    fn side(&self) -> CopyNodeEnd {
         let kind = if self.location.is_device() {
             Kind::CU_MEMORYTYPE_DEVICE
         } else {
@@ -91,7 +93,7 @@ impl Rows {
         };
         let (address, pitch, height) = (self.address, self.pitch, self.rows);
         let is_page_locked = self.location.is_page_locked();
-        Side { kind, address, x: 0, y: 0, z: 0, pitch, height, is_page_locked }
+        CopyNodeEnd { kind, address, x: 0, y: 0, z: 0, pitch, height, is_page_locked }
     }
 }
 
@@ -103,15 +105,16 @@ impl Rows {
 /// # Safety
 /// Rows in pageable memory are valid until this returns, in pinned memory until the copy is done.
 pub(crate) unsafe fn copy_rows(
-    to: Rows,
-    from: Rows,
+    to: PitchedPointer,
+    from: PitchedPointer,
     extent: Extent,
     stream: &StreamRef,
     returns: Returns,
 ) -> Result<(), CUresult> {
     if !to.has_gaps(extent) && !from.has_gaps(extent) {
-        let end = |rows: Rows| End { address: rows.address, location: rows.location };
-        // SAFETY: the caller's promise.
+        let end = |rows: PitchedPointer| CopyEnd { address: rows.address, location: rows.location };
+        // SAFETY: without gaps the rows are the bytes of the copy, so what holds of the rows holds of
+        // the two ends.
         return unsafe { copy(end(to), end(from), extent.bytes(), stream, returns) };
     }
     let node = || {
@@ -131,7 +134,7 @@ pub(crate) unsafe fn copy_rows(
         staged = unsafe { Staged::gather(pieces, extent.bytes(), health) };
         waits = staged.is_none();
     }
-    let copy = CopyRows { to, from, staged, extent, health };
+    let copy = StridedCopy { to, from, staged, extent, health };
     let point = stream.queue().enqueue(StreamWork::Job(Arc::new(copy)));
     if waits {
         stream.wait(&point);
@@ -141,24 +144,24 @@ pub(crate) unsafe fn copy_rows(
 
 /// A copy of rows as work, from the place where they are.
 pub(crate) fn copy_rows_job(
-    to: Rows,
-    from: Rows,
+    to: PitchedPointer,
+    from: PitchedPointer,
     extent: Extent,
     health: &'static Health,
 ) -> Arc<dyn Job> {
-    Arc::new(CopyRows { to, from, staged: None, extent, health })
+    Arc::new(StridedCopy { to, from, staged: None, extent, health })
 }
 
-struct CopyRows {
-    to: Rows,
-    from: Rows,
+struct StridedCopy {
+    to: PitchedPointer,
+    from: PitchedPointer,
     /// The source without its gaps, if it was set aside.
     staged: Option<Staged>,
     extent: Extent,
     health: &'static Health,
 }
 
-impl CopyRows {
+impl StridedCopy {
     /// Where the bytes come from.
     fn source(&self) -> Residence {
         match self.staged {
@@ -168,7 +171,7 @@ impl CopyRows {
     }
 }
 
-impl Job for CopyRows {
+impl Job for StridedCopy {
     fn pieces(&self) -> u64 {
         self.extent.pieces()
     }
@@ -223,7 +226,7 @@ impl Job for CopyRows {
 /// # Errors
 /// `CUDA_ERROR_STREAM_CAPTURE_INVALIDATED`.
 pub(crate) fn fill_rows(
-    to: Rows,
+    to: PitchedPointer,
     value: u32,
     size: u64,
     [width, height]: [u64; 2],
@@ -231,7 +234,7 @@ pub(crate) fn fill_rows(
 ) -> Result<Option<QueuePoint>, CUresult> {
     let extent = Extent { width: width * size, height, depth: 1 };
     if !to.has_gaps(extent) {
-        let end = End { address: to.address, location: to.location };
+        let end = CopyEnd { address: to.address, location: to.location };
         return fill(end, value, size, width * height, stream);
     }
     let node = || {
@@ -247,18 +250,23 @@ pub(crate) fn fill_rows(
 }
 
 /// A fill of rows as work. The extent's width is in bytes.
-pub(crate) fn fill_rows_job(to: Rows, value: u32, size: u64, extent: Extent) -> Arc<dyn Job> {
-    Arc::new(FillRows { to, value, size, extent })
+pub(crate) fn fill_rows_job(
+    to: PitchedPointer,
+    value: u32,
+    size: u64,
+    extent: Extent,
+) -> Arc<dyn Job> {
+    Arc::new(StridedFill { to, value, size, extent })
 }
 
-struct FillRows {
-    to: Rows,
+struct StridedFill {
+    to: PitchedPointer,
     value: u32,
     size: u64,
     extent: Extent,
 }
 
-impl Job for FillRows {
+impl Job for StridedFill {
     fn pieces(&self) -> u64 {
         self.extent.pieces()
     }
@@ -287,7 +295,7 @@ impl Job for FillRows {
                 unsafe { fill_values(self.to.row(at), self.value, self.size, self.extent.width) };
             }
         };
-        // SAFETY: as for the copy.
+        // SAFETY: where a fill touches memory nothing is left to drop, and no lock is held.
         unsafe { trap::attempt_anywhere(fill) }.map_err(|wild| unmapped("fill", wild))
     }
 }

@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use super::module::Function;
+use super::module::KernelFunction;
 
 /// A launch's parameter buffer.
-pub(crate) type Parameters = SmallVec<[u8; 128]>;
+pub(crate) type KernelParameters = SmallVec<[u8; 128]>;
 
 /// Grid and block, and shared memory beyond what the kernel declares.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Shape {
+pub(crate) struct ExecutionConfiguration {
     pub(crate) grid: [u32; 3],
     pub(crate) block: [u32; 3],
     pub(crate) dynamic_shared: u32,
@@ -19,7 +19,7 @@ pub(crate) struct Shape {
     pub(crate) cooperative: bool,
 }
 
-impl Shape {
+impl ExecutionConfiguration {
     /// How many blocks the grid has.
     pub(in crate::device) fn blocks(self) -> u64 {
         self.grid.iter().map(|&extent| u64::from(extent)).product()
@@ -29,7 +29,7 @@ impl Shape {
 /// A kernel with all that a launch of it takes.
 #[derive(Clone)]
 pub(crate) struct KernelCall {
-    pub(crate) function: Arc<Function>,
-    pub(crate) shape: Shape,
-    pub(crate) parameters: Parameters,
+    pub(crate) function: Arc<KernelFunction>,
+    pub(crate) shape: ExecutionConfiguration,
+    pub(crate) parameters: KernelParameters,
 }

@@ -2,7 +2,8 @@
 //! that no list of streams is needed: threads have streams of their own.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
+
+use parking_lot::Mutex;
 
 use crate::check;
 use crate::queue::{self, QueuePoint};
@@ -10,7 +11,7 @@ use crate::time;
 
 /// Points that work of a context comes after, if it is enqueued later than they were added.
 #[derive(Debug, Default)]
-pub(crate) struct Awaited {
+pub(crate) struct ContextWaits {
     /// The number of the last one.
     newest: AtomicU64,
     points: Mutex<Vec<(u64, QueuePoint)>>,
@@ -18,12 +19,12 @@ pub(crate) struct Awaited {
 
 /// Which points a stream waits for already.
 #[derive(Debug, Default)]
-pub(in crate::device) struct Heeded(AtomicU64);
+pub(in crate::device) struct WaitsSeen(AtomicU64);
 
-impl Awaited {
+impl ContextWaits {
     /// All later work waits for a point.
     pub(crate) fn add(&self, point: QueuePoint) {
-        let mut points = self.points.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut points = self.points.lock();
         if !check::is_on() && !time::is_virtual() {
             // Nobody asks later what came before what.
             points.retain(|(_, known)| !known.is_complete());
@@ -34,11 +35,11 @@ impl Awaited {
     }
 
     /// Has a stream wait for what was added since it was last used.
-    pub(in crate::device) fn hold_back(&self, stream: &queue::Stream, heeded: &Heeded) {
+    pub(in crate::device) fn hold_back(&self, stream: &queue::Stream, heeded: &WaitsSeen) {
         if heeded.0.load(Ordering::Acquire) == self.newest.load(Ordering::Acquire) {
             return;
         }
-        let points = self.points.lock().unwrap_or_else(PoisonError::into_inner);
+        let points = self.points.lock();
         let before = heeded.0.load(Ordering::Acquire);
         points.iter().filter(|(number, _)| *number > before).for_each(|(_, p)| stream.wait_for(p));
         // Only now: another thread that uses the stream must find the waits in it.
