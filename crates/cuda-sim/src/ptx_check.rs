@@ -15,7 +15,7 @@
 use ptx::control_flow::CallGraph;
 use thiserror::Error;
 
-use crate::fatbin::{self, FatbinError, Kind};
+use crate::fatbin::{self, FatbinEntryKind, FatbinError};
 
 /// What was found in one text of PTX.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -76,7 +76,7 @@ pub fn check(bytes: &[u8]) -> Result<Vec<TextReport>, Unreadable> {
 
 fn check_container(bytes: &[u8]) -> Result<Vec<TextReport>, FatbinError> {
     let entries = fatbin::entries(bytes)?;
-    let ptx = entries.iter().filter(|entry| entry.kind == Kind::Ptx);
+    let ptx = entries.iter().filter(|entry| entry.kind == FatbinEntryKind::Ptx);
     let reports = ptx.map(|entry| Ok(report(&entry.text()?, Some(entry.architecture))));
     let reports = reports.collect::<Result<Vec<_>, _>>()?;
     match reports.is_empty() {
