@@ -60,7 +60,7 @@ impl Cell {
         }
     }
 
-    /// As [`access`](Cell::access), without taking note.
+    /// Looks for a race as [`access`](Cell::access) does, without taking note of the access.
     pub(super) fn look(
         &self,
         kind: AccessClass,

@@ -36,7 +36,7 @@ struct Page {
     written: InitializedBytes,
 }
 
-/// Which bytes of a page somebody has written.
+/// The bytes of a page that somebody has written.
 #[derive(Default)]
 enum InitializedBytes {
     #[default]
@@ -45,7 +45,7 @@ enum InitializedBytes {
     Some(Box<[u64; 64]>),
 }
 
-/// What is wrong with an access.
+/// A fault of an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum AccessHazard {
     /// None of the bytes was ever written.
@@ -54,7 +54,7 @@ pub(super) enum AccessHazard {
     Race(AccessRecord),
 }
 
-/// Which checks an access is put to.
+/// The checks that an access is put to.
 #[derive(Clone, Copy)]
 pub(super) struct AccessChecks {
     pub(super) written: bool,
@@ -129,7 +129,7 @@ impl ShadowMemory {
         Ok(())
     }
 
-    /// Which bytes of a range were written, as bits for up to 64 bytes from an address.
+    /// The bytes of a range that were written, as bits for up to 64 bytes from an address.
     pub(super) fn written(&self, address: u64, bytes: u64) -> u64 {
         let place = address % PAGE;
         let now = bytes.min(PAGE - place);
@@ -190,7 +190,7 @@ fn parts(range: Range<u64>) -> impl Iterator<Item = (u64, Range<u64>)> {
     })
 }
 
-/// Which bytes of the granule that begins there lie in a range.
+/// The bytes of the granule beginning at `start` that lie in a range, as a mask.
 fn mask(start: u64, granule: u64, range: Range<u64>) -> u16 {
     let first = range.start.saturating_sub(start).min(granule);
     let end = (range.end - start).min(granule);

@@ -26,8 +26,9 @@ use crate::time;
 /// starts when they are needed, and on host threads that wait.
 pub(crate) struct Scheduler {
     state: Mutex<SchedulerState>,
-    /// How many threads would find a slot and something to do, how many stand in line for whom
-    /// there is no slot, and how many workers look for work: for those who look without the lock.
+    /// The number of threads that would find a slot and something to do, of those in line for whom
+    /// there is no slot, and of the workers that look for work. They are copies for threads that
+    /// look without the lock.
     openings: AtomicUsize,
     outnumbered: AtomicUsize,
     looking: AtomicUsize,
@@ -40,7 +41,7 @@ pub(crate) struct Scheduler {
     pub(super) watching: Once,
 }
 
-/// How often a thread looks before it sleeps: a few microseconds, about what waking it costs.
+/// The number of looks before a thread sleeps: a few microseconds, about what waking it costs.
 const LOOKS: u32 = 200;
 
 impl std::fmt::Debug for Scheduler {
@@ -108,7 +109,7 @@ impl Scheduler {
         seen.streams
     }
 
-    /// How many streams have work left.
+    /// The number of streams that have work left.
     pub(crate) fn unfinished_streams(&self) -> usize {
         self.lock().outstanding().streams
     }

@@ -90,12 +90,12 @@ impl SchedulerState {
         is_wanted
     }
 
-    /// How many stand in line for whom there is no slot.
+    /// The number of entries in line for which there is no slot.
     pub(super) fn outnumbered(&self) -> usize {
         self.ready.waiting().saturating_sub(self.slots.free())
     }
 
-    /// How many threads would find a slot, and something to do.
+    /// The number of threads that would find a slot, and something to do.
     pub(super) fn openings(&self) -> usize {
         self.ready.len().min(self.slots.free())
     }

@@ -12,7 +12,8 @@ use super::super::point::StreamProgress;
 use super::super::work::StreamWork;
 use super::*;
 
-/// What hosts do. Stream `s` gets work from host `s % HOSTS`, and the others may wait for it.
+/// The calls of the hosts. Stream `s` gets work from host `s % HOSTS`, and the others may wait for
+/// it.
 #[derive(Debug, Clone)]
 pub(super) struct Program {
     pub(super) slots: usize,
@@ -59,7 +60,7 @@ pub(super) struct Machine {
     state: SchedulerState,
     streams: Vec<Arc<StreamProgress>>,
     calls: Vec<(usize, Call)>,
-    /// Where the work of the calls was enqueued, and whether a piece of it has run.
+    /// The points at which the work of the calls ends, and whether a piece of it has run.
     points: Vec<Option<QueuePoint>>,
     has_run: Vec<bool>,
     threads: Vec<Thread>,
@@ -122,7 +123,7 @@ impl Machine {
         }
     }
 
-    /// As `Scheduler::update`.
+    /// Changes the state, as `Scheduler::update` does.
     fn update<R>(&mut self, change: impl FnOnce(&mut SchedulerState, &mut Effects) -> R) -> R {
         let mut effects = Effects::default();
         let result = change(&mut self.state, &mut effects);
@@ -297,7 +298,7 @@ impl Machine {
         }
     }
 
-    /// What always holds.
+    /// Checks what always holds.
     fn check(&mut self) {
         let count =
             |is_so: fn(&At) -> bool| self.threads.iter().filter(|thread| is_so(&thread.at)).count();
@@ -320,7 +321,7 @@ impl Machine {
         assert!(self.state.openings() <= slots.coming(), "nobody comes: {slots:?}");
     }
 
-    /// What holds when no thread can go on.
+    /// Checks what holds when no thread can go on.
     pub(super) fn check_end(&self) {
         let undone = self.points.iter().flatten().filter(|point| !point.is_complete()).count();
         let waiting = self.threads.iter().filter(|thread| thread.host.is_some());
