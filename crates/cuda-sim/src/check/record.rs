@@ -65,8 +65,13 @@ impl AccessClass {
     }
 }
 
-/// An access in 16 bytes: an epoch in the sense of Flanagan and Freund's FastTrack (2009), with
-/// what a report needs besides. All zero: none.
+/// An access in 16 bytes: an epoch in the sense of FastTrack (Flanagan and Freund, "FastTrack:
+/// Efficient and Precise Dynamic Race Detection", PLDI 2009), with what a report needs besides. All
+/// zero: none.
+///
+/// An epoch is a thread and its clock at the access. Whether the access happened before another one
+/// is a single comparison, with the other thread's vector clock at that thread: memory need not keep
+/// a vector clock for each access, as long as it keeps the last accesses only.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct AccessRecord {
     /// Block (32 bits), operation (28), kind (4).

@@ -103,6 +103,7 @@ impl ShadowMemory {
         if !wanted.races {
             return Ok(());
         }
+        // A copy of a whole page left one record for all of it, which is not in the cells.
         page.whole.look(author.kind, &mut is_ordered).map_err(AccessHazard::Race)?;
         let granule = self.granule;
         let cells = page.cells(granule);
@@ -227,7 +228,8 @@ impl Page {
                 .map_err(|record| ((index * granule).max(part.start), record))?;
         }
         if is_whole && author.kind.writes() {
-            // All cells say the same now.
+            // All cells say the same now: one record for the page is as good, and gives their
+            // memory back.
             self.cells = None;
             self.whole = Cell { write: AccessRecord::new(*author, u16::MAX), ..Cell::default() };
         }

@@ -80,6 +80,8 @@ impl Threads {
         if self.is_fresh && !touched_shared {
             return true;
         }
+        // Clocks go on from block to block, and each thread knows all of the block before: so the
+        // records that it left in shared memory are ordered, and need not be cleared.
         let count = self.clocks.len();
         let last = self.clocks.iter().copied().max().unwrap_or(0);
         let goes_on = last < LAST_CLOCK / 2;

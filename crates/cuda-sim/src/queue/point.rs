@@ -9,7 +9,7 @@ use crate::time::{self, StreamOrdinal, StreamPosition};
 /// The progress of a stream. It outlives the stream, so that its points stay answerable.
 #[derive(Debug)]
 pub(super) struct StreamProgress {
-    /// The stream's place in the scheduler's books, as long as work is left in it.
+    /// The index of the stream's queue in the scheduler, as long as work is left in it.
     pub(super) index: usize,
     /// The number of the stream, which no other ever has.
     id: StreamOrdinal,

@@ -1,4 +1,4 @@
-//! The scheduler: what streams, the host and the workers do to the books.
+//! The scheduler: what streams, the host and the workers do to the queues.
 
 use std::cell::RefCell;
 use std::hint;
@@ -335,7 +335,7 @@ impl Scheduler {
         })
     }
 
-    /// Changes the books, calls those who can go on, and does what else the change asks for.
+    /// Changes the state, calls those who can go on, and does what else the change asks for.
     pub(super) fn update<R>(
         &'static self,
         change: impl FnOnce(&mut SchedulerState, &mut Effects) -> R,
@@ -349,7 +349,7 @@ impl Scheduler {
         result
     }
 
-    /// Changes the books; what else the change asks for is still to be done.
+    /// Changes the state; what else the change asks for is still to be done.
     fn change<R>(
         &self,
         effects: &mut Effects,
@@ -357,6 +357,8 @@ impl Scheduler {
     ) -> R {
         let mut state = self.lock();
         let result = change(&mut state, effects);
+        // After each change and under the same lock, so that no opening goes unnoticed: a wake-up
+        // that is decided later could be lost to a thread that falls asleep in between.
         state.settle(effects);
         self.publish(&state);
         result

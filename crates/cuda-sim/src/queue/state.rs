@@ -48,7 +48,8 @@ impl Effects {
     }
 }
 
-/// The books.
+/// The scheduler's state: the queues of all streams, the line of those who want a slot, and the
+/// slots.
 #[derive(Default)]
 pub(super) struct SchedulerState {
     pub(super) queues: Vec<Option<Queue>>,
@@ -205,7 +206,7 @@ impl SchedulerState {
             Unfinished::Any => true,
         };
         let mut streams: Vec<&Queue> = self.queues.iter().flatten().filter(wanted).collect();
-        // ExploredChoices in the books follow from when streams were forgotten; numbers from the calls.
+        // Indices of queues follow from when streams were forgotten; numbers from the calls.
         streams.sort_by_key(|queue| queue.number);
         streams.into_iter().map(Queue::end).filter(may_be_awaited).collect()
     }
@@ -279,7 +280,7 @@ impl SchedulerState {
             return queue.pending.pop_front().map(|operation| operation.work);
         };
         let waiter = (awaited.sequence, Waiter::Stream(Arc::clone(stream)));
-        // An incomplete point keeps its stream in the books.
+        // An incomplete point keeps its stream's queue.
         self.queue(&awaited.progress)?.waiters.push(waiter);
         None
     }

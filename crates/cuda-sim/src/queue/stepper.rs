@@ -13,7 +13,7 @@ use super::running::run_pieces;
 use super::split_mix::SplitMix64;
 use crate::config::{Choice, Schedule, ScheduleTrace};
 
-/// The books of a schedule that is not [`Schedule::Fast`].
+/// The state of a schedule that is not [`Schedule::Fast`].
 #[derive(Debug)]
 pub(super) struct Stepper {
     policy: SchedulePolicy,
@@ -39,7 +39,7 @@ struct RunningStep {
 }
 
 impl Stepper {
-    /// The books of a schedule. `None` if operations are not to be chosen one by one.
+    /// The state of a schedule. `None` if operations are not to be chosen one by one.
     pub(super) fn new(schedule: &Schedule) -> Option<Stepper> {
         let blocks = match schedule {
             Schedule::Fast => None,
@@ -49,7 +49,7 @@ impl Stepper {
         SchedulePolicy::of(schedule).map(|policy| Stepper::with(policy, blocks))
     }
 
-    /// The books of one schedule among all.
+    /// The state of one schedule among all.
     pub(super) fn exploring(places: ExploredChoices) -> Stepper {
         Stepper::with(SchedulePolicy::ExploredChoices(places), None)
     }

@@ -109,7 +109,7 @@ impl Scheduler {
         stepped
     }
 
-    /// The books, once nothing runs but what was left behind.
+    /// The state, once nothing runs but what was left behind.
     fn settled(&'static self) -> MutexGuard<'static, SchedulerState> {
         let mut state = self.lock();
         let mut life = 0;

@@ -106,6 +106,9 @@ impl Hosts {
         if self.entered < self.expected {
             return 0;
         }
+        // A thread that waits calls no earlier than what it waits for ends, and that begins no
+        // earlier than what is decided next: it need not be waited for. So the simulation never
+        // waits for itself.
         let comes = |host: &Host| matches!(host.next, NextCall::Active | NextCall::Returning);
         let active =
             self.threads.iter().filter(|(number, host)| comes(host) && Some(**number) != except);

@@ -110,6 +110,8 @@ impl Simulation {
             else {
                 return;
             };
+            // From here on nothing can come before it: no call (the horizon), and no operation, since
+            // it is the first in line. So what is decided is final, whatever the real order was.
             let (engines, time) = pending.operation.demand.cost(model, &slowness);
             let free = |engine: &Engine| self.free.get(engine).copied().unwrap_or(0);
             let begin = engines.iter().map(free).max().unwrap_or(0).max(ready);

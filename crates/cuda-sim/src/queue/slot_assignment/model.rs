@@ -1,4 +1,4 @@
-//! A model of what threads do to the books, for tests: change by change, in any order.
+//! A model of what threads do to the state, for tests: change by change, in any order.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -55,7 +55,7 @@ impl Job for Pieces {
     }
 }
 
-/// The books and all threads.
+/// The state and all threads.
 pub(super) struct Machine {
     state: SchedulerState,
     streams: Vec<Arc<StreamProgress>>,
@@ -302,18 +302,18 @@ impl Machine {
     fn check(&mut self) {
         let count =
             |is_so: fn(&At) -> bool| self.threads.iter().filter(|thread| is_so(&thread.at)).count();
-        let resting = count(|at| matches!(at, At::Yielded(..)));
+        let yielded = count(|at| matches!(at, At::Yielded(..)));
         let acquired = count(|at| matches!(at, At::Acquired(_) | At::Running(..)));
         let workers = self.threads.iter().filter(|thread| {
             thread.host.is_none() && !matches!(thread.at, At::HostFunction(_) | At::Ended)
         });
         let workers = workers.count();
-        self.most_yielded = self.most_yielded.max(resting);
+        self.most_yielded = self.most_yielded.max(yielded);
         let slots = &self.state.slots;
-        // Who was just told to sit has yet to wake.
+        // A thread that was just given a slot has yet to wake.
         assert!(
             acquired <= slots.taken() && slots.taken() <= slots.total(),
-            "{acquired} sit: {slots:?}"
+            "{acquired} hold one: {slots:?}"
         );
         assert!(workers <= slots.total() + self.most_yielded, "{workers} workers: {slots:?}");
         let slots_wait = slots.free() > 0 && self.state.ready.waiting() > 0;
