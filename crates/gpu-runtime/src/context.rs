@@ -6,7 +6,7 @@ use crate::current;
 use crate::order_mode::{self, Order};
 use crate::stream::Stream;
 use crate::stream::captures::{self, EnteredCapture};
-use crate::wait::wait_mode::{self, WaitMode};
+use crate::wait::{WaitMode, mode};
 
 /// The calling thread's current device, current streams, order mode and wait mode, and the capture
 /// that it is in, to be entered elsewhere.
@@ -53,7 +53,7 @@ impl ExecutionContext {
             device: current::device_index(),
             streams: current::streams(),
             order: order_mode::current(),
-            wait_mode: wait_mode::mode_of_thread(),
+            wait_mode: mode::mode_of_thread(),
             capture: captures::entered(),
         }
     }
@@ -69,7 +69,7 @@ impl ExecutionContext {
             device: current::replace_device(self.device),
             streams: current::replace_streams(self.streams),
             order: order_mode::replace(self.order),
-            wait_mode: wait_mode::replace_mode(self.wait_mode),
+            wait_mode: mode::replace_mode(self.wait_mode),
             capture: captures::replace(self.capture),
         }
     }

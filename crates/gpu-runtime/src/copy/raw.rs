@@ -11,8 +11,7 @@ use crate::observe::{self, at_place};
 use crate::queue::enqueue;
 use crate::stream::{Request, Stream, captures};
 use crate::types::{Device, DevicePtr, Direction, MemoryAccess, WaitReason, Work, WorkId};
-use crate::wait::wait_mode::{WaitMode, wait_mode};
-use crate::wait::{WaitPermit, waited};
+use crate::wait::{WaitMode, WaitPermit, wait_mode, waited};
 
 /// Copies for those who manage memory themselves. [`copy_htod`](Stream::copy_htod) and its like are
 /// the safe ones.

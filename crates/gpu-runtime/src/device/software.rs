@@ -120,15 +120,15 @@ impl CachedItem {
 /// driver what is kept for reuse, if it wants to know.
 #[cfg(feature = "software")]
 pub(crate) fn begin(tell_cached: TellCached) {
-    use cuda_sim::control::{Kept, ask_what_is_kept};
+    use cuda_sim::control::{CachedResource, ask_what_is_kept};
 
     if TELL_CACHED.set(tell_cached).is_ok() {
         ask_what_is_kept(|tell| {
             let Some(tell_cached) = TELL_CACHED.get() else { return };
             tell_cached(&mut |item| {
                 tell(match item {
-                    CachedItem::Object(handle) => Kept::Object(handle),
-                    CachedItem::Memory(range) => Kept::Memory(range),
+                    CachedItem::Object(handle) => CachedResource::Object(handle),
+                    CachedItem::Memory(range) => CachedResource::Memory(range),
                 });
             });
         });

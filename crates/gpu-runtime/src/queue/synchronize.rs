@@ -80,7 +80,8 @@ impl Stream {
     /// then waits for it asks first, and enqueues nothing that nobody will wait for.
     ///
     /// # Errors
-    /// [`Error::WaitRefused`] in [`WaitMode::Fail`], [`Error::Capture`] during a capture.
+    /// [`Error::WaitRefused`](crate::Error::WaitRefused) in [`WaitMode::Fail`](crate::WaitMode::Fail),
+    /// [`Error::Capture`](crate::Error::Capture) during a capture.
     #[track_caller]
     pub fn may_wait(&self) -> Result<()> {
         if captures::joined(self)?.is_some() {
@@ -95,7 +96,8 @@ impl Device {
     /// dropped while the device used it is freed then.
     ///
     /// # Errors
-    /// [`Error::DeviceLost`] if some of it failed; [`Error::Capture`] while one of its streams is
+    /// [`Error::DeviceLost`](crate::Error::DeviceLost) if some of it failed;
+    /// [`Error::Capture`](crate::Error::Capture) while one of its streams is
     /// being captured, in whichever thread that is.
     #[track_caller]
     pub fn synchronize(self) -> Result<()> {

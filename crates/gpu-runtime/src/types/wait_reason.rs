@@ -6,7 +6,7 @@ use std::fmt;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum WaitReason {
-    /// [`Stream::synchronize`].
+    /// [`Stream::synchronize`](crate::Stream::synchronize).
     Stream,
     /// [`Device::synchronize`](crate::Device::synchronize).
     Device,
@@ -15,7 +15,7 @@ pub enum WaitReason {
     /// [`StreamPoint::wait`](crate::StreamPoint::wait), and all that stands on it:
     /// [`Pending::wait`](crate::Pending::wait), blocking copies, [`Uses`](crate::Uses).
     Point,
-    /// A copy to pageable memory ([`Stream::enqueue_dtoh`]), which the driver waits for.
+    /// A copy to pageable memory ([`Stream::enqueue_dtoh`](crate::Stream::enqueue_dtoh)), which the driver waits for.
     PageableCopy,
     /// A [`Timeline`](crate::Timeline) was begun or finished.
     Timeline,

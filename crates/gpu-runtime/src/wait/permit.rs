@@ -3,7 +3,7 @@
 use std::panic::Location;
 use std::time::Instant;
 
-use super::wait_mode::{self, WaitMode, WaitRecord};
+use super::mode::{self, WaitMode, WaitRecord};
 use crate::error::{Error, Result};
 use crate::observe;
 use crate::stream::captures;
@@ -28,7 +28,7 @@ impl WaitPermit {
     pub(crate) fn ask(device: Device, reason: WaitReason) -> Result<WaitPermit> {
         let place = observe::place(Location::caller());
         captures::permit("wait")?;
-        match wait_mode::wait_mode() {
+        match mode::wait_mode() {
             WaitMode::Fail if reason.is_of_the_program() => {
                 Err(Error::WaitRefused { device, reason, place })
             }
@@ -44,7 +44,7 @@ impl WaitPermit {
             reason,
             place: observe::place(Location::caller()),
             device,
-            mode: wait_mode::wait_mode(),
+            mode: mode::wait_mode(),
         }
     }
 
@@ -57,7 +57,7 @@ impl WaitPermit {
         let begin = Instant::now();
         let result = wait();
         let record = WaitRecord { device, reason, place, duration: begin.elapsed() };
-        wait_mode::note(record, mode);
+        mode::note(record, mode);
         result
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use gpu_runtime::{
-    Access, MemoryAccess, Observation, Observer, EnqueuedWork, StreamId, Work, observe,
+    Access, EnqueuedWork, MemoryAccess, Observation, Observer, StreamId, Work, observe,
 };
 use tensor::{Backward, Blocking, Device, Result, Tensor, cuda, tensor};
 
