@@ -15,7 +15,7 @@ const FUEL: i64 = 4096;
 
 /// The blocks of a function, and the instruction that is lowered.
 pub(super) struct ControlFlow<'a> {
-    code: &'a ir::Code,
+    code: &'a ir::FunctionIr,
     blocks: Vec<clif::Block>,
     /// Counts down to the next look at whether the launch is to end.
     fuel: Variable,
@@ -26,7 +26,7 @@ pub(super) struct ControlFlow<'a> {
 }
 
 impl<'a> ControlFlow<'a> {
-    pub(super) fn new(e: &mut Emitter<'_>, code: &'a ir::Code) -> ControlFlow<'a> {
+    pub(super) fn new(e: &mut Emitter<'_>, code: &'a ir::FunctionIr) -> ControlFlow<'a> {
         ControlFlow {
             code,
             blocks: code.graph.blocks.iter().map(|_| e.create_block()).collect(),
@@ -37,7 +37,7 @@ impl<'a> ControlFlow<'a> {
         }
     }
 
-    pub(super) fn code(&self) -> &'a ir::Code {
+    pub(super) fn code(&self) -> &'a ir::FunctionIr {
         self.code
     }
 

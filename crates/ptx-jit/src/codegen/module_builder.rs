@@ -12,7 +12,7 @@ use super::jit_module::describe;
 use super::records::{CodeRecords, StackUse};
 use super::runtime_calls::RuntimeCalls;
 use crate::abi::CheckLevel;
-use crate::ir::{Code, KernelIr};
+use crate::ir::{FunctionIr, KernelIr};
 
 /// The module of a kernel, to which its functions are added.
 pub(super) struct ModuleBuilder<'k> {
@@ -53,7 +53,7 @@ impl<'k> ModuleBuilder<'k> {
     pub(super) fn define_all<T>(
         &mut self,
         entry: impl FnOnce(FunctionScope<'_>, &mut Function, &mut FunctionBuilderContext) -> T,
-        function: impl Fn(FunctionScope<'_>, &mut Function, &mut FunctionBuilderContext, &Code),
+        function: impl Fn(FunctionScope<'_>, &mut Function, &mut FunctionBuilderContext, &FunctionIr),
     ) -> Result<(*const u8, T), String> {
         let signature = self.function_signature();
         for (index, _) in &self.kernel.callees {
@@ -110,7 +110,7 @@ impl<'k> ModuleBuilder<'k> {
         Ok((frame_bytes(&context)?, result))
     }
 
-    /// As [`Entry`](crate::abi::Entry) and [`WarpEntry`](crate::abi::WarpEntry): two pointers, giving a status.
+    /// As [`ThreadEntry`](crate::abi::ThreadEntry) and [`WarpEntry`](crate::abi::WarpEntry): two pointers, giving a status.
     fn entry_signature(&self) -> Signature {
         let mut signature = self.module.make_signature();
         let pointer = AbiParam::new(self.module.target_config().pointer_type());

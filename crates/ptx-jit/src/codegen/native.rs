@@ -14,7 +14,7 @@ use super::lockstep::WarpLowering;
 use super::module_builder::{FunctionScope, ModuleBuilder};
 use super::records::{CodeRecords, ResumePoint, ResumeTable, StackUse};
 use super::thread::{Lowering, Start};
-use crate::abi::{CheckLevel, Entry, HelperAddresses, WarpEntry};
+use crate::abi::{CheckLevel, HelperAddresses, ThreadEntry, WarpEntry};
 use crate::ir;
 
 /// A kernel as native code: a function with a signature of `F`.
@@ -62,7 +62,7 @@ pub(crate) fn compile_threads(
     target: Target,
     plan: &ir::Resumable,
     points: Option<&[ResumePoint]>,
-) -> Result<NativeKernel<Entry>, String> {
+) -> Result<NativeKernel<ThreadEntry>, String> {
     let start = match points {
         None if !kernel.suspends => Start::AllThreads(plan),
         points => Start::Resumable(plan, points.unwrap_or_default()),
@@ -70,8 +70,8 @@ pub(crate) fn compile_threads(
     let (native, ()) = compile(kernel, target, |scope, function, context| {
         Lowering::run(scope, function, context, start);
     })?;
-    // SAFETY: the code has the signature of `Entry`, in the C calling convention.
-    Ok(unsafe { native.with_entry(|code| std::mem::transmute::<*const u8, Entry>(code)) })
+    // SAFETY: the code has the signature of `ThreadEntry`, in the C calling convention.
+    Ok(unsafe { native.with_entry(|code| std::mem::transmute::<*const u8, ThreadEntry>(code)) })
 }
 
 /// Translates a kernel for full warps in lockstep.

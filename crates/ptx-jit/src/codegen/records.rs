@@ -35,14 +35,14 @@ pub(crate) struct ResumeTable {
 }
 
 /// An access that the lanes of a warp make one by one: lane `l` at
-/// [`Strides::at`](ir::Strides::at) from the first.
+/// [`LaneStrides::at`](ir::LaneStrides::at) from the first.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LaneAccess {
     /// The bytes that each lane accesses.
     pub(crate) bytes: u32,
     pub(crate) window: Option<SpaceWindow>,
     pub(crate) shape: ir::WarpShape,
-    pub(crate) strides: ir::Strides,
+    pub(crate) strides: ir::LaneStrides,
     /// Whether the lanes of a row are at one place.
     pub(crate) shares_rows: bool,
     /// In the PTX text.

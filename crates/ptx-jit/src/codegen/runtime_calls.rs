@@ -9,7 +9,7 @@ use cranelift_jit::JITModule;
 use cranelift_module::{FuncId, Linkage, Module};
 
 use super::cold;
-use crate::abi::{Context, Helper};
+use crate::abi::{Helper, KernelContext};
 
 /// The functions that may be called, each declared in the caller when it is first called.
 pub(super) struct RuntimeCalls<'a> {
@@ -63,7 +63,7 @@ impl<'a> RuntimeCalls<'a> {
             }
         };
         b.ins().call(function, arguments);
-        let (flags, offset) = (MemFlagsData::trusted(), offset_of!(Context, answer) as i32);
+        let (flags, offset) = (MemFlagsData::trusted(), offset_of!(KernelContext, answer) as i32);
         helper.result().map(|ty| b.ins().load(ty, flags, arguments[0], offset))
     }
 

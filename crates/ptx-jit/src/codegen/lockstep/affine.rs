@@ -6,13 +6,13 @@ use cranelift_codegen::ir::{InstBuilder, Value};
 
 use crate::abi::LANES;
 use crate::codegen::emitter::Emitter;
-use crate::ir::{Strides, WarpShape};
+use crate::ir::{LaneStrides, WarpShape};
 
 /// A lane's value of an affine register.
 pub(super) fn lane_value(
     e: &mut Emitter<'_>,
     shape: WarpShape,
-    (first, strides): (Value, Strides),
+    (first, strides): (Value, LaneStrides),
     lane: Value,
 ) -> Value {
     let width = i64::from(shape.width());
@@ -34,7 +34,7 @@ pub(super) fn lane_value(
 pub(super) fn does_not_wrap(
     e: &mut Emitter<'_>,
     shape: WarpShape,
-    (first, strides): (Value, Strides),
+    (first, strides): (Value, LaneStrides),
     signed: bool,
 ) -> Value {
     let (least, greatest) = strides.range(shape);

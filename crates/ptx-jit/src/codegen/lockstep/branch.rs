@@ -97,7 +97,7 @@ impl WarpLowering<'_> {
     pub(super) fn branch_table(&mut self, instruction: &Instruction) {
         let block = self.w.flow.current();
         let graph = &self.w.flow.code().graph;
-        if self.w.plan.kinds.parts(self.w.registers.function(), graph, block) {
+        if self.w.plan.uniformity.diverges(self.w.registers.function(), graph, block) {
             let join = diverge_here(&mut self.w);
             return self.reconverge(join);
         }

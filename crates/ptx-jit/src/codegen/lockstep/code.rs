@@ -9,7 +9,7 @@ use ptx::control_flow::RegisterSet;
 use super::frame::{LaneSlots, WarpFrame};
 use super::registers::WarpRegisters;
 use super::resume::WarpResumption;
-use crate::abi::Context;
+use crate::abi::KernelContext;
 use crate::codegen::flow::ControlFlow;
 use crate::codegen::module_builder::FunctionScope;
 use crate::codegen::records::CodeRecords;
@@ -60,7 +60,8 @@ impl<'a> WarpCode<'a> {
 
     /// Returns a status that the scheduler sees to, and which warp it is of.
     pub(super) fn return_to_scheduler(&mut self, status: Value) {
-        let (context, offset) = (self.t.pointers.context(), offset_of!(Context, running) as i32);
+        let (context, offset) =
+            (self.t.pointers.context(), offset_of!(KernelContext, running) as i32);
         self.t.e.ins().store(MemFlagsData::trusted(), self.frame.record(), context, offset);
         self.t.exits.return_value(&mut self.t.e, status);
     }

@@ -8,7 +8,7 @@ use super::code::WarpCode;
 use super::divergence::leave_lockstep;
 use super::frame::{cell_address, load_cell, store_vectors};
 use crate::codegen::vector::{self, Lanes};
-use crate::ir::Kind;
+use crate::ir::Uniformity;
 
 /// An operation whose members are all lanes; whether there is a form for it.
 pub(super) fn collective(
@@ -37,7 +37,7 @@ pub(super) fn collective(
 /// Makes sure that the members that an operation names are all lanes; whether they can be.
 fn names_all_lanes(w: &mut WarpCode<'_>, instruction: &Instruction, index: usize) -> bool {
     let operand = instruction.sources[index];
-    match w.plan.kinds.constant(operand) {
+    match w.plan.uniformity.constant(operand) {
         Some(mask) => return mask as u32 == u32::MAX,
         None if !w.registers.is_uniform(operand) => return false,
         None => {}
@@ -108,7 +108,7 @@ fn reduce(w: &mut WarpCode<'_>, instruction: &Instruction, op: ReduceOp) -> bool
 /// Whether it is known where each lane's value comes from, or all come from anywhere in the
 /// warp.
 fn has_form(w: &WarpCode<'_>, instruction: &Instruction, mode: ShuffleMode) -> bool {
-    let constant = |index: usize| w.plan.kinds.constant(instruction.sources[index]);
+    let constant = |index: usize| w.plan.uniformity.constant(instruction.sources[index]);
     match (constant(1), constant(2)) {
         (Some(_), Some(_)) => true,
         (None, Some(clamp)) => mode == ShuffleMode::Index && clamp & 0x1f1f == 31,
@@ -117,7 +117,7 @@ fn has_form(w: &WarpCode<'_>, instruction: &Instruction, mode: ShuffleMode) -> b
 }
 
 fn shuffle(w: &mut WarpCode<'_>, instruction: &Instruction, mode: ShuffleMode) -> bool {
-    let constant = |index: usize| w.plan.kinds.constant(instruction.sources[index]);
+    let constant = |index: usize| w.plan.uniformity.constant(instruction.sources[index]);
     let (offset, clamp) = (constant(1), constant(2));
     let Some(lanes) = w.registers.operand(&mut w.t, instruction.sources[0], ScalarType::B32) else {
         return false;
@@ -158,8 +158,9 @@ fn moved(
     lanes: &Lanes,
     known: Option<[(usize, bool); 32]>,
 ) -> Moved {
-    let shared = instruction.destinations[0]
-        .is_some_and(|_| w.plan.kinds.result(w.registers.function(), instruction) == Kind::Uniform);
+    let shared = instruction.destinations[0].is_some_and(|_| {
+        w.plan.uniformity.result(w.registers.function(), instruction) == Uniformity::Uniform
+    });
     if let Some(known) = known {
         let sources = known.map(|(source, _)| source);
         if shared {
@@ -196,7 +197,7 @@ pub(super) fn give_all(w: &mut WarpCode<'_>, instruction: &Instruction, results:
         w.t.registers.write(&mut w.t.e, register, value, false);
         if w.registers.is_varying(register) {
             let value = w.t.get(register);
-            let lanes = w.registers.spread(&mut w.t.e, value, Kind::Uniform, class);
+            let lanes = w.registers.spread(&mut w.t.e, value, Uniformity::Uniform, class);
             w.registers.set(&mut w.t.e, register, &lanes);
         }
     }

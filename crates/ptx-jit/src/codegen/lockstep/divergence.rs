@@ -12,7 +12,7 @@ use cranelift_codegen::ir::{InstBuilder, Value, types};
 use ptx::control_flow::{ControlFlowGraph, RegisterSet, reads};
 
 use super::code::WarpCode;
-use crate::abi::{Helper, PARTED, WarpRecord};
+use crate::abi::{DIVERGED, Helper, WarpRecord};
 use crate::ir::{self, between};
 
 /// The state of lanes whose path leads straight to the point of reconvergence.
@@ -133,7 +133,7 @@ pub(super) fn leave_lockstep(w: &mut WarpCode<'_>) {
     for offset in [offset_of!(WarpRecord, stop), offset_of!(WarpRecord, waiting)] {
         w.frame.store(&mut w.t.e, none, offset);
     }
-    let parted = w.t.e.int(types::I32, i64::from(PARTED));
+    let parted = w.t.e.int(types::I32, i64::from(DIVERGED));
     w.return_to_scheduler(parted);
 }
 

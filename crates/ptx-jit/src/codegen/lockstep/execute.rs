@@ -10,7 +10,7 @@ use super::memory::access;
 use crate::codegen::signature::source_types;
 use crate::codegen::thread::operation;
 use crate::codegen::vector::{self, Lanes};
-use crate::ir::{Kind, is_for_each_lane, wraps};
+use crate::ir::{Uniformity, is_for_each_lane, wraps};
 
 /// Lowers an instruction that neither jumps nor waits.
 pub(super) fn execute(w: &mut WarpCode<'_>, instruction: &Instruction) {
@@ -69,16 +69,16 @@ fn is_uniform(w: &WarpCode<'_>, instruction: &Instruction) -> bool {
 /// Whether the result is affine; its first lane's value is then what the first lane computes.
 fn is_affine(w: &WarpCode<'_>, instruction: &Instruction) -> bool {
     !instruction.destinations.is_empty()
-        && w.plan.kinds.result(w.registers.function(), instruction) != Kind::Varying
+        && w.plan.uniformity.result(w.registers.function(), instruction) != Uniformity::Varying
 }
 
 /// The instruction in the first lane, from which the results of all follow.
 fn once(w: &mut WarpCode<'_>, instruction: &Instruction) {
     let kind = match is_uniform(w, instruction) {
-        true => Kind::Uniform,
-        false => w.plan.kinds.result(w.registers.function(), instruction),
+        true => Uniformity::Uniform,
+        false => w.plan.uniformity.result(w.registers.function(), instruction),
     };
-    if let Some(index) = wraps(&w.plan.kinds, w.registers.function(), instruction) {
+    if let Some(index) = wraps(&w.plan.uniformity, w.registers.function(), instruction) {
         leave_if_wrapping(w, instruction, index);
     }
     operation(&mut w.t, instruction);
@@ -97,13 +97,14 @@ fn leave_if_wrapping(w: &mut WarpCode<'_>, instruction: &Instruction, index: usi
     let Operand::Register(register) = instruction.sources[index] else {
         return;
     };
-    let (Kind::Affine(strides), Some(ty)) =
+    let (Uniformity::Affine(strides), Some(ty)) =
         (w.registers.kind(register), crate::ir::widened(instruction))
     else {
         return;
     };
     let first = w.t.get(register);
-    let fits = does_not_wrap(&mut w.t.e, w.plan.kinds.shape(), (first, strides), ty.is_signed());
+    let fits =
+        does_not_wrap(&mut w.t.e, w.plan.uniformity.shape(), (first, strides), ty.is_signed());
     let (together, part) = (w.t.e.create_block(), w.t.e.create_block());
     w.t.e.set_cold_block(part);
     w.t.e.branch(fits, together, part);

@@ -72,7 +72,7 @@ impl<'a> WarpFrame<'a> {
         warp: &mut WarpRegisters<'_>,
         registers: &RegisterSet,
     ) {
-        for register in self.plan.rebuilt.others(registers).iter() {
+        for register in self.plan.rematerializable.others(registers).iter() {
             let offset = self.cells(register);
             if warp.is_varying(register) {
                 let lanes = warp.lanes(t, register);
@@ -94,9 +94,9 @@ impl<'a> WarpFrame<'a> {
         warp: &mut WarpRegisters<'_>,
         registers: &RegisterSet,
     ) {
-        self.load_registers(t, warp, &self.plan.rebuilt.others(registers));
+        self.load_registers(t, warp, &self.plan.rematerializable.others(registers));
         let function = warp.function();
-        for at in self.plan.rebuilt.instructions_for(function, registers) {
+        for at in self.plan.rematerializable.instructions_for(function, registers) {
             operation(t, &function.body[at]);
         }
     }

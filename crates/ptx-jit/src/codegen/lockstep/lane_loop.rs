@@ -9,10 +9,10 @@ use smallvec::SmallVec;
 use super::affine::lane_value;
 use super::code::WarpCode;
 use super::frame::{cell_address, load_cell, load_vectors, store_vectors};
-use crate::abi::Thread;
+use crate::abi::ThreadRecord;
 use crate::codegen::thread::{ThreadCode, guarded};
 use crate::codegen::vector;
-use crate::ir::{Kind, Strides};
+use crate::ir::{LaneStrides, Uniformity};
 
 /// The lanes that do something.
 #[derive(Clone, Copy)]
@@ -48,10 +48,10 @@ pub(super) fn run_in_lanes(
     body: impl FnOnce(&mut ThreadCode<'_>),
 ) {
     let affine = |register: &Register| match w.registers.kind(*register) {
-        Kind::Affine(strides) => Some((*register, strides)),
+        Uniformity::Affine(strides) => Some((*register, strides)),
         _ => None,
     };
-    let affine: SmallVec<[(Register, Strides); 8]> = read.iter().filter_map(affine).collect();
+    let affine: SmallVec<[(Register, LaneStrides); 8]> = read.iter().filter_map(affine).collect();
     let kept: SmallVec<[Value; 8]> =
         affine.iter().map(|&(register, _)| w.t.get(register)).collect();
     match active {
@@ -68,7 +68,7 @@ fn run_in_lane(
     read: &[Register],
     written: &[Register],
     lane: usize,
-    affine: &[(Register, Strides)],
+    affine: &[(Register, LaneStrides)],
     body: impl FnOnce(&mut ThreadCode<'_>),
 ) {
     let class = |w: &WarpCode<'_>, register| w.registers.class(register).scalar();
@@ -81,12 +81,12 @@ fn run_in_lane(
         w.t.set(register, value);
     }
     for &(register, strides) in affine {
-        let distance = strides.at(lane as i64, w.plan.kinds.shape());
+        let distance = strides.at(lane as i64, w.plan.uniformity.shape());
         let first = w.t.get(register);
         let value = w.t.e.ins().iadd_imm_s(first, distance);
         w.t.set(register, value);
     }
-    let distance = (lane * size_of::<Thread>()) as i64;
+    let distance = (lane * size_of::<ThreadRecord>()) as i64;
     let thread = w.t.e.ins().iadd_imm_s(w.t.pointers.thread(), distance);
     let first = w.t.pointers.visit_thread(thread);
     body(&mut w.t);
@@ -108,7 +108,7 @@ fn run_in_loop(
     read: &[Register],
     written: &[Register],
     active: ActiveLanes,
-    affine: &[(Register, Strides)],
+    affine: &[(Register, LaneStrides)],
     body: impl FnOnce(&mut ThreadCode<'_>),
 ) {
     let firsts: SmallVec<[Value; 8]> =
@@ -127,7 +127,7 @@ fn run_in_loop(
         }
     }
 
-    let shape = w.plan.kinds.shape();
+    let shape = w.plan.uniformity.shape();
     let in_lane = |w: &mut WarpCode<'_>, lane| {
         for (&(register, strides), &first) in affine.iter().zip(&firsts) {
             let value = lane_value(&mut w.t.e, shape, (first, strides), lane);
@@ -206,7 +206,7 @@ fn for_lanes(w: &mut WarpCode<'_>, bits: Value, body: impl FnOnce(&mut WarpCode<
 
 /// The thread of a lane, where the current one is the first lane's.
 fn thread_of(w: &mut WarpCode<'_>, lane: Value) -> Value {
-    let distance = w.t.e.ins().imul_imm_s(lane, size_of::<Thread>() as i64);
+    let distance = w.t.e.ins().imul_imm_s(lane, size_of::<ThreadRecord>() as i64);
     let first = w.t.pointers.thread();
     w.t.e.ins().iadd(first, distance)
 }

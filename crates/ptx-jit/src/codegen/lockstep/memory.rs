@@ -16,12 +16,12 @@ use ptx::{
 use smallvec::{SmallVec, smallvec};
 
 use super::code::WarpCode;
-use crate::abi::{CheckLevel, Context, Helper};
+use crate::abi::{CheckLevel, Helper, KernelContext};
 use crate::codegen::records::LaneAccess;
 use crate::codegen::thread::effective_address;
 use crate::codegen::types::machine_type;
 use crate::codegen::vector::{self, Lanes};
-use crate::ir::{Kind, Strides};
+use crate::ir::{LaneStrides, Uniformity};
 
 /// How the lanes' places lie.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -72,7 +72,7 @@ pub(super) fn access(
     let number = w.records.add_access(LaneAccess {
         bytes: bytes(form),
         window: w.t.spaces.window(form.space),
-        shape: w.plan.kinds.shape(),
+        shape: w.plan.uniformity.shape(),
         strides,
         shares_rows: pattern == Pattern::Broadcast,
         line: w.t.line,
@@ -97,11 +97,11 @@ fn pattern(
     form: MemoryForm,
     address: MemoryOperand,
     stores: bool,
-) -> Option<(Strides, Pattern)> {
+) -> Option<(LaneStrides, Pattern)> {
     let AddressBase::Register(register) = address.base else {
         return None;
     };
-    let Kind::Affine(strides) = w.registers.kind(register) else {
+    let Uniformity::Affine(strides) = w.registers.kind(register) else {
         return None;
     };
     let plain = form.order == MemoryOrder::Weak && w.t.spaces.check() == CheckLevel::Window;
@@ -110,7 +110,7 @@ fn pattern(
     if !plain || !near || strides.across % i64::from(bytes) != 0 {
         return None;
     }
-    let fits = w.plan.kinds.shape().width() * bytes >= 16;
+    let fits = w.plan.uniformity.shape().width() * bytes >= 16;
     match strides.along {
         along if along == i64::from(bytes) && fits => Some((strides, Pattern::Contiguous)),
         0 if !stores => Some((strides, Pattern::Broadcast)),
@@ -122,17 +122,18 @@ fn pattern(
 fn range_is_inside(
     w: &mut WarpCode<'_>,
     place: Value,
-    strides: Strides,
+    strides: LaneStrides,
     form: MemoryForm,
 ) -> Value {
     let log = bytes(form).trailing_zeros();
-    let (least, greatest) = strides.range(w.plan.kinds.shape());
+    let (least, greatest) = strides.range(w.plan.uniformity.shape());
     let (distance, slots) = match w.t.spaces.window(form.space) {
         Some(window) => (place, w.t.pointers.window_slots(&mut w.t.e, window, log as usize)),
         None => {
-            let start = w.t.pointers.context_pointer(&mut w.t.e, offset_of!(Context, window_start));
+            let start =
+                w.t.pointers.context_pointer(&mut w.t.e, offset_of!(KernelContext, window_start));
             let distance = w.t.e.ins().isub(place, start);
-            let slots = offset_of!(Context, window_slots) + 8 * log as usize;
+            let slots = offset_of!(KernelContext, window_slots) + 8 * log as usize;
             (distance, w.t.pointers.context_pointer(&mut w.t.e, slots))
         }
     };
@@ -219,7 +220,7 @@ fn ends(w: &mut WarpCode<'_>, access: &WarpAccess) -> (RowArguments, RowArgument
         None => access.place,
     };
     let context = w.t.pointers.context();
-    let area = offset_of!(Context, lanes) as i64;
+    let area = offset_of!(KernelContext, lanes) as i64;
     let far = w.t.e.ins().iadd_imm_s(context, area);
     let (mut near, mut far) = (smallvec![near.into()], smallvec![far.into()]);
     if row_count(w) > 1 {
@@ -251,13 +252,13 @@ fn rows(w: &mut WarpCode<'_>, block: clif::Block) -> RowAddresses {
 }
 
 fn row_count(w: &WarpCode<'_>) -> usize {
-    vector::LANES / w.plan.kinds.shape().width() as usize
+    vector::LANES / w.plan.uniformity.shape().width() as usize
 }
 
 /// The bytes of a row where it has been gathered.
 fn row_bytes(w: &WarpCode<'_>, access: &WarpAccess) -> i64 {
     let lanes = match access.pattern {
-        Pattern::Contiguous => w.plan.kinds.shape().width(),
+        Pattern::Contiguous => w.plan.uniformity.shape().width(),
         Pattern::Broadcast => 1,
     };
     i64::from(lanes * bytes(access.form))
@@ -270,7 +271,7 @@ fn place_in(
     form: MemoryForm,
     vector: usize,
 ) -> (Value, i32) {
-    let row = (w.plan.kinds.shape().width() * bytes(form)) as usize;
+    let row = (w.plan.uniformity.shape().width() * bytes(form)) as usize;
     (rows[16 * vector / row], (16 * vector % row) as i32)
 }
 
@@ -305,7 +306,7 @@ fn load_shared(w: &mut WarpCode<'_>, rows: &RowAddresses, form: MemoryForm) -> V
 /// An access of all lanes.
 struct WarpAccess {
     form: MemoryForm,
-    strides: Strides,
+    strides: LaneStrides,
     pattern: Pattern,
     /// The first lane's place.
     place: Value,

@@ -9,7 +9,7 @@ use ptx::{BitsOp, CompareForm, Guard, Instruction, Operand, Operation, Register,
 use super::code::WarpCode;
 use super::uniform_predicate::{DivergentLanes, UniformPredicate, compare_count, compare_range};
 use crate::codegen::operators::integer_condition;
-use crate::ir::Kind;
+use crate::ir::Uniformity;
 
 /// The varying predicates of the current block that may turn out to be uniform.
 ///
@@ -105,12 +105,12 @@ fn comparison(
                 (bits == form.ty.bits()).then(|| w.registers.kind(register))
             }
             Operand::Special(_) if form.ty.bits() != 32 => None,
-            _ => w.plan.kinds.operand(w.registers.function(), operand),
+            _ => w.plan.uniformity.operand(w.registers.function(), operand),
         }
     };
     let (strides, swapped) = match (kind(0)?, kind(1)?) {
-        (Kind::Affine(strides), Kind::Uniform) => (strides, false),
-        (Kind::Uniform, Kind::Affine(strides)) => (strides, true),
+        (Uniformity::Affine(strides), Uniformity::Uniform) => (strides, false),
+        (Uniformity::Uniform, Uniformity::Affine(strides)) => (strides, true),
         _ => return None,
     };
     let condition = integer_condition(form.comparison, form.ty.is_signed());
@@ -118,7 +118,7 @@ fn comparison(
     let (affine, other) = if swapped { (1, 0) } else { (0, 1) };
     let first = w.t.source(instruction, affine, form.ty);
     let limit = w.t.source(instruction, other, form.ty);
-    let shape = w.plan.kinds.shape();
+    let shape = w.plan.uniformity.shape();
     let counts = strides.along == 1 && shape.width() == 32;
     let is_equality = matches!(condition, IntCC::Equal | IntCC::NotEqual);
     let known = match counts && strides.lanes && !is_equality {
@@ -126,7 +126,7 @@ fn comparison(
         true => compare_count(&mut w.t.e, condition, first, limit),
         false => compare_range(&mut w.t.e, shape, condition, (first, strides), limit),
     };
-    let lanes = match w.plan.kinds.constant(instruction.sources[other]) {
+    let lanes = match w.plan.uniformity.constant(instruction.sources[other]) {
         Some(constant) if is_equality && strides.lanes => {
             DivergentLanes::OneLane(constant as u32 % 32, condition == IntCC::Equal)
         }

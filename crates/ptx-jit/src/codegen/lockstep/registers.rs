@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 use crate::codegen::emitter::Emitter;
 use crate::codegen::thread::ThreadCode;
 use crate::codegen::vector::{self, Lanes};
-use crate::ir::{Kind, Lockstep, Strides};
+use crate::ir::{LaneStrides, Lockstep, Uniformity};
 
 /// The registers as vectors. What all lanes share, and the first lane's value of what is affine, is in
 /// the registers of the [`ThreadCode`]; vectors of those are made where one is needed.
@@ -29,18 +29,18 @@ impl<'a> WarpRegisters<'a> {
     }
 
     /// How the lanes' values of a register differ.
-    pub(super) fn kind(&self, register: Register) -> Kind {
-        self.plan.kinds.of(register)
+    pub(super) fn kind(&self, register: Register) -> Uniformity {
+        self.plan.uniformity.of(register)
     }
 
     /// Whether each lane has a value of its own.
     pub(super) fn is_varying(&self, register: Register) -> bool {
-        self.kind(register) == Kind::Varying
+        self.kind(register) == Uniformity::Varying
     }
 
     /// Whether all lanes have the same value of an operand.
     pub(super) fn is_uniform(&self, operand: Operand) -> bool {
-        self.plan.kinds.operand(self.function(), operand) == Some(Kind::Uniform)
+        self.plan.uniformity.operand(self.function(), operand) == Some(Uniformity::Uniform)
     }
 
     /// What a register is declared as.
@@ -52,7 +52,7 @@ impl<'a> WarpRegisters<'a> {
     pub(super) fn lanes(&mut self, t: &mut ThreadCode<'_>, register: Register) -> Lanes {
         let class = self.class(register);
         match self.kind(register) {
-            Kind::Varying => {
+            Uniformity::Varying => {
                 let (_, count) = vectors(class);
                 let values = (0..count).map(|index| {
                     let variable = self.variable(&mut t.e, register, index);
@@ -114,7 +114,7 @@ impl<'a> WarpRegisters<'a> {
         match operand {
             Operand::Register(register) => {
                 let class = self.class(register);
-                if self.kind(register) == Kind::Uniform {
+                if self.kind(register) == Uniformity::Uniform {
                     let value = t.registers.read(&mut t.e, register, ty);
                     return Some(vector::splat(t.e.builder(), value, ty));
                 }
@@ -126,12 +126,12 @@ impl<'a> WarpRegisters<'a> {
                 Some(complement(&mut t.e, &lanes))
             }
             Operand::Immediate(bits) => Some(vector::constant(t.e.builder(), bits, ty)),
-            _ => match self.plan.kinds.operand(self.function(), operand) {
-                Some(Kind::Uniform) => {
+            _ => match self.plan.uniformity.operand(self.function(), operand) {
+                Some(Uniformity::Uniform) => {
                     let value = t.operand(operand, ty);
                     Some(vector::splat(t.e.builder(), value, ty))
                 }
-                Some(kind @ Kind::Affine(_)) if ty.bits() == 32 => {
+                Some(kind @ Uniformity::Affine(_)) if ty.bits() == 32 => {
                     let value = t.operand(operand, ScalarType::B32);
                     let lanes = self.spread(&mut t.e, value, kind, RegisterType::Bits32);
                     Some(vector::read(t.e.builder(), &lanes, RegisterType::Bits32, ty))
@@ -146,12 +146,12 @@ impl<'a> WarpRegisters<'a> {
         &self,
         e: &mut Emitter<'_>,
         value: Value,
-        kind: Kind,
+        kind: Uniformity,
         class: RegisterType,
     ) -> Lanes {
         let ty = class.scalar();
         match kind {
-            Kind::Affine(strides) => {
+            Uniformity::Affine(strides) => {
                 let first = vector::splat(e.builder(), value, ty);
                 let offsets = self.offsets(e, strides, class);
                 let sums = first.values.iter().zip(offsets.values);
@@ -163,11 +163,11 @@ impl<'a> WarpRegisters<'a> {
     }
 
     /// The distances of the lanes from the first one.
-    fn offsets(&self, e: &mut Emitter<'_>, strides: Strides, class: RegisterType) -> Lanes {
+    fn offsets(&self, e: &mut Emitter<'_>, strides: LaneStrides, class: RegisterType) -> Lanes {
         let (ty, count) = vectors(class);
         let width = ty.lane_type().bytes() as usize;
         let per_vector = i64::from(ty.lane_count());
-        let shape = self.plan.kinds.shape();
+        let shape = self.plan.uniformity.shape();
         let values = (0..count as i64).map(|index| {
             let lanes = per_vector * index..per_vector * (index + 1);
             let bytes: Vec<u8> = lanes

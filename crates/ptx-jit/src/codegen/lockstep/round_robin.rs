@@ -15,7 +15,9 @@ use cranelift_frontend::Variable;
 use ptx::{Operation, StateSpace};
 
 use super::code::WarpCode;
-use crate::abi::{Context, END, FINISHED, Helper, NOWHERE, SUSPENDED, WarpRecord, warp_stride};
+use crate::abi::{
+    END, FINISHED, Helper, KernelContext, NOWHERE, SUSPENDED, WarpRecord, warp_stride,
+};
 
 /// So many rounds of a loop that walks memory a warp makes before it is the next one's turn. The warps
 /// of a block mostly walk neighbouring memory: in turns they find in the cache what the one before
@@ -123,7 +125,7 @@ impl RoundRobin {
 
     fn count_ended(&self, w: &mut WarpCode<'_>) {
         if self.takes_turns {
-            count(w, offset_of!(Context, ended));
+            count(w, offset_of!(KernelContext, ended));
         }
         w.t.e.jump(self.advance);
     }
@@ -150,13 +152,13 @@ impl RoundRobin {
         w.t.e.switch_to_block(empty);
         self.begin_turn(w);
         let [turn, stay] = w.t.e.create_blocks();
-        let chained = load_counter(w, offset_of!(Context, chained));
+        let chained = load_counter(w, offset_of!(KernelContext, chained));
         w.t.e.branch(chained, turn, stay);
         w.t.e.switch_to_block(turn);
         let live = w.plan.resumable.liveness.live_in(target);
         w.keep_registers(live);
         let (resumption, state) = w.resumption.add(&mut w.t.e, None);
-        count(w, offset_of!(Context, elsewhere));
+        count(w, offset_of!(KernelContext, elsewhere));
         self.take_turn(w, resumption, state);
         self.go_on(w, resumption, live);
         w.t.e.jump(head);
@@ -193,8 +195,8 @@ impl RoundRobin {
             return w.t.exits.return_status(&mut w.t.e, FINISHED);
         }
         let [chained, alone, finished, unfinished] = w.t.e.create_blocks();
-        let ended = load_counter(w, offset_of!(Context, ended));
-        let flag = load_counter(w, offset_of!(Context, chained));
+        let ended = load_counter(w, offset_of!(KernelContext, ended));
+        let flag = load_counter(w, offset_of!(KernelContext, chained));
         w.t.e.branch(flag, chained, alone);
         w.t.e.switch_to_block(alone);
         let [has_ended, waits] =
@@ -203,7 +205,7 @@ impl RoundRobin {
         w.t.exits.return_value(&mut w.t.e, status);
 
         w.t.e.switch_to_block(chained);
-        let warps = w.t.pointers.context_word(&mut w.t.e, offset_of!(Context, warp_count));
+        let warps = w.t.pointers.context_word(&mut w.t.e, offset_of!(KernelContext, warp_count));
         let all_ended = w.t.e.ins().icmp(IntCC::Equal, ended, warps);
         w.t.e.branch(all_ended, finished, unfinished);
         w.t.e.switch_to_block(finished);
@@ -216,18 +218,18 @@ impl RoundRobin {
     /// Begins again with the first warp; from time to time, looks whether the launch is to end.
     fn begin_round(&self, w: &mut WarpCode<'_>) {
         let [look, go_on] = w.t.e.create_blocks();
-        let rounds = load_counter(w, offset_of!(Context, sweeps));
+        let rounds = load_counter(w, offset_of!(KernelContext, sweeps));
         let rounds = w.t.e.ins().iadd_imm_s(rounds, 1);
-        store_counter(w, rounds, offset_of!(Context, sweeps));
+        store_counter(w, rounds, offset_of!(KernelContext, sweeps));
         let rest = w.t.e.ins().band_imm_u(rounds, ROUNDS - 1);
         w.t.e.branch(rest, go_on, look);
         w.t.e.switch_to_block(look);
-        let first = w.t.pointers.context_pointer(&mut w.t.e, offset_of!(Context, warps));
+        let first = w.t.pointers.context_pointer(&mut w.t.e, offset_of!(KernelContext, warps));
         let thread = w.t.e.load_constant(types::I64, first, offset_of!(WarpRecord, threads));
         let stop = w.t.e.cold_helper(Helper::Poll, &[w.t.pointers.context(), thread]);
         w.t.e.branch(stop, w.t.exits.fault(), go_on);
         w.t.e.switch_to_block(go_on);
-        let first = w.t.pointers.context_pointer(&mut w.t.e, offset_of!(Context, warps));
+        let first = w.t.pointers.context_pointer(&mut w.t.e, offset_of!(KernelContext, warps));
         w.t.e.ins().set_pinned_reg(first);
         w.t.e.jump(self.head);
     }
@@ -236,15 +238,15 @@ impl RoundRobin {
 /// Lets the warps at the barrier go on if all have come there, and else marks them. Most often
 /// there is nothing to do for that: all have come and none is marked, or none has come.
 fn open_barrier(w: &mut WarpCode<'_>, ended: Value, warps: Value) {
-    let elsewhere = load_counter(w, offset_of!(Context, elsewhere));
+    let elsewhere = load_counter(w, offset_of!(KernelContext, elsewhere));
     let zero = w.t.e.int(types::I32, 0);
-    for counter in [offset_of!(Context, ended), offset_of!(Context, elsewhere)] {
+    for counter in [offset_of!(KernelContext, ended), offset_of!(KernelContext, elsewhere)] {
         store_counter(w, zero, counter);
     }
     let not_there = w.t.e.ins().iadd(ended, elsewhere);
     let none_is_there = w.t.e.ins().icmp(IntCC::Equal, not_there, warps);
     let opens = w.t.e.ins().icmp_imm_u(IntCC::Equal, elsewhere, 0);
-    let marked = load_counter(w, offset_of!(Context, marked));
+    let marked = load_counter(w, offset_of!(KernelContext, marked));
     let unmarked = w.t.e.ins().icmp_imm_u(IntCC::Equal, marked, 0);
     let all_are_there = w.t.e.ins().band(opens, unmarked);
     let usual = w.t.e.ins().bor(none_is_there, all_are_there);

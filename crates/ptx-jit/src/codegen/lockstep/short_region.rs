@@ -12,7 +12,7 @@ use smallvec::SmallVec;
 use super::code::WarpCode;
 use super::lane_loop::{ActiveLanes, run_in_lanes};
 use crate::codegen::thread::guarded;
-use crate::ir::Kind;
+use crate::ir::Uniformity;
 
 /// Paths with more instructions are left to the kernel's code for single threads. Each is code a second
 /// time, beside that for single threads, so a limit bounds what a kernel's translation takes.
@@ -75,7 +75,7 @@ pub(super) fn run_short_path(w: &mut WarpCode<'_>, block: usize, join: usize, ac
     let once: SmallVec<[(Register, Value); 8]> =
         once.into_iter().map(|register| (register, w.t.get(register))).collect();
     let is_uniform =
-        |&&(register, _): &&(Register, Value)| w.registers.kind(register) == Kind::Uniform;
+        |&&(register, _): &&(Register, Value)| w.registers.kind(register) == Uniformity::Uniform;
     let uniform: SmallVec<[(Register, Value); 8]> =
         once.iter().filter(is_uniform).copied().collect();
     run_in_lanes(w, &read, &changed, active, |t| {

@@ -106,7 +106,7 @@ fn wait_in_turn(
     operands: &[Value],
     (resumption, state): (clif::Block, u32),
 ) -> bool {
-    let constant = |index: usize| w.plan.kinds.constant(instruction.sources[index]);
+    let constant = |index: usize| w.plan.uniformity.constant(instruction.sources[index]);
     if (constant(0), constant(1)) == (Some(0), Some(0)) {
         turns.take_turn(w, resumption, state);
         return false;

@@ -10,7 +10,7 @@ use cranelift_codegen::ir::{InstBuilder, Value, types};
 
 use super::affine::does_not_wrap;
 use crate::codegen::emitter::Emitter;
-use crate::ir::{Strides, WarpShape};
+use crate::ir::{LaneStrides, WarpShape};
 
 /// What is known about a predicate beside its mask.
 #[derive(Clone, Copy)]
@@ -113,7 +113,7 @@ pub(super) fn compare_range(
     e: &mut Emitter<'_>,
     shape: WarpShape,
     condition: IntCC,
-    (first, strides): (Value, Strides),
+    (first, strides): (Value, LaneStrides),
     limit: Value,
 ) -> UniformPredicate {
     let (least, greatest) = strides.range(shape);

@@ -8,7 +8,7 @@ use ptx::{AddressBase, MemoryOperand, Operand, Register, StateSpace};
 
 use super::code::ThreadCode;
 use super::pointers::SpaceWindow;
-use crate::abi::{AccessInfo, AccessKind, CheckLevel, Context, Helper};
+use crate::abi::{AccessInfo, AccessKind, CheckLevel, Helper, KernelContext};
 
 /// The host address of a memory operand for an access; the thread is stopped if that is
 /// refused. `written` is what a write writes, if that is one value.
@@ -153,11 +153,12 @@ fn check_generic(
     }
     let [good, unknown] = t.e.create_blocks();
     let log = info.bytes.trailing_zeros();
-    let start = t.pointers.context_pointer(&mut t.e, offset_of!(Context, window_start));
+    let start = t.pointers.context_pointer(&mut t.e, offset_of!(KernelContext, window_start));
     let distance = t.e.ins().isub(address, start);
     let slot = t.e.ins().rotr_imm_u(distance, i64::from(log));
-    let slots =
-        t.pointers.context_pointer(&mut t.e, offset_of!(Context, window_slots) + 8 * log as usize);
+    let slots = t
+        .pointers
+        .context_pointer(&mut t.e, offset_of!(KernelContext, window_slots) + 8 * log as usize);
     let inside = t.e.ins().icmp(IntCC::UnsignedLessThan, slot, slots);
     t.e.set_cold_block(unknown);
     t.e.branch(inside, good, unknown);

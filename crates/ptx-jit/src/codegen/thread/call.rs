@@ -11,7 +11,7 @@ use ptx::{Callee, Instruction, Operand, ThreadMemory, VariableRef};
 use super::access::tell_passed;
 use super::code::ThreadCode;
 use super::memory::copy_bytes;
-use crate::abi::{Context, Helper, Thread};
+use crate::abi::{Helper, KernelContext, ThreadRecord};
 
 pub(super) fn call(t: &mut ThreadCode<'_>, instruction: &Instruction, callee: Callee) {
     match callee {
@@ -32,7 +32,7 @@ fn call_function(t: &mut ThreadCode<'_>, instruction: &Instruction, callee: usiz
     if kernel.recursive {
         check_stack(t, frame, function.frame_bytes);
     }
-    let local = t.e.load_constant(types::I64, t.pointers.thread(), offset_of!(Thread, local));
+    let local = t.e.load_constant(types::I64, t.pointers.thread(), offset_of!(ThreadRecord, local));
     let base = t.e.ins().iadd(local, frame);
     let (arguments, results) = instruction.sources.split_at(function.parameters.len());
     for (&argument, &parameter) in arguments.iter().zip(&function.parameters) {
@@ -64,10 +64,10 @@ fn callee_frame(t: &mut ThreadCode<'_>) -> Value {
 /// function.
 fn check_stack(t: &mut ThreadCode<'_>, frame: Value, bytes: usize) {
     let end = t.e.ins().iadd_imm_s(frame, bytes as i64);
-    let limit = t.pointers.context_pointer(&mut t.e, offset_of!(Context, local_slots));
+    let limit = t.pointers.context_pointer(&mut t.e, offset_of!(KernelContext, local_slots));
     let fits = t.e.ins().icmp(IntCC::UnsignedLessThanOrEqual, end, limit);
     // Not a constant: it changes where the kernel's other translation is called.
-    let (flags, offset) = (MemFlagsData::trusted(), offset_of!(Context, stack_limit) as i32);
+    let (flags, offset) = (MemFlagsData::trusted(), offset_of!(KernelContext, stack_limit) as i32);
     let lowest = t.e.ins().load(types::I64, flags, t.pointers.context(), offset);
     let stack = t.e.ins().get_stack_pointer(types::I64);
     let reaches = t.e.ins().icmp(IntCC::UnsignedGreaterThanOrEqual, stack, lowest);

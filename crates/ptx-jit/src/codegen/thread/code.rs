@@ -33,7 +33,7 @@ impl<'a> ThreadCode<'a> {
     pub(super) fn new(
         mut e: Emitter<'a>,
         pointers: BasePointers,
-        (kernel, code): (&'a KernelIr, &'a ir::Code),
+        (kernel, code): (&'a KernelIr, &'a ir::FunctionIr),
         check: CheckLevel,
         is_called: bool,
     ) -> ThreadCode<'a> {

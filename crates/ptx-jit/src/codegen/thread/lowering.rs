@@ -25,7 +25,7 @@ pub(in crate::codegen) enum Start<'a> {
     /// from one of the points.
     Resumable(&'a ir::Resumable, &'a [ResumePoint]),
     /// A function that kernels call.
-    Function(&'a ir::Code),
+    Function(&'a ir::FunctionIr),
 }
 
 /// The translation of one function for one thread.
@@ -42,7 +42,7 @@ pub(in crate::codegen) fn begin<'a>(
     scope: FunctionScope<'a>,
     function: &'a mut clif::Function,
     builder_context: &'a mut FunctionBuilderContext,
-    code: &'a ir::Code,
+    code: &'a ir::FunctionIr,
     is_called: bool,
 ) -> (ThreadCode<'a>, ControlFlow<'a>, &'a mut CodeRecords) {
     let mut builder = FunctionBuilder::new(function, builder_context);

@@ -5,7 +5,7 @@ use std::mem::offset_of;
 use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Type, Value, types};
 use cranelift_frontend::Variable;
 
-use crate::abi::{Context, Thread};
+use crate::abi::{KernelContext, ThreadRecord};
 use crate::codegen::emitter::Emitter;
 
 /// Memory of the block or the thread whose addresses begin at 0, and which generic addresses reach
@@ -19,9 +19,9 @@ pub(crate) enum SpaceWindow {
 
 /// The addresses that a function is called with, and what follows from them.
 pub(in crate::codegen) struct BasePointers {
-    /// Of the block's [`Context`].
+    /// Of the block's [`KernelContext`].
     context: Value,
-    /// Of the [`Thread`]; in code for warps, of the one whose turn it is.
+    /// Of the [`ThreadRecord`]; in code for warps, of the one whose turn it is.
     thread: Value,
     /// Where the function's frame begins in local memory.
     frame: Value,
@@ -42,7 +42,7 @@ pub(in crate::codegen) struct FormerThread(Value, ThreadIndices);
 
 impl BasePointers {
     pub(super) fn new(context: Value, thread: Value, frame: Value) -> BasePointers {
-        let indices = ThreadIndices::Memory(thread, offset_of!(Thread, linear));
+        let indices = ThreadIndices::Memory(thread, offset_of!(ThreadRecord, linear));
         BasePointers { context, thread, frame, indices }
     }
 
@@ -71,7 +71,7 @@ impl BasePointers {
     /// Goes on for another thread, to come back from it to the one before.
     pub(in crate::codegen) fn visit_thread(&mut self, thread: Value) -> FormerThread {
         let former = FormerThread(self.thread, self.indices);
-        self.set_thread(thread, (thread, offset_of!(Thread, linear)));
+        self.set_thread(thread, (thread, offset_of!(ThreadRecord, linear)));
         former
     }
 
@@ -122,10 +122,12 @@ impl BasePointers {
         window: SpaceWindow,
     ) -> Value {
         match window {
-            SpaceWindow::Shared => self.context_pointer(e, offset_of!(Context, shared)),
-            SpaceWindow::Parameters => self.context_pointer(e, offset_of!(Context, parameters)),
+            SpaceWindow::Shared => self.context_pointer(e, offset_of!(KernelContext, shared)),
+            SpaceWindow::Parameters => {
+                self.context_pointer(e, offset_of!(KernelContext, parameters))
+            }
             SpaceWindow::Local => {
-                e.load_constant(types::I64, self.thread, offset_of!(Thread, local))
+                e.load_constant(types::I64, self.thread, offset_of!(ThreadRecord, local))
             }
         }
     }
@@ -138,9 +140,9 @@ impl BasePointers {
         log: usize,
     ) -> Value {
         let offset = match window {
-            SpaceWindow::Shared => offset_of!(Context, shared_slots),
-            SpaceWindow::Parameters => offset_of!(Context, parameter_slots),
-            SpaceWindow::Local => offset_of!(Context, local_slots),
+            SpaceWindow::Shared => offset_of!(KernelContext, shared_slots),
+            SpaceWindow::Parameters => offset_of!(KernelContext, parameter_slots),
+            SpaceWindow::Local => offset_of!(KernelContext, local_slots),
         };
         self.context_pointer(e, offset + 8 * log)
     }

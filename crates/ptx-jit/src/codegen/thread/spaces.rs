@@ -7,9 +7,9 @@ use cranelift_codegen::ir::{InstBuilder, Value, types};
 use ptx::{AddressBase, Function, MemoryOperand, StateSpace, ThreadMemory, VariableRef};
 
 use super::pointers::{BasePointers, SpaceWindow};
-use crate::abi::{CheckLevel, Context};
+use crate::abi::{CheckLevel, KernelContext};
 use crate::codegen::emitter::Emitter;
-use crate::ir::{KernelIr, VariablePlace};
+use crate::ir::{KernelIr, VariableLocation};
 
 /// The memory of a function, as its kernel lays it out.
 pub(in crate::codegen) struct StateSpaces<'a> {
@@ -49,13 +49,13 @@ impl<'a> StateSpaces<'a> {
         offset: i64,
     ) -> Value {
         let base = match variable {
-            VariableRef::Module(index) => match self.kernel.places[index] {
-                VariablePlace::Global(index) => {
-                    let globals = p.context_pointer(e, offset_of!(Context, globals));
+            VariableRef::Module(index) => match self.kernel.locations[index] {
+                VariableLocation::Global(index) => {
+                    let globals = p.context_pointer(e, offset_of!(KernelContext, globals));
                     e.load_constant(types::I64, globals, 8 * index)
                 }
-                VariablePlace::Shared(offset) => e.int(types::I64, offset as i64),
-                VariablePlace::Unused => e.int(types::I64, 0),
+                VariableLocation::Shared(offset) => e.int(types::I64, offset as i64),
+                VariableLocation::Unused => e.int(types::I64, 0),
             },
             VariableRef::Frame(index) => {
                 let variable = self.function.variables[index];

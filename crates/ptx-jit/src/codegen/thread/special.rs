@@ -6,7 +6,7 @@ use cranelift_codegen::ir::{InstBuilder, Value, types};
 use ptx::{Axis, LaneRelation, SpecialRegister, WordHalf};
 
 use super::pointers::BasePointers;
-use crate::abi::{Context, Helper};
+use crate::abi::{Helper, KernelContext};
 use crate::codegen::emitter::Emitter;
 use crate::ir::KernelIr;
 
@@ -20,9 +20,9 @@ pub(super) fn special(
     use SpecialRegister::*;
     match special {
         ThreadIndex(axis) => p.thread_index(e, axis as usize),
-        BlockExtent(axis) => extent(e, p, offset_of!(Context, block), axis),
-        BlockIndex(axis) => extent(e, p, offset_of!(Context, block_index), axis),
-        GridExtent(axis) => extent(e, p, offset_of!(Context, grid), axis),
+        BlockExtent(axis) => extent(e, p, offset_of!(KernelContext, block), axis),
+        BlockIndex(axis) => extent(e, p, offset_of!(KernelContext, block_index), axis),
+        GridExtent(axis) => extent(e, p, offset_of!(KernelContext, grid), axis),
         Lane => lane(e, p),
         Warp => {
             let linear = p.linear_index(e);
@@ -38,9 +38,9 @@ pub(super) fn special(
         GlobalTimerHigh => timer(e, 32),
         Multiprocessor | Grid => e.int(types::I32, 0),
         MultiprocessorCount => e.int(types::I32, 1),
-        DynamicSharedBytes => p.context_word(e, offset_of!(Context, dynamic_shared_bytes)),
+        DynamicSharedBytes => p.context_word(e, offset_of!(KernelContext, dynamic_shared_bytes)),
         Workspace(half) => workspace(e, p, kernel, half),
-        TotalSharedBytes => p.context_word(e, offset_of!(Context, total_shared_bytes)),
+        TotalSharedBytes => p.context_word(e, offset_of!(KernelContext, total_shared_bytes)),
     }
 }
 
@@ -49,7 +49,7 @@ fn workspace(e: &mut Emitter<'_>, p: &BasePointers, kernel: &KernelIr, half: Wor
     let Some(offset) = kernel.workspace else {
         unreachable!("a kernel that asks for the workspace has a place for its address");
     };
-    let parameters = p.context_pointer(e, offset_of!(Context, parameters));
+    let parameters = p.context_pointer(e, offset_of!(KernelContext, parameters));
     let offset = offset + if half == WordHalf::High { 4 } else { 0 };
     e.load_constant(types::I32, parameters, offset)
 }
@@ -64,8 +64,8 @@ fn lane(e: &mut Emitter<'_>, p: &BasePointers) -> Value {
 }
 
 fn warp_count(e: &mut Emitter<'_>, p: &BasePointers) -> Value {
-    let [x, y, z] =
-        [Axis::X, Axis::Y, Axis::Z].map(|axis| extent(e, p, offset_of!(Context, block), axis));
+    let [x, y, z] = [Axis::X, Axis::Y, Axis::Z]
+        .map(|axis| extent(e, p, offset_of!(KernelContext, block), axis));
     let plane = e.ins().imul(x, y);
     let threads = e.ins().imul(plane, z);
     let rounded = e.ins().iadd_imm_s(threads, 31);

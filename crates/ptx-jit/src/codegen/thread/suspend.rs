@@ -13,7 +13,7 @@ use ptx::control_flow::RegisterSet;
 use ptx::{BarrierOp, Instruction, Register, RegisterType, ScalarType, Suspension};
 
 use super::code::ThreadCode;
-use crate::abi::{STOPPED, SUSPENDED, Thread};
+use crate::abi::{STOPPED, SUSPENDED, ThreadRecord};
 use crate::codegen::flow::ControlFlow;
 use crate::codegen::records::{CodeRecords, ResumePoint};
 use crate::codegen::types::{integer_type, register_type};
@@ -63,7 +63,7 @@ impl<'a> Suspensions<'a> {
         for (index, ty) in operand_types(suspension).iter().enumerate() {
             let value = t.source(instruction, index, *ty);
             let wide = t.e.resize(value, types::I64, false);
-            let offset = offset_of!(Thread, operands) + 8 * index;
+            let offset = offset_of!(ThreadRecord, operands) + 8 * index;
             t.pointers.store_to_thread(&mut t.e, wide, offset);
         }
         self.wait(t, suspension, &live);
@@ -80,11 +80,11 @@ impl<'a> Suspensions<'a> {
         self.store_cells(t, live);
         let point = self.records.add_suspend_point(suspension, t.line);
         let point = t.e.int(types::I32, point);
-        t.pointers.store_to_thread(&mut t.e, point, offset_of!(Thread, site));
+        t.pointers.store_to_thread(&mut t.e, point, offset_of!(ThreadRecord, site));
         let resumption = t.e.create_block();
         self.resumptions.push(resumption);
         let state = t.e.int(types::I32, self.resumptions.len() as i64);
-        t.pointers.store_to_thread(&mut t.e, state, offset_of!(Thread, state));
+        t.pointers.store_to_thread(&mut t.e, state, offset_of!(ThreadRecord, state));
         t.exits.return_status(&mut t.e, SUSPENDED);
 
         t.e.switch_to_block(resumption);
@@ -114,20 +114,22 @@ impl<'a> Suspensions<'a> {
             return;
         };
         let (inside, stops) = (self.behind_stops[&block], t.e.create_block());
-        let stop = t.pointers.load_from_thread(&mut t.e, types::I32, offset_of!(Thread, stop));
+        let stop =
+            t.pointers.load_from_thread(&mut t.e, types::I32, offset_of!(ThreadRecord, stop));
         let here = t.e.int(types::I32, index as i64 + 1);
         let is_here = t.e.ins().icmp(IntCC::Equal, stop, here);
         t.e.branch(is_here, stops, inside);
         t.e.switch_to_block(stops);
         self.store_cells(t, self.plan.liveness.live_in(block));
-        t.pointers.store_to_thread(&mut t.e, here, offset_of!(Thread, state));
+        t.pointers.store_to_thread(&mut t.e, here, offset_of!(ThreadRecord, state));
         t.exits.return_status(&mut t.e, STOPPED);
         t.e.switch_to_block(inside);
     }
 
     /// Goes on where the thread was suspended, or at the start.
     pub(super) fn dispatch(&self, t: &mut ThreadCode<'_>, start: clif::Block) {
-        let state = t.pointers.load_from_thread(&mut t.e, types::I32, offset_of!(Thread, state));
+        let state =
+            t.pointers.load_from_thread(&mut t.e, types::I32, offset_of!(ThreadRecord, state));
         // The start's state, 0, becomes a number beyond the table, whose default it is. It is not in
         // the table too: a copy of its entry would share the list of what the jump hands over.
         let index = t.e.ins().iadd_imm_s(state, -1);
@@ -167,8 +169,8 @@ impl<'a> Suspensions<'a> {
         let offset = self.plan.layout.slot(register);
         let bytes = cell_bytes(t.registers.class(register));
         let thread = t.pointers.thread();
-        let frame = t.e.load_constant(types::I64, thread, offset_of!(Thread, frame));
-        let linear = t.e.load_constant(types::I32, thread, offset_of!(Thread, linear));
+        let frame = t.e.load_constant(types::I64, thread, offset_of!(ThreadRecord, frame));
+        let linear = t.e.load_constant(types::I32, thread, offset_of!(ThreadRecord, linear));
         let lane = t.e.ins().band_imm_u(linear, 31);
         let lane = t.e.ins().uextend(types::I64, lane);
         let distance = t.e.ins().imul_imm_s(lane, bytes as i64);
@@ -181,7 +183,7 @@ fn take_results(t: &mut ThreadCode<'_>, instruction: &Instruction) {
         let Some(register) = *destination else {
             continue;
         };
-        let offset = offset_of!(Thread, results) + 4 * index;
+        let offset = offset_of!(ThreadRecord, results) + 4 * index;
         let result = t.pointers.load_from_thread(&mut t.e, types::I32, offset);
         let value = match t.registers.class(register) {
             RegisterType::Predicate => t.e.resize(result, integer_type(1), false),

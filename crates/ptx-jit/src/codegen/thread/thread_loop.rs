@@ -7,7 +7,7 @@ use cranelift_codegen::ir::{self as clif, InstBuilder, Value, types};
 use cranelift_frontend::Variable;
 
 use super::code::ThreadCode;
-use crate::abi::{Context, Thread};
+use crate::abi::{KernelContext, ThreadRecord};
 
 /// The loop: the current thread's place in the block, and where its round begins.
 pub(super) struct ThreadLoop {
@@ -28,8 +28,9 @@ impl ThreadLoop {
         for variable in variables {
             t.e.builder().def_var(variable, zero);
         }
-        let extents = [0, 1, 2]
-            .map(|axis| t.pointers.context_word(&mut t.e, offset_of!(Context, block) + 4 * axis));
+        let extents = [0, 1, 2].map(|axis| {
+            t.pointers.context_word(&mut t.e, offset_of!(KernelContext, block) + 4 * axis)
+        });
         t.e.jump(head);
         t.e.switch_to_block(head);
         ThreadLoop { variables, extents, head }
@@ -38,10 +39,10 @@ impl ThreadLoop {
     /// Leaves the thread's place where functions and the runner find it.
     pub(super) fn store_index(&self, t: &mut ThreadCode<'_>) {
         let places = [
-            offset_of!(Thread, linear),
-            offset_of!(Thread, index),
-            offset_of!(Thread, index) + 4,
-            offset_of!(Thread, index) + 8,
+            offset_of!(ThreadRecord, linear),
+            offset_of!(ThreadRecord, index),
+            offset_of!(ThreadRecord, index) + 4,
+            offset_of!(ThreadRecord, index) + 8,
         ];
         for (variable, offset) in self.variables.into_iter().zip(places) {
             let value = t.e.builder().use_var(variable);
