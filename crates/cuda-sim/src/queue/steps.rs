@@ -11,10 +11,11 @@ use std::time::{Duration, Instant};
 use parking_lot::MutexGuard;
 
 use super::choice::Reason;
+use super::effects::Effects;
 use super::point::QueuePoint;
 use super::policy::ExploredChoices;
 use super::scheduler::Scheduler;
-use super::state::{Effects, SchedulerState};
+use super::state::SchedulerState;
 use super::stepper::Stepper;
 use crate::config::{Schedule, ScheduleTrace};
 
