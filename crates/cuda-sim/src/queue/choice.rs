@@ -14,8 +14,8 @@ use super::state::SchedulerState;
 use super::stepper::Stepper;
 
 impl SchedulerState {
-    /// From now on operations are chosen by this stepper, or start on their own. What other threads
-    /// have enqueued since everything was waited for is looked at again.
+    /// Lets a stepper choose operations from now on, or all start on their own. Work that other
+    /// threads have enqueued since everything was waited for is looked at again.
     pub(super) fn set_stepper(&mut self, stepper: Option<Stepper>, effects: &mut Effects) {
         self.stepper = stepper;
         self.queues.iter_mut().for_each(|queue| queue.number = None);
@@ -71,7 +71,7 @@ impl SchedulerState {
         true
     }
 
-    /// Has a job run on one thread, in the order that the schedule gives its pieces.
+    /// Starts a job on one thread, in the order that the schedule gives its pieces.
     pub(super) fn start_in_order(
         &mut self,
         stream: &Arc<StreamProgress>,

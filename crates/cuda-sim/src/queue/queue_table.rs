@@ -18,7 +18,7 @@ use super::worker_slots::Wake;
 /// The queues of all streams that have an owner or work left.
 #[derive(Default)]
 pub(super) struct QueueTable {
-    /// By the index that a stream's progress has. Vacant places are used again.
+    /// Queues by the index that a stream's progress has. Vacant places are used again.
     queues: Vec<Option<Queue>>,
     vacant: Vec<usize>,
 }
@@ -60,7 +60,7 @@ pub(super) enum RunningWork {
     Job(Arc<Running>),
 }
 
-/// Somebody who waits for a point of a stream.
+/// A stream or a host thread that waits for a point of a stream.
 enum Waiter {
     Stream(Arc<StreamProgress>),
     Host(Arc<Parker<Wake>>),
@@ -241,12 +241,12 @@ impl Queue {
         }
     }
 
-    /// Has the other stream looked at again when this one has come to that number.
+    /// Notes that another stream is to be looked at again when this one has come to that number.
     pub(super) fn wake_stream_at(&mut self, sequence: u64, stream: &Arc<StreamProgress>) {
         self.waiters.push((sequence, Waiter::Stream(Arc::clone(stream))));
     }
 
-    /// Has a host thread woken when the stream has come to that number.
+    /// Notes that a host thread is to be woken when the stream has come to that number.
     pub(super) fn wake_host_at(&mut self, sequence: u64, parker: &Arc<Parker<Wake>>) {
         self.waiters.push((sequence, Waiter::Host(Arc::clone(parker))));
     }

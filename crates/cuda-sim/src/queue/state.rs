@@ -64,7 +64,8 @@ impl SchedulerState {
         QueuePoint { progress: Arc::clone(stream), sequence }
     }
 
-    /// Has `parker` woken when the point is complete. False if it is already.
+    /// Notes that a host thread is to be woken by `parker` when the point is complete. False if it
+    /// is already.
     pub(super) fn wake_at(&mut self, point: &QueuePoint, parker: &Arc<Parker<Wake>>) -> bool {
         if point.is_complete() {
             return false;
