@@ -12,10 +12,10 @@
 //! # Ok::<(), cuda_sim::ptx_check::Unreadable>(())
 //! ```
 
-use ptx::control_flow::analyse_calls;
+use ptx::control_flow::CallGraph;
 use thiserror::Error;
 
-use crate::fatbin::{self, FatbinError, Kind};
+use crate::fatbin::{self, FatbinEntryKind, FatbinError};
 
 /// The findings in one text of PTX.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -76,7 +76,7 @@ pub fn check(bytes: &[u8]) -> Result<Vec<TextReport>, Unreadable> {
 
 fn check_container(bytes: &[u8]) -> Result<Vec<TextReport>, FatbinError> {
     let entries = fatbin::entries(bytes)?;
-    let ptx = entries.iter().filter(|entry| entry.kind == Kind::Ptx);
+    let ptx = entries.iter().filter(|entry| entry.kind == FatbinEntryKind::Ptx);
     let reports = ptx.map(|entry| Ok(report(&entry.text()?, Some(entry.architecture))));
     let reports = reports.collect::<Result<Vec<_>, _>>()?;
     match reports.is_empty() {
@@ -88,7 +88,7 @@ fn check_container(bytes: &[u8]) -> Result<Vec<TextReport>, FatbinError> {
 fn report(text: &str, architecture: Option<u32>) -> TextReport {
     let (module, mut errors) = ptx::survey(text);
     if errors.is_empty() {
-        errors.extend(analyse_calls(&module).err());
+        errors.extend(CallGraph::new(&module).err());
     }
     let kernels = module.functions.iter().filter(|function| function.is_kernel);
     TextReport {

@@ -6,7 +6,7 @@ use parking_lot::Mutex;
 use super::error::{ConfigureError, ControlError};
 use super::faults::clear_faults;
 use crate::config::Config;
-use crate::device::{self, Device, platform};
+use crate::device::{self, Device, platform, teardown};
 use crate::queue::in_host_function;
 
 /// The configuration that was asked for by [`configure`].
@@ -49,7 +49,7 @@ pub fn reset() -> Result<(), ControlError> {
     }
     clear_faults();
     if let Ok(platform) = platform() {
-        platform.reset();
+        teardown::reset(platform);
     }
     Ok(())
 }
