@@ -136,7 +136,7 @@ impl Platform {
         device_at(&self.devices, address)
     }
 
-    /// How many resets there were.
+    /// The number of resets so far.
     pub(super) fn epoch(&self) -> u64 {
         self.epoch.load(Ordering::Acquire)
     }

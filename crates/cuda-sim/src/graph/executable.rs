@@ -34,7 +34,7 @@ pub(super) struct LaunchState {
     held: Vec<UserObjectReferences>,
 }
 
-/// How instantiating went wrong.
+/// The reason why a graph cannot be instantiated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Instantiation {
     /// For a reason that the error says.

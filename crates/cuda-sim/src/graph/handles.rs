@@ -34,7 +34,7 @@ pub(crate) fn graphs() -> Result<&'static Graphs, CUresult> {
     platform().map(|_| &GRAPHS)
 }
 
-/// Who is to be told of the end of contexts.
+/// The graphs as the layer that is told of the end of contexts.
 pub(crate) fn observer() -> &'static dyn ContextObserver {
     &GRAPHS
 }

@@ -14,8 +14,8 @@ use crate::device::{
 };
 use crate::queue::{Failure, Job, StreamWork};
 
-/// What a node does, with all its parameters: none of them is looked at in the program's memory
-/// again.
+/// The operation of a node, with copies of all its parameters: nothing is read from the program's
+/// memory again.
 #[derive(Clone)]
 pub(crate) enum NodeOperation {
     /// Nothing: it stands for what it depends on.
@@ -40,7 +40,7 @@ pub(crate) enum NodeOperation {
     Allocate(Arc<GraphMemory>),
     /// Frees memory of an allocation node.
     Free(Arc<RightToFree>),
-    /// What it was went with its context.
+    /// Nothing any more: it went with its context. Its type is kept.
     Orphan(NodeType),
 }
 
@@ -90,7 +90,7 @@ impl NodeOperation {
         matches!(self, NodeOperation::Allocate(_) | NodeOperation::Free(_))
     }
 
-    /// What a launch of it does with memory.
+    /// The memory that a launch of it allocates or frees.
     pub(super) fn memory_use(&self) -> Option<Use<'_>> {
         match self {
             NodeOperation::Allocate(memory) => Some(Use::Allocates(memory)),
@@ -156,7 +156,7 @@ impl NodeOperation {
         Some(std::mem::replace(self, orphan))
     }
 
-    /// What one launch enqueues for the node. Events are the launch's business.
+    /// The work that one launch enqueues for the node. For events, the launch itself sees to that.
     ///
     /// # Errors
     /// Those of preparing a kernel, and `CUDA_ERROR_CONTEXT_IS_DESTROYED`. Memory that is gone is an error of the work itself, as it is on

@@ -114,7 +114,8 @@ pub(in crate::api) fn end(
     Ok(CopyEnd { address, location })
 }
 
-/// When a call returns that copies between these places: the program may have asked for more waits.
+/// The moment at which a copy between these locations returns: the program may have asked for more
+/// waits (`CU_POINTER_ATTRIBUTE_SYNC_MEMOPS`).
 pub(in crate::api) fn returns_for(returns: Returns, places: [&Location; 2]) -> Returns {
     match returns {
         Returns::Done if places.iter().any(|place| place.is_synchronous()) => Returns::AlwaysDone,

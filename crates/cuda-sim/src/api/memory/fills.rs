@@ -11,10 +11,10 @@ use crate::api::{Result, arguments};
 use crate::device::pitched::{Extent, PitchedPointer, fill_rows};
 use crate::device::{Location, platform};
 
-/// When a call that fills returns.
+/// The moment at which a call that fills returns.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(in crate::api) enum FillReturns {
-    /// When the fill is done, if page-locked host memory or managed memory is concerned.
+    /// Once the fill is done, if page-locked host memory or managed memory is concerned.
     Done,
     /// At once.
     Enqueued,

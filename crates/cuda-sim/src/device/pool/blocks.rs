@@ -15,7 +15,7 @@ pub(super) struct Blocks {
     segments: BTreeMap<u64, FreeList>,
 }
 
-/// What is free in a segment.
+/// The free blocks of a segment by address.
 #[derive(Debug)]
 struct FreeList {
     segment: Arc<PoolSegment>,
@@ -29,12 +29,12 @@ struct FreeBlock {
     freed: Option<QueuePoint>,
 }
 
-/// What was taken.
+/// A range that was taken from a segment.
 #[derive(Debug)]
 pub(super) struct Taken {
     pub(super) start: u64,
     pub(super) segment: Arc<PoolSegment>,
-    /// When the parts of it were freed.
+    /// The points at which the blocks were freed that it consists of.
     pub(super) freed: SmallVec<[QueuePoint; 2]>,
 }
 
@@ -55,6 +55,8 @@ impl Blocks {
         let runs = self.segments.iter().flat_map(|(&key, free)| {
             free.runs(&usable).into_iter().map(move |run| (run.end - run.start, run.start, key))
         });
+        // Best fit; of runs as long, the one at the lowest address, so that the same calls get the
+        // same addresses in every run of the program.
         let (_, start, key) = runs.filter(|&(length, ..)| length >= size).min()?;
         let free = self.segments.get_mut(&key)?;
         let freed = free.take(start..start + size);
@@ -155,6 +157,8 @@ impl FreeList {
         for block in self.blocks.values_mut() {
             block.freed.take_if(|freed| freed.is_complete());
         }
+        // From the last one down: a block that has taken in the one after it can itself be taken in
+        // by the one before.
         let starts: Vec<u64> = self.blocks.keys().rev().copied().collect();
         starts.into_iter().for_each(|start| self.merge(start));
         let unsettled = self.blocks.values().filter(|block| block.freed.is_some()).count();

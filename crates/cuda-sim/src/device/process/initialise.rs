@@ -10,7 +10,8 @@ use super::at_exit;
 use crate::config::Config;
 use crate::device::platform::{FaultInjector, Platform};
 
-/// What layers above the devices keep. It is told when what belongs to a context has to go.
+/// A layer above the devices that keeps things which belong to contexts. It is told when they have
+/// to go.
 pub(crate) trait ContextObserver: Sync {
     /// A context is being destroyed: none of its work runs any more, but its memory is still there.
     fn context_ends(&self, context: u64);
@@ -65,7 +66,7 @@ pub(crate) fn initialise(
     platform().map(drop)
 }
 
-/// Who is told of the end of contexts: nobody, before there are any.
+/// The layer that is told of the end of contexts; before there are any, one that does nothing.
 pub(super) fn observer() -> &'static dyn ContextObserver {
     struct Nobody;
     impl ContextObserver for Nobody {

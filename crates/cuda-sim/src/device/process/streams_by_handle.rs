@@ -27,8 +27,8 @@ impl StreamRef {
         }
     }
 
-    /// As [`resolve`](StreamRef::resolve), on a device that works. What the context was told to wait
-    /// for, the stream waits for from now on.
+    /// Finds a stream as [`resolve`](StreamRef::resolve) does, on a device that works, and makes it
+    /// wait for what its context was told to wait for.
     ///
     /// # Errors
     /// The device's sticky error too.

@@ -91,7 +91,7 @@ impl CopyParameters {
         Ok(copy_rows_job(to, from, extent, &device.health))
     }
 
-    /// Where all rows of an end are together, and from where to where.
+    /// The location of all rows of an end together, and the addresses that they span.
     fn location(
         &self,
         platform: &Platform,

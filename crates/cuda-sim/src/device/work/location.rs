@@ -16,7 +16,7 @@ use crate::device::virtual_memory::mappings::MemoryMapping;
 use crate::device::virtual_memory::physical::MemoryLocation;
 use crate::links::Residence;
 
-/// Where a range of bytes lies. Holding it keeps driver-owned memory from going away.
+/// The memory that a range of bytes lies in. Holding it keeps driver-owned memory from going away.
 #[derive(Debug, Clone)]
 pub(crate) enum Location {
     /// In one allocation on a device.
@@ -56,12 +56,12 @@ impl Location {
         }
     }
 
-    /// Where an array lies.
+    /// The location of an array.
     pub(crate) fn of_array(array: &Array) -> Location {
         Location::Device(Arc::clone(array.memory()))
     }
 
-    /// Where it lies, as virtual time sees it.
+    /// The location as links and virtual time see it.
     pub(crate) fn site(&self) -> Residence {
         match self {
             Location::Device(allocation) => Residence::Device(allocation.device.ordinal as usize),

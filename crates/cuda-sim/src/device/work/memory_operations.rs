@@ -26,7 +26,7 @@ pub(crate) enum MemoryOperation {
     Barrier { flags: u32 },
 }
 
-/// Where a value is.
+/// A word of memory that a stream writes or waits for: its address and its width.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct MemoryWord {
     pub(crate) address: u64,
@@ -34,8 +34,8 @@ pub(crate) struct MemoryWord {
     pub(crate) is_wide: bool,
 }
 
-/// How the value in memory is compared with the one that is waited for
-/// (cuda.h, `CUstreamWaitValue_flags`).
+/// A comparison of the value in memory with the one that is waited for (cuda.h,
+/// `CUstreamWaitValue_flags`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Condition {
     /// It is not less, in a cyclic comparison.
@@ -184,7 +184,7 @@ impl Sequence {
 
     /// Runs an operation until its time has come, or the device is lost.
     fn wait_for(&self, operation: &MemoryOperation) -> Result<(), Failure> {
-        /// How often a value is looked at before the thread sleeps in between.
+        /// The number of times that a value is looked at before the thread sleeps in between.
         const LOOKS: u32 = 100;
         let mut looks = 0;
         while !self.health.is_stopped() && !operation.run()? {

@@ -14,12 +14,13 @@ use crate::device::memory::page_locked::{PageLockedAllocation, PageLockedMemory}
 use crate::device::platform::Platform;
 use crate::queue;
 
-/// What a launch sees: its own device, peers that were enabled, page-locked host memory.
+/// The memory that a launch may touch: of its own device, of peers that were enabled, page-locked
+/// memory of the host.
 pub(in crate::device) struct View {
     platform: &'static Platform,
     context: Arc<Context>,
     level: CheckLevel,
-    /// Where memory is allocated on the own device, as of the first access that asked.
+    /// The addresses of the own device's allocations, as of the first access that asked.
     map: OnceLock<Arc<[Range<u64>]>>,
     borrowed: Borrowed,
 }
