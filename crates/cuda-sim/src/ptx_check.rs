@@ -12,18 +12,18 @@
 //! # Ok::<(), cuda_sim::ptx_check::Unreadable>(())
 //! ```
 
-use ptx::control_flow::analyse_calls;
+use ptx::control_flow::CallGraph;
 use thiserror::Error;
 
 use crate::fatbin::{self, FatbinEntryKind, FatbinError};
 
-/// What was found in one text of PTX.
+/// The findings in one text of PTX.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TextReport {
     /// The architecture that a fat binary gives the text for, as 75 for compute_75.
     pub architecture: Option<u32>,
-    /// How many kernels the text defines.
+    /// The number of kernels that the text defines.
     pub kernels: usize,
     /// In the order of the text.
     pub problems: Vec<Unsupported>,
@@ -37,13 +37,13 @@ pub struct Unsupported {
     pub line: u32,
     /// In bytes, from 1.
     pub column: u32,
-    /// What stands there, cut to one line.
+    /// The text that stands there, cut to one line.
     pub text: String,
-    /// What is wrong with it.
+    /// The reason why it cannot be loaded.
     pub reason: String,
 }
 
-/// What holds no PTX that could be checked.
+/// An input without PTX that could be checked.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Unreadable {
@@ -88,7 +88,7 @@ fn check_container(bytes: &[u8]) -> Result<Vec<TextReport>, FatbinError> {
 fn report(text: &str, architecture: Option<u32>) -> TextReport {
     let (module, mut errors) = ptx::survey(text);
     if errors.is_empty() {
-        errors.extend(analyse_calls(&module).err());
+        errors.extend(CallGraph::new(&module).err());
     }
     let kernels = module.functions.iter().filter(|function| function.is_kernel);
     TextReport {

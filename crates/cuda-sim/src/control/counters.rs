@@ -27,7 +27,7 @@ pub struct Counters {
     pub executable_graphs: usize,
     /// Ranges of page-locked host memory.
     pub host_allocations: usize,
-    /// How often each function was called since the process began, by exported name. Functions
+    /// The number of calls of each function since the process began, by exported name. Functions
     /// that were never called are not listed.
     pub calls: BTreeMap<&'static str, u64>,
 }

@@ -1,4 +1,4 @@
-//! CPU kernels of the softmax family, row by row.
+//! CPU kernels of softmax, log-softmax and their backward functions, row by row.
 
 use std::ops::Range;
 use std::ptr;
@@ -9,10 +9,10 @@ use super::arithmetic::{Arithmetic, Float};
 use super::element::Stored;
 use super::vector::vectorized;
 use crate::dispatch::HostKernel;
-use crate::dispatch::abi::Rows;
+use crate::dispatch::abi::Rowwise;
 use crate::{DType, Element};
 
-/// A function of whole rows: fills `out` from `a`, and from `b` where the function has it.
+/// A function of whole rows, which fills `out` from `a`, and backward functions from `b` as well.
 trait Row<T: Stored> {
     fn apply(out: &mut [T::Raw], a: &[T::Raw], b: &[T::Raw]);
 }
@@ -39,7 +39,7 @@ impl<T: Stored<Value: Float>> Row<T> for LogSoftmax {
     }
 }
 
-/// With y the result and g the gradient with respect to it: y * (g - sum(g * y)).
+/// The gradient of softmax: `y * (g - sum(g * y))`, with the result y and its gradient g.
 impl<T: Stored<Value: Float>> Row<T> for SoftmaxBackward {
     #[inline(always)]
     fn apply(out: &mut [T::Raw], a: &[T::Raw], b: &[T::Raw]) {
@@ -50,7 +50,7 @@ impl<T: Stored<Value: Float>> Row<T> for SoftmaxBackward {
     }
 }
 
-/// With y the result and g the gradient with respect to it: g - exp(y) * sum(g).
+/// The gradient of log-softmax: `g - exp(y) * sum(g)`, with the result y and its gradient g.
 impl<T: Stored<Value: Float>> Row<T> for LogSoftmaxBackward {
     #[inline(always)]
     fn apply(out: &mut [T::Raw], a: &[T::Raw], b: &[T::Raw]) {
@@ -61,7 +61,7 @@ impl<T: Stored<Value: Float>> Row<T> for LogSoftmaxBackward {
     }
 }
 
-/// The largest element, and the sum of exp(x - it), whose exponents cannot overflow.
+/// The largest element m, and the sum of exp(x - m). No exponent is above zero, so none overflows.
 #[inline(always)]
 fn maximum_and_sum<T: Stored<Value: Float>>(a: &[T::Raw]) -> (T::Value, T::Value) {
     let maximum = fold(T::Value::LEAST, T::Value::larger, [a, a], |x, _| T::load(x));
@@ -73,7 +73,8 @@ fn sum<R: Copy, V: Float>(rows: [&[R]; 2], term: impl Fn(R, R) -> V) -> V {
     fold(V::ZERO, V::plus, rows, term)
 }
 
-/// Folds the terms of a row in lanes, which do not wait for each other.
+/// Folds the terms of a row into 16 partial results at a time: they do not depend on each other, so the
+/// compiler makes vectors of them, and a processor need not wait for one addition before the next.
 #[inline(always)]
 fn fold<R: Copy, V: Copy>(
     start: V,
@@ -105,19 +106,21 @@ fn map<T: Stored>(out: &mut [T::Raw], a: &[T::Raw], f: impl Fn(T::Value) -> T::V
 /// # Safety
 /// As `HostKernel`, for matrices of `T`; a unit is a row.
 #[inline(always)]
-unsafe fn each_row<T: Stored, R: Row<T>>(call: &Rows, units: Range<usize>) {
+unsafe fn each_row<T: Stored, R: Row<T>>(call: &Rowwise, units: Range<usize>) {
     let cols = call.cols as usize;
     let row = |matrix: u64, row: usize| {
         let start = ptr::with_exposed_provenance::<T::Raw>(matrix as usize);
         match matrix {
             0 => &[][..],
-            // SAFETY: the matrix has the row, by the caller's promise.
+            // SAFETY: the matrix has `cols` elements in this row, which nobody writes (conditions of this
+            // function).
             _ => unsafe { std::slice::from_raw_parts(start.add(row * cols), cols) },
         }
     };
     for unit in units {
         let start = ptr::with_exposed_provenance_mut::<T::Raw>(call.out as usize);
-        // SAFETY: as above, and nobody else has this row of the output.
+        // SAFETY: the output has `cols` elements in this row, which nobody else uses (conditions of this
+        // function).
         let out = unsafe { std::slice::from_raw_parts_mut(start.add(unit * cols), cols) };
         R::apply(out, row(call.a, unit), row(call.b, unit));
     }
@@ -125,10 +128,11 @@ unsafe fn each_row<T: Stored, R: Row<T>>(call: &Rows, units: Range<usize>) {
 
 macro_rules! rows {
     ($($name:ident: $($type:ident)+ => $row:ty;)+) => {$(
-        pub(crate) fn $name(dtype: DType) -> Option<HostKernel<Rows>> {
+        pub(crate) fn $name(dtype: DType) -> Option<HostKernel<Rowwise>> {
             Some(match dtype {
-                $(<$type as Element>::DTYPE => vectorized!(fn(call: &Rows, units) {
-                    // SAFETY: the caller's promise.
+                $(<$type as Element>::DTYPE => vectorized!(fn(call: &Rowwise, units) {
+                    // SAFETY: the kernel is chosen by the dtype of `$type`, and the conditions of a
+                    // `HostKernel` are those of `each_row`.
                     unsafe { each_row::<$type, $row>(call, units) }
                 }),)+
                 _ => return None,

@@ -1,26 +1,27 @@
-//! What the dispatch must know of a family of kernels: how its work splits on either backend.
+//! The interface of the structs of arguments: how the work of a call is split between the threads of the
+//! CPU, and the grid of a launch on CUDA.
 
 use gpu_runtime::LaunchConfig;
 
-use super::abi::{Elementwise, Index, Matmul, Random, Range, Reduce, Rows};
+use super::abi::{Elementwise, Index, Matmul, Random, Range, Reduce, Rowwise};
 
-/// Threads per block of the kernels that go through elements one by one.
+/// The number of threads per block of the kernels that go through elements one by one.
 const THREADS: u32 = 256;
 
-/// The arguments of one call of a kernel.
-pub(crate) trait Family: Copy + Send + Sync + 'static {
-    /// The number of pieces that a host kernel can be asked for separately.
+/// The arguments of one call of a kernel, one of the structs of [`abi`](super::abi).
+pub(crate) trait KernelArgs: Copy + Send + Sync + 'static {
+    /// The number of units of work that a CPU kernel can do separately: elements, outputs, rows.
     fn units(&self) -> usize;
 
-    /// Roughly how many elements each piece touches.
+    /// Roughly the number of elements that a unit touches, by which work is split between threads.
     fn cost(&self) -> usize;
 
-    /// Grid and block for CUDA, where `blocks` of 256 threads fill the device. Kernels loop, so a
-    /// smaller grid than there are elements is complete.
+    /// The grid and block of a launch on CUDA, where `blocks` blocks of 256 threads fill the device. The
+    /// kernels have grid-stride loops, so a grid need not have a thread for each element.
     fn launch(&self, blocks: u32) -> LaunchConfig;
 }
 
-impl<const N: usize> Family for Elementwise<N> {
+impl<const N: usize> KernelArgs for Elementwise<N> {
     fn units(&self) -> usize {
         self.numel as usize
     }
@@ -34,7 +35,7 @@ impl<const N: usize> Family for Elementwise<N> {
     }
 }
 
-impl Family for Reduce {
+impl KernelArgs for Reduce {
     fn units(&self) -> usize {
         self.outputs as usize
     }
@@ -48,22 +49,22 @@ impl Family for Reduce {
     }
 }
 
-/// The side of the square of threads that compute a part of the matrix product.
+/// The side of the square of threads (a block) that computes a tile of the matrix product.
 const SIDE: i64 = 16;
 
-/// The side of that part where both sizes of the product are at least as large; else it is `SIDE`.
+/// The side of a tile where both sizes of the product are at least as large; else it is `SIDE`.
 const LARGE_TILE: i64 = 64;
 
-/// The largest grid along y and z.
+/// The largest grid along y and z (CUDA's limit).
 const MAX_GRID: i64 = 65_535;
 
-impl Family for Matmul {
+impl KernelArgs for Matmul {
     fn units(&self) -> usize {
         self.batches as usize
     }
 
     fn cost(&self) -> usize {
-        // A multiplication is cheaper than what a thread costs to wake; this is in elements.
+        // In elements: about eight multiplications take as long as reading one of them.
         (self.m.saturating_mul(self.n).saturating_mul(self.k.max(1)) / 8) as usize
     }
 
@@ -80,16 +81,16 @@ impl Family for Matmul {
     }
 }
 
-/// Threads that work on one row together.
+/// The number of threads that work on one row together.
 const ROW_THREADS: u32 = 128;
 
-impl Family for Rows {
+impl KernelArgs for Rowwise {
     fn units(&self) -> usize {
         self.rows as usize
     }
 
     fn cost(&self) -> usize {
-        // Rows are gone over three times, once with an exponential.
+        // A row is read three times, once with an exponential.
         self.cols as usize * 4
     }
 
@@ -99,7 +100,7 @@ impl Family for Rows {
     }
 }
 
-impl Family for Index {
+impl KernelArgs for Index {
     fn units(&self) -> usize {
         self.outer as usize
     }
@@ -113,13 +114,13 @@ impl Family for Index {
     }
 }
 
-impl Family for Random {
+impl KernelArgs for Random {
     fn units(&self) -> usize {
         self.numel as usize
     }
 
     fn cost(&self) -> usize {
-        // Ten rounds of Philox.
+        // Ten rounds of Philox take about as long.
         16
     }
 
@@ -128,7 +129,7 @@ impl Family for Random {
     }
 }
 
-impl Family for Range {
+impl KernelArgs for Range {
     fn units(&self) -> usize {
         self.numel as usize
     }
@@ -142,7 +143,7 @@ impl Family for Range {
     }
 }
 
-/// Blocks for `threads` threads, but no more than fill the device.
+/// A one-dimensional grid for so many threads, but no more blocks than fill the device.
 fn one_dimensional(threads: i64, blocks: u32) -> LaunchConfig {
     let needed = (threads as u64).div_ceil(u64::from(THREADS));
     let grid = needed.clamp(1, u64::from(blocks)) as u32;
