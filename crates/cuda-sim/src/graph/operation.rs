@@ -9,7 +9,7 @@ use super::host_call::HostFunction;
 use super::memory::{GraphMemory, RightToFree, Use};
 use crate::device::memory_operations::{MemoryOperation, memory_operations};
 use crate::device::{
-    Context, CopyParameters, Event, FillParameters, KernelCall, Platform, StreamOperation,
+    Context, CopyParameters, Event, FillParameters, KernelCall, Machine, StreamOperation,
     allocation_work,
 };
 use crate::queue::{Failure, Job, StreamWork};
@@ -161,7 +161,7 @@ impl NodeOperation {
     /// # Errors
     /// Those of preparing a kernel, and `CUDA_ERROR_CONTEXT_IS_DESTROYED`. Memory that is gone is an error of the work itself, as it is on
     /// a GPU.
-    pub(super) fn work(&self, platform: &'static Platform) -> Result<StreamWork, CUresult> {
+    pub(super) fn work(&self, machine: &'static Machine) -> Result<StreamWork, CUresult> {
         let job = match self {
             NodeOperation::Allocate(memory) => return Ok(allocation_work(&memory.allocation)),
             NodeOperation::Empty
@@ -171,18 +171,18 @@ impl NodeOperation {
                 return Ok(StreamWork::Nothing);
             }
             NodeOperation::Batch(operations, context) => {
-                let work = memory_operations(platform, operations, context);
+                let work = memory_operations(machine, operations, context);
                 return Ok(work.unwrap_or_else(|_| StreamWork::Job(Gone::job("memory operation"))));
             }
             NodeOperation::Free(right) => return Ok(right.memory.freeing()),
             NodeOperation::Orphan(_) => return Err(CUresult::CUDA_ERROR_CONTEXT_IS_DESTROYED),
             NodeOperation::Host(call) => return Ok(call.work()),
-            NodeOperation::Kernel(call) => call.clone().into_job(platform)?,
+            NodeOperation::Kernel(call) => call.clone().into_job(machine)?,
             NodeOperation::Copy(parameters, context) => {
-                parameters.job(platform, context).unwrap_or_else(|_| Gone::job("copy"))
+                parameters.job(machine, context).unwrap_or_else(|_| Gone::job("copy"))
             }
             NodeOperation::Fill(parameters, context) => {
-                parameters.job(platform, context).unwrap_or_else(|_| Gone::job("fill"))
+                parameters.job(machine, context).unwrap_or_else(|_| Gone::job("fill"))
             }
         };
         Ok(StreamWork::Job(job))

@@ -8,10 +8,10 @@ use cuda_sys::CUresult;
 use ptx_jit::AccessKind;
 
 use crate::device::contexts::array::Array;
+use crate::device::machine::Machine;
 use crate::device::memory::allocation::GlobalAllocation;
 use crate::device::memory::page_locked::PageLockedAllocation;
 use crate::device::memory::protection::Protection;
-use crate::device::platform::Platform;
 use crate::device::virtual_memory::mappings::MemoryMapping;
 use crate::device::virtual_memory::physical::MemoryLocation;
 use crate::links::Residence;
@@ -35,23 +35,23 @@ impl Location {
     /// # Errors
     /// `CUDA_ERROR_INVALID_VALUE` for null, for what wraps around, for device memory that is not
     /// allocated, and for what reaches beyond the end of an allocation.
-    pub(crate) fn of(platform: &Platform, address: u64, bytes: u64) -> Result<Location, CUresult> {
+    pub(crate) fn of(machine: &Machine, address: u64, bytes: u64) -> Result<Location, CUresult> {
         let invalid = CUresult::CUDA_ERROR_INVALID_VALUE;
         let end = address.checked_add(bytes).filter(|_| address != 0).ok_or(invalid)?;
-        if let Some(device) = platform.device_at(address) {
+        if let Some(device) = machine.device_at(address) {
             if device.memory.is_reserved_part(address) {
-                let mapped = platform.virtual_memory.all(&(address..end), |_| true);
-                let first = platform.virtual_memory.containing(address);
+                let mapped = machine.virtual_memory.all(&(address..end), |_| true);
+                let first = machine.virtual_memory.containing(address);
                 return first.filter(|_| mapped).map(Location::Mapped).ok_or(invalid);
             }
             let allocation = device.memory.containing(address).ok_or(invalid)?;
             let fits = end <= allocation.range().end;
             return if fits { Ok(Location::Device(allocation)) } else { Err(invalid) };
         }
-        match platform.host_memory.containing(address) {
+        match machine.host_memory.containing(address) {
             Some(host) if end <= host.range().end => Ok(Location::Pinned(host)),
             Some(_) => Err(invalid),
-            None if platform.device_at(end.saturating_sub(1)).is_some() => Err(invalid),
+            None if machine.device_at(end.saturating_sub(1)).is_some() => Err(invalid),
             None => Ok(Location::Pageable),
         }
     }
@@ -98,7 +98,7 @@ impl Location {
     /// `CUDA_ERROR_INVALID_VALUE`.
     pub(crate) fn open_to(
         self,
-        platform: &Platform,
+        machine: &Machine,
         ordinal: u32,
         range: Range<u64>,
         access: AccessKind,
@@ -107,7 +107,7 @@ impl Location {
             mapping.permits(ordinal, access) || mapping.host_protection() == Protection::ReadWrite
         };
         let open = match &self {
-            Location::Mapped(_) => platform.virtual_memory.all(&range, permits),
+            Location::Mapped(_) => machine.virtual_memory.all(&range, permits),
             Location::Device(allocation) => match &allocation.pool {
                 Some(pool) => pool.access(ordinal).permits(access),
                 None => true,

@@ -12,7 +12,7 @@ use super::copy::unmapped;
 use super::location::Location;
 use crate::check;
 use crate::device::contexts::context::Context;
-use crate::device::platform::Platform;
+use crate::device::machine::Machine;
 use crate::queue::{Failure, Health, Job, StreamWork};
 
 /// One operation.
@@ -53,23 +53,19 @@ impl MemoryOperation {
     /// # Errors
     /// `CUDA_ERROR_INVALID_VALUE` if it is not aligned, not memory that a device can reach, or not
     /// open to the context's device for what is to be done.
-    pub(crate) fn check(&self, platform: &Platform, context: &Context) -> Result<(), CUresult> {
-        self.location(platform, context).map(drop)
+    pub(crate) fn check(&self, machine: &Machine, context: &Context) -> Result<(), CUresult> {
+        self.location(machine, context).map(drop)
     }
 
-    fn location(
-        &self,
-        platform: &Platform,
-        context: &Context,
-    ) -> Result<Option<Location>, CUresult> {
+    fn location(&self, machine: &Machine, context: &Context) -> Result<Option<Location>, CUresult> {
         let (place, access) = match self {
             MemoryOperation::Wait { place, .. } => (place, AccessKind::Read),
             MemoryOperation::Write { place, .. } => (place, AccessKind::Write),
             MemoryOperation::Barrier { .. } => return Ok(None),
         };
         let range = place.range().ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)?;
-        let location = Location::of(platform, place.address, place.bytes())?.device_accessible()?;
-        location.open_to(platform, context.device.id.ordinal, range, access).map(Some)
+        let location = Location::of(machine, place.address, place.bytes())?.device_accessible()?;
+        location.open_to(machine, context.device.id.ordinal, range, access).map(Some)
     }
 
     /// Does it. False if it waits and its time has not come.
@@ -152,11 +148,11 @@ impl Condition {
 /// # Errors
 /// Those of [`MemoryOperation::check`].
 pub(crate) fn memory_operations(
-    platform: &Platform,
+    machine: &Machine,
     operations: &[MemoryOperation],
     context: &Context,
 ) -> Result<StreamWork, CUresult> {
-    let locations = operations.iter().map(|operation| operation.location(platform, context));
+    let locations = operations.iter().map(|operation| operation.location(machine, context));
     let held = locations.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect();
     let health = &context.device.health;
     let all = Sequence { operations: operations.into(), _held: held, health };

@@ -10,14 +10,14 @@ use ptx_jit::{AccessKind, BlockChecker, BlockLayout, CheckLevel, MemoryView};
 
 use crate::check::{self, BlockCheck};
 use crate::device::contexts::context::Context;
+use crate::device::machine::Machine;
 use crate::device::memory::page_locked::{PageLockedAllocation, PageLockedMemory};
-use crate::device::platform::Platform;
 use crate::queue;
 
 /// The memory that a launch may touch: of its own device, of peers that were enabled, page-locked
 /// memory of the host.
 pub(in crate::device) struct View {
-    platform: &'static Platform,
+    machine: &'static Machine,
     context: Arc<Context>,
     level: CheckLevel,
     /// The addresses of the own device's allocations, as of the first access that asked.
@@ -34,11 +34,11 @@ struct Borrowed {
 
 impl View {
     pub(in crate::device) fn new(
-        platform: &'static Platform,
+        machine: &'static Machine,
         context: Arc<Context>,
         level: CheckLevel,
     ) -> View {
-        View { platform, context, level, map: OnceLock::new(), borrowed: Borrowed::default() }
+        View { machine, context, level, map: OnceLock::new(), borrowed: Borrowed::default() }
     }
 
     fn permits_own(&self, accessed: &Range<u64>, access: AccessKind) -> bool {
@@ -58,11 +58,11 @@ impl View {
 
     fn permits_mapped(&self, accessed: &Range<u64>, access: AccessKind) -> bool {
         let device = self.context.device.id.ordinal;
-        self.platform.virtual_memory.all(accessed, |mapping| mapping.permits(device, access))
+        self.machine.virtual_memory.all(accessed, |mapping| mapping.permits(device, access))
     }
 
     fn permits_other(&self, accessed: &Range<u64>, access: AccessKind) -> bool {
-        match self.platform.device_at(accessed.start) {
+        match self.machine.device_at(accessed.start) {
             Some(device) if device.memory.is_reserved_part(accessed.start) => {
                 self.permits_mapped(accessed, access)
             }
@@ -71,7 +71,7 @@ impl View {
                 .memory
                 .touchable(accessed)
                 .is_some_and(|live| self.context.access_to(&live).permits(access)),
-            None => self.borrowed.permits(&self.platform.host_memory, accessed, access),
+            None => self.borrowed.permits(&self.machine.host_memory, accessed, access),
         }
     }
 }
