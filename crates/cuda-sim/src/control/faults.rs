@@ -8,7 +8,7 @@ use parking_lot::Mutex;
 use super::driver_function::DriverFunction;
 use super::error::ControlError;
 use crate::config::{InjectedFault, Link};
-use crate::device::{Machine, machine};
+use crate::device::{SimulatedMachine, machine};
 use crate::links;
 use crate::queue::Failure;
 
@@ -66,7 +66,7 @@ pub fn inject(fault: &InjectedFault) -> Result<(), ControlError> {
 }
 
 /// Makes something go wrong on a machine.
-fn apply(machine: &Machine, fault: &InjectedFault) -> Result<(), ControlError> {
+fn apply(machine: &SimulatedMachine, fault: &InjectedFault) -> Result<(), ControlError> {
     let count = machine.devices.len();
     let find = |device: usize| {
         machine.devices.get(device).ok_or(ControlError::NoSuchDevice { device, count })
@@ -101,7 +101,7 @@ fn apply(machine: &Machine, fault: &InjectedFault) -> Result<(), ControlError> {
 ///
 /// # Errors
 /// In words, if it asks for what the machine has not.
-pub(crate) fn inject_configured(machine: &Machine) -> Result<(), String> {
+pub(crate) fn inject_configured(machine: &SimulatedMachine) -> Result<(), String> {
     let faults = &machine.config.faults;
     faults.iter().try_for_each(|fault| apply(machine, fault)).map_err(|error| error.to_string())
 }

@@ -3,7 +3,7 @@
 use super::error::ControlError;
 use super::machine::reset;
 use crate::config::Schedule;
-use crate::device::{Machine, machine};
+use crate::device::{SimulatedMachine, machine};
 use crate::queue::{ExploredChoices, in_host_function};
 
 /// Orders the work of all streams by a schedule from now on, until the next call or
@@ -177,7 +177,7 @@ fn after(taken: &[(u32, u32)], delays: u32) -> Option<Vec<u32>> {
     None
 }
 
-fn idle_machine() -> Result<&'static Machine, ControlError> {
+fn idle_machine() -> Result<&'static SimulatedMachine, ControlError> {
     if in_host_function() {
         return Err(ControlError::InHostFunction);
     }

@@ -46,7 +46,7 @@ pub(crate) use contexts::array::{Array, ArrayShape};
 pub(crate) use contexts::context::Context;
 pub(crate) use contexts::settings;
 pub(crate) use gpu::Device;
-pub(crate) use machine::Machine;
+pub(crate) use machine::SimulatedMachine;
 pub(crate) use memory::allocation::{GlobalAllocation, Purpose};
 pub(crate) use memory::managed;
 pub(crate) use memory::page_locked::{HostSource, PageLockedAllocation};

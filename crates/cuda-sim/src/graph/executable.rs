@@ -12,7 +12,7 @@ use super::operation::NodeOperation;
 use super::plan::LaunchPlan;
 use super::table::GraphTable;
 use super::user_object::UserObjectReferences;
-use crate::device::{Context, EventRecord, Machine, StreamRef};
+use crate::device::{Context, EventRecord, SimulatedMachine, StreamRef};
 use crate::queue::{self, BatchStep, QueuePoint, StreamKind, StreamWork};
 
 /// A graph that can be launched. Launches of one come one after the other, whatever their streams.
@@ -56,7 +56,7 @@ impl Executable {
     /// `CUDA_ERROR_INVALID_VALUE` for unknown flags and for a graph that is being captured,
     /// `CUDA_ERROR_NOT_SUPPORTED` for launches from the device, and a cycle.
     pub(crate) fn new(
-        machine: &'static Machine,
+        machine: &'static SimulatedMachine,
         graph: &Arc<GraphTemplate>,
         context: &Arc<Context>,
         flags: u64,
@@ -97,7 +97,7 @@ impl Executable {
     /// devices, and those of preparing its kernels.
     pub(crate) fn launch(
         &self,
-        machine: &'static Machine,
+        machine: &'static SimulatedMachine,
         stream: &StreamRef,
     ) -> Result<(), CUresult> {
         if let StreamRef::Other(captured) = stream
@@ -172,7 +172,7 @@ type RecordedEventStep = (usize, Arc<crate::device::Event>, Option<Arc<crate::ti
 impl LaunchState {
     fn steps(
         &self,
-        machine: &'static Machine,
+        machine: &'static SimulatedMachine,
         recordings: &mut Vec<RecordedEventStep>,
     ) -> Result<Vec<BatchStep>, CUresult> {
         let mut steps = Vec::with_capacity(self.plan.steps.len());

@@ -9,7 +9,7 @@ use super::host_call::HostFunction;
 use super::memory::{GraphMemory, RightToFree, Use};
 use crate::device::memory_operations::{MemoryOperation, memory_operations};
 use crate::device::{
-    Context, CopyParameters, Event, FillParameters, KernelCall, Machine, StreamOperation,
+    Context, CopyParameters, Event, FillParameters, KernelCall, SimulatedMachine, StreamOperation,
     allocation_work,
 };
 use crate::queue::{Failure, Job, StreamWork};
@@ -161,7 +161,7 @@ impl NodeOperation {
     /// # Errors
     /// Those of preparing a kernel, and `CUDA_ERROR_CONTEXT_IS_DESTROYED`. Memory that is gone is an error of the work itself, as it is on
     /// a GPU.
-    pub(super) fn work(&self, machine: &'static Machine) -> Result<StreamWork, CUresult> {
+    pub(super) fn work(&self, machine: &'static SimulatedMachine) -> Result<StreamWork, CUresult> {
         let job = match self {
             NodeOperation::Allocate(memory) => return Ok(allocation_work(&memory.allocation)),
             NodeOperation::Empty

@@ -10,8 +10,8 @@ use cuda_sys::{
 
 use crate::api::Result;
 use crate::device::{
-    Context, ContextModule, Event, KernelFunction, Library, LibraryKernel, Machine, StreamRef,
-    current,
+    Context, ContextModule, Event, KernelFunction, Library, LibraryKernel, SimulatedMachine,
+    StreamRef, current,
 };
 use crate::graph::{Executable, GraphTemplate, NodeId, graphs};
 
@@ -29,7 +29,10 @@ pub(in crate::api) fn handle<T>(number: u64) -> *mut T {
 ///
 /// # Errors
 /// `CUDA_ERROR_INVALID_CONTEXT` if the handle names no context.
-pub(in crate::api) fn context(machine: &Machine, handle: CUcontext) -> Result<Arc<Context>> {
+pub(in crate::api) fn context(
+    machine: &SimulatedMachine,
+    handle: CUcontext,
+) -> Result<Arc<Context>> {
     machine.contexts.get(number(handle)).ok_or(CUresult::CUDA_ERROR_INVALID_CONTEXT)
 }
 
@@ -37,7 +40,10 @@ pub(in crate::api) fn context(machine: &Machine, handle: CUcontext) -> Result<Ar
 ///
 /// # Errors
 /// Those of [`StreamRef::working`] and of `Captures::permit_uncaptured`.
-pub(in crate::api) fn stream(machine: &'static Machine, handle: CUstream) -> Result<StreamRef> {
+pub(in crate::api) fn stream(
+    machine: &'static SimulatedMachine,
+    handle: CUstream,
+) -> Result<StreamRef> {
     let stream = StreamRef::working(machine, number(handle))?;
     graphs()?.captures.permit_uncaptured(&stream)?;
     Ok(stream)
@@ -47,7 +53,10 @@ pub(in crate::api) fn stream(machine: &'static Machine, handle: CUstream) -> Res
 ///
 /// # Errors
 /// Those of [`StreamRef::working`] and of `Captures::permit_capturable`.
-pub(in crate::api) fn capturable(machine: &'static Machine, handle: CUstream) -> Result<StreamRef> {
+pub(in crate::api) fn capturable(
+    machine: &'static SimulatedMachine,
+    handle: CUstream,
+) -> Result<StreamRef> {
     let stream = StreamRef::working(machine, number(handle))?;
     graphs()?.captures.permit_capturable(&stream)?;
     Ok(stream)
@@ -57,7 +66,7 @@ pub(in crate::api) fn capturable(machine: &'static Machine, handle: CUstream) ->
 ///
 /// # Errors
 /// `CUDA_ERROR_INVALID_HANDLE` if the handle names no event.
-pub(in crate::api) fn event(machine: &Machine, handle: CUevent) -> Result<Arc<Event>> {
+pub(in crate::api) fn event(machine: &SimulatedMachine, handle: CUevent) -> Result<Arc<Event>> {
     machine.events.get(number(handle)).ok_or(CUresult::CUDA_ERROR_INVALID_HANDLE)
 }
 
@@ -65,7 +74,10 @@ pub(in crate::api) fn event(machine: &Machine, handle: CUevent) -> Result<Arc<Ev
 ///
 /// # Errors
 /// `CUDA_ERROR_INVALID_HANDLE` if the handle names no module.
-pub(in crate::api) fn module(machine: &Machine, handle: CUmodule) -> Result<Arc<ContextModule>> {
+pub(in crate::api) fn module(
+    machine: &SimulatedMachine,
+    handle: CUmodule,
+) -> Result<Arc<ContextModule>> {
     machine.modules.get(number(handle)).ok_or(CUresult::CUDA_ERROR_INVALID_HANDLE)
 }
 
@@ -74,7 +86,7 @@ pub(in crate::api) fn module(machine: &Machine, handle: CUmodule) -> Result<Arc<
 /// # Errors
 /// `CUDA_ERROR_INVALID_HANDLE` if the handle names no function.
 pub(in crate::api) fn function(
-    machine: &Machine,
+    machine: &SimulatedMachine,
     handle: CUfunction,
 ) -> Result<Arc<KernelFunction>> {
     machine.functions.get(number(handle)).ok_or(CUresult::CUDA_ERROR_INVALID_HANDLE)
@@ -112,7 +124,7 @@ pub(in crate::api) fn executable(handle: CUgraphExec) -> Result<Arc<Executable>>
 /// # Errors
 /// `CUDA_ERROR_INVALID_HANDLE` if the handle names neither.
 pub(in crate::api) fn launchable(
-    machine: &Machine,
+    machine: &SimulatedMachine,
     handle: CUfunction,
 ) -> Result<Arc<KernelFunction>> {
     match machine.kernels.get(number(handle)) {
@@ -127,7 +139,10 @@ pub(in crate::api) fn launchable(
 ///
 /// # Errors
 /// `CUDA_ERROR_INVALID_HANDLE` if the handle names no library.
-pub(in crate::api) fn library(machine: &Machine, handle: CUlibrary) -> Result<Arc<Library>> {
+pub(in crate::api) fn library(
+    machine: &SimulatedMachine,
+    handle: CUlibrary,
+) -> Result<Arc<Library>> {
     machine.libraries.get(number(handle)).ok_or(CUresult::CUDA_ERROR_INVALID_HANDLE)
 }
 
@@ -135,6 +150,9 @@ pub(in crate::api) fn library(machine: &Machine, handle: CUlibrary) -> Result<Ar
 ///
 /// # Errors
 /// `CUDA_ERROR_INVALID_HANDLE` if the handle names no kernel of a library.
-pub(in crate::api) fn kernel(machine: &Machine, handle: CUkernel) -> Result<Arc<LibraryKernel>> {
+pub(in crate::api) fn kernel(
+    machine: &SimulatedMachine,
+    handle: CUkernel,
+) -> Result<Arc<LibraryKernel>> {
     machine.kernels.get(number(handle)).ok_or(CUresult::CUDA_ERROR_INVALID_HANDLE)
 }

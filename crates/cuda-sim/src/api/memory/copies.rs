@@ -8,7 +8,7 @@ use ptx_jit::AccessKind;
 use crate::api::Result;
 use crate::api::arguments::{self, CopyAddress};
 use crate::device::copy::{CopyEnd, Returns, copy};
-use crate::device::{Location, Machine, machine};
+use crate::device::{Location, SimulatedMachine, machine};
 
 /// The kind of memory that a call says one end of its copy is in.
 #[derive(Clone, Copy)]
@@ -90,7 +90,7 @@ pub(in crate::api) fn start(
 
 /// One end of a copy that a device makes.
 pub(in crate::api) fn end(
-    machine: &Machine,
+    machine: &SimulatedMachine,
     (memory, claim): (CopyAddress, Claim),
     bytes: u64,
     device: u32,

@@ -12,7 +12,7 @@ use ptx_jit::AccessKind;
 use crate::api::Result;
 use crate::api::arguments::{self, CopyAddress, In, number};
 use crate::device::pitched::{Extent, PitchedPointer};
-use crate::device::{CopyNodeEnd, Location, Machine};
+use crate::device::{CopyNodeEnd, Location, SimulatedMachine};
 
 const INVALID: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
 
@@ -165,7 +165,7 @@ impl Endpoint {
     /// The rows that the device of that ordinal copies.
     pub(in crate::api) fn rows(
         &self,
-        machine: &Machine,
+        machine: &SimulatedMachine,
         extent: Extent,
         device: u32,
         access: AccessKind,
@@ -196,7 +196,7 @@ impl Endpoint {
 
     fn check(
         &self,
-        machine: &Machine,
+        machine: &SimulatedMachine,
         location: Location,
         device: u32,
         range: Range<u64>,
@@ -217,7 +217,7 @@ impl Endpoint {
         location.open_to(machine, device, range, access)
     }
 
-    fn rows_of_array(&self, machine: &Machine, extent: Extent) -> Result<PitchedPointer> {
+    fn rows_of_array(&self, machine: &SimulatedMachine, extent: Extent) -> Result<PitchedPointer> {
         let array = machine.arrays.get(number(self.array));
         let array = array.ok_or(CUresult::CUDA_ERROR_INVALID_HANDLE)?;
         let element = array.shape.element().ok_or(INVALID)?;

@@ -10,7 +10,7 @@ use cuda_sys::{CUdeviceptr, CUmemorytype, CUpointer_attribute as Attribute, CUre
 use crate::api::Result;
 use crate::api::arguments::Untyped;
 use crate::device::Protection;
-use crate::device::{Context, Location, Machine, current, machine};
+use crate::device::{Context, Location, SimulatedMachine, current, machine};
 
 const INVALID: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
 
@@ -68,7 +68,7 @@ pub(in crate::api) fn width(attribute: Attribute) -> Option<Width> {
 /// `CUDA_ERROR_INVALID_VALUE` for pointers that are no memory of the driver's, and for attributes that
 /// the memory does not have.
 pub(in crate::api) fn value(
-    machine: &Machine,
+    machine: &SimulatedMachine,
     attribute: Attribute,
     pointer: CUdeviceptr,
 ) -> Result<u64> {
@@ -89,7 +89,7 @@ pub(in crate::api) fn value(
 
 /// The value of an attribute of a pointer to memory that is there.
 fn value_at(
-    machine: &Machine,
+    machine: &SimulatedMachine,
     location: &Location,
     attribute: Attribute,
     pointer: CUdeviceptr,
@@ -200,7 +200,7 @@ fn access(context: &Context, location: &Location) -> Protection {
 
 /// The handle of the context that memory belongs to. That of pools and mapped memory belong to
 /// none.
-fn owner_handle(machine: &Machine, location: &Location) -> u64 {
+fn owner_handle(machine: &SimulatedMachine, location: &Location) -> u64 {
     let owner = match location {
         Location::Device(allocation) => allocation.owner,
         Location::Pinned(host) => host.owner,

@@ -12,7 +12,7 @@ use cuda_sys::{
 
 use crate::api::Result;
 use crate::api::arguments::{Count, In, List, Out};
-use crate::device::{Device, Machine, MemoryLocation, current, machine};
+use crate::device::{Device, MemoryLocation, SimulatedMachine, current, machine};
 use crate::device::{GRANULARITY, Protection};
 
 const INVALID: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
@@ -125,7 +125,7 @@ pub(in crate::api) fn cuMemGetAllocationGranularity(
 }
 
 /// The machine, if its devices manage virtual memory.
-fn supporting() -> Result<&'static Machine> {
+fn supporting() -> Result<&'static SimulatedMachine> {
     let machine = machine()?;
     match machine.config.virtual_memory {
         true => Ok(machine),
@@ -135,7 +135,7 @@ fn supporting() -> Result<&'static Machine> {
 
 /// The place of memory of these properties.
 fn check(
-    machine: &'static Machine,
+    machine: &'static SimulatedMachine,
     properties: &CUmemAllocationProp,
 ) -> Result<(MemoryLocation, Option<&'static Device>)> {
     if properties.type_ != CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED
@@ -167,7 +167,10 @@ fn check(
 }
 
 /// The ordinal of the device that a location names, or `None` for the host.
-pub(in crate::api) fn accessor(machine: &Machine, location: CUmemLocation) -> Result<Option<u32>> {
+pub(in crate::api) fn accessor(
+    machine: &SimulatedMachine,
+    location: CUmemLocation,
+) -> Result<Option<u32>> {
     match location.type_ {
         Kind::CU_MEM_LOCATION_TYPE_DEVICE => {
             machine.device(location.id).map(|device| Some(device.id.ordinal))

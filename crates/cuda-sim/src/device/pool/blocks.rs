@@ -12,12 +12,12 @@ use crate::queue::QueuePoint;
 /// The segments of a pool by address.
 #[derive(Debug, Default)]
 pub(super) struct Blocks {
-    segments: BTreeMap<u64, FreeList>,
+    segments: BTreeMap<u64, SegmentFreeList>,
 }
 
 /// The free blocks of a segment by address.
 #[derive(Debug)]
-struct FreeList {
+struct SegmentFreeList {
     segment: Arc<PoolSegment>,
     blocks: BTreeMap<u64, FreeBlock>,
 }
@@ -42,7 +42,7 @@ impl Blocks {
     pub(super) fn add(&mut self, segment: PoolSegment) {
         let Range { start, end } = segment.range;
         let blocks = BTreeMap::from([(start, FreeBlock { end, freed: None })]);
-        self.segments.insert(start, FreeList { segment: Arc::new(segment), blocks });
+        self.segments.insert(start, SegmentFreeList { segment: Arc::new(segment), blocks });
     }
 
     /// Takes `size` bytes from the smallest run of blocks that has room for them, and of which each
@@ -72,7 +72,7 @@ impl Blocks {
     /// Makes what was freed at points that are complete nobody's. Returns how much there is left to
     /// see to later: blocks of which that cannot be said, and segments that somebody holds.
     pub(super) fn settle(&mut self) -> usize {
-        self.segments.values_mut().map(FreeList::settle).sum()
+        self.segments.values_mut().map(SegmentFreeList::settle).sum()
     }
 
     /// Gives segments back that are nobody's, the highest ones first, as long as no fewer than
@@ -93,7 +93,7 @@ impl Blocks {
     }
 }
 
-impl FreeList {
+impl SegmentFreeList {
     /// The longest ranges of usable blocks.
     fn runs(&self, usable: impl Fn(&QueuePoint) -> bool) -> Vec<Range<u64>> {
         let mut runs: Vec<Range<u64>> = Vec::new();

@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::initialise::machine;
 use crate::check;
 use crate::device::contexts::output::write_all;
-use crate::device::machine::Machine;
+use crate::device::machine::SimulatedMachine;
 use crate::queue::in_host_function;
 
 /// So long nothing may be finished before what is left counts as never ending: a kernel that waits
@@ -37,7 +37,7 @@ extern "C" fn at_exit() {
 
 /// Waits for what is enqueued, as checks find what is wrong with it when it runs, and tells of
 /// devices that were lost without any call to say so.
-fn finish(machine: &'static Machine, told: &mut String) {
+fn finish(machine: &'static SimulatedMachine, told: &mut String) {
     // Who ends the process from a host function would wait for itself.
     let left = match in_host_function() {
         true => machine.scheduler.unfinished_streams(),

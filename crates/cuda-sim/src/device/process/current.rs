@@ -7,7 +7,7 @@ use cuda_sys::CUresult;
 
 use super::initialise::machine;
 use crate::device::contexts::context::Context;
-use crate::device::machine::Machine;
+use crate::device::machine::SimulatedMachine;
 use crate::device::streams::stream::Stream;
 
 #[derive(Default)]
@@ -42,7 +42,7 @@ pub(crate) fn working() -> Result<Arc<Context>, CUresult> {
 ///
 /// # Errors
 /// `CUDA_ERROR_DEINITIALIZED` on a thread that is ending.
-pub(crate) fn top_handle(machine: &'static Machine) -> Result<u64, CUresult> {
+pub(crate) fn top_handle(machine: &'static SimulatedMachine) -> Result<u64, CUresult> {
     with(machine, |thread| thread.contexts.last().map_or(0, |context| context.handle))
 }
 
@@ -51,7 +51,7 @@ pub(crate) fn top_handle(machine: &'static Machine) -> Result<u64, CUresult> {
 /// # Errors
 /// `CUDA_ERROR_DEINITIALIZED` on a thread that is ending.
 pub(crate) fn set(
-    machine: &'static Machine,
+    machine: &'static SimulatedMachine,
     context: Option<Arc<Context>>,
 ) -> Result<(), CUresult> {
     let old = with(machine, |thread| {
@@ -67,7 +67,10 @@ pub(crate) fn set(
 ///
 /// # Errors
 /// `CUDA_ERROR_DEINITIALIZED` on a thread that is ending.
-pub(crate) fn push(machine: &'static Machine, context: Arc<Context>) -> Result<(), CUresult> {
+pub(crate) fn push(
+    machine: &'static SimulatedMachine,
+    context: Arc<Context>,
+) -> Result<(), CUresult> {
     with(machine, |thread| thread.contexts.push(context))
 }
 
@@ -75,7 +78,7 @@ pub(crate) fn push(machine: &'static Machine, context: Arc<Context>) -> Result<(
 ///
 /// # Errors
 /// `CUDA_ERROR_INVALID_CONTEXT` if there is none.
-pub(crate) fn pop(machine: &'static Machine) -> Result<Arc<Context>, CUresult> {
+pub(crate) fn pop(machine: &'static SimulatedMachine) -> Result<Arc<Context>, CUresult> {
     with(machine, |thread| thread.contexts.pop())?.ok_or(CUresult::CUDA_ERROR_INVALID_CONTEXT)
 }
 
@@ -84,7 +87,7 @@ pub(crate) fn pop(machine: &'static Machine) -> Result<Arc<Context>, CUresult> {
 /// # Errors
 /// `CUDA_ERROR_DEINITIALIZED` on a thread that is ending.
 pub(crate) fn thread_stream(
-    machine: &'static Machine,
+    machine: &'static SimulatedMachine,
     context: &Arc<Context>,
 ) -> Result<Arc<Stream>, CUresult> {
     let of_context = |stream: &&Arc<Stream>| stream.context.id == context.id;
@@ -126,7 +129,7 @@ pub(crate) fn has_own_default_stream() -> bool {
 }
 
 /// The current context; `None` if the stack is empty.
-fn top(machine: &'static Machine) -> Result<Option<Arc<Context>>, CUresult> {
+fn top(machine: &'static SimulatedMachine) -> Result<Option<Arc<Context>>, CUresult> {
     with(machine, |thread| {
         let Some(top) = thread.contexts.last_mut() else { return Ok(None) };
         if !top.is_alive() {
@@ -140,7 +143,7 @@ fn top(machine: &'static Machine) -> Result<Option<Arc<Context>>, CUresult> {
 }
 
 fn with<R>(
-    machine: &'static Machine,
+    machine: &'static SimulatedMachine,
     look: impl FnOnce(&mut ThreadContexts) -> R,
 ) -> Result<R, CUresult> {
     thread_local! {

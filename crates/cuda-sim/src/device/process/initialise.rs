@@ -8,7 +8,7 @@ use parking_lot::Mutex;
 
 use super::at_exit;
 use crate::config::Config;
-use crate::device::machine::{FaultInjector, Machine};
+use crate::device::machine::{FaultInjector, SimulatedMachine};
 
 /// A layer above the devices that keeps things which belong to contexts. It is told when they have
 /// to go.
@@ -22,7 +22,7 @@ pub(crate) trait ContextObserver: Sync {
 
 /// The machine, and who is told of the end of contexts.
 struct Process {
-    machine: Machine,
+    machine: SimulatedMachine,
     observer: &'static dyn ContextObserver,
 }
 
@@ -35,7 +35,7 @@ static FORKED: AtomicBool = AtomicBool::new(false);
 ///
 /// # Errors
 /// `CUDA_ERROR_NOT_INITIALIZED` before `cuInit`, and in forked children.
-pub(crate) fn machine() -> Result<&'static Machine, CUresult> {
+pub(crate) fn machine() -> Result<&'static SimulatedMachine, CUresult> {
     match PROCESS.get() {
         Some(process) if !FORKED.load(Ordering::Relaxed) => Ok(&process.machine),
         _ => Err(CUresult::CUDA_ERROR_NOT_INITIALIZED),
@@ -56,7 +56,7 @@ pub(crate) fn initialise(
     static MAKING: Mutex<()> = Mutex::new(());
     let _making = MAKING.lock();
     if PROCESS.get().is_none() {
-        let machine = Machine::new(configure()?, inject_faults)?;
+        let machine = SimulatedMachine::new(configure()?, inject_faults)?;
         // The lock is held, so nobody else can have set it.
         let _ = PROCESS.set(Process { machine, observer });
         // SAFETY: the handler only stores to an atomic.

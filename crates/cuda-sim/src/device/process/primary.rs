@@ -7,14 +7,14 @@ use cuda_sys::CUresult;
 use super::teardown::destroy_context;
 use crate::device::contexts::context::Context;
 use crate::device::gpu::Device;
-use crate::device::machine::Machine;
+use crate::device::machine::SimulatedMachine;
 
 /// Retains the primary context of a device, and makes it if it is not active.
 ///
 /// # Errors
 /// The device's sticky error.
 pub(crate) fn retain(
-    machine: &'static Machine,
+    machine: &'static SimulatedMachine,
     device: &'static Device,
 ) -> Result<Arc<Context>, CUresult> {
     let mut retains = device.primary_retains();
@@ -38,7 +38,7 @@ pub(crate) fn retain(
 ///
 /// # Errors
 /// `CUDA_ERROR_INVALID_CONTEXT` if it is not retained.
-pub(crate) fn release(machine: &'static Machine, device: &Device) -> Result<(), CUresult> {
+pub(crate) fn release(machine: &'static SimulatedMachine, device: &Device) -> Result<(), CUresult> {
     let mut retains = device.primary_retains();
     *retains = retains.checked_sub(1).ok_or(CUresult::CUDA_ERROR_INVALID_CONTEXT)?;
     let last = *retains == 0;
@@ -51,12 +51,12 @@ pub(crate) fn release(machine: &'static Machine, device: &Device) -> Result<(), 
 }
 
 /// Whether the primary context is active.
-pub(crate) fn is_active(machine: &Machine, device: &Device) -> bool {
+pub(crate) fn is_active(machine: &SimulatedMachine, device: &Device) -> bool {
     machine.contexts.get(device.primary_handle).is_some()
 }
 
 /// Sets the primary context's flags, now and for each time that it becomes active.
-pub(crate) fn set_flags(machine: &Machine, device: &Device, flags: u32) {
+pub(crate) fn set_flags(machine: &SimulatedMachine, device: &Device, flags: u32) {
     device.store_primary_flags(flags);
     if let Some(context) = machine.contexts.get(device.primary_handle) {
         context.settings.set_flags(flags);
@@ -65,7 +65,7 @@ pub(crate) fn set_flags(machine: &Machine, device: &Device, flags: u32) {
 
 /// Destroys the primary context. Who retains it still does: the next one to do so makes it active
 /// again.
-pub(crate) fn reset(machine: &'static Machine, device: &Device) {
+pub(crate) fn reset(machine: &'static SimulatedMachine, device: &Device) {
     let retains = device.primary_retains();
     let context = machine.contexts.vacate(device.primary_handle);
     drop(retains);
@@ -75,7 +75,7 @@ pub(crate) fn reset(machine: &'static Machine, device: &Device) {
 }
 
 /// Destroys the primary context, and forgets who retains it.
-pub(super) fn deactivate(machine: &'static Machine, device: &Device) {
+pub(super) fn deactivate(machine: &'static SimulatedMachine, device: &Device) {
     *device.primary_retains() = 0;
     if let Some(context) = machine.contexts.vacate(device.primary_handle) {
         destroy_context(machine, &context);

@@ -3,7 +3,7 @@
 use cuda_sys::CUresult;
 
 use super::current;
-use crate::device::machine::Machine;
+use crate::device::machine::SimulatedMachine;
 use crate::device::streams::stream::{LEGACY, PER_THREAD, StreamRef};
 
 impl StreamRef {
@@ -12,7 +12,10 @@ impl StreamRef {
     /// # Errors
     /// `CUDA_ERROR_INVALID_HANDLE` if it names none, those of [`current::current`] for default
     /// streams, `CUDA_ERROR_CONTEXT_IS_DESTROYED`.
-    pub(crate) fn resolve(machine: &'static Machine, handle: u64) -> Result<StreamRef, CUresult> {
+    pub(crate) fn resolve(
+        machine: &'static SimulatedMachine,
+        handle: u64,
+    ) -> Result<StreamRef, CUresult> {
         match handle {
             0 if current::has_own_default_stream() => StreamRef::resolve(machine, PER_THREAD),
             0 | LEGACY => Ok(StreamRef::Legacy(current::current()?)),
@@ -32,7 +35,10 @@ impl StreamRef {
     ///
     /// # Errors
     /// The device's sticky error too.
-    pub(crate) fn working(machine: &'static Machine, handle: u64) -> Result<StreamRef, CUresult> {
+    pub(crate) fn working(
+        machine: &'static SimulatedMachine,
+        handle: u64,
+    ) -> Result<StreamRef, CUresult> {
         let stream = StreamRef::resolve(machine, handle)?;
         stream.context().check()?;
         stream.heed_context();

@@ -4,12 +4,12 @@ use super::initialise;
 use super::primary::deactivate;
 use crate::check;
 use crate::device::contexts::context::Context;
-use crate::device::machine::Machine;
+use crate::device::machine::SimulatedMachine;
 use crate::time;
 
 /// Waits for a context's work, and for that of others which may use its memory, and takes down all
 /// that belongs to it. The caller has made sure that the handle names it no more.
-pub(crate) fn destroy_context(machine: &'static Machine, context: &Context) {
+pub(crate) fn destroy_context(machine: &'static SimulatedMachine, context: &Context) {
     let id = context.id;
     context.die();
     machine.scheduler.wait_for_owner(id);
@@ -33,7 +33,7 @@ pub(crate) fn destroy_context(machine: &'static Machine, context: &Context) {
 
 /// Waits for the work of other contexts that may be using memory of this one, as freeing it piece by
 /// piece would.
-fn wait_for_users(machine: &'static Machine, context: &Context) {
+fn wait_for_users(machine: &'static SimulatedMachine, context: &Context) {
     let scheduler = machine.scheduler;
     let memory = &context.device.memory;
     if machine.host_memory.belongs_to(context.id) || memory.owns_managed(context.id) {
@@ -51,7 +51,7 @@ fn wait_for_users(machine: &'static Machine, context: &Context) {
 
 /// Makes all devices as new. Waits for what runs, host functions included; what is queued is
 /// dropped.
-pub(crate) fn reset(machine: &'static Machine) {
+pub(crate) fn reset(machine: &'static SimulatedMachine) {
     machine.devices.iter().for_each(|device| device.health.halt());
     machine.scheduler.wait_for_everything();
     initialise::observer().reset();

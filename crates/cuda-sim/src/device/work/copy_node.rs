@@ -10,7 +10,7 @@ use super::copy::{CopyEnd, in_place};
 use super::location::Location;
 use super::pitched::{Extent, PitchedPointer, copy_rows_job};
 use crate::device::contexts::context::Context;
-use crate::device::machine::Machine;
+use crate::device::machine::SimulatedMachine;
 use crate::device::streams::operation::{CopyNodeEnd, CopyParameters};
 use crate::queue::Job;
 
@@ -29,7 +29,7 @@ impl CopyParameters {
     /// # Errors
     /// `CUDA_ERROR_INVALID_VALUE` for an empty extent, rows that overlap, and memory that is not
     /// there; `CUDA_ERROR_NOT_SUPPORTED` for arrays.
-    pub(crate) fn check(&mut self, machine: &Machine) -> Result<(), CUresult> {
+    pub(crate) fn check(&mut self, machine: &SimulatedMachine) -> Result<(), CUresult> {
         let invalid = CUresult::CUDA_ERROR_INVALID_VALUE;
         if self.width == 0 || self.height == 0 || self.depth == 0 {
             return Err(invalid);
@@ -61,7 +61,7 @@ impl CopyParameters {
     /// Those of [`check`](CopyParameters::check) about memory.
     pub(crate) fn job(
         &self,
-        machine: &Machine,
+        machine: &SimulatedMachine,
         context: &Context,
     ) -> Result<Arc<dyn Job>, CUresult> {
         let device = context.device;
@@ -94,7 +94,7 @@ impl CopyParameters {
     /// The location of all rows of an end together, and the addresses that they span.
     fn location(
         &self,
-        machine: &Machine,
+        machine: &SimulatedMachine,
         side: &CopyNodeEnd,
     ) -> Result<(Location, Range<u64>), CUresult> {
         let invalid = CUresult::CUDA_ERROR_INVALID_VALUE;

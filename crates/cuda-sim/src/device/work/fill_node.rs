@@ -11,7 +11,7 @@ use super::fill::fill_job;
 use super::location::Location;
 use super::pitched::{Extent, PitchedPointer, fill_rows_job};
 use crate::device::contexts::context::Context;
-use crate::device::machine::Machine;
+use crate::device::machine::SimulatedMachine;
 use crate::device::streams::operation::FillParameters;
 use crate::queue::Job;
 
@@ -21,7 +21,7 @@ impl FillParameters {
     /// # Errors
     /// `CUDA_ERROR_INVALID_VALUE` for an element that is not 1, 2 or 4 bytes, an address or pitch
     /// that is not aligned to it, an empty extent, and memory that is not there.
-    pub(crate) fn check(&self, machine: &Machine) -> Result<(), CUresult> {
+    pub(crate) fn check(&self, machine: &SimulatedMachine) -> Result<(), CUresult> {
         let several_rows = self.height > 1;
         let row = self.width.saturating_mul(self.size);
         let is_aligned = |value: u64| value.is_multiple_of(self.size);
@@ -42,7 +42,7 @@ impl FillParameters {
     /// Those of [`check`](FillParameters::check) about memory.
     pub(crate) fn job(
         &self,
-        machine: &Machine,
+        machine: &SimulatedMachine,
         context: &Context,
     ) -> Result<Arc<dyn Job>, CUresult> {
         let device = context.device;
@@ -58,7 +58,7 @@ impl FillParameters {
         Ok(fill_rows_job(to, self.value, self.size, extent))
     }
 
-    fn location(&self, machine: &Machine) -> Result<(Location, Range<u64>), CUresult> {
+    fn location(&self, machine: &SimulatedMachine) -> Result<(Location, Range<u64>), CUresult> {
         let bytes = self.width.checked_mul(self.size);
         let rows = (self.height - 1).checked_mul(if self.height > 1 { self.pitch } else { 0 });
         let bytes = bytes.zip(rows).and_then(|(row, rows)| row.checked_add(rows));

@@ -15,7 +15,7 @@ use crate::config::CheckKinds;
 use crate::device::attributes::{MAX_BLOCK, MAX_GRID, MAX_THREADS_PER_BLOCK};
 use crate::device::code::kernel_call::{ExecutionConfiguration, KernelCall, KernelParameters};
 use crate::device::code::module::KernelFunction;
-use crate::device::machine::Machine;
+use crate::device::machine::SimulatedMachine;
 use crate::device::streams::operation::StreamOperation;
 use crate::device::streams::stream::StreamRef;
 use crate::queue::{Failure, Job, StreamWork};
@@ -29,7 +29,7 @@ use crate::time::{self, Demand};
 /// `CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES` for one that this kernel cannot, and those of
 /// [`KernelFunction::code`].
 pub(crate) fn launch(
-    machine: &'static Machine,
+    machine: &'static SimulatedMachine,
     function: &Arc<KernelFunction>,
     shape: ExecutionConfiguration,
     parameters: KernelParameters,
@@ -62,7 +62,10 @@ impl KernelCall {
     ///
     /// # Errors
     /// Those of [`KernelFunction::code`].
-    pub(crate) fn into_job(self, machine: &'static Machine) -> Result<Arc<dyn Job>, CUresult> {
+    pub(crate) fn into_job(
+        self,
+        machine: &'static SimulatedMachine,
+    ) -> Result<Arc<dyn Job>, CUresult> {
         let KernelCall { function, shape, mut parameters } = self;
         let level = match in_kernels(machine.config.check) {
             true => CheckLevel::Full,

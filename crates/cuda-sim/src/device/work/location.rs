@@ -8,7 +8,7 @@ use cuda_sys::CUresult;
 use ptx_jit::AccessKind;
 
 use crate::device::contexts::array::Array;
-use crate::device::machine::Machine;
+use crate::device::machine::SimulatedMachine;
 use crate::device::memory::allocation::GlobalAllocation;
 use crate::device::memory::page_locked::PageLockedAllocation;
 use crate::device::memory::protection::Protection;
@@ -35,7 +35,11 @@ impl Location {
     /// # Errors
     /// `CUDA_ERROR_INVALID_VALUE` for null, for what wraps around, for device memory that is not
     /// allocated, and for what reaches beyond the end of an allocation.
-    pub(crate) fn of(machine: &Machine, address: u64, bytes: u64) -> Result<Location, CUresult> {
+    pub(crate) fn of(
+        machine: &SimulatedMachine,
+        address: u64,
+        bytes: u64,
+    ) -> Result<Location, CUresult> {
         let invalid = CUresult::CUDA_ERROR_INVALID_VALUE;
         let end = address.checked_add(bytes).filter(|_| address != 0).ok_or(invalid)?;
         if let Some(device) = machine.device_at(address) {
@@ -98,7 +102,7 @@ impl Location {
     /// `CUDA_ERROR_INVALID_VALUE`.
     pub(crate) fn open_to(
         self,
-        machine: &Machine,
+        machine: &SimulatedMachine,
         ordinal: u32,
         range: Range<u64>,
         access: AccessKind,

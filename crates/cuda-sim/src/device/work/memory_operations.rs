@@ -12,7 +12,7 @@ use super::copy::unmapped;
 use super::location::Location;
 use crate::check;
 use crate::device::contexts::context::Context;
-use crate::device::machine::Machine;
+use crate::device::machine::SimulatedMachine;
 use crate::queue::{Failure, Health, Job, StreamWork};
 
 /// One operation.
@@ -53,11 +53,19 @@ impl MemoryOperation {
     /// # Errors
     /// `CUDA_ERROR_INVALID_VALUE` if it is not aligned, not memory that a device can reach, or not
     /// open to the context's device for what is to be done.
-    pub(crate) fn check(&self, machine: &Machine, context: &Context) -> Result<(), CUresult> {
+    pub(crate) fn check(
+        &self,
+        machine: &SimulatedMachine,
+        context: &Context,
+    ) -> Result<(), CUresult> {
         self.location(machine, context).map(drop)
     }
 
-    fn location(&self, machine: &Machine, context: &Context) -> Result<Option<Location>, CUresult> {
+    fn location(
+        &self,
+        machine: &SimulatedMachine,
+        context: &Context,
+    ) -> Result<Option<Location>, CUresult> {
         let (place, access) = match self {
             MemoryOperation::Wait { place, .. } => (place, AccessKind::Read),
             MemoryOperation::Write { place, .. } => (place, AccessKind::Write),
@@ -148,7 +156,7 @@ impl Condition {
 /// # Errors
 /// Those of [`MemoryOperation::check`].
 pub(crate) fn memory_operations(
-    machine: &Machine,
+    machine: &SimulatedMachine,
     operations: &[MemoryOperation],
     context: &Context,
 ) -> Result<StreamWork, CUresult> {

@@ -10,14 +10,14 @@ use ptx_jit::{AccessKind, BlockChecker, BlockLayout, CheckLevel, MemoryView};
 
 use crate::check::{self, BlockCheck};
 use crate::device::contexts::context::Context;
-use crate::device::machine::Machine;
+use crate::device::machine::SimulatedMachine;
 use crate::device::memory::page_locked::{PageLockedAllocation, PageLockedMemory};
 use crate::queue;
 
 /// The memory that a launch may touch: of its own device, of peers that were enabled, page-locked
 /// memory of the host.
 pub(in crate::device) struct View {
-    machine: &'static Machine,
+    machine: &'static SimulatedMachine,
     context: Arc<Context>,
     level: CheckLevel,
     /// The addresses of the own device's allocations, as of the first access that asked.
@@ -34,7 +34,7 @@ struct Borrowed {
 
 impl View {
     pub(in crate::device) fn new(
-        machine: &'static Machine,
+        machine: &'static SimulatedMachine,
         context: Arc<Context>,
         level: CheckLevel,
     ) -> View {

@@ -13,7 +13,7 @@ use crate::api::arguments::{self, In, Out, handle};
 use crate::api::other_programs::graphs::nodes::child_graph;
 use crate::api::other_programs::graphs::parameters as given;
 use crate::api::other_programs::streams::memory_operations::listed;
-use crate::device::{LaunchAttributeValue, Machine, OF_KERNELS, machine};
+use crate::device::{LaunchAttributeValue, OF_KERNELS, SimulatedMachine, machine};
 use crate::graph::{NodeOperation, Shown};
 
 const INVALID: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
@@ -200,7 +200,7 @@ fn get(node: CUgraphNode) -> Result<NodeOperation> {
 
 fn set(
     node: CUgraphNode,
-    operation: impl FnOnce(&'static Machine) -> Result<NodeOperation>,
+    operation: impl FnOnce(&'static SimulatedMachine) -> Result<NodeOperation>,
 ) -> Result {
     let machine = machine()?;
     let (graph, node) = arguments::node(node)?;

@@ -13,7 +13,7 @@ use crate::api::arguments::{self, Count, In, InOut, Items, List, Out, handle};
 use crate::api::graphs::structure::edges;
 use crate::api::other_programs::graphs::memory_nodes::{add_allocation, add_free};
 use crate::api::other_programs::graphs::parameters as given;
-use crate::device::{Machine, machine};
+use crate::device::{SimulatedMachine, machine};
 use crate::graph::NodeOperation;
 
 const INVALID: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
@@ -183,7 +183,7 @@ pub(in crate::api) fn add(
     out: Out<CUgraphNode>,
     graph: CUgraph,
     after: Dependencies,
-    operation: impl FnOnce(&'static Machine) -> Result<NodeOperation>,
+    operation: impl FnOnce(&'static SimulatedMachine) -> Result<NodeOperation>,
 ) -> Result {
     out.set(insert(graph, after, operation)?);
     Ok(())
@@ -192,7 +192,7 @@ pub(in crate::api) fn add(
 fn insert(
     graph: CUgraph,
     after: Dependencies,
-    operation: impl FnOnce(&'static Machine) -> Result<NodeOperation>,
+    operation: impl FnOnce(&'static SimulatedMachine) -> Result<NodeOperation>,
 ) -> Result<CUgraphNode> {
     let machine = machine()?;
     let graph = arguments::graph(graph)?;

@@ -17,7 +17,7 @@ use crate::api::arguments::{
 use crate::api::memory::endpoints::Endpoint;
 use crate::api::other_programs::streams::memory_operations::operations;
 use crate::device::{
-    Context, CopyNodeEnd, CopyParameters, Event, FillParameters, Machine, current,
+    Context, CopyNodeEnd, CopyParameters, Event, FillParameters, SimulatedMachine, current,
 };
 use crate::device::{ExecutionConfiguration, KernelCall};
 use crate::graph::{HostFunction, NodeOperation, Shown};
@@ -33,7 +33,7 @@ pub(in crate::api) fn host(given: Option<In<CUDA_HOST_NODE_PARAMS>>) -> Result<N
 
 /// A node that launches a kernel.
 pub(in crate::api) fn kernel(
-    machine: &'static Machine,
+    machine: &'static SimulatedMachine,
     given: Option<In<CUDA_KERNEL_NODE_PARAMS>>,
 ) -> Result<NodeOperation> {
     let given = read(given)?;
@@ -55,7 +55,7 @@ pub(in crate::api) fn kernel(
 
 /// A node that copies.
 pub(in crate::api) fn copy(
-    machine: &'static Machine,
+    machine: &'static SimulatedMachine,
     given: Option<In<CUDA_MEMCPY3D>>,
     context: CUcontext,
 ) -> Result<NodeOperation> {
@@ -72,7 +72,7 @@ pub(in crate::api) fn copy(
 
 /// A node that fills.
 pub(in crate::api) fn fill(
-    machine: &'static Machine,
+    machine: &'static SimulatedMachine,
     given: Option<In<CUDA_MEMSET_NODE_PARAMS>>,
     context: CUcontext,
 ) -> Result<NodeOperation> {
@@ -91,7 +91,7 @@ pub(in crate::api) fn fill(
 
 /// The parameters of a node of any kind but those that give something back.
 pub(in crate::api) fn any(
-    machine: &'static Machine,
+    machine: &'static SimulatedMachine,
     given: In<CUgraphNodeParams>,
 ) -> Result<NodeOperation> {
     let given = given.read();
@@ -132,7 +132,10 @@ pub(in crate::api) fn any(
 ///
 /// # Errors
 /// `CUDA_ERROR_INVALID_HANDLE` if the handle names no event.
-pub(in crate::api) fn record(machine: &'static Machine, event: CUevent) -> Result<NodeOperation> {
+pub(in crate::api) fn record(
+    machine: &'static SimulatedMachine,
+    event: CUevent,
+) -> Result<NodeOperation> {
     arguments::event(machine, event).map(NodeOperation::Record)
 }
 
@@ -140,13 +143,16 @@ pub(in crate::api) fn record(machine: &'static Machine, event: CUevent) -> Resul
 ///
 /// # Errors
 /// `CUDA_ERROR_INVALID_HANDLE` if the handle names no event.
-pub(in crate::api) fn wait(machine: &'static Machine, event: CUevent) -> Result<NodeOperation> {
+pub(in crate::api) fn wait(
+    machine: &'static SimulatedMachine,
+    event: CUevent,
+) -> Result<NodeOperation> {
     arguments::event(machine, event).map(NodeOperation::Wait)
 }
 
 /// A node that works on single values in memory.
 pub(in crate::api) fn batch(
-    machine: &'static Machine,
+    machine: &'static SimulatedMachine,
     given: Option<In<CUDA_BATCH_MEM_OP_NODE_PARAMS>>,
 ) -> Result<NodeOperation> {
     let given = read(given)?;
@@ -160,7 +166,7 @@ pub(in crate::api) fn batch(
 
 /// The parameters that a kernel node was given. The lists are the node's.
 pub(in crate::api) fn kernel_back(
-    machine: &'static Machine,
+    machine: &'static SimulatedMachine,
     call: &KernelCall,
     shown: &Shown,
 ) -> Result<CUDA_KERNEL_NODE_PARAMS> {
@@ -234,7 +240,7 @@ pub(in crate::api) fn fill_back(given: &FillParameters) -> CUDA_MEMSET_NODE_PARA
 }
 
 /// The handle of an event that a node uses, null if it was destroyed.
-pub(in crate::api) fn event_back(machine: &Machine, event: &Arc<Event>) -> CUevent {
+pub(in crate::api) fn event_back(machine: &SimulatedMachine, event: &Arc<Event>) -> CUevent {
     handle(machine.events.handle_of(event).unwrap_or(0))
 }
 
@@ -242,7 +248,7 @@ pub(in crate::api) fn event_back(machine: &Machine, event: &Arc<Event>) -> CUeve
 ///
 /// # Errors
 /// `CUDA_ERROR_INVALID_CONTEXT`, and those of [`current::current`] for null.
-fn context_or_current(machine: &Machine, context: CUcontext) -> Result<Arc<Context>> {
+fn context_or_current(machine: &SimulatedMachine, context: CUcontext) -> Result<Arc<Context>> {
     match context.is_null() {
         true => current::current(),
         false => arguments::context(machine, context),

@@ -13,7 +13,7 @@ use cuda_sys::{
 use crate::api::Result;
 use crate::api::arguments::{self, In, Out, number};
 use crate::api::other_programs::graphs::parameters as given;
-use crate::device::{Machine, machine};
+use crate::device::{SimulatedMachine, machine};
 use crate::graph::NodeOperation;
 
 pub(in crate::api) fn cuGraphExecKernelNodeSetParams_v2(
@@ -118,7 +118,7 @@ pub(in crate::api) fn cuGraphNodeGetEnabled(
 fn replace(
     executable: CUgraphExec,
     node: CUgraphNode,
-    operation: impl FnOnce(&'static Machine) -> Result<NodeOperation>,
+    operation: impl FnOnce(&'static SimulatedMachine) -> Result<NodeOperation>,
 ) -> Result {
     let machine = machine()?;
     let executable = arguments::executable(executable)?;

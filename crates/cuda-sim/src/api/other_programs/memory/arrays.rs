@@ -13,7 +13,7 @@ use cuda_sys::{
 
 use crate::api::Result;
 use crate::api::arguments::{In, Out, handle, number};
-use crate::device::{Array, ArrayShape, Machine, current, machine};
+use crate::device::{Array, ArrayShape, SimulatedMachine, current, machine};
 
 const INVALID: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
 
@@ -119,6 +119,6 @@ fn create(out: &Out<CUarray>, shape: ArrayShape) -> Result {
     Ok(())
 }
 
-fn find(machine: &Machine, array: CUarray) -> Result<Arc<Array>> {
+fn find(machine: &SimulatedMachine, array: CUarray) -> Result<Arc<Array>> {
     machine.arrays.get(number(array)).ok_or(CUresult::CUDA_ERROR_INVALID_HANDLE)
 }

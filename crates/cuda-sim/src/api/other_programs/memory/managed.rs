@@ -14,7 +14,7 @@ use cuda_sys::{
 use crate::api::Result;
 use crate::api::arguments::{self, Count, List, Out, OutItems, Room, number};
 use crate::device::managed::{Managed, Processor};
-use crate::device::{GlobalAllocation, Location, Machine, current, machine};
+use crate::device::{GlobalAllocation, Location, SimulatedMachine, current, machine};
 use crate::queue::StreamWork;
 
 const INVALID: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
@@ -227,7 +227,7 @@ impl Shared {
     ///
     /// # Errors
     /// `CUDA_ERROR_INVALID_VALUE` for an empty range, and for any other memory.
-    fn new(machine: &Machine, pointer: CUdeviceptr, bytes: usize) -> Result<Shared> {
+    fn new(machine: &SimulatedMachine, pointer: CUdeviceptr, bytes: usize) -> Result<Shared> {
         let bytes = bytes as u64;
         match Location::of(machine, pointer, bytes)? {
             Location::Device(allocation) if allocation.managed.is_some() && bytes > 0 => {
@@ -238,7 +238,7 @@ impl Shared {
         }
     }
 
-    fn starting_at(machine: &Machine, pointer: CUdeviceptr) -> Result<Shared> {
+    fn starting_at(machine: &SimulatedMachine, pointer: CUdeviceptr) -> Result<Shared> {
         let memory = Shared::new(machine, pointer, 1)?;
         if memory.range.start == 0 { Ok(memory) } else { Err(INVALID) }
     }
@@ -249,7 +249,7 @@ impl Shared {
     }
 }
 
-fn processor(machine: &Machine, location: CUmemLocation) -> Result<Processor> {
+fn processor(machine: &SimulatedMachine, location: CUmemLocation) -> Result<Processor> {
     match location.type_ {
         Kind::CU_MEM_LOCATION_TYPE_DEVICE => {
             machine.device(location.id).map(|_| Processor::Device(location.id))

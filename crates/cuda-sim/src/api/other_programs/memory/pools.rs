@@ -17,7 +17,9 @@ use crate::api::memory::virtual_memory::{accessor, protection};
 use crate::api::other_programs::memory::virtual_memory::access_flags;
 use crate::check;
 use crate::device::Protection;
-use crate::device::{Device, Machine, Purpose, StreamRef, allocation_work, free_work, machine};
+use crate::device::{
+    Device, Purpose, SimulatedMachine, StreamRef, allocation_work, free_work, machine,
+};
 use crate::device::{PoolAttributes, StreamOrderedPool};
 use crate::graph::{CaptureSequence, NodeOperation, graphs};
 
@@ -330,12 +332,15 @@ fn allocate(
     Ok(())
 }
 
-fn find(machine: &Machine, pool: CUmemoryPool) -> Result<Arc<StreamOrderedPool>> {
+fn find(machine: &SimulatedMachine, pool: CUmemoryPool) -> Result<Arc<StreamOrderedPool>> {
     machine.pools.get(number(pool)).ok_or(INVALID)
 }
 
 /// The device whose memory a pool is to be of; those of the host are not here.
-fn device_of(machine: &'static Machine, location: CUmemLocation) -> Result<&'static Device> {
+fn device_of(
+    machine: &'static SimulatedMachine,
+    location: CUmemLocation,
+) -> Result<&'static Device> {
     match location.type_ {
         CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE => machine.device(location.id),
         CUmemLocationType::CU_MEM_LOCATION_TYPE_HOST
