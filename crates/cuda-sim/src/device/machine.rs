@@ -27,7 +27,7 @@ use crate::queue::Scheduler;
 use crate::time;
 
 /// The machine. There is one, made by `cuInit`, and it lives as long as the process.
-pub(crate) struct Platform {
+pub(crate) struct SimulatedMachine {
     pub(crate) config: Config,
     pub(crate) devices: Vec<Device>,
     pub(crate) host_memory: PageLockedMemory,
@@ -50,15 +50,18 @@ pub(crate) struct Platform {
 }
 
 /// Makes the faults happen that a machine is configured to have, or says in words why it cannot.
-pub(crate) type FaultInjector = fn(&Platform) -> Result<(), String>;
+pub(crate) type FaultInjector = fn(&SimulatedMachine) -> Result<(), String>;
 
-impl Platform {
+impl SimulatedMachine {
     /// Makes the machine that was configured.
     ///
     /// # Errors
     /// `CUDA_ERROR_NO_DEVICE` if no device is visible, `CUDA_ERROR_OUT_OF_MEMORY` if there is no
     /// address space for them, `CUDA_ERROR_INVALID_VALUE` for faults that it cannot have.
-    pub(super) fn new(config: Config, inject_faults: FaultInjector) -> Result<Platform, CUresult> {
+    pub(super) fn new(
+        config: Config,
+        inject_faults: FaultInjector,
+    ) -> Result<SimulatedMachine, CUresult> {
         check::enable(config.check);
         let list = std::env::var_os("CUDA_VISIBLE_DEVICES");
         let list = list.as_ref().map(|list| list.to_string_lossy());
@@ -88,7 +91,7 @@ impl Platform {
         if config.schedule != Schedule::Fast {
             scheduler.set_schedule(&config.schedule);
         }
-        let platform = Platform {
+        let machine = SimulatedMachine {
             devices,
             host_memory: PageLockedMemory::default(),
             virtual_memory: VirtualMemoryManager::default(),
@@ -107,11 +110,11 @@ impl Platform {
             epoch: AtomicU64::new(0),
             config,
         };
-        platform.inject_faults().map_err(|error| {
+        machine.inject_faults().map_err(|error| {
             note_why_not_initialised(error);
             CUresult::CUDA_ERROR_INVALID_VALUE
         })?;
-        Ok(platform)
+        Ok(machine)
     }
 
     /// Makes the configured faults happen.
@@ -136,7 +139,7 @@ impl Platform {
         device_at(&self.devices, address)
     }
 
-    /// How many resets there were.
+    /// The number of resets so far.
     pub(super) fn epoch(&self) -> u64 {
         self.epoch.load(Ordering::Acquire)
     }
