@@ -13,6 +13,9 @@ use crate::checked_size::CheckedSize;
 /// The distance between neighbours along each dimension, in elements; 0 repeats an element.
 pub(crate) type Strides = SmallVec<[isize; 4]>;
 
+/// A dimension, or several that lie evenly and are gone through as one: (size, stride).
+pub(crate) type Run = (usize, isize);
+
 /// The most dimensions that a tensor can have, as in PyTorch.
 const MAX_DIMS: usize = 64;
 
@@ -273,7 +276,7 @@ impl Layout {
         if self.contiguous || self.numel == 0 {
             return Layout::contiguous(shape.clone())?.at(self.offset).map(Some);
         }
-        let runs = self.runs();
+        let runs = self.runs(|_| true);
         let mut strides: Strides = SmallVec::from_elem(1, shape.len());
         let mut next = shape.len();
         for &(size, stride) in runs.iter().rev() {
@@ -290,13 +293,13 @@ impl Layout {
         Layout::strided(shape.clone(), strides, self.offset).map(Some)
     }
 
-    /// The dimensions as (size, stride), outermost first, with neighbours merged where one step of the outer
-    /// is as far as a full run of the inner one.
-    fn runs(&self) -> SmallVec<[(usize, isize); 4]> {
-        let mut runs: SmallVec<[(usize, isize); 4]> = SmallVec::new();
-        for (&size, &stride) in self.shape.iter().zip(&self.strides) {
+    /// The dimensions for which `chosen` holds as (size, stride), outermost first, with neighbours merged where
+    /// one step of the outer one is as far as a full run of the inner one.
+    pub(crate) fn runs(&self, chosen: impl Fn(usize) -> bool) -> SmallVec<[Run; 4]> {
+        let mut runs: SmallVec<[Run; 4]> = SmallVec::new();
+        for (dim, (&size, &stride)) in self.shape.iter().zip(&self.strides).enumerate() {
             match runs.last_mut() {
-                _ if size == 1 => {}
+                _ if size == 1 || !chosen(dim) => {}
                 Some(last) if last.1 == stride * size as isize => *last = (last.0 * size, stride),
                 _ => runs.push((size, stride)),
             }

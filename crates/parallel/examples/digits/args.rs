@@ -6,7 +6,7 @@ use std::str::FromStr;
 use clap::Parser;
 use gpu_runtime::DriverChoice;
 
-use super::place::Place;
+use super::devices::ChosenDevices;
 use super::train::Options;
 
 /// Trains a classifier of handwritten digits and reports its accuracy on digits it has not seen.
@@ -39,7 +39,7 @@ pub(crate) struct Args {
     pub(crate) data: PathBuf,
 }
 
-/// What `--device` asks for.
+/// The value of `--device`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum DeviceArg {
     Auto,
@@ -65,10 +65,10 @@ impl FromStr for DeviceArg {
 }
 
 impl Args {
-    /// What the training needs to know.
-    pub(crate) fn options(&self, place: &Place) -> Options {
+    /// The options of the training.
+    pub(crate) fn options(&self, chosen: &ChosenDevices) -> Options {
         Options {
-            devices: place.devices.clone(),
+            devices: chosen.devices.clone(),
             epochs: self.epochs as usize,
             batch_size: self.batch_size as usize,
             seed: self.seed,

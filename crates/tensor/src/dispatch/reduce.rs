@@ -2,10 +2,10 @@
 //! possible.
 
 use gpu_runtime::Access;
-use smallvec::SmallVec;
 
 use super::abi::{MAX_DIMS, Reduce};
 use super::{Operands, Operator};
+use crate::layout::Run;
 use crate::{Error, Result, Shape, Tensor};
 
 /// The most CUDA threads that reduce one output together: a block.
@@ -31,8 +31,8 @@ pub(crate) fn reduce(
     let output =
         Tensor::uninit(output_shape, operator.operand_dtype(dtype, 0), input.resolved_device())?;
     let is_reduced = |dim: usize| dims.contains(&dim);
-    let kept = runs(input, |dim| !is_reduced(dim));
-    let reduced = runs(input, is_reduced);
+    let kept = input.layout().runs(|dim| !is_reduced(dim));
+    let reduced = input.layout().runs(is_reduced);
     if kept.len() > MAX_DIMS || reduced.len() > MAX_DIMS {
         return Err(Error::InvalidArgument {
             op: operator.name(),
@@ -59,25 +59,6 @@ pub(crate) fn reduced_shape(shape: &[usize], dims: &[usize], keepdim: bool) -> S
         true => keepdim.then_some(1),
     };
     shape.iter().enumerate().filter_map(size).collect()
-}
-
-/// A dimension, or several that lie evenly and are gone through as one: (size, stride).
-type Run = (usize, isize);
-
-/// The dimensions for which `chosen` holds, outermost first, with neighbours merged where they lie
-/// evenly.
-fn runs(input: &Tensor, chosen: impl Fn(usize) -> bool) -> SmallVec<[Run; 4]> {
-    let mut runs: SmallVec<[Run; 4]> = SmallVec::new();
-    for (dim, (&size, &stride)) in input.shape().iter().zip(input.strides()).enumerate() {
-        if !chosen(dim) || size == 1 {
-            continue;
-        }
-        match runs.last_mut() {
-            Some(last) if last.1 == stride * size as isize => *last = (last.0 * size, stride),
-            _ => runs.push((size, stride)),
-        }
-    }
-    runs
 }
 
 /// The arguments of a call on `operands`, which are the output and the input.

@@ -1,9 +1,10 @@
-//! Losses: how far predictions are from targets, as one number.
+//! Losses: the distance between predictions and targets as one number.
 
 use crate::autograd::{SavedTensor, record};
 use crate::{DType, Error, Result, Shape, Tensor};
 
-/// Losses as means over the batch. Gradients flow to `self`, and for `mse_loss` to the target too.
+/// Losses, which are means over the batch (`reduction="mean"`). Gradients flow to `self`, and for `mse_loss`
+/// to the target too.
 impl Tensor {
     /// The cross-entropy between logits `[batch, classes]` (or `[classes]`, or with more dimensions
     /// `[batch, classes, ..]`) and the classes' indices `[batch]` (or `[]`, or `[batch, ..]`), as
