@@ -24,7 +24,7 @@ pub(crate) struct Arguments {
 }
 
 impl Arguments {
-    /// Those of `--check`.
+    /// The arguments of a run with `--check`.
     pub(crate) fn check() -> Arguments {
         Arguments { check: true }
     }

@@ -27,7 +27,7 @@ pub(crate) struct Arguments {
 }
 
 impl Arguments {
-    /// Those of `--check`.
+    /// The arguments of a run with `--check`.
     pub(crate) fn check() -> Arguments {
         Arguments { check: true, names: Vec::new() }
     }
@@ -48,7 +48,7 @@ pub(crate) fn tidy(raw: &str) -> Result<String> {
     ptx::tidy(raw)
 }
 
-/// Where the nvcc is that would be used, and its version.
+/// The path of the nvcc that would be used, and its version.
 pub(crate) fn compiler() -> Result<(PathBuf, String)> {
     let compiler = Compiler::find()?;
     Ok((compiler.path().to_owned(), compiler.version().to_owned()))

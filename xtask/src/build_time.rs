@@ -11,11 +11,11 @@ use anyhow::{Context, Result, ensure};
 
 use crate::{paths, process};
 
-/// How long it may take until the README's first command has been built and has run.
+/// The limit for building and running the README's first command.
 const MAX_FIRST_RUN: Duration = Duration::from_mins(5);
-/// How long it may take to build all tests.
+/// The limit for building all tests.
 const MAX_TEST_BUILD: Duration = Duration::from_mins(9);
-/// How long all tests may take that have been built.
+/// The limit for running all tests once they are built.
 const MAX_TESTS: Duration = Duration::from_mins(5);
 
 const README: &str = "README.md";
@@ -25,7 +25,7 @@ const TESTS: &str = "cargo test ";
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// What to measure; all of it if nothing is named.
+    /// The times to measure; all of them if none is named.
     #[arg(value_name = "WHAT", value_parser = ["first-run", "test-build", "tests"])]
     asked: Vec<String>,
 }
@@ -71,7 +71,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     Ok(())
 }
 
-/// How long something took, and how long it may take.
+/// A measured time, and its limit.
 struct Measured {
     name: &'static str,
     time: Duration,

@@ -16,7 +16,7 @@ pub(crate) struct Arguments {
     steps: Vec<String>,
 }
 
-/// What came of a step.
+/// The outcome of a step.
 struct StepOutcome {
     name: &'static str,
     time: Duration,
@@ -24,10 +24,10 @@ struct StepOutcome {
     result: Result<()>,
 }
 
-/// What a step says besides whether it succeeded, also when it did not.
+/// The notes of a step, shown whether it succeeded or not.
 #[derive(Default)]
 struct StepReport {
-    /// For the summary's table.
+    /// The note in the summary's table.
     note: String,
     /// Lines of its output to be seen again at the end.
     closing_lines: Vec<String>,

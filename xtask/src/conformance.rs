@@ -26,8 +26,8 @@ pub(crate) enum ConformanceSuite {
     /// Simple kernels of a published version of numba-cuda, with and without checks. Needs a
     /// python3 for which there are wheels of it.
     Numba,
-    /// What nvcc makes of all kernels here, ours and the software driver's corpus, for three
-    /// architectures: is it all supported?
+    /// Checks that all PTX is supported that nvcc makes of the kernels here, ours and the software
+    /// driver's corpus, for three architectures.
     Ptx(ptx::Arguments),
 }
 
@@ -57,7 +57,7 @@ pub(crate) fn run(suite: &ConformanceSuite) -> Result<()> {
     }
 }
 
-/// What came of the tests in tests/abi-client, and whether all is well.
+/// Runs the tests in tests/abi-client: their counts, and an error if any failed.
 pub(crate) fn abi() -> Result<(Counts, Result<()>)> {
     let folder = libcuda::build(BuildProfile::Dev)?;
     let mut cargo = process::cargo(&["test", "--manifest-path", "tests/abi-client/Cargo.toml"]);
@@ -69,12 +69,12 @@ pub(crate) fn abi() -> Result<(Counts, Result<()>)> {
     Ok((Counts::of(&transcript.lines), transcript.result))
 }
 
-/// As `cargo xtask conformance ptx`.
+/// Runs `cargo xtask conformance ptx`.
 pub(crate) fn ptx() -> Result<(Counts, Result<()>)> {
     ptx::run(&ptx::Arguments::check())
 }
 
-/// Where packages, compilers and builds of the suites lie.
+/// The folder of the suites' packages, compilers and builds.
 fn folder() -> PathBuf {
     paths::target().join("conformance")
 }

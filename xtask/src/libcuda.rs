@@ -17,12 +17,12 @@ pub(crate) fn run() -> Result<()> {
     Ok(())
 }
 
-/// How the library is built.
+/// The profile that the library is built with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum BuildProfile {
-    /// For use.
+    /// The profile for use.
     Release,
-    /// As the tests are, with which it shares what is built.
+    /// The profile of the tests, with which it shares what is built.
     Dev,
 }
 

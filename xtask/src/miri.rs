@@ -17,8 +17,8 @@ use crate::process::{output, transcript};
 use crate::test_results::Counts;
 use crate::unavailable::Unavailable;
 
-/// Where a test does not say how many random cases it tries, it is few; and what fails is written to
-/// no file.
+/// Settings for proptest: few random cases where a test does not say how many, and no file of what
+/// failed.
 const FLAGS: &str =
     "-Zmiri-env-set=PROPTEST_CASES=2 -Zmiri-env-set=PROPTEST_DISABLE_FAILURE_PERSISTENCE=1";
 
@@ -30,7 +30,8 @@ pub(crate) struct Arguments {
     /// Judge references by Tree Borrows instead of Stacked Borrows.
     #[arg(long)]
     tree_borrows: bool,
-    /// How often tests run whose threads may take turns in another way, or whose cases are drawn.
+    /// The number of runs of tests whose threads may take turns in another way, or whose cases are
+    /// drawn.
     #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..))]
     seeds: u32,
 }

@@ -41,7 +41,7 @@ pub(crate) fn output(command: &mut Command) -> Result<String> {
     String::from_utf8(output.stdout).with_context(|| format!("{} wrote no UTF-8", line(command)))
 }
 
-/// What a command wrote, and whether it succeeded.
+/// The output of a command, and whether it succeeded.
 pub(crate) struct Transcript {
     pub(crate) lines: Vec<String>,
     pub(crate) result: Result<()>,
@@ -74,7 +74,7 @@ pub(crate) fn transcript(command: &mut Command) -> Result<Transcript> {
     Ok(Transcript { lines: lines.into_inner().unwrap_or_else(PoisonError::into_inner), result })
 }
 
-/// How a command ended, and what it wrote to both of its outputs.
+/// The exit status of a command, and what it wrote to both of its outputs.
 pub(crate) struct CommandEnd {
     pub(crate) succeeded: bool,
     pub(crate) text: String,

@@ -9,6 +9,7 @@ mod constants;
 mod crates;
 mod cycles;
 mod decisions;
+mod doc_beginnings;
 mod driver_types;
 mod endings;
 mod environment;
@@ -43,12 +44,13 @@ use self::project::Project;
 type Check = fn(&Project) -> Vec<Finding>;
 
 /// Each with its name.
-const CHECKS: [(&str, Check); 25] = [
+const CHECKS: [(&str, Check); 26] = [
     ("changelog", changelog::check),
     ("clauses", clauses::check),
     ("constants", constants::check),
     ("cycles", cycles::check),
     ("decisions", decisions::check),
+    ("doc_beginnings", doc_beginnings::check),
     ("driver_types", driver_types::check),
     ("endings", endings::check),
     ("environment", environment::check),

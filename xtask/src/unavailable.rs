@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// What a command needs is not on this machine: it ends with status 3, having done nothing.
+/// Something that a command needs is not on this machine: it ends with status 3, having done nothing.
 #[derive(Debug)]
 pub(crate) struct Unavailable(pub(crate) String);
 

@@ -1,8 +1,8 @@
 //! Ways in for the fuzz targets in `fuzz/`, which exist in their builds only.
 
-use crate::control::{Config, Fault, Schedule};
+use crate::config::{Config, InjectedFault, Schedule};
 use crate::device::{load_bytes, visible_devices};
-use crate::fatbin::{self, Kind};
+use crate::fatbin::{self, FatbinEntryKind};
 
 /// Any bytes are refused as an image that modules are loaded from, or hold a program.
 pub fn image(bytes: &[u8]) {
@@ -21,8 +21,9 @@ pub fn fatbin(bytes: &[u8]) {
             assert!(chosen.is_err(), "PTX was found in what cannot be read");
             continue;
         };
-        let fits =
-            |entry: &fatbin::Entry<'_>| entry.kind == Kind::Ptx && entry.architecture <= capability;
+        let fits = |entry: &fatbin::FatbinEntry<'_>| {
+            entry.kind == FatbinEntryKind::Ptx && entry.architecture <= capability
+        };
         if chosen.is_ok() {
             assert!(entries.iter().any(fits), "what was found is for another device");
         }
@@ -60,8 +61,8 @@ fn means_the_same(config: &Config) {
     assert!((1..=1024).contains(&config.workers) && config.devices <= 1024);
     assert_eq!(config.check.to_string().parse(), Ok(config.check));
     assert_eq!(config.schedule.to_string().parse::<Schedule>().as_ref(), Ok(&config.schedule));
-    let texts: Vec<String> = config.faults.iter().map(Fault::to_string).collect();
-    assert_eq!(Fault::list(&texts.join(";")).as_ref(), Some(&config.faults));
+    let texts: Vec<String> = config.faults.iter().map(InjectedFault::to_string).collect();
+    assert_eq!(InjectedFault::list(&texts.join(";")).as_ref(), Some(&config.faults));
 }
 
 #[cfg(test)]

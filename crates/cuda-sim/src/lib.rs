@@ -26,23 +26,42 @@
 //!
 //! The parts, from the outside in:
 //! - `api`: the functions of the table, a room per subject. They check, and call the model.
-//! - `control`: configuration, faults on demand, counters, reset.
-//! - `device`: the model. Devices, memory, contexts, modules, and the handles that name them.
+//! - `control`: what a program calls for configuration, faults on demand, counters, reset.
 //! - `graph`: graphs of operations, made by hand or captured from streams.
+//! - `device`: the model. Devices, memory, contexts, modules, and the handles that name them.
 //! - `queue`: streams, events and the workers that run what is enqueued.
-//! - `time`: virtual time, which says what all that would take on other hardware.
 //! - `check`: checked mode.
+//! - `time`: virtual time, which says what all that would take on other hardware.
+//! - `links`: the links that copies go over, which may be slow or broken on demand.
+//! - `config`: what can be asked for, as values and as texts.
+//! - `fatbin`: PTX in fat binaries.
 //!
 //! The crate `ptx-jit` translates kernels and runs their blocks, over the memory that `device` has.
 
+// Layers, the top one first; a module imports only from lines below its own.
+//
+//   fuzzing
+//   ptx_check
+//   api
+//   control
+//   graph
+//   device
+//   queue
+//   check
+//   time
+//   links
+//   config
+//   fatbin
 mod api;
 mod check;
+mod config;
 pub mod control;
 mod device;
 mod fatbin;
 #[cfg(any(test, fuzzing))]
 pub mod fuzzing;
 mod graph;
+mod links;
 pub mod ptx_check;
 mod queue;
 mod time;

@@ -12,38 +12,38 @@
 //! # Ok::<(), cuda_sim::ptx_check::Unreadable>(())
 //! ```
 
-use ptx::control_flow::analyse_calls;
+use ptx::control_flow::CallGraph;
 use thiserror::Error;
 
-use crate::fatbin::{self, FatbinError, Kind};
+use crate::fatbin::{self, FatbinEntryKind, FatbinError};
 
-/// What was found in one text of PTX.
+/// The findings in one text of PTX.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Report {
+pub struct TextReport {
     /// The architecture that a fat binary gives the text for, as 75 for compute_75.
     pub architecture: Option<u32>,
-    /// How many kernels the text defines.
+    /// The number of kernels that the text defines.
     pub kernels: usize,
     /// In the order of the text.
-    pub problems: Vec<Problem>,
+    pub problems: Vec<Unsupported>,
 }
 
 /// A place in a text that cannot be loaded: it is malformed, or not supported.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Problem {
+pub struct Unsupported {
     /// From 1.
     pub line: u32,
     /// In bytes, from 1.
     pub column: u32,
-    /// What stands there, cut to one line.
+    /// The text that stands there, cut to one line.
     pub text: String,
-    /// What is wrong with it.
+    /// The reason why it cannot be loaded.
     pub reason: String,
 }
 
-/// What holds no PTX that could be checked.
+/// An input without PTX that could be checked.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Unreadable {
@@ -63,7 +63,7 @@ pub enum Unreadable {
 /// # Errors
 ///
 /// There is no PTX to be checked.
-pub fn check(bytes: &[u8]) -> Result<Vec<Report>, Unreadable> {
+pub fn check(bytes: &[u8]) -> Result<Vec<TextReport>, Unreadable> {
     if bytes.starts_with(&fatbin::CONTAINER) {
         return check_container(bytes).map_err(|error| Unreadable::FatBinary(error.to_string()));
     }
@@ -74,9 +74,9 @@ pub fn check(bytes: &[u8]) -> Result<Vec<Report>, Unreadable> {
     Ok(vec![report(text, None)])
 }
 
-fn check_container(bytes: &[u8]) -> Result<Vec<Report>, FatbinError> {
+fn check_container(bytes: &[u8]) -> Result<Vec<TextReport>, FatbinError> {
     let entries = fatbin::entries(bytes)?;
-    let ptx = entries.iter().filter(|entry| entry.kind == Kind::Ptx);
+    let ptx = entries.iter().filter(|entry| entry.kind == FatbinEntryKind::Ptx);
     let reports = ptx.map(|entry| Ok(report(&entry.text()?, Some(entry.architecture))));
     let reports = reports.collect::<Result<Vec<_>, _>>()?;
     match reports.is_empty() {
@@ -85,22 +85,22 @@ fn check_container(bytes: &[u8]) -> Result<Vec<Report>, FatbinError> {
     }
 }
 
-fn report(text: &str, architecture: Option<u32>) -> Report {
+fn report(text: &str, architecture: Option<u32>) -> TextReport {
     let (module, mut errors) = ptx::survey(text);
     if errors.is_empty() {
-        errors.extend(analyse_calls(&module).err());
+        errors.extend(CallGraph::new(&module).err());
     }
     let kernels = module.functions.iter().filter(|function| function.is_kernel);
-    Report {
+    TextReport {
         architecture,
         kernels: kernels.count(),
         problems: errors.iter().map(problem).collect(),
     }
 }
 
-fn problem(error: &ptx::Error) -> Problem {
+fn problem(error: &ptx::Error) -> Unsupported {
     let ptx::Error { line, column, text, kind } = error;
-    Problem { line: *line, column: *column, text: text.clone(), reason: kind.to_string() }
+    Unsupported { line: *line, column: *column, text: text.clone(), reason: kind.to_string() }
 }
 
 #[cfg(test)]

@@ -19,7 +19,7 @@ use gpu_runtime::{Device, DriverChoice, Stream};
 const MIB: usize = 1 << 20;
 const LAYERS: usize = 12;
 
-/// What stays: weights, and the optimizer's two moments of each.
+/// The memory that stays: weights, and the optimizer's two moments of each.
 fn weights(device: Device, stream: &Stream) -> gpu_alloc::Result<Vec<DeviceMemory>> {
     let layer = |index: usize| allocate(device, (12 + index % 3) * MIB, stream);
     let _tag = memory_tag("weights");

@@ -20,7 +20,7 @@ pub enum Error {
     /// The device has no memory left for the request. The program can free some and ask again.
     #[error(transparent)]
     OutOfMemory(Box<OutOfMemory>),
-    /// So much page-locked memory is not allowed.
+    /// The request would exceed the limit of page-locked memory.
     #[error(
         "{} of page-locked memory were asked for, {} are in use in {} that are pinned, and the limit \
          is {}: what is pinned is lost to the rest of the system. Release some, or raise the limit \
@@ -83,7 +83,8 @@ pub enum Error {
     /// A graph works also in memory of its pool that is free, so nobody else may have that.
     #[error("the pool has served a capture: take another one for a part of the program")]
     PoolOfGraphs,
-    /// As above: whoever holds memory of the pool would find a graph at work in it.
+    /// A capture was to allocate from a pool that serves a part of the program: whoever holds memory
+    /// of the pool would find a graph at work in it.
     #[error("the pool serves a part of the program: take another one for a capture")]
     PoolOfProgram,
     /// A source of memory or a policy was given to the devices' allocators after these were made.

@@ -95,7 +95,7 @@ pub(crate) fn take_times() -> Vec<(OperationId, Range<Duration>)> {
 /// Something that is kept for reuse.
 #[cfg(feature = "software")]
 #[derive(Clone)]
-pub(crate) struct Kept(pub(crate) cuda_sim::control::Kept);
+pub(crate) struct Kept(pub(crate) cuda_sim::control::CachedResource);
 /// Nobody asks what is kept.
 #[cfg(not(feature = "software"))]
 #[derive(Clone)]
@@ -104,12 +104,12 @@ pub(crate) struct Kept;
 #[cfg(feature = "software")]
 impl Kept {
     pub(crate) fn object<T>(handle: *mut T) -> Kept {
-        Kept(cuda_sim::control::Kept::Object(handle.addr() as u64))
+        Kept(cuda_sim::control::CachedResource::Object(handle.addr() as u64))
     }
 
     pub(crate) fn memory(start: DevicePtr, bytes: usize) -> Kept {
         let end = start.address().saturating_add(bytes as u64);
-        Kept(cuda_sim::control::Kept::Memory(start.address()..end))
+        Kept(cuda_sim::control::CachedResource::Memory(start.address()..end))
     }
 }
 

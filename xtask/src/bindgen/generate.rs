@@ -13,7 +13,7 @@ use super::names::FunctionNames;
 use super::{functions, types};
 use crate::{paths, process};
 
-/// What the driver exports for profilers, whose header comes with them and not with the toolkit.
+/// The driver's functions for profilers, whose header comes with them and not with the toolkit.
 const PROFILER: &str = "CUresult cuProfilerStart(void); CUresult cuProfilerStop(void);";
 
 /// Writes the generated files, or with `check` compares them with what they should be.

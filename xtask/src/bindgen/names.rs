@@ -59,7 +59,7 @@ impl FunctionNames {
         })
     }
 
-    /// What each name means, as NAME, SINCE and EXPORTED; variants have lines of their own.
+    /// The meaning of each name, as NAME, SINCE and EXPORTED; variants have lines of their own.
     pub(super) fn meanings(&self) -> impl Iterator<Item = (&str, &str, &str)> {
         let lines = self.text.lines().filter(|line| !line.starts_with('#'));
         lines.flat_map(|line| {

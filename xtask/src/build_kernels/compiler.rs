@@ -57,7 +57,7 @@ impl Compiler {
         self.version == NVCC_VERSION
     }
 
-    /// What nvcc makes of kernels/`name`.cu.
+    /// Compiles kernels/`name`.cu to PTX.
     pub(super) fn compile(&self, name: &str) -> Result<String> {
         let output = self.scratch.path().join(format!("{name}.ptx"));
         let mut nvcc = Command::new(&self.nvcc);

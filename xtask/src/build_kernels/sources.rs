@@ -12,9 +12,9 @@ use super::compiler::FLAGS;
 
 /// The contents of a folder of kernels.
 pub(super) struct Sources {
-    /// By name, without the extension.
+    /// The kernels by name, without the extension.
     kernels: BTreeMap<String, Vec<u8>>,
-    /// By file name. Every kernel is taken to include each of them.
+    /// The headers by file name. Every kernel is taken to include each of them.
     headers: BTreeMap<String, Vec<u8>>,
 }
 

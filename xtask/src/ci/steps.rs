@@ -80,7 +80,7 @@ fn conformance_cudarc(report: &mut StepReport) -> Result<()> {
     conformance::cudarc::verdict(&scores)
 }
 
-/// With the nvcc that `cargo xtask toolkit` installs.
+/// Runs `conformance ptx` with the nvcc that `cargo xtask toolkit` installs.
 fn conformance_ptx(report: &mut StepReport) -> Result<()> {
     if let Err(error) = build_kernels::compiler() {
         report.note = format!("left out: {error}");

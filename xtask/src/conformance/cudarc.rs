@@ -15,7 +15,7 @@ use crate::{paths, process};
 
 const VERSIONS: [&str; 2] = ["0.19.0", "0.19.10"];
 const FEATURES: &str = "std,driver,nvrtc,f16,cuda-13000,dynamic-loading";
-/// Far longer than each takes.
+/// The time that a test may take, far longer than each does.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Tests that use a second device. Another of these names sees one only: it was written for that.
@@ -29,16 +29,16 @@ const TWO_DEVICES: [(&str, &str); 4] = [
 /// The test that compiles for a GPU which NVRTC 13 does not know any more.
 const HALF: &str = "driver::safe::launch::tests::test_launch_with_half";
 
-/// What came of the tests of one version.
+/// The results of the tests of one version.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Score {
     version: String,
     passed: u32,
     failed: u32,
-    /// Those that failed and that nothing in software can pass.
+    /// The number of tests that failed and that nothing in software can pass.
     cannot: u32,
-    /// Of those that depend on how fast what runs. Which of the two says nothing about one run, but
-    /// a test that fails in every run does not fail for want of speed.
+    /// The number of tests that passed of those that depend on speed. A single result says nothing,
+    /// but a test that fails in every run does not fail for want of speed.
     timing_passed: u32,
     timing_failed: u32,
 }
@@ -63,7 +63,7 @@ impl Score {
     }
 }
 
-/// How often a test is run at most.
+/// The number of times that a test is run at most.
 fn attempts(expected: Expectation) -> u32 {
     if expected == Expectation::Passes { 1 } else { 3 }
 }

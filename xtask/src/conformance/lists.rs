@@ -6,7 +6,7 @@ use anyhow::{Context, Result, ensure};
 
 use crate::paths;
 
-/// What is expected of a test.
+/// The expected result of a test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Expectation {
     /// It passes.
@@ -17,7 +17,7 @@ pub(super) enum Expectation {
     Timing,
 }
 
-/// How many tests of a version may be said to be impossible.
+/// The number of tests of a version that may be listed as impossible.
 const MAX_CANNOT: usize = 3;
 
 /// The two lists of a package.
@@ -44,7 +44,7 @@ impl Lists {
         Ok(Lists { entries })
     }
 
-    /// What is expected of a test of a version.
+    /// The expected result of a test of a version.
     pub(super) fn verdict(&self, version: &str, test: &str) -> Expectation {
         let listed = self.of(version).find(|entry| entry.test == test);
         listed.map_or(Expectation::Passes, |entry| entry.verdict)

@@ -12,7 +12,7 @@ use crate::{paths, toolkit};
 pub(super) struct Compilers {
     /// The last one for GPUs before compute capability 7.5.
     pub(super) old: PathBuf,
-    /// That of the toolkit's release.
+    /// The library of the toolkit's release.
     pub(super) new: PathBuf,
 }
 

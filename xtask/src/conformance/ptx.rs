@@ -22,7 +22,7 @@ pub(crate) struct Arguments {
 }
 
 impl Arguments {
-    /// To write nothing.
+    /// The arguments of a run that writes nothing.
     pub(super) fn check() -> Arguments {
         Arguments { write: false }
     }

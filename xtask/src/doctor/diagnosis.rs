@@ -14,7 +14,7 @@ impl Diagnosis {
         Diagnosis { name: name.into(), state: state.into(), advice: None }
     }
 
-    /// What to do about it.
+    /// Adds advice on what to do about it.
     pub(super) fn advice(self, advice: impl Into<String>) -> Diagnosis {
         Diagnosis { advice: Some(advice.into()), ..self }
     }

@@ -7,7 +7,7 @@ use anyhow::Result;
 use super::diagnosis::Diagnosis;
 use crate::process;
 
-/// What there is by each driver.
+/// The devices that each driver has.
 pub(super) struct Drivers {
     nvidia: Probe,
     software: Probe,
@@ -50,7 +50,7 @@ impl Drivers {
         entries
     }
 
-    /// What the README's commands run on, and a program that asks for no driver.
+    /// The driver that the README's commands run on, and that of a program that asks for none.
     pub(super) fn uses(&self) -> Vec<Diagnosis> {
         let (driver, probe) = match &self.asked {
             Some((driver, probe)) => (driver.as_str(), probe),

@@ -5,9 +5,9 @@ pub(super) struct MiriSuite {
     pub(super) package: &'static str,
     /// The program, as cargo is told.
     pub(super) target: &'static [&'static str],
-    /// What the names of the tests begin with.
+    /// The beginnings of the tests' names.
     pub(super) tests: &'static [&'static str],
-    /// Those among them that would take minutes, and show nothing that others do not.
+    /// The tests among them that are left out: they take minutes, and show nothing that others do not.
     pub(super) slow: &'static [&'static str],
     /// Whether they depend on the order of threads or are drawn, so that several runs differ.
     pub(super) varies: bool,

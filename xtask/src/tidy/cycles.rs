@@ -60,7 +60,7 @@ fn reached<'a>(edges: &BTreeMap<&'a str, Vec<&'a str>>, from: &str) -> BTreeSet<
 mod tests {
     use super::*;
 
-    /// What is found in a crate of files of which each imports the next one, and the last the first.
+    /// The findings in a crate whose files each import the next one, and the last the first.
     fn found(count: usize) -> Vec<String> {
         let root: String = (0..count).map(|n| format!("mod m{n};\n")).collect();
         let mut files = vec![("crates/x/src/lib.rs".to_owned(), root)];

@@ -4,7 +4,7 @@ use super::code::{code, words};
 use super::finding::Finding;
 use super::project::Project;
 
-/// Those that are, or speak to, a driver, each with what it is there.
+/// The crates that are, or speak to, a driver, each with its part in that.
 const ALLOWED: [(&str, &str); 6] = [
     ("crates/cuda-sys/", "the driver API itself"),
     ("crates/cuda-sim/", "a driver"),

@@ -3,7 +3,8 @@
 use super::finding::Finding;
 use super::project::Project;
 
-/// What people write by hand; data and generated text are as their programs make them.
+/// The extensions of files that people write by hand. Data and generated text are as their programs
+/// make them.
 const WRITTEN: [&str; 9] = ["rs", "cu", "cuh", "h", "md", "toml", "py", "sh", "txt"];
 
 pub(super) fn check(project: &Project) -> Vec<Finding> {

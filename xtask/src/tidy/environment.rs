@@ -35,7 +35,7 @@ pub(super) fn check(project: &Project) -> Vec<Finding> {
     findings
 }
 
-/// What the tables list, with the lines.
+/// The variables that the tables list, with the lines.
 fn listed(tables: &SourceFile, findings: &mut Vec<Finding>) -> BTreeMap<Read, usize> {
     let mut listed = BTreeMap::new();
     let mut is_of_tests = false;
@@ -75,7 +75,7 @@ fn read(project: &Project, findings: &mut Vec<Finding>) -> Vec<Read> {
     read
 }
 
-/// What cargo tells build scripts is documented there.
+/// Whether cargo sets a variable for build scripts, and documents it.
 fn is_of_build_scripts(variable: &str) -> bool {
     variable == "OUT_DIR" || variable.starts_with("CARGO_")
 }

@@ -94,7 +94,7 @@ fn check_layers(project: &Project, krate: &Crate, layers: Option<&Layers>) -> Ve
     findings
 }
 
-/// What is named in the layers twice or without being a module, and modules that are not named.
+/// Finds modules that the layers name twice or not at all, and names that are no module.
 fn wrong_names(krate: &Crate, layers: &Layers) -> Vec<Finding> {
     let mut findings = Vec::new();
     let modules = krate.top_modules();
@@ -161,7 +161,7 @@ mod tests {
 
     const ROOT: &str = "crates/x/src/lib.rs";
 
-    /// What is found in a crate with these layers and these files beside its root.
+    /// The findings in a crate with these layers and these files beside its root.
     fn found(layers: &str, files: &[(&str, &str)]) -> Vec<String> {
         let names = files.iter().map(|(name, _)| name.trim_end_matches(".rs"));
         let modules: String = names.map(|name| format!("mod {name};\n")).collect();

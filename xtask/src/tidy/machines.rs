@@ -6,7 +6,7 @@ use super::project::Project;
 /// Folders of a machine. What is temporary belongs below `target` or comes from `tempfile`.
 const FOLDERS: [&str; 4] = ["/root/", "/home/", "/work/", "/tmp/"];
 
-/// Where packages come from is each user's own setting.
+/// Hosts that packages come from: which of them to use is each user's own setting.
 const HOSTS: [&str; 5] = [
     "index.crates.io",
     "static.crates.io",

@@ -29,7 +29,7 @@ pub(super) fn check(project: &Project) -> Vec<Finding> {
     findings
 }
 
-/// What stands in backticks, with the numbers of the lines.
+/// The words in backticks, with the numbers of their lines.
 pub(super) fn spans(file: &SourceFile) -> impl Iterator<Item = (usize, &str)> {
     file.lines().flat_map(|(number, line)| {
         line.split('`').skip(1).step_by(2).map(move |span| (number, span))

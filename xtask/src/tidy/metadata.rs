@@ -5,13 +5,13 @@ use serde_json::Value;
 
 use crate::{paths, process};
 
-/// Of the workspace, or one that it depends on.
+/// A package of the workspace, or one that it depends on.
 #[derive(Debug)]
 pub(super) struct Package {
     pub(super) name: String,
-    /// Where its Cargo.toml is: from the repository's root if it lies there.
+    /// The path of its Cargo.toml: from the repository's root if it lies there.
     pub(super) manifest: String,
-    /// As an SPDX expression.
+    /// Its licence, as an SPDX expression.
     pub(super) licence: Option<String>,
     pub(super) is_member: bool,
     pub(super) dependencies: Vec<Dependency>,

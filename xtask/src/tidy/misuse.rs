@@ -10,10 +10,10 @@ use super::project::{Project, SourceFile};
 /// The crates that are tried, by their folders.
 const CRATES: [&str; 5] = ["gpu-runtime", "gpu-alloc", "tensor", "nn", "parallel"];
 
-/// Where calls are written by hand.
+/// The folder of the calls that are written by hand.
 const BY_HAND: &str = "tests/misuse/src/calls/by_hand/";
 
-/// What is not tried: a path and a reason in each line.
+/// The list of functions that are not tried: a path and a reason in each line.
 const EXEMPT: &str = "tests/misuse/exempt.txt";
 
 pub(super) fn check(project: &Project) -> Vec<Finding> {
@@ -109,7 +109,7 @@ fn exempt<'a>(project: &'a Project, findings: &mut Vec<Finding>) -> BTreeMap<&'a
 mod tests {
     use super::*;
 
-    /// What is found in a project whose crate tensor has this text, with these calls and exemptions.
+    /// The findings in a project whose crate tensor has this text, with these calls and exemptions.
     fn found(tensor: &str, by_hand: &str, exempt: &str) -> Vec<String> {
         let crates = CRATES.map(|folder| format!("crates/{folder}/src/lib.rs"));
         let calls = format!("{BY_HAND}tensors.rs");

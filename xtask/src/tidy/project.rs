@@ -10,13 +10,13 @@ use super::metadata::{self, Package};
 use crate::{paths, process};
 
 pub(super) struct Project {
-    /// In the order of their paths.
+    /// The files, in the order of their paths.
     pub(super) files: Vec<SourceFile>,
     pub(super) packages: Vec<Package>,
 }
 
 pub(super) struct SourceFile {
-    /// From the repository's root, with `/`.
+    /// The path from the repository's root, with `/`.
     pub(super) path: String,
     /// Empty for a file that is no text.
     pub(super) text: String,
@@ -104,7 +104,7 @@ impl Project {
         Project { files: files.iter().map(file).collect(), packages: Vec::new() }
     }
 
-    /// What a check finds, as it is printed.
+    /// The findings of a check, as they are printed.
     pub(super) fn found(&self, check: super::Check) -> Vec<String> {
         check(self).iter().map(ToString::to_string).collect()
     }

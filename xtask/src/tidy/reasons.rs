@@ -6,7 +6,7 @@ use super::project::{Project, SourceFile};
 const COMMENT: &str = "// SAFETY:";
 const SECTION: &str = "/// # Safety";
 
-/// What says only that somebody else has thought of it.
+/// Reasons that say only that somebody else has thought of it.
 const EMPTY: [&str; 9] = [
     "as above",
     "as before",
@@ -19,7 +19,7 @@ const EMPTY: [&str; 9] = [
     "the callers promise",
 ];
 
-/// What may follow and adds nothing.
+/// Endings of such reasons that add nothing.
 const ENDINGS: [&str; 4] =
     ["here and below", "here and in the closure", "here and above", "as above"];
 

@@ -4,7 +4,7 @@ use super::code::{code, words};
 use super::finding::Finding;
 use super::project::Project;
 
-/// Where `unsafe` may be, each with the reason.
+/// The files and folders that may have `unsafe` code, each with the reason.
 const ALLOWED: [(&str, &str); 14] = [
     ("crates/bench/", "it measures bare calls of a driver"),
     ("crates/cuda-sys/", "the driver API is a C API"),

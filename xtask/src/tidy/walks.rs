@@ -9,7 +9,7 @@ use super::project::{Project, SourceFile};
 
 const MAP: &str = "docs/architecture.md";
 
-/// What the heading of each walk says; of the ways to say it, one.
+/// The walks, each with the headings that it may have.
 const WALKS: [(&str, &[&str]); 4] = [
     ("`a + b`", &["`a + b`"]),
     ("`allocate`", &["`allocate`", "`gpu_alloc::allocate`"]),

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::{env, fs};
 
-use cuda_sim::ptx_check::{self, Report};
+use cuda_sim::ptx_check::{self, TextReport};
 
 const USAGE: &str = "usage: ptx-check FILE...
 
@@ -43,7 +43,7 @@ fn main() -> ExitCode {
     total.conclude()
 }
 
-fn read(path: &Path) -> Result<Vec<Report>, String> {
+fn read(path: &Path) -> Result<Vec<TextReport>, String> {
     let bytes = fs::read(path).map_err(|error| error.to_string())?;
     ptx_check::check(&bytes).map_err(|error| error.to_string())
 }
@@ -57,7 +57,7 @@ struct Total {
 }
 
 impl Total {
-    fn add(&mut self, path: &Path, reports: &[Report]) {
+    fn add(&mut self, path: &Path, reports: &[TextReport]) {
         self.files += 1;
         for report in reports {
             self.kernels += report.kernels;

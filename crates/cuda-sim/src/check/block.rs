@@ -9,23 +9,24 @@ use ptx_jit::{
 };
 
 use super::cells::Cell;
-use super::findings::{Findings, Wronged};
-use super::flags::{Place, Release};
-use super::kinds::CheckKinds;
-use super::operation::{self, Operation};
-use super::own::Written;
-use super::record::{Author, Kind, Record};
+use super::findings::{FaultSite, Findings};
+use super::flags::{FlagAddress, FlagRelease};
+use super::initialized_bits::InitializedBits;
+use super::operation::{self, CheckedOperation};
+use super::record::{AccessClass, AccessRecord, Author};
 use super::report::ReportKind;
-use super::shadow::{Wanted, Wrong};
+use super::shadow::{AccessChecks, AccessHazard};
 use super::silent::{PlainWrite, Writer};
 use super::threads::Threads;
 use super::tracked::{self, Tracked};
+use crate::config::CheckKinds;
 
 /// The checks of one block after the other, on one thread of the host.
 pub(crate) struct BlockCheck {
     kinds: CheckKinds,
-    operation: Option<Arc<Operation>>,
-    /// Where the operation finds what is about to be written here.
+    operation: Option<Arc<CheckedOperation>>,
+    /// The last plain write of the thread of the host that runs the block, shared with the
+    /// operation's other blocks.
     writer: Option<Arc<Writer>>,
     grid: [u32; 3],
     extent: [u32; 3],
@@ -33,8 +34,8 @@ pub(crate) struct BlockCheck {
     linear: u32,
     threads: Threads,
     shared: Vec<Cell>,
-    shared_written: Written,
-    local_written: Vec<Written>,
+    shared_written: InitializedBits,
+    local_written: Vec<InitializedBits>,
     /// Whose local memory it is at the moment, where all threads share one's.
     local_thread: u32,
     touched_shared: bool,
@@ -66,8 +67,8 @@ impl BlockCheck {
             linear: 0,
             threads: Threads::new(threads as usize),
             shared: vec![Cell::default(); cells],
-            shared_written: Written::new(shared_bytes),
-            local_written: (0..local_count).map(|_| Written::new(local_bytes)).collect(),
+            shared_written: InitializedBits::new(shared_bytes),
+            local_written: (0..local_count).map(|_| InitializedBits::new(local_bytes)).collect(),
             local_thread: 0,
             touched_shared: false,
             known: Vec::new(),
@@ -75,12 +76,12 @@ impl BlockCheck {
         }
     }
 
-    fn findings<'a>(&'a self, around: &'a AccessContext<'a>) -> Findings<'a> {
-        let wronged = Wronged { block: self.index, extent: self.extent };
-        Findings::new(self.operation.as_deref(), wronged, around)
+    fn findings<'a>(&'a self, context: &'a AccessContext<'a>) -> Findings<'a> {
+        let site = FaultSite { block: self.index, extent: self.extent };
+        Findings::new(self.operation.as_deref(), site, context)
     }
 
-    fn local_memory(&mut self, linear: u32) -> &mut Written {
+    fn local_memory(&mut self, linear: u32) -> &mut InitializedBits {
         let all = self.local_written.len() == 1;
         if all && self.local_thread != linear {
             self.local_thread = linear;
@@ -89,9 +90,9 @@ impl BlockCheck {
         &mut self.local_written[if all { 0 } else { linear as usize }]
     }
 
-    fn author(&self, kind: Kind, around: &AccessContext<'_>, clock: u32) -> Author {
+    fn author(&self, kind: AccessClass, context: &AccessContext<'_>, clock: u32) -> Author {
         let operation = self.operation.as_ref().map_or(0, |operation| operation.bits());
-        let (block, thread, line) = (self.linear, around.linear, around.line);
+        let (block, thread, line) = (self.linear, context.linear, context.line);
         Author { kind, operation, block, thread, clock, line }
     }
 
@@ -100,10 +101,10 @@ impl BlockCheck {
     fn allocation(
         &mut self,
         address: u64,
-        what: AccessInfo,
-        around: &AccessContext<'_>,
+        access: AccessInfo,
+        context: &AccessContext<'_>,
     ) -> Result<Option<Arc<Tracked>>, ReportKind> {
-        let accessed = address..address.saturating_add(u64::from(what.bytes));
+        let accessed = address..address.saturating_add(u64::from(access.bytes));
         let known = self
             .known
             .iter()
@@ -117,8 +118,8 @@ impl BlockCheck {
             }
             None => match tracked::find(address) {
                 Some(tracked) => {
-                    let permitted = around.memory.window().contains(&address)
-                        || around.memory.permits(address, 1, what.access);
+                    let permitted = context.memory.window().contains(&address)
+                        || context.memory.permits(address, 1, access.access);
                     self.known.insert(0, (tracked, permitted));
                     self.known.truncate(KNOWN);
                     &self.known[0]
@@ -131,8 +132,8 @@ impl BlockCheck {
                     return Err(ReportKind::StreamRace);
                 }
                 None => {
-                    let bytes = u64::from(what.bytes);
-                    let permitted = around.memory.permits(address, bytes, what.access);
+                    let bytes = u64::from(access.bytes);
+                    let permitted = context.memory.permits(address, bytes, access.access);
                     return if permitted { Ok(None) } else { Err(ReportKind::OutOfBounds) };
                 }
             },
@@ -146,23 +147,24 @@ impl BlockCheck {
             return Err(if is_freed { ReportKind::UseAfterFree } else { ReportKind::NoPeerAccess });
         }
         if tracked.has_protection() {
-            check_protection(&accessed, what.access, around.memory)?;
+            check_protection(&accessed, access.access, context.memory)?;
         }
-        if tracked.is_constant() && what.access != AccessKind::Read {
+        if tracked.is_constant() && access.access != AccessKind::Read {
             return Err(ReportKind::ReadOnly);
         }
         Ok(Some(Arc::clone(tracked)))
     }
 
     /// Whether a write changes nothing beside what the author of a record writes.
-    fn is_silent(&self, write: PlainWrite, record: Record) -> bool {
+    fn is_silent(&self, write: PlainWrite, record: AccessRecord) -> bool {
         // First what is about to be written: it may be in memory by now.
-        let repeats = |operation: &Arc<Operation>| operation.last_writes.repeats(write, record);
+        let repeats =
+            |operation: &Arc<CheckedOperation>| operation.last_writes.repeats(write, record);
         self.operation.as_ref().is_some_and(repeats) || write.changes_nothing()
     }
 
     /// Whether the author of a record was done before the access of a thread.
-    fn is_ordered(&mut self, record: Record, kind: Kind, linear: u32) -> bool {
+    fn is_ordered(&mut self, record: AccessRecord, kind: AccessClass, linear: u32) -> bool {
         let Some(operation) = &self.operation else { return true };
         let bits = record.operation();
         if bits == operation.bits() {
@@ -182,7 +184,7 @@ impl BlockCheck {
     }
 
     /// Whether a thread knows what a record's author did, who was in that block of the launch.
-    fn knows(&self, linear: u32, block: u32, record: Record) -> bool {
+    fn knows(&self, linear: u32, block: u32, record: AccessRecord) -> bool {
         let known = self.threads.known(linear);
         let (thread, clock) = (record.thread(), record.clock());
         if block == self.linear && (thread == linear || known.of(thread) >= clock) {
@@ -196,19 +198,19 @@ impl BlockCheck {
                 .is_some_and(|operation| operation.flags.know(acquired, block, thread, clock))
     }
 
-    fn release(&mut self, place: Place, what: AccessInfo, linear: u32) {
+    fn release(&mut self, place: FlagAddress, access: AccessInfo, linear: u32) {
         let Some(operation) = &self.operation else { return };
-        if what.releases {
+        if access.releases {
             operation.flags.enable();
             let known = self.threads.snapshot(linear);
             let clock = known.of(linear);
-            let release = Release { block: self.linear, thread: linear, clock, known };
+            let release = FlagRelease { block: self.linear, thread: linear, clock, known };
             operation.flags.release(place, release);
         } else if operation.flags.is_enabled()
             && let Some(known) = self.threads.fenced(linear)
         {
             let (known, clock) = (Arc::clone(known), known.of(linear));
-            let release = Release { block: self.linear, thread: linear, clock, known };
+            let release = FlagRelease { block: self.linear, thread: linear, clock, known };
             operation.flags.release(place, release);
         }
     }
@@ -225,63 +227,63 @@ impl BlockChecker for BlockCheck {
         if std::mem::take(&mut self.touched_shared) {
             self.shared_written.clear();
         }
-        self.local_written.iter_mut().for_each(Written::clear);
+        self.local_written.iter_mut().for_each(InitializedBits::clear);
         self.local_thread = 0;
     }
 
     fn global(
         &mut self,
         address: u64,
-        what: AccessInfo,
+        access: AccessInfo,
         value: Option<u64>,
-        around: &AccessContext<'_>,
+        context: &AccessContext<'_>,
     ) -> Result<(), AccessRefusal> {
-        let tracked = match self.allocation(address, what, around) {
+        let tracked = match self.allocation(address, access, context) {
             Ok(Some(tracked)) => tracked,
             Ok(None) => return Ok(()),
-            Err(kind) => return Err(self.findings(around).illegal(kind, address, what)),
+            Err(kind) => return Err(self.findings(context).illegal(kind, address, access)),
         };
         let kinds = self.kinds;
-        let wanted = Wanted {
+        let wanted = AccessChecks {
             written: kinds.has(CheckKinds::INIT),
             races: kinds.has(CheckKinds::GLOBAL | CheckKinds::STREAMS),
         };
         if !wanted.written && !wanted.races {
             return Ok(());
         }
-        let kind = Kind::of(what);
-        let bytes = u64::from(what.bytes);
-        let clock = self.threads.clock(around.linear);
-        let author = self.author(kind, around, clock.unwrap_or(0));
-        let wanted = Wanted { races: wanted.races && clock.is_some(), ..wanted };
-        let plain = PlainWrite::of(address, what, value);
+        let kind = AccessClass::of(access);
+        let bytes = u64::from(access.bytes);
+        let clock = self.threads.clock(context.linear);
+        let author = self.author(kind, context, clock.unwrap_or(0));
+        let wanted = AccessChecks { races: wanted.races && clock.is_some(), ..wanted };
+        let plain = PlainWrite::of(address, access, value);
         if let (Some(writer), Some(write)) = (&self.writer, plain) {
-            writer.note(self.linear, around.linear, write);
+            writer.note(self.linear, context.linear, write);
         }
         let (shadow, place) = (tracked.shadow(), tracked.place(address));
         let found = shadow.access(place, bytes, &author, wanted, |record| {
-            self.is_ordered(record, kind, around.linear)
+            self.is_ordered(record, kind, context.linear)
         });
         match found {
             Ok(()) => {}
-            Err(Wrong::Unwritten) => {
-                let findings = self.findings(around);
-                return Err(findings.unwritten(address, what, Some(tracked.info(address))));
+            Err(AccessHazard::Unwritten) => {
+                let findings = self.findings(context);
+                return Err(findings.unwritten(address, access, Some(tracked.info(address))));
             }
             // Who writes what is there anyway does nothing that others of the launch could see.
-            Err(Wrong::Race(record))
+            Err(AccessHazard::Race(record))
                 if record.operation() == author.operation
                     && plain.is_some_and(|write| self.is_silent(write, record)) =>
             {
                 return Ok(());
             }
-            Err(Wrong::Race(record)) => {
-                let findings = self.findings(around);
-                return Err(findings.race(address, what, record, Some(tracked.info(address))));
+            Err(AccessHazard::Race(record)) => {
+                let findings = self.findings(context);
+                return Err(findings.race(address, access, record, Some(tracked.info(address))));
             }
         }
         if kind.is_strong() && kind.writes() {
-            self.release((address, None), what, around.linear);
+            self.release((address, None), access, context.linear);
         }
         Ok(())
     }
@@ -290,42 +292,43 @@ impl BlockChecker for BlockCheck {
         &mut self,
         address: u64,
         base: u64,
-        what: AccessInfo,
+        access: AccessInfo,
         value: Option<u64>,
-        around: &AccessContext<'_>,
+        context: &AccessContext<'_>,
     ) -> Result<(), AccessRefusal> {
         self.touched_shared = true;
-        let kind = Kind::of(what);
-        let (place, bytes) = (address - base, u64::from(what.bytes));
+        let kind = AccessClass::of(access);
+        let (place, bytes) = (address - base, u64::from(access.bytes));
         let range = place..place + bytes;
         if self.kinds.has(CheckKinds::INIT)
-            && (!kind.writes() || kind == Kind::Atomic)
+            && (!kind.writes() || kind == AccessClass::Atomic)
             && !self.shared_written.any(&range)
         {
-            return Err(self.findings(around).unwritten(place, what, None));
+            return Err(self.findings(context).unwritten(place, access, None));
         }
         if kind.writes() {
             self.shared_written.set(&range);
         }
-        if let Some(clock) = self.threads.clock(around.linear).filter(|_| !self.shared.is_empty()) {
-            let author = Author { block: 0, ..self.author(kind, around, clock) };
+        if let Some(clock) = self.threads.clock(context.linear).filter(|_| !self.shared.is_empty())
+        {
+            let author = Author { block: 0, ..self.author(kind, context, clock) };
             let mut cells = std::mem::take(&mut self.shared);
             let found = (place / SHARED_GRANULE..(place + bytes).div_ceil(SHARED_GRANULE))
                 .try_for_each(|index| {
                     let touched = touched(index * SHARED_GRANULE, &range);
-                    cells[index as usize].access(&author, touched, &mut |record: Record| {
-                        self.knows(around.linear, self.linear, record)
+                    cells[index as usize].access(&author, touched, &mut |record: AccessRecord| {
+                        self.knows(context.linear, self.linear, record)
                     })
                 });
             self.shared = cells;
             if let Err(record) = found
-                && !PlainWrite::of(address, what, value).is_some_and(PlainWrite::changes_nothing)
+                && !PlainWrite::of(address, access, value).is_some_and(PlainWrite::changes_nothing)
             {
-                return Err(self.findings(around).shared_race(place, what, record));
+                return Err(self.findings(context).shared_race(place, access, record));
             }
         }
         if kind.is_strong() && kind.writes() {
-            self.release((address, Some(self.linear)), what, around.linear);
+            self.release((address, Some(self.linear)), access, context.linear);
         }
         Ok(())
     }
@@ -333,17 +336,18 @@ impl BlockChecker for BlockCheck {
     fn local(
         &mut self,
         range: Range<u64>,
-        what: AccessInfo,
-        around: &AccessContext<'_>,
+        access: AccessInfo,
+        context: &AccessContext<'_>,
     ) -> Result<(), AccessRefusal> {
         let kinds = self.kinds;
-        let written = self.local_memory(around.linear);
-        let unwritten =
-            what.access == AccessKind::Read && kinds.has(CheckKinds::INIT) && !written.any(&range);
+        let written = self.local_memory(context.linear);
+        let unwritten = access.access == AccessKind::Read
+            && kinds.has(CheckKinds::INIT)
+            && !written.any(&range);
         if unwritten {
-            return Err(self.findings(around).unwritten(range.start, what, None));
+            return Err(self.findings(context).unwritten(range.start, access, None));
         }
-        if what.access != AccessKind::Read {
+        if access.access != AccessKind::Read {
             written.set(&range);
         }
         Ok(())
@@ -382,13 +386,13 @@ impl BlockChecker for BlockCheck {
         self.threads.sync_warp(first, (0..32).filter(|lane| members >> lane & 1 != 0));
     }
 
-    fn note(&self, misuse: Misuse, detail: String, around: &AccessContext<'_>) {
+    fn note(&self, misuse: Misuse, detail: String, context: &AccessContext<'_>) {
         let kind = match misuse {
             Misuse::Barrier => ReportKind::Barrier,
             Misuse::InactiveLane => ReportKind::InactiveLane,
         };
         if self.kinds.has(CheckKinds::SHARED) {
-            self.findings(around).remark(kind, detail);
+            self.findings(context).remark(kind, detail);
         }
     }
 
@@ -396,15 +400,15 @@ impl BlockChecker for BlockCheck {
         &self,
         violation: Violation,
         address: u64,
-        what: AccessInfo,
-        around: &AccessContext<'_>,
+        access: AccessInfo,
+        context: &AccessContext<'_>,
     ) -> AccessRefusal {
         let kind = match violation {
             Violation::OutOfBounds => ReportKind::OutOfBounds,
             Violation::Misaligned => ReportKind::Misaligned,
             Violation::ReadOnly => ReportKind::ReadOnly,
         };
-        self.findings(around).illegal(kind, address, what)
+        self.findings(context).illegal(kind, address, access)
     }
 }
 
@@ -424,11 +428,11 @@ fn check_protection(
     }
 }
 
-fn is_strong(record: Record) -> bool {
-    record.kind().is_some_and(Kind::is_strong)
+fn is_strong(record: AccessRecord) -> bool {
+    record.class().is_some_and(AccessClass::is_strong)
 }
 
-/// Which bytes of the granule that begins there lie in a range.
+/// The bytes of the granule beginning at `start` that lie in a range, as a mask.
 fn touched(start: u64, range: &Range<u64>) -> u16 {
     let bytes = 0..SHARED_GRANULE;
     bytes.filter(|byte| range.contains(&(start + byte))).map(|byte| 1 << byte).sum()

@@ -1,13 +1,18 @@
 //! The last accesses to a granule of memory, and the rule by which two of them are a race.
 
-use super::record::{Author, Kind, Record};
+use super::record::{AccessClass, AccessRecord, Author};
 
 /// The last accesses to a granule. Reads are kept of two different threads, so that a write is
 /// unordered with one of them whenever more than one thread has read at the same time.
+///
+/// One write is enough: earlier ones to the same bytes happened before it, or the race was found then. For reads that
+/// are unordered with each other FastTrack keeps a whole vector clock. Two records instead have the
+/// same size for any number of readers; a race with a third reader is still found, as one with
+/// either of the two, unless the writer is ordered after both.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Cell {
-    pub(super) write: Record,
-    pub(super) reads: [Record; 2],
+    pub(super) write: AccessRecord,
+    pub(super) reads: [AccessRecord; 2],
 }
 
 impl Cell {
@@ -20,17 +25,17 @@ impl Cell {
         &mut self,
         author: &Author,
         bytes: u16,
-        is_ordered: &mut impl FnMut(Record) -> bool,
-    ) -> Result<(), Record> {
+        is_ordered: &mut impl FnMut(AccessRecord) -> bool,
+    ) -> Result<(), AccessRecord> {
         let kind = author.kind;
-        let mut races = |record: Record| {
+        let mut races = |record: AccessRecord| {
             record.conflicts(kind, bytes) && !record.is_by(author) && !is_ordered(record)
         };
         if races(self.write) {
             return Err(self.write);
         }
         if !kind.writes() {
-            let record = Record::new(*author, bytes);
+            let record = AccessRecord::new(*author, bytes);
             self.note_read(record, author);
             return Ok(());
         }
@@ -40,14 +45,14 @@ impl Cell {
             }
             // Whoever is ordered with this write is ordered with the read too.
             if read.bytes() & !bytes == 0 {
-                *read = Record::default();
+                *read = AccessRecord::default();
             }
         }
-        self.write = Record::new(*author, bytes);
+        self.write = AccessRecord::new(*author, bytes);
         Ok(())
     }
 
-    fn note_read(&mut self, record: Record, author: &Author) {
+    fn note_read(&mut self, record: AccessRecord, author: &Author) {
         let [first, second] = &mut self.reads;
         if first.is_none() || first.is_by(author) {
             *first = record;
@@ -60,14 +65,15 @@ impl Cell {
         }
     }
 
-    /// As [`access`](Cell::access), without taking note.
+    /// Looks for a race as [`access`](Cell::access) does, without taking note of the access.
     pub(super) fn look(
         &self,
-        kind: Kind,
-        is_ordered: &mut impl FnMut(Record) -> bool,
-    ) -> Result<(), Record> {
+        kind: AccessClass,
+        is_ordered: &mut impl FnMut(AccessRecord) -> bool,
+    ) -> Result<(), AccessRecord> {
         let records = [self.write, self.reads[0], self.reads[1]];
-        let mut races = |record: &Record| record.conflicts(kind, u16::MAX) && !is_ordered(*record);
+        let mut races =
+            |record: &AccessRecord| record.conflicts(kind, u16::MAX) && !is_ordered(*record);
         records.into_iter().find(|record| races(record)).map_or(Ok(()), Err)
     }
 }
@@ -76,11 +82,11 @@ impl Cell {
 mod tests {
     use super::*;
 
-    fn author(kind: Kind, thread: u32) -> Author {
+    fn author(kind: AccessClass, thread: u32) -> Author {
         Author { kind, operation: 1, block: 0, thread, clock: 1, line: thread }
     }
 
-    fn unordered(_: Record) -> bool {
+    fn unordered(_: AccessRecord) -> bool {
         false
     }
 
@@ -88,10 +94,10 @@ mod tests {
     fn a_write_races_with_one_of_several_readers_also_if_the_last_one_is_itself() {
         let mut cell = Cell::default();
         for thread in [1, 2, 3] {
-            assert_eq!(cell.access(&author(Kind::Read, thread), 1, &mut unordered), Ok(()));
+            assert_eq!(cell.access(&author(AccessClass::Read, thread), 1, &mut unordered), Ok(()));
         }
-        assert!(cell.access(&author(Kind::Write, 3), 1, &mut unordered).is_err());
-        assert!(cell.access(&author(Kind::Write, 1), 1, &mut unordered).is_err());
+        assert!(cell.access(&author(AccessClass::Write, 3), 1, &mut unordered).is_err());
+        assert!(cell.access(&author(AccessClass::Write, 1), 1, &mut unordered).is_err());
     }
 
     #[test]
@@ -99,19 +105,25 @@ mod tests {
         let mut cell = Cell::default();
         for thread in 0..4 {
             let bytes = 1 << thread;
-            assert_eq!(cell.access(&author(Kind::Write, thread), bytes, &mut unordered), Ok(()));
+            assert_eq!(
+                cell.access(&author(AccessClass::Write, thread), bytes, &mut unordered),
+                Ok(())
+            );
         }
         let last = cell.write;
-        assert_eq!(cell.access(&author(Kind::Read, 0), 8, &mut unordered), Err(last));
+        assert_eq!(cell.access(&author(AccessClass::Read, 0), 8, &mut unordered), Err(last));
     }
 
     #[test]
     fn what_is_ordered_is_no_race() {
         let mut cell = Cell::default();
         let mut ordered = |_| true;
-        assert_eq!(cell.access(&author(Kind::Read, 1), 1, &mut ordered), Ok(()));
-        assert_eq!(cell.access(&author(Kind::Write, 2), 1, &mut ordered), Ok(()));
-        assert_eq!(cell.reads, [Record::default(); 2]);
-        assert_eq!(cell.access(&author(Kind::Atomic, 3), 1, &mut unordered), Err(cell.write));
+        assert_eq!(cell.access(&author(AccessClass::Read, 1), 1, &mut ordered), Ok(()));
+        assert_eq!(cell.access(&author(AccessClass::Write, 2), 1, &mut ordered), Ok(()));
+        assert_eq!(cell.reads, [AccessRecord::default(); 2]);
+        assert_eq!(
+            cell.access(&author(AccessClass::Atomic, 3), 1, &mut unordered),
+            Err(cell.write)
+        );
     }
 }

@@ -5,27 +5,28 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::OnceLock;
 
-use super::shadow::Shadow;
+use super::enabled;
+use super::shadow::ShadowMemory;
 
 /// The shadow of memory, made when somebody first asks.
 #[derive(Default)]
 pub(crate) struct Contents {
-    shadow: OnceLock<Shadow>,
+    shadow: OnceLock<ShadowMemory>,
 }
 
 impl Contents {
     /// Memory that the host can write too, of so many bytes: all of it counts as written.
     pub(crate) fn of_the_host(bytes: u64) -> Contents {
         let contents = Contents::default();
-        if super::is_on() {
+        if enabled::is_on() {
             contents.shadow(&(0..bytes), true);
         }
         contents
     }
 
     /// The shadow, for those places. `written`: all of it counts as written to begin with.
-    pub(super) fn shadow(&self, places: &Range<u64>, written: bool) -> &Shadow {
-        self.shadow.get_or_init(|| Shadow::new(places, written))
+    pub(super) fn shadow(&self, places: &Range<u64>, written: bool) -> &ShadowMemory {
+        self.shadow.get_or_init(|| ShadowMemory::new(places, written))
     }
 }
 

@@ -7,52 +7,47 @@
 //! one thing: reading needs no fence, because what follows depends on what was read.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 
-use super::threads::Known;
+use parking_lot::Mutex;
+
+use super::known::{Acquired, Known};
 
 /// The flags of one launch.
 #[derive(Default)]
 pub(super) struct Flags {
     /// Whether anybody releases anything.
     any: AtomicBool,
-    all: Mutex<All>,
+    all: Mutex<FlagTable>,
 }
 
 #[derive(Default)]
-struct All {
-    by_place: HashMap<Place, u32>,
-    logs: Vec<Log>,
+struct FlagTable {
+    by_place: HashMap<FlagAddress, u32>,
+    logs: Vec<ReleaseLog>,
 }
 
 /// An address, and the block for addresses in shared memory.
-pub(super) type Place = (u64, Option<u32>);
+pub(super) type FlagAddress = (u64, Option<u32>);
 
 #[derive(Default)]
-struct Log {
-    releases: Vec<Release>,
+struct ReleaseLog {
+    releases: Vec<FlagRelease>,
     by_block: HashMap<u32, Vec<u32>>,
     /// The clocks at which threads, of blocks, released last: one that spins does so again and
     /// again.
     last: HashMap<(u32, u32), u32>,
-    /// Those releases by who had acquired another flag.
+    /// Indices of the releases by threads that had acquired another flag.
     chained: Vec<u32>,
 }
 
-/// What a thread released.
-pub(super) struct Release {
+/// A release: a strong write or atomic operation by which a thread makes known what it knows.
+pub(super) struct FlagRelease {
     pub(super) block: u32,
     pub(super) thread: u32,
     pub(super) clock: u32,
     pub(super) known: Arc<Known>,
-}
-
-/// How far somebody has read the log of a flag.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Acquired {
-    flag: u32,
-    upto: u32,
 }
 
 /// No chain of flags is followed further.
@@ -71,12 +66,12 @@ impl Flags {
         self.any.load(Ordering::Relaxed)
     }
 
-    pub(super) fn release(&self, place: Place, release: Release) {
-        let mut all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
+    pub(super) fn release(&self, place: FlagAddress, release: FlagRelease) {
+        let mut all = self.all.lock();
         let next = all.logs.len() as u32;
         let flag = *all.by_place.entry(place).or_insert(next);
         if flag == next {
-            all.logs.push(Log::default());
+            all.logs.push(ReleaseLog::default());
         }
         let log = &mut all.logs[flag as usize];
         let author = (release.block, release.thread);
@@ -91,21 +86,21 @@ impl Flags {
         log.releases.push(release);
     }
 
-    /// What reading a flag makes known.
-    pub(super) fn acquire(&self, place: Place) -> Option<Acquired> {
-        let all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
+    /// The state of a flag that a read of it acquires: all releases up to now.
+    pub(super) fn acquire(&self, place: FlagAddress) -> Option<Acquired> {
+        let all = self.all.lock();
         let &flag = all.by_place.get(&place)?;
         Some(Acquired { flag, upto: all.logs[flag as usize].releases.len() as u32 })
     }
 
     /// Whether what a thread of a block did at a clock is known to who has acquired that.
     pub(super) fn know(&self, acquired: &[Acquired], block: u32, thread: u32, clock: u32) -> bool {
-        let all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
+        let all = self.all.lock();
         all.know(acquired, (block, thread, clock), DEPTH)
     }
 }
 
-impl All {
+impl FlagTable {
     fn know(&self, acquired: &[Acquired], wanted: (u32, u32, u32), depth: u32) -> bool {
         let (block, thread, clock) = wanted;
         let direct = acquired.iter().any(|acquired| {
@@ -129,15 +124,5 @@ impl All {
                         self.know(known.acquired(), wanted, depth - 1)
                     })
                 })
-    }
-}
-
-/// What two have acquired between them.
-pub(super) fn join(into: &mut Vec<Acquired>, other: &[Acquired]) {
-    for acquired in other {
-        match into.iter_mut().find(|own| own.flag == acquired.flag) {
-            Some(own) => own.upto = own.upto.max(acquired.upto),
-            None => into.push(*acquired),
-        }
     }
 }

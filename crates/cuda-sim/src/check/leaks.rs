@@ -1,42 +1,44 @@
 //! What was not given back when a context or the process ends.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
 
-use super::kept::{self, AllKept};
-use super::kinds::CheckKinds;
+use parking_lot::Mutex;
+
+use super::api_call::ApiCall;
+use super::cached::{self, CachedResources};
+use super::enabled;
 use super::report::{self, Report, ReportKind};
-use super::site::Site;
 use super::tracked::{self, Tracked};
+use crate::config::CheckKinds;
 
-/// Where the living objects that handles name were made.
-static MADE: Mutex<Option<HashMap<u64, (&'static str, Site)>>> = Mutex::new(None);
+/// The kinds of living objects in words, and the calls that made them, by handle.
+static MADE: Mutex<Option<HashMap<u64, (&'static str, ApiCall)>>> = Mutex::new(None);
 
 /// An object has been made, of that kind in words.
 pub(crate) fn made(what: &'static str, handle: u64) {
-    if super::kinds().has(CheckKinds::LEAKS) {
-        let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
-        made.get_or_insert_default().insert(handle, (what, Site::with_backtrace()));
+    if enabled::kinds().has(CheckKinds::LEAKS) {
+        let mut made = MADE.lock();
+        made.get_or_insert_default().insert(handle, (what, ApiCall::with_backtrace()));
     }
 }
 
 /// An object has been destroyed.
 pub(crate) fn taken_back(handle: u64) {
-    if super::kinds().has(CheckKinds::LEAKS) {
+    if enabled::kinds().has(CheckKinds::LEAKS) {
         forget(handle);
-        kept::destroyed(handle);
+        cached::destroyed(handle);
     }
 }
 
 /// A context ends: its memory, and the objects that still belong to it, are leaks.
 pub(crate) fn context_ends(owner: u64, handles: impl IntoIterator<Item = u64>) {
-    if !super::kinds().has(CheckKinds::LEAKS) {
+    if !enabled::kinds().has(CheckKinds::LEAKS) {
         return;
     }
     tracked::owned_by(owner).iter().for_each(|tracked| report::file(of_memory(tracked)));
     for handle in handles {
-        if let Some((what, site)) = forget(handle) {
-            report::file(of_object(what, &site));
+        if let Some((what, call)) = forget(handle) {
+            report::file(of_object(what, &call));
         }
     }
 }
@@ -46,18 +48,18 @@ pub(crate) fn context_ends(owner: u64, handles: impl IntoIterator<Item = u64>) {
 pub(crate) fn tell_what_is_left(text: &mut String) {
     let remarks = report::unread_remarks();
     tell(text, "findings were read by nobody", &remarks);
-    if !super::kinds().has(CheckKinds::LEAKS) {
+    if !enabled::kinds().has(CheckKinds::LEAKS) {
         return;
     }
-    let kept = AllKept::ask();
+    let kept = CachedResources::ask();
     let mut memory = tracked::of_the_program();
     memory.retain(|tracked| !kept.has_memory(&tracked.range));
-    let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner).take().unwrap_or_default();
+    let mut made = MADE.lock().take().unwrap_or_default();
     made.retain(|handle, _| !kept.has_object(*handle));
     let mut objects: Vec<_> = made.into_values().collect();
-    objects.sort_by_key(|(_, site)| site.call);
+    objects.sort_by_key(|(_, call)| call.call);
     let memory = memory.iter().map(|tracked| of_memory(tracked));
-    let objects = objects.iter().map(|(what, site)| of_object(what, site));
+    let objects = objects.iter().map(|(what, call)| of_object(what, call));
     tell(text, "objects were not given back", &memory.chain(objects).collect::<Vec<_>>());
 }
 
@@ -75,8 +77,8 @@ fn tell(text: &mut String, what: &str, reports: &[Report]) {
     }
 }
 
-fn forget(handle: u64) -> Option<(&'static str, Site)> {
-    MADE.lock().unwrap_or_else(PoisonError::into_inner).as_mut()?.remove(&handle)
+fn forget(handle: u64) -> Option<(&'static str, ApiCall)> {
+    MADE.lock().as_mut()?.remove(&handle)
 }
 
 fn of_memory(tracked: &Tracked) -> Report {
@@ -89,7 +91,7 @@ fn of_memory(tracked: &Tracked) -> Report {
     }
 }
 
-fn of_object(what: &str, made: &Site) -> Report {
+fn of_object(what: &str, made: &ApiCall) -> Report {
     leak(format!("{what} made by {made}"))
 }
 

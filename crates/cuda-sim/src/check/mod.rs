@@ -3,75 +3,58 @@
 //! Off, it costs nothing: kernels are compiled without it, and all else is one look at whether it
 //! is on. On, each access of a kernel asks first, and each copy and fill tells what it does:
 //! - memory: `tracked` knows what is allocated and what was freed, and where in the program; where a
-//!   stream's order says when that is, `ordered` does;
+//!   stream's order says when that is, `stream_ordered` does;
 //! - initialisation: `shadow` knows which bytes somebody wrote; copies hand that on;
 //! - races: `shadow` and `cells` know who accessed memory last. Two accesses are a race if one of
 //!   them writes and nothing orders them: within a block, `threads`; between blocks of a launch,
 //!   `flags`; between operations, `streams`;
 //! - leaks: `leaks` looks at what is left when a context or the process ends.
 
+mod api_call;
 mod block;
+mod cached;
 mod cells;
-mod clock;
 mod contents;
+mod enabled;
 mod findings;
 mod flags;
-mod kept;
-mod kinds;
+mod initialized_bits;
+mod known;
 mod leaks;
 mod operation;
-mod ordered;
-mod own;
 mod record;
 mod report;
 mod shadow;
 mod silent;
-mod site;
+mod stream_ordered;
 mod streams;
 mod threads;
 mod tracked;
 mod transfer;
+mod vector_clock;
 
 use std::ops::Range;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, Ordering};
 
+pub use api_call::ApiCall;
 pub(crate) use block::BlockCheck;
+pub use cached::{CacheLister, CachedResource};
+pub(crate) use cached::{ask_at_the_end, keep_object};
 pub(crate) use contents::Contents;
-pub use kept::{Kept, TellsKept};
-pub(crate) use kept::{ask_at_the_end, keep_object};
-pub use kinds::{CheckKinds, UnknownCheck};
+pub(crate) use enabled::{enable, is_on, kinds};
 pub(crate) use leaks::{context_ends, made, taken_back, tell_what_is_left};
-pub(crate) use operation::Label;
-pub(crate) use ordered::{begins, ends};
+pub(crate) use operation::{CheckedOperation, Label};
 pub use report::{Actor, AllocationInfo, Report, ReportKind};
 pub(crate) use report::{clear, reports};
-pub use site::Site;
+pub(crate) use stream_ordered::{ComingAllocation, ComingFree};
 pub(crate) use streams::{StreamClock, host_saw_all};
 pub(crate) use tracked::MemoryKind;
 pub(crate) use transfer::{copying, filling, written};
 
-static KINDS: AtomicU8 = AtomicU8::new(0);
-
-/// Switches checks on: before there are devices.
-pub(crate) fn enable(kinds: CheckKinds) {
-    KINDS.store(kinds.bits(), Ordering::Release);
-}
-
-/// The checks that are on.
-pub(crate) fn kinds() -> CheckKinds {
-    CheckKinds::from_bits(KINDS.load(Ordering::Relaxed))
-}
-
-/// Whether any checks are on.
-pub(crate) fn is_on() -> bool {
-    KINDS.load(Ordering::Relaxed) != 0
-}
-
 /// The thread enters a call of the driver.
 pub(crate) fn enter(function: &'static str) {
     if is_on() {
-        site::enter(function);
+        api_call::enter(function);
     }
 }
 

@@ -4,43 +4,41 @@
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::fmt;
-use std::ops::Range;
-use std::sync::atomic::AtomicU64;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
+use parking_lot::Mutex;
 use ptx::LineMap;
 
-use super::clock::Clock;
+use super::api_call::ApiCall;
 use super::flags::Flags;
+use super::record::ID_BITS;
 use super::silent::LastWrites;
-use super::site::Site;
-use super::streams::{StreamClock, happens_before};
-use crate::device::platform;
-use crate::queue::{Failure, Job};
-use crate::time::Demand;
+use super::streams::{self, EnqueueOrder, StreamClock};
+use super::vector_clock::VectorClock;
 
 /// A launch, a copy or a fill that was enqueued.
-pub(crate) struct Operation {
+pub(crate) struct CheckedOperation {
     /// Operations are numbered in the order in which they are enqueued.
     pub(super) id: u64,
     pub(super) stream: Arc<StreamClock>,
     /// The place among the operations of the stream.
     pub(super) sequence: u64,
-    /// When it was enqueued.
+    /// The time when it was enqueued, on the clock of what the host learns.
     pub(super) time: u64,
-    /// When the last host function before it in its stream ended.
+    /// The time when the last host function before it in its stream ended.
     pub(super) after_host: Option<Arc<AtomicU64>>,
-    /// What comes before it.
-    pub(super) clock: Arc<Clock>,
+    /// The operations that come before it.
+    pub(super) clock: Arc<VectorClock>,
     pub(super) label: Label,
-    pub(super) site: Site,
+    pub(super) call: ApiCall,
     /// The flags by which its threads order themselves.
     pub(super) flags: Flags,
-    /// What its threads are about to write.
+    /// The plain writes that its threads are about to make.
     pub(super) last_writes: LastWrites,
 }
 
-/// What an operation is.
+/// The kind of an operation, with what reports say of it.
 #[derive(Clone)]
 pub(crate) enum Label {
     /// A launch of a kernel.
@@ -51,7 +49,7 @@ pub(crate) enum Label {
         grid: [u32; 3],
         /// Threads of a block per axis.
         block: [u32; 3],
-        /// Where its instructions come from.
+        /// The source lines of its instructions.
         lines: Arc<LineMap>,
     },
     /// A copy.
@@ -80,62 +78,100 @@ impl fmt::Display for Label {
 }
 
 /// The last operations, by their numbers.
-struct Recent {
+struct RecentOperations {
     first: u64,
-    operations: VecDeque<Arc<Operation>>,
+    operations: VecDeque<Arc<CheckedOperation>>,
 }
 
 /// So many operations are remembered. What is older counts as done: who runs so far ahead of the
 /// host's waits is not caught.
 const REMEMBERED: usize = 1 << 15;
 
-/// Operations are told apart by so many bits of their numbers.
-pub(super) const ID_BITS: u32 = 28;
-
-static RECENT: Mutex<Recent> = Mutex::new(Recent { first: 1, operations: VecDeque::new() });
+static RECENT: Mutex<RecentOperations> =
+    Mutex::new(RecentOperations { first: 1, operations: VecDeque::new() });
 
 thread_local! {
-    static CURRENT: RefCell<Option<Arc<Operation>>> = const { RefCell::new(None) };
+    static CURRENT: RefCell<Option<Arc<CheckedOperation>>> = const { RefCell::new(None) };
 }
 
-/// Gives an operation its number, and the job with which the thread that runs it knows it.
-pub(super) fn attach(mut operation: Operation, job: Arc<dyn Job>) -> Arc<dyn Job> {
-    let mut recent = RECENT.lock().unwrap_or_else(PoisonError::into_inner);
-    operation.id = recent.first + recent.operations.len() as u64;
-    let operation = Arc::new(operation);
-    recent.operations.push_back(Arc::clone(&operation));
-    if recent.operations.len() > REMEMBERED {
-        recent.operations.pop_front();
-        recent.first += 1;
+impl StreamClock {
+    /// A launch, a copy or a fill is enqueued, which is to be run by [`CheckedOperation::run`]. What
+    /// is returned besides is to be handed to [`remember`](StreamClock::remember).
+    pub(crate) fn enqueue(
+        self: &Arc<StreamClock>,
+        label: Label,
+    ) -> (Arc<CheckedOperation>, Arc<VectorClock>) {
+        let EnqueueOrder { sequence, time, after_host, before, after } = self.advance(None);
+        let mut recent = RECENT.lock();
+        let operation = Arc::new(CheckedOperation {
+            id: recent.first + recent.operations.len() as u64,
+            stream: Arc::clone(self),
+            sequence,
+            time,
+            after_host,
+            clock: before,
+            label,
+            call: ApiCall::here(),
+            flags: Flags::default(),
+            last_writes: LastWrites::default(),
+        });
+        recent.operations.push_back(Arc::clone(&operation));
+        if recent.operations.len() > REMEMBERED {
+            recent.operations.pop_front();
+            recent.first += 1;
+        }
+        (operation, after)
     }
-    Arc::new(Attached { operation, job })
+
+    /// A function of the program is enqueued. What is returned besides is to be handed to
+    /// [`remember`](StreamClock::remember).
+    pub(crate) fn enqueue_host_function(&self) -> (HostFunctionOrder, Arc<VectorClock>) {
+        let ended = Arc::new(AtomicU64::new(0));
+        let EnqueueOrder { before, after, .. } = self.advance(Some(&ended));
+        (HostFunctionOrder { before, ended }, after)
+    }
+}
+
+/// The place of a host function in the order of operations.
+pub(crate) struct HostFunctionOrder {
+    before: Arc<VectorClock>,
+    ended: Arc<AtomicU64>,
+}
+
+impl HostFunctionOrder {
+    /// Calls the function. The program's own code runs there: it may pass on what it knows.
+    pub(crate) fn run(&self, function: impl FnOnce()) {
+        streams::see(&self.before);
+        function();
+        self.ended.store(streams::now(), Ordering::Release);
+    }
 }
 
 /// The operation whose number ends with those bits, if it is remembered.
-pub(super) fn by_bits(bits: u32) -> Option<Arc<Operation>> {
-    let recent = RECENT.lock().unwrap_or_else(PoisonError::into_inner);
+pub(super) fn by_bits(bits: u32) -> Option<Arc<CheckedOperation>> {
+    let recent = RECENT.lock();
     let mask = (1 << ID_BITS) - 1;
     let distance = u64::from(bits).wrapping_sub(recent.first) & mask;
     recent.operations.get(distance as usize).cloned()
 }
 
 /// The operation that the calling thread runs.
-pub(crate) fn current() -> Option<Arc<Operation>> {
+pub(crate) fn current() -> Option<Arc<CheckedOperation>> {
     CURRENT.with_borrow(Clone::clone)
 }
 
-impl Operation {
+impl CheckedOperation {
     /// The number as memory remembers it.
     pub(super) fn bits(&self) -> u32 {
         (self.id & ((1 << ID_BITS) - 1)) as u32
     }
 
-    /// The ordinal of the device that it runs on.
-    pub(super) fn device(&self) -> Option<u32> {
-        let platform = platform().ok()?;
-        let health = self.stream.health;
-        let device = platform.devices.iter().find(|device| std::ptr::eq(&device.health, health))?;
-        Some(device.id.ordinal)
+    /// Runs some of it on the calling thread.
+    pub(crate) fn run<R>(self: &Arc<CheckedOperation>, run: impl FnOnce() -> R) -> R {
+        let outer = CURRENT.replace(Some(Arc::clone(self)));
+        let result = run();
+        CURRENT.set(outer);
+        result
     }
 
     /// Whether the operation with these bits is done before this one begins.
@@ -144,29 +180,12 @@ impl Operation {
     }
 }
 
-/// A job that knows its operation.
-struct Attached {
-    operation: Arc<Operation>,
-    job: Arc<dyn Job>,
-}
-
-impl Job for Attached {
-    fn pieces(&self) -> u64 {
-        self.job.pieces()
+/// Whether one operation is done before the other begins, in every order that the streams' rules
+/// allow.
+fn happens_before(first: &CheckedOperation, second: &CheckedOperation) -> bool {
+    if first.stream.id == second.stream.id || second.clock.of(first.stream.id) >= first.sequence {
+        return true;
     }
-
-    fn is_heavy(&self) -> bool {
-        self.job.is_heavy()
-    }
-
-    fn demand(&self) -> Demand {
-        self.job.demand()
-    }
-
-    fn run(&self, pieces: Range<u64>) -> Result<(), Failure> {
-        let outer = CURRENT.replace(Some(Arc::clone(&self.operation)));
-        let result = self.job.run(pieces);
-        CURRENT.set(outer);
-        result
-    }
+    let after_host = second.after_host.as_ref().map_or(0, |ended| ended.load(Ordering::Acquire));
+    first.stream.was_seen(first.sequence, second.time.max(after_host))
 }

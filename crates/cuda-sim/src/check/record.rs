@@ -2,10 +2,10 @@
 
 use ptx_jit::{AccessInfo, AccessKind};
 
-/// How memory was accessed.
+/// The class of an access, which decides with which others it conflicts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-pub(super) enum Kind {
+pub(super) enum AccessClass {
     Read = 1,
     Write = 2,
     /// A read that is `.volatile`, `.relaxed` or stronger.
@@ -18,51 +18,70 @@ pub(super) enum Kind {
     BulkWrite = 7,
 }
 
-impl Kind {
+impl AccessClass {
     /// The kind of a thread's access.
-    pub(super) fn of(access: AccessInfo) -> Kind {
+    pub(super) fn of(access: AccessInfo) -> AccessClass {
         match (access.access, access.strong) {
-            (AccessKind::Atomic, _) => Kind::Atomic,
-            (AccessKind::Read, false) => Kind::Read,
-            (AccessKind::Read, true) => Kind::StrongRead,
-            (AccessKind::Write, false) => Kind::Write,
-            (AccessKind::Write, true) => Kind::StrongWrite,
+            (AccessKind::Atomic, _) => AccessClass::Atomic,
+            (AccessKind::Read, false) => AccessClass::Read,
+            (AccessKind::Read, true) => AccessClass::StrongRead,
+            (AccessKind::Write, false) => AccessClass::Write,
+            (AccessKind::Write, true) => AccessClass::StrongWrite,
+        }
+    }
+
+    /// The effect of the class's accesses on the memory.
+    pub(super) fn kind(self) -> AccessKind {
+        match self {
+            AccessClass::Read | AccessClass::StrongRead | AccessClass::BulkRead => AccessKind::Read,
+            AccessClass::Write | AccessClass::StrongWrite | AccessClass::BulkWrite => {
+                AccessKind::Write
+            }
+            AccessClass::Atomic => AccessKind::Atomic,
         }
     }
 
     pub(super) fn writes(self) -> bool {
-        !matches!(self, Kind::Read | Kind::StrongRead | Kind::BulkRead)
+        self.kind() != AccessKind::Read
     }
 
     /// Whether two threads may do so at the same time: strong operations of the same scope are not
     /// a data race with each other (PTX ISA, memory consistency model, "Data races").
     pub(super) fn is_strong(self) -> bool {
-        matches!(self, Kind::StrongRead | Kind::StrongWrite | Kind::Atomic)
+        matches!(self, AccessClass::StrongRead | AccessClass::StrongWrite | AccessClass::Atomic)
     }
 
-    fn from_bits(bits: u64) -> Option<Kind> {
+    fn from_bits(bits: u64) -> Option<AccessClass> {
         Some(match bits {
-            1 => Kind::Read,
-            2 => Kind::Write,
-            3 => Kind::StrongRead,
-            4 => Kind::StrongWrite,
-            5 => Kind::Atomic,
-            6 => Kind::BulkRead,
-            7 => Kind::BulkWrite,
+            1 => AccessClass::Read,
+            2 => AccessClass::Write,
+            3 => AccessClass::StrongRead,
+            4 => AccessClass::StrongWrite,
+            5 => AccessClass::Atomic,
+            6 => AccessClass::BulkRead,
+            7 => AccessClass::BulkWrite,
             _ => return None,
         })
     }
 }
 
-/// An access in 16 bytes: an epoch in the sense of Flanagan and Freund's FastTrack (2009), with
-/// what a report needs besides. All zero: none.
+/// An access in 16 bytes: an epoch in the sense of FastTrack (Flanagan and Freund, "FastTrack:
+/// Efficient and Precise Dynamic Race Detection", PLDI 2009), with what a report needs besides. All
+/// zero: none.
+///
+/// An epoch is a thread and its clock at the access. Whether the access happened before another one
+/// is a single comparison, with the other thread's vector clock at that thread: memory need not keep
+/// a vector clock for each access, as long as it keeps the last accesses only.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Record {
+pub(super) struct AccessRecord {
     /// Block (32 bits), operation (28), kind (4).
     high: u64,
     /// Bytes of the granule (16 bits), line (18), clock (20), thread (10).
     low: u64,
 }
+
+/// Operations are told apart by so many bits of their numbers.
+pub(super) const ID_BITS: u32 = 28;
 
 const LINE_BITS: u32 = 18;
 const CLOCK_BITS: u32 = 20;
@@ -71,10 +90,10 @@ const THREAD_BITS: u32 = 10;
 /// The last clock of a thread that can be told from others.
 pub(super) const LAST_CLOCK: u32 = (1 << CLOCK_BITS) - 1;
 
-/// What a record is made from, but for the bytes.
+/// The parts of a record but for the bytes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Author {
-    pub(super) kind: Kind,
+    pub(super) kind: AccessClass,
     /// The low bits of the operation's number.
     pub(super) operation: u32,
     pub(super) block: u32,
@@ -83,11 +102,11 @@ pub(super) struct Author {
     pub(super) line: u32,
 }
 
-impl Record {
-    pub(super) fn new(author: Author, bytes: u16) -> Record {
+impl AccessRecord {
+    pub(super) fn new(author: Author, bytes: u16) -> AccessRecord {
         let Author { kind, operation, block, thread, clock, line } = author;
         let line = u64::from(line).min((1 << LINE_BITS) - 1);
-        Record {
+        AccessRecord {
             high: u64::from(block) | u64::from(operation) << 32 | (kind as u64) << 60,
             low: u64::from(thread)
                 | u64::from(clock.min(LAST_CLOCK)) << THREAD_BITS
@@ -96,8 +115,8 @@ impl Record {
         }
     }
 
-    pub(super) fn kind(self) -> Option<Kind> {
-        Kind::from_bits(self.high >> 60)
+    pub(super) fn class(self) -> Option<AccessClass> {
+        AccessClass::from_bits(self.high >> 60)
     }
 
     pub(super) fn is_none(self) -> bool {
@@ -105,7 +124,7 @@ impl Record {
     }
 
     pub(super) fn operation(self) -> u32 {
-        (self.high >> 32) as u32 & ((1 << super::operation::ID_BITS) - 1)
+        (self.high >> 32) as u32 & ((1 << ID_BITS) - 1)
     }
 
     pub(super) fn block(self) -> u32 {
@@ -125,7 +144,7 @@ impl Record {
         (self.low >> (THREAD_BITS + CLOCK_BITS)) as u32 & ((1 << LINE_BITS) - 1)
     }
 
-    /// Which bytes of the granule were accessed.
+    /// The bytes of the granule that were accessed, as a mask.
     pub(super) fn bytes(self) -> u16 {
         (self.low >> (THREAD_BITS + CLOCK_BITS + LINE_BITS)) as u16
     }
@@ -138,8 +157,8 @@ impl Record {
     }
 
     /// Whether two accesses would be a race if nothing orders them.
-    pub(super) fn conflicts(self, kind: Kind, bytes: u16) -> bool {
-        let Some(own) = self.kind() else { return false };
+    pub(super) fn conflicts(self, kind: AccessClass, bytes: u16) -> bool {
+        let Some(own) = self.class() else { return false };
         self.bytes() & bytes != 0
             && (own.writes() || kind.writes())
             && !(own.is_strong() && kind.is_strong())
@@ -153,32 +172,35 @@ mod tests {
     #[test]
     fn a_record_gives_back_what_it_was_made_from() {
         let author = Author {
-            kind: Kind::Atomic,
+            kind: AccessClass::Atomic,
             operation: (1 << 28) - 1,
             block: u32::MAX,
             thread: 1023,
             clock: LAST_CLOCK,
             line: 262_143,
         };
-        let record = Record::new(author, 0xf00f);
-        assert_eq!((record.kind(), record.operation()), (Some(Kind::Atomic), (1 << 28) - 1));
+        let record = AccessRecord::new(author, 0xf00f);
+        assert_eq!(
+            (record.class(), record.operation()),
+            (Some(AccessClass::Atomic), (1 << 28) - 1)
+        );
         assert_eq!((record.block(), record.thread()), (u32::MAX, 1023));
         assert_eq!((record.clock(), record.line()), (LAST_CLOCK, 262_143));
         assert_eq!(record.bytes(), 0xf00f);
-        assert!(record.is_by(&author) && !record.is_none() && Record::default().is_none());
+        assert!(record.is_by(&author) && !record.is_none() && AccessRecord::default().is_none());
     }
 
     #[test]
     fn two_accesses_conflict_where_one_writes_and_not_both_are_strong() {
         let record = |kind| {
             let author = Author { kind, operation: 1, block: 0, thread: 0, clock: 1, line: 1 };
-            Record::new(author, 0b11)
+            AccessRecord::new(author, 0b11)
         };
-        assert!(record(Kind::Read).conflicts(Kind::Write, 1));
-        assert!(!record(Kind::Read).conflicts(Kind::Read, 1));
-        assert!(!record(Kind::Write).conflicts(Kind::Write, 0b100));
-        assert!(!record(Kind::Atomic).conflicts(Kind::StrongRead, 1));
-        assert!(record(Kind::Atomic).conflicts(Kind::Read, 1));
-        assert!(!Record::default().conflicts(Kind::Write, 1));
+        assert!(record(AccessClass::Read).conflicts(AccessClass::Write, 1));
+        assert!(!record(AccessClass::Read).conflicts(AccessClass::Read, 1));
+        assert!(!record(AccessClass::Write).conflicts(AccessClass::Write, 0b100));
+        assert!(!record(AccessClass::Atomic).conflicts(AccessClass::StrongRead, 1));
+        assert!(record(AccessClass::Atomic).conflicts(AccessClass::Read, 1));
+        assert!(!AccessRecord::default().conflicts(AccessClass::Write, 1));
     }
 }

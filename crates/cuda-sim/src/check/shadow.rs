@@ -8,10 +8,11 @@
 //! but of accesses to different bytes of a granule only the last is remembered.
 
 use std::ops::Range;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use parking_lot::{Mutex, MutexGuard};
 
 use super::cells::Cell;
-use super::record::{Author, Kind, Record};
+use super::record::{AccessClass, AccessRecord, Author};
 
 /// The bytes of a page.
 const PAGE: u64 = 4096;
@@ -20,7 +21,7 @@ const PAGE: u64 = 4096;
 const SMALL: u64 = 1 << 20;
 
 /// The shadow of an allocation.
-pub(super) struct Shadow {
+pub(super) struct ShadowMemory {
     /// The first address of the first page.
     start: u64,
     granule: u64,
@@ -32,50 +33,50 @@ struct Page {
     /// Accesses to the whole page.
     whole: Cell,
     cells: Option<Box<[Cell]>>,
-    written: Written,
+    written: InitializedBytes,
 }
 
-/// Which bytes of a page somebody has written.
+/// The bytes of a page that somebody has written.
 #[derive(Default)]
-enum Written {
+enum InitializedBytes {
     #[default]
     None,
     All,
     Some(Box<[u64; 64]>),
 }
 
-/// What is wrong with an access.
+/// A fault of an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Wrong {
+pub(super) enum AccessHazard {
     /// None of the bytes was ever written.
     Unwritten,
     /// It is unordered with that one.
-    Race(Record),
+    Race(AccessRecord),
 }
 
-/// Which checks an access is put to.
+/// The checks that an access is put to.
 #[derive(Clone, Copy)]
-pub(super) struct Wanted {
+pub(super) struct AccessChecks {
     pub(super) written: bool,
     pub(super) races: bool,
 }
 
-impl Shadow {
+impl ShadowMemory {
     /// For a range of addresses. `written`: all of it counts as written.
-    pub(super) fn new(range: &Range<u64>, written: bool) -> Shadow {
+    pub(super) fn new(range: &Range<u64>, written: bool) -> ShadowMemory {
         let start = range.start / PAGE * PAGE;
         let count = (range.end - start).div_ceil(PAGE);
         let page = || {
-            let written = if written { Written::All } else { Written::None };
+            let written = if written { InitializedBytes::All } else { InitializedBytes::None };
             Mutex::new(Page { written, ..Page::default() })
         };
         let granule = if range.end - range.start <= SMALL { 4 } else { 16 };
-        Shadow { start, granule, pages: (0..count).map(|_| page()).collect() }
+        ShadowMemory { start, granule, pages: (0..count).map(|_| page()).collect() }
     }
 
     fn page(&self, address: u64) -> MutexGuard<'_, Page> {
         let index = ((address - self.start) / PAGE) as usize;
-        self.pages[index].lock().unwrap_or_else(PoisonError::into_inner)
+        self.pages[index].lock()
     }
 
     /// An access of a thread, aligned to its size, which is 32 bytes at most.
@@ -84,16 +85,16 @@ impl Shadow {
         address: u64,
         bytes: u64,
         author: &Author,
-        wanted: Wanted,
-        mut is_ordered: impl FnMut(Record) -> bool,
-    ) -> Result<(), Wrong> {
+        wanted: AccessChecks,
+        mut is_ordered: impl FnMut(AccessRecord) -> bool,
+    ) -> Result<(), AccessHazard> {
         let mut page = self.page(address);
         let place = address % PAGE;
         if wanted.written {
             // Atomic operations read too.
-            let reads = !author.kind.writes() || author.kind == Kind::Atomic;
+            let reads = !author.kind.writes() || author.kind == AccessClass::Atomic;
             if reads && !page.written.any(place, bytes) {
-                return Err(Wrong::Unwritten);
+                return Err(AccessHazard::Unwritten);
             }
         }
         if author.kind.writes() {
@@ -102,13 +103,14 @@ impl Shadow {
         if !wanted.races {
             return Ok(());
         }
-        page.whole.look(author.kind, &mut is_ordered).map_err(Wrong::Race)?;
+        // A copy of a whole page left one record for all of it, which is not in the cells.
+        page.whole.look(author.kind, &mut is_ordered).map_err(AccessHazard::Race)?;
         let granule = self.granule;
         let cells = page.cells(granule);
         for index in place / granule..(place + bytes).div_ceil(granule) {
             let touched = mask(index * granule, granule, place..place + bytes);
             let cell = &mut cells[index as usize];
-            cell.access(author, touched, &mut is_ordered).map_err(Wrong::Race)?;
+            cell.access(author, touched, &mut is_ordered).map_err(AccessHazard::Race)?;
         }
         Ok(())
     }
@@ -118,8 +120,8 @@ impl Shadow {
         &self,
         range: Range<u64>,
         author: &Author,
-        mut is_ordered: impl FnMut(Record) -> bool,
-    ) -> Result<(), (u64, Record)> {
+        mut is_ordered: impl FnMut(AccessRecord) -> bool,
+    ) -> Result<(), (u64, AccessRecord)> {
         for (start, part) in parts(range) {
             let mut page = self.page(start);
             let found = page.bulk(part, self.granule, author, &mut is_ordered);
@@ -128,7 +130,7 @@ impl Shadow {
         Ok(())
     }
 
-    /// Which bytes of a range were written, as bits for up to 64 bytes from an address.
+    /// The bytes of a range that were written, as bits for up to 64 bytes from an address.
     pub(super) fn written(&self, address: u64, bytes: u64) -> u64 {
         let place = address % PAGE;
         let now = bytes.min(PAGE - place);
@@ -161,9 +163,9 @@ impl Shadow {
         parts(range).all(|(start, part)| {
             let page = self.page(start);
             match &page.written {
-                Written::All => true,
-                Written::None => false,
-                Written::Some(_) => {
+                InitializedBytes::All => true,
+                InitializedBytes::None => false,
+                InitializedBytes::Some(_) => {
                     let mut place = part.start;
                     std::iter::from_fn(|| {
                         let next = (place < part.end).then_some(place)?;
@@ -189,7 +191,7 @@ fn parts(range: Range<u64>) -> impl Iterator<Item = (u64, Range<u64>)> {
     })
 }
 
-/// Which bytes of the granule that begins there lie in a range.
+/// The bytes of the granule beginning at `start` that lie in a range, as a mask.
 fn mask(start: u64, granule: u64, range: Range<u64>) -> u16 {
     let first = range.start.saturating_sub(start).min(granule);
     let end = (range.end - start).min(granule);
@@ -210,8 +212,8 @@ impl Page {
         part: Range<u64>,
         granule: u64,
         author: &Author,
-        is_ordered: &mut impl FnMut(Record) -> bool,
-    ) -> Result<(), (u64, Record)> {
+        is_ordered: &mut impl FnMut(AccessRecord) -> bool,
+    ) -> Result<(), (u64, AccessRecord)> {
         self.whole.look(author.kind, is_ordered).map_err(|record| (part.start, record))?;
         let is_whole = part == (0..PAGE);
         if is_whole && self.cells.is_none() {
@@ -226,15 +228,16 @@ impl Page {
                 .map_err(|record| ((index * granule).max(part.start), record))?;
         }
         if is_whole && author.kind.writes() {
-            // All cells say the same now.
+            // All cells say the same now: one record for the page is as good, and gives their
+            // memory back.
             self.cells = None;
-            self.whole = Cell { write: Record::new(*author, u16::MAX), ..Cell::default() };
+            self.whole = Cell { write: AccessRecord::new(*author, u16::MAX), ..Cell::default() };
         }
         Ok(())
     }
 }
 
-impl Written {
+impl InitializedBytes {
     fn any(&self, place: u64, bytes: u64) -> bool {
         self.bits(place, bytes) != 0
     }
@@ -242,9 +245,9 @@ impl Written {
     /// Up to 64 bytes.
     fn bits(&self, place: u64, bytes: u64) -> u64 {
         match self {
-            Written::None => 0,
-            Written::All => ones(bytes),
-            Written::Some(words) => {
+            InitializedBytes::None => 0,
+            InitializedBytes::All => ones(bytes),
+            InitializedBytes::Some(words) => {
                 let (word, shift) = ((place / 64) as usize, place % 64);
                 let high = match words.get(word + 1) {
                     Some(high) if shift > 0 => high << (64 - shift),
@@ -258,8 +261,8 @@ impl Written {
     fn assign(&mut self, place: u64, bytes: u64, bits: u64) {
         let bits = bits & ones(bytes);
         match self {
-            Written::All if bits == ones(bytes) => return,
-            Written::None if bits == 0 => return,
+            InitializedBytes::All if bits == ones(bytes) => return,
+            InitializedBytes::None if bits == 0 => return,
             _ => {}
         }
         let words = self.words();
@@ -273,8 +276,8 @@ impl Written {
 
     fn set(&mut self, part: Range<u64>) {
         match self {
-            Written::All => return,
-            _ if part == (0..PAGE) => return *self = Written::All,
+            InitializedBytes::All => return,
+            _ if part == (0..PAGE) => return *self = InitializedBytes::All,
             _ => {}
         }
         let words = self.words();
@@ -287,12 +290,12 @@ impl Written {
     }
 
     fn words(&mut self) -> &mut [u64; 64] {
-        if let Written::None | Written::All = self {
-            let word = if matches!(self, Written::All) { u64::MAX } else { 0 };
-            *self = Written::Some(Box::new([word; 64]));
+        if let InitializedBytes::None | InitializedBytes::All = self {
+            let word = if matches!(self, InitializedBytes::All) { u64::MAX } else { 0 };
+            *self = InitializedBytes::Some(Box::new([word; 64]));
         }
         match self {
-            Written::Some(words) => words,
+            InitializedBytes::Some(words) => words,
             _ => unreachable!("it was just made so"),
         }
     }
@@ -302,28 +305,31 @@ impl Written {
 mod tests {
     use super::*;
 
-    fn author(kind: Kind, thread: u32) -> Author {
+    fn author(kind: AccessClass, thread: u32) -> Author {
         Author { kind, operation: 1, block: 0, thread, clock: 1, line: 5 }
     }
 
-    const BOTH: Wanted = Wanted { written: true, races: true };
+    const BOTH: AccessChecks = AccessChecks { written: true, races: true };
 
     #[test]
     fn only_bytes_that_somebody_wrote_may_be_read() {
-        let shadow = Shadow::new(&(512..10_000), false);
-        let read = |address| shadow.access(address, 4, &author(Kind::Read, 0), BOTH, |_| true);
-        assert_eq!(read(4096), Err(Wrong::Unwritten));
-        shadow.access(4096, 4, &author(Kind::Write, 0), BOTH, |_| true).expect("nothing wrong");
-        assert_eq!((read(4096), read(4100)), (Ok(()), Err(Wrong::Unwritten)));
+        let shadow = ShadowMemory::new(&(512..10_000), false);
+        let read =
+            |address| shadow.access(address, 4, &author(AccessClass::Read, 0), BOTH, |_| true);
+        assert_eq!(read(4096), Err(AccessHazard::Unwritten));
+        shadow
+            .access(4096, 4, &author(AccessClass::Write, 0), BOTH, |_| true)
+            .expect("nothing wrong");
+        assert_eq!((read(4096), read(4100)), (Ok(()), Err(AccessHazard::Unwritten)));
         shadow.set_all_written(4000..9000);
         assert_eq!((read(4092), read(8996)), (Ok(()), Ok(())));
-        assert_eq!(read(9000), Err(Wrong::Unwritten));
+        assert_eq!(read(9000), Err(AccessHazard::Unwritten));
         assert!(shadow.is_all_written(4000..9000) && !shadow.is_all_written(4000..9001));
     }
 
     #[test]
     fn written_bits_move_over_the_edges_of_pages_and_words() {
-        let shadow = Shadow::new(&(0..20_000), false);
+        let shadow = ShadowMemory::new(&(0..20_000), false);
         for (address, bytes, bits) in [(4090, 20, 0xa_5a5a), (30, 64, u64::MAX / 3), (8191, 2, 3)] {
             shadow.set_written(address, bytes, bits);
             assert_eq!(shadow.written(address, bytes), bits & ones(bytes), "{address}");
@@ -335,12 +341,15 @@ mod tests {
     #[test]
     fn copies_and_threads_see_each_other() {
         for bytes in [64 << 10, 4 << 20] {
-            let shadow = Shadow::new(&(0..bytes), true);
-            let copy = Author { operation: 2, ..author(Kind::BulkWrite, 0) };
-            let access =
-                |address| shadow.access(address, 4, &author(Kind::Write, 1), BOTH, |_| false);
+            let shadow = ShadowMemory::new(&(0..bytes), true);
+            let copy = Author { operation: 2, ..author(AccessClass::BulkWrite, 0) };
+            let access = |address| {
+                shadow.access(address, 4, &author(AccessClass::Write, 1), BOTH, |_| false)
+            };
             shadow.bulk(0..12_288, &copy, |_| false).expect("nothing was there");
-            assert!(matches!(access(8192), Err(Wrong::Race(record)) if record.operation() == 2));
+            assert!(
+                matches!(access(8192), Err(AccessHazard::Race(record)) if record.operation() == 2)
+            );
             assert_eq!(access(20_000), Ok(()));
             let found = shadow.bulk(16_384..24_576, &copy, |_| false).map_err(|(at, _)| at);
             assert_eq!(found, Err(20_000 / shadow.granule * shadow.granule));

@@ -4,11 +4,12 @@
 //! the second may meet the record of the first, and the old value in memory: what is about to be
 //! written counts as written.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use ptx_jit::{AccessInfo, AccessKind, trap};
 
-use super::record::Record;
+use super::record::AccessRecord;
 
 /// The weak write of one value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,9 +21,9 @@ pub(super) struct PlainWrite {
 
 impl PlainWrite {
     /// The access, if it is one.
-    pub(super) fn of(address: u64, what: AccessInfo, value: Option<u64>) -> Option<PlainWrite> {
-        let value = value.filter(|_| what.access == AccessKind::Write && !what.strong)?;
-        Some(PlainWrite { address, bytes: what.bytes, value })
+    pub(super) fn of(address: u64, access: AccessInfo, value: Option<u64>) -> Option<PlainWrite> {
+        let value = value.filter(|_| access.access == AccessKind::Write && !access.strong)?;
+        Some(PlainWrite { address, bytes: access.bytes, value })
     }
 
     /// Whether it would write what is there.
@@ -65,7 +66,7 @@ impl LastWrites {
     /// One more thread of the host runs blocks.
     pub(super) fn join(&self) -> Arc<Writer> {
         let writer = Arc::new(Writer::default());
-        let mut writers = lock(&self.writers);
+        let mut writers = self.writers.lock();
         // What others wrote who are done is in memory.
         writers.retain(|other| Arc::strong_count(other) > 1);
         writers.push(Arc::clone(&writer));
@@ -73,36 +74,32 @@ impl LastWrites {
     }
 
     /// Whether the author of a record is about to write the same.
-    pub(super) fn repeats(&self, write: PlainWrite, record: Record) -> bool {
+    pub(super) fn repeats(&self, write: PlainWrite, record: AccessRecord) -> bool {
         let same = LastWrite { block: record.block(), thread: record.thread(), write };
-        lock(&self.writers).iter().any(|writer| *lock(&writer.last) == Some(same))
+        self.writers.lock().iter().any(|writer| *writer.last.lock() == Some(same))
     }
 }
 
 impl Writer {
     /// A thread of a block is about to make a write, of which there is no record yet.
     pub(super) fn note(&self, block: u32, thread: u32, write: PlainWrite) {
-        *lock(&self.last) = Some(LastWrite { block, thread, write });
+        *self.last.lock() = Some(LastWrite { block, thread, write });
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::record::{Author, Kind};
+    use super::super::record::{AccessClass, Author};
     use super::*;
 
     #[test]
     fn a_write_that_is_about_to_be_made_counts_until_its_thread_makes_the_next() {
-        let what =
+        let access =
             AccessInfo { bytes: 4, access: AccessKind::Write, strong: false, releases: false };
-        let write = |value| PlainWrite::of(0x1000, what, Some(value)).expect("it is plain");
+        let write = |value| PlainWrite::of(0x1000, access, Some(value)).expect("it is plain");
         let record = |thread| {
-            let (kind, operation, block) = (Kind::Write, 1, 2);
-            Record::new(Author { kind, operation, block, thread, clock: 1, line: 1 }, 0xf)
+            let (kind, operation, block) = (AccessClass::Write, 1, 2);
+            AccessRecord::new(Author { kind, operation, block, thread, clock: 1, line: 1 }, 0xf)
         };
         let writes = LastWrites::default();
         let writer = writes.join();
@@ -116,9 +113,9 @@ mod tests {
 
     #[test]
     fn strong_writes_and_those_of_several_values_are_not_plain() {
-        let what =
+        let access =
             AccessInfo { bytes: 4, access: AccessKind::Write, strong: true, releases: false };
-        assert_eq!(PlainWrite::of(0, what, Some(1)), None);
-        assert_eq!(PlainWrite::of(0, AccessInfo { strong: false, ..what }, None), None);
+        assert_eq!(PlainWrite::of(0, access, Some(1)), None);
+        assert_eq!(PlainWrite::of(0, AccessInfo { strong: false, ..access }, None), None);
     }
 }

@@ -10,27 +10,30 @@
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 
-use super::clock::Clock;
-use super::operation::{self, Operation};
-use super::site::Site;
-use crate::queue::{Health, StreamKind, Work};
+use parking_lot::Mutex;
+
+use super::enabled;
+use super::vector_clock::VectorClock;
 
 /// The clock of a stream.
 pub(crate) struct StreamClock {
     pub(super) id: u64,
     owner: u64,
-    pub(super) health: &'static Health,
-    order: Order,
-    /// What `cuStreamGetId` says; 0 for streams that the program does not name.
+    /// The ordinal of its device.
+    pub(super) device: u32,
+    role: DefaultStreamRole,
+    /// The stream's number by `cuStreamGetId`; 0 for streams that the program does not name.
     number: AtomicU64,
-    state: Mutex<State>,
-    /// How far the host has seen the stream come, and when it learned so. Its lock is taken last.
+    history: Mutex<StreamHistory>,
+    /// Pairs of how far the host has seen the stream come and when it learned so. This lock is
+    /// taken last.
     seen: Mutex<Vec<(u64, u64)>>,
 }
 
-enum Order {
+/// A stream's part in the order between a context's legacy default stream and its blocking streams.
+enum DefaultStreamRole {
     Legacy(Mutex<Followers>),
     Blocking(Arc<StreamClock>),
     NonBlocking,
@@ -40,37 +43,34 @@ enum Order {
 #[derive(Default)]
 struct Followers {
     open: Vec<Weak<StreamClock>>,
-    /// What was in those that have been closed.
-    closed: Clock,
+    /// The operations of those that have been closed.
+    closed: VectorClock,
 }
 
 #[derive(Default)]
-struct State {
+struct StreamHistory {
     enqueued: u64,
-    /// What comes before the next operation.
-    tail: Arc<Clock>,
-    /// What had come before when the queue's sequence number was that.
-    marks: BTreeMap<u64, Arc<Clock>>,
-    /// When the last host function ended: unknown as long as it is 0.
+    /// The operations that come before the next one.
+    tail: Arc<VectorClock>,
+    /// The clocks of earlier positions, by the queue's sequence numbers: what an event or wait
+    /// there captures.
+    marks: BTreeMap<u64, Arc<VectorClock>>,
+    /// The time when the last host function ended: unknown as long as it is 0.
     host_function: Option<Arc<AtomicU64>>,
 }
 
-impl State {
-    /// A function of the program that comes after what `before` says.
-    fn host_function(
-        &mut self,
-        before: Arc<Clock>,
-        function: Box<dyn FnOnce() + Send>,
-    ) -> Box<dyn FnOnce() + Send> {
-        let ended = Arc::new(AtomicU64::new(0));
-        self.host_function = Some(Arc::clone(&ended));
-        Box::new(move || {
-            // The program's own code runs here: it may pass on what it knows.
-            see(&before);
-            function();
-            ended.store(now(), Ordering::Release);
-        })
-    }
+/// The place of an operation in the order of all: the operations before it, and those before
+/// whatever comes after it.
+pub(super) struct EnqueueOrder {
+    /// The place among the operations of the stream.
+    pub(super) sequence: u64,
+    /// The time when it was enqueued, on the clock of what the host learns.
+    pub(super) time: u64,
+    /// The time when the last host function before it in its stream ended.
+    pub(super) after_host: Option<Arc<AtomicU64>>,
+    pub(super) before: Arc<VectorClock>,
+    /// To be handed to [`remember`](StreamClock::remember).
+    pub(super) after: Arc<VectorClock>,
 }
 
 /// So many marks, and so many entries of what the host has seen, are kept of each stream.
@@ -84,16 +84,12 @@ static TIME: AtomicU64 = AtomicU64::new(1);
 
 static STREAMS: Mutex<Option<HashMap<u64, Weak<StreamClock>>>> = Mutex::new(None);
 
-fn now() -> u64 {
+pub(super) fn now() -> u64 {
     TIME.fetch_add(1, Ordering::AcqRel)
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 fn find(id: u64) -> Option<Arc<StreamClock>> {
-    lock(&STREAMS).as_ref()?.get(&id)?.upgrade()
+    STREAMS.lock().as_ref()?.get(&id)?.upgrade()
 }
 
 impl fmt::Debug for StreamClock {
@@ -103,44 +99,47 @@ impl fmt::Debug for StreamClock {
 }
 
 impl StreamClock {
-    /// The clock of a new stream. `legacy` finds that of the stream which a blocking one is ordered
-    /// against.
-    pub(crate) fn open(
-        health: &'static Health,
-        owner: u64,
-        kind: StreamKind<'_>,
-        legacy: impl FnOnce() -> Option<Arc<StreamClock>>,
-    ) -> Arc<StreamClock> {
+    /// The clock of a legacy default stream.
+    pub(crate) fn legacy(device: u32, owner: u64) -> Arc<StreamClock> {
+        StreamClock::open(device, owner, DefaultStreamRole::Legacy(Mutex::default()))
+    }
+
+    /// The clock of a stream that is ordered against a legacy default stream.
+    pub(crate) fn blocking(device: u32, owner: u64, legacy: &Arc<StreamClock>) -> Arc<StreamClock> {
+        let clock =
+            StreamClock::open(device, owner, DefaultStreamRole::Blocking(Arc::clone(legacy)));
+        if let DefaultStreamRole::Legacy(followers) = &legacy.role {
+            followers.lock().open.push(Arc::downgrade(&clock));
+        }
+        clock
+    }
+
+    /// The clock of a stream that is ordered by events only.
+    pub(crate) fn non_blocking(device: u32, owner: u64) -> Arc<StreamClock> {
+        StreamClock::open(device, owner, DefaultStreamRole::NonBlocking)
+    }
+
+    fn open(device: u32, owner: u64, role: DefaultStreamRole) -> Arc<StreamClock> {
         static NEXT: AtomicU64 = AtomicU64::new(1);
-        let order = match kind {
-            StreamKind::Legacy => Order::Legacy(Mutex::default()),
-            StreamKind::NonBlocking => Order::NonBlocking,
-            StreamKind::Blocking(_) => legacy().map_or(Order::NonBlocking, Order::Blocking),
-        };
         let clock = Arc::new(StreamClock {
             id: NEXT.fetch_add(1, Ordering::Relaxed),
             owner,
-            health,
-            order,
+            device,
+            role,
             number: AtomicU64::new(0),
-            state: Mutex::default(),
+            history: Mutex::default(),
             seen: Mutex::default(),
         });
-        if let Order::Blocking(legacy) = &clock.order
-            && let Order::Legacy(followers) = &legacy.order
-        {
-            lock(followers).open.push(Arc::downgrade(&clock));
-        }
-        lock(&STREAMS).get_or_insert_default().insert(clock.id, Arc::downgrade(&clock));
+        STREAMS.lock().get_or_insert_default().insert(clock.id, Arc::downgrade(&clock));
         clock
     }
 
     /// The stream takes no more work.
     pub(crate) fn close(&self) {
-        let Order::Blocking(legacy) = &self.order else { return };
-        let Order::Legacy(followers) = &legacy.order else { return };
-        let mut followers = lock(followers);
-        followers.closed.join(&lock(&self.state).tail);
+        let DefaultStreamRole::Blocking(legacy) = &self.role else { return };
+        let DefaultStreamRole::Legacy(followers) = &legacy.role else { return };
+        let mut followers = followers.lock();
+        followers.closed.join(&self.history.lock().tail);
         let own = self.id;
         followers.open.retain(|open| open.upgrade().is_some_and(|open| open.id != own));
     }
@@ -152,80 +151,69 @@ impl StreamClock {
 
     /// In words.
     pub(super) fn describe(&self) -> String {
-        match (&self.order, self.number.load(Ordering::Relaxed)) {
-            (Order::Legacy(_), _) => "the legacy default stream".to_owned(),
+        match (&self.role, self.number.load(Ordering::Relaxed)) {
+            (DefaultStreamRole::Legacy(_), _) => "the legacy default stream".to_owned(),
             (_, 0) => "a stream of the driver's".to_owned(),
             (_, number) => format!("stream {number}"),
         }
     }
 
-    /// Prepares work for being enqueued. What is returned besides is to be handed to
-    /// [`remember`](StreamClock::remember).
-    pub(crate) fn enqueue(self: &Arc<StreamClock>, work: Work) -> (Work, Arc<Clock>) {
+    /// An operation is enqueued. If it is a host function, `ends` is to say when it ended, as
+    /// [`now`] does.
+    pub(super) fn advance(&self, ends: Option<&Arc<AtomicU64>>) -> EnqueueOrder {
         let others = self.others();
-        let mut state = lock(&self.state);
-        state.enqueued += 1;
-        let sequence = state.enqueued;
-        let mut clock = Clock::clone(&state.tail);
-        clock.join(&others);
-        if clock.len() > LARGE {
-            clock.retain(|stream, count| find(stream).is_some_and(|it| !it.host_has_seen(count)));
+        let mut history = self.history.lock();
+        history.enqueued += 1;
+        let sequence = history.enqueued;
+        let mut before = VectorClock::clone(&history.tail);
+        before.join(&others);
+        if before.len() > LARGE {
+            before.retain(|stream, count| find(stream).is_some_and(|it| !it.host_has_seen(count)));
         }
-        let before = Arc::new(clock);
-        let mut tail = Clock::clone(&before);
-        tail.raise(self.id, sequence);
-        state.tail = Arc::new(tail);
-        let tail = Arc::clone(&state.tail);
-        let work = match work {
-            Work::Job(job) => {
-                let operation = Operation {
-                    id: 0,
-                    stream: Arc::clone(self),
-                    sequence,
-                    time: now(),
-                    after_host: state.host_function.clone(),
-                    clock: before,
-                    label: job.label(),
-                    site: Site::here(),
-                    flags: Default::default(),
-                    last_writes: Default::default(),
-                };
-                Work::Job(operation::attach(operation, job))
-            }
-            Work::Host(function) => Work::Host(state.host_function(before, function)),
-            Work::Callback(function) => Work::Callback(state.host_function(before, function)),
-            other => other,
-        };
-        (work, tail)
+        let mut after = before.clone();
+        after.raise(self.id, sequence);
+        let (before, after) = (Arc::new(before), Arc::new(after));
+        history.tail = Arc::clone(&after);
+        let after_host = history.host_function.clone();
+        if ends.is_some() {
+            history.host_function = ends.cloned();
+        }
+        EnqueueOrder { sequence, time: now(), after_host, before, after }
+    }
+
+    /// Something is enqueued that touches no memory. What is returned is to be handed to
+    /// [`remember`](StreamClock::remember).
+    pub(crate) fn enqueue_marker(&self) -> Arc<VectorClock> {
+        self.advance(None).after
     }
 
     /// The queue gave this number to what was enqueued.
-    pub(crate) fn remember(&self, sequence: u64, clock: Arc<Clock>) {
-        let mut state = lock(&self.state);
-        state.marks.insert(sequence, clock);
-        while state.marks.len() > KEPT {
-            state.marks.pop_first();
+    pub(crate) fn remember(&self, sequence: u64, clock: Arc<VectorClock>) {
+        let mut history = self.history.lock();
+        history.marks.insert(sequence, clock);
+        while history.marks.len() > KEPT {
+            history.marks.pop_first();
         }
     }
 
     /// All work so far, up to the queue's number, is captured.
     pub(crate) fn mark(&self, sequence: u64) {
         let mut clock = self.others();
-        clock.join(&lock(&self.state).tail);
+        clock.join(&self.history.lock().tail);
         self.remember(sequence, Arc::new(clock));
     }
 
-    /// What had come before at the queue's number.
-    fn at(&self, sequence: u64) -> Option<Arc<Clock>> {
-        let state = lock(&self.state);
-        let before = state.marks.range(..=sequence).next_back();
-        before.or_else(|| state.marks.first_key_value()).map(|(_, clock)| Arc::clone(clock))
+    /// The clock at the queue's number.
+    fn at(&self, sequence: u64) -> Option<Arc<VectorClock>> {
+        let history = self.history.lock();
+        let before = history.marks.range(..=sequence).next_back();
+        before.or_else(|| history.marks.first_key_value()).map(|(_, clock)| Arc::clone(clock))
     }
 
-    /// What is enqueued from now on comes after that point of another stream.
+    /// Makes what is enqueued from now on come after a point of another stream.
     pub(crate) fn wait_for(&self, other: &StreamClock, sequence: u64) {
         if let Some(clock) = other.at(sequence) {
-            Arc::make_mut(&mut lock(&self.state).tail).join(&clock);
+            Arc::make_mut(&mut self.history.lock().tail).join(&clock);
         }
     }
 
@@ -236,17 +224,17 @@ impl StreamClock {
         }
     }
 
-    /// What the legacy default stream's rule puts before the next operation, besides what is in the
-    /// stream itself.
-    fn others(&self) -> Clock {
-        match &self.order {
-            Order::NonBlocking => Clock::default(),
-            Order::Blocking(legacy) => Clock::clone(&lock(&legacy.state).tail),
-            Order::Legacy(followers) => {
-                let followers = lock(followers);
+    /// The operations that the legacy default stream's rule puts before the next one, besides those
+    /// of the stream itself.
+    fn others(&self) -> VectorClock {
+        match &self.role {
+            DefaultStreamRole::NonBlocking => VectorClock::default(),
+            DefaultStreamRole::Blocking(legacy) => VectorClock::clone(&legacy.history.lock().tail),
+            DefaultStreamRole::Legacy(followers) => {
+                let followers = followers.lock();
                 let mut clock = followers.closed.clone();
                 for open in followers.open.iter().filter_map(Weak::upgrade) {
-                    clock.join(&lock(&open.state).tail);
+                    clock.join(&open.history.lock().tail);
                 }
                 clock
             }
@@ -254,7 +242,7 @@ impl StreamClock {
     }
 
     fn see(&self, count: u64, time: u64) {
-        let mut known = lock(&self.seen);
+        let mut known = self.seen.lock();
         if known.last().is_none_or(|&(seen, _)| seen < count) {
             known.push((count, time));
             if known.len() > KEPT {
@@ -264,19 +252,19 @@ impl StreamClock {
     }
 
     fn host_has_seen(&self, count: u64) -> bool {
-        lock(&self.seen).last().is_some_and(|&(seen, _)| seen >= count)
+        self.seen.lock().last().is_some_and(|&(seen, _)| seen >= count)
     }
 
     /// Whether the host knew before that time that the operation was done.
-    fn was_seen(&self, sequence: u64, time: u64) -> bool {
-        let known = lock(&self.seen);
+    pub(super) fn was_seen(&self, sequence: u64, time: u64) -> bool {
+        let known = self.seen.lock();
         let first = known.partition_point(|&(seen, _)| seen < sequence);
         known.get(first).is_some_and(|&(_, learned)| learned < time)
     }
 }
 
 /// The host knows that what the clock says is done.
-fn see(clock: &Clock) {
+pub(super) fn see(clock: &VectorClock) {
     let time = now();
     for (stream, count) in clock.iter() {
         if let Some(stream) = find(stream) {
@@ -285,29 +273,20 @@ fn see(clock: &Clock) {
     }
 }
 
-/// The host has waited for all that was in those streams.
-pub(crate) fn host_saw_all(of: impl Fn(u64, &'static Health) -> bool) {
-    if !super::is_on() {
+/// The host has waited for all that was in those streams: `of` is asked with the numbers of the
+/// context and of the device of each.
+pub(crate) fn host_saw_all(of: impl Fn(u64, u32) -> bool) {
+    if !enabled::is_on() {
         return;
     }
     let streams: Vec<_> = {
-        let mut streams = lock(&STREAMS);
+        let mut streams = STREAMS.lock();
         let Some(streams) = streams.as_mut() else { return };
         streams.retain(|_, stream| stream.strong_count() > 0);
         streams.values().filter_map(Weak::upgrade).collect()
     };
-    for stream in streams.iter().filter(|stream| of(stream.owner, stream.health)) {
-        let tail = Arc::clone(&lock(&stream.state).tail);
+    for stream in streams.iter().filter(|stream| of(stream.owner, stream.device)) {
+        let tail = Arc::clone(&stream.history.lock().tail);
         see(&tail);
     }
-}
-
-/// Whether one operation is done before the other begins, in every order that the streams' rules
-/// allow.
-pub(super) fn happens_before(first: &Operation, second: &Operation) -> bool {
-    if first.stream.id == second.stream.id || second.clock.of(first.stream.id) >= first.sequence {
-        return true;
-    }
-    let after_host = second.after_host.as_ref().map_or(0, |ended| ended.load(Ordering::Acquire));
-    first.stream.was_seen(first.sequence, second.time.max(after_host))
 }

@@ -8,57 +8,31 @@
 
 use std::sync::Arc;
 
-use super::flags::{self, Acquired};
+use super::known::{Acquired, Known};
 use super::record::LAST_CLOCK;
-
-/// What a thread knows.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Known {
-    /// Up to which clock, of each thread of the block.
-    clocks: Vec<u32>,
-    /// By what other blocks, or threads of the own, released.
-    acquired: Vec<Acquired>,
-}
-
-impl Known {
-    pub(super) fn of(&self, thread: u32) -> u32 {
-        self.clocks.get(thread as usize).copied().unwrap_or(0)
-    }
-
-    pub(super) fn acquired(&self) -> &[Acquired] {
-        &self.acquired
-    }
-
-    fn join(&mut self, other: &Known) {
-        for (own, other) in self.clocks.iter_mut().zip(&other.clocks) {
-            *own = (*own).max(*other);
-        }
-        flags::join(&mut self.acquired, &other.acquired);
-    }
-}
 
 /// The threads of a running block.
 pub(super) struct Threads {
     clocks: Vec<u32>,
     known: Vec<Arc<Known>>,
-    /// What each knew at its last fence, its own doings included.
+    /// The knowledge of each thread at its last fence, its own doings included.
     fenced: Vec<Option<Arc<Known>>>,
-    barriers: [Option<Meeting>; 16],
+    barriers: [Option<BarrierArrivals>; 16],
     /// Clocks up to here belong to blocks that ran before.
     base: u32,
     is_fresh: bool,
 }
 
-/// What those know between them that have come to a barrier.
+/// The joined knowledge of the threads that have come to a barrier.
 #[derive(Default)]
-struct Meeting {
+struct BarrierArrivals {
     known: Known,
     fenced: Option<Known>,
     /// The last two that came in: threads mostly know the same.
     last: Option<(Arc<Known>, Option<Arc<Known>>)>,
 }
 
-impl Meeting {
+impl BarrierArrivals {
     fn join(&mut self, known: &Arc<Known>, fenced: Option<&Arc<Known>>) {
         let (same, same_fence) = match &self.last {
             None => (false, false),
@@ -68,7 +42,7 @@ impl Meeting {
                     || matches!((fence, fenced), (Some(a), Some(b)) if Arc::ptr_eq(a, b)),
             ),
         };
-        if self.known.clocks.is_empty() {
+        if self.known.is_empty() {
             self.known = Known::clone(known);
         } else if !same {
             self.known.join(known);
@@ -89,7 +63,7 @@ impl Meeting {
 
 impl Threads {
     pub(super) fn new(count: usize) -> Threads {
-        let known = Arc::new(Known { clocks: vec![0; count], acquired: Vec::new() });
+        let known = Arc::new(Known::up_to(0, count));
         Threads {
             clocks: vec![1; count],
             known: vec![known; count],
@@ -106,11 +80,13 @@ impl Threads {
         if self.is_fresh && !touched_shared {
             return true;
         }
+        // Clocks go on from block to block, and each thread knows all of the block before: so the
+        // records that it left in shared memory are ordered, and need not be cleared.
         let count = self.clocks.len();
         let last = self.clocks.iter().copied().max().unwrap_or(0);
         let goes_on = last < LAST_CLOCK / 2;
         self.base = if goes_on { last } else { 0 };
-        let known = Arc::new(Known { clocks: vec![self.base; count], acquired: Vec::new() });
+        let known = Arc::new(Known::up_to(self.base, count));
         self.clocks.fill(self.base + 1);
         self.known.fill(known);
         self.fenced.fill(None);
@@ -128,7 +104,8 @@ impl Threads {
         &self.known[thread as usize]
     }
 
-    /// What a strong write releases now, if the thread has executed a fence.
+    /// The knowledge that a strong write releases now: that of the thread's last fence, if it has
+    /// executed one.
     pub(super) fn fenced(&self, thread: u32) -> Option<&Arc<Known>> {
         self.fenced[thread as usize].as_ref()
     }
@@ -139,12 +116,13 @@ impl Threads {
         self.fenced[thread as usize] = Some(snapshot);
     }
 
-    /// What the thread knows, its own doings included, which end a stretch thereby.
+    /// The knowledge of the thread, its own doings up to now included. Its clock advances: what it
+    /// does from now on is not part of it.
     pub(super) fn snapshot(&mut self, thread: u32) -> Arc<Known> {
         self.is_fresh = false;
         let index = thread as usize;
         let mut known = Known::clone(&self.known[index]);
-        known.clocks[index] = self.clocks[index];
+        known.set(index, self.clocks[index]);
         self.clocks[index] += 1;
         Arc::new(known)
     }
@@ -153,8 +131,8 @@ impl Threads {
     pub(super) fn acquire(&mut self, thread: u32, acquired: Acquired) {
         self.is_fresh = false;
         let known = &mut self.known[thread as usize];
-        if !known.acquired.contains(&acquired) {
-            flags::join(&mut Arc::make_mut(known).acquired, &[acquired]);
+        if !known.acquired().contains(&acquired) {
+            Arc::make_mut(known).acquire(acquired);
         }
     }
 
@@ -164,7 +142,7 @@ impl Threads {
         let index = thread as usize;
         let meeting = self.barriers[barrier].get_or_insert_default();
         meeting.join(&self.known[index], self.fenced[index].as_ref());
-        meeting.known.clocks[index] = self.clocks[index];
+        meeting.known.set(index, self.clocks[index]);
         self.clocks[index] += 1;
     }
 
@@ -183,14 +161,14 @@ impl Threads {
     /// `bar.warp.sync` of those lanes of the warp that begins with the thread `first`.
     pub(super) fn sync_warp(&mut self, first: u32, lanes: impl Iterator<Item = u32> + Clone) {
         self.is_fresh = false;
-        let mut meeting = Meeting::default();
+        let mut meeting = BarrierArrivals::default();
         for lane in lanes.clone() {
             let index = (first + lane) as usize;
             meeting.join(&self.known[index], self.fenced[index].as_ref());
         }
         for lane in lanes.clone() {
             let index = (first + lane) as usize;
-            meeting.known.clocks[index] = self.clocks[index];
+            meeting.known.set(index, self.clocks[index]);
             self.clocks[index] += 1;
         }
         let (known, fenced) = meeting.done();

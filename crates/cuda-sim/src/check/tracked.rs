@@ -3,27 +3,29 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock, PoisonError, RwLock};
+use std::sync::{Arc, OnceLock};
 
+use parking_lot::RwLock;
+
+use super::api_call::ApiCall;
 use super::contents::Contents;
 use super::report::AllocationInfo;
-use super::shadow::Shadow;
-use super::site::Site;
+use super::shadow::ShadowMemory;
 
-/// What memory is.
+/// Kinds of memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum MemoryKind {
-    /// What the program allocated on a device.
+    /// Memory that the program allocated on a device.
     Device,
-    /// What the program allocated from a pool.
+    /// Memory that the program allocated from a pool.
     Pool,
-    /// What a launch of a graph allocated.
+    /// Memory that a launch of a graph allocated.
     Graph,
     /// Physical memory that the program mapped.
     Mapped,
     /// A variable of a module.
     Variable,
-    /// What kernels allocated.
+    /// Memory that kernels allocated.
     Heap,
     /// Managed memory, which the host can write.
     Managed,
@@ -70,8 +72,8 @@ pub(crate) struct Tracked {
     is_constant: AtomicBool,
     /// The number of the context that it belongs to.
     pub(super) owner: u64,
-    pub(super) made: Site,
-    freed: OnceLock<Site>,
+    pub(super) made: ApiCall,
+    freed: OnceLock<ApiCall>,
     contents: Arc<Contents>,
     /// The address of the contents' first byte; 0 if they go by addresses.
     base: u64,
@@ -87,7 +89,7 @@ impl Tracked {
             kind,
             is_constant: AtomicBool::new(false),
             owner,
-            made: Site::with_backtrace(),
+            made: ApiCall::with_backtrace(),
             freed: OnceLock::new(),
             contents: Arc::default(),
             base: 0,
@@ -122,7 +124,7 @@ impl Tracked {
         self.kind.has_protection()
     }
 
-    /// What lets kernels of a device touch it.
+    /// The call that is missing, in words, for kernels of a device to touch it.
     pub(super) fn permission(&self) -> &'static str {
         match self.kind {
             MemoryKind::Mapped => "cuMemSetAccess did not allow it to the device",
@@ -131,8 +133,8 @@ impl Tracked {
         }
     }
 
-    /// What is known of its bytes, by their places.
-    pub(super) fn shadow(&self) -> &Shadow {
+    /// The shadow of its bytes, by their places.
+    pub(super) fn shadow(&self) -> &ShadowMemory {
         let places = self.place(self.range.start)..self.place(self.range.end);
         self.contents.shadow(&places, !self.kind.starts_unwritten())
     }
@@ -147,7 +149,7 @@ impl Tracked {
         place + self.base
     }
 
-    /// As a part of a report on an address.
+    /// The allocation as part of a report on an address.
     pub(super) fn info(&self, address: u64) -> AllocationInfo {
         AllocationInfo {
             id: self.id,
@@ -161,16 +163,16 @@ impl Tracked {
     }
 }
 
-struct Books {
+struct AllocationTable {
     live: BTreeMap<u64, Arc<Tracked>>,
-    /// Those whose stream has not come to them yet.
+    /// Allocations of streams that have not come to them yet.
     coming: Vec<Arc<Tracked>>,
     /// Freed ones, none of which overlaps with what lives, and their order.
     freed: BTreeMap<u64, Arc<Tracked>>,
     order: VecDeque<u64>,
 }
 
-static BOOKS: RwLock<Books> = RwLock::new(Books {
+static ALLOCATIONS: RwLock<AllocationTable> = RwLock::new(AllocationTable {
     live: BTreeMap::new(),
     coming: Vec::new(),
     freed: BTreeMap::new(),
@@ -190,27 +192,27 @@ pub(super) fn allocated(range: Range<u64>, kind: MemoryKind, owner: u64) {
 
 /// An allocation's life will begin, or never will.
 pub(super) fn expect(tracked: &Arc<Tracked>) {
-    let mut books = BOOKS.write().unwrap_or_else(PoisonError::into_inner);
-    books.coming.push(Arc::clone(tracked));
+    let mut table = ALLOCATIONS.write();
+    table.coming.push(Arc::clone(tracked));
 }
 
-/// That is over.
+/// Ends what [`expect`] began.
 pub(super) fn expect_no_more(tracked: &Arc<Tracked>) {
-    let mut books = BOOKS.write().unwrap_or_else(PoisonError::into_inner);
-    books.coming.retain(|coming| !Arc::ptr_eq(coming, tracked));
+    let mut table = ALLOCATIONS.write();
+    table.coming.retain(|coming| !Arc::ptr_eq(coming, tracked));
 }
 
 /// The allocation that an address will lie in.
 pub(super) fn find_coming(address: u64) -> Option<Arc<Tracked>> {
-    let books = BOOKS.read().unwrap_or_else(PoisonError::into_inner);
-    books.coming.iter().find(|coming| coming.range.contains(&address)).cloned()
+    let table = ALLOCATIONS.read();
+    table.coming.iter().find(|coming| coming.range.contains(&address)).cloned()
 }
 
 /// An allocation's life begins.
 pub(super) fn enter(tracked: Arc<Tracked>) {
     let range = tracked.range.clone();
-    let mut books = BOOKS.write().unwrap_or_else(PoisonError::into_inner);
-    let overlapping: Vec<u64> = books
+    let mut table = ALLOCATIONS.write();
+    let overlapping: Vec<u64> = table
         .freed
         .range(..range.end)
         .rev()
@@ -218,9 +220,9 @@ pub(super) fn enter(tracked: Arc<Tracked>) {
         .map(|(&start, _)| start)
         .collect();
     for start in overlapping {
-        books.freed.remove(&start);
+        table.freed.remove(&start);
     }
-    if let Some(old) = books.live.insert(range.start, tracked) {
+    if let Some(old) = table.live.insert(range.start, tracked) {
         // A graph that is launched again frees what its last launch left.
         let _ = old.freed.set(old.made.clone());
     }
@@ -228,41 +230,41 @@ pub(super) fn enter(tracked: Arc<Tracked>) {
 
 /// Memory that starts there has been freed.
 pub(super) fn freed(start: u64) {
-    freed_by(start, Site::with_backtrace());
+    freed_by(start, ApiCall::with_backtrace());
 }
 
 /// Memory that starts there has been freed by a call that was made earlier.
-pub(super) fn freed_by(start: u64, site: Site) {
-    let mut books = BOOKS.write().unwrap_or_else(PoisonError::into_inner);
-    let Some(tracked) = books.live.remove(&start) else { return };
-    let _ = tracked.freed.set(site);
-    books.freed.insert(start, tracked);
-    books.order.push_back(start);
-    while books.order.len() > FREED {
-        let oldest = books.order.pop_front();
-        oldest.and_then(|start| books.freed.remove(&start));
+pub(super) fn freed_by(start: u64, call: ApiCall) {
+    let mut table = ALLOCATIONS.write();
+    let Some(tracked) = table.live.remove(&start) else { return };
+    let _ = tracked.freed.set(call);
+    table.freed.insert(start, tracked);
+    table.order.push_back(start);
+    while table.order.len() > FREED {
+        let oldest = table.order.pop_front();
+        oldest.and_then(|start| table.freed.remove(&start));
     }
 }
 
 /// The living allocation that an address lies in.
 pub(super) fn find(address: u64) -> Option<Arc<Tracked>> {
-    let books = BOOKS.read().unwrap_or_else(PoisonError::into_inner);
-    let (_, tracked) = books.live.range(..=address).next_back()?;
+    let table = ALLOCATIONS.read();
+    let (_, tracked) = table.live.range(..=address).next_back()?;
     tracked.range.contains(&address).then(|| Arc::clone(tracked))
 }
 
 /// The freed allocation that an address lies in.
 pub(super) fn find_freed(address: u64) -> Option<Arc<Tracked>> {
-    let books = BOOKS.read().unwrap_or_else(PoisonError::into_inner);
-    let (_, tracked) = books.freed.range(..=address).next_back()?;
+    let table = ALLOCATIONS.read();
+    let (_, tracked) = table.freed.range(..=address).next_back()?;
     tracked.range.contains(&address).then(|| Arc::clone(tracked))
 }
 
 /// The living allocation that an address lies next to.
 pub(super) fn nearest(address: u64) -> Option<Arc<Tracked>> {
-    let books = BOOKS.read().unwrap_or_else(PoisonError::into_inner);
-    let below = books.live.range(..=address).next_back().map(|(_, tracked)| tracked);
-    let above = books.live.range(address..).next().map(|(_, tracked)| tracked);
+    let table = ALLOCATIONS.read();
+    let below = table.live.range(..=address).next_back().map(|(_, tracked)| tracked);
+    let above = table.live.range(address..).next().map(|(_, tracked)| tracked);
     let distance = |tracked: &&Arc<Tracked>| {
         let Range { start, end } = tracked.range;
         start.saturating_sub(address).max(address.saturating_sub(end))
@@ -273,17 +275,17 @@ pub(super) fn nearest(address: u64) -> Option<Arc<Tracked>> {
 
 /// The living allocations of the program that belong to a context.
 pub(super) fn owned_by(owner: u64) -> Vec<Arc<Tracked>> {
-    let books = BOOKS.read().unwrap_or_else(PoisonError::into_inner);
+    let table = ALLOCATIONS.read();
     let belongs =
         |tracked: &&Arc<Tracked>| tracked.owner == owner && tracked.kind.is_the_programs();
-    books.live.values().filter(belongs).cloned().collect()
+    table.live.values().filter(belongs).cloned().collect()
 }
 
 /// The living allocations of the program.
 pub(super) fn of_the_program() -> Vec<Arc<Tracked>> {
-    let books = BOOKS.read().unwrap_or_else(PoisonError::into_inner);
+    let table = ALLOCATIONS.read();
     let of_the_program = |tracked: &&Arc<Tracked>| tracked.kind.is_the_programs();
-    books.live.values().filter(of_the_program).cloned().collect()
+    table.live.values().filter(of_the_program).cloned().collect()
 }
 
 #[cfg(test)]

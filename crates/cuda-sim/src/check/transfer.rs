@@ -2,32 +2,31 @@
 
 use std::sync::Arc;
 
-use cuda_sys::CUresult;
-
+use super::enabled;
 use super::findings::{USED_TOO_EARLY, author, described, missing_edge};
-use super::kinds::CheckKinds;
-use super::operation::{self, Operation, by_bits};
-use super::record::{Author, Kind, Record};
+use super::operation::{self, CheckedOperation, by_bits};
+use super::record::{AccessClass, AccessRecord, Author};
 use super::report::{self, Report, ReportKind};
-use super::shadow::Shadow;
+use super::shadow::ShadowMemory;
 use super::tracked::{self, Tracked};
-use crate::queue::Failure;
+use crate::config::CheckKinds;
 
 /// The calling thread is about to copy `bytes` bytes. Without `from`, they come from memory of the
 /// program's, all of which counts as written.
 ///
 /// # Errors
 /// The copy races with another operation.
-pub(crate) fn copying(to: u64, from: Option<u64>, bytes: u64) -> Result<(), Failure> {
-    if !super::is_on() {
+pub(crate) fn copying(to: u64, from: Option<u64>, bytes: u64) -> Result<(), Box<Report>> {
+    if !enabled::is_on() {
         return Ok(());
     }
     let mut done = 0;
     while done < bytes {
-        let source = from.map(|from| from + done);
-        let source = source.map(|from| Ok((from, living(from, bytes - done, Kind::BulkRead)?)));
-        let source = source.transpose()?.and_then(known);
-        let target = known((to + done, living(to + done, bytes - done, Kind::BulkWrite)?));
+        let source = match from.map(|from| from + done) {
+            Some(from) => known((from, living(from, bytes - done, AccessClass::BulkRead)?)),
+            None => None,
+        };
+        let target = known((to + done, living(to + done, bytes - done, AccessClass::BulkWrite)?));
         // Mappings may follow on each other.
         let room = |(at, tracked): &(u64, Arc<Tracked>)| tracked.range.end - at;
         let sides = [&source, &target].into_iter().flatten();
@@ -46,7 +45,11 @@ fn known((at, tracked): (u64, Option<Arc<Tracked>>)) -> Option<(u64, Arc<Tracked
 ///
 /// # Errors
 /// It was freed, or is not yet allocated.
-fn living(address: u64, bytes: u64, kind: Kind) -> Result<Option<Arc<Tracked>>, Failure> {
+fn living(
+    address: u64,
+    bytes: u64,
+    kind: AccessClass,
+) -> Result<Option<Arc<Tracked>>, Box<Report>> {
     let found = tracked::find(address);
     if found.is_some() {
         return Ok(found);
@@ -60,7 +63,7 @@ fn living(address: u64, bytes: u64, kind: Kind) -> Result<Option<Arc<Tracked>>, 
     let operation = operation::current();
     let report = Report {
         kind: what,
-        actor: Some(described(access(kind), operation.as_deref(), 0)),
+        actor: Some(described(kind.kind().name(), operation.as_deref(), 0)),
         address: Some(address),
         bytes,
         allocation: Some(tracked.info(address)),
@@ -70,18 +73,18 @@ fn living(address: u64, bytes: u64, kind: Kind) -> Result<Option<Arc<Tracked>>, 
     Err(filed(report))
 }
 
-/// As [`copying`], from one allocation to one.
+/// Checks a part of [`copying`] that lies in one allocation on each side.
 fn copying_part(
     target: Option<(u64, Arc<Tracked>)>,
     source: Option<(u64, Arc<Tracked>)>,
     bytes: u64,
-) -> Result<(), Failure> {
+) -> Result<(), Box<Report>> {
     if let Some((from, tracked)) = &source {
-        check(tracked, *from, bytes, Kind::BulkRead)?;
+        check(tracked, *from, bytes, AccessClass::BulkRead)?;
     }
     let Some((to, target)) = target else { return Ok(()) };
-    check(&target, to, bytes, Kind::BulkWrite)?;
-    if super::kinds().has(CheckKinds::INIT) {
+    check(&target, to, bytes, AccessClass::BulkWrite)?;
+    if enabled::kinds().has(CheckKinds::INIT) {
         let place = target.place(to);
         match &source {
             Some((from, source)) => {
@@ -95,7 +98,7 @@ fn copying_part(
 
 /// Something else than a copy or a fill has written those bytes, in an order of its own.
 pub(crate) fn written(to: u64, bytes: u64) {
-    if super::kinds().has(CheckKinds::INIT)
+    if enabled::kinds().has(CheckKinds::INIT)
         && let Some(target) = tracked::find(to)
         && target.covers(&(to..to + bytes))
     {
@@ -108,21 +111,21 @@ pub(crate) fn written(to: u64, bytes: u64) {
 ///
 /// # Errors
 /// It races with another operation.
-pub(super) fn touches_all(tracked: &Tracked) -> Result<(), Failure> {
+pub(super) fn touches_all(tracked: &Tracked) -> Result<(), Box<Report>> {
     let bytes = tracked.range.end - tracked.range.start;
-    check(tracked, tracked.range.start, bytes, Kind::BulkWrite)
+    check(tracked, tracked.range.start, bytes, AccessClass::BulkWrite)
 }
 
 /// The calling thread is about to fill `bytes` bytes.
 ///
 /// # Errors
 /// The fill races with another operation.
-pub(crate) fn filling(to: u64, bytes: u64) -> Result<(), Failure> {
+pub(crate) fn filling(to: u64, bytes: u64) -> Result<(), Box<Report>> {
     copying(to, None, bytes)
 }
 
-/// What was written in the source is written in the target.
-fn hand_on(source: &Shadow, from: u64, target: &Shadow, to: u64, bytes: u64) {
+/// Marks as written in the target what was written in the source.
+fn hand_on(source: &ShadowMemory, from: u64, target: &ShadowMemory, to: u64, bytes: u64) {
     if source.is_all_written(from..from + bytes) {
         return target.set_all_written(to..to + bytes);
     }
@@ -132,15 +135,20 @@ fn hand_on(source: &Shadow, from: u64, target: &Shadow, to: u64, bytes: u64) {
     }
 }
 
-fn check(tracked: &Tracked, address: u64, bytes: u64, kind: Kind) -> Result<(), Failure> {
+fn check(
+    tracked: &Tracked,
+    address: u64,
+    bytes: u64,
+    kind: AccessClass,
+) -> Result<(), Box<Report>> {
     let Some(operation) = operation::current() else { return Ok(()) };
-    if !super::kinds().has(CheckKinds::STREAMS) {
+    if !enabled::kinds().has(CheckKinds::STREAMS) {
         return Ok(());
     }
     let bits = operation.bits();
     let author = Author { kind, operation: bits, block: 0, thread: 0, clock: 0, line: 0 };
     let mut last = (bits, true);
-    let is_ordered = |record: Record| {
+    let is_ordered = |record: AccessRecord| {
         if record.operation() != last.0 {
             last = (record.operation(), operation.is_after(record.operation()));
         }
@@ -154,16 +162,16 @@ fn check(tracked: &Tracked, address: u64, bytes: u64, kind: Kind) -> Result<(), 
 }
 
 fn race(
-    operation: &Operation,
-    kind: Kind,
+    operation: &CheckedOperation,
+    kind: AccessClass,
     (address, bytes): (u64, u64),
-    record: Record,
+    record: AccessRecord,
     tracked: &Tracked,
-) -> Failure {
+) -> Box<Report> {
     let other = by_bits(record.operation());
     let report = Report {
         kind: ReportKind::StreamRace,
-        actor: Some(described(access(kind), Some(operation), 0)),
+        actor: Some(described(kind.kind().name(), Some(operation), 0)),
         address: Some(address),
         bytes,
         allocation: Some(tracked.info(address)),
@@ -173,14 +181,8 @@ fn race(
     filed(report)
 }
 
-fn access(kind: Kind) -> &'static str {
-    if kind.writes() { "write" } else { "read" }
-}
-
-/// What comes of a report.
-fn filed(report: Report) -> Failure {
-    let code = report.kind.error().unwrap_or(CUresult::CUDA_ERROR_LAUNCH_FAILED);
-    let failure = Failure { code, text: report.to_string() };
-    report::file(report);
-    failure
+/// Files a report, which ends the operation.
+fn filed(report: Report) -> Box<Report> {
+    report::file(report.clone());
+    Box::new(report)
 }

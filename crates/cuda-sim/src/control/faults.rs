@@ -1,24 +1,25 @@
 //! Faults on demand: those that are planned, and making them happen.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
 
 use cuda_sys::CUresult;
+use parking_lot::Mutex;
 
 use super::driver_function::DriverFunction;
-use super::fault::{Fault, Link};
-use super::{ControlError, links};
+use super::error::ControlError;
+use crate::config::{InjectedFault, Link};
 use crate::device::{Platform, platform};
+use crate::links;
 use crate::queue::Failure;
 
-struct Planned {
+struct PlannedCallFault {
     call: &'static str,
     /// Counts down; the call that brings it to zero fails.
     left: u64,
     result: CUresult,
 }
 
-static PLANNED: Mutex<Vec<Planned>> = Mutex::new(Vec::new());
+static PLANNED: Mutex<Vec<PlannedCallFault>> = Mutex::new(Vec::new());
 
 /// So that calls need not take the lock as long as nothing is planned.
 static ANY: AtomicBool = AtomicBool::new(false);
@@ -31,8 +32,8 @@ static ANY: AtomicBool = AtomicBool::new(false);
 pub fn fail(call: &str, nth: u64, result: CUresult) -> Result<(), ControlError> {
     let known = DriverFunction::NAMES.iter().copied().find(|name| *name == call);
     let call = known.ok_or_else(|| ControlError::NoSuchCall { name: call.to_owned() })?;
-    let plan = Planned { call, left: nth.max(1), result };
-    PLANNED.lock().unwrap_or_else(PoisonError::into_inner).push(plan);
+    let plan = PlannedCallFault { call, left: nth.max(1), result };
+    PLANNED.lock().push(plan);
     ANY.store(true, Ordering::Release);
     Ok(())
 }
@@ -56,8 +57,8 @@ pub fn fail(call: &str, nth: u64, result: CUresult) -> Result<(), ControlError> 
 ///
 /// # Errors
 /// [`ControlError::NoSuchCall`]; before `cuInit`, and for devices that there are not.
-pub fn inject(fault: &Fault) -> Result<(), ControlError> {
-    if let Fault::Call { name, nth, result } = fault {
+pub fn inject(fault: &InjectedFault) -> Result<(), ControlError> {
+    if let InjectedFault::Call { name, nth, result } = fault {
         return fail(name, *nth, *result);
     }
     let platform = platform().map_err(|_| ControlError::NotInitialised)?;
@@ -65,28 +66,30 @@ pub fn inject(fault: &Fault) -> Result<(), ControlError> {
 }
 
 /// Makes something go wrong on a machine.
-pub(crate) fn apply(platform: &Platform, fault: &Fault) -> Result<(), ControlError> {
+fn apply(platform: &Platform, fault: &InjectedFault) -> Result<(), ControlError> {
     let count = platform.devices.len();
     let find = |device: usize| {
         platform.devices.get(device).ok_or(ControlError::NoSuchDevice { device, count })
     };
     match *fault {
-        Fault::Call { ref name, nth, result } => fail(name, nth, result)?,
-        Fault::Work { kind, device, nth, result } => find(device)?.health.plan(kind, nth, result),
-        Fault::Memory { device, bytes } => find(device)?.memory.set_limit(bytes),
-        Fault::Slow { link, times } => {
+        InjectedFault::Call { ref name, nth, result } => fail(name, nth, result)?,
+        InjectedFault::Work { kind, device, nth, result } => {
+            find(device)?.health.plan(kind, nth, result)
+        }
+        InjectedFault::Memory { device, bytes } => find(device)?.memory.set_limit(bytes),
+        InjectedFault::Slow { link, times } => {
             match link {
                 Link::Host(device) => drop(find(device)?),
                 Link::Devices(one, other) => drop((find(one)?, find(other)?)),
             }
             links::slow_down(link, times);
         }
-        Fault::Peer { one, other, fault } => {
+        InjectedFault::Peer { one, other, fault } => {
             find(one)?;
             find(other)?;
             links::break_up(Link::Devices(one, other), fault);
         }
-        Fault::Dead { device, result } => {
+        InjectedFault::Dead { device, result } => {
             let text = "the device was lost on demand".to_owned();
             find(device)?.health.fail(&Failure { code: result, text });
         }
@@ -94,10 +97,19 @@ pub(crate) fn apply(platform: &Platform, fault: &Fault) -> Result<(), ControlErr
     Ok(())
 }
 
+/// Makes what was configured to be wrong with a machine go wrong.
+///
+/// # Errors
+/// In words, if it asks for what the machine has not.
+pub(crate) fn inject_configured(platform: &Platform) -> Result<(), String> {
+    let faults = &platform.config.faults;
+    faults.iter().try_for_each(|fault| apply(platform, fault)).map_err(|error| error.to_string())
+}
+
 /// Forgets all that is planned, and mends slow and broken ways. Devices that are lost stay lost, and
 /// memory limits stay.
 pub fn clear_faults() {
-    PLANNED.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    PLANNED.lock().clear();
     ANY.store(false, Ordering::Release);
     links::mend();
     if let Ok(platform) = platform() {
@@ -110,7 +122,7 @@ pub(crate) fn injected(function: DriverFunction) -> Option<CUresult> {
     if !ANY.load(Ordering::Acquire) {
         return None;
     }
-    let mut planned = PLANNED.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut planned = PLANNED.lock();
     planned
         .iter_mut()
         .filter(|plan| plan.call == function.name())

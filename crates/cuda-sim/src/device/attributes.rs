@@ -3,9 +3,9 @@
 
 use cuda_sys::CUdevice_attribute as Attribute;
 
-use super::physical;
 use super::properties::DeviceId;
-use crate::control::{Capability, Config};
+use super::virtual_memory::physical;
+use crate::config::{Capability, Config};
 
 /// Threads of a block in all.
 pub(crate) const MAX_THREADS_PER_BLOCK: u32 = 1024;

@@ -2,29 +2,31 @@
 
 use smallvec::SmallVec;
 
-use super::point::Point;
-use super::state::{Effects, State, Work};
+use super::checked;
+use super::point::QueuePoint;
+use super::state::{Effects, SchedulerState};
 use super::stream::Stream;
+use super::work::StreamWork;
 
 /// One operation of a batch.
-pub(crate) struct Step {
-    /// Which of the batch's streams it goes to.
+pub(crate) struct BatchStep {
+    /// The index of the stream that it goes to, among the batch's.
     pub(crate) lane: usize,
     /// Steps before it, by number, that it waits for. Those in its own lane go without saying.
     pub(crate) after: SmallVec<[usize; 2]>,
     /// A point of another stream that it waits for.
-    pub(crate) outside: Option<Point>,
-    /// What it does.
-    pub(crate) work: Work,
+    pub(crate) outside: Option<QueuePoint>,
+    /// The work that it does.
+    pub(crate) work: StreamWork,
 }
 
-/// Where the operations of a batch are.
+/// The points at which the operations of a batch end.
 #[derive(Debug)]
 pub(crate) struct Enqueued {
     /// The point of each step.
-    pub(crate) steps: Vec<Point>,
+    pub(crate) steps: Vec<QueuePoint>,
     /// The end of them all, in the stream that the batch is an operation of.
-    pub(crate) end: Point,
+    pub(crate) end: QueuePoint,
 }
 
 impl Stream {
@@ -34,8 +36,8 @@ impl Stream {
     pub(crate) fn enqueue_batch(
         &self,
         lanes: &[&Stream],
-        previous: Option<Point>,
-        steps: Vec<Step>,
+        previous: Option<QueuePoint>,
+        steps: Vec<BatchStep>,
     ) -> Enqueued {
         self.scheduler.enqueue_several(|state, effects| {
             state.enqueue_batch(self, lanes, previous, steps, effects)
@@ -43,36 +45,36 @@ impl Stream {
     }
 }
 
-impl State {
+impl SchedulerState {
     fn enqueue_batch(
         &mut self,
         stream: &Stream,
         lanes: &[&Stream],
-        previous: Option<Point>,
-        steps: Vec<Step>,
+        previous: Option<QueuePoint>,
+        steps: Vec<BatchStep>,
         effects: &mut Effects,
     ) -> Enqueued {
         self.number(&stream.progress);
-        let before: Vec<Point> = previous.into_iter().collect();
-        let start = stream.progress.watched(&before, Work::Nothing, |work| {
+        let before: Vec<QueuePoint> = previous.into_iter().collect();
+        let start = checked::enqueue(&stream.progress, &before, StreamWork::Nothing, |work| {
             self.enqueue(&stream.progress, before.iter().cloned(), work, effects)
         });
-        let mut ends: Vec<Option<Point>> = vec![None; lanes.len()];
-        let mut points: Vec<Point> = Vec::with_capacity(steps.len());
+        let mut ends: Vec<Option<QueuePoint>> = vec![None; lanes.len()];
+        let mut points: Vec<QueuePoint> = Vec::with_capacity(steps.len());
         for step in steps {
             let earlier = step.after.iter().map(|&index| points[index].clone());
             let begins = ends[step.lane].is_none().then(|| start.clone());
-            let after: Vec<Point> = earlier.chain(begins).chain(step.outside).collect();
+            let after: Vec<QueuePoint> = earlier.chain(begins).chain(step.outside).collect();
             let lane = &lanes[step.lane].progress;
             self.number(lane);
-            let point = lane.watched(&after, step.work, |work| {
+            let point = checked::enqueue(lane, &after, step.work, |work| {
                 self.enqueue(lane, after.iter().cloned(), work, effects)
             });
             ends[step.lane] = Some(point.clone());
             points.push(point);
         }
-        let ends: Vec<Point> = ends.into_iter().flatten().collect();
-        let end = stream.progress.watched(&ends, Work::Nothing, |work| {
+        let ends: Vec<QueuePoint> = ends.into_iter().flatten().collect();
+        let end = checked::enqueue(&stream.progress, &ends, StreamWork::Nothing, |work| {
             self.enqueue(&stream.progress, ends.iter().cloned(), work, effects)
         });
         Enqueued { steps: points, end }

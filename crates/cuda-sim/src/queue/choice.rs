@@ -1,18 +1,18 @@
-//! What the books know about operations that run one at a time: which could run, which are needed,
+//! Operations that run one at a time: which could run, which are needed,
 //! and what it means to begin one.
 
 use std::sync::Arc;
 
 use smallvec::smallvec;
 
-use super::host::HostCall;
+use super::host::HostThreadTask;
 use super::job::Job;
-use super::point::{Point, Progress};
-use super::state::{Current, Effects, State};
+use super::point::{QueuePoint, StreamProgress};
+use super::state::{Effects, RunningWork, SchedulerState};
 use super::stepper::Stepper;
 
-impl State {
-    /// From now on operations are chosen by these books, or start on their own. What other threads
+impl SchedulerState {
+    /// From now on operations are chosen by this stepper, or start on their own. What other threads
     /// have enqueued since everything was waited for is looked at again.
     pub(super) fn set_stepper(&mut self, stepper: Option<Stepper>, effects: &mut Effects) {
         self.stepper = stepper;
@@ -22,7 +22,7 @@ impl State {
     }
 
     /// The stream's next operation could run.
-    pub(super) fn enable(&mut self, stream: &Arc<Progress>) {
+    pub(super) fn enable(&mut self, stream: &Arc<StreamProgress>) {
         let known = self.peek(stream).and_then(|queue| queue.number);
         let Some(stepper) = &mut self.stepper else { return };
         let number = known.unwrap_or_else(|| stepper.number());
@@ -34,7 +34,7 @@ impl State {
 
     /// Gives a number to a stream that gets work, so that numbers follow from the host's calls and
     /// not from what could run when.
-    pub(super) fn number(&mut self, stream: &Arc<Progress>) {
+    pub(super) fn number(&mut self, stream: &Arc<StreamProgress>) {
         let Some(stepper) = &mut self.stepper else { return };
         stepper.activity += 1;
         if self.peek(stream).is_some_and(|queue| queue.number.is_none()) {
@@ -72,28 +72,33 @@ impl State {
     /// Has a job run on one thread, in the order that the schedule gives its pieces.
     pub(super) fn start_in_order(
         &mut self,
-        stream: &Arc<Progress>,
+        stream: &Arc<StreamProgress>,
         job: Arc<dyn Job>,
         effects: &mut Effects,
     ) {
         let Some(stepper) = &mut self.stepper else { return };
         let (order, life) = stepper.begin(stream);
         let Some(queue) = self.queue(stream) else { return };
-        queue.current = Current::Called;
+        queue.current = RunningWork::Called;
         let health = queue.health;
         let function = Box::new(move || {
             order.run(job.as_ref(), health, &life);
             drop(job);
         });
         let stream = Arc::clone(stream);
-        effects.host_calls.push(HostCall { function, stream, health, is_host_function: false });
+        effects.host_calls.push(HostThreadTask {
+            function,
+            stream,
+            health,
+            is_host_function: false,
+        });
     }
 
     /// The numbers of the streams that could go on and on which a point depends, in the order in
     /// which they are found.
-    fn needed(&self, point: &Point) -> Vec<u32> {
+    fn needed(&self, point: &QueuePoint) -> Vec<u32> {
         let mut found = Vec::new();
-        let mut seen: Vec<&Arc<Progress>> = Vec::new();
+        let mut seen: Vec<&Arc<StreamProgress>> = Vec::new();
         let mut todo = vec![point];
         while let Some(point) = todo.pop() {
             let progress = &point.progress;
@@ -122,5 +127,5 @@ pub(super) enum Reason<'a> {
     /// The program asked whether something is done, and it is not.
     Asked,
     /// Somebody waits.
-    Waiting(&'a Point),
+    Waiting(&'a QueuePoint),
 }

@@ -1,42 +1,38 @@
 //! Whether a device still works, and what broke it.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 
 use cuda_sys::CUresult;
+use parking_lot::Mutex;
 
+use super::failure::Failure;
 use super::job::Job;
-use super::plan::{self, Plan};
-use crate::control::WorkKind;
-
-/// Why a job failed.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Failure {
-    /// What the driver's calls report from now on.
-    pub(crate) code: CUresult,
-    /// What happened, for a person.
-    pub(crate) text: String,
-}
+use super::planned_fault::{self, PlannedFault};
+use crate::config::WorkKind;
 
 /// A device's sticky error.
 ///
 /// The first failure of a job loses the device: what is queued on it is dropped, what runs is
 /// interrupted, and each later call reports the failure, until [`Health::restore`].
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Health {
+    /// The ordinal of the device.
+    ordinal: u32,
     code: AtomicU32,
     /// Whether the program has been told of the error.
     is_known: AtomicBool,
     interrupt: AtomicBool,
     text: Mutex<Option<String>>,
-    plans: Mutex<Vec<Plan>>,
+    plans: Mutex<Vec<PlannedFault>>,
     has_plans: AtomicBool,
 }
 
 impl Health {
-    /// A device that works.
-    pub(crate) const fn new() -> Health {
+    /// The health of a device that works.
+    pub(crate) const fn new(ordinal: u32) -> Health {
         Health {
+            ordinal,
             code: AtomicU32::new(0),
             is_known: AtomicBool::new(false),
             interrupt: AtomicBool::new(false),
@@ -44,6 +40,11 @@ impl Health {
             plans: Mutex::new(Vec::new()),
             has_plans: AtomicBool::new(false),
         }
+    }
+
+    /// The ordinal of the device.
+    pub(super) fn ordinal(&self) -> u32 {
+        self.ordinal
     }
 
     /// The sticky error, for a program that is to be told of it.
@@ -60,7 +61,7 @@ impl Health {
 
     /// Takes note of a failure. Only the first one counts.
     pub(crate) fn fail(&self, failure: &Failure) {
-        let mut text = self.text.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut text = self.text.lock();
         let code = failure.code.0;
         let first = self.code.compare_exchange(0, code, Ordering::AcqRel, Ordering::Acquire);
         self.interrupt.store(true, Ordering::Release);
@@ -86,53 +87,53 @@ impl Health {
         &self.interrupt
     }
 
-    /// What broke the device, if it is broken.
+    /// The cause of the sticky error, if there is one.
     pub(crate) fn text(&self) -> Option<String> {
-        let text = self.text.lock().unwrap_or_else(PoisonError::into_inner);
+        let text = self.text.lock();
         self.is_known.store(text.is_some(), Ordering::Relaxed);
         text.clone()
     }
 
-    /// What broke the device, if it is broken and the program was not told.
+    /// The cause of the sticky error, if there is one and the program was not told.
     pub(crate) fn untold(&self) -> Option<String> {
         let error = self.error().err().filter(|_| !self.is_known.load(Ordering::Relaxed))?;
-        let text = self.text.lock().unwrap_or_else(PoisonError::into_inner);
+        let text = self.text.lock();
         Some(text.clone().unwrap_or_else(|| error.to_string()))
     }
 
     /// Makes the `nth` work of a kind that is enqueued from now on fail when its turn comes.
     pub(crate) fn plan(&self, kind: WorkKind, nth: u64, result: CUresult) {
-        let plan = Plan { kind, left: nth.max(1), result };
-        self.plans.lock().unwrap_or_else(PoisonError::into_inner).push(plan);
+        let plan = PlannedFault { kind, left: nth.max(1), result };
+        self.plans.lock().push(plan);
         self.has_plans.store(true, Ordering::Release);
     }
 
     /// Forgets what was planned.
     pub(crate) fn forget_plans(&self) {
-        self.plans.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        self.plans.lock().clear();
         self.has_plans.store(false, Ordering::Release);
     }
 
-    /// What is enqueued in place of a job, which is to fail if that was planned.
+    /// The job itself, or one that fails in its place if that was planned.
     pub(super) fn planned(&self, job: Arc<dyn Job>) -> Arc<dyn Job> {
         if !self.has_plans.load(Ordering::Acquire) {
             return job;
         }
-        let Some(kind) = plan::kind(job.as_ref()) else { return job };
-        let mut plans = self.plans.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(kind) = planned_fault::kind(job.as_ref()) else { return job };
+        let mut plans = self.plans.lock();
         plans
             .iter_mut()
             .filter(|plan| plan.kind == kind)
             .for_each(|plan| plan.left = plan.left.saturating_sub(1));
         match plans.iter().position(|plan| plan.left == 0) {
-            Some(due) => plan::doomed(job.as_ref(), kind, plans.swap_remove(due).result),
+            Some(due) => planned_fault::failing(job.as_ref(), kind, plans.swap_remove(due).result),
             None => job,
         }
     }
 
     /// Makes the device as new.
     pub(crate) fn restore(&self) {
-        let mut text = self.text.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut text = self.text.lock();
         *text = None;
         self.is_known.store(false, Ordering::Relaxed);
         self.code.store(0, Ordering::Release);

@@ -3,28 +3,29 @@
 
 use std::cell::Cell;
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
 use cuda_sys::CUresult;
+use parking_lot::{Condvar, Mutex, MutexGuard};
 
-use super::health::{Failure, Health};
-use super::point::Progress;
-use super::scheduler::Scheduler;
+use super::failure::Failure;
+use super::health::Health;
+use super::point::StreamProgress;
 
 /// A function whose turn has come.
-pub(super) struct HostCall {
+pub(super) struct HostThreadTask {
     pub(super) function: Box<dyn FnOnce() + Send>,
-    pub(super) stream: Arc<Progress>,
-    /// That of the stream's device.
+    pub(super) stream: Arc<StreamProgress>,
+    /// The health of the stream's device.
     pub(super) health: &'static Health,
     /// Whether it is the program's, which must not call the driver.
     pub(super) is_host_function: bool,
 }
 
-impl HostCall {
+impl HostThreadTask {
     /// Drops the function uncalled and loses the device: there is no thread to call it on.
     pub(super) fn give_up(self) {
         self.health.fail(&Failure {
@@ -43,19 +44,19 @@ pub(crate) fn in_host_function() -> bool {
 /// The threads, made when needed and gone when idle for a while.
 #[derive(Default)]
 pub(super) struct HostThreads {
-    calls: Mutex<Calls>,
+    calls: Mutex<TaskQueue>,
     arrived: Condvar,
-    /// How many host functions run.
+    /// The number of host functions that run.
     busy: AtomicUsize,
 }
 
 #[derive(Default)]
-struct Calls {
-    waiting: VecDeque<HostCall>,
+struct TaskQueue {
+    waiting: VecDeque<HostThreadTask>,
     idle: usize,
 }
 
-/// How long a thread waits for the next call before it ends.
+/// The time for which a thread waits for the next call before it ends.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 thread_local! {
@@ -63,13 +64,13 @@ thread_local! {
 }
 
 impl HostThreads {
-    /// Has `call` run soon, whatever other calls do meanwhile. Gives it back if the process has no
-    /// thread left for it.
+    /// Has `call` run soon, whatever other calls do meanwhile, and then `finished` told of its stream.
+    /// Gives it back if the process has no thread left for it.
     pub(super) fn submit(
         &'static self,
-        call: HostCall,
-        scheduler: &'static Scheduler,
-    ) -> Option<HostCall> {
+        call: HostThreadTask,
+        finished: impl Fn(&Arc<StreamProgress>) + Copy + Send + 'static,
+    ) -> Option<HostThreadTask> {
         let stream = Arc::clone(&call.stream);
         let mut calls = self.lock();
         calls.waiting.push_back(call);
@@ -80,7 +81,7 @@ impl HostThreads {
         }
         drop(calls);
         let thread = thread::Builder::new().name("cuda-sim host".to_owned());
-        let error = thread.spawn(move || self.serve(scheduler)).err()?;
+        let error = thread.spawn(move || self.serve(finished)).err()?;
         tracing::error!(%error, "no thread for a host function");
         // A stream has one call at a time. Who has just ended another may have taken it already.
         let waiting = &mut self.lock().waiting;
@@ -93,7 +94,7 @@ impl HostThreads {
         self.busy.load(Ordering::Relaxed) > 0
     }
 
-    fn serve(&self, scheduler: &'static Scheduler) {
+    fn serve(&self, finished: impl Fn(&Arc<StreamProgress>)) {
         while let Some(call) = self.next() {
             let busy = usize::from(call.is_host_function);
             RUNNING.set(call.is_host_function);
@@ -101,24 +102,22 @@ impl HostThreads {
             (call.function)();
             self.busy.fetch_sub(busy, Ordering::Relaxed);
             RUNNING.set(false);
-            scheduler.finish_host_call(&call.stream);
+            finished(&call.stream);
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Calls> {
-        self.calls.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, TaskQueue> {
+        self.calls.lock()
     }
 
-    fn next(&self) -> Option<HostCall> {
+    fn next(&self) -> Option<HostThreadTask> {
         let mut calls = self.lock();
         loop {
             if let Some(call) = calls.waiting.pop_front() {
                 return Some(call);
             }
             calls.idle += 1;
-            let (woken, timeout) =
-                self.arrived.wait_timeout(calls, PATIENCE).unwrap_or_else(PoisonError::into_inner);
-            calls = woken;
+            let timeout = self.arrived.wait_for(&mut calls, PATIENCE);
             calls.idle -= 1;
             if timeout.timed_out() && calls.waiting.is_empty() {
                 return None;

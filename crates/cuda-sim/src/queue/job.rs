@@ -1,32 +1,26 @@
-//! Work in pieces, and the books of a job that several threads run at once.
+//! Device work in pieces.
 
 use std::ops::Range;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 
-use cuda_sys::CUresult;
-
-use super::health::{Failure, Health};
-use super::point::Progress;
+use super::failure::Failure;
 use crate::check::Label;
 use crate::time::Demand;
 
 /// Device work: a launch, a copy, a fill.
 pub(crate) trait Job: Send + Sync {
-    /// How many pieces there are, at least 1. They may run in any order and at the same time.
+    /// The number of pieces, at least 1. They may run in any order and at the same time.
     fn pieces(&self) -> u64;
 
     /// Whether there is so much to do that it pays to wake threads for it at once, rather than
     /// after a look at how long the first piece takes.
     fn is_heavy(&self) -> bool;
 
-    /// What it would need of the hardware whose time is simulated.
+    /// The engines and the time that it would need of the hardware that is simulated.
     fn demand(&self) -> Demand {
         Demand::Nothing
     }
 
-    /// What it is, for reports.
+    /// The kind of operation, for reports.
     fn label(&self) -> Label {
         Label::Other
     }
@@ -36,115 +30,4 @@ pub(crate) trait Job: Send + Sync {
     /// # Errors
     /// Why they failed; the device is lost then.
     fn run(&self, pieces: Range<u64>) -> Result<(), Failure>;
-}
-
-/// A job that has been started: each piece is claimed by one thread, and the last piece to be done
-/// ends the job.
-pub(super) struct Running {
-    pub(super) stream: Arc<Progress>,
-    pub(super) priority: usize,
-    health: &'static Health,
-    job: Mutex<Option<Arc<dyn Job>>>,
-    pieces: u64,
-    claimed: AtomicU64,
-    /// How many pieces one claim takes.
-    claim: AtomicU64,
-    left: AtomicU64,
-}
-
-impl Running {
-    pub(super) fn new(
-        job: Arc<dyn Job>,
-        stream: Arc<Progress>,
-        health: &'static Health,
-        priority: usize,
-    ) -> Running {
-        let pieces = job.pieces();
-        Running {
-            stream,
-            priority,
-            health,
-            job: Mutex::new(Some(job)),
-            pieces,
-            claimed: AtomicU64::new(0),
-            claim: AtomicU64::new(1),
-            left: AtomicU64::new(pieces),
-        }
-    }
-
-    /// Pieces that nobody has claimed yet.
-    pub(super) fn unclaimed(&self) -> u64 {
-        self.pieces.saturating_sub(self.claimed.load(Ordering::Relaxed))
-    }
-
-    /// Claims pieces, if any are left.
-    pub(super) fn claim(&self) -> Option<Range<u64>> {
-        let most = self.claim.load(Ordering::Relaxed);
-        let start = self.claimed.fetch_add(most, Ordering::Relaxed);
-        // Adding beyond the end cannot overflow: every thread stops at its first failure.
-        (start < self.pieces).then(|| start..(start + most).min(self.pieces))
-    }
-
-    /// Makes later claims take that many pieces, but never so many that the threads could not
-    /// share what is left.
-    pub(super) fn claim_more(&self, pieces: u64) {
-        self.claim.store(pieces.min(self.unclaimed() / 8).max(1), Ordering::Relaxed);
-    }
-
-    /// The job, for who has claimed a piece of it.
-    pub(super) fn job(&self) -> Option<Arc<dyn Job>> {
-        self.job.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
-    /// Runs claimed pieces and returns how many are thereby accounted for: on failure, those too
-    /// that nobody has claimed.
-    pub(super) fn run(&self, job: &dyn Job, pieces: Range<u64>) -> u64 {
-        let count = pieces.end - pieces.start;
-        if self.health.is_stopped() {
-            return count + self.abandon();
-        }
-        if run_pieces(job, pieces, self.health) { count } else { count + self.abandon() }
-    }
-
-    /// Counts pieces as done. True for the last ones: the job is dropped, and its stream goes on
-    /// once the caller says so.
-    ///
-    /// The caller has let go of the job by now, so that all which the job holds is free again when
-    /// the stream's next point is seen to be complete.
-    pub(super) fn done(&self, pieces: u64) -> bool {
-        let last = pieces > 0 && self.left.fetch_sub(pieces, Ordering::AcqRel) == pieces;
-        if last {
-            drop(self.job.lock().unwrap_or_else(PoisonError::into_inner).take());
-        }
-        last
-    }
-
-    /// Claims all that is left, to run none of it.
-    fn abandon(&self) -> u64 {
-        let claimed = self.claimed.swap(self.pieces, Ordering::Relaxed);
-        self.pieces.saturating_sub(claimed)
-    }
-}
-
-/// Runs pieces of a job. False if they failed, and the device is lost.
-pub(super) fn run_pieces(job: &dyn Job, pieces: Range<u64>, health: &Health) -> bool {
-    let failure = match catch_unwind(AssertUnwindSafe(|| job.run(pieces))) {
-        Ok(Ok(())) => return true,
-        Ok(Err(failure)) => failure,
-        Err(panic) => panicked(panic.as_ref()),
-    };
-    health.fail(&failure);
-    false
-}
-
-fn panicked(panic: &(dyn std::any::Any + Send)) -> Failure {
-    let message = panic
-        .downcast_ref::<&str>()
-        .copied()
-        .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
-        .unwrap_or("no message");
-    Failure {
-        code: CUresult::CUDA_ERROR_LAUNCH_FAILED,
-        text: format!("the software driver panicked while it ran device work: {message}"),
-    }
 }

@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use super::point::{Point, Progress};
-use super::state::State;
+use super::point::{QueuePoint, StreamProgress};
+use super::state::SchedulerState;
 
-impl State {
+impl SchedulerState {
     /// The points that the stream's next operation comes after, by waits and by the rules of default
     /// streams; the latest one of each stream.
-    pub(super) fn awaited(&self, stream: &Arc<Progress>) -> Vec<Point> {
-        let mut found = vec![Point { progress: Arc::clone(stream), sequence: u64::MAX }];
+    pub(super) fn awaited(&self, stream: &Arc<StreamProgress>) -> Vec<QueuePoint> {
+        let mut found = vec![QueuePoint { progress: Arc::clone(stream), sequence: u64::MAX }];
         let mut next = self.default_stream_order(stream).into_vec();
         next.extend(self.awaited_before(&found[0]));
         while let Some(point) = next.pop() {
@@ -23,8 +23,8 @@ impl State {
         found
     }
 
-    /// What the operations of a stream up to a point still wait for.
-    fn awaited_before(&self, end: &Point) -> Vec<Point> {
+    /// The points that the operations of a stream up to one of its points still wait for.
+    fn awaited_before(&self, end: &QueuePoint) -> Vec<QueuePoint> {
         let Some(queue) = self.peek(&end.progress) else { return Vec::new() };
         let begun = queue.enqueued - queue.pending.len() as u64;
         let before = usize::try_from(end.sequence.saturating_sub(begun)).unwrap_or(usize::MAX);

@@ -1,6 +1,6 @@
 //! A place for a thread to sleep until it is told something.
 
-use std::sync::{Condvar, Mutex, PoisonError};
+use parking_lot::{Condvar, Mutex};
 
 /// One thread sleeps here, one other wakes it.
 ///
@@ -21,12 +21,12 @@ impl<T> Default for Parker<T> {
 impl<T> Parker<T> {
     /// Sleeps until [`wake`](Parker::wake), which may have come first.
     pub(super) fn sleep(&self) -> T {
-        let mut message = self.message.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut message = self.message.lock();
         loop {
             match message.take() {
                 Some(message) => return message,
                 None => {
-                    message = self.arrived.wait(message).unwrap_or_else(PoisonError::into_inner)
+                    self.arrived.wait(&mut message);
                 }
             }
         }
@@ -34,13 +34,13 @@ impl<T> Parker<T> {
 
     /// Ends the sleep.
     pub(super) fn wake(&self, message: T) {
-        *self.message.lock().unwrap_or_else(PoisonError::into_inner) = Some(message);
+        *self.message.lock() = Some(message);
         self.arrived.notify_one();
     }
 
     /// Whether it would not sleep.
     #[cfg(test)]
     pub(super) fn is_told(&self) -> bool {
-        self.message.lock().unwrap_or_else(PoisonError::into_inner).is_some()
+        self.message.lock().is_some()
     }
 }

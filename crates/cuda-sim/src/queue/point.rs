@@ -1,49 +1,32 @@
 //! Points in streams, and how far streams have come.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, LazyLock, OnceLock};
-use std::time::Instant;
+use std::sync::{Arc, OnceLock};
 
-use super::state::Work;
 use crate::check::StreamClock;
-use crate::time::{self, LaneId, Position};
+use crate::time::{self, StreamOrdinal, StreamPosition};
 
-/// How far a stream has come. Outlives the stream, so that its points stay answerable.
+/// The progress of a stream. It outlives the stream, so that its points stay answerable.
 #[derive(Debug)]
-pub(super) struct Progress {
-    /// The stream's place in the scheduler's books, as long as work is left in it.
+pub(super) struct StreamProgress {
+    /// The index of the stream's queue in the scheduler, as long as work is left in it.
     pub(super) index: usize,
     /// The number of the stream, which no other ever has.
-    id: LaneId,
+    id: StreamOrdinal,
     completed: AtomicU64,
-    /// What checks know of the stream, if they are on.
+    /// The clock by which checks know the stream, if they are on.
     pub(super) clock: OnceLock<Arc<StreamClock>>,
 }
 
-impl Progress {
-    pub(super) fn new(index: usize) -> Arc<Progress> {
+impl StreamProgress {
+    pub(super) fn new(index: usize) -> Arc<StreamProgress> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let id = NEXT.fetch_add(1, Ordering::Relaxed);
-        Arc::new(Progress { index, id, completed: AtomicU64::new(0), clock: OnceLock::new() })
-    }
-
-    /// Has checks, if they are on, know what is enqueued after those points.
-    pub(super) fn watched(
-        &self,
-        after: &[Point],
-        work: Work,
-        enqueue: impl FnOnce(Work) -> Point,
-    ) -> Point {
-        let Some(clock) = self.clock.get() else { return enqueue(work) };
-        after.iter().for_each(|point| self.comes_after(point));
-        let (work, before) = clock.enqueue(work);
-        let point = enqueue(work);
-        clock.remember(point.sequence, before);
-        point
+        Arc::new(StreamProgress { index, id, completed: AtomicU64::new(0), clock: OnceLock::new() })
     }
 
     /// Has checks know that what is enqueued from now on comes after a point.
-    pub(super) fn comes_after(&self, point: &Point) {
+    pub(super) fn comes_after(&self, point: &QueuePoint) {
         if let (Some(clock), Some(other)) = (self.clock.get(), point.progress.clock.get()) {
             clock.wait_for(other, point.sequence);
         }
@@ -60,7 +43,7 @@ impl Progress {
     }
 }
 
-impl Drop for Progress {
+impl Drop for StreamProgress {
     fn drop(&mut self) {
         time::forget(self.id);
     }
@@ -68,24 +51,24 @@ impl Drop for Progress {
 
 /// A position in a stream: all its operations up to one of them.
 #[derive(Debug, Clone)]
-pub(crate) struct Point {
-    pub(super) progress: Arc<Progress>,
+pub(crate) struct QueuePoint {
+    pub(super) progress: Arc<StreamProgress>,
     pub(super) sequence: u64,
 }
 
-impl Point {
+impl QueuePoint {
     /// Whether all work up to here is done.
     pub(crate) fn is_complete(&self) -> bool {
         self.progress.completed() >= self.sequence
     }
 
     /// Whether it is in the same stream as another point.
-    pub(crate) fn shares_stream(&self, other: &Point) -> bool {
+    pub(crate) fn shares_stream(&self, other: &QueuePoint) -> bool {
         Arc::ptr_eq(&self.progress, &other.progress)
     }
 
     /// Whether another point is in the same stream, and there or later.
-    pub(crate) fn precedes(&self, later: &Point) -> bool {
+    pub(crate) fn precedes(&self, later: &QueuePoint) -> bool {
         self.shares_stream(later) && self.sequence <= later.sequence
     }
 
@@ -95,8 +78,8 @@ impl Point {
     }
 
     /// The position in virtual time.
-    pub(super) fn position(&self) -> Position {
-        Position { lane: self.progress.id, sequence: self.sequence }
+    pub(super) fn position(&self) -> StreamPosition {
+        StreamPosition { stream: self.progress.id, sequence: self.sequence }
     }
 
     /// The host knows now that the point is complete.
@@ -107,23 +90,8 @@ impl Point {
     }
 }
 
-/// The time when a stream passed a point.
-#[derive(Debug, Default)]
-pub(crate) struct Timestamp(AtomicU64);
-
-impl Timestamp {
-    /// Nanoseconds since the process first asked for the time; `None` until the point is passed.
-    pub(crate) fn nanoseconds(&self) -> Option<u64> {
-        self.0.load(Ordering::Acquire).checked_sub(1)
-    }
-
-    pub(super) fn set_now(&self) {
-        static EPOCH: LazyLock<Instant> = LazyLock::new(Instant::now);
-        let nanoseconds = EPOCH.elapsed().as_nanos();
-        self.set(u64::try_from(nanoseconds).unwrap_or(u64::MAX));
-    }
-
-    pub(crate) fn set(&self, nanoseconds: u64) {
-        self.0.store(nanoseconds.saturating_add(1), Ordering::Release);
-    }
+/// Whether something may have to wait for a point. In virtual time what is done may yet lie in the
+/// future.
+pub(super) fn may_be_awaited(point: &QueuePoint) -> bool {
+    !point.is_complete() || time::is_virtual()
 }

@@ -1,14 +1,14 @@
 //! Who decides which operation runs next, where several could.
 
-use super::random::Random;
-use super::schedule::{Choice, Schedule, Trace};
+use super::split_mix::SplitMix64;
+use crate::config::{Choice, Schedule, ScheduleTrace};
 
-/// What there is to choose from: streams by number, each of which could go on.
+/// The options of a decision: streams by number, each of which could go on.
 #[derive(Debug)]
 pub(super) struct Options<'a> {
     /// All of them, in order.
     pub(super) streams: &'a [u32],
-    /// Those on which what somebody waits for depends. Empty if nobody waits.
+    /// The streams on which what somebody waits for depends. Empty if nobody waits.
     pub(super) needed: &'a [u32],
     /// Whether nothing needs to run.
     pub(super) may_stop: bool,
@@ -16,15 +16,15 @@ pub(super) struct Options<'a> {
 
 /// A way to decide.
 #[derive(Debug)]
-pub(super) enum Policy {
+pub(super) enum SchedulePolicy {
     /// Each stream alike.
-    Even(Random),
+    Even(SplitMix64),
     /// Against the program.
     Adversary(Adversary),
-    /// As recorded.
+    /// The order of a recorded schedule.
     Replay(Replay),
     /// By the places of the choices among the options.
-    Places(Places),
+    ExploredChoices(ExploredChoices),
 }
 
 /// Decides against the program, in one of several ways: what shows one missing wait hides another.
@@ -35,15 +35,16 @@ pub(super) enum Policy {
 /// with a good probability.
 #[derive(Debug)]
 pub(super) struct Adversary {
-    random: Random,
+    random: SplitMix64,
     /// Out of four times, how often something runs at once where nothing has to.
     eagerness: usize,
     /// Whether only what is needed runs while somebody waits.
     reluctant: bool,
     /// Whether streams have ranks.
     ranked: bool,
-    /// What ranks follow from: a stream's number, and how often it has been put last.
-    ranks: Random,
+    /// The generator of ranks, which follow from a stream's number and from how often it has been
+    /// put last.
+    ranks: SplitMix64,
     demoted: Vec<u32>,
 }
 
@@ -57,43 +58,45 @@ pub(super) struct Replay {
 
 /// The choices of one schedule among all: their places among the options.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Places {
-    /// What to take; beyond its end the first option is taken.
+pub(crate) struct ExploredChoices {
+    /// The options to take; beyond the end the first one is taken.
     pub(crate) prefix: Vec<u32>,
-    /// What was taken, and of how many.
+    /// The options that were taken, each with the number of options there were.
     pub(crate) taken: Vec<(u32, u32)>,
 }
 
-impl Policy {
+impl SchedulePolicy {
     /// The policy of a schedule. `None` if there is nothing to decide.
-    pub(super) fn of(schedule: &Schedule) -> Option<Policy> {
+    pub(super) fn of(schedule: &Schedule) -> Option<SchedulePolicy> {
         match schedule {
             Schedule::Fast => None,
-            Schedule::Deterministic(seed) => Some(Policy::Even(Random::new(*seed, 0))),
-            Schedule::Adversarial(seed) => Some(Policy::Adversary(Adversary::new(*seed))),
-            Schedule::Replay(Trace { choices, .. }) => Some(Policy::Replay(Replay {
-                choices: choices.clone().into_iter(),
-                diverged: false,
-            })),
+            Schedule::Deterministic(seed) => Some(SchedulePolicy::Even(SplitMix64::new(*seed, 0))),
+            Schedule::Adversarial(seed) => Some(SchedulePolicy::Adversary(Adversary::new(*seed))),
+            Schedule::Replay(ScheduleTrace { choices, .. }) => {
+                Some(SchedulePolicy::Replay(Replay {
+                    choices: choices.clone().into_iter(),
+                    diverged: false,
+                }))
+            }
         }
     }
 
     /// Decides. There is more than one way to go.
     pub(super) fn choose(&mut self, options: &Options<'_>) -> Choice {
         match self {
-            Policy::Even(random) => {
+            SchedulePolicy::Even(random) => {
                 let stops = options.may_stop && random.chance(1, 2);
                 if stops { Choice::Stop } else { among(options.streams, random) }
             }
-            Policy::Adversary(adversary) => adversary.choose(options),
-            Policy::Replay(replay) => replay.choose(options),
-            Policy::Places(places) => places.choose(options),
+            SchedulePolicy::Adversary(adversary) => adversary.choose(options),
+            SchedulePolicy::Replay(replay) => replay.choose(options),
+            SchedulePolicy::ExploredChoices(places) => places.choose(options),
         }
     }
 }
 
 impl Options<'_> {
-    /// How many ways there are.
+    /// The number of options.
     pub(super) fn count(&self) -> usize {
         self.streams.len() + usize::from(self.may_stop)
     }
@@ -115,13 +118,13 @@ impl Options<'_> {
 
 impl Adversary {
     fn new(seed: u64) -> Adversary {
-        let mut random = Random::new(seed, 1);
+        let mut random = SplitMix64::new(seed, 1);
         Adversary {
             // Putting off everything finds most, so it is tried most often.
             eagerness: [0, 0, 1, 2, 4][random.below(5)],
             reluctant: random.chance(1, 2),
             ranked: random.chance(2, 3),
-            ranks: Random::new(seed, 2),
+            ranks: SplitMix64::new(seed, 2),
             demoted: Vec::new(),
             random,
         }
@@ -150,7 +153,7 @@ impl Adversary {
         let demoted = self.demoted.get(stream as usize).copied().unwrap_or(0);
         let mut ranks = self.ranks.clone();
         let base = ranks.next();
-        (std::cmp::Reverse(demoted), Random::new(base, u64::from(stream)).next())
+        (std::cmp::Reverse(demoted), SplitMix64::new(base, u64::from(stream)).next())
     }
 }
 
@@ -165,7 +168,7 @@ impl Replay {
     }
 }
 
-impl Places {
+impl ExploredChoices {
     fn choose(&mut self, options: &Options<'_>) -> Choice {
         let count = options.count() as u32;
         let wanted = self.prefix.get(self.taken.len()).copied().unwrap_or(0).min(count - 1);
@@ -174,7 +177,7 @@ impl Places {
     }
 }
 
-fn among(streams: &[u32], random: &mut Random) -> Choice {
+fn among(streams: &[u32], random: &mut SplitMix64) -> Choice {
     match streams.len() {
         0 => Choice::Stop,
         count => Choice::Run(streams[random.below(count)]),

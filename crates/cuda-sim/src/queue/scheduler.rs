@@ -1,31 +1,34 @@
-//! The scheduler: what streams, the host and the workers do to the books.
+//! The scheduler: what streams, the host and the workers do to the queues.
 
 use std::cell::RefCell;
 use std::hint;
 use std::mem;
-use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, Once, PoisonError};
+use std::sync::{Arc, Once};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use parking_lot::{Condvar, Mutex, MutexGuard};
+
 use super::health::Health;
-use super::host::{HostCall, HostThreads};
-use super::job::Running;
+use super::host::{HostThreadTask, HostThreads};
+use super::kind::StreamKind;
 use super::parker::Parker;
-use super::point::{Point, Progress};
-use super::seats::{Part, Wait, Wake};
-use super::state::{Effects, State, Unfinished, Work};
-use super::stream::StreamKind;
+use super::point::{QueuePoint, StreamProgress};
+use super::running::Running;
+use super::state::{Effects, SchedulerState, Unfinished};
+use super::work::StreamWork;
+use super::worker_slots::{JobShare, Wait, Wake};
 use crate::check;
 use crate::time;
 
-/// Runs the work of streams, on no more threads at once than it has seats: on workers, which it
+/// Runs the work of streams, on no more threads at once than it has slots: on workers, which it
 /// starts when they are needed, and on host threads that wait.
 pub(crate) struct Scheduler {
-    state: Mutex<State>,
-    /// How many threads would find a seat and something to do, how many stand in line for whom
-    /// there is no seat, and how many workers look for work: for those who look without the lock.
+    state: Mutex<SchedulerState>,
+    /// The number of threads that would find a slot and something to do, of those in line for whom
+    /// there is no slot, and of the workers that look for work. They are copies for threads that
+    /// look without the lock.
     openings: AtomicUsize,
     outnumbered: AtomicUsize,
     looking: AtomicUsize,
@@ -38,7 +41,7 @@ pub(crate) struct Scheduler {
     pub(super) watching: Once,
 }
 
-/// How often a thread looks before it sleeps: a few microseconds, about what waking it costs.
+/// The number of looks before a thread sleeps: a few microseconds, about what waking it costs.
 const LOOKS: u32 = 200;
 
 impl std::fmt::Debug for Scheduler {
@@ -48,11 +51,11 @@ impl std::fmt::Debug for Scheduler {
 }
 
 impl Scheduler {
-    /// A scheduler with seats for that many threads, at least one. It lives as long as the process:
+    /// A scheduler with slots for that many threads, at least one. It lives as long as the process:
     /// workers are never joined, so that a process can exit whatever they do.
     pub(crate) fn new(workers: usize) -> &'static Scheduler {
         Box::leak(Box::new(Scheduler {
-            state: Mutex::new(State::new(workers.max(1))),
+            state: Mutex::new(SchedulerState::new(workers.max(1))),
             openings: AtomicUsize::new(0),
             outnumbered: AtomicUsize::new(0),
             looking: AtomicUsize::new(0),
@@ -71,14 +74,14 @@ impl Scheduler {
     }
 
     /// The ends of all streams of an owner, whether their work is done or not.
-    pub(crate) fn ends_of(&self, owner: u64) -> Vec<Point> {
+    pub(crate) fn ends_of(&self, owner: u64) -> Vec<QueuePoint> {
         self.lock().ends_of(owner)
     }
 
     /// Waits for all work on a device that is enqueued by now.
     pub(crate) fn wait_for_device(&'static self, health: &'static Health) {
         self.wait_for_all(Unfinished::Device(health));
-        check::host_saw_all(|_, other| ptr::eq(other, health));
+        check::host_saw_all(|_, device| device == health.ordinal());
     }
 
     /// Waits for all work that is enqueued by now, in no time that the program sees.
@@ -106,14 +109,14 @@ impl Scheduler {
         seen.streams
     }
 
-    /// How many streams have work left.
+    /// The number of streams that have work left.
     pub(crate) fn unfinished_streams(&self) -> usize {
         self.lock().outstanding().streams
     }
 
     /// Waits until a point is complete. The calling thread takes part in the stream's work
     /// meanwhile: that is quicker than to wake a worker and then to be woken by it.
-    pub(crate) fn wait(&'static self, point: &Point) {
+    pub(crate) fn wait(&'static self, point: &QueuePoint) {
         let is_virtual = time::is_virtual();
         if is_virtual {
             time::begin_wait(point.position());
@@ -126,29 +129,30 @@ impl Scheduler {
     }
 
     /// Waits until a point is complete, in no time that the program sees.
-    fn wait_for_work(&'static self, point: &Point) {
+    fn wait_for_work(&'static self, point: &QueuePoint) {
         if self.is_stepping() {
             return self.step_to(point);
         }
         if point.is_complete() {
             return;
         }
-        let mut seated = self.update(|state, _| state.sit_down(point));
+        let mut acquired = self.update(|state, _| state.try_acquire(point));
         loop {
-            while let Some(running) = seated.take() {
+            while let Some(running) = acquired.take() {
                 let part = self.take_part(running);
-                seated = self.update(|state, effects| state.stay_seated(part, point, effects));
+                acquired = self
+                    .update(|state, effects| state.release_and_try_acquire(part, point, effects));
             }
             if point.is_complete() || self.look(|| point.is_complete()) {
                 return;
             }
             let parker = spare_parker();
-            seated = match self.update(|state, _| state.sit_down_or_sleep(point, &parker)) {
+            acquired = match self.update(|state, _| state.acquire_or_be_woken(point, &parker)) {
                 Wait::Over => return,
-                Wait::Seated(running) => Some(running),
+                Wait::Acquired(running) => Some(running),
                 Wait::Asleep => match parker.sleep() {
                     Wake::Complete => return,
-                    Wake::Seat(running) => Some(running),
+                    Wake::Slot(running) => Some(running),
                 },
             };
         }
@@ -158,22 +162,22 @@ impl Scheduler {
         &'static self,
         health: &'static Health,
         owner: u64,
-        kind: StreamKind<'_>,
+        kind: StreamKind<&Arc<StreamProgress>>,
         priority: usize,
-    ) -> Arc<Progress> {
+    ) -> Arc<StreamProgress> {
         self.lock().open(health, owner, kind, priority)
     }
 
-    pub(super) fn close(&'static self, stream: &Arc<Progress>) {
+    pub(super) fn close(&'static self, stream: &Arc<StreamProgress>) {
         self.lock().close(stream);
     }
 
     pub(super) fn enqueue(
         &'static self,
-        stream: &Arc<Progress>,
-        after: Option<Point>,
-        work: Work,
-    ) -> Point {
+        stream: &Arc<StreamProgress>,
+        after: Option<QueuePoint>,
+        work: StreamWork,
+    ) -> QueuePoint {
         if self.is_stepping() {
             return self.enqueue_for_steps(stream, after, work);
         }
@@ -182,10 +186,10 @@ impl Scheduler {
 
     fn enqueue_for_steps(
         &'static self,
-        stream: &Arc<Progress>,
-        after: Option<Point>,
-        work: Work,
-    ) -> Point {
+        stream: &Arc<StreamProgress>,
+        after: Option<QueuePoint>,
+        work: StreamWork,
+    ) -> QueuePoint {
         let has_body = work.has_body();
         let point = self.update(|state, effects| {
             state.number(stream);
@@ -201,7 +205,7 @@ impl Scheduler {
     /// Enqueues operations in several streams at once.
     pub(super) fn enqueue_several<R>(
         &'static self,
-        enqueue: impl FnOnce(&mut State, &mut Effects) -> R,
+        enqueue: impl FnOnce(&mut SchedulerState, &mut Effects) -> R,
     ) -> R {
         if !self.is_stepping() {
             return self.update(enqueue);
@@ -212,18 +216,18 @@ impl Scheduler {
         result
     }
 
-    pub(super) fn mark(&'static self, stream: &Arc<Progress>) -> Point {
+    pub(super) fn mark(&'static self, stream: &Arc<StreamProgress>) -> QueuePoint {
         self.update(|state, effects| match state.tail(stream) {
             (tail, true) => tail,
-            (_, false) => state.enqueue(stream, None, Work::Nothing, effects),
+            (_, false) => state.enqueue(stream, None, StreamWork::Nothing, effects),
         })
     }
 
-    pub(super) fn awaited(&'static self, stream: &Arc<Progress>) -> Vec<Point> {
+    pub(super) fn awaited(&'static self, stream: &Arc<StreamProgress>) -> Vec<QueuePoint> {
         self.lock().awaited(stream)
     }
 
-    pub(super) fn is_idle(&'static self, stream: &Arc<Progress>) -> bool {
+    pub(super) fn is_idle(&'static self, stream: &Arc<StreamProgress>) -> bool {
         let (tail, alone) = self.lock().tail(stream);
         if time::is_virtual() {
             // What it would have to wait for besides is a point then.
@@ -237,7 +241,7 @@ impl Scheduler {
     }
 
     /// Whether a point is complete, for a program that asks and may ask until it is.
-    pub(crate) fn is_done(&'static self, point: &Point) -> bool {
+    pub(crate) fn is_done(&'static self, point: &QueuePoint) -> bool {
         if point.is_passed() {
             let caught_up = !time::is_virtual() || self.catch_up(point);
             if caught_up {
@@ -251,7 +255,7 @@ impl Scheduler {
         false
     }
 
-    pub(super) fn finish_host_call(&'static self, stream: &Arc<Progress>) {
+    pub(super) fn finish_host_call(&'static self, stream: &Arc<StreamProgress>) {
         self.update(|state, effects| state.finish(stream, effects));
         if self.is_stepping() {
             self.stepped.notify_all();
@@ -267,8 +271,8 @@ impl Scheduler {
     }
 
     /// A worker's next job after the one that it took part in. Waits until there is one.
-    pub(super) fn exchange(&'static self, part: Part) -> Arc<Running> {
-        let next = self.update(|state, effects| state.change_seat(part, effects));
+    pub(super) fn exchange(&'static self, part: JobShare) -> Arc<Running> {
+        let next = self.update(|state, effects| state.exchange(part, effects));
         next.unwrap_or_else(|| self.await_work())
     }
 
@@ -277,32 +281,32 @@ impl Scheduler {
     pub(super) fn await_work(&'static self) -> Arc<Running> {
         self.look(|| self.openings.load(Ordering::Relaxed) > 0);
         loop {
-            if let Some(next) = self.update(State::take_seat_or_sleep) {
+            if let Some(next) = self.update(SchedulerState::acquire_or_sleep) {
                 return next;
             }
             let mut state = self.lock();
-            while !state.seats.answer_call() {
-                state = self.workers_called.wait(state).unwrap_or_else(PoisonError::into_inner);
+            while !state.slots.answer_call() {
+                self.workers_called.wait(&mut state);
             }
         }
     }
 
     /// Offers a share in a job to a worker that is looking for work, or, if it is worth waking one
-    /// for, that is asleep. False if there is none, or no seat for it.
+    /// for, that is asleep. False if there is none, or no slot for it.
     pub(super) fn share(&'static self, running: &Arc<Running>, worth_waking: bool) -> bool {
         if !worth_waking && self.looking.load(Ordering::Relaxed) == 0 {
             return false;
         }
         self.update(|state, _| {
-            let has_seat = state.has_spare_seat();
-            if has_seat {
+            let has_slot = state.has_spare_slot();
+            if has_slot {
                 state.ready.share(Arc::clone(running));
             }
-            has_seat
+            has_slot
         })
     }
 
-    /// Whether there are more who want a seat than seats.
+    /// Whether there are more who want a slot than slots.
     pub(super) fn is_full(&self) -> bool {
         self.outnumbered.load(Ordering::Relaxed) > 0
     }
@@ -312,8 +316,8 @@ impl Scheduler {
     pub(super) fn do_without_worker(&'static self) {
         let mut effects = Effects::default();
         let mut state = self.lock();
-        state.seats.lose_worker();
-        state.seat_host(&mut effects);
+        state.slots.stop_looking();
+        state.give_to_host(&mut effects);
         self.publish(&state);
         drop(state);
         self.apply(effects);
@@ -331,10 +335,10 @@ impl Scheduler {
         })
     }
 
-    /// Changes the books, calls those who can go on, and does what else the change asks for.
+    /// Changes the state, calls those who can go on, and does what else the change asks for.
     pub(super) fn update<R>(
         &'static self,
-        change: impl FnOnce(&mut State, &mut Effects) -> R,
+        change: impl FnOnce(&mut SchedulerState, &mut Effects) -> R,
     ) -> R {
         let mut effects = Effects::default();
         let result = self.change(&mut effects, change);
@@ -345,14 +349,16 @@ impl Scheduler {
         result
     }
 
-    /// Changes the books; what else the change asks for is still to be done.
+    /// Changes the state; what else the change asks for is still to be done.
     fn change<R>(
         &self,
         effects: &mut Effects,
-        change: impl FnOnce(&mut State, &mut Effects) -> R,
+        change: impl FnOnce(&mut SchedulerState, &mut Effects) -> R,
     ) -> R {
         let mut state = self.lock();
         let result = change(&mut state, effects);
+        // After each change and under the same lock, so that no opening goes unnoticed: a wake-up
+        // that is decided later could be lost to a thread that falls asleep in between.
         state.settle(effects);
         self.publish(&state);
         result
@@ -374,22 +380,25 @@ impl Scheduler {
     }
 
     /// Does what a change asks for. Gives back the calls for which there is no thread.
-    fn carry_out(&'static self, effects: Effects) -> Vec<HostCall> {
-        (0..effects.called_workers).for_each(|_| self.workers_called.notify_one());
+    fn carry_out(&'static self, effects: Effects) -> Vec<HostThreadTask> {
+        for _ in 0..effects.called_workers {
+            self.workers_called.notify_one();
+        }
         (0..effects.new_workers).for_each(|_| self.start_worker());
         let mut refused = Vec::new();
-        effects.carry_out(|call| refused.extend(self.host_threads.submit(call, self)));
+        let finished = |stream: &Arc<StreamProgress>| self.finish_host_call(stream);
+        effects.carry_out(|task| refused.extend(self.host_threads.submit(task, finished)));
         refused
     }
 
-    fn publish(&self, state: &State) {
+    fn publish(&self, state: &SchedulerState) {
         self.openings.store(state.openings(), Ordering::Relaxed);
         self.outnumbered.store(state.outnumbered(), Ordering::Relaxed);
-        self.looking.store(state.seats.looking(), Ordering::Relaxed);
+        self.looking.store(state.slots.looking(), Ordering::Relaxed);
     }
 
-    pub(super) fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(super) fn lock(&self) -> MutexGuard<'_, SchedulerState> {
+        self.state.lock()
     }
 }
 

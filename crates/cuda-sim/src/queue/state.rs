@@ -6,37 +6,24 @@ use std::sync::Arc;
 use smallvec::{SmallVec, smallvec};
 
 use super::health::Health;
-use super::host::HostCall;
-use super::job::{Job, Running};
+use super::host::HostThreadTask;
+use super::kind::StreamKind;
 use super::parker::Parker;
-use super::point::{Point, Progress, Timestamp};
-use super::ready::{PRIORITIES, Ready};
-use super::seats::{Seats, Wake};
+use super::point::{QueuePoint, StreamProgress, may_be_awaited};
+use super::ready_queue::{PRIORITIES, ReadyQueue};
+use super::running::Running;
 use super::stepper::Stepper;
-use super::stream::StreamKind;
-use crate::time::{self, Demand, Entry};
+use super::work::StreamWork;
+use super::worker_slots::{Wake, WorkerSlots};
+use crate::time::{self, TimedOperation};
 
-/// What an operation does when its turn comes.
-pub(crate) enum Work {
-    /// Nothing: it stands for what it waits for.
-    Nothing,
-    /// Notes the time.
-    Timestamp(Arc<Timestamp>),
-    /// Calls a function of the program. It is dropped uncalled when the device is lost.
-    Host(Box<dyn FnOnce() + Send>),
-    /// Calls a function of the program, also when the device is lost: there and then like others.
-    Callback(Box<dyn FnOnce() + Send>),
-    /// Runs on the workers. It is dropped instead when the device is lost.
-    Job(Arc<dyn Job>),
-}
-
-/// What is to be done once the lock is released.
+/// The things to do once the lock is released.
 #[derive(Default)]
 pub(super) struct Effects {
     pub(super) woken: SmallVec<[(Arc<Parker<Wake>>, Wake); 4]>,
-    pub(super) reseated: SmallVec<[Arc<Parker<()>>; 1]>,
-    pub(super) host_calls: SmallVec<[HostCall; 1]>,
-    dropped: Vec<Work>,
+    pub(super) resumed: SmallVec<[Arc<Parker<()>>; 1]>,
+    pub(super) host_calls: SmallVec<[HostThreadTask; 1]>,
+    dropped: Vec<StreamWork>,
     /// Sleeping workers that were called, and workers that are to start.
     pub(super) called_workers: usize,
     pub(super) new_workers: usize,
@@ -47,85 +34,60 @@ impl Effects {
     pub(super) fn are_none(&self) -> bool {
         self.called_workers + self.new_workers == 0
             && self.woken.is_empty()
-            && self.reseated.is_empty()
+            && self.resumed.is_empty()
             && self.host_calls.is_empty()
             && self.dropped.is_empty()
     }
 
     /// Wakes and drops, and hands each host function to `start`.
-    pub(super) fn carry_out(self, start: impl FnMut(HostCall)) {
+    pub(super) fn carry_out(self, start: impl FnMut(HostThreadTask)) {
         drop(self.dropped);
-        self.reseated.iter().for_each(|parker| parker.wake(()));
+        self.resumed.iter().for_each(|parker| parker.wake(()));
         self.woken.into_iter().for_each(|(parker, wake)| parker.wake(wake));
         self.host_calls.into_iter().for_each(start);
     }
 }
 
-/// The books.
+/// The scheduler's state: the queues of all streams, the line of those who want a slot, and the
+/// slots.
 #[derive(Default)]
-pub(super) struct State {
+pub(super) struct SchedulerState {
     pub(super) queues: Vec<Option<Queue>>,
     vacant: Vec<usize>,
-    pub(super) ready: Ready,
-    pub(super) seats: Seats,
-    /// Where operations are chosen one by one.
+    pub(super) ready: ReadyQueue,
+    pub(super) slots: WorkerSlots,
+    /// The choice of operations one by one, if the schedule makes it.
     pub(super) stepper: Option<Stepper>,
 }
 
 pub(super) struct Queue {
-    pub(super) progress: Arc<Progress>,
+    pub(super) progress: Arc<StreamProgress>,
     pub(super) health: &'static Health,
     owner: u64,
-    order: Order,
+    order: StreamOrdering,
     priority: usize,
-    pub(super) pending: VecDeque<Operation>,
+    pub(super) pending: VecDeque<PendingOperation>,
     pub(super) enqueued: u64,
-    pub(super) current: Current,
+    pub(super) current: RunningWork,
     waiters: Vec<(u64, Waiter)>,
     closed: bool,
     /// Its number in the schedule, once it got work.
     pub(super) number: Option<u32>,
 }
 
-pub(super) struct Operation {
-    pub(super) after: SmallVec<[Point; 2]>,
-    pub(super) work: Work,
+pub(super) struct PendingOperation {
+    pub(super) after: SmallVec<[QueuePoint; 2]>,
+    pub(super) work: StreamWork,
 }
 
-impl Work {
-    fn demand(&self) -> Demand {
-        match self {
-            Work::Nothing | Work::Timestamp(_) => Demand::Nothing,
-            Work::Host(_) | Work::Callback(_) => Demand::HostFunction,
-            Work::Job(job) => job.demand(),
-        }
-    }
-
-    fn stamp(&self) -> Option<Arc<Timestamp>> {
-        match self {
-            Work::Timestamp(time) => Some(Arc::clone(time)),
-            _ => None,
-        }
-    }
-
-    /// Whether it takes a thread.
-    pub(super) fn has_body(&self) -> bool {
-        matches!(self, Work::Host(_) | Work::Callback(_) | Work::Job(_))
-    }
-
-    /// Whether it is dropped instead when the device is lost.
-    fn ends_with_the_device(&self) -> bool {
-        matches!(self, Work::Host(_) | Work::Job(_))
-    }
-}
-
-enum Order {
-    Legacy { followers: Vec<Arc<Progress>> },
-    Blocking { legacy: Arc<Progress> },
+/// The part of a stream in the order between its context's legacy default stream and the others.
+enum StreamOrdering {
+    Legacy { followers: Vec<Arc<StreamProgress>> },
+    Blocking { legacy: Arc<StreamProgress> },
     NonBlocking,
 }
 
-pub(super) enum Current {
+pub(super) enum RunningWork {
     Idle,
     /// A host function, or any operation of those that run one at a time.
     Called,
@@ -133,33 +95,33 @@ pub(super) enum Current {
 }
 
 enum Waiter {
-    Stream(Arc<Progress>),
+    Stream(Arc<StreamProgress>),
     Host(Arc<Parker<Wake>>),
 }
 
-impl State {
-    pub(super) fn new(seats: usize) -> State {
-        State { seats: Seats::new(seats), ..State::default() }
+impl SchedulerState {
+    pub(super) fn new(slots: usize) -> SchedulerState {
+        SchedulerState { slots: WorkerSlots::new(slots), ..SchedulerState::default() }
     }
 
     pub(super) fn open(
         &mut self,
         health: &'static Health,
         owner: u64,
-        kind: StreamKind<'_>,
+        kind: StreamKind<&Arc<StreamProgress>>,
         priority: usize,
-    ) -> Arc<Progress> {
+    ) -> Arc<StreamProgress> {
         let index = self.vacant.pop().unwrap_or_else(|| {
             self.queues.push(None);
             self.queues.len() - 1
         });
-        let progress = Progress::new(index);
+        let progress = StreamProgress::new(index);
         let order = match kind {
-            StreamKind::Legacy => Order::Legacy { followers: Vec::new() },
-            StreamKind::NonBlocking => Order::NonBlocking,
+            StreamKind::Legacy => StreamOrdering::Legacy { followers: Vec::new() },
+            StreamKind::NonBlocking => StreamOrdering::NonBlocking,
             StreamKind::Blocking(legacy) => {
-                self.add_follower(&legacy.progress, &progress);
-                Order::Blocking { legacy: Arc::clone(&legacy.progress) }
+                self.add_follower(legacy, &progress);
+                StreamOrdering::Blocking { legacy: Arc::clone(legacy) }
             }
         };
         self.queues[index] = Some(Queue {
@@ -170,7 +132,7 @@ impl State {
             priority: priority.min(PRIORITIES - 1),
             pending: VecDeque::new(),
             enqueued: 0,
-            current: Current::Idle,
+            current: RunningWork::Idle,
             waiters: Vec::new(),
             closed: false,
             number: None,
@@ -179,7 +141,7 @@ impl State {
     }
 
     /// The stream's owner has let go of it: forget it once its work is done.
-    pub(super) fn close(&mut self, stream: &Arc<Progress>) {
+    pub(super) fn close(&mut self, stream: &Arc<StreamProgress>) {
         if let Some(queue) = self.queue(stream) {
             queue.closed = true;
             self.forget_if_finished(stream);
@@ -188,46 +150,46 @@ impl State {
 
     pub(super) fn enqueue(
         &mut self,
-        stream: &Arc<Progress>,
-        after: impl IntoIterator<Item = Point>,
-        work: Work,
+        stream: &Arc<StreamProgress>,
+        after: impl IntoIterator<Item = QueuePoint>,
+        work: StreamWork,
         effects: &mut Effects,
-    ) -> Point {
-        let mut after: SmallVec<[Point; 2]> = after.into_iter().collect();
+    ) -> QueuePoint {
+        let mut after: SmallVec<[QueuePoint; 2]> = after.into_iter().collect();
         after.extend(self.default_stream_order(stream));
         let Some(queue) = self.queue(stream) else {
             // A stream is forgotten when its handle has gone, and handles enqueue.
             effects.dropped.push(work);
-            return Point { progress: Arc::clone(stream), sequence: stream.completed() };
+            return QueuePoint { progress: Arc::clone(stream), sequence: stream.completed() };
         };
         queue.enqueued += 1;
         let sequence = queue.enqueued;
         let work = match work {
-            Work::Job(job) => Work::Job(queue.health.planned(job)),
+            StreamWork::Job(job) => StreamWork::Job(queue.health.planned(job)),
             work => work,
         };
         if time::is_virtual() {
-            let at = Point { progress: Arc::clone(stream), sequence }.position();
-            let after = after.iter().map(Point::position).collect();
-            time::enqueue(Entry { at, after, demand: work.demand(), stamp: work.stamp() });
+            let at = QueuePoint { progress: Arc::clone(stream), sequence }.position();
+            let after = after.iter().map(QueuePoint::position).collect();
+            time::enqueue(TimedOperation { at, after, demand: work.demand(), stamp: work.stamp() });
         }
-        queue.pending.push_back(Operation { after, work });
-        if queue.pending.len() == 1 && matches!(queue.current, Current::Idle) {
+        queue.pending.push_back(PendingOperation { after, work });
+        if queue.pending.len() == 1 && matches!(queue.current, RunningWork::Idle) {
             self.advance(Arc::clone(stream), effects);
         }
-        Point { progress: Arc::clone(stream), sequence }
+        QueuePoint { progress: Arc::clone(stream), sequence }
     }
 
     /// The stream's last operation, and whether there is nothing that the next one would have to
     /// wait for besides.
-    pub(super) fn tail(&self, stream: &Arc<Progress>) -> (Point, bool) {
+    pub(super) fn tail(&self, stream: &Arc<StreamProgress>) -> (QueuePoint, bool) {
         let alone = self.default_stream_order(stream).is_empty();
         let sequence = self.peek(stream).map_or(0, |queue| queue.enqueued);
-        (Point { progress: Arc::clone(stream), sequence }, alone)
+        (QueuePoint { progress: Arc::clone(stream), sequence }, alone)
     }
 
     /// Has `parker` woken when the point is complete. False if it is already.
-    pub(super) fn wake_at(&mut self, point: &Point, parker: &Arc<Parker<Wake>>) -> bool {
+    pub(super) fn wake_at(&mut self, point: &QueuePoint, parker: &Arc<Parker<Wake>>) -> bool {
         if point.is_complete() {
             return false;
         }
@@ -237,25 +199,25 @@ impl State {
 
     /// The ends of all streams of an owner that have work left, or of all whose device has that
     /// health.
-    pub(super) fn unfinished(&self, of: Unfinished) -> Vec<Point> {
+    pub(super) fn unfinished(&self, of: Unfinished) -> Vec<QueuePoint> {
         let wanted = |queue: &&Queue| match of {
             Unfinished::Owner(owner) => queue.owner == owner,
             Unfinished::Device(health) => std::ptr::eq(queue.health, health),
             Unfinished::Any => true,
         };
         let mut streams: Vec<&Queue> = self.queues.iter().flatten().filter(wanted).collect();
-        // Places in the books follow from when streams were forgotten; numbers from the calls.
+        // Indices of queues follow from when streams were forgotten; numbers from the calls.
         streams.sort_by_key(|queue| queue.number);
         streams.into_iter().map(Queue::end).filter(may_be_awaited).collect()
     }
 
-    /// How much is left to do.
+    /// The amount of work that is left.
     pub(super) fn outstanding(&self) -> Outstanding {
         let mut left = Outstanding::default();
         for queue in self.queues.iter().flatten().filter(|queue| !queue.end().is_complete()) {
             left.streams += 1;
             left.operations += queue.enqueued - queue.progress.completed();
-            if let Current::Job(running) = &queue.current {
+            if let RunningWork::Job(running) = &queue.current {
                 left.pieces += running.unclaimed();
             }
         }
@@ -263,12 +225,12 @@ impl State {
     }
 
     /// The ends of all streams of an owner.
-    pub(super) fn ends_of(&self, owner: u64) -> Vec<Point> {
+    pub(super) fn ends_of(&self, owner: u64) -> Vec<QueuePoint> {
         self.queues.iter().flatten().filter(|queue| queue.owner == owner).map(Queue::end).collect()
     }
 
     /// The stream's current operation is done: goes on with what waited for it.
-    pub(super) fn finish(&mut self, stream: &Arc<Progress>, effects: &mut Effects) {
+    pub(super) fn finish(&mut self, stream: &Arc<StreamProgress>, effects: &mut Effects) {
         if let Some(stepper) = &mut self.stepper {
             stepper.end(stream);
         }
@@ -277,14 +239,14 @@ impl State {
         self.advance_all(todo, effects);
     }
 
-    fn advance(&mut self, stream: Arc<Progress>, effects: &mut Effects) {
+    fn advance(&mut self, stream: Arc<StreamProgress>, effects: &mut Effects) {
         self.advance_all(smallvec![stream], effects);
     }
 
     /// Starts what can start, in these streams and in those that waited for them.
     pub(super) fn advance_all(
         &mut self,
-        mut todo: SmallVec<[Arc<Progress>; 8]>,
+        mut todo: SmallVec<[Arc<StreamProgress>; 8]>,
         effects: &mut Effects,
     ) {
         while let Some(stream) = todo.pop() {
@@ -300,14 +262,14 @@ impl State {
 
     /// The stream's next operation, if its turn has come; otherwise sees to it that the stream is
     /// looked at again when it may have.
-    fn next(&mut self, stream: &Arc<Progress>) -> Option<Work> {
+    fn next(&mut self, stream: &Arc<StreamProgress>) -> Option<StreamWork> {
         let stepping = self.stepper.is_some();
         let queue = self.queue(stream)?;
-        if !matches!(queue.current, Current::Idle) {
+        if !matches!(queue.current, RunningWork::Idle) {
             return None;
         }
         let first = queue.pending.front_mut()?;
-        while first.after.last().is_some_and(Point::is_complete) {
+        while first.after.last().is_some_and(QueuePoint::is_complete) {
             first.after.pop();
         }
         let Some(awaited) = first.after.last().cloned() else {
@@ -318,7 +280,7 @@ impl State {
             return queue.pending.pop_front().map(|operation| operation.work);
         };
         let waiter = (awaited.sequence, Waiter::Stream(Arc::clone(stream)));
-        // An incomplete point keeps its stream in the books.
+        // An incomplete point keeps its stream's queue.
         self.queue(&awaited.progress)?.waiters.push(waiter);
         None
     }
@@ -326,15 +288,15 @@ impl State {
     /// Starts an operation. True if that was all there was to do.
     pub(super) fn start(
         &mut self,
-        stream: &Arc<Progress>,
-        work: Work,
+        stream: &Arc<StreamProgress>,
+        work: StreamWork,
         effects: &mut Effects,
     ) -> bool {
         let stepping = self.stepper.is_some();
         let Some(queue) = self.queue(stream) else { return false };
         match work {
-            Work::Nothing => return true,
-            Work::Timestamp(time) => {
+            StreamWork::Nothing => return true,
+            StreamWork::Timestamp(time) => {
                 if !time::is_virtual() {
                     time.set_now();
                 }
@@ -344,17 +306,17 @@ impl State {
                 effects.dropped.push(work);
                 return true;
             }
-            Work::Host(function) | Work::Callback(function) => {
-                queue.current = Current::Called;
+            StreamWork::Host(function) | StreamWork::Callback(function) => {
+                queue.current = RunningWork::Called;
                 let (stream, health) = (Arc::clone(stream), queue.health);
-                let call = HostCall { function, stream, health, is_host_function: true };
+                let call = HostThreadTask { function, stream, health, is_host_function: true };
                 effects.host_calls.push(call);
             }
-            Work::Job(job) if stepping => self.start_in_order(stream, job, effects),
-            Work::Job(job) => {
+            StreamWork::Job(job) if stepping => self.start_in_order(stream, job, effects),
+            StreamWork::Job(job) => {
                 let (health, priority) = (queue.health, queue.priority);
                 let running = Arc::new(Running::new(job, Arc::clone(stream), health, priority));
-                queue.current = Current::Job(Arc::clone(&running));
+                queue.current = RunningWork::Job(Arc::clone(&running));
                 self.ready.push(running);
             }
         }
@@ -363,12 +325,12 @@ impl State {
 
     pub(super) fn complete(
         &mut self,
-        stream: &Arc<Progress>,
-        todo: &mut SmallVec<[Arc<Progress>; 8]>,
+        stream: &Arc<StreamProgress>,
+        todo: &mut SmallVec<[Arc<StreamProgress>; 8]>,
         effects: &mut Effects,
     ) {
         let Some(queue) = self.queue(stream) else { return };
-        queue.current = Current::Idle;
+        queue.current = RunningWork::Idle;
         let completed = queue.progress.advance();
         queue.waiters.retain_mut(|(sequence, waiter)| {
             let due = *sequence <= completed;
@@ -383,23 +345,30 @@ impl State {
         });
     }
 
-    /// What the legacy default stream's rule makes the stream's next operation wait for.
-    pub(super) fn default_stream_order(&self, stream: &Arc<Progress>) -> SmallVec<[Point; 2]> {
+    /// The points that the next operation of the stream waits for by the rule of the legacy default
+    /// stream.
+    pub(super) fn default_stream_order(
+        &self,
+        stream: &Arc<StreamProgress>,
+    ) -> SmallVec<[QueuePoint; 2]> {
         let end_of = |other| self.peek(other).map(Queue::end).filter(may_be_awaited);
         match self.peek(stream).map(|queue| &queue.order) {
-            Some(Order::Legacy { followers }) => followers.iter().filter_map(end_of).collect(),
-            Some(Order::Blocking { legacy }) => end_of(legacy).into_iter().collect(),
-            Some(Order::NonBlocking) | None => SmallVec::new(),
+            Some(StreamOrdering::Legacy { followers }) => {
+                followers.iter().filter_map(end_of).collect()
+            }
+            Some(StreamOrdering::Blocking { legacy }) => end_of(legacy).into_iter().collect(),
+            Some(StreamOrdering::NonBlocking) | None => SmallVec::new(),
         }
     }
 
-    fn add_follower(&mut self, legacy: &Arc<Progress>, follower: &Arc<Progress>) {
-        if let Some(Queue { order: Order::Legacy { followers }, .. }) = self.queue(legacy) {
+    fn add_follower(&mut self, legacy: &Arc<StreamProgress>, follower: &Arc<StreamProgress>) {
+        if let Some(Queue { order: StreamOrdering::Legacy { followers }, .. }) = self.queue(legacy)
+        {
             followers.push(Arc::clone(follower));
         }
     }
 
-    fn forget_if_finished(&mut self, stream: &Arc<Progress>) {
+    fn forget_if_finished(&mut self, stream: &Arc<StreamProgress>) {
         let Some(queue) = self.queue(stream) else { return };
         if !queue.closed || !queue.end().is_complete() {
             return;
@@ -407,37 +376,32 @@ impl State {
         let index = stream.index;
         let forgotten = self.queues[index].take();
         self.vacant.push(index);
-        if let Some(Queue { order: Order::Blocking { legacy }, .. }) = forgotten
-            && let Some(Queue { order: Order::Legacy { followers }, .. }) = self.queue(&legacy)
+        if let Some(Queue { order: StreamOrdering::Blocking { legacy }, .. }) = forgotten
+            && let Some(Queue { order: StreamOrdering::Legacy { followers }, .. }) =
+                self.queue(&legacy)
         {
             followers.retain(|follower| !Arc::ptr_eq(follower, stream));
         }
     }
 
     /// The stream's queue, unless the stream is forgotten and its place taken by another.
-    pub(super) fn queue(&mut self, stream: &Arc<Progress>) -> Option<&mut Queue> {
+    pub(super) fn queue(&mut self, stream: &Arc<StreamProgress>) -> Option<&mut Queue> {
         let queue = self.queues.get_mut(stream.index)?.as_mut()?;
         Arc::ptr_eq(&queue.progress, stream).then_some(queue)
     }
 
-    pub(super) fn peek(&self, stream: &Arc<Progress>) -> Option<&Queue> {
+    pub(super) fn peek(&self, stream: &Arc<StreamProgress>) -> Option<&Queue> {
         let queue = self.queues.get(stream.index)?.as_ref()?;
         Arc::ptr_eq(&queue.progress, stream).then_some(queue)
     }
 }
 
-/// Whether something may have to wait for a point. In virtual time what is done may yet lie in the
-/// future.
-pub(super) fn may_be_awaited(point: &Point) -> bool {
-    !point.is_complete() || time::is_virtual()
-}
-
-/// How much is left to do: what gets done changes it.
+/// The amount of work that is left: whatever gets done changes it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Outstanding {
     pub(super) streams: usize,
     operations: u64,
-    /// Of jobs that run.
+    /// Unclaimed pieces of the jobs that run.
     pieces: u64,
 }
 
@@ -460,7 +424,7 @@ impl Queue {
         }
     }
 
-    fn end(&self) -> Point {
-        Point { progress: Arc::clone(&self.progress), sequence: self.enqueued }
+    fn end(&self) -> QueuePoint {
+        QueuePoint { progress: Arc::clone(&self.progress), sequence: self.enqueued }
     }
 }

@@ -6,57 +6,58 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::health::Health;
-use super::job::{Job, run_pieces};
-use super::point::Progress;
-use super::policy::{Options, Places, Policy};
-use super::random::Random;
-use super::schedule::{Choice, Schedule, Trace};
+use super::job::Job;
+use super::point::StreamProgress;
+use super::policy::{ExploredChoices, Options, SchedulePolicy};
+use super::running::run_pieces;
+use super::split_mix::SplitMix64;
+use crate::config::{Choice, Schedule, ScheduleTrace};
 
-/// The books of a schedule that is not [`Schedule::Fast`].
+/// The state of a schedule that is not [`Schedule::Fast`].
 #[derive(Debug)]
 pub(super) struct Stepper {
-    policy: Policy,
-    trace: Trace,
-    /// How many operations were begun.
+    policy: SchedulePolicy,
+    trace: ScheduleTrace,
+    /// The number of operations that were begun.
     begun: u64,
     /// The streams that got work, by number.
     numbered: u32,
-    /// Those whose next operation could run.
-    enabled: BTreeMap<u32, Arc<Progress>>,
-    running: Vec<Step>,
+    /// The streams whose next operation could run.
+    enabled: BTreeMap<u32, Arc<StreamProgress>>,
+    running: Vec<RunningStep>,
     /// Counts what the host and the streams do: while it stands still, nobody does anything.
     pub(super) activity: u64,
 }
 
 /// An operation that runs.
 #[derive(Debug)]
-struct Step {
-    stream: Arc<Progress>,
+struct RunningStep {
+    stream: Arc<StreamProgress>,
     life: Arc<AtomicU64>,
     /// It seems to wait for something that must happen meanwhile.
     left_behind: bool,
 }
 
 impl Stepper {
-    /// The books of a schedule. `None` if operations are not to be chosen one by one.
+    /// The state of a schedule. `None` if operations are not to be chosen one by one.
     pub(super) fn new(schedule: &Schedule) -> Option<Stepper> {
         let blocks = match schedule {
             Schedule::Fast => None,
             Schedule::Deterministic(seed) | Schedule::Adversarial(seed) => Some(*seed),
             Schedule::Replay(trace) => trace.blocks,
         };
-        Policy::of(schedule).map(|policy| Stepper::with(policy, blocks))
+        SchedulePolicy::of(schedule).map(|policy| Stepper::with(policy, blocks))
     }
 
-    /// The books of one schedule among all.
-    pub(super) fn exploring(places: Places) -> Stepper {
-        Stepper::with(Policy::Places(places), None)
+    /// The state of one schedule among all.
+    pub(super) fn exploring(places: ExploredChoices) -> Stepper {
+        Stepper::with(SchedulePolicy::ExploredChoices(places), None)
     }
 
-    fn with(policy: Policy, blocks: Option<u64>) -> Stepper {
+    fn with(policy: SchedulePolicy, blocks: Option<u64>) -> Stepper {
         Stepper {
             policy,
-            trace: Trace { blocks, choices: Vec::new() },
+            trace: ScheduleTrace { blocks, choices: Vec::new() },
             begun: 0,
             numbered: 0,
             enabled: BTreeMap::new(),
@@ -65,22 +66,23 @@ impl Stepper {
         }
     }
 
-    /// What was chosen so far.
-    pub(super) fn trace(&self) -> &Trace {
+    /// The choices so far.
+    pub(super) fn trace(&self) -> &ScheduleTrace {
         &self.trace
     }
 
-    /// Where the choices were among their options, if that is what was asked for.
-    pub(super) fn places(&self) -> Option<&Places> {
+    /// The choices of an exploration by their places among the options, if that is what was asked
+    /// for.
+    pub(super) fn places(&self) -> Option<&ExploredChoices> {
         match &self.policy {
-            Policy::Places(places) => Some(places),
+            SchedulePolicy::ExploredChoices(places) => Some(places),
             _ => None,
         }
     }
 
     /// Whether a recorded schedule did not fit the program.
     pub(super) fn has_diverged(&self) -> bool {
-        matches!(&self.policy, Policy::Replay(replay) if replay.diverged)
+        matches!(&self.policy, SchedulePolicy::Replay(replay) if replay.diverged)
     }
 
     /// A number for a stream that gets its first work.
@@ -90,7 +92,7 @@ impl Stepper {
     }
 
     /// The stream's next operation could run.
-    pub(super) fn enable(&mut self, number: u32, stream: &Arc<Progress>) {
+    pub(super) fn enable(&mut self, number: u32, stream: &Arc<StreamProgress>) {
         self.enabled.insert(number, Arc::clone(stream));
     }
 
@@ -105,7 +107,7 @@ impl Stepper {
     }
 
     /// Decides which stream goes on, and takes it out of those that could.
-    pub(super) fn choose(&mut self, needed: &[u32], may_stop: bool) -> Option<Arc<Progress>> {
+    pub(super) fn choose(&mut self, needed: &[u32], may_stop: bool) -> Option<Arc<StreamProgress>> {
         let streams: Vec<u32> = self.enabled.keys().copied().collect();
         let options = Options { streams: &streams, needed, may_stop };
         let choice = match options.count() {
@@ -124,17 +126,22 @@ impl Stepper {
     }
 
     /// An operation begins. Returns the order of its pieces, and where it is to give signs of life.
-    pub(super) fn begin(&mut self, stream: &Arc<Progress>) -> (Order, Arc<AtomicU64>) {
+    pub(super) fn begin(&mut self, stream: &Arc<StreamProgress>) -> (PieceOrder, Arc<AtomicU64>) {
         self.begun += 1;
         self.activity += 1;
         let life = Arc::new(AtomicU64::new(0));
         let stream = Arc::clone(stream);
-        self.running.push(Step { stream, life: Arc::clone(&life), left_behind: false });
-        (Order { blocks: self.trace.blocks.map(|seed| Random::new(seed, 3 + self.begun)) }, life)
+        self.running.push(RunningStep { stream, life: Arc::clone(&life), left_behind: false });
+        (
+            PieceOrder {
+                blocks: self.trace.blocks.map(|seed| SplitMix64::new(seed, 3 + self.begun)),
+            },
+            life,
+        )
     }
 
     /// An operation has ended.
-    pub(super) fn end(&mut self, stream: &Arc<Progress>) {
+    pub(super) fn end(&mut self, stream: &Arc<StreamProgress>) {
         self.activity += 1;
         self.running.retain(|step| !Arc::ptr_eq(&step.stream, stream));
     }
@@ -150,7 +157,7 @@ impl Stepper {
         self.activity + lives.sum::<u64>()
     }
 
-    /// What runs gives no sign of life: others go on meanwhile.
+    /// Leaves what runs behind, since it gives no sign of life: others go on meanwhile.
     pub(super) fn leave_behind(&mut self) {
         self.running.iter_mut().for_each(|step| step.left_behind = true);
     }
@@ -158,11 +165,11 @@ impl Stepper {
 
 /// The order in which a job's pieces run.
 #[derive(Debug)]
-pub(super) struct Order {
-    blocks: Option<Random>,
+pub(super) struct PieceOrder {
+    blocks: Option<SplitMix64>,
 }
 
-impl Order {
+impl PieceOrder {
     /// Runs all pieces of a job on the calling thread.
     pub(super) fn run(self, job: &dyn Job, health: &Health, life: &AtomicU64) {
         /// Pieces of a job that runs in any order are bundled to no more than this many.

@@ -5,18 +5,18 @@
 //! something else than the driver's streams is left behind after a while, and goes on beside the
 //! others: a host function that waits for the program, a kernel that waits for a flag.
 
-use std::sync::MutexGuard;
-use std::sync::PoisonError;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use parking_lot::MutexGuard;
+
 use super::choice::Reason;
-use super::point::Point;
-use super::policy::Places;
-use super::schedule::{Schedule, Trace};
+use super::point::QueuePoint;
+use super::policy::ExploredChoices;
 use super::scheduler::Scheduler;
-use super::state::{Effects, State};
+use super::state::{Effects, SchedulerState};
 use super::stepper::Stepper;
+use crate::config::{Schedule, ScheduleTrace};
 
 /// So long an operation may give no sign of life before others run beside it, and the host make no
 /// call before operations run all the same.
@@ -29,17 +29,17 @@ impl Scheduler {
     }
 
     /// Orders operations by the places of choices from now on, in the same way.
-    pub(crate) fn explore(&'static self, places: Places) {
+    pub(crate) fn explore(&'static self, places: ExploredChoices) {
         self.change_stepper(Some(Stepper::exploring(places)));
     }
 
-    /// What was chosen since the schedule was set. `None` if it is [`Schedule::Fast`].
-    pub(crate) fn trace(&self) -> Option<Trace> {
+    /// The choices since the schedule was set. `None` if it is [`Schedule::Fast`].
+    pub(crate) fn trace(&self) -> Option<ScheduleTrace> {
         self.lock().stepper.as_ref().map(|stepper| stepper.trace().clone())
     }
 
-    /// Where the choices of an exploration were among their options.
-    pub(crate) fn places(&self) -> Option<Places> {
+    /// The choices of an exploration by their places among the options.
+    pub(crate) fn places(&self) -> Option<ExploredChoices> {
         self.lock().stepper.as_ref().and_then(Stepper::places).cloned()
     }
 
@@ -60,7 +60,7 @@ impl Scheduler {
 
     /// Sees to it that what is done by the virtual clock is done in fact. False if it takes so long
     /// that it may be waiting for the program that asks.
-    pub(super) fn catch_up(&'static self, point: &Point) -> bool {
+    pub(super) fn catch_up(&'static self, point: &QueuePoint) -> bool {
         const MOST: Duration = Duration::from_secs(20);
         let begun = Instant::now();
         while !point.is_complete() {
@@ -78,14 +78,14 @@ impl Scheduler {
     }
 
     /// Takes steps until a point is complete.
-    pub(super) fn step_to(&'static self, point: &Point) {
+    pub(super) fn step_to(&'static self, point: &QueuePoint) {
         while !point.is_complete() {
             if !self.step(Reason::Waiting(point)) {
-                let state = self.settled();
+                let mut state = self.settled();
                 let nothing_to_do =
                     state.stepper.as_ref().is_some_and(|stepper| !stepper.has_enabled());
                 if nothing_to_do && !point.is_complete() {
-                    drop(self.changed(state, PATIENCE));
+                    self.wait_for_change(&mut state, PATIENCE);
                 }
             }
         }
@@ -109,8 +109,8 @@ impl Scheduler {
         stepped
     }
 
-    /// The books, once nothing runs but what was left behind.
-    fn settled(&'static self) -> MutexGuard<'static, State> {
+    /// The state, once nothing runs but what was left behind.
+    fn settled(&'static self) -> MutexGuard<'static, SchedulerState> {
         let mut state = self.lock();
         let mut life = 0;
         let mut since = Instant::now();
@@ -123,18 +123,14 @@ impl Scheduler {
                 stepper.leave_behind();
                 break;
             };
-            state = self.changed(state, left);
+            self.wait_for_change(&mut state, left);
         }
         state
     }
 
     /// Waits until an operation has ended, or something was enqueued.
-    fn changed(
-        &self,
-        state: MutexGuard<'static, State>,
-        most: Duration,
-    ) -> MutexGuard<'static, State> {
-        self.stepped.wait_timeout(state, most).unwrap_or_else(PoisonError::into_inner).0
+    fn wait_for_change(&self, state: &mut MutexGuard<'static, SchedulerState>, most: Duration) {
+        self.stepped.wait_for(state, most);
     }
 
     fn change_stepper(&'static self, stepper: Option<Stepper>) {
@@ -172,7 +168,7 @@ impl Scheduler {
         }
     }
 
-    /// How much has happened, if there is something that could run.
+    /// The count of what has happened, if there is something that could run.
     fn idle_activity(&self) -> Option<u64> {
         let state = self.lock();
         let stepper = state.stepper.as_ref().filter(|stepper| stepper.has_enabled())?;

@@ -2,25 +2,15 @@
 
 use std::sync::Arc;
 
+use super::checked;
 use super::health::Health;
-use super::point::{Point, Progress};
+use super::kind::StreamKind;
+use super::point::{QueuePoint, StreamProgress, may_be_awaited};
 use super::scheduler::Scheduler;
-use super::state::{Work, may_be_awaited};
-use crate::check::{self, StreamClock};
+use super::work::StreamWork;
+use crate::check;
 
-/// How a stream orders itself against its context's legacy default stream.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum StreamKind<'a> {
-    /// It is the legacy default stream: its work comes after all that was enqueued in its
-    /// [`Blocking`](StreamKind::Blocking) streams, and they wait for it in turn.
-    Legacy,
-    /// Ordered against that legacy stream.
-    Blocking(&'a Stream),
-    /// Ordered by events only.
-    NonBlocking,
-}
-
-/// How many operations may wait in a stream.
+/// The number of operations that may wait in a stream.
 const LONGEST: u64 = 1 << 16;
 
 /// A stream: what is enqueued here runs in order. Dropping it lets its work run to the end.
@@ -29,7 +19,7 @@ const LONGEST: u64 = 1 << 16;
 #[derive(Debug)]
 pub(crate) struct Stream {
     pub(super) scheduler: &'static Scheduler,
-    pub(super) progress: Arc<Progress>,
+    pub(super) progress: Arc<StreamProgress>,
 }
 
 impl Stream {
@@ -39,17 +29,12 @@ impl Stream {
         scheduler: &'static Scheduler,
         health: &'static Health,
         owner: u64,
-        kind: StreamKind<'_>,
+        kind: StreamKind<&Stream>,
         priority: usize,
     ) -> Stream {
+        let kind = kind.map(|legacy| &legacy.progress);
         let progress = scheduler.open(health, owner, kind, priority);
-        if check::is_on() {
-            let legacy = || match kind {
-                StreamKind::Blocking(legacy) => legacy.progress.clock.get().cloned(),
-                _ => None,
-            };
-            let _ = progress.clock.set(StreamClock::open(health, owner, kind, legacy));
-        }
+        checked::open(&progress, health, owner, kind);
         Stream { scheduler, progress }
     }
 
@@ -62,29 +47,29 @@ impl Stream {
 
     /// Enqueues work. Waits if the stream is very far behind, so that a host that never waits
     /// cannot fill its memory with work.
-    pub(crate) fn enqueue(&self, work: Work) -> Point {
+    pub(crate) fn enqueue(&self, work: StreamWork) -> QueuePoint {
         let enqueue = |work| self.scheduler.enqueue(&self.progress, None, work);
-        let point = self.progress.watched(&[], work, enqueue);
+        let point = checked::enqueue(&self.progress, &[], work, enqueue);
         if let Some(sequence) = point.sequence.checked_sub(LONGEST)
             && self.progress.completed() < sequence
         {
             let progress = Arc::clone(&self.progress);
-            self.scheduler.wait(&Point { progress, sequence });
+            self.scheduler.wait(&QueuePoint { progress, sequence });
         }
         point
     }
 
     /// Makes all work enqueued from now on wait for a point, of any stream on any device.
-    pub(crate) fn wait_for(&self, point: &Point) {
+    pub(crate) fn wait_for(&self, point: &QueuePoint) {
         self.progress.comes_after(point);
         if may_be_awaited(point) {
-            self.scheduler.enqueue(&self.progress, Some(point.clone()), Work::Nothing);
+            self.scheduler.enqueue(&self.progress, Some(point.clone()), StreamWork::Nothing);
         }
     }
 
     /// All work so far, including what the stream would have to wait for on account of the legacy
     /// default stream.
-    pub(crate) fn mark(&self) -> Point {
+    pub(crate) fn mark(&self) -> QueuePoint {
         let point = self.scheduler.mark(&self.progress);
         if let Some(clock) = self.progress.clock.get() {
             clock.mark(point.sequence);
@@ -93,13 +78,13 @@ impl Stream {
     }
 
     /// The end of the stream, after whatever is enqueued: for comparisons only.
-    pub(crate) fn end(&self) -> Point {
-        Point { progress: Arc::clone(&self.progress), sequence: u64::MAX }
+    pub(crate) fn end(&self) -> QueuePoint {
+        QueuePoint { progress: Arc::clone(&self.progress), sequence: u64::MAX }
     }
 
     /// Points that what is enqueued next comes after, one for each stream that it depends on. Work
     /// that is complete is not looked into.
-    pub(crate) fn awaited(&self) -> Vec<Point> {
+    pub(crate) fn awaited(&self) -> Vec<QueuePoint> {
         self.scheduler.awaited(&self.progress)
     }
 
@@ -113,7 +98,7 @@ impl Stream {
     }
 
     /// Waits until a point is complete.
-    pub(crate) fn wait(&self, point: &Point) {
+    pub(crate) fn wait(&self, point: &QueuePoint) {
         self.scheduler.wait(point);
     }
 

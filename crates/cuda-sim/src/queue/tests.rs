@@ -34,12 +34,12 @@ impl<F: Fn(Range<u64>) -> Result<(), Failure> + Send + Sync> Job for Pieces<F> {
 fn job(
     count: u64,
     run: impl Fn(Range<u64>) -> Result<(), Failure> + Send + Sync + 'static,
-) -> Work {
-    Work::Job(Arc::new(Pieces { count, run }))
+) -> StreamWork {
+    StreamWork::Job(Arc::new(Pieces { count, run }))
 }
 
 fn device() -> &'static Health {
-    Box::leak(Box::new(Health::new()))
+    Box::leak(Box::new(Health::new(0)))
 }
 
 fn stream(scheduler: &'static Scheduler, health: &'static Health) -> Stream {
@@ -116,7 +116,7 @@ fn jobs_that_become_ready_at_once_get_a_worker_each() {
                 Ok(())
             }))
         });
-        while !ends.iter().all(Point::is_complete) {
+        while !ends.iter().all(QueuePoint::is_complete) {
             thread::yield_now();
         }
     }
@@ -242,7 +242,7 @@ fn hosts_that_wait_share_one_worker_with_host_functions_that_enqueue() {
                     own.enqueue(job(2, |_| Ok(())));
                     let (next, enqueued) = (Arc::clone(&other), Arc::new(Barrier::new(2)));
                     let begun = Arc::clone(&enqueued);
-                    own.enqueue(Work::Host(Box::new(move || {
+                    own.enqueue(StreamWork::Host(Box::new(move || {
                         next.enqueue(job(2, |_| Ok(())));
                         begun.wait();
                     })));
@@ -259,7 +259,7 @@ fn hosts_that_wait_share_one_worker_with_host_functions_that_enqueue() {
 }
 
 #[test]
-fn jobs_that_wait_for_each_other_take_turns_in_one_seat() {
+fn jobs_that_wait_for_each_other_take_turns_in_one_slot() {
     let (scheduler, health) = (Scheduler::new(1), device());
     let streams = [(); 3].map(|()| stream(scheduler, health));
     let turn = Arc::new(AtomicU64::new(0));
@@ -268,7 +268,7 @@ fn jobs_that_wait_for_each_other_take_turns_in_one_seat() {
         streams[index].enqueue(job(1, move |_| {
             for round in 0..20 {
                 while turn.load(Ordering::Acquire) != 3 * round + index as u64 {
-                    rest();
+                    yield_slot();
                 }
                 turn.fetch_add(1, Ordering::AcqRel);
             }
@@ -289,7 +289,7 @@ fn a_job_that_gives_way_does_so_to_those_who_rest() {
     let (raised, seen) = (Arc::clone(&flag), Arc::clone(&gone_on));
     waiting.enqueue(job(1, move |_| {
         while !flag.load(Ordering::Acquire) {
-            rest();
+            yield_slot();
         }
         gone_on.store(true, Ordering::Release);
         Ok(())
@@ -328,7 +328,7 @@ fn streams_of_higher_priority_go_first() {
     };
     let ends = [low.enqueue(note("low")), high.enqueue(note("high"))];
     go.send(()).expect("the job waits");
-    while !ends.iter().all(Point::is_complete) {
+    while !ends.iter().all(QueuePoint::is_complete) {
         thread::yield_now();
     }
     assert_eq!(*order.lock().expect("no panic"), ["high", "low"]);
@@ -375,5 +375,5 @@ fn streams_that_are_dropped_are_forgotten_when_their_work_is_done() {
         ends.push(stream.enqueue(job(1, |_| Ok(()))));
     }
     scheduler.wait_for_owner(7);
-    assert!(ends.iter().all(Point::is_complete) && legacy.is_idle());
+    assert!(ends.iter().all(QueuePoint::is_complete) && legacy.is_idle());
 }

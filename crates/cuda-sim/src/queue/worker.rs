@@ -4,16 +4,16 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::job::Running;
-use super::rest::Seat;
+use super::running::Running;
 use super::scheduler::Scheduler;
-use super::seats::Part;
+use super::worker_slots::JobShare;
+use super::yield_slot::HeldSlot;
 
-/// How long one claim of pieces should take: long enough that claiming costs nothing, short enough
-/// that other streams get their turn.
+/// The time that one claim of pieces should take: long enough that claiming costs nothing, short
+/// enough that other streams get their turn.
 const CLAIM: Duration = Duration::from_micros(200);
 
-/// What must be left of a job for waking another worker to pay.
+/// The time that must be left of a job for waking another worker to pay.
 const WORTH_SHARING: Duration = Duration::from_micros(50);
 
 impl Scheduler {
@@ -35,14 +35,14 @@ impl Scheduler {
         }
     }
 
-    /// Runs pieces of the job until none is left, or until others want the seat, which the calling
+    /// Runs pieces of the job until none is left, or until others want the slot, which the calling
     /// thread has.
-    pub(super) fn take_part(&'static self, running: Arc<Running>) -> Part {
-        let mut part = Part { running, ended: false, gives_way: false };
+    pub(super) fn take_part(&'static self, running: Arc<Running>) -> JobShare {
+        let mut part = JobShare { running, ended: false, gives_way: false };
         let running = &part.running;
         let Some(mut pieces) = running.claim() else { return part };
         let Some(job) = running.job() else { return part };
-        let _seat = Seat::take(self);
+        let _slot = HeldSlot::take(self);
         let mut shared = running.unclaimed() == 0 || self.share(running, job.is_heavy());
         let mut done = 0;
         loop {

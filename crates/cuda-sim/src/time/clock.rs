@@ -1,26 +1,29 @@
-//! The process's timeline, and what its threads have to do with it.
+//! The process's virtual clocks: the one simulation, and what the program's threads tell it and wait for.
 
 use std::cell::RefCell;
 use std::fs;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::model::{Time, TimeModel};
+use parking_lot::{Condvar, Mutex, MutexGuard};
+
+use super::position::{StreamOrdinal, StreamPosition};
+use super::rate::per_second;
+use super::simulation::{Simulation, TimedOperation};
 use super::spans::{self, OperationId};
-use super::timeline::{Entry, LaneId, Position, Timeline};
-use crate::control;
+use crate::config::{Time, TimeModel};
+use crate::links::{self, Residence};
 
 struct Machine {
     model: TimeModel,
-    timeline: Timeline,
+    simulation: Simulation,
 }
 
 static MACHINE: Mutex<Option<Machine>> = Mutex::new(None);
 static CHANGED: Condvar = Condvar::new();
 
-/// How many threads want the machine's lock: they are about to say something.
+/// The number of threads that want the machine's lock: they are about to say something.
 static ARRIVING: AtomicUsize = AtomicUsize::new(0);
 
 /// So that nothing is locked where time is real.
@@ -35,20 +38,20 @@ const PATIENCE: Duration = Duration::from_millis(25);
 /// So long it is given if it does not sleep.
 const LAST_PATIENCE: Duration = Duration::from_secs(10);
 
-/// A thread's number in the timeline of an epoch.
-struct Thread {
+/// A thread's number in the simulation of an epoch.
+struct EnteredThread {
     epoch: u64,
     number: u64,
 }
 
 thread_local! {
-    static THREAD: RefCell<Option<Thread>> = const { RefCell::new(None) };
+    static THREAD: RefCell<Option<EnteredThread>> = const { RefCell::new(None) };
 }
 
-impl Drop for Thread {
+impl Drop for EnteredThread {
     fn drop(&mut self) {
         if is_virtual() && self.epoch == EPOCH.load(Ordering::Acquire) {
-            with(|machine| machine.timeline.hosts.leave(self.number));
+            with(|machine| machine.simulation.hosts.leave(self.number));
             CHANGED.notify_all();
         }
     }
@@ -60,7 +63,7 @@ pub(crate) fn set(time: &Time) {
     *machine = match time {
         Time::Real => None,
         Time::Virtual(model) => {
-            Some(Machine { model: model.clone(), timeline: Timeline::default() })
+            Some(Machine { model: model.clone(), simulation: Simulation::default() })
         }
     };
     EPOCH.fetch_add(1, Ordering::AcqRel);
@@ -81,8 +84,8 @@ pub(crate) fn begin_call() {
     }
     let number = thread();
     with(|machine| {
-        let (cost, decided) = (machine.model.call, machine.timeline.decided());
-        machine.timeline.hosts.spend(number, cost, decided);
+        let (cost, decided) = (machine.model.call, machine.simulation.decided());
+        machine.simulation.hosts.spend(number, cost, decided);
     });
     CHANGED.notify_all();
 }
@@ -91,8 +94,8 @@ pub(crate) fn begin_call() {
 pub(crate) fn spend(nanoseconds: u64) {
     let number = thread();
     with(|machine| {
-        let decided = machine.timeline.decided();
-        machine.timeline.hosts.spend(number, nanoseconds, decided);
+        let decided = machine.simulation.decided();
+        machine.simulation.hosts.spend(number, nanoseconds, decided);
     });
     CHANGED.notify_all();
 }
@@ -101,14 +104,14 @@ pub(crate) fn spend(nanoseconds: u64) {
 pub(crate) fn stage(bytes: u64) {
     if is_virtual() {
         let bandwidth = with(|machine| machine.model.host_copy).unwrap_or(u64::MAX);
-        spend(TimeModel::transfer(bytes, bandwidth));
+        spend(per_second(bytes, bandwidth));
     }
 }
 
 /// The calling thread goes on no earlier than at that time.
 pub(crate) fn advance(to: u64) {
     let number = thread();
-    with(|machine| machine.timeline.hosts.advance(number, to));
+    with(|machine| machine.simulation.hosts.advance(number, to));
     CHANGED.notify_all();
 }
 
@@ -116,52 +119,52 @@ pub(crate) fn advance(to: u64) {
 pub(crate) fn now() -> Option<u64> {
     is_virtual().then(|| {
         let number = thread();
-        with(|machine| machine.timeline.hosts.clock(number)).unwrap_or(0)
+        with(|machine| machine.simulation.hosts.clock(number)).unwrap_or(0)
     })
 }
 
 /// Has nothing decided before so many threads have called the driver.
 pub(crate) fn expect_threads(count: usize) {
-    with(|machine| machine.timeline.hosts.expect(count));
+    with(|machine| machine.simulation.hosts.expect(count));
 }
 
 /// Enters an operation.
-pub(crate) fn enqueue(entry: Entry) {
+pub(crate) fn enqueue(entry: TimedOperation) {
     let number = known_thread();
     spans::note_last(entry.at);
     with(|machine| {
         // Other threads than the host's enqueue when something else is done.
-        let issued = number.map_or(0, |number| machine.timeline.hosts.clock(number));
-        machine.timeline.enqueue(entry, issued);
+        let issued = number.map_or(0, |number| machine.simulation.hosts.clock(number));
+        machine.simulation.enqueue(entry, issued);
         machine.decide(None);
     });
 }
 
 /// Has what is decided from now on told, or no longer.
 pub(crate) fn tell_spans(told: bool) {
-    with(|machine| machine.timeline.spans.tell(told));
+    with(|machine| machine.simulation.spans.tell(told));
 }
 
-/// What was decided since this was asked last.
+/// The times that were decided since this was asked last.
 pub(crate) fn take_spans() -> Vec<(OperationId, Range<Duration>)> {
-    with(|machine| machine.timeline.spans.take()).unwrap_or_default()
+    with(|machine| machine.simulation.spans.take()).unwrap_or_default()
 }
 
 /// The stream gets no more work, and nobody asks for it.
-pub(crate) fn forget(lane: LaneId) {
+pub(crate) fn forget(stream: StreamOrdinal) {
     if is_virtual() {
-        with(|machine| machine.timeline.forget(lane));
+        with(|machine| machine.simulation.forget(stream));
     }
 }
 
 /// The calling thread begins to wait for a position, and [`join`]s it when the work is done. Until
 /// then it makes no call, so nothing needs to wait for its next one.
-pub(crate) fn begin_wait(awaited: Position) {
+pub(crate) fn begin_wait(awaited: StreamPosition) {
     let Some(number) = known_thread() else { return };
     with(|machine| {
-        match machine.timeline.end_of(awaited) {
-            Some(end) => machine.timeline.hosts.returns(number, end),
-            None => machine.timeline.hosts.wait(number, awaited),
+        match machine.simulation.end_of(awaited) {
+            Some(end) => machine.simulation.hosts.returns(number, end),
+            None => machine.simulation.hosts.wait(number, awaited),
         }
         machine.decide(None);
     });
@@ -169,35 +172,35 @@ pub(crate) fn begin_wait(awaited: Position) {
 }
 
 /// The calling thread has waited for a position: its clock moves on to when it is reached.
-pub(crate) fn join(awaited: Position) {
+pub(crate) fn join(awaited: StreamPosition) {
     let Some(number) = known_thread() else { return };
     let epoch = EPOCH.load(Ordering::Acquire);
     begin_wait(awaited);
     wait_for_decision(number, u64::MAX, epoch, |machine| {
         // Where its end is decided, the thread's next call must be reckoned with: nothing else is
         // decided without it.
-        let end = machine.timeline.end_of(awaited).or_else(|| {
+        let end = machine.simulation.end_of(awaited).or_else(|| {
             machine.decide(None);
-            machine.timeline.end_of(awaited)
+            machine.simulation.end_of(awaited)
         })?;
-        machine.timeline.hosts.spend(number, 0, 0);
-        machine.timeline.hosts.advance(number, end);
+        machine.simulation.hosts.spend(number, 0, 0);
+        machine.simulation.hosts.advance(number, end);
         Some(())
     });
 }
 
 /// Whether a position is reached by the calling thread's clock.
-pub(crate) fn has_passed(asked: Position) -> bool {
+pub(crate) fn has_passed(asked: StreamPosition) -> bool {
     let number = thread();
     let epoch = EPOCH.load(Ordering::Acquire);
     let now = now().unwrap_or(0);
     let answer = wait_for_decision(number, now, epoch, |machine| {
         machine.decide(Some(number));
-        if let Some(end) = machine.timeline.end_of(asked) {
+        if let Some(end) = machine.simulation.end_of(asked) {
             return Some(end <= now);
         }
         // What is not decided now ends later, if nobody can come before.
-        (machine.timeline.hosts.horizon(Some(number)) >= now).then_some(false)
+        (machine.simulation.hosts.horizon(Some(number)) >= now).then_some(false)
     });
     answer.unwrap_or(true)
 }
@@ -206,14 +209,25 @@ impl Machine {
     /// Decides what can be. `asking` is a thread that makes no call before the answer: only what
     /// could begin by its clock is decided.
     fn decide(&mut self, asking: Option<u64>) {
-        let most = asking.map_or(u64::MAX, |number| self.timeline.hosts.clock(number));
+        let most = asking.map_or(u64::MAX, |number| self.simulation.hosts.clock(number));
         let horizon = |hosts: &super::hosts::Hosts| hosts.horizon(asking).min(most);
-        self.timeline.decide(horizon, &self.model, control::slowness);
+        self.simulation.decide(horizon, &self.model, links::slowness);
     }
 }
 
+/// The real time that a copy is to take besides, its link being slow on demand: as much as it would
+/// on an H200.
+pub(crate) fn delay(to: Residence, from: Residence, bytes: u64) -> Duration {
+    let more = links::slowness(to, from) - 1;
+    if more == 0 || is_virtual() {
+        return Duration::ZERO;
+    }
+    let once = TimeModel::H200.copy(to, from, bytes);
+    Duration::from_nanos(once.saturating_mul(more))
+}
+
 /// Waits until `decision` gives an answer, which other threads may hold up that are behind `time`.
-/// `None` if the timeline is started anew meanwhile.
+/// `None` if the simulation is started anew meanwhile.
 fn wait_for_decision<R>(
     number: u64,
     time: u64,
@@ -229,7 +243,7 @@ fn wait_for_decision<R>(
             CHANGED.notify_all();
             return Some(answer);
         }
-        let horizon = machine.timeline.hosts.horizon(Some(number));
+        let horizon = machine.simulation.hosts.horizon(Some(number));
         if std::mem::replace(&mut last, horizon) != horizon {
             since = Instant::now();
         }
@@ -237,9 +251,9 @@ fn wait_for_decision<R>(
             let given_up = since.elapsed() >= LAST_PATIENCE;
             let holds_up = horizon.saturating_add(1).min(time);
             if given_up {
-                machine.timeline.hosts.expect(0);
+                machine.simulation.hosts.expect(0);
             }
-            let hosts = &mut machine.timeline.hosts;
+            let hosts = &mut machine.simulation.hosts;
             let stuck = hosts.stuck(number, holds_up, given_up, asleep);
             // One of them may have slept because it wants what is locked here.
             let is_certain = given_up || ARRIVING.load(Ordering::SeqCst) == 0;
@@ -248,12 +262,12 @@ fn wait_for_decision<R>(
                 continue;
             }
         }
-        guard = CHANGED.wait_timeout(guard, PATIENCE).unwrap_or_else(PoisonError::into_inner).0;
+        CHANGED.wait_for(&mut guard, PATIENCE);
     }
 }
 
-/// How often a thread has been switched to another one, if it waits for something rather than for
-/// its turn on a processor: as `status` in proc(5) says.
+/// The number of times that a thread has been switched to another one, if it waits for something
+/// rather than for its turn on a processor: `status` in proc(5).
 fn asleep(system: i32) -> Option<u64> {
     let Ok(status) = fs::read_to_string(format!("/proc/self/task/{system}/status")) else {
         // It has ended without a word.
@@ -278,8 +292,8 @@ fn thread() -> u64 {
     let (epoch, number) = (EPOCH.load(Ordering::Acquire), NEXT.fetch_add(1, Ordering::Relaxed));
     // SAFETY: the call takes nothing and only returns a number.
     let system = unsafe { libc::gettid() };
-    with(|machine| machine.timeline.hosts.enter(number, system));
-    let entered = THREAD.try_with(|thread| thread.replace(Some(Thread { epoch, number })));
+    with(|machine| machine.simulation.hosts.enter(number, system));
+    let entered = THREAD.try_with(|thread| thread.replace(Some(EnteredThread { epoch, number })));
     drop(entered);
     number
 }
@@ -299,7 +313,7 @@ fn with<R>(change: impl FnOnce(&mut Machine) -> R) -> Option<R> {
 
 fn lock() -> MutexGuard<'static, Option<Machine>> {
     ARRIVING.fetch_add(1, Ordering::SeqCst);
-    let machine = MACHINE.lock().unwrap_or_else(PoisonError::into_inner);
+    let machine = MACHINE.lock();
     ARRIVING.fetch_sub(1, Ordering::SeqCst);
     machine
 }

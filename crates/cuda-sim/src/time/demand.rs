@@ -3,9 +3,12 @@
 use smallvec::{SmallVec, smallvec};
 
 use super::kernel::KernelWork;
-use super::model::{TimeModel, per_second};
+use super::rate::per_second;
+use crate::config::TimeModel;
+use crate::links::Residence;
 
-/// What an operation needs of the hardware. Devices are given by their ordinals.
+/// The engines that an operation needs of the hardware, and for how much work. Devices are given by
+/// their ordinals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Demand {
     /// Nothing: it takes no time.
@@ -17,25 +20,17 @@ pub(crate) enum Demand {
         work: KernelWork,
     },
     Copy {
-        to: Site,
-        from: Site,
+        to: Residence,
+        from: Residence,
         bytes: u64,
     },
     Fill {
-        at: Site,
+        at: Residence,
         bytes: u64,
     },
 }
 
-/// Where bytes lie.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Site {
-    Device(usize),
-    Pinned,
-    Pageable,
-}
-
-/// What one operation can use at a time.
+/// A part of the hardware that one operation can use at a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Engine {
     Compute(usize),
@@ -64,7 +59,7 @@ impl Demand {
     pub(super) fn cost(
         &self,
         model: &TimeModel,
-        slowness: impl Fn(Site, Site) -> u64,
+        slowness: impl Fn(Residence, Residence) -> u64,
     ) -> (Engines, u64) {
         match *self {
             Demand::Nothing => (Engines::new(), 0),
@@ -81,10 +76,10 @@ impl Demand {
             }
             Demand::Fill { at, bytes } => {
                 let (engines, bandwidth) = match at {
-                    Site::Device(device) => (smallvec![Engine::Local(device)], model.memory),
-                    Site::Pinned | Site::Pageable => (Engines::new(), model.host_copy),
+                    Residence::Device(device) => (smallvec![Engine::Local(device)], model.memory),
+                    Residence::Pinned | Residence::Pageable => (Engines::new(), model.host_copy),
                 };
-                let time = TimeModel::transfer(bytes, bandwidth);
+                let time = per_second(bytes, bandwidth);
                 (engines, time.saturating_add(model.kernel_least))
             }
         }
@@ -92,25 +87,25 @@ impl Demand {
 }
 
 impl TimeModel {
-    /// What a copy takes on a way that is free.
-    pub(crate) fn copy(&self, to: Site, from: Site, bytes: u64) -> u64 {
-        TimeModel::transfer(bytes, way(self, to, from).1)
+    /// The time of a copy over a link that is free.
+    pub(crate) fn copy(&self, to: Residence, from: Residence, bytes: u64) -> u64 {
+        per_second(bytes, way(self, to, from).1)
     }
 }
 
 /// The engines of a copy, and its bandwidth.
-fn way(model: &TimeModel, to: Site, from: Site) -> (Engines, u64) {
-    let host = |site| if site == Site::Pinned { model.pinned } else { model.pageable };
+fn way(model: &TimeModel, to: Residence, from: Residence) -> (Engines, u64) {
+    let host = |site| if site == Residence::Pinned { model.pinned } else { model.pageable };
     match (to, from) {
-        (Site::Device(to), Site::Device(from)) if to == from => {
+        (Residence::Device(to), Residence::Device(from)) if to == from => {
             // Each byte is read and written.
             (smallvec![Engine::Local(to)], model.memory / 2)
         }
-        (Site::Device(to), Site::Device(from)) => {
+        (Residence::Device(to), Residence::Device(from)) => {
             (smallvec![Engine::Send(from), Engine::Receive(to)], model.port)
         }
-        (Site::Device(to), from) => (smallvec![Engine::Upload(to)], host(from)),
-        (to, Site::Device(from)) => (smallvec![Engine::Download(from)], host(to)),
+        (Residence::Device(to), from) => (smallvec![Engine::Upload(to)], host(from)),
+        (to, Residence::Device(from)) => (smallvec![Engine::Download(from)], host(to)),
         _ => (Engines::new(), model.host_copy),
     }
 }

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use super::timeline::Position;
+use super::position::StreamPosition;
 
 /// The host's threads that called the driver, by number.
 #[derive(Debug, Default)]
 pub(super) struct Hosts {
     threads: BTreeMap<u64, Host>,
-    /// How many there have been, and are to be before anything is decided.
+    /// The number of threads that have called, and the number that must before anything is decided.
     entered: usize,
     expected: usize,
 }
@@ -16,22 +16,23 @@ pub(super) struct Hosts {
 #[derive(Debug)]
 struct Host {
     clock: u64,
-    state: State,
-    /// What the operating system calls it.
+    next: NextCall,
+    /// The operating system's number of the thread.
     system: i32,
-    /// How often it had been switched to another thread when it was last found asleep.
+    /// The number of times that it had been switched to another thread when it was last found
+    /// asleep.
     slept: Option<u64>,
 }
 
-/// What is known of a thread's next call.
+/// The state of a thread, which says when its next call can come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
+enum NextCall {
     /// It comes no earlier than its clock says.
     Active,
     /// It comes when that is done.
-    Waiting(Position),
-    /// What it waited for is done, in virtual time at least, and the driver is about to let it go
-    /// on: it comes no earlier than its clock says, whatever the thread does meanwhile.
+    Waiting(StreamPosition),
+    /// It has waited, and the driver is about to let it go on, in virtual time at least: its next
+    /// call comes no earlier than its clock says, whatever the thread does meanwhile.
     Returning,
     /// It waits for something that the driver does not know.
     Aside,
@@ -41,7 +42,7 @@ impl Hosts {
     /// Enters a thread. It begins where the one that is furthest behind is, which may have made it.
     pub(super) fn enter(&mut self, number: u64, system: i32) {
         let clock = self.threads.values().map(|host| host.clock).min().unwrap_or(0);
-        let host = Host { clock, state: State::Active, system, slept: None };
+        let host = Host { clock, next: NextCall::Active, system, slept: None };
         self.threads.insert(number, host);
         self.entered += 1;
     }
@@ -62,10 +63,10 @@ impl Hosts {
     /// what it waited for: it cannot have been before what is decided.
     pub(super) fn spend(&mut self, number: u64, time: u64, decided: u64) {
         let Some(host) = self.threads.get_mut(&number) else { return };
-        if host.state == State::Aside {
+        if host.next == NextCall::Aside {
             host.clock = host.clock.max(decided);
         }
-        host.state = State::Active;
+        host.next = NextCall::Active;
         host.clock = host.clock.saturating_add(time);
     }
 
@@ -76,26 +77,26 @@ impl Hosts {
         }
     }
 
-    pub(super) fn wait(&mut self, number: u64, awaited: Position) {
+    pub(super) fn wait(&mut self, number: u64, awaited: StreamPosition) {
         if let Some(host) = self.threads.get_mut(&number) {
-            host.state = State::Waiting(awaited);
+            host.next = NextCall::Waiting(awaited);
         }
     }
 
-    /// What the thread begins to wait for is decided to be done at a time.
+    /// Lets a thread that begins to wait go on at the time that is decided for what it waits for.
     pub(super) fn returns(&mut self, number: u64, at: u64) {
         if let Some(host) = self.threads.get_mut(&number) {
             host.clock = host.clock.max(at);
-            host.state = State::Returning;
+            host.next = NextCall::Returning;
         }
     }
 
     /// Something is decided to be done at a time: who waits for it goes on then.
-    pub(super) fn wake(&mut self, done: Position, at: u64) {
+    pub(super) fn wake(&mut self, done: StreamPosition, at: u64) {
         for host in self.threads.values_mut() {
-            if matches!(host.state, State::Waiting(awaited) if awaited.is_by(done)) {
+            if matches!(host.next, NextCall::Waiting(awaited) if awaited.is_by(done)) {
                 host.clock = host.clock.max(at);
-                host.state = State::Returning;
+                host.next = NextCall::Returning;
             }
         }
     }
@@ -105,7 +106,10 @@ impl Hosts {
         if self.entered < self.expected {
             return 0;
         }
-        let comes = |host: &Host| matches!(host.state, State::Active | State::Returning);
+        // A thread that waits calls no earlier than what it waits for ends, and that begins no
+        // earlier than what is decided next: it need not be waited for. So the simulation never
+        // waits for itself.
+        let comes = |host: &Host| matches!(host.next, NextCall::Active | NextCall::Returning);
         let active =
             self.threads.iter().filter(|(number, host)| comes(host) && Some(**number) != except);
         active.map(|(_, host)| host.clock).min().unwrap_or(u64::MAX)
@@ -127,15 +131,15 @@ impl Hosts {
             if number == except || host.clock >= time {
                 continue;
             }
-            let is_stuck = match host.state {
-                State::Active => {
+            let is_stuck = match host.next {
+                NextCall::Active => {
                     let slept = asleep(host.system);
                     let still = slept.is_some() && slept == host.slept;
                     host.slept = slept;
                     all || still
                 }
-                State::Returning => all,
-                State::Waiting(_) | State::Aside => false,
+                NextCall::Returning => all,
+                NextCall::Waiting(_) | NextCall::Aside => false,
             };
             if is_stuck {
                 stuck.push(number);
@@ -147,7 +151,7 @@ impl Hosts {
     /// Decides without a thread.
     pub(super) fn set_aside(&mut self, number: u64) {
         if let Some(host) = self.threads.get_mut(&number) {
-            host.state = State::Aside;
+            host.next = NextCall::Aside;
         }
     }
 }

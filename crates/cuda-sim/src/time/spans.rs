@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::ops::Range;
 use std::time::Duration;
 
-use super::timeline::Position;
+use super::position::StreamPosition;
 
 /// An operation: a stream, and a number among its operations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -15,7 +15,7 @@ pub struct OperationId {
     pub sequence: u64,
 }
 
-/// What is told of operations: nothing unless somebody asks.
+/// The times of operations, noted as long as somebody asks for them.
 #[derive(Debug, Default)]
 pub(super) struct Spans {
     told: Option<Vec<(OperationId, Range<Duration>)>>,
@@ -30,7 +30,7 @@ impl Spans {
         self.told = told.then(Vec::new);
     }
 
-    pub(super) fn note(&mut self, at: Position, begin: u64, end: u64) {
+    pub(super) fn note(&mut self, at: StreamPosition, begin: u64, end: u64) {
         if let Some(told) = &mut self.told {
             told.push((at.into(), Duration::from_nanos(begin)..Duration::from_nanos(end)));
         }
@@ -42,17 +42,17 @@ impl Spans {
 }
 
 /// The calling thread has enqueued an operation.
-pub(super) fn note_last(at: Position) {
+pub(super) fn note_last(at: StreamPosition) {
     LAST.set(Some(at.into()));
 }
 
-/// What the calling thread enqueued last, unless it was asked since.
+/// The operation that the calling thread enqueued last, unless it was asked since.
 pub(crate) fn take_last() -> Option<OperationId> {
     LAST.take()
 }
 
-impl From<Position> for OperationId {
-    fn from(at: Position) -> OperationId {
-        OperationId { stream: at.lane, sequence: at.sequence }
+impl From<StreamPosition> for OperationId {
+    fn from(at: StreamPosition) -> OperationId {
+        OperationId { stream: at.stream, sequence: at.sequence }
     }
 }

@@ -1,15 +1,18 @@
-//! Tests of the timeline, with times computed by hand.
+//! Tests of the simulation, with times computed by hand.
 
 use std::sync::Arc;
 
 use smallvec::smallvec;
 
-use super::demand::{Demand, Site};
+use super::demand::Demand;
 use super::hosts::Hosts;
 use super::kernel::KernelWork;
-use super::model::{TimeModel, per_second};
-use super::timeline::{Entry, LaneId, Position, Timeline};
-use crate::queue::Timestamp;
+use super::position::{StreamOrdinal, StreamPosition};
+use super::rate::per_second;
+use super::simulation::{Simulation, TimedOperation};
+use super::timestamp::Timestamp;
+use crate::config::TimeModel;
+use crate::links::Residence;
 
 /// A model of round numbers: a byte takes a nanosecond wherever it goes.
 const MODEL: TimeModel = TimeModel {
@@ -27,125 +30,128 @@ const MODEL: TimeModel = TimeModel {
     instructions: 1_000_000_000,
 };
 
-fn at(lane: LaneId, sequence: u64) -> Position {
-    Position { lane, sequence }
+fn at(stream: StreamOrdinal, sequence: u64) -> StreamPosition {
+    StreamPosition { stream, sequence }
 }
 
 fn copy(bytes: u64) -> Demand {
-    Demand::Copy { to: Site::Device(0), from: Site::Pinned, bytes }
+    Demand::Copy { to: Residence::Device(0), from: Residence::Pinned, bytes }
 }
 
 fn add(
-    timeline: &mut Timeline,
-    at: Position,
-    after: Option<Position>,
+    simulation: &mut Simulation,
+    at: StreamPosition,
+    after: Option<StreamPosition>,
     demand: Demand,
     issued: u64,
 ) {
     let after = after.into_iter().collect();
-    timeline.enqueue(Entry { at, after, demand, stamp: None }, issued);
+    simulation.enqueue(TimedOperation { at, after, demand, stamp: None }, issued);
 }
 
-fn decide(timeline: &mut Timeline, horizon: u64) {
-    timeline.decide(|_: &Hosts| horizon, &MODEL, |_, _| 1);
+fn decide(simulation: &mut Simulation, horizon: u64) {
+    simulation.decide(|_: &Hosts| horizon, &MODEL, |_, _| 1);
 }
 
 #[test]
 fn operations_of_a_stream_follow_each_other() {
-    let mut timeline = Timeline::default();
-    add(&mut timeline, at(0, 1), None, copy(1000), 0);
-    add(&mut timeline, at(0, 2), None, copy(1000), 1);
-    decide(&mut timeline, u64::MAX);
-    let ends = [at(0, 1), at(0, 2)].map(|position| timeline.end_of(position));
+    let mut simulation = Simulation::default();
+    add(&mut simulation, at(0, 1), None, copy(1000), 0);
+    add(&mut simulation, at(0, 2), None, copy(1000), 1);
+    decide(&mut simulation, u64::MAX);
+    let ends = [at(0, 1), at(0, 2)].map(|position| simulation.end_of(position));
     assert_eq!(ends, [Some(1010), Some(2015)]);
 }
 
 #[test]
 fn who_could_begin_first_gets_the_link_and_of_two_the_older_stream() {
-    let mut timeline = Timeline::default();
-    add(&mut timeline, at(1, 1), None, copy(1000), 0);
-    add(&mut timeline, at(0, 1), None, copy(100), 1);
-    add(&mut timeline, at(3, 1), None, copy(10), 2);
-    add(&mut timeline, at(2, 1), None, copy(20), 2);
-    decide(&mut timeline, u64::MAX);
-    let ends = [1, 0, 2, 3].map(|lane| timeline.end_of(at(lane, 1)));
+    let mut simulation = Simulation::default();
+    add(&mut simulation, at(1, 1), None, copy(1000), 0);
+    add(&mut simulation, at(0, 1), None, copy(100), 1);
+    add(&mut simulation, at(3, 1), None, copy(10), 2);
+    add(&mut simulation, at(2, 1), None, copy(20), 2);
+    decide(&mut simulation, u64::MAX);
+    let ends = [1, 0, 2, 3].map(|stream| simulation.end_of(at(stream, 1)));
     assert_eq!(ends, [1010, 1110, 1130, 1140].map(Some));
 }
 
 #[test]
 fn nothing_is_decided_that_a_later_call_could_change() {
-    let mut timeline = Timeline::default();
-    add(&mut timeline, at(0, 1), None, copy(1000), 20);
-    decide(&mut timeline, 15);
-    assert_eq!(timeline.end_of(at(0, 1)), None);
-    add(&mut timeline, at(1, 1), None, copy(500), 16);
-    decide(&mut timeline, u64::MAX);
-    assert_eq!(timeline.end_of(at(1, 1)), Some(526));
-    assert_eq!(timeline.end_of(at(0, 1)), Some(1526));
+    let mut simulation = Simulation::default();
+    add(&mut simulation, at(0, 1), None, copy(1000), 20);
+    decide(&mut simulation, 15);
+    assert_eq!(simulation.end_of(at(0, 1)), None);
+    add(&mut simulation, at(1, 1), None, copy(500), 16);
+    decide(&mut simulation, u64::MAX);
+    assert_eq!(simulation.end_of(at(1, 1)), Some(526));
+    assert_eq!(simulation.end_of(at(0, 1)), Some(1526));
 }
 
 #[test]
 fn kernels_copies_each_way_and_other_devices_do_not_wait_for_each_other() {
-    let mut timeline = Timeline::default();
+    let mut simulation = Simulation::default();
     let work = KernelWork { bytes: 300, instructions: 1000 };
     let demands = [
         Demand::Kernel { device: 0, work },
         copy(1000),
-        Demand::Copy { to: Site::Pinned, from: Site::Device(0), bytes: 1000 },
-        Demand::Copy { to: Site::Device(1), from: Site::Pinned, bytes: 1000 },
-        Demand::Copy { to: Site::Device(2), from: Site::Device(3), bytes: 1000 },
-        Demand::Copy { to: Site::Device(3), from: Site::Device(2), bytes: 1000 },
+        Demand::Copy { to: Residence::Pinned, from: Residence::Device(0), bytes: 1000 },
+        Demand::Copy { to: Residence::Device(1), from: Residence::Pinned, bytes: 1000 },
+        Demand::Copy { to: Residence::Device(2), from: Residence::Device(3), bytes: 1000 },
+        Demand::Copy { to: Residence::Device(3), from: Residence::Device(2), bytes: 1000 },
     ];
-    for (lane, demand) in (0..).zip(demands) {
-        add(&mut timeline, at(lane, 1), None, demand, 0);
+    for (stream, demand) in (0..).zip(demands) {
+        add(&mut simulation, at(stream, 1), None, demand, 0);
     }
-    decide(&mut timeline, u64::MAX);
-    assert!((0..6).all(|lane| timeline.end_of(at(lane, 1)) == Some(1010)));
+    decide(&mut simulation, u64::MAX);
+    assert!((0..6).all(|stream| simulation.end_of(at(stream, 1)) == Some(1010)));
 }
 
 #[test]
 fn copies_out_of_a_port_and_into_one_share_it() {
-    let mut timeline = Timeline::default();
-    let between =
-        |from, to| Demand::Copy { to: Site::Device(to), from: Site::Device(from), bytes: 100 };
-    for (lane, demand) in (0..).zip([between(0, 1), between(0, 2), between(3, 2)]) {
-        add(&mut timeline, at(lane, 1), None, demand, 0);
+    let mut simulation = Simulation::default();
+    let between = |from, to| Demand::Copy {
+        to: Residence::Device(to),
+        from: Residence::Device(from),
+        bytes: 100,
+    };
+    for (stream, demand) in (0..).zip([between(0, 1), between(0, 2), between(3, 2)]) {
+        add(&mut simulation, at(stream, 1), None, demand, 0);
     }
-    decide(&mut timeline, u64::MAX);
-    let ends = [0, 1, 2].map(|lane| timeline.end_of(at(lane, 1)));
+    decide(&mut simulation, u64::MAX);
+    let ends = [0, 1, 2].map(|stream| simulation.end_of(at(stream, 1)));
     assert_eq!(ends, [110, 210, 310].map(Some));
 }
 
 #[test]
 fn a_stream_goes_on_when_what_it_waits_for_has_ended() {
-    let mut timeline = Timeline::default();
-    add(&mut timeline, at(0, 1), None, copy(1000), 0);
-    add(&mut timeline, at(1, 1), Some(at(0, 1)), Demand::Nothing, 1);
-    add(&mut timeline, at(1, 2), None, Demand::HostFunction, 2);
+    let mut simulation = Simulation::default();
+    add(&mut simulation, at(0, 1), None, copy(1000), 0);
+    add(&mut simulation, at(1, 1), Some(at(0, 1)), Demand::Nothing, 1);
+    add(&mut simulation, at(1, 2), None, Demand::HostFunction, 2);
     let stamp = Arc::new(Timestamp::default());
-    let entry = Entry {
+    let entry = TimedOperation {
         at: at(1, 3),
         after: smallvec![],
         demand: Demand::Nothing,
         stamp: Some(Arc::clone(&stamp)),
     };
-    timeline.enqueue(entry, 3);
-    decide(&mut timeline, u64::MAX);
-    assert_eq!(timeline.end_of(at(1, 1)), Some(1010));
-    assert_eq!(timeline.end_of(at(1, 2)), Some(1065));
+    simulation.enqueue(entry, 3);
+    decide(&mut simulation, u64::MAX);
+    assert_eq!(simulation.end_of(at(1, 1)), Some(1010));
+    assert_eq!(simulation.end_of(at(1, 2)), Some(1065));
     assert_eq!(stamp.nanoseconds(), Some(1065));
 }
 
 #[test]
 fn a_waiting_thread_goes_on_when_what_it_waits_for_has_ended_and_holds_up_what_is_later() {
-    let mut timeline = Timeline::default();
-    timeline.hosts.enter(7, 0);
-    add(&mut timeline, at(0, 1), None, copy(1000), 0);
-    add(&mut timeline, at(1, 1), Some(at(0, 1)), copy(1000), 0);
-    timeline.hosts.wait(7, at(0, 1));
-    timeline.decide(|hosts| hosts.horizon(None), &MODEL, |_, _| 1);
-    assert_eq!(timeline.hosts.clock(7), 1010);
-    assert_eq!(timeline.end_of(at(1, 1)), None);
+    let mut simulation = Simulation::default();
+    simulation.hosts.enter(7, 0);
+    add(&mut simulation, at(0, 1), None, copy(1000), 0);
+    add(&mut simulation, at(1, 1), Some(at(0, 1)), copy(1000), 0);
+    simulation.hosts.wait(7, at(0, 1));
+    simulation.decide(|hosts| hosts.horizon(None), &MODEL, |_, _| 1);
+    assert_eq!(simulation.hosts.clock(7), 1010);
+    assert_eq!(simulation.end_of(at(1, 1)), None);
 }
 
 #[test]

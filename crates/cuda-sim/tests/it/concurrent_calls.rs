@@ -126,7 +126,8 @@ macro_rules! entries {
             }),)*
             $((stringify!($newer), |_caller| {
                 let function = cuda_sim::driver().$newer.expect("the software driver has it");
-                // SAFETY: as above.
+                // SAFETY: pointers are null, or point to memory of the thread's that stays; lists
+                // have no more elements than there is room for.
                 unsafe { function($(_caller.argument::<$kind>()),*) }
             }),)*
         ];

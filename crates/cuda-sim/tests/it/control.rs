@@ -3,7 +3,7 @@
 use std::ptr;
 use std::sync::mpsc::channel;
 
-use cuda_sim::control::{self, Config, ControlError, Counters, Fault};
+use cuda_sim::control::{self, Config, ControlError, Counters, InjectedFault};
 use cuda_sys::{CUresult, CUstream};
 
 use crate::sim::{
@@ -168,7 +168,7 @@ fn a_limit_below_what_is_held_takes_nothing_away_and_gives_nothing_more() {
     };
     let held = [gpu.allocate(6 << 20), gpu.allocate(2 << 20)];
     upload(held[0], &[1_u64, 2]);
-    control::inject(&Fault::Memory { device: gpu.ordinal as usize, bytes: 4 << 20 })
+    control::inject(&InjectedFault::Memory { device: gpu.ordinal as usize, bytes: 4 << 20 })
         .expect("there is such a device");
     assert_eq!(memory(), (0, 4 << 20));
     let (mut pointer, mut handle) = (0, 0);

@@ -3,7 +3,7 @@
 use std::ptr;
 use std::time::Duration;
 
-use cuda_sim::control::{self, Config, ControlError, Fault, Schedule, Time, TimeModel};
+use cuda_sim::control::{self, Config, ControlError, InjectedFault, Schedule, Time, TimeModel};
 use cuda_sys::CUresult;
 
 use crate::sim::{
@@ -13,7 +13,7 @@ use crate::sim::{
 use crate::{cuda, fails, ok};
 
 fn inject(text: &str) {
-    let fault: Fault = text.parse().expect("it is a fault's text");
+    let fault: InjectedFault = text.parse().expect("it is a fault's text");
     control::inject(&fault).expect("there is such a device");
 }
 
@@ -233,7 +233,7 @@ fn faults_of_the_environment_are_there_from_the_start_and_after_a_reset() {
 #[test]
 fn a_fault_of_a_device_that_there_is_not_is_an_error() {
     in_child(&[], || {
-        let fault: Fault = "dead:99=UNKNOWN".parse().expect("it is a fault's text");
+        let fault: InjectedFault = "dead:99=UNKNOWN".parse().expect("it is a fault's text");
         assert_eq!(control::inject(&fault), Err(ControlError::NotInitialised));
         sim::start();
         let count = DEVICES as usize;

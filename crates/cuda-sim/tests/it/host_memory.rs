@@ -47,11 +47,12 @@ fn a_copy_from_page_locked_memory_reads_it_when_its_turn_comes() {
     let stream = gpu.stream(NON_BLOCKING);
     let host = allocate(4).cast::<u32>();
     let device = gpu.allocate(4);
-    // SAFETY: it was allocated, here and below; the device reads it after the gate.
+    // SAFETY: four bytes were allocated there, and nothing is enqueued yet that reads them.
     unsafe { host.write(1) };
     let gate = Gate::close(stream);
     ok!(cuMemcpyHtoDAsync_v2(device, host.cast(), 4, stream));
-    // SAFETY: as above.
+    // SAFETY: four bytes were allocated there; the copy reads them when the gate is open, and it
+    // is closed.
     unsafe { host.write(2) };
     gate.open();
     ok!(cuStreamSynchronize(stream));

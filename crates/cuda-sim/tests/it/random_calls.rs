@@ -90,6 +90,7 @@ fn pick() -> impl Strategy<Value = Pick> {
     prop_oneof![8 => any::<Index>().prop_map(Pick::Known), 1 => wild.prop_map(Pick::Wild)]
 }
 
+#[expect(clippy::too_many_lines, reason = "a table: how often each call is made")]
 fn call() -> impl Strategy<Value = Call> {
     let (device, bytes) = (|| -1..4_i32, || prop_oneof![0..5000_usize, 0..300_000_000_usize]);
     let (small, offset) = (|| 0..5000_usize, || 0..64_u64);
@@ -176,6 +177,7 @@ fn number(pick: &Pick, known: &[u64]) -> u64 {
 
 impl World {
     /// Calls that are undefined in C are left out: host pointers are valid ones or device memory's.
+    #[expect(clippy::too_many_lines, reason = "a table: what each call is given")]
     fn make(&mut self, call: &Call) {
         let mut handle_out: *mut c_void = ptr::null_mut();
         let out = &raw mut handle_out;

@@ -126,7 +126,7 @@ impl Gpu {
 
 // SAFETY: a context's handle is a number, which any thread may pass to the driver.
 unsafe impl Send for Gpu {}
-// SAFETY: as above.
+// SAFETY: its methods only pass the handle's number on to the driver, which any thread may call.
 unsafe impl Sync for Gpu {}
 
 impl Drop for Gpu {

@@ -5,7 +5,7 @@ use crate::device::{CallCounts, PAGE};
 use crate::reference::trace;
 use crate::replay::{AtFailure, ReplayResult};
 
-/// What a trace may take: memory as multiples of the most that was requested at once, and calls.
+/// The limits of a trace: memory as multiples of the most that was requested at once, and calls.
 struct Bar {
     trace: &'static str,
     /// On the smallest device.

@@ -7,7 +7,7 @@ use gpu_alloc::policy::{Pytorch, PytorchOptions};
 use crate::replay::{Allocator, AtFailure, ReplayResult, StitchedAllocator, TraceReplay};
 use crate::trace::AllocationTrace;
 
-/// What stands for a device without limits.
+/// The capacity that stands for a device without limits.
 pub(crate) const UNLIMITED: u64 = 512 << 30;
 
 /// A policy that a trace can be replayed with, each time from a fresh state.

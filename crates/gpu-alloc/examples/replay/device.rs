@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::ops::Range;
 
-use gpu_alloc::policy::{Address, MemorySource, Physical, SourceError, VirtualMemory};
+use gpu_alloc::policy::{Address, MemorySource, Physical, SourceError, VirtualMemorySource};
 
 /// The granule of physical memory and of addresses.
 pub(crate) const PAGE: u64 = 2 << 20;
@@ -19,7 +19,7 @@ pub(crate) struct DeviceModel {
     capacity: u64,
     used: u64,
     highest_use: u64,
-    /// What addresses are taken, by the first.
+    /// The ranges of addresses that are taken, by their first address.
     ranges: BTreeMap<u64, TakenRange>,
     pieces: BTreeMap<Physical, ModelChunk>,
     mappings: BTreeMap<u64, MappedRange>,
@@ -29,7 +29,7 @@ pub(crate) struct DeviceModel {
     calls: CallCounts,
 }
 
-/// Which addresses are given out.
+/// The rule by which addresses are given out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum AddressOrder {
     /// The lowest that are free, so that segments are often neighbours, and addresses come again.
@@ -38,7 +38,7 @@ pub(crate) enum AddressOrder {
     Rising,
 }
 
-/// How often the device was asked for what, refusals included.
+/// The number of calls to the device by kind, refusals included.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct CallCounts {
     pub(crate) allocate: u64,
@@ -115,7 +115,7 @@ impl DeviceModel {
         ranges.map(|(address, taken)| (Address(*address), taken.bytes))
     }
 
-    /// What is mapped, and how long the piece behind it is, by address.
+    /// Every mapping, by address: the piece behind it, and its length.
     pub(crate) fn mappings(&self) -> impl Iterator<Item = (Address, Physical, u64)> {
         let shown = |(address, mapping): (&u64, &MappedRange)| {
             (Address(*address), mapping.physical, mapping.bytes)
@@ -123,7 +123,7 @@ impl DeviceModel {
         self.mappings.iter().map(shown)
     }
 
-    /// How many pieces of physical memory there are.
+    /// The number of pieces of physical memory.
     pub(crate) fn pieces(&self) -> usize {
         self.pieces.values().filter(|piece| !piece.is_destroyed).count()
     }
@@ -228,12 +228,12 @@ impl MemorySource for DeviceModel {
         self.used -= whole_pages(bytes);
     }
 
-    fn virtual_memory(&mut self) -> Option<&mut dyn VirtualMemory<Error = Infallible>> {
+    fn virtual_memory(&mut self) -> Option<&mut dyn VirtualMemorySource<Error = Infallible>> {
         Some(self)
     }
 }
 
-impl VirtualMemory for DeviceModel {
+impl VirtualMemorySource for DeviceModel {
     type Error = Infallible;
 
     fn page_bytes(&self) -> u64 {

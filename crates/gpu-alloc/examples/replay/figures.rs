@@ -37,7 +37,7 @@ pub(crate) fn of_replay(outcome: &ReplayResult) -> Map<String, Value> {
     into_map(figures)
 }
 
-/// What is said of a trace.
+/// The figures of a trace itself.
 pub(crate) fn of_trace(trace: &AllocationTrace) -> Map<String, Value> {
     let events: Map<_, _> =
         trace.counts().into_iter().map(|(kind, count)| (kind.to_owned(), count.into())).collect();

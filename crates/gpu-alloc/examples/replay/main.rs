@@ -60,7 +60,7 @@ struct Arguments {
     /// Measure the time per event in the steady state.
     #[arg(long)]
     bench: bool,
-    /// How many repetitions to measure.
+    /// The number of repetitions to measure.
     #[arg(long, default_value = "15")]
     rounds: NonZeroUsize,
     /// Print everything, as JSON; otherwise the figures that stand for themselves, line by line.

@@ -7,14 +7,14 @@ use crate::device::PAGE;
 use crate::replay::AtFailure;
 use crate::trace::AllocationTrace;
 
-/// What was found. To complete is not monotone in the capacity.
+/// The result of the search. A trace that completes with some capacity may fail with a larger one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct MinCapacity {
     /// The smallest capacity such that it and all larger ones of the grid complete.
     pub(crate) safe: u64,
     /// The smallest with which the trace happened to complete.
     pub(crate) any: u64,
-    /// How many capacities of the grid fail that are larger than that.
+    /// The number of capacities of the grid that are larger than that and fail.
     pub(crate) failures_above_any: usize,
 }
 

@@ -13,7 +13,7 @@ use crate::trace::{AllocationTrace, TraceEvent};
 
 /// A way to keep device memory, as a program would use it.
 pub(crate) trait Allocator {
-    /// What decides in the end.
+    /// The policy that serves the requests.
     type Policy: Policy<Stream = u32, Owner = StreamAndPool<u32>>;
 
     /// The policy with all that is its own.
@@ -50,7 +50,7 @@ impl Allocator for Pytorch<u32> {
         Pytorch::statistics(self).clone()
     }
 
-    /// As PyTorch does: it waits once, before everything unused is released.
+    /// Allocates as PyTorch does: it waits once, before everything unused is released.
     fn allocate(
         &mut self,
         source: &mut Limit<DeviceModel>,
@@ -74,7 +74,7 @@ type BlockUses = SmallVec<[(u32, u64); 4]>;
 pub(crate) struct StitchedAllocator {
     caches: StreamCaches<u32>,
     lending: Lending<Stitched<u32>>,
-    /// What the policy is told when it has all that is its own: blocks that come back with their uses,
+    /// The calls that wait until the policy has its stream caches back: blocks with their uses,
     /// and completions.
     returned: Vec<(Block, BlockUses)>,
     completed: Vec<(u32, u64)>,
@@ -167,9 +167,9 @@ fn wait<P: Policy + ?Sized>(policy: &mut P) -> bool {
 pub(crate) struct TraceReplay<A> {
     allocator: A,
     source: Limit<DeviceModel>,
-    /// What each name holds.
+    /// The block that each name holds.
     held: Vec<HeldByName>,
-    /// How many events were recorded on each stream.
+    /// The number of events recorded on each stream.
     recorded: Vec<u64>,
     waits: u64,
     event_records: u64,
@@ -186,13 +186,13 @@ struct HeldByName {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct NotServed;
 
-/// What a replay came to. Events count from 1.
+/// The figures of a replay. Events count from 1.
 #[derive(Debug, Default)]
 pub(crate) struct ReplayResult {
     pub(crate) statistics: MemoryStats,
     pub(crate) calls: CallCounts,
     pub(crate) highest_use: u64,
-    /// How often the host waited for events, as nothing else would give memory.
+    /// The number of times that the host waited for events, as nothing else would give memory.
     pub(crate) waits: u64,
     pub(crate) event_records: u64,
     pub(crate) failures: u64,
@@ -317,7 +317,7 @@ impl<A: Allocator> TraceReplay<A> {
         wait(self.allocator.policy());
     }
 
-    /// How often the device was asked for memory so far.
+    /// The number of times that the device was asked for memory so far.
     pub(crate) fn device_calls(&self) -> u64 {
         let CallCounts { allocate, create, .. } = self.source.source().calls();
         allocate + create

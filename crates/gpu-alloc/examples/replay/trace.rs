@@ -10,13 +10,13 @@ use flate2::read::MultiGzDecoder;
 use gpu_alloc::Snapshot;
 use gpu_alloc::snapshot::SnapshotError;
 
-/// What happened, first to last.
+/// The events of a trace, first to last.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct AllocationTrace {
     pub(crate) events: Vec<TraceEvent>,
-    /// How many names of blocks there are; they count from 0, and are used again.
+    /// The number of names of blocks, which count from 0 and are used again.
     pub(crate) names: usize,
-    /// How many streams there are; they count from 0.
+    /// The number of streams, which count from 0.
     pub(crate) streams: usize,
     /// The most bytes that were asked for, and not freed, at any one time.
     pub(crate) peak_requested: u64,
@@ -51,7 +51,7 @@ pub(crate) enum TraceError {
     Empty,
 }
 
-/// How many characters of a bad line an error shows.
+/// The number of characters that an error shows of a bad line.
 const SHOWN: usize = 60;
 /// The most bytes of a line, its end included. A kilobyte of gzip can unpack to a line of a gigabyte.
 const MAX_LINE: u64 = 4096;
@@ -112,7 +112,7 @@ impl AllocationTrace {
         })
     }
 
-    /// How many events of each kind there are, by PyTorch's name for it.
+    /// The number of events of each kind, under PyTorch's name for it.
     pub(crate) fn counts(&self) -> [(&'static str, usize); 5] {
         let kinds = ["alloc", "free", "record_stream", "sync", "empty_cache"];
         let kind = |event: &TraceEvent| match event {
@@ -133,7 +133,7 @@ struct TraceReader {
     trace: Vec<TraceEvent>,
     /// The index and the size of what is held, by what the trace calls it.
     held: HashMap<u64, (u32, u64)>,
-    /// How many indices there are, and which of them are free.
+    /// The number of indices so far, some of which are free.
     names: u32,
     unused: Vec<u32>,
     streams: HashMap<u64, u32>,

@@ -4,13 +4,12 @@
 use std::collections::BTreeMap;
 
 use gpu_runtime::{
-    AddressRange, Device, DeviceAllocation, Error, MappingProblem, PhysicalMemory,
-    VirtualMemory as Management,
+    AddressRange, Device, DeviceAllocation, Error, MappingProblem, PhysicalMemory, VirtualMemory,
 };
 
 use crate::policy::{
     Address, MemorySource, Physical, Refusal, SealedSource, SourceError, TrustedSource,
-    VirtualMemory,
+    VirtualMemorySource,
 };
 
 type Result<T> = std::result::Result<T, SourceError<Error>>;
@@ -96,7 +95,7 @@ impl MemorySource for DeviceSource {
     }
 
     /// `None` where the device or its driver has none, or cannot be asked.
-    fn virtual_memory(&mut self) -> Option<&mut dyn VirtualMemory<Error = Error>> {
+    fn virtual_memory(&mut self) -> Option<&mut dyn VirtualMemorySource<Error = Error>> {
         if self.mapped.is_none() {
             self.mapped = self.device.virtual_memory().ok()?.map(MappedMemory::new);
         }
@@ -107,7 +106,7 @@ impl MemorySource for DeviceSource {
 /// The addresses and physical memory that were taken of a device.
 #[derive(Debug)]
 struct MappedMemory {
-    management: Management,
+    management: VirtualMemory,
     reserved: BTreeMap<Address, AddressRange>,
     created: BTreeMap<Physical, PhysicalMemory>,
     /// The number of names that were given to physical memory so far.
@@ -115,7 +114,7 @@ struct MappedMemory {
 }
 
 impl MappedMemory {
-    fn new(management: Management) -> Self {
+    fn new(management: VirtualMemory) -> Self {
         let (reserved, created) = (BTreeMap::new(), BTreeMap::new());
         MappedMemory { management, reserved, created, names: 0 }
     }
@@ -153,7 +152,7 @@ impl MappedMemory {
     }
 }
 
-impl VirtualMemory for MappedMemory {
+impl VirtualMemorySource for MappedMemory {
     type Error = Error;
 
     fn page_bytes(&self) -> u64 {

@@ -94,7 +94,7 @@ impl Overrides {
 ///   write, all of it, from when it is provided until it was taken back;
 /// - nobody else reads or writes it meanwhile, and it overlaps nothing else that was provided and not
 ///   taken back, here or for another device;
-/// - its [virtual memory](crate::policy::VirtualMemory), if it has any, does what it is told, by the
+/// - its [virtual memory](crate::policy::VirtualMemorySource), if it has any, does what it is told, by the
 ///   rules that are written there: what is mapped where stays there until it is unmapped.
 ///
 /// It is called while the allocator is locked, so it must not ask this crate for memory itself, which

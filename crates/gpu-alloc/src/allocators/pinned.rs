@@ -148,7 +148,7 @@ pub(crate) fn explain(
         AllocFailure::Misplaced(error) => return error.into(),
         AllocFailure::OutOfMemory(report, heap) => (report, heap),
     };
-    let error = match report.certificate.denial.refusal {
+    let error = match report.certificate.denial().refusal {
         Refusal::Limit(limit) => Error::PinnedLimit {
             requested,
             in_use: (report.allocated + report.pending) as usize,
@@ -198,7 +198,7 @@ fn default_limit() -> Result<Option<u64>> {
     })
 }
 
-/// Nothing where the system does not tell.
+/// The bytes of memory that the machine has; `None` where the system does not tell.
 fn memory_of_the_machine() -> Option<u64> {
     let table = std::fs::read_to_string("/proc/meminfo").ok()?;
     let total = table.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;

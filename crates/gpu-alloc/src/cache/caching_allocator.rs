@@ -109,7 +109,7 @@ where
     ) -> Result<ServedBlock, AllocFailure<O::HeapState>> {
         // Where what is held leaves too little, no work is worth a wait.
         let is_full = |failure: &AllocFailure<_>| {
-            let denial = failure.certificate().map(|certificate| certificate.denial);
+            let denial = failure.certificate().map(|certificate| certificate.denial());
             denial.is_some_and(|it| !it.is_rejection() && it.kind != RequestKind::Total)
         };
         let waits_for_work = |failure: &AllocFailure<_>| {

@@ -22,7 +22,8 @@ pub(crate) trait CacheObserver<P: Policy, S> {
     /// Takes them back.
     fn take_back(&mut self, part: usize, notes: Self::Notes);
 
-    /// As [`allocated`](CacheObserver::allocated), under the lock of a part that is lent.
+    /// Notes an allocation from a stream cache that is lent, under the lock of that cache alone:
+    /// [`allocated`](CacheObserver::allocated) is told of all others.
     fn note(
         notes: &mut Self::Notes,
         block: &Block,

@@ -37,6 +37,7 @@ impl ReturnQueue {
 
     /// Empties the queue; what was freed first comes first.
     pub(super) fn take(&self) -> Vec<Returned> {
+        // In one step, so that a drop which comes while the policy deals with these does not wait.
         std::mem::take(&mut *self.0.lock())
     }
 }

@@ -25,7 +25,7 @@ pub(crate) struct ServedBlock {
 /// Why a request was not served.
 #[derive(Debug)]
 pub(crate) enum AllocFailure<H> {
-    /// There is not enough memory, as the report and the state of the heap show.
+    /// Out of memory, with the policy's report and the state of the heap.
     OutOfMemory(Box<OutOfMemoryReport>, H),
     /// The source failed in another way.
     Source(Error),

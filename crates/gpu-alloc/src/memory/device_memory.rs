@@ -194,7 +194,7 @@ impl OwnedBlock {
 /// by [`record_stream`](Self::record_stream).
 #[derive(Debug)]
 pub struct DeviceMemory {
-    /// Nothing for 0 bytes.
+    /// The block; `None` for 0 bytes.
     taken: Option<OwnedBlock>,
     ptr: DevicePtr,
     bytes: usize,

@@ -60,7 +60,7 @@ pub fn allocate_pinned(bytes: usize) -> Result<PinnedMemory> {
 /// ([`Uses::guard`](gpu_runtime::Uses::guard)) keeps it, too.
 #[derive(Debug)]
 pub struct PinnedMemory {
-    /// Nothing for 0 bytes.
+    /// The block and its allocator; `None` for 0 bytes.
     taken: Option<(&'static PinnedAllocator, Block)>,
     address: usize,
     bytes: usize,

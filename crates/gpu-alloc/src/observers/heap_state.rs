@@ -11,7 +11,7 @@ use crate::policy::{Address, SegmentSnapshot};
 #[derive(Debug, Clone)]
 pub(crate) struct HeapState {
     pub(crate) segments: Vec<SegmentSnapshot<StreamId>>,
-    /// By address; some may be of memory that is free by now.
+    /// The records of allocations by address; some may be of memory that is free by now.
     pub(crate) holders: HashMap<Address, AllocationRecord>,
     /// The number of allocations so far.
     pub(crate) allocations: u64,

@@ -20,13 +20,13 @@ pub(crate) struct CallSite {
 pub(crate) struct AllocationRecord {
     pub(crate) address: Address,
     pub(crate) requested: u64,
-    /// Nothing for memory that belongs to no stream.
+    /// The stream and pool; `None` for memory that belongs to no stream.
     pub(crate) owner: Option<StreamAndPool<StreamId>>,
     pub(crate) call_site: CallSite,
     /// The number of allocations of the device before it; about that many, where several streams
     /// allocate at once.
     pub(crate) number: u64,
-    /// In microseconds since 1970, if the memory history was on.
+    /// The time of the allocation, in microseconds since 1970, if the memory history was on.
     pub(crate) time: Option<u64>,
 }
 
@@ -37,7 +37,7 @@ pub(crate) struct NewAllocation<'a> {
     pub(crate) requested: u64,
     pub(crate) owner: Option<StreamAndPool<StreamId>>,
     pub(crate) call_site: CallSite,
-    /// As in [`AllocationRecord`].
+    /// The `time` of its [`AllocationRecord`].
     pub(crate) time: Option<u64>,
 }
 
@@ -51,7 +51,7 @@ pub(crate) struct LiveAllocations {
     count: u64,
 }
 
-/// Those of a part of the policy's memory, which may be lent with it.
+/// The live allocations of one stream cache, which are lent with it.
 #[derive(Debug, Default)]
 pub(crate) struct CacheAllocations {
     last: Vec<Option<AllocationRecord>>,

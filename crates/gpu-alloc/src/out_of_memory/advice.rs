@@ -80,7 +80,7 @@ impl OutOfMemory {
             self.certificate.retained(Retention::None) + self.certificate.retained(Retention::Work);
         let kept = (self.reserved as u64).saturating_sub(unused);
         let limit = self.limit.unwrap_or(usize::MAX) as u64;
-        self.certificate.denial.is_rejection() && kept.saturating_add(self.needed as u64) <= limit
+        self.certificate.denial().is_rejection() && kept.saturating_add(self.needed as u64) <= limit
     }
 
     /// The thing that the program may do instead.

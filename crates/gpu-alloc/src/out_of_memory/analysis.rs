@@ -73,7 +73,7 @@ pub(crate) fn explain(
     report: &OutOfMemoryReport,
     heap: &HeapState,
 ) -> OutOfMemory {
-    let refused = report.certificate.denial;
+    let refused = report.certificate.denial();
     let refuser = Refuser::of(&refused, &bounds);
     let (room, most) = room(report, &bounds, refuser);
     let mut holders = Groups::default();
@@ -114,7 +114,7 @@ pub(crate) fn explain(
 
 /// The bytes that may still be taken: so much at least, and so much at most.
 fn room(report: &OutOfMemoryReport, bounds: &Bounds, refuser: Refuser) -> (u64, u64) {
-    let SourceDenial { kind, bytes, refusal, given } = report.certificate.denial;
+    let SourceDenial { kind, bytes, refusal, given } = report.certificate.denial();
     let free = bounds.free as u64;
     let below = |limit: u64| limit.saturating_sub(report.reserved);
     let allowed = bounds.limit.map_or(free, |limit| free.min(below(limit)));
@@ -167,7 +167,7 @@ fn cause(
             return (Cause::Pools, enough);
         }
     }
-    let is_rejection = report.certificate.denial.is_rejection();
+    let is_rejection = report.certificate.denial().is_rejection();
     if report.cached() >= report.requested && !is_rejection {
         return (Cause::Fragmentation, enough);
     }
@@ -185,7 +185,7 @@ fn cause(
     (cause, enough)
 }
 
-/// Per stream, the last work that freed blocks wait for.
+/// The last work on each stream that freed blocks wait for.
 fn awaited(segments: &[SegmentSnapshot<StreamId>]) -> Vec<AwaitedWork> {
     let mut awaited = BTreeMap::new();
     for block in segments.iter().flat_map(|segment| &segment.blocks) {
@@ -213,9 +213,39 @@ mod tests {
 
     use super::*;
     use crate::Advice;
-    use crate::policy::{Address, BlockSnapshot, BlockState, Certificate, Pool};
+    use crate::policy::{Address, BlockSnapshot, BlockState, Evidence, Pool};
 
     const MIB: u64 = 1 << 20;
+
+    /// The report where 16 MiB were asked for, and a segment of 20 MiB waits for work.
+    fn report_of_pending_segment() -> OutOfMemoryReport {
+        OutOfMemoryReport {
+            requested: 16 * MIB,
+            rounded: 16 * MIB,
+            segment_type: Some(Pool::Large),
+            needed: 16 * MIB,
+            largest_suitable: u64::MAX,
+            allocated: 0,
+            pending: 20 * MIB,
+            reserved: 20 * MIB,
+            largest_free_block: 0,
+            cached_for_other_streams: 0,
+            kept_for_graphs: 0,
+            kept_for_pools: 0,
+            takes_any: false,
+            certificate: Evidence {
+                denial: SourceDenial {
+                    kind: RequestKind::Segment,
+                    bytes: 16 * MIB,
+                    refusal: Refusal::Exhausted,
+                    given: 0,
+                },
+                place: None,
+                usages: Vec::new(),
+            }
+            .into(),
+        }
+    }
 
     #[test]
     fn memory_that_work_still_uses_is_named_with_that_work() {
@@ -243,31 +273,7 @@ mod tests {
             blocks: vec![block],
         };
         let heap = HeapState { segments: vec![segment], holders: HashMap::new(), allocations: 1 };
-        let report = OutOfMemoryReport {
-            requested: 16 * MIB,
-            rounded: 16 * MIB,
-            segment_type: Some(Pool::Large),
-            needed: 16 * MIB,
-            largest_suitable: u64::MAX,
-            allocated: 0,
-            pending: 20 * MIB,
-            reserved: 20 * MIB,
-            largest_free_block: 0,
-            cached_for_other_streams: 0,
-            kept_for_graphs: 0,
-            kept_for_pools: 0,
-            takes_any: false,
-            certificate: Certificate {
-                denial: SourceDenial {
-                    kind: RequestKind::Segment,
-                    bytes: 16 * MIB,
-                    refusal: Refusal::Exhausted,
-                    given: 0,
-                },
-                place: None,
-                usages: Vec::new(),
-            },
-        };
+        let report = report_of_pending_segment();
         let call_site = CallSite { location: Location::caller(), tag: None };
         let request = RefusedRequest { device, owner: main.id().into(), call_site };
         let bounds =

@@ -93,7 +93,7 @@ pub struct OutOfMemory {
     pub reserved: usize,
     /// The bytes that the program has freed, and work on other streams still uses.
     pub pending: usize,
-    /// Per stream, the work that `pending` memory waits for.
+    /// The work on each stream that `pending` memory waits for.
     pub awaited: Vec<AwaitedWork>,
     /// The largest block that the request could have got, had it been smaller.
     pub largest_free_block: usize,
@@ -118,7 +118,7 @@ pub struct OutOfMemory {
     pub enough_to_release: Vec<HeldMemory>,
     /// Why the request was refused.
     pub cause: Cause,
-    /// The evidence that no memory could be found for it.
+    /// The proof that no memory could be found for it.
     pub certificate: Certificate,
 }
 

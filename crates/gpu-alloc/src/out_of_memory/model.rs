@@ -70,8 +70,8 @@ pub(super) fn memory(
         }
     }
     // Where the policy was told to refuse at once, nothing goes back.
-    let goes_back = !report.certificate.denial.is_rejection();
-    let usages = if goes_back { &report.certificate.usages[..] } else { &[] };
+    let goes_back = !report.certificate.denial().is_rejection();
+    let usages = if goes_back { report.certificate.usages() } else { &[] };
     let anywhere = CandidatePlace { needed: report.needed, units: units(usages, &taken, &kept) };
     let best = best_place(report, usages, &anywhere.units);
     let places = std::iter::once(anywhere).chain(best).collect();
@@ -85,7 +85,7 @@ fn best_place(
     usages: &[SegmentUsage],
     units: &[MovableUnit],
 ) -> Option<CandidatePlace> {
-    let place = report.certificate.place.filter(|_| report.takes_any)?;
+    let place = report.certificate.place().filter(|_| report.takes_any)?;
     let needed = place.missing * place.page_bytes;
     let first = place.address.0 / place.page_bytes * place.page_bytes;
     let pages = first..first + place.pages * place.page_bytes;

@@ -61,7 +61,7 @@ impl Text<'_> {
         self.write_state(f)?;
         self.write_awaited(f)?;
         self.write_kept(f)?;
-        let tried = match error.certificate.denial.is_rejection() {
+        let tried = match error.certificate.denial().is_rejection() {
             true => "nothing was tried",
             false => "all was tried",
         };

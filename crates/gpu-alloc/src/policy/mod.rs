@@ -44,9 +44,11 @@
 
 mod best_fit;
 mod block;
+mod block_list;
 mod pending;
 mod pytorch;
 mod report;
+mod segment_accounts;
 mod slab;
 mod source;
 mod stitched;
@@ -62,19 +64,26 @@ pub use block::{Address, Block, ForeignBlock, PoolId, PoolOf, StreamAndPool, Str
 pub use pytorch::{OptionsError, Pytorch, PytorchOptions};
 pub use report::{
     AllocateError, BlockSnapshot, BlockState, Certificate, ClosestPlace, DurationStatistic,
-    HostMemoryStats, Inspect, MemoryStats, OutOfMemoryReport, Pool, PoolStatistics, Retention,
-    SegmentSnapshot, SegmentUsage, Statistic,
+    Evidence, HostMemoryStats, Inspect, MemoryStats, OutOfMemoryReport, Pool, PoolStatistics,
+    Retention, SegmentSnapshot, SegmentUsage, Statistic,
 };
 pub(crate) use source::SealedSource;
 pub use source::{
     Adapted, Adaptor, Limit, Limiting, Log, Logging, MemorySource, OnRefusal, Physical, Refusal,
-    RequestKind, SourceCall, SourceCounts, SourceDenial, SourceError, TrustedSource, VirtualMemory,
+    RequestKind, SourceCall, SourceCounts, SourceDenial, SourceError, TrustedSource,
+    VirtualMemorySource,
 };
 pub use stitched::{Stitched, StreamCache};
 pub use stream_caches::{LendPermit, Lending, Recalled, StreamCaches, StreamNumber};
-pub use suballocated::{Misplaced, Problem, Suballocated, Suballocator};
+pub use suballocated::{Misplaced, Misplacement, Suballocated, Suballocator};
 
 /// A way to keep memory for reuse.
+///
+/// It is no trait object: a source's error passes through it with its own type, owners differ from
+/// policy to policy, and what is awaited is an iterator, not a list made for each question. The
+/// devices, which choose a policy when the program runs, have an enum of those that there are. What a
+/// program adds is behind trait objects there: a [source](crate::set_memory_source) and a
+/// [`Suballocator`]. Most requests meet none of that, as [`StreamCaches`] serve them.
 ///
 /// A sequence number counts the work enqueued on a stream; that work number `n` is done implies the
 /// same of all before. No method blocks, and none calls anything but the source it is given.

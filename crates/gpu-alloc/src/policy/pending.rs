@@ -104,8 +104,10 @@ impl<K: StreamName> PendingFrees<K> {
         waits
     }
 
-    /// Per stream that a block waits for, the highest sequence that one waits for.
+    /// The streams that blocks wait for, each with the highest sequence that one waits for.
     pub(super) fn awaited(&self) -> impl Iterator<Item = (K, u64)> {
+        // One look-up for each stream, not a pass over all uses: thousands of blocks may wait for a few
+        // streams.
         let last_on = |stream| {
             let (stream, sequence, _) =
                 self.uses.range(..=(stream, u64::MAX, SlabIndex::LAST)).next_back()?;

@@ -5,12 +5,12 @@ use smallvec::SmallVec;
 
 use super::StreamName;
 
-/// Per stream, the last work that used a range of memory.
+/// The last work on each stream that used a range of memory.
 #[derive(Debug, Clone)]
 pub(super) struct LastUses<K> {
-    /// On the stream that the memory belongs to; 0 if there was none.
+    /// The last use on the stream that the memory belongs to; 0 if there was none.
     pub(super) own: u64,
-    /// On other streams. It is nothing nearly always, and small then.
+    /// The last uses on other streams. Boxed, as there are nearly always none.
     others: Option<Box<Others<K>>>,
 }
 
@@ -101,6 +101,7 @@ impl<K: StreamName> LastUses<K> {
     /// Adds the uses that a holder on a stream made. Its work there came after all uses before it,
     /// so those need not be known any more if there was any.
     pub(super) fn renew(&mut self, own: K, holder: K, uses: &[(K, u64)]) {
+        // The holder's first work waited for all uses before, so its last use follows them, too.
         if uses.iter().any(|(stream, _)| *stream == holder) {
             *self = LastUses::none();
         }

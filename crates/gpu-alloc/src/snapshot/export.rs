@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use super::pickle::{Entries, Memo, PickleWriter};
 use super::{
-    Action, BlockState, DeviceState, Frame, Frames, HostMemory, OutOfMemoryMoment, Pool, Segment,
-    Snapshot, SnapshotBlock, TraceEntry,
+    Action, BlockState, DeviceSnapshot, Frame, Frames, HostSnapshot, OutOfMemoryMoment, Pool,
+    Segment, Snapshot, SnapshotBlock, TraceEntry,
 };
 
 impl Snapshot {
@@ -36,7 +36,7 @@ impl Snapshot {
             root.of("devices").list(&self.devices, |writer, device| {
                 writer.dict(|entries| exporter.device(entries, device));
             });
-            if let Some(HostMemory { segments, trace, state }) = &self.host {
+            if let Some(HostSnapshot { segments, trace, state }) = &self.host {
                 root.of("host_memory").dict(|host| {
                     exporter.segments(host.of("segments"), segments);
                     host.of("trace").list(trace, |writer, entry| {
@@ -120,7 +120,7 @@ impl<'a> StackWriter<'a> {
         }
     }
 
-    fn device(&mut self, entries: &mut Entries<'_>, device: &'a DeviceState) {
+    fn device(&mut self, entries: &mut Entries<'_>, device: &'a DeviceSnapshot) {
         entries.of("device").int(device.device as u64);
         entries.of("name").text(&device.name);
         entries.of("total").int(device.total);

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use super::pickle::{Pickle, PickleValue};
 use super::{
-    Action, BlockState, DeviceState, Frame, Frames, HostMemory, OutOfMemoryMoment, Pool, Segment,
-    Snapshot, SnapshotBlock, TraceEntry,
+    Action, BlockState, DeviceSnapshot, Frame, Frames, HostSnapshot, OutOfMemoryMoment, Pool,
+    Segment, Snapshot, SnapshotBlock, TraceEntry,
 };
 
 /// Why bytes are no snapshot that can be read.
@@ -190,22 +190,22 @@ impl Importer {
         })
     }
 
-    fn host(&mut self, value: PickleValue<'_>) -> Result<HostMemory> {
+    fn host(&mut self, value: PickleValue<'_>) -> Result<HostSnapshot> {
         let field = |field| value.get(field).ok_or(SnapshotError::Field { field });
-        Ok(HostMemory {
+        Ok(HostSnapshot {
             segments: self.segments(field("segments")?)?,
             trace: self.list(Some(field("trace")?), "trace", Importer::entry)?,
             state: self.device(field("state")?)?,
         })
     }
 
-    fn devices(&mut self, value: Option<PickleValue<'_>>) -> Result<Vec<DeviceState>> {
+    fn devices(&mut self, value: Option<PickleValue<'_>>) -> Result<Vec<DeviceSnapshot>> {
         self.list(value, "devices", Importer::device)
     }
 
-    fn device(&mut self, value: PickleValue<'_>) -> Result<DeviceState> {
+    fn device(&mut self, value: PickleValue<'_>) -> Result<DeviceSnapshot> {
         let heap = value.get("out_of_memory");
-        Ok(DeviceState {
+        Ok(DeviceSnapshot {
             device: usize::try_from(number(value, "device")?).unwrap_or(usize::MAX),
             name: self.copy(&text(value, "name").unwrap_or_default())?,
             total: number_or(value, "total", 0)?,

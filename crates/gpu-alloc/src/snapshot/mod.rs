@@ -29,20 +29,20 @@ pub use crate::policy::{BlockState, Pool};
 pub struct Snapshot {
     /// The segments, by device and address.
     pub segments: Vec<Segment>,
-    /// For each device, what its allocator did, oldest first; empty where the
+    /// The events of each device's allocator, oldest first; empty where the
     /// [history](crate::record_memory_history) was off.
     pub device_traces: Vec<Vec<TraceEntry>>,
     /// Other facts about the devices; empty in a snapshot of PyTorch's.
-    pub devices: Vec<DeviceState>,
+    pub devices: Vec<DeviceSnapshot>,
     /// The page-locked memory of the host; nothing if none was used, or in a snapshot of PyTorch's.
-    pub host: Option<HostMemory>,
+    pub host: Option<HostSnapshot>,
 }
 
 /// The page-locked memory of the host. Its parts are as those of a device, but for streams, which it
 /// does not belong to: they are 0.
 #[derive(Debug, Clone, Default, PartialEq)]
 #[non_exhaustive]
-pub struct HostMemory {
+pub struct HostSnapshot {
     /// The segments, by address.
     pub segments: Vec<Segment>,
     /// The events of its allocator, oldest first; empty where the
@@ -50,7 +50,7 @@ pub struct HostMemory {
     pub trace: Vec<TraceEntry>,
     /// Other facts about it: the limit, and the statistics, as
     /// [`HostMemoryStats::entries`](crate::HostMemoryStats::entries) has them.
-    pub state: DeviceState,
+    pub state: DeviceSnapshot,
 }
 
 /// A piece of memory that was taken from the driver at once, or that is mapped without a gap. Sizes
@@ -100,7 +100,7 @@ pub struct SnapshotBlock {
     pub tag: Option<Arc<str>>,
     /// The number of allocations of the device since.
     pub age: Option<u64>,
-    /// When it was handed out, in microseconds since 1970, if the history was on.
+    /// The time at which it was handed out, in microseconds since 1970, if the history was on.
     pub time_us: Option<u64>,
 }
 
@@ -117,18 +117,19 @@ pub struct TraceEntry {
     pub stream: u64,
     /// The pool that is kept apart for graphs, or zeros.
     pub pool_id: (u64, u64),
-    /// When, in microseconds since 1970.
+    /// The time, in microseconds since 1970.
     pub time_us: u64,
     /// The call stack that asked for it.
     pub frames: Frames,
     /// The purpose of the memory: its [tag](crate::memory_tag).
     pub user_metadata: Option<Arc<str>>,
-    /// Of an out-of-memory: what the driver had left, in bytes.
+    /// The bytes that the driver had left, if the event is an out-of-memory.
     pub device_free: Option<u64>,
-    /// Of a free: whether work on other streams used the memory on, though it could be handed out at
-    /// once, to an owner who comes after that work. PyTorch's policies complete such a free later.
+    /// Whether the event is a free of memory that work on other streams still used. It could be
+    /// handed out at once, to an owner who comes after that work; PyTorch's policies complete such a
+    /// free later.
     pub is_in_use: bool,
-    /// Of such a free: when it was seen that this work was over, in microseconds since 1970.
+    /// The time at which this work was seen to be over, in microseconds since 1970.
     pub in_use_until_us: Option<u64>,
 }
 
@@ -174,7 +175,7 @@ pub struct Frame {
 
 /// The facts about a device in a snapshot, besides its memory.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct DeviceState {
+pub struct DeviceSnapshot {
     /// The device's index.
     pub device: usize,
     /// Its name.
@@ -183,7 +184,7 @@ pub struct DeviceState {
     pub total: u64,
     /// The bytes that the driver has left of it.
     pub free: u64,
-    /// By which [policy](crate::allocator_policy) its memory is kept; empty of page-locked memory.
+    /// The [policy](crate::allocator_policy) of its allocator; empty for page-locked memory.
     pub policy: String,
     /// The bytes of it that this process may take, if that is limited.
     pub limit: Option<u64>,
@@ -198,7 +199,7 @@ pub struct DeviceState {
 /// The moment of an out-of-memory.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct OutOfMemoryMoment {
-    /// When, in microseconds since 1970.
+    /// The time, in microseconds since 1970.
     pub time_us: u64,
     /// The text of the error.
     pub report: String,

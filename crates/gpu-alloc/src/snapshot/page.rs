@@ -5,7 +5,8 @@ use std::collections::{BTreeSet, HashMap};
 use serde_json::{Value, json};
 
 use super::{
-    BlockState, DeviceState, Frames, HostMemory, Pool, Segment, Snapshot, SnapshotBlock, TraceEntry,
+    BlockState, DeviceSnapshot, Frames, HostSnapshot, Pool, Segment, Snapshot, SnapshotBlock,
+    TraceEntry,
 };
 
 const PAGE: &str = include_str!("page/page.html");
@@ -49,7 +50,7 @@ struct PagePart<'a> {
     has_streams: bool,
     segments: Vec<&'a Segment>,
     trace: &'a [TraceEntry],
-    state: Option<&'a DeviceState>,
+    state: Option<&'a DeviceSnapshot>,
 }
 
 impl<'a> PagePart<'a> {
@@ -64,8 +65,8 @@ impl<'a> PagePart<'a> {
         }
     }
 
-    fn host(host: &'a HostMemory) -> PagePart<'a> {
-        let HostMemory { segments, trace, state } = host;
+    fn host(host: &'a HostSnapshot) -> PagePart<'a> {
+        let HostSnapshot { segments, trace, state } = host;
         let label = "page-locked".to_owned();
         let segments = segments.iter().collect();
         PagePart { label, has_streams: false, segments, trace, state: Some(state) }
@@ -102,7 +103,7 @@ impl<'a> PageWriter<'a> {
 
     fn part(&mut self, part: PagePart<'a>) -> Value {
         self.has_streams = part.has_streams;
-        let none = DeviceState::default();
+        let none = DeviceSnapshot::default();
         let device = part.state.unwrap_or(&none);
         let refusal = part.state.and_then(|device| device.out_of_memory.as_ref());
         let refusal = refusal.map(|state| {

@@ -95,11 +95,11 @@ struct TraceText {
     streams: StreamNumbers,
     ids: ReusedNumbers,
     live: HashMap<u64, u64>,
-    /// By address, the streams that frees wait for.
+    /// The streams that frees wait for, by address.
     waiting: HashMap<u64, u64>,
     /// Streams for frees to wait for, after those of the program.
     waits: ReusedNumbers,
-    /// When others of these streams have done their work, and which.
+    /// The times at which others of these streams have done their work, with the streams.
     ends: BTreeSet<(u64, u64)>,
 }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use gpu_runtime::{Device, StreamId};
 
 use super::{
-    Action, DeviceState, Frame, Frames, HostMemory, OutOfMemoryMoment, Segment, Snapshot,
+    Action, DeviceSnapshot, Frame, Frames, HostSnapshot, OutOfMemoryMoment, Segment, Snapshot,
     SnapshotBlock, TraceEntry,
 };
 use crate::allocators::device::{self, DeviceAllocator};
@@ -32,7 +32,7 @@ pub fn memory_snapshot() -> Snapshot {
     snapshot
 }
 
-fn host_memory(names: &mut SharedNames, allocator: &PinnedAllocator) -> HostMemory {
+fn host_memory(names: &mut SharedNames, allocator: &PinnedAllocator) -> HostSnapshot {
     let (heap, statistics, limit, recorded) = allocator.with_whole(|whole| {
         let heap = whole.observer.heap(whole.policy);
         let statistics = pinned::complete(&whole);
@@ -40,16 +40,16 @@ fn host_memory(names: &mut SharedNames, allocator: &PinnedAllocator) -> HostMemo
         (heap, statistics, limit, RecordedHistory::of(whole.observer.recorder()))
     });
     let RecordedHistory { events, dropped, refusal } = recorded;
-    HostMemory {
+    HostSnapshot {
         segments: names.segments(0, &heap, &events).collect(),
         trace: events.iter().map(|event| names.entry(event)).collect(),
-        state: DeviceState {
+        state: DeviceSnapshot {
             name: "page-locked memory of the host".to_owned(),
             limit,
             statistics: statistics.entries().collect(),
             dropped_events: dropped,
             out_of_memory: refusal.map(|refusal| names.heap(0, refusal, &events)),
-            ..DeviceState::default()
+            ..DeviceSnapshot::default()
         },
     }
 }
@@ -90,7 +90,7 @@ fn add_device(
     let RecordedHistory { events, dropped, refusal } = recorded;
     snapshot.segments.extend(names.segments(device.index(), &heap, &events));
     snapshot.device_traces.push(events.iter().map(|event| names.entry(event)).collect());
-    snapshot.devices.push(DeviceState {
+    snapshot.devices.push(DeviceSnapshot {
         device: device.index(),
         name,
         total: memory.map_or(0, |memory| memory.total as u64),

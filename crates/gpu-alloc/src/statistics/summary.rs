@@ -41,7 +41,7 @@ enum SummaryUnit {
 /// The free memory.
 #[derive(Default)]
 struct FreeMemory {
-    /// In what is held in part.
+    /// The free bytes of segments or chunks that are held in part.
     beside_held: u64,
     /// The largest run of it.
     longest: u64,

@@ -105,7 +105,7 @@ where
                 decision
             }
             Err(AllocateError::OutOfMemory(report)) => {
-                let SourceDenial { kind, bytes, given, .. } = report.certificate.denial;
+                let SourceDenial { kind, bytes, given, .. } = report.certificate.denial();
                 format!("{kind:?} {bytes} {given} {}", report.reserved)
             }
             Err(error) => format!("{error:?}"),

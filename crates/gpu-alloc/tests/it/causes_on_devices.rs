@@ -241,7 +241,7 @@ fn the_error_is_short_as_a_value_too() {
         let text = format!("{report:?}");
         assert!(text.len() < 1500, "{text}");
         assert!(text.contains("holders: 300") && text.contains("bytes, 314572800 held"), "{text}");
-        assert!(report.certificate.usages.len() > 30);
+        assert!(report.certificate.evidence().usages.len() > 30);
         drop(held);
     })
     .run();

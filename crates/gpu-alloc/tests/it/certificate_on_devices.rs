@@ -32,10 +32,10 @@ fn run_out(block: usize, more: usize) -> OutOfMemory {
 fn is_proved(report: &OutOfMemory, kind: RequestKind, bytes: u64) {
     let certificate = &report.certificate;
     assert!(certificate.is_final(), "work was waited for: {report}");
-    let refused = certificate.denial;
+    let refused = certificate.denial();
     assert_eq!((refused.kind, refused.bytes), (kind, bytes), "{report}");
     assert!(matches!(refused.refusal, Refusal::Limit(limit) if limit / MIB_64 == 60), "{report}");
-    let held: u64 = certificate.usages.iter().map(|usage| usage.held).sum();
+    let held: u64 = certificate.evidence().usages.iter().map(|usage| usage.held).sum();
     assert_eq!(held, report.allocated as u64);
     let taken =
         certificate.retained(Retention::Allocations) + certificate.retained(Retention::None);
@@ -53,7 +53,7 @@ fn stitched_memory_says_which_pages_are_missing_at_the_best_place() {
         let report = run_out(9 * MIB, 42 * MIB);
         is_proved(&report, RequestKind::Memory, 2 * MIB_64);
         // All that nobody holds a part of is had: 40 MiB.
-        let place = report.certificate.place.unwrap();
+        let place = report.certificate.evidence().place.unwrap();
         assert_eq!((place.pages, place.missing, place.supply), (22, 21, 20), "{report}");
         assert!(
             report.to_string().contains("22 pages of 2.00 MiB lacks memory for 21, and 20 could")
@@ -68,7 +68,8 @@ fn segments_say_that_none_is_left_that_could_go_back() {
     isolate(|| {
         let report = run_out(10 * MIB, 45 * MIB);
         is_proved(&report, RequestKind::Segment, 46 * MIB_64);
-        assert_eq!((report.certificate.place, report.certificate.usages.len()), (None, 2));
+        let evidence = report.certificate.evidence();
+        assert_eq!((evidence.place, evidence.usages.len()), (None, 2));
     })
     .env("SLUICE_ALLOCATOR", "pytorch")
     .run();
@@ -79,8 +80,8 @@ fn expandable_segments_say_what_the_lowest_place_lacks() {
     isolate(|| {
         let report = run_out(10 * MIB, 45 * MIB);
         is_proved(&report, RequestKind::Memory, 46 * MIB_64);
-        let place = report.certificate.place.unwrap();
-        assert!(place.lacking() > 0 && place.page_bytes == 20 * MIB_64, "{report}");
+        let place = report.certificate.evidence().place.unwrap();
+        assert!(place.missing > place.supply && place.page_bytes == 20 * MIB_64, "{report}");
     })
     .env("SLUICE_ALLOCATOR", "pytorch-expandable")
     .run();

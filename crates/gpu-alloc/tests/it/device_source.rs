@@ -3,14 +3,15 @@
 use cuda_sim::control::{self, Config};
 use gpu_alloc::DeviceSource;
 use gpu_alloc::policy::{
-    Address, MemorySource, Physical, Policy, Pytorch, PytorchOptions, SourceError, VirtualMemory,
+    Address, MemorySource, Physical, Policy, Pytorch, PytorchOptions, SourceError,
+    VirtualMemorySource,
 };
 use gpu_runtime::{Device, DevicePtr, DriverChoice, Error, MappingProblem, Stream, choose_driver};
 use test_support::isolate;
 
 use crate::device_support::devices;
 
-type Memory<'a> = &'a mut dyn VirtualMemory<Error = Error>;
+type Memory<'a> = &'a mut dyn VirtualMemorySource<Error = Error>;
 
 fn free(device: Device) -> usize {
     device.memory_info().expect("an answer").free

@@ -31,7 +31,7 @@ fn a_request_that_what_is_held_leaves_no_room_for_is_refused_at_once_and_the_cac
     source.take_calls();
     let before = policy.statistics();
     for (bytes, total) in [(57 * MIB, 65 * MIB), (1 << 40, (1 << 40) + 8 * MIB)] {
-        let refused = report(policy.allocate(&mut source, bytes, home)).certificate.denial;
+        let refused = report(policy.allocate(&mut source, bytes, home)).certificate.denial();
         let refusal = Refusal::Limit(64 * MIB);
         assert_eq!(
             refused,
@@ -63,7 +63,7 @@ fn what_a_refused_request_was_given_for_a_while_makes_no_peak() {
     let held = policy.allocate(&mut source, 8 * MIB, StreamAndPool::from(0)).unwrap();
     let before = policy.statistics().reserved_bytes;
     let given = report(policy.allocate(&mut source, 80 * MIB, StreamAndPool::from(0)));
-    assert!(given.certificate.denial.given > 0);
+    assert!(given.certificate.denial().given > 0);
     let after = policy.statistics().reserved_bytes;
     assert_eq!((after.all.current, after.all.peak), (before.all.current, before.all.peak));
     policy.free(held, &[]).unwrap();
@@ -75,7 +75,7 @@ fn page_locked_memory_stays_cached_when_a_request_could_never_be_held() {
     let cached = policy.allocate(&mut source, 20 * MIB, ()).unwrap();
     policy.free(cached, &[]).unwrap();
     source.take_calls();
-    let refused = report(policy.allocate(&mut source, 65 * MIB, ())).certificate.denial;
+    let refused = report(policy.allocate(&mut source, 65 * MIB, ())).certificate.denial();
     assert_eq!((refused.kind, refused.bytes), (RequestKind::Total, 65 * MIB));
     assert_eq!(source.take_calls(), []);
     assert!(policy.allocate(&mut source, 64 * MIB, ()).is_ok());

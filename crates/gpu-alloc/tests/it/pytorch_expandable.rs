@@ -225,7 +225,7 @@ fn a_request_beyond_the_limit_is_refused_as_a_whole_before_anything_is_mapped() 
     let Err(AllocateError::OutOfMemory(report)) = refused else { panic!("that is too much") };
     let (kind, bytes) = (RequestKind::Memory, 2 * PAGE + 2 * MIB);
     let expected = SourceDenial { kind, bytes, refusal: Refusal::Limit(limit), given: 0 };
-    assert_eq!(report.certificate.denial, expected);
+    assert_eq!(report.certificate.denial(), expected);
     assert_eq!(f.count(|call| matches!(call, SourceCall::Created { .. })), pages);
     assert_eq!(f.policy.statistics().num_alloc_retries, 1);
     let rest = f.allocate(2 * PAGE);

@@ -178,7 +178,7 @@ fn an_out_of_memory_report_tells_where_the_memory_is() {
         (17 * MIB, 2 * MIB - 512)
     );
     assert_eq!(
-        (report.certificate.denial.refusal, report.cached()),
+        (report.certificate.denial().refusal, report.cached()),
         (Refusal::Exhausted, 19 * MIB - 512)
     );
     [kept, shared, other].into_iter().for_each(|block| f.free(block, &[]));
@@ -191,7 +191,7 @@ fn a_limit_is_named_in_the_report() {
     f.source = Log::new(limited);
     let refused = f.policy.allocate(&mut f.source, 11 * MIB, MAIN.into());
     let Err(AllocateError::OutOfMemory(report)) = refused else { panic!("there is a limit") };
-    assert_eq!(report.certificate.denial.refusal, Refusal::Limit(10 * MIB));
+    assert_eq!(report.certificate.denial().refusal, Refusal::Limit(10 * MIB));
     assert_eq!(f.allocate(10 * MIB).bytes(), 10 * MIB);
 }
 

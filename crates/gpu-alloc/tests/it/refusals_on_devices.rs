@@ -7,7 +7,8 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 
 use cuda_sim::control::{Schedule, set_memory_limit, set_schedule};
 use gpu_alloc::policy::{
-    Address, Log, MemorySource, Physical, SourceCall, SourceError, StreamAndPool, VirtualMemory,
+    Address, Log, MemorySource, Physical, SourceCall, SourceError, StreamAndPool,
+    VirtualMemorySource,
 };
 use gpu_alloc::{
     DeviceMemory, DeviceSource, OutOfMemory, allocate, empty_cache, memory_allocated, memory_stats,
@@ -41,7 +42,7 @@ impl Told {
         }
     }
 
-    fn ask<R>(&mut self, ask: impl FnOnce(&mut dyn VirtualMemory<Error = Error>) -> R) -> R {
+    fn ask<R>(&mut self, ask: impl FnOnce(&mut dyn VirtualMemorySource<Error = Error>) -> R) -> R {
         let answer = ask(self.source.virtual_memory().expect("the device has some"));
         self.tell();
         answer
@@ -62,12 +63,12 @@ impl MemorySource for Told {
         self.tell();
     }
 
-    fn virtual_memory(&mut self) -> Option<&mut dyn VirtualMemory<Error = Error>> {
+    fn virtual_memory(&mut self) -> Option<&mut dyn VirtualMemorySource<Error = Error>> {
         Some(self)
     }
 }
 
-impl VirtualMemory for Told {
+impl VirtualMemorySource for Told {
     type Error = Error;
 
     fn page_bytes(&self) -> u64 {
@@ -247,7 +248,7 @@ impl Program {
         self.refusals += 1;
         let certificate = &report.certificate;
         assert!(certificate.is_final(), "more might be had later: {report}");
-        let told: u64 = certificate.usages.iter().map(|usage| usage.held).sum();
+        let told: u64 = certificate.evidence().usages.iter().map(|usage| usage.held).sum();
         let held = self.world.claims(&(0..u64::MAX)).0;
         assert_eq!(told, held, "what is held is told of: {report}");
         let shortage = request.shortage(&self.world, CAPACITY);

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use gpu_alloc::snapshot::{
-    Action, BlockState, DeviceState, Frame, Frames, HostMemory, OutOfMemoryMoment, Pool, Segment,
-    Snapshot, SnapshotBlock, SnapshotError, TraceEntry,
+    Action, BlockState, DeviceSnapshot, Frame, Frames, HostSnapshot, OutOfMemoryMoment, Pool,
+    Segment, Snapshot, SnapshotBlock, SnapshotError, TraceEntry,
 };
 use proptest::prelude::*;
 
@@ -111,12 +111,12 @@ fn entry() -> impl Strategy<Value = TraceEntry> {
     )
 }
 
-fn device() -> impl Strategy<Value = DeviceState> {
+fn device() -> impl Strategy<Value = DeviceSnapshot> {
     let moment = (number(), "[a-z\n]{0,20}", prop::collection::vec(segment(), 0..2));
     (0..9_usize, number(), prop::option::of(number()), prop::option::of(moment)).prop_map(
         |(device, total, limit, moment)| {
             let of = |(time_us, report, segments)| OutOfMemoryMoment { time_us, report, segments };
-            DeviceState {
+            DeviceSnapshot {
                 device,
                 name: format!("device {device}"),
                 total,
@@ -131,11 +131,11 @@ fn device() -> impl Strategy<Value = DeviceState> {
     )
 }
 
-fn host() -> impl Strategy<Value = HostMemory> {
+fn host() -> impl Strategy<Value = HostSnapshot> {
     let segments = prop::collection::vec(segment(), 0..3);
     (segments, prop::collection::vec(entry(), 0..10), device()).prop_map(
         |(segments, trace, state)| {
-            let mut host = HostMemory::default();
+            let mut host = HostSnapshot::default();
             (host.segments, host.trace, host.state) = (segments, trace, state);
             host
         },

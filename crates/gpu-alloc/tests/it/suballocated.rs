@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use gpu_alloc::policy::{
-    Address, AllocateError, Block, BlockState, Inspect, Log, Misplaced, Policy, PoolId, PoolOf,
-    Problem, RequestKind, Retention, SourceCall, StreamAndPool, Suballocated, Suballocator,
+    Address, AllocateError, Block, BlockState, Inspect, Log, Misplaced, Misplacement, Policy,
+    PoolId, PoolOf, RequestKind, Retention, SourceCall, StreamAndPool, Suballocated, Suballocator,
 };
 use proptest::prelude::*;
 
@@ -142,7 +142,7 @@ impl Model {
         let block = match outcome {
             Ok(block) => block,
             Err(AllocateError::OutOfMemory(report)) => {
-                assert_eq!(report.certificate.denial.kind, RequestKind::Segment);
+                assert_eq!(report.certificate.denial().kind, RequestKind::Segment);
                 let idle = report.certificate.retained(Retention::None);
                 return assert_eq!(idle, 0, "everything went back");
             }
@@ -311,7 +311,7 @@ impl Suballocator<u8> for Told {
 }
 
 /// What is wrong with what an allocator says of a request of 1 MiB.
-fn problem(tells: fn(u64) -> u64) -> Option<Problem> {
+fn problem(tells: fn(u64) -> u64) -> Option<Misplacement> {
     let mut source = TestSource::new(64 * MIB);
     let mut policy = Suballocated::new(move || Told(tells));
     match policy.allocate(&mut source, MIB, 0.into()) {
@@ -339,9 +339,9 @@ fn an_address_outside_of_the_allocators_segments_is_an_error() {
         |segment| segment + SEGMENT,
         |_| u64::MAX - 511,
     ] {
-        assert_eq!(problem(outside), Some(Problem::Outside));
+        assert_eq!(problem(outside), Some(Misplacement::Outside));
     }
-    assert_eq!(problem(|segment| segment + 8), Some(Problem::Unaligned));
+    assert_eq!(problem(|segment| segment + 8), Some(Misplacement::Unaligned));
 }
 
 #[test]
@@ -371,7 +371,7 @@ fn memory_that_is_held_is_not_handed_out_again_and_memory_that_was_freed_is() {
     for bytes in [GRANULE, 4 * GRANULE, MIB] {
         let wrong = policy.allocate(&mut source, bytes, 1.into());
         let Err(AllocateError::Misplaced(wrong)) = wrong else { panic!("two have it") };
-        assert_eq!(wrong.problem, Problem::Overlap);
+        assert_eq!(wrong.problem, Misplacement::Overlap);
         let named = format!("at {}", wrong.address);
         assert!(wrong.to_string().contains(&named), "{wrong}");
     }

@@ -1,7 +1,7 @@
 //! A program's own allocator over devices: streams, graphs and pools, what is told of it, and running
 //! out of memory.
 
-use gpu_alloc::policy::{Address, BlockState, Limit, Problem, Retention, Suballocator};
+use gpu_alloc::policy::{Address, BlockState, Limit, Misplacement, Retention, Suballocator};
 use gpu_alloc::snapshot::Action;
 use gpu_alloc::{
     AllocatorPolicy, Cause, DeviceMemory, DeviceSource, Error, MemoryPool, allocate, empty_cache,
@@ -269,7 +269,7 @@ fn an_allocator_that_is_wrong_is_an_error_and_the_program_goes_on() {
         fill(&stream, &held, 1);
         let wrong = allocate(device, 1000, &stream).unwrap_err();
         let Error::Misplaced(misplaced) = wrong else { panic!("{wrong}") };
-        assert_eq!(misplaced.problem, Problem::Overlap);
+        assert_eq!(misplaced.problem, Misplacement::Overlap);
         assert_eq!(memory_allocated(device), 1024);
         assert!(read(&stream, &held).iter().all(|byte| *byte == 1));
         drop(held);

@@ -1,6 +1,8 @@
 //! A memory source that lives in numbers, checks how it is used, and fails when told to.
 
-use gpu_alloc::policy::{Address, MemorySource, Physical, Refusal, SourceError, VirtualMemory};
+use gpu_alloc::policy::{
+    Address, MemorySource, Physical, Refusal, SourceError, VirtualMemorySource,
+};
 
 use crate::device_model::{AddressOrder, DeviceModel};
 
@@ -90,12 +92,12 @@ impl MemorySource for TestSource {
         if self.told.is_some_and(|told| bytes > told) { Err(Refusal::Exhausted) } else { Ok(()) }
     }
 
-    fn virtual_memory(&mut self) -> Option<&mut dyn VirtualMemory<Error = Broken>> {
+    fn virtual_memory(&mut self) -> Option<&mut dyn VirtualMemorySource<Error = Broken>> {
         self.has_virtual_memory.then_some(self)
     }
 }
 
-impl VirtualMemory for TestSource {
+impl VirtualMemorySource for TestSource {
     type Error = Broken;
 
     fn page_bytes(&self) -> u64 {

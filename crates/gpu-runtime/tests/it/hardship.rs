@@ -4,7 +4,7 @@ use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind, panic_any};
 use std::sync::mpsc::channel;
 
-use cuda_sim::control::{Counters, Fault, counters, inject};
+use cuda_sim::control::{Counters, InjectedFault, counters, inject};
 use cuda_sys::CUresult;
 use gpu_runtime::{
     Access, Device, DeviceBuffer, Error, LaunchConfig, Order, Pending, Stream, WaitMode, ordered,
@@ -57,7 +57,7 @@ fn a_device_that_dies_in_mid_work_ends_every_wait_with_its_error() {
             }
             gates.iter().for_each(Gate::wait_until_reached);
             let result = CUresult::CUDA_ERROR_ECC_UNCORRECTABLE;
-            inject(&Fault::Dead { device: 0, result }).expect("there is a device 0");
+            inject(&InjectedFault::Dead { device: 0, result }).expect("there is a device 0");
             gates.into_iter().for_each(Gate::open);
         });
         drop(told);

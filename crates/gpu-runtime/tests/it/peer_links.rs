@@ -1,6 +1,6 @@
 //! Two devices between which bytes change: found when access is asked for, and gone around.
 
-use cuda_sim::control::{Fault, PeerFault, inject};
+use cuda_sim::control::{InjectedFault, PeerFault, inject};
 use gpu_runtime::{Device, DeviceBuffer, Error, Order, Rows, Stream, with_order};
 use test_support::isolate;
 
@@ -10,7 +10,8 @@ use crate::fixture::{Gate, device, read, start, zeros};
 fn liars() -> [Device; 3] {
     start();
     let devices = [0, 1, 2].map(|index| Device::get(index).expect("there are four"));
-    inject(&Fault::Peer { one: 0, other: 1, fault: PeerFault::Corrupt }).expect("they exist");
+    inject(&InjectedFault::Peer { one: 0, other: 1, fault: PeerFault::Corrupt })
+        .expect("they exist");
     devices
 }
 

@@ -5,16 +5,24 @@ use crate::types::ScalarType;
 /// Comparison of two values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct CompareForm {
-    /// What must hold.
+    /// The relation that is tested.
     pub comparison: Comparison,
     /// The type of the values.
     pub ty: ScalarType,
     /// Subnormal values count as zero.
     pub ftz: bool,
-    /// How the result is joined with a further predicate, the third source.
+    /// The function that joins the result with a further predicate, the third source.
     pub combine: Option<Combine>,
     /// `Pred` for `setp`; for `set` all ones or 1.0 where true, and 0 elsewhere.
     pub result: ScalarType,
+}
+
+impl CompareForm {
+    /// A comparison of integers whose result is one predicate.
+    pub(crate) fn integers(comparison: Comparison, ty: ScalarType) -> CompareForm {
+        let result = ScalarType::Pred;
+        CompareForm { comparison, ty, ftz: false, combine: None, result }
+    }
 }
 
 /// The comparisons; of floating-point numbers those without `Unordered` are false where one is NaN.
@@ -32,7 +40,7 @@ pub enum Comparison {
     Greater,
     /// `ge`
     GreaterEqual,
-    /// As unsigned numbers, whatever the type says.
+    /// `lo`: less, as unsigned numbers, whatever the type says.
     Lower,
     /// `ls`: lower or same, as unsigned numbers.
     LowerSame,
@@ -58,7 +66,7 @@ pub enum Comparison {
     Unordered,
 }
 
-/// How `setp` joins a comparison with a further predicate.
+/// The functions with which `setp` joins a comparison with a further predicate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Combine {
     /// `and`

@@ -4,6 +4,7 @@ use crate::error::{Error, ErrorKind};
 use crate::lexer::{Token, TokenKind};
 use crate::literal::Literal;
 
+/// A place in the tokens of a text.
 pub(super) struct Cursor<'s> {
     source: &'s str,
     tokens: Vec<Token>,
@@ -14,6 +15,12 @@ impl<'s> Cursor<'s> {
     /// At the first of the tokens, which end in [`TokenKind::End`].
     pub(super) fn new(source: &'s str, tokens: Vec<Token>) -> Cursor<'s> {
         Cursor { source, tokens, at: 0 }
+    }
+
+    /// At the first token of a text of valid tokens.
+    #[cfg(test)]
+    pub(super) fn of(source: &'s str) -> Cursor<'s> {
+        Cursor::new(source, crate::lexer::tokenize(source).expect("valid tokens"))
     }
 
     pub(super) fn peek(&self) -> Token {
@@ -66,6 +73,35 @@ impl<'s> Cursor<'s> {
         Err(self.error(ErrorKind::Expected(name)))
     }
 
+    pub(super) fn comma(&mut self) -> Result<(), Error> {
+        self.expect(b',', "`,`")
+    }
+
+    /// Whether a list that ends in a semicolon ends here; otherwise it goes over the comma before the
+    /// next element.
+    pub(super) fn list_ends(&mut self) -> Result<bool, Error> {
+        if self.accept(b',') {
+            return Ok(false);
+        }
+        self.expect(b';', "`;`").map(|()| true)
+    }
+
+    /// Reads a list, after its opening parenthesis, with `element`.
+    pub(super) fn until_parenthesis(
+        &mut self,
+        mut element: impl FnMut(&mut Cursor<'s>) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let mut first = true;
+        while !self.accept(b')') {
+            if !first {
+                self.expect(b',', "`,` or `)`")?;
+            }
+            first = false;
+            element(self)?;
+        }
+        Ok(())
+    }
+
     pub(super) fn word(&mut self) -> Result<&'s str, Error> {
         self.of_kind(TokenKind::Word, "a name")
     }
@@ -101,6 +137,19 @@ impl<'s> Cursor<'s> {
             Literal::Integer(value) if value <= limit => Ok(value),
             _ => Err(self.last_error(ErrorKind::InvalidNumber)),
         }
+    }
+
+    /// A distance in bytes, with its signs.
+    pub(super) fn offset(&mut self) -> Result<i64, Error> {
+        match self.literal()? {
+            Literal::Integer(value) => Ok(value as i64),
+            _ => Err(self.last_error(ErrorKind::InvalidNumber)),
+        }
+    }
+
+    /// A distance in bytes that begins with a sign; 0 if there is none.
+    pub(super) fn signed_offset(&mut self) -> Result<i64, Error> {
+        if self.at(b'+') || self.at(b'-') { self.offset() } else { Ok(0) }
     }
 
     /// Goes over all tokens on the line of the token before.
@@ -165,12 +214,17 @@ impl<'s> Cursor<'s> {
 
     /// An error at the next token.
     pub(super) fn error(&self, kind: ErrorKind) -> Error {
-        self.error_between(self.peek(), self.peek(), kind)
+        self.error_at(self.peek(), kind)
     }
 
     /// An error at the token before.
     pub(super) fn last_error(&self, kind: ErrorKind) -> Error {
-        self.error_between(self.last(), self.last(), kind)
+        self.error_at(self.last(), kind)
+    }
+
+    /// An error at a token.
+    pub(super) fn error_at(&self, token: Token, kind: ErrorKind) -> Error {
+        self.error_between(token, token, kind)
     }
 
     /// An error from one token to another.
@@ -190,5 +244,59 @@ impl<'s> Cursor<'s> {
         }
         self.next();
         Ok(self.text(token))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_goes_on_after_a_comma_and_ends_in_a_semicolon() {
+        let mut cursor = Cursor::of(", ; )");
+        assert_eq!(cursor.list_ends(), Ok(false));
+        assert_eq!(cursor.list_ends(), Ok(true));
+        assert_eq!(cursor.list_ends().unwrap_err().kind, ErrorKind::Expected("`;`"));
+    }
+
+    #[test]
+    fn a_list_in_parentheses_may_be_empty() {
+        let words = |text| {
+            let mut words = Vec::new();
+            let read = Cursor::of(text).until_parenthesis(|cursor| {
+                words.push(cursor.word()?);
+                Ok(())
+            });
+            read.map(|()| words).map_err(|error| error.kind)
+        };
+        assert_eq!(words(")"), Ok(vec![]));
+        assert_eq!(words("a, b)"), Ok(vec!["a", "b"]));
+        assert_eq!(words("a b)"), Err(ErrorKind::Expected("`,` or `)`")));
+    }
+
+    #[test]
+    fn a_distance_has_a_sign_or_is_not_there() {
+        assert_eq!(Cursor::of("+-4").signed_offset(), Ok(-4));
+        assert_eq!(Cursor::of("]").signed_offset(), Ok(0));
+        let error = Cursor::of("+1.5").signed_offset().unwrap_err();
+        assert_eq!(error.kind, ErrorKind::InvalidNumber);
+    }
+
+    #[test]
+    fn a_broken_statement_ends_at_its_semicolon_or_before_the_brace_around_it() {
+        let mut cursor = Cursor::of("mov {a; b}, c; next }");
+        cursor.skip_broken_statement();
+        assert_eq!(cursor.word(), Ok("next"));
+        cursor.skip_broken_statement();
+        assert!(cursor.at(b'}'));
+    }
+
+    #[test]
+    fn a_broken_item_ends_at_its_semicolon_or_behind_its_body() {
+        let mut cursor = Cursor::of("a b; k() { x; { y; } } z");
+        cursor.skip_item();
+        assert_eq!(cursor.word(), Ok("k"));
+        cursor.skip_item();
+        assert_eq!(cursor.word(), Ok("z"));
     }
 }

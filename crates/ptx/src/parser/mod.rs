@@ -1,26 +1,37 @@
 //! The parser: tokens to a module, with every name resolved and every operand checked.
+//!
+//! What is read is kept by two drafts: [`module_draft`] has the module's level, and
+//! [`function_draft`] the function whose body is being read. The other files read one part of the
+//! language each, from a [`cursor`], and tell the drafts what they found.
 
 mod body;
+mod branch;
 mod call;
 mod cursor;
+mod declaration;
+mod diagnostics;
+mod dynamic_stack;
 mod expand;
 mod function;
+mod function_draft;
+mod header;
+mod indirect_calls;
 mod initial;
+mod module_draft;
+mod mov;
 mod operand;
-mod pointers;
+mod ordinary;
 mod scope;
-mod special;
 mod unused;
-mod variable;
-
-use std::collections::HashMap;
 
 use super::ast::Module;
 use super::error::{Error, ErrorKind};
-use super::lexer::{Token, TokenKind, tokenize};
-use super::opcodes::InstructionForm;
+use super::lexer::{TokenKind, tokenize};
+use super::types::StateSpace;
 use cursor::Cursor;
-use pointers::Pointers;
+use diagnostics::Diagnostics;
+use module_draft::{ModuleDraft, Symbol};
+use ordinary::FormCache;
 
 /// Parses and validates a module. NULs at the end of the text are passed over, since the driver API
 /// takes texts with them.
@@ -34,72 +45,44 @@ use pointers::Pointers;
 /// assert_eq!(error.kind, ptx::ErrorKind::Unknown("register"));
 /// ```
 pub fn parse(source: &str) -> Result<Module, Error> {
-    let mut parser = Parser::new(source, None)?;
+    let mut parser = Parser::new(source, Diagnostics::first_only())?;
     parser.module()?;
-    Ok(parser.module)
+    Ok(parser.module.finish())
 }
 
 /// Reads all of a module, going on behind each place that is malformed or not supported.
 ///
 /// The module is what could be read of it; it may only be used if there were no errors.
 pub fn survey(source: &str) -> (Module, Vec<Error>) {
-    let mut parser = match Parser::new(source, Some(Vec::new())) {
+    let mut parser = match Parser::new(source, Diagnostics::all()) {
         Ok(parser) => parser,
         Err(error) => return (Module::default(), vec![error]),
     };
     let last = parser.module().err();
-    let mut errors = parser.errors.unwrap_or_default();
-    errors.extend(last);
-    errors.sort_by_key(|error| (error.line, error.column));
-    (parser.module, errors)
+    (parser.module.finish(), parser.diagnostics.finish(last))
 }
 
+/// Reads the directives of a module's level.
 struct Parser<'s> {
     cursor: Cursor<'s>,
-    module: Module,
-    /// The names of the module's level.
-    symbols: HashMap<&'s str, Symbol>,
-    /// A module has many instructions but few forms, so each form is read once.
-    forms: HashMap<&'s str, InstructionForm>,
-    /// The functions that are called, and where.
-    calls: Vec<(usize, Token)>,
-    pointers: Pointers,
-    /// What was wrong so far, where all of it is wanted.
-    errors: Option<Vec<Error>>,
+    module: ModuleDraft<'s>,
+    forms: FormCache<'s>,
+    diagnostics: Diagnostics,
 }
 
-/// What a name of the module's level stands for: an index in the module.
-#[derive(Clone, Copy)]
-enum Symbol {
-    Variable(usize),
-    Function(usize),
-}
+/// A function that reads what follows a directive of the module's head.
+type HeaderReader = fn(&mut Cursor<'_>, &mut ModuleDraft<'_>) -> Result<(), Error>;
 
 impl<'s> Parser<'s> {
-    fn new(source: &'s str, errors: Option<Vec<Error>>) -> Result<Parser<'s>, Error> {
+    fn new(source: &'s str, diagnostics: Diagnostics) -> Result<Parser<'s>, Error> {
         // The driver API passes texts that may end in a NUL.
         let source = source.trim_end_matches('\0');
-        let tokens = tokenize(source)?;
         Ok(Parser {
-            cursor: Cursor::new(source, tokens),
-            module: Module::default(),
-            symbols: HashMap::new(),
-            forms: HashMap::new(),
-            calls: Vec::new(),
-            pointers: Pointers::default(),
-            errors,
+            cursor: Cursor::new(source, tokenize(source)?),
+            module: ModuleDraft::default(),
+            forms: FormCache::default(),
+            diagnostics,
         })
-    }
-
-    /// Keeps an error where all are wanted; otherwise it ends the parsing.
-    fn note(&mut self, error: Error) -> Result<(), Error> {
-        match &mut self.errors {
-            Some(errors) => {
-                errors.push(error);
-                Ok(())
-            }
-            None => Err(error),
-        }
     }
 
     fn module(&mut self) -> Result<(), Error> {
@@ -107,114 +90,68 @@ impl<'s> Parser<'s> {
         if !self.cursor.accept_directive(".version") {
             return Err(self.cursor.error(ErrorKind::Expected("`.version`")));
         }
-        self.version()?;
+        header::version(&mut self.cursor, &mut self.module)?;
         while self.cursor.peek().kind != TokenKind::End {
             if let Err(error) = self.item() {
-                self.note(error)?;
+                self.diagnostics.report(error)?;
                 self.cursor.skip_item();
             }
         }
-        self.check_calls()?;
-        self.resolve_pointers()
+        self.check_functions_used()
     }
 
-    /// A directive of the module's level with all that belongs to it.
+    /// Reads a directive of the module's level with all that belongs to it.
     fn item(&mut self) -> Result<(), Error> {
         let directive = self.cursor.directive()?;
         match directive {
-            ".target" => self.header(Parser::target),
-            ".address_size" => self.header(Parser::address_size),
+            ".target" => self.header(header::target),
+            ".address_size" => self.header(header::address_size),
             ".file" | ".loc" => {
                 self.cursor.skip_line();
                 Ok(())
             }
-            ".section" => self.section(),
+            ".section" => header::skip_section(&mut self.cursor),
             ".visible" | ".extern" | ".weak" | ".common" => Ok(()),
             ".entry" => self.function(true),
             ".func" => self.function(false),
             ".pragma" => self.cursor.skip_statement(),
-            _ => self.module_variable(directive),
+            _ => self.variables(directive),
         }
     }
 
-    /// A line of the module's head, which ends without a semicolon.
-    fn header(&mut self, read: fn(&mut Self) -> Result<(), Error>) -> Result<(), Error> {
-        if let Err(error) = read(self) {
-            self.note(error)?;
+    /// Reads a line of the module's head, which ends without a semicolon.
+    fn header(&mut self, read: HeaderReader) -> Result<(), Error> {
+        if let Err(error) = read(&mut self.cursor, &mut self.module) {
+            self.diagnostics.report(error)?;
             self.cursor.skip_line();
         }
         Ok(())
     }
 
-    fn version(&mut self) -> Result<(), Error> {
-        let parts = self.cursor.number()?.split_once('.');
-        let version =
-            parts.and_then(|(major, minor)| Some((major.parse().ok()?, minor.parse().ok()?)));
-        self.module.version =
-            version.ok_or_else(|| self.cursor.last_error(ErrorKind::InvalidNumber))?;
-        Ok(())
+    fn function(&mut self, is_kernel: bool) -> Result<(), Error> {
+        let Parser { cursor, module, forms, diagnostics } = self;
+        function::read(cursor, module, forms, diagnostics, is_kernel)
     }
 
-    fn target(&mut self) -> Result<(), Error> {
-        loop {
-            let name = self.cursor.word()?;
-            if matches!(name, "texmode_independent" | "map_f64_to_f32") {
-                return Err(self.cursor.last_error(ErrorKind::Unsupported("this target option")));
-            }
-            if let Some(number) = name.strip_prefix("sm_") {
-                // A letter behind the number says that newer architectures cannot run it.
-                let number = number.trim_end_matches(['a', 'f']).parse();
-                self.module.target =
-                    number.map_err(|_| self.cursor.last_error(ErrorKind::InvalidNumber))?;
-            }
-            if !self.cursor.accept(b',') {
-                return Ok(());
-            }
-        }
-    }
-
-    fn address_size(&mut self) -> Result<(), Error> {
-        match self.cursor.number()? {
-            "64" => Ok(()),
-            _ => Err(self.cursor.last_error(ErrorKind::Unsupported("32-bit addresses"))),
-        }
-    }
-
-    /// Debug information, which is not used.
-    fn section(&mut self) -> Result<(), Error> {
-        self.cursor.directive()?;
-        self.cursor.expect(b'{', "`{`")?;
-        let mut depth = 1;
-        while depth > 0 {
-            let token = self.cursor.next();
-            match token.kind {
-                TokenKind::Punctuation(b'{') => depth += 1,
-                TokenKind::Punctuation(b'}') => depth -= 1,
-                TokenKind::End => return Err(self.cursor.last_error(ErrorKind::Expected("`}`"))),
-                _ => {}
-            }
+    /// Reads variables, after the directive with their state space.
+    fn variables(&mut self, directive: &str) -> Result<(), Error> {
+        let space = match StateSpace::from_name(&directive[1..]) {
+            Some(space @ (StateSpace::Global | StateSpace::Const | StateSpace::Shared)) => space,
+            _ => return Err(self.cursor.last_error(ErrorKind::Unsupported("this directive"))),
+        };
+        for (name, index) in declaration::variables(&mut self.cursor, &mut self.module, space)? {
+            let declared = self.module.declare(name, Symbol::Variable(index));
+            declared.map_err(|kind| self.cursor.last_error(kind))?;
         }
         Ok(())
     }
 
-    /// Refuses calls of functions that were only declared: there is nothing to link the module
-    /// with.
-    fn check_calls(&mut self) -> Result<(), Error> {
-        for (callee, token) in std::mem::take(&mut self.calls) {
-            if !self.module.functions[callee].is_defined {
-                let kind = ErrorKind::Unsupported("a function that the module does not define");
-                let error = self.cursor.error_between(token, token, kind);
-                self.note(error)?;
-            }
+    /// Refuses uses of functions that were only declared: there is nothing to link the module with.
+    fn check_functions_used(&mut self) -> Result<(), Error> {
+        for token in self.module.undefined_functions_used() {
+            let kind = ErrorKind::Unsupported("a function that the module does not define");
+            self.diagnostics.report(self.cursor.error_at(token, kind))?;
         }
         Ok(())
-    }
-
-    /// Declares a name of the module's level.
-    fn declare(&mut self, name: &'s str, symbol: Symbol) -> Result<(), Error> {
-        match self.symbols.insert(name, symbol) {
-            None => Ok(()),
-            Some(_) => Err(self.cursor.last_error(ErrorKind::Redeclared)),
-        }
     }
 }

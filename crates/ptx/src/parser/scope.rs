@@ -15,9 +15,9 @@ pub(super) struct Scopes<'s> {
     /// Labels of the open braces, and where they point.
     labels: Vec<(&'s str, usize)>,
     /// Branches whose label was not yet found.
-    pending: Vec<Reference<'s>>,
+    pending: Vec<LabelReference<'s>>,
     tables: Vec<(&'s str, Vec<usize>)>,
-    open: Vec<Mark>,
+    open: Vec<ScopeStart>,
 }
 
 struct RegisterName<'s> {
@@ -28,16 +28,16 @@ struct RegisterName<'s> {
 }
 
 /// A label that an instruction names.
-pub(super) struct Reference<'s> {
+pub(super) struct LabelReference<'s> {
     pub(super) name: &'s str,
     /// Index in the function's targets.
     pub(super) target: usize,
     pub(super) token: Token,
 }
 
-/// How long the lists were when a brace was opened.
+/// The lengths of the lists when a brace was opened.
 #[derive(Default)]
-struct Mark {
+struct ScopeStart {
     registers: usize,
     variables: usize,
     labels: usize,
@@ -46,20 +46,20 @@ struct Mark {
     frame_bytes: usize,
 }
 
-/// What came of closing a brace.
-pub(super) struct Closed {
-    /// Where targets point, as (target, instruction).
+/// The results of closing a brace.
+pub(super) struct ClosedScope {
+    /// The targets that were found, as (target, instruction).
     pub(super) resolved: Vec<(usize, usize)>,
-    /// How large the frame was when the brace was opened.
+    /// The size of the frame when the brace was opened.
     pub(super) frame_bytes: usize,
     /// Whether a label was defined twice.
-    pub(super) ambiguous: bool,
+    pub(super) is_ambiguous: bool,
 }
 
 impl<'s> Scopes<'s> {
     /// A brace opens while the frame has that size.
     pub(super) fn open(&mut self, frame_bytes: usize) {
-        self.open.push(Mark {
+        self.open.push(ScopeStart {
             registers: self.registers.len(),
             variables: self.variables.len(),
             labels: self.labels.len(),
@@ -71,14 +71,14 @@ impl<'s> Scopes<'s> {
 
     /// A brace closes: its names are forgotten, and branches that found no label in it look further
     /// out.
-    pub(super) fn close(&mut self) -> Option<Closed> {
+    pub(super) fn close(&mut self) -> Option<ClosedScope> {
         let mark = self.open.pop()?;
         self.registers.truncate(mark.registers);
         self.variables.truncate(mark.variables);
         self.tables.truncate(mark.tables);
         let defined = self.labels.len() - mark.labels;
         let labels: HashMap<&str, usize> = self.labels.drain(mark.labels..).collect();
-        let ambiguous = labels.len() < defined;
+        let is_ambiguous = labels.len() < defined;
         let mut resolved = Vec::new();
         let mut kept = mark.pending;
         for index in mark.pending..self.pending.len() {
@@ -91,16 +91,16 @@ impl<'s> Scopes<'s> {
             }
         }
         self.pending.truncate(kept);
-        Some(Closed { resolved, frame_bytes: mark.frame_bytes, ambiguous })
+        Some(ClosedScope { resolved, frame_bytes: mark.frame_bytes, is_ambiguous })
     }
 
-    /// How many braces are open.
+    /// The number of open braces.
     pub(super) fn depth(&self) -> usize {
         self.open.len()
     }
 
     /// The branches that found no label.
-    pub(super) fn unresolved(&self) -> &[Reference<'s>] {
+    pub(super) fn unresolved(&self) -> &[LabelReference<'s>] {
         &self.pending
     }
 
@@ -124,7 +124,7 @@ impl<'s> Scopes<'s> {
         self.labels.push((name, instruction));
     }
 
-    pub(super) fn add_reference(&mut self, reference: Reference<'s>) {
+    pub(super) fn add_reference(&mut self, reference: LabelReference<'s>) {
         self.pending.push(reference);
     }
 

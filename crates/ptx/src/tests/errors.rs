@@ -1,6 +1,6 @@
 //! What is refused, with its place in the text.
 
-use crate::{ErrorKind, parse};
+use crate::{ErrorKind, parse, survey};
 
 /// The error for a kernel with that body, which begins on the third line.
 fn refused(body: &str) -> crate::Error {
@@ -134,4 +134,15 @@ fn what_compilers_write_around_the_code_is_taken() {
     let module = parse(source).expect("nothing unusual");
     let kernel = module.functions.iter().find(|function| function.name == "k").expect("a kernel");
     assert_eq!(kernel.max_threads, Some(256));
+}
+
+#[test]
+fn a_survey_goes_on_behind_a_call_through_a_pointer_that_is_malformed() {
+    let (_, errors) = survey(
+        ".version 8.0 .target sm_80 .address_size 64
+        .func f(.param .b64 p) { ret; }
+        .entry k() { .reg .b64 %d; .param .b64 a; mov.u64 %d, f; call %d, (a), p too much; ret; }",
+    );
+    let texts: Vec<_> = errors.iter().map(|error| error.text.as_str()).collect();
+    assert_eq!(texts, ["too"]);
 }

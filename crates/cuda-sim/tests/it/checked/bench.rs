@@ -123,6 +123,7 @@ impl Launch {
 }
 
 impl Argument {
+    #[expect(clippy::too_many_lines, reason = "a table: how each kind of memory is made")]
     fn make(self, gpu: &Gpu, other: &Gpu, module: CUmodule) -> u64 {
         match self {
             Argument::Zeros(bytes) => zeros(gpu, bytes),

@@ -134,7 +134,8 @@ impl Pinned {
     }
 
     pub(super) fn read(self) -> Vec<u32> {
-        // SAFETY: as above.
+        // SAFETY: the memory has that length and lives as long as the program; devices may write
+        // it meanwhile, so accesses are volatile.
         (0..LENGTH).map(|index| unsafe { self.0.add(index).read_volatile() }).collect()
     }
 

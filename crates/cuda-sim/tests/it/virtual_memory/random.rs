@@ -75,82 +75,117 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-fn run(gpu: &Gpu, base: u64, stream: CUstream, steps: &[Step]) {
-    let mut model = Model::default();
-    let address = |place: u64| base + place * GRANULE as u64;
-    let bytes = |granules: u64| granules as usize * GRANULE;
-    let answer = |fine: bool| match fine {
-        true => CUresult::CUDA_SUCCESS,
-        false => CUresult::CUDA_ERROR_INVALID_VALUE,
-    };
-    for step in steps {
+/// The device beside the model.
+struct Pair<'a> {
+    gpu: &'a Gpu,
+    /// Where the reserved range begins.
+    base: u64,
+    stream: CUstream,
+    model: Model,
+}
+
+impl Pair<'_> {
+    fn address(&self, place: u64) -> u64 {
+        self.base + place * GRANULE as u64
+    }
+
+    fn take(&mut self, step: &Step) {
         match *step {
             Step::Create { granules } => {
-                let handle = create(gpu.ordinal, bytes(granules));
-                model.handles.push((handle, true, vec![0; granules as usize]));
+                let handle = create(self.gpu.ordinal, bytes(granules));
+                self.model.handles.push((handle, true, vec![0; granules as usize]));
             }
             Step::Release { handle } => {
-                let Some((number, held, _)) = model.handles.get_mut(handle) else { continue };
-                assert_eq!(cuda!(cuMemRelease(*number)), answer(*held));
-                *held = false;
-            }
-            Step::Map { place, handle } => {
-                let Some(&(number, held, ref words)) = model.handles.get(handle) else { continue };
-                let granules = words.len() as u64;
-                let free = (place..place + granules).all(|place| model.around(place).is_none());
-                let fine = held && free && place + granules <= PLACES;
-                let result = cuda!(cuMemMap(address(place), bytes(granules), 0, number, 0));
-                assert_eq!(result, answer(fine));
-                if fine {
-                    model.mapped.insert(place, (handle, false));
+                if let Some((number, held, _)) = self.model.handles.get_mut(handle) {
+                    assert_eq!(cuda!(cuMemRelease(*number)), answer(*held));
+                    *held = false;
                 }
             }
+            Step::Map { place, handle } => self.map(place, handle),
             Step::Open { place, granules } => {
-                let result = allow(address(place), bytes(granules), gpu.ordinal, READ_WRITE);
-                let whole = model.whole(place, granules);
+                let address = self.address(place);
+                let result = allow(address, bytes(granules), self.gpu.ordinal, READ_WRITE);
+                let whole = self.model.whole(place, granules);
                 assert_eq!(result, answer(whole.is_some()));
                 for start in whole.into_iter().flatten() {
-                    model.mapped.get_mut(&start).expect("it is mapped").1 = true;
+                    self.model.mapped.get_mut(&start).expect("it is mapped").1 = true;
                 }
             }
             Step::Unmap { place, granules } => {
-                let whole = model.whole(place, granules);
-                let result = cuda!(cuMemUnmap(address(place), bytes(granules)));
+                let whole = self.model.whole(place, granules);
+                let result = cuda!(cuMemUnmap(self.address(place), bytes(granules)));
                 assert_eq!(result, answer(whole.is_some()));
                 for start in whole.into_iter().flatten() {
-                    model.mapped.remove(&start);
+                    self.model.mapped.remove(&start);
                 }
             }
-            Step::Write { place, value } => {
-                let open = model.around(place).filter(|&(_, _, open)| open);
-                let result = cuda!(cuMemsetD32Async(address(place), value, 1, stream));
-                assert_eq!(result, answer(open.is_some()));
-                ok!(cuStreamSynchronize(stream));
-                if let Some((start, handle, _)) = open {
-                    model.handles[handle].2[(place - start) as usize] = value;
-                }
-            }
-            Step::Read { place } => match model.around(place) {
-                Some((start, handle, true)) => {
-                    let expected = model.handles[handle].2[(place - start) as usize];
-                    assert_eq!(download::<u32, 1>(address(place)), [expected]);
-                }
-                _ => {
-                    let mut word = 0_u32;
-                    let to = std::ptr::from_mut(&mut word).cast();
-                    assert_eq!(cuda!(cuMemcpyDtoH_v2(to, address(place), 4)), answer(false));
-                }
-            },
+            Step::Write { place, value } => self.write(place, value),
+            Step::Read { place } => self.read(place),
         }
-        assert_eq!(free_memory() as u64, MEMORY - model.used() * GRANULE as u64);
     }
-    for &start in model.mapped.keys() {
-        let granules = model.granules(model.mapped[&start].0);
-        ok!(cuMemUnmap(address(start), bytes(granules)));
+
+    fn map(&mut self, place: u64, handle: usize) {
+        let Some(&(number, held, ref words)) = self.model.handles.get(handle) else { return };
+        let granules = words.len() as u64;
+        let free = (place..place + granules).all(|place| self.model.around(place).is_none());
+        let fine = held && free && place + granules <= PLACES;
+        let result = cuda!(cuMemMap(self.address(place), bytes(granules), 0, number, 0));
+        assert_eq!(result, answer(fine));
+        if fine {
+            self.model.mapped.insert(place, (handle, false));
+        }
     }
-    for (handle, held, _) in model.handles {
-        assert_eq!(cuda!(cuMemRelease(handle)), answer(held));
+
+    fn write(&mut self, place: u64, value: u32) {
+        let open = self.model.around(place).filter(|&(_, _, open)| open);
+        let result = cuda!(cuMemsetD32Async(self.address(place), value, 1, self.stream));
+        assert_eq!(result, answer(open.is_some()));
+        ok!(cuStreamSynchronize(self.stream));
+        if let Some((start, handle, _)) = open {
+            self.model.handles[handle].2[(place - start) as usize] = value;
+        }
     }
+
+    fn read(&self, place: u64) {
+        match self.model.around(place) {
+            Some((start, handle, true)) => {
+                let expected = self.model.handles[handle].2[(place - start) as usize];
+                assert_eq!(download::<u32, 1>(self.address(place)), [expected]);
+            }
+            _ => {
+                let mut word = 0_u32;
+                let to = std::ptr::from_mut(&mut word).cast();
+                assert_eq!(cuda!(cuMemcpyDtoH_v2(to, self.address(place), 4)), answer(false));
+            }
+        }
+    }
+
+    fn clean_up(self) {
+        for &start in self.model.mapped.keys() {
+            let granules = self.model.granules(self.model.mapped[&start].0);
+            ok!(cuMemUnmap(self.address(start), bytes(granules)));
+        }
+        for (handle, held, _) in self.model.handles {
+            assert_eq!(cuda!(cuMemRelease(handle)), answer(held));
+        }
+    }
+}
+
+fn bytes(granules: u64) -> usize {
+    granules as usize * GRANULE
+}
+
+fn answer(fine: bool) -> CUresult {
+    if fine { CUresult::CUDA_SUCCESS } else { CUresult::CUDA_ERROR_INVALID_VALUE }
+}
+
+fn run(gpu: &Gpu, base: u64, stream: CUstream, steps: &[Step]) {
+    let mut pair = Pair { gpu, base, stream, model: Model::default() };
+    for step in steps {
+        pair.take(step);
+        assert_eq!(free_memory() as u64, MEMORY - pair.model.used() * GRANULE as u64);
+    }
+    pair.clean_up();
     assert_eq!(free_memory() as u64, MEMORY);
 }
 

@@ -28,7 +28,7 @@ pub(crate) struct HistoryEvent {
     pub(crate) address: u64,
     pub(crate) bytes: u64,
     pub(crate) owner: Option<StreamAndPool<StreamId>>,
-    /// In microseconds since 1970.
+    /// The time of the event, in microseconds since 1970.
     pub(crate) time: u64,
     pub(crate) call_site: Option<CallSite>,
     pub(crate) in_use: InUse,
@@ -40,7 +40,7 @@ pub(crate) struct HistoryEvent {
 pub(crate) enum InUse {
     No,
     Yes,
-    /// In microseconds since 1970, as far as it was asked.
+    /// The use was seen to be over at this time, in microseconds since 1970.
     Until(u64),
 }
 

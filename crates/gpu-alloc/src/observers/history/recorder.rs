@@ -20,7 +20,8 @@ pub(crate) struct HistoryRecorder {
     /// Whose memory begins at which address, for when it goes back to the driver.
     segments: BTreeMap<u64, StreamAndPool<StreamId>>,
     frees: Frees<HistoryEvent>,
-    /// By number, the events of frees of memory that is in use, and could be handed out all the same.
+    /// The frees of memory that is still in use, though it could be handed out, by the numbers of their
+    /// events.
     in_use: Frees<u64>,
     mappings: MappedMemoryPlaces,
     last_refusal: Option<LastRefusal>,
@@ -29,7 +30,7 @@ pub(crate) struct HistoryRecorder {
 /// A request that was refused.
 #[derive(Debug, Clone)]
 pub(crate) struct LastRefusal {
-    /// In microseconds since 1970.
+    /// The time, in microseconds since 1970.
     pub(crate) time: u64,
     pub(crate) report: String,
     pub(crate) heap: HeapState,

@@ -1,9 +1,10 @@
 //! The report of a request that the policy could not serve.
 
-use super::{BestFit, SegmentBlockState, size};
+use super::heap::HostBlockState;
+use super::{BestFit, size};
 use crate::policy::slab::SlabIndex;
 use crate::policy::{
-    Certificate, OutOfMemoryReport, Retention, SegmentUsage, SourceDenial, StreamName,
+    Evidence, OutOfMemoryReport, Retention, SegmentUsage, SourceDenial, StreamName,
 };
 
 impl<K: StreamName> BestFit<K> {
@@ -22,34 +23,30 @@ impl<K: StreamName> BestFit<K> {
             allocated: self.statistics.active_bytes.current - self.pending_bytes,
             pending: self.pending_bytes,
             reserved: self.statistics.allocated_bytes.current,
-            largest_free_block: self.free.last().map_or(0, |free| free.bytes),
+            largest_free_block: self.heap.largest_free(),
             cached_for_other_streams: 0,
             kept_for_graphs: 0,
             kept_for_pools: 0,
             takes_any: false,
-            certificate: Certificate { denial: refused, place: None, usages: self.usages() },
+            certificate: Evidence { denial: refused, place: None, usages: self.usages() }.into(),
         }
     }
 
     /// Each segment.
     pub(super) fn usages(&self) -> Vec<SegmentUsage> {
-        let heads = self.blocks.entries().filter(|(_, block)| block.previous.is_none());
-        let mut usages: Vec<_> = heads.map(|(slot, _)| self.usage(slot)).collect();
-        usages.sort_unstable_by_key(|usage| usage.address);
-        usages
+        self.heap.segments().iter().map(|blocks| self.usage(blocks)).collect()
     }
 
-    fn usage(&self, first: SlabIndex) -> SegmentUsage {
-        let blocks = std::iter::successors(Some(first), |slot| self.blocks[*slot].next);
-        let address = Some(self.blocks[first].address);
+    fn usage(&self, blocks: &[SlabIndex]) -> SegmentUsage {
+        let address = Some(self.heap[blocks[0]].address());
         let mut usage =
             SegmentUsage { address, bytes: 0, held: 0, waiting: 0, retention: Retention::None };
-        for block in blocks.map(|slot| &self.blocks[slot]) {
-            usage.bytes += block.bytes;
-            match block.state {
-                SegmentBlockState::Free => continue,
-                SegmentBlockState::Allocated => usage.held += block.bytes,
-                SegmentBlockState::PendingFrees => usage.waiting += block.bytes,
+        for block in blocks.iter().map(|slot| &self.heap[*slot]) {
+            usage.bytes += block.bytes();
+            match block.note.state {
+                HostBlockState::Free => continue,
+                HostBlockState::Allocated => usage.held += block.bytes(),
+                HostBlockState::PendingFrees => usage.waiting += block.bytes(),
             }
             usage.retention = Retention::Allocations;
         }

@@ -1,16 +1,15 @@
 //! Page-locked host memory: segments, split by best fit and merged again.
 
 mod certificate;
+mod heap;
 mod policy;
 mod release;
 mod size;
 mod snapshot;
 
-use std::collections::BTreeSet;
-use std::time::Duration;
-
+use self::heap::HostHeap;
 use super::pending::PendingFrees;
-use super::slab::{Slab, SlabIndex};
+use super::slab::SlabIndex;
 use super::source::Unable;
 use super::{
     Address, AllocateError, Block, HostMemoryStats, MemorySource, RequestKind, SourceDenial,
@@ -37,52 +36,19 @@ use super::{
 /// used for some time.
 #[derive(Debug)]
 pub struct BestFit<K> {
-    blocks: Slab<SegmentBlock>,
-    free: BTreeSet<BySize>,
+    heap: HostHeap,
     pending: PendingFrees<K>,
     pending_bytes: u64,
+    /// The bytes of unused segments that may be kept.
     keep: u64,
     statistics: HostMemoryStats,
-}
-
-/// A part of a segment; the parts are a list, by address.
-#[derive(Debug)]
-struct SegmentBlock {
-    address: Address,
-    bytes: u64,
-    /// What was asked for, where it is not free.
-    requested: u64,
-    state: SegmentBlockState,
-    /// Whether any part of it was handed out before.
-    was_used: bool,
-    /// When it was first seen to be an unused segment, since it was last in use.
-    idle_since: Option<Duration>,
-    previous: Option<SlabIndex>,
-    next: Option<SlabIndex>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum SegmentBlockState {
-    Free,
-    Allocated,
-    /// Given back by the program, and perhaps still used by a stream.
-    PendingFrees,
-}
-
-/// A free block as the search sees it: by size, then address.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct BySize {
-    bytes: u64,
-    address: Address,
-    slot: SlabIndex,
 }
 
 impl<K: StreamName> BestFit<K> {
     /// A policy that has no memory yet, and keeps as much as it is given.
     pub fn new() -> Self {
         BestFit {
-            blocks: Slab::default(),
-            free: BTreeSet::new(),
+            heap: HostHeap::default(),
             pending: PendingFrees::default(),
             pending_bytes: 0,
             keep: u64::MAX,
@@ -106,11 +72,6 @@ impl<K: StreamName> BestFit<K> {
         self.statistics.reset_accumulated();
     }
 
-    fn best_fit(&self, size: u64) -> Option<BySize> {
-        let least = BySize { bytes: size, address: Address(0), slot: SlabIndex::FIRST };
-        self.free.range(least..).next().copied()
-    }
-
     /// Takes a segment from the source for a request; it is free, but not among the free blocks.
     fn new_segment<S: MemorySource>(
         &mut self,
@@ -122,6 +83,8 @@ impl<K: StreamName> BestFit<K> {
         let active = active_bytes.current;
         let generous = size::segment(size, active, allocated_bytes.current - active);
         let least = size::in_pages(size);
+        // What waits for copies may still come back, so only what is held counts against all that
+        // the source could ever give: asking in vain would cost the cache.
         let held = active - self.pending_bytes;
         if held.saturating_add(size) > allocated_bytes.current
             && let Some(refused) = SourceDenial::beyond_all(source, held, size)
@@ -130,6 +93,9 @@ impl<K: StreamName> BestFit<K> {
             return Err(AllocateError::OutOfMemory(Box::new(report)));
         }
         self.release_beyond_keep(source);
+        // To ask ahead must not fail a request that would fit by itself: the second call is for no
+        // more than it needs. To give back what is unused comes last, as it takes long to page-lock
+        // memory again.
         let mut outcome = Self::ask(source, generous);
         if matches!(outcome, Err(Unable::Refused(_))) && least < generous {
             outcome = Self::ask(source, least);
@@ -146,16 +112,7 @@ impl<K: StreamName> BestFit<K> {
         self.statistics.allocations.increase(1);
         self.statistics.allocated_bytes.increase(bytes);
         self.statistics.num_host_alloc += 1;
-        Ok(self.blocks.insert(SegmentBlock {
-            address,
-            bytes,
-            requested: 0,
-            state: SegmentBlockState::Free,
-            was_used: false,
-            idle_since: None,
-            previous: None,
-            next: None,
-        }))
+        Ok(self.heap.add_segment((address, bytes)))
     }
 
     /// Asks the source for a segment; returns it with its size.
@@ -168,74 +125,16 @@ impl<K: StreamName> BestFit<K> {
         Ok((segment, bytes))
     }
 
-    /// Hands out the first `size` bytes of a free block that is not among the free blocks any more.
     fn hand_out(&mut self, slot: SlabIndex, requested: u64, size: u64) -> Block {
-        let rest = self.blocks[slot].bytes - size;
-        if rest > 0 {
-            let SegmentBlock { address, was_used, next, .. } = self.blocks[slot];
-            let rest = self.blocks.insert(SegmentBlock {
-                address: Address(address.0 + size),
-                bytes: rest,
-                requested: 0,
-                state: SegmentBlockState::Free,
-                was_used,
-                idle_since: None,
-                previous: Some(slot),
-                next,
-            });
-            if let Some(next) = next {
-                self.blocks[next].previous = Some(rest);
-            }
-            (self.blocks[slot].bytes, self.blocks[slot].next) = (size, Some(rest));
-            self.free.insert(self.free_block(rest));
-        }
         self.statistics.active_requests.increase(1);
         self.statistics.active_bytes.increase(size);
-        let record = &mut self.blocks[slot];
-        record.requested = requested;
-        let (address, is_recycled) = (record.address, record.was_used);
-        (record.state, record.was_used, record.idle_since) =
-            (SegmentBlockState::Allocated, true, None);
-        Block { slot, address, bytes: size, last_use: 0, is_recycled, is_shared: false }
+        self.heap.hand_out(slot, requested, size)
     }
 
-    /// Puts a block that nobody uses among the free ones, merged with those beside it.
     fn complete_free(&mut self, slot: SlabIndex) {
         self.statistics.active_requests.decrease(1);
-        self.statistics.active_bytes.decrease(self.blocks[slot].bytes);
-        self.blocks[slot].state = SegmentBlockState::Free;
-        let SegmentBlock { previous, next, .. } = self.blocks[slot];
-        if let Some(next) = self.if_free(next) {
-            self.free.remove(&self.free_block(next));
-            self.absorb_next(slot, next);
-        }
-        let mut merged = slot;
-        if let Some(previous) = self.if_free(previous) {
-            self.free.remove(&self.free_block(previous));
-            self.absorb_next(previous, slot);
-            merged = previous;
-        }
-        self.free.insert(self.free_block(merged));
-    }
-
-    fn if_free(&self, slot: Option<SlabIndex>) -> Option<SlabIndex> {
-        slot.filter(|slot| self.blocks[*slot].state == SegmentBlockState::Free)
-    }
-
-    fn absorb_next(&mut self, slot: SlabIndex, next: SlabIndex) {
-        let SegmentBlock { bytes, was_used, next, .. } = self.blocks.remove(next);
-        let record = &mut self.blocks[slot];
-        record.bytes += bytes;
-        record.was_used |= was_used;
-        record.next = next;
-        if let Some(next) = next {
-            self.blocks[next].previous = Some(slot);
-        }
-    }
-
-    fn free_block(&self, slot: SlabIndex) -> BySize {
-        let SegmentBlock { address, bytes, .. } = self.blocks[slot];
-        BySize { bytes, address, slot }
+        self.statistics.active_bytes.decrease(self.heap[slot].bytes());
+        self.heap.free(slot);
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use super::{BestFit, SegmentBlock, SegmentBlockState, size};
+use super::{BestFit, size};
 use crate::policy::{AllocateError, Block, ForeignBlock, MemorySource, Policy, StreamName};
 
 impl<K: StreamName> Policy for BestFit<K> {
@@ -17,27 +17,20 @@ impl<K: StreamName> Policy for BestFit<K> {
         (): (),
     ) -> Result<Block, AllocateError<S::Error>> {
         let size = size::of(bytes);
-        let slot = match self.best_fit(size) {
-            Some(free) => {
-                self.free.remove(&free);
-                free.slot
-            }
+        let slot = match self.heap.take_best_fit(size) {
+            Some(slot) => slot,
             None => self.new_segment(source, bytes, size)?,
         };
         Ok(self.hand_out(slot, bytes, size))
     }
 
     fn free(&mut self, block: Block, uses: &[(K, u64)]) -> Result<(), ForeignBlock> {
-        let Block { slot, address, bytes, .. } = block;
-        let ours = |record: &SegmentBlock| {
-            record.state == SegmentBlockState::Allocated
-                && (record.address, record.bytes) == (address, bytes)
-        };
-        if !self.blocks.get(slot).is_some_and(ours) {
+        if !self.heap.is_held(&block) {
             return Err(ForeignBlock(block));
         }
+        let Block { slot, bytes, .. } = block;
         if self.pending.hold(slot, uses.iter().copied()) {
-            self.blocks[slot].state = SegmentBlockState::PendingFrees;
+            self.heap.hold_back(slot);
             self.pending_bytes += bytes;
         } else {
             self.complete_free(slot);
@@ -47,7 +40,7 @@ impl<K: StreamName> Policy for BestFit<K> {
 
     fn completed(&mut self, stream: K, sequence: u64) {
         for slot in self.pending.complete(stream, sequence) {
-            self.pending_bytes -= self.blocks[slot].bytes;
+            self.pending_bytes -= self.heap[slot].bytes();
             self.complete_free(slot);
         }
     }

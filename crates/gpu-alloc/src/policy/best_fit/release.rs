@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use super::{BestFit, BySize};
+use super::BestFit;
+use super::heap::BySize;
 use crate::policy::{MemorySource, StreamName};
 
 impl<K: StreamName> BestFit<K> {
@@ -20,10 +21,10 @@ impl<K: StreamName> BestFit<K> {
         now: Duration,
         idle: Duration,
     ) -> u64 {
-        let unused: Vec<_> = self.idle().collect();
+        let unused: Vec<_> = self.heap.unused_segments().collect();
         let mut released = 0;
         for free in unused {
-            let since = *self.blocks[free.slot].idle_since.get_or_insert(now);
+            let since = self.heap.note_idle(free, now);
             if now.saturating_sub(since) >= idle {
                 released += self.release(source, free);
             }
@@ -36,7 +37,8 @@ impl<K: StreamName> BestFit<K> {
         if self.keep == u64::MAX {
             return 0;
         }
-        let unused: Vec<_> = self.idle().rev().collect();
+        // The largest first: the fewest calls to the driver for the most bytes.
+        let unused: Vec<_> = self.heap.unused_segments().rev().collect();
         let mut kept: u64 = unused.iter().map(|free| free.bytes).sum();
         let before = kept;
         for free in unused {
@@ -50,22 +52,13 @@ impl<K: StreamName> BestFit<K> {
 
     /// Gives back all unused segments; returns the bytes.
     pub(super) fn release_idle<S: MemorySource>(&mut self, source: &mut S) -> u64 {
-        let unused: Vec<_> = self.idle().collect();
+        let unused: Vec<_> = self.heap.unused_segments().collect();
         unused.into_iter().map(|free| self.release(source, free)).sum()
     }
 
-    /// The free blocks that are whole segments, by size.
-    fn idle(&self) -> impl DoubleEndedIterator<Item = BySize> {
-        self.free.iter().copied().filter(|free| {
-            let record = &self.blocks[free.slot];
-            (record.previous, record.next) == (None, None)
-        })
-    }
-
     fn release<S: MemorySource>(&mut self, source: &mut S, segment: BySize) -> u64 {
-        let BySize { bytes, address, slot } = segment;
-        self.free.remove(&segment);
-        self.blocks.remove(slot);
+        let BySize { bytes, address, .. } = segment;
+        self.heap.remove_segment(segment);
         source.release(address, bytes);
         self.statistics.allocations.decrease(1);
         self.statistics.allocated_bytes.decrease(bytes);

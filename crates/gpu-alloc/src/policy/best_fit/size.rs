@@ -7,7 +7,7 @@ const UNIT: u64 = 512;
 /// The least that the operating system locks.
 const PAGE: u64 = 4096;
 
-/// To take less at a time would not pay: page-locking waits for all devices.
+/// The least that is taken at a time: page-locking waits for all devices, so less would not pay.
 const MIN_SEGMENT: u64 = 1 << 20;
 
 /// The most that is taken beyond what a request needs.
@@ -27,6 +27,8 @@ pub(super) fn in_pages(size: u64) -> u64 {
 /// several such blocks if what is free stays an eighth of what is in use, so that few calls lead to a
 /// large amount.
 pub(super) fn segment(size: u64, active: u64, free: u64) -> u64 {
+    // In proportion to what is in use, as a vector grows, so that few calls lead to a large amount. An
+    // eighth bounds what is wasted.
     let usage = (active.saturating_add(size) / 8).min(MAX_AHEAD);
     let ahead = size.saturating_add(usage.saturating_sub(free));
     // A small request may be far less than a segment, but not again and again.

@@ -1,11 +1,12 @@
 //! The report of a request that PyTorch's policy could not serve.
 
+use super::Pytorch;
 use super::free_set::FreeBlockKey;
+use super::heap::StreamBlockState;
 use super::size::RequestSize;
-use super::{LinkedBlock, LinkedBlockState, Pytorch};
 use crate::policy::slab::SlabIndex;
 use crate::policy::{
-    Address, Certificate, ClosestPlace, OutOfMemoryReport, PoolOf, Retention, SegmentUsage,
+    Address, ClosestPlace, Evidence, OutOfMemoryReport, PoolOf, Retention, SegmentUsage,
     SourceDenial, StreamAndPool, StreamName,
 };
 
@@ -17,15 +18,11 @@ impl<K: StreamName> Pytorch<K> {
         owner: StreamAndPool<K>,
         refused: SourceDenial,
     ) -> OutOfMemoryReport {
-        let allocated = self.statistics.allocated_bytes.all.current;
-        let fits = self.free_set(size.pool).iter().filter(|free| free.owner == owner);
-        let elsewhere = || {
-            let free = self.small.iter().chain(self.large.iter());
-            free.filter(|free| free.owner != owner)
-        };
+        let fits = self.heap.free_set(size.pool).iter().filter(|free| free.owner == owner);
+        let elsewhere = || self.heap.free_blocks().filter(|free| free.owner != owner);
+        let keeper = |free: &FreeBlockKey<K>| self.pools.keeper(free.owner.pool);
         let kept_for = |counts: fn(&PoolOf) -> bool| {
-            let is_kept =
-                |free: &&FreeBlockKey<K>| self.keeper(free.owner).as_ref().is_some_and(counts);
+            let is_kept = |free: &&FreeBlockKey<K>| keeper(free).as_ref().is_some_and(counts);
             elsewhere().filter(is_kept).map(|free| free.bytes).sum()
         };
         OutOfMemoryReport {
@@ -34,22 +31,23 @@ impl<K: StreamName> Pytorch<K> {
             segment_type: Some(size.pool),
             needed: self.sizes.fresh(size, self.expandable.is_some()),
             largest_suitable: self.sizes.largest_suitable(size),
-            allocated,
-            pending: self.statistics.active_bytes.all.current - allocated,
-            reserved: self.statistics.reserved_bytes.all.current,
+            allocated: self.accounts.held(),
+            pending: self.accounts.pending(),
+            reserved: self.accounts.reserved(),
             largest_free_block: fits.map(|free| free.bytes).max().unwrap_or(0),
             cached_for_other_streams: elsewhere()
-                .filter(|free| !self.is_kept(free.owner))
+                .filter(|free| keeper(free).is_none())
                 .map(|free| free.bytes)
                 .sum(),
             kept_for_graphs: kept_for(|pool| matches!(pool, PoolOf::Graphs(_))),
             kept_for_pools: kept_for(|pool| matches!(pool, PoolOf::Program(_))),
             takes_any: false,
-            certificate: Certificate {
+            certificate: Evidence {
                 denial: refused,
                 place: self.place(size, owner, refused),
                 usages: self.usages(),
-            },
+            }
+            .into(),
         }
     }
 
@@ -60,20 +58,21 @@ impl<K: StreamName> Pytorch<K> {
         owner: StreamAndPool<K>,
         refused: SourceDenial,
     ) -> Option<ClosestPlace> {
-        let slot = self.lowest_room(size, owner)?;
+        let expandable = self.expandable.as_ref()?;
+        let slot = self.heap.lowest_room(size, owner)?;
         let page_bytes = self.sizes.page(size.pool);
         let mut missing = 0;
         let (mut left, mut next) = (size.rounded, Some(slot));
         while let Some(slot) = next.filter(|_| left > 0) {
-            let block = &self.blocks[slot];
-            let taken = block.bytes.min(left);
-            if block.state == LinkedBlockState::Unmapped {
+            let block = &self.heap[slot];
+            let taken = block.bytes().min(left);
+            if !block.note.is_mapped() {
                 missing += taken.div_ceil(page_bytes);
             }
-            (left, next) = (left - taken, block.next);
+            (left, next) = (left - taken, block.next());
         }
-        let address = self.blocks[slot].address;
-        let start = self.offset_in_page(slot)?;
+        let address = self.heap[slot].address();
+        let start = expandable.offset_in_page(&self.heap[slot])?;
         Some(ClosestPlace {
             address,
             page_bytes,
@@ -85,20 +84,16 @@ impl<K: StreamName> Pytorch<K> {
 
     /// Each segment, and each page of those that expand.
     pub(super) fn usages(&self) -> Vec<SegmentUsage> {
-        let is_mapped = |slot: &SlabIndex| self.blocks[*slot].state != LinkedBlockState::Unmapped;
-        let next = |slot: &SlabIndex| self.blocks[*slot].next.filter(is_mapped);
-        let heads = self.blocks.entries().filter(|(slot, block)| {
-            is_mapped(slot) && !block.previous.is_some_and(|previous| is_mapped(&previous))
-        });
         let mut usages = Vec::new();
-        for (head, LinkedBlock { address, range, pool, .. }) in heads {
-            let slots: Vec<_> = std::iter::successors(Some(head), next).collect();
-            let bytes = slots.iter().map(|slot| self.blocks[*slot].bytes).sum();
-            let each = if range.is_some() { self.sizes.page(*pool) } else { bytes };
-            let starts = (address.0..address.0 + bytes).step_by(each as usize);
+        for slots in self.heap.mapped_runs() {
+            let first = &self.heap[slots[0]];
+            let address = first.address().0;
+            let bytes = slots.iter().map(|slot| self.heap[*slot].bytes()).sum();
+            let is_expandable = first.note.range.is_some();
+            let each = if is_expandable { self.sizes.page(first.note.pool) } else { bytes };
             let mut from = 0;
-            for start in starts {
-                while self.end_of(slots[from]) <= start {
+            for start in (address..address + bytes).step_by(each as usize) {
+                while self.heap[slots[from]].end() <= start {
                     from += 1;
                 }
                 usages.push(self.usage(start, each, &slots[from..]));
@@ -110,29 +105,26 @@ impl<K: StreamName> Pytorch<K> {
 
     /// A segment or a page, by the blocks from the first on that reaches into it.
     fn usage(&self, start: u64, bytes: u64, blocks: &[SlabIndex]) -> SegmentUsage {
+        let end = start + bytes;
         let (mut held, mut waiting, mut is_past) = (0, 0, true);
-        let inside = blocks.iter().take_while(|slot| self.blocks[**slot].address.0 < start + bytes);
+        let inside = blocks.iter().take_while(|slot| self.heap[**slot].address().0 < end);
         for slot in inside {
-            let block = &self.blocks[*slot];
-            let part = self.end_of(*slot).min(start + bytes) - block.address.0.max(start);
-            match block.state {
-                LinkedBlockState::Allocated => held += part,
-                LinkedBlockState::PendingFrees => waiting += part,
-                LinkedBlockState::Free | LinkedBlockState::Unmapped => {
+            let block = &self.heap[*slot];
+            let part = block.end().min(end) - block.address().0.max(start);
+            match block.note.state {
+                StreamBlockState::Allocated => held += part,
+                StreamBlockState::PendingFrees => waiting += part,
+                StreamBlockState::Free | StreamBlockState::Unmapped => {
                     is_past &= self.is_past(*slot)
                 }
             }
         }
-        let retention = match self.keeper(self.blocks[blocks[0]].owner) {
+        let retention = match self.pools.keeper(self.heap[blocks[0]].note.owner.pool) {
             Some(pool) => pool.into(),
             None if held + waiting > 0 => Retention::Allocations,
             None if !is_past => Retention::Work,
             None => Retention::None,
         };
         SegmentUsage { address: Some(Address(start)), bytes, held, waiting, retention }
-    }
-
-    fn end_of(&self, slot: SlabIndex) -> u64 {
-        self.blocks[slot].address.0 + self.blocks[slot].bytes
     }
 }

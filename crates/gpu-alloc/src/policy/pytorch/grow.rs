@@ -1,11 +1,12 @@
 //! Memory from the source, when nothing that is kept will do.
 
+use super::Pytorch;
 use super::size::RequestSize;
-use super::{LinkedBlockState, Pytorch};
 use crate::policy::slab::SlabIndex;
 use crate::policy::source::Unable;
 use crate::policy::{
-    AllocateError, MemorySource, Policy, RequestKind, SourceDenial, StreamAndPool, StreamName,
+    AllocateError, MemorySource, Policy, Refusal, RequestKind, SourceDenial, StreamAndPool,
+    StreamName, VirtualMemorySource,
 };
 
 impl<K: StreamName> Pytorch<K> {
@@ -20,10 +21,13 @@ impl<K: StreamName> Pytorch<K> {
     ) -> Result<SlabIndex, AllocateError<S::Error>> {
         self.collect_old_segments(source);
         if let Some(rejected) = self.rejected(size) {
-            self.statistics.num_oom_rejections += 1;
+            self.accounts.rejected();
             let report = self.out_of_memory(requested, size, owner, rejected);
             return Err(AllocateError::OutOfMemory(Box::new(report)));
         }
+        // The order of PyTorch's `malloc`: one call, then the cheapest release that may do
+        // (`release_available_cached_blocks`), then all of it (`release_cached_blocks`), each followed
+        // by one call.
         let mut outcome = self.grow(source, size, owner)?;
         if outcome.is_err() && self.release_oversize(source, size, owner) {
             outcome = self.grow(source, size, owner)?;
@@ -31,7 +35,7 @@ impl<K: StreamName> Pytorch<K> {
         if outcome.is_err() {
             before_release(self);
             self.release_cached(source);
-            self.statistics.num_alloc_retries += 1;
+            self.accounts.retried();
             outcome = self.grow(source, size, owner)?;
         }
         outcome.map_err(|refused| {
@@ -45,8 +49,7 @@ impl<K: StreamName> Pytorch<K> {
     fn rejected(&self, size: RequestSize) -> Option<SourceDenial> {
         let limit = self.memory_limit.filter(|_| self.sizes.options().throw_on_cudamalloc_oom())?;
         let bytes = self.sizes.segment(size);
-        let reserved = self.statistics.reserved_bytes.all.current;
-        let exceeds = reserved.saturating_add(bytes) > limit;
+        let exceeds = self.accounts.reserved().saturating_add(bytes) > limit;
         exceeds.then(|| SourceDenial::by_limit(bytes, limit))
     }
 
@@ -73,6 +76,30 @@ impl<K: StreamName> Pytorch<K> {
         }
     }
 
+    fn expand<E>(
+        &mut self,
+        memory: &mut dyn VirtualMemorySource<Error = E>,
+        size: RequestSize,
+        owner: StreamAndPool<K>,
+    ) -> Result<SlabIndex, Unable<E>> {
+        self.check_limit(size)?;
+        let expandable = self.expandable.as_mut().expect("it was just seen");
+        let size = (size, self.sizes.page(size.pool));
+        expandable.expand((&mut self.heap, &mut self.accounts), memory, size, owner)
+    }
+
+    /// Refuses what a segment would be too large for under the limit, before anything is mapped, as
+    /// PyTorch does: also where less is missing than a segment.
+    fn check_limit<E>(&self, size: RequestSize) -> Result<(), Unable<E>> {
+        let Some(limit) = self.memory_limit else { return Ok(()) };
+        let bytes = self.sizes.segment(size);
+        if bytes <= limit.saturating_sub(self.accounts.reserved()) {
+            return Ok(());
+        }
+        let refusal = Refusal::Limit(limit);
+        Err(Unable::Refused(SourceDenial { kind: RequestKind::Memory, bytes, refusal, given: 0 }))
+    }
+
     fn new_segment<S: MemorySource>(
         &mut self,
         source: &mut S,
@@ -82,12 +109,7 @@ impl<K: StreamName> Pytorch<K> {
         let bytes = self.sizes.segment(size);
         let address =
             source.allocate(bytes).map_err(Unable::to_get(RequestKind::Segment, bytes))?;
-        self.statistics.segment.increase(size.pool, 1);
-        self.statistics.reserved_bytes.increase(size.pool, bytes);
-        self.statistics.num_device_alloc += 1;
-        if bytes >= self.sizes.max_split() {
-            self.statistics.oversize_segments.increase(1);
-        }
-        Ok(self.add_block((address, bytes), size.pool, owner, (LinkedBlockState::Free, None)))
+        self.accounts.segment_taken(size.pool, bytes);
+        Ok(self.heap.add_segment((address, bytes), size.pool, owner))
     }
 }

@@ -5,23 +5,23 @@ mod certificate;
 mod expandable;
 mod free_set;
 mod grow;
+mod heap;
 mod options;
 mod policy;
+mod pools;
 mod range;
 mod release;
 mod size;
 mod snapshot;
 
-use std::collections::BTreeSet;
-use std::time::Duration;
-
-use self::expandable::Expandable;
-use self::free_set::{FreeBlockKey, FreeSet};
+use self::expandable::ExpandableSegments;
+use self::heap::BlockHeap;
 pub use self::options::{OptionsError, PytorchOptions};
-use self::size::{RequestSize, Sizes};
+use self::pools::LivingPools;
+use self::size::Sizes;
 use super::pending::PendingFrees;
-use super::slab::{Slab, SlabIndex};
-use super::{Address, Block, MemoryStats, Pool, PoolOf, StreamAndPool, StreamName};
+use super::segment_accounts::SegmentAccounts;
+use super::{MemoryStats, StreamName};
 
 /// PyTorch's policy, with its options.
 ///
@@ -47,53 +47,14 @@ use super::{Address, Block, MemoryStats, Pool, PoolOf, StreamAndPool, StreamName
 #[derive(Debug)]
 pub struct Pytorch<K> {
     sizes: Sizes,
-    blocks: Slab<LinkedBlock<K>>,
-    small: FreeSet<K>,
-    large: FreeSet<K>,
-    /// The ranges of addresses that pages are mapped into; nothing where memory comes in segments.
-    expandable: Option<Expandable<K>>,
+    heap: BlockHeap<K>,
+    /// The expandable segments, if memory is mapped page by page.
+    expandable: Option<ExpandableSegments>,
     pending: PendingFrees<K>,
-    /// The pools that are still in use. Their memory is not given back.
-    pools: BTreeSet<PoolOf>,
-    statistics: MemoryStats,
+    pools: LivingPools,
+    accounts: SegmentAccounts,
     /// The bytes that may be taken from the source, as far as it was told.
     memory_limit: Option<u64>,
-    /// The number of times that large memory which is in no pool was looked for: the clock by which
-    /// it ages.
-    searches: u64,
-}
-
-/// A block, free or not. The blocks of a segment are linked in the order of their addresses.
-#[derive(Debug)]
-struct LinkedBlock<K> {
-    address: Address,
-    bytes: u64,
-    requested: u64,
-    owner: StreamAndPool<K>,
-    pool: Pool,
-    state: LinkedBlockState,
-    previous: Option<SlabIndex>,
-    next: Option<SlabIndex>,
-    /// The last use on `stream` of any byte since the segment came from the source. It only grows,
-    /// through splits and merges, so it holds for owners before the last one, too.
-    last_use: u64,
-    /// Whether any byte was handed out since the segment came from the source.
-    is_recycled: bool,
-    /// When it became free, counted in searches.
-    freed_at: u64,
-    /// The first tick that found it free, if there was one.
-    idle_since: Option<Duration>,
-    /// The range of addresses that it is part of, if it is not part of a plain segment.
-    range: Option<SlabIndex>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum LinkedBlockState {
-    Free,
-    Allocated,
-    PendingFrees,
-    /// Addresses without memory.
-    Unmapped,
 }
 
 impl<K: StreamName> Pytorch<K> {
@@ -106,19 +67,16 @@ impl<K: StreamName> Pytorch<K> {
     /// only with expandable segments, whose ranges of addresses are so large and an eighth larger.
     pub fn with_options(options: PytorchOptions, device_bytes: u64) -> Self {
         let sizes = Sizes::new(options);
-        let expandable = sizes.options().expandable_segments();
-        let max_split_size = sizes.options().max_split_size();
+        let is_expandable = sizes.options().expandable_segments();
+        let accounts = SegmentAccounts::new(sizes.options().max_split_size());
         Pytorch {
             sizes,
-            blocks: Slab::default(),
-            small: FreeSet::default(),
-            large: FreeSet::default(),
-            expandable: expandable.then(|| Expandable::new(device_bytes)),
+            heap: BlockHeap::default(),
+            expandable: is_expandable.then(|| ExpandableSegments::new(device_bytes)),
             pending: PendingFrees::default(),
-            pools: BTreeSet::new(),
-            statistics: MemoryStats { max_split_size, ..MemoryStats::default() },
+            pools: LivingPools::default(),
+            accounts,
             memory_limit: None,
-            searches: 0,
         }
     }
 
@@ -132,207 +90,17 @@ impl<K: StreamName> Pytorch<K> {
 
     /// Its statistics.
     pub fn statistics(&self) -> &MemoryStats {
-        &self.statistics
+        self.accounts.statistics()
     }
 
     /// Sets every peak to the current value.
     pub fn reset_peak_statistics(&mut self) {
-        self.statistics.reset_peak();
+        self.accounts.reset_peak();
     }
 
     /// Sets the totals of what was added and taken away, and all counts, to zero.
     pub fn reset_accumulated_statistics(&mut self) {
-        self.statistics.reset_accumulated();
-    }
-
-    fn free_set(&self, pool: Pool) -> &FreeSet<K> {
-        match pool {
-            Pool::Small => &self.small,
-            Pool::Large => &self.large,
-        }
-    }
-
-    fn free_set_mut(&mut self, pool: Pool) -> &mut FreeSet<K> {
-        match pool {
-            Pool::Small => &mut self.small,
-            Pool::Large => &mut self.large,
-        }
-    }
-
-    /// The free block that a request gets: the smallest that fits, the lowest among equals. One
-    /// that could grow counts with what it could grow to.
-    fn best_fit(&mut self, size: RequestSize, owner: StreamAndPool<K>) -> Option<FreeBlockKey<K>> {
-        self.searches += u64::from(size.pool == Pool::Large && owner.pool.is_none());
-        let mut fits = self.free_set(size.pool).fits(owner, size.rounded);
-        let mut best = fits.next()?;
-        if self.expandable.is_some() {
-            for next in fits {
-                if self.room(next) >= self.room(best) {
-                    break;
-                }
-                best = next;
-            }
-        }
-        self.sizes.suits(size, best.bytes).then_some(*best)
-    }
-
-    fn free_block(&self, slot: SlabIndex) -> FreeBlockKey<K> {
-        let block = &self.blocks[slot];
-        let in_segment = block.range.is_none();
-        let split = in_segment && (block.previous.is_some() || block.next.is_some());
-        FreeBlockKey { owner: block.owner, bytes: block.bytes, address: block.address, slot, split }
-    }
-
-    /// Puts a block that is free, or without memory, where it is found.
-    fn insert_idle(&mut self, slot: SlabIndex) {
-        let entry = self.free_block(slot);
-        self.blocks[slot].freed_at = self.searches;
-        let LinkedBlock { pool, state, .. } = self.blocks[slot];
-        match &mut self.expandable {
-            Some(expandable) if state == LinkedBlockState::Unmapped => {
-                expandable.insert(pool, entry)
-            }
-            _ => self.free_set_mut(pool).insert(entry),
-        }
-    }
-
-    fn remove_idle(&mut self, slot: SlabIndex) {
-        let entry = self.free_block(slot);
-        let LinkedBlock { pool, state, .. } = self.blocks[slot];
-        match &mut self.expandable {
-            Some(expandable) if state == LinkedBlockState::Unmapped => {
-                expandable.remove(pool, entry)
-            }
-            _ => self.free_set_mut(pool).remove(entry),
-        }
-    }
-
-    /// Adds memory or addresses that came from the source, as one block that is in no set yet.
-    fn add_block(
-        &mut self,
-        (address, bytes): (Address, u64),
-        pool: Pool,
-        owner: StreamAndPool<K>,
-        (state, range): (LinkedBlockState, Option<SlabIndex>),
-    ) -> SlabIndex {
-        self.blocks.insert(LinkedBlock {
-            address,
-            bytes,
-            requested: 0,
-            owner,
-            pool,
-            state,
-            previous: None,
-            next: None,
-            last_use: 0,
-            is_recycled: false,
-            freed_at: self.searches,
-            idle_since: None,
-            range,
-        })
-    }
-
-    /// Makes a free block that is in no set the program's: splits it if there is enough to spare,
-    /// and counts it.
-    fn hand_out(&mut self, slot: SlabIndex, requested: u64, size: RequestSize) -> Block {
-        let rest = self.blocks[slot].bytes - size.rounded;
-        if self.sizes.splits(size, rest, self.blocks[slot].range.is_some()) {
-            let rest = self.split(slot, size.rounded);
-            self.insert_idle(rest);
-        }
-        let block = &mut self.blocks[slot];
-        block.state = LinkedBlockState::Allocated;
-        block.requested = requested;
-        block.idle_since = None;
-        let (address, bytes, last_use) = (block.address, block.bytes, block.last_use);
-        let is_recycled = std::mem::replace(&mut block.is_recycled, true);
-        self.statistics.count_allocation(size.pool, bytes, requested);
-        if bytes >= self.sizes.max_split() {
-            self.statistics.oversize_allocations.increase(1);
-        }
-        self.settle_inactive(size.pool);
-        Block { slot, address, bytes, last_use, is_recycled, is_shared: false }
-    }
-
-    /// Cuts a block after `bytes`; returns what follows, in the same state.
-    fn split(&mut self, slot: SlabIndex, bytes: u64) -> SlabIndex {
-        let block = &mut self.blocks[slot];
-        let rest = LinkedBlock {
-            address: Address(block.address.0 + bytes),
-            bytes: block.bytes - bytes,
-            requested: 0,
-            previous: Some(slot),
-            ..*block
-        };
-        block.bytes = bytes;
-        let after = rest.next;
-        let rest = self.blocks.insert(rest);
-        self.blocks[slot].next = Some(rest);
-        if let Some(after) = after {
-            self.blocks[after].previous = Some(rest);
-        }
-        rest
-    }
-
-    /// Ends the wait of a freed block: it merges with its free neighbours and can be handed out
-    /// again.
-    fn complete_free(&mut self, slot: SlabIndex) {
-        let block = &mut self.blocks[slot];
-        let (pool, bytes, requested) = (block.pool, block.bytes, block.requested);
-        block.state = LinkedBlockState::Free;
-        block.requested = 0;
-        let slot = self.merge(slot);
-        self.insert_idle(slot);
-        self.statistics.count_free_completed(pool, bytes, requested);
-        self.settle_inactive(pool);
-    }
-
-    /// Joins a block that is in no set with those neighbours that are in its state, and takes them
-    /// from their set; returns what it is part of now.
-    fn merge(&mut self, slot: SlabIndex) -> SlabIndex {
-        let LinkedBlock { state, previous, next, .. } = self.blocks[slot];
-        if let Some(next) = next.filter(|next| self.blocks[*next].state == state) {
-            self.remove_idle(next);
-            self.absorb_next(slot);
-        }
-        match previous.filter(|previous| self.blocks[*previous].state == state) {
-            Some(previous) => {
-                self.remove_idle(previous);
-                self.absorb_next(previous);
-                previous
-            }
-            None => slot,
-        }
-    }
-
-    /// Joins a block with the one that follows it in the segment.
-    fn absorb_next(&mut self, slot: SlabIndex) {
-        let next = self.blocks[slot].next.expect("only a block that has a next one absorbs it");
-        let next = self.blocks.remove(next);
-        let block = &mut self.blocks[slot];
-        block.bytes += next.bytes;
-        block.idle_since = None;
-        block.next = next.next;
-        block.last_use = block.last_use.max(next.last_use);
-        block.is_recycled |= next.is_recycled;
-        if let Some(after) = next.next {
-            self.blocks[after].previous = Some(slot);
-        }
-    }
-
-    fn settle_inactive(&mut self, pool: Pool) {
-        let (blocks, bytes) = self.free_set(pool).split();
-        self.statistics.inactive_split.settle(pool, blocks);
-        self.statistics.inactive_split_bytes.settle(pool, bytes);
-    }
-
-    /// The living pool that a owner's memory is kept for, if it is.
-    fn keeper(&self, owner: StreamAndPool<K>) -> Option<PoolOf> {
-        owner.pool.filter(|pool| self.pools.contains(pool))
-    }
-
-    fn is_kept(&self, owner: StreamAndPool<K>) -> bool {
-        self.keeper(owner).is_some()
+        self.accounts.reset_accumulated();
     }
 }
 

@@ -3,9 +3,12 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use super::{LinkedBlock, LinkedBlockState, Pytorch};
+use super::Pytorch;
+use super::size::RequestSize;
+use crate::policy::slab::SlabIndex;
 use crate::policy::{
-    AllocateError, Block, ForeignBlock, MemorySource, Policy, PoolId, StreamAndPool, StreamName,
+    AllocateError, Block, ForeignBlock, MemorySource, Policy, Pool, PoolId, StreamAndPool,
+    StreamName,
 };
 
 impl<K: StreamName> Policy for Pytorch<K> {
@@ -22,25 +25,17 @@ impl<K: StreamName> Policy for Pytorch<K> {
     }
 
     fn free(&mut self, block: Block, uses: &[(K, u64)]) -> Result<(), ForeignBlock> {
-        let Block { slot, address, bytes, .. } = block;
-        let ours = |record: &LinkedBlock<K>| {
-            record.state == LinkedBlockState::Allocated
-                && (record.address, record.bytes) == (address, bytes)
-        };
-        if !self.blocks.get(slot).is_some_and(ours) {
-            return Err(ForeignBlock(block));
-        }
-        let record = &mut self.blocks[slot];
-        let (own, pool, bytes) = (record.owner.stream, record.pool, record.bytes);
+        let Some(held) = self.heap.held(&block) else { return Err(ForeignBlock(block)) };
+        let (own, pool) = (held.note.owner.stream, held.note.pool);
+        let Block { slot, bytes, .. } = block;
         for (_, sequence) in uses.iter().filter(|(stream, _)| *stream == own) {
-            record.last_use = record.last_use.max(*sequence);
+            self.heap.note_use(slot, *sequence);
         }
-        self.statistics.count_free(pool, bytes);
-        if bytes >= self.sizes.max_split() {
-            self.statistics.oversize_allocations.decrease(1);
-        }
+        self.accounts.block_freed(pool, bytes);
+        // Uses on the own stream hold nothing back: the next owner's work comes later in the same
+        // queue. PyTorch records events for the others (`insert_events`) and polls them.
         if self.pending.hold(slot, uses.iter().copied().filter(|(stream, _)| *stream != own)) {
-            self.blocks[slot].state = LinkedBlockState::PendingFrees;
+            self.heap.hold_back(slot);
         } else {
             self.complete_free(slot);
         }
@@ -48,7 +43,7 @@ impl<K: StreamName> Policy for Pytorch<K> {
     }
 
     fn end_pool(&mut self, pool: PoolId, _uses: &[(K, u64)]) {
-        self.pools.retain(|living| living.id() != pool);
+        self.pools.end(pool);
     }
 
     fn completed(&mut self, stream: K, sequence: u64) {
@@ -75,13 +70,14 @@ impl<K: StreamName> Policy for Pytorch<K> {
 
     fn awaited_for_release(&self) -> impl Iterator<Item = (K, u64)> {
         self.releasable()
-            .map(|slot| (self.blocks[slot].owner.stream, self.blocks[slot].last_use))
+            .map(|slot| &self.heap[slot].note)
+            .map(|note| (note.owner.stream, note.last_use))
             .filter(|(stream, last_use)| *last_use > self.pending.completed_on(*stream))
     }
 
     fn streams(&self) -> BTreeSet<K> {
-        let homes = self.blocks.iter().map(|block| block.owner.stream);
-        homes.chain(self.pending.awaited().map(|(stream, _)| stream)).collect()
+        let owners = self.heap.iter().map(|block| block.note.owner.stream);
+        owners.chain(self.pending.awaited().map(|(stream, _)| stream)).collect()
     }
 }
 
@@ -102,15 +98,31 @@ impl<K: StreamName> Pytorch<K> {
         owner: StreamAndPool<K>,
         before_release: impl FnOnce(&mut Self),
     ) -> Result<Block, AllocateError<S::Error>> {
-        self.pools.extend(owner.pool);
+        self.pools.note(owner.pool);
         let size = self.sizes.of(bytes);
-        let slot = match self.best_fit(size, owner) {
-            Some(free) => {
-                self.free_set_mut(size.pool).remove(free);
-                free.slot
-            }
+        let slot = match self.heap.take_best_fit(size, owner, &self.sizes) {
+            Some(slot) => slot,
             None => self.more_memory(source, bytes, size, owner, before_release)?,
         };
         Ok(self.hand_out(slot, bytes, size))
+    }
+
+    /// Makes a free block that is in no set the program's, and counts it.
+    fn hand_out(&mut self, slot: SlabIndex, requested: u64, size: RequestSize) -> Block {
+        let block = self.heap.hand_out(slot, requested, size, &self.sizes);
+        self.accounts.block_handed_out(size.pool, block.bytes, requested);
+        self.count_inactive(size.pool);
+        block
+    }
+
+    /// Ends the wait of a freed block.
+    fn complete_free(&mut self, slot: SlabIndex) {
+        let (pool, bytes, requested) = self.heap.free(slot);
+        self.accounts.block_reusable(pool, bytes, requested);
+        self.count_inactive(pool);
+    }
+
+    fn count_inactive(&mut self, pool: Pool) {
+        self.accounts.set_inactive_split(pool, self.heap.free_set(pool).split());
     }
 }

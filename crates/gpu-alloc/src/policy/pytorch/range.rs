@@ -3,7 +3,7 @@
 use std::ops;
 
 use crate::policy::source::Unable;
-use crate::policy::{Address, Physical, RequestKind, VirtualMemory};
+use crate::policy::{Address, Physical, RequestKind, VirtualMemorySource};
 
 /// Reserved addresses, and which pages of them have memory.
 #[derive(Debug)]
@@ -18,7 +18,7 @@ pub(super) struct ExpandableRange {
 impl ExpandableRange {
     /// Reserves at least `bytes`, for pages of a size.
     pub(super) fn reserve<E>(
-        memory: &mut dyn VirtualMemory<Error = E>,
+        memory: &mut dyn VirtualMemorySource<Error = E>,
         bytes: u64,
         page: u64,
     ) -> Result<ExpandableRange, Unable<E>> {
@@ -34,7 +34,7 @@ impl ExpandableRange {
     }
 
     /// Gives the addresses back, none of which has memory.
-    pub(super) fn unreserve<E>(self, memory: &mut dyn VirtualMemory<Error = E>) {
+    pub(super) fn unreserve<E>(self, memory: &mut dyn VirtualMemorySource<Error = E>) {
         memory.unreserve(self.address, self.bytes);
     }
 
@@ -42,7 +42,7 @@ impl ExpandableRange {
     /// many bytes those have. After an error all is as before.
     pub(super) fn map<E>(
         &mut self,
-        memory: &mut dyn VirtualMemory<Error = E>,
+        memory: &mut dyn VirtualMemorySource<Error = E>,
         address: Address,
         bytes: u64,
     ) -> Result<u64, Unable<E>> {
@@ -79,7 +79,7 @@ impl ExpandableRange {
     /// Ends the mappings of whole pages, and gives their memory back.
     pub(super) fn unmap<E>(
         &mut self,
-        memory: &mut dyn VirtualMemory<Error = E>,
+        memory: &mut dyn VirtualMemorySource<Error = E>,
         address: Address,
         bytes: u64,
     ) {
@@ -101,12 +101,20 @@ impl ExpandableRange {
         (address.0 - self.address.0) % self.page
     }
 
-    /// As PyTorch does, page by page.
-    fn unmap_pages<E>(&self, memory: &mut dyn VirtualMemory<Error = E>, pages: ops::Range<usize>) {
+    /// Unmaps page by page, each by a call of its own, as PyTorch does.
+    fn unmap_pages<E>(
+        &self,
+        memory: &mut dyn VirtualMemorySource<Error = E>,
+        pages: ops::Range<usize>,
+    ) {
         pages.for_each(|page| memory.unmap(self.address_of(page), self.page));
     }
 
-    fn destroy<E>(&mut self, memory: &mut dyn VirtualMemory<Error = E>, pages: ops::Range<usize>) {
+    fn destroy<E>(
+        &mut self,
+        memory: &mut dyn VirtualMemorySource<Error = E>,
+        pages: ops::Range<usize>,
+    ) {
         for piece in self.pieces[pages].iter_mut().filter_map(Option::take) {
             memory.destroy(piece, self.page);
         }

@@ -3,33 +3,30 @@
 
 use std::time::Duration;
 
+use super::Pytorch;
+use super::heap::HeapBlock;
 use super::size::RequestSize;
-use super::{LinkedBlock, Pytorch};
 use crate::policy::slab::SlabIndex;
 use crate::policy::{MemorySource, Pool, StreamAndPool, StreamName};
 
 impl<K: StreamName> Pytorch<K> {
     /// The free blocks that are whole segments, or have whole pages in them, and that no pool keeps.
     pub(super) fn releasable(&self) -> impl Iterator<Item = SlabIndex> {
-        let free = self.small.iter().chain(self.large.iter()).map(|free| free.slot);
+        let free = self.heap.free_blocks().map(|free| free.slot);
         free.filter(|slot| self.is_releasable(*slot))
     }
 
     fn is_releasable(&self, slot: SlabIndex) -> bool {
-        let block = &self.blocks[slot];
-        !self.is_kept(block.owner)
-            && (self.is_whole_segment(slot) || self.whole_pages(slot).is_some())
-    }
-
-    fn is_whole_segment(&self, slot: SlabIndex) -> bool {
-        let LinkedBlock { range, previous, next, .. } = self.blocks[slot];
-        (range, previous, next) == (None, None, None)
+        let block = &self.heap[slot];
+        let has_pages = || self.expandable.as_ref().is_some_and(|e| e.whole_pages(block).is_some());
+        self.pools.keeper(block.note.owner.pool).is_none()
+            && (self.heap.is_plain_segment(slot) || has_pages())
     }
 
     /// Whether the own stream is done with a free block. Those of others were waited for.
     pub(super) fn is_past(&self, slot: SlabIndex) -> bool {
-        let block = &self.blocks[slot];
-        block.last_use <= self.pending.completed_on(block.owner.stream)
+        let note = &self.heap[slot].note;
+        note.last_use <= self.pending.completed_on(note.owner.stream)
     }
 
     /// Gives back what was not used for as long as `idle`; returns the bytes.
@@ -41,10 +38,10 @@ impl<K: StreamName> Pytorch<K> {
     ) -> u64 {
         let unused: Vec<_> = self.releasable().collect();
         for slot in &unused {
-            self.blocks[*slot].idle_since.get_or_insert(now);
+            self.heap.note_idle(*slot, now);
         }
-        let is_old = |record: &LinkedBlock<K>| {
-            record.idle_since.is_some_and(|since| now.saturating_sub(since) >= idle)
+        let is_old = |block: &HeapBlock<K>| {
+            block.note.idle_since.is_some_and(|since| now.saturating_sub(since) >= idle)
         };
         self.release_segments(source, is_old) + self.release_pages(source, is_old)
     }
@@ -53,9 +50,9 @@ impl<K: StreamName> Pytorch<K> {
     pub(super) fn release_segments<S: MemorySource>(
         &mut self,
         source: &mut S,
-        goes: impl Fn(&LinkedBlock<K>) -> bool,
+        goes: impl Fn(&HeapBlock<K>) -> bool,
     ) -> u64 {
-        let unused = self.unused(|block| block.range.is_none() && goes(block));
+        let unused = self.unused(|block| block.note.range.is_none() && goes(block));
         unused.into_iter().map(|slot| self.release_segment(source, slot)).sum()
     }
 
@@ -63,35 +60,29 @@ impl<K: StreamName> Pytorch<K> {
     pub(super) fn release_pages<S: MemorySource>(
         &mut self,
         source: &mut S,
-        goes: impl Fn(&LinkedBlock<K>) -> bool,
+        goes: impl Fn(&HeapBlock<K>) -> bool,
     ) -> u64 {
-        if self.expandable.is_none() {
-            return 0;
-        }
-        let unused = self.unused(|block| block.range.is_some() && goes(block));
+        let unused = self.unused(|block| block.note.range.is_some() && goes(block));
+        let Some(expandable) = &mut self.expandable else { return 0 };
         let Some(memory) = source.virtual_memory() else { return 0 };
-        let released = unused.into_iter().map(|slot| self.unmap(memory, slot)).sum();
-        self.unreserve_empty(memory);
+        let (heap, accounts) = (&mut self.heap, &mut self.accounts);
+        let unused = unused.into_iter();
+        let released = unused.map(|slot| expandable.unmap(heap, accounts, memory, slot)).sum();
+        expandable.unreserve_empty(heap, memory);
         released
     }
 
     /// The bytes that can be given back of the blocks of which something is true.
-    fn unused(&self, goes: impl Fn(&LinkedBlock<K>) -> bool) -> Vec<SlabIndex> {
-        let unused = self.releasable().filter(|slot| goes(&self.blocks[*slot]));
+    fn unused(&self, goes: impl Fn(&HeapBlock<K>) -> bool) -> Vec<SlabIndex> {
+        let unused = self.releasable().filter(|slot| goes(&self.heap[*slot]));
         unused.filter(|slot| self.is_past(*slot)).collect()
     }
 
     fn release_segment<S: MemorySource>(&mut self, source: &mut S, slot: SlabIndex) -> u64 {
-        self.remove_idle(slot);
-        let LinkedBlock { address, bytes, pool, .. } = self.blocks.remove(slot);
-        source.release(address, bytes);
-        self.statistics.segment.decrease(pool, 1);
-        self.statistics.reserved_bytes.decrease(pool, bytes);
-        self.statistics.num_device_free += 1;
-        if bytes >= self.sizes.max_split() {
-            self.statistics.oversize_segments.decrease(1);
-        }
-        bytes
+        let segment = self.heap.remove_segment(slot);
+        source.release(segment.address(), segment.bytes());
+        self.accounts.segment_released(segment.note.pool, segment.bytes());
+        segment.bytes()
     }
 
     /// Gives back one oversize block that would have been too large, or several that are too small,
@@ -105,9 +96,9 @@ impl<K: StreamName> Pytorch<K> {
         let max_split = self.sizes.max_split();
         let wanted = size.rounded.max(max_split);
         let may_go = |slot: &SlabIndex| {
-            self.is_whole_segment(*slot) && self.is_releasable(*slot) && self.is_past(*slot)
+            self.heap.is_plain_segment(*slot) && self.is_releasable(*slot) && self.is_past(*slot)
         };
-        let set = self.free_set(size.pool);
+        let set = self.heap.free_set(size.pool);
         let large = set.fits(owner, wanted).next().map(|free| free.slot).filter(may_go);
         if let Some(slot) = large {
             self.release_segment(source, slot);
@@ -130,14 +121,17 @@ impl<K: StreamName> Pytorch<K> {
     pub(super) fn collect_old_segments<S: MemorySource>(&mut self, source: &mut S) {
         let threshold = self.sizes.options().garbage_collection_threshold();
         let Some((part, limit)) = threshold.zip(self.memory_limit) else { return };
-        let reserved = self.statistics.reserved_bytes.all.current;
-        let excess = reserved.saturating_sub((part * limit as f64) as u64);
+        let excess = self.accounts.reserved().saturating_sub((part * limit as f64) as u64);
         let mut segments: Vec<_> = self
+            .heap
             .free_set(Pool::Large)
             .iter()
-            .filter(|free| free.owner.pool.is_none() && self.is_whole_segment(free.slot))
-            .map(|free| (free.slot, self.searches - self.blocks[free.slot].freed_at))
+            .filter(|free| free.owner.pool.is_none() && self.heap.is_plain_segment(free.slot))
+            .map(|free| (free.slot, self.heap.age(free.slot)))
             .collect();
+        // PyTorch's `garbage_collect_cached_blocks`: those of at least the mean age go, and the mean
+        // is taken anew of those that are left, so that few young segments are given back when a few
+        // old ones are enough.
         let mut collected = 0;
         while collected < excess && !segments.is_empty() {
             let ages: u64 = segments.iter().map(|(_, age)| age).sum();

@@ -3,6 +3,10 @@
 use super::PytorchOptions;
 use crate::policy::Pool;
 
+// The constants of PyTorch's c10/cuda/CUDACachingAllocator.cpp (kMinBlockSize, kSmallSize,
+// kSmallBuffer, kMinLargeAlloc, kRoundLarge): another value here is another policy, whose driver
+// calls differ from the recorded ones in tests/data.
+
 /// Blocks are multiples of this, and segments begin at multiples of it, so every block is aligned
 /// to it.
 pub(super) const ROUNDING: u64 = 512;
@@ -108,6 +112,8 @@ impl Sizes {
     /// Whether a block that is larger by `rest` is split, or handed out whole.
     pub(super) fn splits(&self, size: RequestSize, rest: u64, is_expandable: bool) -> bool {
         match size.pool {
+            // A rest of up to 1 MiB of a large segment is of no use: requests of that size look in
+            // small segments only. In an expandable one it can grow, so any rest is kept.
             Pool::Large if !is_expandable => rest > SMALL && size.rounded < self.max_split,
             _ => rest >= ROUNDING,
         }

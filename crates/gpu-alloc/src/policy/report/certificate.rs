@@ -6,21 +6,12 @@ use std::fmt;
 use crate::policy::{Address, PoolId, PoolOf, Refusal, RequestKind, SourceDenial};
 use crate::sizes::Figures;
 
-/// Evidence that no memory could be found for a request.
+/// Proof that no memory could be found for a request.
 ///
-/// It names what the source refused and what has become of every byte that was taken from it, after
-/// everything was given back that may be. Who knows the calls to the source, the requests, the frees
-/// and the completions can check each figure, and that nothing else would have done:
-///
-/// - No run of free memory that the request could have had is large enough
-///   ([`largest_free_block`](super::OutOfMemoryReport::largest_free_block)).
-/// - Where memory comes in segments, none is left that nobody has a claim to
-///   ([`Retention::None`]), and the source refused one more.
-/// - Where it comes in pages, more are missing at the best [place](ClosestPlace) than could be brought
-///   there.
-///
-/// Or, more simply, the source can never hold the request besides what is held
-/// ([`RequestKind::Total`]). What is free stays where it is then.
+/// [`denial`](Self::denial) is what the source refused, [`retained`](Self::retained) how much memory
+/// stays where it is, and why, and [`is_final`](Self::is_final) whether waiting would have helped;
+/// the text has all of that. [`evidence`](Self::evidence) has every figure, for a program that checks
+/// it.
 ///
 /// ```
 /// use gpu_alloc::policy::{
@@ -49,14 +40,35 @@ use crate::sizes::Figures;
 ///     panic!("there is not that much");
 /// };
 /// let certificate = report.certificate;
-/// assert_eq!((certificate.denial.kind, certificate.denial.bytes), (RequestKind::Segment, 20 << 20));
-/// let [segment] = &certificate.usages[..] else { panic!("there is one segment") };
-/// assert_eq!((segment.retention, segment.held), (Retention::Allocations, 1024));
+/// let denial = certificate.denial();
+/// assert_eq!((denial.kind, denial.bytes), (RequestKind::Segment, 20 << 20));
+/// assert_eq!(certificate.retained(Retention::Allocations), 2 << 20);
 /// assert!(certificate.is_final(), "no work is under way that would change it");
+/// assert_eq!(certificate.evidence().usages[0].held, 1024);
 /// # policy.free(small, &[]).unwrap();
 /// ```
 #[derive(Clone, PartialEq, Eq)]
 pub struct Certificate {
+    evidence: Evidence,
+}
+
+/// The figures of a [`Certificate`]: what the source refused, and what has become of every byte that
+/// was taken from it, after everything was given back that may be.
+///
+/// Who knows the calls to the source, the requests, the frees and the completions can check each of
+/// them, and that nothing else would have done:
+///
+/// - No run of free memory that the request could have had is large enough
+///   ([`largest_free_block`](super::OutOfMemoryReport::largest_free_block)).
+/// - Where memory comes in segments, none is left that nobody has a claim to
+///   ([`Retention::None`]), and the source refused one more.
+/// - Where it comes in pages, more are missing at the best [place](ClosestPlace) than could be brought
+///   there.
+///
+/// Or, more simply, the source can never hold the request besides what is held
+/// ([`RequestKind::Total`]). What is free stays where it is then.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Evidence {
     /// The last request to the source, which was refused.
     pub denial: SourceDenial,
     /// The place that came closest, where memory comes in pages.
@@ -74,7 +86,7 @@ pub struct ClosestPlace {
     pub page_bytes: u64,
     /// The pages that the block would touch.
     pub pages: u64,
-    /// Those of them that have no memory.
+    /// The number of these pages that have no memory.
     pub missing: u64,
     /// The pages that could be brought there: free ones elsewhere that may move, and those that the
     /// source [gave](SourceDenial::given).
@@ -100,7 +112,7 @@ pub struct SegmentUsage {
 /// Reasons why memory cannot serve elsewhere or go back to the source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Retention {
-    /// Nothing does.
+    /// No reason: it could serve elsewhere.
     None,
     /// All of it is free, but work on its own stream, or work that used it where it is mapped, is
     /// not known to be over. A later request may fare better.
@@ -115,31 +127,57 @@ pub enum Retention {
 }
 
 impl Certificate {
+    /// The last request to the source, which was refused.
+    pub fn denial(&self) -> SourceDenial {
+        self.evidence.denial
+    }
+
     /// Whether no completion of work would change it: nothing of what is free is kept by work, or what
     /// is held leaves too little as it is.
     pub fn is_final(&self) -> bool {
-        self.denial.kind == RequestKind::Total
+        self.denial().kind == RequestKind::Total
             || self
-                .usages
+                .usages()
                 .iter()
                 .all(|usage| usage.retention != Retention::Work && usage.waiting == 0)
     }
 
-    /// The bytes of the shares that something keeps, or of those that nothing keeps.
+    /// The bytes of the segments, or pieces of physical memory, that stay where they are for a
+    /// reason; of those that could have gone, for [`Retention::None`].
     pub fn retained(&self, retention: Retention) -> u64 {
-        let usages = self.usages.iter().filter(|usage| usage.retention == retention);
+        let usages = self.usages().iter().filter(|usage| usage.retention == retention);
         usages.map(|usage| usage.bytes).sum()
     }
 
-    /// The free bytes of segments that are held in part.
+    /// All figures, as plain data.
+    pub fn evidence(&self) -> &Evidence {
+        &self.evidence
+    }
+
+    pub(crate) fn usages(&self) -> &[SegmentUsage] {
+        &self.evidence.usages
+    }
+
+    pub(crate) fn place(&self) -> Option<ClosestPlace> {
+        self.evidence.place
+    }
+
+    /// The free bytes of segments that are held in part: they can neither serve the request nor go
+    /// back to the source.
     pub fn free_beside_held(&self) -> u64 {
-        self.usages.iter().map(SegmentUsage::free_beside_held).sum()
+        self.usages().iter().map(SegmentUsage::free_beside_held).sum()
+    }
+}
+
+impl From<Evidence> for Certificate {
+    fn from(evidence: Evidence) -> Certificate {
+        Certificate { evidence }
     }
 }
 
 impl SegmentUsage {
     /// The free bytes of it, if it is held in part: they cannot go back to the source.
-    pub fn free_beside_held(&self) -> u64 {
+    pub(crate) fn free_beside_held(&self) -> u64 {
         let free = self.bytes - self.held - self.waiting;
         if self.retention == Retention::Allocations { free } else { 0 }
     }
@@ -154,28 +192,20 @@ impl From<PoolOf> for Retention {
     }
 }
 
-impl ClosestPlace {
-    /// The pages that are missing and could not be brought there. It is 0 where there are enough in
-    /// number, but in pieces that do not fit.
-    pub fn lacking(&self) -> u64 {
-        self.missing.saturating_sub(self.supply)
-    }
-}
-
 impl Certificate {
     /// The sizes that its text has.
     pub(crate) fn figures(&self) -> impl Iterator<Item = u64> {
-        let limit = match self.denial.refusal {
+        let limit = match self.denial().refusal {
             Refusal::Exhausted => None,
             Refusal::Limit(limit) => Some(limit),
         };
-        [self.denial.bytes, self.free_beside_held()].into_iter().chain(limit)
+        [self.denial().bytes, self.free_beside_held()].into_iter().chain(limit)
     }
 
     /// Writes its text, with sizes that are shown so among others.
     pub(crate) fn write(&self, f: &mut fmt::Formatter<'_>, figures: &Figures) -> fmt::Result {
-        self.denial.write(f, figures)?;
-        if let Some(ClosestPlace { pages, missing, supply, page_bytes, .. }) = self.place {
+        self.denial().write(f, figures)?;
+        if let Some(ClosestPlace { pages, missing, supply, page_bytes, .. }) = self.place() {
             let page = figures.show(page_bytes);
             write!(f, "; the best place for {pages} pages of {page} lacks memory for {missing}")?;
             write!(f, ", and {supply} could be moved there")?;
@@ -184,7 +214,7 @@ impl Certificate {
         if beside > 0 {
             write!(f, "; {} are unused beside what is held", figures.show(beside))?;
         }
-        let keepers: BTreeSet<_> = self.usages.iter().map(|usage| usage.retention).collect();
+        let keepers: BTreeSet<_> = self.usages().iter().map(|usage| usage.retention).collect();
         for retention in keepers {
             let bytes = figures.show(self.retained(retention));
             match retention {
@@ -205,14 +235,14 @@ impl fmt::Display for Certificate {
 }
 
 impl fmt::Debug for Certificate {
-    /// The shares are counted: there may be as many as pages.
+    /// The usages are counted: there may be as many as pages.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let sum = |of: fn(&SegmentUsage) -> u64| self.usages.iter().map(of).sum::<u64>();
+        let sum = |of: fn(&SegmentUsage) -> u64| self.usages().iter().map(of).sum::<u64>();
         let (bytes, held) = (sum(|usage| usage.bytes), sum(|usage| usage.held));
-        let usages = format!("{} of {bytes} bytes, {held} held", self.usages.len());
+        let usages = format!("{} of {bytes} bytes, {held} held", self.usages().len());
         f.debug_struct("Certificate")
-            .field("denial", &self.denial)
-            .field("place", &self.place)
+            .field("denial", &self.evidence.denial)
+            .field("place", &self.evidence.place)
             .field("usages", &format_args!("{usages}"))
             .finish()
     }

@@ -4,7 +4,7 @@ mod certificate;
 mod snapshot;
 mod statistics;
 
-pub use self::certificate::{Certificate, ClosestPlace, Retention, SegmentUsage};
+pub use self::certificate::{Certificate, ClosestPlace, Evidence, Retention, SegmentUsage};
 pub use self::snapshot::{BlockSnapshot, BlockState, Inspect, SegmentSnapshot};
 pub use self::statistics::{
     DurationStatistic, HostMemoryStats, MemoryStats, Pool, PoolStatistics, Statistic,
@@ -14,7 +14,7 @@ use super::{Misplaced, PoolId};
 /// Why a request was not served.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AllocateError<E> {
-    /// There is not enough memory, also after everything was released that may be.
+    /// Out of memory, also after everything was released that may be.
     OutOfMemory(Box<OutOfMemoryReport>),
     /// The source failed in another way.
     Source(E),
@@ -54,7 +54,7 @@ pub struct OutOfMemoryReport {
     /// Whether free memory would have served whatever stream and kind of request it was freed by, but
     /// for what is kept for graphs or pools.
     pub takes_any: bool,
-    /// The evidence that nothing else would have done.
+    /// The proof that nothing else would have done.
     pub certificate: Certificate,
 }
 

@@ -65,7 +65,7 @@ pub struct BlockSnapshot<K> {
     pub requested_size: u64,
     /// Its state.
     pub state: BlockState,
-    /// Per stream, the last work that must be done before it can be handed out again; none unless
+    /// The last work on each stream that must be done before it can be handed out again; none unless
     /// it awaits that.
     pub waits_for: Vec<(K, u64)>,
 }

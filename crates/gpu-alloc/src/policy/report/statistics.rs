@@ -156,7 +156,7 @@ impl Statistic {
         self.freed += amount;
     }
 
-    /// By how much it may grow without a new peak.
+    /// The amount by which it may grow without a new peak.
     pub(crate) fn below_peak(&self) -> u64 {
         self.peak - self.current
     }

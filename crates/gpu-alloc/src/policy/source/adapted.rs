@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::{
     KnownVirtualMemory, MemorySource, Physical, Refusal, RequestKind, SourceCall, SourceDenial,
-    SourceError, Unable, VirtualMemory,
+    SourceError, Unable, VirtualMemorySource,
 };
 use crate::policy::Address;
 
@@ -197,13 +197,13 @@ impl<S: MemorySource, W: Adaptor> MemorySource for Adapted<S, W> {
         }
     }
 
-    fn virtual_memory(&mut self) -> Option<&mut dyn VirtualMemory<Error = S::Error>> {
+    fn virtual_memory(&mut self) -> Option<&mut dyn VirtualMemorySource<Error = S::Error>> {
         self.0.page_bytes = self.0.source.virtual_memory()?.page_bytes();
         Some(&mut self.0)
     }
 }
 
-impl<S: MemorySource, W: Adaptor> VirtualMemory for Around<S, W> {
+impl<S: MemorySource, W: Adaptor> VirtualMemorySource for Around<S, W> {
     type Error = S::Error;
 
     fn page_bytes(&self) -> u64 {

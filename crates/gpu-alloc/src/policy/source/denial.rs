@@ -34,7 +34,7 @@ pub enum RequestKind {
     Addresses,
     /// Physical memory.
     Memory,
-    /// To show memory at addresses.
+    /// Memory mapped at addresses, or made accessible there.
     Mapping,
 }
 
@@ -89,7 +89,7 @@ impl fmt::Display for SourceDenial {
 /// Why a policy did not get what it asked the source for.
 #[derive(Debug)]
 pub(in crate::policy) enum Unable<E> {
-    /// There is not that much, and to give memory back may help.
+    /// The source has not that much; to give memory back may help.
     Refused(SourceDenial),
     /// The source failed.
     Failed(E),
@@ -118,7 +118,7 @@ impl<E> Unable<E> {
         }
     }
 
-    /// There are no addresses for so many bytes.
+    /// The refusal of a request that no range of addresses is large enough for.
     pub(in crate::policy) fn no_addresses(bytes: u64) -> Unable<E> {
         Unable::Refused(SourceDenial::without_asking(bytes))
     }

@@ -16,7 +16,7 @@ pub struct Limiting {
 }
 
 impl Limiting {
-    /// For a source of which nothing has been taken yet; `None` is no limit.
+    /// A limit for a source of which nothing has been taken yet; `None` is no limit.
     pub fn new(limit: Option<u64>) -> Self {
         Limiting { limit, held: 0 }
     }

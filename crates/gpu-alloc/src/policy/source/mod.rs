@@ -51,7 +51,7 @@ pub trait MemorySource {
     }
 
     /// Its addresses and its memory apart, where it can provide them so: always, or never.
-    fn virtual_memory(&mut self) -> Option<&mut dyn VirtualMemory<Error = Self::Error>> {
+    fn virtual_memory(&mut self) -> Option<&mut dyn VirtualMemorySource<Error = Self::Error>> {
         None
     }
 }
@@ -71,7 +71,7 @@ impl<S: MemorySource + ?Sized> MemorySource for Box<S> {
         (**self).could_hold(bytes)
     }
 
-    fn virtual_memory(&mut self) -> Option<&mut dyn VirtualMemory<Error = S::Error>> {
+    fn virtual_memory(&mut self) -> Option<&mut dyn VirtualMemorySource<Error = S::Error>> {
         (**self).virtual_memory()
     }
 }
@@ -82,7 +82,7 @@ impl<S: MemorySource + ?Sized> MemorySource for Box<S> {
 /// whole of a piece of physical memory, and goes as a whole; one piece may be mapped at several
 /// addresses. What is mapped can be used once access was set. To unmap is right only when no work
 /// uses the addresses any more, and whoever does it must know: the source does not wait.
-pub trait VirtualMemory {
+pub trait VirtualMemorySource {
     /// The error for all that can go wrong besides a lack of memory.
     type Error;
 
@@ -129,10 +129,10 @@ pub trait VirtualMemory {
     fn unmap(&mut self, address: Address, bytes: u64);
 }
 
-/// For adaptors of a source that has virtual memory, and offers it on as its own.
+/// Access to the virtual memory of a source that is known to have some.
 pub(super) trait KnownVirtualMemory: MemorySource {
     /// The virtual memory of a source that was seen to have some.
-    fn known_virtual_memory(&mut self) -> &mut dyn VirtualMemory<Error = Self::Error> {
+    fn known_virtual_memory(&mut self) -> &mut dyn VirtualMemorySource<Error = Self::Error> {
         self.virtual_memory().expect("a source has virtual memory always or never")
     }
 }

@@ -87,6 +87,8 @@ impl Accounts {
     fn balance<K: StreamName>(&mut self, caches: &mut CacheTable<K>, needy: usize) {
         let held = self.counted.allocated_bytes.all.current;
         self.most_held = self.most_held.max(held);
+        // Peaks must be exact, as PyTorch's are, though caches on different threads count for
+        // themselves: below the known peak nobody can make a new one.
         let mut headroom = headroom_below_peaks(&self.counted);
         // Beyond the most that was held, memory is a matter of the policy: it decides by that whether
         // pages move, so it has to be asked, peak or not.

@@ -93,7 +93,8 @@ impl Region {
         self.chunks.get(self.index(page)).copied().flatten()
     }
 
-    /// Those of some mapped pages that chunks take which reach no further; they are in one run.
+    /// The part of a run of mapped pages that consists of whole chunks: one that reaches beyond the run
+    /// cannot be moved with it.
     pub(super) fn whole_chunks(&self, pages: Range<u64>) -> Range<u64> {
         let at = |index: usize| self.chunks.get(index).copied().flatten();
         let [mut start, mut end] = [pages.start, pages.end].map(|page| self.index(page));

@@ -12,7 +12,7 @@ use crate::policy::slab::SlabIndex;
 const UNIT: u64 = 512;
 /// The bins of a power of two, as a power of two.
 const PARTS: u32 = 5;
-/// Enough for 2⁵⁵ bytes.
+/// The number of bins, enough for blocks of 2⁵⁵ bytes.
 const BINS: usize = 42 << PARTS;
 /// The number of free blocks of a bin that are looked at, so that a long list does not slow a request
 /// down.

@@ -12,7 +12,7 @@ use super::span::{Span, SpanState};
 use super::stream_cache::pool_of;
 use crate::policy::slab::SlabIndex;
 use crate::policy::{
-    Address, Certificate, ClosestPlace, OutOfMemoryReport, PoolOf, RequestKind, Retention,
+    Address, ClosestPlace, Evidence, OutOfMemoryReport, PoolOf, RequestKind, Retention,
     SegmentUsage, SourceDenial, StreamAndPool, StreamName,
 };
 
@@ -54,7 +54,7 @@ impl<K: StreamName> Stitched<K> {
             kept_for_graphs: free(&|id| self.heap.is_kept(id)),
             kept_for_pools: 0,
             takes_any: !is_kept,
-            certificate: Certificate { denial: refused, place, usages: self.usages() },
+            certificate: Evidence { denial: refused, place, usages: self.usages() }.into(),
         }
     }
 

@@ -12,7 +12,7 @@ use crate::policy::StreamName;
 #[derive(Debug)]
 pub(super) struct IdlePages<K>(BTreeMap<u64, IdlePage<K>>);
 
-/// Since when a page is idle.
+/// An idle page: since when it is, and the work that used it before.
 #[derive(Debug)]
 struct IdlePage<K> {
     since: Duration,

@@ -1,6 +1,6 @@
 //! A source of memory for the tests of single parts.
 
-use crate::policy::{Address, MemorySource, Physical, SourceError, VirtualMemory};
+use crate::policy::{Address, MemorySource, Physical, SourceError, VirtualMemorySource};
 
 type Result<T> = std::result::Result<T, SourceError<&'static str>>;
 
@@ -28,12 +28,12 @@ impl MemorySource for MadeUpSource {
 
     fn release(&mut self, _: Address, _: u64) {}
 
-    fn virtual_memory(&mut self) -> Option<&mut dyn VirtualMemory<Error = Self::Error>> {
+    fn virtual_memory(&mut self) -> Option<&mut dyn VirtualMemorySource<Error = Self::Error>> {
         Some(self)
     }
 }
 
-impl VirtualMemory for MadeUpSource {
+impl VirtualMemorySource for MadeUpSource {
     type Error = &'static str;
 
     fn page_bytes(&self) -> u64 {

@@ -19,7 +19,8 @@ pub(super) struct Movable {
     /// The free blocks that were not looked into yet, the last freed first: they are taken from the
     /// end.
     free_blocks: Vec<ChunkRun>,
-    /// By pages less one, chunks that were found while others were wanted, first to last.
+    /// Chunks that were found while others were wanted, by their number of pages less one, first to
+    /// last.
     found: [VecDeque<FreeChunk>; MAX_CHUNK_PAGES as usize],
 }
 

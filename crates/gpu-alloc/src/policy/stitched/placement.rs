@@ -85,6 +85,8 @@ pub(super) fn place_for<K: StreamName>(
             let pages = touched(block.start, block.end);
             // Free blocks begin and end within pages only where held memory does.
             let missing = pages.end - pages.start - mapped;
+            // Missing pages cost calls to the driver and perhaps other blocks' pages. Among equals, a
+            // block that begins in a page which is held in part already makes fewer pages immovable.
             let cost = (missing, newly_taken(&space, &block), start);
             if best.is_none_or(|(least, _)| cost < least) {
                 best = Some((cost, Placement { first, address: start, missing }));
@@ -120,12 +122,14 @@ fn free_space<K: StreamName>(
     (start..end, free_blocks)
 }
 
-/// Addresses at which a block may begin so that it uses an edge of the free space or of a free block.
+/// The addresses at which a block may begin so that it uses an edge of the free space or of a free block.
 fn candidates<'a>(
     space: &Range<u64>,
     free_blocks: &'a [Range<u64>],
     bytes: u64,
 ) -> impl Iterator<Item = u64> + 'a {
+    // The best place is among these: from between two of them a block can slide to one without touching
+    // more pages where memory is missing. The tests' checker of certificates tries every address.
     let space = space.clone();
     let edges = std::iter::once(space.clone()).chain(free_blocks.iter().cloned());
     let starts = edges.flat_map(move |edge| [Some(edge.start), edge.end.checked_sub(bytes)]);

@@ -14,7 +14,7 @@ use crate::policy::{
     StreamAndPool, StreamName,
 };
 
-/// More than the addresses of any device, by far.
+/// The largest request that is looked at: by far more than the addresses of any device.
 const MAX_BYTES: u64 = 1 << 56;
 
 impl<K: StreamName> Policy for Stitched<K> {
@@ -55,6 +55,8 @@ impl<K: StreamName> Policy for Stitched<K> {
             let report = self.out_of_memory(requested, bytes, owner, refused);
             return Err(AllocateError::OutOfMemory(Box::new(report)));
         }
+        // A request that fails may have had chunks for a while that went back at once. The program
+        // never had them, so they are no peak of its memory.
         let peaks = self.mapper.reserved();
         let outcome = self.map_or_reclaim(source, arena, bytes);
         if outcome.is_err() {
@@ -92,6 +94,8 @@ impl<K: StreamName> Policy for Stitched<K> {
             return Ok(());
         }
         self.accounts.counted_mut().count_free(pool_of(block.bytes), block.bytes);
+        // Captured work cannot wait for work that runs outside of its graph, so memory of graphs comes
+        // back only when all is over.
         if self.heap.is_kept(arena) {
             let SpanHeap { pending, caches, .. } = &mut self.heap;
             if pending.hold_back(slot, stream, uses, &mut caches[slot].uses) {

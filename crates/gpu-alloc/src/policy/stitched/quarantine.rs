@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 use super::pages::PAGE;
 use crate::policy::slab::SlabIndex;
 
-/// So much may be kept back however little is held: some batches, for most programs.
+/// The bytes that may be kept back however little is held: some batches, for most programs.
 const MIN_BOUND: u64 = 64 << 20;
 /// This part of the most that was ever held may be kept back, if it is more and there is memory
 /// enough.
@@ -19,7 +19,7 @@ const SHARE: u64 = 128;
 /// The spans that are kept back.
 #[derive(Debug, Default)]
 pub(super) struct Quarantine {
-    /// With their bytes, in the order in which they were freed.
+    /// The spans with their bytes, in the order in which they were freed.
     spans: VecDeque<(SlabIndex, u64)>,
     bytes: u64,
     /// Whether the source has refused memory since some was last given back.
@@ -57,7 +57,8 @@ impl Quarantine {
         if self.bytes > self.bound(most_held) { self.pop_oldest() } else { None }
     }
 
-    /// Takes out the first freed of the spans that fit.
+    /// Takes out the first freed of the spans that fit: its uses have had the longest time to end, so
+    /// that its new owner waits the least.
     pub(super) fn take_first(&mut self, fits: impl Fn(SlabIndex) -> bool) -> Option<SlabIndex> {
         let index = self.spans.iter().position(|(span, _)| fits(*span))?;
         self.take(index)
@@ -81,6 +82,8 @@ impl Quarantine {
 
     /// The bytes that may be kept back by whoever held so many at most.
     fn bound(&self, most_held: u64) -> u64 {
+        // What is kept back has as much more memory made for it. Where the source has refused, that
+        // would come from other requests.
         if self.is_scarce { MIN_BOUND } else { MIN_BOUND.max(most_held / SHARE) }
     }
 }

@@ -21,10 +21,10 @@ const SMALL_REGION: u64 = 256 << 20;
 const CALLS_DUE_PER_PAGE: u64 = 3;
 /// A call is due for so many requests and frees besides.
 const OPERATIONS_PER_CALL_DUE: u64 = 1000;
-/// So many bytes there may be besides what was held, however little that was: each stream has some
+/// The bytes that there may be besides what was held, however little that was: each stream has some
 /// pages of its own then, and need not borrow another's.
 const MIN_SPARE: u64 = 32 << 20;
-/// So many calls beyond those cost more than a page is worth.
+/// The number of calls beyond those that are due for which a program is given a page more.
 const CALLS_FOR_A_PAGE: u64 = 32;
 
 /// The number of old mappings that are looked at before a new one is made.
@@ -42,6 +42,8 @@ impl<K: StreamName> Stitched<K> {
         arena: ArenaId,
         bytes: u64,
     ) -> Result<BlockAt, Unable<S::Error>> {
+        // Each step is dearer than the one before: calls to the driver, then a wait on the device, and
+        // last all free memory goes back and comes again.
         let is_refused = |outcome: &Result<_, _>| matches!(outcome, Err(Unable::Refused(_)));
         let mut outcome = self.map(source, arena, bytes);
         // What other streams' work still uses is better than none: the next owner waits for that work
@@ -220,6 +222,8 @@ impl<K: StreamName> Stitched<K> {
     fn generous_pages(&self, bytes: u64) -> u64 {
         let held = self.held() + bytes;
         let most = self.accounts.most_held().max(held);
+        // Calls are due for making and mapping each page once and for the program's own activity. All
+        // beyond that come from moving pages, which more memory would have saved.
         let due = CALLS_DUE_PER_PAGE * self.mapper.chunks.pages()
             + self.heap.clock / OPERATIONS_PER_CALL_DUE;
         let bought = self.mapper.calls().saturating_sub(due) / CALLS_FOR_A_PAGE;

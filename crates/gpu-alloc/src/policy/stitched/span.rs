@@ -30,7 +30,7 @@ pub(super) struct Span<K> {
     pub(super) uses: LastUses<K>,
     /// Whether any byte was handed out since its page was made.
     pub(super) is_recycled: bool,
-    /// When any byte was freed last, by the policy's count of operations.
+    /// The time of the last free of any byte, by the policy's count of operations.
     pub(super) freed: u64,
 }
 

@@ -10,7 +10,7 @@ use crate::policy::slab::SlabIndex;
 /// the address that was noted.
 #[derive(Debug, Default)]
 pub(super) struct StaleMappings {
-    /// By span and address, the oldest first.
+    /// The mappings by span and address, the oldest first.
     queue: VecDeque<(SlabIndex, u64)>,
     /// Whether anything may be over since all were looked at last.
     has_news: bool,
@@ -34,6 +34,7 @@ impl StaleMappings {
         &mut self,
         max: usize,
     ) -> impl Iterator<Item = (SlabIndex, u64)> + use<> {
+        // Without news all would be looked at in vain, at each request that maps memory.
         let count = match std::mem::take(&mut self.has_news) {
             true => self.queue.len().min(max),
             false => 0,

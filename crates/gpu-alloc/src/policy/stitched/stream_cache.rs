@@ -12,8 +12,8 @@ use crate::policy::{Address, Block, Pool, StreamName};
 pub(super) const ROUNDING: u64 = 512;
 /// The largest request that shares pages with other small ones only.
 const SMALL: u64 = PAGE / 8;
-/// From this size on, a block does not take a free block that is much too large only because the others
-/// are larger still.
+/// The size from which on a block does not take a free block that is much too large only because the
+/// others are larger still.
 const LARGE: u64 = 64 << 20;
 
 /// The stream cache of all owners that have none of their own: those of graphs, and streams beyond
@@ -30,7 +30,8 @@ pub struct StreamCache<K> {
     /// Whose it is, unless it is shared, or its stream is gone.
     stream: Option<K>,
     pub(super) spans: SpanTable<K>,
-    /// That for small requests, and that for large ones; in the shared cache, as they came.
+    /// The arena for small requests, then that for large ones; in the shared cache, all arenas in the
+    /// order in which they were made.
     pub(super) arenas: Vec<StreamArena<K>>,
     /// The block that was freed last. A request of just that size gets it, and otherwise it is joined
     /// with its neighbours before anything else is done: to free and to allocate by turns costs
@@ -346,6 +347,9 @@ pub(super) fn pool_of(bytes: u64) -> Pool {
 }
 
 /// Whether a block leaves little of a free block: two fifths of its own size at most.
+///
+/// A large block that leaves more is placed at the lowest address instead, so that free memory gathers
+/// at high addresses, for the largest requests (ADR 022).
 fn fits(bytes: u64, free_block: u64) -> bool {
     free_block - bytes <= bytes / 5 * 2
 }

@@ -6,7 +6,7 @@ use super::sync::{AtomicU32, AtomicU64, LOOKS, Lock, Ordering, spin_loop, yield_
 /// the owner, who is one thread at a time, takes back what it needs in one chunk.
 #[derive(Debug)]
 pub(super) struct CheckedOut<T> {
-    /// By place, the name of what is lent there, plus one.
+    /// The name of what is lent at each place, plus one; 0 where nothing is.
     names: Vec<AtomicU64>,
     /// The number of places that have a name, at most.
     named: AtomicU32,
@@ -21,7 +21,7 @@ pub(super) struct CheckedOut<T> {
 struct Padded<T>(Lock<Option<T>>);
 
 impl<T> CheckedOut<T> {
-    /// At most 32 places.
+    /// Makes room for what is lent at up to 32 places.
     pub(super) fn new(places: usize) -> Self {
         CheckedOut {
             names: (0..places).map(|_| AtomicU64::new(0)).collect(),

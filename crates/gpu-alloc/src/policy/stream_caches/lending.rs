@@ -37,6 +37,7 @@ impl<P: Policy> Lending<P> {
 
     /// The policy, of which nothing is lent.
     pub(super) fn whole(&mut self) -> &mut P {
+        // Used while a part is away, the policy would hand out or count what it cannot see.
         assert!(self.lent == 0, "stream caches of the policy are lent elsewhere");
         &mut self.policy
     }

@@ -20,7 +20,7 @@ pub(crate) struct Sum {
 pub(crate) struct LocalStats {
     taken: [Sum; 2],
     freed: [Sum; 2],
-    /// Of either pool, and of both.
+    /// The headroom of the small pool, of the large one, and of both together.
     headroom: [Sum; 3],
 }
 

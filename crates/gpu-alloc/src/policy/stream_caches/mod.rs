@@ -50,7 +50,7 @@ impl StreamNumber for StreamId {
 ///
 /// ```
 /// use gpu_alloc::policy::{Lending, Policy, Stitched, StreamCaches};
-/// # use gpu_alloc::policy::{Address, MemorySource, Physical, SourceError, VirtualMemory};
+/// # use gpu_alloc::policy::{Address, MemorySource, Physical, SourceError, VirtualMemorySource};
 /// # struct Source(u64);
 /// # impl MemorySource for Source {
 /// #     type Error = std::convert::Infallible;
@@ -58,11 +58,11 @@ impl StreamNumber for StreamId {
 /// #         Err(SourceError::Exhausted)
 /// #     }
 /// #     fn release(&mut self, _: Address, _: u64) {}
-/// #     fn virtual_memory(&mut self) -> Option<&mut dyn VirtualMemory<Error = Self::Error>> {
+/// #     fn virtual_memory(&mut self) -> Option<&mut dyn VirtualMemorySource<Error = Self::Error>> {
 /// #         Some(self)
 /// #     }
 /// # }
-/// # impl VirtualMemory for Source {
+/// # impl VirtualMemorySource for Source {
 /// #     type Error = std::convert::Infallible;
 /// #     fn page_bytes(&self) -> u64 {
 /// #         2 << 20
@@ -141,8 +141,8 @@ impl<K: StreamNumber, N> StreamCaches<K, N> {
         })?
     }
 
-    /// As [`Policy::waits_for`], of a block whose stream cache is lent; `None` if the policy has the
-    /// stream cache. To be asked by whoever has the policy. It waits while other threads are at the
+    /// The uses on other streams that a block's new owner waits for ([`Policy::waits_for`]), where the
+    /// block's stream cache is lent; `None` if the policy has the stream cache. To be asked by whoever has the policy. It waits while other threads are at the
     /// stream cache, which takes them some tens of nanoseconds.
     pub fn waits_for(&self, block: &Block) -> Option<SmallVec<[(K, u64); 2]>> {
         self.0.look(block.slot.slab(), |(cache, _)| cache.waits_for(block).collect())

@@ -10,8 +10,8 @@ pub(super) use spin::Mutex as Lock;
 /// The number of times that a thread looks at a lock that another has before it does without.
 pub(super) const LOOKS: u32 = 64;
 
-/// What a thread does between two looks at a lock that it can do without.
+/// Called between two looks at a lock that a thread can do without.
 pub(super) use std::hint::spin_loop;
 
-/// What a thread does before it looks once more at a lock that it needs.
+/// Called before a thread looks once more at a lock that it needs.
 pub(super) use std::thread::yield_now;

@@ -1,18 +1,20 @@
 //! A program's own way to share memory out, made a policy.
 
+mod allocators;
 mod policy;
 mod release;
 mod report;
 mod segment;
+mod segments;
 mod snapshot;
-
-use std::collections::BTreeMap;
-use std::fmt;
 
 use gpu_runtime::StreamId;
 
-use self::segment::{PriorUse, ProgramSegment, Split};
+use self::allocators::{AllocatorKey, ProgramAllocators, key_of};
+use self::segment::PriorUse;
+use self::segments::ProgramSegments;
 use super::pending::PendingFrees;
+use super::segment_accounts::SegmentAccounts;
 use super::slab::{Slab, SlabIndex};
 use super::uses::LastUses;
 use super::{Address, Block, MemoryStats, Pool, PoolOf, StreamAndPool, StreamName};
@@ -20,7 +22,7 @@ use super::{Address, Block, MemoryStats, Pool, PoolOf, StreamAndPool, StreamName
 /// The alignment of blocks, and the unit of their sizes.
 const ALIGNMENT: u64 = 512;
 
-/// Up to here, requests count as small.
+/// The largest request that counts as small.
 const SMALL: u64 = 1 << 20;
 
 /// Shares out memory by addresses: a program's own allocator for a device.
@@ -159,23 +161,13 @@ impl<K: StreamName, A: Suballocator<K> + ?Sized> Suballocator<K> for Box<A> {
 /// policy.completed(main, 1);
 /// assert_eq!(policy.release_cached(&mut source), 1 << 20);
 /// ```
+#[derive(Debug)]
 pub struct Suballocated<A, K = StreamId> {
-    make: Box<dyn Fn() -> A + Send>,
-    /// For all requests without a pool, and for each pool and stream.
-    arenas: BTreeMap<Option<StreamAndPool<K>>, ProgramAllocator<A, K>>,
-    /// By address.
-    segments: BTreeMap<u64, ProgramSegment<K>>,
+    allocators: ProgramAllocators<A, K>,
+    segments: ProgramSegments<K>,
     records: Slab<BlockRecord<K>>,
     pending: PendingFrees<K>,
-    statistics: MemoryStats,
-}
-
-/// An allocator, and what it is for.
-#[derive(Debug)]
-struct ProgramAllocator<A, K> {
-    allocator: A,
-    /// The last uses by graphs, once there are none any more.
-    ended: Option<Vec<(K, u64)>>,
+    accounts: SegmentAccounts,
 }
 
 /// A block that is held, or was freed and waits for its uses.
@@ -201,14 +193,15 @@ pub struct Misplaced {
     /// The bytes that were asked for.
     pub bytes: u64,
     /// The rule that it breaks.
-    pub problem: Problem,
+    pub problem: Misplacement,
 }
 
-/// Mistakes in an address.
+/// The rules that an address can break.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum Problem {
-    /// Not all of it lies in one segment that was taken for the allocator and not given up since.
+pub enum Misplacement {
+    /// A part of the block lies outside of the segments that were taken for the allocator and not given
+    /// up since, or it lies in two.
     #[error("that is not in one of its segments")]
     Outside,
     /// A part of it is held, or was freed and not given back to the allocator yet.
@@ -223,28 +216,27 @@ impl<A: Suballocator<K>, K: StreamName> Suballocated<A, K> {
     /// A policy that has no memory yet. `make` makes its allocators, when each is needed.
     pub fn new(make: impl Fn() -> A + Send + 'static) -> Self {
         Suballocated {
-            make: Box::new(make),
-            arenas: BTreeMap::new(),
-            segments: BTreeMap::new(),
+            allocators: ProgramAllocators::new(make),
+            segments: ProgramSegments::default(),
             records: Slab::default(),
             pending: PendingFrees::default(),
-            statistics: MemoryStats::default(),
+            accounts: SegmentAccounts::new(None),
         }
     }
 
     /// Its statistics. All segments count as for large requests.
     pub fn statistics(&self) -> &MemoryStats {
-        &self.statistics
+        self.accounts.statistics()
     }
 
     /// Sets every peak to the current value.
     pub fn reset_peak_statistics(&mut self) {
-        self.statistics.reset_peak();
+        self.accounts.reset_peak();
     }
 
     /// Sets all accumulated values and counts to zero.
     pub fn reset_accumulated_statistics(&mut self) {
-        self.statistics.reset_accumulated();
+        self.accounts.reset_accumulated();
     }
 
     /// Puts a block where the allocator says.
@@ -257,41 +249,28 @@ impl<A: Suballocator<K>, K: StreamName> Suballocated<A, K> {
     ) -> Result<Block, Misplaced> {
         let wrong = |problem| Misplaced { address, bytes, problem };
         if !address.0.is_multiple_of(ALIGNMENT) {
-            return Err(wrong(Problem::Unaligned));
+            return Err(wrong(Misplacement::Unaligned));
         }
-        let ends_in = |start: u64, segment: &ProgramSegment<K>| {
-            address.0.checked_add(bytes).is_some_and(|end| end - start <= segment.bytes)
-        };
-        let (segment, within) = self
-            .segments
-            .range_mut(..=address.0)
-            .next_back()
-            .filter(|(start, segment)| {
-                segment.arena == arena_of(owner) && ends_in(**start, segment)
-            })
-            .ok_or_else(|| wrong(Problem::Outside))?;
-        let split = within.split_free();
         let slot = self.records.insert(BlockRecord {
             address: address.0,
             bytes,
             requested,
             owner,
-            segment: *segment,
+            segment: 0,
             uses: LastUses::none(),
             is_waiting: false,
         });
-        let before = match within.take(address.0, bytes, slot, owner.stream) {
-            Ok(before) => before,
-            Err(problem) => {
+        let (segment, before) =
+            self.segments.take(address.0, bytes, slot, owner).map_err(|problem| {
                 self.records.remove(slot);
-                return Err(wrong(problem));
-            }
-        };
-        count_split(&mut self.statistics, split, within.split_free());
-        self.statistics.count_allocation(pool_of(bytes), bytes, requested);
+                wrong(problem)
+            })?;
+        self.accounts.set_inactive_split(Pool::Large, self.segments.split_free());
+        self.accounts.block_handed_out(pool_of(bytes), bytes, requested);
         let PriorUse { uses, was_used: is_recycled, .. } = before;
         let (last_use, is_shared) = (uses.own, uses.has_others());
-        self.records[slot].uses = uses;
+        let record = &mut self.records[slot];
+        (record.segment, record.uses) = (segment, uses);
         Ok(Block { slot, address, bytes, last_use, is_recycled, is_shared })
     }
 
@@ -299,57 +278,24 @@ impl<A: Suballocator<K>, K: StreamName> Suballocated<A, K> {
     fn complete_free(&mut self, slot: SlabIndex) {
         let BlockRecord { address, bytes, requested, owner, segment, uses, .. } =
             self.records.remove(slot);
-        self.statistics.count_free_completed(pool_of(bytes), bytes, requested);
-        if let Some(segment) = self.segments.get_mut(&segment) {
-            let split = segment.split_free();
-            segment.free(address, PriorUse { stream: owner.stream, uses, was_used: true });
-            count_split(&mut self.statistics, split, segment.split_free());
-        }
-        if let Some(arena) = self.arenas.get_mut(&arena_of(owner)) {
-            arena.allocator.free(Address(address), bytes, owner.stream);
+        self.accounts.block_reusable(pool_of(bytes), bytes, requested);
+        let prior = PriorUse { stream: owner.stream, uses, was_used: true };
+        self.segments.free(segment, address, prior);
+        self.accounts.set_inactive_split(Pool::Large, self.segments.split_free());
+        if let Some(allocator) = self.allocators.get_mut(key_of(owner)) {
+            allocator.free(Address(address), bytes, owner.stream);
         }
     }
 
-    /// The living pool that an arena's memory is kept for, if it is.
-    fn keeper(&self, arena: Option<StreamAndPool<K>>) -> Option<PoolOf> {
-        let is_living = self.arenas.get(&arena).is_some_and(|arena| arena.ended.is_none());
-        arena?.pool.filter(|_| is_living)
+    fn keeper(&self, key: AllocatorKey<K>) -> Option<PoolOf> {
+        self.allocators.keeper(key)
     }
 
-    fn is_kept(&self, arena: Option<StreamAndPool<K>>) -> bool {
-        self.keeper(arena).is_some()
+    fn is_kept(&self, key: AllocatorKey<K>) -> bool {
+        self.keeper(key).is_some()
     }
-}
-
-/// The key of the allocator that serves an owner.
-fn arena_of<K>(owner: StreamAndPool<K>) -> Option<StreamAndPool<K>> {
-    owner.pool.is_some().then_some(owner)
 }
 
 fn pool_of(bytes: u64) -> Pool {
     if bytes <= SMALL { Pool::Small } else { Pool::Large }
-}
-
-/// Counts how the free parts of a segment have changed that is partly in use.
-fn count_split(statistics: &mut MemoryStats, before: Split, now: Split) {
-    let MemoryStats { inactive_split, inactive_split_bytes, .. } = statistics;
-    for (statistic, (before, now)) in
-        [inactive_split, inactive_split_bytes].into_iter().zip(before.into_iter().zip(now))
-    {
-        let all = statistic.large_pool.current;
-        statistic.settle(Pool::Large, all - before + now);
-    }
-}
-
-impl<A: fmt::Debug, K: StreamName> fmt::Debug for Suballocated<A, K> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Suballocated { arenas, segments, records, pending, statistics, make: _ } = self;
-        f.debug_struct("Suballocated")
-            .field("arenas", arenas)
-            .field("segments", segments)
-            .field("records", records)
-            .field("pending", pending)
-            .field("statistics", statistics)
-            .finish_non_exhaustive()
-    }
 }

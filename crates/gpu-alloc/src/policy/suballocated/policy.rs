@@ -3,12 +3,13 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use super::allocators::key_of;
 use super::segment::ProgramSegment;
-use super::{ALIGNMENT, ProgramAllocator, Suballocated, Suballocator, arena_of, pool_of};
+use super::{ALIGNMENT, Suballocated, Suballocator, pool_of};
 use crate::policy::source::Unable;
 use crate::policy::{
-    Address, AllocateError, Block, ForeignBlock, MemorySource, Policy, Pool, PoolId, PoolOf,
-    RequestKind, StreamAndPool, StreamName,
+    Address, AllocateError, Block, ForeignBlock, MemorySource, Policy, Pool, PoolId, RequestKind,
+    StreamAndPool, StreamName,
 };
 
 impl<A: Suballocator<K>, K: StreamName> Policy for Suballocated<A, K> {
@@ -26,7 +27,7 @@ impl<A: Suballocator<K>, K: StreamName> Policy for Suballocated<A, K> {
         };
         let mut found = self.find(source, bytes, owner);
         if let (None, Some(Unable::Refused(_))) = &found {
-            self.statistics.num_alloc_retries += 1;
+            self.accounts.retried();
             self.release_unused(source);
             found = self.find(source, bytes, owner);
         }
@@ -49,8 +50,8 @@ impl<A: Suballocator<K>, K: StreamName> Policy for Suballocated<A, K> {
             is_there && !record.is_waiting
         });
         let Some(owner) = ours.map(|record| record.owner) else { return Err(ForeignBlock(block)) };
-        self.statistics.count_free(pool_of(block.bytes), block.bytes);
-        let (is_kept, stream) = (self.is_kept(arena_of(owner)), owner.stream);
+        self.accounts.block_freed(pool_of(block.bytes), block.bytes);
+        let (is_kept, stream) = (self.is_kept(key_of(owner)), owner.stream);
         let record = &mut self.records[slot];
         if is_kept {
             if self.pending.hold_back(slot, stream, uses, &mut record.uses) {
@@ -71,19 +72,12 @@ impl<A: Suballocator<K>, K: StreamName> Policy for Suballocated<A, K> {
 
     fn waits_before_reuse(&self, block: &Block) -> bool {
         let record = self.records.get(block.slot);
-        record.is_some_and(|record| self.is_kept(arena_of(record.owner)))
+        record.is_some_and(|record| self.is_kept(key_of(record.owner)))
     }
 
     fn end_pool(&mut self, pool: PoolId, uses: &[(K, u64)]) {
-        for (owner, arena) in &mut self.arenas {
-            if owner.is_some_and(|owner| owner.pool.map(PoolOf::id) == Some(pool)) {
-                arena.ended = Some(uses.to_vec());
-            }
-        }
         let segments = &self.segments;
-        self.arenas.retain(|owner, arena| {
-            arena.ended.is_none() || segments.values().any(|segment| segment.arena == *owner)
-        });
+        self.allocators.end_pool(pool, uses, |key| segments.of(key).next().is_some());
     }
 
     fn completed(&mut self, stream: K, sequence: u64) {
@@ -108,17 +102,15 @@ impl<A: Suballocator<K>, K: StreamName> Policy for Suballocated<A, K> {
     }
 
     fn awaited_for_release(&self) -> impl Iterator<Item = (K, u64)> {
-        let unused = self
-            .segments
-            .values()
-            .filter(|segment| segment.is_unused() && !self.is_kept(segment.arena));
+        let segments = self.segments.iter().map(|(_, segment)| segment);
+        let unused = segments.filter(|segment| segment.is_unused() && !self.is_kept(segment.key));
         unused
             .flat_map(|segment| self.uses_of(segment))
             .filter(|(stream, sequence)| *sequence > self.pending.completed_on(*stream))
     }
 
     fn streams(&self) -> BTreeSet<K> {
-        let free = self.segments.values().flat_map(|segment| self.uses_of(segment));
+        let free = self.segments.iter().flat_map(|(_, segment)| self.uses_of(segment));
         let used = self.records.iter().flat_map(|record| {
             let stream = record.owner.stream;
             std::iter::once(stream).chain(record.uses.others().map(|(other, _)| other))
@@ -136,18 +128,13 @@ impl<A: Suballocator<K>, K: StreamName> Suballocated<A, K> {
         bytes: u64,
         owner: StreamAndPool<K>,
     ) -> (Option<Address>, Option<Unable<S::Error>>) {
-        let (key, stream) = (arena_of(owner), owner.stream);
-        let Self { make, arenas, segments, statistics, .. } = self;
-        let arena = arenas
-            .entry(key)
-            .or_insert_with(|| ProgramAllocator { allocator: make(), ended: None });
+        let (key, stream) = (key_of(owner), owner.stream);
+        let Self { allocators, segments, accounts, .. } = self;
         let mut unable = None;
         let mut new_segment = |wanted: u64| match source.allocate(wanted) {
             Ok(address) => {
-                segments.insert(address.0, ProgramSegment::new(address.0, wanted, key, stream));
-                statistics.segment.increase(Pool::Large, 1);
-                statistics.reserved_bytes.increase(Pool::Large, wanted);
-                statistics.num_device_alloc += 1;
+                segments.add(address, wanted, key, stream);
+                accounts.segment_taken(Pool::Large, wanted);
                 Some(address)
             }
             Err(error) => {
@@ -155,7 +142,7 @@ impl<A: Suballocator<K>, K: StreamName> Suballocated<A, K> {
                 None
             }
         };
-        let found = arena.allocator.allocate(bytes, stream, &mut new_segment);
+        let found = allocators.get_or_make(key).allocate(bytes, stream, &mut new_segment);
         (found, unable)
     }
 
@@ -164,7 +151,6 @@ impl<A: Suballocator<K>, K: StreamName> Suballocated<A, K> {
         &'s self,
         segment: &'s ProgramSegment<K>,
     ) -> impl Iterator<Item = (K, u64)> {
-        let ended = self.arenas.get(&segment.arena).and_then(|arena| arena.ended.as_ref());
-        segment.uses().chain(ended.into_iter().flatten().copied())
+        segment.uses().chain(self.allocators.uses_by_graphs(segment.key))
     }
 }

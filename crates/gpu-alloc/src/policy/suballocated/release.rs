@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
+use super::allocators::AllocatorKey;
+use super::segment::ProgramSegment;
 use super::{Suballocated, Suballocator};
-use crate::policy::{Address, MemorySource, Pool, StreamAndPool, StreamName};
+use crate::policy::{Address, MemorySource, Pool, StreamName};
 
 impl<A: Suballocator<K>, K: StreamName> Suballocated<A, K> {
     /// Gives back all that can go; returns the bytes.
@@ -21,8 +23,7 @@ impl<A: Suballocator<K>, K: StreamName> Suballocated<A, K> {
     ) -> u64 {
         let mut released = 0;
         for address in self.unused() {
-            let Some(segment) = self.segments.get_mut(&address) else { continue };
-            let since = *segment.idle_since.get_or_insert(now);
+            let Some(since) = self.segments.note_idle(address, now) else { continue };
             if now.saturating_sub(since) >= idle {
                 released += self.release(source, address);
             }
@@ -37,38 +38,34 @@ impl<A: Suballocator<K>, K: StreamName> Suballocated<A, K> {
             uses.all(|(stream, sequence)| sequence <= self.pending.completed_on(stream))
         };
         let unused = self.segments.iter().filter(|(_, segment)| {
-            segment.is_unused() && !self.is_kept(segment.arena) && is_over(*segment)
+            segment.is_unused() && !self.is_kept(segment.key) && is_over(*segment)
         });
-        unused.map(|(address, _)| *address).collect()
+        unused.map(|(address, _)| address).collect()
     }
 
     /// Gives an unused segment back if its allocator lets it go; returns the bytes.
     fn release<S: MemorySource>(&mut self, source: &mut S, address: u64) -> u64 {
-        let Some(segment) = self.segments.get(&address) else { return 0 };
-        let (bytes, key) = (segment.bytes, segment.arena);
+        let Some(segment) = self.segments.get(address) else { return 0 };
+        let (bytes, key) = (segment.bytes, segment.key);
         let is_left = self.is_left(key);
-        if let Some(arena) = self.arenas.get_mut(&key)
+        if let Some(allocator) = self.allocators.get_mut(key)
             && !is_left
-            && !arena.allocator.give_up(Address(address), bytes)
+            && !allocator.give_up(Address(address), bytes)
         {
             return 0;
         }
-        self.segments.remove(&address);
+        self.segments.remove(address);
         source.release(Address(address), bytes);
-        self.statistics.segment.decrease(Pool::Large, 1);
-        self.statistics.reserved_bytes.decrease(Pool::Large, bytes);
-        self.statistics.num_device_free += 1;
-        if is_left && !self.segments.values().any(|segment| segment.arena == key) {
-            self.arenas.remove(&key);
+        self.accounts.segment_released(Pool::Large, bytes);
+        if is_left && self.segments.of(key).next().is_none() {
+            self.allocators.remove(key);
         }
         bytes
     }
 
     /// Whether an allocator will never be asked for anything again: its pool has ended, and nothing
     /// of it is held.
-    fn is_left(&self, key: Option<StreamAndPool<K>>) -> bool {
-        let has_ended = self.arenas.get(&key).is_none_or(|arena| arena.ended.is_some());
-        let mut segments = self.segments.values().filter(|segment| segment.arena == key);
-        has_ended && segments.all(|segment| segment.is_unused())
+    fn is_left(&self, key: AllocatorKey<K>) -> bool {
+        self.allocators.has_ended(key) && self.segments.of(key).all(ProgramSegment::is_unused)
     }
 }

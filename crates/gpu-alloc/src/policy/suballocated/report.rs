@@ -1,9 +1,10 @@
 //! The report of a request that the policy could not serve.
 
+use super::allocators::key_of;
 use super::segment::{PartState, ProgramSegment};
-use super::{Suballocated, Suballocator, arena_of};
+use super::{Suballocated, Suballocator};
 use crate::policy::{
-    Address, AllocateError, Certificate, OutOfMemoryReport, PoolOf, Retention, SegmentUsage,
+    Address, AllocateError, Evidence, OutOfMemoryReport, PoolOf, Retention, SegmentUsage,
     SourceDenial, StreamAndPool, StreamName,
 };
 
@@ -16,47 +17,45 @@ impl<A: Suballocator<K>, K: StreamName> Suballocated<A, K> {
         owner: StreamAndPool<K>,
         refused: Option<SourceDenial>,
     ) -> AllocateError<E> {
-        let serves = |segment: &&ProgramSegment<K>| segment.arena == arena_of(owner);
-        let serving = self.segments.values().filter(serves);
+        let serving = self.segments.of(key_of(owner));
         let free = |segment: &ProgramSegment<K>| {
             let free = segment.parts().filter(|(_, part)| part.before().is_some());
             free.map(|(_, part)| part.bytes).sum::<u64>()
         };
         let retention = |retention: fn(&PoolOf) -> bool| {
             let is_kept = |segment: &&ProgramSegment<K>| {
-                self.keeper(segment.arena).as_ref().is_some_and(retention)
+                self.keeper(segment.key).as_ref().is_some_and(retention)
             };
-            self.segments.values().filter(is_kept).map(free).sum()
+            self.segments.iter().map(|(_, segment)| segment).filter(is_kept).map(free).sum()
         };
         let refused = refused.unwrap_or_else(|| SourceDenial::without_asking(bytes));
-        let allocated = self.statistics.allocated_bytes.all.current;
         AllocateError::OutOfMemory(Box::new(OutOfMemoryReport {
             requested,
             rounded: bytes,
             segment_type: None,
             needed: refused.bytes,
             largest_suitable: u64::MAX,
-            allocated,
-            pending: self.statistics.active_bytes.all.current - allocated,
-            reserved: self.statistics.reserved_bytes.all.current,
+            allocated: self.accounts.held(),
+            pending: self.accounts.pending(),
+            reserved: self.accounts.reserved(),
             largest_free_block: serving.map(ProgramSegment::longest_free).max().unwrap_or(0),
             cached_for_other_streams: 0,
             kept_for_graphs: retention(|pool| matches!(pool, PoolOf::Graphs(_))),
             kept_for_pools: retention(|pool| matches!(pool, PoolOf::Program(_))),
             takes_any: false,
-            certificate: Certificate { denial: refused, place: None, usages: self.usages() },
+            certificate: Evidence { denial: refused, place: None, usages: self.usages() }.into(),
         }))
     }
 
     /// Each segment.
     pub(super) fn usages(&self) -> Vec<SegmentUsage> {
         let usages = self.segments.iter();
-        usages.map(|(address, segment)| self.usage(*address, segment)).collect()
+        usages.map(|(address, segment)| self.usage(address, segment)).collect()
     }
 
     fn usage(&self, address: u64, segment: &ProgramSegment<K>) -> SegmentUsage {
         let mut uses = self.uses_of(segment);
-        let retention = if let Some(pool) = self.keeper(segment.arena) {
+        let retention = if let Some(pool) = self.keeper(segment.key) {
             pool.into()
         } else if !segment.is_unused() {
             Retention::Allocations

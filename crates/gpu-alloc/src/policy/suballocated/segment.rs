@@ -3,17 +3,18 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use super::Problem;
+use super::Misplacement;
+use super::allocators::AllocatorKey;
+use crate::policy::StreamName;
 use crate::policy::slab::SlabIndex;
 use crate::policy::uses::LastUses;
-use crate::policy::{StreamAndPool, StreamName};
 
 /// A segment. Its parts are known by their addresses, and fill it.
 #[derive(Debug)]
 pub(super) struct ProgramSegment<K> {
     pub(super) bytes: u64,
     /// The allocator that it was taken for.
-    pub(super) arena: Option<StreamAndPool<K>>,
+    pub(super) key: AllocatorKey<K>,
     /// The stream of the request that it was taken for.
     pub(super) stream: K,
     parts: BTreeMap<u64, SegmentPart<K>>,
@@ -21,7 +22,7 @@ pub(super) struct ProgramSegment<K> {
     taken: usize,
     /// Their bytes.
     taken_bytes: u64,
-    /// Since when nothing of it was taken, as far as that was looked at.
+    /// The first tick that found nothing of it taken.
     pub(super) idle_since: Option<Duration>,
 }
 
@@ -54,16 +55,11 @@ pub(super) struct PriorUse<K> {
 pub(super) type Split = [u64; 2];
 
 impl<K: StreamName> ProgramSegment<K> {
-    pub(super) fn new(
-        address: u64,
-        bytes: u64,
-        arena: Option<StreamAndPool<K>>,
-        stream: K,
-    ) -> Self {
+    pub(super) fn new(address: u64, bytes: u64, key: AllocatorKey<K>, stream: K) -> Self {
         let before = PriorUse { stream, uses: LastUses::none(), was_used: false };
         let parts =
             BTreeMap::from([(address, SegmentPart { bytes, state: PartState::Free(before) })]);
-        ProgramSegment { bytes, arena, stream, parts, taken: 0, taken_bytes: 0, idle_since: None }
+        ProgramSegment { bytes, key, stream, parts, taken: 0, taken_bytes: 0, idle_since: None }
     }
 
     /// Puts a block for `stream` where all is free; says what was done there before.
@@ -73,13 +69,13 @@ impl<K: StreamName> ProgramSegment<K> {
         bytes: u64,
         slot: SlabIndex,
         stream: K,
-    ) -> Result<PriorUse<K>, Problem> {
+    ) -> Result<PriorUse<K>, Misplacement> {
         let end = address + bytes;
-        let (first, _) = self.parts.range(..=address).next_back().ok_or(Problem::Outside)?;
+        let (first, _) = self.parts.range(..=address).next_back().ok_or(Misplacement::Outside)?;
         let first = *first;
         let mut before = PriorUse { stream, uses: LastUses::none(), was_used: false };
         for part in self.parts.range(first..end).map(|(_, part)| part) {
-            let PartState::Free(here) = &part.state else { return Err(Problem::Overlap) };
+            let PartState::Free(here) = &part.state else { return Err(Misplacement::Overlap) };
             before.uses.join_from(stream, &here.uses, here.stream);
             before.was_used |= here.was_used;
         }
@@ -130,6 +126,8 @@ impl<K: StreamName> ProgramSegment<K> {
         let (bytes, later) = (*bytes, later.clone());
         let Some((_, earlier)) = self.parts.range_mut(..at).next_back() else { return };
         let PartState::Free(before) = &mut earlier.state else { return };
+        // Joined, both parts would have the uses of both, and whoever gets one would wait for work that
+        // was done in the other. On one stream that costs nothing, as its order holds anyway.
         if before.stream != later.stream || before.uses.has_others() || later.uses.has_others() {
             return;
         }

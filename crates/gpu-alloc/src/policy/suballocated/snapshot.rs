@@ -16,7 +16,7 @@ impl<A: Suballocator<K>, K: StreamName> Inspect for Suballocated<A, K> {
     fn snapshot(&self) -> Vec<policy::SegmentSnapshot<K>> {
         let waits = self.pending.waits();
         let segments = self.segments.iter();
-        segments.map(|(address, segment)| self.segment(*address, segment, &waits)).collect()
+        segments.map(|(address, segment)| self.segment(address, segment, &waits)).collect()
     }
 
     fn taken(&self) -> Vec<SegmentUsage> {
@@ -43,10 +43,10 @@ impl<A: Suballocator<K>, K: StreamName> Suballocated<A, K> {
             active_size: bytes(&|state| state != BlockState::Inactive),
             requested_size: blocks.iter().map(|block| block.requested_size).sum(),
             stream: Some(segment.stream),
-            pool: segment.arena.and_then(|owner| owner.pool),
+            pool: segment.key.and_then(|owner| owner.pool),
             segment_type: Pool::Large,
             is_expandable: false,
-            is_kept: self.is_kept(segment.arena),
+            is_kept: self.is_kept(segment.key),
             blocks,
         }
     }

@@ -48,8 +48,10 @@ impl Refusal<'_> {
         if is_settled && !self.has_failed {
             let shortage = request.shortage(world, self.capacity);
             ensure!(shortage > 0, "nothing is short");
-            if let (Rules::Stitched, Some(place)) = (request.rules, report.certificate.place) {
-                let lacking = place.lacking();
+            if let (Rules::Stitched, Some(place)) =
+                (request.rules, report.certificate.evidence().place)
+            {
+                let lacking = place.missing.saturating_sub(place.supply);
                 ensure!(lacking == shortage, "{shortage} pages are short, not {lacking}");
             }
         }
@@ -58,7 +60,7 @@ impl Refusal<'_> {
 
     /// The source refused what the certificate says, and was asked for nothing afterwards.
     fn check_refused(&self, world: &World, report: &OutOfMemoryReport) -> Verdict {
-        let refused = report.certificate.denial;
+        let refused = report.certificate.denial();
         if refused.kind == RequestKind::Total {
             ensure!(self.calls.is_empty(), "it was asked for something: {:?}", self.calls);
             let total = world.held() + self.request.block();
@@ -93,22 +95,22 @@ impl Refusal<'_> {
 
     /// The shares are all that is taken, and what has become of it.
     fn check_shares(&self, world: &World, report: &OutOfMemoryReport) -> Verdict {
-        let certificate = &report.certificate;
+        let evidence = report.certificate.evidence();
         let segments = world.grounds.iter().filter(|ground| ground.is_segment);
         let mut taken: Vec<_> = segments.map(|g| g.range.end - g.range.start).collect();
         taken.extend(world.pieces.values());
-        let mut told: Vec<_> = certificate.usages.iter().map(|usage| usage.bytes).collect();
+        let mut told: Vec<_> = evidence.usages.iter().map(|usage| usage.bytes).collect();
         taken.sort_unstable();
         told.sort_unstable();
         ensure!(taken == told, "{taken:?} are taken, not {told:?}");
-        let mut addresses: Vec<_> = certificate.usages.iter().filter_map(|s| s.address).collect();
+        let mut addresses: Vec<_> = evidence.usages.iter().filter_map(|s| s.address).collect();
         addresses.dedup();
-        let mapped = certificate.usages.iter().filter(|usage| usage.address.is_some()).count();
+        let mapped = evidence.usages.iter().filter(|usage| usage.address.is_some()).count();
         ensure!(addresses.len() == mapped, "a segment is told of twice");
-        let may_stay = certificate.denial.kind == RequestKind::Total;
-        let mut usages = certificate.usages.iter();
+        let may_stay = evidence.denial.kind == RequestKind::Total;
+        let mut usages = evidence.usages.iter();
         usages.try_for_each(|usage| self.check_share(world, usage, may_stay))?;
-        let told: u64 = certificate.usages.iter().map(|usage| usage.bytes).sum();
+        let told: u64 = evidence.usages.iter().map(|usage| usage.bytes).sum();
         ensure!(told == report.reserved, "{} bytes are taken", report.reserved);
         Ok(())
     }
@@ -146,8 +148,9 @@ impl Refusal<'_> {
 
     /// The place is one, and its figures are right.
     fn check_place(&self, world: &World, report: &OutOfMemoryReport) -> Verdict {
-        let Some(place) = report.certificate.place else { return Ok(()) };
-        ensure!(report.certificate.denial.kind != RequestKind::Total, "no place would do");
+        let evidence = report.certificate.evidence();
+        let Some(place) = evidence.place else { return Ok(()) };
+        ensure!(evidence.denial.kind != RequestKind::Total, "no place would do");
         let unit = self.request.unit();
         let block = place.address.0..place.address.0 + report.rounded;
         ensure!(place.page_bytes == unit, "pages of {} bytes", place.page_bytes);
@@ -169,12 +172,12 @@ impl Refusal<'_> {
                 && !matches!(self.request.home.pool, Some(PoolOf::Graphs(_)))
                 && overlap(&(address..address + usage.bytes), &touched) == 0
         };
-        let moves = report.certificate.usages.iter().filter(may_move);
+        let moves = evidence.usages.iter().filter(may_move);
         let moves: u64 = moves.map(|usage| usage.bytes / PAGE).sum();
-        let supply = moves + report.certificate.denial.given / unit;
+        let supply = moves + evidence.denial.given / unit;
         ensure!(supply == place.supply, "{supply} pages can be had: {place:?}");
         ensure!(
-            self.has_failed || !report.certificate.is_final() || place.lacking() > 0,
+            self.has_failed || !report.certificate.is_final() || place.missing > place.supply,
             "{place:?}"
         );
         Ok(())

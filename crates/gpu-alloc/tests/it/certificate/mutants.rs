@@ -1,8 +1,8 @@
 //! The checker can fail: it finds what a policy forgets, and every figure that is wrong.
 
 use gpu_alloc::policy::{
-    BestFit, Certificate, OutOfMemoryReport, PoolId, Pytorch, RequestKind, Retention, Stitched,
-    StreamAndPool,
+    BestFit, ClosestPlace, Evidence, OutOfMemoryReport, PoolId, Pytorch, RequestKind, Retention,
+    Stitched, StreamAndPool,
 };
 
 use super::check::{Refusal, Verdict};
@@ -59,28 +59,38 @@ fn cases(is_known: bool) -> [Case; 4] {
     ]
 }
 
+/// Has a certificate say something else.
+fn change_evidence(report: &mut OutOfMemoryReport, change: impl FnOnce(&mut Evidence)) {
+    let mut evidence = report.certificate.evidence().clone();
+    change(&mut evidence);
+    report.certificate = evidence.into();
+}
+
 #[test]
 fn a_policy_that_forgets_free_memory_is_found_out() {
     for Case { world, mut report, check, shortage } in cases(false) {
         assert_eq!(shortage, 0, "the request could have been served");
         assert!(check(&world, &report).is_err());
         // Nor does it help to leave it out, or to put it down to somebody.
-        let usages = report.certificate.usages.clone();
-        report.certificate.usages.pop();
+        let usages = report.certificate.evidence().usages.clone();
+        change_evidence(&mut report, |evidence| {
+            evidence.usages.pop();
+        });
         assert!(check(&world, &report).is_err());
         let pool = Retention::Pool(PoolId(1));
         for retention in
             [Retention::None, Retention::Work, Retention::Graphs, pool, Retention::Allocations]
         {
-            report.certificate.usages.clone_from(&usages);
-            for usage in &mut report.certificate.usages {
-                let range = usage.address.expect("it is mapped").0..;
-                let range = range.start..range.start + usage.bytes;
-                (usage.held, usage.waiting) = world.claims(&range);
-                if usage.held == 0 {
-                    usage.retention = retention;
+            change_evidence(&mut report, |evidence| {
+                evidence.usages.clone_from(&usages);
+                for usage in &mut evidence.usages {
+                    let start = usage.address.expect("it is mapped").0;
+                    (usage.held, usage.waiting) = world.claims(&(start..start + usage.bytes));
+                    if usage.held == 0 {
+                        usage.retention = retention;
+                    }
                 }
-            }
+            });
             assert!(check(&world, &report).is_err(), "{retention:?}");
         }
     }
@@ -99,8 +109,8 @@ fn a_request_is_not_refused_unasked_where_it_could_be_held() {
     assert!(larger.check(&run.world, &report).is_err());
     let refusal = Refusal { capacity: CAPACITY, ..larger };
     let changes: [fn(&mut OutOfMemoryReport); 3] = [
-        |report| report.certificate.denial.bytes += 512,
-        |report| report.certificate.denial.kind = RequestKind::Memory,
+        |report| change_evidence(report, |e| e.denial.bytes += 512),
+        |report| change_evidence(report, |e| e.denial.kind = RequestKind::Memory),
         |report| report.largest_free_block += 512,
     ];
     for change in changes {
@@ -116,14 +126,14 @@ fn no_figure_can_be_wrong_without_notice() {
         |report| report.rounded += 512,
         |report| report.reserved += 2 * MIB,
         |report| report.largest_free_block += 512,
-        |report| report.certificate.denial.bytes += 2 * MIB,
-        |report| report.certificate.denial.kind = RequestKind::Addresses,
-        |report| report.certificate.usages.truncate(1),
-        |report| report.certificate.usages[0].held -= 512,
-        |report| report.certificate.usages[0].waiting += 512,
-        |report| report.certificate.usages[0].retention = Retention::Graphs,
-        |report| report.certificate.usages[0].address = report.certificate.usages[1].address,
-        |report| report.certificate.usages[0].address = None,
+        |report| change_evidence(report, |e| e.denial.bytes += 2 * MIB),
+        |report| change_evidence(report, |e| e.denial.kind = RequestKind::Addresses),
+        |report| change_evidence(report, |e| e.usages.truncate(1)),
+        |report| change_evidence(report, |e| e.usages[0].held -= 512),
+        |report| change_evidence(report, |e| e.usages[0].waiting += 512),
+        |report| change_evidence(report, |e| e.usages[0].retention = Retention::Graphs),
+        |report| change_evidence(report, |e| e.usages[0].address = e.usages[1].address),
+        |report| change_evidence(report, |e| e.usages[0].address = None),
     ];
     for Case { world, report, check, shortage } in cases(true) {
         assert!(shortage > 0);
@@ -133,7 +143,7 @@ fn no_figure_can_be_wrong_without_notice() {
             change(&mut changed);
             assert!(check(&world, &changed).is_err(), "change {number}: {}", changed.certificate);
         }
-        let Certificate { place: Some(place), .. } = report.certificate else { continue };
+        let Some(place) = report.certificate.evidence().place else { continue };
         let places = [
             (place.missing + 1, place.supply, place.pages),
             (place.missing, place.supply + 1, place.pages),
@@ -141,8 +151,9 @@ fn no_figure_can_be_wrong_without_notice() {
         ];
         for (missing, supply, pages) in places {
             let mut changed = report.clone();
-            let place = changed.certificate.place.as_mut().expect("there is one");
-            (place.missing, place.supply, place.pages) = (missing, supply, pages);
+            change_evidence(&mut changed, |evidence| {
+                evidence.place = Some(ClosestPlace { missing, supply, pages, ..place });
+            });
             assert!(check(&world, &changed).is_err(), "{}", changed.certificate);
         }
     }

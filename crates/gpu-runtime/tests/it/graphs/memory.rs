@@ -189,7 +189,7 @@ fn a_device_that_dies_gives_back_what_graphs_had() {
             let exec = graph.instantiate().expect("it is complete");
             exec.launch(&main).expect("the launch is taken");
             let result = CUresult::CUDA_ERROR_ECC_UNCORRECTABLE;
-            let fault = cuda_sim::control::Fault::Dead { device: 0, result };
+            let fault = cuda_sim::control::InjectedFault::Dead { device: 0, result };
             cuda_sim::control::inject(&fault).expect("there is a device 0");
             assert!(matches!(exec.launch(&main), Err(Error::DeviceLost { .. })));
             let failed = main.capture(|_: &Capture| Ok::<_, Error>(()));

@@ -1,97 +1,74 @@
 //! Instructions that stand for several others: they are read as those, so that nothing behind the
 //! parser need know them.
 
+mod alloca;
 mod cluster;
 mod packed;
-mod stack;
 mod vector_atomic;
+mod writer;
 
-use super::Parser;
-use super::function::Draft;
-use crate::ast::{Guard, Instruction, Operand, Register};
+use super::cursor::Cursor;
+use super::function_draft::FunctionDraft;
+use super::module_draft::ModuleDraft;
+use super::operand::OperandReader;
+use crate::ast::Guard;
 use crate::error::Error;
-use crate::operation::{IntegerForm, IntegerOp, Operation};
-use crate::types::{RegisterType, ScalarType};
+use writer::ExpansionWriter;
 
-pub(super) use stack::{Stack, finish_stack};
-
-/// Where an instruction stands that is read as several: all of them have its guard.
-#[derive(Clone, Copy)]
-pub(super) struct Site {
-    pub(super) guard: Option<Guard>,
-    pub(super) line: u32,
+/// Reads the operands of one instruction, and adds those to the function that it stands for.
+pub(super) struct Expander<'a, 's> {
+    cursor: &'a mut Cursor<'s>,
+    function: &'a mut FunctionDraft<'s>,
+    module: &'a mut ModuleDraft<'s>,
+    guard: Option<Guard>,
+    line: u32,
 }
 
-impl<'s> Parser<'s> {
-    /// Reads the operands of an instruction that stands for several, and adds these to the body;
-    /// `false` if it is none of those.
-    pub(super) fn expand(
-        &mut self,
-        draft: &mut Draft<'s>,
-        text: &str,
-        site: Site,
-    ) -> Result<bool, Error> {
+impl<'a, 's> Expander<'a, 's> {
+    /// For an instruction with that guard, on that line of the text.
+    pub(super) fn new(
+        cursor: &'a mut Cursor<'s>,
+        function: &'a mut FunctionDraft<'s>,
+        module: &'a mut ModuleDraft<'s>,
+        guard: Option<Guard>,
+        line: u32,
+    ) -> Expander<'a, 's> {
+        Expander { cursor, function, module, guard, line }
+    }
+
+    /// Whether the opcode stands for several instructions; if so, its operands have been read and
+    /// these added to the function.
+    pub(super) fn expand(&mut self, text: &str) -> Result<bool, Error> {
         let (name, modifiers) = text.split_once('.').unwrap_or((text, ""));
         match (name, modifiers) {
-            ("elect", "sync") => self.elect(draft, site)?,
-            ("barrier", rest) if rest.starts_with("cluster.") => {
-                self.cluster_barrier(draft, rest, site)?;
-            }
-            ("mapa", _) => self.map_to_block(draft, modifiers, site)?,
-            ("getctarank", _) => self.rank_of_address(draft, modifiers, site)?,
-            ("createpolicy", _) => self.cache_policy(draft, site)?,
-            ("alloca", "u64") => self.alloca(draft, site)?,
-            ("stacksave", "u64") => self.stack_save(draft, site)?,
-            ("stackrestore", "u64") => self.stack_restore(draft, site)?,
-            ("add" | "min" | "max", _) => return self.packed(draft, text, site),
-            ("vabsdiff2" | "vabsdiff4", _) => return self.packed_differences(draft, text, site),
-            ("atom" | "red", _) => return self.vector_atomic(draft, text, site),
+            ("elect", "sync") => cluster::elect(self)?,
+            ("barrier", rest) if rest.starts_with("cluster.") => cluster::barrier(self, rest)?,
+            ("mapa", _) => cluster::map_to_block(self, modifiers)?,
+            ("getctarank", _) => cluster::rank_of_address(self, modifiers)?,
+            ("createpolicy", _) => cluster::cache_policy(self)?,
+            ("alloca", "u64") => alloca::alloca(self)?,
+            ("stacksave", "u64") => alloca::save(self)?,
+            ("stackrestore", "u64") => alloca::restore(self)?,
+            ("add" | "min" | "max", _) => return packed::arithmetic(self, text),
+            ("vabsdiff2" | "vabsdiff4", _) => return packed::differences(self, text),
+            ("atom" | "red", _) => return vector_atomic::read(self, text),
             _ => return Ok(false),
         }
         Ok(true)
     }
-}
 
-impl Draft<'_> {
-    /// A register that the text does not name.
-    fn temporary(&mut self, class: RegisterType) -> Register {
-        let registers = &mut self.function.registers;
-        registers.push(class);
-        Register(registers.len() as u32 - 1)
+    /// The place in the text up to which operands have been read.
+    fn cursor(&mut self) -> &mut Cursor<'s> {
+        self.cursor
     }
 
-    fn emit(
-        &mut self,
-        site: Site,
-        operation: Operation,
-        destinations: &[Option<Register>],
-        sources: &[Operand],
-    ) {
-        self.function.body.push(Instruction {
-            guard: site.guard,
-            operation,
-            destinations: destinations.into(),
-            sources: sources.into(),
-            line: site.line,
-        });
+    /// Reads operands.
+    fn operands(&mut self) -> OperandReader<'_, 's> {
+        OperandReader::new(self.cursor, self.function, self.module)
     }
 
-    fn copy(&mut self, site: Site, ty: ScalarType, to: Option<Register>, from: Operand) {
-        self.emit(site, Operation::Move(ty), &[to], &[from]);
-    }
-
-    /// An integer operation into a new register.
-    fn compute(
-        &mut self,
-        site: Site,
-        op: IntegerOp,
-        ty: ScalarType,
-        sources: &[Operand],
-    ) -> Operand {
-        let class = RegisterType::declared(ty).expect("there are registers for its operands");
-        let register = self.temporary(class);
-        let operation = Operation::Integer(IntegerForm { op, ty });
-        self.emit(site, operation, &[Some(register)], sources);
-        Operand::Register(register)
+    /// Writes instructions.
+    fn code(&mut self) -> ExpansionWriter<'_, 's> {
+        ExpansionWriter::new(self.function, self.guard, self.line)
     }
 }

@@ -22,10 +22,10 @@ pub(super) const ENTRIES: &[CallEntry] = entries! {
         }
         Some(())
     };
-    "gpu_alloc::policy::VirtualMemory::create", "gpu_alloc::policy::VirtualMemory::destroy",
-    "gpu_alloc::policy::VirtualMemory::map", "gpu_alloc::policy::VirtualMemory::reserve",
-    "gpu_alloc::policy::VirtualMemory::set_access", "gpu_alloc::policy::VirtualMemory::unmap",
-    "gpu_alloc::policy::VirtualMemory::unreserve" => |d| {
+    "gpu_alloc::policy::VirtualMemorySource::create", "gpu_alloc::policy::VirtualMemorySource::destroy",
+    "gpu_alloc::policy::VirtualMemorySource::map", "gpu_alloc::policy::VirtualMemorySource::reserve",
+    "gpu_alloc::policy::VirtualMemorySource::set_access", "gpu_alloc::policy::VirtualMemorySource::unmap",
+    "gpu_alloc::policy::VirtualMemorySource::unreserve" => |d| {
         let mut source = DeviceSource::new(d.cuda()?);
         let memory = source.virtual_memory()?;
         let page = memory.page_bytes();

@@ -14,8 +14,8 @@ use cuda_sys::{
 use crate::api::Result;
 use crate::api::arguments::{self, Count, List, Out, OutItems, Room, number};
 use crate::device::managed::{Managed, Processor};
-use crate::device::{Allocation, Location, Platform, current, platform};
-use crate::queue::Work;
+use crate::device::{GlobalAllocation, Location, Platform, current, platform};
+use crate::queue::StreamWork;
 
 const INVALID: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
 
@@ -61,7 +61,7 @@ pub(in crate::api) fn cuStreamAttachMemAsync(
     if !fits || !attachable {
         return Err(INVALID);
     }
-    stream.queue().enqueue(Work::Nothing);
+    stream.queue().enqueue(StreamWork::Nothing);
     Ok(())
 }
 
@@ -124,7 +124,7 @@ pub(in crate::api) fn cuMemPrefetchAsync_v2(
     }
     managed.advise(range, |page| page.prefetched = Some(target));
     // The memory is everywhere already.
-    stream.queue().enqueue(Work::Nothing);
+    stream.queue().enqueue(StreamWork::Nothing);
     Ok(())
 }
 
@@ -217,7 +217,7 @@ pub(in crate::api) fn cuMemRangeGetAttributes(
 
 /// A range of managed memory.
 struct Shared {
-    allocation: Arc<Allocation>,
+    allocation: Arc<GlobalAllocation>,
     /// Offsets in it.
     range: Range<u64>,
 }

@@ -10,7 +10,7 @@ use cuda_sys::{CUresult, CUstream, CUstreamCallback};
 use crate::api::Result;
 use crate::api::arguments::{self, handle, number};
 use crate::device::platform;
-use crate::queue::Work;
+use crate::queue::StreamWork;
 
 /// Callbacks run also when the device is lost; host functions do not.
 pub(in crate::api) fn cuStreamAddCallback(
@@ -34,6 +34,6 @@ pub(in crate::api) fn cuStreamAddCallback(
         // the driver's.
         unsafe { callback(handle(named), status, argument) }
     };
-    stream.queue().enqueue(Work::Callback(Box::new(call)));
+    stream.queue().enqueue(StreamWork::Callback(Box::new(call)));
     Ok(())
 }

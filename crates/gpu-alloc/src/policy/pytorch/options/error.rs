@@ -4,7 +4,7 @@
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum OptionsError {
-    /// There is no such option.
+    /// An option that does not exist.
     #[error("there is no option `{key}`: it must be one of {known}")]
     UnknownKey {
         /// The text where an option should be.

@@ -1,6 +1,6 @@
 //! Options that ask for something, and decide nothing here.
 
-/// By the beginnings of their names, the longer first, what there is to say of them.
+/// Beginnings of options' names, the longer first, each with its warning.
 const WARNINGS: [(&str, &str); 4] = [
     ("release_lock_on_cudamalloc", "release_lock_on_cudamalloc does nothing here"),
     (
@@ -25,7 +25,7 @@ impl Inert {
         self.0 |= found.map_or(0, |number| 1 << number);
     }
 
-    /// What there is to say.
+    /// The warnings about options that change nothing here.
     pub(super) fn warnings(self) -> impl Iterator<Item = &'static str> {
         let set = move |number: &usize| self.0 >> number & 1 == 1;
         (0..WARNINGS.len()).filter(set).map(|number| WARNINGS[number].1)

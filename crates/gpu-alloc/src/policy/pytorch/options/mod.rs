@@ -135,7 +135,7 @@ impl PytorchOptions {
         .chain(self.inert.warnings())
     }
 
-    /// By how much a block that is not split may exceed the request.
+    /// The bytes by which a block that is not split may exceed the request.
     pub(super) fn non_split_rounding(&self) -> u64 {
         in_bytes(self.non_split_rounding_mb)
     }
@@ -150,7 +150,7 @@ impl PytorchOptions {
         self.roundup.divisions(bytes)
     }
 
-    /// These options with expandable segments, or without.
+    /// Turns expandable segments on or off.
     #[must_use]
     pub fn with_expandable_segments(self, expandable_segments: bool) -> Self {
         PytorchOptions { expandable_segments, ..self }

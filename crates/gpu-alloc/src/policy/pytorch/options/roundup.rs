@@ -5,7 +5,7 @@ use std::fmt;
 /// The first interval ends, and the second begins, at 2 MiB; the last has no end.
 const INTERVALS: usize = 16;
 
-/// For each interval from a power of two of MiB to the next, how many steps it has.
+/// The number of steps in each interval from a power of two of MiB to the next.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Roundup([u64; INTERVALS]);
 

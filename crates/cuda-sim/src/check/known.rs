@@ -1,0 +1,61 @@
+//! What a thread of a launch knows of what others have done.
+
+/// The knowledge of a thread: a vector clock over the threads of its block, and the flags it has
+/// acquired. All that it says happened before what the thread does next.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Known {
+    /// Up to which clock, of each thread of the block.
+    clocks: Vec<u32>,
+    /// By what other blocks, or threads of the own, released.
+    acquired: Vec<Acquired>,
+}
+
+/// A flag that a thread has read: its number, and how many of its releases the read has seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Acquired {
+    pub(super) flag: u32,
+    pub(super) upto: u32,
+}
+
+impl Known {
+    /// The knowledge with which threads begin a block: everything up to a clock.
+    pub(super) fn up_to(clock: u32, threads: usize) -> Known {
+        Known { clocks: vec![clock; threads], acquired: Vec::new() }
+    }
+
+    /// Whether it knows of no threads at all.
+    pub(super) fn is_empty(&self) -> bool {
+        self.clocks.is_empty()
+    }
+
+    /// The clock of a thread of the block up to which its doings are known.
+    pub(super) fn of(&self, thread: u32) -> u32 {
+        self.clocks.get(thread as usize).copied().unwrap_or(0)
+    }
+
+    /// Adds what a thread of the block has done up to a clock.
+    pub(super) fn set(&mut self, thread: usize, clock: u32) {
+        self.clocks[thread] = clock;
+    }
+
+    /// The flags that were acquired.
+    pub(super) fn acquired(&self) -> &[Acquired] {
+        &self.acquired
+    }
+
+    /// Adds what the releases of a flag make known.
+    pub(super) fn acquire(&mut self, acquired: Acquired) {
+        match self.acquired.iter_mut().find(|own| own.flag == acquired.flag) {
+            Some(own) => own.upto = own.upto.max(acquired.upto),
+            None => self.acquired.push(acquired),
+        }
+    }
+
+    /// Adds what another thread knows.
+    pub(super) fn join(&mut self, other: &Known) {
+        for (own, other) in self.clocks.iter_mut().zip(&other.clocks) {
+            *own = (*own).max(*other);
+        }
+        other.acquired.iter().for_each(|&acquired| self.acquire(acquired));
+    }
+}

@@ -1,0 +1,22 @@
+//! Why device work failed.
+
+use cuda_sys::CUresult;
+
+use crate::check::Report;
+
+/// Why a job failed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Failure {
+    /// The error that the driver's calls report from now on.
+    pub(crate) code: CUresult,
+    /// The cause, for a person.
+    pub(crate) text: String,
+}
+
+/// Ends an operation with what checks found wrong with it.
+impl From<Box<Report>> for Failure {
+    fn from(report: Box<Report>) -> Failure {
+        let code = report.kind.error().unwrap_or(CUresult::CUDA_ERROR_LAUNCH_FAILED);
+        Failure { code, text: report.to_string() }
+    }
+}
