@@ -1,7 +1,7 @@
 //! Modules, losses and optimizers (`torch.nn`, `torch.optim`).
 //!
-//! A [`Module`] is a function with parameters. It computes on the device that its parameters are on, and
-//! [`Module::to`] moves them.
+//! A [`Module`] is a function with parameters. It computes on the device that its parameters are
+//! on, and [`Module::to`] moves them.
 //!
 //! ```
 //! use nn::optim::{Optimizer, Sgd};
@@ -31,8 +31,9 @@
 //!   [`init`]: the initial values of parameters.
 //! - [`StateDict`]: the parameters by name, to be saved and loaded.
 //!
-//! What it is not: it has no file formats, no convolutions and no attention. Operations and gradients are
-//! in the crate `tensor`; batches of data, and models over several devices, in `parallel`.
+//! What it is not: it has no file formats, no convolutions and no attention. Operations and
+//! gradients are in the crate `tensor`; batches of data, and models over several devices, in
+//! `parallel`.
 #![forbid(unsafe_code)]
 
 // Layers, the top one first; a module imports only from lines below its own.

@@ -8,12 +8,13 @@ use crate::state::{self, StateDict, StateError};
 /// A module: a function from tensor to tensor, with parameters (`torch.nn.Module`).
 ///
 /// An implementation names its parameters in [`visit`](Module::visit) and
-/// [`visit_mut`](Module::visit_mut), in the same order; all other methods but [`forward`](Module::forward)
-/// are provided.
+/// [`visit_mut`](Module::visit_mut), in the same order; all other methods but
+/// [`forward`](Module::forward) are provided.
 ///
-/// Parameters are tensors, and tensors are handles: a clone of a module *shares* its parameters. Moving a
-/// module to another device with [`to`](Module::to) replaces them by new tensors, so build the optimizer
-/// after the module was moved. The step of an optimizer that was built before is an error.
+/// Parameters are tensors, and tensors are handles: a clone of a module *shares* its parameters.
+/// Moving a module to another device with [`to`](Module::to) replaces them by new tensors, so build
+/// the optimizer after the module was moved. The step of an optimizer that was built before is an
+/// error.
 ///
 /// ```
 /// use nn::{Linear, Module, Result};
@@ -54,16 +55,16 @@ pub trait Module: Send + Sync {
     /// Calls `visitor` with each parameter and its dotted name.
     fn visit(&self, visitor: &mut dyn FnMut(&str, &Tensor));
 
-    /// Calls `visitor` with each parameter, which it may replace, in the order of [`visit`](Module::visit).
-    /// Stops at the first error.
+    /// Calls `visitor` with each parameter, which it may replace, in the order of
+    /// [`visit`](Module::visit). Stops at the first error.
     ///
     /// # Errors
     /// The errors of the visitor.
     fn visit_mut(&mut self, visitor: &mut dyn FnMut(&str, &mut Tensor) -> Result<()>)
     -> Result<()>;
 
-    /// Switches between training and evaluation (`train`, `eval`). Modules that behave the same in both ignore
-    /// it.
+    /// Switches between training and evaluation (`train`, `eval`). Modules that behave the same in
+    /// both ignore it.
     fn set_training(&mut self, _training: bool) {}
 
     /// The parameters, in the order of [`visit`](Module::visit).
@@ -78,9 +79,9 @@ pub trait Module: Send + Sync {
         found
     }
 
-    /// Moves the parameters to `device`; `Device::cuda()` is the device that is current now. A parameter that
-    /// is there already stays the same tensor, with its gradient. The others become new tensors without
-    /// gradients.
+    /// Moves the parameters to `device`; `Device::cuda()` is the device that is current now. A
+    /// parameter that is there already stays the same tensor, with its gradient. The others become
+    /// new tensors without gradients.
     ///
     /// # Errors
     /// The device does not exist, or its memory is short. The module is then unchanged.
@@ -109,8 +110,8 @@ pub trait Module: Send + Sync {
     /// Copies values into the parameters, from any device and dtype.
     ///
     /// # Errors
-    /// A parameter is missing, one is unknown, or shapes differ; the error names all of them, and nothing is
-    /// changed.
+    /// A parameter is missing, one is unknown, or shapes differ; the error names all of them, and
+    /// nothing is changed.
     fn load_state_dict(&mut self, state: &StateDict) -> std::result::Result<(), StateError> {
         state::load(&self.named_parameters(), state)
     }

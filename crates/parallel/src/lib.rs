@@ -1,9 +1,9 @@
-//! `DataLoader` and `DataParallel` (`torch.utils.data`, `torch.nn.DataParallel`): batches of data, and
-//! models over several GPUs, in one process.
+//! `DataLoader` and `DataParallel` (`torch.utils.data`, `torch.nn.DataParallel`): batches of data,
+//! and models over several GPUs, in one process.
 //!
-//! Workers and replicas are threads. Nothing forks and nothing is sent between processes, so PyTorch's
-//! caveats of multiprocessing do not arise: no pickling, no shared memory files, no worker that survives
-//! its parent.
+//! Workers and replicas are threads. Nothing forks and nothing is sent between processes, so
+//! PyTorch's caveats of multiprocessing do not arise: no pickling, no shared memory files, no
+//! worker that survives its parent.
 //!
 //! ```
 //! use parallel::{DataLoader, TensorDataset};
@@ -33,8 +33,8 @@
 //!   the gradients on the first device.
 //! - The example `digits` is a whole training program.
 //!
-//! What it is not: nothing here goes beyond one process and one machine. Modules and optimizers are in the
-//! crate `nn`, tensors in `tensor`.
+//! What it is not: nothing here goes beyond one process and one machine. Modules and optimizers are
+//! in the crate `nn`, tensors in `tensor`.
 #![forbid(unsafe_code)]
 
 // Layers, the top one first; a module imports only from lines below its own.

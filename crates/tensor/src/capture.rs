@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use gpu_runtime::Capture;
 
-/// The value of a type that is attached to a capture. If there is none yet, a new one is attached, and
-/// `first` is called with it, to register what each launch of the graph does with it.
+/// The value of a type that is attached to a capture. If there is none yet, a new one is attached,
+/// and `first` is called with it, to register what each launch of the graph does with it.
 pub(crate) fn attached<T: Any + Default + Send + Sync>(
     capture: &Capture,
     first: impl FnOnce(Arc<T>),

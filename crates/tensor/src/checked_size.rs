@@ -3,15 +3,15 @@
 use std::iter::{Product, Sum};
 use std::ops::{Add, Mul};
 
-/// A size, a distance or a number of bytes that is being computed, with a flag that says whether a step of
-/// the computation has overflowed `isize`, which bounds all memory. Everything that follows from a caller's
-/// sizes is computed with this type.
+/// A size, a distance or a number of bytes that is being computed, with a flag that says whether a
+/// step of the computation has overflowed `isize`, which bounds all memory. Everything that follows
+/// from a caller's sizes is computed with this type.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CheckedSize {
     /// Meaningless after an overflow.
     value: isize,
-    /// Whether a step has overflowed. It is a flag and not an `Option`, so that a chain of steps has no
-    /// branches: the layout of every view is computed with this.
+    /// Whether a step has overflowed. It is a flag and not an `Option`, so that a chain of steps
+    /// has no branches: the layout of every view is computed with this.
     lost: bool,
 }
 
@@ -26,8 +26,8 @@ impl CheckedSize {
         if self.lost { None } else { Some(self.value) }
     }
 
-    /// The result, or `usize::MAX` if there is none: a size for a shape that will be refused, and that the
-    /// error names.
+    /// The result, or `usize::MAX` if there is none: a size for a shape that will be refused, and
+    /// that the error names.
     pub(crate) fn size_or_max(self) -> usize {
         self.size().unwrap_or(usize::MAX)
     }

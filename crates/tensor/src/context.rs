@@ -4,11 +4,12 @@ use crate::autograd::{GradModeGuard, enter_grad_mode, is_grad_enabled};
 use crate::default::{DefaultGuard, Scoped};
 use crate::random::{SeedGuard, SeedScope};
 
-/// The settings of a thread that operations depend on: the current device, the current streams, the order
-/// between streams, grad mode, and the defaults and the seed of the scopes that the thread is in.
+/// The settings of a thread that operations depend on: the current device, the current streams, the
+/// order between streams, grad mode, and the defaults and the seed of the scopes that the thread is
+/// in.
 ///
-/// A new thread begins with device 0, default streams, and grad mode on. To make it work like its parent,
-/// the parent captures its context, and the child enters it.
+/// A new thread begins with device 0, default streams, and grad mode on. To make it work like its
+/// parent, the parent captures its context, and the child enters it.
 ///
 /// ```
 /// use tensor::{ExecutionContext, is_grad_enabled, no_grad};

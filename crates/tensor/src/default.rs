@@ -38,8 +38,8 @@ impl Scoped {
     }
 }
 
-/// The dtype of floats for which none is given (`torch.get_default_dtype`): of literals, and of factories
-/// whose options leave it open. It is `F32` at first.
+/// The dtype of floats for which none is given (`torch.get_default_dtype`): of literals, and of
+/// factories whose options leave it open. It is `F32` at first.
 pub fn default_dtype() -> DType {
     SCOPED.get().dtype.unwrap_or_else(|| DType::ALL[usize::from(DTYPE.load(Ordering::Relaxed))])
 }
@@ -79,7 +79,8 @@ pub fn enter_default_dtype(dtype: DType) -> Result<DefaultGuard> {
     Ok(Scoped { dtype: Some(dtype), ..Scoped::capture() }.enter())
 }
 
-/// The device of tensors for which none is given (`torch.get_default_device`). It is the CPU at first.
+/// The device of tensors for which none is given (`torch.get_default_device`). It is the CPU at
+/// first.
 pub fn default_device() -> Device {
     SCOPED.get().device.unwrap_or_else(|| match DEVICE.load(Ordering::Relaxed) {
         CPU => Device::Cpu,
@@ -122,8 +123,9 @@ pub fn enter_default_device(device: Device) -> Result<DefaultGuard> {
     Ok(Scoped { device: Some(device), ..Scoped::capture() }.enter())
 }
 
-/// Restores, when it is dropped, the defaults that this thread had when the guard was made. If guards are
-/// dropped in another order, the thread has in the end what the last one dropped had found.
+/// Restores, when it is dropped, the defaults that this thread had when the guard was made. If
+/// guards are dropped in another order, the thread has in the end what the last one dropped had
+/// found.
 #[must_use = "the default holds only while the guard lives"]
 #[derive(Debug)]
 pub struct DefaultGuard {

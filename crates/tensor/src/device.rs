@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-/// A device that tensors lie on (`torch.device`): the CPU, a CUDA device with its index, or the CUDA device
-/// that is current when the value is used.
+/// A device that tensors lie on (`torch.device`): the CPU, a CUDA device with its index, or the
+/// CUDA device that is current when the value is used.
 ///
 /// ```
 /// use tensor::Device;

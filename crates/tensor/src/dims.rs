@@ -4,8 +4,8 @@ use smallvec::SmallVec;
 
 use crate::{Error, Result};
 
-/// The dimension that `dim` means in a tensor of `dims` dimensions: negative ones count from the end, and a
-/// 0-dimensional tensor accepts 0 and -1, as in PyTorch.
+/// The dimension that `dim` means in a tensor of `dims` dimensions: negative ones count from the
+/// end, and a 0-dimensional tensor accepts 0 and -1, as in PyTorch.
 ///
 /// # Errors
 /// There is no such dimension.

@@ -4,10 +4,10 @@ use crate::default::{default_device, default_dtype};
 use crate::resolved_device::ResolvedDevice;
 use crate::{DType, Device, Result, Tensor};
 
-/// The dtype, device, kind of memory and gradients of a new tensor (`torch::TensorOptions`). What the
-/// options leave open is chosen by the factory: the default dtype and device, ordinary memory, no
-/// gradients. Factories take anything that converts into options: `()`, a [`DType`], a [`Device`], or both
-/// in a pair.
+/// The dtype, device, kind of memory and gradients of a new tensor (`torch::TensorOptions`). What
+/// the options leave open is chosen by the factory: the default dtype and device, ordinary memory,
+/// no gradients. Factories take anything that converts into options: `()`, a [`DType`], a
+/// [`Device`], or both in a pair.
 ///
 /// ```
 /// use tensor::{DType, Device, Tensor, TensorOptions};
@@ -55,7 +55,7 @@ impl TensorOptions {
         self
     }
 
-    /// These options, with the dtype and device of `tensor` if they leave them open.
+    /// The options with the dtype and device of `tensor`, if they leave them open.
     pub(crate) fn or_as(self, tensor: &Tensor) -> TensorOptions {
         TensorOptions {
             dtype: self.dtype.or(Some(tensor.dtype())),
@@ -64,7 +64,7 @@ impl TensorOptions {
         }
     }
 
-    /// These options, with this dtype if they leave it open.
+    /// The options with this dtype, if they leave it open.
     pub(crate) fn or_dtype(self, dtype: DType) -> TensorOptions {
         TensorOptions { dtype: self.dtype.or(Some(dtype)), ..self }
     }

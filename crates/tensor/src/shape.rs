@@ -7,8 +7,8 @@ use smallvec::SmallVec;
 
 use crate::checked_size::CheckedSize;
 
-/// The sizes of a tensor, outermost first (`torch.Size`). It derefs to `[usize]`, and is made of arrays,
-/// slices and vectors.
+/// The sizes of a tensor, outermost first (`torch.Size`). It derefs to `[usize]`, and is made of
+/// arrays, slices and vectors.
 ///
 /// ```
 /// use tensor::Shape;
@@ -27,8 +27,8 @@ impl Clone for Shape {
 }
 
 impl Shape {
-    /// The number of elements; 1 for a shape without dimensions. It is `usize::MAX`, which no tensor has, if
-    /// the number does not fit into `isize`.
+    /// The number of elements; 1 for a shape without dimensions. It is `usize::MAX`, which no
+    /// tensor has, if the number does not fit into `isize`.
     pub fn numel(&self) -> usize {
         self.checked_numel().unwrap_or(usize::MAX)
     }
@@ -41,8 +41,9 @@ impl Shape {
         self.iter().copied().product::<CheckedSize>().size()
     }
 
-    /// The shape that `self` and `other` broadcast to (`torch.broadcast_shapes`), or `None` if they do not
-    /// fit: sizes are aligned at the innermost dimension, and must be equal, or one of them 1 or missing.
+    /// The shape that `self` and `other` broadcast to (`torch.broadcast_shapes`), or `None` if they
+    /// do not fit: sizes are aligned at the innermost dimension, and must be equal, or one of them
+    /// 1 or missing.
     pub fn broadcast(&self, other: &[usize]) -> Option<Shape> {
         let dims = self.len().max(other.len());
         let size = |shape: &[usize], dim: usize| {

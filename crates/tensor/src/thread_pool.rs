@@ -17,8 +17,8 @@ use crate::{Error, Result};
 /// The fewest elements that are worth waking a thread for (PyTorch's grain size).
 const GRAIN: usize = 1 << 15;
 
-/// The number of pieces per thread: more than one, so that the others can take over the work of a thread
-/// that is delayed.
+/// The number of pieces per thread: more than one, so that the others can take over the work of a
+/// thread that is delayed.
 const PIECES_PER_THREAD: usize = 4;
 
 /// The most threads that can be asked for, unless the machine has more cores.
@@ -27,15 +27,15 @@ const MAX_THREADS: usize = 512;
 /// The number by which rayon is asked for one thread per core.
 const ONE_PER_CORE: usize = 0;
 
-/// Sets the number of threads that the CPU's kernels are split between (`torch.set_num_threads`). Without a
-/// call there is one thread per core.
+/// Sets the number of threads that the CPU's kernels are split between (`torch.set_num_threads`).
+/// Without a call there is one thread per core.
 ///
 /// The number is one for the process, and cannot be changed after the first operation that is large
 /// enough to be split, so this belongs at the beginning of a program.
 ///
 /// # Errors
-/// `threads` is 0, or more than 512 and more than there are cores; another number is in use already; or
-/// the system refused the threads.
+/// `threads` is 0, or more than 512 and more than there are cores; another number is in use
+/// already; or the system refused the threads.
 ///
 /// ```
 /// tensor::set_num_threads(2)?;
@@ -64,8 +64,8 @@ pub fn set_num_threads(threads: usize) -> Result<()> {
     }
 }
 
-/// Runs `work` on all units: split into pieces on the pool if `units * cost` elements are enough for that,
-/// else in this thread. All is done when this returns.
+/// Runs `work` on all units: split into pieces on the pool if `units * cost` elements are enough
+/// for that, else in this thread. All is done when this returns.
 pub(crate) fn split(units: usize, cost: usize, work: impl Fn(Range<usize>) + Sync) {
     let pieces = (units.saturating_mul(cost.max(1)) / GRAIN).min(units);
     if pieces < 2 || threads() < 2 {
@@ -94,8 +94,9 @@ pub(crate) fn run<R: Send>(work: impl FnOnce() -> R + Send) -> R {
     }
 }
 
-/// Whether this thread belongs to another pool. While such a thread waited for ours, rayon would let it run
-/// tasks of its own pool: closures of the program, under the locks that this operation holds.
+/// Whether this thread belongs to another pool. While such a thread waited for ours, rayon would
+/// let it run tasks of its own pool: closures of the program, under the locks that this operation
+/// holds.
 fn is_elsewhere(pool: &ThreadPool) -> bool {
     rayon::current_thread_index().is_some() && pool.current_thread_index().is_none()
 }
@@ -117,7 +118,7 @@ fn hand_over<R: Send>(pool: &ThreadPool, work: impl FnOnce() -> R + Send) -> R {
     latch.wait().unwrap_or_else(|panicked| panic::resume_unwind(panicked))
 }
 
-/// How many threads there are to split work between.
+/// The number of threads that work is split between.
 pub(crate) fn threads() -> usize {
     pool().map_or(1, ThreadPool::current_num_threads)
 }

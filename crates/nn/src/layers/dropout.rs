@@ -8,8 +8,8 @@ use crate::{Module, Result};
 /// Dropout. In training it sets each element to zero with probability `p`, and scales the others by
 /// `1 / (1 - p)`; in evaluation ([`Module::set_training`]) it changes nothing.
 ///
-/// N. Srivastava et al., "Dropout: A Simple Way to Prevent Neural Networks from Overfitting" (JMLR 15, 2014),
-/// in the inverted form that PyTorch uses: the scaling happens in training.
+/// N. Srivastava et al., "Dropout: A Simple Way to Prevent Neural Networks from Overfitting" (JMLR
+/// 15, 2014), in the inverted form that PyTorch uses: the scaling happens in training.
 #[derive(Clone, Copy, Debug)]
 pub struct Dropout {
     p: f64,

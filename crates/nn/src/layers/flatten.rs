@@ -5,8 +5,8 @@ use tensor::Tensor;
 use super::no_parameters;
 use crate::{Module, Result};
 
-/// Merges all dimensions except the first, the batch: `[n, a, b]` becomes `[n, a * b]`. `forward` fails for
-/// an input without dimensions.
+/// Merges all dimensions except the first, the batch: `[n, a, b]` becomes `[n, a * b]`. `forward`
+/// fails for an input without dimensions.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Flatten;
 

@@ -7,8 +7,8 @@ use crate::{Module, Result, init};
 /// A linear layer: `y = x Wᵀ + b`, applied to the last dimension.
 ///
 /// The input is `[.., in_features]` and the output `[.., out_features]`. The weight is
-/// `[out_features, in_features]` and the bias `[out_features]`, as in PyTorch. `forward` fails if the input
-/// has another last size, dtype or device than the weight.
+/// `[out_features, in_features]` and the bias `[out_features]`, as in PyTorch. `forward` fails if
+/// the input has another last size, dtype or device than the weight.
 #[derive(Clone, Debug)]
 pub struct Linear {
     weight: Tensor,

@@ -4,8 +4,8 @@ use tensor::Tensor;
 
 use crate::{Module, Result};
 
-/// Modules that are applied one after the other. Their names are `0`, `1`, ... as in PyTorch, so that a
-/// parameter is called `0.weight`.
+/// Modules that are applied one after the other. Their names are `0`, `1`, ... as in PyTorch, so
+/// that a parameter is called `0.weight`.
 #[derive(Clone, Default)]
 pub struct Sequential {
     layers: Vec<Box<dyn Layer>>,

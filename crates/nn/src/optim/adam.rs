@@ -42,8 +42,8 @@ pub struct AdamBuilder {
 }
 
 impl Adam {
-    /// A builder with the learning rate `lr` and PyTorch's defaults: betas 0.9 and 0.999, eps 1e-8, no weight
-    /// decay.
+    /// A builder with the learning rate `lr` and PyTorch's defaults: betas 0.9 and 0.999, eps 1e-8,
+    /// no weight decay.
     #[allow(clippy::new_ret_no_self, reason = "the optimizer is built from its options")]
     pub fn new(parameters: Vec<Tensor>, lr: f64) -> AdamBuilder {
         let options = Options { lr, betas: (0.9, 0.999), eps: 1e-8, weight_decay: 0.0 };
@@ -100,7 +100,8 @@ impl Optimizer for Adam {
 }
 
 impl AdamBuilder {
-    /// Sets the share of the running means of the gradient and of its square that is kept in each step.
+    /// Sets the share of the running means of the gradient and of its square that is kept in each
+    /// step.
     pub fn betas(mut self, mean: f64, square: f64) -> Self {
         self.options.betas = (mean, square);
         self

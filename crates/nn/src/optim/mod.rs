@@ -12,14 +12,16 @@ pub use sgd::{Sgd, SgdBuilder};
 
 /// An optimizer, which changes parameters by their gradients.
 ///
-/// The work is enqueued on the current stream of each parameter's device, and nothing is waited for.
+/// The work is enqueued on the current stream of each parameter's device, and nothing is waited
+/// for.
 pub trait Optimizer {
     /// Changes every parameter that has a gradient.
     ///
     /// # Errors
-    /// The module was moved to another device after the optimizer was built, so that its gradients are
-    /// those of other parameters; nothing is changed then. Or a gradient does not fit its parameter, or
-    /// memory is short: parameters before the one that failed are then changed already.
+    /// The module was moved to another device after the optimizer was built, so that its gradients
+    /// are those of other parameters; nothing is changed then. Or a gradient does not fit its
+    /// parameter, or memory is short: parameters before the one that failed are then changed
+    /// already.
     fn step(&mut self) -> Result<()>;
 
     /// The parameters, in the order they were given in.

@@ -48,8 +48,8 @@ impl Sgd {
         SgdBuilder { parameters, options }
     }
 
-    /// The direction of a step, by which the parameter is changed times the learning rate, and the new
-    /// velocity.
+    /// The direction of a step, by which the parameter is changed times the learning rate, and the
+    /// new velocity.
     fn direction(&self, index: usize, gradient: Tensor) -> Result<(Tensor, Option<Tensor>)> {
         let Options { momentum, dampening, weight_decay, nesterov, .. } = self.options;
         let gradient = match weight_decay {
@@ -113,8 +113,8 @@ impl SgdBuilder {
         self
     }
 
-    /// Uses Nesterov's momentum, which looks ahead by one step of the velocity. It needs momentum, and no
-    /// dampening.
+    /// Uses Nesterov's momentum, which looks ahead by one step of the velocity. It needs momentum,
+    /// and no dampening.
     pub fn nesterov(mut self) -> Self {
         self.options.nesterov = true;
         self

@@ -13,18 +13,18 @@ use super::train::Options;
 #[derive(Debug, Parser)]
 #[command(name = "digits")]
 pub(crate) struct Args {
-    /// Where to compute: auto, cpu, cuda, or software:N. `auto` is the driver that GPU_DRIVER names,
-    /// or else NVIDIA's where there is one, and otherwise four software GPUs
+    /// The device to compute on: auto, cpu, cuda, or software:N. `auto` is the driver that
+    /// GPU_DRIVER names, or else NVIDIA's where there is one, and otherwise four software GPUs
     #[arg(long, default_value = "auto", value_name = "auto|cpu|cuda|software:N")]
     pub(crate) device: DeviceArg,
     /// The same as `--device cpu`
     #[arg(long)]
     pub(crate) disable_cuda: bool,
-    /// How many times each training image is seen
+    /// The number of times that each training image is seen
     #[arg(long, default_value_t = 30, allow_negative_numbers = true)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) epochs: u32,
-    /// How many images make one step
+    /// The number of images of one step
     #[arg(long, default_value_t = 64, allow_negative_numbers = true)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) batch_size: u32,

@@ -6,8 +6,9 @@ use tensor::{DType, Device, Error, Result, Tensor};
 
 /// A sample that can be joined with others to a batch (`default_collate`).
 ///
-/// Tensors of one shape are stacked along a new first dimension, numbers become a tensor, text becomes a
-/// `Vec`, and tuples and maps are joined part by part. It can be implemented for other types of samples:
+/// Tensors of one shape are stacked along a new first dimension, numbers become a tensor, text
+/// becomes a `Vec`, and tuples and maps are joined part by part. It can be implemented for other
+/// types of samples:
 ///
 /// ```
 /// use parallel::Collate;

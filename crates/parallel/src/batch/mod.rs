@@ -1,4 +1,5 @@
-//! Joining samples to batches, and pinning and moving batches: a trait for each, also for nested types.
+//! Joining samples to batches, and pinning and moving batches: a trait for each, also for nested
+//! types.
 
 mod collate;
 mod nested;
@@ -9,8 +10,8 @@ pub use collate::Collate;
 
 /// A batch, or a part of one, that can be copied to page-locked memory.
 ///
-/// Tensors are copied there; text and numbers stay as they are; tuples, `Vec`, `Option` and maps do it with
-/// their parts. It can be implemented for other types of batches:
+/// Tensors are copied there; text and numbers stay as they are; tuples, `Vec`, `Option` and maps do
+/// it with their parts. It can be implemented for other types of batches:
 ///
 /// ```
 /// use parallel::PinMemory;
@@ -37,8 +38,8 @@ pub trait PinMemory: Sized {
 
 /// A batch, or a part of one, that can be copied to a device.
 pub trait ToDevice: Sized {
-    /// The batch with its tensors on `device`. With [`Blocking::No`] copies from page-locked memory are only
-    /// enqueued.
+    /// The batch with its tensors on `device`. With [`Blocking::No`] copies from page-locked memory
+    /// are only enqueued.
     ///
     /// # Errors
     /// The device does not exist, or its memory is short.

@@ -1,4 +1,5 @@
-//! Pinning and moving of nested batches: tuples, `Vec`, `Option` and maps. Text and numbers stay as they are.
+//! Pinning and moving of nested batches: tuples, `Vec`, `Option` and maps. Text and numbers stay as
+//! they are.
 
 use std::collections::{BTreeMap, HashMap};
 use std::hash::{BuildHasher, Hash};

@@ -15,10 +15,10 @@ pub use tensors::{TensorDataset, TensorSample};
 
 /// A dataset: numbered samples, each of which may fail to be read (`torch.utils.data.Dataset`).
 ///
-/// A loader's workers call [`get`](Dataset::get) from several threads. Random transformations can draw
-/// from the default generators: the loader seeds them anew for each sample, by its own seed, the epoch and
-/// the index. So a transformation is different in each epoch, and the same for any number of workers.
-/// Generators of other libraries can be seeded with [`tensor::initial_seed`].
+/// A loader's workers call [`get`](Dataset::get) from several threads. Random transformations can
+/// draw from the default generators: the loader seeds them anew for each sample, by its own seed,
+/// the epoch and the index. So a transformation is different in each epoch, and the same for any
+/// number of workers. Generators of other libraries can be seeded with [`tensor::initial_seed`].
 ///
 /// ```
 /// use parallel::{DataLoader, Dataset, TensorDataset};

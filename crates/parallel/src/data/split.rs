@@ -38,7 +38,8 @@ impl<D: Dataset> Dataset for Subset<D> {
     }
 }
 
-/// Splits a dataset into disjoint parts of the given lengths, by a permutation that follows from `seed`.
+/// Splits a dataset into disjoint parts of the given lengths, by a permutation that follows from
+/// `seed`.
 ///
 /// # Errors
 /// The lengths do not add up to the dataset's, or the host has no memory for the permutation: 8

@@ -4,8 +4,8 @@ use tensor::{Error, Result, Tensor};
 
 use super::Dataset;
 
-/// A dataset whose samples are the rows of a tensor, or of a tuple of tensors with equally many rows
-/// (`torch.utils.data.TensorDataset`). The rows are views, which share the tensors' memory.
+/// A dataset whose samples are the rows of a tensor, or of a tuple of tensors with equally many
+/// rows (`torch.utils.data.TensorDataset`). The rows are views, which share the tensors' memory.
 ///
 /// ```
 /// use parallel::{Dataset, TensorDataset};

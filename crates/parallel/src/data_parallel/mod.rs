@@ -10,17 +10,17 @@ pub use error::DataParallelError;
 
 /// A module whose forward pass runs on several devices (`torch.nn.DataParallel`).
 ///
-/// The input is split along its first dimension into a part for each device (as [`Tensor::chunk`] does it:
-/// the last part may be smaller, and a batch smaller than the number of devices uses fewer). Each device
-/// gets its part and a replica of the module; the replicas run at the same time, each in a thread; the
-/// outputs are joined on the first device.
+/// The input is split along its first dimension into a part for each device (as [`Tensor::chunk`]
+/// does it: the last part may be smaller, and a batch smaller than the number of devices uses
+/// fewer). Each device gets its part and a replica of the module; the replicas run at the same
+/// time, each in a thread; the outputs are joined on the first device.
 ///
-/// Each replica draws random numbers of its own, which follow from the seed and the number of the replica.
-/// The first one draws those that the module alone would draw.
+/// Each replica draws random numbers of its own, which follow from the seed and the number of the
+/// replica. The first one draws those that the module alone would draw.
 ///
-/// All of this is recorded by autograd. In the backward pass the gradients of the replicas are summed into
-/// the parameters, which stay on the first device, in an order that does not depend on the timing of the
-/// replicas. With one device, or none, it is the module itself.
+/// All of this is recorded by autograd. In the backward pass the gradients of the replicas are
+/// summed into the parameters, which stay on the first device, in an order that does not depend on
+/// the timing of the replicas. With one device, or none, it is the module itself.
 ///
 /// ```
 /// use nn::{Linear, Module};

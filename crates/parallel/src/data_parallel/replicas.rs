@@ -53,8 +53,8 @@ fn forward_on<M: Module + Clone>(module: &M, device: Device, part: &Tensor) -> R
     replicate(module, device)?.forward(&part.to(device)?)
 }
 
-/// A copy of the module on `device`. The copies of the parameters are recorded, so that gradients flow back
-/// to the originals.
+/// A copy of the module on `device`. The copies of the parameters are recorded, so that gradients
+/// flow back to the originals.
 fn replicate<M: Module + Clone>(module: &M, device: Device) -> Result<M> {
     let mut replica = module.clone();
     replica.visit_mut(&mut |_, parameter| {

@@ -12,7 +12,8 @@ use super::workers::Workers;
 use super::{BatchOf, LoaderError};
 use crate::{Collate, Dataset};
 
-/// An iterator over the batches of an epoch, in order. Dropping it stops the workers and joins them.
+/// An iterator over the batches of an epoch, in order. Dropping it stops the workers and joins
+/// them.
 pub struct Batches<D: Dataset>
 where
     D::Sample: Collate,
@@ -110,7 +111,8 @@ where
             None => prefetcher.copy(self.source.next()?),
         };
         let given = prefetcher.hand_over(current);
-        // The next batch is copied while the loop computes, but only if it is made: the loop must not wait.
+        // The next batch is copied while the loop computes, but only if it is made: the loop must
+        // not wait.
         if let Some(made) = self.source.take_made() {
             prefetcher.copy_ahead(made);
         }
@@ -174,8 +176,8 @@ where
         Some(made)
     }
 
-    /// Counts a batch as taken, and gives the workers the next one to make, so that equally many are ahead at
-    /// any time.
+    /// Counts a batch as taken, and gives the workers the next one to make, so that equally many
+    /// are ahead at any time.
     fn advance(&mut self) {
         let BatchSource::Workers { workers, tasks, next, .. } = self else { return };
         *next += 1;

@@ -11,8 +11,8 @@ use super::task::Recipe;
 use super::{BatchOf, DataLoader, Pin};
 use crate::{Collate, Dataset, PinMemory, ToDevice};
 
-/// A builder of a [`DataLoader`]. Without further calls the loader makes batches of one sample, in order, in
-/// the calling thread.
+/// A builder of a [`DataLoader`]. Without further calls the loader makes batches of one sample, in
+/// order, in the calling thread.
 #[must_use = "call `build`"]
 pub struct DataLoaderBuilder<D: Dataset>
 where
@@ -70,28 +70,29 @@ where
         self
     }
 
-    /// Shuffles the samples, differently in each epoch. The order follows from `seed`, and so do the random
-    /// numbers that are drawn for samples and batches.
+    /// Shuffles the samples, differently in each epoch. The order follows from `seed`, and so do
+    /// the random numbers that are drawn for samples and batches.
     pub fn shuffle(mut self, seed: u64) -> Self {
         self.order.shuffle = Some(seed);
         self
     }
 
-    /// Sets the number of worker threads. With 0, the default, the calling thread makes the batches.
+    /// Sets the number of worker threads. With 0, the default, the calling thread makes the
+    /// batches.
     pub fn workers(mut self, workers: usize) -> Self {
         self.workers = workers;
         self
     }
 
-    /// Sets the number of batches that each worker may make ahead; 2 by default. All workers together make at
-    /// most 65,536 ahead.
+    /// Sets the number of batches that each worker may make ahead; 2 by default. All workers
+    /// together make at most 65,536 ahead.
     pub fn prefetch_factor(mut self, prefetch_factor: usize) -> Self {
         self.prefetch_factor = Some(prefetch_factor);
         self
     }
 
-    /// Sets whether batches are copied to page-locked memory, which copies to a GPU can use asynchronously. The
-    /// workers do it.
+    /// Sets whether batches are copied to page-locked memory, which copies to a GPU can use
+    /// asynchronously. The workers do it.
     pub fn pin_memory(mut self, pin_memory: bool) -> Self
     where
         BatchOf<D>: PinMemory,
@@ -100,8 +101,9 @@ where
         self
     }
 
-    /// Copies batches to `device` on a stream of its own, one batch ahead of the loop if workers have made the
-    /// next one already. With [`pin_memory`](Self::pin_memory) the copies overlap with the computation.
+    /// Copies batches to `device` on a stream of its own, one batch ahead of the loop if workers
+    /// have made the next one already. With [`pin_memory`](Self::pin_memory) the copies overlap
+    /// with the computation.
     ///
     /// The stream that is current when a batch is taken waits for its copy, in manual
     /// [`Order`](tensor::cuda::Order) too.

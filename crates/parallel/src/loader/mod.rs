@@ -33,14 +33,15 @@ type BatchOf<D> = <<D as Dataset>::Sample as Collate>::Batch;
 
 /// Batches of a dataset (`torch.utils.data.DataLoader`).
 ///
-/// Iterating over `&loader` is one epoch. Batches come in order, and for a given seed they are the same for
-/// any number of workers. Workers are threads that live as long as the iterator. They inherit the
-/// [`tensor::ExecutionContext`] of the thread that began the epoch. Dropping the iterator, also in the
-/// middle of an epoch, stops and joins them after the sample that they are reading.
+/// Iterating over `&loader` is one epoch. Batches come in order, and for a given seed they are the
+/// same for any number of workers. Workers are threads that live as long as the iterator. They
+/// inherit the [`tensor::ExecutionContext`] of the thread that began the epoch. Dropping the
+/// iterator, also in the middle of an epoch, stops and joins them after the sample that they are
+/// reading.
 ///
-/// A sample that cannot be read, or whose `get` panics, gives an `Err` in place of its batch, and the next
-/// batches follow. So does a batch whose worker ends for any reason: no batch is lost, and no loop waits for
-/// ever.
+/// A sample that cannot be read, or whose `get` panics, gives an `Err` in place of its batch, and
+/// the next batches follow. So does a batch whose worker ends for any reason: no batch is lost, and
+/// no loop waits for ever.
 ///
 /// ```
 /// use parallel::{DataLoader, TensorDataset};
@@ -55,11 +56,11 @@ type BatchOf<D> = <<D as Dataset>::Sample as Collate>::Batch;
 /// ```
 ///
 /// # Random numbers
-/// Each sample is read with a seed of its own, in a scope of [`tensor::with_manual_seed`]. It follows from
-/// the seed of [`shuffle`](DataLoaderBuilder::shuffle), or without it from the [`tensor::initial_seed`] of
-/// the thread that begins the epoch, and from the number of the epoch and the index of the sample. So
-/// random transformations are different in each epoch, and the same for any number of workers. The samples
-/// of a batch are joined with a seed of the batch's own.
+/// Each sample is read with a seed of its own, in a scope of [`tensor::with_manual_seed`]. It
+/// follows from the seed of [`shuffle`](DataLoaderBuilder::shuffle), or without it from the
+/// [`tensor::initial_seed`] of the thread that begins the epoch, and from the number of the epoch
+/// and the index of the sample. So random transformations are different in each epoch, and the same
+/// for any number of workers. The samples of a batch are joined with a seed of the batch's own.
 pub struct DataLoader<D: Dataset>
 where
     D::Sample: Collate,
@@ -102,8 +103,8 @@ where
         &self.recipe.dataset
     }
 
-    /// Sets the number of the next epoch, from which its order and its random numbers follow. It is used to
-    /// resume a training.
+    /// Sets the number of the next epoch, from which its order and its random numbers follow. It is
+    /// used to resume a training.
     pub fn set_epoch(&self, epoch: u64) {
         self.epoch.store(epoch, Ordering::Relaxed);
     }

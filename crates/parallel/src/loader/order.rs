@@ -16,8 +16,8 @@ pub(super) struct BatchOrder {
     pub(super) shuffle: Option<u64>,
 }
 
-/// The batches of an epoch, in order. They are cut one by one, so that the memory does not depend on the
-/// length of the dataset.
+/// The batches of an epoch, in order. They are cut one by one, so that the memory does not depend
+/// on the length of the dataset.
 #[derive(Debug)]
 pub(super) struct BatchIndices {
     order: Option<Arc<Vec<usize>>>,

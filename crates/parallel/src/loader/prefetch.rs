@@ -25,8 +25,9 @@ impl<B> Clone for Prefetch<B> {
 
 /// Copies the batches of an epoch on a side stream.
 ///
-/// The loop gets a batch as soon as its copy is enqueued. The loop's current stream is made to wait for the
-/// side stream, in manual order too, since a program cannot wait for a stream that it does not know.
+/// The loop gets a batch as soon as its copy is enqueued. The loop's current stream is made to wait
+/// for the side stream, in manual order too, since a program cannot wait for a stream that it does
+/// not know.
 pub(super) struct Prefetcher<B> {
     prefetch: Prefetch<B>,
     stream: Option<Stream>,

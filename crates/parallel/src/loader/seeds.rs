@@ -2,8 +2,8 @@
 
 use tensor::fold_in;
 
-/// The seeds of an epoch. Each sample and each batch has its own, so the random numbers that are drawn for
-/// it depend neither on the thread nor on earlier samples.
+/// The seeds of an epoch. Each sample and each batch has its own, so the random numbers that are
+/// drawn for it depend neither on the thread nor on earlier samples.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Seeds {
     samples: u64,

@@ -39,7 +39,8 @@ pub fn max_memory_allocated(device: Device) -> Result<u64> {
     Ok(gpu_alloc::max_memory_allocated(physical("max_memory_allocated", device)?) as u64)
 }
 
-/// The bytes that the allocator has from the driver: those that tensors hold, and those that are cached.
+/// The bytes that the allocator has from the driver: those that tensors hold, and those that are
+/// cached.
 ///
 /// # Errors
 /// As [`mem_get_info`].
@@ -106,8 +107,8 @@ pub fn reset_accumulated_memory_stats(device: Device) -> Result<()> {
     Ok(())
 }
 
-/// Limits the memory that this process may take of a device, cached memory included, to a fraction of the
-/// whole. Requests beyond it fail as if the device had no more.
+/// Limits the memory that this process may take of a device, cached memory included, to a fraction
+/// of the whole. Requests beyond it fail as if the device had no more.
 ///
 /// ```
 /// # gpu_runtime::choose_driver(gpu_runtime::DriverChoice::Software { devices: Some(1) })?;
@@ -164,8 +165,8 @@ pub fn memory_snapshot() -> Result<Snapshot> {
     Ok(gpu_alloc::memory_snapshot())
 }
 
-/// Gives cached memory, which no tensor holds, back to the driver, on all devices. It blocks until the work
-/// is done that still uses such memory.
+/// Gives cached memory, which no tensor holds, back to the driver, on all devices. It blocks until
+/// the work is done that still uses such memory.
 ///
 /// # Errors
 /// A device is lost.

@@ -2,9 +2,9 @@
 //!
 //! [`Stream::capture`](gpu_runtime::Stream::capture) captures operations on tensors into a [`Graph`], which
 //! can then be launched many times. Tensors that are made during the capture lie in the graph's own
-//! memory, and hold nothing before the first launch. Tensors from outside are read and written anew by
-//! each launch. Random numbers are different in each launch: it draws them from the generators that were
-//! in use at the capture.
+//! memory, and hold nothing before the first launch. Tensors from outside are read and written anew
+//! by each launch. Random numbers are different in each launch: it draws them from the generators
+//! that were in use at the capture.
 //!
 //! ```
 //! # gpu_runtime::choose_driver(gpu_runtime::DriverChoice::Software { devices: Some(1) })?;
@@ -26,8 +26,8 @@
 //! ```
 //!
 //! # Memory
-//! The functions of `torch.cuda.memory` have their names here. What it has as a `with` block is a guard
-//! or a closure:
+//! The functions of `torch.cuda.memory` have their names here. What it has as a `with` block is a
+//! guard or a closure:
 //!
 //! ```
 //! # gpu_runtime::choose_driver(gpu_runtime::DriverChoice::Software { devices: Some(1) })?;
@@ -75,8 +75,8 @@ pub use memory::{
 };
 pub use stream::{Stream, current_stream, default_stream};
 
-/// Whether there is a driver and at least one device. It never fails and makes no context; the reason for
-/// `false` is in [`gpu_runtime::availability`].
+/// Whether there is a driver and at least one device. It never fails and makes no context; the
+/// reason for `false` is in [`gpu_runtime::availability`].
 pub fn is_available() -> bool {
     gpu_runtime::is_available()
 }

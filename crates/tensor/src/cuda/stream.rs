@@ -10,9 +10,10 @@ use crate::{Device, Error, Result, Tensor};
 
 /// A queue of work on a CUDA device: [`gpu_runtime::Stream`], made for a [`Device`].
 ///
-/// Operations of a thread are enqueued on the stream that is current for their device: the default stream,
-/// or the one that was entered last. Work on different streams may run at the same time. Two operations
-/// that use the same tensor run in the order of the calls, also on different streams.
+/// Operations of a thread are enqueued on the stream that is current for their device: the default
+/// stream, or the one that was entered last. Work on different streams may run at the same time.
+/// Two operations that use the same tensor run in the order of the calls, also on different
+/// streams.
 ///
 /// ```
 /// # gpu_runtime::choose_driver(gpu_runtime::DriverChoice::Software { devices: Some(1) })?;

@@ -14,8 +14,8 @@ const MAX_LANES: usize = 256;
 /// With this many outputs the device is full if each thread reduces one of its own.
 const MANY_OUTPUTS: usize = 1 << 14;
 
-/// Reduces the dimensions `dims` (ascending) of `input` into a new dense tensor. With `keepdim` they stay
-/// with size 1. The dtype of the output follows from the operator's signature.
+/// Reduces the dimensions `dims` (ascending) of `input` into a new dense tensor. With `keepdim`
+/// they stay with size 1. The dtype of the output follows from the operator's signature.
 ///
 /// # Errors
 /// The operator has no such dtype; memory or the runtime failed.
@@ -91,9 +91,9 @@ fn arrays(runs: &[Run]) -> ([i64; MAX_DIMS], [i64; MAX_DIMS]) {
     (sizes, strides)
 }
 
-/// The number of CUDA threads that reduce one output: up to a block for long rows. Where many outputs lie
-/// side by side (columns of a matrix), one thread per output gives coalesced reads, and no threads have
-/// to combine their results.
+/// The number of CUDA threads that reduce one output: up to a block for long rows. Where many
+/// outputs lie side by side (columns of a matrix), one thread per output gives coalesced reads, and
+/// no threads have to combine their results.
 fn lanes(outputs: usize, reduced: &[Run]) -> usize {
     let count: usize = reduced.iter().map(|run| run.0).product();
     let rows_are_dense = reduced.last().is_none_or(|run| run.1.abs() == 1);

@@ -4,8 +4,8 @@ use half::f16;
 
 use super::DType;
 
-/// A number beside tensors (`torch::Scalar`). In type promotion only its category counts: a float, an
-/// integer or a truth value.
+/// A number beside tensors (`torch::Scalar`). In type promotion only its category counts: a float,
+/// an integer or a truth value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Scalar {
     /// A floating-point number.

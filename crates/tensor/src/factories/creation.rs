@@ -17,12 +17,12 @@ static ARANGE: dispatch::Operator<Range> =
     dispatch::Operator::new("arange", crate::host::range::arange);
 
 impl Tensor {
-    /// A tensor whose elements have no meaning until they are written. On the CPU they are zero; on CUDA the
-    /// memory is as the last tensor left it.
+    /// A tensor whose elements have no meaning until they are written. On the CPU they are zero; on
+    /// CUDA the memory is as the last tensor left it.
     ///
     /// # Errors
-    /// There is no such device, no memory left, or the options contradict each other (page-locked memory on
-    /// CUDA, gradients of integers).
+    /// There is no such device, no memory left, or the options contradict each other (page-locked
+    /// memory on CUDA, gradients of integers).
     #[track_caller]
     pub fn empty(shape: impl Into<Shape>, options: impl Into<TensorOptions>) -> Result<Tensor> {
         let options = options.into();
@@ -59,8 +59,8 @@ impl Tensor {
         filled("ones", shape.into(), Scalar::Int(1), options.into())
     }
 
-    /// A tensor filled with a value. If the options leave the dtype open it is the default dtype for a float,
-    /// `I64` for an integer and `Bool` for a truth value.
+    /// A tensor filled with a value. If the options leave the dtype open it is the default dtype
+    /// for a float, `I64` for an integer and `Bool` for a truth value.
     ///
     /// # Errors
     /// As [`Tensor::empty`].
@@ -99,8 +99,8 @@ impl Tensor {
         finish("eye", matrix, options)
     }
 
-    /// The numbers from a start, by steps, up to but not including an end. If the options leave the dtype open
-    /// it is `I64` for integers, else the default dtype.
+    /// The numbers from a start, by steps, up to but not including an end. If the options leave the
+    /// dtype open it is `I64` for integers, else the default dtype.
     ///
     /// ```
     /// use tensor::Tensor;
@@ -133,8 +133,8 @@ impl Tensor {
         finish(OP, tensor, options)
     }
 
-    /// `count` evenly spaced numbers from `start` to `end`, both included. For an integer dtype the bounds are
-    /// truncated first, and then the numbers.
+    /// `count` evenly spaced numbers from `start` to `end`, both included. For an integer dtype the
+    /// bounds are truncated first, and then the numbers.
     ///
     /// # Errors
     /// As [`Tensor::empty`].
@@ -146,7 +146,8 @@ impl Tensor {
         options: impl Into<TensorOptions>,
     ) -> Result<Tensor> {
         let options = options.into().or_dtype(crate::default_dtype());
-        // As in PyTorch, the bounds are converted to an integer dtype before the steps are computed.
+        // As in PyTorch, the bounds are converted to an integer dtype before the steps are
+        // computed.
         let (start, end) = match options.resolve_dtype().is_float() {
             true => (start, end),
             false => (start.trunc(), end.trunc()),
@@ -162,7 +163,8 @@ impl Tensor {
         from_elements("linspace", &numbers, count.into(), options)
     }
 
-    /// A tensor of uniform random numbers in [0, 1), from the [generator](crate::generator) of its device.
+    /// A tensor of uniform random numbers in [0, 1), from the [generator](crate::generator) of its
+    /// device.
     ///
     /// # Errors
     /// As [`Tensor::empty`]; or the dtype is not a floating-point one.
@@ -205,8 +207,8 @@ impl Tensor {
         finish(OP, tensor, options)
     }
 
-    /// The numbers from 0 to `n - 1` in random order, of dtype `I64` if the options leave it open. The order is
-    /// made on the host, with the generator of the tensor's device.
+    /// The numbers from 0 to `n - 1` in random order, of dtype `I64` if the options leave it open.
+    /// The order is made on the host, with the generator of the tensor's device.
     ///
     /// # Errors
     /// As [`Tensor::empty`].

@@ -4,7 +4,8 @@ use half::f16;
 
 use crate::{Element, Error, Result};
 
-/// A Rust number that tensors are made of. It is stored as an element of its own type, an `i32` as `i64`.
+/// A Rust number that tensors are made of. It is stored as an element of its own type, an `i32` as
+/// `i64`.
 pub trait Number: sealed::Sealed + Copy + 'static {
     /// The type of the element that it is stored as.
     type Stored: Element;
@@ -12,14 +13,14 @@ pub trait Number: sealed::Sealed + Copy + 'static {
     fn stored(self) -> Self::Stored;
 }
 
-/// Data that a tensor is made of: a number, or an array, slice or vector of data, nested to any depth. All
-/// entries of one level must have the same sizes.
+/// Data that a tensor is made of: a number, or an array, slice or vector of data, nested to any
+/// depth. All entries of one level must have the same sizes.
 pub trait Data {
     /// The type of the numbers at the innermost level.
     type Number: Number;
 
-    /// Appends the sizes of one entry to `shape`. Without an entry they follow from the type: those of arrays,
-    /// and 0 for vectors and slices.
+    /// Appends the sizes of one entry to `shape`. Without an entry they follow from the type: those
+    /// of arrays, and 0 for vectors and slices.
     #[doc(hidden)]
     fn measure(entry: Option<&Self>, shape: &mut Vec<usize>);
 

@@ -9,9 +9,9 @@ use super::creation::{finish, only_on_host};
 use super::data::{Data, Number};
 
 impl Tensor {
-    /// A tensor of a number, or of nested arrays, slices and vectors of numbers, with a dimension for each
-    /// level (`torch.tensor`). If the options leave the dtype open it is that of the Rust type (`I64` for
-    /// `i32`).
+    /// A tensor of a number, or of nested arrays, slices and vectors of numbers, with a dimension
+    /// for each level (`torch.tensor`). If the options leave the dtype open it is that of the Rust
+    /// type (`I64` for `i32`).
     ///
     /// ```
     /// use tensor::{DType, Tensor};
@@ -74,8 +74,8 @@ pub(super) fn flatten<D: Data>(op: &'static str, data: &D) -> Result<(Vec<Elemen
     Ok((numbers, shape))
 }
 
-/// A tensor as the options say, from elements in row-major order. If the options leave the dtype open it is
-/// that of the elements. The elements are copied when this returns.
+/// A tensor as the options say, from elements in row-major order. If the options leave the dtype
+/// open it is that of the elements. The elements are copied when this returns.
 #[track_caller]
 pub(super) fn from_elements<T: Element>(
     op: &'static str,

@@ -98,7 +98,8 @@ impl Tensor {
         Tensor::rand(self.same_shape(), options.into().or_as(self))
     }
 
-    /// A tensor of normally distributed random numbers with mean 0 and variance 1, and this tensor's shape, device and dtype.
+    /// A tensor of normally distributed random numbers with mean 0 and variance 1, and this
+    /// tensor's shape, device and dtype.
     ///
     /// # Errors
     /// As [`Tensor::randn`].

@@ -4,8 +4,9 @@ use std::ops::Range;
 
 use crate::{Error, Result, Scalar};
 
-/// The start, the end (which is not included) and the step of [`Tensor::arange`](crate::Tensor::arange). It is
-/// made from an end alone, a Rust range, or `(start, end, step)`.
+/// The start, the end (which is not included) and the step of
+/// [`Tensor::arange`](crate::Tensor::arange). It is made from an end alone, a Rust range, or
+/// `(start, end, step)`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Steps {
     pub(super) start: Scalar,

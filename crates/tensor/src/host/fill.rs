@@ -10,7 +10,8 @@ use std::ptr;
 pub(super) unsafe fn fill<T>(out: u64, units: Range<usize>, number: impl Fn(usize) -> T) {
     let out = ptr::with_exposed_provenance_mut::<T>(out as usize);
     for i in units {
-        // SAFETY: the element is one of `units`, which nobody else uses (conditions of this function).
+        // SAFETY: the element is one of `units`, which nobody else uses (conditions of this
+        // function).
         unsafe { out.add(i).write(number(i)) };
     }
 }

@@ -1,5 +1,5 @@
-//! CPU kernels of random numbers: element `i` follows from seed, offset and `i` alone, so that they are the
-//! same as on CUDA, whatever the number of threads.
+//! CPU kernels of random numbers: element `i` follows from seed, offset and `i` alone, so that they
+//! are the same as on CUDA, whatever the number of threads.
 
 use std::ops::Range;
 
@@ -60,8 +60,8 @@ pub(crate) fn bernoulli(dtype: DType) -> Option<HostKernel<Random>> {
 /// # Safety
 /// As [`HostKernel`].
 unsafe fn uniform_kernel<T: Rounded>(call: &Random, units: Range<usize>) {
-    // SAFETY: the kernel was chosen by the dtype of `T`, and `out` has `numel` elements of it that nobody
-    // else uses (conditions of a `HostKernel`).
+    // SAFETY: the kernel was chosen by the dtype of `T`, and `out` has `numel` elements of it that
+    // nobody else uses (conditions of a `HostKernel`).
     unsafe {
         fill::<T>(
             call.out,
@@ -74,8 +74,8 @@ unsafe fn uniform_kernel<T: Rounded>(call: &Random, units: Range<usize>) {
 /// # Safety
 /// As [`HostKernel`].
 unsafe fn normal_kernel<T: Rounded>(call: &Random, units: Range<usize>) {
-    // SAFETY: the kernel was chosen by the dtype of `T`, and `out` has `numel` elements of it that nobody
-    // else uses (conditions of a `HostKernel`).
+    // SAFETY: the kernel was chosen by the dtype of `T`, and `out` has `numel` elements of it that
+    // nobody else uses (conditions of a `HostKernel`).
     unsafe {
         fill::<T>(
             call.out,
@@ -89,8 +89,8 @@ unsafe fn normal_kernel<T: Rounded>(call: &Random, units: Range<usize>) {
 /// As [`HostKernel`].
 unsafe fn random_kernel<T: FromInteger>(call: &Random, units: Range<usize>) {
     let number = |words| T::from_integer(distribution::integer(words, call.low, call.high));
-    // SAFETY: the kernel was chosen by the dtype of `T`, and `out` has `numel` elements of it that nobody
-    // else uses (conditions of a `HostKernel`).
+    // SAFETY: the kernel was chosen by the dtype of `T`, and `out` has `numel` elements of it that
+    // nobody else uses (conditions of a `HostKernel`).
     unsafe { fill(call.out, units, from_words(call, number)) }
 }
 
@@ -98,12 +98,13 @@ unsafe fn random_kernel<T: FromInteger>(call: &Random, units: Range<usize>) {
 /// As [`HostKernel`].
 unsafe fn bernoulli_kernel<T: FromInteger>(call: &Random, units: Range<usize>) {
     let number = |words| T::from_integer(i64::from(distribution::bernoulli(words, call.a)));
-    // SAFETY: the kernel was chosen by the dtype of `T`, and `out` has `numel` elements of it that nobody
-    // else uses (conditions of a `HostKernel`).
+    // SAFETY: the kernel was chosen by the dtype of `T`, and `out` has `numel` elements of it that
+    // nobody else uses (conditions of a `HostKernel`).
     unsafe { fill(call.out, units, from_words(call, number)) }
 }
 
-/// The function from an element's index to its number, which follows from the element's random words.
+/// The function from an element's index to its number, which follows from the element's random
+/// words.
 fn from_words<T>(call: &Random, number: impl Fn([u32; 4]) -> T) -> impl Fn(usize) -> T {
     let philox = Philox { seed: call.seed, offset: call.offset };
     move |i| number(philox.words(i as u64))

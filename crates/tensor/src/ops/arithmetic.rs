@@ -128,8 +128,8 @@ fn pow_exponent_backward(
     Tensor::where_(&flat, 0, &power.mul(&base.log()?)?)
 }
 
-/// The gradient of `a` in `maximum(a, b)`: that of the output where `a` is the larger one, and half of it
-/// where both are equal.
+/// The gradient of `a` in `maximum(a, b)`: that of the output where `a` is the larger one, and half
+/// of it where both are equal.
 fn chosen(grad: &Tensor, a: TensorOrScalar<'_>, b: TensorOrScalar<'_>) -> Result<Tensor> {
     let alone = Tensor::where_(&compare::GT.apply(a, b)?, grad, 0)?;
     Tensor::where_(&compare::EQ.apply(a, b)?, &grad.mul(0.5)?, &alone)
@@ -211,14 +211,15 @@ impl BinaryDerivative {
 
 /// Arithmetic with another tensor, which is broadcast, or with a number.
 ///
-/// The result has the shape that the operands broadcast to, the dtype that they are promoted to, and lies
-/// on their device. Integers wrap around. On CUDA the work is enqueued on the device's current stream, and
-/// nothing is waited for. Methods that end in `_` write the tensor's own memory and give the same handle.
+/// The result has the shape that the operands broadcast to, the dtype that they are promoted to,
+/// and lies on their device. Integers wrap around. On CUDA the work is enqueued on the device's
+/// current stream, and nothing is waited for. Methods that end in `_` write the tensor's own memory
+/// and give the same handle.
 ///
 /// All fail if the operands lie on different devices, if their shapes do not broadcast, or if the
-/// operation has no such dtype. Those in place also fail if the tensor or an operand requires gradients,
-/// if the result would have another shape than the tensor, or a dtype of a higher category (a float for
-/// an integer tensor).
+/// operation has no such dtype. Those in place also fail if the tensor or an operand requires
+/// gradients, if the result would have another shape than the tensor, or a dtype of a higher
+/// category (a float for an integer tensor).
 impl Tensor {
     /// `self + other`; for truth values "or".
     ///
@@ -277,8 +278,8 @@ impl Tensor {
         MINIMUM.apply(self.into(), other.into())
     }
 
-    /// The remainder of `self / other`, with the sign of `other` as in Python. The remainder of an integer
-    /// divided by zero is 0.
+    /// The remainder of `self / other`, with the sign of `other` as in Python. The remainder of an
+    /// integer divided by zero is 0.
     #[track_caller]
     pub fn remainder<'a>(&self, other: impl Into<TensorOrScalar<'a>>) -> Result<Tensor> {
         REMAINDER.apply(self.into(), other.into())

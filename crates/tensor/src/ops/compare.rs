@@ -36,9 +36,9 @@ impl Predicate {
 }
 
 /// Comparisons with another tensor, which is broadcast, or with a number. The result is of dtype
-/// `Bool`; the operands are promoted to one dtype first. Comparisons with NaN are false, except `ne`. On
-/// CUDA the work is enqueued. All fail if the operands lie on different devices or their shapes do not
-/// broadcast.
+/// `Bool`; the operands are promoted to one dtype first. Comparisons with NaN are false, except
+/// `ne`. On CUDA the work is enqueued. All fail if the operands lie on different devices or their
+/// shapes do not broadcast.
 impl Tensor {
     /// `self == other`
     #[track_caller]
@@ -94,8 +94,8 @@ impl Tensor {
         LOGICAL_XOR.apply(self.into(), other.into())
     }
 
-    /// Whether `|self - other| <= atol + rtol * |other|` holds for all elements. Equal elements are close,
-    /// infinities too; NaN is close to nothing. It blocks until the answer is there.
+    /// Whether `|self - other| <= atol + rtol * |other|` holds for all elements. Equal elements are
+    /// close, infinities too; NaN is close to nothing. It blocks until the answer is there.
     ///
     /// # Errors
     /// The operands lie on different devices or do not broadcast.

@@ -17,8 +17,8 @@ static COPY: [Operator<Elementwise<2>>; 6] = [
 ];
 
 impl Tensor {
-    /// The same elements side by side in row-major order: the tensor itself if they lie so already, else a
-    /// copy.
+    /// The same elements side by side in row-major order: the tensor itself if they lie so already,
+    /// else a copy.
     ///
     /// # Errors
     /// Memory or the runtime failed.

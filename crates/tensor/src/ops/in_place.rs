@@ -32,9 +32,9 @@ impl Tensor {
         Ok(self.clone())
     }
 
-    /// Copies the elements of `source`, which may lie on any device, into this tensor, broadcast and
-    /// converted, and gives the same handle. A copy between the host and a device is done when this
-    /// returns; one on a device or between two of them is enqueued.
+    /// Copies the elements of `source`, which may lie on any device, into this tensor, broadcast
+    /// and converted, and gives the same handle. A copy between the host and a device is done when
+    /// this returns; one on a device or between two of them is enqueued.
     ///
     /// # Errors
     /// As [`Tensor::fill_`]; or `source` does not broadcast to the tensor's shape.
@@ -44,8 +44,8 @@ impl Tensor {
     }
 
     /// [`Tensor::copy_`] with the choice not to wait (`non_blocking`). With [`Blocking::No`] a copy between a
-    /// device and page-locked memory is only enqueued; later reads and writes of either side through this
-    /// crate wait for it.
+    /// device and page-locked memory is only enqueued; later reads and writes of either side
+    /// through this crate wait for it.
     ///
     /// # Errors
     /// As [`Tensor::copy_`].

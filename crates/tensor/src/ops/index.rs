@@ -17,10 +17,10 @@ static SCATTER_ADD: Operator<Index> = Operator::per_element("scatter_add", kerne
 static INDEX_SELECT: Operator<Index> = Operator::per_slice("index_select", kernels::index_select);
 static INDEX_ADD: Operator<Index> = Operator::per_slice("index_add", kernels::index_add);
 
-/// Indexing. Indices are of dtype `I64` and lie on the tensor's device. An index out of range is an error on
-/// the CPU. On CUDA, as in PyTorch, it is an assertion on the device: a later call reports it, and the
-/// device is lost. Several additions to one element on CUDA happen in any order, so the last bits of
-/// floats may vary.
+/// Indexing. Indices are of dtype `I64` and lie on the tensor's device. An index out of range is an
+/// error on the CPU. On CUDA, as in PyTorch, it is an assertion on the device: a later call reports
+/// it, and the device is lost. Several additions to one element on CUDA happen in any order, so the
+/// last bits of floats may vary.
 impl Tensor {
     /// `output[i][j] = self[i][index[i][j]]` for `dim` 1, and alike for others. The index may be
     /// smaller than the tensor in the other dimensions.
@@ -45,7 +45,8 @@ impl Tensor {
         }))
     }
 
-    /// A copy of the tensor with `output[i][index[i][j]] += source[i][j]` for `dim` 1, and alike for others.
+    /// A copy of the tensor with `output[i][index[i][j]] += source[i][j]` for `dim` 1, and alike
+    /// for others.
     ///
     /// # Errors
     /// As [`Tensor::gather`]; the dtypes of the two differ or have no addition (`U8`, `Bool`).
@@ -96,12 +97,12 @@ impl Tensor {
         }))
     }
 
-    /// A copy of the tensor with the slices of `source` added to its slices of `dim` at the indices of a
-    /// vector.
+    /// A copy of the tensor with the slices of `source` added to its slices of `dim` at the indices
+    /// of a vector.
     ///
     /// # Errors
-    /// As [`Tensor::index_select`]; `source` has another shape than the slices, or another dtype; the
-    /// dtype has no addition (`U8`, `Bool`).
+    /// As [`Tensor::index_select`]; `source` has another shape than the slices, or another dtype;
+    /// the dtype has no addition (`U8`, `Bool`).
     #[track_caller]
     pub fn index_add(&self, dim: isize, index: &Tensor, source: &Tensor) -> Result<Tensor> {
         let output = convert(self, self.dtype())?;
@@ -162,8 +163,8 @@ fn add_slices(target: &Tensor, dim: isize, index: &Tensor, source: &Tensor) -> R
     })
 }
 
-/// Runs `add` on a dense target and source: on the target itself if it is dense, else on a copy that is
-/// copied back.
+/// Runs `add` on a dense target and source: on the target itself if it is dense, else on a copy
+/// that is copied back.
 #[track_caller]
 fn add_into_dense(
     target: &Tensor,
@@ -179,7 +180,8 @@ fn add_into_dense(
     Ok(())
 }
 
-/// `x`, or a copy of it if it shares memory with `target`, so that writing the one would change the other.
+/// `x`, or a copy of it if it shares memory with `target`, so that writing the one would change the
+/// other.
 #[track_caller]
 fn apart(target: &Tensor, x: &Tensor) -> Result<Tensor> {
     if x.shares_memory_with(target) { convert(x, x.dtype()) } else { Ok(x.clone()) }

@@ -15,8 +15,8 @@ impl Tensor {
     /// Joins tensors along the existing dimension `dim`, in the dtype that they are promoted to.
     ///
     /// # Errors
-    /// There is no tensor; they differ in another size than that of `dim`, or in their devices; they
-    /// are too long together.
+    /// There is no tensor; they differ in another size than that of `dim`, or in their devices;
+    /// they are too long together.
     #[track_caller]
     pub fn cat(tensors: &[&Tensor], dim: isize) -> Result<Tensor> {
         const OP: &str = "cat";

@@ -9,9 +9,9 @@ use crate::{Error, Result, Shape, Tensor};
 
 static MATMUL: Operator<Matmul> = Operator::new("matmul", kernels::matmul);
 
-/// The matrix product. Transposed and otherwise strided operands are read as they lie, without copies. On
-/// CUDA the work is enqueued. All fail if the shapes do not fit, if the dtypes differ or have no product
-/// (`U8`, `Bool`), or if the operands lie on different devices.
+/// The matrix product. Transposed and otherwise strided operands are read as they lie, without
+/// copies. On CUDA the work is enqueued. All fail if the shapes do not fit, if the dtypes differ or
+/// have no product (`U8`, `Bool`), or if the operands lie on different devices.
 impl Tensor {
     /// The product of two vectors (a number), a matrix and a vector, two matrices, or of batches of
     /// matrices in the last two dimensions, where the dimensions before are broadcast.
@@ -84,8 +84,8 @@ fn check(op: &'static str, a: &Tensor, b: &Tensor) -> Result<()> {
     Ok(())
 }
 
-/// The product of a batch of matrices and one matrix, as that of one larger matrix: `[b * m, k]` and
-/// `[k, n]`.
+/// The product of a batch of matrices and one matrix, as that of one larger matrix: `[b * m, k]`
+/// and `[k, n]`.
 #[track_caller]
 fn as_one_matrix(a: &Tensor, b: &Tensor) -> Result<Tensor> {
     let (cols, batch) = a.shape().split_last().expect("it has three dimensions or more");
@@ -115,9 +115,9 @@ fn product(a: &Tensor, b: &Tensor) -> Result<Tensor> {
     }))
 }
 
-/// One column of `a`, one row of `b`, and the number of times that they are there, if both operands were
-/// expanded along the dimension that is summed over, and it is long. Then the sum is that many times one
-/// product.
+/// One column of `a`, one row of `b`, and the number of times that they are there, if both operands
+/// were expanded along the dimension that is summed over, and it is long. Then the sum is that many
+/// times one product.
 fn summed_once(a: &Tensor, b: &Tensor) -> Result<Option<(Tensor, Tensor, usize)>> {
     let (col, row) = (a.dims() - 1, b.dims() - 2);
     let times = a.shape()[col];

@@ -1,5 +1,5 @@
-//! The operations on tensors. An elementwise operation is data: an operator with its kernels, the rule of
-//! type promotion and the derivative; the methods of [`Tensor`](crate::Tensor) apply it.
+//! The operations on tensors. An elementwise operation is data: an operator with its kernels, the
+//! rule of type promotion and the derivative; the methods of [`Tensor`](crate::Tensor) apply it.
 
 mod arithmetic;
 mod compare;

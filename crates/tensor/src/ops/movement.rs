@@ -41,11 +41,12 @@ impl From<(Device, DType)> for To {
     }
 }
 
-/// Copies to other devices, dtypes and kinds of memory. Gradients flow through all of them. A tensor that is
-/// already as asked for is returned itself.
+/// Copies to other devices, dtypes and kinds of memory. Gradients flow through all of them. A
+/// tensor that is already as asked for is returned itself.
 impl Tensor {
-    /// The tensor on a device, in a dtype, or both. A copy from or to the host is done when this returns. A
-    /// copy between devices is enqueued, on the current stream of the device that the tensor lies on.
+    /// The tensor on a device, in a dtype, or both. A copy from or to the host is done when this
+    /// returns. A copy between devices is enqueued, on the current stream of the device that the
+    /// tensor lies on.
     ///
     /// ```
     /// use tensor::{DType, Device, tensor};
@@ -64,9 +65,9 @@ impl Tensor {
 
     /// [`Tensor::to`] with the choice not to wait (`non_blocking`).
     ///
-    /// A copy that is not waited for keeps both ends alive, and comes before everything that uses either end
-    /// later: reading the result on the host waits for it, and so does writing a page-locked source. A
-    /// result on the host lies in page-locked memory.
+    /// A copy that is not waited for keeps both ends alive, and comes before everything that uses
+    /// either end later: reading the result on the host waits for it, and so does writing a
+    /// page-locked source. A result on the host lies in page-locked memory.
     ///
     /// # Errors
     /// As [`Tensor::to`]; or the limit of page-locked memory is reached. While work on the tensor's
@@ -111,8 +112,8 @@ impl Tensor {
         self.to(Device::Cpu)
     }
 
-    /// A copy in page-locked host memory, which copies to devices can use asynchronously; the tensor itself
-    /// if it lies there already.
+    /// A copy in page-locked host memory, which copies to devices can use asynchronously; the
+    /// tensor itself if it lies there already.
     ///
     /// # Errors
     /// The tensor is not on the CPU; the limit of page-locked memory is reached; there is no
@@ -131,7 +132,8 @@ impl Tensor {
         Ok(record("pin_memory", [self], pinned, |_| |grad: &Tensor, _| Ok([Some(grad.clone())])))
     }
 
-    /// Enqueues a copy to page-locked host memory, and gives the tensor that it will be, without waiting.
+    /// Enqueues a copy to page-locked host memory, and gives the tensor that it will be, without
+    /// waiting.
     ///
     /// # Errors
     /// As [`Tensor::to_with`].

@@ -4,11 +4,11 @@ use crate::autograd::SavedTensor;
 use crate::promote::Typed;
 use crate::{Result, Scalar, Tensor};
 
-/// An operand of an operation: a tensor, or a number. Methods like [`Tensor::add`] take anything that
-/// converts into it.
+/// An operand of an operation: a tensor, or a number. Methods like [`Tensor::add`] take anything
+/// that converts into it.
 ///
-/// A number takes the dtype of the tensor beside it, unless it is of a higher category (a float beside
-/// integers). It is passed to kernels by value, and needs no memory on the tensor's device.
+/// A number takes the dtype of the tensor beside it, unless it is of a higher category (a float
+/// beside integers). It is passed to kernels by value, and needs no memory on the tensor's device.
 #[derive(Clone, Copy, Debug)]
 pub enum TensorOrScalar<'a> {
     /// A tensor, broadcast with the other operands.

@@ -26,7 +26,8 @@ static ALL: Reduction = reduction("all", kernels::all, repeated::unchanged);
 /// A reduction.
 struct Reduction {
     operator: Operator<Reduce>,
-    /// The result over a number of repetitions of each element, from the result over each element once.
+    /// The result over a number of repetitions of each element, from the result over each element
+    /// once.
     repeated: fn(&Tensor, usize) -> Result<Tensor>,
 }
 
@@ -88,13 +89,13 @@ fn fold(reduction: &'static Reduction, x: &Tensor, dtype: DType, to: &Folded) ->
     })
 }
 
-/// Reductions over all dimensions, which an empty list means too, or over some. The reduced dimensions are
-/// removed, or with `keepdim` they stay with size 1. Negative dimensions count from the end. On CUDA the
-/// work is enqueued.
+/// Reductions over all dimensions, which an empty list means too, or over some. The reduced
+/// dimensions are removed, or with `keepdim` they stay with size 1. Negative dimensions count from
+/// the end. On CUDA the work is enqueued.
 ///
-/// Sums of floats on the CPU are pairwise, and do not depend on the number of threads. Elements that
-/// [`expand`](Tensor::expand) repeats many times are computed once, so the sum of 2^62 of them takes no
-/// time.
+/// Sums of floats on the CPU are pairwise, and do not depend on the number of threads. Elements
+/// that [`expand`](Tensor::expand) repeats many times are computed once, so the sum of 2^62 of them
+/// takes no time.
 ///
 /// All fail if a dimension does not exist or is given twice, or if the operation has no such dtype.
 impl Tensor {
@@ -181,7 +182,8 @@ impl Tensor {
         extreme(&AMIN, self, dims, keepdim)
     }
 
-    /// Whether an element differs from zero, as a tensor of dtype `Bool`; of `U8` as `U8`, as in PyTorch.
+    /// Whether an element differs from zero, as a tensor of dtype `Bool`; of `U8` as `U8`, as in
+    /// PyTorch.
     #[track_caller]
     pub fn any(&self) -> Result<Tensor> {
         self.any_dims(&[], false)
@@ -193,7 +195,8 @@ impl Tensor {
         truth(&ANY, self, dims, keepdim)
     }
 
-    /// Whether all elements differ from zero, as a tensor of dtype `Bool`; of `U8` as `U8`, as in PyTorch.
+    /// Whether all elements differ from zero, as a tensor of dtype `Bool`; of `U8` as `U8`, as in
+    /// PyTorch.
     #[track_caller]
     pub fn all(&self) -> Result<Tensor> {
         self.all_dims(&[], false)
@@ -205,8 +208,8 @@ impl Tensor {
         truth(&ALL, self, dims, keepdim)
     }
 
-    /// The variances over some dimensions: the sum of the squared distances from the mean, divided by their
-    /// number less `correction` (1 for a sample, 0 for a whole population). Floats only.
+    /// The variances over some dimensions: the sum of the squared distances from the mean, divided
+    /// by their number less `correction` (1 for a sample, 0 for a whole population). Floats only.
     #[track_caller]
     pub fn var(&self, dims: &[isize], correction: usize, keepdim: bool) -> Result<Tensor> {
         let folded = Folded::new("var", self, dims, keepdim)?;
@@ -219,8 +222,9 @@ impl Tensor {
         distance.square()?.sum_dims(dims, keepdim)?.div(count.max(0.0))
     }
 
-    /// The sums over the dimensions along which `shape` broadcasts to the tensor's own (`sum_to_size`). It is
-    /// the gradient of an operand of that shape from the gradient of the broadcast result.
+    /// The sums over the dimensions along which `shape` broadcasts to the tensor's own
+    /// (`sum_to_size`). It is the gradient of an operand of that shape from the gradient of the
+    /// broadcast result.
     ///
     /// # Errors
     /// Memory or the runtime failed.
@@ -240,8 +244,8 @@ impl Tensor {
     }
 }
 
-/// `x` in the dtype that the reduction works in. The conversion is not recorded: only floats have gradients,
-/// and they are not converted.
+/// `x` in the dtype that the reduction works in. The conversion is not recorded: only floats have
+/// gradients, and they are not converted.
 #[track_caller]
 fn converted(x: &Tensor, dtype: DType) -> Result<Tensor> {
     if x.dtype() == dtype { Ok(x.clone()) } else { dense(x, dtype) }
@@ -283,7 +287,8 @@ fn extreme(
     }))
 }
 
-/// The number of true elements along `dims`, which stay with size 1; without dimensions each is 0 or 1.
+/// The number of true elements along `dims`, which stay with size 1; without dimensions each is 0
+/// or 1.
 #[track_caller]
 fn count_true(chosen: &Tensor, dims: &[isize]) -> Result<Tensor> {
     if dims.is_empty() { chosen.to(DType::I64) } else { chosen.sum_dims(dims, true) }
@@ -306,9 +311,9 @@ pub(super) fn not_of_nothing(op: &'static str, x: &Tensor, dims: &[usize]) -> Re
     }
 }
 
-/// The gradient of `prod`: for each element the product of the others, times `grad`. If one element is zero,
-/// only its own gradient is not; if several are, all gradients are zero. So zeros are counted, and the
-/// product of the others is divided only by elements that are not zero.
+/// The gradient of `prod`: for each element the product of the others, times `grad`. If one element
+/// is zero, only its own gradient is not; if several are, all gradients are zero. So zeros are
+/// counted, and the product of the others is divided only by elements that are not zero.
 #[track_caller]
 fn prod_backward(x: &Tensor, grad: &Tensor) -> Result<Tensor> {
     let is_zero = x.eq(0)?;

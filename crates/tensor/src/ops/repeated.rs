@@ -1,7 +1,7 @@
 //! Reductions of expanded tensors: elements that `expand` repeats are computed once.
 //!
-//! So the work of a reduction is bounded by the memory of its operand and of its result, however many
-//! elements the operand has.
+//! So the work of a reduction is bounded by the memory of its operand and of its result, however
+//! many elements the operand has.
 
 use crate::layout::Layout;
 use crate::{DType, Result, Shape, Tensor, dispatch};
@@ -22,8 +22,8 @@ pub(super) struct Once {
 }
 
 impl Once {
-    /// Finds the dimensions along which `x` repeats its elements, in a reduction over `dims`. `None` if there
-    /// are none, or it is not worth it.
+    /// Finds the dimensions along which `x` repeats its elements, in a reduction over `dims`.
+    /// `None` if there are none, or it is not worth it.
     pub(super) fn of(x: &Tensor, dims: &[usize], keepdim: bool) -> Result<Option<Once>> {
         let layout = x.layout();
         if x.numel() < MANY || !layout.overlaps_itself() {

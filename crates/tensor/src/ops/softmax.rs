@@ -19,7 +19,8 @@ static SOFTMAX_BACKWARD: Operator<Rowwise> =
 static LOG_SOFTMAX_BACKWARD: Operator<Rowwise> =
     Operator::new("log_softmax_backward", kernels::log_softmax_backward);
 
-/// Softmax, of floats only. They fail if the dimension does not exist. On CUDA the work is enqueued.
+/// Softmax, of floats only. They fail if the dimension does not exist. On CUDA the work is
+/// enqueued.
 impl Tensor {
     /// `exp(x)` divided by its sum along `dim`; computed without overflow.
     #[track_caller]
@@ -55,8 +56,8 @@ fn row_function(
     }))
 }
 
-/// Applies a function of rows along `dim`, which is exchanged with the last dimension before, and back
-/// afterwards.
+/// Applies a function of rows along `dim`, which is exchanged with the last dimension before, and
+/// back afterwards.
 #[track_caller]
 fn along<const N: usize>(
     dim: usize,

@@ -5,8 +5,8 @@ use crate::storage::Storage;
 use crate::{DType, Error, Result, Shape, Tensor};
 
 impl Tensor {
-    /// A one-dimensional tensor of all of a storage, with its bytes as elements of `dtype`. It shares the
-    /// memory with all other tensors of the storage, and has no history.
+    /// A one-dimensional tensor of all of a storage, with its bytes as elements of `dtype`. It
+    /// shares the memory with all other tensors of the storage, and has no history.
     ///
     /// # Errors
     /// The storage does not hold a whole number of such elements.

@@ -1,4 +1,5 @@
-//! Elementwise functions of three and four operands: `where`, `clamp`, and those that optimizers use.
+//! Elementwise functions of three and four operands: `where`, `clamp`, and those that optimizers
+//! use.
 
 use super::operand::{SavedOperand, TensorOrScalar};
 use super::pointwise::{Promotion, pointwise, pointwise_in_place};
@@ -56,7 +57,8 @@ impl Tensor {
         }))
     }
 
-    /// The elements limited to the range from `min` to `max`; if `min` is above `max`, the result is `max`.
+    /// The elements limited to the range from `min` to `max`; if `min` is above `max`, the result
+    /// is `max`.
     ///
     /// # Errors
     /// The dtype is `Bool`; memory or the runtime failed.

@@ -123,8 +123,9 @@ impl UnaryDerivative {
     }
 }
 
-/// Elementwise functions. The result has the shape and the device of the tensor. A function that is defined
-/// for floats only converts other dtypes to the default dtype. On CUDA the work is enqueued.
+/// Elementwise functions. The result has the shape and the device of the tensor. A function that is
+/// defined for floats only converts other dtypes to the default dtype. On CUDA the work is
+/// enqueued.
 ///
 /// All fail with [`Error::UnsupportedDType`](crate::Error::UnsupportedDType) for a dtype that the
 /// function does not have, or if memory or the runtime fails.

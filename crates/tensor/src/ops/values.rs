@@ -7,7 +7,8 @@ use crate::resolved_device::ResolvedDevice;
 use crate::{Element, Error, Result, Tensor};
 
 impl Tensor {
-    /// The only element of the tensor, converted to `T` as by a cast. It blocks until the element is there.
+    /// The only element of the tensor, converted to `T` as by a cast. It blocks until the element
+    /// is there.
     ///
     /// # Errors
     /// The tensor has more elements than one, or none; the device failed before it was there.

@@ -11,11 +11,11 @@ use crate::{Error, Result, Shape, Tensor};
 /// Roughly the memory that a view takes on the host, with its part in the graph.
 const VIEW_BYTES: usize = 1 << 10;
 
-/// Views share the tensor's memory: writes through one are seen through all. No element is copied, and
-/// gradients flow through. They fail if a dimension does not exist or a part lies outside.
+/// Views share the tensor's memory: writes through one are seen through all. No element is copied,
+/// and gradients flow through. They fail if a dimension does not exist or a part lies outside.
 impl Tensor {
-    /// The same elements in the same order under other sizes. One size may be -1, and is computed from the
-    /// others.
+    /// The same elements in the same order under other sizes. One size may be -1, and is computed
+    /// from the others.
     ///
     /// # Errors
     /// The sizes have another number of elements; or the elements do not lie evenly enough
@@ -56,7 +56,8 @@ impl Tensor {
         self.reshape([self.numel()])
     }
 
-    /// The dimensions from `start` to `end`, both included, merged into one; `(1, -1)` keeps the batch.
+    /// The dimensions from `start` to `end`, both included, merged into one; `(1, -1)` keeps the
+    /// batch.
     #[track_caller]
     pub fn flatten_dims(&self, start: isize, end: isize) -> Result<Tensor> {
         let (start, end) = (
@@ -113,7 +114,8 @@ impl Tensor {
         }
     }
 
-    /// The tensor with its dimensions in another order: dimension `i` of the view is dimension `order[i]`.
+    /// The tensor with its dimensions in another order: dimension `i` of the view is dimension
+    /// `order[i]`.
     ///
     /// # Errors
     /// `order` does not name each dimension once.
@@ -152,8 +154,8 @@ impl Tensor {
         self.part("narrow", move |layout| layout.slice(own, start, len, 1))
     }
 
-    /// Every `step`th index of `dim` from `start` to before `end`, as Python slices: negative bounds
-    /// count from the end, and bounds outside are brought to the nearest inside.
+    /// Every `step`th index of `dim` from `start` to before `end`, as Python slices: negative
+    /// bounds count from the end, and bounds outside are brought to the nearest inside.
     ///
     /// # Errors
     /// `step` is 0.
@@ -205,7 +207,8 @@ impl Tensor {
         Ok(reshaped("unsqueeze", self, self.alias(self.layout().unsqueeze(own))?))
     }
 
-    /// The tensor with dimensions of size 1 repeated, and new ones put in front, without copies (stride 0);
+    /// The tensor with dimensions of size 1 repeated, and new ones put in front, without copies
+    /// (stride 0);
     /// -1 keeps a size.
     ///
     /// # Errors

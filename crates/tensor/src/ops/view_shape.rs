@@ -6,9 +6,9 @@ use smallvec::SmallVec;
 
 use crate::{Error, Result, Shape};
 
-/// The sizes of a view. -1 stands for the size that follows from the others (in `view` and `reshape`) or for
-/// the size that the tensor has (in `expand`). It is made from arrays, slices and vectors of integers, and
-/// from a [`Shape`]. An unsigned number is never -1.
+/// The sizes of a view. -1 stands for the size that follows from the others (in `view` and
+/// `reshape`) or for the size that the tensor has (in `expand`). It is made from arrays, slices and
+/// vectors of integers, and from a [`Shape`]. An unsigned number is never -1.
 #[derive(Clone, Debug)]
 pub struct ViewShape(SmallVec<[Size; 4]>);
 

@@ -4,8 +4,8 @@ use super::LINE_WIDTH;
 use super::number::Numbers;
 use super::summary::EDGE;
 
-/// Numbers in row-major order of `shape`. Of an elided dimension only the first and last [`EDGE`] entries
-/// are there, and dots are written between them.
+/// Numbers in row-major order of `shape`. Of an elided dimension only the first and last [`EDGE`]
+/// entries are there, and dots are written between them.
 pub(super) struct Lines<'a> {
     pub(super) numbers: &'a Numbers,
     pub(super) shape: &'a [usize],

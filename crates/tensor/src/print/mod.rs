@@ -18,8 +18,8 @@ const LINE_WIDTH: usize = 80;
 const PREFIX: &str = "tensor(";
 
 /// The values as PyTorch prints them, then `device='cuda:0'` for a tensor on CUDA, the dtype where
-/// the values do not tell it, and the tensor's part in the graph. Waits for the values of a tensor on
-/// CUDA. Values that cannot be read are replaced by the reason.
+/// the values do not tell it, and the tensor's part in the graph. Waits for the values of a tensor
+/// on CUDA. Values that cannot be read are replaced by the reason.
 ///
 /// ```
 /// let x = tensor::tensor![[1.0, 2.5], [-3.0, 4.0]]?;

@@ -72,8 +72,8 @@ impl Numbers {
         }
     }
 
-    /// The width of the widest number. Of floats only the finite ones other than zero count, as in PyTorch:
-    /// `tensor([0.])`, but `tensor([nan, 1.])`.
+    /// The width of the widest number. Of floats only the finite ones other than zero count, as in
+    /// PyTorch: `tensor([0.])`, but `tensor([nan, 1.])`.
     fn widest(&self) -> usize {
         let (len, counts): (_, &dyn Fn(usize) -> bool) = match &self.values {
             Values::Float(values) => (values.len(), &|i| is_telling(values[i])),
@@ -84,8 +84,8 @@ impl Numbers {
     }
 }
 
-/// Whether a float is counted when the style is chosen. Zeros, infinities and NaN look the same in each
-/// style.
+/// Whether a float is counted when the style is chosen. Zeros, infinities and NaN look the same in
+/// each style.
 fn is_telling(value: f64) -> bool {
     value.is_finite() && value != 0.0
 }

@@ -7,12 +7,12 @@ use crate::{Error, Result, Tensor};
 pub(super) const EDGE: usize = 3;
 /// Tensors with more elements are summarised.
 const THRESHOLD: usize = 1000;
-/// The most numbers that are printed. A tensor of many dimensions may have more even with each dimension
-/// shortened.
+/// The most numbers that are printed. A tensor of many dimensions may have more even with each
+/// dimension shortened.
 const MAX_NUMBERS: usize = 1 << 20;
 
-/// The entries to print, and for each dimension whether some are left out in its middle. Only the entries
-/// that are printed are copied, however large the tensor is.
+/// The entries to print, and for each dimension whether some are left out in its middle. Only the
+/// entries that are printed are copied, however large the tensor is.
 ///
 /// # Errors
 /// Even the edges are more numbers than can be printed; or they cannot be read.
