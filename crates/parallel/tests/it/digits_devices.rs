@@ -6,9 +6,9 @@ use test_support::isolate;
 #[path = "../../examples/digits/args.rs"]
 #[allow(dead_code, reason = "the program uses the rest")]
 mod args;
-#[path = "../../examples/digits/place.rs"]
+#[path = "../../examples/digits/devices.rs"]
 #[allow(dead_code, reason = "the program uses the rest")]
-mod place;
+mod devices;
 
 use super::digits::{error, train};
 use args::Args;
@@ -17,9 +17,9 @@ use error::Error;
 #[test]
 fn the_driver_that_the_environment_names_is_insisted_on() {
     isolate(|| {
-        let chosen = place::choose(&Args::parse_from(["digits"]));
+        let chosen = devices::choose(&Args::parse_from(["digits"]));
         match chosen {
-            Ok(place) => assert_eq!(place.driver, "nvidia"),
+            Ok(chosen) => assert_eq!(chosen.driver, "nvidia"),
             Err(error) => assert!(matches!(error, Error::NoCuda(_)), "{error}"),
         }
     })
@@ -30,8 +30,8 @@ fn the_driver_that_the_environment_names_is_insisted_on() {
 #[test]
 fn where_no_driver_is_named_there_are_gpus_in_any_case() {
     isolate(|| {
-        let place = place::choose(&Args::parse_from(["digits"])).expect("some GPUs");
-        assert!(!place.devices.is_empty());
+        let chosen = devices::choose(&Args::parse_from(["digits"])).expect("some GPUs");
+        assert!(!chosen.devices.is_empty());
     })
     .env_remove("GPU_DRIVER")
     .run();
