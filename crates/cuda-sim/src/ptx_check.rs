@@ -12,7 +12,7 @@
 //! # Ok::<(), cuda_sim::ptx_check::Unreadable>(())
 //! ```
 
-use ptx::control_flow::analyse_calls;
+use ptx::control_flow::CallGraph;
 use thiserror::Error;
 
 use crate::fatbin::{self, FatbinError, Kind};
@@ -88,7 +88,7 @@ fn check_container(bytes: &[u8]) -> Result<Vec<TextReport>, FatbinError> {
 fn report(text: &str, architecture: Option<u32>) -> TextReport {
     let (module, mut errors) = ptx::survey(text);
     if errors.is_empty() {
-        errors.extend(analyse_calls(&module).err());
+        errors.extend(CallGraph::new(&module).err());
     }
     let kernels = module.functions.iter().filter(|function| function.is_kernel);
     TextReport {

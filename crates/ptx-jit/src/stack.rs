@@ -10,9 +10,9 @@ use libc::{
     PROT_WRITE, c_void,
 };
 
-use crate::trap::{self, Function, Place, Wild};
+use crate::trap::{self, NativeFunction, OwnSlot, Wild};
 
-/// What a stack has at least. Pages that are never touched take no memory.
+/// The size of a stack that needs no more. Pages that are never touched take no memory.
 const USUAL: usize = 8 << 20;
 
 /// So much of a stack is left to the functions of the runtime that kernels call, and to handlers of
@@ -25,10 +25,10 @@ const GUARD: usize = 64 << 10;
 /// A stack on which one thread at a time calls native code. It goes back to its thread, which uses
 /// it again.
 pub(crate) struct Stack {
-    memory: Option<Memory>,
+    memory: Option<StackMemory>,
     /// Whether something runs on it.
     busy: Cell<bool>,
-    place: Place,
+    place: OwnSlot,
 }
 
 impl Stack {
@@ -41,12 +41,12 @@ impl Stack {
         let spare = SPARE.try_with(Cell::take).ok().flatten();
         let memory = match spare.filter(|spare| spare.bytes >= bytes) {
             Some(spare) => spare,
-            None => Memory::new(bytes)?,
+            None => StackMemory::new(bytes)?,
         };
-        Ok(Stack { memory: Some(memory), busy: Cell::new(false), place: Place::own() })
+        Ok(Stack { memory: Some(memory), busy: Cell::new(false), place: OwnSlot::own() })
     }
 
-    /// How far down frames of native code may reach.
+    /// The lowest address that frames of native code may reach.
     pub(crate) fn limit(&self) -> u64 {
         self.memory.as_ref().map_or(u64::MAX, |memory| memory.low() as u64 + RESERVE as u64)
     }
@@ -64,7 +64,7 @@ impl Stack {
     ) -> Result<u32, Wild> {
         // SAFETY: pointers are passed in the same way whatever they point to.
         let code = unsafe {
-            std::mem::transmute::<unsafe extern "C" fn(*mut A, *mut B) -> u32, Function>(code)
+            std::mem::transmute::<unsafe extern "C" fn(*mut A, *mut B) -> u32, NativeFunction>(code)
         };
         let is_inside = self.busy.replace(true);
         let top = if is_inside { ptr::null_mut() } else { self.top() };
@@ -82,7 +82,7 @@ impl Stack {
     }
 
     fn top(&self) -> *mut u8 {
-        self.memory.as_ref().map_or(ptr::null_mut(), Memory::top)
+        self.memory.as_ref().map_or(ptr::null_mut(), StackMemory::top)
     }
 }
 
@@ -104,17 +104,17 @@ pub fn with_room<R>(run: impl FnOnce() -> R) -> io::Result<R> {
 }
 
 thread_local! {
-    static SPARE: Cell<Option<Memory>> = const { Cell::new(None) };
+    static SPARE: Cell<Option<StackMemory>> = const { Cell::new(None) };
 }
 
 /// A guard, and so many bytes behind it.
-struct Memory {
+struct StackMemory {
     start: *mut c_void,
     bytes: usize,
 }
 
-impl Memory {
-    fn new(bytes: usize) -> io::Result<Memory> {
+impl StackMemory {
+    fn new(bytes: usize) -> io::Result<StackMemory> {
         let bytes = bytes.next_multiple_of(GUARD);
         let flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK;
         // SAFETY: an anonymous mapping at an address of the kernel's choice touches nothing.
@@ -122,7 +122,7 @@ impl Memory {
         if start == MAP_FAILED {
             return Err(io::Error::last_os_error());
         }
-        let memory = Memory { start, bytes };
+        let memory = StackMemory { start, bytes };
         // SAFETY: it is inside the mapping above.
         let opened =
             unsafe { libc::mprotect(memory.low().cast(), bytes, PROT_READ | PROT_WRITE) } == 0;
@@ -138,7 +138,7 @@ impl Memory {
     }
 }
 
-impl Drop for Memory {
+impl Drop for StackMemory {
     fn drop(&mut self) {
         // SAFETY: the mapping is of these bytes, and nothing runs there any more.
         unsafe { libc::munmap(self.start, GUARD + self.bytes) };

@@ -21,15 +21,15 @@ pub struct Module {
 /// A variable of the module.
 #[derive(Clone, Debug)]
 pub struct Variable {
-    /// As the text spells it.
+    /// The name, as the text spells it.
     pub name: String,
-    /// Global, constant or shared memory.
+    /// The state space: global, constant or shared memory.
     pub space: StateSpace,
-    /// 0 for an array without a size, whose memory the launch provides.
+    /// The size; 0 for an array without one, whose memory the launch provides.
     pub bytes: usize,
-    /// In bytes.
+    /// The alignment in bytes.
     pub align: usize,
-    /// What it holds before the first launch.
+    /// The contents before the first launch.
     pub initial: Initial,
     /// Addresses in the initial value, which are known only where the module is loaded.
     pub pointers: Vec<Pointer>,
@@ -39,12 +39,12 @@ pub struct Variable {
 /// takes no more memory than the text, however large the variable is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Initial {
-    /// Where they begin, and what is there; in ascending order, and apart from each other.
+    /// Offsets and the bytes that begin there, in ascending order and apart from each other.
     pieces: Vec<(usize, Vec<u8>)>,
 }
 
 impl Initial {
-    /// Adds what is at an offset behind all that is there already.
+    /// Adds bytes at an offset behind all that were added before.
     pub(super) fn put(&mut self, offset: usize, bytes: &[u8]) {
         match self.pieces.last_mut() {
             Some((start, piece)) if *start + piece.len() == offset => piece.extend(bytes),
@@ -52,7 +52,7 @@ impl Initial {
         }
     }
 
-    /// The pieces of which something is known, with the offsets at which they begin.
+    /// The bytes that the text gives, in pieces with the offsets at which they begin.
     pub fn pieces(&self) -> impl Iterator<Item = (usize, &[u8])> {
         self.pieces.iter().map(|(start, piece)| (*start, &piece[..]))
     }
@@ -61,26 +61,26 @@ impl Initial {
 /// A part of an initial value that holds the address of a variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pointer {
-    /// From the start of the variable that holds it, in bytes.
+    /// The offset in the variable that holds the address, in bytes.
     pub offset: usize,
-    /// Index in [`Module::variables`].
+    /// An index in [`Module::variables`].
     pub target: usize,
-    /// Added to the address of the target, in bytes.
+    /// The number of bytes that is added to the address of the target.
     pub addend: i64,
 }
 
 /// A kernel or a function.
 #[derive(Clone, Debug)]
 pub struct Function {
-    /// As the text spells it.
+    /// The name, as the text spells it.
     pub name: String,
-    /// Declared with `.entry`, so that it can be launched.
+    /// Whether it was declared with `.entry`, so that it can be launched.
     pub is_kernel: bool,
-    /// Whether a body was given.
+    /// Whether it has a body.
     pub is_defined: bool,
-    /// Indices in `variables`.
+    /// The variables that hold them: indices in `variables`.
     pub parameters: Vec<usize>,
-    /// Indices in `variables`.
+    /// The variables that hold them: indices in `variables`.
     pub returns: Vec<usize>,
     /// Parameters, return values, arguments of calls, and local arrays.
     pub variables: Vec<FrameVariable>,
@@ -90,7 +90,7 @@ pub struct Function {
     pub registers: Vec<RegisterType>,
     /// The instructions, in the order of the text.
     pub body: Vec<Instruction>,
-    /// Where branches go: indices in `body`, which may be its length.
+    /// The targets of branches: indices in `body`, which may be its length.
     pub targets: Vec<usize>,
     /// The product of `.maxntid` or `.reqntid`, if given.
     pub max_threads: Option<u32>,
@@ -104,15 +104,15 @@ pub const FRAME_ALIGN: usize = 32;
 pub struct FrameVariable {
     /// The memory that it is a part of.
     pub memory: ThreadMemory,
-    /// From the start of that memory.
+    /// The offset from the start of that memory.
     pub offset: usize,
     /// Its size.
     pub bytes: usize,
-    /// In bytes.
+    /// The alignment in bytes.
     pub align: usize,
 }
 
-/// What a variable of a thread is a part of.
+/// The memory that a variable of a thread is a part of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ThreadMemory {
     /// The function's frame in the thread's local memory.
@@ -126,13 +126,13 @@ pub enum ThreadMemory {
 pub struct Instruction {
     /// The predicate under which it is executed.
     pub guard: Option<Guard>,
-    /// What it does, with its types and modifiers.
+    /// The operation, with its types and modifiers.
     pub operation: Operation,
-    /// `None` where the result is not wanted.
+    /// The registers that it writes; `None` where a result is not wanted.
     pub destinations: SmallVec<[Option<Register>; 2]>,
-    /// What it reads.
+    /// The values that it reads.
     pub sources: SmallVec<[Operand; 4]>,
-    /// In the text, from 1.
+    /// The line in the text, from 1.
     pub line: u32,
 }
 
@@ -206,13 +206,13 @@ impl Operand {
 /// An address: a base and a distance in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MemoryOperand {
-    /// Where the distance is counted from.
+    /// The address that the distance is counted from.
     pub base: AddressBase,
     /// The distance, in bytes.
     pub offset: i64,
 }
 
-/// What an address is relative to.
+/// The base of an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AddressBase {
     /// The address that a register holds.
@@ -226,13 +226,13 @@ pub enum AddressBase {
 /// A variable that an instruction names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum VariableRef {
-    /// Index in [`Module::variables`].
+    /// An index in [`Module::variables`].
     Module(usize),
-    /// Index in [`Function::variables`].
+    /// An index in [`Function::variables`].
     Frame(usize),
 }
 
-/// A register that the machine sets.
+/// A special register, which the machine sets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SpecialRegister {
     /// `%tid`
@@ -297,7 +297,7 @@ pub enum Axis {
     Z,
 }
 
-/// Which lanes a lane mask contains, compared with the thread's own.
+/// The lanes that a lane mask contains, compared with the thread's own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum LaneRelation {
     /// The thread's own lane.

@@ -16,7 +16,7 @@ pub struct Error {
     pub column: u32,
     /// The offending text.
     pub text: String,
-    /// What is wrong with it.
+    /// The kind of mistake.
     pub kind: ErrorKind,
 }
 
@@ -28,7 +28,7 @@ impl Error {
         Error::on_line(source, line, start..end, kind)
     }
 
-    /// As [`Error::at`], where the line is known.
+    /// An error at a piece of the text whose line is known; see [`Error::at`].
     pub(super) fn on_line(source: &str, line: u32, text: Range<usize>, kind: ErrorKind) -> Error {
         let before = &source.as_bytes()[..text.start.min(source.len())];
         let line_start = before.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
@@ -39,7 +39,7 @@ impl Error {
     }
 }
 
-/// What is wrong with a piece of PTX.
+/// The kinds of mistakes in a piece of PTX.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum ErrorKind {
     /// A character that begins nothing in PTX.
@@ -75,9 +75,9 @@ pub enum ErrorKind {
     /// More than a GPU has: ptxas refuses it too.
     #[error("too much {what}: {bytes} bytes, of which there are {most} at most")]
     TooMuch {
-        /// Of what.
+        /// The thing that there is too much of.
         what: &'static str,
-        /// How much the module asks for.
+        /// The bytes that the module asks for.
         bytes: usize,
         /// The limit.
         most: usize,

@@ -1,6 +1,6 @@
 //! From lines of PTX to lines of the source, where `.loc` says which.
 
-/// Where the instructions of a module come from.
+/// The source locations of a module's instructions, as its `.loc` directives give them.
 #[derive(Debug, Default)]
 pub struct LineMap {
     files: Vec<(u32, String)>,

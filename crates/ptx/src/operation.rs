@@ -44,9 +44,9 @@ pub enum Operation {
     Select(ScalarType),
     /// The first source where the third is not negative, else the second.
     SelectBySign {
-        /// Of what is chosen from.
+        /// The type of the two values.
         ty: ScalarType,
-        /// Of the third source.
+        /// The type of the third source.
         tested: ScalarType,
         /// A subnormal third source counts as zero.
         ftz: bool,
@@ -63,14 +63,14 @@ pub enum Operation {
     Atomic(AtomicForm),
     /// An address in a space as a generic address.
     ToGeneric {
-        /// Where it points.
+        /// The space that the address points to.
         space: StateSpace,
         /// The width of the address.
         bits: u32,
     },
     /// A generic address as an address in a space.
     FromGeneric {
-        /// Where it points.
+        /// The space that the address points to.
         space: StateSpace,
         /// The width of the address.
         bits: u32,
@@ -97,12 +97,12 @@ pub enum Operation {
     Trap,
     /// Copies a variable to another one; made by inlining only.
     CopyVariable {
-        /// How much.
+        /// The size of the variable.
         bytes: u32,
     },
 }
 
-/// What a call goes to.
+/// The target of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Callee {
     /// The function with that index in the module.

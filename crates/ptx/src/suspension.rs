@@ -3,62 +3,63 @@
 /// The number of a block's barrier beyond those that instructions name: that of its cluster.
 pub const CLUSTER_BARRIER: u64 = 16;
 
-/// Where threads wait for each other.
+/// An operation at which threads wait for each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Suspension {
-    /// Sources: barrier, threads expected (0: all), and the predicate for reductions.
+    /// `barrier`. Sources: barrier, threads expected (0: all), and the predicate for reductions.
     Barrier(BarrierOp),
-    /// Source: member mask.
+    /// `bar.warp.sync`. Source: member mask.
     WarpBarrier,
-    /// Sources: value, lane or offset, clamp and segment, member mask. Destinations: value, whether
-    /// it was in range.
+    /// `shfl.sync`. Sources: value, lane or offset, clamp and segment, member mask. Destinations:
+    /// value, whether it was in range.
     Shuffle(ShuffleMode),
-    /// Sources: predicate, member mask.
+    /// `vote.sync`. Sources: predicate, member mask.
     Vote(VoteMode),
-    /// Sources: value, member mask. Destinations: mask, and with `all` whether all agree.
+    /// `match.sync`. Sources: value, member mask. Destinations: mask, and with `all` whether all
+    /// agree.
     Match {
         /// `match.all`: whether all lanes hold one value; else which lanes hold the same.
         all: bool,
         /// The width of the value.
         bits: u32,
     },
-    /// Sources: value, member mask.
+    /// `redux.sync`. Sources: value, member mask.
     Reduce(ReduceOp),
-    /// `activemask`: which lanes of the warp run together here.
+    /// `activemask`: the lanes of the warp that run together here, as a mask.
     ActiveMask,
     /// Lets other threads go on.
     Yield,
 }
 
-/// What a barrier of a block does beside waiting.
+/// The variants of a block's barrier: it synchronises, and may reduce a predicate over the threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum BarrierOp {
-    /// Nothing: `barrier.sync`.
+    /// `barrier.sync`: only waits.
     Sync,
-    /// Counts as arrived and goes on.
+    /// `barrier.arrive`: counts as arrived, and goes on.
     Arrive,
-    /// Whether the predicate holds for all threads.
+    /// `barrier.red.and`: whether the predicate holds for all threads.
     And,
-    /// Whether it holds for any thread.
+    /// `barrier.red.or`: whether the predicate holds for any thread.
     Or,
-    /// For how many threads it holds.
+    /// `barrier.red.popc`: the number of threads for which the predicate holds.
     PopulationCount,
 }
 
-/// Which lane `shfl.sync` reads from.
+/// The modes of `shfl.sync`: they say which lane a lane reads from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ShuffleMode {
-    /// The one that is b below.
+    /// `up`: from the lane that is b below.
     Up,
-    /// The one that is b above.
+    /// `down`: from the lane that is b above.
     Down,
-    /// The one whose number differs in the bits of b.
+    /// `bfly`: from the lane whose number differs in the bits of b.
     Butterfly,
-    /// Lane b of the segment.
+    /// `idx`: from lane b of the segment.
     Index,
 }
 
-/// What `vote.sync` tells of the predicates of the lanes.
+/// The results of `vote.sync` over the predicates of the lanes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum VoteMode {
     /// Whether all hold.
@@ -67,11 +68,11 @@ pub enum VoteMode {
     Any,
     /// Whether all are equal.
     Uniform,
-    /// Which hold, as a mask.
+    /// The lanes whose predicates hold, as a mask.
     Ballot,
 }
 
-/// What `redux.sync` makes of the values of the lanes.
+/// The reductions of `redux.sync` over the values of the lanes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ReduceOp {
     /// Their sum.

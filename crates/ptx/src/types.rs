@@ -147,7 +147,7 @@ impl ScalarType {
     }
 }
 
-/// What a register holds: its width, and whether floating-point instructions mostly use it.
+/// The class of a register: its width, and whether floating-point instructions mostly use it.
 ///
 /// PTX lets instructions of any type use a register of the right width, so the class is a hint for
 /// the code generator.

@@ -1,12 +1,15 @@
-//! What the tests of several crates share: isolation in child processes, counted skips, forgetting.
+//! What the tests of several crates share: isolation in child processes, counted skips, forgetting,
+//! PTX texts.
 //!
 //! The crate imports nothing of Sluice, so every crate may have it as a dev-dependency.
 #![forbid(unsafe_code)]
 
 mod forget;
 mod isolate;
+mod ptx;
 mod skip;
 
 pub use forget::forget;
 pub use isolate::{Isolated, isolate};
+pub use ptx::{PTX_TEXTS, ptx_kernel};
 pub use skip::skipped;

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// What an instruction does to memory.
+/// The kinds of memory accesses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AccessKind {
     /// Reads it.
@@ -28,7 +28,7 @@ impl fmt::Display for AccessKind {
 pub struct AccessInfo {
     /// The size in bytes.
     pub bytes: u32,
-    /// What is done to the memory.
+    /// The kind of access.
     pub access: AccessKind,
     /// Whether it is `.volatile`, `.relaxed` or stronger; atomic operations always are.
     pub strong: bool,
@@ -66,11 +66,12 @@ impl AccessInfo {
     }
 }
 
-/// How much native code checks.
+/// The checks that native code makes before it touches memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum CheckLevel {
-    /// Accesses inside the device's own address range pass; all others are asked for.
+    /// Accesses inside the device's own address range pass unchecked; the
+    /// [`MemoryView`](crate::MemoryView) is asked about all others.
     Window,
-    /// Every access is asked for.
+    /// Every access is checked, and a [`BlockChecker`](crate::BlockChecker) is told of it.
     Full,
 }

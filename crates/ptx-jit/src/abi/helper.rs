@@ -7,9 +7,9 @@
 
 use cranelift_codegen::ir::{Type, types};
 
-use super::records::{Context, Thread, WarpRecord};
+use super::records::{KernelContext, ThreadRecord, WarpRecord};
 
-/// Where the functions lie that native code is linked to.
+/// A table of the addresses of the functions that native code is linked to.
 pub(crate) type HelperAddresses = fn(Helper) -> *const u8;
 
 /// A type that native code passes in a register.
@@ -30,9 +30,9 @@ native! {
     i32 => I32,
     u64 => I64,
     f32 => F32,
-    *const Context => I64,
-    *mut Context => I64,
-    *const Thread => I64,
+    *const KernelContext => I64,
+    *mut KernelContext => I64,
+    *const ThreadRecord => I64,
     *mut WarpRecord => I64,
     *mut u32 => I64,
     *mut u16 => I64,
@@ -43,23 +43,23 @@ native! {
 macro_rules! for_each_helper {
     ($macro:ident) => {
         $macro! {
-            Check = check(*const Context, *const Thread, u64, u32, u32, u64) -> u32;
-            Deny = deny(*const Context, *const Thread, u64, u32, u32);
-            Acquired = acquired(*const Context, *const Thread, u64);
-            Fence = fence(*const Context, *const Thread);
-            Passed = passed(*const Context, *const Thread, u64, u32);
-            Trap = trap(*const Context, *const Thread, u32);
-            StackOverflow = stack_overflow(*const Context, *const Thread, u32);
-            Poll = poll(*const Context, *const Thread) -> u32;
-            RunLanes = run_lanes(*mut Context, *mut WarpRecord, u32, u32, u32, u32) -> u32;
-            Exchange = exchange(*const Context, *mut WarpRecord, u32) -> u32;
-            Sweep = sweep(*mut Context, u32);
-            GatherLanes = gather(*mut Context, *mut WarpRecord, u64, u32, u32) -> u32;
-            ScatterLanes = scatter(*mut Context, *mut WarpRecord, u64, u32, u32) -> u32;
-            Print = print(*const Context, *const Thread, u64, u64, u32) -> i32;
-            AssertFail = assert_fail(*const Context, *const Thread, u64, u64, u32, u64, u32);
-            Allocate = allocate(*const Context, u64) -> u64;
-            Release = release(*const Context, *const Thread, u64, u32) -> u32;
+            Check = check(*const KernelContext, *const ThreadRecord, u64, u32, u32, u64) -> u32;
+            Deny = deny(*const KernelContext, *const ThreadRecord, u64, u32, u32);
+            Acquired = acquired(*const KernelContext, *const ThreadRecord, u64);
+            Fence = fence(*const KernelContext, *const ThreadRecord);
+            Passed = passed(*const KernelContext, *const ThreadRecord, u64, u32);
+            Trap = trap(*const KernelContext, *const ThreadRecord, u32);
+            StackOverflow = stack_overflow(*const KernelContext, *const ThreadRecord, u32);
+            Poll = poll(*const KernelContext, *const ThreadRecord) -> u32;
+            RunLanes = run_lanes(*mut KernelContext, *mut WarpRecord, u32, u32, u32, u32) -> u32;
+            Exchange = exchange(*const KernelContext, *mut WarpRecord, u32) -> u32;
+            Sweep = sweep(*mut KernelContext, u32);
+            GatherLanes = gather(*mut KernelContext, *mut WarpRecord, u64, u32, u32) -> u32;
+            ScatterLanes = scatter(*mut KernelContext, *mut WarpRecord, u64, u32, u32) -> u32;
+            Print = print(*const KernelContext, *const ThreadRecord, u64, u64, u32) -> i32;
+            AssertFail = assert_fail(*const KernelContext, *const ThreadRecord, u64, u64, u32, u64, u32);
+            Allocate = allocate(*const KernelContext, u64) -> u64;
+            Release = release(*const KernelContext, *const ThreadRecord, u64, u32) -> u32;
             Clock = clock() -> u64;
             GlobalTimer = global_timer() -> u64;
             AtomicAddF16 = add_f16(*mut u16, u32) -> u32;
@@ -100,7 +100,7 @@ macro_rules! helpers {
         }
 
         impl Helper {
-            /// All of them.
+            /// All helpers.
             pub(crate) const ALL: &[Helper] = &[$(Helper::$name),*];
 
             /// The symbol under which native code knows it.

@@ -8,6 +8,6 @@ mod records;
 pub use access::{AccessInfo, AccessKind, CheckLevel};
 pub(crate) use helper::{Helper, HelperAddresses, for_each_helper};
 pub(crate) use records::{
-    Context, END, EXITED, Entry, FAULTED, FINISHED, LANES, NOWHERE, PARTED, STOPPED, SUSPENDED,
-    Thread, WAITS, WarpEntry, WarpRecord, slots, warp_stride,
+    DIVERGED, END, EXITED, FAULTED, FINISHED, KernelContext, LANES, NOWHERE, STOPPED, SUSPENDED,
+    ThreadEntry, ThreadRecord, WAITS, WarpEntry, WarpRecord, slots, warp_stride,
 };

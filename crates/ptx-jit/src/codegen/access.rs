@@ -7,8 +7,8 @@ use cranelift_codegen::ir::{InstBuilder, Value, types};
 use ptx::{AddressBase, MemoryOperand, Operand, Register, StateSpace, ThreadMemory, VariableRef};
 
 use super::function::Lowering;
-use crate::abi::{AccessInfo, AccessKind, CheckLevel, Context, Helper, Thread};
-use crate::ir::VariablePlace;
+use crate::abi::{AccessInfo, AccessKind, CheckLevel, Helper, KernelContext, ThreadRecord};
+use crate::ir::VariableLocation;
 
 /// A piece of memory that belongs to the block or thread, with its own addresses that begin at 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -100,13 +100,13 @@ impl Lowering<'_, '_> {
     /// The address of a variable in its own space.
     pub(super) fn address_of(&mut self, variable: VariableRef, offset: i64) -> Value {
         let base = match variable {
-            VariableRef::Module(index) => match self.unit.kernel.places[index] {
-                VariablePlace::Global(index) => {
-                    let globals = self.context_pointer(offset_of!(Context, globals));
+            VariableRef::Module(index) => match self.unit.kernel.locations[index] {
+                VariableLocation::Global(index) => {
+                    let globals = self.context_pointer(offset_of!(KernelContext, globals));
                     self.load_constant(types::I64, globals, 8 * index)
                 }
-                VariablePlace::Shared(offset) => self.int(types::I64, offset as i64),
-                VariablePlace::Unused => self.int(types::I64, 0),
+                VariableLocation::Shared(offset) => self.int(types::I64, offset as i64),
+                VariableLocation::Unused => self.int(types::I64, 0),
             },
             VariableRef::Frame(index) => {
                 let variable = self.code.function.variables[index];
@@ -235,17 +235,19 @@ impl Lowering<'_, '_> {
 
     pub(super) fn window_base(&mut self, window: Window) -> Value {
         match window {
-            Window::Shared => self.context_pointer(offset_of!(Context, shared)),
-            Window::Parameters => self.context_pointer(offset_of!(Context, parameters)),
-            Window::Local => self.load_constant(types::I64, self.thread, offset_of!(Thread, local)),
+            Window::Shared => self.context_pointer(offset_of!(KernelContext, shared)),
+            Window::Parameters => self.context_pointer(offset_of!(KernelContext, parameters)),
+            Window::Local => {
+                self.load_constant(types::I64, self.thread, offset_of!(ThreadRecord, local))
+            }
         }
     }
 
     pub(super) fn window_slots(&mut self, window: Window, log: usize) -> Value {
         let offset = match window {
-            Window::Shared => offset_of!(Context, shared_slots),
-            Window::Parameters => offset_of!(Context, parameter_slots),
-            Window::Local => offset_of!(Context, local_slots),
+            Window::Shared => offset_of!(KernelContext, shared_slots),
+            Window::Parameters => offset_of!(KernelContext, parameter_slots),
+            Window::Local => offset_of!(KernelContext, local_slots),
         };
         self.context_pointer(offset + 8 * log)
     }
@@ -275,10 +277,11 @@ impl Lowering<'_, '_> {
         }
         let (good, ask) = (self.builder.create_block(), self.builder.create_block());
         let log = what.bytes.trailing_zeros();
-        let start = self.context_pointer(offset_of!(Context, window_start));
+        let start = self.context_pointer(offset_of!(KernelContext, window_start));
         let distance = self.builder.ins().isub(address, start);
         let slot = self.builder.ins().rotr_imm_u(distance, i64::from(log));
-        let slots = self.context_pointer(offset_of!(Context, window_slots) + 8 * log as usize);
+        let slots =
+            self.context_pointer(offset_of!(KernelContext, window_slots) + 8 * log as usize);
         let inside = self.builder.ins().icmp(IntCC::UnsignedLessThan, slot, slots);
         self.builder.set_cold_block(ask);
         self.builder.ins().brif(inside, good, &[], ask, &[]);

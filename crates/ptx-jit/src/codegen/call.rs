@@ -10,7 +10,7 @@ use ptx::FRAME_ALIGN;
 use ptx::{Callee, Instruction, Operand, ThreadMemory, VariableRef};
 
 use super::function::{Lowering, Role};
-use crate::abi::{Context, FAULTED, Helper, Thread};
+use crate::abi::{FAULTED, Helper, KernelContext, ThreadRecord};
 
 impl Lowering<'_, '_> {
     pub(super) fn call(&mut self, instruction: &Instruction, callee: Callee) {
@@ -32,7 +32,7 @@ impl Lowering<'_, '_> {
         if kernel.recursive {
             self.check_stack(frame, function.frame_bytes);
         }
-        let local = self.load_constant(types::I64, self.thread, offset_of!(Thread, local));
+        let local = self.load_constant(types::I64, self.thread, offset_of!(ThreadRecord, local));
         let base = self.builder.ins().iadd(local, frame);
         let (arguments, results) = instruction.sources.split_at(function.parameters.len());
         for (&argument, &parameter) in arguments.iter().zip(&function.parameters) {
@@ -66,10 +66,11 @@ impl Lowering<'_, '_> {
     /// function.
     fn check_stack(&mut self, frame: Value, bytes: usize) {
         let end = self.builder.ins().iadd_imm_s(frame, bytes as i64);
-        let limit = self.context_pointer(offset_of!(Context, local_slots));
+        let limit = self.context_pointer(offset_of!(KernelContext, local_slots));
         let fits = self.builder.ins().icmp(IntCC::UnsignedLessThanOrEqual, end, limit);
         // Not a constant: it changes where the kernel's other translation is called.
-        let (flags, offset) = (MemFlagsData::trusted(), offset_of!(Context, stack_limit) as i32);
+        let (flags, offset) =
+            (MemFlagsData::trusted(), offset_of!(KernelContext, stack_limit) as i32);
         let lowest = self.builder.ins().load(types::I64, flags, self.context, offset);
         let stack = self.builder.ins().get_stack_pointer(types::I64);
         let reaches = self.builder.ins().icmp(IntCC::UnsignedGreaterThanOrEqual, stack, lowest);

@@ -16,7 +16,7 @@ use cranelift_jit::JITModule;
 use cranelift_module::{FuncId, Linkage, Module};
 
 use super::native::{describe, new_module};
-use crate::abi::{Context, Helper, HelperAddresses};
+use crate::abi::{Helper, HelperAddresses, KernelContext};
 
 /// The helpers that can be called so. Each takes the block's context first, and gives 32 bits or
 /// nothing.
@@ -100,7 +100,7 @@ fn define(module: &mut JITModule, helper: Helper) -> Result<FuncId, String> {
     let call = builder.ins().call(callee, &arguments);
     let answer = builder.inst_results(call).first().copied();
     if let Some(answer) = answer {
-        let offset = offset_of!(Context, answer) as i32;
+        let offset = offset_of!(KernelContext, answer) as i32;
         builder.ins().store(MemFlagsData::trusted(), answer, arguments[0], offset);
     }
     builder.ins().return_(&[]);

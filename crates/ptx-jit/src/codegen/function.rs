@@ -13,7 +13,7 @@ use ptx::{Instruction, Operation, Register};
 use super::cold;
 use super::native::Unit;
 use super::value::register_type;
-use crate::abi::{CheckLevel, Context, EXITED, FAULTED, FINISHED, Helper, Thread};
+use crate::abi::{CheckLevel, EXITED, FAULTED, FINISHED, Helper, KernelContext, ThreadRecord};
 use crate::ir;
 
 /// How a function is run.
@@ -33,7 +33,7 @@ pub(super) enum Role {
 pub(super) struct Lowering<'a, 'k> {
     pub(super) unit: &'a mut Unit<'k>,
     pub(super) builder: FunctionBuilder<'a>,
-    pub(super) code: &'a ir::Code,
+    pub(super) code: &'a ir::FunctionIr,
     pub(super) role: Role,
     /// What a kernel keeps where its threads wait.
     pub(super) plan: Option<&'a ir::Resumable>,
@@ -93,7 +93,7 @@ impl<'a, 'k> Lowering<'a, 'k> {
         unit: &'a mut Unit<'k>,
         function: &'a mut clif::Function,
         builder_context: &'a mut FunctionBuilderContext,
-        code: &'a ir::Code,
+        code: &'a ir::FunctionIr,
         role: Role,
         (plan, points): (Option<&'a ir::Resumable>, &'a [Point]),
     ) -> Lowering<'a, 'k> {
@@ -131,7 +131,7 @@ impl<'a, 'k> Lowering<'a, 'k> {
             thread,
             frame,
             place,
-            indices: (thread, offset_of!(Thread, linear)),
+            indices: (thread, offset_of!(ThreadRecord, linear)),
             pinned: None,
             end,
             fault,
@@ -192,7 +192,7 @@ impl<'a, 'k> Lowering<'a, 'k> {
             self.builder.def_var(variable, zero);
         }
         let extents =
-            [0, 1, 2].map(|axis| self.context_word(offset_of!(Context, block) + 4 * axis));
+            [0, 1, 2].map(|axis| self.context_word(offset_of!(KernelContext, block) + 4 * axis));
         self.builder.ins().jump(head, &[]);
 
         self.builder.switch_to_block(head);
@@ -245,10 +245,10 @@ impl<'a, 'k> Lowering<'a, 'k> {
     /// Leaves the thread's place where functions and the runner find it.
     fn store_thread_index(&mut self) {
         let places = [
-            offset_of!(Thread, linear),
-            offset_of!(Thread, index),
-            offset_of!(Thread, index) + 4,
-            offset_of!(Thread, index) + 8,
+            offset_of!(ThreadRecord, linear),
+            offset_of!(ThreadRecord, index),
+            offset_of!(ThreadRecord, index) + 4,
+            offset_of!(ThreadRecord, index) + 8,
         ];
         for (variable, offset) in self.thread_variables().into_iter().zip(places) {
             let value = self.builder.use_var(variable);
@@ -265,7 +265,7 @@ impl<'a, 'k> Lowering<'a, 'k> {
         self.return_at(self.end, FINISHED);
 
         self.builder.switch_to_block(dispatch);
-        let state = self.load_from_thread(types::I32, offset_of!(Thread, state));
+        let state = self.load_from_thread(types::I32, offset_of!(ThreadRecord, state));
         // The start's state, 0, becomes a number beyond the table, whose default it is. It is not in
         // the table too: a copy of its entry would share the list of what the jump hands over.
         let index = self.builder.ins().iadd_imm_s(state, -1);
@@ -396,7 +396,7 @@ impl<'a, 'k> Lowering<'a, 'k> {
             }
         };
         self.builder.ins().call(function, arguments);
-        let (context, offset) = (self.context, offset_of!(Context, answer) as i32);
+        let (context, offset) = (self.context, offset_of!(KernelContext, answer) as i32);
         let flags = MemFlagsData::trusted();
         helper.result().map(|ty| self.builder.ins().load(ty, flags, context, offset))
     }
@@ -429,7 +429,7 @@ impl<'a, 'k> Lowering<'a, 'k> {
 
     /// Goes on for another thread.
     pub(super) fn at_thread(&mut self, thread: Value) {
-        (self.thread, self.indices) = (thread, (thread, offset_of!(Thread, linear)));
+        (self.thread, self.indices) = (thread, (thread, offset_of!(ThreadRecord, linear)));
     }
 
     /// A 64-bit value that does not change while the function runs.

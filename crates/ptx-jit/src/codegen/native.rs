@@ -18,7 +18,7 @@ use super::arena::CodeMemory;
 use super::cold;
 use super::function::{Lowering, Point, Role};
 use super::lockstep::WarpLowering;
-use crate::abi::{CheckLevel, Entry, Helper, HelperAddresses, WarpEntry};
+use crate::abi::{CheckLevel, Helper, HelperAddresses, ThreadEntry, WarpEntry};
 use crate::ir;
 
 /// A kernel as native code: a function with a signature of `F`.
@@ -51,14 +51,14 @@ pub(crate) struct Frames {
 }
 
 /// An access that the lanes of a warp make one by one: lane `l` at
-/// [`Strides::at`](ir::Strides::at) from the first.
+/// [`LaneStrides::at`](ir::LaneStrides::at) from the first.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LaneAccess {
     /// What each lane accesses.
     pub(crate) bytes: u32,
     pub(crate) window: Option<Window>,
     pub(crate) shape: ir::WarpShape,
-    pub(crate) strides: ir::Strides,
+    pub(crate) strides: ir::LaneStrides,
     /// Whether the lanes of a row are at one place.
     pub(crate) shares_rows: bool,
     /// In the PTX text.
@@ -113,7 +113,7 @@ pub(crate) fn compile_threads(
     target: Target,
     plan: &ir::Resumable,
     points: Option<&[Point]>,
-) -> Result<NativeKernel<Entry>, String> {
+) -> Result<NativeKernel<ThreadEntry>, String> {
     let resumable = kernel.suspends || points.is_some();
     let points = points.unwrap_or_default();
     let role = if resumable { Role::Resumable } else { Role::AllThreads };
@@ -121,8 +121,8 @@ pub(crate) fn compile_threads(
         let code = &plan.code;
         Lowering::new(unit, function, context, code, role, (Some(plan), points)).run();
     })?;
-    // SAFETY: the code has the signature of `Entry`, in the C calling convention.
-    Ok(unsafe { native.with_entry(|code| std::mem::transmute::<*const u8, Entry>(code)) })
+    // SAFETY: the code has the signature of `ThreadEntry`, in the C calling convention.
+    Ok(unsafe { native.with_entry(|code| std::mem::transmute::<*const u8, ThreadEntry>(code)) })
 }
 
 /// Where warps and their threads may be between two calls of a kernel's code for warps.
@@ -273,7 +273,7 @@ impl Unit<'_> {
         Ok((frame_bytes(&context)?, result))
     }
 
-    /// As [`Entry`] and [`WarpEntry`]: two pointers, giving a status.
+    /// As [`ThreadEntry`] and [`WarpEntry`]: two pointers, giving a status.
     fn entry_signature(&self) -> Signature {
         let mut signature = self.module.make_signature();
         let pointer = AbiParam::new(self.module.target_config().pointer_type());

@@ -7,7 +7,7 @@ use ptx::{Axis, Instruction, LaneRelation, ScalarType, SpecialRegister, WordHalf
 
 use super::function::Lowering;
 use super::value::{integer_type, register_type};
-use crate::abi::{Context, Helper};
+use crate::abi::{Helper, KernelContext};
 
 impl Lowering<'_, '_> {
     /// The value of a special register, 32 or 64 bits wide.
@@ -15,9 +15,9 @@ impl Lowering<'_, '_> {
         use SpecialRegister::*;
         match special {
             ThreadIndex(axis) => self.thread_index(axis as usize),
-            BlockExtent(axis) => self.extent(offset_of!(Context, block), axis),
-            BlockIndex(axis) => self.extent(offset_of!(Context, block_index), axis),
-            GridExtent(axis) => self.extent(offset_of!(Context, grid), axis),
+            BlockExtent(axis) => self.extent(offset_of!(KernelContext, block), axis),
+            BlockIndex(axis) => self.extent(offset_of!(KernelContext, block_index), axis),
+            GridExtent(axis) => self.extent(offset_of!(KernelContext, grid), axis),
             Lane => self.lane(),
             Warp => {
                 let linear = self.linear_index();
@@ -33,9 +33,11 @@ impl Lowering<'_, '_> {
             GlobalTimerHigh => self.timer(32),
             Multiprocessor | Grid => self.int(types::I32, 0),
             MultiprocessorCount => self.int(types::I32, 1),
-            DynamicSharedBytes => self.context_word(offset_of!(Context, dynamic_shared_bytes)),
+            DynamicSharedBytes => {
+                self.context_word(offset_of!(KernelContext, dynamic_shared_bytes))
+            }
             Workspace(half) => self.workspace(half),
-            TotalSharedBytes => self.context_word(offset_of!(Context, total_shared_bytes)),
+            TotalSharedBytes => self.context_word(offset_of!(KernelContext, total_shared_bytes)),
         }
     }
 
@@ -86,7 +88,7 @@ impl Lowering<'_, '_> {
         let Some(offset) = self.unit.kernel.workspace else {
             unreachable!("a kernel that asks for the workspace has a place for its address");
         };
-        let parameters = self.context_pointer(offset_of!(Context, parameters));
+        let parameters = self.context_pointer(offset_of!(KernelContext, parameters));
         let offset = offset + if half == WordHalf::High { 4 } else { 0 };
         self.load_constant(types::I32, parameters, offset)
     }
@@ -118,8 +120,8 @@ impl Lowering<'_, '_> {
     }
 
     fn warp_count(&mut self) -> Value {
-        let [x, y, z] =
-            [Axis::X, Axis::Y, Axis::Z].map(|axis| self.extent(offset_of!(Context, block), axis));
+        let [x, y, z] = [Axis::X, Axis::Y, Axis::Z]
+            .map(|axis| self.extent(offset_of!(KernelContext, block), axis));
         let plane = self.builder.ins().imul(x, y);
         let threads = self.builder.ins().imul(plane, z);
         let rounded = self.builder.ins().iadd_imm_s(threads, 31);

@@ -11,7 +11,7 @@ use ptx::{BarrierOp, Instruction, Register, RegisterType, ScalarType, Suspension
 use super::function::Lowering;
 use super::native::Site;
 use super::value::{integer_type, register_type};
-use crate::abi::{STOPPED, SUSPENDED, Thread};
+use crate::abi::{STOPPED, SUSPENDED, ThreadRecord};
 use crate::ir::cell_bytes;
 
 impl Lowering<'_, '_> {
@@ -26,7 +26,7 @@ impl Lowering<'_, '_> {
         for (index, ty) in operand_types(suspension).iter().enumerate() {
             let value = self.source(instruction, index, *ty);
             let wide = self.resize(value, types::I64, false);
-            self.store_to_thread(wide, offset_of!(Thread, operands) + 8 * index);
+            self.store_to_thread(wide, offset_of!(ThreadRecord, operands) + 8 * index);
         }
         self.wait(suspension, &live);
         self.take_results(instruction);
@@ -37,11 +37,11 @@ impl Lowering<'_, '_> {
         self.store_cells(live);
         let site = self.int(types::I32, self.unit.sites.len() as i64);
         self.unit.sites.push(Site { suspension, line: self.line });
-        self.store_to_thread(site, offset_of!(Thread, site));
+        self.store_to_thread(site, offset_of!(ThreadRecord, site));
         let resumption = self.builder.create_block();
         self.resumptions.push(resumption);
         let state = self.int(types::I32, self.resumptions.len() as i64);
-        self.store_to_thread(state, offset_of!(Thread, state));
+        self.store_to_thread(state, offset_of!(ThreadRecord, state));
         self.return_status(SUSPENDED);
 
         self.builder.switch_to_block(resumption);
@@ -76,7 +76,7 @@ impl Lowering<'_, '_> {
             return;
         };
         let (inside, stops) = (self.behind_stops[&block], self.builder.create_block());
-        let stop = self.load_from_thread(types::I32, offset_of!(Thread, stop));
+        let stop = self.load_from_thread(types::I32, offset_of!(ThreadRecord, stop));
         let here = self.int(types::I32, index as i64 + 1);
         let is_here = self.builder.ins().icmp(IntCC::Equal, stop, here);
         self.builder.ins().brif(is_here, stops, &[], inside, &[]);
@@ -84,7 +84,7 @@ impl Lowering<'_, '_> {
         if let Some(plan) = self.plan {
             self.store_cells(plan.liveness.live_in(block));
         }
-        self.store_to_thread(here, offset_of!(Thread, state));
+        self.store_to_thread(here, offset_of!(ThreadRecord, state));
         self.return_status(STOPPED);
         self.builder.switch_to_block(inside);
     }
@@ -129,8 +129,8 @@ impl Lowering<'_, '_> {
         let plan = self.plan.expect("only kernels keep registers in frames");
         let offset = plan.layout.slot(register);
         let bytes = cell_bytes(self.code.function.registers[register.index()]);
-        let frame = self.load_constant(types::I64, self.thread, offset_of!(Thread, frame));
-        let linear = self.load_constant(types::I32, self.thread, offset_of!(Thread, linear));
+        let frame = self.load_constant(types::I64, self.thread, offset_of!(ThreadRecord, frame));
+        let linear = self.load_constant(types::I32, self.thread, offset_of!(ThreadRecord, linear));
         let lane = self.builder.ins().band_imm_u(linear, 31);
         let lane = self.builder.ins().uextend(types::I64, lane);
         let distance = self.builder.ins().imul_imm_s(lane, bytes as i64);
@@ -142,7 +142,8 @@ impl Lowering<'_, '_> {
             let Some(register) = *destination else {
                 continue;
             };
-            let result = self.load_from_thread(types::I32, offset_of!(Thread, results) + 4 * index);
+            let result =
+                self.load_from_thread(types::I32, offset_of!(ThreadRecord, results) + 4 * index);
             let class = self.code.function.registers[register.index()];
             let value = match class {
                 RegisterType::Predicate => self.resize(result, integer_type(1), false),

@@ -9,31 +9,33 @@ pub(super) const BARRIERS: usize = CLUSTER_BARRIER as usize + 1;
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Barrier {
     arrived: u32,
-    /// How many threads it waits for; 0 for all that have not ended.
+    /// The number of threads that it waits for; 0 for all that have not ended.
     expected: u32,
-    /// How many of those that arrived brought a predicate that holds.
+    /// The number of arrived threads whose predicate holds.
     holds: u32,
 }
 
 impl Barrier {
-    /// How many threads it waits for, by those who have arrived; `None` if nobody has.
+    /// The number of threads that it waits for, as those who have arrived said; `None` if nobody
+    /// has.
     pub(super) fn expected(&self) -> Option<u32> {
         (self.arrived > 0).then_some(self.expected)
     }
 
-    /// A thread arrives.
+    /// Counts a thread that arrives.
     pub(super) fn arrive(&mut self, expected: u32, predicate: bool) {
         self.arrive_together(expected, 1, u32::from(predicate));
     }
 
-    /// Threads arrive, for `holds` of which the predicate holds.
+    /// Counts threads that arrive, for `holds` of which the predicate holds.
     pub(super) fn arrive_together(&mut self, expected: u32, threads: u32, holds: u32) {
         self.arrived += threads;
         self.expected = expected;
         self.holds += holds;
     }
 
-    /// Opens the barrier if all are there, of a block with so many threads that have not ended.
+    /// Opens the barrier if all threads that it waits for have arrived. `live` threads of the block
+    /// have not ended.
     pub(super) fn open(&mut self, live: u32) -> Option<Opened> {
         let expected = if self.expected == 0 { live } else { self.expected };
         if self.arrived == 0 || self.arrived < expected {
@@ -44,7 +46,7 @@ impl Barrier {
     }
 }
 
-/// What a barrier saw while it was closed.
+/// The threads that met at a barrier, and their predicates, when it opened.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Opened {
     arrived: u32,
@@ -52,7 +54,7 @@ pub(super) struct Opened {
 }
 
 impl Opened {
-    /// What the instruction gives to a thread.
+    /// The result of the instruction in each of its threads.
     pub(super) fn result(self, op: BarrierOp) -> u32 {
         match op {
             BarrierOp::Sync | BarrierOp::Arrive => 0,

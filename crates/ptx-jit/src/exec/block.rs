@@ -7,52 +7,54 @@ use super::barrier::{BARRIERS, Barrier};
 use super::buffer::Buffer;
 use super::fault::{Fault, FaultKind};
 use super::launch::Launch;
-use super::lockstep::Records;
+use super::lockstep::WarpRecords;
 use super::runner::Runner;
 use super::warp::lanes;
 use super::watch::new_checker;
-use crate::abi::{CheckLevel, Context, FINISHED, STOPPED, SUSPENDED, Thread};
+use crate::abi::{CheckLevel, FINISHED, KernelContext, STOPPED, SUSPENDED, ThreadRecord};
 use crate::stack::Stack;
 
 /// The memory and the threads of a block. It can run one block after the other.
-pub(super) struct Block<'a> {
-    pub(super) context: Box<Context>,
+pub(super) struct ThreadBlock<'a> {
+    pub(super) context: Box<KernelContext>,
     pub(super) runner: Box<Runner<'a>>,
     shared: Buffer,
     _local: Buffer,
-    pub(super) threads: Vec<Thread>,
-    /// The full warps, as native code knows them, where it knows warps.
-    pub(super) records: Records,
+    pub(super) threads: Vec<ThreadRecord>,
+    /// The records of the full warps, for native code that runs warps; none for code that runs
+    /// threads.
+    pub(super) records: WarpRecords,
     pub(super) warps: Vec<Warp>,
     pub(super) barriers: [Barrier; BARRIERS],
     /// Whether nothing of the block has run yet.
     pub(super) fresh: bool,
-    /// Whether the records of warps may no longer be as they are when a block begins.
+    /// Whether the warps' records have changed since the block began, and must be reset for the
+    /// next one.
     pub(super) has_moved: bool,
-    /// Threads that have not ended.
+    /// The number of threads that have not ended.
     pub(super) live: u32,
-    /// Rounds since a thread ended or a barrier opened.
+    /// The number of rounds since a thread ended or a barrier opened.
     quiet_rounds: u32,
 }
 
-/// So often the members of a warp go on together before the next warp has its turn.
+/// The number of times that the members of a warp go on together before the next warp has its turn.
 const TURNS: u32 = 1024;
 
-/// After so many rounds in which no thread ended and no barrier opened, all that goes on may be
-/// warps that wait together for something outside.
+/// The number of rounds in which no thread ended and no barrier opened after which the block counts
+/// as spinning: all that goes on may be warps that wait together for something outside.
 const QUIET_ROUNDS: u32 = 16;
 
-/// What the lanes of a warp do next: each that has not ended is in one of these masks.
+/// The scheduling state of a warp: each lane that has not ended is in one of these masks.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Warp {
     pub(super) ready: u32,
-    /// Let the others go first.
+    /// Lanes that let the others go first.
     pub(super) yielded: u32,
-    /// Wait for members of the warp.
+    /// Lanes that wait for members of the warp.
     pub(super) waiting: u32,
-    /// Wait at a barrier of the block.
+    /// Lanes that wait at a barrier of the block.
     pub(super) blocked: u32,
-    /// Have come to where the warp goes on together.
+    /// Lanes that have come to where the warp goes on together.
     pub(super) held: u32,
     /// Whether the lanes run in lockstep; all are then in the same mask.
     pub(super) together: bool,
@@ -65,24 +67,24 @@ impl Warp {
     }
 }
 
-/// What came of a round in which each thread had its turn.
+/// The result of a round in which each thread had its turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Round {
     /// All threads have ended.
     Ended,
     Advanced,
-    /// Threads only looked whether something has happened meanwhile.
+    /// Threads only polled memory, and none went on.
     Spun,
 }
 
-impl<'a> Block<'a> {
-    /// Memory for one block of a launch at a time. In kernels where no thread waits, all threads
-    /// share one's memory.
+impl<'a> ThreadBlock<'a> {
+    /// Allocates the memory for one block of a launch at a time. In kernels where no thread waits,
+    /// all threads use one thread's memory in turn.
     pub(super) fn new(
         launch: &'a Launch<'a>,
         interrupted: &'a AtomicBool,
         stack: &'a Stack,
-    ) -> Block<'a> {
+    ) -> ThreadBlock<'a> {
         let kernel = launch.kernel;
         let count: u32 = launch.block.iter().product();
         let own = if kernel.suspends || kernel.warps().is_some() { count as usize } else { 1 };
@@ -91,8 +93,8 @@ impl<'a> Block<'a> {
         let shared = Buffer::new(shared_bytes);
         let local = Buffer::new(own * local_stride);
         let full = if kernel.warps().is_some() { own / 32 } else { 0 };
-        let mut records = Records::new(full, own.div_ceil(32), kernel.frame_bytes());
-        let thread = |index: usize| Thread {
+        let mut records = WarpRecords::new(full, own.div_ceil(32), kernel.frame_bytes());
+        let thread = |index: usize| ThreadRecord {
             local: local.start().wrapping_add(index * local_stride),
             frame: records.frame(index / 32),
             linear: index as u32,
@@ -103,7 +105,7 @@ impl<'a> Block<'a> {
             operands: [0; 4],
             results: [0; 2],
         };
-        let mut threads: Vec<Thread> = (0..own).map(thread).collect();
+        let mut threads: Vec<ThreadRecord> = (0..own).map(thread).collect();
         records.set_threads(&mut threads);
         let address_range = |start: u64, bytes: usize| start..start + bytes as u64;
         let runner = Box::new(Runner {
@@ -119,7 +121,7 @@ impl<'a> Block<'a> {
         let mut context = Box::new(launch.context(shared.start(), shared_bytes, stack));
         context.warps = records.start();
         context.warp_count = records.len() as u32;
-        Block {
+        ThreadBlock {
             context,
             runner,
             shared,
@@ -155,8 +157,8 @@ impl<'a> Block<'a> {
         }
     }
 
-    /// Tells native code which block runs: most often the one behind the last that ran, for which
-    /// nothing needs to be divided.
+    /// Writes the index of the block that runs into the context. Most often it is the next one
+    /// after the last that ran, and needs no division.
     fn go_to(&mut self, index: u64) {
         let grid = self.runner.launch.grid;
         let place = &mut self.context.block_index;
@@ -222,8 +224,8 @@ impl<'a> Block<'a> {
         Ok(if spins { Round::Spun } else { Round::Advanced })
     }
 
-    /// Runs a warp as far as its members need no others; whether any did more than to let others
-    /// go first.
+    /// Runs a warp as far as its members need no other warps. True if any did more than to let
+    /// others go first.
     fn run_together(&mut self, warp: usize) -> Result<bool, Fault> {
         let mut advanced = false;
         for _ in 0..TURNS {
@@ -243,7 +245,7 @@ impl<'a> Block<'a> {
         Ok(advanced)
     }
 
-    /// Begins a block, in a chain if that can be; whether it has ended already.
+    /// Begins a block, with its warps in a chain if that is possible. True if it has ended already.
     fn begin(&mut self) -> Result<bool, Fault> {
         let status = self.can_chain().then(|| self.run_chain());
         self.has_moved = status != Some(FINISHED) || self.runner.launch.kernel.takes_turns();
@@ -257,7 +259,8 @@ impl<'a> Block<'a> {
         Ok(self.live == 0)
     }
 
-    /// Runs the ready threads of a warp; whether any did more than to let others go first.
+    /// Runs the ready threads of a warp, one after the other. True if any did more than to let
+    /// others go first.
     fn run_warp(&mut self, warp: usize) -> Result<bool, Fault> {
         let ready = std::mem::take(&mut self.warps[warp].ready);
         let mut advanced = false;
@@ -293,7 +296,7 @@ impl<'a> Block<'a> {
         Ok(unsafe { self.runner.call(thread, entry, (context, thread)) })
     }
 
-    /// The fault that native code left behind, or else the given one.
+    /// The fault that native code left in the runner, or else a fault of the given kind.
     pub(super) fn fault(&mut self, index: usize, kind: FaultKind) -> Fault {
         let thread = &self.threads[index];
         let kernel = self.runner.launch.kernel;
@@ -309,7 +312,7 @@ impl<'a> Block<'a> {
     }
 }
 
-/// The place of an index in a grid or block of those extents, x first.
+/// The coordinates of a linear index in a grid or block of those extents. x counts fastest.
 pub(super) fn position(index: u64, extents: [u32; 3]) -> [u32; 3] {
     let [x, y, _] = extents.map(u64::from);
     [(index % x) as u32, (index / x % y) as u32, (index / (x * y)) as u32]

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::MemoryView;
 use crate::abi::AccessInfo;
 
-/// What the blocks of a launch are like.
+/// The dimensions of a launch's grid and blocks, and the memory of a block.
 #[derive(Clone, Copy, Debug)]
 pub struct BlockLayout {
     /// Blocks per axis.
@@ -62,7 +62,7 @@ pub enum Misuse {
 /// Checks one block after the other, on one thread of the host. None of the methods may panic: they
 /// are called from native code.
 pub trait BlockChecker {
-    /// A block begins.
+    /// Begins a block.
     fn start(&mut self, block: [u32; 3]);
 
     /// An access to global memory. `value` is what it writes, if it writes a single value.
@@ -122,7 +122,8 @@ pub trait BlockChecker {
     /// Takes note of a misuse, which does not end the launch.
     fn note(&self, misuse: Misuse, detail: String, context: &AccessContext<'_>);
 
-    /// What is to be said of an access that has been found wrong already.
+    /// The refusal of an access that has been found wrong already, with what the checker knows
+    /// about its address.
     fn refuse(
         &self,
         violation: Violation,

@@ -22,11 +22,11 @@ pub struct Fault {
     pub thread: [u32; 3],
     /// The line of the instruction in the PTX text, from 1; 0 where no instruction is to blame.
     pub line: u32,
-    /// What happened.
+    /// The kind of fault.
     pub kind: FaultKind,
 }
 
-/// What stopped a kernel.
+/// The reasons for which a kernel is stopped.
 #[derive(Clone, Debug, Error, PartialEq)]
 pub enum FaultKind {
     /// An access to memory that the thread may not touch.
@@ -36,7 +36,7 @@ pub enum FaultKind {
         address: u64,
         /// The size of the access.
         bytes: u32,
-        /// What was attempted.
+        /// The kind of access that was attempted.
         access: AccessKind,
     },
     /// An access at an address that is no multiple of its size.
@@ -46,7 +46,7 @@ pub enum FaultKind {
         address: u64,
         /// The size of the access.
         bytes: u32,
-        /// What was attempted.
+        /// The kind of access that was attempted.
         access: AccessKind,
     },
     /// A device-side `assert` that failed.
@@ -58,7 +58,7 @@ pub enum FaultKind {
     /// Every live thread of the block waits, and no barrier or warp operation can complete.
     #[error("deadlock: {waiting} of the block's threads wait for others that will not come")]
     BarrierDivergence {
-        /// How many threads wait.
+        /// The number of threads that wait.
         waiting: u32,
     },
     /// Calls nested deeper than a thread's memory allows.

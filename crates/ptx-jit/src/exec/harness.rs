@@ -20,7 +20,7 @@ pub(super) struct Device {
     globals: Vec<u64>,
     printed: Mutex<String>,
     heap: Mutex<Heap>,
-    /// What the blocks of cooperative launches share.
+    /// The memory that the blocks of cooperative launches share.
     pub(super) workspace: Option<DeviceSlice>,
     pub(super) check: CheckLevel,
     pub(super) mode: ExecutionMode,
@@ -181,7 +181,7 @@ impl Device {
         launch.run(0..grid.map(u64::from).iter().product(), interrupted)
     }
 
-    /// What kernels have printed.
+    /// The text that kernels have printed.
     pub(super) fn printed(&self) -> String {
         self.printed.lock().expect("no test panics while it prints").clone()
     }

@@ -3,15 +3,15 @@
 use std::ops::Range;
 use std::sync::atomic::AtomicBool;
 
-use super::block::{Block, Round};
+use super::block::{Round, ThreadBlock};
 use super::checker::{BlockChecker, BlockLayout};
 use super::fault::{Fault, FaultKind};
-use crate::abi::{AccessKind, Context, slots};
+use crate::abi::{AccessKind, KernelContext, slots};
 use crate::program::CompiledKernel;
 use crate::stack::Stack;
 
-/// So many threads are begun at most while none can go on: some more than a GPU of the size that
-/// devices here say they have.
+/// The most threads that are begun while none can go on: some more than a GPU of the size that
+/// devices here report could hold.
 const MAX_THREADS: u64 = 1 << 16;
 
 /// A grid of blocks of one kernel.
@@ -52,7 +52,7 @@ impl Launch<'_> {
         if self.kernel.suspends || self.kernel.warps().is_some() {
             return self.run_waiting(range, interrupted, &stack);
         }
-        let mut block = Block::new(self, interrupted, &stack);
+        let mut block = ThreadBlock::new(self, interrupted, &stack);
         for index in range {
             block.start(index);
             block.run_all()?;
@@ -66,13 +66,18 @@ impl Launch<'_> {
         Fault { kernel, block: [0; 3], thread: [0; 3], line: 0, kind }
     }
 
-    /// What native code is told about a self. The block that runs is filled in when it starts.
-    pub(super) fn context(&self, shared: *mut u8, shared_bytes: usize, stack: &Stack) -> Context {
+    /// The record that native code is given. The block that runs is filled in when it starts.
+    pub(super) fn context(
+        &self,
+        shared: *mut u8,
+        shared_bytes: usize,
+        stack: &Stack,
+    ) -> KernelContext {
         let kernel = self.kernel;
         let window = self.memory.window();
         // In a window that is not aligned, places would be; so all accesses are asked for.
         let known = window.start.is_multiple_of(32);
-        Context {
+        KernelContext {
             window_start: window.start,
             window_slots: slots(if known { window.end - window.start } else { 0 }),
             parameters: self.parameters.as_ptr(),
@@ -101,7 +106,7 @@ impl Launch<'_> {
         }
     }
 
-    /// Blocks whose threads may wait. One runs at a time, unless all that run only wait for
+    /// Runs blocks whose threads may wait. One runs at a time, unless all that run only wait for
     /// something outside.
     fn run_waiting(
         &self,
@@ -112,8 +117,8 @@ impl Launch<'_> {
         let threads: u64 = self.block.into_iter().map(u64::from).product();
         let max_blocks = (MAX_THREADS / threads).max(1) as usize;
         let mut coming = range;
-        let mut running: Vec<Box<Block<'_>>> = Vec::new();
-        let mut idle: Vec<Box<Block<'_>>> = Vec::new();
+        let mut running: Vec<Box<ThreadBlock<'_>>> = Vec::new();
+        let mut idle: Vec<Box<ThreadBlock<'_>>> = Vec::new();
         loop {
             let mut spinning = true;
             let mut place = 0;
@@ -134,8 +139,8 @@ impl Launch<'_> {
             match next {
                 Some(index) => {
                     let block = idle.pop();
-                    let mut block =
-                        block.unwrap_or_else(|| Box::new(Block::new(self, interrupted, stack)));
+                    let mut block = block
+                        .unwrap_or_else(|| Box::new(ThreadBlock::new(self, interrupted, stack)));
                     block.start(index);
                     running.push(block);
                 }
@@ -159,15 +164,15 @@ pub trait MemoryView: Sync {
     /// Whether a thread may access `bytes` bytes at `address`.
     fn permits(&self, address: u64, bytes: u64, access: AccessKind) -> bool;
 
-    /// Memory that a kernel asks for; nothing if there is not so much.
+    /// Allocates memory for a kernel's `malloc`; `None` if there is not so much.
     fn heap_allocate(&self, bytes: u64) -> Option<u64>;
 
-    /// Takes back what a kernel asked for; `false` if that is nothing which begins there.
+    /// Frees memory for a kernel's `free`; `false` if no allocation begins there.
     fn heap_release(&self, address: u64) -> bool;
 
-    /// What is told of each access of kernels that were compiled at
-    /// [`CheckLevel::Full`](crate::CheckLevel::Full), if
-    /// anything is. One checker sees the blocks that one thread of the host runs.
+    /// A checker that is told of each access of kernels that were compiled at
+    /// [`CheckLevel::Full`](crate::CheckLevel::Full), if there is one. One checker sees the blocks
+    /// that one thread of the host runs.
     fn checker(&self, layout: &BlockLayout) -> Option<Box<dyn BlockChecker + '_>> {
         let _ = layout;
         None

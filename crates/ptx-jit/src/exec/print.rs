@@ -1,8 +1,8 @@
 //! `printf` as kernels use it: a format and arguments in memory.
 
-/// What a conversion wants from memory.
+/// The kind of argument that a conversion takes from memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Argument {
+pub(super) enum ArgumentKind {
     /// An integer of 4 bytes, which smaller ones were extended to.
     Word,
     /// An integer of 8 bytes, or a pointer.
@@ -13,22 +13,22 @@ pub(super) enum Argument {
 }
 
 /// An argument from memory.
-pub(super) enum Value {
+pub(super) enum ArgumentValue {
     Bits(u64),
     Text(String),
 }
 
-impl Argument {
+impl ArgumentKind {
     pub(super) fn bytes(self) -> u64 {
-        if self == Argument::Word { 4 } else { 8 }
+        if self == ArgumentKind::Word { 4 } else { 8 }
     }
 }
 
-/// Writes out a format; `next` takes arguments from memory one by one. Gives the text and the
-/// number of arguments.
+/// Expands a format; `next` takes arguments from memory one by one. Returns the text and the number
+/// of arguments.
 pub(super) fn format<E>(
     format: &str,
-    mut next: impl FnMut(Argument) -> Result<Value, E>,
+    mut next: impl FnMut(ArgumentKind) -> Result<ArgumentValue, E>,
 ) -> Result<(String, i32), E> {
     let mut text = String::with_capacity(format.len());
     let mut count = 0;
@@ -61,16 +61,16 @@ struct Spec {
     zero: bool,
     width: usize,
     precision: Option<usize>,
-    /// Bytes of an integer argument: 1, 2, 4 or 8.
+    /// The size of an integer argument: 1, 2, 4 or 8 bytes.
     size: u32,
     conversion: char,
 }
 
 impl Spec {
-    /// Reads what stands between `%` and the end of the conversion, and what comes after.
+    /// Reads a conversion behind its `%`. Returns it with the rest of the format.
     fn parse<'f, E>(
         text: &'f str,
-        take: &mut impl FnMut(Argument) -> Result<Value, E>,
+        take: &mut impl FnMut(ArgumentKind) -> Result<ArgumentValue, E>,
     ) -> Result<(Option<Spec>, &'f str), E> {
         let mut spec = Spec { size: 4, ..Spec::default() };
         let mut rest = text;
@@ -116,23 +116,23 @@ impl Spec {
     fn write<E>(
         self,
         text: &mut String,
-        mut take: impl FnMut(Argument) -> Result<Value, E>,
+        mut take: impl FnMut(ArgumentKind) -> Result<ArgumentValue, E>,
     ) -> Result<(), E> {
         let argument = match self.conversion {
-            's' => Argument::Text,
-            'p' => Argument::Long,
-            'd' | 'i' | 'u' | 'o' | 'x' | 'X' | 'c' if self.size < 8 => Argument::Word,
-            'd' | 'i' | 'u' | 'o' | 'x' | 'X' | 'c' => Argument::Long,
-            _ => Argument::Double,
+            's' => ArgumentKind::Text,
+            'p' => ArgumentKind::Long,
+            'd' | 'i' | 'u' | 'o' | 'x' | 'X' | 'c' if self.size < 8 => ArgumentKind::Word,
+            'd' | 'i' | 'u' | 'o' | 'x' | 'X' | 'c' => ArgumentKind::Long,
+            _ => ArgumentKind::Double,
         };
         let bits = match take(argument)? {
-            Value::Text(value) => {
+            ArgumentValue::Text(value) => {
                 let length = self.precision.unwrap_or(usize::MAX);
                 let value: String = value.chars().take(length).collect();
                 self.pad(text, "", &value, false);
                 return Ok(());
             }
-            Value::Bits(bits) => bits,
+            ArgumentValue::Bits(bits) => bits,
         };
         match self.conversion {
             'c' => self.pad(text, "", &char::from(bits as u8).to_string(), false),
@@ -220,15 +220,15 @@ impl Spec {
     }
 }
 
-/// A number, or `*` for one from the arguments.
+/// Reads a number, or `*` for one from the arguments.
 fn number<'f, E>(
     text: &'f str,
-    take: &mut impl FnMut(Argument) -> Result<Value, E>,
+    take: &mut impl FnMut(ArgumentKind) -> Result<ArgumentValue, E>,
 ) -> Result<(Option<i32>, &'f str), E> {
     if let Some(after) = text.strip_prefix('*') {
-        let number = match take(Argument::Word)? {
-            Value::Bits(bits) => bits as u32 as i32,
-            Value::Text(_) => 0,
+        let number = match take(ArgumentKind::Word)? {
+            ArgumentValue::Bits(bits) => bits as u32 as i32,
+            ArgumentValue::Text(_) => 0,
         };
         return Ok((Some(number), after));
     }
@@ -253,7 +253,8 @@ fn exponential(value: f64, precision: usize, point: bool) -> String {
     format!("{digits}{point}e{sign}{:02}", exponent.abs())
 }
 
-/// The shorter of the two, by the exponent after rounding.
+/// A number as `%g` has it: with an exponent or without, whichever the exponent after rounding asks
+/// for.
 fn general(value: f64, precision: usize, keep_zeros: bool) -> String {
     let scientific = exponential(value, precision - 1, keep_zeros);
     let (digits, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
@@ -302,8 +303,8 @@ mod tests {
     fn check(format: &str, arguments: &[u64], expected: &str) {
         let mut arguments = arguments.iter();
         let result = super::format(format, |argument| match argument {
-            Argument::Text => Ok(Value::Text("text".to_owned())),
-            _ => arguments.next().map(|&bits| Value::Bits(bits)).ok_or(()),
+            ArgumentKind::Text => Ok(ArgumentValue::Text("text".to_owned())),
+            _ => arguments.next().map(|&bits| ArgumentValue::Bits(bits)).ok_or(()),
         });
         assert_eq!(result.expect("enough arguments").0, expected, "{format}");
     }

@@ -9,27 +9,30 @@ use super::checker::{AccessContext, BlockChecker, Violation};
 use super::fault::{Fault, FaultKind};
 use super::launch::Launch;
 use super::print;
-use crate::abi::{AccessInfo, AccessKind, CheckLevel, Context, Entry, FAULTED, Thread};
+use crate::abi::{
+    AccessInfo, AccessKind, CheckLevel, FAULTED, KernelContext, ThreadEntry, ThreadRecord,
+};
 use crate::stack::Stack;
 use crate::trap;
 
-/// No text that a kernel hands over is longer.
-const LONGEST_TEXT: u64 = 1 << 16;
+/// The most bytes of a text that a kernel hands over.
+const MAX_TEXT_BYTES: u64 = 1 << 16;
 
-/// The surroundings of a running block.
+/// The launch, the memory and the checker of a running block, for the functions that native code
+/// calls.
 pub(crate) struct Runner<'a> {
     pub(super) launch: &'a Launch<'a>,
     pub(super) interrupted: &'a AtomicBool,
-    /// Where native code runs.
+    /// The stack that native code runs on.
     pub(super) stack: &'a Stack,
-    /// The index of the running block, of the last one, or of the first.
+    /// The index of the running block; between blocks of the last one, and before all of the first.
     pub(super) block: Cell<u64>,
-    /// Host addresses of the block's shared memory.
+    /// The host addresses of the block's shared memory.
     pub(super) shared: Range<u64>,
-    /// Host addresses of the kernel parameters.
+    /// The host addresses of the kernel parameters.
     pub(super) parameters: Range<u64>,
     pub(super) fault: RefCell<Option<Fault>>,
-    /// What checked mode knows of the block.
+    /// The checker of the block, in checked mode.
     pub(super) check: Option<RefCell<Box<dyn BlockChecker + 'a>>>,
 }
 
@@ -38,14 +41,17 @@ impl<'a> Runner<'a> {
     ///
     /// # Safety
     ///
-    /// The context is one that [`Block`](super::block::Block) made, and the block is running.
-    pub(crate) unsafe fn of<'c>(context: *const Context) -> &'c Runner<'c> {
+    /// The context is one that [`ThreadBlock`](super::block::ThreadBlock) made, and the block is running.
+    pub(crate) unsafe fn of<'c>(context: *const KernelContext) -> &'c Runner<'c> {
         // SAFETY: a block keeps its runner where its context says for as long as it lives.
         unsafe { &*(*context).runner.cast::<Runner<'c>>() }
     }
 
     /// The code for one thread at a time, which is about to be called.
-    pub(super) fn threads_entry(&self, context: &mut Context) -> Result<Entry, FaultKind> {
+    pub(super) fn threads_entry(
+        &self,
+        context: &mut KernelContext,
+    ) -> Result<ThreadEntry, FaultKind> {
         let native = self.launch.kernel.threads();
         let native = native.map_err(|reason| FaultKind::NotCompiled(reason.to_owned()))?;
         if !self.stack.has_room(native.frames.all) {
@@ -56,16 +62,17 @@ impl<'a> Runner<'a> {
         Ok(native.entry())
     }
 
-    /// Calls native code; [`FAULTED`] too if it made a wild access, which `thread` answers for.
+    /// Calls native code. Returns its status, or [`FAULTED`] if it made a wild access, which is
+    /// then `thread`'s fault.
     ///
     /// # Safety
     /// The code is that of the launch's kernel, the arguments are the running block's, and so is the
     /// thread.
     pub(super) unsafe fn call<T>(
         &self,
-        thread: *const Thread,
-        code: unsafe extern "C" fn(*mut Context, *mut T) -> u32,
-        (context, place): (*mut Context, *mut T),
+        thread: *const ThreadRecord,
+        code: unsafe extern "C" fn(*mut KernelContext, *mut T) -> u32,
+        (context, place): (*mut KernelContext, *mut T),
     ) -> u32 {
         // SAFETY: native code has nothing to drop and holds no lock, nor do functions that it calls
         // where they touch memory of a device: `text` makes attempts of its own, and all others do
@@ -78,7 +85,7 @@ impl<'a> Runner<'a> {
     }
 
     /// Stops the launch. The first fault is kept.
-    pub(crate) fn stop(&self, thread: &Thread, line: u32, kind: FaultKind) {
+    pub(crate) fn stop(&self, thread: &ThreadRecord, line: u32, kind: FaultKind) {
         let mut fault = self.fault.borrow_mut();
         if fault.is_none() {
             let kernel = self.launch.kernel.name.to_string();
@@ -99,7 +106,7 @@ impl<'a> Runner<'a> {
     /// Checks an access in all ways that were asked for. `value` is what a small write writes.
     pub(crate) fn check_access(
         &self,
-        thread: &Thread,
+        thread: &ThreadRecord,
         address: u64,
         what: AccessInfo,
         value: Option<u64>,
@@ -141,7 +148,7 @@ impl<'a> Runner<'a> {
     /// The fault of an access that left shared, local or parameter memory, or is misaligned in it.
     pub(crate) fn denied(
         &self,
-        thread: &Thread,
+        thread: &ThreadRecord,
         address: u64,
         what: AccessInfo,
         line: u32,
@@ -160,8 +167,8 @@ impl<'a> Runner<'a> {
         }
     }
 
-    /// Who a thread is, for reports.
-    pub(crate) fn access_context(&self, thread: &Thread, line: u32) -> AccessContext<'_> {
+    /// The thread that makes an access, and its line, for reports.
+    pub(crate) fn access_context(&self, thread: &ThreadRecord, line: u32) -> AccessContext<'_> {
         AccessContext {
             kernel: &self.launch.kernel.name,
             linear: thread.linear,
@@ -171,7 +178,7 @@ impl<'a> Runner<'a> {
         }
     }
 
-    /// Does something to what checked mode knows of the block, if it is on.
+    /// Calls `change` with the block's checker, if there is one.
     pub(crate) fn with_check(&self, change: impl FnOnce(&mut dyn BlockChecker)) {
         if let Some(check) = &self.check {
             change(&mut **check.borrow_mut());
@@ -187,7 +194,7 @@ impl<'a> Runner<'a> {
     /// device's window.
     pub(crate) fn permits(
         &self,
-        thread: &Thread,
+        thread: &ThreadRecord,
         address: u64,
         bytes: u64,
         access: AccessKind,
@@ -202,20 +209,20 @@ impl<'a> Runner<'a> {
             || self.launch.memory.permits(address, bytes, access)
     }
 
-    /// Memory that a thread asks for, or 0.
+    /// Allocates memory for a thread's `malloc`. Returns its address, or 0.
     pub(crate) fn allocate(&self, bytes: u64) -> u64 {
         self.launch.memory.heap_allocate(bytes).unwrap_or(0)
     }
 
-    /// Takes that back; `false` if it is none.
+    /// Frees memory that `malloc` gave; `false` if it gave none there.
     pub(crate) fn release(&self, address: u64) -> bool {
         self.launch.memory.heap_release(address)
     }
 
-    /// Prints; the number of arguments that were printed.
+    /// Prints for a thread. Returns the number of arguments that were printed.
     pub(crate) fn print(
         &self,
-        thread: &Thread,
+        thread: &ThreadRecord,
         format: u64,
         arguments: u64,
     ) -> Result<i32, FaultKind> {
@@ -231,18 +238,20 @@ impl<'a> Runner<'a> {
             }
             let value = u64::from_le_bytes(raw);
             match argument {
-                print::Argument::Text => self.text(thread, value).map(print::Value::Text),
-                _ => Ok(print::Value::Bits(value)),
+                print::ArgumentKind::Text => {
+                    self.text(thread, value).map(print::ArgumentValue::Text)
+                }
+                _ => Ok(print::ArgumentValue::Bits(value)),
             }
         })?;
         self.launch.memory.print(&text);
         Ok(count)
     }
 
-    /// A text that ends in a NUL.
-    pub(crate) fn text(&self, thread: &Thread, address: u64) -> Result<String, FaultKind> {
+    /// Reads a text that ends in a NUL from a thread's memory.
+    pub(crate) fn text(&self, thread: &ThreadRecord, address: u64) -> Result<String, FaultKind> {
         let mut bytes = Vec::new();
-        for place in address..address.saturating_add(LONGEST_TEXT) {
+        for place in address..address.saturating_add(MAX_TEXT_BYTES) {
             match self.byte(thread, place)? {
                 0 => break,
                 byte => bytes.push(byte),
@@ -251,7 +260,7 @@ impl<'a> Runner<'a> {
         Ok(String::from_utf8_lossy(&bytes).into_owned())
     }
 
-    fn byte(&self, thread: &Thread, address: u64) -> Result<u8, FaultKind> {
+    fn byte(&self, thread: &ThreadRecord, address: u64) -> Result<u8, FaultKind> {
         let in_window = self.launch.kernel.check == CheckLevel::Window
             && self.launch.memory.window().contains(&address);
         if !in_window && !self.permits(thread, address, 1, AccessKind::Read) {

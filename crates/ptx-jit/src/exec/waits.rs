@@ -3,13 +3,14 @@
 use ptx::{BarrierOp, Suspension};
 
 use super::barrier::BARRIERS;
-use super::block::Block;
+use super::block::ThreadBlock;
 use super::warp::{lanes, member_mask, resolve};
 use super::{Fault, FaultKind};
-use crate::abi::Thread;
+use crate::abi::ThreadRecord;
 
-impl Block<'_> {
-    /// Puts a thread where it belongs that has just been suspended; whether it has got on.
+impl ThreadBlock<'_> {
+    /// Files a thread that has just been suspended: it waits for its warp, at a barrier, or goes on
+    /// next time. True if it did more than to let others go first.
     pub(super) fn suspended(&mut self, index: usize) -> Result<bool, Fault> {
         let operands = self.threads[index].operands;
         let suspension = self.suspension(index);
@@ -36,7 +37,7 @@ impl Block<'_> {
         Ok(true)
     }
 
-    /// Completes operations of a warp whose members are all there; whether there was one.
+    /// Completes operations of a warp whose members are all there. True if there was one.
     pub(super) fn release_warp(&mut self, warp: usize) -> bool {
         let (waiting, live) = (self.warps[warp].waiting, self.warps[warp].live());
         let first = 32 * warp;
@@ -66,7 +67,7 @@ impl Block<'_> {
         let (first, second) = (self.suspension(a), self.suspension(b));
         let (own, other) = (&self.threads[a], &self.threads[b]);
         let same_place = first != Suspension::ActiveMask || own.site == other.site;
-        let mask = |thread: &Thread| member_mask(first, &thread.operands);
+        let mask = |thread: &ThreadRecord| member_mask(first, &thread.operands);
         first == second && same_place && mask(own) == mask(other)
     }
 
@@ -82,7 +83,7 @@ impl Block<'_> {
         }
     }
 
-    /// Opens the barriers that all threads have reached; whether there was one.
+    /// Opens the barriers that all threads have reached. True if there was one.
     pub(super) fn open_barriers(&mut self) -> bool {
         let mut any = false;
         for barrier in 0..BARRIERS {

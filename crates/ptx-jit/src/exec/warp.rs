@@ -3,16 +3,16 @@
 
 use ptx::{ReduceOp, ShuffleMode, Suspension, VoteMode};
 
-/// What the lanes of a warp bring or get.
-pub(super) type Lanes<T> = [T; 32];
+/// A value for each lane of a warp.
+pub(super) type PerLane<T> = [T; 32];
 
-/// The results of an operation for the lanes in `members`. `operands` are in the order of the
+/// The results of a warp's operation for the lanes in `members`. `operands` are in the order of the
 /// instruction.
 pub(super) fn resolve(
     suspension: Suspension,
     members: u32,
-    operands: &Lanes<[u64; 4]>,
-) -> Lanes<[u32; 2]> {
+    operands: &PerLane<[u64; 4]>,
+) -> PerLane<[u32; 2]> {
     let mut results = [[0; 2]; 32];
     for lane in lanes(members) {
         results[lane] = match suspension {
@@ -47,7 +47,7 @@ pub(super) fn lanes(mut mask: u32) -> impl Iterator<Item = usize> + Clone {
     })
 }
 
-fn shuffle(mode: ShuffleMode, members: u32, operands: &Lanes<[u64; 4]>, lane: usize) -> [u32; 2] {
+fn shuffle(mode: ShuffleMode, members: u32, operands: &PerLane<[u64; 4]>, lane: usize) -> [u32; 2] {
     let [_, offset, clamp, _] = operands[lane].map(|value| value as usize);
     let (source, inside) = mode.source(lane, offset, clamp);
     // What a lane reads from one that takes no part is left open; it gets its own value.
@@ -55,7 +55,7 @@ fn shuffle(mode: ShuffleMode, members: u32, operands: &Lanes<[u64; 4]>, lane: us
     [operands[source][0] as u32, u32::from(inside)]
 }
 
-fn vote(mode: VoteMode, members: u32, operands: &Lanes<[u64; 4]>) -> u32 {
+fn vote(mode: VoteMode, members: u32, operands: &PerLane<[u64; 4]>) -> u32 {
     let ballot: u32 =
         lanes(members).filter(|&lane| operands[lane][0] != 0).map(|lane| 1 << lane).sum();
     match mode {
@@ -66,7 +66,7 @@ fn vote(mode: VoteMode, members: u32, operands: &Lanes<[u64; 4]>) -> u32 {
     }
 }
 
-fn matching(all: bool, members: u32, operands: &Lanes<[u64; 4]>, lane: usize) -> [u32; 2] {
+fn matching(all: bool, members: u32, operands: &PerLane<[u64; 4]>, lane: usize) -> [u32; 2] {
     let equal: u32 = lanes(members)
         .filter(|&other| operands[other][0] == operands[lane][0])
         .map(|other| 1 << other)
@@ -78,7 +78,7 @@ fn matching(all: bool, members: u32, operands: &Lanes<[u64; 4]>, lane: usize) ->
     }
 }
 
-fn reduce(op: ReduceOp, members: u32, operands: &Lanes<[u64; 4]>) -> u32 {
+fn reduce(op: ReduceOp, members: u32, operands: &PerLane<[u64; 4]>) -> u32 {
     let values = lanes(members).map(|lane| operands[lane][0] as u32);
     let signed = |value: u32| value as i32;
     let reduced = match op {
@@ -98,7 +98,7 @@ fn reduce(op: ReduceOp, members: u32, operands: &Lanes<[u64; 4]>) -> u32 {
 mod tests {
     use super::*;
 
-    fn shuffled(mode: ShuffleMode, b: u64, c: u64) -> Lanes<[u32; 2]> {
+    fn shuffled(mode: ShuffleMode, b: u64, c: u64) -> PerLane<[u32; 2]> {
         let operands = std::array::from_fn(|lane| [100 + lane as u64, b, c, u64::from(u32::MAX)]);
         resolve(Suspension::Shuffle(mode), u32::MAX, &operands)
     }

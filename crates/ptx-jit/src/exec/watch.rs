@@ -8,7 +8,7 @@ use super::checker::{AccessContext, BlockChecker, BlockLayout, Misuse};
 use super::launch::Launch;
 use super::runner::Runner;
 use super::warp::lanes;
-use crate::abi::{CheckLevel, Thread};
+use crate::abi::{CheckLevel, ThreadRecord};
 
 /// The checker for the blocks of a launch, if it has one; `local_count` threads have local memory of
 /// their own.
@@ -27,8 +27,9 @@ pub(super) fn new_checker<'a>(
 }
 
 impl Runner<'_> {
-    /// A thread arrives at a barrier, where those who came before wait for `waiting` threads.
-    pub(super) fn arrives(&self, thread: &Thread, operands: &[u64; 4], waiting: Option<u32>) {
+    /// Tells the checker that a thread arrives at a barrier, where those who came before wait for
+    /// `waiting` threads.
+    pub(super) fn arrives(&self, thread: &ThreadRecord, operands: &[u64; 4], waiting: Option<u32>) {
         let Some(check) = &self.check else { return };
         let (barrier, expected) = (operands[0], operands[1] as u32);
         let mut check = check.borrow_mut();
@@ -46,8 +47,15 @@ impl Runner<'_> {
         check.note(Misuse::Barrier, detail, &self.around(thread));
     }
 
-    /// A barrier opens for those who wait at it; so many threads of the block have ended.
-    pub(super) fn opens(&self, barrier: usize, waiting: &[usize], threads: &[Thread], ended: u32) {
+    /// Tells the checker that a barrier opens for the threads that wait at it; `ended` threads of
+    /// the block have ended.
+    pub(super) fn opens(
+        &self,
+        barrier: usize,
+        waiting: &[usize],
+        threads: &[ThreadRecord],
+        ended: u32,
+    ) {
         let Some(check) = &self.check else { return };
         let mut check = check.borrow_mut();
         check.open(barrier, &mut waiting.iter().map(|&index| index as u32));
@@ -60,8 +68,9 @@ impl Runner<'_> {
         }
     }
 
-    /// The members of a warp, which begins with the first of `threads`, do something together.
-    pub(super) fn meets(&self, suspension: Suspension, threads: &[Thread], members: u32) {
+    /// Tells the checker of an operation of a warp's members; the warp begins with the first of
+    /// `threads`.
+    pub(super) fn meets(&self, suspension: Suspension, threads: &[ThreadRecord], members: u32) {
         let Some(check) = &self.check else { return };
         let mut check = check.borrow_mut();
         match suspension {
@@ -84,15 +93,15 @@ impl Runner<'_> {
         }
     }
 
-    /// The threads of the block wait for each other, that one among them.
-    pub(super) fn is_stuck(&self, thread: &Thread, waiting: u32) {
+    /// Tells the checker that the threads of the block wait for each other, `thread` among them.
+    pub(super) fn is_stuck(&self, thread: &ThreadRecord, waiting: u32) {
         let Some(check) = &self.check else { return };
         let detail = format!("{waiting} threads of the block wait for others that will not come");
         check.borrow().note(Misuse::Barrier, detail, &self.around(thread));
     }
 
-    /// A thread at the place where it waits.
-    fn around(&self, thread: &Thread) -> AccessContext<'_> {
+    /// The context of a thread at the suspension at which it waits, for reports.
+    fn around(&self, thread: &ThreadRecord) -> AccessContext<'_> {
         let site = self.launch.kernel.thread_site(thread.site);
         self.access_context(thread, site.map_or(0, |site| site.line))
     }

@@ -1,24 +1,27 @@
 //! The frame of a warp: where its registers lie while its lanes are not in them.
 //!
-//! A register has a slot with a cell for each lane, next to each other, so that a whole warp's
-//! values are stored as vectors and a single lane finds its own.
+//! A warp's lanes leave the machine's registers when they wait, and when they part: lanes that run one
+//! by one are other code than the warp in lockstep. A register of the kernel has a slot with a cell for
+//! each lane, next to each other, so that a whole warp's values are stored as vectors and a single lane
+//! finds its own.
 
 use std::sync::Arc;
 
 use ptx::control_flow::{ControlFlowGraph, Liveness, RegisterSet};
 use ptx::{Function, Operation, Register, RegisterType};
 
-use super::kernel::Code;
+use super::kernel::FunctionIr;
 
-/// Code in which threads wait, with what must be kept meanwhile.
+/// Code that can be left and entered again where threads wait, with the registers that must be kept
+/// meanwhile.
 pub(crate) struct Resumable {
-    pub(crate) code: Code,
+    pub(crate) code: FunctionIr,
     pub(crate) liveness: Liveness,
     pub(crate) layout: FrameLayout,
 }
 
 impl Resumable {
-    /// The function with its blocks cut at some instructions, and around those that wait.
+    /// Cuts a function's blocks at some instructions, and around those at which threads wait.
     pub(crate) fn new(function: &Arc<Function>, cuts: impl Iterator<Item = usize>) -> Resumable {
         let waits = function
             .body
@@ -27,17 +30,17 @@ impl Resumable {
             .filter(|(_, instruction)| matches!(instruction.operation, Operation::Suspend(_)));
         let around = waits.flat_map(|(at, _)| [at, at + 1]);
         let graph = ControlFlowGraph::split(function, cuts.chain(around));
-        let code = Code { function: Arc::clone(function), graph };
+        let code = FunctionIr { function: Arc::clone(function), graph };
         let liveness = Liveness::new(&code.function, &code.graph);
         let layout = FrameLayout::new(&code, &liveness);
         Resumable { code, liveness, layout }
     }
 }
 
-/// The layout of a frame.
+/// The offsets of the registers' slots in a frame.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FrameLayout {
-    /// By register, from the start of the frame; -1 for those that never leave registers.
+    /// The offset of each register's slot; -1 for those that never leave the machine's registers.
     offsets: Vec<i32>,
     pub(crate) bytes: usize,
 }
@@ -46,8 +49,9 @@ pub(crate) struct FrameLayout {
 const LANES: usize = 32;
 
 impl FrameLayout {
-    /// Slots for the registers that are live where a block of the code begins.
-    fn new(code: &Code, liveness: &Liveness) -> FrameLayout {
+    /// Slots for the registers that are live where a block of the code begins: code is left and entered
+    /// at the beginnings of blocks only.
+    fn new(code: &FunctionIr, liveness: &Liveness) -> FrameLayout {
         let registers = &code.function.registers;
         let mut kept = RegisterSet::empty(registers.len());
         for block in 0..code.graph.blocks.len() {
@@ -61,7 +65,7 @@ impl FrameLayout {
         layout
     }
 
-    /// Where the cells of a register begin.
+    /// The offset of a register's first cell in the frame.
     pub(crate) fn slot(&self, register: Register) -> i32 {
         let offset = self.offsets[register.index()];
         debug_assert!(
@@ -93,7 +97,7 @@ mod tests {
              setp.eq.u32 %p, %r1, 1; L: add.u64 %d, %d, 1; add.u16 %h, %h, 1; @%p bra L;
              mov.u32 %r2, %r1; ret; }";
         let function = ptx::parse(source).expect("valid PTX").functions.remove(0);
-        let code = Code::new(function);
+        let code = FunctionIr::new(function);
         let layout = FrameLayout::new(&code, &Liveness::new(&code.function, &code.graph));
         let slots: Vec<i32> = layout.offsets.clone();
         // %r0, %r1, %r2, %d, %h, %p

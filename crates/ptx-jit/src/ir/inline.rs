@@ -1,5 +1,10 @@
-//! Inlining: functions in which threads wait become part of the kernel, so that only kernels need
-//! be resumable.
+//! Inlining: functions in which threads wait become part of the kernel.
+//!
+//! A thread that waits leaves native code, and comes back to the same place later. Were it in a called
+//! function, the frames of all its callers would have to be rebuilt on the native stack. So every such
+//! function is inlined, and only kernels need be resumable. Functions in which nobody waits stay native
+//! calls, which keeps the code small; recursion among inlined ones is refused by
+//! [`CallGraph::new`](ptx::control_flow::CallGraph::new).
 
 use ptx::control_flow::{CallGraph, called};
 use ptx::{
@@ -8,15 +13,16 @@ use ptx::{
 };
 use smallvec::{SmallVec, smallvec};
 
-/// A kernel may become twice as long as its module, and by so many instructions longer: nested calls
-/// would grow without bound.
+/// A kernel may become twice as long as its module, and by so many instructions longer. Without a
+/// limit, a short text could ask for a huge kernel: functions that each call the next one twice double
+/// it at each level.
 const MAX_GROWTH: usize = 1 << 16;
 
 /// A kernel that would become too large.
 #[derive(Debug)]
 pub(crate) struct TooLarge;
 
-/// The kernel with all waiting functions inlined.
+/// The kernel with all functions inlined in which threads wait.
 pub(crate) fn inline(
     module: &Module,
     calls: &CallGraph,
@@ -39,17 +45,18 @@ pub(crate) fn inline(
     Ok(inliner.result)
 }
 
+/// Appends functions to a kernel, one in the place of each call.
 struct Inliner<'m> {
     module: &'m Module,
     calls: &'m CallGraph,
     result: Function,
-    /// How many instructions the result may have.
+    /// The most instructions that the result may have.
     most: usize,
 }
 
-/// How far the names of a function move in the result.
+/// The numbers that are added to a function's names when it is appended to the result.
 #[derive(Clone, Copy)]
-struct Shift {
+struct NameOffsets {
     registers: u32,
     variables: usize,
     targets: usize,
@@ -60,18 +67,18 @@ impl Inliner<'_> {
     fn splice(&mut self, index: usize, frame: usize, end: Option<usize>) -> Result<(), TooLarge> {
         let function = &self.module.functions[index];
         let result = &mut self.result;
-        // Functions without instructions have variables and registers, too.
+        // Functions without instructions have variables and registers, too, which take memory.
         let others = result.targets.len() + result.variables.len() + result.registers.len() / 16;
         if result.body.len().max(others) > self.most {
             return Err(TooLarge);
         }
-        let shift = Shift {
+        let offsets = NameOffsets {
             registers: result.registers.len() as u32,
             variables: result.variables.len(),
             targets: result.targets.len(),
         };
         result.registers.extend(&function.registers);
-        result.targets.resize(shift.targets + function.targets.len(), 0);
+        result.targets.resize(offsets.targets + function.targets.len(), 0);
         result.variables.extend(function.variables.iter().map(|&variable| match variable.memory {
             ThreadMemory::Frame => FrameVariable { offset: frame + variable.offset, ..variable },
             ThreadMemory::KernelParameters => variable,
@@ -79,7 +86,7 @@ impl Inliner<'_> {
         let mut starts = Vec::with_capacity(function.body.len() + 1);
         for instruction in &function.body {
             starts.push(self.result.body.len());
-            let mut moved = shift.instruction(instruction);
+            let mut moved = offsets.instruction(instruction);
             let callee = called(instruction).filter(|&callee| self.calls.suspends(callee));
             if let Some(callee) = callee {
                 let frame = frame + self.calls.frame_bytes(index);
@@ -94,7 +101,7 @@ impl Inliner<'_> {
         }
         starts.push(self.result.body.len());
         for (target, &place) in function.targets.iter().enumerate() {
-            self.result.targets[shift.targets + target] = starts[place];
+            self.result.targets[offsets.targets + target] = starts[place];
         }
         Ok(())
     }
@@ -159,7 +166,7 @@ impl Inliner<'_> {
     }
 }
 
-impl Shift {
+impl NameOffsets {
     fn instruction(self, instruction: &Instruction) -> Instruction {
         let mut moved = instruction.clone();
         if let Some(guard) = &mut moved.guard {

@@ -1,5 +1,5 @@
-//! A kernel with all that belongs to it: its code, the functions that it calls, and where its
-//! variables lie.
+//! A kernel with all that belongs to it: its code, the functions that it calls, and the locations of
+//! its variables.
 
 use std::sync::Arc;
 
@@ -8,14 +8,14 @@ use ptx::{Function, Module, Operand, SpecialRegister, StateSpace};
 
 use super::inline::{TooLarge, inline};
 
-/// What a driver is told about a kernel before it is compiled.
+/// The properties of a kernel that a driver asks for before it is compiled.
 pub(crate) struct KernelSummary {
     /// Index in the module's functions.
     pub(crate) function: usize,
     pub(crate) name: String,
     /// Offset, size and alignment of each parameter.
     pub(crate) parameters: Vec<(usize, usize, usize)>,
-    /// Where in the parameter buffer the workspace's address is expected, if it is.
+    /// The offset in the parameter buffer at which the workspace's address is expected, if it is.
     pub(crate) workspace: Option<usize>,
     pub(crate) static_shared_bytes: usize,
     pub(crate) local_bytes: usize,
@@ -25,13 +25,13 @@ pub(crate) struct KernelSummary {
 /// A kernel, ready for a code generator.
 pub(crate) struct KernelIr {
     pub(crate) name: String,
-    pub(crate) entry: Code,
+    pub(crate) entry: FunctionIr,
     /// The functions that are called natively, with their indices in the module.
-    pub(crate) callees: Vec<(usize, Code)>,
-    /// Those of them by whose accesses a thread can wait for another.
+    pub(crate) callees: Vec<(usize, FunctionIr)>,
+    /// The called functions by whose accesses a thread can wait for another.
     pub(crate) observers: Vec<usize>,
-    /// Where the module's variables lie, by index.
-    pub(crate) places: Vec<VariablePlace>,
+    /// The locations of the module's variables, by index.
+    pub(crate) locations: Vec<VariableLocation>,
     /// The module's variables in constant memory, by index, and their sizes.
     pub(crate) constants: Vec<(usize, usize)>,
     /// Whether threads may have to wait for others.
@@ -41,23 +41,24 @@ pub(crate) struct KernelIr {
     /// Whether nested calls may run out of local memory.
     pub(crate) recursive: bool,
     pub(crate) parameter_bytes: usize,
-    /// Where in the parameter buffer the workspace's address is expected, if it is.
+    /// The offset in the parameter buffer at which the workspace's address is expected, if it is.
     pub(crate) workspace: Option<usize>,
     pub(crate) local_bytes: usize,
-    /// Where shared memory without a declared size begins.
+    /// The offset of shared memory without a declared size.
     pub(crate) dynamic_shared_offset: usize,
 }
 
 /// A function with its control flow.
-pub(crate) struct Code {
+pub(crate) struct FunctionIr {
     pub(crate) function: Arc<Function>,
     pub(crate) graph: ControlFlowGraph,
 }
 
-/// Where a variable of the module lies.
+/// The memory and the address that a variable of the module has for a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum VariablePlace {
-    /// In memory whose address the launch gives: an index in its list.
+pub(crate) enum VariableLocation {
+    /// In memory whose address the launch gives; an index in
+    /// [`Launch::globals`](crate::Launch::globals).
     Global(usize),
     /// In the block's shared memory, so many bytes from its start.
     Shared(u64),
@@ -65,10 +66,10 @@ pub(crate) enum VariablePlace {
     Unused,
 }
 
-/// The summary of a kernel.
+/// Summarizes a kernel.
 pub(crate) fn summarize(module: &Module, calls: &CallGraph, index: usize) -> KernelSummary {
     let function = &module.functions[index];
-    let (_, static_shared_bytes, _) = places(module, calls, index);
+    let (_, static_shared_bytes, _) = variable_locations(module, calls, index);
     let parameters = function.parameters.iter().map(|&parameter| {
         let variable = function.variables[parameter];
         (variable.offset, variable.bytes, variable.align)
@@ -85,11 +86,14 @@ pub(crate) fn summarize(module: &Module, calls: &CallGraph, index: usize) -> Ker
 }
 
 /// Collects a kernel's code and lays out its memory.
+///
+/// # Errors
+/// Inlining would make it too large.
 pub(crate) fn plan(module: &Module, calls: &CallGraph, index: usize) -> Result<KernelIr, TooLarge> {
     let function = inline(module, calls, index)?;
-    let (places, _, dynamic_shared_offset) = places(module, calls, index);
+    let (locations, _, dynamic_shared_offset) = variable_locations(module, calls, index);
     let native = calls.reachable(index).into_iter().filter(|&callee| !calls.suspends(callee));
-    let callees = native.map(|callee| (callee, Code::new(module.functions[callee].clone())));
+    let callees = native.map(|callee| (callee, FunctionIr::new(module.functions[callee].clone())));
     let constants = module.variables.iter().enumerate();
     let constants = constants.filter(|(_, variable)| variable.space == StateSpace::Const);
     let workspace = workspace(module, calls, index);
@@ -113,8 +117,8 @@ pub(crate) fn plan(module: &Module, calls: &CallGraph, index: usize) -> Result<K
             .copied()
             .filter(|&at| calls.observes(at))
             .collect(),
-        entry: Code::new(function),
-        places,
+        entry: FunctionIr::new(function),
+        locations,
         dynamic_shared_offset,
     })
 }
@@ -124,8 +128,8 @@ fn parameters_end(function: &Function) -> usize {
     last.map_or(0, |last| last.offset + last.bytes)
 }
 
-/// Where a kernel expects the address of the workspace of cooperative launches: behind its
-/// parameters, if it or what it calls asks for it.
+/// The offset at which a kernel expects the address of the workspace of cooperative launches:
+/// behind its parameters, if it or what it calls asks for it.
 fn workspace(module: &Module, calls: &CallGraph, index: usize) -> Option<usize> {
     let asks = |&function: &usize| {
         let sources = module.functions[function].body.iter().flat_map(|at| &at.sources);
@@ -137,25 +141,25 @@ fn workspace(module: &Module, calls: &CallGraph, index: usize) -> Option<usize> 
     asks.then(|| parameters_end(&module.functions[index]).next_multiple_of(size_of::<u64>()))
 }
 
-impl Code {
-    pub(super) fn new(function: Function) -> Code {
+impl FunctionIr {
+    pub(super) fn new(function: Function) -> FunctionIr {
         let graph = ControlFlowGraph::new(&function);
-        Code { function: Arc::new(function), graph }
+        FunctionIr { function: Arc::new(function), graph }
     }
 }
 
-/// Where the module's variables lie for a kernel, the size of its static shared memory, and where
-/// dynamic one begins.
-pub(crate) fn places(
+/// The locations of the module's variables for a kernel, the size of its static shared memory, and
+/// the offset at which dynamic shared memory begins.
+pub(crate) fn variable_locations(
     module: &Module,
     calls: &CallGraph,
     kernel: usize,
-) -> (Vec<VariablePlace>, usize, usize) {
-    let mut places = vec![VariablePlace::Unused; module.variables.len()];
+) -> (Vec<VariableLocation>, usize, usize) {
+    let mut locations = vec![VariableLocation::Unused; module.variables.len()];
     let mut global = 0;
-    for (place, variable) in places.iter_mut().zip(&module.variables) {
+    for (place, variable) in locations.iter_mut().zip(&module.variables) {
         if variable.space != StateSpace::Shared {
-            *place = VariablePlace::Global(global);
+            *place = VariableLocation::Global(global);
             global += 1;
         }
     }
@@ -169,12 +173,12 @@ pub(crate) fn places(
             continue;
         }
         let offset = usize::next_multiple_of(end, variable.align);
-        places[index] = VariablePlace::Shared(offset as u64);
+        locations[index] = VariableLocation::Shared(offset as u64);
         end = offset + variable.bytes;
     }
     let dynamic = end.next_multiple_of(dynamic_align);
     for &index in shared.iter().filter(|&&index| module.variables[index].bytes == 0) {
-        places[index] = VariablePlace::Shared(dynamic as u64);
+        locations[index] = VariableLocation::Shared(dynamic as u64);
     }
-    (places, end, dynamic)
+    (locations, end, dynamic)
 }

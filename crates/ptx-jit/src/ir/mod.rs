@@ -1,23 +1,27 @@
-//! The intermediate representation: what a code generator needs to know about a kernel beside its
-//! instructions.
+//! The intermediate representation: kernels with the analyses that a code generator needs.
 //!
-//! Nothing here depends on how kernels are executed, or on the code generator.
+//! `kernel.rs` collects a kernel's code, with functions inlined (`inline.rs`). For warps in lockstep,
+//! `uniformity_analysis.rs` finds how the lanes' values differ, by the rules of `uniformity.rs`;
+//! `frame.rs` lays out where a warp's registers are kept, and `rematerialization.rs` finds those that
+//! need not be. Nothing here depends on how kernels are executed, or on the code generator.
 
-mod common;
 mod frame;
 mod inline;
 mod kernel;
-mod kinds;
+mod rematerialization;
+
 mod lockstep;
-mod rebuilt;
+
 mod shape;
+mod uniformity;
+mod uniformity_analysis;
 mod uses;
 
-pub(crate) use common::{Kind, Strides, is_for_each_lane, widened};
 pub(crate) use frame::{Resumable, cell_bytes};
 pub(crate) use inline::TooLarge;
-pub(crate) use kernel::{Code, KernelIr, KernelSummary, VariablePlace, plan, summarize};
-pub(crate) use kinds::between;
+pub(crate) use kernel::{FunctionIr, KernelIr, KernelSummary, VariableLocation, plan, summarize};
 pub(crate) use lockstep::{Lockstep, runs_in_lockstep, wraps};
 pub use shape::WarpShape;
+pub(crate) use uniformity::{LaneStrides, Uniformity, is_for_each_lane, widened};
+pub(crate) use uniformity_analysis::between;
 pub(crate) use uses::observed_bits;

@@ -1,6 +1,10 @@
-//! How the threads of a block lie in its warps.
+//! The arrangement of a block's threads in its warps.
+//!
+//! PTX numbers a block's threads with x first, and each 32 of them are a warp. If the extent along x is a
+//! multiple of 32, all of a warp's threads have the same `%tid.y`, and their `%tid.x` count up: code for
+//! warps of that shape can keep both as one number and a stride.
 
-/// What is known about the thread indices in a full warp.
+/// The arrangement of a block's threads in its full warps, as far as it is the same in all of them.
 ///
 /// A warp is taken as rows of lanes: the place of a lane in its row is `lane % width`, its row
 /// `lane / width`.
@@ -9,7 +13,7 @@ pub enum WarpShape {
     /// Rows of so many lanes, 8, 16 or 32: along each `%tid.x` counts up, and from row to row
     /// `%tid.y`.
     Rows(u32),
-    /// Nothing: each lane's index is its own.
+    /// Nothing is known: each lane has an index of its own.
     Any,
 }
 

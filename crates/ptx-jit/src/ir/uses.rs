@@ -1,10 +1,11 @@
-//! How registers are used: whether anything can see more of a floating-point number than its value.
+//! Uses of registers: whether an instruction can see more of a floating-point number than its value.
 
 use ptx::control_flow::RegisterSet;
 use ptx::{FloatOp, Function, Instruction, Operation, Register, Suspension};
 
-/// The registers whose bits something looks at.
+/// The registers whose bits an instruction looks at, and not only their values as numbers.
 ///
+/// It matters for NaNs: PTX has one canonical NaN, the host's processor hands on those of the operands.
 /// Arithmetic and comparisons see no difference between NaNs, and give NaNs of their own; so the
 /// result of an operation need only be made the canonical NaN if it is in this set. What only hands
 /// a value on looks at it if somebody looks at what it was handed on to.
@@ -37,7 +38,7 @@ pub(crate) fn observed_bits(function: &Function) -> RegisterSet {
     observed
 }
 
-/// The sources of an instruction of which one is its result, unchanged.
+/// The sources of an instruction that may become its result unchanged, as indices.
 fn handed_on(instruction: &Instruction) -> &'static [usize] {
     match instruction.operation {
         Operation::Move(_) | Operation::Suspend(Suspension::Shuffle(_)) => &[0],

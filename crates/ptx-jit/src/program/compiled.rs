@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use ptx::{BarrierOp, LineMap, Suspension};
 
-use crate::abi::{CheckLevel, Entry, WarpEntry};
+use crate::abi::{CheckLevel, ThreadEntry, WarpEntry};
 use crate::codegen::{self, Frames, LaneAccess, NativeKernel, Places, Site, Target};
 use crate::ir;
 use crate::stack;
@@ -14,20 +14,20 @@ pub struct CompiledKernel {
     pub(crate) check: CheckLevel,
     pub(super) target: Target,
     pub(crate) name: Arc<str>,
-    /// Where its instructions come from.
+    /// The source locations of its instructions.
     pub(super) lines: Arc<LineMap>,
     pub(crate) suspends: bool,
     pub(crate) parameter_bytes: usize,
     pub(crate) local_bytes: usize,
     pub(crate) dynamic_shared_offset: usize,
     pub(super) kernel: ir::KernelIr,
-    pub(super) code: Code,
+    pub(super) code: KernelCode,
     /// The code for one thread at a time; beside that for warps, made when first needed.
-    pub(super) threads: OnceLock<Result<NativeKernel<Entry>, String>>,
+    pub(super) threads: OnceLock<Result<NativeKernel<ThreadEntry>, String>>,
 }
 
-/// The way in which a kernel runs.
-pub(super) enum Code {
+/// The code of a kernel: for single threads, or for warps in lockstep.
+pub(super) enum KernelCode {
     Threads(ir::Resumable),
     Warps(Box<Warps>),
 }
@@ -41,7 +41,7 @@ pub(crate) struct Warps {
 }
 
 impl Warps {
-    /// The state of a warp whose threads have all come to a state.
+    /// The state of a warp all of whose threads have come to a state of the code for threads.
     pub(crate) fn state_of(&self, thread_state: u32) -> u32 {
         self.places.points[thread_state as usize - 1].warp_state
     }
@@ -58,7 +58,7 @@ impl CompiledKernel {
         Arc::clone(&self.name)
     }
 
-    /// Where its instructions come from.
+    /// The source locations of its instructions.
     pub fn lines(&self) -> Arc<LineMap> {
         Arc::clone(&self.lines)
     }
@@ -66,16 +66,18 @@ impl CompiledKernel {
     /// The code for warps in lockstep, if the kernel runs so.
     pub(crate) fn warps(&self) -> Option<&Warps> {
         match &self.code {
-            Code::Threads(_) => None,
-            Code::Warps(warps) => Some(warps),
+            KernelCode::Threads(_) => None,
+            KernelCode::Warps(warps) => Some(warps),
         }
     }
 
     /// The code for one thread at a time.
-    pub(crate) fn threads(&self) -> Result<&NativeKernel<Entry>, &str> {
+    pub(crate) fn threads(&self) -> Result<&NativeKernel<ThreadEntry>, &str> {
         let compile = || match &self.code {
-            Code::Threads(plan) => codegen::compile_threads(&self.kernel, self.target, plan, None),
-            Code::Warps(warps) => {
+            KernelCode::Threads(plan) => {
+                codegen::compile_threads(&self.kernel, self.target, plan, None)
+            }
+            KernelCode::Warps(warps) => {
                 let points = Some(&warps.places.points[..]);
                 codegen::compile_threads(&self.kernel, self.target, &warps.plan.resumable, points)
             }
@@ -88,7 +90,8 @@ impl CompiledKernel {
         self.threads.get_or_init(compile).as_ref().map_err(String::as_str)
     }
 
-    /// What native code takes of the stack, nested calls of recursive functions not counted.
+    /// The bytes that native code takes of the stack, nested calls of recursive functions not
+    /// counted.
     pub(crate) fn frame_room(&self) -> usize {
         self.frames().map(|frames| frames.all).sum()
     }
@@ -98,19 +101,19 @@ impl CompiledKernel {
         self.frames().map(|frames| frames.largest_callee).max().unwrap_or(0)
     }
 
-    /// Those of the translations that there are by now.
+    /// The frames of the translations that have been made so far.
     fn frames(&self) -> impl Iterator<Item = Frames> {
         let warps = self.warps().map(|warps| warps.native.frames);
         let threads = self.threads.get().and_then(|native| native.as_ref().ok());
         warps.into_iter().chain(threads.map(|native| native.frames))
     }
 
-    /// Where a thread waits that was suspended.
+    /// The suspension at which a thread waits.
     pub(crate) fn thread_site(&self, site: u32) -> Option<Site> {
         self.threads().ok()?.sites.get(site as usize).copied()
     }
 
-    /// Where a warp waits that is to go on in a state; nothing if it does not wait.
+    /// The suspension at which a warp waits that goes on in a state; `None` if it does not wait.
     pub(crate) fn wait_of_warp(&self, state: u32) -> Option<Site> {
         let before = (state as usize).checked_sub(1)?;
         self.warps()?.places.waits.get(before).copied()?
@@ -140,8 +143,8 @@ impl CompiledKernel {
     /// The size of a warp's frame.
     pub(crate) fn frame_bytes(&self) -> usize {
         match &self.code {
-            Code::Threads(plan) => plan.layout.bytes,
-            Code::Warps(warps) => warps.plan.resumable.layout.bytes,
+            KernelCode::Threads(plan) => plan.layout.bytes,
+            KernelCode::Warps(warps) => warps.plan.resumable.layout.bytes,
         }
     }
 }

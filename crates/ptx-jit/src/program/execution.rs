@@ -5,12 +5,12 @@ use std::str::FromStr;
 use crate::abi::CheckLevel;
 use crate::ir::WarpShape;
 
-/// How kernels are executed.
+/// The ways in which kernels are executed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExecutionMode {
     /// The threads of a warp go through the code together where they can. The default.
     Lockstep,
-    /// Each thread by itself. It is the simpler way, and slower.
+    /// Each thread runs by itself, which is simpler and slower.
     Threads,
 }
 
@@ -36,10 +36,10 @@ pub enum Execution {
 }
 
 impl Execution {
-    /// How many there are.
+    /// The number of different values.
     pub const COUNT: usize = 5;
 
-    /// The code for blocks of some extents.
+    /// The code that blocks of those extents need.
     pub fn of(mode: ExecutionMode, check: CheckLevel, block: [u32; 3]) -> Execution {
         let threads: u64 = block.into_iter().map(u64::from).product();
         // Where each access is checked, the thread that makes it is to be known.
@@ -49,7 +49,7 @@ impl Execution {
         Execution::Warps(WarpShape::of(block))
     }
 
-    /// A number below [`Self::COUNT`].
+    /// The value's index, below [`Self::COUNT`].
     pub fn index(self) -> usize {
         match self {
             Execution::Threads => 0,

@@ -7,14 +7,14 @@ use ptx::control_flow::CallGraph;
 use ptx::{LineMap, Module};
 use thiserror::Error;
 
-use super::compiled::{Code, CompiledKernel, Warps};
+use super::compiled::{CompiledKernel, KernelCode, Warps};
 use super::execution::Execution;
 use crate::abi::{CheckLevel, HelperAddresses};
 use crate::codegen::{self, Target};
 use crate::ir::{self, KernelSummary, WarpShape};
 
-/// What kernels are compiled from.
-pub(super) struct Source {
+/// The text of a program after it was read: all that its kernels are compiled from.
+pub(super) struct ParsedProgram {
     pub(super) lines: Arc<LineMap>,
     pub(super) module: Module,
     pub(super) calls: CallGraph,
@@ -23,14 +23,14 @@ pub(super) struct Source {
 
 /// A kernel of a module.
 pub struct Kernel {
-    source: Arc<Source>,
+    source: Arc<ParsedProgram>,
     summary: KernelSummary,
     parameters: Vec<Parameter>,
     compiled: Mutex<HashMap<(CheckLevel, Execution), Arc<CompiledKernel>>>,
 }
 
 impl Kernel {
-    pub(super) fn new(source: &Arc<Source>, summary: KernelSummary) -> Kernel {
+    pub(super) fn new(source: &Arc<ParsedProgram>, summary: KernelSummary) -> Kernel {
         let parameters = summary.parameters.iter();
         let parameters =
             parameters.map(|&(offset, bytes, align)| Parameter { offset, bytes, align });
@@ -57,8 +57,8 @@ impl Kernel {
         self.parameters.last().map_or(0, |last| last.offset + last.bytes)
     }
 
-    /// Where behind the parameters the kernel expects the address of the workspace that the blocks
-    /// of a cooperative launch share, if it does: 8 bytes, zero in other launches.
+    /// The offset behind the parameters at which the kernel expects the address of the workspace
+    /// that the blocks of a cooperative launch share, if it does: 8 bytes, zero in other launches.
     pub fn workspace(&self) -> Option<usize> {
         self.summary.workspace
     }
@@ -109,7 +109,7 @@ impl Kernel {
         execution: Execution,
     ) -> Result<CompiledKernel, CompileError> {
         let error = |reason: String| CompileError { kernel: self.name().to_owned(), reason };
-        let Source { lines, module, calls, helpers } = &*self.source;
+        let ParsedProgram { lines, module, calls, helpers } = &*self.source;
         let kernel = ir::plan(module, calls, self.summary.function);
         let kernel =
             kernel.map_err(|ir::TooLarge| error("nested calls make it too large".to_owned()))?;
@@ -121,10 +121,10 @@ impl Kernel {
             _ => None,
         };
         let code = match code {
-            Some(warps) => Code::Warps(Box::new(warps)),
+            Some(warps) => KernelCode::Warps(Box::new(warps)),
             None => {
                 let plan = || Ok(ir::Resumable::new(&kernel.entry.function, std::iter::empty()));
-                Code::Threads(codegen::contained(plan).map_err(error)?)
+                KernelCode::Threads(codegen::contained(plan).map_err(error)?)
             }
         };
         let compiled = CompiledKernel {
@@ -189,6 +189,6 @@ pub struct Parameter {
 pub struct CompileError {
     /// The kernel's name.
     pub kernel: String,
-    /// What the code generator said.
+    /// The code generator's message.
     pub reason: String,
 }

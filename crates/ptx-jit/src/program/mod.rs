@@ -11,10 +11,10 @@ mod limits;
 use std::sync::Arc;
 
 use ptx::LineMap;
-use ptx::control_flow::analyse_calls;
+use ptx::control_flow::CallGraph;
 
 use self::globals::globals;
-use self::kernel::Source;
+use self::kernel::ParsedProgram;
 use crate::abi::HelperAddresses;
 use crate::ir::{self, KernelSummary};
 
@@ -39,7 +39,7 @@ impl Program {
     /// Those of [`Program::load`].
     pub(crate) fn link(source: &str, helpers: HelperAddresses) -> Result<Program, ptx::Error> {
         let module = ptx::parse(source)?;
-        let calls = analyse_calls(&module)?;
+        let calls = CallGraph::new(&module)?;
         let globals = globals(&module);
         let (version, target) = (module.version, module.target);
         let defined = |&index: &usize| {
@@ -51,7 +51,7 @@ impl Program {
             .collect();
         limits::check(&module, &summaries)?;
         let lines = Arc::new(LineMap::new(source));
-        let source = Arc::new(Source { lines, module, calls, helpers });
+        let source = Arc::new(ParsedProgram { lines, module, calls, helpers });
         let kernels = summaries.into_iter().map(|summary| Kernel::new(&source, summary)).collect();
         Ok(Program { kernels, globals, version, target })
     }

@@ -34,7 +34,8 @@ pub(crate) extern "C" fn find_counted(mask: u32, base: u32, n: u32) -> u32 {
     found.unwrap_or(u32::MAX)
 }
 
-/// Which of the eight bytes goes to a place, in the modes that count from the low bits of `c`.
+/// The index of the byte, of eight, that goes to a place, in the modes that count from the low bits
+/// of `c`.
 fn source(mode: u32, low: usize, place: usize) -> usize {
     const FORWARD: u32 = PermuteMode::ForwardExtract as u32;
     const BACKWARD: u32 = PermuteMode::BackwardExtract as u32;

@@ -3,65 +3,65 @@
 
 use ptx::Rounding;
 
-use super::format::Number;
+use super::format::UnpackedFloat;
 
 /// A result before rounding. Where `inexact`, the magnitude is a little larger than the number
 /// says.
 pub(super) struct Exact {
-    pub(super) number: Number,
+    pub(super) number: UnpackedFloat,
     pub(super) inexact: bool,
 }
 
 impl Exact {
-    fn of(number: Number) -> Exact {
+    fn of(number: UnpackedFloat) -> Exact {
         Exact { number, inexact: false }
     }
 }
 
-pub(super) fn negate(number: Number) -> Number {
+pub(super) fn negate(number: UnpackedFloat) -> UnpackedFloat {
     match number {
-        Number::NaN => Number::NaN,
-        Number::Infinity { negative } => Number::Infinity { negative: !negative },
-        Number::Finite { negative, significand, exponent } => {
-            Number::Finite { negative: !negative, significand, exponent }
+        UnpackedFloat::NaN => UnpackedFloat::NaN,
+        UnpackedFloat::Infinity { negative } => UnpackedFloat::Infinity { negative: !negative },
+        UnpackedFloat::Finite { negative, significand, exponent } => {
+            UnpackedFloat::Finite { negative: !negative, significand, exponent }
         }
     }
 }
 
 /// A product; exact, as significands have at most 53 bits.
-pub(super) fn multiply(a: Number, b: Number) -> Number {
+pub(super) fn multiply(a: UnpackedFloat, b: UnpackedFloat) -> UnpackedFloat {
     match (a, b) {
-        (Number::NaN, _) | (_, Number::NaN) => Number::NaN,
+        (UnpackedFloat::NaN, _) | (_, UnpackedFloat::NaN) => UnpackedFloat::NaN,
         (
-            Number::Finite { negative, significand, exponent },
-            Number::Finite { negative: other, significand: by, exponent: scale },
-        ) => Number::Finite {
+            UnpackedFloat::Finite { negative, significand, exponent },
+            UnpackedFloat::Finite { negative: other, significand: by, exponent: scale },
+        ) => UnpackedFloat::Finite {
             negative: negative ^ other,
             significand: significand * by,
             exponent: exponent + scale,
         },
-        _ if is_zero(a) || is_zero(b) => Number::NaN,
-        _ => Number::Infinity { negative: is_negative(a) ^ is_negative(b) },
+        _ if is_zero(a) || is_zero(b) => UnpackedFloat::NaN,
+        _ => UnpackedFloat::Infinity { negative: is_negative(a) ^ is_negative(b) },
     }
 }
 
 /// A sum of numbers whose significands have at most 106 bits.
-pub(super) fn add(a: Number, b: Number, rounding: Rounding) -> Exact {
+pub(super) fn add(a: UnpackedFloat, b: UnpackedFloat, rounding: Rounding) -> Exact {
     match (a, b) {
-        (Number::NaN, _) | (_, Number::NaN) => Exact::of(Number::NaN),
-        (Number::Infinity { negative }, Number::Infinity { negative: other })
+        (UnpackedFloat::NaN, _) | (_, UnpackedFloat::NaN) => Exact::of(UnpackedFloat::NaN),
+        (UnpackedFloat::Infinity { negative }, UnpackedFloat::Infinity { negative: other })
             if negative != other =>
         {
-            Exact::of(Number::NaN)
+            Exact::of(UnpackedFloat::NaN)
         }
-        (Number::Infinity { .. }, _) => Exact::of(a),
-        (_, Number::Infinity { .. }) => Exact::of(b),
+        (UnpackedFloat::Infinity { .. }, _) => Exact::of(a),
+        (_, UnpackedFloat::Infinity { .. }) => Exact::of(b),
         _ if is_zero(a) && is_zero(b) => {
             let negative = match is_negative(a) == is_negative(b) {
                 true => is_negative(a),
                 false => rounding == Rounding::Down,
             };
-            Exact::of(Number::Finite { negative, significand: 0, exponent: 0 })
+            Exact::of(UnpackedFloat::Finite { negative, significand: 0, exponent: 0 })
         }
         _ if is_zero(a) => Exact::of(b),
         _ if is_zero(b) => Exact::of(a),
@@ -69,7 +69,7 @@ pub(super) fn add(a: Number, b: Number, rounding: Rounding) -> Exact {
     }
 }
 
-fn add_finite(a: Number, b: Number, rounding: Rounding) -> Exact {
+fn add_finite(a: UnpackedFloat, b: UnpackedFloat, rounding: Rounding) -> Exact {
     let (large, small) = if top(a) >= top(b) { (a, b) } else { (b, a) };
     let (large, small) = (raised(large), raised(small));
     let distance = (large.exponent - small.exponent) as u32;
@@ -77,8 +77,11 @@ fn add_finite(a: Number, b: Number, rounding: Rounding) -> Exact {
     let lost = distance > 0 && (distance >= 128 || moved << distance != small.significand);
     if large.negative == small.negative {
         let significand = large.significand + moved;
-        let number =
-            Number::Finite { negative: large.negative, significand, exponent: large.exponent };
+        let number = UnpackedFloat::Finite {
+            negative: large.negative,
+            significand,
+            exponent: large.exponent,
+        };
         return Exact { number, inexact: lost };
     }
     // What is lost would make the difference smaller; counting it whole makes the rest a surplus
@@ -90,7 +93,7 @@ fn add_finite(a: Number, b: Number, rounding: Rounding) -> Exact {
     };
     let negative = if significand == 0 && !lost { rounding == Rounding::Down } else { negative };
     Exact {
-        number: Number::Finite { negative, significand, exponent: large.exponent },
+        number: UnpackedFloat::Finite { negative, significand, exponent: large.exponent },
         inexact: lost,
     }
 }
@@ -102,9 +105,9 @@ struct Raised {
     exponent: i32,
 }
 
-fn raised(number: Number) -> Raised {
+fn raised(number: UnpackedFloat) -> Raised {
     match number {
-        Number::Finite { negative, significand, exponent } => {
+        UnpackedFloat::Finite { negative, significand, exponent } => {
             let shift = significand.leading_zeros() as i32 - 2;
             Raised { negative, significand: significand << shift, exponent: exponent - shift }
         }
@@ -113,9 +116,9 @@ fn raised(number: Number) -> Raised {
 }
 
 /// The place of the highest bit.
-fn top(number: Number) -> i32 {
+fn top(number: UnpackedFloat) -> i32 {
     match number {
-        Number::Finite { significand, exponent, .. } => {
+        UnpackedFloat::Finite { significand, exponent, .. } => {
             exponent + 128 - significand.leading_zeros() as i32
         }
         _ => i32::MIN,
@@ -123,43 +126,49 @@ fn top(number: Number) -> i32 {
 }
 
 /// A quotient of numbers whose significands have at most 53 bits.
-pub(super) fn divide(a: Number, b: Number) -> Exact {
+pub(super) fn divide(a: UnpackedFloat, b: UnpackedFloat) -> Exact {
     let negative = is_negative(a) ^ is_negative(b);
     match (a, b) {
-        (Number::NaN, _) | (_, Number::NaN) => Exact::of(Number::NaN),
-        (Number::Infinity { .. }, Number::Infinity { .. }) => Exact::of(Number::NaN),
-        (Number::Infinity { .. }, _) => Exact::of(Number::Infinity { negative }),
-        (_, Number::Infinity { .. }) => {
-            Exact::of(Number::Finite { negative, significand: 0, exponent: 0 })
+        (UnpackedFloat::NaN, _) | (_, UnpackedFloat::NaN) => Exact::of(UnpackedFloat::NaN),
+        (UnpackedFloat::Infinity { .. }, UnpackedFloat::Infinity { .. }) => {
+            Exact::of(UnpackedFloat::NaN)
         }
-        _ if is_zero(a) && is_zero(b) => Exact::of(Number::NaN),
-        _ if is_zero(b) => Exact::of(Number::Infinity { negative }),
-        _ if is_zero(a) => Exact::of(Number::Finite { negative, significand: 0, exponent: 0 }),
+        (UnpackedFloat::Infinity { .. }, _) => Exact::of(UnpackedFloat::Infinity { negative }),
+        (_, UnpackedFloat::Infinity { .. }) => {
+            Exact::of(UnpackedFloat::Finite { negative, significand: 0, exponent: 0 })
+        }
+        _ if is_zero(a) && is_zero(b) => Exact::of(UnpackedFloat::NaN),
+        _ if is_zero(b) => Exact::of(UnpackedFloat::Infinity { negative }),
+        _ if is_zero(a) => {
+            Exact::of(UnpackedFloat::Finite { negative, significand: 0, exponent: 0 })
+        }
         _ => {
             let dividend = raised(a);
             let (divisor, scale) = parts(b);
             let significand = dividend.significand / divisor;
             let inexact = !dividend.significand.is_multiple_of(divisor);
             let exponent = dividend.exponent - scale;
-            Exact { number: Number::Finite { negative, significand, exponent }, inexact }
+            Exact { number: UnpackedFloat::Finite { negative, significand, exponent }, inexact }
         }
     }
 }
 
 /// A square root.
-pub(super) fn square_root(a: Number) -> Exact {
+pub(super) fn square_root(a: UnpackedFloat) -> Exact {
     match a {
-        Number::NaN | Number::Infinity { negative: true } => Exact::of(Number::NaN),
-        Number::Infinity { negative: false } => Exact::of(a),
+        UnpackedFloat::NaN | UnpackedFloat::Infinity { negative: true } => {
+            Exact::of(UnpackedFloat::NaN)
+        }
+        UnpackedFloat::Infinity { negative: false } => Exact::of(a),
         _ if is_zero(a) => Exact::of(a),
-        Number::Finite { negative: true, .. } => Exact::of(Number::NaN),
-        Number::Finite { .. } => {
+        UnpackedFloat::Finite { negative: true, .. } => Exact::of(UnpackedFloat::NaN),
+        UnpackedFloat::Finite { .. } => {
             let raised = raised(a);
             // The exponent must be even to be halved.
             let odd = raised.exponent & 1;
             let square = raised.significand << odd;
             let significand = square.isqrt();
-            let number = Number::Finite {
+            let number = UnpackedFloat::Finite {
                 negative: false,
                 significand,
                 exponent: (raised.exponent - odd) / 2,
@@ -169,20 +178,20 @@ pub(super) fn square_root(a: Number) -> Exact {
     }
 }
 
-fn parts(number: Number) -> (u128, i32) {
+fn parts(number: UnpackedFloat) -> (u128, i32) {
     match number {
-        Number::Finite { significand, exponent, .. } => (significand, exponent),
+        UnpackedFloat::Finite { significand, exponent, .. } => (significand, exponent),
         _ => (1, 0),
     }
 }
 
-fn is_zero(number: Number) -> bool {
-    matches!(number, Number::Finite { significand: 0, .. })
+fn is_zero(number: UnpackedFloat) -> bool {
+    matches!(number, UnpackedFloat::Finite { significand: 0, .. })
 }
 
-fn is_negative(number: Number) -> bool {
+fn is_negative(number: UnpackedFloat) -> bool {
     match number {
-        Number::NaN => false,
-        Number::Infinity { negative } | Number::Finite { negative, .. } => negative,
+        UnpackedFloat::NaN => false,
+        UnpackedFloat::Infinity { negative } | UnpackedFloat::Finite { negative, .. } => negative,
     }
 }

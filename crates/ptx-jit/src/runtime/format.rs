@@ -17,7 +17,7 @@ pub(crate) enum Format {
 
 /// A number of some format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Number {
+pub(super) enum UnpackedFloat {
     NaN,
     Infinity {
         negative: bool,
@@ -95,27 +95,27 @@ impl Format {
     }
 
     /// The number that some bits stand for.
-    pub(super) fn unpack(self, bits: u64) -> Number {
+    pub(super) fn unpack(self, bits: u64) -> UnpackedFloat {
         let negative = bits & self.sign() != 0;
         let magnitude = bits & (self.sign() - 1);
         if magnitude >= self.infinity() {
             return match magnitude == self.infinity() && self != Format::E4M3 {
-                true => Number::Infinity { negative },
-                false => Number::NaN,
+                true => UnpackedFloat::Infinity { negative },
+                false => UnpackedFloat::NaN,
             };
         }
         let exponent = (magnitude >> self.fraction_bits()) as i32;
         let fraction = u128::from(magnitude & ((1 << self.fraction_bits()) - 1));
         let hidden = if exponent == 0 { 0 } else { 1 << self.fraction_bits() };
         let exponent = self.least_exponent() + exponent.max(1) - 1;
-        Number::Finite { negative, significand: fraction | hidden, exponent }
+        UnpackedFloat::Finite { negative, significand: fraction | hidden, exponent }
     }
 
     /// The bits of the number of the format that is nearest, of which there is always a finite one.
-    pub(super) fn pack_finite(self, number: Number) -> u64 {
+    pub(super) fn pack_finite(self, number: UnpackedFloat) -> u64 {
         let bits = self.pack(number, false, Rounding::Nearest);
         match number {
-            Number::NaN => bits,
+            UnpackedFloat::NaN => bits,
             _ if bits & (self.sign() - 1) >= self.infinity() => bits - 1,
             _ => bits,
         }
@@ -123,11 +123,13 @@ impl Format {
 
     /// The bits of a number, rounded to the format. `inexact` says that the number is a little
     /// larger than given.
-    pub(super) fn pack(self, number: Number, inexact: bool, rounding: Rounding) -> u64 {
+    pub(super) fn pack(self, number: UnpackedFloat, inexact: bool, rounding: Rounding) -> u64 {
         let (negative, significand, exponent) = match number {
-            Number::NaN => return self.nan(),
-            Number::Infinity { negative } => return self.signed(negative, self.infinity()),
-            Number::Finite { negative, significand, exponent } => (negative, significand, exponent),
+            UnpackedFloat::NaN => return self.nan(),
+            UnpackedFloat::Infinity { negative } => return self.signed(negative, self.infinity()),
+            UnpackedFloat::Finite { negative, significand, exponent } => {
+                (negative, significand, exponent)
+            }
         };
         if significand == 0 && !inexact {
             return self.signed(negative, 0);
@@ -166,7 +168,7 @@ impl Format {
     }
 }
 
-/// How what is dropped compares with half of the lowest bit kept.
+/// The size of what is dropped, compared with half of the lowest bit kept.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Rest {
     Nothing,

@@ -4,7 +4,7 @@ use half::{bf16, f16};
 use ptx::Rounding;
 
 use super::exact::{Exact, add, divide, multiply, negate, square_root};
-use super::format::{Format, Number};
+use super::format::{Format, UnpackedFloat};
 use super::odd;
 
 /// The operations that take a rounding mode.
@@ -112,7 +112,7 @@ pub(crate) extern "C" fn float_to_float(bits: u64, from: u32, to: u32, mode: u32
 /// An integer as the bits of a number.
 pub(crate) fn convert_integer(value: i128, format: Format, rounding: Rounding) -> u64 {
     let (negative, significand) = (value < 0, value.unsigned_abs());
-    format.pack(Number::Finite { negative, significand, exponent: 0 }, false, rounding)
+    format.pack(UnpackedFloat::Finite { negative, significand, exponent: 0 }, false, rounding)
 }
 
 /// The bits of a number as those of another format.
@@ -128,7 +128,7 @@ pub(crate) fn compute(
     rounding: Rounding,
 ) -> u64 {
     let [a, b, c] = operands.map(|bits| format.unpack(bits));
-    let one = Number::Finite { negative: false, significand: 1, exponent: 0 };
+    let one = UnpackedFloat::Finite { negative: false, significand: 1, exponent: 0 };
     let Exact { number, inexact } = match op {
         RoundedOp::Add => add(a, b, rounding),
         RoundedOp::Sub => add(a, negate(b), rounding),

@@ -25,20 +25,20 @@ use libc::{
 use super::landing::Landing;
 use super::{threads, windows};
 
-type Action = libc::sigaction;
+type SignalAction = libc::sigaction;
 type Handler = extern "C" fn(c_int, *mut siginfo_t, *mut c_void);
 
 /// One function for each time that the handler is put on top of another one.
 const LAYERS: [Handler; 4] = [handle::<0>, handle::<1>, handle::<2>, handle::<3>];
 
-/// What each of them was put on top of. Never freed: a handler may be reading it.
-static BENEATH: [AtomicPtr<Action>; LAYERS.len()] =
+/// The action that each of them was put on top of. Never freed: a handler may be reading it.
+static BENEATH: [AtomicPtr<SignalAction>; LAYERS.len()] =
     [const { AtomicPtr::new(ptr::null_mut()) }; LAYERS.len()];
 
-/// How many layers there are.
+/// The number of layers in use.
 static HEIGHT: Mutex<usize> = Mutex::new(0);
 
-/// Sees to it that page faults come here first, also if the program has set a handler meanwhile.
+/// Makes this the first handler for page faults, also if the program has set one meanwhile.
 pub fn stand_in() {
     if !is_on_top() {
         tracing::warn!("no handler for page faults: a wild access of a kernel ends the process");
@@ -61,8 +61,8 @@ fn is_on_top() -> bool {
     placed
 }
 
-fn current() -> Option<Action> {
-    let mut action = MaybeUninit::<Action>::uninit();
+fn current() -> Option<SignalAction> {
+    let mut action = MaybeUninit::<SignalAction>::uninit();
     // SAFETY: the action is written if the call succeeds, and nothing is changed.
     unsafe {
         (libc::sigaction(SIGSEGV, ptr::null(), action.as_mut_ptr()) == 0)
@@ -71,7 +71,7 @@ fn current() -> Option<Action> {
 }
 
 /// Puts a handler on top of an action. False if the system does not let it.
-fn place(handler: Handler, beneath: &AtomicPtr<Action>, found: Action) -> bool {
+fn place(handler: Handler, beneath: &AtomicPtr<SignalAction>, found: SignalAction) -> bool {
     let mut own = found;
     own.sa_sigaction = handler as usize;
     own.sa_flags = if is_handler(&found) {
@@ -86,7 +86,7 @@ fn place(handler: Handler, beneath: &AtomicPtr<Action>, found: Action) -> bool {
     unsafe { libc::sigaction(SIGSEGV, &own, ptr::null_mut()) == 0 }
 }
 
-fn is_handler(action: &Action) -> bool {
+fn is_handler(action: &SignalAction) -> bool {
     action.sa_sigaction != SIG_DFL && action.sa_sigaction != SIG_IGN
 }
 
@@ -111,12 +111,12 @@ extern "C" fn handle<const LAYER: usize>(
     unsafe { hand_on(&BENEATH[LAYER], was_sent, (signal, info, context)) };
 }
 
-/// Does what would have happened without this module.
+/// Hands a signal on: does what would have happened without this module.
 ///
 /// # Safety
 /// The arguments are those that the system passed to the handler.
 unsafe fn hand_on(
-    beneath: &AtomicPtr<Action>,
+    beneath: &AtomicPtr<SignalAction>,
     was_sent: bool,
     (signal, info, context): (c_int, *mut siginfo_t, *mut c_void),
 ) {
@@ -145,7 +145,7 @@ unsafe fn hand_on(
 
 /// Takes a handler that is to run once, and leaves the default action in its place. False if
 /// another thread was faster.
-fn is_taken(beneath: &AtomicPtr<Action>, action: *mut Action) -> bool {
+fn is_taken(beneath: &AtomicPtr<SignalAction>, action: *mut SignalAction) -> bool {
     beneath.compare_exchange(action, ptr::null_mut(), Ordering::AcqRel, Ordering::Relaxed).is_ok()
 }
 

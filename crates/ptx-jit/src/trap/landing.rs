@@ -6,14 +6,15 @@ use std::ffi::c_void;
 
 use super::Wild;
 
-/// What is called: code of a kernel, or of ours.
-pub(crate) type Function = unsafe extern "C" fn(*mut u8, *mut u8) -> u32;
+/// The type of code that is called with a landing: a kernel's, or a function of ours.
+pub(crate) type NativeFunction = unsafe extern "C" fn(*mut u8, *mut u8) -> u32;
 
-/// The place behind a [`call`]: native code writes it, and the signal handler reads it.
+/// The place in the code behind a [`call`], at which the thread goes on if the call is left. Native
+/// code writes it, and the signal handler reads it.
 #[derive(Default)]
 #[repr(C)]
 pub(super) struct Landing {
-    /// The stack's pointer there, and the address of the code.
+    /// The stack pointer there, and the address of the code.
     place: UnsafeCell<[u64; 2]>,
     /// The access at which the code was left, if it was.
     wild: UnsafeCell<Option<Wild>>,
@@ -22,7 +23,7 @@ pub(super) struct Landing {
 }
 
 impl Landing {
-    /// One for page faults at any address.
+    /// A landing for page faults at any address.
     pub(super) fn anywhere() -> Landing {
         Landing { is_anywhere: true, ..Landing::default() }
     }
@@ -55,7 +56,8 @@ impl Landing {
 
 #[cfg(target_arch = "x86_64")]
 unsafe fn set_registers(context: *mut libc::ucontext_t, stack: u64, code: u64) {
-    /// In which direction string instructions go: up, wherever functions are called or return.
+    /// The direction flag of string instructions: 0, which is up, wherever functions are called or
+    /// return.
     const DIRECTION: i64 = 1 << 10;
     // SAFETY: `go_on` passes the context of an interrupted thread, which its handler may change.
     let registers = unsafe { &mut (*context).uc_mcontext.gregs };
@@ -71,7 +73,7 @@ unsafe fn set_registers(context: *mut libc::ucontext_t, stack: u64, code: u64) {
     (registers.sp, registers.pc) = (stack, code);
 }
 
-/// How far down the stack of the calling thread is in use.
+/// The address down to which the stack of the calling thread is in use.
 #[cfg(target_arch = "x86_64")]
 pub(crate) fn stack_pointer() -> u64 {
     let pointer: u64;
@@ -80,7 +82,7 @@ pub(crate) fn stack_pointer() -> u64 {
     pointer
 }
 
-/// How far down the stack of the calling thread is in use.
+/// The address down to which the stack of the calling thread is in use.
 #[cfg(target_arch = "aarch64")]
 pub(crate) fn stack_pointer() -> u64 {
     let pointer: u64;
@@ -104,7 +106,7 @@ compile_error!("cuda-sim runs on x86-64 and 64-bit Arm: elsewhere it cannot call
 #[unsafe(naked)]
 pub(super) unsafe extern "C" fn call(
     landing: &Landing,
-    function: Function,
+    function: NativeFunction,
     first: *mut u8,
     second: *mut u8,
     top: *mut u8,
@@ -164,7 +166,7 @@ pub(super) unsafe extern "C" fn call(
 #[unsafe(naked)]
 pub(super) unsafe extern "C" fn call(
     landing: &Landing,
-    function: Function,
+    function: NativeFunction,
     first: *mut u8,
     second: *mut u8,
     top: *mut u8,

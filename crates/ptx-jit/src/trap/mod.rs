@@ -20,8 +20,8 @@ use std::thread;
 use self::landing::Landing;
 
 pub use self::handler::stand_in;
-pub(crate) use self::landing::{Function, stack_pointer};
-pub(crate) use self::threads::Place;
+pub(crate) use self::landing::{NativeFunction, stack_pointer};
+pub(crate) use self::threads::OwnSlot;
 pub use self::windows::watch;
 
 /// An access of a device's memory at an address where there is none, or where pages let nobody do
@@ -43,8 +43,9 @@ pub unsafe fn attempt<R>(run: impl FnOnce() -> R) -> Result<R, Wild> {
     unsafe { attempt_with(Landing::default(), run) }
 }
 
-/// Does so wherever the access is: for copies and the like, which touch the program's own memory as
-/// well. That may have been unmapped behind the driver's back.
+/// Runs code up to its end or to its first page fault at any address. It is for copies and the
+/// like, which touch the program's own memory as well: that may have been unmapped behind the
+/// driver's back.
 ///
 /// # Safety
 /// As [`attempt`], for memory of the program's too.
@@ -60,7 +61,7 @@ unsafe fn attempt_with<R>(landing: Landing, run: impl FnOnce() -> R) -> Result<R
         let arguments = [argument, ptr::null_mut()];
         // SAFETY: `through` passes its function what that takes, which catches what unwinds, and
         // the stack in use is as free as for any call. The caller lets `run` be left.
-        unsafe { Place::own().enter_with(landing, function, arguments, ptr::null_mut()) }
+        unsafe { OwnSlot::own().enter_with(landing, function, arguments, ptr::null_mut()) }
     };
     let mut result = None;
     let left = through(run, &mut result, enter).err();
@@ -87,11 +88,12 @@ pub(crate) unsafe fn run_on<R>(top: *mut u8, run: impl FnOnce() -> R) -> R {
     result.unwrap_or_else(|panic| resume_unwind(panic))
 }
 
-/// Has a closure run by who calls functions with an argument; what that returned.
+/// Runs a closure by way of `enter`, which calls a function with an argument. Returns what `enter`
+/// returned.
 fn through<R, F: FnOnce() -> R, T>(
     run: F,
     result: &mut Option<thread::Result<R>>,
-    enter: impl FnOnce(Function, *mut u8) -> T,
+    enter: impl FnOnce(NativeFunction, *mut u8) -> T,
 ) -> T {
     struct Call<'r, F, R> {
         run: Option<F>,
@@ -110,7 +112,7 @@ fn through<R, F: FnOnce() -> R, T>(
     enter(body::<R, F>, (&raw mut call).cast())
 }
 
-impl Place {
+impl OwnSlot {
     /// Calls a function with two arguments, up to its end or to its first wild access, on the stack
     /// that ends at `top`; null is the stack that is in use.
     ///
@@ -120,7 +122,7 @@ impl Place {
     /// which nothing runs.
     pub(crate) unsafe fn enter(
         &self,
-        function: Function,
+        function: NativeFunction,
         [first, second]: [*mut u8; 2],
         top: *mut u8,
     ) -> Result<u32, Wild> {
@@ -129,11 +131,11 @@ impl Place {
     }
 
     /// # Safety
-    /// As [`Place::enter`], wherever the landing takes wild accesses.
+    /// As [`OwnSlot::enter`], wherever the landing takes wild accesses.
     unsafe fn enter_with(
         &self,
         landing: Landing,
-        function: Function,
+        function: NativeFunction,
         [first, second]: [*mut u8; 2],
         top: *mut u8,
     ) -> Result<u32, Wild> {

@@ -34,7 +34,7 @@ fn an_attempt_ends_at_its_first_wild_access() {
     };
     assert_eq!(result, Err(Wild { address }));
     assert!(!came_back.get());
-    // SAFETY: as above.
+    // SAFETY: nothing is read, and nothing is to be dropped.
     assert_eq!(unsafe { attempt(|| 7) }, Ok(7));
 }
 
@@ -47,7 +47,7 @@ fn an_attempt_inside_of_another_one_leaves_that_one_going() {
         assert_eq!(inner, Err(Wild { address }));
         read(address + 4096)
     };
-    // SAFETY: as above.
+    // SAFETY: `outer` has nothing to drop when its second read leaves it.
     assert_eq!(unsafe { attempt(outer) }, Err(Wild { address: address + 4096 }));
 }
 

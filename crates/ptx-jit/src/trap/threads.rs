@@ -13,20 +13,20 @@ use super::landing::Landing;
 /// The number of no thread.
 const NOBODY: i32 = 0;
 
-static THREADS: AtomicPtr<Thread> = AtomicPtr::new(ptr::null_mut());
+static THREADS: AtomicPtr<ThreadSlot> = AtomicPtr::new(ptr::null_mut());
 
-/// A place for one thread, and for another one when that has ended.
-pub(super) struct Thread {
+/// A slot in the list for one thread, and for another one when that has ended.
+pub(super) struct ThreadSlot {
     number: AtomicI32,
-    /// Where the thread goes on if the access that it makes is wild.
+    /// The landing at which the thread goes on if its access is wild; null for none.
     landing: AtomicPtr<Landing>,
-    next: *const Thread,
+    next: *const ThreadSlot,
 }
 
-/// Where the calling thread goes on if it makes a wild access.
+/// The landing of the calling thread, at which it goes on if it makes a wild access.
 pub(super) fn landing() -> Option<&'static Landing> {
     let number = number();
-    let mut next: *const Thread = THREADS.load(Ordering::Acquire);
+    let mut next: *const ThreadSlot = THREADS.load(Ordering::Acquire);
     // SAFETY: what is in the list was leaked.
     while let Some(thread) = unsafe { next.as_ref() } {
         if thread.number.load(Ordering::Relaxed) == number {
@@ -38,30 +38,30 @@ pub(super) fn landing() -> Option<&'static Landing> {
     None
 }
 
-/// The calling thread's place in the list.
-pub(crate) struct Place {
-    thread: &'static Thread,
-    /// It is given back with this.
-    _lent: Option<Own>,
+/// The calling thread's slot in the list.
+pub(crate) struct OwnSlot {
+    thread: &'static ThreadSlot,
+    /// The slot is given back with this, where the thread's own storage is gone already.
+    _lent: Option<SlotGuard>,
 }
 
-impl Place {
-    pub(crate) fn own() -> Place {
+impl OwnSlot {
+    pub(crate) fn own() -> OwnSlot {
         thread_local! {
-            static OWN: Own = Own::take();
+            static OWN: SlotGuard = SlotGuard::take();
         }
         match OWN.try_with(|own| own.0) {
-            Ok(thread) => Place { thread, _lent: None },
+            Ok(thread) => OwnSlot { thread, _lent: None },
             Err(_) => {
                 // The thread is ending.
-                let own = Own::take();
-                Place { thread: own.0, _lent: Some(own) }
+                let own = SlotGuard::take();
+                OwnSlot { thread: own.0, _lent: Some(own) }
             }
         }
     }
 
-    /// Sets where the thread goes on at a wild access; null for nowhere. Returns where that was
-    /// before.
+    /// Sets the landing at which the thread goes on after a wild access; null for none. Returns the
+    /// one before.
     pub(super) fn expect(&self, landing: *const Landing) -> *const Landing {
         // Only this thread and its signal handler look at it, so nothing is to be ordered but them.
         let before = self.thread.landing.load(Ordering::Relaxed);
@@ -70,36 +70,36 @@ impl Place {
     }
 }
 
-/// A place in the list, which is given back.
-struct Own(&'static Thread);
+/// Gives a slot back to the list when it is dropped.
+struct SlotGuard(&'static ThreadSlot);
 
-impl Own {
-    fn take() -> Own {
+impl SlotGuard {
+    fn take() -> SlotGuard {
         handler::stand_in();
         unblock();
         let number = number();
-        let mut next: *const Thread = THREADS.load(Ordering::Acquire);
+        let mut next: *const ThreadSlot = THREADS.load(Ordering::Acquire);
         // SAFETY: what is in the list was leaked.
         while let Some(thread) = unsafe { next.as_ref() } {
             let free = &thread.number;
             if free.compare_exchange(NOBODY, number, Ordering::AcqRel, Ordering::Relaxed).is_ok() {
-                return Own(thread);
+                return SlotGuard(thread);
             }
             next = thread.next;
         }
-        Own(add(number))
+        SlotGuard(add(number))
     }
 }
 
-impl Drop for Own {
+impl Drop for SlotGuard {
     fn drop(&mut self) {
         self.0.number.store(NOBODY, Ordering::Release);
     }
 }
 
-fn add(number: i32) -> &'static Thread {
+fn add(number: i32) -> &'static ThreadSlot {
     let landing = AtomicPtr::new(ptr::null_mut());
-    let thread = Thread { number: AtomicI32::new(number), landing, next: ptr::null() };
+    let thread = ThreadSlot { number: AtomicI32::new(number), landing, next: ptr::null() };
     let thread = Box::into_raw(Box::new(thread));
     let mut first = THREADS.load(Ordering::Relaxed);
     loop {

@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
-/// A list to which only is added, and from which nothing is ever taken.
+/// The head of a list that only grows.
 static WINDOWS: AtomicPtr<Watched> = AtomicPtr::new(ptr::null_mut());
 
 struct Watched {
@@ -13,8 +13,8 @@ struct Watched {
     next: *const Watched,
 }
 
-/// From now on a wild access in that range is found by who makes it in an
-/// [`attempt`](super::attempt). The range is the driver's for as long as the process lives.
+/// Adds a range of addresses: from now on, an [`attempt`](super::attempt) ends at a wild access in
+/// it. The range is the driver's for as long as the process lives.
 pub fn watch(range: Range<u64>) {
     let watched = Box::into_raw(Box::new(Watched { range, next: ptr::null() }));
     let mut first = WINDOWS.load(Ordering::Relaxed);
@@ -28,7 +28,7 @@ pub fn watch(range: Range<u64>) {
     }
 }
 
-/// Whether an address is in one of them.
+/// Whether an address is in one of the ranges.
 pub(super) fn contain(address: u64) -> bool {
     let mut next: *const Watched = WINDOWS.load(Ordering::Acquire);
     // SAFETY: what is in the list was leaked, and does not change.

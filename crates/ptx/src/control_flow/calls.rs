@@ -11,12 +11,13 @@ use crate::{
 use super::graph::targets;
 use super::liveness::{RegisterSet, reads};
 
-/// What is known about the functions of a module, by their indices.
+/// The call graph of a module, with what follows from it for each function, by index.
 pub struct CallGraph {
-    nodes: Vec<Node>,
+    nodes: Vec<CallGraphNode>,
 }
 
-struct Node {
+/// A function in the call graph.
+struct CallGraphNode {
     /// The functions called, each once.
     callees: Vec<usize>,
     /// The shared variables named, each once.
@@ -32,55 +33,43 @@ struct Node {
     inlined_bytes: usize,
     /// The frames of the deepest chain of calls that begins here, recursion not counted.
     depth_bytes: usize,
-    /// How many calls are nested at most from here on, recursion not counted.
+    /// The number of nested calls in the longest chain from here on, recursion not counted.
     depth: usize,
 }
 
 /// The local memory that a thread of a kernel with recursive functions gets for them.
 const RECURSION_BYTES: usize = 256 << 10;
 
-/// Calls may be nested so deep, recursion not counted: each takes some of the host's stack.
+/// The most calls that may be nested, recursion not counted: each takes some of the host's stack.
 const MAX_NESTED: usize = 256;
 
-/// Builds the call graph of a module.
-///
-/// # Errors
-///
-/// A function that calls itself and waits for other threads.
-pub fn analyse_calls(module: &Module) -> Result<CallGraph, Error> {
-    let nodes = module.functions.iter().map(|function| {
-        let frame_bytes = function.frame_bytes.next_multiple_of(FRAME_ALIGN);
-        Node {
-            callees: distinct(function.body.iter().filter_map(called)),
-            shared: distinct(function.body.iter().flat_map(|at| shared(module, at))),
-            observes: observes(function),
-            suspends: false,
-            recursive: false,
-            frame_bytes,
-            inlined_bytes: frame_bytes,
-            depth_bytes: frame_bytes,
-            depth: 0,
-        }
-    });
-    let mut graph = CallGraph { nodes: nodes.collect() };
-    let cycles = cycles(&graph.nodes);
-    graph.find_suspension(module, &cycles);
-    graph.measure_frames(&cycles);
-    if let Some(index) = graph.nodes.iter().position(|node| node.depth > MAX_NESTED) {
-        let kind = ErrorKind::Unsupported("calls that are nested so deep");
-        return Err(call_error(&module.functions[index], kind));
-    }
-    match graph.nodes.iter().position(|node| node.recursive && node.suspends) {
-        Some(index) => {
-            let kind =
-                ErrorKind::Unsupported("recursion in a function that waits for other threads");
-            Err(call_error(&module.functions[index], kind))
-        }
-        None => Ok(graph),
-    }
-}
-
 impl CallGraph {
+    /// Builds the call graph of a module.
+    ///
+    /// # Errors
+    ///
+    /// A function that calls itself and waits for other threads, or calls that are nested too deep.
+    pub fn new(module: &Module) -> Result<CallGraph, Error> {
+        let nodes = module.functions.iter().map(|function| CallGraphNode::new(module, function));
+        let mut graph = CallGraph { nodes: nodes.collect() };
+        let components = strongly_connected_components(&graph.nodes);
+        graph.find_suspension(module, &components);
+        graph.measure_frames(&components);
+        let position = |is_wrong: fn(&CallGraphNode) -> bool| graph.nodes.iter().position(is_wrong);
+        if let Some(index) = position(|node| node.depth > MAX_NESTED) {
+            let kind = ErrorKind::Unsupported("calls that are nested so deep");
+            return Err(call_error(&module.functions[index], kind));
+        }
+        match position(|node| node.recursive && node.suspends) {
+            Some(index) => {
+                let kind =
+                    ErrorKind::Unsupported("recursion in a function that waits for other threads");
+                Err(call_error(&module.functions[index], kind))
+            }
+            None => Ok(graph),
+        }
+    }
+
     /// Whether threads may have to wait in a function.
     pub fn suspends(&self, function: usize) -> bool {
         self.nodes[function].suspends
@@ -91,7 +80,7 @@ impl CallGraph {
         self.nodes[function].observes
     }
 
-    /// All that a function may call, directly or not; itself only if it is recursive.
+    /// The functions that a function may call, directly or not; itself only if it is recursive.
     pub fn reachable(&self, function: usize) -> Vec<usize> {
         let mut seen = vec![false; self.nodes.len()];
         let mut reachable = Vec::new();
@@ -126,7 +115,7 @@ impl CallGraph {
         self.nodes[function].inlined_bytes
     }
 
-    /// The local memory that a thread needs.
+    /// The local memory that a thread of a kernel needs.
     pub fn local_bytes(&self, kernel: usize) -> usize {
         let called = self.reachable(kernel).into_iter();
         let called = called.filter(|&function| !self.suspends(function));
@@ -141,31 +130,31 @@ impl CallGraph {
     }
 
     /// A function waits, or observes others, if one that it may call does.
-    fn find_suspension(&mut self, module: &Module, cycles: &[Vec<usize>]) {
-        for cycle in cycles {
+    fn find_suspension(&mut self, module: &Module, components: &[Vec<usize>]) {
+        for component in components {
             let node = |index: usize| &self.nodes[index];
-            let observes = cycle.iter().any(|&index| {
+            let observes = component.iter().any(|&index| {
                 node(index).observes || node(index).callees.iter().any(|&to| node(to).observes)
             });
-            cycle.iter().for_each(|&index| self.nodes[index].observes = observes);
+            component.iter().for_each(|&index| self.nodes[index].observes = observes);
         }
-        for cycle in cycles {
+        for component in components {
             let waits = |index: usize| {
                 self.nodes[index].callees.iter().any(|&callee| self.nodes[callee].suspends)
                     || suspends(&module.functions[index], |callee| self.nodes[callee].observes)
             };
-            let waits = cycle.iter().any(|&index| waits(index));
-            cycle.iter().for_each(|&index| self.nodes[index].suspends = waits);
+            let waits = component.iter().any(|&index| waits(index));
+            component.iter().for_each(|&index| self.nodes[index].suspends = waits);
         }
     }
 
-    fn measure_frames(&mut self, cycles: &[Vec<usize>]) {
-        for cycle in cycles {
-            for &index in cycle {
+    fn measure_frames(&mut self, components: &[Vec<usize>]) {
+        for component in components {
+            for &index in component {
                 let calls_itself = self.nodes[index].callees.contains(&index);
-                self.nodes[index].recursive = cycle.len() > 1 || calls_itself;
+                self.nodes[index].recursive = component.len() > 1 || calls_itself;
             }
-            for &index in cycle {
+            for &index in component {
                 let callees =
                     || self.nodes[index].callees.iter().map(|&callee| &self.nodes[callee]);
                 let waiting = callees().filter(|callee| callee.suspends);
@@ -183,14 +172,34 @@ impl CallGraph {
     }
 }
 
-/// The functions, those that may call each other together, and each group behind all that it calls.
+impl CallGraphNode {
+    /// A node with what a function's own body says; what follows from its callees is added later.
+    fn new(module: &Module, function: &Function) -> CallGraphNode {
+        let frame_bytes = function.frame_bytes.next_multiple_of(FRAME_ALIGN);
+        CallGraphNode {
+            callees: distinct(function.body.iter().filter_map(called)),
+            shared: distinct(function.body.iter().flat_map(|at| shared(module, at))),
+            observes: observes(function),
+            suspends: false,
+            recursive: false,
+            frame_bytes,
+            inlined_bytes: frame_bytes,
+            depth_bytes: frame_bytes,
+            depth: 0,
+        }
+    }
+}
+
+/// The strongly connected components of the call graph: groups of functions that may all call each
+/// other, each group after all that it calls.
 ///
-/// The algorithm is Tarjan's, with a stack of its own instead of recursion.
-fn cycles(nodes: &[Node]) -> Vec<Vec<usize>> {
+/// The algorithm is Tarjan's ("Depth-First Search and Linear Graph Algorithms"), with a stack of its
+/// own instead of recursion, because the depth is the text's choice.
+fn strongly_connected_components(nodes: &[CallGraphNode]) -> Vec<Vec<usize>> {
     const NEW: usize = usize::MAX;
     let (mut order, mut lowest) = (vec![NEW; nodes.len()], vec![NEW; nodes.len()]);
     let (mut waiting, mut is_waiting) = (Vec::new(), vec![false; nodes.len()]);
-    let (mut cycles, mut visited) = (Vec::new(), 0);
+    let (mut components, mut visited) = (Vec::new(), 0);
     for root in 0..nodes.len() {
         if order[root] != NEW {
             continue;
@@ -218,13 +227,13 @@ fn cycles(nodes: &[Node]) -> Vec<Vec<usize>> {
             }
             if lowest[node] == order[node] {
                 let first = waiting.iter().rposition(|&at| at == node).expect("it waits");
-                let cycle = waiting.split_off(first);
-                cycle.iter().for_each(|&member| is_waiting[member] = false);
-                cycles.push(cycle);
+                let component = waiting.split_off(first);
+                component.iter().for_each(|&member| is_waiting[member] = false);
+                components.push(component);
             }
         }
     }
-    cycles
+    components
 }
 
 /// The function that an instruction calls.

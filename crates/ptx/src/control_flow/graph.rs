@@ -8,21 +8,21 @@ use crate::{Function, Instruction, Operand, Operation};
 
 /// The basic blocks of a function, in the order of its instructions. The first one is the entry.
 pub struct ControlFlowGraph {
-    /// In the order of their instructions.
+    /// The blocks, in the order of their instructions.
     pub blocks: Vec<BasicBlock>,
     /// The block that begins at an instruction; meaningful for first instructions only.
     starts: Vec<u32>,
 }
 
-/// Instructions that are executed one after the other.
+/// A basic block: instructions that are executed one after the other.
 ///
 /// Only the last one may branch, return, exit or trap. A block without successors ends the
 /// function.
 pub struct BasicBlock {
-    /// Indices in the function's body.
+    /// The block's instructions: indices in the function's body.
     pub instructions: Range<usize>,
-    /// Indices of blocks. Where the last instruction is guarded or falls through, the next block is
-    /// the last of them.
+    /// The blocks that may come next, as indices. Where the last instruction is guarded or falls
+    /// through, the next block is the last of them.
     pub successors: SmallVec<[usize; 2]>,
 }
 
@@ -90,7 +90,7 @@ impl ControlFlowGraph {
     }
 }
 
-/// Where an instruction may branch to, as indices of instructions.
+/// The instructions that an instruction may branch to, as indices.
 pub fn targets<'a>(
     function: &'a Function,
     instruction: &'a Instruction,

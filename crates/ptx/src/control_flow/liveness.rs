@@ -12,7 +12,7 @@ pub struct RegisterSet {
 }
 
 impl RegisterSet {
-    /// No registers, of a function that has so many.
+    /// An empty set of registers, of a function that has so many.
     pub fn empty(registers: usize) -> RegisterSet {
         RegisterSet { words: vec![0; registers.div_ceil(64)] }
     }
@@ -32,7 +32,7 @@ impl RegisterSet {
         self.words[register.index() / 64] >> (register.index() % 64) & 1 != 0
     }
 
-    /// Adds the other set's registers; whether that changed anything.
+    /// Adds the other set's registers. True if that changed anything.
     pub fn extend(&mut self, other: &RegisterSet) -> bool {
         let mut changed = false;
         for (own, other) in self.words.iter_mut().zip(&other.words) {
@@ -116,7 +116,7 @@ pub fn reads(instruction: &Instruction) -> SmallVec<[Register; 6]> {
     sources.chain(instruction.guard.map(|guard| guard.register)).collect()
 }
 
-/// From the registers that are live after an instruction to those live before it.
+/// Turns the registers that are live after an instruction into those that are live before it.
 fn step_back(live: &mut RegisterSet, instruction: &Instruction) {
     // A guarded instruction may leave the old value in place.
     if instruction.guard.is_none() {
@@ -131,14 +131,12 @@ fn step_back(live: &mut RegisterSet, instruction: &Instruction) {
 
 #[cfg(test)]
 mod tests {
+    use test_support::ptx_kernel;
+
     use super::*;
 
     fn function(body: &str) -> Function {
-        let source = format!(
-            ".version 6.3 .target sm_75 .address_size 64
-             .entry k() {{ .reg .b32 %r<8>; .reg .pred %p<4>; {body} }}"
-        );
-        crate::parse(&source).expect("valid PTX").functions.remove(0)
+        crate::parse(&ptx_kernel(body)).expect("valid PTX").functions.remove(0)
     }
 
     fn live(set: &RegisterSet) -> Vec<u32> {

@@ -6,7 +6,7 @@ mod graph;
 mod liveness;
 mod postdominators;
 
-pub use calls::{CallGraph, analyse_calls, called, may_spin, spins, used_registers};
+pub use calls::{CallGraph, called, may_spin, spins, used_registers};
 pub use graph::{BasicBlock, ControlFlowGraph, targets};
 pub use liveness::{Liveness, RegisterSet, reads};
 pub use postdominators::postdominators;

@@ -6,8 +6,9 @@
 use super::graph::ControlFlowGraph;
 use crate::{Function, Operation};
 
-/// For each block the first one that every way from it to the function's end goes through; none
-/// where that is the end itself. Ways that never end do not count.
+/// The immediate post-dominator of each block: the first block that every way from it to the
+/// function's end goes through; `None` where that is the end itself. Ways that never end do not
+/// count.
 pub fn postdominators(function: &Function, graph: &ControlFlowGraph) -> Vec<Option<usize>> {
     let count = graph.blocks.len();
     // The function's end is one more block, behind all others.
@@ -90,14 +91,12 @@ fn meet(joins: &[usize], number: &[usize], mut a: usize, mut b: usize) -> usize 
 
 #[cfg(test)]
 mod tests {
+    use test_support::ptx_kernel;
+
     use super::*;
 
     fn joins(body: &str) -> Vec<Option<usize>> {
-        let source = format!(
-            ".version 6.3 .target sm_75 .address_size 64
-             .entry k() {{ .reg .b32 %r<8>; .reg .pred %p<4>; {body} }}"
-        );
-        let function = crate::parse(&source).expect("valid PTX").functions.remove(0);
+        let function = crate::parse(&ptx_kernel(body)).expect("valid PTX").functions.remove(0);
         postdominators(&function, &ControlFlowGraph::new(&function))
     }
 

@@ -28,7 +28,7 @@ pub(crate) enum OperandKind {
     Joined(ScalarType),
     /// A 32-bit value that may be left out, which counts as 0.
     Optional,
-    /// A place in memory.
+    /// A location in memory.
     Memory(StateSpace),
     /// The carry flag, which is not written.
     Carry,

@@ -32,7 +32,7 @@ pub(super) fn parse(text: &str) -> Result<InstructionForm, ErrorKind> {
     Ok(form)
 }
 
-/// Why an opcode is not known.
+/// The reason why an opcode is not known.
 fn unsupported(name: &str) -> ErrorKind {
     const TEXTURES: &[&str] = &["istypep", "suld", "suq", "sured", "sust", "tex", "tld4", "txq"];
     match TEXTURES.contains(&name) {

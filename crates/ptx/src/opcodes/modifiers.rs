@@ -19,7 +19,7 @@ impl<'s> Modifiers<'s> {
         Ok(Modifiers { name, words })
     }
 
-    /// Whether the modifier is there.
+    /// Takes a modifier. False if it is not there.
     pub(super) fn take(&mut self, word: &str) -> bool {
         let place = self.words.iter().position(|&known| known == word);
         if let Some(place) = place {
@@ -28,14 +28,14 @@ impl<'s> Modifiers<'s> {
         place.is_some()
     }
 
-    /// The meaning of the first modifier that the table knows.
+    /// Takes the first modifier that the table knows. Returns its meaning.
     pub(super) fn choose<T: Copy>(&mut self, table: &[(&str, T)]) -> Option<T> {
         self.find(|word| {
             table.iter().find(|&&(known, _)| known == word).map(|&(_, meaning)| meaning)
         })
     }
 
-    /// As [`Modifiers::choose`], where there must be one.
+    /// Takes one of several modifiers, like [`Modifiers::choose`], of which one must be there.
     pub(super) fn require<T: Copy>(
         &mut self,
         what: &'static str,
@@ -118,7 +118,7 @@ impl<'s> Modifiers<'s> {
         self.words.retain(|word| !hints(word));
     }
 
-    /// Refuses what was not used.
+    /// Refuses modifiers that nobody took.
     pub(super) fn finish(&self) -> Result<(), ErrorKind> {
         match self.words.first() {
             Some(word) => Err(ErrorKind::UnsupportedModifier((*word).to_owned())),

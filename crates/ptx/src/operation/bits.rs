@@ -5,7 +5,7 @@ use crate::types::ScalarType;
 /// An operation on bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct BitsForm {
-    /// What is computed.
+    /// The function that is computed.
     pub op: BitsOp,
     /// The type of the operands.
     pub ty: ScalarType,
@@ -63,7 +63,7 @@ pub enum BitsOp {
     },
 }
 
-/// How `prmt` chooses bytes.
+/// The modes in which `prmt` chooses bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum PermuteMode {
     /// By the four digits of the selector.

@@ -5,13 +5,13 @@ use crate::types::ScalarType;
 /// Comparison of two values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct CompareForm {
-    /// What must hold.
+    /// The relation that is tested.
     pub comparison: Comparison,
     /// The type of the values.
     pub ty: ScalarType,
     /// Subnormal values count as zero.
     pub ftz: bool,
-    /// How the result is joined with a further predicate, the third source.
+    /// The function that joins the result with a further predicate, the third source.
     pub combine: Option<Combine>,
     /// `Pred` for `setp`; for `set` all ones or 1.0 where true, and 0 elsewhere.
     pub result: ScalarType,
@@ -40,7 +40,7 @@ pub enum Comparison {
     Greater,
     /// `ge`
     GreaterEqual,
-    /// As unsigned numbers, whatever the type says.
+    /// `lo`: less, as unsigned numbers, whatever the type says.
     Lower,
     /// `ls`: lower or same, as unsigned numbers.
     LowerSame,
@@ -66,7 +66,7 @@ pub enum Comparison {
     Unordered,
 }
 
-/// How `setp` joins a comparison with a further predicate.
+/// The functions with which `setp` joins a comparison with a further predicate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Combine {
     /// `and`

@@ -6,17 +6,17 @@ use crate::types::ScalarType;
 /// Conversion between number types.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ConvertForm {
-    /// Of the result.
+    /// The type of the result.
     pub to: ScalarType,
-    /// Of the source.
+    /// The type of the source.
     pub from: ScalarType,
-    /// Of a result between two numbers.
+    /// The rounding of a result that lies between two numbers.
     pub rounding: Rounding,
     /// Rounds to a whole number; for results that are floating-point numbers of the source's type.
     pub integral: bool,
     /// Subnormal sources and results count as zero.
     pub ftz: bool,
-    /// What becomes of the rounded result.
+    /// The clamping of the rounded result.
     pub clamp: Clamp,
     /// Infinities and values out of range become the largest finite number.
     pub finite: bool,
@@ -25,7 +25,7 @@ pub struct ConvertForm {
 /// Conversion between pairs of 8-bit floating-point numbers and wider ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ConvertBytesForm {
-    /// Of the result.
+    /// The type of the result.
     pub to: ScalarType,
     /// `F32` for two sources, the first one for the upper byte; else a pair.
     pub from: ScalarType,

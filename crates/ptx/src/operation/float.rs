@@ -5,15 +5,15 @@ use crate::types::ScalarType;
 /// A floating-point operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct FloatForm {
-    /// What is computed.
+    /// The function that is computed.
     pub op: FloatOp,
     /// The type of the operands, packed pairs included.
     pub ty: ScalarType,
-    /// Of a result between two numbers.
+    /// The rounding of a result that lies between two numbers.
     pub rounding: Rounding,
     /// Subnormal operands and results count as zero.
     pub ftz: bool,
-    /// What becomes of the rounded result.
+    /// The clamping of the rounded result.
     pub clamp: Clamp,
 }
 
@@ -71,7 +71,7 @@ pub struct MinMax {
     pub xor_sign: bool,
 }
 
-/// Which of the two neighbours a result between them becomes.
+/// The rounding mode: which of its two neighbours a result becomes that lies between them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Rounding {
     /// `.rn`: the nearer, and of two as near the even one.
@@ -84,7 +84,7 @@ pub enum Rounding {
     Up,
 }
 
-/// What is done to a floating-point result at the end.
+/// The clamping of a floating-point result, after it was rounded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Clamp {
     /// Nothing.

@@ -5,7 +5,7 @@ use crate::types::ScalarType;
 /// An integer operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct IntegerForm {
-    /// What is computed.
+    /// The function that is computed.
     pub op: IntegerOp,
     /// The type of the operands.
     pub ty: ScalarType,
@@ -21,25 +21,25 @@ pub enum IntegerOp {
     },
     /// `sub`
     Sub {
-        /// As for `Add`.
+        /// The result stays in the range of the type instead of wrapping.
         saturate: bool,
     },
     /// `mul`
     Multiply(ProductPart),
     /// `mad`: a * b + c.
     MultiplyAdd {
-        /// Of the product, before c is added.
+        /// The part of the product that is taken, before c is added.
         part: ProductPart,
-        /// As for `Add`.
+        /// The result stays in the range of the type instead of wrapping.
         saturate: bool,
     },
-    /// On the low 24 bits of the sources; never [`ProductPart::Wide`].
+    /// `mul24`: the product of the low 24 bits of the sources; never [`ProductPart::Wide`].
     Multiply24(ProductPart),
-    /// `mad24`: as `Multiply24`, plus c.
+    /// `mad24`: that product plus c.
     MultiplyAdd24 {
-        /// Of the product, before c is added.
+        /// The part of the product that is taken, before c is added.
         part: ProductPart,
-        /// As for `Add`.
+        /// The result stays in the range of the type instead of wrapping.
         saturate: bool,
     },
     /// `add.cc`, `addc`
@@ -48,9 +48,9 @@ pub enum IntegerOp {
     SubCarry(Carry),
     /// `mad.cc`, `madc`
     MultiplyAddCarry {
-        /// Of the product, before c is added.
+        /// The part of the product that is taken, before c is added.
         part: ProductPart,
-        /// Of the addition of c.
+        /// The carry flag's use in the addition of c.
         carry: Carry,
     },
     /// `div`
@@ -85,7 +85,7 @@ pub enum IntegerOp {
     },
 }
 
-/// Which part of a product is wanted.
+/// The part of a product that is the result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ProductPart {
     /// `.lo`: the lower half.

@@ -5,24 +5,24 @@ use crate::types::{ScalarType, StateSpace};
 /// A load or store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct MemoryForm {
-    /// Where the address points.
+    /// The space that the address points to.
     pub space: StateSpace,
-    /// Of one value.
+    /// The type of one value.
     pub ty: ScalarType,
     /// 1, 2, 4 or 8 values.
     pub count: u8,
-    /// What others may rely on.
+    /// The ordering that other threads may rely on.
     pub order: MemoryOrder,
 }
 
-/// What a memory access promises to other threads.
+/// The ordering that a memory access promises to other threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum MemoryOrder {
     /// Nothing: it may be moved and merged within the thread.
     Weak,
     /// It happens when it is written; also acquire.
     Strong,
-    /// What the thread did before is seen by who sees this.
+    /// A release: who sees this access sees all that the thread did before.
     Release,
 }
 
@@ -31,15 +31,15 @@ pub enum MemoryOrder {
 pub struct AtomicForm {
     /// [`MemoryOrder::Weak`] where the text says nothing, which means relaxed here.
     pub order: MemoryOrder,
-    /// What is done to the value in memory.
+    /// The function that changes the value in memory.
     pub op: AtomicOp,
-    /// Of the value.
+    /// The type of the value.
     pub ty: ScalarType,
-    /// Where the address points.
+    /// The space that the address points to.
     pub space: StateSpace,
 }
 
-/// What an atomic operation makes of the old value and its operand b.
+/// The functions of atomic operations: from the old value and operand b to the new value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum AtomicOp {
     /// old + b.

@@ -3,8 +3,8 @@
 use super::cursor::Cursor;
 use super::diagnostics::Diagnostics;
 use super::expand::Expander;
-use super::function_builder::FunctionBuilder;
-use super::module_builder::ModuleBuilder;
+use super::function_draft::FunctionDraft;
+use super::module_draft::ModuleDraft;
 use super::operand::OperandReader;
 use super::ordinary::FormCache;
 use super::{branch, call, declaration, mov, ordinary};
@@ -17,8 +17,8 @@ use crate::types::{RegisterType, StateSpace};
 /// Reads the body of a function.
 pub(super) struct BodyReader<'a, 's> {
     cursor: &'a mut Cursor<'s>,
-    function: &'a mut FunctionBuilder<'s>,
-    module: &'a mut ModuleBuilder<'s>,
+    function: &'a mut FunctionDraft<'s>,
+    module: &'a mut ModuleDraft<'s>,
     forms: &'a mut FormCache<'s>,
     diagnostics: &'a mut Diagnostics,
 }
@@ -26,8 +26,8 @@ pub(super) struct BodyReader<'a, 's> {
 impl<'a, 's> BodyReader<'a, 's> {
     pub(super) fn new(
         cursor: &'a mut Cursor<'s>,
-        function: &'a mut FunctionBuilder<'s>,
-        module: &'a mut ModuleBuilder<'s>,
+        function: &'a mut FunctionDraft<'s>,
+        module: &'a mut ModuleDraft<'s>,
         forms: &'a mut FormCache<'s>,
         diagnostics: &'a mut Diagnostics,
     ) -> BodyReader<'a, 's> {

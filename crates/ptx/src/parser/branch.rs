@@ -3,7 +3,7 @@
 use smallvec::smallvec;
 
 use super::cursor::Cursor;
-use super::function_builder::FunctionBuilder;
+use super::function_draft::FunctionDraft;
 use super::operand::OperandReader;
 use crate::ast::{Instruction, Operand};
 use crate::error::{Error, ErrorKind};
@@ -13,7 +13,7 @@ use crate::types::ScalarType;
 /// Reads a label, or a list of labels that has a name.
 pub(super) fn label<'s>(
     cursor: &mut Cursor<'s>,
-    function: &mut FunctionBuilder<'s>,
+    function: &mut FunctionDraft<'s>,
 ) -> Result<(), Error> {
     let name = cursor.word()?;
     cursor.next();
@@ -36,7 +36,7 @@ pub(super) fn label<'s>(
 }
 
 /// Reads the name of a label, as a target whose place is known when the braces around it close.
-fn target<'s>(cursor: &mut Cursor<'s>, function: &mut FunctionBuilder<'s>) -> Result<usize, Error> {
+fn target<'s>(cursor: &mut Cursor<'s>, function: &mut FunctionDraft<'s>) -> Result<usize, Error> {
     let name = cursor.word()?;
     Ok(function.add_target(name, cursor.last()))
 }
@@ -44,7 +44,7 @@ fn target<'s>(cursor: &mut Cursor<'s>, function: &mut FunctionBuilder<'s>) -> Re
 /// Reads the target of `bra`.
 pub(super) fn direct<'s>(
     cursor: &mut Cursor<'s>,
-    function: &mut FunctionBuilder<'s>,
+    function: &mut FunctionDraft<'s>,
     text: &str,
     instruction: &mut Instruction,
 ) -> Result<(), Error> {
@@ -68,7 +68,7 @@ pub(super) fn table_index(
 /// Reads the table of `brx.idx`, after its index.
 pub(super) fn through_table<'s>(
     cursor: &mut Cursor<'s>,
-    function: &mut FunctionBuilder<'s>,
+    function: &mut FunctionDraft<'s>,
     index: Operand,
     instruction: &mut Instruction,
 ) -> Result<(), Error> {

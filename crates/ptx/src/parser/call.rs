@@ -2,8 +2,8 @@
 
 use super::branch::check_modifiers;
 use super::cursor::Cursor;
-use super::function_builder::FunctionBuilder;
-use super::module_builder::{ModuleBuilder, Symbol};
+use super::function_draft::FunctionDraft;
+use super::module_draft::{ModuleDraft, Symbol};
 use super::operand::OperandReader;
 use crate::ast::{Function, Instruction, Operand, ThreadMemory, VariableRef};
 use crate::error::{Error, ErrorKind};
@@ -21,8 +21,8 @@ pub(super) struct IndirectTarget {
 /// Returns the target if it is a register.
 pub(super) fn read<'s>(
     cursor: &mut Cursor<'s>,
-    function: &FunctionBuilder<'s>,
-    module: &mut ModuleBuilder<'s>,
+    function: &FunctionDraft<'s>,
+    module: &mut ModuleDraft<'s>,
     text: &str,
     instruction: &mut Instruction,
 ) -> Result<Option<IndirectTarget>, Error> {
@@ -66,7 +66,7 @@ pub(super) fn read<'s>(
     Ok(None)
 }
 
-/// What a call of a function of that name goes to.
+/// The target of a call of a function with that name.
 fn callee(name: &str, index: usize, function: &Function) -> Result<Callee, ErrorKind> {
     match name {
         "vprintf" => Ok(Callee::Print),
@@ -95,8 +95,8 @@ fn has_provided_parameters(callee: Callee, function: &Function) -> bool {
 /// a list of functions, which say no more than the sizes of the variables do.
 fn indirect<'s>(
     cursor: &mut Cursor<'s>,
-    function: &FunctionBuilder<'s>,
-    module: &mut ModuleBuilder<'s>,
+    function: &FunctionDraft<'s>,
+    module: &mut ModuleDraft<'s>,
     (name, results): (&str, Vec<VariableRef>),
     instruction: &mut Instruction,
 ) -> Result<IndirectTarget, Error> {
@@ -120,8 +120,8 @@ fn indirect<'s>(
 /// Reads the arguments of a call, or the variables for its results, in parentheses.
 fn variables<'s>(
     cursor: &mut Cursor<'s>,
-    function: &FunctionBuilder<'s>,
-    module: &mut ModuleBuilder<'s>,
+    function: &FunctionDraft<'s>,
+    module: &mut ModuleDraft<'s>,
 ) -> Result<Vec<VariableRef>, Error> {
     cursor.expect(b'(', "`(`")?;
     let mut variables = Vec::new();
@@ -144,7 +144,7 @@ fn variables<'s>(
 
 /// Whether the variables fit those of the called function, in number and size.
 fn matches(
-    caller: &FunctionBuilder<'_>,
+    caller: &FunctionDraft<'_>,
     variables: &[VariableRef],
     called: &Function,
     expected: &[usize],

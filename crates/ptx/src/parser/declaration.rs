@@ -1,9 +1,9 @@
 //! Declarations of variables and registers.
 
 use super::cursor::Cursor;
-use super::function_builder::{FunctionBuilder, MAX_REGISTERS};
+use super::function_draft::{FunctionDraft, MAX_REGISTERS};
 use super::initial::InitialReader;
-use super::module_builder::ModuleBuilder;
+use super::module_draft::ModuleDraft;
 use crate::ast::{Initial, Variable};
 use crate::error::{Error, ErrorKind};
 use crate::lexer::TokenKind;
@@ -51,7 +51,8 @@ impl Declaration {
         }
     }
 
-    /// As [`Declaration::read`], with what compilers say about pointers, which does not matter here.
+    /// Reads the declaration of a parameter: [`Declaration::read`], and what compilers say about
+    /// pointers, which does not matter here.
     pub(super) fn of_parameter(cursor: &mut Cursor<'_>) -> Result<Declaration, Error> {
         let declaration = Declaration::read(cursor)?;
         if cursor.accept_directive(".ptr") {
@@ -113,7 +114,7 @@ impl<'s> Declarator<'s> {
 /// to the module. Returns their names, which are the module's or a function's.
 pub(super) fn variables<'s>(
     cursor: &mut Cursor<'s>,
-    module: &mut ModuleBuilder<'s>,
+    module: &mut ModuleDraft<'s>,
     space: StateSpace,
 ) -> Result<Vec<(&'s str, usize)>, Error> {
     let declaration = Declaration::read(cursor)?;
@@ -142,8 +143,8 @@ pub(super) fn variables<'s>(
 /// Reads variables inside a function, after the directive with their state space.
 pub(super) fn function_variables<'s>(
     cursor: &mut Cursor<'s>,
-    function: &mut FunctionBuilder<'s>,
-    module: &mut ModuleBuilder<'s>,
+    function: &mut FunctionDraft<'s>,
+    module: &mut ModuleDraft<'s>,
     space: StateSpace,
 ) -> Result<(), Error> {
     if !matches!(space, StateSpace::Local | StateSpace::Param) {
@@ -166,7 +167,7 @@ pub(super) fn function_variables<'s>(
 /// Reads registers, after `.reg`.
 pub(super) fn registers<'s>(
     cursor: &mut Cursor<'s>,
-    function: &mut FunctionBuilder<'s>,
+    function: &mut FunctionDraft<'s>,
 ) -> Result<(), Error> {
     let directive = cursor.directive()?;
     let class = ScalarType::from_name(&directive[1..]);

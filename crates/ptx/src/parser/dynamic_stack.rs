@@ -10,8 +10,8 @@ use crate::operation::Operation;
 use crate::types::RegisterType;
 use crate::types::ScalarType::U64;
 
-/// How much of it a function may take: sixteen times what CUDA gives a thread by default for its
-/// whole stack.
+/// The most bytes of it that a function may take: sixteen times what CUDA gives a thread by default
+/// for its whole stack.
 pub(super) const STACK_BYTES: usize = 16 << 10;
 
 /// The part of a function's frame that is given out while the function runs.

@@ -4,8 +4,8 @@ use super::body::BodyReader;
 use super::cursor::Cursor;
 use super::declaration::{Declaration, Declarator};
 use super::diagnostics::Diagnostics;
-use super::function_builder::FunctionBuilder;
-use super::module_builder::ModuleBuilder;
+use super::function_draft::FunctionDraft;
+use super::module_draft::ModuleDraft;
 use super::ordinary::FormCache;
 use crate::error::{Error, ErrorKind};
 use crate::lexer::TokenKind;
@@ -13,12 +13,12 @@ use crate::lexer::TokenKind;
 /// Reads a kernel or function after its directive, and adds it to the module.
 pub(super) fn read<'s>(
     cursor: &mut Cursor<'s>,
-    module: &mut ModuleBuilder<'s>,
+    module: &mut ModuleDraft<'s>,
     forms: &mut FormCache<'s>,
     diagnostics: &mut Diagnostics,
     is_kernel: bool,
 ) -> Result<(), Error> {
-    let mut function = FunctionBuilder::new(is_kernel);
+    let mut function = FunctionDraft::new(is_kernel);
     if !is_kernel && cursor.accept(b'(') {
         parameters(cursor, |name, bytes, align| function.add_return(name, bytes, align))?;
     }
@@ -59,7 +59,7 @@ fn parameters<'s>(
 
 /// Reads the directives between head and body. Those that only guide the register allocation do not
 /// matter here.
-fn attributes(cursor: &mut Cursor<'_>, function: &mut FunctionBuilder<'_>) -> Result<(), Error> {
+fn attributes(cursor: &mut Cursor<'_>, function: &mut FunctionDraft<'_>) -> Result<(), Error> {
     while cursor.peek().kind == TokenKind::Directive {
         match cursor.directive()? {
             ".maxntid" | ".reqntid" => {

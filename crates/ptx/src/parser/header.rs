@@ -1,15 +1,12 @@
 //! The head of a module, and directives of its level that declare nothing.
 
 use super::cursor::Cursor;
-use super::module_builder::ModuleBuilder;
+use super::module_draft::ModuleDraft;
 use crate::error::{Error, ErrorKind};
 use crate::lexer::TokenKind;
 
 /// Reads the number after `.version`.
-pub(super) fn version(
-    cursor: &mut Cursor<'_>,
-    module: &mut ModuleBuilder<'_>,
-) -> Result<(), Error> {
+pub(super) fn version(cursor: &mut Cursor<'_>, module: &mut ModuleDraft<'_>) -> Result<(), Error> {
     let parts = cursor.number()?.split_once('.');
     let version = parts.and_then(|(major, minor)| Some((major.parse().ok()?, minor.parse().ok()?)));
     module.set_version(version.ok_or_else(|| cursor.last_error(ErrorKind::InvalidNumber))?);
@@ -17,7 +14,7 @@ pub(super) fn version(
 }
 
 /// Reads the names after `.target`.
-pub(super) fn target(cursor: &mut Cursor<'_>, module: &mut ModuleBuilder<'_>) -> Result<(), Error> {
+pub(super) fn target(cursor: &mut Cursor<'_>, module: &mut ModuleDraft<'_>) -> Result<(), Error> {
     loop {
         let name = cursor.word()?;
         if matches!(name, "texmode_independent" | "map_f64_to_f32") {
@@ -35,10 +32,7 @@ pub(super) fn target(cursor: &mut Cursor<'_>, module: &mut ModuleBuilder<'_>) ->
 }
 
 /// Reads the number after `.address_size`.
-pub(super) fn address_size(
-    cursor: &mut Cursor<'_>,
-    _: &mut ModuleBuilder<'_>,
-) -> Result<(), Error> {
+pub(super) fn address_size(cursor: &mut Cursor<'_>, _: &mut ModuleDraft<'_>) -> Result<(), Error> {
     match cursor.number()? {
         "64" => Ok(()),
         _ => Err(cursor.last_error(ErrorKind::Unsupported("32-bit addresses"))),
@@ -67,10 +61,10 @@ mod tests {
     use crate::ast::Module;
 
     fn read(
-        read: fn(&mut Cursor<'_>, &mut ModuleBuilder<'_>) -> Result<(), Error>,
+        read: fn(&mut Cursor<'_>, &mut ModuleDraft<'_>) -> Result<(), Error>,
         text: &str,
     ) -> Result<Module, ErrorKind> {
-        let mut module = ModuleBuilder::default();
+        let mut module = ModuleDraft::default();
         read(&mut Cursor::of(text), &mut module).map_err(|error| error.kind)?;
         Ok(module.finish())
     }

@@ -19,7 +19,7 @@ pub(super) struct IndirectCall {
     /// Index of the instruction in the function's body.
     pub(super) at: usize,
     pub(super) pointer: Operand,
-    /// How many of the instruction's sources are arguments; the others are results.
+    /// The number of the instruction's sources that are arguments; the others are results.
     pub(super) arguments: usize,
 }
 

@@ -2,7 +2,7 @@
 
 use super::cursor::Cursor;
 use super::declaration::MAX_VARIABLE_BYTES;
-use super::module_builder::{ModuleBuilder, Symbol};
+use super::module_draft::{ModuleDraft, Symbol};
 use crate::ast::{Pointer, Variable};
 use crate::error::{Error, ErrorKind};
 use crate::lexer::TokenKind;
@@ -11,7 +11,7 @@ use crate::types::{ScalarType, StateSpace};
 /// Reads the initial value of a variable whose elements have one type.
 pub(super) struct InitialReader<'a, 's> {
     cursor: &'a mut Cursor<'s>,
-    module: &'a mut ModuleBuilder<'s>,
+    module: &'a mut ModuleDraft<'s>,
     ty: ScalarType,
     variable: &'a mut Variable,
 }
@@ -19,7 +19,7 @@ pub(super) struct InitialReader<'a, 's> {
 impl<'a, 's> InitialReader<'a, 's> {
     pub(super) fn new(
         cursor: &'a mut Cursor<'s>,
-        module: &'a mut ModuleBuilder<'s>,
+        module: &'a mut ModuleDraft<'s>,
         ty: ScalarType,
         variable: &'a mut Variable,
     ) -> InitialReader<'a, 's> {
@@ -133,7 +133,7 @@ mod tests {
             initial: Initial::default(),
             pointers: Vec::new(),
         };
-        let mut module = ModuleBuilder::default();
+        let mut module = ModuleDraft::default();
         let other = module.add_variable(variable.clone());
         module.declare("other", Symbol::Variable(other))?;
         let mut cursor = Cursor::of(text);

@@ -1,8 +1,8 @@
 //! The parser: tokens to a module, with every name resolved and every operand checked.
 //!
-//! What is read is kept by two builders: [`module_builder`] has the module's level, and
-//! [`function_builder`] the function whose body is being read. The other files read one part of the
-//! language each, from a [`cursor`], and tell the builders what they found.
+//! What is read is kept by two drafts: [`module_draft`] has the module's level, and
+//! [`function_draft`] the function whose body is being read. The other files read one part of the
+//! language each, from a [`cursor`], and tell the drafts what they found.
 
 mod body;
 mod branch;
@@ -13,11 +13,11 @@ mod diagnostics;
 mod dynamic_stack;
 mod expand;
 mod function;
-mod function_builder;
+mod function_draft;
 mod header;
 mod indirect_calls;
 mod initial;
-mod module_builder;
+mod module_draft;
 mod mov;
 mod operand;
 mod ordinary;
@@ -30,7 +30,7 @@ use super::lexer::{TokenKind, tokenize};
 use super::types::StateSpace;
 use cursor::Cursor;
 use diagnostics::Diagnostics;
-use module_builder::{ModuleBuilder, Symbol};
+use module_draft::{ModuleDraft, Symbol};
 use ordinary::FormCache;
 
 /// Parses and validates a module. NULs at the end of the text are passed over, since the driver API
@@ -65,13 +65,13 @@ pub fn survey(source: &str) -> (Module, Vec<Error>) {
 /// Reads the directives of a module's level.
 struct Parser<'s> {
     cursor: Cursor<'s>,
-    module: ModuleBuilder<'s>,
+    module: ModuleDraft<'s>,
     forms: FormCache<'s>,
     diagnostics: Diagnostics,
 }
 
 /// A function that reads what follows a directive of the module's head.
-type HeaderReader = fn(&mut Cursor<'_>, &mut ModuleBuilder<'_>) -> Result<(), Error>;
+type HeaderReader = fn(&mut Cursor<'_>, &mut ModuleDraft<'_>) -> Result<(), Error>;
 
 impl<'s> Parser<'s> {
     fn new(source: &'s str, diagnostics: Diagnostics) -> Result<Parser<'s>, Error> {
@@ -79,7 +79,7 @@ impl<'s> Parser<'s> {
         let source = source.trim_end_matches('\0');
         Ok(Parser {
             cursor: Cursor::new(source, tokenize(source)?),
-            module: ModuleBuilder::default(),
+            module: ModuleDraft::default(),
             forms: FormCache::default(),
             diagnostics,
         })

@@ -1,8 +1,8 @@
 //! Operands, checked against what the opcode asks for.
 
 use super::cursor::Cursor;
-use super::function_builder::FunctionBuilder;
-use super::module_builder::{ModuleBuilder, Symbol};
+use super::function_draft::FunctionDraft;
+use super::module_draft::{ModuleDraft, Symbol};
 use crate::ast::{
     AddressBase, Instruction, MemoryOperand, Operand, Register, SpecialRegister, ThreadMemory,
     VariableRef,
@@ -15,15 +15,15 @@ use crate::types::{RegisterType, ScalarType, StateSpace};
 /// Reads operands of the instructions of a function, whose names it finds there and in the module.
 pub(super) struct OperandReader<'a, 's> {
     cursor: &'a mut Cursor<'s>,
-    function: &'a FunctionBuilder<'s>,
-    module: &'a mut ModuleBuilder<'s>,
+    function: &'a FunctionDraft<'s>,
+    module: &'a mut ModuleDraft<'s>,
 }
 
 impl<'a, 's> OperandReader<'a, 's> {
     pub(super) fn new(
         cursor: &'a mut Cursor<'s>,
-        function: &'a FunctionBuilder<'s>,
-        module: &'a mut ModuleBuilder<'s>,
+        function: &'a FunctionDraft<'s>,
+        module: &'a mut ModuleDraft<'s>,
     ) -> OperandReader<'a, 's> {
         OperandReader { cursor, function, module }
     }
@@ -129,7 +129,7 @@ impl<'a, 's> OperandReader<'a, 's> {
                     Ok(())
                 });
             }
-            // These are not written, or are not operands of the operation.
+            // `operands` has dealt with these, which no comma precedes.
             OperandKind::Carry | OperandKind::Ignored => return Ok(()),
         };
         instruction.sources.push(operand);
@@ -157,7 +157,8 @@ impl<'a, 's> OperandReader<'a, 's> {
         self.result_of_width(ty, false)
     }
 
-    /// As [`OperandReader::result`], for a register that may be wider than the type.
+    /// Reads a result like [`OperandReader::result`], in a register that may be wider than the
+    /// type.
     fn wide_result(&mut self, ty: ScalarType) -> Result<Option<Register>, Error> {
         self.result_of_width(ty, true)
     }
@@ -175,7 +176,7 @@ impl<'a, 's> OperandReader<'a, 's> {
         self.value_of_width(ty, false)
     }
 
-    /// As [`OperandReader::value`], for a register that may be wider than the type.
+    /// Reads a value like [`OperandReader::value`], in a register that may be wider than the type.
     fn wide_value(&mut self, ty: ScalarType) -> Result<Operand, Error> {
         self.value_of_width(ty, true)
     }
@@ -319,19 +320,19 @@ impl<'a, 's> OperandReader<'a, 's> {
 mod tests {
     use super::*;
 
-    /// What `read` makes of a text, in a function with registers of each width, a parameter and a
-    /// local array.
+    /// Calls `read` on a text, in a function with registers of each width, a parameter and a local
+    /// array.
     fn read<T>(
         text: &str,
         read: impl FnOnce(&mut OperandReader<'_, '_>) -> Result<T, Error>,
     ) -> Result<T, ErrorKind> {
-        let mut function = FunctionBuilder::new(true);
+        let mut function = FunctionDraft::new(true);
         function.add_parameter("p", 8, 8)?;
         function.add_to_frame("array", 16, 4)?;
         function.add_registers("%r", Some(2), RegisterType::Bits32)?;
         function.add_registers("%d", Some(2), RegisterType::Bits64)?;
         function.add_registers("%p", None, RegisterType::Predicate)?;
-        let mut module = ModuleBuilder::default();
+        let mut module = ModuleDraft::default();
         let mut cursor = Cursor::of(text);
         read(&mut OperandReader::new(&mut cursor, &function, &mut module))
             .map_err(|error| error.kind)

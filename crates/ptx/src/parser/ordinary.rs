@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use super::cursor::Cursor;
-use super::function_builder::FunctionBuilder;
-use super::module_builder::ModuleBuilder;
+use super::function_draft::FunctionDraft;
+use super::module_draft::ModuleDraft;
 use super::operand::OperandReader;
 use crate::ast::{AddressBase, Instruction, Operand, ThreadMemory, VariableRef};
 use crate::error::{Error, ErrorKind};
@@ -33,8 +33,8 @@ impl<'s> FormCache<'s> {
 /// Reads the operands of an instruction whose opcode has that form.
 pub(super) fn read<'s>(
     cursor: &mut Cursor<'s>,
-    function: &mut FunctionBuilder<'s>,
-    module: &mut ModuleBuilder<'s>,
+    function: &mut FunctionDraft<'s>,
+    module: &mut ModuleDraft<'s>,
     form: &InstructionForm,
     instruction: &mut Instruction,
 ) -> Result<(), Error> {
@@ -67,7 +67,7 @@ pub(super) fn end_of_statement(cursor: &Cursor<'_>) -> Token {
 /// Parameters of kernels are read-only, and an access to those of functions stays inside one:
 /// otherwise it would be another variable that it hits.
 fn check_parameter_access(
-    function: &FunctionBuilder<'_>,
+    function: &FunctionDraft<'_>,
     instruction: &Instruction,
 ) -> Result<(), ErrorKind> {
     let (form, stores) = match instruction.operation {

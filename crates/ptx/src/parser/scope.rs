@@ -35,7 +35,7 @@ pub(super) struct LabelReference<'s> {
     pub(super) token: Token,
 }
 
-/// How long the lists were when a brace was opened.
+/// The lengths of the lists when a brace was opened.
 #[derive(Default)]
 struct ScopeStart {
     registers: usize,
@@ -46,11 +46,11 @@ struct ScopeStart {
     frame_bytes: usize,
 }
 
-/// What came of closing a brace.
+/// The results of closing a brace.
 pub(super) struct ClosedScope {
-    /// Where targets point, as (target, instruction).
+    /// The targets that were found, as (target, instruction).
     pub(super) resolved: Vec<(usize, usize)>,
-    /// How large the frame was when the brace was opened.
+    /// The size of the frame when the brace was opened.
     pub(super) frame_bytes: usize,
     /// Whether a label was defined twice.
     pub(super) is_ambiguous: bool,
@@ -94,7 +94,7 @@ impl<'s> Scopes<'s> {
         Some(ClosedScope { resolved, frame_bytes: mark.frame_bytes, is_ambiguous })
     }
 
-    /// How many braces are open.
+    /// The number of open braces.
     pub(super) fn depth(&self) -> usize {
         self.open.len()
     }

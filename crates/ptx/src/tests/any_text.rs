@@ -2,15 +2,9 @@
 
 use proptest::prelude::*;
 use proptest::sample::Index;
+use test_support::PTX_TEXTS;
 
 use crate::{Module, parse};
-
-const TEXTS: [&str; 4] = [
-    include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/ptx/calls.ptx")),
-    include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/ptx/reduce.ptx")),
-    include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/ptx/globals.ptx")),
-    include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/ptx/atomics.ptx")),
-];
 
 /// Words of which sentences are made that look like PTX.
 const WORDS: [&str; 43] = [
@@ -70,11 +64,11 @@ proptest! {
 
     #[test]
     fn a_module_cut_short_is_refused_or_has_the_declarations_up_to_there(
-        text in 0..TEXTS.len(),
+        text in 0..PTX_TEXTS.len(),
         at: Index,
     ) {
-        let whole = parse(TEXTS[text]).expect("it is what nvcc made");
-        let cut = &TEXTS[text][..at.index(TEXTS[text].len())];
+        let whole = parse(PTX_TEXTS[text]).expect("it is what nvcc made");
+        let cut = &PTX_TEXTS[text][..at.index(PTX_TEXTS[text].len())];
         match parse(cut) {
             Err(error) => {
                 prop_assert!(error.line >= 1 && error.line as usize <= cut.lines().count() + 1);

@@ -7,7 +7,7 @@ use ptx::{BitsOp, CompareForm, Guard, Instruction, Operand, Operation, ScalarTyp
 
 use super::WarpLowering;
 use crate::codegen::compare::integer_condition;
-use crate::ir::{Kind, Strides};
+use crate::ir::{LaneStrides, Uniformity};
 
 /// What is known about a predicate: whether all lanes have the same truth, and that one.
 #[derive(Clone, Copy)]
@@ -81,7 +81,7 @@ impl WarpLowering<'_, '_> {
             Operand::Negated(register) => (register, true),
             _ => return None,
         };
-        if self.kind(register) == Kind::Varying {
+        if self.kind(register) == Uniformity::Varying {
             return self.agreement(Guard { register, negated });
         }
         let truth = self.one.operand(operand, ScalarType::Pred);
@@ -117,12 +117,12 @@ impl WarpLowering<'_, '_> {
                     (bits == form.ty.bits()).then(|| self.kind(register))
                 }
                 Operand::Special(_) if form.ty.bits() != 32 => None,
-                _ => self.plan.kinds.operand(self.function(), operand),
+                _ => self.plan.uniformity.operand(self.function(), operand),
             }
         };
         let (strides, swapped) = match (kind(0)?, kind(1)?) {
-            (Kind::Affine(strides), Kind::Uniform) => (strides, false),
-            (Kind::Uniform, Kind::Affine(strides)) => (strides, true),
+            (Uniformity::Affine(strides), Uniformity::Uniform) => (strides, false),
+            (Uniformity::Uniform, Uniformity::Affine(strides)) => (strides, true),
             _ => return None,
         };
         let condition = integer_condition(form.comparison, form.ty.is_signed());
@@ -130,14 +130,14 @@ impl WarpLowering<'_, '_> {
         let (affine, other) = if swapped { (1, 0) } else { (0, 1) };
         let first = self.one.source(instruction, affine, form.ty);
         let limit = self.one.source(instruction, other, form.ty);
-        let counts = strides.along == 1 && self.plan.kinds.shape().width() == 32;
+        let counts = strides.along == 1 && self.plan.uniformity.shape().width() == 32;
         let known = match condition {
             IntCC::Equal | IntCC::NotEqual => self.compare_range(condition, first, strides, limit),
             // Values that begin at a multiple of 32 do not wrap within a warp.
             _ if counts && strides.lanes => self.compare_count(condition, first, limit),
             _ => self.compare_range(condition, first, strides, limit),
         };
-        let constant = self.plan.kinds.constant(instruction.sources[other]);
+        let constant = self.plan.uniformity.constant(instruction.sources[other]);
         let apart = match (condition, constant) {
             (IntCC::Equal | IntCC::NotEqual, Some(constant)) if strides.lanes => {
                 Apart::One(constant as u32 % 32, condition == IntCC::Equal)
@@ -170,10 +170,10 @@ impl WarpLowering<'_, '_> {
         &mut self,
         condition: IntCC,
         first: Value,
-        strides: Strides,
+        strides: LaneStrides,
         limit: Value,
     ) -> Agreement {
-        let (least, greatest) = strides.range(self.plan.kinds.shape());
+        let (least, greatest) = strides.range(self.plan.uniformity.shape());
         let signed = is_signed(condition);
         let fits = self.does_not_wrap(first, strides, signed);
         let [least, greatest] =

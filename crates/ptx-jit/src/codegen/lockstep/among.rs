@@ -5,7 +5,7 @@ use cranelift_codegen::ir::{InstBuilder, Value, types};
 use ptx::{Instruction, ReduceOp, RegisterType, ScalarType, ShuffleMode, Suspension, VoteMode};
 
 use super::{Lanes, WarpLowering, vector};
-use crate::ir::Kind;
+use crate::ir::Uniformity;
 
 impl WarpLowering<'_, '_> {
     /// An operation whose members are all lanes; whether there is a form for it.
@@ -31,9 +31,11 @@ impl WarpLowering<'_, '_> {
     /// Makes sure that the members that an operation names are all lanes; whether they can be.
     fn names_all_lanes(&mut self, instruction: &Instruction, index: usize) -> bool {
         let operand = instruction.sources[index];
-        match self.plan.kinds.constant(operand) {
+        match self.plan.uniformity.constant(operand) {
             Some(mask) => return mask as u32 == u32::MAX,
-            None if self.plan.kinds.operand(self.function(), operand) != Some(Kind::Uniform) => {
+            None if self.plan.uniformity.operand(self.function(), operand)
+                != Some(Uniformity::Uniform) =>
+            {
                 return false;
             }
             None => {}
@@ -104,7 +106,7 @@ impl WarpLowering<'_, '_> {
     /// Whether it is known where each lane's value comes from, or all come from anywhere in the
     /// warp.
     fn has_form(&self, instruction: &Instruction, mode: ShuffleMode) -> bool {
-        let constant = |index: usize| self.plan.kinds.constant(instruction.sources[index]);
+        let constant = |index: usize| self.plan.uniformity.constant(instruction.sources[index]);
         match (constant(1), constant(2)) {
             (Some(_), Some(_)) => true,
             (None, Some(clamp)) => mode == ShuffleMode::Index && clamp & 0x1f1f == 31,
@@ -113,7 +115,7 @@ impl WarpLowering<'_, '_> {
     }
 
     fn shuffle(&mut self, instruction: &Instruction, mode: ShuffleMode) -> bool {
-        let constant = |index: usize| self.plan.kinds.constant(instruction.sources[index]);
+        let constant = |index: usize| self.plan.uniformity.constant(instruction.sources[index]);
         let (offset, clamp) = (constant(1), constant(2));
         let Some(lanes) = self.operand_lanes(instruction.sources[0], ScalarType::B32) else {
             return false;
@@ -134,7 +136,7 @@ impl WarpLowering<'_, '_> {
         }
         if let Some(&Some(register)) = instruction.destinations.get(1) {
             let bits = self.one.int(types::I32, i64::from(inside));
-            if self.kind(register) == Kind::Varying {
+            if self.kind(register) == Uniformity::Varying {
                 let mask = vector::from_bits(self.builder(), bits);
                 self.set_lanes(register, &mask);
             } else {
@@ -152,8 +154,9 @@ impl WarpLowering<'_, '_> {
         lanes: &Lanes,
         known: Option<[(usize, bool); 32]>,
     ) -> Moved {
-        let shared = instruction.destinations[0]
-            .is_some_and(|_| self.plan.kinds.result(self.function(), instruction) == Kind::Uniform);
+        let shared = instruction.destinations[0].is_some_and(|_| {
+            self.plan.uniformity.result(self.function(), instruction) == Uniformity::Uniform
+        });
         if let Some(known) = known {
             let sources = known.map(|(source, _)| source);
             if shared {

@@ -12,7 +12,7 @@ use cranelift_codegen::ir::{self as clif, InstBuilder, MemFlagsData, Value, type
 use ptx::{Operation, StateSpace};
 
 use super::WarpLowering;
-use crate::abi::{Context, END, NOWHERE, WarpRecord, warp_stride};
+use crate::abi::{END, KernelContext, NOWHERE, WarpRecord, warp_stride};
 
 /// So many rounds of a loop that walks memory a warp makes before it is the next one's turn.
 pub(super) const TURN: i64 = 4;
@@ -69,7 +69,7 @@ impl WarpLowering<'_, '_> {
 
     fn count_ended(&mut self) {
         if self.takes_turns {
-            self.count(offset_of!(Context, ended));
+            self.count(offset_of!(KernelContext, ended));
         }
         let advance = self.advance;
         self.builder().ins().jump(advance, &[]);
@@ -77,7 +77,7 @@ impl WarpLowering<'_, '_> {
 
     /// Whether all warps of the block are run in a chain.
     pub(super) fn is_chained(&mut self) -> Value {
-        self.load_counter(offset_of!(Context, chained))
+        self.load_counter(offset_of!(KernelContext, chained))
     }
 
     /// Leaves the warp for now, to go on in a state; its registers are stored. The next warp mostly
@@ -117,7 +117,7 @@ impl WarpLowering<'_, '_> {
     /// Returns a status that the scheduler sees to, and which warp it is of.
     pub(super) fn return_to_scheduler(&mut self, status: Value) {
         let (context, record) = (self.one.context, self.record);
-        let offset = offset_of!(Context, running) as i32;
+        let offset = offset_of!(KernelContext, running) as i32;
         self.builder().ins().store(MemFlagsData::trusted(), record, context, offset);
         self.one.give_back(status);
     }

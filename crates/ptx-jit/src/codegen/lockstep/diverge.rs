@@ -11,9 +11,9 @@ use super::agree::Apart;
 use super::chain::TURN;
 use super::lanes::Among;
 use super::{WarpLowering, vector};
-use crate::abi::{Context, Helper};
+use crate::abi::{Helper, KernelContext};
 use crate::codegen::function::FUEL;
-use crate::ir::Kind;
+use crate::ir::Uniformity;
 
 impl WarpLowering<'_, '_> {
     pub(super) fn branch(&mut self, instruction: &Instruction) {
@@ -22,7 +22,7 @@ impl WarpLowering<'_, '_> {
             return self.jump_to(target);
         };
         let next = self.one.block + 1;
-        if self.kind(guard.register) != Kind::Varying {
+        if self.kind(guard.register) != Uniformity::Varying {
             let holds = self.shared(guard.register);
             let (taken, other) = (self.way(target), self.way(next));
             let (yes, no) = if guard.negated { (other, taken) } else { (taken, other) };
@@ -88,7 +88,7 @@ impl WarpLowering<'_, '_> {
     pub(super) fn branch_table(&mut self, instruction: &Instruction) {
         let block = self.one.block;
         let graph = &self.plan.resumable.code.graph;
-        if self.plan.kinds.parts(self.function(), graph, block) {
+        if self.plan.uniformity.diverges(self.function(), graph, block) {
             return self.part_at();
         }
         let next = block + 1;
@@ -119,7 +119,7 @@ impl WarpLowering<'_, '_> {
     /// `ret`, `exit`, `trap`.
     pub(super) fn leave(&mut self, instruction: &Instruction) {
         let Some(guard) =
-            instruction.guard.filter(|guard| self.kind(guard.register) == Kind::Varying)
+            instruction.guard.filter(|guard| self.kind(guard.register) == Uniformity::Varying)
         else {
             return self.one.leave(instruction);
         };
@@ -227,7 +227,7 @@ impl WarpLowering<'_, '_> {
         let live = self.plan.resumable.liveness.live_in(target).clone();
         self.keep_registers(&live);
         let (resumption, state) = self.resumption(None);
-        self.count(offset_of!(Context, elsewhere));
+        self.count(offset_of!(KernelContext, elsewhere));
         self.take_turn(resumption, state);
         self.go_on(resumption, &live);
         self.builder().ins().jump(head, &[]);

@@ -11,7 +11,7 @@ use super::{Lanes, WarpLowering, vector};
 use crate::abi::{Helper, LANES, SUSPENDED, WarpRecord};
 use crate::codegen::native::Site;
 use crate::codegen::suspend::operand_types;
-use crate::ir::Kind;
+use crate::ir::Uniformity;
 
 impl WarpLowering<'_, '_> {
     pub(super) fn suspend(&mut self, instruction: &Instruction, suspension: Suspension) {
@@ -30,7 +30,7 @@ impl WarpLowering<'_, '_> {
     fn barrier(&mut self, instruction: &Instruction, suspension: Suspension) {
         let uniform = |index: usize| {
             let source = instruction.sources[index];
-            self.plan.kinds.operand(self.function(), source) == Some(Kind::Uniform)
+            self.plan.uniformity.operand(self.function(), source) == Some(Uniformity::Uniform)
         };
         if !uniform(0) || !uniform(1) {
             return self.part_here();
@@ -81,9 +81,9 @@ impl WarpLowering<'_, '_> {
                 _ => result,
             };
             self.one.write(register, value, false);
-            if self.kind(register) == Kind::Varying {
+            if self.kind(register) == Uniformity::Varying {
                 let value = self.shared(register);
-                let lanes = self.spread(value, Kind::Uniform, class);
+                let lanes = self.spread(value, Uniformity::Uniform, class);
                 self.set_lanes(register, &lanes);
             }
         }
@@ -134,7 +134,7 @@ impl WarpLowering<'_, '_> {
         resumption: clif::Block,
         state: u32,
     ) -> bool {
-        let constant = |index: usize| self.plan.kinds.constant(instruction.sources[index]);
+        let constant = |index: usize| self.plan.uniformity.constant(instruction.sources[index]);
         if (constant(0), constant(1)) == (Some(0), Some(0)) {
             self.take_turn(resumption, state);
             return false;
@@ -199,7 +199,7 @@ impl WarpLowering<'_, '_> {
     /// A result of an operation among the lanes, from the record.
     fn take(&mut self, register: ptx::Register, record: Value, offset: i32) {
         let class = self.function().registers[register.index()];
-        if self.kind(register) != Kind::Varying {
+        if self.kind(register) != Uniformity::Varying {
             let flags = MemFlagsData::trusted();
             let mut value = self.builder().ins().load(types::I32, flags, record, offset);
             if class == RegisterType::Predicate {

@@ -5,14 +5,14 @@ use cranelift_codegen::ir::{InstBuilder, Value};
 use ptx::{Guard, Instruction, Operand, Operation, Register, ScalarType};
 
 use super::{Lanes, WarpLowering, vector};
-use crate::ir::{Kind, Strides, is_for_each_lane, wraps};
+use crate::ir::{LaneStrides, Uniformity, is_for_each_lane, wraps};
 
 impl WarpLowering<'_, '_> {
     pub(super) fn execute(&mut self, instruction: &Instruction) {
         let Some(guard) = instruction.guard else {
             return self.unguarded(instruction);
         };
-        if self.kind(guard.register) == Kind::Varying {
+        if self.kind(guard.register) == Uniformity::Varying {
             return self.masked(instruction, guard);
         }
         let (then, after) = (self.builder().create_block(), self.builder().create_block());
@@ -58,29 +58,30 @@ impl WarpLowering<'_, '_> {
     /// Whether all lanes do the same with the same operands.
     fn is_shared(&self, instruction: &Instruction) -> bool {
         let function = self.function();
-        let uniform =
-            |&source: &Operand| self.plan.kinds.operand(function, source) == Some(Kind::Uniform);
+        let uniform = |&source: &Operand| {
+            self.plan.uniformity.operand(function, source) == Some(Uniformity::Uniform)
+        };
         instruction.sources.iter().all(uniform)
     }
 
     /// Whether the result is affine; its first lane's value is then what the first lane computes.
     fn is_affine(&self, instruction: &Instruction) -> bool {
         !instruction.destinations.is_empty()
-            && self.plan.kinds.result(self.function(), instruction) != Kind::Varying
+            && self.plan.uniformity.result(self.function(), instruction) != Uniformity::Varying
     }
 
     /// The instruction in the first lane, from which the results of all follow.
     fn once(&mut self, instruction: &Instruction) {
         let kind = match self.is_shared(instruction) {
-            true => Kind::Uniform,
-            false => self.plan.kinds.result(self.function(), instruction),
+            true => Uniformity::Uniform,
+            false => self.plan.uniformity.result(self.function(), instruction),
         };
-        if let Some(index) = wraps(&self.plan.kinds, self.function(), instruction) {
+        if let Some(index) = wraps(&self.plan.uniformity, self.function(), instruction) {
             self.part_if_wrapping(instruction, index);
         }
         self.one.operation(instruction);
         for &register in instruction.destinations.iter().flatten() {
-            if self.kind(register) == Kind::Varying {
+            if self.kind(register) == Uniformity::Varying {
                 let value = self.shared(register);
                 let class = self.function().registers[register.index()];
                 let lanes = self.spread(value, kind, class);
@@ -94,7 +95,7 @@ impl WarpLowering<'_, '_> {
         let Operand::Register(register) = instruction.sources[index] else {
             return;
         };
-        let (Kind::Affine(strides), Some(ty)) =
+        let (Uniformity::Affine(strides), Some(ty)) =
             (self.kind(register), crate::ir::widened(instruction))
         else {
             return;
@@ -110,8 +111,13 @@ impl WarpLowering<'_, '_> {
     }
 
     /// Whether the lanes' values are where they would be without a limit to their size.
-    pub(super) fn does_not_wrap(&mut self, first: Value, strides: Strides, signed: bool) -> Value {
-        let (least, greatest) = strides.range(self.plan.kinds.shape());
+    pub(super) fn does_not_wrap(
+        &mut self,
+        first: Value,
+        strides: LaneStrides,
+        signed: bool,
+    ) -> Value {
+        let (least, greatest) = strides.range(self.plan.uniformity.shape());
         let (below, above) = match signed {
             true => (IntCC::SignedLessThanOrEqual, IntCC::SignedGreaterThanOrEqual),
             false => (IntCC::UnsignedLessThanOrEqual, IntCC::UnsignedGreaterThanOrEqual),
@@ -222,7 +228,7 @@ impl WarpLowering<'_, '_> {
             let ty = class.scalar();
             lanes = vector::select(self.builder(), &mask, &lanes, &old, ty);
         }
-        debug_assert_eq!(self.kind(register), Kind::Varying);
+        debug_assert_eq!(self.kind(register), Uniformity::Varying);
         self.set_lanes(register, &lanes);
     }
 

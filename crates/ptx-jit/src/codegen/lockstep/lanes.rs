@@ -9,8 +9,8 @@ use ptx::{Instruction, Register, RegisterType};
 use smallvec::SmallVec;
 
 use super::{WarpLowering, vector};
-use crate::abi::{LANES, Thread};
-use crate::ir::{Kind, Strides};
+use crate::abi::{LANES, ThreadRecord};
+use crate::ir::{LaneStrides, Uniformity};
 
 /// Lanes that do something.
 #[derive(Clone, Copy)]
@@ -47,10 +47,11 @@ impl WarpLowering<'_, '_> {
         body: impl FnOnce(&mut Self),
     ) {
         let affine = |register: &Register| match self.kind(*register) {
-            Kind::Affine(strides) => Some((*register, strides)),
+            Uniformity::Affine(strides) => Some((*register, strides)),
             _ => None,
         };
-        let affine: SmallVec<[(Register, Strides); 8]> = read.iter().filter_map(affine).collect();
+        let affine: SmallVec<[(Register, LaneStrides); 8]> =
+            read.iter().filter_map(affine).collect();
         let kept: SmallVec<[Value; 8]> =
             affine.iter().map(|&(register, _)| self.shared(register)).collect();
         match among {
@@ -67,13 +68,13 @@ impl WarpLowering<'_, '_> {
         read: &[Register],
         written: &[Register],
         lane: usize,
-        affine: &[(Register, Strides)],
+        affine: &[(Register, LaneStrides)],
         body: impl FnOnce(&mut Self),
     ) {
         let class =
             |this: &Self, register: Register| this.function().registers[register.index()].scalar();
         for &register in read {
-            if self.kind(register) != Kind::Varying {
+            if self.kind(register) != Uniformity::Varying {
                 continue;
             }
             let (lanes, ty) = (self.lanes(register), class(self, register));
@@ -81,19 +82,19 @@ impl WarpLowering<'_, '_> {
             self.set_shared(register, value);
         }
         for &(register, strides) in affine {
-            let distance = strides.at(lane as i64, self.plan.kinds.shape());
+            let distance = strides.at(lane as i64, self.plan.uniformity.shape());
             let first = self.shared(register);
             let value = self.builder().ins().iadd_imm_s(first, distance);
             self.set_shared(register, value);
         }
         let first = (self.one.thread, self.one.indices);
-        let distance = (lane * size_of::<Thread>()) as i64;
+        let distance = (lane * size_of::<ThreadRecord>()) as i64;
         let thread = self.builder().ins().iadd_imm_s(first.0, distance);
         self.one.at_thread(thread);
         body(self);
         (self.one.thread, self.one.indices) = first;
         for &register in written {
-            if self.kind(register) != Kind::Varying {
+            if self.kind(register) != Uniformity::Varying {
                 continue;
             }
             let (lanes, ty) = (self.lanes(register), class(self, register));
@@ -109,14 +110,14 @@ impl WarpLowering<'_, '_> {
         read: &[Register],
         written: &[Register],
         among: Among,
-        affine: &[(Register, Strides)],
+        affine: &[(Register, LaneStrides)],
         body: impl FnOnce(&mut Self),
     ) {
         let firsts: SmallVec<[Value; 8]> =
             affine.iter().map(|&(register, _)| self.shared(register)).collect();
         let mut cells: SmallVec<[(Register, StackSlot); 8]> = SmallVec::new();
         for &register in read.iter().chain(written) {
-            let varies = self.kind(register) == Kind::Varying;
+            let varies = self.kind(register) == Uniformity::Varying;
             if varies && !cells.iter().any(|&(known, _)| known == register) {
                 let slot = self.scratch(cells.len());
                 cells.push((register, slot));
@@ -210,14 +211,14 @@ impl WarpLowering<'_, '_> {
 
     /// The thread of a lane; `one` is set to the first lane's.
     pub(super) fn thread_of(&mut self, lane: Value) -> Value {
-        let distance = self.builder().ins().imul_imm_s(lane, size_of::<Thread>() as i64);
+        let distance = self.builder().ins().imul_imm_s(lane, size_of::<ThreadRecord>() as i64);
         let first = self.one.thread;
         self.builder().ins().iadd(first, distance)
     }
 
     /// A lane's value of an affine register.
-    pub(super) fn in_lane(&mut self, first: Value, strides: Strides, lane: Value) -> Value {
-        let width = i64::from(self.plan.kinds.shape().width());
+    pub(super) fn in_lane(&mut self, first: Value, strides: LaneStrides, lane: Value) -> Value {
+        let width = i64::from(self.plan.uniformity.shape().width());
         let distance = if width == LANES as i64 {
             self.builder().ins().imul_imm_s(lane, strides.along)
         } else {

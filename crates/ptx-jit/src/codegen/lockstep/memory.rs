@@ -16,10 +16,10 @@ use ptx::{
 use smallvec::{SmallVec, smallvec};
 
 use super::{Lanes, WarpLowering, vector};
-use crate::abi::{CheckLevel, Context, Helper};
+use crate::abi::{CheckLevel, Helper, KernelContext};
 use crate::codegen::native::LaneAccess;
 use crate::codegen::value::machine_type;
-use crate::ir::{Kind, Strides};
+use crate::ir::{LaneStrides, Uniformity};
 
 /// How the lanes' places lie.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -67,7 +67,7 @@ impl WarpLowering<'_, '_> {
         let site = self.access_site(LaneAccess {
             bytes: bytes(form),
             window: self.one.window(form.space),
-            shape: self.plan.kinds.shape(),
+            shape: self.plan.uniformity.shape(),
             strides,
             shares_rows: pattern == Pattern::Shared,
             line: self.one.line,
@@ -92,11 +92,11 @@ impl WarpLowering<'_, '_> {
         form: MemoryForm,
         address: MemoryOperand,
         stores: bool,
-    ) -> Option<(Strides, Pattern)> {
+    ) -> Option<(LaneStrides, Pattern)> {
         let AddressBase::Register(register) = address.base else {
             return None;
         };
-        let Kind::Affine(strides) = self.kind(register) else {
+        let Uniformity::Affine(strides) = self.kind(register) else {
             return None;
         };
         let plain = form.order == MemoryOrder::Weak && self.one.unit.check == CheckLevel::Window;
@@ -105,7 +105,7 @@ impl WarpLowering<'_, '_> {
         if !plain || !near || strides.across % i64::from(bytes) != 0 {
             return None;
         }
-        let fits = self.plan.kinds.shape().width() * bytes >= 16;
+        let fits = self.plan.uniformity.shape().width() * bytes >= 16;
         match strides.along {
             along if along == i64::from(bytes) && fits => Some((strides, Pattern::Rows)),
             0 if !stores => Some((strides, Pattern::Shared)),
@@ -114,15 +114,15 @@ impl WarpLowering<'_, '_> {
     }
 
     /// Whether all lanes may make an access, the first of them at `place`.
-    fn range_is_inside(&mut self, place: Value, strides: Strides, form: MemoryForm) -> Value {
+    fn range_is_inside(&mut self, place: Value, strides: LaneStrides, form: MemoryForm) -> Value {
         let log = bytes(form).trailing_zeros();
-        let (least, greatest) = strides.range(self.plan.kinds.shape());
+        let (least, greatest) = strides.range(self.plan.uniformity.shape());
         let (distance, slots) = match self.one.window(form.space) {
             Some(window) => (place, self.one.window_slots(window, log as usize)),
             None => {
-                let start = self.one.context_pointer(offset_of!(Context, window_start));
+                let start = self.one.context_pointer(offset_of!(KernelContext, window_start));
                 let distance = self.builder().ins().isub(place, start);
-                let slots = offset_of!(Context, window_slots) + 8 * log as usize;
+                let slots = offset_of!(KernelContext, window_slots) + 8 * log as usize;
                 (distance, self.one.context_pointer(slots))
             }
         };
@@ -209,7 +209,7 @@ impl WarpLowering<'_, '_> {
             None => access.place,
         };
         let context = self.one.context;
-        let area = offset_of!(Context, lanes) as i64;
+        let area = offset_of!(KernelContext, lanes) as i64;
         let far = self.builder().ins().iadd_imm_s(context, area);
         let (mut near, mut far) = (smallvec![near.into()], smallvec![far.into()]);
         if self.row_count() > 1 {
@@ -241,13 +241,13 @@ impl WarpLowering<'_, '_> {
     }
 
     fn row_count(&self) -> usize {
-        vector::LANES / self.plan.kinds.shape().width() as usize
+        vector::LANES / self.plan.uniformity.shape().width() as usize
     }
 
     /// The bytes of a row where it has been gathered.
     fn row_bytes(&self, access: &WarpAccess) -> i64 {
         let lanes = match access.pattern {
-            Pattern::Rows => self.plan.kinds.shape().width(),
+            Pattern::Rows => self.plan.uniformity.shape().width(),
             Pattern::Shared => 1,
         };
         i64::from(lanes * bytes(access.form))
@@ -255,7 +255,7 @@ impl WarpLowering<'_, '_> {
 
     /// The place of a vector of 16 bytes: its row, and the distance from there.
     fn place_in(&self, rows: &Rows, form: MemoryForm, vector: usize) -> (Value, i32) {
-        let row = (self.plan.kinds.shape().width() * bytes(form)) as usize;
+        let row = (self.plan.uniformity.shape().width() * bytes(form)) as usize;
         (rows[16 * vector / row], (16 * vector % row) as i32)
     }
 
@@ -297,7 +297,7 @@ impl WarpLowering<'_, '_> {
 /// An access of all lanes.
 struct WarpAccess {
     form: MemoryForm,
-    strides: Strides,
+    strides: LaneStrides,
     pattern: Pattern,
     /// The first lane's place.
     place: Value,

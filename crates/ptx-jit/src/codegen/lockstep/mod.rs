@@ -33,7 +33,7 @@ use super::native::{Places, Unit};
 use super::value::register_type;
 use super::vector::{self, Lanes};
 use crate::abi::{FAULTED, WarpRecord};
-use crate::ir::{self, Kind};
+use crate::ir::{self, Uniformity};
 use agree::Agreement;
 use ptx::{Function, Instruction, Operation, Register};
 
@@ -146,8 +146,8 @@ impl<'a, 'k> WarpLowering<'a, 'k> {
         &self.plan.resumable.code.function
     }
 
-    fn kind(&self, register: Register) -> Kind {
-        self.plan.kinds.of(register)
+    fn kind(&self, register: Register) -> Uniformity {
+        self.plan.uniformity.of(register)
     }
 
     /// Registers that are read before they are written hold 0.
@@ -157,7 +157,7 @@ impl<'a, 'k> WarpLowering<'a, 'k> {
             let ty = self.function().registers[register.index()];
             let zero = self.one.zero(register_type(ty));
             self.set_shared(register, zero);
-            if self.kind(register) == Kind::Varying {
+            if self.kind(register) == Uniformity::Varying {
                 let lanes = vector::splat(self.builder(), zero, ty.scalar());
                 self.set_lanes(register, &lanes);
             }

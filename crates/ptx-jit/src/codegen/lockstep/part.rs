@@ -6,7 +6,7 @@ use cranelift_codegen::ir::{InstBuilder, Value, types};
 use ptx::control_flow::{ControlFlowGraph, RegisterSet, reads};
 
 use super::WarpLowering;
-use crate::abi::{Helper, PARTED, WarpRecord};
+use crate::abi::{DIVERGED, Helper, WarpRecord};
 use crate::codegen::function::Point;
 use crate::ir::{self, between};
 
@@ -155,7 +155,7 @@ impl WarpLowering<'_, '_> {
         for offset in [offset_of!(WarpRecord, stop), offset_of!(WarpRecord, waiting)] {
             self.store_to_record(none, offset);
         }
-        let parted = self.one.int(types::I32, i64::from(PARTED));
+        let parted = self.one.int(types::I32, i64::from(DIVERGED));
         self.return_to_scheduler(parted);
     }
 }

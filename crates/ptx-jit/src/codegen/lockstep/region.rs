@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 
 use super::WarpLowering;
 use super::lanes::Among;
-use crate::ir::Kind;
+use crate::ir::Uniformity;
 
 /// Ways with more instructions are left to the kernel's code for single threads.
 const LONGEST: usize = 24;
@@ -65,13 +65,13 @@ impl WarpLowering<'_, '_> {
         read.extend(&written);
         let read: SmallVec<[Register; 8]> = read.iter().filter(is_read).collect();
         // What is kept once each lane finds as it was, and so do those on the other way.
-        let is_once = |register: &Register| self.kind(*register) != Kind::Varying;
+        let is_once = |register: &Register| self.kind(*register) != Uniformity::Varying;
         let once: SmallVec<[Register; 8]> = written.iter().filter(is_once).collect();
         let once: SmallVec<[(Register, Value); 8]> =
             once.into_iter().map(|register| (register, self.shared(register))).collect();
         self.run_in_lanes(&read, &changed, among, |this| {
             for &(register, value) in &once {
-                if this.kind(register) == Kind::Uniform {
+                if this.kind(register) == Uniformity::Uniform {
                     this.set_shared(register, value);
                 }
             }

@@ -7,7 +7,7 @@ use ptx::{Operand, Register, RegisterType, ScalarType};
 use super::{Lanes, WarpLowering, vector};
 use crate::abi::WarpRecord;
 use crate::codegen::value::register_type;
-use crate::ir::{Kind, Strides, cell_bytes};
+use crate::ir::{LaneStrides, Uniformity, cell_bytes};
 
 /// The vectors that hold a register of a class: their type and number.
 pub(super) fn vectors(class: RegisterType) -> (Type, usize) {
@@ -51,7 +51,7 @@ impl WarpLowering<'_, '_> {
     pub(super) fn lanes(&mut self, register: Register) -> Lanes {
         let class = self.function().registers[register.index()];
         match self.kind(register) {
-            Kind::Varying => {
+            Uniformity::Varying => {
                 let (_, count) = vectors(class);
                 let values = (0..count).map(|index| {
                     let variable = self.vector_variable(register, index);
@@ -67,10 +67,10 @@ impl WarpLowering<'_, '_> {
     }
 
     /// The lanes of a value that they share or, if affine, that of the first lane.
-    pub(super) fn spread(&mut self, value: Value, kind: Kind, class: RegisterType) -> Lanes {
+    pub(super) fn spread(&mut self, value: Value, kind: Uniformity, class: RegisterType) -> Lanes {
         let ty = class.scalar();
         match kind {
-            Kind::Affine(strides) => {
+            Uniformity::Affine(strides) => {
                 let first = vector::splat(self.builder(), value, ty);
                 let offsets = self.offsets(strides, class);
                 let sums = first.values.iter().zip(offsets.values);
@@ -82,11 +82,11 @@ impl WarpLowering<'_, '_> {
     }
 
     /// The distances of the lanes from the first one.
-    fn offsets(&mut self, strides: Strides, class: RegisterType) -> Lanes {
+    fn offsets(&mut self, strides: LaneStrides, class: RegisterType) -> Lanes {
         let (ty, count) = vectors(class);
         let width = ty.lane_type().bytes() as usize;
         let per_vector = ty.lane_count() as i64;
-        let shape = self.plan.kinds.shape();
+        let shape = self.plan.uniformity.shape();
         let values = (0..count as i64).map(|index| {
             let lanes = per_vector * index..per_vector * (index + 1);
             let bytes: Vec<u8> = lanes
@@ -103,7 +103,7 @@ impl WarpLowering<'_, '_> {
         match operand {
             Operand::Register(register) => {
                 let class = self.function().registers[register.index()];
-                if self.kind(register) == Kind::Uniform {
+                if self.kind(register) == Uniformity::Uniform {
                     let value = self.one.read(register, ty);
                     return Some(vector::splat(self.builder(), value, ty));
                 }
@@ -116,12 +116,12 @@ impl WarpLowering<'_, '_> {
                 Some(Lanes { values: not.collect() })
             }
             Operand::Immediate(bits) => Some(vector::constant(self.builder(), bits, ty)),
-            _ => match self.plan.kinds.operand(self.function(), operand) {
-                Some(Kind::Uniform) => {
+            _ => match self.plan.uniformity.operand(self.function(), operand) {
+                Some(Uniformity::Uniform) => {
                     let value = self.one.operand(operand, ty);
                     Some(vector::splat(self.builder(), value, ty))
                 }
-                Some(kind @ Kind::Affine(_)) if ty.bits() == 32 => {
+                Some(kind @ Uniformity::Affine(_)) if ty.bits() == 32 => {
                     let value = self.one.operand(operand, ScalarType::B32);
                     let lanes = self.spread(value, kind, RegisterType::Bits32);
                     Some(vector::read(self.builder(), &lanes, RegisterType::Bits32, ty))
@@ -165,9 +165,9 @@ impl WarpLowering<'_, '_> {
     /// lane's cell, and what can be had again nowhere.
     pub(super) fn keep_registers(&mut self, registers: &RegisterSet) {
         let record = self.record;
-        for register in self.plan.rebuilt.others(registers).iter() {
+        for register in self.plan.rematerializable.others(registers).iter() {
             let offset = self.cells(register);
-            if self.kind(register) == Kind::Varying {
+            if self.kind(register) == Uniformity::Varying {
                 let lanes = self.lanes(register);
                 self.store_vectors(&lanes, record, offset);
                 continue;
@@ -183,9 +183,9 @@ impl WarpLowering<'_, '_> {
     /// Takes back what the warp has kept.
     pub(super) fn take_registers_back(&mut self, registers: &RegisterSet) {
         let plan = self.plan;
-        self.load_registers(&plan.rebuilt.others(registers));
+        self.load_registers(&plan.rematerializable.others(registers));
         let function = self.function();
-        for at in plan.rebuilt.instructions_for(function, registers) {
+        for at in plan.rematerializable.instructions_for(function, registers) {
             self.one.operation(&function.body[at]);
         }
     }
@@ -196,7 +196,7 @@ impl WarpLowering<'_, '_> {
         for register in registers.iter() {
             let offset = self.cells(register);
             let class = self.function().registers[register.index()];
-            if self.kind(register) == Kind::Varying {
+            if self.kind(register) == Uniformity::Varying {
                 let lanes = self.load_vectors(class, record, offset);
                 self.set_lanes(register, &lanes);
                 continue;

@@ -1,12 +1,12 @@
 //! What happens where an access is not known to be allowed, and what checked mode wants to know.
 
-use crate::abi::{AccessInfo, Context, Thread};
+use crate::abi::{AccessInfo, KernelContext, ThreadRecord};
 use crate::exec::runner::Runner;
 
-/// Whether an access is refused; if so, the thread is stopped.
+/// Checks an access. Returns 1 if it is refused, and the thread is stopped.
 pub(super) unsafe extern "C" fn check(
-    context: *const Context,
-    thread: *const Thread,
+    context: *const KernelContext,
+    thread: *const ThreadRecord,
     address: u64,
     packed: u32,
     line: u32,
@@ -26,8 +26,8 @@ pub(super) unsafe extern "C" fn check(
 
 /// Stops a thread that left its shared, local or parameter memory, or is misaligned in it.
 pub(super) unsafe extern "C" fn deny(
-    context: *const Context,
-    thread: *const Thread,
+    context: *const KernelContext,
+    thread: *const ThreadRecord,
     address: u64,
     packed: u32,
     line: u32,
@@ -38,10 +38,10 @@ pub(super) unsafe extern "C" fn deny(
     runner.stop(thread, line, runner.denied(thread, address, access, line));
 }
 
-/// A strong read or an atomic operation is done.
+/// Tells the checker that a strong read or an atomic operation is done.
 pub(super) unsafe extern "C" fn acquired(
-    context: *const Context,
-    thread: *const Thread,
+    context: *const KernelContext,
+    thread: *const ThreadRecord,
     address: u64,
 ) {
     // SAFETY: native code hands on what it was called with.
@@ -50,17 +50,17 @@ pub(super) unsafe extern "C" fn acquired(
     runner.with_check(|check| check.acquired(address, is_shared, thread.linear));
 }
 
-/// A fence.
-pub(super) unsafe extern "C" fn fence(context: *const Context, thread: *const Thread) {
+/// Tells the checker of a fence.
+pub(super) unsafe extern "C" fn fence(context: *const KernelContext, thread: *const ThreadRecord) {
     // SAFETY: native code hands on what it was called with.
     let (runner, thread) = unsafe { (Runner::of(context), &*thread) };
     runner.with_check(|check| check.fence(thread.linear));
 }
 
-/// Arguments or results of a call were written to local memory.
+/// Tells the checker that arguments or results of a call were written to local memory.
 pub(super) unsafe extern "C" fn passed(
-    context: *const Context,
-    thread: *const Thread,
+    context: *const KernelContext,
+    thread: *const ThreadRecord,
     address: u64,
     bytes: u32,
 ) {

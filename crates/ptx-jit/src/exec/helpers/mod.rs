@@ -9,7 +9,7 @@ use self::system::{
     allocate, assert_fail, clock, global_timer, poll, print, release, stack_overflow, trap,
 };
 use super::lockstep::{exchange, gather, run_lanes, scatter, sweep};
-use crate::abi::{Context, Helper, Thread, WarpRecord, for_each_helper};
+use crate::abi::{Helper, KernelContext, ThreadRecord, WarpRecord, for_each_helper};
 use crate::runtime::{
     add_bf16, add_bf16x2, add_f16, add_f16x2, byte_to_f32, cosine, decrement, exp2, f32_to_bf16,
     f32_to_byte, f32_to_f16, find_counted, float_to_float, fma_bf16, fma_f16, increment,
@@ -18,7 +18,7 @@ use crate::runtime::{
 
 macro_rules! addresses {
     ($($name:ident = $function:ident ($($parameter:ty),*) $(-> $result:ty)?;)*) => {
-        /// Where a function lies that native code calls. Its type is that of the table.
+        /// The address of a function that native code calls. Its type is that of the table.
         pub(crate) fn address(helper: Helper) -> *const u8 {
             match helper {
                 $(Helper::$name => {

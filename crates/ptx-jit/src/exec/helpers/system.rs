@@ -3,19 +3,23 @@
 use std::sync::LazyLock;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-use crate::abi::{AccessKind, Context, Thread};
+use crate::abi::{AccessKind, KernelContext, ThreadRecord};
 use crate::exec::fault::{Assertion, FaultKind};
 use crate::exec::runner::Runner;
 
-pub(super) unsafe extern "C" fn trap(context: *const Context, thread: *const Thread, line: u32) {
+pub(super) unsafe extern "C" fn trap(
+    context: *const KernelContext,
+    thread: *const ThreadRecord,
+    line: u32,
+) {
     // SAFETY: native code hands on what it was called with.
     let (runner, thread) = unsafe { (Runner::of(context), &*thread) };
     runner.stop(thread, line, FaultKind::Trap);
 }
 
 pub(super) unsafe extern "C" fn stack_overflow(
-    context: *const Context,
-    thread: *const Thread,
+    context: *const KernelContext,
+    thread: *const ThreadRecord,
     line: u32,
 ) {
     // SAFETY: native code hands on what it was called with.
@@ -23,8 +27,11 @@ pub(super) unsafe extern "C" fn stack_overflow(
     runner.stop(thread, line, FaultKind::StackOverflow { local: runner.local_bytes() });
 }
 
-/// Whether the launch is to end; if so, the thread is stopped.
-pub(super) unsafe extern "C" fn poll(context: *const Context, thread: *const Thread) -> u32 {
+/// Returns 1 if the launch is to end; the thread is stopped then.
+pub(super) unsafe extern "C" fn poll(
+    context: *const KernelContext,
+    thread: *const ThreadRecord,
+) -> u32 {
     // SAFETY: native code hands on what it was called with.
     let (runner, thread) = unsafe { (Runner::of(context), &*thread) };
     let interrupted = runner.is_interrupted();
@@ -36,8 +43,8 @@ pub(super) unsafe extern "C" fn poll(context: *const Context, thread: *const Thr
 
 /// `vprintf`: the number of arguments printed, or -1 where the thread was stopped.
 pub(super) unsafe extern "C" fn print(
-    context: *const Context,
-    thread: *const Thread,
+    context: *const KernelContext,
+    thread: *const ThreadRecord,
     format: u64,
     arguments: u64,
     line: u32,
@@ -54,15 +61,15 @@ pub(super) unsafe extern "C" fn print(
 }
 
 /// `malloc`: an address, or 0.
-pub(super) unsafe extern "C" fn allocate(context: *const Context, bytes: u64) -> u64 {
+pub(super) unsafe extern "C" fn allocate(context: *const KernelContext, bytes: u64) -> u64 {
     // SAFETY: native code hands on what it was called with.
     unsafe { Runner::of(context) }.allocate(bytes)
 }
 
 /// `free`: whether the thread was stopped.
 pub(super) unsafe extern "C" fn release(
-    context: *const Context,
-    thread: *const Thread,
+    context: *const KernelContext,
+    thread: *const ThreadRecord,
     address: u64,
     line: u32,
 ) -> u32 {
@@ -78,8 +85,8 @@ pub(super) unsafe extern "C" fn release(
 
 /// `__assertfail`.
 pub(super) unsafe extern "C" fn assert_fail(
-    context: *const Context,
-    thread: *const Thread,
+    context: *const KernelContext,
+    thread: *const ThreadRecord,
     message: u64,
     file: u64,
     source_line: u32,

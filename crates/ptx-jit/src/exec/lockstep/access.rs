@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use crate::abi::{AccessInfo, AccessKind, Context, Thread, WarpRecord};
+use crate::abi::{AccessInfo, AccessKind, KernelContext, ThreadRecord, WarpRecord};
 use crate::codegen::{LaneAccess, Window};
 use crate::exec::FaultKind;
 use crate::exec::runner::Runner;
@@ -12,25 +12,25 @@ use crate::exec::warp::lanes;
 /// Reads what the lanes in `members` load, the first lane of all being at `place`; 1 if one of them
 /// may not, and the warp is stopped.
 pub(in crate::exec) unsafe extern "C" fn gather(
-    context: *mut Context,
+    context: *mut KernelContext,
     record: *mut WarpRecord,
     place: u64,
     access: u32,
     members: u32,
 ) -> u32 {
-    // SAFETY: as the caller's.
+    // SAFETY: native code calls with its own context and its warp's record, and waits for the answer.
     unsafe { each(context, record, (place, access, members), AccessKind::Read) }
 }
 
 /// Writes what the lanes in `members` store, in the same way.
 pub(in crate::exec) unsafe extern "C" fn scatter(
-    context: *mut Context,
+    context: *mut KernelContext,
     record: *mut WarpRecord,
     place: u64,
     access: u32,
     members: u32,
 ) -> u32 {
-    // SAFETY: as the caller's.
+    // SAFETY: native code calls with its own context and its warp's record, and waits for the answer.
     unsafe { each(context, record, (place, access, members), AccessKind::Write) }
 }
 
@@ -38,22 +38,24 @@ pub(in crate::exec) unsafe extern "C" fn scatter(
 ///
 /// # Safety
 ///
-/// Context and record are those of the running block, and native code of the warp waits.
+/// The context and the record are those of the running block, and native code of the warp waits.
 unsafe fn each(
-    context: *mut Context,
+    context: *mut KernelContext,
     record: *mut WarpRecord,
     (place, access, members): (u64, u32, u32),
     kind: AccessKind,
 ) -> u32 {
-    // SAFETY: as the caller's.
+    // SAFETY: the context is the running block's, so it is live; only an address is taken.
     let area = unsafe { (&raw mut (*context).lanes).cast::<u8>() };
-    // SAFETY: as the caller's.
+    // SAFETY: the context is one whose block runs, and nobody writes the warp's record while native
+    // code waits.
     let (runner, warp) = unsafe { (Runner::of(context), &*record) };
     let Some(access) = runner.launch.kernel.lane_access(access) else {
         return 1;
     };
     let log = access.bytes.trailing_zeros();
-    // SAFETY: as the caller's. Nothing is borrowed: the area is in the same context.
+    // SAFETY: the context is live. It is read without a reference, because the area that is written
+    // below is in the same context.
     let known = unsafe { ((*context).window_start, (*context).window_slots[log as usize]) };
     let what = AccessInfo { bytes: access.bytes, access: kind, strong: false, releases: false };
     for lane in lanes(members) {
@@ -80,7 +82,7 @@ unsafe fn each(
 fn locate(
     runner: &Runner<'_>,
     (start, slots): (u64, u64),
-    thread: &Thread,
+    thread: &ThreadRecord,
     access: &LaneAccess,
     address: u64,
     what: AccessInfo,
@@ -104,7 +106,7 @@ fn locate(
     }
 }
 
-/// Bytes from the beginning of the area.
+/// The offset of a lane's value in the area.
 fn place_in_area(access: &LaneAccess, lane: usize) -> usize {
     let index = match access.shares_rows {
         true => lane / access.shape.width() as usize,
@@ -120,7 +122,8 @@ fn place_in_area(access: &LaneAccess, lane: usize) -> usize {
 ///
 /// Both places may be accessed, and are multiples of the number, or of 8.
 unsafe fn copy(to: *mut u8, from: *const u8, bytes: u32) {
-    // SAFETY: as the caller's.
+    // SAFETY: the caller knows that both places may be accessed for `bytes` bytes, and that they are
+    // aligned for the type of each access, which is as large as that or 8 bytes.
     unsafe {
         match bytes {
             1 => to.write_volatile(from.read_volatile()),

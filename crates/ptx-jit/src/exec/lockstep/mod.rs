@@ -7,23 +7,23 @@ mod schedule;
 mod sweep;
 
 pub(in crate::exec) use access::{gather, scatter};
-pub(super) use records::Records;
+pub(super) use records::WarpRecords;
 pub(in crate::exec) use sweep::sweep;
 
 use super::runner::Runner;
 use super::warp::{lanes, member_mask, resolve};
 use crate::abi::{
-    Context, EXITED, FAULTED, FINISHED, LANES, PARTED, STOPPED, SUSPENDED, WarpRecord,
+    DIVERGED, EXITED, FAULTED, FINISHED, KernelContext, LANES, STOPPED, SUSPENDED, WarpRecord,
 };
 
 /// Runs the lanes in `taken` from the state `taken_state` on, and the others from `other_state`,
 /// each until it comes to `stop`. A state of 0 says that the lanes are there already; a `stop` of 0,
 /// that they run to their end.
 ///
-/// 0 if the warp goes on as one; [`PARTED`] with what each lane does in the record, if some have
+/// 0 if the warp goes on as one; [`DIVERGED`] with what each lane does in the record, if some have
 /// ended before or have to wait; [`FAULTED`].
 pub(in crate::exec) unsafe extern "C" fn run_lanes(
-    context: *mut Context,
+    context: *mut KernelContext,
     record: *mut WarpRecord,
     taken: u32,
     taken_state: u32,
@@ -32,7 +32,7 @@ pub(in crate::exec) unsafe extern "C" fn run_lanes(
 ) -> u32 {
     // SAFETY: native code hands on what it was called with.
     let (runner, warp) = unsafe { (Runner::of(context), &mut *record) };
-    // SAFETY: as above; native code waits for the answer.
+    // SAFETY: the context is live, and nobody else uses it while native code waits for the answer.
     let entry = match unsafe { runner.threads_entry(&mut *context) } {
         Ok(entry) => entry,
         Err(kind) => {
@@ -54,7 +54,8 @@ pub(in crate::exec) unsafe extern "C" fn run_lanes(
         // SAFETY: a warp's record points to the first of its 32 threads, which nothing else uses
         // while native code of the warp runs.
         let thread = unsafe { warp.threads.add(lane) };
-        // SAFETY: as above; the code was made for this kernel.
+        // SAFETY: the thread is one of the warp's, whose record native code keeps valid, and the code
+        // was made for this kernel and this context.
         let status = unsafe {
             ((*thread).state, (*thread).stop) = (state, stop);
             entry(context, thread)
@@ -67,13 +68,13 @@ pub(in crate::exec) unsafe extern "C" fn run_lanes(
         }
     }
     let together = if stop == 0 { ended } else { warp.there };
-    if together == u32::MAX { 0 } else { PARTED }
+    if together == u32::MAX { 0 } else { DIVERGED }
 }
 
 /// Completes an operation among all lanes of a warp, from `given` to `taken`; 1 if the members that
 /// the lanes name are not there or do not agree.
 pub(in crate::exec) unsafe extern "C" fn exchange(
-    context: *const Context,
+    context: *const KernelContext,
     record: *mut WarpRecord,
     site: u32,
 ) -> u32 {

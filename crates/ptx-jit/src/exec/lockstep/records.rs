@@ -3,22 +3,23 @@
 
 use std::ops::{Index, IndexMut};
 
-use crate::abi::{END, Thread, WarpRecord, warp_stride};
+use crate::abi::{END, ThreadRecord, WarpRecord, warp_stride};
 use crate::exec::buffer::Buffer;
 
-pub(in crate::exec) struct Records {
+pub(in crate::exec) struct WarpRecords {
     memory: Buffer,
     stride: usize,
-    /// Of full warps.
+    /// The number of full warps.
     count: usize,
 }
 
-impl Records {
-    /// Records of `full` warps, whose threads they do not know yet, and frames for `all`.
-    pub(in crate::exec) fn new(full: usize, all: usize, frame_bytes: usize) -> Records {
+impl WarpRecords {
+    /// Makes records of `full` warps, whose threads are set later, and frames for `all`: lanes of a
+    /// warp that is not full keep their registers in one too.
+    pub(in crate::exec) fn new(full: usize, all: usize, frame_bytes: usize) -> WarpRecords {
         let stride = warp_stride(frame_bytes);
         let memory = Buffer::new(all.max(full + 1) * stride);
-        let mut records = Records { memory, stride, count: full };
+        let mut records = WarpRecords { memory, stride, count: full };
         for warp in 0..=full {
             let place = records.place(warp);
             // SAFETY: the memory has room for so many, and its places are aligned.
@@ -29,7 +30,7 @@ impl Records {
     }
 
     /// Tells each warp its threads.
-    pub(in crate::exec) fn set_threads(&mut self, threads: &mut [Thread]) {
+    pub(in crate::exec) fn set_threads(&mut self, threads: &mut [ThreadRecord]) {
         for (warp, threads) in threads.chunks_exact_mut(32).enumerate().take(self.count) {
             let (linear, index) = (threads[0].linear, threads[0].index);
             let record = &mut self[warp];
@@ -38,12 +39,12 @@ impl Records {
         }
     }
 
-    /// How many full warps there are.
+    /// The number of full warps.
     pub(in crate::exec) fn len(&self) -> usize {
         self.count
     }
 
-    /// All of it, for native code.
+    /// The first record. Native code finds the others behind it.
     pub(in crate::exec) fn start(&self) -> *mut WarpRecord {
         self.place(0)
     }
@@ -56,12 +57,12 @@ impl Records {
         self.place(warp).wrapping_add(1).cast()
     }
 
-    /// Which warp has a record.
+    /// The index of the warp that has the record at an address.
     pub(super) fn warp_at(&self, place: *const WarpRecord) -> usize {
         (place.addr() - self.start().addr()) / self.stride
     }
 
-    /// The state of what lies behind a warp.
+    /// The state in the record behind a warp's.
     pub(super) fn state_behind(&mut self, warp: usize) -> &mut u32 {
         assert!(warp < self.count);
         &mut self.record(warp + 1).state
@@ -74,17 +75,18 @@ impl Records {
     }
 }
 
-impl Index<usize> for Records {
+impl Index<usize> for WarpRecords {
     type Output = WarpRecord;
 
     fn index(&self, warp: usize) -> &WarpRecord {
         assert!(warp < self.count);
-        // SAFETY: as for `record`.
+        // SAFETY: the record was written in `new`, and native code, which writes it too, runs only
+        // while nothing of `self` is borrowed.
         unsafe { &*self.place(warp) }
     }
 }
 
-impl IndexMut<usize> for Records {
+impl IndexMut<usize> for WarpRecords {
     fn index_mut(&mut self, warp: usize) -> &mut WarpRecord {
         assert!(warp < self.count);
         self.record(warp)

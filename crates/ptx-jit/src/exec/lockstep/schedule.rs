@@ -2,18 +2,18 @@
 
 use ptx::{BarrierOp, Suspension};
 
-use crate::abi::{END, FINISHED, NOWHERE, PARTED, SUSPENDED, WAITS};
+use crate::abi::{DIVERGED, END, FINISHED, NOWHERE, SUSPENDED, WAITS};
 use crate::exec::barrier::Opened;
-use crate::exec::block::{Block, Warp};
+use crate::exec::block::{ThreadBlock, Warp};
 use crate::exec::warp::lanes;
 use crate::exec::{Fault, FaultKind};
 
 /// All lanes of a warp.
 const ALL: u32 = u32::MAX;
 
-impl Block<'_> {
-    /// Runs a warp in lockstep until it waits, ends or parts; whether it did more than to let others
-    /// go first.
+impl ThreadBlock<'_> {
+    /// Runs a warp in lockstep until it waits, ends or its lanes part. True if it did more than to
+    /// let others go first.
     pub(in crate::exec) fn run_lockstep(&mut self, warp: usize) -> Result<bool, Fault> {
         self.warps[warp].ready = 0;
         // A sweep over this warp alone.
@@ -26,7 +26,7 @@ impl Block<'_> {
                 Ok(true)
             }
             SUSPENDED => self.warp_suspended(warp),
-            PARTED => self.parted(warp),
+            DIVERGED => self.diverged(warp),
             _ => Err(self.fault(32 * warp, FaultKind::Trap)),
         }
     }
@@ -54,7 +54,7 @@ impl Block<'_> {
             self.warps[..self.records.len()].fill(Warp::default());
             return Ok(());
         }
-        if status != PARTED && status != SUSPENDED {
+        if status != DIVERGED && status != SUSPENDED {
             return Err(self.fault(0, FaultKind::Trap));
         }
         let running = self.records.warp_at(self.context.running);
@@ -77,7 +77,7 @@ impl Block<'_> {
         }
         self.warps[running].ready = 0;
         match status {
-            PARTED => self.parted(running)?,
+            DIVERGED => self.diverged(running)?,
             _ => self.warp_suspended(running)?,
         };
         Ok(())
@@ -121,7 +121,7 @@ impl Block<'_> {
         }
     }
 
-    /// Lets a warp go on that waits in lockstep at a barrier which has opened, if it does.
+    /// Lets a warp go on if it waits in lockstep at the barrier, which has opened.
     pub(in crate::exec) fn open_for_warp(&mut self, warp: usize, barrier: usize, opened: Opened) {
         let record = &mut self.records[warp];
         if self.warps[warp].blocked == 0 || record.operands[0] != barrier as u32 {
@@ -136,8 +136,9 @@ impl Block<'_> {
         self.warps[warp].ready = ALL;
     }
 
-    /// The lanes of a warp go on by themselves, from where its record says that they are.
-    fn parted(&mut self, warp: usize) -> Result<bool, Fault> {
+    /// Takes a warp out of the lockstep: its lanes go on one by one, each in the state that the
+    /// warp's record has for it.
+    fn diverged(&mut self, warp: usize) -> Result<bool, Fault> {
         let record = &mut self.records[warp];
         let (there, waiting) = (record.there, record.waiting);
         let ended = !(there | waiting);
@@ -156,9 +157,9 @@ impl Block<'_> {
         Ok(true)
     }
 
-    /// When no lane of a warp is ready: goes back to the lockstep if all have come to where it goes
-    /// on, and otherwise lets those go on that have, because the others may wait for them. Whether
-    /// there is something to run now.
+    /// Finds something to run in a warp of which no lane is ready. It goes back to the lockstep if
+    /// all lanes have come to where it goes on; otherwise those that have go on by themselves,
+    /// because the others may wait for them. False if there is nothing to run now.
     pub(in crate::exec) fn gather(&mut self, warp: usize) -> bool {
         match self.warps[warp].held {
             0 => false,
@@ -176,7 +177,7 @@ impl Block<'_> {
         }
     }
 
-    /// Gives up that a warp comes together again: each of its lanes runs to its end by itself.
+    /// Gives up bringing a warp together again: each of its lanes runs to its end by itself.
     fn release_held(&mut self, warp: usize) {
         for thread in &mut self.threads[32 * warp..32 * (warp + 1)] {
             thread.stop = 0;

@@ -1,15 +1,15 @@
 //! A chain of warps between two sweeps, where some warps wait at the block's barrier and others have
 //! not come there yet.
 
-use crate::abi::{Context, WAITS, warp_stride};
+use crate::abi::{KernelContext, WAITS, warp_stride};
 use crate::exec::runner::Runner;
 
 /// Marks the warps that wait, so that the next sweep passes over them; where the barrier `opens`,
 /// they go on instead.
-pub(in crate::exec) unsafe extern "C" fn sweep(context: *mut Context, opens: u32) {
+pub(in crate::exec) unsafe extern "C" fn sweep(context: *mut KernelContext, opens: u32) {
     // SAFETY: native code hands on what it was called with.
     let kernel = unsafe { Runner::of(context).launch.kernel };
-    // SAFETY: as above.
+    // SAFETY: the context is live while native code waits, and nobody else writes these fields.
     let (first, count) = unsafe {
         (*context).marked = u32::from(opens == 0);
         ((*context).warps, (*context).warp_count as usize)

@@ -37,7 +37,7 @@ pub(crate) fn compare(bytes: &[u8]) -> Result<(), String> {
     ))
 }
 
-/// What a kernel leaves in memory.
+/// The contents of memory after a kernel has run.
 fn run(kernel: &RandomKernel, level: CheckLevel) -> Result<(Vec<u32>, Vec<u32>), String> {
     let mut device = Device::with(&kernel.text, 1 << 18);
     device.check = level;

@@ -14,7 +14,7 @@ pub(super) struct Writer<'a> {
     exits: bool,
 }
 
-/// Where a statement stands.
+/// The surroundings of a statement, which say what it may do.
 #[derive(Clone, Copy)]
 struct Place<'l> {
     depth: usize,

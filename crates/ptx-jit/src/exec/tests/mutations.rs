@@ -2,17 +2,11 @@
 
 use proptest::prelude::*;
 use proptest::sample::Index;
+use test_support::PTX_TEXTS;
 
 use crate::abi::CheckLevel;
 use crate::ir::WarpShape;
 use crate::program::{Execution, Program};
-
-const TEXTS: [&str; 4] = [
-    include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../ptx/tests/ptx/calls.ptx")),
-    include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../ptx/tests/ptx/reduce.ptx")),
-    include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../ptx/tests/ptx/globals.ptx")),
-    include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../ptx/tests/ptx/atomics.ptx")),
-];
 
 /// A text cut into pieces that a mutation may exchange: words with their dots, numbers, single
 /// characters.
@@ -84,10 +78,10 @@ proptest! {
 
     #[test]
     fn a_mutated_module_is_refused_or_translated(
-        text in 0..TEXTS.len(),
+        text in 0..PTX_TEXTS.len(),
         changes in prop::collection::vec(any::<(Index, Index, u8)>(), 1..4),
     ) {
-        let mut pieces: Vec<String> = pieces(TEXTS[text]).into_iter().map(str::to_owned).collect();
+        let mut pieces: Vec<String> = pieces(PTX_TEXTS[text]).into_iter().map(str::to_owned).collect();
         for (at, with, kind) in changes {
             let (at, with) = (at.index(pieces.len()), with.index(pieces.len()));
             mutate(&mut pieces, at, with, kind);

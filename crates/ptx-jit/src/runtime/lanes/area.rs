@@ -6,17 +6,17 @@ pub(super) const LANES: usize = 32;
 /// A place for a result, and places for its operands.
 #[repr(C, align(16))]
 pub(crate) struct Area {
-    result: Place,
-    operands: [Place; 4],
+    result: LaneArray,
+    operands: [LaneArray; 4],
 }
 
 /// Room for 32 lanes of up to 64 bits; what is narrower lies at its start.
 #[repr(C, align(16))]
-struct Place([u64; LANES]);
+struct LaneArray([u64; LANES]);
 
 impl Area {
-    /// From one operand's place to the next, and from the result's to the first.
-    pub(crate) const PLACE: usize = size_of::<Place>();
+    /// The distance from one operand to the next, and from the result to the first operand.
+    pub(crate) const PLACE: usize = size_of::<LaneArray>();
 
     /// The lanes of the first operand, and of the result.
     #[inline(always)]
@@ -33,7 +33,8 @@ impl Area {
         }
     }
 
-    /// Writes another function of those lanes of the first operand that need it.
+    /// Writes a function of those lanes of the first operand that need it, over what another has
+    /// written.
     #[inline(always)]
     pub(super) fn mend<A: Plain, R: Plain>(
         &mut self,
@@ -90,10 +91,10 @@ impl Area {
     }
 }
 
-impl Place {
+impl LaneArray {
     #[inline(always)]
     fn lanes<T: Plain>(&self) -> &[T; LANES] {
-        const { assert!(size_of::<T>() * LANES <= size_of::<Place>()) };
+        const { assert!(size_of::<T>() * LANES <= size_of::<LaneArray>()) };
         // SAFETY: the place is large enough, and aligned for every plain type; any bits are a value
         // of one.
         unsafe { &*std::ptr::from_ref(self).cast() }
@@ -101,8 +102,9 @@ impl Place {
 
     #[inline(always)]
     fn lanes_mut<T: Plain>(&mut self) -> &mut [T; LANES] {
-        const { assert!(size_of::<T>() * LANES <= size_of::<Place>()) };
-        // SAFETY: as in `lanes`.
+        const { assert!(size_of::<T>() * LANES <= size_of::<LaneArray>()) };
+        // SAFETY: the place is large enough, and aligned for every plain type; any bits are a value
+        // of one, and whatever is written is plain bits.
         unsafe { &mut *std::ptr::from_mut(self).cast() }
     }
 }

@@ -4,7 +4,7 @@ use super::super::bits::{find_counted, permute};
 use super::area::{Area, Plain};
 use super::widest;
 
-/// What is done with the bits. The parameter is the width, unless it says otherwise.
+/// The operations on bits. The parameter is the width, unless it says otherwise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub(crate) enum BitsCall {
@@ -14,16 +14,16 @@ pub(crate) enum BitsCall {
     PopulationCount,
     LeadingZeros,
     Reverse,
-    /// The place of the leading bit, as a distance from the lowest.
+    /// `bfind`: the highest bit's distance from the lowest.
     FindLeading,
     FindLeadingSigned,
-    /// As a distance from the highest.
+    /// `bfind.shiftamt`: the highest bit's distance from the top.
     ShiftToLeading,
     ShiftToLeadingSigned,
     Extract,
     ExtractSigned,
     Insert,
-    /// As many ones from a place on.
+    /// `bmsk`: so many ones from a bit on.
     Mask,
     /// Shifts of a pair by at most 32.
     FunnelLeft,
@@ -97,7 +97,7 @@ fn pair(low: u32, high: u32) -> u64 {
     u64::from(high) << 32 | u64::from(low)
 }
 
-/// All ones where there is no bit.
+/// The index of the highest bit that is set, or its distance from the top; all ones if none is.
 #[inline(always)]
 fn leading<T: Word>(significant: T, from_top: bool) -> u32 {
     let zeros = significant.zeros();

@@ -8,7 +8,7 @@ use super::area::{Area, Plain};
 use super::half::{Bf16, F16, Half};
 use super::widest;
 
-/// What is converted. The parameter is that of [`ConvertCall::parameter`].
+/// The conversions. The parameter is that of [`ConvertCall::parameter`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub(crate) enum ConvertCall {
@@ -33,11 +33,13 @@ pub(crate) enum ConvertCall {
     ToBytes,
 }
 
-/// In the parameter: integers are signed, or negative numbers become 0.
+/// The bit of the parameter that says that integers are signed, or for bytes that negative numbers
+/// become 0.
 const FLAG: u32 = 1 << 12;
 
 impl ConvertCall {
-    /// Formats, mode, and whether integers are signed, or for bytes negative numbers become 0.
+    /// Packs the parameter: the formats, the mode, and whether integers are signed, or for bytes
+    /// negative numbers become 0.
     pub(crate) fn parameter(from: Format, to: Format, mode: Rounding, flag: bool) -> u32 {
         from as u32 | (to as u32) << 4 | (mode as u32) << 8 | if flag { FLAG } else { 0 }
     }

@@ -4,13 +4,14 @@ use super::super::{math, rounded};
 use super::area::Area;
 use super::widest;
 
-/// What is computed, with 32 bits unless it says otherwise.
+/// The functions of floating-point numbers, of 32 bits unless it says otherwise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub(crate) enum FloatCall {
     /// For hosts without such an instruction; the parameter is the width.
     FusedMultiplyAdd,
-    /// In a rounding mode: the parameter is the operation, and the mode from its eighth bit on.
+    /// An operation in a rounding mode: the parameter is the operation, and the mode from its
+    /// eighth bit on.
     Rounded,
     /// The same with 64 bits.
     RoundedWide,

@@ -8,7 +8,8 @@ use super::super::math;
 use super::area::{Area, Plain};
 use super::widest;
 
-/// What is computed. The parameter is that of [`HalfCall::parameter`].
+/// The operations on 16-bit floating-point numbers. The parameter is that of
+/// [`HalfCall::parameter`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub(crate) enum HalfCall {
@@ -23,7 +24,7 @@ pub(crate) enum HalfCall {
     MaximumNan,
     Exp2,
     Tanh,
-    /// Only clamps the first operand.
+    /// The first operand, clamped.
     Clamp,
 }
 
@@ -34,8 +35,8 @@ const RELU: u32 = 8;
 const XOR_SIGN: u32 = 16;
 
 impl HalfCall {
-    /// The format, whether lanes hold pairs, what is done to results, and for minimum and maximum
-    /// whether the result gets the exclusive-or of the signs.
+    /// Packs the parameter: the format, whether lanes hold pairs, the clamping of results, and for
+    /// minimum and maximum whether the result gets the exclusive-or of the signs.
     pub(crate) fn parameter(brain: bool, pairs: bool, clamp: Clamp, xor_sign: bool) -> u32 {
         let flag = |set, flag| if set { flag } else { 0 };
         flag(brain, BRAIN)

@@ -3,7 +3,7 @@
 use super::area::{Area, Plain};
 use super::widest;
 
-/// What is computed. The parameter is the width, unless it says otherwise.
+/// The operations on integers. The parameter is the width, unless it says otherwise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub(crate) enum IntegerCall {
@@ -16,7 +16,7 @@ pub(crate) enum IntegerCall {
     MultiplyHighSigned,
     /// Dot products of bytes; the parameter's bits say whether a and b are signed.
     DotProduct4,
-    /// Of halves and bytes; the third bit of the parameter chooses the upper bytes.
+    /// `dp2a`, of halves and bytes; the third bit of the parameter chooses the upper bytes.
     DotProduct2,
 }
 

@@ -3,7 +3,7 @@
 use super::area::{Area, LANES, Plain};
 use super::widest;
 
-/// What is exchanged.
+/// The exchanges between lanes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub(crate) enum WarpCall {

@@ -2,7 +2,7 @@
 //! `stackrestore`.
 
 use super::Expander;
-use super::emitter::Emitter;
+use super::writer::ExpansionWriter;
 use crate::ast::{FRAME_ALIGN, Guard, Operand, VariableRef};
 use crate::error::{Error, ErrorKind};
 use crate::operation::{BitsOp, CompareForm, Comparison, IntegerOp, Operation};
@@ -72,7 +72,7 @@ pub(super) fn restore(expander: &mut Expander<'_, '_>) -> Result<(), Error> {
 }
 
 /// Stops the thread where a number is larger than the stack.
-fn trap_above(code: &mut Emitter<'_, '_>, amount: Operand) {
+fn trap_above(code: &mut ExpansionWriter<'_, '_>, amount: Operand) {
     let above = code.temporary(RegisterType::Predicate);
     // Not compared where the guard does not hold, so it must not hold there.
     code.emit_guarded(None, Operation::Move(Pred), &[Some(above)], &[Operand::Immediate(0)]);

@@ -3,23 +3,23 @@
 
 mod alloca;
 mod cluster;
-mod emitter;
 mod packed;
 mod vector_atomic;
+mod writer;
 
 use super::cursor::Cursor;
-use super::function_builder::FunctionBuilder;
-use super::module_builder::ModuleBuilder;
+use super::function_draft::FunctionDraft;
+use super::module_draft::ModuleDraft;
 use super::operand::OperandReader;
 use crate::ast::Guard;
 use crate::error::Error;
-use emitter::Emitter;
+use writer::ExpansionWriter;
 
 /// Reads the operands of one instruction, and adds those to the function that it stands for.
 pub(super) struct Expander<'a, 's> {
     cursor: &'a mut Cursor<'s>,
-    function: &'a mut FunctionBuilder<'s>,
-    module: &'a mut ModuleBuilder<'s>,
+    function: &'a mut FunctionDraft<'s>,
+    module: &'a mut ModuleDraft<'s>,
     guard: Option<Guard>,
     line: u32,
 }
@@ -28,8 +28,8 @@ impl<'a, 's> Expander<'a, 's> {
     /// For an instruction with that guard, on that line of the text.
     pub(super) fn new(
         cursor: &'a mut Cursor<'s>,
-        function: &'a mut FunctionBuilder<'s>,
-        module: &'a mut ModuleBuilder<'s>,
+        function: &'a mut FunctionDraft<'s>,
+        module: &'a mut ModuleDraft<'s>,
         guard: Option<Guard>,
         line: u32,
     ) -> Expander<'a, 's> {
@@ -68,7 +68,7 @@ impl<'a, 's> Expander<'a, 's> {
     }
 
     /// Writes instructions.
-    fn code(&mut self) -> Emitter<'_, 's> {
-        Emitter::new(self.function, self.guard, self.line)
+    fn code(&mut self) -> ExpansionWriter<'_, 's> {
+        ExpansionWriter::new(self.function, self.guard, self.line)
     }
 }

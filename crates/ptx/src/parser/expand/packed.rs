@@ -1,7 +1,7 @@
 //! Integer instructions on several small numbers in one register, and those that end in `.relu`.
 
 use super::Expander;
-use super::emitter::Emitter;
+use super::writer::ExpansionWriter;
 use crate::ast::Operand;
 use crate::error::Error;
 use crate::operation::{BitsOp, IntegerOp, Operation};
@@ -86,7 +86,7 @@ pub(super) fn differences(expander: &mut Expander<'_, '_>, text: &str) -> Result
 }
 
 /// Both halves of a word, the lower one first.
-fn halves(code: &mut Emitter<'_, '_>, word: Operand) -> Vec<Operand> {
+fn halves(code: &mut ExpansionWriter<'_, '_>, word: Operand) -> Vec<Operand> {
     if let Operand::Immediate(bits) = word {
         return vec![Operand::Immediate(bits & 0xffff), Operand::Immediate(bits >> 16)];
     }

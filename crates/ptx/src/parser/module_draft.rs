@@ -7,7 +7,7 @@ use crate::ast::{Function, Module, Variable, VariableRef};
 use crate::error::ErrorKind;
 use crate::lexer::Token;
 
-/// What a name of the module's level stands for: an index in the module.
+/// The meaning of a name of the module's level: an index in the module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Symbol {
     /// An index in [`Module::variables`].
@@ -18,7 +18,7 @@ pub(super) enum Symbol {
 
 /// A module that is being read, with the names of its level.
 #[derive(Default)]
-pub(super) struct ModuleBuilder<'s> {
+pub(super) struct ModuleDraft<'s> {
     module: Module,
     symbols: HashMap<&'s str, Symbol>,
     /// The functions that are called, and where.
@@ -29,7 +29,7 @@ pub(super) struct ModuleBuilder<'s> {
     indirect_calls: Vec<(usize, IndirectCall)>,
 }
 
-impl<'s> ModuleBuilder<'s> {
+impl<'s> ModuleDraft<'s> {
     pub(super) fn set_version(&mut self, version: (u32, u32)) {
         self.module.version = version;
     }
@@ -150,11 +150,11 @@ impl<'s> ModuleBuilder<'s> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::parser::function_builder::FunctionBuilder;
+    use crate::parser::function_draft::FunctionDraft;
 
     /// The head of a function with parameters of those sizes.
     fn head(is_kernel: bool, parameters: &[usize]) -> Function {
-        let mut function = FunctionBuilder::new(is_kernel);
+        let mut function = FunctionDraft::new(is_kernel);
         for &bytes in parameters {
             function.add_parameter("p", bytes, bytes).expect("it is small");
         }
@@ -167,7 +167,7 @@ mod tests {
 
     #[test]
     fn a_name_of_the_modules_level_means_one_thing() {
-        let mut module = ModuleBuilder::default();
+        let mut module = ModuleDraft::default();
         assert_eq!(module.declare("a", Symbol::Variable(0)), Ok(()));
         assert_eq!(module.declare("a", Symbol::Function(0)), Err(ErrorKind::Redeclared));
         assert_eq!(module.variable_named("b"), Err(ErrorKind::Unknown("variable")));
@@ -175,7 +175,7 @@ mod tests {
 
     #[test]
     fn a_function_is_declared_often_with_one_head_and_defined_once() {
-        let mut module = ModuleBuilder::default();
+        let mut module = ModuleDraft::default();
         let function = head(false, &[4, 8]);
         let index = module.declare_function("f", &function, false).expect("it is new");
         assert_eq!(module.declare_function("f", &function, true), Ok(index));
@@ -189,7 +189,7 @@ mod tests {
 
     #[test]
     fn functions_that_are_used_must_be_defined_in_the_end() {
-        let mut module = ModuleBuilder::default();
+        let mut module = ModuleDraft::default();
         let function = head(false, &[]);
         let index = module.declare_function("f", &function, false).expect("it is new");
         module.note_call(index, token());
@@ -201,7 +201,7 @@ mod tests {
 
     #[test]
     fn kernels_have_no_address() {
-        let mut module = ModuleBuilder::default();
+        let mut module = ModuleDraft::default();
         let index = module.declare_function("k", &head(true, &[]), true).expect("it is new");
         let kind = ErrorKind::Unsupported("addresses of kernels");
         assert_eq!(module.take_address(index, token()), Err(kind));

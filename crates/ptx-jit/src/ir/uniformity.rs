@@ -1,58 +1,70 @@
-//! From what the lanes' operands of an instruction have in common to what its results have.
+//! Uniformity: how a register's values differ between the lanes of a warp, and how an instruction's
+//! results differ where its operands do.
+//!
+//! The word and the idea are LLVM's (`UniformityAnalysis`), with one kind more: integers that grow by
+//! a constant from lane to lane, as indices of threads and addresses computed of them do. They cost
+//! one register for a warp instead of 32, and tell which accesses of the lanes are next to each
+//! other.
 
 use ptx::{
-    AddressBase, Axis, BitsOp, Function, Instruction, IntegerOp, Operand, Operation, ProductPart,
-    Register, RegisterType, ScalarType, ShuffleMode, SpecialRegister, StateSpace, Suspension,
-    ThreadMemory, VariableRef,
+    AddressBase, BitsOp, Function, Instruction, IntegerOp, Operand, Operation, ProductPart,
+    Register, RegisterType, ScalarType, ShuffleMode, StateSpace, Suspension, ThreadMemory,
+    VariableRef,
 };
 
-use super::kinds::Kinds;
 use super::shape::WarpShape;
 
-/// What the lanes' values of a register have in common.
+/// The difference between the lanes' values of a register: none, a constant from lane to lane, or
+/// any. It is a lattice, from the first to the last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
-    /// All are the same.
+pub(crate) enum Uniformity {
+    /// All lanes have the same value.
     Uniform,
-    /// They are integers at equal distances.
-    Affine(Strides),
-    /// Nothing is known.
+    /// The lanes have integers at equal distances.
+    Affine(LaneStrides),
+    /// Nothing is known about the lanes' values.
     Varying,
 }
 
 /// The distances between the values of lanes: lane `l` has
 /// `first + l % width * along + l / width * across`, modulo the width of the register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Strides {
+pub(crate) struct LaneStrides {
+    /// The distance from a lane to the next one in its row.
     pub(crate) along: i64,
+    /// The distance from a row of lanes to the next one; 0 if the warp is one row.
     pub(crate) across: i64,
-    /// Whether the values are the lanes' numbers plus a multiple of 32.
+    /// Whether the values are the lanes' numbers plus a multiple of 32. Division by 32 gives the
+    /// number of the warp then, and the rest the lane: both are what kernels write to find out in
+    /// which warp a thread is.
     pub(crate) lanes: bool,
 }
 
-impl Kind {
-    /// What values have in common that are of one kind or the other.
-    pub(super) fn join(self, other: Kind) -> Kind {
+impl Uniformity {
+    /// The uniformity of a register that holds a value of either kind.
+    pub(super) fn join(self, other: Uniformity) -> Uniformity {
         match (self, other) {
-            (Kind::Uniform, Kind::Uniform) => Kind::Uniform,
-            (Kind::Affine(a), Kind::Affine(b)) if (a.along, a.across) == (b.along, b.across) => {
-                Kind::Affine(Strides { lanes: a.lanes && b.lanes, ..a })
+            (Uniformity::Uniform, Uniformity::Uniform) => Uniformity::Uniform,
+            (Uniformity::Affine(a), Uniformity::Affine(b))
+                if (a.along, a.across) == (b.along, b.across) =>
+            {
+                Uniformity::Affine(LaneStrides { lanes: a.lanes && b.lanes, ..a })
             }
-            _ => Kind::Varying,
+            _ => Uniformity::Varying,
         }
     }
 
-    /// The distances between lanes; nothing for values without a rule.
-    fn strides(self) -> Option<Strides> {
+    /// The distances between lanes; `None` for varying values.
+    fn strides(self) -> Option<LaneStrides> {
         match self {
-            Kind::Uniform => Some(Strides { along: 0, across: 0, lanes: false }),
-            Kind::Affine(strides) => Some(strides),
-            Kind::Varying => None,
+            Uniformity::Uniform => Some(LaneStrides { along: 0, across: 0, lanes: false }),
+            Uniformity::Affine(strides) => Some(strides),
+            Uniformity::Varying => None,
         }
     }
 }
 
-impl Strides {
+impl LaneStrides {
     /// The distance from the first lane to the least value and to the greatest, before they wrap.
     pub(crate) fn range(self, shape: WarpShape) -> (i64, i64) {
         let width = i64::from(shape.width());
@@ -68,20 +80,22 @@ impl Strides {
     }
 }
 
-/// Distances beyond this are left alone, so that none overflows.
-const FARTHEST: i64 = 1 << 40;
+/// The greatest distance between lanes that is followed: the sum or product of two that are smaller
+/// does not overflow, or is found to.
+const MAX_STRIDE: i64 = 1 << 40;
 
-/// Strides as a kind, of values of so many bits.
-fn affine(along: i64, across: i64, bits: u32, shape: WarpShape) -> Kind {
+/// The uniformity of values of so many bits with those strides, which are cut to the width, since
+/// the values wrap at it.
+pub(super) fn affine(along: i64, across: i64, bits: u32, shape: WarpShape) -> Uniformity {
     let cut = |stride: i64| stride << (64 - bits) >> (64 - bits);
     let across = if shape.width() == 32 { 0 } else { across };
     let (along, across) = (cut(along), cut(across));
-    if along.abs() > FARTHEST || across.abs() > FARTHEST {
-        return Kind::Varying;
+    if along.abs() > MAX_STRIDE || across.abs() > MAX_STRIDE {
+        return Uniformity::Varying;
     }
     match (along, across) {
-        (0, 0) => Kind::Uniform,
-        _ => Kind::Affine(Strides { along, across, lanes: false }),
+        (0, 0) => Uniformity::Uniform,
+        _ => Uniformity::Affine(LaneStrides { along, across, lanes: false }),
     }
 }
 
@@ -115,8 +129,9 @@ fn in_frame(function: &Function, instruction: &Instruction) -> bool {
     }
 }
 
-/// The operand of an instruction that is widened, if its values must not wrap for the result to be
-/// affine, with the type that it is widened from.
+/// The type that an instruction widens its operand from, if it does. Where the operand is affine,
+/// its values are computed modulo its own width, so the wider result is affine only if none of them
+/// wraps: that is checked when the kernel runs.
 pub(crate) fn widened(instruction: &Instruction) -> Option<ScalarType> {
     match instruction.operation {
         Operation::Integer(form) => {
@@ -131,94 +146,52 @@ pub(crate) fn widened(instruction: &Instruction) -> Option<ScalarType> {
     }
 }
 
-impl Kinds {
-    /// What the lanes' values of an operand have in common; nothing if that is not known yet.
-    pub(crate) fn operand(&self, function: &Function, operand: Operand) -> Option<Kind> {
-        let of = |register: Register| self.registers[register.index()];
-        match operand {
-            Operand::Register(register) | Operand::Negated(register) => of(register),
-            Operand::Special(special) => Some(self.special(special)),
-            Operand::Memory(address) => match address.base {
-                AddressBase::Register(register) => of(register).map(|kind| {
-                    let bits = function.registers[register.index()].bits();
-                    // The manual lets addresses be in registers of other types too.
-                    if bits < 32 { Kind::Varying } else { kind }
-                }),
-                _ => Some(Kind::Uniform),
-            },
-            _ => Some(Kind::Uniform),
-        }
-    }
-
-    fn special(&self, special: SpecialRegister) -> Kind {
-        let shape = self.shape;
-        let by_row = |along, across| match shape {
-            WarpShape::Rows(_) => affine(along, across, 32, shape),
-            WarpShape::Any => Kind::Varying,
-        };
-        let lanes = Strides { along: 1, across: i64::from(shape.width()) % 32, lanes: true };
-        match special {
-            SpecialRegister::ThreadIndex(Axis::X) if shape == WarpShape::Rows(32) => {
-                Kind::Affine(lanes)
-            }
-            SpecialRegister::ThreadIndex(Axis::X) => by_row(1, 0),
-            SpecialRegister::ThreadIndex(Axis::Y) => by_row(0, 1),
-            SpecialRegister::ThreadIndex(Axis::Z) => by_row(0, 0),
-            SpecialRegister::Lane => Kind::Affine(lanes),
-            SpecialRegister::LaneMask(_) => Kind::Varying,
-            _ => Kind::Uniform,
-        }
-    }
-}
-
-/// What the results of an instruction have in common; nothing if an operand is not known yet.
-pub(super) fn result(
-    kinds: &Kinds,
+/// The uniformity of an instruction's results, from that of its sources, if all lanes execute it.
+/// `constant` gives the value of an operand that is always the same.
+pub(super) fn of_result(
+    shape: WarpShape,
     function: &Function,
     instruction: &Instruction,
-) -> Option<Kind> {
-    if is_for_each_lane(function, instruction) {
-        return Some(Kind::Varying);
-    }
-    let sources = instruction.sources.iter().map(|&source| kinds.operand(function, source));
-    let sources = sources.collect::<Option<smallvec::SmallVec<[Kind; 4]>>>()?;
+    sources: &[Uniformity],
+    constant: impl Fn(Operand) -> Option<u64>,
+) -> Uniformity {
     if let Operation::Suspend(suspension) = instruction.operation {
-        return Some(exchanged(kinds, suspension, instruction, &sources));
+        return of_exchange(suspension, instruction, sources, constant);
     }
-    if sources.iter().all(|&kind| kind == Kind::Uniform) {
-        return Some(Kind::Uniform);
+    if sources.iter().all(|&source| source == Uniformity::Uniform) {
+        return Uniformity::Uniform;
     }
-    Some(affine_result(kinds.shape, function, instruction, &sources).unwrap_or(Kind::Varying))
+    affine_result(shape, function, instruction, sources).unwrap_or(Uniformity::Varying)
 }
 
-/// What the results of an operation of a warp or a barrier have in common, where all lanes are its
-/// members.
-fn exchanged(
-    kinds: &Kinds,
+/// The uniformity of the results of a warp's operation or a barrier, whose members are all lanes.
+fn of_exchange(
     suspension: Suspension,
     instruction: &Instruction,
-    sources: &[Kind],
-) -> Kind {
-    let uniform = |index: usize| sources[index] == Kind::Uniform;
+    sources: &[Uniformity],
+    constant: impl Fn(Operand) -> Option<u64>,
+) -> Uniformity {
+    let uniform = |index: usize| sources[index] == Uniformity::Uniform;
     let shared = match suspension {
         Suspension::Barrier(_) | Suspension::ActiveMask => true,
         Suspension::Vote(_) | Suspension::Reduce(_) => uniform(1),
         Suspension::Shuffle(ShuffleMode::Index) => {
-            let whole_warp = kinds.constant(instruction.sources[2]) == Some(31);
+            let whole_warp = constant(instruction.sources[2]) == Some(31);
             uniform(1) && whole_warp && uniform(3)
         }
         _ => false,
     };
-    if shared { Kind::Uniform } else { Kind::Varying }
+    if shared { Uniformity::Uniform } else { Uniformity::Varying }
 }
 
-/// The rule of operations on affine operands; nothing if there is none.
+/// The uniformity of an operation's result, some of whose operands are affine; `None` if no rule is
+/// known.
 fn affine_result(
     shape: WarpShape,
     function: &Function,
     instruction: &Instruction,
-    sources: &[Kind],
-) -> Option<Kind> {
+    sources: &[Uniformity],
+) -> Option<Uniformity> {
     let (bits, along, across, lanes) = match instruction.operation {
         Operation::Move(ty) => {
             let a = sources[0].strides()?;
@@ -259,7 +232,7 @@ fn affine_result(
                     let factor = 1_i64 << amount;
                     (bits, a.along.checked_mul(factor)?, a.across.checked_mul(factor)?, false)
                 }
-                // The number of a lane's warp, and the lane in it.
+                // The warp that a thread belongs to, and its lane in it.
                 BitsOp::ShiftRight if a.lanes && amount >= 5 => (bits, 0, 0, false),
                 BitsOp::And if a.lanes && amount == 31 => (bits, a.along, a.across, true),
                 BitsOp::And if a.lanes && amount & 31 == 0 => (bits, 0, 0, false),
@@ -291,7 +264,7 @@ fn affine_result(
         return None;
     }
     Some(match affine(along, across, bits, shape) {
-        Kind::Affine(strides) => Kind::Affine(Strides { lanes, ..strides }),
+        Uniformity::Affine(strides) => Uniformity::Affine(LaneStrides { lanes, ..strides }),
         kind => kind,
     })
 }
@@ -334,9 +307,13 @@ fn product_bits(bits: u32, part: ProductPart) -> Option<u32> {
 
 /// The strides of the product of the first two operands, one of which is a constant or both of
 /// which are uniform.
-fn product(instruction: &Instruction, sources: &[Kind], ty: ScalarType) -> Option<Strides> {
+fn product(
+    instruction: &Instruction,
+    sources: &[Uniformity],
+    ty: ScalarType,
+) -> Option<LaneStrides> {
     let (a, b) = (sources[0].strides()?, sources[1].strides()?);
-    if (sources[0], sources[1]) == (Kind::Uniform, Kind::Uniform) {
+    if (sources[0], sources[1]) == (Uniformity::Uniform, Uniformity::Uniform) {
         return Some(a);
     }
     let factor = |index: usize| match instruction.sources[index] {
@@ -351,5 +328,5 @@ fn product(instruction: &Instruction, sources: &[Kind], ty: ScalarType) -> Optio
         _ => return None,
     };
     let times = |stride: i64| stride.checked_mul(factor);
-    Some(Strides { along: times(strides.along)?, across: times(strides.across)?, lanes: false })
+    Some(LaneStrides { along: times(strides.along)?, across: times(strides.across)?, lanes: false })
 }

@@ -25,26 +25,26 @@ pub(super) const MAX_REGISTERS: usize = 1 << 20;
 const MAX_TABLE_TARGETS: usize = 1 << 18;
 
 /// A function that is being read, with the names that are visible at this place of its body.
-pub(super) struct FunctionBuilder<'s> {
+pub(super) struct FunctionDraft<'s> {
     function: Function,
     scopes: Scopes<'s>,
-    /// How far the parameters of a kernel reach.
+    /// The end of a kernel's parameters so far.
     parameters_end: usize,
-    /// How much of the frame the variables of the open braces take; those of disjoint braces share
-    /// their place.
+    /// The end of the variables of the open braces in the frame. Those of disjoint braces share
+    /// their memory.
     frame_end: usize,
     /// The register that stands for the carry flag, once an instruction used it.
     carry: Option<Register>,
-    /// How many targets the jumps through tables have, all together.
+    /// The number of targets of all jumps through tables together.
     table_targets: usize,
     /// Memory that is given out while the function runs, once an instruction used it.
     stack: Option<DynamicStack>,
     indirect_calls: Vec<IndirectCall>,
 }
 
-impl<'s> FunctionBuilder<'s> {
+impl<'s> FunctionDraft<'s> {
     /// A function without a head or a body, in which the outermost braces are open.
-    pub(super) fn new(is_kernel: bool) -> FunctionBuilder<'s> {
+    pub(super) fn new(is_kernel: bool) -> FunctionDraft<'s> {
         let function = Function {
             name: String::new(),
             is_kernel,
@@ -60,7 +60,7 @@ impl<'s> FunctionBuilder<'s> {
         };
         let mut scopes = Scopes::default();
         scopes.open(0);
-        FunctionBuilder {
+        FunctionDraft {
             function,
             scopes,
             parameters_end: 0,
@@ -230,7 +230,7 @@ impl<'s> FunctionBuilder<'s> {
         self.scopes.depth() > 0
     }
 
-    /// Where the text names labels that were not found, once all braces are closed.
+    /// The places where the text names labels that were not found, once all braces are closed.
     pub(super) fn unresolved_labels(&self) -> Vec<Token> {
         self.scopes.unresolved().iter().map(|reference| reference.token).collect()
     }
@@ -286,7 +286,7 @@ impl<'s> FunctionBuilder<'s> {
 
     /// The function with its body, and the calls through pointers in it.
     pub(super) fn finish(self) -> (Function, Vec<IndirectCall>) {
-        let FunctionBuilder { mut function, mut indirect_calls, stack, .. } = self;
+        let FunctionDraft { mut function, mut indirect_calls, stack, .. } = self;
         if let Some(stack) = stack {
             stack.place(&mut function);
             for call in &mut indirect_calls {
@@ -314,7 +314,7 @@ mod tests {
 
     #[test]
     fn variables_of_disjoint_braces_share_their_place_in_the_frame() {
-        let mut function = FunctionBuilder::new(false);
+        let mut function = FunctionDraft::new(false);
         function.add_to_frame("a", 4, 4).expect("it is small");
         function.open_brace();
         let inner = function.add_to_frame("b", 8, 8).expect("it is small");
@@ -327,7 +327,7 @@ mod tests {
 
     #[test]
     fn parameters_of_kernels_are_aligned_in_a_buffer_of_their_own() {
-        let mut kernel = FunctionBuilder::new(true);
+        let mut kernel = FunctionDraft::new(true);
         kernel.add_parameter("a", 1, 1).expect("it is small");
         kernel.add_parameter("b", 8, 8).expect("it is small");
         let parameter = kernel.variable(kernel.head().parameters[1]);
@@ -339,7 +339,7 @@ mod tests {
 
     #[test]
     fn a_function_has_one_carry_flag_and_as_many_registers_as_declared_before_it() {
-        let mut function = FunctionBuilder::new(false);
+        let mut function = FunctionDraft::new(false);
         function.add_registers("%r", Some(3), RegisterType::Bits32).expect("they are few");
         assert_eq!(function.carry(), Register(3));
         assert_eq!(function.carry(), Register(3));
@@ -350,7 +350,7 @@ mod tests {
 
     #[test]
     fn a_target_is_known_when_the_brace_with_its_label_closes() {
-        let mut function = FunctionBuilder::new(false);
+        let mut function = FunctionDraft::new(false);
         function.open_brace();
         let target = function.add_target("L", label());
         function.push(instruction());
@@ -364,7 +364,7 @@ mod tests {
 
     #[test]
     fn a_label_that_is_there_twice_is_found_when_its_brace_closes() {
-        let mut function = FunctionBuilder::new(false);
+        let mut function = FunctionDraft::new(false);
         function.add_label("L");
         function.add_label("L");
         assert_eq!(function.close_brace(), Err(ErrorKind::Redeclared));
@@ -372,7 +372,7 @@ mod tests {
 
     #[test]
     fn the_dynamic_stack_lies_behind_the_frame_and_moves_all_instructions_by_one() {
-        let mut function = FunctionBuilder::new(false);
+        let mut function = FunctionDraft::new(false);
         function.add_registers("%d", None, RegisterType::Bits64).expect("it is one");
         let stack = function.dynamic_stack();
         assert_eq!(function.dynamic_stack().variable, stack.variable);
@@ -388,7 +388,7 @@ mod tests {
 
     #[test]
     fn a_jump_through_a_table_has_all_its_targets() {
-        let mut function = FunctionBuilder::new(false);
+        let mut function = FunctionDraft::new(false);
         function.add_table("T", vec![0; MAX_TABLE_TARGETS]);
         assert_eq!(function.jump_through("T").map(|targets| targets.len()), Ok(MAX_TABLE_TARGETS));
         let kind = ErrorKind::Unsupported("so many jump tables");

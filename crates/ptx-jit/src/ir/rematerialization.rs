@@ -1,6 +1,11 @@
-//! Registers that need not be kept while a warp waits, since what they hold follows from the launch
-//! and the warp's place in it: parameters, indices of threads and blocks, and what is computed from
-//! them in a few steps.
+//! Rematerialization: registers that are computed again after a warp has waited, instead of being kept
+//! in its frame.
+//!
+//! The word is that of register allocators (Briggs, Cooper and Torczon, "Rematerialization"). It is
+//! done for values that follow from the launch and the warp's position in it: parameters, indices of
+//! threads and blocks, and what is computed from them in a few steps. Kernels compute addresses in that
+//! way and use them on both sides of a barrier. To store and load a vector for 32 lanes costs more than
+//! an addition.
 
 use ptx::control_flow::{Liveness, RegisterSet, reads};
 use ptx::{
@@ -8,20 +13,25 @@ use ptx::{
     SpecialRegister, StateSpace,
 };
 
-use super::common::{Kind, is_for_each_lane};
-use super::kinds::Kinds;
+use super::uniformity::{Uniformity, is_for_each_lane};
+use super::uniformity_analysis::UniformityInfo;
 
-/// The instructions whose results can be had again at any time, and the registers of those.
-pub(crate) struct Rebuilt {
-    /// In the order of the text, in which each finds its operands.
+/// The instructions whose results can be computed again at any time, and their registers.
+pub(crate) struct Rematerializable {
+    /// Indices in the order of the text, in which each instruction follows those that it needs.
     instructions: Vec<usize>,
     registers: RegisterSet,
 }
 
-impl Rebuilt {
-    /// A register counts if one instruction writes it, before any reads it: whoever needs it later
-    /// has been there.
-    pub(super) fn new(function: &Function, liveness: &Liveness, kinds: &Kinds) -> Rebuilt {
+impl Rematerializable {
+    /// Finds the registers. One counts if a single instruction writes it, before any reads it: whoever
+    /// needs it later has executed that instruction, so its operands had their values by then, and
+    /// have them still.
+    pub(super) fn new(
+        function: &Function,
+        liveness: &Liveness,
+        uniformity: &UniformityInfo,
+    ) -> Rematerializable {
         let count = function.registers.len();
         let (mut written, mut rewritten) = (RegisterSet::empty(count), RegisterSet::empty(count));
         for &register in function.body.iter().flat_map(|at| at.destinations.iter().flatten()) {
@@ -30,31 +40,32 @@ impl Rebuilt {
                 false => written.insert(register),
             }
         }
-        let mut rebuilt =
-            Rebuilt { instructions: Vec::new(), registers: RegisterSet::empty(count) };
+        let mut rematerializable =
+            Rematerializable { instructions: Vec::new(), registers: RegisterSet::empty(count) };
         for (at, instruction) in function.body.iter().enumerate() {
             let [Some(register)] = instruction.destinations[..] else {
                 continue;
             };
-            let known = reads(instruction).iter().all(|&read| rebuilt.registers.contains(read));
+            let known =
+                reads(instruction).iter().all(|&read| rematerializable.registers.contains(read));
             let alone = !rewritten.contains(register) && !liveness.live_in(0).contains(register);
-            let small = kinds.of(register) != Kind::Varying;
+            let small = uniformity.of(register) != Uniformity::Varying;
             if known && alone && small && is_pure(function, instruction) {
-                rebuilt.instructions.push(at);
-                rebuilt.registers.insert(register);
+                rematerializable.instructions.push(at);
+                rematerializable.registers.insert(register);
             }
         }
-        rebuilt
+        rematerializable
     }
 
-    /// Those of some registers that must be kept.
+    /// The registers of a set that must be kept, because they cannot be computed again.
     pub(crate) fn others(&self, registers: &RegisterSet) -> RegisterSet {
         let mut others = registers.clone();
         self.registers.iter().for_each(|register| others.remove(register));
         others
     }
 
-    /// The instructions that give the rest of those registers again, in order.
+    /// The instructions that compute the other registers of a set again, in order.
     pub(crate) fn instructions_for(
         &self,
         function: &Function,
@@ -129,14 +140,17 @@ mod tests {
              L: bar.sync 0; sub.u32 %r3, %r3, 1; setp.ne.u32 %p, %r3, %r4; @%p bra L;
              add.u32 %r5, %r1, %r2; add.u32 %r5, %r5, %r7; st.global.u32 [%d2], %r5; ret; }";
         let module = ptx::parse(source).expect("valid PTX");
-        let calls = ptx::control_flow::analyse_calls(&module).expect("valid PTX");
+        let calls = ptx::control_flow::CallGraph::new(&module).expect("valid PTX");
         let kernel = plan(&module, &calls, 0).unwrap_or_else(|_| panic!("it is small"));
         let lockstep = Lockstep::new(&kernel, WarpShape::of([32, 1, 1]));
         let function = &kernel.entry.function;
         let live = lockstep.resumable.liveness.live_in(2);
         let names = |set: &RegisterSet| set.iter().map(|register| register.0).collect::<Vec<_>>();
         // What was loaded, the clock and the counter are kept; %d2 and %r7 follow step by step.
-        assert_eq!(names(&lockstep.rebuilt.others(live)), [1, 2, 3]);
-        assert_eq!(lockstep.rebuilt.instructions_for(function, live), [0, 1, 2, 3, 7, 8, 9]);
+        assert_eq!(names(&lockstep.rematerializable.others(live)), [1, 2, 3]);
+        assert_eq!(
+            lockstep.rematerializable.instructions_for(function, live),
+            [0, 1, 2, 3, 7, 8, 9]
+        );
     }
 }

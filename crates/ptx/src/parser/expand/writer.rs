@@ -2,28 +2,28 @@
 
 use crate::ast::{Guard, Instruction, Operand, Register};
 use crate::operation::{BitsForm, BitsOp, IntegerForm, IntegerOp, Operation};
-use crate::parser::function_builder::FunctionBuilder;
+use crate::parser::function_draft::FunctionDraft;
 use crate::types::{RegisterType, ScalarType};
 
 /// Adds instructions to a function that all have the guard and the line of the one that they stand
 /// for.
-pub(super) struct Emitter<'a, 's> {
-    function: &'a mut FunctionBuilder<'s>,
+pub(super) struct ExpansionWriter<'a, 's> {
+    function: &'a mut FunctionDraft<'s>,
     guard: Option<Guard>,
     line: u32,
 }
 
-impl<'a, 's> Emitter<'a, 's> {
+impl<'a, 's> ExpansionWriter<'a, 's> {
     pub(super) fn new(
-        function: &'a mut FunctionBuilder<'s>,
+        function: &'a mut FunctionDraft<'s>,
         guard: Option<Guard>,
         line: u32,
-    ) -> Emitter<'a, 's> {
-        Emitter { function, guard, line }
+    ) -> ExpansionWriter<'a, 's> {
+        ExpansionWriter { function, guard, line }
     }
 
     /// The function that the instructions are added to.
-    pub(super) fn function(&mut self) -> &mut FunctionBuilder<'s> {
+    pub(super) fn function(&mut self) -> &mut FunctionDraft<'s> {
         self.function
     }
 
@@ -86,10 +86,10 @@ mod tests {
 
     #[test]
     fn all_instructions_have_the_guard_and_the_line_of_the_one_they_stand_for() {
-        let mut function = FunctionBuilder::new(true);
+        let mut function = FunctionDraft::new(true);
         let register = function.temporary(RegisterType::Predicate);
         let guard = Some(Guard { register, negated: true });
-        let mut code = Emitter::new(&mut function, guard, 7);
+        let mut code = ExpansionWriter::new(&mut function, guard, 7);
         let sum = code.integer(
             IntegerOp::Add { saturate: false },
             ScalarType::U64,
